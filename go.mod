@@ -1,0 +1,3 @@
+module github.com/winnowhq/winnow
+
+go 1.26
