@@ -1,0 +1,98 @@
+// Package format answers: whose file is it? It holds what the readers and writers of session files share;
+// each product has a package of its own below.
+package format
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/session"
+)
+
+// Format reads the session files of one product, and writes them where Write is possible.
+type Format interface {
+	// Name is the word for the format on the command line: "claude-code".
+	Name() string
+	// Title names it for people: "Claude Code session (JSONL)".
+	Title() string
+	// Detect reports whether a file that begins with head is of this format. It looks at content alone;
+	// head holds the first 64 KiB at most, cut anywhere.
+	Detect(head []byte) bool
+	// Read understands the whole file. It keeps src: the caller must not change it. Damaged pieces are skipped and listed in the
+	// document; an error means that nothing could be read, and is a *SyntaxError where a position is known.
+	Read(src []byte) (*Document, error)
+	// Write writes the session of a change so that the product that owns the format opens it. from is the document
+	// that the session was read from, nil when it comes from elsewhere: with it, everything that the
+	// change does not touch is written byte for byte as it was read. The error is ErrReadOnly for formats that are only read.
+	Write(w io.Writer, from *Document, change Change) error
+}
+
+// ErrReadOnly is what Write returns for a format that can only be read.
+var ErrReadOnly = errors.New("this format can be read but not written")
+
+// Document is one file as it was read.
+type Document struct {
+	Format string // Name of the format
+	// Session is the log: the active branch, in the order of the file. Marks that the product left are in it as they
+	// were; Ledger has them as elisions.
+	Session session.Session
+	Ledger  rule.Ledger
+	Counts  Counts
+	Damaged []Damage
+	// Source is the file as it was read, without compression. Together with the reader it gives this document again.
+	Source []byte
+	// Native is the reader's own index into Source, for its writer.
+	Native any
+}
+
+// Counts tells what is in a file in the product's own terms, branches that were left and sub-agents included.
+type Counts struct {
+	Entries     int `json:"entries"`     // lines, or elements of the outer list
+	Messages    int `json:"messages"`    // entries that are a user's or an assistant's message
+	ToolCalls   int `json:"toolCalls"`   //
+	ToolResults int `json:"toolResults"` //
+	Aside       int `json:"aside"`       // messages that are kept in the file but are no part of the session's active branch
+}
+
+// Damage is a piece of a file that could not be read and was skipped. A writer keeps its bytes.
+type Damage struct {
+	Line   int    `json:"line"`   // 1-based; 0 when the file has no lines
+	Offset int64  `json:"offset"` // in bytes
+	Bytes  int    `json:"bytes"`  // how many were skipped
+	Reason string `json:"reason"`
+}
+
+// Change is what a writer writes down: a session as it is now. Compared with the document that it came from, it may have
+// more messages at its end, other elisions, and pivots that were undone; nothing else differs.
+type Change struct {
+	Session session.Session
+	Ledger  rule.Ledger
+	// Undone holds the ids of markers whose pivot was undone: the marker, its summary and what the engine appended
+	// with them are left out of the file.
+	Undone map[string]bool
+}
+
+// SyntaxError says where a file stopped being readable.
+type SyntaxError struct {
+	Format   string
+	Line     int   // 1-based; 0 when unknown
+	Offset   int64 // in bytes
+	Expected string
+	Err      error
+}
+
+func (e *SyntaxError) Error() string {
+	at := fmt.Sprintf("byte %d", e.Offset)
+	if e.Line > 0 {
+		at = fmt.Sprintf("line %d (byte %d)", e.Line, e.Offset)
+	}
+	text := fmt.Sprintf("%s: %s: expected %s", e.Format, at, e.Expected)
+	if e.Err != nil {
+		text += ": " + e.Err.Error()
+	}
+	return text
+}
+
+func (e *SyntaxError) Unwrap() error { return e.Err }

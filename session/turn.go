@@ -1,0 +1,74 @@
+package session
+
+// Turn is what follows one message that the user wrote, up to the next: messages[Start:End].
+// What stands before the first such message belongs to no turn.
+type Turn struct{ Start, End int }
+
+// Turns finds the turns of a log.
+func Turns(messages []Message) []Turn {
+	var turns []Turn
+	for i := range messages {
+		if !messages[i].Written() {
+			continue
+		}
+		if n := len(turns); n > 0 {
+			turns[n-1].End = i
+		}
+		turns = append(turns, Turn{Start: i, End: len(messages)})
+	}
+	return turns
+}
+
+// LastUser returns the position of the newest user message that is not a marker, -1 without one.
+func LastUser(messages []Message) int {
+	for i := len(messages) - 1; i >= 0; i-- {
+		if messages[i].Role == User && messages[i].Marker() == nil {
+			return i
+		}
+	}
+	return -1
+}
+
+// Index returns the position of the message with this id, -1 without one. Where an id occurs twice
+// the later one counts, as the later write does.
+func Index(messages []Message, id string) int {
+	if id == "" {
+		return -1
+	}
+	for i := len(messages) - 1; i >= 0; i-- {
+		if messages[i].ID == id {
+			return i
+		}
+	}
+	return -1
+}
+
+// FindPart returns the part with this id or call id, and its message, nil without one.
+func FindPart(messages []Message, id string) (*Message, *Part) {
+	for i := len(messages) - 1; i >= 0; i-- {
+		for j := range messages[i].Parts {
+			if p := &messages[i].Parts[j]; p.ID == id || p.CallID != "" && p.CallID == id {
+				return &messages[i], p
+			}
+		}
+	}
+	return nil, nil
+}
+
+// Steps counts model requests: an assistant message is one, or as many as it has step-finish parts.
+func Steps(messages []Message) int {
+	steps := 0
+	for i := range messages {
+		if messages[i].Role != Assistant {
+			continue
+		}
+		finished := 0
+		for j := range messages[i].Parts {
+			if messages[i].Parts[j].Type == StepFinishPart {
+				finished++
+			}
+		}
+		steps += max(1, finished)
+	}
+	return steps
+}
