@@ -1,0 +1,54 @@
+package session
+
+import (
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Note is what the engine writes into the metadata of a text part that it made itself, under the
+// member "winnow".
+type Note struct {
+	// Pivot is the id of the marker with which the message was appended, on the messages that follow a
+	// summary because of it: the synthetic "continue", the replay of a rejected turn.
+	Pivot string `json:"pivot,omitzero"`
+	// Replay is the id of the message that a replay repeats.
+	Replay string `json:"replay,omitzero"`
+	// Carry is set on the part of a summary that the engine wrote, not the summariser.
+	Carry bool `json:"carry,omitzero"`
+}
+
+// Note returns what the engine noted on a text part; ok is false when it made no note there.
+func (p *Part) Note() (n Note, ok bool) {
+	if p.Type != TextPart || len(p.Metadata) == 0 {
+		return Note{}, false
+	}
+	var metadata struct {
+		Winnow *Note `json:"winnow"`
+	}
+	if json.Unmarshal(p.Metadata, &metadata, ReadOptions()) != nil || metadata.Winnow == nil {
+		return Note{}, false
+	}
+	return *metadata.Winnow, true
+}
+
+// Metadata is the metadata of a part that carries only this note.
+func (n Note) Metadata() jsontext.Value {
+	text, err := json.Marshal(struct {
+		Winnow Note `json:"winnow"`
+	}{n})
+	if err != nil { // a struct of strings and a bool always encodes
+		panic(err)
+	}
+	return text
+}
+
+// Companion returns the id of the marker with which the engine appended this message, "" when it was not. When
+// the pivot of that marker is undone, its companions go with it.
+func (m *Message) Companion() string {
+	for i := range m.Parts {
+		if n, ok := m.Parts[i].Note(); ok && n.Pivot != "" {
+			return n.Pivot
+		}
+	}
+	return ""
+}
