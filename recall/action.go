@@ -49,6 +49,8 @@ func actions(p *session.Part, cwd string) []Action {
 		return []Action{{Op: Plan, Exact: true}}
 	case "skill", "load_skill", "use_skill":
 		return []Action{{Op: Load, Query: a.text("name", "skill", "command", "skill_name"), Exact: true}}
+	case "task", "agent", "dispatch_agent", "subagent", "delegate", "spawn_agent":
+		return []Action{{Op: Delegate, Query: a.text("description", "title", "name", "task", "prompt", "message"), Exact: true}}
 	case "question", "askuserquestion", "ask_user", "ask_followup_question", "request_user_input":
 		return []Action{{Op: Ask, Query: question(a), Exact: true}}
 	}

@@ -17,18 +17,19 @@ import (
 type Op string
 
 const (
-	Read   Op = "read"   // looked at a file
-	Create Op = "create" // wrote a whole file
-	Edit   Op = "edit"   // changed a piece of a file
-	Delete Op = "delete" // removed a file
-	Move   Op = "move"   // gave a file another path: Action.To
-	Run    Op = "run"    // ran a command
-	Search Op = "search" // looked for text or names
-	Fetch  Op = "fetch"  // asked the network
-	Plan   Op = "plan"   // wrote the todo list
-	Load   Op = "load"   // loaded a skill
-	Ask    Op = "ask"    // asked the user
-	Other  Op = "other"  // a tool that this package does not know
+	Read     Op = "read"     // looked at a file
+	Create   Op = "create"   // wrote a whole file
+	Edit     Op = "edit"     // changed a piece of a file
+	Delete   Op = "delete"   // removed a file
+	Move     Op = "move"     // gave a file another path: Action.To
+	Run      Op = "run"      // ran a command
+	Search   Op = "search"   // looked for text or names
+	Fetch    Op = "fetch"    // asked the network
+	Plan     Op = "plan"     // wrote the todo list
+	Load     Op = "load"     // loaded a skill
+	Ask      Op = "ask"      // asked the user
+	Delegate Op = "delegate" // gave a task to another agent
+	Other    Op = "other"    // a tool that this package does not know
 )
 
 // Changes reports whether the op leaves a file different from before.

@@ -1,0 +1,155 @@
+package offline
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/winnowhq/winnow/recall"
+)
+
+// commands are the tests, builds, installations and commits that ran, each with its last outcome.
+func (f *facts) commands() section {
+	s := section{heading: headCommands}
+	type run struct {
+		key, text, telling string
+		kind               recall.Kind
+		ok, failed         int
+		last               recall.Outcome
+		at                 int
+	}
+	var runs []run
+	index := map[string]int{}
+	for n := range f.calls {
+		c := &f.calls[n]
+		text := c.Command()
+		if text == "" || c.Outcome.Refused {
+			continue
+		}
+		main := recall.Main(recall.Invocations(text))
+		if main == nil || main.Kind == recall.Look {
+			continue
+		}
+		if main.Kind == recall.Perform && !notable(c, main) {
+			continue
+		}
+		key := main.Name + "\x00" + strings.Join(main.Targets, " ") + "\x00" + strings.Join(main.Narrow, " ")
+		k, ok := index[key]
+		if !ok || main.Kind == recall.History {
+			k = len(runs)
+			index[key] = k
+			runs = append(runs, run{key: key, kind: main.Kind})
+		}
+		r := &runs[k]
+		r.text, r.last, r.at = text, c.Outcome, n
+		output := f.log[c.Message].Parts[c.Part].State.Result()
+		switch {
+		case c.Outcome.Failed:
+			r.failed++
+			r.telling = ""
+			if lines := recall.Telling(output, 1); len(lines) > 0 {
+				r.telling = lines[0]
+			}
+		case main.Kind == recall.History:
+			r.ok++
+			r.telling = committed(output)
+		default:
+			if c.Outcome.Known {
+				r.ok++
+			}
+			r.telling = recall.Verdict(output)
+		}
+	}
+	seen := map[string]bool{}
+	for _, r := range runs {
+		text := code(f.shortLine(stripFolder(r.text)), 160) + ": "
+		switch {
+		case r.last.Failed:
+			text += "failed"
+		case r.last.Known:
+			text += "worked"
+		default:
+			text += "ran, outcome not reported"
+		}
+		if n := r.ok + r.failed; n > 1 && r.ok > 0 && r.failed > 0 {
+			text += ", after it had worked " + times(r.ok) + " and failed " + times(r.failed)
+			if r.last.Failed {
+				text = strings.Replace(text, ", after it had worked", ", in all worked", 1)
+			} else {
+				text = strings.Replace(text, ", after it had worked", ", in all worked", 1)
+			}
+		}
+		if r.telling != "" {
+			text += ": " + code(f.shortLine(r.telling), 160)
+		}
+		weight := 18 + f.recentCall(r.at, 24)
+		switch r.kind {
+		case recall.Test:
+			weight += 12
+		case recall.History, recall.Install:
+			weight += 8
+		case recall.Build:
+			weight += 6
+		}
+		s.items = append(s.items, item{text: text, weight: weight + f.focused(r.text)})
+		seen[first(text)] = true
+	}
+	if most := 20; len(s.items) > most {
+		weights := make([]int, len(s.items))
+		for i := range s.items {
+			weights[i] = s.items[i].weight
+		}
+		slices.Sort(weights)
+		limit := weights[len(weights)-most]
+		s.items = slices.DeleteFunc(s.items, func(it item) bool { return it.weight < limit })
+	}
+	if f.before != nil {
+		var carried []item
+		for _, it := range f.before.items(headCommands) {
+			if !seen[first(it.text)] {
+				it.weight = 15
+				carried = append(carried, it)
+			}
+		}
+		s.items = append(carried, s.items...)
+	}
+	return s
+}
+
+// notable reports whether a command that is neither test nor build is worth a line: it failed, or it is a script of the project.
+func notable(c *recall.Call, main *recall.Invocation) bool {
+	switch main.Name {
+	case "curl", "wget", "mkdir", "cp", "mv", "rm", "touch", "chmod", "kill", "pkill", "sed", "perl", "tee", "git add", "apply_patch", "tar", "unzip", "ln", "python", "python3", "node":
+		return false
+	}
+	return c.Outcome.Exit >= 0 || c.Outcome.Failed
+}
+
+// committed is the line in which git tells what it did.
+func committed(output string) string {
+	for row := range strings.Lines(recall.Bound(output)) {
+		row = strings.TrimSpace(row)
+		if strings.HasPrefix(row, "[") && strings.Contains(row, "] ") || strings.HasPrefix(row, "Switched to") || strings.HasPrefix(row, "To ") || strings.Contains(row, "/pull/") && strings.HasPrefix(row, "https://") {
+			return row
+		}
+	}
+	return ""
+}
+
+// stripFolder takes "cd somewhere &&" off a command.
+func stripFolder(text string) string {
+	text = strings.TrimSpace(text)
+	if strings.HasPrefix(text, "cd ") {
+		if _, rest, ok := strings.Cut(text, " && "); ok {
+			return strings.TrimSpace(rest)
+		}
+	}
+	return text
+}
+
+// first is the code at the beginning of an item: a path or a command.
+func first(text string) string {
+	text = strings.TrimPrefix(text, "`` ")
+	text = strings.TrimPrefix(text, "`")
+	name, _, _ := strings.Cut(text, "`")
+	return strings.TrimSpace(name)
+}

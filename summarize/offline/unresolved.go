@@ -1,0 +1,101 @@
+package offline
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/winnowhq/winnow/recall"
+	"github.com/winnowhq/winnow/session"
+)
+
+// unresolved are the errors after which nothing of their kind worked, and the calls that never ended. Newest first.
+func (f *facts) unresolved() section {
+	s := section{heading: headUnresolved, must: true}
+	for i := range slices.Backward(f.failures) {
+		e := &f.failures[i]
+		if len(s.items) >= 8 {
+			break
+		}
+		it := item{text: f.failed(e), weight: 85 + min(10, f.recentCall(e.At, 10))}
+		for _, row := range e.Lines {
+			it.more = append(it.more, code(f.shortLine(row), 220))
+		}
+		s.items = append(s.items, it)
+	}
+	if n := len(f.failures) - len(s.items); n > 0 {
+		s.items = append(s.items, item{text: fmt.Sprintf("(%d older failures left out)", n), weight: 50})
+	}
+	if f.before != nil {
+		for _, it := range f.before.items(headUnresolved) {
+			if !f.settled(first(it.text)) {
+				it.weight = 75
+				s.items = append(s.items, it)
+			}
+		}
+	}
+	return s
+}
+
+// failed says which call failed, how, and how often.
+func (f *facts) failed(e *recall.Failure) string {
+	target := stripFolder(e.Target)
+	text := ""
+	switch {
+	case e.Kind != "":
+		text = code(f.shortLine(target), 200) + " failed"
+	case e.Path != "":
+		text = code(f.short(e.Path), 200) + ": " + line(e.Tool, 40) + " failed"
+	default:
+		text = code(f.shortLine(target), 200) + ": " + line(e.Tool, 40) + " failed"
+	}
+	if e.Exit > 0 {
+		text += fmt.Sprintf(" with exit status %d", e.Exit)
+	}
+	if e.Times > 1 {
+		text += ", " + times(e.Times) + " since it last worked"
+	}
+	return text
+}
+
+// settled reports whether something in this log made an earlier failure good: the same command or one that covers it worked, or the same file
+// was changed.
+func (f *facts) settled(target string) bool {
+	earlier := recall.Main(recall.Invocations(target))
+	for n := range f.calls {
+		c := &f.calls[n]
+		if !c.Outcome.Known {
+			continue
+		}
+		if text := c.Command(); text != "" && earlier != nil {
+			for _, v := range recall.Invocations(text) {
+				// A failure counts too: then the newer one is listed.
+				if v.Kind != recall.Look && v.Covers(earlier) {
+					return true
+				}
+			}
+		}
+		for i := range c.Actions {
+			if a := &c.Actions[i]; !c.Outcome.Failed && a.Path != "" && f.short(a.Path) == target {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// interrupted are the calls that had not ended when the log did.
+func (f *facts) interrupted() []item {
+	var all []item
+	for n := max(0, len(f.calls)-20); n < len(f.calls); n++ {
+		c := &f.calls[n]
+		if c.Status != session.Pending && c.Status != session.Running {
+			continue
+		}
+		text := line(c.Tool, 40)
+		if target := c.Target(); target != "" {
+			text += " " + code(f.shortLine(target), 160)
+		}
+		all = append(all, item{text: "Had not ended: " + text, weight: 72})
+	}
+	return all
+}
