@@ -5,4 +5,7 @@ go 1.26
 require (
 	github.com/go-json-experiment/json v0.0.0-20260820222146-c27c302e5fc3
 	github.com/google/go-cmp v0.7.0
+	github.com/tiktoken-go/tokenizer v0.10.0
 )
+
+require github.com/dlclark/regexp2/v2 v2.5.1 // indirect
