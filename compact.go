@@ -79,7 +79,7 @@ func (e *Engine) fold(ctx context.Context, id string, o CompactOptions, trigger 
 		if err := e.summarize(ctx, f); err != nil {
 			return nil, e.unpublished(ctx, id, f, err)
 		}
-		receipt, err := e.publish(ctx, f, attempt == 0)
+		receipt, err := e.publish(ctx, f)
 		if err == nil {
 			return receipt, nil
 		}
@@ -306,7 +306,7 @@ func (e *Engine) valid(f *folding, a pivot.Answer) error {
 }
 
 func (e *Engine) spend(f *folding, s pivot.Summarizer, a pivot.Answer, err error) {
-	if a.Usage == (session.Usage{}) && a.Cost == 0 {
+	if a.Usage.Prompt()+a.Usage.Output == 0 && a.Cost == 0 {
 		return
 	}
 	f.usages = append(f.usages, a.Usage)

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bmatcuk/doublestar/v4"
+
 	"github.com/winnowhq/winnow/budget"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/pivot"
@@ -140,7 +142,7 @@ func (s Settings) Validate() error {
 		bad("compaction.keep", "%d: give 0 or more tokens, or null", *k)
 	}
 	for _, glob := range s.Compaction.ProtectedPaths {
-		if !validGlob(glob) {
+		if !doublestar.ValidatePattern(glob) {
 			bad("compaction.protectedPaths", "%q is no pattern", glob)
 		}
 	}

@@ -73,8 +73,11 @@ func (e *Engine) Import(ctx context.Context, s session.Session, ledger rule.Ledg
 	if _, err := e.Create(ctx, s.Info); err != nil {
 		return err
 	}
-	change := store.Change{Append: s.Messages, Commit: ledger.All()}
-	if _, err := e.config.Store.Apply(ctx, s.Info.ID, change); err != nil {
+	state, err := e.config.Store.State(ctx, s.Info.ID)
+	if err == nil {
+		_, err = e.config.Store.Apply(ctx, s.Info.ID, store.Change{Base: state.Revision, Append: s.Messages, Commit: ledger.All()})
+	}
+	if err != nil {
 		// Half an import is none.
 		return e.failed("import", s.Info.ID, errors.Join(err, e.config.Store.Delete(context.WithoutCancel(ctx), s.Info.ID)))
 	}
