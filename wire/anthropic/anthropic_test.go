@@ -3,14 +3,11 @@ package anthropic
 import (
 	"bytes"
 	"flag"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/wire"
@@ -19,40 +16,25 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-func TestEncode_golden(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "testdata", "session.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	messages, err := wiretest.Load(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := encode(t, messages, wire.Options{
-		Model: "model-a", System: "You help.", MaxTokens: 1000, Tools: jsontext.Value(`[{"name":"read","input_schema":{"type":"object"}}]`),
-	})
-	if err := Check(got); err != nil {
-		t.Error(err)
-	}
-	indented := jsontext.Value(bytes.Clone(got))
-	if err := indented.Indent(); err != nil {
-		t.Fatal(err)
-	}
-	indented = append(indented, '\n')
-	golden := filepath.Join("testdata", "session.golden.json")
-	if *update {
-		if err := os.WriteFile(golden, indented, 0o644); err != nil {
-			t.Fatal(err)
+var format = wiretest.Format{
+	Encode: func(messages []session.Message, o wire.Options) ([]jsontext.Value, []byte, error) {
+		body, err := Encode(messages, o)
+		if err != nil {
+			return nil, nil, err
 		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(indented)); diff != "" {
-		t.Errorf("the body changed (-want +got), -update when it should have:\n%s", diff)
-	}
+		text, err := body.JSON()
+		return body.Messages, text, err
+	},
+	Decode: Decode, Check: Check, Errors: true, Thoughts: true, Merges: true, Tail: "]}",
 }
+
+func TestEncode_golden(t *testing.T) {
+	wiretest.Golden(t, format, wire.Options{
+		Model: "model-a", System: "You help.", MaxTokens: 1000, Tools: jsontext.Value(`[{"name":"read","input_schema":{"type":"object"}}]`),
+	}, *update)
+}
+
+func TestFormat(t *testing.T) { wiretest.Run(t, format) }
 
 func encode(t testing.TB, messages []session.Message, o wire.Options) []byte {
 	t.Helper()
@@ -65,60 +47,6 @@ func encode(t testing.TB, messages []session.Message, o wire.Options) []byte {
 		t.Fatal(err)
 	}
 	return text
-}
-
-func TestEncode_anySessionIsAcceptedAndReadsBackAsItWas(t *testing.T) {
-	o := wire.Options{Model: wiretest.Model}
-	rapid.Check(t, func(r *rapid.T) {
-		messages := wiretest.Messages(r)
-		body, err := Encode(messages, o)
-		if err != nil {
-			r.Fatal(err)
-		}
-		text, err := body.JSON()
-		if err != nil {
-			r.Fatal(err)
-		}
-		if err := Check(text); err != nil && len(body.Messages) > 0 {
-			r.Fatalf("%v\n%s", err, text)
-		}
-		decoded := Decode(text)
-		if len(decoded.Skipped) > 0 {
-			r.Fatalf("skipped %v of %s", decoded.Skipped, text)
-		}
-		want, got := wiretest.Says(messages, o, true), wiretest.Says(decoded.Messages, o, true)
-		if diff := cmp.Diff(want, got); diff != "" {
-			r.Fatalf("read back differently (-want +got):\n%s\n%s", diff, text)
-		}
-	})
-}
-
-func TestEncode_oneMoreMessageChangesNothingButTheEnd(t *testing.T) {
-	o := wire.Options{Model: wiretest.Model}
-	rapid.Check(t, func(r *rapid.T) {
-		messages := wiretest.Messages(r)
-		if len(messages) == 0 {
-			return
-		}
-		before, _ := Encode(messages[:len(messages)-1], o)
-		after, _ := Encode(messages, o)
-		if same := wiretest.Prefix(before.Messages, after.Messages); same < len(before.Messages)-1 {
-			r.Fatalf("%d of %d messages stayed, want all but the last at least", same, len(before.Messages))
-		} else if same < len(before.Messages) {
-			last, now := string(before.Messages[same]), string(after.Messages[same])
-			if !strings.HasPrefix(now, strings.TrimSuffix(last, "]}")+",") {
-				r.Fatalf("the last message did not only grow:\n%s\n%s", last, now)
-			}
-		}
-		stays := len(before.Messages) > 0 && role(before.Messages[len(before.Messages)-1]) == "user" && messages[len(messages)-1].Role == session.Assistant
-		if stays && wiretest.Prefix(before.Messages, after.Messages) != len(before.Messages) {
-			r.Fatal("a new step of the assistant's changed what was sent before")
-		}
-	})
-}
-
-func role(message jsontext.Value) string {
-	return wire.String(message, wire.Member(message, wire.Root(message), "role"))
 }
 
 func TestDecode_joinsResultsAndKeepsTheirPlaces(t *testing.T) {

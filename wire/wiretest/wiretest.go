@@ -119,6 +119,7 @@ func Says(messages []session.Message, o wire.Options, errors bool) Said {
 					result = "failed: " + result
 				}
 				s.Calls = append(s.Calls, fmt.Sprintf("%s %s %s → %s", p.Call.ID, p.Call.Name, p.Call.Input, result))
+			case p.Media != nil && p.Part.Synthetic: // what a tool returned
 			case p.Media != nil:
 				s.Media++
 			case p.Thought != nil:
