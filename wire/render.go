@@ -15,6 +15,8 @@ type Entry struct {
 	Role session.Role
 	// System is set on what a body said in the system's name in the middle of the conversation.
 	System bool
+	// Same is set on what the model of the options wrote: its secrets mean something to it.
+	Same   bool
 	Pieces []Piece
 }
 
@@ -25,10 +27,8 @@ type Piece struct {
 	Media   *Media
 	Thought *Thought
 	Call    *Call
-	// Opaque is the raw JSON of a block that only the provider which made it understands, and Type names it:
-	// "anthropic/server_tool_use".
+	// Opaque is the raw JSON of a block that only the provider which made it understands.
 	Opaque jsontext.Value
-	Type   string
 }
 
 // Call is a tool call and its result.
@@ -52,20 +52,23 @@ type Call struct {
 //
 // A message with several steps gives an entry for each, so that the result of a call stands before what was said after it.
 // What an entry holds depends on its message and on the call ids of the messages before it, never on later messages.
-func Entries(messages []session.Message, o Options) []Entry {
+//
+// own begins the type of parts that hold blocks only this wire format understands ("anthropic/"); other formats' blocks are
+// left out. Empty: all are.
+func Entries(messages []session.Message, o Options, own string) []Entry {
 	entries := make([]Entry, 0, len(messages))
 	ids := callIDs{}
 	for i := range messages {
 		if m := &messages[i]; m.Role == session.Assistant {
-			entries = appendSteps(entries, m, o.wrote(m), ids)
+			entries = appendSteps(entries, m, o.wrote(m), ids, own)
 		} else {
-			entries = appendUser(entries, m)
+			entries = appendUser(entries, m, own)
 		}
 	}
 	return entries
 }
 
-func appendUser(entries []Entry, m *session.Message) []Entry {
+func appendUser(entries []Entry, m *session.Message, own string) []Entry {
 	e := Entry{Role: session.User}
 	for i := range m.Parts {
 		p := &m.Parts[i]
@@ -86,7 +89,7 @@ func appendUser(entries []Entry, m *session.Message) []Entry {
 		case session.CompactionPart:
 			e.Pieces = append(e.Pieces, Piece{Part: p, Text: Question})
 		default:
-			if piece, ok := opaque(p); ok {
+			if piece, ok := opaque(p, own); ok {
 				e.Pieces = append(e.Pieces, piece)
 			}
 		}
@@ -105,11 +108,11 @@ func subtask(p *session.Part) string {
 	return text + "]"
 }
 
-func appendSteps(entries []Entry, m *session.Message, same bool, ids callIDs) []Entry {
+func appendSteps(entries []Entry, m *session.Message, same bool, ids callIDs, own string) []Entry {
 	if m.Failed() && !hasContent(m) {
 		return entries
 	}
-	e := Entry{Role: session.Assistant}
+	e := Entry{Role: session.Assistant, Same: same}
 	flush := func() {
 		for len(e.Pieces) > 0 && e.Pieces[len(e.Pieces)-1].Thought != nil {
 			e.Pieces = e.Pieces[:len(e.Pieces)-1]
@@ -138,7 +141,7 @@ func appendSteps(entries []Entry, m *session.Message, same bool, ids callIDs) []
 		case session.ToolPart:
 			e.Pieces = append(e.Pieces, Piece{Part: p, Call: callOf(p, ids)})
 		default:
-			if piece, ok := opaque(p); ok {
+			if piece, ok := opaque(p, own); ok {
 				e.Pieces = append(e.Pieces, piece)
 			}
 		}
@@ -224,21 +227,14 @@ func object(input jsontext.Value) jsontext.Value {
 // Blank reports whether a text has nothing but white space: providers refuse such blocks.
 func Blank(text string) bool { return strings.TrimSpace(text) == "" }
 
-// opaqueTypes are the wire formats whose own blocks a part can hold, before the slash of its type.
-var opaqueTypes = []string{"anthropic/", "openai/", "gemini/"}
-
 // OpaquePart makes a part of a block that only its provider understands, so that it survives the way back.
 func OpaquePart(format, kind string, raw jsontext.Value) session.Part {
 	return session.Part{Type: session.PartType(format + "/" + kind), Metadata: raw}
 }
 
-func opaque(p *session.Part) (Piece, bool) {
-	for _, prefix := range opaqueTypes {
-		if strings.HasPrefix(string(p.Type), prefix) && p.Metadata.Kind() == '{' {
-			return Piece{Part: p, Opaque: p.Metadata, Type: string(p.Type)}, true
-		}
-	}
-	return Piece{}, false
+func opaque(p *session.Part, own string) (Piece, bool) {
+	ok := own != "" && strings.HasPrefix(string(p.Type), own) && p.Metadata.Kind() == '{'
+	return Piece{Part: p, Opaque: p.Metadata}, ok
 }
 
 // systemNote is the metadata of a text that a body said in the system's name.

@@ -38,7 +38,7 @@ func (b Body) JSON() ([]byte, error) {
 // added message begins a step: an assistant's message after the user's, or the user's after an assistant's without calls.
 func Encode(messages []session.Message, o wire.Options) (Body, error) {
 	e := encoder{}
-	for _, entry := range wire.Entries(messages, o) {
+	for _, entry := range wire.Entries(messages, o, prefix) {
 		if entry.Role == session.User {
 			e.user(entry)
 		} else {
@@ -93,7 +93,8 @@ func (e *encoder) user(entry wire.Entry) {
 		case piece.Media != nil:
 			b = media(*piece.Media)
 		case piece.Opaque != nil:
-			e.opaque(session.User, piece)
+			e.say(session.User)
+			e.blocks = append(e.blocks, piece.Opaque)
 			continue
 		default:
 			b = text(piece.Text)
@@ -109,7 +110,8 @@ func (e *encoder) assistant(entry wire.Entry) {
 		var b block
 		switch {
 		case piece.Opaque != nil:
-			e.opaque(session.Assistant, piece)
+			e.say(session.Assistant)
+			e.blocks = append(e.blocks, piece.Opaque)
 			continue
 		case piece.Thought != nil:
 			thought := piece.Thought
@@ -137,14 +139,6 @@ func (e *encoder) assistant(entry wire.Entry) {
 	for _, call := range calls {
 		e.add(result(call))
 	}
-}
-
-func (e *encoder) opaque(role session.Role, piece wire.Piece) {
-	if len(piece.Type) < len(prefix) || piece.Type[:len(prefix)] != prefix {
-		return
-	}
-	e.say(role)
-	e.blocks = append(e.blocks, piece.Opaque)
 }
 
 // prefix begins the part type of blocks that only this API understands.

@@ -43,7 +43,7 @@ func Encode(messages []session.Message, o wire.Options) (Body, error) {
 	if o.System != "" {
 		e.add(message{Role: "system", Content: o.System})
 	}
-	for _, entry := range wire.Entries(messages, o) {
+	for _, entry := range wire.Entries(messages, o, prefix) {
 		if entry.Role == session.User {
 			e.user(entry)
 		} else {
@@ -124,10 +124,8 @@ func (e *encoder) user(entry wire.Entry) {
 		case piece.Media != nil:
 			parts = append(parts, media(*piece.Media))
 		case piece.Opaque != nil:
-			if raw, ok := own(piece); ok {
-				e.raw(role, parts, raw)
-				parts = nil
-			}
+			e.raw(role, parts, piece.Opaque)
+			parts = nil
 		default:
 			parts = append(parts, part{Type: "text", Text: piece.Text})
 		}
@@ -151,10 +149,6 @@ func (e *encoder) raw(role string, parts []part, opaque jsontext.Value) {
 
 // prefix begins the part type of blocks that only this format understands.
 const prefix = "openai/chat."
-
-func own(piece wire.Piece) (jsontext.Value, bool) {
-	return piece.Opaque, strings.HasPrefix(piece.Type, prefix)
-}
 
 func (e *encoder) assistant(entry wire.Entry) {
 	m := message{Role: "assistant"}

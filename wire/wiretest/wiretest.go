@@ -106,7 +106,7 @@ type Said struct {
 // count as empty: providers take no blank text. errors says whether the format tells failed calls from others.
 func Says(messages []session.Message, o wire.Options, errors bool) Said {
 	var s Said
-	for _, e := range wire.Entries(messages, o) {
+	for _, e := range wire.Entries(messages, o, "") {
 		for _, p := range e.Pieces {
 			switch {
 			case p.Text == wire.Beginning, p.Text == wire.Returned:
