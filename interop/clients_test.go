@@ -1,0 +1,63 @@
+//go:build interop
+
+package interop
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// client is a real product with a throw-away home and an empty project to work in.
+type client struct {
+	bin     string
+	Home    string   // its HOME
+	Project string   // its working folder
+	Env     []string // what it is given beside HOME and PATH
+}
+
+// newClient finds a product under the node_modules folder that WINNOW_CLIENTS names.
+func newClient(t *testing.T, name string, env ...string) *client {
+	t.Helper()
+	modules := os.Getenv("WINNOW_CLIENTS")
+	if modules == "" {
+		t.Skip("WINNOW_CLIENTS is not set: run interop/run.sh to try the real products")
+	}
+	bin := filepath.Join(modules, ".bin", name)
+	if _, err := os.Stat(bin); err != nil {
+		t.Skipf("%s is not installed: %v", name, err)
+	}
+	// Some products refuse to run where the path has links in it or keep sessions by the resolved path.
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &client{bin: bin, Home: filepath.Join(root, "home"), Project: filepath.Join(root, "project"), Env: env}
+	for _, dir := range []string{c.Home, c.Project} {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return c
+}
+
+// run runs the product to its end and returns what it printed; the test fails when it fails.
+func (c *client) run(t *testing.T, args ...string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	command := exec.CommandContext(ctx, c.bin, args...)
+	command.Dir = c.Project
+	command.Env = append([]string{"HOME=" + c.Home, "PATH=" + os.Getenv("PATH"), "TERM=dumb"}, c.Env...)
+	command.WaitDelay = 5 * time.Second // children that hold the pipes open
+	var stdout, stderr bytes.Buffer
+	command.Stdout, command.Stderr = &stdout, &stderr
+	if err := command.Run(); err != nil {
+		t.Fatalf("%s %q: %v\nstdout: %s\nstderr: %s", filepath.Base(c.bin), args, err, stdout.String(), stderr.String())
+	}
+	return stdout.String()
+}
