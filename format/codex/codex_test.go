@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"testing"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/winnowhq/winnow/format"
 )
 
@@ -23,4 +25,16 @@ func write(t testing.TB, from *format.Document, change format.Change) []byte {
 		t.Fatal(err)
 	}
 	return out.Bytes()
+}
+
+func canonical(t *testing.T, text []byte) string {
+	t.Helper()
+	v := jsontext.Value(text)
+	if err := v.Canonicalize(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)); err != nil {
+		t.Fatal(err)
+	}
+	if err := v.Indent(); err != nil {
+		t.Fatal(err)
+	}
+	return string(v)
 }

@@ -47,7 +47,7 @@ func (w *writer) fresh(out io.Writer) error {
 		Version    string `json:"cli_version"`
 		Source     string `json:"source"`
 	}{ThreadID(info.ID), stamp(info.Time.Created), cmp.Or(info.Directory, "/"), "winnow", "0.0.0", "cli"}
-	if err := w.line("session_meta", marshal(meta), &mark{Info: info}); err != nil {
+	if err := w.line("session_meta", marshal(meta), &mark{Info: info, Session: w.change.Session.Unknown}); err != nil {
 		return err
 	}
 	if err := w.append(); err != nil {

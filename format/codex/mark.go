@@ -34,8 +34,9 @@ type mark struct {
 
 	// Pivot is the marker with which a line was written that belongs to no message.
 	Pivot string `json:"pivot,omitzero"`
-	// Info is the session, in rollouts that we began.
-	Info *session.Info `json:"info,omitzero"`
+	// Info is the session, in rollouts that we began; Session what else was known about it.
+	Info    *session.Info  `json:"info,omitzero"`
+	Session jsontext.Value `json:"session,omitzero"`
 }
 
 // elided is an elision with its place in the order of the ledger.

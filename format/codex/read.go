@@ -220,7 +220,7 @@ func (r *reader) sessionMeta(payload []byte, m *mark) error {
 	r.provider, r.cwd = meta.Provider, meta.Cwd
 	info := &r.doc.Session.Info
 	if m != nil && m.Info != nil {
-		*info = *m.Info
+		*info, r.doc.Session.Unknown = *m.Info, m.Session
 		return nil
 	}
 	info.ID, info.Directory, info.Version, info.ParentID = meta.ID, meta.Cwd, meta.Version, cmp.Or(meta.Parent, meta.Forked)
