@@ -227,10 +227,8 @@ func (r *reader) messages(at int) int {
 			r.native.list.end, r.native.cut = at, true
 			return at
 		}
-		if indent == "" {
-			if n := bytes.LastIndexByte(r.src[:at], '\n'); n > r.native.list.start {
-				indent = string(r.src[n:at]) + "{"
-			}
+		if lead := leadAt(r.src, at); indent == "" && lead != "" {
+			indent = lead + "{"
 		}
 		r.doc.Counts.Entries++
 		end := r.entry(at, indent)
