@@ -45,7 +45,7 @@ func folded(doc *format.Document) format.Change {
 	s := doc.Session
 	s.Messages = append([]session.Message(nil), s.Messages...)
 	tail := ""
-	for i := len(s.Messages) * 3 / 4; i >= 0 && tail == ""; i-- {
+	for i := min(len(s.Messages)*3/4, len(s.Messages)-1); i >= 0 && tail == ""; i-- {
 		if s.Messages[i].Written() {
 			tail = s.Messages[i].ID
 		}
@@ -432,6 +432,8 @@ func TestRead_fiftyMegabytesInALine(t *testing.T) {
 func FuzzRead(f *testing.F) {
 	for _, name := range []string{"tree.jsonl", "linear.jsonl"} {
 		f.Add(load(f, name))
+		doc := read(f, load(f, name))
+		f.Add(written(f, doc, folded(doc)))
 	}
 	f.Fuzz(func(t *testing.T, src []byte) {
 		Format{}.Detect(src)
@@ -442,6 +444,9 @@ func FuzzRead(f *testing.F) {
 		var out bytes.Buffer
 		if err := (Format{}).Write(&out, doc, format.Change{Session: doc.Session, Ledger: doc.Ledger}); err != nil || !bytes.Equal(out.Bytes(), src) {
 			t.Fatalf("unchanged, the file was not written byte for byte: %v", err)
+		}
+		if bytes.Contains(src, []byte("winnow")) {
+			return // the ids below may be in it
 		}
 		change := folded(doc)
 		out.Reset()
