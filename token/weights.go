@@ -2,7 +2,7 @@
 
 package token
 
-// Fitted to o200k_base on 7581 chunks of 84 kinds of text.
+// Fitted to o200k_base on 7581 chunks; on the chunks held out, 83 kinds: mean error 4.50 %, worst kind 10.5 %.
 
 // pairs is as the tokenizer was seen to cut.
 var pairs = Pairs{
@@ -34,135 +34,135 @@ var pairs = Pairs{
 	800: 51, 141, 179, 178, 19, 161, 68, 148, 54, 231, 98, 155, 135, 64, 106, 160, 141, 152, 186, 30, 37, 168, 71, 116, 33, 35, // z
 }
 
-// weights holds the tokens that one of each feature stands for.
+// weights holds how many tokens one of each feature stands for.
 var weights = [featCount]float64{
-	0.72709,   // spaced a
-	0.71955,   // spaced b
-	0.56268,   // spaced c
-	0.34502,   // spaced d
-	0.91434,   // spaced e
-	0.79379,   // spaced f
-	0.7865,    // spaced g
-	0.93464,   // spaced h
-	0.99824,   // spaced i
-	1.0898,    // spaced j
-	1.0636,    // spaced k
-	1.0812,    // spaced l
-	1.049,     // spaced m
-	1.1146,    // spaced n
-	0.61645,   // glued a
-	0.75921,   // glued b
-	0.96101,   // glued c
-	0.87944,   // glued d
-	0.75826,   // glued e
-	0.80793,   // glued f
-	0.88665,   // glued g
-	0.90004,   // glued h
-	0.86767,   // glued i
-	0.97564,   // glued j
-	1.0466,    // glued k
-	0.99066,   // glued l
-	0.98418,   // glued m
-	0.99034,   // glued n
-	1.2274,    // signed a
-	0.89554,   // signed b
-	0.74,      // signed c
-	1.1053,    // signed d
-	0.88026,   // signed e
-	1.0029,    // signed f
-	0.90537,   // signed g
-	1.0799,    // signed h
-	0.94615,   // signed i
-	0.99577,   // signed j
-	1.0108,    // signed k
-	1.0161,    // signed l
-	1.0058,    // signed m
-	0.97161,   // signed n
-	1.3264,    // titled a
-	1.1619,    // titled b
-	0.954,     // titled c
-	0.93172,   // titled d
-	1.0729,    // titled e
-	1.0301,    // titled f
-	0.98568,   // titled g
-	1.0159,    // titled h
-	0.99206,   // titled i
-	1.0266,    // titled j
-	1.0203,    // titled k
-	1.0023,    // titled l
-	0.99602,   // titled m
-	0.95178,   // titled n
-	1.2828,    // camel a
-	1.3695,    // camel b
-	0.96119,   // camel c
-	0.81977,   // camel d
-	0.8324,    // camel e
-	0.84773,   // camel f
-	0.85861,   // camel g
-	0.88445,   // camel h
-	0.91603,   // camel i
-	0.96692,   // camel j
-	1.0307,    // camel k
-	1.0392,    // camel l
-	1.0138,    // camel m
-	1.0479,    // camel n
+	0.57718,   // spaced a
+	0.74509,   // spaced b
+	0.48236,   // spaced c
+	0.16457,   // spaced d
+	0.98086,   // spaced e
+	0.70056,   // spaced f
+	0.65899,   // spaced g
+	0.9236,    // spaced h
+	1.0441,    // spaced i
+	1.2845,    // spaced j
+	1.1761,    // spaced k
+	1.2911,    // spaced l
+	1.1786,    // spaced m
+	1.4013,    // spaced n
+	0.57982,   // glued a
+	0.6385,    // glued b
+	0.94664,   // glued c
+	0.88528,   // glued d
+	0.44123,   // glued e
+	0.66198,   // glued f
+	0.72256,   // glued g
+	0.67785,   // glued h
+	0.48665,   // glued i
+	0.91397,   // glued j
+	1.0781,    // glued k
+	0.95727,   // glued l
+	0.92189,   // glued m
+	0.945,     // glued n
+	1.3066,    // signed a
+	0.88723,   // signed b
+	0.58306,   // signed c
+	1.1938,    // signed d
+	0.83305,   // signed e
+	1.0161,    // signed f
+	0.76331,   // signed g
+	1.1656,    // signed h
+	0.79879,   // signed i
+	0.94711,   // signed j
+	1.0515,    // signed k
+	1.0671,    // signed l
+	1.0259,    // signed m
+	0.88134,   // signed n
+	1.391,     // titled a
+	1.4658,    // titled b
+	0.90107,   // titled c
+	0.89137,   // titled d
+	1.2079,    // titled e
+	1.0306,    // titled f
+	0.89207,   // titled g
+	1.0612,    // titled h
+	0.96261,   // titled i
+	1.1188,    // titled j
+	1.0741,    // titled k
+	1.0035,    // titled l
+	0.96408,   // titled m
+	0.76362,   // titled n
+	1.1776,    // camel a
+	1.7207,    // camel b
+	0.83105,   // camel c
+	0.69959,   // camel d
+	0.72732,   // camel e
+	0.79339,   // camel f
+	0.75295,   // camel g
+	0.69931,   // camel h
+	0.74173,   // camel i
+	0.9265,    // camel j
+	1.1413,    // camel k
+	1.1766,    // camel l
+	1.0591,    // camel m
+	1.1874,    // camel n
 	1,         // upper a
-	1.1899,    // upper b
-	1.2633,    // upper c
-	2.7673,    // upper d
-	1.3675,    // upper e
-	1.2791,    // upper f
-	1.149,     // upper g
-	1.1106,    // upper h
-	1.044,     // upper i
-	1.0217,    // upper j
-	1.0583,    // upper k
-	1.0198,    // upper l
-	1.0023,    // upper m
-	1.136,     // upper n
-	1.2418,    // tabbed a
-	1.1147,    // tabbed b
-	1.0969,    // tabbed c
-	1.2211,    // tabbed d
-	1.1358,    // tabbed e
-	1.0344,    // tabbed f
-	1.0934,    // tabbed g
-	1.0315,    // tabbed h
-	1.0165,    // tabbed i
-	1.0179,    // tabbed j
-	1.0197,    // tabbed k
-	1.0669,    // tabbed l
-	1.0043,    // tabbed m
-	1.0088,    // tabbed n
-	0.34968,   // letters
-	0.0069617, // rare
-	0.009476,  // rare long
-	1.1029,    // digits
-	0.89747,   // sign 1
-	1.0825,    // sign 2
-	0.71279,   // sign 3
-	0.88532,   // signs
-	0.025136,  // repeat
-	1.4702,    // lines
-	1.0361,    // indent
-	0.51293,   // spaces
-	1.0002,    // control
-	0.4502,    // latin
-	0.3329,    // cyrillic
-	0.45884,   // cyrillic capitals
-	0.42347,   // greek
-	0.42315,   // hebrew
-	0.43406,   // indic
-	0.50939,   // dravidian
-	0.4231,    // thai
-	0.67102,   // kana
-	0.87695,   // han
-	0.79366,   // hangul
-	1.0656,    // marks
-	0.89001,   // wide
-	1.0635,    // symbols
-	0.19418,   // same symbol
-	2.0543,    // pictures
-	-0.15635,  // foreign
+	1.0911,    // upper b
+	1.0764,    // upper c
+	2.9117,    // upper d
+	1.5787,    // upper e
+	1.4868,    // upper f
+	1.2016,    // upper g
+	1.266,     // upper h
+	1.0358,    // upper i
+	0.97892,   // upper j
+	1.1955,    // upper k
+	1.0785,    // upper l
+	1.0083,    // upper m
+	1.5662,    // upper n
+	1.6368,    // tabbed a
+	1.231,     // tabbed b
+	1.1073,    // tabbed c
+	1.4718,    // tabbed d
+	1.2983,    // tabbed e
+	0.98756,   // tabbed f
+	1.1971,    // tabbed g
+	1.1068,    // tabbed h
+	1.063,     // tabbed i
+	1.0704,    // tabbed j
+	1.0835,    // tabbed k
+	1.3038,    // tabbed l
+	1.0188,    // tabbed m
+	1.0377,    // tabbed n
+	0.34175,   // letters
+	0.0078671, // rare
+	0.0096424, // rare long
+	1.1048,    // digits
+	0.9,       // sign 1
+	1.1181,    // sign 2
+	0.78187,   // sign 3
+	0.8693,    // signs
+	0.019917,  // repeat
+	1.535,     // lines
+	1.0293,    // indent
+	0.49568,   // spaces
+	1.0014,    // control
+	0.40297,   // latin
+	0.3043,    // cyrillic
+	0.46859,   // cyrillic capitals
+	0.39704,   // greek
+	0.38378,   // hebrew
+	0.4041,    // indic
+	0.48515,   // dravidian
+	0.41213,   // thai
+	0.67251,   // kana
+	0.88079,   // han
+	0.72841,   // hangul
+	1.0603,    // marks
+	0.50167,   // wide
+	1.2216,    // symbols
+	0.16739,   // same symbol
+	2.1164,    // pictures
+	0,         // foreign
 	1,         // invalid
 }
