@@ -54,8 +54,8 @@ func join(p *session.Part, field, text string) error {
 }
 
 // compressor compresses with gzip at its fastest. Source text becomes a third to a half; other libraries were twice as fast
-// at the same size, which does not pay for a dependency.
-// Its state is larger than most of what it compresses, so it is kept for the next. The zero value is ready.
+// at the same size, which does not pay for a dependency. Its state is larger than most of what it compresses, so it is kept
+// for the next. The zero value is ready.
 type compressor struct{ writers, readers sync.Pool }
 
 func (c *compressor) compress(data []byte) ([]byte, error) {
