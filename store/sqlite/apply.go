@@ -31,6 +31,9 @@ func (s *Store) apply(ctx context.Context, id string, c store.Change) (revision 
 	if err != nil {
 		return 0, err
 	}
+	if err := s.compressNew(ctx, rows.appended, rows.updated); err != nil {
+		return 0, err
+	}
 	err = s.write(ctx, func(t *transaction) error {
 		row, err := t.find(id)
 		if err != nil {
@@ -76,6 +79,7 @@ type partRow struct {
 	id, typ, field string
 	text           string // of the field, when it is kept apart
 	hash           [sha256.Size]byte
+	compressed     []byte // text, nil when it is known already
 	data           any
 }
 
@@ -143,6 +147,32 @@ func encodeMessages(messages []session.Message) ([]messageRow, error) {
 	return rows, nil
 }
 
+// compressNew compresses the large texts that the store does not have yet.
+func (s *Store) compressNew(ctx context.Context, lists ...[]messageRow) error {
+	for _, messages := range lists {
+		for _, m := range messages {
+			for i := range m.parts {
+				p := &m.parts[i]
+				if p.field == "" {
+					continue
+				}
+				var num int64
+				err := s.reader.content.QueryRowContext(ctx, p.hash[:]).Scan(&num)
+				if err == nil {
+					continue
+				}
+				if !errors.Is(err, sql.ErrNoRows) {
+					return err
+				}
+				if p.compressed, err = s.gzip.compress([]byte(p.text)); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
 // apply writes the rows of a change, in the order that store.Change tells.
 func (t *transaction) apply(row sessionRow, c store.Change, r rows) error {
 	if c.Info != nil {
@@ -206,9 +236,11 @@ func (t *transaction) content(p partRow) (num int64, err error) {
 	if !errors.Is(err, sql.ErrNoRows) {
 		return num, err
 	}
-	data, err := compress([]byte(p.text))
-	if err != nil {
-		return 0, err
+	data := p.compressed
+	if data == nil { // it was known when we looked, and is gone since
+		if data, err = t.gzip.compress([]byte(p.text)); err != nil {
+			return 0, err
+		}
 	}
 	result, err := t.run(t.w.addContent, p.hash[:], len(p.text), data)
 	if err != nil {

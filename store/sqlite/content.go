@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"errors"
 	"io"
+	"sync"
 
 	"github.com/winnowhq/winnow/session"
 )
@@ -52,12 +53,23 @@ func join(p *session.Part, field, text string) error {
 	return nil
 }
 
-func compress(data []byte) ([]byte, error) {
+// compressor compresses with gzip at its fastest. Source text becomes a third to a half; other libraries were twice as fast
+// at the same size, which does not pay for a dependency. Its state is larger than most of what it compresses, so it is kept
+// for the next. The zero value is ready.
+type compressor struct{ writers, readers sync.Pool }
+
+func (c *compressor) compress(data []byte) ([]byte, error) {
 	var b bytes.Buffer
-	w, err := gzip.NewWriterLevel(&b, gzip.BestSpeed)
-	if err != nil {
-		return nil, err
+	w, _ := c.writers.Get().(*gzip.Writer)
+	if w == nil {
+		var err error
+		if w, err = gzip.NewWriterLevel(&b, gzip.BestSpeed); err != nil {
+			return nil, err
+		}
+	} else {
+		w.Reset(&b)
 	}
+	defer c.writers.Put(w)
 	if _, err := w.Write(data); err != nil {
 		return nil, err
 	}
@@ -68,18 +80,24 @@ func compress(data []byte) ([]byte, error) {
 }
 
 // decompress returns size bytes, or an error.
-func decompress(data []byte, size int) ([]byte, error) {
-	r, err := gzip.NewReader(bytes.NewReader(data))
-	if err != nil {
+func (c *compressor) decompress(data []byte, size int) ([]byte, error) {
+	r, _ := c.readers.Get().(*gzip.Reader)
+	if r == nil {
+		r = new(gzip.Reader)
+	}
+	defer c.readers.Put(r)
+	if err := r.Reset(bytes.NewReader(data)); err != nil {
 		return nil, err
 	}
-	var b bytes.Buffer
-	b.Grow(min(max(size, 0), len(data)*1032) + bytes.MinRead) // deflate never does better: a wrong size takes no memory
-	if _, err := io.Copy(&b, io.LimitReader(r, int64(size)+1)); err != nil {
+	// deflate never does better than 1032 to one: a damaged size takes no memory. One byte more than there should be: the
+	// reader compares its checksum only when it comes to the end.
+	text := make([]byte, min(max(size, 0), len(data)*1032)+1)
+	n, err := io.ReadFull(r, text)
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
-	if b.Len() != size {
+	if n != size || err == nil {
 		return nil, errors.New("what was compressed has another size now")
 	}
-	return b.Bytes(), nil
+	return text[:n], nil
 }

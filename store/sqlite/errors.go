@@ -72,7 +72,7 @@ func hint(err error, path string) string {
 	case errors.Is(err, store.ErrLocked):
 		return "another process is writing; try again, or end it"
 	case errors.Is(err, store.ErrCorrupt):
-		return "nothing was changed; move the file away to begin a new store, and keep it: most of it can often be read"
+		return "keep the file, most of it can often be read; move it away to begin a new store"
 	case errors.Is(err, store.ErrReadOnly):
 		return "open it for writing, and look at the permissions of the file and of " + filepath.Dir(path)
 	case errors.Is(err, store.ErrFull):

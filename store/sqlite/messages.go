@@ -46,7 +46,7 @@ func (s *Store) messages(ctx context.Context, id string, yield func(session.Mess
 		}
 		m := session.Message{MessageInfo: h.MessageInfo, Unknown: h.Unknown}
 		if count > 0 {
-			m.Parts, err = readParts(ctx, parts, now.row.num, position, count)
+			m.Parts, err = s.readParts(ctx, parts, now.row.num, position, count)
 			if err != nil {
 				return fmt.Errorf("message %s: %w", m.ID, err)
 			}
@@ -58,7 +58,7 @@ func (s *Store) messages(ctx context.Context, id string, yield func(session.Mess
 	return rows.Err()
 }
 
-func readParts(ctx context.Context, stmt *sql.Stmt, num, message int64, count int) ([]session.Part, error) {
+func (s *Store) readParts(ctx context.Context, stmt *sql.Stmt, num, message int64, count int) ([]session.Part, error) {
 	rows, err := stmt.QueryContext(ctx, num, message)
 	if err != nil {
 		return nil, err
@@ -75,7 +75,7 @@ func readParts(ctx context.Context, stmt *sql.Stmt, num, message int64, count in
 		p, err := decode[session.Part](data)
 		if err == nil && field.Valid {
 			var text []byte
-			if text, err = decompress(compressed, int(size.Int64)); err == nil {
+			if text, err = s.gzip.decompress(compressed, int(size.Int64)); err == nil {
 				err = join(&p, field.String, string(text))
 			}
 		}

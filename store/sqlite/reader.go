@@ -19,8 +19,8 @@ const idleReaders = 4
 
 // reader is the pool of connections that only read.
 type reader struct {
-	db                       *sql.DB
-	session, messages, parts *sql.Stmt
+	db                                *sql.DB
+	session, messages, parts, content *sql.Stmt
 }
 
 func openReader(ctx context.Context, path string, wait time.Duration) (*reader, error) {
@@ -65,6 +65,7 @@ func tryReader(ctx context.Context, path string, wait time.Duration, parameters 
 			SELECT part.data, part.field, content.size, content.data
 			FROM part LEFT JOIN content ON content.num = part.content
 			WHERE part.session = ? AND part.message = ? ORDER BY part.position`},
+		prepared{&r.content, `SELECT num FROM content WHERE hash = ?`},
 	)
 }
 

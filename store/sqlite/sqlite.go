@@ -16,6 +16,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -46,6 +47,7 @@ type Store struct {
 	now    func() time.Time
 	writer *writer // nil when the store is read-only
 	reader *reader
+	gzip   compressor
 
 	closed    atomic.Bool
 	closeOnce sync.Once
@@ -141,8 +143,9 @@ func source(path string, wait time.Duration, parameters ...string) string {
 	for i := 0; i < len(parameters); i += 2 {
 		q.Add(parameters[i], parameters[i+1])
 	}
-	// An absolute path: "file:" and the path, with what a URL would take for its own escaped.
-	u := url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(path), RawQuery: q.Encode()}
+	// "file:" and the absolute path, with what a URL would take for its own escaped; a drive letter has a slash before it.
+	path = "/" + strings.TrimPrefix(filepath.ToSlash(path), "/")
+	u := url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: q.Encode()}
 	return u.String()
 }
 

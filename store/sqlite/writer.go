@@ -53,8 +53,9 @@ func openWriter(ctx context.Context, path string, wait time.Duration) (_ *writer
 // is asked between them, and when it ends the transaction is rolled back.
 type transaction struct {
 	*sql.Tx
-	w   *writer
-	ctx context.Context
+	w    *writer
+	gzip *compressor
+	ctx  context.Context
 }
 
 func (t *transaction) exec(query string, args ...any) error {
@@ -91,7 +92,7 @@ func (s *Store) write(ctx context.Context, do func(*transaction) error) error {
 		return err
 	}
 	defer tx.Rollback() // does nothing after Commit
-	if err := do(&transaction{tx, s.writer, ctx}); err != nil {
+	if err := do(&transaction{tx, s.writer, &s.gzip, ctx}); err != nil {
 		return err
 	}
 	return tx.Commit()
@@ -215,7 +216,7 @@ func (s *Store) readSource(ctx context.Context, id string) (*store.Source, error
 	if err != nil {
 		return nil, err
 	}
-	if source.Data, err = decompress(data, size); err != nil {
+	if source.Data, err = s.gzip.decompress(data, size); err != nil {
 		return nil, fmt.Errorf("%w: its source: %w", store.ErrCorrupt, err)
 	}
 	return &source, nil
@@ -223,7 +224,7 @@ func (s *Store) readSource(ctx context.Context, id string) (*store.Source, error
 
 // SetSource keeps the file that a session was imported from.
 func (s *Store) SetSource(ctx context.Context, id string, source store.Source) error {
-	data, err := compress(source.Data)
+	data, err := s.gzip.compress(source.Data)
 	if err == nil {
 		err = s.write(ctx, func(t *transaction) error {
 			row, err := t.find(id)

@@ -4,6 +4,7 @@ package storetest
 
 import (
 	"iter"
+	"reflect"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -162,7 +163,7 @@ func ids(messages []session.Message) (ids []string) {
 // equal compares to the byte; a ledger by its elisions.
 func equal(t testing.TB, what string, want, got any) {
 	t.Helper()
-	if diff := cmp.Diff(want, got, compare); diff != "" {
+	if diff := diffOf(want, got); diff != "" {
 		if len(diff) > 4000 {
 			diff = diff[:4000] + "…"
 		}
@@ -179,4 +180,10 @@ var sampleReceipt = pivot.Receipt{
 	Gone: map[string]int{"tool output": 40}, Usage: []session.Usage{{Input: 3}}, Cost: 0.25, Notes: []string{"a\x00note"},
 }
 
-func diffOf(want, got any) string { return cmp.Diff(want, got, compare) }
+// diffOf is "" for equal values. Most are, and comparing those takes a tenth of the time that explaining does.
+func diffOf(want, got any) string {
+	if reflect.DeepEqual(want, got) {
+		return ""
+	}
+	return cmp.Diff(want, got, compare)
+}
