@@ -62,6 +62,8 @@ type Call struct {
 	Status            session.Status
 	Actions           []Action
 	Outcome           Outcome
+
+	detached bool // a command that goes on in the background
 }
 
 // Target says what the call was about: its command, path, query, or nothing.
@@ -110,6 +112,7 @@ func Calls(messages []session.Message) []Call {
 			calls = append(calls, c)
 		}
 	}
+	settle(calls)
 	return calls
 }
 

@@ -24,6 +24,10 @@ type Failure struct {
 // longer ago were answered in another way.
 const Exploring = 6
 
+// Attempt is how many calls back a failed command that is neither test, build, installation nor commit still counts as unresolved, and a
+// failed edit. What was needed has been done in another way since, or given up.
+const Attempt = 25
+
 // Failures are the unresolved errors of a log, oldest first. An error is resolved by a later success of the same command on no less, of
 // the same edit's file, of the same tool on the same target.
 func Failures(messages []session.Message) []Failure { return FailuresOf(messages, Calls(messages)) }
@@ -77,7 +81,7 @@ func FailuresOf(messages []session.Message, calls []Call) []Failure {
 	}
 	var found []Failure
 	for i, f := range open {
-		if looked(&calls[f.At], mains[i]) && len(calls)-f.At > Exploring {
+		if age := len(calls) - f.At; looked(&calls[f.At], mains[i]) && age > Exploring || (f.Kind == "" || f.Kind == Perform) && age > Attempt {
 			continue
 		}
 		c := &calls[f.At]
@@ -90,7 +94,7 @@ func FailuresOf(messages []session.Message, calls []Call) []Failure {
 // looked reports whether a call only looked at something: its failure leaves nothing broken.
 func looked(c *Call, main *Invocation) bool {
 	if main != nil {
-		return main.Kind == Look || main.Kind == Perform && c.Outcome.Exit <= 0
+		return main.Kind == Look
 	}
 	for i := range c.Actions {
 		switch c.Actions[i].Op {

@@ -120,7 +120,13 @@ func kind(name, sub string, targets, words []string) Kind {
 		}
 		return Look
 	case "gh":
-		return History
+		for _, w := range words[1:] {
+			switch w {
+			case "create", "merge", "close", "edit", "comment", "delete", "review", "reopen", "upload":
+				return History
+			}
+		}
+		return Look
 	case "go":
 		switch sub {
 		case "test":

@@ -23,6 +23,9 @@ func Telling(output string, n int) []string {
 			continue
 		}
 		text = cut(text, 240)
+		if lower := strings.ToLower(text); len(text) < 40 && containsAny(lower, "exit code", "exit status", "exited with code") {
+			continue // said beside the lines already
+		}
 		if len(last) == 3 {
 			last = last[1:]
 		}

@@ -40,8 +40,12 @@ func (f *facts) goal() section {
 		left = len(later) - laterMost
 		later = later[left:]
 	}
+	size := laterSize
+	if len(later) <= 6 {
+		size *= 2
+	}
 	for i, r := range later {
-		it := item{text: "Then: " + quote(r.text, laterSize), weight: 60 + 35*(i+1)/len(later)}
+		it := item{text: "Then: " + quote(r.text, size), weight: 60 + 35*(i+1)/len(later)}
 		if small(r.text) && r.asked == "" {
 			if i < len(later)-1 {
 				continue // "go on": the newest one alone says where the work stands

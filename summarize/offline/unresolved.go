@@ -52,7 +52,7 @@ func (f *facts) failed(e *recall.Failure) string {
 		text += fmt.Sprintf(" with exit status %d", e.Exit)
 	}
 	if e.Times > 1 {
-		text += ", " + times(e.Times) + " since it last worked"
+		text += fmt.Sprintf(" (%d failures since it last worked)", e.Times)
 	}
 	return text
 }
@@ -97,5 +97,16 @@ func (f *facts) interrupted() []item {
 		}
 		all = append(all, item{text: "Had not ended: " + text, weight: 72})
 	}
-	return all
+	return append(all, f.stopped()...)
+}
+
+// stopped are the newest calls that the user refused or broke off: they say that something else is wanted.
+func (f *facts) stopped() []item {
+	var all []item
+	for n := max(0, len(f.calls)-8); n < len(f.calls); n++ {
+		if c := &f.calls[n]; c.Outcome.Refused {
+			all = append(all, item{text: "Stopped by the user: " + line(c.Tool, 40) + " " + code(f.shortLine(stripFolder(c.Target())), 160), weight: 74})
+		}
+	}
+	return distinct(all)
 }
