@@ -62,6 +62,9 @@ type Call struct {
 	Status            session.Status
 	Actions           []Action
 	Outcome           Outcome
+	// Ran are the programs of the call's command, and Main the one that it is known by; nil when it ran none.
+	Ran  []Invocation
+	Main *Invocation
 
 	detached bool // a command that goes on in the background
 }
@@ -108,6 +111,10 @@ func Calls(messages []session.Message) []Call {
 			}
 			c := Call{Message: i, Part: j, MessageID: m.ID, PartID: p.ID, Tool: p.Tool, Status: p.State.Status}
 			c.Actions = actions(p, cwd)
+			if text := c.Command(); text != "" {
+				c.Ran = Invocations(text)
+				c.Main = Main(c.Ran)
+			}
 			c.Outcome = outcome(p, &c)
 			calls = append(calls, c)
 		}

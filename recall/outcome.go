@@ -53,8 +53,7 @@ func outcome(p *session.Part, c *Call) Outcome {
 			o.Exit, o.Known, o.Failed = n, true, n != 0
 		}
 	}
-	all := Invocations(text)
-	main := Main(all)
+	main := c.Main
 	c.detached = containsAny(cut(s.Output, 300), "running in background", "running in the background", "still running", "Process running with session ID")
 	if main == nil || c.detached {
 		return o

@@ -53,6 +53,8 @@ func weight(line string) int {
 	lower := strings.ToLower(cut(line, 200))
 	score := 0
 	switch {
+	case strings.HasPrefix(lower, "npm error"), strings.HasPrefix(lower, "npm err!"), strings.HasPrefix(lower, "make: ***"), strings.HasPrefix(lower, "error: command failed"):
+		return 1 // the wrapper around the error
 	case strings.Contains(line, "--- FAIL"), strings.HasPrefix(line, "FAILED "), strings.HasPrefix(line, "E   "), strings.HasPrefix(line, "panic:"),
 		strings.Contains(line, "DATA RACE"), strings.HasPrefix(line, "✗"), strings.HasPrefix(line, "✖"), strings.HasPrefix(line, "not ok "), strings.HasPrefix(lower, "fatal"):
 		score = 4

@@ -26,7 +26,7 @@ func (f *facts) commands() section {
 		if text == "" || c.Outcome.Refused {
 			continue
 		}
-		main := recall.Main(recall.Invocations(text))
+		main := c.Main
 		if main == nil || main.Kind == recall.Look {
 			continue
 		}
@@ -91,9 +91,9 @@ func (f *facts) commands() section {
 		weight := 18 + f.recentCall(r.at, 24)
 		switch r.kind {
 		case recall.Test:
-			weight += 12
+			weight += 18
 		case recall.History, recall.Install:
-			weight += 8
+			weight += 12
 		case recall.Build:
 			weight += 6
 		}

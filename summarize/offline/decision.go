@@ -41,7 +41,7 @@ func (f *facts) decisions() section {
 		sentences := recall.Sentences(a.text)
 		skip := -1
 		for i, text := range sentences {
-			if i <= skip || len(text) < 25 || len(text) > 700 || strings.HasSuffix(text, "?") {
+			if i <= skip || len(text) < 40 || len(text) > 700 || strings.HasSuffix(text, "?") {
 				continue
 			}
 			lower := " " + strings.ToLower(text) + " "
@@ -72,7 +72,7 @@ func (f *facts) decisions() section {
 			found = append(found, candidate{whole, score*8 + focus, len(found), a.message})
 		}
 	}
-	if most := 24; len(found) > most {
+	if most := 16; len(found) > most {
 		slices.SortStableFunc(found, func(a, b candidate) int {
 			return (b.score + f.recent(b.at, 12)) - (a.score + f.recent(a.at, 12))
 		})

@@ -51,13 +51,13 @@ func (f *facts) changes() []change {
 	var changes []change
 	for i := range f.files {
 		file := &f.files[i]
-		if !file.Changed() || file.Creates > 0 && file.Last == recall.Delete && file.Edits == 0 && file.Deletes > 0 {
+		if !file.Changed() || file.Creates > 0 && file.Gone() {
 			continue // made and removed again: nothing is left of it
 		}
 		at[file.Path] = len(changes)
 		changes = append(changes, change{
 			path: f.short(file.Path), creates: min(file.Creates, 1), edits: file.Edits, deletes: file.Deletes, added: file.Added, removed: file.Removed,
-			gone: file.Gone(), moved: f.short(file.From), weight: 40 + min(10, file.Edits) + f.recentCall(file.At, 20),
+			gone: file.Gone(), moved: f.short(file.From), weight: 30 + 2*min(8, file.Edits+file.Creates) + f.recentCall(file.At, 22),
 		})
 	}
 	for n := range f.calls {
@@ -184,7 +184,7 @@ func (f *facts) reports() []item {
 			continue // the newest statement stands under "In progress"
 		}
 		if a.closing {
-			if text := gist(a.text, 420); len(text) > 30 {
+			if text := gist(a.text, 300); len(text) > 30 {
 				all = append(all, item{text: "Reported: " + quote(text, 440), weight: 30 + f.recent(a.message, 26) + f.focused(text)})
 			}
 			continue
@@ -197,7 +197,7 @@ func (f *facts) reports() []item {
 			}
 		}
 	}
-	if most := 24; len(all) > most {
+	if most := 16; len(all) > most {
 		order := make([]int, len(all))
 		for i := range order {
 			order[i] = i
@@ -228,6 +228,9 @@ func gist(text string, size int) string {
 			continue
 		}
 		for _, s := range recall.Sentences(row) {
+			if b.Len() == 0 && len(s) <= 14 && strings.HasSuffix(s, "!") {
+				continue // "Perfect!"
+			}
 			if b.Len() > 0 && b.Len()+len(s) > size {
 				return b.String()
 			}

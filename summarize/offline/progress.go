@@ -26,6 +26,9 @@ func (f *facts) progress() section {
 			it = item{text: label + ":", more: block(text, 1200), weight: 78}
 		}
 		s.items = append(s.items, it)
+		if n > 1 && len(text) < 40 { // "Done."
+			s.items = append(s.items, item{text: "The statement before it: " + quote(f.answers[n-2].text, 500), weight: 66})
+		}
 	}
 	if text := f.lastCalls(); text != "" {
 		s.items = append(s.items, item{text: "The last calls: " + text, weight: 68})
@@ -83,7 +86,7 @@ func (f *facts) lastCalls() string {
 func (f *facts) untested() string {
 	ran := -1
 	for n := range f.calls {
-		for _, v := range recall.Invocations(f.calls[n].Command()) {
+		for _, v := range f.calls[n].Ran {
 			if v.Kind == recall.Test {
 				ran = n
 			}
