@@ -99,6 +99,7 @@ func (c *Call) Command() string {
 func Calls(messages []session.Message) []Call {
 	var calls []Call
 	cwd := Directory(messages)
+	opened := "" // the file in the window of a line editor
 	for i := range messages {
 		m := &messages[i]
 		if m.Path != nil && m.Path.Cwd != "" {
@@ -111,6 +112,7 @@ func Calls(messages []session.Message) []Call {
 			}
 			c := Call{Message: i, Part: j, MessageID: m.ID, PartID: p.ID, Tool: p.Tool, Status: p.State.Status}
 			c.Actions = actions(p, cwd)
+			opened = windowed(&c, opened, cwd)
 			if text := c.Command(); text != "" {
 				c.Ran = Invocations(text)
 				c.Main = Main(c.Ran)

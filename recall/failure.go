@@ -41,7 +41,20 @@ func FailuresOf(messages []session.Message, calls []Call) []Failure {
 	mains := []*Invocation{} // parallel to open
 	for n := range calls {
 		c := &calls[n]
-		if !c.Outcome.Known || c.Outcome.Refused {
+		if c.Outcome.Refused {
+			continue
+		}
+		if !c.Outcome.Known {
+			// The same command ran again, and nothing says that it failed again.
+			if c.Status == session.Completed && c.Main != nil && !c.detached {
+				kept, keptMains := open[:0], mains[:0]
+				for i := range open {
+					if open[i].Tool != c.Tool || open[i].Target != c.Target() {
+						kept, keptMains = append(kept, open[i]), append(keptMains, mains[i])
+					}
+				}
+				open, mains = kept, keptMains
+			}
 			continue
 		}
 		main := c.Main
@@ -139,10 +152,12 @@ func resolves(c *Call, all []Invocation, f *Failure, failed *Invocation) bool {
 				}
 			}
 		}
-		return false
 	}
 	for i := range c.Actions {
 		a := &c.Actions[i]
+		if failed != nil && !a.Exact {
+			continue
+		}
 		if f.Path != "" && a.Path != "" && (a.Path == f.Path || path.Base(a.Path) == path.Base(f.Path)) && (a.Op.Changes() || a.Op == Read) {
 			return a.Op.Changes() || f.Tool == c.Tool || a.Op == Read && f.Kind == ""
 		}

@@ -53,6 +53,14 @@ func outcome(p *session.Part, c *Call) Outcome {
 			o.Exit, o.Known, o.Failed = n, true, n != 0
 		}
 	}
+	if strings.Contains(cut(s.Output, 200), "proposed edit has introduced new syntax error") {
+		o.Known, o.Failed = true, true
+		return o
+	}
+	if n := len(c.Actions); n > 1 && c.Actions[n-1].Exact && c.Actions[n-1].Op == Edit && strings.HasPrefix(strings.TrimSpace(text), "edit ") {
+		o.Known = true // the line editor tells of its failures, see above
+		return o
+	}
 	main := c.Main
 	c.detached = containsAny(cut(s.Output, 300), "running in background", "running in the background", "still running", "Process running with session ID")
 	if main == nil || c.detached {

@@ -93,7 +93,7 @@ func Place(line string) (place string, ok bool) {
 			start--
 		}
 		name := line[start:colon]
-		if end > colon+1 && len(name) > 3 && strings.Contains(name, ".") && !strings.HasSuffix(name, ".") && !allDigits(strings.ReplaceAll(name, ".", "")) {
+		if end > colon+1 && len(name) > 3 && strings.Contains(name, ".") && !strings.HasSuffix(name, ".") && !strings.HasPrefix(name, "//") && !allDigits(strings.ReplaceAll(name, ".", "")) {
 			return line[start:end], true
 		}
 		at = colon + 1

@@ -26,7 +26,7 @@ func (f *facts) progress() section {
 			it = item{text: label + ":", more: block(text, 1200), weight: 78}
 		}
 		s.items = append(s.items, it)
-		if n > 1 && len(text) < 40 { // "Done."
+		if n > 1 && len(text) < 40 && len(f.answers[n-2].text) >= 40 { // "Done."
 			s.items = append(s.items, item{text: "The statement before it: " + quote(f.answers[n-2].text, 500), weight: 66})
 		}
 	}
@@ -137,7 +137,7 @@ func (f *facts) next() section {
 		s.items = append(s.items, item{text: "Answer the user's last message: " + quote(f.requests[n-1].text, 500), weight: 99})
 	}
 	if n := len(f.requests); n > 0 && !f.waiting && len(s.items) == 0 && !f.closed() {
-		s.items = append(s.items, item{text: "Carry on with the user's last message: " + quote(f.requests[n-1].text, 300), weight: 98})
+		s.items = append(s.items, item{text: "Carry on with the user's last message: " + quote(f.requests[n-1].text, 200), weight: 98})
 	}
 	for i := range f.todos {
 		t := &f.todos[i]
@@ -151,7 +151,7 @@ func (f *facts) next() section {
 	s.items = append(s.items, f.plan()...)
 	for i := range slices.Backward(f.failures) {
 		e := &f.failures[i]
-		if e.Kind == recall.Test || e.Kind == recall.Build || len(s.items) == 0 {
+		if e.Kind == recall.Test || e.Kind == recall.Build || len(s.items) == 0 && e.Kind != recall.Look {
 			s.items = append(s.items, item{text: "Make " + code(f.shortLine(stripFolder(e.Target)), 200) + " work, it fails", weight: 86})
 			break
 		}

@@ -242,7 +242,13 @@ func disarm(text string) string {
 }
 
 // quote puts a line between quotation marks.
-func quote(text string, size int) string { return "\"" + line(text, size) + "\"" }
+func quote(text string, size int) string {
+	text = line(text, size)
+	if inner := strings.Trim(text, "\""); !strings.Contains(inner, "\"") {
+		text = inner // it stood between such marks already
+	}
+	return "\"" + text + "\""
+}
 
 // code puts a line between back-ticks.
 func code(text string, size int) string {
