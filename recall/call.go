@@ -62,6 +62,11 @@ type Call struct {
 	Status            session.Status
 	Actions           []Action
 	Outcome           Outcome
+	// Ran are the programs of the call's command, and Main the one that it is known by; nil when it ran none.
+	Ran  []Invocation
+	Main *Invocation
+
+	detached bool // a command that goes on in the background
 }
 
 // Target says what the call was about: its command, path, query, or nothing.
@@ -94,6 +99,7 @@ func (c *Call) Command() string {
 func Calls(messages []session.Message) []Call {
 	var calls []Call
 	cwd := Directory(messages)
+	opened := "" // the file in the window of a line editor
 	for i := range messages {
 		m := &messages[i]
 		if m.Path != nil && m.Path.Cwd != "" {
@@ -106,10 +112,16 @@ func Calls(messages []session.Message) []Call {
 			}
 			c := Call{Message: i, Part: j, MessageID: m.ID, PartID: p.ID, Tool: p.Tool, Status: p.State.Status}
 			c.Actions = actions(p, cwd)
+			opened = windowed(&c, opened, cwd)
+			if text := c.Command(); text != "" {
+				c.Ran = Invocations(text)
+				c.Main = Main(c.Ran)
+			}
 			c.Outcome = outcome(p, &c)
 			calls = append(calls, c)
 		}
 	}
+	settle(calls)
 	return calls
 }
 

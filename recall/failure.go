@@ -24,6 +24,13 @@ type Failure struct {
 // longer ago were answered in another way.
 const Exploring = 6
 
+// Attempt is how many calls back a failed command that is neither test, build, installation nor commit still counts as unresolved, and a
+// failed edit. What was needed has been done in another way since, or given up.
+const Attempt = 25
+
+// Overtaken is how many calls back a failed test or build still counts as unresolved although other tests or builds have worked since.
+const Overtaken = 60
+
 // Failures are the unresolved errors of a log, oldest first. An error is resolved by a later success of the same command on no less, of
 // the same edit's file, of the same tool on the same target.
 func Failures(messages []session.Message) []Failure { return FailuresOf(messages, Calls(messages)) }
@@ -34,19 +41,27 @@ func FailuresOf(messages []session.Message, calls []Call) []Failure {
 	mains := []*Invocation{} // parallel to open
 	for n := range calls {
 		c := &calls[n]
-		if !c.Outcome.Known || c.Outcome.Refused {
+		if c.Outcome.Refused {
 			continue
 		}
-		text := c.Command()
-		all := Invocations(text)
-		main := Main(all)
-		if text == "" {
-			main = nil
+		if !c.Outcome.Known {
+			// The same command ran again, and nothing says that it failed again.
+			if c.Status == session.Completed && c.Main != nil && !c.detached {
+				kept, keptMains := open[:0], mains[:0]
+				for i := range open {
+					if open[i].Tool != c.Tool || open[i].Target != c.Target() {
+						kept, keptMains = append(kept, open[i]), append(keptMains, mains[i])
+					}
+				}
+				open, mains = kept, keptMains
+			}
+			continue
 		}
+		main := c.Main
 		if !c.Outcome.Failed {
 			kept, keptMains := open[:0], mains[:0]
 			for i := range open {
-				if !resolves(c, all, &open[i], mains[i]) {
+				if !resolves(c, c.Ran, &open[i], mains[i]) {
 					kept, keptMains = append(kept, open[i]), append(keptMains, mains[i])
 				}
 			}
@@ -75,9 +90,21 @@ func FailuresOf(messages []session.Message, calls []Call) []Failure {
 		}
 		open, mains = append(kept, f), append(keptMains, main)
 	}
+	worked := map[Kind]int{} // the newest call of a kind that worked
+	for n := range calls {
+		if c := &calls[n]; c.Outcome.Known && !c.Outcome.Failed && c.Main != nil {
+			worked[c.Main.Kind] = n
+		}
+	}
 	var found []Failure
 	for i, f := range open {
-		if looked(&calls[f.At], mains[i]) && len(calls)-f.At > Exploring {
+		if f.Kind == Test || f.Kind == Build || f.Kind == Install || f.Kind == History {
+			// Long ago, never tried again in this form, and its kind works: it was solved in another way.
+			if len(calls)-f.At > Overtaken && max(worked[f.Kind], worked[Test]) > f.At {
+				continue
+			}
+		}
+		if age := len(calls) - f.At; looked(&calls[f.At], mains[i]) && age > Exploring || (f.Kind == "" || f.Kind == Perform) && age > Attempt {
 			continue
 		}
 		c := &calls[f.At]
@@ -90,7 +117,7 @@ func FailuresOf(messages []session.Message, calls []Call) []Failure {
 // looked reports whether a call only looked at something: its failure leaves nothing broken.
 func looked(c *Call, main *Invocation) bool {
 	if main != nil {
-		return main.Kind == Look || main.Kind == Perform && c.Outcome.Exit <= 0
+		return main.Kind == Look
 	}
 	for i := range c.Actions {
 		switch c.Actions[i].Op {
@@ -109,7 +136,7 @@ func resolves(c *Call, all []Invocation, f *Failure, failed *Invocation) bool {
 	}
 	if failed != nil {
 		for i := range all {
-			if all[i].Kind != Look && !all[i].Masked && all[i].Covers(failed) || all[i].Kind == Test && all[i].Covers(failed) {
+			if all[i].Kind != Look && all[i].Covers(failed) {
 				return true
 			}
 		}
@@ -125,10 +152,12 @@ func resolves(c *Call, all []Invocation, f *Failure, failed *Invocation) bool {
 				}
 			}
 		}
-		return false
 	}
 	for i := range c.Actions {
 		a := &c.Actions[i]
+		if failed != nil && !a.Exact {
+			continue
+		}
 		if f.Path != "" && a.Path != "" && (a.Path == f.Path || path.Base(a.Path) == path.Base(f.Path)) && (a.Op.Changes() || a.Op == Read) {
 			return a.Op.Changes() || f.Tool == c.Tool || a.Op == Read && f.Kind == ""
 		}

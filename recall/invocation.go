@@ -34,7 +34,7 @@ var subcommands = []string{"go", "git", "npm", "yarn", "pnpm", "bun", "cargo", "
 
 var lookers = []string{"ls", "cat", "head", "tail", "grep", "egrep", "rg", "find", "fd", "pwd", "tree", "wc", "which", "echo", "printf", "stat", "file", "du",
 	"df", "env", "nl", "jq", "sort", "uniq", "awk", "cut", "true", "false", "test", "[", "[[", "date", "ps", "sleep", "cd", "pushd", "popd", "less", "more", "diff", "cmp", "type",
-	"whoami", "uname", "id", "set", "export", "source", ".", "for", "done", "fi", "seq", "basename", "dirname", "xxd", "hexdump", "strings", "ag", "tr", "xargs", "lsof", "pgrep", "history", "column", "comm", "read", "wait", "bat", "command", "realpath", "sha256sum", "md5sum"}
+	"whoami", "uname", "id", "set", "export", "source", ".", "for", "done", "fi", "seq", "basename", "dirname", "xxd", "hexdump", "strings", "ag", "tr", "xargs", "lsof", "pgrep", "history", "column", "comm", "read", "wait", "bat", "command", "realpath", "sha256sum", "md5sum", "open", "goto", "scroll_down", "scroll_up", "search_file", "search_dir", "find_file"}
 
 var testers = []string{"pytest", "py.test", "jest", "vitest", "mocha", "tox", "nox", "rspec", "phpunit", "ctest", "ava", "tap", "bats", "nosetests", "unittest", "playwright", "cypress"}
 
@@ -49,7 +49,7 @@ func invocations(command string, depth int) []Invocation {
 	list := splitShell(command)
 	for i, s := range list {
 		words := unwrap(s.words)
-		if len(words) == 0 {
+		if len(words) == 0 || base(words[0]) == "" {
 			continue
 		}
 		if name := base(words[0]); (name == "bash" || name == "sh" || name == "zsh") && len(words) > 2 && strings.HasPrefix(words[1], "-") && strings.HasSuffix(words[1], "c") && depth < 2 {
@@ -120,7 +120,13 @@ func kind(name, sub string, targets, words []string) Kind {
 		}
 		return Look
 	case "gh":
-		return History
+		for _, w := range words[1:] {
+			switch w {
+			case "create", "merge", "close", "edit", "comment", "delete", "review", "reopen", "upload":
+				return History
+			}
+		}
+		return Look
 	case "go":
 		switch sub {
 		case "test":

@@ -29,7 +29,7 @@ func outcome(p *session.Part, c *Call) Outcome {
 		o.Known, o.Failed = true, true
 		head := strings.ToLower(cut(s.Error, 400))
 		o.Refused = containsAny(head, "doesn't want to proceed", "user rejected", "rejected permission", "permission denied by user", "user denied", "was rejected",
-			"interrupted by user", "requires approval", "haven't granted", "user cancelled", "user aborted", "tool execution aborted", "prevents you from using this specific tool")
+			"interrupted by user", "requires approval", "haven't granted", "user cancelled", "user aborted", "doesn't want to take this action", "request interrupted", "stop what you are doing", "tool execution aborted", "prevents you from using this specific tool")
 		if n, ok := exitStatus(s.Error); ok {
 			o.Exit = n
 		}
@@ -53,9 +53,17 @@ func outcome(p *session.Part, c *Call) Outcome {
 			o.Exit, o.Known, o.Failed = n, true, n != 0
 		}
 	}
-	all := Invocations(text)
-	main := Main(all)
-	if main == nil {
+	if strings.Contains(cut(s.Output, 200), "proposed edit has introduced new syntax error") {
+		o.Known, o.Failed = true, true
+		return o
+	}
+	if n := len(c.Actions); n > 1 && c.Actions[n-1].Exact && c.Actions[n-1].Op == Edit && strings.HasPrefix(strings.TrimSpace(text), "edit ") {
+		o.Known = true // the line editor tells of its failures, see above
+		return o
+	}
+	main := c.Main
+	c.detached = containsAny(cut(s.Output, 300), "running in background", "running in the background", "still running", "Process running with session ID")
+	if main == nil || c.detached {
 		return o
 	}
 	if o.Failed && o.Exit == 1 && main.Kind == Look {
@@ -75,6 +83,28 @@ func outcome(p *session.Part, c *Call) Outcome {
 		o.Known = o.Failed
 	}
 	return o
+}
+
+// settle judges the commands that ended without a word about their status: where a product reports failed commands as failed
+// calls, the others worked. That it does shows in the log, or in the name of its tool.
+func settle(calls []Call) {
+	reports := false
+	for i := range calls {
+		c := &calls[i]
+		if c.Tool == "Bash" || c.Status == session.Failed && c.Outcome.Exit > 0 && c.Command() != "" {
+			reports = true
+			break
+		}
+	}
+	if !reports {
+		return
+	}
+	for i := range calls {
+		c := &calls[i]
+		if c.Status == session.Completed && !c.Outcome.Known && c.Outcome.Exit < 0 && c.Command() != "" && !c.detached {
+			c.Outcome.Known = true
+		}
+	}
 }
 
 // quietFailure reports whether a tool other than a shell said in its output that it failed.

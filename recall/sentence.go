@@ -93,7 +93,7 @@ func Sentences(text string) []string {
 	var all []string
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(plain(strings.ToValidUTF8(line, "\uFFFD")))
-		line = strings.TrimLeft(line, "#*-+• \t")
+		line = unmarked(line)
 		start := 0
 		for i, r := range line {
 			if i < start || !strings.ContainsRune(".!?。！？", r) {
@@ -118,6 +118,17 @@ func Sentences(text string) []string {
 		all = appendSentence(all, line[min(start, len(line)):])
 	}
 	return all
+}
+
+// unmarked takes the marks of a heading or a bullet off a line.
+func unmarked(line string) string {
+	for {
+		mark, rest, ok := strings.Cut(line, " ")
+		if !ok || strings.Trim(mark, "#") != "" && mark != "-" && mark != "*" && mark != "+" && mark != "•" || mark == "" {
+			return line
+		}
+		line = strings.TrimLeft(rest, " ")
+	}
 }
 
 func appendSentence(all []string, s string) []string {

@@ -170,7 +170,8 @@ func command(text, workdir, cwd string) []Action {
 		cwd = workdir
 	}
 	did := []Action{{Op: Run, Command: text, Exact: true}}
-	if strings.HasPrefix(strings.TrimSpace(text), "*** Begin Patch") {
+	// A patch that was sent as a word of its own has lost its quotes.
+	if at := strings.Index(text, "*** Begin Patch"); at >= 0 && !strings.Contains(text[:at], "\n") && !strings.Contains(text[:at], "<<") {
 		return append(did, patched(text, cwd)...)
 	}
 	return append(did, touched(text, cwd, 0)...)
@@ -204,7 +205,7 @@ func touched(text, cwd string, depth int) []Action {
 				add(Action{Op: Edit, Path: clean(name, cwd), New: s.document, Added: lines(s.document)})
 			}
 		}
-		if len(words) == 0 {
+		if len(words) == 0 || words[0] == "" {
 			continue
 		}
 		program, args := base(words[0]), words[1:]

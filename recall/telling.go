@@ -23,6 +23,9 @@ func Telling(output string, n int) []string {
 			continue
 		}
 		text = cut(text, 240)
+		if lower := strings.ToLower(text); len(text) < 40 && containsAny(lower, "exit code", "exit status", "exited with code") {
+			continue // said beside the lines already
+		}
 		if len(last) == 3 {
 			last = last[1:]
 		}
@@ -50,6 +53,8 @@ func weight(line string) int {
 	lower := strings.ToLower(cut(line, 200))
 	score := 0
 	switch {
+	case strings.HasPrefix(lower, "npm error"), strings.HasPrefix(lower, "npm err!"), strings.HasPrefix(lower, "make: ***"), strings.HasPrefix(lower, "error: command failed"):
+		return 1 // the wrapper around the error
 	case strings.Contains(line, "--- FAIL"), strings.HasPrefix(line, "FAILED "), strings.HasPrefix(line, "E   "), strings.HasPrefix(line, "panic:"),
 		strings.Contains(line, "DATA RACE"), strings.HasPrefix(line, "✗"), strings.HasPrefix(line, "✖"), strings.HasPrefix(line, "not ok "), strings.HasPrefix(lower, "fatal"):
 		score = 4
@@ -88,7 +93,7 @@ func Place(line string) (place string, ok bool) {
 			start--
 		}
 		name := line[start:colon]
-		if end > colon+1 && len(name) > 3 && strings.Contains(name, ".") && !strings.HasSuffix(name, ".") && !allDigits(strings.ReplaceAll(name, ".", "")) {
+		if end > colon+1 && len(name) > 3 && strings.Contains(name, ".") && !strings.HasSuffix(name, ".") && !strings.HasPrefix(name, "//") && !allDigits(strings.ReplaceAll(name, ".", "")) {
 			return line[start:end], true
 		}
 		at = colon + 1

@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -25,7 +26,7 @@ func (f *facts) commands() section {
 		if text == "" || c.Outcome.Refused {
 			continue
 		}
-		main := recall.Main(recall.Invocations(text))
+		main := c.Main
 		if main == nil || main.Kind == recall.Look {
 			continue
 		}
@@ -33,8 +34,15 @@ func (f *facts) commands() section {
 			continue
 		}
 		key := main.Name + "\x00" + strings.Join(main.Targets, " ") + "\x00" + strings.Join(main.Narrow, " ")
+		if main.Kind == recall.History {
+			// Every commit is an event of its own; attempts that left nothing are one line together.
+			key = main.Name
+			if line := committed(f.log[c.Message].Parts[c.Part].State.Result()); line != "" {
+				key += "\x00" + line
+			}
+		}
 		k, ok := index[key]
-		if !ok || main.Kind == recall.History {
+		if !ok {
 			k = len(runs)
 			index[key] = k
 			runs = append(runs, run{key: key, kind: main.Kind})
@@ -61,7 +69,11 @@ func (f *facts) commands() section {
 	}
 	seen := map[string]bool{}
 	for _, r := range runs {
-		text := code(f.shortLine(stripFolder(r.text)), 160) + ": "
+		size := 160
+		if r.kind == recall.History && r.telling != "" {
+			size = 60 // the line of its output says more
+		}
+		text := code(f.shortLine(stripFolder(r.text)), size) + ": "
 		switch {
 		case r.last.Failed:
 			text += "failed"
@@ -70,13 +82,8 @@ func (f *facts) commands() section {
 		default:
 			text += "ran, outcome not reported"
 		}
-		if n := r.ok + r.failed; n > 1 && r.ok > 0 && r.failed > 0 {
-			text += ", after it had worked " + times(r.ok) + " and failed " + times(r.failed)
-			if r.last.Failed {
-				text = strings.Replace(text, ", after it had worked", ", in all worked", 1)
-			} else {
-				text = strings.Replace(text, ", after it had worked", ", in all worked", 1)
-			}
+		if r.ok > 0 && r.failed > 0 {
+			text += fmt.Sprintf(" (of %d runs %d failed)", r.ok+r.failed, r.failed)
 		}
 		if r.telling != "" {
 			text += ": " + code(f.shortLine(r.telling), 160)
@@ -84,15 +91,16 @@ func (f *facts) commands() section {
 		weight := 18 + f.recentCall(r.at, 24)
 		switch r.kind {
 		case recall.Test:
-			weight += 12
+			weight += 18
 		case recall.History, recall.Install:
-			weight += 8
+			weight += 12
 		case recall.Build:
 			weight += 6
 		}
 		s.items = append(s.items, item{text: text, weight: weight + f.focused(r.text)})
 		seen[first(text)] = true
 	}
+	s.items = distinct(s.items)
 	if most := 20; len(s.items) > most {
 		weights := make([]int, len(s.items))
 		for i := range s.items {
@@ -117,11 +125,17 @@ func (f *facts) commands() section {
 
 // notable reports whether a command that is neither test nor build is worth a line: it failed, or it is a script of the project.
 func notable(c *recall.Call, main *recall.Invocation) bool {
-	switch main.Name {
-	case "curl", "wget", "mkdir", "cp", "mv", "rm", "touch", "chmod", "kill", "pkill", "sed", "perl", "tee", "git add", "apply_patch", "tar", "unzip", "ln", "python", "python3", "node":
-		return false
-	}
-	return c.Outcome.Exit >= 0 || c.Outcome.Failed
+	return c.Outcome.Known && main.Name != "git add" && (strings.Contains(main.Name, " ") || strings.HasSuffix(main.Name, ".sh"))
+}
+
+// distinct leaves out items that say what an earlier one says.
+func distinct(items []item) []item {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(items, func(it item) bool {
+		again := seen[it.text]
+		seen[it.text] = true
+		return again
+	})
 }
 
 // committed is the line in which git tells what it did.
@@ -140,8 +154,11 @@ func stripFolder(text string) string {
 	text = strings.TrimSpace(text)
 	if strings.HasPrefix(text, "cd ") {
 		if _, rest, ok := strings.Cut(text, " && "); ok {
-			return strings.TrimSpace(rest)
+			text = strings.TrimSpace(rest)
 		}
+	}
+	for _, tail := range []string{" 2>&1", " 2>/dev/null"} {
+		text = strings.ReplaceAll(text, tail, "")
 	}
 	return text
 }

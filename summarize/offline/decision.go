@@ -13,7 +13,7 @@ var marks = []struct {
 	weight int
 }{
 	{"root cause", 4}, {"decided", 4}, {"decision", 3}, {"the reason is", 3}, {"the fix is", 3}, {"turns out", 3}, {"the bug is", 4}, {"the problem is", 3}, {"the issue is", 3}, {"the problem was", 3}, {"the issue was", 3}, {"the bug was", 4},
-	{"instead of", 2}, {"rather than", 2}, {" because ", 2}, {"chose ", 3}, {"going with", 3}, {"i'll use ", 2}, {"i will use ", 2}, {"we'll use ", 2}, {"trade-off", 3}, {"found the", 2}, {"i found that", 3}, {"confirmed", 2}, {"deliberately", 3}, {"on purpose", 3}, {"is caused by", 4}, {"was caused by", 4}, {"not possible", 2}, {"doesn't support", 2}, {"does not support", 2}, {"key insight", 4}, {"important:", 3}, {"left alone", 2}, {"backward compat", 2}, {"backwards compat", 2},
+	{"instead of", 2}, {"rather than", 2}, {" because ", 2}, {"chose ", 3}, {"going with", 3}, {"i'll use ", 2}, {"i will use ", 2}, {"we'll use ", 2}, {"trade-off", 3}, {"found the", 2}, {"i found that", 3}, {"i confirmed", 2}, {"confirmed that", 2}, {"deliberately", 3}, {"on purpose", 3}, {"is caused by", 4}, {"was caused by", 4}, {"not possible", 2}, {"doesn't support", 2}, {"does not support", 2}, {"key insight", 4}, {"important:", 3}, {"left alone", 2}, {"backward compat", 2}, {"backwards compat", 2},
 	{"entschieden", 4}, {"ursache", 4}, {" weil ", 2}, {"statt ", 1}, {"stellt sich heraus", 3}, {"der grund", 3}, {"parce que", 2}, {"j'ai décidé", 4}, {"au lieu de", 2}, {"la cause", 4}, {"porque ", 2}, {"he decidido", 4}, {"decidí", 4}, {"en lugar de", 2}, {"en vez de", 2}, {"la causa", 4},
 }
 
@@ -41,7 +41,7 @@ func (f *facts) decisions() section {
 		sentences := recall.Sentences(a.text)
 		skip := -1
 		for i, text := range sentences {
-			if i <= skip || len(text) < 25 || len(text) > 700 || strings.HasSuffix(text, "?") {
+			if i <= skip || len(text) < 40 || len(text) > 700 || strings.HasSuffix(text, "?") {
 				continue
 			}
 			lower := " " + strings.ToLower(text) + " "
@@ -72,7 +72,7 @@ func (f *facts) decisions() section {
 			found = append(found, candidate{whole, score*8 + focus, len(found), a.message})
 		}
 	}
-	if most := 24; len(found) > most {
+	if most := 16; len(found) > most {
 		slices.SortStableFunc(found, func(a, b candidate) int {
 			return (b.score + f.recent(b.at, 12)) - (a.score + f.recent(a.at, 12))
 		})

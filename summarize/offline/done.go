@@ -16,6 +16,7 @@ type change struct {
 	moved                   string // its path before
 	gone                    bool
 	what                    []string // names, or a short replacement
+	quoted                  int      // how many of what are replacements
 	weight                  int
 }
 
@@ -50,13 +51,13 @@ func (f *facts) changes() []change {
 	var changes []change
 	for i := range f.files {
 		file := &f.files[i]
-		if !file.Changed() || file.Creates > 0 && file.Last == recall.Delete && file.Edits == 0 && file.Deletes > 0 {
+		if !file.Changed() || file.Creates > 0 && file.Gone() {
 			continue // made and removed again: nothing is left of it
 		}
 		at[file.Path] = len(changes)
 		changes = append(changes, change{
 			path: f.short(file.Path), creates: min(file.Creates, 1), edits: file.Edits, deletes: file.Deletes, added: file.Added, removed: file.Removed,
-			gone: file.Gone(), moved: f.short(file.From), weight: 40 + min(10, file.Edits) + f.recentCall(file.At, 20),
+			gone: file.Gone(), moved: f.short(file.From), weight: 30 + 2*min(8, file.Edits+file.Creates) + f.recentCall(file.At, 22),
 		})
 	}
 	for n := range f.calls {
@@ -71,6 +72,13 @@ func (f *facts) changes() []change {
 				continue
 			}
 			for _, name := range touches(a) {
+				// Replacements are long: three of them say what kind of change it was.
+				if strings.Contains(name, "`") {
+					if changes[k].quoted >= 3 {
+						continue
+					}
+					changes[k].quoted++
+				}
 				if len(changes[k].what) < 24 && !slices.Contains(changes[k].what, name) {
 					changes[k].what = append(changes[k].what, name)
 				}
@@ -89,8 +97,8 @@ func touches(a *recall.Action) []string {
 		}
 		return nil
 	}
-	names := symbols(a.New, 8)
-	for _, name := range symbols(a.Old, 8) {
+	names := symbols(a.Path, a.New, 8)
+	for _, name := range symbols(a.Path, a.Old, 8) {
 		if !slices.Contains(names, name) && len(names) < 8 {
 			names = append(names, name)
 		}
@@ -175,24 +183,13 @@ func (f *facts) reports() []item {
 		if n == len(f.answers)-1 && !f.waiting {
 			continue // the newest statement stands under "In progress"
 		}
-		sentences := recall.Sentences(a.text)
 		if a.closing {
-			text := ""
-			for _, s := range sentences {
-				if len(text)+len(s) > 420 && text != "" {
-					break
-				}
-				if text != "" {
-					text += " "
-				}
-				text += s
-			}
-			if len(text) > 30 {
+			if text := gist(a.text, 300); len(text) > 30 {
 				all = append(all, item{text: "Reported: " + quote(text, 440), weight: 30 + f.recent(a.message, 26) + f.focused(text)})
 			}
 			continue
 		}
-		for _, s := range sentences {
+		for _, s := range recall.Sentences(a.text) {
 			lower := strings.ToLower(s)
 			if len(s) > 30 && len(s) < 300 && !strings.HasPrefix(lower, "let me") && slices.ContainsFunc(reported, func(w string) bool { return strings.Contains(lower, w) }) {
 				all = append(all, item{text: "Reported: " + quote(s, 300), weight: 14 + f.recent(a.message, 24) + f.focused(s)})
@@ -200,7 +197,7 @@ func (f *facts) reports() []item {
 			}
 		}
 	}
-	if most := 24; len(all) > most {
+	if most := 16; len(all) > most {
 		order := make([]int, len(all))
 		for i := range order {
 			order[i] = i
@@ -215,6 +212,38 @@ func (f *facts) reports() []item {
 		all = kept
 	}
 	return all
+}
+
+// gist is the beginning of a report: its sentences, without headings, tables and rules, as far as they fit.
+func gist(text string, size int) string {
+	var b strings.Builder
+	var titles []string
+	for row := range strings.Lines(text) {
+		trimmed := strings.TrimSpace(row)
+		switch {
+		case trimmed == "" || strings.HasPrefix(trimmed, "|") || strings.Trim(trimmed, "-=*_ ") == "":
+			continue
+		case strings.HasPrefix(trimmed, "#"):
+			titles = append(titles, strings.TrimSpace(strings.TrimLeft(trimmed, "#")))
+			continue
+		}
+		for _, s := range recall.Sentences(row) {
+			if b.Len() == 0 && len(s) <= 14 && strings.HasSuffix(s, "!") {
+				continue // "Perfect!"
+			}
+			if b.Len() > 0 && b.Len()+len(s) > size {
+				return b.String()
+			}
+			if b.Len() > 0 {
+				b.WriteByte(' ')
+			}
+			b.WriteString(s)
+		}
+	}
+	if b.Len() < 30 && len(titles) > 0 {
+		return titles[0] + " " + b.String()
+	}
+	return b.String()
 }
 
 // delegated is what sub-agents were asked, and the beginning of what they found.

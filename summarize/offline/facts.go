@@ -95,7 +95,7 @@ func (f *facts) listen() {
 			switch {
 			case p.Type == session.ToolPart:
 				closing, question = -1, ""
-			case p.Type == session.TextPart && !p.Ignored && !p.Synthetic && strings.TrimSpace(p.Text) != "":
+			case p.Type == session.TextPart && !p.Ignored && !p.Synthetic && strings.TrimSpace(p.Text) != "" && strings.TrimSpace(p.Text) != "No response requested.":
 				f.answers = append(f.answers, said{message: i, text: recall.Prose(p.Text)})
 				closing = len(f.answers) - 1
 				if q, ok := recall.Pending(f.log[i : i+1]); ok {

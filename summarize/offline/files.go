@@ -23,7 +23,7 @@ func (f *facts) relevant() section {
 	seen := map[string]bool{}
 	for i := range f.files {
 		file := &f.files[i]
-		if file.Gone() || file.Reads+file.Creates+file.Edits == 0 {
+		if file.Gone() || file.Reads+file.Creates+file.Edits == 0 || !file.Changed() && passing(file.Path) {
 			continue
 		}
 		name := f.short(file.Path)
@@ -54,13 +54,18 @@ func (f *facts) relevant() section {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b ranked) int { return b.score - a.score })
-	for i, r := range all[:min(20, len(all))] {
+	for i, r := range all[:min(16, len(all))] {
 		s.items = append(s.items, item{text: r.text, weight: 58 - 2*i})
 	}
-	if n := len(all) - 20; n > 0 {
+	if n := len(all) - 16; n > 0 {
 		s.items = append(s.items, item{text: fmt.Sprintf("(%d more left out)", n), weight: 5})
 	}
 	return s
+}
+
+// passing reports whether a path is in a folder for things that do not last.
+func passing(name string) bool {
+	return strings.HasPrefix(name, "/tmp/") || strings.HasPrefix(name, "/private/tmp/") || strings.HasPrefix(name, "/var/folders/") || strings.Contains(name, `\Temp\`) || strings.Contains(name, "/Temp/") || strings.Contains(name, "/tool-results/")
 }
 
 // keyFacts are small things that are needed again: the folder, branches, ports, versions, pages that were read, files that the user attached.

@@ -1,6 +1,8 @@
 package offline
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/winnowhq/winnow/recall"
@@ -9,6 +11,7 @@ import (
 const (
 	taskSize  = 1800 // bytes of the first request; a task with its background fits, a pasted file does not
 	laterSize = 420  // bytes of each later request
+	oldSize   = 160  // bytes of a request that ten newer ones followed
 	laterMost = 30   // how many of them
 )
 
@@ -26,7 +29,10 @@ func (f *facts) goal() section {
 			s.items = append(s.items, it)
 		}
 	}
-	later := f.requests
+	later := slices.DeleteFunc(slices.Clone(f.requests), func(r said) bool { return strings.HasPrefix(r.text, "/") && !strings.ContainsAny(r.text, " \n") })
+	for first && len(later) > 1 && small(later[0].text) {
+		later = later[1:] // a greeting is not the task
+	}
 	if first && len(later) > 0 {
 		it := item{text: "The user asked:", weight: 100, more: block(later[0].text, taskSize)}
 		if len(it.more) == 1 {
@@ -35,20 +41,28 @@ func (f *facts) goal() section {
 		s.items = append(s.items, it)
 		later = later[1:]
 	}
-	left := 0
-	if len(later) > laterMost {
-		left = len(later) - laterMost
+	if left := len(later) - laterMost; left > 0 {
 		later = later[left:]
+		s.items = append(s.items, item{text: fmt.Sprintf("(%d earlier requests left out)", left), weight: 58})
+	}
+	size := laterSize
+	if len(later) <= 6 {
+		size *= 2
 	}
 	for i, r := range later {
-		it := item{text: "Then: " + quote(r.text, laterSize), weight: 60 + 35*(i+1)/len(later)}
+		if i < len(later)-10 {
+			size = oldSize
+		} else if size == oldSize {
+			size = laterSize
+		}
+		it := item{text: "Then: " + quote(r.text, size), weight: 60 + 35*(i+1)/len(later)}
 		if small(r.text) && r.asked == "" {
 			if i < len(later)-1 {
 				continue // "go on": the newest one alone says where the work stands
 			}
 			it.weight = 55
 		}
-		if r.asked != "" && len(r.text) < 200 {
+		if r.asked != "" && len(r.text) < 120 {
 			it.text += ", in answer to " + quote(r.asked, 240)
 		}
 		s.items = append(s.items, it)
@@ -67,7 +81,7 @@ func small(text string) bool {
 			return true
 		}
 	}
-	return strings.HasPrefix(text, "/")
+	return false
 }
 
 // constraints are the standing wishes of the user, and the instructions that were loaded.

@@ -17,11 +17,18 @@ func (f *facts) progress() section {
 	}
 	if n := len(f.answers); n > 0 && !f.waiting {
 		text := f.answers[n-1].text
-		it := item{text: "The assistant's last statement: " + quote(text, 900), weight: 78}
+		label := "The assistant's last statement"
+		if k := len(f.requests); k > 0 && f.requests[k-1].message > f.answers[n-1].message {
+			label += ", from before the user's last message"
+		}
+		it := item{text: label + ": " + quote(text, 900), weight: 78}
 		if len(text) > 300 {
-			it = item{text: "The assistant's last statement:", more: block(text, 1200), weight: 78}
+			it = item{text: label + ":", more: block(text, 1200), weight: 78}
 		}
 		s.items = append(s.items, it)
+		if n > 1 && len(text) < 40 && len(f.answers[n-2].text) >= 40 { // "Done."
+			s.items = append(s.items, item{text: "The statement before it: " + quote(f.answers[n-2].text, 500), weight: 66})
+		}
 	}
 	if text := f.lastCalls(); text != "" {
 		s.items = append(s.items, item{text: "The last calls: " + text, weight: 68})
@@ -66,6 +73,9 @@ func (f *facts) lastCalls() string {
 		if c.Outcome.Known && c.Outcome.Failed {
 			text += " (failed)"
 		}
+		if c.Outcome.Refused {
+			text = strings.TrimSuffix(text, " (failed)") + " (stopped by the user)"
+		}
 		did = append(did, text)
 	}
 	slices.Reverse(did)
@@ -76,7 +86,7 @@ func (f *facts) lastCalls() string {
 func (f *facts) untested() string {
 	ran := -1
 	for n := range f.calls {
-		for _, v := range recall.Invocations(f.calls[n].Command()) {
+		for _, v := range f.calls[n].Ran {
 			if v.Kind == recall.Test {
 				ran = n
 			}
@@ -115,7 +125,7 @@ func (f *facts) changedAt(name string) int {
 }
 
 // planned are words of sentences in which the assistant says what it will do, or what is left.
-var planned = []string{"next i will", "next i'll", "next, i", "next step", "next:", "remaining", "still need", "still to do", "still missing", "left to do", "todo:", "i will now", "i'll now", "then i will", "then i'll", "after that", "what still fails", "next up", "als nächstes", "noch offen", "danach", "ensuite", "il reste", "a continuación", "falta ", "luego "}
+var planned = []string{"next i will", "next i'll", "next, i", "next step", "next:", "remaining", "still need", "still to do", "still missing", "left to do", "todo:", "i will now", "i'll now", "then i will", "then i'll", "after that", "next up", "als nächstes", "noch offen", "danach", "ensuite", "il reste", "a continuación", "falta ", "luego "}
 
 // next is what comes next: the question that waits, the request that was not answered, open todos, the assistant's plan, and what follows from failures.
 func (f *facts) next() section {
@@ -125,6 +135,9 @@ func (f *facts) next() section {
 	}
 	if n := len(f.requests); n > 0 && f.unanswered(f.requests[n-1].message) {
 		s.items = append(s.items, item{text: "Answer the user's last message: " + quote(f.requests[n-1].text, 500), weight: 99})
+	}
+	if n := len(f.requests); n > 0 && !f.waiting && len(s.items) == 0 && !f.closed() {
+		s.items = append(s.items, item{text: "Carry on with the user's last message: " + quote(f.requests[n-1].text, 200), weight: 98})
 	}
 	for i := range f.todos {
 		t := &f.todos[i]
@@ -138,7 +151,7 @@ func (f *facts) next() section {
 	s.items = append(s.items, f.plan()...)
 	for i := range slices.Backward(f.failures) {
 		e := &f.failures[i]
-		if e.Kind == recall.Test || e.Kind == recall.Build {
+		if e.Kind == recall.Test || e.Kind == recall.Build || len(s.items) == 0 && e.Kind != recall.Look {
 			s.items = append(s.items, item{text: "Make " + code(f.shortLine(stripFolder(e.Target)), 200) + " work, it fails", weight: 86})
 			break
 		}
@@ -150,6 +163,12 @@ func (f *facts) next() section {
 		s.items = append(s.items, item{text: "Nothing was left open; the last request was " + quote(f.requests[len(f.requests)-1].text, 240), weight: 80})
 	}
 	return s
+}
+
+// closed reports whether the assistant ended its turn: its newest text came after the newest request and no call came after it.
+func (f *facts) closed() bool {
+	n := len(f.answers)
+	return n > 0 && f.answers[n-1].closing && (len(f.requests) == 0 || f.answers[n-1].message > f.requests[len(f.requests)-1].message)
 }
 
 // unanswered reports whether nothing but user messages follows a message.

@@ -8,12 +8,26 @@ import (
 // definitions begin lines that define something, in the languages that agents mostly write.
 var definitions = []string{"func ", "def ", "async def ", "class ", "type ", "fn ", "pub fn ", "pub async fn ", "async fn ", "function ", "async function ", "export function ", "export async function ", "export default function ", "export const ", "export class ", "export interface ", "export type ", "interface ", "struct ", "pub struct ", "enum ", "pub enum ", "trait ", "impl ", "module ", "const ", "public class ", "public interface ", "public static ", "public ", "private ", "protected ", "static "}
 
-// symbols are the names that a piece of code defines, in its order, each once.
-func symbols(text string, most int) []string {
+// symbols are the names that a piece of code defines, or the headings of a text, in their order.
+func symbols(name, text string, most int) []string {
 	var names []string
+	prose := strings.HasSuffix(name, ".md") || strings.HasSuffix(name, ".mdx")
+	fenced := false
+	if prose {
+		most = min(most, 5)
+	}
 	for row := range strings.Lines(text) {
 		trimmed := strings.TrimSpace(row)
 		if len(trimmed) > 300 || len(trimmed) < 5 {
+			continue
+		}
+		if strings.HasPrefix(trimmed, "```") {
+			fenced = !fenced
+		}
+		if prose {
+			if heading := strings.TrimSpace(strings.TrimLeft(trimmed, "#")); !fenced && strings.HasPrefix(row, "#") && len(heading) < 60 && len(names) < most {
+				names = append(names, "\""+line(heading, 60)+"\"")
+			}
 			continue
 		}
 		name := ""
@@ -24,11 +38,6 @@ func symbols(text string, most int) []string {
 				}
 				name = defined(d, rest)
 				break
-			}
-		}
-		if name == "" && (strings.HasPrefix(row, "## ") || strings.HasPrefix(row, "# ") && !strings.Contains(text, "import ")) {
-			if heading := strings.TrimSpace(strings.TrimLeft(trimmed, "#")); len(heading) < 50 {
-				name = "\"" + heading + "\""
 			}
 		}
 		if name != "" && !slices.Contains(names, name) {

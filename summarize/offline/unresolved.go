@@ -3,6 +3,7 @@ package offline
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/winnowhq/winnow/recall"
 	"github.com/winnowhq/winnow/session"
@@ -11,18 +12,32 @@ import (
 // unresolved are the errors after which nothing of their kind worked, and the calls that never ended. Newest first.
 func (f *facts) unresolved() section {
 	s := section{heading: headUnresolved, must: true}
+	same := map[string]bool{}
+	listed := 0
 	for i := range slices.Backward(f.failures) {
 		e := &f.failures[i]
+		// One cause shows in several commands; the newest says it.
+		if key := string(e.Kind) + strings.Join(e.Lines[:min(1, len(e.Lines))], ""); len(e.Lines) > 0 {
+			if same[key] {
+				listed++
+				continue
+			}
+			same[key] = true
+		}
 		if len(s.items) >= 8 {
 			break
 		}
 		it := item{text: f.failed(e), weight: 85 + min(10, f.recentCall(e.At, 10))}
-		for _, row := range e.Lines {
+		rows := e.Lines
+		if len(s.items) >= 2 {
+			rows = rows[:min(3, len(rows))]
+		}
+		for _, row := range rows {
 			it.more = append(it.more, code(f.shortLine(row), 220))
 		}
 		s.items = append(s.items, it)
 	}
-	if n := len(f.failures) - len(s.items); n > 0 {
+	if n := len(f.failures) - len(s.items) - listed; n > 0 {
 		s.items = append(s.items, item{text: fmt.Sprintf("(%d older failures left out)", n), weight: 50})
 	}
 	if f.before != nil {
@@ -52,7 +67,7 @@ func (f *facts) failed(e *recall.Failure) string {
 		text += fmt.Sprintf(" with exit status %d", e.Exit)
 	}
 	if e.Times > 1 {
-		text += ", " + times(e.Times) + " since it last worked"
+		text += fmt.Sprintf(" (%d failures since it last worked)", e.Times)
 	}
 	return text
 }
@@ -67,7 +82,7 @@ func (f *facts) settled(target string) bool {
 			continue
 		}
 		if text := c.Command(); text != "" && earlier != nil {
-			for _, v := range recall.Invocations(text) {
+			for _, v := range c.Ran {
 				// A failure counts too: then the newer one is listed.
 				if v.Kind != recall.Look && v.Covers(earlier) {
 					return true
@@ -97,5 +112,16 @@ func (f *facts) interrupted() []item {
 		}
 		all = append(all, item{text: "Had not ended: " + text, weight: 72})
 	}
-	return all
+	return append(all, f.stopped()...)
+}
+
+// stopped are the newest calls that the user refused or broke off: they say that something else is wanted.
+func (f *facts) stopped() []item {
+	var all []item
+	for n := max(0, len(f.calls)-8); n < len(f.calls); n++ {
+		if c := &f.calls[n]; c.Outcome.Refused {
+			all = append(all, item{text: "Stopped by the user: " + line(c.Tool, 40) + " " + code(f.shortLine(stripFolder(c.Target())), 160), weight: 74})
+		}
+	}
+	return distinct(all)
 }

@@ -2,6 +2,7 @@ package offline
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -227,21 +228,27 @@ func line(text string, size int) string {
 		}
 		return r
 	}, text)
-	return clip(disarm(strings.Join(strings.Fields(text), " ")), size)
+	return clip(disarm(strings.ReplaceAll(strings.Join(strings.Fields(text), " "), "**", "")), size)
 }
 
-var markup = strings.NewReplacer("<function_calls", "‹function_calls", "</function_calls", "‹/function_calls", "<invoke", "‹invoke", "</invoke", "‹/invoke",
-	"<tool_call", "‹tool_call", "</tool_call", "‹/tool_call", "<tool_use", "‹tool_use", "</tool_use", "‹/tool_use", "<|", "‹|", "[TOOL_CALLS]", "[ TOOL_CALLS ]", "<parameter", "‹parameter", "</parameter", "‹/parameter", "<antml", "‹antml", "</antml", "‹/antml")
+// markup are the beginnings of tool calls as models write them into text. A summary with one in it would not count.
+var markup = regexp.MustCompile(`(?i)<(/?(?:\w+:)?(?:function_calls|function=|invoke|parameter|tool_call|tool_use|\||｜))|\[(TOOL_CALLS)\]`)
 
 func disarm(text string) string {
 	if !strings.ContainsAny(text, "<[") {
 		return text
 	}
-	return markup.Replace(text)
+	return markup.ReplaceAllString(text, "‹$1$2")
 }
 
 // quote puts a line between quotation marks.
-func quote(text string, size int) string { return "\"" + line(text, size) + "\"" }
+func quote(text string, size int) string {
+	text = line(text, size)
+	if inner := strings.Trim(text, "\""); !strings.Contains(inner, "\"") {
+		text = inner // it stood between such marks already
+	}
+	return "\"" + text + "\""
+}
 
 // code puts a line between back-ticks.
 func code(text string, size int) string {
@@ -256,7 +263,7 @@ func code(text string, size int) string {
 func block(text string, size int) []string {
 	var rows []string
 	for row := range strings.Lines(text) {
-		if row = line(row, size); row != "" {
+		if row = line(row, size); strings.Trim(row, "-=*_| ") != "" {
 			rows = append(rows, "> "+row)
 		}
 		if len(rows) > 400 {
@@ -267,11 +274,7 @@ func block(text string, size int) []string {
 	for i, row := range rows {
 		used += len(row)
 		if used > size && i < len(rows)-1 && i > 0 {
-			last := rows[len(rows)-1]
-			if i == len(rows)-1 {
-				return append(rows[:i:i], last)
-			}
-			return append(rows[:i:i], "> …", last)
+			return append(rows[:i:i], "> …", rows[len(rows)-1])
 		}
 	}
 	return rows
