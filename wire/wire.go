@@ -38,6 +38,9 @@ type Options struct {
 	Tools jsontext.Value
 	// MaxTokens bounds the answer. 0: not written.
 	MaxTokens int
+	// Continues says that the messages go on with a conversation that is written down elsewhere: they may begin with the
+	// assistant's, and nothing opens them.
+	Continues bool
 }
 
 // wrote reports whether the model of the options wrote this message.

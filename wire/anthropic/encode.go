@@ -37,7 +37,7 @@ func (b Body) JSON() ([]byte, error) {
 // stay as they are to the byte, and the last one either stays or gets more blocks behind those that it has. It stays whenever the
 // added message begins a step: an assistant's message after the user's, or the user's after an assistant's without calls.
 func Encode(messages []session.Message, o wire.Options) (Body, error) {
-	e := encoder{}
+	e := encoder{continues: o.Continues}
 	for _, entry := range wire.Entries(messages, o, prefix) {
 		if entry.Role == session.User {
 			e.user(entry)
@@ -54,6 +54,8 @@ type encoder struct {
 	role     session.Role // of the message that is being collected
 	blocks   []jsontext.Value
 	err      error
+
+	continues bool // nothing opens the conversation
 }
 
 // say turns to a role: what is collected for the other one is complete.
@@ -61,7 +63,7 @@ func (e *encoder) say(role session.Role) {
 	if e.role == role {
 		return
 	}
-	if e.role == "" && role == session.Assistant {
+	if e.role == "" && role == session.Assistant && !e.continues {
 		e.role = session.User
 		e.add(text(wire.Beginning))
 	}

@@ -56,7 +56,7 @@ const skipSignature = "skip_thought_signature_validator"
 // One more message in the view leaves all but the last content as they are to the byte; the last one grows at its end when it
 // is the model's and the model goes on.
 func Encode(messages []session.Message, o wire.Options) (Body, error) {
-	e := encoder{stub: strings.HasPrefix(o.Model, "gemini-3")}
+	e := encoder{stub: strings.HasPrefix(o.Model, "gemini-3"), continues: o.Continues}
 	for _, entry := range wire.Entries(messages, o, prefix) {
 		if entry.Role == session.User {
 			e.user(entry)
@@ -71,8 +71,10 @@ func Encode(messages []session.Message, o wire.Options) (Body, error) {
 type encoder struct {
 	contents []jsontext.Value
 	parts    []jsontext.Value // of the model's content that is being collected
-	stub     bool             // calls need a signature
 	err      error
+
+	stub      bool // calls need a signature
+	continues bool // nothing opens the conversation
 }
 
 // prefix begins the part type of parts that only this API understands.
@@ -157,7 +159,7 @@ func (e *encoder) user(entry wire.Entry) {
 }
 
 func (e *encoder) model(entry wire.Entry) {
-	if len(e.contents)+len(e.parts) == 0 {
+	if len(e.contents)+len(e.parts) == 0 && !e.continues {
 		e.add(part{Text: wire.Beginning})
 		e.flush("user")
 	}
