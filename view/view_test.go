@@ -58,8 +58,8 @@ func ids(messages []session.Message) string {
 
 func TestWindow_order(t *testing.T) {
 	for name, c := range map[string]struct{ log, undone, want string }{
-		"no compaction":                           {"u1 a1 u2 a2", "", "u1 a1 u2 a2"},
-		"empty":                                   {"", "", ""},
+		"no compaction": {"u1 a1 u2 a2", "", "u1 a1 u2 a2"},
+		"empty":         {"", "", ""},
 		"the summary stands for what came before": {"u1 a1 c1 s1 u2 a2", "", "c1 s1 u2 a2"},
 		"a marker without summary":                {"u1 a1 c1", "", "u1 a1 c1"},
 		"a summary with an error hides nothing":   {"u1 a1 c1 s1! u2", "", "u1 a1 c1 s1 u2"},
