@@ -45,14 +45,7 @@ func Read(name string, src []byte, dialects ...Dialect) (*format.Document, error
 	if IsRecording(src) {
 		return readRecording(doc, dialects)
 	}
-	kind := Sniff(src)
-	dialect := dialects[0]
-	for _, d := range dialects {
-		if d.Kind == kind {
-			dialect = d
-		}
-	}
-	decoded := dialect.Decode(src)
+	dialect, decoded := decode(src, dialects)
 	if decoded.List.Empty() {
 		at := int64(0)
 		if len(decoded.Skipped) > 0 {
@@ -68,6 +61,22 @@ func Read(name string, src []byte, dialects ...Dialect) (*format.Document, error
 	doc.Counts.Entries = len(decoded.Elements)
 	fill(doc, &Native{Dialect: dialect, Decoded: decoded})
 	return doc, nil
+}
+
+// decode reads a body in the dialect that it looks like, else in the first one that finds messages in it.
+func decode(src []byte, dialects []Dialect) (Dialect, *wire.Decoded) {
+	kind := Sniff(src)
+	for _, dialect := range dialects {
+		if dialect.Kind == kind {
+			return dialect, dialect.Decode(src)
+		}
+	}
+	for _, dialect := range dialects {
+		if decoded := dialect.Decode(src); !decoded.List.Empty() {
+			return dialect, decoded
+		}
+	}
+	return dialects[0], dialects[0].Decode(src)
 }
 
 func readRecording(doc *format.Document, dialects []Dialect) (*format.Document, error) {
