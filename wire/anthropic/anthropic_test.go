@@ -143,6 +143,33 @@ func TestCheck_findsWhatTheProviderRefuses(t *testing.T) {
 	}
 }
 
+func TestBody_cachedMarksTheLastTwoMessagesOfTheUsers(t *testing.T) {
+	messages := wiretest.Long(5)
+	body, err := Encode(messages, wire.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	marked := body.Cached()
+	var at []int
+	for i := range marked.Messages {
+		if strings.HasSuffix(string(marked.Messages[i]), `,"cache_control":{"type":"ephemeral"}}]}`) {
+			at = append(at, i)
+		} else if string(marked.Messages[i]) != string(body.Messages[i]) {
+			t.Errorf("message %d changed", i)
+		}
+	}
+	if n := len(body.Messages); !cmp.Equal(at, []int{n - 3, n - 1}) {
+		t.Errorf("marked %v of %d messages", at, n)
+	}
+	text, err := marked.JSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Check(text); err != nil {
+		t.Error(err)
+	}
+}
+
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"messages":[{"role":"user","content":"go"},{"role":"assistant","content":[{"type":"tool_use","id":"c","name":"n","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":[{"type":"text","text":"r"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AA=="}}]}]}]}`))
 	f.Add([]byte(`[{"role":"user","content":[{"type":"text"},{"type":"thinking"},3,null,{"type":"tool_result","content":4}]}`))
