@@ -19,6 +19,7 @@ import (
 // Dialect is one wire format, as readers and writers of bodies use it.
 type Dialect struct {
 	Kind   Kind
+	Format string // name of the format that it belongs to
 	Decode func(body []byte) *wire.Decoded
 	// Encode returns the elements of the list of messages, and the whole body.
 	Encode func(messages []session.Message, o wire.Options) ([]jsontext.Value, []byte, error)
@@ -40,7 +41,8 @@ type Native struct {
 // Read reads a file: one request body, a bare list of messages, or JSON Lines with a recorded request each. Of a recording
 // the session is the request with the longest history, the last of those that are equally long: clients send the whole
 // history each time, and small requests for titles and the like between.
-func Read(name string, src []byte, dialects ...Dialect) (*format.Document, error) {
+func Read(src []byte, dialects ...Dialect) (*format.Document, error) {
+	name := dialects[0].Format
 	doc := &format.Document{Format: name, Source: src}
 	if IsRecording(src) {
 		return readRecording(doc, dialects)

@@ -7,7 +7,6 @@ import (
 	"compress/gzip"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -238,19 +237,9 @@ func texts(messages []session.Message) []string {
 // Fixture is a recording of real traffic, beside the module; the test is skipped where there is none.
 func Fixture(t testing.TB, name string) []byte {
 	t.Helper()
-	dir, err := os.Getwd()
-	for err == nil {
-		if _, missing := os.Stat(filepath.Join(dir, "go.mod")); missing == nil {
-			break
-		}
-		if filepath.Dir(dir) == dir {
-			t.Skip("no go.mod above the test")
-		}
-		dir = filepath.Dir(dir)
-	}
-	file, err := os.Open(filepath.Join(dir, "..", "shared", "fixtures", "http", name))
+	file, err := os.Open(wiretest.Shared(t, "fixtures", "http", name))
 	if err != nil {
-		t.Skipf("no recorded traffic here: %v", err)
+		t.Fatal(err)
 	}
 	defer file.Close()
 	unzipped, err := gzip.NewReader(file)
