@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"maps"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -58,6 +59,7 @@ type Call struct {
 func Entries(messages []session.Message, o Options, own string) []Entry {
 	entries := make([]Entry, 0, len(messages))
 	ids := callIDs{}
+	maps.Copy(ids, o.Calls)
 	for i := range messages {
 		if m := &messages[i]; m.Role == session.Assistant {
 			entries = appendSteps(entries, m, o.wrote(m), ids, own)

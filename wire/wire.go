@@ -41,6 +41,8 @@ type Options struct {
 	// Continues says that the messages go on with a conversation that is written down elsewhere: they may begin with the
 	// assistant's, and nothing opens them.
 	Continues bool
+	// Calls holds the call ids that are in use where the messages go; calls get others.
+	Calls map[string]bool
 }
 
 // wrote reports whether the model of the options wrote this message.

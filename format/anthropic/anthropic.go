@@ -31,8 +31,8 @@ func (Format) Title() string {
 func (Format) Detect(head []byte) bool { return body.Sniff(head) == body.Anthropic }
 
 // Read reads a body; body.Read says which request of a recording is the session.
-func (f Format) Read(src []byte) (*format.Document, error) {
-	return body.Read(f.Name(), src, dialect())
+func (Format) Read(src []byte) (*format.Document, error) {
+	return body.Read(src, dialect())
 }
 
 // Write writes a change into the body that it was read from, or a new body; body.Write says what stays and what is not kept.
@@ -42,7 +42,7 @@ func (Format) Write(w io.Writer, from *format.Document, change format.Change) er
 
 func dialect() body.Dialect {
 	return body.Dialect{
-		Kind: body.Anthropic, List: "messages", Merges: true, Decode: wireanthropic.Decode, Check: wireanthropic.Check,
+		Kind: body.Anthropic, Format: Format{}.Name(), List: "messages", Merges: true, Decode: wireanthropic.Decode, Check: wireanthropic.Check,
 		Encode: func(messages []session.Message, o wire.Options) ([]jsontext.Value, []byte, error) {
 			b, err := wireanthropic.Encode(messages, o)
 			if err != nil {

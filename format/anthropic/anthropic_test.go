@@ -134,7 +134,7 @@ func TestWrite_appendedMessagesStandBehindTheSource(t *testing.T) {
 		{ID: "r:0", Type: session.ToolPart, CallID: "c1", Tool: "read", State: &session.ToolState{Status: session.Completed, Output: "o"}}}}
 	change.Session.Messages = append(change.Session.Messages[:4:4], reply)
 	got := bodytest.Write(t, Format{}, doc, change)
-	added := `,{"role":"assistant","content":[{"type":"tool_use","id":"c1_r_0","name":"read","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1_r_0","content":"o"}]}`
+	added := `,{"role":"assistant","content":[{"type":"tool_use","id":"c1_2","name":"read","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1_2","content":"o"}]}`
 	want := strings.Replace(small, "]}]}\n  ],", "]}]}"+added+"\n  ],", 1)
 	if diff := cmp.Diff(want, string(got)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)

@@ -19,6 +19,7 @@ import (
 // Dialect is one wire format, as readers and writers of bodies use it.
 type Dialect struct {
 	Kind   Kind
+	Format string // name of the format that it belongs to
 	Decode func(body []byte) *wire.Decoded
 	// Encode returns the elements of the list of messages, and the whole body.
 	Encode func(messages []session.Message, o wire.Options) ([]jsontext.Value, []byte, error)
@@ -40,19 +41,13 @@ type Native struct {
 // Read reads a file: one request body, a bare list of messages, or JSON Lines with a recorded request each. Of a recording
 // the session is the request with the longest history, the last of those that are equally long: clients send the whole
 // history each time, and small requests for titles and the like between.
-func Read(name string, src []byte, dialects ...Dialect) (*format.Document, error) {
+func Read(src []byte, dialects ...Dialect) (*format.Document, error) {
+	name := dialects[0].Format
 	doc := &format.Document{Format: name, Source: src}
 	if IsRecording(src) {
 		return readRecording(doc, dialects)
 	}
-	kind := Sniff(src)
-	dialect := dialects[0]
-	for _, d := range dialects {
-		if d.Kind == kind {
-			dialect = d
-		}
-	}
-	decoded := dialect.Decode(src)
+	dialect, decoded := decode(src, dialects)
 	if decoded.List.Empty() {
 		at := int64(0)
 		if len(decoded.Skipped) > 0 {
@@ -68,6 +63,22 @@ func Read(name string, src []byte, dialects ...Dialect) (*format.Document, error
 	doc.Counts.Entries = len(decoded.Elements)
 	fill(doc, &Native{Dialect: dialect, Decoded: decoded})
 	return doc, nil
+}
+
+// decode reads a body in the dialect that it looks like, else in the first one that finds messages in it.
+func decode(src []byte, dialects []Dialect) (Dialect, *wire.Decoded) {
+	kind := Sniff(src)
+	for _, dialect := range dialects {
+		if dialect.Kind == kind {
+			return dialect, dialect.Decode(src)
+		}
+	}
+	for _, dialect := range dialects {
+		if decoded := dialect.Decode(src); !decoded.List.Empty() {
+			return dialect, decoded
+		}
+	}
+	return dialects[0], dialects[0].Decode(src)
 }
 
 func readRecording(doc *format.Document, dialects []Dialect) (*format.Document, error) {

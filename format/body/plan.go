@@ -42,7 +42,7 @@ func (p *plan) edits() ([]wire.Edit, error) {
 		if at, ok := read[p.window.messages[i].ID]; ok {
 			first = min(first, at)
 		} else {
-			added = append(added, p.fresh(p.window.messages[i]))
+			added = append(added, p.window.messages[i])
 		}
 	}
 	added = apply(added, p.change.Ledger)
@@ -58,16 +58,17 @@ func (p *plan) edits() ([]wire.Edit, error) {
 	return p.replace, err
 }
 
-// fresh gives calls that were appended ids that the body does not have yet.
-func (p *plan) fresh(m session.Message) session.Message {
-	parts := slices.Clone(m.Parts)
-	for i := range parts {
-		if _, used := p.Decoded.Places[parts[i].CallID]; used && parts[i].Type == session.ToolPart {
-			parts[i].CallID += "_" + parts[i].ID
+// options are those for what is written behind the body's own messages.
+func (p *plan) options(continues bool) wire.Options {
+	calls := make(map[string]bool, p.Decoded.ToolCalls)
+	for i := range p.Decoded.Messages {
+		for j := range p.Decoded.Messages[i].Parts {
+			if part := &p.Decoded.Messages[i].Parts[j]; part.Type == session.ToolPart {
+				calls[part.CallID] = true
+			}
 		}
 	}
-	m.Parts = parts
-	return m
+	return wire.Options{Model: p.Decoded.Model, Continues: continues, Calls: calls}
 }
 
 // leading is how many elements belong to the system prompt.
@@ -93,7 +94,7 @@ func (p *plan) fold(first int, added []session.Message) error {
 	summary := summaryMessage(p.window.summary)
 	if kept >= len(d.Elements) {
 		// Nothing of the body stays but the system prompt: the rest is new.
-		elements, _, err := p.Dialect.Encode(append([]session.Message{summary}, added...), wire.Options{Model: d.Model, Continues: true})
+		elements, _, err := p.Dialect.Encode(append([]session.Message{summary}, added...), p.options(true))
 		p.replace, p.around = nil, map[int]*surround{}
 		p.replaceFrom(start, elements)
 		return err
@@ -104,7 +105,7 @@ func (p *plan) fold(first int, added []session.Message) error {
 		return err
 	}
 	cut := wire.Edit{Span: wire.Span{Start: d.Elements[start].Start, End: d.Elements[kept].Start}}
-	if p.Dialect.Merges && d.Elements[kept].Role == "user" {
+	if p.joins(kept, "user") {
 		p.surround(kept).front = inner(elements[0])
 	} else {
 		cut.With = slices.Concat(elements[0], []byte{','})
@@ -230,7 +231,7 @@ func (p *plan) append(added []session.Message) error {
 	for last >= 0 && p.gone[last] {
 		last--
 	}
-	elements, _, err := p.Dialect.Encode(added, wire.Options{Model: d.Model, Continues: last >= 0})
+	elements, _, err := p.Dialect.Encode(added, p.options(last >= 0))
 	if err != nil || len(elements) == 0 {
 		return err
 	}
@@ -245,7 +246,7 @@ func (p *plan) append(added []session.Message) error {
 		p.replaceFrom(0, append(said, elements...))
 		return err
 	}
-	if p.Dialect.Merges && d.Elements[last].Role == role(elements[0]) {
+	if p.joins(last, role(elements[0])) {
 		p.surround(last).back = inner(elements[0])
 		elements = elements[1:]
 	}
@@ -255,6 +256,13 @@ func (p *plan) append(added []session.Message) error {
 		p.replace = append(p.replace, wire.Edit{Span: wire.Span{Start: end, End: end}, With: slices.Concat([]byte{','}, array[1:len(array)-1])})
 	}
 	return nil
+}
+
+// joins reports whether blocks of this role have to go into an element instead of beside it.
+func (p *plan) joins(element int, role string) bool {
+	e := p.Decoded.Elements[element]
+	kind := wire.Kind(p.Decoded.Text, e.Content)
+	return p.Dialect.Merges && e.Role == role && (kind == '"' || kind == '[')
 }
 
 func role(element jsontext.Value) string {

@@ -27,7 +27,7 @@ func quote(text string) jsontext.Value { return wire.Quote(text) }
 // a document of this format to change, dialect says how a new body is written, from the messages alone: it names no
 // tools and no system prompt, which sessions do not hold.
 func Write(w io.Writer, from *format.Document, change format.Change, dialect Dialect) error {
-	n := nativeOf(from)
+	n := nativeOf(from, dialect.Format)
 	if n == nil || !extends(change.Session.Messages, n.Decoded.Messages) {
 		body, err := whole(change, dialect)
 		if err != nil {
@@ -56,8 +56,9 @@ func Write(w io.Writer, from *format.Document, change format.Change, dialect Dia
 	return err
 }
 
-func nativeOf(from *format.Document) *Native {
-	if from == nil {
+// nativeOf is what a document holds for this format; nil when another format read it.
+func nativeOf(from *format.Document, name string) *Native {
+	if from == nil || from.Format != name {
 		return nil
 	}
 	n, _ := from.Native.(*Native)

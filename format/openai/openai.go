@@ -40,8 +40,8 @@ func (Format) Detect(head []byte) bool {
 }
 
 // Read reads a body; body.Read says which request of a recording is the session.
-func (f Format) Read(src []byte) (*format.Document, error) {
-	return body.Read(f.Name(), src, chat(), items())
+func (Format) Read(src []byte) (*format.Document, error) {
+	return body.Read(src, chat(), items())
 }
 
 // Write writes a change into the body that it was read from, or a new body; body.Write says what stays and what is not kept.
@@ -54,7 +54,7 @@ func (f Format) Write(w io.Writer, from *format.Document, change format.Change) 
 
 func chat() body.Dialect {
 	return body.Dialect{
-		Kind: body.Chat, List: "messages", Decode: openaichat.Decode, Check: openaichat.Check,
+		Kind: body.Chat, Format: Format{}.Name(), List: "messages", Decode: openaichat.Decode, Check: openaichat.Check,
 		Encode: func(messages []session.Message, o wire.Options) ([]jsontext.Value, []byte, error) {
 			b, err := openaichat.Encode(messages, o)
 			if err != nil {
@@ -69,7 +69,7 @@ func chat() body.Dialect {
 
 func items() body.Dialect {
 	return body.Dialect{
-		Kind: body.Responses, List: "input", Decode: responses.Decode, Check: responses.Check,
+		Kind: body.Responses, Format: Format{}.Name(), List: "input", Decode: responses.Decode, Check: responses.Check,
 		Encode: func(messages []session.Message, o wire.Options) ([]jsontext.Value, []byte, error) {
 			b, err := responses.Encode(messages, o)
 			if err != nil {

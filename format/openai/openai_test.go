@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/anthropic"
 	"github.com/winnowhq/winnow/format/body"
 	"github.com/winnowhq/winnow/format/body/bodytest"
 	"github.com/winnowhq/winnow/rule"
@@ -147,6 +148,18 @@ func TestWrite_appendingToOneTextMakesItAList(t *testing.T) {
 	want := `{"model":"m","input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"hi"}]},{"type":"message","role":"user","content":[{"type":"input_text","text":"go on"}]}]}`
 	if got := string(bodytest.Write(t, Format{}, doc, change)); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+func TestWrite_aDocumentOfAnotherFormatIsWrittenAnew(t *testing.T) {
+	doc := bodytest.Read(t, anthropic.Format{}, []byte(`{"model":"m","system":"s","messages":[{"role":"user","content":"go"},{"role":"assistant","content":[{"type":"tool_use","id":"c","name":"n","input":{}}]},
+		{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":"r"}]}]}`))
+	change := bodytest.Unchanged(doc)
+	change.Ledger = rule.NewLedger(rule.Elision{Part: "c", Field: rule.Output, Shown: "[left out]"})
+	want := `{"model":"m","messages":[{"role":"user","content":"go"},{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"n","arguments":"{}"}}]},` +
+		`{"role":"tool","content":"[left out]","tool_call_id":"c"}]}` + "\n"
+	if diff := cmp.Diff(want, string(bodytest.Write(t, Format{}, doc, change))); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
 

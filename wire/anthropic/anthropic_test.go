@@ -36,6 +36,8 @@ func TestEncode_golden(t *testing.T) {
 
 func TestFormat(t *testing.T) { wiretest.Run(t, format) }
 
+func TestEncode_aRecordedSession(t *testing.T) { wiretest.Recorded(t, format) }
+
 func encode(t testing.TB, messages []session.Message, o wire.Options) []byte {
 	t.Helper()
 	body, err := Encode(messages, o)
@@ -140,6 +142,33 @@ func TestCheck_findsWhatTheProviderRefuses(t *testing.T) {
 				t.Errorf("got %v, want something with %q", err, c.want)
 			}
 		})
+	}
+}
+
+func TestBody_cachedMarksTheLastTwoMessagesOfTheUsers(t *testing.T) {
+	messages := wiretest.Long(5)
+	body, err := Encode(messages, wire.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	marked := body.Cached()
+	var at []int
+	for i := range marked.Messages {
+		if strings.HasSuffix(string(marked.Messages[i]), `,"cache_control":{"type":"ephemeral"}}]}`) {
+			at = append(at, i)
+		} else if string(marked.Messages[i]) != string(body.Messages[i]) {
+			t.Errorf("message %d changed", i)
+		}
+	}
+	if n := len(body.Messages); !cmp.Equal(at, []int{n - 3, n - 1}) {
+		t.Errorf("marked %v of %d messages", at, n)
+	}
+	text, err := marked.JSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Check(text); err != nil {
+		t.Error(err)
 	}
 }
 

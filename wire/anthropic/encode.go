@@ -20,13 +20,12 @@ type Body struct {
 
 // JSON writes the body down.
 func (b Body) JSON() ([]byte, error) {
-	return json.Marshal(struct {
+	return wire.Body(struct {
 		Model     string         `json:"model,omitzero"`
 		MaxTokens int            `json:"max_tokens,omitzero"`
 		System    string         `json:"system,omitzero"`
 		Tools     jsontext.Value `json:"tools,omitzero"`
-		Messages  jsontext.Value `json:"messages"`
-	}{b.Model, b.MaxTokens, b.System, b.Tools, wire.Array(b.Messages)}, session.ReadOptions())
+	}{b.Model, b.MaxTokens, b.System, b.Tools}, "messages", b.Messages)
 }
 
 // Encode writes messages, already a view, as the API wants them: roles alternate, the first message is the user's, results

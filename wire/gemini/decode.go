@@ -152,6 +152,8 @@ func (d *decoder) part(index int, at wire.Span, returned bool) {
 		p := d.media(f).FilePart()
 		p.Synthetic = returned
 		d.Add(p, place)
+	case !f.text.Empty(), !f.call.Empty(), !f.response.Empty():
+		d.Skip(at, "a part whose member is of the wrong kind")
 	case wire.Kind(d.text, at) == '{':
 		d.Add(wire.OpaquePart("gemini", "part", wire.Raw(d.text, at)), place)
 	default:

@@ -31,18 +31,17 @@ type config struct {
 // JSON writes the body down.
 func (b Body) JSON() ([]byte, error) {
 	body := struct {
-		System   *instruction   `json:"systemInstruction,omitzero"`
-		Tools    jsontext.Value `json:"tools,omitzero"`
-		Config   *config        `json:"generationConfig,omitzero"`
-		Contents jsontext.Value `json:"contents"`
-	}{Tools: b.Tools, Contents: wire.Array(b.Contents)}
+		System *instruction   `json:"systemInstruction,omitzero"`
+		Tools  jsontext.Value `json:"tools,omitzero"`
+		Config *config        `json:"generationConfig,omitzero"`
+	}{Tools: b.Tools}
 	if b.System != "" {
 		body.System = &instruction{[]part{{Text: b.System}}}
 	}
 	if b.MaxTokens > 0 {
 		body.Config = &config{b.MaxTokens}
 	}
-	return json.Marshal(body, session.ReadOptions())
+	return wire.Body(body, "contents", b.Contents)
 }
 
 // skipSignature stands for the signature of a call that Gemini did not make itself. Models from Gemini 3 on refuse the first call

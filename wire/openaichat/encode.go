@@ -23,12 +23,11 @@ type Body struct {
 
 // JSON writes the body down.
 func (b Body) JSON() ([]byte, error) {
-	return json.Marshal(struct {
+	return wire.Body(struct {
 		Model     string         `json:"model,omitzero"`
 		MaxTokens int            `json:"max_completion_tokens,omitzero"`
 		Tools     jsontext.Value `json:"tools,omitzero"`
-		Messages  jsontext.Value `json:"messages"`
-	}{b.Model, b.MaxTokens, b.Tools, wire.Array(b.Messages)}, session.ReadOptions())
+	}{b.Model, b.MaxTokens, b.Tools}, "messages", b.Messages)
 }
 
 // Encode writes messages, already a view: an assistant's step is one message with its text and its calls, and one "tool"

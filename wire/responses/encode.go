@@ -20,13 +20,12 @@ type Body struct {
 
 // JSON writes the body down.
 func (b Body) JSON() ([]byte, error) {
-	return json.Marshal(struct {
+	return wire.Body(struct {
 		Model        string         `json:"model,omitzero"`
 		MaxTokens    int            `json:"max_output_tokens,omitzero"`
 		Instructions string         `json:"instructions,omitzero"`
 		Tools        jsontext.Value `json:"tools,omitzero"`
-		Input        jsontext.Value `json:"input"`
-	}{b.Model, b.MaxTokens, b.Instructions, b.Tools, wire.Array(b.Input)}, session.ReadOptions())
+	}{b.Model, b.MaxTokens, b.Instructions, b.Tools}, "input", b.Input)
 }
 
 // Encode writes messages, already a view, as items: a step is its reasoning, texts and calls in their order, then one

@@ -35,6 +35,8 @@ func TestEncode_golden(t *testing.T) {
 
 func TestFormat(t *testing.T) { wiretest.Run(t, format) }
 
+func TestEncode_aRecordedSession(t *testing.T) { wiretest.Recorded(t, format) }
+
 func encode(t testing.TB, messages []session.Message, o wire.Options) []byte {
 	t.Helper()
 	_, body, err := format.Encode(messages, o)

@@ -69,6 +69,57 @@ func Golden(t *testing.T, f Format, o wire.Options, update bool) {
 	}
 }
 
+// Shared is the path of a recorded session or recording that lies beside the module; the test is skipped where it is missing.
+func Shared(t testing.TB, elements ...string) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	for err == nil {
+		if _, missing := os.Stat(filepath.Join(dir, "go.mod")); missing == nil {
+			break
+		}
+		if filepath.Dir(dir) == dir {
+			t.Skip("no go.mod above the test")
+		}
+		dir = filepath.Dir(dir)
+	}
+	path := filepath.Join(append([]string{dir, "..", "shared"}, elements...)...)
+	if _, err := os.Stat(path); err != nil {
+		t.Skipf("no recorded sessions here: %v", err)
+	}
+	return path
+}
+
+// Recorded encodes the session of a real agent: every call has its result, and the body is accepted.
+func Recorded(t *testing.T, f Format) {
+	t.Helper()
+	text, err := os.ReadFile(Shared(t, "fixtures", "opencode-export.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	messages, err := Load(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls := 0
+	for i := range messages {
+		for j := range messages[i].Parts {
+			if messages[i].Parts[j].Type == session.ToolPart {
+				calls++
+			}
+		}
+	}
+	_, body, err := f.Encode(messages, wire.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Check(body); err != nil {
+		t.Error(err)
+	}
+	if d := f.Decode(body); d.ToolCalls != calls || d.ToolResults != calls || calls == 0 {
+		t.Errorf("the body has %d calls and %d results, the session %d", d.ToolCalls, d.ToolResults, calls)
+	}
+}
+
 // Run holds a format to what all of them promise, on random sessions.
 func Run(t *testing.T, f Format) {
 	o := wire.Options{Model: Model}

@@ -7,7 +7,6 @@ import (
 	"compress/gzip"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -117,9 +116,51 @@ func Run(t *testing.T, f format.Format, check func([]byte) error) {
 			}
 		})
 	})
+	t.Run("any change makes a body that is accepted", func(t *testing.T) {
+		rapid.Check(t, func(r *rapid.T) { anyChange(r, f, check) })
+	})
 	t.Run("a pivot leaves the summary, the tail and what was appended", func(t *testing.T) {
 		rapid.Check(t, func(r *rapid.T) { pivot(r, f, check) })
 	})
+}
+
+func anyChange(r *rapid.T, f format.Format, check func([]byte) error) {
+	src, doc := random(r, f)
+	if doc == nil {
+		return
+	}
+	change := Unchanged(doc)
+	ids := []string{""}
+	for i := range doc.Session.Messages {
+		ids = append(ids, doc.Session.Messages[i].ID)
+		for _, p := range doc.Session.Messages[i].Parts {
+			if rapid.Bool().Draw(r, "whole") {
+				continue
+			}
+			field := rapid.SampledFrom([]rule.Field{rule.Output, rule.Input, rule.Text, rule.Whole, rule.Attachments}).Draw(r, "field")
+			shown := rapid.SampledFrom([]string{"", "[x]", `{"path":"…"}`}).Draw(r, "shown")
+			change.Ledger = change.Ledger.With(rule.Elision{Part: p.ID, Field: field, Shown: shown})
+		}
+	}
+	change.Session.Messages = slices.Clone(doc.Session.Messages)
+	if rapid.Bool().Draw(r, "pivot") {
+		tail := rapid.SampledFrom(ids).Draw(r, "tail")
+		change.Session.Messages = append(change.Session.Messages, Marker("mark", tail), Summary("sum", "mark", "s"))
+	}
+	for i, m := range wiretest.Messages(r) {
+		m.ID = "new" + m.ID
+		for j := range m.Parts {
+			m.Parts[j].ID = m.ID + ":" + string(rune('a'+j))
+		}
+		change.Session.Messages = append(change.Session.Messages, m)
+		if i == 3 {
+			break
+		}
+	}
+	got := Write(r, f, doc, change)
+	if err := check(got); err != nil {
+		r.Fatalf("%v\nfrom\n%s\ngot\n%s", err, src, got)
+	}
 }
 
 func pivot(r *rapid.T, f format.Format, check func([]byte) error) {
@@ -196,19 +237,9 @@ func texts(messages []session.Message) []string {
 // Fixture is a recording of real traffic, beside the module; the test is skipped where there is none.
 func Fixture(t testing.TB, name string) []byte {
 	t.Helper()
-	dir, err := os.Getwd()
-	for err == nil {
-		if _, missing := os.Stat(filepath.Join(dir, "go.mod")); missing == nil {
-			break
-		}
-		if filepath.Dir(dir) == dir {
-			t.Skip("no go.mod above the test")
-		}
-		dir = filepath.Dir(dir)
-	}
-	file, err := os.Open(filepath.Join(dir, "..", "shared", "fixtures", "http", name))
+	file, err := os.Open(wiretest.Shared(t, "fixtures", "http", name))
 	if err != nil {
-		t.Skipf("no recorded traffic here: %v", err)
+		t.Fatal(err)
 	}
 	defer file.Close()
 	unzipped, err := gzip.NewReader(file)
