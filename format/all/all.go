@@ -9,15 +9,17 @@ import (
 	"strings"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/anthropic"
 	"github.com/winnowhq/winnow/format/claudecode"
 	"github.com/winnowhq/winnow/format/codex"
+	"github.com/winnowhq/winnow/format/openai"
 	"github.com/winnowhq/winnow/format/opencode"
 	"github.com/winnowhq/winnow/format/pi"
 )
 
 // Formats lists them in the order in which they are asked whether a file is theirs: the surest signs first.
 func Formats() []format.Format {
-	return []format.Format{claudecode.Format{}, codex.Format{}, pi.Format{}, opencode.Format{}}
+	return []format.Format{claudecode.Format{}, codex.Format{}, pi.Format{}, opencode.Format{}, anthropic.Format{}, openai.Format{}}
 }
 
 // Named returns the format with this name.
