@@ -22,7 +22,8 @@ type builder struct {
 	user     string           // id of the newest user message
 	marker   int              // message of the newest marker; meaningful when marked
 	marked   bool
-	command  int // message of the newest slash command, plus one
+	command  int          // message of the newest slash command, plus one
+	whole    map[int]bool // messages that were kept whole: nothing is made up about them
 }
 
 // add adds the entry at a place in the branch.
@@ -110,6 +111,7 @@ func (b *builder) kept(i int, m session.Message) {
 	b.ids[m.ID]++
 	b.messages = append(b.messages, m)
 	b.index.owner[i] = len(b.messages) - 1
+	b.whole[len(b.messages)-1] = true
 	_, blocks := spoken(&m)
 	for at := range m.Parts {
 		b.parts[m.Parts[at].ID]++
@@ -380,7 +382,7 @@ func (b *builder) finish() {
 	for i := len(b.messages) - 1; i >= 0; i-- {
 		m := &b.messages[i]
 		if m.Role == session.User {
-			if m.Model == nil && answers != nil {
+			if m.Model == nil && answers != nil && !b.whole[i] {
 				model := *answers
 				m.Model = &model
 			}

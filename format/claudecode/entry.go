@@ -17,7 +17,7 @@ var newline = []byte{'\n'}
 // entry is one line, as far as it is needed. Slices point into the file.
 type entry struct {
 	line       int // 1-based
-	start, end int // of the line in the file, without its newline
+	start, end int // of the JSON in the file
 	raw        []byte
 	// marks is what the writer of this package noted in the line, nil for most. raw is then the line as it was before.
 	marks *marks

@@ -77,21 +77,24 @@ func (m *marks) member() ([]byte, error) {
 // at is where a piece begins in the whole that it was sliced from.
 func at(whole, piece []byte) int { return cap(whole) - cap(piece) }
 
-// unmarked returns the entry's line without our member and with its content as it was. Of a line that holds a message of
-// the engine's only the elisions are taken out.
+// unmarked returns the entry's line without our elisions and with its content as it was.
 func unmarked(e *entry) []byte {
-	if e.marks == nil || e.marks.Content == nil || len(e.content) == 0 {
+	if e.marks == nil || e.marks.Elisions == nil {
 		return e.raw
 	}
-	content, member := at(e.raw, e.content), at(e.raw, e.winnow)
+	content, was := e.raw[:0], []byte(nil)
+	if len(e.content) > 0 && e.marks.Content != nil {
+		content, was = e.content, e.marks.Content
+	}
+	from, member := at(e.raw, content), at(e.raw, e.winnow)
 	name := bytes.LastIndexByte(e.raw[:member], ',') // between it and the value there is only our name
-	if name < content+len(e.content) {
-		return e.raw
+	if name < from+len(content) || name < 0 {
+		return e.raw // somebody moved the members about
 	}
-	line := make([]byte, 0, len(e.raw)+len(e.marks.Content)-len(e.content))
-	line = append(line, e.raw[:content]...)
-	line = append(line, e.marks.Content...)
-	line = append(line, e.raw[content+len(e.content):name]...)
+	line := make([]byte, 0, len(e.raw)+len(was)-len(content))
+	line = append(line, e.raw[:from]...)
+	line = append(line, was...)
+	line = append(line, e.raw[from+len(content):name]...)
 	if e.marks.Message != nil {
 		member, err := (&marks{Message: e.marks.Message}).member()
 		if err != nil {
@@ -102,23 +105,28 @@ func unmarked(e *entry) []byte {
 	return append(line, e.raw[member+len(e.winnow):]...)
 }
 
-// marked returns a line with other content and these marks. The line must have no marks of elisions.
-func marked(line []byte, e *entry, content []byte, m *marks) ([]byte, error) {
+// marked returns the line of an entry with other content and these marks; without content of its own it gets the marks alone.
+func marked(e *entry, content []byte, m *marks) ([]byte, error) {
 	member, err := m.member()
 	if err != nil {
 		return nil, err
 	}
-	from := at(line, e.content)
-	end := bytes.LastIndexByte(line, '}')
-	if e.winnow != nil { // a message of the engine's: its member is written anew
-		end = bytes.LastIndexByte(line[:at(line, e.winnow)], ',')
+	was := e.raw[:0]
+	if len(e.content) > 0 {
+		was = e.content
 	}
-	text := make([]byte, 0, len(line)+len(content)+len(member))
-	text = append(text, line[:from]...)
+	from := at(e.raw, was)
+	end, rest := bytes.LastIndexByte(e.raw, '}'), len(e.raw)-1
+	if e.winnow != nil { // a message of the engine's: its member is written anew
+		at := at(e.raw, e.winnow)
+		end, rest = bytes.LastIndexByte(e.raw[:at], ','), at+len(e.winnow)
+	}
+	text := make([]byte, 0, len(e.raw)+len(content)+len(member))
+	text = append(text, e.raw[:from]...)
 	text = append(text, content...)
-	text = append(text, line[from+len(e.content):end]...)
+	text = append(text, e.raw[from+len(was):end]...)
 	text = append(text, member...)
-	return append(text, '}'), nil
+	return append(text, e.raw[rest:]...), nil
 }
 
 // quoted writes a text as a JSON string.

@@ -15,13 +15,14 @@ import (
 
 // index is what the writer needs to know about a file.
 type index struct {
-	entries []entry
-	tree    *tree
-	active  []int // positions of the entries of the branch, in the order of the log
-	leaf    int
-	owner   []int            // position of an entry → position of its message in the log, -1
-	places  map[string]place // part id → where it stands
-	lines   []line           // every line of the file
+	entries  []entry
+	tree     *tree
+	active   []int  // positions of the entries of the branch, in the order of the log
+	inBranch []bool // position of an entry → whether it is one of them
+	leaf     int
+	owner    []int            // position of an entry → position of its message in the log, -1
+	places   map[string]place // part id → where it stands
+	lines    []line           // every line of the file
 	// replaced holds the elisions that the product itself made, by the entry that records them.
 	replaced map[int][]rule.Elision
 }
@@ -54,6 +55,10 @@ func (Format) Read(src []byte) (*format.Document, error) {
 	x := r.index
 	x.tree = newTree(x.entries)
 	x.active, x.leaf = x.tree.branch()
+	x.inBranch = make([]bool, len(x.entries))
+	for _, i := range x.active {
+		x.inBranch[i] = true
+	}
 	x.owner = slices.Repeat([]int{-1}, len(x.entries))
 	r.log()
 	r.info()
@@ -81,7 +86,8 @@ func (r *reader) lines(src []byte) {
 		text := trim(bytes.TrimSuffix(src[start:end], newline))
 		l := line{start, end, -1}
 		if len(text) > 0 {
-			e := entry{line: number, start: start, end: end}
+			from := at(src, text)
+			e := entry{line: number, start: from, end: from + len(text)}
 			if err := r.scan.entry(text, &e); err != nil {
 				r.doc.Damaged = append(r.doc.Damaged, format.Damage{Line: number, Offset: int64(start), Bytes: end - start, Reason: reason(err)})
 			} else {
@@ -102,7 +108,7 @@ func (r *reader) unmark(e *entry) {
 	if e.winnow == nil {
 		return
 	}
-	if e.marks = r.scan.marks(e.winnow); e.marks == nil || e.marks.Content == nil {
+	if e.marks = r.scan.marks(e.winnow); e.marks == nil || e.marks.Elisions == nil {
 		return
 	}
 	before := entry{line: e.line, start: e.start, end: e.end}
@@ -115,7 +121,7 @@ func (r *reader) unmark(e *entry) {
 
 // log makes the messages of the branch.
 func (r *reader) log() {
-	b := &builder{reader: r, calls: map[string][]int{}, groups: map[string]int{}, ids: map[string]int{}, parts: map[string]int{}}
+	b := &builder{reader: r, calls: map[string][]int{}, groups: map[string]int{}, ids: map[string]int{}, parts: map[string]int{}, whole: map[int]bool{}}
 	for place := range r.index.active {
 		b.add(place)
 	}
@@ -181,10 +187,6 @@ func (r *reader) info() {
 // count counts in the product's terms.
 func (r *reader) count() {
 	x, c := r.index, &r.doc.Counts
-	inBranch := make([]bool, len(x.entries))
-	for _, i := range x.active {
-		inBranch[i] = true
-	}
 	c.Entries = len(x.entries)
 	for i := range x.entries {
 		e := &x.entries[i]
@@ -192,7 +194,7 @@ func (r *reader) count() {
 			continue
 		}
 		c.Messages++
-		if !inBranch[i] {
+		if !x.inBranch[i] {
 			c.Aside++
 		}
 		if !bytes.Contains(e.content, []byte(`"tool_`)) {
