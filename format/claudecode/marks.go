@@ -78,55 +78,62 @@ func (m *marks) member() ([]byte, error) {
 func at(whole, piece []byte) int { return cap(whole) - cap(piece) }
 
 // unmarked returns the entry's line without our elisions and with its content as it was.
-func unmarked(e *entry) []byte {
-	if e.marks == nil || e.marks.Elisions == nil {
-		return e.raw
-	}
-	content, was := e.raw[:0], []byte(nil)
+func (s *scanner) unmarked(e *entry) ([]byte, error) {
+	line := e.raw
 	if len(e.content) > 0 && e.marks.Content != nil {
-		content, was = e.content, e.marks.Content
+		line = replace(line, e.content, e.marks.Content)
 	}
-	from, member := at(e.raw, content), at(e.raw, e.winnow)
-	name := bytes.LastIndexByte(e.raw[:member], ',') // between it and the value there is only our name
-	if name < from+len(content) || name < 0 {
-		return e.raw // somebody moved the members about
+	var without entry
+	if err := s.entry(line, &without); err != nil {
+		return nil, err
 	}
-	line := make([]byte, 0, len(e.raw)+len(was)-len(content))
-	line = append(line, e.raw[:from]...)
-	line = append(line, was...)
-	line = append(line, e.raw[from+len(content):name]...)
-	if e.marks.Message != nil {
-		member, err := (&marks{Message: e.marks.Message}).member()
-		if err != nil {
-			return e.raw
-		}
-		line = append(line, member...)
+	line = cut(line, without.winnow)
+	if e.marks.Message == nil {
+		return line, nil
 	}
-	return append(line, e.raw[member+len(e.winnow):]...)
+	return (&marks{Message: e.marks.Message}).appendTo(line)
 }
 
-// marked returns the line of an entry with other content and these marks; without content of its own it gets the marks alone.
-func marked(e *entry, content []byte, m *marks) ([]byte, error) {
+// marked returns the entry's line with other content and these marks; nil leaves the content.
+func (s *scanner) marked(e *entry, content []byte, m *marks) ([]byte, error) {
+	line := e.raw
+	if e.winnow != nil { // it is written anew
+		line = cut(line, e.winnow)
+		var without entry
+		if err := s.entry(line, &without); err != nil {
+			return nil, err
+		}
+		e = &without
+	}
+	return m.appendTo(replace(line, e.content, content))
+}
+
+// appendTo writes the marks as the last member of a line that has none.
+func (m *marks) appendTo(line []byte) ([]byte, error) {
 	member, err := m.member()
 	if err != nil {
 		return nil, err
 	}
-	was := e.raw[:0]
-	if len(e.content) > 0 {
-		was = e.content
+	end := bytes.LastIndexByte(line, '}')
+	if bytes.HasSuffix(bytes.TrimRight(line[:end], " \t\r\n"), []byte{'{'}) {
+		member = member[1:] // no comma where it is the only one
 	}
-	from := at(e.raw, was)
-	end, rest := bytes.LastIndexByte(e.raw, '}'), len(e.raw)-1
-	if e.winnow != nil { // a message of the engine's: its member is written anew
-		at := at(e.raw, e.winnow)
-		end, rest = bytes.LastIndexByte(e.raw[:at], ','), at+len(e.winnow)
+	return append(append(line[:end:end], member...), line[end:]...), nil
+}
+
+// cut takes a member out of an object, by its value.
+func cut(line, value []byte) []byte {
+	end := at(line, value) + len(value)
+	// Between the name and the one before it there can be white space alone.
+	name := bytes.LastIndexByte(line[:bytes.LastIndexByte(line[:at(line, value)], '"')], '"')
+	begin := len(bytes.TrimRight(line[:name], " \t\r\n"))
+	if line[begin-1] == ',' {
+		return append(line[:begin-1:begin-1], line[end:]...)
 	}
-	text := make([]byte, 0, len(e.raw)+len(content)+len(member))
-	text = append(text, e.raw[:from]...)
-	text = append(text, content...)
-	text = append(text, e.raw[from+len(was):end]...)
-	text = append(text, member...)
-	return append(text, e.raw[rest:]...), nil
+	if rest := bytes.TrimLeft(line[end:], " \t\r\n"); rest[0] == ',' {
+		return append(line[:begin:begin], rest[1:]...)
+	}
+	return append(line[:begin:begin], line[end:]...)
 }
 
 // quoted writes a text as a JSON string.

@@ -112,7 +112,8 @@ func (r *reader) unmark(e *entry) {
 		return
 	}
 	before := entry{line: e.line, start: e.start, end: e.end}
-	if r.scan.entry(unmarked(e), &before) != nil {
+	line, err := r.scan.unmarked(e)
+	if err != nil || r.scan.entry(line, &before) != nil {
 		return // the original is damaged: what is shown counts
 	}
 	before.marks = e.marks

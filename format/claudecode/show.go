@@ -79,14 +79,14 @@ func (s *scanner) show(e *entry, wanted []target) ([]byte, error) {
 		return e.raw, nil
 	}
 	if len(e.content) == 0 {
-		return marked(e, nil, m) // what the product injects has a form of its own for each kind: it is only noted
+		return s.marked(e, nil, m) // what the product injects has a form of its own for each kind: it is only noted
 	}
 	m.Content = e.content
 	content := list(shown)
 	if e.content[0] == '"' && len(shown) == 1 {
 		content = shown[0]
 	}
-	return marked(e, content, m)
+	return s.marked(e, content, m)
 }
 
 // elided is a block with elisions applied in their order, nil when nothing of it is left.
