@@ -133,7 +133,7 @@ func (b *builder) boundary(i int, behind []int) {
 	if e.marks != nil && e.marks.Message != nil && e.marks.Message.Marker() != nil {
 		b.kept(i, *e.marks.Message)
 		// Messages before it may have got other ids when they were written here.
-		if m := &b.messages[len(b.messages)-1]; session.Index(b.messages, m.Marker().TailStartID) < 0 {
+		if m := &b.messages[len(b.messages)-1]; b.ids[m.Marker().TailStartID] == 0 {
 			m.Parts = slices.Clone(m.Parts)
 			m.Marker().TailStartID = b.compaction(e).tail
 		}

@@ -20,9 +20,10 @@ type index struct {
 	active   []int  // positions of the entries of the branch, in the order of the log
 	inBranch []bool // position of an entry → whether it is one of them
 	leaf     int
-	owner    []int            // position of an entry → position of its message in the log, -1
-	places   map[string]place // part id → where it stands
-	lines    []line           // every line of the file
+	owner    []int             // position of an entry → position of its message in the log, -1
+	places   map[string]place  // part id → where it stands
+	messages []session.Message // the log as it was read
+	lines    []line            // every line of the file
 	// replaced holds the elisions that the product itself made, by the entry that records them.
 	replaced map[int][]rule.Elision
 }
@@ -127,7 +128,7 @@ func (r *reader) log() {
 		b.add(place)
 	}
 	b.finish()
-	r.doc.Session.Messages = b.messages
+	r.doc.Session.Messages, r.index.messages = b.messages, slices.Clip(b.messages)
 }
 
 // info says what the records around the conversation tell about the session.
@@ -249,10 +250,12 @@ func (r *reader) replaced(e *entry) []rule.Elision {
 		if record.Kind != "tool-result" || !known || p.result < 0 {
 			continue
 		}
-		message, part := session.FindPart(r.doc.Session.Messages, record.Call)
-		if part == nil || part.State == nil {
+		message := &r.index.messages[r.index.owner[p.entry]]
+		at := slices.IndexFunc(message.Parts, func(p session.Part) bool { return p.ID == record.Call })
+		if at < 0 || message.Parts[at].State == nil {
 			continue
 		}
+		part := &message.Parts[at]
 		field := rule.Output
 		if part.State.Status == session.Failed {
 			field = rule.Error

@@ -28,7 +28,7 @@ func (Format) Write(w io.Writer, from *format.Document, change format.Change) er
 	}
 	p := &writer{w: w, index: x, source: source, change: change, scan: newScanner()}
 	if len(x.entries) > 0 {
-		p.before = from.Session.Messages
+		p.before = x.messages
 	}
 	if err := p.old(); err != nil {
 		return err
