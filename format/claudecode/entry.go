@@ -26,7 +26,7 @@ type entry struct {
 	uuid, parent, logical string
 	session, cwd, version string
 	slug, leaf, branch    string
-	title, level          string
+	title                 string
 	time                  session.Millis
 	side, meta            bool // isSidechain, isMeta
 	summary, apiError     bool // isCompactSummary, isApiErrorMessage
@@ -36,7 +36,7 @@ type entry struct {
 	winnow                []byte
 	message               []byte // the value of "message"
 	messageID, model      string
-	role, stop            string
+	stop                  string
 	usage, content        []byte
 }
 
@@ -157,8 +157,6 @@ func (s *scanner) entry(line []byte, e *entry) error {
 			switch string(name) {
 			case `"id"`:
 				e.messageID = s.string(value)
-			case `"role"`:
-				e.role = s.string(value)
 			case `"model"`:
 				e.model = s.string(value)
 			case `"stop_reason"`:

@@ -159,7 +159,7 @@ func TestRead_nothingReadable(t *testing.T) {
 }
 
 func TestRead_hugeAndDeepLines(t *testing.T) {
-	big := text("b", "a", "assistant", "m1", strings.Repeat("x", 50<<20))
+	big := strings.Replace(text("b", "a", "assistant", "m1", "BIG"), "BIG", strings.Repeat("x", 50<<20), 1)
 	deep := `{"parentUuid":"b","type":"user","uuid":"c","toolUseResult":` + strings.Repeat(`{"a":`, 9990) + `1` + strings.Repeat(`}`, 9990) + `,"message":{"role":"user","content":"deep"},"sessionId":"s"}` + "\n"
 	deeper := `{"parentUuid":"c","type":"user","uuid":"d","toolUseResult":` + strings.Repeat(`[`, 100000) + strings.Repeat(`]`, 100000) + `}` + "\n"
 	doc := read(t, []byte(text("a", "", "user", "", "root")+big+deep+deeper))

@@ -85,7 +85,7 @@ func TestWrite_everythingComesBackAndEverythingCanBeUndone(t *testing.T) {
 		if !bytes.HasSuffix(src, newline) {
 			src = append(src, '\n')
 		}
-		t.Run(name, func(t *testing.T) { checkRoundTrips(t, src, 60) })
+		t.Run(name, func(t *testing.T) { checkRoundTrips(t, src, 30) })
 	}
 }
 
