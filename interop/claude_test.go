@@ -293,6 +293,123 @@ func TestClaudeCode_compactionOfItsOwnSurvivesUs(t *testing.T) {
 	checkContains(t, asked, false, "EARLY-line-1")
 }
 
+// place writes a session from elsewhere to where the product looks for it, and returns its path and id.
+func (c *claude) place(t *testing.T, s session.Session, ledger rule.Ledger) (path, id string) {
+	t.Helper()
+	var file bytes.Buffer
+	if err := (claudecode.Format{}).Write(&file, nil, format.Change{Session: s, Ledger: ledger}); err != nil {
+		t.Fatal(err)
+	}
+	doc, err := claudecode.Format{}.Read(file.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '-'
+	}, c.Project)
+	id = doc.Session.Info.ID
+	path = filepath.Join(c.Home, ".claude", "projects", folder, id+".jsonl")
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, file.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path, id
+}
+
+func typed(id string, role session.Role, text string) session.Message {
+	m := session.Message{MessageInfo: session.MessageInfo{ID: "msg_" + id, Role: role}, Parts: []session.Part{{ID: "prt_" + id, Type: session.TextPart, Text: text}}}
+	if role == session.Assistant {
+		m.Finish = "stop"
+	}
+	return m
+}
+
+// Files of more than 5 MiB are read by another way: members are looked for without reading the JSON.
+func TestClaudeCode_resumesLargeFilesWithDamagedLines(t *testing.T) {
+	c := newClaude(t)
+	s := session.Session{Info: session.Info{ID: "ses_large", Directory: c.Project}}
+	s.Messages = append(s.Messages, typed("first", session.User, "Say capybara."))
+	for i := range 60 {
+		m := typed(fmt.Sprintf("step%d", i), session.Assistant, fmt.Sprintf("Step %d.", i))
+		m.Finish = "tool-calls"
+		m.Parts = append(m.Parts, session.Part{ID: fmt.Sprintf("call%d", i), CallID: fmt.Sprintf("toolu_%d", i), Type: session.ToolPart, Tool: "Bash", State: &session.ToolState{
+			Status: session.Completed, Input: jsontext.Value(`{"command":"true"}`), Output: fmt.Sprintf("output-of-%d ", i) + strings.Repeat("many words ", 10_000)}})
+		s.Messages = append(s.Messages, m)
+	}
+	s.Messages = append(s.Messages, typed("last", session.Assistant, "The words are counted."))
+	path, id := c.place(t, s, rule.Ledger{})
+
+	src, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(src) < 6<<20 {
+		t.Fatalf("the file has only %d bytes", len(src))
+	}
+	at := bytes.IndexByte(src[len(src)/2:], '\n') + len(src)/2 + 1
+	src = slices.Concat(src[:at], []byte("{\"parentUuid\":\"cut o\n\x00\x00\x00\nno JSON\n"), src[at:])
+	doc, err := claudecode.Format{}.Read(src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(doc.Damaged) != 3 {
+		t.Fatalf("damaged: %+v, want three lines", doc.Damaged)
+	}
+	message, part := tool(t, doc, "toolu_58")
+	change := format.Change{Ledger: rule.NewLedger(rule.Elision{Part: part.ID, Message: message.ID, Field: rule.Output, Shown: "[output 58 left out]"})}
+	change.Session, _ = fold(doc.Session, message.ID)
+	file := writeClaude(t, path, doc, change)
+	c.say(t, "And now?", "--resume", id)
+	asked := c.conversation(t)
+	checkPairs(t, asked)
+	checkContains(t, asked, true, "zanzibar", "[output 58 left out]", "output-of-59 ", "The words are counted.", "And now?")
+	checkContains(t, asked, false, "capybara", "output-of-57 ", "output-of-58 ")
+	if grown, err := os.ReadFile(path); err != nil || !bytes.HasPrefix(grown, file) || len(grown) == len(file) {
+		t.Errorf("the product did not append to the file: %v", err)
+	}
+}
+
+func TestClaudeCode_resumesWithoutThoughtsAndTexts(t *testing.T) {
+	c := newClaude(t)
+	c.up = upstream.Start(t, func(r upstream.Request) upstream.Reply {
+		if len(r.Tools) > 0 && r.Results == 0 {
+			return upstream.Reply{Reasoning: "a wombat of a thought", Text: "I list them.", Call: &upstream.Call{ID: "toolu_0", Name: "Bash", Arguments: `{"command":"echo listed","description":"list"}`}}
+		}
+		return upstream.Reply{Reasoning: "a second wombat", Text: "The job is done."}
+	})
+	c.Env = append(c.Env, "ANTHROPIC_BASE_URL="+c.up.URL)
+	c.say(t, "List the numbers, please: capybara.")
+	checkContains(t, c.conversation(t), true, "wombat", "I list them.", "capybara") // else this would show nothing
+	path := c.file(t)
+	doc := readClaude(t, path)
+	var elisions []rule.Elision
+	for _, m := range doc.Session.Messages {
+		for _, p := range m.Parts {
+			switch {
+			case p.Type == session.ReasoningPart, p.Text == "I list them.", p.Text == "List the numbers, please: capybara.":
+				elisions = append(elisions, rule.Elision{Part: p.ID, Message: m.ID, Field: rule.Whole, Rule: "test"})
+			case p.Type == session.ToolPart:
+				elisions = append(elisions, rule.Elision{Part: p.ID, Message: m.ID, Field: rule.Whole, Rule: "test", Shown: "[listed]"})
+			}
+		}
+	}
+	if len(elisions) < 3 {
+		t.Fatalf("found only %+v", elisions)
+	}
+	writeClaude(t, path, doc, format.Change{Session: doc.Session, Ledger: rule.NewLedger(elisions...)})
+	c.up.Forget()
+	c.say(t, "And now?", "--resume", doc.Session.Info.ID)
+	asked := c.conversation(t)
+	checkPairs(t, asked)
+	checkContains(t, asked, true, "[listed]", "The job is done.", "And now?")
+	checkContains(t, asked, false, "capybara", "wombat", "I list them.", "echo listed")
+}
+
 func TestClaudeCode_resumesWhatWasNeverItsOwn(t *testing.T) {
 	c := newClaude(t)
 	s := session.Session{Info: session.Info{ID: "ses_elsewhere", Directory: c.Project}}
@@ -309,24 +426,47 @@ func TestClaudeCode_resumesWhatWasNeverItsOwn(t *testing.T) {
 		}},
 		{MessageInfo: session.MessageInfo{ID: "msg_3", Role: session.Assistant, Finish: "stop"}, Parts: text("prt_6", "Capybara, said.")},
 	}
-	folder := strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
-			return r
-		}
-		return '-'
-	}, c.Project)
-	var file bytes.Buffer
-	if err := (claudecode.Format{}).Write(&file, nil, format.Change{Session: s}); err != nil {
-		t.Fatal(err)
-	}
-	doc, err := claudecode.Format{}.Read(file.Bytes())
-	if err != nil {
-		t.Fatal(err)
-	}
-	id := doc.Session.Info.ID
-	writeClaude(t, filepath.Join(c.Home, ".claude", "projects", folder, id+".jsonl"), nil, format.Change{Session: s})
+	_, id := c.place(t, s, rule.Ledger{})
 	c.say(t, "And now?", "--resume", id)
 	asked := c.conversation(t)
 	checkPairs(t, asked)
 	checkContains(t, asked, true, "Say capybara.", "one file", "no such file", "Capybara, said.", "And now?")
+}
+
+// The product keeps what it has read of each file, and refuses edits of files that it did not read.
+func TestClaudeCode_elidedReadsCanBeReadAgainAndEdited(t *testing.T) {
+	c := newClaude(t)
+	target := filepath.Join(c.Project, "list.txt")
+	if err := os.WriteFile(target, []byte("one\ntwo\nthree\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	calls := []*upstream.Call{{ID: "toolu_0", Name: "Read", Arguments: fmt.Sprintf(`{"file_path":%q}`, target)}}
+	c.up = upstream.Start(t, func(r upstream.Request) upstream.Reply {
+		if len(r.Tools) > 0 && r.Results < len(calls) {
+			return upstream.Reply{Call: calls[r.Results]}
+		}
+		return upstream.Reply{Text: "The job is done."}
+	})
+	c.Env = append(c.Env, "ANTHROPIC_BASE_URL="+c.up.URL)
+	c.say(t, "Read it.")
+	path := c.file(t)
+	doc := readClaude(t, path)
+	m, p := tool(t, doc, "toolu_0")
+	ledger := rule.NewLedger(rule.Elision{Part: p.ID, Message: m.ID, Field: rule.Output, Shown: "[list.txt left out]"})
+	writeClaude(t, path, doc, format.Change{Session: doc.Session, Ledger: ledger})
+
+	calls = append(calls,
+		&upstream.Call{ID: "toolu_1", Name: "Read", Arguments: fmt.Sprintf(`{"file_path":%q}`, target)},
+		&upstream.Call{ID: "toolu_2", Name: "Edit", Arguments: fmt.Sprintf(`{"file_path":%q,"old_string":"two","new_string":"2"}`, target)})
+	c.say(t, "Again, and change it.", "--resume", doc.Session.Info.ID)
+	after := readClaude(t, path)
+	if _, p := tool(t, after, "toolu_1"); p.State.Status != session.Completed || !strings.Contains(p.State.Output, "three") {
+		t.Errorf("reading again: %s %q", p.State.Status, p.State.Result())
+	}
+	if _, p := tool(t, after, "toolu_2"); p.State.Status != session.Completed {
+		t.Errorf("editing: %s %q", p.State.Status, p.State.Result())
+	}
+	if text, err := os.ReadFile(target); err != nil || string(text) != "one\n2\nthree\n" {
+		t.Errorf("the file is %q, %v", text, err)
+	}
 }

@@ -11,11 +11,11 @@ import (
 
 // block is one element of a message's content. Values are as they stand in the file.
 type block struct {
-	raw                               []byte
-	kind, id, name, call              string // call is tool_use_id
-	text, signature, data             []byte // text is that of text and thinking
-	input, content, source, reference []byte
-	failed                            bool
+	raw                    []byte
+	kind, id, name, call   string // call is tool_use_id
+	text, signature, data  []byte // text is that of text and thinking
+	input, content, source []byte
+	failed                 bool
 }
 
 // blocks reads a message's content; a string is one text block.

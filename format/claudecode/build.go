@@ -2,7 +2,6 @@ package claudecode
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -22,7 +21,8 @@ type builder struct {
 	user     string           // id of the newest user message
 	marker   int              // message of the newest marker; meaningful when marked
 	marked   bool
-	command  int // message of the newest slash command, plus one
+	command  int          // message of the newest slash command, plus one
+	whole    map[int]bool // messages that were kept whole: nothing is made up about them
 }
 
 // add adds the entry at a place in the branch.
@@ -110,6 +110,7 @@ func (b *builder) kept(i int, m session.Message) {
 	b.ids[m.ID]++
 	b.messages = append(b.messages, m)
 	b.index.owner[i] = len(b.messages) - 1
+	b.whole[len(b.messages)-1] = true
 	_, blocks := spoken(&m)
 	for at := range m.Parts {
 		b.parts[m.Parts[at].ID]++
@@ -120,95 +121,6 @@ func (b *builder) kept(i int, m session.Message) {
 	if m.Role == session.User {
 		b.end(len(b.messages) - 1)
 	}
-}
-
-func (b *builder) boundary(i int, behind []int) {
-	e := &b.index.entries[i]
-	// A boundary of which the summary is lost hides nothing: what came before it is still there to be read.
-	if !b.answered(behind) {
-		return
-	}
-	if e.marks != nil && e.marks.Message != nil && e.marks.Message.Marker() != nil {
-		b.kept(i, *e.marks.Message)
-		// Messages before it may have got other ids when they were written here.
-		if m := &b.messages[len(b.messages)-1]; session.Index(b.messages, m.Marker().TailStartID) < 0 {
-			m.Parts = slices.Clone(m.Parts)
-			m.Marker().TailStartID = b.compaction(e).tail
-		}
-	} else {
-		m := b.begin(i, session.User)
-		compact := b.compaction(e)
-		b.part(i, 0, session.Part{Type: session.CompactionPart, Auto: compact.auto, TailStartID: compact.tail})
-		b.end(m)
-	}
-	b.marker, b.marked = len(b.messages)-1, true
-}
-
-// answered reports whether a summary comes before the next boundary.
-func (b *builder) answered(behind []int) bool {
-	for _, i := range behind {
-		switch e := &b.index.entries[i]; {
-		case e.boundary():
-			return false
-		case e.summary:
-			return true
-		}
-	}
-	return false
-}
-
-type compaction struct {
-	auto bool
-	tail string // id of the message at which the preserved part begins
-}
-
-func (b *builder) compaction(e *entry) compaction {
-	var metadata struct {
-		Trigger string `json:"trigger"`
-		Segment struct {
-			Head string `json:"headUuid"`
-		} `json:"preservedSegment"`
-		Messages struct {
-			UUIDs []string `json:"uuids"`
-		} `json:"preservedMessages"`
-	}
-	if json.Unmarshal(e.compact, &metadata, session.ReadOptions()) != nil {
-		return compaction{}
-	}
-	c := compaction{auto: metadata.Trigger == "auto"}
-	for _, uuid := range append(metadata.Messages.UUIDs, metadata.Segment.Head) {
-		if i := b.index.tree.find(uuid); i >= 0 && b.index.owner[i] >= 0 {
-			c.tail = b.messages[b.index.owner[i]].ID
-			break
-		}
-	}
-	return c
-}
-
-func (b *builder) summary(i int) {
-	e := &b.index.entries[i]
-	if !b.marked { // older versions wrote none
-		m := b.begin(i, session.User)
-		b.messages[m].ID = b.unique(b.ids, e.uuid+":marker")
-		b.messages[m].Parts = []session.Part{{ID: b.unique(b.parts, e.uuid+":marker"), MessageID: b.messages[m].ID, Type: session.CompactionPart}}
-		b.ids[e.uuid]--
-		b.user, b.marker, b.marked = b.messages[m].ID, m, true
-	}
-	if e.marks != nil && e.marks.Message != nil {
-		b.kept(i, *e.marks.Message)
-	} else {
-		m := b.begin(i, session.Assistant)
-		s := &b.messages[m]
-		s.Summary, s.Finish, s.Mode, s.Agent = jsontext.Value("true"), "stop", "compaction", "compaction"
-		s.ParentID, s.Time.Completed = b.messages[b.marker].ID, e.time
-		for at, block := range b.scan.blocks(e.content) {
-			if block.kind == "text" {
-				b.part(i, at, session.Part{Type: session.TextPart, Text: b.scan.string(block.text)})
-			}
-		}
-	}
-	b.marked = false
-	clear(b.groups)
 }
 
 // Texts with which the product begins what it writes in the user's name.
@@ -380,7 +292,7 @@ func (b *builder) finish() {
 	for i := len(b.messages) - 1; i >= 0; i-- {
 		m := &b.messages[i]
 		if m.Role == session.User {
-			if m.Model == nil && answers != nil {
+			if m.Model == nil && answers != nil && !b.whole[i] {
 				model := *answers
 				m.Model = &model
 			}

@@ -1,7 +1,11 @@
 package claudecode
 
 import (
+	"slices"
 	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/session"
 )
@@ -65,4 +69,94 @@ func (c *composer) pivot(marker, summary *session.Message, tail []string, tokens
 	o.add("uuid", anchor)
 	o.add("timestamp", c.moment(max(summary.Time.Created, summary.Time.Completed)))
 	return c.end(o, anchor, summary.ID, summary)
+}
+
+// boundary makes a marker.
+func (b *builder) boundary(i int, behind []int) {
+	e := &b.index.entries[i]
+	// A boundary of which the summary is lost hides nothing: what came before it is still there to be read.
+	if !b.answered(behind) {
+		return
+	}
+	if e.marks != nil && e.marks.Message != nil && e.marks.Message.Marker() != nil {
+		b.kept(i, *e.marks.Message)
+		// Messages before it may have got other ids when they were written here.
+		if m := &b.messages[len(b.messages)-1]; b.ids[m.Marker().TailStartID] == 0 {
+			m.Parts = slices.Clone(m.Parts)
+			m.Marker().TailStartID = b.compaction(e).tail
+		}
+	} else {
+		m := b.begin(i, session.User)
+		compact := b.compaction(e)
+		b.part(i, 0, session.Part{Type: session.CompactionPart, Auto: compact.auto, TailStartID: compact.tail})
+		b.end(m)
+	}
+	b.marker, b.marked = len(b.messages)-1, true
+}
+
+// answered reports whether a summary comes before the next boundary.
+func (b *builder) answered(behind []int) bool {
+	for _, i := range behind {
+		switch e := &b.index.entries[i]; {
+		case e.boundary():
+			return false
+		case e.summary:
+			return true
+		}
+	}
+	return false
+}
+
+type compaction struct {
+	auto bool
+	tail string // id of the message at which the preserved part begins
+}
+
+func (b *builder) compaction(e *entry) compaction {
+	var metadata struct {
+		Trigger string `json:"trigger"`
+		Segment struct {
+			Head string `json:"headUuid"`
+		} `json:"preservedSegment"`
+		Messages struct {
+			UUIDs []string `json:"uuids"`
+		} `json:"preservedMessages"`
+	}
+	if json.Unmarshal(e.compact, &metadata, session.ReadOptions()) != nil {
+		return compaction{}
+	}
+	c := compaction{auto: metadata.Trigger == "auto"}
+	for _, uuid := range append(metadata.Messages.UUIDs, metadata.Segment.Head) {
+		if i := b.index.tree.find(uuid); i >= 0 && b.index.owner[i] >= 0 {
+			c.tail = b.messages[b.index.owner[i]].ID
+			break
+		}
+	}
+	return c
+}
+
+func (b *builder) summary(i int) {
+	e := &b.index.entries[i]
+	if !b.marked { // older versions wrote none
+		m := b.begin(i, session.User)
+		b.messages[m].ID = b.unique(b.ids, e.uuid+":marker")
+		b.messages[m].Parts = []session.Part{{ID: b.unique(b.parts, e.uuid+":marker"), MessageID: b.messages[m].ID, Type: session.CompactionPart}}
+		b.ids[e.uuid]--
+		b.user, b.marker, b.marked = b.messages[m].ID, m, true
+	}
+	if e.marks != nil && e.marks.Message != nil {
+		b.kept(i, *e.marks.Message)
+	} else {
+		m := b.begin(i, session.Assistant)
+		s := &b.messages[m]
+		s.Summary, s.Finish, s.Mode, s.Agent = jsontext.Value("true"), "stop", "compaction", "compaction"
+		s.ParentID, s.Time.Completed = b.messages[b.marker].ID, e.time
+		for at, block := range b.scan.blocks(e.content) {
+			if block.kind == "text" {
+				b.part(i, at, session.Part{Type: session.TextPart, Text: b.scan.string(block.text)})
+			}
+		}
+	}
+	b.marked = false
+	clear(b.groups)
 }

@@ -3,13 +3,11 @@ package claudecode
 import (
 	"crypto/sha256"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/session"
 )
@@ -176,89 +174,6 @@ func (c *composer) user(m *session.Message) error {
 	return c.end(o, id, m.ID, kept)
 }
 
-// spoken is the content of a user message, nil when it says nothing, and for each of its parts the block that it became, -1 for none.
-func spoken(m *session.Message) (content []byte, blocks []int) {
-	blocks = make([]int, len(m.Parts))
-	var written [][]byte
-	text := false
-	for i := range m.Parts {
-		p := &m.Parts[i]
-		blocks[i] = -1
-		var block []byte
-		switch {
-		case p.Type == session.TextPart && p.Text != "" && !p.Ignored:
-			block, text = textBlock(p.Text), true
-		case p.Type == session.FilePart:
-			block = fileBlock(p)
-		}
-		if block != nil {
-			blocks[i] = len(written)
-			written = append(written, block)
-		}
-	}
-	switch {
-	case len(written) == 0:
-		return nil, blocks
-	case len(written) == 1 && text:
-		for i := range m.Parts {
-			if blocks[i] == 0 {
-				return quoted(m.Parts[i].Text), blocks
-			}
-		}
-	}
-	return list(written), blocks
-}
-
-// list writes a JSON array.
-func list(elements [][]byte) []byte {
-	text := []byte{'['}
-	for i, e := range elements {
-		if i > 0 {
-			text = append(text, ',')
-		}
-		text = append(text, e...)
-	}
-	return append(text, ']')
-}
-
-func textBlock(text string) []byte {
-	o := &object{}
-	o.add("type", "text")
-	o.raw("text", quoted(text))
-	return o.close()
-}
-
-// fileBlock shows images and PDFs as such, and names every other file.
-func fileBlock(p *session.Part) []byte {
-	kind := map[bool]string{true: "document", false: "image"}[p.Mime == "application/pdf"]
-	header, data, inline := strings.Cut(strings.TrimPrefix(p.URL, "data:"), ",")
-	source := &object{}
-	switch {
-	case p.IsMedia() && strings.HasPrefix(p.URL, "data:") && inline && strings.HasSuffix(header, ";base64"):
-		source.add("type", "base64")
-		source.add("media_type", p.Mime)
-		source.raw("data", quoted(data))
-	case p.IsMedia() && strings.HasPrefix(p.URL, "http"):
-		source.add("type", "url")
-		source.add("url", p.URL)
-	default:
-		if strings.HasPrefix(p.URL, "data:text/") && inline && !strings.HasSuffix(header, ";base64") {
-			if text, err := url.PathUnescape(data); err == nil && text != "" {
-				return textBlock(text)
-			}
-		}
-		name := p.Filename
-		if name == "" {
-			name = p.Mime
-		}
-		return textBlock("[File: " + name + "]")
-	}
-	o := &object{}
-	o.add("type", kind)
-	o.raw("source", source.close())
-	return o.close()
-}
-
 var reasons = map[string]string{"stop": "end_turn", "tool-calls": "tool_use", "length": "max_tokens", "content-filter": "refusal"}
 
 func (c *composer) assistant(m *session.Message) error {
@@ -333,27 +248,6 @@ func (c *composer) assistant(m *session.Message) error {
 	return nil
 }
 
-// thinkingBlock writes reasoning that the provider signed; it refuses any other.
-func thinkingBlock(p *session.Part) []byte {
-	var t thought
-	if json.Unmarshal(p.Metadata, &t, session.ReadOptions()) != nil {
-		return nil
-	}
-	o := &object{}
-	switch {
-	case t.Anthropic.Signature != "":
-		o.add("type", "thinking")
-		o.raw("thinking", quoted(p.Text))
-		o.add("signature", t.Anthropic.Signature)
-	case t.Anthropic.RedactedData != "":
-		o.add("type", "redacted_thinking")
-		o.add("data", t.Anthropic.RedactedData)
-	default:
-		return nil
-	}
-	return o.close()
-}
-
 // callID is the call's id where the provider takes it and it is new, else one made from the part's.
 func (c *composer) callID(p *session.Part) string {
 	id := p.CallID
@@ -362,38 +256,6 @@ func (c *composer) callID(p *session.Part) string {
 	}
 	c.calls[id] = true
 	return id
-}
-
-// word replaces what ids and tool names may not have.
-func word(name string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' {
-			return r
-		}
-		return '_'
-	}, name)
-}
-
-func callBlock(p *session.Part, call string) []byte {
-	o := &object{}
-	o.add("type", "tool_use")
-	o.add("id", call)
-	o.add("name", orDefault(word(p.Tool), "tool"))
-	input := []byte(p.State.Input)
-	if p.State.Input.Kind() != '{' || !p.State.Input.IsValid(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)) {
-		input = []byte("{}")
-	}
-	o.raw("input", oneLine(input))
-	return o.close()
-}
-
-// oneLine takes line breaks between tokens out of a JSON value: an entry is one line.
-func oneLine(value []byte) []byte {
-	compact := append(jsontext.Value(nil), value...)
-	if compact.Compact(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true), jsontext.PreserveRawStrings(true)) != nil {
-		return []byte("{}")
-	}
-	return compact
 }
 
 func (c *composer) result(m *session.Message, p *session.Part, call, by string) error {

@@ -17,7 +17,7 @@ var newline = []byte{'\n'}
 // entry is one line, as far as it is needed. Slices point into the file.
 type entry struct {
 	line       int // 1-based
-	start, end int // of the line in the file, without its newline
+	start, end int // of the JSON in the file
 	raw        []byte
 	// marks is what the writer of this package noted in the line, nil for most. raw is then the line as it was before.
 	marks *marks
@@ -26,7 +26,7 @@ type entry struct {
 	uuid, parent, logical string
 	session, cwd, version string
 	slug, leaf, branch    string
-	title, level          string
+	title                 string
 	time                  session.Millis
 	side, meta            bool // isSidechain, isMeta
 	summary, apiError     bool // isCompactSummary, isApiErrorMessage
@@ -36,7 +36,7 @@ type entry struct {
 	winnow                []byte
 	message               []byte // the value of "message"
 	messageID, model      string
-	role, stop            string
+	stop                  string
 	usage, content        []byte
 }
 
@@ -157,8 +157,6 @@ func (s *scanner) entry(line []byte, e *entry) error {
 			switch string(name) {
 			case `"id"`:
 				e.messageID = s.string(value)
-			case `"role"`:
-				e.role = s.string(value)
 			case `"model"`:
 				e.model = s.string(value)
 			case `"stop_reason"`:

@@ -77,48 +77,63 @@ func (m *marks) member() ([]byte, error) {
 // at is where a piece begins in the whole that it was sliced from.
 func at(whole, piece []byte) int { return cap(whole) - cap(piece) }
 
-// unmarked returns the entry's line without our member and with its content as it was. Of a line that holds a message of
-// the engine's only the elisions are taken out.
-func unmarked(e *entry) []byte {
-	if e.marks == nil || e.marks.Content == nil || len(e.content) == 0 {
-		return e.raw
+// unmarked returns the entry's line without our elisions and with its content as it was.
+func (s *scanner) unmarked(e *entry) ([]byte, error) {
+	line := e.raw
+	if len(e.content) > 0 && e.marks.Content != nil {
+		line = replace(line, e.content, e.marks.Content)
 	}
-	content, member := at(e.raw, e.content), at(e.raw, e.winnow)
-	name := bytes.LastIndexByte(e.raw[:member], ',') // between it and the value there is only our name
-	if name < content+len(e.content) {
-		return e.raw
+	var without entry
+	if err := s.entry(line, &without); err != nil {
+		return nil, err
 	}
-	line := make([]byte, 0, len(e.raw)+len(e.marks.Content)-len(e.content))
-	line = append(line, e.raw[:content]...)
-	line = append(line, e.marks.Content...)
-	line = append(line, e.raw[content+len(e.content):name]...)
-	if e.marks.Message != nil {
-		member, err := (&marks{Message: e.marks.Message}).member()
-		if err != nil {
-			return e.raw
-		}
-		line = append(line, member...)
+	line = cut(line, without.winnow)
+	if e.marks.Message == nil {
+		return line, nil
 	}
-	return append(line, e.raw[member+len(e.winnow):]...)
+	return (&marks{Message: e.marks.Message}).appendTo(line)
 }
 
-// marked returns a line with other content and these marks. The line must have no marks of elisions.
-func marked(line []byte, e *entry, content []byte, m *marks) ([]byte, error) {
+// marked returns the entry's line with other content and these marks; nil leaves the content.
+func (s *scanner) marked(e *entry, content []byte, m *marks) ([]byte, error) {
+	line := e.raw
+	if e.winnow != nil { // it is written anew
+		line = cut(line, e.winnow)
+		var without entry
+		if err := s.entry(line, &without); err != nil {
+			return nil, err
+		}
+		e = &without
+	}
+	return m.appendTo(replace(line, e.content, content))
+}
+
+// appendTo writes the marks as the last member of a line that has none.
+func (m *marks) appendTo(line []byte) ([]byte, error) {
 	member, err := m.member()
 	if err != nil {
 		return nil, err
 	}
-	from := at(line, e.content)
 	end := bytes.LastIndexByte(line, '}')
-	if e.winnow != nil { // a message of the engine's: its member is written anew
-		end = bytes.LastIndexByte(line[:at(line, e.winnow)], ',')
+	if bytes.HasSuffix(bytes.TrimRight(line[:end], " \t\r\n"), []byte{'{'}) {
+		member = member[1:] // no comma where it is the only one
 	}
-	text := make([]byte, 0, len(line)+len(content)+len(member))
-	text = append(text, line[:from]...)
-	text = append(text, content...)
-	text = append(text, line[from+len(e.content):end]...)
-	text = append(text, member...)
-	return append(text, '}'), nil
+	return append(append(line[:end:end], member...), line[end:]...), nil
+}
+
+// cut takes a member out of an object, by its value.
+func cut(line, value []byte) []byte {
+	end := at(line, value) + len(value)
+	// Between the name and the one before it there can be white space alone.
+	name := bytes.LastIndexByte(line[:bytes.LastIndexByte(line[:at(line, value)], '"')], '"')
+	begin := len(bytes.TrimRight(line[:name], " \t\r\n"))
+	if line[begin-1] == ',' {
+		return append(line[:begin-1:begin-1], line[end:]...)
+	}
+	if rest := bytes.TrimLeft(line[end:], " \t\r\n"); rest[0] == ',' {
+		return append(line[:begin:begin], rest[1:]...)
+	}
+	return append(line[:begin:begin], line[end:]...)
 }
 
 // quoted writes a text as a JSON string.

@@ -15,13 +15,15 @@ import (
 
 // index is what the writer needs to know about a file.
 type index struct {
-	entries []entry
-	tree    *tree
-	active  []int // positions of the entries of the branch, in the order of the log
-	leaf    int
-	owner   []int            // position of an entry → position of its message in the log, -1
-	places  map[string]place // part id → where it stands
-	lines   []line           // every line of the file
+	entries  []entry
+	tree     *tree
+	active   []int  // positions of the entries of the branch, in the order of the log
+	inBranch []bool // position of an entry → whether it is one of them
+	leaf     int
+	owner    []int             // position of an entry → position of its message in the log, -1
+	places   map[string]place  // part id → where it stands
+	messages []session.Message // the log as it was read
+	lines    []line            // every line of the file
 	// replaced holds the elisions that the product itself made, by the entry that records them.
 	replaced map[int][]rule.Elision
 }
@@ -54,6 +56,10 @@ func (Format) Read(src []byte) (*format.Document, error) {
 	x := r.index
 	x.tree = newTree(x.entries)
 	x.active, x.leaf = x.tree.branch()
+	x.inBranch = make([]bool, len(x.entries))
+	for _, i := range x.active {
+		x.inBranch[i] = true
+	}
 	x.owner = slices.Repeat([]int{-1}, len(x.entries))
 	r.log()
 	r.info()
@@ -81,7 +87,8 @@ func (r *reader) lines(src []byte) {
 		text := trim(bytes.TrimSuffix(src[start:end], newline))
 		l := line{start, end, -1}
 		if len(text) > 0 {
-			e := entry{line: number, start: start, end: end}
+			from := at(src, text)
+			e := entry{line: number, start: from, end: from + len(text)}
 			if err := r.scan.entry(text, &e); err != nil {
 				r.doc.Damaged = append(r.doc.Damaged, format.Damage{Line: number, Offset: int64(start), Bytes: end - start, Reason: reason(err)})
 			} else {
@@ -102,11 +109,12 @@ func (r *reader) unmark(e *entry) {
 	if e.winnow == nil {
 		return
 	}
-	if e.marks = r.scan.marks(e.winnow); e.marks == nil || e.marks.Content == nil {
+	if e.marks = r.scan.marks(e.winnow); e.marks == nil || e.marks.Elisions == nil {
 		return
 	}
 	before := entry{line: e.line, start: e.start, end: e.end}
-	if r.scan.entry(unmarked(e), &before) != nil {
+	line, err := r.scan.unmarked(e)
+	if err != nil || r.scan.entry(line, &before) != nil {
 		return // the original is damaged: what is shown counts
 	}
 	before.marks = e.marks
@@ -115,12 +123,12 @@ func (r *reader) unmark(e *entry) {
 
 // log makes the messages of the branch.
 func (r *reader) log() {
-	b := &builder{reader: r, calls: map[string][]int{}, groups: map[string]int{}, ids: map[string]int{}, parts: map[string]int{}}
+	b := &builder{reader: r, calls: map[string][]int{}, groups: map[string]int{}, ids: map[string]int{}, parts: map[string]int{}, whole: map[int]bool{}}
 	for place := range r.index.active {
 		b.add(place)
 	}
 	b.finish()
-	r.doc.Session.Messages = b.messages
+	r.doc.Session.Messages, r.index.messages = b.messages, slices.Clip(b.messages)
 }
 
 // info says what the records around the conversation tell about the session.
@@ -181,10 +189,6 @@ func (r *reader) info() {
 // count counts in the product's terms.
 func (r *reader) count() {
 	x, c := r.index, &r.doc.Counts
-	inBranch := make([]bool, len(x.entries))
-	for _, i := range x.active {
-		inBranch[i] = true
-	}
 	c.Entries = len(x.entries)
 	for i := range x.entries {
 		e := &x.entries[i]
@@ -192,7 +196,7 @@ func (r *reader) count() {
 			continue
 		}
 		c.Messages++
-		if !inBranch[i] {
+		if !x.inBranch[i] {
 			c.Aside++
 		}
 		if !bytes.Contains(e.content, []byte(`"tool_`)) {
@@ -246,10 +250,12 @@ func (r *reader) replaced(e *entry) []rule.Elision {
 		if record.Kind != "tool-result" || !known || p.result < 0 {
 			continue
 		}
-		message, part := session.FindPart(r.doc.Session.Messages, record.Call)
-		if part == nil || part.State == nil {
+		message := &r.index.messages[r.index.owner[p.entry]]
+		at := slices.IndexFunc(message.Parts, func(p session.Part) bool { return p.ID == record.Call })
+		if at < 0 || message.Parts[at].State == nil {
 			continue
 		}
+		part := &message.Parts[at]
 		field := rule.Output
 		if part.State.Status == session.Failed {
 			field = rule.Error

@@ -34,13 +34,24 @@ func targets(ledger rule.Ledger, places map[string]place, skip func(rule.Elision
 	return found
 }
 
-// stands reports whether exactly these elisions are in the entry already.
-func stands(e *entry, wanted []target) bool {
+// stands reports whether the entry shows just what the ledger wants of it: everything that it should, and nothing that the ledger no
+// longer has.
+func stands(e *entry, wanted []target, ledger rule.Ledger) bool {
 	var have []rule.Elision
 	if e.marks != nil {
 		have = e.marks.Elisions
 	}
-	return slices.EqualFunc(have, wanted, func(a rule.Elision, b target) bool { return a == b.elision })
+	for _, elision := range have {
+		if !slices.Contains(ledger.Of(elision.Part), elision) {
+			return false
+		}
+	}
+	for _, t := range wanted {
+		if !slices.Contains(have, t.elision) {
+			return false
+		}
+	}
+	return true
 }
 
 // show returns the entry's line with these elisions in place, and what it had instead beside them.
@@ -64,15 +75,18 @@ func (s *scanner) show(e *entry, wanted []target) ([]byte, error) {
 	for _, t := range wanted {
 		m.Elisions = append(m.Elisions, t.elision)
 	}
-	if len(m.Elisions) == 0 || len(e.content) == 0 {
+	if len(m.Elisions) == 0 {
 		return e.raw, nil
+	}
+	if len(e.content) == 0 {
+		return s.marked(e, nil, m) // what the product injects has a form of its own for each kind: it is only noted
 	}
 	m.Content = e.content
 	content := list(shown)
 	if e.content[0] == '"' && len(shown) == 1 {
 		content = shown[0]
 	}
-	return marked(e.raw, e, content, m)
+	return s.marked(e, content, m)
 }
 
 // elided is a block with elisions applied in their order, nil when nothing of it is left.

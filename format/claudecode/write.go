@@ -28,7 +28,7 @@ func (Format) Write(w io.Writer, from *format.Document, change format.Change) er
 	}
 	p := &writer{w: w, index: x, source: source, change: change, scan: newScanner()}
 	if len(x.entries) > 0 {
-		p.before = from.Session.Messages
+		p.before = x.messages
 	}
 	if err := p.old(); err != nil {
 		return err
@@ -83,12 +83,15 @@ func (p *writer) old() error {
 		if !changed {
 			continue
 		}
-		p.emit(p.source[copied:l.start])
-		copied = l.end
-		if text != nil {
-			p.emit(text)
-			p.emit(newline)
+		if text == nil {
+			p.emit(p.source[copied:l.start])
+			copied = l.end
+			continue
 		}
+		e := &x.entries[l.entry]
+		p.emit(p.source[copied:e.start])
+		p.emit(text)
+		copied = e.end
 	}
 	p.emit(p.source[copied:])
 	return nil
@@ -104,7 +107,7 @@ func (p *writer) entry(i int, wanted []target) (text []byte, changed bool, err e
 	if own, records := x.replaced[i]; records {
 		return p.record(e, own)
 	}
-	if !stands(e, wanted) {
+	if x.inBranch[i] && !stands(e, wanted, p.change.Ledger) {
 		if text, err = p.scan.show(e, wanted); err != nil {
 			return nil, false, fmt.Errorf("%s: line %d: %w", Name, e.line, err)
 		}
@@ -114,7 +117,7 @@ func (p *writer) entry(i int, wanted []target) (text []byte, changed bool, err e
 			if text == nil {
 				text = p.source[e.start:e.end]
 			}
-			text = p.reparent(trim(text[:len(text):len(text)]), to)
+			text = p.reparent(text, to)
 		}
 	}
 	return text, text != nil, nil
