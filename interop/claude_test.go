@@ -296,7 +296,9 @@ func TestClaudeCode_compactionOfItsOwnSurvivesUs(t *testing.T) {
 func TestClaudeCode_resumesWhatWasNeverItsOwn(t *testing.T) {
 	c := newClaude(t)
 	s := session.Session{Info: session.Info{ID: "ses_elsewhere", Directory: c.Project}}
-	text := func(id, text string) []session.Part { return []session.Part{{ID: id, Type: session.TextPart, Text: text}} }
+	text := func(id, text string) []session.Part {
+		return []session.Part{{ID: id, Type: session.TextPart, Text: text}}
+	}
 	s.Messages = []session.Message{
 		{MessageInfo: session.MessageInfo{ID: "msg_1", Role: session.User, Time: session.MessageTime{Created: 1_700_000_000_000}}, Parts: text("prt_1", "Say capybara.")},
 		{MessageInfo: session.MessageInfo{ID: "msg_2", Role: session.Assistant, ProviderID: "openai", ModelID: "gpt", Finish: "tool-calls"}, Parts: []session.Part{

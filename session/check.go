@@ -7,6 +7,8 @@ type Problem struct {
 	Message string // id
 	Part    string // id, where the problem is in one part
 	Reason  string
+	// Refused is set when a provider would refuse a request for it; otherwise it is only untidy.
+	Refused bool
 }
 
 func (p Problem) String() string {
@@ -17,8 +19,8 @@ func (p Problem) String() string {
 	return where + ": " + p.Reason
 }
 
-// Check looks for what would make a provider refuse a context built from these messages: ids that
-// occur twice, a call id that two calls share, a tool part outside an assistant message or without state.
+// Check looks for what is not sound in a log: a call id that two calls share, a tool part outside an
+// assistant message or without state, a role that no provider knows, ids that occur twice.
 // A call and its result are one part here, so that a broken pair shows as a call that never ended;
 // such calls are not problems, the view renders them as interrupted.
 func Check(messages []Message) []Problem {
@@ -27,18 +29,18 @@ func Check(messages []Message) []Problem {
 	for i := range messages {
 		m := &messages[i]
 		if m.Role != User && m.Role != Assistant {
-			found = append(found, Problem{m.ID, "", fmt.Sprintf("unknown role %q", m.Role)})
+			found = append(found, Problem{m.ID, "", fmt.Sprintf("unknown role %q", m.Role), true})
 		}
 		if m.ID == "" {
-			found = append(found, Problem{m.ID, "", fmt.Sprintf("no id (position %d)", i)})
+			found = append(found, Problem{m.ID, "", fmt.Sprintf("no id (position %d)", i), false})
 		} else if seen[m.ID] {
-			found = append(found, Problem{m.ID, "", "the id occurs twice"})
+			found = append(found, Problem{m.ID, "", "the id occurs twice", false})
 		}
 		seen[m.ID] = true
 		for j := range m.Parts {
 			p := &m.Parts[j]
 			if p.ID != "" && parts[p.ID] {
-				found = append(found, Problem{m.ID, p.ID, "the id occurs twice"})
+				found = append(found, Problem{m.ID, p.ID, "the id occurs twice", false})
 			}
 			parts[p.ID] = true
 			if p.Type != ToolPart {
@@ -46,12 +48,12 @@ func Check(messages []Message) []Problem {
 			}
 			switch {
 			case m.Role != Assistant:
-				found = append(found, Problem{m.ID, p.ID, "a tool call outside an assistant message"})
+				found = append(found, Problem{m.ID, p.ID, "a tool call outside an assistant message", true})
 			case p.State == nil:
-				found = append(found, Problem{m.ID, p.ID, "a tool call without state"})
+				found = append(found, Problem{m.ID, p.ID, "a tool call without state", true})
 			}
 			if p.CallID != "" && calls[p.CallID] {
-				found = append(found, Problem{m.ID, p.ID, fmt.Sprintf("call id %q occurs twice", p.CallID)})
+				found = append(found, Problem{m.ID, p.ID, fmt.Sprintf("call id %q occurs twice", p.CallID), true})
 			}
 			calls[p.CallID] = true
 		}

@@ -1,0 +1,67 @@
+package budget
+
+import (
+	"regexp"
+	"strings"
+	"sync"
+)
+
+// overflowPatterns are the ways in which providers say that a prompt is too long, without regard to case.
+// The order is that of the list from which they were taken; number 26 on are the vaguest, which is why
+// rates are looked for first.
+var overflowPatterns = []string{
+	`prompt is too long`,                    // 1 Anthropic
+	`request_too_large`,                     // 2 Anthropic, by size in bytes
+	`input is too long for requested model`, // 3 Bedrock
+	`exceeds the context window`,            // 4 OpenAI Responses
+	`exceeds (?:the )?(?:model'?s )?maximum context length(?: of [\d,]+ tokens?|\s*\([\d,]+\))`, // 5 vLLM, LiteLLM
+	`input token count.*exceeds the maximum`,                                                    // 6 Gemini
+	`tokens in request more than max tokens allowed`,                                            // 7
+	`maximum prompt length is [\d,]+`,                                                           // 8 xAI
+	`reduce the length of the messages`,                                                         // 9 Groq
+	`maximum context length is [\d,]+ tokens`,                                                   // 10 OpenAI Chat, OpenRouter
+	`exceeds (?:the )?maximum allowed input length of [\d,]+ tokens`,                            // 11
+	`input \([\d,]+ tokens\) is longer than the model'?s context length \([\d,]+ tokens\)`,      // 12
+	`exceeds the limit of [\d,]+`,                                                               // 13 GitHub Copilot
+	`exceeds the available context size`,                                                        // 14 llama.cpp
+	`greater than the context length`,                                                           // 15 LM Studio
+	`context window exceeds limit`,                                                              // 16 MiniMax
+	`exceeded model token limit`,                                                                // 17 Kimi
+	`context[_ ]length[_ ]exceeded`,                                                             // 18
+	`request entity too large`,                                                                  // 19 HTTP servers
+	`context length is only [\d,]+ tokens`,                                                      // 20
+	`input length.*exceeds.*context length`,                                                     // 21
+	`prompt too long; exceeded (?:max )?context length`,                                         // 22 Ollama
+	`too large for model with [\d,]+ maximum context length`,                                    // 23 Mistral
+	`prompt has [\d,]+ tokens, but the configured context size is [\d,]+ tokens`,                // 24
+	`model_context_window_exceeded`,                                                             // 25 z.ai
+	`too many tokens`,                                                                           // 26
+	`token limit exceeded`,                                                                      // 27
+	`exceed_context_size_error`,                                                                 // llama.cpp's type, when only the text of the body is at hand
+	`^4(?:00|13)\s*(?:status code)?\s*\(no body\)`,                                              // Cerebras and Mistral close without a word
+}
+
+// ratePatterns are what a message about rates says. It is no overflow even when an overflow pattern matches.
+var ratePatterns = []string{
+	`^(?:throttling error|service unavailable):`,
+	`^throttlingexception\b`, // Bedrock, as its own clients word it
+	`rate limit`,
+	`too many requests`,
+	`tokens per (?:min|minute|hour|day)\b`,
+	`wait before trying again`,
+}
+
+// compiled holds one expression for each list, compiled at the first rejection.
+var compiled = sync.OnceValue(func() (c struct{ overflow, rate *regexp.Regexp }) {
+	either := func(patterns []string) *regexp.Regexp {
+		return regexp.MustCompile(`(?is)(?:` + strings.Join(patterns, `)|(?:`) + `)`)
+	}
+	c.overflow, c.rate = either(overflowPatterns), either(ratePatterns)
+	return c
+})
+
+// tooLong reports whether a message says that a prompt is too long.
+func tooLong(message string) bool {
+	message = strings.TrimSpace(message)
+	return message != "" && !compiled().rate.MatchString(message) && compiled().overflow.MatchString(message)
+}

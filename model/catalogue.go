@@ -1,0 +1,125 @@
+package model
+
+import (
+	_ "embed"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json"
+)
+
+// Catalogue is a list of models with its origin. More than one provider may offer the same id; the first
+// in the list is meant when an id is looked up without its provider.
+type Catalogue struct {
+	Source string // where the facts are from, in words
+	Date   string // of which day they are, 2006-01-02
+	Models []Model
+
+	overrides []Override // applied to Models already, kept for models that a lookup has to assume
+}
+
+//go:embed catalogue.json
+var catalogueJSON []byte
+
+// embedded reads the embedded catalogue once, when it is first asked for. A test reads every entry of it.
+var embedded = sync.OnceValue(func() *Catalogue {
+	c, err := Parse(catalogueJSON)
+	if err != nil {
+		panic("model: the embedded catalogue does not parse: " + err.Error()) // impossible in a tested build
+	}
+	return c
+})
+
+// Default returns the catalogue that is embedded in the program. The list is the caller's own; the tiers
+// and assumptions inside its models are shared and must not be changed.
+func Default() *Catalogue {
+	c := *embedded()
+	c.Models = slices.Clone(c.Models)
+	return &c
+}
+
+// file is the catalogue on disk. Prices are in dollars per million tokens, lifetimes in seconds.
+type file struct {
+	Source string  `json:"source"`
+	Date   string  `json:"date"`
+	Models []entry `json:"models"`
+}
+
+type entry struct {
+	Provider string    `json:"provider"`
+	ID       string    `json:"id"`
+	Name     string    `json:"name"`
+	Limit    Limits    `json:"limit"`
+	Price    filePrice `json:"price,omitzero"`
+	Cache    fileCache `json:"cache,omitzero"`
+	Bound    bool      `json:"boundReasoning,omitzero"`
+}
+
+type filePrice struct {
+	Input        float64    `json:"input"`
+	Output       float64    `json:"output"`
+	CacheRead    float64    `json:"cacheRead"`
+	CacheWrite   float64    `json:"cacheWrite"`
+	CacheWrite1h float64    `json:"cacheWrite1h,omitzero"`
+	Tiers        []fileTier `json:"tiers,omitempty"`
+}
+
+type fileTier struct {
+	Above int       `json:"above"`
+	Price filePrice `json:"price"`
+}
+
+type fileCache struct {
+	Seconds   int  `json:"seconds"`
+	MinPrefix int  `json:"minPrefix,omitzero"`
+	Explicit  bool `json:"explicit,omitzero"`
+}
+
+// Parse reads a catalogue in the JSON that [Catalogue.MarshalJSON] writes.
+func Parse(data []byte) (*Catalogue, error) {
+	var f file
+	if err := json.Unmarshal(data, &f, json.MatchCaseInsensitiveNames(true)); err != nil {
+		return nil, fmt.Errorf("model: read catalogue: %w", err)
+	}
+	c := &Catalogue{Source: f.Source, Date: f.Date, Models: make([]Model, 0, len(f.Models))}
+	for i, e := range f.Models {
+		if e.ID == "" {
+			return nil, fmt.Errorf("model: read catalogue: entry %d has no id", i)
+		}
+		c.Models = append(c.Models, Model{
+			Provider: e.Provider, ID: e.ID, Name: e.Name, Limits: e.Limit, Price: e.Price.price(), BoundReasoning: e.Bound,
+			Cache: Cache{Lifetime: time.Duration(e.Cache.Seconds) * time.Second, MinPrefix: e.Cache.MinPrefix, Explicit: e.Cache.Explicit},
+		})
+	}
+	return c, nil
+}
+
+// MarshalJSON writes the catalogue without what a lookup assumed.
+func (c *Catalogue) MarshalJSON() ([]byte, error) {
+	f := file{Source: c.Source, Date: c.Date, Models: make([]entry, 0, len(c.Models))}
+	for _, m := range c.Models {
+		f.Models = append(f.Models, entry{
+			Provider: m.Provider, ID: m.ID, Name: m.Name, Limit: m.Limits, Price: toFile(m.Price), Bound: m.BoundReasoning,
+			Cache: fileCache{Seconds: int(m.Cache.Lifetime / time.Second), MinPrefix: m.Cache.MinPrefix, Explicit: m.Cache.Explicit},
+		})
+	}
+	return json.Marshal(f)
+}
+
+func (p filePrice) price() Price {
+	out := Price{Input: p.Input, Output: p.Output, CacheRead: p.CacheRead, CacheWrite: p.CacheWrite, CacheWrite1h: p.CacheWrite1h}
+	for _, t := range p.Tiers {
+		out.Tiers = append(out.Tiers, Tier{Above: t.Above, Price: t.Price.price()})
+	}
+	return out
+}
+
+func toFile(p Price) filePrice {
+	out := filePrice{Input: p.Input, Output: p.Output, CacheRead: p.CacheRead, CacheWrite: p.CacheWrite, CacheWrite1h: p.CacheWrite1h}
+	for _, t := range p.Tiers {
+		out.Tiers = append(out.Tiers, fileTier{Above: t.Above, Price: toFile(t.Price)})
+	}
+	return out
+}

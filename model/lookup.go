@@ -1,0 +1,222 @@
+package model
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// What is assumed of a model that nothing is known about.
+const (
+	// AssumedContext is 128,000 tokens: the smallest window that is common among models which agents are
+	// run on. Too small costs a summary that came early; too large costs a request that is rejected.
+	AssumedContext = 128_000
+	// AssumedOutput is 16,384 tokens, what the models with such a window can answer.
+	AssumedOutput = 16_384
+)
+
+// Lookup finds a model by "provider/id" or by id alone. It knows a model under the spellings in use: with
+// a date ("claude-sonnet-4-5-20250929"), with "-latest", with a dot for a dash, with the affixes of Bedrock
+// and Vertex ("us.anthropic.claude-sonnet-4-5-20250929-v1:0", "claude-sonnet-4-5@20250929"), and with the
+// mark of the long window, "[1m]", which sets the context to a million.
+//
+// A lookup never fails. A newer or unlisted member of a known family is taken to be like the newest
+// listed one, and of any other model a window of [AssumedContext] is assumed; [Model.Assumed] says so in words,
+// and the model keeps the name that was asked for. The catalogue's overrides have the last word.
+func (c *Catalogue) Lookup(name string) Model {
+	asked := strings.TrimSpace(name)
+	bare, long := strings.CutSuffix(asked, "[1m]")
+	m, listed := c.find(bare)
+	if !listed {
+		m = c.assume(bare)
+	}
+	if long {
+		m.ID += "[1m]"
+		m.Limits.Context = 1_000_000
+		m.Limits.Input = 0
+	}
+	if !listed || long {
+		m = apply(m, c.overrides)
+	}
+	return m
+}
+
+// find looks for the model itself: as it is written first, then under its other spellings.
+func (c *Catalogue) find(name string) (Model, bool) {
+	same := func(want string) (Model, bool) {
+		i := slices.IndexFunc(c.Models, func(m Model) bool { return strings.EqualFold(m.String(), want) })
+		if i < 0 {
+			i = slices.IndexFunc(c.Models, func(m Model) bool { return strings.EqualFold(m.ID, want) })
+		}
+		if i < 0 {
+			return Model{}, false
+		}
+		return c.Models[i], true
+	}
+	if m, found := same(name); found {
+		return m, true
+	}
+	provider, id := c.split(name)
+	want := canonical(id)
+	if want == "" {
+		return Model{}, false
+	}
+	for _, m := range c.Models {
+		if (provider == "" || strings.EqualFold(m.Provider, provider)) && canonical(m.ID) == want {
+			return m, true
+		}
+	}
+	return Model{}, false
+}
+
+// split parts a name into provider and id. What stands before the first slash is a provider only when the
+// catalogue has one of that name: "openai/gpt-oss-20b" is also an id at other providers.
+func (c *Catalogue) split(name string) (provider, id string) {
+	before, after, slashed := strings.Cut(name, "/")
+	if !slashed {
+		return "", name
+	}
+	if slices.ContainsFunc(c.Models, func(m Model) bool { return strings.EqualFold(m.Provider, before) }) {
+		return before, after
+	}
+	return "", after
+}
+
+var (
+	cloudPrefix = regexp.MustCompile(`^(?:(?:us|eu|apac|au|jp|global)\.)?(?:anthropic|amazon|meta|mistral|deepseek|qwen|openai|moonshot)\.`)
+	cloudSuffix = regexp.MustCompile(`-v\d+(?::\d+)?$`)
+	dateSuffix  = regexp.MustCompile(`(?:[-@](?:20\d{6}|20\d\d-\d\d-\d\d)|-latest|@latest|@default)$`)
+)
+
+// canonical brings the spellings of an id together: lower case, its last path segment, no cloud affixes,
+// no date, dashes for dots.
+func canonical(id string) string {
+	id = strings.ToLower(strings.TrimSpace(id))
+	id = id[strings.LastIndexByte(id, '/')+1:]
+	id = cloudPrefix.ReplaceAllString(id, "")
+	id, _, _ = strings.Cut(id, ":free")
+	id = cloudSuffix.ReplaceAllString(id, "")
+	id = dateSuffix.ReplaceAllString(id, "")
+	id = strings.TrimSuffix(id, "-0") // claude-sonnet-4-0 is claude-sonnet-4
+	return strings.ReplaceAll(id, ".", "-")
+}
+
+// assume makes up a model for a name that is not listed.
+func (c *Catalogue) assume(name string) Model {
+	provider, id := name, ""
+	if before, after, slashed := strings.Cut(name, "/"); slashed {
+		provider, id = before, after
+	} else {
+		provider, id = "", name
+	}
+	if like, found := c.relative(name); found {
+		m := like
+		m.ID, m.Name, m.Price.Tiers = id, id, slices.Clone(like.Price.Tiers)
+		if provider != "" {
+			m.Provider = provider
+		}
+		m.Assumed = []string{fmt.Sprintf("%s is not in the catalogue of %s: limits, prices and cache are taken from %s", name, c.Date, like)}
+		return succeed(m)
+	}
+	if strings.TrimSpace(name) == "" {
+		id = "unknown"
+	}
+	return Model{
+		Provider: provider, ID: id, Name: id,
+		Limits: Limits{Context: AssumedContext, Output: AssumedOutput},
+		Assumed: []string{
+			fmt.Sprintf("%s is not in the catalogue of %s: a context of %d tokens and an output of %d are assumed",
+				cmpName(name), c.Date, AssumedContext, AssumedOutput),
+			"its prices are unknown: costs count as 0",
+			"its prompt cache is unknown: none is assumed",
+		},
+	}
+}
+
+func cmpName(name string) string {
+	if strings.TrimSpace(name) == "" {
+		return "a model without a name"
+	}
+	return name
+}
+
+// relative finds the listed model that an unlisted one is most likely to be like: the longest listed id
+// that the name extends ("gpt-5.2-codex-preview"), else the newest of the same family, which is the name
+// without its numbers ("claude-sonnet-6" is of the family of claude-sonnet-4-6).
+func (c *Catalogue) relative(name string) (Model, bool) {
+	provider, id := c.split(name)
+	want := canonical(id)
+	best, found := Model{}, false
+	for _, m := range c.Models {
+		if provider != "" && !strings.EqualFold(m.Provider, provider) {
+			continue
+		}
+		base := canonical(m.ID)
+		if strings.HasPrefix(want, base+"-") && len(base) > len(canonical(best.ID)) && !versioned(want[len(base)+1:]) {
+			best, found = m, true
+		}
+	}
+	if found {
+		return best, true
+	}
+	family, _ := kin(want)
+	if len(family) == 0 {
+		return Model{}, false
+	}
+	var newest []int
+	for _, m := range c.Models {
+		if provider != "" && !strings.EqualFold(m.Provider, provider) {
+			continue
+		}
+		f, version := kin(canonical(m.ID))
+		if len(version) > 0 && slices.Equal(f, family) && (!found || slices.Compare(version, newest) > 0) {
+			best, newest, found = m, version, true
+		}
+	}
+	return best, found
+}
+
+// versioned reports whether what follows an id begins with a number: "gpt-5" and "gpt-5-6" are two models.
+func versioned(rest string) bool {
+	_, err := strconv.Atoi(rest[:strings.IndexByte(rest+"-", '-')])
+	return err == nil
+}
+
+// kin parts a canonical id into its words, which name the family, and its numbers, the version.
+func kin(id string) (family []string, version []int) {
+	for field := range strings.SplitSeq(id, "-") {
+		if n, err := strconv.Atoi(field); err == nil {
+			version = append(version, n)
+		} else if field != "" {
+			family = append(family, field)
+		}
+	}
+	return family, version
+}
+
+// succeed gives an assumed model what is known of the generations after the catalogue's date: with Claude
+// 5.5 and GPT-5.6 reasoning came to be bound to the exact prompt before it.
+func succeed(m Model) Model {
+	family, version := kin(canonical(m.ID))
+	if len(family) == 0 {
+		return m
+	}
+	bound := false
+	switch family[0] {
+	case "claude":
+		bound = slices.Compare(version, []int{5, 1}) >= 0 && (slices.Contains(family, "fable") || slices.Contains(family, "mythos")) ||
+			slices.Compare(version, []int{5, 5}) >= 0
+		if len(version) > 0 && version[0] >= 5 {
+			m.Cache.MinPrefix = min(m.Cache.MinPrefix, 1024)
+		}
+	case "gpt":
+		bound = slices.Compare(version, []int{5, 6}) >= 0
+	}
+	if bound && !m.BoundReasoning {
+		m.BoundReasoning = true
+		m.Assumed = append(m.Assumed, "its reasoning is taken to be bound to the exact prompt before it, as in every model of its generation")
+	}
+	return m
+}

@@ -1,0 +1,135 @@
+// Package model answers: who reads it?
+//
+// A [Model] is what the engine must know about the reader of a session: how much it can take, what that
+// costs, and on what terms the provider caches a prompt. Facts come from an embedded [Catalogue], which
+// says where it is from and of which day, and from the user's overrides. What is not known is assumed,
+// and said in words: see [Model.Assumed].
+package model
+
+import (
+	"math"
+	"time"
+)
+
+// Model describes one model as one provider offers it. The zero value is a model of which nothing is known.
+type Model struct {
+	Provider string // "anthropic"
+	ID       string // "claude-sonnet-4-5": what a request names
+	Name     string // "Claude Sonnet 4.5": for people
+	Limits   Limits
+	Price    Price
+	Cache    Cache
+	// BoundReasoning says that reasoning is valid only after the exact prompt that it was made for: when
+	// anything before it changes, the provider rejects or drops it. Elisions for such a model wait for
+	// a cold cache or a pivot, and take the earlier reasoning with them.
+	BoundReasoning bool
+	// Assumed lists, in words, which of the facts are assumptions. Empty for entries of the catalogue.
+	Assumed []string
+}
+
+// String returns "provider/id", or the id alone when there is no provider.
+func (m Model) String() string {
+	if m.Provider == "" {
+		return m.ID
+	}
+	return m.Provider + "/" + m.ID
+}
+
+// Limits are in tokens; 0 means unknown.
+type Limits struct {
+	Context int `json:"context"`         // prompt and answer together
+	Input   int `json:"input,omitzero"`  // the prompt alone, where the provider limits it apart
+	Output  int `json:"output,omitzero"` // the answer, reasoning included
+}
+
+// Cache describes the provider's prompt cache.
+type Cache struct {
+	// Lifetime is how long a prefix stays after its last use. 0 means that there is no cache, or that it
+	// gives no discount.
+	Lifetime time.Duration
+	// MinPrefix is the shortest prompt, in tokens, that is cached.
+	MinPrefix int
+	// Explicit says that a prefix is cached only where the request asks for it.
+	Explicit bool
+}
+
+// Usage is what one request took, in tokens, every token in one field only.
+type Usage struct {
+	Input        int // of the prompt, neither read from the cache nor written to it
+	Output       int // of the answer, without reasoning
+	Reasoning    int // billed like output
+	CacheRead    int
+	CacheWrite   int // for the cache's usual lifetime
+	CacheWrite1h int // for an hour, where that is offered
+}
+
+// Prompt is the size of the whole prompt: fresh, read from the cache and written to it.
+func (u Usage) Prompt() int { return u.Input + u.CacheRead + u.CacheWrite + u.CacheWrite1h }
+
+// Cost is what the usage costs in US dollars, at the tier that its prompt falls into. Numbers that cannot
+// be (negative, not a number) count as 0.
+func (m Model) Cost(u Usage) float64 { return m.Price.For(u.Prompt()).cost(u) }
+
+// Price is in US dollars per million tokens. All zero means unknown, or a plan that does not bill tokens.
+type Price struct {
+	Input        float64
+	Output       float64
+	CacheRead    float64
+	CacheWrite   float64 // for the cache's usual lifetime, five minutes at Anthropic
+	CacheWrite1h float64 // for an hour
+	// Tiers are the prices of longer prompts. Their own tiers are not looked at.
+	Tiers []Tier
+}
+
+// Tier is the price of a request whose whole prompt, what came from the cache included, has more than
+// Above tokens. It holds for all tokens of that request.
+type Tier struct {
+	Above int
+	Price Price
+}
+
+// For returns the price of a request with a prompt of so many tokens: the highest tier that it exceeds.
+func (p Price) For(prompt int) Price {
+	at, above := p, -1
+	for _, tier := range p.Tiers {
+		if prompt > tier.Above && tier.Above > above {
+			at, above = tier.Price, tier.Above
+		}
+	}
+	at.Tiers = nil
+	return at
+}
+
+// Known reports whether there is a price at all.
+func (p Price) Known() bool { return p.Input > 0 || p.Output > 0 }
+
+// Relative returns the prices of reading from the cache, writing to it, and output, as multiples of the
+// input price. Where the price is unknown they are 0.1, 1.25 and 5, the terms on which most agent
+// sessions are billed, so that what pays can be judged without a price list.
+func (p Price) Relative() (read, write, output float64) {
+	if !(p.Input > 0) {
+		return 0.1, 1.25, 5
+	}
+	return plain(p.CacheRead) / p.Input, plain(p.CacheWrite) / p.Input, plain(p.Output) / p.Input
+}
+
+func (p Price) cost(u Usage) float64 {
+	sum := bill(u.Input, p.Input) + bill(u.Output, p.Output) + bill(u.Reasoning, p.Output) +
+		bill(u.CacheRead, p.CacheRead) + bill(u.CacheWrite, p.CacheWrite) + bill(u.CacheWrite1h, p.CacheWrite1h)
+	return sum / 1e6
+}
+
+// bill is tokens × price, before the division by a million: sums of whole prices stay exact.
+func bill(tokens int, price float64) float64 {
+	if tokens <= 0 {
+		return 0
+	}
+	return float64(tokens) * plain(price)
+}
+
+func plain(price float64) float64 {
+	if math.IsNaN(price) || math.IsInf(price, 0) || price < 0 {
+		return 0
+	}
+	return price
+}

@@ -1,0 +1,123 @@
+package pivot
+
+import (
+	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/view"
+)
+
+// Cut is where a window is folded.
+type Cut struct {
+	// Fold is what the summary will represent, oldest first: messages of the window, without the pivot that it begins with.
+	Fold []session.Message
+	// Tail stays verbatim. It begins at a message, never inside one, so that a call stays with its result.
+	Tail []session.Message
+	// Split is set when the tail begins inside a turn.
+	Split bool
+	// Previous is the summary that the window began with, nil without one.
+	Previous *session.Message
+	// Replay is the user message to be repeated after the summary because the provider rejected its turn, nil otherwise.
+	Replay *session.Message
+}
+
+// TailStart is the id of the message that the tail begins with, "" without a tail.
+func (c Cut) TailStart() string {
+	if len(c.Tail) == 0 {
+		return ""
+	}
+	return c.Tail[0].ID
+}
+
+// Find decides where to cut a window (as view.Window gives it). keep is how many tokens, as rendered, may stay verbatim.
+//
+// Turns are kept from the newest back while they fit. The first one that does not fit is split at the earliest message
+// behind its user message from which on it fits. When all of it would fit, or what is kept would leave nothing to fold, there is no tail.
+//
+// After a rejection the newest message that the user wrote is to be replayed. When work was done for it already, that
+// work is folded with everything else, so that it is not done again; otherwise everything before the message is folded. There
+// is no tail then: it would hold the rejected turn.
+func Find(window []session.Message, ledger rule.Ledger, facts *rule.Facts, keep int, rejected bool) Cut {
+	var cut Cut
+	rest := window
+	if summary := view.Pivot(window); summary != nil {
+		cut.Previous, rest = summary, window[2:]
+	}
+	rest = withoutMarkers(rest)
+	if rejected {
+		return cut.reject(rest)
+	}
+	start := len(rest)
+	if keep > 0 {
+		start, cut.Split = tailStart(rest, ledger, facts, keep)
+	}
+	if start == 0 {
+		start, cut.Split = len(rest), false
+	}
+	cut.Fold, cut.Tail = rest[:start:start], rest[start:]
+	return cut
+}
+
+func (c Cut) reject(rest []session.Message) Cut {
+	c.Fold = rest
+	for i := len(rest) - 1; i >= 0; i-- {
+		if !rest[i].Written() {
+			continue
+		}
+		replay := rest[i]
+		if i == len(rest)-1 || !worked(rest[i+1:]) {
+			if i == 0 && c.Previous == nil {
+				return c // nothing else is there to fold: the message itself is what is too long
+			}
+			c.Fold = rest[:i:i]
+		}
+		c.Replay = &replay
+		return c
+	}
+	return c
+}
+
+// worked reports whether anything came of a turn.
+func worked(messages []session.Message) bool {
+	for i := range messages {
+		if messages[i].Role == session.Assistant && len(messages[i].Parts) > 0 && !messages[i].Failed() {
+			return true
+		}
+	}
+	return false
+}
+
+// withoutMarkers leaves out markers that were not answered and summaries that do not count.
+func withoutMarkers(messages []session.Message) []session.Message {
+	kept := make([]session.Message, 0, len(messages))
+	for i := range messages {
+		if messages[i].Marker() == nil && !messages[i].IsSummary() {
+			kept = append(kept, messages[i])
+		}
+	}
+	return kept
+}
+
+func tailStart(rest []session.Message, ledger rule.Ledger, facts *rule.Facts, keep int) (start int, split bool) {
+	turns := session.Turns(rest)
+	left, start := keep, len(rest)
+	for t := len(turns) - 1; t >= 0; t-- {
+		turn := turns[t]
+		size := 0
+		fits := turn.End
+		for i := turn.End - 1; i >= turn.Start; i-- {
+			if size += view.Message(&rest[i], ledger, facts); size > left {
+				break
+			}
+			fits = i
+		}
+		if fits == turn.Start {
+			start, left = turn.Start, left-size
+			continue
+		}
+		if fits < turn.End { // some messages behind the user's fit
+			return fits, true
+		}
+		return start, false
+	}
+	return start, false
+}

@@ -1,0 +1,301 @@
+package pivot
+
+import (
+	"fmt"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/session"
+)
+
+// cutOutput is how many characters of a tool output a summariser needs at the most: enough for a stack trace and
+// the lines around it.
+const cutOutput = 2_000
+
+// framing is what a provider adds to each message of a request, in tokens: roles and separators.
+const framing = 8
+
+// Fit makes a request fit a summariser that takes limit tokens; 0 is without limit. It escalates only as far as it
+// must: media to text, outputs cut to 2,000 characters, oldest exchanges dropped with a note of how many. What elisions hide is
+// hidden already. A request whose newest exchange alone is too long is split into chunks, to be summarised one after
+// the other and merged: Fit then returns more than one request, of which each but the first wants the answer before it as
+// its Previous. Every request that is returned fits, unless system prompt, instruction and previous summary alone do not: ok is
+// false then, and only a summariser without a limit can help.
+func Fit(r Request, limit int, facts *rule.Facts) (requests []Request, ok bool) {
+	if limit <= 0 || r.Tokens(facts) <= limit {
+		return []Request{r}, true
+	}
+	r.Messages = slices.Clone(r.Messages)
+	if n := mediaToText(r.Messages); n > 0 {
+		r.Notes = append(r.Notes, fmt.Sprintf("%d images or documents were sent as text", n))
+		if r.Tokens(facts) <= limit {
+			return []Request{r}, true
+		}
+	}
+	if n := cutOutputs(r.Messages); n > 0 {
+		r.Notes = append(r.Notes, fmt.Sprintf("%d tool outputs were cut to %d characters", n, cutOutput))
+		if r.Tokens(facts) <= limit {
+			return []Request{r}, true
+		}
+	}
+	fixed := r.fixed(facts)
+	room := limit - fixed
+	if room < limit/8 && r.Previous != "" {
+		// The previous summary leaves no room: it is cut rather than everything else.
+		r.Previous = cutTo(r.Previous, max(0, limit/2-(fixed-facts.Count(r.Previous))), facts)
+		r.Notes = append(r.Notes, "the previous summary was cut")
+		room = limit - r.fixed(facts)
+	}
+	if room <= 0 {
+		return nil, false
+	}
+	dropped := dropOldest(&r, room, facts)
+	if dropped > 0 {
+		r.Notes = append(r.Notes, fmt.Sprintf("the %d oldest exchanges were left out", dropped))
+	}
+	if r.Tokens(facts) <= limit {
+		return []Request{r}, true
+	}
+	return chunks(r, limit, facts)
+}
+
+// Tokens is the size of a request as a summariser is sent it.
+func (r Request) Tokens(facts *rule.Facts) int {
+	total := r.fixed(facts)
+	for i := range r.Messages {
+		total += messageTokens(&r.Messages[i], facts)
+	}
+	return total
+}
+
+// fixed is what every request has, whatever it folds: prompts, the previous summary, framing.
+func (r Request) fixed(facts *rule.Facts) int {
+	return facts.Count(r.System) + facts.Count(r.Instruction) + facts.Count(r.Previous) + facts.Count(MarkerText) + 4*framing
+}
+
+func messageTokens(m *session.Message, facts *rule.Facts) int {
+	total := framing
+	for j := range m.Parts {
+		p := m.Parts[j]
+		// Cut parts have the ids of whole ones: measured under them, they would take the place of what is known.
+		p.ID = ""
+		total += facts.Size(&p).Total()
+	}
+	return total
+}
+
+func mediaToText(messages []session.Message) int {
+	changed := 0
+	for i := range messages {
+		m := &messages[i]
+		copied := false
+		for j := range m.Parts {
+			p := m.Parts[j]
+			media := 0
+			if p.IsMedia() {
+				p, media = asText(p), 1
+			}
+			if p.State != nil {
+				for _, a := range p.State.Attachments {
+					if a.IsMedia() {
+						media++
+					}
+				}
+				if media > 0 {
+					p.State = withoutMedia(p.State)
+				}
+			}
+			if media > 0 {
+				if !copied {
+					m.Parts, copied = slices.Clone(m.Parts), true
+				}
+				m.Parts[j] = p
+				changed += media
+			}
+		}
+	}
+	return changed
+}
+
+// asText stands for a file that cannot be sent.
+func asText(p session.Part) session.Part {
+	name := p.Filename
+	if name == "" {
+		name = "file"
+	}
+	return session.Part{
+		ID: p.ID, SessionID: p.SessionID, MessageID: p.MessageID, Type: session.TextPart, Synthetic: true,
+		Text: fmt.Sprintf("[Attached %s: %s]", p.Mime, name),
+	}
+}
+
+func withoutMedia(s *session.ToolState) *session.ToolState {
+	state := *s
+	state.Attachments = nil
+	for _, a := range s.Attachments {
+		if a.IsMedia() {
+			text := "\n" + asText(a).Text
+			if state.Status == session.Failed {
+				state.Error += text
+			} else {
+				state.Output += text
+			}
+		} else {
+			state.Attachments = append(state.Attachments, a)
+		}
+	}
+	return &state
+}
+
+func cutOutputs(messages []session.Message) int {
+	changed := 0
+	for i := range messages {
+		m := &messages[i]
+		copied := false
+		for j := range m.Parts {
+			s := m.Parts[j].State
+			if s == nil || len(s.Output) <= cutOutput && len(s.Error) <= cutOutput {
+				continue
+			}
+			if !copied {
+				m.Parts, copied = slices.Clone(m.Parts), true
+			}
+			state := *s
+			state.Output, state.Error = cutText(s.Output, cutOutput), cutText(s.Error, cutOutput)
+			m.Parts[j].State = &state
+			changed++
+		}
+	}
+	return changed
+}
+
+// cutText keeps the beginning of a text, to so many bytes and a whole character, and says that it was cut.
+func cutText(text string, size int) string {
+	if len(text) <= size {
+		return text
+	}
+	for size > 0 && !utf8.RuneStart(text[size]) {
+		size--
+	}
+	return text[:size] + "\n[truncated]"
+}
+
+// cutTo keeps the beginning of a text, to about so many tokens.
+func cutTo(text string, tokens int, facts *rule.Facts) string {
+	for total := facts.Count(text); total > tokens && text != ""; total = facts.Count(text) {
+		size := len(text) * tokens / total * 9 / 10
+		if size < 16 {
+			return ""
+		}
+		for size > 0 && !utf8.RuneStart(text[size]) {
+			size--
+		}
+		text = text[:size]
+	}
+	return text
+}
+
+// dropOldest drops whole exchanges from the beginning until the rest fits, the newest always stays. An exchange is a turn; within
+// one turn, a message of the assistant.
+func dropOldest(r *Request, room int, facts *rule.Facts) int {
+	total := 0
+	for i := range r.Messages {
+		total += messageTokens(&r.Messages[i], facts)
+	}
+	const note = 24 // tokens of the note that takes their place
+	dropped, at := 0, 0
+	for total+note > room {
+		next := nextExchange(r.Messages, at)
+		if next >= len(r.Messages) {
+			break
+		}
+		for ; at < next; at++ {
+			total -= messageTokens(&r.Messages[at], facts)
+		}
+		dropped++
+	}
+	if dropped == 0 {
+		return 0
+	}
+	first := r.Messages[at]
+	told := session.Message{
+		MessageInfo: session.MessageInfo{ID: first.ID + "-omitted", SessionID: first.SessionID, Role: session.User},
+		Parts: []session.Part{{Type: session.TextPart, Synthetic: true,
+			Text: fmt.Sprintf("[%d older exchanges omitted]", dropped)}},
+	}
+	r.Messages = append([]session.Message{told}, r.Messages[at:]...)
+	return dropped
+}
+
+func nextExchange(messages []session.Message, at int) int {
+	for i := at + 1; i < len(messages); i++ {
+		if messages[i].Written() {
+			return i
+		}
+	}
+	return min(at+1, len(messages)) // the last turn: step by step
+}
+
+// chunks splits what is left into pieces that fit. A message that is too long by itself is cut into several.
+func chunks(r Request, limit int, facts *rule.Facts) ([]Request, bool) {
+	// Each request but the first has the answer before it as its previous summary, of Budget tokens at the most.
+	r.Budget = min(r.Budget, limit/4)
+	room := limit - r.fixed(facts) + facts.Count(r.Previous) - max(facts.Count(r.Previous), r.Budget)
+	if room < limit/8 {
+		return nil, false
+	}
+	var pieces []session.Message
+	for i := range r.Messages {
+		pieces = append(pieces, splitMessage(r.Messages[i], room, facts)...)
+	}
+	var requests []Request
+	next, size := r, 0
+	next.Messages = nil
+	flush := func() {
+		if len(next.Messages) > 0 {
+			requests = append(requests, next)
+		}
+		next.Messages, size = nil, 0
+		next.Previous = ""
+	}
+	for i := range pieces {
+		n := messageTokens(&pieces[i], facts)
+		if size+n > room {
+			flush()
+		}
+		next.Messages = append(next.Messages, pieces[i])
+		size += n
+	}
+	flush()
+	for i := range requests {
+		if len(requests) > 1 {
+			requests[i].Notes = append(slices.Clone(r.Notes), fmt.Sprintf("it was summarised in %d pieces", len(requests)))
+		}
+		if requests[i].Tokens(facts) > limit {
+			return nil, false
+		}
+	}
+	return requests, len(requests) > 0
+}
+
+// splitMessage cuts a message that is larger than room into messages of plain text that are not.
+func splitMessage(m session.Message, room int, facts *rule.Facts) []session.Message {
+	if messageTokens(&m, facts) <= room {
+		return []session.Message{m}
+	}
+	text := Transcript([]session.Message{m})
+	var pieces []session.Message
+	for text != "" {
+		piece := cutTo(text, max(1, room-2*framing), facts)
+		if piece == "" {
+			_, size := utf8.DecodeRuneInString(text)
+			piece = text[:size]
+		}
+		text = text[len(piece):]
+		info := m.MessageInfo
+		info.Role = session.User
+		pieces = append(pieces, session.Message{MessageInfo: info, Parts: []session.Part{{Type: session.TextPart, Synthetic: true, Text: piece}}})
+	}
+	return pieces
+}

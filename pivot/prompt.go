@@ -1,0 +1,52 @@
+package pivot
+
+import "strings"
+
+// MarkerText is what a marker is to a model (S003 §6.3).
+const MarkerText = "What did we do so far?"
+
+// ContinueText is the synthetic message after an automatic compaction (S001 phase 3).
+const ContinueText = "Continue if you have next steps"
+
+// SystemPrompt tells a summariser what it is. It has no tools and must not go on with the task.
+const SystemPrompt = `You write hand-over notes for a coding session. Another agent, who has not seen the conversation, continues from your notes alone.
+You have no tools and you do not continue the task: you only write the notes.
+Write down what was done, what is being worked on, which files matter and what was changed in them, what comes next, what the user asked for and which constraints and preferences persist, and which technical decisions were made and why.
+State only what the conversation contains. Keep paths, commands, names, numbers and error messages exactly as they are. What is finished is described as finished.
+Write in the language of the conversation, in Markdown, and be as short as completeness allows.`
+
+const instruction = `Write the hand-over notes for the conversation above, under these headings, and leave out a heading that has nothing under it:
+
+## Goal
+## Constraints and preferences
+## Decisions
+## Done
+## In progress
+## Failed and unresolved
+## Next steps
+## Relevant files
+
+Quote the user's constraints word for word. Answer with the notes only.`
+
+const updateInstruction = `Earlier notes stand at the beginning of the conversation above. Write the notes anew so that they replace them: keep what still holds, change what has changed, move what was finished from "In progress" to "Done", and drop nothing that the user asked for. Do not summarise the earlier notes; carry their facts forward.
+
+`
+
+// Instruction is the final user message of a request: with a previous summary it asks for an update instead of a
+// summary of a summary. A prompt of the user's own replaces ours, and context lines are added to either.
+func Instruction(s Settings, previous, focus string) string {
+	text := s.Prompt
+	if text == "" {
+		text = instruction
+		if previous != "" {
+			text = updateInstruction + text
+		}
+	}
+	if focus != "" {
+		text += "\n\nThe user asks to dwell on: " + focus
+	}
+	if len(s.Context) > 0 {
+		text += "\n\n" + strings.Join(s.Context, "\n")
+	}
+	return text
+}

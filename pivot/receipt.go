@@ -1,0 +1,68 @@
+package pivot
+
+import (
+	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/session"
+)
+
+// Kind says what a receipt is for.
+type Kind string
+
+const (
+	Compaction Kind = "compaction" // a pivot was published
+	Pruning    Kind = "pruning"    // elisions were committed
+)
+
+// Receipt is what one compaction or commit did: before, after, what went, what it cost, how to undo it.
+// Token figures are of the rendered view, by the session's counter, with everything that stands in place of what went
+// counted.
+type Receipt struct {
+	ID        string         `json:"id"`
+	SessionID string         `json:"sessionID"`
+	Kind      Kind           `json:"kind"`
+	Time      session.Millis `json:"time"`
+	Policy    string         `json:"policy"`
+	Trigger   string         `json:"trigger"` // "manual", "threshold", "rejected"
+
+	MessagesBefore int `json:"messagesBefore"`
+	MessagesAfter  int `json:"messagesAfter"`
+	TokensBefore   int `json:"tokensBefore"`
+	TokensAfter    int `json:"tokensAfter"`
+	// Usable is the budget that the view was to fit; 0 is unlimited.
+	Usable int `json:"usable,omitzero"`
+
+	// Of a compaction.
+	Marker     string          `json:"marker,omitzero"` // id; Undo takes it
+	Summary    string          `json:"summary,omitzero"`
+	TailStart  string          `json:"tailStart,omitzero"`
+	Folded     int             `json:"folded,omitzero"` // messages that the summary now represents
+	Tail       int             `json:"tail,omitzero"`   // messages that stay verbatim
+	Gone       map[string]int  `json:"gone,omitempty"`  // tokens by kind: user, assistant, reasoning, tool output, tool input, files
+	Carried    Carried         `json:"carried,omitzero"`
+	Summarizer string          `json:"summarizer,omitzero"`
+	Usage      []session.Usage `json:"usage,omitempty"` // of every summary call, the failed ones too
+	Cost       float64         `json:"cost,omitzero"`   // US dollars, of all calls
+	Duration   float64         `json:"duration,omitzero"`
+	Notes      []string        `json:"notes,omitempty"` // what was done to make it fit, what was rejected, what was struck
+
+	// Committed are the elisions that were committed with it, Saved what they save in tokens. Undo takes them back, redo commits
+	// them again.
+	Committed []rule.Elision `json:"committed,omitempty"`
+	Saved     int            `json:"saved,omitzero"`
+
+	// Undo says how to take it back.
+	Undo string `json:"undo,omitzero"`
+}
+
+// Carried counts what the engine wrote under a summary itself.
+type Carried struct {
+	Pins        int `json:"pins"`
+	Constraints int `json:"constraints"`
+	Messages    int `json:"userMessages"`
+	Todos       int `json:"todos"`
+	Skills      int `json:"skills"`
+	Files       int `json:"files"`
+	Failures    int `json:"failures"`
+	Recallable  int `json:"recallable"`
+	Tokens      int `json:"tokens"`
+}

@@ -1,0 +1,41 @@
+package pivot
+
+// Defaults of a pivot.
+const (
+	// DefaultUserMessages is how many tokens of the user's own words are carried over verbatim: enough for a long task
+	// description and some fifty corrections.
+	DefaultUserMessages = 20_000
+	// MinKeep and MaxKeep bound the tail that KeepAuto takes, in tokens: two thousand hold the last exchange, more than
+	// fifteen thousand would leave too little room on small windows.
+	MinKeep, MaxKeep = 2_000, 15_000
+	// KeepAuto as Settings.Keep takes a quarter of the usable window, within MinKeep and MaxKeep.
+	KeepAuto = -1
+)
+
+// Settings say how a pivot is made.
+type Settings struct {
+	// Letter is the specification's pivot: the summary alone. Keep and UserMessages are 0 then, nothing is carried over, and
+	// an answer counts as it is.
+	Letter bool
+	// Keep is how many tokens of the newest messages stay verbatim behind the summary; KeepAuto or 0 for none.
+	Keep int
+	// UserMessages is how many tokens of the user's messages are carried over verbatim.
+	UserMessages int
+	// Prompt replaces our instruction to the summariser; Context lines are added to it.
+	Prompt  string
+	Context []string
+}
+
+// Tail is how many tokens the tail may have in a window of so many usable tokens; usable 0 is unlimited.
+func (s Settings) Tail(usable int) int {
+	switch {
+	case s.Letter:
+		return 0
+	case s.Keep != KeepAuto:
+		return max(0, s.Keep)
+	case usable <= 0:
+		return MaxKeep
+	}
+	// Never more than the quarter itself, so that small windows are not filled by what must not be folded.
+	return min(max(usable/4, min(MinKeep, usable/2)), MaxKeep)
+}

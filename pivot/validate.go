@@ -1,0 +1,44 @@
+package pivot
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// Reasons for which an answer does not count. Each names what was wrong, so that a second try can be told.
+var (
+	ErrEmpty     = errors.New("the summary is empty")
+	ErrReasoning = errors.New("the model reasoned but wrote no summary")
+	ErrTruncated = errors.New("the summary was cut off by the output limit")
+	ErrMarkup    = errors.New("the summary contains tool-call markup instead of notes")
+	ErrHeadings  = errors.New("the summary has none of the headings that were asked for")
+	ErrTooLarge  = errors.New("the summary is not smaller than what it replaces")
+)
+
+// markup are the beginnings of tool calls as models write them into text when they have no tools to call.
+var markup = regexp.MustCompile(`(?i)<(?:\w+:)?(?:function_calls|invoke\b|tool_call|tool_use)|<\|tool[▁_ ]?calls?|<｜tool|\[TOOL_CALLS\]|<function=`)
+
+var heading = regexp.MustCompile(`(?m)^#{1,4} +\S`)
+
+// Validate reports why an answer must not become a summary, nil when it may. tokens is the size of the answer, replaces that of
+// what it stands for, both by the session's counter.
+func Validate(a Answer, tokens, replaces int) error {
+	text := strings.TrimSpace(a.Text)
+	switch {
+	case text == "" && a.ReasoningOnly:
+		return ErrReasoning
+	case text == "":
+		return ErrEmpty
+	case a.Finish == "length" || a.Finish == "max_tokens":
+		return ErrTruncated
+	case markup.MatchString(text):
+		return ErrMarkup
+	case !heading.MatchString(text):
+		return ErrHeadings
+	case replaces > 0 && tokens >= replaces:
+		return fmt.Errorf("%w: %d tokens for %d", ErrTooLarge, tokens, replaces)
+	}
+	return nil
+}

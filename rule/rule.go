@@ -1,0 +1,61 @@
+package rule
+
+import (
+	"github.com/winnowhq/winnow/session"
+)
+
+// Rule finds what may be left out of a window. It is a pure function: the same window gives the same elisions.
+type Rule interface {
+	// Name is what elisions, refusals and the configuration call it.
+	Name() string
+	Find(w Window) Found
+}
+
+// Window is what a rule looks at. It changes none of it.
+type Window struct {
+	Messages []session.Message // oldest first
+	Ledger   Ledger            // what is elided already
+	Pins     []Pin
+	Facts    *Facts
+}
+
+// Found is what a rule found, and what it left alone although it looked at it.
+type Found struct {
+	Elisions []Elision
+	Refusals []Refusal
+}
+
+// Code names a reason for which nothing was done. It is stable: programs may branch on it.
+type Code string
+
+const (
+	BelowMinimum Code = "below-minimum" // the saving is not worth a commit
+	Protected    Code = "protected"     // a tool, a path or a pin that must stay
+	Recent       Code = "recent"        // within the newest tokens or turns, which stay
+	Unprofitable Code = "unprofitable"  // it would cost more than it saves
+	NoProgress   Code = "no-progress"   // doing it again would change nothing
+	NotFinal     Code = "not-final"     // the call has not ended
+	Disabled     Code = "disabled"      // switched off in the configuration
+	Fits         Code = "fits"          // there is room
+	Already      Code = "already"       // it is elided
+	TooSmall     Code = "too-small"     // the placeholder would be as large
+)
+
+// Refusal says why something was left alone. Part is empty when it speaks of the whole session.
+type Refusal struct {
+	Code   Code   `json:"code"`
+	Rule   string `json:"rule,omitzero"`
+	Part   string `json:"part,omitzero"`
+	Reason string `json:"reason"`
+	Tokens int    `json:"tokens,omitzero"`
+}
+
+// Pinned reports whether a part is pinned.
+func (w Window) Pinned(part string) bool {
+	for _, p := range w.Pins {
+		if p.Part == part && part != "" {
+			return true
+		}
+	}
+	return false
+}
