@@ -59,7 +59,7 @@ func (r *reader) compacted(at int32, l *line, payload []byte) error {
 	for _, v := range c.Replacement {
 		parts = append(parts, carried(v, c.Message)...)
 	}
-	where := place{line: at, output: -1, element: -1}
+	where := place{line: at, output: -1, element: nowhere}
 	m := r.append(at, marker)
 	r.addPart(m, session.Part{Type: session.CompactionPart, Auto: true}, where)
 	r.compaction = m
