@@ -363,3 +363,28 @@ func TestCodex_resumesWhatIsNotItsOwn(t *testing.T) {
 		t.Errorf("read back: session %s, %d messages", doc.Session.Info.ID, n)
 	}
 }
+
+func TestCodex_goesOnFromAPivotThatWasNeverItsOwn(t *testing.T) {
+	u := upstream.Start(t, upstream.Text("Hello there."))
+	c := newCodex(t, u, "")
+	doc := &format.Document{Session: session.Session{Info: session.Info{
+		ID: "ses_folded_elsewhere", Directory: c.Project, Title: "elsewhere", Time: session.Lifetime{Created: 1772359300000, Updated: 1772359300000},
+	}}}
+	message := func(id string, role session.Role, text string) session.Message {
+		return session.Message{
+			MessageInfo: session.MessageInfo{ID: id, Role: role, Time: session.MessageTime{Created: 1772359300000}},
+			Parts:       []session.Part{{ID: id + "p", Type: session.TextPart, Text: text}},
+		}
+	}
+	s := &doc.Session
+	s.Messages = []session.Message{message("m1", session.User, "The walrus question."), message("m2", session.Assistant, "The heron answer."), message("m3", session.User, "The badger question.")}
+	marker, summary := codexFold(doc, "m3", false)
+	s.Messages = append(s.Messages, marker, summary)
+	var written bytes.Buffer
+	if err := (codex.Format{}).Write(&written, nil, format.Change{Session: *s}); err != nil {
+		t.Fatal(err)
+	}
+	putFile(t, filepath.Join(c.Home, ".codex", "sessions", codex.Path(&s.Info)), written.String())
+	codexExec(t, c, codex.ThreadID(s.Info.ID), "Go on from there.")
+	hasWords(t, u.Requests()[0], []string{"quagga", "tapir rule", "The badger question.", "Go on from there."}, []string{"walrus", "heron"})
+}

@@ -341,7 +341,7 @@ func (w *writer) flush(out io.Writer) error {
 			_, err = out.Write(text)
 		}
 	}
-	done := 0 // everything before this offset is written
+	done, kept := 0, w.lastKept() // everything before this offset is written
 	for i := range w.from.lines {
 		l := &w.from.lines[i]
 		changed, anew := w.changed[int32(i)]
@@ -352,7 +352,7 @@ func (w *writer) flush(out io.Writer) error {
 		put(changed)
 		done = l.at + l.size
 		// Messages of files without ordinals are named by their line: an empty line keeps the place of one that is left out.
-		if !anew && (l.hasOrdinal || w.lastKept() < int32(i)) && done < len(w.src) {
+		if !anew && (l.hasOrdinal || kept < int32(i)) && done < len(w.src) {
 			if end := bytes.IndexByte(w.src[done:], '\n'); end >= 0 {
 				done += end + 1
 			}
