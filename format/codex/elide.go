@@ -36,13 +36,13 @@ func shown(payload []byte, e rule.Elision, element int) (text []byte, withdrawn 
 	switch {
 	case it.Type == "message":
 		return shownContent(payload, e, element)
-	case it.Type == "reasoning":
-		if e.Field == rule.Whole && e.Shown == "" {
+	case it.Type == "reasoning" && e.Field == rule.Whole:
+		if e.Shown == "" {
 			return payload, true
 		}
-		payload = set(payload, "summary", slices.Concat([]byte(`[{"type":"summary_text","text":`), quoted(e.Shown), []byte(`}]`)))
-		payload = set(payload, "content", []byte("null"))
-		return set(payload, "encrypted_content", []byte("null")), false
+		return marshal(messageItem{Type: "message", Role: "assistant", Content: []any{textItem{"output_text", e.Shown}}}), false
+	case it.Type == "reasoning" && e.Field == rule.Text:
+		return set(payload, "summary", slices.Concat([]byte(`[{"type":"summary_text","text":`), quoted(e.Shown), []byte(`}]`))), false
 	case it.isOutput():
 		switch e.Field {
 		case rule.Output, rule.Error:
@@ -50,23 +50,18 @@ func shown(payload []byte, e rule.Elision, element int) (text []byte, withdrawn 
 		case rule.Attachments:
 			return shownOutputs(payload, e), false
 		case rule.Whole:
-			return set(payload, "output", quoted(e.Shown)), e.Shown == ""
+			return set(payload, "output", quoted(e.Shown)), false
 		}
 	case it.isCall():
-		switch {
-		case e.Field == rule.Whole && e.Shown == "":
-			return payload, true
-		case e.Field == rule.Whole:
-			return set(payload, "arguments", quoted("{}")), false
-		case e.Field == rule.Input:
+		switch e.Field {
+		case rule.Whole: // a call cannot vanish alone: the shortest call is left, with the shortest result
+			return set(set(payload, "arguments", quoted("{}")), "input", quoted("")), false
+		case rule.Input:
 			arguments := jsontext.Value(e.Shown)
 			if arguments.Kind() != '{' || !arguments.IsValid() {
 				arguments = slices.Concat([]byte(`{"elided":`), quoted(e.Shown), []byte(`}`))
 			}
-			payload = set(payload, "arguments", quoted(string(arguments)))
-			if it.Type == "custom_tool_call" {
-				payload = set(payload, "input", quoted(e.Shown))
-			}
+			return set(set(payload, "arguments", quoted(string(arguments))), "input", quoted(e.Shown)), false
 		}
 	}
 	return payload, false
@@ -83,11 +78,19 @@ func shownContent(payload []byte, e rule.Elision, element int) ([]byte, bool) {
 	if role, ok := value(payload, "role"); ok && unquoted(role.of(payload)) == "assistant" {
 		with = slices.Concat([]byte(`{"type":"output_text","text":`), quoted(e.Shown), []byte(`}`))
 	}
-	if element < 0 { // the whole content is one text
+	if element == whole { // the content is one text
+		if e.Field != rule.Text && e.Field != rule.Whole {
+			return payload, false
+		}
 		return splice(payload, at, quoted(e.Shown)), e.Shown == ""
 	}
 	spans := elements(list)
 	if element >= len(spans) {
+		return payload, false
+	}
+	var c content
+	isFile := decode(spans[element].of(list), &c) == nil && c.url() != ""
+	if e.Field != rule.Whole && e.Field != rule.Text && !(isFile && e.Field == rule.Attachments) || isFile && e.Field == rule.Text {
 		return payload, false
 	}
 	if e.Shown == "" && len(spans) == 1 {
@@ -96,21 +99,24 @@ func shownContent(payload []byte, e rule.Elision, element int) ([]byte, bool) {
 	return splice(payload, at, splice(list, spans[element], with)), false
 }
 
-// shownOutputs replaces the images of an output.
+// shownOutputs leaves the images of an output out and says so at its end.
 func shownOutputs(payload []byte, e rule.Elision) []byte {
 	at, ok := value(payload, "output")
 	if !ok {
 		return payload
 	}
-	list := at.of(payload)
-	spans := elements(list)
-	for _, span := range slices.Backward(spans) {
+	held := at.of(payload)
+	var kept list
+	for _, span := range elements(held) {
 		var c content
-		if decode(span.of(list), &c) == nil && c.url() != "" {
-			list = splice(list, span, slices.Concat([]byte(`{"type":"input_text","text":`), quoted(e.Shown), []byte(`}`)))
+		if decode(span.of(held), &c) != nil || c.url() == "" {
+			kept = append(kept, span.of(held))
 		}
 	}
-	return splice(payload, at, list)
+	if e.Shown != "" {
+		kept = append(kept, slices.Concat([]byte(`{"type":"input_text","text":`), quoted(e.Shown), []byte(`}`)))
+	}
+	return splice(payload, at, kept.text())
 }
 
 // aim says which content element of which line an elision is about.
@@ -140,6 +146,9 @@ func original(text []byte, l *line, m *mark) (payload []byte, kind string, bare 
 func apply(payload []byte, aims []aim) (text []byte, withdrawn bool) {
 	text = payload
 	for _, a := range aims {
+		if a.element == nowhere {
+			continue
+		}
 		changed, gone := shown(text, a.Elision, a.element)
 		text, withdrawn = changed, withdrawn || gone
 	}

@@ -266,28 +266,38 @@ func stamp(at session.Millis) string {
 	return time.UnixMilli(int64(at)).UTC().Format("2006-01-02T15:04:05.000Z")
 }
 
-// concerns tells which of a message's elisions an item has to show.
-func concerns(made *encoded, m *session.Message, ledger rule.Ledger) []aim {
+// holders counts for each part of a message how many of its items hold it: none, one, or a call and its result.
+func holders(made []encoded, m *session.Message) []int {
+	held := make([]int, len(m.Parts))
+	for i := range made {
+		for _, part := range made[i].parts {
+			held[part]++
+		}
+	}
+	return held
+}
+
+// concerns tells which of a message's elisions are kept on the line of an item, and which content element each is about.
+func (made *encoded) concerns(m *session.Message, held []int, ledger rule.Ledger) []aim {
 	var aims []aim
 	kindAt, _ := value(made.payload, "type")
-	kind := unquoted(kindAt.of(made.payload))
-	for _, i := range made.parts {
-		for _, e := range ledger.Of(m.Parts[i].ID) {
-			if onItem(kind, e.Field) {
-				aims = append(aims, aim{elided{Elision: e}, made.element(i)})
+	result := strings.HasSuffix(unquoted(kindAt.of(made.payload)), "_output")
+	for _, part := range made.parts {
+		for _, e := range ledger.Of(m.Parts[part].ID) {
+			if on(e.Field, result, held[part] > 1) {
+				aims = append(aims, aim{elided{Elision: e}, made.element(part)})
 			}
 		}
 	}
 	return aims
 }
 
-// onItem reports whether an elision of this field changes an item of this kind.
-func onItem(kind string, field rule.Field) bool {
-	switch {
-	case strings.HasSuffix(kind, "_output"):
-		return field == rule.Output || field == rule.Error || field == rule.Attachments || field == rule.Whole
-	case strings.HasSuffix(kind, "_call"):
-		return field == rule.Input || field == rule.Whole
+// on reports whether an elision of this field is kept on the line of a result, or on the line of the call or of whatever else
+// the part is. answered tells whether the part has both.
+func on(field rule.Field, result, answered bool) bool {
+	ofResult := field == rule.Output || field == rule.Error || field == rule.Attachments || field == rule.Whole
+	if result {
+		return ofResult
 	}
-	return true
+	return !answered || !ofResult || field == rule.Whole
 }

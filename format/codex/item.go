@@ -73,7 +73,7 @@ func str(v jsontext.Value) string {
 	if v.Kind() != '"' {
 		return ""
 	}
-	text, _ := jsontext.AppendUnquote(nil, v) // invalid UTF-8 becomes U+FFFD
+	text, _ := jsontext.AppendUnquote(make([]byte, 0, len(v)), v) // invalid UTF-8 becomes U+FFFD
 	return string(text)
 }
 

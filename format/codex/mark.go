@@ -62,12 +62,18 @@ func (m *mark) encode() ([]byte, error) {
 }
 
 // place is where a part is in the file: the lines of a call and its result, or the line and content element of
-// the rest. -1 is nowhere.
+// the rest.
 type place struct {
 	line    int32
 	output  int32
 	element int32
 }
+
+// Elements that are none: the part is the whole item, or it is in no item of its line.
+const (
+	whole   = -1
+	nowhere = -2
+)
 
 // native is the index that the reader leaves to the writer.
 type native struct {

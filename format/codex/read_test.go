@@ -169,7 +169,7 @@ func TestRead_olderRolloutWithDamageRollbackAndCompaction(t *testing.T) {
 func TestRead_compactionByHand(t *testing.T) {
 	src := []byte(`{"timestamp":"2026-01-01T00:00:00Z","type":"session_meta","payload":{"id":"a","cwd":"/x"}}
 {"timestamp":"2026-01-01T00:00:01Z","type":"event_msg","payload":{"type":"task_started"}}
-{"timestamp":"2026-01-01T00:00:02Z","type":"compacted","payload":{"message":"so far","replacement_history":[{"type":"compaction","encrypted_content":"eA=="}]}}
+{"timestamp":"2026-01-01T00:00:02Z","type":"compacted","payload":{"message":"so far","replacement_history":[{"type":"message","role":"user","content":[{"type":"input_text","text":"before that"}],"internal_chat_message_metadata_passthrough":{"content_item_kinds":["compaction.summary"]}},{"type":"message","role":"user","content":[{"type":"input_text","text":"so far"}],"internal_chat_message_metadata_passthrough":{"content_item_kinds":["compaction.summary"]}},{"type":"compaction","encrypted_content":"eA=="}]}}
 {"timestamp":"2026-01-01T00:00:03Z","type":"event_msg","payload":{"type":"task_complete"}}
 {"timestamp":"2026-01-01T00:00:04Z","type":"event_msg","payload":{"type":"task_started"}}
 {"timestamp":"2026-01-01T00:00:05Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"on"}]}}
@@ -180,7 +180,8 @@ func TestRead_compactionByHand(t *testing.T) {
 		"  compaction codex_000003:0",
 		"assistant codex_000003s summary of codex_000003 stop",
 		"  text codex_000003s:0 so far",
-		`  codex-compaction codex_000003s:1 {"type":"compaction","encrypted_content":"eA=="}`,
+		"  text codex_000003s:1 before that (synthetic) (carried)",
+		`  codex-compaction codex_000003s:2 {"type":"compaction","encrypted_content":"eA=="}`,
 		"user codex_000006 written",
 		"  text codex_000006:0 on",
 	}

@@ -56,12 +56,13 @@ func (r *reader) compacted(at int32, l *line, payload []byte) error {
 	if c.Replacement == nil {
 		parts = append(parts, r.lastWords()...)
 	}
-	for _, v := range c.Replacement {
+	tail, items := r.tail(&c)
+	for _, v := range c.Replacement[:len(c.Replacement)-items] {
 		parts = append(parts, carried(v, c.Message)...)
 	}
-	where := place{line: at, output: -1, element: -1}
+	where := place{line: at, output: -1, element: nowhere}
 	m := r.append(at, marker)
-	r.addPart(m, session.Part{Type: session.CompactionPart, Auto: true}, where)
+	r.addPart(m, session.Part{Type: session.CompactionPart, Auto: true, TailStartID: tail}, where)
 	r.compaction = m
 	s := r.append(at, summary)
 	for _, p := range parts {
@@ -70,7 +71,43 @@ func (r *reader) compacted(at int32, l *line, payload []byte) error {
 	return nil
 }
 
-// carried is what one item of a replacement_history adds to the summary: nothing when it is the summary itself.
+// tail finds the message of the log from which a replacement_history keeps everything behind its summary, and how many items that
+// is. The product keeps none; a pivot of ours does, and has lost our mark where the product copied it into a fork.
+func (r *reader) tail(c *compacted) (start string, items int) {
+	summary := -1
+	for i, v := range c.Replacement {
+		var it item
+		if decode(v, &it) != nil || it.Type != "message" {
+			continue
+		}
+		for _, span := range elements(it.Content) {
+			var element content
+			if decode(span.of(it.Content), &element) == nil && element.Text == c.Message {
+				summary = i
+			}
+		}
+	}
+	if summary < 0 || summary+1 >= len(c.Replacement) {
+		return "", 0
+	}
+	var first item
+	if decode(c.Replacement[summary+1], &first) != nil {
+		return "", 0
+	}
+	items = len(c.Replacement) - summary - 1
+	if at, ok := r.ids[first.ID]; ok && first.ID != "" && at < len(r.doc.Session.Messages) && r.doc.Session.Messages[at].ID == first.ID {
+		return first.ID, items
+	}
+	if first.CallID != "" {
+		if m, p := session.FindPart(r.doc.Session.Messages, first.CallID); p != nil {
+			return m.ID, items
+		}
+	}
+	return "", 0
+}
+
+// carried is what one item of a replacement_history adds to the summary: nothing when it is the summary itself. A summary of
+// ours that stood before is carried: the product takes it for a message of the user.
 func carried(v jsontext.Value, summary string) []session.Part {
 	var it item
 	if decode(v, &it) != nil {
@@ -82,7 +119,7 @@ func carried(v jsontext.Value, summary string) []session.Part {
 	var parts []session.Part
 	for i, span := range elements(it.Content) {
 		var c content
-		if decode(span.of(it.Content), &c) != nil || it.kind(i) == summaryKind {
+		if decode(span.of(it.Content), &c) != nil {
 			continue
 		}
 		switch url := c.url(); {

@@ -1,6 +1,8 @@
 package codex
 
 import (
+	"slices"
+
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -49,7 +51,7 @@ func (r *reader) input(at int32, l *line, it *item, created session.Millis) {
 func (r *reader) content(message int, at int32, it *item, written func(i int, text string) bool) {
 	if it.Content.Kind() == '"' { // the first versions
 		text := str(it.Content)
-		r.addPart(message, session.Part{Type: session.TextPart, Text: text, Synthetic: !written(0, text)}, place{line: at, output: -1, element: -1})
+		r.addPart(message, session.Part{Type: session.TextPart, Text: text, Synthetic: !written(0, text)}, place{line: at, output: -1, element: whole})
 		return
 	}
 	for i, span := range elements(it.Content) {
@@ -81,7 +83,7 @@ func (r *reader) respond(at int32, l *line, it *item, payload []byte, created se
 	m := &r.doc.Session.Messages[i]
 	m.Time.Completed = created
 	r.own(m.ID, at)
-	where := place{line: at, output: -1, element: -1}
+	where := place{line: at, output: -1, element: whole}
 	switch {
 	case it.Type == "message":
 		r.content(i, at, it, func(int, string) bool { return true })
@@ -169,11 +171,17 @@ func (r *reader) adopt(at int32, m session.Message) {
 	if _, taken := r.ids[m.ID]; taken {
 		return // a line that was copied: the first counts
 	}
-	r.append(at, m)
+	m.Parts = slices.Clone(m.Parts) // the mark stays as it was written
 	for j := range m.Parts {
-		r.parts[m.Parts[j].ID] = true
-		r.index.places[m.Parts[j].ID] = place{line: at, output: -1, element: -1}
+		p := &m.Parts[j]
+		if p.State != nil {
+			state := *p.State
+			p.State = &state
+		}
+		r.parts[p.ID] = true
+		r.index.places[p.ID] = place{line: at, output: -1, element: nowhere}
 	}
+	r.append(at, m)
 	if m.Written() {
 		r.user, r.spoken = m.ID, true
 	}

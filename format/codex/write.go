@@ -111,11 +111,11 @@ func (w *writer) aimAll() error {
 		}
 		at := w.at
 		w.at++
-		onOutput := where.output >= 0 && onItem("_output", e.Field)
-		if onOutput {
-			w.aims[where.output] = append(w.aims[where.output], aim{elided{e, at}, -1})
+		answered := where.output >= 0
+		if answered && on(e.Field, true, true) {
+			w.aims[where.output] = append(w.aims[where.output], aim{elided{e, at}, whole})
 		}
-		if !onOutput || onItem("_call", e.Field) {
+		if on(e.Field, false, answered) {
 			w.aims[where.line] = append(w.aims[where.line], aim{elided{e, at}, int(where.element)})
 		}
 	}
@@ -258,19 +258,18 @@ func (w *writer) message(m *session.Message) error {
 	if len(made) == 0 {
 		return w.aside(m)
 	}
-	held := map[string]bool{}
+	held := holders(made, m)
 	for i := range made {
 		mk := mark{Of: m.ID, Parts: made[i].parts}
 		if i == 0 {
 			mk.Message, mk.Of = skeleton(m, made), ""
 		}
-		aims := concerns(&made[i], m, w.change.Ledger)
-		if i == len(made)-1 { // an elision that no item shows is kept all the same
-			for j := range m.Parts {
-				for _, e := range w.change.Ledger.Of(m.Parts[j].ID) {
-					if !held[e.Part+"\x00"+string(e.Field)] && !slices.ContainsFunc(aims, func(a aim) bool { return a.Key() == e.Key() }) {
-						mk.Elisions = append(mk.Elisions, elided{e, w.at})
-						w.at++
+		aims := made[i].concerns(m, held, w.change.Ledger)
+		if i == 0 { // its line keeps those of parts that no item holds
+			for part, n := range held {
+				for _, e := range w.change.Ledger.Of(m.Parts[part].ID) {
+					if n == 0 {
+						aims = append(aims, aim{elided{Elision: e}, nowhere})
 					}
 				}
 			}
@@ -279,7 +278,6 @@ func (w *writer) message(m *session.Message) error {
 		for _, a := range aims {
 			a.At = w.at
 			w.at++
-			held[a.Part+"\x00"+string(a.Field)] = true
 			mk.Elisions = append(mk.Elisions, a.elided)
 		}
 		if !bytes.Equal(payload, made[i].payload) {
@@ -343,7 +341,7 @@ func (w *writer) flush(out io.Writer) error {
 			_, err = out.Write(text)
 		}
 	}
-	done := 0 // everything before this offset is written
+	done, kept := 0, w.lastKept() // everything before this offset is written
 	for i := range w.from.lines {
 		l := &w.from.lines[i]
 		changed, anew := w.changed[int32(i)]
@@ -354,7 +352,7 @@ func (w *writer) flush(out io.Writer) error {
 		put(changed)
 		done = l.at + l.size
 		// Messages of files without ordinals are named by their line: an empty line keeps the place of one that is left out.
-		if !anew && (l.hasOrdinal || w.lastKept() < int32(i)) && done < len(w.src) {
+		if !anew && (l.hasOrdinal || kept < int32(i)) && done < len(w.src) {
 			if end := bytes.IndexByte(w.src[done:], '\n'); end >= 0 {
 				done += end + 1
 			}

@@ -149,6 +149,40 @@ func TestWrite_pivotIsWhatTheProductGoesOnFrom(t *testing.T) {
 	}
 }
 
+// A fork of the product copies the compaction and drops our mark.
+func TestRead_pivotOfOursWithoutItsMark(t *testing.T) {
+	doc := read(t, testdata(t, "garden.jsonl"))
+	written := write(t, doc, folded(doc))
+	var bare bytes.Buffer
+	for text := range bytes.Lines(written) {
+		text = bytes.TrimSpace(text)
+		var l line
+		if err := scanLine(text, &l); err != nil {
+			t.Fatal(err)
+		}
+		if l.ours.to > 0 {
+			text = withoutMember(text, l.ours)
+		}
+		bare.Write(append(text, '\n'))
+	}
+	messages := read(t, bare.Bytes()).Session.Messages
+	at := slices.IndexFunc(messages, func(m session.Message) bool { return m.Marker() != nil })
+	if at < 0 || messages[at].Marker().TailStartID != "msg_u2" {
+		t.Fatalf("no marker with the tail msg_u2:\n%s", strings.Join(outline(messages), "\n"))
+	}
+	var texts []string
+	for _, p := range messages[at+1].Parts {
+		texts = append(texts, string(p.Type)+" "+p.Text)
+	}
+	want := []string{
+		"text ## Done\nEverything is wet.", "text Be careful with the tomatoes.", "text Permissions: all.",
+		"text <environment_context>garden, spring</environment_context>", "text The user said: water the plants.",
+	}
+	if diff := cmp.Diff(want, texts); diff != "" {
+		t.Errorf("summary (-want +got):\n%s", diff)
+	}
+}
+
 func TestWrite_undoneGivesTheSourceBack(t *testing.T) {
 	for _, name := range []string{"garden.jsonl", "pond-old.jsonl"} {
 		src := testdata(t, name)
@@ -203,7 +237,9 @@ func TestWrite_everyFieldCanBeElidedAndRestored(t *testing.T) {
 		{"attachments", rule.Elision{Part: "call_2", Field: rule.Attachments, Shown: "[image]"}, `"text":"[image]"`, "base64,AAAA"},
 		{"text", rule.Elision{Part: "msg_u1:0", Field: rule.Text, Shown: "[t]"}, `{"type":"input_text","text":"[t]"}`, ""},
 		{"a thought", rule.Elision{Part: "rs_1:0", Field: rule.Whole}, "", "Which plants"},
-		{"a call altogether", rule.Elision{Part: "call_4", Field: rule.Whole}, "", `mow\"`},
+		{"a thought with a word in its place", rule.Elision{Part: "rs_1:0", Field: rule.Whole, Shown: "[w]"}, `{"type":"output_text","text":"[w]"}`, "c2VjcmV0"},
+		{"the text of a thought", rule.Elision{Part: "rs_1:0", Field: rule.Text, Shown: "[t]"}, `"text":"[t]"}],"content":null,"encrypted_content":"c2VjcmV0"`, "Which plants"},
+		{"a call altogether", rule.Elision{Part: "call_4", Field: rule.Whole}, `"output":""`, `mow\"`},
 		{"a call with a word in its place", rule.Elision{Part: "call_4", Field: rule.Whole, Shown: "[w]"}, `"output":"[w]"`, `mow\"`},
 	} {
 		c.elision.Rule = "test"

@@ -1,0 +1,390 @@
+//go:build interop
+
+package interop
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/codex"
+	"github.com/winnowhq/winnow/interop/upstream"
+	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/session"
+)
+
+// newCodex is the product with a provider of ours. settings are lines of its configuration.
+func newCodex(t *testing.T, u *upstream.Upstream, settings string) *client {
+	t.Helper()
+	c := newClient(t, "codex", "OPENAI_API_KEY=test")
+	home := filepath.Join(c.Home, ".codex")
+	c.Env = append(c.Env, "CODEX_HOME="+home)
+	config := fmt.Sprintf(`model = "gpt-5-codex"
+model_provider = "local"
+%s
+[model_providers.local]
+name = "local"
+base_url = %q
+env_key = "OPENAI_API_KEY"
+wire_api = "responses"
+`, settings, u.URL+"/v1")
+	if err := os.Mkdir(home, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	putFile(t, filepath.Join(home, "config.toml"), config)
+	for name, text := range map[string]string{
+		"early.txt": "the walrus word\n", "middle.txt": "the heron word\n", "late.txt": "the badger word\n", "noise.txt": "the starling word\n",
+	} {
+		putFile(t, filepath.Join(c.Project, name), text)
+	}
+	return c
+}
+
+func putFile(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// codexExec plays one turn; thread is "" for a new session.
+func codexExec(t *testing.T, c *client, thread, prompt string) {
+	t.Helper()
+	args := []string{"exec"}
+	if thread != "" {
+		args = append(args, "resume")
+	}
+	args = append(args, "--dangerously-bypass-approvals-and-sandbox", "--skip-git-repo-check")
+	if thread != "" {
+		args = append(args, thread)
+	}
+	c.run(t, append(args, prompt)...)
+}
+
+// codexRollout finds the only rollout of the product and reads it.
+func codexRollout(t *testing.T, c *client) (path string, doc *format.Document) {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(c.Home, ".codex", "sessions", "*", "*", "*", "rollout-*.jsonl"))
+	if err != nil || len(found) != 1 {
+		t.Fatalf("rollouts: %v (%v), want one", found, err)
+	}
+	src, err := os.ReadFile(found[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err = codex.Format{}.Read(src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(doc.Damaged) > 0 {
+		t.Errorf("damaged lines in the product's own file: %v", doc.Damaged)
+	}
+	return found[0], doc
+}
+
+// cat is the script of a job that prints one file after the other: one call for each result that is not there yet.
+func codexCat(files ...string) upstream.Answer {
+	return func(r upstream.Request) upstream.Reply {
+		if r.Results >= len(files) {
+			return upstream.Reply{Text: "That is all."}
+		}
+		return upstream.Reply{Call: &upstream.Call{Name: "exec_command", Arguments: fmt.Sprintf(`{"cmd":"cat %s"}`, files[r.Results])}}
+	}
+}
+
+// paired checks that every call in a request has its result and every result its call.
+func codexPaired(t *testing.T, r upstream.Request) {
+	t.Helper()
+	var body struct {
+		Input []struct {
+			Type   string `json:"type"`
+			CallID string `json:"call_id"`
+		} `json:"input"`
+	}
+	if err := json.Unmarshal(r.Body, &body); err != nil {
+		t.Fatal(err)
+	}
+	calls, results := map[string]int{}, map[string]int{}
+	for _, it := range body.Input {
+		switch it.Type {
+		case "function_call", "custom_tool_call":
+			calls[it.CallID]++
+		case "function_call_output", "custom_tool_call_output":
+			results[it.CallID]++
+		}
+	}
+	for id := range calls {
+		if calls[id] != 1 || results[id] != 1 {
+			t.Errorf("call %s: %d calls, %d results", id, calls[id], results[id])
+		}
+	}
+	for id := range results {
+		if calls[id] == 0 {
+			t.Errorf("result %s without its call", id)
+		}
+	}
+}
+
+// has checks which words are in a request and which are not.
+func hasWords(t *testing.T, r upstream.Request, there, gone []string) {
+	t.Helper()
+	for _, word := range there {
+		if !bytes.Contains(r.Body, []byte(word)) {
+			t.Errorf("request %d: %q is not in it", r.Number, word)
+		}
+	}
+	for _, word := range gone {
+		if bytes.Contains(r.Body, []byte(word)) {
+			t.Errorf("request %d: %q is in it", r.Number, word)
+		}
+	}
+}
+
+func codexFold(doc *format.Document, tail string, auto bool) (marker, summary session.Message) {
+	id := doc.Session.Info.ID
+	at := doc.Session.Info.Time.Updated
+	marker = session.Message{
+		MessageInfo: session.MessageInfo{ID: "msg_marker", SessionID: id, Role: session.User, Time: session.MessageTime{Created: at}},
+		Parts:       []session.Part{{ID: "prt_marker", SessionID: id, MessageID: "msg_marker", Type: session.CompactionPart, Auto: auto, TailStartID: tail}},
+	}
+	summary = session.Message{
+		MessageInfo: session.MessageInfo{
+			ID: "msg_summary", SessionID: id, Role: session.Assistant, ParentID: marker.ID, Time: session.MessageTime{Created: at, Completed: at},
+			Summary: jsontext.Value("true"), Finish: "stop",
+		},
+		Parts: []session.Part{
+			{ID: "prt_summary", SessionID: id, MessageID: "msg_summary", Type: session.TextPart, Text: "So far: two files were read. The secret word is quagga."},
+			{ID: "prt_carry", SessionID: id, MessageID: "msg_summary", Type: session.TextPart, Text: "Carried over: the tapir rule.", Metadata: session.Note{Carry: true}.Metadata()},
+		},
+	}
+	return marker, summary
+}
+
+// elide finds the call whose output holds a word.
+func codexElide(t *testing.T, doc *format.Document, word, shown string) rule.Elision {
+	t.Helper()
+	for i := range doc.Session.Messages {
+		m := &doc.Session.Messages[i]
+		for j := range m.Parts {
+			if p := &m.Parts[j]; p.Type == session.ToolPart && strings.Contains(p.State.Output, word) {
+				return rule.Elision{Part: p.ID, Message: m.ID, Field: rule.Output, Rule: "test", Because: "a test", Shown: shown, Saves: 1, Time: 1}
+			}
+		}
+	}
+	t.Fatalf("no output holds %q", word)
+	return rule.Elision{}
+}
+
+func TestCodex_goesOnFromOurPivot(t *testing.T) {
+	var script atomic.Pointer[upstream.Answer]
+	play := func(a upstream.Answer) { script.Store(&a) }
+	play(codexCat("early.txt", "middle.txt", "noise.txt", "late.txt"))
+	u := upstream.Start(t, func(r upstream.Request) upstream.Reply { return (*script.Load())(r) })
+	c := newCodex(t, u, "")
+	codexExec(t, c, "", "Read what you find, please. The tapir rule holds.")
+	// Four results are in the conversation now: the second turn's script begins behind them.
+	play(codexCat("early.txt", "middle.txt", "noise.txt", "late.txt", "noise.txt", "late.txt"))
+	path, doc := codexRollout(t, c)
+	thread := doc.Session.Info.ID
+	codexExec(t, c, thread, "Read noise and late once more.")
+
+	_, doc = codexRollout(t, c)
+	turns := session.Turns(doc.Session.Messages)
+	if len(turns) != 2 {
+		t.Fatalf("turns = %d, want 2", len(turns))
+	}
+	tail := doc.Session.Messages[turns[1].Start].ID
+	marker, summary := codexFold(doc, tail, true)
+	change := format.Change{Session: doc.Session}
+	change.Session.Messages = append(slices.Clip(doc.Session.Messages), marker, summary)
+	var noise rule.Elision
+	for i := range doc.Session.Messages { // the newest of the two
+		for j := range doc.Session.Messages[i].Parts {
+			if p := &doc.Session.Messages[i].Parts[j]; p.State != nil && strings.Contains(p.State.Output, "starling") {
+				noise = rule.Elision{Part: p.ID, Message: doc.Session.Messages[i].ID, Field: rule.Output, Rule: "test", Shown: "[noise.txt: left out; ask for it]"}
+			}
+		}
+	}
+	change.Ledger = doc.Ledger.With(noise)
+	var written bytes.Buffer
+	if err := (codex.Format{}).Write(&written, doc, change); err != nil {
+		t.Fatal(err)
+	}
+	putFile(t, path, written.String())
+
+	u.Forget()
+	play(upstream.Text("Understood."))
+	codexExec(t, c, thread, "What was the secret word?")
+	requests := u.Requests()
+	if len(requests) != 1 {
+		t.Fatalf("%d requests, want 1", len(requests))
+	}
+	hasWords(t, requests[0],
+		[]string{"quagga", "tapir rule", "Read noise and late once more.", "the badger word", "[noise.txt: left out; ask for it]", "What was the secret word?", "<environment_context>"},
+		[]string{"walrus", "heron", "starling"})
+	if n := bytes.Count(requests[0].Body, []byte("<environment_context>")); n != 1 {
+		t.Errorf("the product introduces its environment %d times, want once", n)
+	}
+	codexPaired(t, requests[0])
+
+	after, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.HasPrefix(after, written.Bytes()) || len(after) == written.Len() {
+		t.Errorf("the product did not go on behind what we wrote: %d bytes, we wrote %d", len(after), written.Len())
+	}
+	_, doc = codexRollout(t, c)
+	last := doc.Session.Messages[len(doc.Session.Messages)-1]
+	if got := last.Text(); got != "Understood." {
+		t.Errorf("the newest message is %q", got)
+	}
+	if i := session.Index(doc.Session.Messages, "msg_summary"); i < 0 || !doc.Session.Messages[i].Completes() {
+		t.Error("our summary is not read back")
+	}
+
+	// Undone, the whole conversation is there again, with what came after the pivot.
+	written.Reset()
+	if err := (codex.Format{}).Write(&written, doc, format.Change{Session: doc.Session, Undone: map[string]bool{"msg_marker": true}}); err != nil {
+		t.Fatal(err)
+	}
+	putFile(t, path, written.String())
+	u.Forget()
+	codexExec(t, c, thread, "And now?")
+	hasWords(t, u.Requests()[0], []string{"walrus", "heron", "starling", "badger", "Understood.", "And now?"}, []string{"quagga", "left out"})
+	codexPaired(t, u.Requests()[0])
+}
+
+func TestCodex_elisionAlone(t *testing.T) {
+	u := upstream.Start(t, codexCat("early.txt", "late.txt"))
+	c := newCodex(t, u, "")
+	codexExec(t, c, "", "Read what you find.")
+	path, doc := codexRollout(t, c)
+	var written bytes.Buffer
+	ledger := doc.Ledger.With(codexElide(t, doc, "walrus", "[early.txt: left out]"))
+	if err := (codex.Format{}).Write(&written, doc, format.Change{Session: doc.Session, Ledger: ledger}); err != nil {
+		t.Fatal(err)
+	}
+	putFile(t, path, written.String())
+	u.Forget()
+	codexExec(t, c, doc.Session.Info.ID, "And?")
+	hasWords(t, u.Requests()[0], []string{"[early.txt: left out]", "badger"}, []string{"walrus"})
+	codexPaired(t, u.Requests()[0])
+}
+
+func TestCodex_itsOwnCompactionIsRead(t *testing.T) {
+	u := upstream.Start(t, func(r upstream.Request) upstream.Reply {
+		switch r.Number {
+		case 1:
+			return upstream.Reply{Call: &upstream.Call{Name: "exec_command", Arguments: `{"cmd":"cat early.txt"}`}}
+		case 2: // its size makes the product fold
+			return upstream.Reply{Call: &upstream.Call{Name: "exec_command", Arguments: `{"cmd":"cat late.txt"}`}, Usage: upstream.Usage{Input: 150000, Output: 20}}
+		case 3:
+			return upstream.Reply{Text: "Folded: the zebu word."}
+		}
+		return upstream.Reply{Text: "That is all."}
+	})
+	c := newCodex(t, u, "model_auto_compact_token_limit = 100000")
+	codexExec(t, c, "", "Read what you find, slowly.")
+	_, doc := codexRollout(t, c)
+	messages := doc.Session.Messages
+	at := slices.IndexFunc(messages, func(m session.Message) bool { return m.Completes() })
+	if at < 1 {
+		t.Fatal("no completed summary was read")
+	}
+	if p := messages[at-1].Marker(); p == nil || !p.Auto || messages[at].ParentID != messages[at-1].ID {
+		t.Errorf("before the summary stands %+v, want its automatic marker", messages[at-1])
+	}
+	if text := messages[at].Parts[0].Text; !strings.Contains(text, "the zebu word") {
+		t.Errorf("summary = %q", text)
+	}
+	carried := 0
+	for _, p := range messages[at].Parts {
+		if n, ok := p.Note(); ok && n.Carry && p.Text == "Read what you find, slowly." {
+			carried++
+		}
+	}
+	if carried != 1 {
+		t.Errorf("the user's request is carried %d times, want once", carried)
+	}
+	// What we take for the window after the pivot is what the product sent.
+	requests := u.Requests()
+	last := requests[len(requests)-1]
+	for _, p := range messages[at].Parts {
+		text, err := json.Marshal(p.Text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.Type == session.TextPart && !bytes.Contains(last.Body, text[1:len(text)-1]) {
+			t.Errorf("part %s is not in the request after the compaction: %.60q", p.ID, p.Text)
+		}
+	}
+	hasWords(t, last, nil, []string{"walrus", "badger"})
+}
+
+func TestCodex_resumesWhatIsNotItsOwn(t *testing.T) {
+	u := upstream.Start(t, upstream.Text("Hello there."))
+	c := newCodex(t, u, "")
+	s := session.Session{Info: session.Info{ID: "ses_from_elsewhere", Directory: c.Project, Title: "elsewhere", Time: session.Lifetime{Created: 1772359300000}}}
+	text := func(id string, role session.Role, text string) session.Message {
+		return session.Message{
+			MessageInfo: session.MessageInfo{ID: id, Role: role, Time: session.MessageTime{Created: 1772359300000}, Finish: map[session.Role]string{session.Assistant: "stop"}[role]},
+			Parts:       []session.Part{{ID: id + "p", Type: session.TextPart, Text: text}},
+		}
+	}
+	s.Messages = []session.Message{text("m1", session.User, "The okapi question."), text("m2", session.Assistant, "I look."), text("m3", session.User, "Well?")}
+	s.Messages[1].Parts = append(s.Messages[1].Parts, session.Part{
+		ID: "p9", Type: session.ToolPart, CallID: "toolu_9", Tool: "mcp.read file", State: &session.ToolState{
+			Status: session.Completed, Input: jsontext.Value(`{"path":"early.txt"}`), Output: "the walrus word",
+		}})
+	var written bytes.Buffer
+	if err := (codex.Format{}).Write(&written, nil, format.Change{Session: s}); err != nil {
+		t.Fatal(err)
+	}
+	putFile(t, filepath.Join(c.Home, ".codex", "sessions", codex.Path(&s.Info)), written.String())
+	codexExec(t, c, codex.ThreadID(s.Info.ID), "Go on from there.")
+	r := u.Requests()[0]
+	hasWords(t, r, []string{"The okapi question.", "I look.", "the walrus word", "Well?", "Go on from there."}, nil)
+	codexPaired(t, r)
+	_, doc := codexRollout(t, c)
+	if n := len(doc.Session.Messages); doc.Session.Info.ID != s.Info.ID || n < 5 || doc.Session.Messages[n-1].Text() != "Hello there." {
+		t.Errorf("read back: session %s, %d messages", doc.Session.Info.ID, n)
+	}
+}
+
+func TestCodex_goesOnFromAPivotThatWasNeverItsOwn(t *testing.T) {
+	u := upstream.Start(t, upstream.Text("Hello there."))
+	c := newCodex(t, u, "")
+	doc := &format.Document{Session: session.Session{Info: session.Info{
+		ID: "ses_folded_elsewhere", Directory: c.Project, Title: "elsewhere", Time: session.Lifetime{Created: 1772359300000, Updated: 1772359300000},
+	}}}
+	message := func(id string, role session.Role, text string) session.Message {
+		return session.Message{
+			MessageInfo: session.MessageInfo{ID: id, Role: role, Time: session.MessageTime{Created: 1772359300000}},
+			Parts:       []session.Part{{ID: id + "p", Type: session.TextPart, Text: text}},
+		}
+	}
+	s := &doc.Session
+	s.Messages = []session.Message{message("m1", session.User, "The walrus question."), message("m2", session.Assistant, "The heron answer."), message("m3", session.User, "The badger question.")}
+	marker, summary := codexFold(doc, "m3", false)
+	s.Messages = append(s.Messages, marker, summary)
+	var written bytes.Buffer
+	if err := (codex.Format{}).Write(&written, nil, format.Change{Session: *s}); err != nil {
+		t.Fatal(err)
+	}
+	putFile(t, filepath.Join(c.Home, ".codex", "sessions", codex.Path(&s.Info)), written.String())
+	codexExec(t, c, codex.ThreadID(s.Info.ID), "Go on from there.")
+	hasWords(t, u.Requests()[0], []string{"quagga", "tapir rule", "The badger question.", "Go on from there."}, []string{"walrus", "heron"})
+}
