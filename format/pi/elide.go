@@ -317,7 +317,7 @@ func kindOf(block jsontext.Value) string {
 
 // changeMember changes the value of one member of an object, the last of that name; everything else keeps its bytes.
 func changeMember(raw jsontext.Value, member string, change func(jsontext.Value) (jsontext.Value, error)) (jsontext.Value, error) {
-	dec := jsontext.NewDecoder(bytes.NewReader(raw), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	dec := jsontext.NewDecoder(bytes.NewReader(raw), session.ReadOptions())
 	if _, err := dec.ReadToken(); err != nil {
 		return nil, err
 	}
