@@ -57,6 +57,7 @@ func (f *file) place(log []session.Message, ledger rule.Ledger) map[int][]wanted
 			continue
 		}
 		want := wanted{elided{Elision: e, Index: at.part, Order: order}, at.part}
+		want.Answer = log[at.message].IsSummary() && f.entries[f.owner[log[at.message].ID]].kind == compactionEntry
 		if from, ok := f.from[at.message]; ok {
 			want.block = -1
 			if at.part < len(from) {

@@ -36,6 +36,8 @@ type elided struct {
 	rule.Elision `json:"elision"`
 	// Index is the position of the part in its message; of a tool result it has no meaning.
 	Index int `json:"index"`
+	// Answer is set when the part is in the summary of a compaction entry, not in its marker.
+	Answer bool `json:"answer,omitzero"`
 	// Order is the position in the ledger.
 	Order int `json:"order"`
 }

@@ -217,6 +217,8 @@ func (b *builder) mark(m *mark, before int, result *place) {
 		switch {
 		case result != nil:
 			b.elisions = append(b.elisions, placed{e, result.message, result})
+		case e.Answer && before+1 < len(b.s.Messages):
+			b.elisions = append(b.elisions, placed{e, before + 1, nil})
 		case at < len(b.s.Messages):
 			b.elisions = append(b.elisions, placed{e, at, nil})
 		}

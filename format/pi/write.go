@@ -114,7 +114,9 @@ func (f *file) without(src []byte, removed map[int]bool) *appender {
 			parents[e.id] = e.parent
 			continue
 		}
-		last = i
+		if !e.gone || e.span.len() != len(emptied) || string(src[e.start:e.end]) != emptied {
+			last = i
+		}
 		if e.gone {
 			continue
 		}
@@ -129,11 +131,12 @@ func (f *file) without(src []byte, removed map[int]bool) *appender {
 		line := src[e.start:e.end]
 		switch {
 		case removed[i]:
-			// Ids of messages in a file without ids are made from the numbers of its lines.
 			if f.linear && i < last {
-				a.out.WriteByte('\n')
+				a.out.WriteString(emptied)
 			}
 			continue
+		case f.linear && i > last && len(removed) > 0:
+			continue // an emptied line with nothing after it any more
 		case e.gone || len(removed) == 0:
 			a.out.Write(line)
 			continue
@@ -171,6 +174,10 @@ func (f *file) without(src []byte, removed map[int]bool) *appender {
 	}
 	return a
 }
+
+// emptied stands where an entry was taken out of a file without ids, in which messages are named by the numbers of
+// their lines. The product skips lines that are blank.
+const emptied = " \n"
 
 // edit puts other bytes in place of a span.
 type edit struct {
