@@ -143,10 +143,11 @@ func (f *file) without(src []byte, removed map[int]bool) *appender {
 		}
 		var edits []edit
 		if parent, ok := parents[e.parent]; ok && !f.linear && e.parent != "" {
-			for ok {
-				e.parent = parent // of the removed one, and of the one that that one followed
-				parent, ok = parents[e.parent]
-				ok = ok && e.parent != ""
+			for range parents { // those that were removed may follow one another, though never in a ring
+				e.parent = parent
+				if parent, ok = parents[e.parent]; !ok || e.parent == "" {
+					break
+				}
 			}
 			to := []byte("null")
 			if e.parent != "" {

@@ -399,6 +399,29 @@ func TestWrite_aSessionFromElsewhereIsReadAsItWas(t *testing.T) {
 	}
 }
 
+func TestWrite_aMarkerWithATextAndASummaryWithoutOne(t *testing.T) {
+	doc := read(t, load(t, "tree.jsonl"))
+	change := format.Change{Session: doc.Session, Ledger: doc.Ledger}
+	added := pivot("msg_m1", "msg_s1", "", doc.Session.Info.ID)
+	added[0].Parts = append([]session.Part{{ID: "prt_t", Type: session.TextPart, Text: "Fold this."}}, added[0].Parts...)
+	added[1].Parts = nil
+	change.Session.Messages = append(change.Session.Messages[:len(doc.Session.Messages):len(doc.Session.Messages)], added...)
+	again := read(t, written(t, doc, change))
+	if diff := cmp.Diff(outline(change.Session.Messages), outline(again.Session.Messages)); diff != "" {
+		t.Errorf("log (-meant +read):\n%s", diff)
+	}
+}
+
+func TestRead_aSummaryThatWasChangedSinceStaysReadable(t *testing.T) {
+	doc := read(t, load(t, "tree.jsonl"))
+	text := bytes.Replace(written(t, doc, folded(doc)), []byte("zeppelin"), []byte("balloon"), 1)
+	log := read(t, text).Session.Messages
+	summary := log[len(log)-2]
+	if got, want := summary.Text(), "## Goal\nThe balloon of the kiln.\n\nCarried: nothing."; got != want || !summary.Completes() {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestWrite_aFileThatTheProductWouldEmptyIsRefused(t *testing.T) {
 	_, rest, _ := bytes.Cut(load(t, "tree.jsonl"), []byte("\n"))
 	doc := read(t, rest)

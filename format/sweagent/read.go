@@ -207,7 +207,9 @@ func (r *reader) log(src []byte) {
 	s := &r.doc.Session
 	sum := sha256.Sum256(src)
 	s.Info.ID = "swe_" + hex.EncodeToString(sum[:6])
-	s.Info.Model = r.model
+	if r.model != nil {
+		s.Info.Model = &session.ModelRef{ID: r.model.ModelID, ProviderID: r.model.ProviderID}
+	}
 	r.doc.Counts.Messages = len(r.turns)
 	r.doc.Counts.Entries = len(r.turns)
 	for i := range r.turns {
