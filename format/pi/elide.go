@@ -3,6 +3,7 @@ package pi
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -146,9 +147,14 @@ func (e *entry) show(line []byte, want []wanted) ([]byte, error) {
 			edits = append(edits, edit{span{start, winnow.end}, nil})
 		}
 	default:
+		kept := m.Original
+		m.Original = nil
 		text, err := json.Marshal(m, session.ReadOptions())
 		if err != nil {
 			return nil, err
+		}
+		if len(kept) > 0 { // byte for byte: an encoder would write its strings anew
+			text = slices.Concat(text[:len(text)-1], []byte(`,"original":`), kept, []byte{'}'})
 		}
 		if winnow.len() == 0 {
 			end := bytes.LastIndexByte(line, '}')

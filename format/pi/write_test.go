@@ -399,6 +399,26 @@ func TestWrite_aSessionFromElsewhereIsReadAsItWas(t *testing.T) {
 	}
 }
 
+func TestWrite_whatWasElidedComesBackByteForByte(t *testing.T) {
+	src := `{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00Z","cwd":"/"}
+{"type":"message","id":"1","parentId":null,"timestamp":"","message":{"role":"assistant","content":[{"type":"toolCall","id":"c","name":"bash","arguments":{}}]}}
+{"type":"message", "id":"2", "parentId":"1" ,"message": {"content" : [ {"type":"text","text":"\u00e9\/\ud83d` + "\xff\u2028" + `"} ],"role":"toolResult","toolCallId":"c", "n":12345678901234567890,"n":1.0 } }
+`
+	doc := read(t, []byte(src))
+	ledger := rule.NewLedger(rule.Elision{Part: "c", Message: "1", Field: rule.Output, Rule: "r", Because: "b", Shown: "less"})
+	text := written(t, doc, format.Change{Session: doc.Session, Ledger: ledger})
+	again := read(t, text)
+	if got, want := again.Session.Messages[0].Parts[0].State.Output, "é/\ufffd\ufffd\u2028"; got != want || again.Ledger.Len() != 1 {
+		t.Errorf("the output of the log: got %q, want %q", got, want)
+	}
+	if again := written(t, again, format.Change{Session: again.Session, Ledger: again.Ledger.With(rule.Elision{Part: "1:0", Message: "1"})}); !bytes.Equal(again, text) {
+		t.Error("an elision of a part that is not in the file changed the file")
+	}
+	if back := written(t, again, format.Change{Session: doc.Session}); string(back) != src {
+		t.Errorf("restored:\n got %q\nwant %q", back, src)
+	}
+}
+
 func TestWrite_aMarkerWithATextAndASummaryWithoutOne(t *testing.T) {
 	doc := read(t, load(t, "tree.jsonl"))
 	change := format.Change{Session: doc.Session, Ledger: doc.Ledger}
