@@ -162,7 +162,7 @@ func (f *file) without(src []byte, removed map[int]bool) *appender {
 			edits = append(edits, edit{e.at.firstKept, quoted(f.entries[kept].id)})
 		}
 		if e.firstIndex >= 0 && e.kind == compactionEntry {
-			if kept := f.nth(e.firstIndex); kept >= 0 && parsed[kept] != e.firstIndex {
+			if kept := f.nth(e.firstIndex); kept >= 0 && kept <= i && parsed[kept] != e.firstIndex {
 				edits = append(edits, edit{e.at.firstIndex, []byte(strconv.Itoa(parsed[kept]))})
 			}
 		}

@@ -503,5 +503,10 @@ func FuzzRead(f *testing.F) {
 		if got, want := len(again.Session.Messages), len(change.Session.Messages); got != want {
 			t.Fatalf("messages: wrote %d, read %d", want, got)
 		}
+		out.Reset()
+		back := format.Change{Session: doc.Session, Ledger: doc.Ledger, Undone: map[string]bool{"msg_m1": true}}
+		if err := (Format{}).Write(&out, again, back); err != nil || !bytes.Equal(bytes.TrimRight(out.Bytes(), " \n"), bytes.TrimRight(src, " \n")) {
+			t.Fatalf("undone, the file is not what it was (%v):\n got %q\nwant %q", err, out.Bytes(), src)
+		}
 	})
 }
