@@ -1,8 +1,7 @@
 package pivot
 
 import (
-	"strings"
-
+	"github.com/winnowhq/winnow/recall"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -113,49 +112,8 @@ func companion(id Identity, marker session.Message) session.Message {
 	}}
 }
 
-// Waiting reports whether the newest message of the assistant waits for the user: it ended its turn with a question, and
-// nobody has answered. An agent must not be told to go on then.
+// Waiting reports whether the assistant waits for the user: the log ends with its question. An agent must not be told to go on then.
 func Waiting(messages []session.Message) bool {
-	for i := len(messages) - 1; i >= 0; i-- {
-		m := &messages[i]
-		switch {
-		case m.Marker() != nil || m.IsSummary():
-			continue
-		case m.Role == session.User:
-			return false
-		case m.Finish == "tool-calls" || m.Failed():
-			return false
-		}
-		return asks(m)
-	}
-	return false
-}
-
-// asks reports whether the last line of a message that says something is a question, in any script, and no call follows it.
-func asks(m *session.Message) bool {
-	for j := len(m.Parts) - 1; j >= 0; j-- {
-		p := &m.Parts[j]
-		if p.Type == session.ToolPart {
-			return false
-		}
-		if p.Type != session.TextPart || p.Ignored {
-			continue
-		}
-		line := lastLine(p.Text)
-		if line == "" {
-			continue
-		}
-		for _, mark := range []string{"?", "？", "؟", "\u037e"} { // the last is the Greek question mark
-			if len(line) >= len(mark) && line[len(line)-len(mark):] == mark {
-				return true
-			}
-		}
-		return false
-	}
-	return false
-}
-
-func lastLine(text string) string {
-	lines := strings.Split(strings.TrimSpace(text), "\n")
-	return strings.TrimRight(strings.TrimSpace(lines[len(lines)-1]), "*_`)\"' ")
+	_, waits := recall.Pending(messages)
+	return waits
 }

@@ -1,6 +1,9 @@
 package pivot
 
-import "github.com/winnowhq/winnow/session"
+import (
+	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/session"
+)
 
 // Kind says what a receipt is for.
 type Kind string
@@ -42,9 +45,10 @@ type Receipt struct {
 	Duration   float64         `json:"duration,omitzero"`
 	Notes      []string        `json:"notes,omitempty"` // what was done to make it fit, what was rejected, what was struck
 
-	// Elisions counts what was committed by rule, Saved what it saves in tokens.
-	Elisions map[string]int `json:"elisions,omitempty"`
-	Saved    int            `json:"saved,omitzero"`
+	// Committed are the elisions that were committed with it, Saved what they save in tokens. Undo takes them back, redo commits
+	// them again.
+	Committed []rule.Elision `json:"committed,omitempty"`
+	Saved     int            `json:"saved,omitzero"`
 
 	// Undo says how to take it back.
 	Undo string `json:"undo,omitzero"`

@@ -106,6 +106,9 @@ func (l Ledger) With(committed ...Elision) Ledger {
 
 // Without returns the ledger without the elisions of these keys.
 func (l Ledger) Without(keys ...Key) Ledger {
+	if len(keys) == 0 {
+		return l
+	}
 	gone := make(map[Key]bool, len(keys))
 	for _, k := range keys {
 		gone[k] = true

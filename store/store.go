@@ -4,7 +4,7 @@ package store
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"iter"
 
 	"github.com/winnowhq/winnow/pivot"
@@ -12,21 +12,19 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-var (
-	// ErrNotFound: no session has this id.
-	ErrNotFound = errors.New("no such session")
-	// ErrExists: a session with this id is there already.
-	ErrExists = errors.New("the session exists already")
-	// ErrConflict: the session was changed since Change.Base was read. Nothing was written; read again and decide anew.
-	ErrConflict = errors.New("the session was changed by somebody else")
-)
-
 // Store keeps sessions. It is safe for concurrent use, and by several processes where it is on disk. What a method returned
 // without error is there after a crash of the process.
+//
+// What is read equals what was written, to the byte: text that is not UTF-8, NUL, lone surrogates, members that nobody
+// knows, white space in raw JSON. Only nil and empty lists of parts are not told apart. Nothing that is handed in or out is
+// shared: a caller may change it afterwards.
+//
+// A context that ends stops a method with the context's error; a change is then written whole or not at all.
 type Store interface {
-	// Create adds an empty session. ErrExists when its id is taken.
+	// Create adds an empty session, at revision 1. ErrExists when its id is taken; the empty id is an error.
 	Create(ctx context.Context, info session.Info) error
-	// List returns what is known about the sessions, last updated first.
+	// List returns what is known about the sessions, last updated first: by Info.Time.Updated, and where that is the same,
+	// by what was created or changed last.
 	List(ctx context.Context) ([]Listing, error)
 	// Delete forgets a session and all that belongs to it. ErrNotFound without one.
 	Delete(ctx context.Context, id string) error
@@ -38,11 +36,12 @@ type Store interface {
 	// ErrNotFound without a session. It sees one moment of the session, whatever is written meanwhile.
 	Messages(ctx context.Context, id string) iter.Seq2[session.Message, error]
 
-	// Apply writes a change in one transaction: all of it or nothing. It returns the new revision. ErrNotFound,
-	// ErrConflict.
+	// Apply writes a change in one transaction: all of it or nothing. It returns the new revision, also of an empty change.
+	// ErrNotFound, ErrConflict, ErrNoBase, ErrNoMessage.
 	Apply(ctx context.Context, id string, c Change) (revision int64, err error)
 
-	// Source returns the file that a session was imported from, as it was, nil when there is none; SetSource keeps it.
+	// Source returns the file that a session was imported from, as it was, nil when there is none; SetSource keeps it, in
+	// place of the one before. Neither counts as a change of the session. ErrNotFound without one.
 	Source(ctx context.Context, id string) (*Source, error)
 	SetSource(ctx context.Context, id string, s Source) error
 
@@ -59,34 +58,49 @@ type Listing struct {
 // State is what belongs to a session beside its log.
 type State struct {
 	Info     session.Info
-	Revision int64 // counts the changes that were applied
+	Revision int64 // 1 for a new session, and one more for every change that was applied
 	Messages int   // how many there are
 	Ledger   rule.Ledger
 	Pins     []rule.Pin
-	Undone   map[string]bool // ids of the markers whose pivot was undone
+	Undone   map[string]bool // ids of the markers whose pivot was undone, nil when there are none
 	Receipts []pivot.Receipt // oldest first
 	Spent    []Spend         // oldest first
 }
 
-// Change is what one transaction writes.
+// Change is what one transaction writes. What takes away is done before what adds: Restore before Commit, Unpin before
+// Pin, Undo before Redo, so that one change can replace an elision by another. Update is done after Append.
 type Change struct {
-	// Base is the revision that the change was decided on; 0 skips the check, which only appending may do.
+	// Base is the revision that the change was decided on. 0 skips the check; Update, Commit, Restore, Undo and Redo,
+	// which are decided on what the log says, need it.
 	Base int64
 
-	Info   *session.Info     // replaces what is known about the session
-	Append []session.Message // at the end of the log, in this order
+	Info   *session.Info     // replaces what is known about the session; its id must be the session's
+	Append []session.Message // at the end of the log, in this order; ids may repeat, order is position
 	// Update replaces messages that have the same id, parts included: a call that ended, an answer that was streamed. An id
-	// that is not there is an error.
+	// that is not there, and the empty one, is an error; where an id occurs twice, the later message is replaced.
 	Update []session.Message
 
-	Commit  []rule.Elision // into the ledger
-	Restore []rule.Key     // out of it
+	Commit  []rule.Elision // into the ledger; a key that stands already is left as it is
+	Restore []rule.Key     // out of it; a key that is not there is no error
 	Undo    []string       // markers whose pivot is undone from now on
-	Redo    []string       // markers whose pivot counts again
-	Pin     []rule.Pin
-	Unpin   []string // ids of pins
+	Redo    []string       // markers whose pivot counts again; one that was not undone is no error
+	Pin     []rule.Pin     // one with an id that is pinned already replaces it in its place
+	Unpin   []string       // ids of pins; one that is not there is no error
 	Receipt *pivot.Receipt
 	Spend   []Spend
+}
+
+// Check refuses what no store takes, whatever it holds: the Info of another session, and with ErrNoBase a decision
+// without Base. Stores call it first.
+func (c *Change) Check(id string) error {
+	if c.Info != nil && c.Info.ID != id {
+		return fmt.Errorf("the info is of session %q, not of %q", c.Info.ID, id)
+	}
+	decided := len(c.Update) + len(c.Commit) + len(c.Restore) + len(c.Undo) + len(c.Redo)
+	if c.Base == 0 && decided > 0 {
+		return ErrNoBase
+	}
+	return nil
 }
 
 // Spend is one paid request: a step of the session, or a summary call, also one that failed.

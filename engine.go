@@ -1,0 +1,334 @@
+package winnow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/winnowhq/winnow/model"
+	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/policy"
+	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/token"
+)
+
+// Engine keeps sessions: policy + store + summariser + events.
+type Engine struct {
+	config     Config
+	policy     policy.Policy
+	ids        session.IDs
+	calibrated *token.Calibrated // nil when the counter is not to learn
+	bus        bus
+
+	mu   sync.Mutex
+	live map[string]*live
+}
+
+// Open makes an engine. The error names what in the configuration cannot be.
+func Open(c Config) (*Engine, error) {
+	c, err := c.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	e := &Engine{config: c, policy: c.Settings.NewPolicy(), live: map[string]*live{}}
+	e.ids.Random = c.Random
+	if c.Settings.Counter == "auto" && !e.policy.Pivot.Letter {
+		e.calibrated = token.NewCalibrated("auto", c.Counter)
+	}
+	return e, nil
+}
+
+// Close ends the subscriptions. The store is the caller's to close.
+func (e *Engine) Close() error {
+	e.bus.close()
+	return nil
+}
+
+// Store is where the engine keeps its sessions.
+func (e *Engine) Store() store.Store { return e.config.Store }
+
+// Policy is the policy in force.
+func (e *Engine) Policy() policy.Policy { return e.policy }
+
+// Create adds an empty session and returns its id; a missing id and missing times are filled in.
+func (e *Engine) Create(ctx context.Context, info session.Info) (string, error) {
+	now := e.config.Now()
+	if info.ID == "" {
+		info.ID = e.ids.New(session.SessionID, now)
+	}
+	if info.Time.Created == 0 {
+		info.Time.Created, info.Time.Updated = millis(now), millis(now)
+	}
+	if err := e.config.Store.Create(ctx, info); err != nil {
+		return "", e.failed("create", info.ID, err)
+	}
+	return info.ID, nil
+}
+
+// Import adds a whole session with what was decided about it before. source may be nil; with it the session can be
+// exported to the product that it came from.
+func (e *Engine) Import(ctx context.Context, s session.Session, ledger rule.Ledger, source *store.Source) error {
+	if _, err := e.Create(ctx, s.Info); err != nil {
+		return err
+	}
+	state, err := e.config.Store.State(ctx, s.Info.ID)
+	if err == nil {
+		_, err = e.config.Store.Apply(ctx, s.Info.ID, store.Change{Base: state.Revision, Append: s.Messages, Commit: ledger.All()})
+	}
+	if err != nil {
+		// Half an import is none.
+		return e.failed("import", s.Info.ID, errors.Join(err, e.config.Store.Delete(context.WithoutCancel(ctx), s.Info.ID)))
+	}
+	if source != nil {
+		if err := e.config.Store.SetSource(ctx, s.Info.ID, *source); err != nil {
+			return e.failed("import", s.Info.ID, errors.Join(err, e.config.Store.Delete(context.WithoutCancel(ctx), s.Info.ID)))
+		}
+	}
+	return nil
+}
+
+// Session returns the log as it stands, and what was decided about it.
+func (e *Engine) Session(ctx context.Context, id string) (session.Session, store.State, error) {
+	l, err := e.lock(ctx, "read", id)
+	if err != nil {
+		return session.Session{}, store.State{}, err
+	}
+	defer l.mu.Unlock()
+	return session.Session{Info: l.state.Info, Messages: slices.Clone(l.log)}, l.state, nil
+}
+
+// live is a session that the engine has at hand. Its fields are read and written with mu held.
+type live struct {
+	mu    sync.Mutex
+	id    string
+	state store.State
+	log   []session.Message
+	facts *rule.Facts
+	model model.Model
+
+	// The last report of the provider: what it counted, and how much the view was estimated to be then, in tokens, -1 before the
+	// first. What was appended later is added to the report by estimate.
+	reported  session.Usage
+	estimated int
+
+	// tries counts the foldings in a row that the same turn called for.
+	tries int
+	turn  string // id of the user message of that turn
+}
+
+// lock returns the session with its lock held, read from the store when it is not at hand or was changed by others.
+func (e *Engine) lock(ctx context.Context, op, id string) (*live, error) {
+	e.mu.Lock()
+	l := e.live[id]
+	if l == nil {
+		l = &live{id: id, estimated: -1}
+		e.live[id] = l
+	}
+	e.mu.Unlock()
+	l.mu.Lock()
+	if l.facts == nil {
+		if err := e.load(ctx, l); err != nil {
+			l.mu.Unlock()
+			e.forget(id)
+			return nil, e.failed(op, id, err)
+		}
+	}
+	return l, nil
+}
+
+func (e *Engine) forget(id string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.live, id)
+}
+
+// load reads a session from the store.
+func (e *Engine) load(ctx context.Context, l *live) error {
+	for {
+		state, err := e.config.Store.State(ctx, l.id)
+		if err != nil {
+			return err
+		}
+		log := make([]session.Message, 0, state.Messages)
+		for m, err := range e.config.Store.Messages(ctx, l.id) {
+			if err != nil {
+				return err
+			}
+			log = append(log, m)
+		}
+		if len(log) != state.Messages {
+			continue // somebody wrote between the two reads
+		}
+		slices.Reverse(log)
+		l.state, l.log = state, log
+		break
+	}
+	l.model = e.modelOf(l.state.Info, l.log)
+	l.facts = rule.NewFacts(e.counter(l.model))
+	l.reported, l.estimated = lastReport(l.log)
+	return nil
+}
+
+// reload reads a session again after a conflict, keeping what was learned.
+func (e *Engine) reload(ctx context.Context, l *live) error {
+	facts := l.facts
+	if err := e.load(ctx, l); err != nil {
+		l.facts = nil // read anew at the next use
+		return err
+	}
+	if facts != nil {
+		l.facts = facts
+	}
+	return nil
+}
+
+func (e *Engine) counter(m model.Model) token.Counter {
+	if e.calibrated != nil {
+		return e.calibrated.For(m.String())
+	}
+	return e.config.Counter
+}
+
+// modelOf is the model that reads a session: the one that its newest message names, else the session's, else the engine's.
+func (e *Engine) modelOf(info session.Info, log []session.Message) model.Model {
+	if e.config.ForceModel {
+		return e.config.Models.Lookup(e.config.Model)
+	}
+	for i := len(log) - 1; i >= 0; i-- {
+		if m := &log[i]; !m.IsSummary() {
+			if ref := m.Answers(); ref != nil && ref.String() != "" {
+				return e.config.Models.Lookup(ref.String())
+			}
+		}
+	}
+	if info.Model != nil && info.Model.String() != "" {
+		return e.config.Models.Lookup(info.Model.String())
+	}
+	return e.config.Models.Lookup(e.config.Model)
+}
+
+// lastReport finds the newest usage that a log has of a finished step that was no summary, unless a pivot came after it.
+func lastReport(log []session.Message) (session.Usage, int) {
+	for i := len(log) - 1; i >= 0; i-- {
+		m := &log[i]
+		if m.Completes() {
+			break
+		}
+		if m.Role == session.Assistant && m.Tokens != nil && m.Finish != "" && !m.IsSummary() && m.Tokens.Prompt() > 0 {
+			return *m.Tokens, -1
+		}
+	}
+	return session.Usage{}, -1
+}
+
+// apply writes a change that was decided on the state at hand, and brings what is at hand up to date. ErrConflict is returned
+// as it is, after the session was read again.
+func (e *Engine) apply(ctx context.Context, l *live, op string, c store.Change) error {
+	c.Base = l.state.Revision
+	revision, err := e.config.Store.Apply(ctx, l.id, c)
+	if errors.Is(err, store.ErrConflict) {
+		if err := e.reload(ctx, l); err != nil {
+			return e.failed(op, l.id, err)
+		}
+		return err
+	}
+	if err != nil {
+		return e.failed(op, l.id, err)
+	}
+	l.state = after(l.state, c, revision)
+	l.log = append(l.log, c.Append...)
+	for _, m := range c.Update {
+		if at := session.Index(l.log, m.ID); at >= 0 {
+			l.log[at] = m // nobody else has this slice, only the parts of the messages in it
+		}
+	}
+	return nil
+}
+
+// after is the state once a change was applied.
+func after(s store.State, c store.Change, revision int64) store.State {
+	s.Revision = revision
+	s.Messages += len(c.Append)
+	if c.Info != nil {
+		s.Info = *c.Info
+	}
+	s.Ledger = s.Ledger.Without(c.Restore...).With(c.Commit...)
+	if len(c.Undo)+len(c.Redo) > 0 {
+		undone := make(map[string]bool, len(s.Undone)+len(c.Undo))
+		for id := range s.Undone {
+			undone[id] = true
+		}
+		for _, id := range c.Undo {
+			undone[id] = true
+		}
+		for _, id := range c.Redo {
+			delete(undone, id)
+		}
+		s.Undone = undone
+	}
+	if len(c.Pin)+len(c.Unpin) > 0 {
+		gone := map[string]bool{}
+		for _, id := range c.Unpin {
+			gone[id] = true
+		}
+		var pins []rule.Pin
+		for _, p := range s.Pins {
+			if !gone[p.ID] {
+				pins = append(pins, p)
+			}
+		}
+		s.Pins = append(pins, c.Pin...)
+	}
+	if c.Receipt != nil {
+		s.Receipts = append(s.Receipts[:len(s.Receipts):len(s.Receipts)], *c.Receipt)
+	}
+	s.Spent = append(s.Spent[:len(s.Spent):len(s.Spent)], c.Spend...)
+	return s
+}
+
+// retries is how often a decision is made anew because somebody else changed the session meanwhile.
+const retries = 8
+
+// busy is the error when that was not enough.
+func busy(op, id string) error {
+	return &Error{Code: Busy, Op: op, Session: id, Err: store.ErrConflict, Hint: "another process keeps writing to it; try again"}
+}
+
+// failed gives an error of the store or a context the form that callers know.
+func (e *Engine) failed(op, id string, err error) error {
+	var known *Error
+	if errors.As(err, &known) {
+		return err
+	}
+	failed := &Error{Code: StoreFailed, Op: op, Session: id, Err: err}
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		failed.Code, failed.Hint = NotFound, "list the sessions to see the ids there are"
+	case errors.Is(err, store.ErrExists):
+		failed.Code, failed.Hint = Already, "a session with this id is in the store"
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		failed.Code, failed.Hint = Cancelled, "nothing was changed"
+	}
+	return failed
+}
+
+// identity gives pivots their ids and their time.
+func (e *Engine) identity() pivot.Identity {
+	now := e.config.Now()
+	return pivot.Identity{NewID: func(prefix string) string { return e.ids.New(prefix, now) }, Now: millis(now)}
+}
+
+func millis(t time.Time) session.Millis { return session.Millis(t.UnixMilli()) }
+
+func (e *Engine) event(id string, t EventType) Event {
+	return Event{Type: t, SessionID: id, Time: millis(e.config.Now())}
+}
+
+func notFound(op, id, what string) error {
+	return &Error{Code: NotFound, Op: op, Session: id, Err: fmt.Errorf("there is no %s", what), Hint: "inspect the session to see the ids there are"}
+}

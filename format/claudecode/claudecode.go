@@ -1,0 +1,63 @@
+// Package claudecode answers: what does a Claude Code session file say? It reads and writes the JSONL
+// that Claude Code keeps under ~/.claude/projects/<folder>/<session>.jsonl.
+//
+// One line is one entry. Entries form a tree (uuid, parentUuid); a session is the branch of it that the product would resume.
+// Each block of an assistant's message has an entry of its own, results of tools are entries in the user's name, and a
+// compaction is a pair of entries at which the chain of parents is cut. The reader turns this into the canonical log and keeps
+// every byte; the writer changes only lines that a change concerns.
+package claudecode
+
+import (
+	"bytes"
+
+	"github.com/winnowhq/winnow/format"
+)
+
+// Name is the format's word on the command line.
+const Name = "claude-code"
+
+// Format is the session file of Claude Code.
+type Format struct{}
+
+var _ format.Format = Format{}
+
+// Name is "claude-code".
+func (Format) Name() string { return Name }
+
+// Title names the format for people.
+func (Format) Title() string { return "Claude Code session (JSONL)" }
+
+// Detect looks for a line that only this product writes: an object with a sessionId and either a uuid, or a type of the
+// records that it keeps beside the conversation. A first line that is cut off or damaged is passed over.
+func (Format) Detect(head []byte) bool {
+	const lines = 50 // a session may begin with dozens of records without a conversation
+	scan := newScanner()
+	for n := 0; n < lines && len(head) > 0; n++ {
+		line, rest, whole := bytes.Cut(head, newline)
+		head = rest
+		line = trim(line)
+		if len(line) == 0 || line[0] != '{' {
+			continue
+		}
+		var e entry
+		err := scan.entry(line, &e)
+		if err != nil && whole {
+			continue
+		}
+		// A line that is longer than the head is understood as far as it goes.
+		if e.session != "" && (e.uuid != "" || aside[e.kind]) || e.kind == "file-history-snapshot" && e.message == nil && e.uuid == "" ||
+			e.kind == "summary" && e.leaf != "" {
+			return true
+		}
+		if err != nil && (e.side || bytes.HasPrefix(line, []byte(`{"parentUuid":`))) {
+			return true
+		}
+	}
+	return false
+}
+
+// aside holds types of entries that have a sessionId but are no part of the conversation.
+var aside = map[string]bool{
+	"queue-operation": true, "last-prompt": true, "mode": true, "permission-mode": true, "custom-title": true, "ai-title": true,
+	"agent-name": true, "agent-setting": true, "tag": true, "worktree-state": true, "content-replacement": true,
+}

@@ -1,0 +1,263 @@
+package claudecode
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/session"
+)
+
+// index is what the writer needs to know about a file.
+type index struct {
+	entries []entry
+	tree    *tree
+	active  []int // positions of the entries of the branch, in the order of the log
+	leaf    int
+	owner   []int            // position of an entry → position of its message in the log, -1
+	places  map[string]place // part id → where it stands
+	lines   []line           // every line of the file
+	// replaced holds the elisions that the product itself made, by the entry that records them.
+	replaced map[int][]rule.Elision
+}
+
+// place is where a part stands. A call has two: itself, and its result.
+type place struct {
+	entry, block   int
+	result, answer int // entry and block of the result, -1 while there is none
+}
+
+// line is a line of the file with its newline; entry is -1 for lines that hold none.
+type line struct{ start, end, entry int }
+
+// Read understands a session file. See format.Format.
+func (Format) Read(src []byte) (*format.Document, error) {
+	r := &reader{
+		scan:  newScanner(),
+		doc:   &format.Document{Format: Name, Source: src},
+		index: &index{places: map[string]place{}, leaf: -1, replaced: map[int][]rule.Elision{}},
+	}
+	r.lines(src)
+	if len(r.index.entries) == 0 {
+		err := &format.SyntaxError{Format: Name, Line: 1, Expected: "a line that is a JSON object"}
+		if len(r.doc.Damaged) > 0 {
+			d := r.doc.Damaged[0]
+			err.Line, err.Offset, err.Err = d.Line, d.Offset, fmt.Errorf("%s", d.Reason)
+		}
+		return nil, err
+	}
+	x := r.index
+	x.tree = newTree(x.entries)
+	x.active, x.leaf = x.tree.branch()
+	x.owner = slices.Repeat([]int{-1}, len(x.entries))
+	r.log()
+	r.info()
+	r.count()
+	r.ledger()
+	r.doc.Native = x
+	return r.doc, nil
+}
+
+type reader struct {
+	scan  *scanner
+	doc   *format.Document
+	index *index
+}
+
+// lines reads each line of the file.
+func (r *reader) lines(src []byte) {
+	x := r.index
+	x.entries = make([]entry, 0, bytes.Count(src, newline)+1)
+	for start, number := 0, 1; start < len(src); number++ {
+		end := len(src)
+		if n := bytes.IndexByte(src[start:], '\n'); n >= 0 {
+			end = start + n + 1
+		}
+		text := trim(bytes.TrimSuffix(src[start:end], newline))
+		l := line{start, end, -1}
+		if len(text) > 0 {
+			e := entry{line: number, start: start, end: end}
+			if err := r.scan.entry(text, &e); err != nil {
+				r.doc.Damaged = append(r.doc.Damaged, format.Damage{Line: number, Offset: int64(start), Bytes: end - start, Reason: reason(err)})
+			} else {
+				r.unmark(&e)
+				l.entry = len(x.entries)
+				x.entries = append(x.entries, e)
+			}
+		} else if bytes.IndexByte(src[start:end], 0) >= 0 {
+			r.doc.Damaged = append(r.doc.Damaged, format.Damage{Line: number, Offset: int64(start), Bytes: end - start, Reason: "NUL bytes alone"})
+		}
+		x.lines = append(x.lines, l)
+		start = end
+	}
+}
+
+// unmark takes our own marks off an entry.
+func (r *reader) unmark(e *entry) {
+	if e.winnow == nil {
+		return
+	}
+	if e.marks = r.scan.marks(e.winnow); e.marks == nil || e.marks.Content == nil {
+		return
+	}
+	before := entry{line: e.line, start: e.start, end: e.end}
+	if r.scan.entry(unmarked(e), &before) != nil {
+		return // the original is damaged: what is shown counts
+	}
+	before.marks = e.marks
+	*e = before
+}
+
+// log makes the messages of the branch.
+func (r *reader) log() {
+	b := &builder{reader: r, calls: map[string][]int{}, groups: map[string]int{}, ids: map[string]int{}, parts: map[string]int{}}
+	for place := range r.index.active {
+		b.add(place)
+	}
+	b.finish()
+	r.doc.Session.Messages = b.messages
+}
+
+// info says what the records around the conversation tell about the session.
+func (r *reader) info() {
+	info := &r.doc.Session.Info
+	titles := map[string]string{}
+	for i := range r.index.entries {
+		e := &r.index.entries[i]
+		if e.chained() && e.session != "" {
+			info.ID = e.session // a resumed session is written on under the newest id
+		}
+		if e.title != "" {
+			titles[e.kind] = e.title
+		}
+		if e.time != 0 && (info.Time.Created == 0 || e.time < info.Time.Created) {
+			info.Time.Created = e.time
+		}
+		info.Time.Updated = max(info.Time.Updated, e.time)
+		if e.cwd != "" && info.Directory == "" {
+			info.Directory = e.cwd
+		}
+		if e.version != "" {
+			info.Version = e.version
+		}
+		if e.slug != "" {
+			info.Slug = e.slug
+		}
+		if info.ID == "" && e.session != "" {
+			info.ID = e.session
+		}
+	}
+	messages := r.doc.Session.Messages
+	for _, kind := range []string{"custom-title", "ai-title", "summary"} {
+		if info.Title == "" {
+			info.Title = titles[kind]
+		}
+	}
+	for i := range messages {
+		m := &messages[i]
+		m.SessionID = info.ID
+		for j := range m.Parts {
+			m.Parts[j].SessionID = info.ID
+			if state := m.Parts[j].State; state != nil {
+				for k := range state.Attachments {
+					state.Attachments[k].SessionID = info.ID
+				}
+			}
+		}
+		if m.Role == session.Assistant && m.ProviderID != "" {
+			info.Model = &session.ModelRef{ID: m.ModelID, ProviderID: m.ProviderID}
+		}
+		if info.Title == "" && m.Written() {
+			info.Title = rule.Shorten(strings.Join(strings.Fields(m.Text()), " "), 80)
+		}
+	}
+}
+
+// count counts in the product's terms.
+func (r *reader) count() {
+	x, c := r.index, &r.doc.Counts
+	inBranch := make([]bool, len(x.entries))
+	for _, i := range x.active {
+		inBranch[i] = true
+	}
+	c.Entries = len(x.entries)
+	for i := range x.entries {
+		e := &x.entries[i]
+		if !e.speaks() {
+			continue
+		}
+		c.Messages++
+		if !inBranch[i] {
+			c.Aside++
+		}
+		if !bytes.Contains(e.content, []byte(`"tool_`)) {
+			continue
+		}
+		for _, b := range r.scan.blocks(e.content) {
+			switch b.kind {
+			case "tool_use":
+				c.ToolCalls++
+			case "tool_result":
+				c.ToolResults++
+			}
+		}
+	}
+}
+
+// ledger gathers the elisions that stand in the file, ours and the product's, by the time of their commit.
+func (r *reader) ledger() {
+	var found []rule.Elision
+	for _, i := range r.index.active {
+		if m := r.index.entries[i].marks; m != nil {
+			found = append(found, m.Elisions...)
+		}
+	}
+	for i := range r.index.entries {
+		if e := &r.index.entries[i]; e.kind == "content-replacement" && len(e.replacements) > 0 {
+			own := r.replaced(e)
+			r.index.replaced[i] = own
+			found = append(found, own...)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b rule.Elision) int {
+		return int(min(1, max(-1, a.Time-b.Time)))
+	})
+	r.doc.Ledger = rule.NewLedger(found...)
+}
+
+// replaced reads what the product itself left out: results that it shows shorter, and the text that it shows.
+func (r *reader) replaced(e *entry) []rule.Elision {
+	var records []struct {
+		Kind string `json:"kind"`
+		Call string `json:"toolUseId"`
+		Text string `json:"replacement"`
+	}
+	if json.Unmarshal(e.replacements, &records, session.ReadOptions()) != nil {
+		return nil
+	}
+	var found []rule.Elision
+	for _, record := range records {
+		p, known := r.index.places[record.Call]
+		if record.Kind != "tool-result" || !known || p.result < 0 {
+			continue
+		}
+		message, part := session.FindPart(r.doc.Session.Messages, record.Call)
+		if part == nil || part.State == nil {
+			continue
+		}
+		field := rule.Output
+		if part.State.Status == session.Failed {
+			field = rule.Error
+		}
+		found = append(found, rule.Elision{
+			Part: part.ID, Message: message.ID, Field: field, Rule: rule.Mark, Shown: record.Text,
+			Because: "it was already replaced in the file that it was read from",
+		})
+	}
+	return found
+}

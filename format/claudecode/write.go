@@ -1,0 +1,339 @@
+package claudecode
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/session"
+)
+
+// Write writes a session file that the product resumes. See format.Format.
+//
+// Without from, a message's id becomes a UUID that depends on it alone, reasoning without this provider's signature is left out,
+// and calls that have not ended stay without a result, which the product takes as interrupted. A marker without a completed
+// summary is not written in either case: the product would hide the history behind it.
+func (Format) Write(w io.Writer, from *format.Document, change format.Change) error {
+	x := &index{places: map[string]place{}, leaf: -1}
+	var source []byte
+	if from != nil {
+		if native, own := from.Native.(*index); own && from.Format == Name {
+			x, source = native, from.Source
+		}
+	}
+	p := &writer{w: w, index: x, source: source, change: change, scan: newScanner()}
+	if len(x.entries) > 0 {
+		p.before = from.Session.Messages
+	}
+	if err := p.old(); err != nil {
+		return err
+	}
+	if err := p.fresh(); err != nil {
+		return err
+	}
+	return p.err
+}
+
+// writer writes one file.
+type writer struct {
+	w      io.Writer
+	err    error
+	index  *index
+	source []byte
+	scan   *scanner
+	change format.Change
+	before []session.Message // as the file had them
+	gone   map[int]string    // position of an entry that is left out → uuid that takes its place as a parent
+	last   byte              // newest byte written
+}
+
+func (p *writer) emit(text []byte) {
+	if p.err != nil || len(text) == 0 {
+		return
+	}
+	_, p.err = p.w.Write(text)
+	p.last = text[len(text)-1]
+}
+
+// undone reports whether a message goes with a pivot that was undone.
+func (p *writer) undone(m *session.Message) bool {
+	u := p.change.Undone
+	return len(u) > 0 && (u[m.ID] && m.Marker() != nil || m.IsSummary() && u[m.ParentID] || u[m.Companion()])
+}
+
+// old writes what the file had: all of it, but for what the change concerns.
+func (p *writer) old() error {
+	p.leaveOut()
+	x := p.index
+	wanted := targets(p.change.Ledger, x.places, p.recorded())
+	copied := 0
+	for _, l := range x.lines {
+		if l.entry < 0 {
+			continue
+		}
+		text, changed, err := p.entry(l.entry, wanted[l.entry])
+		if err != nil {
+			return err
+		}
+		if !changed {
+			continue
+		}
+		p.emit(p.source[copied:l.start])
+		copied = l.end
+		if text != nil {
+			p.emit(text)
+			p.emit(newline)
+		}
+	}
+	p.emit(p.source[copied:])
+	return nil
+}
+
+// entry is the line of an entry as it is now, without its newline; nil when it is left out.
+func (p *writer) entry(i int, wanted []target) (text []byte, changed bool, err error) {
+	x := p.index
+	e := &x.entries[i]
+	if _, out := p.gone[i]; out {
+		return nil, true, nil
+	}
+	if own, records := x.replaced[i]; records {
+		return p.record(e, own)
+	}
+	if !stands(e, wanted) {
+		if text, err = p.scan.show(e, wanted); err != nil {
+			return nil, false, fmt.Errorf("%s: line %d: %w", Name, e.line, err)
+		}
+	}
+	if len(p.gone) > 0 && e.parent != "" {
+		if to, moved := p.ancestor(e.parent); moved {
+			if text == nil {
+				text = p.source[e.start:e.end]
+			}
+			text = p.reparent(trim(text[:len(text):len(text)]), to)
+		}
+	}
+	return text, text != nil, nil
+}
+
+// leaveOut finds the entries that go with undone pivots, and where what hung on them hangs now.
+func (p *writer) leaveOut() {
+	p.gone = map[int]string{}
+	for i, owner := range p.index.owner {
+		if owner < 0 || !p.undone(&p.before[owner]) {
+			continue
+		}
+		before := ""
+		if at := p.index.tree.parent(i); at >= 0 {
+			before = p.index.entries[at].uuid
+		}
+		p.gone[i] = before
+	}
+}
+
+// ancestor follows a parent to the next entry that stays.
+func (p *writer) ancestor(uuid string) (to string, moved bool) {
+	for range len(p.gone) + 1 {
+		at := p.index.tree.find(uuid)
+		before, out := p.gone[at]
+		if at < 0 || !out {
+			return uuid, moved
+		}
+		uuid, moved = before, true
+	}
+	return uuid, moved
+}
+
+// reparent hangs a line on another entry.
+func (p *writer) reparent(line []byte, parent string) []byte {
+	value := []byte("null")
+	if parent != "" {
+		value = quoted(parent)
+	}
+	var at []byte
+	err := p.scan.object(line, false, func(_ bool, name, value []byte) {
+		if string(name) == `"parentUuid"` {
+			at = value
+		}
+	})
+	if err != nil {
+		return line
+	}
+	return replace(line, at, value)
+}
+
+// recorded tells elisions apart that the product itself recorded: they need no mark of ours.
+func (p *writer) recorded() func(rule.Elision) bool {
+	own := map[rule.Elision]bool{}
+	for _, elisions := range p.index.replaced {
+		for _, e := range elisions {
+			own[e] = true
+		}
+	}
+	return func(e rule.Elision) bool { return own[e] }
+}
+
+// record is a record of the product's own elisions without those that were undone.
+func (p *writer) record(e *entry, own []rule.Elision) (text []byte, changed bool, err error) {
+	out := map[string]bool{}
+	for _, elision := range own {
+		if !p.change.Ledger.Has(elision.Key()) {
+			out[elision.Part] = true
+		}
+	}
+	if len(out) == 0 {
+		return nil, false, nil
+	}
+	var kept [][]byte
+	p.scan.array(e.replacements, func(value []byte) error {
+		kept = append(kept, value)
+		return nil
+	})
+	kept = slices.DeleteFunc(kept, func(value []byte) bool {
+		var record struct {
+			Call string `json:"toolUseId"`
+		}
+		return json.Unmarshal(jsontext.Value(value), &record, session.ReadOptions()) == nil && out[record.Call]
+	})
+	if len(kept) == 0 {
+		return nil, true, nil
+	}
+	return replace(e.raw, e.replacements, list(kept)), true, nil
+}
+
+// fresh writes the messages that the file did not have.
+func (p *writer) fresh() error {
+	c := &composer{
+		scan: p.scan, keep: len(p.index.entries) > 0, places: map[string]place{}, calls: map[string]bool{},
+		where: where{session: uuid(p.change.Session.Info.ID), cwd: p.change.Session.Info.Directory, version: "2.1.0"},
+	}
+	p.join(c)
+	have := make(map[string]bool, len(p.before))
+	for i := range p.before {
+		have[p.before[i].ID] = true
+	}
+	messages := p.change.Session.Messages
+	for i := range messages {
+		m := &messages[i]
+		switch {
+		case have[m.ID] || p.undone(m) || m.IsSummary():
+			continue
+		case m.Marker() == nil:
+			if err := c.message(m); err != nil {
+				return err
+			}
+			continue
+		}
+		summary := answer(messages[i+1:], m.ID)
+		if summary == nil {
+			continue
+		}
+		if err := c.pivot(m, summary, p.tail(c, messages[:i], m.Marker().TailStartID), prompt(messages[:i])); err != nil {
+			return err
+		}
+	}
+	if len(c.entries) == 0 {
+		return p.err
+	}
+	if len(p.source) > 0 && p.last != '\n' && p.last != 0 {
+		p.emit(newline)
+	}
+	wanted := targets(p.change.Ledger, c.places, func(rule.Elision) bool { return false })
+	for i := range c.entries {
+		text := c.entries[i].raw
+		if len(wanted[i]) > 0 {
+			var err error
+			if text, err = p.scan.show(c.withMarks(i), wanted[i]); err != nil {
+				return fmt.Errorf("write message %s: %w", c.owner[i], err)
+			}
+		}
+		p.emit(text)
+		p.emit(newline)
+	}
+	return p.err
+}
+
+// withMarks is a composed entry as reading it would give it.
+func (c *composer) withMarks(i int) *entry {
+	e := &c.entries[i]
+	if e.winnow != nil {
+		e.marks = c.scan.marks(e.winnow)
+	}
+	return e
+}
+
+// join continues where the file ends.
+func (p *writer) join(c *composer) {
+	x := p.index
+	for _, i := range slices.Backward(x.active) {
+		e := &x.entries[i]
+		if c.where.cwd == "" || x.leaf >= 0 && i == x.leaf {
+			c.where.cwd = orDefault(e.cwd, c.where.cwd)
+		}
+		c.time = max(c.time, e.time)
+	}
+	if x.leaf < 0 {
+		return
+	}
+	leaf := &x.entries[x.leaf]
+	c.where.session = orDefault(leaf.session, c.where.session)
+	c.where.version = orDefault(leaf.version, c.where.version)
+	c.where.branch = leaf.branch
+	c.parent = leaf.uuid
+	if _, out := p.gone[x.leaf]; out {
+		c.parent, _ = p.ancestor(leaf.uuid)
+	}
+	for id := range x.places {
+		c.calls[id] = true
+	}
+}
+
+// answer is the completed summary of a marker, nil without one.
+func answer(behind []session.Message, marker string) *session.Message {
+	for i := range behind {
+		if m := &behind[i]; m.Completes() && m.ParentID == marker {
+			return m
+		}
+	}
+	return nil
+}
+
+// tail holds the uuids of the entries of a tail. Earlier pivots in it are left out: the new summary covers them.
+func (p *writer) tail(c *composer, before []session.Message, start string) []string {
+	from := session.Index(before, start)
+	if from < 0 {
+		return nil
+	}
+	in := map[string]bool{}
+	for i := from; i < len(before); i++ {
+		if m := &before[i]; m.Marker() == nil && !m.IsSummary() && !p.undone(m) {
+			in[m.ID] = true
+		}
+	}
+	var uuids []string
+	for _, i := range p.index.active {
+		if owner := p.index.owner[i]; owner >= 0 && in[p.before[owner].ID] && p.index.entries[i].uuid != "" {
+			uuids = append(uuids, p.index.entries[i].uuid)
+		}
+	}
+	for i := range c.entries {
+		if in[c.owner[i]] {
+			uuids = append(uuids, c.entries[i].uuid)
+		}
+	}
+	return uuids
+}
+
+// prompt is how many tokens the context had before a compaction, as the provider last reported.
+func prompt(before []session.Message) int {
+	for i := len(before) - 1; i >= 0; i-- {
+		if m := &before[i]; m.Role == session.Assistant && m.Tokens != nil && !m.IsSummary() {
+			return m.Tokens.Prompt() + m.Tokens.Output
+		}
+	}
+	return 0
+}

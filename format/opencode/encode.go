@@ -1,0 +1,340 @@
+package opencode
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/session"
+)
+
+// version is the release of the product whose import the encoder was tried against. A session that names none is given it,
+// because the product requires one.
+const version = "1.18.33"
+
+// encoder turns messages of the log into messages that the product's import accepts: every member that it requires, whole
+// numbers where it wants them, ids in its form.
+type encoder struct {
+	names  *names
+	info   *session.Info
+	ledger rule.Ledger
+	order  map[rule.Key]int
+	parent string            // the file's id of the latest user message
+	model  *session.ModelRef // the latest that was named
+	aside  sessionNote       // what no part could hold
+}
+
+func newEncoder(n *names, info *session.Info, ledger rule.Ledger) *encoder {
+	e := &encoder{names: n, info: info, ledger: ledger, order: map[rule.Key]int{}, model: info.Model}
+	for i, c := range ledger.All() {
+		e.order[c.Key()] = i
+	}
+	return e
+}
+
+// seen takes note of a message that is in the file already.
+func (e *encoder) seen(m *session.Message) {
+	e.names.seen(m)
+	if m.Role == session.User {
+		e.parent = e.names.of(m.ID)
+	}
+	if model := m.Answers(); model != nil {
+		e.model = model
+	}
+}
+
+// message encodes one message.
+func (e *encoder) message(m *session.Message) session.Message {
+	out := *m
+	id, created := e.names.message(m)
+	out.ID, out.SessionID, out.Time.Created = id, e.names.session, created
+	if m.Time.Completed != 0 {
+		out.Time.Completed = whole(m.Time.Completed)
+	}
+	if model := m.Answers(); model != nil {
+		e.model = model
+	}
+	if out.Agent == "" {
+		out.Agent = "build"
+	}
+	if m.Role == session.User {
+		out.Model = e.modelRef(m.Model)
+		out.Summary = forPeople(m.Summary)
+		e.parent = id
+	} else {
+		e.assistant(m, &out)
+	}
+	ids := e.names.parts(m, created)
+	out.Parts = make([]session.Part, len(m.Parts))
+	told := id == m.ID // whether the original id of the message needs no note, or has one
+	for i := range m.Parts {
+		p, note := e.part(m, i, ids[i], created)
+		out.Parts[i] = p
+		out.Parts[i].MessageID = id
+		if ids[i] != m.Parts[i].ID {
+			note.ID = m.Parts[i].ID
+		}
+		if metadata := holder(&out.Parts[i]); metadata != nil {
+			if !told {
+				note.Message, told = m.ID, true
+			}
+			if len(*metadata) > 0 || !note.empty() {
+				*metadata = setNote(*metadata, &note)
+			}
+			continue
+		}
+		e.remember(ids[i], note.ID)
+		for _, s := range note.Elisions {
+			s.Part = ids[i]
+			e.aside.Elisions = append(e.aside.Elisions, s)
+		}
+	}
+	if !told {
+		e.remember(id, m.ID)
+	}
+	return out
+}
+
+// remember keeps an original id with the session.
+func (e *encoder) remember(given, original string) {
+	if original == "" || original == given {
+		return
+	}
+	if e.aside.IDs == nil {
+		e.aside.IDs = map[string]string{}
+	}
+	e.aside.IDs[given] = original
+}
+
+func (e *encoder) assistant(m, out *session.Message) {
+	out.Role = session.Assistant
+	out.Model = nil
+	model := e.modelRef(m.Answers())
+	out.ProviderID, out.ModelID = model.ProviderID, model.ModelID
+	out.ParentID = e.names.of(m.ParentID)
+	if !proper(session.MessageID, out.ParentID) {
+		if out.ParentID = e.parent; out.ParentID == "" {
+			out.ParentID = out.ID // it answers nobody; the product wants an id
+		}
+	}
+	if out.Mode == "" {
+		out.Mode = out.Agent
+	}
+	if out.Path == nil {
+		out.Path = &session.Path{Cwd: e.info.Directory, Root: e.info.Directory}
+	}
+	if out.Cost == nil {
+		out.Cost = new(float64)
+	}
+	if out.Tokens == nil {
+		out.Tokens = new(session.Usage)
+	}
+	if text := string(m.Summary); text != "true" && text != "false" {
+		out.Summary = nil
+	}
+	out.Error = failure(m.Error)
+}
+
+// modelRef is a model in the form of a message.
+func (e *encoder) modelRef(r *session.ModelRef) *session.ModelRef {
+	if r == nil {
+		if r = e.model; r == nil {
+			r = &session.ModelRef{ProviderID: "unknown", ID: "unknown"}
+		}
+	}
+	out := *r
+	if out.ModelID == "" {
+		out.ModelID = out.ID
+	}
+	out.ID = ""
+	if out.ModelID == "" {
+		out.ModelID = "unknown"
+	}
+	return &out
+}
+
+// part encodes one part, and returns what is to be noted on it.
+func (e *encoder) part(m *session.Message, at int, id string, created session.Millis) (session.Part, partNote) {
+	had := &m.Parts[at]
+	p, note := *had, partNote{}
+	if old, ok := noteOf(had); ok {
+		note.Rest = old.Rest // its elisions and ids are of another time: the ledger and the log say what holds now
+	}
+	switch p.Type {
+	case session.TextPart:
+		p.Time = timed(p.Time, created, false)
+	case session.ReasoningPart:
+		p.Time = timed(orNew(p.Time), created, false)
+	case session.FilePart:
+		p.Source = source(p.Source)
+	case session.ToolPart:
+		e.tool(&p, &note, id, created)
+	case session.StepFinishPart, session.StepStartPart, session.CompactionPart:
+		p.TailStartID = e.names.of(p.TailStartID)
+		if p.TailStartID != "" && !proper(session.MessageID, p.TailStartID) {
+			p.TailStartID = ""
+		}
+	default:
+		if !known(&p) {
+			note.Part = encode(had)
+			p = session.Part{Type: session.TextPart, Ignored: true, Text: fmt.Sprintf("[%s]", had.Type)}
+		}
+	}
+	p.ID, p.SessionID = id, e.names.session
+	for _, c := range e.ledger.Of(had.ID) {
+		if marks(c, had) {
+			p.State.Time.Compacted = session.Millis(markTime(c))
+			if plain(c, had, m.ID) {
+				continue
+			}
+		}
+		note.Elisions = append(note.Elisions, stand(c, e.order[c.Key()]))
+	}
+	return p, note
+}
+
+// known reports whether a part of the rarer kinds has what the product requires of it.
+func known(p *session.Part) bool {
+	switch p.Type {
+	case session.SnapshotPart:
+		return p.Snapshot != ""
+	case session.PatchPart:
+		return p.Hash != "" && p.Files != nil
+	case session.AgentPart:
+		return p.Name != ""
+	case session.SubtaskPart:
+		return p.Prompt != "" && p.Description != "" && p.Agent != ""
+	case session.RetryPart:
+		return p.Attempt > 0 && p.Time != nil && p.Time.Created >= 1 && string(failure(p.Error)) == string(p.Error)
+	}
+	return false
+}
+
+// tool completes the state of a call. The ledger alone decides what is marked.
+func (e *encoder) tool(p *session.Part, note *partNote, id string, created session.Millis) {
+	state := session.ToolState{Status: session.Pending}
+	if p.State != nil {
+		state = *p.State
+	}
+	p.State = &state
+	if p.Tool == "" {
+		p.Tool = "unknown"
+	}
+	if input := bytes.TrimSpace(state.Input); len(input) > 0 && input[0] != '{' {
+		state.Input = with([]byte(`{}`), "input", input, "")
+		note.Wrapped = true
+	}
+	if metadata := bytes.TrimSpace(state.Metadata); len(metadata) > 0 && metadata[0] != '{' {
+		state.Metadata = with([]byte(`{}`), "value", metadata, "")
+	}
+	switch state.Status {
+	case session.Running:
+		state.Time = timed(orNew(state.Time), created, false)
+	case session.Completed, session.Failed:
+		state.Time = timed(orNew(state.Time), created, true)
+	default:
+		state.Status = session.Pending
+	}
+	state.Attachments = slices.Clone(state.Attachments)
+	for i := range state.Attachments {
+		a := &state.Attachments[i]
+		a.Type, a.SessionID, a.MessageID = session.FilePart, e.names.session, e.names.of(a.MessageID)
+		if !proper(session.MessageID, a.MessageID) {
+			a.MessageID = e.names.last
+		}
+		if !proper(session.PartID, a.ID) {
+			a.ID = e.names.invent(session.PartID, id+"/"+a.ID, created, i)
+		}
+		a.Source = source(a.Source)
+	}
+}
+
+// timed is a span that has a start and, where it must, an end, in whole milliseconds, and no mark.
+func timed(s *session.Span, created session.Millis, ended bool) *session.Span {
+	if s == nil {
+		return nil
+	}
+	out := *s
+	out.Compacted = 0
+	if out.Start = whole(out.Start); out.Start == 0 {
+		out.Start = whole(created)
+	}
+	if out.End = whole(out.End); out.End == 0 && ended {
+		out.End = out.Start
+	}
+	return &out
+}
+
+func orNew(s *session.Span) *session.Span {
+	if s == nil {
+		return new(session.Span)
+	}
+	return s
+}
+
+func whole(m session.Millis) session.Millis { return session.Millis(math.Ceil(max(0, float64(m)))) }
+
+// source keeps what says where a file was mentioned when it is of a shape that the product knows.
+func source(v jsontext.Value) jsontext.Value {
+	kind, ok := find(bytes.TrimSpace(v), "type")
+	text, has := find(bytes.TrimSpace(v), "text")
+	if !ok || !has || text.start == text.end {
+		return nil
+	}
+	switch unquote(kind.of(bytes.TrimSpace(v))) {
+	case "file", "symbol", "resource":
+		return v
+	}
+	return nil
+}
+
+// forPeople keeps the summary of a user message when it is one, with the list that the product requires in it.
+func forPeople(v jsontext.Value) jsontext.Value {
+	object := bytes.TrimSpace(v)
+	if len(object) == 0 || object[0] != '{' {
+		return nil
+	}
+	if _, ok := find(object, "diffs"); !ok {
+		return with(object, "diffs", []byte(`[]`), "")
+	}
+	return v
+}
+
+// failures are the names of errors that the product knows.
+var failures = []string{
+	"ProviderAuthError", "UnknownError", "MessageOutputLengthError", "MessageAbortedError", "StructuredOutputError",
+	"ContextOverflowError", "ContentFilterError", "APIError",
+}
+
+// failure is an error in a form that the product knows: another becomes an UnknownError with the same message.
+func failure(v jsontext.Value) jsontext.Value {
+	object := bytes.TrimSpace(v)
+	if len(object) == 0 || string(object) == "null" {
+		return nil
+	}
+	message := strings.TrimSpace(string(object))
+	if name, ok := find(object, "name"); ok && slices.Contains(failures, unquote(name.of(object))) {
+		if data, ok := find(object, "data"); ok && object[data.start] == '{' {
+			text, said := find(data.of(object), "message")
+			if unquote(name.of(object)) == "MessageOutputLengthError" || said && data.of(object)[text.start] == '"' {
+				return v
+			}
+		}
+	} else if data, ok := find(object, "data"); ok {
+		if text, ok := find(data.of(object), "message"); ok {
+			message = unquote(text.of(data.of(object)))
+		}
+	}
+	type data struct {
+		Message string `json:"message"`
+	}
+	return encode(struct {
+		Name string `json:"name"`
+		Data data   `json:"data"`
+	}{"UnknownError", data{message}})
+}

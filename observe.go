@@ -1,0 +1,265 @@
+package winnow
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/winnowhq/winnow/budget"
+	"github.com/winnowhq/winnow/model"
+	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/policy"
+	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/view"
+)
+
+// Outcome is what the engine did about a step, a turn or a rejection.
+type Outcome struct {
+	// Verdict is how full the window is, after a step.
+	Verdict budget.Verdict
+	// Pruned and Compacted are the receipts of what was done, nil when it was not.
+	Pruned, Compacted *pivot.Receipt
+	// Refusals say what was not done, and why.
+	Refusals []rule.Refusal
+}
+
+// warnAt is the share of the usable window from which on a warning is published.
+const warnAt = 0.85
+
+// Observe takes the usage that the provider reported for the newest finished step of the session, and does what has to be done
+// about it: when the window overflows, old outputs are pruned and the past is folded (S001 loop, 2 and 1). The step's message must be
+// appended. An error of a compaction leaves the session as it was; the usage is recorded all the same.
+//
+// When a compaction did not bring the window below its budget twice in a row, the error has the code NoProgress and names
+// what no compaction can remove. There is no third attempt until a step fits.
+func (e *Engine) Observe(ctx context.Context, id string, usage session.Usage) (Outcome, error) {
+	var out Outcome
+	var plan policy.Decision
+	var tries int
+	err := e.change(ctx, "observe", id, func(l *live) (store.Change, error) {
+		at := lastStep(l.log)
+		if at < 0 {
+			return store.Change{}, &Error{Code: BadInput, Op: "observe", Session: id, Err: fmt.Errorf("no assistant message to report for"), Hint: "append the step's message first"}
+		}
+		m := l.log[at]
+		cost := l.model.Cost(modelUsage(usage))
+		m.Tokens = &usage
+		if m.Cost == nil {
+			m.Cost = &cost
+		}
+		return store.Change{Update: []session.Message{m}, Spend: []store.Spend{{
+			Time: millis(e.config.Now()), Kind: "step", Message: m.ID, Model: l.model.String(), Usage: usage, Cost: cost,
+		}}}, nil
+	}, func(l *live) {
+		event := e.event(id, UsageRecorded)
+		event.Usage, event.Kind, event.Cost = &usage, "step", l.state.Spent[len(l.state.Spent)-1].Cost
+		e.bus.publish(event)
+		at := lastStep(l.log)
+		e.learn(l, usage, at)
+		plan = e.policy.Plan(l.plannerState(), policy.Occasion{
+			StepEnded: true, Usage: usage, Summary: l.log[at].IsSummary(), Pending: pendingAfter(l.log, at, l.facts),
+		})
+		out.Verdict, out.Refusals = plan.Verdict, plan.Refusals
+		if !plan.Verdict.Overflow {
+			l.tries = 0
+		}
+		if plan.Fold {
+			l.tries++
+		}
+		tries = l.tries
+	})
+	if err != nil {
+		return out, err
+	}
+	e.announce(id, out.Verdict)
+	if len(plan.Commit) > 0 {
+		if out.Pruned, err = e.commit(ctx, id, plan.Commit, "threshold"); err != nil {
+			return out, err
+		}
+	}
+	if !plan.Fold {
+		return out, nil
+	}
+	if tries > 2 {
+		return out, e.stuck(ctx, id, out.Verdict.Total, out.Verdict.Usable)
+	}
+	out.Compacted, err = e.compact(ctx, id, CompactOptions{Auto: true}, "threshold")
+	return out, err
+}
+
+// EndTurn says that the loop ended a turn: old tool outputs are pruned if it is worth it (S001 phase 2).
+func (e *Engine) EndTurn(ctx context.Context, id string) (Outcome, error) {
+	return e.prune(ctx, id, policy.Occasion{TurnEnded: true}, "turn")
+}
+
+// Prune does so on demand, whatever the configuration says about doing it by itself.
+func (e *Engine) Prune(ctx context.Context, id string) (Outcome, error) {
+	return e.prune(ctx, id, policy.Occasion{PruneAsked: true, TurnEnded: true}, "manual")
+}
+
+func (e *Engine) prune(ctx context.Context, id string, o policy.Occasion, trigger string) (Outcome, error) {
+	l, err := e.lock(ctx, "prune", id)
+	if err != nil {
+		return Outcome{}, err
+	}
+	plan := e.policy.Plan(l.plannerState(), o)
+	l.mu.Unlock()
+	out := Outcome{Refusals: plan.Refusals}
+	if len(plan.Commit) > 0 {
+		out.Pruned, err = e.commit(ctx, id, plan.Commit, trigger)
+	}
+	return out, err
+}
+
+// Rejected tells that the provider refused the view as too long, whatever the numbers said. The past is folded and the refused
+// message repeated after the summary; the caller then sends the new view. With compaction.auto off, and when folding does not help,
+// the error has the code TooLong or NoProgress. An error that is no such refusal is not the engine's to handle: ok is false.
+func (e *Engine) Rejected(ctx context.Context, id string, r budget.Rejection) (out Outcome, ok bool, err error) {
+	if !budget.Rejected(r) {
+		return Outcome{}, false, nil
+	}
+	l, err := e.lock(ctx, "compact", id)
+	if err != nil {
+		return Outcome{}, true, err
+	}
+	plan := e.policy.Plan(l.plannerState(), policy.Occasion{Rejected: true})
+	l.tries++
+	tries, window := l.tries, l.window()
+	size := view.Tokens(window, l.state.Ledger, l.facts) + l.overhead()
+	usable := e.policy.Budget.Usable(l.model)
+	l.mu.Unlock()
+	out.Refusals = plan.Refusals
+	out.Verdict = budget.Verdict{Overflow: true, Total: size, Usable: usable.Threshold, Code: budget.CodeOverflow, Reason: "the provider rejected the request as too long"}
+	e.announce(id, out.Verdict)
+	switch {
+	case !plan.Fold:
+		return out, true, &Error{Code: TooLong, Op: "compact", Session: id, Err: fmt.Errorf("the provider rejected the request as too long, and compaction.auto is off"),
+			Hint: "compact the session, or set compaction.auto to true"}
+	case tries > 2:
+		return out, true, e.stuck(ctx, id, size, 0)
+	}
+	out.Compacted, err = e.compact(ctx, id, CompactOptions{Auto: true, Rejected: true}, "rejected")
+	return out, true, err
+}
+
+// stuck is the error that ends the attempts.
+func (e *Engine) stuck(ctx context.Context, id string, size, usable int) error {
+	failed := &Error{Code: NoProgress, Op: "compact", Session: id, Err: fmt.Errorf("two compactions in a row did not bring it below its budget: still %s tokens", group(size))}
+	if usable > 0 {
+		failed.Err = fmt.Errorf("%w of %s usable", failed.Err, group(usable))
+	}
+	l, err := e.lock(ctx, "compact", id)
+	if err != nil {
+		return failed
+	}
+	defer l.mu.Unlock()
+	failed.Hint = fmt.Sprintf("what no compaction can remove: %s; offer fewer tools, a shorter system prompt, or a larger model", l.floor(e.policy))
+	return failed
+}
+
+// floor itemises what a compaction leaves.
+func (l *live) floor(p policy.Policy) budget.Floor {
+	f := budget.Floor{System: l.overhead()} // system prompt and tools cannot be told apart in a log
+	for i, m := range l.window() {
+		n := view.Message(&m, l.state.Ledger, l.facts)
+		switch {
+		case i == 1 && m.IsSummary():
+			f.Summary = n
+		case m.Marker() == nil:
+			f.Tail += n
+		}
+	}
+	for _, pin := range l.state.Pins {
+		f.Pins += l.facts.Count(pin.Text)
+	}
+	return f
+}
+
+func (e *Engine) announce(id string, v budget.Verdict) {
+	event := e.event(id, BudgetWarning)
+	event.Verdict = &v
+	switch {
+	case v.Overflow:
+		event.Type = BudgetOverflow
+	case v.Usable <= 0 || float64(v.Total) < warnAt*float64(v.Usable) || v.Code != budget.CodeFits:
+		return
+	}
+	event.Text = v.Reason
+	e.bus.publish(event)
+}
+
+func (l *live) plannerState() policy.State {
+	return policy.State{Log: l.log, Window: l.window(), Ledger: l.state.Ledger, Pins: l.state.Pins, Facts: l.facts, Model: l.model}
+}
+
+// overhead is what system prompt and tools take: what the first step reported beyond the messages that were there. 0 when no step of the log
+// has a report.
+func (l *live) overhead() int { return Overhead(l.log, l.facts) }
+
+// Overhead is what system prompt and tools take in a session: what the first step reported beyond the messages that it was
+// sent, in tokens. 0 when no step of the log has a report.
+func Overhead(log []session.Message, facts *rule.Facts) int {
+	before := 0
+	for i := range log {
+		m := &log[i]
+		if m.Role == session.Assistant && m.Tokens != nil && m.Tokens.Prompt() > 0 && !m.IsSummary() {
+			return max(0, m.Tokens.Prompt()-before)
+		}
+		if m.Marker() == nil {
+			before += view.Message(m, rule.Ledger{}, facts)
+		}
+	}
+	return 0
+}
+
+// learn calibrates the counter by the difference between two reports: what the prompt grew by, against what the messages between
+// were estimated at. System prompt and tools are in both and cancel out.
+func (e *Engine) learn(l *live, usage session.Usage, at int) {
+	now := 0
+	for i := range l.log[:at] {
+		if l.log[i].Marker() == nil && !l.log[i].IsSummary() {
+			now += view.Message(&l.log[i], rule.Ledger{}, l.facts)
+		}
+	}
+	if e.calibrated != nil && l.estimated >= 0 && len(l.state.Receipts) == 0 {
+		grown, reported := now-l.estimated, usage.Prompt()-l.reported.Prompt()
+		e.calibrated.Observe(l.model.String(), grown, reported) // ignores what is too small to tell
+	}
+	l.reported, l.estimated = usage, now
+}
+
+// lastStep is the position of the newest message of the assistant, -1 without one.
+func lastStep(log []session.Message) int {
+	for i := len(log) - 1; i >= 0; i-- {
+		if log[i].Role == session.Assistant {
+			return i
+		}
+	}
+	return -1
+}
+
+// pendingAfter estimates what a report for the step at this position does not have: the results of its calls, and what was
+// appended since.
+func pendingAfter(log []session.Message, at int, facts *rule.Facts) int {
+	pending := 0
+	for j := range log[at].Parts {
+		if p := &log[at].Parts[j]; p.Type == session.ToolPart {
+			size := facts.Size(p)
+			pending += size.Output + size.Files
+		}
+	}
+	return pending + facts.Total(log[at+1:])
+}
+
+func modelUsage(u session.Usage) model.Usage {
+	return model.Usage{Input: u.Input, Output: u.Output, Reasoning: u.Reasoning, CacheRead: u.Cache.Read, CacheWrite: u.Cache.Write}
+}
+
+// group writes a number with thousands separators.
+func group(n int) string {
+	if n < 1000 {
+		return fmt.Sprint(n)
+	}
+	return fmt.Sprintf("%s,%03d", group(n/1000), n%1000)
+}

@@ -1,0 +1,281 @@
+package pivot
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/winnowhq/winnow/recall"
+	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/session"
+)
+
+// Bounds of what is carried over, by number: enough to go on from, and no more than a screenful each.
+const (
+	maxFiles      = 40
+	maxFailures   = 12
+	maxRecallable = 20
+	minRecallable = 200 // tokens; smaller outputs are had quicker by doing the call again
+	firstMessage  = 2_000
+)
+
+// Carrying is what a carry-over is made from.
+type Carrying struct {
+	Log      []session.Message // the whole log up to the marker
+	Cut      Cut
+	Pins     []rule.Pin
+	Summary  string // what the summariser wrote: what it has word for word is not repeated
+	Facts    *rule.Facts
+	Settings Settings
+	// Directory is the session's working folder.
+	Directory string
+}
+
+// Carry writes what must not ride on the summary alone: pins and the user's standing constraints word for word, the user's
+// messages word for word, newest first up to the budget and the first one always, open todos, instructions that were loaded, files with
+// their last state, unresolved errors, and the ids of what can be recalled. "" when there is nothing of it, or the
+// settings want the letter.
+func Carry(c Carrying) (string, Carried) {
+	var told Carried
+	if c.Settings.Letter {
+		return "", told
+	}
+	var b strings.Builder
+	section := func(title string, lines []string) int {
+		if len(lines) > 0 {
+			fmt.Fprintf(&b, "\n## %s\n\n%s\n", title, strings.Join(lines, "\n"))
+		}
+		return len(lines)
+	}
+	told.Pins = section("Pinned", c.pins())
+	told.Constraints = section("The user's standing constraints", c.constraints())
+	told.Messages = section("The user's messages, word for word", c.messages())
+	told.Todos = section("Open todos", c.todos())
+	told.Skills = section("Instructions that were loaded", c.skills())
+	told.Files = section("Files", c.files())
+	told.Failures = section("Unresolved errors", c.failures())
+	told.Recallable = section("Can be recalled by id", c.recallable())
+	if b.Len() == 0 {
+		return "", told
+	}
+	text := "# Kept from before the summary\n" + b.String()
+	told.Tokens = c.Facts.Count(text)
+	return text, told
+}
+
+func (c Carrying) pins() []string {
+	var lines []string
+	for _, pin := range c.Pins {
+		text := pin.Text
+		if pin.Part != "" {
+			m, p := session.FindPart(c.Log, pin.Part)
+			if p == nil || c.stays(m.ID) {
+				continue
+			}
+			if text = p.Text; p.State != nil {
+				text = p.Tool + " " + rule.Target(p) + "\n" + p.State.Result()
+			}
+		}
+		lines = append(lines, quote(text)...)
+	}
+	return lines
+}
+
+// stays reports whether a message is verbatim in the tail or repeated as the replay.
+func (c Carrying) stays(id string) bool {
+	return session.Index(c.Cut.Tail, id) >= 0 || c.Cut.Replay != nil && c.Cut.Replay.ID == id
+}
+
+func (c Carrying) constraints() []string {
+	var lines []string
+	for _, k := range recall.Constraints(c.Log) {
+		if !strings.Contains(c.Summary, k.Text) {
+			lines = append(lines, "- "+k.Text)
+		}
+	}
+	return lines
+}
+
+func (c Carrying) messages() []string {
+	left := c.Settings.UserMessages
+	if left <= 0 {
+		return nil
+	}
+	var written []*session.Message
+	for i := range c.Log {
+		if m := &c.Log[i]; m.Written() && replayed(m) == "" && !c.stays(m.ID) && m.Text() != "" {
+			written = append(written, m)
+		}
+	}
+	if len(written) == 0 {
+		return nil
+	}
+	// The first message is the task: it is carried whatever else there is.
+	first := cutTo(written[0].Text(), min(firstMessage, left), c.Facts)
+	left -= c.Facts.Count(first)
+	var newest [][]string
+	omitted := 0
+	for i := len(written) - 1; i > 0; i-- {
+		text := written[i].Text()
+		if n := c.Facts.Count(text); n <= left && omitted == 0 {
+			left -= n
+			newest = append(newest, quote(text))
+		} else {
+			omitted++
+		}
+	}
+	lines := quote(first)
+	if first != written[0].Text() {
+		lines = append(lines, "> [the rest of this message is in the log]")
+	}
+	if omitted > 0 {
+		lines = append(lines, "", fmt.Sprintf("[%d messages in between are in the log]", omitted))
+	}
+	slices.Reverse(newest)
+	for _, m := range newest {
+		lines = append(append(lines, ""), m...)
+	}
+	return lines
+}
+
+// replayed is the id of the message that this one repeats, "" for none.
+func replayed(m *session.Message) string {
+	for i := range m.Parts {
+		if n, ok := m.Parts[i].Note(); ok {
+			return n.Replay
+		}
+	}
+	return ""
+}
+
+func (c Carrying) todos() []string {
+	var lines []string
+	for _, t := range recall.Todos(c.Log) {
+		if t.Open() && !strings.Contains(c.Summary, t.Text) {
+			lines = append(lines, "- "+t.Text+" ("+t.Status+")")
+		}
+	}
+	return lines
+}
+
+func (c Carrying) skills() []string {
+	var lines []string
+	for _, s := range recall.Skills(c.Log) {
+		name := s.Name
+		if name == "" {
+			name = recall.Shorten(s.Path, c.Directory)
+		}
+		lines = append(lines, "- "+name+": load it again before you rely on it")
+	}
+	return lines
+}
+
+func (c Carrying) files() []string {
+	files := recall.Files(c.Log)
+	// Changed files first, then the newest; what is left out was only read, longest ago.
+	slices.SortStableFunc(files, func(a, b recall.File) int {
+		if a.Changed() != b.Changed() {
+			if a.Changed() {
+				return -1
+			}
+			return 1
+		}
+		return b.At - a.At
+	})
+	var lines []string
+	for i := range files {
+		f := &files[i]
+		name := recall.Shorten(f.Path, c.Directory)
+		if f.Reads+f.Creates+f.Edits+f.Deletes == 0 || strings.Contains(c.Summary, name) {
+			continue
+		}
+		if len(lines) == maxFiles {
+			break
+		}
+		lines = append(lines, "- "+name+": "+state(f))
+	}
+	return lines
+}
+
+func state(f *recall.File) string {
+	var words []string
+	times := func(n int, word string) {
+		switch {
+		case n == 1:
+			words = append(words, word)
+		case n > 1:
+			words = append(words, fmt.Sprintf("%s %d times", word, n))
+		}
+	}
+	if f.Gone() {
+		return "deleted"
+	}
+	times(f.Creates, "written")
+	times(f.Edits, "edited")
+	if len(words) == 0 {
+		times(f.Reads, "read")
+	}
+	text := strings.Join(words, ", ")
+	if f.Added+f.Removed > 0 {
+		text += fmt.Sprintf(" (+%d −%d lines)", f.Added, f.Removed)
+	}
+	if f.From != "" {
+		text += ", moved from " + f.From
+	}
+	return text
+}
+
+func (c Carrying) failures() []string {
+	failures := recall.Failures(c.Log)
+	if n := len(failures) - maxFailures; n > 0 {
+		failures = failures[n:]
+	}
+	var lines []string
+	for _, f := range failures {
+		if len(f.Lines) > 0 && strings.Contains(c.Summary, f.Lines[0]) {
+			continue
+		}
+		line := "- " + f.Tool + " " + f.Target
+		if len(f.Lines) > 0 {
+			line += ": " + f.Lines[0]
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// recallable names the largest outputs that the summary now stands for.
+func (c Carrying) recallable() []string {
+	type output struct {
+		at, tokens int
+		part       *session.Part
+	}
+	var outputs []output
+	for i := range c.Cut.Fold {
+		for j := range c.Cut.Fold[i].Parts {
+			p := &c.Cut.Fold[i].Parts[j]
+			if p.Type != session.ToolPart || p.State == nil || !p.State.Final() {
+				continue
+			}
+			if n := c.Facts.Size(p).Output; n >= minRecallable {
+				outputs = append(outputs, output{len(outputs), n, p})
+			}
+		}
+	}
+	slices.SortStableFunc(outputs, func(a, b output) int { return b.tokens - a.tokens })
+	outputs = outputs[:min(len(outputs), maxRecallable)]
+	slices.SortFunc(outputs, func(a, b output) int { return a.at - b.at })
+	var lines []string
+	for _, o := range outputs {
+		lines = append(lines, fmt.Sprintf("- %s: %s %s (about %d tokens)", o.part.ID, o.part.Tool, rule.Target(o.part), o.tokens))
+	}
+	return lines
+}
+
+func quote(text string) []string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	for i, l := range lines {
+		lines[i] = strings.TrimRight("> "+l, " ")
+	}
+	return lines
+}

@@ -1,0 +1,111 @@
+package policy
+
+import (
+	"github.com/winnowhq/winnow/budget"
+	"github.com/winnowhq/winnow/model"
+	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/schedule"
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/view"
+)
+
+// State is what a plan is made from. The planner changes none of it.
+type State struct {
+	Log    []session.Message
+	Window []session.Message // of the log, as view.Window gives it
+	Ledger rule.Ledger
+	Pins   []rule.Pin
+	Facts  *rule.Facts
+	Model  model.Model
+}
+
+// Occasion is why a plan is made.
+type Occasion struct {
+	// StepEnded: a step was finished, and Usage reported for it. Pending is an estimate of what was appended since, in tokens.
+	StepEnded bool
+	Usage     session.Usage
+	Pending   int
+	// Summary: the step was a summary, which is never checked.
+	Summary bool
+	// TurnEnded: the loop ended a turn.
+	TurnEnded bool
+	// Rejected: the provider refused the request as too long.
+	Rejected bool
+	// PruneAsked, FoldAsked: somebody asked for it.
+	PruneAsked, FoldAsked bool
+	// Cold: the provider's cache holds nothing of the prompt.
+	Cold bool
+}
+
+// Decision is what to do next. Nothing of it has happened yet.
+type Decision struct {
+	Commit []rule.Elision
+	// Fold: make a pivot now.
+	Fold bool
+	// Verdict is how full the window is, of occasions that have a usage.
+	Verdict budget.Verdict
+	// Refusals say what was not done, and why.
+	Refusals []rule.Refusal
+}
+
+// Plan decides.
+//
+// The classic policy checks for overflow after a step and folds, and prunes when a turn ends. The others prune first when the
+// window would overflow, and fold only if that is not enough.
+func (p Policy) Plan(s State, o Occasion) Decision {
+	var d Decision
+	over := false
+	if o.StepEnded && !o.Summary {
+		d.Verdict = p.Budget.Check(s.Model, o.Usage, o.Pending)
+		over = d.Verdict.Overflow
+		if d.Verdict.Code == budget.CodeDoubtful {
+			// The report cannot be of one request. What the view itself takes decides.
+			over = view.Tokens(s.Window, s.Ledger, s.Facts) >= d.Verdict.Usable
+		}
+	}
+	if o.Rejected {
+		over = p.Auto
+		if !p.Auto {
+			d.Refusals = append(d.Refusals, rule.Refusal{Code: rule.Disabled, Reason: "the request was rejected as too long, and automatic compaction is off"})
+		}
+	}
+	letter := p.Pivot.Letter
+	moment := schedule.Moment{TurnEnded: o.TurnEnded, Asked: o.PruneAsked || o.FoldAsked && !letter, Pressure: over && !letter, Cold: o.Cold}
+	if o.PruneAsked || p.Prune {
+		found := p.Find(s)
+		d.Refusals = append(d.Refusals, found.Refusals...)
+		d.Commit = p.Schedule.Choose(found.Elisions, moment)
+	} else if o.TurnEnded {
+		d.Refusals = append(d.Refusals, rule.Refusal{Code: rule.Disabled, Reason: "pruning is off (compaction.prune)"})
+	}
+	d.Fold = o.FoldAsked || over
+	if over && !letter && !o.FoldAsked && !o.Rejected && len(d.Commit) > 0 {
+		saved := 0
+		for _, e := range d.Commit {
+			saved += e.Saves
+		}
+		d.Fold = d.Verdict.Total-saved >= d.Verdict.Usable
+	}
+	return d
+}
+
+// Find runs the rules. Of two elisions of one field the earlier rule's counts.
+func (p Policy) Find(s State) rule.Found {
+	w := rule.Window{Messages: s.Window, Ledger: s.Ledger, Pins: s.Pins, Facts: s.Facts}
+	if p.Log {
+		w.Messages = s.Log
+	}
+	var all rule.Found
+	taken := map[rule.Key]bool{}
+	for _, r := range p.Rules {
+		found := r.Find(w)
+		all.Refusals = append(all.Refusals, found.Refusals...)
+		for _, e := range found.Elisions {
+			if k := e.Key(); !taken[k] && !s.Ledger.Has(k) {
+				taken[k] = true
+				all.Elisions = append(all.Elisions, e)
+			}
+		}
+	}
+	return all
+}

@@ -1,0 +1,101 @@
+// Package policy answers: what next? It is the pure planner: from the log, the ledger and the usage to decisions. The
+// engine and the lab run the same planner, so that what was forecast offline is what happens online.
+package policy
+
+import (
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/winnowhq/winnow/budget"
+	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/schedule"
+	"github.com/winnowhq/winnow/session"
+)
+
+// Names of the policies.
+const (
+	Classic    = "classic"
+	Aggressive = "aggressive"
+	Balanced   = "balanced"
+)
+
+// Policy is a choice of rules, schedule, thresholds and pivot settings. It is a value: nothing it does depends on anything but
+// its arguments.
+type Policy struct {
+	Name string
+	// Rules find what may be left out, in this order; of two elisions of one field the earlier rule's counts.
+	Rules []rule.Rule
+	// Log lets the rules walk the whole log instead of the window, as the specification's program does.
+	Log      bool
+	Schedule schedule.Schedule
+	Budget   budget.Settings
+	Pivot    pivot.Settings
+	// Prune and Auto are the two switches of the configuration.
+	Prune, Auto bool
+	// Offline allows the offline summariser where another one failed.
+	Offline bool
+}
+
+// Options are what a user may set, with the names of the configuration. The zero value is not the default: see Defaults.
+type Options struct {
+	Auto, Prune             bool
+	Reserved                *int // tokens; nil: min(20000, output)
+	Threshold               map[string]budget.Threshold
+	Keep                    int // tokens of the tail; pivot.KeepAuto
+	UserMessages            int // tokens
+	Protect, Minimum, Turns int
+	ProtectedTools          []string
+	ProtectedPaths          []string // globs over the path of a call
+	Prompt                  string
+	Context                 []string
+	// Strategies switches the ten strategies of aggressive pruning by name; one that is missing is on.
+	Strategies map[string]bool
+}
+
+// Defaults of the options.
+func Defaults() Options {
+	return Options{
+		Auto: true, Prune: true, Keep: pivot.KeepAuto, UserMessages: pivot.DefaultUserMessages,
+		Protect: rule.DefaultProtect, Minimum: rule.DefaultMinimum, Turns: rule.DefaultProtectTurns,
+		ProtectedTools: rule.DefaultProtectedTools(),
+		ProtectedPaths: []string{"**/.env*", "**/AGENTS.md", "**/CLAUDE.md"},
+	}
+}
+
+// New returns the policy of this name with these options, ok false when there is none.
+func New(name string, o Options) (p Policy, ok bool) {
+	letter := name == Classic || name == Aggressive
+	p = Policy{
+		Name: name, Prune: o.Prune, Auto: o.Auto, Offline: true,
+		Budget:   budget.Settings{Auto: o.Auto, Full: !letter, Reserved: o.Reserved, Thresholds: o.Threshold},
+		Pivot:    pivot.Settings{Letter: letter, Keep: o.Keep, UserMessages: o.UserMessages, Prompt: o.Prompt, Context: o.Context},
+		Schedule: schedule.Eager{AtTurnEnd: name != Aggressive},
+		Log:      letter,
+		Rules: []rule.Rule{rule.Backward{
+			Protect: o.Protect, Minimum: o.Minimum, Turns: o.Turns, ProtectedTools: o.ProtectedTools,
+			Letter: letter, Paths: protect(letter, o.ProtectedPaths),
+		}},
+	}
+	return p, letter || name == Balanced
+}
+
+// protect reports whether a call is about a path that one of the globs matches.
+func protect(letter bool, globs []string) func(*session.Part) bool {
+	if letter || len(globs) == 0 {
+		return nil
+	}
+	return func(p *session.Part) bool {
+		for _, path := range rule.Paths(p) {
+			for _, glob := range globs {
+				if ok, err := doublestar.Match(glob, path); err == nil && ok {
+					return true
+				}
+				// "**/x" is meant to match x wherever it is, a bare relative path and an absolute one too.
+				if ok, err := doublestar.Match(glob, "./"+path); err == nil && ok {
+					return true
+				}
+			}
+		}
+		return false
+	}
+}

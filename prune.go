@@ -1,0 +1,53 @@
+package winnow
+
+import (
+	"context"
+
+	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/view"
+)
+
+// commit writes elisions into the ledger, all with one time, and the receipt with them.
+func (e *Engine) commit(ctx context.Context, id string, found []rule.Elision, trigger string) (*pivot.Receipt, error) {
+	var receipt *pivot.Receipt
+	err := e.change(ctx, "prune", id, func(l *live) (store.Change, error) {
+		now := millis(e.config.Now())
+		var committed []rule.Elision
+		for _, el := range found {
+			if _, p := session.FindPart(l.log, el.Part); p == nil || l.state.Ledger.Has(el.Key()) {
+				continue // the session was changed since: what is gone or done already is not ours
+			}
+			el.Time = now
+			committed = append(committed, el)
+		}
+		receipt = e.pruningReceipt(l, committed, now, trigger)
+		return store.Change{Commit: committed, Receipt: receipt}, nil
+	}, func(*live) {
+		event := e.event(id, ElisionCommitted)
+		event.Receipt = receipt
+		e.bus.publish(event)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return receipt, nil
+}
+
+func (e *Engine) pruningReceipt(l *live, committed []rule.Elision, now session.Millis, trigger string) *pivot.Receipt {
+	window := l.window()
+	before := view.Tokens(window, l.state.Ledger, l.facts)
+	after := view.Tokens(window, l.state.Ledger.With(committed...), l.facts)
+	usable := e.policy.Budget.Usable(l.model)
+	r := &pivot.Receipt{
+		ID: e.ids.New("rcp", e.config.Now()), SessionID: l.id, Kind: pivot.Pruning, Time: now, Policy: e.policy.Name, Trigger: trigger,
+		MessagesBefore: len(window), MessagesAfter: len(window), TokensBefore: before, TokensAfter: after, Committed: committed, Saved: before - after,
+	}
+	if !usable.Unlimited {
+		r.Usable = usable.Threshold
+	}
+	r.Undo = "winnow undo " + l.id + " " + r.ID
+	return r
+}

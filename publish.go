@@ -1,0 +1,203 @@
+package winnow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/view"
+)
+
+// publish makes marker, summary and companions visible in one transaction, with the elisions and the receipt.
+func (e *Engine) publish(ctx context.Context, f *folding) (*pivot.Receipt, error) {
+	id := e.identity()
+	waiting := pivot.Waiting(f.log)
+	l, err := e.lock(ctx, "compact", f.id)
+	if err != nil {
+		return nil, err
+	}
+	carried, told := pivot.Carry(pivot.Carrying{
+		Log: f.log, Cut: f.cut, Pins: f.pins, Summary: f.answer.Text, Facts: l.facts, Settings: f.settings, Directory: f.info.Directory,
+	})
+	l.mu.Unlock()
+
+	var marker session.Message
+	if f.pending != nil {
+		marker = *f.pending
+	} else {
+		marker = pivot.Marker(id, f.id, lastUser(f.log), f.options.Auto, f.options.Rejected)
+	}
+	summary := pivot.Summary(id, marker, lastPath(f.log), f.answer, carried)
+	var follow []session.Message
+	switch {
+	case f.cut.Replay != nil:
+		follow = append(follow, pivot.Replay(id, marker, *f.cut.Replay))
+	case f.options.Auto && !waiting && (e.config.Hooks.Continue == nil || e.config.Hooks.Continue(ctx, f.id, summary)):
+		follow = append(follow, pivot.Continue(id, marker))
+	}
+
+	var receipt *pivot.Receipt
+	err = e.change(ctx, "compact", f.id, func(l *live) (store.Change, error) {
+		if err := f.unchanged(l); err != nil {
+			return store.Change{}, err
+		}
+		m := marker
+		if tail := f.tailStart(l); tail != "" {
+			m = pivot.WithTail(m, tail)
+		}
+		c := store.Change{Commit: f.stamped(id.Now), Spend: f.spent}
+		if f.pending != nil {
+			c.Update = []session.Message{m}
+		} else {
+			c.Append = append(c.Append, m)
+		}
+		c.Append = append(append(c.Append, summary), follow...)
+		receipt, err = e.compactionReceipt(l, f, c, m, summary, told)
+		c.Receipt = receipt
+		return c, err
+	}, func(l *live) {
+		l.reported, l.estimated = session.Usage{}, -1 // no report speaks of the new view
+		for _, s := range f.spent {
+			event := e.event(f.id, UsageRecorded)
+			usage := s.Usage
+			event.Usage, event.Kind, event.Cost = &usage, "summary", s.Cost
+			e.bus.publish(event)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return receipt, nil
+}
+
+// unchanged reports whether what was folded is still what is there: messages may have been appended since, nothing else.
+func (f *folding) unchanged(l *live) error {
+	gone := len(l.log) < f.size
+	for i := range min(len(f.log), len(l.log)) {
+		gone = gone || l.log[i].ID != f.log[i].ID
+	}
+	for i := f.size; i < len(l.log); i++ {
+		gone = gone || l.log[i].Marker() != nil
+	}
+	if gone {
+		return &Error{Code: Busy, Op: "compact", Session: f.id, Err: errors.New("another compaction was published meanwhile"), Hint: "look at the session again"}
+	}
+	return nil
+}
+
+// tailStart is the id of the first message that stays verbatim: the tail's, or else what was appended while the summary was
+// written.
+func (f *folding) tailStart(l *live) string {
+	if start := f.cut.TailStart(); start != "" {
+		return start
+	}
+	if f.pending == nil && len(l.log) > f.size {
+		return l.log[f.size].ID
+	}
+	return ""
+}
+
+func (f *folding) stamped(now session.Millis) []rule.Elision {
+	committed := make([]rule.Elision, len(f.commit))
+	for i, el := range f.commit {
+		el.Time = now
+		committed[i] = el
+	}
+	return committed
+}
+
+// compactionReceipt measures what the view would be after a change, and refuses one that does not help.
+func (e *Engine) compactionReceipt(l *live, f *folding, c store.Change, marker, summary session.Message, told pivot.Carried) (*pivot.Receipt, error) {
+	log := append(append(make([]session.Message, 0, len(l.log)+len(c.Append)), l.log...), c.Append...)
+	for _, m := range c.Update {
+		if at := session.Index(log, m.ID); at >= 0 {
+			log[at] = m
+		}
+	}
+	ledger := l.state.Ledger.With(c.Commit...)
+	before := view.Tokens(l.window(), l.state.Ledger, l.facts)
+	window := view.Window(log, l.state.Undone)
+	after := view.Tokens(window, ledger, l.facts)
+	if !f.settings.Letter {
+		over := f.usable > 0 && after+f.overhead > f.usable
+		if after >= before || over {
+			return nil, e.noProgress(l, f, before, after, window, ledger)
+		}
+	}
+	now := e.config.Now()
+	r := &pivot.Receipt{
+		ID: e.ids.New("rcp", now), SessionID: f.id, Kind: pivot.Compaction, Time: millis(now), Policy: e.policy.Name, Trigger: f.trigger,
+		MessagesBefore: len(l.window()), MessagesAfter: len(window), TokensBefore: before, TokensAfter: after, Usable: f.usable,
+		Marker: marker.ID, Summary: summary.ID, TailStart: marker.Marker().TailStartID, Folded: len(f.cut.Fold), Tail: len(f.cut.Tail),
+		Gone: gone(f.cut.Fold, f.ledger, l.facts), Carried: told, Summarizer: f.answer.Model, Usage: f.usages,
+		Duration: now.Sub(f.began).Seconds(), Notes: f.notes, Committed: c.Commit,
+		Undo: "winnow undo " + f.id + " " + marker.ID,
+	}
+	if r.Summarizer == "" {
+		r.Summarizer = e.config.Summarizer.Name()
+	}
+	for _, s := range f.spent {
+		r.Cost += s.Cost
+	}
+	r.Saved = before - after
+	return r, nil
+}
+
+func (e *Engine) noProgress(l *live, f *folding, before, after int, window []session.Message, ledger rule.Ledger) error {
+	failed := &Error{Code: NoProgress, Op: "compact", Session: f.id}
+	if after >= before {
+		failed.Err = fmt.Errorf("the view would have %s tokens after, %s before", group(after), group(before))
+		failed.Hint = "the session is as small as it gets; nothing was changed"
+		return failed
+	}
+	floor := l.floor(e.policy)
+	floor.Tail, floor.Summary = 0, 0
+	for i := range window {
+		n := view.Message(&window[i], ledger, l.facts)
+		if i == 1 && window[i].IsSummary() {
+			floor.Summary = n
+		} else if window[i].Marker() == nil {
+			floor.Tail += n
+		}
+	}
+	failed.Err = fmt.Errorf("the view would still have %s tokens with system prompt and tools, budget %s", group(after+f.overhead), group(f.usable))
+	failed.Hint = fmt.Sprintf("what no compaction can remove: %s; offer fewer tools, a shorter system prompt, or a larger model", floor)
+	return failed
+}
+
+// gone itemises by kind, in tokens, what the summary now stands for, as it was shown.
+func gone(fold []session.Message, ledger rule.Ledger, facts *rule.Facts) map[string]int {
+	sum := map[string]int{}
+	for i := range fold {
+		for j := range fold[i].Parts {
+			p := &fold[i].Parts[j]
+			kind, size := view.Kind(&fold[i], p), view.Part(p, ledger, facts)
+			if p.Type == session.ToolPart {
+				sum["tool input"] += size.Input
+				sum["tool output"] += size.Output
+				sum["file"] += size.Files
+				continue
+			}
+			sum[kind] += size.Total()
+		}
+	}
+	for kind, n := range sum {
+		if n == 0 {
+			delete(sum, kind)
+		}
+	}
+	return sum
+}
+
+func lastPath(log []session.Message) *session.Path {
+	for i := len(log) - 1; i >= 0; i-- {
+		if log[i].Path != nil {
+			return log[i].Path
+		}
+	}
+	return nil
+}

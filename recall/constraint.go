@@ -1,0 +1,146 @@
+package recall
+
+import (
+	"strings"
+
+	"github.com/winnowhq/winnow/session"
+)
+
+// Constraint is a sentence in which the user said how the work is to be done, whatever the task.
+type Constraint struct {
+	Text string // the sentence, verbatim
+	// Preference is set for a wish ("I prefer"), not for a rule ("never").
+	Preference        bool
+	MessageID, PartID string
+}
+
+// tooLong is the size in bytes above which a sentence is a pasted text, not a rule.
+const tooLong = 400
+
+// Constraints are the standing wishes that the user stated, oldest first, each once. They are found by the words with which rules
+// are made in English, German, French, Spanish and, for the plainest of them, in several other languages.
+func Constraints(messages []session.Message) []Constraint {
+	var found []Constraint
+	seen := map[string]bool{}
+	for i := range messages {
+		m := &messages[i]
+		if !m.Written() {
+			continue
+		}
+		for j := range m.Parts {
+			p := &m.Parts[j]
+			if p.Type != session.TextPart || p.Synthetic || p.Ignored || p.Text == "" {
+				continue
+			}
+			for _, s := range Sentences(Prose(p.Text)) {
+				rule, preference := Standing(s)
+				if !rule && !preference {
+					continue
+				}
+				key := strings.Join(words(s), " ")
+				if seen[key] {
+					continue
+				}
+				seen[key] = true
+				found = append(found, Constraint{Text: s, Preference: !rule, MessageID: m.ID, PartID: p.ID})
+			}
+		}
+	}
+	return found
+}
+
+// rules make a sentence a rule wherever they stand in it; several words are a phrase.
+var rules = phrases(
+	"never", "always", "must", "must not", "mustn't", "make sure", "ensure that", "be sure to", "from now on", "at all times", "under no circumstances", "not allowed", "forbidden", "is required",
+	"do not", "don't", "dont", "don’t", "avoid", "no new", "stick to", "only use", "use only", "only the", "only touch", "only change", "only edit", "only modify", "keep in mind", "at most", "no more than", "without changing", "without breaking", "leave alone", "has to stay", "should never", "should always", "should not", "shouldn't", "cannot change", "can't change", "only ever", "remember to", "remember that",
+	"nie", "niemals", "immer", "muss", "müssen", "musst", "darf nicht", "darfst", "dürfen nicht", "darf kein", "darf keine", "auf keinen fall", "ausschließlich", "stelle sicher", "stell sicher", "achte darauf", "achte", "nicht anfassen", "nicht ändern", "nicht verändern", "nicht verwenden", "nicht benutzen", "keine neuen", "kein neues", "vermeide", "vermeiden", "ab jetzt", "nur die", "nur den", "nur das", "verwende nur", "nutze nur", "soll nicht", "sollen nicht", "sollte nicht", "ohne zu", "bitte keine", "bitte nicht", "bitte kein",
+	"jamais", "toujours", "uniquement", "seulement", "il faut", "il ne faut pas", "doit", "doivent", "dois", "évite", "évitez", "éviter", "assure-toi", "assurez-vous", "n'utilise", "n’utilise", "n'utilisez", "ne touche", "ne touchez", "ne change", "ne changez", "ne modifie", "ne modifiez", "sans changer", "sans modifier", "interdit", "désormais", "aucune nouvelle",
+	"nunca", "jamás", "siempre", "solo usa", "sólo usa", "usa solo", "usa sólo", "solamente", "únicamente", "debe", "deben", "debes", "hay que", "evita", "evite", "asegúrate", "asegúrese", "no toques", "no uses", "no cambies", "no modifiques", "no toque", "no añadas", "no agregues", "sin cambiar", "sin modificar", "prohibido", "a partir de ahora", "sólo la", "solo la",
+	"sempre", "não", "deve", "mai", "non toccare", "nooit", "altijd", "niet aanpassen", "moet", "никогда", "всегда", "нельзя", "только",
+)
+
+// wishes make a sentence a preference.
+var wishes = phrases(
+	"prefer", "i'd rather", "i would rather", "please use", "please keep", "please stick", "instead of", "i like", "i want you to", "rather than", "ideally", "preferably",
+	"bevorzuge", "bevorzugt", "lieber", "bitte verwende", "bitte nutze", "bitte benutze", "am liebsten", "statt",
+	"je préfère", "préfère", "de préférence", "plutôt que", "utilise plutôt",
+	"prefiero", "preferiría", "de preferencia", "en lugar de", "en vez de", "por favor usa", "prefiro", "preferisco",
+)
+
+// unspaced are words of languages that put no blanks between them.
+var unspaced = []string{"不要", "必须", "必須", "务必", "禁止", "只能", "始终", "总是", "しないで", "必ず", "絶対", "절대", "항상", "반드시", "하지 마"}
+
+// innocent are phrases in which a word of the list makes no rule.
+var innocent = phrases("don't know", "don't understand", "don't see", "don't think", "don't get", "don't have", "do not have", "do not know", "do not see", "don't worry", "don't remember", "i don't", "we don't", "they don't", "you don't", "i never", "always shows", "must be because", "must have been",
+	"why don't", "if you don't", "doesn't", "it never", "it always", "seems to always", "i always get", "must be a", "nie gesehen", "never mind", "never seen", "don't bother", "still don't", "i only", "as always", "like always", "wie immer", "immer noch", "comme toujours", "como siempre")
+
+type phrase []string
+
+func phrases(texts ...string) map[string][]phrase {
+	byFirst := map[string][]phrase{}
+	for _, text := range texts {
+		p := phrase(strings.Fields(text))
+		byFirst[p[0]] = append(byFirst[p[0]], p)
+	}
+	return byFirst
+}
+
+func (p phrase) at(all []string, i int) bool {
+	if i+len(p) > len(all) {
+		return false
+	}
+	for k, w := range p {
+		if all[i+k] != w {
+			return false
+		}
+	}
+	return true
+}
+
+// Standing reports whether a sentence states a rule, or else a preference.
+func Standing(sentence string) (rule, preference bool) {
+	if len(sentence) > tooLong || len(sentence) < 6 {
+		return false, false
+	}
+	for _, w := range unspaced {
+		if strings.Contains(sentence, w) {
+			return true, false
+		}
+	}
+	all := words(sentence)
+	if len(all) < 2 || len(all) > 70 {
+		return false, false
+	}
+	question := strings.HasSuffix(sentence, "?")
+	skip := 0
+	for i, w := range all {
+		if i < skip {
+			continue
+		}
+		for _, p := range innocent[w] {
+			if p.at(all, i) {
+				skip = max(skip, i+len(p))
+			}
+		}
+		if i < skip {
+			continue
+		}
+		for _, p := range rules[w] {
+			if p.at(all, i) && !question {
+				rule = true
+			}
+		}
+		for _, p := range wishes[w] {
+			if p.at(all, i) && !question {
+				preference = true
+			}
+		}
+		if w == "only" && i == 0 {
+			rule = !question
+		}
+	}
+	if len(all) > 1 && (all[0] == "only" || all[0] == "and" && all[1] == "only" || all[0] == "nur") && !question {
+		rule = true
+	}
+	return rule, preference
+}

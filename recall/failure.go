@@ -1,0 +1,166 @@
+package recall
+
+import (
+	"path"
+
+	"github.com/winnowhq/winnow/session"
+)
+
+// Failure is an error after which nothing of the same kind succeeded.
+type Failure struct {
+	Tool string
+	// Target is the command, the path or the query of the call.
+	Target            string
+	Path              string   // of a file operation
+	Lines             []string // what the output tells, at most six lines
+	Exit              int      // -1 when unknown
+	Kind              Kind     // of a command
+	Times             int      // how often it failed like this since its last success
+	MessageID, PartID string
+	At                int // position in the list of calls
+}
+
+// Exploring is how many calls back a failed look (a missing file, a listing) still counts as unresolved; looks that failed
+// longer ago were answered in another way.
+const Exploring = 6
+
+// Attempt is how many calls back a failed command that is neither test, build, installation nor commit still counts as unresolved, and a
+// failed edit. What was needed has been done in another way since, or given up.
+const Attempt = 25
+
+// Overtaken is how many calls back a failed test or build still counts as unresolved although other tests or builds have worked since.
+const Overtaken = 60
+
+// Failures are the unresolved errors of a log, oldest first. An error is resolved by a later success of the same command on no less, of
+// the same edit's file, of the same tool on the same target.
+func Failures(messages []session.Message) []Failure { return FailuresOf(messages, Calls(messages)) }
+
+// FailuresOf is Failures for calls that are already understood.
+func FailuresOf(messages []session.Message, calls []Call) []Failure {
+	var open []Failure
+	mains := []*Invocation{} // parallel to open
+	for n := range calls {
+		c := &calls[n]
+		if c.Outcome.Refused {
+			continue
+		}
+		if !c.Outcome.Known {
+			// The same command ran again, and nothing says that it failed again.
+			if c.Status == session.Completed && c.Main != nil && !c.detached {
+				kept, keptMains := open[:0], mains[:0]
+				for i := range open {
+					if open[i].Tool != c.Tool || open[i].Target != c.Target() {
+						kept, keptMains = append(kept, open[i]), append(keptMains, mains[i])
+					}
+				}
+				open, mains = kept, keptMains
+			}
+			continue
+		}
+		main := c.Main
+		if !c.Outcome.Failed {
+			kept, keptMains := open[:0], mains[:0]
+			for i := range open {
+				if !resolves(c, c.Ran, &open[i], mains[i]) {
+					kept, keptMains = append(kept, open[i]), append(keptMains, mains[i])
+				}
+			}
+			open, mains = kept, keptMains
+			continue
+		}
+		f := Failure{Tool: c.Tool, Target: c.Target(), Exit: c.Outcome.Exit, MessageID: c.MessageID, PartID: c.PartID, At: n, Times: 1}
+		for i := range c.Actions {
+			if f.Path == "" && c.Actions[i].Op != Run && c.Actions[i].Exact {
+				f.Path = c.Actions[i].Path
+			}
+		}
+		if main != nil {
+			f.Kind = main.Kind
+		}
+		// A newer failure of the same thing takes the place of the older one.
+		kept, keptMains := open[:0], mains[:0]
+		for i := range open {
+			o := &open[i]
+			same := main != nil && mains[i] != nil && main.Kind != Perform && main.Kind != Look && main.Covers(mains[i]) || o.Tool == f.Tool && o.Target == f.Target
+			if same {
+				f.Times += o.Times
+			} else {
+				kept, keptMains = append(kept, *o), append(keptMains, mains[i])
+			}
+		}
+		open, mains = append(kept, f), append(keptMains, main)
+	}
+	worked := map[Kind]int{} // the newest call of a kind that worked
+	for n := range calls {
+		if c := &calls[n]; c.Outcome.Known && !c.Outcome.Failed && c.Main != nil {
+			worked[c.Main.Kind] = n
+		}
+	}
+	var found []Failure
+	for i, f := range open {
+		if f.Kind == Test || f.Kind == Build || f.Kind == Install || f.Kind == History {
+			// Long ago, never tried again in this form, and its kind works: it was solved in another way.
+			if len(calls)-f.At > Overtaken && max(worked[f.Kind], worked[Test]) > f.At {
+				continue
+			}
+		}
+		if age := len(calls) - f.At; looked(&calls[f.At], mains[i]) && age > Exploring || (f.Kind == "" || f.Kind == Perform) && age > Attempt {
+			continue
+		}
+		c := &calls[f.At]
+		f.Lines = Telling(messages[c.Message].Parts[c.Part].State.Result(), 6)
+		found = append(found, f)
+	}
+	return found
+}
+
+// looked reports whether a call only looked at something: its failure leaves nothing broken.
+func looked(c *Call, main *Invocation) bool {
+	if main != nil {
+		return main.Kind == Look
+	}
+	for i := range c.Actions {
+		switch c.Actions[i].Op {
+		case Read, Search, Fetch, Plan, Load, Ask, Other:
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// resolves reports whether a successful call says that what failed works now.
+func resolves(c *Call, all []Invocation, f *Failure, failed *Invocation) bool {
+	if c.Tool == f.Tool && c.Target() == f.Target {
+		return true
+	}
+	if failed != nil {
+		for i := range all {
+			if all[i].Kind != Look && all[i].Covers(failed) {
+				return true
+			}
+		}
+		// Tests that pass compile.
+		if failed.Kind == Build && failed.Name == "go vet" || failed.Name == "go build" {
+			for i := range all {
+				if all[i].Name == "go test" || all[i].Name == "go build" || all[i].Name == "go vet" {
+					shadow := all[i]
+					shadow.Name = failed.Name
+					if shadow.Covers(failed) {
+						return true
+					}
+				}
+			}
+		}
+	}
+	for i := range c.Actions {
+		a := &c.Actions[i]
+		if failed != nil && !a.Exact {
+			continue
+		}
+		if f.Path != "" && a.Path != "" && (a.Path == f.Path || path.Base(a.Path) == path.Base(f.Path)) && (a.Op.Changes() || a.Op == Read) {
+			return a.Op.Changes() || f.Tool == c.Tool || a.Op == Read && f.Kind == ""
+		}
+	}
+	return false
+}

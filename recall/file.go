@@ -1,0 +1,156 @@
+package recall
+
+import (
+	"strings"
+
+	"github.com/winnowhq/winnow/session"
+)
+
+// File is what a log did with one file.
+type File struct {
+	// Path is cleaned, and absolute where the log tells the working folder; Shorten makes it short.
+	Path                                   string
+	Reads, Creates, Edits, Deletes, Failed int
+	// Added and Removed count lines over all changes whose size the log tells.
+	Added, Removed int
+	Last           Op     // the newest operation that succeeded
+	MessageID      string // of that operation
+	PartID         string
+	// First and At are the positions in the list of calls of the first and of the newest operation that succeeded.
+	First, At int
+	// From is the path that the file had before it was moved here, "" when it was not.
+	From string
+}
+
+// Changed reports whether the file was created, edited, moved or deleted.
+func (f *File) Changed() bool { return f.Creates+f.Edits+f.Deletes > 0 || f.From != "" }
+
+// Gone reports whether the newest operation removed the file.
+func (f *File) Gone() bool { return f.Last == Delete }
+
+// Files is the state of every file that a log touched, in the order in which it touched them first.
+func Files(messages []session.Message) []File { return FilesOf(Calls(messages)) }
+
+// FilesOf is Files for calls that are already understood.
+func FilesOf(calls []Call) []File {
+	var files []File
+	at := map[string]int{}
+	find := func(name string, n int) *File {
+		i, ok := at[name]
+		if !ok {
+			i = len(files)
+			at[name] = i
+			files = append(files, File{Path: name, First: n, At: n})
+		}
+		return &files[i]
+	}
+	for n := range calls {
+		c := &calls[n]
+		for i := range c.Actions {
+			a := &c.Actions[i]
+			if a.Path == "" || !a.Op.Changes() && a.Op != Read {
+				continue
+			}
+			if c.Status != session.Completed && c.Status != session.Failed {
+				continue
+			}
+			if c.Outcome.Failed {
+				// A command that failed may have written before it did; a file tool that failed did nothing.
+				if a.Exact || a.Op == Read {
+					if _, known := at[a.Path]; known {
+						find(a.Path, n).Failed++
+					}
+					continue
+				}
+			}
+			f := find(a.Path, n)
+			f.note(c, a, n)
+			if a.Op == Move && a.To != "" {
+				to := find(a.To, n)
+				to.Creates += f.Creates
+				to.Edits += f.Edits
+				to.Added, to.Removed = to.Added+f.Added, to.Removed+f.Removed
+				to.From = a.Path
+				to.Last, to.At, to.MessageID, to.PartID = Move, n, c.MessageID, c.PartID
+				find(a.Path, n).Last = Delete
+			}
+		}
+	}
+	return merge(files)
+}
+
+func (f *File) note(c *Call, a *Action, n int) {
+	switch a.Op {
+	case Read:
+		f.Reads++
+	case Create:
+		if f.Last != "" && f.Last != Delete && f.Reads+f.Creates+f.Edits > 0 {
+			f.Edits++ // it was there before: this replaced it
+		} else {
+			f.Creates++
+		}
+		f.Added += a.Added
+	case Edit:
+		f.Edits++
+		f.Added, f.Removed = f.Added+a.Added, f.Removed+a.Removed
+	case Delete:
+		f.Deletes++
+	case Move:
+		f.Added, f.Removed = f.Added+a.Added, f.Removed+a.Removed
+		if a.Added+a.Removed > 0 {
+			f.Edits++
+		}
+	}
+	f.Last, f.At, f.MessageID, f.PartID = a.Op, n, c.MessageID, c.PartID
+}
+
+// merge joins a relative path with the only absolute one that ends in it.
+func merge(files []File) []File {
+	relative := map[string]int{}
+	for i := range files {
+		if !rooted(files[i].Path) {
+			relative[files[i].Path] = -1
+		}
+	}
+	if len(relative) == 0 || len(relative) == len(files) {
+		return files
+	}
+	for i := range files {
+		name := files[i].Path
+		if !rooted(name) {
+			continue
+		}
+		for at := strings.IndexByte(name, '/'); at >= 0 && at < len(name); {
+			if whole, ok := relative[name[at+1:]]; ok {
+				if whole == -1 {
+					relative[name[at+1:]] = i
+				} else {
+					relative[name[at+1:]] = -2 // two files end in it
+				}
+			}
+			next := strings.IndexByte(name[at+1:], '/')
+			if next < 0 {
+				break
+			}
+			at += next + 1
+		}
+	}
+	var kept []File
+	for i := range files {
+		f := files[i]
+		if whole, ok := relative[f.Path]; ok && whole >= 0 && !rooted(f.Path) {
+			w := &files[whole]
+			w.Reads, w.Creates, w.Edits, w.Deletes, w.Failed = w.Reads+f.Reads, w.Creates+f.Creates, w.Edits+f.Edits, w.Deletes+f.Deletes, w.Failed+f.Failed
+			w.Added, w.Removed, w.First = w.Added+f.Added, w.Removed+f.Removed, min(w.First, f.First)
+			if f.At > w.At {
+				w.Last, w.At, w.MessageID, w.PartID = f.Last, f.At, f.MessageID, f.PartID
+			}
+		}
+	}
+	for i := range files {
+		if whole, ok := relative[files[i].Path]; !ok || whole < 0 || rooted(files[i].Path) {
+			kept = append(kept, files[i])
+		}
+	}
+	return kept
+}

@@ -1,0 +1,110 @@
+package recall
+
+import (
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/winnowhq/winnow/session"
+)
+
+// Examined is how many bytes of one text are looked at: half from its head, half from its tail. 128 KiB holds the
+// longest output that the agents in use send to a model whole.
+const Examined = 128 << 10
+
+// Bound cuts a text to its head and its tail where it is longer than Examined.
+func Bound(text string) string {
+	if len(text) <= Examined {
+		return text
+	}
+	return text[:Examined/2] + "\n" + text[len(text)-Examined/2:]
+}
+
+// arguments are the members of a call's input.
+type arguments map[string]jsontext.Value
+
+func parse(input jsontext.Value) arguments {
+	if input.Kind() != '{' {
+		if input.Kind() == '"' { // some products keep the arguments as a text
+			return arguments{"input": input}
+		}
+		return nil
+	}
+	var a arguments
+	if json.Unmarshal(input, &a, session.ReadOptions()) != nil {
+		return nil
+	}
+	return a
+}
+
+// text is the first of these members that is a text, or a list of texts (joined by blanks).
+func (a arguments) text(names ...string) string {
+	for _, name := range names {
+		value, ok := a[name]
+		if !ok {
+			continue
+		}
+		switch value.Kind() {
+		case '"':
+			var s string
+			if json.Unmarshal(value, &s, session.ReadOptions()) == nil && s != "" {
+				return s
+			}
+		case '[':
+			var words []string
+			if json.Unmarshal(value, &words, session.ReadOptions()) == nil && len(words) > 0 {
+				return strings.Join(words, " ")
+			}
+		case '0':
+			return string(value)
+		}
+	}
+	return ""
+}
+
+// list is a member that is a list of objects; a text that holds such a list counts too.
+func (a arguments) list(names ...string) []arguments {
+	for _, name := range names {
+		value, ok := a[name]
+		if !ok {
+			continue
+		}
+		if value.Kind() == '"' {
+			var s string
+			if json.Unmarshal(value, &s, session.ReadOptions()) != nil {
+				continue
+			}
+			value = jsontext.Value(s)
+		}
+		var all []arguments
+		if json.Unmarshal(value, &all, session.ReadOptions()) == nil && len(all) > 0 {
+			return all
+		}
+	}
+	return nil
+}
+
+func (a arguments) has(name string) bool { _, ok := a[name]; return ok }
+
+// argv is a command that was sent as a list of words. A shell that is asked to run a text gives that text.
+func (a arguments) argv(names ...string) string {
+	for _, name := range names {
+		value, ok := a[name]
+		if !ok {
+			continue
+		}
+		if value.Kind() != '[' {
+			return a.text(name)
+		}
+		var words []string
+		if json.Unmarshal(value, &words, session.ReadOptions()) != nil || len(words) == 0 {
+			continue
+		}
+		if len(words) == 3 && strings.HasPrefix(words[1], "-") && strings.HasSuffix(words[1], "c") {
+			return words[2]
+		}
+		return strings.Join(words, " ")
+	}
+	return ""
+}

@@ -1,0 +1,202 @@
+package recall
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/winnowhq/winnow/session"
+)
+
+// Outcome is how a call ended, as far as the log tells.
+type Outcome struct {
+	// Known is false for a call that has not ended, and for a command that gave neither an exit status nor a telling line.
+	Known  bool
+	Failed bool
+	// Refused is set when a person or a permission stopped the call: nothing was tried.
+	Refused bool
+	// Exit is the exit status of a command where one was reported, -1 where none was.
+	Exit int
+}
+
+// outcome judges a call: by its status, by the exit status that the product noted, and for tests and builds by what they printed.
+func outcome(p *session.Part, c *Call) Outcome {
+	s := p.State
+	o := Outcome{Exit: -1}
+	if !s.Final() {
+		return o
+	}
+	if s.Status == session.Failed {
+		o.Known, o.Failed = true, true
+		head := strings.ToLower(cut(s.Error, 400))
+		o.Refused = containsAny(head, "doesn't want to proceed", "user rejected", "rejected permission", "permission denied by user", "user denied", "was rejected",
+			"interrupted by user", "requires approval", "haven't granted", "user cancelled", "user aborted", "doesn't want to take this action", "request interrupted", "stop what you are doing", "tool execution aborted", "prevents you from using this specific tool")
+		if n, ok := exitStatus(s.Error); ok {
+			o.Exit = n
+		}
+		return o
+	}
+	text := c.Command()
+	if text == "" {
+		o.Known = true
+		o.Failed = quietFailure(s.Output)
+		return o
+	}
+	if a := parse(s.Metadata); a != nil {
+		for _, name := range []string{"exit", "exitCode", "exit_code", "returncode"} {
+			if n, err := strconv.Atoi(a.text(name)); err == nil && a[name].Kind() == '0' {
+				o.Exit, o.Known, o.Failed = n, true, n != 0
+			}
+		}
+	}
+	if !o.Known {
+		if n, ok := exitStatus(s.Output); ok {
+			o.Exit, o.Known, o.Failed = n, true, n != 0
+		}
+	}
+	if strings.Contains(cut(s.Output, 200), "proposed edit has introduced new syntax error") {
+		o.Known, o.Failed = true, true
+		return o
+	}
+	if n := len(c.Actions); n > 1 && c.Actions[n-1].Exact && c.Actions[n-1].Op == Edit && strings.HasPrefix(strings.TrimSpace(text), "edit ") {
+		o.Known = true // the line editor tells of its failures, see above
+		return o
+	}
+	main := c.Main
+	c.detached = containsAny(cut(s.Output, 300), "running in background", "running in the background", "still running", "Process running with session ID")
+	if main == nil || c.detached {
+		return o
+	}
+	if o.Failed && o.Exit == 1 && main.Kind == Look {
+		o.Failed = notFound(s.Output) // grep, diff and test say "no" with 1
+	}
+	if main.Kind == Test || main.Kind == Build || main.Kind == Install {
+		if !o.Known || !o.Failed && main.Masked {
+			switch verdict(s.Output) {
+			case failing:
+				o.Known, o.Failed = true, true
+			case passing:
+				o.Known = true
+			}
+		}
+	} else if !o.Known {
+		o.Failed = notFound(s.Output) || strings.Contains(s.Output, "Traceback (most recent call last)")
+		o.Known = o.Failed
+	}
+	return o
+}
+
+// settle judges the commands that ended without a word about their status: where a product reports failed commands as failed
+// calls, the others worked. That it does shows in the log, or in the name of its tool.
+func settle(calls []Call) {
+	reports := false
+	for i := range calls {
+		c := &calls[i]
+		if c.Tool == "Bash" || c.Status == session.Failed && c.Outcome.Exit > 0 && c.Command() != "" {
+			reports = true
+			break
+		}
+	}
+	if !reports {
+		return
+	}
+	for i := range calls {
+		c := &calls[i]
+		if c.Status == session.Completed && !c.Outcome.Known && c.Outcome.Exit < 0 && c.Command() != "" && !c.detached {
+			c.Outcome.Known = true
+		}
+	}
+}
+
+// quietFailure reports whether a tool other than a shell said in its output that it failed.
+func quietFailure(output string) bool {
+	head := strings.ToLower(cut(strings.TrimSpace(output), 160))
+	return strings.HasPrefix(head, "error:") || strings.HasPrefix(head, "error ") || strings.HasPrefix(head, "<tool_use_error>") || strings.HasPrefix(head, "failed to ") ||
+		strings.HasPrefix(head, "no replacement was performed") || strings.HasPrefix(head, "invalid `")
+}
+
+// notFound reports whether a short output says that a program or a file is missing.
+func notFound(output string) bool {
+	return len(output) < 600 && containsAny(output, "command not found", "No such file or directory", "Permission denied", "cannot access", "not a git repository", "not recognized as")
+}
+
+// exitStatus finds the exit status that products write into the text: at its head or at its tail.
+func exitStatus(output string) (int, bool) {
+	pieces := []string{cut(output, 300)}
+	if len(output) > 300 {
+		pieces = append(pieces, output[len(output)-200:])
+	}
+	for _, piece := range pieces {
+		lower := strings.ToLower(piece)
+		for _, mark := range []string{"exit code: ", "exit code ", "exited with code ", "exit_code\":", "exit status ", "[exit code: ", "exited with status "} {
+			at := strings.Index(lower, mark)
+			if at < 0 {
+				continue
+			}
+			rest := strings.TrimLeft(piece[at+len(mark):], " ")
+			end := 0
+			for end < len(rest) && rest[end] >= '0' && rest[end] <= '9' {
+				end++
+			}
+			if n, err := strconv.Atoi(rest[:end]); err == nil && n < 256 {
+				return n, true
+			}
+		}
+	}
+	return 0, false
+}
+
+type judgement int
+
+const (
+	unclear judgement = iota
+	passing
+	failing
+)
+
+// verdict reads what tests and compilers print. The tail counts most: that is where they sum up.
+func verdict(output string) judgement {
+	text := Bound(output)
+	tail := text[max(0, len(text)-4000):]
+	if containsAny(text, "--- FAIL", "\nFAIL\t", "[build failed]", "npm ERR!", "error[E", "error TS", "Traceback (most recent call last)", "AssertionError", "panic: ",
+		"SyntaxError:", "BUILD FAILED", "FAILURES!", "ELIFECYCLE", "✖ ", "fatal error:", "command not found", "Could not resolve", "cannot find module", "npm error") {
+		return failing
+	}
+	for line := range strings.Lines(tail) {
+		lower := strings.ToLower(strings.TrimSpace(line))
+		if strings.HasPrefix(lower, "fail") && lower != "" || strings.HasPrefix(lower, "error:") || strings.HasPrefix(lower, "errors:") {
+			return failing
+		}
+		for _, word := range []string{" failed", " failing", " failures", " errors", " error"} {
+			if n, ok := countBefore(lower, word); ok && n > 0 {
+				return failing
+			}
+		}
+	}
+	if containsAny(tail, "ok  \t", "PASS", " passed", " passing", "BUILD SUCCESS", "0 failed", "test result: ok", "Successfully", "success", "✓", "OK (") || strings.HasSuffix(strings.TrimSpace(tail), "OK") {
+		return passing
+	}
+	return unclear
+}
+
+// countBefore is the number that stands before a word: "3 failed" has 3 before " failed".
+func countBefore(line, word string) (int, bool) {
+	at := strings.Index(line, word)
+	if at <= 0 {
+		return 0, false
+	}
+	start := at
+	for start > 0 && line[start-1] >= '0' && line[start-1] <= '9' {
+		start--
+	}
+	n, err := strconv.Atoi(line[start:at])
+	return n, err == nil
+}
+
+func containsAny(text string, words ...string) bool {
+	for _, w := range words {
+		if strings.Contains(text, w) {
+			return true
+		}
+	}
+	return false
+}

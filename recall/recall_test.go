@@ -1,0 +1,389 @@
+package recall
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/winnowhq/winnow/session"
+)
+
+// logOf writes a log by hand: "user: text", "assistant: text", and calls.
+type logOf struct {
+	messages []session.Message
+}
+
+func (l *logOf) add(role session.Role, parts ...session.Part) *logOf {
+	m := session.Message{MessageInfo: session.MessageInfo{ID: fmt.Sprintf("msg_%d", len(l.messages)), Role: role}}
+	if role == session.Assistant {
+		m.Path = &session.Path{Cwd: "/repo", Root: "/repo"}
+	}
+	for i, p := range parts {
+		p.ID = fmt.Sprintf("prt_%d_%d", len(l.messages), i)
+		m.Parts = append(m.Parts, p)
+	}
+	l.messages = append(l.messages, m)
+	return l
+}
+
+func (l *logOf) user(text string) *logOf {
+	return l.add(session.User, session.Part{Type: session.TextPart, Text: text})
+}
+func (l *logOf) says(text string) *logOf {
+	return l.add(session.Assistant, session.Part{Type: session.TextPart, Text: text})
+}
+
+// call records a call that ended; output that begins with "!" is an error.
+func (l *logOf) call(tool string, input map[string]any, output string) *logOf {
+	args, err := json.Marshal(input, json.Deterministic(true))
+	if err != nil {
+		panic(err)
+	}
+	s := &session.ToolState{Status: session.Completed, Input: args, Output: output}
+	if text, failed := strings.CutPrefix(output, "!"); failed {
+		s.Status, s.Error, s.Output = session.Failed, text, ""
+	}
+	return l.add(session.Assistant, session.Part{Type: session.ToolPart, Tool: tool, CallID: fmt.Sprintf("c%d", len(l.messages)), State: s})
+}
+
+func (l *logOf) run(command, output string, exit int) *logOf {
+	l.call("bash", map[string]any{"command": command}, output)
+	l.messages[len(l.messages)-1].Parts[0].State.Metadata = jsontext.Value(fmt.Sprintf(`{"exit":%d}`, exit))
+	return l
+}
+
+type args = map[string]any
+
+func TestActions_knowTheToolsOfEveryAgent(t *testing.T) {
+	type did struct {
+		Op             Op
+		Path           string
+		Added, Removed int
+	}
+	for _, c := range []struct {
+		name, tool string
+		input      args
+		want       []did
+	}{
+		{"OpenCode read", "read", args{"filePath": "/repo/a.go"}, []did{{Read, "/repo/a.go", 0, 0}}},
+		{"Claude Code read", "Read", args{"file_path": "/repo/./a.go"}, []did{{Read, "/repo/a.go", 0, 0}}},
+		{"pi read, relative", "read", args{"path": "a.go"}, []did{{Read, "/repo/a.go", 0, 0}}},
+		{"OpenCode edit", "edit", args{"filePath": "/repo/a.go", "oldString": "x\ny\n", "newString": "x\nz\nw\n"}, []did{{Edit, "/repo/a.go", 2, 1}}},
+		{"pi edit", "edit", args{"path": "a.go", "oldText": "x", "newText": "y"}, []did{{Edit, "/repo/a.go", 1, 1}}},
+		{"MultiEdit", "MultiEdit", args{"file_path": "/repo/a.go", "edits": []args{{"old_string": "a", "new_string": "b"}, {"old_string": "c", "new_string": ""}}}, []did{{Edit, "/repo/a.go", 1, 2}}},
+		{"NotebookEdit", "NotebookEdit", args{"notebook_path": "/repo/n.ipynb", "new_source": "x = 1"}, []did{{Edit, "/repo/n.ipynb", 1, 0}}},
+		{"Write", "Write", args{"file_path": "/repo/a.go", "content": "a\nb\n"}, []did{{Create, "/repo/a.go", 2, 0}}},
+		{"SWE-agent view", "str_replace_editor", args{"command": "view", "path": "/repo/a.py"}, []did{{Read, "/repo/a.py", 0, 0}}},
+		{"SWE-agent create", "str_replace_editor", args{"command": "create", "path": "/repo/a.py", "file_text": "x"}, []did{{Create, "/repo/a.py", 1, 0}}},
+		{"SWE-agent replace", "str_replace_editor", args{"command": "str_replace", "path": "/repo/a.py", "old_str": "x", "new_str": "y\nz"}, []did{{Edit, "/repo/a.py", 2, 1}}},
+		{"SWE-agent insert", "str_replace_editor", args{"command": "insert", "path": "/repo/a.py", "insert_line": 3, "new_str": "y"}, []did{{Edit, "/repo/a.py", 1, 0}}},
+		{"MCP file server", "mcp__files__read_file", args{"path": "a.go"}, []did{{Read, "/repo/a.go", 0, 0}}},
+		{"OpenCode patch", "patch", args{"patchText": "*** Begin Patch\n*** Add File: new.go\n+a\n+b\n*** Update File: old.go\n@@\n-x\n+y\n*** Delete File: gone.go\n*** End Patch"},
+			[]did{{Create, "/repo/new.go", 2, 0}, {Edit, "/repo/old.go", 1, 1}, {Delete, "/repo/gone.go", 0, 0}}},
+		{"Codex apply_patch as a command", "shell", args{"command": []string{"apply_patch", "*** Begin Patch\n*** Update File: a.go\n-x\n+y\n*** End Patch"}}, []did{{Op: Run}, {Edit, "/repo/a.go", 1, 1}}},
+		{"Codex apply_patch in a here-document", "exec_command", args{"cmd": "apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: a.go\n-x\n+y\n*** End Patch\nEOF\n"}, []did{{Op: Run}, {Edit, "/repo/a.go", 1, 1}}},
+		{"Codex shell in a shell", "shell", args{"command": []string{"bash", "-lc", "cd sub && sed -i 's/a/b/' x.go"}}, []did{{Op: Run}, {Edit, "/repo/sub/x.go", 0, 0}}},
+		{"Codex workdir", "exec_command", args{"cmd": "cat x.go", "workdir": "/repo/sub"}, []did{{Op: Run}, {Read, "/repo/sub/x.go", 0, 0}}},
+		{"heredoc into a file", "bash", args{"command": "cat > notes.md <<EOF\none\ntwo\nEOF"}, []did{{Op: Run}, {Create, "/repo/notes.md", 2, 0}}},
+		{"append", "bash", args{"command": "echo x >> .gitignore"}, []did{{Op: Run}, {Edit, "/repo/.gitignore", 0, 0}}},
+		{"move and remove", "bash", args{"command": "git mv a.go b.go && rm -rf c.go"}, []did{{Op: Run}, {Move, "/repo/a.go", 0, 0}, {Delete, "/repo/c.go", 0, 0}}},
+		{"nothing plain", "bash", args{"command": "rm -rf \"$DIR\"/* ; cat < /dev/null 2>/dev/null"}, []did{{Op: Run}}},
+		{"a piece of a file", "bash", args{"command": "sed -n '10,20p' a.go | head -5"}, []did{{Op: Run}, {Read, "/repo/a.go", 0, 0}}},
+		{"perl in place", "bash", args{"command": "perl -pi -e 's/a/b/' a.go b.go"}, []did{{Op: Run}, {Edit, "/repo/a.go", 0, 0}, {Edit, "/repo/b.go", 0, 0}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := new(logOf).call(c.tool, c.input, "")
+			var got []did
+			for _, a := range Calls(l.messages)[0].Actions {
+				got = append(got, did{a.Op, a.Path, a.Added, a.Removed})
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("actions (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestCalls_lineEditorChangesTheOpenFile(t *testing.T) {
+	l := new(logOf).call("bash", args{"command": "open src/a.py 12\n"}, "[File: /repo/src/a.py]").
+		call("bash", args{"command": "edit 3:4\nx = 1\ny = 2\nend_of_edit"}, "[File: /repo/src/a.py]")
+	files := Files(l.messages)
+	if len(files) != 1 || files[0].Path != "/repo/src/a.py" || files[0].Edits != 1 || files[0].Added != 2 || files[0].Reads != 1 {
+		t.Errorf("got %+v, want one read and one edit of two lines of /repo/src/a.py", files)
+	}
+}
+
+func TestConstraints_keepRulesVerbatim(t *testing.T) {
+	for _, c := range []struct {
+		sentence         string
+		rule, preference bool
+	}{
+		{"Never touch the Store type.", true, false},
+		{"And only use the standard library, no new modules.", true, false},
+		{"Only change files below internal/.", true, false},
+		{"Please always run the tests before you commit.", true, false},
+		{"Don't push.", true, false},
+		{"Make sure that the port stays 8417.", true, false},
+		{"I prefer slog over log.Printf.", false, true},
+		{"Please use tabs.", false, true},
+		{"Fass die Datei store.go niemals an.", true, false},
+		{"Verwende nur die Standardbibliothek, bitte keine neuen Module.", true, false},
+		{"Ich hätte lieber kurze Funktionen.", false, true},
+		{"Ne touche jamais au fichier store.go.", true, false},
+		{"Il faut que le port reste 8417.", true, false},
+		{"Je préfère des fonctions courtes.", false, true},
+		{"Nunca toques el tipo Store.", true, false},
+		{"Hay que usar siempre la biblioteca estándar.", true, false},
+		{"Prefiero funciones cortas.", false, true},
+		{"不要修改 store.go。", true, false},
+		{"必ずテストを実行してください。", true, false},
+		{"I don't know why this fails.", false, false},
+		{"It never worked on my machine.", false, false},
+		{"Why don't you use a map?", false, false},
+		{"Das ist immer noch kaputt.", false, false},
+		{"Add a button to the page.", false, false},
+		{"The list shows only three entries.", false, false},
+	} {
+		rule, preference := Standing(c.sentence)
+		if rule != c.rule || !rule && preference != c.preference {
+			t.Errorf("%q: got rule %v, preference %v; want %v, %v", c.sentence, rule, preference, c.rule, c.preference)
+		}
+	}
+}
+
+func TestConstraints_leaveOutCodeQuotesAndWhatProgramsWrote(t *testing.T) {
+	l := new(logOf).user("Fix the build.\n```\n// never call this twice\n```\n> you must not quote this\n<system-reminder>\nYou must always be brief.\n</system-reminder>\nDo not change go.mod.").
+		says("You must never trust an assistant.").user("Do not change go.mod.")
+	var got []string
+	for _, c := range Constraints(l.messages) {
+		got = append(got, c.MessageID+" "+c.Text)
+	}
+	if diff := cmp.Diff([]string{"msg_0 Do not change go.mod."}, got); diff != "" {
+		t.Errorf("constraints (-want +got):\n%s", diff)
+	}
+}
+
+func TestTodos_newestListCounts(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		log  *logOf
+		want []string
+	}{
+		{"OpenCode", new(logOf).call("todowrite", args{"todos": []args{{"content": "old", "status": "pending"}}}, "").
+			call("todowrite", args{"todos": []args{{"content": "a", "status": "completed"}, {"content": "b", "status": "in_progress"}}}, ""), []string{"completed a", "in_progress b"}},
+		{"Codex", new(logOf).call("update_plan", args{"plan": []args{{"step": "a", "status": "in_progress"}, {"step": "b", "status": "pending"}}}, "Plan updated"), []string{"in_progress a", "pending b"}},
+		{"item by item", new(logOf).call("TaskCreate", args{"subject": "a"}, "").call("TaskCreate", args{"subject": "b"}, "").call("TaskUpdate", args{"taskId": "1", "status": "completed"}, ""), []string{"completed a", "pending b"}},
+		{"a list that failed", new(logOf).call("todowrite", args{"todos": []args{{"content": "a", "status": "pending"}}}, "").call("todowrite", args{"todos": []args{{"content": "b"}}}, "!invalid"), []string{"pending a"}},
+		{"an empty list", new(logOf).call("todowrite", args{"todos": []args{{"content": "a"}}}, "").call("todowrite", args{"todos": []args{}}, ""), nil},
+	} {
+		var got []string
+		for _, todo := range Todos(c.log.messages) {
+			got = append(got, todo.Status+" "+todo.Text)
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
+	}
+}
+
+func TestFiles_countWhatSucceeded(t *testing.T) {
+	l := new(logOf).call("read", args{"filePath": "/repo/a.go"}, "1: x").
+		call("edit", args{"filePath": "./a.go", "oldString": "x", "newString": "y"}, "ok").
+		call("edit", args{"filePath": "/repo/a.go", "oldString": "q", "newString": "r"}, "!not found").
+		call("write", args{"filePath": "b.go", "content": "b\n"}, "ok").
+		run("git mv b.go c.go", "", 0).
+		run("rm d.go", "rm: cannot remove 'd.go': No such file or directory", 1)
+	type state struct {
+		Path                             string
+		Reads, Creates, Edits, Dels, Bad int
+		Last                             Op
+		Message                          string
+	}
+	var got []state
+	for _, f := range Files(l.messages) {
+		got = append(got, state{Shorten(f.Path, "/repo"), f.Reads, f.Creates, f.Edits, f.Deletes, f.Failed, f.Last, f.MessageID})
+	}
+	want := []state{
+		{"a.go", 1, 0, 1, 0, 1, Edit, "msg_1"},
+		{"b.go", 0, 1, 0, 0, 0, Delete, "msg_4"},
+		{"c.go", 0, 1, 0, 0, 0, Move, "msg_4"},
+		{"d.go", 0, 0, 0, 1, 0, Delete, "msg_5"}, // a shell command may have done something before it failed
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+}
+
+func TestFailures_endWithASuccessOfTheSame(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		log  *logOf
+		want []string
+	}{
+		{"a test that passes later", new(logOf).run("go test ./a", "--- FAIL: TestX (0.0s)\nFAIL", 1).run("go test ./a", "ok  \ta\t0.1s", 0), nil},
+		{"a wider test passes", new(logOf).run("go test ./a -v", "--- FAIL: TestX", 1).run("cd /repo && go test ./...", "ok  \ta\t0.1s", 0), nil},
+		{"a narrower test passes", new(logOf).run("go test ./...", "--- FAIL: TestX", 1).run("go test ./b", "ok  \tb", 0), []string{"go test ./..."}},
+		{"another test of the same package passes", new(logOf).run("go test ./a", "--- FAIL: TestX", 1).run("go test ./a -run TestY", "ok  \ta", 0), []string{"go test ./a"}},
+		{"it fails again", new(logOf).run("npm test", "1 failing", 1).run("npm test", "2 failing", 1), []string{"npm test"}},
+		{"tests that pass compile", new(logOf).run("go build ./...", "a.go:1:2: undefined: x", 1).run("go test ./...", "ok  \ta", 0), nil},
+		{"a masked failure", new(logOf).run("go test ./... | tail -3", "--- FAIL: TestX\nFAIL", 0), []string{"go test ./... | tail -3"}},
+		{"an edit that works later", new(logOf).call("edit", args{"filePath": "/repo/a.go", "oldString": "x"}, "!not found").call("edit", args{"filePath": "a.go", "oldString": "y"}, "ok"), nil},
+		{"an edit that does not", new(logOf).call("edit", args{"filePath": "/repo/a.go", "oldString": "x"}, "!not found"), []string{"/repo/a.go"}},
+		{"grep that finds nothing", new(logOf).run("grep -r foo .", "", 1), nil},
+		{"the user said no", new(logOf).call("Bash", args{"command": "git push"}, "!The user doesn't want to proceed with this tool use."), nil},
+		{"an exit status in the text", new(logOf).call("exec_command", args{"cmd": "make check"}, "Process exited with code 2\nOutput:\nmake: *** [check] Error 1"), []string{"make check"}},
+	} {
+		var got []string
+		for _, f := range Failures(c.log.messages) {
+			got = append(got, f.Target)
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
+	}
+}
+
+func TestFailures_oldLooksAreForgotten(t *testing.T) {
+	l := new(logOf).call("read", args{"filePath": "/repo/missing.go"}, "!File not found")
+	if n := len(Failures(l.messages)); n != 1 {
+		t.Fatalf("a read that just failed: got %d failures, want 1", n)
+	}
+	for range Exploring {
+		l.run("echo", "x", 0)
+	}
+	if n := len(Failures(l.messages)); n != 0 {
+		t.Errorf("a read that failed %d calls ago: got %d failures, want none", Exploring+1, n)
+	}
+}
+
+func TestTelling_picksPlacesAndCauses(t *testing.T) {
+	output := "=== RUN TestA\nlevel=INFO msg=x error=none\n    a_test.go:12: got 3, want 4\n--- FAIL: TestA (0.00s)\nsome noise\n\x1b[31mError: boom\x1b[0m\nnoise\n"
+	want := []string{"a_test.go:12: got 3, want 4", "--- FAIL: TestA (0.00s)", "Error: boom"}
+	if diff := cmp.Diff(want, Telling(output, 3)); diff != "" {
+		t.Errorf("telling lines (-want +got):\n%s", diff)
+	}
+	if got := Telling("one\ntwo\nthree\nfour", 2); !cmp.Equal(got, []string{"three", "four"}) {
+		t.Errorf("without telling lines: got %q, want the last two", got)
+	}
+}
+
+func TestPlace_findsPathAndLine(t *testing.T) {
+	for line, want := range map[string]string{
+		"    feed_test.go:45: unfolded text differs": "feed_test.go:45",
+		"src/a/b.ts:10:5 - error TS2304":             "src/a/b.ts:10",
+		"at 12:30:45 all was well":                   "",
+		"http://127.0.0.1:8417/x":                    "",
+		"no place":                                   "",
+	} {
+		if got, _ := Place(line); got != want {
+			t.Errorf("%q: got %q, want %q", line, got, want)
+		}
+	}
+}
+
+func TestSkills_areListedOnce(t *testing.T) {
+	l := new(logOf).call("skill", args{"name": "go-service"}, "text").call("Skill", args{"skill": "go-service"}, "text").
+		call("read", args{"filePath": "/repo/AGENTS.md"}, "text").call("read", args{"filePath": "/repo/sub/CLAUDE.md"}, "!missing").run("cat docs/SKILL.md", "text", 0)
+	var got []string
+	for _, s := range Skills(l.messages) {
+		got = append(got, s.Name+Shorten(s.Path, "/repo")+" "+s.MessageID)
+	}
+	if diff := cmp.Diff([]string{"go-service msg_1", "AGENTS.md msg_2", "docs/SKILL.md msg_4"}, got); diff != "" {
+		t.Errorf("skills (-want +got):\n%s", diff)
+	}
+}
+
+func TestPending_isTheQuestionAtTheEnd(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		log  *logOf
+		want string
+	}{
+		{"a question", new(logOf).user("do it").says("Done so far. Should I keep the old file?"), "Should I keep the old file?"},
+		{"a question and a courtesy", new(logOf).user("do it").says("Which port? I can also wait."), "Which port?"},
+		{"answered", new(logOf).user("do it").says("Which port?").user("80"), ""},
+		{"work went on", new(logOf).user("do it").says("Which port?").run("ls", "", 0), ""},
+		{"a statement", new(logOf).user("do it").says("Why did it fail? Because of the port. I changed it. It works. All is well."), ""},
+		{"in code only", new(logOf).user("do it").says("Done.\n```\nwhat?\n```"), ""},
+	} {
+		q, ok := Pending(c.log.messages)
+		if q.Text != c.want || ok != (c.want != "") {
+			t.Errorf("%s: got %q, %v; want %q", c.name, q.Text, ok, c.want)
+		}
+	}
+}
+
+func TestPending_findsTheToolThatAsks(t *testing.T) {
+	l := new(logOf).user("do it").call("AskUserQuestion", args{"questions": []args{{"question": "Which colour?"}}}, "")
+	l.messages[1].Parts[0].State.Status = session.Running
+	if q, ok := Pending(l.messages); !ok || q.Text != "Which colour?" {
+		t.Errorf("got %q, %v", q.Text, ok)
+	}
+}
+
+func TestSentences_splitWhereSentencesEnd(t *testing.T) {
+	for text, want := range map[string][]string{
+		"One. Two! Three?":                       {"One.", "Two!", "Three?"},
+		"Use e.g. a map, see store.go for v1.2.": {"Use e.g. a map, see store.go for v1.2."},
+		"- first\n* second\n## Third":            {"first", "second", "Third"},
+		"1. Do this\n2. Do that":                 {"1. Do this", "2. Do that"},
+		"Er sagte \"nein.\" Dann ging er.":       {"Er sagte \"nein.\"", "Dann ging er."},
+		"不要改。好的。":                                {"不要改。", "好的。"},
+		"...\n---\n":                             nil,
+	} {
+		if diff := cmp.Diff(want, Sentences(text)); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", text, diff)
+		}
+	}
+}
+
+func TestInvocation_covers(t *testing.T) {
+	for _, c := range []struct {
+		later, earlier string
+		want           bool
+	}{
+		{"go test ./...", "go test ./a ./b", true},
+		{"go test ./a/...", "go test ./a/b", true},
+		{"go test ./a", "go test ./...", false},
+		{"pytest", "pytest tests/test_a.py", true},
+		{"pytest tests", "pytest tests/test_a.py::test_x", true},
+		{"pytest tests/test_b.py", "pytest tests/test_a.py", false},
+		{"npm run build", "npm run lint", false},
+		{"FOO=1 timeout 60 go test ./... 2>&1 | tail", "go test ./x", true},
+	} {
+		later, earlier := Main(Invocations(c.later)), Main(Invocations(c.earlier))
+		if got := later.Covers(earlier); got != c.want {
+			t.Errorf("%q covers %q: got %v, want %v", c.later, c.earlier, got, c.want)
+		}
+	}
+}
+
+func TestShorten_isRelativeBelowTheFolderAlone(t *testing.T) {
+	for _, c := range [][3]string{{"/repo/a", "/repo", "a"}, {"/repository/a", "/repo", "/repository/a"}, {"/repo", "/repo/", "."}, {`C:\x\a.go`, `C:\x`, "a.go"}, {"a", "", "a"}} {
+		if got := Shorten(c[0], c[1]); got != c[2] {
+			t.Errorf("Shorten(%q, %q): got %q, want %q", c[0], c[1], got, c[2])
+		}
+	}
+}
+
+func FuzzInvocations(f *testing.F) {
+	for _, s := range []string{"go test ./... | tail", "cat <<EOF\nx\nEOF", "bash -lc 'a && b'", "a > b 2>&1 &", "'unclosed", "\"", "<<", "a <<-", ">>", "((("} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if m := Main(Invocations(text)); m != nil && m.Name == "" {
+			t.Errorf("%q: a program without name", text)
+		}
+		for _, a := range touched(text, "/repo", 0) {
+			if a.Path == "" && a.Op != Run && a.To == "" && a.Exact == false {
+				t.Errorf("%q: an action without path: %+v", text, a)
+			}
+		}
+		Sentences(Prose(text))
+		Telling(text, 5)
+	})
+}

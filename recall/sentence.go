@@ -1,0 +1,162 @@
+package recall
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Prose takes out of a text what is not said in it: code blocks, quotes, blocks between tags that programs put there.
+func Prose(text string) string {
+	text = withoutTags(Bound(text))
+	if !strings.Contains(text, "```") && !strings.Contains(text, "\n>") && !strings.HasPrefix(text, ">") {
+		return text
+	}
+	var b strings.Builder
+	fenced := false
+	for line := range strings.Lines(text) {
+		trimmed := strings.TrimSpace(line)
+		if strings.HasPrefix(trimmed, "```") || strings.HasPrefix(trimmed, "~~~") {
+			fenced = !fenced
+			b.WriteString("\n")
+			continue
+		}
+		if !fenced && !strings.HasPrefix(trimmed, ">") {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}
+
+// programTags begin the names of tags between which programs, not people, write.
+var programTags = []string{"system-reminder", "command-", "local-command", "environment_context", "user_instructions", "INSTRUCTIONS", "permissions", "bash-", "task-notification", "ide_", "skill", "file", "persisted-output", "function_calls", "invoke", "tool_", "context", "pr_description", "uploaded_files", "thinking", "system_", "turn_aborted", "user_action", "attached", "image"}
+
+// withoutTags removes blocks such as <system-reminder>…</system-reminder>. A block that is not closed ends at the blank line.
+func withoutTags(text string) string {
+	if !strings.Contains(text, "<") {
+		return text
+	}
+	var b strings.Builder
+	for {
+		at := strings.IndexByte(text, '<')
+		if at < 0 {
+			break
+		}
+		name := tagName(text[at+1:])
+		program := false
+		for _, prefix := range programTags {
+			// "file" and the like are whole names; those that end in a separator are beginnings.
+			if name == prefix || strings.HasPrefix(name, prefix) && (strings.HasSuffix(prefix, "-") || strings.HasSuffix(prefix, "_")) {
+				program = true
+			}
+		}
+		// A pull request's text inside a tag is the task itself, so that only its tags go.
+		if name == "pr_description" || name == "uploaded_files" {
+			program = false
+		}
+		if !program {
+			b.WriteString(text[:at+1])
+			text = text[at+1:]
+			continue
+		}
+		b.WriteString(text[:at])
+		text = text[at+1:]
+		if end := strings.Index(text, "</"+name+">"); end >= 0 {
+			text = text[end+len(name)+3:]
+		} else if end := strings.Index(text, "\n\n"); end >= 0 {
+			text = text[end:]
+		} else {
+			text = ""
+		}
+	}
+	b.WriteString(text)
+	return b.String()
+}
+
+func tagName(text string) string {
+	for i := 0; i < len(text) && i < 60; i++ {
+		c := text[i]
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '-' || c == '_' || c >= '0' && c <= '9' {
+			continue
+		}
+		if (c == '>' || c == ' ') && i > 0 {
+			return text[:i]
+		}
+		return ""
+	}
+	return ""
+}
+
+// Sentences splits prose: at line ends, and at full stops, question and exclamation marks that end a sentence. Bullets and
+// heading marks are taken off; what has no letters is left out.
+func Sentences(text string) []string {
+	var all []string
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(plain(strings.ToValidUTF8(line, "\uFFFD")))
+		line = unmarked(line)
+		start := 0
+		for i, r := range line {
+			if i < start || !strings.ContainsRune(".!?。！？", r) {
+				continue
+			}
+			end := i + utf8.RuneLen(r)
+			if r < 0x80 {
+				// Closing quotes and brackets belong to the sentence.
+				for end < len(line) && strings.IndexByte("\"')*`!?.", line[end]) >= 0 {
+					end++
+				}
+				if end < len(line) && line[end] != ' ' {
+					continue
+				}
+				if r == '.' && abbreviated(line[start:i], line[end:]) {
+					continue
+				}
+			}
+			all = appendSentence(all, line[start:end])
+			start = end
+		}
+		all = appendSentence(all, line[min(start, len(line)):])
+	}
+	return all
+}
+
+// unmarked takes the marks of a heading or a bullet off a line.
+func unmarked(line string) string {
+	for {
+		mark, rest, ok := strings.Cut(line, " ")
+		if !ok || strings.Trim(mark, "#") != "" && mark != "-" && mark != "*" && mark != "+" && mark != "•" || mark == "" {
+			return line
+		}
+		line = strings.TrimLeft(rest, " ")
+	}
+}
+
+func appendSentence(all []string, s string) []string {
+	s = strings.TrimSpace(s)
+	if strings.IndexFunc(s, unicode.IsLetter) < 0 {
+		return all
+	}
+	return append(all, s)
+}
+
+// abbreviated reports whether a full stop is part of a word ("e.g.", "z.B.", "1.") instead of the end of a sentence.
+func abbreviated(before, after string) bool {
+	after = strings.TrimLeft(after, " ")
+	word := before[strings.LastIndexAny(before, " (")+1:]
+	if len(word) <= 3 && allDigits(word) {
+		return true
+	}
+	switch strings.ToLower(word) {
+	case "e.g", "i.e", "etc", "vs", "z.b", "d.h", "bzw", "ca", "p.ex", "ej", "cf", "no", "nr", "dr", "mr", "ms", "st", "approx", "resp":
+		r, _ := utf8.DecodeRuneInString(after)
+		return after != "" && !unicode.IsUpper(r) || strings.Contains(word, ".")
+	}
+	return false
+}
+
+// words are the words of a sentence in lower case, punctuation taken off.
+func words(sentence string) []string {
+	return strings.FieldsFunc(strings.ToLower(sentence), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '\'' && r != '’' && r != '-' && r != '_'
+	})
+}

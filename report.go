@@ -1,0 +1,406 @@
+package winnow
+
+import (
+	"context"
+
+	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/policy"
+	"github.com/winnowhq/winnow/recall"
+	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/view"
+)
+
+// Report says where the tokens of a session went, what can go, and what the window looks like now. Token figures are estimates by the
+// session's counter.
+type Report struct {
+	ID          string      `json:"id"`
+	Title       string      `json:"title"`
+	Model       string      `json:"model"`
+	Counter     string      `json:"counter"`
+	Policy      string      `json:"policy"`
+	Messages    int         `json:"messages"`
+	Steps       int         `json:"steps"` // model requests
+	Turns       int         `json:"turns"`
+	ToolCalls   int         `json:"toolCalls"`
+	ToolResults int         `json:"toolResults"`
+	Tokens      TokenReport `json:"tokens"`
+	// Cost in US dollars, as the log has it, or from the reported usage and the model's prices. 0 is unknown.
+	Cost       float64        `json:"cost"`
+	Window     WindowReport   `json:"window"`
+	Candidates []Candidate    `json:"candidates"`
+	Refusals   []rule.Refusal `json:"refusals"`
+	// Constraints are standing wishes that the user stated; they survive every pivot word for word.
+	Constraints []string   `json:"constraints"`
+	Pins        []rule.Pin `json:"pins"`
+	// Strata is the timeline, one for each message of the log.
+	Strata []Stratum `json:"strata"`
+}
+
+// TokenReport itemises the whole log as it was written, nothing elided.
+type TokenReport struct {
+	Total  int            `json:"total"`
+	ByKind map[string]int `json:"byKind"`
+	ByTool map[string]int `json:"byTool"` // input and output together
+	ByFile map[string]int `json:"byFile"` // of calls that name a path
+}
+
+// WindowReport is what counts now.
+type WindowReport struct {
+	Messages int `json:"messages"`
+	Tokens   int `json:"tokens"` // rendered
+	// Overhead is what system prompt and tools take, learned from the first reported step; 0 is unknown.
+	Overhead int `json:"overhead"`
+	Context  int `json:"context"` // of the model; 0 is unknown
+	Usable   int `json:"usable"`  // 0 is unlimited
+	// Overflow says that messages and overhead together meet the usable budget.
+	Overflow bool   `json:"overflow"`
+	Reason   string `json:"reason,omitzero"` // about the limits, where they were assumed
+	// Elided counts the parts of the window that are shown with less, and ElidedTokens what that saves.
+	Elided       int    `json:"elided"`
+	ElidedTokens int    `json:"elidedTokens"`
+	Pivot        string `json:"pivot,omitzero"`   // id of the marker that the window begins with
+	Folded       int    `json:"folded"`           // messages of the log before the window
+	Pending      string `json:"pending,omitzero"` // id of a marker that waits to be executed
+}
+
+// Candidate is an elision that a rule found and nobody committed.
+type Candidate struct {
+	rule.Elision
+	Tool   string `json:"tool,omitzero"`
+	Target string `json:"target,omitzero"`
+}
+
+// Zone is where a piece of the log stands, seen from the model.
+type Zone string
+
+const (
+	Folded    Zone = "folded"    // the summary stands for it
+	Summary   Zone = "summary"   // the pivot itself, and what is carried over under it
+	Pruned    Zone = "pruned"    // elided
+	Prunable  Zone = "prunable"  // a rule would elide it
+	Guarded   Zone = "protected" // tool output that is protected
+	Talk      Zone = "talk"      // what was said and asked
+	ActiveNow Zone = "active"    // the last turns
+)
+
+// Stratum is one message in the timeline.
+type Stratum struct {
+	Message string       `json:"message"`
+	Role    session.Role `json:"role"`
+	Turn    int          `json:"turn"`  // 1-based; 0 before the first
+	Zones   map[Zone]int `json:"zones"` // tokens as the log has them
+	// Written is the beginning of what the user wrote, of messages that begin a turn.
+	Written string `json:"written,omitzero"`
+	Pivot   bool   `json:"pivot,omitzero"` // a marker that counts
+}
+
+// Inspect reports on a session. Nothing is changed.
+func (e *Engine) Inspect(ctx context.Context, id string) (Report, error) {
+	l, err := e.lock(ctx, "inspect", id)
+	if err != nil {
+		return Report{}, err
+	}
+	defer l.mu.Unlock()
+	r := Report{
+		ID: id, Title: l.state.Info.Title, Model: l.model.String(), Counter: l.facts.Counter().Name(), Policy: e.policy.Name,
+		Messages: len(l.log), Steps: session.Steps(l.log), Turns: len(session.Turns(l.log)),
+		Constraints: []string{}, Candidates: []Candidate{}, Refusals: []rule.Refusal{}, Pins: append([]rule.Pin{}, l.state.Pins...),
+	}
+	window := l.window()
+	found := e.policy.Find(l.plannerState())
+	prunable := map[string]bool{}
+	for _, el := range found.Elisions {
+		_, p := session.FindPart(window, el.Part)
+		c := Candidate{Elision: el}
+		if p != nil {
+			c.Tool, c.Target = p.Tool, rule.Target(p)
+		}
+		prunable[el.Part] = true
+		r.Candidates = append(r.Candidates, c)
+	}
+	r.Refusals = append(r.Refusals, found.Refusals...)
+	for _, c := range recall.Constraints(l.log) {
+		r.Constraints = append(r.Constraints, c.Text)
+	}
+	r.count(l)
+	r.Window = e.windowReport(l, window)
+	r.Strata = strata(l, window, prunable, e.activeTurns())
+	return r, nil
+}
+
+func (r *Report) count(l *live) {
+	r.Tokens = TokenReport{ByKind: map[string]int{}, ByTool: map[string]int{}, ByFile: map[string]int{}}
+	directory := l.state.Info.Directory
+	for i := range l.log {
+		m := &l.log[i]
+		switch {
+		case m.Cost != nil && *m.Cost > 0:
+			r.Cost += *m.Cost
+		case m.Tokens != nil:
+			r.Cost += l.model.Cost(modelUsage(*m.Tokens))
+		}
+		for j := range m.Parts {
+			p := &m.Parts[j]
+			size := l.facts.Size(p)
+			if size.Total() == 0 && p.Type != session.ToolPart {
+				continue
+			}
+			r.Tokens.Total += size.Total()
+			if p.Type != session.ToolPart {
+				r.Tokens.ByKind[view.Kind(m, p)] += size.Total()
+				continue
+			}
+			r.ToolCalls++
+			if p.State != nil && p.State.Final() {
+				r.ToolResults++
+			}
+			r.Tokens.ByKind[view.KindToolInput] += size.Input
+			r.Tokens.ByKind[view.KindToolOutput] += size.Output
+			if size.Files > 0 {
+				r.Tokens.ByKind[view.KindFile] += size.Files
+			}
+			r.Tokens.ByTool[p.Tool] += size.Total()
+			for _, path := range rule.Paths(p) {
+				r.Tokens.ByFile[recall.Shorten(path, directory)] += size.Total()
+				break
+			}
+		}
+	}
+}
+
+func (e *Engine) windowReport(l *live, window []session.Message) WindowReport {
+	usable := e.policy.Budget.Usable(l.model)
+	w := WindowReport{
+		Messages: len(window), Tokens: view.Tokens(window, l.state.Ledger, l.facts), Overhead: l.overhead(),
+		Context: l.model.Limits.Context, Reason: usable.Fallback, Folded: len(l.log) - len(window),
+	}
+	if !usable.Unlimited {
+		w.Usable = usable.Threshold
+		w.Overflow = w.Tokens+w.Overhead >= w.Usable
+	}
+	for _, assumed := range l.model.Assumed {
+		if w.Reason != "" {
+			w.Reason += "; "
+		}
+		w.Reason += assumed
+	}
+	for i := range window {
+		for j := range window[i].Parts {
+			if p := &window[i].Parts[j]; l.state.Ledger.Touches(p.ID) {
+				w.Elided++
+				w.ElidedTokens += l.facts.Size(p).Total() - view.Part(p, l.state.Ledger, l.facts).Total()
+			}
+		}
+	}
+	if view.Pivot(window) != nil {
+		w.Pivot = window[0].ID
+	}
+	if at := view.Pending(l.log, l.state.Undone); at >= 0 {
+		w.Pending = l.log[at].ID
+	}
+	return w
+}
+
+// activeTurns is how many of the newest turns the policy leaves alone.
+func (e *Engine) activeTurns() int {
+	for _, r := range e.policy.Rules {
+		if b, ok := r.(rule.Backward); ok {
+			return b.Turns
+		}
+	}
+	return rule.DefaultProtectTurns
+}
+
+func strata(l *live, window []session.Message, prunable map[string]bool, active int) []Stratum {
+	inWindow := make(map[string]bool, len(window))
+	for i := range window {
+		inWindow[window[i].ID] = true
+	}
+	turns := session.Turns(l.log)
+	firstActive := len(l.log)
+	if n := len(turns); n > 0 && active > 0 {
+		firstActive = turns[max(0, n-active)].Start
+	}
+	out := make([]Stratum, 0, len(l.log))
+	turn := 0
+	for i := range l.log {
+		m := &l.log[i]
+		s := Stratum{Message: m.ID, Role: m.Role, Zones: map[Zone]int{}}
+		if turn < len(turns) && turns[turn].Start == i {
+			turn++
+			s.Written = rule.Shorten(firstLine(m.Text()), 120)
+		}
+		s.Turn = turn
+		s.Pivot = m.Marker() != nil && len(window) > 0 && window[0].ID == m.ID && view.Pivot(window) != nil
+		for j := range m.Parts {
+			p := &m.Parts[j]
+			size := l.facts.Size(p)
+			if size.Total() == 0 {
+				continue
+			}
+			s.add(zoneOf(l, m, p, inWindow[m.ID], prunable, i >= firstActive), p, size)
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+func zoneOf(l *live, m *session.Message, p *session.Part, inWindow bool, prunable map[string]bool, active bool) Zone {
+	switch {
+	case !inWindow:
+		return Folded
+	case m.IsSummary():
+		return Summary
+	case l.state.Ledger.Touches(p.ID):
+		return Pruned
+	case prunable[p.ID]:
+		return Prunable
+	case active:
+		return ActiveNow
+	case p.Type == session.ToolPart:
+		return Guarded
+	}
+	return Talk
+}
+
+// add counts a part in its zone. What stays of a call whose output goes is talk.
+func (s *Stratum) add(z Zone, p *session.Part, size rule.Size) {
+	if p.Type == session.ToolPart && (z == Pruned || z == Prunable || z == Guarded) {
+		s.Zones[z] += size.Output + size.Files
+		if size.Input > 0 {
+			s.Zones[Talk] += size.Input
+		}
+		return
+	}
+	s.Zones[z] += size.Total()
+}
+
+func firstLine(text string) string {
+	for i := range len(text) {
+		if text[i] == '\n' && i > 0 {
+			return text[:i]
+		}
+	}
+	return text
+}
+
+// Explanation says of one part why it is shown, elided, protected or a candidate.
+type Explanation struct {
+	Part    string `json:"part"`
+	Message string `json:"message"`
+	Type    string `json:"type"`
+	Tool    string `json:"tool,omitzero"`
+	Target  string `json:"target,omitzero"`
+	Tokens  int    `json:"tokens"`      // as the log has it
+	Shown   int    `json:"shownTokens"` // as the model sees it
+	// Zone is where it stands.
+	Zone Zone `json:"zone"`
+	// Because is the reason, a sentence.
+	Because string `json:"because"`
+	// Elisions stand on it, Candidate would.
+	Elisions  []rule.Elision `json:"elisions"`
+	Candidate *rule.Elision  `json:"candidate,omitzero"`
+	Pinned    bool           `json:"pinned"`
+	// Undo says how to have it shown whole.
+	Undo string `json:"undo,omitzero"`
+	// Text is what the model sees of it now, the result of a tool call or the text of another part.
+	Text string `json:"text"`
+}
+
+// Explain says why a part is shown as it is. part is its id or its call id.
+func (e *Engine) Explain(ctx context.Context, id, part string) (Explanation, error) {
+	l, err := e.lock(ctx, "explain", id)
+	if err != nil {
+		return Explanation{}, err
+	}
+	defer l.mu.Unlock()
+	m, p := session.FindPart(l.log, part)
+	if p == nil {
+		return Explanation{}, notFound("explain", id, "part "+part)
+	}
+	window := l.window()
+	found := e.policy.Find(l.plannerState())
+	prunable := map[string]bool{}
+	x := Explanation{
+		Part: p.ID, Message: m.ID, Type: string(p.Type), Tool: p.Tool, Target: rule.Target(p), Tokens: l.facts.Size(p).Total(),
+		Elisions: append([]rule.Elision{}, l.state.Ledger.Of(p.ID)...),
+		Pinned:   rule.Window{Pins: l.state.Pins}.Pinned(p.ID),
+	}
+	for _, el := range found.Elisions {
+		prunable[el.Part] = true
+		if el.Part == p.ID {
+			x.Candidate = &el
+		}
+	}
+	at := session.Index(l.log, m.ID)
+	turns := session.Turns(l.log)
+	active := len(turns) > 0 && at >= turns[max(0, len(turns)-e.activeTurns())].Start
+	x.Zone = zoneOf(l, m, p, session.Index(window, m.ID) >= 0, prunable, active)
+	if x.Zone != Folded {
+		x.Shown = view.Part(p, l.state.Ledger, l.facts).Total()
+	}
+	x.Text = shownText(p, l.state.Ledger)
+	x.Because, x.Undo = e.because(l, x, window, found.Refusals)
+	return x, nil
+}
+
+func shownText(p *session.Part, ledger rule.Ledger) string {
+	rendered := view.Render([]session.Message{{MessageInfo: session.MessageInfo{Role: session.Assistant}, Parts: []session.Part{*p}}}, ledger)
+	if len(rendered) == 0 || len(rendered[0].Parts) == 0 {
+		return ""
+	}
+	if q := rendered[0].Parts[0]; q.State != nil {
+		return q.State.Result()
+	} else {
+		return q.Text
+	}
+}
+
+func (e *Engine) because(l *live, x Explanation, window []session.Message, refusals []rule.Refusal) (because, undo string) {
+	switch x.Zone {
+	case Folded:
+		return "the summary of " + window[0].ID + " stands for everything before it", "winnow undo " + l.id + " " + window[0].ID
+	case Summary:
+		return "it is the summary that the window begins with", "winnow undo " + l.id + " " + window[0].ID
+	case Pruned:
+		last := x.Elisions[len(x.Elisions)-1]
+		return last.Rule + ": " + last.Because, "winnow restore " + l.id + " " + x.Part
+	case Prunable:
+		return x.Candidate.Rule + " would elide it: " + x.Candidate.Because, ""
+	}
+	for _, r := range refusals {
+		if r.Part == x.Part {
+			return r.Reason, ""
+		}
+	}
+	switch {
+	case x.Pinned:
+		return "it is pinned", "winnow pin --remove " + l.id + " " + x.Part
+	case x.Zone == ActiveNow:
+		return "it belongs to the last turns, which stay whole", ""
+	case x.Zone == Guarded:
+		return "it is among the newest tool output or of a protected tool, or too little could go with it for a commit to pay", ""
+	}
+	return "it was said, not looked up: no rule elides it", ""
+}
+
+// Receipts of a session, oldest first.
+func (e *Engine) Receipts(ctx context.Context, id string) ([]pivot.Receipt, error) {
+	l, err := e.lock(ctx, "receipts", id)
+	if err != nil {
+		return nil, err
+	}
+	defer l.mu.Unlock()
+	return append([]pivot.Receipt{}, l.state.Receipts...), nil
+}
+
+// Plan tells what the policy would do on an occasion, and does nothing.
+func (e *Engine) Plan(ctx context.Context, id string, o policy.Occasion) (policy.Decision, error) {
+	l, err := e.lock(ctx, "plan", id)
+	if err != nil {
+		return policy.Decision{}, err
+	}
+	defer l.mu.Unlock()
+	return e.policy.Plan(l.plannerState(), o), nil
+}

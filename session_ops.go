@@ -1,0 +1,164 @@
+package winnow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/view"
+)
+
+// View is what the model is to be sent.
+type View struct {
+	// Messages are of the same types as the log's: elisions applied, the summary in its place. Package wire writes them down for a provider.
+	Messages []session.Message
+	// Tokens is their size by the session's counter.
+	Tokens int
+	// Model is who reads them, "provider/id".
+	Model string
+}
+
+// Append adds messages at the end of the log. Missing ids and times are filled in, in the slice that was handed in, so that the
+// caller knows them.
+func (e *Engine) Append(ctx context.Context, id string, messages ...session.Message) error {
+	if len(messages) == 0 {
+		return nil
+	}
+	if err := e.complete(id, messages); err != nil {
+		return err
+	}
+	kept := make([]session.Message, len(messages))
+	for i, m := range messages {
+		m.Parts = slices.Clone(m.Parts)
+		kept[i] = m
+	}
+	return e.change(ctx, "append", id, func(l *live) (store.Change, error) {
+		return store.Change{Append: kept}, nil
+	}, func(l *live) {
+		for i := range kept {
+			l.appended(&kept[i])
+			event := e.event(id, MessageAppended)
+			event.Message = kept[i].ID
+			e.bus.publish(event)
+		}
+		if ref := kept[len(kept)-1].Answers(); ref != nil && ref.String() != "" && !e.config.ForceModel {
+			l.model = e.config.Models.Lookup(ref.String())
+		}
+	})
+}
+
+// Update replaces messages that have the same ids, parts included: an answer that was streamed, a call that ended. Nothing is lost by it that was
+// final: the log of what was said only grows, and a program that updates says the same thing more completely.
+func (e *Engine) Update(ctx context.Context, id string, messages ...session.Message) error {
+	if err := e.complete(id, messages); err != nil {
+		return err
+	}
+	kept := make([]session.Message, len(messages))
+	for i, m := range messages {
+		m.Parts = slices.Clone(m.Parts)
+		kept[i] = m
+	}
+	return e.change(ctx, "update", id, func(l *live) (store.Change, error) {
+		for i := range kept {
+			if session.Index(l.log, kept[i].ID) < 0 {
+				return store.Change{}, notFound("update", id, "message "+kept[i].ID)
+			}
+		}
+		return store.Change{Update: kept}, nil
+	}, func(*live) {
+		for i := range kept {
+			for j := range kept[i].Parts {
+				event := e.event(id, PartUpdated)
+				event.Message, event.Part = kept[i].ID, kept[i].Parts[j].ID
+				e.bus.publish(event)
+			}
+		}
+	})
+}
+
+// complete fills in what a message must have, and refuses what no log can hold.
+func (e *Engine) complete(id string, messages []session.Message) error {
+	now := e.config.Now()
+	for i := range messages {
+		m := &messages[i]
+		if m.Role != session.User && m.Role != session.Assistant {
+			return &Error{Code: BadInput, Op: "append", Session: id, Err: fmt.Errorf("message %d has the role %q", i, m.Role), Hint: `use "user" or "assistant"`}
+		}
+		if m.ID == "" {
+			m.ID = e.ids.New(session.MessageID, now)
+		}
+		m.SessionID = id
+		if m.Time.Created == 0 {
+			m.Time.Created = millis(now)
+		}
+		for j := range m.Parts {
+			p := &m.Parts[j]
+			if p.Type == session.ToolPart && p.State == nil {
+				return &Error{Code: BadInput, Op: "append", Session: id, Err: fmt.Errorf("tool part %d of message %s has no state", j, m.ID), Hint: "a call begins with the status pending"}
+			}
+			if p.ID == "" {
+				p.ID = e.ids.New(session.PartID, now)
+			}
+			p.SessionID, p.MessageID = id, m.ID
+		}
+	}
+	return nil
+}
+
+// change makes a decision on the session as it is and writes it, again when somebody else was quicker. done runs with
+// the lock held after it was written.
+func (e *Engine) change(ctx context.Context, op, id string, decide func(*live) (store.Change, error), done func(*live)) error {
+	l, err := e.lock(ctx, op, id)
+	if err != nil {
+		return err
+	}
+	defer l.mu.Unlock()
+	for range retries {
+		c, err := decide(l)
+		if err != nil {
+			return err
+		}
+		switch err := e.apply(ctx, l, op, c); {
+		case err == nil:
+			if done != nil {
+				done(l)
+			}
+			return nil
+		case !errors.Is(err, store.ErrConflict):
+			return err
+		}
+	}
+	return busy(op, id)
+}
+
+// View returns what the model is to be sent now. It is checked first: an error means that a provider would refuse it, and says why.
+// Two views of the same state are equal to the byte, and a view after one more message begins with the view before it.
+func (e *Engine) View(ctx context.Context, id string) (View, error) {
+	l, err := e.lock(ctx, "view", id)
+	if err != nil {
+		return View{}, err
+	}
+	defer l.mu.Unlock()
+	window := l.window()
+	v := View{
+		Messages: view.Render(window, l.state.Ledger),
+		Tokens:   view.Tokens(window, l.state.Ledger, l.facts),
+		Model:    l.model.String(),
+	}
+	if err := view.Check(v.Messages); err != nil {
+		return v, &Error{Code: BadInput, Op: "view", Session: id, Err: err, Hint: "the log holds what no provider takes; update the messages named"}
+	}
+	return v, nil
+}
+
+func (l *live) window() []session.Message { return view.Window(l.log, l.state.Undone) }
+
+// appended keeps the estimate of what came after the last report.
+func (l *live) appended(m *session.Message) {
+	if m.Written() {
+		l.turn, l.tries = m.ID, 0
+	}
+}

@@ -1,0 +1,100 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store"
+)
+
+// Apply writes a change whole or not at all: it is made on a copy, which takes the session's place at the end.
+func (s *Store) Apply(ctx context.Context, id string, c store.Change) (int64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k, err := s.find(ctx, "apply", id)
+	if err != nil {
+		return 0, err
+	}
+	if err := c.Check(id); err != nil {
+		return 0, failed("apply", id, err)
+	}
+	if c.Base != 0 && c.Base != k.revision {
+		return 0, failed("apply", id, fmt.Errorf("%w: it is at revision %d, the change was decided on %d",
+			store.ErrConflict, k.revision, c.Base))
+	}
+	next := *k
+	if c.Info != nil {
+		next.info = clone(*c.Info)
+	}
+	for _, m := range c.Append {
+		next.messages = append(next.messages, cloneMessage(m))
+	}
+	if len(c.Update) > 0 {
+		next.messages = slices.Clone(next.messages) // a reader may be in the middle of it
+		for _, m := range c.Update {
+			at := session.Index(next.messages, m.ID)
+			if at < 0 {
+				return 0, failed("apply", id, fmt.Errorf("update %q: %w", m.ID, store.ErrNoMessage))
+			}
+			next.messages[at] = cloneMessage(m)
+		}
+	}
+	if len(c.Restore) > 0 {
+		next.ledger = next.ledger.Without(c.Restore...)
+	}
+	next.ledger = next.ledger.With(c.Commit...)
+	next.pins = pinned(next.pins, c.Unpin, c.Pin)
+	next.undone = undone(next.undone, c.Undo, c.Redo)
+	if c.Receipt != nil {
+		next.receipts = append(next.receipts, clone(*c.Receipt))
+	}
+	next.spent = append(next.spent, clone(c.Spend)...)
+
+	s.changes++
+	next.changed = s.changes
+	next.revision++
+	s.sessions[id] = &next
+	return next.revision, nil
+}
+
+// cloneMessage has nil for no parts, so that it is the same in every store.
+func cloneMessage(m session.Message) session.Message {
+	if len(m.Parts) == 0 {
+		m.Parts = nil
+	}
+	return clone(m)
+}
+
+func pinned(pins []rule.Pin, unpin []string, pin []rule.Pin) []rule.Pin {
+	pins = slices.Clone(pins)
+	pins = slices.DeleteFunc(pins, func(p rule.Pin) bool { return slices.Contains(unpin, p.ID) })
+	for _, p := range pin {
+		if at := slices.IndexFunc(pins, func(q rule.Pin) bool { return q.ID == p.ID }); at >= 0 {
+			pins[at] = p
+		} else {
+			pins = append(pins, p)
+		}
+	}
+	return pins
+}
+
+func undone(markers map[string]bool, undo, redo []string) map[string]bool {
+	markers = maps.Clone(markers)
+	for _, id := range undo {
+		if markers == nil {
+			markers = map[string]bool{}
+		}
+		markers[id] = true
+	}
+	for _, id := range redo {
+		delete(markers, id)
+	}
+	if len(markers) == 0 {
+		return nil
+	}
+	return markers
+}

@@ -1,0 +1,172 @@
+package offline
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/winnowhq/winnow/recall"
+)
+
+// commands are the tests, builds, installations and commits that ran, each with its last outcome.
+func (f *facts) commands() section {
+	s := section{heading: headCommands}
+	type run struct {
+		key, text, telling string
+		kind               recall.Kind
+		ok, failed         int
+		last               recall.Outcome
+		at                 int
+	}
+	var runs []run
+	index := map[string]int{}
+	for n := range f.calls {
+		c := &f.calls[n]
+		text := c.Command()
+		if text == "" || c.Outcome.Refused {
+			continue
+		}
+		main := c.Main
+		if main == nil || main.Kind == recall.Look {
+			continue
+		}
+		if main.Kind == recall.Perform && !notable(c, main) {
+			continue
+		}
+		key := main.Name + "\x00" + strings.Join(main.Targets, " ") + "\x00" + strings.Join(main.Narrow, " ")
+		if main.Kind == recall.History {
+			// Every commit is an event of its own; attempts that left nothing are one line together.
+			key = main.Name
+			if line := committed(f.log[c.Message].Parts[c.Part].State.Result()); line != "" {
+				key += "\x00" + line
+			}
+		}
+		k, ok := index[key]
+		if !ok {
+			k = len(runs)
+			index[key] = k
+			runs = append(runs, run{key: key, kind: main.Kind})
+		}
+		r := &runs[k]
+		r.text, r.last, r.at = text, c.Outcome, n
+		output := f.log[c.Message].Parts[c.Part].State.Result()
+		switch {
+		case c.Outcome.Failed:
+			r.failed++
+			r.telling = ""
+			if lines := recall.Telling(output, 1); len(lines) > 0 {
+				r.telling = lines[0]
+			}
+		case main.Kind == recall.History:
+			r.ok++
+			r.telling = committed(output)
+		default:
+			if c.Outcome.Known {
+				r.ok++
+			}
+			r.telling = recall.Verdict(output)
+		}
+	}
+	seen := map[string]bool{}
+	for _, r := range runs {
+		size := 160
+		if r.kind == recall.History && r.telling != "" {
+			size = 60 // the line of its output says more
+		}
+		text := code(f.shortLine(stripFolder(r.text)), size) + ": "
+		switch {
+		case r.last.Failed:
+			text += "failed"
+		case r.last.Known:
+			text += "worked"
+		default:
+			text += "ran, outcome not reported"
+		}
+		if r.ok > 0 && r.failed > 0 {
+			text += fmt.Sprintf(" (of %d runs %d failed)", r.ok+r.failed, r.failed)
+		}
+		if r.telling != "" {
+			text += ": " + code(f.shortLine(r.telling), 160)
+		}
+		weight := 18 + f.recentCall(r.at, 24)
+		switch r.kind {
+		case recall.Test:
+			weight += 18
+		case recall.History, recall.Install:
+			weight += 12
+		case recall.Build:
+			weight += 6
+		}
+		s.items = append(s.items, item{text: text, weight: weight + f.focused(r.text)})
+		seen[first(text)] = true
+	}
+	s.items = distinct(s.items)
+	if most := 20; len(s.items) > most {
+		weights := make([]int, len(s.items))
+		for i := range s.items {
+			weights[i] = s.items[i].weight
+		}
+		slices.Sort(weights)
+		limit := weights[len(weights)-most]
+		s.items = slices.DeleteFunc(s.items, func(it item) bool { return it.weight < limit })
+	}
+	if f.before != nil {
+		var carried []item
+		for _, it := range f.before.items(headCommands) {
+			if !seen[first(it.text)] {
+				it.weight = 15
+				carried = append(carried, it)
+			}
+		}
+		s.items = append(carried, s.items...)
+	}
+	return s
+}
+
+// notable reports whether a command that is neither test nor build is worth a line: it failed, or it is a script of the project.
+func notable(c *recall.Call, main *recall.Invocation) bool {
+	return c.Outcome.Known && main.Name != "git add" && (strings.Contains(main.Name, " ") || strings.HasSuffix(main.Name, ".sh"))
+}
+
+// distinct leaves out items that say what an earlier one says.
+func distinct(items []item) []item {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(items, func(it item) bool {
+		again := seen[it.text]
+		seen[it.text] = true
+		return again
+	})
+}
+
+// committed is the line in which git tells what it did.
+func committed(output string) string {
+	for row := range strings.Lines(recall.Bound(output)) {
+		row = strings.TrimSpace(row)
+		if strings.HasPrefix(row, "[") && strings.Contains(row, "] ") || strings.HasPrefix(row, "Switched to") || strings.HasPrefix(row, "To ") || strings.Contains(row, "/pull/") && strings.HasPrefix(row, "https://") {
+			return row
+		}
+	}
+	return ""
+}
+
+// stripFolder takes "cd somewhere &&" off a command.
+func stripFolder(text string) string {
+	text = strings.TrimSpace(text)
+	if strings.HasPrefix(text, "cd ") {
+		if _, rest, ok := strings.Cut(text, " && "); ok {
+			text = strings.TrimSpace(rest)
+		}
+	}
+	for _, tail := range []string{" 2>&1", " 2>/dev/null"} {
+		text = strings.ReplaceAll(text, tail, "")
+	}
+	return text
+}
+
+// first is the code at the beginning of an item: a path or a command.
+func first(text string) string {
+	text = strings.TrimPrefix(text, "`` ")
+	text = strings.TrimPrefix(text, "`")
+	name, _, _ := strings.Cut(text, "`")
+	return strings.TrimSpace(name)
+}

@@ -1,0 +1,265 @@
+package offline
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/winnowhq/winnow/recall"
+)
+
+// change is what was done to one file.
+type change struct {
+	path                    string
+	creates, edits, deletes int
+	added, removed          int
+	moved                   string // its path before
+	gone                    bool
+	what                    []string // names, or a short replacement
+	quoted                  int      // how many of what are replacements
+	weight                  int
+}
+
+// done is what was changed, and what the assistant reported about it.
+func (f *facts) done() section {
+	s := section{heading: headDone}
+	changes := f.changes()
+	var reports []item
+	if f.before != nil {
+		for i, it := range f.before.items(headDone) {
+			if old, ok := parseChange(it.text); ok {
+				changes = mergeChange(changes, old)
+			} else if strings.HasPrefix(it.text, "Reported") {
+				it.weight = 25 + min(i, 10) + f.focused(it.text)
+				reports = append(reports, it)
+			}
+		}
+	}
+	for i := range changes {
+		c := &changes[i]
+		s.items = append(s.items, item{text: c.String(), weight: c.weight + f.focused(c.path)})
+	}
+	s.items = append(s.items, reports...)
+	s.items = append(s.items, f.reports()...)
+	s.items = append(s.items, f.delegated()...)
+	return s
+}
+
+// changes gathers what edits did, file by file, the newest change last.
+func (f *facts) changes() []change {
+	at := map[string]int{}
+	var changes []change
+	for i := range f.files {
+		file := &f.files[i]
+		if !file.Changed() || file.Creates > 0 && file.Gone() {
+			continue // made and removed again: nothing is left of it
+		}
+		at[file.Path] = len(changes)
+		changes = append(changes, change{
+			path: f.short(file.Path), creates: min(file.Creates, 1), edits: file.Edits, deletes: file.Deletes, added: file.Added, removed: file.Removed,
+			gone: file.Gone(), moved: f.short(file.From), weight: 30 + 2*min(8, file.Edits+file.Creates) + f.recentCall(file.At, 22),
+		})
+	}
+	for n := range f.calls {
+		c := &f.calls[n]
+		for i := range c.Actions {
+			a := &c.Actions[i]
+			if !a.Op.Changes() || c.Outcome.Failed && a.Exact {
+				continue
+			}
+			k, ok := at[a.Path]
+			if !ok {
+				continue
+			}
+			for _, name := range touches(a) {
+				// Replacements are long: three of them say what kind of change it was.
+				if strings.Contains(name, "`") {
+					if changes[k].quoted >= 3 {
+						continue
+					}
+					changes[k].quoted++
+				}
+				if len(changes[k].what) < 24 && !slices.Contains(changes[k].what, name) {
+					changes[k].what = append(changes[k].what, name)
+				}
+			}
+		}
+	}
+	slices.SortStableFunc(changes, func(a, b change) int { return b.weight - a.weight })
+	return changes
+}
+
+// touches says in few words what an action changed: what it defines, else a replacement that is short enough to quote.
+func touches(a *recall.Action) []string {
+	if !a.Exact && a.Op == recall.Edit {
+		if a.New != "" && len(a.New) < 160 && !strings.Contains(a.New, "\n") {
+			return []string{code(a.New, 90)}
+		}
+		return nil
+	}
+	names := symbols(a.Path, a.New, 8)
+	for _, name := range symbols(a.Path, a.Old, 8) {
+		if !slices.Contains(names, name) && len(names) < 8 {
+			names = append(names, name)
+		}
+	}
+	if len(names) > 0 || a.Op == recall.Create {
+		return names
+	}
+	before, after := differing(a.Old, a.New)
+	switch {
+	case before != "" && after != "" && len(before)+len(after) < 120:
+		return []string{code(before, 60) + " → " + code(after, 60)}
+	case after != "" && before == "":
+		return []string{"added " + code(after, 70)}
+	case before != "" && after == "":
+		return []string{"removed " + code(before, 70)}
+	case after != "":
+		return []string{"to " + code(after, 70)}
+	}
+	return nil
+}
+
+// differing are the first lines in which two texts differ, "" where one has none.
+func differing(before, after string) (string, string) {
+	old, fresh := strings.Split(before, "\n"), strings.Split(after, "\n")
+	for len(old) > 0 && len(fresh) > 0 && strings.TrimSpace(old[0]) == strings.TrimSpace(fresh[0]) {
+		old, fresh = old[1:], fresh[1:]
+	}
+	for len(old) > 0 && len(fresh) > 0 && strings.TrimSpace(old[len(old)-1]) == strings.TrimSpace(fresh[len(fresh)-1]) {
+		old, fresh = old[:len(old)-1], fresh[:len(fresh)-1]
+	}
+	return firstLine(old), firstLine(fresh)
+}
+
+func firstLine(rows []string) string {
+	for _, row := range rows {
+		if row = strings.TrimSpace(row); len(row) > 2 {
+			return row
+		}
+	}
+	return ""
+}
+
+// String is "`path`: created, edited 3 times (+40 −2): name, name".
+func (c *change) String() string {
+	var did []string
+	if c.moved != "" {
+		did = append(did, "moved from "+code(c.moved, 160))
+	}
+	if c.creates > 0 {
+		did = append(did, "created")
+	}
+	if c.edits > 0 {
+		did = append(did, "edited "+times(c.edits))
+	}
+	if c.gone {
+		did = append(did, "deleted")
+	}
+	if len(did) == 0 {
+		did = append(did, "changed")
+	}
+	text := code(c.path, 200) + ": " + strings.Join(did, ", ")
+	if c.added+c.removed > 0 && !c.gone {
+		text += fmt.Sprintf(" (+%d −%d)", c.added, c.removed)
+	}
+	if len(c.what) > 0 && !c.gone {
+		what := strings.Join(c.what[:min(8, len(c.what))], ", ")
+		if n := len(c.what) - 8; n > 0 {
+			what += fmt.Sprintf(" and %d more", n)
+		}
+		text += ": " + what
+	}
+	return text
+}
+
+// reported are words of sentences in which the assistant says that something is finished.
+var reported = []string{"all tests pass", "tests pass", "now works", "is fixed", "works now", "successfully", "completed", "is complete", "✅", "implemented", "is done", "are done", "i've added", "i've fixed", "i've updated", "i added", "i fixed", "fertig", "erledigt", "terminé", "listo", "the race is gone", "is gone"}
+
+// reports are what the assistant told at the ends of its turns, and on the way when something was finished.
+func (f *facts) reports() []item {
+	var all []item
+	for n, a := range f.answers {
+		if n == len(f.answers)-1 && !f.waiting {
+			continue // the newest statement stands under "In progress"
+		}
+		if a.closing {
+			if text := gist(a.text, 300); len(text) > 30 {
+				all = append(all, item{text: "Reported: " + quote(text, 440), weight: 30 + f.recent(a.message, 26) + f.focused(text)})
+			}
+			continue
+		}
+		for _, s := range recall.Sentences(a.text) {
+			lower := strings.ToLower(s)
+			if len(s) > 30 && len(s) < 300 && !strings.HasPrefix(lower, "let me") && slices.ContainsFunc(reported, func(w string) bool { return strings.Contains(lower, w) }) {
+				all = append(all, item{text: "Reported: " + quote(s, 300), weight: 14 + f.recent(a.message, 24) + f.focused(s)})
+				break
+			}
+		}
+	}
+	if most := 16; len(all) > most {
+		order := make([]int, len(all))
+		for i := range order {
+			order[i] = i
+		}
+		slices.SortStableFunc(order, func(a, b int) int { return all[b].weight - all[a].weight })
+		order = order[:most]
+		slices.Sort(order)
+		kept := make([]item, 0, most)
+		for _, i := range order {
+			kept = append(kept, all[i])
+		}
+		all = kept
+	}
+	return all
+}
+
+// gist is the beginning of a report: its sentences, without headings, tables and rules, as far as they fit.
+func gist(text string, size int) string {
+	var b strings.Builder
+	var titles []string
+	for row := range strings.Lines(text) {
+		trimmed := strings.TrimSpace(row)
+		switch {
+		case trimmed == "" || strings.HasPrefix(trimmed, "|") || strings.Trim(trimmed, "-=*_ ") == "":
+			continue
+		case strings.HasPrefix(trimmed, "#"):
+			titles = append(titles, strings.TrimSpace(strings.TrimLeft(trimmed, "#")))
+			continue
+		}
+		for _, s := range recall.Sentences(row) {
+			if b.Len() == 0 && len(s) <= 14 && strings.HasSuffix(s, "!") {
+				continue // "Perfect!"
+			}
+			if b.Len() > 0 && b.Len()+len(s) > size {
+				return b.String()
+			}
+			if b.Len() > 0 {
+				b.WriteByte(' ')
+			}
+			b.WriteString(s)
+		}
+	}
+	if b.Len() < 30 && len(titles) > 0 {
+		return titles[0] + " " + b.String()
+	}
+	return b.String()
+}
+
+// delegated is what sub-agents were asked, and the beginning of what they found.
+func (f *facts) delegated() []item {
+	var all []item
+	for n := range f.calls {
+		c := &f.calls[n]
+		if len(c.Actions) == 0 || c.Actions[0].Op != recall.Delegate || !c.Outcome.Known {
+			continue
+		}
+		result := recall.Prose(f.log[c.Message].Parts[c.Part].State.Result())
+		text := "Sub-agent " + quote(c.Actions[0].Query, 100)
+		if found := recall.Sentences(result); len(found) > 0 {
+			text += " found: " + quote(strings.Join(found[:min(3, len(found))], " "), 320)
+		}
+		all = append(all, item{text: text, weight: 24 + f.recentCall(n, 20)})
+	}
+	return all
+}

@@ -1,0 +1,166 @@
+package offline
+
+import (
+	"strings"
+
+	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/recall"
+	"github.com/winnowhq/winnow/session"
+)
+
+// facts is what one pass over a log found.
+type facts struct {
+	log       []session.Message
+	directory string
+	focus     []string // words, in lower case
+	calls     []recall.Call
+	byMessage []int // calls[byMessage[i]] is the first call of message i or of a later one
+	files     []recall.File
+	failures  []recall.Failure
+	todos     []recall.Todo
+	requests  []said // what the user wrote
+	answers   []said // what the assistant wrote
+	question  recall.Question
+	waiting   bool // question waits for the user
+	before    *summary
+	changed   map[string]int // see changedAt
+	foreign   string         // an earlier summary that somebody else wrote
+}
+
+// said is one text of the log.
+type said struct {
+	message int
+	text    string
+	// closing is set on an assistant's text after which it called no tool in its turn.
+	closing bool
+	// asked is the question that a user's text answers, "" for none.
+	asked string
+}
+
+func collect(log []session.Message, r pivot.Request) *facts {
+	f := &facts{log: log, directory: r.Directory, focus: keywords(r.Focus)}
+	if f.directory == "" {
+		f.directory = recall.Directory(log)
+	}
+	f.calls = recall.Calls(log)
+	f.files = recall.FilesOf(f.calls)
+	f.failures = recall.FailuresOf(log, f.calls)
+	f.todos = recall.Todos(log)
+	f.question, f.waiting = recall.Pending(log)
+	f.byMessage = make([]int, len(log)+1)
+	at := 0
+	for i := range f.byMessage {
+		for at < len(f.calls) && f.calls[at].Message < i {
+			at++
+		}
+		f.byMessage[i] = at
+	}
+	f.listen()
+	if s, ok := parse(r.Previous); ok {
+		f.before = s
+	} else {
+		f.foreign = strings.TrimSpace(r.Previous)
+	}
+	return f
+}
+
+// listen collects what was said. Summaries and what programs wrote are not among it.
+func (f *facts) listen() {
+	question := ""
+	closing := -1 // index into answers of the newest text without a call behind it
+	for i := range f.log {
+		m := &f.log[i]
+		if m.IsSummary() {
+			continue
+		}
+		if m.Role == session.User {
+			if !m.Written() {
+				continue
+			}
+			if closing >= 0 {
+				f.answers[closing].closing = true
+			}
+			text := strings.TrimSpace(recall.Prose(m.Text()))
+			if whole := strings.TrimSpace(m.Text()); text == "" && !strings.HasPrefix(whole, "<") {
+				text = whole // nothing but a code block or a quote
+			}
+			if text != "" && !strings.HasPrefix(text, "[Request interrupted") && !strings.HasPrefix(text, "Caveat: ") {
+				f.requests = append(f.requests, said{message: i, text: text, asked: question})
+			}
+			question, closing = "", -1
+			continue
+		}
+		for j := range m.Parts {
+			p := &m.Parts[j]
+			switch {
+			case p.Type == session.ToolPart:
+				closing, question = -1, ""
+			case p.Type == session.TextPart && !p.Ignored && !p.Synthetic && strings.TrimSpace(p.Text) != "" && strings.TrimSpace(p.Text) != "No response requested.":
+				f.answers = append(f.answers, said{message: i, text: recall.Prose(p.Text)})
+				closing = len(f.answers) - 1
+				if q, ok := recall.Pending(f.log[i : i+1]); ok {
+					question = q.Text
+				}
+			}
+		}
+	}
+	if closing >= 0 {
+		f.answers[closing].closing = true
+	}
+}
+
+// recent grades a position between 0 (the beginning) and span (the end).
+func (f *facts) recent(message, span int) int {
+	if len(f.log) == 0 {
+		return 0
+	}
+	return span * (message + 1) / len(f.log)
+}
+
+// recentCall grades a position in the list of calls likewise.
+func (f *facts) recentCall(call, span int) int {
+	if len(f.calls) == 0 {
+		return 0
+	}
+	return span * (call + 1) / len(f.calls)
+}
+
+// focused is what an item gains for having words of the focus in it.
+func (f *facts) focused(text string) int {
+	if len(f.focus) == 0 {
+		return 0
+	}
+	lower := strings.ToLower(text)
+	n := 0
+	for _, w := range f.focus {
+		if strings.Contains(lower, w) {
+			n++
+		}
+	}
+	if n == 0 {
+		return 0
+	}
+	return 15 + 15*n/len(f.focus)
+}
+
+// keywords are the words of a focus that say something.
+func keywords(focus string) []string {
+	var words []string
+	for _, w := range strings.FieldsFunc(strings.ToLower(focus), func(r rune) bool { return strings.ContainsRune(" \t\n,;:.!?()\"'", r) }) {
+		if len(w) > 3 {
+			words = append(words, w)
+		}
+	}
+	return words
+}
+
+// short gives a path relative to the working folder.
+func (f *facts) short(name string) string { return recall.Shorten(name, f.directory) }
+
+// shortLine takes the working folder out of the paths of a line of output.
+func (f *facts) shortLine(line string) string {
+	if len(f.directory) < 4 {
+		return line
+	}
+	return strings.ReplaceAll(line, strings.TrimRight(f.directory, "/")+"/", "")
+}

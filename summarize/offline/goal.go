@@ -1,0 +1,119 @@
+package offline
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/winnowhq/winnow/recall"
+)
+
+const (
+	taskSize  = 1800 // bytes of the first request; a task with its background fits, a pasted file does not
+	laterSize = 420  // bytes of each later request
+	oldSize   = 160  // bytes of a request that ten newer ones followed
+	laterMost = 30   // how many of them
+)
+
+// goal is the task in the user's own words: the first request whole as far as it goes, then what the user said after it.
+func (f *facts) goal() section {
+	s := section{heading: headGoal, must: true}
+	first := true
+	if f.before != nil {
+		for _, it := range f.before.items(headGoal) {
+			it.weight = 70
+			if first {
+				it.weight = 100
+			}
+			first = false
+			s.items = append(s.items, it)
+		}
+	}
+	later := slices.DeleteFunc(slices.Clone(f.requests), func(r said) bool { return strings.HasPrefix(r.text, "/") && !strings.ContainsAny(r.text, " \n") })
+	for first && len(later) > 1 && small(later[0].text) {
+		later = later[1:] // a greeting is not the task
+	}
+	if first && len(later) > 0 {
+		it := item{text: "The user asked:", weight: 100, more: block(later[0].text, taskSize)}
+		if len(it.more) == 1 {
+			it = item{text: "The user asked: " + quote(later[0].text, taskSize), weight: 100}
+		}
+		s.items = append(s.items, it)
+		later = later[1:]
+	}
+	if left := len(later) - laterMost; left > 0 {
+		later = later[left:]
+		s.items = append(s.items, item{text: fmt.Sprintf("(%d earlier requests left out)", left), weight: 58})
+	}
+	size := laterSize
+	if len(later) <= 6 {
+		size *= 2
+	}
+	for i, r := range later {
+		if i < len(later)-10 {
+			size = oldSize
+		} else if size == oldSize {
+			size = laterSize
+		}
+		it := item{text: "Then: " + quote(r.text, size), weight: 60 + 35*(i+1)/len(later)}
+		if small(r.text) && r.asked == "" {
+			if i < len(later)-1 {
+				continue // "go on": the newest one alone says where the work stands
+			}
+			it.weight = 55
+		}
+		if r.asked != "" && len(r.text) < 120 {
+			it.text += ", in answer to " + quote(r.asked, 240)
+		}
+		s.items = append(s.items, it)
+	}
+	return s
+}
+
+// small reports whether a request only says that the work shall go on.
+func small(text string) bool {
+	text = strings.ToLower(strings.Trim(text, " .!\n"))
+	if len(text) > 24 {
+		return false
+	}
+	for _, w := range []string{"continue", "go on", "go ahead", "yes", "ok", "okay", "thanks", "thank you", "great", "good", "proceed", "please continue", "weiter", "ja", "danke", "mach weiter", "continue please", "oui", "sí", "si", "sigue", "yep", "yeah", "sure", "nice", "perfect", "do it", "keep going", "hi", "hello"} {
+		if text == w {
+			return true
+		}
+	}
+	return false
+}
+
+// constraints are the standing wishes of the user, and the instructions that were loaded.
+func (f *facts) constraints() section {
+	s := section{heading: headConstraints, must: true}
+	seen := map[string]bool{}
+	add := func(it item) {
+		if key := strings.ToLower(strings.Trim(it.text, "\" ")); !seen[key] {
+			seen[key] = true
+			s.items = append(s.items, it)
+		}
+	}
+	if f.before != nil {
+		for _, it := range f.before.items(headConstraints) {
+			it.weight = 88
+			add(it)
+		}
+	}
+	found := recall.Constraints(f.log)
+	for i, c := range found {
+		it := item{text: quote(c.Text, 400), weight: 80 + 15*(i+1)/len(found)}
+		if c.Preference {
+			it.weight -= 12
+		}
+		add(it)
+	}
+	for _, k := range recall.SkillsOf(f.calls) {
+		if k.Name != "" {
+			add(item{text: "Skill that was loaded: " + line(k.Name, 80), weight: 60})
+		} else {
+			add(item{text: "Instructions that were read: " + line(f.short(k.Path), 160), weight: 60})
+		}
+	}
+	return s
+}

@@ -1,0 +1,86 @@
+// Package offline answers: who writes the summary when no model is asked? It reads the log and quotes it: the task in the
+// user's own words, standing constraints, decisions, what was done to which file, which commands worked, what is still
+// broken, and what comes next. The same request gives the same summary, and everything in it stands in the log or was counted there.
+package offline
+
+import (
+	"context"
+
+	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/session"
+)
+
+// Name is what the summariser is called in receipts and on the command line.
+const Name = "offline"
+
+// DefaultBudget is how many tokens a summary may have when the request does not say: enough for a session of a day in practice.
+const DefaultBudget = 6000
+
+// Summarizer writes summaries without a model. The zero value is ready, and safe for concurrent use.
+type Summarizer struct{}
+
+var _ pivot.Summarizer = (*Summarizer)(nil)
+
+// New returns the summariser.
+func New() *Summarizer { return &Summarizer{} }
+
+// Name is "offline".
+func (*Summarizer) Name() string { return Name }
+
+// Limit is 0: a log of any size is read.
+func (*Summarizer) Limit() int { return 0 }
+
+// Summarize writes the summary of r.Log, with what r.Previous said carried forward. It fails only when ctx has ended. The usage of
+// its answer is zero: nothing was sent anywhere.
+func (*Summarizer) Summarize(ctx context.Context, r pivot.Request) (pivot.Answer, error) {
+	if err := ctx.Err(); err != nil {
+		return pivot.Answer{}, err
+	}
+	log := r.Log
+	if len(log) == 0 {
+		log = r.Messages // a caller without a log of its own still gets what it has
+	}
+	f := collect(log, r)
+	if err := ctx.Err(); err != nil {
+		return pivot.Answer{}, err
+	}
+	text := write(f.sections(), budget(r, log))
+	return pivot.Answer{Text: text, Finish: "stop", Model: Name}, nil
+}
+
+// budget is how many tokens the summary may have: what is asked for, and less than three quarters of what it stands for.
+func budget(r pivot.Request, log []session.Message) int {
+	most := r.Budget
+	if most <= 0 {
+		most = DefaultBudget
+	}
+	replaced := estimate(r.Previous)
+	for i := range log {
+		for j := range log[i].Parts {
+			p := &log[i].Parts[j]
+			replaced += estimate(p.Text)
+			if p.State != nil {
+				replaced += (len(p.State.Input) + len(p.State.Result())) / 3
+			}
+			if replaced > most*2 {
+				return most
+			}
+		}
+	}
+	return min(most, max(replaced*3/4, 120))
+}
+
+// estimate says how many tokens a text has at most, for the tokenisers in use: three ASCII bytes a token, and
+// one token for each other character.
+func estimate(text string) int {
+	ascii, other := 0, 0
+	for i := 0; i < len(text); i++ {
+		switch {
+		case text[i] < 0x80:
+			ascii++
+		case text[i] >= 0xC0:
+			other++
+		}
+	}
+	return (ascii+2)/3 + other
+}

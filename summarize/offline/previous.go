@@ -1,0 +1,127 @@
+package offline
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// summary is an earlier summary of this package, read back.
+type summary struct{ sections map[string][]item }
+
+// items are the bullets below a heading, as they were written. What only said that something was left out is not among them.
+func (s *summary) items(heading string) []item { return slices.Clone(s.sections[heading]) }
+
+// parse reads back what write wrote; ok is false for a text that somebody else wrote. What was added below its sections by others
+// is not read.
+func parse(text string) (s *summary, ok bool) {
+	at := strings.Index(text, origin)
+	if at < 0 {
+		return nil, false
+	}
+	s = &summary{sections: map[string][]item{}}
+	heading := ""
+	for row := range strings.Lines(text[at+len(origin):]) {
+		row = strings.TrimRight(row, "\r\n")
+		switch {
+		case strings.HasPrefix(row, "## "):
+			heading = strings.TrimSpace(row[3:])
+			if !slices.Contains(headings, heading) {
+				heading = ""
+			}
+		case strings.HasPrefix(row, "#"):
+			heading = ""
+		case heading == "":
+		case strings.HasPrefix(row, "- "):
+			if bullet := row[2:]; !strings.HasSuffix(bullet, " left out)") {
+				s.sections[heading] = append(s.sections[heading], item{text: bullet})
+			} else {
+				s.sections[heading] = append(s.sections[heading], item{})
+			}
+		case strings.HasPrefix(row, "  "):
+			if n := len(s.sections[heading]); n > 0 && s.sections[heading][n-1].text != "" {
+				last := &s.sections[heading][n-1]
+				last.more = append(last.more, row[2:])
+			}
+		}
+	}
+	for heading, items := range s.sections {
+		s.sections[heading] = slices.DeleteFunc(items, func(it item) bool { return it.text == "" })
+	}
+	return s, true
+}
+
+var headings = []string{headGoal, headConstraints, headDecisions, headDone, headCommands, headUnresolved, headProgress, headNext, headFiles, headFacts, headEarlier}
+
+// parseChange reads back a line of the files that changed.
+func parseChange(text string) (change, bool) {
+	if !strings.HasPrefix(text, "`") {
+		return change{}, false
+	}
+	c := change{path: first(text), weight: 34}
+	_, rest, ok := strings.Cut(text, "`: ")
+	if !ok {
+		return change{}, false
+	}
+	if name, after, ok := strings.Cut(rest, "`"); ok && name == "moved from " {
+		c.moved, rest, _ = strings.Cut(after, "`")
+		rest = strings.TrimPrefix(rest, ", ")
+	}
+	did, what, _ := strings.Cut(rest, ": ")
+	if before, counts, ok := strings.Cut(did, " (+"); ok {
+		did = before
+		added, removed, _ := strings.Cut(strings.TrimSuffix(counts, ")"), " −")
+		c.added, _ = strconv.Atoi(added)
+		c.removed, _ = strconv.Atoi(removed)
+	}
+	for _, d := range strings.Split(did, ", ") {
+		switch {
+		case d == "created":
+			c.creates = 1
+		case d == "deleted":
+			c.gone, c.deletes = true, 1
+		case d == "edited once":
+			c.edits = 1
+		case strings.HasPrefix(d, "edited "):
+			c.edits, _ = strconv.Atoi(strings.TrimSuffix(d[len("edited "):], " times"))
+		case d == "changed" || d == "":
+		default:
+			return change{}, false
+		}
+	}
+	if what != "" {
+		if at := strings.LastIndex(what, " and "); at > 0 && strings.HasSuffix(what, " more") {
+			what = what[:at]
+		}
+		c.what = []string{what}
+	}
+	return c, true
+}
+
+// mergeChange adds what an earlier summary said about a file to what is known now.
+func mergeChange(changes []change, old change) []change {
+	for i := range changes {
+		c := &changes[i]
+		if c.path != old.path {
+			continue
+		}
+		if c.creates > 0 && !old.gone {
+			c.edits++ // it was there already: this replaced it
+		}
+		c.creates = max(old.creates, 0)
+		c.edits += old.edits
+		c.added, c.removed = c.added+old.added, c.removed+old.removed
+		if c.moved == "" {
+			c.moved = old.moved
+		}
+		var added []string
+		for _, name := range c.what {
+			if len(old.what) == 0 || !strings.Contains(old.what[0], name) {
+				added = append(added, name)
+			}
+		}
+		c.what = append(slices.Clone(old.what), added...)
+		return changes
+	}
+	return append(changes, old)
+}

@@ -1,0 +1,206 @@
+package offline
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/winnowhq/winnow/recall"
+)
+
+// progress is what was being done when the log ended: the item at work, the last statement, the last calls, what is untested.
+func (f *facts) progress() section {
+	s := section{heading: headProgress}
+	for i := range f.todos {
+		if f.todos[i].Status == "in_progress" {
+			s.items = append(s.items, item{text: "At work: " + quote(f.todos[i].Text, 240), weight: 80})
+		}
+	}
+	if n := len(f.answers); n > 0 && !f.waiting {
+		text := f.answers[n-1].text
+		label := "The assistant's last statement"
+		if k := len(f.requests); k > 0 && f.requests[k-1].message > f.answers[n-1].message {
+			label += ", from before the user's last message"
+		}
+		it := item{text: label + ": " + quote(text, 900), weight: 78}
+		if len(text) > 300 {
+			it = item{text: label + ":", more: block(text, 1200), weight: 78}
+		}
+		s.items = append(s.items, it)
+		if n > 1 && len(text) < 40 && len(f.answers[n-2].text) >= 40 { // "Done."
+			s.items = append(s.items, item{text: "The statement before it: " + quote(f.answers[n-2].text, 500), weight: 66})
+		}
+	}
+	if text := f.lastCalls(); text != "" {
+		s.items = append(s.items, item{text: "The last calls: " + text, weight: 68})
+	}
+	if text := f.untested(); text != "" {
+		s.items = append(s.items, item{text: "Changed since tests last ran: " + text, weight: 70})
+	}
+	s.items = append(s.items, f.interrupted()...)
+	if len(f.calls) == 0 && len(f.answers) == 0 && f.before != nil {
+		s.items = append(s.items, f.before.items(headProgress)...)
+	}
+	return s
+}
+
+// lastCalls names what the newest calls did, oldest first.
+func (f *facts) lastCalls() string {
+	var did []string
+	for n := len(f.calls) - 1; n >= 0 && len(did) < 6; n-- {
+		c := &f.calls[n]
+		if len(c.Actions) == 0 || c.Actions[0].Op == recall.Plan {
+			continue
+		}
+		a := &c.Actions[0]
+		text := ""
+		switch a.Op {
+		case recall.Run:
+			text = "ran " + code(f.shortLine(stripFolder(a.Command)), 100)
+		case recall.Search:
+			text = "searched " + code(f.shortLine(a.Query), 60)
+		case recall.Read:
+			text = "read " + code(f.short(a.Path), 120)
+		case recall.Create:
+			text = "wrote " + code(f.short(a.Path), 120)
+		case recall.Edit, recall.Move, recall.Delete:
+			text = "changed " + code(f.short(a.Path), 120)
+		default:
+			text = line(c.Tool, 40)
+			if target := c.Target(); target != "" {
+				text += " " + code(f.shortLine(target), 80)
+			}
+		}
+		if c.Outcome.Known && c.Outcome.Failed {
+			text += " (failed)"
+		}
+		if c.Outcome.Refused {
+			text = strings.TrimSuffix(text, " (failed)") + " (stopped by the user)"
+		}
+		did = append(did, text)
+	}
+	slices.Reverse(did)
+	return strings.Join(slices.Compact(did), "; ")
+}
+
+// untested are the files that changed after the newest run of tests.
+func (f *facts) untested() string {
+	ran := -1
+	for n := range f.calls {
+		for _, v := range f.calls[n].Ran {
+			if v.Kind == recall.Test {
+				ran = n
+			}
+		}
+	}
+	if ran < 0 {
+		return ""
+	}
+	var names []string
+	for i := range f.files {
+		file := &f.files[i]
+		if changed := f.changedAt(file.Path); changed > ran && len(names) < 12 {
+			names = append(names, code(f.short(file.Path), 120))
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// changedAt is the position of the newest call that changed a file, -1 when none did.
+func (f *facts) changedAt(name string) int {
+	if f.changed == nil {
+		f.changed = map[string]int{}
+		for n := range f.calls {
+			c := &f.calls[n]
+			for i := range c.Actions {
+				if a := &c.Actions[i]; a.Op.Changes() && !(c.Outcome.Failed && a.Exact) {
+					f.changed[a.Path] = n
+				}
+			}
+		}
+	}
+	if n, ok := f.changed[name]; ok {
+		return n
+	}
+	return -1
+}
+
+// planned are words of sentences in which the assistant says what it will do, or what is left.
+var planned = []string{"next i will", "next i'll", "next, i", "next step", "next:", "remaining", "still need", "still to do", "still missing", "left to do", "todo:", "i will now", "i'll now", "then i will", "then i'll", "after that", "next up", "als nächstes", "noch offen", "danach", "ensuite", "il reste", "a continuación", "falta ", "luego "}
+
+// next is what comes next: the question that waits, the request that was not answered, open todos, the assistant's plan, and what follows from failures.
+func (f *facts) next() section {
+	s := section{heading: headNext, must: true}
+	if f.waiting {
+		s.items = append(s.items, item{text: "Wait for the user's answer to: " + quote(f.question.Text, 400), weight: 100})
+	}
+	if n := len(f.requests); n > 0 && f.unanswered(f.requests[n-1].message) {
+		s.items = append(s.items, item{text: "Answer the user's last message: " + quote(f.requests[n-1].text, 500), weight: 99})
+	}
+	if n := len(f.requests); n > 0 && !f.waiting && len(s.items) == 0 && !f.closed() {
+		s.items = append(s.items, item{text: "Carry on with the user's last message: " + quote(f.requests[n-1].text, 200), weight: 98})
+	}
+	for i := range f.todos {
+		t := &f.todos[i]
+		switch {
+		case t.Status == "in_progress":
+			s.items = append(s.items, item{text: "Finish: " + quote(t.Text, 240), weight: 97})
+		case t.Open():
+			s.items = append(s.items, item{text: "Open: " + quote(t.Text, 240), weight: 92 - min(10, i)})
+		}
+	}
+	s.items = append(s.items, f.plan()...)
+	for i := range slices.Backward(f.failures) {
+		e := &f.failures[i]
+		if e.Kind == recall.Test || e.Kind == recall.Build || len(s.items) == 0 && e.Kind != recall.Look {
+			s.items = append(s.items, item{text: "Make " + code(f.shortLine(stripFolder(e.Target)), 200) + " work, it fails", weight: 86})
+			break
+		}
+	}
+	if len(s.items) == 0 && f.before != nil && len(f.answers) == 0 {
+		s.items = f.before.items(headNext)
+	}
+	if len(s.items) == 0 && len(f.requests) > 0 {
+		s.items = append(s.items, item{text: "Nothing was left open; the last request was " + quote(f.requests[len(f.requests)-1].text, 240), weight: 80})
+	}
+	return s
+}
+
+// closed reports whether the assistant ended its turn: its newest text came after the newest request and no call came after it.
+func (f *facts) closed() bool {
+	n := len(f.answers)
+	return n > 0 && f.answers[n-1].closing && (len(f.requests) == 0 || f.answers[n-1].message > f.requests[len(f.requests)-1].message)
+}
+
+// unanswered reports whether nothing but user messages follows a message.
+func (f *facts) unanswered(message int) bool {
+	return f.byMessage[message+1] >= len(f.calls) && (len(f.answers) == 0 || f.answers[len(f.answers)-1].message < message)
+}
+
+// plan is what the assistant said last about what it will do.
+func (f *facts) plan() []item {
+	for n := len(f.answers) - 1; n >= max(0, len(f.answers)-6); n-- {
+		a := f.answers[n]
+		if len(f.requests) > 0 && a.message < f.requests[len(f.requests)-1].message {
+			return nil // what was planned before the newest request was answered or overtaken by it
+		}
+		sentences := recall.Sentences(a.text)
+		var all []item
+		for i, s := range sentences {
+			lower := strings.ToLower(s)
+			if len(s) > 500 || !slices.ContainsFunc(planned, func(w string) bool { return strings.Contains(lower, w) }) {
+				continue
+			}
+			all = append(all, item{text: "Planned: " + quote(s, 400), weight: 94 - (len(f.answers) - n)})
+			if strings.HasSuffix(s, ":") { // a heading: the list below it is the plan
+				for _, below := range sentences[i+1 : min(i+7, len(sentences))] {
+					all = append(all, item{text: "Planned: " + quote(below, 240), weight: 90 - (len(f.answers) - n)})
+				}
+				break
+			}
+		}
+		if len(all) > 0 {
+			return all[:min(8, len(all))]
+		}
+	}
+	return nil
+}

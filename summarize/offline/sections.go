@@ -1,0 +1,27 @@
+package offline
+
+// sections are all that was found, in the order in which it is written.
+func (f *facts) sections() []section {
+	return []section{
+		f.goal(), f.constraints(), f.decisions(), f.done(), f.commands(), f.unresolved(), f.progress(), f.next(), f.relevant(), f.keyFacts(), f.earlier(),
+	}
+}
+
+// earlierSize is how many bytes of a summary that somebody else wrote are kept: about as much as models write.
+const earlierSize = 9000
+
+// earlier keeps a summary that this package did not write: it cannot be taken apart safely, so that it is quoted.
+func (f *facts) earlier() section {
+	s := section{heading: headEarlier}
+	if f.before != nil {
+		s.items = f.before.items(headEarlier)
+		for i := range s.items {
+			s.items[i].weight = 48
+		}
+		return s
+	}
+	if f.foreign == "" {
+		return s
+	}
+	return section{heading: headEarlier, items: []item{{text: "Written by another summariser:", more: block(f.foreign, earlierSize), weight: 66}}}
+}

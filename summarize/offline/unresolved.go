@@ -1,0 +1,127 @@
+package offline
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/winnowhq/winnow/recall"
+	"github.com/winnowhq/winnow/session"
+)
+
+// unresolved are the errors after which nothing of their kind worked, and the calls that never ended. Newest first.
+func (f *facts) unresolved() section {
+	s := section{heading: headUnresolved, must: true}
+	same := map[string]bool{}
+	listed := 0
+	for i := range slices.Backward(f.failures) {
+		e := &f.failures[i]
+		// One cause shows in several commands; the newest says it.
+		if key := string(e.Kind) + strings.Join(e.Lines[:min(1, len(e.Lines))], ""); len(e.Lines) > 0 {
+			if same[key] {
+				listed++
+				continue
+			}
+			same[key] = true
+		}
+		if len(s.items) >= 8 {
+			break
+		}
+		it := item{text: f.failed(e), weight: 85 + min(10, f.recentCall(e.At, 10))}
+		rows := e.Lines
+		if len(s.items) >= 2 {
+			rows = rows[:min(3, len(rows))]
+		}
+		for _, row := range rows {
+			it.more = append(it.more, code(f.shortLine(row), 220))
+		}
+		s.items = append(s.items, it)
+	}
+	if n := len(f.failures) - len(s.items) - listed; n > 0 {
+		s.items = append(s.items, item{text: fmt.Sprintf("(%d older failures left out)", n), weight: 50})
+	}
+	if f.before != nil {
+		for _, it := range f.before.items(headUnresolved) {
+			if !f.settled(first(it.text)) {
+				it.weight = 75
+				s.items = append(s.items, it)
+			}
+		}
+	}
+	return s
+}
+
+// failed says which call failed, how, and how often.
+func (f *facts) failed(e *recall.Failure) string {
+	target := stripFolder(e.Target)
+	text := ""
+	switch {
+	case e.Kind != "":
+		text = code(f.shortLine(target), 200) + " failed"
+	case e.Path != "":
+		text = code(f.short(e.Path), 200) + ": " + line(e.Tool, 40) + " failed"
+	default:
+		text = code(f.shortLine(target), 200) + ": " + line(e.Tool, 40) + " failed"
+	}
+	if e.Exit > 0 {
+		text += fmt.Sprintf(" with exit status %d", e.Exit)
+	}
+	if e.Times > 1 {
+		text += fmt.Sprintf(" (%d failures since it last worked)", e.Times)
+	}
+	return text
+}
+
+// settled reports whether something in this log made an earlier failure good: the same command or one that covers it worked, or the same file
+// was changed.
+func (f *facts) settled(target string) bool {
+	earlier := recall.Main(recall.Invocations(target))
+	for n := range f.calls {
+		c := &f.calls[n]
+		if !c.Outcome.Known {
+			continue
+		}
+		if text := c.Command(); text != "" && earlier != nil {
+			for _, v := range c.Ran {
+				// A failure counts too: then the newer one is listed.
+				if v.Kind != recall.Look && v.Covers(earlier) {
+					return true
+				}
+			}
+		}
+		for i := range c.Actions {
+			if a := &c.Actions[i]; !c.Outcome.Failed && a.Path != "" && f.short(a.Path) == target {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// interrupted are the calls that had not ended when the log did.
+func (f *facts) interrupted() []item {
+	var all []item
+	for n := max(0, len(f.calls)-20); n < len(f.calls); n++ {
+		c := &f.calls[n]
+		if c.Status != session.Pending && c.Status != session.Running {
+			continue
+		}
+		text := line(c.Tool, 40)
+		if target := c.Target(); target != "" {
+			text += " " + code(f.shortLine(target), 160)
+		}
+		all = append(all, item{text: "Had not ended: " + text, weight: 72})
+	}
+	return append(all, f.stopped()...)
+}
+
+// stopped are the newest calls that the user refused or broke off: they say that something else is wanted.
+func (f *facts) stopped() []item {
+	var all []item
+	for n := max(0, len(f.calls)-8); n < len(f.calls); n++ {
+		if c := &f.calls[n]; c.Outcome.Refused {
+			all = append(all, item{text: "Stopped by the user: " + line(c.Tool, 40) + " " + code(f.shortLine(stripFolder(c.Target())), 160), weight: 74})
+		}
+	}
+	return distinct(all)
+}

@@ -1,0 +1,288 @@
+package offline
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Headings, in the order in which they are written.
+const (
+	headGoal        = "Goal"
+	headConstraints = "Constraints and preferences"
+	headDecisions   = "Decisions and findings"
+	headDone        = "Done"
+	headCommands    = "Commands and their last outcome"
+	headUnresolved  = "Failed and unresolved"
+	headProgress    = "In progress"
+	headNext        = "Next steps"
+	headFiles       = "Relevant files"
+	headFacts       = "Key facts"
+	headEarlier     = "Earlier summary"
+)
+
+// origin is the first line of every summary: it tells its reader how far to trust it, and this package that it may read it back.
+const origin = "Made from the log without a model: quotes are verbatim, counts are computed."
+
+// section is a heading and its items.
+type section struct {
+	heading string
+	// must marks what is kept however small the budget is; it is only shortened.
+	must  bool
+	items []item
+}
+
+// item is one bullet: its first line, and further lines that are indented below it.
+type item struct {
+	text string
+	more []string
+	// weight decides what is left out first: the lowest. From about 0 to 100.
+	weight int
+}
+
+func (i *item) render(b *strings.Builder) {
+	b.WriteString("- " + i.text + "\n")
+	for _, line := range i.more {
+		b.WriteString("  " + line + "\n")
+	}
+}
+
+func (i *item) cost() int {
+	n := estimate(i.text) + 2
+	for _, line := range i.more {
+		n += estimate(line) + 2
+	}
+	return n
+}
+
+// write renders sections within so many tokens.
+func write(sections []section, budget int) string {
+	sections = slices.DeleteFunc(sections, func(s section) bool { return len(s.items) == 0 })
+	total := estimate(origin) + 2
+	for i := range sections {
+		total += estimate(sections[i].heading) + 4
+		for j := range sections[i].items {
+			total += sections[i].items[j].cost()
+		}
+	}
+	if total > budget {
+		sections, total = drop(sections, total, budget)
+	}
+	for size := 1600; total > budget && size >= 60; size /= 2 {
+		total = shorten(sections, size)
+	}
+	if total > budget {
+		total = thin(sections, total, budget)
+	}
+	var b strings.Builder
+	b.WriteString(origin + "\n")
+	for i := range sections {
+		if len(sections[i].items) == 0 {
+			continue
+		}
+		fmt.Fprintf(&b, "\n## %s\n", sections[i].heading)
+		for j := range sections[i].items {
+			sections[i].items[j].render(&b)
+		}
+	}
+	return hard(b.String(), budget)
+}
+
+// drop leaves out the items that weigh least until the rest fits, and notes how many went from each section. What must be kept stays.
+func drop(sections []section, total, budget int) ([]section, int) {
+	type place struct{ section, item, weight int }
+	var places []place
+	for i := range sections {
+		if sections[i].must {
+			continue
+		}
+		for j := range sections[i].items {
+			places = append(places, place{i, j, sections[i].items[j].weight})
+		}
+		total += 12 // room for the note
+	}
+	slices.SortStableFunc(places, func(a, b place) int { return a.weight - b.weight })
+	gone := make([]map[int]bool, len(sections))
+	for _, p := range places {
+		if total <= budget {
+			break
+		}
+		if gone[p.section] == nil {
+			gone[p.section] = map[int]bool{}
+		}
+		gone[p.section][p.item] = true
+		total -= sections[p.section].items[p.item].cost()
+		if len(gone[p.section]) == len(sections[p.section].items) {
+			total -= estimate(sections[p.section].heading) + 16
+		}
+	}
+	for i := range sections {
+		if len(gone[i]) == 0 {
+			continue
+		}
+		var kept []item
+		for j := range sections[i].items {
+			if !gone[i][j] {
+				kept = append(kept, sections[i].items[j])
+			}
+		}
+		if len(kept) > 0 {
+			kept = append(kept, item{text: fmt.Sprintf("(%d more left out)", len(gone[i]))})
+		}
+		sections[i].items = kept
+	}
+	return sections, total
+}
+
+// shorten cuts every line to so many bytes and gives the new total. Of items with many lines the first and the last stay.
+func shorten(sections []section, size int) int {
+	total := estimate(origin) + 2
+	for i := range sections {
+		if len(sections[i].items) > 0 {
+			total += estimate(sections[i].heading) + 4
+		}
+		for j := range sections[i].items {
+			it := &sections[i].items[j]
+			it.text = clip(it.text, size)
+			left := size
+			for k := range it.more {
+				it.more[k] = clip(it.more[k], left)
+				if left -= len(it.more[k]); left <= 20 {
+					it.more = it.more[:k+1]
+					break
+				}
+			}
+			total += it.cost()
+		}
+	}
+	return total
+}
+
+// thin takes items out of what must be kept when it cannot all be kept: the lightest first, but one of each section stays.
+func thin(sections []section, total, budget int) int {
+	for total > budget {
+		worst, at, weight := -1, -1, 0
+		for i := range sections {
+			if len(sections[i].items) < 2 {
+				continue
+			}
+			for j := range sections[i].items {
+				if w := sections[i].items[j].weight; worst < 0 || w < weight {
+					worst, at, weight = i, j, w
+				}
+			}
+		}
+		if worst < 0 {
+			return total
+		}
+		total -= sections[worst].items[at].cost()
+		sections[worst].items = slices.Delete(sections[worst].items, at, at+1)
+	}
+	return total
+}
+
+// hard cuts a text that is still too long at a line end.
+func hard(text string, budget int) string {
+	if estimate(text) <= budget {
+		return text
+	}
+	var b strings.Builder
+	left := budget
+	for line := range strings.Lines(text) {
+		cost := estimate(line) + 1
+		if cost > left {
+			break
+		}
+		left -= cost
+		b.WriteString(line)
+	}
+	return b.String()
+}
+
+// clip shortens a line to so many bytes at a character's start, preferably between words.
+func clip(text string, size int) string {
+	if len(text) <= size {
+		return text
+	}
+	for size > 0 && !utf8.RuneStart(text[size]) {
+		size--
+	}
+	if space := strings.LastIndexByte(text[:size], ' '); space > size*2/3 {
+		size = space
+	}
+	return strings.TrimRight(text[:size], " ,;:") + " …"
+}
+
+// line makes one line of a text that is safe to quote: white space joined, control characters and markup that a program
+// would take for a tool call taken out of action.
+func line(text string, size int) string {
+	if len(text) > 8*size {
+		text = text[:8*size]
+	}
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	text = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, text)
+	return clip(disarm(strings.ReplaceAll(strings.Join(strings.Fields(text), " "), "**", "")), size)
+}
+
+// markup are the beginnings of tool calls as models write them into text. A summary with one in it would not count.
+var markup = regexp.MustCompile(`(?i)<(/?(?:\w+:)?(?:function_calls|function=|invoke|parameter|tool_call|tool_use|\||｜))|\[(TOOL_CALLS)\]`)
+
+func disarm(text string) string {
+	if !strings.ContainsAny(text, "<[") {
+		return text
+	}
+	return markup.ReplaceAllString(text, "‹$1$2")
+}
+
+// quote puts a line between quotation marks.
+func quote(text string, size int) string {
+	text = line(text, size)
+	if inner := strings.Trim(text, "\""); !strings.Contains(inner, "\"") {
+		text = inner // it stood between such marks already
+	}
+	return "\"" + text + "\""
+}
+
+// code puts a line between back-ticks.
+func code(text string, size int) string {
+	text = line(text, size)
+	if strings.Contains(text, "`") {
+		return "`` " + text + " ``"
+	}
+	return "`" + text + "`"
+}
+
+// block quotes a text of several lines: its first ones, and the last where the middle was left out.
+func block(text string, size int) []string {
+	var rows []string
+	for row := range strings.Lines(text) {
+		if row = line(row, size); strings.Trim(row, "-=*_| ") != "" {
+			rows = append(rows, "> "+row)
+		}
+		if len(rows) > 400 {
+			break
+		}
+	}
+	used := 0
+	for i, row := range rows {
+		used += len(row)
+		if used > size && i < len(rows)-1 && i > 0 {
+			return append(rows[:i:i], "> …", rows[len(rows)-1])
+		}
+	}
+	return rows
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}

@@ -1,0 +1,168 @@
+package winnow
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store"
+)
+
+// Undo takes back what a receipt is for: the pivot of a compaction with the elisions that were committed with it, or the elisions of
+// a pruning. what is the id of a receipt or of a marker, "" for the newest that still stands. The view is then to the byte
+// what it was before, plus what was appended since. Nothing is deleted: Redo makes it count again.
+func (e *Engine) Undo(ctx context.Context, id, what string) (*pivot.Receipt, error) {
+	return e.turnBack(ctx, "undo", id, what, false)
+}
+
+// Redo makes an undone pivot or pruning count again. what as for Undo, "" for the one that was undone last in the order of the receipts.
+func (e *Engine) Redo(ctx context.Context, id, what string) (*pivot.Receipt, error) {
+	return e.turnBack(ctx, "redo", id, what, true)
+}
+
+func (e *Engine) turnBack(ctx context.Context, op, id, what string, redo bool) (*pivot.Receipt, error) {
+	var receipt *pivot.Receipt
+	var keys []rule.Key
+	err := e.change(ctx, op, id, func(l *live) (store.Change, error) {
+		receipt, keys = nil, nil
+		for i := range l.state.Receipts {
+			// The newest one that stands, or the oldest one that does not, when none is named.
+			r := &l.state.Receipts[len(l.state.Receipts)-1-i]
+			if redo {
+				r = &l.state.Receipts[i]
+			}
+			if what == r.ID || what != "" && what == r.Marker || what == "" && l.stands(r) != redo {
+				receipt = r
+				break
+			}
+		}
+		var c store.Change
+		switch {
+		case receipt == nil && what != "":
+			marker := session.Index(l.log, what)
+			if marker < 0 || l.log[marker].Marker() == nil {
+				return c, notFound(op, id, "receipt or marker "+what)
+			}
+			// A pivot that another program made has no receipt here.
+			receipt = &pivot.Receipt{SessionID: id, Kind: pivot.Compaction, Marker: what}
+		case receipt == nil:
+			return c, &Error{Code: NotFound, Op: op, Session: id, Err: fmt.Errorf("there is nothing to %s", op)}
+		}
+		if l.stands(receipt) == redo {
+			return c, &Error{Code: Already, Op: op, Session: id, Err: fmt.Errorf("%s is %sne already", receipt.ID, op)}
+		}
+		for _, el := range receipt.Committed {
+			keys = append(keys, el.Key())
+		}
+		switch {
+		case redo:
+			c.Commit = receipt.Committed
+			if receipt.Marker != "" {
+				c.Redo = []string{receipt.Marker}
+			}
+		default:
+			c.Restore = keys
+			if receipt.Marker != "" {
+				c.Undo = []string{receipt.Marker}
+			}
+		}
+		return c, nil
+	}, func(l *live) {
+		l.reported, l.estimated, l.tries = session.Usage{}, -1, 0
+		event := e.event(id, ElisionUndone)
+		if redo {
+			event.Type = ElisionCommitted
+		}
+		event.Elisions, event.Message = keys, receipt.Marker
+		e.bus.publish(event)
+	})
+	return receipt, err
+}
+
+// stands reports whether what a receipt is for counts now.
+func (l *live) stands(r *pivot.Receipt) bool {
+	if r.Marker != "" {
+		return !l.state.Undone[r.Marker]
+	}
+	for _, el := range r.Committed {
+		if l.state.Ledger.Has(el.Key()) {
+			return true
+		}
+	}
+	return false
+}
+
+// Restore takes single elisions back: every one of the parts named.
+func (e *Engine) Restore(ctx context.Context, id string, parts ...string) ([]rule.Elision, error) {
+	var restored []rule.Elision
+	err := e.change(ctx, "restore", id, func(l *live) (store.Change, error) {
+		restored = nil
+		var c store.Change
+		for _, name := range parts {
+			_, p := session.FindPart(l.log, name)
+			if p == nil {
+				return c, notFound("restore", id, "part "+name)
+			}
+			standing := l.state.Ledger.Of(p.ID)
+			if len(standing) == 0 {
+				return c, &Error{Code: Already, Op: "restore", Session: id, Err: fmt.Errorf("part %s is shown whole", name)}
+			}
+			for _, el := range standing {
+				restored = append(restored, el)
+				c.Restore = append(c.Restore, el.Key())
+			}
+		}
+		return c, nil
+	}, func(*live) {
+		event := e.event(id, ElisionUndone)
+		for _, el := range restored {
+			event.Elisions = append(event.Elisions, el.Key())
+		}
+		e.bus.publish(event)
+	})
+	return restored, err
+}
+
+// Pin keeps a part or a text through every elision and every pivot. The pin's id and time are filled in and returned. A part that is elided
+// is shown again.
+func (e *Engine) Pin(ctx context.Context, id string, pin rule.Pin) (rule.Pin, error) {
+	err := e.change(ctx, "pin", id, func(l *live) (store.Change, error) {
+		var c store.Change
+		if (pin.Part == "") == (pin.Text == "") {
+			return c, &Error{Code: BadInput, Op: "pin", Session: id, Err: fmt.Errorf("a pin is a part or a text"), Hint: "give one of them"}
+		}
+		if pin.Part != "" {
+			_, p := session.FindPart(l.log, pin.Part)
+			if p == nil {
+				return c, notFound("pin", id, "part "+pin.Part)
+			}
+			pin.Part = p.ID
+			for _, el := range l.state.Ledger.Of(p.ID) {
+				c.Restore = append(c.Restore, el.Key())
+			}
+		}
+		now := e.config.Now()
+		pin.ID, pin.Time = e.ids.New("pin", now), millis(now)
+		c.Pin = []rule.Pin{pin}
+		return c, nil
+	}, nil)
+	return pin, err
+}
+
+// Unpin forgets a pin, named by its id or by its part.
+func (e *Engine) Unpin(ctx context.Context, id, pin string) error {
+	return e.change(ctx, "unpin", id, func(l *live) (store.Change, error) {
+		var c store.Change
+		for _, p := range l.state.Pins {
+			if p.ID == pin || p.Part != "" && p.Part == pin {
+				c.Unpin = append(c.Unpin, p.ID)
+			}
+		}
+		if c.Unpin == nil {
+			return c, notFound("unpin", id, "pin "+pin)
+		}
+		return c, nil
+	}, nil)
+}
