@@ -155,12 +155,20 @@ func (a *appender) kept(m *session.Message) {
 
 // compaction writes a pivot as the product's compaction entry.
 func (a *appender) compaction(log []session.Message, marker, summary int) {
-	text := ""
+	var texts []string
+	var cuts []int
+	var native []session.Part
+	at := make([]int, len(log[summary].Parts))
 	for i := range log[summary].Parts {
-		if p := &log[summary].Parts[i]; p.Type == session.TextPart && !p.Ignored && p.Text != "" {
-			text = strings.TrimPrefix(text+"\n\n"+p.Text, "\n\n")
+		p := &log[summary].Parts[i]
+		at[i] = -1
+		if p.Type == session.TextPart && !p.Ignored && p.Text != "" {
+			at[i] = len(texts)
+			texts, cuts = append(texts, p.Text), append(cuts, len(p.Text))
+			native = append(native, session.Part{Type: session.TextPart, Text: p.Text})
 		}
 	}
+	text := strings.Join(texts, "\n\n")
 	tokens := promptBefore(log[:marker])
 	e := newEntry{Type: compactionEntry, Summary: &text, TokensBefore: &tokens, Details: filesTouched(log[:marker])}
 	kept, ok := a.first[log[marker].Marker().TailStartID]
@@ -176,19 +184,19 @@ func (a *appender) compaction(log []session.Message, marker, summary int) {
 		e.FirstKept = itself // found nowhere before the entry: nothing is kept
 	}
 
-	nativeMarker := session.Part{Type: session.CompactionPart}
-	nativeSummary := session.Part{Type: session.TextPart, Text: text}
 	e.Winnow = &mark{}
-	e.Winnow.Message, e.Winnow.From = without(&log[marker], []session.Part{nativeMarker}, []int{0})
-	answer := &log[summary]
-	at := make([]int, len(answer.Parts))
-	for i := range at {
-		at[i] = -1
-		if answer.Parts[i].Type == session.TextPart && answer.Parts[i].Text == text {
-			at[i] = 0
+	atMarker := make([]int, len(log[marker].Parts))
+	for i := range atMarker {
+		if log[marker].Parts[i].Type != session.CompactionPart {
+			atMarker[i] = -1
 		}
 	}
-	e.Winnow.Answer, e.Winnow.AnswerFrom = without(answer, []session.Part{nativeSummary}, at)
+	e.Winnow.Message, e.Winnow.From = without(&log[marker], []session.Part{{Type: session.CompactionPart}}, atMarker)
+	answer := &log[summary]
+	if len(cuts) > 1 {
+		e.Winnow.Cuts = cuts
+	}
+	e.Winnow.Answer, e.Winnow.AnswerFrom = without(answer, native, at)
 	here := a.write(log[marker].ID, log[marker].Time.Created, e)
 	a.first[log[marker].ID], a.first[answer.ID] = here, here
 }

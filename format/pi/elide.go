@@ -3,6 +3,7 @@ package pi
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -57,6 +58,7 @@ func (f *file) place(log []session.Message, ledger rule.Ledger) map[int][]wanted
 			continue
 		}
 		want := wanted{elided{Elision: e, Index: at.part, Order: order}, at.part}
+		want.Answer = log[at.message].IsSummary() && f.entries[f.owner[log[at.message].ID]].kind == compactionEntry
 		if from, ok := f.from[at.message]; ok {
 			want.block = -1
 			if at.part < len(from) {
@@ -145,9 +147,14 @@ func (e *entry) show(line []byte, want []wanted) ([]byte, error) {
 			edits = append(edits, edit{span{start, winnow.end}, nil})
 		}
 	default:
+		kept := m.Original
+		m.Original = nil
 		text, err := json.Marshal(m, session.ReadOptions())
 		if err != nil {
 			return nil, err
+		}
+		if len(kept) > 0 { // byte for byte: an encoder would write its strings anew
+			text = slices.Concat(text[:len(text)-1], []byte(`,"original":`), kept, []byte{'}'})
 		}
 		if winnow.len() == 0 {
 			end := bytes.LastIndexByte(line, '}')
@@ -317,7 +324,7 @@ func kindOf(block jsontext.Value) string {
 
 // changeMember changes the value of one member of an object, the last of that name; everything else keeps its bytes.
 func changeMember(raw jsontext.Value, member string, change func(jsontext.Value) (jsontext.Value, error)) (jsontext.Value, error) {
-	dec := jsontext.NewDecoder(bytes.NewReader(raw), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	dec := jsontext.NewDecoder(bytes.NewReader(raw), session.ReadOptions())
 	if _, err := dec.ReadToken(); err != nil {
 		return nil, err
 	}

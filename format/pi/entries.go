@@ -260,7 +260,7 @@ func (b *builder) result(at int, e *entry) *place {
 }
 
 // compaction adds a marker and its summary.
-func (b *builder) compaction(at int, e *entry) {
+func (b *builder) compaction(at int, e *entry, mark *mark) {
 	id := b.f.messageID(at)
 	marker := session.Message{MessageInfo: session.MessageInfo{ID: id, Role: session.User, Model: b.model}}
 	marker.Time.Created = moment(e.timestamp)
@@ -277,9 +277,15 @@ func (b *builder) compaction(at int, e *entry) {
 		summary.ProviderID, summary.ModelID = b.model.ProviderID, b.model.ModelID
 	}
 	summary.Time = session.MessageTime{Created: marker.Time.Created, Completed: marker.Time.Created}
-	summary.Parts = []session.Part{{
-		ID: summary.ID + ":0", SessionID: b.s.Info.ID, MessageID: summary.ID, Type: session.TextPart, Text: e.summary,
-	}}
+	var cuts []int
+	if mark != nil {
+		cuts = mark.Cuts
+	}
+	for i, piece := range pieces(e.summary, cuts) {
+		summary.Parts = append(summary.Parts, session.Part{
+			ID: summary.ID + ":" + strconv.Itoa(i), SessionID: b.s.Info.ID, MessageID: summary.ID, Type: session.TextPart, Text: piece,
+		})
+	}
 	b.add(at, summary)
 }
 

@@ -7,6 +7,8 @@ import (
 	"io"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/winnowhq/winnow/session"
 )
 
 // Types of entries.
@@ -136,9 +138,9 @@ func (d *decoder) line(text []byte) (entry, error) {
 	d.text, d.err = text, nil
 	d.buf = *bytes.NewBuffer(text)
 	if d.dec == nil {
-		d.dec = jsontext.NewDecoder(&d.buf, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+		d.dec = jsontext.NewDecoder(&d.buf, session.ReadOptions())
 	} else {
-		d.dec.Reset(&d.buf, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+		d.dec.Reset(&d.buf, session.ReadOptions())
 	}
 	e := entry{firstIndex: -1}
 	if d.dec.PeekKind() != '{' {

@@ -1,6 +1,8 @@
 package pi
 
 import (
+	"strings"
+
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -24,6 +26,9 @@ type mark struct {
 	// Answer and AnswerFrom are Message and From of the summary, in a compaction entry.
 	Answer     *session.Message `json:"answer,omitzero"`
 	AnswerFrom []int            `json:"answerFrom,omitzero"`
+	// Cuts are the lengths of the parts, in bytes, that the summary of a compaction entry is joined of by blank lines;
+	// empty where it is one part.
+	Cuts []int `json:"cuts,omitzero"`
 
 	// Elisions are the committed elisions of what the entry holds, Original is the value that they replaced: of the member
 	// message, content or summary, as it was read.
@@ -36,6 +41,8 @@ type elided struct {
 	rule.Elision `json:"elision"`
 	// Index is the position of the part in its message; of a tool result it has no meaning.
 	Index int `json:"index"`
+	// Answer is set when the part is in the summary of a compaction entry, not in its marker.
+	Answer bool `json:"answer,omitzero"`
 	// Order is the position in the ledger.
 	Order int `json:"order"`
 }
@@ -86,6 +93,29 @@ func omit(p *session.Part, native *session.Part) {
 			}
 		}
 	}
+}
+
+// pieces cuts a summary into the parts that it was joined of; one that was changed since stays whole.
+func pieces(summary string, cuts []int) []string {
+	var found []string
+	rest := summary
+	for i, n := range cuts {
+		if i > 0 {
+			var ok bool
+			if rest, ok = strings.CutPrefix(rest, "\n\n"); !ok {
+				return []string{summary}
+			}
+		}
+		if n < 0 || n > len(rest) {
+			return []string{summary}
+		}
+		found = append(found, rest[:n])
+		rest = rest[n:]
+	}
+	if rest != "" || len(found) == 0 {
+		return []string{summary}
+	}
+	return found
 }
 
 // fits reports whether fill undoes omit: a field that is empty in the part must be empty in the entry's too.

@@ -78,6 +78,7 @@ type builder struct {
 	f *file
 	s session.Session
 
+	foreign  bool              // the header has the session that the file was written for
 	model    *session.ModelRef // that answers from here on
 	level    string            // of thinking, "" when it is off or unknown
 	path     *session.Path
@@ -112,7 +113,7 @@ func newBuilder(f *file) *builder {
 
 func (b *builder) head(e *entry) {
 	if m := readMark(e.winnow); m != nil && m.Session != nil {
-		b.s = *m.Session
+		b.s, b.foreign = *m.Session, true
 		b.s.Messages = make([]session.Message, 0, len(b.f.path))
 		return
 	}
@@ -180,7 +181,7 @@ func (b *builder) entry(at int) {
 			b.user(at, e, []block{{kind: textBlock, text: "Summary of a branch of this conversation that was left:\n\n" + e.summary}}, true)
 		}
 	case compactionEntry:
-		b.compaction(at, e)
+		b.compaction(at, e, m)
 	case modelEntry:
 		b.setModel(e.provider, e.model)
 	case thinkingEntry:
@@ -217,6 +218,8 @@ func (b *builder) mark(m *mark, before int, result *place) {
 		switch {
 		case result != nil:
 			b.elisions = append(b.elisions, placed{e, result.message, result})
+		case e.Answer && before+1 < len(b.s.Messages):
+			b.elisions = append(b.elisions, placed{e, before + 1, nil})
 		case at < len(b.s.Messages):
 			b.elisions = append(b.elisions, placed{e, at, nil})
 		}
@@ -260,6 +263,9 @@ func (b *builder) finish() session.Session {
 	}
 	for i := range b.restores {
 		b.restore(&b.restores[i])
+	}
+	if b.s.Info.Model == nil && b.model != nil && !b.foreign {
+		b.s.Info.Model = &session.ModelRef{ID: b.model.ModelID, ProviderID: b.model.ProviderID, Variant: b.model.Variant}
 	}
 	if b.s.Info.Time.Updated == 0 {
 		b.s.Info.Time.Updated = b.s.Info.Time.Created

@@ -114,7 +114,9 @@ func (f *file) without(src []byte, removed map[int]bool) *appender {
 			parents[e.id] = e.parent
 			continue
 		}
-		last = i
+		if !e.gone || e.span.len() != len(emptied) || string(src[e.start:e.end]) != emptied {
+			last = i
+		}
 		if e.gone {
 			continue
 		}
@@ -129,21 +131,23 @@ func (f *file) without(src []byte, removed map[int]bool) *appender {
 		line := src[e.start:e.end]
 		switch {
 		case removed[i]:
-			// Ids of messages in a file without ids are made from the numbers of its lines.
 			if f.linear && i < last {
-				a.out.WriteByte('\n')
+				a.out.WriteString(emptied)
 			}
 			continue
+		case f.linear && i > last && len(removed) > 0:
+			continue // an emptied line with nothing after it any more
 		case e.gone || len(removed) == 0:
 			a.out.Write(line)
 			continue
 		}
 		var edits []edit
 		if parent, ok := parents[e.parent]; ok && !f.linear && e.parent != "" {
-			for ok {
-				e.parent = parent // of the removed one, and of the one that that one followed
-				parent, ok = parents[e.parent]
-				ok = ok && e.parent != ""
+			for range parents { // those that were removed may follow one another, though never in a ring
+				e.parent = parent
+				if parent, ok = parents[e.parent]; !ok || e.parent == "" {
+					break
+				}
 			}
 			to := []byte("null")
 			if e.parent != "" {
@@ -158,7 +162,7 @@ func (f *file) without(src []byte, removed map[int]bool) *appender {
 			edits = append(edits, edit{e.at.firstKept, quoted(f.entries[kept].id)})
 		}
 		if e.firstIndex >= 0 && e.kind == compactionEntry {
-			if kept := f.nth(e.firstIndex); kept >= 0 && parsed[kept] != e.firstIndex {
+			if kept := f.nth(e.firstIndex); kept >= 0 && kept <= i && parsed[kept] != e.firstIndex {
 				edits = append(edits, edit{e.at.firstIndex, []byte(strconv.Itoa(parsed[kept]))})
 			}
 		}
@@ -171,6 +175,10 @@ func (f *file) without(src []byte, removed map[int]bool) *appender {
 	}
 	return a
 }
+
+// emptied stands where an entry was taken out of a file without ids, in which messages are named by the numbers of
+// their lines. The product skips lines that are blank.
+const emptied = " \n"
 
 // edit puts other bytes in place of a span.
 type edit struct {

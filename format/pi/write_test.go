@@ -399,6 +399,49 @@ func TestWrite_aSessionFromElsewhereIsReadAsItWas(t *testing.T) {
 	}
 }
 
+func TestWrite_whatWasElidedComesBackByteForByte(t *testing.T) {
+	src := `{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00Z","cwd":"/"}
+{"type":"message","id":"1","parentId":null,"timestamp":"","message":{"role":"assistant","content":[{"type":"toolCall","id":"c","name":"bash","arguments":{}}]}}
+{"type":"message", "id":"2", "parentId":"1" ,"message": {"content" : [ {"type":"text","text":"\u00e9\/\ud83d` + "\xff\u2028" + `"} ],"role":"toolResult","toolCallId":"c", "n":12345678901234567890,"n":1.0 } }
+`
+	doc := read(t, []byte(src))
+	ledger := rule.NewLedger(rule.Elision{Part: "c", Message: "1", Field: rule.Output, Rule: "r", Because: "b", Shown: "less"})
+	text := written(t, doc, format.Change{Session: doc.Session, Ledger: ledger})
+	again := read(t, text)
+	if got, want := again.Session.Messages[0].Parts[0].State.Output, "é/\ufffd\ufffd\u2028"; got != want || again.Ledger.Len() != 1 {
+		t.Errorf("the output of the log: got %q, want %q", got, want)
+	}
+	if again := written(t, again, format.Change{Session: again.Session, Ledger: again.Ledger.With(rule.Elision{Part: "1:0", Message: "1"})}); !bytes.Equal(again, text) {
+		t.Error("an elision of a part that is not in the file changed the file")
+	}
+	if back := written(t, again, format.Change{Session: doc.Session}); string(back) != src {
+		t.Errorf("restored:\n got %q\nwant %q", back, src)
+	}
+}
+
+func TestWrite_aMarkerWithATextAndASummaryWithoutOne(t *testing.T) {
+	doc := read(t, load(t, "tree.jsonl"))
+	change := format.Change{Session: doc.Session, Ledger: doc.Ledger}
+	added := pivot("msg_m1", "msg_s1", "", doc.Session.Info.ID)
+	added[0].Parts = append([]session.Part{{ID: "prt_t", Type: session.TextPart, Text: "Fold this."}}, added[0].Parts...)
+	added[1].Parts = nil
+	change.Session.Messages = append(change.Session.Messages[:len(doc.Session.Messages):len(doc.Session.Messages)], added...)
+	again := read(t, written(t, doc, change))
+	if diff := cmp.Diff(outline(change.Session.Messages), outline(again.Session.Messages)); diff != "" {
+		t.Errorf("log (-meant +read):\n%s", diff)
+	}
+}
+
+func TestRead_aSummaryThatWasChangedSinceStaysReadable(t *testing.T) {
+	doc := read(t, load(t, "tree.jsonl"))
+	text := bytes.Replace(written(t, doc, folded(doc)), []byte("zeppelin"), []byte("balloon"), 1)
+	log := read(t, text).Session.Messages
+	summary := log[len(log)-2]
+	if got, want := summary.Text(), "## Goal\nThe balloon of the kiln.\n\nCarried: nothing."; got != want || !summary.Completes() {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestWrite_aFileThatTheProductWouldEmptyIsRefused(t *testing.T) {
 	_, rest, _ := bytes.Cut(load(t, "tree.jsonl"), []byte("\n"))
 	doc := read(t, rest)
@@ -459,6 +502,11 @@ func FuzzRead(f *testing.F) {
 		}
 		if got, want := len(again.Session.Messages), len(change.Session.Messages); got != want {
 			t.Fatalf("messages: wrote %d, read %d", want, got)
+		}
+		out.Reset()
+		back := format.Change{Session: doc.Session, Ledger: doc.Ledger, Undone: map[string]bool{"msg_m1": true}}
+		if err := (Format{}).Write(&out, again, back); err != nil || !bytes.Equal(bytes.TrimRight(out.Bytes(), " \n"), bytes.TrimRight(src, " \n")) {
+			t.Fatalf("undone, the file is not what it was (%v):\n got %q\nwant %q", err, out.Bytes(), src)
 		}
 	})
 }
