@@ -6,3 +6,5 @@ require (
 	github.com/go-json-experiment/json v0.0.0-20260820222146-c27c302e5fc3
 	github.com/google/go-cmp v0.7.0
 )
+
+require pgregory.net/rapid v1.3.0 // indirect

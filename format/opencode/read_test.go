@@ -167,7 +167,7 @@ func TestRead_damageCostsOnePiece(t *testing.T) {
 
 // staysReadable holds that a document is written as it was read without a change, and as JSON with the same log and one more
 // message with one.
-func staysReadable(t testing.TB, doc *format.Document) {
+func staysReadable(t failer, doc *format.Document) {
 	t.Helper()
 	if got := write(t, doc, unchanged(doc)); !bytes.Equal(got, doc.Source) {
 		t.Errorf("written without change, the file differs:\n%s", got)
