@@ -3,6 +3,7 @@ package opencode
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/go-json-experiment/json"
@@ -23,11 +24,7 @@ type editor struct {
 // edit returns the new text.
 func (e *editor) edit(appended []*session.Message) ([]byte, error) {
 	names := newNames(e.inFile(e.from.Session.Info.ID))
-	if e.native.given != nil {
-		for original, given := range e.native.given {
-			names.given[original] = given
-		}
-	}
+	maps.Copy(names.given, e.native.given)
 	enc := newEncoder(names, &e.from.Session.Info, e.change.Ledger)
 	for i := range e.from.Session.Messages {
 		if m := &e.from.Session.Messages[i]; !undone(m, e.change.Undone) {
@@ -163,22 +160,16 @@ func (e *editor) sessionNote(enc *encoder) (note sessionNote, changed bool) {
 	kept := note.Elisions
 	note.Elisions = nil
 	for _, s := range kept {
-		key := rule.Key{Part: e.originalOf(s.Part), Field: s.Field}
-		if e.change.Ledger.Has(key) {
+		part := s.Part
+		if original, ok := e.native.original[part]; ok {
+			part = original
+		}
+		if e.change.Ledger.Has(rule.Key{Part: part, Field: s.Field}) {
 			note.Elisions = append(note.Elisions, s)
 		}
 	}
 	note.Elisions = append(note.Elisions, enc.aside.Elisions...)
 	return note, !bytes.Equal(before, encode(&note))
-}
-
-func (e *editor) originalOf(given string) string {
-	for original, id := range e.native.given {
-		if id == given {
-			return original
-		}
-	}
-	return given
 }
 
 // info is the text of the session's info with this note.

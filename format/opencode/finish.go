@@ -191,7 +191,7 @@ func (r *reader) rename() {
 			r.renamePart(&m.Parts[j])
 		}
 	}
-	r.native.given = make(map[string]string, len(r.ids))
+	r.native.original, r.native.given = r.ids, make(map[string]string, len(r.ids))
 	for given, original := range r.ids {
 		r.native.given[original] = given
 	}

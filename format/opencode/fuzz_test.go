@@ -28,5 +28,6 @@ func FuzzRead(f *testing.F) {
 		if got := write(t, doc, unchanged(doc)); string(got) != string(src) {
 			t.Error("written without change, the file differs")
 		}
+		staysReadable(t, doc)
 	})
 }

@@ -67,9 +67,9 @@ type native struct {
 	info    span
 	list    span // the messages, brackets included; while cut, up to the last thing that was read
 	entries []entry
-	// given holds, for ids that were restored to what they were in another format, the ids that the file has.
-	given     map[string]string
-	sanitized bool
+	// given and original translate between ids of the log and of the file, where a file was written from another format.
+	given, original map[string]string
+	sanitized       bool
 }
 
 // entry is one element of the list of messages.

@@ -45,12 +45,24 @@ type reader struct {
 	notes   []noted
 	ids     map[string]string // ids of the file → ids that they were made from
 	unnamed int               // messages without an id so far
+
+	counted, lines int // line feeds before a position, so that each is counted once
 }
 
 func (r *reader) damage(at, end int, reason string) {
 	r.doc.Damaged = append(r.doc.Damaged, format.Damage{
-		Line: line(r.src, at), Offset: int64(at), Bytes: end - at, Reason: reason,
+		Line: r.line(at), Offset: int64(at), Bytes: end - at, Reason: reason,
 	})
+}
+
+// line returns the number of the line in which a byte stands, 1 for the first.
+func (r *reader) line(at int) int {
+	if at < r.counted {
+		r.counted, r.lines = 0, 0
+	}
+	r.lines += bytes.Count(r.src[r.counted:at], []byte("\n"))
+	r.counted = at
+	return 1 + r.lines
 }
 
 // decode reads the value at at and returns the position after it. Where it fails, end is where the value ends by its brackets, or
@@ -114,7 +126,7 @@ func (r *reader) root() error {
 			break
 		}
 	}
-	if !known {
+	if c := r.doc.Counts; !known || r.native.info.start < 0 && c.Entries > 0 && c.Messages == 0 {
 		return r.noExport()
 	}
 	return nil
@@ -125,7 +137,7 @@ func (r *reader) noExport() error {
 	at := r.native.start
 	_, cause := r.decode(at, new(jsontext.Value))
 	return &format.SyntaxError{
-		Format: Name, Line: line(r.src, at), Offset: int64(at), Err: cause,
+		Format: Name, Line: r.line(at), Offset: int64(at), Err: cause,
 		Expected: "an OpenCode export, which is a JSON object with info and messages",
 	}
 }
