@@ -28,6 +28,12 @@ func FuzzRead(f *testing.F) {
 		if got := write(t, doc, unchanged(doc)); string(got) != string(src) {
 			t.Error("written without change, the file differs")
 		}
-		staysReadable(t, doc)
+		text := write(t, doc, oneMore(doc))
+		if !sound(text) {
+			t.Fatalf("with a message more the file is no JSON:\n%s", text)
+		}
+		if again := read(t, text); len(again.Session.Messages) != len(doc.Session.Messages)+1 {
+			t.Errorf("with a message more there are %d, %d before:\n%s", len(again.Session.Messages), len(doc.Session.Messages), text)
+		}
 	})
 }
