@@ -203,7 +203,7 @@ func (e *editor) sessionNote(enc *encoder) (note sessionNote, changed bool) {
 		if original, ok := e.native.original[part]; ok {
 			part = original
 		}
-		if e.change.Ledger.Has(rule.Key{Part: part, Field: s.Field}) {
+		if !enc.touched[s.Part] && e.change.Ledger.Has(rule.Key{Part: part, Field: s.Field}) {
 			note.Elisions = append(note.Elisions, s)
 		}
 	}
@@ -239,7 +239,7 @@ func (e *editor) message(entry *entry, m *session.Message, enc *encoder) []byte 
 			continue
 		}
 		out.Write(e.src[from:p.start])
-		out.Write(e.part(p.of(e.src), leadAt(e.src, p.start), m, part, before, now, enc))
+		out.Write(e.part(p.of(e.src), leadAt(e.src, p.start), m, part, now, enc))
 		from = p.end
 	}
 	if from == entry.start && entry.open == "" {
@@ -253,8 +253,8 @@ func (e *editor) message(entry *entry, m *session.Message, enc *encoder) []byte 
 	return out.Bytes()
 }
 
-// part is the text of a part with other elisions than before.
-func (e *editor) part(text []byte, outer string, m *session.Message, p *session.Part, before, now []rule.Elision, enc *encoder) []byte {
+// part is the text of a part with these elisions in place of others.
+func (e *editor) part(text []byte, outer string, m *session.Message, p *session.Part, now []rule.Elision, enc *encoder) []byte {
 	var mark int64
 	note, _ := e.noteInFile(text)
 	note.Elisions = nil
@@ -273,10 +273,8 @@ func (e *editor) part(text []byte, outer string, m *session.Message, p *session.
 	path := notePath(p)
 	if path == nil {
 		id := e.inFile(p.ID)
+		enc.touched[id] = true
 		for _, s := range note.Elisions {
-			if slices.ContainsFunc(before, func(b rule.Elision) bool { return b.Field == s.Field }) {
-				continue // the session's note has it
-			}
 			s.Part = id
 			enc.aside.Elisions = append(enc.aside.Elisions, s)
 		}
@@ -303,7 +301,7 @@ func (e *editor) anew(entry *entry, m *session.Message, lead string, enc *encode
 		if piece.at >= 0 {
 			p := &m.Parts[piece.at]
 			if before, now := e.from.Ledger.Of(p.ID), e.change.Ledger.Of(p.ID); !slices.Equal(before, now) {
-				text = e.part(text, "", m, p, before, now, enc)
+				text = e.part(text, "", m, p, now, enc)
 			}
 		}
 		if len(parts) > 1 {

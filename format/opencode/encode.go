@@ -26,10 +26,12 @@ type encoder struct {
 	parent string            // the file's id of the latest user message
 	model  *session.ModelRef // the latest that was named
 	aside  sessionNote       // what no part could hold
+	// touched are the parts, by the file's ids, whose elisions aside has in place of those that the session's note had.
+	touched map[string]bool
 }
 
 func newEncoder(n *names, info *session.Info, ledger rule.Ledger) *encoder {
-	e := &encoder{names: n, info: info, ledger: ledger, order: map[rule.Key]int{}, model: info.Model}
+	e := &encoder{names: n, info: info, ledger: ledger, order: map[rule.Key]int{}, model: info.Model, touched: map[string]bool{}}
 	commits := map[session.Millis]int{}
 	for _, c := range ledger.All() {
 		e.order[c.Key()] = commits[c.Time]
