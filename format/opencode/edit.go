@@ -3,9 +3,11 @@ package opencode
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/rule"
@@ -20,21 +22,49 @@ type editor struct {
 	change format.Change
 }
 
-// edit returns the new text.
+// edit returns the new text. Where the file was damaged so that what is left of its text is no JSON, the pieces concerned are
+// written anew from what was read of them.
 func (e *editor) edit(appended []*session.Message) ([]byte, error) {
-	names := newNames(e.inFile(e.from.Session.Info.ID))
-	if e.native.given != nil {
-		for original, given := range e.native.given {
-			names.given[original] = given
-		}
+	enc := e.encoder()
+	list, err := e.list(appended, enc, false)
+	if err != nil {
+		return nil, err
 	}
+	text := e.assemble(list, enc)
+	if len(e.from.Damaged) == 0 && !e.native.loose || sound(text) {
+		return text, nil
+	}
+	enc = e.encoder()
+	if list, err = e.list(appended, enc, true); err != nil {
+		return nil, err
+	}
+	return e.rebuild(list, enc), nil
+}
+
+// sound reports whether a text is one JSON value, as far as the decoder goes down.
+func sound(text []byte) bool {
+	dec := jsontext.NewDecoder(bytes.NewBuffer(text), session.ReadOptions())
+	if err := dec.SkipValue(); err != nil {
+		return tooDeep(err)
+	}
+	return space(text, int(dec.InputOffset())) == len(text)
+}
+
+// encoder is one that knows what the file has and will keep.
+func (e *editor) encoder() *encoder {
+	names := newNames(e.inFile(e.from.Session.Info.ID))
+	maps.Copy(names.given, e.native.given)
 	enc := newEncoder(names, &e.from.Session.Info, e.change.Ledger)
 	for i := range e.from.Session.Messages {
 		if m := &e.from.Session.Messages[i]; !undone(m, e.change.Undone) {
 			enc.seen(m)
 		}
 	}
+	return enc
+}
 
+// list returns the text between the brackets of the list of messages. strict holds each message to be JSON.
+func (e *editor) list(appended []*session.Message, enc *encoder, strict bool) ([]byte, error) {
 	var list bytes.Buffer
 	lead, close := e.style()
 	first := true
@@ -55,6 +85,12 @@ func (e *editor) edit(appended []*session.Message) ([]byte, error) {
 			text = e.message(entry, m, enc)
 		} else {
 			text = entry.of(e.src)
+		}
+		if strict && !sound(text) {
+			if entry.at < 0 {
+				continue
+			}
+			text = e.anew(entry, &e.from.Session.Messages[entry.at], lead, enc)
 		}
 		switch white := len(bytes.Trim(gap, ", \t\r\n")) == 0; {
 		case first:
@@ -83,7 +119,7 @@ func (e *editor) edit(appended []*session.Message) ([]byte, error) {
 	if !first {
 		list.WriteString(close)
 	}
-	return e.assemble(list.Bytes(), enc), nil
+	return list.Bytes(), nil
 }
 
 // inFile is the id that the file has for an id of the log.
@@ -163,22 +199,16 @@ func (e *editor) sessionNote(enc *encoder) (note sessionNote, changed bool) {
 	kept := note.Elisions
 	note.Elisions = nil
 	for _, s := range kept {
-		key := rule.Key{Part: e.originalOf(s.Part), Field: s.Field}
-		if e.change.Ledger.Has(key) {
+		part := s.Part
+		if original, ok := e.native.original[part]; ok {
+			part = original
+		}
+		if !enc.touched[s.Part] && e.change.Ledger.Has(rule.Key{Part: part, Field: s.Field}) {
 			note.Elisions = append(note.Elisions, s)
 		}
 	}
 	note.Elisions = append(note.Elisions, enc.aside.Elisions...)
 	return note, !bytes.Equal(before, encode(&note))
-}
-
-func (e *editor) originalOf(given string) string {
-	for original, id := range e.native.given {
-		if id == given {
-			return original
-		}
-	}
-	return given
 }
 
 // info is the text of the session's info with this note.
@@ -198,22 +228,8 @@ func (e *editor) info(note sessionNote) []byte {
 func (e *editor) message(entry *entry, m *session.Message, enc *encoder) []byte {
 	var out bytes.Buffer
 	from := entry.start // what was not written yet begins here
-	firstPart := true
 	for i := range entry.parts {
 		p := &entry.parts[i]
-		if p.broken {
-			// It is no JSON, and goes with the comma on one side of it.
-			out.Write(bytes.TrimRight(e.src[from:p.start], ", \t\r\n"))
-			from = p.end
-			if firstPart {
-				from = space(e.src, from)
-				if from < entry.end && e.src[from] == ',' {
-					from++
-				}
-			}
-			continue
-		}
-		firstPart = false
 		if p.at < 0 {
 			continue
 		}
@@ -223,7 +239,7 @@ func (e *editor) message(entry *entry, m *session.Message, enc *encoder) []byte 
 			continue
 		}
 		out.Write(e.src[from:p.start])
-		out.Write(e.part(p, m, part, before, now, enc))
+		out.Write(e.part(p.of(e.src), leadAt(e.src, p.start), m, part, now, enc))
 		from = p.end
 	}
 	if from == entry.start && entry.open == "" {
@@ -237,10 +253,8 @@ func (e *editor) message(entry *entry, m *session.Message, enc *encoder) []byte 
 	return out.Bytes()
 }
 
-// part is the text of a part with other elisions than before.
-func (e *editor) part(at *piece, m *session.Message, p *session.Part, before, now []rule.Elision, enc *encoder) []byte {
-	text := at.of(e.src)
-	outer := leadAt(e.src, at.start)
+// part is the text of a part with these elisions in place of others.
+func (e *editor) part(text []byte, outer string, m *session.Message, p *session.Part, now []rule.Elision, enc *encoder) []byte {
 	var mark int64
 	note, _ := e.noteInFile(text)
 	note.Elisions = nil
@@ -259,10 +273,8 @@ func (e *editor) part(at *piece, m *session.Message, p *session.Part, before, no
 	path := notePath(p)
 	if path == nil {
 		id := e.inFile(p.ID)
+		enc.touched[id] = true
 		for _, s := range note.Elisions {
-			if slices.ContainsFunc(before, func(b rule.Elision) bool { return b.Field == s.Field }) {
-				continue // the session's note has it
-			}
 			s.Part = id
 			enc.aside.Elisions = append(enc.aside.Elisions, s)
 		}
@@ -273,6 +285,52 @@ func (e *editor) part(at *piece, m *session.Message, p *session.Part, before, no
 		return withoutPath(text, prune, append(path, noteName)...)
 	}
 	return withPath(text, encode(&note), outer, append(path, noteName)...)
+}
+
+// anew is the text of a message whose own is no JSON: its parts as they stand, the rest from what was read.
+func (e *editor) anew(entry *entry, m *session.Message, lead string, enc *encoder) []byte {
+	info := m.MessageInfo
+	info.ID, info.SessionID, info.ParentID = e.inFile(info.ID), e.inFile(info.SessionID), e.inFile(info.ParentID)
+	parts := []byte{'['}
+	for i := range entry.parts {
+		piece := &entry.parts[i]
+		text := piece.of(e.src)
+		if piece.at < 0 && !sound(text) {
+			continue
+		}
+		if piece.at >= 0 {
+			p := &m.Parts[piece.at]
+			if before, now := e.from.Ledger.Of(p.ID), e.change.Ledger.Of(p.ID); !slices.Equal(before, now) {
+				text = e.part(text, "", m, p, now, enc)
+			}
+		}
+		if len(parts) > 1 {
+			parts = append(parts, ',')
+		}
+		parts = append(parts, text...)
+	}
+	text := with([]byte(`{}`), "info", encode(&info), "")
+	return dress(with(text, "parts", append(parts, ']'), ""), lead)
+}
+
+// rebuild is a whole file around a list.
+func (e *editor) rebuild(list []byte, enc *encoder) []byte {
+	info := e.from.Session.Info
+	info.ID, info.ParentID = e.inFile(info.ID), e.inFile(info.ParentID)
+	text := encode(&info)
+	if note, changed := e.sessionNote(enc); changed {
+		info.Unknown = withSessionNote(info.Unknown, &note)
+		text = encode(&info)
+	}
+	out := with([]byte(`{}`), "info", text, "\n")
+	out = with(out, "messages", []byte(`[]`), "\n")
+	if m, ok := find(out, "messages"); ok {
+		out = replace(out, m.span, slices.Concat([]byte("["), list, []byte("]")))
+	}
+	for m := range partial(e.from.Session.Unknown) {
+		out = with(out, m.name, m.of(e.from.Session.Unknown), "\n")
+	}
+	return append(out, '\n')
 }
 
 // noteInFile reads the note from the text of a part. A part that its note restored does not look like that text.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -23,16 +22,22 @@ type encoder struct {
 	names  *names
 	info   *session.Info
 	ledger rule.Ledger
-	order  map[rule.Key]int
+	order  map[rule.Key]int  // position among the elisions of one time, those of the product not counted
 	parent string            // the file's id of the latest user message
 	model  *session.ModelRef // the latest that was named
 	aside  sessionNote       // what no part could hold
+	// touched are the parts, by the file's ids, whose elisions aside has in place of those that the session's note had.
+	touched map[string]bool
 }
 
 func newEncoder(n *names, info *session.Info, ledger rule.Ledger) *encoder {
-	e := &encoder{names: n, info: info, ledger: ledger, order: map[rule.Key]int{}, model: info.Model}
-	for i, c := range ledger.All() {
-		e.order[c.Key()] = i
+	e := &encoder{names: n, info: info, ledger: ledger, order: map[rule.Key]int{}, model: info.Model, touched: map[string]bool{}}
+	commits := map[session.Millis]int{}
+	for _, c := range ledger.All() {
+		e.order[c.Key()] = commits[c.Time]
+		if c.Rule != rule.Mark {
+			commits[c.Time]++
+		}
 	}
 	return e
 }
@@ -181,7 +186,9 @@ func (e *encoder) part(m *session.Message, at int, id string, created session.Mi
 		}
 	default:
 		if !known(&p) {
-			note.Part = encode(had)
+			original := *had
+			original.ID, original.SessionID, original.MessageID = "", "", "" // it gets those of the part that it stands on
+			note.Part = encode(&original)
 			p = session.Part{Type: session.TextPart, Ignored: true, Text: fmt.Sprintf("[%s]", had.Type)}
 		}
 	}
@@ -210,7 +217,8 @@ func known(p *session.Part) bool {
 	case session.SubtaskPart:
 		return p.Prompt != "" && p.Description != "" && p.Agent != ""
 	case session.RetryPart:
-		return p.Attempt > 0 && p.Time != nil && p.Time.Created >= 1 && string(failure(p.Error)) == string(p.Error)
+		return p.Attempt > 0 && p.Time != nil && p.Time.Created >= 1 && p.Time.Created == whole(p.Time.Created) &&
+			failureName(p.Error) == apiError && string(failure(p.Error)) == string(p.Error)
 	}
 	return false
 }
@@ -305,11 +313,14 @@ func forPeople(v jsontext.Value) jsontext.Value {
 	return v
 }
 
-// failures are the names of errors that the product knows.
-var failures = []string{
-	"ProviderAuthError", "UnknownError", "MessageOutputLengthError", "MessageAbortedError", "StructuredOutputError",
-	"ContextOverflowError", "ContentFilterError", "APIError",
+// failures are the errors that the product knows, with what their data must have.
+var failures = map[string][]string{
+	"ProviderAuthError": {"providerID", "message"}, "UnknownError": {"message"}, "MessageOutputLengthError": nil,
+	"MessageAbortedError": {"message"}, "StructuredOutputError": {"message", "retries"}, "ContextOverflowError": {"message"},
+	"ContentFilterError": {"message"}, apiError: {"message", "isRetryable"},
 }
+
+const apiError = "APIError"
 
 // failure is an error in a form that the product knows: another becomes an UnknownError with the same message.
 func failure(v jsontext.Value) jsontext.Value {
@@ -317,17 +328,15 @@ func failure(v jsontext.Value) jsontext.Value {
 	if len(object) == 0 || string(object) == "null" {
 		return nil
 	}
-	message := strings.TrimSpace(string(object))
-	if name, ok := find(object, "name"); ok && slices.Contains(failures, unquote(name.of(object))) {
-		if data, ok := find(object, "data"); ok && object[data.start] == '{' {
-			text, said := find(data.of(object), "message")
-			if unquote(name.of(object)) == "MessageOutputLengthError" || said && data.of(object)[text.start] == '"' {
-				return v
-			}
+	message := string(object)
+	if data, ok := find(object, "data"); ok && object[data.start] == '{' {
+		inner := data.of(object)
+		required, known := failures[failureName(v)]
+		if known && !slices.ContainsFunc(required, func(name string) bool { _, ok := find(inner, name); return !ok }) {
+			return v
 		}
-	} else if data, ok := find(object, "data"); ok {
-		if text, ok := find(data.of(object), "message"); ok {
-			message = unquote(text.of(data.of(object)))
+		if text, ok := find(inner, "message"); ok && inner[text.start] == '"' {
+			message = unquote(text.of(inner))
 		}
 	}
 	type data struct {
@@ -337,4 +346,10 @@ func failure(v jsontext.Value) jsontext.Value {
 		Name string `json:"name"`
 		Data data   `json:"data"`
 	}{"UnknownError", data{message}})
+}
+
+func failureName(v jsontext.Value) string {
+	object := bytes.TrimSpace(v)
+	name, _ := find(object, "name")
+	return unquote(name.of(object))
 }

@@ -86,10 +86,8 @@ func (r *reader) name(given, original string) {
 
 // sessionNote reads the note on the session.
 func (r *reader) sessionNote() {
+	r.identify()
 	info := &r.doc.Session.Info
-	if info.ID == "" {
-		info.ID = derivedID(session.SessionID, info.Title, 0)
-	}
 	note, ok := noteOfSession(info)
 	if !ok {
 		return
@@ -98,6 +96,13 @@ func (r *reader) sessionNote() {
 	r.name(info.ParentID, note.Parent)
 	for given, original := range note.IDs {
 		r.name(given, original)
+	}
+}
+
+// identify gives a session without an id one.
+func (r *reader) identify() {
+	if info := &r.doc.Session.Info; info.ID == "" {
+		info.ID = derivedID(session.SessionID, info.Title, 0)
 	}
 }
 
@@ -191,7 +196,7 @@ func (r *reader) rename() {
 			r.renamePart(&m.Parts[j])
 		}
 	}
-	r.native.given = make(map[string]string, len(r.ids))
+	r.native.original, r.native.given = r.ids, make(map[string]string, len(r.ids))
 	for given, original := range r.ids {
 		r.native.given[original] = given
 	}

@@ -51,17 +51,23 @@ func (n *names) message(m *session.Message) (id string, created session.Millis) 
 	if m.Role != session.User {
 		created = session.Millis(math.Ceil(float64(created)))
 	}
-	id = m.ID
-	if !proper(session.MessageID, id) || n.taken[id] {
-		id = n.invent(session.MessageID, m.ID, created, 0)
-	}
+	id = n.messageID(m.ID, created)
 	if created == n.clock && id <= n.last {
 		created = session.Millis(math.Floor(float64(n.clock)) + 1)
+		id = n.messageID(m.ID, created)
 	}
 	n.taken[id] = true
 	n.given[m.ID] = id
 	n.clock, n.last = created, id
 	return id, created
+}
+
+// messageID keeps an id that the product takes, and makes another of one that it does not.
+func (n *names) messageID(id string, created session.Millis) string {
+	if proper(session.MessageID, id) && !n.taken[id] {
+		return id
+	}
+	return n.invent(session.MessageID, id, created, 0)
 }
 
 // parts names the parts of a message: as they are called when the product would keep them in this order, else all anew.

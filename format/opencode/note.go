@@ -35,7 +35,7 @@ type standing struct {
 	Shown   string         `json:"shown,omitzero"`
 	Saves   int            `json:"saves,omitzero"`
 	Time    session.Millis `json:"time,omitzero"`
-	N       int            `json:"n,omitzero"` // position in the ledger, to keep the order within one commit
+	N       int            `json:"n,omitzero"` // position among those of the same time
 }
 
 func stand(e rule.Elision, n int) standing {

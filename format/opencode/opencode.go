@@ -64,12 +64,13 @@ type native struct {
 	start   int  // of the JSON
 	end     int  // after it
 	cut     bool // the file ends before its JSON does
+	loose   bool // a comma is missing or too many
 	info    span
 	list    span // the messages, brackets included; while cut, up to the last thing that was read
 	entries []entry
-	// given holds, for ids that were restored to what they were in another format, the ids that the file has.
-	given     map[string]string
-	sanitized bool
+	// given and original translate between ids of the log and of the file, where a file was written from another format.
+	given, original map[string]string
+	sanitized       bool
 }
 
 // entry is one element of the list of messages.
@@ -86,8 +87,7 @@ type entry struct {
 // piece is one part in the file.
 type piece struct {
 	span
-	at     int // position in Message.Parts, -1 when it did not decode
-	broken bool
+	at int // position in Message.Parts, -1 when it did not decode
 }
 
 // span is a range of bytes.

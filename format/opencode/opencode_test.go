@@ -2,13 +2,21 @@ package opencode
 
 import (
 	"bytes"
-	"testing"
 
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/rule"
 )
 
-func read(tb testing.TB, src []byte) *format.Document {
+// failer is what tests, benchmarks and properties have in common.
+type failer interface {
+	Helper()
+	Error(...any)
+	Errorf(string, ...any)
+	Fatal(...any)
+	Fatalf(string, ...any)
+}
+
+func read(tb failer, src []byte) *format.Document {
 	tb.Helper()
 	kept := bytes.Clone(src)
 	doc, err := Format{}.Read(src)
@@ -21,7 +29,7 @@ func read(tb testing.TB, src []byte) *format.Document {
 	return doc
 }
 
-func write(tb testing.TB, from *format.Document, change format.Change) []byte {
+func write(tb failer, from *format.Document, change format.Change) []byte {
 	tb.Helper()
 	var out bytes.Buffer
 	if err := (Format{}).Write(&out, from, change); err != nil {

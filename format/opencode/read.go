@@ -45,12 +45,24 @@ type reader struct {
 	notes   []noted
 	ids     map[string]string // ids of the file → ids that they were made from
 	unnamed int               // messages without an id so far
+
+	counted, lines int // line feeds before a position, so that each is counted once
 }
 
 func (r *reader) damage(at, end int, reason string) {
 	r.doc.Damaged = append(r.doc.Damaged, format.Damage{
-		Line: line(r.src, at), Offset: int64(at), Bytes: end - at, Reason: reason,
+		Line: r.line(at), Offset: int64(at), Bytes: end - at, Reason: reason,
 	})
+}
+
+// line returns the number of the line in which a byte stands, 1 for the first.
+func (r *reader) line(at int) int {
+	if at < r.counted {
+		r.counted, r.lines = 0, 0
+	}
+	r.lines += bytes.Count(r.src[r.counted:at], []byte("\n"))
+	r.counted = at
+	return 1 + r.lines
 }
 
 // decode reads the value at at and returns the position after it. Where it fails, end is where the value ends by its brackets, or
@@ -63,16 +75,27 @@ func (r *reader) decode(at int, into any) (end int, err error) {
 	return skip(r.src, at), err
 }
 
+// next returns the position of the next member or element, or of the bracket that ends them. A comma that is missing or stands where
+// none should is passed over; the writer must know.
+func (r *reader) next(at int, first bool) int {
+	at = space(r.src, at)
+	comma := at < len(r.src) && r.src[at] == ','
+	if comma {
+		at = space(r.src, at+1)
+	}
+	if end := at < len(r.src) && (r.src[at] == '}' || r.src[at] == ']'); at < len(r.src) && comma == (first || end) {
+		r.native.loose = true
+	}
+	return at
+}
+
 // root walks the outer object.
 func (r *reader) root() error {
 	r.native.end = len(r.src)
 	at := r.native.start + 1
 	known := false
 	for first := true; ; first = false {
-		at = space(r.src, at)
-		if at < len(r.src) && r.src[at] == ',' && !first {
-			at = space(r.src, at+1)
-		}
+		at = r.next(at, first)
 		if at < len(r.src) && r.src[at] == '}' {
 			r.native.end = at + 1
 			break
@@ -106,7 +129,8 @@ func (r *reader) root() error {
 				r.damage(m.key, len(r.src), fmt.Sprintf("the file ends inside the member %q", m.name))
 				end = len(r.src)
 			} else {
-				r.doc.Session.Unknown = appendMember(r.doc.Session.Unknown, m.name, r.src[m.start:end])
+				m.end = end
+				r.doc.Session.Unknown = r.unknown(r.doc.Session.Unknown, m)
 			}
 			at = end
 		}
@@ -114,7 +138,7 @@ func (r *reader) root() error {
 			break
 		}
 	}
-	if !known {
+	if c := r.doc.Counts; !known || r.native.info.start < 0 && c.Entries > 0 && c.Messages == 0 {
 		return r.noExport()
 	}
 	return nil
@@ -125,7 +149,7 @@ func (r *reader) noExport() error {
 	at := r.native.start
 	_, cause := r.decode(at, new(jsontext.Value))
 	return &format.SyntaxError{
-		Format: Name, Line: line(r.src, at), Offset: int64(at), Err: cause,
+		Format: Name, Line: r.line(at), Offset: int64(at), Err: cause,
 		Expected: "an OpenCode export, which is a JSON object with info and messages",
 	}
 }
@@ -166,34 +190,41 @@ func (r *reader) member(at int) (m member, ok bool) {
 // info reads what the file says about the session.
 func (r *reader) info() {
 	s := &r.doc.Session
-	if _, err := r.decode(r.native.info.start, &s.Info); err != nil {
+	if r.src[r.native.info.start] != '{' {
+		r.damage(r.native.info.start, r.native.info.end, "info is not an object")
+	} else if _, err := r.decode(r.native.info.start, &s.Info); err != nil {
 		s.Info = session.Info{}
-		r.salvage(r.native.info, r.native.cut, &s.Info, "info")
+		salvage(r, r.native.info, r.native.cut, &s.Info, "info", err)
 	}
 	r.sessionNote()
 }
 
 // salvage decodes an object member by member into the same value, and lists those that do not fit. cut says that the object
-// does not end.
-func (r *reader) salvage(object span, cut bool, into any, what string) {
+// does not end, cause why it was not read as a whole.
+func salvage[T any](r *reader, object span, cut bool, into *T, what string, cause error) {
 	value := object.of(r.src)
-	last := object.start
+	last, listed := object.start, len(r.doc.Damaged)
 	for m := range partial(value) {
 		if cut && m.end == len(value) {
 			break
 		}
 		last = object.start + m.end
+		before := *into
 		name, err := jsontext.AppendQuote(nil, m.name)
 		if err == nil {
 			text := append(append(append([]byte{'{'}, name...), ':'), value[m.start:m.end]...)
 			err = json.Unmarshal(append(text, '}'), into, session.ReadOptions())
 		}
 		if err != nil {
+			*into = before // half of what was wrong may be in it
 			r.damage(object.start+m.key, last, fmt.Sprintf("%s: the member %q does not fit: %s", what, m.name, reason(err)))
 		}
 	}
-	if cut {
+	switch {
+	case cut:
 		r.damage(last, object.end, what+": the file ends inside it")
+	case len(r.doc.Damaged) == listed:
+		r.damage(last, object.end, what+": "+reason(cause))
 	}
 }
 
@@ -207,16 +238,14 @@ func (r *reader) messages(at int) int {
 		r.damage(at, end, "messages is not a list")
 		return end
 	}
+	r.identify()
 	r.native.list = span{at, at + 1}
 	r.native.entries = r.native.entries[:0]
 	r.doc.Session.Messages = r.doc.Session.Messages[:0]
 	at++
 	indent := "" // what stands before each message; a line feed is in no string, so that it marks a message for certain
-	for {
-		at = space(r.src, at)
-		if at < len(r.src) && r.src[at] == ',' {
-			at = space(r.src, at+1)
-		}
+	for first := true; ; first = false {
+		at = r.next(at, first)
 		switch {
 		case at >= len(r.src):
 			r.native.cut = true
@@ -261,11 +290,8 @@ func (r *reader) entry(at int, indent string) int {
 	m := session.Message{Parts: []session.Part{}}
 	known := false
 	pos := at + 1
-	for {
-		pos = space(r.src, pos)
-		if pos < len(r.src) && r.src[pos] == ',' {
-			pos = space(r.src, pos+1)
-		}
+	for first := true; ; first = false {
+		pos = r.next(pos, first)
 		if pos < len(r.src) && r.src[pos] == '}' {
 			e.end = pos + 1
 			break
@@ -282,7 +308,7 @@ func (r *reader) entry(at int, indent string) int {
 					return r.torn(e, &m, known, pos, indent, "}")
 				}
 				m.MessageInfo = session.MessageInfo{}
-				r.salvage(span{inner.start, end}, false, &m.MessageInfo, "a message's info")
+				salvage(r, span{inner.start, end}, false, &m.MessageInfo, "a message's info", err)
 			}
 			known = m.Role == session.User || m.Role == session.Assistant || err == nil
 			pos, e.end = end, end
@@ -306,7 +332,8 @@ func (r *reader) entry(at int, indent string) int {
 			if end < 0 {
 				return r.torn(e, &m, known, pos, indent, "}")
 			}
-			m.Unknown = appendMember(m.Unknown, inner.name, r.src[inner.start:end])
+			inner.end = end
+			m.Unknown = r.unknown(m.Unknown, inner)
 			pos, e.end = end, end
 		}
 	}
@@ -328,11 +355,8 @@ func firstName(src []byte, at int) string {
 // parts walks the parts of a message. whole is false when the list does not end; end is then where it stopped making sense.
 func (r *reader) parts(at int, e *entry, m *session.Message, indent string) (end int, whole bool) {
 	e.end = at
-	for {
-		at = space(r.src, at)
-		if at < len(r.src) && r.src[at] == ',' {
-			at = space(r.src, at+1)
-		}
+	for first := true; ; first = false {
+		at = r.next(at, first)
 		if at >= len(r.src) {
 			return at, false
 		}
@@ -348,22 +372,22 @@ func (r *reader) parts(at int, e *entry, m *session.Message, indent string) (end
 			err = errors.New("a part has a type")
 		}
 		if err != nil {
-			if next := r.next(at, end, indent, err); end < 0 || next > 0 && next < end {
+			if next := r.resume(at, end, indent, err); end <= at || next > 0 && next < end {
 				return at, false
 			}
-			e.parts = append(e.parts, piece{span{at, end}, -1, syntactic(err)})
+			e.parts = append(e.parts, piece{span{at, end}, -1})
 			r.damage(at, end, "a part was skipped: "+reason(err))
 		} else {
-			e.parts = append(e.parts, piece{span{at, end}, len(m.Parts), false})
+			e.parts = append(e.parts, piece{span{at, end}, len(m.Parts)})
 			m.Parts = append(m.Parts, p)
 		}
 		at, e.end = end, end
 	}
 }
 
-// next returns where the next message begins for certain, -1 when that is not known, where an error broke the text
+// resume returns where the next message begins for certain, -1 when that is not known, where an error broke the text
 // between at and end.
-func (r *reader) next(at, end int, indent string, err error) int {
+func (r *reader) resume(at, end int, indent string, err error) int {
 	if indent == "" || end > 0 && !syntactic(err) {
 		return -1
 	}
@@ -461,11 +485,13 @@ func tooDeep(err error) bool {
 	return errors.As(err, &s) && s.Err != nil && s.Err.Error() == "exceeded max depth"
 }
 
-// appendMember adds a member to an object that is built up from nothing.
-func appendMember(object jsontext.Value, name string, value []byte) jsontext.Value {
-	quoted, err := jsontext.AppendQuote(nil, name)
-	if err != nil && len(quoted) == 0 || !jsontext.Value(value).IsValid(session.ReadOptions()) {
-		return object // it stays in the source
+// unknown adds a member that the log has no field for to an object that is built up from nothing.
+func (r *reader) unknown(object jsontext.Value, m member) jsontext.Value {
+	value := m.of(r.src)
+	quoted, err := jsontext.AppendQuote(nil, m.name)
+	if err != nil || !sound(value) {
+		r.damage(m.key, m.end, fmt.Sprintf("the member %q is no JSON", m.name))
+		return object
 	}
 	if len(object) == 0 {
 		object = append(object, '{')

@@ -167,18 +167,14 @@ func TestRead_damageCostsOnePiece(t *testing.T) {
 
 // staysReadable holds that a document is written as it was read without a change, and as JSON with the same log and one more
 // message with one.
-func staysReadable(t testing.TB, doc *format.Document) {
+func staysReadable(t failer, doc *format.Document) {
 	t.Helper()
 	if got := write(t, doc, unchanged(doc)); !bytes.Equal(got, doc.Source) {
 		t.Errorf("written without change, the file differs:\n%s", got)
 	}
-	change := unchanged(doc)
-	change.Session.Messages = append(slices.Clone(doc.Session.Messages), session.Message{
-		MessageInfo: session.MessageInfo{ID: "msg_zzzz_appended", Role: session.User, Time: session.MessageTime{Created: 1}},
-		Parts:       []session.Part{{ID: "prt_zzzz_appended", Type: session.TextPart, Text: "one more"}},
-	})
+	change := oneMore(doc)
 	text := write(t, doc, change)
-	if !jsontext.Value(text).IsValid(session.ReadOptions()) && !tooDeepToCheck(text) {
+	if !sound(text) {
 		t.Fatalf("with a message more the file is no JSON:\n%s", text)
 	}
 	again := read(t, text)
@@ -191,10 +187,14 @@ func staysReadable(t testing.TB, doc *format.Document) {
 	}
 }
 
-// tooDeepToCheck reports whether a text nests deeper than the checker goes; it is JSON by its brackets then.
-func tooDeepToCheck(text []byte) bool {
-	err := new(jsontext.Value).UnmarshalJSON(text)
-	return bytes.Contains(text, []byte(strings.Repeat("[", 10_000))) && skip(text, 0) > 0 && err == nil
+// oneMore is the change that appends a message.
+func oneMore(doc *format.Document) format.Change {
+	change := unchanged(doc)
+	change.Session.Messages = append(slices.Clone(doc.Session.Messages), session.Message{
+		MessageInfo: session.MessageInfo{ID: "msg_zzzz_appended", Role: session.User, Time: session.MessageTime{Created: 1}},
+		Parts:       []session.Part{{ID: "prt_zzzz_appended", Type: session.TextPart, Text: "one more"}},
+	})
+	return change
 }
 
 func TestRead_everyCutKeepsWhatIsBeforeIt(t *testing.T) {
@@ -216,6 +216,9 @@ func TestRead_everyCutKeepsWhatIsBeforeIt(t *testing.T) {
 		now := 0
 		for i, m := range doc.Session.Messages {
 			now += len(m.Parts)
+			if n%31 != 0 {
+				continue
+			}
 			if diff := cmp.Diff(whole.Session.Messages[i].Parts[:len(m.Parts)], m.Parts, samePart()); diff != "" {
 				t.Fatalf("cut after %d bytes, message %d (-want +got):\n%s", n, i, diff)
 			}
@@ -245,7 +248,7 @@ func samePart() cmp.Option {
 }
 
 func TestRead_whatIsNoExport(t *testing.T) {
-	for _, src := range []string{"", " \n", "hello", "{}", "[]", "null", "[1,2]", `{"a":1}`, "{", "\x00\x01", `{"type":"user"}` + "\n", "Exporting session: x"} {
+	for _, src := range []string{"", " \n", "hello", "{}", "[]", "null", "[1,2]", `{"a":1}`, "{", "\x00\x01", `{"type":"user"}` + "\n", `{"model":"m","messages":[{"role":"user","content":"hi"}]}`, "Exporting session: x"} {
 		_, err := Format{}.Read([]byte(src))
 		var syntax *format.SyntaxError
 		if !errors.As(err, &syntax) || syntax.Format != Name || syntax.Expected == "" {

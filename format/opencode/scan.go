@@ -181,6 +181,3 @@ func jsonStart(src []byte) int {
 		}
 	}
 }
-
-// line returns the number of the line in which a byte stands, 1 for the first.
-func line(src []byte, at int) int { return 1 + bytes.Count(src[:at], []byte("\n")) }

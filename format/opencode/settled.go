@@ -93,7 +93,7 @@ func (r *reader) other(s span, indent string) int {
 		err = errors.New("it has neither info nor type")
 	}
 	if err != nil {
-		if next := r.next(s.start, s.end, indent, err); next > 0 && next < s.end {
+		if next := r.resume(s.start, s.end, indent, err); next > 0 && next < s.end {
 			s.end = next
 		}
 		e.end, e.broken = s.end, syntactic(err)
@@ -275,11 +275,8 @@ func (r *reader) shared() error {
 	}
 	var parts []loose
 	at, known := r.native.start+1, false
-	for {
-		at = space(r.src, at)
-		if at < len(r.src) && r.src[at] == ',' {
-			at = space(r.src, at+1)
-		}
+	for first := true; ; first = false {
+		at = r.next(at, first)
 		if at >= len(r.src) {
 			r.native.cut, r.native.end = true, len(r.src)
 			r.damage(at, at, "the file ends before its JSON does")

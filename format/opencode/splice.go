@@ -2,6 +2,7 @@ package opencode
 
 import (
 	"bytes"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -114,11 +115,12 @@ func leadOf(object []byte, outer string) string {
 
 // dress indents a value as the members beside it are.
 func dress(value []byte, lead string) []byte {
-	if lead == "" {
+	feed := strings.LastIndexByte(lead, '\n')
+	if feed < 0 || strings.Trim(lead[feed+1:], " \t") != "" {
 		return value
 	}
 	text := jsontext.Value(bytes.Clone(value))
-	if text.Indent(jsontext.WithIndentPrefix(lead[1:]), jsontext.WithIndent("  "), session.ReadOptions()) != nil {
+	if text.Indent(jsontext.WithIndentPrefix(lead[feed+1:]), jsontext.WithIndent("  "), session.ReadOptions()) != nil {
 		return value
 	}
 	return text

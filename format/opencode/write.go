@@ -112,7 +112,7 @@ func sessionName(info *session.Info) string {
 	if proper(session.SessionID, info.ID) {
 		return info.ID
 	}
-	return session.FormatID(session.SessionID, ^(uint64(info.Time.Created) * 4096), fingerprint(info.ID))
+	return session.FormatID(session.SessionID, ^(uint64(whole(info.Time.Created)) * 4096), fingerprint(info.ID))
 }
 
 // finishInfo gives a session's info what the product requires of it, and the notes that no part could hold.
