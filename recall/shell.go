@@ -105,7 +105,7 @@ func splitShell(text string) []simple {
 			op := string(c)
 			for i+1 < len(text) && (text[i+1] == c || text[i+1] == '-' && op == "<<") {
 				i++
-				if text[i] != '-' {
+				if text[i] != '-' && len(op) < 3 {
 					op += string(c)
 				}
 			}

@@ -55,7 +55,7 @@ func (f *facts) goal() section {
 		} else if size == oldSize {
 			size = laterSize
 		}
-		it := item{text: "Then: " + quote(r.text, size), weight: 60 + 35*(i+1)/len(later)}
+		it := item{text: "Then: " + quote(r.text, size), weight: 55 + 35*(i+1)/len(later)}
 		if small(r.text) && r.asked == "" {
 			if i < len(later)-1 {
 				continue // "go on": the newest one alone says where the work stands
@@ -96,15 +96,19 @@ func (f *facts) constraints() section {
 	}
 	if f.before != nil {
 		for _, it := range f.before.items(headConstraints) {
-			it.weight = 88
+			it.weight = 94
 			add(it)
 		}
 	}
 	found := recall.Constraints(f.log)
 	for i, c := range found {
-		it := item{text: quote(c.Text, 400), weight: 80 + 15*(i+1)/len(found)}
+		// A rule does not fade: the first is as good as the last.
+		it := item{text: quote(c.Text, 400), weight: 90 + 3*(i+1)/len(found)}
 		if c.Preference {
 			it.weight -= 12
+		}
+		if lower := strings.ToLower(c.Text); strings.Contains(lower, "never") || strings.Contains(lower, "always") || strings.Contains(lower, "must") {
+			it.weight += 6
 		}
 		add(it)
 	}
