@@ -125,7 +125,7 @@ func (f *facts) changedAt(name string) int {
 }
 
 // planned are words of sentences in which the assistant says what it will do, or what is left.
-var planned = []string{"next i will", "next i'll", "next, i", "next step", "next:", "remaining", "still need", "still to do", "still missing", "left to do", "todo:", "i will now", "i'll now", "then i will", "then i'll", "after that", "next up", "als nächstes", "noch offen", "danach", "ensuite", "il reste", "a continuación", "falta ", "luego "}
+var planned = []string{"next i will", "next i'll", "next, i", "next step", "next:", "remaining", "still need to", "still to do", "still missing", "left to do", "todo:", "i will now", "i'll now", "then i will", "then i'll", "after that", "next up", "als nächstes", "noch offen", "danach", "ensuite", "il reste", "a continuación", "falta ", "luego "}
 
 // next is what comes next: the question that waits, the request that was not answered, open todos, the assistant's plan, and what follows from failures.
 func (f *facts) next() section {

@@ -101,8 +101,17 @@ func (f *facts) settled(target string) bool {
 // interrupted are the calls that had not ended when the log did.
 func (f *facts) interrupted() []item {
 	var all []item
+	last := -1 // the newest message with a call that ended: what is older and open has lost its result, and is not going on
+	for n := range f.calls {
+		if f.calls[n].Outcome.Known || f.calls[n].Status == session.Completed {
+			last = f.calls[n].Message
+		}
+	}
 	for n := max(0, len(f.calls)-20); n < len(f.calls); n++ {
 		c := &f.calls[n]
+		if c.Message < last {
+			continue
+		}
 		if c.Status != session.Pending && c.Status != session.Running {
 			continue
 		}
