@@ -56,6 +56,12 @@ func (f *facts) commands() section {
 			r.ok++
 		}
 	}
+	commits := 0
+	for _, r := range runs {
+		if r.kind == recall.History {
+			commits++
+		}
+	}
 	seen := map[string]bool{}
 	for _, r := range runs {
 		c := &f.calls[r.at]
@@ -93,7 +99,13 @@ func (f *facts) commands() section {
 		switch r.kind {
 		case recall.Test:
 			weight += 18
-		case recall.History, recall.Install:
+		case recall.History:
+			if commits--; commits >= 6 {
+				weight -= 8 // the newest ones say where the work stands
+			} else {
+				weight += 12
+			}
+		case recall.Install:
 			weight += 12
 		case recall.Build:
 			weight += 6

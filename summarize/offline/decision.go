@@ -56,7 +56,7 @@ func (f *facts) decisions() section {
 				continue
 			}
 			if slices.ContainsFunc(openers, func(o string) bool { return strings.HasPrefix(lower[1:], o) }) {
-				score -= 2
+				score -= 3
 			}
 			if score <= 0 && focus < 20 {
 				continue
