@@ -125,7 +125,6 @@ type folding struct {
 	before   int // tokens
 	replaces int // tokens of what is folded
 	request  pivot.Request
-	fitted   []pivot.Request
 	info     session.Info
 	pins     []rule.Pin
 

@@ -32,6 +32,8 @@ type Config struct {
 	// Model is "provider/id" of the model that reads sessions which name none. Default: what Models assumes for an
 	// unknown model.
 	Model string
+	// ForceModel lets Model read every session, whatever model a session names.
+	ForceModel bool
 	// Models is the catalogue. Default: the embedded one.
 	Models *model.Catalogue
 	// Summarizer writes the summaries. Default: the offline one.

@@ -49,6 +49,9 @@ func (e *Engine) Close() error {
 	return nil
 }
 
+// Store is where the engine keeps its sessions.
+func (e *Engine) Store() store.Store { return e.config.Store }
+
 // Policy is the policy in force.
 func (e *Engine) Policy() policy.Policy { return e.policy }
 
@@ -193,6 +196,9 @@ func (e *Engine) counter(m model.Model) token.Counter {
 
 // modelOf is the model that reads a session: the one that its newest message names, else the session's, else the engine's.
 func (e *Engine) modelOf(info session.Info, log []session.Message) model.Model {
+	if e.config.ForceModel {
+		return e.config.Models.Lookup(e.config.Model)
+	}
 	for i := len(log) - 1; i >= 0; i-- {
 		if m := &log[i]; !m.IsSummary() {
 			if ref := m.Answers(); ref != nil && ref.String() != "" {

@@ -44,7 +44,7 @@ func (e *Engine) Append(ctx context.Context, id string, messages ...session.Mess
 			event.Message = kept[i].ID
 			e.bus.publish(event)
 		}
-		if ref := kept[len(kept)-1].Answers(); ref != nil && ref.String() != "" {
+		if ref := kept[len(kept)-1].Answers(); ref != nil && ref.String() != "" && !e.config.ForceModel {
 			l.model = e.config.Models.Lookup(ref.String())
 		}
 	})

@@ -21,35 +21,43 @@ const (
 const maxWord = 14
 
 const (
-	featLetters  = featOther + iota // letters beyond maxWord
-	featRare                        // pairs of letters that are rare inside the words of prose and code
-	featRareLong                    // the same, counted again in words of more than seven letters
-	featDigits                      // groups of up to three digits
-	featSign1                       // signs that stand alone: no word takes them
-	featSign2                       // groups of two signs
-	featSign3                       // groups of three and more signs
-	featSigns                       // signs beyond the third in a group that differ from the one before
-	featRepeat                      // signs beyond the third in a group that repeat the one before
-	featLines                       // line ends, with all white space before them
-	featIndent                      // groups of white space beyond the one space that a word takes
-	featSpaces                      // sixteens of white space in such a group
-	featControl                     // control characters
-	featLatin                       // Latin letters with accents
-	featCyrillic                    // letters of the scripts from Cyrillic ...
-	featGreek                       // ... Greek and Armenian
-	featHebrew                      // ... Hebrew, Arabic and their neighbours
-	featIndic                       // ... India to Tibet, Thai
-	featKana                        // Japanese syllables
-	featHan                         // Chinese characters
-	featHangul                      // Korean syllables
-	featMarks                       // general punctuation: dashes, quotes, bullets
-	featWide                        // punctuation of East Asia and full-width forms
-	featSymbols                     // arrows, mathematics, box drawing
-	featPictures                    // everything outside the basic plane
-	featForeign                     // runs of letters of other scripts
-	featInvalid                     // bytes that are not UTF-8
+	featLetters       = featOther + iota // letters beyond maxWord
+	featRare                             // how likely the pairs of letters inside words are to be cut, in 255ths
+	featRareLong                         // the same, in words of more than seven letters
+	featDigits                           // groups of up to three digits
+	featSign1                            // signs that stand alone: no word takes them
+	featSign2                            // groups of two signs
+	featSign3                            // groups of three and more signs
+	featSigns                            // signs beyond the third in a group that differ from the one before
+	featRepeat                           // signs beyond the third in a group that repeat the one before
+	featLines                            // line ends, with all white space before them
+	featIndent                           // groups of white space beyond the one space that a word takes
+	featSpaces                           // sixteens of white space in such a group
+	featControl                          // control characters
+	featLatin                            // Latin letters with accents
+	featCyrillic                         // letters: Cyrillic
+	featCyrillicUpper                    // Cyrillic capitals, counted as Cyrillic letters too
+	featGreek                            // Greek, Armenian, Georgian
+	featHebrew                           // Hebrew, Arabic and their neighbours
+	featIndic                            // the north of India
+	featDravidian                        // the south of India
+	featThai                             // Thai and the scripts east of India
+	featKana                             // Japanese syllables
+	featHan                              // Chinese characters
+	featHangul                           // Korean syllables
+	featMarks                            // general punctuation: dashes, quotes, bullets
+	featWide                             // punctuation of East Asia and full-width forms
+	featSymbols                          // arrows, mathematics, box drawing
+	featSameSymbol                       // one of those that repeats the one before, and is not counted as one
+	featPictures                         // everything outside the basic plane
+	featForeign                          // runs of letters of other scripts
+	featInvalid                          // bytes that are not UTF-8
 	featCount
 )
+
+// Pairs says how likely the tokenizer is to cut between two small letters of a word, in 255ths, at
+// first<<5|second.
+type Pairs [1024]uint8
 
 // Features counts what there is in a text, by kind; [FeatureName] says which.
 type Features [featCount]int32
@@ -61,7 +69,7 @@ func FeatureName(i int) string {
 		return kinds[i/maxWord] + " " + string(rune('a'+i%maxWord))
 	}
 	names := [...]string{"letters", "rare", "rare long", "digits", "sign 1", "sign 2", "sign 3", "signs", "repeat", "lines",
-		"indent", "spaces", "control", "latin", "cyrillic", "greek", "hebrew", "indic", "kana", "han", "hangul",
-		"marks", "wide", "symbols", "pictures", "foreign", "invalid"}
+		"indent", "spaces", "control", "latin", "cyrillic", "cyrillic capitals", "greek", "hebrew", "indic", "dravidian", "thai", "kana", "han", "hangul",
+		"marks", "wide", "symbols", "same symbol", "pictures", "foreign", "invalid"}
 	return names[i-featOther]
 }

@@ -14,7 +14,7 @@ func (Linear) Count(text string) int {
 	if text == "" {
 		return 0
 	}
-	f := Scan(text)
+	f := Scan(text, &pairs)
 	sum := 0.0
 	for i, n := range f {
 		if n != 0 {

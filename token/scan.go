@@ -48,8 +48,8 @@ const (
 )
 
 // Scan counts the features of text in one pass.
-func Scan(text string) Features {
-	s := scanner{text: text}
+func Scan(text string, pairs *Pairs) Features {
+	s := scanner{text: text, pairs: pairs}
 	for s.i < len(text) {
 		switch classes[text[s.i]] {
 		case classLower, classUpper:
@@ -74,9 +74,11 @@ func Scan(text string) Features {
 
 type scanner struct {
 	text    string
+	pairs   *Pairs
 	i       int
 	lead    int  // what was left for the next group to take
 	foreign bool // the rune before was a letter of another script
+	symbol  rune // the symbol before
 	f       Features
 }
 
@@ -104,7 +106,7 @@ func (s *scanner) word() {
 		b := text[i]
 		if classes[b] == classLower {
 			c := uint32(b - 'a')
-			rare += int32(rarePairs[before] >> c & 1)
+			rare += int32(s.pairs[before<<5|c])
 			before = c
 			i++
 			continue
@@ -139,9 +141,10 @@ func (s *scanner) word() {
 		length = maxWord
 	}
 	s.f[kind+length-1]++
-	s.f[featRare] += rare
 	if length > 7 {
 		s.f[featRareLong] += rare
+	} else {
+		s.f[featRare] += rare
 	}
 	s.i, s.lead, s.foreign = i, leadNone, false
 }
@@ -248,6 +251,12 @@ func (s *scanner) high() {
 		return
 	}
 	kind, letter := script(r)
+	if kind == featSymbols {
+		if at := s.i - size; r == s.symbol && at >= 0 && s.text[at:s.i] == s.text[s.i:s.i+size] {
+			kind = featSameSymbol
+		}
+		s.symbol = r
+	}
 	if letter {
 		if !s.foreign || s.lead != leadNone {
 			s.f[featForeign]++
@@ -258,6 +267,9 @@ func (s *scanner) high() {
 			s.lead = leadNone
 		}
 		s.drop()
+	}
+	if r >= 0x410 && r < 0x430 {
+		s.f[featCyrillicUpper]++
 	}
 	s.f[kind]++
 	s.i += size
@@ -278,12 +290,22 @@ func script(r rune) (kind int, letter bool) {
 		return featGreek, true
 	case r < 0x900:
 		return featHebrew, true
-	case r < 0x1100:
+	case r < 0xC00:
 		return featIndic, true
+	case r < 0xE00:
+		return featDravidian, true
+	case r < 0x10A0:
+		return featThai, true
+	case r < 0x1100:
+		return featGreek, true
 	case r < 0x1200:
 		return featHangul, true
+	case r < 0x1E00:
+		return featThai, true
+	case r < 0x1F00:
+		return featLatin, true
 	case r < 0x2000:
-		return featIndic, true
+		return featGreek, true
 	case r < 0x2070:
 		return featMarks, false
 	case r < 0x2E80:
@@ -299,7 +321,7 @@ func script(r rune) (kind int, letter bool) {
 	case r < 0xA000:
 		return featHan, true
 	case r < 0xAC00:
-		return featIndic, true
+		return featThai, true
 	case r < 0xD7B0:
 		return featHangul, true
 	case r >= 0xF900 && r < 0xFB00:

@@ -2,6 +2,7 @@ package claudecode
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -129,6 +130,11 @@ func (b *builder) boundary(i int, behind []int) {
 	}
 	if e.marks != nil && e.marks.Message != nil && e.marks.Message.Marker() != nil {
 		b.kept(i, *e.marks.Message)
+		// Messages before it may have got other ids when they were written here.
+		if m := &b.messages[len(b.messages)-1]; session.Index(b.messages, m.Marker().TailStartID) < 0 {
+			m.Parts = slices.Clone(m.Parts)
+			m.Marker().TailStartID = b.compaction(e).tail
+		}
 	} else {
 		m := b.begin(i, session.User)
 		compact := b.compaction(e)

@@ -240,7 +240,7 @@ func (e *editor) message(entry *entry, m *session.Message, enc *encoder) []byte 
 // part is the text of a part with other elisions than before.
 func (e *editor) part(at *piece, m *session.Message, p *session.Part, before, now []rule.Elision, enc *encoder) []byte {
 	text := at.of(e.src)
-	outer := e.lineLead(at.start)
+	outer := leadAt(e.src, at.start)
 	var mark int64
 	note, _ := e.noteInFile(text)
 	note.Elisions = nil
@@ -304,13 +304,4 @@ func notePath(p *session.Part) []string {
 		return []string{"metadata"}
 	}
 	return []string{"state", "metadata"}
-}
-
-// lineLead is the line feed and the white space before a value that begins a line, "" for one that does not.
-func (e *editor) lineLead(at int) string {
-	n := bytes.LastIndexByte(e.src[:at], '\n')
-	if n < 0 || len(bytes.TrimSpace(e.src[n:at])) > 0 {
-		return ""
-	}
-	return string(e.src[n:at])
 }

@@ -94,7 +94,7 @@ func (r *reader) root() error {
 				r.native.cut = true
 			}
 			r.native.info = span{m.start, end}
-			r.info(end)
+			r.info()
 			at = end
 		case "messages":
 			known = true
@@ -164,31 +164,35 @@ func (r *reader) member(at int) (m member, ok bool) {
 }
 
 // info reads what the file says about the session.
-func (r *reader) info(end int) {
-	at := r.native.info.start
-	if _, err := r.decode(at, &r.doc.Session.Info); err != nil {
-		r.doc.Session.Info = session.Info{}
-		r.salvage(span{at, end}, &r.doc.Session.Info, "info")
+func (r *reader) info() {
+	s := &r.doc.Session
+	if _, err := r.decode(r.native.info.start, &s.Info); err != nil {
+		s.Info = session.Info{}
+		r.salvage(r.native.info, r.native.cut, &s.Info, "info")
 	}
 	r.sessionNote()
 }
 
-// salvage decodes an object member by member into the same value, and lists those that do not fit.
-func (r *reader) salvage(object span, into any, what string) {
+// salvage decodes an object member by member into the same value, and lists those that do not fit. cut says that the object
+// does not end.
+func (r *reader) salvage(object span, cut bool, into any, what string) {
 	value := object.of(r.src)
 	last := object.start
 	for m := range partial(value) {
+		if cut && m.end == len(value) {
+			break
+		}
+		last = object.start + m.end
 		name, err := jsontext.AppendQuote(nil, m.name)
 		if err == nil {
 			text := append(append(append([]byte{'{'}, name...), ':'), value[m.start:m.end]...)
 			err = json.Unmarshal(append(text, '}'), into, session.ReadOptions())
 		}
 		if err != nil {
-			r.damage(object.start+m.key, object.start+m.end, fmt.Sprintf("%s: the member %q does not fit: %s", what, m.name, reason(err)))
+			r.damage(object.start+m.key, last, fmt.Sprintf("%s: the member %q does not fit: %s", what, m.name, reason(err)))
 		}
-		last = object.start + m.end
 	}
-	if rest := space(r.src, last); rest >= object.end {
+	if cut {
 		r.damage(last, object.end, what+": the file ends inside it")
 	}
 }
@@ -227,10 +231,8 @@ func (r *reader) messages(at int) int {
 			r.native.list.end, r.native.cut = at, true
 			return at
 		}
-		if indent == "" {
-			if n := bytes.LastIndexByte(r.src[:at], '\n'); n > r.native.list.start {
-				indent = string(r.src[n:at]) + "{"
-			}
+		if lead := leadAt(r.src, at); indent == "" && lead != "" {
+			indent = lead + "{"
 		}
 		r.doc.Counts.Entries++
 		end := r.entry(at, indent)
@@ -280,7 +282,7 @@ func (r *reader) entry(at int, indent string) int {
 					return r.torn(e, &m, known, pos, indent, "}")
 				}
 				m.MessageInfo = session.MessageInfo{}
-				r.salvage(span{inner.start, end}, &m.MessageInfo, "a message's info")
+				r.salvage(span{inner.start, end}, false, &m.MessageInfo, "a message's info")
 			}
 			known = m.Role == session.User || m.Role == session.Assistant || err == nil
 			pos, e.end = end, end

@@ -18,6 +18,18 @@ func space(src []byte, at int) int {
 	return at
 }
 
+// leadAt is the line feed and the white space before a value that begins a line, "" for one that does not.
+func leadAt(src []byte, at int) string {
+	n := at
+	for n > 0 && (src[n-1] == ' ' || src[n-1] == '\t') {
+		n--
+	}
+	if n == 0 || src[n-1] != '\n' {
+		return ""
+	}
+	return string(src[n-1 : at])
+}
+
 // skip returns the position after the value at at, -1 when the text ends inside it. It matches brackets and quotes and nothing
 // else, so that it goes to any depth.
 func skip(src []byte, at int) int {

@@ -43,7 +43,10 @@ func (s *Store) Apply(ctx context.Context, id string, c store.Change) (int64, er
 			next.messages[at] = cloneMessage(m)
 		}
 	}
-	next.ledger = next.ledger.Without(c.Restore...).With(c.Commit...)
+	if len(c.Restore) > 0 {
+		next.ledger = next.ledger.Without(c.Restore...)
+	}
+	next.ledger = next.ledger.With(c.Commit...)
 	next.pins = pinned(next.pins, c.Unpin, c.Pin)
 	next.undone = undone(next.undone, c.Undo, c.Redo)
 	if c.Receipt != nil {

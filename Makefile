@@ -1,0 +1,24 @@
+help: ## print this
+	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
+
+build: ## build ./winnow
+	CGO_ENABLED=0 go build -o winnow ./cmd/winnow
+
+test: ## what a change must pass, quickly
+	go test ./...
+
+check: ## everything that CI runs
+	.ci/run
+
+bench: ## the figures of docs/performance.md
+	go test -run '^$$' -bench . -benchtime 2s ./...
+
+fuzz: ## every fuzz target for FUZZTIME (default 1m) each
+	@set -e; for p in $$(go list ./...); do \
+	  for f in $$(go test -list '^Fuzz' $$p | grep '^Fuzz' || true); do \
+	    echo "$$p $$f"; go test -run '^$$' -fuzz "^$$f$$" -fuzztime $(or $(FUZZTIME),1m) $$p; done; done
+
+interop: ## resume sessions in the real products, offline; CLIENTS=path/to/node_modules, or they are installed
+	interop/run.sh $(CLIENTS)
+
+.PHONY: help build test check bench fuzz interop

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/spf13/cobra"
+
+	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/config"
+)
+
+// app is one run of the command: the world, and the flags that every command has.
+type app struct {
+	env Env
+
+	json       bool
+	configFile string
+	storeFile  string
+	policy     string
+	model      string
+	counter    string
+	noColor    bool
+	quiet      bool
+}
+
+// Main runs the command and returns its exit code.
+func Main(ctx context.Context, args []string, env Env) int {
+	a := &app{env: env}
+	root := a.root()
+	root.SetArgs(args)
+	root.SetIn(env.Stdin)
+	root.SetOut(env.Stdout)
+	root.SetErr(env.Stderr)
+	err := root.ExecuteContext(ctx)
+	if err != nil && ctx.Err() != nil {
+		err = fmt.Errorf("interrupted: %w", context.Canceled)
+	}
+	code := exitCode(err)
+	if err != nil {
+		a.complain(err, code)
+	}
+	return code
+}
+
+// complain says on standard error what went wrong and what to do.
+func (a *app) complain(err error, code int) {
+	var p partly
+	if errors.As(err, &p) && a.json {
+		return // the document lists the damage
+	}
+	text := strings.TrimPrefix(err.Error(), "winnow: ")
+	word := "winnow: "
+	if code == exitNothing {
+		word = "winnow: nothing to do: "
+	}
+	fmt.Fprintln(a.env.Stderr, word+text)
+	if h := hint(err); h != "" {
+		fmt.Fprintln(a.env.Stderr, "  "+h)
+	}
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "winnow",
+		Short: "Keep an agent's session inside its context window, without losing anything",
+		Long: `winnow shows where the tokens of a coding agent's session went, and makes the session smaller:
+old tool outputs are elided, the past is folded into a summary, and nothing is deleted.
+
+It reads the session files of Claude Code, Codex, OpenCode, pi and SWE-agent, and plain
+request bodies of the Anthropic and OpenAI APIs. SRC is such a file, "-" for standard input, or the id
+of a session in winnow's own store.`,
+		Example: `  winnow inspect session.jsonl            where the tokens went
+  winnow compact session.jsonl            a smaller session, and a receipt
+  winnow view session.jsonl --as anthropic   what the model would be sent`,
+		SilenceErrors: true, SilenceUsage: true,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usage("there is no command %q; see winnow --help", args[0])
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return cmd.Help() },
+	}
+	flags := root.PersistentFlags()
+	flags.BoolVar(&a.json, "json", false, "print one JSON document")
+	flags.StringVar(&a.configFile, "config", "", "configuration file, instead of the two that are looked for")
+	flags.StringVar(&a.storeFile, "store", "", "file of the store (default $XDG_DATA_HOME/winnow/winnow.db)")
+	flags.StringVar(&a.policy, "policy", "", "classic, aggressive or balanced (default from the configuration: balanced)")
+	flags.StringVar(&a.model, "model", "", "provider/model that reads the session (default: the one that it names)")
+	flags.StringVar(&a.counter, "counter", "", "how tokens are counted: auto, chars4, linear, bpe:o200k_base, bpe:cl100k_base")
+	flags.BoolVar(&a.noColor, "no-color", false, "no colour, as with NO_COLOR set")
+	flags.BoolVarP(&a.quiet, "quiet", "q", false, "no progress")
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usage("%w; see winnow %s --help", err, cmd.Name())
+	})
+	root.AddCommand(
+		a.inspectCommand(), a.pruneCommand(), a.viewCommand(), a.compactCommand(), a.explainCommand(),
+		a.undoCommand(), a.redoCommand(), a.restoreCommand(), a.pinCommand(),
+		a.importCommand(), a.exportCommand(), a.listCommand(), a.showCommand(),
+		a.configCommand(), a.modelsCommand(), a.versionCommand(),
+	)
+	return root
+}
+
+// exactly wants so many arguments.
+func exactly(n int, what string) cobra.PositionalArgs {
+	return between(n, n, what)
+}
+
+func between(least, most int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) < least || most >= 0 && len(args) > most {
+			return usage("winnow %s takes %s, not %d arguments; see winnow %s --help", cmd.Name(), what, len(args), cmd.Name())
+		}
+		return nil
+	}
+}
+
+// settings are the configuration with the flags over it.
+func (a *app) settings() (winnow.Settings, error) {
+	loaded, err := config.Load(a.configSources())
+	if err != nil {
+		return winnow.Settings{}, usageError{err}
+	}
+	s := loaded.Settings
+	if a.policy != "" {
+		s.Policy = a.policy
+	}
+	if a.counter != "" {
+		s.Counter = a.counter
+	}
+	if err := s.Validate(); err != nil {
+		return s, usageError{err}
+	}
+	return s, nil
+}
+
+func (a *app) configSources() config.Sources {
+	return config.Sources{
+		File: a.configFile, Dir: a.env.Dir, User: a.env.xdg("XDG_CONFIG_HOME", ".config"), Environ: a.env.Environ,
+	}
+}
+
+// print writes the JSON document of a command.
+func (a *app) print(document any) error {
+	text, err := json.Marshal(document, json.Deterministic(true), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true),
+		jsontext.WithIndent("  "))
+	if err != nil {
+		return fmt.Errorf("the result cannot be written as JSON: %w", err)
+	}
+	_, err = a.env.Stdout.Write(append(text, '\n'))
+	return err
+}
+
+// printf writes to standard output, for people.
+func (a *app) printf(format string, args ...any) { fmt.Fprintf(a.env.Stdout, format, args...) }
+
+// progress says on a terminal what is being done; the returned function wipes it away.
+func (a *app) progress(what string) func() {
+	if !a.env.StderrTerminal || a.quiet {
+		return func() {}
+	}
+	fmt.Fprintf(a.env.Stderr, "\r%s…", what)
+	return func() { io.WriteString(a.env.Stderr, "\r\x1b[K") }
+}

@@ -1,0 +1,258 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/winnowhq/winnow/rule"
+)
+
+// change is the JSON document of undo, redo, restore and pin.
+type change struct {
+	Source       string     `json:"source"`
+	Did          string     `json:"did"`
+	Receipt      string     `json:"receipt,omitzero"`
+	Marker       string     `json:"marker,omitzero"`
+	Parts        []string   `json:"parts"` // that are shown otherwise now
+	Pin          *rule.Pin  `json:"pin,omitzero"`
+	Pins         []rule.Pin `json:"pins,omitzero"`
+	TokensBefore int        `json:"tokensBefore"`
+	TokensAfter  int        `json:"tokensAfter"`
+	Output       string     `json:"output,omitzero"`
+}
+
+func pinText(text string) rule.Pin { return rule.Pin{Text: text} }
+
+func (a *app) undoCommand() *cobra.Command {
+	var out output
+	cmd := &cobra.Command{
+		Use:   "undo SRC [ID]",
+		Short: "Take back a compaction or a pruning",
+		Long: `undo takes back the newest compaction or pruning, or the one whose receipt or marker is named. What the model sees is then what it
+saw before, to the byte. In the store nothing is deleted: "winnow redo" makes it count again. Of a file a copy is written,
+without the compaction.`,
+		Example: `  winnow undo ses_0123            the newest one
+  winnow undo session.compacted.jsonl -o session.jsonl`,
+		Args: between(1, 2, "SRC and at most one ID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.runChange(cmd.Context(), args[0], out, "undone", func(s *source, c *change) error {
+				return a.undo(cmd.Context(), s, second(args), c)
+			})
+		},
+	}
+	out.flags(cmd)
+	return cmd
+}
+
+// undo takes a pivot back. A file that another program folded has no receipt: the pivot that counts is taken then.
+func (a *app) undo(ctx context.Context, s *source, what string, c *change) error {
+	if what == "" && s.fromFile() {
+		report, err := s.engine.Inspect(ctx, s.id)
+		if err != nil {
+			return err
+		}
+		if what = report.Window.Pivot; what == "" {
+			return a.restoreAll(ctx, s, c)
+		}
+	}
+	receipt, err := s.engine.Undo(ctx, s.id, what)
+	if err != nil {
+		return err
+	}
+	c.Receipt, c.Marker = receipt.ID, receipt.Marker
+	for _, el := range receipt.Committed {
+		c.Parts = append(c.Parts, el.Part)
+	}
+	return nil
+}
+
+// restoreAll shows every elided part of a file again.
+func (a *app) restoreAll(ctx context.Context, s *source, c *change) error {
+	_, state, err := s.engine.Session(ctx, s.id)
+	if err != nil {
+		return err
+	}
+	for _, el := range state.Ledger.All() {
+		c.Parts = append(c.Parts, el.Part)
+	}
+	if len(c.Parts) == 0 {
+		return nothing{"nothing is elided and nothing is folded"}
+	}
+	_, err = s.engine.Restore(ctx, s.id, c.Parts...)
+	return err
+}
+
+func (a *app) redoCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "redo ID [RECEIPT]",
+		Short:   "Make an undone compaction or pruning count again",
+		Example: `  winnow redo ses_0123`,
+		Args:    between(1, 2, "the id of a session in the store and at most one receipt"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.runChange(cmd.Context(), args[0], output{}, "redone", func(s *source, c *change) error {
+				if s.fromFile() {
+					return usage("a file keeps nothing that was undone; redo takes a session in the store")
+				}
+				receipt, err := s.engine.Redo(cmd.Context(), s.id, second(args))
+				if err == nil {
+					c.Receipt, c.Marker = receipt.ID, receipt.Marker
+				}
+				return err
+			})
+		},
+	}
+}
+
+func (a *app) restoreCommand() *cobra.Command {
+	var out output
+	cmd := &cobra.Command{
+		Use:     "restore SRC PART…",
+		Short:   "Show elided parts whole again",
+		Example: `  winnow restore ses_0123 prt_0456`,
+		Args:    between(2, -1, "SRC and at least one PART"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.runChange(cmd.Context(), args[0], out, "restored", func(s *source, c *change) error {
+				restored, err := s.engine.Restore(cmd.Context(), s.id, args[1:]...)
+				for _, el := range restored {
+					c.Parts = append(c.Parts, el.Part)
+				}
+				return err
+			})
+		},
+	}
+	out.flags(cmd)
+	return cmd
+}
+
+func (a *app) pinCommand() *cobra.Command {
+	var text, note string
+	var remove, list bool
+	cmd := &cobra.Command{
+		Use:   "pin ID [PART]",
+		Short: "Keep a part or a text through every elision and every pivot",
+		Long: `pin keeps a part, or a text of your own, word for word in what the model sees, whatever is pruned and folded. Pins live in the store:
+import a session first. For one compaction of a file, use "winnow compact --pin TEXT".`,
+		Example: `  winnow pin ses_0123 prt_0456
+  winnow pin ses_0123 --text "Never touch the Store type."
+  winnow pin ses_0123 --list
+  winnow pin ses_0123 prt_0456 --remove`,
+		Args: between(1, 2, "the id of a session in the store and at most one PART"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			return a.runChange(ctx, args[0], output{}, "pinned", func(s *source, c *change) (err error) {
+				switch part := second(args); {
+				case s.fromFile():
+					return usage(`pins live in the store: "winnow import %s" first, or use "winnow compact --pin TEXT"`, args[0])
+				case list:
+					c.Did = "listed"
+				case remove && part == "":
+					return usage("name the pin or its part")
+				case remove:
+					c.Did = "unpinned"
+					err = s.engine.Unpin(ctx, s.id, part)
+				default:
+					var pin rule.Pin
+					pin, err = s.engine.Pin(ctx, s.id, rule.Pin{Part: part, Text: text, Note: note})
+					c.Pin = &pin
+				}
+				if err != nil {
+					return err
+				}
+				_, state, err := s.engine.Session(ctx, s.id)
+				c.Pins = append([]rule.Pin{}, state.Pins...)
+				return err
+			})
+		},
+	}
+	cmd.Flags().StringVar(&text, "text", "", "a text to pin instead of a part")
+	cmd.Flags().StringVar(&note, "note", "", "why, for yourself")
+	cmd.Flags().BoolVar(&remove, "remove", false, "forget a pin, named by its id or its part")
+	cmd.Flags().BoolVar(&list, "list", false, "only list the pins")
+	return cmd
+}
+
+func second(args []string) string {
+	if len(args) > 1 {
+		return args[1]
+	}
+	return ""
+}
+
+// runChange opens a source, changes it, writes a file's copy, and tells what the view was and is.
+func (a *app) runChange(ctx context.Context, src string, out output, did string, do func(*source, *change) error) error {
+	if err := out.check(); err != nil {
+		return err
+	}
+	s, err := a.openFor(ctx, src, false)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	before, err := s.engine.View(ctx, s.id)
+	if err != nil {
+		return err
+	}
+	doc := change{Source: src, Did: did, Parts: []string{}, TokensBefore: before.Tokens}
+	if err := do(s, &doc); err != nil {
+		return err
+	}
+	after, err := s.engine.View(ctx, s.id)
+	if err != nil {
+		return err
+	}
+	doc.TokensAfter = after.Tokens
+	if s.fromFile() {
+		if doc.Output, err = a.write(ctx, s, out, did); err != nil {
+			return err
+		}
+		if doc.Output == "-" {
+			return s.done()
+		}
+	}
+	if a.json {
+		if err := a.print(doc); err != nil {
+			return err
+		}
+		return s.done()
+	}
+	a.showChange(doc)
+	return s.done()
+}
+
+func (a *app) showChange(doc change) {
+	switch {
+	case doc.Did == "listed":
+		if len(doc.Pins) == 0 {
+			a.printf("No pins.\n")
+		}
+		for _, p := range doc.Pins {
+			what := p.Text
+			if p.Part != "" {
+				what = "part " + p.Part
+			}
+			a.printf("%s  %s  %s\n", p.ID, rule.Shorten(what, 80), p.Note)
+		}
+		return
+	case doc.Pin != nil:
+		a.printf("Pinned as %s\n", doc.Pin.ID)
+	case doc.Marker != "":
+		a.printf("The compaction %s is %s.\n", doc.Marker, doc.Did)
+	case doc.Did == "unpinned":
+		a.printf("Unpinned.\n")
+	default:
+		a.printf("%d parts are %s.\n", len(doc.Parts), doc.Did)
+	}
+	a.printf("The view: %s → %s tokens\n", thousands(doc.TokensBefore), thousands(doc.TokensAfter))
+	if doc.Output != "" {
+		a.printf("Written to %s\n", a.short(doc.Output))
+	}
+}
+
+func thousands(n int) string {
+	if n < 1000 {
+		return fmt.Sprint(n)
+	}
+	return fmt.Sprintf("%s,%03d", thousands(n/1000), n%1000)
+}

@@ -1,0 +1,196 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/session"
+)
+
+// compaction is the JSON document of compact.
+type compaction struct {
+	Source       string          `json:"source"`
+	Format       string          `json:"format,omitzero"`
+	Receipt      pivot.Receipt   `json:"receipt"`
+	Summary      string          `json:"summary"` // what the summariser wrote
+	Carried      carriedOver     `json:"carried"`
+	TokensBefore int             `json:"tokensBefore"`
+	TokensAfter  int             `json:"tokensAfter"`
+	Output       string          `json:"output,omitzero"`
+	Damaged      []format.Damage `json:"damaged"`
+}
+
+// carriedOver is what the engine wrote under the summary itself.
+type carriedOver struct {
+	pivot.Carried
+	Text string `json:"text"`
+}
+
+type compactFlags struct {
+	out        output
+	summarizer string
+	focus      string
+	auto       bool
+	dry        bool
+	summary    bool
+	pins       []string
+}
+
+func (a *app) compactCommand() *cobra.Command {
+	var f compactFlags
+	cmd := &cobra.Command{
+		Use:   "compact SRC",
+		Short: "Fold the past into a summary, and give a receipt",
+		Long: `compact prunes old tool outputs, folds the past into a summary, keeps the newest messages word for word, and carries over what
+must not ride on a summary: the user's messages and constraints, open todos, files, unresolved errors.
+
+A session in the store is changed there, and "winnow undo" takes it back. Of a file a compacted copy is written, which
+the product that owns the format resumes: with -o to the file named, with --in-place to SRC itself (the original stays beside it), else to
+NAME.compacted.EXT in the current folder.`,
+		Example: `  winnow compact session.jsonl
+  winnow compact session.jsonl --in-place
+  winnow compact session.jsonl --focus "the parser" -o smaller.jsonl
+  winnow compact session.jsonl --dry-run --summary`,
+		Args: exactly(1, "one SRC"),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.runCompact(cmd.Context(), args[0], f) },
+	}
+	f.out.flags(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&f.summarizer, "summarizer", "", "who writes the summary: offline (default: from the configuration)")
+	flags.StringVar(&f.focus, "focus", "", "what the summary is to dwell on")
+	flags.BoolVar(&f.auto, "continue", false, "append a message that tells the agent to go on by itself")
+	flags.StringArrayVar(&f.pins, "pin", nil, "a text that must survive word for word; may be repeated")
+	flags.BoolVarP(&f.dry, "dry-run", "n", false, "say what would be done and write nothing")
+	flags.BoolVar(&f.summary, "summary", false, "print the summary too")
+	return cmd
+}
+
+func (a *app) runCompact(ctx context.Context, src string, f compactFlags) error {
+	if err := f.out.check(); err != nil {
+		return err
+	}
+	if f.summarizer != "" && f.summarizer != "offline" && f.summarizer != "auto" {
+		return usage("there is no summariser %q here; use offline", f.summarizer)
+	}
+	s, err := a.openFor(ctx, src, f.dry)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	for _, text := range f.pins {
+		if _, err := s.engine.Pin(ctx, s.id, pinText(text)); err != nil {
+			return err
+		}
+	}
+	before, err := s.engine.Inspect(ctx, s.id)
+	if err != nil {
+		return err
+	}
+	done := a.progress("folding " + src)
+	receipt, err := s.engine.Compact(ctx, s.id, winnow.CompactOptions{Focus: f.focus, Auto: f.auto})
+	done()
+	if err != nil {
+		return err
+	}
+	doc := compaction{Source: src, Receipt: *receipt, TokensBefore: receipt.TokensBefore, TokensAfter: receipt.TokensAfter, Damaged: []format.Damage{}}
+	doc.Carried.Carried = receipt.Carried
+	if doc.Summary, doc.Carried.Text, err = summaryOf(ctx, s, receipt.Summary); err != nil {
+		return err
+	}
+	if s.doc != nil {
+		doc.Format = s.doc.Format
+		doc.Damaged = append(doc.Damaged, s.doc.Damaged...)
+		if !f.dry {
+			if doc.Output, err = a.write(ctx, s, f.out, "compacted"); err != nil {
+				return err
+			}
+		}
+	}
+	if doc.Output == "-" {
+		return s.done() // standard output has the session
+	}
+	if a.json {
+		err = a.print(doc)
+	} else {
+		err = a.showCompaction(ctx, s, before, doc, f)
+	}
+	if err != nil {
+		return err
+	}
+	return s.done()
+}
+
+// summaryOf returns the two texts of a summary: the summariser's and the engine's.
+func summaryOf(ctx context.Context, s *source, id string) (summary, carried string, err error) {
+	log, _, err := s.engine.Session(ctx, s.id)
+	if err != nil {
+		return "", "", err
+	}
+	at := session.Index(log.Messages, id)
+	if at < 0 {
+		return "", "", nil
+	}
+	var own []string
+	for i := range log.Messages[at].Parts {
+		p := &log.Messages[at].Parts[i]
+		if n, _ := p.Note(); n.Carry {
+			carried = p.Text
+		} else if p.Type == session.TextPart {
+			own = append(own, p.Text)
+		}
+	}
+	return strings.Join(own, "\n\n"), carried, nil
+}
+
+func (a *app) showCompaction(ctx context.Context, s *source, before winnow.Report, doc compaction, f compactFlags) error {
+	after, err := s.engine.Inspect(ctx, s.id)
+	if err != nil {
+		return err
+	}
+	a.paint().Compaction(before, after, doc.Receipt, s.title())
+	if f.summary {
+		a.printf("\n%s\n", strings.TrimRight(doc.Summary+"\n\n"+doc.Carried.Text, "\n"))
+	}
+	switch {
+	case f.dry:
+		a.printf("\nNothing was written (--dry-run).\n")
+	case doc.Output != "":
+		a.printf("\nWritten to %s\n", a.short(doc.Output))
+		if f.out.inPlace {
+			a.printf("The original is %s.orig\n", a.short(doc.Output))
+		}
+		if hint := resumeHint(s.doc.Format, s.id, f.out); hint != "" {
+			a.printf("Resume with: %s\n", hint)
+		}
+	default:
+		a.printf("\nUndo with: winnow undo %s\n", s.id)
+	}
+	return nil
+}
+
+// resumeHint is how the product that owns a format goes on from a session.
+func resumeHint(formatName, id string, out output) string {
+	if out.format != "" {
+		formatName = out.format
+	}
+	switch formatName {
+	case "claude-code":
+		if out.inPlace {
+			return "claude --resume " + id
+		}
+	case "codex":
+		if out.inPlace {
+			return "codex resume " + id
+		}
+	case "opencode":
+		return "opencode import FILE, then opencode --session " + id
+	case "pi":
+		return "pi --session FILE"
+	}
+	return ""
+}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/spf13/cobra"
+
+	"github.com/winnowhq/winnow/config"
+)
+
+// configured is the JSON document of config.
+type configured struct {
+	Settings map[string]jsontext.Value `json:"settings"`
+	Origins  map[string]string         `json:"origins"` // of the keys that are not at their default
+	Files    []string                  `json:"files"`
+}
+
+func (a *app) configCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "config",
+		Short: "Show the settings in force and where each was set, or set one",
+		Long: `config shows every setting, its value, and the file or variable that it comes from. Settings are read from
+$XDG_CONFIG_HOME/winnow/winnow.jsonc, then winnow.jsonc in the current folder, then the environment (WINNOW_COMPACTION_AUTO and so on), then flags.`,
+		Example: `  winnow config
+  winnow config set compaction.protect 60000
+  winnow config set policy classic --project`,
+		Args: exactly(0, "no argument"),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.runConfig() },
+	}
+	var project bool
+	set := &cobra.Command{
+		Use:     "set KEY VALUE",
+		Short:   "Write a setting into the user's configuration file",
+		Example: `  winnow config set compaction.keep 8000`,
+		Args:    exactly(2, "KEY and VALUE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			file := a.configFile
+			switch user := a.configSources().User; {
+			case file != "":
+			case project:
+				file = filepath.Join(a.env.Dir, config.Name)
+			case user == "":
+				return usage("there is no home folder; name a file with --config, or use --project")
+			default:
+				file = filepath.Join(user, "winnow", config.Name)
+			}
+			if err := config.Set(file, args[0], args[1]); err != nil {
+				return usageError{err}
+			}
+			if a.json {
+				return a.print(map[string]string{"file": file, "key": args[0]})
+			}
+			a.printf("%s is set in %s\n", args[0], file)
+			return nil
+		},
+	}
+	set.Flags().BoolVar(&project, "project", false, "write into winnow.jsonc of the current folder instead")
+	cmd.AddCommand(set)
+	return cmd
+}
+
+func (a *app) runConfig() error {
+	loaded, err := config.Load(a.configSources())
+	if err != nil {
+		return usageError{err}
+	}
+	keys, values, err := loaded.Values()
+	if err != nil {
+		return errors.Join(errors.New("the settings cannot be written down"), err)
+	}
+	if a.json {
+		return a.print(configured{values, loaded.Origins, append([]string{}, loaded.Files...)})
+	}
+	for _, key := range keys {
+		origin := loaded.Origin(key)
+		if origin == "default" {
+			origin = ""
+		}
+		a.printf("%-52s %-28s %s\n", key, strings.ReplaceAll(string(values[key]), `","`, `", "`), origin)
+	}
+	return nil
+}

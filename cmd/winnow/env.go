@@ -1,0 +1,56 @@
+package main
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Env is the world that the command runs in: everything that it reads or writes beside files.
+type Env struct {
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	// Terminal tells whether Stdout and Stderr are terminals; without one there is no colour and no progress.
+	StdoutTerminal, StderrTerminal bool
+	Width                          int // columns of the terminal, 0 when unknown
+	Dir                            string
+	Getenv                         func(string) string
+	Environ                        []string
+	Now                            func() time.Time
+}
+
+// System is the world as it is.
+func System() Env {
+	dir, err := os.Getwd()
+	if err != nil {
+		dir = "."
+	}
+	return Env{
+		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+		StdoutTerminal: isTerminal(os.Stdout), StderrTerminal: isTerminal(os.Stderr), Width: columns(os.Stdout),
+		Dir: dir, Getenv: os.Getenv, Environ: os.Environ(), Now: time.Now,
+	}
+}
+
+// home is the user's home folder, "" when there is none.
+func (e Env) home() string { return e.Getenv("HOME") }
+
+// xdg is a base folder of the XDG specification.
+func (e Env) xdg(variable, fallback string) string {
+	if dir := e.Getenv(variable); filepath.IsAbs(dir) {
+		return dir
+	}
+	if e.home() == "" {
+		return ""
+	}
+	return filepath.Join(e.home(), fallback)
+}
+
+// storePath is where sessions are kept.
+func (e Env) storePath() string {
+	if dir := e.xdg("XDG_DATA_HOME", ".local/share"); dir != "" {
+		return filepath.Join(dir, "winnow", "winnow.db")
+	}
+	return ""
+}

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store"
+)
+
+// listed is one session of the JSON document of list.
+type listed struct {
+	ID        string         `json:"id"`
+	Title     string         `json:"title"`
+	Directory string         `json:"directory,omitzero"`
+	Origin    string         `json:"origin,omitzero"`
+	Messages  int            `json:"messages"`
+	Updated   session.Millis `json:"updated"`
+}
+
+func (a *app) listCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "list",
+		Short:   "List the sessions in the store, last updated first",
+		Example: `  winnow list`,
+		Args:    exactly(0, "no argument"),
+		RunE:    func(cmd *cobra.Command, args []string) error { return a.runList(cmd.Context()) },
+	}
+}
+
+func (a *app) runList(ctx context.Context) error {
+	kept, err := a.openStore(ctx, true)
+	if err != nil {
+		return err
+	}
+	defer kept.Close()
+	listings, err := kept.List(ctx)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		doc := struct {
+			Sessions []listed `json:"sessions"`
+		}{[]listed{}}
+		for _, l := range listings {
+			doc.Sessions = append(doc.Sessions, listed{l.Info.ID, l.Info.Title, l.Info.Directory, l.Origin, l.Messages, l.Info.Time.Updated})
+		}
+		return a.print(doc)
+	}
+	if len(listings) == 0 {
+		return nothing{"the store is empty"}
+	}
+	width := 2
+	for _, l := range listings {
+		width = max(width, len(l.Info.ID))
+	}
+	for _, l := range listings {
+		a.printf("%-*s  %-16s  %6s messages  %-12s  %s\n", width, l.Info.ID, when(l.Info.Time.Updated), thousands(l.Messages), l.Origin, titleOf(l))
+	}
+	return nil
+}
+
+func when(t session.Millis) string {
+	if t == 0 {
+		return ""
+	}
+	return time.UnixMilli(int64(t)).UTC().Format("2006-01-02 15:04")
+}
+
+func titleOf(l store.Listing) string {
+	title := l.Info.Title
+	if title == "" {
+		title = l.Info.Directory
+	}
+	return rule.Shorten(strings.Join(strings.Fields(title), " "), 60)
+}

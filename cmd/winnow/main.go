@@ -1,0 +1,16 @@
+// Command winnow shows where the tokens of an agent's session went, and makes the session smaller without losing anything.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := Main(ctx, os.Args[1:], System())
+	stop()
+	os.Exit(code)
+}

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/winnowhq/winnow/model"
+)
+
+// modelRow is one model of the JSON document of models.
+type modelRow struct {
+	Name       string      `json:"name"` // provider/id
+	Context    int         `json:"context"`
+	Output     int         `json:"output"`
+	Price      model.Price `json:"price"` // US dollars per million tokens
+	CacheFor   string      `json:"cacheFor,omitzero"`
+	Assumed    []string    `json:"assumed,omitempty"`
+	ForPersons string      `json:"title,omitzero"`
+}
+
+func (a *app) modelsCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "models [NAME]",
+		Short: "List the models that are known, or what is known about one",
+		Example: `  winnow models
+  winnow models anthropic/claude-sonnet-4-5`,
+		Args: between(0, 1, "at most one NAME"),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.runModels(args) },
+	}
+}
+
+func (a *app) runModels(args []string) error {
+	catalogue, err := a.models()
+	if err != nil {
+		return err
+	}
+	models := catalogue.Models
+	if len(args) == 1 {
+		models = nil
+		for _, m := range catalogue.Models {
+			if strings.Contains(m.String(), args[0]) {
+				models = append(models, m)
+			}
+		}
+		if found := catalogue.Lookup(args[0]); len(models) == 0 {
+			models = []model.Model{found}
+		}
+	}
+	if a.json {
+		doc := struct {
+			Source string     `json:"source"`
+			Date   string     `json:"date"`
+			Models []modelRow `json:"models"`
+		}{catalogue.Source, catalogue.Date, []modelRow{}}
+		for _, m := range models {
+			doc.Models = append(doc.Models, modelRow{m.String(), m.Limits.Context, m.Limits.Output, m.Price, lifetime(m), m.Assumed, m.Name})
+		}
+		return a.print(doc)
+	}
+	width := 5
+	for _, m := range models {
+		width = max(width, len(m.String()))
+	}
+	a.printf("%-*s  %9s  %8s  %8s  %8s  %8s  %8s  %s\n", width, "model", "context", "output", "$ in", "$ read", "$ write", "$ out", "cache")
+	for _, m := range models {
+		a.printf("%-*s  %9s  %8s  %8s  %8s  %8s  %8s  %s\n", width, m, thousands(m.Limits.Context), thousands(m.Limits.Output),
+			price(m.Price.Input), price(m.Price.CacheRead), price(m.Price.CacheWrite), price(m.Price.Output), lifetime(m))
+		for _, assumed := range m.Assumed {
+			a.printf("  assumed: %s\n", assumed)
+		}
+	}
+	a.printf("\nPrices are US dollars per million tokens. Source: %s, %s.\n", catalogue.Source, catalogue.Date)
+	return nil
+}
+
+func lifetime(m model.Model) string {
+	if m.Cache.Lifetime == 0 {
+		return ""
+	}
+	text := m.Cache.Lifetime.String()
+	return strings.TrimSuffix(strings.TrimSuffix(text, "0s"), "0m")
+}
+
+func price(p float64) string {
+	if p == 0 {
+		return "-"
+	}
+	return strings.TrimRight(strings.TrimRight(fmt.Sprintf("%.3f", p), "0"), ".")
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/rule"
+)
+
+// pruning is the JSON document of prune.
+type pruning struct {
+	Source       string          `json:"source"`
+	Format       string          `json:"format,omitzero"`
+	Policy       string          `json:"policy"`
+	Schedule     string          `json:"schedule"`
+	Marked       []string        `json:"marked"`   // ids of the parts whose output got the mark
+	Elisions     []rule.Elision  `json:"elisions"` // all that were committed
+	Refusals     []rule.Refusal  `json:"refusals"` // what was left alone, and why
+	TokensBefore int             `json:"tokensBefore"`
+	TokensAfter  int             `json:"tokensAfter"`
+	Receipt      string          `json:"receipt,omitzero"`
+	Output       string          `json:"output,omitzero"`
+	Damaged      []format.Damage `json:"damaged"`
+}
+
+func (a *app) pruneCommand() *cobra.Command {
+	var out output
+	var dry bool
+	cmd := &cobra.Command{
+		Use:   "prune SRC",
+		Short: "Elide old tool outputs, by marking them",
+		Long: `prune runs the rules of the policy and commits what they found. Nothing is deleted: an elided output stays in the log, and
+the model is shown a placeholder in its place.
+
+A session in the store is changed there. Of a file a pruned copy is written: with -o to the file named, else to
+NAME.pruned.EXT in the current folder.`,
+		Example: `  winnow prune session.jsonl -o smaller.jsonl
+  winnow prune session.jsonl --policy classic --dry-run --json`,
+		Args: exactly(1, "one SRC"),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.runPrune(cmd.Context(), args[0], out, dry) },
+	}
+	out.flags(cmd)
+	cmd.Flags().BoolVarP(&dry, "dry-run", "n", false, "say what would be done and write nothing")
+	return cmd
+}
+
+func (a *app) runPrune(ctx context.Context, src string, out output, dry bool) error {
+	if err := out.check(); err != nil {
+		return err
+	}
+	s, err := a.openFor(ctx, src, dry)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	before, err := s.engine.View(ctx, s.id)
+	if err != nil {
+		return err
+	}
+	outcome, err := s.engine.Prune(ctx, s.id)
+	if err != nil {
+		return err
+	}
+	doc := pruning{
+		Source: src, Policy: s.engine.Policy().Name, Schedule: s.engine.Policy().Schedule.Name(), Marked: []string{}, Elisions: []rule.Elision{},
+		Refusals: append([]rule.Refusal{}, outcome.Refusals...), TokensBefore: before.Tokens, TokensAfter: before.Tokens, Damaged: []format.Damage{},
+	}
+	if s.doc != nil {
+		doc.Format = s.doc.Format
+		doc.Damaged = append(doc.Damaged, s.doc.Damaged...)
+	}
+	if r := outcome.Pruned; r != nil {
+		doc.Elisions, doc.TokensAfter, doc.Receipt = r.Committed, r.TokensAfter, r.ID
+		for _, el := range r.Committed {
+			if el.Field == rule.Output {
+				doc.Marked = append(doc.Marked, el.Part)
+			}
+		}
+		if s.fromFile() && !dry {
+			if doc.Output, err = a.write(ctx, s, out, "pruned"); err != nil {
+				return err
+			}
+		}
+	}
+	if doc.Output == "-" {
+		return s.done() // standard output has the session
+	}
+	if a.json {
+		err = a.print(doc)
+	} else if outcome.Pruned != nil {
+		err = a.showPruning(ctx, s, outcome, doc, dry)
+	}
+	if err == nil && outcome.Pruned == nil {
+		err = nothing{whyNothing(outcome.Refusals)}
+	}
+	if err != nil {
+		return err
+	}
+	return s.done()
+}
+
+func whyNothing(refusals []rule.Refusal) string {
+	for _, r := range refusals {
+		if r.Part == "" {
+			return r.Reason
+		}
+	}
+	return "no rule found anything to elide"
+}
+
+func (a *app) showPruning(ctx context.Context, s *source, outcome winnow.Outcome, doc pruning, dry bool) error {
+	report, err := s.engine.Inspect(ctx, s.id)
+	if err != nil {
+		return err
+	}
+	a.paint().Pruning(report, *outcome.Pruned, s.title())
+	switch {
+	case dry:
+		a.printf("\nNothing was written (--dry-run).\n")
+	case doc.Output != "":
+		a.printf("\nWritten to %s\n", a.short(doc.Output))
+	default:
+		a.printf("\nUndo with: winnow undo %s\n", s.id)
+	}
+	return nil
+}

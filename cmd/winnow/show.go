@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/session"
+)
+
+// shown is the JSON document of show.
+type shown struct {
+	Session  session.Session `json:"session"`
+	Ledger   []rule.Elision  `json:"ledger"`
+	Receipts []pivot.Receipt `json:"receipts"`
+	Pins     []rule.Pin      `json:"pins"`
+	Undone   []string        `json:"undone"` // markers
+}
+
+func (a *app) showCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "show SRC",
+		Short: "Print the log of a session, message by message, and its receipts",
+		Example: `  winnow show ses_0123
+  winnow show session.jsonl --json`,
+		Args: exactly(1, "one SRC"),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.runShow(cmd.Context(), args[0]) },
+	}
+}
+
+func (a *app) runShow(ctx context.Context, src string) error {
+	s, err := a.open(ctx, src)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	log, state, err := s.engine.Session(ctx, s.id)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		doc := shown{Session: log, Ledger: append([]rule.Elision{}, state.Ledger.All()...), Receipts: append([]pivot.Receipt{}, state.Receipts...),
+			Pins: append([]rule.Pin{}, state.Pins...), Undone: []string{}}
+		for id := range state.Undone {
+			doc.Undone = append(doc.Undone, id)
+		}
+		if err := a.print(doc); err != nil {
+			return err
+		}
+		return s.done()
+	}
+	for i := range log.Messages {
+		a.showMessage(&log.Messages[i], state.Ledger, state.Undone)
+	}
+	for _, r := range state.Receipts {
+		a.printf("receipt %s  %s  %s → %s tokens\n", r.ID, r.Kind, thousands(r.TokensBefore), thousands(r.TokensAfter))
+	}
+	return s.done()
+}
+
+func (a *app) showMessage(m *session.Message, ledger rule.Ledger, undone map[string]bool) {
+	what := string(m.Role)
+	switch {
+	case m.Marker() != nil && undone[m.ID]:
+		what = "marker (undone)"
+	case m.Marker() != nil:
+		what = "marker"
+	case m.IsSummary() && !m.Completes():
+		what = "summary (unfinished)"
+	case m.IsSummary():
+		what = "summary"
+	}
+	a.printf("%s  %s\n", m.ID, what)
+	for j := range m.Parts {
+		p := &m.Parts[j]
+		line := ""
+		switch p.Type {
+		case session.TextPart, session.ReasoningPart:
+			line = p.Text
+		case session.ToolPart:
+			line = p.Tool + " " + rule.Target(p)
+			if p.State != nil {
+				line += " → " + string(p.State.Status)
+			}
+		case session.FilePart:
+			line = p.Mime + " " + p.Filename
+		default:
+			continue
+		}
+		mark := "  "
+		if ledger.Touches(p.ID) {
+			mark = "− " // shown with less
+		}
+		a.printf("  %s%s  %s\n", mark, p.ID, rule.Shorten(strings.Join(strings.Fields(line), " "), 100))
+	}
+}

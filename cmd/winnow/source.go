@@ -1,0 +1,248 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/all"
+	"github.com/winnowhq/winnow/model"
+	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/store/sqlite"
+	"github.com/winnowhq/winnow/token"
+	"github.com/winnowhq/winnow/token/counters"
+)
+
+// source is a session that a command works on, with an engine that has it.
+type source struct {
+	engine *winnow.Engine
+	id     string
+	store  store.Store
+
+	// Of a file.
+	path string // "-" for standard input
+	doc  *format.Document
+}
+
+// fromFile tells whether the session came from a file; otherwise it is in the store.
+func (s *source) fromFile() bool { return s.doc != nil }
+
+func (s *source) Close() error {
+	return errors.Join(s.engine.Close(), s.store.Close())
+}
+
+// done is the end of a command that read this source: damage makes it partly done.
+func (s *source) done() error {
+	if s.doc != nil && len(s.doc.Damaged) > 0 {
+		return partly{len(s.doc.Damaged)}
+	}
+	return nil
+}
+
+// open finds SRC: "-", a file, or the id of a session in the store.
+func (a *app) open(ctx context.Context, src string) (*source, error) {
+	settings, err := a.settings()
+	if err != nil {
+		return nil, err
+	}
+	data, err := a.readFile(src)
+	switch {
+	case err == nil:
+		return a.openDocument(ctx, src, data, settings)
+	case !errors.Is(err, fs.ErrNotExist) || looksLikePath(src):
+		return nil, err
+	}
+	return a.openStored(ctx, src, settings)
+}
+
+func looksLikePath(src string) bool {
+	return strings.ContainsAny(src, `/\`) || filepath.Ext(src) != ""
+}
+
+// readFile reads a file or standard input, whole.
+func (a *app) readFile(src string) ([]byte, error) {
+	if src == "-" {
+		return io.ReadAll(a.env.Stdin)
+	}
+	defer a.progress("reading " + src)()
+	path := a.path(src)
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return nil, &format.SyntaxError{Format: src, Expected: "a session file, not a folder; `winnow import` takes folders"}
+	}
+	return os.ReadFile(path)
+}
+
+// path is where a name given on the command line is.
+func (a *app) path(name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(a.env.Dir, name)
+}
+
+func (a *app) openDocument(ctx context.Context, src string, data []byte, settings winnow.Settings) (*source, error) {
+	doc, err := all.Read(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", src, err)
+	}
+	s := &source{path: src, doc: doc, id: doc.Session.Info.ID}
+	if s.id == "" {
+		s.id = "session"
+		doc.Session.Info.ID = s.id
+	}
+	if s.engine, s.store, err = a.engine(nil, settings); err != nil {
+		return nil, err
+	}
+	defer a.progress("looking at " + src)()
+	if err := s.engine.Import(ctx, doc.Session, doc.Ledger, nil); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func (a *app) openStored(ctx context.Context, id string, settings winnow.Settings) (*source, error) {
+	kept, err := a.openStore(ctx, true)
+	if err != nil {
+		return nil, err
+	}
+	full, err := findSession(ctx, kept, id)
+	if err != nil {
+		kept.Close()
+		return nil, err
+	}
+	s := &source{id: full, store: kept}
+	if s.engine, _, err = a.engine(kept, settings); err != nil {
+		kept.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// findSession finds the session whose id is or begins with what was given.
+func findSession(ctx context.Context, kept store.Store, id string) (string, error) {
+	list, err := kept.List(ctx)
+	if err != nil {
+		return "", err
+	}
+	var found []string
+	for _, l := range list {
+		if l.Info.ID == id {
+			return id, nil
+		}
+		if strings.HasPrefix(l.Info.ID, id) {
+			found = append(found, l.Info.ID)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return "", hinted{fmt.Errorf("%q is neither a file nor a session in the store", id), "check the path; `winnow list` shows the sessions"}
+	}
+	return "", usage("%q begins the ids of %d sessions: %s", id, len(found), strings.Join(found, ", "))
+}
+
+// openStore opens the store on disk. Unless there is to be one already, it is made.
+func (a *app) openStore(ctx context.Context, existing bool) (store.Store, error) {
+	path := a.env.storePath()
+	if a.storeFile != "" {
+		path = a.path(a.storeFile)
+	}
+	if path == "" {
+		return nil, usage("there is no home folder to keep sessions in; name a file with --store")
+	}
+	if existing {
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return nil, hinted{fmt.Errorf("no such file, and no store at %s yet", path), "check the path; `winnow import FILE` puts a session into the store"}
+		}
+	}
+	return sqlite.Open(ctx, sqlite.Config{Path: path, Now: a.env.Now})
+}
+
+// engine makes an engine on a store, nil for one in memory.
+func (a *app) engine(kept store.Store, settings winnow.Settings) (*winnow.Engine, store.Store, error) {
+	models, err := a.models()
+	if err != nil {
+		return nil, nil, err
+	}
+	counter, err := a.tokenCounter(settings)
+	if err != nil {
+		return nil, nil, err
+	}
+	c := winnow.Config{Settings: &settings, Store: kept, Models: models, Model: a.model, Counter: counter, Now: a.env.Now, ForceModel: a.model != ""}
+	e, err := winnow.Open(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	return e, e.Store(), nil
+}
+
+// tokenCounter is the counter that was asked for, nil for the engine's own choice.
+func (a *app) tokenCounter(settings winnow.Settings) (token.Counter, error) {
+	if settings.Counter == "auto" {
+		return nil, nil
+	}
+	c, err := counters.New(settings.Counter)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return token.NewMemo(c, 0), nil
+}
+
+// models is the catalogue with the user's overrides.
+func (a *app) models() (*model.Catalogue, error) {
+	return model.Default(), nil
+}
+
+// openFor opens a source to change it. With dry the change must leave no trace: a session of the store is copied into memory.
+func (a *app) openFor(ctx context.Context, src string, dry bool) (*source, error) {
+	s, err := a.open(ctx, src)
+	if err != nil || !dry || s.fromFile() {
+		return s, err
+	}
+	defer s.Close()
+	log, state, err := s.engine.Session(ctx, s.id)
+	if err != nil {
+		return nil, err
+	}
+	settings, err := a.settings()
+	if err != nil {
+		return nil, err
+	}
+	copied := &source{id: s.id}
+	if copied.engine, copied.store, err = a.engine(nil, settings); err != nil {
+		return nil, err
+	}
+	if err := copied.engine.Import(ctx, log, state.Ledger, nil); err != nil {
+		return nil, err
+	}
+	for _, p := range state.Pins {
+		if _, err := copied.engine.Pin(ctx, s.id, p); err != nil {
+			return nil, err
+		}
+	}
+	return copied, nil
+}
+
+// title names a source for people: the title of the session, or its file.
+func (s *source) title() string {
+	if s.path != "" && s.path != "-" {
+		return filepath.Base(s.path)
+	}
+	return s.id
+}
+
+// short gives a path relative to the current folder where it is below it.
+func (a *app) short(path string) string {
+	if rel, err := filepath.Rel(a.env.Dir, path); err == nil && !strings.HasPrefix(rel, "..") {
+		return rel
+	}
+	return path
+}

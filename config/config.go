@@ -1,0 +1,325 @@
+// Package config answers: what did the user set? It reads winnow.jsonc of the user and of the project's folder and
+// the environment, later ones over earlier ones, and says where each value came from.
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/tailscale/hujson"
+
+	"github.com/winnowhq/winnow"
+)
+
+// Name of the configuration file.
+const Name = "winnow.jsonc"
+
+// Sources says where to look.
+type Sources struct {
+	File    string   // a file that must be there, instead of the two below
+	User    string   // the user's configuration folder ($XDG_CONFIG_HOME), "" for none
+	Dir     string   // the project's folder
+	Environ []string // "NAME=value"
+}
+
+// Loaded is what was set.
+type Loaded struct {
+	Settings winnow.Settings
+	// Origins says where a key that is not at its default was set: key → file or variable.
+	Origins map[string]string
+	// Files are the files that were read, lowest precedence first.
+	Files []string
+}
+
+// Error is a mistake in a configuration: which key, where, and what it could have been meant to be.
+type Error struct {
+	File         string // or the name of a variable
+	Line, Column int    // 1-based; 0 for a variable
+	Key          string
+	Err          error
+	Nearest      string // the valid key that is nearest to an unknown one, "" for none
+}
+
+func (e *Error) Error() string {
+	where := e.File
+	if e.Line > 0 {
+		where = fmt.Sprintf("%s:%d:%d", e.File, e.Line, e.Column)
+	}
+	text := where + ": "
+	if e.Key != "" {
+		text += e.Key + ": "
+	}
+	text += e.Err.Error()
+	if e.Nearest != "" {
+		text += fmt.Sprintf("; did you mean %q?", e.Nearest)
+	}
+	return text
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Load reads the configuration: defaults, the user's file, the project's file, the environment. A missing file is no error unless it
+// was named. Any mistake is an *Error, and then nothing counts.
+func Load(s Sources) (Loaded, error) {
+	l := Loaded{Settings: winnow.DefaultSettings(), Origins: map[string]string{}}
+	for _, file := range s.files() {
+		data, err := os.ReadFile(file)
+		if errors.Is(err, fs.ErrNotExist) && s.File == "" {
+			continue
+		}
+		if err != nil {
+			return l, &Error{File: file, Err: err}
+		}
+		if err := l.file(file, data); err != nil {
+			return l, err
+		}
+		l.Files = append(l.Files, file)
+	}
+	if err := l.environment(s.Environ); err != nil {
+		return l, err
+	}
+	if err := l.Settings.Validate(); err != nil {
+		return l, &Error{File: l.blame(err), Err: err}
+	}
+	return l, nil
+}
+
+func (s Sources) files() []string {
+	if s.File != "" {
+		return []string{s.File}
+	}
+	var files []string
+	if s.User != "" {
+		files = append(files, filepath.Join(s.User, "winnow", Name))
+	}
+	if s.Dir != "" {
+		files = append(files, filepath.Join(s.Dir, Name))
+	}
+	return files
+}
+
+// blame names where the value that an error speaks of was set.
+func (l *Loaded) blame(err error) string {
+	for _, key := range Keys() {
+		if origin := l.Origins[key]; origin != "" && strings.Contains(err.Error(), key) {
+			return origin
+		}
+	}
+	return "configuration"
+}
+
+// file lays the values of a file over what is there.
+func (l *Loaded) file(name string, data []byte) error {
+	plain, err := hujson.Standardize(data) // comments become spaces: positions stay
+	if err != nil {
+		return syntaxError(name, data, err)
+	}
+	if err := decode(plain, &l.Settings); err != nil {
+		return positioned(name, data, err)
+	}
+	for _, key := range Keys() {
+		if _, ok := find(plain, key); ok {
+			l.Origins[key] = name
+		}
+	}
+	return nil
+}
+
+func decode(plain []byte, settings *winnow.Settings) error {
+	return json.Unmarshal(plain, settings, json.RejectUnknownMembers(true))
+}
+
+func syntaxError(name string, data []byte, err error) error {
+	e := &Error{File: name, Line: 1, Column: 1, Err: err}
+	// hujson says "hujson: line 3, column 5: …".
+	var line, column int
+	if n, _ := fmt.Sscanf(err.Error(), "hujson: line %d, column %d:", &line, &column); n == 2 {
+		e.Line, e.Column = line, column
+		if _, rest, ok := strings.Cut(strings.TrimPrefix(err.Error(), "hujson: "), ": "); ok {
+			e.Err = errors.New(rest)
+		}
+	}
+	return e
+}
+
+// positioned says where in a file a value of the wrong type or an unknown key stands.
+func positioned(name string, data []byte, err error) error {
+	e := &Error{File: name, Err: err}
+	var semantic *json.SemanticError
+	if !errors.As(err, &semantic) {
+		var syntactic *jsontext.SyntacticError
+		if errors.As(err, &syntactic) {
+			e.Line, e.Column = position(data, syntactic.ByteOffset)
+			e.Err = syntactic.Err
+		}
+		return e
+	}
+	key := keyOf(semantic.JSONPointer)
+	e.Key = key
+	e.Line, e.Column = position(data, semantic.ByteOffset)
+	if errors.Is(err, json.ErrUnknownName) {
+		e.Err, e.Nearest = errors.New("there is no such key"), nearest(key)
+		if at := offsetOfKey(data, key); at >= 0 {
+			e.Line, e.Column = position(data, int64(at))
+		}
+		return e
+	}
+	e.Err = fmt.Errorf("it must be %s, not %s", wanted(key), kind(semantic.JSONKind))
+	return e
+}
+
+// offsetOfKey finds where the last name of a dotted key stands in a file.
+func offsetOfKey(data []byte, key string) int {
+	name := key[strings.LastIndexByte(key, '.')+1:]
+	return strings.Index(string(data), `"`+name+`"`)
+}
+
+func keyOf(p jsontext.Pointer) string {
+	var names []string
+	for name := range p.Tokens() {
+		names = append(names, name)
+	}
+	return strings.Join(names, ".")
+}
+
+func position(data []byte, offset int64) (line, column int) {
+	before := string(data[:min(int(offset), len(data))])
+	// The offset may point before the white space that leads to the value.
+	for i := len(before); i < len(data) && strings.ContainsRune(" \t\r\n,:", rune(data[i])); i++ {
+		before += string(data[i])
+	}
+	line = strings.Count(before, "\n") + 1
+	return line, len(before) - strings.LastIndexByte(before, '\n')
+}
+
+func kind(k jsontext.Kind) string {
+	switch k {
+	case 'n':
+		return "null"
+	case 't', 'f':
+		return "true or false"
+	case '"':
+		return "a text"
+	case '0':
+		return "this number"
+	case '{':
+		return "an object"
+	case '[':
+		return "a list"
+	}
+	return "this"
+}
+
+// find returns the value of a dotted key in a JSON text.
+func find(text []byte, key string) (jsontext.Value, bool) {
+	for _, name := range strings.Split(key, ".") {
+		var object map[string]jsontext.Value
+		if json.Unmarshal(text, &object) != nil {
+			return nil, false
+		}
+		value, ok := object[name]
+		if !ok {
+			return nil, false
+		}
+		text = value
+	}
+	return jsontext.Value(text), true
+}
+
+// Values are the settings by key, as JSON, in the order of Keys.
+func (l Loaded) Values() ([]string, map[string]jsontext.Value, error) {
+	text, err := json.Marshal(l.Settings, json.Deterministic(true))
+	if err != nil {
+		return nil, nil, err
+	}
+	values := map[string]jsontext.Value{}
+	for _, key := range Keys() {
+		values[key], _ = find(text, key)
+	}
+	return Keys(), values, nil
+}
+
+// Set writes one key into a configuration file and keeps everything else in it, comments too. The file is made when it is
+// missing. The value is JSON, or a text.
+func Set(file, key, value string) error {
+	if wanted(key) == "" {
+		return &Error{File: file, Key: key, Err: errors.New("there is no such key"), Nearest: nearest(key)}
+	}
+	data, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		data, err = []byte("{}\n"), nil
+	}
+	if err != nil {
+		return &Error{File: file, Err: err}
+	}
+	doc, err := hujson.Parse(data)
+	if err != nil {
+		return syntaxError(file, data, err)
+	}
+	text, err := valueOf(key, value)
+	if err != nil {
+		return &Error{File: file, Key: key, Err: err}
+	}
+	if err := doc.Patch(patch(&doc, key, text)); err != nil {
+		return &Error{File: file, Key: key, Err: err}
+	}
+	doc.Format()
+	packed := doc.Pack()
+	var check Loaded
+	check.Settings, check.Origins = winnow.DefaultSettings(), map[string]string{}
+	if err := check.file(file, packed); err != nil {
+		return err
+	}
+	if err := check.Settings.Validate(); err != nil {
+		return &Error{File: file, Key: key, Err: err}
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return &Error{File: file, Err: err}
+	}
+	temporary := file + ".tmp"
+	if err := os.WriteFile(temporary, packed, 0o644); err != nil {
+		return &Error{File: file, Err: err}
+	}
+	return os.Rename(temporary, file)
+}
+
+// patch is a JSON patch that sets a key, and makes the objects that lead to it.
+func patch(doc *hujson.Value, key string, value jsontext.Value) []byte {
+	var steps []string
+	pointer := ""
+	names := strings.Split(key, ".")
+	for i, name := range names {
+		pointer += "/" + name
+		switch {
+		case i == len(names)-1:
+			steps = append(steps, fmt.Sprintf(`{"op":"add","path":%q,"value":%s}`, pointer, value))
+		case doc.Find(pointer) == nil:
+			steps = append(steps, fmt.Sprintf(`{"op":"add","path":%q,"value":{}}`, pointer))
+		}
+	}
+	return []byte("[" + strings.Join(steps, ",") + "]")
+}
+
+// Origin lists what was set where, for people.
+func (l Loaded) Origin(key string) string {
+	if origin := l.Origins[key]; origin != "" {
+		return origin
+	}
+	return "default"
+}
+
+func sorted(names map[string]bool) []string {
+	list := make([]string, 0, len(names))
+	for name := range names {
+		list = append(list, name)
+	}
+	sort.Strings(list)
+	return list
+}

@@ -1,0 +1,121 @@
+package config
+
+import (
+	"reflect"
+	"strings"
+
+	"github.com/winnowhq/winnow"
+)
+
+// Keys are the dotted names of every setting, in the order of the documentation.
+func Keys() []string {
+	var keys []string
+	walk(reflect.TypeFor[winnow.Settings](), "", func(key string, _ reflect.Type) { keys = append(keys, key) })
+	return keys
+}
+
+// walk visits the leaves of the settings.
+func walk(t reflect.Type, prefix string, visit func(key string, t reflect.Type)) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if f.Type.Kind() == reflect.Struct {
+			walk(f.Type, prefix+name+".", visit)
+			continue
+		}
+		visit(prefix+name, f.Type)
+	}
+}
+
+func typeOf(key string) reflect.Type {
+	var found reflect.Type
+	walk(reflect.TypeFor[winnow.Settings](), "", func(k string, t reflect.Type) {
+		if k == key {
+			found = t
+		}
+	})
+	if found == nil && strings.Contains(key, ".") { // an entry of a map or a list
+		if above := typeOf(key[:strings.LastIndexByte(key, '.')]); above != nil && (above.Kind() == reflect.Map || above.Kind() == reflect.Slice) {
+			return above.Elem()
+		}
+	}
+	return found
+}
+
+// wanted says in words what a key takes, "" for a key that is none.
+func wanted(key string) string {
+	t := typeOf(key)
+	if t == nil {
+		if isGroup(key) {
+			return "an object"
+		}
+		return ""
+	}
+	switch t.Kind() {
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Int:
+		return "a whole number"
+	case reflect.Float64:
+		return "a number"
+	case reflect.Pointer:
+		return "a whole number or null"
+	case reflect.Slice:
+		return "a list of texts"
+	case reflect.Map:
+		return "an object of model patterns and numbers"
+	}
+	return "a text"
+}
+
+func isGroup(key string) bool {
+	for _, k := range Keys() {
+		if strings.HasPrefix(k, key+".") {
+			return true
+		}
+	}
+	return false
+}
+
+// nearest is the valid key that is the fewest letters away, "" when none is near.
+func nearest(key string) string {
+	best, least := "", max(3, len(key)/2)
+	candidates := map[string]bool{}
+	for _, k := range Keys() {
+		candidates[k] = true
+		for at := strings.LastIndexByte(k, '.'); at > 0; at = strings.LastIndexByte(k[:at], '.') {
+			candidates[k[:at]] = true
+		}
+	}
+	for _, k := range sorted(candidates) {
+		// A key in the wrong group is as near as its last name is.
+		d := min(distance(key, k), distance(last(key), last(k))+1)
+		if d < least {
+			best, least = k, d
+		}
+	}
+	return best
+}
+
+func last(key string) string { return key[strings.LastIndexByte(key, '.')+1:] }
+
+// distance counts the letters to insert, delete or change.
+func distance(a, b string) int {
+	a, b = strings.ToLower(a), strings.ToLower(b)
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		diagonal := row[0]
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := diagonal
+			if a[i-1] != b[j-1] {
+				cost++
+			}
+			diagonal, row[j] = row[j], min(cost, row[j]+1, row[j-1]+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,89 @@
+// Package all answers: which formats are there? It lists them for programs that want every one.
+package all
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/claudecode"
+	"github.com/winnowhq/winnow/format/codex"
+	"github.com/winnowhq/winnow/format/opencode"
+	"github.com/winnowhq/winnow/format/pi"
+)
+
+// Formats lists them in the order in which they are asked whether a file is theirs: the surest signs first.
+func Formats() []format.Format {
+	return []format.Format{claudecode.Format{}, codex.Format{}, pi.Format{}, opencode.Format{}}
+}
+
+// Named returns the format with this name.
+func Named(name string) (format.Format, error) {
+	var names []string
+	for _, f := range Formats() {
+		if f.Name() == name {
+			return f, nil
+		}
+		names = append(names, f.Name())
+	}
+	return nil, fmt.Errorf("there is no format %q; there are %s", name, strings.Join(names, ", "))
+}
+
+// sniff is how much of a file Detect is shown.
+const sniff = 64 << 10
+
+// Detect returns the format of a file, by its content, nil when it is none of them.
+func Detect(src []byte) format.Format {
+	head := src[:min(len(src), sniff)]
+	for _, f := range Formats() {
+		if f.Detect(head) {
+			return f
+		}
+	}
+	return nil
+}
+
+// Read detects and reads a file. gzip is taken off first. The error is a *format.SyntaxError when the file is of no known format.
+func Read(src []byte) (*format.Document, error) {
+	plain, err := Plain(src)
+	if err != nil {
+		return nil, err
+	}
+	f := Detect(plain)
+	if f == nil {
+		return nil, Unknown(plain)
+	}
+	return f.Read(plain)
+}
+
+// Plain takes gzip compression off, where there is any.
+func Plain(src []byte) ([]byte, error) {
+	if !bytes.HasPrefix(src, []byte{0x1f, 0x8b}) {
+		return src, nil
+	}
+	r, err := gzip.NewReader(bytes.NewReader(src))
+	if err != nil {
+		return nil, &format.SyntaxError{Format: "gzip", Expected: "a gzip header", Err: err}
+	}
+	plain, err := io.ReadAll(r)
+	if err != nil && len(plain) == 0 {
+		return nil, &format.SyntaxError{Format: "gzip", Expected: "gzip data", Err: err}
+	}
+	return plain, nil // a cut stream gives what came before the cut; the reader lists the damage
+}
+
+// Unknown is the error for a file of no known format: it says what was looked for.
+func Unknown(src []byte) error {
+	var titles []string
+	for _, f := range Formats() {
+		titles = append(titles, f.Title())
+	}
+	what := "one of: " + strings.Join(titles, "; ")
+	if len(bytes.TrimSpace(src)) == 0 {
+		return &format.SyntaxError{Format: "unknown format", Line: 1, Expected: what, Err: fmt.Errorf("the file is empty")}
+	}
+	return &format.SyntaxError{Format: "unknown format", Line: 1, Expected: what}
+}

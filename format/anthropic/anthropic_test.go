@@ -1,0 +1,262 @@
+package anthropic
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/body"
+	"github.com/winnowhq/winnow/format/body/bodytest"
+	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/wire"
+	wireanthropic "github.com/winnowhq/winnow/wire/anthropic"
+)
+
+const small = `{
+  "model": "m", "extra": {"kept": 1.50},
+  "messages": [
+    {"role": "user", "content": "fix it"},
+    {"role": "assistant", "content": [{"type": "text", "text": "I look.", "citations": null}, {"type": "tool_use", "id": "c1", "name": "read", "input": {"path": "a.go"}}]},
+    {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "a long output", "cache_control": {"type": "ephemeral"}}, {"type": "text", "text": "and then?"}]},
+    {"role": "assistant", "content": [{"type": "tool_use", "id": "c2", "name": "read", "input": {}}]},
+    {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c2", "is_error": true, "content": [{"type": "text", "text": "no such file"}, {"type": "tool_reference", "tool_name": "t"}]}]}
+  ],
+  "stream": true
+}
+`
+
+func TestFormat(t *testing.T) { bodytest.Run(t, Format{}, wireanthropic.Check) }
+
+func TestRead(t *testing.T) {
+	doc := bodytest.Read(t, Format{}, []byte(small))
+	want := format.Counts{Entries: 5, Messages: 5, ToolCalls: 2, ToolResults: 2}
+	if diff := cmp.Diff(want, doc.Counts); diff != "" {
+		t.Error(diff)
+	}
+	if doc.Session.Info.Title != "fix it" || doc.Session.Info.Model.String() != "anthropic/m" || len(doc.Session.Messages) != 4 || len(doc.Damaged) != 0 {
+		t.Errorf("got %+v", doc.Session)
+	}
+}
+
+func TestWrite_elisionsAreSplicedInPlace(t *testing.T) {
+	for name, c := range map[string]struct {
+		elision  rule.Elision
+		old, new string
+	}{
+		"an output":                     {rule.Elision{Part: "c1", Field: rule.Output, Shown: "[left out]"}, `"a long output"`, `"[left out]"`},
+		"an output without placeholder": {rule.Elision{Part: "c1", Field: rule.Output}, `"a long output"`, `"[Old tool result content cleared]"`},
+		"an error, other blocks stay": {rule.Elision{Part: "c2", Field: rule.Error, Shown: "[e]"}, `{"type": "text", "text": "no such file"}, {"type": "tool_reference", "tool_name": "t"}`,
+			`{"type":"text","text":"[e]"},{"type": "tool_reference", "tool_name": "t"}`},
+		"an input":               {rule.Elision{Part: "c1", Field: rule.Input, Shown: `{"path":"…"}`}, `{"path": "a.go"}`, `{"path":"…"}`},
+		"an input that is text":  {rule.Elision{Part: "c1", Field: rule.Input, Shown: `gone`}, `{"path": "a.go"}`, `{"input":"gone"}`},
+		"a text":                 {rule.Elision{Part: "m0001:0", Field: rule.Text, Shown: "[t]"}, `"fix it"`, `"[t]"`},
+		"a text block":           {rule.Elision{Part: "m0002:0", Field: rule.Text, Shown: "[t]"}, `"I look."`, `"[t]"`},
+		"a part as a whole":      {rule.Elision{Part: "m0002:0", Field: rule.Whole}, `{"type": "text", "text": "I look.", "citations": null}, `, ``},
+		"the only text":          {rule.Elision{Part: "m0001:0", Field: rule.Whole}, `"fix it"`, `"[Old tool result content cleared]"`},
+		"a part that is unknown": {rule.Elision{Part: "c9", Field: rule.Output, Shown: "[left out]"}, ``, ``},
+	} {
+		t.Run(name, func(t *testing.T) {
+			doc := bodytest.Read(t, Format{}, []byte(small))
+			change := bodytest.Unchanged(doc)
+			change.Ledger = rule.NewLedger(c.elision)
+			got := bodytest.Write(t, Format{}, doc, change)
+			if diff := cmp.Diff(strings.Replace(small, c.old, c.new, 1), string(got)); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+			if err := wireanthropic.Check(got); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestWrite_aPivotFoldsWhatIsBeforeTheTail(t *testing.T) {
+	const head = "{\n  \"model\": \"m\", \"extra\": {\"kept\": 1.50},\n  \"messages\": [\n    "
+	const summary = `{"type":"text","text":"<conversation-summary>\nsummed up\n</conversation-summary>"}`
+	const last = `{"role": "assistant", "content": [{"type": "tool_use", "id": "c2", "name": "read", "input": {}}]},
+    {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c2", "is_error": true, "content": [{"type": "text", "text": "no such file"}, {"type": "tool_reference", "tool_name": "t"}]}`
+	const foot = "\n  ],\n  \"stream\": true\n}\n"
+	for name, c := range map[string]struct {
+		tail string
+		more []session.Message
+		want string
+	}{
+		"no tail": {"", nil, head + `{"role":"user","content":[` + summary + `]}` + foot},
+		"no tail, and a message": {"", []session.Message{bodytest.User("n", "go on")},
+			head + `{"role":"user","content":[` + summary + `,{"type":"text","text":"go on"}]}` + foot},
+		"a tail from the assistant's": {"m0004", nil, head + `{"role":"user","content":[` + summary + `]},` + last + "]}" + foot},
+		"a tail from the user's, whose results before it go": {"m0003", nil, head + `{"role": "user", "content": [` + summary + `,{"type": "text", "text": "and then?"}]},
+    ` + last + "]}" + foot},
+		"a tail from a plain text": {"m0001", nil, strings.Replace(small, `"fix it"`, `[`+summary+`,{"type":"text","text":"fix it"}]`, 1)},
+		"what is appended joins the user's last message": {"m0004", []session.Message{bodytest.User("n", "go on")},
+			head + `{"role":"user","content":[` + summary + `]},` + last + `,{"type":"text","text":"go on"}]}` + foot},
+	} {
+		t.Run(name, func(t *testing.T) {
+			doc := bodytest.Read(t, Format{}, []byte(small))
+			change := bodytest.Unchanged(doc)
+			change.Session.Messages = append(change.Session.Messages[:4:4], bodytest.Marker("mark", c.tail), bodytest.Summary("sum", "mark", "summed up"))
+			change.Session.Messages = append(change.Session.Messages, c.more...)
+			got := bodytest.Write(t, Format{}, doc, change)
+			if diff := cmp.Diff(c.want, string(got)); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+			if err := wireanthropic.Check(got); err != nil {
+				t.Error(err)
+			}
+			again := bodytest.Read(t, Format{}, got)
+			if again.Session.Messages[0].Written() && c.tail != "m0003" && c.tail != "m0001" && c.more == nil {
+				t.Error("the summary reads back as if the user had written it")
+			}
+		})
+	}
+}
+
+func TestWrite_anElidedTailThatIsPlainTextKeepsTheSummary(t *testing.T) {
+	doc := bodytest.Read(t, Format{}, []byte(`{"messages":[{"role":"user","content":"old"},{"role":"assistant","content":"hm"},{"role":"user","content":"secret"}]}`))
+	change := bodytest.Unchanged(doc)
+	change.Session.Messages = append(change.Session.Messages[:3:3], bodytest.Marker("mark", "m0003"), bodytest.Summary("sum", "mark", "s"), bodytest.User("n", "go on"))
+	change.Ledger = rule.NewLedger(rule.Elision{Part: "m0003:0", Field: rule.Text, Shown: "[t]"})
+	got := string(bodytest.Write(t, Format{}, doc, change))
+	want := `{"messages":[{"role":"user","content":[{"type":"text","text":"<conversation-summary>\ns\n</conversation-summary>"},{"type":"text","text":"[t]"},{"type":"text","text":"go on"}]}]}`
+	if got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+func TestWrite_appendedMessagesStandBehindTheSource(t *testing.T) {
+	doc := bodytest.Read(t, Format{}, []byte(small))
+	change := bodytest.Unchanged(doc)
+	reply := session.Message{MessageInfo: session.MessageInfo{ID: "r", Role: session.Assistant}, Parts: []session.Part{
+		{ID: "r:0", Type: session.ToolPart, CallID: "c1", Tool: "read", State: &session.ToolState{Status: session.Completed, Output: "o"}}}}
+	change.Session.Messages = append(change.Session.Messages[:4:4], reply)
+	got := bodytest.Write(t, Format{}, doc, change)
+	added := `,{"role":"assistant","content":[{"type":"tool_use","id":"c1_r_0","name":"read","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1_r_0","content":"o"}]}`
+	want := strings.Replace(small, "]}]}\n  ],", "]}]}"+added+"\n  ],", 1)
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if err := wireanthropic.Check(got); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestRead_aBareListAndACutBody(t *testing.T) {
+	doc := bodytest.Read(t, Format{}, []byte(`[{"role":"user","content":"hi"},{"content":"no role"},{"role":"assistant","content":[{"type":"text","text":"ye`))
+	if len(doc.Session.Messages) != 2 || doc.Session.Messages[1].Text() != "ye" || len(doc.Damaged) != 2 {
+		t.Errorf("got %+v, damaged %+v", doc.Session.Messages, doc.Damaged)
+	}
+	if got := bodytest.Write(t, Format{}, doc, bodytest.Unchanged(doc)); !bytes.Equal(got, doc.Source) {
+		t.Errorf("unchanged, got %s", got)
+	}
+	for _, src := range []string{"", "no JSON", `{"a":1}`, `{"messages":3}`, `17`} {
+		if _, err := (Format{}).Read([]byte(src)); err == nil {
+			t.Errorf("%q was read", src)
+		}
+	}
+}
+
+func TestRead_theLongestRequestOfARecordingIsTheSession(t *testing.T) {
+	line := func(body string) string {
+		return `{"method":"POST","url":"/v1/messages?beta=true","headers":{},"body":` + string(wire.Quote(body)) + "}\n"
+	}
+	src := `{"method":"HEAD","url":"/","headers":{},"body":""}` + "\n" + line(`{"messages":[{"role":"user","content":"one"}]}`) +
+		line(`{"messages":[{"role":"user","content":"one"},{"role":"assistant","content":"two"},{"role":"user","content":"three"}]}`) +
+		"{broken\n" + line(`{"messages":[{"role":"user","content":"a title please"}]}`)
+	if !(Format{}).Detect([]byte(src)) || !(Format{}).Detect([]byte(src)[:len(src)/2]) {
+		t.Error("not detected")
+	}
+	doc := bodytest.Read(t, Format{}, []byte(src))
+	if len(doc.Session.Messages) != 3 || doc.Counts.Entries != 5 || len(doc.Damaged) != 1 || doc.Damaged[0].Line != 4 {
+		t.Fatalf("got %+v %+v", doc.Counts, doc.Damaged)
+	}
+	if got := bodytest.Write(t, Format{}, doc, bodytest.Unchanged(doc)); string(got) != src {
+		t.Errorf("unchanged, got %s", got)
+	}
+	change := bodytest.Unchanged(doc)
+	change.Ledger = rule.NewLedger(rule.Elision{Part: "m0002:0", Field: rule.Text, Shown: "2"})
+	want := `{"messages":[{"role":"user","content":"one"},{"role":"assistant","content":"2"},{"role":"user","content":"three"}]}`
+	if got := bodytest.Write(t, Format{}, doc, change); string(got) != want {
+		t.Errorf("changed, got %s", got)
+	}
+}
+
+func TestDetect(t *testing.T) {
+	for src, want := range map[string]body.Kind{
+		small:      body.Anthropic,
+		small[:60]: body.Unknown,
+		`{"model":"claude-x","messages":[{"role":"user","content":"hi"}]}`:                               body.Anthropic,
+		`{"model":"m","max_tokens":5,"system":"s","messages":[{"role":"user","content":"hi"}]}`:          body.Anthropic,
+		`{"model":"m","tools":[{"name":"a","input_schema":{}}],"messages":[`:                             body.Anthropic,
+		`{"model":"m","messages":[{"role":"user","content":"hi"}]}`:                                      body.Chat,
+		`{"model":"m","messages":[{"role":"system","content":"s"},{"role":"user","content":[{"type":"te`: body.Chat,
+		`{"model":"m","tools":[{"type":"function","function":{"name":"a"}}],"messages":[`:                body.Chat,
+		`{"model":"m","input":"hi"}`: body.Responses,
+		`{"model":"m","stream":true,"input":[{"type":"message","role":"user","content":[{"type":"input_text","t`: body.Responses,
+		`[{"type":"function_call","call_id":"c","name":"n","arguments":"{}"}]`:                                   body.Responses,
+		`[{"role":"user","content":[{"type":"tool_result","tool_use_id":"c"}]}]`:                                 body.Anthropic,
+		`{"info":{"id":"ses"},"messages":[{"info":{"role":"user"},"parts":[]}]}`:                                 body.Unknown,
+		`{"messages":[{"info":{"role":"user"},"parts":[]}]}`:                                                     body.Unknown,
+		`{"type":"user","message":{"role":"user","content":"hi"},"uuid":"u"}`:                                    body.Unknown,
+		`{"timestamp":"t","type":"session_meta","payload":{}}` + "\n{}":                                          body.Unknown,
+		`{"trajectory_format":"x","messages":[{"role":"system","content":"s"}]}`:                                 body.Unknown,
+		`{"contents":[{"role":"user","parts":[{"text":"a"}]}]}`:                                                  body.Unknown,
+		`[1,2,3]`: body.Unknown, `[]`: body.Unknown, `{}`: body.Unknown, ``: body.Unknown, "plain text": body.Unknown, `[{"a":1}]`: body.Unknown,
+	} {
+		if got := body.Sniff([]byte(src)); got != want {
+			t.Errorf("%q: got %q, want %q", src[:min(90, len(src))], got, want)
+		}
+	}
+}
+
+func TestRecordedTraffic(t *testing.T) {
+	recording := bodytest.Fixture(t, "claude-code.jsonl.gz")
+	if !(Format{}).Detect(recording[:64<<10]) {
+		t.Error("the recording is not detected")
+	}
+	doc := bodytest.Read(t, Format{}, recording)
+	if doc.Counts.ToolCalls != 44 || doc.Counts.ToolResults != 44 || len(doc.Damaged) != 0 {
+		t.Errorf("got %+v, damaged %v", doc.Counts, doc.Damaged)
+	}
+	for i, line := range bodytest.Requests(recording) {
+		doc := bodytest.Read(t, Format{}, line)
+		d := doc.Native.(*body.Native).Decoded
+		if calls, results := bytes.Count(d.Text, []byte(`"type":"tool_use"`)), bytes.Count(d.Text, []byte(`"type":"tool_result"`)); doc.Counts.ToolCalls != calls || doc.Counts.ToolResults != results {
+			t.Errorf("request %d: got %+v, the body has %d calls and %d results", i, doc.Counts, calls, results)
+		}
+		if len(doc.Damaged) != 0 {
+			t.Errorf("request %d: damaged %v", i, doc.Damaged)
+		}
+		encoded, err := wireanthropic.Encode(doc.Session.Messages, wire.Options{Model: d.Model})
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := encoded.JSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := wireanthropic.Check(text); err != nil {
+			t.Errorf("request %d: %v", i, err)
+		}
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add([]byte(small), "m0003", uint8(3))
+	f.Add([]byte(`{"method":"POST","url":"/v1/messages","body":"{\"messages\":[{\"role\":\"user\",\"content\":\"a\"}]}"}`), "", uint8(0))
+	f.Add([]byte(`[{"role":"user","content":[{"type":"tool_result","tool_use_id":"x"}`), "m0001", uint8(1))
+	f.Fuzz(func(t *testing.T, src []byte, tail string, elide uint8) {
+		(Format{}).Detect(src)
+		doc, err := (Format{}).Read(src)
+		if err != nil {
+			return
+		}
+		if got := bodytest.Write(t, Format{}, doc, bodytest.Unchanged(doc)); !bytes.Equal(got, src) {
+			t.Fatalf("unchanged, got %q, want %q", got, src)
+		}
+		bodytest.Stir(t, Format{}, doc, tail, elide)
+	})
+}

@@ -1,0 +1,83 @@
+package body
+
+import (
+	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/wire"
+)
+
+// elide turns the elisions of parts from message first on into edits in place.
+func (p *plan) elide(first int) {
+	if p.change.Ledger.Len() == 0 {
+		return
+	}
+	messages := p.Decoded.Messages[first:]
+	for i := range messages {
+		for j := range messages[i].Parts {
+			part := &messages[i].Parts[j]
+			place := p.Decoded.Places[part.ID]
+			for _, e := range p.change.Ledger.Of(part.ID) {
+				if part.Type == session.ToolPart {
+					p.elideCall(part, place, e)
+				} else {
+					p.elidePart(part, place, e)
+				}
+			}
+		}
+	}
+}
+
+func (p *plan) elideCall(part *session.Part, place wire.Place, e rule.Elision) {
+	switch {
+	case e.Field == rule.Input:
+		with := []byte(inputJSON(e.Shown))
+		if place.Quoted {
+			with = wire.Quote(string(with))
+		}
+		p.write(place.Input, with)
+	case place.ResultElement < 0 || place.NoResultValue: // nothing stands there
+	case e.Field == rule.Attachments:
+		p.write(place.Result, p.result(place, joined(part.State.Result(), e.Shown)))
+	default:
+		p.write(place.Result, p.result(place, placeholder(e.Shown)))
+	}
+}
+
+func (p *plan) elidePart(part *session.Part, place wire.Place, e rule.Elision) {
+	element := p.Decoded.Elements[place.Element]
+	switch {
+	case e.Shown == "" || part.Type == session.ReasoningPart: // reasoning is signed: all of it or nothing
+		if place.Block == element.Span {
+			p.gone[place.Element] = true
+		} else {
+			p.blocks[place.Element] = append(p.blocks[place.Element], place.Block)
+		}
+	case !place.Text.Empty():
+		p.write(place.Text, wire.Quote(e.Shown))
+	case place.Bare:
+		p.write(place.Block, wire.Quote(e.Shown))
+	default:
+		p.write(place.Block, p.Dialect.Block(element.Role, e.Shown))
+	}
+}
+
+func (p *plan) write(at wire.Span, with []byte) {
+	if !at.Empty() {
+		p.replace = append(p.replace, wire.Edit{Span: at, With: with})
+	}
+}
+
+// result writes what is shown of a result in the form that the result had. Blocks that are neither text nor media stay.
+func (p *plan) result(place wire.Place, shown string) []byte {
+	switch {
+	case place.Object:
+		return append(append([]byte(`{"output":`), wire.Quote(shown)...), '}')
+	case len(place.Keep) == 0:
+		return wire.Quote(shown)
+	}
+	list := append([]byte{'['}, p.Dialect.Block("tool", shown)...)
+	for _, keep := range place.Keep {
+		list = append(append(list, ','), keep.Of(p.Decoded.Text)...)
+	}
+	return append(list, ']')
+}

@@ -1,0 +1,103 @@
+package body
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/wire"
+)
+
+func quote(text string) jsontext.Value { return wire.Quote(text) }
+
+// Write writes the session of a change as a request body.
+//
+// A document that nothing changed is its source again, byte for byte. Otherwise the change is spliced into the body
+// that the session was read from, and every byte around it stays: unknown members, cache markers, spaces. Of a recording, which
+// cannot hold a change, the one request that is the session is written. What the body's JSON lost at its end stays lost.
+//
+// A body has no room for what is elided or folded: it holds what the model is sent, and the log stays in the file that it was
+// read from. Read again, a written body shows placeholders as plain results and the summary as a synthetic message of the user's,
+// and has no ledger.
+//
+// With a pivot, one message of the user's that holds the summary stands in place of the messages before the tail. Without
+// a document of this format to change, dialect says how a new body is written, from the messages alone: it names no
+// tools and no system prompt, which sessions do not hold.
+func Write(w io.Writer, from *format.Document, change format.Change, dialect Dialect) error {
+	n := nativeOf(from)
+	if n == nil || !extends(change.Session.Messages, n.Decoded.Messages) {
+		body, err := whole(change, dialect)
+		if err != nil {
+			return err
+		}
+		_, err = w.Write(append(body, '\n'))
+		return err
+	}
+	p := plan{
+		Native: n, change: change, window: windowOf(change),
+		blocks: map[int][]wire.Span{}, gone: map[int]bool{}, around: map[int]*surround{},
+	}
+	edits, err := p.edits()
+	if err != nil {
+		return err
+	}
+	if len(edits) == 0 {
+		_, err := w.Write(from.Source)
+		return err
+	}
+	body := wire.Splice(n.Decoded.Text, edits)
+	if after := n.Dialect.Check(body); after != nil && n.Dialect.Check(n.Decoded.Text) == nil {
+		return fmt.Errorf("write %s body: the change would make a body that the provider refuses: %w", n.Dialect.Kind, after)
+	}
+	_, err = w.Write(body)
+	return err
+}
+
+func nativeOf(from *format.Document) *Native {
+	if from == nil {
+		return nil
+	}
+	n, _ := from.Native.(*Native)
+	return n
+}
+
+// extends reports whether a session begins with these messages.
+func extends(messages, read []session.Message) bool {
+	if len(messages) < len(read) {
+		return false
+	}
+	for i := range read {
+		if messages[i].ID != read[i].ID {
+			return false
+		}
+	}
+	return true
+}
+
+func whole(change format.Change, dialect Dialect) ([]byte, error) {
+	w := windowOf(change)
+	messages := apply(w.messages, change.Ledger)
+	if w.summary != "" {
+		messages = append([]session.Message{summaryMessage(w.summary)}, messages...)
+	}
+	_, body, err := dialect.Encode(messages, wire.Options{Model: modelOf(change.Session)})
+	return body, err
+}
+
+func modelOf(s session.Session) string {
+	if m := s.Info.Model; m != nil {
+		if m.ID != "" {
+			return m.ID
+		}
+		return m.ModelID
+	}
+	for i := len(s.Messages) - 1; i >= 0; i-- {
+		if s.Messages[i].ModelID != "" {
+			return s.Messages[i].ModelID
+		}
+	}
+	return ""
+}

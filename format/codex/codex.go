@@ -1,0 +1,59 @@
+// Package codex answers: is this a session of OpenAI's Codex CLI, and what happened in it? It reads and writes
+// the product's rollouts: one JSON object a line, {timestamp, type, payload}, appended to as a thread goes on.
+//
+// What the product itself does with such a file was learned from its version 0.169: it takes the newest
+// compaction's replacement_history as the conversation and every response item behind it; it skips lines of a
+// type that it does not know, and ignores members that it does not know. Both are used here: what
+// the product has no words for is kept in a member "winnow" of a line, or in lines of the type "winnow".
+package codex
+
+import "bytes"
+
+// Format reads and writes rollouts. The zero value is ready.
+type Format struct{}
+
+// Name is the word for the format on the command line.
+func (Format) Name() string { return name }
+
+// Title names the format for people.
+func (Format) Title() string { return "Codex rollout (JSONL)" }
+
+const name = "codex"
+
+// Detect looks at the first lines: a session_meta line, or, in rollouts of the first versions, an unnamed line
+// with the session's id and instructions and then bare response items.
+func (Format) Detect(head []byte) bool {
+	head = bytes.TrimPrefix(head, []byte("\xef\xbb\xbf"))
+	for range 8 {
+		first, rest, whole := bytes.Cut(head, []byte("\n"))
+		first = bytes.TrimSpace(first)
+		head = rest
+		if len(first) == 0 {
+			if !whole {
+				return false
+			}
+			continue
+		}
+		var l line
+		if scanLine(first, &l) != nil {
+			// The first line of a rollout can be longer than the head: its instructions are in it.
+			if !whole {
+				return bytes.HasPrefix(first, []byte("{")) && bytes.Contains(first, []byte(`"type":"session_meta"`)) &&
+					bytes.Contains(first, []byte(`"payload":{`))
+			}
+			continue
+		}
+		switch l.kind {
+		case metaLine:
+			return true
+		case itemLine, turnLine, eventLine, compactedLine:
+			if !l.bare {
+				return !l.foreign
+			}
+		}
+		if !whole {
+			return false
+		}
+	}
+	return false
+}

@@ -1,0 +1,86 @@
+package codex
+
+import (
+	"slices"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/session"
+)
+
+// mark is the value of the member "winnow" of a line: what the product has no words for.
+type mark struct {
+	Version int `json:"v"`
+
+	// Elisions of what the line holds, and the line's payload from before them. Type is the line's type
+	// from before, where the line was withdrawn altogether.
+	Elisions []elided       `json:"elisions,omitzero"`
+	Original jsontext.Value `json:"original,omitzero"`
+	Type     string         `json:"type,omitzero"`
+
+	// Messages of the log that are not made of the line's payload: a marker and its summary on a compacted line, and
+	// on lines of our own type what the product has no items for.
+	Messages []session.Message `json:"messages,omitzero"`
+
+	// Message is a message of the log that is made of this line's items and those of the lines that follow; the
+	// texts that the items hold are left out of it. Of is the message's id on the lines that follow.
+	Message *session.Message `json:"message,omitzero"`
+	Of      string           `json:"of,omitzero"`
+	// Parts says which part of the message each content element of the item is; of a call or a result,
+	// the one part.
+	Parts []int `json:"parts,omitzero"`
+
+	// Pivot is the marker with which a line was written that belongs to no message.
+	Pivot string `json:"pivot,omitzero"`
+	// Info is the session, in rollouts that we began; Session what else was known about it.
+	Info    *session.Info  `json:"info,omitzero"`
+	Session jsontext.Value `json:"session,omitzero"`
+}
+
+// elided is an elision with its place in the order of the ledger.
+type elided struct {
+	rule.Elision
+	At int `json:"at"`
+}
+
+func (m *mark) empty() bool {
+	return len(m.Elisions) == 0 && len(m.Messages) == 0 && m.Message == nil && m.Of == "" && m.Pivot == "" && m.Info == nil
+}
+
+// encode writes the mark. The original payload goes in byte for byte, so that undoing an elision gives the line back as
+// the product wrote it.
+func (m *mark) encode() ([]byte, error) {
+	flat := *m
+	flat.Version, flat.Original = 1, nil
+	text, err := json.Marshal(&flat, session.ReadOptions(), jsontext.PreserveRawStrings(true))
+	if err != nil || len(m.Original) == 0 {
+		return text, err
+	}
+	return slices.Concat(text[:len(text)-1], []byte(`,"original":`), m.Original, []byte("}")), nil
+}
+
+// place is where a part is in the file: the lines of a call and its result, or the line and content element of
+// the rest. -1 is nowhere.
+type place struct {
+	line    int32
+	output  int32
+	element int32
+}
+
+// native is the index that the reader leaves to the writer.
+type native struct {
+	lines  []line
+	marks  map[int32]*mark
+	places map[string]place // by part id
+	owned  map[string][]int32
+	next   int // place in the order of the ledger for what is committed next
+	mode   mode
+}
+
+// mode is how the file's lines are written.
+type mode struct {
+	ordinals bool
+	last     int64 // the newest ordinal
+}

@@ -1,0 +1,258 @@
+package codex
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/winnowhq/winnow/session"
+)
+
+// list is a JSON array in the making.
+type list [][]byte
+
+func (l list) text() []byte {
+	return slices.Concat([]byte("["), bytes.Join(l, []byte(",")), []byte("]"))
+}
+
+// pivot writes a compaction: a compacted line whose replacement_history is what the product goes on from, and
+// behind it the product's own state, so that it does not introduce itself to the model once more. marker is nil
+// where it was written before.
+func (w *writer) pivot(summary int, marker *session.Message) error {
+	m := &w.change.Session.Messages[summary]
+	mk := mark{}
+	pivot := m.ParentID
+	if marker != nil {
+		mk.Messages = append(mk.Messages, *marker)
+		mk.Elisions = w.elisionsOf(marker)
+	}
+	mk.Messages = append(mk.Messages, *m)
+	mk.Elisions = append(mk.Elisions, w.elisionsOf(m)...)
+
+	end := int32(0)
+	if w.from != nil {
+		end = int32(len(w.from.lines))
+	}
+	tail, _ := w.window(summary)
+	history := w.history(m, end, tail)
+	text, _ := summaryTexts(m)
+	payload := slices.Concat([]byte(`{"message":`), quoted(text), []byte(`,"replacement_history":`), history.text(), []byte("}"))
+	if err := w.line("compacted", payload, &mk); err != nil {
+		return err
+	}
+	c := w.context(end)
+	for _, at := range []int32{c.world, c.turn} {
+		if at < 0 || len(c.items) == 0 {
+			continue
+		}
+		l := &w.from.lines[at]
+		if err := w.line(unquoted(l.typ.of(l.text(w.src))), l.payload.of(l.text(w.src)), &mark{Pivot: pivot}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// summaryTexts is the text of a summary, and what was carried over beside it.
+func summaryTexts(m *session.Message) (text string, carried []string) {
+	var texts []string
+	for i := range m.Parts {
+		p := &m.Parts[i]
+		if p.Type != session.TextPart || p.Ignored || p.Text == "" {
+			continue
+		}
+		if note, ok := p.Note(); ok && note.Carry {
+			carried = append(carried, p.Text)
+		} else {
+			texts = append(texts, p.Text)
+		}
+	}
+	return strings.Join(texts, "\n\n"), carried
+}
+
+// history is the replacement_history of a pivot: the product's instructions, what was carried over, the summary, the tail.
+// at is the line before which the pivot is.
+func (w *writer) history(m *session.Message, at int32, tail list) list {
+	text, carried := summaryTexts(m)
+	var history list
+	if c := w.context(at); !slices.ContainsFunc(c.items, func(it []byte) bool {
+		return slices.ContainsFunc(tail, func(t []byte) bool { return bytes.Equal(it, t) })
+	}) {
+		history = append(history, c.items...)
+	}
+	for _, c := range carried {
+		history = append(history, marshal(userItem([]string{c}, carryKind)))
+	}
+	history = append(history, marshal(userItem([]string{text}, summaryKind)))
+	return append(history, tail...)
+}
+
+// window is what a summary leaves as it is: the items of the tail, and of what came between the marker and the summary.
+// touched is true when an item of it is written anew.
+func (w *writer) window(summary int) (items list, touched bool) {
+	messages := w.change.Session.Messages
+	marker := session.Index(messages[:summary], messages[summary].ParentID)
+	if marker < 0 {
+		return nil, false
+	}
+	from := marker
+	if p := messages[marker].Marker(); p != nil && p.TailStartID != "" {
+		if at := session.Index(messages[:marker], p.TailStartID); at >= 0 {
+			from = at
+		}
+	}
+	for i := from; i < summary; i++ {
+		m := &messages[i]
+		if i == marker || m.Marker() != nil || w.undone(m) {
+			continue
+		}
+		if m.Completes() { // of an earlier pivot that the tail reaches back over
+			text, carried := summaryTexts(m)
+			for _, c := range carried {
+				items = append(items, marshal(userItem([]string{c}, carryKind)))
+			}
+			items = append(items, marshal(userItem([]string{text}, summaryKind)))
+			continue
+		}
+		shown, changed := w.shownItems(m)
+		items, touched = append(items, shown...), touched || changed
+	}
+	return items, touched
+}
+
+// shownItems is what the product sends of a message.
+func (w *writer) shownItems(m *session.Message) (items list, changed bool) {
+	if w.from == nil {
+		return w.made[m.ID], false
+	}
+	lines, read := w.from.owned[m.ID]
+	if !read {
+		return w.made[m.ID], false
+	}
+	for _, at := range lines {
+		l := &w.from.lines[at]
+		text := l.text(w.src)
+		if t, ok := w.changed[at]; ok {
+			changed = true
+			text = t
+			l = new(line)
+			if scanLine(text, l) != nil {
+				continue
+			}
+		}
+		if l.kind == itemLine {
+			items = append(items, l.payload.of(text))
+		}
+	}
+	return items, changed
+}
+
+// context is what the product last told the model about itself: its instructions, and the lines by which it knows
+// that it did. items is empty when the product is better left to say it anew.
+type context struct {
+	items       list
+	world, turn int32
+}
+
+func (w *writer) context(before int32) context {
+	c := context{world: -1, turn: -1}
+	if w.from == nil {
+		return c
+	}
+	for i := before - 1; i >= 0; i-- {
+		l := &w.from.lines[i]
+		if w.removed[i] || l.damaged {
+			continue
+		}
+		text := l.text(w.src)
+		switch l.kind {
+		case turnLine:
+			if c.turn < 0 {
+				c.turn = i
+			}
+		case worldLine:
+			if at, ok := value(l.payload.of(text), "full"); !ok || string(at.of(l.payload.of(text))) != "true" {
+				return context{world: -1, turn: -1} // changed since: what was said first is out of date
+			}
+			c.world = i
+			c.items = w.said(i)
+			return c
+		case compactedLine:
+			c.items = injected(l.payload.of(text))
+			return c
+		}
+	}
+	for i := range before { // versions without world_state: what stands before the first word of anybody else
+		l := &w.from.lines[i]
+		if l.kind != itemLine || l.damaged {
+			continue
+		}
+		payload := l.payload.of(l.text(w.src))
+		if !isInjected(payload) {
+			break
+		}
+		c.items = append(c.items, payload)
+	}
+	return c
+}
+
+// said is what the product told the model right before a line.
+func (w *writer) said(before int32) list {
+	var items list
+	for i := before - 1; i >= 0; i-- {
+		l := &w.from.lines[i]
+		if w.removed[i] || l.damaged {
+			continue
+		}
+		payload := l.payload.of(l.text(w.src))
+		if l.kind == compactedLine && len(items) == 0 {
+			return injected(payload)
+		}
+		if l.kind == compactedLine || l.kind == itemLine && !isInjected(payload) {
+			break
+		}
+		if l.kind == itemLine {
+			items = append(items, payload)
+		}
+	}
+	slices.Reverse(items)
+	return items
+}
+
+// injected is what a replacement_history holds of the product's own.
+func injected(payload []byte) list {
+	var c struct {
+		Replacement []jsontext.Value `json:"replacement_history"`
+	}
+	if decode(payload, &c) != nil {
+		return nil
+	}
+	var items list
+	for _, v := range c.Replacement {
+		if isInjected(v) {
+			items = append(items, v)
+		}
+	}
+	return items
+}
+
+// isInjected reports whether an item is a message that the product wrote about itself.
+func isInjected(payload []byte) bool {
+	var it item
+	if decode(payload, &it) != nil || it.Type != "message" || it.Role != "user" && it.Role != "developer" {
+		return false
+	}
+	spans := elements(it.Content)
+	for i, span := range spans {
+		var c content
+		if decode(span.of(it.Content), &c) != nil || it.written(i, c.Text) {
+			return false
+		}
+		if kind := it.kind(i); kind == summaryKind || strings.HasPrefix(kind, "winnow.") {
+			return false
+		}
+	}
+	return len(spans) > 0
+}

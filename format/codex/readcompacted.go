@@ -1,0 +1,118 @@
+package codex
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/winnowhq/winnow/session"
+)
+
+// compacted is the payload of a compaction.
+type compacted struct {
+	Message     string           `json:"message"`
+	Replacement []jsontext.Value `json:"replacement_history"`
+	Record      *struct {
+		Usage usage `json:"usage"`
+	} `json:"latest_token_usage_record"`
+}
+
+// retained is how many bytes of user messages a compaction keeps whose replacement_history is not in the file: 20,000 tokens of
+// four bytes, as the product counts.
+const retained = 4 * 20000
+
+// compacted reads a compaction of the product: a marker and a summary, and in the summary what the product
+// keeps beside it.
+func (r *reader) compacted(at int32, l *line, payload []byte) error {
+	var c compacted
+	if err := decode(payload, &c); err != nil {
+		return err
+	}
+	r.endStep()
+	created := millis(unquoted(l.timestamp.of(l.text(r.src))))
+	marker := session.Message{MessageInfo: session.MessageInfo{
+		ID: r.messageID("", l), Role: session.User, Time: session.MessageTime{Created: created},
+	}}
+	if r.model != "" {
+		marker.Model = &session.ModelRef{ProviderID: r.provider, ModelID: r.model}
+	}
+	summary := session.Message{MessageInfo: session.MessageInfo{
+		ID: marker.ID + "s", Role: session.Assistant, Time: session.MessageTime{Created: created, Completed: created},
+		ParentID: marker.ID, ProviderID: r.provider, ModelID: r.model, Mode: "compaction", Agent: "compaction",
+		Summary: jsontext.Value("true"), Finish: "stop",
+	}}
+	if r.cwd != "" {
+		summary.Path = &session.Path{Cwd: r.cwd, Root: r.cwd}
+	}
+	if c.Record != nil {
+		tokens := c.Record.Usage.canonical()
+		summary.Tokens = &tokens
+	} else if r.pending != nil {
+		summary.Tokens = r.pending
+	}
+	r.pending = nil
+	parts := []session.Part{{Type: session.TextPart, Text: c.Message}}
+	if c.Replacement == nil {
+		parts = append(parts, r.lastWords()...)
+	}
+	for _, v := range c.Replacement {
+		parts = append(parts, carried(v, c.Message)...)
+	}
+	where := place{line: at, output: -1, element: -1}
+	m := r.append(at, marker)
+	r.addPart(m, session.Part{Type: session.CompactionPart, Auto: true}, where)
+	r.compaction = m
+	s := r.append(at, summary)
+	for _, p := range parts {
+		r.addPart(s, p, where)
+	}
+	return nil
+}
+
+// carried is what one item of a replacement_history adds to the summary: nothing when it is the summary itself.
+func carried(v jsontext.Value, summary string) []session.Part {
+	var it item
+	if decode(v, &it) != nil {
+		return nil
+	}
+	if it.Type != "message" {
+		return []session.Part{{Type: unknownPart(it.Type), Metadata: slices.Clone(v)}}
+	}
+	var parts []session.Part
+	for i, span := range elements(it.Content) {
+		var c content
+		if decode(span.of(it.Content), &c) != nil || it.kind(i) == summaryKind {
+			continue
+		}
+		switch url := c.url(); {
+		case url != "":
+			parts = append(parts, session.Part{Type: session.FilePart, Mime: mime(url), URL: url, Synthetic: true})
+		case c.Text != "" && c.Text != summary:
+			parts = append(parts, session.Part{
+				Type: session.TextPart, Text: c.Text, Synthetic: it.Role != "assistant" && !it.written(i, c.Text), Metadata: session.Note{Carry: true}.Metadata(),
+			})
+		}
+	}
+	return parts
+}
+
+// lastWords is what the product keeps of the conversation where the file does not say: the newest messages of the user.
+func (r *reader) lastWords() []session.Part {
+	var parts []session.Part
+	left := retained
+	for i := len(r.doc.Session.Messages) - 1; i >= 0 && left > 0; i-- {
+		m := &r.doc.Session.Messages[i]
+		if !m.Written() {
+			continue
+		}
+		text := m.Text()
+		if len(text) > left {
+			text = strings.ToValidUTF8(text[:left], "")
+		}
+		left -= len(text)
+		parts = append(parts, session.Part{Type: session.TextPart, Text: text, Metadata: session.Note{Carry: true}.Metadata()})
+	}
+	slices.Reverse(parts)
+	return parts
+}

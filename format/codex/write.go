@@ -1,0 +1,382 @@
+package codex
+
+import (
+	"bytes"
+	"cmp"
+
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/session"
+)
+
+var _ format.Format = Format{}
+
+// Write writes a rollout that the product opens and goes on from. Lines that the change does not touch are written as
+// they were read; elided lines hold what is shown, and the original in their member "winnow"; a pivot
+// is a compacted line whose replacement_history is the new window.
+func (f Format) Write(out io.Writer, from *format.Document, change format.Change) error {
+	w := &writer{change: change, made: map[string][][]byte{}}
+	if from == nil || from.Format != name {
+		return w.fresh(out)
+	}
+	n, ok := from.Native.(*native)
+	if !ok {
+		again, err := f.Read(from.Source)
+		if err != nil {
+			return fmt.Errorf("write %s: read the source again: %w", name, err)
+		}
+		n = again.Native.(*native)
+	}
+	w.src, w.from = from.Source, n
+	w.ordinals, w.next, w.at = n.mode.ordinals, n.mode.last+1, n.next
+	if err := w.plan(from.Session.Messages); err != nil {
+		return err
+	}
+	if err := w.rest(); err != nil {
+		return err
+	}
+	if err := w.append(); err != nil {
+		return err
+	}
+	return w.flush(out)
+}
+
+type writer struct {
+	src    []byte
+	from   *native
+	change format.Change
+
+	removed map[int32]bool
+	changed map[int32][]byte // lines that are written anew
+	aims    map[int32][]aim
+	made    map[string][][]byte // what is shown of the items of a message that is new
+
+	ordinals bool
+	next     int64 // ordinal
+	at       int   // place in the order of the ledger
+	time     session.Millis
+
+	tail bytes.Buffer // new lines
+}
+
+// undone reports whether a message goes with a pivot that was undone.
+func (w *writer) undone(m *session.Message) bool {
+	return w.change.Undone[m.ID] || m.IsSummary() && w.change.Undone[m.ParentID] || w.change.Undone[m.Companion()]
+}
+
+// plan decides which of the lines that were read are left out and which are written anew.
+func (w *writer) plan(read []session.Message) error {
+	w.removed, w.changed, w.aims = map[int32]bool{}, map[int32][]byte{}, map[int32][]aim{}
+	if len(w.change.Undone) > 0 {
+		for i := range read {
+			if w.undone(&read[i]) {
+				for _, at := range w.from.owned[read[i].ID] {
+					w.removed[at] = true
+				}
+			}
+		}
+		for at, m := range w.from.marks {
+			if m.Pivot != "" && w.change.Undone[m.Pivot] {
+				w.removed[at] = true
+			}
+		}
+	}
+	if err := w.aimAll(); err != nil {
+		return err
+	}
+	for at := range w.from.lines {
+		if err := w.replan(int32(at)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// aimAll finds the lines that each elision is about.
+func (w *writer) aimAll() error {
+	var fresh map[string]bool // parts of messages that are new
+	for _, e := range w.change.Ledger.All() {
+		where, ok := w.from.places[e.Part]
+		if !ok {
+			if fresh == nil {
+				fresh = w.newParts()
+			}
+			if !fresh[e.Part] {
+				return fmt.Errorf("write %s: the elision of %s (rule %s) is about a part that is not in the session", name, e.Part, e.Rule)
+			}
+			continue
+		}
+		at := w.at
+		w.at++
+		onOutput := where.output >= 0 && onItem("_output", e.Field)
+		if onOutput {
+			w.aims[where.output] = append(w.aims[where.output], aim{elided{e, at}, -1})
+		}
+		if !onOutput || onItem("_call", e.Field) {
+			w.aims[where.line] = append(w.aims[where.line], aim{elided{e, at}, int(where.element)})
+		}
+	}
+	return nil
+}
+
+func (w *writer) newParts() map[string]bool {
+	parts := map[string]bool{}
+	for i := range w.change.Session.Messages {
+		m := &w.change.Session.Messages[i]
+		if _, read := w.from.owned[m.ID]; read {
+			continue
+		}
+		for j := range m.Parts {
+			parts[m.Parts[j].ID] = true
+		}
+	}
+	return parts
+}
+
+// replan writes a line anew whose elisions are not those that it was read with.
+func (w *writer) replan(at int32) error {
+	m, aims := w.from.marks[at], w.aims[at]
+	if m == nil && len(aims) == 0 {
+		return nil
+	}
+	var had []elided
+	if m != nil {
+		had = m.Elisions
+	}
+	same := len(had) == len(aims)
+	for i := range aims {
+		found := false
+		for _, h := range had {
+			if h.Key() == aims[i].Key() {
+				aims[i].At = h.At
+				found = h.Elision == aims[i].Elision
+			}
+		}
+		same = same && found
+	}
+	if same || w.removed[at] {
+		return nil
+	}
+	l := &w.from.lines[at]
+	text, err := rebuild(l.text(w.src), l, m, aims)
+	if err != nil {
+		return fmt.Errorf("write %s: line %d: %w", name, l.number, err)
+	}
+	w.changed[at] = text
+	return nil
+}
+
+// rest redoes the pivots of ours whose tail holds lines that are written anew.
+func (w *writer) rest() error {
+	if len(w.changed) == 0 {
+		return nil
+	}
+	messages := w.change.Session.Messages
+	for at := range w.from.lines {
+		m := w.from.marks[int32(at)]
+		if m == nil || w.removed[int32(at)] || w.from.lines[at].kind != compactedLine {
+			continue
+		}
+		for i := range m.Messages {
+			s := session.Index(messages, m.Messages[i].ID)
+			if !m.Messages[i].Completes() || s < 0 {
+				continue
+			}
+			tail, touched := w.window(s)
+			if !touched {
+				continue
+			}
+			l := &w.from.lines[at]
+			text := l.text(w.src)
+			if t, ok := w.changed[int32(at)]; ok {
+				text = t
+			}
+			payload, ok := value(text, "payload")
+			if !ok {
+				continue
+			}
+			history := w.history(&messages[s], int32(at), tail)
+			w.changed[int32(at)] = splice(text, payload, set(payload.of(text), "replacement_history", history.text()))
+		}
+	}
+	return nil
+}
+
+// append writes what is new in the session.
+func (w *writer) append() error {
+	messages := w.change.Session.Messages
+	for i := 0; i < len(messages); i++ {
+		m := &messages[i]
+		if w.from != nil {
+			if _, read := w.from.owned[m.ID]; read {
+				continue
+			}
+		}
+		if w.undone(m) {
+			continue
+		}
+		w.time = cmp.Or(m.Time.Created, w.time, w.lastTime())
+		var err error
+		switch {
+		case m.Marker() != nil && i+1 < len(messages) && messages[i+1].Completes() && messages[i+1].ParentID == m.ID:
+			i++
+			err = w.pivot(i, m)
+		case m.Completes() && session.Index(messages[:i], m.ParentID) >= 0:
+			err = w.pivot(i, nil)
+		case m.Marker() != nil || m.IsSummary():
+			err = w.aside(m)
+		default:
+			err = w.message(m)
+		}
+		if err != nil {
+			return fmt.Errorf("write %s: message %s: %w", name, m.ID, err)
+		}
+	}
+	return nil
+}
+
+// lastTime is the time of the newest line.
+func (w *writer) lastTime() session.Millis {
+	if w.from == nil {
+		return w.change.Session.Info.Time.Created
+	}
+	for i := range slices.Backward(w.from.lines) {
+		l := &w.from.lines[i]
+		if at := millis(unquoted(l.timestamp.of(l.text(w.src)))); at != 0 {
+			return at
+		}
+	}
+	return 0
+}
+
+// message writes a message as response items.
+func (w *writer) message(m *session.Message) error {
+	made := items(m)
+	if len(made) == 0 {
+		return w.aside(m)
+	}
+	held := map[string]bool{}
+	for i := range made {
+		mk := mark{Of: m.ID, Parts: made[i].parts}
+		if i == 0 {
+			mk.Message, mk.Of = skeleton(m, made), ""
+		}
+		aims := concerns(&made[i], m, w.change.Ledger)
+		if i == len(made)-1 { // an elision that no item shows is kept all the same
+			for j := range m.Parts {
+				for _, e := range w.change.Ledger.Of(m.Parts[j].ID) {
+					if !held[e.Part+"\x00"+string(e.Field)] && !slices.ContainsFunc(aims, func(a aim) bool { return a.Key() == e.Key() }) {
+						mk.Elisions = append(mk.Elisions, elided{e, w.at})
+						w.at++
+					}
+				}
+			}
+		}
+		payload, withdrawn := apply(made[i].payload, aims)
+		for _, a := range aims {
+			a.At = w.at
+			w.at++
+			held[a.Part+"\x00"+string(a.Field)] = true
+			mk.Elisions = append(mk.Elisions, a.elided)
+		}
+		if !bytes.Equal(payload, made[i].payload) {
+			mk.Original = made[i].payload
+		}
+		kind := "response_item"
+		if withdrawn {
+			mk.Type, kind = kind, oursType
+		} else {
+			w.made[m.ID] = append(w.made[m.ID], payload)
+		}
+		if err := w.line(kind, payload, &mk); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// aside keeps a message that the product has no items for.
+func (w *writer) aside(m *session.Message) error {
+	mk := mark{Messages: []session.Message{*m}}
+	mk.Elisions = w.elisionsOf(m)
+	return w.line(oursType, []byte("{}"), &mk)
+}
+
+func (w *writer) elisionsOf(m *session.Message) []elided {
+	var found []elided
+	for i := range m.Parts {
+		for _, e := range w.change.Ledger.Of(m.Parts[i].ID) {
+			found = append(found, elided{e, w.at})
+			w.at++
+		}
+	}
+	return found
+}
+
+// line writes a new line. Lines of our own type get no ordinal: the product does not see them, and counts on.
+func (w *writer) line(kind string, payload []byte, m *mark) error {
+	text := append([]byte(`{"timestamp":`), quoted(stamp(w.time))...)
+	if w.ordinals && kind != oursType {
+		text = fmt.Appendf(text, `,"ordinal":%d`, w.next)
+		w.next++
+	}
+	text = fmt.Appendf(text, `,"type":%s,"payload":%s}`, quoted(kind), payload)
+	if m != nil {
+		var err error
+		if text, err = withMember(text, m); err != nil {
+			return err
+		}
+	}
+	w.tail.Write(text)
+	w.tail.WriteByte('\n')
+	return nil
+}
+
+// flush writes the file: what was read, with what was planned for it, and the new lines.
+func (w *writer) flush(out io.Writer) error {
+	var err error
+	put := func(text []byte) {
+		if err == nil && len(text) > 0 {
+			_, err = out.Write(text)
+		}
+	}
+	done := 0 // everything before this offset is written
+	for i := range w.from.lines {
+		l := &w.from.lines[i]
+		changed, anew := w.changed[int32(i)]
+		if !w.removed[int32(i)] && !anew {
+			continue
+		}
+		put(w.src[done:l.at])
+		put(changed)
+		done = l.at + l.size
+		// Messages of files without ordinals are named by their line: an empty line keeps the place of one that is left out.
+		if !anew && (l.hasOrdinal || w.lastKept() < int32(i)) && done < len(w.src) {
+			if end := bytes.IndexByte(w.src[done:], '\n'); end >= 0 {
+				done += end + 1
+			}
+		}
+	}
+	put(w.src[done:])
+	if n := len(w.src); w.tail.Len() > 0 && n > 0 && w.src[n-1] != '\n' {
+		put([]byte("\n"))
+	}
+	put(w.tail.Bytes())
+	if err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	return nil
+}
+
+// lastKept is the last of the lines that were read and stay.
+func (w *writer) lastKept() int32 {
+	for i := int32(len(w.from.lines)) - 1; i >= 0; i-- {
+		if !w.removed[i] {
+			return i
+		}
+	}
+	return -1
+}

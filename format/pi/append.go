@@ -1,0 +1,269 @@
+package pi
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/winnowhq/winnow/session"
+)
+
+// newEntry is an entry as it is written, its members in the product's order.
+type newEntry struct {
+	Type      string         `json:"type"`
+	Version   int            `json:"version,omitzero"`
+	ID        string         `json:"id,omitzero"`
+	ParentID  jsontext.Value `json:"parentId,omitzero"`
+	Timestamp string         `json:"timestamp"`
+
+	Cwd        string         `json:"cwd,omitzero"`
+	Name       string         `json:"name,omitzero"`
+	CustomType string         `json:"customType,omitzero"`
+	Message    jsontext.Value `json:"message,omitzero"`
+
+	Summary      *string  `json:"summary,omitzero"`
+	FirstKept    string   `json:"firstKeptEntryId,omitzero"`
+	FirstIndex   *int     `json:"firstKeptEntryIndex,omitzero"`
+	TokensBefore *int     `json:"tokensBefore,omitzero"`
+	Details      *touched `json:"details,omitzero"`
+
+	Winnow *mark `json:"winnow,omitzero"`
+}
+
+// appender writes entries, each the child of the one before.
+type appender struct {
+	out    *bytes.Buffer
+	linear bool
+	leaf   string // id of the newest entry, "" for none
+	used   map[string]bool
+	parsed int            // how many entries the product has seen so far
+	first  map[string]ref // message id → its first entry
+	err    error
+}
+
+// ref names an entry: by id, and by position where there are no ids.
+type ref struct {
+	id     string
+	parsed int
+}
+
+// newID is a short id for an entry, made from a name that stays the same, so that writing twice gives the same bytes.
+func (a *appender) newID(name string) string {
+	sum := sha256.Sum256([]byte(name))
+	long := hex.EncodeToString(sum[:])
+	for at := 0; at+8 <= len(long); at++ {
+		if id := long[at : at+8]; !a.used[id] {
+			a.used[id] = true
+			return id
+		}
+	}
+	a.used[long] = true
+	return long
+}
+
+// write writes one entry; the name is what its id is made from. It returns how the entry is referred to.
+func (a *appender) write(name string, at session.Millis, e newEntry) ref {
+	e.Timestamp = stamp(at)
+	here := ref{parsed: a.parsed}
+	if !a.linear && e.Type != sessionEntry {
+		e.ID = a.newID(name)
+		e.ParentID = jsontext.Value("null")
+		if a.leaf != "" {
+			e.ParentID = quoted(a.leaf)
+		}
+		if e.FirstKept == itself {
+			e.FirstKept = e.ID
+		}
+		a.leaf, here.id = e.ID, e.ID
+	}
+	text, err := json.Marshal(e, session.ReadOptions())
+	if err != nil {
+		a.err = err
+		return here
+	}
+	a.out.Write(text)
+	a.out.WriteByte('\n')
+	a.parsed++
+	return here
+}
+
+// itself stands for the id of the entry that is being written.
+const itself = "\x00"
+
+func quoted(text string) jsontext.Value {
+	v, _ := jsontext.AppendQuote(nil, text) // invalid UTF-8 is replaced
+	return v
+}
+
+func stamp(at session.Millis) string {
+	return time.UnixMilli(int64(at)).UTC().Format("2006-01-02T15:04:05.000Z")
+}
+
+// messages writes the new ones of a log as entries: a marker and its summary together as the product's compaction, everything else as messages
+// of the product.
+func (a *appender) messages(log []session.Message, isNew func(*session.Message) bool) {
+	answers := map[string]int{} // marker → its summary
+	for i := range log {
+		if m := &log[i]; m.Completes() {
+			answers[m.ParentID] = i
+		}
+	}
+	for i := range log {
+		m := &log[i]
+		switch {
+		case !isNew(m) || a.err != nil:
+		case m.Marker() != nil:
+			if answer, ok := answers[m.ID]; ok && answer > i {
+				a.compaction(log, i, answer)
+			} else {
+				a.kept(m)
+			}
+		case m.Completes():
+			if marker := session.Index(log, m.ParentID); marker < 0 || log[marker].Marker() == nil || marker > i {
+				a.kept(m)
+			}
+		case m.Role == session.User && sent(m):
+			a.user(m)
+		case m.Role == session.Assistant && !m.IsSummary():
+			a.assistant(m)
+		default:
+			a.kept(m)
+		}
+	}
+}
+
+// sent reports whether anything of a user message is for the model.
+func sent(m *session.Message) bool {
+	for i := range m.Parts {
+		if p := &m.Parts[i]; p.Type == session.FilePart || p.Type == session.TextPart && !p.Ignored {
+			return true
+		}
+	}
+	return false
+}
+
+// kept writes a message that the product has no form for, as an entry that takes no part in the conversation.
+func (a *appender) kept(m *session.Message) {
+	a.first[m.ID] = a.write(m.ID, m.Time.Created, newEntry{Type: customEntry, CustomType: "winnow",
+		Winnow: &mark{Message: m}})
+}
+
+// compaction writes a pivot as the product's compaction entry.
+func (a *appender) compaction(log []session.Message, marker, summary int) {
+	text := ""
+	for i := range log[summary].Parts {
+		if p := &log[summary].Parts[i]; p.Type == session.TextPart && !p.Ignored && p.Text != "" {
+			text = strings.TrimPrefix(text+"\n\n"+p.Text, "\n\n")
+		}
+	}
+	tokens := promptBefore(log[:marker])
+	e := newEntry{Type: compactionEntry, Summary: &text, TokensBefore: &tokens, Details: filesTouched(log[:marker])}
+	kept, ok := a.first[log[marker].Marker().TailStartID]
+	switch {
+	case a.linear && ok:
+		e.FirstIndex = &kept.parsed
+	case a.linear:
+		index := a.parsed // the entry itself: nothing is kept
+		e.FirstIndex = &index
+	case ok:
+		e.FirstKept = kept.id
+	default:
+		e.FirstKept = itself // found nowhere before the entry: nothing is kept
+	}
+
+	nativeMarker := session.Part{Type: session.CompactionPart}
+	nativeSummary := session.Part{Type: session.TextPart, Text: text}
+	e.Winnow = &mark{}
+	e.Winnow.Message, e.Winnow.From = without(&log[marker], []session.Part{nativeMarker}, []int{0})
+	answer := &log[summary]
+	at := make([]int, len(answer.Parts))
+	for i := range at {
+		at[i] = -1
+		if answer.Parts[i].Type == session.TextPart && answer.Parts[i].Text == text {
+			at[i] = 0
+		}
+	}
+	e.Winnow.Answer, e.Winnow.AnswerFrom = without(answer, []session.Part{nativeSummary}, at)
+	here := a.write(log[marker].ID, log[marker].Time.Created, e)
+	a.first[log[marker].ID], a.first[answer.ID] = here, here
+}
+
+// without returns a message for a mark: without what the parts that its entries give have in the same way. at holds
+// the position of each part among those, -1 for none.
+func without(m *session.Message, native []session.Part, at []int) (*session.Message, []int) {
+	rest := *m
+	rest.Parts = append([]session.Part(nil), m.Parts...)
+	from := make([]int, len(m.Parts))
+	for i := range rest.Parts {
+		from[i] = -1
+		if at[i] < 0 || at[i] >= len(native) {
+			continue
+		}
+		if n := &native[at[i]]; fits(&rest.Parts[i], n) {
+			from[i] = at[i]
+			omit(&rest.Parts[i], n)
+		}
+	}
+	return &rest, from
+}
+
+// promptBefore is the size of the conversation before a compaction, in tokens, as the newest report has it.
+func promptBefore(log []session.Message) int {
+	for i := len(log) - 1; i >= 0; i-- {
+		if u := log[i].Tokens; u != nil && !log[i].IsSummary() && !log[i].Failed() {
+			if n := max(u.Total, u.Prompt()+u.Output); n > 0 {
+				return n
+			}
+		}
+	}
+	return 0
+}
+
+// touched is what the product notes of a compaction: files that were read and not changed, and files that were changed.
+type touched struct {
+	ReadFiles     []string `json:"readFiles"`
+	ModifiedFiles []string `json:"modifiedFiles"`
+}
+
+func filesTouched(log []session.Message) *touched {
+	t := &touched{ReadFiles: []string{}, ModifiedFiles: []string{}}
+	modified, read := map[string]bool{}, map[string]bool{}
+	visit := func(done func(tool, path string)) {
+		for i := range log {
+			for j := range log[i].Parts {
+				p := &log[i].Parts[j]
+				if p.Type != session.ToolPart || p.State == nil || p.Tool != "read" && p.Tool != "write" && p.Tool != "edit" {
+					continue
+				}
+				var input struct {
+					Path     string `json:"path"`
+					FilePath string `json:"filePath"`
+				}
+				if json.Unmarshal(p.State.Input, &input, session.ReadOptions()) != nil {
+					continue
+				}
+				if path := input.Path + input.FilePath; path != "" {
+					done(p.Tool, path)
+				}
+			}
+		}
+	}
+	visit(func(tool, path string) {
+		if tool != "read" && !modified[path] {
+			modified[path] = true
+			t.ModifiedFiles = append(t.ModifiedFiles, path)
+		}
+	})
+	visit(func(tool, path string) {
+		if tool == "read" && !modified[path] && !read[path] {
+			read[path] = true
+			t.ReadFiles = append(t.ReadFiles, path)
+		}
+	})
+	return t
+}

@@ -1,0 +1,135 @@
+package pi
+
+import (
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/session"
+)
+
+// mark is the member "winnow" of an entry: what the product's own members cannot say. The product keeps it and never looks at it.
+type mark struct {
+	// Session is set in the header of a file that was written for a session from elsewhere: the session without its messages.
+	Session *session.Session `json:"session,omitzero"`
+
+	// Message is the message that the entry was written for. What the entry itself says is left out of it.
+	Message *session.Message `json:"message,omitzero"`
+	// From holds, for each part of Message, the position among the parts that the entry and those that continue it
+	// give when they are read alone, -1 for a part that they do not have.
+	From []int `json:"from,omitzero"`
+	// Of is the id of the message that the entry continues: one message may need several entries.
+	Of string `json:"of,omitzero"`
+
+	// Answer and AnswerFrom are Message and From of the summary, in a compaction entry.
+	Answer     *session.Message `json:"answer,omitzero"`
+	AnswerFrom []int            `json:"answerFrom,omitzero"`
+
+	// Elisions are the committed elisions of what the entry holds, Original is the value that they replaced: of the member
+	// message, content or summary, as it was read.
+	Elisions []elided       `json:"elisions,omitzero"`
+	Original jsontext.Value `json:"original,omitzero"`
+}
+
+// elided is an elision with its place: ids of parts change when the product rewrites an old file.
+type elided struct {
+	rule.Elision `json:"elision"`
+	// Index is the position of the part in its message; of a tool result it has no meaning.
+	Index int `json:"index"`
+	// Order is the position in the ledger.
+	Order int `json:"order"`
+}
+
+// readMark understands a winnow member; one that is not understood is left alone, as the product does.
+func readMark(raw jsontext.Value) *mark {
+	if raw.Kind() != '{' {
+		return nil
+	}
+	var m mark
+	if json.Unmarshal(raw, &m, session.ReadOptions()) != nil {
+		return nil
+	}
+	return &m
+}
+
+func (m *mark) empty() bool {
+	return m.Session == nil && m.Message == nil && m.Of == "" && m.Answer == nil && len(m.Elisions) == 0 && len(m.Original) == 0
+}
+
+// omit takes out of a part what the part that the entry gives has in the same way; fill puts it back.
+func omit(p *session.Part, native *session.Part) {
+	if p.Text == native.Text {
+		p.Text = ""
+	}
+	if p.URL == native.URL {
+		p.URL = ""
+	}
+	if p.State == nil || native.State == nil {
+		return
+	}
+	state := *p.State
+	p.State = &state
+	if state.Output == native.State.Output {
+		p.State.Output = ""
+	}
+	if state.Error == native.State.Error {
+		p.State.Error = ""
+	}
+	if string(state.Input) == string(native.State.Input) {
+		p.State.Input = nil
+	}
+	if len(state.Attachments) == len(native.State.Attachments) {
+		p.State.Attachments = append([]session.Part(nil), state.Attachments...)
+		for i := range p.State.Attachments {
+			if p.State.Attachments[i].URL == native.State.Attachments[i].URL {
+				p.State.Attachments[i].URL = ""
+			}
+		}
+	}
+}
+
+// fits reports whether fill undoes omit: a field that is empty in the part must be empty in the entry's too.
+func fits(p *session.Part, native *session.Part) bool {
+	if p.Type != native.Type || p.Text == "" && native.Text != "" || p.URL == "" && native.URL != "" {
+		return false
+	}
+	if p.State == nil || native.State == nil {
+		return p.State == nil && native.State == nil
+	}
+	s, n := p.State, native.State
+	if s.Output == "" && n.Output != "" || s.Error == "" && n.Error != "" || len(s.Input) == 0 && len(n.Input) != 0 {
+		return false
+	}
+	return string(s.Input) == string(n.Input) || string(s.Input) != "{}" // an absent input is written as {}
+}
+
+func fill(p *session.Part, native *session.Part) {
+	if p.Text == "" {
+		p.Text = native.Text
+	}
+	if p.URL == "" {
+		p.URL = native.URL
+	}
+	s, n := p.State, native.State
+	if s == nil || n == nil {
+		return
+	}
+	if n.Final() && !s.Final() { // the result came after the message was written
+		p.State = n
+		return
+	}
+	if s.Output == "" {
+		s.Output = n.Output
+	}
+	if s.Error == "" {
+		s.Error = n.Error
+	}
+	if len(s.Input) == 0 || string(s.Input) == "{}" {
+		s.Input = n.Input
+	}
+	for i := range min(len(s.Attachments), len(n.Attachments)) {
+		if s.Attachments[i].URL == "" {
+			s.Attachments[i].URL = n.Attachments[i].URL
+		}
+	}
+}

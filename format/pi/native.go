@@ -1,0 +1,292 @@
+package pi
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/winnowhq/winnow/session"
+)
+
+// newMessage is a message as it is written, its members in the product's order.
+type newMessage struct {
+	Role    string     `json:"role"`
+	CallID  string     `json:"toolCallId,omitzero"`
+	Tool    string     `json:"toolName,omitzero"`
+	Content []newBlock `json:"content"`
+
+	API      string    `json:"api,omitzero"`
+	Provider string    `json:"provider,omitzero"`
+	Model    string    `json:"model,omitzero"`
+	Usage    *newUsage `json:"usage,omitzero"`
+	Stop     string    `json:"stopReason,omitzero"`
+	Failure  string    `json:"errorMessage,omitzero"`
+
+	Details jsontext.Value `json:"details,omitzero"`
+	IsError *bool          `json:"isError,omitzero"`
+
+	Timestamp float64 `json:"timestamp"`
+}
+
+type newBlock struct {
+	Type      string         `json:"type"`
+	Text      *string        `json:"text,omitzero"`
+	Thinking  *string        `json:"thinking,omitzero"`
+	Signature string         `json:"thinkingSignature,omitzero"`
+	Redacted  bool           `json:"redacted,omitzero"`
+	Data      *string        `json:"data,omitzero"`
+	Mime      string         `json:"mimeType,omitzero"`
+	ID        string         `json:"id,omitzero"`
+	Name      string         `json:"name,omitzero"`
+	Arguments jsontext.Value `json:"arguments,omitzero"`
+}
+
+type newUsage struct {
+	Input      int     `json:"input"`
+	Output     int     `json:"output"`
+	CacheRead  int     `json:"cacheRead"`
+	CacheWrite int     `json:"cacheWrite"`
+	Total      int     `json:"totalTokens"`
+	Cost       newCost `json:"cost"`
+}
+
+type newCost struct {
+	Input      float64 `json:"input"`
+	Output     float64 `json:"output"`
+	CacheRead  float64 `json:"cacheRead"`
+	CacheWrite float64 `json:"cacheWrite"`
+	Total      float64 `json:"total"`
+}
+
+func text(s string) newBlock { return newBlock{Type: textBlock, Text: &s} }
+
+// image makes an image block of a file part that holds a base64 data: URL of an image.
+func image(p *session.Part) (newBlock, bool) {
+	head, data, ok := strings.Cut(p.URL, ";base64,")
+	mime, isData := strings.CutPrefix(head, "data:")
+	if !ok || !isData || !strings.HasPrefix(mime, "image/") {
+		return newBlock{}, false
+	}
+	return newBlock{Type: imageBlock, Data: &data, Mime: mime}, true
+}
+
+// fileBlock makes a block of a file part: the image itself, or a note of what was there.
+func fileBlock(p *session.Part) newBlock {
+	if b, ok := image(p); ok {
+		return b
+	}
+	name := p.Filename
+	if name == "" && !strings.HasPrefix(p.URL, "data:") {
+		name = p.URL
+	}
+	return text("[File: " + strings.TrimSpace(name+" "+p.Mime) + "]")
+}
+
+// user writes a user message.
+func (a *appender) user(m *session.Message) {
+	native := newMessage{Role: userRole, Timestamp: float64(int64(m.Time.Created)), Content: []newBlock{}}
+	at := make([]int, len(m.Parts))
+	for i := range m.Parts {
+		p := &m.Parts[i]
+		at[i] = -1
+		switch {
+		case p.Type == session.TextPart && !p.Ignored:
+			at[i] = len(native.Content)
+			native.Content = append(native.Content, text(p.Text))
+		case p.Type == session.FilePart:
+			at[i] = len(native.Content)
+			native.Content = append(native.Content, fileBlock(p))
+		}
+	}
+	a.message(m, []newMessage{native}, at)
+}
+
+// assistant writes an assistant message: an entry for every step, each followed by the results of its calls.
+func (a *appender) assistant(m *session.Message) {
+	var entries []newMessage
+	at := make([]int, len(m.Parts))
+	parts := 0
+	begin := func() {
+		entries = append(entries, newMessage{
+			Role: assistantRole, Content: []newBlock{}, API: api(m.ProviderID), Provider: m.ProviderID, Model: m.ModelID,
+			Usage: &newUsage{}, Stop: "stop", Timestamp: float64(int64(m.Time.Created)),
+		})
+	}
+	begin()
+	step := 0 // the entry of the step that is being written
+	results := []newMessage(nil)
+	end := func() {
+		if len(results) > 0 {
+			entries[step].Stop = "toolUse"
+		}
+		entries = append(entries, results...)
+		results = nil
+	}
+	for i := range m.Parts {
+		p := &m.Parts[i]
+		at[i] = -1
+		var b newBlock
+		switch p.Type {
+		case session.StepStartPart:
+			if len(entries[step].Content) > 0 {
+				end()
+				step = len(entries)
+				begin()
+			}
+			continue
+		case session.TextPart:
+			if p.Ignored {
+				continue
+			}
+			b = text(p.Text)
+		case session.ReasoningPart:
+			b = newBlock{Type: thinkingBlock, Thinking: &p.Text}
+			var provider struct {
+				Signature string `json:"signature"`
+				Redacted  bool   `json:"redacted"`
+			}
+			if len(p.Metadata) > 0 && json.Unmarshal(p.Metadata, &provider, session.ReadOptions()) == nil {
+				b.Signature, b.Redacted = provider.Signature, provider.Redacted
+			}
+		case session.FilePart:
+			b = text("[File: " + strings.TrimSpace(p.Filename+" "+p.Mime) + "]")
+		case session.ToolPart:
+			if p.State == nil {
+				continue
+			}
+			arguments := p.State.Input
+			if arguments.Kind() != '{' {
+				arguments = jsontext.Value("{}")
+			}
+			b = newBlock{Type: callBlock, ID: p.CallID, Name: p.Tool, Arguments: arguments}
+			if p.State.Final() {
+				results = append(results, result(p))
+			}
+		default:
+			continue
+		}
+		at[i] = parts
+		parts++
+		entries[step].Content = append(entries[step].Content, b)
+	}
+	end()
+	last := &entries[step]
+	if u := m.Tokens; u != nil {
+		last.Usage = &newUsage{Input: u.Input, Output: u.Output + u.Reasoning, CacheRead: u.Cache.Read, CacheWrite: u.Cache.Write, Total: u.Total}
+		last.Usage.Total = max(u.Total, u.Prompt()+u.Output+u.Reasoning)
+	}
+	if m.Cost != nil {
+		last.Usage.Cost.Total = *m.Cost
+	}
+	if m.Finish == "length" {
+		last.Stop = "length"
+	}
+	if m.Failed() {
+		var e struct {
+			Name string `json:"name"`
+			Data struct {
+				Message string `json:"message"`
+			} `json:"data"`
+		}
+		last.Stop = "error"
+		if json.Unmarshal(m.Error, &e, session.ReadOptions()) == nil {
+			last.Failure = e.Data.Message
+			if strings.Contains(e.Name, "Abort") {
+				last.Stop = "aborted"
+			}
+		}
+	}
+	a.message(m, entries, at)
+}
+
+// result writes the result of a call.
+func result(p *session.Part) newMessage {
+	failed := p.State.Status == session.Failed
+	m := newMessage{Role: resultRole, CallID: p.CallID, Tool: p.Tool, Content: []newBlock{text(p.State.Result())}, IsError: &failed}
+	for i := range p.State.Attachments {
+		m.Content = append(m.Content, fileBlock(&p.State.Attachments[i]))
+	}
+	if p.State.Metadata.Kind() == '{' {
+		m.Details = p.State.Metadata
+	}
+	if p.State.Time != nil {
+		m.Timestamp = float64(int64(p.State.Time.End))
+	}
+	return m
+}
+
+// api is the protocol that the product speaks with a provider. It keeps signatures of messages only where it is the same.
+func api(provider string) string {
+	switch provider {
+	case "anthropic":
+		return "anthropic-messages"
+	case "openai":
+		return "openai-responses"
+	case "google":
+		return "google-generative-ai"
+	}
+	return "openai-completions"
+}
+
+// message writes the entries of one message, the first with the mark that gives the message back.
+func (a *appender) message(m *session.Message, entries []newMessage, at []int) {
+	native := a.read(entries)
+	first := &mark{}
+	first.Message, first.From = without(m, native, at)
+	for i := range entries {
+		raw, err := json.Marshal(entries[i], session.ReadOptions())
+		if err != nil {
+			a.err = err
+			return
+		}
+		e := newEntry{Type: messageEntry, Message: raw}
+		switch {
+		case i == 0:
+			e.Winnow = first
+		case entries[i].Role == assistantRole:
+			e.Winnow = &mark{Of: m.ID}
+		}
+		here := a.write(m.ID+"/"+strconv.Itoa(i), max(m.Time.Created, session.Millis(entries[i].Timestamp)), e)
+		if i == 0 {
+			a.first[m.ID] = here
+		}
+	}
+}
+
+// read gives the parts that entries give when they are read alone.
+func (a *appender) read(entries []newMessage) []session.Part {
+	f := &file{header: -1, owner: map[string]int{}, more: map[int][]int{}, from: map[int][]int{}, results: map[place]int{}}
+	b := newBuilder(f)
+	var d decoder
+	for i := range entries {
+		raw, err := json.Marshal(newEntry{Type: messageEntry, ID: strconv.Itoa(i)}, session.ReadOptions())
+		if err != nil {
+			a.err = err
+			return nil
+		}
+		message, err := json.Marshal(entries[i], session.ReadOptions())
+		if err != nil {
+			a.err = err
+			return nil
+		}
+		line := append(raw[:len(raw)-1], `,"message":`...)
+		line = append(append(line, message...), '}')
+		e, err := d.line(line)
+		if err != nil {
+			a.err = err
+			return nil
+		}
+		f.entries = append(f.entries, e)
+		m := (*mark)(nil)
+		if i > 0 && e.message.role == assistantRole {
+			m = &mark{Of: "0"}
+		}
+		b.message(i, &f.entries[i], m)
+	}
+	if len(b.s.Messages) == 0 {
+		return nil
+	}
+	return b.s.Messages[0].Parts
+}

@@ -1,0 +1,69 @@
+// Package pi answers: what happened in a session of the pi coding agent, and how is it told again? It reads and writes
+// the session files of @mariozechner/pi-coding-agent: one JSON entry a line, below a header.
+//
+// From version 2 of the header on the entries are a tree by id and parentId, and the last line is the leaf that the product
+// resumes from; version 1 is a plain list without ids. The product rewrites files of older versions when it opens
+// them, giving each entry a new id, and then only ever appends. It parses lines and skips those that do not parse,
+// keeps members that it does not know, but throws away a file whose first entry is no header.
+package pi
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/winnowhq/winnow/format"
+)
+
+// Name is the word for this format.
+const Name = "pi"
+
+// current is the version of the header that new files get.
+const current = 3
+
+// Format is the pi format. The zero value is ready.
+type Format struct{}
+
+var _ format.Format = Format{}
+
+// Name is "pi".
+func (Format) Name() string { return Name }
+
+// Title names the format for people.
+func (Format) Title() string { return "pi session (JSONL)" }
+
+// Detect looks for the header in the first line, or, where that line is damaged, for an entry that only this product writes.
+func (Format) Detect(head []byte) bool {
+	rest := bytes.TrimPrefix(head, byteOrderMark)
+	var d decoder
+	for range 8 {
+		text, after, whole := bytes.Cut(rest, []byte{'\n'})
+		if len(bytes.TrimSpace(text)) == 0 && !whole {
+			return false
+		}
+		if e, err := d.line(text); err == nil && len(text) > 0 {
+			switch e.kind {
+			case sessionEntry:
+				return e.id != "" && (e.cwd != "" || e.timestamp != "")
+			case messageEntry:
+				return e.message != nil && e.timestamp != "" && e.message.role != ""
+			case compactionEntry, modelEntry, thinkingEntry, branchEntry, customEntry, customMessageEntry, infoEntry, labelEntry:
+				return e.timestamp != ""
+			default:
+				return false
+			}
+		}
+		if !whole {
+			return false
+		}
+		rest = after
+	}
+	return false
+}
+
+var byteOrderMark = []byte("\xef\xbb\xbf")
+
+// errNoHeader is why a file without a header is not changed.
+func errNoHeader(line int) error {
+	return fmt.Errorf("%s: line %d is not a session header: pi would empty the file when it opens it; "+
+		"write the session to a new file instead", Name, line)
+}

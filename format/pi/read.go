@@ -1,0 +1,350 @@
+package pi
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/session"
+)
+
+// Read reads a session file. The log is the active branch; branches that were left are counted alone. The elisions that
+// Write left are the ledger, and the log has what they hide. Counts.Messages counts entries of the type message, which is what
+// the product's own list of sessions shows: the user's, the model's, tool results and the user's own commands;
+// a command's output counts as a tool result.
+func (Format) Read(src []byte) (*format.Document, error) {
+	f, damaged := index(src)
+	doc := &format.Document{Format: Name, Damaged: damaged, Source: src, Native: f}
+	f.count(&doc.Counts)
+	if doc.Counts.Entries == len(damaged) || f.header < 0 && len(f.path) == 0 {
+		err := &format.SyntaxError{Format: Name, Line: 1, Expected: "a session header or an entry, one JSON object a line"}
+		if len(damaged) > 0 {
+			err.Line, err.Offset, err.Err = damaged[0].Line, damaged[0].Offset, errors.New(damaged[0].Reason)
+		}
+		return nil, err
+	}
+	b := newBuilder(f)
+	if f.header >= 0 {
+		b.head(&f.entries[f.header])
+	}
+	for _, at := range f.path {
+		b.entry(at)
+	}
+	doc.Session = b.finish()
+	doc.Ledger = b.ledger()
+	return doc, nil
+}
+
+// count counts what is in the file, the branches that were left included.
+func (f *file) count(c *format.Counts) {
+	active := make([]bool, len(f.entries))
+	for _, at := range f.path {
+		active[at] = true
+	}
+	for i := range f.entries {
+		e := &f.entries[i]
+		if !e.gone || e.damaged {
+			c.Entries++
+		}
+		if e.gone || e.kind != messageEntry || e.message == nil {
+			continue
+		}
+		c.Messages++
+		if !active[i] {
+			c.Aside++
+		}
+		if e.message.role == resultRole || e.message.role == shellRole {
+			c.ToolResults++
+		}
+		if e.message.role == assistantRole {
+			for j := range e.message.content {
+				if e.message.content[j].kind == callBlock {
+					c.ToolCalls++
+				}
+			}
+		}
+	}
+}
+
+// builder makes messages of entries.
+type builder struct {
+	f *file
+	s session.Session
+
+	model    *session.ModelRef // that answers from here on
+	level    string            // of thinking, "" when it is off or unknown
+	path     *session.Path
+	lastUser string
+	calls    map[string]place // call id → its newest part
+	parts    map[string]int   // part id → how often it occurs
+	byID     map[string]int   // message id → position
+	unasked  []int            // user messages that came before any word about the model
+	restores []restore
+	elisions []placed
+}
+
+// restore is a message that is to be given back as its mark has it.
+type restore struct {
+	message int
+	as      *session.Message
+	from    []int
+}
+
+// placed is an elision that was read, with the message that it is in. result is set where the part is the call that
+// the entry has the result of.
+type placed struct {
+	elided
+	message int
+	result  *place
+}
+
+func newBuilder(f *file) *builder {
+	return &builder{f: f, calls: map[string]place{}, parts: map[string]int{}, byID: map[string]int{},
+		s: session.Session{Messages: make([]session.Message, 0, len(f.path))}}
+}
+
+func (b *builder) head(e *entry) {
+	if m := readMark(e.winnow); m != nil && m.Session != nil {
+		b.s = *m.Session
+		b.s.Messages = make([]session.Message, 0, len(b.f.path))
+		return
+	}
+	b.s.Info.ID, b.s.Info.Directory = e.id, e.cwd
+	b.s.Info.ParentID = forkedFrom(e.forkedFrom)
+	b.s.Info.Time.Created = moment(e.timestamp)
+	b.setModel(e.provider, e.model)
+	b.setLevel(e.thinking)
+	for i := range b.f.entries {
+		if e := &b.f.entries[i]; !e.gone && e.kind == infoEntry {
+			b.s.Info.Title = strings.TrimSpace(e.title)
+		}
+	}
+}
+
+// forkedFrom is the id of a session from the path of its file: <time>_<id>.jsonl.
+func forkedFrom(path string) string {
+	path = path[strings.LastIndexAny(path, `/\`)+1:]
+	path = strings.TrimSuffix(path, ".jsonl")
+	return path[strings.LastIndexByte(path, '_')+1:]
+}
+
+func (b *builder) setModel(provider, model string) {
+	if provider != "" || model != "" {
+		b.model = &session.ModelRef{ProviderID: provider, ModelID: model, Variant: b.level}
+	}
+}
+
+func (b *builder) setLevel(level string) {
+	if level == "off" {
+		level = ""
+	}
+	if b.level != level {
+		b.level = level
+		if b.model != nil {
+			b.setModel(b.model.ProviderID, b.model.ModelID)
+		}
+	}
+}
+
+// entry adds what one entry of the active branch says.
+func (b *builder) entry(at int) {
+	e := &b.f.entries[at]
+	var m *mark
+	if len(e.winnow) > 0 {
+		m = readMark(e.winnow)
+	}
+	if m != nil && len(m.Original) > 0 {
+		original, ok := e.restored(m.Original)
+		if ok {
+			e = original
+		}
+	}
+	before := len(b.s.Messages)
+	var result *place
+	switch e.kind {
+	case messageEntry:
+		if e.message != nil {
+			result = b.message(at, e, m)
+		}
+	case customMessageEntry:
+		b.user(at, e, e.content, true)
+	case branchEntry:
+		if e.summary != "" {
+			b.user(at, e, []block{{kind: textBlock, text: "Summary of a branch of this conversation that was left:\n\n" + e.summary}}, true)
+		}
+	case compactionEntry:
+		b.compaction(at, e)
+	case modelEntry:
+		b.setModel(e.provider, e.model)
+	case thinkingEntry:
+		b.setLevel(e.thinking)
+	case customEntry:
+		if m != nil && m.Message != nil { // a message that has no form of its own in this format
+			b.add(at, session.Message{MessageInfo: session.MessageInfo{ID: m.Message.ID, Role: m.Message.Role}})
+		}
+	}
+	if m != nil {
+		b.mark(m, before, result)
+	}
+}
+
+// mark notes what the mark of an entry says about the messages that the entry gave, from the one at before on.
+func (b *builder) mark(m *mark, before int, result *place) {
+	at := before
+	if m.Of != "" {
+		if known, ok := b.byID[m.Of]; ok {
+			at = known
+		}
+	}
+	if len(b.s.Messages) > before {
+		if m.Message != nil {
+			b.rename(before, m.Message.ID)
+			b.restores = append(b.restores, restore{before, m.Message, m.From})
+		}
+		if m.Answer != nil && before+1 < len(b.s.Messages) {
+			b.rename(before+1, m.Answer.ID)
+			b.restores = append(b.restores, restore{before + 1, m.Answer, m.AnswerFrom})
+		}
+	}
+	for _, e := range m.Elisions {
+		switch {
+		case result != nil:
+			b.elisions = append(b.elisions, placed{e, result.message, result})
+		case at < len(b.s.Messages):
+			b.elisions = append(b.elisions, placed{e, at, nil})
+		}
+	}
+}
+
+func (b *builder) rename(at int, id string) {
+	m := &b.s.Messages[at]
+	if b.lastUser == m.ID {
+		b.lastUser = id
+	}
+	b.f.owner[id], b.byID[id] = b.f.owner[m.ID], at
+	m.ID = id
+}
+
+// add appends a message that was made from the entry at this position.
+func (b *builder) add(at int, m session.Message) *session.Message {
+	m.SessionID = b.s.Info.ID
+	if m.Role == session.User && m.Marker() == nil {
+		b.lastUser = m.ID
+	}
+	if m.Role == session.User && m.Model == nil {
+		b.unasked = append(b.unasked, len(b.s.Messages))
+	}
+	b.byID[m.ID], b.f.owner[m.ID] = len(b.s.Messages), at
+	b.s.Messages = append(b.s.Messages, m)
+	return &b.s.Messages[len(b.s.Messages)-1]
+}
+
+// finish gives messages back that marks hold, and fills in what is only known at the end.
+func (b *builder) finish() session.Session {
+	if len(b.unasked) > 0 {
+		for i := b.unasked[0]; i < len(b.s.Messages); i++ {
+			if m := &b.s.Messages[i]; m.Role == session.Assistant && !m.IsSummary() {
+				for _, asked := range b.unasked {
+					b.s.Messages[asked].Model = m.Answers()
+				}
+				break
+			}
+		}
+	}
+	for i := range b.restores {
+		b.restore(&b.restores[i])
+	}
+	if b.s.Info.Time.Updated == 0 {
+		b.s.Info.Time.Updated = b.s.Info.Time.Created
+		for i := range b.s.Messages {
+			b.s.Info.Time.Updated = max(b.s.Info.Time.Updated, b.s.Messages[i].Time.Created, b.s.Messages[i].Time.Completed)
+		}
+	}
+	return b.s
+}
+
+func (b *builder) restore(r *restore) {
+	native := b.s.Messages[r.message]
+	m := *r.as
+	m.Parts = make([]session.Part, 0, len(r.as.Parts))
+	for i, p := range r.as.Parts {
+		if i < len(r.from) && r.from[i] >= 0 {
+			if r.from[i] >= len(native.Parts) {
+				continue
+			}
+			fill(&p, &native.Parts[r.from[i]])
+		}
+		m.Parts = append(m.Parts, p)
+	}
+	if marker, was := m.Marker(), native.Marker(); marker != nil && was != nil {
+		marker.TailStartID = was.TailStartID // by position: ids of messages change when the product rewrites an old file
+	}
+	b.s.Messages[r.message] = m
+	b.f.from[r.message] = r.from
+}
+
+// ledger is what was read of elisions, in the order of their commits.
+func (b *builder) ledger() rule.Ledger {
+	slices.SortStableFunc(b.elisions, func(x, y placed) int { return cmp.Compare(x.Order, y.Order) })
+	var found []rule.Elision
+	for _, p := range b.elisions {
+		e, part := p.Elision, p.Index
+		if p.result != nil {
+			part = b.restoredAt(*p.result)
+		}
+		m := &b.s.Messages[p.message]
+		if part < 0 || part >= len(m.Parts) {
+			continue
+		}
+		e.Part, e.Message = m.Parts[part].ID, m.ID
+		found = append(found, e)
+	}
+	return rule.NewLedger(found...)
+}
+
+// restoredAt is the position of a part after its message was given back as its mark has it.
+func (b *builder) restoredAt(p place) int {
+	if from, ok := b.f.from[p.message]; ok {
+		return slices.Index(from, p.part)
+	}
+	return p.part
+}
+
+// restored reads the entry with the value that elisions replaced in its place.
+func (e *entry) restored(original jsontext.Value) (*entry, bool) {
+	var d decoder
+	full, err := d.line([]byte(`{"type":` + strconv.Quote(e.kind) + `,"` + e.replaceable() + `":` + string(original) + `}`))
+	if err != nil {
+		return nil, false
+	}
+	restored := *e
+	restored.message, restored.content, restored.summary = full.message, full.content, full.summary
+	return &restored, true
+}
+
+// replaceable names the member of an entry that elisions change.
+func (e *entry) replaceable() string {
+	switch e.kind {
+	case customMessageEntry:
+		return "content"
+	case branchEntry, compactionEntry:
+		return "summary"
+	}
+	return "message"
+}
+
+// moment reads a timestamp; 0 when it is none.
+func moment(stamp string) session.Millis {
+	t, err := time.Parse(time.RFC3339Nano, stamp)
+	if err != nil {
+		return 0
+	}
+	return session.Millis(t.UnixMicro()) / 1000
+}

@@ -1,0 +1,151 @@
+// Package floors answers: does the house still stand as it is drawn? A package imports packages on lower floors,
+// never higher ones; siblings only where it is said here why.
+package floors
+
+import (
+	"bytes"
+	"os/exec"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/winnowhq/winnow/internal/outside"
+)
+
+const module = "github.com/winnowhq/winnow"
+
+// floors, from the ground up. A name ending in /* stands for the packages one level below it.
+var floors = [][]string{
+	{"session", "token", "token/*", "model"},
+	{"rule", "budget", "recall", "wire", "wire/*"},
+	{"view", "pivot", "schedule", "store", "format"},
+	{"policy", "summarize/*", "store/*", "format/*"},
+	{""}, // the root: the engine
+	{"config", "tui"},
+	{"cmd/winnow"},
+}
+
+// siblings are the imports on one floor that are meant, with the reason.
+var siblings = map[string]string{
+	"token/* token":                  "kinds of counters",
+	"wire/* wire":                    "what the protocols share",
+	"wire/wiretest wire":             "their test suite",
+	"wire/responses wire/openaichat": "the two share the shape of arguments",
+	"pivot view":                     "where to cut is decided on what is shown",
+	"store pivot":                    "receipts are kept",
+	"store/* store":                  "implementations",
+	"store/storetest store/memory":   "the model that the suite compares with",
+	"format/all format/*":            "the list of all",
+	"format/* format/body":           "what plain request bodies share",
+	"token/counters token/bpe":       "by name",
+}
+
+// tools are programs and tests' own packages: they may import anything, nothing imports them but tests.
+var tools = []string{"internal/", "interop", "format/body/bodytest", "examples/", "token/fit", "model/generate"}
+
+type pkg struct {
+	ImportPath string
+	Imports    []string
+	Deps       []string
+}
+
+func TestFloors_importsGoDown(t *testing.T) {
+	for _, p := range list(t, "./...") {
+		name := short(p.ImportPath)
+		if tool(name) {
+			continue
+		}
+		at := floor(name)
+		if at < 0 {
+			t.Errorf("%s stands on no floor: give it one in this test and in docs/design.md", name)
+			continue
+		}
+		for _, imported := range p.Imports {
+			if !strings.HasPrefix(imported, module) {
+				continue
+			}
+			below := short(imported)
+			switch on := floor(below); {
+			case tool(below):
+				t.Errorf("%s imports %s, which is for tests and tools", name, below)
+			case on > at:
+				t.Errorf("%s (floor %d) imports %s (floor %d): imports go down", name, at+1, below, on+1)
+			case on == at && !meant(name, below):
+				t.Errorf("%s imports its sibling %s: say why in this test, or do without", name, below)
+			}
+		}
+	}
+}
+
+// The library pulls in no command line, no terminal, no provider's SDK, no vocabulary and no database.
+func TestFloors_theLibraryStaysLight(t *testing.T) {
+	heavy := []string{"spf13", "charm.land", "anthropic-sdk-go", "openai-go", "google.golang.org", "tiktoken", "modernc.org", "goose", "database/sql", "net/http"}
+	for _, p := range list(t, module) {
+		for _, dep := range p.Deps {
+			for _, h := range heavy {
+				if strings.Contains(dep, h) {
+					t.Errorf("the root package depends on %s", dep)
+				}
+			}
+		}
+	}
+}
+
+func list(t *testing.T, pattern string) []pkg {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-json=ImportPath,Imports,Deps", pattern)
+	cmd.Dir = outside.Root(t)
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	var all []pkg
+	for dec := jsontext.NewDecoder(bytes.NewReader(out)); dec.PeekKind() == '{'; {
+		var p pkg
+		if err := json.UnmarshalDecode(dec, &p); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+	if len(all) == 0 {
+		t.Fatal("go list found no package")
+	}
+	return all
+}
+
+func short(importPath string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(importPath, module), "/")
+}
+
+func tool(name string) bool {
+	return slices.ContainsFunc(tools, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+}
+
+func floor(name string) int {
+	for i, packages := range floors {
+		if slices.Contains(packages, name) {
+			return i
+		}
+	}
+	for i, packages := range floors {
+		if strings.Contains(name, "/") && slices.Contains(packages, path.Dir(name)+"/*") {
+			return i
+		}
+	}
+	return -1
+}
+
+func meant(name, below string) bool {
+	for _, a := range []string{name, path.Dir(name) + "/*"} {
+		for _, b := range []string{below, path.Dir(below) + "/*"} {
+			if _, ok := siblings[a+" "+b]; ok {
+				return true
+			}
+		}
+	}
+	return false
+}

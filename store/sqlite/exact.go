@@ -1,0 +1,228 @@
+package sqlite
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+)
+
+// The exact form holds any value of the log to the byte: strings and raw JSON as they are, nil apart from empty, numbers that
+// JSON does not have. Members carry their names, so that a type may grow. It is
+//
+//	exactForm, exactVersion, value
+//	bool, int, float64: varints (a float64 by its bits); string: length, bytes
+//	pointer: 0, or 1 and value; slice: 0, or 1 + length and values; map: the same with key and value
+//	struct: for each member that is not zero its name, the length of its value, the value; then the empty name
+const (
+	exactForm    = 0x00 // no JSON begins with it
+	exactVersion = 0x01
+)
+
+// exact writes a value in the exact form.
+func exact(v any) ([]byte, error) {
+	return appendExact([]byte{exactForm, exactVersion}, reflect.ValueOf(v))
+}
+
+func appendExact(b []byte, v reflect.Value) (_ []byte, err error) {
+	switch v.Kind() {
+	case reflect.Bool:
+		if v.Bool() {
+			return append(b, 1), nil
+		}
+		return append(b, 0), nil
+	case reflect.Int, reflect.Int64:
+		return binary.AppendVarint(b, v.Int()), nil
+	case reflect.Float64:
+		return binary.AppendUvarint(b, math.Float64bits(v.Float())), nil
+	case reflect.String:
+		return append(binary.AppendUvarint(b, uint64(v.Len())), v.String()...), nil
+	case reflect.Pointer:
+		if v.IsNil() {
+			return append(b, 0), nil
+		}
+		return appendExact(append(b, 1), v.Elem())
+	case reflect.Slice:
+		if v.IsNil() {
+			return append(b, 0), nil
+		}
+		b = binary.AppendUvarint(b, uint64(v.Len())+1)
+		if v.Type().Elem().Kind() == reflect.Uint8 {
+			return append(b, v.Bytes()...), nil
+		}
+		for i := range v.Len() {
+			if b, err = appendExact(b, v.Index(i)); err != nil {
+				return nil, err
+			}
+		}
+		return b, nil
+	case reflect.Map:
+		if v.IsNil() {
+			return append(b, 0), nil
+		}
+		b = binary.AppendUvarint(b, uint64(v.Len())+1)
+		for it := v.MapRange(); it.Next(); {
+			if b, err = appendExact(b, it.Key()); err != nil {
+				return nil, err
+			}
+			if b, err = appendExact(b, it.Value()); err != nil {
+				return nil, err
+			}
+		}
+		return b, nil
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Field(i).IsZero() {
+				continue
+			}
+			member, err := appendExact(nil, v.Field(i))
+			if err != nil {
+				return nil, err
+			}
+			name := v.Type().Field(i).Name
+			b = append(binary.AppendUvarint(b, uint64(len(name))), name...)
+			b = append(binary.AppendUvarint(b, uint64(len(member))), member...)
+		}
+		return binary.AppendUvarint(b, 0), nil
+	}
+	return nil, fmt.Errorf("a %s has no exact form", v.Type())
+}
+
+var errExact = errors.New("its exact form is damaged")
+
+// fromExact reads the exact form into what v points to. Members that it does not have are passed over.
+func fromExact(data []byte, v any) error {
+	if len(data) < 2 || data[1] != exactVersion {
+		return errExact
+	}
+	r := exactReader{data[2:]}
+	if !r.value(reflect.ValueOf(v).Elem()) || len(r.rest) > 0 {
+		return errExact
+	}
+	return nil
+}
+
+// exactReader consumes its rest; a method reports whether what it reads was there.
+type exactReader struct{ rest []byte }
+
+func (r *exactReader) uvarint() (uint64, bool) {
+	n, size := binary.Uvarint(r.rest)
+	if size <= 0 {
+		return 0, false
+	}
+	r.rest = r.rest[size:]
+	return n, true
+}
+
+func (r *exactReader) bytes(n uint64) ([]byte, bool) {
+	if n > uint64(len(r.rest)) {
+		return nil, false
+	}
+	b := r.rest[:n:n]
+	r.rest = r.rest[n:]
+	return b, true
+}
+
+func (r *exactReader) value(v reflect.Value) bool {
+	switch v.Kind() {
+	case reflect.Int, reflect.Int64:
+		n, size := binary.Varint(r.rest)
+		if size <= 0 || v.OverflowInt(n) {
+			return false
+		}
+		r.rest = r.rest[size:]
+		v.SetInt(n)
+		return true
+	case reflect.Struct:
+		return r.members(v)
+	}
+	n, ok := r.uvarint()
+	if !ok {
+		return false
+	}
+	switch v.Kind() {
+	case reflect.Bool:
+		v.SetBool(n != 0)
+	case reflect.Float64:
+		v.SetFloat(math.Float64frombits(n))
+	case reflect.String:
+		b, ok := r.bytes(n)
+		v.SetString(string(b))
+		return ok
+	case reflect.Pointer:
+		if n == 0 {
+			return true
+		}
+		v.Set(reflect.New(v.Type().Elem()))
+		return r.value(v.Elem())
+	case reflect.Slice:
+		return n == 0 || r.elements(v, n-1)
+	case reflect.Map:
+		return n == 0 || r.entries(v, n-1)
+	default:
+		return false
+	}
+	return true
+}
+
+func (r *exactReader) elements(v reflect.Value, n uint64) bool {
+	if n > uint64(len(r.rest)) { // every element takes a byte at least
+		return false
+	}
+	if v.Type().Elem().Kind() == reflect.Uint8 {
+		b, _ := r.bytes(n)
+		v.Set(reflect.MakeSlice(v.Type(), int(n), int(n)))
+		reflect.Copy(v, reflect.ValueOf(b))
+		return true
+	}
+	v.Set(reflect.MakeSlice(v.Type(), 0, 0))
+	for range n {
+		e := reflect.New(v.Type().Elem()).Elem()
+		if !r.value(e) {
+			return false
+		}
+		v.Set(reflect.Append(v, e))
+	}
+	return true
+}
+
+func (r *exactReader) entries(v reflect.Value, n uint64) bool {
+	v.Set(reflect.MakeMap(v.Type()))
+	for range n {
+		key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
+		if !r.value(key) || !r.value(value) {
+			return false
+		}
+		v.SetMapIndex(key, value)
+	}
+	return true
+}
+
+func (r *exactReader) members(v reflect.Value) bool {
+	for {
+		size, ok := r.uvarint()
+		if !ok || size == 0 {
+			return ok
+		}
+		name, ok := r.bytes(size)
+		if !ok {
+			return false
+		}
+		if size, ok = r.uvarint(); !ok {
+			return false
+		}
+		data, ok := r.bytes(size)
+		if !ok {
+			return false
+		}
+		member, found := v.Type().FieldByName(string(name))
+		if !found || len(member.Index) != 1 || !member.IsExported() {
+			continue
+		}
+		inner := exactReader{data}
+		if !inner.value(v.Field(member.Index[0])) || len(inner.rest) > 0 {
+			return false
+		}
+	}
+}

@@ -1,0 +1,125 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/winnowhq/winnow/store"
+)
+
+// idleReaders is how many connections stay open for the next reader. There may be more: an iteration holds one for as long
+// as it lasts, and one inside another must not wait for it.
+const idleReaders = 4
+
+// reader is the pool of connections that only read.
+type reader struct {
+	db                                *sql.DB
+	session, messages, parts, content *sql.Stmt
+}
+
+func openReader(ctx context.Context, path string, wait time.Duration) (*reader, error) {
+	r, err := tryReader(ctx, path, wait, "mode", "ro")
+	if code(err) == sqlite3.SQLITE_CANTOPEN || isReadOnly(err) {
+		// A folder that must not be written has no room for the index of the write-ahead log. Without a log nothing is
+		// missed by going without.
+		if log, statErr := os.Stat(path + "-wal"); statErr != nil || log.Size() == 0 {
+			return tryReader(ctx, path, wait, "mode", "ro", "immutable", "1")
+		}
+	}
+	return r, err
+}
+
+func tryReader(ctx context.Context, path string, wait time.Duration, parameters ...string) (_ *reader, err error) {
+	db, err := sql.Open("sqlite", source(path, wait, parameters...))
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			db.Close()
+		}
+	}()
+	db.SetMaxIdleConns(idleReaders)
+	s, err := readStamp(ctx, db)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	if s.version < version {
+		return nil, fmt.Errorf("%w: it has the form of an older version (%d, this program reads %d), "+
+			"and opening it for writing once would bring it up to date", store.ErrReadOnly, s.version, version)
+	}
+	r := &reader{db: db}
+	return r, prepare(ctx, db,
+		prepared{&r.session, `SELECT num, info, revision, messages FROM session WHERE id = ?`},
+		prepared{&r.messages, `SELECT position, parts, info FROM message WHERE session = ? ORDER BY position DESC`},
+		prepared{&r.parts, `
+			SELECT part.data, part.field, content.size, content.data
+			FROM part LEFT JOIN content ON content.num = part.content
+			WHERE part.session = ? AND part.message = ? ORDER BY part.position`},
+		prepared{&r.content, `SELECT num FROM content WHERE hash = ?`},
+	)
+}
+
+// sessionRow is a row of the table session.
+type sessionRow struct {
+	num      int64
+	info     []byte
+	revision int64
+	messages int
+}
+
+// moment is a read transaction: whoever reads in it sees one moment of the store.
+type moment struct {
+	*sql.Tx
+	row sessionRow
+}
+
+// at begins a read transaction and finds a session in it. The caller must roll it back.
+func (r *reader) at(ctx context.Context, id string) (moment, error) {
+	tx, err := r.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return moment{}, err
+	}
+	m := moment{Tx: tx}
+	err = tx.StmtContext(ctx, r.session).QueryRowContext(ctx, id).
+		Scan(&m.row.num, &m.row.info, &m.row.revision, &m.row.messages)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = store.ErrNotFound
+	}
+	if err != nil {
+		tx.Rollback()
+		return moment{}, err
+	}
+	return m, nil
+}
+
+// all reads a column of encoded values.
+func all[T any](ctx context.Context, tx *sql.Tx, query string, args ...any) ([]T, error) {
+	rows, err := tx.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var values []T
+	for rows.Next() {
+		var data sql.RawBytes
+		if err := rows.Scan(&data); err != nil {
+			return nil, err
+		}
+		v, err := decode[T](data)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", store.ErrCorrupt, err)
+		}
+		values = append(values, v)
+	}
+	return values, rows.Err()
+}

@@ -1,0 +1,97 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store"
+)
+
+// List returns what is known about the sessions, last updated first.
+func (s *Store) List(ctx context.Context) ([]store.Listing, error) {
+	list, err := s.list(ctx)
+	if err != nil {
+		return nil, s.failed(ctx, "list", "", err)
+	}
+	return list, nil
+}
+
+func (s *Store) list(ctx context.Context) ([]store.Listing, error) {
+	rows, err := s.reader.db.QueryContext(ctx, `
+		SELECT session.info, session.messages, coalesce(source.format, '')
+		FROM session LEFT JOIN source ON source.session = session.num
+		ORDER BY session.updated DESC, session.changed DESC`)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var list []store.Listing
+	for rows.Next() {
+		var l store.Listing
+		var info []byte
+		if err := rows.Scan(&info, &l.Messages, &l.Origin); err != nil {
+			return nil, err
+		}
+		if l.Info, err = decode[session.Info](info); err != nil {
+			return nil, fmt.Errorf("%w: %w", store.ErrCorrupt, err)
+		}
+		list = append(list, l)
+	}
+	return list, rows.Err()
+}
+
+// State returns all that is known about a session but for its messages.
+func (s *Store) State(ctx context.Context, id string) (store.State, error) {
+	state, err := s.state(ctx, id)
+	if err != nil {
+		return store.State{}, s.failed(ctx, "state", id, err)
+	}
+	return state, nil
+}
+
+func (s *Store) state(ctx context.Context, id string) (state store.State, err error) {
+	now, err := s.reader.at(ctx, id)
+	if err != nil {
+		return state, err
+	}
+	defer now.Rollback()
+	state.Revision, state.Messages = now.row.revision, now.row.messages
+	if state.Info, err = decode[session.Info](now.row.info); err != nil {
+		return state, fmt.Errorf("%w: %w", store.ErrCorrupt, err)
+	}
+	elisions, err := all[rule.Elision](ctx, now.Tx, `SELECT data FROM elision WHERE session = ? ORDER BY position`, now.row.num)
+	if err != nil {
+		return state, err
+	}
+	state.Ledger = rule.NewLedger(elisions...)
+	if state.Pins, err = all[rule.Pin](ctx, now.Tx, `SELECT data FROM pin WHERE session = ? ORDER BY position`, now.row.num); err != nil {
+		return state, err
+	}
+	if state.Receipts, err = all[pivot.Receipt](ctx, now.Tx,
+		`SELECT data FROM receipt WHERE session = ? ORDER BY position`, now.row.num); err != nil {
+		return state, err
+	}
+	if state.Spent, err = all[store.Spend](ctx, now.Tx,
+		`SELECT data FROM spend WHERE session = ? ORDER BY position`, now.row.num); err != nil {
+		return state, err
+	}
+	rows, err := now.QueryContext(ctx, `SELECT marker FROM undone WHERE session = ?`, now.row.num)
+	if err != nil {
+		return state, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var marker string
+		if err := rows.Scan(&marker); err != nil {
+			return state, err
+		}
+		if state.Undone == nil {
+			state.Undone = map[string]bool{}
+		}
+		state.Undone[marker] = true
+	}
+	return state, rows.Err()
+}

@@ -1,0 +1,188 @@
+package storetest
+
+import (
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store"
+)
+
+// behavesLikeModel applies random changes to a session and to a model of it, and compares all that can be read.
+func behavesLikeModel(t *testing.T, s store.Store) {
+	var runs atomic.Int64
+	rapid.Check(t, func(r *rapid.T) {
+		id := fmt.Sprint("run-", runs.Add(1))
+		m := &model{t: t, s: s, state: store.State{Info: session.Info{ID: id}, Revision: 1}}
+		if err := s.Create(t.Context(), m.state.Info); err != nil {
+			r.Fatal(err)
+		}
+		r.Repeat(map[string]func(*rapid.T){
+			"apply": m.apply,
+			"stale": m.stale,
+			"":      m.compare,
+		})
+	})
+}
+
+type model struct {
+	t     *testing.T
+	s     store.Store
+	state store.State
+	log   []session.Message
+}
+
+var (
+	someID   = rapid.SampledFrom([]string{"a", "b", "c", "d", "e\x00"})
+	someText = rapid.OneOf(rapid.Just(""), rapid.Just("\xff\x00"), rapid.StringN(0, 20, 80),
+		rapid.Map(rapid.IntRange(4090, 4100), func(n int) string { return string(make([]byte, n)) }))
+	someKey = rapid.Custom(func(r *rapid.T) rule.Key {
+		return rule.Key{Part: someID.Draw(r, "part"), Field: rapid.SampledFrom([]rule.Field{rule.Output, rule.Input}).Draw(r, "field")}
+	})
+	someElision = rapid.Custom(func(r *rapid.T) rule.Elision {
+		k := someKey.Draw(r, "key")
+		return rule.Elision{Part: k.Part, Field: k.Field, Shown: someText.Draw(r, "shown"), Saves: rapid.Int().Draw(r, "saves")}
+	})
+	somePart = rapid.Custom(func(r *rapid.T) session.Part {
+		p := session.Part{ID: someID.Draw(r, "part"), Type: session.TextPart}
+		if rapid.Bool().Draw(r, "tool") {
+			p.Type, p.State = session.ToolPart, &session.ToolState{Status: session.Completed, Output: someText.Draw(r, "output")}
+		} else {
+			p.Text = someText.Draw(r, "text")
+		}
+		return p
+	})
+	someMessage = rapid.Custom(func(r *rapid.T) session.Message {
+		m := session.Message{MessageInfo: session.MessageInfo{ID: someID.Draw(r, "id"), Role: session.User}}
+		if parts := rapid.SliceOfN(somePart, 0, 3).Draw(r, "parts"); len(parts) > 0 {
+			m.Parts = parts
+		}
+		return m
+	})
+	somePin = rapid.Custom(func(r *rapid.T) rule.Pin { return rule.Pin{ID: someID.Draw(r, "pin"), Text: someText.Draw(r, "text")} })
+)
+
+// change draws a change on the present revision.
+func (m *model) change(r *rapid.T) store.Change {
+	few := func(label string) int { return rapid.SampledFrom([]int{0, 0, 1, 2}).Draw(r, label) }
+	n := func(label string) (int, int) { k := few(label); return k, k }
+	draw := func(label string) []string {
+		a, b := n(label)
+		return rapid.SliceOfN(someID, a, b).Draw(r, label)
+	}
+	c := store.Change{Base: m.state.Revision}
+	c.Append = rapid.SliceOfN(someMessage, 0, 3).Draw(r, "append")
+	a, b := n("updates")
+	c.Update = rapid.SliceOfN(someMessage, a, b).Draw(r, "update")
+	a, b = n("commits")
+	c.Commit = rapid.SliceOfN(someElision, a, b).Draw(r, "commit")
+	a, b = n("restores")
+	c.Restore = rapid.SliceOfN(someKey, a, b).Draw(r, "restore")
+	a, b = n("pins")
+	c.Pin = rapid.SliceOfN(somePin, a, b).Draw(r, "pin")
+	c.Undo, c.Redo, c.Unpin = draw("undo"), draw("redo"), draw("unpin")
+	for range few("spends") {
+		c.Spend = append(c.Spend, store.Spend{Kind: "step", Cost: rapid.Float64().Draw(r, "cost")})
+	}
+	if rapid.Bool().Draw(r, "receipt") {
+		c.Receipt = &pivot.Receipt{ID: someID.Draw(r, "receipt"), Notes: []string{someText.Draw(r, "note")}}
+	}
+	if rapid.Bool().Draw(r, "info") {
+		c.Info = &session.Info{ID: m.state.Info.ID, Title: someText.Draw(r, "title")}
+	}
+	return c
+}
+
+func (m *model) apply(r *rapid.T) {
+	c := m.change(r)
+	revision, err := m.s.Apply(m.t.Context(), m.state.Info.ID, c)
+	log := append(slices.Clone(m.log), c.Append...)
+	for _, u := range c.Update {
+		at := session.Index(log, u.ID)
+		if at < 0 {
+			if err == nil {
+				r.Fatalf("an update of the missing message %q was applied", u.ID)
+			}
+			return // and the comparison finds nothing changed
+		}
+		log[at] = u
+	}
+	if err != nil {
+		r.Fatal(err)
+	}
+	m.log = log
+	s := &m.state
+	s.Revision++
+	s.Messages = len(log)
+	if revision != s.Revision {
+		r.Fatalf("revision %d, want %d", revision, s.Revision)
+	}
+	if c.Info != nil {
+		s.Info = *c.Info
+	}
+	s.Ledger = s.Ledger.Without(c.Restore...).With(c.Commit...)
+	s.Pins = slices.DeleteFunc(slices.Clone(s.Pins), func(p rule.Pin) bool { return slices.Contains(c.Unpin, p.ID) })
+	for _, p := range c.Pin {
+		if at := slices.IndexFunc(s.Pins, func(q rule.Pin) bool { return q.ID == p.ID }); at >= 0 {
+			s.Pins[at] = p
+		} else {
+			s.Pins = append(s.Pins, p)
+		}
+	}
+	for _, id := range c.Undo {
+		if s.Undone == nil {
+			s.Undone = map[string]bool{}
+		}
+		s.Undone[id] = true
+	}
+	for _, id := range c.Redo {
+		delete(s.Undone, id)
+	}
+	if c.Receipt != nil {
+		s.Receipts = append(s.Receipts, *c.Receipt)
+	}
+	s.Spent = append(s.Spent, c.Spend...)
+}
+
+// stale applies a change that was decided on another revision.
+func (m *model) stale(r *rapid.T) {
+	c := m.change(r)
+	c.Base += rapid.SampledFrom([]int64{1, 5, -m.state.Revision - 1}).Draw(r, "off")
+	if _, err := m.s.Apply(m.t.Context(), m.state.Info.ID, c); err == nil {
+		r.Fatalf("a change on revision %d was applied at %d", c.Base, m.state.Revision)
+	}
+}
+
+func (m *model) compare(r *rapid.T) {
+	got, err := m.s.State(m.t.Context(), m.state.Info.ID)
+	if err != nil {
+		r.Fatal(err)
+	}
+	want := m.state
+	if len(want.Pins) == 0 {
+		want.Pins = got.Pins[:0]
+	}
+	if len(want.Undone) == 0 {
+		want.Undone = nil
+	}
+	if diff := diffOf(want, got); diff != "" {
+		r.Fatalf("state (-want +got):\n%s", diff)
+	}
+	read := make([]session.Message, 0, len(m.log))
+	for message, err := range m.s.Messages(m.t.Context(), m.state.Info.ID) {
+		if err != nil {
+			r.Fatal(err)
+		}
+		read = append(read, message)
+	}
+	slices.Reverse(read)
+	if diff := diffOf(append([]session.Message{}, m.log...), read); diff != "" {
+		r.Fatalf("log (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,205 @@
+// Package anthropic answers: how does Anthropic's Messages API write a conversation down?
+package anthropic
+
+import (
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/wire"
+)
+
+// Body is a request body. Messages are kept apart, each as its JSON, so that two bodies can be compared element by element.
+type Body struct {
+	Model     string
+	MaxTokens int
+	System    string
+	Tools     jsontext.Value
+	Messages  []jsontext.Value
+}
+
+// JSON writes the body down.
+func (b Body) JSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Model     string         `json:"model,omitzero"`
+		MaxTokens int            `json:"max_tokens,omitzero"`
+		System    string         `json:"system,omitzero"`
+		Tools     jsontext.Value `json:"tools,omitzero"`
+		Messages  jsontext.Value `json:"messages"`
+	}{b.Model, b.MaxTokens, b.System, b.Tools, wire.Array(b.Messages)}, session.ReadOptions())
+}
+
+// Encode writes messages, already a view, as the API wants them: roles alternate, the first message is the user's, results
+// open the user message that follows their calls, and no text block is blank. Thinking goes along where the model of the
+// options wrote and signed it. A result without text has no content; the API refuses empty text.
+//
+// The messages of the body grow at their end alone: with one more message in the view, all but the last message of the body
+// stay as they are to the byte, and the last one either stays or gets more blocks behind those that it has. It stays whenever the
+// added message begins a step: an assistant's message after the user's, or the user's after an assistant's without calls.
+func Encode(messages []session.Message, o wire.Options) (Body, error) {
+	e := encoder{continues: o.Continues}
+	for _, entry := range wire.Entries(messages, o, prefix) {
+		if entry.Role == session.User {
+			e.user(entry)
+		} else {
+			e.assistant(entry)
+		}
+	}
+	e.flush()
+	return Body{o.Model, o.MaxTokens, o.System, o.Tools, e.messages}, e.err
+}
+
+type encoder struct {
+	messages []jsontext.Value
+	role     session.Role // of the message that is being collected
+	blocks   []jsontext.Value
+	err      error
+
+	continues bool // nothing opens the conversation
+}
+
+// say turns to a role: what is collected for the other one is complete.
+func (e *encoder) say(role session.Role) {
+	if e.role == role {
+		return
+	}
+	if e.role == "" && role == session.Assistant && !e.continues {
+		e.role = session.User
+		e.add(text(wire.Beginning))
+	}
+	e.flush()
+	e.role = role
+}
+
+func (e *encoder) flush() {
+	if len(e.blocks) == 0 {
+		return
+	}
+	message := append([]byte(`{"role":"`), e.role...)
+	message = append(append(message, `","content":`...), wire.Array(e.blocks)...)
+	e.messages, e.blocks = append(e.messages, append(message, '}')), nil
+}
+
+func (e *encoder) add(b block) {
+	raw, err := json.Marshal(b, session.ReadOptions())
+	if err != nil && e.err == nil {
+		e.err = err
+	}
+	e.blocks = append(e.blocks, raw)
+}
+
+func (e *encoder) user(entry wire.Entry) {
+	for _, piece := range entry.Pieces {
+		var b block
+		switch {
+		case piece.Media != nil:
+			b = media(*piece.Media)
+		case piece.Opaque != nil:
+			e.say(session.User)
+			e.blocks = append(e.blocks, piece.Opaque)
+			continue
+		default:
+			b = text(piece.Text)
+		}
+		e.say(session.User)
+		e.add(b)
+	}
+}
+
+func (e *encoder) assistant(entry wire.Entry) {
+	var calls []*wire.Call
+	for _, piece := range entry.Pieces {
+		var b block
+		switch {
+		case piece.Opaque != nil:
+			e.say(session.Assistant)
+			e.blocks = append(e.blocks, piece.Opaque)
+			continue
+		case piece.Thought != nil:
+			thought := piece.Thought
+			switch {
+			case thought.Redacted != "":
+				b = block{Type: "redacted_thinking", Data: thought.Redacted}
+			case thought.Signature != "":
+				b = block{Type: "thinking", Thinking: &thought.Text, Signature: thought.Signature}
+			default:
+				continue // the API takes no thinking that it did not sign
+			}
+		case piece.Call != nil:
+			calls = append(calls, piece.Call)
+			b = block{Type: "tool_use", ID: piece.Call.ID, Name: piece.Call.Name, Input: piece.Call.Input}
+		default:
+			b = text(piece.Text)
+		}
+		e.say(session.Assistant)
+		e.add(b)
+	}
+	if len(calls) == 0 {
+		return
+	}
+	e.say(session.User)
+	for _, call := range calls {
+		e.add(result(call))
+	}
+}
+
+// prefix begins the part type of blocks that only this API understands.
+const prefix = "anthropic/"
+
+type block struct {
+	Type      string         `json:"type"`
+	Text      string         `json:"text,omitzero"`
+	Thinking  *string        `json:"thinking,omitzero"`
+	Signature string         `json:"signature,omitzero"`
+	Data      string         `json:"data,omitzero"`
+	ID        string         `json:"id,omitzero"`
+	Name      string         `json:"name,omitzero"`
+	Input     jsontext.Value `json:"input,omitzero"`
+	ToolUseID string         `json:"tool_use_id,omitzero"`
+	Content   any            `json:"content,omitzero"` // a string, or []block
+	IsError   bool           `json:"is_error,omitzero"`
+	Source    *source        `json:"source,omitzero"`
+	Title     string         `json:"title,omitzero"`
+}
+
+type source struct {
+	Type      string `json:"type"`
+	MediaType string `json:"media_type,omitzero"`
+	Data      string `json:"data,omitzero"`
+	URL       string `json:"url,omitzero"`
+}
+
+func text(s string) block { return block{Type: "text", Text: s} }
+
+func media(m wire.Media) block {
+	if !m.Common() || m.Data == "" && m.URL == "" {
+		return text(m.Line())
+	}
+	b := block{Type: "image", Source: &source{Type: "base64", MediaType: m.Mime, Data: m.Data}}
+	if m.URL != "" {
+		b.Source = &source{Type: "url", URL: m.URL}
+	}
+	if m.PDF() {
+		b.Type, b.Title = "document", m.Name
+	}
+	return b
+}
+
+func result(call *wire.Call) block {
+	b := block{Type: "tool_result", ToolUseID: call.ID, IsError: call.Failed}
+	if len(call.Media) == 0 {
+		if !wire.Blank(call.Result) {
+			b.Content = call.Result
+		}
+		return b
+	}
+	var blocks []block
+	if !wire.Blank(call.Result) {
+		blocks = append(blocks, text(call.Result))
+	}
+	for _, m := range call.Media {
+		blocks = append(blocks, media(m))
+	}
+	b.Content = blocks
+	return b
+}

@@ -1,0 +1,50 @@
+package wire
+
+import (
+	"hash/fnv"
+	"strconv"
+	"strings"
+
+	"github.com/winnowhq/winnow/session"
+)
+
+// callIDs hands out call ids that are unique in one body.
+type callIDs map[string]bool
+
+// next returns the call id of a part. An id with characters that some provider refuses, one that is too long, empty
+// or repeated is replaced by one that depends on the part and on what came before it alone.
+func (ids callIDs) next(p *session.Part) string {
+	id := SafeName(p.CallID, 64)
+	if p.CallID == "" {
+		if id = "call_" + SafeName(p.ID, 59); p.ID == "" {
+			id = "call_" + strconv.Itoa(len(ids)+1)
+		}
+	}
+	for n, base := 2, id; ids[id]; n++ {
+		suffix := "_" + strconv.Itoa(n)
+		id = base[:min(len(base), 64-len(suffix))] + suffix
+	}
+	ids[id] = true
+	return id
+}
+
+// SafeName makes a name of letters, digits, '_' and '-', of so many bytes at most: every provider accepts such names
+// of calls and tools. Two long names that differ anywhere stay different. An empty name becomes "unknown".
+func SafeName(name string, longest int) string {
+	if name == "" {
+		return "unknown"
+	}
+	safe := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' {
+			return r
+		}
+		return '_'
+	}, name)
+	if len(safe) <= longest {
+		return safe
+	}
+	hash := fnv.New32a()
+	hash.Write([]byte(name))
+	suffix := "_" + strconv.FormatUint(uint64(hash.Sum32()), 36)
+	return safe[:longest-len(suffix)] + suffix
+}

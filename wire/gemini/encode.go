@@ -1,0 +1,213 @@
+// Package gemini answers: how does Google's Gemini API write a conversation down?
+package gemini
+
+import (
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/wire"
+)
+
+// Body is a request body. Contents are kept apart, each as its JSON, so that two bodies can be compared one by one. The
+// model is not in the body: the API has it in the URL.
+type Body struct {
+	MaxTokens int
+	System    string
+	Tools     jsontext.Value
+	Contents  []jsontext.Value
+}
+
+type instruction struct {
+	Parts []part `json:"parts"`
+}
+
+type config struct {
+	MaxOutputTokens int `json:"maxOutputTokens"`
+}
+
+// JSON writes the body down.
+func (b Body) JSON() ([]byte, error) {
+	body := struct {
+		System   *instruction   `json:"systemInstruction,omitzero"`
+		Tools    jsontext.Value `json:"tools,omitzero"`
+		Config   *config        `json:"generationConfig,omitzero"`
+		Contents jsontext.Value `json:"contents"`
+	}{Tools: b.Tools, Contents: wire.Array(b.Contents)}
+	if b.System != "" {
+		body.System = &instruction{[]part{{Text: b.System}}}
+	}
+	if b.MaxTokens > 0 {
+		body.Config = &config{b.MaxTokens}
+	}
+	return json.Marshal(body, session.ReadOptions())
+}
+
+// skipSignature stands for the signature of a call that Gemini did not make itself. Models from Gemini 3 on refuse the first call
+// of a step without signature; Google documents this value for calls that come from elsewhere.
+const skipSignature = "skip_thought_signature_validator"
+
+// Encode writes messages, already a view: what the model says in a row is one content, and the responses to its calls are one
+// content of the user's that follows at once. Media that tools returned stand behind the responses, under a caption. The user's
+// messages are contents of their own. Thought signatures go along where the model of the options wrote them.
+//
+// One more message in the view leaves all but the last content as they are to the byte; the last one grows at its end when it
+// is the model's and the model goes on.
+func Encode(messages []session.Message, o wire.Options) (Body, error) {
+	e := encoder{stub: strings.HasPrefix(o.Model, "gemini-3"), continues: o.Continues}
+	for _, entry := range wire.Entries(messages, o, prefix) {
+		if entry.Role == session.User {
+			e.user(entry)
+		} else {
+			e.model(entry)
+		}
+	}
+	e.flush("model")
+	return Body{o.MaxTokens, o.System, o.Tools, e.contents}, e.err
+}
+
+type encoder struct {
+	contents []jsontext.Value
+	parts    []jsontext.Value // of the model's content that is being collected
+	err      error
+
+	stub      bool // calls need a signature
+	continues bool // nothing opens the conversation
+}
+
+// prefix begins the part type of parts that only this API understands.
+const prefix = "gemini/"
+
+type part struct {
+	Text      string    `json:"text,omitzero"`
+	Thought   bool      `json:"thought,omitzero"`
+	Inline    *inline   `json:"inlineData,omitzero"`
+	File      *file     `json:"fileData,omitzero"`
+	Call      *call     `json:"functionCall,omitzero"`
+	Response  *response `json:"functionResponse,omitzero"`
+	Signature string    `json:"thoughtSignature,omitzero"`
+}
+
+type inline struct {
+	MimeType string `json:"mimeType"`
+	Data     string `json:"data"`
+}
+
+type file struct {
+	MimeType string `json:"mimeType"`
+	FileURI  string `json:"fileUri"`
+}
+
+type call struct {
+	ID   string         `json:"id"`
+	Name string         `json:"name"`
+	Args jsontext.Value `json:"args"`
+}
+
+type response struct {
+	ID       string `json:"id"`
+	Name     string `json:"name"`
+	Response result `json:"response"`
+}
+
+type result struct {
+	Output *string `json:"output,omitzero"`
+	Error  *string `json:"error,omitzero"`
+}
+
+func media(m wire.Media) part {
+	switch {
+	case m.URL != "":
+		return part{File: &file{m.Mime, m.URL}}
+	case m.Data != "" && (m.Common() && m.Mime != "image/gif" || m.Mime == "image/heic" || m.Mime == "image/heif"):
+		return part{Inline: &inline{m.Mime, m.Data}}
+	}
+	return part{Text: m.Line()}
+}
+
+func (e *encoder) add(p part) {
+	raw, err := json.Marshal(p, session.ReadOptions())
+	if err != nil && e.err == nil {
+		e.err = err
+	}
+	e.parts = append(e.parts, raw)
+}
+
+func (e *encoder) flush(role string) {
+	if len(e.parts) == 0 {
+		return
+	}
+	content := append([]byte(`{"role":"`+role+`","parts":`), wire.Array(e.parts)...)
+	e.contents, e.parts = append(e.contents, append(content, '}')), nil
+}
+
+func (e *encoder) user(entry wire.Entry) {
+	e.flush("model")
+	for _, piece := range entry.Pieces {
+		switch {
+		case piece.Media != nil:
+			e.add(media(*piece.Media))
+		case piece.Opaque != nil:
+			e.parts = append(e.parts, piece.Opaque)
+		default:
+			e.add(part{Text: piece.Text})
+		}
+	}
+	e.flush("user")
+}
+
+func (e *encoder) model(entry wire.Entry) {
+	if len(e.contents)+len(e.parts) == 0 && !e.continues {
+		e.add(part{Text: wire.Beginning})
+		e.flush("user")
+	}
+	var calls []*wire.Call
+	for _, piece := range entry.Pieces {
+		signature := ""
+		if entry.Same && piece.Part != nil {
+			signature = wire.ThoughtOf(piece.Part).Google
+		}
+		switch {
+		case piece.Thought != nil:
+			if signature != "" && !wire.Blank(piece.Thought.Text) {
+				e.add(part{Text: piece.Thought.Text, Thought: true, Signature: signature})
+			}
+		case piece.Call != nil:
+			if signature == "" && e.stub && len(calls) == 0 {
+				signature = skipSignature
+			}
+			calls = append(calls, piece.Call)
+			e.add(part{Call: &call{piece.Call.ID, piece.Call.Name, piece.Call.Input}, Signature: signature})
+		case piece.Opaque != nil:
+			e.parts = append(e.parts, piece.Opaque)
+		default:
+			e.add(part{Text: piece.Text, Signature: signature})
+		}
+	}
+	if len(calls) == 0 {
+		return
+	}
+	e.flush("model")
+	e.responses(calls)
+}
+
+func (e *encoder) responses(calls []*wire.Call) {
+	var returned []wire.Media
+	for _, c := range calls {
+		r := result{Output: &c.Result}
+		if c.Failed {
+			r = result{Error: &c.Result}
+		}
+		e.add(part{Response: &response{c.ID, c.Name, r}})
+		returned = append(returned, c.Media...)
+	}
+	if len(returned) > 0 {
+		e.add(part{Text: wire.Returned})
+	}
+	for _, m := range returned {
+		e.add(media(m))
+	}
+	e.flush("user")
+}

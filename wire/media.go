@@ -1,0 +1,106 @@
+package wire
+
+import (
+	"encoding/base64"
+	"net/url"
+	"strings"
+
+	"github.com/winnowhq/winnow/session"
+)
+
+// Media is an image or a PDF.
+type Media struct {
+	Mime string
+	Name string
+	Data string // base64; empty when URL is set
+	URL  string // http or https
+}
+
+// PDF reports whether the media is a PDF, which is a document to providers, not an image.
+func (m Media) PDF() bool { return m.Mime == "application/pdf" }
+
+// DataURL is the media as one URL: its own, or its bytes in a data URL.
+func (m Media) DataURL() string {
+	if m.URL != "" {
+		return m.URL
+	}
+	return "data:" + m.Mime + ";base64," + m.Data
+}
+
+// Line names the media in a line of text, for a reader that cannot take it.
+func (m Media) Line() string { return fileLine(m.Name, m.Mime) }
+
+// Common reports whether the media is of a type that every provider takes: JPEG, PNG, GIF, WebP, PDF.
+func (m Media) Common() bool {
+	switch m.Mime {
+	case "image/jpeg", "image/png", "image/gif", "image/webp", "application/pdf":
+		return true
+	}
+	return false
+}
+
+// filePiece is what a file of the user's becomes; ok is false for text files and folders.
+func filePiece(p *session.Part) (Piece, bool) {
+	if strings.HasPrefix(p.Mime, "text/") || p.Mime == "application/x-directory" {
+		return Piece{}, false
+	}
+	if p.IsMedia() {
+		if m := mediaOf(p); m.Data != "" || m.URL != "" {
+			return Piece{Part: p, Media: &m}, true
+		}
+	}
+	return Piece{Part: p, Text: FileLine(p)}, true
+}
+
+// FileLine names a file part that no model can be shown.
+func FileLine(p *session.Part) string { return fileLine(p.Filename, p.Mime) }
+
+func fileLine(name, mime string) string {
+	if name == "" {
+		name = "without a name"
+	}
+	if mime == "" {
+		return "[Attached file " + name + "]"
+	}
+	return "[Attached file " + name + ", " + mime + "]"
+}
+
+// mediaOf reads the URL of a media part. Files on a disk have neither data nor URL: no provider can fetch them.
+func mediaOf(p *session.Part) Media {
+	m := Media{Mime: p.Mime, Name: p.Filename}
+	switch {
+	case strings.HasPrefix(p.URL, "https://"), strings.HasPrefix(p.URL, "http://"):
+		m.URL = p.URL
+	case strings.HasPrefix(p.URL, "data:"):
+		head, data, found := strings.Cut(p.URL[len("data:"):], ",")
+		if !found {
+			break
+		}
+		if strings.HasSuffix(head, ";base64") {
+			m.Data = data
+		} else if plain, err := url.PathUnescape(data); err == nil {
+			m.Data = base64.StdEncoding.EncodeToString([]byte(plain))
+		}
+	}
+	return m
+}
+
+// FilePart makes a part of media.
+func (m Media) FilePart() session.Part {
+	return session.Part{Type: session.FilePart, Mime: m.Mime, Filename: m.Name, URL: m.DataURL()}
+}
+
+// ParseDataURL reads the media type and the base64 data of a data URL; any other URL is kept as it is.
+func ParseDataURL(address, mime, name string) Media {
+	p := session.Part{Type: session.FilePart, Mime: mime, Filename: name, URL: address}
+	if head, _, found := strings.Cut(strings.TrimPrefix(address, "data:"), ","); found && strings.HasPrefix(address, "data:") {
+		if kind, _, _ := strings.Cut(head, ";"); kind != "" {
+			p.Mime = kind
+		}
+	}
+	m := mediaOf(&p)
+	if m.Data == "" && m.URL == "" {
+		m.URL = address
+	}
+	return m
+}

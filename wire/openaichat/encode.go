@@ -1,0 +1,198 @@
+// Package openaichat answers: how do OpenAI's Chat Completions, and the many servers that speak it, write a
+// conversation down?
+package openaichat
+
+import (
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/wire"
+)
+
+// Body is a request body. Messages are kept apart, each as its JSON, so that two bodies can be compared element by element; the
+// system prompt is the first of them.
+type Body struct {
+	Model     string
+	MaxTokens int // written as max_completion_tokens
+	Tools     jsontext.Value
+	Messages  []jsontext.Value
+}
+
+// JSON writes the body down.
+func (b Body) JSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Model     string         `json:"model,omitzero"`
+		MaxTokens int            `json:"max_completion_tokens,omitzero"`
+		Tools     jsontext.Value `json:"tools,omitzero"`
+		Messages  jsontext.Value `json:"messages"`
+	}{b.Model, b.MaxTokens, b.Tools, wire.Array(b.Messages)}, session.ReadOptions())
+}
+
+// Encode writes messages, already a view: an assistant's step is one message with its text and its calls, and one "tool"
+// message for each call follows it. Texts of a step are joined by blank lines. Media that tools returned follow in one
+// user message, under a caption: "tool" messages are text. There is no place for errors; a failed call's result is its error's text.
+// Reasoning goes along where the model of the options wrote it *and* it was read from a body that had it in a member
+// of its own (reasoning_content): OpenAI refuses that member, the servers that need it sent it first.
+//
+// One more message in the view adds messages at the end of the body and changes none of those before, to the byte.
+func Encode(messages []session.Message, o wire.Options) (Body, error) {
+	e := encoder{}
+	if o.System != "" {
+		e.add(message{Role: "system", Content: o.System})
+	}
+	for _, entry := range wire.Entries(messages, o, prefix) {
+		if entry.Role == session.User {
+			e.user(entry)
+		} else {
+			e.assistant(entry)
+		}
+	}
+	return Body{o.Model, o.MaxTokens, o.Tools, e.messages}, e.err
+}
+
+type encoder struct {
+	messages []jsontext.Value
+	err      error
+}
+
+func (e *encoder) add(m message) {
+	raw, err := json.Marshal(m, session.ReadOptions())
+	if err != nil && e.err == nil {
+		e.err = err
+	}
+	e.messages = append(e.messages, raw)
+}
+
+type message struct {
+	Role       string `json:"role"`
+	Content    any    `json:"content"` // a string, []part, or nil beside calls
+	ToolCalls  []call `json:"tool_calls,omitzero"`
+	ToolCallID string `json:"tool_call_id,omitzero"`
+
+	ReasoningContent string `json:"reasoning_content,omitzero"`
+	Reasoning        string `json:"reasoning,omitzero"`
+}
+
+type call struct {
+	ID       string   `json:"id"`
+	Type     string   `json:"type"`
+	Function function `json:"function"`
+}
+
+type function struct {
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"`
+}
+
+type part struct {
+	Type     string    `json:"type"`
+	Text     string    `json:"text,omitzero"`
+	ImageURL *imageURL `json:"image_url,omitzero"`
+	File     *file     `json:"file,omitzero"`
+}
+
+type imageURL struct {
+	URL string `json:"url"`
+}
+
+type file struct {
+	Filename string `json:"filename,omitzero"`
+	FileData string `json:"file_data"`
+}
+
+func media(m wire.Media) part {
+	switch {
+	case !m.Common(), m.Data == "" && m.URL == "", m.PDF() && m.Data == "":
+		return part{Type: "text", Text: m.Line()}
+	case m.PDF():
+		return part{Type: "file", File: &file{m.Name, m.DataURL()}}
+	}
+	return part{Type: "image_url", ImageURL: &imageURL{m.DataURL()}}
+}
+
+func (e *encoder) user(entry wire.Entry) {
+	role := "user"
+	if entry.System {
+		role = "system"
+	}
+	var parts []part
+	for _, piece := range entry.Pieces {
+		switch {
+		case piece.Media != nil:
+			parts = append(parts, media(*piece.Media))
+		case piece.Opaque != nil:
+			e.raw(role, parts, piece.Opaque)
+			parts = nil
+		default:
+			parts = append(parts, part{Type: "text", Text: piece.Text})
+		}
+	}
+	switch {
+	case len(parts) == 1 && parts[0].Type == "text":
+		e.add(message{Role: role, Content: parts[0].Text})
+	case len(parts) > 0:
+		e.add(message{Role: role, Content: parts})
+	}
+}
+
+// raw writes parts and a block that this package does not know, such as audio, as one message.
+func (e *encoder) raw(role string, parts []part, opaque jsontext.Value) {
+	content := make([]any, 0, len(parts)+1)
+	for _, p := range parts {
+		content = append(content, p)
+	}
+	e.add(message{Role: role, Content: append(content, opaque)})
+}
+
+// prefix begins the part type of blocks that only this format understands.
+const prefix = "openai/chat."
+
+func (e *encoder) assistant(entry wire.Entry) {
+	m := message{Role: "assistant"}
+	var texts, thoughts []string
+	var calls []*wire.Call
+	field := ""
+	for _, piece := range entry.Pieces {
+		switch {
+		case piece.Call != nil:
+			calls = append(calls, piece.Call)
+			m.ToolCalls = append(m.ToolCalls, call{piece.Call.ID, "function", function{piece.Call.Name, string(piece.Call.Input)}})
+		case piece.Thought != nil:
+			if piece.Thought.Field != "" && piece.Thought.Text != "" {
+				field, thoughts = piece.Thought.Field, append(thoughts, piece.Thought.Text)
+			}
+		case piece.Opaque == nil:
+			texts = append(texts, piece.Text)
+		}
+	}
+	if len(texts) > 0 {
+		m.Content = strings.Join(texts, "\n\n")
+	}
+	if len(texts) == 0 && len(calls) == 0 {
+		return
+	}
+	switch field {
+	case "reasoning_content":
+		m.ReasoningContent = strings.Join(thoughts, "\n\n")
+	case "reasoning":
+		m.Reasoning = strings.Join(thoughts, "\n\n")
+	}
+	e.add(m)
+	e.results(calls)
+}
+
+func (e *encoder) results(calls []*wire.Call) {
+	var returned []part
+	for _, c := range calls {
+		e.add(message{Role: "tool", Content: c.Result, ToolCallID: c.ID})
+		for _, m := range c.Media {
+			returned = append(returned, media(m))
+		}
+	}
+	if len(returned) > 0 {
+		e.add(message{Role: "user", Content: append([]part{{Type: "text", Text: wire.Returned}}, returned...)})
+	}
+}

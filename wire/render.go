@@ -1,0 +1,243 @@
+package wire
+
+import (
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/winnowhq/winnow/session"
+)
+
+// Entry is one side of an exchange, as a model gets to see it: what the user said, or what the assistant thought,
+// said and called in one step, with the results of those calls.
+type Entry struct {
+	Role session.Role
+	// System is set on what a body said in the system's name in the middle of the conversation.
+	System bool
+	// Same is set on what the model of the options wrote: its secrets mean something to it.
+	Same   bool
+	Pieces []Piece
+}
+
+// Piece is one piece of an entry. Exactly one of Text, Media, Thought, Call and Opaque is set.
+type Piece struct {
+	Part    *session.Part
+	Text    string
+	Media   *Media
+	Thought *Thought
+	Call    *Call
+	// Opaque is the raw JSON of a block that only the provider which made it understands.
+	Opaque jsontext.Value
+}
+
+// Call is a tool call and its result.
+type Call struct {
+	ID     string // unique in the body, made of letters, digits, '_' and '-', at most 64 of them
+	Name   string // of the same letters, at most 64 of them
+	Input  jsontext.Value
+	Result string
+	Failed bool
+	Media  []Media
+}
+
+// Entries renders messages that are already a view: which pieces of them reach a model, in order.
+//
+//   - Of the user: text that is not ignored and not blank, images and PDFs, other files as a line that names them. Text files
+//     and folders are left out: the program that attached them wrote what is in them beside them. A marker asks Question.
+//   - Of the assistant: text, calls with their results, and reasoning where the model of the options wrote it. Other
+//     models' reasoning is left out: no provider takes it back, and as text it would teach the model to reason aloud.
+//     Reasoning after which nothing follows in its step is left out as well; providers refuse it.
+//   - Step markers, snapshots, patches and retries never; a failed message without text or call neither.
+//
+// A message with several steps gives an entry for each, so that the result of a call stands before what was said after it.
+// What an entry holds depends on its message and on the call ids of the messages before it, never on later messages.
+//
+// own begins the type of parts that hold blocks only this wire format understands ("anthropic/"); other formats' blocks are
+// left out. Empty: all are.
+func Entries(messages []session.Message, o Options, own string) []Entry {
+	entries := make([]Entry, 0, len(messages))
+	ids := callIDs{}
+	for i := range messages {
+		if m := &messages[i]; m.Role == session.Assistant {
+			entries = appendSteps(entries, m, o.wrote(m), ids, own)
+		} else {
+			entries = appendUser(entries, m, own)
+		}
+	}
+	return entries
+}
+
+func appendUser(entries []Entry, m *session.Message, own string) []Entry {
+	e := Entry{Role: session.User}
+	for i := range m.Parts {
+		p := &m.Parts[i]
+		switch p.Type {
+		case session.TextPart:
+			if !p.Ignored && !Blank(p.Text) {
+				e.Pieces = append(e.Pieces, Piece{Part: p, Text: p.Text})
+				e.System = e.System || isSystem(p)
+			}
+		case session.FilePart:
+			if piece, ok := filePiece(p); ok {
+				e.Pieces = append(e.Pieces, piece)
+			}
+		case session.AgentPart:
+			e.Pieces = append(e.Pieces, Piece{Part: p, Text: "[The user mentioned the agent " + p.Name + "]"})
+		case session.SubtaskPart:
+			e.Pieces = append(e.Pieces, Piece{Part: p, Text: subtask(p)})
+		case session.CompactionPart:
+			e.Pieces = append(e.Pieces, Piece{Part: p, Text: Question})
+		default:
+			if piece, ok := opaque(p, own); ok {
+				e.Pieces = append(e.Pieces, piece)
+			}
+		}
+	}
+	if len(e.Pieces) == 0 {
+		return entries
+	}
+	return append(entries, e)
+}
+
+func subtask(p *session.Part) string {
+	text := "[The user handed a task to the agent " + p.Agent
+	if p.Description != "" {
+		text += ": " + p.Description
+	}
+	return text + "]"
+}
+
+func appendSteps(entries []Entry, m *session.Message, same bool, ids callIDs, own string) []Entry {
+	if m.Failed() && !hasContent(m) {
+		return entries
+	}
+	e := Entry{Role: session.Assistant, Same: same}
+	flush := func() {
+		for len(e.Pieces) > 0 && e.Pieces[len(e.Pieces)-1].Thought != nil {
+			e.Pieces = e.Pieces[:len(e.Pieces)-1]
+		}
+		if len(e.Pieces) > 0 {
+			entries = append(entries, e)
+		}
+		e.Pieces = nil
+	}
+	for i := range m.Parts {
+		p := &m.Parts[i]
+		switch p.Type {
+		case session.StepStartPart, session.StepFinishPart:
+			flush()
+		case session.TextPart:
+			if !p.Ignored && !Blank(p.Text) {
+				e.Pieces = append(e.Pieces, Piece{Part: p, Text: p.Text})
+			}
+		case session.ReasoningPart:
+			if same {
+				thought := ThoughtOf(p)
+				e.Pieces = append(e.Pieces, Piece{Part: p, Thought: &thought})
+			}
+		case session.FilePart:
+			e.Pieces = append(e.Pieces, Piece{Part: p, Text: FileLine(p)})
+		case session.ToolPart:
+			e.Pieces = append(e.Pieces, Piece{Part: p, Call: callOf(p, ids)})
+		default:
+			if piece, ok := opaque(p, own); ok {
+				e.Pieces = append(e.Pieces, piece)
+			}
+		}
+	}
+	flush()
+	return entries
+}
+
+func hasContent(m *session.Message) bool {
+	for i := range m.Parts {
+		switch p := &m.Parts[i]; p.Type {
+		case session.TextPart:
+			if !Blank(p.Text) {
+				return true
+			}
+		case session.ToolPart, session.FilePart:
+			return true
+		}
+	}
+	return false
+}
+
+func callOf(p *session.Part, ids callIDs) *Call {
+	c := &Call{ID: ids.next(p), Name: SafeName(p.Tool, 64), Input: jsontext.Value(`{}`), Result: Interrupted}
+	if p.State == nil {
+		return c
+	}
+	c.Input = object(p.State.Input)
+	switch p.State.Status {
+	case session.Completed:
+		c.Result = p.State.Output
+	case session.Failed:
+		if output, ok := interruptedOutput(p.State); ok {
+			c.Result = output
+			break
+		}
+		c.Result, c.Failed = p.State.Error, true
+		if Blank(c.Result) {
+			c.Result = Wordless
+		}
+	default:
+		return c
+	}
+	for i := range p.State.Attachments {
+		if a := &p.State.Attachments[i]; a.IsMedia() {
+			c.Media = append(c.Media, mediaOf(a))
+		}
+	}
+	return c
+}
+
+// interruptedOutput is what a call had written when the user stopped it.
+func interruptedOutput(s *session.ToolState) (string, bool) {
+	if len(s.Metadata) == 0 {
+		return "", false
+	}
+	var metadata struct {
+		Interrupted bool    `json:"interrupted"`
+		Output      *string `json:"output"`
+	}
+	if json.Unmarshal(s.Metadata, &metadata, session.ReadOptions()) != nil || !metadata.Interrupted || metadata.Output == nil {
+		return "", false
+	}
+	return *metadata.Output, true
+}
+
+// object makes an object of arguments: providers take nothing else. What is no object becomes the member
+// "input" of one; what is no JSON at all becomes a string there.
+func object(input jsontext.Value) jsontext.Value {
+	if len(input) == 0 {
+		return jsontext.Value(`{}`)
+	}
+	v := input.Clone()
+	if v.Compact(session.ReadOptions()) != nil {
+		v = Quote(string(input))
+	}
+	if v.Kind() == '{' {
+		return v
+	}
+	return append(append([]byte(`{"input":`), v...), '}')
+}
+
+// Blank reports whether a text has nothing but white space: providers refuse such blocks.
+func Blank(text string) bool { return strings.TrimSpace(text) == "" }
+
+// OpaquePart makes a part of a block that only its provider understands, so that it survives the way back.
+func OpaquePart(format, kind string, raw jsontext.Value) session.Part {
+	return session.Part{Type: session.PartType(format + "/" + kind), Metadata: raw}
+}
+
+func opaque(p *session.Part, own string) (Piece, bool) {
+	ok := own != "" && strings.HasPrefix(string(p.Type), own) && p.Metadata.Kind() == '{'
+	return Piece{Part: p, Opaque: p.Metadata}, ok
+}
+
+// systemNote is the metadata of a text that a body said in the system's name.
+const systemNote = `{"wire":{"role":"system"}}`
+
+func isSystem(p *session.Part) bool { return string(p.Metadata) == systemNote }

@@ -1,0 +1,67 @@
+package wire
+
+import (
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Edit replaces a span of a body; an empty span inserts.
+type Edit struct {
+	Span
+	With []byte
+}
+
+// Splice applies edits to a text and leaves every other byte as it is. Of edits that overlap, the one that begins first
+// counts, and of those that begin together the longest.
+func Splice(text []byte, edits []Edit) []byte {
+	if len(edits) == 0 {
+		return text
+	}
+	edits = slices.Clone(edits)
+	slices.SortStableFunc(edits, func(a, b Edit) int {
+		if a.Start != b.Start {
+			return a.Start - b.Start
+		}
+		// Insertions stand before what replaces or removes the bytes behind them.
+		if (a.End == a.Start) != (b.End == b.Start) {
+			return a.End - b.End
+		}
+		return b.End - a.End
+	})
+	grown := len(text)
+	for _, e := range edits {
+		grown += len(e.With)
+	}
+	out, at := make([]byte, 0, grown), 0
+	for _, e := range edits {
+		if e.Start < at || e.End > len(text) {
+			continue
+		}
+		out = append(append(out, text[at:e.Start]...), e.With...)
+		at = e.End
+	}
+	return append(out, text[at:]...)
+}
+
+// Quote writes a text as a JSON string.
+func Quote(text string) []byte {
+	quoted, _ := jsontext.AppendQuote(nil, text) // an error tells of invalid UTF-8, which is replaced
+	return quoted
+}
+
+// Array writes values as a JSON array.
+func Array(values []jsontext.Value) jsontext.Value {
+	size := 2
+	for _, v := range values {
+		size += len(v) + 1
+	}
+	array := append(make([]byte, 0, size), '[')
+	for i, v := range values {
+		if i > 0 {
+			array = append(array, ',')
+		}
+		array = append(array, v...)
+	}
+	return append(array, ']')
+}

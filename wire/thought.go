@@ -1,0 +1,83 @@
+package wire
+
+import (
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/winnowhq/winnow/session"
+)
+
+// Thought is reasoning with what its provider needs to take it back.
+type Thought struct {
+	Text      string
+	Signature string // Anthropic: signs Text
+	Redacted  string // Anthropic: the thinking itself, encrypted; Text is empty
+	ItemID    string // OpenAI Responses
+	Encrypted string // OpenAI Responses: encrypted_content
+	Google    string // Gemini: thoughtSignature
+	Field     string // Chat-compatible servers: the member of the message that held the text
+	Phase     string // OpenAI Responses: of an assistant's text
+}
+
+// ThoughtOf reads the secrets of a reasoning, text or tool part from its metadata. They stand there under the name of
+// the provider ("anthropic", "openai", "google", …) or at the top, in the spelling of the AI SDK or of the wire.
+func ThoughtOf(p *session.Part) Thought {
+	t := Thought{Text: p.Text}
+	if len(p.Metadata) > 0 && jsontext.Value(p.Metadata).IsValid(session.ReadOptions()) {
+		text := []byte(p.Metadata)
+		for name, value := range Members(text, Root(text)) {
+			if Kind(text, value) == '{' {
+				for name, value := range Members(text, value) {
+					t.read(string(name), text, value)
+				}
+				continue
+			}
+			t.read(string(name), text, value)
+		}
+	}
+	return t
+}
+
+func (t *Thought) read(name string, text []byte, value Span) {
+	var into *string
+	switch name {
+	case "signature":
+		into = &t.Signature
+	case "redactedData":
+		into = &t.Redacted
+	case "itemId":
+		into = &t.ItemID
+	case "reasoningEncryptedContent", "encrypted_content":
+		into = &t.Encrypted
+	case "thoughtSignature", "thought_signature":
+		into = &t.Google
+	case "field":
+		into = &t.Field
+	case "phase":
+		into = &t.Phase
+	default:
+		return
+	}
+	if s := String(text, value); s != "" {
+		*into = s
+	}
+}
+
+// Metadata writes string members under a provider's name, as ThoughtOf reads them: names and values alternate,
+// empty values are left out. nil when all are.
+func Metadata(provider string, members ...string) jsontext.Value {
+	var inner []byte
+	for i := 0; i+1 < len(members); i += 2 {
+		if members[i+1] == "" {
+			continue
+		}
+		if len(inner) > 0 {
+			inner = append(inner, ',')
+		}
+		inner = append(append(append(inner, Quote(members[i])...), ':'), Quote(members[i+1])...)
+	}
+	if len(inner) == 0 {
+		return nil
+	}
+	outer := append(append([]byte{'{'}, Quote(provider)...), ":{"...)
+	return append(append(outer, inner...), "}}"...)
+}

@@ -1,0 +1,144 @@
+package wiretest
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/wire"
+)
+
+// Format is one wire format, as the suite calls it.
+type Format struct {
+	// Encode returns the elements of the body, and the body.
+	Encode func(messages []session.Message, o wire.Options) (elements []jsontext.Value, body []byte, err error)
+	Decode func(body []byte) *wire.Decoded
+	Check  func(body []byte) error
+	// Errors is set where the format tells a failed call from another.
+	Errors bool
+	// Thoughts is set where the reasoning of a random session can be written down.
+	Thoughts bool
+	// Merges is set where neighbours of one role become one element: the last element may then grow, and Tail is what
+	// closes an element ("]}").
+	Merges bool
+	Tail   string
+}
+
+// Golden compares the encoding of the shared session with a golden file beside the test; update writes it anew.
+func Golden(t *testing.T, f Format, o wire.Options, update bool) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "testdata", "session.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	messages, err := Load(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, got, err := f.Encode(messages, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Check(got); err != nil {
+		t.Error(err)
+	}
+	indented := jsontext.Value(bytes.Clone(got))
+	if err := indented.Indent(); err != nil {
+		t.Fatal(err)
+	}
+	indented = append(indented, '\n')
+	golden := filepath.Join("testdata", "session.golden.json")
+	if update {
+		if err := os.WriteFile(golden, indented, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(indented)); diff != "" {
+		t.Errorf("the body changed (-want +got), -update when it should have:\n%s", diff)
+	}
+}
+
+// Run holds a format to what all of them promise, on random sessions.
+func Run(t *testing.T, f Format) {
+	o := wire.Options{Model: Model}
+	t.Run("any session is accepted and reads back as it was", func(t *testing.T) {
+		rapid.Check(t, func(r *rapid.T) { roundTrip(r, f, Messages(r), o) })
+	})
+	t.Run("one more message changes nothing but the end", func(t *testing.T) {
+		rapid.Check(t, func(r *rapid.T) { grows(r, f, Messages(r), o) })
+	})
+	t.Run("two encodings are the same", func(t *testing.T) {
+		rapid.Check(t, func(r *rapid.T) {
+			messages := Messages(r)
+			_, one, _ := f.Encode(messages, o)
+			if _, two, _ := f.Encode(messages, o); !bytes.Equal(one, two) {
+				r.Fatalf("%s\n%s", one, two)
+			}
+		})
+	})
+}
+
+func roundTrip(r *rapid.T, f Format, messages []session.Message, o wire.Options) {
+	elements, body, err := f.Encode(messages, o)
+	if err != nil {
+		r.Fatal(err)
+	}
+	if err := f.Check(body); err != nil && len(elements) > 0 {
+		r.Fatalf("%v\n%s", err, body)
+	}
+	decoded := f.Decode(body)
+	if len(decoded.Skipped) > 0 {
+		r.Fatalf("skipped %v of %s", decoded.Skipped, body)
+	}
+	want, got := Says(messages, o, f.Errors), Says(decoded.Messages, o, f.Errors)
+	if !f.Thoughts {
+		want.Thoughts, got.Thoughts = nil, nil
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		r.Fatalf("read back differently (-want +got):\n%s\n%s", diff, body)
+	}
+	_, again, err := f.Encode(decoded.Messages, o)
+	if err != nil {
+		r.Fatal(err)
+	}
+	if err := f.Check(again); err != nil && len(elements) > 0 {
+		r.Fatalf("written once more: %v\n%s", err, again)
+	}
+}
+
+func grows(r *rapid.T, f Format, messages []session.Message, o wire.Options) {
+	if len(messages) == 0 {
+		return
+	}
+	before, _, _ := f.Encode(messages[:len(messages)-1], o)
+	after, _, _ := f.Encode(messages, o)
+	same := Prefix(before, after)
+	if same == len(before) {
+		return
+	}
+	if !f.Merges || same < len(before)-1 {
+		r.Fatalf("%d of %d elements stayed", same, len(before))
+	}
+	last, now := string(before[same]), string(after[same])
+	if !strings.HasPrefix(now, strings.TrimSuffix(last, f.Tail)+",") {
+		r.Fatalf("the last element did not only grow:\n%s\n%s", last, now)
+	}
+	if speaker(before[same]) == string(session.User) && messages[len(messages)-1].Role == session.Assistant {
+		r.Fatal("a new step of the assistant's changed what was sent before")
+	}
+}
+
+func speaker(element jsontext.Value) string {
+	return wire.String(element, wire.Member(element, wire.Root(element), "role"))
+}
