@@ -188,7 +188,7 @@ var reported = []string{"all tests pass", "tests pass", "now works", "is fixed",
 func (f *facts) reports() []item {
 	var all []item
 	for n, a := range f.answers {
-		if n == len(f.answers)-1 && !f.waiting {
+		if n == len(f.answers)-1 && !f.waiting && !f.spoken {
 			continue // the newest statement stands under "In progress"
 		}
 		if a.closing {

@@ -429,3 +429,33 @@ func BenchmarkSummarize(b *testing.B) {
 		summarize(b, r)
 	}
 }
+
+func TestSummarize_tailSettlesWhatTheLogLeftOpen(t *testing.T) {
+	log := fixture(t, `[
+		{"role":"user","text":"Write the exporter and let its tests pass."},
+		{"tool":"todowrite","input":{"todos":[{"content":"Write the exporter","status":"in_progress"}]},"output":""},
+		{"tool":"bash","input":{"command":"go test ./export"},"output":"export_test.go:9: got 1, want 2\n--- FAIL: TestExport (0.00s)\nFAIL","exit":1},
+		{"role":"assistant","text":"The format is open. Should dates be written in UTC?"}]`)
+	tail := fixture(t, `[
+		{"role":"user","text":"Yes, in UTC."},
+		{"tool":"bash","input":{"command":"go test ./..."},"output":"ok  \texport\t0.1s","exit":0},
+		{"tool":"todowrite","input":{"todos":[{"content":"Write the exporter","status":"completed"},{"content":"Document it","status":"pending"}]},"output":""},
+		{"role":"assistant","text":"The exporter writes UTC now."}]`)
+	r := pivot.Request{Log: log, Budget: 2000}
+	alone := summarize(t, r)
+	for _, want := range []string{"Wait for the user's answer", "`go test ./export` failed", "Finish: \"Write the exporter\""} {
+		if !strings.Contains(alone, want) {
+			t.Errorf("without a tail: no %q in\n%s", want, alone)
+		}
+	}
+	r.Tail = tail
+	text := summarize(t, r)
+	for _, gone := range []string{"Wait for the user's answer", "`go test ./export` failed", "Finish: \"Write the exporter\"", "The exporter writes UTC now"} {
+		if strings.Contains(text, gone) {
+			t.Errorf("with a tail: %q stands in\n%s", gone, text)
+		}
+	}
+	if !strings.Contains(text, "Open: \"Document it\"") {
+		t.Errorf("the newest todo list is not the one of the tail:\n%s", text)
+	}
+}

@@ -100,6 +100,9 @@ func (f *facts) settled(target string) bool {
 
 // interrupted are the calls that had not ended when the log did.
 func (f *facts) interrupted() []item {
+	if len(f.tail) > 0 {
+		return nil // the tail says how it went on
+	}
 	var all []item
 	last := -1 // the newest message with a call that ended: what is older and open has lost its result, and is not going on
 	for n := range f.calls {
