@@ -459,3 +459,24 @@ func TestSummarize_tailSettlesWhatTheLogLeftOpen(t *testing.T) {
 		t.Errorf("the newest todo list is not the one of the tail:\n%s", text)
 	}
 }
+
+func TestSummarize_manyPivotsDoNotGrow(t *testing.T) {
+	s := example(t)
+	r := request(s, 6000)
+	last := 0
+	for pivots := range 12 {
+		r.Previous = summarize(t, r)
+		last = estimate(r.Previous)
+		if last > 6000 {
+			t.Fatalf("after %d pivots the summary has %d tokens", pivots+1, last)
+		}
+	}
+	if n := strings.Count(sectionOf(r.Previous, headGoal), "\n- "); n > laterMost {
+		t.Errorf("%d requests are carried, want at most %d", n, laterMost)
+	}
+	for _, want := range []string{"larder should know when things go off", "Never touch the Store type"} {
+		if !strings.Contains(r.Previous, want) {
+			t.Errorf("after twelve pivots %q is lost:\n%s", want, r.Previous)
+		}
+	}
+}

@@ -76,6 +76,16 @@ func (f *facts) failed(e *recall.Failure) string {
 // was changed.
 func (f *facts) settled(target string) bool {
 	earlier := recall.Main(recall.Invocations(target))
+	if weak := earlier == nil || earlier.Kind == recall.Look || earlier.Kind == recall.Perform; weak && len(f.calls) > recall.Attempt {
+		return true // it was needed for something that has been done in another way since, or given up
+	}
+	if len(f.calls) > recall.Overtaken {
+		for n := range f.calls {
+			if c := &f.calls[n]; c.Outcome.Known && !c.Outcome.Failed && c.Main != nil && earlier != nil && (c.Main.Kind == earlier.Kind || c.Main.Kind == recall.Test) {
+				return true
+			}
+		}
+	}
 	for n := range f.calls {
 		c := &f.calls[n]
 		if !c.Outcome.Known {
