@@ -1,0 +1,170 @@
+package pivot
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/token"
+	"github.com/winnowhq/winnow/view"
+)
+
+// A window in words: u1:50 a user message of 50 tokens, a1:50 an answer, t1:50 an answer that is one call with so long an
+// output, k1:50 a synthetic user message, i1 a user message with an image, c1 and s1:50 a marker and its summary, e1 an
+// answer that failed with nothing in it.
+func windowOf(words string) []session.Message {
+	var log []session.Message
+	for _, word := range strings.Fields(words) {
+		id, size, _ := strings.Cut(word, ":")
+		n := 0
+		fmt.Sscan(size, &n)
+		m := session.Message{MessageInfo: session.MessageInfo{ID: id, Role: session.Assistant, Finish: "stop"}}
+		part := session.Part{ID: id + ":0", Type: session.TextPart, Text: strings.Repeat("abcd", n)}
+		switch id[0] {
+		case 'u':
+			m.Role, m.Finish = session.User, ""
+		case 'k':
+			m.Role, m.Finish, part.Synthetic = session.User, "", true
+		case 'i':
+			m.Role, m.Finish = session.User, ""
+			part = session.Part{ID: id + ":0", Type: session.FilePart, Mime: "image/png", Filename: "big.png", URL: "data:image/png;base64,AA=="}
+		case 't':
+			m.Finish = "tool-calls"
+			part = session.Part{ID: id + ":0", CallID: id, Type: session.ToolPart, Tool: "", State: &session.ToolState{Status: session.Completed, Output: part.Text}}
+		case 'c':
+			m.Role, m.Finish = session.User, ""
+			part = session.Part{ID: id + ":0", Type: session.CompactionPart}
+		case 's':
+			m.Summary, m.ParentID = []byte("true"), "c"+id[1:]
+		case 'e':
+			m.Error, part.Text = []byte(`{"name":"ContextOverflowError"}`), ""
+		}
+		m.Parts = []session.Part{part}
+		log = append(log, m)
+	}
+	return log
+}
+
+func names(messages []session.Message) string {
+	var list []string
+	for i := range messages {
+		list = append(list, messages[i].ID)
+	}
+	return strings.Join(list, " ")
+}
+
+func facts() *rule.Facts { return rule.NewFacts(token.Chars4{}) }
+
+func TestFind_keepsTheNewestThatFits(t *testing.T) {
+	for name, c := range map[string]struct {
+		window     string
+		keep       int
+		fold, tail string
+		split      bool
+	}{
+		"no budget, no tail":                              {"u1:10 a1:10 u2:10 a2:10", 0, "u1 a1 u2 a2", "", false},
+		"whole turns from the newest back":                {"u1:10 a1:10 u2:10 a2:10 u3:10 a3:10", 40, "u1 a1", "u2 a2 u3 a3", false},
+		"exactly the budget fits":                         {"u1:10 a1:10 u2:10 a2:10", 20, "u1 a1", "u2 a2", false},
+		"one over does not":                               {"u1:10 a1:10 u2:10 a2:11", 20, "u1 a1 u2", "a2", true},
+		"a large middle turn leaves the last one":         {"u1:10 a1:10 u2:10 a2:500 u3:10 a3:10", 100, "u1 a1 u2 a2", "u3 a3", false},
+		"a turn that exceeds the budget alone is folded":  {"u1:10 a1:10 u2:10 a2:500", 20, "u1 a1 u2 a2", "", false},
+		"a turn that is too big is split at a step":       {"u1:10 a1:10 u2:10 t1:90 t2:20 a2:20", 50, "u1 a1 u2 t1", "t2 a2", true},
+		"the split never takes the user's message alone":  {"u1:10 a1:10 u2:500 t1:10", 50, "u1 a1 u2", "t1", true},
+		"everything fits: then it is folded":              {"u1:10 a1:10", 100, "u1 a1", "", false},
+		"media do not fit a small budget":                 {"u1:10 a1:10 i1 a2:10", 100, "u1 a1 i1", "a2", true},
+		"the previous pivot is no part of it":             {"c1 s1:900 u1:10 a1:10 u2:10 a2:10", 20, "u1 a1", "u2 a2", false},
+		"a previous summary does not count for the tail":  {"c1 s1:900 u2:10 a2:10 u3:10 a3:10", 40, "u2 a2 u3 a3", "", false},
+		"markers that nobody answered are left out":       {"u1:10 a1:10 c1 u2:10 a2:10", 20, "u1 a1", "u2 a2", false},
+		"a synthetic message starts no turn":              {"u1:10 a1:10 u2:10 a2:10 k1:10 a3:10", 40, "u1 a1", "u2 a2 k1 a3", false},
+		"what comes before the first turn can be folded":  {"c1 s1:5 a1:10 u1:10 a2:10", 100, "a1", "u1 a2", false},
+		"nothing since the last pivot: nothing to fold":   {"c1 s1:5", 100, "", "", false},
+		"an empty window":                                 {"", 100, "", "", false},
+		"a log without a user's message is folded":        {"a1:10 a2:10", 100, "a1 a2", "", false},
+		"one turn of many steps keeps the newest of them": {"u1:10 t1:50 t2:50 t3:50 t4:10", 70, "u1 t1 t2", "t3 t4", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			window := windowOf(c.window)
+			cut := Find(window, rule.Ledger{}, facts(), c.keep, false)
+			if got := names(cut.Fold); got != c.fold {
+				t.Errorf("folded %q, want %q", got, c.fold)
+			}
+			if got := names(cut.Tail); got != c.tail {
+				t.Errorf("tail %q, want %q", got, c.tail)
+			}
+			if cut.Split != c.split {
+				t.Errorf("split = %v, want %v", cut.Split, c.split)
+			}
+			if want := strings.HasPrefix(c.window, "c1 s1"); (cut.Previous != nil) != want {
+				t.Errorf("previous summary found: %v, want %v", cut.Previous != nil, want)
+			}
+		})
+	}
+}
+
+func TestFind_afterARejection(t *testing.T) {
+	for name, c := range map[string]struct{ window, fold, replay string }{
+		"everything before the message is folded":        {"u1:10 a1:10 u2:10", "u1 a1", "u2"},
+		"a failed answer is no work":                     {"u1:10 a1:10 u2:10 e1", "u1 a1", "u2"},
+		"work done for it is folded, not done again":     {"u1:10 a1:10 u2:10 t1:90 t2:90", "u1 a1 u2 t1 t2", "u2"},
+		"the only message cannot be folded away":         {"u1:900", "u1", ""},
+		"the only message behind a pivot can wait":       {"c1 s1:10 u2:900", "", "u2"},
+		"a synthetic message is not the one to repeat":   {"u1:10 a1:10 k1:10 t1:10", "u1 a1 k1 t1", "u1"},
+		"nothing that the user wrote: nothing to repeat": {"a1:10 k1:10", "a1 k1", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cut := Find(windowOf(c.window), rule.Ledger{}, facts(), 1000, true)
+			replay := ""
+			if cut.Replay != nil {
+				replay = cut.Replay.ID
+			}
+			if names(cut.Fold) != c.fold || replay != c.replay || len(cut.Tail) != 0 {
+				t.Errorf("folded %q, replay %q, tail %q; want %q, %q and no tail", names(cut.Fold), replay, names(cut.Tail), c.fold, c.replay)
+			}
+		})
+	}
+}
+
+// Wherever it is cut: nothing is lost, nothing doubled, the tail is within its budget, and calls stay with their results.
+func TestFind_losesNothing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var words []string
+		for i := range rapid.IntRange(0, 40).Draw(t, "messages") {
+			kind := rapid.SampledFrom([]string{"u", "a", "t", "t", "t", "k", "i", "e"}).Draw(t, "kind")
+			words = append(words, fmt.Sprintf("%s%d:%d", kind, i, rapid.IntRange(0, 400).Draw(t, "size")))
+		}
+		window := windowOf(strings.Join(words, " "))
+		keep := rapid.IntRange(0, 3000).Draw(t, "keep")
+		cut := Find(window, rule.Ledger{}, facts(), keep, false)
+		if got, want := strings.TrimSpace(names(cut.Fold)+" "+names(cut.Tail)), names(window); got != want {
+			t.Fatalf("fold and tail are %q, the window %q", got, want)
+		}
+		if n := view.Tokens(cut.Tail, rule.Ledger{}, facts()); n > keep {
+			t.Fatalf("the tail has %d tokens, budget %d", n, keep)
+		}
+		if len(window) > 0 && len(cut.Fold) == 0 {
+			t.Fatal("nothing is folded")
+		}
+		if err := view.Check(cut.Tail); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func TestTail_isAQuarterWithinBounds(t *testing.T) {
+	auto := Settings{Keep: KeepAuto}
+	for usable, want := range map[int]int{0: 15000, 168000: 15000, 40000: 10000, 8000: 2000, 4000: 2000, 3000: 1500, 1000: 500} {
+		if got := auto.Tail(usable); got != want {
+			t.Errorf("of %d usable tokens the tail may have %d, want %d", usable, got, want)
+		}
+	}
+	if got := (Settings{Keep: 300}).Tail(168000); got != 300 {
+		t.Errorf("a tail of 300 that was asked for is %d", got)
+	}
+	if got := (Settings{Letter: true, Keep: 300}).Tail(168000); got != 0 {
+		t.Errorf("the letter keeps %d tokens, want 0", got)
+	}
+}
