@@ -180,7 +180,7 @@ func (e *Engine) prepare(ctx context.Context, id string, o CompactOptions, attem
 	}
 	f.request.SessionID, f.request.Focus, f.request.Directory = id, o.Focus, f.info.Directory
 	f.request.Messages = view.Render(f.cut.Fold, f.ledger)
-	f.request.Log = f.cut.Fold
+	f.request.Log, f.request.Tail = f.cut.Fold, f.cut.Tail
 	f.request.System = pivot.SystemPrompt
 	f.request.Instruction = pivot.Instruction(f.settings, f.request.Previous, o.Focus)
 	f.request.Budget = answerBudget(f.usable, f.replaces)

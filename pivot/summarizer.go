@@ -28,6 +28,9 @@ type Request struct {
 	// Log is the same stretch of the log as it was written, nothing elided and nothing cut. The offline summariser reads it;
 	// it need not fit any window.
 	Log []session.Message
+	// Tail is what stays verbatim behind the summary. It is not to be summarised: it says whether a question at the end of Log
+	// was answered, an error resolved, a todo done.
+	Tail []session.Message
 	// Previous is the text of the summary that Messages begins after, "" for the first pivot.
 	Previous string
 	// Focus is what the user asked the summary to dwell on, "" for nothing special.

@@ -61,7 +61,7 @@ var rules = phrases(
 
 // wishes make a sentence a preference.
 var wishes = phrases(
-	"prefer", "i'd rather", "i would rather", "please use", "please keep", "please stick", "instead of", "i like", "i want you to", "rather than", "ideally", "preferably",
+	"prefer", "i'd rather", "i would rather", "please use", "please keep", "please stick", "ideally", "preferably",
 	"bevorzuge", "bevorzugt", "lieber", "bitte verwende", "bitte nutze", "bitte benutze", "am liebsten", "statt",
 	"je préfère", "préfère", "de préférence", "plutôt que", "utilise plutôt",
 	"prefiero", "preferiría", "de preferencia", "en lugar de", "en vez de", "por favor usa", "prefiro", "preferisco",

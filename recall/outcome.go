@@ -67,7 +67,7 @@ func outcome(p *session.Part, c *Call) Outcome {
 		return o
 	}
 	if o.Failed && o.Exit == 1 && main.Kind == Look {
-		o.Failed = notFound(s.Output) // grep, diff and test say "no" with 1
+		o.Failed = notFound(s.Output) && !main.Masked // grep, diff and test say "no" with 1
 	}
 	if main.Kind == Test || main.Kind == Build || main.Kind == Install {
 		if !o.Known || !o.Failed && main.Masked {
@@ -79,7 +79,7 @@ func outcome(p *session.Part, c *Call) Outcome {
 			}
 		}
 	} else if !o.Known {
-		o.Failed = notFound(s.Output) || strings.Contains(s.Output, "Traceback (most recent call last)")
+		o.Failed = notFound(s.Output) && !(main.Kind == Look && main.Masked) || strings.Contains(s.Output, "Traceback (most recent call last)")
 		o.Known = o.Failed
 	}
 	return o

@@ -387,3 +387,21 @@ func FuzzInvocations(f *testing.F) {
 		Telling(text, 5)
 	})
 }
+
+// BenchmarkHostileTexts reads texts that would be slow if anything in this package were quadratic: 4 MiB should take some milliseconds.
+func BenchmarkHostileTexts(b *testing.B) {
+	for _, unit := range []string{"<", "<skill>\n\n", "`", "a:", ". ", "e.g. ", "don't ", "a && ", "error: ", "<<a\n", "\x1b[", "FAIL\n", "(", "a.go:1 ", "不要", "?", "- "} {
+		text := strings.Repeat(unit, 4<<20/len(unit))
+		b.Run(fmt.Sprintf("%q", unit), func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				Sentences(Prose(text))
+				Standing(text)
+				Telling(text, 6)
+				touched(text, "/repo", 0)
+				verdict(text)
+				Invocations(text)
+			}
+		})
+	}
+}

@@ -37,6 +37,7 @@ func withoutTags(text string) string {
 		return text
 	}
 	var b strings.Builder
+	unclosed := map[string]bool{} // looked for once, so that the whole stays linear
 	for {
 		at := strings.IndexByte(text, '<')
 		if at < 0 {
@@ -61,7 +62,12 @@ func withoutTags(text string) string {
 		}
 		b.WriteString(text[:at])
 		text = text[at+1:]
-		if end := strings.Index(text, "</"+name+">"); end >= 0 {
+		end := -1
+		if !unclosed[name] {
+			end = strings.Index(text, "</"+name+">")
+			unclosed[name] = end < 0
+		}
+		if end >= 0 {
 			text = text[end+len(name)+3:]
 		} else if end := strings.Index(text, "\n\n"); end >= 0 {
 			text = text[end:]

@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"path"
 	"strings"
 )
 
@@ -105,7 +106,7 @@ func splitShell(text string) []simple {
 			op := string(c)
 			for i+1 < len(text) && (text[i+1] == c || text[i+1] == '-' && op == "<<") {
 				i++
-				if text[i] != '-' {
+				if text[i] != '-' && len(op) < 3 {
 					op += string(c)
 				}
 			}
@@ -245,7 +246,11 @@ func touched(text, cwd string, depth int) []Action {
 			}
 		case "mv":
 			if names := operands(args); len(names) == 2 && plainFile(names[0]) && plainFile(names[1]) {
-				add(Action{Op: Move, Path: clean(names[0], cwd), To: clean(names[1], cwd)})
+				to := names[1]
+				if strings.HasSuffix(to, "/") || path.Ext(to) == "" && path.Ext(names[0]) != "" { // into a folder
+					to += "/" + path.Base(names[0])
+				}
+				add(Action{Op: Move, Path: clean(names[0], cwd), To: clean(to, cwd)})
 			}
 		case "cp":
 			if names := operands(args); len(names) == 2 {

@@ -18,7 +18,7 @@ func Telling(output string, n int) []string {
 	at := 0
 	for line := range strings.Lines(Bound(output)) {
 		at++
-		text := strings.TrimSpace(plain(line))
+		text := strings.TrimSpace(plain(strings.TrimSpace(line)))
 		if text == "" || len(text) > 4000 && !strings.Contains(text[:240], "rror") {
 			continue
 		}
@@ -111,7 +111,7 @@ func Verdict(output string) string {
 	text = text[max(0, len(text)-3000):]
 	best := ""
 	for line := range strings.Lines(text) {
-		line = strings.TrimSpace(plain(line))
+		line = strings.TrimSpace(plain(strings.TrimSpace(line)))
 		if len(line) > 160 || line == "" {
 			continue
 		}

@@ -49,26 +49,33 @@ func (f *facts) commands() section {
 		}
 		r := &runs[k]
 		r.text, r.last, r.at = text, c.Outcome, n
-		output := f.log[c.Message].Parts[c.Part].State.Result()
 		switch {
 		case c.Outcome.Failed:
 			r.failed++
-			r.telling = ""
-			if lines := recall.Telling(output, 1); len(lines) > 0 {
-				r.telling = lines[0]
-			}
-		case main.Kind == recall.History:
+		case c.Outcome.Known || main.Kind == recall.History:
 			r.ok++
-			r.telling = committed(output)
-		default:
-			if c.Outcome.Known {
-				r.ok++
-			}
-			r.telling = recall.Verdict(output)
+		}
+	}
+	commits := 0
+	for _, r := range runs {
+		if r.kind == recall.History {
+			commits++
 		}
 	}
 	seen := map[string]bool{}
 	for _, r := range runs {
+		c := &f.calls[r.at]
+		output := f.log[c.Message].Parts[c.Part].State.Result()
+		switch {
+		case r.last.Failed:
+			if lines := recall.Telling(output, 1); len(lines) > 0 {
+				r.telling = lines[0]
+			}
+		case r.kind == recall.History:
+			r.telling = committed(output)
+		default:
+			r.telling = recall.Verdict(output)
+		}
 		size := 160
 		if r.kind == recall.History && r.telling != "" {
 			size = 60 // the line of its output says more
@@ -92,7 +99,13 @@ func (f *facts) commands() section {
 		switch r.kind {
 		case recall.Test:
 			weight += 18
-		case recall.History, recall.Install:
+		case recall.History:
+			if commits--; commits >= 6 {
+				weight -= 8 // the newest ones say where the work stands
+			} else {
+				weight += 12
+			}
+		case recall.Install:
 			weight += 12
 		case recall.Build:
 			weight += 6

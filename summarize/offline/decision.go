@@ -41,7 +41,7 @@ func (f *facts) decisions() section {
 		sentences := recall.Sentences(a.text)
 		skip := -1
 		for i, text := range sentences {
-			if i <= skip || len(text) < 40 || len(text) > 700 || strings.HasSuffix(text, "?") {
+			if i <= skip || len(text) < 40 || len(text) > 700 || strings.HasSuffix(text, "?") || text[0] == '|' {
 				continue
 			}
 			lower := " " + strings.ToLower(text) + " "
@@ -56,7 +56,7 @@ func (f *facts) decisions() section {
 				continue
 			}
 			if slices.ContainsFunc(openers, func(o string) bool { return strings.HasPrefix(lower[1:], o) }) {
-				score -= 2
+				score -= 3
 			}
 			if score <= 0 && focus < 20 {
 				continue

@@ -85,6 +85,11 @@ func (f *facts) changes() []change {
 			}
 		}
 	}
+	for i := range changes {
+		if passing(changes[i].path) {
+			changes[i].weight /= 4
+		}
+	}
 	slices.SortStableFunc(changes, func(a, b change) int { return b.weight - a.weight })
 	return changes
 }
@@ -97,8 +102,9 @@ func touches(a *recall.Action) []string {
 		}
 		return nil
 	}
-	names := symbols(a.Path, a.New, 8)
-	for _, name := range symbols(a.Path, a.Old, 8) {
+	old, fresh := differing(a.Old, a.New)
+	names := symbols(a.Path, strings.Join(fresh, "\n"), 8)
+	for _, name := range symbols(a.Path, strings.Join(old, "\n"), 8) {
 		if !slices.Contains(names, name) && len(names) < 8 {
 			names = append(names, name)
 		}
@@ -106,7 +112,7 @@ func touches(a *recall.Action) []string {
 	if len(names) > 0 || a.Op == recall.Create {
 		return names
 	}
-	before, after := differing(a.Old, a.New)
+	before, after := firstLine(old), firstLine(fresh)
 	switch {
 	case before != "" && after != "" && len(before)+len(after) < 120:
 		return []string{code(before, 60) + " → " + code(after, 60)}
@@ -120,16 +126,16 @@ func touches(a *recall.Action) []string {
 	return nil
 }
 
-// differing are the first lines in which two texts differ, "" where one has none.
-func differing(before, after string) (string, string) {
-	old, fresh := strings.Split(before, "\n"), strings.Split(after, "\n")
+// differing are the lines in which two texts differ, what they share at head and tail taken off.
+func differing(before, after string) (old, fresh []string) {
+	old, fresh = strings.Split(before, "\n"), strings.Split(after, "\n")
 	for len(old) > 0 && len(fresh) > 0 && strings.TrimSpace(old[0]) == strings.TrimSpace(fresh[0]) {
 		old, fresh = old[1:], fresh[1:]
 	}
 	for len(old) > 0 && len(fresh) > 0 && strings.TrimSpace(old[len(old)-1]) == strings.TrimSpace(fresh[len(fresh)-1]) {
 		old, fresh = old[:len(old)-1], fresh[:len(fresh)-1]
 	}
-	return firstLine(old), firstLine(fresh)
+	return old, fresh
 }
 
 func firstLine(rows []string) string {
@@ -164,6 +170,8 @@ func (c *change) String() string {
 		text += fmt.Sprintf(" (+%d −%d)", c.added, c.removed)
 	}
 	if len(c.what) > 0 && !c.gone {
+		// Names say more than quoted lines.
+		slices.SortStableFunc(c.what, func(a, b string) int { return strings.Count(a, "`") - strings.Count(b, "`") })
 		what := strings.Join(c.what[:min(8, len(c.what))], ", ")
 		if n := len(c.what) - 8; n > 0 {
 			what += fmt.Sprintf(" and %d more", n)
@@ -180,7 +188,7 @@ var reported = []string{"all tests pass", "tests pass", "now works", "is fixed",
 func (f *facts) reports() []item {
 	var all []item
 	for n, a := range f.answers {
-		if n == len(f.answers)-1 && !f.waiting {
+		if n == len(f.answers)-1 && !f.waiting && !f.spoken {
 			continue // the newest statement stands under "In progress"
 		}
 		if a.closing {
@@ -191,7 +199,7 @@ func (f *facts) reports() []item {
 		}
 		for _, s := range recall.Sentences(a.text) {
 			lower := strings.ToLower(s)
-			if len(s) > 30 && len(s) < 300 && !strings.HasPrefix(lower, "let me") && slices.ContainsFunc(reported, func(w string) bool { return strings.Contains(lower, w) }) {
+			if len(s) > 30 && len(s) < 300 && s[0] != '|' && !strings.HasPrefix(lower, "let me") && slices.ContainsFunc(reported, func(w string) bool { return strings.Contains(lower, w) }) {
 				all = append(all, item{text: "Reported: " + quote(s, 300), weight: 14 + f.recent(a.message, 24) + f.focused(s)})
 				break
 			}
@@ -221,7 +229,7 @@ func gist(text string, size int) string {
 	for row := range strings.Lines(text) {
 		trimmed := strings.TrimSpace(row)
 		switch {
-		case trimmed == "" || strings.HasPrefix(trimmed, "|") || strings.Trim(trimmed, "-=*_ ") == "":
+		case trimmed == "" || strings.HasPrefix(trimmed, "|") || strings.Contains(trimmed, "──") || strings.Trim(trimmed, "-=*_ ") == "":
 			continue
 		case strings.HasPrefix(trimmed, "#"):
 			titles = append(titles, strings.TrimSpace(strings.TrimLeft(trimmed, "#")))
@@ -230,6 +238,9 @@ func gist(text string, size int) string {
 		for _, s := range recall.Sentences(row) {
 			if b.Len() == 0 && len(s) <= 14 && strings.HasSuffix(s, "!") {
 				continue // "Perfect!"
+			}
+			if b.Len() > 0 && strings.HasSuffix(s, ":") {
+				continue // announces a list or a block that is not quoted
 			}
 			if b.Len() > 0 && b.Len()+len(s) > size {
 				return b.String()

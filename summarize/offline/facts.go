@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/winnowhq/winnow/pivot"
@@ -11,10 +12,15 @@ import (
 // facts is what one pass over a log found.
 type facts struct {
 	log       []session.Message
+	tail      []session.Message // what stays verbatim after log: it is not quoted, but it may settle what log left open
 	directory string
-	focus     []string // words, in lower case
-	calls     []recall.Call
-	byMessage []int // calls[byMessage[i]] is the first call of message i or of a later one
+	focus     []string          // words, in lower case
+	whole     []session.Message // log and tail
+	calls     []recall.Call     // of log
+	ran       []recall.Call     // of log and tail
+	spoken    bool              // the assistant said something in the tail
+	asked     bool              // the user said something in the tail
+	byMessage []int             // calls[byMessage[i]] is the first call of message i or of a later one
 	files     []recall.File
 	failures  []recall.Failure
 	todos     []recall.Todo
@@ -38,15 +44,26 @@ type said struct {
 }
 
 func collect(log []session.Message, r pivot.Request) *facts {
-	f := &facts{log: log, directory: r.Directory, focus: keywords(r.Focus)}
+	f := &facts{log: log, tail: r.Tail, directory: r.Directory, focus: keywords(r.Focus)}
 	if f.directory == "" {
 		f.directory = recall.Directory(log)
 	}
 	f.calls = recall.Calls(log)
 	f.files = recall.FilesOf(f.calls)
-	f.failures = recall.FailuresOf(log, f.calls)
-	f.todos = recall.Todos(log)
-	f.question, f.waiting = recall.Pending(log)
+	f.whole = log
+	f.ran = f.calls
+	if len(r.Tail) > 0 {
+		f.whole = slices.Concat(log, r.Tail)
+		f.ran = recall.Calls(f.whole)
+	}
+	// What failed in the tail can be seen there.
+	f.failures = slices.DeleteFunc(recall.FailuresOf(f.whole, f.ran), func(e recall.Failure) bool { return e.At >= len(f.calls) })
+	f.todos = recall.Todos(f.whole)
+	f.question, f.waiting = recall.Pending(f.whole)
+	for i := range f.tail {
+		f.spoken = f.spoken || f.tail[i].Role == session.Assistant && f.tail[i].Text() != ""
+		f.asked = f.asked || f.tail[i].Written()
+	}
 	f.byMessage = make([]int, len(log)+1)
 	at := 0
 	for i := range f.byMessage {

@@ -23,7 +23,7 @@ func (f *facts) relevant() section {
 	seen := map[string]bool{}
 	for i := range f.files {
 		file := &f.files[i]
-		if file.Gone() || file.Reads+file.Creates+file.Edits == 0 || !file.Changed() && passing(file.Path) {
+		if file.Gone() || file.Reads+file.Creates+file.Edits == 0 || passing(file.Path) {
 			continue
 		}
 		name := f.short(file.Path)

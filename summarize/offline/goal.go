@@ -34,9 +34,13 @@ func (f *facts) goal() section {
 		later = later[1:] // a greeting is not the task
 	}
 	if first && len(later) > 0 {
-		it := item{text: "The user asked:", weight: 100, more: block(later[0].text, taskSize)}
+		label := "The user asked:"
+		if f.foreign != "" {
+			label = "The task stands in the earlier summary below. Since then the user asked:"
+		}
+		it := item{text: label, weight: 100, more: block(later[0].text, taskSize)}
 		if len(it.more) == 1 {
-			it = item{text: "The user asked: " + quote(later[0].text, taskSize), weight: 100}
+			it = item{text: label + " " + quote(later[0].text, taskSize), weight: 100}
 		}
 		s.items = append(s.items, it)
 		later = later[1:]
@@ -55,7 +59,7 @@ func (f *facts) goal() section {
 		} else if size == oldSize {
 			size = laterSize
 		}
-		it := item{text: "Then: " + quote(r.text, size), weight: 60 + 35*(i+1)/len(later)}
+		it := item{text: "Then: " + quote(r.text, size), weight: 55 + 35*(i+1)/len(later)}
 		if small(r.text) && r.asked == "" {
 			if i < len(later)-1 {
 				continue // "go on": the newest one alone says where the work stands
@@ -66,6 +70,19 @@ func (f *facts) goal() section {
 			it.text += ", in answer to " + quote(r.asked, 240)
 		}
 		s.items = append(s.items, it)
+	}
+	return bounded(s)
+}
+
+// bounded keeps what many pivots carry forward from growing without end: the task, and the newest requests, older ones short.
+func bounded(s section) section {
+	if over := len(s.items) - 1 - laterMost; over > 0 {
+		s.items = slices.Delete(s.items, 1, 1+over)
+	}
+	for i := 1; i < len(s.items)-10; i++ {
+		if it := &s.items[i]; len(it.text) > oldSize+40 {
+			it.text = clip(it.text, oldSize+40)
+		}
 	}
 	return s
 }
@@ -96,15 +113,19 @@ func (f *facts) constraints() section {
 	}
 	if f.before != nil {
 		for _, it := range f.before.items(headConstraints) {
-			it.weight = 88
+			it.weight = 94
 			add(it)
 		}
 	}
 	found := recall.Constraints(f.log)
 	for i, c := range found {
-		it := item{text: quote(c.Text, 400), weight: 80 + 15*(i+1)/len(found)}
+		// A rule does not fade: the first is as good as the last.
+		it := item{text: quote(c.Text, 400), weight: 90 + 3*(i+1)/len(found)}
 		if c.Preference {
 			it.weight -= 12
+		}
+		if lower := strings.ToLower(c.Text); strings.Contains(lower, "never") || strings.Contains(lower, "always") || strings.Contains(lower, "must") {
+			it.weight += 6
 		}
 		add(it)
 	}

@@ -48,13 +48,14 @@ func (*Summarizer) Summarize(ctx context.Context, r pivot.Request) (pivot.Answer
 	return pivot.Answer{Text: text, Finish: "stop", Model: Name}, nil
 }
 
-// budget is how many tokens the summary may have: what is asked for, and less than three quarters of what it stands for.
+// budget is how many tokens the summary may have: what is asked for, but not more than the earlier
+// summary and three quarters of what was appended since, so that it is smaller than what it stands for.
 func budget(r pivot.Request, log []session.Message) int {
 	most := r.Budget
 	if most <= 0 {
 		most = DefaultBudget
 	}
-	replaced := estimate(r.Previous)
+	replaced := 0
 	for i := range log {
 		for j := range log[i].Parts {
 			p := &log[i].Parts[j]
@@ -67,7 +68,7 @@ func budget(r pivot.Request, log []session.Message) int {
 			}
 		}
 	}
-	return min(most, max(replaced*3/4, 120))
+	return min(most, max(estimate(r.Previous)+replaced*3/4, 400))
 }
 
 // estimate says how many tokens a text has at most, for the tokenisers in use: three ASCII bytes a token, and

@@ -58,7 +58,7 @@ func parseChange(text string) (change, bool) {
 	if !strings.HasPrefix(text, "`") {
 		return change{}, false
 	}
-	c := change{path: first(text), weight: 34}
+	c := change{path: first(text), weight: 36}
 	_, rest, ok := strings.Cut(text, "`: ")
 	if !ok {
 		return change{}, false

@@ -15,7 +15,7 @@ func (f *facts) progress() section {
 			s.items = append(s.items, item{text: "At work: " + quote(f.todos[i].Text, 240), weight: 80})
 		}
 	}
-	if n := len(f.answers); n > 0 && !f.waiting {
+	if n := len(f.answers); n > 0 && !f.waiting && !f.spoken {
 		text := f.answers[n-1].text
 		label := "The assistant's last statement"
 		if k := len(f.requests); k > 0 && f.requests[k-1].message > f.answers[n-1].message {
@@ -30,7 +30,7 @@ func (f *facts) progress() section {
 			s.items = append(s.items, item{text: "The statement before it: " + quote(f.answers[n-2].text, 500), weight: 66})
 		}
 	}
-	if text := f.lastCalls(); text != "" {
+	if text := f.lastCalls(); text != "" && len(f.tail) == 0 {
 		s.items = append(s.items, item{text: "The last calls: " + text, weight: 68})
 	}
 	if text := f.untested(); text != "" {
@@ -85,8 +85,8 @@ func (f *facts) lastCalls() string {
 // untested are the files that changed after the newest run of tests.
 func (f *facts) untested() string {
 	ran := -1
-	for n := range f.calls {
-		for _, v := range f.calls[n].Ran {
+	for n := range f.ran {
+		for _, v := range f.ran[n].Ran {
 			if v.Kind == recall.Test {
 				ran = n
 			}
@@ -125,7 +125,7 @@ func (f *facts) changedAt(name string) int {
 }
 
 // planned are words of sentences in which the assistant says what it will do, or what is left.
-var planned = []string{"next i will", "next i'll", "next, i", "next step", "next:", "remaining", "still need", "still to do", "still missing", "left to do", "todo:", "i will now", "i'll now", "then i will", "then i'll", "after that", "next up", "als nächstes", "noch offen", "danach", "ensuite", "il reste", "a continuación", "falta ", "luego "}
+var planned = []string{"next i will", "next i'll", "next, i", "next step", "next:", "remaining", "still need to", "still to do", "still missing", "left to do", "todo:", "i will now", "i'll now", "then i will", "then i'll", "after that", "next up", "als nächstes", "noch offen", "danach", "ensuite", "il reste", "a continuación", "falta ", "luego "}
 
 // next is what comes next: the question that waits, the request that was not answered, open todos, the assistant's plan, and what follows from failures.
 func (f *facts) next() section {
@@ -133,10 +133,10 @@ func (f *facts) next() section {
 	if f.waiting {
 		s.items = append(s.items, item{text: "Wait for the user's answer to: " + quote(f.question.Text, 400), weight: 100})
 	}
-	if n := len(f.requests); n > 0 && f.unanswered(f.requests[n-1].message) {
+	if n := len(f.requests); n > 0 && len(f.tail) == 0 && f.unanswered(f.requests[n-1].message) {
 		s.items = append(s.items, item{text: "Answer the user's last message: " + quote(f.requests[n-1].text, 500), weight: 99})
 	}
-	if n := len(f.requests); n > 0 && !f.waiting && len(s.items) == 0 && !f.closed() {
+	if n := len(f.requests); n > 0 && !f.waiting && len(s.items) == 0 && !f.asked && (len(f.tail) > 0 || !f.closed()) {
 		s.items = append(s.items, item{text: "Carry on with the user's last message: " + quote(f.requests[n-1].text, 200), weight: 98})
 	}
 	for i := range f.todos {
@@ -148,7 +148,9 @@ func (f *facts) next() section {
 			s.items = append(s.items, item{text: "Open: " + quote(t.Text, 240), weight: 92 - min(10, i)})
 		}
 	}
-	s.items = append(s.items, f.plan()...)
+	if !f.spoken && !f.asked {
+		s.items = append(s.items, f.plan()...)
+	}
 	for i := range slices.Backward(f.failures) {
 		e := &f.failures[i]
 		if e.Kind == recall.Test || e.Kind == recall.Build || len(s.items) == 0 && e.Kind != recall.Look {
@@ -158,6 +160,9 @@ func (f *facts) next() section {
 	}
 	if len(s.items) == 0 && f.before != nil && len(f.answers) == 0 {
 		s.items = f.before.items(headNext)
+	}
+	if len(s.items) == 0 && len(f.tail) > 0 {
+		s.items = append(s.items, item{text: "Carry on with the messages that follow this summary", weight: 80})
 	}
 	if len(s.items) == 0 && len(f.requests) > 0 {
 		s.items = append(s.items, item{text: "Nothing was left open; the last request was " + quote(f.requests[len(f.requests)-1].text, 240), weight: 80})

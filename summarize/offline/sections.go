@@ -16,12 +16,12 @@ func (f *facts) earlier() section {
 	if f.before != nil {
 		s.items = f.before.items(headEarlier)
 		for i := range s.items {
-			s.items[i].weight = 48
+			s.items[i].weight = 80
 		}
 		return s
 	}
 	if f.foreign == "" {
 		return s
 	}
-	return section{heading: headEarlier, items: []item{{text: "Written by another summariser:", more: block(f.foreign, earlierSize), weight: 66}}}
+	return section{heading: headEarlier, items: []item{{text: "Written by another summariser:", more: block(f.foreign, earlierSize), weight: 85}}}
 }

@@ -18,11 +18,11 @@ func symbols(name, text string, most int) []string {
 	}
 	for row := range strings.Lines(text) {
 		trimmed := strings.TrimSpace(row)
-		if len(trimmed) > 300 || len(trimmed) < 5 {
-			continue
-		}
 		if strings.HasPrefix(trimmed, "```") {
 			fenced = !fenced
+		}
+		if len(trimmed) > 300 || len(trimmed) < 5 {
+			continue
 		}
 		if prose {
 			if heading := strings.TrimSpace(strings.TrimLeft(trimmed, "#")); !fenced && strings.HasPrefix(row, "#") && len(heading) < 60 && len(names) < most {

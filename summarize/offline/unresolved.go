@@ -76,6 +76,16 @@ func (f *facts) failed(e *recall.Failure) string {
 // was changed.
 func (f *facts) settled(target string) bool {
 	earlier := recall.Main(recall.Invocations(target))
+	if weak := earlier == nil || earlier.Kind == recall.Look || earlier.Kind == recall.Perform; weak && len(f.calls) > recall.Attempt {
+		return true // it was needed for something that has been done in another way since, or given up
+	}
+	if len(f.calls) > recall.Overtaken {
+		for n := range f.calls {
+			if c := &f.calls[n]; c.Outcome.Known && !c.Outcome.Failed && c.Main != nil && earlier != nil && (c.Main.Kind == earlier.Kind || c.Main.Kind == recall.Test) {
+				return true
+			}
+		}
+	}
 	for n := range f.calls {
 		c := &f.calls[n]
 		if !c.Outcome.Known {
@@ -100,9 +110,21 @@ func (f *facts) settled(target string) bool {
 
 // interrupted are the calls that had not ended when the log did.
 func (f *facts) interrupted() []item {
+	if len(f.tail) > 0 {
+		return nil // the tail says how it went on
+	}
 	var all []item
+	last := -1 // the newest message with a call that ended: what is older and open has lost its result, and is not going on
+	for n := range f.calls {
+		if f.calls[n].Outcome.Known || f.calls[n].Status == session.Completed {
+			last = f.calls[n].Message
+		}
+	}
 	for n := max(0, len(f.calls)-20); n < len(f.calls); n++ {
 		c := &f.calls[n]
+		if c.Message < last {
+			continue
+		}
 		if c.Status != session.Pending && c.Status != session.Running {
 			continue
 		}

@@ -60,18 +60,18 @@ func (i *item) cost() int {
 // write renders sections within so many tokens.
 func write(sections []section, budget int) string {
 	sections = slices.DeleteFunc(sections, func(s section) bool { return len(s.items) == 0 })
-	total := estimate(origin) + 2
-	for i := range sections {
-		total += estimate(sections[i].heading) + 4
-		for j := range sections[i].items {
-			total += sections[i].items[j].cost()
-		}
+	total := cost(sections, false)
+	// What must be kept takes three fifths at most as long as shorter lines can do it: the rest says where the work stands.
+	for size := 900; total > budget && size >= 160 && cost(sections, true) > budget*3/5; size = size * 2 / 3 {
+		shorten(sections, size, true)
+		total = cost(sections, false)
 	}
 	if total > budget {
 		sections, total = drop(sections, total, budget)
 	}
 	for size := 1600; total > budget && size >= 60; size /= 2 {
-		total = shorten(sections, size)
+		shorten(sections, size, false)
+		total = cost(sections, false)
 	}
 	if total > budget {
 		total = thin(sections, total, budget)
@@ -109,6 +109,15 @@ func drop(sections []section, total, budget int) ([]section, int) {
 		if total <= budget {
 			break
 		}
+		// A long quotation first loses its middle, line by line.
+		it := &sections[p.section].items[p.item]
+		before := it.cost()
+		for len(it.more) > 4 && total-before+it.cost() > budget {
+			it.more = slices.Delete(it.more, len(it.more)-2, len(it.more)-1)
+		}
+		if total += it.cost() - before; total <= budget {
+			break
+		}
 		if gone[p.section] == nil {
 			gone[p.section] = map[int]bool{}
 		}
@@ -136,12 +145,26 @@ func drop(sections []section, total, budget int) ([]section, int) {
 	return sections, total
 }
 
-// shorten cuts every line to so many bytes and gives the new total. Of items with many lines the first and the last stay.
-func shorten(sections []section, size int) int {
+// cost is how many tokens the sections take, or only those that must be kept.
+func cost(sections []section, must bool) int {
 	total := estimate(origin) + 2
 	for i := range sections {
-		if len(sections[i].items) > 0 {
-			total += estimate(sections[i].heading) + 4
+		if len(sections[i].items) == 0 || must && !sections[i].must {
+			continue
+		}
+		total += estimate(sections[i].heading) + 4
+		for j := range sections[i].items {
+			total += sections[i].items[j].cost()
+		}
+	}
+	return total
+}
+
+// shorten cuts every line to so many bytes, in all sections or only in those that must be kept.
+func shorten(sections []section, size int, must bool) {
+	for i := range sections {
+		if must && !sections[i].must {
+			continue
 		}
 		for j := range sections[i].items {
 			it := &sections[i].items[j]
@@ -154,10 +177,8 @@ func shorten(sections []section, size int) int {
 					break
 				}
 			}
-			total += it.cost()
 		}
 	}
-	return total
 }
 
 // thin takes items out of what must be kept when it cannot all be kept: the lightest first, but one of each section stays.
@@ -262,22 +283,33 @@ func code(text string, size int) string {
 // block quotes a text of several lines: its first ones, and the last where the middle was left out.
 func block(text string, size int) []string {
 	var rows []string
-	for row := range strings.Lines(text) {
-		if row = line(row, size); strings.Trim(row, "-=*_| ") != "" {
-			rows = append(rows, "> "+row)
-		}
-		if len(rows) > 400 {
-			break
-		}
-	}
 	used := 0
-	for i, row := range rows {
-		used += len(row)
-		if used > size && i < len(rows)-1 && i > 0 {
-			return append(rows[:i:i], "> …", rows[len(rows)-1])
+	for row := range strings.Lines(text) {
+		if row = line(row, size); strings.Trim(row, "-=*_| ") == "" {
+			continue
 		}
+		if used += len(row); used > size && len(rows) > 0 {
+			rows = append(rows, "> …")
+			if last := lastLine(text, size/3); last != row {
+				rows = append(rows, "> "+last)
+			}
+			return rows
+		}
+		rows = append(rows, "> "+row)
 	}
 	return rows
+}
+
+// lastLine is the last line of a text that says something.
+func lastLine(text string, size int) string {
+	for text != "" {
+		at := strings.LastIndexByte(text, '\n')
+		if row := line(text[at+1:], size); strings.Trim(row, "-=*_| ") != "" {
+			return row
+		}
+		text = text[:max(at, 0)]
+	}
+	return ""
 }
 
 func times(n int) string {
