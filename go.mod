@@ -11,4 +11,5 @@ require (
 require (
 	github.com/bmatcuk/doublestar/v4 v4.10.4 // indirect
 	github.com/dlclark/regexp2/v2 v2.5.1 // indirect
+	pgregory.net/rapid v1.3.0 // indirect
 )
