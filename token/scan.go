@@ -1,6 +1,9 @@
 package token
 
-import "unicode/utf8"
+import (
+	"math/bits"
+	"unicode/utf8"
+)
 
 // The classes of a byte.
 const (
@@ -109,6 +112,12 @@ func (s *scanner) word() {
 	}
 	capitals, extra := min(i-start, 2), 0
 	for i < len(text) {
+		if i+8 <= len(text) {
+			n := smallRun(word(text[i : i+8]))
+			if i += n; n == 8 {
+				continue
+			}
+		}
 		b := text[i]
 		if classes[b] == classLower {
 			i++
@@ -129,6 +138,15 @@ func (s *scanner) word() {
 	s.f[kind+length-1]++
 	s.f[featLatin] += int32(extra)
 	s.i, s.lead, s.foreign = i, leadNone, false
+}
+
+// smallRun returns how many of eight bytes, from the first on, are small letters. The top bit of each byte
+// becomes whether it is one: at least 'a', not more than 'z', and ASCII.
+func smallRun(eight uint64) int {
+	const ones = 0x0101010101010101
+	low := eight &^ highBits
+	small := (low + ones*(0x80-'a')) &^ (low + ones*(0x80-'z'-1)) &^ eight & highBits
+	return bits.TrailingZeros64(small^highBits) / 8
 }
 
 // rare adds up the chances of a cut between small letters, over the whole text: a pass of its own, without
