@@ -43,29 +43,34 @@ func (c *Catalogue) Lookup(name string) Model {
 	return m
 }
 
-// find looks for the model itself: as it is written first, then under its other spellings.
+// find looks for the model itself: "provider/id" as written, then the provider's own spellings of it, then
+// an id that itself has a slash, then, of a name without a provider, the first provider in the list that has it.
 func (c *Catalogue) find(name string) (Model, bool) {
-	same := func(want string) (Model, bool) {
-		i := slices.IndexFunc(c.Models, func(m Model) bool { return strings.EqualFold(m.String(), want) })
-		if i < 0 {
-			i = slices.IndexFunc(c.Models, func(m Model) bool { return strings.EqualFold(m.ID, want) })
-		}
-		if i < 0 {
-			return Model{}, false
-		}
-		return c.Models[i], true
-	}
-	if m, found := same(name); found {
-		return m, true
-	}
 	provider, id := c.split(name)
 	want := canonical(id)
-	if want == "" {
-		return Model{}, false
-	}
-	for _, m := range c.Models {
-		if (provider == "" || strings.EqualFold(m.Provider, provider)) && canonical(m.ID) == want {
-			return m, true
+	return c.first(
+		func(m Model) bool { return strings.EqualFold(m.String(), name) },
+		func(m Model) bool {
+			return provider != "" && want != "" && strings.EqualFold(m.Provider, provider) && canonical(m.ID) == want
+		},
+		func(m Model) bool { return strings.Contains(name, "/") && strings.EqualFold(m.ID, name) },
+		func(m Model) bool {
+			if provider != "" || want == "" || canonical(m.ID) != want {
+				return false
+			}
+			// Of one provider's spellings the one that was asked for.
+			return strings.EqualFold(m.ID, id) || !slices.ContainsFunc(c.Models, func(other Model) bool {
+				return other.Provider == m.Provider && strings.EqualFold(other.ID, id)
+			})
+		},
+	)
+}
+
+// first returns the first model that the first of the tests finds, else the second, and so on.
+func (c *Catalogue) first(tests ...func(Model) bool) (Model, bool) {
+	for _, test := range tests {
+		if i := slices.IndexFunc(c.Models, test); i >= 0 {
+			return c.Models[i], true
 		}
 	}
 	return Model{}, false
@@ -128,14 +133,14 @@ func (c *Catalogue) assume(name string) Model {
 		Limits: Limits{Context: AssumedContext, Output: AssumedOutput},
 		Assumed: []string{
 			fmt.Sprintf("%s is not in the catalogue of %s: a context of %d tokens and an output of %d are assumed",
-				cmpName(name), c.Date, AssumedContext, AssumedOutput),
+				orNameless(name), c.Date, AssumedContext, AssumedOutput),
 			"its prices are unknown: costs count as 0",
 			"its prompt cache is unknown: none is assumed",
 		},
 	}
 }
 
-func cmpName(name string) string {
+func orNameless(name string) string {
 	if strings.TrimSpace(name) == "" {
 		return "a model without a name"
 	}

@@ -23,7 +23,6 @@ const maxWord = 14
 const (
 	featLetters       = featOther + iota // letters beyond maxWord
 	featRare                             // how likely the pairs of letters inside words are to be cut, in 255ths
-	featRareLong                         // the same, in words of more than seven letters
 	featDigits                           // groups of up to three digits
 	featSign1                            // signs that stand alone: no word takes them
 	featSign2                            // groups of two signs
@@ -52,6 +51,7 @@ const (
 	featPictures                         // everything outside the basic plane
 	featForeign                          // runs of letters of other scripts
 	featInvalid                          // bytes that are not UTF-8
+	featNothing                          // groups that left nothing for the next: weighs nothing, saves a branch
 	featCount
 )
 
@@ -68,8 +68,8 @@ func FeatureName(i int) string {
 		kinds := [...]string{"spaced", "glued", "signed", "titled", "camel", "upper", "tabbed"}
 		return kinds[i/maxWord] + " " + string(rune('a'+i%maxWord))
 	}
-	names := [...]string{"letters", "rare", "rare long", "digits", "sign 1", "sign 2", "sign 3", "signs", "repeat", "lines",
+	names := [...]string{"letters", "rare", "digits", "sign 1", "sign 2", "sign 3", "signs", "repeat", "lines",
 		"indent", "spaces", "control", "latin", "cyrillic", "cyrillic capitals", "greek", "hebrew", "indic", "dravidian", "thai", "kana", "han", "hangul",
-		"marks", "wide", "symbols", "same symbol", "pictures", "foreign", "invalid"}
+		"marks", "wide", "symbols", "same symbol", "pictures", "foreign", "invalid", "nothing"}
 	return names[i-featOther]
 }

@@ -1,0 +1,110 @@
+package budget
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// examples has a message for each of overflowPatterns, in its order.
+var examples = []string{
+	"Prompt is too long: 213462 tokens > 200000 maximum",
+	"request_too_large: the body is bigger than 32 MB",
+	"Input is too long for requested model.",
+	"Your input exceeds the context window of this model.",
+	"The prompt of 140000 tokens exceeds the model's maximum context length of 131,072 tokens",
+	"The input token count (1198213) exceeds the maximum number of tokens allowed (1048576).",
+	"tokens in request more than max tokens allowed",
+	"This model's maximum prompt length is 131072 but the request contains 150000 tokens.",
+	"Please reduce the length of the messages or completion.",
+	"This endpoint's maximum context length is 131,072 tokens. You asked for 140,001.",
+	"The prompt exceeds the maximum allowed input length of 98304 tokens",
+	"The input (20431 tokens) is longer than the model's context length (16384 tokens).",
+	"prompt token count of 140123 exceeds the limit of 128000",
+	"the request exceeds the available context size, try increasing it",
+	"The number of tokens to keep is greater than the context length",
+	"invalid params, context window exceeds limit (2013)",
+	"Your request exceeded model token limit: 262144 (requested: 270000)",
+	"context length exceeded",
+	"413 Request Entity Too Large",
+	"the model's context length is only 32768 tokens",
+	"input length and max_tokens together exceeds the allowed context length",
+	"prompt too long; exceeded max context length by 4 tokens",
+	"Prompt contains 40000 tokens, too large for model with 32768 maximum context length",
+	"prompt has 18000 tokens, but the configured context size is 16384 tokens",
+	"finish: model_context_window_exceeded",
+	"Too many tokens in the request",
+	"token limit exceeded",
+	"exceed_context_size_error",
+	"400 status code (no body)",
+}
+
+func TestRejected_everyPatternHasItsMessage(t *testing.T) {
+	if len(examples) != len(overflowPatterns) {
+		t.Fatalf("%d examples for %d patterns", len(examples), len(overflowPatterns))
+	}
+	for i, pattern := range overflowPatterns {
+		t.Run(fmt.Sprint(i+1, " ", pattern), func(t *testing.T) {
+			if !regexp.MustCompile("(?is)" + pattern).MatchString(examples[i]) {
+				t.Errorf("does not match %q", examples[i])
+			}
+			for _, message := range []string{examples[i], strings.ToUpper(examples[i]), "  " + examples[i] + "\n"} {
+				if !Rejected(Rejection{Status: 400, Message: message}) {
+					t.Errorf("message %q is not seen as overflow", message)
+				}
+			}
+			if !Rejected(Rejection{Status: 400, Body: fmt.Sprintf(`{"error":{"message":%q}}`, examples[i])}) {
+				t.Errorf("the same inside a body is not seen")
+			}
+		})
+	}
+}
+
+func TestRejected(t *testing.T) {
+	tests := []struct {
+		name string
+		r    Rejection
+		want bool
+	}{
+		{"status 413", Rejection{Status: 413}, true},
+		{"the code", Rejection{Status: 400, Code: "context_length_exceeded"}, true},
+		{"a nested code", Rejection{Body: `{"error":{"code":"context_length_exceeded","message":"no"}}`}, true},
+		{"a code in a stream's event", Rejection{Body: `{"type":"error","response":{"error":{"code":"context_length_exceeded"}}}`}, true},
+		{"llama.cpp's type", Rejection{Status: 400, Body: `{"error":{"code":400,"type":"exceed_context_size_error","n_ctx":4096}}`}, true},
+		{"a code in damaged JSON", Rejection{Body: `{"error":{"code":"context_length_exceeded","message":"cut o`}, true},
+		{"an event as it came over the wire", Rejection{Body: "event: error\ndata: {\"code\":\"context_length_exceeded\"}\n"}, true},
+		{"a body that is not JSON", Rejection{Status: 400, Body: "prompt is too long"}, true},
+		{"413 without body", Rejection{Message: "413 (no body)"}, true},
+		{"nothing", Rejection{}, false},
+		{"another error", Rejection{Status: 400, Message: "messages.3: tool_use without tool_result"}, false},
+		{"429 without body", Rejection{Status: 429, Message: "429 status code (no body)"}, false},
+		{"a rate limit that speaks of tokens", Rejection{Status: 429, Message: "Rate limit reached: too many tokens, try again in 3s"}, false},
+		{"throttling", Rejection{Status: 400, Message: "Throttling error: Too many tokens, please wait"}, false},
+		{"Bedrock's throttling", Rejection{Status: 400, Message: "ThrottlingException: Too many tokens"}, false},
+		{"an unavailable service", Rejection{Status: 503, Message: "Service unavailable: token limit exceeded upstream"}, false},
+		{"too many requests", Rejection{Status: 429, Body: `{"error":{"message":"Too many requests. Token limit exceeded for this minute"}}`}, false},
+		{"tokens per minute", Rejection{Status: 429, Message: "Token limit exceeded: 30000 tokens per min"}, false},
+		{"the words as a name, not a value", Rejection{Body: `{"context_length_exceeded":false}`}, false},
+		{"the code as the value of something else", Rejection{Body: `{"see":"context_length_exceeded"}`}, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := Rejected(tt.r); got != tt.want {
+				t.Errorf("Rejected(%+v) = %t, want %t", tt.r, got, tt.want)
+			}
+		})
+	}
+}
+
+func FuzzRejected(f *testing.F) {
+	for _, seed := range []string{`{"error":{"code":"context_length_exceeded"}}`, `[{"message":"prompt is too long"`, "\xff{", "plain"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		Rejected(Rejection{Body: text, Message: text})
+		if !Rejected(Rejection{Status: 413, Body: text}) {
+			t.Errorf("413 with body %q is not seen", text)
+		}
+	})
+}

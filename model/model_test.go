@@ -1,0 +1,294 @@
+package model_test
+
+import (
+	"math"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
+	"github.com/winnowhq/winnow/model"
+)
+
+func TestCost(t *testing.T) {
+	million := 1_000_000
+	tiered := model.Price{
+		Input: 2, Output: 8, CacheRead: 0.2, CacheWrite: 2,
+		Tiers: []model.Tier{
+			{Above: 500_000, Price: model.Price{Input: 5, Output: 12, CacheRead: 0.5}},
+			{Above: 200_000, Price: model.Price{Input: 3, Output: 4}},
+		},
+	}
+	tests := []struct {
+		name  string
+		price model.Price
+		usage model.Usage
+		want  float64
+	}{
+		{"input and output", model.Price{Input: 3, Output: 15}, model.Usage{Input: million, Output: 100_000}, 4.5},
+		{"reasoning costs what output costs", model.Price{Output: 15}, model.Usage{Output: 750_000, Reasoning: 250_000}, 15},
+		{"cache", model.Price{Input: 3, CacheRead: 0.3, CacheWrite: 3.75, CacheWrite1h: 6},
+			model.Usage{CacheRead: million, CacheWrite: million, CacheWrite1h: million}, 10.05},
+		{"at the tier's edge the base price holds", tiered, model.Usage{Input: 200_000}, 0.4},
+		{"a middle tier", tiered, model.Usage{Input: 300_000, Output: 100_000}, 0.9 + 0.4},
+		{"the highest tier, reached by what the cache served", tiered, model.Usage{Input: 550_000, CacheRead: 100_000, Output: 50_000}, 2.75 + 0.6 + 0.05},
+		{"one token more", tiered, model.Usage{Input: 1, CacheRead: 200_000}, 3e-6},
+		{"nothing", tiered, model.Usage{}, 0},
+		{"no price", model.Price{}, model.Usage{Input: million, Output: million}, 0},
+		{"not a number", model.Price{Input: math.NaN(), Output: 1}, model.Usage{Input: million, Output: million}, 1},
+		{"a negative price", model.Price{Input: -3, Output: 1}, model.Usage{Input: million, Output: million}, 1},
+		{"an infinite price", model.Price{Input: math.Inf(1)}, model.Usage{Input: million}, 0},
+		{"negative tokens", model.Price{Input: 3, Output: 1}, model.Usage{Input: -million, Output: million}, 1},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := (model.Model{Price: tt.price}).Cost(tt.usage); math.Abs(got-tt.want) > 1e-12 {
+				t.Errorf("Cost(%+v) = %v, want %v", tt.usage, got, tt.want)
+			}
+		})
+	}
+}
+
+func TestCost_isNeverNegativeAndGrows(t *testing.T) {
+	models := model.Default().Models
+	rapid.Check(t, func(t *rapid.T) {
+		m := rapid.SampledFrom(models).Draw(t, "model")
+		n := rapid.IntRange(-1000, 1_000_000)
+		u := model.Usage{Input: n.Draw(t, "in"), Output: n.Draw(t, "out"), CacheRead: n.Draw(t, "read"), CacheWrite: n.Draw(t, "write")}
+		more := u
+		more.Output += 1000
+		if a, b := m.Cost(u), m.Cost(more); a < 0 || b < a {
+			t.Errorf("%s: Cost(%+v) = %v, with more output %v", m, u, a, b)
+		}
+	})
+}
+
+func TestPrice_Relative(t *testing.T) {
+	read, write, output := model.Default().Lookup("claude-sonnet-4-5").Price.Relative()
+	if diff := cmp.Diff([]float64{0.1, 1.25, 5}, []float64{read, write, output}, cmpopts.EquateApprox(0, 1e-9)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if read, write, output = (model.Price{}).Relative(); read != 0.1 || write != 1.25 || output != 5 {
+		t.Errorf("unknown price: %v %v %v, want 0.1 1.25 5", read, write, output)
+	}
+}
+
+func TestDefault_wellKnownModels(t *testing.T) {
+	c := model.Default()
+	tests := []struct {
+		name                   string
+		context, input, output int
+		price                  float64
+		lifetime               time.Duration
+		minPrefix              int
+		explicit               bool
+	}{
+		{"anthropic/claude-sonnet-4-5", 200_000, 0, 64_000, 3, 5 * time.Minute, 1024, true},
+		{"anthropic/claude-opus-4-5", 200_000, 0, 64_000, 5, 5 * time.Minute, 4096, true},
+		{"anthropic/claude-opus-4-7", 1_000_000, 0, 128_000, 5, 5 * time.Minute, 2048, true},
+		{"anthropic/claude-haiku-4-5", 200_000, 0, 64_000, 1, 5 * time.Minute, 4096, true},
+		{"openai/gpt-5", 400_000, 272_000, 128_000, 1.25, 5 * time.Minute, 1024, false},
+		{"openai/gpt-5.5", 400_000, 272_000, 128_000, 5, 5 * time.Minute, 1024, false},
+		{"openai/gpt-4.1", 1_047_576, 0, 32_768, 2, 5 * time.Minute, 1024, false},
+		{"openai/gpt-4o", 128_000, 0, 16_384, 2.5, 5 * time.Minute, 1024, false},
+		{"google/gemini-2.5-pro", 1_048_576, 0, 65_536, 1.25, 5 * time.Minute, 4096, false},
+		{"xai/grok-code-fast-1", 256_000, 0, 10_000, 0.2, 5 * time.Minute, 1024, false},
+		{"deepseek/deepseek-v4-pro", 1_000_000, 0, 384_000, 0.435, time.Hour, 64, false},
+		{"mistral/codestral-latest", 256_000, 0, 4096, 0.3, 0, 0, false},
+		{"moonshotai/kimi-k2.5", 262_144, 0, 0, 0.6, 5 * time.Minute, 1024, false},
+		{"github-copilot/gpt-5.2", 264_000, 0, 64_000, 0, 5 * time.Minute, 1024, false},
+		{"groq/openai/gpt-oss-120b", 131_072, 0, 65_536, 0.15, 0, 0, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			m := c.Lookup(tt.name)
+			if m.String() != tt.name || len(m.Assumed) > 0 {
+				t.Fatalf("found %s, assumed %q", m, m.Assumed)
+			}
+			if want := (model.Limits{Context: tt.context, Input: tt.input, Output: tt.output}); m.Limits != want {
+				t.Errorf("limits %+v, want %+v", m.Limits, want)
+			}
+			if m.Price.Input != tt.price {
+				t.Errorf("input price %v, want %v", m.Price.Input, tt.price)
+			}
+			if want := (model.Cache{Lifetime: tt.lifetime, MinPrefix: tt.minPrefix, Explicit: tt.explicit}); m.Cache != want {
+				t.Errorf("cache %+v, want %+v", m.Cache, want)
+			}
+		})
+	}
+}
+
+func TestDefault_everyEntryIsSound(t *testing.T) {
+	c := model.Default()
+	if len(c.Models) < 60 || c.Source == "" {
+		t.Fatalf("%d models from %q, want at least 60 and a source", len(c.Models), c.Source)
+	}
+	if _, err := time.Parse(time.DateOnly, c.Date); err != nil {
+		t.Errorf("date: %v", err)
+	}
+	seen := map[string]bool{}
+	for _, m := range c.Models {
+		switch {
+		case seen[m.String()]:
+			t.Errorf("%s is listed twice", m)
+		case m.Provider == "" || m.Name == "" || m.Limits.Context <= 0:
+			t.Errorf("%s lacks a fact: %+v", m, m)
+		case m.Limits.Output >= m.Limits.Context:
+			t.Errorf("%s answers more than fits: %+v", m, m.Limits)
+		case m.Price.Known() && (m.Price.CacheRead <= 0 || m.Price.CacheWrite <= 0):
+			t.Errorf("%s reads or writes its cache for nothing: %+v", m, m.Price)
+		case m.Cache.Lifetime > 0 && m.Price.Known() && m.Price.CacheRead >= m.Price.Input:
+			t.Errorf("%s has a cache without a discount", m)
+		case m.Provider == "anthropic" && math.Abs(m.Price.CacheWrite1h-2*m.Price.Input) > 1e-9:
+			t.Errorf("%s: an hour costs %v, want double of %v", m, m.Price.CacheWrite1h, m.Price.Input)
+		}
+		seen[m.String()] = true
+	}
+}
+
+func TestLookup_spellings(t *testing.T) {
+	c := model.Default()
+	for asked, want := range map[string]string{
+		"claude-sonnet-4-5":                           "anthropic/claude-sonnet-4-5",
+		"  Claude-Sonnet-4-5 ":                        "anthropic/claude-sonnet-4-5",
+		"claude-sonnet-4-5-20250929":                  "anthropic/claude-sonnet-4-5-20250929",
+		"claude-opus-4-5-20991231":                    "anthropic/claude-opus-4-5",
+		"claude-sonnet-4.5":                           "anthropic/claude-sonnet-4-5",
+		"anthropic/claude-sonnet-4.5":                 "anthropic/claude-sonnet-4-5",
+		"claude-haiku-4-5-latest":                     "anthropic/claude-haiku-4-5",
+		"us.anthropic.claude-haiku-4-5-20251001-v1:0": "anthropic/claude-haiku-4-5",
+		"claude-opus-4-1@20250805":                    "anthropic/claude-opus-4-1",
+		"openrouter/anthropic/claude-opus-4.5":        "openrouter/anthropic/claude-opus-4.5",
+		"gpt-5-2025-08-07":                            "openai/gpt-5",
+		"openai/gpt-5.1-codex":                        "openai/gpt-5.1-codex",
+		"openai/gpt-oss-20b":                          "groq/openai/gpt-oss-20b",
+		"gemini-2.5-pro":                              "google/gemini-2.5-pro",
+	} {
+		m := c.Lookup(asked)
+		if strings.HasPrefix(m.String(), want) && len(m.Assumed) == 0 {
+			continue
+		}
+		t.Errorf("Lookup(%q) = %s, assumed %q; want %s", asked, m, m.Assumed, want)
+	}
+}
+
+func TestLookup_longWindow(t *testing.T) {
+	m := model.Default().Lookup("claude-sonnet-4-5[1m]")
+	if m.Limits.Context != 1_000_000 || m.ID != "claude-sonnet-4-5[1m]" || m.Provider != "anthropic" {
+		t.Errorf("got %s with %+v, want the long window", m, m.Limits)
+	}
+	if got := m.Cost(model.Usage{Input: 300_000}); math.Abs(got-1.8) > 1e-9 {
+		t.Errorf("300,000 tokens cost %v, want 1.8: the price of long prompts", got)
+	}
+}
+
+func TestLookup_newerMembersOfAFamilyAreLikeTheNewestListed(t *testing.T) {
+	c := model.Default()
+	for _, tt := range []struct {
+		asked, like string
+		bound       bool
+	}{
+		{"claude-opus-4-8", "anthropic/claude-opus-4-7", false},
+		{"anthropic/claude-sonnet-5-5", "anthropic/claude-sonnet-4-6", true},
+		{"gpt-5.1-codex-max-preview", "openai/gpt-5.1-codex-max", false},
+		{"gpt-5.6", "openai/gpt-5.5", true},
+	} {
+		m := c.Lookup(tt.asked)
+		if len(m.Assumed) == 0 || !strings.Contains(m.Assumed[0], tt.like) {
+			t.Errorf("Lookup(%q) assumed %q, want something about %s", tt.asked, m.Assumed, tt.like)
+			continue
+		}
+		if like := c.Lookup(tt.like); m.Limits != like.Limits || m.Price.Input != like.Price.Input {
+			t.Errorf("Lookup(%q) has %+v, want the limits of %s: %+v", tt.asked, m.Limits, tt.like, like.Limits)
+		}
+		if !strings.HasSuffix(tt.asked, m.ID) || m.BoundReasoning != tt.bound {
+			t.Errorf("Lookup(%q) = %s, bound %t; want the name asked for, bound %t", tt.asked, m, m.BoundReasoning, tt.bound)
+		}
+	}
+}
+
+func TestLookup_unknown(t *testing.T) {
+	c := model.Default()
+	m := c.Lookup("local/my-finetune")
+	if m.String() != "local/my-finetune" || m.Limits.Context != model.AssumedContext || m.Limits.Output != model.AssumedOutput {
+		t.Errorf("got %s with %+v", m, m.Limits)
+	}
+	if len(m.Assumed) != 3 || !strings.Contains(m.Assumed[0], "128000") {
+		t.Errorf("assumed %q, want limits, prices and cache", m.Assumed)
+	}
+	if got := c.Lookup("  "); got.String() != "unknown" {
+		t.Errorf("the empty name is %q, want unknown", got)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		name := rapid.OneOf(rapid.String(), rapid.StringMatching(`[a-z/.@:\[\]0-9-]{0,30}`)).Draw(t, "name")
+		if m := c.Lookup(name); m.ID == "" && strings.Trim(name, "/ ") != "" && !strings.HasSuffix(name, "/") || m.Limits.Context <= 0 {
+			t.Errorf("Lookup(%q) = %+v, want an id and a window", name, m)
+		}
+	})
+}
+
+func TestWith_overridesByPattern(t *testing.T) {
+	var patches map[string]model.Patch
+	config := `{"anthropic/claude-sonnet-*": {"limit": {"context": 1000000}, "price": {"input": 2}},
+		"anthropic/*": {"limit": {"context": 150000}},
+		"local/**": {"limit": {"context": 32768, "output": 4096}, "cache": {"seconds": 60}, "boundReasoning": true}}`
+	if err := json.Unmarshal([]byte(config), &patches); err != nil {
+		t.Fatal(err)
+	}
+	overrides, err := model.Overrides(patches)
+	if err != nil {
+		t.Fatal(err)
+	}
+	base := model.Default()
+	c := base.With(overrides...)
+	if got := c.Lookup("claude-sonnet-4-5"); got.Limits.Context != 1_000_000 || got.Price.Input != 2 || got.Price.Output != 15 || got.Price.Tiers != nil {
+		t.Errorf("sonnet has %+v %+v, want the longer pattern's window and price", got.Limits, got.Price)
+	}
+	if got := c.Lookup("claude-haiku-4-5").Limits.Context; got != 150_000 {
+		t.Errorf("haiku has a window of %d, want 150,000", got)
+	}
+	if got := c.Lookup("gpt-5").Limits.Context; got != 400_000 {
+		t.Errorf("gpt-5 has a window of %d, want its own", got)
+	}
+	if got := c.Lookup("local/qwen/coder"); got.Limits.Context != 32_768 || got.Cache.Lifetime != time.Minute || !got.BoundReasoning {
+		t.Errorf("a local model has %+v %+v, want what was said of it", got.Limits, got.Cache)
+	}
+	if got := base.Lookup("claude-haiku-4-5").Limits.Context; got != 200_000 {
+		t.Errorf("the original catalogue has %d now, want it unchanged", got)
+	}
+	if _, err := model.Overrides(map[string]model.Patch{"a[": {}}); err == nil || !strings.Contains(err.Error(), `"a["`) {
+		t.Errorf("a broken pattern: %v, want an error that names it", err)
+	}
+}
+
+func TestParse_readsWhatIsWritten(t *testing.T) {
+	c := model.Default()
+	data, err := c.MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := model.Parse(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(c, again, cmpopts.IgnoreUnexported(model.Catalogue{})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for _, bad := range []string{"", "[]", `{"models":[{"provider":"x"}]}`} {
+		if _, err := model.Parse([]byte(bad)); err == nil {
+			t.Errorf("Parse(%q) has no error", bad)
+		}
+	}
+}
+
+func TestNotice_isThere(t *testing.T) {
+	notice, err := os.ReadFile("NOTICE")
+	if err != nil || !strings.Contains(string(notice), "Permission is hereby granted") {
+		t.Errorf("the notice of the catalogue's source is missing: %v", err)
+	}
+}

@@ -1,0 +1,257 @@
+package token_test
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+	"sync"
+	"testing"
+	"unicode/utf16"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/winnowhq/winnow/token"
+)
+
+func TestChars4_isTheSpecificationsEstimate(t *testing.T) {
+	tests := []struct {
+		name, text string
+		want       int
+	}{
+		{"empty", "", 0},
+		{"one letter rounds down", "a", 0},
+		{"two letters round up", "ab", 1},
+		{"five letters", "abcde", 1},
+		{"six letters", "abcdef", 2},
+		{"4,000 letters", strings.Repeat("x", 4000), 1000},
+		{"20,000 letters", strings.Repeat("x", 20000), 5000},
+		{"accents count once", "éééé", 1},
+		{"Chinese counts once", strings.Repeat("漢", 8), 2},
+		{"a picture counts twice", "😀😀", 1},
+		{"bytes that are not UTF-8 count once each", "\xff\xfe\xfd\xfc", 1},
+		{"a lone surrogate is three such bytes", "\xed\xa0\x80\xed\xa0\x80", 2},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := (token.Chars4{}).Count(tt.text); got != tt.want {
+				t.Errorf("Count(%.20q) = %d, want %d", tt.text, got, tt.want)
+			}
+		})
+	}
+}
+
+func TestUTF16Len_agreesWithTheStandardLibrary(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.OneOf(rapid.String(), rapid.StringMatching(`[a-z ]{0,40}[é漢😀]?[a-z]{0,20}`),
+			rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) })).Draw(t, "text")
+		if got, want := token.UTF16Len(text), len(utf16.Encode([]rune(text))); got != want {
+			t.Errorf("UTF16Len(%q) = %d, want %d", text, got, want)
+		}
+	})
+}
+
+func TestLinear_countsAnything(t *testing.T) {
+	if got := (token.Linear{}).Count(""); got != 0 {
+		t.Errorf(`Count("") = %d, want 0`, got)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		bytes := rapid.SliceOfN(rapid.Byte(), 1, 300).Draw(t, "bytes")
+		text := rapid.SampledFrom([]string{string(bytes), rapid.String().Draw(t, "text") + "x"}).Draw(t, "of")
+		n := token.Linear{}.Count(text)
+		if n < 1 || n > 4*len(text)+1 {
+			t.Errorf("Count(%q) = %d, want 1 to %d", text, n, 4*len(text)+1)
+		}
+		if again := (token.Linear{}).Count(text); again != n {
+			t.Errorf("Count(%q) = %d, then %d", text, n, again)
+		}
+	})
+}
+
+// A text is not smaller than a beginning of it that ends with a line, whatever follows.
+func TestLinear_moreLinesAreNotLess(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		head := rapid.StringMatching(`([a-zA-Z0-9_.,;(){} ]{0,30}\n){1,4}`).Draw(t, "head")
+		tail := rapid.StringMatching(`([a-zA-Z0-9_.,;(){} é漢]{0,30}\n){0,4}`).Draw(t, "tail")
+		if got, least := (token.Linear{}).Count(head+tail), (token.Linear{}).Count(head); got < least-1 {
+			t.Errorf("Count of all = %d, less than %d of its beginning %q", got, least, head)
+		}
+	})
+}
+
+func TestScan_seesWhatTheTokenizerSees(t *testing.T) {
+	tests := []struct {
+		text string
+		want map[string]int32
+	}{
+		{"the quick", map[string]int32{"glued c": 1, "spaced e": 1}},
+		{"getUserName", map[string]int32{"glued c": 1, "camel d": 2}},
+		{"parse HTTPServer", map[string]int32{"glued e": 1, "upper j": 1}},
+		{"a.name", map[string]int32{"glued a": 1, "signed d": 1}},
+		{"1234567 8", map[string]int32{"digits": 4, "indent": 1}},
+		{"x := 1", map[string]int32{"glued a": 1, "sign 2": 1, "indent": 1, "digits": 1}},
+		{"f();\n\n", map[string]int32{"glued a": 1, "sign 3": 1}},
+		{"a\n    b", map[string]int32{"glued a": 1, "lines": 1, "indent": 1, "spaced a": 1}},
+		{"a\n\tb", map[string]int32{"glued a": 1, "lines": 1, "tabbed a": 1}},
+		{"----------", map[string]int32{"sign 3": 1, "repeat": 7}},
+		{" für", map[string]int32{"spaced c": 1, "latin": 1}},
+		{"漢字かな", map[string]int32{"foreign": 1, "han": 2, "kana": 2}},
+		{"\x00\xff", map[string]int32{"control": 1, "invalid": 1}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.text, func(t *testing.T) {
+			var none token.Pairs
+			got := map[string]int32{}
+			for i, n := range token.Scan(tt.text, &none) {
+				if n != 0 {
+					got[token.FeatureName(i)] = n
+				}
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("Scan(%q) (-want +got):\n%s", tt.text, diff)
+			}
+		})
+	}
+}
+
+func TestCalibrated_learnsTheFactorOfEachModel(t *testing.T) {
+	c := token.NewCalibrated("auto", token.Chars4{})
+	text := strings.Repeat("word", 1000)
+	for range 20 {
+		c.Observe("claude", 10_000, 13_000)
+	}
+	c.Observe("tiny", 999, 2000)
+	c.Observe("tiny", 2000, 999)
+	if got := c.Factor("claude"); math.Abs(got-1.3) > 1e-9 {
+		t.Errorf("Factor(claude) = %v, want 1.3", got)
+	}
+	if got := c.Factor("tiny"); got != 1 {
+		t.Errorf("Factor(tiny) = %v, want 1: small samples teach nothing", got)
+	}
+	if got := c.For("claude").Count(text); got != 1300 {
+		t.Errorf("For(claude).Count = %d, want 1300", got)
+	}
+	if got := c.Count(text); got != 1000 {
+		t.Errorf("Count = %d, want 1000, uncorrected", got)
+	}
+	if got := c.For("claude").Count(""); got != 0 {
+		t.Errorf(`For(claude).Count("") = %d, want 0`, got)
+	}
+	if c.Name() != "auto" || c.For("claude").Name() != "auto" {
+		t.Errorf("names are %q and %q, want auto", c.Name(), c.For("claude").Name())
+	}
+}
+
+func TestCalibrated_followsAChange(t *testing.T) {
+	c := token.NewCalibrated("", token.Linear{})
+	for range 10 {
+		c.Observe("m", 10_000, 10_000)
+	}
+	for range 10 {
+		c.Observe("m", 10_000, 15_000)
+	}
+	if got := c.Factor("m"); got < 1.4 || got > 1.5 {
+		t.Errorf("Factor = %v after ten reports of 1.5, want nearly that", got)
+	}
+}
+
+func TestCalibrated_staysWithinBounds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := token.NewCalibrated("", token.Linear{})
+		for range rapid.IntRange(1, 20).Draw(t, "reports") {
+			c.Observe("m", rapid.Int().Draw(t, "estimated"), rapid.Int().Draw(t, "reported"))
+		}
+		if f := c.Factor("m"); !(f >= 0.5 && f <= 2) {
+			t.Errorf("Factor = %v, want 0.5 to 2", f)
+		}
+	})
+}
+
+func TestCalibrated_factorOfACounterIsThatOfItsMoment(t *testing.T) {
+	c := token.NewCalibrated("", token.Chars4{})
+	before := c.For("m")
+	c.Observe("m", 1000, 2000)
+	if got := before.Count("12345678"); got != 2 {
+		t.Errorf("an earlier counter says %d, want 2: it must not change under a plan", got)
+	}
+	if got := c.For("m").Count("12345678"); got != 4 {
+		t.Errorf("a new counter says %d, want 4", got)
+	}
+}
+
+func TestCalibrated_stateSurvivesJSON(t *testing.T) {
+	c := token.NewCalibrated("", token.Linear{})
+	c.Observe("a", 10_000, 12_000)
+	c.Observe("b", 10_000, 9_000)
+	data, err := json.Marshal(c.Export())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var state map[string]token.Learned
+	if err := json.Unmarshal(data, &state); err != nil {
+		t.Fatal(err)
+	}
+	restored := token.NewCalibrated("", token.Linear{})
+	restored.Import(state)
+	if diff := cmp.Diff(c.Export(), restored.Export()); diff != "" {
+		t.Errorf("state after JSON %s (-want +got):\n%s", data, diff)
+	}
+}
+
+func TestCalibrated_importLeavesOutWhatCannotBe(t *testing.T) {
+	c := token.NewCalibrated("", token.Linear{})
+	c.Import(map[string]token.Learned{
+		"nan": {Factor: math.NaN(), Samples: 3}, "zero": {Samples: 3}, "unseen": {Factor: 1.2}, "far": {Factor: 40, Samples: 1},
+	})
+	if diff := cmp.Diff(map[string]token.Learned{"far": {Factor: 2, Samples: 1}}, c.Export()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestMemo_countsATextOnce(t *testing.T) {
+	m := token.NewMemo(token.Linear{}, 0)
+	text := strings.Repeat("some words here ", 100)
+	first := m.Count(text)
+	if second := m.Count(strings.Clone(text)); second != first || first != (token.Linear{}).Count(text) {
+		t.Errorf("counts are %d and %d, want %d", first, second, (token.Linear{}).Count(text))
+	}
+	if m.Misses() != 1 {
+		t.Errorf("Misses = %d, want 1", m.Misses())
+	}
+	if m.Name() != "linear" {
+		t.Errorf("Name = %q, want linear", m.Name())
+	}
+}
+
+func TestMemo_isBoundedAndKeepsWhatIsUsed(t *testing.T) {
+	m := token.NewMemo(token.Chars4{}, 10)
+	m.Count("used")
+	for i := range 1000 {
+		m.Count(strings.Repeat("x", i))
+		m.Count("used")
+		if m.Len() > 10 {
+			t.Fatalf("Len = %d after %d texts, want at most 10", m.Len(), i)
+		}
+	}
+	if m.Misses() != 1000 { // 999 texts that are not empty, and "used" once
+		t.Errorf("Misses = %d, want 1000: what is asked for again must stay", m.Misses())
+	}
+}
+
+func TestCounters_areSafeTogether(t *testing.T) {
+	c := token.NewCalibrated("auto", token.NewMemo(token.Linear{}, 16))
+	var wg sync.WaitGroup
+	for g := range 8 {
+		wg.Go(func() {
+			for i := range 200 {
+				text := strings.Repeat("word ", 1+(g+i)%50)
+				c.Observe("m", 2000+i, 2100)
+				if got, want := c.Count(text), (token.Linear{}).Count(text); got != want {
+					t.Errorf("Count = %d, want %d", got, want)
+				}
+				c.For("m").Count(text)
+			}
+		})
+	}
+	wg.Wait()
+}
