@@ -9,6 +9,7 @@ import (
 
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/store/internal/exact"
 )
 
 // Apply writes a change in one transaction. What takes time, encoding and compressing, is done before it begins.
@@ -85,7 +86,7 @@ type partRow struct {
 
 func encodeChange(c store.Change) (r rows, err error) {
 	if c.Info != nil {
-		if r.info, err = encode(*c.Info); err != nil {
+		if r.info, err = exact.Encode(*c.Info); err != nil {
 			return r, err
 		}
 	}
@@ -102,7 +103,7 @@ func encodeChange(c store.Change) (r rows, err error) {
 		return r, err
 	}
 	if c.Receipt != nil {
-		data, err := encode(*c.Receipt)
+		data, err := exact.Encode(*c.Receipt)
 		if err != nil {
 			return r, err
 		}
@@ -116,7 +117,7 @@ func encodeAll[T any](values []T) ([]any, error) {
 	rows := make([]any, len(values))
 	for i, v := range values {
 		var err error
-		if rows[i], err = encode(v); err != nil {
+		if rows[i], err = exact.Encode(v); err != nil {
 			return nil, err
 		}
 	}
@@ -126,14 +127,14 @@ func encodeAll[T any](values []T) ([]any, error) {
 func encodeMessages(messages []session.Message) ([]messageRow, error) {
 	rows := make([]messageRow, len(messages))
 	for i, m := range messages {
-		info, err := encode(head{m.MessageInfo, m.Unknown})
+		info, err := exact.Encode(head{m.MessageInfo, m.Unknown})
 		if err != nil {
 			return nil, fmt.Errorf("message %s: %w", m.ID, err)
 		}
 		rows[i] = messageRow{m.ID, info, make([]partRow, len(m.Parts))}
 		for j, p := range m.Parts {
 			rest, field, text := split(p)
-			data, err := encode(rest)
+			data, err := exact.Encode(rest)
 			if err != nil {
 				return nil, fmt.Errorf("part %s: %w", p.ID, err)
 			}

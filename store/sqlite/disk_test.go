@@ -82,6 +82,36 @@ func TestContent_isStoredOnceAndCompressed(t *testing.T) {
 	}
 }
 
+// People and SQL should find JSON where JSON will do.
+func TestStore_keepsOrdinaryMessagesAsJSON(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "winnow.db")
+	s := open(t, sqlite.Config{Path: path})
+	fill(t, s)
+	for table, column := range map[string]string{"session": "info", "message": "info", "part": "data"} {
+		var rows, valid int
+		if err := raw(t, path).QueryRow(`SELECT count(*), sum(typeof(`+column+`) = 'text' AND json_valid(`+column+`)) FROM `+table).
+			Scan(&rows, &valid); err != nil {
+			t.Fatal(err)
+		}
+		if rows == 0 || rows != valid {
+			t.Errorf("%s: %d of %d rows are JSON", table, valid, rows)
+		}
+	}
+	odd := session.Message{MessageInfo: session.MessageInfo{ID: "odd"}, Parts: []session.Part{{Type: session.TextPart, Text: "\xff"}}}
+	if _, err := s.Apply(t.Context(), "ses", store.Change{Append: []session.Message{odd}}); err != nil {
+		t.Fatal(err)
+	}
+	var kind string
+	if err := raw(t, path).QueryRow(`SELECT typeof(data) FROM part ORDER BY message DESC LIMIT 1`).Scan(&kind); err != nil || kind != "blob" {
+		t.Errorf("text that is not UTF-8 is kept as %s, %v", kind, err)
+	}
+	var texts int
+	if err := raw(t, path).QueryRow(`SELECT count(*) FROM part WHERE json_extract(iif(typeof(data) = 'text', data, '{}'), '$.type') = type`).
+		Scan(&texts); err != nil || texts != 15 {
+		t.Errorf("SQL finds the type of %d parts of 15, %v", texts, err)
+	}
+}
+
 func TestOpen_manyAtOnceMakeOneStore(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "new", "winnow.db")
 	errs := make([]error, 8)

@@ -5,11 +5,5 @@ import "database/sql"
 // Writer is the connection that writes, for tests that limit it.
 func (s *Store) Writer() *sql.DB { return s.writer.db }
 
-// Exact and Decode are the codec.
-var (
-	Exact     = exact
-	FromExact = fromExact
-)
-
 // Version is the version that this program knows.
 const Version = version

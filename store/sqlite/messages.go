@@ -6,9 +6,19 @@ import (
 	"fmt"
 	"iter"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/store/internal/exact"
 )
+
+// head is what is known about a message but for its parts.
+type head struct {
+	session.MessageInfo `json:"info"`
+
+	Unknown jsontext.Value `json:",embed"`
+}
 
 // Messages yields the log newest first, within one read transaction. Message and parts are read when their turn comes.
 func (s *Store) Messages(ctx context.Context, id string) iter.Seq2[session.Message, error] {
@@ -40,7 +50,7 @@ func (s *Store) messages(ctx context.Context, id string, yield func(session.Mess
 		if err := rows.Scan(&position, &count, &data); err != nil {
 			return err
 		}
-		h, err := decode[head](data)
+		h, err := exact.Decode[head](data)
 		if err != nil {
 			return fmt.Errorf("%w: message %d: %w", store.ErrCorrupt, position, err)
 		}
@@ -72,7 +82,7 @@ func (s *Store) readParts(ctx context.Context, stmt *sql.Stmt, num, message int6
 		if err := rows.Scan(&data, &field, &size, &compressed); err != nil {
 			return nil, err
 		}
-		p, err := decode[session.Part](data)
+		p, err := exact.Decode[session.Part](data)
 		if err == nil && field.Valid {
 			var text []byte
 			if text, err = s.gzip.decompress(compressed, int(size.Int64)); err == nil {

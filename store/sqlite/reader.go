@@ -11,6 +11,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/store/internal/exact"
 )
 
 // idleReaders is how many connections stay open for the next reader. There may be more: an iteration holds one for as long
@@ -115,7 +116,7 @@ func all[T any](ctx context.Context, tx *sql.Tx, query string, args ...any) ([]T
 		if err := rows.Scan(&data); err != nil {
 			return nil, err
 		}
-		v, err := decode[T](data)
+		v, err := exact.Decode[T](data)
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", store.ErrCorrupt, err)
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/store/internal/exact"
 )
 
 // List returns what is known about the sessions, last updated first.
@@ -35,7 +36,7 @@ func (s *Store) list(ctx context.Context) ([]store.Listing, error) {
 		if err := rows.Scan(&info, &l.Messages, &l.Origin); err != nil {
 			return nil, err
 		}
-		if l.Info, err = decode[session.Info](info); err != nil {
+		if l.Info, err = exact.Decode[session.Info](info); err != nil {
 			return nil, fmt.Errorf("%w: %w", store.ErrCorrupt, err)
 		}
 		list = append(list, l)
@@ -59,7 +60,7 @@ func (s *Store) state(ctx context.Context, id string) (state store.State, err er
 	}
 	defer now.Rollback()
 	state.Revision, state.Messages = now.row.revision, now.row.messages
-	if state.Info, err = decode[session.Info](now.row.info); err != nil {
+	if state.Info, err = exact.Decode[session.Info](now.row.info); err != nil {
 		return state, fmt.Errorf("%w: %w", store.ErrCorrupt, err)
 	}
 	elisions, err := all[rule.Elision](ctx, now.Tx, `SELECT data FROM elision WHERE session = ? ORDER BY position`, now.row.num)

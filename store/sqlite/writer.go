@@ -10,6 +10,7 @@ import (
 
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/store/internal/exact"
 )
 
 // writer is the one connection that writes. Its transactions are immediate: they wait for other processes when they begin,
@@ -110,7 +111,7 @@ func (s *Store) create(ctx context.Context, info session.Info) error {
 	if info.ID == "" {
 		return errors.New("a session needs an id")
 	}
-	data, err := encode(info)
+	data, err := exact.Encode(info)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,6 @@
 -- +goose Up
 
--- Values of the log (info, data) are JSON text where JSON holds them to the byte, else a blob in the form of exact.go.
+-- Values of the log (info, data) are JSON text where JSON holds them to the byte, else a blob (store/internal/exact).
 -- Positions count from 0 within what they are in.
 
 CREATE TABLE session (

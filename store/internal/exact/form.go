@@ -1,4 +1,4 @@
-package sqlite
+package exact
 
 import (
 	"encoding/binary"
@@ -11,21 +11,27 @@ import (
 // The exact form holds any value of the log to the byte: strings and raw JSON as they are, nil apart from empty, numbers that
 // JSON does not have. Members carry their names, so that a type may grow. It is
 //
-//	exactForm, exactVersion, value
+//	formMark, formVersion, value
 //	bool, int, float64: varints (a float64 by its bits); string: length, bytes
 //	pointer: 0, or 1 and value; slice: 0, or 1 + length and values; map: the same with key and value
 //	struct: for each member that is not zero its name, the length of its value, the value; then the empty name
 const (
-	exactForm    = 0x00 // no JSON begins with it
-	exactVersion = 0x01
+	formMark    = 0x00 // no JSON begins with it
+	formVersion = 0x01
+
+	// maxDepth is how deep values may hold values. The log goes ten deep or so; attachments of attachments could go on.
+	maxDepth = 1000
 )
 
-// exact writes a value in the exact form.
-func exact(v any) ([]byte, error) {
-	return appendExact([]byte{exactForm, exactVersion}, reflect.ValueOf(v))
+// form writes a value in the exact form.
+func form(v any) ([]byte, error) {
+	return appendForm([]byte{formMark, formVersion}, reflect.ValueOf(v), 0)
 }
 
-func appendExact(b []byte, v reflect.Value) (_ []byte, err error) {
+func appendForm(b []byte, v reflect.Value, depth int) (_ []byte, err error) {
+	if depth++; depth > maxDepth {
+		return nil, errors.New("it holds values in values without end")
+	}
 	switch v.Kind() {
 	case reflect.Bool:
 		if v.Bool() {
@@ -42,7 +48,7 @@ func appendExact(b []byte, v reflect.Value) (_ []byte, err error) {
 		if v.IsNil() {
 			return append(b, 0), nil
 		}
-		return appendExact(append(b, 1), v.Elem())
+		return appendForm(append(b, 1), v.Elem(), depth)
 	case reflect.Slice:
 		if v.IsNil() {
 			return append(b, 0), nil
@@ -52,7 +58,7 @@ func appendExact(b []byte, v reflect.Value) (_ []byte, err error) {
 			return append(b, v.Bytes()...), nil
 		}
 		for i := range v.Len() {
-			if b, err = appendExact(b, v.Index(i)); err != nil {
+			if b, err = appendForm(b, v.Index(i), depth); err != nil {
 				return nil, err
 			}
 		}
@@ -63,10 +69,10 @@ func appendExact(b []byte, v reflect.Value) (_ []byte, err error) {
 		}
 		b = binary.AppendUvarint(b, uint64(v.Len())+1)
 		for it := v.MapRange(); it.Next(); {
-			if b, err = appendExact(b, it.Key()); err != nil {
+			if b, err = appendForm(b, it.Key(), depth); err != nil {
 				return nil, err
 			}
-			if b, err = appendExact(b, it.Value()); err != nil {
+			if b, err = appendForm(b, it.Value(), depth); err != nil {
 				return nil, err
 			}
 		}
@@ -76,7 +82,7 @@ func appendExact(b []byte, v reflect.Value) (_ []byte, err error) {
 			if v.Field(i).IsZero() {
 				continue
 			}
-			member, err := appendExact(nil, v.Field(i))
+			member, err := appendForm(nil, v.Field(i), depth)
 			if err != nil {
 				return nil, err
 			}
@@ -89,24 +95,27 @@ func appendExact(b []byte, v reflect.Value) (_ []byte, err error) {
 	return nil, fmt.Errorf("a %s has no exact form", v.Type())
 }
 
-var errExact = errors.New("its exact form is damaged")
+var errForm = errors.New("its exact form is damaged")
 
-// fromExact reads the exact form into what v points to. Members that it does not have are passed over.
-func fromExact(data []byte, v any) error {
-	if len(data) < 2 || data[1] != exactVersion {
-		return errExact
+// fromForm reads the exact form into what v points to. Members that it does not have are passed over.
+func fromForm(data []byte, v any) error {
+	if len(data) < 2 || data[1] != formVersion {
+		return errForm
 	}
-	r := exactReader{data[2:]}
+	r := formReader{rest: data[2:]}
 	if !r.value(reflect.ValueOf(v).Elem()) || len(r.rest) > 0 {
-		return errExact
+		return errForm
 	}
 	return nil
 }
 
-// exactReader consumes its rest; a method reports whether what it reads was there.
-type exactReader struct{ rest []byte }
+// formReader consumes its rest; a method reports whether what it reads was there.
+type formReader struct {
+	rest  []byte
+	depth int
+}
 
-func (r *exactReader) uvarint() (uint64, bool) {
+func (r *formReader) uvarint() (uint64, bool) {
 	n, size := binary.Uvarint(r.rest)
 	if size <= 0 {
 		return 0, false
@@ -115,7 +124,7 @@ func (r *exactReader) uvarint() (uint64, bool) {
 	return n, true
 }
 
-func (r *exactReader) bytes(n uint64) ([]byte, bool) {
+func (r *formReader) bytes(n uint64) ([]byte, bool) {
 	if n > uint64(len(r.rest)) {
 		return nil, false
 	}
@@ -124,7 +133,11 @@ func (r *exactReader) bytes(n uint64) ([]byte, bool) {
 	return b, true
 }
 
-func (r *exactReader) value(v reflect.Value) bool {
+func (r *formReader) value(v reflect.Value) bool {
+	if r.depth++; r.depth > maxDepth {
+		return false
+	}
+	defer func() { r.depth-- }()
 	switch v.Kind() {
 	case reflect.Int, reflect.Int64:
 		n, size := binary.Varint(r.rest)
@@ -166,7 +179,7 @@ func (r *exactReader) value(v reflect.Value) bool {
 	return true
 }
 
-func (r *exactReader) elements(v reflect.Value, n uint64) bool {
+func (r *formReader) elements(v reflect.Value, n uint64) bool {
 	if n > uint64(len(r.rest)) { // every element takes a byte at least
 		return false
 	}
@@ -187,7 +200,7 @@ func (r *exactReader) elements(v reflect.Value, n uint64) bool {
 	return true
 }
 
-func (r *exactReader) entries(v reflect.Value, n uint64) bool {
+func (r *formReader) entries(v reflect.Value, n uint64) bool {
 	v.Set(reflect.MakeMap(v.Type()))
 	for range n {
 		key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
@@ -199,7 +212,7 @@ func (r *exactReader) entries(v reflect.Value, n uint64) bool {
 	return true
 }
 
-func (r *exactReader) members(v reflect.Value) bool {
+func (r *formReader) members(v reflect.Value) bool {
 	for {
 		size, ok := r.uvarint()
 		if !ok || size == 0 {
@@ -220,7 +233,7 @@ func (r *exactReader) members(v reflect.Value) bool {
 		if !found || len(member.Index) != 1 || !member.IsExported() {
 			continue
 		}
-		inner := exactReader{data}
+		inner := formReader{data, r.depth}
 		if !inner.value(v.Field(member.Index[0])) || len(inner.rest) > 0 {
 			return false
 		}
