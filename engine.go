@@ -131,14 +131,24 @@ func (e *Engine) lock(ctx context.Context, op, id string) (*live, error) {
 	}
 	e.mu.Unlock()
 	l.mu.Lock()
-	if l.facts == nil {
-		if err := e.load(ctx, l); err != nil {
-			l.mu.Unlock()
-			e.forget(id)
-			return nil, e.failed(op, id, err)
-		}
+	if err := e.refresh(ctx, l); err != nil {
+		l.mu.Unlock()
+		e.forget(id)
+		return nil, e.failed(op, id, err)
 	}
 	return l, nil
+}
+
+// refresh reads a session when it is not at hand, or when another engine changed it.
+func (e *Engine) refresh(ctx context.Context, l *live) error {
+	if l.facts == nil {
+		return e.load(ctx, l)
+	}
+	revision, err := e.config.Store.Revision(ctx, l.id)
+	if err == nil && revision != l.state.Revision {
+		err = e.reload(ctx, l)
+	}
+	return err
 }
 
 func (e *Engine) forget(id string) {

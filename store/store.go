@@ -31,6 +31,9 @@ type Store interface {
 
 	// State returns all that is known about a session but for its messages. ErrNotFound without one.
 	State(ctx context.Context, id string) (State, error)
+	// Revision returns State.Revision alone. It is cheap: a program that keeps a session at hand asks before each use whether
+	// another one changed it. ErrNotFound without a session.
+	Revision(ctx context.Context, id string) (int64, error)
 	// Messages yields the log newest first, each message with its parts in order, reading no more than is
 	// consumed: a reader that stops at the pivot never touches what lies before it. An error ends the sequence.
 	// ErrNotFound without a session. It sees one moment of the session, whatever is written meanwhile.

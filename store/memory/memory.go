@@ -110,6 +110,17 @@ func (s *Store) State(ctx context.Context, id string) (store.State, error) {
 	}, nil
 }
 
+// Revision returns the revision of the state alone.
+func (s *Store) Revision(ctx context.Context, id string) (int64, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	k, err := s.find(ctx, "revision", id)
+	if err != nil {
+		return 0, err
+	}
+	return k.revision, nil
+}
+
 // Messages yields the log newest first.
 func (s *Store) Messages(ctx context.Context, id string) iter.Seq2[session.Message, error] {
 	return func(yield func(session.Message, error) bool) {

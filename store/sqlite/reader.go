@@ -20,8 +20,8 @@ const idleReaders = 4
 
 // reader is the pool of connections that only read.
 type reader struct {
-	db                                *sql.DB
-	session, messages, parts, content *sql.Stmt
+	db                                          *sql.DB
+	session, revision, messages, parts, content *sql.Stmt
 }
 
 func openReader(ctx context.Context, path string, wait time.Duration) (*reader, error) {
@@ -61,6 +61,7 @@ func tryReader(ctx context.Context, path string, wait time.Duration, parameters 
 	r := &reader{db: db}
 	return r, prepare(ctx, db,
 		prepared{&r.session, `SELECT num, info, revision, messages FROM session WHERE id = ?`},
+		prepared{&r.revision, `SELECT revision FROM session WHERE id = ?`},
 		prepared{&r.messages, `SELECT position, parts, info FROM message WHERE session = ? ORDER BY position DESC`},
 		prepared{&r.parts, `
 			SELECT part.data, part.field, content.size, content.data

@@ -2,6 +2,8 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 
 	"github.com/winnowhq/winnow/pivot"
@@ -42,6 +44,18 @@ func (s *Store) list(ctx context.Context) ([]store.Listing, error) {
 		list = append(list, l)
 	}
 	return list, rows.Err()
+}
+
+// Revision returns the revision of the state alone.
+func (s *Store) Revision(ctx context.Context, id string) (revision int64, err error) {
+	err = s.reader.revision.QueryRowContext(ctx, id).Scan(&revision)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = store.ErrNotFound
+	}
+	if err != nil {
+		return 0, s.failed(ctx, "revision", id, err)
+	}
+	return revision, nil
 }
 
 // State returns all that is known about a session but for its messages.

@@ -104,6 +104,7 @@ func deleteAll(t *testing.T, s store.Store) {
 func each(ctx context.Context, s store.Store, id string) map[string]error {
 	found := map[string]error{"Delete": s.Delete(ctx, id)}
 	_, found["State"] = s.State(ctx, id)
+	_, found["Revision"] = s.Revision(ctx, id)
 	_, found["Source"] = s.Source(ctx, id)
 	found["SetSource"] = s.SetSource(ctx, id, store.Source{})
 	_, found["Apply"] = s.Apply(ctx, id, store.Change{})
