@@ -61,13 +61,16 @@ func (c *Counter) Count(text string) int {
 	if !utf8.ValidString(text) {
 		text = string([]rune(text)) // one replacement for each bad byte, as any decoder has it
 	}
+	if text == "" {
+		return 0
+	}
 	n := 0
 	for text != "" {
 		size := cut(text)
 		n += c.block(text[:size])
 		text = text[size:]
 	}
-	return n
+	return max(1, n) // the tokenizer finds nothing in some lone control characters
 }
 
 func (c *Counter) block(text string) (n int) {
