@@ -48,7 +48,7 @@ func (e *Engine) turnBack(ctx context.Context, op, id, what string, redo bool) (
 			// A pivot that another program made has no receipt here.
 			receipt = &pivot.Receipt{SessionID: id, Kind: pivot.Compaction, Marker: what}
 		case receipt == nil:
-			return c, &Error{Code: NotFound, Op: op, Session: id, Err: fmt.Errorf("there is nothing to %s", op)}
+			return c, &Error{Code: Already, Op: op, Session: id, Err: fmt.Errorf("there is nothing to %s", op)}
 		}
 		if l.stands(receipt) == redo {
 			return c, &Error{Code: Already, Op: op, Session: id, Err: fmt.Errorf("%s is %sne already", receipt.ID, op)}

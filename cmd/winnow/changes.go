@@ -190,6 +190,9 @@ func (a *app) runChange(ctx context.Context, src string, out output, did string,
 		return err
 	}
 	defer s.Close()
+	if err := out.of(s); err != nil {
+		return err
+	}
 	before, err := s.engine.View(ctx, s.id)
 	if err != nil {
 		return err
@@ -204,7 +207,7 @@ func (a *app) runChange(ctx context.Context, src string, out output, did string,
 	}
 	doc.TokensAfter = after.Tokens
 	if s.fromFile() {
-		if doc.Output, err = a.write(ctx, s, out, did); err != nil {
+		if doc.Output, err = a.write(ctx, s, &out, did); err != nil {
 			return err
 		}
 		if doc.Output == "-" {
