@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/rule"
 )
 
@@ -59,13 +60,21 @@ func (a *app) undo(ctx context.Context, s *source, what string, c *change) error
 	}
 	receipt, err := s.engine.Undo(ctx, s.id, what)
 	if err != nil {
-		return err
+		return orNothing(err, what)
 	}
 	c.Receipt, c.Marker = receipt.ID, receipt.Marker
 	for _, el := range receipt.Committed {
 		c.Parts = append(c.Parts, el.Part)
 	}
 	return nil
+}
+
+// orNothing makes "there is nothing to undo" of an error, when nothing was named.
+func orNothing(err error, what string) error {
+	if what == "" && winnow.CodeOf(err) == winnow.NotFound {
+		return nothing{err.(*winnow.Error).Err.Error()}
+	}
+	return err
 }
 
 // restoreAll shows every elided part of a file again.
@@ -99,7 +108,7 @@ func (a *app) redoCommand() *cobra.Command {
 				if err == nil {
 					c.Receipt, c.Marker = receipt.ID, receipt.Marker
 				}
-				return err
+				return orNothing(err, second(args))
 			})
 		},
 	}

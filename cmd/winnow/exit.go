@@ -46,6 +46,7 @@ func (h hinted) Unwrap() error { return h.err }
 // partly is the end of a command that did its work although pieces of the input were damaged, or some of several inputs could not be read.
 type partly struct {
 	damaged []format.Damage
+	across  int // files that they are in, when there are several: then they are only counted
 	failed  []error
 }
 
@@ -54,7 +55,10 @@ const listedDamage = 10
 
 func (p partly) Error() string {
 	var b strings.Builder
-	if n := len(p.damaged); n > 0 {
+	if n := len(p.damaged); n > 0 && p.across > 1 {
+		fmt.Fprintf(&b, "%s in %d files; everything else was read", plural(n, "damaged piece was skipped", "damaged pieces were skipped"), p.across)
+		p.damaged = nil
+	} else if n > 0 {
 		b.WriteString(plural(n, "damaged piece was", "damaged pieces were") + " skipped; everything else was read:")
 	}
 	for i, d := range p.damaged {

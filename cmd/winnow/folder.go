@@ -50,7 +50,7 @@ func (a *app) runInspectFolder(ctx context.Context, src string) error {
 		return err
 	}
 	doc := folderInspection{Source: src, Sessions: []sessionInFile{}}
-	var damaged []format.Damage
+	var problems partly
 	for i, file := range files {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -69,9 +69,9 @@ func (a *app) runInspectFolder(ctx context.Context, src string) error {
 			one.Path = rel
 		}
 		doc.Sessions = append(doc.Sessions, one.sessionInFile)
-		for _, d := range one.damaged {
-			d.Reason = one.Path + ": " + d.Reason
-			damaged = append(damaged, d)
+		if len(one.damaged) > 0 {
+			problems.across++
+			problems.damaged = append(problems.damaged, one.damaged...)
 		}
 	}
 	slices.SortStableFunc(doc.Sessions, func(x, y sessionInFile) int {
@@ -93,8 +93,8 @@ func (a *app) runInspectFolder(ctx context.Context, src string) error {
 	switch {
 	case len(doc.Sessions) == 0:
 		return hinted{nothing{"there is no session below " + src}, "winnow knows " + strings.Join(all.Names(), ", ")}
-	case len(damaged) > 0:
-		return partly{damaged: damaged}
+	case len(problems.damaged) > 0:
+		return problems
 	}
 	return nil
 }
@@ -132,12 +132,16 @@ func (a *app) showFolder(doc folderInspection) {
 	if len(doc.Sessions) == 0 {
 		return
 	}
-	a.printf("%-*s  %-11s  %8s  %10s  %10s  %6s\n", width, "session", "format", "messages", "tokens", "window", "full")
+	a.printf("%-*s  %-11s  %8s  %10s  %10s  %6s  %s\n", width, "session", "format", "messages", "tokens", "window", "full", "damaged")
 	for _, s := range doc.Sessions {
-		full := ""
+		full, damaged := "", ""
 		if s.Usable > 0 {
 			full = fmt.Sprintf("%.0f %%", 100*s.share())
 		}
-		a.printf("%-*s  %-11s  %8s  %10s  %10s  %6s\n", width, s.Path, s.Format, thousands(s.Messages), thousands(s.Tokens), thousands(s.Window), full)
+		if s.Damaged > 0 {
+			damaged = fmt.Sprintf("%7s", thousands(s.Damaged))
+		}
+		line := fmt.Sprintf("%-*s  %-11s  %8s  %10s  %10s  %6s  %s", width, s.Path, s.Format, thousands(s.Messages), thousands(s.Tokens), thousands(s.Window), full, damaged)
+		a.printf("%s\n", strings.TrimRight(line, " "))
 	}
 }

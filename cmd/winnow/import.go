@@ -83,7 +83,10 @@ func (a *app) runImport(ctx context.Context, args []string) error {
 			case one == nil:
 				continue // in a folder, other files are not our business
 			}
-			problems.damaged = append(problems.damaged, one.Damaged...)
+			if len(one.Damaged) > 0 {
+				problems.across++
+				problems.damaged = append(problems.damaged, one.Damaged...)
+			}
 			if one.Skipped == "" {
 				added++
 			}

@@ -68,9 +68,13 @@ func (a *app) write(ctx context.Context, s *source, o *output, word string) (str
 		return "", err
 	}
 	change := format.Change{Session: log, Ledger: state.Ledger, Undone: state.Undone}
+	writeTo := func(w io.Writer) error { return f.Write(w, doc, change) }
+	if doc != nil && unchanged(doc, change) { // also where the format is only read
+		writeTo = func(w io.Writer) error { _, err := w.Write(doc.Source); return err }
+	}
 	defer a.progress("writing " + s.title())()
 	if o.to == "-" {
-		return "-", f.Write(a.env.Stdout, doc, change)
+		return "-", writeTo(a.env.Stdout)
 	}
 	path, err := a.outputPath(s, o, word)
 	if err != nil {
@@ -83,11 +87,24 @@ func (a *app) write(ctx context.Context, s *source, o *output, word string) (str
 	}
 	return path, a.files.write(ctx, path, func(w io.Writer) error {
 		if filepath.Ext(path) != ".gz" {
-			return f.Write(w, doc, change)
+			return writeTo(w)
 		}
 		z := gzip.NewWriter(w)
-		return errors.Join(f.Write(z, doc, change), z.Close())
+		return errors.Join(writeTo(z), z.Close())
 	})
+}
+
+// unchanged tells whether a session still is what the document says. Messages are only ever added to it.
+func unchanged(doc *format.Document, c format.Change) bool {
+	if len(c.Undone) > 0 || len(c.Session.Messages) != len(doc.Session.Messages) || c.Ledger.Len() != doc.Ledger.Len() {
+		return false
+	}
+	for _, el := range doc.Ledger.All() {
+		if !c.Ledger.Has(el.Key()) {
+			return false
+		}
+	}
+	return true
 }
 
 // target is the format to write in, and the document to write from: nil when the formats differ.
