@@ -3,11 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/session"
 )
 
 // change is the JSON document of undo, redo, restore and pin.
@@ -47,15 +49,18 @@ without the compaction.`,
 	return cmd
 }
 
-// undo takes a pivot back. A file that another program folded has no receipt: the pivot that counts is taken then.
+// undo takes a pivot or a pruning back. A file has no receipts: what it says itself counts, the time of each elision and the pivot that the
+// window begins with.
 func (a *app) undo(ctx context.Context, s *source, what string, c *change) error {
 	if what == "" && s.fromFile() {
-		report, err := s.engine.Inspect(ctx, s.id)
+		newest, err := newestOf(ctx, s)
 		if err != nil {
 			return err
 		}
-		if what = report.Window.Pivot; what == "" {
-			return a.restoreAll(ctx, s, c)
+		if what = newest.pivot; what == "" {
+			c.Parts = newest.parts
+			_, err = s.engine.Restore(ctx, s.id, newest.parts...)
+			return err
 		}
 	}
 	receipt, err := s.engine.Undo(ctx, s.id, what)
@@ -77,20 +82,41 @@ func orNothing(err error, what string) error {
 	return err
 }
 
-// restoreAll shows every elided part of a file again.
-func (a *app) restoreAll(ctx context.Context, s *source, c *change) error {
-	_, state, err := s.engine.Session(ctx, s.id)
+// deed is the newest thing that was done to a session that was read from a file.
+type deed struct {
+	pivot string   // id of a marker
+	parts []string // of a pruning
+}
+
+// together is how far apart, in milliseconds, the marks of one pruning are: another product looks at the clock for each of them.
+const together = 1000
+
+func newestOf(ctx context.Context, s *source) (deed, error) {
+	report, err := s.engine.Inspect(ctx, s.id)
 	if err != nil {
-		return err
+		return deed{}, err
 	}
+	log, state, err := s.engine.Session(ctx, s.id)
+	if err != nil {
+		return deed{}, err
+	}
+	var newest session.Millis
 	for _, el := range state.Ledger.All() {
-		c.Parts = append(c.Parts, el.Part)
+		newest = max(newest, el.Time)
 	}
-	if len(c.Parts) == 0 {
-		return nothing{"nothing is elided and nothing is folded"}
+	if at := session.Index(log.Messages, report.Window.Pivot); at >= 0 && log.Messages[at].Time.Created >= newest {
+		return deed{pivot: report.Window.Pivot}, nil
 	}
-	_, err = s.engine.Restore(ctx, s.id, c.Parts...)
-	return err
+	var d deed
+	for _, el := range state.Ledger.All() {
+		if el.Time >= newest-together && !slices.Contains(d.parts, el.Part) {
+			d.parts = append(d.parts, el.Part)
+		}
+	}
+	if len(d.parts) == 0 {
+		return d, hinted{nothing{"nothing is elided and nothing is folded"}, "a request body, once it is written, does not say what was left out; go back to the original"}
+	}
+	return d, nil
 }
 
 func (a *app) redoCommand() *cobra.Command {
