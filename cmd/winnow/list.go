@@ -39,6 +39,9 @@ func (a *app) listCommand() *cobra.Command {
 }
 
 func (a *app) runList(ctx context.Context) error {
+	if _, err := a.settings(); err != nil {
+		return err // a mistake in the configuration is told by every command
+	}
 	listings, err := a.listings(ctx)
 	if err != nil {
 		return err
