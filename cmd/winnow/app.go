@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -36,7 +35,7 @@ type app struct {
 // Main runs the command and returns its exit code. When the context ends, it returns soon, whatever the command is at: a file that
 // is being written is removed, and a transaction that is not committed never was.
 func Main(ctx context.Context, args []string, env Env) int {
-	stdout := &outlet{w: bufio.NewWriterSize(env.Stdout, 64<<10)}
+	stdout := newOutlet(env.Stdout)
 	env.Stdout = stdout
 	a := &app{env: env}
 	root := a.root()

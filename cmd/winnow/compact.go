@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -98,11 +99,11 @@ func (a *app) runCompact(ctx context.Context, src string, f compactFlags) error 
 	}
 	done := a.progress("folding " + src)
 	receipt, err := s.engine.Compact(ctx, s.id, winnow.CompactOptions{Focus: f.focus, Auto: f.auto})
+	if tooSmall(err, before) {
+		receipt, err = pruneInstead(ctx, s, before, err)
+	}
 	done()
-	switch {
-	case winnow.CodeOf(err) == winnow.NoProgress && !before.Window.Overflow:
-		return nothing{fmt.Sprintf("the window has %s tokens, and folding would not make it smaller", thousands(before.Window.Tokens))}
-	case err != nil:
+	if err != nil {
 		return err
 	}
 	doc := compaction{Source: src, Receipt: *receipt, TokensBefore: receipt.TokensBefore, TokensAfter: receipt.TokensAfter, Damaged: []format.Damage{}}
@@ -132,6 +133,27 @@ func (a *app) runCompact(ctx context.Context, src string, f compactFlags) error 
 		return err
 	}
 	return s.done()
+}
+
+// tooSmall reports whether there was too little to fold: a summary would be longer than what it stands for.
+func tooSmall(err error, before winnow.Report) bool {
+	return winnow.CodeOf(err) == winnow.NoProgress && !before.Window.Overflow || winnow.CodeOf(err) == winnow.NothingToFold || errors.Is(err, pivot.ErrTooLarge)
+}
+
+// pruneInstead elides what a compaction would have elided before it folds.
+func pruneInstead(ctx context.Context, s *source, before winnow.Report, folding error) (*pivot.Receipt, error) {
+	outcome, err := s.engine.Prune(ctx, s.id)
+	if err != nil {
+		return nil, err
+	}
+	if outcome.Pruned == nil && before.Window.Overflow {
+		return nil, folding
+	}
+	if outcome.Pruned == nil {
+		return nil, nothing{fmt.Sprintf("the window has %s tokens, and a summary would not make it smaller", thousands(before.Window.Tokens))}
+	}
+	outcome.Pruned.Notes = append(outcome.Pruned.Notes, "there was too little talk to fold; old tool outputs were elided")
+	return outcome.Pruned, nil
 }
 
 // undoOf is how to take back what was written to a file, "" when no file was written.
@@ -172,8 +194,13 @@ func (a *app) showCompaction(ctx context.Context, s *source, before winnow.Repor
 	if err != nil {
 		return err
 	}
-	a.paint().Compaction(before, after, doc.Receipt, s.title())
-	if f.summary {
+	if doc.Receipt.Kind == pivot.Pruning {
+		a.paint().Pruning(after, doc.Receipt, s.title())
+		a.printf("\n%s\n", strings.Join(doc.Receipt.Notes, "\n"))
+	} else {
+		a.paint().Compaction(before, after, doc.Receipt, s.title())
+	}
+	if f.summary && doc.Summary != "" {
 		a.printf("\n%s\n", strings.TrimRight(doc.Summary+"\n\n"+doc.Carried.Text, "\n"))
 	}
 	switch {

@@ -71,7 +71,8 @@ func TestHostileInput_endsWithACodeAndAReason(t *testing.T) {
 		{"an empty object", []byte("{}"), []int{exitInput}, ""},
 		{"null", []byte("null"), []int{exitInput}, ""},
 		{"no messages", openCode(), []int{exitDone}, ""},
-		{"Windows lines and a mark at the front", append([]byte("\xef\xbb\xbf"), bytes.ReplaceAll(good, []byte("\n"), []byte("\r\n"))...), []int{exitDone}, ""},
+		{"lines as Windows ends them", bytes.ReplaceAll(good, []byte("\n"), []byte("\r\n")), []int{exitDone}, ""},
+		{"a byte order mark", append([]byte("\xef\xbb\xbf"), good...), []int{exitDone, exitPartly}, ""},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

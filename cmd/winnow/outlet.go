@@ -4,31 +4,47 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"syscall"
 )
 
 // outlet is standard output. It remembers that a write failed, so that no command has to ask after each line.
 type outlet struct {
-	w   *bufio.Writer
-	err error
+	buffer *bufio.Writer
+	err    error
+}
+
+func newOutlet(w io.Writer) *outlet {
+	return &outlet{buffer: bufio.NewWriterSize(listener{w}, 64<<10)}
 }
 
 func (o *outlet) Write(data []byte) (int, error) {
-	n, err := o.w.Write(data)
+	n, err := o.buffer.Write(data)
 	if err != nil {
 		o.err = err
 	}
 	return n, err
 }
 
-// finish writes what is left. A reader that went away had enough: that is no failure.
+// finish writes what is left.
 func (o *outlet) finish() error {
-	if err := o.w.Flush(); err != nil {
+	if err := o.buffer.Flush(); err != nil {
 		o.err = err
 	}
-	switch {
-	case o.err == nil, errors.Is(o.err, syscall.EPIPE):
+	if o.err == nil {
 		return nil
 	}
 	return hinted{fmt.Errorf("standard output: %w", o.err), "what was printed is incomplete; what was to be changed was changed"}
+}
+
+// listener is whoever reads standard output. One that went away had enough: that is no failure, and the command goes on with what
+// it does beside printing.
+type listener struct{ w io.Writer }
+
+func (l listener) Write(data []byte) (int, error) {
+	n, err := l.w.Write(data)
+	if errors.Is(err, syscall.EPIPE) {
+		return len(data), nil
+	}
+	return n, err
 }
