@@ -93,10 +93,21 @@ func (a *app) complain(err error, code int) {
 		word = "winnow: nothing to do: "
 	}
 	text, hints := explainError(err)
-	fmt.Fprintln(a.env.Stderr, word+text)
+	fmt.Fprintln(a.env.Stderr, word+firstLines(text))
 	for _, h := range hints {
 		fmt.Fprintln(a.env.Stderr, "  "+h)
 	}
+}
+
+// mostLines is how much of an error is printed: one that lists every message of a session helps nobody.
+const mostLines = 16
+
+func firstLines(text string) string {
+	lines := strings.Split(text, "\n")
+	if len(lines) <= mostLines {
+		return text
+	}
+	return strings.Join(lines[:mostLines-1], "\n") + fmt.Sprintf("\n  and %s more lines", thousands(len(lines)-mostLines+1))
 }
 
 func (a *app) root() *cobra.Command {

@@ -228,19 +228,19 @@ func (a *app) runChange(ctx context.Context, src string, out output, did string,
 	if err := out.of(s); err != nil {
 		return err
 	}
-	before, err := s.engine.View(ctx, s.id)
+	before, err := s.engine.Inspect(ctx, s.id)
 	if err != nil {
 		return err
 	}
-	doc := change{Source: src, Did: did, Parts: []string{}, TokensBefore: before.Tokens}
+	doc := change{Source: src, Did: did, Parts: []string{}, TokensBefore: before.Window.Tokens}
 	if err := do(s, &doc); err != nil {
 		return err
 	}
-	after, err := s.engine.View(ctx, s.id)
+	after, err := s.engine.Inspect(ctx, s.id)
 	if err != nil {
 		return err
 	}
-	doc.TokensAfter = after.Tokens
+	doc.TokensAfter = after.Window.Tokens
 	if s.fromFile() {
 		if doc.Output, err = a.write(ctx, s, &out, did); err != nil {
 			return err

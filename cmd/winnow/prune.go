@@ -77,7 +77,7 @@ func (a *app) runPrune(ctx context.Context, src string, out output, dry bool) er
 	if err := out.of(s); err != nil {
 		return err
 	}
-	before, err := s.engine.View(ctx, s.id)
+	before, err := s.engine.Inspect(ctx, s.id)
 	if err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (a *app) runPrune(ctx context.Context, src string, out output, dry bool) er
 	}
 	doc := pruning{
 		Source: src, Policy: s.engine.Policy().Name, Schedule: s.engine.Policy().Schedule.Name(), Marked: []string{}, Elisions: []rule.Elision{},
-		Refusals: append([]rule.Refusal{}, outcome.Refusals...), TokensBefore: before.Tokens, TokensAfter: before.Tokens, Damaged: []format.Damage{},
+		Refusals: append([]rule.Refusal{}, outcome.Refusals...), TokensBefore: before.Window.Tokens, TokensAfter: before.Window.Tokens, Damaged: []format.Damage{},
 	}
 	if s.doc != nil {
 		doc.Format = s.doc.Format

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestVectors_classicMarksWhatTheSpecifiedProgramMarks runs sessions that were pruned by the real program.
+func TestVectors_classicMarksWhatTheSpecifiedProgramMarks(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("..", "..", "..", "shared", "vectors", "prune", "*.json.gz"))
+	if err != nil || len(files) == 0 {
+		t.Skip("the vectors are not there: they are kept beside the repository, not in it")
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			var vector struct {
+				Session jsontext.Value `json:"session"`
+				Marked  []string       `json:"marked"`
+			}
+			if err := json.Unmarshal(plain(t, file), &vector, jsontext.AllowInvalidUTF8(true)); err != nil {
+				t.Fatal(err)
+			}
+			d := newDesk(t)
+			d.env = d.env[:1] // the settings that are specified
+			o := d.run("prune", d.put("session.json", vector.Session), "--policy", "classic", "--json", "-o", "pruned.json")
+			want := exitDone
+			if len(vector.Marked) == 0 {
+				want = exitNothing
+			}
+			o.wants(t, want)
+			var doc struct {
+				Marked []string `json:"marked"`
+			}
+			if err := json.Unmarshal([]byte(o.stdout), &doc); err != nil {
+				t.Fatal(err)
+			}
+			slices.Sort(doc.Marked)
+			if diff := cmp.Diff(append([]string{}, vector.Marked...), append([]string{}, doc.Marked...)); diff != "" {
+				t.Errorf("marked (-want +got):\n%s", diff)
+			}
+			if want == exitDone { // the marks are in the file, as the product writes them
+				pruned := d.read("pruned.json")
+				before := bytes.Count(vector.Session, []byte(`"compacted"`))
+				if got := bytes.Count(pruned, []byte(`"compacted"`)) - before; got != len(vector.Marked) {
+					t.Errorf("%d marks were written, want %d", got, len(vector.Marked))
+				}
+			}
+		})
+	}
+}
+
+func plain(t *testing.T, file string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
