@@ -110,10 +110,10 @@ func (e *Engine) Inspect(ctx context.Context, id string) (Report, error) {
 	window := l.window()
 	found := e.policy.Find(l.plannerState())
 	prunable := map[string]bool{}
+	parts := partsByID(window)
 	for _, el := range found.Elisions {
-		_, p := session.FindPart(window, el.Part)
 		c := Candidate{Elision: el}
-		if p != nil {
+		if p := parts[el.Part]; p != nil {
 			c.Tool, c.Target = p.Tool, rule.Target(p)
 		}
 		prunable[el.Part] = true
@@ -127,6 +127,17 @@ func (e *Engine) Inspect(ctx context.Context, id string) (Report, error) {
 	r.Window = e.windowReport(l, window)
 	r.Strata = strata(l, window, prunable, e.activeTurns())
 	return r, nil
+}
+
+// partsByID finds many parts in one pass. Where an id occurs twice, the later part has it, as with session.FindPart.
+func partsByID(log []session.Message) map[string]*session.Part {
+	parts := map[string]*session.Part{}
+	for i := range log {
+		for j := range log[i].Parts {
+			parts[log[i].Parts[j].ID] = &log[i].Parts[j]
+		}
+	}
+	return parts
 }
 
 func (r *Report) count(l *live) {

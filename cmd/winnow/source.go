@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 
 	"github.com/winnowhq/winnow"
@@ -93,6 +94,7 @@ func (a *app) readFile(src string) ([]byte, fs.FileInfo, error) {
 		if err != nil {
 			return nil, nil, fmt.Errorf("standard input: %w", err)
 		}
+		a.thrift(len(data))
 		return data, nil, nil
 	}
 	defer a.progress("reading " + src)()
@@ -105,7 +107,18 @@ func (a *app) readFile(src string) ([]byte, fs.FileInfo, error) {
 		return nil, nil, usage("%s is a folder; name a session file in it. `winnow inspect` and `winnow import` take folders", src)
 	}
 	data, err := os.ReadFile(path)
+	a.thrift(len(data))
 	return data, info, err
+}
+
+// huge is a session that is read with an eye on memory.
+const huge = 32 << 20
+
+// thrift trades time for memory: of a huge session, garbage of its own size is too much.
+func (a *app) thrift(size int) {
+	if size >= huge {
+		debug.SetGCPercent(20)
+	}
 }
 
 // path is where a name given on the command line is.
