@@ -21,11 +21,13 @@ const (
 // Verdict says whether a session still fits.
 type Verdict struct {
 	// Overflow says that it does not.
-	Overflow bool
+	Overflow bool `json:"overflow"`
 	// Total is what was counted, Usable what it was held against: the budget or the threshold below it.
-	Total, Usable int
+	Total  int `json:"total"`
+	Usable int `json:"usable"`
 	// Code is the reason as a word, Reason as a sentence for people.
-	Code, Reason string
+	Code   string `json:"code"`
+	Reason string `json:"reason"`
 }
 
 // Check compares a report with the budget for m: u is what the provider reported for the last finished step,

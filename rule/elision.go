@@ -35,8 +35,8 @@ type Elision struct {
 
 // Key names what an elision is about: no two elisions of a ledger share it.
 type Key struct {
-	Part  string
-	Field Field
+	Part  string `json:"part"`
+	Field Field  `json:"field"`
 }
 
 // Key of the elision.

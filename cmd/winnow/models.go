@@ -18,13 +18,36 @@ type modelList struct {
 
 // modelRow is one model of the JSON document of models.
 type modelRow struct {
-	Name       string      `json:"name"` // provider/id
-	Context    int         `json:"context"`
-	Output     int         `json:"output"`
-	Price      model.Price `json:"price"` // US dollars per million tokens
-	CacheFor   string      `json:"cacheFor,omitzero"`
-	Assumed    []string    `json:"assumed,omitempty"`
-	ForPersons string      `json:"title,omitzero"`
+	Name       string   `json:"name"` // provider/id
+	Context    int      `json:"context"`
+	Output     int      `json:"output"`
+	Price      prices   `json:"price"`
+	CacheFor   string   `json:"cacheFor,omitzero"`
+	Assumed    []string `json:"assumed,omitempty"`
+	ForPersons string   `json:"title,omitzero"`
+}
+
+// prices are US dollars per million tokens; 0 is free or unknown.
+type prices struct {
+	Input      float64 `json:"input"`
+	Output     float64 `json:"output"`
+	CacheRead  float64 `json:"cacheRead"`
+	CacheWrite float64 `json:"cacheWrite"`
+	Tiers      []tier  `json:"tiers,omitempty"`
+}
+
+// tier holds for requests whose prompt has more tokens than above.
+type tier struct {
+	Above int    `json:"above"`
+	Price prices `json:"price"`
+}
+
+func pricesOf(p model.Price) prices {
+	out := prices{Input: p.Input, Output: p.Output, CacheRead: p.CacheRead, CacheWrite: p.CacheWrite}
+	for _, t := range p.Tiers {
+		out.Tiers = append(out.Tiers, tier{t.Above, pricesOf(t.Price)})
+	}
+	return out
 }
 
 func (a *app) modelsCommand() *cobra.Command {
@@ -59,7 +82,7 @@ func (a *app) runModels(args []string) error {
 	if a.json {
 		doc := modelList{catalogue.Source, catalogue.Date, []modelRow{}}
 		for _, m := range models {
-			doc.Models = append(doc.Models, modelRow{m.String(), m.Limits.Context, m.Limits.Output, m.Price, lifetime(m), m.Assumed, m.Name})
+			doc.Models = append(doc.Models, modelRow{m.String(), m.Limits.Context, m.Limits.Output, pricesOf(m.Price), lifetime(m), m.Assumed, m.Name})
 		}
 		return a.print(doc)
 	}

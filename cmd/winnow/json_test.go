@@ -1,0 +1,88 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/winnowhq/winnow"
+)
+
+// TestJSONDocumentation_namesEveryMember keeps docs/json.md true: what a document has stands in the section of its command, or in the section of
+// the type that it is made of.
+func TestJSONDocumentation_namesEveryMember(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "json.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sections := map[string]string{}
+	for _, section := range strings.Split(string(text), "\n## ")[1:] {
+		title, body, _ := strings.Cut(section, "\n")
+		sections[strings.TrimSpace(title)] = body
+	}
+	documents := map[string]any{
+		"inspect": inspection{}, "inspect FOLDER": folderInspection{}, "prune": pruning{}, "view": viewed{}, "compact": compaction{}, "explain": winnow.Explanation{},
+		"undo, redo, restore, pin": change{}, "import": imported{}, "export": exported{}, "list": listing{}, "show": shown{}, "config": configured{}, "config set": configSet{},
+		"models": modelList{}, "version": versioned{}, "Events": winnow.Event{},
+	}
+	for title, document := range documents {
+		body, ok := sections[title]
+		if !ok {
+			t.Errorf("docs/json.md has no section %q", title)
+			continue
+		}
+		for _, name := range members(reflect.TypeOf(document), "", map[reflect.Type]bool{}) {
+			// A member of a shared type is described where the type is.
+			last := name[strings.LastIndexByte(name, '.')+1:]
+			if !strings.Contains(body, "`"+name+"`") && !strings.Contains(sections["Shared pieces"], "`"+last+"`") {
+				t.Errorf("section %q does not name `%s`", title, name)
+			}
+		}
+	}
+	for _, event := range []winnow.EventType{
+		winnow.Compacted, winnow.CompactionStarted, winnow.CompactionDelta, winnow.CompactionFailed, winnow.ElisionCommitted, winnow.ElisionUndone,
+		winnow.BudgetOverflow, winnow.BudgetWarning, winnow.UsageRecorded, winnow.MessageAppended, winnow.PartUpdated,
+	} {
+		if !strings.Contains(sections["Events"], "`"+string(event)+"`") {
+			t.Errorf("the event %s is not described", event)
+		}
+	}
+}
+
+// members are the dotted names of everything that a document can hold; lists count as what is in them.
+func members(t reflect.Type, prefix string, within map[reflect.Type]bool) []string {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice && t != reflect.TypeFor[jsontext.Value]() {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct || within[t] || t == reflect.TypeFor[time.Time]() || strings.HasSuffix(t.PkgPath(), "/session") {
+		return nil // the log itself is documented by the format that it follows
+	}
+	within[t] = true
+	defer delete(within, t)
+	var names []string
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if !f.IsExported() {
+			continue
+		}
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name == "-" {
+			continue
+		}
+		if f.Anonymous && name == "" {
+			names = append(names, members(f.Type, prefix, within)...)
+			continue
+		}
+		if name == "" {
+			name = f.Name
+		}
+		names = append(names, prefix+name)
+		names = append(names, members(f.Type, prefix+name+".", within)...)
+	}
+	return names
+}
