@@ -15,11 +15,12 @@ import (
 	"github.com/winnowhq/winnow/format/openai"
 	"github.com/winnowhq/winnow/format/opencode"
 	"github.com/winnowhq/winnow/format/pi"
+	"github.com/winnowhq/winnow/format/sweagent"
 )
 
 // Formats lists them in the order in which they are asked whether a file is theirs: the surest signs first.
 func Formats() []format.Format {
-	return []format.Format{claudecode.Format{}, codex.Format{}, pi.Format{}, opencode.Format{}, anthropic.Format{}, openai.Format{}}
+	return []format.Format{claudecode.Format{}, codex.Format{}, pi.Format{}, opencode.Format{}, sweagent.Format{}, anthropic.Format{}, openai.Format{}}
 }
 
 // Named returns the format with this name.
