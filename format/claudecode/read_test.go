@@ -159,6 +159,9 @@ func TestRead_nothingReadable(t *testing.T) {
 }
 
 func TestRead_hugeAndDeepLines(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads 50 MB")
+	}
 	big := strings.Replace(text("b", "a", "assistant", "m1", "BIG"), "BIG", strings.Repeat("x", 50<<20), 1)
 	deep := `{"parentUuid":"b","type":"user","uuid":"c","toolUseResult":` + strings.Repeat(`{"a":`, 9990) + `1` + strings.Repeat(`}`, 9990) + `,"message":{"role":"user","content":"deep"},"sessionId":"s"}` + "\n"
 	deeper := `{"parentUuid":"c","type":"user","uuid":"d","toolUseResult":` + strings.Repeat(`[`, 100000) + strings.Repeat(`]`, 100000) + `}` + "\n"
