@@ -97,7 +97,7 @@ func (f *facts) changes() []change {
 // touches says in few words what an action changed: what it defines, else a replacement that is short enough to quote.
 func touches(a *recall.Action) []string {
 	if !a.Exact && a.Op == recall.Edit {
-		if a.New != "" && len(a.New) < 160 && !strings.Contains(a.New, "\n") {
+		if a.New != "" && len(a.New) < 600 && !strings.Contains(a.New, "\n") {
 			return []string{code(a.New, 90)}
 		}
 		return nil
