@@ -240,6 +240,7 @@ func TestFailures_endWithASuccessOfTheSame(t *testing.T) {
 		{"a masked failure", new(logOf).run("go test ./... | tail -3", "--- FAIL: TestX\nFAIL", 0), []string{"go test ./... | tail -3"}},
 		{"an edit that works later", new(logOf).call("edit", args{"filePath": "/repo/a.go", "oldString": "x"}, "!not found").call("edit", args{"filePath": "a.go", "oldString": "y"}, "ok"), nil},
 		{"an edit that does not", new(logOf).call("edit", args{"filePath": "/repo/a.go", "oldString": "x"}, "!not found"), []string{"/repo/a.go"}},
+		{"another installer brings it", new(logOf).run("npm install -g tool", "npm error code ENOTFOUND", 1).run("bun install -g tool", "installed tool", 0), nil},
 		{"grep that finds nothing", new(logOf).run("grep -r foo .", "", 1), nil},
 		{"the user said no", new(logOf).call("Bash", args{"command": "git push"}, "!The user doesn't want to proceed with this tool use."), nil},
 		{"an exit status in the text", new(logOf).call("exec_command", args{"cmd": "make check"}, "Process exited with code 2\nOutput:\nmake: *** [check] Error 1"), []string{"make check"}},

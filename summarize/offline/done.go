@@ -41,7 +41,7 @@ func (f *facts) done() section {
 	}
 	s.items = append(s.items, reports...)
 	s.items = append(s.items, f.reports()...)
-	s.items = append(s.items, f.delegated()...)
+	s.items = distinct(append(s.items, f.delegated()...))
 	return s
 }
 
@@ -267,7 +267,7 @@ func (f *facts) delegated() []item {
 		}
 		result := recall.Prose(f.log[c.Message].Parts[c.Part].State.Result())
 		text := "Sub-agent " + quote(c.Actions[0].Query, 100)
-		if found := recall.Sentences(result); len(found) > 0 {
+		if found := recall.Sentences(result); len(found) > 0 && !strings.HasPrefix(result, "Async agent launched") {
 			text += " found: " + quote(strings.Join(found[:min(3, len(found))], " "), 320)
 		}
 		all = append(all, item{text: text, weight: 24 + f.recentCall(n, 20)})
