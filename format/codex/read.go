@@ -183,6 +183,8 @@ func (r *reader) line(at int32, l *line) error {
 		r.endStep()
 	case compactedLine:
 		return r.compacted(at, l, payload)
+	case agentLine:
+		return r.agent(at, l, payload)
 	case itemLine:
 		var it item
 		if err := decode(payload, &it); err != nil {

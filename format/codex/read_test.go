@@ -191,6 +191,22 @@ func TestRead_compactionByHand(t *testing.T) {
 	}
 }
 
+func TestRead_wordsOfAnotherAgent(t *testing.T) {
+	doc := read(t, []byte(`{"timestamp":"2026-01-01T00:00:00Z","type":"session_meta","payload":{"id":"a","cwd":"/x"}}
+{"timestamp":"2026-01-01T00:00:01Z","type":"inter_agent_communication","payload":{"author":"/root","recipient":"/root/helper","content":"Weed the beds.","trigger_turn":true}}
+{"timestamp":"2026-01-01T00:00:02Z","type":"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"output_text","text":"Weeded."}]}}
+`))
+	want := []string{
+		"user codex_000002",
+		"  text codex_000002:0 Weed the beds. (synthetic)",
+		"assistant codex_000003 stop",
+		"  text codex_000003:0 Weeded.",
+	}
+	if diff := cmp.Diff(want, outline(doc.Session.Messages)); diff != "" {
+		t.Errorf("log (-want +got):\n%s", diff)
+	}
+}
+
 func TestRead_nothingReadable(t *testing.T) {
 	_, err := Format{}.Read([]byte("{\"timestamp\":\nnot json\n"))
 	var syntax *format.SyntaxError
