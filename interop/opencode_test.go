@@ -135,7 +135,7 @@ func TestOpenCode_resumesWhatWasCompacted(t *testing.T) {
 		t.Fatalf("the product made %d tool calls, want 3: %s", doc.Counts.ToolCalls, source)
 	}
 
-	text, change := fold(t, doc)
+	text, change := foldOpenCode(t, doc)
 	resumed := importInto(t, u, text)
 	exported := []byte(resumed.run(t, "export", id))
 	if diff := cmp.Diff(asSaid(t, text), asSaid(t, exported)); diff != "" {
@@ -179,7 +179,7 @@ func TestOpenCode_resumesWhatWasCompacted(t *testing.T) {
 }
 
 // fold appends a pivot whose tail is the step with the second call and what follows it, and elides that call's output.
-func fold(t *testing.T, doc *format.Document) ([]byte, format.Change) {
+func foldOpenCode(t *testing.T, doc *format.Document) ([]byte, format.Change) {
 	t.Helper()
 	s := doc.Session
 	var second *session.Part
