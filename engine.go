@@ -15,6 +15,7 @@ import (
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/token"
+	"github.com/winnowhq/winnow/view"
 )
 
 // Engine keeps sessions: policy + store + summariser + events.
@@ -111,10 +112,16 @@ type live struct {
 	facts *rule.Facts
 	model model.Model
 
+	// view is what the model sees, rendered as far as the log has come; changed is the first position of the log that it does
+	// not have yet.
+	view    view.Live
+	changed int
+
 	// The last report of the provider: what it counted, and how much the view was estimated to be then, in tokens, -1 before the
 	// first. What was appended later is added to the report by estimate.
 	reported  session.Usage
 	estimated int
+	base      int // what system prompt and tools take; 0 until a report told
 
 	// tries counts the foldings in a row that the same turn called for.
 	tries int
@@ -176,6 +183,8 @@ func (e *Engine) load(ctx context.Context, l *live) error {
 		}
 		slices.Reverse(log)
 		l.state, l.log = state, log
+		l.view.Reset()
+		l.changed = 0
 		break
 	}
 	l.model = e.modelOf(l.state.Info, l.log)
@@ -251,10 +260,14 @@ func (e *Engine) apply(ctx context.Context, l *live, op string, c store.Change) 
 		return e.failed(op, l.id, err)
 	}
 	l.state = after(l.state, c, revision)
+	if len(c.Commit)+len(c.Restore)+len(c.Undo)+len(c.Redo) > 0 {
+		l.view.Reset()
+	}
 	l.log = append(l.log, c.Append...)
 	for _, m := range c.Update {
 		if at := session.Index(l.log, m.ID); at >= 0 {
 			l.log[at] = m // nobody else has this slice, only the parts of the messages in it
+			l.changed = min(l.changed, at)
 		}
 	}
 	return nil

@@ -142,19 +142,22 @@ func (e *Engine) View(ctx context.Context, id string) (View, error) {
 		return View{}, err
 	}
 	defer l.mu.Unlock()
-	window := l.window()
-	v := View{
-		Messages: view.Render(window, l.state.Ledger),
-		Tokens:   view.Tokens(window, l.state.Ledger, l.facts),
-		Model:    l.model.String(),
-	}
-	if err := view.Check(v.Messages); err != nil {
+	now := l.look()
+	v := View{Messages: now.Rendered(), Tokens: now.Tokens(), Model: l.model.String()}
+	if err := now.Check(); err != nil {
 		return v, &Error{Code: BadInput, Op: "view", Session: id, Err: err, Hint: "the log holds what no provider takes; update the messages named"}
 	}
 	return v, nil
 }
 
-func (l *live) window() []session.Message { return view.Window(l.log, l.state.Undone) }
+// look brings the view up to date.
+func (l *live) look() *view.Live {
+	l.view.Sync(l.log, l.state.Undone, l.state.Ledger, l.facts, l.changed)
+	l.changed = len(l.log)
+	return &l.view
+}
+
+func (l *live) window() []session.Message { return l.look().Window() }
 
 // appended keeps the estimate of what came after the last report.
 func (l *live) appended(m *session.Message) {
