@@ -189,6 +189,7 @@ func (e *Engine) load(ctx context.Context, l *live) error {
 	}
 	l.model = e.modelOf(l.state.Info, l.log)
 	l.facts = rule.NewFacts(e.counter(l.model))
+	l.facts.Learn(l.log)
 	l.reported, l.estimated = lastReport(l.log)
 	return nil
 }

@@ -16,8 +16,9 @@ func (e *Engine) commit(ctx context.Context, id string, found []rule.Elision, tr
 	err := e.change(ctx, "prune", id, func(l *live) (store.Change, error) {
 		now := millis(e.config.Now())
 		var committed []rule.Elision
+		parts := partsOf(l.log)
 		for _, el := range found {
-			if _, p := session.FindPart(l.log, el.Part); p == nil || l.state.Ledger.Has(el.Key()) {
+			if parts[el.Part] == nil || l.state.Ledger.Has(el.Key()) {
 				continue // the session was changed since: what is gone or done already is not ours
 			}
 			el.Time = now

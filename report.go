@@ -109,11 +109,10 @@ func (e *Engine) Inspect(ctx context.Context, id string) (Report, error) {
 	}
 	window := l.window()
 	found := e.policy.Find(l.plannerState())
-	prunable := map[string]bool{}
+	prunable, parts := map[string]bool{}, partsOf(l.log)
 	for _, el := range found.Elisions {
-		_, p := session.FindPart(window, el.Part)
 		c := Candidate{Elision: el}
-		if p != nil {
+		if p := parts[el.Part]; p != nil {
 			c.Tool, c.Target = p.Tool, rule.Target(p)
 		}
 		prunable[el.Part] = true
@@ -127,6 +126,17 @@ func (e *Engine) Inspect(ctx context.Context, id string) (Report, error) {
 	r.Window = e.windowReport(l, window)
 	r.Strata = strata(l, window, prunable, e.activeTurns())
 	return r, nil
+}
+
+// partsOf is every part of a log by its id.
+func partsOf(log []session.Message) map[string]*session.Part {
+	parts := make(map[string]*session.Part, 2*len(log))
+	for i := range log {
+		for j := range log[i].Parts {
+			parts[log[i].Parts[j].ID] = &log[i].Parts[j]
+		}
+	}
+	return parts
 }
 
 func (r *Report) count(l *live) {
@@ -172,7 +182,7 @@ func (r *Report) count(l *live) {
 func (e *Engine) windowReport(l *live, window []session.Message) WindowReport {
 	usable := e.policy.Budget.Usable(l.model)
 	w := WindowReport{
-		Messages: len(window), Tokens: view.Tokens(window, l.state.Ledger, l.facts), Overhead: l.overhead(),
+		Messages: len(window), Tokens: l.look().Tokens(), Overhead: l.overhead(),
 		Context: l.model.Limits.Context, Reason: usable.Fallback, Folded: len(l.log) - len(window),
 	}
 	if !usable.Unlimited {

@@ -1,6 +1,9 @@
 package rule
 
 import (
+	"runtime"
+	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/winnowhq/winnow/session"
@@ -63,13 +66,58 @@ func (f *Facts) Size(p *session.Part) Size {
 		}
 	}
 	f.counted++
+	known := f.look(p)
+	f.parts[p.ID] = known
+	return known.size
+}
+
+// look counts a part. It reads nothing of the index but the counter.
+func (f *Facts) look(p *session.Part) *fact {
+	text, input, output, files := pieces(p)
 	size := Size{Text: f.Count(text), Output: f.Count(output), Files: fileTokens(p)}
 	if p.Type == session.ToolPart {
 		size.Input = f.Count(p.Tool) + f.Count(input)
 	}
-	f.parts[p.ID] = &fact{text, input, output, files, size}
-	return size
+	return &fact{text, input, output, files, size}
 }
+
+// Learn counts the parts of messages that are not known yet, on all processors at once. It changes no size: it only spares
+// the first look at a long log most of its time.
+func (f *Facts) Learn(messages []session.Message) {
+	var parts []*session.Part
+	bytes := 0
+	for i := range messages {
+		for j := range messages[i].Parts {
+			if p := &messages[i].Parts[j]; p.ID != "" && f.parts[p.ID] == nil {
+				parts = append(parts, p)
+				text, input, output, _ := pieces(p)
+				bytes += len(text) + len(input) + len(output)
+			}
+		}
+	}
+	workers := min(runtime.GOMAXPROCS(0), bytes/learnShare)
+	if workers < 2 {
+		return // what is little is counted as it is asked for
+	}
+	facts := make([]*fact, len(parts))
+	var next atomic.Int64
+	var done sync.WaitGroup
+	for range workers {
+		done.Go(func() {
+			for at := int(next.Add(1)) - 1; at < len(parts); at = int(next.Add(1)) - 1 {
+				facts[at] = f.look(parts[at])
+			}
+		})
+	}
+	done.Wait()
+	for i, p := range parts {
+		f.parts[p.ID] = facts[i]
+	}
+	f.counted += len(parts)
+}
+
+// learnShare is how many bytes make it worth to start another goroutine.
+const learnShare = 64 << 10
 
 // Total is the size of messages as the log has them.
 func (f *Facts) Total(messages []session.Message) int {
