@@ -18,7 +18,6 @@ type Live struct {
 	rendered []session.Message
 	at       []mark // parallel to window: what was there before each message
 	end      mark
-	calls    map[string]int // call ids in what is rendered
 	problems []error
 }
 
@@ -36,7 +35,6 @@ func (l *Live) Sync(log []session.Message, undone map[string]bool, ledger rule.L
 		}
 		l.at = make([]mark, 0, len(l.window))
 		l.rendered = make([]session.Message, 0, len(l.window))
-		l.calls = make(map[string]int, len(l.window))
 	} else {
 		l.window = append(l.window, log[dirty:]...)
 	}
@@ -68,15 +66,6 @@ func (l *Live) cut(position int) (ok bool) {
 	if at < l.head || at < 0 || moved(l.window[at:]) {
 		return false
 	}
-	for i := at; i < len(l.window); i++ {
-		end := l.end.rendered
-		if i+1 < len(l.at) {
-			end = l.at[i+1].rendered
-		}
-		for _, m := range l.rendered[l.at[i].rendered:end] {
-			eachCall(&m, func(id string) { l.calls[id]-- })
-		}
-	}
 	l.end = l.at[at]
 	// Views that were handed out keep their messages: what is appended next goes into memory of its own.
 	l.rendered = slices.Clip(l.rendered[:l.end.rendered])
@@ -101,22 +90,9 @@ func (l *Live) add(i int, ledger rule.Ledger, facts *rule.Facts) {
 		if err := Check(shown); err != nil {
 			l.problems = append(l.problems, err)
 		}
-		eachCall(&m, func(id string) {
-			if l.calls[id]++; l.calls[id] == 2 {
-				l.problems = append(l.problems, errors.New("message "+m.ID+": call id "+id+" occurs twice"))
-			}
-		})
 		l.rendered = append(l.rendered, m)
 	}
 	l.end.rendered, l.end.problems = len(l.rendered), len(l.problems)
-}
-
-func eachCall(m *session.Message, visit func(id string)) {
-	for j := range m.Parts {
-		if p := &m.Parts[j]; p.Type == session.ToolPart && p.CallID != "" {
-			visit(p.CallID)
-		}
-	}
 }
 
 // Window is what counts now. The caller must not change it.

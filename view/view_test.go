@@ -173,7 +173,7 @@ func TestCheck_refusesWhatAProviderWould(t *testing.T) {
 		bad  bool
 	}{
 		"calls with their results":       {[]session.Message{m(session.Assistant, call("p", "x"), call("q", "y"))}, false},
-		"two calls with one id":          {[]session.Message{m(session.Assistant, call("p", "x"), other)}, true},
+		"two calls with one id":          {[]session.Message{m(session.Assistant, call("p", "x"), other)}, false}, // wire tells them apart
 		"a call of the user's":           {[]session.Message{m(session.User, call("p", "x"))}, true},
 		"a call without an id":           {[]session.Message{m(session.Assistant, nameless)}, true},
 		"a role that nobody knows":       {[]session.Message{m("system")}, true},
