@@ -164,10 +164,7 @@ func (e *editor) assemble(list []byte, enc *encoder) []byte {
 	head := e.src[n.start : n.list.start+1]
 	tail := []byte("\n  ]\n}\n")
 	if !n.cut {
-		tail = e.src[n.list.end-1 : n.end]
-		if bytes.HasPrefix(e.src[n.end:], []byte("\n")) {
-			tail = e.src[n.list.end-1 : n.end+1]
-		}
+		tail = e.src[n.list.end-1 : e.end()]
 	} else if len(list) > 0 && bytes.HasSuffix(list, []byte("\n  ")) {
 		tail = []byte("]\n}\n")
 	}
@@ -177,13 +174,24 @@ func (e *editor) assemble(list []byte, enc *encoder) []byte {
 		if n.info.start < n.list.start {
 			head = slices.Concat(e.src[n.start:n.info.start], info, e.src[n.info.end:n.list.start+1])
 		} else if !n.cut {
-			tail = slices.Concat(e.src[n.list.end-1:n.info.start], info, e.src[n.info.end:n.end])
+			tail = slices.Concat(e.src[n.list.end-1:n.info.start], info, e.src[n.info.end:e.end()])
 		}
 	}
 	out.Write(head)
 	out.Write(list)
 	out.Write(tail)
 	return out.Bytes()
+}
+
+// end is the position after the JSON and the line feed that follows it; other text after it is not kept.
+func (e *editor) end() int {
+	end := e.native.end
+	for _, feed := range []string{"\n", "\r\n"} {
+		if bytes.HasPrefix(e.src[end:], []byte(feed)) {
+			return end + len(feed)
+		}
+	}
+	return end
 }
 
 // sessionNote is the note on the session after the change; changed is false when it is as it was.
