@@ -154,10 +154,10 @@ func (r *reader) parts(at int, e *entry, m *session.Message, indent string) (end
 			if next := r.resume(at, end, indent, err); end <= at || next > 0 && next < end {
 				return at, false
 			}
-			e.parts = append(e.parts, piece{span{at, end}, -1})
+			e.parts = append(e.parts, piece{span: span{at, end}, at: -1})
 			r.damage(at, end, "a part was skipped: "+reason(err))
 		} else {
-			e.parts = append(e.parts, piece{span{at, end}, len(m.Parts)})
+			e.parts = append(e.parts, piece{span: span{at, end}, at: len(m.Parts)})
 			m.Parts = append(m.Parts, p)
 		}
 		at, e.end = end, end

@@ -129,7 +129,7 @@ func finishInfo(info *session.Info, e *encoder) {
 		note.Parent = info.ParentID
 		info.ParentID = session.FormatID(session.SessionID, 0, fingerprint(info.ParentID))
 	}
-	info.Unknown = withSessionNote(info.Unknown, &note)
+	info.Unknown = without(withSessionNote(info.Unknown, &note), "revert") // what was taken back is not in the log
 	if info.Slug == "" {
 		info.Slug = "session"
 	}
