@@ -64,7 +64,7 @@ type native struct {
 	start   int  // of the JSON
 	end     int  // after it
 	cut     bool // the file ends before its JSON does
-	loose   bool // a comma is missing or too many
+	loose   bool // a comma is missing or too many, or a name is no JSON
 	info    span
 	list    span // the messages, brackets included; while cut, up to the last thing that was read
 	entries []entry

@@ -136,7 +136,11 @@ func (r *reader) member(at int) (m member, ok bool) {
 	if end < 0 {
 		return m, false
 	}
-	m.key, m.name = at, unquote(r.src[at:end])
+	name, err := jsontext.AppendUnquote(nil, r.src[at:end])
+	if err != nil {
+		r.native.loose = true
+	}
+	m.key, m.name = at, string(name)
 	at = space(r.src, end)
 	if at >= len(r.src) || r.src[at] != ':' {
 		return m, false
