@@ -146,6 +146,18 @@ func TestOpenCode_resumesWhatWasCompacted(t *testing.T) {
 		t.Errorf("the ledger did not survive the product (-written +read):\n%s", diff)
 	}
 
+	// Where the session is already, the product adds the messages that it does not have and leaves the others as they are:
+	// the pivot arrives, the marks do not.
+	file := filepath.Join(c.Home, "again.json")
+	if err := os.WriteFile(file, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c.run(t, "import", file)
+	beside := readExport(t, []byte(c.run(t, "export", id)))
+	if got, want := len(beside.Session.Messages), len(change.Session.Messages); got != want || beside.Ledger.Len() != 0 {
+		t.Errorf("imported where it came from, the session has %d messages and %d marks, want %d and none", got, beside.Ledger.Len(), want)
+	}
+
 	u.Forget()
 	resumed.run(t, "run", "-s", id, "Where are we?")
 	sent := lastChat(t, u)
