@@ -8,6 +8,7 @@ import (
 
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/view"
 	"github.com/winnowhq/winnow/wire"
 )
 
@@ -80,7 +81,7 @@ func extends(messages, read []session.Message) bool {
 
 func whole(change format.Change, dialect Dialect) ([]byte, error) {
 	w := windowOf(change)
-	messages := apply(w.messages, change.Ledger)
+	messages := view.Render(w.messages, change.Ledger)
 	if w.summary != "" {
 		messages = append([]session.Message{summaryMessage(w.summary)}, messages...)
 	}
