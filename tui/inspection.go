@@ -85,8 +85,11 @@ func (pg *page) about(r winnow.Report, title string) {
 	if r.Model != "" {
 		facts = append(facts, r.Model)
 	}
-	if r.Messages != r.Window.Messages {
-		facts = append(facts, count(r.Messages, "message")+" in all")
+	switch log := plus(r.Window.Messages, r.Window.Folded); {
+	case r.Messages > log: // a product may write several for one, and branches that were left
+		facts = append(facts, count(r.Messages, "message")+" in the file")
+	case log > r.Window.Messages:
+		facts = append(facts, count(log, "message")+" in all")
 	}
 	facts = append(facts, count(r.Turns, "turn"), count(r.Steps, "step"), count(r.ToolCalls, "tool call"))
 	if r.Cost > 0 {
@@ -234,7 +237,12 @@ func (pg *page) largestCandidates(all []winnow.Candidate, name, number int) {
 		if i == 0 {
 			label = "largest"
 		}
-		pg.add(say(faint, "  "+padRight(cut(label, name), name)+"  "+padLeft(thousands(c.Saves), number)+"  "+strings.TrimSpace(c.Tool+" "+c.Target)))
+		l := line{say(faint, "  "+padRight(cut(label, name), name)+"  "+padLeft(thousands(c.Saves), number)+"  "), say(normal, c.Tool+" ")}
+		target, room := clean(c.Target), pg.width-l.columns()
+		if strings.Contains(target, "/") && !strings.Contains(target, " ") { // a path: its end says more
+			target = cutFront(target, room)
+		}
+		pg.add(append(l, say(faint, target))...)
 	}
 }
 

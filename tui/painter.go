@@ -48,12 +48,12 @@ func (p Painter) draw(pg *page) {
 type style uint8
 
 const (
-	normal style = iota
-	strong       // conclusions and headings
-	faint        // what may be skipped
-	alarm        // over the limit
-	fine         // within the limit, saved
-	barTone      // bars that are about no zone
+	normal  style = iota
+	strong        // conclusions and headings
+	faint         // what may be skipped
+	alarm         // over the limit
+	fine          // within the limit, saved
+	barTone       // bars that are about no zone
 	foldedTone
 	summaryTone
 	prunedTone

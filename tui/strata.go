@@ -87,6 +87,8 @@ type row struct {
 
 const (
 	mostRows = 20 // what one sees at a glance, and what leaves room on a screen
+	// mostShown of the rows are for what the model is shown, as long as the folded past needs the others.
+	mostShown = 14
 	// newestAlone is how many of the newest turns get a row of their own when the older ones share theirs.
 	newestAlone = 4
 	// largeShare of all tokens, and largeMessages, make a turn large enough to be split.
@@ -116,12 +118,8 @@ func (pg *page) timeline(r winnow.Report) {
 		return
 	}
 	above, below := turns(folded), turns(shown)
-	if n := len(above) + len(below); n > 0 && past {
-		share := min(mostRows-1, max(1, mostRows*len(above)/n))
-		above, below = fitRows(above, share, 0, whole), fitRows(below, mostRows-share, newestAlone, whole)
-	} else {
-		below = fitRows(below, mostRows, newestAlone, whole)
-	}
+	above = fitRows(above, mostRows-min(len(below), mostShown), 0, whole)
+	below = fitRows(below, mostRows-len(above), newestAlone, whole)
 	if len(above) > 0 && len(below) > 0 && below[0].firstTurn == above[len(above)-1].lastTurn && below[0].firstTurn > 0 {
 		below[0].goesOn = true
 	}
@@ -221,12 +219,12 @@ func (a amounts) zones() int {
 // label is where a row is.
 func (r row) label() string {
 	switch {
+	case r.goesOn && r.firstTurn == r.lastTurn:
+		return "↳"
 	case r.lastTurn <= 0:
 		return ""
 	case r.firstTurn < r.lastTurn:
 		return thousands(max(r.firstTurn, 1)) + "–" + thousands(r.lastTurn)
-	case r.goesOn:
-		return "↳"
 	}
 	return thousands(r.lastTurn)
 }
@@ -238,14 +236,14 @@ func (r row) text() string {
 		return clean(r.written)
 	case r.amounts[1] > 0:
 		return "summary"
+	case r.lastTurn <= 0 && !r.goesOn:
+		return "(before the first turn)"
 	case r.firstStep > 0 && r.firstStep == r.lastStep:
 		return "step " + thousands(r.firstStep)
 	case r.firstStep > 0:
 		return "steps " + thousands(r.firstStep) + "–" + thousands(r.lastStep)
 	case r.goesOn:
 		return "(goes on)"
-	case r.lastTurn <= 0 && r.total() > 0:
-		return "(before the first turn)"
 	}
 	return ""
 }
