@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -649,7 +650,7 @@ func TestEngine_stateSurvivesARestart(t *testing.T) {
 func TestEngine_twoEnginesOnOneStore(t *testing.T) {
 	kept := memory.New()
 	a := newLab(t, Config{Store: kept})
-	b := &lab{Engine: open(t, Config{Store: kept, Models: small(16000, 4000), Random: &dice{n: 99}}), t: t, id: a.id}
+	b := &lab{Engine: open(t, Config{Store: kept, Models: small(16000, 4000), Random: rand.NewChaCha8([32]byte{2})}), t: t, id: a.id}
 	a.work(2)
 	b.user("from the other one: HELLO")
 	a.work(2)

@@ -250,14 +250,24 @@ func (e *Engine) summarize(ctx context.Context, f *folding) error {
 	}
 	own := offline.New()
 	if chosen.Name() == own.Name() || !e.policy.Offline {
-		return &Error{Code: BadSummary, Op: "compact", Session: f.id, Err: err, Hint: "the session is as it was"}
+		return noSummary(f.id, err, chosen.Name() == own.Name())
 	}
 	f.notes = append(f.notes, fmt.Sprintf("%s gave no summary (%v); the offline summariser wrote it", chosen.Name(), err))
 	if answer, err = e.ask(ctx, f, own, ""); err != nil {
-		return &Error{Code: BadSummary, Op: "compact", Session: f.id, Err: err, Hint: "the session is as it was"}
+		return noSummary(f.id, err, true)
 	}
 	f.answer = answer
 	return nil
+}
+
+// noSummary is the error when nobody wrote a summary that counts. Where one is too large for what it replaces, or our own summariser
+// found no room to say anything, that is no fault of the summariser's: there is too little to fold.
+func noSummary(id string, err error, own bool) error {
+	if errors.Is(err, pivot.ErrTooLarge) || own && (errors.Is(err, pivot.ErrHeadings) || errors.Is(err, pivot.ErrEmpty)) {
+		return &Error{Code: NoProgress, Op: "compact", Session: id, Err: fmt.Errorf("there is too little to fold: %w", err),
+			Hint: "the session is as small as it gets; nothing was changed"}
+	}
+	return &Error{Code: BadSummary, Op: "compact", Session: id, Err: err, Hint: "the session is as it was"}
 }
 
 // ask makes the request fit, asks, and asks once more with what was wrong.
