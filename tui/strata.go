@@ -87,6 +87,8 @@ type row struct {
 
 const (
 	mostRows = 20 // what one sees at a glance, and what leaves room on a screen
+	// mostShown of the rows are for what the model is shown, as long as the folded past needs the others.
+	mostShown = 14
 	// newestAlone is how many of the newest turns get a row of their own when the older ones share theirs.
 	newestAlone = 4
 	// largeShare of all tokens, and largeMessages, make a turn large enough to be split.
@@ -96,7 +98,7 @@ const (
 
 // timeline draws the strata, the oldest at the top: what the summary stands for, the pivot as a line across, the summary, and what is shown.
 func (pg *page) timeline(r winnow.Report) {
-	var folded, summary, shown []winnow.Stratum
+	var folded, summary, shown, empty []winnow.Stratum
 	past := slices.ContainsFunc(r.Strata, func(s winnow.Stratum) bool { return s.Pivot })
 	var sum amounts
 	for _, s := range r.Strata {
@@ -105,23 +107,22 @@ func (pg *page) timeline(r winnow.Report) {
 		switch {
 		case past && (s.Pivot || s.Zones[winnow.Summary] > 0):
 			summary = append(summary, s)
-		case past && s.Zones[winnow.Folded] > 0, past && a.total() == 0 && len(shown) == 0:
-			folded = append(folded, s)
+		case a.total() == 0: // it stands with what follows it
+			empty = append(empty, s)
+		case past && s.Zones[winnow.Folded] > 0:
+			folded, empty = append(append(folded, empty...), s), nil
 		default:
-			shown = append(shown, s)
+			shown, empty = append(append(shown, empty...), s), nil
 		}
 	}
+	shown = append(shown, empty...)
 	whole := sum.total()
 	if whole == 0 {
 		return
 	}
 	above, below := turns(folded), turns(shown)
-	if n := len(above) + len(below); n > 0 && past {
-		share := min(mostRows-1, max(1, mostRows*len(above)/n))
-		above, below = fitRows(above, share, 0, whole), fitRows(below, mostRows-share, newestAlone, whole)
-	} else {
-		below = fitRows(below, mostRows, newestAlone, whole)
-	}
+	above = fitRows(above, mostRows-min(len(below), mostShown), 0, whole)
+	below = fitRows(below, mostRows-len(above), newestAlone, whole)
 	if len(above) > 0 && len(below) > 0 && below[0].firstTurn == above[len(above)-1].lastTurn && below[0].firstTurn > 0 {
 		below[0].goesOn = true
 	}
@@ -152,7 +153,7 @@ func (pg *page) timeline(r winnow.Report) {
 	for _, one := range below {
 		d.draw(one.row)
 	}
-	pg.add()
+	pg.gap()
 	pg.legend(sum, whole)
 }
 
@@ -221,12 +222,12 @@ func (a amounts) zones() int {
 // label is where a row is.
 func (r row) label() string {
 	switch {
+	case r.goesOn && r.firstTurn == r.lastTurn:
+		return "↳"
 	case r.lastTurn <= 0:
 		return ""
 	case r.firstTurn < r.lastTurn:
 		return thousands(max(r.firstTurn, 1)) + "–" + thousands(r.lastTurn)
-	case r.goesOn:
-		return "↳"
 	}
 	return thousands(r.lastTurn)
 }
@@ -238,14 +239,14 @@ func (r row) text() string {
 		return clean(r.written)
 	case r.amounts[1] > 0:
 		return "summary"
+	case r.lastTurn <= 0 && !r.goesOn:
+		return "(before the first turn)"
 	case r.firstStep > 0 && r.firstStep == r.lastStep:
 		return "step " + thousands(r.firstStep)
 	case r.firstStep > 0:
 		return "steps " + thousands(r.firstStep) + "–" + thousands(r.lastStep)
 	case r.goesOn:
 		return "(goes on)"
-	case r.lastTurn <= 0 && r.total() > 0:
-		return "(before the first turn)"
 	}
 	return ""
 }

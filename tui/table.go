@@ -66,7 +66,11 @@ func (t leaders) lines(width int) []line {
 		number = max(number, columns(thousands(rest.tokens)))
 	}
 	// Two spaces before the name, the bar and the number, one before the percentage, which takes up to four.
-	name := min(longest, max(8, (width-number-11)*6/10))
+	name := max(len("tool output"), (width-number-11)*6/10)
+	if t.isPath {
+		name = max(8, width-number-11-6) // a path says more than a long bar
+	}
+	name = min(name, longest)
 	bars := min(24, max(3, width-number-name-11))
 	out := []line{{say(strong, t.title)}}
 	for i, p := range append(all, rest) {
@@ -91,36 +95,52 @@ func (t leaders) lines(width int) []line {
 	return out
 }
 
-// tables puts tables next to each other where the page is wide enough, else below each other.
+// least is the narrowest that a table may be beside another one; mostTable keeps bars near their numbers on a wide page.
+const (
+	leastTable, leastPaths = 36, 42
+	mostTable              = 84
+	tableGap               = 3
+)
+
+func (t leaders) least() int {
+	if t.isPath {
+		return leastPaths
+	}
+	return leastTable
+}
+
+// tables puts tables next to each other as far as the page is wide enough, the rest below. The last of a row takes what is left of the width.
 func (pg *page) tables(all ...leaders) {
-	const least, gap = 36, 3
 	all = slices.DeleteFunc(all, func(t leaders) bool { return len(largest(t.by)) == 0 })
-	if len(all) == 0 {
-		return
-	}
-	if each := (pg.width - gap*(len(all)-1)) / len(all); len(all) > 1 && each >= least {
-		blocks := make([][]line, len(all))
-		rows := 0
-		for i, t := range all {
-			blocks[i] = t.lines(each)
-			rows = max(rows, len(blocks[i]))
+	for first := 0; first < len(all); {
+		used, next := all[first].least(), first+1
+		for next < len(all) && used+tableGap+all[next].least() <= pg.width {
+			used += tableGap + all[next].least()
+			next++
 		}
-		for r := range rows {
-			var l line
-			for i, block := range blocks {
-				l = l.pad(i * (each + gap))
-				if r < len(block) {
-					l = append(l, block[r].clip(each)...)
-				}
-			}
-			pg.add(l...)
+		if first > 0 {
+			pg.gap()
 		}
-		return
+		pg.beside(all[first:next])
+		first = next
 	}
+}
+
+func (pg *page) beside(all []leaders) {
+	var rows []line
+	at := 0
 	for i, t := range all {
-		if i > 0 {
-			pg.add()
+		width := t.least()
+		if i == len(all)-1 {
+			width = min(mostTable, pg.width-at)
 		}
-		pg.addAll(t.lines(min(pg.width, 84)))
+		for r, l := range t.lines(width) {
+			if r == len(rows) {
+				rows = append(rows, nil)
+			}
+			rows[r] = append(rows[r].pad(at), l.clip(width)...)
+		}
+		at += width + tableGap
 	}
+	pg.addAll(rows)
 }
