@@ -118,7 +118,11 @@ func (pg *page) kept(receipt pivot.Receipt) {
 		}
 	}
 	pg.gap()
-	pg.fact("stays", count(receipt.Tail, "message")+", word for word")
+	stays := "no message: the summary stands for all of them"
+	if receipt.Tail > 0 {
+		stays = count(receipt.Tail, "message") + ", word for word"
+	}
+	pg.fact("stays", stays)
 	if len(things) > 0 {
 		pg.fact("carried", strings.Join(things, ", ")+"; "+count(c.Tokens, "token"))
 	}
