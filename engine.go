@@ -188,9 +188,10 @@ func (e *Engine) load(ctx context.Context, l *live) error {
 		break
 	}
 	l.model = e.modelOf(l.state.Info, l.log)
-	l.facts = rule.NewFacts(e.counter(l.model))
+	l.facts = rule.NewFacts(e.config.Counter)
 	l.facts.Learn(l.log)
-	l.reported, l.estimated = lastReport(l.log)
+	e.calibrate(l)
+	l.reported, l.estimated = session.Usage{}, -1
 	return nil
 }
 
@@ -207,11 +208,30 @@ func (e *Engine) reload(ctx context.Context, l *live) error {
 	return nil
 }
 
-func (e *Engine) counter(m model.Model) token.Counter {
-	if e.calibrated != nil {
-		return e.calibrated.For(m.String())
+// calibrate learns from the reports in a log how many tokens the model makes of our estimates: from what the prompt grew by from one
+// step to the next. Where a pivot or a pruning came in between it shrank, and teaches nothing.
+func (e *Engine) calibrate(l *live) {
+	if e.calibrated == nil {
+		return
 	}
-	return e.config.Counter
+	name := l.model.String()
+	before, reported := -1, 0
+	estimated := 0
+	for i := range l.log {
+		m := &l.log[i]
+		if m.Role == session.Assistant && m.Tokens != nil && m.Tokens.Prompt() > 0 && !m.IsSummary() {
+			if grown := m.Tokens.Prompt() - reported; before >= 0 && grown > 0 {
+				e.calibrated.Observe(name, estimated-before, grown)
+			}
+			before, reported = estimated, m.Tokens.Prompt()
+		}
+		if m.Marker() != nil || m.IsSummary() {
+			before = -1
+			continue
+		}
+		estimated += view.Message(m, rule.Ledger{}, l.facts)
+	}
+	l.facts.Scale(e.calibrated.Factor(name))
 }
 
 // modelOf is the model that reads a session: the one that its newest message names, else the session's, else the engine's.
@@ -230,20 +250,6 @@ func (e *Engine) modelOf(info session.Info, log []session.Message) model.Model {
 		return e.config.Models.Lookup(info.Model.String())
 	}
 	return e.config.Models.Lookup(e.config.Model)
-}
-
-// lastReport finds the newest usage that a log has of a finished step that was no summary, unless a pivot came after it.
-func lastReport(log []session.Message) (session.Usage, int) {
-	for i := len(log) - 1; i >= 0; i-- {
-		m := &log[i]
-		if m.Completes() {
-			break
-		}
-		if m.Role == session.Assistant && m.Tokens != nil && m.Finish != "" && !m.IsSummary() && m.Tokens.Prompt() > 0 {
-			return *m.Tokens, -1
-		}
-	}
-	return session.Usage{}, -1
 }
 
 // apply writes a change that was decided on the state at hand, and brings what is at hand up to date. ErrConflict is returned

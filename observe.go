@@ -222,7 +222,8 @@ func Overhead(log []session.Message, facts *rule.Facts) int {
 func (e *Engine) learn(l *live, usage session.Usage, at int) {
 	now := l.look().TokensBefore(at)
 	if e.calibrated != nil && l.estimated >= 0 && now >= 0 {
-		e.calibrated.Observe(l.model.String(), now-l.estimated, usage.Prompt()-l.reported.Prompt())
+		factor := e.calibrated.Factor(l.model.String()) // the sizes have it already
+		e.calibrated.Observe(l.model.String(), int(float64(now-l.estimated)/factor), usage.Prompt()-l.reported.Prompt())
 	}
 	l.reported, l.estimated = usage, now
 }

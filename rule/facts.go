@@ -1,6 +1,7 @@
 package rule
 
 import (
+	"math"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -32,6 +33,7 @@ const (
 // whose texts did not change is never counted twice. It is not safe for concurrent use.
 type Facts struct {
 	counter token.Counter
+	factor  float64 // of the counter, for the model that reads
 	parts   map[string]*fact
 	counted int
 }
@@ -39,16 +41,36 @@ type Facts struct {
 type fact struct {
 	text, input, output string // what the size was counted from
 	files               int    // how many attachments
-	size                Size
+	counted             Size   // as the counter has it
+	size                Size   // times the factor
 }
 
 // NewFacts returns an empty index that counts with counter.
 func NewFacts(counter token.Counter) *Facts {
-	return &Facts{counter: counter, parts: map[string]*fact{}}
+	return &Facts{counter: counter, factor: 1, parts: map[string]*fact{}}
+}
+
+// Scale multiplies every size by a factor, of what was counted before too: what was learned of the model that reads.
+func (f *Facts) Scale(factor float64) {
+	f.factor = factor
+	for _, known := range f.parts {
+		known.size = f.scaled(known.counted)
+	}
+}
+
+func (f *Facts) scaled(s Size) Size {
+	return Size{f.scale(s.Text), f.scale(s.Input), f.scale(s.Output), s.Files}
+}
+
+func (f *Facts) scale(tokens int) int {
+	if tokens == 0 || f.factor == 1 {
+		return tokens
+	}
+	return max(1, int(math.Round(float64(tokens)*f.factor)))
 }
 
 // Count is the size of a text in tokens.
-func (f *Facts) Count(text string) int { return f.counter.Count(text) }
+func (f *Facts) Count(text string) int { return f.scale(f.counter.Count(text)) }
 
 // Counter is the counter in use.
 func (f *Facts) Counter() token.Counter { return f.counter }
@@ -74,11 +96,11 @@ func (f *Facts) Size(p *session.Part) Size {
 // look counts a part. It reads nothing of the index but the counter.
 func (f *Facts) look(p *session.Part) *fact {
 	text, input, output, files := pieces(p)
-	size := Size{Text: f.Count(text), Output: f.Count(output), Files: fileTokens(p)}
+	size := Size{Text: f.counter.Count(text), Output: f.counter.Count(output), Files: fileTokens(p)}
 	if p.Type == session.ToolPart {
-		size.Input = f.Count(p.Tool) + f.Count(input)
+		size.Input = f.counter.Count(p.Tool) + f.counter.Count(input)
 	}
-	return &fact{text, input, output, files, size}
+	return &fact{text, input, output, files, size, f.scaled(size)}
 }
 
 // Learn counts the parts of messages that are not known yet, on all processors at once. It changes no size: it only spares

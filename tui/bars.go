@@ -54,7 +54,7 @@ func divide(sizes []int, cells int) []int {
 	for ; given > cells; given-- { // the cells of those that were lifted to one come from the largest
 		largest := order[0]
 		for _, i := range order {
-			if out[i] > out[largest] {
+			if out[i] >= out[largest] { // of equal ones the last: it is the smallest of them
 				largest = i
 			}
 		}

@@ -15,7 +15,7 @@ func (p Painter) Pruning(r winnow.Report, receipt pivot.Receipt, title string) {
 	pg.outcome(r, receipt, count(len(receipt.Committed), "part")+" elided")
 	pg.about(r, title)
 	pg.beforeAfter(r, receipt)
-	pg.add()
+	pg.gap()
 	pg.tables(leaders{title: "Elided, by rule", by: savedByRule(receipt), whole: receipt.TokensBefore, most: mostLeaders, style: prunedTone})
 	pg.notes(receipt)
 	pg.timeline(r)
@@ -29,7 +29,7 @@ func (p Painter) Compaction(before, after winnow.Report, receipt pivot.Receipt, 
 	pg.outcome(after, receipt, count(receipt.Folded, "message")+" folded into a summary")
 	pg.about(before, title)
 	pg.beforeAfter(after, receipt)
-	pg.add()
+	pg.gap()
 	pg.tables(
 		leaders{title: "Folded, by kind", by: receipt.Gone, whole: receipt.TokensBefore, most: mostLeaders + 1, style: foldedTone},
 		leaders{title: "Elided first, by rule", by: savedByRule(receipt), whole: receipt.TokensBefore, most: mostLeaders, style: prunedTone})
@@ -70,7 +70,7 @@ func (pg *page) beforeAfter(after winnow.Report, receipt pivot.Receipt) {
 	number := columns(thousands(most))
 	messages := max(columns(count(receipt.MessagesBefore, "message")), columns(count(receipt.MessagesAfter, "message")))
 	width := min(60, max(8, pg.width-12-number-messages))
-	pg.add()
+	pg.gap()
 	for _, side := range []struct {
 		name             string
 		tokens, messages int
@@ -117,8 +117,12 @@ func (pg *page) kept(receipt pivot.Receipt) {
 			things = append(things, thousands(thing.n)+" "+thing.many)
 		}
 	}
-	pg.add()
-	pg.fact("stays", count(receipt.Tail, "message")+", word for word")
+	pg.gap()
+	stays := "no message: the summary stands for all of them"
+	if receipt.Tail > 0 {
+		stays = count(receipt.Tail, "message") + ", word for word"
+	}
+	pg.fact("stays", stays)
 	if len(things) > 0 {
 		pg.fact("carried", strings.Join(things, ", ")+"; "+count(c.Tokens, "token"))
 	}

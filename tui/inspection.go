@@ -25,8 +25,13 @@ func (p Painter) Inspection(r winnow.Report, title string, damaged []format.Dama
 	pg := p.page()
 	pg.conclusion(r)
 	pg.about(r, title)
+	if r.Messages <= 0 && len(r.Strata) == 0 {
+		pg.damage(damaged)
+		p.draw(pg)
+		return
+	}
 	pg.timeline(r)
-	pg.add()
+	pg.gap()
 	pg.tables(
 		leaders{title: "By kind", by: r.Tokens.ByKind, whole: r.Tokens.Total, most: mostLeaders + 1, style: barTone},
 		leaders{title: "By tool", by: r.Tokens.ByTool, whole: r.Tokens.Total, most: mostLeaders, style: barTone},
@@ -91,7 +96,9 @@ func (pg *page) about(r winnow.Report, title string) {
 	case log > r.Window.Messages:
 		facts = append(facts, count(log, "message")+" in all")
 	}
-	facts = append(facts, count(r.Turns, "turn"), count(r.Steps, "step"), count(r.ToolCalls, "tool call"))
+	if r.Turns > 0 || r.Steps > 0 {
+		facts = append(facts, count(r.Turns, "turn"), count(r.Steps, "step"), count(r.ToolCalls, "tool call"))
+	}
 	if r.Cost > 0 {
 		facts = append(facts, dollars(r.Cost))
 	}
@@ -104,7 +111,7 @@ func (pg *page) windowNow(r winnow.Report) {
 	used := plus(w.Tokens, w.Overhead)
 	segments := []segment{{size: w.Overhead, glyph: "▒", style: foldedTone}, {size: w.Tokens, glyph: "█", style: barTone}}
 	pg.heading("Window now", modelFit(r))
-	if used > 0 {
+	if used > 0 && w.Usable > 0 {
 		pg.add(append(line{say(normal, "  ")}, gauge(segments, w.Usable, min(72, pg.width-4))...)...)
 	}
 	rows := []figure{
@@ -264,11 +271,11 @@ func refusals(all []rule.Refusal) []string {
 		same[reason]++
 	}
 	for _, reason := range slices.SortedFunc(maps.Keys(same), func(a, b string) int { return cmp.Or(same[b]-same[a], strings.Compare(a, b)) }) {
-		stays := " stay: "
+		stays := " stay"
 		if same[reason] == 1 {
-			stays = " stays: "
+			stays = " stays"
 		}
-		out = append(out, count(same[reason], "part")+stays+counted(reason))
+		out = append(out, counted(reason)+": "+count(same[reason], "part")+stays)
 	}
 	return out[:min(len(out), mostNotes)]
 }
@@ -308,7 +315,7 @@ func (pg *page) damage(all []format.Damage) {
 	if len(all) == 0 {
 		return
 	}
-	pg.add()
+	pg.gap()
 	pg.add(say(alarm, "Damaged"), say(faint, "  "+count(len(all), "piece")+" skipped; everything else was read"))
 	for _, d := range all[:min(len(all), mostDamaged)] {
 		where := "byte " + thousands(int(d.Offset))

@@ -176,9 +176,16 @@ func (pg *page) add(spans ...span) { pg.lines = append(pg.lines, spans) }
 
 func (pg *page) addAll(lines []line) { pg.lines = append(pg.lines, lines...) }
 
+// gap leaves one line empty, unless one is already.
+func (pg *page) gap() {
+	if n := len(pg.lines); n > 0 && len(pg.lines[n-1]) > 0 {
+		pg.add()
+	}
+}
+
 // heading begins a section, after an empty line.
 func (pg *page) heading(title, remark string) {
-	pg.add()
+	pg.gap()
 	pg.add(heading(title, remark)...)
 }
 

@@ -98,7 +98,7 @@ const (
 
 // timeline draws the strata, the oldest at the top: what the summary stands for, the pivot as a line across, the summary, and what is shown.
 func (pg *page) timeline(r winnow.Report) {
-	var folded, summary, shown []winnow.Stratum
+	var folded, summary, shown, empty []winnow.Stratum
 	past := slices.ContainsFunc(r.Strata, func(s winnow.Stratum) bool { return s.Pivot })
 	var sum amounts
 	for _, s := range r.Strata {
@@ -107,12 +107,15 @@ func (pg *page) timeline(r winnow.Report) {
 		switch {
 		case past && (s.Pivot || s.Zones[winnow.Summary] > 0):
 			summary = append(summary, s)
-		case past && s.Zones[winnow.Folded] > 0, past && a.total() == 0 && len(shown) == 0:
-			folded = append(folded, s)
+		case a.total() == 0: // it stands with what follows it
+			empty = append(empty, s)
+		case past && s.Zones[winnow.Folded] > 0:
+			folded, empty = append(append(folded, empty...), s), nil
 		default:
-			shown = append(shown, s)
+			shown, empty = append(append(shown, empty...), s), nil
 		}
 	}
+	shown = append(shown, empty...)
 	whole := sum.total()
 	if whole == 0 {
 		return
@@ -150,7 +153,7 @@ func (pg *page) timeline(r winnow.Report) {
 	for _, one := range below {
 		d.draw(one.row)
 	}
-	pg.add()
+	pg.gap()
 	pg.legend(sum, whole)
 }
 

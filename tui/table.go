@@ -119,7 +119,7 @@ func (pg *page) tables(all ...leaders) {
 			next++
 		}
 		if first > 0 {
-			pg.add()
+			pg.gap()
 		}
 		pg.beside(all[first:next])
 		first = next

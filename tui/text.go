@@ -202,7 +202,7 @@ func counted(sentence string) string {
 	words := strings.Split(sentence, " ")
 	for i, w := range words {
 		bare := strings.TrimRight(w, ".,;:")
-		if len(bare) >= 5 && strings.Trim(bare, "0123456789") == "" {
+		if len(bare) >= 4 && strings.Trim(bare, "0123456789") == "" {
 			words[i] = grouped(bare) + w[len(bare):]
 		}
 	}
