@@ -171,9 +171,10 @@ func (r *Report) count(l *live) {
 				r.Tokens.ByKind[view.KindFile] += size.Files
 			}
 			r.Tokens.ByTool[p.Tool] += size.Total()
-			for _, path := range rule.Paths(p) {
-				r.Tokens.ByFile[recall.Shorten(path, directory)] += size.Total()
-				break
+			if paths := rule.Paths(p); len(paths) > 0 {
+				if name := recall.Shorten(paths[0], directory); name != "." { // the folder itself is no file
+					r.Tokens.ByFile[name] += size.Total()
+				}
 			}
 		}
 	}

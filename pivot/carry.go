@@ -58,7 +58,7 @@ func Carry(c Carrying) (string, Carried) {
 	told.Skills = section("Instructions that were loaded", c.skills())
 	told.Files = section("Files", c.files())
 	told.Failures = section("Unresolved errors", c.failures())
-	told.Recallable = section("Can be recalled by id", c.recallable())
+	told.Recallable = section("Left out here, still in the log", c.recallable())
 	if b.Len() == 0 {
 		return "", told
 	}

@@ -127,7 +127,7 @@ func (pg *page) kept(receipt pivot.Receipt) {
 		pg.fact("carried", strings.Join(things, ", ")+"; "+count(c.Tokens, "token"))
 	}
 	if c.Recallable > 0 {
-		pg.fact("recall", "the agent can look up "+count(c.Recallable, "output")+" by id")
+		pg.fact("named", count(c.Recallable, "output")+" that the summary stands for, by id")
 	}
 	if by := bySummarizer(receipt); by != "" {
 		pg.fact("written by", by)
