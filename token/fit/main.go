@@ -47,6 +47,7 @@ func run(more, judges sources, out string, most int) error {
 		return err
 	}
 	kinds = append(kinds, synthetic()...)
+	kinds = append(kinds, plain(kinds)...)
 	for _, list := range []struct {
 		sources sources
 		judge   bool
