@@ -10,14 +10,20 @@ package token
 const (
 	kindSpaced       = iota // small letters after a space
 	kindGlued               // after nothing that a word takes: a line end, a digit, a group of signs
-	kindSigned              // after one sign: .name (arg _id "key
 	kindTabbed              // after a tab
-	kindTitled              // one capital in front, after a space
-	kindTitledGlued         // one capital in front, after nothing that a word takes
-	kindTitledSigned        // one capital in front, after one sign or a tab
+	kindSigned              // after one sign: "key @param
+	kindDotted              // after one sign that often begins a word of the vocabulary: .name (arg -flag /path
+	kindScored              // after an underscore
+	kindTitled              // one capital in front, after a space; the next five as the first six
+	kindTitledGlued         //
+	kindTitledTabbed        //
+	kindTitledSigned        //
+	kindTitledDotted        //
+	kindTitledScored        //
 	kindCamel               // one capital in front, after a small letter
 	kindMixed               // small letters after two capitals or more: HTTPServer
 	kindUpper               // capitals from the second on
+	kindUpperScored         // the same, after an underscore
 	kindCount
 )
 
@@ -34,20 +40,24 @@ const (
 	featSign2                                    // groups with a second sign
 	featSign3                                    // groups with a third
 	featSigns                                    // signs beyond the third
-	featSignRun                                  // signs that repeat the two before them, in place of the two features above
+	featSignTriple                               // third signs that repeat the two before them, in place of featSign3
+	featSignRun                                  // signs beyond the third that do, in place of featSigns
 	featSignLines                                // line ends behind signs
 	featLines                                    // groups of white space that end in a line end
 	featMoreLines                                // further line ends in them
 	featLineRun                                  // line ends that repeat the two before them, in place of those
 	featBlank                                    // one space or tab that nothing takes
 	featIndent                                   // groups of white space within a line, less the one that a word takes
-	featSpaceRun                                 // spaces and tabs that repeat the two before them
+	featSpaceRun                                 // spaces that repeat the two before them
+	featTabRun                                   // tabs that do
 	featControl                                  // control characters
 	featLatin                                    // Latin letters with accents
+	featVietnamese                               // those with two accents, and accents that stand alone
 	featCyrillic                                 // letters: Cyrillic
 	featCyrillicUpper                            // Cyrillic capitals
 	featGreek                                    // Greek, Armenian, Georgian
-	featHebrew                                   // Hebrew, Arabic and their neighbours
+	featHebrew                                   // Hebrew
+	featArabic                                   // Arabic and its neighbours
 	featIndic                                    // the north of India
 	featDravidian                                // the south of India
 	featThai                                     // Thai and the scripts east of India
@@ -61,21 +71,18 @@ const (
 	featPictures                                 // everything outside the basic plane
 	featForeign                                  // runs of letters of other scripts
 	featInvalid                                  // bytes that are not UTF-8
-	featCuts                                     // how likely the pairs of small letters are to be cut, in 255ths
-	featCutsOver                                 // the same, of what is over cutsOver
-	featCutsFar                                  // the same, of what is over cutsFar
 	featCount
 )
 
-// A pair that is hardly ever cut says little; one that is often cut says that the word is not of the vocabulary.
-const (
-	cutsOver = 24
-	cutsFar  = 80
-)
+// Pairs counts the pairs of letters within pieces, at first<<6|second, a small letter being its place in the
+// alphabet and a capital 26 more. A capital behind a small letter begins a piece and makes no pair.
+type Pairs [64 * 64]int32
 
-// Pairs says how likely the tokenizer is to cut between two small letters of a word, in 255ths, at
-// first<<5|second.
-type Pairs [1024]uint8
+// IsPair says whether a place in [Pairs] is that of a pair that is counted.
+func IsPair(at int) bool {
+	first, second := at>>6, at&63
+	return first < 52 && second < 52 && (first >= 26 || second < 26)
+}
 
 // Features counts what there is in a text, by kind; [FeatureName] says which.
 type Features [featCount]int32
@@ -83,13 +90,14 @@ type Features [featCount]int32
 // FeatureName describes feature i, for reports of the program that fits the weights.
 func FeatureName(i int) string {
 	if i < featLetters {
-		kinds := [...]string{"spaced", "glued", "signed", "tabbed", "titled", "titled glued", "titled signed", "camel", "mixed", "upper"}
+		kinds := [...]string{"spaced", "glued", "tabbed", "signed", "dotted", "scored", "titled", "titled glued", "titled tabbed", "titled signed",
+			"titled dotted", "titled scored", "camel", "mixed", "upper", "upper scored"}
 		return kinds[i/maxWord] + " " + string(rune('a'+i%maxWord))
 	}
-	names := [...]string{"letters", "letter run", "contraction", "digits", "sign", "sign 2", "sign 3", "signs", "sign run", "sign lines",
-		"lines", "more lines", "line run", "blank", "indent", "space run", "control",
-		"latin", "cyrillic", "cyrillic capitals", "greek", "hebrew", "indic", "dravidian", "thai", "kana", "han", "hangul",
-		"marks", "wide", "symbols", "same symbol", "pictures", "foreign", "invalid", "cuts", "cuts over", "cuts far"}
+	names := [...]string{"letters", "letter run", "contraction", "digits", "sign", "sign 2", "sign 3", "signs", "sign triple", "sign run", "sign lines",
+		"lines", "more lines", "line run", "blank", "indent", "space run", "tab run", "control",
+		"latin", "vietnamese", "cyrillic", "cyrillic capitals", "greek", "hebrew", "arabic", "indic", "dravidian", "thai", "kana", "han", "hangul",
+		"marks", "wide", "symbols", "same symbol", "pictures", "foreign", "invalid"}
 	return names[i-featLetters]
 }
 
@@ -98,7 +106,7 @@ func LeastWeight(i int) float64 {
 	switch {
 	case i < featLetters:
 		kind, letter := i/maxWord, i%maxWord
-		if letter == 0 && kind != kindMixed && kind != kindUpper {
+		if letter == 0 && kind < kindMixed {
 			return 1
 		}
 		return 0
@@ -108,14 +116,14 @@ func LeastWeight(i int) float64 {
 		return 1
 	case featForeign:
 		return 0.5
-	case featLetterRun, featSignRun, featLineRun:
+	case featLetterRun:
+		return 1. / 8
+	case featSignRun, featLineRun, featSameSymbol:
 		return 1. / 64
-	case featLatin, featCyrillic, featCyrillicUpper, featGreek, featHebrew, featIndic, featDravidian, featThai, featKana, featHan, featHangul:
+	case featCyrillic, featCyrillicUpper, featGreek, featHebrew, featArabic, featIndic, featDravidian, featThai, featKana, featHan, featHangul:
 		return 0.05
 	case featMarks, featWide, featSymbols, featPictures:
 		return 0.5
-	case featSameSymbol:
-		return 1. / 64
 	}
 	return 0
 }

@@ -42,7 +42,7 @@ func (Linear) Count(text string) int {
 		same := again & repeats
 		cost := costs[(at+ascii%sameColumn+same)%uint32(len(costs))]
 		letter := ascii >> letterShift
-		sum += int64(pairCosts[(before<<5|letter|same<<6)%uint32(len(pairCosts))]) + int64(cost>>16)
+		sum += int64(pairCosts[(before<<6|letter|same<<8)%uint32(len(pairCosts))]) + int64(cost>>16)
 		at = cost & 0xFFFF
 		last, repeats, before = b, again, letter
 		i++
@@ -70,10 +70,9 @@ var costs = func() (t [8192]uint32) {
 }()
 
 // pairCosts is what the pairs of letters weigh; its upper half is for those that repeat the letter before, and empty.
-var pairCosts = func() (t [2048]uint16) {
-	for i, cut := range pairs {
-		c := float64(cut)
-		t[i] = uint16(fixed(c*weights[featCuts] + max(0, c-cutsOver)*weights[featCutsOver] + max(0, c-cutsFar)*weights[featCutsFar]))
+var pairCosts = func() (t [8192]uint16) {
+	for i, w := range pairs {
+		t[i] = uint16(fixed(float64(w) / 255))
 	}
 	return t
 }()

@@ -12,6 +12,8 @@ const (
 	colUpper
 	colDigit
 	colSign
+	colDot   // a sign that often begins a word of the vocabulary
+	colScore // the underscore
 	colQuote // the apostrophe
 	colSpace
 	colTab
@@ -32,6 +34,8 @@ const (
 	stateDigit1          // after one digit of a group
 	stateDigit2          // after two
 	stateSign            // after one sign that the next word may take
+	stateDot             // the same, colDot
+	stateScore           // the same, colScore
 	stateQuote           // after a word and an apostrophe
 	stateContract        // after a word, an apostrophe and a letter
 	stateSign1           // after one sign and its space
@@ -83,13 +87,13 @@ func step(state, column int, same bool) move {
 		return capital(state, same)
 	case colDigit:
 		return digit(state)
-	case colSign:
-		return sign(state, same)
+	case colSign, colDot, colScore:
+		return sign(state, same, column)
 	case colQuote:
 		if state >= stateWord {
 			return move{next: stateQuote}
 		}
-		return sign(state, same)
+		return sign(state, same, colSign)
 	case colSpace, colTab:
 		return space(state, column == colTab, same)
 	case colLine:
@@ -130,7 +134,7 @@ func leave(state int) []int {
 		}
 		return []int{featBlank}
 	}
-	if state == stateSign || state == stateQuote {
+	if state >= stateSign && state <= stateQuote {
 		return []int{featSign}
 	}
 	return nil
@@ -147,8 +151,13 @@ func lead(state int) (kind int, counts []int) {
 		}
 		return kindSpaced, counts
 	}
-	if state == stateSign {
+	switch state {
+	case stateSign:
 		return kindSigned, nil
+	case stateDot:
+		return kindDotted, nil
+	case stateScore:
+		return kindScored, nil
 	}
 	return kindGlued, leave(state)
 }
@@ -168,7 +177,7 @@ func joined(state int) (spaced bool, counts []int) {
 func letter(state int, latin, same bool) move {
 	if state >= stateWord {
 		kind, letters := (state-stateWord)/maxWord, (state-stateWord)%maxWord+1
-		if kind == kindUpper {
+		if kind >= kindUpper {
 			kind, letters = kindMixed, 1
 		}
 		more := kind*maxWord + letters
@@ -193,22 +202,29 @@ func letter(state int, latin, same bool) move {
 }
 
 func capital(state int, same bool) move {
-	if state >= stateWord {
-		kind, letters := (state-stateWord)/maxWord, (state-stateWord)%maxWord+1
-		switch {
-		case kind != kindUpper && (kind < kindTitled || kind > kindCamel || letters > 1):
+	if state < stateWord {
+		kind, counts := lead(state)
+		kind += kindTitled
+		return move{wordState(kind, 1), append(counts, kind*maxWord)}
+	}
+	kind, letters := (state-stateWord)/maxWord, (state-stateWord)%maxWord+1
+	if kind < kindUpper {
+		if kind < kindTitled || kind > kindCamel || letters > 1 { // after a small letter
 			return move{wordState(kindCamel, 1), []int{kindCamel * maxWord}}
-		case same:
-			return move{wordState(kindUpper, letters+1), []int{featLetterRun}}
-		case letters >= maxWord:
-			return move{wordState(kindUpper, letters+1), []int{featLetters}}
-		default:
-			return move{wordState(kindUpper, letters+1), []int{kindUpper*maxWord + letters}}
+		}
+		if kind == kindTitledScored {
+			kind = kindUpperScored
+		} else {
+			kind = kindUpper
 		}
 	}
-	kind, counts := lead(state)
-	kind = [...]int{kindSpaced: kindTitled, kindGlued: kindTitledGlued, kindSigned: kindTitledSigned, kindTabbed: kindTitledSigned}[kind]
-	return move{wordState(kind, 1), append(counts, kind*maxWord)}
+	more := kind*maxWord + letters
+	if same {
+		more = featLetterRun
+	} else if letters >= maxWord {
+		more = featLetters
+	}
+	return move{wordState(kind, letters+1), []int{more}}
 }
 
 func digit(state int) move {
@@ -222,27 +238,27 @@ func digit(state int) move {
 }
 
 // sign: one sign that follows neither a space nor a sign may be taken by a word.
-func sign(state int, same bool) move {
-	run := func(next, otherwise int, before ...int) move {
+func sign(state int, same bool, column int) move {
+	either := func(run, otherwise int) move {
 		if same {
-			return move{stateSigns, append(before, featSignRun)}
+			return move{stateSigns, []int{run}}
 		}
-		return move{next, append(before, otherwise)}
+		return move{stateSigns, []int{otherwise}}
 	}
 	switch state {
-	case stateSign, stateQuote:
+	case stateSign, stateDot, stateScore, stateQuote:
 		return move{stateSign2, []int{featSign, featSign2}}
 	case stateSign1:
 		return move{stateSign2, []int{featSign2}}
 	case stateSign2:
-		return run(stateSigns, featSign3)
+		return either(featSignTriple, featSign3)
 	case stateSigns:
-		return run(stateSigns, featSigns)
+		return either(featSignRun, featSigns)
 	}
 	if spaced, counts := joined(state); spaced {
 		return move{stateSign1, append(counts, featSign)}
 	}
-	return move{stateSign, leave(state)}
+	return move{[...]int{colSign: stateSign, colDot: stateDot, colScore: stateScore}[column], leave(state)}
 }
 
 func space(state int, tab, same bool) move {
@@ -251,7 +267,11 @@ func space(state int, tab, same bool) move {
 		return move{blank(false, tab, state == stateLine), leave(state)}
 	}
 	if same {
-		return move{blank(true, tab, line), []int{featSpaceRun}}
+		run := featSpaceRun
+		if tab {
+			run = featTabRun
+		}
+		return move{blank(true, tab, line), []int{run}}
 	}
 	return move{next: blank(true, tab, line)}
 }
@@ -264,7 +284,7 @@ func line(state int, same bool) move {
 		return move{next, []int{otherwise}}
 	}
 	switch state {
-	case stateSign, stateQuote:
+	case stateSign, stateDot, stateScore, stateQuote:
 		return move{stateSignLine, []int{featSign, featSignLines}}
 	case stateSign1, stateSign2, stateSigns, stateSignLine:
 		return more(stateSignLine, featSignLines)
@@ -277,10 +297,10 @@ func line(state int, same bool) move {
 	return move{stateLine, []int{featLines}}
 }
 
-// A byte is its column, and from letterShift on the number of a small letter, or noLetter.
+// A byte is its column, and from letterShift on its place among the letters, or noLetter.
 const (
 	letterShift = 4
-	noLetter    = 31
+	noLetter    = 63
 )
 
 // asciis says what each byte of ASCII is. It is constant after the program was loaded.
@@ -291,9 +311,13 @@ var asciis = func() (t [256]uint16) {
 		case b >= 'a' && b <= 'z':
 			column, letter = colLower, b-'a'
 		case b >= 'A' && b <= 'Z':
-			column = colUpper
+			column, letter = colUpper, b-'A'+26
 		case b >= '0' && b <= '9':
 			column = colDigit
+		case b == '.' || b == '-' || b == '/' || b == '(':
+			column = colDot
+		case b == '_':
+			column = colScore
 		case b == '\'':
 			column = colQuote
 		case b == ' ':

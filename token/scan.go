@@ -2,9 +2,8 @@ package token
 
 import "unicode/utf8"
 
-// Scan counts the features of text: what [Linear] adds up, told apart.
-func Scan(text string, pairs *Pairs) Features {
-	var f Features
+// Scan counts the features of text, and the pairs of letters: what [Linear] adds up, told apart.
+func Scan(text string) (f Features, pairs Pairs) {
 	state, before := stateStart, uint16(noLetter)
 	count := func(column int) {
 		m := &moves[state*columns+column]
@@ -26,18 +25,15 @@ func Scan(text string, pairs *Pairs) Features {
 		column, letter := int(asciis[b]&(sameColumn-1)), asciis[b]>>letterShift
 		if i >= 2 && b == text[i-1] && b == text[i-2] {
 			column += sameColumn
-		} else {
-			cut := int32(pairs[before<<5|letter])
-			f[featCuts] += cut
-			f[featCutsOver] += max(0, cut-cutsOver)
-			f[featCutsFar] += max(0, cut-cutsFar)
+		} else if at := int(before<<6 | letter); IsPair(at) {
+			pairs[at]++
 		}
 		count(column)
 		before = letter
 		i++
 	}
 	count(colEnd)
-	return f
+	return f, pairs
 }
 
 // A wideRune is a rune that is not ASCII, or a byte that belongs to none.
@@ -48,7 +44,10 @@ func runeAt(text string, i int) wideRune {
 	if r == utf8.RuneError && size == 1 {
 		return wideRune{colOther, featInvalid, 1}
 	}
-	if r >= 0xC0 && r < 0x370 || r >= 0x1E00 && r < 0x1F00 {
+	if r >= 0x300 && r < 0x370 || r >= 0x1E00 && r < 0x1F00 {
+		return wideRune{colLatin, featVietnamese, size}
+	}
+	if r >= 0xC0 && r < 0x300 {
 		return wideRune{colLatin, featLatin, size}
 	}
 	feature, letter := script(r)
@@ -76,8 +75,10 @@ func script(r rune) (kind int, letter bool) {
 		return featCyrillic, true
 	case r < 0x590:
 		return featGreek, true
-	case r < 0x900:
+	case r < 0x600:
 		return featHebrew, true
+	case r < 0x900:
+		return featArabic, true
 	case r < 0xC00:
 		return featIndic, true
 	case r < 0xE00:

@@ -13,12 +13,14 @@ func plain(kinds []kind) []kind {
 	comments := comments(kinds)
 	pick := func(list []string) string { return list[random.IntN(len(list))] }
 	fill := func(form string) string {
-		for strings.Contains(form, "{") {
-			for slot, list := range slots {
-				form = strings.Replace(form, "{"+slot+"}", pick(list), 1)
+		for {
+			before, rest, found := strings.Cut(form, "{")
+			if !found {
+				return form
 			}
+			slot, after, _ := strings.Cut(rest, "}")
+			form = before + pick(slots[slot]) + after
 		}
-		return form
 	}
 	message := func() string {
 		var b strings.Builder
@@ -63,7 +65,7 @@ func plain(kinds []kind) []kind {
 		out = append(out, k)
 	}
 	for _, set := range []struct{ kind, of string }{
-		{"runs-letter", "abcdefghijklmnopqrstuvwxyzAXZ"}, {"runs-sign", "-=*#_./~+<>|!"}, {"runs-space", " \t"}, {"runs-line", "\n"},
+		{"runs-letter", "axefoAX"}, {"runs-sign", "-=*#_./~+<>|!"}, {"runs-space", "  "}, {"runs-tab", "\t\t"}, {"runs-line", "\n"},
 	} {
 		k := kind{name: set.kind}
 		for i, r := range set.of {
