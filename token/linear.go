@@ -18,8 +18,8 @@ func (Linear) Count(text string) int {
 	if text == "" {
 		return 0
 	}
-	// What Scan counts, already multiplied and added: of an entry of costs, the low half is the next state,
-	// the high half what the move costs.
+	// What Scan counts, already multiplied and added. Each byte waits for the state that the one before has led to
+	// and for nothing else: there is no branch to guess, but for ASCII.
 	sum, at := int64(0), uint32(stateStart*columns)
 	var last byte
 	before, repeats := uint32(noLetter), uint32(0)
@@ -27,27 +27,25 @@ func (Linear) Count(text string) int {
 		b := text[i]
 		if b >= utf8.RuneSelf {
 			r := runeAt(text, i)
-			cost := costs[(at+uint32(r.column))%uint32(len(costs))]
-			sum += runeCosts[r.feature] + int64(cost>>16)
-			at = cost & 0xFFFF
+			at += uint32(r.column)
+			sum += runeCosts[r.feature] + int64(costs[at%machineSize])
+			at = uint32(nexts[at%machineSize])
 			before, repeats, last = noLetter, 0, b
 			i += r.size
 			continue
 		}
 		ascii := uint32(asciis[b])
-		again := uint32(0)
-		if b == last {
-			again = sameColumn
-		}
+		again := (uint32(b^last) - 1) >> 27 & sameColumn // all bits are set where b is last
 		same := again & repeats
-		cost := costs[(at+ascii%sameColumn+same)%uint32(len(costs))]
 		letter := ascii >> letterShift
-		sum += int64(pairCosts[(before<<6|letter|same<<8)%uint32(len(pairCosts))]) + int64(cost>>16)
-		at = cost & 0xFFFF
+		sum += int64(pairCosts[(before<<6|letter|same<<8)%uint32(len(pairCosts))])
+		at += ascii%sameColumn + same
+		sum += int64(costs[at%machineSize])
+		at = uint32(nexts[at%machineSize])
 		last, repeats, before = b, again, letter
 		i++
 	}
-	sum += int64(costs[at+colEnd] >> 16)
+	sum += int64(costs[at+colEnd])
 	return max(1, int((sum+unit/2)/unit))
 }
 
@@ -56,17 +54,20 @@ const unit = 1 << 12
 
 func fixed(tokens float64) int64 { return int64(math.Round(tokens * unit)) }
 
-// costs is the machine with its weights: a state is its row, in entries. Its size is a power of two, so that
-// an index needs no check. It is constant after the program was loaded.
-var costs = func() (t [8192]uint32) {
+// machineSize is a power of two, so that an index needs no check.
+const machineSize = 8192
+
+// nexts and costs are the machine with its weights, a state being the place of its first column. They are
+// constant after the program was loaded.
+var nexts, costs = func() (next, cost [machineSize]uint16) {
 	for i, m := range moves {
-		cost := 0.0
+		tokens := 0.0
 		for _, feature := range m.counts {
-			cost += weights[feature]
+			tokens += weights[feature]
 		}
-		t[i] = uint32(min(fixed(cost), math.MaxUint16))<<16 | uint32(m.next*columns)
+		next[i], cost[i] = uint16(m.next*columns), uint16(min(fixed(tokens), math.MaxUint16))
 	}
-	return t
+	return next, cost
 }()
 
 // pairCosts is what the pairs of letters weigh; its upper half is for those that repeat the letter before, and empty.

@@ -17,7 +17,7 @@ func Scan(text string) (f Features, pairs Pairs) {
 		if b >= utf8.RuneSelf {
 			r := runeAt(text, i)
 			f[r.feature]++
-			count(r.column)
+			count(int(r.column))
 			before = noLetter
 			i += r.size
 			continue
@@ -37,36 +37,52 @@ func Scan(text string) (f Features, pairs Pairs) {
 }
 
 // A wideRune is a rune that is not ASCII, or a byte that belongs to none.
-type wideRune struct{ column, feature, size int }
+type wideRune struct {
+	column, feature uint8
+	size            int
+}
 
 func runeAt(text string, i int) wideRune {
 	r, size := utf8.DecodeRuneInString(text[i:])
 	if r == utf8.RuneError && size == 1 {
 		return wideRune{colOther, featInvalid, 1}
 	}
-	if r >= 0x300 && r < 0x370 || r >= 0x1E00 && r < 0x1F00 {
-		return wideRune{colLatin, featVietnamese, size}
+	if r > 0xFFFF {
+		return wideRune{colOther, featPictures, size}
 	}
-	if r >= 0xC0 && r < 0x300 {
-		return wideRune{colLatin, featLatin, size}
+	w := basic[r>>4&0xFFF]
+	w.size = size
+	if w.feature == featSymbols && i >= size && text[i-size:i] == text[i:i+size] {
+		w.feature = featSameSymbol
 	}
-	feature, letter := script(r)
-	switch {
-	case letter:
-		return wideRune{colForeign, feature, size}
-	case feature == featSymbols && i >= size && text[i-size:i] == text[i:i+size]:
-		feature = featSameSymbol
-	}
-	return wideRune{colOther, feature, size}
+	return w
 }
 
-// script says which feature a rune that is not ASCII counts for, and whether it is a letter.
+// basic says what the runes of the basic plane are, sixteen at once. It is constant after the program was loaded.
+var basic = func() (t [4096]wideRune) {
+	for i := range t {
+		r := rune(i << 4)
+		feature, letter := script(r)
+		t[i] = wideRune{column: colOther, feature: uint8(feature)}
+		switch {
+		case feature == featLatin || feature == featVietnamese:
+			t[i].column = colLatin
+		case letter:
+			t[i].column = colForeign
+		}
+	}
+	return t
+}()
+
+// script says which feature a rune of the basic plane that is not ASCII counts for, and whether it is a letter.
 func script(r rune) (kind int, letter bool) {
 	switch {
-	case r < 0x250:
+	case r < 0xC0:
 		return featMarks, false
-	case r < 0x370:
+	case r < 0x300:
 		return featLatin, true
+	case r < 0x370:
+		return featVietnamese, true
 	case r < 0x400:
 		return featGreek, true
 	case r >= 0x410 && r < 0x430:
@@ -92,7 +108,7 @@ func script(r rune) (kind int, letter bool) {
 	case r < 0x1E00:
 		return featThai, true
 	case r < 0x1F00:
-		return featLatin, true
+		return featVietnamese, true
 	case r < 0x2000:
 		return featGreek, true
 	case r < 0x2070:
