@@ -20,7 +20,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/winnowhq/winnow/token"
 	"github.com/winnowhq/winnow/token/bpe"
 )
 
@@ -47,6 +46,7 @@ func run(more, judges sources, out string, most int) error {
 		return err
 	}
 	kinds = append(kinds, synthetic()...)
+	kinds = append(kinds, plain(kinds)...)
 	for _, list := range []struct {
 		sources sources
 		judge   bool
@@ -77,12 +77,12 @@ func run(more, judges sources, out string, most int) error {
 	if err != nil {
 		return err
 	}
-	weights := fit(learned, &pairs)
-	measured := report(kinds, learned, held, &pairs, weights)
+	weights := fit(learned, pairs)
+	measured := report(kinds, learned, held, weights)
 	if out == "" {
 		return nil
 	}
-	return write(out, pairs, weights, fmt.Sprintf("Fitted to %s on %d chunks; on the chunks held out, %s.", bpe.O200k, len(learned), measured))
+	return write(out, weights, fmt.Sprintf("Fitted to %s on %d chunks; on the chunks held out, %s.", bpe.O200k, len(learned), measured))
 }
 
 // sources are the kinds of text named on the command line.
@@ -101,7 +101,7 @@ func (s *sources) Set(v string) error {
 	return nil
 }
 
-func report(kinds []kind, learned, held []chunk, pairs *token.Pairs, weights []float64) (measured string) {
+func report(kinds []kind, learned, held []chunk, weights []float64) (measured string) {
 	names := make([]string, 0, len(kinds))
 	for _, k := range kinds {
 		if !slices.Contains(names, k.name) {
@@ -120,7 +120,7 @@ func report(kinds []kind, learned, held []chunk, pairs *token.Pairs, weights []f
 		}
 		for _, c := range held {
 			if c.kind == name {
-				t.add(c, dot(c.text, pairs, weights))
+				t.add(c, estimate(counts(c.text), weights))
 			}
 		}
 		if t.n == 0 {
