@@ -7,7 +7,6 @@
 package tui
 
 import (
-	"fmt"
 	"io"
 	"strings"
 )
@@ -101,8 +100,6 @@ type span struct {
 }
 
 func say(s style, text string) span { return span{text: clean(text), style: s} }
-
-func sayf(s style, format string, args ...any) span { return say(s, fmt.Sprintf(format, args...)) }
 
 // line is what stands on one line of the screen.
 type line []span

@@ -4,15 +4,12 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/view"
 	"github.com/winnowhq/winnow/wire"
 )
-
-func quote(text string) jsontext.Value { return wire.Quote(text) }
 
 // Write writes the session of a change as a request body.
 //
