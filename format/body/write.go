@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 
-
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/view"
