@@ -803,3 +803,27 @@ func TestEngine_manyAtOnce(t *testing.T) {
 		}
 	}
 }
+
+func TestEngine_hasNoMoreSessionsAtHandThanItShould(t *testing.T) {
+	l := newLab(t, Config{})
+	ctx := context.Background()
+	var ids []string
+	for i := range maxLive + 10 {
+		id, err := l.Create(ctx, session.Info{Title: fmt.Sprint(i)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, id)
+		l.id = id
+		l.user(fmt.Sprint("hello ", i))
+	}
+	if n := len(l.live); n > maxLive {
+		t.Errorf("%d sessions are at hand, want %d at most", n, maxLive)
+	}
+	for i, id := range ids {
+		l.id = id
+		if !strings.Contains(l.text(), fmt.Sprint("hello ", i)) {
+			t.Errorf("session %d lost its message", i)
+		}
+	}
+}

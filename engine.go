@@ -128,11 +128,20 @@ type live struct {
 	turn  string // id of the user message of that turn
 }
 
+// maxLive is how many sessions are at hand at most: a server has many, and each may be megabytes.
+const maxLive = 64
+
 // lock returns the session with its lock held, read from the store when it is not at hand or was changed by others.
 func (e *Engine) lock(ctx context.Context, op, id string) (*live, error) {
 	e.mu.Lock()
 	l := e.live[id]
 	if l == nil {
+		for other := range e.live {
+			if len(e.live) < maxLive {
+				break
+			}
+			delete(e.live, other) // any one: it is read from the store again when it is wanted
+		}
 		l = &live{id: id, estimated: -1}
 		e.live[id] = l
 	}
