@@ -23,6 +23,7 @@ const (
 	kindCamel               // one capital in front, after a small letter
 	kindMixed               // small letters after two capitals or more: HTTPServer
 	kindUpper               // capitals from the second on
+	kindUpperSpaced         // the same, after a space
 	kindUpperScored         // the same, after an underscore
 	kindCount
 )
@@ -91,7 +92,7 @@ type Features [featCount]int32
 func FeatureName(i int) string {
 	if i < featLetters {
 		kinds := [...]string{"spaced", "glued", "tabbed", "signed", "dotted", "scored", "titled", "titled glued", "titled tabbed", "titled signed",
-			"titled dotted", "titled scored", "camel", "mixed", "upper", "upper scored"}
+			"titled dotted", "titled scored", "camel", "mixed", "upper", "upper spaced", "upper scored"}
 		return kinds[i/maxWord] + " " + string(rune('a'+i%maxWord))
 	}
 	names := [...]string{"letters", "letter run", "contraction", "digits", "sign", "sign 2", "sign 3", "signs", "sign triple", "sign run", "sign lines",
@@ -101,29 +102,32 @@ func FeatureName(i int) string {
 	return names[i-featLetters]
 }
 
-// LeastWeight returns the weight that feature i cannot be below, in tokens: what begins a piece is one token.
-func LeastWeight(i int) float64 {
-	switch {
-	case i < featLetters:
-		kind, letter := i/maxWord, i%maxWord
-		if letter == 0 && kind < kindMixed {
-			return 1
+// Bounds returns what feature i can weigh, in tokens. What begins a piece is one token or more; the rest of it
+// cannot make it less. A run of one sign or of spaces is in the vocabulary by the dozen.
+func Bounds(i int) (least, most float64) {
+	if i < featLetters {
+		if i%maxWord == 0 && i/maxWord < kindMixed {
+			return 1, 3
 		}
-		return 0
+		return 0, 3
 	}
 	switch i {
 	case featDigits, featSign, featLines, featBlank, featIndent, featInvalid, featControl:
-		return 1
-	case featForeign:
-		return 0.5
-	case featLetterRun:
-		return 1. / 8
-	case featSignRun, featLineRun, featSameSymbol:
-		return 1. / 64
+		return 1, 3
+	case featMarks, featWide, featSymbols, featPictures, featForeign:
+		return 0.5, 3
 	case featCyrillic, featCyrillicUpper, featGreek, featHebrew, featArabic, featIndic, featDravidian, featThai, featKana, featHan, featHangul:
-		return 0.05
-	case featMarks, featWide, featSymbols, featPictures:
-		return 0.5
+		return 0.05, 3
+	case featLetterRun:
+		return 1. / 8, 1. / 4
+	case featSignRun:
+		return 1. / 64, 1. / 32
+	case featLineRun, featTabRun:
+		return 1. / 64, 1. / 8
+	case featSpaceRun:
+		return 0, 1. / 100
+	case featSameSymbol:
+		return 1. / 64, 1
 	}
-	return 0
+	return 0, 3
 }

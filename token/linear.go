@@ -8,6 +8,12 @@ import (
 // Linear estimates tokens from the [Features] of a text: a sum of counts, each with a weight that was
 // fitted to the o200k_base vocabulary by the program in token/fit. It knows no vocabulary and allocates
 // nothing.
+//
+// On 97 kinds of text, source in ten languages, tool output, prose in thirty languages, chunks of 2 to 4 KB
+// that it had not learned from are 4.2 % off in the mean, and neither too large nor too small together;
+// outputs of the tools of real agent sessions, of which it had learned nothing, 3.2 %. Plain English comes out
+// up to a tenth too large. Long runs of one sign, text in capitals and Vietnamese are the worst: up to
+// twice, a third and a sixth too large.
 type Linear struct{}
 
 // Name returns "linear".

@@ -212,9 +212,12 @@ func capital(state int, same bool) move {
 		if kind < kindTitled || kind > kindCamel || letters > 1 { // after a small letter
 			return move{wordState(kindCamel, 1), []int{kindCamel * maxWord}}
 		}
-		if kind == kindTitledScored {
+		switch kind {
+		case kindTitled:
+			kind = kindUpperSpaced
+		case kindTitledScored:
 			kind = kindUpperScored
-		} else {
+		default:
 			kind = kindUpper
 		}
 	}

@@ -47,10 +47,10 @@ func TestMoves_leadToStatesThatAre(t *testing.T) {
 	}
 }
 
-func TestWeights_areNotBelowTheirLeast(t *testing.T) {
+func TestWeights_areWithinTheirBounds(t *testing.T) {
 	for i, w := range weights {
-		if w < LeastWeight(i)-1e-4 {
-			t.Errorf("%s weighs %.4f, want %.4f at least", FeatureName(i), w, LeastWeight(i))
+		if least, most := Bounds(i); w < least-1e-4 || w > most+1e-4 {
+			t.Errorf("%s weighs %.4f, want %.4f to %.4f", FeatureName(i), w, least, most)
 		}
 	}
 }

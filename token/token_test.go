@@ -79,6 +79,30 @@ func TestLinear_moreLinesAreNotLess(t *testing.T) {
 	})
 }
 
+func TestLinear_aLongerWordIsNotLess(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		before := rapid.SampledFrom([]string{"", " ", "a ", "\n\t", ".", "x_", "7", "A"}).Draw(t, "before")
+		word := rapid.StringMatching(`[A-Z]{0,3}[a-z]{1,30}`).Draw(t, "word")
+		least := token.Linear{}.Count(before)
+		for n := range len(word) {
+			got := token.Linear{}.Count(before + word[:n+1])
+			if got < least {
+				t.Fatalf("Count(%q) = %d, less than %d without the last letter", before+word[:n+1], got, least)
+			}
+			least = got
+		}
+	})
+}
+
+func TestLinear_aWordIsATokenAtLeast(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		words := rapid.SliceOfN(rapid.StringMatching(`[A-Z]?[a-z]{1,12}`), 1, 200).Draw(t, "words")
+		if got := (token.Linear{}).Count(strings.Join(words, " ")); got < len(words) {
+			t.Errorf("Count of %d words = %d", len(words), got)
+		}
+	})
+}
+
 func TestScan_seesWhatTheTokenizerSees(t *testing.T) {
 	tests := []struct {
 		text string
@@ -86,7 +110,7 @@ func TestScan_seesWhatTheTokenizerSees(t *testing.T) {
 	}{
 		{"the it", map[string]int32{"glued a": 1, "glued b": 1, "glued c": 1, "spaced a": 1, "spaced b": 1}},
 		{"aUs", map[string]int32{"glued a": 1, "camel a": 1, "camel b": 1}},
-		{"a HTs", map[string]int32{"glued a": 1, "titled a": 1, "upper b": 1, "mixed b": 1}},
+		{"a HTs", map[string]int32{"glued a": 1, "titled a": 1, "upper spaced b": 1, "mixed b": 1}},
 		{"a.b", map[string]int32{"glued a": 1, "dotted a": 1}},
 		{"a@b_C", map[string]int32{"glued a": 1, "signed a": 1, "titled scored a": 1}},
 		{"a.", map[string]int32{"glued a": 1, "sign": 1}},

@@ -43,6 +43,9 @@ func plain(kinds []kind) []kind {
 	}{
 		{"chat", func() string { return message() + "\n\n" }},
 		{"sentences", func() string { return message() + " " }},
+		{"capitals", func() string {
+			return strings.ToUpper(pick([]string{message() + " ", pick(comments), pick(short) + "\n"}))
+		}},
 		{"comments", func() string { return pick(comments) }},
 		{"one-sentence", func() string { return strings.Repeat(message()+pick([]string{" ", "\n"}), 30) }},
 		{"one-word", func() string { return strings.Repeat(pick(short)+pick([]string{" ", " ", " ", "\n"}), 500) }},
