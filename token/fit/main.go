@@ -21,7 +21,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"runtime"
+	"os/exec"
 	"slices"
 	"strings"
 
@@ -46,7 +46,11 @@ func run(more, judges sources, out string, most int) error {
 	if err != nil {
 		return err
 	}
-	kinds, err := distribution(runtime.GOROOT())
+	root, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		return fmt.Errorf("go env GOROOT: %w", err)
+	}
+	kinds, err := distribution(strings.TrimSpace(string(root)))
 	if err != nil {
 		return err
 	}
