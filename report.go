@@ -113,7 +113,7 @@ func (e *Engine) Inspect(ctx context.Context, id string) (Report, error) {
 	for _, el := range found.Elisions {
 		c := Candidate{Elision: el}
 		if p := parts[el.Part]; p != nil {
-			c.Tool, c.Target = p.Tool, rule.Target(p)
+			c.Tool, c.Target = p.Tool, l.facts.Target(p)
 		}
 		prunable[el.Part] = true
 		r.Candidates = append(r.Candidates, c)
@@ -171,7 +171,7 @@ func (r *Report) count(l *live) {
 				r.Tokens.ByKind[view.KindFile] += size.Files
 			}
 			r.Tokens.ByTool[p.Tool] += size.Total()
-			if paths := rule.Paths(p); len(paths) > 0 {
+			if paths := l.facts.Paths(p); len(paths) > 0 {
 				if name := recall.Shorten(paths[0], directory); name != "." { // the folder itself is no file
 					r.Tokens.ByFile[name] += size.Total()
 				}

@@ -43,6 +43,10 @@ type fact struct {
 	files               int    // how many attachments
 	counted             Size   // as the counter has it
 	size                Size   // times the factor
+
+	understood bool // target and paths are filled in
+	target     string
+	paths      []string
 }
 
 // NewFacts returns an empty index that counts with counter.
@@ -78,19 +82,36 @@ func (f *Facts) Counter() token.Counter { return f.counter }
 // Counted is how many parts were looked at so far: the work done, for tests and benchmarks.
 func (f *Facts) Counted() int { return f.counted }
 
+// Target says what a call was about, as the function of that name does; a call's arguments are read once.
+func (f *Facts) Target(p *session.Part) string { return f.understand(p).target }
+
+// Paths are those that a call names in its arguments, as the function of that name gives them.
+func (f *Facts) Paths(p *session.Part) []string { return f.understand(p).paths }
+
+func (f *Facts) understand(p *session.Part) *fact {
+	known := f.know(p)
+	if !known.understood {
+		known.target, known.paths, known.understood = Target(p), Paths(p), true
+	}
+	return known
+}
+
 // Size of a part as the log has it.
-func (f *Facts) Size(p *session.Part) Size {
+func (f *Facts) Size(p *session.Part) Size { return f.know(p).size }
+
+// know returns what is known of a part, and looks at it when that is nothing, or was of other texts.
+func (f *Facts) know(p *session.Part) *fact {
 	text, input, output, files := pieces(p)
 	if known := f.parts[p.ID]; known != nil && p.ID != "" {
 		// Equal strings that share their bytes compare in no time, so that an unchanged part costs no second look.
 		if known.files == files && known.text == text && known.input == input && known.output == output {
-			return known.size
+			return known
 		}
 	}
 	f.counted++
 	known := f.look(p)
 	f.parts[p.ID] = known
-	return known.size
+	return known
 }
 
 // look counts a part. It reads nothing of the index but the counter.
@@ -100,7 +121,7 @@ func (f *Facts) look(p *session.Part) *fact {
 	if p.Type == session.ToolPart {
 		size.Input = f.counter.Count(p.Tool) + f.counter.Count(input)
 	}
-	return &fact{text, input, output, files, size, f.scaled(size)}
+	return &fact{text: text, input: input, output: output, files: files, counted: size, size: f.scaled(size)}
 }
 
 // Learn counts the parts of messages that are not known yet, on all processors at once. It changes no size: it only spares
