@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/rule"
@@ -49,17 +50,15 @@ func (e *Engine) turnBack(ctx context.Context, op, id, what string, redo bool) (
 			if marker < 0 || l.log[marker].Marker() == nil {
 				return c, notFound(op, id, "receipt or marker "+what)
 			}
-			// A pivot that another program made has no receipt here.
-			receipt = &pivot.Receipt{SessionID: id, Kind: pivot.Compaction, Marker: what}
+			receipt = e.foundReceipt(l, &l.log[marker])
+			c.Receipt = receipt
 		case receipt == nil:
 			return c, &Error{Code: NotFound, Op: op, Session: id, Err: fmt.Errorf("there is nothing to %s", op)}
 		}
 		if l.stands(receipt) == redo {
 			return c, &Error{Code: Already, Op: op, Session: id, Err: fmt.Errorf("%s is %sne already", cmp.Or(receipt.ID, receipt.Marker), op)}
 		}
-		for _, el := range receipt.Committed {
-			keys = append(keys, el.Key())
-		}
+		keys = keysOf(receipt.Committed)
 		switch {
 		case redo:
 			c.Commit = receipt.Committed
@@ -83,6 +82,39 @@ func (e *Engine) turnBack(ctx context.Context, op, id, what string, redo bool) (
 		e.bus.publish(event)
 	})
 	return receipt, err
+}
+
+// foundReceipt is a receipt for a pivot that came with a session: another program made it, or this one did and the session was written to a file and read
+// again. What was committed with a pivot has its time.
+func (e *Engine) foundReceipt(l *live, marker *session.Message) *pivot.Receipt {
+	r := &pivot.Receipt{
+		ID: e.ids.New("rcp", e.config.Now()), SessionID: l.id, Kind: pivot.Compaction, Time: marker.Time.Created, Trigger: "imported", Marker: marker.ID,
+		Undo: "winnow undo " + l.id + " " + marker.ID,
+	}
+	for _, el := range l.state.Ledger.All() {
+		if el.Time != 0 && el.Time == marker.Time.Created {
+			r.Committed = append(r.Committed, el)
+			r.Saved += el.Saves
+		}
+	}
+	undone := maps.Clone(l.state.Undone)
+	if undone == nil {
+		undone = map[string]bool{}
+	}
+	undone[marker.ID] = true
+	before, after := view.Window(l.log, undone), l.window()
+	r.MessagesBefore, r.MessagesAfter = len(before), len(after)
+	r.TokensBefore = view.Tokens(before, l.state.Ledger.Without(keysOf(r.Committed)...), l.facts)
+	r.TokensAfter = view.Tokens(after, l.state.Ledger, l.facts)
+	return r
+}
+
+func keysOf(elisions []rule.Elision) []rule.Key {
+	keys := make([]rule.Key, len(elisions))
+	for i, el := range elisions {
+		keys[i] = el.Key()
+	}
+	return keys
 }
 
 // stands reports whether what a receipt is for counts now.

@@ -30,7 +30,7 @@ func Variable(key string) string {
 }
 
 // environment lays variables over what is there. Two of another product are honoured because its users have them set:
-// OPENCODE_DISABLE_AUTOCOMPACT and OPENCODE_DISABLE_PRUNE (S001).
+// OPENCODE_DISABLE_AUTOCOMPACT and OPENCODE_DISABLE_PRUNE (S001). A variable that is empty counts as not set.
 func (l *Loaded) environment(environ []string) error {
 	byVariable := map[string]string{}
 	for _, key := range Keys() {
@@ -39,6 +39,9 @@ func (l *Loaded) environment(environ []string) error {
 	for _, pair := range environ {
 		name, value, _ := strings.Cut(pair, "=")
 		key, known := byVariable[name]
+		if value == "" {
+			continue // as if it were not set
+		}
 		switch {
 		case name == "OPENCODE_DISABLE_AUTOCOMPACT" && truth(value):
 			l.Settings.Compaction.Auto = false

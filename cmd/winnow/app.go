@@ -1,11 +1,14 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -17,7 +20,8 @@ import (
 
 // app is one run of the command: the world, and the flags that every command has.
 type app struct {
-	env Env
+	env   Env
+	files unfinished
 
 	json       bool
 	configFile string
@@ -29,18 +33,18 @@ type app struct {
 	quiet      bool
 }
 
-// Main runs the command and returns its exit code.
+// Main runs the command and returns its exit code. When the context ends, it returns soon, whatever the command is at: a file that
+// is being written is removed, and a transaction that is not committed never was.
 func Main(ctx context.Context, args []string, env Env) int {
+	stdout := &outlet{w: bufio.NewWriterSize(env.Stdout, 64<<10)}
+	env.Stdout = stdout
 	a := &app{env: env}
 	root := a.root()
 	root.SetArgs(args)
 	root.SetIn(env.Stdin)
-	root.SetOut(env.Stdout)
+	root.SetOut(stdout)
 	root.SetErr(env.Stderr)
-	err := root.ExecuteContext(ctx)
-	if err != nil && ctx.Err() != nil {
-		err = fmt.Errorf("interrupted: %w", context.Canceled)
-	}
+	err := a.attend(ctx, func() error { return errors.Join(root.ExecuteContext(ctx), stdout.finish()) })
 	code := exitCode(err)
 	if err != nil {
 		a.complain(err, code)
@@ -48,19 +52,50 @@ func Main(ctx context.Context, args []string, env Env) int {
 	return code
 }
 
+// patience is how long a command that was interrupted has to end by itself. Most of them listen; reading a pipe and parsing
+// a huge file do not.
+const patience = 300 * time.Millisecond
+
+// attend runs a command until it ends or is interrupted.
+func (a *app) attend(ctx context.Context, run func() error) error {
+	ended := make(chan error, 1)
+	go func() { ended <- run() }()
+	var err error
+	select {
+	case err = <-ended:
+		if err == nil || ctx.Err() == nil {
+			return err
+		}
+	case <-ctx.Done():
+		select {
+		case err = <-ended:
+			if err == nil {
+				return nil // it was done
+			}
+		case <-time.After(patience):
+		}
+	}
+	a.files.abandon()
+	return errInterrupted
+}
+
+// errInterrupted is how a command ends when a signal came.
+var errInterrupted error = interrupted{}
+
+type interrupted struct{}
+
+func (interrupted) Error() string { return "interrupted; nothing is half-written" }
+func (interrupted) Unwrap() error { return context.Canceled }
+
 // complain says on standard error what went wrong and what to do.
 func (a *app) complain(err error, code int) {
-	var p partly
-	if errors.As(err, &p) && a.json {
-		return // the document lists the damage
-	}
-	text := strings.TrimPrefix(err.Error(), "winnow: ")
 	word := "winnow: "
 	if code == exitNothing {
 		word = "winnow: nothing to do: "
 	}
+	text, hints := explainError(err)
 	fmt.Fprintln(a.env.Stderr, word+text)
-	if h := hint(err); h != "" {
+	for _, h := range hints {
 		fmt.Fprintln(a.env.Stderr, "  "+h)
 	}
 }
@@ -80,12 +115,20 @@ of a session in winnow's own store.`,
   winnow view session.jsonl --as anthropic   what the model would be sent`,
 		SilenceErrors: true, SilenceUsage: true,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usage("there is no command %q; see winnow --help", args[0])
+			if len(args) == 0 {
+				return nil
 			}
-			return nil
+			near := cmd.SuggestionsFor(args[0])
+			if len(near) > 0 {
+				return usage("there is no command %q; did you mean %q?", args[0], near[0])
+			}
+			if _, err := os.Stat(a.path(args[0])); err == nil {
+				return usage("there is no command %q; to look at that file: winnow inspect %s", args[0], args[0])
+			}
+			return usage("there is no command %q; see winnow --help", args[0])
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return cmd.Help() },
+		SuggestionsMinimumDistance: 2,
+		RunE:                       func(cmd *cobra.Command, args []string) error { return cmd.Help() },
 	}
 	flags := root.PersistentFlags()
 	flags.BoolVar(&a.json, "json", false, "print one JSON document")
@@ -105,6 +148,18 @@ of a session in winnow's own store.`,
 		a.importCommand(), a.exportCommand(), a.listCommand(), a.showCommand(),
 		a.configCommand(), a.modelsCommand(), a.versionCommand(),
 	)
+	for _, cmd := range root.Commands() {
+		if cmd.ValidArgsFunction == nil && strings.Contains(cmd.Use, " ") {
+			cmd.ValidArgsFunction = a.completeSources
+		}
+	}
+	complete(root, "policy", "classic", "aggressive", "balanced")
+	complete(root, "counter", "auto", "chars4", "linear", "bpe:o200k_base", "bpe:cl100k_base")
+	if err := root.RegisterFlagCompletionFunc("model", a.completeModels); err != nil {
+		panic(err) // the flag is above
+	}
+	root.Version = versionOf()
+	root.SetVersionTemplate("winnow {{.Version}}\n")
 	return root
 }
 

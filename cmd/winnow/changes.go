@@ -3,10 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
+	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/session"
 )
 
 // change is the JSON document of undo, redo, restore and pin.
@@ -46,20 +49,23 @@ without the compaction.`,
 	return cmd
 }
 
-// undo takes a pivot back. A file that another program folded has no receipt: the pivot that counts is taken then.
+// undo takes a pivot or a pruning back. A file has no receipts: what it says itself counts, the time of each elision and the pivot that the
+// window begins with.
 func (a *app) undo(ctx context.Context, s *source, what string, c *change) error {
 	if what == "" && s.fromFile() {
-		report, err := s.engine.Inspect(ctx, s.id)
+		newest, err := newestOf(ctx, s)
 		if err != nil {
 			return err
 		}
-		if what = report.Window.Pivot; what == "" {
-			return a.restoreAll(ctx, s, c)
+		if what = newest.pivot; what == "" {
+			c.Parts = newest.parts
+			_, err = s.engine.Restore(ctx, s.id, newest.parts...)
+			return err
 		}
 	}
 	receipt, err := s.engine.Undo(ctx, s.id, what)
 	if err != nil {
-		return err
+		return orNothing(err, what)
 	}
 	c.Receipt, c.Marker = receipt.ID, receipt.Marker
 	for _, el := range receipt.Committed {
@@ -68,20 +74,49 @@ func (a *app) undo(ctx context.Context, s *source, what string, c *change) error
 	return nil
 }
 
-// restoreAll shows every elided part of a file again.
-func (a *app) restoreAll(ctx context.Context, s *source, c *change) error {
-	_, state, err := s.engine.Session(ctx, s.id)
-	if err != nil {
-		return err
+// orNothing makes "there is nothing to undo" of an error, when nothing was named.
+func orNothing(err error, what string) error {
+	if what == "" && winnow.CodeOf(err) == winnow.NotFound {
+		return nothing{err.(*winnow.Error).Err.Error()}
 	}
-	for _, el := range state.Ledger.All() {
-		c.Parts = append(c.Parts, el.Part)
-	}
-	if len(c.Parts) == 0 {
-		return nothing{"nothing is elided and nothing is folded"}
-	}
-	_, err = s.engine.Restore(ctx, s.id, c.Parts...)
 	return err
+}
+
+// deed is the newest thing that was done to a session that was read from a file.
+type deed struct {
+	pivot string   // id of a marker
+	parts []string // of a pruning
+}
+
+// together is how far apart, in milliseconds, the marks of one pruning are: another product looks at the clock for each of them.
+const together = 1000
+
+func newestOf(ctx context.Context, s *source) (deed, error) {
+	report, err := s.engine.Inspect(ctx, s.id)
+	if err != nil {
+		return deed{}, err
+	}
+	log, state, err := s.engine.Session(ctx, s.id)
+	if err != nil {
+		return deed{}, err
+	}
+	var newest session.Millis
+	for _, el := range state.Ledger.All() {
+		newest = max(newest, el.Time)
+	}
+	if at := session.Index(log.Messages, report.Window.Pivot); at >= 0 && log.Messages[at].Time.Created >= newest {
+		return deed{pivot: report.Window.Pivot}, nil
+	}
+	var d deed
+	for _, el := range state.Ledger.All() {
+		if el.Time >= newest-together && !slices.Contains(d.parts, el.Part) {
+			d.parts = append(d.parts, el.Part)
+		}
+	}
+	if len(d.parts) == 0 {
+		return d, hinted{nothing{"nothing is elided and nothing is folded"}, "a request body, once it is written, does not say what was left out; go back to the original"}
+	}
+	return d, nil
 }
 
 func (a *app) redoCommand() *cobra.Command {
@@ -99,7 +134,7 @@ func (a *app) redoCommand() *cobra.Command {
 				if err == nil {
 					c.Receipt, c.Marker = receipt.ID, receipt.Marker
 				}
-				return err
+				return orNothing(err, second(args))
 			})
 		},
 	}
@@ -190,6 +225,9 @@ func (a *app) runChange(ctx context.Context, src string, out output, did string,
 		return err
 	}
 	defer s.Close()
+	if err := out.of(s); err != nil {
+		return err
+	}
 	before, err := s.engine.View(ctx, s.id)
 	if err != nil {
 		return err
@@ -204,7 +242,7 @@ func (a *app) runChange(ctx context.Context, src string, out output, did string,
 	}
 	doc.TokensAfter = after.Tokens
 	if s.fromFile() {
-		if doc.Output, err = a.write(ctx, s, out, did); err != nil {
+		if doc.Output, err = a.write(ctx, s, &out, did); err != nil {
 			return err
 		}
 		if doc.Output == "-" {

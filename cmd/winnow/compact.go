@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -67,6 +68,7 @@ NAME.compacted.EXT in the current folder.`,
 	flags.StringArrayVar(&f.pins, "pin", nil, "a text that must survive word for word; may be repeated")
 	flags.BoolVarP(&f.dry, "dry-run", "n", false, "say what would be done and write nothing")
 	flags.BoolVar(&f.summary, "summary", false, "print the summary too")
+	complete(cmd, "summarizer", "offline")
 	return cmd
 }
 
@@ -82,6 +84,9 @@ func (a *app) runCompact(ctx context.Context, src string, f compactFlags) error 
 		return err
 	}
 	defer s.Close()
+	if err := f.out.of(s); err != nil {
+		return err
+	}
 	for _, text := range f.pins {
 		if _, err := s.engine.Pin(ctx, s.id, pinText(text)); err != nil {
 			return err
@@ -94,7 +99,10 @@ func (a *app) runCompact(ctx context.Context, src string, f compactFlags) error 
 	done := a.progress("folding " + src)
 	receipt, err := s.engine.Compact(ctx, s.id, winnow.CompactOptions{Focus: f.focus, Auto: f.auto})
 	done()
-	if err != nil {
+	switch {
+	case winnow.CodeOf(err) == winnow.NoProgress && !before.Window.Overflow:
+		return nothing{fmt.Sprintf("the window has %s tokens, and folding would not make it smaller", thousands(before.Window.Tokens))}
+	case err != nil:
 		return err
 	}
 	doc := compaction{Source: src, Receipt: *receipt, TokensBefore: receipt.TokensBefore, TokensAfter: receipt.TokensAfter, Damaged: []format.Damage{}}
@@ -106,10 +114,11 @@ func (a *app) runCompact(ctx context.Context, src string, f compactFlags) error 
 		doc.Format = s.doc.Format
 		doc.Damaged = append(doc.Damaged, s.doc.Damaged...)
 		if !f.dry {
-			if doc.Output, err = a.write(ctx, s, f.out, "compacted"); err != nil {
+			if doc.Output, err = a.write(ctx, s, &f.out, "compacted"); err != nil {
 				return err
 			}
 		}
+		doc.Receipt.Undo = undoOf(doc.Output)
 	}
 	if doc.Output == "-" {
 		return s.done() // standard output has the session
@@ -123,6 +132,17 @@ func (a *app) runCompact(ctx context.Context, src string, f compactFlags) error 
 		return err
 	}
 	return s.done()
+}
+
+// undoOf is how to take back what was written to a file, "" when no file was written.
+func undoOf(path string) string {
+	if path == "" || path == "-" {
+		return ""
+	}
+	if strings.ContainsAny(path, " \t'\"$`\\*?;&|<>()") {
+		path = "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+	}
+	return "winnow undo " + path
 }
 
 // summaryOf returns the two texts of a summary: the summariser's and the engine's.
@@ -162,7 +182,7 @@ func (a *app) showCompaction(ctx context.Context, s *source, before winnow.Repor
 	case doc.Output != "":
 		a.printf("\nWritten to %s\n", a.short(doc.Output))
 		if f.out.inPlace {
-			a.printf("The original is %s.orig\n", a.short(doc.Output))
+			a.printf("The original is %s\n", a.short(f.out.kept))
 		}
 		if hint := resumeHint(s.doc.Format, s.id, f.out); hint != "" {
 			a.printf("Resume with: %s\n", hint)

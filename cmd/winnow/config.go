@@ -18,6 +18,12 @@ type configured struct {
 	Files    []string                  `json:"files"`
 }
 
+// configSet is the JSON document of config set.
+type configSet struct {
+	File string `json:"file"` // that was written
+	Key  string `json:"key"`
+}
+
 func (a *app) configCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
@@ -36,6 +42,8 @@ $XDG_CONFIG_HOME/winnow/winnow.jsonc, then winnow.jsonc in the current folder, t
 		Short:   "Write a setting into the user's configuration file",
 		Example: `  winnow config set compaction.keep 8000`,
 		Args:    exactly(2, "KEY and VALUE"),
+
+		ValidArgsFunction: completeKeys,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			file := a.configFile
 			switch user := a.configSources().User; {
@@ -51,7 +59,7 @@ $XDG_CONFIG_HOME/winnow/winnow.jsonc, then winnow.jsonc in the current folder, t
 				return usageError{err}
 			}
 			if a.json {
-				return a.print(map[string]string{"file": file, "key": args[0]})
+				return a.print(configSet{file, args[0]})
 			}
 			a.printf("%s is set in %s\n", args[0], file)
 			return nil

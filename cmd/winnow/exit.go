@@ -5,9 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
+	"strings"
+	"syscall"
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/all"
 	"github.com/winnowhq/winnow/store"
 )
 
@@ -39,10 +43,54 @@ type hinted struct {
 func (h hinted) Error() string { return h.err.Error() + "\n  " + h.hint }
 func (h hinted) Unwrap() error { return h.err }
 
-// partly is the end of a command that did its work although pieces of the input were damaged.
-type partly struct{ damaged int }
+// partly is the end of a command that did its work although pieces of the input were damaged, or some of several inputs could not be read.
+type partly struct {
+	damaged []format.Damage
+	across  int // files that they are in, when there are several: then they are only counted
+	failed  []error
+}
 
-func (p partly) Error() string { return fmt.Sprintf("%d damaged pieces were skipped", p.damaged) }
+// listedDamage is how many damaged pieces are listed for people; --json has all of them.
+const listedDamage = 10
+
+func (p partly) Error() string {
+	var b strings.Builder
+	if n := len(p.damaged); n > 0 && p.across > 1 {
+		fmt.Fprintf(&b, "%s in %d files; everything else was read", plural(n, "damaged piece was skipped", "damaged pieces were skipped"), p.across)
+		p.damaged = nil
+	} else if n > 0 {
+		b.WriteString(plural(n, "damaged piece was", "damaged pieces were") + " skipped; everything else was read:")
+	}
+	for i, d := range p.damaged {
+		if i == listedDamage {
+			fmt.Fprintf(&b, "\n  and %s more", thousands(len(p.damaged)-i))
+			break
+		}
+		where := fmt.Sprintf("byte %d", d.Offset)
+		if d.Line > 0 {
+			where = fmt.Sprintf("line %d", d.Line)
+		}
+		fmt.Fprintf(&b, "\n  %s (%s): %s", where, plural(d.Bytes, "byte", "bytes"), d.Reason)
+	}
+	if len(p.failed) > 0 {
+		if b.Len() > 0 {
+			b.WriteString("\n")
+		}
+		b.WriteString(plural(len(p.failed), "file was", "files were") + " not read:")
+		for _, err := range p.failed {
+			b.WriteString("\n  " + err.Error())
+		}
+	}
+	return b.String()
+}
+
+// plural writes a number with its noun.
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return thousands(n) + " " + many
+}
 
 // nothing is the end of a command that had nothing to do.
 type nothing struct{ reason string }
@@ -78,15 +126,62 @@ func exitCode(err error) int {
 	return exitFailed
 }
 
-// hint says what to do about an error that does not say it itself.
-func hint(err error) string {
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return "check the path; `winnow list` shows the sessions in the store"
-	case errors.Is(err, fs.ErrPermission):
-		return "check who may read and write there"
-	case errors.Is(err, store.ErrLocked):
-		return "another winnow is writing; try again"
+// explainError separates what went wrong from what to do about it. Errors have their hints at the end of their text, for programs
+// that print nothing else; here they get lines of their own.
+func explainError(err error) (text string, hints []string) {
+	text = strings.TrimPrefix(err.Error(), "winnow: ")
+	take := func(hint, before, after string) {
+		if hint == "" {
+			return
+		}
+		text = strings.Replace(text, before+hint+after, "", 1)
+		if !slices.Contains(hints, hint) {
+			hints = append(hints, hint)
+		}
 	}
-	return ""
+	var walk func(error)
+	walk = func(err error) {
+		switch e := err.(type) {
+		case *winnow.Error:
+			take(e.Hint, "; ", "")
+		case *store.Error:
+			take(e.Hint, " (", ")")
+		case hinted:
+			take(e.hint, "\n  ", "")
+		}
+		switch e := err.(type) {
+		case interface{ Unwrap() error }:
+			if inner := e.Unwrap(); inner != nil {
+				walk(inner)
+			}
+		case interface{ Unwrap() []error }:
+			for _, inner := range e.Unwrap() {
+				walk(inner)
+			}
+		}
+	}
+	walk(err)
+	var syntax *format.SyntaxError
+	var path *fs.PathError
+	switch {
+	case len(hints) > 0:
+	case errors.As(err, &syntax) && syntax.Format == all.UnknownFormat:
+		text = strings.Replace(text, syntax.Error(), fmt.Sprintf("this is no session that winnow knows: %v", syntax.Err), 1)
+		hints = append(hints, "it was looked at for the signs of:")
+		for _, f := range all.Formats() {
+			hints = append(hints, "  "+f.Title())
+		}
+	case errors.As(err, &path) && errors.Is(err, fs.ErrNotExist):
+		text = strings.Replace(text, path.Error(), path.Path+": there is no such file", 1)
+		hints = append(hints, "check the path; `winnow list` shows the sessions in the store")
+	case errors.Is(err, format.ErrReadOnly):
+		hints = append(hints, "write it in another format, for example with --format opencode")
+	case errors.Is(err, syscall.ENOSPC):
+		hints = append(hints, "make room on the disk and try again; nothing was half-written")
+	case errors.Is(err, fs.ErrNotExist):
+		hints = append(hints, "check the path; `winnow list` shows the sessions in the store")
+	case errors.Is(err, fs.ErrPermission):
+		hints = append(hints, "check who may read and write there")
+	}
+	return text, hints
 }

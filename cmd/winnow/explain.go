@@ -31,6 +31,9 @@ func (a *app) runExplain(ctx context.Context, src, part string) error {
 	if err != nil {
 		return err
 	}
+	if s.fromFile() {
+		x.Undo = strings.Replace(x.Undo, " "+s.id+" ", " "+src+" ", 1) // as this file is named on the command line
+	}
 	if a.json {
 		if err := a.print(x); err != nil {
 			return err

@@ -30,6 +30,7 @@ it came from, with what was pruned and folded since. Without -o it goes to stand
 	cmd.Flags().StringVarP(&out.to, "output", "o", "-", `where to write, "-" for standard output`)
 	cmd.Flags().StringVar(&out.format, "format", "", "format to write (default: the one it came from, or opencode)")
 	cmd.Flags().BoolVarP(&out.force, "force", "f", false, "overwrite the file that is written to")
+	complete(cmd, "format", writable()...)
 	return cmd
 }
 
@@ -47,7 +48,7 @@ func (a *app) runExport(ctx context.Context, src string, out output) error {
 			return err
 		}
 	}
-	path, err := a.write(ctx, s, out, "exported")
+	path, err := a.write(ctx, s, &out, "exported")
 	if err != nil {
 		return err
 	}

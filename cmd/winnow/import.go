@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -48,7 +49,7 @@ func (a *app) runImport(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	kept, err := a.openStore(ctx, false)
+	kept, err := a.openStore(ctx, making)
 	if err != nil {
 		return err
 	}
@@ -59,28 +60,41 @@ func (a *app) runImport(ctx context.Context, args []string) error {
 	}
 	defer engine.Close()
 	doc := imported{Sessions: []importedSession{}}
-	damaged, added := 0, 0
+	var problems partly
+	added := 0
 	for _, arg := range args {
 		files, folder, err := a.filesOf(arg)
 		if err != nil {
-			return err
+			problems.failed = append(problems.failed, err)
+			continue
 		}
 		for _, file := range files {
 			done := a.progress("importing " + file)
 			one, err := a.importFile(ctx, engine, file, folder)
 			done()
-			if err != nil {
-				return err
-			}
-			if one == nil {
+			switch {
+			case ctx.Err() != nil:
+				return ctx.Err()
+			case isStoreFailure(err):
+				return err // it would be the same for the next file
+			case err != nil:
+				problems.failed = append(problems.failed, err)
+				continue
+			case one == nil:
 				continue // in a folder, other files are not our business
 			}
-			damaged += len(one.Damaged)
+			if len(one.Damaged) > 0 {
+				problems.across++
+				problems.damaged = append(problems.damaged, one.Damaged...)
+			}
 			if one.Skipped == "" {
 				added++
 			}
 			doc.Sessions = append(doc.Sessions, *one)
 		}
+	}
+	if added == 0 && len(problems.failed) > 0 {
+		return errors.Join(problems.failed...)
 	}
 	if a.json {
 		if err := a.print(doc); err != nil {
@@ -96,12 +110,19 @@ func (a *app) runImport(ctx context.Context, args []string) error {
 		}
 	}
 	switch {
+	case len(doc.Sessions) == 0:
+		return hinted{nothing{"there is no session in what was named"}, "winnow knows " + strings.Join(all.Names(), ", ")}
 	case added == 0:
-		return nothing{"no session was added"}
-	case damaged > 0:
-		return partly{damaged}
+		return nothing{"all of it is in the store already"}
+	case len(problems.damaged)+len(problems.failed) > 0:
+		return problems
 	}
 	return nil
+}
+
+func isStoreFailure(err error) bool {
+	var e *store.Error
+	return errors.As(err, &e)
 }
 
 // filesOf lists the files that an argument names.
@@ -131,7 +152,7 @@ func (a *app) filesOf(arg string) (files []string, folder bool, err error) {
 }
 
 func (a *app) importFile(ctx context.Context, engine *winnow.Engine, file string, folder bool) (*importedSession, error) {
-	data, err := a.readFile(file)
+	data, _, err := a.readFile(file)
 	if err != nil {
 		return nil, err
 	}

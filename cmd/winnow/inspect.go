@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -22,8 +23,11 @@ func (a *app) inspectCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "inspect SRC",
 		Short: "Show where the tokens went, what can go, and what the window looks like now",
+		Long: `inspect shows the timeline of a session, who takes the tokens, what each rule of the policy could elide and why, and how full the
+window of the model is now. Nothing is changed. Of a folder it lists every session below, the fullest window first.`,
 		Example: `  winnow inspect session.jsonl
   winnow inspect session.jsonl --json
+  winnow inspect ~/.claude/projects
   winnow inspect session.jsonl --policy classic --model openai/gpt-5`,
 		Args: exactly(1, "one SRC"),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.runInspect(cmd.Context(), args[0]) },
@@ -31,6 +35,9 @@ func (a *app) inspectCommand() *cobra.Command {
 }
 
 func (a *app) runInspect(ctx context.Context, src string) error {
+	if info, err := os.Stat(a.path(src)); err == nil && info.IsDir() && src != "-" {
+		return a.runInspectFolder(ctx, src)
+	}
 	s, err := a.open(ctx, src)
 	if err != nil {
 		return err

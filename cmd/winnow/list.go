@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -11,6 +12,11 @@ import (
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 )
+
+// listing is the JSON document of list.
+type listing struct {
+	Sessions []listed `json:"sessions"`
+}
 
 // listed is one session of the JSON document of list.
 type listed struct {
@@ -33,26 +39,27 @@ func (a *app) listCommand() *cobra.Command {
 }
 
 func (a *app) runList(ctx context.Context) error {
-	kept, err := a.openStore(ctx, true)
-	if err != nil {
-		return err
+	if _, err := a.settings(); err != nil {
+		return err // a mistake in the configuration is told by every command
 	}
-	defer kept.Close()
-	listings, err := kept.List(ctx)
+	listings, err := a.listings(ctx)
 	if err != nil {
 		return err
 	}
 	if a.json {
-		doc := struct {
-			Sessions []listed `json:"sessions"`
-		}{[]listed{}}
+		doc := listing{[]listed{}}
 		for _, l := range listings {
 			doc.Sessions = append(doc.Sessions, listed{l.Info.ID, l.Info.Title, l.Info.Directory, l.Origin, l.Messages, l.Info.Time.Updated})
 		}
-		return a.print(doc)
+		if err := a.print(doc); err != nil {
+			return err
+		}
 	}
 	if len(listings) == 0 {
-		return nothing{"the store is empty"}
+		return hinted{nothing{"there is no session in the store"}, "`winnow import FILE` puts one there"}
+	}
+	if a.json {
+		return nil
 	}
 	width := 2
 	for _, l := range listings {
@@ -62,6 +69,19 @@ func (a *app) runList(ctx context.Context) error {
 		a.printf("%-*s  %-16s  %6s messages  %-12s  %s\n", width, l.Info.ID, when(l.Info.Time.Updated), thousands(l.Messages), l.Origin, titleOf(l))
 	}
 	return nil
+}
+
+// listings are the sessions of the store, none where there is no store.
+func (a *app) listings(ctx context.Context) ([]store.Listing, error) {
+	kept, err := a.openStore(ctx, reading)
+	if errors.Is(err, errNoStore) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer kept.Close()
+	return kept.List(ctx)
 }
 
 func when(t session.Millis) string {

@@ -9,6 +9,7 @@ import (
 )
 
 func main() {
+	signal.Ignore(syscall.SIGPIPE) // a closed pipe is an error of a write, see outlet
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := Main(ctx, os.Args[1:], System())
 	stop()

@@ -9,6 +9,13 @@ import (
 	"github.com/winnowhq/winnow/model"
 )
 
+// modelList is the JSON document of models.
+type modelList struct {
+	Source string     `json:"source"`
+	Date   string     `json:"date"`
+	Models []modelRow `json:"models"`
+}
+
 // modelRow is one model of the JSON document of models.
 type modelRow struct {
 	Name       string      `json:"name"` // provider/id
@@ -26,8 +33,9 @@ func (a *app) modelsCommand() *cobra.Command {
 		Short: "List the models that are known, or what is known about one",
 		Example: `  winnow models
   winnow models anthropic/claude-sonnet-4-5`,
-		Args: between(0, 1, "at most one NAME"),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.runModels(args) },
+		Args:              between(0, 1, "at most one NAME"),
+		ValidArgsFunction: a.completeModels,
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.runModels(args) },
 	}
 }
 
@@ -49,11 +57,7 @@ func (a *app) runModels(args []string) error {
 		}
 	}
 	if a.json {
-		doc := struct {
-			Source string     `json:"source"`
-			Date   string     `json:"date"`
-			Models []modelRow `json:"models"`
-		}{catalogue.Source, catalogue.Date, []modelRow{}}
+		doc := modelList{catalogue.Source, catalogue.Date, []modelRow{}}
 		for _, m := range models {
 			doc.Models = append(doc.Models, modelRow{m.String(), m.Limits.Context, m.Limits.Output, m.Price, lifetime(m), m.Assumed, m.Name})
 		}

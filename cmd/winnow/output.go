@@ -1,7 +1,8 @@
 package main
 
 import (
-	"bufio"
+	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -23,6 +24,7 @@ type output struct {
 	format  string
 	inPlace bool
 	force   bool
+	kept    string // where the original of a file that was replaced is, once it was written
 }
 
 func (o *output) flags(cmd *cobra.Command) {
@@ -30,6 +32,7 @@ func (o *output) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.format, "format", "", "format of the session that is written (default: that of SRC)")
 	cmd.Flags().BoolVar(&o.inPlace, "in-place", false, "replace SRC; the original is kept beside it as SRC.orig")
 	cmd.Flags().BoolVarP(&o.force, "force", "f", false, "overwrite the file that is written to")
+	complete(cmd, "format", writable()...)
 }
 
 // check refuses flags that contradict each other before any work is done.
@@ -45,9 +48,17 @@ func (o *output) check() error {
 	return nil
 }
 
+// of refuses to name a file for a session that is changed in the store.
+func (o *output) of(s *source) error {
+	if !s.fromFile() && (o.to != "" || o.format != "" || o.inPlace) {
+		return usage("%s is in the store and is changed there; use `winnow export` to write it to a file", s.id)
+	}
+	return nil
+}
+
 // write writes the session of a source as it is now, and returns the path, "" when nothing was to be written. word names what was done, for the
 // name of the file: "session.jsonl" becomes "session.compacted.jsonl".
-func (a *app) write(ctx context.Context, s *source, o output, word string) (string, error) {
+func (a *app) write(ctx context.Context, s *source, o *output, word string) (string, error) {
 	f, doc, err := a.target(s, o)
 	if err != nil {
 		return "", err
@@ -57,27 +68,47 @@ func (a *app) write(ctx context.Context, s *source, o output, word string) (stri
 		return "", err
 	}
 	change := format.Change{Session: log, Ledger: state.Ledger, Undone: state.Undone}
-	if o.to == "-" {
-		w := bufio.NewWriter(a.env.Stdout)
-		if err := f.Write(w, doc, change); err != nil {
-			return "", err
-		}
-		return "-", w.Flush()
+	writeTo := func(w io.Writer) error { return f.Write(w, doc, change) }
+	if doc != nil && unchanged(doc, change) { // also where the format is only read
+		writeTo = func(w io.Writer) error { _, err := w.Write(doc.Source); return err }
 	}
-	path, err := a.outputPath(s, o, f, word)
+	defer a.progress("writing " + s.title())()
+	if o.to == "-" {
+		return "-", writeTo(a.env.Stdout)
+	}
+	path, err := a.outputPath(s, o, word)
 	if err != nil {
 		return "", err
 	}
 	if o.inPlace {
-		if err := keepOriginal(path); err != nil {
+		if o.kept, err = a.keepOriginal(ctx, s, path); err != nil {
 			return "", err
 		}
 	}
-	return path, writeFile(ctx, path, func(w io.Writer) error { return f.Write(w, doc, change) })
+	return path, a.files.write(ctx, path, func(w io.Writer) error {
+		if filepath.Ext(path) != ".gz" {
+			return writeTo(w)
+		}
+		z := gzip.NewWriter(w)
+		return errors.Join(writeTo(z), z.Close())
+	})
+}
+
+// unchanged tells whether a session still is what the document says. Messages are only ever added to it.
+func unchanged(doc *format.Document, c format.Change) bool {
+	if len(c.Undone) > 0 || len(c.Session.Messages) != len(doc.Session.Messages) || c.Ledger.Len() != doc.Ledger.Len() {
+		return false
+	}
+	for _, el := range doc.Ledger.All() {
+		if !c.Ledger.Has(el.Key()) {
+			return false
+		}
+	}
+	return true
 }
 
 // target is the format to write in, and the document to write from: nil when the formats differ.
-func (a *app) target(s *source, o output) (format.Format, *format.Document, error) {
+func (a *app) target(s *source, o *output) (format.Format, *format.Document, error) {
 	name := o.format
 	if name == "" {
 		name = s.doc.Format
@@ -87,92 +118,110 @@ func (a *app) target(s *source, o output) (format.Format, *format.Document, erro
 		return nil, nil, err
 	}
 	doc := s.doc
-	if doc == nil || doc.Format != name {
+	if doc != nil && doc.Format != name {
 		doc = nil
 	}
 	return f, doc, nil
 }
 
-func (a *app) outputPath(s *source, o output, f format.Format, word string) (string, error) {
+// outputPath is the file to write to. A symbolic link stands for the file that it leads to: the link stays.
+func (a *app) outputPath(s *source, o *output, word string) (string, error) {
 	switch {
 	case o.inPlace && s.path == "-":
 		return "", usage("standard input cannot be replaced; name a file with -o")
 	case o.inPlace:
-		return a.path(s.path), nil
+		return filepath.EvalSymlinks(a.path(s.path))
 	case o.to != "":
-		path := a.path(o.to)
-		return path, a.mayWrite(path, o.force)
+		return a.mayWrite(a.path(o.to), s, o.force)
 	}
-	base := filepath.Base(s.path)
-	if s.path == "-" {
-		base = s.id
-	}
-	base = strings.TrimSuffix(base, ".gz")
+	base := strings.TrimSuffix(filepath.Base(s.path), ".gz")
 	ext := filepath.Ext(base)
-	path := filepath.Join(a.env.Dir, strings.TrimSuffix(base, ext)+"."+word+ext)
-	return path, a.mayWrite(path, o.force)
+	base = strings.TrimSuffix(base, ext)
+	if s.path == "-" {
+		base = fileName(s.id)
+	}
+	if name := s.doc.Format; s.path == "-" || o.format != "" && o.format != name {
+		if o.format != "" {
+			name = o.format
+		}
+		ext = extension(name)
+	}
+	return a.mayWrite(filepath.Join(a.env.Dir, base+"."+word+ext), s, o.force)
 }
 
-func (a *app) mayWrite(path string, force bool) error {
-	if _, err := os.Lstat(path); err == nil && !force {
-		return usage("%s is there already; use --force to overwrite it, or -o to name another file", path)
+// extension is how the files of a format end.
+func extension(formatName string) string {
+	switch formatName {
+	case "claude-code", "codex", "pi":
+		return ".jsonl"
 	}
-	return nil
+	return ".json"
 }
 
-// keepOriginal copies a file beside itself, unless that was done before: the first original is the one to keep.
-func keepOriginal(path string) error {
-	kept := path + ".orig"
-	if _, err := os.Lstat(kept); err == nil {
-		return nil
+// fileName is an id as the name of a file.
+func fileName(id string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '/' || r == '\\' || r < ' ' {
+			return '_'
+		}
+		return r
+	}, id)
+}
+
+// mayWrite refuses what must not be overwritten, and follows links.
+func (a *app) mayWrite(path string, s *source, force bool) (string, error) {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		folder := filepath.Dir(path)
+		if _, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) {
+			return "", hinted{fmt.Errorf("%s cannot be written: there is no folder %s", path, folder), "make the folder first, or name another file with -o"}
+		}
+		return path, nil
 	}
+	if err != nil {
+		return "", err
+	}
+	if info.IsDir() {
+		return "", usage("%s is a folder; name a file in it", path)
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	switch {
+	case !info.Mode().IsRegular(), force: // a device or a pipe is written to, not replaced
+		return path, nil
+	case s.stat != nil && os.SameFile(info, s.stat):
+		return "", usage("%s is what is read; use --in-place to replace it and keep the original, or -o to name another file", path)
+	}
+	return "", usage("%s is there already; use --force to overwrite it, or -o to name another file", path)
+}
+
+// keepOriginal copies a file that is about to be replaced beside itself, and returns the copy's name: FILE.orig, or the first of
+// FILE.orig.2, FILE.orig.3 … that is free or has the same content.
+func (a *app) keepOriginal(ctx context.Context, s *source, path string) (string, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return err
+		return "", err
 	}
-	return writeFile(context.Background(), kept, func(w io.Writer) error { _, err := w.Write(data); return err })
-}
-
-// writeFile writes to a temporary file beside the target and renames it: whoever looks sees the old file or the new one.
-func writeFile(ctx context.Context, path string, write func(io.Writer) error) (err error) {
-	mode := fs.FileMode(0o600) // a session may hold anything
-	if info, err := os.Stat(path); err == nil {
-		mode = info.Mode().Perm()
+	if info, err := os.Stat(path); err != nil {
+		return "", err
+	} else if s.stat == nil || info.Size() != s.stat.Size() || !info.ModTime().Equal(s.stat.ModTime()) {
+		return "", hinted{fmt.Errorf("%s was written to meanwhile", path), "nothing was changed; end the program that writes it and try again"}
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return fmt.Errorf("cannot write beside %s: %w", path, err)
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, ignoreClosed(f.Close()), os.Remove(f.Name()))
+	for n := 1; ; n++ {
+		kept := path + ".orig"
+		if n > 1 {
+			kept += fmt.Sprintf(".%d", n)
 		}
-	}()
-	w := bufio.NewWriterSize(f, 1<<20)
-	if err = write(w); err != nil {
-		return err
+		there, err := os.ReadFile(kept)
+		switch {
+		case err == nil && bytes.Equal(there, data):
+			return kept, nil
+		case err == nil:
+			continue
+		case !errors.Is(err, fs.ErrNotExist):
+			return "", err
+		}
+		return kept, a.files.write(ctx, kept, func(w io.Writer) error { _, err := w.Write(data); return err })
 	}
-	if err = w.Flush(); err != nil {
-		return fmt.Errorf("writing %s: %w", path, err)
-	}
-	if err = f.Chmod(mode); err != nil {
-		return err
-	}
-	if err = f.Sync(); err != nil {
-		return err
-	}
-	if err = ctx.Err(); err != nil {
-		return err
-	}
-	if err = f.Close(); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
-}
-
-func ignoreClosed(err error) error {
-	if errors.Is(err, os.ErrClosed) {
-		return nil
-	}
-	return err
 }

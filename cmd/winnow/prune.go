@@ -29,6 +29,7 @@ type pruning struct {
 func (a *app) pruneCommand() *cobra.Command {
 	var out output
 	var dry bool
+	var schedule string
 	cmd := &cobra.Command{
 		Use:   "prune SRC",
 		Short: "Elide old tool outputs, by marking them",
@@ -40,11 +41,28 @@ NAME.pruned.EXT in the current folder.`,
 		Example: `  winnow prune session.jsonl -o smaller.jsonl
   winnow prune session.jsonl --policy classic --dry-run --json`,
 		Args: exactly(1, "one SRC"),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.runPrune(cmd.Context(), args[0], out, dry) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := checkSchedule(schedule); err != nil {
+				return err
+			}
+			return a.runPrune(cmd.Context(), args[0], out, dry)
+		},
 	}
 	out.flags(cmd)
+	cmd.Flags().StringVar(&schedule, "schedule", "eager", "when what was found is committed: eager, which is at once")
+	complete(cmd, "schedule", "eager")
 	cmd.Flags().BoolVarP(&dry, "dry-run", "n", false, "say what would be done and write nothing")
 	return cmd
+}
+
+func checkSchedule(name string) error {
+	switch name {
+	case "eager":
+		return nil
+	case "economic":
+		return usage("this version has no economic schedule yet; use --schedule eager")
+	}
+	return usage("there is no schedule %q; use eager", name)
 }
 
 func (a *app) runPrune(ctx context.Context, src string, out output, dry bool) error {
@@ -56,6 +74,9 @@ func (a *app) runPrune(ctx context.Context, src string, out output, dry bool) er
 		return err
 	}
 	defer s.Close()
+	if err := out.of(s); err != nil {
+		return err
+	}
 	before, err := s.engine.View(ctx, s.id)
 	if err != nil {
 		return err
@@ -80,7 +101,7 @@ func (a *app) runPrune(ctx context.Context, src string, out output, dry bool) er
 			}
 		}
 		if s.fromFile() && !dry {
-			if doc.Output, err = a.write(ctx, s, out, "pruned"); err != nil {
+			if doc.Output, err = a.write(ctx, s, &out, "pruned"); err != nil {
 				return err
 			}
 		}

@@ -28,6 +28,7 @@ type source struct {
 
 	// Of a file.
 	path string // "-" for standard input
+	stat fs.FileInfo
 	doc  *format.Document
 }
 
@@ -41,25 +42,43 @@ func (s *source) Close() error {
 // done is the end of a command that read this source: damage makes it partly done.
 func (s *source) done() error {
 	if s.doc != nil && len(s.doc.Damaged) > 0 {
-		return partly{len(s.doc.Damaged)}
+		return partly{damaged: s.doc.Damaged}
 	}
 	return nil
 }
 
-// open finds SRC: "-", a file, or the id of a session in the store.
+// access is what a command wants of a store.
+type access int
+
+const (
+	reading  access = iota // it may be read-only
+	changing               // one that is there
+	making                 // made when it is missing
+)
+
+// open finds SRC to look at it: "-", a file, or the id of a session in the store.
 func (a *app) open(ctx context.Context, src string) (*source, error) {
+	return a.openSource(ctx, src, reading)
+}
+
+func (a *app) openSource(ctx context.Context, src string, want access) (*source, error) {
 	settings, err := a.settings()
 	if err != nil {
 		return nil, err
 	}
-	data, err := a.readFile(src)
+	data, stat, err := a.readFile(src)
 	switch {
 	case err == nil:
-		return a.openDocument(ctx, src, data, settings)
+		s, err := a.openDocument(ctx, src, data, settings)
+		if err != nil {
+			return nil, err
+		}
+		s.stat = stat
+		return s, nil
 	case !errors.Is(err, fs.ErrNotExist) || looksLikePath(src):
 		return nil, err
 	}
-	return a.openStored(ctx, src, settings)
+	return a.openStored(ctx, src, want, settings)
 }
 
 func looksLikePath(src string) bool {
@@ -67,16 +86,26 @@ func looksLikePath(src string) bool {
 }
 
 // readFile reads a file or standard input, whole.
-func (a *app) readFile(src string) ([]byte, error) {
+func (a *app) readFile(src string) ([]byte, fs.FileInfo, error) {
 	if src == "-" {
-		return io.ReadAll(a.env.Stdin)
+		defer a.progress("reading standard input")()
+		data, err := io.ReadAll(a.env.Stdin)
+		if err != nil {
+			return nil, nil, fmt.Errorf("standard input: %w", err)
+		}
+		return data, nil, nil
 	}
 	defer a.progress("reading " + src)()
 	path := a.path(src)
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return nil, &format.SyntaxError{Format: src, Expected: "a session file, not a folder; `winnow import` takes folders"}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, nil, err
 	}
-	return os.ReadFile(path)
+	if info.IsDir() {
+		return nil, nil, usage("%s is a folder; name a session file in it. `winnow inspect` and `winnow import` take folders", src)
+	}
+	data, err := os.ReadFile(path)
+	return data, info, err
 }
 
 // path is where a name given on the command line is.
@@ -107,8 +136,11 @@ func (a *app) openDocument(ctx context.Context, src string, data []byte, setting
 	return s, nil
 }
 
-func (a *app) openStored(ctx context.Context, id string, settings winnow.Settings) (*source, error) {
-	kept, err := a.openStore(ctx, true)
+func (a *app) openStored(ctx context.Context, id string, want access, settings winnow.Settings) (*source, error) {
+	kept, err := a.openStore(ctx, want)
+	if errors.Is(err, errNoStore) {
+		return nil, hinted{fmt.Errorf("%q is no file, and there is no store that could have a session of that name", id), "check the path; `winnow import FILE` puts a session into the store"}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -149,8 +181,11 @@ func findSession(ctx context.Context, kept store.Store, id string) (string, erro
 	return "", usage("%q begins the ids of %d sessions: %s", id, len(found), strings.Join(found, ", "))
 }
 
-// openStore opens the store on disk. Unless there is to be one already, it is made.
-func (a *app) openStore(ctx context.Context, existing bool) (store.Store, error) {
+// errNoStore is what openStore says when there is none and none is to be made.
+var errNoStore = errors.New("there is no store yet")
+
+// openStore opens the store on disk.
+func (a *app) openStore(ctx context.Context, want access) (store.Store, error) {
 	path := a.env.storePath()
 	if a.storeFile != "" {
 		path = a.path(a.storeFile)
@@ -158,12 +193,27 @@ func (a *app) openStore(ctx context.Context, existing bool) (store.Store, error)
 	if path == "" {
 		return nil, usage("there is no home folder to keep sessions in; name a file with --store")
 	}
-	if existing {
+	if want != making {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return nil, hinted{fmt.Errorf("no such file, and no store at %s yet", path), "check the path; `winnow import FILE` puts a session into the store"}
+			return nil, hinted{fmt.Errorf("%w at %s", errNoStore, path), "check the path; `winnow import FILE` puts a session into the store"}
 		}
 	}
-	return sqlite.Open(ctx, sqlite.Config{Path: path, Now: a.env.Now})
+	if want == reading {
+		s, err := sqlite.Open(ctx, sqlite.Config{Path: path, Now: a.env.Now, ReadOnly: true})
+		if !errors.Is(err, store.ErrReadOnly) {
+			return opened(s, err)
+		}
+		// An older version wrote it: it is brought up to date first.
+	}
+	return opened(sqlite.Open(ctx, sqlite.Config{Path: path, Now: a.env.Now}))
+}
+
+// opened keeps a nil *sqlite.Store from becoming a store that is not nil.
+func opened(s *sqlite.Store, err error) (store.Store, error) {
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 // engine makes an engine on a store, nil for one in memory.
@@ -203,7 +253,11 @@ func (a *app) models() (*model.Catalogue, error) {
 
 // openFor opens a source to change it. With dry the change must leave no trace: a session of the store is copied into memory.
 func (a *app) openFor(ctx context.Context, src string, dry bool) (*source, error) {
-	s, err := a.open(ctx, src)
+	want := changing
+	if dry {
+		want = reading
+	}
+	s, err := a.openSource(ctx, src, want)
 	if err != nil || !dry || s.fromFile() {
 		return s, err
 	}

@@ -10,19 +10,32 @@ import (
 // version is set by the build of a release: -ldflags "-X main.version=v1.2.3".
 var version = ""
 
+// versioned is the JSON document of version.
+type versioned struct {
+	Version  string `json:"version"`
+	Go       string `json:"go"`
+	Platform string `json:"platform"` // operating system/architecture
+}
+
+func versionOf() string {
+	if version != "" {
+		return version
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "(devel)"
+}
+
 func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print the version", Args: exactly(0, "no argument"),
+		Example: `  winnow version
+  winnow version --json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			v := version
-			if info, ok := debug.ReadBuildInfo(); v == "" && ok {
-				v = info.Main.Version
-			}
-			if v == "" {
-				v = "(devel)"
-			}
+			v := versionOf()
 			if a.json {
-				return a.print(map[string]string{"version": v, "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH})
+				return a.print(versioned{v, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH})
 			}
 			a.printf("winnow %s (%s, %s/%s)\n", v, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			return nil

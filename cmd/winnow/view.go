@@ -56,6 +56,7 @@ func (a *app) viewCommand() *cobra.Command {
 		Args: exactly(1, "one SRC"),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.runView(cmd.Context(), args[0], as) },
 	}
+	defer complete(cmd, "as", "text", "anthropic", "openai", "responses", "gemini")
 	cmd.Flags().StringVar(&as, "as", "text", "text, anthropic, openai (chat completions), responses or gemini")
 	return cmd
 }

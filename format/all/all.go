@@ -4,6 +4,7 @@ package all
 import (
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -23,16 +24,23 @@ func Formats() []format.Format {
 	return []format.Format{claudecode.Format{}, codex.Format{}, pi.Format{}, opencode.Format{}, sweagent.Format{}, anthropic.Format{}, openai.Format{}}
 }
 
+// Names are the words for the formats.
+func Names() []string {
+	var names []string
+	for _, f := range Formats() {
+		names = append(names, f.Name())
+	}
+	return names
+}
+
 // Named returns the format with this name.
 func Named(name string) (format.Format, error) {
-	var names []string
 	for _, f := range Formats() {
 		if f.Name() == name {
 			return f, nil
 		}
-		names = append(names, f.Name())
 	}
-	return nil, fmt.Errorf("there is no format %q; there are %s", name, strings.Join(names, ", "))
+	return nil, fmt.Errorf("there is no format %q; there are %s", name, strings.Join(Names(), ", "))
 }
 
 // sniff is how much of a file Detect is shown.
@@ -78,15 +86,24 @@ func Plain(src []byte) ([]byte, error) {
 	return plain, nil // a cut stream gives what came before the cut; the reader lists the damage
 }
 
+// UnknownFormat stands for the name of the format in the error of Unknown.
+const UnknownFormat = "unknown format"
+
 // Unknown is the error for a file of no known format: it says what was looked for.
 func Unknown(src []byte) error {
 	var titles []string
 	for _, f := range Formats() {
 		titles = append(titles, f.Title())
 	}
-	what := "one of: " + strings.Join(titles, "; ")
-	if len(bytes.TrimSpace(src)) == 0 {
-		return &format.SyntaxError{Format: "unknown format", Line: 1, Expected: what, Err: fmt.Errorf("the file is empty")}
+	e := &format.SyntaxError{Format: UnknownFormat, Line: 1, Expected: "one of: " + strings.Join(titles, "; ")}
+	begin := bytes.TrimSpace(src[:min(len(src), sniff)])
+	switch {
+	case len(src) == 0:
+		e.Err = errors.New("the file is empty")
+	case len(begin) == 0:
+		e.Err = errors.New("there is nothing but white space in it")
+	default:
+		e.Err = fmt.Errorf("it begins with %q", begin[:min(len(begin), 40)])
 	}
-	return &format.SyntaxError{Format: "unknown format", Line: 1, Expected: what}
+	return e
 }

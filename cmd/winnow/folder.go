@@ -1,0 +1,147 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/all"
+)
+
+// folderInspection is the JSON document of inspect for a folder.
+type folderInspection struct {
+	Source   string          `json:"source"`
+	Sessions []sessionInFile `json:"sessions"` // the fullest window first
+}
+
+// sessionInFile is one session below a folder.
+type sessionInFile struct {
+	Path     string `json:"path"` // below the folder
+	Format   string `json:"format"`
+	Title    string `json:"title,omitzero"`
+	Model    string `json:"model"`
+	Messages int    `json:"messages"`
+	Tokens   int    `json:"tokens"`       // of the whole log
+	Window   int    `json:"windowTokens"` // of what counts now, system prompt and tools included where they are known
+	Usable   int    `json:"usable"`       // 0 is unlimited
+	Damaged  int    `json:"damaged"`      // how many pieces could not be read
+}
+
+// share of the usable window that is taken, 0 when it is unlimited.
+func (s sessionInFile) share() float64 {
+	if s.Usable == 0 {
+		return 0
+	}
+	return float64(s.Window) / float64(s.Usable)
+}
+
+func (a *app) runInspectFolder(ctx context.Context, src string) error {
+	settings, err := a.settings()
+	if err != nil {
+		return err
+	}
+	files, _, err := a.filesOf(src)
+	if err != nil {
+		return err
+	}
+	doc := folderInspection{Source: src, Sessions: []sessionInFile{}}
+	var problems partly
+	for i, file := range files {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		done := a.progress(fmt.Sprintf("looking at %d of %d files", i+1, len(files)))
+		one, err := a.inspectFile(ctx, file, settings)
+		done()
+		var unknown *format.SyntaxError
+		switch {
+		case errors.As(err, &unknown):
+			continue // other files are not our business
+		case err != nil:
+			return err
+		}
+		if rel, err := filepath.Rel(a.path(src), file); err == nil {
+			one.Path = rel
+		}
+		doc.Sessions = append(doc.Sessions, one.sessionInFile)
+		if len(one.damaged) > 0 {
+			problems.across++
+			problems.damaged = append(problems.damaged, one.damaged...)
+		}
+	}
+	slices.SortStableFunc(doc.Sessions, func(x, y sessionInFile) int {
+		switch {
+		case x.share() != y.share() && x.share() > y.share():
+			return -1
+		case x.share() != y.share():
+			return 1
+		}
+		return y.Window - x.Window
+	})
+	if a.json {
+		if err := a.print(doc); err != nil {
+			return err
+		}
+	} else {
+		a.showFolder(doc)
+	}
+	switch {
+	case len(doc.Sessions) == 0:
+		return hinted{nothing{"there is no session below " + src}, "winnow knows " + strings.Join(all.Names(), ", ")}
+	case len(problems.damaged) > 0:
+		return problems
+	}
+	return nil
+}
+
+type inspectedFile struct {
+	sessionInFile
+	damaged []format.Damage
+}
+
+func (a *app) inspectFile(ctx context.Context, file string, settings winnow.Settings) (inspectedFile, error) {
+	data, _, err := a.readFile(file)
+	if err != nil {
+		return inspectedFile{}, err
+	}
+	s, err := a.openDocument(ctx, file, data, settings)
+	if err != nil {
+		return inspectedFile{}, err
+	}
+	defer s.Close()
+	report, err := s.engine.Inspect(ctx, s.id)
+	if err != nil {
+		return inspectedFile{}, err
+	}
+	return inspectedFile{sessionInFile{
+		Path: file, Format: s.doc.Format, Title: report.Title, Model: report.Model, Messages: s.doc.Counts.Messages, Tokens: report.Tokens.Total,
+		Window: report.Window.Tokens + report.Window.Overhead, Usable: report.Window.Usable, Damaged: len(s.doc.Damaged),
+	}, s.doc.Damaged}, nil
+}
+
+func (a *app) showFolder(doc folderInspection) {
+	width := len("session")
+	for _, s := range doc.Sessions {
+		width = max(width, len(s.Path))
+	}
+	if len(doc.Sessions) == 0 {
+		return
+	}
+	a.printf("%-*s  %-11s  %8s  %10s  %10s  %6s  %s\n", width, "session", "format", "messages", "tokens", "window", "full", "damaged")
+	for _, s := range doc.Sessions {
+		full, damaged := "", ""
+		if s.Usable > 0 {
+			full = fmt.Sprintf("%.0f %%", 100*s.share())
+		}
+		if s.Damaged > 0 {
+			damaged = fmt.Sprintf("%7s", thousands(s.Damaged))
+		}
+		line := fmt.Sprintf("%-*s  %-11s  %8s  %10s  %10s  %6s  %s", width, s.Path, s.Format, thousands(s.Messages), thousands(s.Tokens), thousands(s.Window), full, damaged)
+		a.printf("%s\n", strings.TrimRight(line, " "))
+	}
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A session of Claude Code, line by line.
+func claudeLines(contents ...string) []byte {
+	var b strings.Builder
+	for i, c := range contents {
+		role := []string{"user", "assistant"}[i%2]
+		parent := "null"
+		if i > 0 {
+			parent = fmt.Sprintf(`"00000000-0000-4000-8000-%012d"`, i)
+		}
+		fmt.Fprintf(&b, `{"parentUuid":%s,"isSidechain":false,"type":%q,"message":{"role":%q,"content":%s},"uuid":"00000000-0000-4000-8000-%012d","timestamp":"2026-03-01T10:00:%02d.000Z","cwd":"/coast","sessionId":"eeeeeeee-0000-4000-8000-000000000001","version":"2.1.197"}`+"\n",
+			parent, role, role, c, i+1, i%60)
+	}
+	return []byte(b.String())
+}
+
+func quoted(text string) string { return `[{"type":"text","text":"` + text + `"}]` }
+
+// openCode is a session of OpenCode with so many times the given messages.
+func openCode(messages ...string) []byte {
+	return []byte(`{"info":{"id":"ses_1","directory":"/coast","title":"t","version":"1","time":{"created":1,"updated":2}},"messages":[` + strings.Join(messages, ",") + `]}`)
+}
+
+func openCodeUser(id, at, text string) string {
+	return fmt.Sprintf(`{"info":{"id":%q,"sessionID":"ses_1","role":"user"%s},"parts":[{"id":"prt_%s","sessionID":"ses_1","messageID":%q,"type":"text","text":%q}]}`, id, at, id, id, text)
+}
+
+func TestHostileInput_endsWithACodeAndAReason(t *testing.T) {
+	good := claudeLines(quoted("Light the lamp."), quoted("It is lit."), quoted("Thanks."))
+	deep := strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000)
+	pairless := claudeLines(quoted("Go."), `[{"type":"tool_use","id":"toolu_1","name":"Bash","input":{"command":"ls"}}]`, quoted("Next."))
+	resultOnly := claudeLines(`[{"type":"tool_result","tool_use_id":"toolu_9","content":"lost"}]`, quoted("Hm."), quoted("Next."))
+	twice := slices.Concat(good, good)
+	anthropic := `{"model":"claude-opus-4-8","messages":[{"role":"user","content":"hi"},{"role":"assistant","content":"ho"}]}`
+	cases := []struct {
+		name  string
+		data  []byte
+		codes []int // that inspect may end with
+		says  string
+	}{
+		{"cut in the last line", good[:len(good)-40], []int{exitPartly}, "line 3"},
+		{"cut JSON", openCode(openCodeUser("msg_1", "", "hi"))[:150], []int{exitInput, exitPartly}, ""},
+		{"cut request body", []byte(anthropic[:70]), []int{exitInput, exitPartly}, ""},
+		{"a status line before the JSON", append([]byte("Exporting session: ses_1\n"), openCode(openCodeUser("msg_1", "", "hi"))...), []int{exitDone, exitPartly}, ""},
+		{"a call without a result", pairless, []int{exitDone}, ""},
+		{"a result without a call", resultOnly, []int{exitDone, exitPartly}, ""},
+		{"every line twice", twice, []int{exitDone, exitPartly}, ""},
+		{"ids twice", openCode(openCodeUser("msg_1", "", "hi"), openCodeUser("msg_1", "", "ho")), []int{exitDone, exitPartly}, ""},
+		{"ids out of order", openCode(openCodeUser("msg_9", "", "hi"), openCodeUser("msg_1", "", "ho")), []int{exitDone}, ""},
+		{"times with fractions", openCode(openCodeUser("msg_1", `,"time":{"created":1.5}`, "hi")), []int{exitDone, exitPartly}, ""},
+		{"no times", openCode(openCodeUser("msg_1", "", "hi")), []int{exitDone}, ""},
+		{"times that are words", openCode(openCodeUser("msg_1", `,"time":{"created":"yesterday"}`, "hi")), []int{exitDone, exitPartly}, ""},
+		{"a lone surrogate", claudeLines(quoted(`a \ud83d b`), quoted("ok")), []int{exitDone}, ""},
+		{"an escaped NUL", claudeLines(quoted(`a \u0000 b`), quoted("ok")), []int{exitDone}, ""},
+		{"a line of NUL bytes", slices.Concat(good, bytes.Repeat([]byte{0}, 4096), []byte("\n")), []int{exitPartly}, "line 4"},
+		{"NUL bytes only", bytes.Repeat([]byte{0}, 4096), []int{exitInput}, ""},
+		{"no UTF-8", claudeLines(quoted("a \xff\xfe b"), quoted("ok")), []int{exitDone, exitPartly}, ""},
+		{"nesting", slices.Concat(good, []byte(deep+"\n")), []int{exitDone, exitPartly}, ""},
+		{"nesting in an input", claudeLines(quoted("Go."), `[{"type":"tool_use","id":"toolu_1","name":"Bash","input":{"command":`+deep+`}}]`, quoted("Next.")), []int{exitDone, exitPartly}, ""},
+		{"nesting alone", []byte(deep), []int{exitInput}, ""},
+		{"an empty list", []byte("[]"), []int{exitInput}, ""},
+		{"an empty object", []byte("{}"), []int{exitInput}, ""},
+		{"null", []byte("null"), []int{exitInput}, ""},
+		{"no messages", openCode(), []int{exitDone}, ""},
+		{"Windows lines and a mark at the front", append([]byte("\xef\xbb\xbf"), bytes.ReplaceAll(good, []byte("\n"), []byte("\r\n"))...), []int{exitDone}, ""},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			d := newDesk(t)
+			file := d.put("session", c.data)
+			o := d.run("inspect", file, "--json")
+			if !slices.Contains(c.codes, o.code) {
+				t.Errorf("inspect: exit code %d, want one of %v; stderr: %s", o.code, c.codes, o.stderr)
+			}
+			if !strings.Contains(o.stderr, c.says) {
+				t.Errorf("stderr does not say %q: %s", c.says, o.stderr)
+			}
+			if o.code != exitDone && o.stderr == "" {
+				t.Error("it failed in silence")
+			}
+			if o.code == exitDone || o.code == exitPartly {
+				o.document(t)
+			} else if o.stdout != "" {
+				t.Errorf("it failed and printed %.200s", o.stdout)
+			}
+			// No command may do worse than inspect does.
+			for _, args := range [][]string{
+				{"view", file, "--json"}, {"view", file, "--as", "anthropic", "--json"}, {"view", file, "--as", "responses", "--json"}, {"show", file, "--json"},
+				{"prune", file, "-n", "--json"}, {"compact", file, "-n", "--json"}, {"export", file, "--format", "opencode"}, {"export", file, "--format", "codex"}, {"import", file, "--json"},
+			} {
+				p := d.run(args...)
+				if p.code != o.code && !(o.code != exitInput && slices.Contains([]int{exitDone, exitPartly, exitNothing}, p.code)) {
+					t.Errorf("%v: exit code %d where inspect ends with %d; stderr: %s", args, p.code, o.code, p.stderr)
+				}
+				if strings.Contains(p.stderr, "panic") {
+					t.Errorf("%v: %s", args, p.stderr)
+				}
+			}
+			// What comes out without a change is what went in.
+			if o.code == exitDone || o.code == exitPartly {
+				if p := d.run("export", file); p.stdout != string(c.data) {
+					t.Errorf("export gives %d bytes, not the %d that went in", len(p.stdout), len(c.data))
+				}
+			}
+		})
+	}
+}
+
+func TestHostileInput_fiftyMegabytesInOnePart(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
+	d := newDesk(t)
+	big := strings.Repeat("the lamp turns and the tide comes in, ", 50<<20/38)
+	file := d.put("big.jsonl", claudeLines(quoted("Go."), `[{"type":"tool_use","id":"toolu_1","name":"Bash","input":{"command":"ls"}}]`,
+		`[{"type":"tool_result","tool_use_id":"toolu_1","content":"`+big+`"}]`, quoted("Done."), quoted("Next?"), quoted("Nothing."), quoted("Well."), quoted("Bye.")))
+	o := d.run("inspect", file, "--json")
+	o.wants(t, exitDone)
+	if n := o.document(t)["tokens"].(map[string]any)["total"].(float64); n < 5e6 {
+		t.Errorf("%v tokens in 50 MB", n)
+	}
+	o = d.run("compact", file, "-o", "small.jsonl", "--json")
+	o.wants(t, exitDone)
+	if after := o.document(t)["tokensAfter"].(float64); after > 20_000 {
+		t.Errorf("the view has %v tokens after a compaction", after)
+	}
+}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+)
+
+// desk is a folder with a store of its own, where a test runs commands.
+type desk struct {
+	t   *testing.T
+	dir string
+	env []string // "NAME=value"
+}
+
+func newDesk(t *testing.T) *desk {
+	t.Helper()
+	dir := t.TempDir()
+	d := &desk{t: t, dir: filepath.Join(dir, "desk"), env: append([]string{"HOME=" + filepath.Join(dir, "home")}, smallSettings...)}
+	if err := os.Mkdir(d.dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// outcome is what a command left.
+type outcome struct {
+	code           int
+	stdout, stderr string
+}
+
+// run runs the command in this process.
+func (d *desk) run(args ...string) outcome {
+	return d.runWith(context.Background(), strings.NewReader(""), new(bytes.Buffer), args...)
+}
+
+func (d *desk) runWith(ctx context.Context, in io.Reader, out io.Writer, args ...string) outcome {
+	d.t.Helper()
+	stderr := new(bytes.Buffer)
+	env := System()
+	env.Stdin, env.Stdout, env.Stderr, env.Dir, env.Environ = in, out, stderr, d.dir, d.env
+	env.StdoutTerminal, env.StderrTerminal = false, false
+	env.Getenv = func(name string) string {
+		for _, pair := range d.env {
+			if n, value, _ := strings.Cut(pair, "="); n == name {
+				return value
+			}
+		}
+		return ""
+	}
+	code := Main(ctx, args, env)
+	o := outcome{code: code, stderr: stderr.String()}
+	if b, ok := out.(*bytes.Buffer); ok {
+		o.stdout = b.String()
+	}
+	return o
+}
+
+// command is the same as a process of its own, for signals and closed pipes.
+func (d *desk) command(args ...string) *exec.Cmd {
+	d.t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	cmd := exec.Command(self, args...)
+	cmd.Args[0] = "winnow" // TestMain looks at the name
+	cmd.Dir, cmd.Env = d.dir, d.env
+	return cmd
+}
+
+// put writes a file and returns its name.
+func (d *desk) put(name string, data []byte) string {
+	d.t.Helper()
+	if err := os.WriteFile(filepath.Join(d.dir, name), data, 0o644); err != nil {
+		d.t.Fatal(err)
+	}
+	return name
+}
+
+// take copies a session of testdata.
+func (d *desk) take(name string) string {
+	d.t.Helper()
+	data, err := os.ReadFile(filepath.Join("testdata", "sessions", name))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return d.put(name, data)
+}
+
+func (d *desk) read(name string) []byte {
+	d.t.Helper()
+	data, err := os.ReadFile(filepath.Join(d.dir, name))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return data
+}
+
+// names lists the folder.
+func (d *desk) names() []string {
+	d.t.Helper()
+	list, err := os.ReadDir(d.dir)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	var names []string
+	for _, f := range list {
+		names = append(names, f.Name())
+	}
+	return names
+}
+
+// wants checks code and words of standard error.
+func (o outcome) wants(t *testing.T, code int, words ...string) {
+	t.Helper()
+	if o.code != code {
+		t.Errorf("exit code %d, want %d; stderr: %s", o.code, code, o.stderr)
+	}
+	for _, w := range words {
+		if !strings.Contains(o.stderr, w) {
+			t.Errorf("stderr does not say %q: %s", w, o.stderr)
+		}
+	}
+}
+
+// document parses standard output.
+func (o outcome) document(t *testing.T) map[string]any {
+	t.Helper()
+	var doc map[string]any
+	if err := json.Unmarshal([]byte(o.stdout), &doc); err != nil {
+		t.Fatalf("standard output is no JSON document: %v\n%.500s\nstderr: %s", err, o.stdout, o.stderr)
+	}
+	return doc
+}
