@@ -84,7 +84,7 @@ func (e *Engine) fold(ctx context.Context, id string, o CompactOptions, trigger 
 				return receipt, nil
 			}
 		}
-		if attempt > 0 || CodeOf(err) != NoProgress || e.policy.Pivot.Letter {
+		if code := CodeOf(err); attempt > 0 || code != NoProgress && code != NothingToFold || e.policy.Pivot.Letter {
 			return nil, e.unpublished(ctx, id, f, err)
 		}
 		before = f
@@ -261,7 +261,7 @@ func (e *Engine) summarize(ctx context.Context, f *folding) error {
 // found no room to say anything, that is no fault of the summariser's: there is too little to fold.
 func noSummary(id string, err error, own bool) error {
 	if errors.Is(err, pivot.ErrTooLarge) || own && (errors.Is(err, pivot.ErrHeadings) || errors.Is(err, pivot.ErrEmpty)) {
-		return &Error{Code: NoProgress, Op: "compact", Session: id, Err: fmt.Errorf("there is too little to fold: %w", err),
+		return &Error{Code: NothingToFold, Op: "compact", Session: id, Err: fmt.Errorf("there is too little to fold: %w", err),
 			Hint: "the session is as small as it gets; nothing was changed"}
 	}
 	return &Error{Code: BadSummary, Op: "compact", Session: id, Err: err, Hint: "the session is as it was"}
