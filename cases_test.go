@@ -316,7 +316,19 @@ func TestCase10_unknownLimitsNeverCompactAfterEveryStep(t *testing.T) {
 			l := newLab(t, Config{Models: small(limits[0], limits[1]), Settings: withPolicy(p)})
 			l.user("hi")
 			l.says("hello")
+			events := l.Subscribe(0)
+			l.Observe(context.Background(), l.id, session.Usage{Input: 900, Output: 100})
 			out, err := l.Observe(context.Background(), l.id, session.Usage{Input: 1000, Output: 100})
+			events.Close()
+			told := 0
+			for e := range events.C {
+				if e.Type == BudgetWarning {
+					told++
+				}
+			}
+			if told != 1 {
+				t.Errorf("%s, %s: the fallback was told %d times, want once", name, p, told)
+			}
 			if err != nil || out.Compacted != nil || out.Verdict.Overflow {
 				t.Errorf("%s, %s: overflow %v (%s), error %v", name, p, out.Verdict.Overflow, out.Verdict.Reason, err)
 			}

@@ -123,6 +123,8 @@ type live struct {
 	estimated int
 	base      int // what system prompt and tools take; 0 until a report told
 
+	told bool // that the limits of the model had to be assumed
+
 	// tries counts the foldings in a row that the same turn called for.
 	tries int
 	turn  string // id of the user message of that turn

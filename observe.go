@@ -55,6 +55,12 @@ func (e *Engine) Observe(ctx context.Context, id string, usage session.Usage) (O
 		event := e.event(id, UsageRecorded)
 		event.Usage, event.Kind, event.Cost = &usage, "step", l.state.Spent[len(l.state.Spent)-1].Cost
 		e.bus.publish(event)
+		if usable := e.policy.Budget.Usable(l.model); usable.Fallback != "" && !l.told {
+			l.told = true
+			warning := e.event(id, BudgetWarning)
+			warning.Text = l.model.String() + ": " + usable.Fallback
+			e.bus.publish(warning)
+		}
 		at := lastStep(l.log)
 		e.learn(l, usage, at)
 		plan = e.policy.Plan(l.plannerState(), policy.Occasion{
