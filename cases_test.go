@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -314,7 +316,19 @@ func TestCase10_unknownLimitsNeverCompactAfterEveryStep(t *testing.T) {
 			l := newLab(t, Config{Models: small(limits[0], limits[1]), Settings: withPolicy(p)})
 			l.user("hi")
 			l.says("hello")
+			events := l.Subscribe(0)
+			l.Observe(context.Background(), l.id, session.Usage{Input: 900, Output: 100})
 			out, err := l.Observe(context.Background(), l.id, session.Usage{Input: 1000, Output: 100})
+			events.Close()
+			told := 0
+			for e := range events.C {
+				if e.Type == BudgetWarning {
+					told++
+				}
+			}
+			if told != 1 {
+				t.Errorf("%s, %s: the fallback was told %d times, want once", name, p, told)
+			}
 			if err != nil || out.Compacted != nil || out.Verdict.Overflow {
 				t.Errorf("%s, %s: overflow %v (%s), error %v", name, p, out.Verdict.Overflow, out.Verdict.Reason, err)
 			}
@@ -649,7 +663,7 @@ func TestEngine_stateSurvivesARestart(t *testing.T) {
 func TestEngine_twoEnginesOnOneStore(t *testing.T) {
 	kept := memory.New()
 	a := newLab(t, Config{Store: kept})
-	b := &lab{Engine: open(t, Config{Store: kept, Models: small(16000, 4000), Random: &dice{n: 99}}), t: t, id: a.id}
+	b := &lab{Engine: open(t, Config{Store: kept, Models: small(16000, 4000), Random: rand.NewChaCha8([32]byte{2})}), t: t, id: a.id}
 	a.work(2)
 	b.user("from the other one: HELLO")
 	a.work(2)
@@ -662,5 +676,166 @@ func TestEngine_twoEnginesOnOneStore(t *testing.T) {
 	a.user("after")
 	if a.text() != b.text() {
 		t.Error("the two engines do not see the same session after one of them folded it")
+	}
+}
+
+// Case 7, pairs at every cut, is TestFind_losesNothing in package pivot; case 16, odd exports, is in format/opencode.
+
+func TestCompact_handsThePreviousSummaryOnOnce(t *testing.T) {
+	scribe := &scripted{answers: []any{notes("FIRST"), notes("SECOND"), notes("THIRD")}}
+	l := newLab(t, Config{Summarizer: scribe})
+	l.work(6)
+	l.compact(CompactOptions{})
+	l.work(6)
+	l.compact(CompactOptions{})
+	r := scribe.asked[1]
+	if !strings.Contains(r.Previous, "FIRST") || strings.Contains(r.Previous, "Kept from before") {
+		t.Errorf("the previous summary is handed on as %q", r.Previous)
+	}
+	if strings.Contains(pivot.Transcript(r.Messages), "FIRST") {
+		t.Error("the previous summary stands among the messages, too")
+	}
+	if !strings.HasPrefix(r.Instruction, "Earlier notes stand at the beginning") {
+		t.Errorf("the second request does not ask for an update: %q", r.Instruction)
+	}
+	text := l.text()
+	if strings.Contains(text, "FIRST") || strings.Count(text, "SECOND") != 1 {
+		t.Error("the view does not have the second summary alone")
+	}
+}
+
+func TestCompact_keepsRecentTurnsThroughTwoCompactions(t *testing.T) {
+	keep := 2500
+	settings := DefaultSettings()
+	settings.Compaction.Keep = &keep
+	l := newLab(t, Config{Settings: &settings, Summarizer: &scripted{answers: []any{notes("go on")}}})
+	l.work(4)
+	l.compact(CompactOptions{})
+	for _, name := range []string{"u3", "u4"} {
+		l.user(name)
+		l.says("answer to " + name)
+	}
+	l.compact(CompactOptions{})
+	text := l.text()
+	for _, want := range []string{"[User]: u3", "[Assistant]: answer to u3", "[User]: u4", "[Assistant]: answer to u4"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the view has no %q", want)
+		}
+	}
+	if strings.Contains(text, "[User]: Request number 0") {
+		t.Error("the oldest turn is still there as it was")
+	}
+}
+
+func TestCompact_splitsATurnThatIsTooBigAndSendsWhatIsFolded(t *testing.T) {
+	keep := 1500
+	settings := DefaultSettings()
+	settings.Compaction.Keep = &keep
+	scribe := &scripted{answers: []any{notes("go on")}}
+	l := newLab(t, Config{Settings: &settings, Summarizer: scribe})
+	l.user("One long turn.")
+	l.reads("large.go", 6000)
+	last := l.reads("small.go", 800)
+	r := l.compact(CompactOptions{})
+	if r.TailStart != last.ID {
+		t.Errorf("the tail begins at %s, want the later step %s", r.TailStart, last.ID)
+	}
+	if names := pivot.Transcript(scribe.asked[0].Messages); !strings.Contains(names, "large.go") || strings.Contains(names, "small.go") {
+		t.Error("the summariser is not sent just what is folded")
+	}
+	if v := l.view(); v.Messages[2].ID != last.ID {
+		t.Errorf("behind the summary stands %s", v.Messages[2].ID)
+	}
+}
+
+func TestClassic_publishesTheSummaryAloneAndTheContinuation(t *testing.T) {
+	l := newLab(t, Config{Settings: withPolicy(policy.Classic), Summarizer: &scripted{answers: []any{pivot.Answer{Text: "just words", Model: "p/scribe"}}}})
+	l.work(4)
+	r := l.compact(CompactOptions{Auto: true})
+	v := l.view()
+	if len(v.Messages) != 3 || r.Tail != 0 || r.Carried != (pivot.Carried{}) {
+		t.Fatalf("the view has %d messages, tail %d, carried %+v", len(v.Messages), r.Tail, r.Carried)
+	}
+	marker, summary, next := v.Messages[0], v.Messages[1], v.Messages[2]
+	if !marker.Marker().Auto || summary.ParentID != marker.ID || !summary.IsSummary() || summary.Mode != "compaction" || summary.Agent != "compaction" {
+		t.Errorf("marker %+v, summary %+v", marker.MessageInfo, summary.MessageInfo)
+	}
+	if p := next.Parts[0]; p.Text != pivot.ContinueText || !p.Synthetic {
+		t.Errorf("the continuation is %+v", p)
+	}
+}
+
+func TestEngine_manyAtOnce(t *testing.T) {
+	l := newLab(t, Config{Models: small(60000, 4000)})
+	l.work(10)
+	ctx := context.Background()
+	var all sync.WaitGroup
+	for g := range 32 {
+		all.Go(func() {
+			for i := range 5 {
+				text := fmt.Sprintf("goroutine %d message %d", g, i)
+				if err := l.Append(ctx, l.id, session.Message{MessageInfo: session.MessageInfo{Role: session.User}, Parts: []session.Part{{Type: session.TextPart, Text: text}}}); err != nil {
+					t.Error(err)
+				}
+				switch (g + i) % 5 {
+				case 0:
+					if _, err := l.Compact(ctx, l.id, CompactOptions{}); err != nil && CodeOf(err) != Busy && CodeOf(err) != NoProgress && CodeOf(err) != NothingToFold {
+						t.Error(err)
+					}
+				case 1:
+					if _, err := l.Prune(ctx, l.id); err != nil {
+						t.Error(err)
+					}
+				case 2:
+					if _, err := l.Undo(ctx, l.id, ""); err != nil && CodeOf(err) != NotFound && CodeOf(err) != Already {
+						t.Error(err)
+					}
+				default:
+					if _, err := l.View(ctx, l.id); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+		})
+	}
+	all.Wait()
+	log, _, err := l.Session(ctx, l.id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := map[string]int{}
+	for i := range log.Messages {
+		said[log.Messages[i].Text()]++
+	}
+	for g := range 32 {
+		for i := range 5 {
+			if n := said[fmt.Sprintf("goroutine %d message %d", g, i)]; n != 1 {
+				t.Errorf("message %d of goroutine %d stands %d times", i, g, n)
+			}
+		}
+	}
+}
+
+func TestEngine_hasNoMoreSessionsAtHandThanItShould(t *testing.T) {
+	l := newLab(t, Config{})
+	ctx := context.Background()
+	var ids []string
+	for i := range maxLive + 10 {
+		id, err := l.Create(ctx, session.Info{Title: fmt.Sprint(i)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, id)
+		l.id = id
+		l.user(fmt.Sprint("hello ", i))
+	}
+	if n := len(l.live); n > maxLive {
+		t.Errorf("%d sessions are at hand, want %d at most", n, maxLive)
+	}
+	for i, id := range ids {
+		l.id = id
+		if !strings.Contains(l.text(), fmt.Sprint("hello ", i)) {
+			t.Errorf("session %d lost its message", i)
+		}
 	}
 }

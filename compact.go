@@ -68,35 +68,32 @@ func (e *Engine) compact(ctx context.Context, id string, o CompactOptions, trigg
 // did not bring it below its budget.
 func (e *Engine) fold(ctx context.Context, id string, o CompactOptions, trigger string) (*pivot.Receipt, error) {
 	began := e.config.Now()
-	var spent []store.Spend
-	var last error
-	for attempt := range 2 {
+	var before *folding
+	for attempt := 0; ; attempt++ {
 		f, err := e.prepare(ctx, id, o, attempt)
 		if err != nil {
-			return nil, err
+			return nil, e.unpublished(ctx, id, before, err)
 		}
-		f.spent, f.trigger, f.began = spent, trigger, began
-		if err := e.summarize(ctx, f); err != nil {
+		f.trigger, f.began = trigger, began
+		if before != nil { // what the first attempt cost is part of it
+			f.spent, f.usages, f.notes = before.spent, before.usages, before.notes
+		}
+		var receipt *pivot.Receipt
+		if err = e.summarize(ctx, f); err == nil {
+			if receipt, err = e.publish(ctx, f); err == nil {
+				return receipt, nil
+			}
+		}
+		if code := CodeOf(err); attempt > 0 || code != NoProgress && code != NothingToFold || e.policy.Pivot.Letter {
 			return nil, e.unpublished(ctx, id, f, err)
 		}
-		receipt, err := e.publish(ctx, f)
-		if err == nil {
-			return receipt, nil
-		}
-		spent, last = f.spent, err
-		if CodeOf(err) != NoProgress || e.policy.Pivot.Letter {
-			return nil, e.unpublished(ctx, id, f, err)
-		}
-		if attempt == 1 {
-			return nil, e.unpublished(ctx, id, f, err)
-		}
+		before = f
 	}
-	return nil, last
 }
 
 // unpublished records what a compaction that failed cost, and returns its error.
 func (e *Engine) unpublished(ctx context.Context, id string, f *folding, failed error) error {
-	if len(f.spent) == 0 {
+	if f == nil || len(f.spent) == 0 {
 		return failed
 	}
 	for i := range f.spent {
@@ -250,14 +247,24 @@ func (e *Engine) summarize(ctx context.Context, f *folding) error {
 	}
 	own := offline.New()
 	if chosen.Name() == own.Name() || !e.policy.Offline {
-		return &Error{Code: BadSummary, Op: "compact", Session: f.id, Err: err, Hint: "the session is as it was"}
+		return noSummary(f.id, err, chosen.Name() == own.Name())
 	}
 	f.notes = append(f.notes, fmt.Sprintf("%s gave no summary (%v); the offline summariser wrote it", chosen.Name(), err))
 	if answer, err = e.ask(ctx, f, own, ""); err != nil {
-		return &Error{Code: BadSummary, Op: "compact", Session: f.id, Err: err, Hint: "the session is as it was"}
+		return noSummary(f.id, err, true)
 	}
 	f.answer = answer
 	return nil
+}
+
+// noSummary is the error when nobody wrote a summary that counts. Where one is too large for what it replaces, or our own summariser
+// found no room to say anything, that is no fault of the summariser's: there is too little to fold.
+func noSummary(id string, err error, own bool) error {
+	if errors.Is(err, pivot.ErrTooLarge) || own && (errors.Is(err, pivot.ErrHeadings) || errors.Is(err, pivot.ErrEmpty)) {
+		return &Error{Code: NothingToFold, Op: "compact", Session: id, Err: fmt.Errorf("there is too little to fold: %w", err),
+			Hint: "the session is as small as it gets; nothing was changed"}
+	}
+	return &Error{Code: BadSummary, Op: "compact", Session: id, Err: err, Hint: "the session is as it was"}
 }
 
 // ask makes the request fit, asks, and asks once more with what was wrong.

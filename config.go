@@ -198,6 +198,10 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Models == nil {
 		c.Models = model.Default()
 	}
+	if c.Summarizer == nil && c.Settings.Compaction.Summarizer == "llm" {
+		return c, &Error{Code: BadConfig, Op: "open", Err: errors.New("compaction.summarizer is llm, and no summariser that asks a model is included yet"),
+			Hint: "use auto or offline, or set Config.Summarizer"}
+	}
 	if c.Summarizer == nil {
 		c.Summarizer = offline.New()
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/token"
+	"github.com/winnowhq/winnow/view"
 )
 
 // Engine keeps sessions: policy + store + summariser + events.
@@ -111,21 +112,38 @@ type live struct {
 	facts *rule.Facts
 	model model.Model
 
+	// view is what the model sees, rendered as far as the log has come; changed is the first position of the log that it does
+	// not have yet.
+	view    view.Live
+	changed int
+
 	// The last report of the provider: what it counted, and how much the view was estimated to be then, in tokens, -1 before the
 	// first. What was appended later is added to the report by estimate.
 	reported  session.Usage
 	estimated int
+	base      int // what system prompt and tools take; 0 until a report told
+
+	told bool // that the limits of the model had to be assumed
 
 	// tries counts the foldings in a row that the same turn called for.
 	tries int
 	turn  string // id of the user message of that turn
 }
 
+// maxLive is how many sessions are at hand at most: a server has many, and each may be megabytes.
+const maxLive = 64
+
 // lock returns the session with its lock held, read from the store when it is not at hand or was changed by others.
 func (e *Engine) lock(ctx context.Context, op, id string) (*live, error) {
 	e.mu.Lock()
 	l := e.live[id]
 	if l == nil {
+		for other := range e.live {
+			if len(e.live) < maxLive {
+				break
+			}
+			delete(e.live, other) // any one: it is read from the store again when it is wanted
+		}
 		l = &live{id: id, estimated: -1}
 		e.live[id] = l
 	}
@@ -176,11 +194,15 @@ func (e *Engine) load(ctx context.Context, l *live) error {
 		}
 		slices.Reverse(log)
 		l.state, l.log = state, log
+		l.view.Reset()
+		l.changed = 0
 		break
 	}
 	l.model = e.modelOf(l.state.Info, l.log)
-	l.facts = rule.NewFacts(e.counter(l.model))
-	l.reported, l.estimated = lastReport(l.log)
+	l.facts = rule.NewFacts(e.config.Counter)
+	l.facts.Learn(l.log)
+	e.calibrate(l)
+	l.reported, l.estimated = session.Usage{}, -1
 	return nil
 }
 
@@ -197,11 +219,30 @@ func (e *Engine) reload(ctx context.Context, l *live) error {
 	return nil
 }
 
-func (e *Engine) counter(m model.Model) token.Counter {
-	if e.calibrated != nil {
-		return e.calibrated.For(m.String())
+// calibrate learns from the reports in a log how many tokens the model makes of our estimates: from what the prompt grew by from one
+// step to the next. Where a pivot or a pruning came in between it shrank, and teaches nothing.
+func (e *Engine) calibrate(l *live) {
+	if e.calibrated == nil {
+		return
 	}
-	return e.config.Counter
+	name := l.model.String()
+	before, reported := -1, 0
+	estimated := 0
+	for i := range l.log {
+		m := &l.log[i]
+		if m.Role == session.Assistant && m.Tokens != nil && m.Tokens.Prompt() > 0 && !m.IsSummary() {
+			if grown := m.Tokens.Prompt() - reported; before >= 0 && grown > 0 {
+				e.calibrated.Observe(name, estimated-before, grown)
+			}
+			before, reported = estimated, m.Tokens.Prompt()
+		}
+		if m.Marker() != nil || m.IsSummary() {
+			before = -1
+			continue
+		}
+		estimated += view.Message(m, rule.Ledger{}, l.facts)
+	}
+	l.facts.Scale(e.calibrated.Factor(name))
 }
 
 // modelOf is the model that reads a session: the one that its newest message names, else the session's, else the engine's.
@@ -222,20 +263,6 @@ func (e *Engine) modelOf(info session.Info, log []session.Message) model.Model {
 	return e.config.Models.Lookup(e.config.Model)
 }
 
-// lastReport finds the newest usage that a log has of a finished step that was no summary, unless a pivot came after it.
-func lastReport(log []session.Message) (session.Usage, int) {
-	for i := len(log) - 1; i >= 0; i-- {
-		m := &log[i]
-		if m.Completes() {
-			break
-		}
-		if m.Role == session.Assistant && m.Tokens != nil && m.Finish != "" && !m.IsSummary() && m.Tokens.Prompt() > 0 {
-			return *m.Tokens, -1
-		}
-	}
-	return session.Usage{}, -1
-}
-
 // apply writes a change that was decided on the state at hand, and brings what is at hand up to date. ErrConflict is returned
 // as it is, after the session was read again.
 func (e *Engine) apply(ctx context.Context, l *live, op string, c store.Change) error {
@@ -251,10 +278,14 @@ func (e *Engine) apply(ctx context.Context, l *live, op string, c store.Change) 
 		return e.failed(op, l.id, err)
 	}
 	l.state = after(l.state, c, revision)
+	if len(c.Commit)+len(c.Restore)+len(c.Undo)+len(c.Redo) > 0 {
+		l.view.Reset()
+	}
 	l.log = append(l.log, c.Append...)
 	for _, m := range c.Update {
 		if at := session.Index(l.log, m.ID); at >= 0 {
 			l.log[at] = m // nobody else has this slice, only the parts of the messages in it
+			l.changed = min(l.changed, at)
 		}
 	}
 	return nil

@@ -3,6 +3,8 @@ package winnow
 import (
 	"bytes"
 	"context"
+	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"testing"
@@ -21,15 +23,7 @@ func clock() func() time.Time {
 }
 
 // dice is randomness that is the same each time.
-type dice struct{ n byte }
-
-func (d *dice) Read(p []byte) (int, error) {
-	for i := range p {
-		d.n = d.n*31 + 7
-		p[i] = d.n
-	}
-	return len(p), nil
-}
+func dice() io.Reader { return rand.NewChaCha8([32]byte{1}) }
 
 // example is the long session of examples/.
 func example(t testing.TB) session.Session {
@@ -51,7 +45,7 @@ func open(t testing.TB, c Config) *Engine {
 		c.Now = clock()
 	}
 	if c.Random == nil {
-		c.Random = &dice{}
+		c.Random = dice()
 	}
 	e, err := Open(c)
 	if err != nil {

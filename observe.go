@@ -55,6 +55,12 @@ func (e *Engine) Observe(ctx context.Context, id string, usage session.Usage) (O
 		event := e.event(id, UsageRecorded)
 		event.Usage, event.Kind, event.Cost = &usage, "step", l.state.Spent[len(l.state.Spent)-1].Cost
 		e.bus.publish(event)
+		if usable := e.policy.Budget.Usable(l.model); usable.Fallback != "" && !l.told {
+			l.told = true
+			warning := e.event(id, BudgetWarning)
+			warning.Text = l.model.String() + ": " + usable.Fallback
+			e.bus.publish(warning)
+		}
 		at := lastStep(l.log)
 		e.learn(l, usage, at)
 		plan = e.policy.Plan(l.plannerState(), policy.Occasion{
@@ -125,8 +131,8 @@ func (e *Engine) Rejected(ctx context.Context, id string, r budget.Rejection) (o
 	}
 	plan := e.policy.Plan(l.plannerState(), policy.Occasion{Rejected: true})
 	l.tries++
-	tries, window := l.tries, l.window()
-	size := view.Tokens(window, l.state.Ledger, l.facts) + l.overhead()
+	tries := l.tries
+	size := l.look().Tokens() + l.overhead()
 	usable := e.policy.Budget.Usable(l.model)
 	l.mu.Unlock()
 	out.Refusals = plan.Refusals
@@ -193,9 +199,13 @@ func (l *live) plannerState() policy.State {
 	return policy.State{Log: l.log, Window: l.window(), Ledger: l.state.Ledger, Pins: l.state.Pins, Facts: l.facts, Model: l.model}
 }
 
-// overhead is what system prompt and tools take: what the first step reported beyond the messages that were there. 0 when no step of the log
-// has a report.
-func (l *live) overhead() int { return Overhead(l.log, l.facts) }
+// overhead is what system prompt and tools take. A first step stays the first, so that it is looked for once.
+func (l *live) overhead() int {
+	if l.base == 0 {
+		l.base = Overhead(l.log, l.facts)
+	}
+	return l.base
+}
 
 // Overhead is what system prompt and tools take in a session: what the first step reported beyond the messages that it was
 // sent, in tokens. 0 when no step of the log has a report.
@@ -214,17 +224,12 @@ func Overhead(log []session.Message, facts *rule.Facts) int {
 }
 
 // learn calibrates the counter by the difference between two reports: what the prompt grew by, against what the messages between
-// were estimated at. System prompt and tools are in both and cancel out.
+// were estimated at. System prompt and tools are in both and cancel out; what is too little to tell is ignored.
 func (e *Engine) learn(l *live, usage session.Usage, at int) {
-	now := 0
-	for i := range l.log[:at] {
-		if l.log[i].Marker() == nil && !l.log[i].IsSummary() {
-			now += view.Message(&l.log[i], rule.Ledger{}, l.facts)
-		}
-	}
-	if e.calibrated != nil && l.estimated >= 0 && len(l.state.Receipts) == 0 {
-		grown, reported := now-l.estimated, usage.Prompt()-l.reported.Prompt()
-		e.calibrated.Observe(l.model.String(), grown, reported) // ignores what is too small to tell
+	now := l.look().TokensBefore(at)
+	if e.calibrated != nil && l.estimated >= 0 && now >= 0 {
+		factor := e.calibrated.Factor(l.model.String()) // the sizes have it already
+		e.calibrated.Observe(l.model.String(), int(float64(now-l.estimated)/factor), usage.Prompt()-l.reported.Prompt())
 	}
 	l.reported, l.estimated = usage, now
 }

@@ -16,7 +16,7 @@ func (e *Engine) commit(ctx context.Context, id string, found []rule.Elision, tr
 	err := e.change(ctx, "prune", id, func(l *live) (store.Change, error) {
 		now := millis(e.config.Now())
 		var committed []rule.Elision
-		parts := partsByID(l.log)
+		parts := partsOf(l.log)
 		for _, el := range found {
 			if parts[el.Part] == nil || l.state.Ledger.Has(el.Key()) {
 				continue // the session was changed since: what is gone or done already is not ours
@@ -26,7 +26,8 @@ func (e *Engine) commit(ctx context.Context, id string, found []rule.Elision, tr
 		}
 		receipt = e.pruningReceipt(l, committed, now, trigger)
 		return store.Change{Commit: committed, Receipt: receipt}, nil
-	}, func(*live) {
+	}, func(l *live) {
+		l.reported, l.estimated = session.Usage{}, -1 // no report speaks of the new view
 		event := e.event(id, ElisionCommitted)
 		event.Receipt = receipt
 		e.bus.publish(event)
@@ -39,7 +40,7 @@ func (e *Engine) commit(ctx context.Context, id string, found []rule.Elision, tr
 
 func (e *Engine) pruningReceipt(l *live, committed []rule.Elision, now session.Millis, trigger string) *pivot.Receipt {
 	window := l.window()
-	before := view.Tokens(window, l.state.Ledger, l.facts)
+	before := l.look().Tokens()
 	after := view.Tokens(window, l.state.Ledger.With(committed...), l.facts)
 	usable := e.policy.Budget.Usable(l.model)
 	r := &pivot.Receipt{

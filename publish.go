@@ -119,7 +119,7 @@ func (e *Engine) compactionReceipt(l *live, f *folding, c store.Change, marker, 
 		}
 	}
 	ledger := l.state.Ledger.With(c.Commit...)
-	before := view.Tokens(l.window(), l.state.Ledger, l.facts)
+	before := l.look().Tokens()
 	window := view.Window(log, l.state.Undone)
 	after := view.Tokens(window, ledger, l.facts)
 	if !f.settings.Letter {

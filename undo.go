@@ -1,6 +1,7 @@
 package winnow
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -42,6 +43,8 @@ func (e *Engine) turnBack(ctx context.Context, op, id, what string, redo bool) (
 		}
 		var c store.Change
 		switch {
+		case receipt == nil && what == "" && !redo && view.Pivot(l.window()) != nil:
+			receipt = &pivot.Receipt{SessionID: id, Kind: pivot.Compaction, Marker: l.window()[0].ID} // another program made it
 		case receipt == nil && what != "":
 			marker := session.Index(l.log, what)
 			if marker < 0 || l.log[marker].Marker() == nil {
@@ -53,7 +56,7 @@ func (e *Engine) turnBack(ctx context.Context, op, id, what string, redo bool) (
 			return c, &Error{Code: NotFound, Op: op, Session: id, Err: fmt.Errorf("there is nothing to %s", op)}
 		}
 		if l.stands(receipt) == redo {
-			return c, &Error{Code: Already, Op: op, Session: id, Err: fmt.Errorf("%s is %sne already", receipt.ID, op)}
+			return c, &Error{Code: Already, Op: op, Session: id, Err: fmt.Errorf("%s is %sne already", cmp.Or(receipt.ID, receipt.Marker), op)}
 		}
 		keys = keysOf(receipt.Committed)
 		switch {

@@ -182,23 +182,28 @@ func tool(t *testing.T, doc *format.Document, call string) (*session.Message, *s
 
 // fold appends a pivot to a session: marker, summary with carry-over, continuation.
 func fold(s session.Session, tail string) (session.Session, string) {
+	return foldAs(s, "", tail)
+}
+
+// foldAs is fold with a word of its own in the summary and in the ids.
+func foldAs(s session.Session, word, tail string) (session.Session, string) {
 	marker := session.Message{
-		MessageInfo: session.MessageInfo{ID: "msg_marker", SessionID: s.Info.ID, Role: session.User},
-		Parts:       []session.Part{{ID: "prt_marker", Type: session.CompactionPart, Auto: true, TailStartID: tail}},
+		MessageInfo: session.MessageInfo{ID: "msg_marker" + word, SessionID: s.Info.ID, Role: session.User},
+		Parts:       []session.Part{{ID: "prt_marker" + word, Type: session.CompactionPart, Auto: true, TailStartID: tail}},
 	}
 	summary := session.Message{
 		MessageInfo: session.MessageInfo{
-			ID: "msg_summary", SessionID: s.Info.ID, Role: session.Assistant, ParentID: marker.ID,
+			ID: "msg_summary" + word, SessionID: s.Info.ID, Role: session.Assistant, ParentID: marker.ID,
 			Summary: jsontext.Value("true"), Finish: "stop", Mode: "compaction", Agent: "compaction",
 		},
 		Parts: []session.Part{
-			{ID: "prt_summary", Type: session.TextPart, Text: "## Goal\nThe zanzibar of the job."},
-			{ID: "prt_carry", Type: session.TextPart, Text: "## Carried over\nquokka", Metadata: session.Note{Carry: true}.Metadata()},
+			{ID: "prt_summary" + word, Type: session.TextPart, Text: "## Goal\nThe zanzibar" + word + " of the job."},
+			{ID: "prt_carry" + word, Type: session.TextPart, Text: "## Carried over\nquokka" + word, Metadata: session.Note{Carry: true}.Metadata()},
 		},
 	}
 	goOn := session.Message{
-		MessageInfo: session.MessageInfo{ID: "msg_continue", SessionID: s.Info.ID, Role: session.User},
-		Parts: []session.Part{{ID: "prt_continue", Type: session.TextPart, Text: "Continue if you have next steps", Synthetic: true,
+		MessageInfo: session.MessageInfo{ID: "msg_continue" + word, SessionID: s.Info.ID, Role: session.User},
+		Parts: []session.Part{{ID: "prt_continue" + word, Type: session.TextPart, Text: "Continue if you have next steps", Synthetic: true,
 			Metadata: session.Note{Pivot: marker.ID}.Metadata()}},
 	}
 	s.Messages = append(slices.Clone(s.Messages), marker, summary, goOn)
@@ -469,4 +474,73 @@ func TestClaudeCode_elidedReadsCanBeReadAgainAndEdited(t *testing.T) {
 	if text, err := os.ReadFile(target); err != nil || string(text) != "one\n2\nthree\n" {
 		t.Errorf("the file is %q, %v", text, err)
 	}
+}
+
+// The branch that the reader finds is the one that the product sends.
+func TestClaudeCode_sendsTheBranchThatWeRead(t *testing.T) {
+	c := newClaude(t)
+	doc := readClaude(t, filepath.Join("..", "format", "claudecode", "testdata", "branches.jsonl"))
+	path, _ := c.place(t, doc.Session, rule.Ledger{})
+	path = filepath.Join(filepath.Dir(path), doc.Session.Info.ID+".jsonl")
+	writeClaude(t, path, doc, format.Change{Session: doc.Session, Ledger: doc.Ledger})
+	c.say(t, "And now?", "--resume", doc.Session.Info.ID)
+	asked := c.conversation(t)
+	checkPairs(t, asked)
+	for _, m := range doc.Session.Messages {
+		for _, p := range m.Parts {
+			if p.Type == session.TextPart {
+				checkContains(t, asked, !p.Ignored, p.Text)
+			}
+			if p.Type == session.ToolPart && p.State.Final() {
+				checkContains(t, asked, true, p.CallID, p.State.Result())
+			}
+		}
+	}
+	checkContains(t, asked, false, "Never mind, forget that.", "Forgotten.", "count the shelves", "a result without a call")
+}
+
+func TestClaudeCode_foldsUponFolds(t *testing.T) {
+	c := newClaude(t, lines("EARLY", 40), lines("LATE", 20))
+	c.say(t, "List the numbers, please: capybara.")
+	c.script = nil
+	path := c.file(t)
+	doc := readClaude(t, path)
+	id := doc.Session.Info.ID
+	message, _ := tool(t, doc, "toolu_0001")
+	folded, _ := foldAs(doc.Session, "One", message.ID)
+	writeClaude(t, path, doc, format.Change{Session: folded})
+	c.say(t, "A second question?", "--resume", id)
+
+	doc = readClaude(t, path)
+	folded, marker := foldAs(doc.Session, "Two", message.ID) // the tail reaches back over the first pivot
+	writeClaude(t, path, doc, format.Change{Session: folded})
+	c.up.Forget()
+	c.say(t, "A third question?", "--resume", id)
+	asked := c.conversation(t)
+	checkPairs(t, asked)
+	checkContains(t, asked, true, "zanzibarTwo", "LATE-line-1", "A second question?", "A third question?")
+	checkContains(t, asked, false, "zanzibarOne", "EARLY-line-1", "capybara")
+
+	c.say(t, "/compact", "--resume", id)
+	doc = readClaude(t, path)
+	c.up.Forget()
+	c.say(t, "A fourth question?", "--resume", id)
+	asked = c.conversation(t)
+	checkPairs(t, asked)
+	checkContains(t, asked, false, "zanzibarTwo", "EARLY-line-1", "LATE-line-1")
+
+	// Ours is undone below one of the product's.
+	writeClaude(t, path, doc, format.Change{Session: doc.Session, Undone: map[string]bool{marker: true}})
+	markers := 0
+	for _, m := range readClaude(t, path).Session.Messages {
+		if m.Marker() != nil {
+			markers++
+		}
+	}
+	if markers != 2 {
+		t.Errorf("%d markers are left, want 2", markers)
+	}
+	c.up.Forget()
+	c.say(t, "A fifth question?", "--resume", id)
+	checkPairs(t, c.conversation(t))
 }

@@ -135,7 +135,7 @@ func TestOpenCode_resumesWhatWasCompacted(t *testing.T) {
 		t.Fatalf("the product made %d tool calls, want 3: %s", doc.Counts.ToolCalls, source)
 	}
 
-	text, change := fold(t, doc)
+	text, change := foldOpenCode(t, doc)
 	resumed := importInto(t, u, text)
 	exported := []byte(resumed.run(t, "export", id))
 	if diff := cmp.Diff(asSaid(t, text), asSaid(t, exported)); diff != "" {
@@ -144,6 +144,18 @@ func TestOpenCode_resumesWhatWasCompacted(t *testing.T) {
 	again := readExport(t, exported)
 	if diff := cmp.Diff(change.Ledger.All(), again.Ledger.All()); diff != "" {
 		t.Errorf("the ledger did not survive the product (-written +read):\n%s", diff)
+	}
+
+	// Where the session is already, the product adds the messages that it does not have and leaves the others as they are:
+	// the pivot arrives, the marks do not.
+	file := filepath.Join(c.Home, "again.json")
+	if err := os.WriteFile(file, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c.run(t, "import", file)
+	beside := readExport(t, []byte(c.run(t, "export", id)))
+	if got, want := len(beside.Session.Messages), len(change.Session.Messages); got != want || beside.Ledger.Len() != 0 {
+		t.Errorf("imported where it came from, the session has %d messages and %d marks, want %d and none", got, beside.Ledger.Len(), want)
 	}
 
 	u.Forget()
@@ -179,7 +191,7 @@ func TestOpenCode_resumesWhatWasCompacted(t *testing.T) {
 }
 
 // fold appends a pivot whose tail is the step with the second call and what follows it, and elides that call's output.
-func fold(t *testing.T, doc *format.Document) ([]byte, format.Change) {
+func foldOpenCode(t *testing.T, doc *format.Document) ([]byte, format.Change) {
 	t.Helper()
 	s := doc.Session
 	var second *session.Part

@@ -39,13 +39,13 @@ func newPi(t *testing.T, up *upstream.Upstream, api string) *client {
 	return c
 }
 
-func ask(t *testing.T, c *client, file, prompt string) string {
+func askPi(t *testing.T, c *client, file, prompt string) string {
 	t.Helper()
 	return c.run(t, "--provider", "loopback", "--model", "scripted", "--session", file, "-p", prompt)
 }
 
-// threeCalls asks for three commands, the first two in the first turn.
-func threeCalls(r upstream.Request) upstream.Reply {
+// piCommands asks for three commands, the first two in the first turn.
+func piCommands(r upstream.Request) upstream.Reply {
 	commands := []string{"echo quagga-first-output", "echo okapi-second-output", "echo bongo-third-output"}
 	switch {
 	case r.Contains("capybara"): // what is asked once the session was folded
@@ -85,7 +85,7 @@ func writePi(t *testing.T, path string, from *format.Document, change format.Cha
 	return out.Bytes()
 }
 
-// pivot is a marker with its summary, and the word to go on.
+// piPivot is a marker with its summary, and the word to go on.
 func piPivot(s session.Session, tail string) []session.Message {
 	now := s.Info.Time.Updated + 1000
 	return []session.Message{
@@ -97,7 +97,7 @@ func piPivot(s session.Session, tail string) []session.Message {
 	}
 }
 
-func output(t *testing.T, log []session.Message, text string) (session.Message, session.Part) {
+func piOutput(t *testing.T, log []session.Message, text string) (session.Message, session.Part) {
 	t.Helper()
 	for _, m := range log {
 		for _, p := range m.Parts {
@@ -113,11 +113,11 @@ func output(t *testing.T, log []session.Message, text string) (session.Message, 
 func TestPi_resumesFromWhatWasWritten(t *testing.T) {
 	for _, api := range []string{"openai-completions", "anthropic-messages", "openai-responses"} {
 		t.Run(api, func(t *testing.T) {
-			up := upstream.Start(t, threeCalls)
+			up := upstream.Start(t, piCommands)
 			c := newPi(t, up, api)
 			file := filepath.Join(c.Home, "session.jsonl")
-			ask(t, c, file, "Run the first two commands, about the walrus.")
-			ask(t, c, file, "Now the third command, about the narwhal.")
+			askPi(t, c, file, "Run the first two commands, about the walrus.")
+			askPi(t, c, file, "Now the third command, about the narwhal.")
 
 			doc := readPi(t, file)
 			var narwhal string
@@ -131,12 +131,12 @@ func TestPi_resumesFromWhatWasWritten(t *testing.T) {
 			}
 			change := format.Change{Session: doc.Session}
 			change.Session.Messages = append(change.Session.Messages[:len(doc.Session.Messages):len(doc.Session.Messages)], piPivot(doc.Session, narwhal)...)
-			m, p := output(t, doc.Session.Messages, "bongo-third-output")
+			m, p := piOutput(t, doc.Session.Messages, "bongo-third-output")
 			change.Ledger = rule.NewLedger(rule.Elision{Part: p.ID, Message: m.ID, Field: rule.Output, Rule: "test", Because: "it is tried", Shown: "[the lemur was left out]"})
 			text := writePi(t, file, doc, change)
 
 			up.Forget()
-			said := ask(t, c, file, "And what about the capybara?")
+			said := askPi(t, c, file, "And what about the capybara?")
 			if !strings.Contains(said, "says the upstream") {
 				t.Errorf("the product printed %q", said)
 			}
@@ -181,7 +181,7 @@ func TestPi_resumesFromWhatWasWritten(t *testing.T) {
 			}
 			writePi(t, file, again, back)
 			up.Forget()
-			ask(t, c, file, "And the tapir?")
+			askPi(t, c, file, "And the tapir?")
 			for _, word := range []string{"walrus", "quagga-first-output\n", "bongo-third-output\n", "narwhal", "capybara", "tapir"} {
 				if !up.Requests()[0].Contains(word) {
 					t.Errorf("after the pivot was undone, %q is not in the request", word)
@@ -211,11 +211,11 @@ func TestPi_resumesFromAnOldFileThatWasFolded(t *testing.T) {
 	}
 	change := format.Change{Session: doc.Session}
 	change.Session.Messages = append(change.Session.Messages[:len(doc.Session.Messages):len(doc.Session.Messages)], piPivot(doc.Session, doc.Session.Messages[2].ID)...)
-	m, p := output(t, doc.Session.Messages, "sea/bongo")
+	m, p := piOutput(t, doc.Session.Messages, "sea/bongo")
 	change.Ledger = rule.NewLedger(rule.Elision{Part: p.ID, Message: m.ID, Field: rule.Output, Rule: "test", Because: "it is tried", Shown: "[the lemur was left out]"})
 	writePi(t, file, doc, change)
 
-	ask(t, c, file, "And the capybara?")
+	askPi(t, c, file, "And the capybara?")
 	request := up.Requests()[0]
 	for word, want := range map[string]bool{"xylograph": true, "narwhal": true, "lemur": true, "capybara": true, "walrus": false, "sea/bongo": false} {
 		if got := request.Contains(word); got != want {
@@ -232,7 +232,7 @@ func TestPi_resumesFromAnOldFileThatWasFolded(t *testing.T) {
 	if marker.ID != "msg_marker" || marker.Marker() == nil || marker.Marker().TailStartID != log[2].ID {
 		t.Errorf("the marker after the product's rewriting: %+v", marker)
 	}
-	if _, p := output(t, log, "sea/bongo"); p.ID != "call_1" {
+	if _, p := piOutput(t, log, "sea/bongo"); p.ID != "call_1" {
 		t.Errorf("the elided output came back in part %s", p.ID)
 	}
 }
@@ -258,7 +258,7 @@ func TestPi_resumesFromASessionFromElsewhere(t *testing.T) {
 			}},
 	}
 	text := writePi(t, file, nil, format.Change{Session: s})
-	ask(t, c, file, "And the capybara?")
+	askPi(t, c, file, "And the capybara?")
 	for _, word := range []string{"walrus", "find sea", "sea/bongo", "narwhal", "capybara"} {
 		if !up.Requests()[0].Contains(word) {
 			t.Errorf("%q is not in the request", word)

@@ -47,14 +47,18 @@ func Carry(c Carrying) (string, Carried) {
 		}
 		return len(lines)
 	}
-	told.Pins = section("Pinned", c.pins())
+	pinned, n := c.pins()
+	section("Pinned", pinned)
+	told.Pins = n
 	told.Constraints = section("The user's standing constraints", c.constraints())
-	told.Messages = section("The user's messages, word for word", c.messages())
+	messages, n := c.messages()
+	section("The user's messages, word for word", messages)
+	told.Messages = n
 	told.Todos = section("Open todos", c.todos())
 	told.Skills = section("Instructions that were loaded", c.skills())
 	told.Files = section("Files", c.files())
 	told.Failures = section("Unresolved errors", c.failures())
-	told.Recallable = section("Can be recalled by id", c.recallable())
+	told.Recallable = section("Left out here, still in the log", c.recallable())
 	if b.Len() == 0 {
 		return "", told
 	}
@@ -63,8 +67,7 @@ func Carry(c Carrying) (string, Carried) {
 	return text, told
 }
 
-func (c Carrying) pins() []string {
-	var lines []string
+func (c Carrying) pins() (lines []string, count int) {
 	for _, pin := range c.Pins {
 		text := pin.Text
 		if pin.Part != "" {
@@ -77,8 +80,9 @@ func (c Carrying) pins() []string {
 			}
 		}
 		lines = append(lines, quote(text)...)
+		count++
 	}
-	return lines
+	return lines, count
 }
 
 // stays reports whether a message is verbatim in the tail or repeated as the replay.
@@ -96,10 +100,10 @@ func (c Carrying) constraints() []string {
 	return lines
 }
 
-func (c Carrying) messages() []string {
+func (c Carrying) messages() (lines []string, count int) {
 	left := c.Settings.UserMessages
 	if left <= 0 {
-		return nil
+		return nil, 0
 	}
 	var written []*session.Message
 	for i := range c.Log {
@@ -108,7 +112,12 @@ func (c Carrying) messages() []string {
 		}
 	}
 	if len(written) == 0 {
-		return nil
+		return nil, 0
+	}
+	summary := plain(c.Summary)
+	written = slices.DeleteFunc(written, func(m *session.Message) bool { return strings.Contains(summary, plain(m.Text())) })
+	if len(written) == 0 {
+		return nil, 0
 	}
 	// The first message is the task: it is carried whatever else there is.
 	first := cutTo(written[0].Text(), min(firstMessage, left), c.Facts)
@@ -124,7 +133,7 @@ func (c Carrying) messages() []string {
 			omitted++
 		}
 	}
-	lines := quote(first)
+	lines = quote(first)
 	if first != written[0].Text() {
 		lines = append(lines, "> [the rest of this message is in the log]")
 	}
@@ -135,7 +144,12 @@ func (c Carrying) messages() []string {
 	for _, m := range newest {
 		lines = append(append(lines, ""), m...)
 	}
-	return lines
+	return lines, 1 + len(newest)
+}
+
+// plain is a text without its line breaks and quotation marks of Markdown, so that a quotation can be found again.
+func plain(text string) string {
+	return strings.Join(strings.Fields(strings.ReplaceAll("\n"+text, "\n>", "\n")), " ")
 }
 
 // replayed is the id of the message that this one repeats, "" for none.

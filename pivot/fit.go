@@ -7,6 +7,7 @@ import (
 
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/wire"
 )
 
 // cutOutput is how many characters of a tool output a summariser needs at the most: enough for a stack trace and
@@ -71,7 +72,7 @@ func (r Request) Tokens(facts *rule.Facts) int {
 
 // fixed is what every request has, whatever it folds: prompts, the previous summary, framing.
 func (r Request) fixed(facts *rule.Facts) int {
-	return facts.Count(r.System) + facts.Count(r.Instruction) + facts.Count(r.Previous) + facts.Count(MarkerText) + 4*framing
+	return facts.Count(r.System) + facts.Count(r.Instruction) + facts.Count(r.Previous) + facts.Count(wire.Question) + 4*framing
 }
 
 func messageTokens(m *session.Message, facts *rule.Facts) int {

@@ -2,9 +2,6 @@ package pivot
 
 import "strings"
 
-// MarkerText is what a marker is to a model (S003 §6.3).
-const MarkerText = "What did we do so far?"
-
 // ContinueText is the synthetic message after an automatic compaction (S001 phase 3).
 const ContinueText = "Continue if you have next steps"
 

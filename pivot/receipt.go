@@ -45,10 +45,9 @@ type Receipt struct {
 	Duration   float64         `json:"duration,omitzero"`
 	Notes      []string        `json:"notes,omitempty"` // what was done to make it fit, what was rejected, what was struck
 
-	// Committed are the elisions that were committed with it, Saved what they save in tokens. Undo takes them back, redo commits
-	// them again.
+	// Committed are the elisions that were committed with it. Undo takes them back, redo commits them again.
 	Committed []rule.Elision `json:"committed,omitempty"`
-	Saved     int            `json:"saved,omitzero"`
+	Saved     int            `json:"saved,omitzero"` // TokensBefore − TokensAfter
 
 	// Undo says how to take it back.
 	Undo string `json:"undo,omitzero"`

@@ -9,7 +9,6 @@ import (
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/schedule"
-	"github.com/winnowhq/winnow/session"
 )
 
 // Names of the policies.
@@ -79,13 +78,13 @@ func New(name string, o Options) (p Policy, ok bool) {
 	return p, letter || name == Balanced
 }
 
-// protect reports whether a call is about a path that one of the globs matches.
-func protect(letter bool, globs []string) func(*session.Part) bool {
+// protect reports whether one of the globs matches one of the paths.
+func protect(letter bool, globs []string) func(paths []string) bool {
 	if letter || len(globs) == 0 {
 		return nil
 	}
-	return func(p *session.Part) bool {
-		for _, path := range rule.Paths(p) {
+	return func(paths []string) bool {
+		for _, path := range paths {
 			for _, glob := range globs {
 				if ok, err := doublestar.Match(glob, path); err == nil && ok {
 					return true

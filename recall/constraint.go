@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/winnowhq/winnow/session"
@@ -71,7 +72,7 @@ var wishes = phrases(
 var unspaced = []string{"不要", "必须", "必須", "务必", "禁止", "只能", "始终", "总是", "しないで", "必ず", "絶対", "절대", "항상", "반드시", "하지 마"}
 
 // innocent are phrases in which a word of the list makes no rule.
-var innocent = phrases("don't know", "don't understand", "don't see", "don't think", "don't get", "don't have", "do not have", "do not know", "do not see", "don't worry", "don't remember", "i don't", "we don't", "they don't", "you don't", "i never", "always shows", "must be because", "must have been",
+var innocent = phrases("don't know", "don't understand", "don't see", "don't think", "don't get", "don't have", "do not have", "do not know", "do not see", "don't worry", "don't remember", "don't need", "don't care", "don't mind", "don't really", "don't exist", "they don't", "actually don't", "don't tink", "i never", "always shows", "must be because", "must have been",
 	"why don't", "if you don't", "doesn't", "it never", "it always", "seems to always", "i always get", "must be a", "nie gesehen", "never mind", "never seen", "don't bother", "still don't", "i only", "as always", "like always", "wie immer", "immer noch", "comme toujours", "como siempre")
 
 type phrase []string
@@ -137,6 +138,23 @@ func Standing(sentence string) (rule, preference bool) {
 		}
 		if w == "only" && i == 0 {
 			rule = !question
+		}
+	}
+	if !question && !rule && len(all) <= 10 {
+		next := all[1]
+		switch all[0] {
+		case "no":
+			// "No new files.", and not "No idea."
+			rule = len(all) > 1 && !slices.Contains([]string{"problem", "worries", "idea", "it", "i", "that", "this", "need", "we", "not", "wait", "thanks", "you", "the", "he", "they", "longer", "sé", "se", "lo", "me", "one", "clue", "way", "matter", "there", "don't", "its", "it's", "im", "i'm", "but", "just", "please"}, next) &&
+				!strings.HasPrefix(strings.ToLower(sentence), "no,") && !strings.HasPrefix(strings.ToLower(sentence), "no.")
+		case "kein", "keine", "keinen":
+			rule = next != "ahnung" && next != "problem" && next != "sorge"
+		case "pas", "aucun", "aucune":
+			rule = all[0] != "pas" || next == "de" || next == "d'autres"
+		case "keep":
+			preference = next == "it" || next == "the" || next == "this" || next == "everything" || next == "all"
+		case "stop":
+			rule = strings.HasSuffix(next, "ing")
 		}
 	}
 	if len(all) > 1 && (all[0] == "only" || all[0] == "and" && all[1] == "only" || all[0] == "nur") && !question {

@@ -87,9 +87,11 @@ func invocation(words []string) Invocation {
 			v.Name += " " + sub
 		}
 	}
+	installs := sub == "install" || sub == "i" || sub == "add" || sub == "ci" // "-g" is no pattern there
 	for i := 0; i < len(args); i++ {
 		w := args[i]
 		switch {
+		case installs && strings.HasPrefix(w, "-"):
 		case !strings.HasPrefix(w, "-"):
 			v.Targets = append(v.Targets, w)
 		case w == "-run" || w == "-k" || w == "-t" || w == "--filter" || w == "-m" || w == "--grep" || w == "-g" || w == "--testNamePattern" || w == "-bench" || w == "--test":
@@ -203,6 +205,9 @@ func Main(all []Invocation) *Invocation {
 
 // Covers reports whether a success of v says that what failed as f works now: the same program, on no less.
 func (v *Invocation) Covers(f *Invocation) bool {
+	if v.Kind == Install && f.Kind == Install && len(v.Targets) > 0 && slices.Equal(v.Targets, f.Targets) {
+		return true // another installer brought it
+	}
 	if v.Name != f.Name {
 		return false
 	}

@@ -22,6 +22,9 @@ func Telling(output string, n int) []string {
 		if text == "" || len(text) > 4000 && !strings.Contains(text[:240], "rror") {
 			continue
 		}
+		if strings.HasPrefix(text, "<tool_use_error>") {
+			text = strings.TrimSuffix(text[len("<tool_use_error>"):], "</tool_use_error>")
+		}
 		text = cut(text, 240)
 		if lower := strings.ToLower(text); len(text) < 40 && containsAny(lower, "exit code", "exit status", "exited with code") {
 			continue // said beside the lines already

@@ -30,8 +30,8 @@ type Backward struct {
 	// outputs that are elided already, the placeholder is a Handle, and pins, protected paths and outputs no larger than their
 	// placeholder stay.
 	Letter bool
-	// Paths reports whether a call is about a protected path; nil protects none.
-	Paths func(p *session.Part) bool
+	// Paths reports whether one of the paths that a call names is protected; nil protects none.
+	Paths func(paths []string) bool
 }
 
 // Name is "backward".
@@ -81,7 +81,7 @@ walk:
 					found.Refusals = append(found.Refusals, refusal)
 					continue
 				}
-				e.Shown = Handle(p, size.Output)
+				e.Shown = Handle(p, w.Facts.Target(p), size.Output)
 			}
 			e.Saves = size.Output + size.Files - w.Facts.Count(e.Shown)
 			if !b.Letter && e.Saves <= 0 {
@@ -105,7 +105,7 @@ func (b Backward) stays(w Window, p *session.Part) (Refusal, bool) {
 	switch {
 	case w.Pinned(p.ID):
 		return Refusal{Code: Protected, Rule: b.Name(), Part: p.ID, Reason: "pinned"}, true
-	case b.Paths != nil && b.Paths(p):
+	case b.Paths != nil && b.Paths(w.Facts.Paths(p)):
 		return Refusal{Code: Protected, Rule: b.Name(), Part: p.ID, Reason: "its path is protected"}, true
 	}
 	return Refusal{}, false

@@ -1,6 +1,10 @@
 package rule
 
 import (
+	"math"
+	"runtime"
+	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/winnowhq/winnow/session"
@@ -29,6 +33,7 @@ const (
 // whose texts did not change is never counted twice. It is not safe for concurrent use.
 type Facts struct {
 	counter token.Counter
+	factor  float64 // of the counter, for the model that reads
 	parts   map[string]*fact
 	counted int
 }
@@ -36,16 +41,40 @@ type Facts struct {
 type fact struct {
 	text, input, output string // what the size was counted from
 	files               int    // how many attachments
-	size                Size
+	counted             Size   // as the counter has it
+	size                Size   // times the factor
+
+	understood bool // target and paths are filled in
+	target     string
+	paths      []string
 }
 
 // NewFacts returns an empty index that counts with counter.
 func NewFacts(counter token.Counter) *Facts {
-	return &Facts{counter: counter, parts: map[string]*fact{}}
+	return &Facts{counter: counter, factor: 1, parts: map[string]*fact{}}
+}
+
+// Scale multiplies every size by a factor, of what was counted before too: what was learned of the model that reads.
+func (f *Facts) Scale(factor float64) {
+	f.factor = factor
+	for _, known := range f.parts {
+		known.size = f.scaled(known.counted)
+	}
+}
+
+func (f *Facts) scaled(s Size) Size {
+	return Size{f.scale(s.Text), f.scale(s.Input), f.scale(s.Output), s.Files}
+}
+
+func (f *Facts) scale(tokens int) int {
+	if tokens == 0 || f.factor == 1 {
+		return tokens
+	}
+	return max(1, int(math.Round(float64(tokens)*f.factor)))
 }
 
 // Count is the size of a text in tokens.
-func (f *Facts) Count(text string) int { return f.counter.Count(text) }
+func (f *Facts) Count(text string) int { return f.scale(f.counter.Count(text)) }
 
 // Counter is the counter in use.
 func (f *Facts) Counter() token.Counter { return f.counter }
@@ -53,23 +82,85 @@ func (f *Facts) Counter() token.Counter { return f.counter }
 // Counted is how many parts were looked at so far: the work done, for tests and benchmarks.
 func (f *Facts) Counted() int { return f.counted }
 
+// Target says what a call was about, as the function of that name does; a call's arguments are read once.
+func (f *Facts) Target(p *session.Part) string { return f.understand(p).target }
+
+// Paths are those that a call names in its arguments, as the function of that name gives them.
+func (f *Facts) Paths(p *session.Part) []string { return f.understand(p).paths }
+
+func (f *Facts) understand(p *session.Part) *fact {
+	known := f.know(p)
+	if !known.understood {
+		known.target, known.paths, known.understood = Target(p), Paths(p), true
+	}
+	return known
+}
+
 // Size of a part as the log has it.
-func (f *Facts) Size(p *session.Part) Size {
+func (f *Facts) Size(p *session.Part) Size { return f.know(p).size }
+
+// know returns what is known of a part, and looks at it when that is nothing, or was of other texts.
+func (f *Facts) know(p *session.Part) *fact {
 	text, input, output, files := pieces(p)
 	if known := f.parts[p.ID]; known != nil && p.ID != "" {
 		// Equal strings that share their bytes compare in no time, so that an unchanged part costs no second look.
 		if known.files == files && known.text == text && known.input == input && known.output == output {
-			return known.size
+			return known
 		}
 	}
 	f.counted++
-	size := Size{Text: f.Count(text), Output: f.Count(output), Files: fileTokens(p)}
-	if p.Type == session.ToolPart {
-		size.Input = f.Count(p.Tool) + f.Count(input)
-	}
-	f.parts[p.ID] = &fact{text, input, output, files, size}
-	return size
+	known := f.look(p)
+	f.parts[p.ID] = known
+	return known
 }
+
+// look counts a part. It reads nothing of the index but the counter.
+func (f *Facts) look(p *session.Part) *fact {
+	text, input, output, files := pieces(p)
+	size := Size{Text: f.counter.Count(text), Output: f.counter.Count(output), Files: fileTokens(p)}
+	if p.Type == session.ToolPart {
+		size.Input = f.counter.Count(p.Tool) + f.counter.Count(input)
+	}
+	return &fact{text: text, input: input, output: output, files: files, counted: size, size: f.scaled(size)}
+}
+
+// Learn counts the parts of messages that are not known yet, on all processors at once. It changes no size: it only spares
+// the first look at a long log most of its time.
+func (f *Facts) Learn(messages []session.Message) {
+	var parts []*session.Part
+	bytes := 0
+	for i := range messages {
+		for j := range messages[i].Parts {
+			if p := &messages[i].Parts[j]; p.ID != "" && f.parts[p.ID] == nil {
+				parts = append(parts, p)
+				text, input, output, _ := pieces(p)
+				bytes += len(text) + len(input) + len(output)
+			}
+		}
+	}
+	workers := min(runtime.GOMAXPROCS(0), bytes/learnShare)
+	if workers < 2 {
+		return // what is little is counted as it is asked for
+	}
+	facts := make([]*fact, len(parts))
+	var next atomic.Int64
+	var done sync.WaitGroup
+	for range workers {
+		done.Go(func() {
+			for at := int(next.Add(1)) - 1; at < len(parts); at = int(next.Add(1)) - 1 {
+				facts[at] = f.look(parts[at])
+			}
+		})
+	}
+	done.Wait()
+	for i, p := range parts {
+		f.parts[p.ID] = facts[i]
+	}
+	f.counted += len(parts)
+}
+
+// learnShare is how many bytes make it worth to start another goroutine.
+const learnShare = 64 << 10
 
 // Total is the size of messages as the log has them.
 func (f *Facts) Total(messages []session.Message) int {

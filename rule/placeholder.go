@@ -13,10 +13,10 @@ import (
 const Cleared = "[Old tool result content cleared]"
 
 // Handle is what the balanced policy shows in place of a tool result: the tool, what it was about, how big it
-// was, and the id by which it can be had back. Its bytes depend on the part alone.
-func Handle(p *session.Part, tokens int) string {
+// was, and the id by which it can be had back. target says what it was about, "" when that is unknown.
+func Handle(p *session.Part, target string, tokens int) string {
 	text := "[" + p.Tool
-	if target := Target(p); target != "" {
+	if target != "" {
 		text += " " + target
 	}
 	return text + fmt.Sprintf(": output of about %d tokens left out; id %s]", tokens, p.ID)

@@ -79,30 +79,59 @@ func TestLinear_moreLinesAreNotLess(t *testing.T) {
 	})
 }
 
+func TestLinear_aLongerWordIsNotLess(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		before := rapid.SampledFrom([]string{"", " ", "a ", "\n\t", ".", "x_", "7", "A"}).Draw(t, "before")
+		word := rapid.StringMatching(`[A-Z]{0,3}[a-z]{1,30}`).Draw(t, "word")
+		least := token.Linear{}.Count(before)
+		for n := range len(word) {
+			got := token.Linear{}.Count(before + word[:n+1])
+			if got < least {
+				t.Fatalf("Count(%q) = %d, less than %d without the last letter", before+word[:n+1], got, least)
+			}
+			least = got
+		}
+	})
+}
+
+func TestLinear_aWordIsATokenAtLeast(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		words := rapid.SliceOfN(rapid.StringMatching(`[A-Z]?[a-z]{1,12}`), 1, 200).Draw(t, "words")
+		if got := (token.Linear{}).Count(strings.Join(words, " ")); got < len(words) {
+			t.Errorf("Count of %d words = %d", len(words), got)
+		}
+	})
+}
+
 func TestScan_seesWhatTheTokenizerSees(t *testing.T) {
 	tests := []struct {
 		text string
 		want map[string]int32
 	}{
-		{"the quick", map[string]int32{"glued c": 1, "spaced e": 1}},
-		{"getUserName", map[string]int32{"glued c": 1, "camel d": 2}},
-		{"parse HTTPServer", map[string]int32{"glued e": 1, "upper j": 1}},
-		{"a.name", map[string]int32{"glued a": 1, "signed d": 1}},
-		{"1234567 8", map[string]int32{"digits": 4, "indent": 1}},
-		{"x := 1", map[string]int32{"glued a": 1, "sign 2": 1, "indent": 1, "digits": 1}},
-		{"f();\n\n", map[string]int32{"glued a": 1, "sign 3": 1}},
-		{"a\n    b", map[string]int32{"glued a": 1, "lines": 1, "indent": 1, "spaced a": 1}},
-		{"a\n\tb", map[string]int32{"glued a": 1, "lines": 1, "tabbed a": 1}},
-		{"----------", map[string]int32{"sign 3": 1, "repeat": 7}},
-		{" für", map[string]int32{"spaced c": 1, "latin": 1}},
+		{"the it", map[string]int32{"glued a": 1, "glued b": 1, "glued c": 1, "spaced a": 1, "spaced b": 1}},
+		{"aUs", map[string]int32{"glued a": 1, "camel a": 1, "camel b": 1}},
+		{"a HTs", map[string]int32{"glued a": 1, "titled a": 1, "upper spaced b": 1, "mixed b": 1}},
+		{"a.b", map[string]int32{"glued a": 1, "dotted a": 1}},
+		{"a@b_C", map[string]int32{"glued a": 1, "signed a": 1, "titled scored a": 1}},
+		{"a.", map[string]int32{"glued a": 1, "sign": 1}},
+		{"a's 's", map[string]int32{"glued a": 2, "contraction": 1, "sign": 1}},
+		{"1234567 8", map[string]int32{"digits": 4, "blank": 1}},
+		{"x := 1", map[string]int32{"glued a": 1, "sign": 1, "sign 2": 1, "blank": 1, "digits": 1}},
+		{"f();\n\n", map[string]int32{"glued a": 1, "sign": 1, "sign 2": 1, "sign 3": 1, "sign lines": 2}},
+		{"a\n    b", map[string]int32{"glued a": 1, "lines": 1, "space run": 2, "indent": 1, "spaced a": 1}},
+		{"a\n \n\tb", map[string]int32{"glued a": 1, "lines": 1, "more lines": 1, "tabbed a": 1}},
+		{"  ", map[string]int32{"indent": 1}},
+		{"----------", map[string]int32{"sign": 1, "sign 2": 1, "sign triple": 1, "sign run": 7}},
+		{"aaaaa", map[string]int32{"glued a": 1, "glued b": 1, "letter run": 3}},
+		{" fü", map[string]int32{"spaced a": 1, "latin": 1}},
 		{"漢字かな", map[string]int32{"foreign": 1, "han": 2, "kana": 2}},
 		{"\x00\xff", map[string]int32{"control": 1, "invalid": 1}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.text, func(t *testing.T) {
-			var none token.Pairs
 			got := map[string]int32{}
-			for i, n := range token.Scan(tt.text, &none) {
+			features, _ := token.Scan(tt.text)
+			for i, n := range features {
 				if n != 0 {
 					got[token.FeatureName(i)] = n
 				}

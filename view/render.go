@@ -52,7 +52,7 @@ func elide(parts []session.Part, ledger rule.Ledger) []session.Part {
 	for _, p := range parts {
 		stays := true
 		for _, e := range ledger.Of(p.ID) {
-			if p, stays = apply(p, e); !stays {
+			if p, stays = Apply(p, e); !stays {
 				break
 			}
 		}
@@ -63,8 +63,8 @@ func elide(parts []session.Part, ledger rule.Ledger) []session.Part {
 	return shown
 }
 
-// apply shows less of a part; stays is false when nothing of it is left.
-func apply(p session.Part, e rule.Elision) (shown session.Part, stays bool) {
+// Apply shows less of a part, as an elision says; stays is false when nothing of it is left. The part itself is not changed.
+func Apply(p session.Part, e rule.Elision) (shown session.Part, stays bool) {
 	if p.State != nil {
 		state := *p.State
 		p.State = &state
@@ -79,6 +79,8 @@ func apply(p session.Part, e rule.Elision) (shown session.Part, stays bool) {
 			return p, false
 		}
 		p = session.Part{ID: p.ID, SessionID: p.SessionID, MessageID: p.MessageID, Type: session.TextPart, Text: e.Shown, Synthetic: true}
+	case e.Field == rule.Text && p.Type == session.ReasoningPart:
+		return p, false // reasoning is signed: all of it or nothing
 	case e.Field == rule.Text:
 		p.Text = e.Shown
 	case p.State == nil:
@@ -94,7 +96,11 @@ func apply(p session.Part, e rule.Elision) (shown session.Part, stays bool) {
 	return p, true
 }
 
+// setResult replaces what a call gave back. Providers refuse a result that is nothing.
 func setResult(s *session.ToolState, text string) {
+	if text == "" {
+		text = rule.Cleared
+	}
 	if s.Status == session.Failed {
 		s.Error = text
 	} else {

@@ -47,7 +47,7 @@ func Part(p *session.Part, ledger rule.Ledger, facts *rule.Facts) rule.Size {
 func elideOne(p session.Part, ledger rule.Ledger) (session.Part, bool) {
 	stays := true
 	for _, e := range ledger.Of(p.ID) {
-		if p, stays = apply(p, e); !stays {
+		if p, stays = Apply(p, e); !stays {
 			return p, false
 		}
 	}

@@ -173,7 +173,7 @@ func TestCheck_refusesWhatAProviderWould(t *testing.T) {
 		bad  bool
 	}{
 		"calls with their results":       {[]session.Message{m(session.Assistant, call("p", "x"), call("q", "y"))}, false},
-		"two calls with one id":          {[]session.Message{m(session.Assistant, call("p", "x"), other)}, true},
+		"two calls with one id":          {[]session.Message{m(session.Assistant, call("p", "x"), other)}, false}, // wire tells them apart
 		"a call of the user's":           {[]session.Message{m(session.User, call("p", "x"))}, true},
 		"a call without an id":           {[]session.Message{m(session.Assistant, nameless)}, true},
 		"a role that nobody knows":       {[]session.Message{m("system")}, true},
@@ -212,7 +212,7 @@ func random(t *rapid.T) ([]session.Message, rule.Ledger) {
 			}
 		case 3, 4, 5, 6:
 			m.Role, m.Finish = session.Assistant, "tool-calls"
-			part = call(id+":0", rapid.StringN(0, 400, -1).Draw(t, "output"))
+			part = call(rapid.SampledFrom([]string{id, id, id, "same"}).Draw(t, "call")+":0", rapid.StringN(0, 400, -1).Draw(t, "output"))
 			if rapid.Bool().Draw(t, "elided") {
 				field := rapid.SampledFrom([]rule.Field{rule.Output, rule.Input, rule.Attachments, rule.Whole}).Draw(t, "field")
 				ledger = ledger.With(rule.Elision{Part: part.ID, Field: field, Shown: rapid.StringN(0, 20, -1).Draw(t, "shown")})
@@ -244,15 +244,19 @@ func TestView_oneMoreMessageLeavesWhatWasThereUnlessItCompletesAPivot(t *testing
 
 // rendering is a view as texts that can be compared to the byte.
 func rendering(log []session.Message, ledger rule.Ledger) []string {
-	texts := []string{}
-	for _, m := range view.Render(view.Window(log, nil), ledger) {
+	return texts(view.Render(view.Window(log, nil), ledger))
+}
+
+func texts(messages []session.Message) []string {
+	all := []string{}
+	for _, m := range messages {
 		text, err := json.Marshal(m, session.ReadOptions(), json.Deterministic(true))
 		if err != nil {
 			panic(err)
 		}
-		texts = append(texts, string(text))
+		all = append(all, string(text))
 	}
-	return texts
+	return all
 }
 
 func TestTokens_areThoseOfTheRendering(t *testing.T) {

@@ -52,7 +52,7 @@ func TestWrite_elisionsAreSplicedInPlace(t *testing.T) {
 		"an error, other blocks stay": {rule.Elision{Part: "c2", Field: rule.Error, Shown: "[e]"}, `{"type": "text", "text": "no such file"}, {"type": "tool_reference", "tool_name": "t"}`,
 			`{"type":"text","text":"[e]"},{"type": "tool_reference", "tool_name": "t"}`},
 		"an input":               {rule.Elision{Part: "c1", Field: rule.Input, Shown: `{"path":"…"}`}, `{"path": "a.go"}`, `{"path":"…"}`},
-		"an input that is text":  {rule.Elision{Part: "c1", Field: rule.Input, Shown: `gone`}, `{"path": "a.go"}`, `{"input":"gone"}`},
+		"an input that is text":  {rule.Elision{Part: "c1", Field: rule.Input, Shown: `gone`}, `{"path": "a.go"}`, `{"elided":"gone"}`},
 		"a text":                 {rule.Elision{Part: "m0001:0", Field: rule.Text, Shown: "[t]"}, `"fix it"`, `"[t]"`},
 		"a text block":           {rule.Elision{Part: "m0002:0", Field: rule.Text, Shown: "[t]"}, `"I look."`, `"[t]"`},
 		"a part as a whole":      {rule.Elision{Part: "m0002:0", Field: rule.Whole}, `{"type": "text", "text": "I look.", "citations": null}, `, ``},

@@ -3,6 +3,7 @@ package body
 import (
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/view"
 	"github.com/winnowhq/winnow/wire"
 )
 
@@ -28,18 +29,18 @@ func (p *plan) elide(first int) {
 }
 
 func (p *plan) elideCall(part *session.Part, place wire.Place, e rule.Elision) {
+	shown, _ := view.Apply(*part, e) // a call stays, however little is left of it
 	switch {
+	case shown.State == nil:
 	case e.Field == rule.Input:
-		with := []byte(inputJSON(e.Shown))
+		with := []byte(shown.State.Input)
 		if place.Quoted {
 			with = wire.Quote(string(with))
 		}
 		p.write(place.Input, with)
 	case place.ResultElement < 0 || place.NoResultValue: // nothing stands there
-	case e.Field == rule.Attachments:
-		p.write(place.Result, p.result(place, joined(part.State.Result(), e.Shown)))
 	default:
-		p.write(place.Result, p.result(place, placeholder(e.Shown)))
+		p.write(place.Result, p.result(place, shown.State.Result()))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/view"
 	"github.com/winnowhq/winnow/wire"
 )
 
@@ -45,7 +46,7 @@ func (p *plan) edits() ([]wire.Edit, error) {
 			added = append(added, p.window.messages[i])
 		}
 	}
-	added = apply(added, p.change.Ledger)
+	added = view.Render(added, p.change.Ledger)
 	p.elide(first)
 	var err error
 	if p.window.summary == "" {
@@ -241,7 +242,7 @@ func (p *plan) append(added []session.Message) error {
 		p.replaceFrom(0, elements)
 		return nil
 	case wire.Kind(d.Text, d.List) == '"':
-		said, _, err := p.Dialect.Encode(apply(d.Messages, p.change.Ledger), wire.Options{})
+		said, _, err := p.Dialect.Encode(view.Render(d.Messages, p.change.Ledger), wire.Options{})
 		p.replace = nil
 		p.replaceFrom(0, append(said, elements...))
 		return err

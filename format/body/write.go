@@ -4,14 +4,11 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/view"
 	"github.com/winnowhq/winnow/wire"
 )
-
-func quote(text string) jsontext.Value { return wire.Quote(text) }
 
 // Write writes the session of a change as a request body.
 //
@@ -80,7 +77,7 @@ func extends(messages, read []session.Message) bool {
 
 func whole(change format.Change, dialect Dialect) ([]byte, error) {
 	w := windowOf(change)
-	messages := apply(w.messages, change.Ledger)
+	messages := view.Render(w.messages, change.Ledger)
 	if w.summary != "" {
 		messages = append([]session.Message{summaryMessage(w.summary)}, messages...)
 	}

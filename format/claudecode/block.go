@@ -69,17 +69,6 @@ func (s *scanner) blocks(content []byte) []block {
 	return found
 }
 
-// results counts the tool results in a message's content.
-func (s *scanner) results(content []byte) int {
-	n := 0
-	for _, b := range s.blocks(content) {
-		if b.kind == "tool_result" {
-			n++
-		}
-	}
-	return n
-}
-
 // file makes a file part of an image or document block; ok is false when the block holds nothing that can be shown.
 func (s *scanner) file(b *block) (p session.Part, ok bool) {
 	p = session.Part{Type: session.FilePart}

@@ -141,6 +141,7 @@ func byProgram(text string) bool {
 func (b *builder) userEntry(i int) {
 	e := &b.index.entries[i]
 	blocks := b.scan.blocks(e.content)
+	b.tally(i, blocks)
 	begun := false
 	say := func(at int, p session.Part) {
 		if !begun {
@@ -243,6 +244,7 @@ func (b *builder) assistant(i int) {
 	}
 	message.Finish = finish(e.stop)
 	blocks := b.scan.blocks(e.content)
+	b.tally(i, blocks)
 	for at := range blocks {
 		b.block(m, i, at, &blocks[at])
 	}

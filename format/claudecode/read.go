@@ -56,6 +56,7 @@ func (Format) Read(src []byte) (*format.Document, error) {
 	x := r.index
 	x.tree = newTree(x.entries)
 	x.active, x.leaf = x.tree.branch()
+	r.tallied = make([]bool, len(x.entries))
 	x.inBranch = make([]bool, len(x.entries))
 	for _, i := range x.active {
 		x.inBranch[i] = true
@@ -70,9 +71,10 @@ func (Format) Read(src []byte) (*format.Document, error) {
 }
 
 type reader struct {
-	scan  *scanner
-	doc   *format.Document
-	index *index
+	scan    *scanner
+	doc     *format.Document
+	index   *index
+	tallied []bool // position of an entry → whether its calls and results were counted
 }
 
 // lines reads each line of the file.
@@ -199,16 +201,21 @@ func (r *reader) count() {
 		if !x.inBranch[i] {
 			c.Aside++
 		}
-		if !bytes.Contains(e.content, []byte(`"tool_`)) {
-			continue
+		if !r.tallied[i] && bytes.Contains(e.content, []byte(`"tool_`)) {
+			r.tally(i, r.scan.blocks(e.content))
 		}
-		for _, b := range r.scan.blocks(e.content) {
-			switch b.kind {
-			case "tool_use":
-				c.ToolCalls++
-			case "tool_result":
-				c.ToolResults++
-			}
+	}
+}
+
+// tally counts the calls and results of an entry.
+func (r *reader) tally(i int, blocks []block) {
+	r.tallied[i] = true
+	for at := range blocks {
+		switch blocks[at].kind {
+		case "tool_use":
+			r.doc.Counts.ToolCalls++
+		case "tool_result":
+			r.doc.Counts.ToolResults++
 		}
 	}
 }

@@ -20,12 +20,13 @@ const (
 	worldLine                     // world_state
 	usageLine                     // token_usage_record
 	compactedLine                 // compacted
+	agentLine                     // inter_agent_communication: what another agent said to this one
 	oursLine                      // winnow: what the product has no words for
 )
 
 var kinds = map[string]lineKind{
 	"session_meta": metaLine, "response_item": itemLine, "event_msg": eventLine, "turn_context": turnLine,
-	"world_state": worldLine, "token_usage_record": usageLine, "compacted": compactedLine, oursType: oursLine,
+	"world_state": worldLine, "token_usage_record": usageLine, "compacted": compactedLine, "inter_agent_communication": agentLine, oursType: oursLine,
 }
 
 // oursType is the type of lines, and the name of the member of lines, that are ours.

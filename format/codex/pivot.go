@@ -142,8 +142,13 @@ func (w *writer) shownItems(m *session.Message) (items list, changed bool) {
 				continue
 			}
 		}
-		if l.kind == itemLine {
+		switch l.kind {
+		case itemLine:
 			items = append(items, l.payload.of(text))
+		case agentLine: // a line of its own in the file, no response item
+			if _, said, err := agentText(l.payload.of(text)); err == nil && said != "" {
+				items = append(items, marshal(userItem([]string{said}, syntheticKind)))
+			}
 		}
 	}
 	return items, changed

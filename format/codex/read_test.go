@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -190,6 +191,22 @@ func TestRead_compactionByHand(t *testing.T) {
 	}
 }
 
+func TestRead_wordsOfAnotherAgent(t *testing.T) {
+	doc := read(t, []byte(`{"timestamp":"2026-01-01T00:00:00Z","type":"session_meta","payload":{"id":"a","cwd":"/x"}}
+{"timestamp":"2026-01-01T00:00:01Z","type":"inter_agent_communication","payload":{"author":"/root","recipient":"/root/helper","content":"Weed the beds.","trigger_turn":true}}
+{"timestamp":"2026-01-01T00:00:02Z","type":"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"output_text","text":"Weeded."}]}}
+`))
+	want := []string{
+		"user codex_000002",
+		"  text codex_000002:0 Weed the beds. (synthetic)",
+		"assistant codex_000003 stop",
+		"  text codex_000003:0 Weeded.",
+	}
+	if diff := cmp.Diff(want, outline(doc.Session.Messages)); diff != "" {
+		t.Errorf("log (-want +got):\n%s", diff)
+	}
+}
+
 func TestRead_nothingReadable(t *testing.T) {
 	_, err := Format{}.Read([]byte("{\"timestamp\":\nnot json\n"))
 	var syntax *format.SyntaxError
@@ -236,6 +253,30 @@ func FuzzRead(f *testing.F) {
 		got := write(t, doc, format.Change{Session: doc.Session, Ledger: doc.Ledger})
 		if string(got) != string(src) {
 			t.Errorf("an unchanged session was written as %q, want %q", got, src)
+		}
+
+		// Whatever was read can be elided and had back.
+		if strings.Contains(string(src), oursType) {
+			return // a mark that we did not write is written as we would
+		}
+		var ledger rule.Ledger
+		for i := range doc.Session.Messages {
+			for j := range doc.Session.Messages[i].Parts {
+				p := &doc.Session.Messages[i].Parts[j]
+				field := []rule.Field{rule.Output, rule.Whole, rule.Text, rule.Input}[(i+j)%4]
+				ledger = ledger.With(rule.Elision{Part: p.ID, Message: doc.Session.Messages[i].ID, Field: field, Rule: "fuzz", Shown: "[shown]"})
+			}
+		}
+		elided := write(t, doc, format.Change{Session: doc.Session, Ledger: ledger})
+		again, err := Format{}.Read(elided)
+		if err != nil {
+			t.Fatalf("elided, the file is not readable: %v\n%s", err, elided)
+		}
+		if again.Ledger.Len() != ledger.Len() {
+			t.Errorf("%d elisions came back of %d\n%s", again.Ledger.Len(), ledger.Len(), elided)
+		}
+		if back := write(t, again, format.Change{Session: again.Session}); string(back) != string(src) {
+			t.Errorf("with the elisions undone the file is %q, want %q", back, src)
 		}
 	})
 }

@@ -47,6 +47,31 @@ func (r *reader) input(at int32, l *line, it *item, created session.Millis) {
 	}
 }
 
+// agentText is the text of a message that another agent sent; what it sent encrypted only the provider reads.
+func agentText(payload []byte) (id, text string, err error) {
+	var said struct {
+		ID      string `json:"id"`
+		Content string `json:"content"`
+	}
+	err = decode(payload, &said)
+	return said.ID, said.Content, err
+}
+
+// agent reads what another agent said to this one: nobody's turn, but part of what the model is sent.
+func (r *reader) agent(at int32, l *line, payload []byte) error {
+	id, text, err := agentText(payload)
+	if err != nil {
+		return err
+	}
+	r.endStep()
+	i := r.append(at, session.Message{MessageInfo: session.MessageInfo{
+		ID: r.messageID(id, l), Role: session.User, Time: session.MessageTime{Created: millis(unquoted(l.timestamp.of(l.text(r.src))))},
+	}})
+	r.spoken = true
+	r.addPart(i, session.Part{Type: session.TextPart, Text: text, Synthetic: true}, place{line: at, output: -1, element: nowhere})
+	return nil
+}
+
 // content reads the content of a message into parts.
 func (r *reader) content(message int, at int32, it *item, written func(i int, text string) bool) {
 	if it.Content.Kind() == '"' { // the first versions

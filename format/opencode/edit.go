@@ -20,11 +20,15 @@ type editor struct {
 	native *native
 	from   *format.Document
 	change format.Change
+	// settle is set when messages are appended to a session of which the user took back the end: the product would delete them
+	// with it, so that it is left out as the next prompt would.
+	settle bool
 }
 
 // edit returns the new text. Where the file was damaged so that what is left of its text is no JSON, the pieces concerned are
 // written anew from what was read of them.
 func (e *editor) edit(appended []*session.Message) ([]byte, error) {
+	e.settle = e.native.reverted && len(appended) > 0
 	enc := e.encoder()
 	list, err := e.list(appended, enc, false)
 	if err != nil {
@@ -73,7 +77,7 @@ func (e *editor) list(appended []*session.Message, enc *encoder, strict bool) ([
 		entry := &e.native.entries[i]
 		gap := e.src[end:entry.start]
 		end = entry.end
-		if entry.broken {
+		if entry.broken || e.settle && entry.aside {
 			continue
 		}
 		var text []byte
@@ -86,7 +90,7 @@ func (e *editor) list(appended []*session.Message, enc *encoder, strict bool) ([
 		} else {
 			text = entry.of(e.src)
 		}
-		if strict && !sound(text) {
+		if strict && !sound(text) || e.settle && entry.trimmed {
 			if entry.at < 0 {
 				continue
 			}
@@ -164,26 +168,40 @@ func (e *editor) assemble(list []byte, enc *encoder) []byte {
 	head := e.src[n.start : n.list.start+1]
 	tail := []byte("\n  ]\n}\n")
 	if !n.cut {
-		tail = e.src[n.list.end-1 : n.end]
-		if bytes.HasPrefix(e.src[n.end:], []byte("\n")) {
-			tail = e.src[n.list.end-1 : n.end+1]
-		}
+		tail = e.src[n.list.end-1 : e.end()]
 	} else if len(list) > 0 && bytes.HasSuffix(list, []byte("\n  ")) {
 		tail = []byte("]\n}\n")
 	}
 	note, noted := e.sessionNote(enc)
-	if noted && n.info.start >= 0 {
-		info := e.info(note)
+	if (noted || e.settle) && n.info.start >= 0 {
+		info := n.info.of(e.src)
+		if noted {
+			info = e.info(note)
+		}
+		if e.settle {
+			info = without(info, "revert")
+		}
 		if n.info.start < n.list.start {
 			head = slices.Concat(e.src[n.start:n.info.start], info, e.src[n.info.end:n.list.start+1])
 		} else if !n.cut {
-			tail = slices.Concat(e.src[n.list.end-1:n.info.start], info, e.src[n.info.end:n.end])
+			tail = slices.Concat(e.src[n.list.end-1:n.info.start], info, e.src[n.info.end:e.end()])
 		}
 	}
 	out.Write(head)
 	out.Write(list)
 	out.Write(tail)
 	return out.Bytes()
+}
+
+// end is the position after the JSON and the line feed that follows it; other text after it is not kept.
+func (e *editor) end() int {
+	end := e.native.end
+	for _, feed := range []string{"\n", "\r\n"} {
+		if bytes.HasPrefix(e.src[end:], []byte(feed)) {
+			return end + len(feed)
+		}
+	}
+	return end
 }
 
 // sessionNote is the note on the session after the change; changed is false when it is as it was.
@@ -295,7 +313,7 @@ func (e *editor) anew(entry *entry, m *session.Message, lead string, enc *encode
 	for i := range entry.parts {
 		piece := &entry.parts[i]
 		text := piece.of(e.src)
-		if piece.at < 0 && !sound(text) {
+		if e.settle && piece.aside || piece.at < 0 && !sound(text) {
 			continue
 		}
 		if piece.at >= 0 {
@@ -317,6 +335,9 @@ func (e *editor) anew(entry *entry, m *session.Message, lead string, enc *encode
 func (e *editor) rebuild(list []byte, enc *encoder) []byte {
 	info := e.from.Session.Info
 	info.ID, info.ParentID = e.inFile(info.ID), e.inFile(info.ParentID)
+	if e.settle {
+		info.Unknown = without(info.Unknown, "revert")
+	}
 	text := encode(&info)
 	if note, changed := e.sessionNote(enc); changed {
 		info.Unknown = withSessionNote(info.Unknown, &note)

@@ -117,6 +117,7 @@ func noteOfSession(info *session.Info) (note sessionNote, ok bool) {
 // finish restores ids and the ledger once everything was read.
 func (r *reader) finish() {
 	s := &r.doc.Session
+	r.revert()
 	marked := rule.Marks(s.Messages) // by the ids of the file, translated with them below
 	if len(r.ids) > 0 {
 		r.rename()
@@ -128,6 +129,9 @@ func (r *reader) finish() {
 	var found []committed
 	explained := map[string]bool{}
 	for _, k := range r.notes {
+		if k.message >= len(s.Messages) || k.part >= len(s.Messages[k.message].Parts) {
+			continue // taken back
+		}
 		m := &s.Messages[k.message]
 		p := &m.Parts[k.part]
 		for _, kept := range k.note.Elisions {
@@ -174,6 +178,47 @@ func (r *reader) finish() {
 		r.native.sanitized = true
 	}
 	slices.SortStableFunc(r.doc.Damaged, func(a, b format.Damage) int { return cmp.Compare(a.Offset, b.Offset) })
+}
+
+// revert leaves out of the log what the user took back. The file has it until the next prompt, with which the product
+// deletes the message that info.revert names, or its parts from one on, and all that follows.
+func (r *reader) revert() {
+	s := &r.doc.Session
+	m, ok := find(s.Info.Unknown, "revert")
+	if !ok {
+		return
+	}
+	var to struct {
+		MessageID string `json:"messageID"`
+		PartID    string `json:"partID"`
+	}
+	if _, err := decodeValue(s.Info.Unknown[m.start:m.end], &to); err != nil {
+		return
+	}
+	at := session.Index(s.Messages, to.MessageID)
+	if at < 0 {
+		return
+	}
+	r.native.reverted = true
+	if from := slices.IndexFunc(s.Messages[at].Parts, func(p session.Part) bool { return p.ID == to.PartID }); to.PartID != "" && from >= 0 {
+		s.Messages[at].Parts = s.Messages[at].Parts[:from]
+		for i := range r.native.entries {
+			e := &r.native.entries[i]
+			for j := range e.parts {
+				if p := &e.parts[j]; e.at == at && p.at >= from {
+					p.at, p.aside, e.trimmed = -1, true, true
+				}
+			}
+		}
+		at++
+	}
+	for i := range r.native.entries {
+		if e := &r.native.entries[i]; e.at >= at {
+			e.at, e.aside = -1, true
+		}
+	}
+	r.doc.Counts.Aside = len(s.Messages) - at
+	s.Messages = s.Messages[:at]
 }
 
 func redacted(text string) bool { return strings.HasPrefix(text, "[redacted:") }

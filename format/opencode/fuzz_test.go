@@ -11,6 +11,7 @@ func FuzzRead(f *testing.F) {
 		`{"info":{"id":"ses_1"},"messages":[{"id":"msg_1","type":"user","text":"x"},{"type":"compaction","status":"completed","summary":"s"}]}`,
 		`[{"type":"session","data":{"id":"ses_1"}},{"type":"message","data":{"id":"msg_1","role":"user"}},{"type":"part","data":{"messageID":"msg_1","type":"text"}}]`,
 		`{"messages":[{"parts":[{"type":"tool","state":{"status":"completed","time":{"compacted":1},"metadata":{"winnow":{"elisions":[{"field":"output"}],"id":"x"}}}}],"info":{"role":"assistant"}}]}`,
+		`{"info":{"id":"ses_1","revert":{"messageID":"msg_2","partID":"prt_3"}},"messages":[` + one + `,` + answer("msg_2", part("prt_2", `"text":"a"`)+`,`+part("prt_3", `"text":"b"`)) + `]}`,
 	} {
 		f.Add([]byte(src))
 	}

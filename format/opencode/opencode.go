@@ -64,13 +64,14 @@ type native struct {
 	start   int  // of the JSON
 	end     int  // after it
 	cut     bool // the file ends before its JSON does
-	loose   bool // a comma is missing or too many
+	loose   bool // a comma is missing or too many, or a name is no JSON
 	info    span
 	list    span // the messages, brackets included; while cut, up to the last thing that was read
 	entries []entry
 	// given and original translate between ids of the log and of the file, where a file was written from another format.
 	given, original map[string]string
 	sanitized       bool
+	reverted        bool // the user took back the end of the session
 }
 
 // entry is one element of the list of messages.
@@ -80,6 +81,9 @@ type entry struct {
 	parts []piece
 	// open is what must follow span to close a message that the file cut short; such a span ends after the last thing read.
 	open string
+	// aside is set on what the user took back and the product deletes with the next prompt; trimmed on a message of which only
+	// parts were.
+	aside, trimmed bool
 	// broken is set when the element is not JSON and could not be kept in a file that must be.
 	broken bool
 }
@@ -87,7 +91,8 @@ type entry struct {
 // piece is one part in the file.
 type piece struct {
 	span
-	at int // position in Message.Parts, -1 when it did not decode
+	at    int  // position in Message.Parts, -1 when it did not decode
+	aside bool // taken back, as an entry may be
 }
 
 // span is a range of bytes.

@@ -308,6 +308,37 @@ func TestRead_sanitizedExport(t *testing.T) {
 	}
 }
 
+func TestRead_whatTheUserTookBackIsAside(t *testing.T) {
+	src := string(testdata(t, "session.json"))
+	for name, c := range map[string]struct {
+		revert, log string
+		aside       int
+	}{
+		"a message and what follows": {`{"messageID":"msg_d00000000003Testdata000001"}`,
+			"user msg_d00000000001: text file\nassistant msg_d00000000002: step-start tool tool tool hologram text step-finish\n", 2},
+		"parts of a message": {`{"messageID":"msg_d00000000002Testdata000001","partID":"prt_d00000000005Testdata000001"}`,
+			"user msg_d00000000001: text file\nassistant msg_d00000000002: step-start tool\n", 2},
+		"a message that is not there": {`{"messageID":"msg_gone"}`, outline(&read(t, []byte(src)).Session), 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			doc := read(t, []byte(strings.Replace(src, `"time": {`, `"revert": `+c.revert+`, "time": {`, 1)))
+			if got := outline(&doc.Session); got != c.log || doc.Counts.Aside != c.aside || doc.Counts.Messages != 4 {
+				t.Errorf("counts %+v, log (-want +got):\n%s", doc.Counts, cmp.Diff(c.log, got))
+			}
+			staysReadable(t, doc)
+			marked := unchanged(doc)
+			marked.Ledger = rule.Ledger{}
+			if text := string(write(t, doc, marked)); !strings.Contains(text, `"revert"`) || !strings.Contains(text, "The clock ticks.") {
+				t.Error("with a mark restored, what was taken back is gone")
+			}
+			text := string(write(t, doc, oneMore(doc)))
+			if c.aside > 0 && (strings.Contains(text, `"revert"`) || strings.Contains(text, "The clock ticks.") || strings.Contains(text, "prt_d00000000009") == (name == "parts of a message")) {
+				t.Errorf("with a message more, what was taken back is left:\n%s", text)
+			}
+		})
+	}
+}
+
 func TestDetect(t *testing.T) {
 	src := testdata(t, "session.json")
 	for name, c := range map[string]struct {

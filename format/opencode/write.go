@@ -17,6 +17,9 @@ import (
 // Write writes an export. What was read from one is kept byte for byte where the change does not touch it; when nothing changed,
 // text around the JSON and what could not be read are kept too, and otherwise left out where no import would take them.
 // The other two forms that are read have no import: a change to one is written as a whole export.
+//
+// The product orders messages by the time at which they were created, then by id. A message whose time would put it before one that
+// it follows is written with a later one.
 func (Format) Write(w io.Writer, from *format.Document, change format.Change) error {
 	if from == nil {
 		return writeWhole(w, change)
@@ -126,7 +129,7 @@ func finishInfo(info *session.Info, e *encoder) {
 		note.Parent = info.ParentID
 		info.ParentID = session.FormatID(session.SessionID, 0, fingerprint(info.ParentID))
 	}
-	info.Unknown = withSessionNote(info.Unknown, &note)
+	info.Unknown = without(withSessionNote(info.Unknown, &note), "revert") // what was taken back is not in the log
 	if info.Slug == "" {
 		info.Slug = "session"
 	}

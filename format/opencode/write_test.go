@@ -98,6 +98,7 @@ func TestWrite_everyElisionComesBack(t *testing.T) {
 	for name, src := range map[string][]byte{
 		"as the product writes it": testdata(t, "session.json"),
 		"on one line":              compact(t, testdata(t, "session.json")),
+		"with carriage returns":    bytes.ReplaceAll(testdata(t, "session.json"), []byte("\n"), []byte("\r\n")),
 	} {
 		t.Run(name, func(t *testing.T) {
 			doc := read(t, src)

@@ -150,17 +150,6 @@ func (f *file) beforeDamage(at int) int {
 	return -1
 }
 
-// parsed is the position of an entry among those that the product sees: old compaction entries count so.
-func (f *file) parsed(at int) int {
-	n := 0
-	for i := range at {
-		if !f.entries[i].gone {
-			n++
-		}
-	}
-	return n
-}
-
 // nth is the position of the n-th entry that the product sees, -1 without one.
 func (f *file) nth(n int) int {
 	for i := range f.entries {

@@ -23,7 +23,7 @@ var floors = [][]string{
 	{"session", "token", "token/*", "model"},
 	{"rule", "budget", "recall", "wire", "wire/*"},
 	{"view", "pivot", "schedule", "store", "format"},
-	{"policy", "summarize/*", "store/*", "format/*"},
+	{"policy", "summarize/*", "store/*", "store/internal/exact", "format/*"},
 	{""}, // the root: the engine
 	{"config", "tui"},
 	{"cmd/winnow"},
@@ -38,6 +38,7 @@ var siblings = map[string]string{
 	"pivot view":                     "where to cut is decided on what is shown",
 	"store pivot":                    "receipts are kept",
 	"store/* store":                  "implementations",
+	"store/* store/internal/exact":   "bytes as they were",
 	"store/storetest store/memory":   "the model that the suite compares with",
 	"format/all format/*":            "the list of all",
 	"format/* format/body":           "what plain request bodies share",

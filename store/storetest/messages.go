@@ -163,7 +163,7 @@ func exact(t *testing.T, s store.Store) {
 	for i, m := range want {
 		equal(t, fmt.Sprintf("message %d, %q", i, m.ID), m, got[len(got)-1-i])
 	}
-	if c := got[len(got)-4].Parts[11].Cost; math.Signbit(*c) != true {
+	if c := got[len(got)-4].Parts[11].Cost; !math.Signbit(*c) {
 		t.Error("-0 lost its sign")
 	}
 	// Updates take the same way.

@@ -41,7 +41,7 @@ func (f *facts) done() section {
 	}
 	s.items = append(s.items, reports...)
 	s.items = append(s.items, f.reports()...)
-	s.items = append(s.items, f.delegated()...)
+	s.items = distinct(append(s.items, f.delegated()...))
 	return s
 }
 
@@ -97,7 +97,7 @@ func (f *facts) changes() []change {
 // touches says in few words what an action changed: what it defines, else a replacement that is short enough to quote.
 func touches(a *recall.Action) []string {
 	if !a.Exact && a.Op == recall.Edit {
-		if a.New != "" && len(a.New) < 160 && !strings.Contains(a.New, "\n") {
+		if a.New != "" && len(a.New) < 600 && !strings.Contains(a.New, "\n") {
 			return []string{code(a.New, 90)}
 		}
 		return nil
@@ -267,7 +267,7 @@ func (f *facts) delegated() []item {
 		}
 		result := recall.Prose(f.log[c.Message].Parts[c.Part].State.Result())
 		text := "Sub-agent " + quote(c.Actions[0].Query, 100)
-		if found := recall.Sentences(result); len(found) > 0 {
+		if found := recall.Sentences(result); len(found) > 0 && !strings.HasPrefix(result, "Async agent launched") {
 			text += " found: " + quote(strings.Join(found[:min(3, len(found))], " "), 320)
 		}
 		all = append(all, item{text: text, weight: 24 + f.recentCall(n, 20)})

@@ -174,9 +174,9 @@ func keywords(focus string) []string {
 // short gives a path relative to the working folder.
 func (f *facts) short(name string) string { return recall.Shorten(name, f.directory) }
 
-// shortLine takes the working folder out of the paths of a line of output.
+// shortLine takes the working folder out of the paths of a command or of a line of output. A search path needs it.
 func (f *facts) shortLine(line string) string {
-	if len(f.directory) < 4 {
+	if len(f.directory) < 4 || strings.Contains(line, "PATH=") {
 		return line
 	}
 	return strings.ReplaceAll(line, strings.TrimRight(f.directory, "/")+"/", "")

@@ -121,7 +121,7 @@ func (f *facts) keyFacts() section {
 		if a := &c.Actions[0]; a.Op == recall.Fetch && strings.Contains(a.Query, "://") {
 			add("Page that was read: "+line(a.Query, 300), 28+f.recentCall(n, 10))
 		}
-		if command := c.Command(); strings.HasSuffix(command, "--version") || strings.HasSuffix(command, " version") || strings.HasSuffix(command, " -v") && len(command) < 16 {
+		if command := c.Command(); len(command) < 60 && (strings.HasSuffix(command, "--version") || strings.HasSuffix(command, " version") || strings.HasSuffix(command, " -v") && len(command) < 16) {
 			if output := strings.TrimSpace(f.log[c.Message].Parts[c.Part].State.Output); output != "" && len(output) < 120 && !strings.Contains(output, "\n") {
 				add(code(command, 60)+" says "+code(output, 120), 36)
 			}

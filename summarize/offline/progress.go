@@ -153,7 +153,7 @@ func (f *facts) next() section {
 	}
 	for i := range slices.Backward(f.failures) {
 		e := &f.failures[i]
-		if e.Kind == recall.Test || e.Kind == recall.Build || len(s.items) == 0 && e.Kind != recall.Look {
+		if e.Kind == recall.Test || e.Kind == recall.Build || len(s.items) == 0 && e.Kind != recall.Look && e.Kind != "" {
 			s.items = append(s.items, item{text: "Make " + code(f.shortLine(stripFolder(e.Target)), 200) + " work, it fails", weight: 86})
 			break
 		}

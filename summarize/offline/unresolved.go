@@ -60,6 +60,8 @@ func (f *facts) failed(e *recall.Failure) string {
 		text = code(f.shortLine(target), 200) + " failed"
 	case e.Path != "":
 		text = code(f.short(e.Path), 200) + ": " + line(e.Tool, 40) + " failed"
+	case target == "":
+		text = line(e.Tool, 40) + " failed"
 	default:
 		text = code(f.shortLine(target), 200) + ": " + line(e.Tool, 40) + " failed"
 	}

@@ -74,7 +74,7 @@ func write(sections []section, budget int) string {
 		total = cost(sections, false)
 	}
 	if total > budget {
-		total = thin(sections, total, budget)
+		thin(sections, total, budget)
 	}
 	var b strings.Builder
 	b.WriteString(origin + "\n")
@@ -182,7 +182,7 @@ func shorten(sections []section, size int, must bool) {
 }
 
 // thin takes items out of what must be kept when it cannot all be kept: the lightest first, but one of each section stays.
-func thin(sections []section, total, budget int) int {
+func thin(sections []section, total, budget int) {
 	for total > budget {
 		worst, at, weight := -1, -1, 0
 		for i := range sections {
@@ -196,12 +196,11 @@ func thin(sections []section, total, budget int) int {
 			}
 		}
 		if worst < 0 {
-			return total
+			return
 		}
 		total -= sections[worst].items[at].cost()
 		sections[worst].items = slices.Delete(sections[worst].items, at, at+1)
 	}
-	return total
 }
 
 // hard cuts a text that is still too long at a line end.

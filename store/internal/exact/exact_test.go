@@ -24,7 +24,7 @@ func TestForm_holdsWhatJSONDoesNot(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	receipt := pivot.Receipt{Gone: map[string]int{"a\xff": 1, "": -2}, Elisions: map[string]int{}}
+	receipt := pivot.Receipt{Gone: map[string]int{"a\xff": 1, "": -2}, Saved: 3}
 	if data, err = form(receipt); err != nil {
 		t.Fatal(err)
 	}

@@ -8,18 +8,7 @@ import (
 
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
-	"github.com/winnowhq/winnow/view"
 )
-
-// View is what the model is to be sent.
-type View struct {
-	// Messages are of the same types as the log's: elisions applied, the summary in its place. Package wire writes them down for a provider.
-	Messages []session.Message
-	// Tokens is their size by the session's counter.
-	Tokens int
-	// Model is who reads them, "provider/id".
-	Model string
-}
 
 // Append adds messages at the end of the log. Missing ids and times are filled in, in the slice that was handed in, so that the
 // caller knows them.
@@ -133,28 +122,6 @@ func (e *Engine) change(ctx context.Context, op, id string, decide func(*live) (
 	}
 	return busy(op, id)
 }
-
-// View returns what the model is to be sent now. It is checked first: an error means that a provider would refuse it, and says why.
-// Two views of the same state are equal to the byte, and a view after one more message begins with the view before it.
-func (e *Engine) View(ctx context.Context, id string) (View, error) {
-	l, err := e.lock(ctx, "view", id)
-	if err != nil {
-		return View{}, err
-	}
-	defer l.mu.Unlock()
-	window := l.window()
-	v := View{
-		Messages: view.Render(window, l.state.Ledger),
-		Tokens:   view.Tokens(window, l.state.Ledger, l.facts),
-		Model:    l.model.String(),
-	}
-	if err := view.Check(v.Messages); err != nil {
-		return v, &Error{Code: BadInput, Op: "view", Session: id, Err: err, Hint: "the log holds what no provider takes; update the messages named"}
-	}
-	return v, nil
-}
-
-func (l *live) window() []session.Message { return view.Window(l.log, l.state.Undone) }
 
 // appended keeps the estimate of what came after the last report.
 func (l *live) appended(m *session.Message) {

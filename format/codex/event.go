@@ -1,0 +1,126 @@
+package codex
+
+import (
+	"bytes"
+	"cmp"
+)
+
+// sessionMeta reads the head of a rollout.
+func (r *reader) sessionMeta(payload []byte, m *mark) error {
+	var meta struct {
+		ID        string `json:"id"`
+		Timestamp string `json:"timestamp"`
+		Cwd       string `json:"cwd"`
+		Version   string `json:"cli_version"`
+		Provider  string `json:"model_provider"`
+		Parent    string `json:"parent_thread_id"`
+		Forked    string `json:"forked_from_id"`
+	}
+	if err := decode(payload, &meta); err != nil {
+		return err
+	}
+	if r.meta { // a fork repeats the head of what it was forked from
+		return nil
+	}
+	r.meta = true
+	r.provider, r.cwd = meta.Provider, meta.Cwd
+	info := &r.doc.Session.Info
+	if m != nil && m.Info != nil {
+		*info, r.doc.Session.Unknown = *m.Info, m.Session
+		return nil
+	}
+	info.ID, info.Directory, info.Version, info.ParentID = meta.ID, meta.Cwd, meta.Version, cmp.Or(meta.Parent, meta.Forked)
+	info.Time.Created = millis(meta.Timestamp)
+	return nil
+}
+
+// event reads what events tell that items do not: where turns begin and end, what was rolled back, and in older files what a
+// request cost. Messages in events repeat response items.
+func (r *reader) event(payload []byte) error {
+	kind := ""
+	if rest, ok := bytes.CutPrefix(payload, []byte(`{"type":"`)); ok {
+		if end := bytes.IndexByte(rest, '"'); end >= 0 {
+			kind = string(rest[:end])
+		}
+	} else if at, ok := value(payload, "type"); ok {
+		kind = unquoted(at.of(payload))
+	}
+	switch kind {
+	case "task_started", "turn_started":
+		r.endTurn()
+		r.inTurn = true
+	case "task_complete", "turn_complete", "turn_aborted":
+		r.endTurn()
+	case "thread_rolled_back":
+		var back struct {
+			Turns int `json:"num_turns"`
+		}
+		if err := decode(payload, &back); err != nil {
+			return err
+		}
+		r.endTurn()
+		r.rollBack(back.Turns)
+	case "token_count":
+		if r.records {
+			return nil
+		}
+		var count struct {
+			Info *struct {
+				Total usage `json:"total_token_usage"`
+				Last  usage `json:"last_token_usage"`
+			} `json:"info"`
+		}
+		if err := decode(payload, &count); err != nil {
+			return err
+		}
+		if count.Info != nil && count.Info.Total.Total != r.total {
+			r.total = count.Info.Total.Total
+			r.usage(count.Info.Last)
+		}
+	}
+	return nil
+}
+
+// usage notes what a request cost on the step that it belongs to: the open one, or in some older versions, which
+// write the count first, the one to come.
+func (r *reader) usage(u usage) {
+	tokens := u.canonical()
+	if r.step >= 0 && r.doc.Session.Messages[r.step].Tokens == nil {
+		r.doc.Session.Messages[r.step].Tokens = &tokens
+		return
+	}
+	r.pending = &tokens
+}
+
+func (r *reader) endStep() { r.step, r.answered = -1, false }
+
+// endTurn closes what a turn leaves open. A compaction in a turn in which nobody spoke was asked for by hand.
+func (r *reader) endTurn() {
+	r.endStep()
+	r.pending = nil
+	if r.compaction >= 0 && r.inTurn && !r.spoken && r.compaction < len(r.doc.Session.Messages) {
+		if marker := r.doc.Session.Messages[r.compaction].Marker(); marker != nil {
+			marker.Auto = false
+		}
+	}
+	r.compaction, r.spoken, r.inTurn = -1, false, false
+}
+
+// rollBack leaves the newest turns: they stay in the file and are no part of the session.
+func (r *reader) rollBack(turns int) {
+	messages := r.doc.Session.Messages
+	from := len(messages)
+	for i := len(messages) - 1; i >= 0 && turns > 0; i-- {
+		if messages[i].Written() {
+			turns--
+			from = i
+		}
+	}
+	r.doc.Counts.Aside += len(messages) - from
+	for id, c := range r.calls {
+		if c.message >= from {
+			delete(r.calls, id)
+		}
+	}
+	r.doc.Session.Messages = messages[:from]
+}

@@ -1,0 +1,167 @@
+package tui
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+
+	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/pivot"
+)
+
+// Pruning draws what a pruning did; r is the session after it.
+func (p Painter) Pruning(r winnow.Report, receipt pivot.Receipt, title string) {
+	pg := p.page()
+	pg.outcome(r, receipt, count(len(receipt.Committed), "part")+" elided")
+	pg.about(r, title)
+	pg.beforeAfter(r, receipt)
+	pg.gap()
+	pg.tables(leaders{title: "Elided, by rule", by: savedByRule(receipt), whole: receipt.TokensBefore, most: mostLeaders, style: prunedTone})
+	pg.notes(receipt)
+	pg.timeline(r)
+	pg.windowNow(r)
+	p.draw(pg)
+}
+
+// Compaction draws what a compaction did.
+func (p Painter) Compaction(before, after winnow.Report, receipt pivot.Receipt, title string) {
+	pg := p.page()
+	pg.outcome(after, receipt, count(receipt.Folded, "message")+" folded into a summary")
+	pg.about(before, title)
+	pg.beforeAfter(after, receipt)
+	pg.gap()
+	pg.tables(
+		leaders{title: "Folded, by kind", by: receipt.Gone, whole: receipt.TokensBefore, most: mostLeaders + 1, style: foldedTone},
+		leaders{title: "Elided first, by rule", by: savedByRule(receipt), whole: receipt.TokensBefore, most: mostLeaders, style: prunedTone})
+	pg.kept(receipt)
+	pg.notes(receipt)
+	pg.timeline(after)
+	pg.windowNow(after)
+	p.draw(pg)
+}
+
+// outcome says in one sentence how much smaller it became, and whether it fits.
+func (pg *page) outcome(after winnow.Report, receipt pivot.Receipt, how string) {
+	size := thousands(receipt.TokensBefore) + " → " + thousands(receipt.TokensAfter) + " tokens (" + change(receipt.TokensBefore, receipt.TokensAfter) + "); " + how
+	w := after.Window
+	used := plus(receipt.TokensAfter, w.Overhead)
+	verdict, s := "", fine
+	usable := cmp.Or(max(0, w.Usable), max(0, receipt.Usable))
+	switch {
+	case usable == 0:
+	case used >= usable:
+		verdict, s = "still "+thousands(less(used, usable))+" over what "+modelName(after.Model)+" can take", alarm
+	default:
+		verdict = "it fits, with room for " + thousands(less(usable, used)) + " more"
+	}
+	if whole := size + "; " + verdict; columns(whole) <= pg.width && verdict != "" {
+		pg.add(say(strong, size+"; "), say(s, verdict))
+		return
+	}
+	pg.words(span{}, strong, size, 2)
+	if verdict != "" {
+		pg.words(span{}, s, verdict, 2)
+	}
+}
+
+// beforeAfter draws two bars on one scale.
+func (pg *page) beforeAfter(after winnow.Report, receipt pivot.Receipt) {
+	most := max(receipt.TokensBefore, receipt.TokensAfter)
+	number := columns(thousands(most))
+	messages := max(columns(count(receipt.MessagesBefore, "message")), columns(count(receipt.MessagesAfter, "message")))
+	width := min(60, max(8, pg.width-12-number-messages))
+	pg.gap()
+	for _, side := range []struct {
+		name             string
+		tokens, messages int
+		style            style
+	}{
+		{"before", receipt.TokensBefore, receipt.MessagesBefore, foldedTone},
+		{"after", receipt.TokensAfter, receipt.MessagesAfter, fine},
+	} {
+		l := append(line{say(normal, padRight(side.name, 6)+"  ")}, bar(side.tokens, most, width, side.style)...)
+		pg.add(append(l, say(strong, "  "+padLeft(thousands(side.tokens), number)), say(faint, "  "+count(side.messages, "message")))...)
+	}
+}
+
+// savedByRule are the tokens that the elisions of a receipt save.
+func savedByRule(receipt pivot.Receipt) map[string]int {
+	saved := map[string]int{}
+	for _, el := range receipt.Committed {
+		name := cmp.Or(el.Rule, "other")
+		saved[name] = plus(saved[name], el.Saves)
+	}
+	return saved
+}
+
+// kept says what was carried over and what stays as it was.
+func (pg *page) kept(receipt pivot.Receipt) {
+	c := receipt.Carried
+	var things []string
+	for _, thing := range []struct {
+		n         int
+		one, many string
+	}{
+		{c.Messages, "user message", "user messages"},
+		{c.Constraints, "standing wish", "standing wishes"},
+		{c.Pins, "pin", "pins"},
+		{c.Todos, "todo list", "todo lists"},
+		{c.Skills, "skill", "skills"},
+		{c.Files, "file", "files"},
+		{c.Failures, "unresolved error", "unresolved errors"},
+	} {
+		switch {
+		case thing.n == 1:
+			things = append(things, "1 "+thing.one)
+		case thing.n > 1:
+			things = append(things, thousands(thing.n)+" "+thing.many)
+		}
+	}
+	pg.gap()
+	stays := "no message: the summary stands for all of them"
+	if receipt.Tail > 0 {
+		stays = count(receipt.Tail, "message") + ", word for word"
+	}
+	pg.fact("stays", stays)
+	if len(things) > 0 {
+		pg.fact("carried", strings.Join(things, ", ")+"; "+count(c.Tokens, "token"))
+	}
+	if c.Recallable > 0 {
+		pg.fact("named", count(c.Recallable, "output")+" that the summary stands for, by id")
+	}
+	if by := bySummarizer(receipt); by != "" {
+		pg.fact("written by", by)
+	}
+}
+
+// bySummarizer says who wrote the summary, and what that took.
+func bySummarizer(receipt pivot.Receipt) string {
+	var facts []string
+	if receipt.Summarizer != "" {
+		facts = append(facts, receipt.Summarizer)
+	}
+	if n := len(receipt.Usage); n > 0 {
+		facts = append(facts, count(n, "call"))
+	}
+	if receipt.Cost > 0 {
+		facts = append(facts, dollars(receipt.Cost))
+	}
+	if receipt.Duration >= 0.1 && receipt.Duration < 1e9 {
+		facts = append(facts, strconv.FormatFloat(receipt.Duration, 'f', 1, 64)+" s")
+	}
+	return strings.Join(facts, ", ")
+}
+
+func (pg *page) fact(name, text string) {
+	pg.words(say(faint, padRight(name, 10)+"  "), normal, text, 3)
+}
+
+// notes says what was done to make it fit, and what was rejected.
+func (pg *page) notes(receipt pivot.Receipt) {
+	for _, note := range receipt.Notes[:min(len(receipt.Notes), mostNotes)] {
+		pg.fact("note", counted(note))
+	}
+	if n := len(receipt.Notes) - mostNotes; n > 0 {
+		pg.fact("", thousands(n)+" more")
+	}
+}

@@ -1,0 +1,192 @@
+package tui
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/session"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// turnOf makes the strata of one turn: what the user wrote, and steps of the given zones.
+func turnOf(n int, written string, steps int, zones map[winnow.Zone]int) []winnow.Stratum {
+	out := []winnow.Stratum{{Role: session.User, Turn: n, Zones: map[winnow.Zone]int{}, Written: written}}
+	for range steps {
+		out = append(out, winnow.Stratum{Role: session.Assistant, Turn: n, Zones: zones})
+	}
+	return out
+}
+
+func timelineOf(turns ...[]winnow.Stratum) []winnow.Stratum {
+	var out []winnow.Stratum
+	for _, t := range turns {
+		out = append(out, t...)
+	}
+	return out
+}
+
+func overflowing() winnow.Report {
+	return winnow.Report{
+		Title: "Teach the kiln to cool down slowly", Model: "anthropic/claude-sonnet-4-5", Policy: "balanced",
+		Messages: 61, Steps: 56, Turns: 5, ToolCalls: 104, ToolResults: 104, Cost: 3.14159,
+		Tokens: winnow.TokenReport{
+			Total:  200_400,
+			ByKind: map[string]int{"tool output": 180_000, "tool input": 12_400, "user": 900, "assistant": 5_100, "reasoning": 2_000},
+			ByTool: map[string]int{"bash": 120_000, "read": 61_000, "edit": 8_000, "grep": 1_900, "list": 800, "glob": 500, "write": 200},
+			ByFile: map[string]int{"kiln/firing/cooling_curve.go": 24_000, "kiln/firing/cooling_curve_test.go": 9_000, "README.md": 310},
+		},
+		Window: winnow.WindowReport{
+			Messages: 61, Tokens: 200_400, Overhead: 12_600, Context: 200_000, Usable: 148_000, Overflow: true,
+		},
+		Candidates: []winnow.Candidate{
+			{Elision: rule.Elision{Rule: "backward", Part: "prt_1", Saves: 41_000}, Tool: "bash", Target: "make simulate CURVE=slow"},
+			{Elision: rule.Elision{Rule: "backward", Part: "prt_2", Saves: 22_000}, Tool: "read", Target: "/home/potter/kiln/firing/cooling_curve.go"},
+			{Elision: rule.Elision{Rule: "retry", Part: "prt_3", Saves: 1_800}, Tool: "bash", Target: "go test ./..."},
+		},
+		Refusals: []rule.Refusal{
+			{Code: rule.Protected, Part: "prt_4", Reason: "its path is protected"},
+			{Code: rule.Protected, Part: "prt_5", Reason: "its path is protected"},
+		},
+		Constraints: []string{
+			"Never open the vents above 600 degrees.",
+			"Please keep every exported name of package firing as it is, because the workshop in the other building links against it and cannot be rebuilt before spring.",
+		},
+		Pins: []rule.Pin{{Text: "cone 6 is 1222 °C"}},
+		Strata: timelineOf(
+			turnOf(1, "The kiln cools too fast and the glaze crazes. Find out why.", 12, map[winnow.Zone]int{winnow.Prunable: 4_000, winnow.Talk: 120}),
+			turnOf(2, "Good. Now write a test that fails with the old curve.", 9, map[winnow.Zone]int{winnow.Prunable: 1_800, winnow.Guarded: 900, winnow.Talk: 200}),
+			turnOf(3, "日本語のコメントを英語に直してください。表は変えないでください。", 10, map[winnow.Zone]int{winnow.Guarded: 3_300, winnow.Talk: 100}),
+			turnOf(4, "ok", 1, map[winnow.Zone]int{winnow.ActiveNow: 11}),
+			turnOf(5, "Run everything again, twenty times.", 24, map[winnow.Zone]int{winnow.ActiveNow: 3_600}),
+		),
+	}
+}
+
+func folded() winnow.Report {
+	r := overflowing()
+	r.Window = winnow.WindowReport{
+		Messages: 12, Tokens: 21_000, Overhead: 12_600, Context: 128_000, Usable: 95_232, Pivot: "msg_9", Folded: 51, Elided: 3, ElidedTokens: 8_200,
+		Reason: "local/m1 is not in the catalogue: a context of 128000 tokens and an output of 16384 are assumed; its prices are unknown: costs count as 0",
+	}
+	r.Model, r.Candidates = "local/m1", nil
+	r.Refusals = []rule.Refusal{{Code: rule.BelowMinimum, Rule: "backward", Reason: "14729 tokens of old tool output could go; it takes more than 20000 to be worth a commit"}}
+	var early [][]winnow.Stratum
+	for n := range 40 {
+		early = append(early, turnOf(n+1, fmt.Sprintf("Batch %d: fire it, look at it, write down what you see.", n+1), 2, map[winnow.Zone]int{winnow.Folded: 1_000 + 137*(n%7)}))
+	}
+	early = append(early,
+		turnOf(41, "Write the report.", 2, map[winnow.Zone]int{winnow.Pruned: 4_100, winnow.Talk: 300}),
+		[]winnow.Stratum{
+			{Role: session.User, Turn: 41, Pivot: true},
+			{Role: session.Assistant, Turn: 41, Zones: map[winnow.Zone]int{winnow.Summary: 3_900}},
+		},
+		turnOf(42, "Shorter, please.", 3, map[winnow.Zone]int{winnow.ActiveNow: 2_700}))
+	r.Strata = timelineOf(early...)
+	r.Turns = 42
+	return r
+}
+
+func receipt() pivot.Receipt {
+	return pivot.Receipt{
+		Kind: pivot.Compaction, Trigger: "manual", MessagesBefore: 61, MessagesAfter: 12, TokensBefore: 200_400, TokensAfter: 21_000, Usable: 95_232,
+		Folded: 51, Tail: 9, Gone: map[string]int{"tool output": 101_000, "assistant": 4_800, "user": 800, "reasoning": 2_000},
+		Carried:    pivot.Carried{Pins: 1, Constraints: 2, Messages: 5, Todos: 1, Files: 7, Failures: 1, Recallable: 34, Tokens: 1_830},
+		Summarizer: "anthropic/claude-haiku-4-5", Usage: make([]session.Usage, 2), Cost: 0.0421, Duration: 12.34,
+		Notes:     []string{"3 tool outputs were cut to 2000 characters", "the 20000 oldest exchanges were left out"},
+		Committed: []rule.Elision{{Rule: "backward", Saves: 63_000}, {Rule: "retry", Saves: 1_800}},
+		Saved:     179_400,
+	}
+}
+
+func small() winnow.Report {
+	return winnow.Report{
+		Messages: 2, Steps: 1, Turns: 1, Model: "acme/anvil", Tokens: winnow.TokenReport{Total: 12, ByKind: map[string]int{"user": 4, "assistant": 8}},
+		Window: winnow.WindowReport{Messages: 2, Tokens: 12},
+		Strata: turnOf(1, "hi", 1, map[winnow.Zone]int{winnow.ActiveNow: 12}),
+	}
+}
+
+func TestPainter_drawsWhatTheGoldenFilesShow(t *testing.T) {
+	damaged := []format.Damage{
+		{Line: 12, Reason: "unexpected end of input"}, {Offset: 123_456, Reason: "not an object"}, {Line: 14}, {Line: 99, Reason: "never shown"},
+	}
+	for name, draw := range map[string]func(p Painter){
+		"overflowing": func(p Painter) { p.Inspection(overflowing(), "kiln.jsonl", damaged) },
+		"folded":      func(p Painter) { p.Inspection(folded(), "kiln.jsonl", nil) },
+		"small":       func(p Painter) { p.Inspection(small(), "hi.json", nil) },
+		"empty":       func(p Painter) { p.Inspection(winnow.Report{}, "empty.json", nil) },
+		"compaction":  func(p Painter) { p.Compaction(overflowing(), folded(), receipt(), "kiln.jsonl") },
+		"pruning": func(p Painter) {
+			after := overflowing()
+			after.Window = winnow.WindowReport{Messages: 61, Tokens: 137_000, Overhead: 12_600, Context: 200_000, Usable: 148_000, Overflow: true, Elided: 2, ElidedTokens: 63_400}
+			p.Pruning(after, pivot.Receipt{MessagesBefore: 61, MessagesAfter: 61, TokensBefore: 200_400, TokensAfter: 137_000, Committed: receipt().Committed}, "kiln.jsonl")
+		},
+	} {
+		for _, color := range []bool{false, true} {
+			file := name + ".txt"
+			if color {
+				file = name + ".color.txt"
+			}
+			t.Run(file, func(t *testing.T) {
+				var got bytes.Buffer
+				for _, width := range []int{60, 80, 120} {
+					fmt.Fprintf(&got, "[%d columns]\n", width)
+					draw(Painter{W: &got, Color: color, Width: width})
+				}
+				path := filepath.Join("testdata", file)
+				if *update {
+					if err := os.MkdirAll("testdata", 0o755); err != nil {
+						t.Fatal(err)
+					}
+					if err := os.WriteFile(path, got.Bytes(), 0o644); err != nil {
+						t.Fatal(err)
+					}
+				}
+				want, err := os.ReadFile(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got.String(), "\n")); diff != "" {
+					t.Errorf("%s (-want +got; -update writes it anew):\n%s", path, diff)
+				}
+			})
+		}
+	}
+}
+
+func TestPainter_saysTheConclusionFirst(t *testing.T) {
+	fits := overflowing()
+	fits.Window.Overflow, fits.Window.Tokens = false, 100_000
+	meets := overflowing()
+	meets.Window.Tokens = meets.Window.Usable - meets.Window.Overhead
+	for name, c := range map[string]struct {
+		report winnow.Report
+		want   string
+	}{
+		"over":    {overflowing(), "200,400 tokens in 61 messages; 65,000 over what claude-sonnet-4-5 can take"},
+		"fits":    {fits, "100,000 tokens in 61 messages; it fits, with room for 35,400 more"},
+		"meets":   {meets, "135,400 tokens in 61 messages; all that claude-sonnet-4-5 can take"},
+		"unknown": {small(), "12 tokens in 2 messages; what anvil can take is not known"},
+		"empty":   {winnow.Report{}, "Nothing here yet: no messages."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var b strings.Builder
+			Painter{W: &b}.Inspection(c.report, "x", nil)
+			if got, _, _ := strings.Cut(b.String(), "\n"); got != c.want {
+				t.Errorf("first line\n got %q\nwant %q", got, c.want)
+			}
+		})
+	}
+}

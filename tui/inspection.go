@@ -1,0 +1,330 @@
+package tui
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/rule"
+)
+
+const (
+	mostLeaders     = 5
+	mostTexts       = 8 // constraints and pins
+	mostDamaged     = 3
+	mostNotes       = 8
+	mostCandidates  = 3 // the largest, by name
+	mostReasonLines = 4
+)
+
+// Inspection draws what is in a session.
+func (p Painter) Inspection(r winnow.Report, title string, damaged []format.Damage) {
+	pg := p.page()
+	pg.conclusion(r)
+	pg.about(r, title)
+	if r.Messages <= 0 && len(r.Strata) == 0 {
+		pg.damage(damaged)
+		p.draw(pg)
+		return
+	}
+	pg.timeline(r)
+	pg.gap()
+	pg.tables(
+		leaders{title: "By kind", by: r.Tokens.ByKind, whole: r.Tokens.Total, most: mostLeaders + 1, style: barTone},
+		leaders{title: "By tool", by: r.Tokens.ByTool, whole: r.Tokens.Total, most: mostLeaders, style: barTone},
+		leaders{title: "By file", by: r.Tokens.ByFile, whole: r.Tokens.Total, most: mostLeaders, isPath: true, style: barTone})
+	pg.windowNow(r)
+	pg.couldGo(r)
+	pg.standing(r)
+	pg.damage(damaged)
+	p.draw(pg)
+}
+
+// conclusion says in one sentence how large it is, and whether it fits.
+func (pg *page) conclusion(r winnow.Report) {
+	w := r.Window
+	if r.Messages <= 0 && w.Messages <= 0 && w.Tokens <= 0 {
+		pg.add(say(strong, "Nothing here yet: no messages."))
+		return
+	}
+	size := thousands(max(0, w.Tokens)) + " tokens in " + count(max(0, w.Messages), "message")
+	used := plus(w.Tokens, w.Overhead)
+	verdict, s := "", strong
+	switch {
+	case w.Usable <= 0:
+		verdict = "what " + modelName(r.Model) + " can take is not known"
+	case w.Overflow && used <= w.Usable:
+		verdict, s = "all that "+modelName(r.Model)+" can take", alarm
+	case w.Overflow:
+		verdict, s = thousands(less(used, w.Usable))+" over what "+modelName(r.Model)+" can take", alarm
+	default:
+		verdict, s = "it fits, with room for "+thousands(less(w.Usable, used))+" more", fine
+	}
+	if whole := size + "; " + verdict; columns(whole) > pg.width {
+		pg.add(say(strong, size+";"))
+		pg.words(span{}, s, verdict, 2)
+		return
+	}
+	pg.add(say(strong, size+"; "), say(s, verdict))
+}
+
+// modelName is the model without its provider.
+func modelName(model string) string {
+	if name := model[strings.LastIndex(model, "/")+1:]; name != "" {
+		return name
+	}
+	return "the model"
+}
+
+// about says what was looked at.
+func (pg *page) about(r winnow.Report, title string) {
+	names := []string{title}
+	if r.Title != "" && r.Title != title {
+		names = append(names, r.Title)
+	}
+	pg.add(say(faint, strings.Join(names, ": ")))
+	facts := []string{}
+	if r.Model != "" {
+		facts = append(facts, r.Model)
+	}
+	switch log := plus(r.Window.Messages, r.Window.Folded); {
+	case r.Messages > log: // a product may write several for one, and branches that were left
+		facts = append(facts, count(r.Messages, "message")+" in the file")
+	case log > r.Window.Messages:
+		facts = append(facts, count(log, "message")+" in all")
+	}
+	if r.Turns > 0 || r.Steps > 0 {
+		facts = append(facts, count(r.Turns, "turn"), count(r.Steps, "step"), count(r.ToolCalls, "tool call"))
+	}
+	if r.Cost > 0 {
+		facts = append(facts, dollars(r.Cost))
+	}
+	pg.words(span{}, faint, strings.Join(facts, " · "), 2)
+}
+
+// windowNow draws how full the window is.
+func (pg *page) windowNow(r winnow.Report) {
+	w := r.Window
+	used := plus(w.Tokens, w.Overhead)
+	segments := []segment{{size: w.Overhead, glyph: "▒", style: foldedTone}, {size: w.Tokens, glyph: "█", style: barTone}}
+	pg.heading("Window now", modelFit(r))
+	if used > 0 && w.Usable > 0 {
+		pg.add(append(line{say(normal, "  ")}, gauge(segments, w.Usable, min(72, pg.width-4))...)...)
+	}
+	rows := []figure{
+		{glyph: "█", style: barTone, name: "messages", tokens: max(0, w.Tokens), remark: windowRemark(w)},
+		{glyph: "▒", style: foldedTone, name: "system, tools", tokens: max(0, w.Overhead), remark: "what every request carries besides"},
+	}
+	if w.Overhead <= 0 {
+		rows[1].remark, rows[1].unknown = "not known: no usage was reported", true
+	}
+	switch {
+	case w.Usable <= 0:
+	case used > w.Usable:
+		rows = append(rows, figure{glyph: "┃", style: strong, name: "usable", tokens: w.Usable, remark: usableRemark(w)},
+			figure{glyph: "█", style: alarm, name: "over by", tokens: less(used, w.Usable), remark: "the next request overflows", alarm: true})
+	default:
+		remark := "of " + thousands(w.Usable) + " usable"
+		if w.Context > 0 {
+			remark += ", context " + thousands(w.Context)
+		}
+		rows = append(rows, figure{glyph: "─", style: faint, name: "free", tokens: less(w.Usable, used), remark: remark, alarm: w.Overflow})
+	}
+	pg.figures(rows)
+	if w.Elided > 0 {
+		pg.add(say(normal, "  "+count(w.Elided, "part")+" elided, which saves "+thousands(max(0, w.ElidedTokens))+" tokens"))
+	}
+	if w.Pending != "" {
+		pg.add(say(alarm, "  a compaction was begun and is not finished: "+w.Pending))
+	}
+	for reason := range strings.SplitSeq(w.Reason, "; ") {
+		if strings.TrimSpace(reason) != "" {
+			pg.words(say(faint, "  · "), faint, counted(reason), mostReasonLines)
+		}
+	}
+}
+
+func modelFit(r winnow.Report) string {
+	w := r.Window
+	if w.Usable <= 0 {
+		return "no limit is known for " + modelName(r.Model)
+	}
+	used := plus(w.Tokens, w.Overhead)
+	return thousands(used) + " of " + thousands(w.Usable) + " usable, " + percent(used, w.Usable)
+}
+
+func windowRemark(w winnow.WindowReport) string {
+	remark := count(max(0, w.Messages), "message")
+	if w.Folded > 0 {
+		remark += "; " + thousands(w.Folded) + " folded"
+	}
+	return remark
+}
+
+func usableRemark(w winnow.WindowReport) string {
+	if w.Context > w.Usable {
+		return "of " + thousands(w.Context) + "; the rest is for the answer"
+	}
+	return ""
+}
+
+// figure is a row with a glyph, a name, a number and a remark.
+type figure struct {
+	glyph   string
+	style   style
+	name    string
+	tokens  int
+	remark  string
+	alarm   bool
+	unknown bool
+}
+
+func (pg *page) figures(rows []figure) {
+	name, number := 0, 0
+	for _, f := range rows {
+		name, number = max(name, columns(f.name)), max(number, columns(thousands(f.tokens)))
+	}
+	for _, f := range rows {
+		s, n := normal, thousands(f.tokens)
+		if f.alarm {
+			s = alarm
+		}
+		if f.unknown {
+			n = "?"
+		}
+		pg.add(say(f.style, "  "+f.glyph), say(s, " "+padRight(f.name, name)+"  "+padLeft(n, number)), say(faint, "  "+f.remark))
+	}
+}
+
+// couldGo lists what rules would elide, and what they leave alone.
+func (pg *page) couldGo(r winnow.Report) {
+	tokens, parts := map[string]int{}, map[string]int{}
+	all := 0
+	for _, c := range r.Candidates {
+		tokens[c.Rule] = plus(tokens[c.Rule], c.Saves)
+		parts[c.Rule]++
+		all = plus(all, c.Saves)
+	}
+	if len(r.Candidates) == 0 && len(r.Refusals) == 0 {
+		pg.heading("Could go", "nothing that a rule would elide")
+		return
+	}
+	if len(r.Candidates) == 0 {
+		pg.heading("Could go", "nothing yet")
+	} else {
+		pg.heading("Could go", thousands(all)+" tokens, "+percent(all, r.Window.Tokens)+" of the messages")
+	}
+	name, number := 0, 0
+	for rule := range parts {
+		name, number = max(name, columns(clean(rule))), max(number, columns(thousands(tokens[rule])))
+	}
+	name = min(name, pg.width/3)
+	byTokens := func(a, b string) int { return cmp.Or(cmp.Compare(tokens[b], tokens[a]), cmp.Compare(a, b)) }
+	for _, rule := range slices.SortedFunc(maps.Keys(parts), byTokens) {
+		pg.add(say(normal, "  "+padRight(cut(clean(rule), name), name)+"  "+padLeft(thousands(tokens[rule]), number)+"  "),
+			say(faint, count(parts[rule], "part")))
+	}
+	pg.largestCandidates(r.Candidates, name, number)
+	for _, text := range refusals(r.Refusals) {
+		pg.words(say(faint, "  · "), faint, text, 3)
+	}
+}
+
+func (pg *page) largestCandidates(all []winnow.Candidate, name, number int) {
+	if len(all) < 2 {
+		return
+	}
+	all = slices.Clone(all)
+	slices.SortStableFunc(all, func(a, b winnow.Candidate) int { return cmp.Compare(b.Saves, a.Saves) })
+	for i, c := range all[:min(len(all), mostCandidates)] {
+		label := ""
+		if i == 0 {
+			label = "largest"
+		}
+		l := line{say(faint, "  "+padRight(cut(label, name), name)+"  "+padLeft(thousands(c.Saves), number)+"  "), say(normal, c.Tool+" ")}
+		target, room := clean(c.Target), pg.width-l.columns()
+		if strings.Contains(target, "/") && !strings.Contains(target, " ") { // a path: its end says more
+			target = cutFront(target, room)
+		}
+		pg.add(append(l, say(faint, target))...)
+	}
+}
+
+// refusals says in words what was left alone and why; calls with the same reason are counted.
+func refusals(all []rule.Refusal) []string {
+	var out []string
+	same := map[string]int{}
+	for _, r := range all {
+		reason := r.Reason
+		if reason == "" {
+			reason = strings.ReplaceAll(string(r.Code), "-", " ")
+		}
+		if r.Part == "" {
+			if !slices.Contains(out, counted(reason)) {
+				out = append(out, counted(reason))
+			}
+			continue
+		}
+		same[reason]++
+	}
+	for _, reason := range slices.SortedFunc(maps.Keys(same), func(a, b string) int { return cmp.Or(same[b]-same[a], strings.Compare(a, b)) }) {
+		stays := " stay"
+		if same[reason] == 1 {
+			stays = " stays"
+		}
+		out = append(out, counted(reason)+": "+count(same[reason], "part")+stays)
+	}
+	return out[:min(len(out), mostNotes)]
+}
+
+// standing lists what survives word for word.
+func (pg *page) standing(r winnow.Report) {
+	if len(r.Constraints) > 0 {
+		pg.heading("Standing wishes", "they survive every compaction word for word")
+		pg.texts(r.Constraints)
+	}
+	if len(r.Pins) > 0 {
+		var texts []string
+		for _, p := range r.Pins {
+			texts = append(texts, cmp.Or(p.Text, p.Part))
+		}
+		pg.heading("Pinned", "")
+		pg.texts(texts)
+	}
+}
+
+// texts lists sentences, each on two lines at most.
+func (pg *page) texts(all []string) {
+	shown := all
+	if len(all) > mostTexts+1 {
+		shown = all[:mostTexts]
+	}
+	for _, text := range shown {
+		pg.words(say(faint, "  • "), normal, text, 2)
+	}
+	if n := len(all) - len(shown); n > 0 {
+		pg.add(say(faint, "    "+thousands(n)+" more"))
+	}
+}
+
+// damage says what could not be read.
+func (pg *page) damage(all []format.Damage) {
+	if len(all) == 0 {
+		return
+	}
+	pg.gap()
+	pg.add(say(alarm, "Damaged"), say(faint, "  "+count(len(all), "piece")+" skipped; everything else was read"))
+	for _, d := range all[:min(len(all), mostDamaged)] {
+		where := "byte " + thousands(int(d.Offset))
+		if d.Line > 0 {
+			where = "line " + thousands(d.Line)
+		}
+		pg.add(say(normal, "  "+where+"  "), say(faint, cmp.Or(d.Reason, "not understood")))
+	}
+	if n := len(all) - mostDamaged; n > 0 {
+		pg.add(say(faint, "  "+thousands(n)+" more"))
+	}
+}

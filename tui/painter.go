@@ -1,0 +1,206 @@
+// Package tui answers: what does a person see? It draws reports for a terminal: the timeline as strata, who takes
+// the tokens, before and after.
+//
+// Every line fits the width, so that a terminal never wraps one, and what comes from a session is cleaned before it is
+// drawn: no control character and no escape sequence of a foreign text reaches the terminal. Colour only repeats what
+// glyphs and words say already.
+package tui
+
+import (
+	"io"
+	"strings"
+)
+
+// defaultWidth is for writers that are no terminal, and leastWidth what a layout needs; a narrower page is cut.
+const (
+	defaultWidth = 80
+	leastWidth   = 40
+)
+
+// Painter draws on a writer.
+type Painter struct {
+	W     io.Writer
+	Color bool
+	Width int // columns; 0 means 80
+}
+
+// page begins a page as wide as the painter.
+func (p Painter) page() *page {
+	width := p.Width
+	if width <= 0 {
+		width = defaultWidth
+	}
+	return &page{limit: width, width: max(width, leastWidth)}
+}
+
+// draw writes a page in one piece. A writer that fails stays behind: a picture has no half to save.
+func (p Painter) draw(pg *page) {
+	var b strings.Builder
+	for _, l := range pg.lines {
+		l.clip(pg.limit).write(&b, p.Color)
+		b.WriteByte('\n')
+	}
+	io.WriteString(p.W, b.String())
+}
+
+// style is what a text means; what it looks like is decided in [style.codes].
+type style uint8
+
+const (
+	normal  style = iota
+	strong        // conclusions and headings
+	faint         // what may be skipped
+	alarm         // over the limit
+	fine          // within the limit, saved
+	barTone       // bars that are about no zone
+	foldedTone
+	summaryTone
+	prunedTone
+	prunableTone
+	guardedTone
+	talkTone
+	activeTone
+)
+
+// codes are parameters of an SGR sequence: middle tones of the 256-colour palette, which read on dark and on light grounds.
+func (s style) codes() string {
+	switch s {
+	case strong:
+		return "1"
+	case faint:
+		return "38;5;244"
+	case alarm:
+		return "1;38;5;167"
+	case fine:
+		return "38;5;71"
+	case barTone:
+		return "38;5;67"
+	case foldedTone:
+		return "38;5;243"
+	case summaryTone:
+		return "38;5;170"
+	case prunedTone:
+		return "38;5;61"
+	case prunableTone:
+		return "38;5;208"
+	case guardedTone:
+		return "38;5;71"
+	case talkTone:
+		return "38;5;137"
+	case activeTone:
+		return "38;5;38"
+	}
+	return ""
+}
+
+// span is a text in one style. Make it with [say] or [sayf]: they clean it.
+type span struct {
+	text  string
+	style style
+}
+
+func say(s style, text string) span { return span{text: clean(text), style: s} }
+
+// line is what stands on one line of the screen.
+type line []span
+
+func (l line) columns() int {
+	n := 0
+	for _, s := range l {
+		n += columns(s.text)
+	}
+	return n
+}
+
+// pad fills a line with spaces to a width.
+func (l line) pad(width int) line {
+	if missing := width - l.columns(); missing > 0 {
+		return append(l, span{text: strings.Repeat(" ", missing)})
+	}
+	return l
+}
+
+// clip cuts a line to a width and marks the cut. The spaces at its end go.
+func (l line) clip(width int) line {
+	if l.columns() > width {
+		kept := make(line, 0, len(l))
+		room := width
+		for _, s := range l {
+			n := columns(s.text)
+			if n >= room {
+				// Something follows, or this is too long itself: either way the mark has to fit in.
+				s.text = cut(s.text+"…", room)
+				kept = append(kept, s)
+				break
+			}
+			kept, room = append(kept, s), room-n
+		}
+		l = kept
+	}
+	for len(l) > 0 {
+		last := l[len(l)-1]
+		trimmed := strings.TrimRight(last.text, " ")
+		if trimmed != "" {
+			if trimmed != last.text {
+				l = append(append(line{}, l[:len(l)-1]...), span{text: trimmed, style: last.style})
+			}
+			break
+		}
+		l = l[:len(l)-1]
+	}
+	return l
+}
+
+func (l line) write(b *strings.Builder, color bool) {
+	for _, s := range l {
+		codes := s.style.codes()
+		if !color || codes == "" || strings.TrimSpace(s.text) == "" {
+			b.WriteString(s.text)
+			continue
+		}
+		b.WriteString("\x1b[" + codes + "m" + s.text + "\x1b[0m")
+	}
+}
+
+// page collects lines.
+type page struct {
+	limit int // no line is wider
+	width int // that the layout reckons with
+	lines []line
+}
+
+func (pg *page) add(spans ...span) { pg.lines = append(pg.lines, spans) }
+
+func (pg *page) addAll(lines []line) { pg.lines = append(pg.lines, lines...) }
+
+// gap leaves one line empty, unless one is already.
+func (pg *page) gap() {
+	if n := len(pg.lines); n > 0 && len(pg.lines[n-1]) > 0 {
+		pg.add()
+	}
+}
+
+// heading begins a section, after an empty line.
+func (pg *page) heading(title, remark string) {
+	pg.gap()
+	pg.add(heading(title, remark)...)
+}
+
+func heading(title, remark string) line {
+	l := line{say(strong, title)}
+	if remark != "" {
+		l = append(l, say(faint, "  "+remark))
+	}
+	return l
+}
+
+// words writes a sentence below a first column, over as many lines as it takes, at most the given number.
+func (pg *page) words(first span, s style, text string, most int) {
+	indent := columns(first.text)
+	for i, piece := range wrap(clean(text), max(10, pg.width-indent), most) {
+		if i > 0 {
+			first = span{text: strings.Repeat(" ", indent)}
+		}
+		pg.add(first, say(s, piece))
+	}
+}
