@@ -3,6 +3,7 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -117,7 +118,7 @@ func (l *Loaded) blame(err error) string {
 
 // file lays the values of a file over what is there.
 func (l *Loaded) file(name string, data []byte) error {
-	plain, err := hujson.Standardize(data) // comments become spaces: positions stay
+	plain, err := hujson.Standardize(bytes.Clone(data)) // comments become spaces, in place: positions stay
 	if err != nil {
 		return syntaxError(name, data, err)
 	}
@@ -267,7 +268,7 @@ func Set(file, key, value string) error {
 	if err != nil {
 		return &Error{File: file, Key: key, Err: err}
 	}
-	if err := doc.Patch(patch(&doc, key, text)); err != nil {
+	if err := put(&doc, key, text); err != nil {
 		return &Error{File: file, Key: key, Err: err}
 	}
 	doc.Format()
@@ -288,23 +289,6 @@ func Set(file, key, value string) error {
 		return &Error{File: file, Err: err}
 	}
 	return os.Rename(temporary, file)
-}
-
-// patch is a JSON patch that sets a key, and makes the objects that lead to it.
-func patch(doc *hujson.Value, key string, value jsontext.Value) []byte {
-	var steps []string
-	pointer := ""
-	names := strings.Split(key, ".")
-	for i, name := range names {
-		pointer += "/" + name
-		switch {
-		case i == len(names)-1:
-			steps = append(steps, fmt.Sprintf(`{"op":"add","path":%q,"value":%s}`, pointer, value))
-		case doc.Find(pointer) == nil:
-			steps = append(steps, fmt.Sprintf(`{"op":"add","path":%q,"value":{}}`, pointer))
-		}
-	}
-	return []byte("[" + strings.Join(steps, ",") + "]")
 }
 
 // Origin lists what was set where, for people.

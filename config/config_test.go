@@ -1,0 +1,235 @@
+package config
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/winnowhq/winnow"
+)
+
+// write makes a file in a new folder and returns its path.
+func write(t *testing.T, text string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), Name)
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func TestLoad_withoutAnythingGivesTheDefaults(t *testing.T) {
+	l, err := Load(Sources{User: t.TempDir(), Dir: t.TempDir(), Environ: []string{"PATH=/bin", "WINNOW_POLICY="}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(winnow.DefaultSettings(), l.Settings); diff != "" {
+		t.Errorf("settings (-want +got):\n%s", diff)
+	}
+	if len(l.Origins)+len(l.Files) > 0 {
+		t.Errorf("origins %v, files %v", l.Origins, l.Files)
+	}
+}
+
+func TestLoad_laterSourcesWin(t *testing.T) {
+	user, dir := t.TempDir(), t.TempDir()
+	if err := os.Mkdir(filepath.Join(user, "winnow"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{
+		filepath.Join(user, "winnow", Name): `{"policy": "classic", "compaction": {"protect": 1, "minimum": 2, "keep": 3}}`,
+		filepath.Join(dir, Name):            `{"policy": "aggressive", "compaction": {"minimum": 20, /* for now */ "keep": 30,}}`,
+	}
+	for file, text := range files {
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l, err := Load(Sources{User: user, Dir: dir, Environ: []string{"WINNOW_COMPACTION_KEEP=300", "OPENCODE_DISABLE_PRUNE=1", "OPENCODE_DISABLE_AUTOCOMPACT=no"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := l.Settings.Compaction
+	if l.Settings.Policy != "aggressive" || c.Protect != 1 || c.Minimum != 20 || *c.Keep != 300 || c.Prune || !c.Auto {
+		t.Errorf("settings: %+v", l.Settings)
+	}
+	want := map[string]string{
+		"policy": filepath.Join(dir, Name), "compaction.protect": filepath.Join(user, "winnow", Name), "compaction.minimum": filepath.Join(dir, Name),
+		"compaction.keep": "WINNOW_COMPACTION_KEEP", "compaction.prune": "OPENCODE_DISABLE_PRUNE",
+	}
+	if diff := cmp.Diff(want, l.Origins); diff != "" {
+		t.Errorf("origins (-want +got):\n%s", diff)
+	}
+}
+
+func TestLoad_mistakesSayWhereAndWhatWasMeant(t *testing.T) {
+	cases := []struct{ name, text, want string }{
+		{"an unknown key", "{\n  \"polici\": \"classic\"\n}", `:2:3: polici: there is no such key; did you mean "policy"?`},
+		{"an unknown key inside", "{\"compaction\": {\n\t\"protected\": []}}", `:2:2: compaction.protected: there is no such key; did you mean "compaction.protect"?`},
+		{"a key in the wrong group", `{"protect": 5}`, `protect: there is no such key; did you mean "compaction.protect"?`},
+		{"a key like none", `{"xylophone": 5}`, `xylophone: there is no such key`},
+		{"a text for a number", `{"compaction": {"protect": "many"}}`, `:1:28: compaction.protect: it must be a whole number, not a text`},
+		{"a fraction for a whole number", `{"compaction": {"protect": 1.5}}`, `compaction.protect: it must be a whole number, not this number`},
+		{"a number for a list", `{"compaction": {"protectedTools": 3}}`, `compaction.protectedTools: it must be a list of texts, not this number`},
+		{"a list for an object", `{"compaction": []}`, `compaction: it must be an object, not a list`},
+		{"no object at all", `[]`, `it must be`},
+		{"no JSON", "{\n  \"policy\" \"classic\"}", `:2:12: `},
+		{"nothing", "", `: `},
+		{"a value that is none", `{"policy": "letter"}`, `policy: "letter" is none; use classic, aggressive or balanced`},
+		{"a negative number", `{"compaction": {"minimum": -1}}`, `compaction.minimum: -1: give 0 or more`},
+		{"a bad pattern", `{"compaction": {"protectedPaths": ["["]}}`, `compaction.protectedPaths: "[" is no pattern`},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			file := write(t, c.text)
+			_, err := Load(Sources{File: file})
+			var e *Error
+			if !errors.As(err, &e) {
+				t.Fatalf("the error is %v", err)
+			}
+			if e.File != file {
+				t.Errorf("it speaks of %q", e.File)
+			}
+			if !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got  %s\nwant %s", err, c.want)
+			}
+		})
+	}
+}
+
+func TestLoad_aNamedFileMustBeThereAndIsTheOnlyOne(t *testing.T) {
+	dir := filepath.Dir(write(t, `{"policy": "classic"}`))
+	if _, err := Load(Sources{File: filepath.Join(dir, "missing"), Dir: dir}); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the error is %v", err)
+	}
+	l, err := Load(Sources{File: write(t, "{}"), Dir: dir})
+	if err != nil || l.Settings.Policy != "balanced" {
+		t.Errorf("policy %q, %v", l.Settings.Policy, err)
+	}
+}
+
+// Every key has a variable, which sets it and nothing else.
+func TestEnvironment_setsEveryKey(t *testing.T) {
+	values := map[string]string{
+		"policy": "classic", "counter": "chars4", "compaction.summarizer": "offline", "compaction.threshold": `{"*":0.5}`, "compaction.reserved": "7", "compaction.keep": "7",
+	}
+	before, defaults, err := Loaded{Settings: winnow.DefaultSettings()}.Values()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range Keys() {
+		value := values[key]
+		if value == "" {
+			switch typeOf(key).Kind() {
+			case reflect.Bool:
+				value = "0"
+			case reflect.Int:
+				value = "7"
+			case reflect.Slice:
+				value = "one, two"
+			default:
+				value = "a text"
+			}
+		}
+		l, err := Load(Sources{Environ: []string{Variable(key) + "=" + value}})
+		if err != nil {
+			t.Errorf("%s=%s: %v", Variable(key), value, err)
+			continue
+		}
+		_, after, err := l.Values()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, other := range before {
+			if changed := string(after[other]) != string(defaults[other]); changed != (other == key) {
+				t.Errorf("%s=%s: %s is %s", Variable(key), value, other, after[other])
+			}
+		}
+		if l.Origin(key) != Variable(key) {
+			t.Errorf("%s comes from %s", key, l.Origin(key))
+		}
+	}
+	for _, bad := range []string{"WINNOW_COMPACTION_KEEP=x", "WINNOW_COMPACTION_AUTO=maybe", "WINNOW_COMPACTION_PROTECT=1.5", "WINNOW_COMPACTION_THRESHOLD=[]", "WINNOW_COMPACTON_KEEP=1"} {
+		name, _, _ := strings.Cut(bad, "=")
+		var e *Error
+		if _, err := Load(Sources{Environ: []string{bad}}); !errors.As(err, &e) || e.File != name {
+			t.Errorf("%s: the error is %v", bad, err)
+		}
+	}
+}
+
+func TestNearest_findsWhatWasMeant(t *testing.T) {
+	for typed, want := range map[string]string{
+		"polcy": "policy", "Policy": "policy", "compaction.protectturns": "compaction.protectTurns", "compacton": "compaction", "keep": "compaction.keep",
+		"pruneFiles": "strategies.aggressivePruning.pruneFiles", "strategy": "strategies", "model": "compaction.model", "zzzzzzzz": "",
+	} {
+		if got := nearest(typed); got != want {
+			t.Errorf("nearest(%q) = %q, want %q", typed, got, want)
+		}
+	}
+}
+
+func TestSet_keepsCommentsAndTheRest(t *testing.T) {
+	file := write(t, "{\n  // why it is so\n  \"policy\": \"classic\", // for now\n  \"compaction\": {\n    \"keep\": 5, /* the newest */\n  },\n}\n")
+	for _, set := range [][2]string{{"compaction.keep", "6"}, {"compaction.protectedTools", "skill, todo"}, {"strategies.aggressivePruning.pruneFiles", "false"}, {"compaction.threshold", `{"*": 0.9}`}, {"compaction.reserved", "null"}} {
+		if err := Set(file, set[0], set[1]); err != nil {
+			t.Fatalf("%v: %v", set, err)
+		}
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"// why it is so", "// for now", "/* the newest */", `"classic"`} {
+		if !strings.Contains(string(data), want) {
+			t.Errorf("%s is gone:\n%s", want, data)
+		}
+	}
+	l, err := Load(Sources{File: file})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := l.Settings.Compaction
+	if *c.Keep != 6 || cmp.Diff([]string{"skill", "todo"}, c.ProtectedTools) != "" || l.Settings.Strategies.AggressivePruning.PruneFiles || c.Threshold["*"] != 0.9 || c.Reserved != nil {
+		t.Errorf("settings: %+v", l.Settings)
+	}
+}
+
+func TestSet_refusesWhatLoadWouldRefuse(t *testing.T) {
+	text := `{"policy": "classic"}`
+	file := write(t, text)
+	for _, set := range [][2]string{{"polcy", "balanced"}, {"policy", "letter"}, {"compaction.keep", "-1"}, {"compaction.auto", "perhaps"}, {"compaction", "7"}, {"", "x"}} {
+		var e *Error
+		if err := Set(file, set[0], set[1]); !errors.As(err, &e) {
+			t.Errorf("%v: the error is %v", set, err)
+		}
+	}
+	if data, err := os.ReadFile(file); err != nil || string(data) != text {
+		t.Errorf("the file holds %s, %v", data, err)
+	}
+	fresh := filepath.Join(t.TempDir(), "new", Name)
+	if err := Set(fresh, "policy", "classic"); err != nil {
+		t.Fatal(err)
+	}
+	if l, err := Load(Sources{File: fresh}); err != nil || l.Settings.Policy != "classic" {
+		t.Errorf("policy %q, %v", l.Settings.Policy, err)
+	}
+}
+
+func TestValues_areInTheOrderOfKeys(t *testing.T) {
+	keys, values, err := Loaded{Settings: winnow.DefaultSettings()}.Values()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range keys {
+		if !jsontext.Value(values[key]).IsValid() {
+			t.Errorf("%s has the value %q", key, values[key])
+		}
+	}
+}

@@ -1,0 +1,63 @@
+package config
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/tailscale/hujson"
+)
+
+// put sets a dotted key in a document and makes the objects that lead to it. All else stays, comments where they stand.
+func put(doc *hujson.Value, key string, value jsontext.Value) error {
+	parsed, err := hujson.Parse(value)
+	if err != nil {
+		return err
+	}
+	names := strings.Split(key, ".")
+	at := doc
+	for i, name := range names {
+		object, ok := at.Value.(*hujson.Object)
+		if !ok {
+			return errors.New("what is there is no object")
+		}
+		at = member(object, name)
+		if at == nil {
+			at = add(object, name)
+		}
+		if i == len(names)-1 {
+			at.Value = parsed.Value
+		}
+	}
+	return nil
+}
+
+// member is the last member with a name: the one that counts.
+func member(object *hujson.Object, name string) *hujson.Value {
+	for i := len(object.Members) - 1; i >= 0; i-- {
+		if literal, ok := object.Members[i].Name.Value.(hujson.Literal); ok && literal.String() == name {
+			return &object.Members[i].Value
+		}
+	}
+	return nil
+}
+
+// add appends an empty object under a name. A comment behind what was last so far stays behind it.
+func add(object *hujson.Object, name string) *hujson.Value {
+	m := hujson.ObjectMember{Name: hujson.Value{Value: hujson.String(name)}, Value: hujson.Value{Value: &hujson.Object{}}}
+	if n := len(object.Members); n > 0 {
+		last := &object.Members[n-1].Value
+		m.Name.BeforeExtra = append(last.AfterExtra, object.AfterExtra...)
+		last.AfterExtra = nil
+		if object.AfterExtra != nil {
+			object.AfterExtra = hujson.Extra("\n") // there is a comma behind the last member
+		}
+	} else {
+		m.Name.BeforeExtra, object.AfterExtra = object.AfterExtra, nil
+	}
+	if !strings.HasSuffix(strings.TrimRight(string(m.Name.BeforeExtra), " \t"), "\n") && len(object.Members) > 0 {
+		m.Name.BeforeExtra = append(m.Name.BeforeExtra, '\n')
+	}
+	object.Members = append(object.Members, m)
+	return &object.Members[len(object.Members)-1].Value
+}
