@@ -839,3 +839,19 @@ func TestEngine_hasNoMoreSessionsAtHandThanItShould(t *testing.T) {
 		}
 	}
 }
+
+func TestCompact_prunesWhereTooLittleIsLeftToFold(t *testing.T) {
+	l := newLab(t, Config{Models: small(400000, 4000)})
+	l.user("Read the log.")
+	l.reads("huge.log", 90000)
+	l.user("And?")
+	l.user("So?")
+	before := l.view().Tokens
+	r := l.compact(CompactOptions{})
+	if r.Kind != pivot.Pruning || r.TokensAfter*100 > before || r.Marker != "" {
+		t.Errorf("%s, %d → %d tokens, marker %q; want the huge output elided and nothing folded", r.Kind, before, r.TokensAfter, r.Marker)
+	}
+	if _, err := l.Undo(context.Background(), l.id, ""); err != nil || l.view().Tokens != before {
+		t.Errorf("undone it has %d tokens, want %d (%v)", l.view().Tokens, before, err)
+	}
+}

@@ -41,7 +41,8 @@ func (e *Engine) Schedule(ctx context.Context, id string, auto bool) (marker ses
 }
 
 // Compact prunes, folds the past into a summary, and publishes marker, summary and what follows from them in one
-// transaction. Until then the session is as it was, whatever fails. A pending marker is executed; without one it is made.
+// transaction. Until then the session is as it was, whatever fails. A pending marker is executed; without one it is made. Where
+// pruning leaves too little to fold, it is what is done, and the receipt is of the kind Pruning.
 //
 // Errors: NothingToFold, NoProgress (folding would not shrink the view), BadSummary, Cancelled, NotFound, Busy.
 func (e *Engine) Compact(ctx context.Context, id string, o CompactOptions) (*pivot.Receipt, error) {
@@ -57,6 +58,9 @@ func (e *Engine) compact(ctx context.Context, id string, o CompactOptions, trigg
 		failed.Text, failed.Code = err.Error(), CodeOf(err)
 		e.bus.publish(failed)
 		return nil, err
+	}
+	if receipt.Kind == pivot.Pruning {
+		return receipt, nil // its event was published with the commit
 	}
 	done := e.event(id, Compacted)
 	done.Receipt, done.Message = receipt, receipt.Marker
@@ -84,10 +88,18 @@ func (e *Engine) fold(ctx context.Context, id string, o CompactOptions, trigger 
 				return receipt, nil
 			}
 		}
-		if code := CodeOf(err); attempt > 0 || code != NoProgress && code != NothingToFold || e.policy.Pivot.Letter {
-			return nil, e.unpublished(ctx, id, f, err)
+		code := CodeOf(err)
+		small := code == NoProgress || code == NothingToFold
+		switch {
+		case small && attempt == 0 && !e.policy.Pivot.Letter:
+			before = f
+			continue
+		case small && len(f.commit) > 0:
+			// Too little is left to fold because so much can be elided: that is what was to be had.
+			receipt, pruned := e.commit(ctx, id, f.commit, trigger)
+			return receipt, e.unpublished(ctx, id, f, pruned)
 		}
-		before = f
+		return nil, e.unpublished(ctx, id, f, err)
 	}
 }
 
@@ -97,7 +109,7 @@ func (e *Engine) unpublished(ctx context.Context, id string, f *folding, failed 
 		return failed
 	}
 	for i := range f.spent {
-		f.spent[i].Failed = true
+		f.spent[i].Failed = f.spent[i].Failed || failed != nil
 	}
 	err := e.change(context.WithoutCancel(ctx), "compact", id, func(*live) (store.Change, error) { return store.Change{Spend: f.spent}, nil }, nil)
 	return errors.Join(failed, err)
