@@ -96,7 +96,7 @@ func (e *Engine) fold(ctx context.Context, id string, o CompactOptions, trigger 
 			continue
 		case small && len(f.commit) > 0:
 			// Too little is left to fold because so much can be elided: that is what was to be had.
-			receipt, pruned := e.commit(ctx, id, f.commit, trigger)
+			receipt, pruned := e.commit(ctx, id, f.commit, trigger, "what was left was too little to fold; old tool outputs were elided")
 			return receipt, e.unpublished(ctx, id, f, pruned)
 		}
 		return nil, e.unpublished(ctx, id, f, err)

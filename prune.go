@@ -11,7 +11,7 @@ import (
 )
 
 // commit writes elisions into the ledger, all with one time, and the receipt with them.
-func (e *Engine) commit(ctx context.Context, id string, found []rule.Elision, trigger string) (*pivot.Receipt, error) {
+func (e *Engine) commit(ctx context.Context, id string, found []rule.Elision, trigger string, notes ...string) (*pivot.Receipt, error) {
 	var receipt *pivot.Receipt
 	err := e.change(ctx, "prune", id, func(l *live) (store.Change, error) {
 		now := millis(e.config.Now())
@@ -25,6 +25,7 @@ func (e *Engine) commit(ctx context.Context, id string, found []rule.Elision, tr
 			committed = append(committed, el)
 		}
 		receipt = e.pruningReceipt(l, committed, now, trigger)
+		receipt.Notes = notes
 		return store.Change{Commit: committed, Receipt: receipt}, nil
 	}, func(l *live) {
 		l.reported, l.estimated = session.Usage{}, -1 // no report speaks of the new view

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -99,10 +98,10 @@ func (a *app) runCompact(ctx context.Context, src string, f compactFlags) error 
 	}
 	done := a.progress("folding " + src)
 	receipt, err := s.engine.Compact(ctx, s.id, winnow.CompactOptions{Focus: f.focus, Auto: f.auto})
-	if tooSmall(err, before) {
-		receipt, err = pruneInstead(ctx, s, before, err)
-	}
 	done()
+	if tooSmall(err, before) {
+		return nothing{fmt.Sprintf("the window has %s tokens, and a summary would not make it smaller", thousands(before.Window.Tokens))}
+	}
 	if err != nil {
 		return err
 	}
@@ -137,23 +136,8 @@ func (a *app) runCompact(ctx context.Context, src string, f compactFlags) error 
 
 // tooSmall reports whether there was too little to fold: a summary would be longer than what it stands for.
 func tooSmall(err error, before winnow.Report) bool {
-	return winnow.CodeOf(err) == winnow.NoProgress && !before.Window.Overflow || winnow.CodeOf(err) == winnow.NothingToFold || errors.Is(err, pivot.ErrTooLarge)
-}
-
-// pruneInstead elides what a compaction would have elided before it folds.
-func pruneInstead(ctx context.Context, s *source, before winnow.Report, folding error) (*pivot.Receipt, error) {
-	outcome, err := s.engine.Prune(ctx, s.id)
-	if err != nil {
-		return nil, err
-	}
-	if outcome.Pruned == nil && before.Window.Overflow {
-		return nil, folding
-	}
-	if outcome.Pruned == nil {
-		return nil, nothing{fmt.Sprintf("the window has %s tokens, and a summary would not make it smaller", thousands(before.Window.Tokens))}
-	}
-	outcome.Pruned.Notes = append(outcome.Pruned.Notes, "there was too little talk to fold; old tool outputs were elided")
-	return outcome.Pruned, nil
+	code := winnow.CodeOf(err)
+	return code == winnow.NothingToFold || code == winnow.NoProgress && !before.Window.Overflow
 }
 
 // undoOf is how to take back what was written to a file, "" when no file was written.

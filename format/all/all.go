@@ -63,6 +63,7 @@ func Read(src []byte) (*format.Document, error) {
 	if err != nil {
 		return nil, err
 	}
+	plain = bytes.TrimPrefix(plain, []byte("\xef\xbb\xbf")) // a byte order mark is no part of any of the formats
 	f := Detect(plain)
 	if f == nil {
 		return nil, Unknown(plain)
