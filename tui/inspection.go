@@ -55,11 +55,11 @@ func (pg *page) conclusion(r winnow.Report) {
 	verdict, s := "", strong
 	switch {
 	case w.Usable <= 0:
-		verdict = "what " + modelName(r.Model) + " can take is not known"
+		verdict = "the window of " + modelName(r.Model) + " is not known"
 	case w.Overflow && used <= w.Usable:
-		verdict, s = "all that "+modelName(r.Model)+" can take", alarm
+		verdict, s = "the usable window of "+modelName(r.Model)+" is full", alarm
 	case w.Overflow:
-		verdict, s = thousands(less(used, w.Usable))+" over what "+modelName(r.Model)+" can take", alarm
+		verdict, s = thousands(less(used, w.Usable))+" over the usable window of "+modelName(r.Model), alarm
 	default:
 		verdict, s = "it fits, with room for "+thousands(less(w.Usable, used))+" more", fine
 	}

@@ -195,7 +195,7 @@ func (a *app) showCompaction(ctx context.Context, s *source, before winnow.Repor
 		if f.out.inPlace {
 			a.printf("The original is %s\n", a.short(f.out.kept))
 		}
-		if hint := resumeHint(s.doc.Format, s.id, f.out); hint != "" {
+		if hint := resumeHint(s.doc.Format, s.id, a.short(doc.Output), f.out); hint != "" {
 			a.printf("Resume with: %s\n", hint)
 		}
 	default:
@@ -205,7 +205,7 @@ func (a *app) showCompaction(ctx context.Context, s *source, before winnow.Repor
 }
 
 // resumeHint is how the product that owns a format goes on from a session.
-func resumeHint(formatName, id string, out output) string {
+func resumeHint(formatName, id, path string, out output) string {
 	if out.format != "" {
 		formatName = out.format
 	}
@@ -219,9 +219,9 @@ func resumeHint(formatName, id string, out output) string {
 			return "codex resume " + id
 		}
 	case "opencode":
-		return "opencode import FILE, then opencode --session " + id
+		return "opencode import " + path + " && opencode --session " + id
 	case "pi":
-		return "pi --session FILE"
+		return "pi --session " + path
 	}
 	return ""
 }
