@@ -50,7 +50,7 @@ func (pg *page) outcome(after winnow.Report, receipt pivot.Receipt, how string) 
 	switch {
 	case usable == 0:
 	case used >= usable:
-		verdict, s = "still "+thousands(less(used, usable))+" over the usable window of "+modelName(after.Model), alarm
+		verdict, s = "still "+thousands(less(used, usable))+" over the usable window", alarm
 	default:
 		verdict = "it fits, with room for " + thousands(less(usable, used)) + " more"
 	}

@@ -57,9 +57,9 @@ func (pg *page) conclusion(r winnow.Report) {
 	case w.Usable <= 0:
 		verdict = "the window of " + modelName(r.Model) + " is not known"
 	case w.Overflow && used <= w.Usable:
-		verdict, s = "the usable window of "+modelName(r.Model)+" is full", alarm
+		verdict, s = "the usable window is full", alarm
 	case w.Overflow:
-		verdict, s = thousands(less(used, w.Usable))+" over the usable window of "+modelName(r.Model), alarm
+		verdict, s = thousands(less(used, w.Usable))+" over the usable window", alarm
 	default:
 		verdict, s = "it fits, with room for "+thousands(less(w.Usable, used))+" more", fine
 	}
