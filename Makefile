@@ -16,7 +16,7 @@ bench: ## the figures of docs/performance.md
 fuzz: ## every fuzz target for FUZZTIME (default 1m) each
 	@set -e; for p in $$(go list ./...); do \
 	  for f in $$(go test -list '^Fuzz' $$p | grep '^Fuzz' || true); do \
-	    echo "$$p $$f"; go test -run '^$$' -fuzz "^$$f$$" -fuzztime $(or $(FUZZTIME),1m) $$p; done; done
+	    echo "$$p $$f"; go test -run '^$$' -fuzz "^$$f$$" -fuzztime $(or $(FUZZTIME),1m) -fuzzminimizetime 20x $$p; done; done
 
 interop: ## resume sessions in the real products, offline; CLIENTS=path/to/node_modules, or they are installed
 	interop/run.sh $(CLIENTS)

@@ -95,12 +95,24 @@ func (e *Engine) fold(ctx context.Context, id string, o CompactOptions, trigger 
 			before = f
 			continue
 		case small && len(f.commit) > 0:
-			// Too little is left to fold because so much can be elided: that is what was to be had.
-			receipt, pruned := e.commit(ctx, id, f.commit, trigger, "what was left was too little to fold; old tool outputs were elided")
+			// Folding does not help, often because so much can be elided: that is what was to be had.
+			receipt, pruned := e.commit(ctx, id, f.commit, trigger, "nothing was folded: "+reason(err))
 			return receipt, e.unpublished(ctx, id, f, pruned)
 		}
 		return nil, e.unpublished(ctx, id, f, err)
 	}
+}
+
+// reason is an error without what was done to whom.
+func reason(err error) string {
+	var known *Error
+	if !errors.As(err, &known) {
+		return err.Error()
+	}
+	if known.Hint != "" {
+		return known.Err.Error() + "; " + known.Hint
+	}
+	return known.Err.Error()
 }
 
 // unpublished records what a compaction that failed cost, and returns its error.
@@ -274,7 +286,7 @@ func (e *Engine) summarize(ctx context.Context, f *folding) error {
 func noSummary(id string, err error, own bool) error {
 	if errors.Is(err, pivot.ErrTooLarge) || own && (errors.Is(err, pivot.ErrHeadings) || errors.Is(err, pivot.ErrEmpty)) {
 		return &Error{Code: NothingToFold, Op: "compact", Session: id, Err: fmt.Errorf("there is too little to fold: %w", err),
-			Hint: "the session is as small as it gets; nothing was changed"}
+			Hint: "the session is as small as it gets"}
 	}
 	return &Error{Code: BadSummary, Op: "compact", Session: id, Err: err, Hint: "the session is as it was"}
 }

@@ -151,7 +151,7 @@ func (e *Engine) noProgress(l *live, f *folding, before, after int, window []ses
 	failed := &Error{Code: NoProgress, Op: "compact", Session: f.id}
 	if after >= before {
 		failed.Err = fmt.Errorf("the view would have %s tokens after, %s before", group(after), group(before))
-		failed.Hint = "the session is as small as it gets; nothing was changed"
+		failed.Hint = "the session is as small as it gets"
 		return failed
 	}
 	floor := l.floor(e.policy)
