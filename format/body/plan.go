@@ -309,20 +309,20 @@ func (p *plan) put() {
 }
 
 func (p *plan) insert(e wire.Element, s *surround) {
+	put := func(at int, blocks ...[]byte) {
+		p.replace = append(p.replace, wire.Edit{Span: wire.Span{Start: at, End: at}, With: slices.Concat(blocks...)})
+	}
 	values := slices.Collect(wire.Values(p.Decoded.Text, e.Content))
-	comma := []byte{','}
+	first, comma := e.Content.Start+1, []byte{','}
 	if len(values) == 0 {
-		comma = nil
+		blocks := slices.DeleteFunc([][]byte{s.front, s.back}, func(b []byte) bool { return len(b) == 0 })
+		put(first, bytes.Join(blocks, comma))
+		return
 	}
 	if len(s.front) > 0 {
-		at := e.Content.Start + 1
-		p.replace = append(p.replace, wire.Edit{Span: wire.Span{Start: at, End: at}, With: slices.Concat(s.front, comma)})
+		put(first, s.front, comma)
 	}
 	if len(s.back) > 0 {
-		at := e.Content.End - 1
-		if len(values) > 0 {
-			at = values[len(values)-1].End
-		}
-		p.replace = append(p.replace, wire.Edit{Span: wire.Span{Start: at, End: at}, With: slices.Concat(comma, s.back)})
+		put(values[len(values)-1].End, comma, s.back)
 	}
 }
