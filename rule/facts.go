@@ -118,7 +118,7 @@ func (f *Facts) know(p *session.Part) *fact {
 func (f *Facts) look(p *session.Part) *fact {
 	text, input, output, files := pieces(p)
 	size := Size{Text: f.counter.Count(text), Output: f.counter.Count(output), Files: fileTokens(p)}
-	if p.Type == session.ToolPart {
+	if p.Type == session.ToolPart && p.State != nil {
 		size.Input = f.counter.Count(p.Tool) + f.counter.Count(input)
 	}
 	return &fact{text: text, input: input, output: output, files: files, counted: size, size: f.scaled(size)}

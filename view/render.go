@@ -1,6 +1,7 @@
 package view
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -13,8 +14,8 @@ import (
 // Render applies a ledger to a window: the messages that the model is sent. Nothing of the log is changed, and messages
 // that no elision concerns share their parts with it.
 //
-// Left out are markers that no summary answers, summaries that are not complete, and messages of which
-// nothing is left. Each message is rendered from itself and the ledger alone, so that the rendering of a longer window begins with
+// Left out are markers that no summary answers, summaries that are not complete, calls of which neither input nor outcome is
+// known, and messages of which nothing is left. Each message is rendered from itself and the ledger alone, so that the rendering of a longer window begins with
 // that of the shorter one.
 func Render(window []session.Message, ledger rule.Ledger) []session.Message {
 	rendered := make([]session.Message, 0, len(window))
@@ -28,10 +29,18 @@ func Render(window []session.Message, ledger rule.Ledger) []session.Message {
 				continue
 			}
 		}
+		if slices.ContainsFunc(m.Parts, stateless) {
+			if m.Parts = slices.DeleteFunc(slices.Clone(m.Parts), stateless); len(m.Parts) == 0 {
+				continue
+			}
+		}
 		rendered = append(rendered, m)
 	}
 	return rendered
 }
+
+// stateless reports whether a part is a call without state: a damaged file has such.
+func stateless(p session.Part) bool { return p.Type == session.ToolPart && p.State == nil }
 
 // answered reports whether the first message, a marker, is followed by its summary. In a window that can only be the next one.
 func answered(rest []session.Message) bool {

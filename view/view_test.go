@@ -287,3 +287,19 @@ func TestView_isTheSameEachTime(t *testing.T) {
 		}
 	})
 }
+
+func TestRender_leavesOutCallsWithoutState(t *testing.T) {
+	broken := session.Part{ID: "q", CallID: "q", Type: session.ToolPart, Tool: "read"}
+	log := []session.Message{
+		{MessageInfo: session.MessageInfo{ID: "a", Role: session.Assistant}, Parts: []session.Part{call("p", "x"), broken}},
+		{MessageInfo: session.MessageInfo{ID: "b", Role: session.Assistant}, Parts: []session.Part{broken}},
+	}
+	rendered := view.Render(log, rule.Ledger{})
+	if ids(rendered) != "a" || len(rendered[0].Parts) != 1 || view.Check(rendered) != nil || len(log[0].Parts) != 2 {
+		t.Errorf("rendered %q with %d parts; %v", ids(rendered), len(rendered[0].Parts), view.Check(rendered))
+	}
+	facts := rule.NewFacts(token.Chars4{})
+	if got, want := view.Tokens(log, rule.Ledger{}, facts), facts.Total(rendered); got != want {
+		t.Errorf("%d tokens, want %d", got, want)
+	}
+}

@@ -159,7 +159,7 @@ func (b *builder) blocks(id string, content []block) []session.Part {
 				p.Metadata = signature(block)
 			}
 		default: // a kind that this reader does not know
-			p.Type, p.Text = session.PartType(block.kind), block.text
+			p.Type, p.Text = session.PartType("pi-"+block.kind), block.text // under a name of its own: ours mean more
 		}
 	}
 	return parts

@@ -121,6 +121,10 @@ func (f *file) findPath(damaged bool) {
 		e := &f.entries[at]
 		next, ok := byID[e.parent]
 		switch {
+		case f.nameless(f.before(at)):
+			next = f.before(at)
+		case f.nameless(at) && !ok:
+			next = f.before(at)
 		case e.parent == "":
 			next = -1
 		case !ok && damaged:
@@ -133,6 +137,23 @@ func (f *file) findPath(damaged bool) {
 	for i, j := 0, len(f.path)-1; i < j; i, j = i+1, j-1 {
 		f.path[i], f.path[j] = f.path[j], f.path[i]
 	}
+}
+
+// nameless reports whether an entry has no id. Nothing can name it as its parent, so that it goes on from the entry before it in the
+// file, and the one behind it goes on from it: what can be read is not to be lost.
+func (f *file) nameless(at int) bool { return at >= 0 && f.entries[at].id == "" }
+
+// before is the newest readable entry before a position, the header left out; -1 without one.
+func (f *file) before(at int) int {
+	for i := at - 1; i >= 0; i-- {
+		if e := &f.entries[i]; !e.gone {
+			if e.kind == sessionEntry {
+				return -1
+			}
+			return i
+		}
+	}
+	return -1
 }
 
 // beforeDamage is the newest readable entry before a damaged line that stands before the entry at this position, or -1.
