@@ -123,9 +123,9 @@ func (e *Engine) change(ctx context.Context, op, id string, decide func(*live) (
 	return busy(op, id)
 }
 
-// appended keeps the estimate of what came after the last report.
+// appended gives a new turn its attempts.
 func (l *live) appended(m *session.Message) {
 	if m.Written() {
-		l.turn, l.tries = m.ID, 0
+		l.tries = 0
 	}
 }

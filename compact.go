@@ -131,7 +131,6 @@ func (e *Engine) unpublished(ctx context.Context, id string, f *folding, failed 
 type folding struct {
 	id       string
 	options  CompactOptions
-	attempt  int
 	trigger  string
 	log      []session.Message // as it was looked at, up to a pending marker
 	size     int               // of the whole log then
@@ -143,7 +142,6 @@ type folding struct {
 	settings pivot.Settings
 	usable   int // 0: unlimited
 	overhead int
-	before   int // tokens
 	replaces int // tokens of what is folded
 	request  pivot.Request
 	info     session.Info
@@ -163,7 +161,7 @@ func (e *Engine) prepare(ctx context.Context, id string, o CompactOptions, attem
 		return nil, err
 	}
 	defer l.mu.Unlock()
-	f := &folding{id: id, options: o, attempt: attempt, log: l.log, size: len(l.log), settings: e.policy.Pivot, info: l.state.Info, pins: l.state.Pins}
+	f := &folding{id: id, options: o, log: l.log, size: len(l.log), settings: e.policy.Pivot, info: l.state.Info, pins: l.state.Pins}
 	if at := view.Pending(l.log, l.state.Undone); at >= 0 {
 		marker := l.log[at]
 		f.pending, f.log = &marker, l.log[:at]
@@ -181,7 +179,6 @@ func (e *Engine) prepare(ctx context.Context, id string, o CompactOptions, attem
 	plan := e.policy.Plan(state, policy.Occasion{FoldAsked: true, Rejected: f.options.Rejected})
 	f.commit = plan.Commit
 	f.ledger = l.state.Ledger.With(f.commit...)
-	f.before = view.Tokens(f.window, l.state.Ledger, l.facts)
 
 	keep := f.settings.Tail(f.usable)
 	if attempt > 0 {

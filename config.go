@@ -164,7 +164,7 @@ func (s Settings) budget() budget.Settings {
 
 // NewPolicy makes the policy that the settings describe. They must be valid.
 func (s Settings) NewPolicy() policy.Policy {
-	c, a := s.Compaction, s.Strategies.AggressivePruning
+	c := s.Compaction
 	keep := pivot.KeepAuto
 	if c.Keep != nil {
 		keep = *c.Keep
@@ -173,12 +173,6 @@ func (s Settings) NewPolicy() policy.Policy {
 		Auto: c.Auto, Prune: c.Prune, Reserved: c.Reserved, Threshold: s.budget().Thresholds, Keep: keep,
 		UserMessages: c.UserMessages, Protect: c.Protect, Minimum: c.Minimum, Turns: c.ProtectTurns,
 		ProtectedTools: c.ProtectedTools, ProtectedPaths: c.ProtectedPaths, Prompt: c.Prompt, Context: c.Context,
-		Strategies: map[string]bool{
-			"pruneToolInputs": a.PruneToolInputs, "pruneStepMarkers": a.PruneStepMarkers, "pruneSourceUrls": a.PruneSourceURLs,
-			"pruneFiles": a.PruneFiles, "pruneSnapshots": a.PruneSnapshots, "pruneRetryParts": a.PruneRetryParts,
-			"pruneUserCodeBlocks": a.PruneUserCodeBlocks, "truncateOldErrors": a.TruncateOldErrors,
-			"aggressiveFilePrune": a.AggressiveFilePrune, "stateQuerySupersede": a.StateQuerySupersede,
-		},
 	})
 	return p
 }

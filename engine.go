@@ -127,7 +127,6 @@ type live struct {
 
 	// tries counts the foldings in a row that the same turn called for.
 	tries int
-	turn  string // id of the user message of that turn
 }
 
 // maxLive is how many sessions are at hand at most: a server has many, and each may be megabytes.
@@ -164,7 +163,7 @@ func (e *Engine) refresh(ctx context.Context, l *live) error {
 	}
 	revision, err := e.config.Store.Revision(ctx, l.id)
 	if err == nil && revision != l.state.Revision {
-		err = e.reload(ctx, l)
+		err = e.load(ctx, l)
 	}
 	return err
 }
@@ -175,7 +174,8 @@ func (e *Engine) forget(id string) {
 	delete(e.live, id)
 }
 
-// load reads a session from the store.
+// load reads a session from the store, for the first time or again because somebody else changed it. What was counted stays known.
+// After an error what is at hand is as it was, of an older revision, so that the next use reads again.
 func (e *Engine) load(ctx context.Context, l *live) error {
 	for {
 		state, err := e.config.Store.State(ctx, l.id)
@@ -199,23 +199,12 @@ func (e *Engine) load(ctx context.Context, l *live) error {
 		break
 	}
 	l.model = e.modelOf(l.state.Info, l.log)
-	l.facts = rule.NewFacts(e.config.Counter)
-	l.facts.Learn(l.log)
-	e.calibrate(l)
+	if l.facts == nil {
+		l.facts = rule.NewFacts(e.config.Counter)
+		l.facts.Learn(l.log)
+		e.calibrate(l)
+	}
 	l.reported, l.estimated = session.Usage{}, -1
-	return nil
-}
-
-// reload reads a session again after a conflict, keeping what was learned.
-func (e *Engine) reload(ctx context.Context, l *live) error {
-	facts := l.facts
-	if err := e.load(ctx, l); err != nil {
-		l.facts = nil // read anew at the next use
-		return err
-	}
-	if facts != nil {
-		l.facts = facts
-	}
 	return nil
 }
 
@@ -269,7 +258,7 @@ func (e *Engine) apply(ctx context.Context, l *live, op string, c store.Change) 
 	c.Base = l.state.Revision
 	revision, err := e.config.Store.Apply(ctx, l.id, c)
 	if errors.Is(err, store.ErrConflict) {
-		if err := e.reload(ctx, l); err != nil {
+		if err := e.load(ctx, l); err != nil {
 			return e.failed(op, l.id, err)
 		}
 		return err

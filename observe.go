@@ -160,16 +160,16 @@ func (e *Engine) stuck(ctx context.Context, id string, size, usable int) error {
 		return failed
 	}
 	defer l.mu.Unlock()
-	failed.Hint = fmt.Sprintf("what no compaction can remove: %s; offer fewer tools, a shorter system prompt, or a larger model", l.floor(e.policy))
+	failed.Hint = fmt.Sprintf("what no compaction can remove: %s; offer fewer tools, a shorter system prompt, or a larger model", l.floor(l.window(), l.state.Ledger))
 	return failed
 }
 
-// floor itemises what a compaction leaves.
-func (l *live) floor(p policy.Policy) budget.Floor {
+// floor itemises what a compaction leaves, for a window and a ledger.
+func (l *live) floor(window []session.Message, ledger rule.Ledger) budget.Floor {
 	f := budget.Floor{System: l.overhead()} // system prompt and tools cannot be told apart in a log
-	for i, m := range l.window() {
-		n := view.Message(&m, l.state.Ledger, l.facts)
-		switch {
+	for i := range window {
+		n := view.Message(&window[i], ledger, l.facts)
+		switch m := &window[i]; {
 		case i == 1 && m.IsSummary():
 			f.Summary = n
 		case m.Marker() == nil:
@@ -199,28 +199,24 @@ func (l *live) plannerState() policy.State {
 	return policy.State{Log: l.log, Window: l.window(), Ledger: l.state.Ledger, Pins: l.state.Pins, Facts: l.facts, Model: l.model}
 }
 
-// overhead is what system prompt and tools take. A first step stays the first, so that it is looked for once.
+// overhead is what system prompt and tools take: what the first step reported beyond the messages that it was sent, in tokens. 0 when no
+// step of the log has a report. A first step stays the first, so that it is looked for once.
 func (l *live) overhead() int {
-	if l.base == 0 {
-		l.base = Overhead(l.log, l.facts)
+	if l.base > 0 {
+		return l.base
 	}
-	return l.base
-}
-
-// Overhead is what system prompt and tools take in a session: what the first step reported beyond the messages that it was
-// sent, in tokens. 0 when no step of the log has a report.
-func Overhead(log []session.Message, facts *rule.Facts) int {
 	before := 0
-	for i := range log {
-		m := &log[i]
+	for i := range l.log {
+		m := &l.log[i]
 		if m.Role == session.Assistant && m.Tokens != nil && m.Tokens.Prompt() > 0 && !m.IsSummary() {
-			return max(0, m.Tokens.Prompt()-before)
+			l.base = max(0, m.Tokens.Prompt()-before)
+			break
 		}
 		if m.Marker() == nil {
-			before += view.Message(m, rule.Ledger{}, facts)
+			before += view.Message(m, rule.Ledger{}, l.facts)
 		}
 	}
-	return 0
+	return l.base
 }
 
 // learn calibrates the counter by the difference between two reports: what the prompt grew by, against what the messages between

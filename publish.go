@@ -154,18 +154,8 @@ func (e *Engine) noProgress(l *live, f *folding, before, after int, window []ses
 		failed.Hint = "the session is as small as it gets"
 		return failed
 	}
-	floor := l.floor(e.policy)
-	floor.Tail, floor.Summary = 0, 0
-	for i := range window {
-		n := view.Message(&window[i], ledger, l.facts)
-		if i == 1 && window[i].IsSummary() {
-			floor.Summary = n
-		} else if window[i].Marker() == nil {
-			floor.Tail += n
-		}
-	}
 	failed.Err = fmt.Errorf("the view would still have %s tokens with system prompt and tools, budget %s", group(after+f.overhead), group(f.usable))
-	failed.Hint = fmt.Sprintf("what no compaction can remove: %s; offer fewer tools, a shorter system prompt, or a larger model", floor)
+	failed.Hint = fmt.Sprintf("what no compaction can remove: %s; offer fewer tools, a shorter system prompt, or a larger model", l.floor(window, ledger))
 	return failed
 }
 

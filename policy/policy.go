@@ -47,8 +47,6 @@ type Options struct {
 	ProtectedPaths          []string // globs over the path of a call
 	Prompt                  string
 	Context                 []string
-	// Strategies switches the ten strategies of aggressive pruning by name; one that is missing is on.
-	Strategies map[string]bool
 }
 
 // Defaults of the options.
