@@ -13,6 +13,7 @@ import (
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/summarize/offline"
+	"github.com/winnowhq/winnow/token"
 	"github.com/winnowhq/winnow/view"
 )
 
@@ -297,7 +298,7 @@ func (e *Engine) ask(ctx context.Context, f *folding, s pivot.Summarizer, wrong 
 	}
 	requests, ok := pivot.Fit(request, s.Limit(), facts)
 	if !ok {
-		return pivot.Answer{}, fmt.Errorf("the request does not fit %s, which takes %s tokens", s.Name(), group(s.Limit()))
+		return pivot.Answer{}, fmt.Errorf("the request does not fit %s, which takes %s tokens", s.Name(), token.Grouped(s.Limit()))
 	}
 	var answer pivot.Answer
 	for i, r := range requests {

@@ -11,6 +11,7 @@ import (
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/token"
 	"github.com/winnowhq/winnow/view"
 )
 
@@ -151,9 +152,9 @@ func (e *Engine) Rejected(ctx context.Context, id string, r budget.Rejection) (o
 
 // stuck is the error that ends the attempts.
 func (e *Engine) stuck(ctx context.Context, id string, size, usable int) error {
-	failed := &Error{Code: NoProgress, Op: "compact", Session: id, Err: fmt.Errorf("two compactions in a row did not bring it below its budget: still %s tokens", group(size))}
+	failed := &Error{Code: NoProgress, Op: "compact", Session: id, Err: fmt.Errorf("two compactions in a row did not bring it below its budget: still %s tokens", token.Grouped(size))}
 	if usable > 0 {
-		failed.Err = fmt.Errorf("%w of %s usable", failed.Err, group(usable))
+		failed.Err = fmt.Errorf("%w of %s usable", failed.Err, token.Grouped(usable))
 	}
 	l, err := e.lock(ctx, "compact", id)
 	if err != nil {
@@ -255,12 +256,4 @@ func pendingAfter(log []session.Message, at int, facts *rule.Facts) int {
 
 func modelUsage(u session.Usage) model.Usage {
 	return model.Usage{Input: u.Input, Output: u.Output, Reasoning: u.Reasoning, CacheRead: u.Cache.Read, CacheWrite: u.Cache.Write}
-}
-
-// group writes a number with thousands separators.
-func group(n int) string {
-	if n < 1000 {
-		return fmt.Sprint(n)
-	}
-	return fmt.Sprintf("%s,%03d", group(n/1000), n%1000)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/token"
 	"github.com/winnowhq/winnow/view"
 )
 
@@ -150,11 +151,11 @@ func (e *Engine) compactionReceipt(l *live, f *folding, c store.Change, marker, 
 func (e *Engine) noProgress(l *live, f *folding, before, after int, window []session.Message, ledger rule.Ledger) error {
 	failed := &Error{Code: NoProgress, Op: "compact", Session: f.id}
 	if after >= before {
-		failed.Err = fmt.Errorf("the view would have %s tokens after, %s before", group(after), group(before))
+		failed.Err = fmt.Errorf("the view would have %s tokens after, %s before", token.Grouped(after), token.Grouped(before))
 		failed.Hint = "the session is as small as it gets"
 		return failed
 	}
-	failed.Err = fmt.Errorf("the view would still have %s tokens with system prompt and tools, budget %s", group(after+f.overhead), group(f.usable))
+	failed.Err = fmt.Errorf("the view would still have %s tokens with system prompt and tools, budget %s", token.Grouped(after+f.overhead), token.Grouped(f.usable))
 	failed.Hint = fmt.Sprintf("what no compaction can remove: %s; offer fewer tools, a shorter system prompt, or a larger model", l.floor(window, ledger))
 	return failed
 }

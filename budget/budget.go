@@ -22,6 +22,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/winnowhq/winnow/model"
+	"github.com/winnowhq/winnow/token"
 )
 
 const (
@@ -163,7 +164,7 @@ func (s Settings) full(l model.Limits) Usable {
 		if quarter := window / 4; u.Output > quarter {
 			u.Output = quarter
 			why = fmt.Sprintf("the output limit is %s: a quarter of the window, %s tokens, is set aside for the answer",
-				unknownOr(l.Output), group(quarter))
+				unknownOr(l.Output), token.Grouped(quarter))
 		}
 	}
 	u.Reserved = min(DefaultReserved, u.Output)
@@ -195,7 +196,7 @@ func fallback(u Usable, l model.Limits) Usable {
 	u.Output = min(u.Output, l.Context/4)
 	u.Tokens = l.Context - u.Output
 	u.Fallback = fmt.Sprintf("the limits (context %s, output %s) leave no room for a prompt: %s tokens are taken to be usable",
-		group(l.Context), unknownOr(l.Output), group(u.Tokens))
+		token.Grouped(l.Context), unknownOr(l.Output), token.Grouped(u.Tokens))
 	return u
 }
 
@@ -215,5 +216,5 @@ func unknownOr(tokens int) string {
 	if tokens == 0 {
 		return "unknown"
 	}
-	return group(tokens)
+	return token.Grouped(tokens)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/token"
 )
 
 // Pruning draws what a pruning did; r is the session after it.
@@ -42,7 +43,7 @@ func (p Painter) Compaction(before, after winnow.Report, receipt pivot.Receipt, 
 
 // outcome says in one sentence how much smaller it became, and whether it fits.
 func (pg *page) outcome(after winnow.Report, receipt pivot.Receipt, how string) {
-	size := thousands(receipt.TokensBefore) + " → " + thousands(receipt.TokensAfter) + " tokens (" + change(receipt.TokensBefore, receipt.TokensAfter) + "); " + how
+	size := token.Grouped(receipt.TokensBefore) + " → " + token.Grouped(receipt.TokensAfter) + " tokens (" + change(receipt.TokensBefore, receipt.TokensAfter) + "); " + how
 	w := after.Window
 	used := plus(receipt.TokensAfter, w.Overhead)
 	verdict, s := "", fine
@@ -50,9 +51,9 @@ func (pg *page) outcome(after winnow.Report, receipt pivot.Receipt, how string) 
 	switch {
 	case usable == 0:
 	case used >= usable:
-		verdict, s = "still "+thousands(less(used, usable))+" over the usable window", alarm
+		verdict, s = "still "+token.Grouped(less(used, usable))+" over the usable window", alarm
 	default:
-		verdict = "it fits, with room for " + thousands(less(usable, used)) + " more"
+		verdict = "it fits, with room for " + token.Grouped(less(usable, used)) + " more"
 	}
 	if whole := size + "; " + verdict; columns(whole) <= pg.width && verdict != "" {
 		pg.add(say(strong, size+"; "), say(s, verdict))
@@ -67,7 +68,7 @@ func (pg *page) outcome(after winnow.Report, receipt pivot.Receipt, how string) 
 // beforeAfter draws two bars on one scale.
 func (pg *page) beforeAfter(after winnow.Report, receipt pivot.Receipt) {
 	most := max(receipt.TokensBefore, receipt.TokensAfter)
-	number := columns(thousands(most))
+	number := columns(token.Grouped(most))
 	messages := max(columns(count(receipt.MessagesBefore, "message")), columns(count(receipt.MessagesAfter, "message")))
 	width := min(60, max(8, pg.width-12-number-messages))
 	pg.gap()
@@ -80,7 +81,7 @@ func (pg *page) beforeAfter(after winnow.Report, receipt pivot.Receipt) {
 		{"after", receipt.TokensAfter, receipt.MessagesAfter, fine},
 	} {
 		l := append(line{say(normal, padRight(side.name, 6)+"  ")}, bar(side.tokens, most, width, side.style)...)
-		pg.add(append(l, say(strong, "  "+padLeft(thousands(side.tokens), number)), say(faint, "  "+count(side.messages, "message")))...)
+		pg.add(append(l, say(strong, "  "+padLeft(token.Grouped(side.tokens), number)), say(faint, "  "+count(side.messages, "message")))...)
 	}
 }
 
@@ -114,7 +115,7 @@ func (pg *page) kept(receipt pivot.Receipt) {
 		case thing.n == 1:
 			things = append(things, "1 "+thing.one)
 		case thing.n > 1:
-			things = append(things, thousands(thing.n)+" "+thing.many)
+			things = append(things, token.Grouped(thing.n)+" "+thing.many)
 		}
 	}
 	pg.gap()
@@ -162,6 +163,6 @@ func (pg *page) notes(receipt pivot.Receipt) {
 		pg.fact("note", counted(note))
 	}
 	if n := len(receipt.Notes) - mostNotes; n > 0 {
-		pg.fact("", thousands(n)+" more")
+		pg.fact("", token.Grouped(n)+" more")
 	}
 }

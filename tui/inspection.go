@@ -9,6 +9,7 @@ import (
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/token"
 )
 
 const (
@@ -50,7 +51,7 @@ func (pg *page) conclusion(r winnow.Report) {
 		pg.add(say(strong, "Nothing here yet: no messages."))
 		return
 	}
-	size := thousands(max(0, w.Tokens)) + " tokens in " + count(max(0, w.Messages), "message")
+	size := token.Grouped(max(0, w.Tokens)) + " tokens in " + count(max(0, w.Messages), "message")
 	used := plus(w.Tokens, w.Overhead)
 	verdict, s := "", strong
 	switch {
@@ -59,9 +60,9 @@ func (pg *page) conclusion(r winnow.Report) {
 	case w.Overflow && used <= w.Usable:
 		verdict, s = "the usable window is full", alarm
 	case w.Overflow:
-		verdict, s = thousands(less(used, w.Usable))+" over the usable window", alarm
+		verdict, s = token.Grouped(less(used, w.Usable))+" over the usable window", alarm
 	default:
-		verdict, s = "it fits, with room for "+thousands(less(w.Usable, used))+" more", fine
+		verdict, s = "it fits, with room for "+token.Grouped(less(w.Usable, used))+" more", fine
 	}
 	if whole := size + "; " + verdict; columns(whole) > pg.width {
 		pg.add(say(strong, size+";"))
@@ -127,15 +128,15 @@ func (pg *page) windowNow(r winnow.Report) {
 		rows = append(rows, figure{glyph: "┃", style: strong, name: "usable", tokens: w.Usable, remark: usableRemark(w)},
 			figure{glyph: "█", style: alarm, name: "over by", tokens: less(used, w.Usable), remark: "the next request overflows", alarm: true})
 	default:
-		remark := "of " + thousands(w.Usable) + " usable"
+		remark := "of " + token.Grouped(w.Usable) + " usable"
 		if w.Context > 0 {
-			remark += ", context " + thousands(w.Context)
+			remark += ", context " + token.Grouped(w.Context)
 		}
 		rows = append(rows, figure{glyph: "─", style: faint, name: "free", tokens: less(w.Usable, used), remark: remark, alarm: w.Overflow})
 	}
 	pg.figures(rows)
 	if w.Elided > 0 {
-		pg.add(say(normal, "  "+count(w.Elided, "part")+" elided, which saves "+thousands(max(0, w.ElidedTokens))+" tokens"))
+		pg.add(say(normal, "  "+count(w.Elided, "part")+" elided, which saves "+token.Grouped(max(0, w.ElidedTokens))+" tokens"))
 	}
 	if w.Pending != "" {
 		pg.add(say(alarm, "  a compaction was begun and is not finished: "+w.Pending))
@@ -153,20 +154,20 @@ func modelFit(r winnow.Report) string {
 		return "no limit is known for " + modelName(r.Model)
 	}
 	used := plus(w.Tokens, w.Overhead)
-	return thousands(used) + " of " + thousands(w.Usable) + " usable, " + percent(used, w.Usable)
+	return token.Grouped(used) + " of " + token.Grouped(w.Usable) + " usable, " + percent(used, w.Usable)
 }
 
 func windowRemark(w winnow.WindowReport) string {
 	remark := count(max(0, w.Messages), "message")
 	if w.Folded > 0 {
-		remark += "; " + thousands(w.Folded) + " folded"
+		remark += "; " + token.Grouped(w.Folded) + " folded"
 	}
 	return remark
 }
 
 func usableRemark(w winnow.WindowReport) string {
 	if w.Context > w.Usable {
-		return "of " + thousands(w.Context) + "; the rest is for the answer"
+		return "of " + token.Grouped(w.Context) + "; the rest is for the answer"
 	}
 	return ""
 }
@@ -185,10 +186,10 @@ type figure struct {
 func (pg *page) figures(rows []figure) {
 	name, number := 0, 0
 	for _, f := range rows {
-		name, number = max(name, columns(f.name)), max(number, columns(thousands(f.tokens)))
+		name, number = max(name, columns(f.name)), max(number, columns(token.Grouped(f.tokens)))
 	}
 	for _, f := range rows {
-		s, n := normal, thousands(f.tokens)
+		s, n := normal, token.Grouped(f.tokens)
 		if f.alarm {
 			s = alarm
 		}
@@ -215,16 +216,16 @@ func (pg *page) couldGo(r winnow.Report) {
 	if len(r.Candidates) == 0 {
 		pg.heading("Could go", "nothing yet")
 	} else {
-		pg.heading("Could go", thousands(all)+" tokens, "+percent(all, r.Window.Tokens)+" of the messages")
+		pg.heading("Could go", token.Grouped(all)+" tokens, "+percent(all, r.Window.Tokens)+" of the messages")
 	}
 	name, number := 0, 0
 	for rule := range parts {
-		name, number = max(name, columns(clean(rule))), max(number, columns(thousands(tokens[rule])))
+		name, number = max(name, columns(clean(rule))), max(number, columns(token.Grouped(tokens[rule])))
 	}
 	name = min(name, pg.width/3)
 	byTokens := func(a, b string) int { return cmp.Or(cmp.Compare(tokens[b], tokens[a]), cmp.Compare(a, b)) }
 	for _, rule := range slices.SortedFunc(maps.Keys(parts), byTokens) {
-		pg.add(say(normal, "  "+padRight(cut(clean(rule), name), name)+"  "+padLeft(thousands(tokens[rule]), number)+"  "),
+		pg.add(say(normal, "  "+padRight(cut(clean(rule), name), name)+"  "+padLeft(token.Grouped(tokens[rule]), number)+"  "),
 			say(faint, count(parts[rule], "part")))
 	}
 	pg.largestCandidates(r.Candidates, name, number)
@@ -244,7 +245,7 @@ func (pg *page) largestCandidates(all []winnow.Candidate, name, number int) {
 		if i == 0 {
 			label = "largest"
 		}
-		l := line{say(faint, "  "+padRight(cut(label, name), name)+"  "+padLeft(thousands(c.Saves), number)+"  "), say(normal, c.Tool+" ")}
+		l := line{say(faint, "  "+padRight(cut(label, name), name)+"  "+padLeft(token.Grouped(c.Saves), number)+"  "), say(normal, c.Tool+" ")}
 		target, room := clean(c.Target), pg.width-l.columns()
 		if strings.Contains(target, "/") && !strings.Contains(target, " ") { // a path: its end says more
 			target = cutFront(target, room)
@@ -306,7 +307,7 @@ func (pg *page) texts(all []string) {
 		pg.words(say(faint, "  • "), normal, text, 2)
 	}
 	if n := len(all) - len(shown); n > 0 {
-		pg.add(say(faint, "    "+thousands(n)+" more"))
+		pg.add(say(faint, "    "+token.Grouped(n)+" more"))
 	}
 }
 
@@ -318,13 +319,13 @@ func (pg *page) damage(all []format.Damage) {
 	pg.gap()
 	pg.add(say(alarm, "Damaged"), say(faint, "  "+count(len(all), "piece")+" skipped; everything else was read"))
 	for _, d := range all[:min(len(all), mostDamaged)] {
-		where := "byte " + thousands(int(d.Offset))
+		where := "byte " + token.Grouped(int(d.Offset))
 		if d.Line > 0 {
-			where = "line " + thousands(d.Line)
+			where = "line " + token.Grouped(d.Line)
 		}
 		pg.add(say(normal, "  "+where+"  "), say(faint, cmp.Or(d.Reason, "not understood")))
 	}
 	if n := len(all) - mostDamaged; n > 0 {
-		pg.add(say(faint, "  "+thousands(n)+" more"))
+		pg.add(say(faint, "  "+token.Grouped(n)+" more"))
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/token"
 )
 
 // zone is how a zone of the timeline is drawn.
@@ -131,13 +132,13 @@ func (pg *page) timeline(r winnow.Report) {
 	for _, one := range slices.Concat(above, below) {
 		d.most = max(d.most, one.total())
 		d.label = max(d.label, columns(one.label()))
-		d.number = max(d.number, columns(thousands(one.total())))
+		d.number = max(d.number, columns(token.Grouped(one.total())))
 	}
 	top := row{}
 	for _, s := range summary {
 		top.amounts.add(amountsOf(s))
 	}
-	d.most, d.label, d.number = max(d.most, top.total()), max(d.label, len("turn")), max(d.number, columns(thousands(top.total())), len("tokens"))
+	d.most, d.label, d.number = max(d.most, top.total()), max(d.label, len("turn")), max(d.number, columns(token.Grouped(top.total())), len("tokens"))
 	d.bar = min(56, max(len(zones), pg.width*3/10))
 	pg.heading("Timeline", "oldest at the top; sizes are those of the log")
 	pg.add(say(faint, padLeft("turn", d.label)+"  "+padRight("", d.bar)+"  "+padLeft("tokens", d.number)+"  what the user wrote"))
@@ -159,7 +160,7 @@ func (pg *page) timeline(r winnow.Report) {
 
 // across draws the pivot.
 func (pg *page) across(messages, tokens int) {
-	text := "── pivot: " + count(messages, "message") + ", " + thousands(tokens) + " tokens folded "
+	text := "── pivot: " + count(messages, "message") + ", " + token.Grouped(tokens) + " tokens folded "
 	for columns(text) < pg.width {
 		text += "─"
 	}
@@ -171,13 +172,13 @@ func (pg *page) legend(sum amounts, whole int) {
 	name, number := 0, 0
 	for i, n := range sum {
 		if n > 0 {
-			name, number = max(name, len(zones[i].name())), max(number, columns(thousands(n)))
+			name, number = max(name, len(zones[i].name())), max(number, columns(token.Grouped(n)))
 		}
 	}
 	for i, n := range sum {
 		if n > 0 {
 			pg.add(
-				say(zones[i].style, "  "+zones[i].glyph+zones[i].glyph), say(normal, " "+padRight(zones[i].name(), name)+"  "+padLeft(thousands(n), number)+"  "),
+				say(zones[i].style, "  "+zones[i].glyph+zones[i].glyph), say(normal, " "+padRight(zones[i].name(), name)+"  "+padLeft(token.Grouped(n), number)+"  "),
 				say(strong, padLeft(percent(n, whole), 4)), say(faint, "  "+zones[i].meaning))
 		}
 	}
@@ -197,7 +198,7 @@ func (d rowDrawer) draw(one row) {
 		l = append(l[:1], stacked(one.segments(), zones)...)
 	}
 	l = l.pad(d.label + 2 + d.bar)
-	l = append(l, say(normal, "  "+padLeft(thousands(one.total()), d.number)+"  "))
+	l = append(l, say(normal, "  "+padLeft(token.Grouped(one.total()), d.number)+"  "))
 	room := d.pg.width - l.columns()
 	switch text := one.text(); {
 	case text == "" || room < 4:
@@ -227,9 +228,9 @@ func (r row) label() string {
 	case r.lastTurn <= 0:
 		return ""
 	case r.firstTurn < r.lastTurn:
-		return thousands(max(r.firstTurn, 1)) + "–" + thousands(r.lastTurn)
+		return token.Grouped(max(r.firstTurn, 1)) + "–" + token.Grouped(r.lastTurn)
 	}
-	return thousands(r.lastTurn)
+	return token.Grouped(r.lastTurn)
 }
 
 // text is what the user wrote, or which steps these are.
@@ -242,9 +243,9 @@ func (r row) text() string {
 	case r.lastTurn <= 0 && !r.goesOn:
 		return "(before the first turn)"
 	case r.firstStep > 0 && r.firstStep == r.lastStep:
-		return "step " + thousands(r.firstStep)
+		return "step " + token.Grouped(r.firstStep)
 	case r.firstStep > 0:
-		return "steps " + thousands(r.firstStep) + "–" + thousands(r.lastStep)
+		return "steps " + token.Grouped(r.firstStep) + "–" + token.Grouped(r.lastStep)
 	case r.goesOn:
 		return "(goes on)"
 	}

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/mattn/go-runewidth"
+	"github.com/winnowhq/winnow/token"
 )
 
 // mostMarks is how many combining marks may follow each other. More than two serve no script that a first line needs, and dozens
@@ -176,34 +177,13 @@ func wrap(text string, width, most int) []string {
 	return lines
 }
 
-// thousands writes a number with a comma between every three digits.
-func thousands(n int) string {
-	digits := strconv.Itoa(n)
-	sign := ""
-	if n < 0 {
-		sign, digits = "-", digits[1:]
-	}
-	return sign + grouped(digits)
-}
-
-func grouped(digits string) string {
-	var b strings.Builder
-	for i, d := range []byte(digits) {
-		if i > 0 && (len(digits)-i)%3 == 0 {
-			b.WriteByte(',')
-		}
-		b.WriteByte(d)
-	}
-	return b.String()
-}
-
 // counted groups the digits of the large numbers in a sentence of ours, those that stand alone: not in ids, versions or dates.
 func counted(sentence string) string {
 	words := strings.Split(sentence, " ")
 	for i, w := range words {
 		bare := strings.TrimRight(w, ".,;:")
 		if len(bare) >= 4 && strings.Trim(bare, "0123456789") == "" {
-			words[i] = grouped(bare) + w[len(bare):]
+			words[i] = token.GroupDigits(bare) + w[len(bare):]
 		}
 	}
 	return strings.Join(words, " ")
@@ -243,7 +223,7 @@ func count(n int, one string) string {
 	if n == 1 {
 		return "1 " + one
 	}
-	return thousands(n) + " " + one + "s"
+	return token.Grouped(n) + " " + one + "s"
 }
 
 func dollars(amount float64) string {
@@ -258,7 +238,7 @@ func dollars(amount float64) string {
 		return "$" + strconv.FormatFloat(amount, 'g', 3, 64)
 	}
 	whole, cents, _ := strings.Cut(strconv.FormatFloat(amount, 'f', 2, 64), ".")
-	return "$" + grouped(whole) + "." + cents
+	return "$" + token.GroupDigits(whole) + "." + cents
 }
 
 // plus adds two counts. A negative one counts as none, and the sum stops at the largest number.

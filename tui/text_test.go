@@ -78,11 +78,6 @@ func TestCut_fitsAndKeepsWhatFits(t *testing.T) {
 
 func TestNumbers_readAsAPersonWritesThem(t *testing.T) {
 	for _, c := range []struct{ name, got, want string }{
-		{"thousands", thousands(1234567), "1,234,567"},
-		{"thousands, none", thousands(0), "0"},
-		{"thousands, three digits", thousands(999), "999"},
-		{"thousands, negative", thousands(-1000), "-1,000"},
-		{"thousands, least", thousands(math.MinInt), "-9,223,372,036,854,775,808"},
 		{"percent, half", percent(1, 2), "50%"},
 		{"percent, little is not none", percent(1, 1000), "<1%"},
 		{"percent, nearly is not all", percent(999, 1000), ">99%"},

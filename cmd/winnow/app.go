@@ -15,6 +15,7 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/config"
+	"github.com/winnowhq/winnow/token"
 )
 
 // app is one run of the command: the world, and the flags that every command has.
@@ -107,7 +108,7 @@ func firstLines(text string) string {
 	if len(lines) <= mostLines {
 		return text
 	}
-	return strings.Join(lines[:mostLines-1], "\n") + fmt.Sprintf("\n  and %s more lines", thousands(len(lines)-mostLines+1))
+	return strings.Join(lines[:mostLines-1], "\n") + fmt.Sprintf("\n  and %s more lines", token.Grouped(len(lines)-mostLines+1))
 }
 
 func (a *app) root() *cobra.Command {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -10,6 +9,7 @@ import (
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/token"
 )
 
 // change is the JSON document of undo, redo, restore and pin.
@@ -282,15 +282,8 @@ func (a *app) showChange(doc change) {
 	default:
 		a.printf("%d parts are %s.\n", len(doc.Parts), doc.Did)
 	}
-	a.printf("The view: %s → %s tokens\n", thousands(doc.TokensBefore), thousands(doc.TokensAfter))
+	a.printf("The view: %s → %s tokens\n", token.Grouped(doc.TokensBefore), token.Grouped(doc.TokensAfter))
 	if doc.Output != "" {
 		a.printf("Written to %s\n", a.short(doc.Output))
 	}
-}
-
-func thousands(n int) string {
-	if n < 1000 {
-		return fmt.Sprint(n)
-	}
-	return fmt.Sprintf("%s,%03d", thousands(n/1000), n%1000)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/token"
 )
 
 // compaction is the JSON document of compact.
@@ -100,7 +101,7 @@ func (a *app) runCompact(ctx context.Context, src string, f compactFlags) error 
 	receipt, err := s.engine.Compact(ctx, s.id, winnow.CompactOptions{Focus: f.focus, Auto: f.auto})
 	done()
 	if tooSmall(err, before) {
-		return nothing{fmt.Sprintf("the window has %s tokens, and a summary would not make it smaller", thousands(before.Window.Tokens))}
+		return nothing{fmt.Sprintf("the window has %s tokens, and a summary would not make it smaller", token.Grouped(before.Window.Tokens))}
 	}
 	if err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/all"
 	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/token"
 )
 
 // Exit codes.
@@ -63,7 +64,7 @@ func (p partly) Error() string {
 	}
 	for i, d := range p.damaged {
 		if i == listedDamage {
-			fmt.Fprintf(&b, "\n  and %s more", thousands(len(p.damaged)-i))
+			fmt.Fprintf(&b, "\n  and %s more", token.Grouped(len(p.damaged)-i))
 			break
 		}
 		where := fmt.Sprintf("byte %d", d.Offset)
@@ -89,7 +90,7 @@ func plural(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}
-	return thousands(n) + " " + many
+	return token.Grouped(n) + " " + many
 }
 
 // nothing is the end of a command that had nothing to do.

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/token"
 )
 
 func (a *app) explainCommand() *cobra.Command {
@@ -47,7 +48,7 @@ func (a *app) runExplain(ctx context.Context, src, part string) error {
 	a.printf("%s  %s\n", x.Part, what)
 	a.printf("  %-9s %s\n", "is", x.Zone)
 	a.printf("  %-9s %s\n", "because", x.Because)
-	a.printf("  %-9s %s tokens in the log, %s in the view\n", "size", thousands(x.Tokens), thousands(x.Shown))
+	a.printf("  %-9s %s tokens in the log, %s in the view\n", "size", token.Grouped(x.Tokens), token.Grouped(x.Shown))
 	if x.Undo != "" {
 		a.printf("  %-9s %s\n", "undo", x.Undo)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/all"
+	"github.com/winnowhq/winnow/token"
 )
 
 // folderInspection is the JSON document of inspect for a folder.
@@ -139,9 +140,9 @@ func (a *app) showFolder(doc folderInspection) {
 			full = fmt.Sprintf("%.0f %%", 100*s.share())
 		}
 		if s.Damaged > 0 {
-			damaged = fmt.Sprintf("%7s", thousands(s.Damaged))
+			damaged = fmt.Sprintf("%7s", token.Grouped(s.Damaged))
 		}
-		line := fmt.Sprintf("%-*s  %-11s  %8s  %10s  %10s  %6s  %s", width, s.Path, s.Format, thousands(s.Messages), thousands(s.Tokens), thousands(s.Window), full, damaged)
+		line := fmt.Sprintf("%-*s  %-11s  %8s  %10s  %10s  %6s  %s", width, s.Path, s.Format, token.Grouped(s.Messages), token.Grouped(s.Tokens), token.Grouped(s.Window), full, damaged)
 		a.printf("%s\n", strings.TrimRight(line, " "))
 	}
 }

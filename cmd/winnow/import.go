@@ -15,6 +15,7 @@ import (
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/all"
 	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/token"
 )
 
 // imported is the JSON document of import.
@@ -105,7 +106,7 @@ func (a *app) runImport(ctx context.Context, args []string) error {
 			if one.Skipped != "" {
 				a.printf("%s  %s: %s\n", one.ID, a.short(one.Source), one.Skipped)
 			} else {
-				a.printf("%s  %s: %s messages (%s)\n", one.ID, a.short(one.Source), thousands(one.Messages), one.Format)
+				a.printf("%s  %s: %s messages (%s)\n", one.ID, a.short(one.Source), token.Grouped(one.Messages), one.Format)
 			}
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/token"
 )
 
 // listing is the JSON document of list.
@@ -66,7 +67,7 @@ func (a *app) runList(ctx context.Context) error {
 		width = max(width, len(l.Info.ID))
 	}
 	for _, l := range listings {
-		a.printf("%-*s  %-16s  %6s messages  %-12s  %s\n", width, l.Info.ID, when(l.Info.Time.Updated), thousands(l.Messages), l.Origin, titleOf(l))
+		a.printf("%-*s  %-16s  %6s messages  %-12s  %s\n", width, l.Info.ID, when(l.Info.Time.Updated), token.Grouped(l.Messages), l.Origin, titleOf(l))
 	}
 	return nil
 }

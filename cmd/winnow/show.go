@@ -9,6 +9,7 @@ import (
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/token"
 )
 
 // shown is the JSON document of show.
@@ -56,7 +57,7 @@ func (a *app) runShow(ctx context.Context, src string) error {
 		a.showMessage(&log.Messages[i], state.Ledger, state.Undone)
 	}
 	for _, r := range state.Receipts {
-		a.printf("receipt %s  %s  %s → %s tokens\n", r.ID, r.Kind, thousands(r.TokensBefore), thousands(r.TokensAfter))
+		a.printf("receipt %s  %s  %s → %s tokens\n", r.ID, r.Kind, token.Grouped(r.TokensBefore), token.Grouped(r.TokensAfter))
 	}
 	return s.done()
 }

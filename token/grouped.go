@@ -1,0 +1,27 @@
+package token
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Grouped writes a size for people, with a comma between every three digits: 171,000.
+func Grouped(n int) string {
+	digits := strconv.Itoa(n)
+	if n < 0 {
+		return "-" + GroupDigits(digits[1:])
+	}
+	return GroupDigits(digits)
+}
+
+// GroupDigits puts a comma between every three digits of a number that is text already.
+func GroupDigits(digits string) string {
+	var b strings.Builder
+	for i, d := range []byte(digits) {
+		if i > 0 && (len(digits)-i)%3 == 0 {
+			b.WriteByte(',')
+		}
+		b.WriteByte(d)
+	}
+	return b.String()
+}
