@@ -9,12 +9,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/winnowhq/winnow/wire/wiretest"
+	"github.com/winnowhq/winnow/internal/outside"
 )
 
 // Files of other products that are JSON as well: none of them is a request body.
 func TestSniff_leavesOtherProductsFilesAlone(t *testing.T) {
-	root := wiretest.Shared(t)
+	root := outside.Path(t)
 	want := map[string]Kind{"claude-code.jsonl.gz": Anthropic, "opencode.jsonl.gz": Chat, "codex.jsonl.gz": Responses}
 	seen := 0
 	for _, pattern := range []string{"fixtures/*.json*", "fixtures/http/*", "corpus/*/*.gz", "vectors/prune/*.gz"} {

@@ -2,15 +2,15 @@ package claudecode
 
 import (
 	"bytes"
-	"compress/gzip"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/winnowhq/winnow/internal/outside"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -192,51 +192,8 @@ func TestDetect(t *testing.T) {
 	}
 }
 
-// corpus is where recorded sessions lie, beside the module; the test is skipped where they are missing.
-func corpus(t *testing.T, path string) string {
-	t.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			break
-		}
-		if dir == filepath.Dir(dir) {
-			t.Fatal("no go.mod above the package")
-		}
-		dir = filepath.Dir(dir)
-	}
-	path = filepath.Join(dir, "..", "shared", path)
-	if _, err := os.Stat(path); err != nil {
-		t.Skipf("no recorded sessions here: %v", err)
-	}
-	return path
-}
-
-func unpack(t *testing.T, path string) []byte {
-	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	var r io.Reader = f
-	if strings.HasSuffix(path, ".gz") {
-		if r, err = gzip.NewReader(f); err != nil {
-			t.Fatal(err)
-		}
-	}
-	src, err := io.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return src
-}
-
 func TestRead_countsOfRecordedSessions(t *testing.T) {
-	root := corpus(t, "corpus")
+	root := outside.Path(t, "corpus")
 	list, err := os.ReadFile(filepath.Join(root, "INDEX.tsv"))
 	if err != nil {
 		t.Fatal(err)
@@ -248,7 +205,7 @@ func TestRead_countsOfRecordedSessions(t *testing.T) {
 			continue
 		}
 		files++
-		src := unpack(t, filepath.Join(root, column[0]))
+		src := outside.Read(t, filepath.Join(root, column[0]))
 		doc := read(t, src)
 		if got := fmt.Sprint(doc.Counts.Messages); got != column[2] {
 			t.Errorf("%s: %s messages, want %s", column[0], got, column[2])
@@ -271,7 +228,7 @@ func TestRead_countsOfRecordedSessions(t *testing.T) {
 }
 
 func TestRead_recordedCompaction(t *testing.T) {
-	doc := read(t, unpack(t, corpus(t, filepath.Join("fixtures", "claude-code-compacted.jsonl.gz"))))
+	doc := read(t, outside.Read(t, outside.Path(t, filepath.Join("fixtures", "claude-code-compacted.jsonl.gz"))))
 	markers := 0
 	for i := range doc.Session.Messages {
 		if m := doc.Session.Messages[i].Marker(); m != nil {

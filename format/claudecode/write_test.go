@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/winnowhq/winnow/internal/outside"
+
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
@@ -90,12 +92,12 @@ func TestWrite_everythingComesBackAndEverythingCanBeUndone(t *testing.T) {
 }
 
 func TestWrite_recordedSessionsRoundTrip(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(corpus(t, "corpus"), "claude-code*", "*.gz"))
+	files, err := filepath.Glob(filepath.Join(outside.Path(t, "corpus"), "claude-code*", "*.gz"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("recorded sessions: %v, %v", files, err)
 	}
-	for _, path := range append(files, corpus(t, filepath.Join("fixtures", "claude-code-compacted.jsonl.gz"))) {
-		src := unpack(t, path)
+	for _, path := range append(files, outside.Path(t, filepath.Join("fixtures", "claude-code-compacted.jsonl.gz"))) {
+		src := outside.Read(t, path)
 		if !bytes.HasSuffix(src, newline) {
 			src = append(src, '\n')
 		}

@@ -2,12 +2,10 @@ package codex
 
 import (
 	"bytes"
-	"compress/gzip"
-	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/winnowhq/winnow/internal/outside"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -15,36 +13,9 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// shared reads a recorded rollout from the folder beside the module; the test is skipped where it is missing.
+// shared reads a recorded rollout; the test is skipped where it is missing.
 func shared(t testing.TB, name string) []byte {
-	t.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			break
-		}
-		if filepath.Dir(dir) == dir {
-			t.Fatal("no go.mod above the package")
-		}
-		dir = filepath.Dir(dir)
-	}
-	text, err := os.ReadFile(filepath.Join(dir, "..", "shared", "fixtures", name))
-	if err != nil {
-		t.Skipf("recorded sessions are not here: %v", err)
-	}
-	if strings.HasSuffix(name, ".gz") {
-		z, err := gzip.NewReader(bytes.NewReader(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if text, err = io.ReadAll(z); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return text
+	return outside.Read(t, outside.Path(t, "fixtures", name))
 }
 
 func TestRead_recordedJob(t *testing.T) {

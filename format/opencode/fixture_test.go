@@ -2,13 +2,11 @@ package opencode
 
 import (
 	"bytes"
-	"compress/gzip"
-	"io"
-	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
+
+	"github.com/winnowhq/winnow/internal/outside"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -19,52 +17,20 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// beside finds files in the folder beside the module that holds recorded sessions.
-func beside(t *testing.T, pattern string) []string {
+// beside finds recorded sessions.
+func beside(t *testing.T, folder, pattern string) []string {
 	t.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			break
-		}
-		if up := filepath.Dir(dir); up != dir {
-			dir = up
-			continue
-		}
-		t.Skip("no go.mod above the package")
-	}
-	found, _ := filepath.Glob(filepath.Join(filepath.Dir(dir), "shared", pattern))
-	if len(found) == 0 {
-		t.Skipf("no ../shared/%s beside the module", pattern)
+	found, err := filepath.Glob(filepath.Join(outside.Path(t, folder), pattern))
+	if err != nil || len(found) == 0 {
+		t.Fatalf("no %s: %v", pattern, err)
 	}
 	return found
 }
 
-func load(t *testing.T, path string) []byte {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if strings.HasSuffix(path, ".gz") {
-		z, err := gzip.NewReader(bytes.NewReader(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if text, err = io.ReadAll(z); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return text
-}
-
 func TestRead_recordedExports(t *testing.T) {
-	for _, path := range beside(t, "fixtures/opencode-export*") {
+	for _, path := range beside(t, "fixtures", "opencode-export*") {
 		t.Run(filepath.Base(path), func(t *testing.T) {
-			src := load(t, path)
+			src := outside.Read(t, path)
 			doc := read(t, src)
 			var plain struct {
 				Messages []struct {
@@ -125,13 +91,13 @@ func TestRead_recordedExports(t *testing.T) {
 
 // TestWrite_marksOfTheVectors sets the marks that the product set and compares with what it wrote.
 func TestWrite_marksOfTheVectors(t *testing.T) {
-	for _, path := range beside(t, "vectors/prune/*.json.gz") {
+	for _, path := range beside(t, "vectors/prune", "*.json.gz") {
 		var vector struct {
 			Session          jsontext.Value `json:"session"`
 			Marked           []string       `json:"marked"`
 			AlreadyCompacted []string       `json:"alreadyCompacted"`
 		}
-		if err := json.Unmarshal(load(t, path), &vector, session.ReadOptions()); err != nil {
+		if err := json.Unmarshal(outside.Read(t, path), &vector, session.ReadOptions()); err != nil {
 			t.Fatal(err)
 		}
 		doc := read(t, vector.Session)

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/winnowhq/winnow/internal/outside"
+
 	"github.com/winnowhq/winnow/format"
 )
 
@@ -15,7 +17,7 @@ func TestRead_recordedSessions(t *testing.T) {
 	for _, path := range corpus(t, "pi") {
 		name := filepath.Base(path)
 		t.Run(name, func(t *testing.T) {
-			src := unzip(t, path)
+			src := outside.Read(t, path)
 			if !(Format{}).Detect(src[:min(len(src), 64<<10)]) {
 				t.Error("not detected")
 			}

@@ -2,14 +2,14 @@ package pi
 
 import (
 	"bytes"
-	"compress/gzip"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/winnowhq/winnow/internal/outside"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -238,43 +238,12 @@ func TestDetect(t *testing.T) {
 	}
 }
 
-// corpus finds recorded sessions beside the module's root.
+// corpus finds recorded sessions.
 func corpus(t testing.TB, folder string) []string {
 	t.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			break
-		}
-		if dir == filepath.Dir(dir) {
-			t.Skip("no go.mod above the package")
-		}
-		dir = filepath.Dir(dir)
-	}
-	files, _ := filepath.Glob(filepath.Join(dir, "..", "shared", "corpus", folder, "*.gz"))
-	if len(files) == 0 {
-		t.Skip("no recorded sessions beside the module")
+	files, err := filepath.Glob(filepath.Join(outside.Path(t, "corpus", folder), "*.gz"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no recorded sessions: %v", err)
 	}
 	return files
-}
-
-func unzip(t testing.TB, path string) []byte {
-	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
 }

@@ -2,7 +2,6 @@ package sweagent
 
 import (
 	"bytes"
-	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/winnowhq/winnow/internal/outside"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -155,40 +156,15 @@ func TestDetect(t *testing.T) {
 }
 
 func TestRead_recordedRuns(t *testing.T) {
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for dir != filepath.Dir(dir) {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			break
-		}
-		dir = filepath.Dir(dir)
-	}
-	dir = filepath.Join(dir, "..", "shared", "corpus")
-	index, err := os.ReadFile(filepath.Join(dir, "INDEX.tsv"))
-	if err != nil {
-		t.Skipf("no recorded runs beside the module: %v", err)
-	}
+	dir := outside.Path(t, "corpus")
+	index := outside.Read(t, filepath.Join(dir, "INDEX.tsv"))
 	for line := range strings.Lines(string(index)) {
 		columns := strings.Split(line, "\t")
 		if !strings.HasPrefix(line, "swe-agent/") {
 			continue
 		}
 		t.Run(columns[0], func(t *testing.T) {
-			f, err := os.Open(filepath.Join(dir, columns[0]))
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer f.Close()
-			z, err := gzip.NewReader(f)
-			if err != nil {
-				t.Fatal(err)
-			}
-			src, err := io.ReadAll(z)
-			if err != nil {
-				t.Fatal(err)
-			}
+			src := outside.Read(t, filepath.Join(dir, columns[0]))
 			if !(Format{}).Detect(src[:min(len(src), 64<<10)]) {
 				t.Error("not detected")
 			}

@@ -33,7 +33,6 @@ var floors = [][]string{
 var siblings = map[string]string{
 	"token/* token":                  "kinds of counters",
 	"wire/* wire":                    "what the protocols share",
-	"wire/wiretest wire":             "their test suite",
 	"wire/responses wire/openaichat": "the two share the shape of arguments",
 	"pivot view":                     "where to cut is decided on what is shown",
 	"store pivot":                    "receipts are kept",
@@ -46,7 +45,7 @@ var siblings = map[string]string{
 }
 
 // tools are programs and tests' own packages: they may import anything, nothing imports them but tests.
-var tools = []string{"internal/", "interop", "format/body/bodytest", "examples/", "token/fit", "model/generate"}
+var tools = []string{"internal/", "interop", "format/body/bodytest", "wire/wiretest", "examples/", "token/fit", "model/generate"}
 
 type pkg struct {
 	ImportPath string

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/winnowhq/winnow/internal/outside"
+
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -69,30 +71,10 @@ func Golden(t *testing.T, f Format, o wire.Options, update bool) {
 	}
 }
 
-// Shared is the path of a recorded session or recording that lies beside the module; the test is skipped where it is missing.
-func Shared(t testing.TB, elements ...string) string {
-	t.Helper()
-	dir, err := os.Getwd()
-	for err == nil {
-		if _, missing := os.Stat(filepath.Join(dir, "go.mod")); missing == nil {
-			break
-		}
-		if filepath.Dir(dir) == dir {
-			t.Skip("no go.mod above the test")
-		}
-		dir = filepath.Dir(dir)
-	}
-	path := filepath.Join(append([]string{dir, "..", "shared"}, elements...)...)
-	if _, err := os.Stat(path); err != nil {
-		t.Skipf("no recorded sessions here: %v", err)
-	}
-	return path
-}
-
 // Recorded encodes the session of a real agent: every call has its result, and the body is accepted.
 func Recorded(t *testing.T, f Format) {
 	t.Helper()
-	text, err := os.ReadFile(Shared(t, "fixtures", "opencode-export.json"))
+	text, err := os.ReadFile(outside.Path(t, "fixtures", "opencode-export.json"))
 	if err != nil {
 		t.Fatal(err)
 	}

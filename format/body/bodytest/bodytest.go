@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/winnowhq/winnow/internal/outside"
+
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
@@ -237,7 +239,7 @@ func texts(messages []session.Message) []string {
 // Fixture is a recording of real traffic, beside the module; the test is skipped where there is none.
 func Fixture(t testing.TB, name string) []byte {
 	t.Helper()
-	file, err := os.Open(wiretest.Shared(t, "fixtures", "http", name))
+	file, err := os.Open(outside.Path(t, "fixtures", "http", name))
 	if err != nil {
 		t.Fatal(err)
 	}
