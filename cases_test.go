@@ -855,3 +855,47 @@ func TestCompact_prunesWhereTooLittleIsLeftToFold(t *testing.T) {
 		t.Errorf("undone it has %d tokens, want %d (%v)", l.view().Tokens, before, err)
 	}
 }
+
+func TestCompact_whatWasPaidInVainIsPartOfAPruning(t *testing.T) {
+	long := notes(strings.Repeat("many words ", 3000))
+	scribe := &scripted{limit: 100000, answers: []any{long}}
+	l := newLab(t, Config{Models: small(400000, 4000), Summarizer: scribe})
+	l.policy.Offline = false
+	l.user("Read the log. " + strings.Repeat("It is long. ", 20))
+	l.reads("huge.log", 90000)
+	l.user("And?")
+	l.user("So?")
+	events := l.Subscribe(0)
+	r := l.compact(CompactOptions{})
+	_, state, _ := l.Session(context.Background(), l.id)
+	if r.Kind != pivot.Pruning || len(scribe.asked) == 0 || len(r.Usage) != len(scribe.asked) || r.Cost != 0.25*float64(len(scribe.asked)) || len(state.Spent) != len(scribe.asked) {
+		t.Errorf("%s after %d calls: the receipt has %d for $%g, the store %d", r.Kind, len(scribe.asked), len(r.Usage), r.Cost, len(state.Spent))
+	}
+	events.Close()
+	recorded := 0
+	for e := range events.C {
+		if e.Type == UsageRecorded {
+			recorded++
+		}
+	}
+	if recorded != len(scribe.asked) {
+		t.Errorf("%d calls were published", recorded)
+	}
+}
+
+func TestCompact_aSummaryIsPaidForOnceWhereOnlyTheCarryOverShrinks(t *testing.T) {
+	settings := DefaultSettings()
+	keep := 0
+	settings.Compaction.Keep = &keep
+	scribe := &scripted{limit: 100000, answers: []any{notes("go on")}}
+	l := newLab(t, Config{Settings: &settings, Summarizer: scribe})
+	// What is carried over word for word does not fit the budget the first time.
+	for i := range 9 {
+		l.user(fmt.Sprintf("%d ", i) + strings.Repeat("word for word ", 400))
+		l.says("Yes.")
+	}
+	l.compact(CompactOptions{})
+	if len(scribe.asked) != 1 {
+		t.Errorf("the model was asked %d times", len(scribe.asked))
+	}
+}

@@ -4,16 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
+	"sync/atomic"
 	"time"
 
+	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/policy"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
-	"github.com/winnowhq/winnow/summarize/offline"
-	"github.com/winnowhq/winnow/token"
 	"github.com/winnowhq/winnow/view"
 )
 
@@ -45,7 +44,8 @@ func (e *Engine) Schedule(ctx context.Context, id string, auto bool) (marker ses
 // transaction. Until then the session is as it was, whatever fails. A pending marker is executed; without one it is made. Where
 // pruning leaves too little to fold, it is what is done, and the receipt is of the kind Pruning.
 //
-// Errors: NothingToFold, NoProgress (folding would not shrink the view), BadSummary, Cancelled, NotFound, Busy.
+// Errors: NothingToFold, NoProgress (folding would not shrink the view), BadSummary, BadConfig (no model can be asked, and one must be),
+// Cancelled, NotFound, Busy.
 func (e *Engine) Compact(ctx context.Context, id string, o CompactOptions) (*pivot.Receipt, error) {
 	return e.compact(ctx, id, o, "manual")
 }
@@ -81,10 +81,16 @@ func (e *Engine) fold(ctx context.Context, id string, o CompactOptions, trigger 
 		}
 		f.trigger, f.began = trigger, began
 		if before != nil { // what the first attempt cost is part of it
-			f.spent, f.usages, f.notes = before.spent, before.usages, before.notes
+			f.spent, f.usages, f.notes, f.plain = before.spent, before.usages, before.notes, before.plain
+			f.requests.Store(before.requests.Load())
 		}
 		var receipt *pivot.Receipt
-		if err = e.summarize(ctx, f); err == nil {
+		if before != nil && f.sameFold(before) {
+			f.answer, f.struck = before.answer, before.struck // it was paid for; what differs is what is carried over beside it
+		} else {
+			err = e.summarize(ctx, f)
+		}
+		if err == nil {
 			if receipt, err = e.publish(ctx, f); err == nil {
 				return receipt, nil
 			}
@@ -97,8 +103,12 @@ func (e *Engine) fold(ctx context.Context, id string, o CompactOptions, trigger 
 			continue
 		case small && len(f.commit) > 0:
 			// Folding does not help, often because so much can be elided: that is what was to be had.
-			receipt, pruned := e.commit(ctx, id, f.commit, trigger, "nothing was folded: "+reason(err))
-			return receipt, e.unpublished(ctx, id, f, pruned)
+			f.inVain()
+			receipt, pruned := e.commit(ctx, id, f.commit, trigger, f, "nothing was folded: "+reason(err))
+			if pruned != nil {
+				return nil, e.unpublished(ctx, id, f, pruned)
+			}
+			return receipt, nil
 		}
 		return nil, e.unpublished(ctx, id, f, err)
 	}
@@ -121,12 +131,30 @@ func (e *Engine) unpublished(ctx context.Context, id string, f *folding, failed 
 	if f == nil || len(f.spent) == 0 {
 		return failed
 	}
-	for i := range f.spent {
-		f.spent[i].Failed = f.spent[i].Failed || failed != nil
+	f.inVain()
+	recording := context.WithoutCancel(ctx)
+	if ctx.Err() != nil {
+		// Who wants to stop does not wait long for another process to let go of the store.
+		var done context.CancelFunc
+		recording, done = context.WithTimeout(recording, stopping)
+		defer done()
 	}
-	err := e.change(context.WithoutCancel(ctx), "compact", id, func(*live) (store.Change, error) { return store.Change{Spend: f.spent}, nil }, nil)
+	err := e.change(recording, "compact", id, func(*live) (store.Change, error) { return store.Change{Spend: f.spent}, nil }, func(*live) { e.recorded(id, f.spent) })
+	if err != nil {
+		err = fmt.Errorf("what it cost is not recorded: %w", err)
+	}
 	return errors.Join(failed, err)
 }
+
+// inVain notes that nothing came of the calls that were made.
+func (f *folding) inVain() {
+	for i := range f.spent {
+		f.spent[i].Failed = true
+	}
+}
+
+// stopping is how long a compaction that was stopped may take to record what it cost.
+const stopping = 150 * time.Millisecond
 
 // folding is one attempt at a compaction, from the moment the session was looked at to the moment it is published.
 type folding struct {
@@ -147,12 +175,25 @@ type folding struct {
 	request  pivot.Request
 	info     session.Info
 	pins     []rule.Pin
+	model    model.Model       // that reads the session
+	offer    model.Model       // the same, of the provider that the session names
+	sent     []session.Message // what is folded as the conversation itself sent it last; only where Config.Prefix asks for it
+	cold     time.Duration     // how long the session was idle, when that is longer than the provider's cache lives
 
-	answer pivot.Answer
-	usages []session.Usage
-	spent  []store.Spend
-	notes  []string
-	began  time.Time
+	answer   pivot.Answer
+	usages   []session.Usage
+	spent    []store.Spend
+	notes    []string
+	struck   []pivot.Struck
+	requests atomic.Int32 // that were begun, as events count them
+	plain    bool         // the form that extends the conversation did not work
+	began    time.Time
+}
+
+// sameFold reports whether an earlier attempt folded the same messages and has a summary of them.
+func (f *folding) sameFold(before *folding) bool {
+	n := len(f.cut.Fold)
+	return before.answer.Text != "" && n == len(before.cut.Fold) && f.size == before.size && f.cut.Fold[n-1].ID == before.cut.Fold[n-1].ID
 }
 
 // prepare looks at the session and decides what to fold. Nothing is written.
@@ -197,13 +238,34 @@ func (e *Engine) prepare(ctx context.Context, id string, o CompactOptions, attem
 	for i := range f.cut.Fold {
 		f.replaces += view.Message(&f.cut.Fold[i], f.ledger, l.facts)
 	}
+	f.model, f.offer = l.model, e.offer(e.modelName(f.info, f.log))
+	if e.config.Prefix != nil {
+		f.sent = view.Render(f.window[:f.cut.End], l.state.Ledger)
+		f.cold = e.cold(l)
+	}
 	f.request.SessionID, f.request.Focus, f.request.Directory = id, o.Focus, f.info.Directory
 	f.request.Messages = view.Render(f.cut.Fold, f.ledger)
 	f.request.Log, f.request.Tail = f.cut.Fold, f.cut.Tail
 	f.request.System = pivot.SystemPrompt
 	f.request.Instruction = pivot.Instruction(f.settings, f.request.Previous, o.Focus)
+	f.request.Update = pivot.Instruction(f.settings, "an earlier piece", o.Focus)
 	f.request.Budget = answerBudget(f.usable, f.replaces)
+	f.request.OwnLength = f.settings.Letter || f.settings.Prompt != ""
 	return f, nil
+}
+
+// cold is how long a session was idle, 0 while the provider's cache may still have what was sent.
+func (e *Engine) cold(l *live) time.Duration {
+	if l.model.Cache.Lifetime <= 0 || len(l.log) == 0 {
+		return 0
+	}
+	last := l.log[len(l.log)-1].Time
+	at := max(last.Created, last.Completed)
+	idle := e.config.Now().Sub(time.UnixMilli(int64(at)))
+	if at <= 0 || idle <= l.model.Cache.Lifetime {
+		return 0
+	}
+	return idle.Round(time.Second)
 }
 
 // Bounds of a summary, in tokens: below a thousand it says too little, and above eight thousand nobody can keep it in mind.
@@ -218,127 +280,9 @@ func answerBudget(usable, replaces int) int {
 	return max(min(budget, replaces/2), 64)
 }
 
-// previousText is what a summariser wrote; what the engine carried over under it is written anew.
-func previousText(summary *session.Message) string {
-	var texts []string
-	for i := range summary.Parts {
-		p := &summary.Parts[i]
-		if n, _ := p.Note(); p.Type == session.TextPart && !n.Carry {
-			texts = append(texts, p.Text)
-		}
-	}
-	return strings.Join(texts, "\n\n")
-}
-
 func lastUser(log []session.Message) *session.Message {
 	if at := session.LastUser(log); at >= 0 {
 		return &log[at]
 	}
 	return nil
-}
-
-// summarize asks the summariser, once more if its answer does not count, and the offline one after that. The session is not locked.
-func (e *Engine) summarize(ctx context.Context, f *folding) error {
-	if hook := e.config.Hooks.Compacting; hook != nil {
-		r, err := hook(ctx, Compacting{SessionID: f.id, Auto: f.options.Auto, Rejected: f.options.Rejected, Request: f.request})
-		if err != nil {
-			return &Error{Code: Cancelled, Op: "compact", Session: f.id, Err: fmt.Errorf("a hook cancelled it: %w", err)}
-		}
-		if r.Prompt != "" {
-			f.request.Instruction = r.Prompt
-		}
-		if len(r.Context) > 0 {
-			f.request.Instruction += "\n\n" + strings.Join(r.Context, "\n")
-		}
-		if r.Answer != nil {
-			f.answer = *r.Answer
-			if err := e.valid(f, f.answer); err != nil {
-				return &Error{Code: BadSummary, Op: "compact", Session: f.id, Err: fmt.Errorf("the hook's summary does not count: %w", err)}
-			}
-			return nil
-		}
-	}
-	chosen := e.config.Summarizer
-	answer, err := e.ask(ctx, f, chosen, "")
-	if err == nil {
-		f.answer = answer
-		return nil
-	}
-	if ctx.Err() != nil {
-		return e.failed("compact", f.id, ctx.Err())
-	}
-	own := offline.New()
-	if chosen.Name() == own.Name() || !e.policy.Offline {
-		return noSummary(f.id, err, chosen.Name() == own.Name())
-	}
-	f.notes = append(f.notes, fmt.Sprintf("%s gave no summary (%v); the offline summariser wrote it", chosen.Name(), err))
-	if answer, err = e.ask(ctx, f, own, ""); err != nil {
-		return noSummary(f.id, err, true)
-	}
-	f.answer = answer
-	return nil
-}
-
-// noSummary is the error when nobody wrote a summary that counts. Where one is too large for what it replaces, or our own summariser
-// found no room to say anything, that is no fault of the summariser's: there is too little to fold.
-func noSummary(id string, err error, own bool) error {
-	if errors.Is(err, pivot.ErrTooLarge) || own && (errors.Is(err, pivot.ErrHeadings) || errors.Is(err, pivot.ErrEmpty)) {
-		return &Error{Code: NothingToFold, Op: "compact", Session: id, Err: fmt.Errorf("there is too little to fold: %w", err),
-			Hint: "the session is as small as it gets"}
-	}
-	return &Error{Code: BadSummary, Op: "compact", Session: id, Err: err, Hint: "the session is as it was"}
-}
-
-// ask makes the request fit, asks, and asks once more with what was wrong.
-func (e *Engine) ask(ctx context.Context, f *folding, s pivot.Summarizer, wrong string) (pivot.Answer, error) {
-	facts := rule.NewFacts(e.config.Counter)
-	request := f.request
-	if wrong != "" {
-		request.Instruction += "\n\nAn earlier answer did not count: " + wrong + "."
-	}
-	requests, ok := pivot.Fit(request, s.Limit(), facts)
-	if !ok {
-		return pivot.Answer{}, fmt.Errorf("the request does not fit %s, which takes %s tokens", s.Name(), token.Grouped(s.Limit()))
-	}
-	var answer pivot.Answer
-	for i, r := range requests {
-		if i > 0 {
-			r.Previous = answer.Text
-		}
-		var err error
-		answer, err = s.Summarize(ctx, r)
-		e.spend(f, s, answer, err)
-		if err != nil {
-			return answer, err
-		}
-		f.notes = append(f.notes, r.Notes...)
-	}
-	err := e.valid(f, answer)
-	if err != nil && wrong == "" && s.Limit() > 0 {
-		f.notes = append(f.notes, fmt.Sprintf("%s: %v; it was asked again", s.Name(), err))
-		return e.ask(ctx, f, s, err.Error())
-	}
-	return answer, err
-}
-
-// valid checks an answer. The letter takes whatever was answered, as the specification's program does, but for nothing at all.
-func (e *Engine) valid(f *folding, a pivot.Answer) error {
-	tokens := e.config.Counter.Count(a.Text)
-	if f.settings.Letter {
-		if strings.TrimSpace(a.Text) == "" {
-			return pivot.ErrEmpty
-		}
-		return nil
-	}
-	return pivot.Validate(a, tokens, f.replaces)
-}
-
-func (e *Engine) spend(f *folding, s pivot.Summarizer, a pivot.Answer, err error) {
-	if a.Usage.Prompt()+a.Usage.Output == 0 && a.Cost == 0 {
-		return
-	}
-	f.usages = append(f.usages, a.Usage)
-	f.spent = append(f.spent, store.Spend{
-		Time: millis(e.config.Now()), Kind: "summary", Model: s.Name(), Usage: a.Usage, Cost: a.Cost, Failed: err != nil,
-	})
 }

@@ -1,16 +1,19 @@
 package winnow
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/bmatcuk/doublestar/v4"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/budget"
 	"github.com/winnowhq/winnow/model"
@@ -18,7 +21,6 @@ import (
 	"github.com/winnowhq/winnow/policy"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/memory"
-	"github.com/winnowhq/winnow/summarize/offline"
 	"github.com/winnowhq/winnow/token"
 )
 
@@ -36,12 +38,25 @@ type Config struct {
 	ForceModel bool
 	// Models is the catalogue. Default: the embedded one.
 	Models *model.Catalogue
-	// Summarizer writes the summaries. Default: the offline one.
+	// Summarizer writes the summaries, whatever the settings say. Default: who they say.
 	Summarizer pivot.Summarizer
+	// SummarizerFor makes the summariser that asks a model: compaction.model where it is set, and where that cannot be had, or none is
+	// set, the model that reads the session. An error says why that model cannot be asked; with compaction.summarizer "llm" it ends the
+	// compaction, with "auto" the offline summariser writes instead. nil without an error is "not this one". Default: none, and with "auto" the
+	// offline summariser writes.
+	SummarizerFor func(m model.Model) (pivot.Summarizer, error)
+	// Prefix tells what the program's own requests begin with, so that the request for a summary can extend the last of them and is read
+	// from the provider's cache. The summariser must ask as the program does, then: through the same client of package llm, or through one
+	// whose upstream.Config.Body says what the program's requests say besides, for thinking, effort, tool_choice and prompt_cache_key are part of
+	// what a cache knows a prompt by. Default: unknown, and the request for a summary stands by itself.
+	Prefix func(ctx context.Context, sessionID string) (Prefix, error)
 	// Counter estimates sizes. Default: what Settings.Counter names, as far as this package has it without a vocabulary:
 	// chars4 or linear; package token/counters makes the others.
 	Counter token.Counter
-	Hooks   Hooks
+	// Calibrated is what was learned of the models' tokenizers, for counters that learn. Default: nothing yet; what is learned goes when the
+	// engine does.
+	Calibrated *token.Calibrated
+	Hooks      Hooks
 
 	// Now tells the time. Default: time.Now.
 	Now func() time.Time
@@ -55,6 +70,21 @@ type Settings struct {
 	Compaction Compaction `json:"compaction"`
 	Strategies Strategies `json:"strategies"`
 	Counter    string     `json:"counter"` // chars4, linear, bpe:o200k_base, bpe:cl100k_base, auto
+	// Providers say how models are reached, by the provider's name in "provider/model": providers beside those that are known, or what
+	// is different about one that is. The engine does not read them; Config.SummarizerFor is made from them.
+	Providers map[string]Provider `json:"providers"`
+}
+
+// Provider says how one provider is reached. What is left out is what is known of a provider of that name.
+type Provider struct {
+	Protocol string            `json:"protocol,omitzero"` // the API that it speaks
+	BaseURL  string            `json:"baseURL,omitzero"`  // what stands before the protocol's own path
+	KeyEnv   string            `json:"keyEnv,omitzero"`   // the environment variable that holds the key
+	Headers  map[string]string `json:"headers,omitempty"` // sent with every request; "$NAME" is the variable of that name
+
+	Idle      int            `json:"idle,omitzero"`      // seconds of silence after which a request is given up
+	MaxTokens string         `json:"maxTokens,omitzero"` // the member that bounds an answer, where servers differ
+	Body      jsontext.Value `json:"body,omitzero"`      // a JSON object of members that every request gets besides; null leaves one out
 }
 
 // Compaction is the part of the settings about pruning and folding.
@@ -111,6 +141,7 @@ func DefaultSettings() Settings {
 		},
 		Strategies: Strategies{AggressivePruning{true, true, true, true, true, true, true, true, true, true}},
 		Counter:    "auto",
+		Providers:  map[string]Provider{},
 	}
 }
 
@@ -146,6 +177,30 @@ func (s Settings) Validate() error {
 	for _, glob := range s.Compaction.ProtectedPaths {
 		if !doublestar.ValidatePattern(glob) {
 			bad("compaction.protectedPaths", "%q is no pattern", glob)
+		}
+	}
+	if m := s.Compaction.Model; m != "" && !strings.Contains(strings.Trim(m, "/"), "/") {
+		bad("compaction.model", "%q is none; write provider/model, as `winnow models` lists them", m)
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Providers)) {
+		if name == "" || strings.ContainsAny(name, "/ \t\r\n") {
+			bad("providers", "%q is no name of a provider: it stands before the slash in provider/model", name)
+		}
+		if u, err := url.Parse(s.Providers[name].BaseURL); err != nil || u.String() != "" && (u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
+			bad("providers."+name+".baseURL", "%q is no address; write one like https://host/v1", s.Providers[name].BaseURL)
+		}
+		p := s.Providers[name]
+		if p.Protocol != "" && !slices.Contains([]string{"openai-chat", "openai-responses", "anthropic", "gemini"}, p.Protocol) {
+			bad("providers."+name+".protocol", "%q is none; use openai-chat, openai-responses, anthropic or gemini", p.Protocol)
+		}
+		if p.MaxTokens != "" && p.MaxTokens != "max_tokens" && p.MaxTokens != "max_completion_tokens" {
+			bad("providers."+name+".maxTokens", "%q is none; use max_tokens or max_completion_tokens", p.MaxTokens)
+		}
+		if p.Idle < 0 {
+			bad("providers."+name+".idle", "%d: give 1 or more seconds, or leave it out for 120", p.Idle)
+		}
+		if len(p.Body) > 0 && p.Body.Kind() != '{' {
+			bad("providers."+name+".body", "it must be an object")
 		}
 	}
 	if err := s.budget().Validate(); err != nil {
@@ -192,12 +247,9 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Models == nil {
 		c.Models = model.Default()
 	}
-	if c.Summarizer == nil && c.Settings.Compaction.Summarizer == "llm" {
-		return c, &Error{Code: BadConfig, Op: "open", Err: errors.New("compaction.summarizer is llm, and no summariser that asks a model is included yet"),
-			Hint: "use auto or offline, or set Config.Summarizer"}
-	}
-	if c.Summarizer == nil {
-		c.Summarizer = offline.New()
+	if c.Summarizer == nil && c.SummarizerFor == nil && c.Settings.Compaction.Summarizer == "llm" {
+		return c, &Error{Code: BadConfig, Op: "open", Err: errors.New("compaction.summarizer is llm, and this program has no way to ask a model"),
+			Hint: "use auto or offline, or set Config.SummarizerFor"}
 	}
 	if c.Now == nil {
 		c.Now = time.Now

@@ -39,7 +39,9 @@ func Open(c Config) (*Engine, error) {
 	e := &Engine{config: c, policy: c.Settings.NewPolicy(), live: map[string]*live{}}
 	e.ids.Random = c.Random
 	if c.Settings.Counter == "auto" && !e.policy.Pivot.Letter {
-		e.calibrated = token.NewCalibrated("auto", c.Counter)
+		if e.calibrated = c.Calibrated; e.calibrated == nil {
+			e.calibrated = token.NewCalibrated("auto", c.Counter)
+		}
 	}
 	return e, nil
 }
@@ -58,6 +60,15 @@ func (e *Engine) Policy() policy.Policy { return e.policy }
 
 // Create adds an empty session and returns its id; a missing id and missing times are filled in.
 func (e *Engine) Create(ctx context.Context, info session.Info) (string, error) {
+	info = e.complement(info)
+	if err := e.config.Store.Create(ctx, info); err != nil {
+		return "", e.failed("create", info.ID, err)
+	}
+	return info.ID, nil
+}
+
+// complement fills in what a new session must have.
+func (e *Engine) complement(info session.Info) session.Info {
 	now := e.config.Now()
 	if info.ID == "" {
 		info.ID = e.ids.New(session.SessionID, now)
@@ -65,30 +76,17 @@ func (e *Engine) Create(ctx context.Context, info session.Info) (string, error) 
 	if info.Time.Created == 0 {
 		info.Time.Created, info.Time.Updated = millis(now), millis(now)
 	}
-	if err := e.config.Store.Create(ctx, info); err != nil {
-		return "", e.failed("create", info.ID, err)
-	}
-	return info.ID, nil
+	return info
 }
 
 // Import adds a whole session with what was decided about it before. source may be nil; with it the session can be
 // exported to the product that it came from.
 func (e *Engine) Import(ctx context.Context, s session.Session, ledger rule.Ledger, source *store.Source) error {
-	if _, err := e.Create(ctx, s.Info); err != nil {
-		return err
-	}
-	state, err := e.config.Store.State(ctx, s.Info.ID)
-	if err == nil {
-		_, err = e.config.Store.Apply(ctx, s.Info.ID, store.Change{Base: state.Revision, Append: s.Messages, Commit: ledger.All()})
-	}
+	s.Info = e.complement(s.Info)
+	// One change, so that nobody ever sees half of it.
+	_, err := e.config.Store.Apply(ctx, s.Info.ID, store.Change{Create: &s.Info, Append: s.Messages, Commit: ledger.All(), Source: source})
 	if err != nil {
-		// Half an import is none.
-		return e.failed("import", s.Info.ID, errors.Join(err, e.config.Store.Delete(context.WithoutCancel(ctx), s.Info.ID)))
-	}
-	if source != nil {
-		if err := e.config.Store.SetSource(ctx, s.Info.ID, *source); err != nil {
-			return e.failed("import", s.Info.ID, errors.Join(err, e.config.Store.Delete(context.WithoutCancel(ctx), s.Info.ID)))
-		}
+		return e.failed("import", s.Info.ID, err)
 	}
 	return nil
 }
@@ -234,22 +232,27 @@ func (e *Engine) calibrate(l *live) {
 	l.facts.Scale(e.calibrated.Factor(name))
 }
 
-// modelOf is the model that reads a session: the one that its newest message names, else the session's, else the engine's.
+// modelOf is the model that reads a session.
 func (e *Engine) modelOf(info session.Info, log []session.Message) model.Model {
+	return e.config.Models.Lookup(e.modelName(info, log))
+}
+
+// modelName is what it is called: by the newest message that names one, else by the session, else by the engine's configuration.
+func (e *Engine) modelName(info session.Info, log []session.Message) string {
 	if e.config.ForceModel {
-		return e.config.Models.Lookup(e.config.Model)
+		return e.config.Model
 	}
 	for i := len(log) - 1; i >= 0; i-- {
 		if m := &log[i]; !m.IsSummary() {
 			if ref := m.Answers(); ref != nil && ref.String() != "" {
-				return e.config.Models.Lookup(ref.String())
+				return ref.String()
 			}
 		}
 	}
 	if info.Model != nil && info.Model.String() != "" {
-		return e.config.Models.Lookup(info.Model.String())
+		return info.Model.String()
 	}
-	return e.config.Models.Lookup(e.config.Model)
+	return e.config.Model
 }
 
 // apply writes a change that was decided on the state at hand, and brings what is at hand up to date. ErrConflict is returned
@@ -321,8 +324,9 @@ func after(s store.State, c store.Change, revision int64) store.State {
 	return s
 }
 
-// retries is how often a decision is made anew because somebody else changed the session meanwhile.
-const retries = 8
+// retries is how often a decision is made anew because somebody else changed the session meanwhile. With 8, an update lost against
+// two processes that kept appending once in some thousand times.
+const retries = 64
 
 // busy is the error when that was not enough.
 func busy(op, id string) error {

@@ -43,15 +43,32 @@ type Event struct {
 	Usage    *session.Usage  `json:"usage,omitzero"`    // of usage.recorded
 	Cost     float64         `json:"cost,omitzero"`     // of usage.recorded, US dollars
 	Kind     string          `json:"kind,omitzero"`     // of usage.recorded: "step" or "summary"
+	// Request counts the requests of one compaction, of compaction.delta: the text of a later one takes the place of what an earlier one
+	// gave.
+	Request int `json:"request,omitzero"`
 }
 
-// Subscription receives events. A subscriber that is slow loses events, and never holds the engine up.
+// Subscription receives events. A subscriber that is slow loses events, and never holds the engine up. The pieces of a summary that is
+// being written take no more than half of the buffer: for a slow subscriber they are joined to fewer, longer ones, so that they
+// push nothing else out.
 type Subscription struct {
 	// C gives the events in order. It is closed by Close, and by the engine's.
 	C       <-chan Event
 	c       chan Event
 	bus     *bus
 	dropped atomic.Int64
+	pending map[string]*waiting // by session
+}
+
+// waiting is what was written of a summary and did not go into the buffer yet.
+type waiting struct {
+	Event
+	text []byte
+}
+
+func (w *waiting) whole() Event {
+	w.Text = string(w.text)
+	return w.Event
 }
 
 // Dropped is how many events did not fit into the buffer.
@@ -115,11 +132,61 @@ func (b *bus) publish(events ...Event) {
 	defer b.mu.Unlock()
 	for _, e := range events {
 		for s := range b.subscribers {
-			select {
-			case s.c <- e:
-			default:
-				s.dropped.Add(1)
+			if e.Type == CompactionDelta {
+				s.delta(e)
+				continue
 			}
+			s.rest(e)
+			s.send(e)
 		}
+	}
+}
+
+func (s *Subscription) send(e Event) {
+	select {
+	case s.c <- e:
+	default:
+		s.dropped.Add(1)
+	}
+}
+
+// mostPending is how many bytes of a summary wait for a slow subscriber: more than any summary has.
+const mostPending = 1 << 18
+
+// delta gives a piece of a summary, with what waits of it, or lets it wait.
+func (s *Subscription) delta(e Event) {
+	w := s.pending[e.SessionID]
+	if w == nil || w.Request != e.Request {
+		w = &waiting{Event: e}
+	}
+	w.text = append(w.text, e.Text...)
+	switch {
+	case len(s.c)+1 <= cap(s.c)/2:
+		delete(s.pending, e.SessionID)
+		s.send(w.whole())
+	case len(w.text) > mostPending:
+		delete(s.pending, e.SessionID)
+		s.dropped.Add(1)
+	default:
+		if s.pending == nil {
+			s.pending = map[string]*waiting{}
+		}
+		s.pending[e.SessionID] = w
+	}
+}
+
+// rest gives what waits of a summary before another event of its session, where there is room for both. After the last event of a
+// compaction nothing waits.
+func (s *Subscription) rest(e Event) {
+	w := s.pending[e.SessionID]
+	if w == nil {
+		return
+	}
+	if len(s.c)+2 <= cap(s.c) {
+		delete(s.pending, e.SessionID)
+		s.send(w.whole())
+	} else if e.Type == Compacted || e.Type == CompactionFailed {
+		delete(s.pending, e.SessionID)
+		s.dropped.Add(1)
 	}
 }

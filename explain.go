@@ -42,29 +42,8 @@ func (e *Engine) Explain(ctx context.Context, id, part string) (Explanation, err
 	if p == nil {
 		return Explanation{}, notFound("explain", id, "part "+part)
 	}
-	window := l.window()
-	found := e.policy.Find(l.plannerState())
-	prunable := map[string]bool{}
-	x := Explanation{
-		Part: p.ID, Message: m.ID, Type: string(p.Type), Tool: p.Tool, Target: rule.Target(p), Tokens: l.facts.Size(p).Total(),
-		Elisions: append([]rule.Elision{}, l.state.Ledger.Of(p.ID)...),
-		Pinned:   rule.Window{Pins: l.state.Pins}.Pinned(p.ID),
-	}
-	for _, el := range found.Elisions {
-		prunable[el.Part] = true
-		if el.Part == p.ID {
-			x.Candidate = &el
-		}
-	}
-	at := session.Index(l.log, m.ID)
-	turns := session.Turns(l.log)
-	active := len(turns) > 0 && at >= turns[max(0, len(turns)-e.activeTurns())].Start
-	x.Zone = zoneOf(l, m, p, session.Index(window, m.ID) >= 0, prunable, active)
-	if x.Zone != Folded {
-		x.Shown = view.Part(p, l.state.Ledger, l.facts).Total()
-	}
+	x := e.explainer(l).explain(m, p, session.Index(l.log, m.ID))
 	x.Text = shownText(p, l.state.Ledger)
-	x.Because, x.Undo = e.because(l, x, window, found.Refusals)
 	return x, nil
 }
 
@@ -80,29 +59,28 @@ func shownText(p *session.Part, ledger rule.Ledger) string {
 	}
 }
 
-func (e *Engine) because(l *live, x Explanation, window []session.Message, refusals []rule.Refusal) (because, undo string) {
-	switch x.Zone {
+func (x explainer) because(of Explanation) (because, undo string) {
+	l := x.live
+	switch of.Zone {
 	case Folded:
-		return "the summary of " + window[0].ID + " stands for everything before it", "winnow undo " + l.id + " " + window[0].ID
+		return "the summary of " + x.window[0].ID + " stands for everything before it", "winnow undo " + l.id + " " + x.window[0].ID
 	case Summary:
-		return "it is the summary that the window begins with", "winnow undo " + l.id + " " + window[0].ID
+		return "it is the summary that the window begins with", "winnow undo " + l.id + " " + x.window[0].ID
 	case Pruned:
-		last := x.Elisions[len(x.Elisions)-1]
-		return last.Rule + ": " + last.Because, "winnow restore " + l.id + " " + x.Part
+		last := of.Elisions[len(of.Elisions)-1]
+		return last.Rule + ": " + last.Because, "winnow restore " + l.id + " " + of.Part
 	case Prunable:
-		return x.Candidate.Rule + " would elide it: " + x.Candidate.Because, ""
+		return of.Candidate.Rule + " would elide it: " + of.Candidate.Because, ""
 	}
-	for _, r := range refusals {
-		if r.Part == x.Part {
-			return r.Reason, ""
-		}
+	if r, ok := x.refusals[of.Part]; ok && of.Part != "" {
+		return r.Reason, ""
 	}
 	switch {
-	case x.Pinned:
-		return "it is pinned", "winnow pin --remove " + l.id + " " + x.Part
-	case x.Zone == ActiveNow:
+	case of.Pinned:
+		return "it is pinned", "winnow pin --remove " + l.id + " " + of.Part
+	case of.Zone == ActiveNow:
 		return "it belongs to the last turns, which stay whole", ""
-	case x.Zone == Guarded:
+	case of.Zone == Guarded:
 		return "it is among the newest tool output or of a protected tool, or too little could go with it for a commit to pay", ""
 	}
 	return "it was said, not looked up: no rule elides it", ""

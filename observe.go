@@ -81,7 +81,7 @@ func (e *Engine) Observe(ctx context.Context, id string, usage session.Usage) (O
 	}
 	e.announce(id, out.Verdict)
 	if len(plan.Commit) > 0 {
-		if out.Pruned, err = e.commit(ctx, id, plan.Commit, "threshold"); err != nil {
+		if out.Pruned, err = e.commit(ctx, id, plan.Commit, "threshold", nil); err != nil {
 			return out, err
 		}
 	}
@@ -114,7 +114,7 @@ func (e *Engine) prune(ctx context.Context, id string, o policy.Occasion, trigge
 	l.mu.Unlock()
 	out := Outcome{Refusals: plan.Refusals}
 	if len(plan.Commit) > 0 {
-		out.Pruned, err = e.commit(ctx, id, plan.Commit, trigger)
+		out.Pruned, err = e.commit(ctx, id, plan.Commit, trigger, nil)
 	}
 	return out, err
 }

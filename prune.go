@@ -10,8 +10,9 @@ import (
 	"github.com/winnowhq/winnow/view"
 )
 
-// commit writes elisions into the ledger, all with one time, and the receipt with them.
-func (e *Engine) commit(ctx context.Context, id string, found []rule.Elision, trigger string, notes ...string) (*pivot.Receipt, error) {
+// commit writes elisions into the ledger, all with one time, and the receipt with them. tried is the compaction that came to
+// nothing before, nil for none: what it cost is part of this.
+func (e *Engine) commit(ctx context.Context, id string, found []rule.Elision, trigger string, tried *folding, notes ...string) (*pivot.Receipt, error) {
 	var receipt *pivot.Receipt
 	err := e.change(ctx, "prune", id, func(l *live) (store.Change, error) {
 		now := millis(e.config.Now())
@@ -25,13 +26,21 @@ func (e *Engine) commit(ctx context.Context, id string, found []rule.Elision, tr
 			committed = append(committed, el)
 		}
 		receipt = e.pruningReceipt(l, committed, now, trigger)
+		c := store.Change{Commit: committed, Receipt: receipt}
+		if tried != nil {
+			notes = append(tried.notes, notes...)
+			receipt.Usage, receipt.Cost, c.Spend = tried.usages, tried.cost(), tried.spent
+		}
 		receipt.Notes = notes
-		return store.Change{Commit: committed, Receipt: receipt}, nil
+		return c, nil
 	}, func(l *live) {
 		l.reported, l.estimated = session.Usage{}, -1 // no report speaks of the new view
 		event := e.event(id, ElisionCommitted)
 		event.Receipt = receipt
 		e.bus.publish(event)
+		if tried != nil {
+			e.recorded(id, tried.spent)
+		}
 	})
 	if err != nil {
 		return nil, err

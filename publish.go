@@ -62,12 +62,7 @@ func (e *Engine) publish(ctx context.Context, f *folding) (*pivot.Receipt, error
 		return c, err
 	}, func(l *live) {
 		l.reported, l.estimated = session.Usage{}, -1 // no report speaks of the new view
-		for _, s := range f.spent {
-			event := e.event(f.id, UsageRecorded)
-			usage := s.Usage
-			event.Usage, event.Kind, event.Cost = &usage, "summary", s.Cost
-			e.bus.publish(event)
-		}
+		e.recorded(f.id, f.spent)
 	})
 	if err != nil {
 		return nil, err
@@ -100,6 +95,14 @@ func (f *folding) tailStart(l *live) string {
 		return l.log[f.size].ID
 	}
 	return ""
+}
+
+// cost is what was spent, in US dollars.
+func (f *folding) cost() (sum float64) {
+	for _, s := range f.spent {
+		sum += s.Cost
+	}
+	return sum
 }
 
 func (f *folding) stamped(now session.Millis) []rule.Elision {
@@ -135,15 +138,10 @@ func (e *Engine) compactionReceipt(l *live, f *folding, c store.Change, marker, 
 		MessagesBefore: len(l.window()), MessagesAfter: len(window), TokensBefore: before, TokensAfter: after, Usable: f.usable,
 		Marker: marker.ID, Summary: summary.ID, TailStart: marker.Marker().TailStartID, Folded: len(f.cut.Fold), Tail: len(f.cut.Tail),
 		Gone: gone(f.cut.Fold, f.ledger, l.facts), Carried: told, Summarizer: f.answer.Model, Usage: f.usages,
-		Duration: now.Sub(f.began).Seconds(), Notes: f.notes, Committed: c.Commit,
+		Duration: now.Sub(f.began).Seconds(), Notes: f.notes, Struck: f.struck, Committed: c.Commit,
 		Undo: "winnow undo " + f.id + " " + marker.ID,
 	}
-	if r.Summarizer == "" {
-		r.Summarizer = e.config.Summarizer.Name()
-	}
-	for _, s := range f.spent {
-		r.Cost += s.Cost
-	}
+	r.Cost = f.cost()
 	r.Saved = before - after
 	return r, nil
 }

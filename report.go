@@ -26,15 +26,27 @@ type Report struct {
 	ToolResults int         `json:"toolResults"`
 	Tokens      TokenReport `json:"tokens"`
 	// Cost in US dollars, as the log has it, or from the reported usage and the model's prices. 0 is unknown.
-	Cost       float64        `json:"cost"`
-	Window     WindowReport   `json:"window"`
-	Candidates []Candidate    `json:"candidates"`
-	Refusals   []rule.Refusal `json:"refusals"`
+	Cost float64 `json:"cost"`
+	// Summaries are the calls that were made for summaries, those included that came to nothing and stand in no log.
+	Summaries  SummaryCalls `json:"summaries,omitzero"`
+	Window     WindowReport `json:"window"`
+	Candidates []Candidate  `json:"candidates"`
+	// Omitted sums up the candidates that are not listed. Only of files too large to be read whole are any left out.
+	Omitted  []Omission     `json:"omitted,omitempty"`
+	Refusals []rule.Refusal `json:"refusals"`
 	// Constraints are standing wishes that the user stated; they survive every pivot word for word.
 	Constraints []string   `json:"constraints"`
 	Pins        []rule.Pin `json:"pins"`
 	// Strata is the timeline, one for each message of the log.
 	Strata []Stratum `json:"strata"`
+}
+
+// SummaryCalls counts the requests to models for summaries.
+type SummaryCalls struct {
+	Calls  int           `json:"calls"`
+	Failed int           `json:"failed"` // of them, in vain
+	Usage  session.Usage `json:"usage"`  // of all of them
+	Cost   float64       `json:"cost"`   // of all of them, US dollars
 }
 
 // TokenReport itemises the whole log as it was written, nothing elided.
@@ -71,6 +83,13 @@ type Candidate struct {
 	Target string `json:"target,omitzero"`
 }
 
+// Omission sums up candidates of one rule.
+type Omission struct {
+	Rule  string `json:"rule"`
+	Parts int    `json:"parts"`
+	Saves int    `json:"saves"` // tokens
+}
+
 // Zone is where a piece of the log stands, seen from the model.
 type Zone string
 
@@ -93,6 +112,8 @@ type Stratum struct {
 	// Written is the beginning of what the user wrote, of messages that begin a turn.
 	Written string `json:"written,omitzero"`
 	Pivot   bool   `json:"pivot,omitzero"` // a marker that counts
+	// Messages is how many messages it stands for, when that is more than one.
+	Messages int `json:"messages,omitzero"`
 }
 
 // Inspect reports on a session. Nothing is changed.
@@ -140,6 +161,17 @@ func partsOf(log []session.Message) map[string]*session.Part {
 }
 
 func (r *Report) count(l *live) {
+	for _, s := range l.state.Spent {
+		if s.Kind != "summary" {
+			continue
+		}
+		r.Summaries.Calls++
+		if s.Failed {
+			r.Summaries.Failed++
+		}
+		r.Summaries.Usage = r.Summaries.Usage.Add(s.Usage)
+		r.Summaries.Cost += s.Cost
+	}
 	r.Tokens = TokenReport{ByKind: map[string]int{}, ByTool: map[string]int{}, ByFile: map[string]int{}}
 	directory := l.state.Info.Directory
 	for i := range l.log {

@@ -38,6 +38,7 @@ var overflowPatterns = []string{
 	`too many tokens`,                                                                           // 26
 	`token limit exceeded`,                                                                      // 27
 	`exceed_context_size_error`,                                                                 // llama.cpp's type, when only the text of the body is at hand
+	`input length and .?max_tokens.? exceed context limit`,                                      // Anthropic, when the answer's limit is what does not fit
 	`^4(?:00|13)\s*(?:status code)?\s*\(no body\)`,                                              // Cerebras and Mistral close without a word
 }
 

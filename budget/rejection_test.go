@@ -37,6 +37,7 @@ var examples = []string{
 	"Too many tokens in the request",
 	"token limit exceeded",
 	"exceed_context_size_error",
+	"input length and `max_tokens` exceed context limit: 190000 + 16000 > 200000, decrease input length or `max_tokens` and try again",
 	"400 status code (no body)",
 }
 

@@ -37,6 +37,8 @@ type Loaded struct {
 	Origins map[string]string
 	// Files are the files that were read, lowest precedence first.
 	Files []string
+
+	texts map[string][]byte // of Files
 }
 
 // Error is a mistake in a configuration: which key, where, and what it could have been meant to be.
@@ -67,7 +69,7 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.Err }
 
 // Load reads the configuration: defaults, the user's file, the project's file, the environment. A missing file is no error unless it
-// was named. Any mistake is an *Error, and then nothing counts.
+// was named. Any mistake is an *Error, or several of them joined, and then nothing counts.
 func Load(s Sources) (Loaded, error) {
 	l := Loaded{Settings: winnow.DefaultSettings(), Origins: map[string]string{}}
 	for _, file := range s.files() {
@@ -81,16 +83,24 @@ func Load(s Sources) (Loaded, error) {
 		if err := l.file(file, data); err != nil {
 			return l, err
 		}
+		if s.File == "" && file == filepath.Join(s.Dir, Name) && l.Origins[providers] == file {
+			return l, &Error{File: file, Key: providers, Err: errNotHere}
+		}
 		l.Files = append(l.Files, file)
 	}
 	if err := l.environment(s.Environ); err != nil {
 		return l, err
 	}
 	if err := l.Settings.Validate(); err != nil {
-		return l, &Error{File: l.blame(err), Err: err}
+		return l, l.Blame(err)
 	}
 	return l, nil
 }
+
+// providers says where keys and sessions are sent. That is the user's to say: a project's file may be anybody's.
+const providers = "providers"
+
+var errNotHere = errors.New("it says where your keys are sent, so it is not taken from a project's file; write it into your own, or name this one with --config")
 
 func (s Sources) files() []string {
 	if s.File != "" {
@@ -106,14 +116,31 @@ func (s Sources) files() []string {
 	return files
 }
 
-// blame names where the value that an error speaks of was set.
-func (l *Loaded) blame(err error) string {
-	for _, key := range Keys() {
-		if origin := l.Origins[key]; origin != "" && strings.Contains(err.Error(), key) {
-			return origin
+// Blame says of an error whose words begin with a key, or of several of them joined, where the value was set that it speaks of.
+func (l *Loaded) Blame(err error) error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		var all []error
+		for _, one := range joined.Unwrap() {
+			all = append(all, l.Blame(one))
 		}
+		if len(all) == 1 {
+			return all[0]
+		}
+		return errors.Join(all...)
 	}
-	return "configuration"
+	e := &Error{File: "configuration", Err: err}
+	key, words, _ := strings.Cut(err.Error(), ": ")
+	for _, k := range Keys() {
+		if k != key && !strings.HasPrefix(k, key+".") && !strings.HasPrefix(key, k+".") || l.Origins[k] == "" {
+			continue
+		}
+		e.File, e.Key, e.Err = l.Origins[k], key, errors.New(words)
+		if text := l.texts[e.File]; text != nil {
+			e.Line, e.Column = position(text, int64(max(0, offsetOf(text, key))))
+		}
+		break
+	}
+	return e
 }
 
 // file lays the values of a file over what is there.
@@ -130,6 +157,10 @@ func (l *Loaded) file(name string, data []byte) error {
 			l.Origins[key] = name
 		}
 	}
+	if l.texts == nil {
+		l.texts = map[string][]byte{}
+	}
+	l.texts[name] = data
 	return nil
 }
 
@@ -167,7 +198,7 @@ func positioned(name string, data []byte, err error) error {
 	e.Line, e.Column = position(data, semantic.ByteOffset)
 	if errors.Is(err, json.ErrUnknownName) {
 		e.Err, e.Nearest = errors.New("there is no such key"), nearest(key)
-		if at := offsetOfKey(data, key); at >= 0 {
+		if at := offsetOf(data, key); at >= 0 {
 			e.Line, e.Column = position(data, int64(at))
 		}
 		return e
@@ -176,10 +207,29 @@ func positioned(name string, data []byte, err error) error {
 	return e
 }
 
-// offsetOfKey finds where the last name of a dotted key stands in a file.
-func offsetOfKey(data []byte, key string) int {
-	name := key[strings.LastIndexByte(key, '.')+1:]
-	return strings.Index(string(data), `"`+name+`"`)
+// offsetOf finds where the name of a dotted key stands in a file, or of as much of the key as is there; -1 for nothing of it. Names may have
+// dots of their own.
+func offsetOf(data []byte, key string) int {
+	value, err := hujson.Parse(data)
+	at := -1
+	for err == nil && key != "" {
+		object, ok := value.Value.(*hujson.Object)
+		if !ok {
+			break
+		}
+		longest := -1
+		for i := range object.Members {
+			literal, ok := object.Members[i].Name.Value.(hujson.Literal)
+			if name := literal.String(); ok && len(name) > longest && (name == key || strings.HasPrefix(key, name+".")) {
+				longest, at, value = len(name), object.Members[i].Name.StartOffset, object.Members[i].Value
+			}
+		}
+		if longest < 0 {
+			break
+		}
+		key = strings.TrimPrefix(key[longest:], ".")
+	}
+	return at
 }
 
 func keyOf(p jsontext.Pointer) string {

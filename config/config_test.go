@@ -83,6 +83,13 @@ func TestLoad_mistakesSayWhereAndWhatWasMeant(t *testing.T) {
 		{"nothing", "", `: `},
 		{"a value that is none", `{"policy": "letter"}`, `policy: "letter" is none; use classic, aggressive or balanced`},
 		{"a negative number", `{"compaction": {"minimum": -1}}`, `compaction.minimum: -1: give 0 or more`},
+		{"a model without a provider", `{"compaction": {"model": "haiku"}}`, `compaction.model: "haiku" is none; write provider/model`},
+		{"a provider's unknown member", "{\"providers\": {\n  \"local\": {\"baseUrl\": \"http://127.0.0.1:1/v1\"}}}", `:2:13: providers.local.baseUrl: there is no such key; did you mean "providers.local.baseURL"?`},
+		{"a provider's member of another type", `{"providers": {"local": {"headers": ["a"]}}}`, `providers.local.headers: it must be an object of texts, not a list`},
+		{"a provider that is none", `{"providers": {"local": "http://127.0.0.1:1"}}`, `providers.local: it must be an object, not a text`},
+		{"providers that are none", `{"providers": []}`, `providers: it must be an object of providers by name, not a list`},
+		{"an address that is none", `{"providers": {"local": {"baseURL": "localhost"}}}`, `providers.local.baseURL: "localhost" is no address; write one like https://host/v1`},
+		{"a provider's name that is none", `{"providers": {"a/b": {}}}`, `providers: "a/b" is no name of a provider`},
 		{"a bad pattern", `{"compaction": {"protectedPaths": ["["]}}`, `compaction.protectedPaths: "[" is no pattern`},
 	}
 	for _, c := range cases {
@@ -103,6 +110,35 @@ func TestLoad_mistakesSayWhereAndWhatWasMeant(t *testing.T) {
 	}
 }
 
+// A project's file may have come with a clone of anybody's repository.
+func TestLoad_aProjectDoesNotSayWhereKeysAreSent(t *testing.T) {
+	file := write(t, `{"providers": {"anthropic": {"baseURL": "https://example.org"}}}`)
+	var e *Error
+	if _, err := Load(Sources{Dir: filepath.Dir(file)}); !errors.As(err, &e) || e.Key != "providers" || e.File != file {
+		t.Errorf("the error is %v", err)
+	}
+	if l, err := Load(Sources{File: file}); err != nil || l.Settings.Providers["anthropic"].BaseURL != "https://example.org" {
+		t.Errorf("of a file that was named: %v, %+v", err, l.Settings.Providers)
+	}
+}
+
+func TestSet_writesAMemberOfAProvider(t *testing.T) {
+	file := write(t, "{ // mine\n}")
+	for key, value := range map[string]string{"providers.local.baseURL": "http://127.0.0.1:8080/v1", "providers.local.headers.X-Team": "tools"} {
+		if err := Set(file, key, value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l, err := Load(Sources{File: file})
+	want := map[string]winnow.Provider{"local": {BaseURL: "http://127.0.0.1:8080/v1", Headers: map[string]string{"X-Team": "tools"}}}
+	if diff := cmp.Diff(want, l.Settings.Providers); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	if err := Set(file, "providers.local.base", "x"); err == nil || !strings.Contains(err.Error(), "providers.local.baseURL") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
 func TestLoad_aNamedFileMustBeThereAndIsTheOnlyOne(t *testing.T) {
 	dir := filepath.Dir(write(t, `{"policy": "classic"}`))
 	if _, err := Load(Sources{File: filepath.Join(dir, "missing"), Dir: dir}); !errors.Is(err, os.ErrNotExist) {
@@ -118,6 +154,7 @@ func TestLoad_aNamedFileMustBeThereAndIsTheOnlyOne(t *testing.T) {
 func TestEnvironment_setsEveryKey(t *testing.T) {
 	values := map[string]string{
 		"policy": "classic", "counter": "chars4", "compaction.summarizer": "offline", "compaction.threshold": `{"*":0.5}`, "compaction.reserved": "7", "compaction.keep": "7",
+		"compaction.model": "p/m", "providers": `{"local":{"baseURL":"http://127.0.0.1:1/v1","keyEnv":"LOCAL_KEY"}}`,
 	}
 	before, defaults, err := Loaded{Settings: winnow.DefaultSettings()}.Values()
 	if err != nil {
@@ -230,6 +267,40 @@ func TestValues_areInTheOrderOfKeys(t *testing.T) {
 	for _, key := range keys {
 		if !jsontext.Value(values[key]).IsValid() {
 			t.Errorf("%s has the value %q", key, values[key])
+		}
+	}
+}
+
+func TestLoad_mistakesAboutModelsAreFoundWhereTheyStand(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"{\n  // not \"baseUrl\"\n  \"providers\": {\"a\": {\"baseURL\": \"http://x/v1\"},\n    \"b\": {\"baseUrl\": \"http://y/v1\"}}\n}",
+			`:4:11: providers.b.baseUrl: there is no such key; did you mean "providers.b.baseURL"?`},
+		{"{\"providers\": {\n  \"house.two\": {\"protocol\": \"openai-chats\"}}}",
+			`:2:17: providers.house.two.protocol: "openai-chats" is none; use openai-chat, openai-responses, anthropic or gemini`},
+		{`{"providers": {"a": {"baseURL": "nope"}}}`, `:1:22: providers.a.baseURL: "nope" is no address; write one like https://host/v1`},
+		{`{"providers": {"a": {"idle": -1}}}`, `:1:22: providers.a.idle: -1: give 1 or more seconds, or leave it out for 120`},
+		{`{"providers": {"a": {"idle": "1"}}}`, `:1:30: providers.a.idle: it must be a whole number, not a text`},
+		{`{"providers": {"a": {"maxTokens": "max"}}}`, `:1:22: providers.a.maxTokens: "max" is none; use max_tokens or max_completion_tokens`},
+		{`{"providers": {"a": {"body": [1]}}}`, `:1:22: providers.a.body: it must be an object`},
+		{`{"providers": {"a/b": {}}}`, `:1:2: providers: "a/b" is no name of a provider: it stands before the slash in provider/model`},
+		{"{\"compaction\": {\n\t\"model\": \"haiku\"}}", `:2:2: compaction.model: "haiku" is none; write provider/model, as ` + "`winnow models` lists them"},
+		{`{"compaction": {"summarizer": "lmm"}}`, `:1:17: compaction.summarizer: "lmm" is none; use auto, llm or offline`},
+		{`{"compaction": {"context": "x"}}`, `:1:28: compaction.context: it must be a list of texts, not a text`},
+		{`{"compaction": {"modle": "p/m"}}`, `:1:17: compaction.modle: there is no such key; did you mean "compaction.model"?`},
+	} {
+		file := filepath.Join(t.TempDir(), Name)
+		if err := os.WriteFile(file, []byte(c.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var e *Error
+		if _, err := Load(Sources{File: file}); !errors.As(err, &e) || err.Error() != file+c.want {
+			t.Errorf("%s\n got %v\nwant %s", c.text, err, file+c.want)
+		}
+	}
+	_, err := Load(Sources{Environ: []string{"WINNOW_COMPACTION_MODEL=haiku", `WINNOW_PROVIDERS={"a":{"protocol":"smoke"}}`}})
+	for _, want := range []string{"WINNOW_COMPACTION_MODEL: compaction.model: ", "WINNOW_PROVIDERS: providers.a.protocol: "} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("the error is %v, want %q in it", err, want)
 		}
 	}
 }

@@ -105,6 +105,9 @@ func valueOf(key, value string) (jsontext.Value, error) {
 			return jsontext.Value("false"), nil
 		}
 	case reflect.Slice:
+		if t == reflect.TypeFor[jsontext.Value]() {
+			break
+		}
 		if v := jsontext.Value(value); v.Kind() != '[' {
 			list := []string{}
 			for _, item := range strings.Split(value, ",") {

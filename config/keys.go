@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/winnowhq/winnow"
 )
 
@@ -34,9 +36,17 @@ func typeOf(key string) reflect.Type {
 			found = t
 		}
 	})
-	if found == nil && strings.Contains(key, ".") { // an entry of a map or a list
-		if above := typeOf(key[:strings.LastIndexByte(key, '.')]); above != nil && (above.Kind() == reflect.Map || above.Kind() == reflect.Slice) {
+	if found == nil && strings.Contains(key, ".") {
+		switch above := typeOf(key[:strings.LastIndexByte(key, '.')]); {
+		case above == nil:
+		case above.Kind() == reflect.Map || above.Kind() == reflect.Slice: // an entry
 			return above.Elem()
+		case above.Kind() == reflect.Struct: // a member of an entry
+			walk(above, "", func(k string, t reflect.Type) {
+				if k == last(key) {
+					found = t
+				}
+			})
 		}
 	}
 	return found
@@ -45,10 +55,10 @@ func typeOf(key string) reflect.Type {
 // wanted says in words what a key takes, "" for a key that is none.
 func wanted(key string) string {
 	t := typeOf(key)
-	if t == nil {
-		if isGroup(key) {
-			return "an object"
-		}
+	switch {
+	case t == nil && isGroup(key), t == reflect.TypeFor[jsontext.Value]():
+		return "an object"
+	case t == nil:
 		return ""
 	}
 	switch t.Kind() {
@@ -63,7 +73,15 @@ func wanted(key string) string {
 	case reflect.Slice:
 		return "a list of texts"
 	case reflect.Map:
+		switch t.Elem().Kind() {
+		case reflect.Struct:
+			return "an object of providers by name"
+		case reflect.String:
+			return "an object of texts"
+		}
 		return "an object of model patterns and numbers"
+	case reflect.Struct:
+		return "an object"
 	}
 	return "a text"
 }
@@ -85,6 +103,12 @@ func nearest(key string) string {
 		candidates[k] = true
 		for at := strings.LastIndexByte(k, '.'); at > 0; at = strings.LastIndexByte(k[:at], '.') {
 			candidates[k[:at]] = true
+		}
+	}
+	if at := strings.LastIndexByte(key, '.'); at > 0 { // a member of an entry
+		if entry := typeOf(key[:at]); entry != nil && entry.Kind() == reflect.Struct {
+			clear(candidates)
+			walk(entry, key[:at+1], func(k string, _ reflect.Type) { candidates[k] = true })
 		}
 	}
 	for _, k := range sorted(candidates) {

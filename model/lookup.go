@@ -43,6 +43,25 @@ func (c *Catalogue) Lookup(name string) Model {
 	return m
 }
 
+// At describes a model as one provider offers it. Unlike Lookup it takes the provider for granted, whether the catalogue lists it or
+// not, and never answers with another's offer: of what only others are known to offer it takes the limits, not the prices. Overrides have
+// the last word.
+func (c *Catalogue) At(provider, id string) Model {
+	m := c.Lookup(provider + "/" + id)
+	listed := slices.ContainsFunc(c.Models, func(m Model) bool { return strings.EqualFold(m.Provider, provider) })
+	if listed && strings.EqualFold(m.Provider, provider) {
+		return m
+	}
+	reason := "limits are assumed"
+	if len(m.Assumed) == 0 {
+		reason = "limits are taken from " + m.String()
+	}
+	return apply(Model{
+		Provider: provider, ID: id, Name: id, Limits: m.Limits,
+		Assumed: []string{fmt.Sprintf("%s/%s is not in the catalogue of %s: %s, its prices and its prompt cache are unknown", provider, id, c.Date, reason)},
+	}, c.overrides)
+}
+
 // find looks for the model itself: "provider/id" as written, then the provider's own spellings of it, then
 // an id that itself has a slash, then, of a name without a provider, the first provider in the list that has it.
 func (c *Catalogue) find(name string) (Model, bool) {
@@ -125,7 +144,7 @@ func (c *Catalogue) assume(name string) Model {
 		m.Assumed = []string{fmt.Sprintf("%s is not in the catalogue of %s: limits, prices and cache are taken from %s", name, c.Date, like)}
 		return succeed(m)
 	}
-	if strings.TrimSpace(name) == "" {
+	if strings.TrimSpace(id) == "" {
 		id = "unknown"
 	}
 	return Model{

@@ -12,6 +12,8 @@ type Cut struct {
 	Fold []session.Message
 	// Tail stays verbatim. It begins at a message, never inside one, so that a call stays with its result.
 	Tail []session.Message
+	// End is how many messages of the window the cut stands behind, the pivot that it begins with and markers without answer included.
+	End int
 	// Split is set when the tail begins inside a turn.
 	Split bool
 	// Previous is the summary that the window began with, nil without one.
@@ -42,19 +44,30 @@ func Find(window []session.Message, ledger rule.Ledger, facts *rule.Facts, keep 
 	if summary := view.Pivot(window); summary != nil {
 		cut.Previous, rest = summary, window[2:]
 	}
-	rest = withoutMarkers(rest)
+	first := len(window) - len(rest)
+	rest, at := withoutMarkers(rest)
 	if rejected {
-		return cut.reject(rest)
+		cut = cut.reject(rest)
+	} else {
+		cut = cut.keep(rest, ledger, facts, keep)
 	}
+	if cut.End = len(window); len(cut.Fold) < len(at) {
+		cut.End = first + at[len(cut.Fold)]
+	}
+	return cut
+}
+
+// keep leaves a tail of so many tokens.
+func (c Cut) keep(rest []session.Message, ledger rule.Ledger, facts *rule.Facts, keep int) Cut {
 	start := len(rest)
 	if keep > 0 {
-		start, cut.Split = tailStart(rest, ledger, facts, keep)
+		start, c.Split = tailStart(rest, ledger, facts, keep)
 	}
 	if start == 0 {
-		start, cut.Split = len(rest), false
+		start, c.Split = len(rest), false
 	}
-	cut.Fold, cut.Tail = rest[:start:start], rest[start:]
-	return cut
+	c.Fold, c.Tail = rest[:start:start], rest[start:]
+	return c
 }
 
 func (c Cut) reject(rest []session.Message) Cut {
@@ -86,15 +99,15 @@ func worked(messages []session.Message) bool {
 	return false
 }
 
-// withoutMarkers leaves out markers that were not answered and summaries that do not count.
-func withoutMarkers(messages []session.Message) []session.Message {
-	kept := make([]session.Message, 0, len(messages))
+// withoutMarkers leaves out markers that were not answered and summaries that do not count; at is where each of the others stood.
+func withoutMarkers(messages []session.Message) (kept []session.Message, at []int) {
+	kept, at = make([]session.Message, 0, len(messages)), make([]int, 0, len(messages))
 	for i := range messages {
 		if messages[i].Marker() == nil && !messages[i].IsSummary() {
-			kept = append(kept, messages[i])
+			kept, at = append(kept, messages[i]), append(at, i)
 		}
 	}
-	return kept
+	return kept, at
 }
 
 func tailStart(rest []session.Message, ledger rule.Ledger, facts *rule.Facts, keep int) (start int, split bool) {

@@ -168,3 +168,28 @@ func TestTail_isAQuarterWithinBounds(t *testing.T) {
 		t.Errorf("the letter keeps %d tokens, want 0", got)
 	}
 }
+
+func TestFind_endIsWhereTheFoldEndsInTheWindow(t *testing.T) {
+	for name, c := range map[string]struct {
+		words    string
+		keep     int
+		rejected bool
+		end      int
+	}{
+		"no tail":                                  {"u1:10 a1:10", 0, false, 2},
+		"a tail":                                   {"u1:10 a1:10 u2:10 a2:10", 25, false, 2},
+		"a tail behind a pivot":                    {"c0 s0:5 u1:10 a1:10 u2:10 a2:10", 25, false, 4},
+		"a marker without answer inside":           {"c0 s0:5 u1:10 c9 a1:10 u2:10 a2:10", 25, false, 5},
+		"a marker without answer behind":           {"u1:10 a1:10 c9", 0, false, 3},
+		"a rejected message is not in it":          {"u1:10 a1:10 u2:10", 0, true, 2},
+		"a rejected message that was worked on is": {"u1:10 a1:10 u2:10 a2:10", 0, true, 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			window := windowOf(c.words)
+			cut := Find(window, rule.Ledger{}, facts(), c.keep, c.rejected)
+			if cut.End != c.end {
+				t.Errorf("it ends at %d, want %d; folded %s", cut.End, c.end, names(cut.Fold))
+			}
+		})
+	}
+}

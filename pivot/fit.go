@@ -7,6 +7,7 @@ import (
 
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/token"
 	"github.com/winnowhq/winnow/wire"
 )
 
@@ -14,16 +15,28 @@ import (
 // the lines around it.
 const cutOutput = 2_000
 
+// correction is how many tokens stay free in every request, so that a second try can be told what was wrong with the first.
+const correction = 64
+
 // framing is what a provider adds to each message of a request, in tokens: roles and separators.
 const framing = 8
 
 // Fit makes a request fit a summariser that takes limit tokens; 0 is without limit. It escalates only as far as it
-// must: media to text, outputs cut to 2,000 characters, oldest exchanges dropped with a note of how many. What elisions hide is
+// must: a request that extends the conversation stays one while it fits, with Budget tokens to spare; else the messages are sent by themselves, and
+// what does not fit is cut: media to text, outputs cut to 2,000 characters, oldest exchanges dropped with a note of how many. What elisions hide is
 // hidden already. A request whose newest exchange alone is too long is split into chunks, to be summarised one after
 // the other and merged: Fit then returns more than one request, of which each but the first wants the answer before it as
 // its Previous. Every request that is returned fits, unless system prompt, instruction and previous summary alone do not: ok is
 // false then, and only a summariser without a limit can help.
 func Fit(r Request, limit int, facts *rule.Facts) (requests []Request, ok bool) {
+	if r.Prefix != nil {
+		size := r.Tokens(facts)
+		if limit <= 0 || size+r.Budget <= limit {
+			return []Request{r}, true
+		}
+		r = r.Plain(fmt.Sprintf("it would have %s tokens, %s with the answer, and the limit is %s",
+			token.Grouped(size), token.Grouped(size+r.Budget), token.Grouped(limit)))
+	}
 	if limit <= 0 || r.Tokens(facts) <= limit {
 		return []Request{r}, true
 	}
@@ -61,8 +74,41 @@ func Fit(r Request, limit int, facts *rule.Facts) (requests []Request, ok bool) 
 	return chunks(r, limit, facts)
 }
 
+// Plain is the request without the conversation's prefix; because is noted.
+func (r Request) Plain(because string) Request {
+	r.Prefix = nil
+	r.Notes = append(slices.Clip(r.Notes), "the request did not extend the conversation: "+because)
+	return r
+}
+
+// AsText is the request with its messages written down as text, for a model that does not take them as they are: calls of tools that
+// it is not offered, reasoning that is not its own.
+func (r Request) AsText() Request {
+	messages := make([]session.Message, 0, len(r.Messages))
+	for i := range r.Messages {
+		m := &r.Messages[i]
+		text := Transcript(r.Messages[i : i+1])
+		if text == "" {
+			continue
+		}
+		messages = append(messages, session.Message{
+			MessageInfo: session.MessageInfo{ID: m.ID, SessionID: m.SessionID, Role: session.User},
+			Parts:       []session.Part{{Type: session.TextPart, Text: text, Synthetic: !m.Written()}},
+		})
+	}
+	r.Messages = messages
+	return r
+}
+
 // Tokens is the size of a request as a summariser is sent it.
 func (r Request) Tokens(facts *rule.Facts) int {
+	if r.Prefix != nil {
+		total := r.Prefix.Overhead + facts.Count(r.Aligned()) + correction + framing
+		for i := range r.Prefix.Messages {
+			total += messageTokens(&r.Prefix.Messages[i], facts)
+		}
+		return total
+	}
 	total := r.fixed(facts)
 	for i := range r.Messages {
 		total += messageTokens(&r.Messages[i], facts)
@@ -72,7 +118,8 @@ func (r Request) Tokens(facts *rule.Facts) int {
 
 // fixed is what every request has, whatever it folds: prompts, the previous summary, framing.
 func (r Request) fixed(facts *rule.Facts) int {
-	return facts.Count(r.System) + facts.Count(r.Instruction) + facts.Count(r.Previous) + facts.Count(wire.Question) + 4*framing
+	return facts.Count(r.System) + max(facts.Count(r.Instruction), facts.Count(r.Update)) + facts.Count(r.length()) + facts.Count(r.Previous) + 2*facts.Count(wire.Question) +
+		5*framing + correction
 }
 
 func messageTokens(m *session.Message, facts *rule.Facts) int {
@@ -236,6 +283,14 @@ func nextExchange(messages []session.Message, at int) int {
 		}
 	}
 	return min(at+1, len(messages)) // the last turn: step by step
+}
+
+// Split makes pieces that fit of a request, without leaving anything out: of what is left when a piece turned out to be too long.
+func Split(r Request, limit int, facts *rule.Facts) (requests []Request, ok bool) {
+	if limit <= 0 || r.Tokens(facts) <= limit {
+		return []Request{r}, true
+	}
+	return chunks(r, limit, facts)
 }
 
 // chunks splits what is left into pieces that fit. A message that is too long by itself is cut into several.

@@ -114,6 +114,8 @@ func TestValidate(t *testing.T) {
 		"good":                {good, 10, nil},
 		"empty":               {Answer{Text: " \n"}, 0, ErrEmpty},
 		"reasoning only":      {Answer{ReasoningOnly: true}, 0, ErrReasoning},
+		"a call":              {Answer{Text: good.Text, CalledTools: true}, 10, ErrCalled},
+		"the filter":          {Answer{Text: good.Text, Refused: true}, 10, ErrRefused},
 		"cut by length":       {Answer{Text: good.Text, Finish: "length"}, 10, ErrTruncated},
 		"cut by max_tokens":   {Answer{Text: good.Text, Finish: "max_tokens"}, 10, ErrTruncated},
 		"no heading":          {Answer{Text: "we did things"}, 10, ErrHeadings},
@@ -154,5 +156,82 @@ func TestReplay_repeatsTheMessageWithMediaAsText(t *testing.T) {
 	}
 	if replay.Companion() != marker.ID || !replay.Written() || replay.Agent != "build" || replay.Model.Variant != "high" {
 		t.Errorf("the replay is %+v of %q", replay.MessageInfo, replay.Companion())
+	}
+}
+
+func TestFit_extendsTheConversationWhileThatFits(t *testing.T) {
+	r := request("u1:10 t1:3000 a1:10")
+	r.Prefix = &Prefix{System: "theirs", Messages: windowOf("u1:10 t1:3000 a1:10"), Overhead: 500}
+	size := r.Tokens(facts())
+	if size < 3520 || size > 3520+1000 {
+		t.Errorf("it is counted as %d tokens: prefix, overhead and the instruction once", size)
+	}
+	for limit, aligned := range map[int]bool{0: true, size + r.Budget: true, size + r.Budget - 1: false, 3000: false} {
+		requests, ok := Fit(r, limit, facts())
+		if !ok || len(requests) != 1 || (requests[0].Prefix != nil) != aligned {
+			t.Fatalf("limit %d: %d requests, %v", limit, len(requests), ok)
+		}
+		notes := strings.Join(requests[0].Notes, "; ")
+		if strings.Contains(notes, "the request did not extend the conversation: it would have") == aligned {
+			t.Errorf("limit %d: notes %q", limit, notes)
+		}
+		if !aligned && limit > 0 && requests[0].Tokens(facts()) > limit {
+			t.Errorf("limit %d: it has %d tokens", limit, requests[0].Tokens(facts()))
+		}
+	}
+	if r.Prefix == nil || len(r.Notes) > 0 {
+		t.Error("the request that was handed in was changed")
+	}
+}
+
+func TestFit_piecesAskForAnUpdateAndFitWithIt(t *testing.T) {
+	r := request("u1:9000")
+	r.Update = Instruction(Settings{}, "earlier", "")
+	limit := r.Tokens(facts()) - 6000
+	requests, ok := Fit(r, limit, facts())
+	if !ok || len(requests) < 2 {
+		t.Fatalf("%d requests, %v", len(requests), ok)
+	}
+	for i, one := range requests {
+		if i > 0 {
+			one = one.After(strings.Repeat("abcd", one.Budget))
+			if !strings.HasPrefix(one.Instruction, updateInstruction) || one.Previous == "" {
+				t.Errorf("piece %d does not go on from the one before", i)
+			}
+		}
+		if n := one.Tokens(facts()); n > limit {
+			t.Errorf("piece %d has %d tokens, limit %d", i, n, limit)
+		}
+	}
+}
+
+func TestSplit_leavesNothingOut(t *testing.T) {
+	r := request("u1:900 a1:900 t1:900 u2:900 a2:900")
+	whole := Transcript(r.Messages)
+	requests, ok := Split(r, request("").Tokens(facts())+2500, facts())
+	if !ok || len(requests) < 2 {
+		t.Fatalf("%d requests, %v", len(requests), ok)
+	}
+	letters := 0
+	for _, one := range requests {
+		letters += strings.Count(Transcript(one.Messages), "abcd")
+	}
+	if want := strings.Count(whole, "abcd"); letters != want {
+		t.Errorf("%d words are sent, want %d", letters, want)
+	}
+}
+
+func TestAsText_hasNoCallsToBeAnswered(t *testing.T) {
+	r := request("u1:10 t1:10 e1 a1:10").AsText()
+	if got := names(r.Messages); got != "u1 t1 a1" {
+		t.Errorf("messages %q", got)
+	}
+	for _, m := range r.Messages {
+		if m.Role != session.User || len(m.Parts) != 1 || m.Parts[0].Type != session.TextPart {
+			t.Errorf("%s is %+v", m.ID, m)
+		}
+	}
+	if !r.Messages[0].Written() || r.Messages[1].Written() {
+		t.Error("what the user wrote is not told from what was not")
 	}
 }

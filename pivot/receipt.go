@@ -43,7 +43,10 @@ type Receipt struct {
 	Usage      []session.Usage `json:"usage,omitempty"` // of every summary call, the failed ones too
 	Cost       float64         `json:"cost,omitzero"`   // US dollars, of all calls
 	Duration   float64         `json:"duration,omitzero"`
-	Notes      []string        `json:"notes,omitempty"` // what was done to make it fit, what was rejected, what was struck
+	Notes      []string        `json:"notes,omitempty"` // what was done to make it fit, what was rejected
+	// Struck are the paths, commands, identifiers and numbers that a model wrote into the summary and that occur nowhere in what it
+	// summarised. In the summary they are struck through.
+	Struck []Struck `json:"struck,omitempty"`
 
 	// Committed are the elisions that were committed with it. Undo takes them back, redo commits them again.
 	Committed []rule.Elision `json:"committed,omitempty"`
@@ -51,6 +54,12 @@ type Receipt struct {
 
 	// Undo says how to take it back.
 	Undo string `json:"undo,omitzero"`
+}
+
+// Struck is one claim of a summary that nothing bears out.
+type Struck struct {
+	Kind string `json:"kind"` // path, command, identifier, number
+	Text string `json:"text"`
 }
 
 // Carried counts what the engine wrote under a summary itself.

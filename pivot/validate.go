@@ -11,6 +11,8 @@ import (
 var (
 	ErrEmpty     = errors.New("the summary is empty")
 	ErrReasoning = errors.New("the model reasoned but wrote no summary")
+	ErrCalled    = errors.New("the model called a tool instead of writing notes")
+	ErrRefused   = errors.New("the provider's filter stopped the summary")
 	ErrTruncated = errors.New("the summary was cut off by the output limit")
 	ErrMarkup    = errors.New("the summary contains tool-call markup instead of notes")
 	ErrHeadings  = errors.New("the summary has none of the headings that were asked for")
@@ -27,6 +29,10 @@ var heading = regexp.MustCompile(`(?m)^#{1,4} +\S`)
 func Validate(a Answer, tokens, replaces int) error {
 	text := strings.TrimSpace(a.Text)
 	switch {
+	case a.CalledTools:
+		return ErrCalled
+	case a.Refused:
+		return ErrRefused
 	case text == "" && a.ReasoningOnly:
 		return ErrReasoning
 	case text == "":

@@ -18,6 +18,9 @@ var (
 	// ErrNoBase: a change that was decided on what the log says came without Change.Base. Nothing was written.
 	ErrNoBase = errors.New("a change of what is there needs the revision that it was decided on")
 
+	// ErrNoWord: a search names nothing that can be looked for.
+	ErrNoWord = errors.New("there is no word in what is looked for; a word has letters or digits")
+
 	// ErrLocked: another process writes and did not finish in time. Nothing was written; trying again may help.
 	ErrLocked = errors.New("the store is locked by another process")
 	// ErrCorrupt: what is on disk is damaged, or not a store at all. Trying again does not help.
@@ -35,7 +38,7 @@ var (
 // Error says what a store could not do, where, and what helps. errors.Is finds the Err… of this package in it,
 // fs.ErrNotExist and the like, and the error of a context that ended.
 type Error struct {
-	Op      string // "open", "create", "list", "delete", "state", "messages", "apply", "source"
+	Op      string // "open", "create", "list", "delete", "state", "messages", "apply", "source", "files", "index", "search"
 	Path    string // file of the store, "" in memory
 	Session string // id, "" where none is concerned
 	Err     error

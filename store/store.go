@@ -77,6 +77,13 @@ type Change struct {
 	// which are decided on what the log says, need it.
 	Base int64
 
+	// Create adds the session with this info before all else, so that a session comes into being with its log or not at all; its
+	// id must be the session's. The change then needs no Base. ErrExists when the id is taken.
+	Create *session.Info
+	// Aside, with Create, is the id under which a session that has the id already goes on, with all that belongs to it, instead of
+	// ErrExists. ErrExists when this one is taken too.
+	Aside string
+
 	Info   *session.Info     // replaces what is known about the session; its id must be the session's
 	Append []session.Message // at the end of the log, in this order; ids may repeat, order is position
 	// Update replaces messages that have the same id, parts included: a call that ended, an answer that was streamed. An id
@@ -91,6 +98,8 @@ type Change struct {
 	Unpin   []string       // ids of pins; one that is not there is no error
 	Receipt *pivot.Receipt
 	Spend   []Spend
+	Source  *Source // the file that the session comes from, in place of the one before
+	File    *File   // a file that was looked at; only a Filer keeps it
 }
 
 // Check refuses what no store takes, whatever it holds: the Info of another session, and with ErrNoBase a decision
@@ -98,6 +107,15 @@ type Change struct {
 func (c *Change) Check(id string) error {
 	if c.Info != nil && c.Info.ID != id {
 		return fmt.Errorf("the info is of session %q, not of %q", c.Info.ID, id)
+	}
+	if c.Create != nil {
+		switch {
+		case id == "" || c.Create.ID != id:
+			return fmt.Errorf("the session that is created is %q, not %q", c.Create.ID, id)
+		case c.Base != 0:
+			return fmt.Errorf("%w: there is no revision yet that a new session could be at", ErrConflict)
+		}
+		return nil
 	}
 	decided := len(c.Update) + len(c.Commit) + len(c.Restore) + len(c.Undo) + len(c.Redo)
 	if c.Base == 0 && decided > 0 {
@@ -113,8 +131,8 @@ type Spend struct {
 	Message string         `json:"message,omitzero"`
 	Model   string         `json:"model"`
 	Usage   session.Usage  `json:"usage"`
-	Cost    float64        `json:"cost"` // US dollars
-	Failed  bool           `json:"failed,omitzero"`
+	Cost    float64        `json:"cost"`            // US dollars
+	Failed  bool           `json:"failed,omitzero"` // in vain: it was refused or broke off, or its answer did not count
 }
 
 // Source is the file that a session came from.

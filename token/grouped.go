@@ -25,3 +25,15 @@ func GroupDigits(digits string) string {
 	}
 	return b.String()
 }
+
+// GroupDigitsIn groups the digits of the large numbers in a sentence, those that stand alone: not in ids, versions or dates.
+func GroupDigitsIn(sentence string) string {
+	words := strings.Split(sentence, " ")
+	for i, w := range words {
+		bare := strings.TrimRight(w, ".,;:")
+		if len(bare) >= 4 && strings.Trim(bare, "0123456789") == "" {
+			words[i] = GroupDigits(bare) + w[len(bare):]
+		}
+	}
+	return strings.Join(words, " ")
+}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/token"
 )
 
@@ -18,6 +19,9 @@ func (p Painter) Pruning(r winnow.Report, receipt pivot.Receipt, title string) {
 	pg.beforeAfter(r, receipt)
 	pg.gap()
 	pg.tables(leaders{title: "Elided, by rule", by: savedByRule(receipt), whole: receipt.TokensBefore, most: mostLeaders, style: prunedTone})
+	if calls := asked(receipt); len(calls) > 0 { // for a summary that came to nothing
+		pg.fact("asked", strings.Join(calls, ", "))
+	}
 	pg.notes(receipt)
 	pg.timeline(r)
 	pg.windowNow(r)
@@ -133,6 +137,7 @@ func (pg *page) kept(receipt pivot.Receipt) {
 	if by := bySummarizer(receipt); by != "" {
 		pg.fact("written by", by)
 	}
+	pg.struck(receipt)
 }
 
 // bySummarizer says who wrote the summary, and what that took.
@@ -141,16 +146,48 @@ func bySummarizer(receipt pivot.Receipt) string {
 	if receipt.Summarizer != "" {
 		facts = append(facts, receipt.Summarizer)
 	}
-	if n := len(receipt.Usage); n > 0 {
-		facts = append(facts, count(n, "call"))
-	}
-	if receipt.Cost > 0 {
-		facts = append(facts, dollars(receipt.Cost))
-	}
+	facts = append(facts, asked(receipt)...)
 	if receipt.Duration >= 0.1 && receipt.Duration < 1e9 {
 		facts = append(facts, strconv.FormatFloat(receipt.Duration, 'f', 1, 64)+" s")
 	}
 	return strings.Join(facts, ", ")
+}
+
+// asked says what a model's calls took, the failed ones too.
+func asked(receipt pivot.Receipt) []string {
+	n := len(receipt.Usage)
+	if n == 0 {
+		return nil
+	}
+	var sum session.Usage
+	for _, u := range receipt.Usage {
+		sum = sum.Add(u)
+	}
+	facts := []string{count(n, "call")}
+	if in, out := sum.Prompt(), plus(sum.Output, sum.Reasoning); in > 0 || out > 0 {
+		facts = append(facts, token.Grouped(max(in, 0))+" tokens in, "+token.Grouped(max(out, 0))+" out")
+	}
+	if receipt.Cost > 0 {
+		facts = append(facts, dollars(receipt.Cost))
+	}
+	return facts
+}
+
+// struck lists what a model made up.
+func (pg *page) struck(receipt pivot.Receipt) {
+	n := len(receipt.Struck)
+	if n == 0 {
+		return
+	}
+	var claims []string
+	for _, s := range receipt.Struck[:min(n, mostNotes)] {
+		claims = append(claims, s.Kind+" "+s.Text)
+	}
+	text := strings.Join(claims, ", ")
+	if n > mostNotes {
+		text += " and " + token.Grouped(n-mostNotes) + " more"
+	}
+	pg.fact("made up", text)
 }
 
 func (pg *page) fact(name, text string) {
@@ -160,7 +197,7 @@ func (pg *page) fact(name, text string) {
 // notes says what was done to make it fit, and what was rejected.
 func (pg *page) notes(receipt pivot.Receipt) {
 	for _, note := range receipt.Notes[:min(len(receipt.Notes), mostNotes)] {
-		pg.fact("note", counted(note))
+		pg.fact("note", token.GroupDigitsIn(note))
 	}
 	if n := len(receipt.Notes) - mostNotes; n > 0 {
 		pg.fact("", token.Grouped(n)+" more")

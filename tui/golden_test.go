@@ -103,8 +103,9 @@ func receipt() pivot.Receipt {
 		Kind: pivot.Compaction, Trigger: "manual", MessagesBefore: 61, MessagesAfter: 12, TokensBefore: 200_400, TokensAfter: 21_000, Usable: 95_232,
 		Folded: 51, Tail: 9, Gone: map[string]int{"tool output": 101_000, "assistant": 4_800, "user": 800, "reasoning": 2_000},
 		Carried:    pivot.Carried{Pins: 1, Constraints: 2, Messages: 5, Todos: 1, Files: 7, Failures: 1, Recallable: 34, Tokens: 1_830},
-		Summarizer: "anthropic/claude-haiku-4-5", Usage: make([]session.Usage, 2), Cost: 0.0421, Duration: 12.34,
+		Summarizer: "anthropic/claude-haiku-4-5", Usage: []session.Usage{{Input: 1_200, Cache: session.CacheUsage{Read: 38_000}}, {Input: 41_000, Output: 640, Reasoning: 250}}, Cost: 0.0421, Duration: 12.34,
 		Notes:     []string{"3 tool outputs were cut to 2000 characters", "the 20000 oldest exchanges were left out"},
+		Struck:    []pivot.Struck{{Kind: "path", Text: "internal/lamp/oil.go"}, {Kind: "number", Text: "4711"}},
 		Committed: []rule.Elision{{Rule: "backward", Saves: 63_000}, {Rule: "retry", Saves: 1_800}},
 		Saved:     179_400,
 	}

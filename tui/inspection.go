@@ -103,6 +103,16 @@ func (pg *page) about(r winnow.Report, title string) {
 	if r.Cost > 0 {
 		facts = append(facts, dollars(r.Cost))
 	}
+	if s := r.Summaries; s.Calls > 0 {
+		text := count(s.Calls, "call") + " for summaries"
+		if s.Failed > 0 {
+			text += ", " + token.Grouped(s.Failed) + " in vain"
+		}
+		if s.Cost > 0 {
+			text += ", " + dollars(s.Cost)
+		}
+		facts = append(facts, text)
+	}
 	pg.words(span{}, faint, strings.Join(facts, " · "), 2)
 }
 
@@ -143,7 +153,7 @@ func (pg *page) windowNow(r winnow.Report) {
 	}
 	for reason := range strings.SplitSeq(w.Reason, "; ") {
 		if strings.TrimSpace(reason) != "" {
-			pg.words(say(faint, "  · "), faint, counted(reason), mostReasonLines)
+			pg.words(say(faint, "  · "), faint, token.GroupDigitsIn(reason), mostReasonLines)
 		}
 	}
 }
@@ -209,6 +219,9 @@ func (pg *page) couldGo(r winnow.Report) {
 		parts[c.Rule]++
 		all = plus(all, c.Saves)
 	}
+	for _, o := range r.Omitted {
+		tokens[o.Rule], parts[o.Rule], all = plus(tokens[o.Rule], o.Saves), parts[o.Rule]+o.Parts, plus(all, o.Saves)
+	}
 	if len(r.Candidates) == 0 && len(r.Refusals) == 0 {
 		pg.heading("Could go", "nothing that a rule would elide")
 		return
@@ -264,8 +277,8 @@ func refusals(all []rule.Refusal) []string {
 			reason = strings.ReplaceAll(string(r.Code), "-", " ")
 		}
 		if r.Part == "" {
-			if !slices.Contains(out, counted(reason)) {
-				out = append(out, counted(reason))
+			if !slices.Contains(out, token.GroupDigitsIn(reason)) {
+				out = append(out, token.GroupDigitsIn(reason))
 			}
 			continue
 		}
@@ -276,7 +289,7 @@ func refusals(all []rule.Refusal) []string {
 		if same[reason] == 1 {
 			stays = " stays"
 		}
-		out = append(out, counted(reason)+": "+count(same[reason], "part")+stays)
+		out = append(out, token.GroupDigitsIn(reason)+": "+count(same[reason], "part")+stays)
 	}
 	return out[:min(len(out), mostNotes)]
 }

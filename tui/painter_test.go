@@ -82,6 +82,10 @@ func anyReceipt(t *rapid.T) pivot.Receipt {
 		Summarizer: text.Draw(t, "summarizer"), Cost: rapid.Float64().Draw(t, "price"), Duration: rapid.Float64().Draw(t, "took"),
 		Notes: rapid.SliceOfN(text, 0, 12).Draw(t, "notes"),
 	}
+	for range rapid.IntRange(0, 12).Draw(t, "struck") {
+		r.Struck = append(r.Struck, pivot.Struck{Kind: text.Draw(t, "kind"), Text: text.Draw(t, "claim")})
+		r.Usage = append(r.Usage, session.Usage{Input: n.Draw(t, "in"), Output: n.Draw(t, "out")})
+	}
 	for range rapid.IntRange(0, 4).Draw(t, "committed") {
 		r.Committed = append(r.Committed, rule.Elision{Rule: text.Draw(t, "by"), Saves: n.Draw(t, "saved")})
 	}

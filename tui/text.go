@@ -177,18 +177,6 @@ func wrap(text string, width, most int) []string {
 	return lines
 }
 
-// counted groups the digits of the large numbers in a sentence of ours, those that stand alone: not in ids, versions or dates.
-func counted(sentence string) string {
-	words := strings.Split(sentence, " ")
-	for i, w := range words {
-		bare := strings.TrimRight(w, ".,;:")
-		if len(bare) >= 4 && strings.Trim(bare, "0123456789") == "" {
-			words[i] = token.GroupDigits(bare) + w[len(bare):]
-		}
-	}
-	return strings.Join(words, " ")
-}
-
 // percent of a whole. It does not round to 0% what is there, nor to 100% what is not all.
 func percent(part, whole int) string {
 	if whole <= 0 || part <= 0 {

@@ -28,6 +28,7 @@ type app struct {
 	storeFile  string
 	policy     string
 	model      string
+	summarizer string // of compact
 	counter    string
 	noColor    bool
 	quiet      bool
@@ -38,7 +39,7 @@ type app struct {
 func Main(ctx context.Context, args []string, env Env) int {
 	stdout := newOutlet(env.Stdout)
 	env.Stdout = stdout
-	a := &app{env: env}
+	a := &app{env: env, files: unfinished{faults: env.Faults}}
 	root := a.root()
 	root.SetArgs(args)
 	root.SetIn(env.Stdin)
@@ -118,11 +119,15 @@ func (a *app) root() *cobra.Command {
 		Long: `winnow shows where the tokens of a coding agent's session went, and makes the session smaller:
 old tool outputs are elided, the past is folded into a summary, and nothing is deleted.
 
-It reads the session files of Claude Code, Codex, OpenCode, pi and SWE-agent, and plain
-request bodies of the Anthropic and OpenAI APIs. SRC is such a file, "-" for standard input, or the id
-of a session in winnow's own store.`,
+It reads and writes the session files of Claude Code, Codex, OpenCode and pi, and request bodies of the Anthropic
+and OpenAI APIs; it reads those of Gemini CLI, OpenHands and SWE-agent, and OpenCode's database.
+
+SRC is such a file, "-" for standard input, the folder of an OpenHands conversation, a session in OpenCode's
+database (PATH#ID), one where its product keeps it (PRODUCT:ID; "winnow list --everywhere" shows them), or the
+id of a session in winnow's own store.`,
 		Example: `  winnow inspect session.jsonl            where the tokens went
   winnow compact session.jsonl            a smaller session, and a receipt
+  winnow list --everywhere                what agents have kept on this computer, and what it cost
   winnow view session.jsonl --as anthropic   what the model would be sent`,
 		SilenceErrors: true, SilenceUsage: true,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -156,7 +161,7 @@ of a session in winnow's own store.`,
 	root.AddCommand(
 		a.inspectCommand(), a.pruneCommand(), a.viewCommand(), a.compactCommand(), a.explainCommand(),
 		a.undoCommand(), a.redoCommand(), a.restoreCommand(), a.pinCommand(),
-		a.importCommand(), a.exportCommand(), a.listCommand(), a.showCommand(),
+		a.importCommand(), a.exportCommand(), a.listCommand(), a.searchCommand(), a.showCommand(),
 		a.configCommand(), a.modelsCommand(), a.versionCommand(),
 	)
 	for _, cmd := range root.Commands() {
@@ -201,8 +206,14 @@ func (a *app) settings() (winnow.Settings, error) {
 	if a.counter != "" {
 		s.Counter = a.counter
 	}
+	if a.summarizer != "" {
+		s.Compaction.Summarizer = a.summarizer
+	}
 	if err := s.Validate(); err != nil {
 		return s, usageError{err}
+	}
+	if _, err := a.providers(s); err != nil {
+		return s, usageError{loaded.Blame(err)}
 	}
 	return s, nil
 }

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -24,6 +26,7 @@ type compaction struct {
 	TokensBefore int             `json:"tokensBefore"`
 	TokensAfter  int             `json:"tokensAfter"`
 	Output       string          `json:"output,omitzero"`
+	Page         string          `json:"page,omitzero"` // path of the page for a browser
 	Damaged      []format.Damage `json:"damaged"`
 }
 
@@ -35,6 +38,7 @@ type carriedOver struct {
 
 type compactFlags struct {
 	out        output
+	html       pageOutput
 	summarizer string
 	focus      string
 	auto       bool
@@ -53,39 +57,54 @@ must not ride on a summary: the user's messages and constraints, open todos, fil
 
 A session in the store is changed there, and "winnow undo" takes it back. Of a file a compacted copy is written, which
 the product that owns the format resumes: with -o to the file named, with --in-place to SRC itself (the original stays beside it), else to
-NAME.compacted.EXT in the current folder.`,
+NAME.compacted.EXT in the current folder.
+
+The summary is written offline, free of charge, unless compaction.model names a model, or --summarizer llm asks one: compaction.model where it is
+set, else the model of --model, else the session's own. The session is sent to that model's provider, and the receipt says what it cost. When the model gives
+no summary that counts, the offline summariser writes it, and the receipt says why.`,
 		Example: `  winnow compact session.jsonl
   winnow compact session.jsonl --in-place
   winnow compact session.jsonl --focus "the parser" -o smaller.jsonl
-  winnow compact session.jsonl --dry-run --summary`,
+  winnow compact session.jsonl --summarizer llm --model anthropic/claude-haiku-4-5
+  winnow compact session.jsonl --dry-run --summary
+  winnow compact session.jsonl --dry-run --html after.html`,
 		Args: exactly(1, "one SRC"),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.runCompact(cmd.Context(), args[0], f) },
 	}
 	f.out.flags(cmd)
+	f.html.flags(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&f.summarizer, "summarizer", "", "who writes the summary: offline (default: from the configuration)")
+	flags.StringVar(&f.summarizer, "summarizer", "", "who writes the summary: llm, offline, or auto, a model where compaction.model names one (default from the configuration: auto)")
 	flags.StringVar(&f.focus, "focus", "", "what the summary is to dwell on")
 	flags.BoolVar(&f.auto, "continue", false, "append a message that tells the agent to go on by itself")
 	flags.StringArrayVar(&f.pins, "pin", nil, "a text that must survive word for word; may be repeated")
-	flags.BoolVarP(&f.dry, "dry-run", "n", false, "say what would be done and write nothing")
+	flags.BoolVarP(&f.dry, "dry-run", "n", false, "say what would be done and write nothing but the page of --html")
 	flags.BoolVar(&f.summary, "summary", false, "print the summary too")
-	complete(cmd, "summarizer", "offline")
+	complete(cmd, "summarizer", summarizers...)
 	return cmd
 }
 
 func (a *app) runCompact(ctx context.Context, src string, f compactFlags) error {
-	if err := f.out.check(); err != nil {
+	f.html.force = f.out.force
+	if err := cmp.Or(f.out.check(), f.html.check(a.json)); err != nil {
 		return err
 	}
-	if f.summarizer != "" && f.summarizer != "offline" && f.summarizer != "auto" {
-		return usage("there is no summariser %q here; use offline", f.summarizer)
+	if f.html.to == "-" && f.out.to == "-" {
+		return usage("-o - and --html - both want standard output; name a file for one of them")
 	}
+	if f.summarizer != "" && !slices.Contains(summarizers, f.summarizer) {
+		return noSummarizer(f.summarizer)
+	}
+	a.summarizer = f.summarizer
 	s, err := a.openFor(ctx, src, f.dry)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
 	if err := f.out.of(s); err != nil {
+		return err
+	}
+	if err := a.roomForBoth(s, &f); err != nil {
 		return err
 	}
 	for _, text := range f.pins {
@@ -97,7 +116,7 @@ func (a *app) runCompact(ctx context.Context, src string, f compactFlags) error 
 	if err != nil {
 		return err
 	}
-	done := a.progress("folding " + src)
+	done := a.watch(s.engine, "folding "+src)
 	receipt, err := s.engine.Compact(ctx, s.id, winnow.CompactOptions{Focus: f.focus, Auto: f.auto})
 	done()
 	if tooSmall(err, before) {
@@ -121,8 +140,13 @@ func (a *app) runCompact(ctx context.Context, src string, f compactFlags) error 
 		}
 		doc.Receipt.Undo = undoOf(doc.Output)
 	}
-	if doc.Output == "-" {
-		return s.done() // standard output has the session
+	if f.html.to != "" {
+		if doc.Page, err = a.compactionPage(ctx, s, &f, doc); err != nil {
+			return err
+		}
+	}
+	if doc.Output == "-" || doc.Page == "-" {
+		return s.done() // standard output has the session, or the page
 	}
 	if a.json {
 		err = a.print(doc)
@@ -133,6 +157,39 @@ func (a *app) runCompact(ctx context.Context, src string, f compactFlags) error 
 		return err
 	}
 	return s.done()
+}
+
+// roomForBoth refuses a page that could not be written, or would be written over the session, before anything is done.
+func (a *app) roomForBoth(s *source, f *compactFlags) error {
+	if f.html.to == "" || f.html.to == "-" {
+		return nil
+	}
+	session := ""
+	if s.fromFile() && !f.dry && f.out.to != "-" {
+		var err error
+		if session, err = a.outputPath(s, &f.out, "compacted"); err != nil {
+			return err
+		}
+	}
+	_, err := f.html.place(a, s, session)
+	return err
+}
+
+// compactionPage writes the page of the session after a compaction.
+func (a *app) compactionPage(ctx context.Context, s *source, f *compactFlags, doc compaction) (string, error) {
+	name, remark, done := s.named(a), "", doc.Receipt
+	switch {
+	case f.dry:
+		remark = "This is what would be done; the session was left as it is (--dry-run)."
+		done.Undo = ""
+	case doc.Output == "-":
+		remark = "The session was written to standard output."
+	case doc.Output != "":
+		name = a.short(doc.Output)
+		done.Undo = undoOf(name)
+		remark = "The session was written to " + name + "."
+	}
+	return a.writePage(ctx, s, &f.html, name, &done, remark, doc.Output)
 }
 
 // tooSmall reports whether there was too little to fold: a summary would be longer than what it stands for.
@@ -202,6 +259,7 @@ func (a *app) showCompaction(ctx context.Context, s *source, before winnow.Repor
 	default:
 		a.printf("\nUndo with: winnow undo %s\n", s.id)
 	}
+	a.sayPage(doc.Page)
 	return nil
 }
 

@@ -29,10 +29,16 @@ func (a *app) configCommand() *cobra.Command {
 		Use:   "config",
 		Short: "Show the settings in force and where each was set, or set one",
 		Long: `config shows every setting, its value, and the file or variable that it comes from. Settings are read from
-$XDG_CONFIG_HOME/winnow/winnow.jsonc, then winnow.jsonc in the current folder, then the environment (WINNOW_COMPACTION_AUTO and so on), then flags.`,
+$XDG_CONFIG_HOME/winnow/winnow.jsonc, then winnow.jsonc in the current folder, then the environment (WINNOW_COMPACTION_AUTO and so on), then flags.
+
+Who writes summaries is said by compaction.model (provider/model) and compaction.summarizer (auto, llm, offline), what is asked of it by
+compaction.prompt and compaction.context. A provider that is not known is defined under providers.NAME, in the user's file alone: protocol
+(openai-chat, openai-responses, anthropic, gemini), baseURL, keyEnv (the variable that holds the key), headers, body, idle (seconds), maxTokens.`,
 		Example: `  winnow config
   winnow config set compaction.protect 60000
-  winnow config set policy classic --project`,
+  winnow config set policy classic --project
+  winnow config set compaction.model anthropic/claude-haiku-4-5
+  winnow config set providers.house.baseURL http://127.0.0.1:9000/v1`,
 		Args: exactly(0, "no argument"),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.runConfig() },
 	}
@@ -45,6 +51,9 @@ $XDG_CONFIG_HOME/winnow/winnow.jsonc, then winnow.jsonc in the current folder, t
 
 		ValidArgsFunction: completeKeys,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if project && (args[0] == "providers" || strings.HasPrefix(args[0], "providers.")) {
+				return usage("%s says where your keys are sent, so it is not taken from a project's file; set it without --project", args[0])
+			}
 			file := a.configFile
 			switch user := a.configSources().User; {
 			case file != "":

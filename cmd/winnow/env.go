@@ -5,6 +5,9 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/winnowhq/winnow/llm"
+	"github.com/winnowhq/winnow/model"
 )
 
 // Env is the world that the command runs in: everything that it reads or writes beside files.
@@ -18,6 +21,20 @@ type Env struct {
 	Getenv                         func(string) string
 	Environ                        []string
 	Now                            func() time.Time
+	// Client makes the client that asks a model, in the place of the provider's own. nil takes that.
+	Client func(m model.Model) (llm.Client, error)
+	// TooLarge is the size in bytes from which a file is read a stretch at a time; 0 is the default.
+	TooLarge int64
+	// Faults is asked before each step of writing a file (create, write, chmod, sync, close, rename), and makes it fail with the
+	// error that it returns. It is for tests, nil otherwise.
+	Faults func(step string) error
+}
+
+func (e Env) tooLarge() int64 {
+	if e.TooLarge > 0 {
+		return e.TooLarge
+	}
+	return tooLarge
 }
 
 // System is the world as it is.

@@ -12,6 +12,7 @@ import (
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/all"
+	"github.com/winnowhq/winnow/format/opencodedb"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/token"
 )
@@ -111,7 +112,7 @@ func exitCode(err error) int {
 		return exitPartly
 	case errors.As(err, &n):
 		return exitNothing
-	case errors.As(err, &syntax):
+	case errors.As(err, &syntax), errors.Is(err, opencodedb.ErrNoSessions):
 		return exitInput
 	case errors.As(err, &u):
 		return exitUsage
@@ -175,6 +176,8 @@ func explainError(err error) (text string, hints []string) {
 	case errors.As(err, &path) && errors.Is(err, fs.ErrNotExist):
 		text = strings.Replace(text, path.Error(), path.Path+": there is no such file", 1)
 		hints = append(hints, "check the path; `winnow list` shows the sessions in the store")
+	case errors.Is(err, opencodedb.ErrNotFound):
+		hints = append(hints, "`winnow list --everywhere` shows the sessions on this computer")
 	case errors.Is(err, format.ErrReadOnly):
 		hints = append(hints, "write it in another format, for example with --format opencode")
 	case errors.Is(err, syscall.ENOSPC):

@@ -11,6 +11,7 @@ import (
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/all"
+	"github.com/winnowhq/winnow/format/opencodedb"
 	"github.com/winnowhq/winnow/token"
 )
 
@@ -46,7 +47,7 @@ func (a *app) runInspectFolder(ctx context.Context, src string) error {
 	if err != nil {
 		return err
 	}
-	files, _, err := a.filesOf(src)
+	files, _, err := a.sourcesOf(ctx, src)
 	if err != nil {
 		return err
 	}
@@ -61,13 +62,15 @@ func (a *app) runInspectFolder(ctx context.Context, src string) error {
 		done()
 		var unknown *format.SyntaxError
 		switch {
-		case errors.As(err, &unknown):
+		case errors.As(err, &unknown), errors.Is(err, opencodedb.ErrNoSessions):
 			continue // other files are not our business
 		case err != nil:
 			return err
 		}
-		if rel, err := filepath.Rel(a.path(src), file); err == nil {
+		if rel, err := filepath.Rel(a.path(src), file); err == nil && !strings.HasPrefix(rel, "..") {
 			one.Path = rel
+		} else {
+			one.Path = filepath.Base(file)
 		}
 		doc.Sessions = append(doc.Sessions, one.sessionInFile)
 		if len(one.damaged) > 0 {
@@ -106,11 +109,11 @@ type inspectedFile struct {
 }
 
 func (a *app) inspectFile(ctx context.Context, file string, settings winnow.Settings) (inspectedFile, error) {
-	data, _, err := a.readFile(file)
+	data, err := a.readSource(ctx, file)
 	if err != nil {
 		return inspectedFile{}, err
 	}
-	s, err := a.openDocument(ctx, file, data, settings)
+	s, err := a.openDocument(ctx, file, data.doc, settings)
 	if err != nil {
 		return inspectedFile{}, err
 	}

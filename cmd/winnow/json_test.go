@@ -27,8 +27,8 @@ func TestJSONDocumentation_namesEveryMember(t *testing.T) {
 	}
 	documents := map[string]any{
 		"inspect": inspection{}, "inspect FOLDER": folderInspection{}, "prune": pruning{}, "view": viewed{}, "compact": compaction{}, "explain": winnow.Explanation{},
-		"undo, redo, restore, pin": change{}, "import": imported{}, "export": exported{}, "list": listing{}, "show": shown{}, "config": configured{}, "config set": configSet{},
-		"models": modelList{}, "version": versioned{}, "Events": winnow.Event{},
+		"undo, redo, restore, pin": change{}, "import": imported{}, "export": exported{}, "list": listing{}, "search": searched{}, "show": shown{}, "config": configured{}, "config set": configSet{},
+		"list --everywhere": everywhere{}, "models": modelList{}, "version": versioned{}, "Events": winnow.Event{},
 	}
 	for title, document := range documents {
 		body, ok := sections[title]

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,14 +31,46 @@ type listed struct {
 }
 
 func (a *app) listCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:     "list",
-		Short:   "List the sessions in the store, last updated first",
-		Example: `  winnow list`,
-		Args:    exactly(0, "no argument"),
-		RunE:    func(cmd *cobra.Command, args []string) error { return a.runList(cmd.Context()) },
+	var f everywhereFlags
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the sessions in the store, or on this computer, last updated first",
+		Long: `list shows the sessions in winnow's own store.
+
+With --everywhere it shows what coding agents have kept on this computer: the sessions of Claude Code, Codex, OpenCode, pi, Gemini CLI and OpenHands, where
+each of them keeps them. Every command takes such a session by the word in the first column. Of a file that was not seen before everything is read once, for
+its tokens and its cost; what was learned is remembered in $XDG_CACHE_HOME/winnow/sessions.json until the file changes. --quick leaves that out and
+reads no more than the beginning of each file.`,
+		Example: `  winnow list
+  winnow list --everywhere
+  winnow list --everywhere --sort cost
+  winnow inspect opencode:ses_0f3c2a`,
+		Args: exactly(0, "no argument"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case !f.on && (f.quick || f.all || cmd.Flags().Changed("sort")):
+				return usage("--sort, --quick and --all go with --everywhere")
+			case !slices.Contains(sortings(), f.sort):
+				return usage("there is no order %q; there are %s", f.sort, strings.Join(sortings(), ", "))
+			case f.quick && (f.sort == "cost" || f.sort == "tokens"):
+				return usage("--quick does not learn %s; leave it out, or sort by updated or size", f.sort)
+			case f.on:
+				return a.runEverywhere(cmd.Context(), f)
+			}
+			return a.runList(cmd.Context())
+		},
 	}
+	flags := cmd.Flags()
+	flags.BoolVar(&f.on, "everywhere", false, "what coding agents have kept on this computer")
+	flags.StringVar(&f.sort, "sort", "updated", "order of --everywhere: "+strings.Join(sortings(), ", "))
+	flags.BoolVar(&f.quick, "quick", false, "names, dates and sizes only: read no session whole")
+	flags.BoolVar(&f.all, "all", false, "list the sessions of sub-agents too")
+	complete(cmd, "sort", sortings()...)
+	return cmd
 }
+
+// sortings are the orders of list --everywhere.
+func sortings() []string { return []string{"updated", "size", "tokens", "cost"} }
 
 func (a *app) runList(ctx context.Context) error {
 	if _, err := a.settings(); err != nil {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/all"
+	"github.com/winnowhq/winnow/format/openhands"
 )
 
 // output is where a changed session goes.
@@ -52,6 +53,12 @@ func (o *output) check() error {
 func (o *output) of(s *source) error {
 	if !s.fromFile() && (o.to != "" || o.format != "" || o.inPlace) {
 		return usage("%s is in the store and is changed there; use `winnow export` to write it to a file", s.id)
+	}
+	if s.stored && o.inPlace && s.doc.Format == openhands.Name {
+		return usage("%s is a folder that OpenHands keeps, which is never written to; without --in-place, and with --format, a file is written", s.path)
+	}
+	if s.stored && o.inPlace {
+		return usage("%s is in OpenCode's own store, which is never written to; without --in-place a file is written that `opencode import` takes", s.id)
 	}
 	return nil
 }
@@ -137,10 +144,10 @@ func (a *app) outputPath(s *source, o *output, word string) (string, error) {
 	base := strings.TrimSuffix(filepath.Base(s.path), ".gz")
 	ext := filepath.Ext(base)
 	base = strings.TrimSuffix(base, ext)
-	if s.path == "-" {
+	if s.path == "-" || s.stored {
 		base = fileName(s.id)
 	}
-	if name := s.doc.Format; s.path == "-" || o.format != "" && o.format != name {
+	if name := s.doc.Format; s.path == "-" || s.stored || o.format != "" && o.format != name {
 		if o.format != "" {
 			name = o.format
 		}
@@ -213,6 +220,7 @@ func (a *app) keepOriginal(ctx context.Context, s *source, path string) (string,
 		if n > 1 {
 			kept += fmt.Sprintf(".%d", n)
 		}
+		sweep(kept)
 		there, err := os.ReadFile(kept)
 		switch {
 		case err == nil && bytes.Equal(there, data):

@@ -11,6 +11,9 @@ import (
 	"testing"
 
 	"github.com/go-json-experiment/json"
+
+	"github.com/winnowhq/winnow/llm"
+	"github.com/winnowhq/winnow/model"
 )
 
 // desk is a folder with a store of its own, where a test runs commands.
@@ -18,6 +21,10 @@ type desk struct {
 	t   *testing.T
 	dir string
 	env []string // "NAME=value"
+
+	terminal bool // standard error is one
+	client   func(model.Model) (llm.Client, error)
+	faults   func(step string) error // see Env.Faults
 }
 
 func newDesk(t *testing.T) *desk {
@@ -46,7 +53,8 @@ func (d *desk) runWith(ctx context.Context, in io.Reader, out io.Writer, args ..
 	stderr := new(bytes.Buffer)
 	env := System()
 	env.Stdin, env.Stdout, env.Stderr, env.Dir, env.Environ = in, out, stderr, d.dir, d.env
-	env.StdoutTerminal, env.StderrTerminal = false, false
+	env.StdoutTerminal, env.StderrTerminal, env.Client = false, d.terminal, d.client
+	env.Faults = d.faults
 	env.Getenv = func(name string) string {
 		for _, pair := range d.env {
 			if n, value, _ := strings.Cut(pair, "="); n == name {
@@ -74,6 +82,17 @@ func (d *desk) command(args ...string) *exec.Cmd {
 	cmd.Args[0] = "winnow" // TestMain looks at the name
 	cmd.Dir, cmd.Env = d.dir, d.env
 	return cmd
+}
+
+// outcome runs a process to its end.
+func (d *desk) outcome(cmd *exec.Cmd) outcome {
+	d.t.Helper()
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); cmd.ProcessState == nil {
+		d.t.Fatal(err)
+	}
+	return outcome{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
 }
 
 // put writes a file and returns its name.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -18,21 +19,30 @@ type shown struct {
 	Ledger   []rule.Elision  `json:"ledger"`
 	Receipts []pivot.Receipt `json:"receipts"`
 	Pins     []rule.Pin      `json:"pins"`
-	Undone   []string        `json:"undone"` // markers
+	Undone   []string        `json:"undone"`        // markers
+	Page     string          `json:"page,omitzero"` // path of the page for a browser
 }
 
 func (a *app) showCommand() *cobra.Command {
-	return &cobra.Command{
+	var html pageOutput
+	cmd := &cobra.Command{
 		Use:   "show SRC",
 		Short: "Print the log of a session, message by message, and its receipts",
 		Example: `  winnow show ses_0123
-  winnow show session.jsonl --json`,
+  winnow show session.jsonl --json
+  winnow show session.jsonl --html session.html`,
 		Args: exactly(1, "one SRC"),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.runShow(cmd.Context(), args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error { return a.runShow(cmd.Context(), args[0], html) },
 	}
+	html.flags(cmd)
+	html.withForce(cmd)
+	return cmd
 }
 
-func (a *app) runShow(ctx context.Context, src string) error {
+func (a *app) runShow(ctx context.Context, src string, html pageOutput) error {
+	if err := html.check(a.json); err != nil {
+		return err
+	}
 	s, err := a.open(ctx, src)
 	if err != nil {
 		return err
@@ -42,9 +52,15 @@ func (a *app) runShow(ctx context.Context, src string) error {
 	if err != nil {
 		return err
 	}
+	page := ""
+	if html.to != "" {
+		if page, err = a.writePage(ctx, s, &html, s.named(a), nil, "", ""); err != nil || page == "-" {
+			return errors.Join(err, s.done())
+		}
+	}
 	if a.json {
 		doc := shown{Session: log, Ledger: append([]rule.Elision{}, state.Ledger.All()...), Receipts: append([]pivot.Receipt{}, state.Receipts...),
-			Pins: append([]rule.Pin{}, state.Pins...), Undone: []string{}}
+			Pins: append([]rule.Pin{}, state.Pins...), Undone: []string{}, Page: page}
 		for id := range state.Undone {
 			doc.Undone = append(doc.Undone, id)
 		}
@@ -59,6 +75,7 @@ func (a *app) runShow(ctx context.Context, src string) error {
 	for _, r := range state.Receipts {
 		a.printf("receipt %s  %s  %s → %s tokens\n", r.ID, r.Kind, token.Grouped(r.TokensBefore), token.Grouped(r.TokensAfter))
 	}
+	a.sayPage(page)
 	return s.done()
 }
 

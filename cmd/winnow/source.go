@@ -13,7 +13,6 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/format"
-	"github.com/winnowhq/winnow/format/all"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/sqlite"
@@ -28,9 +27,10 @@ type source struct {
 	store  store.Store
 
 	// Of a file.
-	path string // "-" for standard input
-	stat fs.FileInfo
-	doc  *format.Document
+	path   string // "-" for standard input
+	stat   fs.FileInfo
+	doc    *format.Document
+	stored bool // in a store of OpenCode's or a folder of OpenHands', which are only read: path is its word
 }
 
 // fromFile tells whether the session came from a file; otherwise it is in the store.
@@ -57,7 +57,8 @@ const (
 	making                 // made when it is missing
 )
 
-// open finds SRC to look at it: "-", a file, or the id of a session in the store.
+// open finds SRC to look at it: "-", a file, a conversation's folder, a session in a store of OpenCode's, one by its product and id, or the id of a session in
+// winnow's own store.
 func (a *app) open(ctx context.Context, src string) (*source, error) {
 	return a.openSource(ctx, src, reading)
 }
@@ -67,14 +68,17 @@ func (a *app) openSource(ctx context.Context, src string, want access) (*source,
 	if err != nil {
 		return nil, err
 	}
-	data, stat, err := a.readFile(src)
+	if src, err = a.resolve(ctx, src); err != nil {
+		return nil, err
+	}
+	data, err := a.readSource(ctx, src)
 	switch {
 	case err == nil:
-		s, err := a.openDocument(ctx, src, data, settings)
+		s, err := a.openDocument(ctx, src, data.doc, settings)
 		if err != nil {
 			return nil, err
 		}
-		s.stat = stat
+		s.stat, s.stored = data.stat, data.stored
 		return s, nil
 	case !errors.Is(err, fs.ErrNotExist) || looksLikePath(src):
 		return nil, err
@@ -129,11 +133,7 @@ func (a *app) path(name string) string {
 	return filepath.Join(a.env.Dir, name)
 }
 
-func (a *app) openDocument(ctx context.Context, src string, data []byte, settings winnow.Settings) (*source, error) {
-	doc, err := all.Read(data)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", src, err)
-	}
+func (a *app) openDocument(ctx context.Context, src string, doc *format.Document, settings winnow.Settings) (_ *source, err error) {
 	s := &source{path: src, doc: doc, id: doc.Session.Info.ID}
 	if s.id == "" {
 		s.id = "session"
@@ -231,20 +231,29 @@ func opened(s *sqlite.Store, err error) (store.Store, error) {
 
 // engine makes an engine on a store, nil for one in memory.
 func (a *app) engine(kept store.Store, settings winnow.Settings) (*winnow.Engine, store.Store, error) {
-	models, err := a.models()
+	c, err := a.config(kept, settings)
 	if err != nil {
 		return nil, nil, err
 	}
-	counter, err := a.tokenCounter(settings)
-	if err != nil {
-		return nil, nil, err
-	}
-	c := winnow.Config{Settings: &settings, Store: kept, Models: models, Model: a.model, Counter: counter, Now: a.env.Now, ForceModel: a.model != ""}
 	e, err := winnow.Open(c)
 	if err != nil {
 		return nil, nil, err
 	}
 	return e, e.Store(), nil
+}
+
+// config is what an engine of this command is made from.
+func (a *app) config(kept store.Store, settings winnow.Settings) (winnow.Config, error) {
+	models, err := a.models()
+	if err != nil {
+		return winnow.Config{}, err
+	}
+	counter, err := a.tokenCounter(settings)
+	if err != nil {
+		return winnow.Config{}, err
+	}
+	return winnow.Config{Settings: &settings, Store: kept, Models: models, Model: a.model, Counter: counter, Now: a.env.Now, ForceModel: a.model != "",
+		SummarizerFor: a.summarizerFor(settings)}, nil
 }
 
 // tokenCounter is the counter that was asked for, nil for the engine's own choice.
@@ -300,7 +309,7 @@ func (a *app) openFor(ctx context.Context, src string, dry bool) (*source, error
 
 // title names a source for people: the title of the session, or its file.
 func (s *source) title() string {
-	if s.path != "" && s.path != "-" {
+	if s.path != "" && s.path != "-" && !s.stored {
 		return filepath.Base(s.path)
 	}
 	return s.id

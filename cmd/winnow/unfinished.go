@@ -9,7 +9,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
+	"time"
 )
 
 // unfinished are the temporary files of a run. The zero value is ready.
@@ -17,6 +19,17 @@ type unfinished struct {
 	mu        sync.Mutex
 	names     map[string]bool
 	abandoned bool
+	faults    func(step string) error // see Env.Faults
+}
+
+// step is one thing that is done with a file, and can fail.
+func (u *unfinished) step(name string, do func() error) error {
+	if u.faults != nil {
+		if err := u.faults(name); err != nil {
+			return err
+		}
+	}
+	return do()
 }
 
 // abandon removes what is not finished. From then on nothing is finished any more.
@@ -35,15 +48,57 @@ func (u *unfinished) create(path string) (*os.File, error) {
 	if u.abandoned {
 		return nil, context.Canceled
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	sweep(path)
+	var f *os.File
+	err := u.step("create", func() (err error) {
+		before, after := temporary(path)
+		f, err = os.CreateTemp(filepath.Dir(path), before+"*"+after)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
+	claim(f) // as long as this process lives, nobody else removes it
 	if u.names == nil {
 		u.names = map[string]bool{}
 	}
 	u.names[f.Name()] = true
 	return f, nil
+}
+
+// temporary is what the name of a temporary file begins and ends with.
+func temporary(path string) (before, after string) {
+	return "." + filepath.Base(path) + ".", ".unfinished"
+}
+
+// sweep removes what earlier runs left that were killed while they wrote to the same path. It is only tidying up: what cannot be
+// removed stays.
+func sweep(path string) {
+	folder := filepath.Dir(path)
+	list, err := os.ReadDir(folder)
+	if err != nil {
+		return
+	}
+	before, after := temporary(path)
+	for _, entry := range list {
+		random, ok := strings.CutPrefix(entry.Name(), before)
+		random, ended := strings.CutSuffix(random, after)
+		if !ok || !ended || random == "" || strings.Trim(random, "0123456789") != "" {
+			continue
+		}
+		name := filepath.Join(folder, entry.Name())
+		f, err := os.Open(name)
+		if err != nil {
+			continue
+		}
+		info, err := f.Stat()
+		// One that was made just now may not be claimed yet.
+		left := err == nil && time.Since(info.ModTime()) > time.Second && claim(f)
+		f.Close()
+		if left {
+			os.Remove(name)
+		}
+	}
 }
 
 func (u *unfinished) remove(name string) error {
@@ -62,7 +117,7 @@ func (u *unfinished) finish(name, path string) error {
 	if u.abandoned {
 		return context.Canceled
 	}
-	if err := os.Rename(name, path); err != nil {
+	if err := u.step("rename", func() error { return os.Rename(name, path) }); err != nil {
 		return err
 	}
 	delete(u.names, name)
@@ -88,11 +143,18 @@ func (u *unfinished) write(ctx context.Context, path string, write func(io.Write
 			err = errors.Join(err, ignoreClosed(f.Close()), u.remove(f.Name()))
 		}
 	}()
-	if err := copyOut(ctx, f, write); err != nil {
+	if err := copyOut(ctx, stepwise{u, f}, write); err != nil {
 		return fmt.Errorf("writing %s: %w", path, err)
 	}
-	if err := errors.Join(f.Chmod(mode), f.Sync(), f.Close()); err != nil {
-		return fmt.Errorf("writing %s: %w", path, err)
+	for _, last := range []struct {
+		step string
+		do   func() error
+	}{
+		{"chmod", func() error { return f.Chmod(mode) }}, {"sync", f.Sync}, {"close", f.Close},
+	} {
+		if err := u.step(last.step, last.do); err != nil {
+			return fmt.Errorf("writing %s: %w", path, err)
+		}
 	}
 	if err := ctx.Err(); err != nil {
 		return err
@@ -117,6 +179,17 @@ func copyOut(ctx context.Context, f io.Writer, write func(io.Writer) error) erro
 		return err
 	}
 	return w.Flush()
+}
+
+// stepwise makes each write a step.
+type stepwise struct {
+	u *unfinished
+	w io.Writer
+}
+
+func (s stepwise) Write(data []byte) (n int, err error) {
+	err = s.u.step("write", func() error { n, err = s.w.Write(data); return err })
+	return n, err
 }
 
 // attentive stops writing when its context ends.

@@ -121,8 +121,8 @@ func TestInterrupt_ofAnImportLeavesAnIntactStore(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(after * time.Millisecond)
-		cmd.Process.Signal(os.Interrupt) // it may have ended
-		wantExit(t, cmd, exitDone, exitInterrupted, exitNothing)
+		cmd.Process.Signal(os.Interrupt)                             // it may have ended
+		wantExit(t, cmd, exitDone, exitInterrupted, exitNothing, -1) // -1: it was not yet listening
 	}
 	o := d.run("import", file)
 	if o.code != exitDone && o.code != exitNothing {

@@ -13,15 +13,17 @@ import (
 	"github.com/winnowhq/winnow/format/anthropic"
 	"github.com/winnowhq/winnow/format/claudecode"
 	"github.com/winnowhq/winnow/format/codex"
+	"github.com/winnowhq/winnow/format/geminicli"
 	"github.com/winnowhq/winnow/format/openai"
 	"github.com/winnowhq/winnow/format/opencode"
+	"github.com/winnowhq/winnow/format/openhands"
 	"github.com/winnowhq/winnow/format/pi"
 	"github.com/winnowhq/winnow/format/sweagent"
 )
 
 // Formats lists them in the order in which they are asked whether a file is theirs: the surest signs first.
 func Formats() []format.Format {
-	return []format.Format{claudecode.Format{}, codex.Format{}, pi.Format{}, opencode.Format{}, sweagent.Format{}, anthropic.Format{}, openai.Format{}}
+	return []format.Format{claudecode.Format{}, codex.Format{}, pi.Format{}, opencode.Format{}, sweagent.Format{}, geminicli.Format{}, openhands.Format{}, anthropic.Format{}, openai.Format{}}
 }
 
 // Names are the words for the formats.

@@ -22,7 +22,7 @@ import (
 )
 
 // files are all session files that are at hand: our own, and recorded ones where they are.
-func files(t *testing.T) []string {
+func files(t testing.TB) []string {
 	t.Helper()
 	found := []string{filepath.Join(outside.Root(t), "examples", "long-session.json")}
 	for _, folder := range []string{"corpus", "fixtures"} {

@@ -157,6 +157,7 @@ func (p *plan) removeBlocks(element int, blocks []wire.Span) []wire.Edit {
 	var inside []wire.Span
 	for _, block := range blocks {
 		switch {
+		case block.Start == block.End: // nothing stands there that could go
 		case block == e.Content: // a text that is the whole content
 			edits = append(edits, wire.Edit{Span: block, With: wire.Quote(rule.Cleared)})
 		case within(block, e.Content):

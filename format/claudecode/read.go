@@ -38,7 +38,12 @@ type place struct {
 type line struct{ start, end, entry int }
 
 // Read understands a session file. See format.Format.
-func (Format) Read(src []byte) (*format.Document, error) {
+func (Format) Read(src []byte) (*format.Document, error) { return document(src, false) }
+
+// ReadStretch reads lines that are all of one branch. See format.Outliner.
+func (Format) ReadStretch(src []byte) (*format.Document, error) { return document(src, true) }
+
+func document(src []byte, stretch bool) (*format.Document, error) {
 	r := &reader{
 		scan:  newScanner(),
 		doc:   &format.Document{Format: Name, Source: src},
@@ -54,8 +59,10 @@ func (Format) Read(src []byte) (*format.Document, error) {
 		return nil, err
 	}
 	x := r.index
-	x.tree = newTree(x.entries)
-	x.active, x.leaf = x.tree.branch()
+	x.tree = treeOf(x.entries)
+	if x.active, x.leaf = x.tree.branch(); stretch {
+		x.active = x.tree.everything()
+	}
 	r.tallied = make([]bool, len(x.entries))
 	x.inBranch = make([]bool, len(x.entries))
 	for _, i := range x.active {

@@ -1,9 +1,6 @@
 package claudecode
 
-import (
-	"bytes"
-	"slices"
-)
+import "slices"
 
 // tree finds the branch that the product would resume.
 //
@@ -15,45 +12,60 @@ import (
 // The product stops at a compaction; the log goes on behind it (logicalParentUuid). And where a parent is
 // missing the product ends the conversation; here the walk goes on at the node before, for nothing shows that it was left.
 type tree struct {
-	entries []entry
-	at      map[string]int    // uuid → position of its last node
-	bridges map[string]string // uuid of a progress record → its nearest ancestor that is none
-	first   map[int]int       // position of a repeated node → position where its uuid came first
-	nodes   []int             // positions of nodes outside side chains, in file order
-	order   []int             // position → index in nodes of the node before it
+	names   names
+	all     []node
+	at      []int32       // uuid → position of its last node, -1 without one
+	bridges map[name]name // uuid of a progress record → its nearest ancestor that is none
+	first   map[int]int   // position of a repeated node → position where its uuid came first
+	nodes   []int32       // positions of nodes outside side chains, in file order
+	order   []int32       // position → index in nodes of the node before it
 }
 
-func newTree(entries []entry) *tree {
-	t := &tree{entries: entries, at: make(map[string]int, len(entries)), bridges: map[string]string{}, first: map[int]int{}, order: make([]int, len(entries))}
-	sidesOnly := !slices.ContainsFunc(entries, func(e entry) bool { return e.chained() && !e.side })
+// treeOf reads the tree of a file's entries.
+func treeOf(entries []entry) *tree {
+	n := make(names, len(entries))
+	all := make([]node, len(entries))
 	for i := range entries {
-		e := &entries[i]
-		if sidesOnly { // the file of a sub-agent
-			e.side = false
+		all[i] = n.node(&entries[i])
+	}
+	return newTree(n, all)
+}
+
+// newTree finds its way about nodes. It changes them where all are of a side chain: that is the file of a sub-agent.
+func newTree(n names, all []node) *tree {
+	t := &tree{names: n, all: all, at: make([]int32, len(n)+1), bridges: map[name]name{}, first: map[int]int{}, order: make([]int32, len(all))}
+	for i := range t.at {
+		t.at[i] = -1
+	}
+	sidesOnly := !slices.ContainsFunc(all, func(e node) bool { return e.has(chained) && !e.has(sideways) })
+	for i := range all {
+		e := &all[i]
+		if sidesOnly {
+			e.trait &^= sideways
 		}
-		t.order[i] = len(t.nodes) - 1
-		if e.kind == "progress" && e.uuid != "" {
+		t.order[i] = int32(len(t.nodes) - 1)
+		if e.has(progressing) && e.uuid != 0 {
 			to := e.parent
 			if further, bridged := t.bridges[to]; bridged {
 				to = further
 			}
 			t.bridges[e.uuid] = to
 		}
-		if !e.chained() {
+		if !e.has(chained) {
 			continue
 		}
-		if e.uuid != "" {
-			if earlier, again := t.at[e.uuid]; again {
+		if e.uuid != 0 {
+			if earlier := int(t.at[e.uuid]); earlier >= 0 {
 				begin, known := t.first[earlier]
 				if !known {
 					begin = earlier
 				}
 				t.first[i] = begin
 			}
-			t.at[e.uuid] = i
+			t.at[e.uuid] = int32(i)
 		}
-		if !e.side {
-			t.nodes = append(t.nodes, i)
+		if !e.has(sideways) {
+			t.nodes = append(t.nodes, int32(i))
 		}
 	}
 	return t
@@ -62,51 +74,58 @@ func newTree(entries []entry) *tree {
 // find returns the position of the node with this uuid, -1 without one. Progress records, which older versions wrote into the
 // chain, are passed through.
 func (t *tree) find(uuid string) int {
-	if to, bridged := t.bridges[uuid]; bridged {
-		uuid = to
-	}
-	if i, known := t.at[uuid]; known {
-		return i
+	if n, known := t.names[uuid]; known {
+		return t.named(n)
 	}
 	return -1
 }
 
-// parent returns the node before a node in its branch, -1 at the root.
-func (t *tree) parent(i int) int {
-	e := &t.entries[i]
-	uuid := e.parent
-	if e.boundary() && uuid == "" {
-		uuid = e.logical
-	} else if uuid == "" && e.uuid != "" {
+func (t *tree) named(uuid name) int {
+	if to, bridged := t.bridges[uuid]; bridged {
+		uuid = to
+	}
+	if uuid == 0 {
 		return -1
 	}
-	if p := t.find(uuid); p >= 0 {
+	return int(t.at[uuid])
+}
+
+// parent returns the node before a node in its branch, -1 at the root.
+func (t *tree) parent(i int) int {
+	e := &t.all[i]
+	uuid := e.parent
+	if e.has(bounding) && uuid == 0 {
+		uuid = e.logical
+	} else if uuid == 0 && e.uuid != 0 {
+		return -1
+	}
+	if p := t.named(uuid); p >= 0 {
 		return p
 	}
 	if before := t.order[i]; before >= 0 {
-		return t.nodes[before]
+		return int(t.nodes[before])
 	}
 	return -1
 }
 
 // leaf returns the node at which the branch ends, -1 when there is none.
 func (t *tree) leaf() int {
-	last, named, explicit := -1, "", false
-	for i := range t.entries {
-		e := &t.entries[i]
+	last, named, explicit := -1, name(0), false
+	for i := range t.all {
+		e := &t.all[i]
 		switch {
-		case e.kind == "last-prompt" && e.leaf != "":
-			explicit = e.explicit || explicit && e.leaf == named
+		case e.has(prompting) && e.leaf != 0:
+			explicit = e.has(explicitly) || explicit && e.leaf == named
 			named = e.leaf
-		case e.chained() && !e.side:
+		case e.has(chained) && !e.has(sideways):
 			last, explicit = i, false
-			if e.boundary() {
-				named = ""
+			if e.has(bounding) {
+				named = 0
 			}
 		}
 	}
-	at := t.find(named)
-	if at < 0 || t.entries[at].side || last < 0 {
+	at := t.named(named)
+	if at < 0 || t.all[at].has(sideways) || last < 0 {
 		return last
 	}
 	if !explicit && t.descends(last, at) {
@@ -117,7 +136,7 @@ func (t *tree) leaf() int {
 
 // descends reports whether a node comes after another in one branch.
 func (t *tree) descends(i, ancestor int) bool {
-	for range len(t.entries) {
+	for range len(t.all) {
 		if i == ancestor {
 			return true
 		}
@@ -135,7 +154,7 @@ func (t *tree) branch() (active []int, leaf int) {
 	if leaf < 0 {
 		return nil, -1
 	}
-	in := make([]bool, len(t.entries))
+	in := make([]bool, len(t.all))
 	for i := leaf; i >= 0 && !in[i]; i = t.parent(i) {
 		in[i] = true
 	}
@@ -143,7 +162,7 @@ func (t *tree) branch() (active []int, leaf int) {
 	t.siblings(in)
 	t.behind(in, leaf)
 
-	for i := range t.entries {
+	for i := range t.all {
 		if in[i] {
 			active = append(active, i)
 		}
@@ -160,19 +179,31 @@ func (t *tree) branch() (active []int, leaf int) {
 	return active, leaf
 }
 
+// everything returns the positions of all nodes.
+func (t *tree) everything() []int {
+	var all []int
+	for i := range t.all {
+		if t.all[i].has(chained) {
+			all = append(all, i)
+		}
+	}
+	return all
+}
+
 // throughBoundary adds the last compaction where the branch leads past it: the product keeps a tail by hanging it behind the
 // summary when it reads the file, and drops everything else from before, whatever parents say.
 func (t *tree) throughBoundary(in []bool, leaf int) {
-	for _, i := range slices.Backward(t.nodes) {
-		if !t.entries[i].boundary() {
+	for _, at := range slices.Backward(t.nodes) {
+		i := int(at)
+		if !t.all[i].has(bounding) {
 			continue
 		}
-		if in[i] || i > leaf || !bytes.Contains(t.entries[i].compact, []byte(`"preserved`)) {
+		if in[i] || i > leaf || !t.all[i].has(preserving) {
 			return
 		}
 		in[i] = true
-		for j := i + 1; j < len(t.entries); j++ {
-			if t.entries[j].summary && t.entries[j].parent == t.entries[i].uuid {
+		for j := i + 1; j < len(t.all); j++ {
+			if t.all[j].has(summarising) && t.all[j].parent == t.all[i].uuid {
 				in[j] = true
 				break
 			}
@@ -186,32 +217,35 @@ func (t *tree) throughBoundary(in []bool, leaf int) {
 
 // siblings adds the other entries of API messages that are in the branch, and results that hang on them.
 func (t *tree) siblings(in []bool) {
-	messages := map[string]bool{}
-	for i := range t.entries {
-		if e := &t.entries[i]; in[i] && e.kind == "assistant" && e.messageID != "" {
-			messages[e.messageID] = true
+	messages := map[name]bool{}
+	for i := range t.all {
+		if e := &t.all[i]; in[i] && e.has(fromModel) && e.message != 0 {
+			messages[e.message] = true
 		}
 	}
-	for _, i := range t.nodes {
-		e := &t.entries[i]
-		if in[i] || t.at[e.uuid] != i {
+	for _, at := range t.nodes {
+		i := int(at)
+		e := &t.all[i]
+		if in[i] || e.uuid == 0 || int(t.at[e.uuid]) != i {
 			continue
 		}
 		switch {
-		case e.kind == "assistant":
-			in[i] = messages[e.messageID]
-		case e.kind == "user" && bytes.Contains(e.content, []byte(`"tool_result"`)):
-			p := t.find(e.parent)
-			in[i] = p >= 0 && t.entries[p].kind == "assistant" && (in[p] || messages[t.entries[p].messageID])
+		case e.has(fromModel):
+			in[i] = messages[e.message]
+		case e.has(resulting):
+			p := t.named(e.parent)
+			in[i] = p >= 0 && t.all[p].has(fromModel) && (in[p] || messages[t.all[p].message])
 		}
 	}
 }
 
 // behind adds attachments and notices that hang behind the leaf.
 func (t *tree) behind(in []bool, leaf int) {
-	hanging := map[string]bool{t.entries[leaf].uuid: true}
-	for _, i := range t.nodes {
-		if e := &t.entries[i]; i > leaf && !in[i] && !e.speaks() && !e.boundary() && hanging[e.parent] && t.at[e.uuid] == i {
+	hanging := map[name]bool{t.all[leaf].uuid: true}
+	for _, at := range t.nodes {
+		i := int(at)
+		e := &t.all[i]
+		if i > leaf && !in[i] && !e.has(speaking) && !e.has(bounding) && hanging[e.parent] && e.uuid != 0 && int(t.at[e.uuid]) == i {
 			in[i], hanging[e.uuid] = true, true
 		}
 	}

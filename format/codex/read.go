@@ -194,7 +194,7 @@ func (r *reader) line(at int32, l *line) error {
 			return nil
 		}
 		if l.metadata.to > 0 && bytes.Contains(l.metadata.of(text), []byte(`"compaction_output":true`)) {
-			r.count(&it)
+			it.count(&r.doc.Counts)
 			r.doc.Counts.Aside++
 			return nil // the summary itself, as the model wrote it: the compacted line has it
 		}

@@ -3,24 +3,25 @@ package codex
 import (
 	"slices"
 
+	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/session"
 )
 
 // count counts an item in the product's own terms.
-func (r *reader) count(it *item) {
+func (it *item) count(c *format.Counts) {
 	switch {
 	case it.Type == "message" && (it.Role == "user" || it.Role == "assistant"):
-		r.doc.Counts.Messages++
+		c.Messages++
 	case it.isCall():
-		r.doc.Counts.ToolCalls++
+		c.ToolCalls++
 	case it.isOutput():
-		r.doc.Counts.ToolResults++
+		c.ToolResults++
 	}
 }
 
 // item reads a response item of the product.
 func (r *reader) item(at int32, l *line, it *item, payload []byte) {
-	r.count(it)
+	it.count(&r.doc.Counts)
 	created := millis(unquoted(l.timestamp.of(l.text(r.src))))
 	switch {
 	case it.Type == "message" && it.Role != "assistant":
@@ -229,7 +230,7 @@ func (r *reader) fill(at int32, it *item, m *mark) bool {
 			return false
 		}
 	}
-	r.count(it)
+	it.count(&r.doc.Counts)
 	r.own(id, at)
 	spans := elements(it.Content)
 	for k, part := range m.Parts {

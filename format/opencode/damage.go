@@ -63,14 +63,15 @@ func salvage[T any](r *reader, object span, cut bool, into *T, what string, caus
 			break
 		}
 		last = object.start + m.end
-		before := *into
 		name, err := jsontext.AppendQuote(nil, m.name)
 		if err == nil {
-			text := append(append(append([]byte{'{'}, name...), ':'), value[m.start:m.end]...)
-			err = json.Unmarshal(append(text, '}'), into, session.ReadOptions())
+			text := append(append(append(append([]byte{'{'}, name...), ':'), value[m.start:m.end]...), '}')
+			var alone T // what does not fit must not leave half of itself, not even in the unknown members that are there already
+			if err = json.Unmarshal(text, &alone, session.ReadOptions()); err == nil {
+				err = json.Unmarshal(text, into, session.ReadOptions())
+			}
 		}
 		if err != nil {
-			*into = before // half of what was wrong may be in it
 			r.damage(object.start+m.key, last, fmt.Sprintf("%s: the member %q does not fit: %s", what, m.name, reason(err)))
 		}
 	}

@@ -19,8 +19,16 @@ import (
 // Write left are the ledger, and the log has what they hide. Counts.Messages counts entries of the type message, which is what
 // the product's own list of sessions shows: the user's, the model's, tool results and the user's own commands;
 // a command's output counts as a tool result.
-func (Format) Read(src []byte) (*format.Document, error) {
+func (Format) Read(src []byte) (*format.Document, error) { return document(src, false) }
+
+// ReadStretch reads lines that are all of one branch. See format.Outliner.
+func (Format) ReadStretch(src []byte) (*format.Document, error) { return document(src, true) }
+
+func document(src []byte, stretch bool) (*format.Document, error) {
 	f, damaged := index(src)
+	if stretch {
+		f.allInPath()
+	}
 	doc := &format.Document{Format: Name, Damaged: damaged, Source: src, Native: f}
 	f.count(&doc.Counts)
 	if doc.Counts.Entries == len(damaged) || f.header < 0 && len(f.path) == 0 {

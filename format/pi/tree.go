@@ -107,11 +107,7 @@ func (f *file) findPath(damaged bool) {
 	}
 	f.linear = f.header >= 0 && f.entries[f.header].version < 2 || f.header < 0 && withID == 0
 	if f.linear {
-		for i := range f.entries {
-			if e := &f.entries[i]; !e.gone && e.kind != sessionEntry {
-				f.path = append(f.path, i)
-			}
-		}
+		f.allInPath()
 		return
 	}
 	seen := make([]bool, len(f.entries))
@@ -136,6 +132,16 @@ func (f *file) findPath(damaged bool) {
 	}
 	for i, j := 0, len(f.path)-1; i < j; i, j = i+1, j-1 {
 		f.path[i], f.path[j] = f.path[j], f.path[i]
+	}
+}
+
+// allInPath makes every entry one of the branch.
+func (f *file) allInPath() {
+	f.path = f.path[:0]
+	for i := range f.entries {
+		if e := &f.entries[i]; !e.gone && e.kind != sessionEntry {
+			f.path = append(f.path, i)
+		}
 	}
 }
 

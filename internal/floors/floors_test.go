@@ -21,31 +21,35 @@ const module = "github.com/winnowhq/winnow"
 // floors, from the ground up. A name ending in /* stands for the packages one level below it.
 var floors = [][]string{
 	{"session", "token", "token/*", "model"},
-	{"rule", "budget", "recall", "wire", "wire/*"},
-	{"view", "pivot", "schedule", "store", "format"},
-	{"policy", "summarize/*", "store/*", "store/internal/exact", "format/*"},
+	{"rule", "budget", "recall", "fact", "wire", "wire/*"},
+	{"view", "pivot", "schedule", "store", "format", "llm"},
+	{"policy", "summarize/*", "llm/*", "store/*", "store/internal/exact", "store/internal/words", "format/*"},
 	{""}, // the root: the engine
-	{"config", "tui"},
+	{"config", "tui", "page", "discover", "skim"},
 	{"cmd/winnow"},
 }
 
 // siblings are the imports on one floor that are meant, with the reason.
 var siblings = map[string]string{
-	"token/* token":                  "kinds of counters",
-	"wire/* wire":                    "what the protocols share",
-	"wire/responses wire/openaichat": "the two share the shape of arguments",
-	"pivot view":                     "where to cut is decided on what is shown",
-	"store pivot":                    "receipts are kept",
-	"store/* store":                  "implementations",
-	"store/* store/internal/exact":   "bytes as they were",
-	"store/storetest store/memory":   "the model that the suite compares with",
-	"format/all format/*":            "the list of all",
-	"format/* format/body":           "what plain request bodies share",
-	"token/counters token/bpe":       "by name",
+	"token/* token":                     "kinds of counters",
+	"wire/* wire":                       "what the protocols share",
+	"wire/responses wire/openaichat":    "the two share the shape of arguments",
+	"pivot view":                        "where to cut is decided on what is shown",
+	"store pivot":                       "receipts are kept",
+	"store/* store":                     "implementations",
+	"store/* store/internal/exact":      "bytes as they were",
+	"store/storetest store/memory":      "the model that the suite compares with",
+	"format/all format/*":               "the list of all",
+	"format/* format/body":              "what plain request bodies share",
+	"format/opencodedb format/opencode": "a database holds what an export prints",
+	"token/counters token/bpe":          "by name",
+	"llm/* llm/upstream":                "the connection that all of them have",
+	"llm/providers llm/*":               "by name",
+	"store/* store/internal/words":      "words as they are looked for",
 }
 
 // tools are programs and tests' own packages: they may import anything, nothing imports them but tests.
-var tools = []string{"internal/", "interop", "format/body/bodytest", "wire/wiretest", "examples/", "token/fit", "model/generate"}
+var tools = []string{"internal/", "interop", "format/body/bodytest", "llm/llmtest", "wire/wiretest", "examples/", "token/fit", "model/generate"}
 
 type pkg struct {
 	ImportPath string

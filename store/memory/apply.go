@@ -15,7 +15,7 @@ import (
 func (s *Store) Apply(ctx context.Context, id string, c store.Change) (int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	k, err := s.find(ctx, "apply", id)
+	k, err := s.target(ctx, id, c)
 	if err != nil {
 		return 0, err
 	}
@@ -54,11 +54,40 @@ func (s *Store) Apply(ctx context.Context, id string, c store.Change) (int64, er
 	}
 	next.spent = append(next.spent, clone(c.Spend)...)
 
+	if c.Source != nil {
+		next.source = clone(c.Source)
+	}
+	if c.File != nil {
+		s.setFiles(*c.File)
+	}
+	if old := s.sessions[id]; c.Create != nil && old != nil {
+		renamed := *old
+		renamed.info.ID = c.Aside
+		renamed.revision++
+		s.sessions[c.Aside] = &renamed
+	}
 	s.changes++
 	next.changed = s.changes
 	next.revision++
 	s.sessions[id] = &next
 	return next.revision, nil
+}
+
+// target is the session that a change is about, a new one where it creates it. The caller holds the lock.
+func (s *Store) target(ctx context.Context, id string, c store.Change) (*kept, error) {
+	if c.Create == nil {
+		return s.find(ctx, "apply", id)
+	}
+	if err := s.ready(ctx, "apply", id); err != nil {
+		return nil, err
+	}
+	if err := c.Check(id); err != nil {
+		return nil, failed("apply", id, err)
+	}
+	if s.sessions[id] != nil && (c.Aside == "" || s.sessions[c.Aside] != nil) {
+		return nil, failed("apply", id, store.ErrExists)
+	}
+	return &kept{info: clone(*c.Create), revision: 1}, nil
 }
 
 // cloneMessage has nil for no parts, so that it is the same in every store.

@@ -23,6 +23,7 @@ type Store struct {
 	sessions map[string]*kept
 	changes  int64 // counts what was created and changed, to order what was updated at the same time
 	closed   bool
+	files    map[string]store.File
 }
 
 var _ store.Store = (*Store)(nil)
@@ -91,6 +92,7 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 		return err
 	}
 	delete(s.sessions, id)
+	maps.DeleteFunc(s.files, func(_ string, f store.File) bool { return f.Session == id })
 	return nil
 }
 

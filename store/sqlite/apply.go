@@ -2,10 +2,10 @@ package sqlite
 
 import (
 	"context"
-	"crypto/sha256"
 	"database/sql"
 	"errors"
 	"fmt"
+	"iter"
 
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
@@ -26,16 +26,24 @@ func (s *Store) apply(ctx context.Context, id string, c store.Change) (revision 
 		return 0, err
 	}
 	if err := c.Check(id); err != nil {
+		if c.Create != nil {
+			return 0, err
+		}
 		return 0, s.missing(ctx, id, err)
 	}
 	rows, err := encodeChange(c)
 	if err != nil {
 		return 0, err
 	}
-	if err := s.compressNew(ctx, rows.appended, rows.updated); err != nil {
+	if err := s.packNew(ctx, contents(rows.appended), contents(rows.updated), rows.source.contents()); err != nil {
 		return 0, err
 	}
 	err = s.write(ctx, func(t *transaction) error {
+		if c.Create != nil {
+			if err := t.create(*c.Create, rows.created, s.now().UnixMilli(), c.Aside); err != nil {
+				return err
+			}
+		}
 		row, err := t.find(id)
 		if err != nil {
 			return err
@@ -65,7 +73,8 @@ func (s *Store) missing(ctx context.Context, id string, err error) error {
 
 // rows are the encoded values of a change, in the order of its lists.
 type rows struct {
-	info                            any
+	created, info                   any
+	source                          *sourceRow
 	appended, updated               []messageRow
 	elisions, pins, receipts, spent []any
 }
@@ -77,14 +86,25 @@ type messageRow struct {
 }
 
 type partRow struct {
-	id, typ, field string
-	text           string // of the field, when it is kept apart
-	hash           [sha256.Size]byte
-	compressed     []byte // text, nil when it is known already
-	data           any
+	id, typ string
+	apart   []apartRow // what is kept as contents
+	data    any        // the rest
+}
+
+type apartRow struct {
+	field string
+	content
 }
 
 func encodeChange(c store.Change) (r rows, err error) {
+	if c.Create != nil {
+		if r.created, err = exact.Encode(*c.Create); err != nil {
+			return r, err
+		}
+	}
+	if c.Source != nil {
+		r.source = newSourceRow(*c.Source)
+	}
 	if c.Info != nil {
 		if r.info, err = exact.Encode(*c.Info); err != nil {
 			return r, err
@@ -133,41 +153,47 @@ func encodeMessages(messages []session.Message) ([]messageRow, error) {
 		}
 		rows[i] = messageRow{m.ID, info, make([]partRow, len(m.Parts))}
 		for j, p := range m.Parts {
-			rest, field, text := split(p)
+			rest, apart := split(p)
 			data, err := exact.Encode(rest)
 			if err != nil {
 				return nil, fmt.Errorf("part %s: %w", p.ID, err)
 			}
-			row := partRow{id: p.ID, typ: string(p.Type), field: field, text: text, data: data}
-			if field != "" {
-				row.hash = sha256.Sum256([]byte(text))
-			}
-			rows[i].parts[j] = row
+			rows[i].parts[j] = partRow{p.ID, string(p.Type), apart, data}
 		}
 	}
 	return rows, nil
 }
 
-// compressNew compresses the large texts that the store does not have yet.
-func (s *Store) compressNew(ctx context.Context, lists ...[]messageRow) error {
-	for _, messages := range lists {
-		for _, m := range messages {
-			for i := range m.parts {
-				p := &m.parts[i]
-				if p.field == "" {
-					continue
+// contents are all that a list of messages keeps apart.
+func contents(messages []messageRow) iter.Seq[*content] {
+	return func(yield func(*content) bool) {
+		for i := range messages {
+			for j := range messages[i].parts {
+				apart := messages[i].parts[j].apart
+				for k := range apart {
+					if !yield(&apart[k].content) {
+						return
+					}
 				}
-				var num int64
-				err := s.reader.content.QueryRowContext(ctx, p.hash[:]).Scan(&num)
-				if err == nil {
-					continue
-				}
-				if !errors.Is(err, sql.ErrNoRows) {
-					return err
-				}
-				if p.compressed, err = s.gzip.compress([]byte(p.text)); err != nil {
-					return err
-				}
+			}
+		}
+	}
+}
+
+// packNew compresses the contents that the store does not have yet.
+func (s *Store) packNew(ctx context.Context, lists ...iter.Seq[*content]) error {
+	for _, list := range lists {
+		for c := range list {
+			var num int64
+			err := s.reader.content.QueryRowContext(ctx, c.hash[:]).Scan(&num)
+			if err == nil {
+				continue
+			}
+			if !errors.Is(err, sql.ErrNoRows) {
+				return err
+			}
+			if c.codec, c.packed, err = s.packer.compress([]byte(c.text)); err != nil {
+				return err
 			}
 		}
 	}
@@ -188,12 +214,22 @@ func (t *transaction) apply(row sessionRow, c store.Change, r rows) error {
 		}
 	}
 	for _, m := range r.updated {
-		if err := t.update(row.num, m); err != nil {
+		if err := t.update(row, m); err != nil {
 			return err
 		}
 	}
 	if err := t.ledger(row.num, c, r); err != nil {
 		return err
+	}
+	if r.source != nil {
+		if err := t.source(row.num, r.source); err != nil {
+			return err
+		}
+	}
+	if c.File != nil {
+		if err := t.file(*c.File); err != nil {
+			return err
+		}
 	}
 	for _, data := range r.receipts {
 		if err := t.exec(`INSERT INTO receipt (session, position, data)
@@ -215,15 +251,19 @@ func (t *transaction) append(num, position int64, m messageRow) error {
 		return err
 	}
 	for i, p := range m.parts {
-		var field, content any
-		if p.field != "" {
-			at, err := t.content(p)
+		var field, first any
+		for k := range p.apart {
+			at, err := t.keep(&p.apart[k].content)
 			if err != nil {
 				return err
 			}
-			field, content = p.field, at
+			if k == 0 {
+				field, first = p.apart[k].field, at
+			} else if _, err := t.run(t.w.insertApart, num, position, i, p.apart[k].field, at); err != nil {
+				return err
+			}
 		}
-		_, err := t.run(t.w.insertPart, num, position, i, p.id, p.typ, field, content, p.data)
+		_, err := t.run(t.w.insertPart, num, position, i, p.id, p.typ, field, first, max(0, len(p.apart)-1), p.data)
 		if err != nil {
 			return err
 		}
@@ -231,27 +271,9 @@ func (t *transaction) append(num, position int64, m messageRow) error {
 	return nil
 }
 
-// content returns the number of a large text, and keeps it where it is not kept yet.
-func (t *transaction) content(p partRow) (num int64, err error) {
-	err = t.Stmt(t.w.findContent).QueryRow(p.hash[:]).Scan(&num)
-	if !errors.Is(err, sql.ErrNoRows) {
-		return num, err
-	}
-	data := p.compressed
-	if data == nil { // it was known when we looked, and is gone since
-		if data, err = t.gzip.compress([]byte(p.text)); err != nil {
-			return 0, err
-		}
-	}
-	result, err := t.run(t.w.addContent, p.hash[:], len(p.text), data)
-	if err != nil {
-		return 0, err
-	}
-	return result.LastInsertId()
-}
-
 // update replaces the latest message with an id.
-func (t *transaction) update(num int64, m messageRow) error {
+func (t *transaction) update(row sessionRow, m messageRow) error {
+	num := row.num
 	var position int64
 	err := t.QueryRow(`SELECT position FROM message WHERE session = ? AND id = ? ORDER BY position DESC LIMIT 1`, num, m.id).
 		Scan(&position)
@@ -261,19 +283,26 @@ func (t *transaction) update(num int64, m messageRow) error {
 	if err != nil {
 		return err
 	}
-	held, err := t.contents(`SELECT DISTINCT content FROM part WHERE session = ? AND message = ? AND content IS NOT NULL`,
-		num, position)
+	held, err := t.contents(`SELECT content FROM part WHERE session = ?1 AND message = ?2 AND content IS NOT NULL
+		UNION SELECT content FROM apart WHERE session = ?1 AND message = ?2`, num, position)
 	if err != nil {
 		return err
 	}
-	if err := t.exec(`DELETE FROM part WHERE session = ? AND message = ?`, num, position); err != nil {
-		return err
+	for _, table := range []string{"part", "apart"} {
+		if err := t.exec(`DELETE FROM `+table+` WHERE session = ? AND message = ?`, num, position); err != nil {
+			return err
+		}
 	}
 	if err := t.exec(`DELETE FROM message WHERE session = ? AND position = ?`, num, position); err != nil {
 		return err
 	}
 	if err := t.append(num, position, m); err != nil {
 		return err
+	}
+	if position < int64(row.indexed) {
+		if err := t.exec(`INSERT OR IGNORE INTO stale (session, message) VALUES (?, ?)`, num, position); err != nil {
+			return err
+		}
 	}
 	return t.drop(held)
 }

@@ -27,6 +27,7 @@ func isBusy(err error) bool {
 }
 func isFull(err error) bool     { return code(err) == sqlite3.SQLITE_FULL }
 func isReadOnly(err error) bool { return code(err) == sqlite3.SQLITE_READONLY }
+func isIO(err error) bool       { return code(err) == sqlite3.SQLITE_IOERR }
 
 // explain makes the error of an operation: what it was about, what it means for a caller, what to do. A context that ended
 // explains whatever the driver said because of it.
@@ -57,7 +58,7 @@ func explain(ctx context.Context, op, path, id string, err error) error {
 // sentinel reports whether an error says by itself what it is.
 func sentinel(err error) bool {
 	for _, known := range []error{
-		store.ErrNotFound, store.ErrExists, store.ErrConflict, store.ErrNoMessage, store.ErrNoBase,
+		store.ErrNotFound, store.ErrExists, store.ErrConflict, store.ErrNoMessage, store.ErrNoBase, store.ErrNoWord,
 		store.ErrCorrupt, store.ErrReadOnly, store.ErrNewer, store.ErrClosed,
 	} {
 		if errors.Is(err, known) {
@@ -85,6 +86,8 @@ func hint(err error, path string) string {
 		return "look at the path; a store that is opened only for reading is not made"
 	case errors.Is(err, fs.ErrPermission), code(err) == sqlite3.SQLITE_CANTOPEN:
 		return "look at the permissions of the file and of " + filepath.Dir(path)
+	case isIO(err):
+		return "nothing was changed; the disk failed to read or write, look at it and try again"
 	case code(err) == sqlite3.SQLITE_TOOBIG:
 		return "one text or one file takes about a gigabyte at most"
 	}

@@ -5,5 +5,8 @@ import "database/sql"
 // Writer is the connection that writes, for tests that limit it.
 func (s *Store) Writer() *sql.DB { return s.writer.db }
 
+// Reader is the connection that reads, for tests that look behind the store.
+func (s *Store) Reader() *sql.DB { return s.reader.db }
+
 // Version is the version that this program knows.
 const Version = version

@@ -3,8 +3,10 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"iter"
+	"math"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -42,7 +44,7 @@ func (s *Store) messages(ctx context.Context, id string, yield func(session.Mess
 		return err
 	}
 	defer rows.Close()
-	parts := now.StmtContext(ctx, s.reader.parts)
+	read := partReader{parts: now.StmtContext(ctx, s.reader.parts), apart: now.StmtContext(ctx, s.reader.apart), packer: &s.packer}
 	for rows.Next() {
 		var position int64
 		var count int
@@ -56,7 +58,7 @@ func (s *Store) messages(ctx context.Context, id string, yield func(session.Mess
 		}
 		m := session.Message{MessageInfo: h.MessageInfo, Unknown: h.Unknown}
 		if count > 0 {
-			m.Parts, err = s.readParts(ctx, parts, now.row.num, position, count)
+			m.Parts, err = read.all(ctx, now.row.num, position, count)
 			if err != nil {
 				return fmt.Errorf("message %s: %w", m.ID, err)
 			}
@@ -68,37 +70,93 @@ func (s *Store) messages(ctx context.Context, id string, yield func(session.Mess
 	return rows.Err()
 }
 
-func (s *Store) readParts(ctx context.Context, stmt *sql.Stmt, num, message int64, count int) ([]session.Part, error) {
-	rows, err := stmt.QueryContext(ctx, num, message)
+// partReader reads the parts of messages within a transaction.
+type partReader struct {
+	parts, apart *sql.Stmt
+	packer       *compressor
+}
+
+func (r *partReader) all(ctx context.Context, num, message int64, count int) ([]session.Part, error) {
+	parts, err := r.some(ctx, num, message, 0, math.MaxInt64)
 	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var parts []session.Part
-	for rows.Next() {
-		var data, compressed sql.RawBytes
-		var field sql.NullString
-		var size sql.NullInt64
-		if err := rows.Scan(&data, &field, &size, &compressed); err != nil {
-			return nil, err
-		}
-		p, err := exact.Decode[session.Part](data)
-		if err == nil && field.Valid {
-			var text []byte
-			if text, err = s.gzip.decompress(compressed, int(size.Int64)); err == nil {
-				err = join(&p, field.String, string(text))
-			}
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%w: part %d: %w", store.ErrCorrupt, len(parts), err)
-		}
-		parts = append(parts, p)
-	}
-	if err := rows.Err(); err != nil {
 		return nil, err
 	}
 	if len(parts) != count {
 		return nil, fmt.Errorf("%w: it has %d parts of %d", store.ErrCorrupt, len(parts), count)
 	}
 	return parts, nil
+}
+
+// some reads the parts at positions from first to last.
+func (r *partReader) some(ctx context.Context, num, message, first, last int64) ([]session.Part, error) {
+	rows, err := r.parts.QueryContext(ctx, num, message, first, last)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var parts []session.Part
+	for rows.Next() {
+		var data, packed sql.RawBytes
+		var apart int
+		var field sql.NullString
+		var size, how sql.NullInt64
+		if err := rows.Scan(&data, &apart, &field, &size, &how, &packed); err != nil {
+			return nil, err
+		}
+		p, err := exact.Decode[session.Part](data)
+		if err == nil && field.Valid {
+			if !size.Valid {
+				err = errors.New("its " + field.String + " is gone")
+			} else {
+				err = r.join(&p, field.String, codec(how.Int64), packed, size.Int64)
+			}
+		}
+		if err == nil && apart > 0 {
+			err = r.joinMore(ctx, &p, apart, num, message, int(first)+len(parts))
+		}
+		if ended := ctx.Err(); ended != nil {
+			return nil, ended
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%w: part %d: %w", store.ErrCorrupt, len(parts), err)
+		}
+		parts = append(parts, p)
+	}
+	return parts, rows.Err()
+}
+
+func (r *partReader) join(p *session.Part, field string, how codec, packed []byte, size int64) error {
+	text, err := r.packer.decompress(how, packed, int(size))
+	if err != nil {
+		return err
+	}
+	return join(p, field, text)
+}
+
+// joinMore puts back what is kept apart beside the first.
+func (r *partReader) joinMore(ctx context.Context, p *session.Part, count int, num, message int64, position int) error {
+	rows, err := r.apart.QueryContext(ctx, num, message, position)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for ; rows.Next(); count-- {
+		var field string
+		var size int64
+		var how codec
+		var packed sql.RawBytes
+		if err := rows.Scan(&field, &size, &how, &packed); err != nil {
+			return err
+		}
+		if err := r.join(p, field, how, packed, size); err != nil {
+			return err
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	if count != 0 {
+		return fmt.Errorf("%d of its large texts are gone", count)
+	}
+	return nil
 }

@@ -18,7 +18,7 @@ var migrations embed.FS
 
 const (
 	application = 2003725943 // the migrations set it: "wnnw"
-	version     = 1          // of the last migration, which sets it as user_version
+	version     = 4          // of the last migration, which sets it as user_version
 )
 
 // stamp is what a database says about itself.
@@ -93,5 +93,5 @@ func migrateOnce(ctx context.Context, db *sql.DB) (done bool, err error) {
 	if again, stampErr := readStamp(ctx, db); stampErr == nil && again.version == version {
 		return true, nil // the other one did it
 	}
-	return isFull(err) || isReadOnly(err), err
+	return isFull(err) || isReadOnly(err) || isIO(err), err
 }

@@ -20,8 +20,8 @@ const idleReaders = 4
 
 // reader is the pool of connections that only read.
 type reader struct {
-	db                                          *sql.DB
-	session, revision, messages, parts, content *sql.Stmt
+	db                                                 *sql.DB
+	session, revision, messages, parts, apart, content *sql.Stmt
 }
 
 func openReader(ctx context.Context, path string, wait time.Duration) (*reader, error) {
@@ -63,13 +63,23 @@ func tryReader(ctx context.Context, path string, wait time.Duration, parameters 
 		prepared{&r.session, `SELECT num, info, revision, messages FROM session WHERE id = ?`},
 		prepared{&r.revision, `SELECT revision FROM session WHERE id = ?`},
 		prepared{&r.messages, `SELECT position, parts, info FROM message WHERE session = ? ORDER BY position DESC`},
-		prepared{&r.parts, `
-			SELECT part.data, part.field, content.size, content.data
-			FROM part LEFT JOIN content ON content.num = part.content
-			WHERE part.session = ? AND part.message = ? ORDER BY part.position`},
+		prepared{&r.parts, selectParts},
+		prepared{&r.apart, selectApart},
 		prepared{&r.content, `SELECT num FROM content WHERE hash = ?`},
 	)
 }
+
+// What partReader runs.
+const (
+	selectParts = `
+		SELECT part.data, part.apart, part.field, content.size, content.codec, content.data
+		FROM part LEFT JOIN content ON content.num = part.content
+		WHERE part.session = ? AND part.message = ? AND part.position BETWEEN ? AND ? ORDER BY part.position`
+	selectApart = `
+		SELECT apart.field, content.size, content.codec, content.data
+		FROM apart JOIN content ON content.num = apart.content
+		WHERE apart.session = ? AND apart.message = ? AND apart.part = ?`
+)
 
 // sessionRow is a row of the table session.
 type sessionRow struct {
@@ -77,6 +87,7 @@ type sessionRow struct {
 	info     []byte
 	revision int64
 	messages int
+	indexed  int // messages that the index has; only of a writer
 }
 
 // moment is a read transaction: whoever reads in it sees one moment of the store.
@@ -85,9 +96,14 @@ type moment struct {
 	row sessionRow
 }
 
+// now begins a read transaction. The caller must roll it back.
+func (r *reader) now(ctx context.Context) (*sql.Tx, error) {
+	return r.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+}
+
 // at begins a read transaction and finds a session in it. The caller must roll it back.
 func (r *reader) at(ctx context.Context, id string) (moment, error) {
-	tx, err := r.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	tx, err := r.now(ctx)
 	if err != nil {
 		return moment{}, err
 	}

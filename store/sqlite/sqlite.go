@@ -47,7 +47,7 @@ type Store struct {
 	now    func() time.Time
 	writer *writer // nil when the store is read-only
 	reader *reader
-	gzip   compressor
+	packer compressor
 
 	closed    atomic.Bool
 	closeOnce sync.Once

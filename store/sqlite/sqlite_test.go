@@ -30,5 +30,9 @@ func TestStore(t *testing.T) {
 			}
 			return open(t, sqlite.Config{Path: s.(*sqlite.Store).Path()})
 		},
+		Sound: func(t *testing.T, s store.Store) {
+			s.Close()
+			whole(t, raw(t, s.(*sqlite.Store).Path()))
+		},
 	}.Run(t)
 }

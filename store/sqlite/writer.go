@@ -18,9 +18,12 @@ import (
 type writer struct {
 	db *sql.DB
 
-	session, touch            *sql.Stmt
-	insertMessage, insertPart *sql.Stmt
-	findContent, addContent   *sql.Stmt
+	session, touch          *sql.Stmt
+	insertMessage           *sql.Stmt
+	insertPart, insertApart *sql.Stmt
+	findContent, addContent *sql.Stmt
+
+	parts, apart, sought, found *sql.Stmt // of the index
 }
 
 func openWriter(ctx context.Context, path string, wait time.Duration) (_ *writer, err error) {
@@ -39,14 +42,19 @@ func openWriter(ctx context.Context, path string, wait time.Duration) (_ *writer
 	}
 	w := &writer{db: db}
 	return w, prepare(ctx, db,
-		prepared{&w.session, `SELECT num, revision, messages FROM session WHERE id = ?`},
+		prepared{&w.session, `SELECT num, revision, messages, indexed FROM session WHERE id = ?`},
 		prepared{&w.touch, `UPDATE session SET revision = ?, messages = ?,
 			changed = max(?, (SELECT max(changed) + 1 FROM session)) WHERE num = ?`},
 		prepared{&w.insertMessage, `INSERT INTO message (session, position, id, parts, info) VALUES (?, ?, ?, ?, ?)`},
-		prepared{&w.insertPart, `INSERT INTO part (session, message, position, id, type, field, content, data)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?)`},
+		prepared{&w.insertPart, `INSERT INTO part (session, message, position, id, type, field, content, apart, data)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`},
+		prepared{&w.insertApart, `INSERT INTO apart (session, message, part, field, content) VALUES (?, ?, ?, ?, ?)`},
+		prepared{&w.parts, selectParts},
+		prepared{&w.apart, selectApart},
+		prepared{&w.sought, `INSERT INTO sought (session, message, part, role, tool, time) VALUES (?, ?, ?, ?, ?, ?)`},
+		prepared{&w.found, `INSERT INTO found (rowid, said, asked, answered) VALUES (?, ?, ?, ?)`},
 		prepared{&w.findContent, `SELECT num FROM content WHERE hash = ?`},
-		prepared{&w.addContent, `INSERT INTO content (hash, size, data) VALUES (?, ?, ?)`},
+		prepared{&w.addContent, `INSERT INTO content (hash, size, codec, data) VALUES (?, ?, ?, ?)`},
 	)
 }
 
@@ -54,9 +62,9 @@ func openWriter(ctx context.Context, path string, wait time.Duration) (_ *writer
 // is asked between them, and when it ends the transaction is rolled back.
 type transaction struct {
 	*sql.Tx
-	w    *writer
-	gzip *compressor
-	ctx  context.Context
+	w      *writer
+	packer *compressor
+	ctx    context.Context
 }
 
 func (t *transaction) exec(query string, args ...any) error {
@@ -76,7 +84,7 @@ func (t *transaction) run(stmt *sql.Stmt, args ...any) (sql.Result, error) {
 
 // find returns the row of a session, without its info.
 func (t *transaction) find(id string) (row sessionRow, err error) {
-	err = t.Stmt(t.w.session).QueryRow(id).Scan(&row.num, &row.revision, &row.messages)
+	err = t.Stmt(t.w.session).QueryRow(id).Scan(&row.num, &row.revision, &row.messages, &row.indexed)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = store.ErrNotFound
 	}
@@ -93,7 +101,7 @@ func (s *Store) write(ctx context.Context, do func(*transaction) error) error {
 		return err
 	}
 	defer tx.Rollback() // does nothing after Commit
-	if err := do(&transaction{tx, s.writer, &s.gzip, ctx}); err != nil {
+	if err := do(&transaction{tx, s.writer, &s.packer, ctx}); err != nil {
 		return err
 	}
 	return tx.Commit()
@@ -115,21 +123,54 @@ func (s *Store) create(ctx context.Context, info session.Info) error {
 	if err != nil {
 		return err
 	}
-	return s.write(ctx, func(t *transaction) error {
-		if _, err := t.find(info.ID); err == nil {
-			return store.ErrExists
-		} else if !errors.Is(err, store.ErrNotFound) {
-			return err
-		}
-		return t.exec(`INSERT INTO session (id, info, updated, changed, revision, messages)
-			SELECT ?, ?, ?, max(?, coalesce(max(changed) + 1, 0)), 1, 0 FROM session`,
-			info.ID, data, updated(info), s.now().UnixMilli())
-	})
+	return s.write(ctx, func(t *transaction) error { return t.create(info, data, s.now().UnixMilli(), "") })
 }
 
-// updated is a time to sort by: SQLite has no NaN.
-func updated(info session.Info) float64 {
-	t := float64(info.Time.Updated)
+// create adds a session. One that has its id goes on under another, where one is named.
+func (t *transaction) create(info session.Info, data any, now int64, aside string) error {
+	was, err := t.find(info.ID)
+	switch {
+	case err == nil && aside == "":
+		return store.ErrExists
+	case err == nil:
+		if err := t.rename(was.num, aside); err != nil {
+			return err
+		}
+	case !errors.Is(err, store.ErrNotFound):
+		return err
+	}
+	return t.exec(`INSERT INTO session (id, info, updated, changed, revision, messages)
+		SELECT ?, ?, ?, max(?, coalesce(max(changed) + 1, 0)), 1, 0 FROM session`, info.ID, data, updated(info), now)
+}
+
+// rename gives a session another id. Its messages keep the one that they were written with.
+func (t *transaction) rename(num int64, id string) error {
+	if _, err := t.find(id); err == nil {
+		return fmt.Errorf("%w: %s", store.ErrExists, id)
+	} else if !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	var data []byte
+	if err := t.QueryRow(`SELECT info FROM session WHERE num = ?`, num).Scan(&data); err != nil {
+		return err
+	}
+	info, err := exact.Decode[session.Info](data)
+	if err != nil {
+		return fmt.Errorf("%w: %w", store.ErrCorrupt, err)
+	}
+	info.ID = id
+	row, err := exact.Encode(info)
+	if err != nil {
+		return err
+	}
+	return t.exec(`UPDATE session SET id = ?, info = ?, revision = revision + 1 WHERE num = ?`, id, row, num)
+}
+
+// updated is a time to sort by.
+func updated(info session.Info) float64 { return finite(float64(info.Time.Updated)) }
+
+// finite is a number that SQLite has: NaN is not.
+func finite(t float64) float64 {
 	if math.IsNaN(t) {
 		return 0
 	}
@@ -143,14 +184,21 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 		if err != nil {
 			return err
 		}
-		held, err := t.contents(`SELECT DISTINCT content FROM part WHERE session = ? AND content IS NOT NULL`, row.num)
+		held, err := t.contents(`SELECT content FROM part WHERE session = ?1 AND content IS NOT NULL
+			UNION SELECT content FROM apart WHERE session = ?1 UNION SELECT content FROM piece WHERE session = ?1`, row.num)
 		if err != nil {
 			return err
 		}
-		for _, table := range []string{"message", "part", "elision", "pin", "undone", "receipt", "spend", "source"} {
+		if err := t.forget(`session = ?`, row.num); err != nil {
+			return err
+		}
+		for _, table := range []string{"message", "part", "apart", "elision", "pin", "undone", "receipt", "spend", "source", "piece", "stale"} {
 			if err := t.exec(`DELETE FROM `+table+` WHERE session = ?`, row.num); err != nil {
 				return err
 			}
+		}
+		if err := t.exec(`DELETE FROM file WHERE session = ?`, id); err != nil {
+			return err
 		}
 		if err := t.exec(`DELETE FROM session WHERE num = ?`, row.num); err != nil {
 			return err
@@ -159,85 +207,6 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 	})
 	if err != nil {
 		return s.failed(ctx, "delete", id, err)
-	}
-	return nil
-}
-
-// contents returns the numbers of contents that a query names.
-func (t *transaction) contents(query string, args ...any) (nums []int64, err error) {
-	rows, err := t.Query(query, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var num int64
-		if err := rows.Scan(&num); err != nil {
-			return nil, err
-		}
-		nums = append(nums, num)
-	}
-	return nums, rows.Err()
-}
-
-// drop deletes the contents among these that no part has any more.
-func (t *transaction) drop(nums []int64) error {
-	for _, num := range nums {
-		err := t.exec(`DELETE FROM content WHERE num = ?1 AND NOT EXISTS (SELECT 1 FROM part WHERE content = ?1)`, num)
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Source returns the file that a session was imported from, nil when there is none.
-func (s *Store) Source(ctx context.Context, id string) (*store.Source, error) {
-	source, err := s.readSource(ctx, id)
-	if err != nil {
-		return nil, s.failed(ctx, "source", id, err)
-	}
-	return source, nil
-}
-
-func (s *Store) readSource(ctx context.Context, id string) (*store.Source, error) {
-	now, err := s.reader.at(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	defer now.Rollback()
-	var source store.Source
-	var size int
-	var data []byte
-	err = now.QueryRowContext(ctx, `SELECT format, path, size, data FROM source WHERE session = ?`, now.row.num).
-		Scan(&source.Format, &source.Path, &size, &data)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	if source.Data, err = s.gzip.decompress(data, size); err != nil {
-		return nil, fmt.Errorf("%w: its source: %w", store.ErrCorrupt, err)
-	}
-	return &source, nil
-}
-
-// SetSource keeps the file that a session was imported from.
-func (s *Store) SetSource(ctx context.Context, id string, source store.Source) error {
-	data, err := s.gzip.compress(source.Data)
-	if err == nil {
-		err = s.write(ctx, func(t *transaction) error {
-			row, err := t.find(id)
-			if err != nil {
-				return err
-			}
-			return t.exec(`INSERT OR REPLACE INTO source (session, format, path, size, data) VALUES (?, ?, ?, ?, ?)`,
-				row.num, source.Format, source.Path, len(source.Data), data)
-		})
-	}
-	if err != nil {
-		return s.failed(ctx, "source", id, err)
 	}
 	return nil
 }

@@ -241,4 +241,7 @@ func reopen(t *testing.T, u Suite) {
 	must(t, err)
 	equal(t, "source", src, again)
 	equal(t, "the next revision", before.Revision+1, apply(t, s, store.Change{Append: []session.Message{message("n", session.User)}}))
+	if u.Sound != nil {
+		u.Sound(t, s)
+	}
 }

@@ -21,6 +21,8 @@ type Suite struct {
 	Open func(t *testing.T) store.Store
 	// Reopen closes a store and opens it anew with what it holds. Without it the suite leaves out what it is for.
 	Reopen func(t *testing.T, s store.Store) store.Store
+	// Sound looks behind a store after each test, which it may close. Without it nobody does.
+	Sound func(t *testing.T, s store.Store)
 }
 
 // Run holds the stores that open returns to the contract.
@@ -34,6 +36,9 @@ func (u Suite) Run(t *testing.T) {
 	}{
 		{"Create_refusesAnIdTwice", createTwice},
 		{"Create_refusesNoId", createWithoutID},
+		{"Apply_createsAWholeSession", createWhole},
+		{"Apply_createsInPlaceOfAnother", createAside},
+		{"Files_areRemembered", files},
 		{"List_isLastUpdatedFirst", listOrder},
 		{"Delete_takesAllThatBelongsToASession", deleteAll},
 		{"everyMethod_saysThatThereIsNoSession", notFound},
@@ -61,6 +66,11 @@ func (u Suite) Run(t *testing.T) {
 		{"Receipts_andSpends_keepTheirOrder", receipts},
 		{"Info_isReplaced", info},
 		{"Source_comesBackToTheByte", source},
+		{"Search_findsWordsPhrasesAndBeginnings", searchWords},
+		{"Search_looksEverywhereInAPart", searchFields},
+		{"Search_isNarrowedDown", searchFilters},
+		{"Search_followsTheLog", searchFollows},
+		{"Index_takesUpWhatIsNew", searchIndex},
 		{"behavesLikeAModel", behavesLikeModel},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -68,6 +78,9 @@ func (u Suite) Run(t *testing.T) {
 			s := u.Open(t)
 			t.Cleanup(func() { s.Close() })
 			c.test(t, s)
+			if u.Sound != nil && !t.Failed() {
+				u.Sound(t, s)
+			}
 		})
 	}
 	if u.Reopen != nil {
@@ -177,7 +190,7 @@ var compare = cmp.Options{
 
 var sampleReceipt = pivot.Receipt{
 	ID: "rcp", SessionID: "ses", Kind: pivot.Pruning, Time: 12.5, Policy: "balanced", TokensBefore: 100, TokensAfter: 60,
-	Gone: map[string]int{"tool output": 40}, Usage: []session.Usage{{Input: 3}}, Cost: 0.25, Notes: []string{"a\x00note"},
+	Gone: map[string]int{"tool output": 40}, Usage: []session.Usage{{Input: 3}}, Cost: 0.25, Notes: []string{"a\x00note"}, Struck: []pivot.Struck{{Kind: "path", Text: "a\xff"}},
 }
 
 // diffOf is "" for equal values. Most are, and comparing those takes a tenth of the time that explaining does.

@@ -248,8 +248,11 @@ func line(text string, size int) string {
 		}
 		return r
 	}, text)
-	return clip(disarm(strings.ReplaceAll(strings.Join(strings.Fields(text), " "), "**", "")), size)
+	return clip(disarm(bold.ReplaceAllString(strings.Join(strings.Fields(text), " "), "$1$2$3")), size)
 }
+
+// bold is emphasis around words: not the ** of a glob, which stands against a slash.
+var bold = regexp.MustCompile(`(^|[\s(\["'])\*\*([^\s*/][^*]*)\*\*($|[\s.,;:!?)\]"'])`)
 
 // markup are the beginnings of tool calls as models write them into text. A summary with one in it would not count.
 var markup = regexp.MustCompile(`(?i)<(/?(?:\w+:)?(?:function_calls|function=|invoke|parameter|tool_call|tool_use|\||｜))|\[(TOOL_CALLS)\]`)

@@ -1,0 +1,412 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mattn/go-runewidth"
+
+	"github.com/winnowhq/winnow/discover"
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/token"
+)
+
+// everywhere is the JSON document of list --everywhere.
+type everywhere struct {
+	Sessions []onComputer `json:"sessions"`
+	Products []sumOf      `json:"products"` // the costliest first
+	Projects []sumOf      `json:"projects"`
+	Total    sumOf        `json:"total"`
+	Problems []unread     `json:"problems"`
+}
+
+// onComputer is one session where its product keeps it.
+type onComputer struct {
+	discover.Found
+	Updated session.Millis `json:"updated"`
+}
+
+// sumOf is what some sessions come to.
+type sumOf struct {
+	Name      string  `json:"name"`
+	Sessions  int     `json:"sessions"`  // sub-agents not among them
+	SubAgents int     `json:"subAgents"` // sessions that work for another
+	Bytes     int64   `json:"bytes"`
+	Tokens    int     `json:"tokens"`
+	Cost      float64 `json:"cost"`
+	// Whether one of them is an estimate.
+	TokensEstimated bool `json:"tokensEstimated"`
+	CostEstimated   bool `json:"costEstimated"`
+}
+
+// unread is a file or folder that could not be read.
+type unread struct {
+	Path   string `json:"path"`
+	Reason string `json:"reason"`
+}
+
+type everywhereFlags struct {
+	on    bool
+	sort  string
+	quick bool
+	all   bool
+}
+
+// search looks on this computer.
+func (a *app) search() *discover.Search {
+	home := a.env.home()
+	if home == "" {
+		home = a.env.Getenv("USERPROFILE") // of Windows
+	}
+	s := &discover.Search{Env: discover.Env{Home: home, Getenv: a.env.Getenv}}
+	if cache := a.cachePath(); cache != "" {
+		s.Cache = discover.LoadCache(cache)
+	}
+	if a.env.StderrTerminal && !a.quiet {
+		s.Progress = func(done, of int) {
+			if done%10 == 0 || done == of {
+				fmt.Fprintf(a.env.Stderr, "\r\x1b[Kreading %s of %s sessions…", token.Grouped(done), token.Grouped(of))
+			}
+		}
+	}
+	return s
+}
+
+// cachePath is where what was measured is remembered, "" for nowhere.
+func (a *app) cachePath() string {
+	if dir := a.env.xdg("XDG_CACHE_HOME", ".cache"); dir != "" {
+		return filepath.Join(dir, "winnow", "sessions.json")
+	}
+	return ""
+}
+
+func (a *app) runEverywhere(ctx context.Context, f everywhereFlags) error {
+	if _, err := a.settings(); err != nil {
+		return err
+	}
+	search := a.search()
+	models, err := a.models()
+	if err != nil {
+		return err
+	}
+	search.Models = models
+	done := a.progress("looking for sessions")
+	found, problems, err := search.Find(ctx)
+	done()
+	if err != nil {
+		return err
+	}
+	if !f.quick {
+		more, err := search.Measure(ctx, found)
+		if search.Progress != nil {
+			fmt.Fprint(a.env.Stderr, "\r\x1b[K")
+		}
+		if err != nil {
+			return err
+		}
+		problems = append(problems, more...)
+		if cache := a.cachePath(); cache != "" {
+			_ = search.Cache.Save(cache) // without it, the next time takes longer
+		}
+	}
+	doc := a.everywhere(found, problems)
+	order(doc.Sessions, f.sort)
+	if a.json {
+		if err := a.print(doc); err != nil {
+			return err
+		}
+	} else {
+		a.showEverywhere(doc, f)
+	}
+	switch {
+	case len(found) == 0 && len(problems) == 0:
+		return hinted{nothing{"no agent has kept a session on this computer, where winnow looks"}, "`winnow inspect FOLDER` looks in any other folder"}
+	case len(problems) > 0:
+		p := partly{}
+		for _, problem := range problems {
+			p.failed = append(p.failed, problem)
+		}
+		return p
+	}
+	return nil
+}
+
+// everywhere sums up what was found.
+func (a *app) everywhere(found []discover.Found, problems []discover.Problem) everywhere {
+	doc := everywhere{Sessions: []onComputer{}, Problems: []unread{}, Total: sumOf{Name: "total"}}
+	products, projects := map[string]*sumOf{}, map[string]*sumOf{}
+	for _, f := range found {
+		doc.Sessions = append(doc.Sessions, onComputer{f, session.Millis(f.Updated.UnixMilli())})
+		doc.Total.add(f)
+		for name, sums := range map[string]map[string]*sumOf{f.Product: products, f.Project: projects} {
+			if sums[name] == nil {
+				sums[name] = &sumOf{Name: name}
+			}
+			sums[name].add(f)
+		}
+	}
+	doc.Products, doc.Projects = sorted(products), sorted(projects)
+	for _, p := range problems {
+		doc.Problems = append(doc.Problems, unread{p.Path, p.Error()})
+	}
+	return doc
+}
+
+func (s *sumOf) add(f discover.Found) {
+	if f.Parent == "" {
+		s.Sessions++
+	} else {
+		s.SubAgents++
+	}
+	s.Bytes += f.Bytes
+	s.Tokens += f.Tokens
+	s.Cost += f.Cost
+	s.TokensEstimated = s.TokensEstimated || f.TokensEstimated
+	s.CostEstimated = s.CostEstimated || f.CostEstimated
+}
+
+func sorted(sums map[string]*sumOf) []sumOf {
+	list := []sumOf{}
+	for _, s := range sums {
+		list = append(list, *s)
+	}
+	slices.SortFunc(list, func(x, y sumOf) int {
+		return cmp.Or(cmp.Compare(y.Cost, x.Cost), cmp.Compare(y.Bytes, x.Bytes), strings.Compare(x.Name, y.Name))
+	})
+	return list
+}
+
+// order sorts sessions, which come newest first.
+func order(sessions []onComputer, by string) {
+	slices.SortStableFunc(sessions, func(x, y onComputer) int {
+		switch by {
+		case "size":
+			return cmp.Compare(y.Bytes, x.Bytes)
+		case "tokens":
+			return cmp.Compare(y.Tokens, x.Tokens)
+		case "cost":
+			return cmp.Compare(y.Cost, x.Cost)
+		}
+		return 0
+	})
+}
+
+// shownProjects is how many projects are summed up for people; --json has all of them.
+const shownProjects = 10
+
+func (a *app) showEverywhere(doc everywhere, f everywhereFlags) {
+	if len(doc.Sessions) == 0 {
+		return
+	}
+	width := a.env.Width
+	if width == 0 {
+		width = 100
+	}
+	names := shortNames(doc.Sessions)
+	rows, hidden := [][]string{{"session", "age", "size", "tokens", "cost", "project: title"}}, 0
+	now := a.env.Now()
+	for i, s := range doc.Sessions {
+		if s.Parent != "" && !f.all {
+			hidden++
+			continue
+		}
+		used, price := "", ""
+		if s.Measured {
+			used, price = marked(short(s.Tokens), s.TokensEstimated), marked(dollars(s.Cost), s.CostEstimated)
+		}
+		what := strings.Join(strings.Fields(s.Title), " ")
+		if project := lastOf(s.Project); project != "" && what != "" {
+			what = project + ": " + what
+		} else if what == "" {
+			what = project
+		}
+		rows = append(rows, []string{names[i], age(now.Sub(s.Found.Updated)), bytesOf(s.Bytes), used, price, plainText(what)})
+	}
+	columns := make([]int, 5)
+	for _, row := range rows {
+		for i := range columns {
+			columns[i] = max(columns[i], len(row[i]))
+		}
+	}
+	for _, row := range rows {
+		text := fmt.Sprintf("%-*s  %*s  %*s  %*s  %*s  ", columns[0], row[0], columns[1], row[1], columns[2], row[2], columns[3], row[3], columns[4], row[4])
+		a.printf("%s\n", strings.TrimRight(text+runewidth.Truncate(row[5], max(10, width-runewidth.StringWidth(text)), "…"), " "))
+	}
+	column := columns[0]
+	if hidden > 0 {
+		a.printf("%s in the sums; --all lists them\n", plural(hidden, "session of a sub-agent is", "sessions of sub-agents are"))
+	}
+	tokens, cost := "tokens", "cost"
+	if f.quick {
+		tokens, cost = "", "" // of those alone that are known already they would be no sums
+	}
+	sums := func(title string, list []sumOf, name func(string) string) {
+		a.printf("\n")
+		head := fmt.Sprintf("%-*s  %8s  %7s  %7s  %9s", max(column, 24), title, "sessions", "size", tokens, cost)
+		a.printf("%s\n", strings.TrimRight(head, " "))
+		for _, s := range list {
+			used, price := "", ""
+			if !f.quick {
+				used, price = marked(short(s.Tokens), s.TokensEstimated), marked(dollars(s.Cost), s.CostEstimated)
+			}
+			text := runewidth.Truncate(plainText(name(s.Name)), max(column, 24), "…")
+			text = fmt.Sprintf("%s  %8s  %7s  %7s  %9s", runewidth.FillRight(text, max(column, 24)), token.Grouped(s.Sessions), bytesOf(s.Bytes), used, price)
+			a.printf("%s\n", strings.TrimRight(text, " "))
+		}
+	}
+	projects := doc.Projects
+	if len(projects) > shownProjects {
+		projects = projects[:shownProjects]
+	}
+	if len(doc.Projects) > 1 {
+		title := "project"
+		if len(projects) < len(doc.Projects) {
+			title = fmt.Sprintf("project (%d of %d)", len(projects), len(doc.Projects))
+		}
+		sums(title, projects, a.project)
+	}
+	sums("product", append(slices.Clone(doc.Products), doc.Total), func(name string) string { return name })
+	if f.quick {
+		return
+	}
+	a.printf("\ntokens are what models read, from caches too, and wrote over all steps.\n")
+	if doc.Total.TokensEstimated || doc.Total.CostEstimated {
+		a.printf("~ is an estimate: tokens of the log itself where it reports none,\n  cost by list prices where it has none.\n")
+	}
+}
+
+// project names a folder for people.
+func (a *app) project(path string) string {
+	if path == "" {
+		return "(not said)"
+	}
+	if home := a.env.home(); home != "" && strings.HasPrefix(path, home+string(os.PathSeparator)) {
+		path = "~" + path[len(home):]
+	}
+	runes := []rune(path)
+	if len(runes) <= 24 {
+		return path
+	}
+	end := runes[len(runes)-23:] // the end tells more
+	if at := slices.IndexFunc(end, func(r rune) bool { return r == '/' || r == '\\' }); at >= 0 && at < len(end)-1 {
+		end = end[at:] // whole names
+	}
+	return "…" + string(end)
+}
+
+// lastOf is the last element of a path of any system.
+func lastOf(path string) string {
+	trimmed := strings.TrimRight(path, `/\`)
+	return trimmed[strings.LastIndexAny(trimmed, `/\`)+1:]
+}
+
+// shortNames are words for sessions that winnow takes back: PRODUCT:ID, of the id as much as tells it apart.
+func shortNames(sessions []onComputer) []string {
+	const least = 8
+	ids := map[string][]string{}
+	for _, s := range sessions {
+		ids[s.Product] = append(ids[s.Product], s.ID)
+	}
+	for _, list := range ids {
+		slices.Sort(list)
+	}
+	names := make([]string, len(sessions))
+	for i, s := range sessions {
+		list := ids[s.Product]
+		at, _ := slices.BinarySearch(list, s.ID)
+		n := least
+		for _, beside := range []int{at - 1, at + 1} {
+			if beside >= 0 && beside < len(list) {
+				n = max(n, common(list[beside], s.ID)+1)
+			}
+		}
+		names[i] = s.Product + ":" + s.ID[:min(n, len(s.ID))]
+	}
+	return names
+}
+
+func common(a, b string) int {
+	n := 0
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+// plainText keeps what a session says from moving the cursor.
+func plainText(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r >= 0x7f && r < 0xa0 {
+			return ' '
+		}
+		return r
+	}, text)
+}
+
+// marked marks an estimate.
+func marked(figure string, estimated bool) string {
+	if estimated && figure != "" && figure[0] != '<' {
+		return "~" + figure
+	}
+	return figure
+}
+
+// age is a time span in its largest unit.
+func age(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return "now"
+	case d < time.Hour:
+		return fmt.Sprintf("%d min", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h", int(d.Hours()))
+	case d < 100*24*time.Hour:
+		return fmt.Sprintf("%d d", int(d.Hours()/24))
+	}
+	return fmt.Sprintf("%d mo", int(d.Hours()/24/30))
+}
+
+func bytesOf(n int64) string {
+	switch {
+	case n >= 1e9:
+		return fmt.Sprintf("%.1f GB", float64(n)/1e9)
+	case n >= 1e6:
+		return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+	case n >= 1e3:
+		return fmt.Sprintf("%d kB", n/1e3)
+	}
+	return fmt.Sprintf("%d B", n)
+}
+
+// short is a number of tokens in four digits.
+func short(n int) string {
+	switch {
+	case n >= 1e9:
+		return fmt.Sprintf("%.1fG", float64(n)/1e9)
+	case n >= 1e6:
+		return fmt.Sprintf("%.1fM", float64(n)/1e6)
+	case n >= 1e3:
+		return fmt.Sprintf("%.1fk", float64(n)/1e3)
+	case n == 0:
+		return ""
+	}
+	return fmt.Sprint(n)
+}
+
+func dollars(cost float64) string {
+	switch {
+	case cost == 0:
+		return ""
+	case cost < 0.01:
+		return "<$0.01"
+	case cost >= 1000:
+		return "$" + token.Grouped(int(cost+0.5))
+	}
+	return fmt.Sprintf("$%.2f", cost)
+}

@@ -1,0 +1,347 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/go-cmp/cmp"
+	"github.com/mattn/go-runewidth"
+	_ "modernc.org/sqlite"
+)
+
+// openCodeDatabase puts an export into a database such as OpenCode's, and one more session beside it.
+func openCodeDatabase(t *testing.T, path string, export []byte) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	do := func(query string, args ...any) {
+		t.Helper()
+		if _, err := db.Exec(query, args...); err != nil {
+			t.Fatalf("%.80s: %v", query, err)
+		}
+	}
+	do(`CREATE TABLE session (id text PRIMARY KEY, parent_id text, project_id text, slug text, directory text, title text, version text, cost real, tokens_input integer, tokens_output integer, time_created integer, time_updated integer);
+		CREATE TABLE message (id text PRIMARY KEY, session_id text, time_created integer, time_updated integer, data text);
+		CREATE TABLE part (id text PRIMARY KEY, message_id text, session_id text, time_updated integer, data text);`)
+	var doc struct {
+		Info struct {
+			ID        string `json:"id"`
+			ProjectID string `json:"projectID"`
+			Slug      string `json:"slug"`
+			Directory string `json:"directory"`
+			Title     string `json:"title"`
+			Version   string `json:"version"`
+			Time      struct {
+				Created int64 `json:"created"`
+				Updated int64 `json:"updated"`
+			} `json:"time"`
+		} `json:"info"`
+		Messages []struct {
+			Info  jsontext.Value   `json:"info"`
+			Parts []jsontext.Value `json:"parts"`
+		} `json:"messages"`
+	}
+	if err := json.Unmarshal(export, &doc); err != nil {
+		t.Fatal(err)
+	}
+	i := doc.Info
+	do(`INSERT INTO session VALUES (?, NULL, ?, ?, ?, ?, ?, 1.5, 1000, 100, ?, ?)`, i.ID, i.ProjectID, i.Slug, i.Directory, i.Title, i.Version, i.Time.Created, i.Time.Updated)
+	do(`INSERT INTO session VALUES ('ses_beside', ?, 'p', 's', '/coast', 'Look below', '1.18.33', 0.25, 10, 1, 1, 1)`, i.ID)
+	do(`INSERT INTO message VALUES ('msg_beside', 'ses_beside', 1, 1, '{"role":"user","time":{"created":1}}')`)
+	do(`INSERT INTO part VALUES ('prt_beside', 'msg_beside', 'ses_beside', 1, '{"type":"text","text":"Is there a wreck?"}')`)
+	type ids struct {
+		ID   string `json:"id"`
+		Time struct {
+			Created float64 `json:"created"`
+		} `json:"time"`
+	}
+	for _, m := range doc.Messages {
+		var of, part ids
+		if err := json.Unmarshal(m.Info, &of); err != nil {
+			t.Fatal(err)
+		}
+		do(`INSERT INTO message VALUES (?, ?, ?, ?, ?)`, of.ID, i.ID, of.Time.Created, of.Time.Created, string(m.Info))
+		for _, p := range m.Parts {
+			if err := json.Unmarshal(p, &part); err != nil {
+				t.Fatal(err)
+			}
+			do(`INSERT INTO part VALUES (?, ?, ?, ?, ?)`, part.ID, of.ID, i.ID, of.Time.Created, string(p))
+		}
+	}
+}
+
+// withOpenCode is a desk whose home has a database of OpenCode with the session of testdata, whose id is returned.
+func withOpenCode(t *testing.T) (d *desk, database, id string) {
+	t.Helper()
+	d = newDesk(t)
+	d.take("opencode.json")
+	export := jsontext.Value(d.read("opencode.json"))
+	if err := export.Indent(jsontext.WithIndent("  ")); err != nil { // as the product prints it
+		t.Fatal(err)
+	}
+	d.put("opencode.json", export)
+	database = filepath.Join(filepath.Dir(d.dir), "home", ".local", "share", "opencode", "opencode.db")
+	openCodeDatabase(t, database, export)
+	id, _ = d.run("inspect", "opencode.json", "--json").document(t)["id"].(string)
+	if id == "" {
+		t.Fatal("the session of testdata has no id")
+	}
+	return d, database, id
+}
+
+func TestOpenCodeDatabase_aSessionInItIsASource(t *testing.T) {
+	d, database, id := withOpenCode(t)
+	before, err := os.ReadFile(database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := d.run("inspect", "opencode.json", "--json").document(t)
+	delete(want, "source")
+	for _, src := range []string{database + "#" + id, database + "#" + id[:len(id)-4], "opencode:" + id, "opencode:" + id[:len(id)-4]} {
+		out := d.run("inspect", src, "--json")
+		out.wants(t, exitDone)
+		got := out.document(t)
+		delete(got, "source")
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("inspect %s differs from that of the export (-export +database):\n%s", src, diff)
+		}
+	}
+	// Compacted, it is a file that `opencode import` takes, named for the session.
+	d.run("compact", "opencode.json", "-o", "from-export.json").wants(t, exitDone)
+	d.run("compact", database+"#"+id).wants(t, exitDone)
+	a := d.run("view", "from-export.json").stdout
+	if b := d.run("view", id+".compacted.json").stdout; a == "" || a != b {
+		t.Errorf("compacted from the database it is another session than compacted from the export (-export +database):\n%s", cmp.Diff(a, b))
+	}
+	d.run("undo", id+".compacted.json", "-o", "undone.json").wants(t, exitDone)
+
+	for _, command := range []string{"compact", "prune"} {
+		d.run(command, database+"#"+id, "--in-place").wants(t, exitUsage, "never written to")
+	}
+	d.run("compact", database).wants(t, exitUsage, "holds 2 sessions", "opencode.db#")
+	d.run("inspect", database+"#ses_none").wants(t, exitFailed, "there is no such session", "list --everywhere")
+	d.run("inspect", "opencode:nobody").wants(t, exitFailed, "no session of opencode")
+	d.run("inspect", "opencode:").wants(t, exitUsage, "names no session")
+	d.run("inspect", "opencode:ses_").wants(t, exitUsage, "begins the ids of 2 sessions")
+	after, err := os.ReadFile(database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(before) != string(after) {
+		t.Error("the database was written to")
+	}
+	if files, err := os.ReadDir(filepath.Dir(database)); err != nil || len(files) != 1 {
+		t.Errorf("%d files are where the database was alone", len(files))
+	}
+}
+
+func TestOpenCodeDatabase_allOfItIsInspectedAndImported(t *testing.T) {
+	d, database, id := withOpenCode(t)
+	doc := d.run("inspect", database, "--json").document(t)
+	if sessions, _ := doc["sessions"].([]any); len(sessions) != 2 {
+		t.Errorf("inspect lists %v", doc)
+	}
+	d.run("import", database).wants(t, exitDone)
+	if out := d.run("list"); !strings.Contains(out.stdout, id) || !strings.Contains(out.stdout, "ses_beside") {
+		t.Errorf("the store has\n%s", out.stdout)
+	}
+	d.run("import", filepath.Dir(database)).wants(t, exitNothing, "in the store already") // the same by its folder
+	d.run("export", id, "-o", "out.json").wants(t, exitDone)
+	if got := d.run("view", "out.json").stdout; got == "" || got != d.run("view", "opencode.json").stdout {
+		t.Error("what was imported from the database and exported says something else")
+	}
+	// Winnow's own store is an SQLite database too.
+	own := filepath.Join(filepath.Dir(d.dir), "home", ".local", "share", "winnow", "winnow.db")
+	d.run("inspect", own).wants(t, exitInput, "no store of OpenCode's")
+	d.run("compact", own).wants(t, exitInput, "no store of OpenCode's")
+}
+
+func TestOpenCodeDatabase_whatDidNotChangeIsNotReadAgain(t *testing.T) {
+	d, database, _ := withOpenCode(t)
+	db, err := sql.Open("sqlite", database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	do := func(query string, args ...any) {
+		t.Helper()
+		if _, err := db.Exec(query, args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	defer db.Close()
+	step := func(what string, read, unchanged float64, args ...string) map[string]any {
+		t.Helper()
+		doc := d.run(append([]string{"import", "--json", database}, args...)...).document(t)
+		if doc["files"] != 2.0 || doc["read"] != read || doc["unchanged"] != unchanged {
+			t.Errorf("%s: %v of %v were read, %v unchanged, want %v and %v", what, doc["read"], doc["files"], doc["unchanged"], read, unchanged)
+		}
+		return doc
+	}
+	do(`UPDATE part SET data = '{"type":"text","text":"Is there a wreck?","metadata":{"at":"noon"}}' WHERE id = 'prt_beside'`)
+	step("the first time", 2, 0)
+	step("the second time", 0, 2)
+	step("as it was, with --update", 2, 0, "--update")
+	step("after that", 0, 2)
+
+	// A turn goes on: the session's own time of update stays as it is, and so does the length of the part.
+	do(`UPDATE part SET data = replace(data, 'noon', 'dusk'), time_updated = 5 WHERE id = 'prt_beside'`)
+	step("a part went on", 1, 1)
+	step("after that", 0, 2)
+	do(`INSERT INTO message VALUES ('msg_more', 'ses_beside', 9, 9, '{"role":"user","time":{"created":9}}')`)
+	do(`INSERT INTO part VALUES ('prt_more', 'msg_more', 'ses_beside', 9, '{"type":"text","text":"Or a reef?","metadata":{"at":"noon"}}')`)
+	doc := step("a message came", 1, 1)
+	added := 0.0
+	for _, s := range doc["sessions"].([]any) {
+		n, _ := s.(map[string]any)["added"].(float64)
+		added += n
+	}
+	if added != 1 {
+		t.Errorf("%v messages were added, want 1: %v", added, doc)
+	}
+	do(`UPDATE session SET title = 'Look above', time_updated = 10 WHERE id = 'ses_beside'`)
+	step("it has another title", 1, 1)
+
+	// What was written within the tick before it was looked at may have been written to once more.
+	do(`UPDATE part SET data = replace(data, 'noon', 'dawn'), time_updated = ? WHERE id = 'prt_more'`, time.Now().Add(time.Hour).UnixMilli())
+	step("a part was written just now", 1, 1)
+	step("and nothing since, as far as the clock tells", 1, 2)
+	do(`UPDATE part SET time_updated = 11 WHERE id = 'prt_more'`)
+	step("it is long ago", 1, 2)
+	step("and known", 0, 2)
+}
+
+// onComputerDesk has sessions of several products, changed at known times.
+func onComputerDesk(t *testing.T) *desk {
+	t.Helper()
+	d, _, _ := withOpenCode(t)
+	home := filepath.Join(filepath.Dir(d.dir), "home")
+	for i, f := range [][2]string{
+		{"claude.jsonl", ".claude/projects/-coast/0f1e2d3c-4b5a-4678-9abc-def012345678.jsonl"}, {"codex.jsonl", ".codex/sessions/2026/03/01/rollout-1.jsonl"},
+		{"pi.jsonl", ".pi/agent/sessions/--coast--/1.jsonl"},
+	} {
+		text, err := os.ReadFile(filepath.Join("testdata", "sessions", f[0]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(home, filepath.FromSlash(f[1]))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		at := time.Now().Add(-time.Duration(i+1) * time.Hour)
+		if err := os.Chtimes(path, at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return d
+}
+
+func TestListEverywhere_showsWhatIsOnThisComputer(t *testing.T) {
+	d := onComputerDesk(t)
+	out := d.run("list", "--everywhere")
+	out.wants(t, exitDone)
+	for _, want := range []string{"claude-code:0f1e2d3c", "codex:", "pi:", "opencode:ses_", "1 session of a sub-agent", "product", "total", "$1.75", "~"} {
+		if !strings.Contains(out.stdout, want) {
+			t.Errorf("%q is not shown:\n%s", want, out.stdout)
+		}
+	}
+	if strings.Contains(out.stdout, "ses_beside") || !strings.Contains(d.run("list", "--everywhere", "--all").stdout, "opencode:ses_besi") {
+		t.Error("a sub-agent's session is listed with --all, and only then")
+	}
+	// Every word of the first column names its session.
+	listed := 0
+	for _, line := range strings.Split(out.stdout, "\n") {
+		word, _, _ := strings.Cut(line, " ")
+		if !strings.Contains(word, ":") || strings.HasPrefix(line, "product") {
+			continue
+		}
+		listed++
+		d.run("inspect", word).wants(t, exitDone)
+	}
+	if listed != 4 {
+		t.Errorf("%d words were tried, want 4", listed)
+	}
+	for _, line := range strings.Split(d.wide(80, "list", "--everywhere", "--all"), "\n") {
+		if n := runewidth.StringWidth(line); n > 80 {
+			t.Errorf("a line of %d columns: %s", n, line)
+		}
+	}
+}
+
+func TestListEverywhere_inOrderAsJSON(t *testing.T) {
+	d := onComputerDesk(t)
+	for by, member := range map[string]string{"updated": "updated", "size": "bytes", "tokens": "tokens", "cost": "cost"} {
+		doc := d.run("list", "--everywhere", "--json", "--sort", by).document(t)
+		sessions, _ := doc["sessions"].([]any)
+		if len(sessions) != 5 {
+			t.Fatalf("%d sessions, want 5: %v", len(sessions), doc)
+		}
+		last := -1.0
+		for i := len(sessions) - 1; i >= 0; i-- {
+			v, _ := sessions[i].(map[string]any)[member].(float64)
+			if v < last {
+				t.Errorf("--sort %s: %v after %v", by, last, v)
+			}
+			last = v
+		}
+	}
+	quick := d.run("list", "--everywhere", "--quick", "--json").document(t)
+	if total, _ := quick["total"].(map[string]any); total["sessions"] != 4.0 || total["subAgents"] != 1.0 {
+		t.Errorf("--quick: %v", quick["total"])
+	}
+	d.run("list", "--quick").wants(t, exitUsage, "--everywhere")
+	d.run("list", "--everywhere", "--sort", "weight").wants(t, exitUsage, "updated, size, tokens, cost")
+	d.run("list", "--everywhere", "--quick", "--sort", "cost").wants(t, exitUsage, "--quick")
+	newDesk(t).run("list", "--everywhere").wants(t, exitNothing, "no agent has kept a session")
+}
+
+func TestListEverywhere_whatCannotBeReadIsTold(t *testing.T) {
+	d := onComputerDesk(t)
+	broken := filepath.Join(filepath.Dir(d.dir), "home", ".local", "share", "opencode", "opencode-dev.db")
+	if err := os.WriteFile(broken, []byte(strings.Repeat("no database ", 100)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out := d.run("list", "--everywhere", "--json")
+	out.wants(t, exitPartly, "opencode-dev.db", "1 file was not read")
+	doc := out.document(t)
+	if problems, _ := doc["problems"].([]any); len(problems) != 1 || len(doc["sessions"].([]any)) != 5 {
+		t.Errorf("%v", doc["problems"])
+	}
+}
+
+// wide runs the command as if on a terminal of so many columns, and returns what it printed.
+func (d *desk) wide(columns int, args ...string) string {
+	d.t.Helper()
+	stdout := new(bytes.Buffer)
+	env := System()
+	env.Stdin, env.Stdout, env.Stderr, env.Dir, env.Environ, env.Width = strings.NewReader(""), stdout, new(bytes.Buffer), d.dir, d.env, columns
+	env.StdoutTerminal, env.StderrTerminal = false, true
+	env.Getenv = func(name string) string {
+		for _, pair := range d.env {
+			if n, value, _ := strings.Cut(pair, "="); n == name {
+				return value
+			}
+		}
+		return ""
+	}
+	if code := Main(context.Background(), args, env); code != exitDone {
+		d.t.Fatalf("%v: exit code %d: %s", args, code, env.Stderr)
+	}
+	return stdout.String()
+}

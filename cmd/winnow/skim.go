@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/all"
+	"github.com/winnowhq/winnow/skim"
+)
+
+// tooLarge is the size, in bytes, above which a file of lines is inspected a stretch at a time: reading it whole would take some four
+// times as much memory.
+const tooLarge = 64 << 20
+
+// skim inspects a file that is too large to be held, when src is one.
+func (a *app) skim(ctx context.Context, src string) (skimmed bool, err error) {
+	if src == "-" {
+		return false, nil
+	}
+	file, err := os.Open(a.path(src))
+	if err != nil {
+		return false, nil // it may be in the store; if not, that is said there
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil || !info.Mode().IsRegular() || info.Size() < a.env.tooLarge() {
+		return false, nil
+	}
+	head := make([]byte, 64<<10)
+	n, err := file.ReadAt(head, 0)
+	if err != nil && n == 0 {
+		return false, fmt.Errorf("%s: %w", src, err)
+	}
+	f, ok := all.Detect(head[:n]).(format.Outliner)
+	if !ok {
+		return false, nil
+	}
+	a.thrift(huge)
+	done := a.progress("reading " + src)
+	pieces, err := format.Cut(file, info.Size(), f.Outline(), skim.Length)
+	done()
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", src, err)
+	}
+	settings, err := a.settings()
+	if err != nil {
+		return false, err
+	}
+	config, err := a.config(nil, settings)
+	if err != nil {
+		return false, err
+	}
+	done = a.progress("looking at " + src)
+	report, err := skim.Inspect(ctx, skim.File{Pieces: pieces, Format: f}, config)
+	done()
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", src, err)
+	}
+	doc := inspection{Source: src, Format: f.Name(), Counts: &pieces.Counts, Report: report, Damaged: append([]format.Damage{}, pieces.Damaged...)}
+	doc.Messages, doc.ToolCalls, doc.ToolResults = doc.Counts.Messages, doc.Counts.ToolCalls, doc.Counts.ToolResults
+	s := &source{path: src, doc: &format.Document{Damaged: pieces.Damaged}}
+	if a.json {
+		err = a.print(doc)
+	} else {
+		a.paint().Inspection(doc.Report, s.title(), doc.Damaged)
+	}
+	if err != nil {
+		return true, err
+	}
+	return true, s.done()
+}

@@ -1,0 +1,225 @@
+package fact
+
+import (
+	"slices"
+	"strings"
+)
+
+// command reports whether a command occurs: each simple command in it stands in the source, word for word, or with its words in this order in
+// one simple command there.
+func (s *Source) command(text string) bool {
+	text = strings.TrimPrefix(text, "$ ")
+	if s.phrase(text) {
+		return true
+	}
+	for _, simple := range commands(text) {
+		words := arguments(simple)
+		words = slices.DeleteFunc(words, shortened)
+		if len(words) == 0 {
+			continue
+		}
+		if !s.ranCommand(words) && !s.phrase(simple) {
+			return false
+		}
+	}
+	return true
+}
+
+// shortened reports whether a word stands for something that was left out.
+func shortened(word string) bool {
+	return strings.Contains(word, "…") || word == "..." || word == "\\" || strings.HasPrefix(word, "<") && strings.HasSuffix(word, ">") || strings.HasSuffix(word, "...") && !strings.HasSuffix(word, "/...")
+}
+
+// phrase reports whether a text stands in the source when all white space counts as one blank; what an ellipsis cuts off is not compared.
+func (s *Source) phrase(text string) bool {
+	found := true
+	compared := false
+	pieces := strings.Split(text, "…")
+	for k, piece := range pieces {
+		words := strings.Fields(piece)
+		if len(words) == 0 {
+			continue
+		}
+		compared = true
+		flat := strings.Join(words, " ")
+		mask := s.mask(strings.Join(uncut(words, k > 0, k+1 < len(pieces)), " "))
+		found = false
+		for n := range s.each(mask) {
+			if flows(s.texts[n].text, flat, k+1 < len(pieces)) {
+				found = true
+				break
+			}
+		}
+		if !found {
+			break
+		}
+	}
+	return found && compared
+}
+
+// uncut leaves out the words that an ellipsis may have cut.
+func uncut(words []string, first, last bool) []string {
+	if first {
+		words = words[1:]
+	}
+	if last && len(words) > 0 {
+		words = words[:len(words)-1]
+	}
+	return words
+}
+
+// flows reports whether a text holds a phrase, each stretch of white space taken for one blank. A phrase that was cut may end within a word.
+func flows(text, flat string, cut bool) bool {
+	first, _, _ := strings.Cut(flat, " ")
+	return in(text, first, func(text string, i, _ int) bool {
+		if i > 0 && isWord(text[i]) && isWord(text[i-1]) && !escaped(text, i) {
+			return false
+		}
+		k := 0
+		for i < len(text) && k < len(flat) {
+			switch {
+			case flat[k] == ' ':
+				if !space(text[i]) {
+					return false
+				}
+				for i < len(text) && space(text[i]) {
+					i++
+				}
+				k++
+			case flat[k] == text[i]:
+				i, k = i+1, k+1
+			case text[i] == '\\' && i+1 < len(text) && text[i+1] == flat[k]:
+				i++
+			default:
+				return false
+			}
+		}
+		return k == len(flat) && (cut || asFlag(text, i-1, i))
+	})
+}
+
+func space(b byte) bool { return b == ' ' || b == '\n' || b == '\t' || b == '\r' }
+
+// ranCommand reports whether the words stand in this order in one simple command, or one line, of the source.
+func (s *Source) ranCommand(words []string) bool {
+	mask := everywhere()
+	for _, w := range words {
+		mask = mask.and(s.mask(w[strings.LastIndexByte(w, '/')+1:]))
+	}
+	rarest := slices.MaxFunc(words, func(a, b string) int { return len(a) - len(b) })
+	rarest = rarest[strings.LastIndexByte(rarest, '/')+1:]
+	for n := range s.each(mask) {
+		text := s.texts[n].text
+		if !strings.Contains(text, rarest) {
+			continue
+		}
+		if s.texts[n].input && len(text) < 20_000 {
+			for _, simple := range commands(text) {
+				if inOrder(arguments(simple), words) {
+					return true
+				}
+			}
+			continue
+		}
+		for line := range strings.Lines(text) {
+			if len(line) > 4000 || !strings.Contains(line, rarest) {
+				continue
+			}
+			for _, simple := range commands(line) {
+				if inOrder(arguments(simple), words) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// inOrder reports whether words stand among others in their order.
+func inOrder(have, words []string) bool {
+	k := 0
+	for _, h := range have {
+		if k < len(words) && same(h, words[k]) {
+			k++
+		}
+	}
+	return k == len(words)
+}
+
+// same compares two words of commands: flags as they are, paths by their ends.
+func same(have, want string) bool {
+	if have == want {
+		return true
+	}
+	if initial(want) == '-' {
+		flag, _, ok := strings.Cut(have, "=")
+		return ok && flag == want
+	}
+	have, want = slashes(strings.TrimPrefix(have, "./")), slashes(strings.TrimPrefix(want, "./"))
+	return have == want || len(want) > 1 && strings.HasSuffix(have, "/"+want) || len(have) > 3 && initial(want) == '/' && strings.Contains(have, "/") && strings.HasSuffix(want, "/"+have)
+}
+
+// commands takes a line apart at what joins commands; what stands in quotes stays whole.
+func commands(text string) []string {
+	var all []string
+	start := 0
+	quote := byte(0)
+	if !closed(text) {
+		quote = 'x' // quotes that do not match are letters
+	}
+	cut := func(i, width int) {
+		if part := strings.TrimSpace(text[start:i]); part != "" {
+			all = append(all, part)
+		}
+		start = i + width
+	}
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '\\' && i+1 < len(text) && text[i+1] != '\n':
+			i++
+		case c == '\\' && i+1 < len(text):
+			i++ // goes on in the next line
+		case quote != 0 && quote != 'x':
+			if c == quote {
+				quote = 0
+			}
+		case quote == 0 && (c == '"' || c == '\''):
+			quote = c
+		case c == '\n' || c == ';' || c == '|':
+			cut(i, 1)
+		case c == '&' && i+1 < len(text) && text[i+1] == '&':
+			cut(i, 2)
+			i++
+		}
+	}
+	cut(len(text), 0)
+	return all
+}
+
+// closed reports whether the quotes of a text match.
+func closed(text string) bool {
+	quote := byte(0)
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '\\':
+			i++
+		case quote == 0 && (c == '"' || c == '\''):
+			quote = c
+		case c == quote:
+			quote = 0
+		}
+	}
+	return quote == 0
+}
+
+// arguments are the words of a simple command, without quotes and redirections.
+func arguments(command string) []string {
+	var words []string
+	for _, w := range strings.FieldsFunc(command, func(r rune) bool { return r <= ' ' || strings.ContainsRune("\"'`();", r) }) {
+		if strings.HasPrefix(w, "2>") || strings.HasPrefix(w, ">") || strings.HasPrefix(w, "&>") || w == "<" || w == "&" || w == `\` {
+			continue
+		}
+		words = append(words, w)
+	}
+	return words
+}

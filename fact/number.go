@@ -1,0 +1,281 @@
+package fact
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// small is the largest count that is no claim: "three files" and "7 tests" can be right without standing anywhere.
+const small = 12
+
+func startsNumber(tok string) bool {
+	tok = strings.TrimLeft(tok, "$~+-v#≈−")
+	return tok != "" && isDigit(initial(tok))
+}
+
+// number adds the claims of a token that begins with a figure, and reports whether it is dealt with: false is for words such as "7a23400".
+func (f *finder) number(start, end int, quoted bool) bool {
+	t := f.text
+	approximate, signed := false, false
+	for start < end {
+		r, size := utf8.DecodeRuneInString(t[start:end])
+		if isDigit(byte(r)) && r < 0x80 {
+			break
+		}
+		approximate = approximate || r == '~' || r == '≈'
+		signed = signed || r == '+' || r == '-' || r == '−'
+		start += size
+	}
+	// "10-20", "5/7": each by itself. A date stays whole.
+	tok := t[start:end]
+	if !isDate(tok) {
+		if i := strings.IndexAny(tok, "/-"); i > 0 && i+1 < len(tok) && isDigit(tok[i+1]) && strings.Trim(tok, "0123456789/-.,") == "" {
+			f.number(start, start+i, quoted)
+			f.number(start+i+1, end, quoted)
+			return true
+		}
+		if i := strings.IndexByte(tok, '-'); i > 0 && i+1 < len(tok) && isLetter(tok[i+1]) && strings.Trim(tok[i+1:], "abcdefghijklmnopqrstuvwxyz-") == "" && strings.Trim(tok[:i], "0123456789.,") == "" {
+			end = start + i // "10-line"
+			tok = t[start:end]
+		}
+	}
+	n := 0
+	for n < len(tok) && (isDigit(tok[n]) || n+1 < len(tok) && strings.IndexByte(".,_':-TZ", tok[n]) >= 0 && isDigit(tok[n+1])) {
+		n++
+	}
+	if unit := tok[n:]; unit != "" && !isUnit(unit) {
+		switch unit {
+		case "st", "nd", "rd", "th", "D", "d", "s":
+			return true // "3rd", "2D", "1990s"
+		case "+":
+			approximate = true
+		default:
+			return false
+		}
+	}
+	value, isWhole := whole(strings.NewReplacer(",", "", "_", "").Replace(tok[:n]))
+	if approximate || signed && isWhole && n == len(tok) || isWhole && value <= small && n == len(tok) || vague(t[:start]) {
+		return true
+	}
+	f.add(Number, start, end, quoted)
+	if c := &f.claims[len(f.claims)-1]; n == len(tok) && isWhole && counted(t[:start], c.after) {
+		f.claims = f.claims[:len(f.claims)-1]
+	}
+	return true
+}
+
+// isDate recognises 2026-01-16, with a time behind it or not.
+func isDate(tok string) bool {
+	return len(tok) >= 10 && tok[4] == '-' && tok[7] == '-' && digits(tok[:4]) && digits(tok[5:7]) && digits(tok[8:10])
+}
+
+func isUnit(unit string) bool {
+	switch unit {
+	case "%", "x", "×", "k", "K", "M", "G", "B", "b", "kB", "KB", "kb", "MB", "mb", "GB", "gb", "TB", "KiB", "MiB", "GiB", "ms", "s", "sec", "m", "min", "h", "hr", "hrs", "us", "µs", "ns", "px", "em", "rem", "pt", "dp", "Hz", "kHz", "MHz", "GHz", "fps", "bit", "bits", "chars", "€", "$", "°C", "°":
+		return true
+	}
+	return false
+}
+
+// vague reports whether what stands before a number says that it is not exact.
+func vague(before string) bool {
+	before = strings.ToLower(strings.TrimRight(before[max(0, len(before)-24):], " *_`(~"))
+	for _, w := range []string{"about", "around", "approximately", "roughly", "nearly", "almost", "over", "under", "more than", "less than", "up to", "approx.", "circa", "ca.", "some", "at least", "at most"} {
+		if strings.HasSuffix(before, w) && (len(before) == len(w) || !isWord(before[len(before)-len(w)-1])) {
+			return true
+		}
+	}
+	return false
+}
+
+// counted reports whether a number says how often something happened in the session, which no text in it states.
+func counted(before, after string) bool {
+	switch after {
+	case "times", "more", "runs", "calls", "steps", "messages", "turns", "edits", "attempts", "iterations", "interactions", "exchanges":
+		return true
+	}
+	return strings.HasSuffix(strings.TrimRight(before, " "), "runs") || after == "failures"
+}
+
+// number reports whether a figure occurs, or follows.
+func (s *Source) number(c Claim) bool {
+	n := 0
+	for n < len(c.Text) && (isDigit(c.Text[n]) || n+1 < len(c.Text) && strings.IndexByte(".,_':-TZ", c.Text[n]) >= 0 && isDigit(c.Text[n+1])) {
+		n++
+	}
+	figure, unit := c.Text[:n], c.Text[n:]
+	if unit == "" {
+		unit = c.after
+	}
+	bare := figure
+	if grouped(figure) {
+		bare = strings.NewReplacer(",", "", "_", "", "'", "").Replace(figure)
+	}
+	if s.figure(figure) || s.figure(bare) {
+		return true
+	}
+	if value, ok := whole(bare); ok {
+		if s.large[value] && value >= 1000 {
+			return true
+		}
+		for _, by := range []string{",", "_", ".", "'", " ", "\u202f", "\u00a0"} {
+			if text := group3(bare, by); text != bare && s.figure(text) {
+				return true
+			}
+		}
+		if s.figure(bare+".0") || s.figure(bare+".00") {
+			return true
+		}
+		switch c.after {
+		case "todos", "todo", "tasks", "items", "entries":
+			return s.counts[value]
+		case "files", "file":
+			return len(s.files) == value || s.counts[value]
+		case "lines", "line":
+			return s.lines[value]
+		}
+	}
+	if i := strings.IndexByte(bare, '.'); i > 0 && strings.Count(bare, ".") == 1 {
+		if short := strings.TrimRight(strings.TrimRight(bare, "0"), "."); short != bare && s.figure(short) || s.figure(bare+"0") {
+			return true
+		}
+	}
+	value, err := strconv.ParseFloat(bare, 64)
+	return err == nil && s.converted(value, unit)
+}
+
+// converted looks for a figure in another unit, or before it was rounded.
+func (s *Source) converted(value float64, unit string) bool {
+	form := func(v float64) bool { return s.figure(strconv.FormatFloat(v, 'f', -1, 64)) }
+	step := 0.0
+	switch unit {
+	case "%", "percent":
+		share := math.Round(value*1e6) / 1e8
+		return form(share) || s.figure(strings.TrimPrefix(strconv.FormatFloat(share, 'f', -1, 64), "0"))
+	case "s", "sec", "seconds":
+		return form(math.Round(value * 1000))
+	case "ms", "milliseconds":
+		return form(value / 1000)
+	case "min", "m", "minutes", "minute":
+		return form(value*60) || form(value*60_000)
+	case "h", "hours", "hour":
+		return form(value*60) || form(value*3600)
+	case "k", "K":
+		step = 1e3
+	case "kB", "KB", "kb", "KiB":
+		step = 1e3
+	case "M", "MB", "mb", "MiB", "million":
+		step = 1e6
+	case "GB", "gb", "GiB", "G", "billion":
+		step = 1e9
+	default:
+		return false
+	}
+	fine := step // one unit of the last decimal that is given
+	for v := value; v != math.Trunc(v) && fine > step/1000; v *= 10 {
+		fine /= 10
+	}
+	binary := map[float64]float64{1e3: 1 << 10, 1e6: 1 << 20, 1e9: 1 << 30}[step]
+	for _, size := range []float64{step, binary} {
+		if form(math.Round(value * size)) {
+			return true
+		}
+		margin := fine / 2 * size / step
+		if unit == "k" || unit == "K" {
+			margin = fine * size / step // cut as often as rounded
+		}
+		for exact := range s.large {
+			if math.Abs(float64(exact)-value*size) <= margin {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// grouped reports whether a figure is in groups of three.
+func grouped(figure string) bool {
+	whole, _, _ := strings.Cut(figure, ".")
+	i := strings.IndexAny(whole, ",_'")
+	if i < 1 || i > 3 {
+		return false
+	}
+	for _, group := range strings.FieldsFunc(whole[i:], func(r rune) bool { return r == ',' || r == '_' || r == '\'' }) {
+		if len(group) != 3 || !digits(group) {
+			return false
+		}
+	}
+	return true
+}
+
+// group3 writes a whole number in groups of three.
+func group3(number, by string) string {
+	for i := len(number) - 3; i > 0; i -= 3 {
+		number = number[:i] + by + number[i:]
+	}
+	return number
+}
+
+// figure reports whether a number stands in the source as such: not within another one, and not in a word, but for what a unit or a version puts
+// around it.
+func (s *Source) figure(text string) bool {
+	version := strings.Count(text, ".") > 0
+	return s.find(text, nil, func(in string, i, j int) bool {
+		if i > 0 {
+			p := in[i-1]
+			switch {
+			case isDigit(p) || i > 1 && (p == '.' || p == ',') && isDigit(in[i-2]):
+				return false
+			case isWord(p) && !version && !escaped(in, i):
+				if i > 1 && isWord(in[i-2]) || strings.IndexByte("vVLpxlQq", p) < 0 {
+					return false
+				}
+			}
+		}
+		if j == len(in) {
+			return true
+		}
+		next := in[j]
+		if isDigit(next) || !version && j+1 < len(in) && (next == '.' || next == ',') && isDigit(in[j+1]) {
+			return false
+		}
+		if isLetter(next) || next == '_' {
+			n := j
+			for n < len(in) && isWord(in[n]) {
+				n++
+			}
+			unit := in[j:n]
+			return unit != "k" && unit != "K" && (isUnit(unit) || n-j <= 2 && !isDigit(in[n-1]))
+		}
+		return true
+	})
+}
+
+// enumerated reports whether a count is that of the list which follows it in the text.
+func enumerated(text string, c Claim) bool {
+	want, ok := whole(strings.ReplaceAll(c.Text, ",", ""))
+	if !ok || want > 10_000 {
+		return false
+	}
+	_, rest, _ := strings.Cut(text[c.End:], "\n")
+	items, indent := 0, -1
+	for line := range strings.Lines(rest) {
+		trimmed := strings.TrimLeft(line, " \t>")
+		in := len(line) - len(trimmed)
+		if strings.TrimSpace(trimmed) == "" {
+			continue
+		}
+		item := strings.HasPrefix(trimmed, "- ") || strings.HasPrefix(trimmed, "* ") || strings.HasPrefix(trimmed, "+ ") || len(trimmed) > 2 && isDigit(initial(trimmed)) && structure(trimmed) > 0
+		switch {
+		case item && indent < 0:
+			indent, items = in, 1
+		case item && in == indent:
+			items++
+		case indent < 0, in < indent || in == indent && !item:
+			return items == want
+		}
+	}
+	return items == want
+}

@@ -1,0 +1,249 @@
+package fact
+
+import "strings"
+
+// mask are the texts in which a phrase can stand.
+func (s *Source) mask(phrase string) where {
+	mask := everywhere()
+	for atom := range atoms(phrase) {
+		mask = mask.and(s.words.get(hash(atom)))
+	}
+	return mask
+}
+
+// find looks for a phrase in the texts that pass the filter, all when it is nil, at places that fit.
+func (s *Source) find(phrase string, among func(n int) bool, fits func(text string, i, j int) bool) bool {
+	if phrase == "" {
+		return true
+	}
+	for n := range s.each(s.mask(phrase)) {
+		if among != nil && !among(n) {
+			continue
+		}
+		if in(s.texts[n].text, phrase, fits) {
+			return true
+		}
+	}
+	return false
+}
+
+// each visits the texts that a mask leaves.
+func (s *Source) each(mask where) func(yield func(int) bool) {
+	return func(yield func(int) bool) {
+		if mask == (where{}) {
+			return
+		}
+		for n := range s.texts {
+			if mask.has(n) && !yield(n) {
+				return
+			}
+		}
+	}
+}
+
+// in reports whether a phrase stands in a text at a place that fits.
+func in(text, phrase string, fits func(text string, i, j int) bool) bool {
+	for at := 0; ; {
+		i := strings.Index(text[at:], phrase)
+		if i < 0 {
+			return false
+		}
+		i += at
+		if fits(text, i, i+len(phrase)) {
+			return true
+		}
+		at = i + 1
+	}
+}
+
+// asWord is a place where a phrase is not part of a longer word.
+func asWord(text string, i, j int) bool {
+	if i > 0 && isWord(text[i]) && isWord(text[i-1]) && !escaped(text, i) {
+		return false
+	}
+	return j == len(text) || !isWord(text[j-1]) || !isWord(text[j])
+}
+
+// asFlag is a place where a flag is not part of a longer one.
+func asFlag(text string, i, j int) bool {
+	if i > 0 && (isWord(text[i-1]) && !escaped(text, i) || text[i-1] == '-') {
+		return false
+	}
+	return j == len(text) || !isWord(text[j]) && !(text[j] == '-' && j+1 < len(text) && isWord(text[j+1]))
+}
+
+// word reports whether a phrase occurs as a whole word.
+func (s *Source) word(phrase string) bool { return s.find(phrase, nil, asWord) }
+
+// identifier reports whether a name occurs.
+func (s *Source) identifier(c Claim) bool {
+	name := c.Text
+	if strings.Contains(name, "://") {
+		return s.address(name)
+	}
+	if strings.HasPrefix(name, "-") {
+		flag, value, ok := strings.Cut(name, "=")
+		return s.find(flag, nil, asFlag) && (!ok || s.word(value))
+	}
+	if s.name(name) {
+		return true
+	}
+	if c.opens && initial(name) >= 'A' && initial(name) <= 'Z' && s.name(strings.ToLower(name[:1])+name[1:]) {
+		return true
+	}
+	if !c.quoted && strings.HasSuffix(name, "s") && s.name(strings.TrimSuffix(name, "s")) {
+		return true
+	}
+	return false
+}
+
+func (s *Source) name(name string) bool {
+	bare := strings.TrimSuffix(strings.TrimSuffix(name, "()"), ":")
+	if s.word(bare) {
+		return true
+	}
+	if strings.HasPrefix(bare, "$") {
+		return s.word(strings.Trim(bare, "${}"))
+	}
+	if short := strings.TrimPrefix(bare, "v"); short != bare && short != "" && isDigit(initial(short)) && s.word(short) {
+		return true
+	}
+	if parts := split(bare); len(parts) > 1 {
+		if s.qualified(parts) {
+			return true
+		}
+		if s.inFileOf(parts[len(parts)-2], parts[len(parts)-1]) {
+			return true
+		}
+		// A variable is mostly named after its type.
+		owner := &parts[len(parts)-2]
+		*owner = strings.ToLower((*owner)[:1]) + (*owner)[1:]
+		return s.qualified(parts)
+	}
+	if strings.ContainsRune(bare, '\\') && s.word(strings.ReplaceAll(bare, `\`, `\\`)) {
+		return true
+	}
+	return false
+}
+
+// qualified reports whether the last two names of a qualified one stand side by side: Type::method, (t *Type) method, class Type with a method.
+func (s *Source) qualified(parts []string) bool {
+	owner, member := parts[len(parts)-2], parts[len(parts)-1]
+	if len(parts) > 2 && !s.word(parts[0]) {
+		return false
+	}
+	for n := range s.each(s.mask(owner).and(s.mask(member))) {
+		if in(s.texts[n].text, owner, func(text string, i, j int) bool { return asWord(text, i, j) && beside(text, i, j, member) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// inFileOf reports whether a member stands in a call on a file that is named after its owner: session-manager.ts for SessionManager.
+func (s *Source) inFileOf(owner, member string) bool {
+	if !s.word(owner) {
+		return false
+	}
+	files := []string{owner + ".", strings.ToLower(owner) + "."}
+	for _, by := range []string{"-", "_"} {
+		var b strings.Builder
+		for i := range len(owner) {
+			c := owner[i]
+			if i > 0 && c >= 'A' && c <= 'Z' && !(owner[i-1] >= 'A' && owner[i-1] <= 'Z') {
+				b.WriteString(by)
+			}
+			b.WriteByte(c)
+		}
+		files = append(files, strings.ToLower(b.String())+".")
+	}
+	for n := range s.each(s.mask(member)) {
+		t := s.texts[n]
+		if !in(t.text, member, func(text string, i, j int) bool { return asWord(text, i, j) && j < len(text) && text[j] == '(' }) {
+			continue
+		}
+		g := &s.groups[t.group]
+		for _, given := range s.texts[g.first:g.end] {
+			for _, file := range files {
+				if given.input && len(given.text) < 1000 && in(given.text, file, func(text string, i, _ int) bool { return i > 0 && (text[i-1] == '/' || text[i-1] == '\\') }) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// beside reports whether a member belongs to the owner at text[i:j]: a few signs lie between, or the owner is declared there and the member
+// is declared behind it, before the next declaration of that kind.
+func beside(text string, i, j int, member string) bool {
+	k := j
+	for k < len(text) && k < j+4 && !isWord(text[k]) && text[k] != '\n' {
+		k++
+	}
+	if strings.HasPrefix(text[k:], member) && k > j && asWord(text, k, k+len(member)) && strings.ContainsAny(text[j:k], ".:#>)?*&") {
+		return true
+	}
+	before := text[max(0, i-24):i]
+	if line := strings.LastIndexByte(before, '\n'); line >= 0 {
+		before = before[line+1:]
+	}
+	declared := ""
+	for _, word := range []string{"class ", "interface ", "struct ", "impl ", "trait ", "object ", "enum ", "type ", "module ", "const ", "namespace "} {
+		if strings.HasSuffix(before, word) {
+			declared = word
+		}
+	}
+	if declared == "" {
+		return false
+	}
+	body := text[j:]
+	if end := strings.Index(body, "\n"+declared); end >= 0 {
+		body = body[:end]
+	}
+	if end := strings.Index(body, "\nexport "+declared); end >= 0 {
+		body = body[:end]
+	}
+	return in(body, member, func(body string, i, j int) bool {
+		if !asWord(body, i, j) {
+			return false
+		}
+		before := strings.TrimRight(body[max(0, i-20):i], " ")
+		for _, word := range []string{"def", "func", "fn", "function", "async", "static", "get", "set", "public", "private", "const", "let", "var"} {
+			if strings.HasSuffix(before, word) {
+				return true
+			}
+		}
+		return j < len(body) && (body[j] == '(' || body[j] == '<' || body[j] == ':' || body[j] == '?' || body[j] == ' ') && (strings.HasSuffix(before, "\n") || strings.HasSuffix(before, "\t") || before == "" || strings.HasSuffix(before, "{") || strings.HasSuffix(before, ";"))
+	})
+}
+
+// address reports whether a URL occurs, with or without its scheme, a slash at its end or a fragment.
+func (s *Source) address(url string) bool {
+	url = strings.TrimRight(url, "/.,;:!?)'\"")
+	if s.find(url, nil, asAddress) {
+		return true
+	}
+	if _, rest, ok := strings.Cut(url, "://"); ok && strings.ContainsAny(rest, "/.:") {
+		rest = strings.TrimPrefix(rest, "www.")
+		if s.find(rest, nil, asAddress) {
+			return true
+		}
+		if bare, _, ok := strings.Cut(rest, "#"); ok {
+			return s.find(bare, nil, asAddress)
+		}
+	}
+	return false
+}
+
+func asAddress(text string, i, j int) bool {
+	return asWord(text, i, j) && (j == len(text) || text[j] != '-')
+}
+
+// initial is the first byte of a text, 0 of an empty one.
+func initial(text string) byte {
+	if text == "" {
+		return 0
+	}
+	return text[0]
+}

@@ -1,0 +1,299 @@
+package fact
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"path"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/winnowhq/winnow/session"
+)
+
+// Source is what a text may speak about. It grows with the session: a part that was added is read once. It keeps the strings of the session
+// rather than copies of them, and beside them one entry of 40 bytes for each different word. The zero value is not ready; see NewSource.
+type Source struct {
+	texts  []piece
+	groups []group
+	words  table
+	counts map[int]bool // lengths of lists in calls
+	lines  map[int]bool // lines of texts in calls
+	large  map[int]bool // whole numbers from 1,000 on
+	files  map[string]bool
+	home   string // the folder of the session
+	where  string // the folder that the last command went to
+	date   int64  // the day of the last message, since 1970
+	seen   map[string]bool
+}
+
+// piece is one text of the source.
+type piece struct {
+	text  string
+	group int32
+	input bool // what a call was given
+	slash bool // a backslash stands in it
+}
+
+// group is what belongs together: a call with its result, or a text.
+type group struct {
+	first, end int      // texts[first:end]
+	folders    []string // where it ran
+}
+
+// NewSource returns a source in which nothing occurs yet.
+func NewSource() *Source {
+	return &Source{counts: map[int]bool{}, lines: map[int]bool{}, large: map[int]bool{}, files: map[string]bool{}, seen: map[string]bool{}}
+}
+
+// AddText adds a text that is no message: an earlier summary, the working folder, a listing of it.
+func (s *Source) AddText(text string) {
+	s.begin("")
+	s.add(text, false)
+}
+
+// AddFolder adds the folder that paths from now on are relative to, where a message does not name its own.
+func (s *Source) AddFolder(folder string) {
+	s.home = folder
+	s.begin(folder)
+	s.add(folder, false)
+}
+
+// AddMessage adds everything that a message says: texts and reasoning, names of files, calls with their input, output and errors. It keeps
+// the strings of the message, and does not change it.
+func (s *Source) AddMessage(m *session.Message) {
+	cwd := ""
+	if m.Path != nil {
+		cwd = m.Path.Cwd
+		s.once(m.Path.Cwd)
+		s.once(m.Path.Root)
+	}
+	s.once(m.Agent)
+	s.once(m.Answers().String())
+	if day := int64(m.Time.Created) / 86_400_000; day != s.date && day > 0 {
+		s.date = day
+		s.AddText(dateOf(day))
+	}
+	s.values(m.Error, false)
+	for i := range m.Parts {
+		s.part(&m.Parts[i], cwd)
+	}
+}
+
+// once adds a short text that is the same in most messages.
+func (s *Source) once(text string) {
+	if text != "" && !s.seen[text] {
+		s.seen[text] = true
+		s.AddText(text)
+	}
+}
+
+func (s *Source) part(p *session.Part, cwd string) {
+	s.begin(cwd)
+	s.add(p.Text, false)
+	s.add(p.Filename, false)
+	if !strings.HasPrefix(p.URL, "data:") {
+		s.add(p.URL, false)
+	}
+	s.values(p.Source, false)
+	s.add(p.Snapshot, false)
+	s.add(p.Hash, false)
+	for _, name := range p.Files {
+		s.add(name, false)
+		s.files[name] = true
+	}
+	s.add(p.Name, false)
+	s.add(p.Prompt, false)
+	s.add(p.Description, false)
+	s.add(p.Agent, false)
+	s.values(p.Error, false)
+	if p.State == nil {
+		return
+	}
+	st := p.State
+	s.add(p.Tool, false)
+	s.values(st.Input, true)
+	s.add(st.Raw, true)
+	s.add(st.Title, false)
+	s.add(st.Output, false)
+	s.add(st.Error, false)
+	s.values(st.Metadata, false)
+	for i := range st.Attachments {
+		s.add(st.Attachments[i].Filename, false)
+	}
+	// A command that goes elsewhere does so from where it ran. Where nobody says where commands run, it takes the ones after it along.
+	g := &s.groups[len(s.groups)-1]
+	at := ""
+	if len(g.folders) > 0 {
+		at = g.folders[0]
+	} else if s.where != "" {
+		at = s.where
+		g.folders = []string{at}
+	}
+	for _, t := range s.texts[g.first:] {
+		if !t.input {
+			continue
+		}
+		for _, folder := range changes(t.text) {
+			if at != "" && initial(folder) != '/' && initial(folder) != '~' && !(len(folder) > 1 && folder[1] == ':') {
+				folder = path.Join(at, folder)
+			}
+			at = folder
+			g.folders = append(g.folders, folder)
+		}
+	}
+	s.where = at
+}
+
+// changes are the folders that a command goes to.
+func changes(command string) []string {
+	var folders []string
+	for rest := command; ; {
+		i := strings.Index(rest, "cd ")
+		if i < 0 {
+			return folders
+		}
+		begins := i == 0 || strings.ContainsRune(" \n;&|(", rune(rest[i-1]))
+		rest = strings.TrimLeft(rest[i+3:], " ")
+		if !begins || rest == "" {
+			continue
+		}
+		end := strings.IndexAny(rest, " \n;&|)")
+		if quote := initial(rest); quote == '"' || quote == '\'' {
+			end = strings.IndexByte(rest[1:], quote) + 1
+		}
+		if end <= 0 {
+			end = len(rest)
+		}
+		if folder := strings.Trim(rest[:end], `"'`); folder != "" && folder != "-" {
+			folders = append(folders, slashes(folder))
+		}
+	}
+}
+
+// begin opens a group; what is added next belongs to it.
+func (s *Source) begin(folder string) {
+	g := group{first: len(s.texts), end: len(s.texts)}
+	if folder == "" {
+		folder = s.home
+	}
+	if folder != "" {
+		g.folders = []string{slashes(folder)}
+	}
+	if n := len(s.groups); n > 0 && s.groups[n-1].first == s.groups[n-1].end {
+		s.groups[n-1] = g // nothing came of the last one
+		return
+	}
+	s.groups = append(s.groups, g)
+}
+
+// add adds a text to the open group.
+func (s *Source) add(text string, input bool) {
+	if text == "" {
+		return
+	}
+	if strings.IndexByte(text, 0x1b) >= 0 {
+		text = plain(text)
+	}
+	for atom := range atoms(text) {
+		s.words.set(hash(atom), len(s.texts))
+		if n := len(atom); n >= 4 && n <= 12 && initial(atom) >= '1' && initial(atom) <= '9' {
+			if value, ok := whole(atom); ok {
+				s.large[value] = true
+			}
+		}
+	}
+	s.grouped(text)
+	if input {
+		if n := strings.Count(text, "\n"); n > 0 {
+			s.lines[n] = true
+			if text[len(text)-1] != '\n' {
+				s.lines[n+1] = true
+			}
+		}
+	}
+	s.texts = append(s.texts, piece{text, int32(len(s.groups) - 1), input, strings.IndexByte(text, '\\') >= 0})
+	s.groups[len(s.groups)-1].end = len(s.texts)
+}
+
+// grouped notes the whole numbers that are written in groups of three: 12,288.
+func (s *Source) grouped(text string) {
+	for at := 0; ; at++ {
+		i := strings.IndexByte(text[at:], ',')
+		if i < 0 {
+			return
+		}
+		at += i
+		start, end := at, at
+		for start > 0 && at-start < 4 && isDigit(text[start-1]) {
+			start--
+		}
+		for end+3 < len(text) && text[end] == ',' && digits(text[end+1:end+4]) && end-start < 15 {
+			end += 4
+		}
+		if start == at || at-start > 3 || end == at || end < len(text) && isWord(text[end]) {
+			continue
+		}
+		if value, ok := whole(strings.ReplaceAll(text[start:end], ",", "")); ok {
+			s.large[value] = true
+		}
+	}
+}
+
+// values adds the names, texts and numbers of a JSON value, each as it reads, not as it is escaped.
+func (s *Source) values(v jsontext.Value, input bool) {
+	if len(v) == 0 {
+		return
+	}
+	if len(s.groups) == 0 {
+		s.begin("")
+	}
+	dec := jsontext.NewDecoder(bytes.NewBuffer(v), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	var short strings.Builder // names and short values share one text
+	name := ""
+	for {
+		token, err := dec.ReadToken()
+		if err != nil {
+			if !errors.Is(err, io.EOF) {
+				s.add(string(v), input) // no JSON, or cut short: as it stands
+			}
+			break
+		}
+		switch kind, length := dec.StackIndex(dec.StackDepth()); {
+		case token.Kind() == ']':
+			continue
+		case token.Kind() == '"' && kind == '{' && length%2 == 1:
+			name = token.String()
+			short.WriteString(name)
+			short.WriteByte(' ')
+		case token.Kind() == '"':
+			text := token.String()
+			if strings.Contains(name, "path") || strings.Contains(name, "Path") || name == "file" {
+				s.files[text] = true
+			}
+			if len(text) > 60 || strings.Contains(text, "\n") || input {
+				s.add(text, input)
+			} else {
+				short.WriteString(text)
+				short.WriteByte('\n')
+			}
+		case token.Kind() == '0':
+			short.WriteString(token.String())
+			short.WriteByte('\n')
+		}
+	}
+	s.add(short.String(), false)
+	if input {
+		var lists map[string]jsontext.Value
+		if json.Unmarshal(v, &lists, session.ReadOptions()) == nil {
+			for _, list := range lists {
+				var items []jsontext.Value
+				if list.Kind() == '[' && json.Unmarshal(list, &items, session.ReadOptions()) == nil {
+					s.counts[len(items)] = true
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,159 @@
+package fact
+
+import (
+	"iter"
+	"strings"
+	"time"
+)
+
+// spread is how many bits tell in which texts a word stands.
+const spread = 256
+
+// where is a set of texts: text n is the bit n mod 256.
+type where [spread / 64]uint64
+
+func everywhere() where { return where{^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0)} }
+
+func (w where) and(v where) where { return where{w[0] & v[0], w[1] & v[1], w[2] & v[2], w[3] & v[3]} }
+
+func (w where) has(n int) bool { return w[n/64%len(w)]&(1<<(n%64)) != 0 }
+
+// table tells of each word in which texts it can stand. A phrase can only stand where all of its words do, so that most texts need not be
+// searched for it.
+type table struct {
+	keys  []uint64
+	masks []where
+	used  int
+}
+
+// set notes that a word stands in text n.
+func (t *table) set(key uint64, n int) {
+	if 4*(t.used+1) > 3*len(t.keys) {
+		t.grow()
+	}
+	i := t.slot(key)
+	if t.keys[i] == 0 {
+		t.keys[i] = key
+		t.used++
+	}
+	t.masks[i][n/64%len(t.masks[i])] |= 1 << (n % 64)
+}
+
+func (t *table) get(key uint64) where {
+	if len(t.keys) == 0 {
+		return where{}
+	}
+	return t.masks[t.slot(key)]
+}
+
+func (t *table) slot(key uint64) int {
+	last := len(t.keys) - 1
+	i := int(key>>20) & last
+	for t.keys[i] != 0 && t.keys[i] != key {
+		i = (i + 1) & last
+	}
+	return i
+}
+
+func (t *table) grow() {
+	old := *t
+	size := max(1024, 2*len(old.keys))
+	t.keys, t.masks = make([]uint64, size), make([]where, size)
+	for i, key := range old.keys {
+		if key != 0 {
+			j := t.slot(key)
+			t.keys[j], t.masks[j] = key, old.masks[i]
+		}
+	}
+}
+
+// hash is FNV-1a, stirred so that its middle bits spread; never 0.
+func hash(word string) uint64 {
+	h := uint64(14695981039346656037)
+	for i := range len(word) {
+		h = (h ^ uint64(word[i])) * 1099511628211
+	}
+	h ^= h >> 32
+	h *= 0x9e3779b97f4a7c15
+	return h | 1
+}
+
+// isWord reports whether a byte belongs to a word: ASCII letters, digits and the underscore. Other scripts have no spaces to go by; their letters
+// end a word, and are compared with the phrase.
+func isWord(b byte) bool {
+	return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || b == '_'
+}
+
+func isDigit(b byte) bool { return b >= '0' && b <= '9' }
+
+func isLetter(b byte) bool { return b|0x20 >= 'a' && b|0x20 <= 'z' }
+
+// atoms are the words of a text, from two bytes on. Behind a backslash a word is given twice: "\nname" may be the word nname, or a line break that
+// was escaped, and name.
+func atoms(text string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for i := 0; i < len(text); {
+			if !isWord(text[i]) {
+				i++
+				continue
+			}
+			start := i
+			for i < len(text) && isWord(text[i]) {
+				i++
+			}
+			if i-start >= 2 && !yield(text[start:i]) {
+				return
+			}
+			if i-start >= 3 && escaped(text, start+1) && !yield(text[start+1:i]) {
+				return
+			}
+		}
+	}
+}
+
+// escaped reports whether text[:i] ends in an escaped white space: \n, \t or \r.
+func escaped(text string, i int) bool {
+	return i >= 2 && text[i-2] == '\\' && (text[i-1] == 'n' || text[i-1] == 't' || text[i-1] == 'r')
+}
+
+// plain takes the colours of a terminal off a text.
+func plain(text string) string {
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		if text[i] != 0x1b {
+			b.WriteByte(text[i])
+			continue
+		}
+		if i+1 < len(text) && text[i+1] == '[' {
+			for i += 2; i < len(text) && (text[i] < '@' || text[i] > '~'); i++ {
+			}
+		}
+	}
+	return b.String()
+}
+
+// whole is the value of a word that is a whole number.
+func whole(word string) (int, bool) {
+	value := 0
+	for i := range len(word) {
+		if !isDigit(word[i]) || i > 15 {
+			return 0, false
+		}
+		value = value*10 + int(word[i]-'0')
+	}
+	return value, word != ""
+}
+
+// dateOf is the date of a day, counted from 1970 UTC.
+func dateOf(day int64) string {
+	return time.Unix(day*86_400, 0).UTC().Format("2006-01-02, January 2 2006")
+}
+
+// slashes writes a path with slashes, without a slash at its end: C:\a\b\ becomes C:/a/b.
+func slashes(path string) string {
+	path = strings.ReplaceAll(strings.ReplaceAll(path, `\\`, `\`), `\`, "/")
+	for len(path) > 1 && path[len(path)-1] == '/' {
+		path = path[:len(path)-1]
+	}
+	return path
+}

@@ -1,0 +1,69 @@
+package claudecode
+
+import "bytes"
+
+// name stands for a uuid or an id: 0 is the empty one. A session has hundreds of thousands of entries, and each uuid stands in
+// two of them.
+type name uint32
+
+// names gives each text a number.
+type names map[string]name
+
+func (n names) of(text string) name {
+	if text == "" {
+		return 0
+	}
+	known, ok := n[text]
+	if !ok {
+		known = name(len(n) + 1)
+		n[text] = known
+	}
+	return known
+}
+
+// trait is what the tree must know of an entry beside its names.
+type trait uint16
+
+const (
+	chained     trait = 1 << iota // a node of the tree that the product walks
+	speaking                      // a user's or an assistant's message
+	fromModel                     // the assistant's
+	sideways                      // of a side chain
+	progressing                   // a progress record
+	prompting                     // a last-prompt record
+	explicitly                    // the user went back to where it points
+	bounding                      // a compaction cut the chain here
+	preserving                    // and kept a tail
+	summarising                   // the summary of a compaction
+	resulting                     // a user's entry with a tool's result
+)
+
+func (t trait) has(other trait) bool { return t&other != 0 }
+
+// node is an entry as far as the tree needs it.
+type node struct {
+	uuid, parent, logical, leaf, message name
+	trait
+}
+
+// node reads an entry's place in the tree.
+func (n names) node(e *entry) node {
+	to := node{uuid: n.of(e.uuid), parent: n.of(e.parent), logical: n.of(e.logical), leaf: n.of(e.leaf), message: n.of(e.messageID)}
+	set := func(t trait, is bool) {
+		if is {
+			to.trait |= t
+		}
+	}
+	set(chained, e.chained())
+	set(speaking, e.speaks())
+	set(fromModel, e.kind == "assistant")
+	set(sideways, e.side)
+	set(progressing, e.kind == "progress")
+	set(prompting, e.kind == "last-prompt")
+	set(explicitly, e.explicit)
+	set(bounding, e.boundary())
+	set(preserving, bytes.Contains(e.compact, []byte(`"preserved`)))
+	set(summarising, e.summary)
+	set(resulting, e.kind == "user" && bytes.Contains(e.content, []byte(`"tool_result"`)))
+	return to
+}

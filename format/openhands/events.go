@@ -1,0 +1,312 @@
+package openhands
+
+import (
+	"bytes"
+	"errors"
+	"io"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/session"
+)
+
+// event is one of either generation.
+type event struct {
+	ID        jsontext.Value `json:"id"` // a number up to 0.x, a text from 1.0 on
+	Timestamp string         `json:"timestamp"`
+	Source    string         `json:"source"`
+
+	// Up to 0.x.
+	Message     string         `json:"message"`
+	Action      jsontext.Value `json:"action"` // a text; from 1.0 on an object
+	Args        jsontext.Value `json:"args"`
+	Observation jsontext.Value `json:"observation"` // a text; from 1.0 on an object
+	Content     jsontext.Value `json:"content"`
+	Extras      jsontext.Value `json:"extras"`
+	Cause       jsontext.Value `json:"cause"`
+	Meta        *callMeta      `json:"tool_call_metadata"`
+	Metrics     *metrics       `json:"llm_metrics"`
+	Success     *bool          `json:"success"`
+
+	// From 1.0 on.
+	Kind       string         `json:"kind"`
+	LLMMessage *llmMessage    `json:"llm_message"`
+	Extended   []block        `json:"extended_content"`
+	Thought    []block        `json:"thought"`
+	Reasoning  string         `json:"reasoning_content"`
+	Thinking   []thinking     `json:"thinking_blocks"`
+	Tool       string         `json:"tool_name"`
+	CallID     string         `json:"tool_call_id"`
+	Call       *toolCall      `json:"tool_call"`
+	Response   string         `json:"llm_response_id"`
+	Summary    string         `json:"summary"`
+	Forgotten  []string       `json:"forgotten_event_ids"`
+	Error      string         `json:"error"`
+	Rejection  string         `json:"rejection_reason"`
+	System     jsontext.Value `json:"system_prompt"`
+	Key        string         `json:"key"`
+	Value      jsontext.Value `json:"value"`
+}
+
+type block struct {
+	Type string   `json:"type"`
+	Text string   `json:"text"`
+	URLs []string `json:"image_urls"`
+}
+
+type thinking struct {
+	Thinking  string `json:"thinking"`
+	Signature string `json:"signature"`
+}
+
+type llmMessage struct {
+	Role      string         `json:"role"`
+	Content   jsontext.Value `json:"content"` // a text or blocks
+	Reasoning string         `json:"reasoning_content"`
+	Thinking  []thinking     `json:"thinking_blocks"`
+}
+
+type toolCall struct {
+	ID        string         `json:"id"`
+	Name      string         `json:"name"`
+	Arguments jsontext.Value `json:"arguments"`
+	Function  *struct {
+		Name      string         `json:"name"`
+		Arguments jsontext.Value `json:"arguments"`
+	} `json:"function"`
+}
+
+// callMeta says of which answer of the model an event is, up to 0.x.
+type callMeta struct {
+	Function string `json:"function_name"`
+	CallID   string `json:"tool_call_id"`
+	Response struct {
+		ID      string `json:"id"`
+		Model   string `json:"model"`
+		Usage   *usage `json:"usage"`
+		Choices []struct {
+			Message struct {
+				Content   jsontext.Value `json:"content"`
+				Reasoning string         `json:"reasoning_content"`
+				Calls     []toolCall     `json:"tool_calls"`
+			} `json:"message"`
+		} `json:"choices"`
+	} `json:"model_response"`
+}
+
+// usage is what a provider reported, in either way of writing it: the prompt has what was read from the cache in it.
+type usage struct {
+	Response   string `json:"response_id"`
+	Model      string `json:"model"`
+	Prompt     int    `json:"prompt_tokens"`
+	Completion int    `json:"completion_tokens"`
+	Total      int    `json:"total_tokens"`
+	Read       int    `json:"cache_read_tokens"`
+	Write      int    `json:"cache_write_tokens"`
+	Reasoning  int    `json:"reasoning_tokens"`
+	Details    *struct {
+		Cached int `json:"cached_tokens"`
+	} `json:"prompt_tokens_details"`
+
+	cost *float64 // in US dollars, nil when it is not said
+}
+
+type metrics struct {
+	Cost   float64 `json:"accumulated_cost"`
+	Usage  *usage  `json:"accumulated_token_usage"`
+	Usages []usage `json:"token_usages"`
+	Costs  []struct {
+		Cost float64 `json:"cost"`
+	} `json:"costs"`
+}
+
+// values gives every value of the file: one after the other, or, where a line cannot be read, those of the lines around it. In a list nothing
+// that begins an object follows on a line of its own but its elements: they are read as if they stood alone. base is where src begins in the source.
+func (r *reader) values(src []byte, base int) error {
+	line, counted := 1, 0
+	for from := 0; ; {
+		r.shift = base + from
+		stop, err := r.stretch(src[from:])
+		if err == nil {
+			return nil
+		}
+		at := from + int(stop)
+		rest := bytes.TrimLeft(src[at:], " \t\r\n,")
+		separated := bytes.IndexByte(src[at:len(src)-len(rest)], ',') >= 0
+		at = len(src) - len(rest)
+		switch {
+		case separated && len(rest) > 0:
+			from = at // of a list that was entered in its middle, or whose next element cannot be read: that shows when it is read alone
+			continue
+		case from > 0 && len(rest) > 0 && len(bytes.Trim(rest, " \t\r\n]")) == 0:
+			return nil // the end of such a list
+		}
+		if len(rest) == 0 {
+			at = from + int(stop) // there are separators and nothing between them
+			rest = src[at:]
+		}
+		reason := err.Error()
+		if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+			reason = "the file is cut short"
+		}
+		line += bytes.Count(src[counted:at], []byte("\n"))
+		counted = at
+		next := bytes.Index(rest, []byte("\n{\""))
+		size := len(rest)
+		if next >= 0 {
+			size = next + 1
+		}
+		r.doc.Damaged = append(r.doc.Damaged, format.Damage{Line: line, Offset: int64(base + at), Bytes: size, Reason: reason})
+		if next < 0 {
+			return err
+		}
+		from = at + size
+	}
+}
+
+// stretch reads values as far as it can. On an error it returns where the value begins that could not be read.
+func (r *reader) stretch(src []byte) (at int64, err error) {
+	dec := jsontext.NewDecoder(bytes.NewBuffer(src), session.ReadOptions())
+	for {
+		at = dec.InputOffset()
+		if dec.PeekKind() == '[' {
+			if _, err := dec.ReadToken(); err != nil {
+				return at, err
+			}
+			for dec.PeekKind() != ']' {
+				at = dec.InputOffset()
+				value, err := dec.ReadValue()
+				if err != nil {
+					return at, err
+				}
+				r.value(value, at)
+			}
+			if _, err := dec.ReadToken(); err != nil {
+				return at, err
+			}
+			continue
+		}
+		value, err := dec.ReadValue()
+		if errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+			return at, nil
+		}
+		if err != nil {
+			return at, err
+		}
+		r.value(value, at)
+	}
+}
+
+// value takes an event, a list of them, or an object that has them.
+func (r *reader) value(value jsontext.Value, at int64) {
+	if value.Kind() == '[' { // a pair of action and observation
+		var pair []jsontext.Value
+		if json.Unmarshal(value, &pair, session.ReadOptions()) == nil {
+			for _, v := range pair {
+				if v.Kind() == '{' {
+					r.value(v, at)
+				}
+			}
+		}
+		return
+	}
+	var any struct {
+		event
+		History    []jsontext.Value `json:"history"`
+		Events     []jsontext.Value `json:"events"`
+		Trajectory []jsontext.Value `json:"trajectory"`
+		State      jsontext.Value   `json:"base_state"`
+	}
+	if value.Kind() != '{' {
+		r.damage(at, len(value), "no event: it is not an object")
+		return
+	}
+	if err := json.Unmarshal(value, &any, session.ReadOptions()); err != nil {
+		r.damage(at, len(value), err.Error())
+		return
+	}
+	switch {
+	case any.Kind != "" && any.Source != "" || any.Action.Kind() == '"' || any.Observation.Kind() == '"':
+		r.doc.Counts.Entries++
+		r.events = append(r.events, any.event)
+	case any.History != nil || any.Events != nil || any.Trajectory != nil:
+		r.state(any.State)
+		r.state(value)
+		for _, list := range [][]jsontext.Value{any.History, any.Events, any.Trajectory} {
+			for _, v := range list {
+				r.value(v, at)
+			}
+		}
+	default:
+		if !r.state(value) {
+			r.damage(at, len(value), "no event: it has neither a kind nor an action nor an observation")
+		}
+	}
+}
+
+func (r *reader) damage(at int64, size int, reason string) {
+	begin := r.shift + int(at) // of what stands before the value
+	begin += len(r.doc.Source[begin:]) - len(bytes.TrimLeft(r.doc.Source[begin:], " \t\r\n,"))
+	r.doc.Damaged = append(r.doc.Damaged, format.Damage{Offset: int64(begin), Bytes: size, Reason: reason})
+}
+
+// state takes over what is said about a conversation as a whole, and reports whether that was something.
+func (r *reader) state(value jsontext.Value) bool {
+	if value.Kind() != '{' {
+		return false
+	}
+	var state struct {
+		ID    string `json:"id"`
+		Agent struct {
+			LLM struct {
+				Model string `json:"model"`
+			} `json:"llm"`
+		} `json:"agent"`
+		Workspace struct {
+			Dir string `json:"working_dir"`
+		} `json:"workspace"`
+		Status  string         `json:"execution_status"`
+		Stats   jsontext.Value `json:"stats"`
+		Meta    jsontext.Value `json:"metadata"`
+		Problem string         `json:"instance_id"`
+	}
+	if json.Unmarshal(value, &state, session.ReadOptions()) != nil {
+		return false
+	}
+	r.stats(state.Stats)
+	if state.Agent.LLM.Model != "" {
+		r.model = modelOf(state.Agent.LLM.Model)
+	}
+	if state.ID != "" && (state.Status != "" || state.Agent.LLM.Model != "") {
+		r.doc.Session.Info.ID = state.ID
+	}
+	if state.Problem != "" {
+		r.doc.Session.Info.Title = state.Problem
+	}
+	if state.Workspace.Dir != "" {
+		r.doc.Session.Info.Directory = state.Workspace.Dir
+	}
+	return state.Status != "" || state.Agent.LLM.Model != "" || state.Workspace.Dir != "" || len(state.Stats) > 0
+}
+
+// stats notes what each answer of the model took.
+func (r *reader) stats(value jsontext.Value) {
+	var stats struct {
+		By map[string]metrics `json:"usage_to_metrics"`
+	}
+	if value.Kind() != '{' || json.Unmarshal(value, &stats, session.ReadOptions()) != nil {
+		return
+	}
+	for _, m := range stats.By {
+		for i, u := range m.Usages {
+			if len(m.Costs) == len(m.Usages) { // one of each an answer; costs do not name theirs
+				u.cost = &m.Costs[i].Cost
+			}
+			if u.Response != "" {
+				r.usages[u.Response] = u
+			}
+		}
+	}
+}

@@ -1,0 +1,159 @@
+package openhands
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/winnowhq/winnow/session"
+)
+
+// arguments are those of an action up to 0.x that are more than input of a tool.
+type arguments struct {
+	Content   string         `json:"content"`
+	Images    []string       `json:"image_urls"`
+	Thought   jsontext.Value `json:"thought"` // a text, or an object with text and reasoning_content
+	Final     string         `json:"final_thought"`
+	Summary   string         `json:"summary"`
+	Forgotten []int          `json:"forgotten_event_ids"`
+	First     *int           `json:"forgotten_events_start_id"`
+	Last      *int           `json:"forgotten_events_end_id"`
+	Unknown   jsontext.Value `json:",embed"`
+}
+
+// old takes an event up to 0.x.
+func (r *reader) old(at int, e *event) {
+	var args arguments
+	_ = json.Unmarshal(e.Args, &args, session.ReadOptions()) // of another shape they are input and nothing else
+	if e.Observation.Kind() == '"' {
+		r.oldObservation(at, e)
+		return
+	}
+	if e.Meta != nil && e.Meta.Response.Model != "" {
+		r.model = modelOf(e.Meta.Response.Model)
+	}
+	action := plain(e.Action)
+	switch {
+	case action == "system":
+		r.system = append(r.system, args.Content)
+	case action == "condensation":
+		forgotten := args.Forgotten
+		var ids []string
+		for id := range r.of {
+			ids = append(ids, id)
+		}
+		if args.First != nil && args.Last != nil {
+			ids = between(*args.First, *args.Last, ids)
+		} else {
+			ids = slices.DeleteFunc(ids, func(id string) bool {
+				return !slices.ContainsFunc(forgotten, func(n int) bool { return id == strconv.Itoa(n) })
+			})
+		}
+		r.condensed(at, e, args.Summary, ids)
+	case action == "message" && e.Source == "user":
+		m := r.message(at, e, false, "")
+		r.add(m, session.Part{Type: session.TextPart, Text: cmp.Or(args.Content, e.Message)})
+		r.images(m, args.Images, false)
+	case action == "message":
+		m := r.message(at, e, true, e.answer())
+		r.meter(m, e)
+		r.add(m, session.Part{Type: session.TextPart, Text: cmp.Or(args.Content, e.Message)})
+	case action == "recall" || action == "change_agent_state" || action == "pause" || action == "resume" || action == "null" || action == "condensation_request":
+		r.doc.Counts.Aside++
+	default:
+		r.oldCall(at, e, action, &args)
+	}
+}
+
+// answer is the id of the model's answer that an event is of.
+func (e *event) answer() string {
+	if e.Meta == nil {
+		return ""
+	}
+	return e.Meta.Response.ID
+}
+
+func (r *reader) oldCall(at int, e *event, action string, args *arguments) {
+	m := r.message(at, e, true, e.answer()) // a command that the user ran is a call as well
+	r.meter(m, e)
+	thought := textOf(args.Thought)
+	if args.Thought.Kind() == '{' {
+		var t struct {
+			Reasoning string `json:"reasoning_content"`
+		}
+		if json.Unmarshal(args.Thought, &t, session.ReadOptions()) == nil {
+			r.think(m, t.Reasoning, nil)
+		}
+	}
+	// Events of one answer repeat its thought.
+	if thought != "" && action != "think" && !slices.ContainsFunc(m.Parts, func(p session.Part) bool { return p.Type == session.TextPart && p.Text == thought }) {
+		r.add(m, session.Part{Type: session.TextPart, Text: thought})
+	}
+	tool, callID, input := action, "", e.Args
+	if e.Meta != nil {
+		tool, callID = cmp.Or(e.Meta.Function, action), e.Meta.CallID
+		for _, choice := range e.Meta.Response.Choices {
+			for i := range choice.Message.Calls {
+				if c := &choice.Message.Calls[i]; c.ID == callID {
+					if given := c.given(); given.Kind() == '{' {
+						input = given
+					}
+				}
+			}
+		}
+	}
+	r.call(m, e, tool, callID, input, e.Message)
+	if action == "finish" || action == "reject" {
+		if args.Final != "" && input.Kind() == '{' && !slices.ContainsFunc(m.Parts, func(p session.Part) bool { return p.Text == args.Final }) {
+			r.add(m, session.Part{Type: session.TextPart, Text: args.Final})
+		}
+		state := r.doc.Session.Messages[r.causes[e.id()].message].Parts[r.causes[e.id()].part].State
+		state.Status = session.Completed
+	}
+}
+
+// meter gives an answer what it took: what its provider reported, else by how much the run's sum grew.
+func (r *reader) meter(m *session.Message, e *event) {
+	if m.Role != session.Assistant || m.Tokens != nil {
+		return
+	}
+	if e.Meta != nil && e.Meta.Response.Usage != nil {
+		m.Tokens = e.Meta.Response.Usage.tokens()
+	}
+	if e.Metrics == nil {
+		return
+	}
+	if now := e.Metrics.Usage; now != nil {
+		if m.Tokens == nil && now.Prompt > r.before.Prompt {
+			grown := usage{Prompt: now.Prompt - r.before.Prompt, Completion: now.Completion - r.before.Completion, Read: now.Read - r.before.Read, Write: now.Write - r.before.Write}
+			m.Tokens = grown.tokens()
+		}
+		r.before = *now
+	}
+	if cost := e.Metrics.Cost - r.cost; cost > 0 {
+		m.Cost = &cost
+		r.cost = e.Metrics.Cost
+	}
+}
+
+func (r *reader) oldObservation(at int, e *event) {
+	kind := plain(e.Observation)
+	text := textOf(e.Content)
+	cause := string(e.Cause)
+	if e.Cause.Kind() == '"' {
+		cause = plain(e.Cause)
+	}
+	to, known := r.causes[cause]
+	if !known && e.Meta != nil && e.Meta.CallID != "" {
+		to, known = r.calls[e.Meta.CallID]
+	}
+	if !known && (kind == "agent_state_changed" || kind == "recall" || kind == "null" || kind == "condense") {
+		r.doc.Counts.Aside++
+		return
+	}
+	failed := kind == "error" || kind == "user_rejected"
+	r.result(at, e, to, known, text, failed, e.Extras)
+}

@@ -1,0 +1,103 @@
+// Package llm answers: who answers? It is the one interface through which a model is asked; each provider has a package of its own
+// below it, and llm/llmtest is a provider for tests that needs no network.
+package llm
+
+import (
+	"context"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/winnowhq/winnow/model"
+	"github.com/winnowhq/winnow/session"
+)
+
+// Client asks one provider. It makes one HTTP request for each Ask and never tries again by itself: Retry does, so that every
+// attempt is seen and counted. A Client is safe for use by several goroutines.
+type Client interface {
+	// Ask sends a request and returns the whole answer. It returns within 250 ms after ctx ends. An error is an *Error, and the answer
+	// beside it holds what had arrived, usage included: a request that failed late was paid for.
+	Ask(ctx context.Context, r Request) (Answer, error)
+}
+
+// Request is what a model is asked.
+type Request struct {
+	Model    model.Model // Model.ID is what the provider is told
+	System   string
+	Tools    jsontext.Value // the provider's own JSON of the tools, sent as it is; empty: none
+	Messages []session.Message
+	// MaxOutput bounds the answer, in tokens; 0 takes the model's own limit.
+	MaxOutput int
+	// Cache asks the provider to keep the prompt, and to read what it has kept, where that must be asked for.
+	Cache bool
+	// Delta is called with each piece of text as it arrives; nil for nobody listening. It must return soon: nothing else arrives meanwhile.
+	Delta func(text string)
+	// Restart is called before a further attempt when Delta was called during the one that failed: what was heard does not count, the
+	// answer begins anew. Only a client that makes several attempts calls it; nil for nobody listening.
+	Restart func()
+}
+
+// Answer is what a model said.
+type Answer struct {
+	// Parts are text, reasoning (with what its provider wants back) and tool calls (pending, without ids of a session), in their order.
+	Parts  []session.Part
+	Finish Finish
+	Model  string // "provider/model" as it was asked
+	Usage  session.Usage
+	Cost   float64 // US dollars, by the model's prices
+	// Attempts are the requests that were made for it, the failed ones too, oldest first. A Client leaves it empty; Retry fills it.
+	Attempts []Attempt
+}
+
+// Attempt is one request that was made.
+type Attempt struct {
+	Usage    session.Usage
+	Cost     float64 // US dollars
+	Duration time.Duration
+	Err      error // nil for the one that succeeded
+}
+
+// Spent is what all requests that were made for the answer took, and cost in US dollars.
+func (a Answer) Spent() (session.Usage, float64) {
+	if len(a.Attempts) == 0 {
+		return a.Usage, a.Cost
+	}
+	var usage session.Usage
+	cost := 0.0
+	for _, attempt := range a.Attempts {
+		usage, cost = usage.Add(attempt.Usage), cost+attempt.Cost
+	}
+	return usage, cost
+}
+
+// Finish says why an answer ended.
+type Finish string
+
+const (
+	Stop    Finish = "stop"
+	Length  Finish = "length"     // cut off by the output limit
+	Calls   Finish = "tool-calls" // the model wants tools to run
+	Refused Finish = "refused"    // the provider's filter
+	Other   Finish = "other"
+)
+
+// Text is what the answer says, reasoning and calls left out.
+func (a Answer) Text() string {
+	text := ""
+	for i := range a.Parts {
+		if a.Parts[i].Type == session.TextPart {
+			text += a.Parts[i].Text
+		}
+	}
+	return text
+}
+
+// Has reports whether the answer has a part of a type.
+func (a Answer) Has(t session.PartType) bool {
+	for i := range a.Parts {
+		if a.Parts[i].Type == t {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,122 @@
+package llmtest_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/winnowhq/winnow/llm"
+	"github.com/winnowhq/winnow/llm/llmtest"
+	"github.com/winnowhq/winnow/session"
+)
+
+func TestServer_answersInEveryProtocol(t *testing.T) {
+	reply := llmtest.Reply{
+		Reasoning: "The folder comes first, then the file — äöü 🙂.",
+		Text:      "I look at both of them, one after the other, and tell you “what” I see.",
+		Calls:     []llmtest.Call{{Name: "ls", Arguments: `{"path":"a b"}`}, {Name: "read", Arguments: `{"path":"a b/c","limit":10}`}},
+	}
+	stops := map[llmtest.Protocol]string{llmtest.Anthropic: "tool_use", llmtest.Chat: "tool_calls", llmtest.Responses: "completed", llmtest.Gemini: "STOP"}
+	for _, p := range llmtest.Protocols() {
+		for _, stream := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, streamed %t", p, stream), func(t *testing.T) {
+				s := llmtest.Start(t, llmtest.Script{Answer: llmtest.Sequence(reply)})
+				a := say("What is here?")
+				a.stream, a.tools, a.system = stream, []string{"ls", "read"}, "You look around."
+				h := hear(t, s, p, a)
+				if h.status != 200 || !h.ended || h.text != reply.Text || h.reasoning != reply.Reasoning || h.stop != stops[p] {
+					t.Errorf("status %d, ended %t, text %q, reasoning %q, stop %q\n%s", h.status, h.ended, h.text, h.reasoning, h.stop, h.body)
+				}
+				if want := []string{`ls {"path":"a b"}`, `read {"path":"a b/c","limit":10}`}; !cmp.Equal(h.calls, want) {
+					t.Errorf("calls %q, want %q", h.calls, want)
+				}
+				if p != llmtest.Chat && h.signature == "" {
+					t.Error("the reasoning has nothing that would go back")
+				}
+				r := settled(t, s)[0]
+				if r.Problem != "" || r.Aborted || r.Status != 200 || r.Model != "model-a" || r.System != "You look around." || r.Last() != "What is here?" ||
+					r.Stream != stream || !cmp.Equal(r.ToolNames(), a.tools) || r.MaxTokens != 1000 {
+					t.Errorf("recorded %+v", r)
+				}
+				if h.prompt != r.Prompt || h.prompt == 0 || h.output != r.Usage.Output+r.Usage.Reasoning || h.output == 0 || r.Usage.Reasoning == 0 {
+					t.Errorf("reported %d and %d tokens, recorded %d and %+v", h.prompt, h.output, r.Prompt, r.Usage)
+				}
+			})
+		}
+	}
+}
+
+func TestServer_streamsInPieces(t *testing.T) {
+	text := strings.Repeat("word ünd ", 40)
+	for _, p := range llmtest.Protocols() {
+		s := llmtest.Start(t, llmtest.Script{Answer: llmtest.Sequence(llmtest.Reply{Text: text, Pieces: 25})})
+		h := hear(t, s, p, say("go on"))
+		if h.text != text {
+			t.Errorf("%s: the pieces are %q", p, h.text)
+		}
+		if r := settled(t, s)[0]; r.Events < 25 || r.Events > 40 {
+			t.Errorf("%s: %d events for 25 pieces", p, r.Events)
+		}
+	}
+}
+
+func TestServer_saysWhyItStops(t *testing.T) {
+	for p, want := range map[llmtest.Protocol]map[llm.Finish]string{
+		llmtest.Anthropic: {llm.Stop: "end_turn", llm.Length: "max_tokens", llm.Refused: "refusal"},
+		llmtest.Chat:      {llm.Stop: "stop", llm.Length: "length", llm.Refused: "content_filter"},
+		llmtest.Responses: {llm.Stop: "completed", llm.Length: "incomplete", llm.Refused: "incomplete"},
+		llmtest.Gemini:    {llm.Stop: "STOP", llm.Length: "MAX_TOKENS", llm.Refused: "SAFETY"},
+	} {
+		for finish, stop := range want {
+			s := llmtest.Start(t, llmtest.Script{Answer: llmtest.Sequence(llmtest.Reply{Text: "so far", Finish: finish})})
+			if h := hear(t, s, p, say("go on")); h.stop != stop || !h.ended {
+				t.Errorf("%s, %s: stop %q, want %q\n%s", p, finish, h.stop, stop, h.body)
+			}
+		}
+	}
+}
+
+func TestServer_cutsAtTheRequestsOwnLimit(t *testing.T) {
+	for _, p := range llmtest.Protocols() {
+		s := llmtest.Start(t, llmtest.Script{Answer: llmtest.Text(strings.Repeat("one more sentence of many. ", 200))})
+		a := say("tell me all")
+		a.limit = 50
+		h := hear(t, s, p, a)
+		if h.output > 50 || h.output < 30 || !strings.HasPrefix(h.text, "one more") {
+			t.Errorf("%s: %d tokens, want about 50: %q", p, h.output, h.text)
+		}
+		if r := settled(t, s)[0]; r.Reply.Finish != llm.Length {
+			t.Errorf("%s: finish %s", p, r.Reply.Finish)
+		}
+	}
+}
+
+func TestServer_reportsTheUsageThatTheScriptSays(t *testing.T) {
+	u := session.Usage{Input: 100, Output: 20, Reasoning: 5, Cache: session.CacheUsage{Read: 180_000}}
+	for _, p := range llmtest.Protocols() {
+		s := llmtest.Start(t, llmtest.Script{Answer: llmtest.Sequence(llmtest.Reply{Text: "ok", Usage: &u})})
+		if h := hear(t, s, p, say("go on")); h.prompt != 180_100 || h.read != 180_000 || h.output != 25 {
+			t.Errorf("%s: %d tokens, %d read, %d of output", p, h.prompt, h.read, h.output)
+		}
+	}
+}
+
+func TestServer_brokenArgumentsGoOutWhereTheyCan(t *testing.T) {
+	reply := llmtest.Reply{Text: "look", Calls: []llmtest.Call{{Name: "ls", Arguments: `{"path":`}, {Name: "rm", Arguments: `[1]`}}}
+	for _, p := range llmtest.Protocols() {
+		for _, stream := range []bool{true, false} {
+			s := llmtest.Start(t, llmtest.Script{Answer: llmtest.Sequence(reply)})
+			a := say("go on")
+			a.stream = stream
+			want := []string{`ls {"path":`, `rm [1]`}
+			if p == llmtest.Gemini || p == llmtest.Anthropic && !stream {
+				want = []string{"ls {}", "rm {}"}
+			}
+			if h := hear(t, s, p, a); !cmp.Equal(h.calls, want) {
+				t.Errorf("%s, streamed %t: calls %q, want %q", p, stream, h.calls, want)
+			}
+		}
+	}
+}

@@ -1,0 +1,149 @@
+package llmtest
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/winnowhq/winnow/session"
+)
+
+// object is a JSON object that is written once and never looked at.
+type object = map[string]any
+
+func encode(value any) []byte {
+	text, err := json.Marshal(value, json.Deterministic(true), session.ReadOptions())
+	if err != nil {
+		panic(fmt.Sprintf("llmtest: %v", err)) // values are made here, of maps and strings, and JSON that was checked
+	}
+	return text
+}
+
+// event is one server-sent event.
+type event struct {
+	name string // may be empty
+	data string
+}
+
+func (e event) bytes() []byte {
+	text := ""
+	if e.name != "" {
+		text = "event: " + e.name + "\n"
+	}
+	return []byte(text + "data: " + e.data + "\n\n")
+}
+
+// written is an answer in the form of a protocol: as a stream, or whole.
+type written struct {
+	events []event
+	whole  object
+}
+
+func (w *written) send(name string, value object) {
+	w.events = append(w.events, event{name, string(encode(value))})
+}
+
+// failure is a refusal, to be written as each provider writes it.
+type failure struct {
+	status                     int
+	kind, code, param, message string
+	header                     http.Header
+	details                    []any // of Gemini
+}
+
+// body writes a failure as the body of a response.
+func (f failure) body(p Protocol, number int) object {
+	switch p {
+	case Anthropic:
+		return object{"type": "error", "error": object{"type": f.kind, "message": f.message}, "request_id": requestID(number)}
+	case Chat, Responses:
+		return object{"error": object{"type": f.kind, "code": orNull(f.code), "param": orNull(f.param), "message": f.message}}
+	}
+	e := object{"code": f.status, "message": f.message, "status": f.kind}
+	if len(f.details) > 0 {
+		e["details"] = f.details
+	}
+	return object{"error": e}
+}
+
+// events writes a failure as the end of a stream.
+func (f failure) events(p Protocol, number, sequence int, model string) []event {
+	var w written
+	switch p {
+	case Anthropic:
+		w.send("error", object{"type": "error", "error": object{"type": f.kind, "message": f.message}})
+	case Chat:
+		w.send("", f.body(p, number))
+	case Responses:
+		code := f.code
+		if code == "" {
+			code = f.kind
+		}
+		failed := responseHead(number, model, "failed")
+		failed["error"] = object{"code": code, "message": f.message}
+		w.send("response.failed", object{"type": "response.failed", "sequence_number": sequence, "response": failed})
+	case Gemini:
+		w.send("", f.body(p, number))
+	}
+	return w.events
+}
+
+func orNull(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+func requestID(number int) string { return fmt.Sprintf("req_%06d", number) }
+
+// kindOf is how a provider calls refusals of a status, in the member that says so.
+func kindOf(p Protocol, status int) string {
+	switch p {
+	case Anthropic:
+		switch status {
+		case 401:
+			return "authentication_error"
+		case 402:
+			return "billing_error"
+		case 403:
+			return "permission_error"
+		case 404:
+			return "not_found_error"
+		case 413:
+			return "request_too_large"
+		case 429:
+			return "rate_limit_error"
+		case 529:
+			return "overloaded_error"
+		}
+		if status >= 500 {
+			return "api_error"
+		}
+		return "invalid_request_error"
+	case Gemini:
+		switch status {
+		case 401:
+			return "UNAUTHENTICATED"
+		case 403:
+			return "PERMISSION_DENIED"
+		case 404:
+			return "NOT_FOUND"
+		case 429:
+			return "RESOURCE_EXHAUSTED"
+		case 500:
+			return "INTERNAL"
+		case 503, 529:
+			return "UNAVAILABLE"
+		}
+		return "INVALID_ARGUMENT"
+	}
+	switch {
+	case status == 429:
+		return "tokens"
+	case status >= 500:
+		return "server_error"
+	}
+	return "invalid_request_error"
+}

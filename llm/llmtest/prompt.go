@@ -1,0 +1,251 @@
+package llmtest
+
+import (
+	"crypto/sha256"
+	"slices"
+	"strings"
+
+	"github.com/winnowhq/winnow/token"
+	"github.com/winnowhq/winnow/wire"
+)
+
+const (
+	// perBlock is what a block costs beside its text: the signs around it.
+	perBlock = 4
+	// perMedia is what an image or a document costs, whatever its size: about that of a picture of 1,092 by 1,092.
+	perMedia = 1590
+)
+
+type level int
+
+const (
+	tools level = iota
+	system
+	conversation
+)
+
+// block is a piece of a prompt: a tool, a text, a call, a result, a thought. Two blocks with one sum are the same to a cache.
+type block struct {
+	level  level
+	kind   string // the block's own type, for blocks of messages
+	sum    [32]byte
+	text   string // what its tokens were counted from
+	tokens int
+	media  bool
+	mark   string // lifetime that its cache_control asks for: "5m", "1h", or "" without one
+}
+
+// prompt is a request as a provider reads it: tools, system, messages.
+type prompt struct {
+	blocks []block
+	tokens int
+	// manner are the parameters that a provider writes into the prompt before the conversation: thinking, tool_choice.
+	manner string
+	// route decides which cache is asked: OpenAI's prompt_cache_key.
+	route string
+}
+
+// ordered are the members whose value reaches the model as the text that it is: the order of its members counts, though not its spaces.
+var ordered = map[string]bool{
+	"input": true, "args": true, "arguments": true, "parameters": true, "input_schema": true, "schema": true,
+	"parametersJsonSchema": true, "response": true,
+}
+
+// unspoken are the members that take no tokens: names of the form, ids, secrets.
+var unspoken = map[string]bool{
+	"cache_control": true, "signature": true, "encrypted_content": true, "thoughtSignature": true, "thought_signature": true,
+	"id": true, "call_id": true, "tool_use_id": true, "tool_call_id": true, "type": true, "role": true, "status": true, "mimeType": true,
+	"mime_type": true, "media_type": true, "phase": true, "is_error": true, "detail": true,
+}
+
+// reader reads the body of a request, which is well-formed.
+type reader struct {
+	protocol Protocol
+	text     []byte
+	count    token.Counter
+	prompt
+}
+
+func read(p Protocol, body []byte, count token.Counter) prompt {
+	r := reader{protocol: p, text: body, count: count}
+	root := wire.Root(body)
+	member := func(name string) wire.Span { return wire.Member(body, root, name) }
+	for at := range wire.Values(body, member("tools")) {
+		r.add(tools, "tool", "", at)
+	}
+	switch p {
+	case Anthropic:
+		r.content(system, "system", "", member("system"))
+		for at := range wire.Values(body, member("messages")) {
+			r.content(conversation, r.role(at), "", wire.Member(body, at, "content"))
+		}
+		for _, name := range []string{"tool_choice", "thinking"} {
+			r.manner += string(r.canonical(nil, member(name), false)) + "\n"
+		}
+		r.manner += string(r.canonical(nil, wire.Member(body, member("output_config"), "effort"), false))
+		if kind := wire.Kind(body, member("cache_control")); kind == '{' { // marks the last block that can be marked
+			for i := range slices.Backward(r.blocks) {
+				if r.blocks[i].mark == "" && r.blocks[i].kind != "thinking" && r.blocks[i].kind != "redacted_thinking" {
+					r.blocks[i].mark = r.lifetime(member("cache_control"))
+					break
+				}
+			}
+		}
+	case Chat:
+		for at := range wire.Values(body, member("messages")) {
+			role := r.role(at)
+			with := wire.String(body, wire.Member(body, at, "tool_call_id"))
+			r.content(conversation, role, with, wire.Member(body, at, "reasoning_content"))
+			r.content(conversation, role, with, wire.Member(body, at, "content"))
+			for call := range wire.Values(body, wire.Member(body, at, "tool_calls")) {
+				r.add(conversation, role, "", call)
+			}
+		}
+		r.route = wire.String(body, member("prompt_cache_key"))
+	case Responses:
+		r.content(system, "system", "", member("instructions"))
+		if wire.Kind(body, member("input")) == '"' {
+			r.content(conversation, "user", "", member("input"))
+		}
+		for at := range wire.Values(body, member("input")) {
+			if content := wire.Member(body, at, "content"); !content.Empty() && r.role(at) != "" {
+				r.content(conversation, r.role(at), "", content)
+				continue
+			}
+			r.add(conversation, "", "", at, "id", "status")
+		}
+		r.route = wire.String(body, member("prompt_cache_key"))
+	case Gemini:
+		for _, name := range []string{"systemInstruction", "system_instruction"} {
+			for at := range wire.Values(body, wire.Member(body, member(name), "parts")) {
+				r.add(system, "system", "", at)
+			}
+		}
+		for at := range wire.Values(body, member("contents")) {
+			for part := range wire.Values(body, wire.Member(body, at, "parts")) {
+				r.add(conversation, r.role(at), "", part)
+			}
+		}
+	}
+	return r.prompt
+}
+
+func (r *reader) role(at wire.Span) string {
+	return wire.String(r.text, wire.Member(r.text, at, "role"))
+}
+
+// content adds the blocks of a value that is a text, a block of text by another way to write it, or a list of blocks.
+func (r *reader) content(l level, role, with string, at wire.Span) {
+	switch wire.Kind(r.text, at) {
+	case '"':
+		text := wire.String(r.text, at)
+		if text == "" {
+			return
+		}
+		kind := "text"
+		if r.protocol == Responses {
+			kind = map[bool]string{true: "output_text", false: "input_text"}[role == "assistant"]
+		}
+		// As canonical writes the block that it stands for; the line end is that of spoken.
+		r.append(block{level: l, kind: kind, text: text + "\n"}, role+" "+with+` {"text":`+string(wire.Quote(text))+`,"type":"`+kind+`",}`)
+	case '[':
+		for part := range wire.Values(r.text, at) {
+			r.add(l, role, with, part)
+		}
+	}
+}
+
+// add adds a value as a block, members that are dropped left out.
+func (r *reader) add(l level, role, with string, at wire.Span, dropped ...string) {
+	b := block{level: l, kind: wire.String(r.text, wire.Member(r.text, at, "type"))}
+	if mark := wire.Member(r.text, at, "cache_control"); wire.Kind(r.text, mark) == '{' {
+		b.mark = r.lifetime(mark)
+	}
+	var said strings.Builder
+	media := 0
+	if b.kind != "redacted_thinking" {
+		media = r.spoken(&said, "", at)
+	}
+	b.text, b.media, b.tokens = said.String(), media > 0, media*perMedia
+	r.append(b, role+" "+with+" "+string(r.canonical(nil, at, false, dropped...)))
+}
+
+func (r *reader) append(b block, canonical string) {
+	b.tokens += r.count.Count(b.text) + perBlock
+	b.sum = sha256.Sum256([]byte(canonical))
+	r.tokens += b.tokens
+	r.blocks = append(r.blocks, b)
+}
+
+func (r *reader) lifetime(mark wire.Span) string {
+	if ttl := wire.String(r.text, wire.Member(r.text, mark, "ttl")); ttl != "" {
+		return ttl
+	}
+	return "5m"
+}
+
+// canonical writes a value in one form: no spaces, one way to write a string, members by name except where their order is
+// content. Marks are left out.
+func (r *reader) canonical(to []byte, at wire.Span, inOrder bool, dropped ...string) []byte {
+	switch wire.Kind(r.text, at) {
+	case '"':
+		return append(to, wire.Quote(wire.String(r.text, at))...)
+	case '[':
+		to = append(to, '[')
+		for value := range wire.Values(r.text, at) {
+			to = append(r.canonical(to, value, inOrder), ',')
+		}
+		return append(to, ']')
+	case '{':
+		type member struct {
+			name  string
+			value wire.Span
+		}
+		var members []member
+		for name, value := range wire.Members(r.text, at) {
+			if n := string(name); inOrder || n != "cache_control" && !slices.Contains(dropped, n) {
+				members = append(members, member{n, value})
+			}
+		}
+		if !inOrder {
+			slices.SortStableFunc(members, func(a, b member) int { return strings.Compare(a.name, b.name) })
+		}
+		to = append(to, '{')
+		for _, m := range members {
+			to = append(append(to, wire.Quote(m.name)...), ':')
+			to = append(r.canonical(to, m.value, inOrder || ordered[m.name]), ',')
+		}
+		return append(to, '}')
+	}
+	return append(to, at.Of(r.text)...)
+}
+
+// spoken collects what of a value is text to the model, and counts images and documents.
+func (r *reader) spoken(to *strings.Builder, name string, at wire.Span) (media int) {
+	if unspoken[name] {
+		return 0
+	}
+	switch wire.Kind(r.text, at) {
+	case '"':
+		text := wire.String(r.text, at)
+		if name == "data" || strings.HasPrefix(text, "data:") {
+			return 1
+		}
+		to.WriteString(text)
+		to.WriteByte('\n')
+	case '[':
+		for value := range wire.Values(r.text, at) {
+			media += r.spoken(to, name, value)
+		}
+	case '{':
+		if ordered[name] {
+			to.Write(r.canonical(nil, at, true))
+			to.WriteByte('\n')
+			return 0
+		}
+		for member, value := range wire.Members(r.text, at) {
+			media += r.spoken(to, string(member), value)
+		}
+	}
+	return media
+}

@@ -1,0 +1,294 @@
+// Package providers answers: which provider is meant by a model's name? It knows where the well-known providers are reached, takes
+// others from the configuration, and makes the client that asks the one before the slash in "provider/model".
+package providers
+
+import (
+	"fmt"
+	"maps"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/winnowhq/winnow/llm"
+	"github.com/winnowhq/winnow/llm/anthropic"
+	"github.com/winnowhq/winnow/llm/gemini"
+	"github.com/winnowhq/winnow/llm/openaichat"
+	"github.com/winnowhq/winnow/llm/responses"
+	"github.com/winnowhq/winnow/llm/upstream"
+	"github.com/winnowhq/winnow/model"
+)
+
+// Protocol is what a provider speaks.
+type Protocol string
+
+const (
+	Anthropic Protocol = "anthropic"        // Messages
+	Chat      Protocol = "openai-chat"      // Chat Completions: most compatible servers
+	Responses Protocol = "openai-responses" // Responses
+	Gemini    Protocol = "gemini"
+)
+
+// Protocols are all of them, the most usual of a provider that somebody defines first.
+func Protocols() []Protocol { return []Protocol{Chat, Responses, Anthropic, Gemini} }
+
+// Provider says how a provider is reached. It is an entry of "providers" in the configuration, by the provider's name:
+//
+//	"providers": {"house": {"protocol": "openai-chat", "baseURL": "http://localhost:8000/v1"}}
+//
+// An entry with the name of a well-known provider changes what it says and leaves the rest as it is known.
+type Provider struct {
+	// Protocol is what it speaks. Default: openai-chat.
+	Protocol Protocol `json:"protocol,omitzero"`
+	// BaseURL is what stands before the protocol's own path, the version included: "https://host/v1".
+	BaseURL string `json:"baseURL,omitzero"`
+	// KeyEnv is the environment variable that holds the key; keys stand in no file. Empty: no key is sent.
+	KeyEnv string `json:"keyEnv,omitzero"`
+	// Headers are sent with every request. "$NAME" as a whole value is the environment variable of that name.
+	Headers map[string]string `json:"headers,omitzero"`
+	// Idle is how long it may be silent before a request is given up, in seconds. Default 120.
+	Idle int `json:"idle,omitzero"`
+	// MaxTokens is the member that bounds an answer of openai-chat, "max_tokens" or "max_completion_tokens". Default: by host.
+	MaxTokens string `json:"maxTokens,omitzero"`
+	// Body is a JSON object of members that every request gets besides, such as {"reasoning_effort":"low"}; null leaves one out.
+	Body jsontext.Value `json:"body,omitzero"`
+}
+
+// over returns the provider with what another one says in the place of its own.
+func (p Provider) over(other Provider) Provider {
+	if other.Protocol != "" {
+		p.Protocol = other.Protocol
+	}
+	if other.BaseURL != "" {
+		p.BaseURL = other.BaseURL
+	}
+	if other.KeyEnv != "" {
+		p.KeyEnv = other.KeyEnv
+	}
+	if other.MaxTokens != "" {
+		p.MaxTokens = other.MaxTokens
+	}
+	if other.Idle != 0 {
+		p.Idle = other.Idle
+	}
+	if len(other.Body) > 0 {
+		p.Body = other.Body
+	}
+	p.Headers = maps.Clone(p.Headers)
+	for name, value := range other.Headers {
+		if p.Headers == nil {
+			p.Headers = map[string]string{}
+		}
+		p.Headers[name] = value
+	}
+	return p
+}
+
+// Set is the providers that can be asked: the well-known ones and those of the configuration.
+type Set struct {
+	getenv  func(string) string
+	defined map[string]Provider
+	// Transport carries the requests of the clients. Default: http.DefaultTransport.
+	Transport http.RoundTripper
+}
+
+// New returns the well-known providers and the defined ones, and checks what is defined. getenv reads the environment.
+func New(getenv func(string) string, defined map[string]Provider) (*Set, error) {
+	s := &Set{getenv: getenv, defined: defined}
+	for _, name := range slices.Sorted(maps.Keys(defined)) {
+		if err := s.check(name, defined[name]); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+func (s *Set) check(name string, p Provider) error {
+	if name == "" || strings.ContainsAny(name, "/ \t\n") {
+		return fmt.Errorf("providers: %q is no name for a provider: use one word without a slash", name)
+	}
+	if p.Protocol != "" && !slices.Contains(Protocols(), p.Protocol) {
+		return fmt.Errorf("providers.%s: protocol %q is not known: use one of %s", name, p.Protocol, join(Protocols()))
+	}
+	if p.Idle < 0 {
+		return fmt.Errorf("providers.%s: idle is %d seconds: use 1 or more, or leave it out for 120", name, p.Idle)
+	}
+	if p.MaxTokens != "" && p.MaxTokens != "max_tokens" && p.MaxTokens != "max_completion_tokens" {
+		return fmt.Errorf("providers.%s: maxTokens is %q: use max_tokens or max_completion_tokens", name, p.MaxTokens)
+	}
+	merged, _ := s.provider(name)
+	if merged.BaseURL == "" {
+		return fmt.Errorf("providers.%s: baseURL is missing: where is it reached? For example https://host/v1", name)
+	}
+	if err := (upstream.Config{BaseURL: merged.BaseURL, Headers: p.Headers, Body: p.Body, Provider: "providers." + name}).Check(); err != nil {
+		return err
+	}
+	return nil
+}
+
+func join[T ~string](names []T) string {
+	texts := make([]string, len(names))
+	for i, name := range names {
+		texts[i] = string(name)
+	}
+	return strings.Join(texts, ", ")
+}
+
+// Names are the providers that can be asked, in order.
+func (s *Set) Names() []string {
+	names := slices.Collect(maps.Keys(known))
+	for name := range s.defined {
+		if _, ok := known[name]; !ok {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// provider is what is known and defined of a provider.
+func (s *Set) provider(name string) (p Provider, ok bool) {
+	k, ok := known[name]
+	if ok {
+		p = k.Provider
+		if base := s.getenv(k.baseEnv); k.baseEnv != "" && base != "" {
+			p.BaseURL = base
+		}
+	}
+	if defined, also := s.defined[name]; also {
+		return p.over(defined), true
+	}
+	return p, ok
+}
+
+// Open returns the client that asks a model, and the model. A name without a provider is looked up in the catalogue.
+func (s *Set) Open(catalogue *model.Catalogue, name string) (llm.Client, model.Model, error) {
+	provider, id, slashed := strings.Cut(strings.TrimSpace(name), "/")
+	if alias, ok := aliases[provider]; ok && slashed {
+		if _, defined := s.defined[provider]; !defined {
+			provider = alias
+		}
+	}
+	if _, ok := s.provider(provider); slashed && ok {
+		if strings.TrimSpace(id) == "" {
+			return nil, model.Model{}, fmt.Errorf("%q names no model: write %s/ and the model's id", name, provider)
+		}
+		m := catalogue.At(provider, id)
+		client, err := s.Client(m.Provider)
+		return client, m, err
+	}
+	m := catalogue.Lookup(name)
+	if m.Provider == "" {
+		return nil, m, fmt.Errorf("which provider has the model %q? Write provider/model; known are %s", name, join(s.Names()))
+	}
+	client, err := s.Client(m.Provider)
+	return client, m, err
+}
+
+// Client returns the client that asks a provider. The error of a missing key says which variable to set.
+func (s *Set) Client(name string) (llm.Client, error) {
+	p, ok := s.provider(name)
+	if !ok {
+		return nil, fmt.Errorf("the provider %q is not known: known are %s; define another under \"providers\" with its protocol and baseURL",
+			name, join(s.Names()))
+	}
+	c := upstream.Config{
+		Provider: name, BaseURL: p.BaseURL, Body: p.Body, Idle: time.Duration(p.Idle) * time.Second, Transport: s.Transport,
+	}
+	if err := s.headers(&c, name, p); err != nil {
+		return nil, err
+	}
+	if err := s.key(&c, name, p); err != nil {
+		return nil, err
+	}
+	switch p.Protocol {
+	case Anthropic:
+		return made(anthropic.New(c))
+	case Responses:
+		return made(responses.New(c))
+	case Gemini:
+		return made(gemini.New(c))
+	}
+	return made(openaichat.New(openaichat.Config{Config: c, MaxTokens: p.MaxTokens}))
+}
+
+// made hands on a client, and no client that is a nil pointer.
+func made[C llm.Client](client C, err error) (llm.Client, error) {
+	if err != nil {
+		return nil, err
+	}
+	return client, nil
+}
+
+func (s *Set) headers(c *upstream.Config, name string, p Provider) error {
+	for header, value := range p.Headers {
+		if variable, ok := strings.CutPrefix(value, "$"); ok {
+			if value = s.getenv(variable); value == "" {
+				return fmt.Errorf("%s: the header %s wants the environment variable %s, which is not set", name, header, variable)
+			}
+		}
+		if c.Headers == nil {
+			c.Headers = map[string]string{}
+		}
+		c.Headers[header] = value
+	}
+	return nil
+}
+
+// key finds the key. A server on this computer may do without the key of the provider whose place it takes.
+func (s *Set) key(c *upstream.Config, name string, p Provider) error {
+	k := known[name]
+	variables := append([]string{p.KeyEnv}, k.keyEnvs...)
+	if p.KeyEnv == "" || p.KeyEnv != k.KeyEnv {
+		variables = variables[:1] // another variable was defined
+	}
+	for _, variable := range variables {
+		if variable == "" {
+			continue
+		}
+		if c.Key = strings.TrimSpace(s.getenv(variable)); c.Key != "" {
+			return nil
+		}
+	}
+	if token := s.getenv(k.tokenEnv); k.tokenEnv != "" && token != "" {
+		c.Headers = maps.Clone(c.Headers)
+		if c.Headers == nil {
+			c.Headers = map[string]string{}
+		}
+		c.Headers["Authorization"] = "Bearer " + strings.TrimSpace(token)
+		return nil
+	}
+	if p.KeyEnv == "" || local(p.BaseURL) || authorizes(c.Headers) {
+		return nil
+	}
+	advice := fmt.Sprintf("set %s", strings.Join(variables, " or "))
+	if k.tokenEnv != "" {
+		advice += " (or " + k.tokenEnv + ")"
+	}
+	return fmt.Errorf("%s: there is no key: %s, or name another variable in providers.%s.keyEnv", name, advice, name)
+}
+
+func authorizes(headers map[string]string) bool {
+	for name := range headers {
+		switch strings.ToLower(name) {
+		case "authorization", "x-api-key", "api-key", "x-goog-api-key":
+			return true
+		}
+	}
+	return false
+}
+
+// local reports whether an address is on this computer.
+func local(base string) bool {
+	u, err := url.Parse(base)
+	if err != nil {
+		return false
+	}
+	host := u.Hostname()
+	ip := net.ParseIP(host)
+	return host == "localhost" || strings.HasSuffix(host, ".localhost") || ip != nil && ip.IsLoopback()
+}

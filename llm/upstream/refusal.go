@@ -1,0 +1,243 @@
+package upstream
+
+import (
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/winnowhq/winnow/budget"
+	"github.com/winnowhq/winnow/llm"
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/wire"
+)
+
+// reportsError reports whether JSON is the report of an error rather than a piece of an answer.
+func reportsError(text []byte) bool {
+	if !jsontext.Value(text).IsValid(session.ReadOptions()) {
+		return false
+	}
+	root := wire.Root(text)
+	for first := range wire.Values(text, root) { // Google puts errors of streams into a list
+		root = first
+		break
+	}
+	switch failure := wire.Member(text, root, "error"); wire.Kind(text, failure) {
+	case '{', '"':
+		return true
+	}
+	return wire.String(text, wire.Member(text, root, "type")) == "error" || wire.String(text, wire.Member(text, root, "object")) == "error"
+}
+
+// report is what a provider says about an error.
+type report struct {
+	code    string // its code, else its type, else its status
+	number  int    // a code that is a number, as of HTTP
+	message string
+	wait    time.Duration
+}
+
+// parse reads a report in any of the forms that providers use: {"error":{…}}, {"error":"…"}, [{"error":{…}}], {"message":…},
+// {"detail":…}.
+func parse(text []byte) report {
+	var r report
+	if !jsontext.Value(text).IsValid(session.ReadOptions()) {
+		return r
+	}
+	root := wire.Root(text)
+	for first := range wire.Values(text, root) {
+		root = first
+		break
+	}
+	failure := wire.Member(text, root, "error")
+	switch wire.Kind(text, failure) {
+	case '"':
+		r.message = wire.String(text, failure)
+		failure = root
+	case '{':
+	default:
+		failure = root
+	}
+	var kind, status string
+	for name, value := range wire.Members(text, failure) {
+		switch string(name) {
+		case "code":
+			r.code, r.number = wire.String(text, value), wire.Number(text, value)
+		case "type":
+			if kind = wire.String(text, value); kind == "error" {
+				kind = ""
+			}
+		case "status":
+			status = wire.String(text, value)
+		case "message", "msg":
+			if m := wire.String(text, value); m != "" {
+				r.message = m
+			}
+		case "detail":
+			r.detail(text, value)
+		case "details":
+			r.google(text, value)
+		case "metadata": // OpenRouter: what the provider behind it said
+			if raw := wire.String(text, wire.Member(text, value, "raw")); raw != "" {
+				r.message += ": " + raw
+			}
+		}
+	}
+	if n, err := strconv.Atoi(r.code); err == nil && r.number == 0 {
+		r.number, r.code = n, ""
+	}
+	for _, other := range []string{kind, status} {
+		if r.code == "" {
+			r.code = other
+		}
+	}
+	return r
+}
+
+// detail reads what servers made with FastAPI say: a text, or a list of what is wrong with the body.
+func (r *report) detail(text []byte, value wire.Span) {
+	if r.message == "" {
+		r.message = wire.String(text, value)
+	}
+	for at := range wire.Values(text, value) {
+		if r.message == "" {
+			r.message = wire.String(text, wire.Member(text, at, "msg"))
+		}
+	}
+}
+
+// google reads Google's details: how long to wait, and the reason behind a general status.
+func (r *report) google(text []byte, details wire.Span) {
+	for at := range wire.Values(text, details) {
+		kind := wire.String(text, wire.Member(text, at, "@type"))
+		switch kind[strings.LastIndexByte(kind, '.')+1:] {
+		case "RetryInfo":
+			if d, err := time.ParseDuration(wire.String(text, wire.Member(text, at, "retryDelay"))); err == nil && d > 0 {
+				r.wait = d
+			}
+		case "ErrorInfo":
+			if reason := wire.String(text, wire.Member(text, at, "reason")); reason != "" && r.code == "" {
+				r.code = reason
+			}
+		}
+	}
+}
+
+// refusal makes the error of a response with an error's status, or of a report inside a stream, which has status 0.
+func (c *Call) refusal(status int, header http.Header, text []byte) *llm.Error {
+	r := parse(text)
+	judged := budget.Rejection{Status: status, Code: r.code, Message: r.message, Body: string(text)}
+	if status == 0 {
+		judged.Status = r.number
+	}
+	e := &llm.Error{Kind: llm.Classify(judged), Status: c.status, Code: c.clean(r.code), Message: c.clean(r.message)}
+	if e.Code == "" && r.number != 0 {
+		e.Code = strconv.Itoa(r.number)
+	}
+	if e.Message == "" {
+		e.Message = c.clean(words(status, text))
+	}
+	e.RetryAfter = max(wait(header, time.Now()), r.wait)
+	if e.RetryAfter == 0 && e.Kind == llm.RateLimited {
+		e.RetryAfter = tryAgain(r.message)
+	}
+	return e
+}
+
+// words are what a refusal says that is no JSON.
+func words(status int, text []byte) string {
+	said := strings.TrimSpace(string(text))
+	switch {
+	case strings.HasPrefix(said, "<"):
+		return page(text)
+	case said == "" || strings.HasPrefix(said, "{"):
+		return http.StatusText(status)
+	}
+	return said
+}
+
+var title = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
+
+// page is what a page of HTML is about.
+func page(text []byte) string {
+	if found := title.FindSubmatch(text); found != nil {
+		return string(found[1])
+	}
+	return string(text[:min(len(text), 100)])
+}
+
+// wait is how long the headers of a refusal ask to wait, 0 when they do not say.
+//
+// The headers that tell when a limit is reset count only beside one that says that nothing of it remains: they stand in
+// every response, and most of them are about limits that were not reached.
+func wait(header http.Header, now time.Time) time.Duration {
+	if ms, err := strconv.ParseFloat(header.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
+		return seconds(ms / 1000)
+	}
+	if value := header.Get("Retry-After"); value != "" {
+		if s, err := strconv.ParseFloat(value, 64); err == nil {
+			return seconds(s)
+		}
+		if at, err := http.ParseTime(value); err == nil {
+			if sent, err := http.ParseTime(header.Get("Date")); err == nil {
+				now = sent // their clock, not ours
+			}
+			return max(at.Sub(now), 0)
+		}
+	}
+	var longest time.Duration
+	for name := range header {
+		lower := strings.ToLower(name)
+		if !strings.Contains(lower, "ratelimit-") || !strings.Contains(lower, "remaining") || header.Get(name) != "0" {
+			continue
+		}
+		longest = max(longest, until(header.Get(strings.Replace(lower, "remaining", "reset", 1)), now))
+	}
+	return longest
+}
+
+// until reads when a limit is reset: "1m30.5s", seconds, or a time.
+func until(value string, now time.Time) time.Duration {
+	if d, err := time.ParseDuration(value); err == nil {
+		return max(d, 0)
+	}
+	if at, err := time.Parse(time.RFC3339, value); err == nil {
+		return max(at.Sub(now), 0)
+	}
+	if s, err := strconv.ParseFloat(value, 64); err == nil && s < 1e6 { // more is a time since 1970, in who knows which unit
+		return seconds(s)
+	}
+	return 0
+}
+
+func seconds(s float64) time.Duration {
+	const most = 365 * 24 * 3600
+	if !(s > 0) {
+		return 0
+	}
+	return time.Duration(min(s, most) * float64(time.Second))
+}
+
+var again = regexp.MustCompile(`(?i)try again in ([0-9.]+) ?(ms|s\b|sec|m\b|min)`)
+
+// tryAgain reads how long to wait from the words of a report in a stream, which has no headers (OpenAI: "Please try again in 1.2s").
+func tryAgain(message string) time.Duration {
+	found := again.FindStringSubmatch(message)
+	if found == nil {
+		return 0
+	}
+	n, err := strconv.ParseFloat(found[1], 64)
+	if err != nil {
+		return 0
+	}
+	switch strings.ToLower(found[2]) {
+	case "ms":
+		n /= 1000
+	case "m", "min":
+		n *= 60
+	}
+	return seconds(n)
+}

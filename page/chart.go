@@ -1,0 +1,328 @@
+package page
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/winnowhq/winnow/session"
+)
+
+// The timeline is drawn in units that the style stretches to the width of the page: chartWidth units across, chartHeight pixels high.
+const (
+	chartWidth  = 1000.0
+	chartHeight = 260.0
+	mostColumns = 240
+	nowShare    = 0.03 // of the width, for what is now
+	labelHeight = 17.0 // a layer that is thinner is named in the legend alone
+)
+
+// chart is the timeline, ready to be drawn.
+type chart struct {
+	Height, Foot int // pixels; of the strata, and with what is below them
+	Areas        []area
+	Labels       []label
+	Grid         []label
+	Usable       *label
+	UsableAbove  string // the usable window, when it is far above everything
+	Faults       []label
+	Turns        []label
+	Hits         []hit
+	Legend       []legend
+	Folded       bool // several messages share a column
+	Describe     string
+}
+
+type area struct{ Class, Path string }
+
+// label is a text at a place: X in percent of the width, Y in pixels.
+type label struct {
+	X      string
+	Y      float64
+	Text   string
+	Title  string
+	Href   string
+	Anchor string
+}
+
+// hit is the column of one message, or of several.
+type hit struct{ X, Width, Href, Title string }
+
+// legend is one layer with what it takes now.
+type legend struct {
+	Class, Name, Now, Share string
+}
+
+// column is what is drawn for one or several messages.
+type column struct {
+	from, to int // messages, to exclusive; the last column has none: it is now
+	x, width float64
+	instant
+}
+
+func columnsOf(s strata) []column {
+	n := len(s.moments)
+	count := min(n, mostColumns-1)
+	width := chartWidth / float64(count+1)
+	now := max(width, chartWidth*nowShare)
+	if count > 0 {
+		width = (chartWidth - now) / float64(count)
+	}
+	out := make([]column, 0, count+1)
+	for i := range count {
+		c := column{from: i * n / count, to: (i + 1) * n / count, x: float64(i) * width, width: width}
+		c.instant = s.moments[c.to-1]
+		for k := c.from; k < c.to; k++ { // a fault is drawn wherever it falls
+			if s.moments[k].fault && !c.fault {
+				c.fault, c.before = true, s.moments[k].before
+			}
+		}
+		out = append(out, c)
+	}
+	last := column{from: n, to: n, x: float64(count) * width, width: now, instant: s.now}
+	if n > 0 {
+		last.fault, last.before = true, s.moments[n-1].amounts // a step down where elisions were committed at the end
+	}
+	return append(out, last)
+}
+
+func chartOf(c *Content, s strata) chart {
+	d := chart{Height: int(chartHeight), Foot: int(chartHeight) + 40}
+	columns := columnsOf(s)
+	most := 1
+	for _, col := range columns {
+		most = max(most, col.all())
+		if col.fault {
+			most = max(most, instant{amounts: col.before}.all())
+		}
+	}
+	usable := c.Report.Window.Usable
+	switch {
+	case usable > 0 && float64(usable) < 1.6*float64(most):
+		most = max(most, usable)
+	case usable > 0:
+		d.UsableAbove = grouped(usable)
+	}
+	step := niceStep(most)
+	top := float64(most) * 1.06
+	y := func(tokens float64) float64 { return math.Round(10*(chartHeight-chartHeight*tokens/top)) / 10 }
+	for n := step; float64(n) < top; n += step {
+		d.Grid = append(d.Grid, label{Y: y(float64(n)), Text: short(n)})
+	}
+	if usable > 0 && d.UsableAbove == "" {
+		d.Usable = &label{Y: y(float64(usable)), Text: "usable " + grouped(usable)}
+	}
+	below := make([]curve, len(columns))
+	for i := range columns {
+		below[i] = curve{fault: columns[i].fault}
+	}
+	for k, l := range s.layers {
+		above := slices.Clone(below)
+		taken := 0
+		for i, col := range columns {
+			above[i].end += float64(col.amounts[k])
+			if col.fault {
+				above[i].before += float64(col.before[k])
+				taken = max(taken, col.before[k])
+			}
+			taken = max(taken, col.amounts[k])
+		}
+		if taken > 0 {
+			d.Areas = append(d.Areas, area{l.Class, outline(columns, above, below, y)})
+			d.Labels = append(d.Labels, name(l, columns, above, below, y)...)
+			one := legend{l.Class, l.Name, grouped(s.now.amounts[k]), ""}
+			if s.now.amounts[k] > 0 && k < len(s.layers)-1 {
+				one.Share = percent(s.now.amounts[k], s.now.shown())
+			}
+			d.Legend = append(d.Legend, one)
+		}
+		below = above
+	}
+	slices.Reverse(d.Legend)
+	d.faults(s, columns)
+	d.turns(c, columns)
+	d.hits(c, s, columns)
+	d.Describe = fmt.Sprintf("What the window was made of after each of %s: at most %s tokens, now %s.", count(len(s.moments), "message"), grouped(peak(s)), grouped(s.now.shown()))
+	if n := len(s.faults); n > 0 {
+		d.Describe += " " + count(n, "pivot") + " cut through it."
+	}
+	return d
+}
+
+func peak(s strata) int {
+	most := s.now.shown()
+	for _, m := range s.moments {
+		most = max(most, m.shown())
+		if m.fault {
+			most = max(most, instant{amounts: m.before}.shown())
+		}
+	}
+	return most
+}
+
+// curve is the height of a layer in a column: at its end and, where something breaks within it, before the break.
+type curve struct {
+	end, before float64
+	fault       bool
+}
+
+// outline is the path around a layer: along its upper side and back along its lower one.
+func outline(columns []column, above, below []curve, y func(float64) float64) string {
+	upper, lower := edge(columns, above, y), edge(columns, below, y)
+	slices.Reverse(lower)
+	return "M" + strings.Join(append(upper, lower...), "L") + "Z"
+}
+
+// edge goes along one side. Within a column it rises to what its message adds; at a break it falls at once.
+func edge(columns []column, curves []curve, y func(float64) float64) []string {
+	at := func(x, tokens float64) string {
+		return strconv.FormatFloat(math.Round(x*10)/10, 'f', -1, 64) + " " + strconv.FormatFloat(y(tokens), 'f', -1, 64)
+	}
+	var points []string
+	for i, c := range columns {
+		switch {
+		case curves[i].fault:
+			points = append(points, at(c.x, curves[i].before), at(c.x, curves[i].end))
+		case i == 0:
+			points = append(points, at(c.x, 0), at(c.x, curves[i].end))
+		}
+		points = append(points, at(c.x+c.width, curves[i].end))
+	}
+	return points
+}
+
+// name writes the name of a layer into it, where it is thick for long enough.
+func name(l layer, columns []column, above, below []curve, y func(float64) float64) []label {
+	best, thickest := -1, labelHeight
+	for i := range columns {
+		if columns[i].x < chartWidth*0.12 || columns[i].x > chartWidth*0.97 {
+			continue
+		}
+		if t := y(below[i].end) - y(above[i].end); t > thickest {
+			best, thickest = i, t
+		}
+	}
+	if best < 0 {
+		return nil
+	}
+	text := strings.TrimPrefix(l.Name, "output of ")
+	x := columns[best].x + columns[best].width/2
+	anchor := "end"
+	if x < chartWidth*0.35 {
+		anchor = "start"
+	}
+	return []label{{X: share(x), Y: (y(below[best].end)+y(above[best].end))/2 + 4, Text: text, Anchor: anchor}}
+}
+
+func share(x float64) string {
+	return strconv.FormatFloat(math.Round(x*1000/chartWidth)/10, 'f', -1, 64) + "%"
+}
+
+// niceStep is a round number of tokens for about four lines.
+func niceStep(most int) int {
+	step := 1
+	for {
+		for _, m := range []int{1, 2, 5} {
+			if most/(step*m) <= 4 {
+				return step * m
+			}
+		}
+		step *= 10
+	}
+}
+
+// short writes 150,000 as 150k.
+func short(n int) string {
+	switch {
+	case n >= 1_000_000:
+		return strconv.FormatFloat(float64(n)/1e6, 'f', -1, 64) + "M"
+	case n >= 1000:
+		return strconv.FormatFloat(float64(n)/1e3, 'f', -1, 64) + "k"
+	}
+	return strconv.Itoa(n)
+}
+
+func columnOf(columns []column, message int) column {
+	for _, c := range columns {
+		if message >= c.from && message < c.to {
+			return c
+		}
+	}
+	return columns[len(columns)-1]
+}
+
+func (d *chart) faults(s strata, columns []column) {
+	for i, f := range s.faults {
+		x := columnOf(columns, f.summary).x
+		l := label{
+			X: share(x), Href: fmt.Sprintf("#pivot%d", i+1), Text: change(f.before, f.after), Anchor: "end",
+			Title: fmt.Sprintf("Pivot %d: %s → %s tokens", i+1, grouped(f.before), grouped(f.after)),
+		}
+		if x < chartWidth*0.2 {
+			l.Anchor = "start"
+		}
+		d.Faults = append(d.Faults, l)
+	}
+}
+
+// turns marks where turns begin, as many as there is room for.
+func (d *chart) turns(c *Content, columns []column) {
+	last := -chartWidth
+	turns := session.Turns(c.Session.Messages)
+	for i, t := range turns {
+		col := columnOf(columns, t.Start)
+		if col.x-last < chartWidth*0.045 {
+			continue
+		}
+		last = col.x
+		text := grouped(i + 1)
+		if len(d.Turns) == 0 {
+			text = "turn " + text
+			last += chartWidth * 0.05
+		}
+		d.Turns = append(d.Turns, label{X: share(col.x), Text: text})
+	}
+}
+
+// hits are the columns that tell their figures and lead to their message.
+func (d *chart) hits(c *Content, s strata, columns []column) {
+	for _, col := range columns {
+		h := hit{X: share(col.x), Width: share(col.width), Href: "#m" + strconv.Itoa(min(col.from+1, len(s.moments)))}
+		var b strings.Builder
+		switch {
+		case col.from == col.to:
+			b.WriteString("Now")
+		case col.to-col.from == 1:
+			b.WriteString("Message " + grouped(col.to))
+		default:
+			d.Folded = true
+			b.WriteString("Messages " + grouped(col.from+1) + " to " + grouped(col.to))
+		}
+		if col.to > col.from && col.to <= len(c.Report.Strata) {
+			if t := c.Report.Strata[col.to-1]; t.Turn > 0 {
+				b.WriteString(", turn " + grouped(t.Turn))
+			}
+			m := &c.Session.Messages[col.to-1]
+			switch {
+			case col.fault && s.moments[col.to-1].fault:
+				b.WriteString(", the summary of a pivot")
+			case m.Marker() != nil:
+				b.WriteString(", a marker")
+			default:
+				b.WriteString(", " + line(string(m.Role), 20))
+			}
+		}
+		b.WriteString(": " + grouped(col.shown()) + " tokens in the window")
+		sep := " — "
+		for k := range s.layers {
+			if n := col.amounts[k]; n > 0 {
+				b.WriteString(sep + s.layers[k].Name + " " + grouped(n))
+				sep = ", "
+			}
+		}
+		h.Title = b.String()
+		d.Hits = append(d.Hits, h)
+	}
+}

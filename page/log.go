@@ -1,0 +1,372 @@
+package page
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"strconv"
+	"strings"
+
+	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/view"
+)
+
+// turn is a heading of the log and what follows it.
+type turn struct {
+	N    int // 0 before the first
+	When string
+	Size string
+}
+
+// message is one message of the log.
+type message struct {
+	N     int
+	ID    string
+	Role  string
+	When  string
+	Turn  *turn // begins with it
+	End   bool  // the turn ends behind it
+	Fault string
+	Odd   bool // its role is worth a word: a marker, a summary
+	Parts []part
+}
+
+// part is one part, folded.
+type part struct {
+	N       int
+	ID      string
+	What    string // the tool, or the kind
+	Line    string
+	Kind    string // for the filter
+	State   state
+	Tokens  string
+	Shown   string // tokens, where they differ
+	Mark    bool   // there is nothing in it to open
+	Said    bool   // it is prose, not the work of a tool
+	Blocks  []block
+	Instead string // introduces what is shown instead
+	Reasons []reason
+	About   string
+}
+
+// state is where a part stands, as a word and as a class of the style.
+type state struct{ Class, Text string }
+
+// block is one text of a part.
+type block struct {
+	Title  string
+	Text   string // all of it, or its beginning
+	Ref    string // where the whole text is kept, "" when Text is all
+	Weight string
+}
+
+// reason says why a part is shown as it is.
+type reason struct {
+	Rule, Because, Shown, Undo string
+}
+
+func stateOf(x *winnow.PartReport) state {
+	pinned := ""
+	if x.Pinned {
+		pinned = ", pinned"
+	}
+	switch x.Zone {
+	case winnow.Folded:
+		if len(x.Elisions) > 0 {
+			return state{"s-elided", "elided, folded" + pinned}
+		}
+		return state{"s-folded", "folded" + pinned}
+	case winnow.Summary:
+		return state{"s-summary", "summary"}
+	case winnow.Pruned:
+		return state{"s-elided", "elided" + pinned}
+	case winnow.Prunable:
+		return state{"s-prunable", "could go" + pinned}
+	}
+	if x.Pinned {
+		return state{"s-pinned", "pinned"}
+	}
+	if x.Zone == winnow.Guarded {
+		return state{"", ""}
+	}
+	return state{}
+}
+
+// Messages yields the log. Each message is made as the template reaches it.
+func (d *document) Messages() iter.Seq[message] {
+	return func(yield func(message) bool) {
+		log := d.c.Session.Messages
+		turns := session.Turns(log)
+		next, k := 0, 0
+		for i := range log {
+			m := d.message(i, k)
+			k += len(log[i].Parts)
+			if i == 0 && (len(turns) == 0 || turns[0].Start > 0) {
+				m.Turn = &turn{}
+			}
+			if next < len(turns) && turns[next].Start == i {
+				m.Turn = d.turn(next+1, turns[next])
+				next++
+			}
+			m.End = i == len(log)-1 || next < len(turns) && turns[next].Start == i+1
+			if !yield(m) {
+				return
+			}
+		}
+	}
+}
+
+func (d *document) turn(n int, t session.Turn) *turn {
+	tokens, steps := 0, 0
+	for i := t.Start; i < t.End && i < len(d.c.Report.Strata); i++ {
+		for _, size := range d.c.Report.Strata[i].Zones {
+			tokens += size
+		}
+		if d.c.Session.Messages[i].Role == session.Assistant {
+			steps++
+		}
+	}
+	return &turn{N: n, When: moment(d.c.Session.Messages[t.Start].Time.Created, "2 January, 15:04"), Size: count(tokens, "token") + ", " + count(steps, "step")}
+}
+
+func (d *document) message(i, k int) message {
+	m := &d.c.Session.Messages[i]
+	out := message{N: i + 1, ID: visible(m.ID), Role: line(string(m.Role), 24), When: moment(m.Time.Created, "15:04:05")}
+	switch undone := d.c.State.Undone; {
+	case m.Marker() != nil && undone[m.ID]:
+		out.Role = "marker, undone"
+	case m.Marker() != nil:
+		out.Role = "marker"
+		for n := range d.Pivots {
+			if d.Pivots[n].marker == i && !d.Pivots[n].Undone {
+				out.Fault = fmt.Sprintf("Pivot %d: %s → %s tokens. What is above it is represented by the summary below.", n+1, d.Pivots[n].Before, d.Pivots[n].After)
+			}
+		}
+	case m.IsSummary() && !m.Completes():
+		out.Role = "summary, unfinished"
+	case m.IsSummary() && undone[m.ParentID]:
+		out.Role = "summary, undone"
+	case m.IsSummary():
+		out.Role = "summary"
+	}
+	if m.Failed() {
+		out.Parts = append(out.Parts, part{What: "failed", Line: line(string(m.Error), 400), Kind: "other", Mark: true})
+	}
+	out.Odd = out.Role != "user" && out.Role != "assistant"
+	for j := range m.Parts {
+		p := d.part(m, &m.Parts[j], k+j)
+		if m.Parts[j].Type == session.StepStartPart && j == 0 {
+			continue // every step begins
+		}
+		out.Parts = append(out.Parts, p)
+	}
+	return out
+}
+
+// heading names a part: what it is, and what it is about.
+func (d *document) heading(m *session.Message, p *session.Part, x *winnow.PartReport) (what, text string) {
+	switch p.Type {
+	case session.ToolPart:
+		return line(p.Tool, 40), line(d.near(x.Target), 200)
+	case session.TextPart:
+		kind := view.Kind(m, p)
+		if n, _ := p.Note(); n.Carry {
+			kind = "carried over"
+		}
+		if p.Ignored {
+			kind = "note"
+		}
+		return kind, line(p.Text, 200)
+	case session.ReasoningPart:
+		return "reasoning", line(p.Text, 200)
+	case session.FilePart:
+		return "file", strings.TrimSpace(line(p.Filename, 120) + " " + line(p.Mime, 60))
+	case session.SubtaskPart:
+		return "subtask", line(cmp.Or(p.Description, p.Prompt), 200)
+	case session.AgentPart:
+		return "agent", line(p.Name, 120)
+	case session.PatchPart:
+		return "patch", line(strings.Join(p.Files, ", "), 200)
+	case session.SnapshotPart:
+		return "snapshot", line(p.Snapshot, 60)
+	case session.StepFinishPart:
+		return "step", finished(p)
+	case session.CompactionPart:
+		return "marker", "compact here"
+	case session.RetryPart:
+		return "retry", line(string(p.Error), 200)
+	}
+	return line(string(p.Type), 40), ""
+}
+
+// near shortens what a call was about: paths below the session's folder begin there, and that a command goes there first is not said.
+func (d *document) near(target string) string {
+	folder := strings.TrimSuffix(d.c.Session.Info.Directory, "/")
+	if len(folder) < 2 {
+		return target
+	}
+	target = strings.TrimPrefix(target, "cd "+folder+" && ")
+	return strings.ReplaceAll(target, folder+"/", "")
+}
+
+// finished says what the provider reported of a step.
+func finished(p *session.Part) string {
+	facts := []string{}
+	if p.Reason != "" {
+		facts = append(facts, line(p.Reason, 40))
+	}
+	if u := p.Tokens; u != nil {
+		facts = append(facts, "prompt "+grouped(u.Prompt())+", of it "+grouped(u.Cache.Read)+" from the cache", "answer "+grouped(u.Output+u.Reasoning))
+	}
+	if p.Cost != nil && *p.Cost > 0 {
+		facts = append(facts, dollars(*p.Cost))
+	}
+	return strings.Join(facts, ", ")
+}
+
+func (d *document) part(m *session.Message, p *session.Part, k int) part {
+	x := &d.c.Parts[k]
+	out := part{N: k + 1, ID: visible(p.ID), State: stateOf(x), Kind: d.kind(m, p)}
+	out.What, out.Line = d.heading(m, p, x)
+	if x.Tokens > 0 {
+		out.Tokens = grouped(x.Tokens)
+	}
+	if len(x.Elisions) > 0 {
+		out.Shown = grouped(x.Rendered.Total())
+	}
+	out.Said = p.Type == session.TextPart || p.Type == session.ReasoningPart
+	out.Instead = "The model is shown instead:"
+	d.blocks(&out, p)
+	if out.Mark = len(out.Blocks) == 0 && x.Tokens == 0; out.Mark {
+		return out
+	}
+	for _, el := range x.Elisions {
+		out.Reasons = append(out.Reasons, reason{
+			Rule: "Elided by rule " + visible(el.Rule), Because: counted(el.Because), Shown: visible(el.Shown),
+			Undo: command("winnow restore", d.c.Source, p.ID),
+		})
+	}
+	if x.Candidate != nil {
+		out.Instead = "The model would be shown instead:"
+		out.Reasons = append(out.Reasons, reason{Rule: "Could go by rule " + visible(x.Candidate.Rule), Because: counted(x.Candidate.Because), Shown: visible(x.Candidate.Shown)})
+	} else if len(x.Elisions) == 0 && p.Type == session.ToolPart {
+		out.Reasons = append(out.Reasons, reason{Because: counted(x.Because)})
+	}
+	about := []string{"part " + out.ID}
+	if p.CallID != "" {
+		about = append(about, "call "+visible(p.CallID))
+	}
+	if p.State != nil && p.State.Status != session.Completed {
+		about = append(about, line(string(p.State.Status), 20))
+	}
+	out.About = strings.Join(about, ", ")
+	return out
+}
+
+// kind is what the filter calls a part.
+func (d *document) kind(m *session.Message, p *session.Part) string {
+	switch p.Type {
+	case session.ToolPart:
+		return "tool"
+	case session.TextPart:
+		return view.Kind(m, p)
+	case session.ReasoningPart, session.FilePart:
+		return string(p.Type)
+	}
+	return "other"
+}
+
+func (d *document) blocks(out *part, p *session.Part) {
+	switch p.Type {
+	case session.TextPart, session.ReasoningPart:
+		d.block(out, "", p.Text, false)
+	case session.SubtaskPart:
+		d.block(out, "prompt", p.Prompt, false)
+	case session.RetryPart:
+		d.block(out, "error", string(p.Error), false)
+	case session.FilePart:
+		out.Blocks = append(out.Blocks, block{Text: attachment(p)})
+	case session.ToolPart:
+		if p.State == nil {
+			return
+		}
+		d.block(out, "input", string(p.State.Input), true)
+		d.block(out, "input, as far as it was received", p.State.Raw, false)
+		title := "output"
+		if p.State.Status == session.Failed {
+			title = "error"
+		}
+		d.block(out, title, p.State.Result(), false)
+		for i := range p.State.Attachments {
+			out.Blocks = append(out.Blocks, block{Title: "attached", Text: attachment(&p.State.Attachments[i])})
+		}
+	}
+}
+
+func (d *document) block(out *part, title, text string, isJSON bool) {
+	if text == "" {
+		return
+	}
+	b := block{Title: title, Weight: weight(len(text))}
+	if len(text) <= d.inline {
+		b.Text = kept{text, isJSON}.shown()
+	} else {
+		beginning := excerpt(text, min(d.inline, 400))
+		b.Text, b.Ref = visible(beginning), d.texts.add(text, isJSON)
+	}
+	out.Blocks = append(out.Blocks, b)
+}
+
+// attachment says what a file is. The page does not show it: it could be anything.
+func attachment(p *session.Part) string {
+	name := strings.TrimSpace(visible(p.Filename) + " " + visible(p.Mime))
+	size, embedded := "", strings.HasPrefix(p.URL, "data:")
+	if at := strings.IndexByte(p.URL, ','); embedded && at >= 0 {
+		n := len(p.URL) - at - 1
+		if strings.HasSuffix(p.URL[:at], ";base64") {
+			n = n * 3 / 4
+		}
+		size = weight(n)
+	}
+	switch {
+	case embedded:
+		return name + ", " + cmp.Or(size, "empty") + "; it is in the session, and not shown on this page"
+	case p.URL != "":
+		return name + ", " + line(p.URL, 400)
+	}
+	return name
+}
+
+// count finds what the page has to say about its own texts before the first is written.
+func (d *document) count() {
+	cut, size, kinds := 0, 0, map[string]bool{}
+	weigh := func(text string) {
+		if len(text) > d.inline {
+			cut++
+			size += len(text)
+		}
+	}
+	for i := range d.c.Session.Messages {
+		m := &d.c.Session.Messages[i]
+		for j := range m.Parts {
+			p := &m.Parts[j]
+			kinds[d.kind(m, p)] = true
+			weigh(p.Text)
+			weigh(p.Prompt)
+			if p.State != nil {
+				weigh(p.State.Result())
+				weigh(string(p.State.Input))
+			}
+		}
+	}
+	for _, kind := range []string{"user", "synthetic", "assistant", "reasoning", "tool", "file", "summary"} {
+		if kinds[kind] {
+			d.Kinds = append(d.Kinds, kind)
+		}
+	}
+	d.Cut, d.CutWeight = cut, weight(size)
+}
+
+// Length is how many messages the log has.
+func (d *document) Length() string { return strconv.Itoa(len(d.c.Session.Messages)) }

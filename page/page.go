@@ -1,0 +1,117 @@
+// Package page answers: what does a person see in a browser? It writes a session as one HTML page: the timeline as strata, who takes the
+// tokens, the pivots beside what they replaced, and every message and part, folded.
+//
+// A page needs nothing but itself: no network, no fonts, no scripts from elsewhere. What comes from a session is hostile: it is escaped, or
+// kept as compressed data that is only ever shown as text, and a content security policy names the two hashes of the page's own style and
+// script, so that nothing else can run. The same session gives the same bytes.
+package page
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"io"
+
+	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store"
+)
+
+// Content is what a page is made from: what the engine reports of one session.
+type Content struct {
+	// Name is what the user calls the session: a file name, or its id.
+	Name string
+	// Source names it on the command line, for the commands that the page shows, such as "winnow restore SOURCE PART".
+	Source string
+	// Product says whose session it is, for people: "Claude Code session (JSONL)". "" when it is winnow's own.
+	Product string
+
+	Report  winnow.Report
+	Session session.Session
+	State   store.State
+	// Parts are those of the log, in its order, as Engine.Parts gives them.
+	Parts   []winnow.PartReport
+	Damaged []format.Damage
+
+	// Done is the receipt of what the command did just now; nil when it only looked. The rest is of the session after it.
+	Done *pivot.Receipt
+	// Remark is a sentence about it: where the session was written, or that it was not.
+	Remark string
+}
+
+var (
+	//go:embed page.html
+	markup string
+	//go:embed page.css
+	style string
+	//go:embed page.js
+	script string
+)
+
+// opening is how every page begins. It tells a page from other files, so that only pages are overwritten without being asked.
+const opening = "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"generator\" content=\"winnow\">\n"
+
+// Is reports whether a file that begins with head is a page that [Write] wrote.
+func Is(head []byte) bool { return bytes.HasPrefix(head, []byte(opening)) }
+
+// Write writes the page, piece by piece: what it holds in memory beside the content grows with the number of messages, not with their size.
+func Write(w io.Writer, c Content) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	t, err := template.New("page").Parse(markup)
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriterSize(w, 64<<10)
+	d := newDocument(c)
+	if _, err := out.WriteString(opening + head()); err != nil {
+		return err
+	}
+	if err := t.Execute(out, d); err != nil {
+		return err
+	}
+	// The texts come last: the page is of use before they are there.
+	if _, err := out.WriteString("<script>" + script + "</script>\n"); err != nil {
+		return err
+	}
+	if err := d.texts.write(out); err != nil {
+		return err
+	}
+	if _, err := out.WriteString("</body>\n</html>\n"); err != nil {
+		return err
+	}
+	return out.Flush()
+}
+
+// check refuses content of which the pieces are not of one moment.
+func (c *Content) check() error {
+	parts := 0
+	for i := range c.Session.Messages {
+		parts += len(c.Session.Messages[i].Parts)
+	}
+	if parts != len(c.Parts) || len(c.Session.Messages) != len(c.Report.Strata) {
+		return fmt.Errorf("the log has %d messages with %d parts, but %d messages were looked at and %d parts were explained: it was written to meanwhile",
+			len(c.Session.Messages), parts, len(c.Report.Strata), len(c.Parts))
+	}
+	return nil
+}
+
+// head is the policy and the style. Nothing may be loaded, and only this style and this script count.
+func head() string {
+	policy := "default-src 'none'; style-src " + hash(style) + "; script-src " + hash(script) + "; base-uri 'none'; form-action 'none'"
+	return `<meta http-equiv="Content-Security-Policy" content="` + policy + "\">\n" +
+		"<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n" +
+		"<meta name=\"referrer\" content=\"no-referrer\">\n<style>" + style + "</style>\n"
+}
+
+func hash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}

@@ -1,0 +1,355 @@
+package page
+
+import (
+	"cmp"
+	"fmt"
+	"html/template"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/view"
+)
+
+// pivotView is one pivot: what it did, and its summary beside what it replaced.
+type pivotView struct {
+	marker int
+
+	N, At         int // at which message it is
+	Undone        bool
+	Before, After string
+	Change        string
+	When          string
+	Bars          bars
+	Facts         []fact
+	Notes         []string
+	Undo          string
+	Summary       template.HTML
+	Carried       template.HTML
+	Replaced      []replaced
+	ReplacedHow   string
+	More          string
+}
+
+// bars are two windows on one scale.
+type bars struct{ Before, After []segment }
+
+// replaced is one turn that a summary stands for.
+type replaced struct {
+	Turn, Written, Size string
+	Href                string
+	Entries             []entry
+}
+
+// mostReplaced is how many lines a pivot lists of what it replaced; the log has all of them.
+const mostReplaced = 300
+
+// done is what the command did just now.
+type done struct {
+	Size, Verdict string
+	Over          bool
+	How           string
+	Bars          bars
+	Before, After string
+	Messages      [2]string
+	Facts         []fact
+	Tables        []table
+	Notes         []string
+	Undo, Remark  string
+}
+
+func (d *document) pivots(s strata) {
+	log := d.c.Session.Messages
+	faultOf := map[int]fault{}
+	for _, f := range s.faults {
+		faultOf[f.marker] = f
+	}
+	// Those that count first: the timeline numbers them. Undone ones follow.
+	var undone []pivotView
+	for i := range log {
+		f, counts := faultOf[i]
+		if log[i].Marker() == nil || !counts && !d.c.State.Undone[log[i].ID] {
+			continue
+		}
+		p := pivotView{marker: i, At: i + 1, Undone: !counts, When: moment(log[i].Time.Created, "2 January 2006, 15:04 UTC")}
+		if counts {
+			before, after := s.moments[f.summary].before, s.moments[f.summary].amounts
+			whole := max(sum(before), sum(after))
+			p.N, p.Before, p.After, p.Change = len(d.Pivots)+1, grouped(f.before), grouped(f.after), change(f.before, f.after)
+			p.Bars = bars{bar(s, before, whole, summaryLayer), bar(s, after, whole, summaryLayer)}
+			d.summary(&p, &log[f.summary])
+			d.replaced(&p)
+		}
+		d.receipt(&p, d.receiptOf(log[i].ID))
+		if counts {
+			d.Pivots = append(d.Pivots, p)
+		} else {
+			undone = append(undone, p)
+		}
+	}
+	d.Pivots = append(d.Pivots, undone...)
+	for i := range d.Pivots {
+		d.Pivots[i].N = i + 1
+	}
+}
+
+func (d *document) receiptOf(marker string) *pivot.Receipt {
+	receipts := d.c.State.Receipts
+	for i := len(receipts) - 1; i >= 0; i-- {
+		if receipts[i].Marker == marker && marker != "" {
+			return &receipts[i]
+		}
+	}
+	return nil
+}
+
+func (d *document) receipt(p *pivotView, r *pivot.Receipt) {
+	p.Undo = command("winnow undo", d.c.Source, d.c.Session.Messages[p.marker].ID)
+	if p.Undone {
+		p.Undo = command("winnow redo", d.c.Source, d.c.Session.Messages[p.marker].ID)
+	}
+	if r == nil {
+		p.Facts = append(p.Facts, fact{"receipt", "none is kept: it came with the file"})
+		return
+	}
+	p.Facts = append(p.Facts, receiptFacts(r)...)
+	for _, note := range r.Notes {
+		p.Notes = append(p.Notes, counted(note))
+	}
+}
+
+// receiptFacts are what a receipt says beside its sizes.
+func receiptFacts(r *pivot.Receipt) []fact {
+	var facts []fact
+	add := func(name, text string) {
+		if text != "" {
+			facts = append(facts, fact{name, text})
+		}
+	}
+	if r.Kind == pivot.Compaction {
+		if r.Folded > 0 {
+			add("folded", count(r.Folded, "message"))
+		}
+		tail := "no message: the summary stands for all of them"
+		if r.Tail > 0 {
+			tail = count(r.Tail, "message") + ", word for word"
+		}
+		add("stays", tail)
+		add("carried", carried(r.Carried))
+		if r.Carried.Recallable > 0 {
+			add("named", count(r.Carried.Recallable, "output")+" that the summary stands for, by id")
+		}
+		by := []string{visible(cmp.Or(r.Summarizer, "unknown"))}
+		if n := len(r.Usage); n > 0 {
+			by = append(by, count(n, "call"))
+		}
+		if r.Duration >= 0.1 && r.Duration < 1e9 {
+			by = append(by, strconv.FormatFloat(r.Duration, 'f', 1, 64)+" s")
+		}
+		add("written by", strings.Join(by, ", "))
+		if r.Cost > 0 {
+			add("cost", dollars(r.Cost))
+		} else {
+			add("cost", "nothing: no model was asked")
+			if len(r.Usage) > 0 {
+				facts[len(facts)-1].Text = "unknown"
+			}
+		}
+	}
+	const most = 8
+	var claims []string
+	for _, s := range r.Struck[:min(len(r.Struck), most)] {
+		claims = append(claims, visible(s.Kind+" "+s.Text))
+	}
+	if n := len(r.Struck) - most; n > 0 {
+		claims = append(claims, count(n, "claim")+" more")
+	}
+	add("made up", strings.Join(claims, ", "))
+	if n := len(r.Committed); n > 0 {
+		add("elided", count(n, "part"))
+	}
+	add("policy", visible(r.Policy))
+	add("because", trigger(r.Trigger))
+	add("receipt", visible(r.ID))
+	return facts
+}
+
+func trigger(name string) string {
+	switch name {
+	case "manual":
+		return "it was asked for"
+	case "threshold":
+		return "the window was full"
+	case "rejected":
+		return "the provider refused the request as too long"
+	case "turn":
+		return "a turn had ended"
+	case "imported":
+		return "it came with the file"
+	}
+	return visible(name)
+}
+
+func carried(c pivot.Carried) string {
+	var things []string
+	for _, thing := range []struct {
+		n    int
+		one  string
+		many string
+	}{
+		{c.Messages, "user message", "user messages"}, {c.Constraints, "standing wish", "standing wishes"}, {c.Pins, "pin", "pins"},
+		{c.Todos, "todo list", "todo lists"}, {c.Skills, "skill", "skills"}, {c.Files, "file", "files"}, {c.Failures, "unresolved error", "unresolved errors"},
+	} {
+		switch {
+		case thing.n == 1:
+			things = append(things, "1 "+thing.one)
+		case thing.n > 1:
+			things = append(things, grouped(thing.n)+" "+thing.many)
+		}
+	}
+	if len(things) == 0 {
+		return ""
+	}
+	return strings.Join(things, ", ") + "; " + count(c.Tokens, "token")
+}
+
+func (d *document) summary(p *pivotView, m *session.Message) {
+	var own, carry []string
+	for j := range m.Parts {
+		part := &m.Parts[j]
+		if n, _ := part.Note(); n.Carry {
+			carry = append(carry, part.Text)
+		} else if part.Type == session.TextPart {
+			own = append(own, part.Text)
+		}
+	}
+	p.Summary, p.Carried = prose(strings.Join(own, "\n\n")), prose(strings.Join(carry, "\n\n"))
+}
+
+// replaced lists, turn by turn, the messages that a pivot folded: those of the window before it, but for its tail.
+func (d *document) replaced(p *pivotView) {
+	log := d.c.Session.Messages
+	before := view.Window(log[:p.marker], d.c.State.Undone)
+	until := p.marker
+	if tail := session.Index(log[:p.marker], log[p.marker].Marker().TailStartID); tail >= 0 {
+		until = tail
+	}
+	in := map[string]bool{}
+	for i := range before {
+		in[before[i].ID] = true
+	}
+	start := make([]int, len(log)+1)
+	for i := range log {
+		start[i+1] = start[i] + len(log[i].Parts)
+	}
+	messages, lines, left := 0, 0, 0
+	for i := range until {
+		m := &log[i]
+		if !in[m.ID] {
+			continue
+		}
+		messages++
+		if m.Written() || len(p.Replaced) == 0 || m.IsSummary() {
+			r := replaced{Href: "#m" + strconv.Itoa(i+1)}
+			if i < len(d.c.Report.Strata) && d.c.Report.Strata[i].Turn > 0 {
+				r.Turn = "Turn " + grouped(d.c.Report.Strata[i].Turn)
+			}
+			switch {
+			case m.IsSummary():
+				r.Turn, r.Written = "Before that", "the summary of the pivot before this one"
+			case m.Written():
+				r.Written = line(m.Text(), 400)
+			}
+			p.Replaced = append(p.Replaced, r)
+		}
+		r := &p.Replaced[len(p.Replaced)-1]
+		for j := range m.Parts {
+			x := &d.c.Parts[start[i]+j]
+			if x.Tokens == 0 || m.Written() && m.Parts[j].Type == session.TextPart || m.IsSummary() {
+				continue
+			}
+			if lines++; lines > mostReplaced {
+				left++
+				continue
+			}
+			what, text := d.heading(m, &m.Parts[j], x)
+			r.Entries = append(r.Entries, entry{Href: partHref(start[i] + j), What: what, Text: text, Tokens: grouped(x.Tokens)})
+		}
+	}
+	p.ReplacedHow = count(messages, "message")
+	if left > 0 {
+		p.More = fmt.Sprintf("%s more, in the log below", grouped(left))
+	}
+}
+
+// doneOf is the receipt that stands on top of the page of a session that was just changed.
+func (d *document) doneOf(s strata) *done {
+	r := d.c.Done
+	out := &done{
+		Before: grouped(r.TokensBefore), After: grouped(r.TokensAfter), Messages: [2]string{count(r.MessagesBefore, "message"), count(r.MessagesAfter, "message")},
+		Facts: receiptFacts(r), Remark: visible(d.c.Remark), Undo: visible(r.Undo),
+	}
+	out.Size = out.Before + " → " + out.After + " tokens (" + change(r.TokensBefore, r.TokensAfter) + ")"
+	out.How = count(r.Folded, "message") + " folded into a summary"
+	if r.Kind == pivot.Pruning {
+		out.How = count(len(r.Committed), "part") + " elided"
+	}
+	w := d.c.Report.Window
+	used := r.TokensAfter + w.Overhead
+	switch {
+	case w.Usable <= 0:
+	case used >= w.Usable:
+		out.Verdict, out.Over = "still "+grouped(used-w.Usable)+" over the usable window", true
+	default:
+		out.Verdict = "it fits, with room for " + grouped(w.Usable-used) + " more"
+	}
+	before, after := s.now.amounts, s.now.amounts
+	if n := len(s.moments); n > 0 {
+		before = s.moments[n-1].amounts
+	}
+	for _, f := range s.faults {
+		if r.Marker != "" && d.c.Session.Messages[f.marker].ID == r.Marker {
+			before, after = s.moments[f.summary].before, s.moments[f.summary].amounts
+		}
+	}
+	whole := max(sum(before), sum(after))
+	out.Bars = bars{bar(s, before, whole, summaryLayer), bar(s, after, whole, summaryLayer)}
+	if t := tableOf("Folded, by kind", r.Gone, r.TokensBefore); len(t.Rows) > 0 {
+		out.Tables = append(out.Tables, t)
+	}
+	saved := map[string]int{}
+	for _, el := range r.Committed {
+		saved[cmp.Or(el.Rule, "other")] += el.Saves
+	}
+	if len(saved) > 0 {
+		out.Tables = append(out.Tables, tableOf("Elided, by rule", saved, r.TokensBefore))
+	}
+	for _, note := range r.Notes {
+		out.Notes = append(out.Notes, counted(note))
+	}
+	return out
+}
+
+// Prunings are the receipts of commits without a pivot.
+func (d *document) Prunings() []fact {
+	var out []fact
+	for i := range d.c.State.Receipts {
+		r := &d.c.State.Receipts[i]
+		if r.Kind != pivot.Pruning {
+			continue
+		}
+		rules := map[string]bool{}
+		for _, el := range r.Committed {
+			rules[visible(el.Rule)] = true
+		}
+		out = append(out, fact{
+			moment(r.Time, "2 January 2006, 15:04 UTC"),
+			fmt.Sprintf("%s → %s tokens (%s); %s elided by %s; undo with: %s", grouped(r.TokensBefore), grouped(r.TokensAfter),
+				change(r.TokensBefore, r.TokensAfter), count(len(r.Committed), "part"), strings.Join(slices.Sorted(maps.Keys(rules)), ", "), command("winnow undo", d.c.Source, r.ID)),
+		})
+	}
+	return out
+}

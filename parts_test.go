@@ -1,0 +1,46 @@
+package winnow
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestParts_sayWhatExplainSays(t *testing.T) {
+	e, id := imported(t, Config{})
+	check := func(when string) {
+		t.Helper()
+		parts, err := e.Parts(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(parts) == 0 {
+			t.Fatal("there are no parts")
+		}
+		for i, p := range parts {
+			if i%7 != 0 { // explaining one looks at all: a sample is enough
+				continue
+			}
+			want, err := e.Explain(t.Context(), id, p.Part)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want.Text = ""
+			if diff := cmp.Diff(want, p.Explanation); diff != "" {
+				t.Errorf("%s, part %s (-Explain +Parts):\n%s", when, p.Part, diff)
+			}
+			if p.Whole.Total() != p.Tokens || p.Zone != Folded && p.Rendered.Total() != p.Shown {
+				t.Errorf("%s, part %s: sizes %+v, %+v do not add up to %d, %d", when, p.Part, p.Whole, p.Rendered, p.Tokens, p.Shown)
+			}
+		}
+	}
+	check("as imported")
+	if _, err := e.Prune(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	check("pruned")
+	if _, err := e.Compact(t.Context(), id, CompactOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	check("folded")
+}

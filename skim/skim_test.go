@@ -1,0 +1,153 @@
+package skim_test
+
+import (
+	"bytes"
+	"context"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/all"
+	"github.com/winnowhq/winnow/internal/outside"
+	"github.com/winnowhq/winnow/skim"
+)
+
+// A file skimmed in small stretches is reported as one that is read whole.
+func TestInspect_saysWhatTheWholeSays(t *testing.T) {
+	tried := 0
+	for _, path := range files(t) {
+		src, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		doc, err := all.Read(src)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := all.Named(doc.Format)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, ok := f.(format.Outliner)
+		if !ok {
+			continue
+		}
+		tried++
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			whole := inspectWhole(t, doc)
+			p, err := format.Cut(bytes.NewReader(doc.Source), int64(len(doc.Source)), o.Outline(), 30_000)
+			if err != nil {
+				t.Fatal(err)
+			}
+			settings := fixed()
+			got, err := skim.Inspect(context.Background(), skim.File{Pieces: p, Format: o}, winnow.Config{Settings: &settings})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(whole.Window.Pivot) == 0 { // a tail may begin in an older stretch
+				if diff := cmp.Diff(whole.Window, got.Window, cmpopts.IgnoreFields(winnow.WindowReport{}, "Overhead", "Overflow")); diff != "" {
+					t.Errorf("window of %d stretches (-whole +skimmed):\n%s", p.Len(), diff)
+				}
+				if diff := cmp.Diff(parts(whole.Candidates), parts(got.Candidates)); diff != "" {
+					t.Errorf("candidates of %d stretches (-whole +skimmed):\n%s", p.Len(), diff)
+				}
+			}
+			if math.Abs(whole.Cost-got.Cost) > 1e-6 {
+				t.Errorf("cost %v, want %v", got.Cost, whole.Cost)
+			}
+			if diff := cmp.Diff(zones(whole), zones(got)); diff != "" {
+				t.Errorf("timeline of %d stretches (-whole +skimmed):\n%s", p.Len(), diff)
+			}
+			rest := cmpopts.IgnoreFields(winnow.Report{}, "Window", "Candidates", "Cost", "Strata", "Refusals")
+			if diff := cmp.Diff(whole, got, rest); diff != "" {
+				t.Errorf("%d stretches (-whole +skimmed):\n%s", p.Len(), diff)
+			}
+		})
+	}
+	if tried == 0 {
+		t.Fatal("no file of lines at hand")
+	}
+}
+
+// fixed counts without learning, so that every stretch counts alike, and protects nothing: what is protected is to be found in the newest
+// stretch, which is never as small as here.
+func fixed() winnow.Settings {
+	s := winnow.DefaultSettings()
+	s.Counter, s.Compaction.Minimum, s.Compaction.Protect, s.Compaction.ProtectTurns = "linear", 0, 0, 0
+	return s
+}
+
+func inspectWhole(t *testing.T, doc *format.Document) winnow.Report {
+	t.Helper()
+	settings := fixed()
+	e, err := winnow.Open(winnow.Config{Settings: &settings})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	if err := e.Import(context.Background(), doc.Session, doc.Ledger, nil); err != nil {
+		t.Fatal(err)
+	}
+	r, err := e.Inspect(context.Background(), doc.Session.Info.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// parts counts the candidates by part. Ids that occur again are numbered in each stretch anew.
+func parts(candidates []winnow.Candidate) map[string]int {
+	times := map[string]int{}
+	for _, c := range candidates {
+		id, _, _ := strings.Cut(c.Part, "#")
+		times[id]++
+	}
+	return times
+}
+
+// zones sums up a timeline. Where a pivot kept a tail, that may be in an older stretch, and counts as folded there.
+func zones(r winnow.Report) map[string]int {
+	sum := map[string]int{}
+	for _, s := range r.Strata {
+		for z, n := range s.Zones {
+			switch {
+			case z == winnow.Summary:
+				sum["summary"] += n
+			case z == winnow.Folded && r.Window.Pivot == "":
+				sum["folded"] += n
+			default:
+				sum["log"] += n
+			}
+		}
+	}
+	return sum
+}
+
+// files are all session files that are at hand: our own, and recorded ones where they are.
+func files(t *testing.T) []string {
+	t.Helper()
+	var found []string
+	root := outside.Root(t)
+	for _, folder := range []string{"format/claudecode/testdata", "format/codex/testdata", "format/pi/testdata", "../shared/corpus", "../shared/fixtures"} {
+		filepath.WalkDir(filepath.Join(root, folder), func(path string, d fs.DirEntry, err error) error {
+			if err != nil || !d.Type().IsRegular() || filepath.Ext(path) != ".jsonl" && filepath.Ext(path) != ".gz" {
+				return nil
+			}
+			if src, err := os.ReadFile(path); err == nil {
+				if _, err := all.Read(src); err == nil {
+					found = append(found, path)
+				}
+			}
+			return nil
+		})
+	}
+	return found
+}

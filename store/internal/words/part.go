@@ -1,0 +1,105 @@
+package words
+
+import (
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/winnowhq/winnow/session"
+)
+
+// Column is a group of fields that are weighed alike.
+type Column int
+
+const (
+	Said     Column = iota // what somebody wrote
+	Asked                  // what a tool was called with
+	Answered               // what it gave back
+	Columns                // how many there are
+)
+
+// Field is a text of a part in which can be searched.
+type Field struct {
+	Name   string // "text", "input", "output", "error"
+	Column Column
+	Text   string
+}
+
+// Fields are those of a part, without what is empty. What is not for reading, such as images, signatures, a product's own
+// members, is not among them.
+func Fields(p *session.Part) (fields []Field) {
+	add := func(name string, c Column, texts ...string) {
+		texts = keepText(texts)
+		if len(texts) > 0 {
+			fields = append(fields, Field{name, c, strings.Join(texts, "\n")})
+		}
+	}
+	add("text", Said, append([]string{p.Text, p.Name, p.Prompt, p.Description, p.Filename, link(p.URL), values(p.Error)}, p.Files...)...)
+	s := p.State
+	if s == nil {
+		add("input", Asked, p.Tool)
+		return fields
+	}
+	input := values(s.Input)
+	if input == "" {
+		input = s.Raw // as far as it was received
+	}
+	title := s.Title
+	if strings.Contains(input, title) {
+		title = ""
+	}
+	add("input", Asked, p.Tool, title, input)
+	output := []string{s.Output}
+	for i := range s.Attachments {
+		output = append(output, s.Attachments[i].Filename, link(s.Attachments[i].URL))
+	}
+	add("output", Answered, output...)
+	add("error", Answered, s.Error)
+	return fields
+}
+
+func keepText(texts []string) []string {
+	kept := texts[:0]
+	for _, t := range texts {
+		if t != "" {
+			kept = append(kept, t)
+		}
+	}
+	return kept
+}
+
+// link is a URL that leads somewhere: data in one is not for reading.
+func link(url string) string {
+	if strings.HasPrefix(url, "data:") {
+		return ""
+	}
+	return url
+}
+
+// values are the strings and numbers of a JSON value, a line each; what is no JSON is one string.
+func values(v jsontext.Value) string {
+	if len(v) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	d := jsontext.NewDecoder(strings.NewReader(string(v)), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
+	for {
+		t, err := d.ReadToken()
+		if err != nil {
+			if d.InputOffset() < int64(len(strings.TrimRight(string(v), " \t\r\n"))) {
+				return string(v)
+			}
+			return b.String()
+		}
+		if kind, length := d.StackIndex(d.StackDepth()); t.Kind() == '"' && kind == '{' && length%2 == 1 {
+			continue // a member's name
+		}
+		switch t.Kind() {
+		case '"', '0':
+			if b.Len() > 0 {
+				b.WriteByte('\n')
+			}
+			b.WriteString(t.String())
+		}
+	}
+}

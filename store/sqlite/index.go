@@ -1,0 +1,184 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"math"
+
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/store/internal/exact"
+	"github.com/winnowhq/winnow/store/internal/words"
+)
+
+const (
+	// batchBytes is about how much text one transaction puts into the index: other writers wait for as long as that takes, which is some
+	// tenths of a second.
+	batchBytes = 2 << 20
+	// batchMessages bounds it where there is little text.
+	batchMessages = 1000
+)
+
+// Index brings the index up to date, in transactions of bounded size.
+func (s *Store) Index(ctx context.Context, tell func(done, all int)) error {
+	if err := s.index(ctx, tell); err != nil {
+		return s.failed(ctx, "index", "", err)
+	}
+	return nil
+}
+
+func (s *Store) index(ctx context.Context, tell func(done, all int)) error {
+	if s.writer == nil {
+		return store.ErrReadOnly
+	}
+	all, err := s.behind(ctx)
+	if err != nil || all == 0 {
+		return err
+	}
+	for done := 0; ; {
+		if tell != nil {
+			tell(done, max(all, done))
+		}
+		n := 0
+		err := s.write(ctx, func(t *transaction) (err error) {
+			n, err = t.index()
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return nil
+		}
+		done += n
+	}
+}
+
+// behind counts the messages that the index does not have as they are.
+func (s *Store) behind(ctx context.Context) (n int, err error) {
+	err = s.reader.db.QueryRowContext(ctx, `SELECT (SELECT coalesce(sum(messages - indexed), 0) FROM session)
+		+ (SELECT count(*) FROM stale)`).Scan(&n)
+	return n, err
+}
+
+// index takes up a batch of messages, and returns how many.
+func (t *transaction) index() (messages int, err error) {
+	size := 0
+	for messages < batchMessages && size < batchBytes {
+		var num, position int64
+		err := t.QueryRow(`SELECT session, message FROM stale LIMIT 1`).Scan(&num, &position)
+		if errors.Is(err, sql.ErrNoRows) {
+			break
+		}
+		if err != nil {
+			return 0, err
+		}
+		if err := t.forget(`session = ? AND message = ?`, num, position); err != nil {
+			return 0, err
+		}
+		n, _, err := t.indexFrom(num, position, position+1, math.MaxInt)
+		if err != nil {
+			return 0, err
+		}
+		if err := t.exec(`DELETE FROM stale WHERE session = ? AND message = ?`, num, position); err != nil {
+			return 0, err
+		}
+		size += n
+		messages++
+	}
+	for messages < batchMessages && size < batchBytes {
+		var num, from, to int64
+		err := t.QueryRow(`SELECT num, indexed, messages FROM session WHERE indexed < messages LIMIT 1`).Scan(&num, &from, &to)
+		if errors.Is(err, sql.ErrNoRows) {
+			break
+		}
+		if err != nil {
+			return 0, err
+		}
+		n, next, err := t.indexFrom(num, from, min(to, from+int64(batchMessages-messages)), batchBytes-size)
+		if err != nil {
+			return 0, err
+		}
+		if err := t.exec(`UPDATE session SET indexed = ? WHERE num = ?`, next, num); err != nil {
+			return 0, err
+		}
+		size += n
+		messages += int(next - from)
+	}
+	return messages, nil
+}
+
+// indexFrom takes up messages of a session from one position to before another, until so many bytes are done. A message that is
+// damaged has nothing to be found; who reads it is told.
+func (t *transaction) indexFrom(num, from, to int64, enough int) (size int, next int64, err error) {
+	read := partReader{parts: t.Stmt(t.w.parts), apart: t.Stmt(t.w.apart), packer: t.packer}
+	for next = from; next < to && size < enough; next++ {
+		var data sql.RawBytes
+		rows, err := t.Query(`SELECT info FROM message WHERE session = ? AND position = ?`, num, next)
+		if err != nil {
+			return 0, 0, err
+		}
+		var h head
+		var damaged error
+		if rows.Next() {
+			if err := rows.Scan(&data); err != nil {
+				rows.Close()
+				return 0, 0, err
+			}
+			h, damaged = exact.Decode[head](data)
+		}
+		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+			return 0, 0, err
+		}
+		if damaged != nil {
+			continue
+		}
+		parts, err := read.some(t.ctx, num, next, 0, math.MaxInt64)
+		if errors.Is(err, store.ErrCorrupt) && code(err) == 0 {
+			parts, err = nil, nil
+		}
+		if err != nil {
+			return 0, 0, err
+		}
+		for i := range parts {
+			n, err := t.indexPart(num, next, i, &h.MessageInfo, &parts[i])
+			if err != nil {
+				return 0, 0, err
+			}
+			size += n
+		}
+		size += 100
+	}
+	return size, next, nil
+}
+
+func (t *transaction) indexPart(num, message int64, position int, m *session.MessageInfo, p *session.Part) (size int, err error) {
+	var columns [words.Columns][]string
+	for _, f := range words.Fields(p) {
+		columns[f.Column] = append(columns[f.Column], f.Text)
+		size += len(f.Text)
+	}
+	if size == 0 {
+		return 0, nil
+	}
+	result, err := t.run(t.w.sought, num, message, position, string(m.Role), p.Tool, finite(float64(m.Time.Created)))
+	if err != nil {
+		return 0, err
+	}
+	doc, err := result.LastInsertId()
+	if err != nil {
+		return 0, err
+	}
+	_, err = t.run(t.w.found, doc, words.Folded(columns[words.Said]...), words.Folded(columns[words.Asked]...),
+		words.Folded(columns[words.Answered]...))
+	return size, err
+}
+
+// forget takes documents out of the index.
+func (t *transaction) forget(where string, args ...any) error {
+	if err := t.exec(`DELETE FROM found WHERE rowid IN (SELECT doc FROM sought WHERE `+where+`)`, args...); err != nil {
+		return err
+	}
+	return t.exec(`DELETE FROM sought WHERE `+where, args...)
+}

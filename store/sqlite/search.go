@@ -1,0 +1,113 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/store/internal/exact"
+	"github.com/winnowhq/winnow/store/internal/words"
+)
+
+var _ store.Searcher = (*Store)(nil)
+
+// Search finds parts. What was written by hand weighs more than what a tool was asked, and that more than what it answered: a word of the
+// user's is a better place to begin than its hundredth occurrence in a listing.
+func (s *Store) Search(ctx context.Context, q store.Search) (store.Found, error) {
+	found, err := s.search(ctx, q)
+	if err != nil {
+		return store.Found{}, s.failed(ctx, "search", q.Session, err)
+	}
+	return found, nil
+}
+
+func (s *Store) search(ctx context.Context, q store.Search) (found store.Found, err error) {
+	query := words.Parse(q.Words)
+	if len(query) == 0 {
+		return found, store.ErrNoWord
+	}
+	if s.writer != nil {
+		// Who cannot write because another process does, looks in what is there.
+		if err := s.index(ctx, nil); err != nil && (!isBusy(err) || ctx.Err() != nil) {
+			return found, err
+		}
+	}
+	if found.Behind, err = s.behind(ctx); err != nil {
+		return found, err
+	}
+	if q.Limit <= 0 {
+		q.Limit = store.DefaultLimit
+	}
+	now, err := s.reader.now(ctx)
+	if err != nil {
+		return found, err
+	}
+	defer now.Rollback()
+	rows, err := now.QueryContext(ctx, `
+		WITH hit AS MATERIALIZED (
+		SELECT sought.session, sought.message, sought.part, sought.time, sought.doc, -bm25(found, 4, 2, 1) AS score
+		FROM found JOIN sought ON sought.doc = found.rowid
+		JOIN session ON session.num = sought.session
+		LEFT JOIN source ON source.session = sought.session
+		WHERE found MATCH ?1 AND (?2 = '' OR session.id = ?2) AND (?3 = '' OR source.format = ?3) AND (?4 = '' OR sought.tool = ?4)
+			AND (?5 = '' OR sought.role = ?5) AND sought.time >= ?6)
+		SELECT session, message, part, score, (SELECT count(*) FROM hit) FROM hit ORDER BY score DESC, time DESC, doc DESC LIMIT ?7`,
+		query.FTS5(), q.Session, q.Product, q.Tool, string(q.Role), sinceOf(q), q.Limit)
+	if err != nil {
+		return found, err
+	}
+	defer rows.Close()
+	type place struct {
+		num, message, part int64
+		score              float64
+	}
+	var places []place
+	for rows.Next() {
+		var p place
+		if err := rows.Scan(&p.num, &p.message, &p.part, &p.score, &found.Total); err != nil {
+			return found, err
+		}
+		places = append(places, p)
+	}
+	if err := rows.Err(); err != nil {
+		return found, err
+	}
+	rows.Close()
+	read := partReader{parts: now.StmtContext(ctx, s.reader.parts), apart: now.StmtContext(ctx, s.reader.apart), packer: &s.packer}
+	for _, p := range places {
+		hit := store.Hit{Score: p.score}
+		var info, message []byte
+		err := now.QueryRowContext(ctx, `SELECT session.info, coalesce(source.format, ''), message.info
+			FROM session JOIN message ON message.session = session.num LEFT JOIN source ON source.session = session.num
+			WHERE session.num = ? AND message.position = ?`, p.num, p.message).Scan(&info, &hit.Origin, &message)
+		if err != nil {
+			return found, err
+		}
+		if hit.Session, err = exact.Decode[session.Info](info); err != nil {
+			return found, fmt.Errorf("%w: %w", store.ErrCorrupt, err)
+		}
+		h, err := exact.Decode[head](message)
+		if err != nil {
+			return found, fmt.Errorf("%w: message %d of session %s: %w", store.ErrCorrupt, p.message, hit.Session.ID, err)
+		}
+		parts, err := read.some(ctx, p.num, p.message, p.part, p.part)
+		if err == nil && len(parts) == 0 {
+			err = store.ErrCorrupt
+		}
+		if err != nil {
+			return found, fmt.Errorf("message %s of session %s: %w", h.ID, hit.Session.ID, err)
+		}
+		words.Tell(&hit, query, &h.MessageInfo, &parts[0])
+		found.Hits = append(found.Hits, hit)
+	}
+	return found, nil
+}
+
+// sinceOf is the time from which on is looked; messages without a time are there when none is asked for.
+func sinceOf(q store.Search) float64 {
+	if q.Since == 0 {
+		return -1e300
+	}
+	return finite(float64(q.Since))
+}

@@ -1,0 +1,157 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/winnowhq/winnow/store"
+)
+
+// Source returns the file that a session was imported from, nil when there is none.
+func (s *Store) Source(ctx context.Context, id string) (*store.Source, error) {
+	source, err := s.readSource(ctx, id)
+	if err != nil {
+		return nil, s.failed(ctx, "source", id, err)
+	}
+	return source, nil
+}
+
+func (s *Store) readSource(ctx context.Context, id string) (*store.Source, error) {
+	now, err := s.reader.at(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	defer now.Rollback()
+	var source store.Source
+	var size, pieces int
+	var data []byte
+	err = now.QueryRowContext(ctx, `SELECT format, path, size, pieces, data FROM source WHERE session = ?`, now.row.num).
+		Scan(&source.Format, &source.Path, &size, &pieces, &data)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case pieces > 0:
+		source.Data, err = s.readPieces(ctx, now, size, pieces)
+	case len(data) > 0: // of version 1
+		if source.Data, err = s.packer.decompress(gzipped, data, size); err != nil {
+			err = fmt.Errorf("%w: its source: %w", store.ErrCorrupt, err)
+		}
+	}
+	return &source, err
+}
+
+func (s *Store) readPieces(ctx context.Context, now moment, size, pieces int) ([]byte, error) {
+	if size < 0 || (size+pieceSize-1)/pieceSize != pieces {
+		return nil, fmt.Errorf("%w: its source: %d pieces for %d bytes", store.ErrCorrupt, pieces, size)
+	}
+	rows, err := now.QueryContext(ctx, `SELECT content.size, content.codec, content.data
+		FROM piece JOIN content ON content.num = piece.content WHERE piece.session = ? ORDER BY piece.position`, now.row.num)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var whole []byte
+	for ; rows.Next(); pieces-- {
+		var length int
+		var how codec
+		var packed sql.RawBytes
+		if err := rows.Scan(&length, &how, &packed); err != nil {
+			return nil, err
+		}
+		data, err := s.packer.decompress(how, packed, length)
+		if err != nil {
+			return nil, fmt.Errorf("%w: its source: %w", store.ErrCorrupt, err)
+		}
+		if whole == nil && pieces == 1 {
+			whole = data
+		} else {
+			whole = append(whole, data...)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	if pieces != 0 || len(whole) != size {
+		return nil, fmt.Errorf("%w: its source: %d of %d bytes are left", store.ErrCorrupt, len(whole), size)
+	}
+	return whole, nil
+}
+
+// SetSource keeps the file that a session was imported from.
+func (s *Store) SetSource(ctx context.Context, id string, source store.Source) error {
+	row := newSourceRow(source)
+	err := s.packNew(ctx, row.contents())
+	if err == nil {
+		err = s.write(ctx, func(t *transaction) error {
+			session, err := t.find(id)
+			if err != nil {
+				return err
+			}
+			return t.source(session.num, row)
+		})
+	}
+	if err != nil {
+		return s.failed(ctx, "source", id, err)
+	}
+	return nil
+}
+
+// sourceRow is a file on its way into the store.
+type sourceRow struct {
+	format, path string
+	size         int
+	pieces       []content
+}
+
+func newSourceRow(s store.Source) *sourceRow {
+	row := &sourceRow{format: s.Format, path: s.Path, size: len(s.Data)}
+	for from := 0; from < len(s.Data); from += pieceSize {
+		row.pieces = append(row.pieces, newContent(string(s.Data[from:min(from+pieceSize, len(s.Data))])))
+	}
+	return row
+}
+
+func (r *sourceRow) contents() iter.Seq[*content] {
+	return func(yield func(*content) bool) {
+		if r == nil {
+			return
+		}
+		for i := range r.pieces {
+			if !yield(&r.pieces[i]) {
+				return
+			}
+		}
+	}
+}
+
+// source writes the file of a session in place of the one before. Pieces that both have are never rewritten.
+func (t *transaction) source(num int64, row *sourceRow) error {
+	held, err := t.contents(`SELECT content FROM piece WHERE session = ?`, num)
+	if err != nil {
+		return err
+	}
+	if err := t.exec(`DELETE FROM piece WHERE session = ?`, num); err != nil {
+		return err
+	}
+	for i := range row.pieces {
+		content, err := t.keep(&row.pieces[i])
+		if err != nil {
+			return err
+		}
+		if err := t.exec(`INSERT INTO piece (session, position, content) VALUES (?, ?, ?)`, num, i, content); err != nil {
+			return err
+		}
+	}
+	if err := t.exec(`INSERT OR REPLACE INTO source (session, format, path, size, pieces, data) VALUES (?, ?, ?, ?, ?, x'')`,
+		num, row.format, row.path, row.size, len(row.pieces)); err != nil {
+		return err
+	}
+	return t.drop(held)
+}

@@ -1,0 +1,173 @@
+// Package model answers: who writes the summary when a model is asked? It puts a request into the messages of a conversation, asks
+// through package llm, and says in the engine's words what came back and what it cost.
+package model
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/winnowhq/winnow/llm"
+	"github.com/winnowhq/winnow/model"
+	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/wire"
+)
+
+// DefaultReserve is how many tokens are kept for an answer where the model can write so many: twice what the longest summary has, because
+// a model that reasons does so out of the same share.
+const DefaultReserve = 16_000
+
+// Options say how a model is asked. The zero value is meant to be used.
+type Options struct {
+	// Reserve is how many tokens the answer may have, reasoning included; they are taken off what a request may have. 0 takes DefaultReserve,
+	// the model's own output limit where that is smaller, and never more than a quarter of the window.
+	Reserve int
+}
+
+// Summarizer asks one model. It is safe for concurrent use if its client is.
+type Summarizer struct {
+	client  llm.Client
+	model   model.Model
+	reserve int
+}
+
+var _ pivot.Summarizer = (*Summarizer)(nil)
+
+// New returns a summariser that asks m through a client. It asks once: wrap the client in llm.Retry to have failures that pass tried
+// again.
+func New(client llm.Client, m model.Model, o Options) pivot.Summarizer {
+	s := &Summarizer{client: client, model: m, reserve: o.Reserve}
+	if s.reserve <= 0 {
+		s.reserve = DefaultReserve
+	}
+	if m.Limits.Output > 0 {
+		s.reserve = min(s.reserve, m.Limits.Output)
+	}
+	if m.Limits.Context > 0 {
+		s.reserve = min(s.reserve, max(1, m.Limits.Context/4))
+	}
+	return s
+}
+
+// Name is "provider/model".
+func (s *Summarizer) Name() string { return s.model.String() }
+
+// Limit is the model's window less the answer's reserve, or its limit for prompts where that is smaller; 0 when neither is known.
+func (s *Summarizer) Limit() int {
+	limit := s.model.Limits.Input
+	if window := s.model.Limits.Context; window > 0 && (limit <= 0 || limit > window-s.reserve) {
+		limit = max(1, window-s.reserve)
+	}
+	return max(0, limit)
+}
+
+// Summarize asks for a summary. Beside an error stand the calls that were made.
+func (s *Summarizer) Summarize(ctx context.Context, r pivot.Request) (pivot.Answer, error) {
+	if err := ctx.Err(); err != nil {
+		return pivot.Answer{}, err
+	}
+	answer, err := s.client.Ask(ctx, s.request(r))
+	return s.answer(answer, err), explain(err)
+}
+
+// request is what the model is sent: the conversation's own prefix and one message more, or the messages to be folded between the two layers of
+// the prompt.
+func (s *Summarizer) request(r pivot.Request) llm.Request {
+	reserve := s.reserve
+	if r.Limit > 0 { // the window is smaller than it was believed to be; the answer has its quarter of it
+		reserve = min(reserve, max(1, r.Limit/3))
+	}
+	asked := llm.Request{Model: s.model, MaxOutput: reserve, Delta: r.Delta, Restart: r.Restart}
+	r.Budget = min(r.Budget, max(1, reserve/2)) // what it is told must not be what cuts it off
+	if p := r.Prefix; p != nil {
+		asked.System, asked.Tools, asked.Cache = p.System, p.Tools, true
+		asked.Messages = with(p.Messages, said(session.User, r.Aligned()))
+		return asked
+	}
+	asked.System = r.System
+	var before []session.Message
+	if r.Previous != "" {
+		before = []session.Message{said(session.User, wire.Question), said(session.Assistant, r.Previous)}
+	}
+	folded := r.Messages
+	if s.model.BoundReasoning {
+		folded = withoutReasoning(folded)
+	}
+	asked.Messages = with(append(before, folded...), said(session.User, wire.Question, r.Asks()))
+	return asked
+}
+
+// with appends one message and leaves what others hold as it is.
+func with(messages []session.Message, last session.Message) []session.Message {
+	return append(messages[:len(messages):len(messages)], last)
+}
+
+// withoutReasoning leaves out what is valid only behind the exact prompt that it was made for.
+func withoutReasoning(messages []session.Message) []session.Message {
+	reasons := func(p session.Part) bool { return p.Type == session.ReasoningPart }
+	kept := slices.Clone(messages)
+	for i := range kept {
+		if slices.ContainsFunc(kept[i].Parts, reasons) {
+			kept[i].Parts = slices.DeleteFunc(slices.Clone(kept[i].Parts), reasons)
+		}
+	}
+	return kept
+}
+
+// said is a message of texts.
+func said(role session.Role, texts ...string) session.Message {
+	m := session.Message{MessageInfo: session.MessageInfo{Role: role}}
+	if role == session.Assistant {
+		m.Finish = "stop"
+	}
+	for _, text := range texts {
+		m.Parts = append(m.Parts, session.Part{Type: session.TextPart, Text: text, Synthetic: role == session.User})
+	}
+	return m
+}
+
+// answer says in the engine's words what a model answered.
+func (s *Summarizer) answer(a llm.Answer, err error) pivot.Answer {
+	answer := pivot.Answer{
+		Text: strings.TrimSpace(a.Text()), Finish: string(a.Finish), Model: s.Name(),
+		CalledTools: a.Finish == llm.Calls || a.Has(session.ToolPart), Refused: a.Finish == llm.Refused,
+	}
+	answer.ReasoningOnly = answer.Text == "" && !answer.CalledTools && a.Has(session.ReasoningPart)
+	attempts := a.Attempts
+	if len(attempts) == 0 {
+		attempts = []llm.Attempt{{Usage: a.Usage, Cost: a.Cost, Err: err}}
+	}
+	for _, made := range attempts {
+		call := pivot.Call{Usage: made.Usage, Cost: made.Cost}
+		if made.Err != nil {
+			call.Failed = made.Err.Error()
+		}
+		answer.Calls = append(answer.Calls, call)
+		answer.Usage = answer.Usage.Add(call.Usage)
+		answer.Cost += call.Cost
+	}
+	return answer
+}
+
+// explain says of an error whether another form of the request may do better.
+func explain(err error) error {
+	if err == nil {
+		return nil
+	}
+	switch kind := llm.KindOf(err); {
+	case kind == llm.Overflow:
+		return fmt.Errorf("%w: %w", pivot.ErrTooLong, err)
+	case kind == llm.Rejected && aboutForm(err):
+		return fmt.Errorf("%w: %w", pivot.ErrForm, err)
+	}
+	return err
+}
+
+// aboutForm reports whether a refusal may be about how the request is written: a wrong name of the model is not.
+func aboutForm(err error) bool {
+	var e *llm.Error
+	return errors.As(err, &e) && (e.Status == 0 || e.Status == 400 || e.Status == 422)
+}

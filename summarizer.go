@@ -1,0 +1,226 @@
+package winnow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/winnowhq/winnow/fact"
+	"github.com/winnowhq/winnow/model"
+	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/summarize/offline"
+	"github.com/winnowhq/winnow/token"
+)
+
+// Prefix is what every request of a program begins with, before the messages of its view.
+type Prefix struct {
+	System string
+	Tools  jsontext.Value // the provider's own JSON; empty: none
+}
+
+// summarize asks for a summary: the hook, else the summariser, and where that gives none, the offline one. The session is not
+// locked, and nothing is written.
+func (e *Engine) summarize(ctx context.Context, f *folding) error {
+	answered, err := e.consult(ctx, f)
+	if answered || err != nil {
+		return err
+	}
+	chosen, err := e.choose(f)
+	if err != nil {
+		return err
+	}
+	own := chosen.Name() == offline.Name
+	if !own && !f.settings.Letter && f.replaces < minFold {
+		return f.noSummary(fmt.Errorf("there are %s tokens to fold", token.Grouped(f.replaces)), false)
+	}
+	e.align(ctx, f, chosen)
+	answer, err := e.ask(ctx, f, chosen)
+	if err != nil && ctx.Err() == nil && !own && e.policy.Offline {
+		f.note(fmt.Sprintf("%s gave no summary (%s); the offline summariser wrote it", chosen.Name(), strings.TrimPrefix(err.Error(), chosen.Name()+": ")))
+		asked := err
+		own = true
+		f.inVain()
+		if answer, err = e.ask(ctx, f, offline.New()); err != nil {
+			err = fmt.Errorf("%w, after %s gave none: %w", err, chosen.Name(), asked)
+		}
+	}
+	switch {
+	case ctx.Err() != nil:
+		return e.failed("compact", f.id, ctx.Err())
+	case err != nil:
+		return f.noSummary(err, own)
+	}
+	f.answer = answer
+	if !own {
+		f.strike()
+	}
+	return nil
+}
+
+// strike lists what a model made up, and strikes it where the summary says it. The letter leaves the summary as it was answered.
+//
+// It reads what a model may have written in any way, after the model was paid: whatever goes wrong in here must not cost the summary.
+func (f *folding) strike() {
+	defer func() {
+		if r := recover(); r != nil {
+			f.note(fmt.Sprintf("what the summary says was not compared with the session: the check failed (%v)", r))
+		}
+	}()
+	source := fact.NewSource()
+	if f.info.Directory != "" {
+		source.AddFolder(f.info.Directory)
+	}
+	for i := range f.window[:f.cut.End] {
+		source.AddMessage(&f.window[i])
+	}
+	for _, text := range []string{f.request.Previous, f.request.Instruction, f.request.Focus} {
+		source.AddText(text)
+	}
+	if f.request.Prefix != nil {
+		source.AddText(f.request.Prefix.System)
+		source.AddText(string(f.request.Prefix.Tools))
+	}
+	invented := fact.Check(f.answer.Text, source)
+	if len(invented) == 0 {
+		return
+	}
+	for _, c := range invented {
+		struck := pivot.Struck{Kind: string(c.Kind), Text: c.Text}
+		if !slices.Contains(f.struck, struck) {
+			f.struck = append(f.struck, struck)
+		}
+	}
+	how := "found nowhere in the session"
+	if !f.settings.Letter {
+		f.answer.Text, how = fact.Mark(f.answer.Text, invented), how+", and struck"
+	}
+	f.note(fmt.Sprintf("%s: %s of the summary", how, plural(len(f.struck), "claim")))
+}
+
+// minFold is how many tokens a model is asked to summarise at least: one heading and a line under it are hardly shorter.
+const minFold = 32
+
+// consult asks the hook, which may change the request, answer it, or cancel.
+func (e *Engine) consult(ctx context.Context, f *folding) (answered bool, err error) {
+	hook := e.config.Hooks.Compacting
+	if hook == nil {
+		return false, nil
+	}
+	r, err := hook(ctx, Compacting{SessionID: f.id, Auto: f.options.Auto, Rejected: f.options.Rejected, Request: f.request})
+	if err != nil {
+		return false, &Error{Code: Cancelled, Op: "compact", Session: f.id, Err: fmt.Errorf("a hook cancelled it: %w", err)}
+	}
+	if r.Prompt != "" {
+		f.request.Instruction, f.request.Update, f.request.OwnLength = r.Prompt, r.Prompt, true
+	}
+	if len(r.Context) > 0 {
+		lines := "\n\n" + strings.Join(r.Context, "\n")
+		f.request.Instruction += lines
+		f.request.Update += lines
+	}
+	if r.Answer == nil {
+		return false, nil
+	}
+	f.answer = *r.Answer
+	if err := e.valid(f, f.answer, f.replaces); err != nil {
+		return false, &Error{Code: BadSummary, Op: "compact", Session: f.id, Err: fmt.Errorf("the hook's summary does not count: %w", err)}
+	}
+	if f.answer.Model == "" {
+		f.answer.Model = "hook"
+	}
+	return true, nil
+}
+
+// choose says who is to write.
+func (e *Engine) choose(f *folding) (pivot.Summarizer, error) {
+	if e.config.Summarizer != nil {
+		return e.config.Summarizer, nil
+	}
+	how := e.config.Settings.Compaction.Summarizer
+	if how == "offline" || e.config.SummarizerFor == nil {
+		return offline.New(), nil
+	}
+	var all []error
+	for _, m := range e.scribes(f.offer) {
+		s, err := e.config.SummarizerFor(m)
+		if err == nil && s != nil {
+			for _, failed := range all {
+				f.note(fmt.Sprintf("%v; %s was asked", failed, s.Name()))
+			}
+			return s, nil
+		}
+		if err != nil {
+			all = append(all, fmt.Errorf("%s cannot be asked for a summary: %w", m, err))
+		}
+	}
+	if how == "llm" {
+		if len(all) == 0 {
+			all = append(all, errors.New("no model can be asked for a summary"))
+		}
+		return nil, &Error{Code: BadConfig, Op: "compact", Session: f.id, Err: errors.Join(all...),
+			Hint: "make that model available, name another in compaction.model, or set compaction.summarizer to offline"}
+	}
+	for _, failed := range all {
+		f.note(fmt.Sprintf("%v; the offline summariser wrote it", failed))
+	}
+	return offline.New(), nil
+}
+
+// scribes are the models that may write a summary, best first: the one that is configured, else the session's.
+func (e *Engine) scribes(reader model.Model) []model.Model {
+	name := e.config.Settings.Compaction.Model
+	if name == "" {
+		return []model.Model{reader}
+	}
+	configured := e.offer(name)
+	if configured.String() == reader.String() {
+		return []model.Model{configured}
+	}
+	return []model.Model{configured, reader}
+}
+
+// offer is a model as the provider named offers it: what is asked is sent to that provider, and to no other that has a model of that id.
+func (e *Engine) offer(name string) model.Model {
+	if provider, id, ok := strings.Cut(name, "/"); ok && provider != "" && id != "" {
+		return e.config.Models.At(provider, id)
+	}
+	return e.config.Models.Lookup(name)
+}
+
+// align lets the request extend what the conversation itself sent last, when the same model reads it and still has it in its cache.
+func (e *Engine) align(ctx context.Context, f *folding, s pivot.Summarizer) {
+	if e.config.Prefix == nil || f.plain || s.Name() != f.offer.String() {
+		return
+	}
+	p, err := e.config.Prefix(ctx, f.id)
+	switch {
+	case err != nil:
+		f.request = f.request.Plain(err.Error())
+	case f.cold > 0:
+		f.request = f.request.Plain(fmt.Sprintf("the session was idle for %s, and the provider's cache keeps it for %s", f.cold, f.model.Cache.Lifetime))
+	case f.options.Rejected && f.cut.End == len(f.window):
+		f.request = f.request.Plain("the provider has just refused that")
+	default:
+		facts := e.factsFor(s.Name())
+		overhead := f.overhead
+		if overhead == 0 {
+			overhead = facts.Count(p.System) + facts.Count(string(p.Tools))
+		}
+		f.request.Prefix = &pivot.Prefix{System: p.System, Tools: p.Tools, Messages: f.sent, Overhead: overhead}
+	}
+}
+
+// noSummary is the error when nobody wrote a summary that counts. Where our own summariser found no room to say anything, or another
+// wrote more than the little that it was to replace, that is no fault of theirs: there is too little to fold.
+func (f *folding) noSummary(err error, own bool) error {
+	tooLarge := errors.Is(err, pivot.ErrTooLarge)
+	if own && (tooLarge || errors.Is(err, pivot.ErrHeadings) || errors.Is(err, pivot.ErrEmpty)) || tooLarge && f.replaces < minSummary || f.replaces < minFold {
+		return &Error{Code: NothingToFold, Op: "compact", Session: f.id, Err: fmt.Errorf("there is too little to fold: %w", err),
+			Hint: "the session is as small as it gets"}
+	}
+	return &Error{Code: BadSummary, Op: "compact", Session: f.id, Err: err, Hint: "the session is as it was"}
+}
