@@ -3,6 +3,7 @@ package winnow
 import (
 	"context"
 
+	"github.com/winnowhq/winnow/call"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/policy"
 	"github.com/winnowhq/winnow/recall"
@@ -204,7 +205,7 @@ func (r *Report) count(l *live) {
 			}
 			r.Tokens.ByTool[p.Tool] += size.Total()
 			if paths := l.facts.Paths(p); len(paths) > 0 {
-				if name := recall.Shorten(paths[0], directory); name != "." { // the folder itself is no file
+				if name := call.Shorten(paths[0], directory); name != "." { // the folder itself is no file
 					r.Tokens.ByFile[name] += size.Total()
 				}
 			}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/winnowhq/winnow/call"
 	"github.com/winnowhq/winnow/recall"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
@@ -177,7 +178,7 @@ func (c Carrying) skills() []string {
 	for _, s := range recall.Skills(c.Log) {
 		name := s.Name
 		if name == "" {
-			name = recall.Shorten(s.Path, c.Directory)
+			name = call.Shorten(s.Path, c.Directory)
 		}
 		lines = append(lines, "- "+name+": load it again before you rely on it")
 	}
@@ -199,7 +200,7 @@ func (c Carrying) files() []string {
 	var lines []string
 	for i := range files {
 		f := &files[i]
-		name := recall.Shorten(f.Path, c.Directory)
+		name := call.Shorten(f.Path, c.Directory)
 		if f.Reads+f.Creates+f.Edits+f.Deletes == 0 || strings.Contains(c.Summary, name) {
 			continue
 		}

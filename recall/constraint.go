@@ -1,3 +1,8 @@
+// Package recall answers: what must not be forgotten? It finds in a log what its continuation depends on: standing wishes of
+// the user, open todos, the state of files, errors that nobody has resolved, instructions that were loaded, and the question
+// that waits for an answer. Package call tells it what the tools did.
+//
+// Everything is taken from the log alone and in its order; nothing is guessed beyond it.
 package recall
 
 import (

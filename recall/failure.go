@@ -3,6 +3,7 @@ package recall
 import (
 	"path"
 
+	"github.com/winnowhq/winnow/call"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -11,11 +12,11 @@ type Failure struct {
 	Tool string
 	// Target is the command, the path or the query of the call.
 	Target            string
-	Path              string   // of a file operation
-	Lines             []string // what the output tells, at most six lines
-	Exit              int      // -1 when unknown
-	Kind              Kind     // of a command
-	Times             int      // how often it failed like this since its last success
+	Path              string    // of a file operation
+	Lines             []string  // what the output tells, at most six lines
+	Exit              int       // -1 when unknown
+	Kind              call.Kind // of a command
+	Times             int       // how often it failed like this since its last success
 	MessageID, PartID string
 	At                int // position in the list of calls
 }
@@ -33,12 +34,14 @@ const Overtaken = 60
 
 // Failures are the unresolved errors of a log, oldest first. An error is resolved by a later success of the same command on no less, of
 // the same edit's file, of the same tool on the same target.
-func Failures(messages []session.Message) []Failure { return FailuresOf(messages, Calls(messages)) }
+func Failures(messages []session.Message) []Failure {
+	return FailuresOf(messages, call.Calls(messages))
+}
 
 // FailuresOf is Failures for calls that are already understood.
-func FailuresOf(messages []session.Message, calls []Call) []Failure {
+func FailuresOf(messages []session.Message, calls []call.Call) []Failure {
 	var open []Failure
-	mains := []*Invocation{} // parallel to open
+	mains := []*call.Invocation{} // parallel to open
 	for n := range calls {
 		c := &calls[n]
 		if c.Outcome.Refused {
@@ -46,7 +49,7 @@ func FailuresOf(messages []session.Message, calls []Call) []Failure {
 		}
 		if !c.Outcome.Known {
 			// The same command ran again, and nothing says that it failed again.
-			if c.Status == session.Completed && c.Main != nil && !c.detached {
+			if c.Status == session.Completed && c.Main != nil && !c.Detached {
 				kept, keptMains := open[:0], mains[:0]
 				for i := range open {
 					if open[i].Tool != c.Tool || open[i].Target != c.Target() {
@@ -70,7 +73,7 @@ func FailuresOf(messages []session.Message, calls []Call) []Failure {
 		}
 		f := Failure{Tool: c.Tool, Target: c.Target(), Exit: c.Outcome.Exit, MessageID: c.MessageID, PartID: c.PartID, At: n, Times: 1}
 		for i := range c.Actions {
-			if f.Path == "" && c.Actions[i].Op != Run && c.Actions[i].Exact {
+			if f.Path == "" && c.Actions[i].Op != call.Run && c.Actions[i].Exact {
 				f.Path = c.Actions[i].Path
 			}
 		}
@@ -81,7 +84,7 @@ func FailuresOf(messages []session.Message, calls []Call) []Failure {
 		kept, keptMains := open[:0], mains[:0]
 		for i := range open {
 			o := &open[i]
-			same := main != nil && mains[i] != nil && main.Kind != Perform && main.Kind != Look && main.Covers(mains[i]) || o.Tool == f.Tool && o.Target == f.Target
+			same := main != nil && mains[i] != nil && main.Kind != call.Perform && main.Kind != call.Look && main.Covers(mains[i]) || o.Tool == f.Tool && o.Target == f.Target
 			if same {
 				f.Times += o.Times
 			} else {
@@ -90,7 +93,7 @@ func FailuresOf(messages []session.Message, calls []Call) []Failure {
 		}
 		open, mains = append(kept, f), append(keptMains, main)
 	}
-	worked := map[Kind]int{} // the newest call of a kind that worked
+	worked := map[call.Kind]int{} // the newest call of a kind that worked
 	for n := range calls {
 		if c := &calls[n]; c.Outcome.Known && !c.Outcome.Failed && c.Main != nil {
 			worked[c.Main.Kind] = n
@@ -98,30 +101,30 @@ func FailuresOf(messages []session.Message, calls []Call) []Failure {
 	}
 	var found []Failure
 	for i, f := range open {
-		if f.Kind == Test || f.Kind == Build || f.Kind == Install || f.Kind == History {
+		if f.Kind == call.Test || f.Kind == call.Build || f.Kind == call.Install || f.Kind == call.History {
 			// Long ago, never tried again in this form, and its kind works: it was solved in another way.
-			if len(calls)-f.At > Overtaken && max(worked[f.Kind], worked[Test]) > f.At {
+			if len(calls)-f.At > Overtaken && max(worked[f.Kind], worked[call.Test]) > f.At {
 				continue
 			}
 		}
-		if age := len(calls) - f.At; looked(&calls[f.At], mains[i]) && age > Exploring || (f.Kind == "" || f.Kind == Perform) && age > Attempt {
+		if age := len(calls) - f.At; looked(&calls[f.At], mains[i]) && age > Exploring || (f.Kind == "" || f.Kind == call.Perform) && age > Attempt {
 			continue
 		}
 		c := &calls[f.At]
-		f.Lines = Telling(messages[c.Message].Parts[c.Part].State.Result(), 6)
+		f.Lines = call.Telling(messages[c.Message].Parts[c.Part].State.Result(), 6)
 		found = append(found, f)
 	}
 	return found
 }
 
 // looked reports whether a call only looked at something: its failure leaves nothing broken.
-func looked(c *Call, main *Invocation) bool {
+func looked(c *call.Call, main *call.Invocation) bool {
 	if main != nil {
-		return main.Kind == Look
+		return main.Kind == call.Look
 	}
 	for i := range c.Actions {
 		switch c.Actions[i].Op {
-		case Read, Search, Fetch, Plan, Load, Ask, Other:
+		case call.Read, call.Search, call.Fetch, call.Plan, call.Load, call.Ask, call.Other:
 		default:
 			return false
 		}
@@ -130,18 +133,18 @@ func looked(c *Call, main *Invocation) bool {
 }
 
 // resolves reports whether a successful call says that what failed works now.
-func resolves(c *Call, all []Invocation, f *Failure, failed *Invocation) bool {
+func resolves(c *call.Call, all []call.Invocation, f *Failure, failed *call.Invocation) bool {
 	if c.Tool == f.Tool && c.Target() == f.Target {
 		return true
 	}
 	if failed != nil {
 		for i := range all {
-			if all[i].Kind != Look && all[i].Covers(failed) {
+			if all[i].Kind != call.Look && all[i].Covers(failed) {
 				return true
 			}
 		}
 		// Tests that pass compile.
-		if failed.Kind == Build && failed.Name == "go vet" || failed.Name == "go build" {
+		if failed.Kind == call.Build && failed.Name == "go vet" || failed.Name == "go build" {
 			for i := range all {
 				if all[i].Name == "go test" || all[i].Name == "go build" || all[i].Name == "go vet" {
 					shadow := all[i]
@@ -158,8 +161,8 @@ func resolves(c *Call, all []Invocation, f *Failure, failed *Invocation) bool {
 		if failed != nil && !a.Exact {
 			continue
 		}
-		if f.Path != "" && a.Path != "" && (a.Path == f.Path || path.Base(a.Path) == path.Base(f.Path)) && (a.Op.Changes() || a.Op == Read) {
-			return a.Op.Changes() || f.Tool == c.Tool || a.Op == Read && f.Kind == ""
+		if f.Path != "" && a.Path != "" && (a.Path == f.Path || path.Base(a.Path) == path.Base(f.Path)) && (a.Op.Changes() || a.Op == call.Read) {
+			return a.Op.Changes() || f.Tool == c.Tool || a.Op == call.Read && f.Kind == ""
 		}
 	}
 	return false

@@ -3,6 +3,7 @@ package recall
 import (
 	"strings"
 
+	"github.com/winnowhq/winnow/call"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -13,8 +14,8 @@ type File struct {
 	Reads, Creates, Edits, Deletes, Failed int
 	// Added and Removed count lines over all changes whose size the log tells.
 	Added, Removed int
-	Last           Op     // the newest operation that succeeded
-	MessageID      string // of that operation
+	Last           call.Op // the newest operation that succeeded
+	MessageID      string  // of that operation
 	PartID         string
 	// First and At are the positions in the list of calls of the first and of the newest operation that succeeded.
 	First, At int
@@ -26,13 +27,13 @@ type File struct {
 func (f *File) Changed() bool { return f.Creates+f.Edits+f.Deletes > 0 || f.From != "" }
 
 // Gone reports whether the newest operation removed the file.
-func (f *File) Gone() bool { return f.Last == Delete }
+func (f *File) Gone() bool { return f.Last == call.Delete }
 
 // Files is the state of every file that a log touched, in the order in which it touched them first.
-func Files(messages []session.Message) []File { return FilesOf(Calls(messages)) }
+func Files(messages []session.Message) []File { return FilesOf(call.Calls(messages)) }
 
 // FilesOf is Files for calls that are already understood.
-func FilesOf(calls []Call) []File {
+func FilesOf(calls []call.Call) []File {
 	var files []File
 	at := map[string]int{}
 	find := func(name string, n int) *File {
@@ -48,7 +49,7 @@ func FilesOf(calls []Call) []File {
 		c := &calls[n]
 		for i := range c.Actions {
 			a := &c.Actions[i]
-			if a.Path == "" || !a.Op.Changes() && a.Op != Read {
+			if a.Path == "" || !a.Op.Changes() && a.Op != call.Read {
 				continue
 			}
 			if c.Status != session.Completed && c.Status != session.Failed {
@@ -56,7 +57,7 @@ func FilesOf(calls []Call) []File {
 			}
 			if c.Outcome.Failed {
 				// A command that failed may have written before it did; a file tool that failed did nothing.
-				if a.Exact || a.Op == Read {
+				if a.Exact || a.Op == call.Read {
 					if _, known := at[a.Path]; known {
 						find(a.Path, n).Failed++
 					}
@@ -65,37 +66,37 @@ func FilesOf(calls []Call) []File {
 			}
 			f := find(a.Path, n)
 			f.note(c, a, n)
-			if a.Op == Move && a.To != "" {
+			if a.Op == call.Move && a.To != "" {
 				to := find(a.To, n)
 				to.Creates += f.Creates
 				to.Edits += f.Edits
 				to.Added, to.Removed = to.Added+f.Added, to.Removed+f.Removed
 				to.From = a.Path
-				to.Last, to.At, to.MessageID, to.PartID = Move, n, c.MessageID, c.PartID
-				find(a.Path, n).Last = Delete
+				to.Last, to.At, to.MessageID, to.PartID = call.Move, n, c.MessageID, c.PartID
+				find(a.Path, n).Last = call.Delete
 			}
 		}
 	}
 	return merge(files)
 }
 
-func (f *File) note(c *Call, a *Action, n int) {
+func (f *File) note(c *call.Call, a *call.Action, n int) {
 	switch a.Op {
-	case Read:
+	case call.Read:
 		f.Reads++
-	case Create:
-		if f.Last != "" && f.Last != Delete && f.Reads+f.Creates+f.Edits > 0 {
+	case call.Create:
+		if f.Last != "" && f.Last != call.Delete && f.Reads+f.Creates+f.Edits > 0 {
 			f.Edits++ // it was there before: this replaced it
 		} else {
 			f.Creates++
 		}
 		f.Added += a.Added
-	case Edit:
+	case call.Edit:
 		f.Edits++
 		f.Added, f.Removed = f.Added+a.Added, f.Removed+a.Removed
-	case Delete:
+	case call.Delete:
 		f.Deletes++
-	case Move:
+	case call.Move:
 		f.Added, f.Removed = f.Added+a.Added, f.Removed+a.Removed
 		if a.Added+a.Removed > 0 {
 			f.Edits++
@@ -108,7 +109,7 @@ func (f *File) note(c *Call, a *Action, n int) {
 func merge(files []File) []File {
 	relative := map[string]int{}
 	for i := range files {
-		if !rooted(files[i].Path) {
+		if !call.Rooted(files[i].Path) {
 			relative[files[i].Path] = -1
 		}
 	}
@@ -117,7 +118,7 @@ func merge(files []File) []File {
 	}
 	for i := range files {
 		name := files[i].Path
-		if !rooted(name) {
+		if !call.Rooted(name) {
 			continue
 		}
 		for at := strings.IndexByte(name, '/'); at >= 0 && at < len(name); {
@@ -138,7 +139,7 @@ func merge(files []File) []File {
 	var kept []File
 	for i := range files {
 		f := files[i]
-		if whole, ok := relative[f.Path]; ok && whole >= 0 && !rooted(f.Path) {
+		if whole, ok := relative[f.Path]; ok && whole >= 0 && !call.Rooted(f.Path) {
 			w := &files[whole]
 			w.Reads, w.Creates, w.Edits, w.Deletes, w.Failed = w.Reads+f.Reads, w.Creates+f.Creates, w.Edits+f.Edits, w.Deletes+f.Deletes, w.Failed+f.Failed
 			w.Added, w.Removed, w.First = w.Added+f.Added, w.Removed+f.Removed, min(w.First, f.First)
@@ -148,7 +149,7 @@ func merge(files []File) []File {
 		}
 	}
 	for i := range files {
-		if whole, ok := relative[files[i].Path]; !ok || whole < 0 || rooted(files[i].Path) {
+		if whole, ok := relative[files[i].Path]; !ok || whole < 0 || call.Rooted(files[i].Path) {
 			kept = append(kept, files[i])
 		}
 	}

@@ -3,6 +3,7 @@ package recall
 import (
 	"strings"
 
+	"github.com/winnowhq/winnow/call"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -31,8 +32,8 @@ func Pending(messages []session.Message) (q Question, ok bool) {
 			switch p.Type {
 			case session.ToolPart:
 				if p.State != nil && !p.State.Final() {
-					for _, a := range actions(p, "") {
-						if a.Op == Ask && a.Query != "" {
+					for _, a := range call.Actions(p, "") {
+						if a.Op == call.Ask && a.Query != "" {
 							return Question{a.Query, m.ID, p.ID}, true
 						}
 					}

@@ -4,11 +4,13 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/winnowhq/winnow/call"
 )
 
 // Prose takes out of a text what is not said in it: code blocks, quotes, blocks between tags that programs put there.
 func Prose(text string) string {
-	text = withoutTags(Bound(text))
+	text = withoutTags(call.Bound(text))
 	if !strings.Contains(text, "```") && !strings.Contains(text, "\n>") && !strings.HasPrefix(text, ">") {
 		return text
 	}
@@ -98,7 +100,7 @@ func tagName(text string) string {
 func Sentences(text string) []string {
 	var all []string
 	for line := range strings.Lines(text) {
-		line = strings.TrimSpace(plain(strings.ToValidUTF8(line, "\uFFFD")))
+		line = strings.TrimSpace(call.Plain(strings.ToValidUTF8(line, "\uFFFD")))
 		line = unmarked(line)
 		start := 0
 		for i, r := range line {
@@ -149,7 +151,7 @@ func appendSentence(all []string, s string) []string {
 func abbreviated(before, after string) bool {
 	after = strings.TrimLeft(after, " ")
 	word := before[strings.LastIndexAny(before, " (")+1:]
-	if len(word) <= 3 && allDigits(word) {
+	if len(word) <= 3 && call.AllDigits(word) {
 		return true
 	}
 	switch strings.ToLower(word) {

@@ -4,6 +4,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/winnowhq/winnow/call"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -18,10 +19,10 @@ type Skill struct {
 var instructionFiles = map[string]bool{"AGENTS.md": true, "CLAUDE.md": true, "CLAUDE.local.md": true, "GEMINI.md": true, "SKILL.md": true, "CONTRIBUTING.md": true, ".cursorrules": true, "copilot-instructions.md": true}
 
 // Skills are the instructions that a log loaded, each once, in the order in which they came in first.
-func Skills(messages []session.Message) []Skill { return SkillsOf(Calls(messages)) }
+func Skills(messages []session.Message) []Skill { return SkillsOf(call.Calls(messages)) }
 
 // SkillsOf is Skills for calls that are already understood.
-func SkillsOf(calls []Call) []Skill {
+func SkillsOf(calls []call.Call) []Skill {
 	var skills []Skill
 	at := map[string]int{}
 	for n := range calls {
@@ -33,9 +34,9 @@ func SkillsOf(calls []Call) []Skill {
 			a := &c.Actions[i]
 			s := Skill{MessageID: c.MessageID, PartID: c.PartID}
 			switch {
-			case a.Op == Load:
+			case a.Op == call.Load:
 				s.Name = a.Query
-			case a.Op == Read && instructionFiles[path.Base(strings.ReplaceAll(a.Path, `\`, "/"))]:
+			case a.Op == call.Read && instructionFiles[path.Base(strings.ReplaceAll(a.Path, `\`, "/"))]:
 				s.Path = a.Path
 			default:
 				continue

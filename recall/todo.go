@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/winnowhq/winnow/call"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -34,27 +35,27 @@ func Todos(messages []session.Message) []Todo {
 			tool := strings.ToLower(p.Tool)
 			switch tool {
 			case "todowrite", "todo_write", "update_plan", "todos", "manage_todo_list", "todo":
-				a := parse(p.State.Input)
-				items := a.list("todos", "plan", "items", "todoList", "tasks")
-				if items == nil && !a.has("todos") && !a.has("plan") {
+				a := call.Parse(p.State.Input)
+				items := a.List("todos", "plan", "items", "todoList", "tasks")
+				if items == nil && !a.Has("todos") && !a.Has("plan") {
 					continue
 				}
 				todos, byID = todos[:0:0], map[string]int{}
 				for _, item := range items {
-					if text := item.text("content", "step", "text", "title", "description", "task"); text != "" {
-						todos = append(todos, Todo{Text: text, Status: status(item.text("status", "state")), MessageID: m.ID, PartID: p.ID})
+					if text := item.Text("content", "step", "text", "title", "description", "task"); text != "" {
+						todos = append(todos, Todo{Text: text, Status: status(item.Text("status", "state")), MessageID: m.ID, PartID: p.ID})
 					}
 				}
 			case "taskcreate":
-				a := parse(p.State.Input)
-				if text := a.text("subject", "title", "description"); text != "" {
+				a := call.Parse(p.State.Input)
+				if text := a.Text("subject", "title", "description"); text != "" {
 					byID[strconv.Itoa(len(byID)+1)] = len(todos)
 					todos = append(todos, Todo{Text: text, Status: "pending", MessageID: m.ID, PartID: p.ID})
 				}
 			case "taskupdate":
-				a := parse(p.State.Input)
-				if at, ok := byID[a.text("taskId", "task_id", "id")]; ok {
-					if s := a.text("status"); s != "" {
+				a := call.Parse(p.State.Input)
+				if at, ok := byID[a.Text("taskId", "task_id", "id")]; ok {
+					if s := a.Text("status"); s != "" {
 						todos[at].Status, todos[at].MessageID, todos[at].PartID = status(s), m.ID, p.ID
 					}
 				}

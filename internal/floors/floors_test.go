@@ -20,7 +20,7 @@ const module = "github.com/winnowhq/winnow"
 
 // floors, from the ground up. A name ending in /* stands for the packages one level below it.
 var floors = [][]string{
-	{"session", "token", "token/*", "model"},
+	{"session", "token", "token/*", "model", "call"},
 	{"rule", "budget", "recall", "fact", "wire", "wire/*"},
 	{"view", "pivot", "schedule", "store", "format", "llm"},
 	{"policy", "summarize/*", "llm/*", "store/*", "store/internal/exact", "store/internal/words", "format/*"},
@@ -31,6 +31,7 @@ var floors = [][]string{
 
 // siblings are the imports on one floor that are meant, with the reason.
 var siblings = map[string]string{
+	"call session":                     "what it understands",
 	"token/* token":                     "kinds of counters",
 	"wire/* wire":                       "what the protocols share",
 	"wire/responses wire/openaichat":    "the two share the shape of arguments",

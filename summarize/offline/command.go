@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/winnowhq/winnow/recall"
+	"github.com/winnowhq/winnow/call"
 )
 
 // commands are the tests, builds, installations and commits that ran, each with its last outcome.
@@ -13,9 +13,9 @@ func (f *facts) commands() section {
 	s := section{heading: headCommands}
 	type run struct {
 		key, text, telling string
-		kind               recall.Kind
+		kind               call.Kind
 		ok, failed         int
-		last               recall.Outcome
+		last               call.Outcome
 		at                 int
 	}
 	var runs []run
@@ -27,14 +27,14 @@ func (f *facts) commands() section {
 			continue
 		}
 		main := c.Main
-		if main == nil || main.Kind == recall.Look {
+		if main == nil || main.Kind == call.Look {
 			continue
 		}
-		if main.Kind == recall.Perform && !notable(c, main) {
+		if main.Kind == call.Perform && !notable(c, main) {
 			continue
 		}
 		key := main.Name + "\x00" + strings.Join(main.Targets, " ") + "\x00" + strings.Join(main.Narrow, " ")
-		if main.Kind == recall.History {
+		if main.Kind == call.History {
 			// Every commit is an event of its own; attempts that left nothing are one line together.
 			key = main.Name
 			if line := committed(f.log[c.Message].Parts[c.Part].State.Result()); line != "" {
@@ -52,13 +52,13 @@ func (f *facts) commands() section {
 		switch {
 		case c.Outcome.Failed:
 			r.failed++
-		case c.Outcome.Known || main.Kind == recall.History:
+		case c.Outcome.Known || main.Kind == call.History:
 			r.ok++
 		}
 	}
 	commits := 0
 	for _, r := range runs {
-		if r.kind == recall.History {
+		if r.kind == call.History {
 			commits++
 		}
 	}
@@ -68,16 +68,16 @@ func (f *facts) commands() section {
 		output := f.log[c.Message].Parts[c.Part].State.Result()
 		switch {
 		case r.last.Failed:
-			if lines := recall.Telling(output, 1); len(lines) > 0 {
+			if lines := call.Telling(output, 1); len(lines) > 0 {
 				r.telling = lines[0]
 			}
-		case r.kind == recall.History:
+		case r.kind == call.History:
 			r.telling = committed(output)
 		default:
-			r.telling = recall.Verdict(output)
+			r.telling = call.Verdict(output)
 		}
 		size := 160
-		if r.kind == recall.History && r.telling != "" {
+		if r.kind == call.History && r.telling != "" {
 			size = 60 // the line of its output says more
 		}
 		text := code(f.shortLine(stripFolder(r.text)), size) + ": "
@@ -97,17 +97,17 @@ func (f *facts) commands() section {
 		}
 		weight := 18 + f.recentCall(r.at, 24)
 		switch r.kind {
-		case recall.Test:
+		case call.Test:
 			weight += 18
-		case recall.History:
+		case call.History:
 			if commits--; commits >= 6 {
 				weight -= 8 // the newest ones say where the work stands
 			} else {
 				weight += 12
 			}
-		case recall.Install:
+		case call.Install:
 			weight += 12
-		case recall.Build:
+		case call.Build:
 			weight += 6
 		}
 		s.items = append(s.items, item{text: text, weight: weight + f.focused(r.text)})
@@ -137,7 +137,7 @@ func (f *facts) commands() section {
 }
 
 // notable reports whether a command that is neither test nor build is worth a line: it failed, or it is a script of the project.
-func notable(c *recall.Call, main *recall.Invocation) bool {
+func notable(c *call.Call, main *call.Invocation) bool {
 	return c.Outcome.Known && main.Name != "git add" && (strings.Contains(main.Name, " ") || strings.HasSuffix(main.Name, ".sh"))
 }
 
@@ -153,7 +153,7 @@ func distinct(items []item) []item {
 
 // committed is the line in which git tells what it did.
 func committed(output string) string {
-	for row := range strings.Lines(recall.Bound(output)) {
+	for row := range strings.Lines(call.Bound(output)) {
 		row = strings.TrimSpace(row)
 		if strings.HasPrefix(row, "[") && strings.Contains(row, "] ") || strings.HasPrefix(row, "Switched to") || strings.HasPrefix(row, "To ") || strings.Contains(row, "/pull/") && strings.HasPrefix(row, "https://") {
 			return row

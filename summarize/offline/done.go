@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/winnowhq/winnow/call"
 	"github.com/winnowhq/winnow/recall"
 )
 
@@ -95,8 +96,8 @@ func (f *facts) changes() []change {
 }
 
 // touches says in few words what an action changed: what it defines, else a replacement that is short enough to quote.
-func touches(a *recall.Action) []string {
-	if !a.Exact && a.Op == recall.Edit {
+func touches(a *call.Action) []string {
+	if !a.Exact && a.Op == call.Edit {
 		if a.New != "" && len(a.New) < 600 && !strings.Contains(a.New, "\n") {
 			return []string{code(a.New, 90)}
 		}
@@ -109,7 +110,7 @@ func touches(a *recall.Action) []string {
 			names = append(names, name)
 		}
 	}
-	if len(names) > 0 || a.Op == recall.Create {
+	if len(names) > 0 || a.Op == call.Create {
 		return names
 	}
 	before, after := firstLine(old), firstLine(fresh)
@@ -262,7 +263,7 @@ func (f *facts) delegated() []item {
 	var all []item
 	for n := range f.calls {
 		c := &f.calls[n]
-		if len(c.Actions) == 0 || c.Actions[0].Op != recall.Delegate || !c.Outcome.Known {
+		if len(c.Actions) == 0 || c.Actions[0].Op != call.Delegate || !c.Outcome.Known {
 			continue
 		}
 		result := recall.Prose(f.log[c.Message].Parts[c.Part].State.Result())

@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/winnowhq/winnow/call"
 	"github.com/winnowhq/winnow/pivot"
-	"github.com/winnowhq/winnow/recall"
 )
 
 func TestSymbols_areWhatCodeDefines(t *testing.T) {
@@ -30,15 +30,15 @@ func TestSymbols_areWhatCodeDefines(t *testing.T) {
 func TestTouches_sayWhatAnEditChanged(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		a    recall.Action
+		a    call.Action
 		want []string
 	}{
-		{"a replacement", recall.Action{Op: recall.Edit, Exact: true, Old: "a\nx := 1\nb", New: "a\nx := 2\nb"}, []string{"`x := 1` → `x := 2`"}},
-		{"an addition", recall.Action{Op: recall.Edit, Exact: true, Old: "a\n", New: "a\nnew line\n"}, []string{"added `new line`"}},
-		{"a removal", recall.Action{Op: recall.Edit, Exact: true, Old: "a\nold line\n", New: "a\n"}, []string{"removed `old line`"}},
-		{"a definition", recall.Action{Op: recall.Edit, Exact: true, Path: "a.go", Old: "func A() {}\n", New: "func A() {}\nfunc Bar() {}\n"}, []string{"Bar"}},
-		{"a stream edit", recall.Action{Op: recall.Edit, New: "s/a/b/"}, []string{"`s/a/b/`"}},
-		{"nothing", recall.Action{Op: recall.Edit, Exact: true}, nil},
+		{"a replacement", call.Action{Op: call.Edit, Exact: true, Old: "a\nx := 1\nb", New: "a\nx := 2\nb"}, []string{"`x := 1` → `x := 2`"}},
+		{"an addition", call.Action{Op: call.Edit, Exact: true, Old: "a\n", New: "a\nnew line\n"}, []string{"added `new line`"}},
+		{"a removal", call.Action{Op: call.Edit, Exact: true, Old: "a\nold line\n", New: "a\n"}, []string{"removed `old line`"}},
+		{"a definition", call.Action{Op: call.Edit, Exact: true, Path: "a.go", Old: "func A() {}\n", New: "func A() {}\nfunc Bar() {}\n"}, []string{"Bar"}},
+		{"a stream edit", call.Action{Op: call.Edit, New: "s/a/b/"}, []string{"`s/a/b/`"}},
+		{"nothing", call.Action{Op: call.Edit, Exact: true}, nil},
 	} {
 		if diff := cmp.Diff(c.want, touches(&c.a)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/winnowhq/winnow/call"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/recall"
 	"github.com/winnowhq/winnow/session"
@@ -16,8 +17,8 @@ type facts struct {
 	directory string
 	focus     []string          // words, in lower case
 	whole     []session.Message // log and tail
-	calls     []recall.Call     // of log
-	ran       []recall.Call     // of log and tail
+	calls     []call.Call       // of log
+	ran       []call.Call       // of log and tail
 	spoken    bool              // the assistant said something in the tail
 	asked     bool              // the user said something in the tail
 	byMessage []int             // calls[byMessage[i]] is the first call of message i or of a later one
@@ -46,15 +47,15 @@ type said struct {
 func collect(log []session.Message, r pivot.Request) *facts {
 	f := &facts{log: log, tail: r.Tail, directory: r.Directory, focus: keywords(r.Focus)}
 	if f.directory == "" {
-		f.directory = recall.Directory(log)
+		f.directory = call.Directory(log)
 	}
-	f.calls = recall.Calls(log)
+	f.calls = call.Calls(log)
 	f.files = recall.FilesOf(f.calls)
 	f.whole = log
 	f.ran = f.calls
 	if len(r.Tail) > 0 {
 		f.whole = slices.Concat(log, r.Tail)
-		f.ran = recall.Calls(f.whole)
+		f.ran = call.Calls(f.whole)
 	}
 	// What failed in the tail can be seen there.
 	f.failures = slices.DeleteFunc(recall.FailuresOf(f.whole, f.ran), func(e recall.Failure) bool { return e.At >= len(f.calls) })
@@ -172,7 +173,7 @@ func keywords(focus string) []string {
 }
 
 // short gives a path relative to the working folder.
-func (f *facts) short(name string) string { return recall.Shorten(name, f.directory) }
+func (f *facts) short(name string) string { return call.Shorten(name, f.directory) }
 
 // shortLine takes the working folder out of the paths of a command or of a line of output. A search path needs it.
 func (f *facts) shortLine(line string) string {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/winnowhq/winnow/recall"
+	"github.com/winnowhq/winnow/call"
 )
 
 // relevant are the files to open first: changed often, lately, or named by what fails.
@@ -118,7 +118,7 @@ func (f *facts) keyFacts() section {
 		if len(c.Actions) == 0 || c.Outcome.Failed {
 			continue
 		}
-		if a := &c.Actions[0]; a.Op == recall.Fetch && strings.Contains(a.Query, "://") {
+		if a := &c.Actions[0]; a.Op == call.Fetch && strings.Contains(a.Query, "://") {
 			add("Page that was read: "+line(a.Query, 300), 28+f.recentCall(n, 10))
 		}
 		if command := c.Command(); len(command) < 60 && (strings.HasSuffix(command, "--version") || strings.HasSuffix(command, " version") || strings.HasSuffix(command, " -v") && len(command) < 16) {
@@ -137,7 +137,7 @@ func (f *facts) branch() string {
 		if command := c.Command(); !strings.Contains(command, "git") || c.Outcome.Failed {
 			continue
 		}
-		output := recall.Bound(f.log[c.Message].Parts[c.Part].State.Output)
+		output := call.Bound(f.log[c.Message].Parts[c.Part].State.Output)
 		for row := range strings.Lines(output) {
 			row = strings.TrimSpace(row)
 			for _, mark := range []string{"On branch ", "Switched to a new branch '", "Switched to branch '", "## "} {

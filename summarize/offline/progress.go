@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/winnowhq/winnow/call"
 	"github.com/winnowhq/winnow/recall"
 )
 
@@ -48,21 +49,21 @@ func (f *facts) lastCalls() string {
 	var did []string
 	for n := len(f.calls) - 1; n >= 0 && len(did) < 6; n-- {
 		c := &f.calls[n]
-		if len(c.Actions) == 0 || c.Actions[0].Op == recall.Plan {
+		if len(c.Actions) == 0 || c.Actions[0].Op == call.Plan {
 			continue
 		}
 		a := &c.Actions[0]
 		text := ""
 		switch a.Op {
-		case recall.Run:
+		case call.Run:
 			text = "ran " + code(f.shortLine(stripFolder(a.Command)), 100)
-		case recall.Search:
+		case call.Search:
 			text = "searched " + code(f.shortLine(a.Query), 60)
-		case recall.Read:
+		case call.Read:
 			text = "read " + code(f.short(a.Path), 120)
-		case recall.Create:
+		case call.Create:
 			text = "wrote " + code(f.short(a.Path), 120)
-		case recall.Edit, recall.Move, recall.Delete:
+		case call.Edit, call.Move, call.Delete:
 			text = "changed " + code(f.short(a.Path), 120)
 		default:
 			text = line(c.Tool, 40)
@@ -87,7 +88,7 @@ func (f *facts) untested() string {
 	ran := -1
 	for n := range f.ran {
 		for _, v := range f.ran[n].Ran {
-			if v.Kind == recall.Test {
+			if v.Kind == call.Test {
 				ran = n
 			}
 		}
@@ -153,7 +154,7 @@ func (f *facts) next() section {
 	}
 	for i := range slices.Backward(f.failures) {
 		e := &f.failures[i]
-		if e.Kind == recall.Test || e.Kind == recall.Build || len(s.items) == 0 && e.Kind != recall.Look && e.Kind != "" {
+		if e.Kind == call.Test || e.Kind == call.Build || len(s.items) == 0 && e.Kind != call.Look && e.Kind != "" {
 			s.items = append(s.items, item{text: "Make " + code(f.shortLine(stripFolder(e.Target)), 200) + " work, it fails", weight: 86})
 			break
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/winnowhq/winnow/call"
 	"github.com/winnowhq/winnow/recall"
 	"github.com/winnowhq/winnow/session"
 )
@@ -77,13 +78,13 @@ func (f *facts) failed(e *recall.Failure) string {
 // settled reports whether something in this log made an earlier failure good: the same command or one that covers it worked, or the same file
 // was changed.
 func (f *facts) settled(target string) bool {
-	earlier := recall.Main(recall.Invocations(target))
-	if weak := earlier == nil || earlier.Kind == recall.Look || earlier.Kind == recall.Perform; weak && len(f.calls) > recall.Attempt {
+	earlier := call.Main(call.Invocations(target))
+	if weak := earlier == nil || earlier.Kind == call.Look || earlier.Kind == call.Perform; weak && len(f.calls) > recall.Attempt {
 		return true // it was needed for something that has been done in another way since, or given up
 	}
 	if len(f.calls) > recall.Overtaken {
 		for n := range f.calls {
-			if c := &f.calls[n]; c.Outcome.Known && !c.Outcome.Failed && c.Main != nil && earlier != nil && (c.Main.Kind == earlier.Kind || c.Main.Kind == recall.Test) {
+			if c := &f.calls[n]; c.Outcome.Known && !c.Outcome.Failed && c.Main != nil && earlier != nil && (c.Main.Kind == earlier.Kind || c.Main.Kind == call.Test) {
 				return true
 			}
 		}
@@ -96,7 +97,7 @@ func (f *facts) settled(target string) bool {
 		if text := c.Command(); text != "" && earlier != nil {
 			for _, v := range c.Ran {
 				// A failure counts too: then the newer one is listed.
-				if v.Kind != recall.Look && v.Covers(earlier) {
+				if v.Kind != call.Look && v.Covers(earlier) {
 					return true
 				}
 			}

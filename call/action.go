@@ -1,4 +1,4 @@
-package recall
+package call
 
 import (
 	"strings"
@@ -9,10 +9,10 @@ import (
 var pathNames = []string{"filePath", "file_path", "path", "notebook_path", "target_file", "relative_workspace_path", "filename", "file"}
 
 // actions understands one call.
-func actions(p *session.Part, cwd string) []Action {
-	a := parse(p.State.Input)
+func Actions(p *session.Part, cwd string) []Action {
+	a := Parse(p.State.Input)
 	at := func(op Op) []Action {
-		name := clean(a.text(pathNames...), cwd)
+		name := clean(a.Text(pathNames...), cwd)
 		return []Action{{Op: op, Path: name, Exact: true}}
 	}
 	// MCP servers prefix their tools: "mcp__files__read_file" is "read_file".
@@ -25,7 +25,7 @@ func actions(p *session.Part, cwd string) []Action {
 		return at(Read)
 	case "write", "create", "write_file", "create_file", "write_to_file":
 		did := at(Create)
-		if text := a.text("content", "contents", "file_text", "text"); text != "" {
+		if text := a.Text("content", "contents", "file_text", "text"); text != "" {
 			did[0].New, did[0].Added = Bound(text), lines(text)
 		}
 		return did
@@ -36,21 +36,21 @@ func actions(p *session.Part, cwd string) []Action {
 	case "str_replace_editor", "str_replace_based_edit_tool", "text_editor":
 		return editor(a, at)
 	case "patch", "apply_patch", "applypatch":
-		return patched(a.text("patchText", "patch_text", "patch", "input", "content"), cwd)
+		return patched(a.Text("patchText", "patch_text", "patch", "input", "content"), cwd)
 	case "bash", "shell", "exec_command", "local_shell", "local_shell_call", "container.exec", "run_command", "run_terminal_cmd",
 		"execute_command", "terminal", "powershell", "exec", "shell_command", "unified_exec", "execute_bash", "run_shell_command":
-		return command(a.argv("command", "cmd", "input", "script"), clean(a.text("workdir", "cwd", "working_directory"), cwd), cwd)
+		return command(a.argv("command", "cmd", "input", "script"), clean(a.Text("workdir", "cwd", "working_directory"), cwd), cwd)
 	case "grep", "glob", "find", "ls", "list", "search", "rg", "codesearch", "list_dir", "list_directory", "search_files",
 		"grep_search", "file_search", "search_dir", "search_file", "find_file", "toolsearch", "lsp":
-		return []Action{{Op: Search, Query: a.text("pattern", "query", "regex", "search_term", "name", "path"), Path: clean(a.text("path", "dir", "dir_path"), cwd), Exact: true}}
+		return []Action{{Op: Search, Query: a.Text("pattern", "query", "regex", "search_term", "name", "path"), Path: clean(a.Text("path", "dir", "dir_path"), cwd), Exact: true}}
 	case "webfetch", "web_fetch", "fetch", "fetch_url", "websearch", "web_search", "browser_navigate":
-		return []Action{{Op: Fetch, Query: a.text("url", "query", "q"), Exact: true}}
+		return []Action{{Op: Fetch, Query: a.Text("url", "query", "q"), Exact: true}}
 	case "todowrite", "todo_write", "todo", "update_plan", "todos", "taskcreate", "taskupdate", "manage_todo_list":
 		return []Action{{Op: Plan, Exact: true}}
 	case "skill", "load_skill", "use_skill":
-		return []Action{{Op: Load, Query: a.text("name", "skill", "command", "skill_name"), Exact: true}}
+		return []Action{{Op: Load, Query: a.Text("name", "skill", "command", "skill_name"), Exact: true}}
 	case "task", "agent", "dispatch_agent", "subagent", "delegate", "spawn_agent":
-		return []Action{{Op: Delegate, Query: a.text("description", "title", "name", "task", "prompt", "message"), Exact: true}}
+		return []Action{{Op: Delegate, Query: a.Text("description", "title", "name", "task", "prompt", "message"), Exact: true}}
 	case "question", "askuserquestion", "ask_user", "ask_followup_question", "request_user_input":
 		return []Action{{Op: Ask, Query: question(a), Exact: true}}
 	}
@@ -58,27 +58,27 @@ func actions(p *session.Part, cwd string) []Action {
 }
 
 // unknown makes what can be made of a tool whose name says nothing: a command stays a command; of SWE-agent's
-// editors without schema the words of the command line are in the arguments.
-func unknown(p *session.Part, a arguments, cwd string) []Action {
-	if strings.HasPrefix(strings.TrimSpace(a.text("input", "patch")), "*** Begin Patch") {
-		return patched(a.text("input", "patch"), cwd)
+// editors without schema the words of the command line are in the Arguments.
+func unknown(p *session.Part, a Arguments, cwd string) []Action {
+	if strings.HasPrefix(strings.TrimSpace(a.Text("input", "patch")), "*** Begin Patch") {
+		return patched(a.Text("input", "patch"), cwd)
 	}
-	did := Action{Op: Other, Query: a.text("query", "url", "pattern", "description", "name", "prompt", "title"), Path: clean(a.text(pathNames...), cwd), Exact: true}
+	did := Action{Op: Other, Query: a.Text("query", "url", "pattern", "description", "name", "prompt", "title"), Path: clean(a.Text(pathNames...), cwd), Exact: true}
 	if did.Path == "" && did.Query == "" {
-		did.Query = cut(strings.Join(strings.Fields(p.State.Title), " "), 120)
+		did.Query = Cut(strings.Join(strings.Fields(p.State.Title), " "), 120)
 	}
 	return []Action{did}
 }
 
 // edits counts what an edit put in place of what.
-func edits(a arguments, did []Action) []Action {
+func edits(a Arguments, did []Action) []Action {
 	d := &did[0]
-	list := a.list("edits", "replacements")
+	list := a.List("edits", "replacements")
 	if len(list) == 0 {
-		list = []arguments{a}
+		list = []Arguments{a}
 	}
 	for _, e := range list {
-		before, after := e.text("oldString", "old_string", "oldText", "old_str", "old_text", "search"), e.text("newString", "new_string", "newText", "new_str", "new_text", "new_source", "replace", "content", "code_edit")
+		before, after := e.Text("oldString", "old_string", "oldText", "old_str", "old_text", "search"), e.Text("newString", "new_string", "newText", "new_str", "new_text", "new_source", "replace", "content", "code_edit")
 		added, removed := changed(before, after)
 		d.Added, d.Removed = d.Added+added, d.Removed+removed
 		if len(d.Old)+len(d.New) < Examined {
@@ -89,20 +89,20 @@ func edits(a arguments, did []Action) []Action {
 }
 
 // editor understands Anthropic's text editor, which SWE-agent took over.
-func editor(a arguments, at func(Op) []Action) []Action {
-	switch a.text("command") {
+func editor(a Arguments, at func(Op) []Action) []Action {
+	switch a.Text("command") {
 	case "view":
 		return at(Read)
 	case "create":
 		did := at(Create)
-		text := a.text("file_text")
+		text := a.Text("file_text")
 		did[0].New, did[0].Added = Bound(text), lines(text)
 		return did
 	case "undo_edit":
 		return at(Edit)
 	case "insert":
 		did := at(Edit)
-		text := a.text("new_str", "insert_text")
+		text := a.Text("new_str", "insert_text")
 		did[0].New, did[0].Added = Bound(text), lines(text)
 		return did
 	}
@@ -110,12 +110,12 @@ func editor(a arguments, at func(Op) []Action) []Action {
 }
 
 // question is what a tool asks the user.
-func question(a arguments) string {
-	if text := a.text("question", "prompt", "message"); text != "" {
+func question(a Arguments) string {
+	if text := a.Text("question", "prompt", "message"); text != "" {
 		return text
 	}
-	for _, q := range a.list("questions") {
-		if text := q.text("question", "prompt", "header"); text != "" {
+	for _, q := range a.List("questions") {
+		if text := q.Text("question", "prompt", "header"); text != "" {
 			return text
 		}
 	}
@@ -161,7 +161,7 @@ func join(a, b string) string {
 }
 
 // cut shortens a text to so many bytes at the start of a character, with an ellipsis for what went.
-func cut(text string, size int) string {
+func Cut(text string, size int) string {
 	if len(text) <= size {
 		return text
 	}

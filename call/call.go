@@ -1,10 +1,8 @@
-// Package recall answers: what must not be forgotten? It finds in a log what its continuation depends on: standing wishes of
-// the user, open todos, the state of files, errors that nobody has resolved, instructions that were loaded, and the question
-// that waits for an answer. It understands the tools of the coding agents in use by their names and arguments.
+// Package call answers: what did a tool call do? It understands the tools of the coding agents in use by their names and arguments:
+// files that were read and changed, commands that ran, what was looked for, and how it ended.
 //
-// Everything is taken from the log alone and in its order; nothing is guessed beyond it. Of very long texts the head and the
-// tail are looked at.
-package recall
+// Everything is taken from the log alone; nothing is guessed beyond it. Of very long texts the head and the tail are looked at.
+package call
 
 import (
 	"path"
@@ -45,7 +43,7 @@ type Action struct {
 	Command string
 	// Query of a Search (the pattern) or Fetch (the URL or the words), name of a Load.
 	Query string
-	// Added and Removed count lines of a Create or Edit, where the arguments tell; both 0 when they do not.
+	// Added and Removed count lines of a Create or Edit, where the Arguments tell; both 0 when they do not.
 	Added, Removed int
 	// Old and New are the texts of a Create or Edit that Added and Removed were counted from, cut to Examined bytes.
 	Old, New string
@@ -66,7 +64,7 @@ type Call struct {
 	Ran  []Invocation
 	Main *Invocation
 
-	detached bool // a command that goes on in the background
+	Detached bool // a command that goes on in the background
 }
 
 // Target says what the call was about: its command, path, query, or nothing.
@@ -111,7 +109,7 @@ func Calls(messages []session.Message) []Call {
 				continue
 			}
 			c := Call{Message: i, Part: j, MessageID: m.ID, PartID: p.ID, Tool: p.Tool, Status: p.State.Status}
-			c.Actions = actions(p, cwd)
+			c.Actions = Actions(p, cwd)
 			opened = windowed(&c, opened, cwd)
 			if text := c.Command(); text != "" {
 				c.Ran = Invocations(text)
@@ -142,7 +140,7 @@ func clean(name, cwd string) string {
 	if name == "" || len(name) > 4096 || strings.ContainsAny(name, "\n\x00") {
 		return ""
 	}
-	if !rooted(name) && cwd != "" {
+	if !Rooted(name) && cwd != "" {
 		if strings.Contains(cwd, `\`) && !strings.Contains(cwd, "/") {
 			return strings.TrimRight(cwd, `\`) + `\` + strings.ReplaceAll(strings.TrimPrefix(name, "./"), "/", `\`)
 		}
@@ -155,7 +153,7 @@ func clean(name, cwd string) string {
 }
 
 // rooted reports whether a path begins at a root: "/a", "~/a", `C:\a`, "C:/a".
-func rooted(name string) bool {
+func Rooted(name string) bool {
 	return strings.HasPrefix(name, "/") || strings.HasPrefix(name, "~") || strings.HasPrefix(name, "$") ||
 		len(name) > 2 && name[1] == ':' && (name[2] == '\\' || name[2] == '/')
 }

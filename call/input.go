@@ -1,4 +1,4 @@
-package recall
+package call
 
 import (
 	"strings"
@@ -21,17 +21,17 @@ func Bound(text string) string {
 	return text[:Examined/2] + "\n" + text[len(text)-Examined/2:]
 }
 
-// arguments are the members of a call's input.
-type arguments map[string]jsontext.Value
+// Arguments are the members of a call's input.
+type Arguments map[string]jsontext.Value
 
-func parse(input jsontext.Value) arguments {
+func Parse(input jsontext.Value) Arguments {
 	if input.Kind() != '{' {
-		if input.Kind() == '"' { // some products keep the arguments as a text
-			return arguments{"input": input}
+		if input.Kind() == '"' { // some products keep the Arguments as a text
+			return Arguments{"input": input}
 		}
 		return nil
 	}
-	var a arguments
+	var a Arguments
 	if json.Unmarshal(input, &a, session.ReadOptions()) != nil {
 		return nil
 	}
@@ -39,7 +39,7 @@ func parse(input jsontext.Value) arguments {
 }
 
 // text is the first of these members that is a text, or a list of texts (joined by blanks).
-func (a arguments) text(names ...string) string {
+func (a Arguments) Text(names ...string) string {
 	for _, name := range names {
 		value, ok := a[name]
 		if !ok {
@@ -64,7 +64,7 @@ func (a arguments) text(names ...string) string {
 }
 
 // list is a member that is a list of objects; a text that holds such a list counts too.
-func (a arguments) list(names ...string) []arguments {
+func (a Arguments) List(names ...string) []Arguments {
 	for _, name := range names {
 		value, ok := a[name]
 		if !ok {
@@ -77,7 +77,7 @@ func (a arguments) list(names ...string) []arguments {
 			}
 			value = jsontext.Value(s)
 		}
-		var all []arguments
+		var all []Arguments
 		if json.Unmarshal(value, &all, session.ReadOptions()) == nil && len(all) > 0 {
 			return all
 		}
@@ -85,17 +85,17 @@ func (a arguments) list(names ...string) []arguments {
 	return nil
 }
 
-func (a arguments) has(name string) bool { _, ok := a[name]; return ok }
+func (a Arguments) Has(name string) bool { _, ok := a[name]; return ok }
 
 // argv is a command that was sent as a list of words. A shell that is asked to run a text gives that text.
-func (a arguments) argv(names ...string) string {
+func (a Arguments) argv(names ...string) string {
 	for _, name := range names {
 		value, ok := a[name]
 		if !ok {
 			continue
 		}
 		if value.Kind() != '[' {
-			return a.text(name)
+			return a.Text(name)
 		}
 		var words []string
 		if json.Unmarshal(value, &words, session.ReadOptions()) != nil || len(words) == 0 {

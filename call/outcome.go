@@ -1,4 +1,4 @@
-package recall
+package call
 
 import (
 	"strconv"
@@ -27,8 +27,8 @@ func outcome(p *session.Part, c *Call) Outcome {
 	}
 	if s.Status == session.Failed {
 		o.Known, o.Failed = true, true
-		head := strings.ToLower(cut(s.Error, 400))
-		o.Refused = containsAny(head, "doesn't want to proceed", "user rejected", "rejected permission", "permission denied by user", "user denied", "was rejected",
+		head := strings.ToLower(Cut(s.Error, 400))
+		o.Refused = ContainsAny(head, "doesn't want to proceed", "user rejected", "rejected permission", "permission denied by user", "user denied", "was rejected",
 			"interrupted by user", "requires approval", "haven't granted", "user cancelled", "user aborted", "doesn't want to take this action", "request interrupted", "stop what you are doing", "tool execution aborted", "prevents you from using this specific tool")
 		if n, ok := exitStatus(s.Error); ok {
 			o.Exit = n
@@ -41,9 +41,9 @@ func outcome(p *session.Part, c *Call) Outcome {
 		o.Failed = quietFailure(s.Output)
 		return o
 	}
-	if a := parse(s.Metadata); a != nil {
+	if a := Parse(s.Metadata); a != nil {
 		for _, name := range []string{"exit", "exitCode", "exit_code", "returncode"} {
-			if n, err := strconv.Atoi(a.text(name)); err == nil && a[name].Kind() == '0' {
+			if n, err := strconv.Atoi(a.Text(name)); err == nil && a[name].Kind() == '0' {
 				o.Exit, o.Known, o.Failed = n, true, n != 0
 			}
 		}
@@ -53,7 +53,7 @@ func outcome(p *session.Part, c *Call) Outcome {
 			o.Exit, o.Known, o.Failed = n, true, n != 0
 		}
 	}
-	if strings.Contains(cut(s.Output, 200), "proposed edit has introduced new syntax error") {
+	if strings.Contains(Cut(s.Output, 200), "proposed edit has introduced new syntax error") {
 		o.Known, o.Failed = true, true
 		return o
 	}
@@ -62,8 +62,8 @@ func outcome(p *session.Part, c *Call) Outcome {
 		return o
 	}
 	main := c.Main
-	c.detached = containsAny(cut(s.Output, 300), "running in background", "running in the background", "still running", "Process running with session ID")
-	if main == nil || c.detached {
+	c.Detached = ContainsAny(Cut(s.Output, 300), "running in background", "running in the background", "still running", "Process running with session ID")
+	if main == nil || c.Detached {
 		return o
 	}
 	if o.Failed && o.Exit == 1 && main.Kind == Look {
@@ -101,7 +101,7 @@ func settle(calls []Call) {
 	}
 	for i := range calls {
 		c := &calls[i]
-		if c.Status == session.Completed && !c.Outcome.Known && c.Outcome.Exit < 0 && c.Command() != "" && !c.detached {
+		if c.Status == session.Completed && !c.Outcome.Known && c.Outcome.Exit < 0 && c.Command() != "" && !c.Detached {
 			c.Outcome.Known = true
 		}
 	}
@@ -109,19 +109,19 @@ func settle(calls []Call) {
 
 // quietFailure reports whether a tool other than a shell said in its output that it failed.
 func quietFailure(output string) bool {
-	head := strings.ToLower(cut(strings.TrimSpace(output), 160))
+	head := strings.ToLower(Cut(strings.TrimSpace(output), 160))
 	return strings.HasPrefix(head, "error:") || strings.HasPrefix(head, "error ") || strings.HasPrefix(head, "<tool_use_error>") || strings.HasPrefix(head, "failed to ") ||
 		strings.HasPrefix(head, "no replacement was performed") || strings.HasPrefix(head, "invalid `")
 }
 
 // notFound reports whether a short output says that a program or a file is missing.
 func notFound(output string) bool {
-	return len(output) < 600 && containsAny(output, "command not found", "No such file or directory", "Permission denied", "cannot access", "not a git repository", "not recognized as")
+	return len(output) < 600 && ContainsAny(output, "command not found", "No such file or directory", "Permission denied", "cannot access", "not a git repository", "not recognized as")
 }
 
 // exitStatus finds the exit status that products write into the text: at its head or at its tail.
 func exitStatus(output string) (int, bool) {
-	pieces := []string{cut(output, 300)}
+	pieces := []string{Cut(output, 300)}
 	if len(output) > 300 {
 		pieces = append(pieces, output[len(output)-200:])
 	}
@@ -157,7 +157,7 @@ const (
 func verdict(output string) judgement {
 	text := Bound(output)
 	tail := text[max(0, len(text)-4000):]
-	if containsAny(text, "--- FAIL", "\nFAIL\t", "[build failed]", "npm ERR!", "error[E", "error TS", "Traceback (most recent call last)", "AssertionError", "panic: ",
+	if ContainsAny(text, "--- FAIL", "\nFAIL\t", "[build failed]", "npm ERR!", "error[E", "error TS", "Traceback (most recent call last)", "AssertionError", "panic: ",
 		"SyntaxError:", "BUILD FAILED", "FAILURES!", "ELIFECYCLE", "✖ ", "fatal error:", "command not found", "Could not resolve", "cannot find module", "npm error") {
 		return failing
 	}
@@ -172,7 +172,7 @@ func verdict(output string) judgement {
 			}
 		}
 	}
-	if containsAny(tail, "ok  \t", "PASS", " passed", " passing", "BUILD SUCCESS", "0 failed", "test result: ok", "Successfully", "success", "✓", "OK (") || strings.HasSuffix(strings.TrimSpace(tail), "OK") {
+	if ContainsAny(tail, "ok  \t", "PASS", " passed", " passing", "BUILD SUCCESS", "0 failed", "test result: ok", "Successfully", "success", "✓", "OK (") || strings.HasSuffix(strings.TrimSpace(tail), "OK") {
 		return passing
 	}
 	return unclear
@@ -192,7 +192,7 @@ func countBefore(line, word string) (int, bool) {
 	return n, err == nil
 }
 
-func containsAny(text string, words ...string) bool {
+func ContainsAny(text string, words ...string) bool {
 	for _, w := range words {
 		if strings.Contains(text, w) {
 			return true

@@ -1,4 +1,4 @@
-package recall
+package call
 
 import (
 	"slices"
@@ -18,15 +18,15 @@ func Telling(output string, n int) []string {
 	at := 0
 	for line := range strings.Lines(Bound(output)) {
 		at++
-		text := strings.TrimSpace(plain(strings.TrimSpace(line)))
+		text := strings.TrimSpace(Plain(strings.TrimSpace(line)))
 		if text == "" || len(text) > 4000 && !strings.Contains(text[:240], "rror") {
 			continue
 		}
 		if strings.HasPrefix(text, "<tool_use_error>") {
 			text = strings.TrimSuffix(text[len("<tool_use_error>"):], "</tool_use_error>")
 		}
-		text = cut(text, 240)
-		if lower := strings.ToLower(text); len(text) < 40 && containsAny(lower, "exit code", "exit status", "exited with code") {
+		text = Cut(text, 240)
+		if lower := strings.ToLower(text); len(text) < 40 && ContainsAny(lower, "exit code", "exit status", "exited with code") {
 			continue // said beside the lines already
 		}
 		if len(last) == 3 {
@@ -53,7 +53,7 @@ func Telling(output string, n int) []string {
 
 // weight says how much a line tells of a failure.
 func weight(line string) int {
-	lower := strings.ToLower(cut(line, 200))
+	lower := strings.ToLower(Cut(line, 200))
 	score := 0
 	switch {
 	case strings.HasPrefix(lower, "npm error"), strings.HasPrefix(lower, "npm err!"), strings.HasPrefix(lower, "make: ***"), strings.HasPrefix(lower, "error: command failed"):
@@ -96,7 +96,7 @@ func Place(line string) (place string, ok bool) {
 			start--
 		}
 		name := line[start:colon]
-		if end > colon+1 && len(name) > 3 && strings.Contains(name, ".") && !strings.HasSuffix(name, ".") && !strings.HasPrefix(name, "//") && !allDigits(strings.ReplaceAll(name, ".", "")) {
+		if end > colon+1 && len(name) > 3 && strings.Contains(name, ".") && !strings.HasSuffix(name, ".") && !strings.HasPrefix(name, "//") && !AllDigits(strings.ReplaceAll(name, ".", "")) {
 			return line[start:end], true
 		}
 		at = colon + 1
@@ -114,19 +114,19 @@ func Verdict(output string) string {
 	text = text[max(0, len(text)-3000):]
 	best := ""
 	for line := range strings.Lines(text) {
-		line = strings.TrimSpace(plain(strings.TrimSpace(line)))
+		line = strings.TrimSpace(Plain(strings.TrimSpace(line)))
 		if len(line) > 160 || line == "" {
 			continue
 		}
-		if containsAny(line, " passed", " passing", "test result: ok", "BUILD SUCCESS", "Tests: ", "Test Suites:", "# pass", "files changed", "file changed") || strings.HasPrefix(line, "ok  ") || strings.HasPrefix(line, "OK (") || strings.HasPrefix(line, "Ran ") {
+		if ContainsAny(line, " passed", " passing", "test result: ok", "BUILD SUCCESS", "Tests: ", "Test Suites:", "# pass", "files changed", "file changed") || strings.HasPrefix(line, "ok  ") || strings.HasPrefix(line, "OK (") || strings.HasPrefix(line, "Ran ") {
 			best = line
 		}
 	}
 	return best
 }
 
-// plain takes terminal colours and other control characters out of a line.
-func plain(line string) string {
+// Plain takes terminal colours and other control characters out of a line.
+func Plain(line string) string {
 	if strings.IndexFunc(line, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) < 0 {
 		return line
 	}

@@ -1,4 +1,4 @@
-package recall
+package call
 
 import (
 	"path"
@@ -336,10 +336,10 @@ func operands(args []string, valued ...string) []string {
 // plainFile reports whether a word of a shell command is surely the name of a file: no variables, no patterns, no devices.
 func plainFile(word string) bool {
 	return word != "" && word != "-" && word != "." && word != ".." && len(word) < 400 && !strings.ContainsAny(word, "$`*?<>{}()|;=\"'!,\n\x00") &&
-		!strings.HasPrefix(word, "/dev/") && !strings.HasPrefix(word, "&") && !strings.Contains(word, "://") && !allDigits(word)
+		!strings.HasPrefix(word, "/dev/") && !strings.HasPrefix(word, "&") && !strings.Contains(word, "://") && !AllDigits(word)
 }
 
-func allDigits(word string) bool { return strings.Trim(word, "0123456789+-") == "" }
+func AllDigits(word string) bool { return strings.Trim(word, "0123456789+-") == "" }
 
 // base is the name of a program without its folder.
 func base(word string) string { return word[strings.LastIndexByte(word, '/')+1:] }

@@ -1,0 +1,196 @@
+package call
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/winnowhq/winnow/session"
+)
+
+// logOf writes a log by hand: "user: text", "assistant: text", and calls.
+type logOf struct {
+	messages []session.Message
+}
+
+func (l *logOf) add(role session.Role, parts ...session.Part) *logOf {
+	m := session.Message{MessageInfo: session.MessageInfo{ID: fmt.Sprintf("msg_%d", len(l.messages)), Role: role}}
+	if role == session.Assistant {
+		m.Path = &session.Path{Cwd: "/repo", Root: "/repo"}
+	}
+	for i, p := range parts {
+		p.ID = fmt.Sprintf("prt_%d_%d", len(l.messages), i)
+		m.Parts = append(m.Parts, p)
+	}
+	l.messages = append(l.messages, m)
+	return l
+}
+
+func (l *logOf) user(text string) *logOf {
+	return l.add(session.User, session.Part{Type: session.TextPart, Text: text})
+}
+func (l *logOf) says(text string) *logOf {
+	return l.add(session.Assistant, session.Part{Type: session.TextPart, Text: text})
+}
+
+// call records a call that ended; output that begins with "!" is an error.
+func (l *logOf) call(tool string, input map[string]any, output string) *logOf {
+	args, err := json.Marshal(input, json.Deterministic(true))
+	if err != nil {
+		panic(err)
+	}
+	s := &session.ToolState{Status: session.Completed, Input: args, Output: output}
+	if text, failed := strings.CutPrefix(output, "!"); failed {
+		s.Status, s.Error, s.Output = session.Failed, text, ""
+	}
+	return l.add(session.Assistant, session.Part{Type: session.ToolPart, Tool: tool, CallID: fmt.Sprintf("c%d", len(l.messages)), State: s})
+}
+
+func (l *logOf) run(command, output string, exit int) *logOf {
+	l.call("bash", map[string]any{"command": command}, output)
+	l.messages[len(l.messages)-1].Parts[0].State.Metadata = jsontext.Value(fmt.Sprintf(`{"exit":%d}`, exit))
+	return l
+}
+
+type args = map[string]any
+
+func TestActions_knowTheToolsOfEveryAgent(t *testing.T) {
+	type did struct {
+		Op             Op
+		Path           string
+		Added, Removed int
+	}
+	for _, c := range []struct {
+		name, tool string
+		input      args
+		want       []did
+	}{
+		{"OpenCode read", "read", args{"filePath": "/repo/a.go"}, []did{{Read, "/repo/a.go", 0, 0}}},
+		{"Claude Code read", "Read", args{"file_path": "/repo/./a.go"}, []did{{Read, "/repo/a.go", 0, 0}}},
+		{"pi read, relative", "read", args{"path": "a.go"}, []did{{Read, "/repo/a.go", 0, 0}}},
+		{"OpenCode edit", "edit", args{"filePath": "/repo/a.go", "oldString": "x\ny\n", "newString": "x\nz\nw\n"}, []did{{Edit, "/repo/a.go", 2, 1}}},
+		{"pi edit", "edit", args{"path": "a.go", "oldText": "x", "newText": "y"}, []did{{Edit, "/repo/a.go", 1, 1}}},
+		{"MultiEdit", "MultiEdit", args{"file_path": "/repo/a.go", "edits": []args{{"old_string": "a", "new_string": "b"}, {"old_string": "c", "new_string": ""}}}, []did{{Edit, "/repo/a.go", 1, 2}}},
+		{"NotebookEdit", "NotebookEdit", args{"notebook_path": "/repo/n.ipynb", "new_source": "x = 1"}, []did{{Edit, "/repo/n.ipynb", 1, 0}}},
+		{"Write", "Write", args{"file_path": "/repo/a.go", "content": "a\nb\n"}, []did{{Create, "/repo/a.go", 2, 0}}},
+		{"SWE-agent view", "str_replace_editor", args{"command": "view", "path": "/repo/a.py"}, []did{{Read, "/repo/a.py", 0, 0}}},
+		{"SWE-agent create", "str_replace_editor", args{"command": "create", "path": "/repo/a.py", "file_text": "x"}, []did{{Create, "/repo/a.py", 1, 0}}},
+		{"SWE-agent replace", "str_replace_editor", args{"command": "str_replace", "path": "/repo/a.py", "old_str": "x", "new_str": "y\nz"}, []did{{Edit, "/repo/a.py", 2, 1}}},
+		{"SWE-agent insert", "str_replace_editor", args{"command": "insert", "path": "/repo/a.py", "insert_line": 3, "new_str": "y"}, []did{{Edit, "/repo/a.py", 1, 0}}},
+		{"MCP file server", "mcp__files__read_file", args{"path": "a.go"}, []did{{Read, "/repo/a.go", 0, 0}}},
+		{"OpenCode patch", "patch", args{"patchText": "*** Begin Patch\n*** Add File: new.go\n+a\n+b\n*** Update File: old.go\n@@\n-x\n+y\n*** Delete File: gone.go\n*** End Patch"},
+			[]did{{Create, "/repo/new.go", 2, 0}, {Edit, "/repo/old.go", 1, 1}, {Delete, "/repo/gone.go", 0, 0}}},
+		{"Codex apply_patch as a command", "shell", args{"command": []string{"apply_patch", "*** Begin Patch\n*** Update File: a.go\n-x\n+y\n*** End Patch"}}, []did{{Op: Run}, {Edit, "/repo/a.go", 1, 1}}},
+		{"Codex apply_patch in a here-document", "exec_command", args{"cmd": "apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: a.go\n-x\n+y\n*** End Patch\nEOF\n"}, []did{{Op: Run}, {Edit, "/repo/a.go", 1, 1}}},
+		{"Codex shell in a shell", "shell", args{"command": []string{"bash", "-lc", "cd sub && sed -i 's/a/b/' x.go"}}, []did{{Op: Run}, {Edit, "/repo/sub/x.go", 0, 0}}},
+		{"Codex workdir", "exec_command", args{"cmd": "cat x.go", "workdir": "/repo/sub"}, []did{{Op: Run}, {Read, "/repo/sub/x.go", 0, 0}}},
+		{"heredoc into a file", "bash", args{"command": "cat > notes.md <<EOF\none\ntwo\nEOF"}, []did{{Op: Run}, {Create, "/repo/notes.md", 2, 0}}},
+		{"append", "bash", args{"command": "echo x >> .gitignore"}, []did{{Op: Run}, {Edit, "/repo/.gitignore", 0, 0}}},
+		{"move and remove", "bash", args{"command": "git mv a.go b.go && rm -rf c.go"}, []did{{Op: Run}, {Move, "/repo/a.go", 0, 0}, {Delete, "/repo/c.go", 0, 0}}},
+		{"nothing plain", "bash", args{"command": "rm -rf \"$DIR\"/* ; cat < /dev/null 2>/dev/null"}, []did{{Op: Run}}},
+		{"a piece of a file", "bash", args{"command": "sed -n '10,20p' a.go | head -5"}, []did{{Op: Run}, {Read, "/repo/a.go", 0, 0}}},
+		{"perl in place", "bash", args{"command": "perl -pi -e 's/a/b/' a.go b.go"}, []did{{Op: Run}, {Edit, "/repo/a.go", 0, 0}, {Edit, "/repo/b.go", 0, 0}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := new(logOf).call(c.tool, c.input, "")
+			var got []did
+			for _, a := range Calls(l.messages)[0].Actions {
+				got = append(got, did{a.Op, a.Path, a.Added, a.Removed})
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("actions (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestTelling_picksPlacesAndCauses(t *testing.T) {
+	output := "=== RUN TestA\nlevel=INFO msg=x error=none\n    a_test.go:12: got 3, want 4\n--- FAIL: TestA (0.00s)\nsome noise\n\x1b[31mError: boom\x1b[0m\nnoise\n"
+	want := []string{"a_test.go:12: got 3, want 4", "--- FAIL: TestA (0.00s)", "Error: boom"}
+	if diff := cmp.Diff(want, Telling(output, 3)); diff != "" {
+		t.Errorf("telling lines (-want +got):\n%s", diff)
+	}
+	if got := Telling("one\ntwo\nthree\nfour", 2); !cmp.Equal(got, []string{"three", "four"}) {
+		t.Errorf("without telling lines: got %q, want the last two", got)
+	}
+}
+
+func TestPlace_findsPathAndLine(t *testing.T) {
+	for line, want := range map[string]string{
+		"    feed_test.go:45: unfolded text differs": "feed_test.go:45",
+		"src/a/b.ts:10:5 - error TS2304":             "src/a/b.ts:10",
+		"at 12:30:45 all was well":                   "",
+		"http://127.0.0.1:8417/x":                    "",
+		"no place":                                   "",
+	} {
+		if got, _ := Place(line); got != want {
+			t.Errorf("%q: got %q, want %q", line, got, want)
+		}
+	}
+}
+
+func TestInvocation_covers(t *testing.T) {
+	for _, c := range []struct {
+		later, earlier string
+		want           bool
+	}{
+		{"go test ./...", "go test ./a ./b", true},
+		{"go test ./a/...", "go test ./a/b", true},
+		{"go test ./a", "go test ./...", false},
+		{"pytest", "pytest tests/test_a.py", true},
+		{"pytest tests", "pytest tests/test_a.py::test_x", true},
+		{"pytest tests/test_b.py", "pytest tests/test_a.py", false},
+		{"npm run build", "npm run lint", false},
+		{"FOO=1 timeout 60 go test ./... 2>&1 | tail", "go test ./x", true},
+	} {
+		later, earlier := Main(Invocations(c.later)), Main(Invocations(c.earlier))
+		if got := later.Covers(earlier); got != c.want {
+			t.Errorf("%q covers %q: got %v, want %v", c.later, c.earlier, got, c.want)
+		}
+	}
+}
+
+func TestShorten_isRelativeBelowTheFolderAlone(t *testing.T) {
+	for _, c := range [][3]string{{"/repo/a", "/repo", "a"}, {"/repository/a", "/repo", "/repository/a"}, {"/repo", "/repo/", "."}, {`C:\x\a.go`, `C:\x`, "a.go"}, {"a", "", "a"}} {
+		if got := Shorten(c[0], c[1]); got != c[2] {
+			t.Errorf("Shorten(%q, %q): got %q, want %q", c[0], c[1], got, c[2])
+		}
+	}
+}
+
+func FuzzInvocations(f *testing.F) {
+	for _, s := range []string{"go test ./... | tail", "cat <<EOF\nx\nEOF", "bash -lc 'a && b'", "a > b 2>&1 &", "'unclosed", "\"", "<<", "a <<-", ">>", "((("} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if m := Main(Invocations(text)); m != nil && m.Name == "" {
+			t.Errorf("%q: a program without name", text)
+		}
+		for _, a := range touched(text, "/repo", 0) {
+			if a.Path == "" && a.Op != Run && a.To == "" && a.Exact == false {
+				t.Errorf("%q: an action without path: %+v", text, a)
+			}
+		}
+		Telling(text, 5)
+	})
+}
+
+// BenchmarkHostileTexts reads texts that would be slow if anything in this package were quadratic: 4 MiB should take some milliseconds.
+func BenchmarkHostileTexts(b *testing.B) {
+	for _, unit := range []string{"a && ", "error: ", "<<a\n", "\x1b[", "FAIL\n", "(", "a.go:1 ", "'", "- "} {
+		text := strings.Repeat(unit, 4<<20/len(unit))
+		b.Run(fmt.Sprintf("%q", unit), func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				Telling(text, 6)
+				touched(text, "/repo", 0)
+				verdict(text)
+				Invocations(text)
+			}
+		})
+	}
+}
