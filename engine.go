@@ -109,6 +109,8 @@ type live struct {
 	log   []session.Message
 	facts *rule.Facts
 	model model.Model
+	// handles name the parts of the log.
+	handles rule.Handles
 
 	// view is what the model sees, rendered as far as the log has come; changed is the first position of the log that it does
 	// not have yet.

@@ -197,7 +197,8 @@ func (e *Engine) announce(id string, v budget.Verdict) {
 }
 
 func (l *live) plannerState() policy.State {
-	return policy.State{Log: l.log, Window: l.window(), Ledger: l.state.Ledger, Pins: l.state.Pins, Facts: l.facts, Model: l.model}
+	l.handles.Name(l.log)
+	return policy.State{Log: l.log, Window: l.window(), Ledger: l.state.Ledger, Pins: l.state.Pins, Facts: l.facts, Model: l.model, Handles: &l.handles}
 }
 
 // overhead is what system prompt and tools take: what the first step reported beyond the messages that it was sent, in tokens. 0 when no

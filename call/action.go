@@ -15,12 +15,7 @@ func Actions(p *session.Part, cwd string) []Action {
 		name := clean(a.Text(pathNames...), cwd)
 		return []Action{{Op: op, Path: name, Exact: true}}
 	}
-	// MCP servers prefix their tools: "mcp__files__read_file" is "read_file".
-	tool := strings.ToLower(p.Tool)
-	if i := strings.LastIndex(tool, "__"); i >= 0 {
-		tool = tool[i+2:]
-	}
-	switch tool {
+	switch Name(p.Tool) {
 	case "read", "view", "open", "read_file", "view_file", "view_image", "notebookread", "cat":
 		return at(Read)
 	case "write", "create", "write_file", "create_file", "write_to_file":

@@ -108,19 +108,43 @@ func Calls(messages []session.Message) []Call {
 			if p.Type != session.ToolPart || p.State == nil {
 				continue
 			}
-			c := Call{Message: i, Part: j, MessageID: m.ID, PartID: p.ID, Tool: p.Tool, Status: p.State.Status}
-			c.Actions = Actions(p, cwd)
+			c := Call{Message: i, Part: j, MessageID: m.ID, PartID: p.ID, Tool: p.Tool, Status: p.State.Status, Actions: Actions(p, cwd)}
 			opened = windowed(&c, opened, cwd)
-			if text := c.Command(); text != "" {
-				c.Ran = Invocations(text)
-				c.Main = Main(c.Ran)
-			}
-			c.Outcome = outcome(p, &c)
+			c.finish(p)
 			calls = append(calls, c)
 		}
 	}
 	settle(calls)
 	return calls
+}
+
+// Of understands one call that ran in a folder, "" when that is not known. What only the log around it can tell is left open: the file that a line
+// editor has open, and whether its product reports failed commands as failed calls.
+func Of(p *session.Part, cwd string) Call {
+	c := Call{MessageID: p.MessageID, PartID: p.ID, Tool: p.Tool}
+	if p.State != nil {
+		c.Status, c.Actions = p.State.Status, Actions(p, cwd)
+		c.finish(p)
+	}
+	return c
+}
+
+// finish fills in what follows from the actions.
+func (c *Call) finish(p *session.Part) {
+	if text := c.Command(); text != "" {
+		c.Ran = Invocations(text)
+		c.Main = Main(c.Ran)
+	}
+	c.Outcome = outcome(p, c)
+}
+
+// Name is the name of a tool as this package knows it: in lower case, and without the prefix of an MCP server: "mcp__files__read_file" is "read_file".
+func Name(tool string) string {
+	tool = strings.ToLower(tool)
+	if i := strings.LastIndex(tool, "__"); i >= 0 {
+		tool = tool[i+2:]
+	}
+	return tool
 }
 
 // Directory is the folder in which a log says that it was written, "" when it does not say.

@@ -31,7 +31,7 @@ var floors = [][]string{
 
 // siblings are the imports on one floor that are meant, with the reason.
 var siblings = map[string]string{
-	"call session":                     "what it understands",
+	"call session":                      "what it understands",
 	"token/* token":                     "kinds of counters",
 	"wire/* wire":                       "what the protocols share",
 	"wire/responses wire/openaichat":    "the two share the shape of arguments",
