@@ -10,4 +10,9 @@ type Files struct {
 func (*Files) Name() string { return "files" }
 
 // Find looks at the whole window.
-func (r *Files) Find(w Window) Found { return Found{} }
+func (r *Files) Find(w Window) Found {
+	if r.Letter {
+		return r.letter(w)
+	}
+	return Found{}
+}

@@ -10,4 +10,9 @@ type Inputs struct {
 func (*Inputs) Name() string { return "inputs" }
 
 // Find looks at the whole window.
-func (r *Inputs) Find(w Window) Found { return Found{} }
+func (r *Inputs) Find(w Window) Found {
+	if r.Letter {
+		return r.letter(w)
+	}
+	return Found{}
+}
