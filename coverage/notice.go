@@ -52,33 +52,44 @@ func leavesOut(text string) bool {
 // said reports whether a line is a tool's notice that something was left out: in brackets or behind dots, and with a number, as in
 // "[90 more lines in file]", "... (12 more lines not shown)", "(Output capped at 50 KB)".
 func said(line string) bool {
-	if !leavesOut(line) {
+	line = strings.TrimLeft(line, " -*")
+	if line == "" {
 		return false
 	}
-	line = strings.TrimLeft(line, " -*")
-	return strings.HasPrefix(line, "<response clipped>") || strings.ContainsAny(line, "0123456789") &&
-		(strings.IndexByte("[(<", line[0]) >= 0 || strings.HasPrefix(line, "...") || strings.Contains(line, "…") || strings.HasPrefix(line, "Warning:") || strings.HasPrefix(line, "Some lines were ")) ||
-		strings.HasPrefix(line, "(File has more lines")
+	switch line[0] {
+	case '[', '(':
+	case '<':
+		if strings.HasPrefix(line, "<response clipped>") {
+			return true
+		}
+	case '.':
+		if !strings.HasPrefix(line, "...") {
+			return false
+		}
+	case 'W', 'S':
+		if !strings.HasPrefix(line, "Warning:") && !strings.HasPrefix(line, "Some lines were ") {
+			return false
+		}
+	default:
+		if !strings.Contains(line, "…") {
+			return false
+		}
+	}
+	return leavesOut(line) && (strings.ContainsAny(line, "0123456789") || strings.HasPrefix(line, "(File has more lines"))
 }
 
-// noticed finds the first line in which a tool says that it left something out, and what stands behind that line. at is where the text before
-// it ends, without the blank line between; -1 when there is none. A line of a file that reads like it ends the view too early, which is safe.
-func noticed(text string) (at int, rest string) {
-	if !leavesOut(text) {
-		return -1, ""
-	}
-	for start := 0; start < len(text); {
-		line, after := cut(text[start:])
+// noticed finds the first line in which a tool says that it left something out: where it begins and ends, at is -1 when there is none.
+// Codex writes its notice into the middle of a line. A line of a file that reads like one ends a view too early, which is safe.
+func noticed(text string) (at, end int) {
+	for at < len(text) {
+		line, after := cut(text[at:])
+		end = len(text) - len(after)
 		if said(line) {
-			at = start
-			if strings.HasSuffix(text[:at], "\n\n") {
-				at--
-			}
-			return at, strings.TrimSpace(after)
+			return at, end
 		}
-		start = len(text) - len(after)
+		at = end
 	}
-	return -1, ""
+	return -1, 0
 }
 
 // cleared reports whether a product put a note in the place of an output, or says that there is none.

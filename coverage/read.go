@@ -141,9 +141,12 @@ func plain(output, name string, a call.Arguments, offsets bool) Shown {
 			n, _, _ := strings.Cut(span, "-")
 			from, _ = strconv.Atoi(n)
 		}
-	} else if at, rest := noticed(text); at >= 0 {
-		only = rest == ""
-		text, more = text[:at], true
+	} else if at, end := noticed(text); at >= 0 {
+		only, more = strings.TrimSpace(text[end:]) == "", true
+		text = text[:at]
+		if strings.HasSuffix(text, "\n\n") { // the blank line before the notice
+			text = text[:at-1]
+		}
 	}
 	if from < 1 {
 		return Shown{}

@@ -250,7 +250,7 @@ func script(text string) ([]span, bool) {
 				s.to += from
 			}
 		}
-		if s.to < s.from || len(spans) > 0 && s.from <= spans[len(spans)-1].to || len(spans) >= 50 {
+		if s.to < s.from || len(spans) > 0 && s.from <= spans[len(spans)-1].to || len(spans) >= ranged {
 			return nil, false
 		}
 		spans = append(spans, s)
