@@ -128,7 +128,9 @@ func TestOf_openCode(t *testing.T) {
 }
 
 func TestOf_codex(t *testing.T) {
-	ran := func(output string) string { return "Chunk ID: 7b0a\nWall time: 0.0100 seconds\nProcess exited with code 0\nOriginal token count: 9\nOutput:\n" + output }
+	ran := func(output string) string {
+		return "Chunk ID: 7b0a\nWall time: 0.0100 seconds\nProcess exited with code 0\nOriginal token count: 9\nOutput:\n" + output
+	}
 	whole := []string{"/repo/a 1-5 output full: one|two||\tfour|five", "nothing else"}
 	vocabulary{
 		{"exec_command", "exec_command", `{"cmd":"cat a"}`, ran(file), whole},
@@ -190,6 +192,7 @@ func TestOf_editorsOfSWEAgent(t *testing.T) {
 		{"view to the end", "str_replace_editor", `{"command":"view","path":"/repo/a","view_range":[4,-1]}`, head + "     4\t\tfour\n     5\tfive\n", []string{"/repo/a 4-5 output end: \tfour|five", "nothing else"}},
 		{"view, clipped", "str_replace_editor", `{"command":"view","path":"/repo/a"}`, head + "     1\tone\n     2\ttwo\n<response clipped><NOTE>Only part is shown.</NOTE>", []string{"/repo/a 1-2 output: one|two", "nothing else"}},
 		{"view of a folder", "str_replace_editor", `{"command":"view","path":"/repo"}`, "Here are the files up to 2 levels deep:\n/repo/a\n", nil},
+		{"view in OpenHands", "file_editor", `{"command":"view","path":"/repo/a","view_range":[1,2]}`, head + "     1\tone\n     2\ttwo\n", []string{"/repo/a 1-2 output: one|two", "nothing else"}},
 		{"create", "str_replace_editor", `{"command":"create","path":"/repo/a","file_text":"one\ntwo\n"}`, "File created successfully at: /repo/a", []string{"/repo/a 1-2 input full: one|two"}},
 		{"str_replace", "str_replace_editor", `{"command":"str_replace","path":"/repo/a","old_str":"x","new_str":"two"}`, "The file /repo/a has been edited. Here's `cat -n` of a piece:\n     1\tone\n     2\ttwo\nReview the changes and make sure they are right.",
 			[]string{"/repo/a change", "/repo/a 1-2 output: one|two", "nothing else"}},
@@ -254,7 +257,7 @@ func TestOf_simpleShellReads(t *testing.T) {
 		{"cat a && make", file, nil},
 		{"cat a || true", file, nil},
 		{"cat a | grep o", file, nil},
-		{"cat a > b", "", nil},
+		{"cat a > b", file, nil},
 		{"cat a &", file, nil},
 		{"cat *.go", file, nil},
 		{"cat a[12]", file, nil},
@@ -304,6 +307,11 @@ func TestOf_failedAndUnfinishedCallsShowNothing(t *testing.T) {
 		if s := Of(p, "/repo"); s.Views != nil || s.OutputIsViews {
 			t.Errorf("a call that is %s shows %v, want nothing", status, s)
 		}
+	}
+	p := finished("bash", `{"command":"cat /repo/a"}`, "one\n")
+	p.State.Metadata = []byte(`{"exit":1}`)
+	if s := Of(p, "/repo"); s.Views != nil {
+		t.Errorf("cat that ended with 1 shows %v, want nothing", s)
 	}
 	if s := Of(nil, ""); s.Views != nil {
 		t.Errorf("no part shows %v", s)

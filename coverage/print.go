@@ -3,7 +3,8 @@ package coverage
 import "strings"
 
 // bare reads lines without numbers. Their numbers follow from the command, as long as every line that it printed is there: some products take
-// blank lines off the head and the tail of an output, and then a range that came out short may have lost its first line.
+// blank lines off the head and the tail of an output, and then a range that came out short may have lost its first line. A whole file that was
+// printed so counts as whole: what it may lack is blank lines before its first and behind its last.
 func (r *reading) bare(out printed) Shown {
 	text, only, more := out.text, true, false
 	if at, end := noticed(text); at >= 0 {

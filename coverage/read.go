@@ -20,7 +20,7 @@ func read(p *session.Part, name string) Shown {
 		return Shown{}
 	}
 	switch tool := call.Name(p.Tool); tool {
-	case "str_replace_editor", "str_replace_based_edit_tool", "text_editor":
+	case "str_replace_editor", "str_replace_based_edit_tool", "text_editor", "file_editor":
 		return viewed(a, output, name)
 	case "read":
 		if a.Has("path") && !a.Has("file_path") && !a.Has("filePath") { // pi
