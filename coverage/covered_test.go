@@ -1,6 +1,7 @@
 package coverage
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -162,13 +163,30 @@ func TestHash_differsWithTextLengthAndPlace(t *testing.T) {
 		}
 		seen[h] = text
 	}
-	for n := range 70 {
-		add(strings.Repeat("x", n))
-		add(strings.Repeat("\x00", n))
-		for i := range n {
-			for _, c := range []string{"y", "\x01", "\xff"} {
-				add(strings.Repeat("x", i) + c + strings.Repeat("x", n-i-1))
+	for n := range 40 {
+		for _, all := range []string{"x", "\x00", " ", "\xff"} {
+			add(strings.Repeat(all, n))
+			for i := range n {
+				for _, c := range []string{"y", "\x01", "\xfe", "\t"} {
+					add(strings.Repeat(all, i) + c + strings.Repeat(all, n-i-1))
+					for j := range i {
+						add(strings.Repeat(all, j) + c + strings.Repeat(all, i-j-1) + c + strings.Repeat(all, n-i-1))
+					}
+				}
 			}
 		}
+	}
+}
+
+// Lines that differ in a number alone differ: none of the shapes that code has is a poor one.
+func TestHash_differsForNumberedLines(t *testing.T) {
+	seen := make(map[uint64]struct{}, 300000)
+	for _, format := range []string{"%d", "\tcase %d:", "    total += values[%d] // and so on"} {
+		for n := range 100000 {
+			seen[hash(fmt.Sprintf(format, n))] = struct{}{}
+		}
+	}
+	if len(seen) != 300000 {
+		t.Errorf("%d hashes of 300,000 lines", len(seen))
 	}
 }

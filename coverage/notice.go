@@ -51,7 +51,10 @@ func leavesOut(text string) bool {
 
 // said reports whether a line is a tool's notice that something was left out: in brackets or behind dots, and with a number, as in
 // "[90 more lines in file]", "... (12 more lines not shown)", "(Output capped at 50 KB)".
-func said(line string) bool {
+func said(line string) bool { return saidBy(line, true) }
+
+// saidBy spares the look for an ellipsis where it is known that there is none.
+func saidBy(line string, dots bool) bool {
 	line = strings.TrimLeft(line, " -*")
 	if line == "" {
 		return false
@@ -71,7 +74,7 @@ func said(line string) bool {
 			return false
 		}
 	default:
-		if !strings.Contains(line, "…") {
+		if !dots || !strings.Contains(line, "…") {
 			return false
 		}
 	}
@@ -81,10 +84,11 @@ func said(line string) bool {
 // noticed finds the first line in which a tool says that it left something out: where it begins and ends, at is -1 when there is none.
 // Codex writes its notice into the middle of a line. A line of a file that reads like one ends a view too early, which is safe.
 func noticed(text string) (at, end int) {
+	dots := strings.Contains(text, "…")
 	for at < len(text) {
 		line, after := cut(text[at:])
 		end = len(text) - len(after)
-		if said(line) {
+		if saidBy(line, dots) {
 			return at, end
 		}
 		at = end

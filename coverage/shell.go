@@ -127,7 +127,7 @@ func parse(text, cwd string) (reading, bool) {
 	}
 	r := reading{program: steps[0].Words[0]}
 	name, ok := r.source(steps[0].Words)
-	if !ok || !call.PlainFile(name) || strings.ContainsAny(name, "[]\\") || !call.Rooted(name) && !call.Rooted(cwd) {
+	if !ok || !call.PlainFile(name) || strings.ContainsAny(name, "[]\\") || !call.Rooted(name) && (!call.Rooted(cwd) || strings.Contains(name, ":")) {
 		return reading{}, false
 	}
 	if last == 1 {
