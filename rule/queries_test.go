@@ -8,7 +8,7 @@ import (
 	"github.com/winnowhq/winnow/rule/ruletest"
 )
 
-var listing = strings.Repeat("drwxr-xr-x pebbles\n", 30)
+var pebbleListing = strings.Repeat("drwxr-xr-x pebbles\n", 30)
 
 func TestQueries_anOlderAnswerToTheSameQuestionGoes(t *testing.T) {
 	for _, c := range []struct {
@@ -28,8 +28,8 @@ func TestQueries_anOlderAnswerToTheSameQuestionGoes(t *testing.T) {
 		{"find . -name '*.go'", "find . -name '*.go'", true},
 	} {
 		l := ruletest.New()
-		first := l.Call("bash", ruletest.Args{"command": c.first}, listing)
-		l.Call("bash", ruletest.Args{"command": c.again, "description": "Once more"}, listing)
+		first := l.Call("bash", ruletest.Args{"command": c.first}, pebbleListing)
+		l.Call("bash", ruletest.Args{"command": c.again, "description": "Once more"}, pebbleListing)
 		if _, is := l.Found(t, &rule.Queries{})[first]; is != c.goes {
 			t.Errorf("%q goes because of %q: %v, want %v", c.first, c.again, is, c.goes)
 		}
@@ -56,8 +56,8 @@ func TestQueries_onlyCommandsThatDoNothingButAskAreQuestions(t *testing.T) {
 		"cat a": false, "grep a b": false, "env": false, "env A=b make": false, "sudo ls": false, "A=b ls": false, "npm test": false, "date": false, "lsof": false,
 	} {
 		l := ruletest.New()
-		first := l.Call("bash", ruletest.Args{"command": command}, listing)
-		l.Call("bash", ruletest.Args{"command": command}, listing)
+		first := l.Call("bash", ruletest.Args{"command": command}, pebbleListing)
+		l.Call("bash", ruletest.Args{"command": command}, pebbleListing)
 		if _, goes := l.Found(t, &rule.Queries{})[first]; goes != is {
 			t.Errorf("%q is a question: %v, want %v", command, goes, is)
 		}
@@ -73,45 +73,45 @@ func TestQueries_ofAnotherFolderAreOtherQuestions(t *testing.T) {
 		goes  bool
 	}{
 		{"the log moved on", func(l *ruletest.Log) string {
-			first := l.Call("bash", ls, listing)
+			first := l.Call("bash", ls, pebbleListing)
 			l.Cwd = "/repo/sub"
-			l.Call("bash", ls, listing)
+			l.Call("bash", ls, pebbleListing)
 			return first
 		}, false},
 		{"the call names another", func(l *ruletest.Log) string {
-			first := l.Call("shell", args{"command": []string{"bash", "-lc", "ls"}, "workdir": "/repo"}, listing)
-			l.Call("shell", args{"command": []string{"bash", "-lc", "ls"}, "workdir": "/repo/sub"}, listing)
+			first := l.Call("shell", args{"command": []string{"bash", "-lc", "ls"}, "workdir": "/repo"}, pebbleListing)
+			l.Call("shell", args{"command": []string{"bash", "-lc", "ls"}, "workdir": "/repo/sub"}, pebbleListing)
 			return first
 		}, false},
 		{"the call names the same in another way", func(l *ruletest.Log) string {
-			first := l.Call("shell", args{"command": "ls", "workdir": "/repo/sub/"}, listing)
-			l.Call("shell", args{"command": "ls", "workdir": "./sub"}, listing)
+			first := l.Call("shell", args{"command": "ls", "workdir": "/repo/sub/"}, pebbleListing)
+			l.Call("shell", args{"command": "ls", "workdir": "./sub"}, pebbleListing)
 			return first
 		}, true},
 		{"the shell went to another", func(l *ruletest.Log) string {
-			first := l.Call("bash", ls, listing)
+			first := l.Call("bash", ls, pebbleListing)
 			l.Call("bash", args{"command": "cd sub && make"}, "made")
-			l.Call("bash", ls, listing)
+			l.Call("bash", ls, pebbleListing)
 			return first
 		}, false},
 		{"the shell went to a plain one and is there still", func(l *ruletest.Log) string {
 			l.Call("bash", args{"command": "cd /repo/sub && make"}, "made")
-			first := l.Call("bash", ls, listing)
+			first := l.Call("bash", ls, pebbleListing)
 			l.Call("bash", args{"command": "cd /repo/sub && make test"}, "made")
-			l.Call("bash", ls, listing)
+			l.Call("bash", ls, pebbleListing)
 			return first
 		}, true},
 		{"a shell in the shell went to another", func(l *ruletest.Log) string {
 			l.Call("bash", args{"command": "(cd /repo/sub && make)"}, "made")
-			first := l.Call("bash", ls, listing)
+			first := l.Call("bash", ls, pebbleListing)
 			l.Call("bash", args{"command": "cd /repo/sub"}, "")
-			l.Call("bash", ls, listing)
+			l.Call("bash", ls, pebbleListing)
 			return first
 		}, false},
 		{"the shell went to where it was", func(l *ruletest.Log) string {
-			first := l.Call("bash", ls, listing)
+			first := l.Call("bash", ls, pebbleListing)
 			l.Call("bash", args{"command": "cd /repo && make"}, "made")
-			l.Call("bash", ls, listing)
+			l.Call("bash", ls, pebbleListing)
 			return first
 		}, true},
 	} {
@@ -141,8 +141,8 @@ func TestQueries_toolsThatListFilesAreQuestions(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l := ruletest.New()
-			first := l.Call(c.tool, c.first, listing)
-			l.Call(c.tool, c.again, listing)
+			first := l.Call(c.tool, c.first, pebbleListing)
+			l.Call(c.tool, c.again, pebbleListing)
 			if _, goes := l.Found(t, &rule.Queries{})[first]; goes != c.goes {
 				t.Errorf("it goes: %v, want %v", goes, c.goes)
 			}
@@ -156,22 +156,22 @@ func TestQueries_toolsThatListFilesAreQuestions(t *testing.T) {
 func TestQueries_whatFailedAnswersNothing(t *testing.T) {
 	ls := ruletest.Args{"command": "ls src"}
 	l := ruletest.New()
-	l.Call("bash", ls, listing)
-	l.Fail("bash", ls, "permission denied"+listing)
+	l.Call("bash", ls, pebbleListing)
+	l.Fail("bash", ls, "permission denied"+pebbleListing)
 	l.Call("bash", ls, "ls: cannot access 'src': No such file or directory")
 	l.Running("bash", ls)
-	goes(t, l, &rule.Queries{})
+	onlyElides(t, l, &rule.Queries{})
 }
 
 func TestQueries_ofOneStepStay(t *testing.T) {
 	ls := ruletest.Args{"command": "ls src"}
 	for _, letter := range []bool{false, true} {
 		l := ruletest.New()
-		first := l.Call("bash", ls, listing)
-		second := l.Beside("bash", ls, listing)
-		goes(t, l, &rule.Queries{Letter: letter})
-		l.Call("bash", ls, listing)
-		goes(t, l, &rule.Queries{Letter: letter}, first, second)
+		first := l.Call("bash", ls, pebbleListing)
+		second := l.Beside("bash", ls, pebbleListing)
+		onlyElides(t, l, &rule.Queries{Letter: letter})
+		l.Call("bash", ls, pebbleListing)
+		onlyElides(t, l, &rule.Queries{Letter: letter}, first, second)
 	}
 }
 
@@ -197,8 +197,8 @@ func TestQueries_byTheLetterTheFirstWordIsTheQuestion(t *testing.T) {
 		{"lsof", "lsof", false},
 	} {
 		l := ruletest.New()
-		first := l.Call("bash", ruletest.Args{"command": c.first}, listing)
-		again := l.Call("bash", ruletest.Args{"command": c.again}, listing)
+		first := l.Call("bash", ruletest.Args{"command": c.first}, pebbleListing)
+		again := l.Call("bash", ruletest.Args{"command": c.again}, pebbleListing)
 		e, is := l.Found(t, &rule.Queries{Letter: true})[first]
 		if is != c.goes {
 			t.Errorf("%q goes because of %q: %v, want %v", c.first, c.again, is, c.goes)
@@ -211,8 +211,8 @@ func TestQueries_byTheLetterTheFirstWordIsTheQuestion(t *testing.T) {
 
 func TestQueries_thePlaceholderNamesTheQuestion(t *testing.T) {
 	l := ruletest.New()
-	first := l.Call("bash", ruletest.Args{"command": "ls src"}, listing)
-	l.Call("bash", ruletest.Args{"command": "ls src"}, listing)
+	first := l.Call("bash", ruletest.Args{"command": "ls src"}, pebbleListing)
+	l.Call("bash", ruletest.Args{"command": "ls src"}, pebbleListing)
 	shown := l.Found(t, &rule.Queries{})[first].Shown
 	if !strings.HasPrefix(shown, "[winnow ") || !strings.HasSuffix(shown, ": bash ls src, 30 lines left out; asked again below]") || !rule.ContainsPlaceholder(shown) {
 		t.Errorf("got %q", shown)

@@ -10,7 +10,7 @@ import (
 	"github.com/winnowhq/winnow/rule/ruletest"
 )
 
-var page = strings.Repeat("A page about pebbles.\n", 40)
+var pebblePage = strings.Repeat("A page about pebbles.\n", 40)
 
 func TestURLs_anOlderFetchOfThePageGoes(t *testing.T) {
 	type args = ruletest.Args
@@ -42,7 +42,7 @@ func TestURLs_anOlderFetchOfThePageGoes(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l := ruletest.New()
-			first, again := l.Call(c.tool, c.first, page), l.Call(c.tool, c.again, page)
+			first, again := l.Call(c.tool, c.first, pebblePage), l.Call(c.tool, c.again, pebblePage)
 			e, goes := l.Found(t, &rule.URLs{Letter: c.letter})[first]
 			if goes != c.goes {
 				t.Fatalf("it goes: %v, want %v", goes, c.goes)
@@ -56,42 +56,42 @@ func TestURLs_anOlderFetchOfThePageGoes(t *testing.T) {
 
 func TestURLs_twoToolsAreTwoQuestions(t *testing.T) {
 	l := ruletest.New()
-	l.Call("webfetch", ruletest.Args{"url": "https://a.example"}, page)
-	l.Call("browser_navigate", ruletest.Args{"url": "https://a.example"}, page)
-	goes(t, l, &rule.URLs{})
+	l.Call("webfetch", ruletest.Args{"url": "https://a.example"}, pebblePage)
+	l.Call("browser_navigate", ruletest.Args{"url": "https://a.example"}, pebblePage)
+	onlyElides(t, l, &rule.URLs{})
 }
 
 func TestURLs_aFailedFetchReplacesNothing(t *testing.T) {
 	ask := ruletest.Args{"url": "https://a.example/x"}
 	l := ruletest.New()
-	l.Call("webfetch", ask, page)
+	l.Call("webfetch", ask, pebblePage)
 	l.Fail("webfetch", ask, "503 Service Unavailable")
-	l.Call("webfetch", ask, "Error: the server hung up"+page)
+	l.Call("webfetch", ask, "Error: the server hung up"+pebblePage)
 	l.Running("webfetch", ask)
-	goes(t, l, &rule.URLs{})
+	onlyElides(t, l, &rule.URLs{})
 }
 
 func TestURLs_aPageThatShrankDrasticallyReplacesNothing(t *testing.T) {
 	ask := ruletest.Args{"url": "https://a.example/x"}
 	l := ruletest.New()
-	first := l.Call("webfetch", ask, page)
-	notice := l.Call("webfetch", ask, "Please log in. "+page[:300])
-	goes(t, l, &rule.URLs{})
-	half := l.Call("webfetch", ask, page[:len(page)/2])
-	goes(t, l, &rule.URLs{}, first, notice)
+	first := l.Call("webfetch", ask, pebblePage)
+	notice := l.Call("webfetch", ask, "Please log in. "+pebblePage[:300])
+	onlyElides(t, l, &rule.URLs{})
+	half := l.Call("webfetch", ask, pebblePage[:len(pebblePage)/2])
+	onlyElides(t, l, &rule.URLs{}, first, notice)
 
 	t.Run("nor does one that shrank little by little", func(t *testing.T) {
-		l.Call("webfetch", ask, page[:len(page)/3])
-		found := goes(t, l, &rule.URLs{}, first, notice)
+		l.Call("webfetch", ask, pebblePage[:len(pebblePage)/3])
+		found := onlyElides(t, l, &rule.URLs{}, first, notice)
 		if found[first].By != half {
 			t.Errorf("the first goes because of %s, want %s", found[first].By, half)
 		}
 	})
 	t.Run("by the letter it does", func(t *testing.T) {
 		l := ruletest.New()
-		first := l.Call("webfetch", ask, page)
+		first := l.Call("webfetch", ask, pebblePage)
 		l.Call("webfetch", ask, "Please log in.")
-		goes(t, l, &rule.URLs{Letter: true}, first)
+		onlyElides(t, l, &rule.URLs{Letter: true}, first)
 	})
 }
 
@@ -99,18 +99,18 @@ func TestURLs_ofOneStepBothStay(t *testing.T) {
 	ask := ruletest.Args{"url": "https://a.example/x"}
 	for _, letter := range []bool{false, true} {
 		l := ruletest.New()
-		first := l.Call("webfetch", ask, page)
-		second := l.Beside("webfetch", ask, page)
-		goes(t, l, &rule.URLs{Letter: letter})
-		l.Call("webfetch", ask, page)
-		goes(t, l, &rule.URLs{Letter: letter}, first, second)
+		first := l.Call("webfetch", ask, pebblePage)
+		second := l.Beside("webfetch", ask, pebblePage)
+		onlyElides(t, l, &rule.URLs{Letter: letter})
+		l.Call("webfetch", ask, pebblePage)
+		onlyElides(t, l, &rule.URLs{Letter: letter}, first, second)
 	}
 }
 
 func TestURLs_ofAChainTheOlderGoByTheNewest(t *testing.T) {
 	ask := ruletest.Args{"url": "https://a.example/x"}
 	l := ruletest.New()
-	first, second, newest := l.Call("webfetch", ask, page), l.Call("webfetch", ask, page), l.Call("webfetch", ask, page)
+	first, second, newest := l.Call("webfetch", ask, pebblePage), l.Call("webfetch", ask, pebblePage), l.Call("webfetch", ask, pebblePage)
 	found := (&rule.URLs{}).Find(l.Window())
 	got := map[string]string{}
 	for _, e := range rule.Settle(found, rule.Ledger{}, func(string) bool { return false }).Elisions {
@@ -124,8 +124,8 @@ func TestURLs_ofAChainTheOlderGoByTheNewest(t *testing.T) {
 func TestURLs_whatIsProtectedStays(t *testing.T) {
 	ask := ruletest.Args{"url": "https://a.example/x"}
 	l := ruletest.New()
-	first := l.Call("webfetch", ask, page)
-	l.Call("webfetch", ask, page)
+	first := l.Call("webfetch", ask, pebblePage)
+	l.Call("webfetch", ask, pebblePage)
 	for _, c := range []struct {
 		name   string
 		change func(w *rule.Window)
@@ -146,7 +146,7 @@ func TestURLs_whatIsProtectedStays(t *testing.T) {
 			}
 		})
 	}
-	t.Run("only so long as it is new", func(t *testing.T) { goes(t, l, &rule.URLs{Age: rule.Age{Steps: 1}}, first) })
+	t.Run("only so long as it is new", func(t *testing.T) { onlyElides(t, l, &rule.URLs{Age: rule.Age{Steps: 1}}, first) })
 }
 
 func TestURLs_aShortAnswerStays(t *testing.T) {
@@ -185,8 +185,8 @@ func TestCanonicalURL(t *testing.T) {
 	}
 }
 
-// goes fails the test unless a rule elides exactly these parts, and returns the elisions.
-func goes(t *testing.T, l *ruletest.Log, r rule.Rule, parts ...string) map[string]rule.Elision {
+// onlyElides fails the test unless a rule elides exactly these parts, and returns the elisions.
+func onlyElides(t *testing.T, l *ruletest.Log, r rule.Rule, parts ...string) map[string]rule.Elision {
 	t.Helper()
 	found := l.Found(t, r)
 	for _, part := range parts {
