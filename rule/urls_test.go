@@ -10,7 +10,7 @@ import (
 	"github.com/winnowhq/winnow/rule/ruletest"
 )
 
-var pebblePage = strings.Repeat("A page about pebbles.\n", 40)
+var page = strings.Repeat("A page about pebbles.\n", 40)
 
 func TestURLs_anOlderFetchOfThePageGoes(t *testing.T) {
 	type args = ruletest.Args
@@ -42,7 +42,7 @@ func TestURLs_anOlderFetchOfThePageGoes(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l := ruletest.New()
-			first, again := l.Call(c.tool, c.first, pebblePage), l.Call(c.tool, c.again, pebblePage)
+			first, again := l.Call(c.tool, c.first, page), l.Call(c.tool, c.again, page)
 			e, goes := l.Found(t, &rule.URLs{Letter: c.letter})[first]
 			if goes != c.goes {
 				t.Fatalf("it goes: %v, want %v", goes, c.goes)
@@ -56,17 +56,17 @@ func TestURLs_anOlderFetchOfThePageGoes(t *testing.T) {
 
 func TestURLs_twoToolsAreTwoQuestions(t *testing.T) {
 	l := ruletest.New()
-	l.Call("webfetch", ruletest.Args{"url": "https://a.example"}, pebblePage)
-	l.Call("browser_navigate", ruletest.Args{"url": "https://a.example"}, pebblePage)
+	l.Call("webfetch", ruletest.Args{"url": "https://a.example"}, page)
+	l.Call("browser_navigate", ruletest.Args{"url": "https://a.example"}, page)
 	onlyElides(t, l, &rule.URLs{})
 }
 
 func TestURLs_aFailedFetchReplacesNothing(t *testing.T) {
 	ask := ruletest.Args{"url": "https://a.example/x"}
 	l := ruletest.New()
-	l.Call("webfetch", ask, pebblePage)
+	l.Call("webfetch", ask, page)
 	l.Fail("webfetch", ask, "503 Service Unavailable")
-	l.Call("webfetch", ask, "Error: the server hung up"+pebblePage)
+	l.Call("webfetch", ask, "Error: the server hung up"+page)
 	l.Running("webfetch", ask)
 	onlyElides(t, l, &rule.URLs{})
 }
@@ -74,14 +74,14 @@ func TestURLs_aFailedFetchReplacesNothing(t *testing.T) {
 func TestURLs_aPageThatShrankDrasticallyReplacesNothing(t *testing.T) {
 	ask := ruletest.Args{"url": "https://a.example/x"}
 	l := ruletest.New()
-	first := l.Call("webfetch", ask, pebblePage)
-	notice := l.Call("webfetch", ask, "Please log in. "+pebblePage[:300])
+	first := l.Call("webfetch", ask, page)
+	notice := l.Call("webfetch", ask, "Please log in. "+page[:300])
 	onlyElides(t, l, &rule.URLs{})
-	half := l.Call("webfetch", ask, pebblePage[:len(pebblePage)/2])
+	half := l.Call("webfetch", ask, page[:len(page)/2])
 	onlyElides(t, l, &rule.URLs{}, first, notice)
 
 	t.Run("nor does one that shrank little by little", func(t *testing.T) {
-		l.Call("webfetch", ask, pebblePage[:len(pebblePage)/3])
+		l.Call("webfetch", ask, page[:len(page)/3])
 		found := onlyElides(t, l, &rule.URLs{}, first, notice)
 		if found[first].By != half {
 			t.Errorf("the first goes because of %s, want %s", found[first].By, half)
@@ -89,7 +89,7 @@ func TestURLs_aPageThatShrankDrasticallyReplacesNothing(t *testing.T) {
 	})
 	t.Run("by the letter it does", func(t *testing.T) {
 		l := ruletest.New()
-		first := l.Call("webfetch", ask, pebblePage)
+		first := l.Call("webfetch", ask, page)
 		l.Call("webfetch", ask, "Please log in.")
 		onlyElides(t, l, &rule.URLs{Letter: true}, first)
 	})
@@ -99,10 +99,10 @@ func TestURLs_ofOneStepBothStay(t *testing.T) {
 	ask := ruletest.Args{"url": "https://a.example/x"}
 	for _, letter := range []bool{false, true} {
 		l := ruletest.New()
-		first := l.Call("webfetch", ask, pebblePage)
-		second := l.Beside("webfetch", ask, pebblePage)
+		first := l.Call("webfetch", ask, page)
+		second := l.Beside("webfetch", ask, page)
 		onlyElides(t, l, &rule.URLs{Letter: letter})
-		l.Call("webfetch", ask, pebblePage)
+		l.Call("webfetch", ask, page)
 		onlyElides(t, l, &rule.URLs{Letter: letter}, first, second)
 	}
 }
@@ -110,7 +110,7 @@ func TestURLs_ofOneStepBothStay(t *testing.T) {
 func TestURLs_ofAChainTheOlderGoByTheNewest(t *testing.T) {
 	ask := ruletest.Args{"url": "https://a.example/x"}
 	l := ruletest.New()
-	first, second, newest := l.Call("webfetch", ask, pebblePage), l.Call("webfetch", ask, pebblePage), l.Call("webfetch", ask, pebblePage)
+	first, second, newest := l.Call("webfetch", ask, page), l.Call("webfetch", ask, page), l.Call("webfetch", ask, page)
 	found := (&rule.URLs{}).Find(l.Window())
 	got := map[string]string{}
 	for _, e := range rule.Settle(found, rule.Ledger{}, func(string) bool { return false }).Elisions {
@@ -124,8 +124,8 @@ func TestURLs_ofAChainTheOlderGoByTheNewest(t *testing.T) {
 func TestURLs_whatIsProtectedStays(t *testing.T) {
 	ask := ruletest.Args{"url": "https://a.example/x"}
 	l := ruletest.New()
-	first := l.Call("webfetch", ask, pebblePage)
-	l.Call("webfetch", ask, pebblePage)
+	first := l.Call("webfetch", ask, page)
+	l.Call("webfetch", ask, page)
 	for _, c := range []struct {
 		name   string
 		change func(w *rule.Window)
