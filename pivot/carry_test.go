@@ -41,7 +41,7 @@ func TestCarry_holdsWhatMustNotRideOnTheSummary(t *testing.T) {
 	c.Pins = []rule.Pin{{Text: "Ask before you push."}, {Part: "m2:0"}}
 	text, told := Carry(c)
 	for _, want := range []string{
-		"> Ask before you push.", "> read /repo/store.go", "> line of code", "- Never touch the Store type.", "> Keep it", "> small please.",
+		"> Ask before you push.", "read /repo/store.go (m2:0) gave:\n\n> line of code", "- Never touch the Store type.", "> Keep it", "> small please.",
 		"- run the tests (pending)", "- go-style:", "- log.go: edited", "log_test.go:7: no newline", "m2:0: read /repo/store.go",
 	} {
 		if !strings.Contains(text, want) {

@@ -43,7 +43,7 @@ func Constraints(messages []session.Message) []Constraint {
 				if !rule && !preference {
 					continue
 				}
-				key := strings.Join(words(s), " ")
+				key := Key(s)
 				if seen[key] {
 					continue
 				}
@@ -53,6 +53,23 @@ func Constraints(messages []session.Message) []Constraint {
 		}
 	}
 	return found
+}
+
+// Key is what a sentence is known by: its words in lower case, without punctuation. Two constraints with one key are one.
+func Key(sentence string) string { return strings.Join(words(sentence), " ") }
+
+// Without leaves out the constraints whose Key is dismissed. What is handed in stays as it is.
+func Without(found []Constraint, dismissed map[string]bool) []Constraint {
+	if len(dismissed) == 0 {
+		return found
+	}
+	var stand []Constraint
+	for _, c := range found {
+		if !dismissed[Key(c.Text)] {
+			stand = append(stand, c)
+		}
+	}
+	return stand
 }
 
 // rules make a sentence a rule wherever they stand in it; several words are a phrase.

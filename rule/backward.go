@@ -77,7 +77,7 @@ walk:
 				Because: fmt.Sprintf("it lies behind the newest %d tokens of tool output and the last %d turns", b.Protect, b.Turns),
 			}
 			if !b.Letter {
-				if refusal, stays := b.stays(w, p); stays {
+				if refusal, stays := b.stays(w, m.ID, p); stays {
 					found.Refusals = append(found.Refusals, refusal)
 					continue
 				}
@@ -101,9 +101,9 @@ walk:
 	return found
 }
 
-func (b Backward) stays(w Window, p *session.Part) (Refusal, bool) {
+func (b Backward) stays(w Window, message string, p *session.Part) (Refusal, bool) {
 	switch {
-	case w.Pinned(p.ID):
+	case w.Pinned(p.ID, message):
 		return Refusal{Code: Protected, Rule: b.Name(), Part: p.ID, Reason: "pinned"}, true
 	case b.Paths != nil && b.Paths(w.Facts.Paths(p)):
 		return Refusal{Code: Protected, Rule: b.Name(), Part: p.ID, Reason: "its path is protected"}, true

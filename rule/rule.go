@@ -1,6 +1,8 @@
 package rule
 
 import (
+	"slices"
+
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -50,10 +52,10 @@ type Refusal struct {
 	Tokens int    `json:"tokens,omitzero"`
 }
 
-// Pinned reports whether a part is pinned.
-func (w Window) Pinned(part string) bool {
+// Pinned reports whether a part is pinned: by itself, or with its message where that is given.
+func (w Window) Pinned(part string, message ...string) bool {
 	for _, p := range w.Pins {
-		if p.Part == part && part != "" {
+		if p.Part == part && part != "" || p.Message != "" && slices.Contains(message, p.Message) {
 			return true
 		}
 	}
