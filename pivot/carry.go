@@ -61,7 +61,7 @@ func Carry(c Carrying) (string, Carried) {
 	told.Skills = section("Instructions that were loaded", c.skills())
 	told.Files = section("Files", c.files())
 	told.Failures = section("Unresolved errors", c.failures())
-	told.Recallable = section("Left out here, still in the log", c.recallable())
+	told.Recallable = section("Left out here, still in the log", c.recallable(pinned))
 	if b.Len() == 0 {
 		return "", told
 	}
@@ -245,7 +245,7 @@ func (c Carrying) failures() []string {
 }
 
 // recallable names the largest outputs that the summary now stands for.
-func (c Carrying) recallable() []string {
+func (c Carrying) recallable(pinned Pinned) []string {
 	type output struct {
 		at, tokens int
 		part       *session.Part
@@ -254,7 +254,7 @@ func (c Carrying) recallable() []string {
 	for i := range c.Cut.Fold {
 		for j := range c.Cut.Fold[i].Parts {
 			p := &c.Cut.Fold[i].Parts[j]
-			if p.Type != session.ToolPart || p.State == nil || !p.State.Final() {
+			if p.Type != session.ToolPart || p.State == nil || !p.State.Final() || pinned.parts[p.ID] {
 				continue
 			}
 			if n := c.Facts.Size(p).Output; n >= minRecallable {
