@@ -110,9 +110,10 @@ type Compaction struct {
 	Context []string `json:"context"` // lines that are added to it
 }
 
-// Strategies switches what the aggressive policy does beside the backward scan.
+// Strategies switches what the aggressive and the balanced policy do beside the backward scan.
 type Strategies struct {
 	AggressivePruning AggressivePruning `json:"aggressivePruning"`
+	BalancedPruning   BalancedPruning   `json:"balancedPruning"`
 }
 
 // AggressivePruning holds the ten strategies of S002, all on by default.
@@ -129,6 +130,59 @@ type AggressivePruning struct {
 	StateQuerySupersede bool `json:"stateQuerySupersede"`
 }
 
+// BalancedPruning holds the sound forms of the ten strategies, two that S002 has not, and the ages from which on they act. All are on by
+// default but pruneUserCodeBlocks: what the user typed cannot be read again.
+type BalancedPruning struct {
+	PruneToolInputs     bool `json:"pruneToolInputs"`
+	PruneStepMarkers    bool `json:"pruneStepMarkers"`
+	PruneSourceURLs     bool `json:"pruneSourceUrls"`
+	PruneFiles          bool `json:"pruneFiles"`
+	PruneSnapshots      bool `json:"pruneSnapshots"`
+	PruneRetryParts     bool `json:"pruneRetryParts"`
+	PruneUserCodeBlocks bool `json:"pruneUserCodeBlocks"`
+	TruncateOldErrors   bool `json:"truncateOldErrors"`
+	AggressiveFilePrune bool `json:"aggressiveFilePrune"`
+	StateQuerySupersede bool `json:"stateQuerySupersede"`
+	PruneDuplicates     bool `json:"pruneDuplicates"` // outputs that an equal call gave again
+	PruneTodos          bool `json:"pruneTodos"`      // todo lists that a newer one replaced
+
+	QuietSteps     int `json:"quietSteps"`     // newest steps in which nothing is elided because something newer shows it
+	ErrorTurns     int `json:"errorTurns"`     // turns after which an error is shortened; 0 is at once
+	ErrorSteps     int `json:"errorSteps"`     // or steps, whichever comes first; 0: turns alone
+	FileTurns      int `json:"fileTurns"`      // turns after which an attachment goes
+	FileSteps      int `json:"fileSteps"`      // or steps
+	CodeBlockTurns int `json:"codeBlockTurns"` // turns after which a block of code in a message of the user goes
+	KeepSnapshots  int `json:"keepSnapshots"`  // newest snapshots of a page that stay
+}
+
+// strategies are those of the policy in force.
+func (s Settings) strategies() *policy.Strategies {
+	on := policy.DefaultStrategies(s.Policy)
+	if s.Policy == policy.Aggressive {
+		a := s.Strategies.AggressivePruning
+		on.ToolInputs, on.StepMarkers, on.SourceURLs, on.Files, on.Snapshots = a.PruneToolInputs, a.PruneStepMarkers, a.PruneSourceURLs, a.PruneFiles, a.PruneSnapshots
+		on.RetryParts, on.UserCodeBlocks, on.OldErrors, on.FilePrune, on.StateQueries = a.PruneRetryParts, a.PruneUserCodeBlocks, a.TruncateOldErrors, a.AggressiveFilePrune, a.StateQuerySupersede
+		return &on
+	}
+	b := s.Strategies.BalancedPruning
+	return &policy.Strategies{
+		ToolInputs: b.PruneToolInputs, StepMarkers: b.PruneStepMarkers, SourceURLs: b.PruneSourceURLs, Files: b.PruneFiles, Snapshots: b.PruneSnapshots,
+		RetryParts: b.PruneRetryParts, UserCodeBlocks: b.PruneUserCodeBlocks, OldErrors: b.TruncateOldErrors, FilePrune: b.AggressiveFilePrune,
+		StateQueries: b.StateQuerySupersede, Duplicates: b.PruneDuplicates, Todos: b.PruneTodos, QuietSteps: b.QuietSteps,
+		ErrorTurns: b.ErrorTurns, ErrorSteps: b.ErrorSteps, FileTurns: b.FileTurns, FileSteps: b.FileSteps, CodeTurns: b.CodeBlockTurns, KeepSnapshots: b.KeepSnapshots,
+	}
+}
+
+func balancedPruning() BalancedPruning {
+	on := policy.DefaultStrategies(policy.Balanced)
+	return BalancedPruning{
+		PruneToolInputs: on.ToolInputs, PruneStepMarkers: on.StepMarkers, PruneSourceURLs: on.SourceURLs, PruneFiles: on.Files, PruneSnapshots: on.Snapshots,
+		PruneRetryParts: on.RetryParts, PruneUserCodeBlocks: on.UserCodeBlocks, TruncateOldErrors: on.OldErrors, AggressiveFilePrune: on.FilePrune,
+		StateQuerySupersede: on.StateQueries, PruneDuplicates: on.Duplicates, PruneTodos: on.Todos, QuietSteps: on.QuietSteps,
+		ErrorTurns: on.ErrorTurns, ErrorSteps: on.ErrorSteps, FileTurns: on.FileTurns, FileSteps: on.FileSteps, CodeBlockTurns: on.CodeTurns, KeepSnapshots: on.KeepSnapshots,
+	}
+}
+
 // DefaultSettings returns the settings that hold where nothing else is said.
 func DefaultSettings() Settings {
 	o := policy.Defaults()
@@ -139,7 +193,7 @@ func DefaultSettings() Settings {
 			Protect: o.Protect, Minimum: o.Minimum, ProtectTurns: o.Turns,
 			ProtectedTools: o.ProtectedTools, ProtectedPaths: o.ProtectedPaths, Context: []string{},
 		},
-		Strategies: Strategies{AggressivePruning{true, true, true, true, true, true, true, true, true, true}},
+		Strategies: Strategies{AggressivePruning{true, true, true, true, true, true, true, true, true, true}, balancedPruning()},
 		Counter:    "auto",
 		Providers:  map[string]Provider{},
 	}
@@ -166,6 +220,10 @@ func (s Settings) Validate() error {
 	}{
 		{"compaction.userMessages", s.Compaction.UserMessages}, {"compaction.protect", s.Compaction.Protect},
 		{"compaction.minimum", s.Compaction.Minimum}, {"compaction.protectTurns", s.Compaction.ProtectTurns},
+		{"strategies.balancedPruning.quietSteps", s.Strategies.BalancedPruning.QuietSteps}, {"strategies.balancedPruning.errorTurns", s.Strategies.BalancedPruning.ErrorTurns},
+		{"strategies.balancedPruning.errorSteps", s.Strategies.BalancedPruning.ErrorSteps}, {"strategies.balancedPruning.fileTurns", s.Strategies.BalancedPruning.FileTurns},
+		{"strategies.balancedPruning.fileSteps", s.Strategies.BalancedPruning.FileSteps}, {"strategies.balancedPruning.codeBlockTurns", s.Strategies.BalancedPruning.CodeBlockTurns},
+		{"strategies.balancedPruning.keepSnapshots", s.Strategies.BalancedPruning.KeepSnapshots},
 	} {
 		if n.value < 0 {
 			bad(n.key, "%d: give 0 or more", n.value)
@@ -227,7 +285,7 @@ func (s Settings) NewPolicy() policy.Policy {
 	p, _ := policy.New(s.Policy, policy.Options{
 		Auto: c.Auto, Prune: c.Prune, Reserved: c.Reserved, Threshold: s.budget().Thresholds, Keep: keep,
 		UserMessages: c.UserMessages, Protect: c.Protect, Minimum: c.Minimum, Turns: c.ProtectTurns,
-		ProtectedTools: c.ProtectedTools, ProtectedPaths: c.ProtectedPaths, Prompt: c.Prompt, Context: c.Context,
+		ProtectedTools: c.ProtectedTools, ProtectedPaths: c.ProtectedPaths, Prompt: c.Prompt, Context: c.Context, Strategies: s.strategies(),
 	})
 	return p
 }

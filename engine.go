@@ -110,6 +110,8 @@ type live struct {
 	log   []session.Message
 	facts *rule.Facts
 	model model.Model
+	// handles name the parts of the log.
+	handles rule.Handles
 
 	// view is what the model sees, rendered as far as the log has come; changed is the first position of the log that it does
 	// not have yet.
@@ -121,6 +123,8 @@ type live struct {
 	reported  session.Usage
 	estimated int
 	base      int // what system prompt and tools take; 0 until a report told
+
+	taken map[rule.Key]bool // elisions that somebody took back; nil: to be found out
 
 	told bool // that the limits of the model had to be assumed
 
@@ -142,7 +146,7 @@ func (e *Engine) lock(ctx context.Context, op, id string) (*live, error) {
 			}
 			delete(e.live, other) // any one: it is read from the store again when it is wanted
 		}
-		l = &live{id: id, estimated: -1}
+		l = &live{id: id, estimated: -1, view: view.Live{Markers: e.policy.Markers()}}
 		e.live[id] = l
 	}
 	e.mu.Unlock()
@@ -194,6 +198,7 @@ func (e *Engine) load(ctx context.Context, l *live) error {
 		slices.Reverse(log)
 		l.state, l.log = state, log
 		l.view.Reset()
+		l.taken = nil
 		l.changed = 0
 		break
 	}
@@ -273,6 +278,7 @@ func (e *Engine) apply(ctx context.Context, l *live, op string, c store.Change) 
 	l.state = after(l.state, c, revision)
 	if len(c.Commit)+len(c.Restore)+len(c.Undo)+len(c.Redo) > 0 {
 		l.view.Reset()
+		l.taken = nil
 	}
 	l.log = append(l.log, c.Append...)
 	for _, m := range c.Update {

@@ -111,16 +111,31 @@ func Calls(messages []session.Message) []Call {
 			c := Call{Message: i, Part: j, MessageID: m.ID, PartID: p.ID, Tool: p.Tool, Status: p.State.Status}
 			c.Actions = Actions(p, cwd)
 			opened = windowed(&c, opened, cwd)
-			if text := c.Command(); text != "" {
-				c.Ran = Invocations(text)
-				c.Main = Main(c.Ran)
-			}
-			c.Outcome = outcome(p, &c)
+			c.judge(p)
 			calls = append(calls, c)
 		}
 	}
 	settle(calls)
 	return calls
+}
+
+// Of understands one tool call by itself, in the folder that it ran in ("" when unknown). What only the rest of the log tells is left open:
+// which file a line editor has open, and whether the product reports failed commands as failed calls.
+func Of(p *session.Part, cwd string) Call {
+	if p.Type != session.ToolPart || p.State == nil {
+		return Call{}
+	}
+	c := Call{MessageID: p.MessageID, PartID: p.ID, Tool: p.Tool, Status: p.State.Status, Actions: Actions(p, cwd)}
+	c.judge(p)
+	return c
+}
+
+func (c *Call) judge(p *session.Part) {
+	if text := c.Command(); text != "" {
+		c.Ran = Invocations(text)
+		c.Main = Main(c.Ran)
+	}
+	c.Outcome = outcome(p, c)
 }
 
 // Directory is the folder in which a log says that it was written, "" when it does not say.
@@ -133,8 +148,8 @@ func Directory(messages []session.Message) string {
 	return ""
 }
 
-// clean makes a path absolute in a folder, where that is known, and takes detours out of it.
-func clean(name, cwd string) string {
+// Clean makes a path absolute in a folder, where that is known, and takes detours out of it.
+func Clean(name, cwd string) string {
 	name = strings.TrimSpace(name)
 	name = strings.TrimPrefix(name, "file://")
 	if name == "" || len(name) > 4096 || strings.ContainsAny(name, "\n\x00") {

@@ -166,6 +166,9 @@ func TestEnvironment_setsEveryKey(t *testing.T) {
 			switch typeOf(key).Kind() {
 			case reflect.Bool:
 				value = "0"
+				if string(defaults[key]) == "false" {
+					value = "1"
+				}
 			case reflect.Int:
 				value = "7"
 			case reflect.Slice:

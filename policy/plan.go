@@ -1,11 +1,14 @@
 package policy
 
 import (
+	"fmt"
+
 	"github.com/winnowhq/winnow/budget"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/schedule"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/token"
 	"github.com/winnowhq/winnow/view"
 )
 
@@ -17,6 +20,10 @@ type State struct {
 	Pins   []rule.Pin
 	Facts  *rule.Facts
 	Model  model.Model
+	// Handles name the parts of the log; nil: made from the window.
+	Handles *rule.Handles
+	// Restored are elisions that somebody took back: only when asked are they made again.
+	Restored map[rule.Key]bool
 }
 
 // Occasion is why a plan is made.
@@ -71,41 +78,58 @@ func (p Policy) Plan(s State, o Occasion) Decision {
 	}
 	letter := p.Pivot.Letter
 	moment := schedule.Moment{TurnEnded: o.TurnEnded, Asked: o.PruneAsked || o.FoldAsked && !letter, Pressure: over && !letter, Cold: o.Cold}
-	if o.PruneAsked || p.Prune {
+	if (o.PruneAsked || p.Prune) && p.Schedule.Ready(moment) {
 		found := p.Find(s)
+		if !o.PruneAsked {
+			found = s.leave(found)
+		}
 		d.Refusals = append(d.Refusals, found.Refusals...)
 		d.Commit = p.Schedule.Choose(found.Elisions, moment)
-	} else if o.TurnEnded {
+		if saves := rule.Saves(found.Elisions); len(d.Commit) == 0 && saves > 0 {
+			d.Refusals = append(d.Refusals, rule.Refusal{
+				Code: rule.BelowMinimum, Tokens: saves,
+				Reason: fmt.Sprintf("%s tokens could go, too little to rewrite the prompt for", token.Grouped(saves)),
+			})
+		}
+	} else if o.TurnEnded && !p.Prune {
 		d.Refusals = append(d.Refusals, rule.Refusal{Code: rule.Disabled, Reason: "pruning is off (compaction.prune)"})
 	}
 	d.Fold = o.FoldAsked || over
 	if over && !letter && !o.FoldAsked && !o.Rejected && len(d.Commit) > 0 {
-		saved := 0
-		for _, e := range d.Commit {
-			saved += e.Saves
-		}
-		d.Fold = d.Verdict.Total-saved >= d.Verdict.Usable
+		d.Fold = d.Verdict.Total-rule.Saves(d.Commit) >= d.Verdict.Usable
 	}
 	return d
 }
 
-// Find runs the rules. Of two elisions of one field the earlier rule's counts.
+// leave drops what somebody took back.
+func (s State) leave(found rule.Found) rule.Found {
+	if len(s.Restored) == 0 {
+		return found
+	}
+	kept := rule.Found{Refusals: found.Refusals}
+	for _, e := range found.Elisions {
+		if s.Restored[e.Key()] {
+			kept.Refusals = append(kept.Refusals, rule.Refusal{
+				Code: rule.Restored, Rule: e.Rule, Part: e.Part, Reason: "it was restored; pruning on demand takes it again", Tokens: e.Saves,
+			})
+			continue
+		}
+		kept.Elisions = append(kept.Elisions, e)
+	}
+	return kept
+}
+
+// Find runs the rules and settles what they found.
 func (p Policy) Find(s State) rule.Found {
-	w := rule.Window{Messages: s.Window, Ledger: s.Ledger, Pins: s.Pins, Facts: s.Facts}
+	w := rule.Window{Messages: s.Window, Ledger: s.Ledger, Pins: s.Pins, Facts: s.Facts, Guard: p.Guard, Handles: s.Handles}
 	if p.Log {
 		w.Messages = s.Log
 	}
 	var all rule.Found
-	taken := map[rule.Key]bool{}
 	for _, r := range p.Rules {
 		found := r.Find(w)
 		all.Refusals = append(all.Refusals, found.Refusals...)
-		for _, e := range found.Elisions {
-			if k := e.Key(); !taken[k] && !s.Ledger.Has(k) {
-				taken[k] = true
-				all.Elisions = append(all.Elisions, e)
-			}
-		}
+		all.Elisions = append(all.Elisions, found.Elisions...)
 	}
-	return all
+	return rule.Settle(all, s.Ledger, func(name string) bool { return p.Pivot.Letter && name == rule.Backward{}.Name() })
 }

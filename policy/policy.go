@@ -3,12 +3,11 @@
 package policy
 
 import (
-	"github.com/bmatcuk/doublestar/v4"
-
 	"github.com/winnowhq/winnow/budget"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/schedule"
+	"github.com/winnowhq/winnow/view"
 )
 
 // Names of the policies.
@@ -27,8 +26,12 @@ type Policy struct {
 	// Log lets the rules walk the whole log instead of the window, as the specification's program does.
 	Log      bool
 	Schedule schedule.Schedule
-	Budget   budget.Settings
-	Pivot    pivot.Settings
+	// Guard says what the rules leave alone.
+	Guard *rule.Guard
+	// StepMarkers leaves the markers of steps out of what is shown (S002 2).
+	StepMarkers bool
+	Budget      budget.Settings
+	Pivot       pivot.Settings
 	// Prune and Auto are the two switches of the configuration.
 	Prune, Auto bool
 	// Offline allows the offline summariser where another one failed.
@@ -45,8 +48,10 @@ type Options struct {
 	Protect, Minimum, Turns int
 	ProtectedTools          []string
 	ProtectedPaths          []string // globs over the path of a call
-	Prompt                  string
-	Context                 []string
+	// Strategies of the policy; nil: DefaultStrategies. The classic policy has none.
+	Strategies *Strategies
+	Prompt     string
+	Context    []string
 }
 
 // Defaults of the options.
@@ -59,6 +64,17 @@ func Defaults() Options {
 	}
 }
 
+// Markers are the markers of steps that are shown. By the letter of S002 2 none are; otherwise those stay that tell two steps of a message apart.
+func (p Policy) Markers() view.Markers {
+	switch {
+	case !p.StepMarkers:
+		return view.AllMarkers
+	case p.Pivot.Letter:
+		return view.NoMarkers
+	}
+	return view.SeparatingMarkers
+}
+
 // New returns the policy of this name with these options, ok false when there is none.
 func New(name string, o Options) (p Policy, ok bool) {
 	letter := name == Classic || name == Aggressive
@@ -68,31 +84,22 @@ func New(name string, o Options) (p Policy, ok bool) {
 		Pivot:    pivot.Settings{Letter: letter, Keep: o.Keep, UserMessages: o.UserMessages, Prompt: o.Prompt, Context: o.Context},
 		Schedule: schedule.Eager{AtTurnEnd: name != Aggressive},
 		Log:      letter,
-		Rules: []rule.Rule{rule.Backward{
-			Protect: o.Protect, Minimum: o.Minimum, Turns: o.Turns, ProtectedTools: o.ProtectedTools,
-			Letter: letter, Paths: protect(letter, o.ProtectedPaths),
-		}},
+		Guard:    &rule.Guard{Tools: o.ProtectedTools, Paths: o.ProtectedPaths},
 	}
-	return p, letter || name == Balanced
-}
-
-// protect reports whether one of the globs matches one of the paths.
-func protect(letter bool, globs []string) func(paths []string) bool {
-	if letter || len(globs) == 0 {
-		return nil
+	backward := rule.Backward{Protect: o.Protect, Minimum: o.Minimum, Turns: o.Turns, ProtectedTools: o.ProtectedTools, Letter: letter}
+	if !letter {
+		// What is too little to rewrite the prompt for is so whoever found it.
+		backward.Minimum = 0
+		p.Schedule = schedule.Eager{AtTurnEnd: true, Minimum: o.Minimum}
 	}
-	return func(paths []string) bool {
-		for _, path := range paths {
-			for _, glob := range globs {
-				if ok, err := doublestar.Match(glob, path); err == nil && ok {
-					return true
-				}
-				// "**/x" is meant to match x wherever it is, a bare relative path and an absolute one too.
-				if ok, err := doublestar.Match(glob, "./"+path); err == nil && ok {
-					return true
-				}
-			}
+	if name != Classic {
+		strategies := DefaultStrategies(name)
+		if o.Strategies != nil {
+			strategies = *o.Strategies
 		}
-		return false
+		p.Rules = strategies.rules(letter)
+		p.StepMarkers = strategies.StepMarkers
 	}
+	p.Rules = append(p.Rules, backward)
+	return p, letter || name == Balanced
 }

@@ -27,11 +27,9 @@ type Backward struct {
 
 	// Letter follows the specification's program to the letter: every user message counts as a turn, what is pruned is
 	// shown as Cleared, and an output goes however small it is. Otherwise only what the user wrote counts as a turn, the walk passes over
-	// outputs that are elided already, the placeholder is a Handle, and pins, protected paths and outputs no larger than their
+	// outputs that are elided already, the placeholder has a handle, and pins, what the window guards and outputs no larger than their
 	// placeholder stay.
 	Letter bool
-	// Paths reports whether one of the paths that a call names is protected; nil protects none.
-	Paths func(paths []string) bool
 }
 
 // Name is "backward".
@@ -39,12 +37,55 @@ func (b Backward) Name() string { return "backward" }
 
 // Find walks the window from its newest part to its oldest.
 func (b Backward) Find(w Window) Found {
+	if b.Letter {
+		return b.letter(w)
+	}
+	var found Found
+	line, total := w.line(), 0
+	for i := len(line.items) - 1; i >= 0; i-- {
+		x := line.items[i]
+		if x.Call == nil || !ended(x.Part) || line.now.Turn-x.Turn < b.Turns || slices.Contains(b.ProtectedTools, x.Part.Tool) || w.Ledger.Has(Key{x.Part.ID, Output}) {
+			continue
+		}
+		if total += x.Size().Output; total <= b.Protect {
+			continue
+		}
+		refusal, ok := w.may(b.Name(), x, Output, Age{}, false)
+		switch {
+		case !ok && refusal.Code != "":
+			found.Refusals = append(found.Refusals, refusal)
+		case ok:
+			if e := b.elision(w, x); e.Saves > 0 {
+				found.Elisions = append(found.Elisions, e)
+			}
+		}
+	}
+	return b.worth(found, Saves(found.Elisions))
+}
+
+// elision of an output, made once.
+func (b Backward) elision(w Window, x *Item) Elision {
+	if x.size.backward == nil || x.size.backwardFactor != w.Facts.factor {
+		e := Elision{Part: x.Part.ID, Message: x.Message, Field: Output, Rule: b.Name(), Shown: w.placeholder(x, Output, ""), Because: b.because()}
+		e.Saves = w.saves(x, e)
+		x.size.backward, x.size.backwardFactor = &e, w.Facts.factor
+		w.Facts.decided++
+	}
+	return *x.size.backward
+}
+
+func (b Backward) because() string {
+	return fmt.Sprintf("it lies behind the newest %d tokens of tool output and the last %d turns", b.Protect, b.Turns)
+}
+
+// letter walks as the specification's program does (S000).
+func (b Backward) letter(w Window) Found {
 	var found Found
 	turns, total, pruned := 0, 0, 0
 walk:
 	for i := len(w.Messages) - 1; i >= 0; i-- {
 		m := &w.Messages[i]
-		if m.Role == session.User && (b.Letter || m.Written()) {
+		if m.Role == session.User {
 			turns++
 		}
 		if turns < b.Turns {
@@ -55,42 +96,27 @@ walk:
 		}
 		for j := len(m.Parts) - 1; j >= 0; j-- {
 			p := &m.Parts[j]
-			if p.Type != session.ToolPart || p.State == nil || p.State.Status != session.Completed {
-				continue
-			}
-			if slices.Contains(b.ProtectedTools, p.Tool) {
+			if p.Type != session.ToolPart || p.State == nil || p.State.Status != session.Completed || slices.Contains(b.ProtectedTools, p.Tool) {
 				continue
 			}
 			if w.Ledger.Has(Key{p.ID, Output}) {
-				if b.Letter {
-					break walk
-				}
-				continue
+				break walk
 			}
 			size := w.Facts.Size(p)
-			total += size.Output
-			if total <= b.Protect {
-				continue
-			}
-			e := Elision{
-				Part: p.ID, Message: m.ID, Field: Output, Rule: b.Name(), Shown: Cleared,
-				Because: fmt.Sprintf("it lies behind the newest %d tokens of tool output and the last %d turns", b.Protect, b.Turns),
-			}
-			if !b.Letter {
-				if refusal, stays := b.stays(w, m.ID, p); stays {
-					found.Refusals = append(found.Refusals, refusal)
-					continue
-				}
-				e.Shown = Handle(p, w.Facts.Target(p), size.Output)
-			}
-			e.Saves = size.Output + size.Files - w.Facts.Count(e.Shown)
-			if !b.Letter && e.Saves <= 0 {
+			if total += size.Output; total <= b.Protect {
 				continue
 			}
 			pruned += size.Output
-			found.Elisions = append(found.Elisions, e)
+			found.Elisions = append(found.Elisions, Elision{
+				Part: p.ID, Message: m.ID, Field: Output, Rule: b.Name(), Shown: Cleared, Because: b.because(), Saves: size.Output + size.Files - w.Facts.Count(Cleared),
+			})
 		}
 	}
+	return b.worth(found, pruned)
+}
+
+// worth drops what would be pruned when it is too little.
+func (b Backward) worth(found Found, pruned int) Found {
 	if len(found.Elisions) > 0 && pruned <= b.Minimum {
 		found.Elisions = nil
 		found.Refusals = append(found.Refusals, Refusal{
@@ -99,14 +125,4 @@ walk:
 		})
 	}
 	return found
-}
-
-func (b Backward) stays(w Window, message string, p *session.Part) (Refusal, bool) {
-	switch {
-	case w.Pinned(p.ID, message):
-		return Refusal{Code: Protected, Rule: b.Name(), Part: p.ID, Reason: "pinned"}, true
-	case b.Paths != nil && b.Paths(w.Facts.Paths(p)):
-		return Refusal{Code: Protected, Rule: b.Name(), Part: p.ID, Reason: "its path is protected"}, true
-	}
-	return Refusal{}, false
 }

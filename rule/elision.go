@@ -4,6 +4,7 @@ package rule
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/winnowhq/winnow/session"
 )
@@ -27,7 +28,7 @@ type Elision struct {
 	Field   Field          `json:"field"`
 	Rule    string         `json:"rule"`           // name of the rule that found it
 	Because string         `json:"because"`        // why, for people
-	By      string         `json:"by,omitzero"`    // id of the part that makes this one redundant, where one does
+	By      string         `json:"by,omitzero"`    // ids of the parts that make this one redundant, blanks between them; they stay shown
 	Shown   string         `json:"shown,omitzero"` // what stands in its place, to the byte, for as long as the elision stands
 	Saves   int            `json:"saves"`          // tokens, with what is shown instead counted
 	Time    session.Millis `json:"time,omitzero"`  // of the commit; 0 while it is only a candidate
@@ -41,6 +42,18 @@ type Key struct {
 
 // Key of the elision.
 func (e Elision) Key() Key { return Key{e.Part, e.Field} }
+
+// Covers are the ids of the parts that make this one redundant; none when it went for another reason.
+func (e Elision) Covers() []string { return strings.Fields(e.By) }
+
+// Saves sums what elisions save, in tokens.
+func Saves(elisions []Elision) int {
+	sum := 0
+	for _, e := range elisions {
+		sum += e.Saves
+	}
+	return sum
+}
 
 // Ledger is the set of committed elisions, in the order of their commits. The zero value is empty and
 // ready. A ledger is a value: With and Without return another one and leave theirs alone.

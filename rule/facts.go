@@ -36,6 +36,10 @@ type Facts struct {
 	factor  float64 // of the counter, for the model that reads
 	parts   map[string]*fact
 	counted int
+	decided int
+
+	line    *timeline
+	handles Handles
 }
 
 type fact struct {
@@ -47,6 +51,13 @@ type fact struct {
 	understood bool // target and paths are filled in
 	target     string
 	paths      []string
+
+	call    *Call
+	guard   *Guard // that said guarded
+	guarded string
+	// The elision of the backward scan, and the counter's factor when it was made.
+	backward       *Elision
+	backwardFactor float64
 }
 
 // NewFacts returns an empty index that counts with counter.
@@ -81,6 +92,9 @@ func (f *Facts) Counter() token.Counter { return f.counter }
 
 // Counted is how many parts were looked at so far: the work done, for tests and benchmarks.
 func (f *Facts) Counted() int { return f.counted }
+
+// Decided is how many decisions about parts the rules made so far, each a look at what was new: the work done, for tests and benchmarks.
+func (f *Facts) Decided() int { return f.decided }
 
 // Target says what a call was about, as the function of that name does; a call's arguments are read once.
 func (f *Facts) Target(p *session.Part) string { return f.understand(p).target }

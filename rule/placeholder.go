@@ -1,25 +1,91 @@
 package rule
 
 import (
-	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/token"
 )
 
-// Cleared stands in place of an output that the classic policy pruned (S003 §5.2).
-const Cleared = "[Old tool result content cleared]"
+// What the specification's programs show in place of what they left out.
+const (
+	Cleared    = "[Old tool result content cleared]" // an output that was pruned (S003 §5.2)
+	Superseded = "[auto-superseded]"                 // an output that a newer call makes redundant (S002 1)
+)
 
-// Handle is what the balanced policy shows in place of a tool result: the tool, what it was about, how big it
-// was, and the id by which it can be had back. target says what it was about, "" when that is unknown.
-func Handle(p *session.Part, target string, tokens int) string {
-	text := "[" + p.Tool
-	if target != "" {
-		text += " " + target
+// opening is how every placeholder of the sound forms begins; what follows is the handle.
+const opening = "[winnow "
+
+// placeholder is shown in place of a field of a part: what it was, how big, and the handle by which it can be had back. The same part gives
+// the same bytes at any time. after says more, "" for nothing.
+//
+//	[winnow k3f9a2: read src/a.go, 412 lines left out; shown again below]
+func (w Window) placeholder(x *Item, field Field, after string) string {
+	what := x.Part.Tool
+	if target := w.Facts.Target(x.Part); target != "" {
+		what += " " + target
 	}
-	return text + fmt.Sprintf(": output of about %d tokens left out; id %s]", tokens, p.ID)
+	text := opening + w.handle(x.Part) + ": " + what + ", " + Measure(fieldText(x.Part, field)) + " left out"
+	if after != "" {
+		text += "; " + after
+	}
+	return text + "]"
+}
+
+// omitted stands in place of a long text inside what is otherwise kept: a value among the arguments of a call.
+//
+//	[winnow k3f9a2: 812 lines left out]
+func (w Window) omitted(x *Item, text string) string {
+	return opening + w.handle(x.Part) + ": " + Measure(text) + " left out]"
+}
+
+// Measure says how big a text is, for a reader: in lines, or in characters when it has but one.
+func Measure(text string) string {
+	text = strings.TrimRight(text, "\n")
+	if n := strings.Count(text, "\n") + 1; n > 1 {
+		return token.Grouped(n) + " lines"
+	}
+	if n := utf8.RuneCountInString(text); n != 1 {
+		return token.Grouped(n) + " characters"
+	}
+	return "1 character"
+}
+
+func fieldText(p *session.Part, field Field) string {
+	switch {
+	case p.State == nil:
+		return p.Text
+	case field == Input:
+		return asString(p.State.Input)
+	}
+	return p.State.Result()
+}
+
+// ContainsPlaceholder reports whether a text holds something that stands in place of what was left out. Models imitate what they see: a host should
+// refuse to write such a text into a file.
+func ContainsPlaceholder(text string) bool {
+	for _, known := range []string{Cleared, Superseded, " - truncated to save context]", "[Error output truncated - "} {
+		if strings.Contains(text, known) {
+			return true
+		}
+	}
+	for {
+		at := strings.Index(text, opening)
+		if at < 0 {
+			return false
+		}
+		text = text[at+len(opening):]
+		end := 0
+		for end < len(text) && (text[end] >= 'a' && text[end] <= 'z' || text[end] >= '2' && text[end] <= '7') {
+			end++
+		}
+		if end >= HandleLength && strings.HasPrefix(text[end:], ": ") {
+			return true
+		}
+	}
 }
 
 // targetKeys are the arguments that say what a call was about, most telling first. They are the names that

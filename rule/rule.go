@@ -1,24 +1,10 @@
 package rule
 
-import (
-	"slices"
-
-	"github.com/winnowhq/winnow/session"
-)
-
 // Rule finds what may be left out of a window. It is a pure function: the same window gives the same elisions.
 type Rule interface {
 	// Name is what elisions, refusals and the configuration call it.
 	Name() string
 	Find(w Window) Found
-}
-
-// Window is what a rule looks at. It changes none of it.
-type Window struct {
-	Messages []session.Message // oldest first
-	Ledger   Ledger            // what is elided already
-	Pins     []Pin
-	Facts    *Facts
 }
 
 // Found is what a rule found, and what it left alone although it looked at it.
@@ -41,6 +27,9 @@ const (
 	Fits         Code = "fits"          // there is room
 	Already      Code = "already"       // it is elided
 	TooSmall     Code = "too-small"     // the placeholder would be as large
+	Restored     Code = "restored"      // somebody took the elision back
+	Covers       Code = "covers"        // parts were elided because it shows what they showed
+	Uncovered    Code = "uncovered"     // what makes it redundant is elided itself
 )
 
 // Refusal says why something was left alone. Part is empty when it speaks of the whole session.
@@ -50,14 +39,4 @@ type Refusal struct {
 	Part   string `json:"part,omitzero"`
 	Reason string `json:"reason"`
 	Tokens int    `json:"tokens,omitzero"`
-}
-
-// Pinned reports whether a part is pinned: by itself, or with its message where that is given.
-func (w Window) Pinned(part string, message ...string) bool {
-	for _, p := range w.Pins {
-		if p.Part == part && part != "" || p.Message != "" && slices.Contains(message, p.Message) {
-			return true
-		}
-	}
-	return false
 }

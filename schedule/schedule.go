@@ -20,19 +20,31 @@ type Schedule interface {
 	// Name is what the configuration calls it.
 	Name() string
 	Choose(found []rule.Elision, now Moment) []rule.Elision
+	// Ready reports whether it might choose anything now: when it is not, nobody needs to look.
+	Ready(now Moment) bool
 }
 
 // Eager commits at once. With AtTurnEnd it waits until the turn has ended, as the classic policy does, unless it was asked or
 // the window would overflow: inside a turn each commit would rewrite the prompt that the next step reads from the cache.
-type Eager struct{ AtTurnEnd bool }
+type Eager struct {
+	AtTurnEnd bool
+	// Minimum is how many tokens a commit must save: each one rewrites the prompt from its first change on. It does not count when
+	// somebody asked, under pressure, or when the cache is cold.
+	Minimum int
+}
 
 // Name is "eager".
 func (Eager) Name() string { return "eager" }
 
+// Ready reports whether it is time.
+func (e Eager) Ready(now Moment) bool { return !e.AtTurnEnd || now.TurnEnded || urgent(now) }
+
 // Choose takes all or nothing.
 func (e Eager) Choose(found []rule.Elision, now Moment) []rule.Elision {
-	if e.AtTurnEnd && !now.TurnEnded && !now.Asked && !now.Pressure && !now.Cold {
+	if !e.Ready(now) || !urgent(now) && rule.Saves(found) < e.Minimum {
 		return nil
 	}
 	return found
 }
+
+func urgent(now Moment) bool { return now.Asked || now.Pressure || now.Cold }

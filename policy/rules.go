@@ -1,0 +1,72 @@
+package policy
+
+import "github.com/winnowhq/winnow/rule"
+
+// Strategies switches the ten strategies of S002, and what belongs to them.
+type Strategies struct {
+	ToolInputs, StepMarkers, SourceURLs, Files, Snapshots, RetryParts, UserCodeBlocks, OldErrors, FilePrune, StateQueries bool
+	// Duplicates and Todos are no strategies of S002: the aggressive policy has neither.
+	Duplicates, Todos bool
+	// Ages in turns from which on old errors are shortened, attachments and blocks of code left out. 0 is at once.
+	ErrorTurns, FileTurns, CodeTurns int
+	// ErrorSteps and FileSteps do so in steps, for turns that are long; 0 leaves the measure out.
+	ErrorSteps, FileSteps int
+	// KeepSnapshots is how many of the newest snapshots of a page stay, at least 1.
+	KeepSnapshots int
+	// QuietSteps is how many of the newest steps keep everything that the sound forms could leave out.
+	QuietSteps int
+}
+
+// Defaults of the strategies, by policy.
+const (
+	DefaultErrorTurns    = 3 // S002 9
+	DefaultCodeTurns     = 5 // S002 8
+	DefaultFileTurns     = 2 // the request being worked on, and the one before
+	DefaultErrorSteps    = 20
+	DefaultFileSteps     = 20
+	DefaultKeepSnapshots = 1
+	DefaultQuietSteps    = 5 // what was just seen is what is being worked with, and models imitate the calls that they see last
+)
+
+// DefaultStrategies are all switched on under aggressive; under balanced all but the user's blocks of code: what the user typed cannot be read again.
+func DefaultStrategies(name string) Strategies {
+	s := Strategies{
+		ToolInputs: true, StepMarkers: true, SourceURLs: true, Files: true, Snapshots: true, RetryParts: true, UserCodeBlocks: true, OldErrors: true,
+		FilePrune: true, StateQueries: true,
+		ErrorTurns: DefaultErrorTurns, CodeTurns: DefaultCodeTurns, KeepSnapshots: 1,
+	}
+	if name == Balanced {
+		s.UserCodeBlocks, s.Duplicates, s.Todos = false, true, true
+		s.FileTurns, s.KeepSnapshots, s.QuietSteps = DefaultFileTurns, DefaultKeepSnapshots, DefaultQuietSteps
+		s.ErrorSteps, s.FileSteps = DefaultErrorSteps, DefaultFileSteps
+	}
+	return s
+}
+
+// rules are those that are switched on. Of two elisions of one field the earlier rule's counts: what says best why comes first, and what goes for its age
+// alone comes last.
+func (s Strategies) rules(letter bool) []rule.Rule {
+	quiet := rule.Age{Steps: s.QuietSteps}
+	var on []rule.Rule
+	for _, r := range []struct {
+		on   bool
+		rule rule.Rule
+	}{
+		{s.FilePrune, &rule.Files{Letter: letter, Age: quiet}},
+		{s.Duplicates && !letter, &rule.Duplicates{Age: quiet}},
+		{s.Todos && !letter, &rule.Todos{Age: quiet}},
+		{s.SourceURLs, &rule.URLs{Letter: letter, Age: quiet}},
+		{s.StateQueries, &rule.Queries{Letter: letter, Age: quiet}},
+		{s.Snapshots, &rule.Snapshots{Letter: letter, Age: quiet, Keep: max(1, s.KeepSnapshots)}},
+		{s.RetryParts, &rule.Retries{Letter: letter, Age: quiet}},
+		{s.ToolInputs, &rule.Inputs{Letter: letter, Age: quiet}},
+		{s.OldErrors, &rule.Errors{Letter: letter, Age: rule.Age{Turns: s.ErrorTurns, Steps: s.ErrorSteps}}},
+		{s.UserCodeBlocks, &rule.CodeBlocks{Letter: letter, Age: rule.Age{Turns: s.CodeTurns}}},
+		{s.Files, &rule.AttachedFiles{Letter: letter, Age: rule.Age{Turns: s.FileTurns, Steps: s.FileSteps}}},
+	} {
+		if r.on {
+			on = append(on, r.rule)
+		}
+	}
+	return on
+}

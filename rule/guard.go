@@ -1,0 +1,125 @@
+package rule
+
+import (
+	"fmt"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/winnowhq/winnow/session"
+)
+
+// Guard says what stays whatever a rule finds. It is not changed once it is in use: what it said of a part is remembered.
+type Guard struct {
+	Tools []string // globs over the names of tools
+	Paths []string // globs over paths; "**/x" means x wherever it is
+}
+
+// Tool reports whether a tool is protected.
+func (g *Guard) Tool(name string) bool {
+	for _, glob := range g.Tools {
+		if glob == name {
+			return true
+		}
+		if ok, err := doublestar.Match(glob, name); err == nil && ok {
+			return true
+		}
+	}
+	return false
+}
+
+// Path reports whether a path is protected.
+func (g *Guard) Path(path string) bool {
+	for _, glob := range g.Paths {
+		if ok, err := doublestar.Match(glob, path); err == nil && ok {
+			return true
+		}
+		// "**/x" is meant to match x wherever it is, a bare relative path and an absolute one too.
+		if ok, err := doublestar.Match(glob, "./"+path); err == nil && ok {
+			return true
+		}
+	}
+	return false
+}
+
+// guarded says why a call stays, "" when nothing protects it.
+func (g *Guard) guarded(x *Item) string {
+	if g == nil || x.Call == nil {
+		return ""
+	}
+	if x.size.guard == g {
+		return x.size.guarded
+	}
+	why := ""
+	switch paths := x.Call.paths(); {
+	case g.Tool(x.Part.Tool):
+		why = fmt.Sprintf("the tool %s is protected", x.Part.Tool)
+	default:
+		for _, path := range paths {
+			if g.Path(path) {
+				why = path + " is protected"
+				break
+			}
+		}
+	}
+	x.size.guard, x.size.guarded = g, why
+	return why
+}
+
+// paths are those that the call is about: as its arguments name them, and as they were understood.
+func (c *Call) paths() []string {
+	var all []string
+	for i := range c.Actions {
+		for _, path := range []string{c.Actions[i].Path, c.Actions[i].To} {
+			if path != "" {
+				all = append(all, path)
+			}
+		}
+	}
+	return all
+}
+
+// may says whether an item that a rule found may go now. A refusal without a code is none worth telling.
+func (w Window) may(name string, x *Item, field Field, age Age, letter bool) (Refusal, bool) {
+	no := func(code Code, reason string) (Refusal, bool) {
+		return Refusal{Code: code, Rule: name, Part: x.Part.ID, Reason: reason}, false
+	}
+	if w.Ledger.Has(Key{x.Part.ID, field}) {
+		return Refusal{}, false
+	}
+	if field == Output || field == Error || field == Attachments {
+		// What an output loses, its attachments lose with it, and what was shortened once stays as it was shortened.
+		for _, other := range []Field{Output, Error, Attachments, Whole} {
+			if other != field && w.Ledger.Has(Key{x.Part.ID, other}) {
+				return Refusal{}, false
+			}
+		}
+	}
+	switch {
+	case x.Part.State != nil && x.Part.State.Time != nil && x.Part.State.Time.Compacted != 0 && w.Ledger.Touches(x.Part.ID):
+		return Refusal{}, false
+	case w.Pinned(x.Part.ID, x.Message):
+		return no(Protected, "pinned")
+	case !age.reached(x, &w.line().now, letter):
+		return no(Recent, "it is too new: "+age.String())
+	}
+	if why := w.Guard.guarded(x); why != "" {
+		return no(Protected, why)
+	}
+	return Refusal{}, true
+}
+
+// String says what the age asks for.
+func (a Age) String() string {
+	switch {
+	case a.Turns > 0 && a.Steps > 0:
+		return fmt.Sprintf("it stays for %d turns or %d steps", a.Turns, a.Steps)
+	case a.Turns > 0:
+		return fmt.Sprintf("it stays for %d turns", a.Turns)
+	case a.Steps > 0:
+		return fmt.Sprintf("it stays for %d steps", a.Steps)
+	}
+	return "it need not be old"
+}
+
+// ended reports whether a part is a call that ended well.
+func ended(p *session.Part) bool { return p.State != nil && p.State.Status == session.Completed }

@@ -1,0 +1,142 @@
+package rule
+
+import (
+	"fmt"
+	"strings"
+)
+
+// redundant is an item that newer ones make redundant, as a rule read it off the timeline.
+type redundant struct {
+	old *Item
+	by  []*Item // newer than old, each of them needed
+	why string  // for people; the whole sentence
+
+	built  []Elision
+	factor float64 // of the counter when it was built
+}
+
+// propose makes elisions of what a rule found, of those that may go now. build says what an item is shown as; it is asked once for each, unless
+// what the counter knows of the model changes.
+func (w Window) propose(name string, age Age, letter bool, all []*redundant, build func(*redundant) []Elision) Found {
+	var found Found
+	for _, r := range all {
+		if r.built == nil || r.factor != w.Facts.factor {
+			r.built, r.factor = build(r), w.Facts.factor
+			for i := range r.built {
+				r.built[i].Part, r.built[i].Message, r.built[i].Rule = r.old.Part.ID, r.old.Message, name
+				if r.built[i].Because == "" {
+					r.built[i].Because = r.why
+				}
+				r.built[i].By = by(r.by)
+				r.built[i].Saves = w.saves(r.old, r.built[i])
+			}
+			w.Facts.decided++
+			if r.built == nil {
+				r.built = []Elision{}
+			}
+		}
+		for _, e := range r.built {
+			refusal, ok := w.may(name, r.old, e.Field, age, letter)
+			switch {
+			case !ok && refusal.Code != "":
+				found.Refusals = append(found.Refusals, refusal)
+			case !ok:
+			case e.Saves <= 0:
+				found.Refusals = append(found.Refusals, Refusal{
+					Code: TooSmall, Rule: name, Part: e.Part, Reason: "what would be shown in its place is as large", Tokens: w.Facts.size(r.old, e.Field),
+				})
+			default:
+				found.Elisions = append(found.Elisions, e)
+			}
+		}
+	}
+	return found
+}
+
+// saves is what an elision saves, in tokens: what the model is no longer sent, less what it is sent instead. It is also 0 when the text shown is
+// longer in bytes: a placeholder is never longer than what it replaces.
+func (w Window) saves(x *Item, e Elision) int {
+	before, shown := w.Facts.size(x, e.Field), w.Facts.Count(e.Shown)
+	switch {
+	case e.Field == Input:
+		shown += w.Facts.Count(x.Part.Tool) // the name of the tool is counted with its arguments, and stays
+	case e.Field == Attachments && x.Part.State != nil:
+		// What is shown is put under the output, in a line of its own.
+		result := x.Part.State.Result()
+		shown = w.Facts.Count(joined(result, e.Shown)) - w.Facts.Count(result)
+	}
+	if len(e.Shown) >= length(x, e.Field) && e.Field != Attachments {
+		return 0
+	}
+	return before - shown
+}
+
+// by names parts, as an elision does.
+func by(items []*Item) string {
+	ids := make([]string, len(items))
+	for i, x := range items {
+		ids[i] = x.Part.ID
+	}
+	return strings.Join(ids, " ")
+}
+
+// joined is an output with the placeholder for its attachments under it, as the view shows it.
+func joined(result, shown string) string {
+	if result == "" {
+		return shown
+	}
+	return result + "\n" + shown
+}
+
+// size is what a field of an item takes, in tokens; the attachments go with an output.
+func (f *Facts) size(x *Item, field Field) int {
+	s := x.Size()
+	switch field {
+	case Input:
+		return s.Input
+	case Text:
+		return s.Text
+	case Attachments:
+		return s.Files
+	case Whole:
+		return s.Total()
+	}
+	return s.Output + s.Files
+}
+
+// length is the same in bytes, without attachments.
+func length(x *Item, field Field) int {
+	switch s := x.Part.State; {
+	case s == nil:
+		return len(x.Part.Text)
+	case field == Input:
+		return len(s.Input)
+	default:
+		return len(s.Result())
+	}
+}
+
+// newest is the item of a redundancy that stands last.
+func newest(items []*Item) *Item {
+	if len(items) == 0 {
+		return nil
+	}
+	last := items[0]
+	for _, x := range items[1:] {
+		if x.At > last.At {
+			last = x
+		}
+	}
+	return last
+}
+
+// sameStep reports whether two calls were made in one step: the model had not seen the outcome of either when it made the other.
+func sameStep(a, b *Item) bool { return a.Step == b.Step && a.Message == b.Message }
+
+// describe says what a call was, for reasons: "read src/a.go".
+func (w Window) describe(x *Item) string {
+	if target := w.Facts.Target(x.Part); target != "" {
+		return fmt.Sprintf("%s %s", x.Part.Tool, target)
+	}
+	return x.Part.Tool
+}

@@ -1,0 +1,154 @@
+package rule
+
+import (
+	"unsafe"
+
+	"github.com/winnowhq/winnow/session"
+)
+
+// Item is a part of a window with its place in it: what a rule reads. It never changes once it stands on the timeline.
+type Item struct {
+	Part    *session.Part
+	Message string // id of its message
+	Role    session.Role
+	At      int // position on the timeline: of two items the greater is newer
+	// Turn counts the messages that the user wrote up to it, Asked all user messages (turns as the seeds' programs count them), and Step the
+	// model requests.
+	Turn, Asked, Step int
+	// Call is what is known of a tool call that ended; nil for other parts.
+	Call *Call
+
+	size *fact
+}
+
+// Size of the part as the log has it.
+func (x *Item) Size() Size { return x.size.size }
+
+// timeline holds the parts of a window that a rule may look at, in their order, as far as nothing about them can change any more. It grows
+// with the window; where the window is another one than before it begins again, with a new generation.
+type timeline struct {
+	facts      *Facts
+	read       []stamp // of the messages that it stands for
+	items      []*Item
+	cwd        string
+	now        Item // its counters are those of the newest message
+	memory     map[any]any
+	generation int
+}
+
+// stamp tells whether a message is the one that was read: a message that changes gets parts of its own.
+type stamp struct {
+	id    string
+	parts *session.Part
+	n     int
+}
+
+func stampOf(m *session.Message) stamp { return stamp{m.ID, unsafe.SliceData(m.Parts), len(m.Parts)} }
+
+// timeline brings the timeline of a window up to date. What it costs grows with what is new: of a message that was read only
+// the address is compared.
+func (f *Facts) timeline(messages []session.Message) *timeline {
+	t := f.line
+	settled := settled(messages)
+	if t == nil || len(t.read) > settled || !t.continues(messages) {
+		t = &timeline{facts: f, memory: map[any]any{}}
+		if f.line != nil {
+			t.generation = f.line.generation + 1
+		}
+		f.line = t
+	}
+	for i := len(t.read); i < settled; i++ {
+		t.add(&messages[i])
+	}
+	return t
+}
+
+func (t *timeline) continues(messages []session.Message) bool {
+	for i := range t.read {
+		if t.read[i] != stampOf(&messages[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// settled is how many messages, from the oldest on, will not change any more: all, but for the newest step when one of its calls has
+// not ended. A call that the session went on without stays as it is.
+func settled(messages []session.Message) int {
+	for i := len(messages) - 1; i >= 0; i-- {
+		if messages[i].Role != session.Assistant {
+			continue
+		}
+		for j := range messages[i].Parts {
+			if p := &messages[i].Parts[j]; p.Type == session.ToolPart && p.State != nil && !p.State.Final() {
+				return i
+			}
+		}
+		break
+	}
+	return len(messages)
+}
+
+func (t *timeline) add(m *session.Message) {
+	t.read = append(t.read, stampOf(m))
+	if m.Path != nil && m.Path.Cwd != "" {
+		t.cwd = m.Path.Cwd
+	}
+	switch {
+	case m.Role == session.User:
+		t.now.Asked++
+		if m.Written() {
+			t.now.Turn++
+		}
+	case m.IsSummary():
+		return // nothing of a summary is ever left out
+	default:
+		t.now.Step++
+	}
+	if m.Marker() != nil {
+		return
+	}
+	begun := false // something of this message's step was seen
+	for j := range m.Parts {
+		p := &m.Parts[j]
+		if p.Type == session.StepStartPart && begun {
+			t.now.Step++
+		}
+		begun = begun || p.Type != session.StepStartPart
+		x := &Item{Part: p, Message: m.ID, Role: m.Role, At: len(t.items), Turn: t.now.Turn, Asked: t.now.Asked, Step: t.now.Step}
+		switch {
+		case p.Type == session.ToolPart && p.State != nil && p.State.Final():
+			x.Call = t.facts.Call(p, t.cwd)
+		case p.Type == session.FilePart:
+		case p.Type == session.TextPart && m.Role == session.User && !p.Ignored && !p.Synthetic:
+		default:
+			continue
+		}
+		x.size = t.facts.know(p)
+		t.items = append(t.items, x)
+	}
+}
+
+// reader is what a rule remembers of a window: it is shown every item once, in their order.
+type reader interface{ read(x *Item) }
+
+// reading pairs a reader with how far it came.
+type reading[R reader] struct {
+	reader R
+	upTo   int
+}
+
+// remember returns what is remembered of a window under a key, brought up to date. The key is the rule, a pointer, or something that several share.
+func remember[R reader](w Window, of any, fresh func() R) R {
+	t := w.line()
+	r, ok := t.memory[of].(*reading[R])
+	if !ok {
+		r = &reading[R]{reader: fresh()}
+		t.memory[of] = r
+	}
+	for ; r.upTo < len(t.items); r.upTo++ {
+		t.facts.decided++
+		r.reader.read(t.items[r.upTo])
+	}
+	return r.reader
+}

@@ -1,0 +1,122 @@
+package rule
+
+import (
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+)
+
+// URLs elides an older fetch of a page, or an older search for the same words, when a newer one is there (S002 3).
+//
+// The sound form compares the page in its canonical form together with everything else that was asked of it (format, prompt, options); the newer
+// call must have worked, and its output be no less than half as long: a page that shrank so much was refused, or replaced by a notice.
+type URLs struct {
+	Letter bool
+	Age    Age
+}
+
+// Name is "urls".
+func (*URLs) Name() string { return "urls" }
+
+// Find looks at calls that ended well.
+func (r *URLs) Find(w Window) Found {
+	seen := remember(w, r, func() *fetches { return newFetches(r.Letter) })
+	return w.propose(r.Name(), r.Age, r.Letter, seen.found, func(d *redundant) []Elision {
+		if r.Letter {
+			return []Elision{{Field: Output, Shown: Superseded}}
+		}
+		return []Elision{{Field: Output, Shown: w.placeholder(d.old, Output, "fetched again below")}}
+	})
+}
+
+// fetches is what URLs remembers.
+type fetches struct {
+	letter bool
+	latest map[string]*Item // by what was asked for
+	found  []*redundant
+}
+
+func newFetches(letter bool) *fetches { return &fetches{letter: letter, latest: map[string]*Item{}} }
+
+func (f *fetches) superseded() []*redundant { return f.found }
+
+func (f *fetches) read(x *Item) {
+	if x.Call == nil || !ended(x.Part) || !f.letter && !x.Call.Worked() {
+		return
+	}
+	key := f.key(x)
+	if key == "" {
+		return
+	}
+	old := f.latest[key]
+	switch {
+	case old == nil:
+	case sameStep(old, x):
+	case !f.letter && len(x.Part.State.Output)*2 < len(old.Part.State.Output):
+		return // the older one stays the one to compare with
+	default:
+		f.found = append(f.found, &redundant{old: old, by: []*Item{x}, why: "it was fetched again later"})
+	}
+	f.latest[key] = x
+}
+
+// key names what a call asked the network for, "" for other calls.
+func (f *fetches) key(x *Item) string {
+	name := x.Call.Name
+	switch {
+	case slices.Contains([]string{"webfetch", "web_fetch", "fetch", "fetch_url", "browser_navigate"}, name):
+		address := argument(x.Part, "url", "uri")
+		if address == "" {
+			return ""
+		}
+		if f.letter {
+			return address
+		}
+		return "url\x00" + name + "\x00" + CanonicalURL(address) + "\x00" + others(x, "url", "uri")
+	case strings.Contains(name, "search") && (strings.Contains(name, "web") || strings.Contains(name, "google") || strings.Contains(name, "ddg")):
+		query := argument(x.Part, "query", "q", "search_term")
+		if query == "" {
+			return ""
+		}
+		if f.letter {
+			return "search:" + query
+		}
+		return "search\x00" + name + "\x00" + strings.ToLower(strings.Join(strings.Fields(query), " ")) + "\x00" + others(x, "query", "q", "search_term")
+	}
+	return ""
+}
+
+// others are the arguments of a call but these, in a fixed order, for comparing.
+func others(x *Item, but ...string) string {
+	var all []string
+	for name, value := range members(x.Part.State.Input) {
+		if !slices.Contains(but, name) && !slices.Contains(volatile, name) && value.Kind() != 'n' {
+			value = value.Clone()
+			_ = value.Canonicalize()
+			all = append(all, name+"="+string(value))
+		}
+	}
+	slices.Sort(all)
+	return strings.Join(all, "\x00")
+}
+
+// CanonicalURL is an address in the form in which two that mean one page are equal: scheme and host in lower case, without default port, fragment,
+// trailing slash and dot segments. What is no address is returned as it is.
+func CanonicalURL(address string) string {
+	u, err := url.Parse(strings.TrimSpace(address))
+	if err != nil || u.Host == "" {
+		return address
+	}
+	u.Scheme, u.Host = strings.ToLower(u.Scheme), strings.ToLower(u.Host)
+	if port := u.Port(); u.Scheme == "http" && port == "80" || u.Scheme == "https" && port == "443" {
+		u.Host = strings.TrimSuffix(u.Host, ":"+port)
+	}
+	u.Fragment, u.RawFragment = "", ""
+	if u.Path != "" && !strings.Contains(u.EscapedPath(), "%") {
+		u.Path = path.Clean(u.Path)
+	}
+	u.Path = strings.TrimSuffix(u.Path, "/")
+	u.RawPath = strings.TrimSuffix(u.RawPath, "/")
+	return u.String()
+}
