@@ -30,6 +30,8 @@ type operation struct {
 	by    []*Item
 }
 
+func (s *operations) superseded() []*redundant { return s.found }
+
 func (s *operations) read(x *Item) {
 	if x.Call == nil || !ended(x.Part) || x.Call.Command() != "" {
 		return

@@ -10,7 +10,7 @@ import (
 // letter finds what S002 1 does: the arguments of a call that a newer one supersedes, by whatever rule of the letter, are stripped to metadata.
 func (r *Inputs) letter(w Window) Found {
 	seen := remember(w, r, func() *arguments {
-		return newArguments(newOperations(), &fetches{letter: true, latest: map[string]*Item{}})
+		return newArguments(newOperations(), newFetches(true), newQuestions(true), newShots(true, 1), newAttempts(true))
 	})
 	return w.propose(r.Name(), r.Age, true, seen.found, func(d *redundant) []Elision {
 		if shown := metadata(d.old); shown != "" {
@@ -25,9 +25,6 @@ type relation interface {
 	reader
 	superseded() []*redundant // in the order in which it was found; it only grows
 }
-
-func (s *operations) superseded() []*redundant { return s.found }
-func (f *fetches) superseded() []*redundant    { return f.found }
 
 // arguments is what the letter of Inputs remembers: calls that any of the relations superseded, each once.
 type arguments struct {
