@@ -91,7 +91,7 @@ func (r *reader) call(p *session.Part) {
 	name := text("file_path") + text("filePath") + text("path")
 	switch p.Tool {
 	case "Read", "read":
-		r.printed(name, p.State.Output, max(1, number("offset")), p.Tool == "read" && a["path"] != nil)
+		r.printed(name, p.State.Output, max(1, number("offset")), number("limit"), p.Tool == "read" && a["path"] != nil)
 	case "Write", "write":
 		if content := text("content"); strings.Contains(content, "[winnow ") {
 			r.file(name).whole(nil) // what is in it now was not seen
@@ -124,7 +124,7 @@ var (
 )
 
 // printed is what a reading tool prints. Lines without numbers begin at the line that was asked for.
-func (r *reader) printed(name, output string, from int, bare bool) {
+func (r *reader) printed(name, output string, from, limit int, bare bool) {
 	k := r.file(name)
 	if strings.HasPrefix(output, "[winnow ") || strings.HasPrefix(output, "[auto-superseded") || strings.HasPrefix(output, "<system-reminder>") {
 		return
@@ -143,11 +143,11 @@ func (r *reader) printed(name, output string, from int, bare bool) {
 		}
 		return
 	}
-	r.numbers(k, output)
+	r.numbers(k, output, limit)
 }
 
 // numbers are lines with their numbers, and a notice below them.
-func (r *reader) numbers(k *known, output string) {
+func (r *reader) numbers(k *known, output string, limit int) {
 	var lines []string
 	first, end, phantom := 0, false, false
 	for _, text := range strings.Split(output, "\n") {
@@ -169,8 +169,9 @@ func (r *reader) numbers(k *known, output string) {
 	if first == 0 {
 		return
 	}
-	if phantom && lines[len(lines)-1] == "" && !strings.Contains(output, "<content>") {
-		// The empty line may be one of the file, or stand for the newline at its end. Of both readings nothing is known of the end.
+	if phantom && (limit == 0 || len(lines) < limit) {
+		// It ends here, and the empty line stands for the newline at the end of the file.
+		end = true
 		lines = lines[:len(lines)-1]
 	}
 	k.part(first, lines)
