@@ -123,6 +123,8 @@ type live struct {
 	estimated int
 	base      int // what system prompt and tools take; 0 until a report told
 
+	taken map[rule.Key]bool // elisions that somebody took back; nil: to be found out
+
 	told bool // that the limits of the model had to be assumed
 
 	// tries counts the foldings in a row that the same turn called for.
@@ -195,6 +197,7 @@ func (e *Engine) load(ctx context.Context, l *live) error {
 		slices.Reverse(log)
 		l.state, l.log = state, log
 		l.view.Reset()
+		l.taken = nil
 		l.changed = 0
 		break
 	}
@@ -274,6 +277,7 @@ func (e *Engine) apply(ctx context.Context, l *live, op string, c store.Change) 
 	l.state = after(l.state, c, revision)
 	if len(c.Commit)+len(c.Restore)+len(c.Undo)+len(c.Redo) > 0 {
 		l.view.Reset()
+		l.taken = nil
 	}
 	l.log = append(l.log, c.Append...)
 	for _, m := range c.Update {
