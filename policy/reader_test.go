@@ -2,6 +2,7 @@ package policy_test
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -118,7 +119,7 @@ func split(text string) []string {
 }
 
 var (
-	numbered = regexp.MustCompile(`^ *(\d+)(→|\t|\| |: )(.*)$`)
+	withNumber = regexp.MustCompile(`^ *(\d+)(→|\t|\| |: )(.*)$`)
 	more     = regexp.MustCompile(`\n\n\[\d+ more lines in file\. Use offset=\d+ to continue\]$`)
 	ranges   = regexp.MustCompile(`^sed -n '(\d+),(\d+|\$)p' (.*)$`)
 )
@@ -151,7 +152,7 @@ func (r *reader) numbers(k *known, output string, limit int) {
 	var lines []string
 	first, end, phantom := 0, false, false
 	for _, text := range strings.Split(output, "\n") {
-		switch m := numbered.FindStringSubmatch(text); {
+		switch m := withNumber.FindStringSubmatch(text); {
 		case m != nil:
 			n, _ := strconv.Atoi(m[1])
 			if first == 0 {
@@ -241,7 +242,7 @@ func (r *reader) shell(command, output string) {
 	case words[0] == "nl" || len(words) == 3:
 		var bare []string
 		for _, l := range lines {
-			bare = append(bare, numbered.FindStringSubmatch(l)[3])
+			bare = append(bare, withNumber.FindStringSubmatch(l)[3])
 		}
 		k.whole(bare)
 	case words[0] == "cat":
@@ -249,21 +250,28 @@ func (r *reader) shell(command, output string) {
 	}
 }
 
-// String tells what is known, a line of text for each file.
+// String tells what is known: of each file its length, the changes that no view of it has seen, and its lines, each with how many changes came later.
 func (r *reader) String() string {
 	var all []string
 	for name, k := range r.files {
 		if len(k.lines)+len(k.changes) == 0 && k.length < 0 && !k.gone {
 			continue // nothing but failures
 		}
-		numbers := []int{}
-		for n := range k.lines {
-			numbers = append(numbers, n)
+		numbers := slices.Sorted(maps.Keys(k.lines))
+		// Once every line was seen, whole or in pieces, the changes before all of these views are of no interest.
+		oldest := 0
+		if k.length >= 0 && len(k.lines) == k.length {
+			oldest = k.at
+			for _, n := range numbers {
+				oldest = min(oldest, k.lines[n].after)
+			}
 		}
-		slices.Sort(numbers)
-		text := name + fmt.Sprintf(" length %d after %d, gone %v, changes %q", k.length, k.at, k.gone, k.changes)
+		text := fmt.Sprintf("%s length %d, %d changes later, gone %v, changes %q", name, k.length, len(k.changes)-k.at, k.gone, k.changes[oldest:])
+		if k.length < 0 {
+			text = fmt.Sprintf("%s gone %v, changes %q", name, k.gone, k.changes[oldest:])
+		}
 		for _, n := range numbers {
-			text += fmt.Sprintf("\n  %d %q after %d", n, k.lines[n].text, k.lines[n].after)
+			text += fmt.Sprintf("\n  %d %q, %d changes later", n, k.lines[n].text, len(k.changes)-k.lines[n].after)
 		}
 		all = append(all, text)
 	}
