@@ -36,17 +36,18 @@ func everything(name string, quiet int) policy.Policy {
 
 // house is a session under a policy, and holds what must hold of it whenever something happened.
 type house struct {
-	policy policy.Policy
-	count  token.Counter
-	facts  *rule.Facts
-	log    []session.Message
-	was    []string // the log as text, message by message
-	ledger rule.Ledger
-	pins   []rule.Pin
-	shown  []string // the view before the last thing that happened, message by message
-	wired  [][]byte // the same as it is written down for a provider
-	parts  map[string]bool
-	commit int // how many elisions were committed
+	policy  policy.Policy
+	count   token.Counter
+	facts   *rule.Facts
+	handles rule.Handles
+	log     []session.Message
+	was     []string // the log as text, message by message
+	ledger  rule.Ledger
+	pins    []rule.Pin
+	shown   []string // the view before the last thing that happened, message by message
+	wired   [][]byte // the same as it is written down for a provider
+	parts   map[string]bool
+	commit  int // how many elisions were committed
 }
 
 func newHouse(p policy.Policy, count token.Counter) *house {
@@ -54,7 +55,12 @@ func newHouse(p policy.Policy, count token.Counter) *house {
 }
 
 func (h *house) state(facts *rule.Facts) policy.State {
-	return policy.State{Log: h.log, Window: view.Window(h.log, nil), Ledger: h.ledger, Pins: h.pins, Facts: facts}
+	names := &h.handles
+	if facts != h.facts {
+		names = &rule.Handles{}
+	}
+	names.Name(h.log)
+	return policy.State{Log: h.log, Window: view.Window(h.log, nil), Ledger: h.ledger, Pins: h.pins, Facts: facts, Handles: names}
 }
 
 func (h *house) find() []rule.Elision { return h.policy.Find(h.state(h.facts)).Elisions }
@@ -285,9 +291,13 @@ func (h *house) prune() error {
 
 // sound holds what must hold of one elision.
 func (h *house) sound(e rule.Elision) error {
-	m, p := session.FindPart(h.log, e.Part)
+	_, p := session.FindPart(h.log, e.Part)
+	// A session that was resumed may have a message twice, with the same parts.
+	there := slices.ContainsFunc(h.log, func(m session.Message) bool {
+		return m.ID == e.Message && slices.ContainsFunc(m.Parts, func(p session.Part) bool { return p.ID == e.Part })
+	})
 	switch {
-	case p == nil || m.ID != e.Message:
+	case !there:
 		return fmt.Errorf("%s elides %s of %s, which is not there", e.Rule, e.Part, e.Message)
 	case e.Because == "" || e.Rule == "" || e.Time != 0:
 		return fmt.Errorf("%+v does not say why", e)

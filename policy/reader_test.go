@@ -120,8 +120,8 @@ func split(text string) []string {
 
 var (
 	withNumber = regexp.MustCompile(`^ *(\d+)(→|\t|\| |: )(.*)$`)
-	more     = regexp.MustCompile(`\n\n\[\d+ more lines in file\. Use offset=\d+ to continue\]$`)
-	ranges   = regexp.MustCompile(`^sed -n '(\d+),(\d+|\$)p' (.*)$`)
+	more       = regexp.MustCompile(`\n\n\[\d+ more lines in file\. Use offset=\d+ to continue\]$`)
+	ranges     = regexp.MustCompile(`^sed -n '(\d+),(\d+|\$)p' (.*)$`)
 )
 
 // printed is what a reading tool prints. Lines without numbers begin at the line that was asked for.

@@ -119,6 +119,8 @@ func (d *Disk) Read(reader, name, spelled string, from, limit int) Use {
 		return u
 	case "pi":
 		u := Use{Tool: "read", Args: args("path")}
+		// What stands behind the last newline counts as a line.
+		lines = append(slices.Clone(lines), "")
 		switch shown := part(lines); {
 		case !there:
 			u.Failed, u.Output = true, "ENOENT: no such file or directory, access '"+Path(name)+"'"
@@ -127,7 +129,7 @@ func (d *Disk) Read(reader, name, spelled string, from, limit int) Use {
 		case from-1+len(shown) < len(lines):
 			u.Output = strings.Join(shown, "\n") + fmt.Sprintf("\n\n[%d more lines in file. Use offset=%d to continue]", len(lines)-len(shown)-from+1, from+len(shown))
 		default:
-			u.Output = text(shown)
+			u.Output = strings.Join(shown, "\n")
 		}
 		return u
 	}
