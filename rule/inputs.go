@@ -24,7 +24,7 @@ func (*Inputs) Name() string { return "inputs" }
 // Find looks at calls that changed files.
 func (r *Inputs) Find(w Window) Found {
 	if r.Letter {
-		return Found{}
+		return r.letter(w)
 	}
 	failed := remember(w, r, func() *attempts { return &attempts{open: map[string][]*Item{}} })
 	found := w.propose(r.Name(), r.Age, false, w.views().inputs, r.strip(w))

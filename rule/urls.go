@@ -21,7 +21,7 @@ func (*URLs) Name() string { return "urls" }
 
 // Find looks at calls that ended well.
 func (r *URLs) Find(w Window) Found {
-	seen := remember(w, r, func() *fetches { return &fetches{letter: r.Letter, latest: map[string]*Item{}} })
+	seen := remember(w, r, func() *fetches { return newFetches(r.Letter) })
 	return w.propose(r.Name(), r.Age, r.Letter, seen.found, func(d *redundant) []Elision {
 		if r.Letter {
 			return []Elision{{Field: Output, Shown: Superseded}}
@@ -36,6 +36,10 @@ type fetches struct {
 	latest map[string]*Item // by what was asked for
 	found  []*redundant
 }
+
+func newFetches(letter bool) *fetches { return &fetches{letter: letter, latest: map[string]*Item{}} }
+
+func (f *fetches) superseded() []*redundant { return f.found }
 
 func (f *fetches) read(x *Item) {
 	if x.Call == nil || !ended(x.Part) || !f.letter && !x.Call.Worked() {
