@@ -260,9 +260,9 @@ func (r *reader) String() string {
 		numbers := slices.Sorted(maps.Keys(k.lines))
 		// Once every line was seen, whole or in pieces, the changes before all of these views are of no interest.
 		oldest := 0
-		if k.length >= 0 && len(k.lines) == k.length {
+		if seen := slices.DeleteFunc(slices.Clone(numbers), func(n int) bool { return n > k.length }); len(seen) == k.length {
 			oldest = k.at
-			for _, n := range numbers {
+			for _, n := range seen {
 				oldest = min(oldest, k.lines[n].after)
 			}
 		}
