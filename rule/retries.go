@@ -22,8 +22,8 @@ func (*Retries) Name() string { return "retries" }
 
 // Find looks at failures and what worked after them.
 func (r *Retries) Find(w Window) Found {
-	seen := remember(w, r, func() *attempts {
-		return &attempts{letter: r.Letter, failed: map[Identity][]*attempt{}, edits: map[string][]*attempt{}}
+	seen := remember(w, r, func() *retries {
+		return &retries{letter: r.Letter, failed: map[Identity][]*setback{}, edits: map[string][]*setback{}}
 	})
 	return w.propose(r.Name(), r.Age, r.Letter, seen.found, func(d *redundant) []Elision {
 		field := Output
@@ -41,23 +41,23 @@ func (r *Retries) Find(w Window) Found {
 	})
 }
 
-// attempt is a failure that may still be made good.
-type attempt struct {
+// setback is a failure that may still be made good.
+type setback struct {
 	item  *Item
 	files []string // of a failed edit, those that were not changed since
 	by    []*Item  // that changed the others
 	done  bool     // it is in found
 }
 
-// attempts is what Retries remembers.
-type attempts struct {
+// retries is what Retries remembers.
+type retries struct {
 	letter bool
-	failed map[Identity][]*attempt
-	edits  map[string][]*attempt // by path
+	failed map[Identity][]*setback
+	edits  map[string][]*setback // by path
 	found  []*redundant
 }
 
-func (a *attempts) read(x *Item) {
+func (a *retries) read(x *Item) {
 	if x.Call == nil {
 		return
 	}
@@ -72,7 +72,7 @@ func (a *attempts) read(x *Item) {
 		a.note(key, x)
 		return
 	}
-	a.failed[key] = slices.DeleteFunc(a.failed[key], func(old *attempt) bool {
+	a.failed[key] = slices.DeleteFunc(a.failed[key], func(old *setback) bool {
 		if old.done {
 			return true
 		}
@@ -94,11 +94,11 @@ func (a *attempts) read(x *Item) {
 }
 
 // note keeps a failure for what comes.
-func (a *attempts) note(key Identity, x *Item) {
+func (a *retries) note(key Identity, x *Item) {
 	if !a.letter && x.Call.Outcome.Refused {
 		return
 	}
-	now := &attempt{item: x}
+	now := &setback{item: x}
 	a.failed[key] = append(a.failed[key], now)
 	if a.letter {
 		return
@@ -110,8 +110,8 @@ func (a *attempts) note(key Identity, x *Item) {
 }
 
 // edited settles the failed edits of a file that an edit of it made good.
-func (a *attempts) edited(path string, x *Item) {
-	a.edits[path] = slices.DeleteFunc(a.edits[path], func(old *attempt) bool {
+func (a *retries) edited(path string, x *Item) {
+	a.edits[path] = slices.DeleteFunc(a.edits[path], func(old *setback) bool {
 		if old.done || sameStep(old.item, x) {
 			return old.done
 		}
@@ -129,7 +129,7 @@ func (a *attempts) edited(path string, x *Item) {
 	}
 }
 
-func (a *attempts) resolve(old *attempt, why string, by ...*Item) {
+func (a *retries) resolve(old *setback, why string, by ...*Item) {
 	old.done = true
 	a.found = append(a.found, &redundant{old: old.item, by: by, why: why})
 }
