@@ -123,6 +123,8 @@ type live struct {
 	estimated int
 	base      int // what system prompt and tools take; 0 until a report told
 
+	taken map[rule.Key]bool // elisions that somebody took back; nil: to be found out
+
 	told bool // that the limits of the model had to be assumed
 
 	// tries counts the foldings in a row that the same turn called for.
@@ -143,7 +145,7 @@ func (e *Engine) lock(ctx context.Context, op, id string) (*live, error) {
 			}
 			delete(e.live, other) // any one: it is read from the store again when it is wanted
 		}
-		l = &live{id: id, estimated: -1}
+		l = &live{id: id, estimated: -1, view: view.Live{Markers: e.policy.Markers()}}
 		e.live[id] = l
 	}
 	e.mu.Unlock()
@@ -195,6 +197,7 @@ func (e *Engine) load(ctx context.Context, l *live) error {
 		slices.Reverse(log)
 		l.state, l.log = state, log
 		l.view.Reset()
+		l.taken = nil
 		l.changed = 0
 		break
 	}
@@ -274,6 +277,7 @@ func (e *Engine) apply(ctx context.Context, l *live, op string, c store.Change) 
 	l.state = after(l.state, c, revision)
 	if len(c.Commit)+len(c.Restore)+len(c.Undo)+len(c.Redo) > 0 {
 		l.view.Reset()
+		l.taken = nil
 	}
 	l.log = append(l.log, c.Append...)
 	for _, m := range c.Update {

@@ -198,7 +198,22 @@ func (e *Engine) announce(id string, v budget.Verdict) {
 
 func (l *live) plannerState() policy.State {
 	l.handles.Name(l.log)
-	return policy.State{Log: l.log, Window: l.window(), Ledger: l.state.Ledger, Pins: l.state.Pins, Facts: l.facts, Model: l.model, Handles: &l.handles}
+	return policy.State{Log: l.log, Window: l.window(), Ledger: l.state.Ledger, Pins: l.state.Pins, Facts: l.facts, Model: l.model, Handles: &l.handles, Restored: l.restored()}
+}
+
+// restored are the elisions that a receipt has and the ledger has not: somebody took them back.
+func (l *live) restored() map[rule.Key]bool {
+	if l.taken == nil {
+		l.taken = map[rule.Key]bool{}
+		for i := range l.state.Receipts {
+			for _, el := range l.state.Receipts[i].Committed {
+				if !l.state.Ledger.Has(el.Key()) {
+					l.taken[el.Key()] = true
+				}
+			}
+		}
+	}
+	return l.taken
 }
 
 // overhead is what system prompt and tools take: what the first step reported beyond the messages that it was sent, in tokens. 0 when no

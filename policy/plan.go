@@ -22,6 +22,8 @@ type State struct {
 	Model  model.Model
 	// Handles name the parts of the log; nil: made from the window.
 	Handles *rule.Handles
+	// Restored are elisions that somebody took back: only when asked are they made again.
+	Restored map[rule.Key]bool
 }
 
 // Occasion is why a plan is made.
@@ -78,6 +80,9 @@ func (p Policy) Plan(s State, o Occasion) Decision {
 	moment := schedule.Moment{TurnEnded: o.TurnEnded, Asked: o.PruneAsked || o.FoldAsked && !letter, Pressure: over && !letter, Cold: o.Cold}
 	if (o.PruneAsked || p.Prune) && p.Schedule.Ready(moment) {
 		found := p.Find(s)
+		if !o.PruneAsked {
+			found = s.leave(found)
+		}
 		d.Refusals = append(d.Refusals, found.Refusals...)
 		d.Commit = p.Schedule.Choose(found.Elisions, moment)
 		if saves := rule.Saves(found.Elisions); len(d.Commit) == 0 && saves > 0 {
@@ -94,6 +99,24 @@ func (p Policy) Plan(s State, o Occasion) Decision {
 		d.Fold = d.Verdict.Total-rule.Saves(d.Commit) >= d.Verdict.Usable
 	}
 	return d
+}
+
+// leave drops what somebody took back.
+func (s State) leave(found rule.Found) rule.Found {
+	if len(s.Restored) == 0 {
+		return found
+	}
+	kept := rule.Found{Refusals: found.Refusals}
+	for _, e := range found.Elisions {
+		if s.Restored[e.Key()] {
+			kept.Refusals = append(kept.Refusals, rule.Refusal{
+				Code: rule.Restored, Rule: e.Rule, Part: e.Part, Reason: "it was restored; pruning on demand takes it again", Tokens: e.Saves,
+			})
+			continue
+		}
+		kept.Elisions = append(kept.Elisions, e)
+	}
+	return kept
 }
 
 // Find runs the rules and settles what they found.

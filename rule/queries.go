@@ -23,9 +23,7 @@ func (*Queries) Name() string { return "queries" }
 
 // Find looks at commands, and at tools that list files.
 func (r *Queries) Find(w Window) Found {
-	seen := remember(w, r, func() *questions {
-		return &questions{letter: r.Letter, open: map[string][]*Item{}, folders: map[string]string{}}
-	})
+	seen := remember(w, r, func() *questions { return newQuestions(r.Letter) })
 	return w.propose(r.Name(), r.Age, r.Letter, seen.found, func(d *redundant) []Elision {
 		if r.Letter {
 			return []Elision{{Field: Output, Shown: Superseded}}
@@ -41,6 +39,12 @@ type questions struct {
 	folders map[string]string  // tool → the folder that its commands went to, "" for the one in which they began
 	found   []*redundant
 }
+
+func newQuestions(letter bool) *questions {
+	return &questions{letter: letter, open: map[string][]*Item{}, folders: map[string]string{}}
+}
+
+func (q *questions) superseded() []*redundant { return q.found }
 
 func (q *questions) read(x *Item) {
 	if x.Call == nil {

@@ -22,9 +22,7 @@ func (*Retries) Name() string { return "retries" }
 
 // Find looks at failures and what worked after them.
 func (r *Retries) Find(w Window) Found {
-	seen := remember(w, r, func() *retries {
-		return &retries{letter: r.Letter, failed: map[Identity][]*setback{}, edits: map[string][]*setback{}}
-	})
+	seen := remember(w, r, func() *retries { return newRetries(r.Letter) })
 	return w.propose(r.Name(), r.Age, r.Letter, seen.found, func(d *redundant) []Elision {
 		field := Output
 		if d.old.Part.State.Status == session.Failed {
@@ -56,6 +54,12 @@ type retries struct {
 	edits  map[string][]*setback // by path
 	found  []*redundant
 }
+
+func newRetries(letter bool) *retries {
+	return &retries{letter: letter, failed: map[Identity][]*setback{}, edits: map[string][]*setback{}}
+}
+
+func (a *retries) superseded() []*redundant { return a.found }
 
 func (a *retries) read(x *Item) {
 	if x.Call == nil {

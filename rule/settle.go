@@ -39,7 +39,7 @@ func Settle(found Found, ledger Ledger, free func(rule string) bool) Found {
 	settled := all[:0]
 	for _, e := range all {
 		if e.By != "" {
-			covers := shown(e.Covers(), gone)
+			covers := stillShown(e.Covers(), gone)
 			if covers == nil {
 				refuse(e, Uncovered, "what shows it again is left out itself")
 				continue
@@ -72,8 +72,8 @@ func clash(k Key) Key {
 	return k
 }
 
-// shown follows parts that are left out to those that are kept and cover them. It is nil when one went and nothing covers it.
-func shown(by []string, gone map[string][]string) []string {
+// stillShown follows parts that are left out to those that are kept and cover them. It is nil when one went and nothing covers it.
+func stillShown(by []string, gone map[string][]string) []string {
 	if !slices.ContainsFunc(by, func(part string) bool { _, is := gone[part]; return is }) {
 		return by
 	}

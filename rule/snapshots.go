@@ -28,7 +28,7 @@ func (*Snapshots) Name() string { return "snapshots" }
 
 // Find looks at calls of SnapshotTools.
 func (r *Snapshots) Find(w Window) Found {
-	seen := remember(w, r, func() *shots { return &shots{letter: r.Letter, keep: max(1, r.Keep), open: map[string][]*Item{}} })
+	seen := remember(w, r, func() *shots { return newShots(r.Letter, r.Keep) })
 	return w.propose(r.Name(), r.Age, r.Letter, seen.found, func(d *redundant) []Elision {
 		shown := Superseded
 		if !r.Letter {
@@ -63,6 +63,12 @@ type shots struct {
 	open   map[string][]*Item // by page: the newest of it, and what was taken in the same step as they
 	found  []*redundant
 }
+
+func newShots(letter bool, keep int) *shots {
+	return &shots{letter: letter, keep: max(1, keep), open: map[string][]*Item{}}
+}
+
+func (s *shots) superseded() []*redundant { return s.found }
 
 func (s *shots) read(x *Item) {
 	if x.Call == nil || !ended(x.Part) || !s.letter && !x.Call.Worked() {

@@ -22,7 +22,7 @@ func (*URLs) Name() string { return "urls" }
 
 // Find looks at calls that ended well.
 func (r *URLs) Find(w Window) Found {
-	seen := remember(w, r, func() *fetches { return &fetches{letter: r.Letter, open: map[string][]fetched{}} })
+	seen := remember(w, r, func() *fetches { return newFetches(r.Letter) })
 	return w.propose(r.Name(), r.Age, r.Letter, seen.found, func(d *redundant) []Elision {
 		if r.Letter {
 			return []Elision{{Field: Output, Shown: Superseded}}
@@ -43,6 +43,10 @@ type fetched struct {
 	item    *Item
 	longest int
 }
+
+func newFetches(letter bool) *fetches { return &fetches{letter: letter, open: map[string][]fetched{}} }
+
+func (f *fetches) superseded() []*redundant { return f.found }
 
 func (f *fetches) read(x *Item) {
 	if x.Call == nil || !ended(x.Part) || !f.letter && !x.Call.Worked() {
