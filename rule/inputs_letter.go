@@ -10,7 +10,7 @@ import (
 // letter finds what S002 1 does: the arguments of a call that a newer one supersedes, by whatever rule of the letter, are stripped to metadata.
 func (r *Inputs) letter(w Window) Found {
 	seen := remember(w, r, func() *arguments {
-		return newArguments(newOperations(), newFetches(true), newQuestions(true), newShots(true, 1), newRetries(true))
+		return newArguments(newOperations(), newFetches(true), newQuestions(true), newShots(true, 1), newAttempts(true))
 	})
 	return w.propose(r.Name(), r.Age, true, seen.found, func(d *redundant) []Elision {
 		if shown := metadata(d.old); shown != "" {

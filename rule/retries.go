@@ -22,7 +22,7 @@ func (*Retries) Name() string { return "retries" }
 
 // Find looks at failures and what worked after them.
 func (r *Retries) Find(w Window) Found {
-	seen := remember(w, r, func() *retries { return newRetries(r.Letter) })
+	seen := remember(w, r, func() *attempts { return newAttempts(r.Letter) })
 	return w.propose(r.Name(), r.Age, r.Letter, seen.found, func(d *redundant) []Elision {
 		field := Output
 		if d.old.Part.State.Status == session.Failed {
@@ -39,29 +39,29 @@ func (r *Retries) Find(w Window) Found {
 	})
 }
 
-// setback is a failure that may still be made good.
-type setback struct {
+// attempt is a failure that may still be made good.
+type attempt struct {
 	item  *Item
 	files []string // of a failed edit, those that were not changed since
 	by    []*Item  // that changed the others
 	done  bool     // it is in found
 }
 
-// retries is what Retries remembers.
-type retries struct {
+// attempts is what Retries remembers.
+type attempts struct {
 	letter bool
-	failed map[Identity][]*setback
-	edits  map[string][]*setback // by path
+	failed map[Identity][]*attempt
+	edits  map[string][]*attempt // by path
 	found  []*redundant
 }
 
-func newRetries(letter bool) *retries {
-	return &retries{letter: letter, failed: map[Identity][]*setback{}, edits: map[string][]*setback{}}
+func newAttempts(letter bool) *attempts {
+	return &attempts{letter: letter, failed: map[Identity][]*attempt{}, edits: map[string][]*attempt{}}
 }
 
-func (a *retries) superseded() []*redundant { return a.found }
+func (a *attempts) superseded() []*redundant { return a.found }
 
-func (a *retries) read(x *Item) {
+func (a *attempts) read(x *Item) {
 	if x.Call == nil {
 		return
 	}
@@ -76,7 +76,7 @@ func (a *retries) read(x *Item) {
 		a.note(key, x)
 		return
 	}
-	a.failed[key] = slices.DeleteFunc(a.failed[key], func(old *setback) bool {
+	a.failed[key] = slices.DeleteFunc(a.failed[key], func(old *attempt) bool {
 		if old.done {
 			return true
 		}
@@ -98,11 +98,11 @@ func (a *retries) read(x *Item) {
 }
 
 // note keeps a failure for what comes.
-func (a *retries) note(key Identity, x *Item) {
+func (a *attempts) note(key Identity, x *Item) {
 	if !a.letter && x.Call.Outcome.Refused {
 		return
 	}
-	now := &setback{item: x}
+	now := &attempt{item: x}
 	a.failed[key] = append(a.failed[key], now)
 	if a.letter {
 		return
@@ -114,8 +114,8 @@ func (a *retries) note(key Identity, x *Item) {
 }
 
 // edited settles the failed edits of a file that an edit of it made good.
-func (a *retries) edited(path string, x *Item) {
-	a.edits[path] = slices.DeleteFunc(a.edits[path], func(old *setback) bool {
+func (a *attempts) edited(path string, x *Item) {
+	a.edits[path] = slices.DeleteFunc(a.edits[path], func(old *attempt) bool {
 		if old.done || sameStep(old.item, x) {
 			return old.done
 		}
@@ -133,7 +133,7 @@ func (a *retries) edited(path string, x *Item) {
 	}
 }
 
-func (a *retries) resolve(old *setback, why string, by ...*Item) {
+func (a *attempts) resolve(old *attempt, why string, by ...*Item) {
 	old.done = true
 	a.found = append(a.found, &redundant{old: old.item, by: by, why: why})
 }

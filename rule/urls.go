@@ -38,15 +38,15 @@ type fetches struct {
 	found  []*redundant
 }
 
+func newFetches(letter bool) *fetches { return &fetches{letter: letter, open: map[string][]fetched{}} }
+
+func (f *fetches) superseded() []*redundant { return f.found }
+
 // fetched is a fetch, and how long, in bytes, was the longest output that it stands for: its own, or one that it replaces.
 type fetched struct {
 	item    *Item
 	longest int
 }
-
-func newFetches(letter bool) *fetches { return &fetches{letter: letter, open: map[string][]fetched{}} }
-
-func (f *fetches) superseded() []*redundant { return f.found }
 
 func (f *fetches) read(x *Item) {
 	if x.Call == nil || !ended(x.Part) || !f.letter && !x.Call.Worked() {
