@@ -101,6 +101,14 @@ func TestQueries_ofAnotherFolderAreOtherQuestions(t *testing.T) {
 			l.Call("bash", ls, pebbleListing)
 			return first
 		}, true},
+		{"the shell could not go there at first", func(l *ruletest.Log) string {
+			l.Fail("bash", args{"command": "cd /repo/sub"}, "cd: no such file or directory: /repo/sub")
+			first := l.Call("bash", ls, pebbleListing)
+			l.Call("bash", args{"command": "mkdir /repo/sub"}, "")
+			l.Call("bash", args{"command": "cd /repo/sub"}, "")
+			l.Call("bash", ls, pebbleListing)
+			return first
+		}, false},
 		{"the command says where", func(l *ruletest.Log) string {
 			first := l.Call("bash", args{"command": "cd /repo/sub && ls"}, pebbleListing)
 			l.Call("bash", args{"command": "cd /tmp"}, "")
