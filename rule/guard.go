@@ -97,7 +97,7 @@ func (w Window) may(name string, x *Item, field Field, age Age, letter bool) (Re
 	switch {
 	case x.Part.State != nil && x.Part.State.Time != nil && x.Part.State.Time.Compacted != 0 && w.Ledger.Touches(x.Part.ID):
 		return Refusal{}, false
-	case w.Pinned(x.Part.ID):
+	case w.Pinned(x.Part.ID, x.Message):
 		return no(Protected, "pinned")
 	case !age.reached(x, &w.line().now, letter):
 		return no(Recent, "it is too new: "+age.String())
