@@ -169,7 +169,7 @@ func (e *Engine) stuck(ctx context.Context, id string, size, usable int) error {
 func (l *live) floor(window []session.Message, ledger rule.Ledger) budget.Floor {
 	f := budget.Floor{System: l.overhead()} // system prompt and tools cannot be told apart in a log
 	for i := range window {
-		n := view.Message(&window[i], ledger, l.facts)
+		n := view.Message(&window[i], ledger, l.facts) + l.view.Labels.Tokens(&window[i], ledger, l.facts)
 		switch m := &window[i]; {
 		case i == 1 && m.IsSummary():
 			f.Summary = n
@@ -198,7 +198,7 @@ func (e *Engine) announce(id string, v budget.Verdict) {
 
 func (l *live) plannerState() policy.State {
 	l.handles.Name(l.log)
-	return policy.State{Log: l.log, Window: l.window(), Ledger: l.state.Ledger, Pins: l.state.Pins, Facts: l.facts, Model: l.model, Handles: &l.handles}
+	return policy.State{Log: l.log, Window: l.window(), Ledger: l.state.Ledger, Pins: l.state.Pins, Facts: l.facts, Model: l.model, Handles: &l.handles, Shown: l.look().Tokens()}
 }
 
 // overhead is what system prompt and tools take: what the first step reported beyond the messages that it was sent, in tokens. 0 when no
