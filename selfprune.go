@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/winnowhq/winnow/call"
@@ -233,7 +234,7 @@ func (b *batch) distill(targets []*target, summary string) {
 		b.take(t, elisions, less)
 		saved += less
 	}
-	if same := b.unchanged(undecided); saved > 0 || saved == 0 && again && !same {
+	if saved > 0 || saved == 0 && again && len(b.committed) > undecided {
 		return
 	}
 	b.next, b.committed = before, b.committed[:undecided]
@@ -382,12 +383,20 @@ func (b *batch) less(t *target, ledger rule.Ledger, because string, shown func(r
 
 // take notes that a target is done.
 func (b *batch) take(t *target, elisions []rule.Elision, saved int) {
+	// What would be put in the place of its like stays: it belongs to the commit that it came with.
+	like := func(a rule.Elision) func(rule.Elision) bool {
+		return func(b rule.Elision) bool { return a.Field == b.Field && a.Rule == b.Rule && a.Shown == b.Shown }
+	}
+	var gone []rule.Elision
 	for _, el := range b.next.Of(t.Part) {
-		if el.Rule == rule.Distill || el.Rule == rule.Discard {
-			b.replaced = append(b.replaced, el)
+		if (el.Rule == rule.Distill || el.Rule == rule.Discard) && !slices.ContainsFunc(elisions, like(el)) {
+			gone = append(gone, el)
 		}
 	}
-	b.next = b.free(t.part).With(elisions...)
+	standing := b.next.Of(t.Part)
+	elisions = slices.DeleteFunc(elisions, func(el rule.Elision) bool { return slices.ContainsFunc(standing, like(el)) })
+	b.next = b.next.Without(keysOf(gone)...).With(elisions...)
+	b.replaced = append(b.replaced, gone...)
 	b.committed = append(b.committed, elisions...)
 	t.OK, t.Saved = true, saved
 	if n := b.stoodFor(t.Part); n > 0 {
@@ -405,16 +414,6 @@ func (b *batch) stoodFor(part string) (n int) {
 		}
 	}
 	return n
-}
-
-// unchanged reports whether what was decided since is what stood before.
-func (b *batch) unchanged(since int) bool {
-	for _, el := range b.committed[since:] {
-		if len(b.live.own([]rule.Elision{el})) == 0 {
-			return false
-		}
-	}
-	return true
 }
 
 // ownArguments leaves out the summaries among the arguments of older calls that distilled: they are shown where they belong. Only calls behind the first part
