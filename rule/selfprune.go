@@ -140,7 +140,7 @@ func (w Window) Stripped(p *session.Part) (input string, ok bool) {
 
 // marker stands in place of a long text among the arguments of a call.
 func (w Window) marker(p *session.Part, text string) string {
-	short := opening + w.handle(p) + ": " + Measure(text) + " left out]"
+	short := w.omitted(&Item{Part: p}, text)
 	if !strings.Contains(text, "*** Begin Patch") {
 		return short
 	}
