@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -123,6 +124,8 @@ type live struct {
 	estimated int
 	base      int // what system prompt and tools take; 0 until a report told
 
+	taken map[rule.Key]bool // elisions that somebody took back; nil: to be found out
+
 	told bool // that the limits of the model had to be assumed
 
 	// tries counts the foldings in a row that the same turn called for.
@@ -143,7 +146,7 @@ func (e *Engine) lock(ctx context.Context, op, id string) (*live, error) {
 			}
 			delete(e.live, other) // any one: it is read from the store again when it is wanted
 		}
-		l = &live{id: id, estimated: -1}
+		l = &live{id: id, estimated: -1, view: view.Live{Markers: e.policy.Markers()}}
 		e.live[id] = l
 	}
 	e.mu.Unlock()
@@ -197,6 +200,7 @@ func (e *Engine) load(ctx context.Context, l *live) error {
 		l.handles.Name(l.log)
 		l.view.Labels = e.labels(l)
 		l.view.Reset()
+		l.taken = nil
 		l.changed = 0
 		break
 	}
@@ -276,6 +280,7 @@ func (e *Engine) apply(ctx context.Context, l *live, op string, c store.Change) 
 	l.state = after(l.state, c, revision)
 	if len(c.Commit)+len(c.Restore)+len(c.Undo)+len(c.Redo) > 0 {
 		l.view.Reset()
+		l.taken = nil
 	}
 	l.log = append(l.log, c.Append...)
 	for _, m := range c.Update {
@@ -307,6 +312,19 @@ func after(s store.State, c store.Change, revision int64) store.State {
 			delete(undone, id)
 		}
 		s.Undone = undone
+	}
+	if len(c.Dismiss)+len(c.Undismiss) > 0 {
+		dismissed := maps.Clone(s.Dismissed)
+		if dismissed == nil {
+			dismissed = make(map[string]bool, len(c.Dismiss))
+		}
+		for _, key := range c.Dismiss {
+			dismissed[key] = true
+		}
+		for _, key := range c.Undismiss {
+			delete(dismissed, key)
+		}
+		s.Dismissed = dismissed
 	}
 	if len(c.Pin)+len(c.Unpin) > 0 {
 		gone := map[string]bool{}

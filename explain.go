@@ -76,6 +76,9 @@ func (x explainer) because(of Explanation) (because, undo string) {
 	}
 	switch {
 	case of.Pinned:
+		if !x.pins.Pinned(of.Part) {
+			return "its message is pinned", "winnow pin --remove " + l.id + " " + of.Message
+		}
 		return "it is pinned", "winnow pin --remove " + l.id + " " + of.Part
 	case of.Zone == ActiveNow:
 		return "it belongs to the last turns, which stay whole", ""

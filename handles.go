@@ -125,7 +125,7 @@ func (b *batch) refuse(m *session.Message, p *session.Part) *rule.Refusal {
 		return no(BeforePivot, "it lies before the last compaction: the summary stands for it")
 	case m.IsSummary() || b.summary && at == 0:
 		return no(Protected, "it belongs to the summary")
-	case b.marks.Pinned(p.ID):
+	case b.marks.Pinned(p.ID, m.ID):
 		return no(Protected, "it is pinned")
 	case m.Role == session.User && p.Type != session.FilePart:
 		return no(Protected, "it is what the user wrote")

@@ -14,9 +14,9 @@ func (e *Engine) labels(l *live) *view.Labels {
 	return &view.Labels{Handles: &l.handles, Minimum: rule.HandleMinimum, Guard: e.policy.Guard}
 }
 
-// render is the view of a window, with its labels.
+// render is the view of a window, with its labels and markers.
 func (l *live) render(window []session.Message, ledger rule.Ledger) []session.Message {
-	return l.view.Labels.Render(view.Render(window, ledger), ledger)
+	return l.view.Markers.Of(l.view.Labels.Render(view.Render(window, ledger), ledger))
 }
 
 // tokens is the size of the view of a window, with its labels.

@@ -161,8 +161,17 @@ func (e *Engine) stuck(ctx context.Context, id string, size, usable int) error {
 		return failed
 	}
 	defer l.mu.Unlock()
-	failed.Hint = fmt.Sprintf("what no compaction can remove: %s; offer fewer tools, a shorter system prompt, or a larger model", l.floor(l.window(), l.state.Ledger))
+	failed.Hint = stays(l.floor(l.window(), l.state.Ledger))
 	return failed
+}
+
+// stays says what no compaction can remove, and what else would help.
+func stays(f budget.Floor) string {
+	what := "offer fewer tools, a shorter system prompt, or a larger model"
+	if f.Pins > 0 {
+		what = "unpin something, " + what
+	}
+	return fmt.Sprintf("what no compaction can remove: %s; %s", f, what)
 }
 
 // floor itemises what a compaction leaves, for a window and a ledger.
@@ -177,9 +186,8 @@ func (l *live) floor(window []session.Message, ledger rule.Ledger) budget.Floor 
 			f.Tail += n
 		}
 	}
-	for _, pin := range l.state.Pins {
-		f.Pins += l.facts.Count(pin.Text)
-	}
+	f.Pins = l.pinnedTokens(window)
+	f.Summary = max(0, f.Summary-f.Pins) // it carries them
 	return f
 }
 
@@ -198,7 +206,22 @@ func (e *Engine) announce(id string, v budget.Verdict) {
 
 func (l *live) plannerState() policy.State {
 	l.handles.Name(l.log)
-	return policy.State{Log: l.log, Window: l.window(), Ledger: l.state.Ledger, Pins: l.state.Pins, Facts: l.facts, Model: l.model, Handles: &l.handles, Shown: l.look().Tokens()}
+	return policy.State{Log: l.log, Window: l.window(), Ledger: l.state.Ledger, Pins: l.state.Pins, Facts: l.facts, Model: l.model, Handles: &l.handles, Restored: l.restored(), Shown: l.look().Tokens()}
+}
+
+// restored are the elisions that a receipt has and the ledger has not: somebody took them back.
+func (l *live) restored() map[rule.Key]bool {
+	if l.taken == nil {
+		l.taken = map[rule.Key]bool{}
+		for i := range l.state.Receipts {
+			for _, el := range l.state.Receipts[i].Committed {
+				if !l.state.Ledger.Has(el.Key()) {
+					l.taken[el.Key()] = true
+				}
+			}
+		}
+	}
+	return l.taken
 }
 
 // overhead is what system prompt and tools take: what the first step reported beyond the messages that it was sent, in tokens. 0 when no

@@ -76,7 +76,7 @@ func (x explainer) explain(m *session.Message, p *session.Part, at int) Explanat
 	l := x.live
 	out := Explanation{
 		Part: p.ID, Message: m.ID, Type: string(p.Type), Tool: p.Tool, Target: l.facts.Target(p), Tokens: l.facts.Size(p).Total(),
-		Elisions: append([]rule.Elision{}, l.state.Ledger.Of(p.ID)...), Pinned: x.pins.Pinned(p.ID),
+		Elisions: append([]rule.Elision{}, l.state.Ledger.Of(p.ID)...), Pinned: x.pins.Pinned(p.ID, m.ID),
 	}
 	if el, ok := x.candidates[p.ID]; ok {
 		out.Candidate = &el

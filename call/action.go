@@ -6,17 +6,17 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-var pathNames = []string{"filePath", "file_path", "path", "notebook_path", "target_file", "relative_workspace_path", "filename", "file"}
+var pathNames = []string{"filePath", "file_path", "path", "absolute_path", "notebook_path", "target_file", "relative_workspace_path", "filename", "file"}
 
 // actions understands one call.
 func Actions(p *session.Part, cwd string) []Action {
 	a := Parse(p.State.Input)
 	at := func(op Op) []Action {
-		name := clean(a.Text(pathNames...), cwd)
+		name := Clean(a.Text(pathNames...), cwd)
 		return []Action{{Op: op, Path: name, Exact: true}}
 	}
 	switch Name(p.Tool) {
-	case "read", "view", "open", "read_file", "view_file", "view_image", "notebookread", "cat":
+	case "read", "view", "open", "read_file", "read_text_file", "view_file", "view_image", "notebookread", "cat":
 		return at(Read)
 	case "write", "create", "write_file", "create_file", "write_to_file":
 		did := at(Create)
@@ -28,16 +28,16 @@ func Actions(p *session.Part, cwd string) []Action {
 		return edits(a, at(Edit))
 	case "delete", "delete_file", "remove_file":
 		return at(Delete)
-	case "str_replace_editor", "str_replace_based_edit_tool", "text_editor":
+	case "str_replace_editor", "str_replace_based_edit_tool", "text_editor", "file_editor":
 		return editor(a, at)
 	case "patch", "apply_patch", "applypatch":
 		return patched(a.Text("patchText", "patch_text", "patch", "input", "content"), cwd)
 	case "bash", "shell", "exec_command", "local_shell", "local_shell_call", "container.exec", "run_command", "run_terminal_cmd",
 		"execute_command", "terminal", "powershell", "exec", "shell_command", "unified_exec", "execute_bash", "run_shell_command":
-		return command(a.argv("command", "cmd", "input", "script"), clean(a.Text("workdir", "cwd", "working_directory"), cwd), cwd)
+		return command(a.argv("command", "cmd", "input", "script"), Clean(a.Text("workdir", "cwd", "working_directory"), cwd), cwd)
 	case "grep", "glob", "find", "ls", "list", "search", "rg", "codesearch", "list_dir", "list_directory", "search_files",
 		"grep_search", "file_search", "search_dir", "search_file", "find_file", "toolsearch", "lsp":
-		return []Action{{Op: Search, Query: a.Text("pattern", "query", "regex", "search_term", "name", "path"), Path: clean(a.Text("path", "dir", "dir_path"), cwd), Exact: true}}
+		return []Action{{Op: Search, Query: a.Text("pattern", "query", "regex", "search_term", "name", "path"), Path: Clean(a.Text("path", "dir", "dir_path"), cwd), Exact: true}}
 	case "webfetch", "web_fetch", "fetch", "fetch_url", "websearch", "web_search", "browser_navigate":
 		return []Action{{Op: Fetch, Query: a.Text("url", "query", "q"), Exact: true}}
 	case "todowrite", "todo_write", "todo", "update_plan", "todos", "taskcreate", "taskupdate", "manage_todo_list":
@@ -52,13 +52,22 @@ func Actions(p *session.Part, cwd string) []Action {
 	return unknown(p, a, cwd)
 }
 
+// Name is the name of a tool as it is compared: in small letters, without what MCP servers put before it ("mcp__files__read_file" is "read_file").
+func Name(tool string) string {
+	tool = strings.ToLower(tool)
+	if i := strings.LastIndex(tool, "__"); i >= 0 {
+		tool = tool[i+2:]
+	}
+	return tool
+}
+
 // unknown makes what can be made of a tool whose name says nothing: a command stays a command; of SWE-agent's
 // editors without schema the words of the command line are in the Arguments.
 func unknown(p *session.Part, a Arguments, cwd string) []Action {
 	if strings.HasPrefix(strings.TrimSpace(a.Text("input", "patch")), "*** Begin Patch") {
 		return patched(a.Text("input", "patch"), cwd)
 	}
-	did := Action{Op: Other, Query: a.Text("query", "url", "pattern", "description", "name", "prompt", "title"), Path: clean(a.Text(pathNames...), cwd), Exact: true}
+	did := Action{Op: Other, Query: a.Text("query", "url", "pattern", "description", "name", "prompt", "title"), Path: Clean(a.Text(pathNames...), cwd), Exact: true}
 	if did.Path == "" && did.Query == "" {
 		did.Query = Cut(strings.Join(strings.Fields(p.State.Title), " "), 120)
 	}

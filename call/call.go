@@ -108,9 +108,10 @@ func Calls(messages []session.Message) []Call {
 			if p.Type != session.ToolPart || p.State == nil {
 				continue
 			}
-			c := Call{Message: i, Part: j, MessageID: m.ID, PartID: p.ID, Tool: p.Tool, Status: p.State.Status, Actions: Actions(p, cwd)}
+			c := Call{Message: i, Part: j, MessageID: m.ID, PartID: p.ID, Tool: p.Tool, Status: p.State.Status}
+			c.Actions = Actions(p, cwd)
 			opened = windowed(&c, opened, cwd)
-			c.finish(p)
+			c.judge(p)
 			calls = append(calls, c)
 		}
 	}
@@ -118,33 +119,23 @@ func Calls(messages []session.Message) []Call {
 	return calls
 }
 
-// Of understands one call that ran in a folder, "" when that is not known. What only the log around it can tell is left open: the file that a line
-// editor has open, and whether its product reports failed commands as failed calls.
+// Of understands one tool call by itself, in the folder that it ran in ("" when unknown). What only the rest of the log tells is left open:
+// which file a line editor has open, and whether the product reports failed commands as failed calls.
 func Of(p *session.Part, cwd string) Call {
-	c := Call{MessageID: p.MessageID, PartID: p.ID, Tool: p.Tool}
-	if p.State != nil {
-		c.Status, c.Actions = p.State.Status, Actions(p, cwd)
-		c.finish(p)
+	if p.Type != session.ToolPart || p.State == nil {
+		return Call{}
 	}
+	c := Call{MessageID: p.MessageID, PartID: p.ID, Tool: p.Tool, Status: p.State.Status, Actions: Actions(p, cwd)}
+	c.judge(p)
 	return c
 }
 
-// finish fills in what follows from the actions.
-func (c *Call) finish(p *session.Part) {
+func (c *Call) judge(p *session.Part) {
 	if text := c.Command(); text != "" {
 		c.Ran = Invocations(text)
 		c.Main = Main(c.Ran)
 	}
 	c.Outcome = outcome(p, c)
-}
-
-// Name is the name of a tool as this package knows it: in lower case, and without the prefix of an MCP server: "mcp__files__read_file" is "read_file".
-func Name(tool string) string {
-	tool = strings.ToLower(tool)
-	if i := strings.LastIndex(tool, "__"); i >= 0 {
-		tool = tool[i+2:]
-	}
-	return tool
 }
 
 // Directory is the folder in which a log says that it was written, "" when it does not say.
@@ -157,8 +148,8 @@ func Directory(messages []session.Message) string {
 	return ""
 }
 
-// clean makes a path absolute in a folder, where that is known, and takes detours out of it.
-func clean(name, cwd string) string {
+// Clean makes a path absolute in a folder, where that is known, and takes detours out of it.
+func Clean(name, cwd string) string {
 	name = strings.TrimSpace(name)
 	name = strings.TrimPrefix(name, "file://")
 	if name == "" || len(name) > 4096 || strings.ContainsAny(name, "\n\x00") {

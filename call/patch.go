@@ -21,7 +21,7 @@ func patched(text, cwd string) []Action {
 	}
 	begin := func(op Op, name string) {
 		flush()
-		did = append(did, Action{Op: op, Path: clean(name, cwd), Exact: true})
+		did = append(did, Action{Op: op, Path: Clean(name, cwd), Exact: true})
 	}
 	unified := ""
 	for line := range strings.Lines(text) {
@@ -37,7 +37,7 @@ func patched(text, cwd string) []Action {
 				begin(Delete, name)
 			case "Move to":
 				if a := last(); a.Path != "" {
-					a.Op, a.To = Move, clean(name, cwd)
+					a.Op, a.To = Move, Clean(name, cwd)
 				}
 			}
 			continue

@@ -5,6 +5,26 @@ import (
 	"strings"
 )
 
+// Step is one command of a shell text.
+type Step struct {
+	// Words are the program and its arguments, quotes taken off. Patterns and variables stand in them as they were written.
+	Words []string
+	// Writes is set when its output goes into a file.
+	Writes bool
+	// After is the separator behind it: "&&", "||", ";" (a line's end too), "|", "&", or "" at the end of the text.
+	After string
+}
+
+// Steps are the commands of a shell text in their order, nested ones not among them. Where errors go and what a command is fed is left out.
+func Steps(text string) []Step {
+	all := splitShell(text)
+	steps := make([]Step, len(all))
+	for i, s := range all {
+		steps[i] = Step{Words: s.words, Writes: len(s.outputs)+len(s.appends) > 0, After: s.after}
+	}
+	return steps
+}
+
 // simple is one command of a shell text: its words, where its output goes, and what it is fed.
 type simple struct {
 	words    []string
@@ -186,15 +206,15 @@ func touched(text, cwd string, depth int) []Action {
 		}
 	}
 	file := func(op Op, name string) {
-		if plainFile(name) {
-			add(Action{Op: op, Path: clean(name, cwd)})
+		if PlainFile(name) {
+			add(Action{Op: op, Path: Clean(name, cwd)})
 		}
 	}
 	for _, s := range splitShell(text) {
 		words := unwrap(s.words)
 		for _, name := range s.outputs {
-			if plainFile(name) {
-				a := Action{Op: Create, Path: clean(name, cwd), New: s.document, Added: lines(s.document)}
+			if PlainFile(name) {
+				a := Action{Op: Create, Path: Clean(name, cwd), New: s.document, Added: lines(s.document)}
 				if len(words) == 0 || base(words[0]) != "cat" || s.document == "" {
 					a.New, a.Added = "", 0
 				}
@@ -202,8 +222,8 @@ func touched(text, cwd string, depth int) []Action {
 			}
 		}
 		for _, name := range s.appends {
-			if plainFile(name) {
-				add(Action{Op: Edit, Path: clean(name, cwd), New: s.document, Added: lines(s.document)})
+			if PlainFile(name) {
+				add(Action{Op: Edit, Path: Clean(name, cwd), New: s.document, Added: lines(s.document)})
 			}
 		}
 		if len(words) == 0 || words[0] == "" {
@@ -216,7 +236,7 @@ func touched(text, cwd string, depth int) []Action {
 		switch program {
 		case "cd", "pushd":
 			if len(args) > 0 && !strings.ContainsAny(args[0], "$`*") {
-				cwd = clean(args[0], cwd)
+				cwd = Clean(args[0], cwd)
 			}
 		case "bash", "sh", "zsh":
 			if len(args) > 1 && strings.HasPrefix(args[0], "-") && strings.HasSuffix(args[0], "c") && depth < 2 {
@@ -245,12 +265,12 @@ func touched(text, cwd string, depth int) []Action {
 				file(Delete, name)
 			}
 		case "mv":
-			if names := operands(args); len(names) == 2 && plainFile(names[0]) && plainFile(names[1]) {
+			if names := operands(args); len(names) == 2 && PlainFile(names[0]) && PlainFile(names[1]) {
 				to := names[1]
 				if strings.HasSuffix(to, "/") || path.Ext(to) == "" && path.Ext(names[0]) != "" { // into a folder
 					to += "/" + path.Base(names[0])
 				}
-				add(Action{Op: Move, Path: clean(names[0], cwd), To: clean(to, cwd)})
+				add(Action{Op: Move, Path: Clean(names[0], cwd), To: Clean(to, cwd)})
 			}
 		case "cp":
 			if names := operands(args); len(names) == 2 {
@@ -304,8 +324,8 @@ func stream(program string, args []string, cwd string) []Action {
 	}
 	var did []Action
 	for _, name := range names {
-		if plainFile(name) {
-			a := Action{Op: op, Path: clean(name, cwd)}
+		if PlainFile(name) {
+			a := Action{Op: op, Path: Clean(name, cwd)}
 			if inPlace {
 				a.New = script
 			}
@@ -333,8 +353,8 @@ func operands(args []string, valued ...string) []string {
 	return names
 }
 
-// plainFile reports whether a word of a shell command is surely the name of a file: no variables, no patterns, no devices.
-func plainFile(word string) bool {
+// PlainFile reports whether a word of a shell command is surely the name of a file: no variables, no patterns, no devices.
+func PlainFile(word string) bool {
 	return word != "" && word != "-" && word != "." && word != ".." && len(word) < 400 && !strings.ContainsAny(word, "$`*?<>{}()|;=\"'!,\n\x00") &&
 		!strings.HasPrefix(word, "/dev/") && !strings.HasPrefix(word, "&") && !strings.Contains(word, "://") && !AllDigits(word)
 }

@@ -11,14 +11,14 @@ func windowed(c *Call, opened, cwd string) string {
 	case "open", "create":
 		name, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
 		name = strings.Trim(name, "\"'")
-		if !plainFile(name) || strings.Contains(text, "\n") {
+		if !PlainFile(name) || strings.Contains(text, "\n") {
 			return opened
 		}
 		op := Read
 		if verb == "create" {
 			op = Create
 		}
-		a := Action{Op: op, Path: clean(name, cwd)}
+		a := Action{Op: op, Path: Clean(name, cwd)}
 		c.Actions = append(c.Actions, a)
 		return a.Path
 	case "edit":

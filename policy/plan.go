@@ -24,6 +24,8 @@ type State struct {
 	Shown int
 	// Handles name the parts of the log; nil: made from the window.
 	Handles *rule.Handles
+	// Restored are elisions that somebody took back: only when asked are they made again.
+	Restored map[rule.Key]bool
 }
 
 // Occasion is why a plan is made.
@@ -84,6 +86,9 @@ func (p Policy) Plan(s State, o Occasion) Decision {
 	moment := schedule.Moment{TurnEnded: o.TurnEnded, Asked: o.PruneAsked || o.FoldAsked && !letter, Pressure: over && !letter, Cold: o.Cold}
 	if (o.PruneAsked || p.Prune) && p.Schedule.Ready(moment) {
 		found := p.Find(s)
+		if !o.PruneAsked {
+			found = s.leave(found)
+		}
 		d.Refusals = append(d.Refusals, found.Refusals...)
 		d.Commit = p.Schedule.Choose(found.Elisions, moment)
 		if saves := rule.Saves(found.Elisions); len(d.Commit) == 0 && saves > 0 {
@@ -102,12 +107,31 @@ func (p Policy) Plan(s State, o Occasion) Decision {
 	return d
 }
 
+// leave drops what somebody took back.
+func (s State) leave(found rule.Found) rule.Found {
+	if len(s.Restored) == 0 {
+		return found
+	}
+	kept := rule.Found{Refusals: found.Refusals}
+	for _, e := range found.Elisions {
+		if s.Restored[e.Key()] {
+			kept.Refusals = append(kept.Refusals, rule.Refusal{
+				Code: rule.Restored, Rule: e.Rule, Part: e.Part, Reason: "it was restored; pruning on demand takes it again", Tokens: e.Saves,
+			})
+			continue
+		}
+		kept.Elisions = append(kept.Elisions, e)
+	}
+	return kept
+}
+
 // Find runs the rules and settles what they found.
 func (p Policy) Find(s State) rule.Found {
 	w := rule.Window{Messages: s.Window, Ledger: s.Ledger, Pins: s.Pins, Facts: s.Facts, Guard: p.Guard, Handles: s.Handles}
 	if p.Log {
 		w.Messages = s.Log
 	}
+	w = w.Read()
 	var all rule.Found
 	for _, r := range p.Rules {
 		found := r.Find(w)

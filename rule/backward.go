@@ -41,6 +41,7 @@ func (b Backward) Find(w Window) Found {
 		return b.letter(w)
 	}
 	var found Found
+	w = w.Read()
 	line, total := w.line(), 0
 	for i := len(line.items) - 1; i >= 0; i-- {
 		x := line.items[i]
@@ -55,7 +56,7 @@ func (b Backward) Find(w Window) Found {
 		case !ok && refusal.Code != "":
 			found.Refusals = append(found.Refusals, refusal)
 		case ok:
-			if e := b.elision(w, x); e.Saves > 0 {
+			if e := b.elision(w, x); e.Saves >= w.Guard.least() {
 				found.Elisions = append(found.Elisions, e)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/call"
+	"github.com/winnowhq/winnow/coverage"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -21,6 +22,8 @@ type Call struct {
 	// Same is equal for calls of one tool with equal arguments in one folder, Retried also where they differ in what does not change what is
 	// done: a description, a limit of time.
 	Same, Retried Identity
+	// Shown is which lines of which files the call shows.
+	Shown coverage.Shown
 }
 
 // Identity tells calls apart: equal ones are of the same tool, with the same arguments, in the same folder.
@@ -55,7 +58,7 @@ func understand(p *session.Part, cwd string) *Call {
 	for i := range did.Actions {
 		did.Actions[i].Old, did.Actions[i].New = "", ""
 	}
-	c := &Call{Name: call.Name(p.Tool), Cwd: cwd, Actions: did.Actions, Outcome: did.Outcome}
+	c := &Call{Name: call.Name(p.Tool), Cwd: cwd, Actions: did.Actions, Outcome: did.Outcome, Shown: coverage.Of(p, cwd)}
 	c.Same, c.Retried = identities(p, cwd)
 	return c
 }

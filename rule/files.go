@@ -1,6 +1,16 @@
 package rule
 
-// Files elides older views of files that newer ones cover (S002 10).
+import (
+	"slices"
+
+	"github.com/winnowhq/winnow/coverage"
+)
+
+// Files elides what calls showed of files once newer calls show it again (S002 10).
+//
+// By the letter any operation on a file makes all earlier ones redundant. The sound form goes by coverage: an output goes when it is nothing but
+// lines of files, and newer parts that are still shown have every line of it. A failed operation makes nothing redundant, an edit covers nothing, and a
+// read that its tool cut is a view of the lines that it has. Calls of one step are no newer than each other.
 type Files struct {
 	Letter bool
 	Age    Age
@@ -9,5 +19,144 @@ type Files struct {
 // Name is "files".
 func (*Files) Name() string { return "files" }
 
-// Find looks at the whole window.
-func (r *Files) Find(w Window) Found { return Found{} }
+// Find looks at calls that read, wrote or changed files.
+func (r *Files) Find(w Window) Found {
+	if r.Letter {
+		return r.letter(w)
+	}
+	return w.propose(r.Name(), r.Age, false, w.views().outputs, func(d *redundant) []Elision {
+		return []Elision{{Field: Output, Shown: w.placeholder(d.old, Output, "shown again below")}}
+	})
+}
+
+// views is what the sound forms of Files and Inputs share: which lines of which files are shown where, and which of it newer parts cover.
+type views struct {
+	files           map[string][]*shown // by path, oldest first, those that nothing covers
+	outputs, inputs []*redundant
+}
+
+// shown is what one field of a call shows of files.
+type shown struct {
+	item  *Item
+	field Field
+	views []coverage.View
+	only  bool // the field holds nothing else, so that it can go
+}
+
+// viewsKey is under which the rules remember their views together.
+type viewsKey struct{}
+
+func (w Window) views() *views {
+	return remember(w, viewsKey{}, func() *views { return &views{files: map[string][]*shown{}} })
+}
+
+func (v *views) read(x *Item) {
+	if x.Call == nil || len(x.Call.Shown.Views) == 0 {
+		return
+	}
+	var touched []string
+	for _, field := range []Field{Input, Output} {
+		s := &shown{item: x, field: field, only: field == Input || x.Call.Shown.OutputIsViews}
+		for _, one := range x.Call.Shown.Views {
+			if Field(one.Field) == field {
+				s.views = append(s.views, one)
+			}
+		}
+		for i, one := range s.views {
+			if !slices.ContainsFunc(s.views[:i], func(other coverage.View) bool { return other.Path == one.Path }) {
+				v.files[one.Path] = append(v.files[one.Path], s)
+			}
+			if !one.Change {
+				touched = append(touched, one.Path)
+			}
+		}
+	}
+	slices.Sort(touched)
+	for _, path := range slices.Compact(touched) {
+		v.compare(path, x)
+	}
+}
+
+// compare looks which older views of a file the newest one made redundant.
+func (v *views) compare(path string, x *Item) {
+	for _, old := range slices.Clone(v.files[path]) {
+		if !old.only || old.item == x || sameStep(old.item, x) || !concerns(x, old) {
+			continue
+		}
+		by := v.cover(old)
+		if by == nil {
+			continue
+		}
+		d := &redundant{old: old.item, by: by, why: "newer parts show every line of it"}
+		if old.field == Input {
+			v.inputs = append(v.inputs, d)
+		} else {
+			v.outputs = append(v.outputs, d)
+		}
+		for _, one := range old.views {
+			v.files[one.Path] = slices.DeleteFunc(v.files[one.Path], func(s *shown) bool { return s == old })
+		}
+	}
+}
+
+// concerns reports whether an item shows anything that could cover a view: most reads of a long file do not meet.
+func concerns(x *Item, old *shown) bool {
+	for _, v := range x.Call.Shown.Views {
+		for _, o := range old.views {
+			if !v.Change && v.Path == o.Path && (v.Full || !o.Change && meets(o, v)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// cover returns the newer parts that show all that a field of a call shows of files, nil when there are none.
+func (v *views) cover(old *shown) []*Item {
+	var by []*Item
+	for _, one := range old.views {
+		var newer []coverage.View
+		var items []*Item
+		all := v.files[one.Path]
+		for i := len(all) - 1; i >= 0 && all[i].item.At > old.item.At; i-- {
+			s := all[i]
+			if s.item == old.item || sameStep(s.item, old.item) {
+				continue
+			}
+			var of []coverage.View
+			for _, other := range s.views {
+				if other.Path == one.Path && !other.Change && (other.Full || meets(one, other)) {
+					of = append(of, other)
+				}
+			}
+			if of != nil {
+				newer, items = append(of, newer...), append(items, s.item)
+			}
+		}
+		if !coverage.Covered(one, newer...) {
+			return nil
+		}
+		by = append(by, needed(one, newer, items)...)
+	}
+	slices.SortFunc(by, func(a, b *Item) int { return a.At - b.At })
+	return slices.Compact(by)
+}
+
+// needed are the items without which a view would not be covered: the newest whole view alone, where there is one.
+func needed(old coverage.View, newer []coverage.View, items []*Item) []*Item {
+	for i := len(newer) - 1; i >= 0; i-- {
+		if newer[i].Full {
+			for _, x := range items { // newest first
+				if slices.ContainsFunc(x.Call.Shown.Views, func(v coverage.View) bool { return v.Path == old.Path && v.Full && !v.Change }) {
+					return []*Item{x}
+				}
+			}
+		}
+	}
+	return items
+}
+
+// meets reports whether two views have a line number in common, or show the end of the file.
+func meets(a, b coverage.View) bool {
+	return a.Start < b.Start+len(b.Lines) && b.Start < a.Start+len(a.Lines) || a.End && b.End || a.End && b.Start+len(b.Lines) > a.Start
+}

@@ -1,13 +1,151 @@
 package rule
 
-// Inputs elides the arguments of calls that newer ones make redundant, to what identifies them (S002 1).
+import (
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Inputs elides the big values among the arguments of calls whose content is shown elsewhere, and keeps what identifies the call: paths, commands,
+// addresses, patterns (S002 1).
+//
+// In the sound form that is the content of a file that was written, edited or patched, once newer parts show the whole file; and what was tried in an edit
+// that failed, once a later one on the file worked. Every argument keeps its name and its type, a patch its file names; a marker stands for
+// each value that went. The newest calls keep theirs: models imitate what they see.
 type Inputs struct {
 	Letter bool
-	Age    Age // the newest calls keep their arguments: models imitate what they see
+	Age    Age // of the calls that keep their arguments
 }
 
 // Name is "inputs".
 func (*Inputs) Name() string { return "inputs" }
 
-// Find looks at the whole window.
-func (r *Inputs) Find(w Window) Found { return Found{} }
+// Find looks at calls that changed files.
+func (r *Inputs) Find(w Window) Found {
+	if r.Letter {
+		return r.letter(w)
+	}
+	failed := remember(w, r, func() *failedChanges { return &failedChanges{open: map[string][]*Item{}} })
+	found := w.propose(r.Name(), r.Age, false, w.views().inputs, r.strip(w))
+	more := w.propose(r.Name(), r.Age, false, failed.found, r.strip(w))
+	return Found{append(found.Elisions, more.Elisions...), append(found.Refusals, more.Refusals...)}
+}
+
+func (r *Inputs) strip(w Window) func(*redundant) []Elision {
+	return func(d *redundant) []Elision {
+		stripped, ok := w.strip(d.old)
+		if !ok {
+			return nil
+		}
+		return []Elision{{Field: Input, Shown: stripped}}
+	}
+}
+
+// failedChanges are changes of files that failed, until one on the same file works.
+type failedChanges struct {
+	open  map[string][]*Item // by path
+	found []*redundant
+}
+
+func (a *failedChanges) read(x *Item) {
+	if x.Call == nil || len(x.Call.Actions) == 0 || x.Call.Command() != "" {
+		return
+	}
+	for _, did := range x.Call.Actions {
+		switch {
+		case did.Path == "" || !did.Op.Changes():
+		case x.Call.Outcome.Refused: // the user said no: what was wanted stays
+		case !x.Call.Worked():
+			a.open[did.Path] = append(a.open[did.Path], x)
+		default:
+			for _, old := range a.open[did.Path] {
+				// A patch over several files waits for the last of them.
+				if !sameStep(old, x) && len(old.Call.Actions) == 1 {
+					a.found = append(a.found, &redundant{old: old, by: []*Item{x}, why: "it failed, and a later change of the file worked"})
+				}
+			}
+			delete(a.open, did.Path)
+		}
+	}
+}
+
+// Values that are left out of arguments.
+const (
+	// stripFrom is how many bytes a text must have to be left out: less is a name, a flag, a line.
+	stripFrom = 200
+	// deepest is how far arguments are followed into each other.
+	deepest = 6
+)
+
+// telling are arguments that say what a call was about: they stay whatever their size.
+var telling = append(slices.Clone(pathKeys), "command", "cmd", "url", "uri", "pattern", "query", "description", "name", "id", "cwd", "workdir", "title")
+
+// strip returns the arguments of a call with a marker for each big value, ok false when there are none to strip.
+func (w Window) strip(x *Item) (stripped string, ok bool) {
+	input := x.Part.State.Input
+	if input.Kind() != '{' {
+		return "", false
+	}
+	var out strings.Builder
+	enc := jsontext.NewEncoder(&out, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	dec := jsontext.NewDecoder(strings.NewReader(asString(input)), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	changed, key := false, ""
+	for {
+		depth := dec.StackDepth()
+		inName := false
+		if kind, n := dec.StackIndex(depth); kind == '{' {
+			inName = n%2 == 0
+		}
+		tok, err := dec.ReadToken()
+		if err != nil {
+			break
+		}
+		switch {
+		case tok.Kind() == '"' && inName:
+			if depth == 1 {
+				key = tok.String()
+			}
+		case tok.Kind() == '"' && depth <= deepest && len(tok.String()) >= stripFrom:
+			if text := tok.String(); !slices.Contains(telling, key) || patch(text) {
+				if short := w.marker(x, text); len(short) < len(text) {
+					tok, changed = jsontext.String(short), true
+				}
+			}
+		}
+		if enc.WriteToken(tok) != nil {
+			return "", false
+		}
+	}
+	return strings.TrimSuffix(out.String(), "\n"), changed
+}
+
+// marker stands for a long text. A patch keeps the lines that name its files.
+func (w Window) marker(x *Item, text string) string {
+	if !patch(text) {
+		return w.omitted(x, text)
+	}
+	var kept strings.Builder
+	var left []string
+	flush := func() {
+		if len(left) > 0 {
+			kept.WriteString(w.omitted(x, strings.Join(left, "")) + "\n")
+			left = nil
+		}
+	}
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "*** ") || strings.HasPrefix(line, "--- ") || strings.HasPrefix(line, "+++ ") || strings.HasPrefix(line, "diff --git ") {
+			flush()
+			kept.WriteString(strings.TrimRight(line, "\r\n") + "\n")
+			continue
+		}
+		left = append(left, line)
+	}
+	flush()
+	return strings.TrimSuffix(kept.String(), "\n")
+}
+
+// patch reports whether a text is a patch, or a command that applies one.
+func patch(text string) bool {
+	return strings.Contains(text, "*** Begin Patch") || strings.HasPrefix(text, "--- ") && strings.Contains(text, "\n+++ ") || strings.HasPrefix(text, "diff --git ")
+}

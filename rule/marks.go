@@ -1,6 +1,12 @@
 package rule
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
+
+// phrases are those of which every placeholder has one, behind its handle.
+var phrases = []string{" left out", " distilled", " failed;"}
 
 // ContainsPlaceholder reports whether a text holds something that stands in place of what was left out, or a line that shows a handle. Models imitate what
 // they see: a host should refuse to write such a text into a file. A text that only speaks of placeholders, as a program that makes them does, is none;
@@ -19,7 +25,7 @@ func ContainsPlaceholder(text string) bool {
 		rest = rest[at+len(opening):]
 		line, _, _ := strings.Cut(rest, "\n")
 		if said, ok := strings.CutPrefix(line[handleIn(line):], ": "); ok && handleIn(line) >= HandleLength {
-			if strings.Contains(said, " left out") || strings.Contains(said, " distilled") {
+			if slices.ContainsFunc(phrases, func(words string) bool { return strings.Contains(said, words) }) {
 				return true
 			}
 		}

@@ -27,6 +27,7 @@ const (
 	Fits         Code = "fits"          // there is room
 	Already      Code = "already"       // it is elided
 	TooSmall     Code = "too-small"     // the placeholder would be as large
+	Restored     Code = "restored"      // somebody took the elision back
 	Covers       Code = "covers"        // parts were elided because it shows what they showed
 	Uncovered    Code = "uncovered"     // what makes it redundant is elided itself
 )

@@ -128,7 +128,7 @@ func (w Window) Stripped(p *session.Part) (input string, ok bool) {
 		within, n := dec.StackIndex(dec.StackDepth())
 		if named := within == '{' && n%2 == 1; t.Kind() == '"' && !named {
 			if text := t.String(); len(text) >= minStripped {
-				t, ok = jsontext.String(w.marker(p, text)), true
+				t, ok = jsontext.String(w.abridged(p, text)), true
 			}
 		}
 		if err := enc.WriteToken(t); err != nil {
@@ -138,8 +138,8 @@ func (w Window) Stripped(p *session.Part) (input string, ok bool) {
 	return strings.TrimSpace(out.String()), ok
 }
 
-// marker stands in place of a long text among the arguments of a call.
-func (w Window) marker(p *session.Part, text string) string {
+// abridged stands in place of a long text among the arguments of a call.
+func (w Window) abridged(p *session.Part, text string) string {
 	short := w.omitted(&Item{Part: p}, text)
 	if !strings.Contains(text, "*** Begin Patch") {
 		return short

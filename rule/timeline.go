@@ -32,7 +32,7 @@ type timeline struct {
 	items      []*Item
 	cwd        string
 	now        Item // its counters are those of the newest message
-	memory     map[Rule]any
+	memory     map[any]any
 	generation int
 }
 
@@ -51,7 +51,7 @@ func (f *Facts) timeline(messages []session.Message) *timeline {
 	t := f.line
 	settled := settled(messages)
 	if t == nil || len(t.read) > settled || !t.continues(messages) {
-		t = &timeline{facts: f, memory: map[Rule]any{}}
+		t = &timeline{facts: f, memory: map[any]any{}}
 		if f.line != nil {
 			t.generation = f.line.generation + 1
 		}
@@ -138,8 +138,8 @@ type reading[R reader] struct {
 	upTo   int
 }
 
-// remember returns what a rule remembers of a window, brought up to date. The rule is the key, so it must be a pointer.
-func remember[R reader](w Window, of Rule, fresh func() R) R {
+// remember returns what is remembered of a window under a key, brought up to date. The key is the rule, a pointer, or something that several share.
+func remember[R reader](w Window, of any, fresh func() R) R {
 	t := w.line()
 	r, ok := t.memory[of].(*reading[R])
 	if !ok {

@@ -16,10 +16,23 @@ type Window struct {
 	Guard *Guard
 	// Handles name parts; nil makes names from this window alone.
 	Handles *Handles
+
+	read *timeline // of the window, once it was read
+}
+
+// Read brings what the rules remember of a window up to date, once for all of them. A window that was not read is read by each rule.
+func (w Window) Read() Window {
+	w.read = w.Facts.timeline(w.Messages)
+	return w
 }
 
 // line is the timeline of the window.
-func (w Window) line() *timeline { return w.Facts.timeline(w.Messages) }
+func (w Window) line() *timeline {
+	if w.read != nil {
+		return w.read
+	}
+	return w.Facts.timeline(w.Messages)
+}
 
 // handle of a part.
 func (w Window) handle(p *session.Part) string {
@@ -31,9 +44,11 @@ func (w Window) handle(p *session.Part) string {
 	return h.Of(p)
 }
 
-// Pinned reports whether a part is pinned.
-func (w Window) Pinned(part string) bool {
-	return slices.ContainsFunc(w.Pins, func(p Pin) bool { return p.Part == part && part != "" })
+// Pinned reports whether a part is pinned: by itself, or with its message where that is given.
+func (w Window) Pinned(part string, message ...string) bool {
+	return slices.ContainsFunc(w.Pins, func(p Pin) bool {
+		return p.Part == part && part != "" || p.Message != "" && slices.Contains(message, p.Message)
+	})
 }
 
 // Age is how old a part must be before a rule takes it: so many turns, or so many steps, whichever comes first. 0 leaves a measure out;

@@ -13,6 +13,8 @@ import (
 type Live struct {
 	// Labels are written under results; nil for none. They are set before the first Sync.
 	Labels *Labels
+	// Markers of steps that are shown. It is set before the first Sync.
+	Markers Markers
 
 	log      int // how many messages of the log it stands for
 	skipped  int // log positions before window[head]
@@ -48,7 +50,7 @@ func (l *Live) Sync(log []session.Message, undone map[string]bool, ledger rule.L
 }
 
 // Reset forgets what was rendered.
-func (l *Live) Reset() { *l = Live{Labels: l.Labels} }
+func (l *Live) Reset() { *l = Live{Labels: l.Labels, Markers: l.Markers} }
 
 // moved reports whether any of the messages may change where the window begins.
 func moved(messages []session.Message) bool {
@@ -88,6 +90,7 @@ func (l *Live) add(i int, ledger rule.Ledger, facts *rule.Facts) {
 	if len(shown) > 1 {
 		shown = shown[:1]
 	}
+	shown = l.Markers.Of(shown)
 	for _, m := range shown {
 		l.end.tokens += Message(&l.window[i], ledger, facts) + l.Labels.Tokens(&l.window[i], ledger, facts)
 		if err := Check(shown); err != nil {

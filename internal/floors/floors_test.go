@@ -21,7 +21,7 @@ const module = "github.com/winnowhq/winnow"
 // floors, from the ground up. A name ending in /* stands for the packages one level below it.
 var floors = [][]string{
 	{"session", "token", "token/*", "model", "call"},
-	{"rule", "budget", "recall", "fact", "wire", "wire/*"},
+	{"rule", "budget", "recall", "fact", "coverage", "wire", "wire/*"},
 	{"view", "pivot", "schedule", "store", "format", "llm"},
 	{"policy", "summarize/*", "llm/*", "store/*", "store/internal/exact", "store/internal/words", "format/*"},
 	{""}, // the root: the engine
@@ -31,6 +31,7 @@ var floors = [][]string{
 
 // siblings are the imports on one floor that are meant, with the reason.
 var siblings = map[string]string{
+	"rule coverage":                     "what newer parts show again",
 	"call session":                      "what it understands",
 	"token/* token":                     "kinds of counters",
 	"wire/* wire":                       "what the protocols share",
