@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/rule"
@@ -130,14 +131,14 @@ func (l *live) stands(r *pivot.Receipt) bool {
 	return false
 }
 
-// Restore takes single elisions back: every one of the parts named.
+// Restore takes single elisions back: every one of the parts named, by id, call id or handle.
 func (e *Engine) Restore(ctx context.Context, id string, parts ...string) ([]rule.Elision, error) {
 	var restored []rule.Elision
 	err := e.change(ctx, "restore", id, func(l *live) (store.Change, error) {
 		restored = nil
 		var c store.Change
 		for _, name := range parts {
-			_, p := session.FindPart(l.log, name)
+			_, p := l.find(name)
 			if p == nil {
 				return c, notFound("restore", id, "part "+name)
 			}
@@ -146,6 +147,9 @@ func (e *Engine) Restore(ctx context.Context, id string, parts ...string) ([]rul
 				return c, &Error{Code: Already, Op: "restore", Session: id, Err: fmt.Errorf("part %s is shown whole", name)}
 			}
 			for _, el := range standing {
+				if slices.Contains(c.Restore, el.Key()) {
+					continue // it was named twice
+				}
 				restored = append(restored, el)
 				c.Restore = append(c.Restore, el.Key())
 			}
