@@ -240,11 +240,11 @@ func (e *Engine) prepare(ctx context.Context, id string, o CompactOptions, attem
 	}
 	f.model, f.offer = l.model, e.offer(e.modelName(f.info, f.log))
 	if e.config.Prefix != nil {
-		f.sent = view.Render(f.window[:f.cut.End], l.state.Ledger)
+		f.sent = e.policy.Markers().Of(view.Render(f.window[:f.cut.End], l.state.Ledger))
 		f.cold = e.cold(l)
 	}
 	f.request.SessionID, f.request.Focus, f.request.Directory = id, o.Focus, f.info.Directory
-	f.request.Messages = view.Render(f.cut.Fold, f.ledger)
+	f.request.Messages = e.policy.Markers().Of(view.Render(f.cut.Fold, f.ledger))
 	f.request.Log, f.request.Tail = f.cut.Fold, f.cut.Tail
 	f.request.System = pivot.SystemPrompt
 	f.request.Instruction = pivot.Instruction(f.settings, f.request.Previous, o.Focus)

@@ -145,7 +145,7 @@ func (e *Engine) lock(ctx context.Context, op, id string) (*live, error) {
 			}
 			delete(e.live, other) // any one: it is read from the store again when it is wanted
 		}
-		l = &live{id: id, estimated: -1}
+		l = &live{id: id, estimated: -1, view: view.Live{Markers: e.policy.Markers()}}
 		e.live[id] = l
 	}
 	e.mu.Unlock()

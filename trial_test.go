@@ -12,6 +12,9 @@ import (
 )
 
 func TestCompact_whateverTheProviderDoes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing in it happens at the same time: -short is for the race detector")
+	}
 	trial.Suite{Upstream: trial.Scripted{}, Strict: (*winnow.Engine).ForbidOffline}.Run(t)
 }
 

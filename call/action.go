@@ -28,7 +28,7 @@ func Actions(p *session.Part, cwd string) []Action {
 		return edits(a, at(Edit))
 	case "delete", "delete_file", "remove_file":
 		return at(Delete)
-	case "str_replace_editor", "str_replace_based_edit_tool", "text_editor":
+	case "str_replace_editor", "str_replace_based_edit_tool", "text_editor", "file_editor":
 		return editor(a, at)
 	case "patch", "apply_patch", "applypatch":
 		return patched(a.Text("patchText", "patch_text", "patch", "input", "content"), cwd)

@@ -12,50 +12,6 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// logOf writes a log by hand: "user: text", "assistant: text", and calls.
-type logOf struct {
-	messages []session.Message
-}
-
-func (l *logOf) add(role session.Role, parts ...session.Part) *logOf {
-	m := session.Message{MessageInfo: session.MessageInfo{ID: fmt.Sprintf("msg_%d", len(l.messages)), Role: role}}
-	if role == session.Assistant {
-		m.Path = &session.Path{Cwd: "/repo", Root: "/repo"}
-	}
-	for i, p := range parts {
-		p.ID = fmt.Sprintf("prt_%d_%d", len(l.messages), i)
-		m.Parts = append(m.Parts, p)
-	}
-	l.messages = append(l.messages, m)
-	return l
-}
-
-func (l *logOf) user(text string) *logOf {
-	return l.add(session.User, session.Part{Type: session.TextPart, Text: text})
-}
-func (l *logOf) says(text string) *logOf {
-	return l.add(session.Assistant, session.Part{Type: session.TextPart, Text: text})
-}
-
-// call records a call that ended; output that begins with "!" is an error.
-func (l *logOf) call(tool string, input map[string]any, output string) *logOf {
-	args, err := json.Marshal(input, json.Deterministic(true))
-	if err != nil {
-		panic(err)
-	}
-	s := &session.ToolState{Status: session.Completed, Input: args, Output: output}
-	if text, failed := strings.CutPrefix(output, "!"); failed {
-		s.Status, s.Error, s.Output = session.Failed, text, ""
-	}
-	return l.add(session.Assistant, session.Part{Type: session.ToolPart, Tool: tool, CallID: fmt.Sprintf("c%d", len(l.messages)), State: s})
-}
-
-func (l *logOf) run(command, output string, exit int) *logOf {
-	l.call("bash", map[string]any{"command": command}, output)
-	l.messages[len(l.messages)-1].Parts[0].State.Metadata = jsontext.Value(fmt.Sprintf(`{"exit":%d}`, exit))
-	return l
-}
-
 type args = map[string]any
 
 func TestActions_knowTheToolsOfEveryAgent(t *testing.T) {

@@ -132,7 +132,7 @@ func exitStatus(output string) (int, bool) {
 			if at < 0 {
 				continue
 			}
-			rest := strings.TrimLeft(piece[at+len(mark):], " ")
+			rest := strings.TrimLeft(lower[at+len(mark):], " ") // not of piece: what is no UTF-8 is longer in small letters
 			end := 0
 			for end < len(rest) && rest[end] >= '0' && rest[end] <= '9' {
 				end++

@@ -58,7 +58,7 @@ func Of(p *session.Part, cwd string) Shown {
 		return Shown{}
 	}
 	c := call.Of(p, cwd)
-	if c.Outcome.Failed || c.Outcome.Refused || c.Detached || len(c.Actions) == 0 {
+	if c.Outcome.Failed || c.Outcome.Refused || c.Outcome.Exit > 0 || c.Detached || len(c.Actions) == 0 {
 		return Shown{}
 	}
 	if c.Command() != "" {

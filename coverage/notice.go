@@ -51,34 +51,49 @@ func leavesOut(text string) bool {
 
 // said reports whether a line is a tool's notice that something was left out: in brackets or behind dots, and with a number, as in
 // "[90 more lines in file]", "... (12 more lines not shown)", "(Output capped at 50 KB)".
-func said(line string) bool {
-	if !leavesOut(line) {
+func said(line string) bool { return saidBy(line, true) }
+
+// saidBy spares the look for an ellipsis where it is known that there is none.
+func saidBy(line string, dots bool) bool {
+	line = strings.TrimLeft(line, " -*")
+	if line == "" {
 		return false
 	}
-	line = strings.TrimLeft(line, " -*")
-	return strings.HasPrefix(line, "<response clipped>") || strings.ContainsAny(line, "0123456789") &&
-		(strings.IndexByte("[(<", line[0]) >= 0 || strings.HasPrefix(line, "...") || strings.Contains(line, "…") || strings.HasPrefix(line, "Warning:") || strings.HasPrefix(line, "Some lines were ")) ||
-		strings.HasPrefix(line, "(File has more lines")
+	switch line[0] {
+	case '[', '(':
+	case '<':
+		if strings.HasPrefix(line, "<response clipped>") {
+			return true
+		}
+	case '.':
+		if !strings.HasPrefix(line, "...") {
+			return false
+		}
+	case 'W', 'S':
+		if !strings.HasPrefix(line, "Warning:") && !strings.HasPrefix(line, "Some lines were ") {
+			return false
+		}
+	default:
+		if !dots || !strings.Contains(line, "…") {
+			return false
+		}
+	}
+	return leavesOut(line) && (strings.ContainsAny(line, "0123456789") || strings.HasPrefix(line, "(File has more lines"))
 }
 
-// noticed finds the first line in which a tool says that it left something out, and what stands behind that line. at is where the text before
-// it ends, without the blank line between; -1 when there is none. A line of a file that reads like it ends the view too early, which is safe.
-func noticed(text string) (at int, rest string) {
-	if !leavesOut(text) {
-		return -1, ""
-	}
-	for start := 0; start < len(text); {
-		line, after := cut(text[start:])
-		if said(line) {
-			at = start
-			if strings.HasSuffix(text[:at], "\n\n") {
-				at--
-			}
-			return at, strings.TrimSpace(after)
+// noticed finds the first line in which a tool says that it left something out: where it begins and ends, at is -1 when there is none.
+// Codex writes its notice into the middle of a line. A line of a file that reads like one ends a view too early, which is safe.
+func noticed(text string) (at, end int) {
+	dots := strings.Contains(text, "…")
+	for at < len(text) {
+		line, after := cut(text[at:])
+		end = len(text) - len(after)
+		if saidBy(line, dots) {
+			return at, end
 		}
-		start = len(text) - len(after)
+		at = end
 	}
-	return -1, ""
+	return -1, 0
 }
 
 // cleared reports whether a product put a note in the place of an output, or says that there is none.

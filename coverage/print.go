@@ -3,15 +3,17 @@ package coverage
 import "strings"
 
 // bare reads lines without numbers. Their numbers follow from the command, as long as every line that it printed is there: some products take
-// blank lines off the head and the tail of an output, and then a range that came out short may have lost its first line.
+// blank lines off the head and the tail of an output, and then a range that came out short may have lost its first line. A whole file that was
+// printed so counts as whole: what it may lack is blank lines before its first and behind its last.
 func (r *reading) bare(out printed) Shown {
 	text, only, more := out.text, true, false
-	if at, rest := noticed(text); at >= 0 {
+	if at, end := noticed(text); at >= 0 {
 		if strings.HasPrefix(strings.TrimSpace(text[at:]), "[Showing lines ") {
 			return Shown{} // pi shows the end of a long output
 		}
 		// The line before a notice may be cut in its middle.
-		text, only, more = text[:at], rest == "", true
+		only, more = strings.TrimSpace(text[end:]) == "", true
+		text = text[:at]
 		text = text[:strings.LastIndexByte(strings.TrimRight(text, "\n"), '\n')+1]
 	} else if out.short {
 		return Shown{}
@@ -53,21 +55,22 @@ func (r *reading) bare(out printed) Shown {
 	return Shown{Views: views, OutputIsViews: only}
 }
 
+// ranged is how many ranges of a file one command may print: more than anybody writes.
+const ranged = 50
+
 // counted reads lines that cat -n or nl numbered. What was left out between two of them shows in the numbers.
 func (r *reading) counted(out printed) Shown {
 	s := style{"", "\t"}
-	marked := out.short || leavesOut(out.text)
 	var views []View
 	text, more, behind := out.text, out.short, false
 	for text != "" {
 		piece := text
-		if text = ""; marked {
-			if at, end := left(piece); at >= 0 {
-				piece, text = piece[:at], piece[end:]
-				more = true
-				// Its last line may be cut where the notice begins, and the first line behind it too.
-				piece = piece[:strings.LastIndexByte(strings.TrimRight(piece, "\n"), '\n')+1]
-			}
+		text = ""
+		if at, end := noticed(piece); at >= 0 {
+			piece, text = piece[:at], piece[end:]
+			more = true
+			// Its last line may be cut where the notice begins, and the first line behind it too.
+			piece = piece[:strings.LastIndexByte(strings.TrimRight(piece, "\n"), '\n')+1]
 		}
 		if behind {
 			_, piece = cut(strings.TrimLeft(piece, "\n"))
@@ -79,7 +82,7 @@ func (r *reading) counted(out printed) Shown {
 				return Shown{}
 			}
 			v := View{Path: r.path, Field: Output, Start: lines.start, Lines: lines.lines}
-			if len(views) > 0 && v.Start <= views[len(views)-1].last() {
+			if n := len(views); n > 0 && v.Start <= views[n-1].last() || n >= ranged {
 				return Shown{}
 			}
 			views = append(views, v)
@@ -92,19 +95,6 @@ func (r *reading) counted(out printed) Shown {
 	v.End = !more && v.last() >= last.from && (last.to == endOfFile || v.last() < last.to)
 	v.Full = v.End && v.Start == 1
 	return Shown{Views: views, OutputIsViews: !more}
-}
-
-// left finds the first line that says that something was left out. Codex writes its notice into the middle of a line.
-func left(text string) (at, end int) {
-	for at < len(text) {
-		line, after := cut(text[at:])
-		end = len(text) - len(after)
-		if said(line) {
-			return at, end
-		}
-		at = end
-	}
-	return -1, 0
 }
 
 // within reports whether a run of lines is in one of the ranges that were asked for.

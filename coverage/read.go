@@ -9,7 +9,7 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// most is how many lines readers show at once when nobody says how many.
+// most is how many lines Claude Code's reader shows at once when nobody says how many.
 const most = 2000
 
 // read understands the tools that read one file.
@@ -20,15 +20,15 @@ func read(p *session.Part, name string) Shown {
 		return Shown{}
 	}
 	switch tool := call.Name(p.Tool); tool {
-	case "str_replace_editor", "str_replace_based_edit_tool", "text_editor":
+	case "str_replace_editor", "str_replace_based_edit_tool", "text_editor", "file_editor":
 		return viewed(a, output, name)
 	case "read":
 		if a.Has("path") && !a.Has("file_path") && !a.Has("filePath") { // pi
 			return plain(output, name, a, true)
 		}
-		return numbered(a, output, name)
+		return numbered(a, output, name, most)
 	case "read_file", "read_text_file":
-		if s := numbered(a, output, name); s.OutputIsViews {
+		if s := numbered(a, output, name, 0); s.OutputIsViews {
 			return s
 		}
 		if !a.Has("path") && !a.Has("file_path") && !a.Has("absolute_path") {
@@ -36,12 +36,13 @@ func read(p *session.Part, name string) Shown {
 		}
 		return plain(output, name, a, false)
 	default:
-		return numbered(a, output, name)
+		return numbered(a, output, name, 0)
 	}
 }
 
-// numbered understands the readers that number their lines: Claude Code, OpenCode, Codex.
-func numbered(a call.Arguments, output, name string) Shown {
+// numbered understands the readers that number their lines: Claude Code, OpenCode, Codex. atOnce is how many lines the reader shows where nobody
+// says how many, 0 where that is not known: then only its own word tells that it came to the end.
+func numbered(a call.Arguments, output, name string, atOnce int) Shown {
 	text := output
 	for _, head := range []string{"<file>\n", "<path>", "<type>file</type>\n", "<content>\n"} { // OpenCode
 		if rest, ok := strings.CutPrefix(text, head); ok {
@@ -58,16 +59,16 @@ func numbered(a call.Arguments, output, name string) Shown {
 	r, rest := s.next(text)
 	t := readTail(rest)
 	v := View{Path: name, Field: Output, Start: r.start, Lines: r.lines}
-	// Where the reader tells that it came to the end, its word counts; where it never does, it did when it showed fewer lines than it could.
+	// Where the reader tells that it came to the end, its word counts; Claude Code's never does, and did when it showed fewer lines than it could.
 	v.End = t.end
 	phantom := false // "a\n" is shown as two lines, the second one empty
 	switch {
 	case s.behind == "→" || s.behind == "\t":
-		limit, limited := number(a, "limit")
-		if !limited || limit > most {
-			limit = most
+		limit := atOnce
+		if n, ok := number(a, "limit"); ok {
+			limit = min(n, atOnce)
 		}
-		v.End = !t.more && len(v.Lines) < limit
+		v.End = t.end || !t.more && len(v.Lines) < limit
 		phantom = true
 	case s.behind == "| ":
 		phantom = true
@@ -141,9 +142,12 @@ func plain(output, name string, a call.Arguments, offsets bool) Shown {
 			n, _, _ := strings.Cut(span, "-")
 			from, _ = strconv.Atoi(n)
 		}
-	} else if at, rest := noticed(text); at >= 0 {
-		only = rest == ""
-		text, more = text[:at], true
+	} else if at, end := noticed(text); at >= 0 {
+		only, more = strings.TrimSpace(text[end:]) == "", true
+		text = text[:at]
+		if strings.HasSuffix(text, "\n\n") { // the blank line before the notice
+			text = text[:at-1]
+		}
 	}
 	if from < 1 {
 		return Shown{}

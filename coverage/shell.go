@@ -127,7 +127,7 @@ func parse(text, cwd string) (reading, bool) {
 	}
 	r := reading{program: steps[0].Words[0]}
 	name, ok := r.source(steps[0].Words)
-	if !ok || !call.PlainFile(name) || strings.ContainsAny(name, "[]\\") || !call.Rooted(name) && !call.Rooted(cwd) {
+	if !ok || !call.PlainFile(name) || strings.ContainsAny(name, "[]\\") || !call.Rooted(name) && (!call.Rooted(cwd) || strings.Contains(name, ":")) {
 		return reading{}, false
 	}
 	if last == 1 {
@@ -250,7 +250,7 @@ func script(text string) ([]span, bool) {
 				s.to += from
 			}
 		}
-		if s.to < s.from || len(spans) > 0 && s.from <= spans[len(spans)-1].to || len(spans) >= 50 {
+		if s.to < s.from || len(spans) > 0 && s.from <= spans[len(spans)-1].to || len(spans) >= ranged {
 			return nil, false
 		}
 		spans = append(spans, s)

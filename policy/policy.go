@@ -7,6 +7,7 @@ import (
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/schedule"
+	"github.com/winnowhq/winnow/view"
 )
 
 // Names of the policies.
@@ -61,6 +62,17 @@ func Defaults() Options {
 		ProtectedTools: rule.DefaultProtectedTools(),
 		ProtectedPaths: []string{"**/.env*", "**/AGENTS.md", "**/CLAUDE.md"},
 	}
+}
+
+// Markers are the markers of steps that are shown. By the letter of S002 2 none are; otherwise those stay that tell two steps of a message apart.
+func (p Policy) Markers() view.Markers {
+	switch {
+	case !p.StepMarkers:
+		return view.AllMarkers
+	case p.Pivot.Letter:
+		return view.NoMarkers
+	}
+	return view.SeparatingMarkers
 }
 
 // New returns the policy of this name with these options, ok false when there is none.

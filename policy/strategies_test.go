@@ -43,6 +43,7 @@ var strategies = []strategy{
 	{"urls", false, func(s *policy.Strategies) { s.SourceURLs = true }, func(l *ruletest.Log) {
 		l.Call("webfetch", ruletest.Args{"url": "https://tides.example/tables/#today", "format": "text"}, lines(1, 12))
 		l.Call("webfetch", ruletest.Args{"url": "https://tides.example/tables", "format": "text"}, lines(1, 13))
+		l.Call("webfetch", ruletest.Args{"url": "https://tides.example/tables", "format": "text"}, lines(1, 14))
 	}},
 	{"queries", false, func(s *policy.Strategies) { s.StateQueries = true }, func(l *ruletest.Log) {
 		l.Call("bash", ruletest.Args{"command": "ls src"}, lines(1, 9))
@@ -55,6 +56,7 @@ var strategies = []strategy{
 	}},
 	{"retries", false, func(s *policy.Strategies) { s.RetryParts = true }, func(l *ruletest.Log) {
 		l.Fail("bash", ruletest.Args{"command": "make tides", "description": "Build it"}, "make: *** No rule to make target 'tides'.  Stop.\n"+lines(1, 6))
+		l.Fail("bash", ruletest.Args{"command": "make tides", "description": "Build it again"}, "make: *** [Makefile:3: tides] Error 1\n"+lines(1, 6))
 		l.Call("bash", ruletest.Args{"command": "make tides", "description": "Build it again"}, "built")
 	}},
 	{"attachments", false, func(s *policy.Strategies) { s.Files = true }, func(l *ruletest.Log) {

@@ -1,6 +1,26 @@
 package rule
 
+import (
+	"fmt"
+	"strings"
+
+	"github.com/winnowhq/winnow/call"
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/token"
+)
+
+// Limits of what the sound form of Errors keeps of one failure: what it takes to know what went wrong and where.
+const (
+	errorLines   = 8
+	errorTelling = 4    // of them, those that call.Telling picks
+	errorBytes   = 1200 // of all lines kept
+	errorMargin  = 50   // tokens that must be saved; half of the failure at least
+)
+
 // Errors shortens old errors (S002 9).
+//
+// By the letter the first line of an error stays. The sound form keeps the lines that tell most, the first and the last place ("path:line") and the last
+// line too, shortens commands that ended with a failure as well, and leaves alone what a person said when refusing a call.
 type Errors struct {
 	Letter bool
 	Age    Age
@@ -9,5 +29,101 @@ type Errors struct {
 // Name is "errors".
 func (*Errors) Name() string { return "errors" }
 
-// Find looks at the whole window.
-func (r *Errors) Find(w Window) Found { return Found{} }
+// Find looks at failures.
+func (r *Errors) Find(w Window) Found {
+	seen := remember(w, r, func() *failures { return &failures{letter: r.Letter} })
+	return w.propose(r.Name(), r.Age, r.Letter, seen.found, func(d *redundant) []Elision {
+		s := d.old.Part.State
+		e := Elision{Field: Output}
+		if s.Status == session.Failed {
+			e.Field = Error
+		}
+		if r.Letter {
+			first, _, _ := strings.Cut(s.Error, "\n")
+			e.Shown = first + fmt.Sprintf("\n[Error output truncated - %d chars total]", token.UTF16Len(s.Error))
+			return []Elision{e}
+		}
+		e.Shown = kept(s.Result()) + "\n" + opening + w.handle(d.old.Part) + ": " + w.describe(d.old) + " failed; above is what tells most of its " + Measure(s.Result()) + "]"
+		if saves := w.saves(d.old, e); saves < errorMargin || saves*2 < w.Facts.size(d.old, e.Field) {
+			e.Shown = s.Result() // which saves nothing, and is refused for it
+		}
+		return []Elision{e}
+	})
+}
+
+// failures is what Errors remembers.
+type failures struct {
+	letter bool
+	found  []*redundant
+}
+
+func (f *failures) read(x *Item) {
+	if x.Call == nil {
+		return
+	}
+	failed := x.Part.State.Status == session.Failed
+	if !f.letter {
+		failed = (failed || x.Call.Command() != "" && x.Call.Outcome.Failed) && !x.Call.Outcome.Refused
+	}
+	if failed {
+		f.found = append(f.found, &redundant{old: x, why: "it is an old error"})
+	}
+}
+
+// kept are the lines of a failure that stay, in their order.
+func kept(result string) string {
+	told := map[string]bool{}
+	for _, line := range call.Telling(result, errorTelling) {
+		told[line] = true
+	}
+	var all []string
+	firstPlace, lastPlace := -1, -1
+	for line := range strings.Lines(call.Bound(result)) {
+		text := strings.TrimSpace(call.Plain(strings.TrimSpace(line)))
+		if text == "" {
+			continue
+		}
+		if text = call.Cut(text, 240); isPlace(text) {
+			if firstPlace < 0 {
+				firstPlace = len(all)
+			}
+			lastPlace = len(all)
+		}
+		all = append(all, text)
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	last := len(all) - 1
+	picked := map[int]bool{0: true, last: true}
+	room := errorBytes - len(all[0]) - len(all[last])
+	pick := func(at int) {
+		if at > 0 && !picked[at] && len(picked) < errorLines && len(all[at])+1 <= room {
+			picked[at] = true
+			room -= len(all[at]) + 1
+		}
+	}
+	pick(firstPlace)
+	pick(lastPlace)
+	for at, text := range all {
+		if told[text] {
+			told[text] = false
+			pick(at)
+		}
+	}
+	var lines []string
+	for at, text := range all {
+		if picked[at] {
+			lines = append(lines, text)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// isPlace reports whether a line names a line of a file, Python's way included: `File "a.py", line 3, in f`.
+func isPlace(line string) bool {
+	if _, ok := call.Place(line); ok {
+		return true
+	}
+	return strings.HasPrefix(line, `File "`) && strings.Contains(line, `", line `)
+}

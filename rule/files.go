@@ -22,7 +22,7 @@ func (*Files) Name() string { return "files" }
 // Find looks at calls that read, wrote or changed files.
 func (r *Files) Find(w Window) Found {
 	if r.Letter {
-		return Found{}
+		return r.letter(w)
 	}
 	return w.propose(r.Name(), r.Age, false, w.views().outputs, func(d *redundant) []Elision {
 		return []Elision{{Field: Output, Shown: w.placeholder(d.old, Output, "shown again below")}}

@@ -24,9 +24,9 @@ func (*Inputs) Name() string { return "inputs" }
 // Find looks at calls that changed files.
 func (r *Inputs) Find(w Window) Found {
 	if r.Letter {
-		return Found{}
+		return r.letter(w)
 	}
-	failed := remember(w, r, func() *attempts { return &attempts{open: map[string][]*Item{}} })
+	failed := remember(w, r, func() *failedChanges { return &failedChanges{open: map[string][]*Item{}} })
 	found := w.propose(r.Name(), r.Age, false, w.views().inputs, r.strip(w))
 	more := w.propose(r.Name(), r.Age, false, failed.found, r.strip(w))
 	return Found{append(found.Elisions, more.Elisions...), append(found.Refusals, more.Refusals...)}
@@ -42,13 +42,13 @@ func (r *Inputs) strip(w Window) func(*redundant) []Elision {
 	}
 }
 
-// attempts are changes of files that failed, until one on the same file works.
-type attempts struct {
+// failedChanges are changes of files that failed, until one on the same file works.
+type failedChanges struct {
 	open  map[string][]*Item // by path
 	found []*redundant
 }
 
-func (a *attempts) read(x *Item) {
+func (a *failedChanges) read(x *Item) {
 	if x.Call == nil || len(x.Call.Actions) == 0 || x.Call.Command() != "" {
 		return
 	}

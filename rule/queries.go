@@ -1,6 +1,18 @@
 package rule
 
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/winnowhq/winnow/call"
+)
+
 // Queries elides the answer to a question about the state of things (ls, git status) when it was asked again (S002 4).
+//
+// By the letter two commands ask the same when they begin with the same word, two of git's with the same two. The sound form compares the whole
+// command and the folder in which it ran, takes only commands that do nothing but ask, and wants both to have worked.
 type Queries struct {
 	Letter bool
 	Age    Age
@@ -9,5 +21,212 @@ type Queries struct {
 // Name is "queries".
 func (*Queries) Name() string { return "queries" }
 
-// Find looks at the whole window.
-func (r *Queries) Find(w Window) Found { return Found{} }
+// Find looks at commands, and at tools that list files.
+func (r *Queries) Find(w Window) Found {
+	seen := remember(w, r, func() *questions { return newQuestions(r.Letter) })
+	return w.propose(r.Name(), r.Age, r.Letter, seen.found, func(d *redundant) []Elision {
+		if r.Letter {
+			return []Elision{{Field: Output, Shown: Superseded}}
+		}
+		return []Elision{{Field: Output, Shown: w.placeholder(d.old, Output, "asked again below")}}
+	})
+}
+
+// questions is what Queries remembers.
+type questions struct {
+	letter  bool
+	open    map[string][]*Item // by the question: those whose answer stands; more than one when they were asked in one step
+	folders map[string]string  // tool → the folder that its commands went to, "" for the one in which they began
+	found   []*redundant
+}
+
+func newQuestions(letter bool) *questions {
+	return &questions{letter: letter, open: map[string][]*Item{}, folders: map[string]string{}}
+}
+
+func (q *questions) superseded() []*redundant { return q.found }
+
+func (q *questions) read(x *Item) {
+	if x.Call == nil {
+		return
+	}
+	key := q.key(x)
+	q.follow(x)
+	if key == "" || !ended(x.Part) || !q.letter && !x.Call.Worked() {
+		return
+	}
+	open := []*Item{x}
+	for _, old := range q.open[key] {
+		if sameStep(old, x) {
+			open = append(open, old)
+			continue
+		}
+		q.found = append(q.found, &redundant{old: old, by: []*Item{x}, why: "it was asked again later"})
+	}
+	q.open[key] = open
+}
+
+// key names what a call asked, "" for calls that ask nothing.
+func (q *questions) key(x *Item) string {
+	command := x.Call.Command()
+	switch {
+	case q.letter && command != "":
+		return kindOfQuery(command)
+	case q.letter:
+		return ""
+	case command == "" && slices.Contains(listers, x.Call.Name):
+		return string(x.Call.Retried[:])
+	}
+	words, ok := call.Simple(command)
+	if !ok || !onlyAsks(words) {
+		return ""
+	}
+	if !strings.ContainsAny(command, `"'\`) { // blanks inside of quotes count
+		command = strings.Join(words, " ")
+	}
+	folder := argument(x.Part, "workdir", "cwd", "working_directory")
+	if folder == "" || !call.Rooted(folder) {
+		folder = path.Join(x.Call.Cwd, folder)
+	}
+	return x.Part.Tool + "\x00" + path.Clean(folder) + "\x00" + q.folders[x.Part.Tool] + "\x00" + strings.TrimSpace(command)
+}
+
+// follow notes where commands go to: in some products the shell stays there. Where that is not plain, it is a place of its own.
+func (q *questions) follow(x *Item) {
+	command := x.Call.Command()
+	if q.letter || !call.ContainsAny(command, "cd", "pushd", "popd") {
+		return
+	}
+	for i, ran := range call.Invocations(command) {
+		if ran.Name != "cd" && ran.Name != "pushd" && ran.Name != "popd" {
+			continue
+		}
+		to := fmt.Sprintf("? %d", x.At)
+		if i == 0 && strings.HasPrefix(command, "cd /") && len(ran.Targets) == 1 && x.Call.Worked() && !strings.ContainsAny(command, "()|$`") {
+			to = path.Clean(ran.Targets[0])
+		}
+		if to == x.Call.Cwd {
+			to = ""
+		}
+		q.folders[x.Part.Tool] = to
+	}
+}
+
+// kindOfQuery is what S002 takes for one question: the first word of a command, of git's with the second; "" for what it takes for none.
+func kindOfQuery(command string) string {
+	first, rest, more := command, "", false
+	if at := strings.IndexAny(command, " \t\r\n\v\f"); at >= 0 {
+		first, rest, more = command[:at], strings.TrimSpace(command[at:]), true
+	}
+	switch first {
+	case "ls", "tree":
+		return first
+	case "find":
+		if more {
+			return first
+		}
+	case "pwd":
+		if !more {
+			return first
+		}
+	case "git":
+		for _, sub := range []string{"status", "branch", "log"} {
+			if strings.HasPrefix(rest, sub) {
+				return "git " + strings.Fields(rest)[0]
+			}
+		}
+	}
+	return ""
+}
+
+// listers are tools that list files and do nothing else.
+var listers = []string{"list", "ls", "glob", "find", "list_directory", "list_dir", "directory_tree", "list_files", "find_file", "file_search"}
+
+// askers are programs whose answer is the state of something at the moment and nothing else, so that the newest answer is the one that is true. What
+// reads contents (cat, grep, git show) is not among them: an earlier answer may be all that is left of what was there.
+var askers = []string{"ls", "tree", "find", "fd", "pwd", "stat", "wc", "du", "df", "ps", "pgrep", "free", "printenv"}
+
+// onlyAsks reports whether a simple command asks for the state of something and changes nothing.
+func onlyAsks(words []string) bool {
+	program, args := words[0], words[1:]
+	has := func(does func(option string) bool) bool { return slices.ContainsFunc(args, does) }
+	switch program {
+	case "git":
+		return gitAsks(args)
+	case "docker", "podman":
+		if len(args) > 1 && (args[0] == "compose" || args[0] == "container" || args[0] == "image") {
+			args = args[1:]
+		}
+		return len(args) > 0 && (args[0] == "ps" || args[0] == "images" || args[0] == "ls")
+	case "kubectl":
+		return len(args) > 0 && args[0] == "get" && !has(func(w string) bool { return w == "-w" || strings.HasPrefix(w, "--watch") })
+	case "find":
+		return !has(func(w string) bool {
+			return strings.HasPrefix(w, "-delete") || strings.HasPrefix(w, "-exec") || strings.HasPrefix(w, "-ok") || strings.HasPrefix(w, "-fprint") || w == "-fls"
+		})
+	case "fd":
+		return !has(func(w string) bool {
+			return strings.HasPrefix(w, "--exec") || strings.HasPrefix(w, "-") && !strings.HasPrefix(w, "--") && strings.ContainsAny(w, "xX")
+		})
+	case "tree":
+		return !has(func(w string) bool {
+			return strings.HasPrefix(w, "-") && !strings.HasPrefix(w, "--") && strings.Contains(w, "o") || strings.HasPrefix(w, "--output")
+		})
+	}
+	return slices.Contains(askers, program)
+}
+
+// gitAsks does so for git, whose commands of one name ask with some arguments and change with others: what is not known to ask does not.
+func gitAsks(args []string) bool {
+	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
+		switch {
+		case args[0] == "--no-pager" || args[0] == "-P" || args[0] == "--no-optional-locks":
+			args = args[1:]
+		case args[0] == "-C" && len(args) > 1:
+			args = args[2:]
+		default:
+			return false
+		}
+	}
+	if len(args) == 0 {
+		return false
+	}
+	sub, args := args[0], args[1:]
+	written := slices.ContainsFunc(args, func(w string) bool { return strings.HasPrefix(w, "--ou") }) // --output=file
+	switch sub {
+	case "status":
+		return true
+	case "log":
+		return !written
+	case "diff":
+		return !written && slices.ContainsFunc(args, func(w string) bool {
+			return w == "--stat" || strings.HasPrefix(w, "--stat=") || w == "--shortstat" || w == "--numstat" || w == "--name-only" || w == "--name-status"
+		}) && !slices.ContainsFunc(args, func(w string) bool { return w == "-p" || w == "-u" || w == "--patch" || w == "--patch-with-stat" })
+	case "branch":
+		return listsOnly(args, "-a", "-r", "-v", "-vv", "-av", "-avv", "-rv", "-va", "-vva", "--all", "--remotes", "--verbose", "--show-current", "--no-color")
+	case "tag":
+		return listsOnly(args)
+	case "remote":
+		return len(args) == 0 || len(args) == 1 && args[0] == "-v"
+	case "stash", "worktree":
+		return len(args) == 1 && args[0] == "list"
+	}
+	return false
+}
+
+// listsOnly reports whether the arguments of git branch or git tag only choose and order what is listed. An operand names what is to be
+// made, unless one of the options before it asks for a list.
+func listsOnly(args []string, options ...string) bool {
+	listed := false
+	for _, w := range args {
+		switch {
+		case w == "--list" || w == "--contains" || w == "--merged" || w == "--no-merged" || w == "--points-at":
+			listed = true
+		case slices.Contains(options, w), strings.HasPrefix(w, "--sort="), strings.HasPrefix(w, "--format="), strings.HasPrefix(w, "--contains="),
+			strings.HasPrefix(w, "--merged="), strings.HasPrefix(w, "--no-merged="):
+		case !listed || strings.HasPrefix(w, "-"):
+			return false
+		}
+	}
+	return true
+}

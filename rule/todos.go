@@ -1,6 +1,18 @@
 package rule
 
-// Todos elides todo lists that a newer one replaced.
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/winnowhq/winnow/session"
+)
+
+// Todos elides todo lists that a newer one replaced, in the arguments of the calls that wrote them and in what those gave back. A list that was
+// written replaces all before it, one that was read only those that were read. One that is empty or failed replaces nothing, and lists that are kept item by item
+// stay, because each call says only what it changed.
 type Todos struct {
 	Age Age
 }
@@ -8,5 +20,146 @@ type Todos struct {
 // Name is "todos".
 func (*Todos) Name() string { return "todos" }
 
-// Find looks at the whole window.
-func (r *Todos) Find(w Window) Found { return Found{} }
+// Find looks at calls of todo tools.
+func (r *Todos) Find(w Window) Found {
+	seen := remember(w, r, func() *lists { return &lists{} })
+	return w.propose(r.Name(), r.Age, false, seen.found, func(d *redundant) []Elision {
+		built := []Elision{{Field: Output, Shown: w.placeholder(d.old, Output, "a newer list is below")}}
+		if shown := w.withoutList(d.old); shown != "" {
+			built = append(built, Elision{Field: Input, Shown: shown})
+		}
+		return built
+	})
+}
+
+// lists is what Todos remembers.
+type lists struct {
+	open  []*Item // that nothing replaced yet
+	found []*redundant
+}
+
+func (s *lists) read(x *Item) {
+	kind := listOf(x)
+	if kind == noList {
+		return
+	}
+	rest := s.open[:0]
+	for _, old := range s.open {
+		switch {
+		case sameStep(old, x),
+			kind == listRead && listOf(old) == listWritten,
+			kind == listRead && len(x.Part.State.Output)*2 < len(old.Part.State.Output):
+			rest = append(rest, old)
+		default:
+			s.found = append(s.found, &redundant{old: old, by: []*Item{x}, why: "a newer todo list replaced it"})
+		}
+	}
+	s.open = append(rest, x)
+}
+
+// whole are the tools that write or read a todo list as a whole.
+var whole = map[string]bool{
+	"todowrite": true, "todo_write": true, "update_plan": true, "todos": true, "todo": true, "manage_todo_list": true, "update_todo_list": true, "write_todos": true,
+	"todoread": true, "todo_read": true, "read_todos": true,
+}
+
+// listKeys are the arguments that hold a todo list.
+var listKeys = []string{"todos", "plan", "items", "todoList", "tasks"}
+
+type listKind int
+
+const (
+	noList listKind = iota
+	listWritten
+	listRead
+)
+
+// listOf says what a call did with a whole todo list that is not empty.
+func listOf(x *Item) listKind {
+	if x.Call == nil || !whole[x.Call.Name] || !ended(x.Part) || !x.Call.Worked() {
+		return noList
+	}
+	given := false
+	for name, value := range members(x.Part.State.Input) {
+		switch {
+		case name == "merge" && value.Kind() == 't':
+			return noList // only what changed
+		case slices.Contains(listKeys, name) && (value.Kind() == '[' || value.Kind() == '"'):
+			if entries(value) > 0 {
+				return listWritten
+			}
+			given = true
+		}
+	}
+	if output := strings.TrimSpace(x.Part.State.Output); !given && output != "" && output != "[]" && output != "{}" {
+		return listRead
+	}
+	return noList
+}
+
+// entries counts the items of a list: of an array, or the lines of a text.
+func entries(list jsontext.Value) int {
+	if list.Kind() == '"' {
+		text := strings.TrimSpace(scalar(list))
+		if text == "" {
+			return 0
+		}
+		return strings.Count(text, "\n") + 1
+	}
+	dec := jsontext.NewDecoder(strings.NewReader(asString(list)), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	if _, err := dec.ReadToken(); err != nil {
+		return 0
+	}
+	n := 0
+	for dec.PeekKind() != ']' {
+		if dec.SkipValue() != nil {
+			return 0
+		}
+		n++
+	}
+	return n
+}
+
+// withoutList are the arguments of a call with one short text in place of its list, "" when it has none. A list stays a list, and a text a text; the
+// other members stay to the byte.
+func (w Window) withoutList(x *Item) string {
+	return replaced(x.Part, func(name string, value jsontext.Value) jsontext.Value {
+		n := 0
+		if slices.Contains(listKeys, name) && (value.Kind() == '[' || value.Kind() == '"') {
+			n = entries(value)
+		}
+		if n == 0 {
+			return value
+		}
+		marker, _ := jsontext.AppendQuote(nil, opening+w.handle(x.Part)+": "+strconv.Itoa(n)+" todos left out; a newer list is below]")
+		if value.Kind() == '[' {
+			return slices.Concat(jsontext.Value("["), marker, jsontext.Value("]"))
+		}
+		return marker
+	})
+}
+
+// replaced are the arguments of a call with other values for some of them; a value that is nil goes with its name. It is "" when nothing changed, and when the
+// arguments are no JSON object.
+func replaced(p *session.Part, with func(name string, value jsontext.Value) jsontext.Value) string {
+	if p.State == nil || !p.State.Input.IsValid() {
+		return ""
+	}
+	text, changed := []byte{'{'}, false
+	for name, value := range members(p.State.Input) {
+		now := with(name, value)
+		changed = changed || string(now) != string(value)
+		if now == nil {
+			continue
+		}
+		if len(text) > 1 {
+			text = append(text, ',')
+		}
+		text, _ = jsontext.AppendQuote(text, name)
+		text = append(append(text, ':'), now...)
+	}
+	if !changed {
+		return ""
+	}
+	return string(append(text, '}'))
+}

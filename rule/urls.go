@@ -2,9 +2,10 @@ package rule
 
 import (
 	"net/url"
-	"path"
 	"slices"
 	"strings"
+
+	"github.com/winnowhq/winnow/call"
 )
 
 // URLs elides an older fetch of a page, or an older search for the same words, when a newer one is there (S002 3).
@@ -21,7 +22,7 @@ func (*URLs) Name() string { return "urls" }
 
 // Find looks at calls that ended well.
 func (r *URLs) Find(w Window) Found {
-	seen := remember(w, r, func() *fetches { return &fetches{letter: r.Letter, latest: map[string]*Item{}} })
+	seen := remember(w, r, func() *fetches { return newFetches(r.Letter) })
 	return w.propose(r.Name(), r.Age, r.Letter, seen.found, func(d *redundant) []Elision {
 		if r.Letter {
 			return []Elision{{Field: Output, Shown: Superseded}}
@@ -33,8 +34,18 @@ func (r *URLs) Find(w Window) Found {
 // fetches is what URLs remembers.
 type fetches struct {
 	letter bool
-	latest map[string]*Item // by what was asked for
+	open   map[string][]fetched // by what was asked for: those that nothing newer replaces yet
 	found  []*redundant
+}
+
+func newFetches(letter bool) *fetches { return &fetches{letter: letter, open: map[string][]fetched{}} }
+
+func (f *fetches) superseded() []*redundant { return f.found }
+
+// fetched is a fetch, and how long, in bytes, was the longest output that it stands for: its own, or one that it replaces.
+type fetched struct {
+	item    *Item
+	longest int
 }
 
 func (f *fetches) read(x *Item) {
@@ -45,23 +56,24 @@ func (f *fetches) read(x *Item) {
 	if key == "" {
 		return
 	}
-	old := f.latest[key]
-	switch {
-	case old == nil:
-	case sameStep(old, x):
-	case !f.letter && len(x.Part.State.Output)*2 < len(old.Part.State.Output):
-		return // the older one stays the one to compare with
-	default:
-		f.found = append(f.found, &redundant{old: old, by: []*Item{x}, why: "it was fetched again later"})
+	now := fetched{x, len(x.Part.State.Output)}
+	var open []fetched
+	for _, old := range f.open[key] {
+		if sameStep(old.item, x) || !f.letter && len(x.Part.State.Output)*2 < old.longest {
+			open = append(open, old)
+			continue
+		}
+		now.longest = max(now.longest, old.longest)
+		f.found = append(f.found, &redundant{old: old.item, by: []*Item{x}, why: "it was fetched again later"})
 	}
-	f.latest[key] = x
+	f.open[key] = append(open, now)
 }
 
 // key names what a call asked the network for, "" for other calls.
 func (f *fetches) key(x *Item) string {
-	name := x.Call.Name
+	name := strings.ToLower(x.Part.Tool)
 	switch {
-	case slices.Contains([]string{"webfetch", "web_fetch", "fetch", "fetch_url", "browser_navigate"}, name):
+	case fetcher(x.Call.Name):
 		address := argument(x.Part, "url", "uri")
 		if address == "" {
 			return ""
@@ -69,8 +81,11 @@ func (f *fetches) key(x *Item) string {
 		if f.letter {
 			return address
 		}
+		if method := argument(x.Part, "method"); method != "" && !strings.EqualFold(method, "GET") {
+			return "" // it was sent something, and may have answered to that
+		}
 		return "url\x00" + name + "\x00" + CanonicalURL(address) + "\x00" + others(x, "url", "uri")
-	case strings.Contains(name, "search") && (strings.Contains(name, "web") || strings.Contains(name, "google") || strings.Contains(name, "ddg")):
+	case strings.Contains(name, "search") && call.ContainsAny(name, "web", "google", "ddg", "duckduckgo", "brave", "bing", "tavily"):
 		query := argument(x.Part, "query", "q", "search_term")
 		if query == "" {
 			return ""
@@ -81,6 +96,13 @@ func (f *fetches) key(x *Item) string {
 		return "search\x00" + name + "\x00" + strings.ToLower(strings.Join(strings.Fields(query), " ")) + "\x00" + others(x, "query", "q", "search_term")
 	}
 	return ""
+}
+
+// fetcher reports whether a tool gets a page, by its name; some products put the server's name before it: "browser_browser_navigate".
+func fetcher(name string) bool {
+	return slices.ContainsFunc([]string{"webfetch", "web_fetch", "fetch", "fetch_url", "browser_navigate"}, func(known string) bool {
+		return name == known || strings.HasSuffix(name, "_"+known)
+	})
 }
 
 // others are the arguments of a call but these, in a fixed order, for comparing.
@@ -98,19 +120,19 @@ func others(x *Item, but ...string) string {
 }
 
 // CanonicalURL is an address in the form in which two that mean one page are equal: scheme and host in lower case, without default port, fragment,
-// trailing slash and dot segments. What is no address is returned as it is.
+// trailing slash and dot segments. A fragment that is a path or begins with "!" stays: it names a page of its own. What is no address is returned as it is.
 func CanonicalURL(address string) string {
 	u, err := url.Parse(strings.TrimSpace(address))
 	if err != nil || u.Host == "" {
 		return address
 	}
+	u = u.ResolveReference(u) // takes out the dot segments, and nothing else
 	u.Scheme, u.Host = strings.ToLower(u.Scheme), strings.ToLower(u.Host)
 	if port := u.Port(); u.Scheme == "http" && port == "80" || u.Scheme == "https" && port == "443" {
 		u.Host = strings.TrimSuffix(u.Host, ":"+port)
 	}
-	u.Fragment, u.RawFragment = "", ""
-	if u.Path != "" && !strings.Contains(u.EscapedPath(), "%") {
-		u.Path = path.Clean(u.Path)
+	if !strings.HasPrefix(u.Fragment, "/") && !strings.HasPrefix(u.Fragment, "!") {
+		u.Fragment, u.RawFragment = "", ""
 	}
 	u.Path = strings.TrimSuffix(u.Path, "/")
 	u.RawPath = strings.TrimSuffix(u.RawPath, "/")

@@ -11,6 +11,9 @@ import (
 // Live is the view of a log that grows: what was rendered, measured and checked once is not looked at again. The zero value is
 // empty. It is not safe for concurrent use.
 type Live struct {
+	// Markers of steps that are shown. It is set before the first Sync.
+	Markers Markers
+
 	log      int // how many messages of the log it stands for
 	skipped  int // log positions before window[head]
 	head     int // marker, summary and tail at the beginning of the window, which stand in another order than the log's
@@ -45,7 +48,7 @@ func (l *Live) Sync(log []session.Message, undone map[string]bool, ledger rule.L
 }
 
 // Reset forgets what was rendered.
-func (l *Live) Reset() { *l = Live{} }
+func (l *Live) Reset() { *l = Live{Markers: l.Markers} }
 
 // moved reports whether any of the messages may change where the window begins.
 func moved(messages []session.Message) bool {
@@ -85,6 +88,7 @@ func (l *Live) add(i int, ledger rule.Ledger, facts *rule.Facts) {
 	if len(shown) > 1 {
 		shown = shown[:1]
 	}
+	shown = l.Markers.Of(shown)
 	for _, m := range shown {
 		l.end.tokens += Message(&l.window[i], ledger, facts)
 		if err := Check(shown); err != nil {

@@ -93,6 +93,9 @@ func (d *desk) limited(kilobytes int, args ...string) outcome {
 }
 
 func TestFileSizeLimit_isAnErrorAndLeavesNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing in it happens at the same time: -short is for the race detector")
+	}
 	d := newDesk(t)
 	d.put("big.jsonl", bigSession(600)) // 1.8 MB
 	before := d.folder()

@@ -35,6 +35,9 @@ func openCodeUser(id, at, text string) string {
 }
 
 func TestHostileInput_endsWithACodeAndAReason(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing in it happens at the same time: -short is for the race detector")
+	}
 	good := claudeLines(quoted("Light the lamp."), quoted("It is lit."), quoted("Thanks."))
 	deep := strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000)
 	pairless := claudeLines(quoted("Go."), `[{"type":"tool_use","id":"toolu_1","name":"Bash","input":{"command":"ls"}}]`, quoted("Next."))

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -80,7 +81,7 @@ func (d *desk) command(args ...string) *exec.Cmd {
 	}
 	cmd := exec.Command(self, args...)
 	cmd.Args[0] = "winnow" // TestMain looks at the name
-	cmd.Dir, cmd.Env = d.dir, d.env
+	cmd.Dir, cmd.Env = d.dir, append(slices.Clip(d.env), "GORACE="+os.Getenv("GORACE"))
 	return cmd
 }
 

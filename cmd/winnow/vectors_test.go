@@ -16,6 +16,9 @@ import (
 
 // TestVectors_classicMarksWhatTheSpecifiedProgramMarks runs sessions that were pruned by the real program.
 func TestVectors_classicMarksWhatTheSpecifiedProgramMarks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing in it happens at the same time: -short is for the race detector")
+	}
 	files, err := filepath.Glob(filepath.Join("..", "..", "..", "shared", "vectors", "prune", "*.json.gz"))
 	if err != nil || len(files) == 0 {
 		t.Skip("the vectors are not there: they are kept beside the repository, not in it")

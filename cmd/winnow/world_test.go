@@ -29,6 +29,14 @@ func bigSession(messages int) []byte {
 	return claudeLines(contents...)
 }
 
+// longSession is one that takes long enough to be interrupted in. Under the race detector, which -short is for, a quarter of it does.
+func longSession() []byte {
+	if testing.Short() {
+		return bigSession(1500)
+	}
+	return bigSession(6000)
+}
+
 func TestInterrupt_whileReadingAPipeEndsAtOnce(t *testing.T) {
 	d := newDesk(t)
 	cmd := d.command("compact", "-")
@@ -73,7 +81,7 @@ func wantExit(t *testing.T, cmd *exec.Cmd, codes ...int) int {
 
 func TestInterrupt_atAnyMomentLeavesNothingHalfWritten(t *testing.T) {
 	d := newDesk(t)
-	data := bigSession(6000) // 18 MB
+	data := longSession() // 18 MB
 	file := d.put("big.jsonl", data)
 	interrupted := 0
 	for _, after := range []time.Duration{0, 20, 60, 120, 200, 300, 450} {
@@ -114,7 +122,9 @@ func TestInterrupt_atAnyMomentLeavesNothingHalfWritten(t *testing.T) {
 
 func TestInterrupt_ofAnImportLeavesAnIntactStore(t *testing.T) {
 	d := newDesk(t)
-	file := d.put("big.jsonl", bigSession(6000))
+	data := longSession()
+	messages := bytes.Count(data, []byte("\n"))
+	file := d.put("big.jsonl", data)
 	for _, after := range []time.Duration{50, 200, 500} {
 		cmd := d.command("import", file)
 		if err := cmd.Start(); err != nil {
@@ -128,7 +138,7 @@ func TestInterrupt_ofAnImportLeavesAnIntactStore(t *testing.T) {
 	if o.code != exitDone && o.code != exitNothing {
 		t.Fatalf("the store does not take the session any more: %s", o.stderr)
 	}
-	if o := d.run("show", "eeee", "--json"); o.code != exitDone || strings.Count(o.stdout, `"role":`) != 6000 {
+	if o := d.run("show", "eeee", "--json"); o.code != exitDone || strings.Count(o.stdout, `"role":`) != messages {
 		t.Errorf("exit code %d, %d messages: %s", o.code, strings.Count(o.stdout, `"role":`), o.stderr)
 	}
 }

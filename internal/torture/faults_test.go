@@ -20,6 +20,9 @@ var base = []string{"create", "append", "big", "append", "pin", "big", "append",
 // TestFaultyDisk_atEveryWrite takes the disk away at the first, the second, … the last operation of the disk that each operation of the
 // engine needs: full from there on, one I/O error, I/O errors from there on. Without -torture most of these moments are left out.
 func TestFaultyDisk_atEveryWrite(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing in it happens at the same time: -short is for the race detector")
+	}
 	if err := disk.install(); err != nil {
 		t.Skip(err)
 	}
@@ -210,6 +213,9 @@ func clear(err error, path string, how trouble) error {
 
 // TestFaultyDisk_whileAStoreIsMade does the same to opening a store: a new one, or one of an older version.
 func TestFaultyDisk_whileAStoreIsMade(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing in it happens at the same time: -short is for the race detector")
+	}
 	if err := disk.install(); err != nil {
 		t.Skip(err)
 	}
@@ -269,6 +275,9 @@ func TestFaultyDisk_whileAStoreIsMade(t *testing.T) {
 
 // TestFaultyDisk_whileAStoreIsClosed does it while the log is written into the file: nothing is lost, whatever fails there.
 func TestFaultyDisk_whileAStoreIsClosed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing in it happens at the same time: -short is for the race detector")
+	}
 	if err := disk.install(); err != nil {
 		t.Skip(err)
 	}

@@ -16,6 +16,9 @@ import (
 
 // TestFullDisk_ofTheOperatingSystem fills a real disk of a few megabytes with a store.
 func TestFullDisk_ofTheOperatingSystem(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing in it happens at the same time: -short is for the race detector")
+	}
 	dir := t.TempDir()
 	mount := `mount -t tmpfs -o size=3m none "$1"`
 	if out, err := exec.Command("unshare", "-rm", "sh", "-c", mount, "sh", dir).CombinedOutput(); err != nil {

@@ -165,6 +165,9 @@ func TestSource_ofAFileThatGrewSharesItsPieces(t *testing.T) {
 
 // A row that lies about its size, or that was written to unfold without end, is damage, and takes no memory to speak of.
 func TestContents_hostileRowsAreRefused(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing in it happens at the same time: -short is for the race detector")
+	}
 	binaryFrame := func(size uint64, blocks int) []byte {
 		frame := append([]byte{0x28, 0xb5, 0x2f, 0xfd, 0xc0, 0x58}, binary.LittleEndian.AppendUint64(nil, size)...) // content size, 2 MiB window
 		for range blocks {

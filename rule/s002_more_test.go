@@ -1,0 +1,209 @@
+package rule_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/rule/ruletest"
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/token"
+	"github.com/winnowhq/winnow/view"
+	"github.com/winnowhq/winnow/wire"
+	"github.com/winnowhq/winnow/wire/anthropic"
+)
+
+// Tests of S002 by their numbers, in both forms. t37 is a matter of package view.
+
+func TestS002_t35_inputsAreStrippedOnSupersede(t *testing.T) {
+	content := strings.Repeat("A", 1000)
+	l := ruletest.New()
+	first := l.Call("write", ruletest.Args{"filePath": "/repo/test.txt", "content": content}, "Wrote the file.")
+	last := l.Call("write", ruletest.Args{"filePath": "/repo/test.txt", "content": content + "B"}, "Wrote the file.")
+	t.Run("letter", func(t *testing.T) {
+		got := l.Found(t, &rule.Inputs{Letter: true})
+		if len(got) != 1 || got[first].Shown != `{"filePath":"/repo/test.txt"}` || got[first].By != last {
+			t.Errorf("got %+v, want the input of %s without its content", got, first)
+		}
+	})
+	t.Run("sound", func(t *testing.T) {
+		got := l.Found(t, &rule.Inputs{})
+		if len(got) == 0 {
+			t.Skip("TODO: the sound form of inputs is not written yet")
+		}
+		var args map[string]string
+		err := json.Unmarshal([]byte(got[first].Shown), &args)
+		if err != nil || len(got) != 1 || args["filePath"] != "/repo/test.txt" || !rule.ContainsPlaceholder(args["content"]) || strings.Contains(args["content"], "AAAA") {
+			t.Errorf("got %+v, want both arguments of %s, the content as a short marker (%v)", got, first, err)
+		}
+	})
+}
+
+func TestS002_t36_readsSupersedeReads(t *testing.T) {
+	l := ruletest.New()
+	first := l.Call("read", ruletest.Args{"filePath": "/repo/config.json"}, page)
+	other := l.Call("read", ruletest.Args{"filePath": "/repo/other.json"}, page)
+	last := l.Call("read", ruletest.Args{"filePath": "/repo/config.json"}, page)
+	for _, letter := range []bool{true, false} {
+		t.Run(form(letter), func(t *testing.T) {
+			got := l.Found(t, &rule.Files{Letter: letter})
+			if !letter && len(got) == 0 {
+				t.Skip("TODO: the sound form of files is not written yet")
+			}
+			if len(got) != 1 || got[first].By != last || letter && got[first].Shown != rule.Superseded {
+				t.Errorf("got %+v, want %s because of %s, and not %s", got, first, last, other)
+			}
+		})
+	}
+}
+
+func TestS002_t42_attachmentsBecomeBreadcrumbs(t *testing.T) {
+	for _, letter := range []bool{true, false} {
+		t.Run(form(letter), func(t *testing.T) {
+			url := data("image/png", 12*1024)
+			l := ruletest.New()
+			file := l.Attach("image.png", "image/png", url)
+			shot := l.Call("screenshot", ruletest.Args{"page": "home"}, "Taken.")
+			returned(l, shot, session.Part{Filename: "shot.png", Mime: "image/png", URL: url})
+			l.Quiet(1)
+			got := l.Found(t, &rule.AttachedFiles{Letter: letter, Age: rule.Age{Steps: 1}})
+			want := "image.png, image/png, 12 KB left out]"
+			if letter {
+				want = "[File: image.png, 12KB]"
+			}
+			if !strings.HasSuffix(got[file].Shown, want) || len(got) != 2 {
+				t.Errorf("got %+v, want %s and %s, the first as %q", got, file, shot, want)
+			}
+			rendered := view.Render(l.Messages, rule.NewLedger(got[file], got[shot]))
+			body, err := anthropic.Encode(rendered, wire.Options{Model: "m", MaxTokens: 9})
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, err := body.JSON()
+			if sent := string(text); err != nil || strings.Contains(sent, "base64") || strings.Contains(sent, url[40:80]) || !strings.Contains(sent, "Taken.") {
+				t.Errorf("what is sent holds data, or not the text of the call (%v): %.300s", err, sent)
+			}
+		})
+	}
+}
+
+func TestS002_t43_oldCodeBlocksAreTruncated(t *testing.T) {
+	for _, letter := range []bool{true, false} {
+		t.Run(form(letter), func(t *testing.T) {
+			l := ruletest.New()
+			old := l.User("Mind this:\n```typescript\n" + codeOf(15) + "```\nand this:\n```\n" + codeOf(3) + "```")
+			r := &rule.CodeBlocks{Letter: letter, Age: rule.Age{Turns: 5}}
+			l.Turns(4)
+			if got := l.Found(t, r); len(got) != 0 {
+				t.Errorf("after four turns %+v goes", got)
+			}
+			l.Turns(1)
+			shown := l.Found(t, r)[old].Shown
+			want := "12 of 15 lines left out]\n"
+			if letter {
+				want = "Mind this:\n[Code block: typescript, 15 lines - truncated to save context]\nand this:"
+			}
+			if !strings.Contains(shown, want) || !strings.HasSuffix(shown, "and this:\n```\n"+codeOf(3)+"```") {
+				t.Errorf("after five turns it is %q, want in it %q and the short block", shown, want)
+			}
+		})
+	}
+}
+
+// A part that its product compacted is left alone by every rule, whatever the rule would do with it.
+func TestS002_t45_compactedPartsAreSkipped(t *testing.T) {
+	trace := "Error: cannot open the file\n" + strings.Repeat("  at Object.read (internal/modules/loader:12)\n", 30)
+	twice := func(tool string, args ruletest.Args, output string) func(*ruletest.Log) string {
+		return func(l *ruletest.Log) string {
+			id := l.Call(tool, args, output)
+			l.Call(tool, args, output)
+			return id
+		}
+	}
+	pictured := func(l *ruletest.Log) string {
+		id := l.Call("screenshot", ruletest.Args{}, "Taken.")
+		returned(l, id, session.Part{Mime: "image/png", URL: data("image/png", 5000)})
+		l.Quiet(1)
+		return id
+	}
+	reread := twice("read", ruletest.Args{"filePath": "a.go"}, page)
+	for _, c := range []struct {
+		name string
+		rule rule.Rule
+		log  func(*ruletest.Log) string // returns the part that goes
+	}{
+		{"files, letter", &rule.Files{Letter: true}, reread},
+		{"files, sound", &rule.Files{}, reread},
+		{"inputs, letter", &rule.Inputs{Letter: true}, twice("write", ruletest.Args{"filePath": "a.go", "content": page}, "Done.")},
+		{"inputs, sound", &rule.Inputs{}, twice("write", ruletest.Args{"filePath": "a.go", "content": page}, "Done.")},
+		{"urls, letter", &rule.URLs{Letter: true}, twice("webfetch", ruletest.Args{"url": "https://a.example"}, page)},
+		{"urls, sound", &rule.URLs{}, twice("webfetch", ruletest.Args{"url": "https://a.example"}, page)},
+		{"queries, letter", &rule.Queries{Letter: true}, twice("bash", ruletest.Args{"command": "ls -la"}, page)},
+		{"queries, sound", &rule.Queries{}, twice("bash", ruletest.Args{"command": "ls -la"}, page)},
+		{"snapshots, letter", &rule.Snapshots{Letter: true, Keep: 1}, twice("snapshot", ruletest.Args{}, page)},
+		{"snapshots, sound", &rule.Snapshots{Keep: 1}, twice("browser_snapshot", ruletest.Args{}, page)},
+		{"retries, letter", &rule.Retries{Letter: true}, failedOnce(trace)},
+		{"retries, sound", &rule.Retries{}, failedOnce(trace)},
+		{"errors, letter", &rule.Errors{Letter: true}, failedOnce(trace)},
+		{"errors, sound", &rule.Errors{}, failedOnce(trace)},
+		{"attachments, letter", &rule.AttachedFiles{Letter: true}, pictured},
+		{"attachments, sound", &rule.AttachedFiles{}, pictured},
+		{"duplicates", &rule.Duplicates{}, reread},
+		{"todos", &rule.Todos{}, twice("todowrite", ruletest.Args{"todos": todos(6)}, listed(6))},
+		{"backward, letter", rule.Backward{Letter: true, Protect: 10}, reread},
+		{"backward, sound", rule.Backward{Protect: 10}, reread},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := ruletest.New()
+			id := c.log(l)
+			goes := func(ledger rule.Ledger) bool {
+				w := l.Window()
+				w.Ledger = ledger
+				for _, e := range c.rule.Find(w).Elisions {
+					if e.Part == id {
+						return true
+					}
+				}
+				return false
+			}
+			if !goes(rule.Ledger{}) {
+				t.Skip("TODO: the rule is not written yet: it leaves even a part that is not compacted")
+			}
+			state := *l.Part(id).State
+			state.Time = &session.Span{Compacted: 1}
+			l.Part(id).State = &state
+			if goes(rule.NewLedger(rule.Marks(l.Messages)...)) {
+				t.Errorf("%s goes although it is compacted", id)
+			}
+		})
+	}
+}
+
+func failedOnce(failure string) func(*ruletest.Log) string {
+	return func(l *ruletest.Log) string {
+		id := l.Fail("bash", ruletest.Args{"command": "make"}, failure)
+		l.Call("bash", ruletest.Args{"command": "make"}, "Done.")
+		return id
+	}
+}
+
+func form(letter bool) string {
+	if letter {
+		return "letter"
+	}
+	return "sound"
+}
+
+func TestFiles_theLetterClaimsWhatIsMeasured(t *testing.T) {
+	l := ruletest.New()
+	first := l.Call("read", ruletest.Args{"filePath": "a.go"}, page)
+	l.Call("read", ruletest.Args{"filePath": "a.go"}, page)
+	found := l.Found(t, &rule.Files{Letter: true})
+	facts := rule.NewFacts(token.Chars4{})
+	before, after := view.Tokens(l.Messages, rule.Ledger{}, facts), view.Tokens(l.Messages, rule.NewLedger(found[first]), facts)
+	if before-after != found[first].Saves {
+		t.Errorf("claimed %d tokens, measured %d", found[first].Saves, before-after)
+	}
+}
