@@ -59,7 +59,7 @@ type Reason struct {
 	Switch string `json:"switch,omitzero"`
 
 	// Of an elision that stands: how many steps and turns began since it was committed, as far as the log has times; the receipt of the commit, ""
-	// when there is none, how many elisions were committed with it, itself included, and the command that takes all of them back.
+	// when there is none, how many parts are shown with less since that commit, this one included, and the command that takes all of them back.
 	StepsSince int    `json:"stepsSince"`
 	TurnsSince int    `json:"turnsSince"`
 	Receipt    string `json:"receipt,omitzero"`
@@ -115,18 +115,6 @@ func (e *Engine) Explain(ctx context.Context, id, part string) (Explanation, err
 	x.Text = shownText(p, l.state.Ledger)
 	x.Pieces = Pieces(p, l.state.Ledger.Of(p.ID), elisionsOf(x.Candidates))
 	return x, nil
-}
-
-// find finds a part by its id, its call id or its handle; nil when there is none.
-func (l *live) find(name string) (*session.Message, *session.Part) {
-	if m, p := session.FindPart(l.log, name); p != nil {
-		return m, p
-	}
-	l.handles.Name(l.log)
-	if id := l.handles.Part(name); id != "" {
-		return session.FindPart(l.log, id)
-	}
-	return nil, nil
 }
 
 func elisionsOf(reasons []Reason) []rule.Elision {

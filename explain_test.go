@@ -108,8 +108,8 @@ func TestExplain_anElisionSaysSinceWhenAndHowToUndoIt(t *testing.T) {
 		t.Fatalf("it is %s with %d elisions: %s", x.Zone, len(x.Elisions), x.Because)
 	}
 	r := x.Elisions[0]
-	if r.Receipt != out.Pruned.ID || r.Undo != "winnow undo ses_x "+out.Pruned.ID || r.Together != len(out.Pruned.Committed) {
-		t.Errorf("it came with %q of %d, undone by %q; want the receipt %s of %d", r.Receipt, r.Together, r.Undo, out.Pruned.ID, len(out.Pruned.Committed))
+	if r.Receipt != out.Pruned.ID || r.Undo != "winnow undo ses_x "+out.Pruned.ID || r.Together != out.Pruned.Parts() {
+		t.Errorf("it came with %q of %d, undone by %q; want the receipt %s of %d", r.Receipt, r.Together, r.Undo, out.Pruned.ID, out.Pruned.Parts())
 	}
 	if r.Time == 0 || r.StepsSince != 0 || r.TurnsSince != 0 {
 		t.Errorf("at %v, %d steps and %d turns ago; want a time, and nothing since", r.Time, r.StepsSince, r.TurnsSince)

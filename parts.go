@@ -113,7 +113,7 @@ func (e *Engine) explainer(l *live) *explainer {
 	for i := range l.state.Receipts {
 		r := &l.state.Receipts[i]
 		for _, el := range r.Committed {
-			x.commits[commitKey{el.Key(), el.Time}] = commit{r.ID, "winnow undo " + l.id + " " + r.ID, len(r.Committed)}
+			x.commits[commitKey{el.Key(), el.Time}] = commit{r.ID, "winnow undo " + l.id + " " + r.ID, r.Parts()}
 		}
 	}
 	x.walk()
