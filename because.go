@@ -46,6 +46,8 @@ func (x *explainer) because(of *Explanation, p *session.Part, at int) {
 		of.Rule, of.Because, of.Undo = of.Elisions[0].Rule, sentences(of.Elisions, ""), "winnow restore "+l.id+" "+nameOf(of)
 	case of.Zone == Prunable:
 		of.Rule, of.Because = of.Candidates[0].Rule, sentences(of.Candidates, " would elide it: ")
+	case of.Pinned && !x.pins.Pinned(of.Part):
+		of.Because, of.Undo = "its message is pinned", "winnow pin --remove "+l.id+" "+of.Message
 	case of.Pinned:
 		of.Because, of.Undo = "it is pinned", "winnow pin --remove "+l.id+" "+of.Part
 	case len(of.Refusals) > 0:

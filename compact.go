@@ -158,27 +158,28 @@ const stopping = 150 * time.Millisecond
 
 // folding is one attempt at a compaction, from the moment the session was looked at to the moment it is published.
 type folding struct {
-	id       string
-	options  CompactOptions
-	trigger  string
-	log      []session.Message // as it was looked at, up to a pending marker
-	size     int               // of the whole log then
-	window   []session.Message
-	pending  *session.Message // the marker that waited
-	commit   []rule.Elision
-	ledger   rule.Ledger // with commit
-	cut      pivot.Cut
-	settings pivot.Settings
-	usable   int // 0: unlimited
-	overhead int
-	replaces int // tokens of what is folded
-	request  pivot.Request
-	info     session.Info
-	pins     []rule.Pin
-	model    model.Model       // that reads the session
-	offer    model.Model       // the same, of the provider that the session names
-	sent     []session.Message // what is folded as the conversation itself sent it last; only where Config.Prefix asks for it
-	cold     time.Duration     // how long the session was idle, when that is longer than the provider's cache lives
+	id        string
+	options   CompactOptions
+	trigger   string
+	log       []session.Message // as it was looked at, up to a pending marker
+	size      int               // of the whole log then
+	window    []session.Message
+	pending   *session.Message // the marker that waited
+	commit    []rule.Elision
+	ledger    rule.Ledger // with commit
+	cut       pivot.Cut
+	settings  pivot.Settings
+	usable    int // 0: unlimited
+	overhead  int
+	replaces  int // tokens of what is folded
+	request   pivot.Request
+	info      session.Info
+	pins      []rule.Pin
+	dismissed map[string]bool
+	model     model.Model       // that reads the session
+	offer     model.Model       // the same, of the provider that the session names
+	sent      []session.Message // what is folded as the conversation itself sent it last; only where Config.Prefix asks for it
+	cold      time.Duration     // how long the session was idle, when that is longer than the provider's cache lives
 
 	answer   pivot.Answer
 	usages   []session.Usage
@@ -203,7 +204,7 @@ func (e *Engine) prepare(ctx context.Context, id string, o CompactOptions, attem
 		return nil, err
 	}
 	defer l.mu.Unlock()
-	f := &folding{id: id, options: o, log: l.log, size: len(l.log), settings: e.policy.Pivot, info: l.state.Info, pins: l.state.Pins}
+	f := &folding{id: id, options: o, log: l.log, size: len(l.log), settings: e.policy.Pivot, info: l.state.Info, pins: l.state.Pins, dismissed: l.state.Dismissed}
 	if at := view.Pending(l.log, l.state.Undone); at >= 0 {
 		marker := l.log[at]
 		f.pending, f.log = &marker, l.log[:at]
@@ -249,6 +250,11 @@ func (e *Engine) prepare(ctx context.Context, id string, o CompactOptions, attem
 	f.request.System = pivot.SystemPrompt
 	f.request.Instruction = pivot.Instruction(f.settings, f.request.Previous, o.Focus)
 	f.request.Update = pivot.Instruction(f.settings, "an earlier piece", o.Focus)
+	f.request.Dismissed = f.dismissed
+	if none := noConstraints(f); none != "" && !f.settings.Letter {
+		f.request.Instruction += none
+		f.request.Update += none
+	}
 	f.request.Budget = answerBudget(f.usable, f.replaces)
 	f.request.OwnLength = f.settings.Letter || f.settings.Prompt != ""
 	return f, nil

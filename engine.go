@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -309,6 +310,19 @@ func after(s store.State, c store.Change, revision int64) store.State {
 			delete(undone, id)
 		}
 		s.Undone = undone
+	}
+	if len(c.Dismiss)+len(c.Undismiss) > 0 {
+		dismissed := maps.Clone(s.Dismissed)
+		if dismissed == nil {
+			dismissed = make(map[string]bool, len(c.Dismiss))
+		}
+		for _, key := range c.Dismiss {
+			dismissed[key] = true
+		}
+		for _, key := range c.Undismiss {
+			delete(dismissed, key)
+		}
+		s.Dismissed = dismissed
 	}
 	if len(c.Pin)+len(c.Unpin) > 0 {
 		gone := map[string]bool{}

@@ -161,8 +161,17 @@ func (e *Engine) stuck(ctx context.Context, id string, size, usable int) error {
 		return failed
 	}
 	defer l.mu.Unlock()
-	failed.Hint = fmt.Sprintf("what no compaction can remove: %s; offer fewer tools, a shorter system prompt, or a larger model", l.floor(l.window(), l.state.Ledger))
+	failed.Hint = stays(l.floor(l.window(), l.state.Ledger))
 	return failed
+}
+
+// stays says what no compaction can remove, and what else would help.
+func stays(f budget.Floor) string {
+	what := "offer fewer tools, a shorter system prompt, or a larger model"
+	if f.Pins > 0 {
+		what = "unpin something, " + what
+	}
+	return fmt.Sprintf("what no compaction can remove: %s; %s", f, what)
 }
 
 // floor itemises what a compaction leaves, for a window and a ledger.
@@ -177,9 +186,8 @@ func (l *live) floor(window []session.Message, ledger rule.Ledger) budget.Floor 
 			f.Tail += n
 		}
 	}
-	for _, pin := range l.state.Pins {
-		f.Pins += l.facts.Count(pin.Text)
-	}
+	f.Pins = l.pinnedTokens(window)
+	f.Summary = max(0, f.Summary-f.Pins) // it carries them
 	return f
 }
 

@@ -218,7 +218,7 @@ func (x *explainer) explain(m *session.Message, p *session.Part, at int) Explana
 	out := Explanation{
 		Part: p.ID, Message: m.ID, Handle: l.handles.Of(p), Type: string(p.Type), Tool: p.Tool, Target: l.facts.Target(p), Step: where.step, Turn: where.turn,
 		Tokens: l.facts.Size(p).Total(), Elisions: []Reason{}, Candidates: []Reason{}, Refusals: append([]rule.Refusal{}, x.refusals[p.ID]...),
-		StandsFor: x.refs(x.standsFor[p.ID]), WouldStandFor: x.refs(x.wouldStand[p.ID]), Pinned: x.pins.Pinned(p.ID), Pieces: []Piece{},
+		StandsFor: x.refs(x.standsFor[p.ID]), WouldStandFor: x.refs(x.wouldStand[p.ID]), Pinned: x.pins.Pinned(p.ID, m.ID), Pieces: []Piece{},
 	}
 	for _, el := range l.state.Ledger.Of(p.ID) {
 		out.Elisions = append(out.Elisions, x.standing(el))

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/rule"
@@ -21,9 +23,7 @@ func (e *Engine) publish(ctx context.Context, f *folding) (*pivot.Receipt, error
 	if err != nil {
 		return nil, err
 	}
-	carried, told := pivot.Carry(pivot.Carrying{
-		Log: f.log, Cut: f.cut, Pins: f.pins, Summary: f.answer.Text, Facts: l.facts, Settings: f.settings, Directory: f.info.Directory,
-	})
+	carried, told := f.carry(l)
 	l.mu.Unlock()
 
 	var marker session.Message
@@ -50,6 +50,10 @@ func (e *Engine) publish(ctx context.Context, f *folding) (*pivot.Receipt, error
 		if tail := f.tailStart(l); tail != "" {
 			m = pivot.WithTail(m, tail)
 		}
+		if !slices.Equal(f.pins, l.state.Pins) || !maps.Equal(f.dismissed, l.state.Dismissed) {
+			carried, told = f.carry(l) // somebody pinned or dismissed something while the hook thought about it
+			summary = pivot.Summary(id, marker, lastPath(f.log), f.answer, carried)
+		}
 		c := store.Change{Commit: f.stamped(id.Now), Spend: f.spent}
 		if f.pending != nil {
 			c.Update = []session.Message{m}
@@ -68,6 +72,14 @@ func (e *Engine) publish(ctx context.Context, f *folding) (*pivot.Receipt, error
 		return nil, err
 	}
 	return receipt, nil
+}
+
+// carry writes the carry-over, with the pins and dismissals that there are now: some may have come while the summary was written.
+func (f *folding) carry(l *live) (string, pivot.Carried) {
+	f.pins, f.dismissed = l.state.Pins, l.state.Dismissed
+	return pivot.Carry(pivot.Carrying{
+		Log: f.log, Cut: f.cut, Pins: f.pins, Dismissed: f.dismissed, Summary: f.answer.Text, Facts: l.facts, Settings: f.settings, Directory: f.info.Directory,
+	})
 }
 
 // unchanged reports whether what was folded is still what is there: messages may have been appended since, nothing else.
@@ -106,10 +118,14 @@ func (f *folding) cost() (sum float64) {
 }
 
 func (f *folding) stamped(now session.Millis) []rule.Elision {
-	committed := make([]rule.Elision, len(f.commit))
-	for i, el := range f.commit {
+	pinned := rule.Window{Pins: f.pins} // also what was pinned since the elisions were found
+	committed := make([]rule.Elision, 0, len(f.commit))
+	for _, el := range f.commit {
+		if !f.settings.Letter && pinned.Pinned(el.Part, el.Message) {
+			continue
+		}
 		el.Time = now
-		committed[i] = el
+		committed = append(committed, el)
 	}
 	return committed
 }
@@ -151,10 +167,13 @@ func (e *Engine) noProgress(l *live, f *folding, before, after int, window []ses
 	if after >= before {
 		failed.Err = fmt.Errorf("the view would have %s tokens after, %s before", token.Grouped(after), token.Grouped(before))
 		failed.Hint = "the session is as small as it gets"
+		if n := l.pinnedTokens(window); n > 0 {
+			failed.Hint = fmt.Sprintf("the pins that would be carried over take %s tokens; without them it may get smaller", token.Grouped(n))
+		}
 		return failed
 	}
 	failed.Err = fmt.Errorf("the view would still have %s tokens with system prompt and tools, budget %s", token.Grouped(after+f.overhead), token.Grouped(f.usable))
-	failed.Hint = fmt.Sprintf("what no compaction can remove: %s; offer fewer tools, a shorter system prompt, or a larger model", l.floor(window, ledger))
+	failed.Hint = stays(l.floor(window, ledger))
 	return failed
 }
 

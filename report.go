@@ -6,7 +6,6 @@ import (
 	"github.com/winnowhq/winnow/call"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/policy"
-	"github.com/winnowhq/winnow/recall"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/view"
@@ -38,8 +37,10 @@ type Report struct {
 	Omitted  []RuleSum      `json:"omitted,omitempty"`
 	Refusals []rule.Refusal `json:"refusals"`
 	// Constraints are standing wishes that the user stated; they survive every pivot word for word.
-	Constraints []string   `json:"constraints"`
-	Pins        []rule.Pin `json:"pins"`
+	Constraints []string `json:"constraints"`
+	// Dismissed are sentences that were taken for such wishes until somebody said that they are none. Nothing is done with them.
+	Dismissed []string   `json:"dismissed"`
+	Pins      []rule.Pin `json:"pins"`
 	// Strata is the timeline, one for each message of the log.
 	Strata []Stratum `json:"strata"`
 }
@@ -129,7 +130,7 @@ func (e *Engine) Inspect(ctx context.Context, id string) (Report, error) {
 	r := Report{
 		ID: id, Title: l.state.Info.Title, Model: l.model.String(), Counter: l.facts.Counter().Name(), Policy: e.policy.Name,
 		Messages: len(l.log), Steps: session.Steps(l.log), Turns: len(session.Turns(l.log)),
-		Constraints: []string{}, Candidates: []Candidate{}, Refusals: []rule.Refusal{}, Pins: append([]rule.Pin{}, l.state.Pins...),
+		Constraints: []string{}, Dismissed: []string{}, Candidates: []Candidate{}, Refusals: []rule.Refusal{}, Pins: append([]rule.Pin{}, l.state.Pins...),
 	}
 	window := l.window()
 	found := e.policy.Find(l.plannerState())
@@ -144,8 +145,12 @@ func (e *Engine) Inspect(ctx context.Context, id string) (Report, error) {
 	}
 	r.ByRule = ByRule(r.Candidates, nil)
 	r.Refusals = append(r.Refusals, found.Refusals...)
-	for _, c := range recall.Constraints(l.log) {
-		r.Constraints = append(r.Constraints, c.Text)
+	for _, c := range l.constraints() {
+		if c.Dismissed {
+			r.Dismissed = append(r.Dismissed, c.Text)
+		} else {
+			r.Constraints = append(r.Constraints, c.Text)
+		}
 	}
 	r.count(l)
 	r.Window = e.windowReport(l, window)

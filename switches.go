@@ -19,12 +19,12 @@ func Switch(ruleName, policyName string) string {
 		return "compaction.prune"
 	}
 	if name := switches[ruleName]; name != "" {
-		return section(policyName) + name
+		return strategiesOf(policyName) + name
 	}
 	return ""
 }
 
-func section(policyName string) string {
+func strategiesOf(policyName string) string {
 	if policyName == policy.Aggressive {
 		return "strategies.aggressivePruning."
 	}
@@ -38,11 +38,11 @@ func ageSwitch(ruleName, policyName string) string {
 	}
 	switch ruleName {
 	case "errors":
-		return section(policyName) + "errorTurns"
+		return strategiesOf(policyName) + "errorTurns"
 	case "attachments":
-		return section(policyName) + "fileTurns"
+		return strategiesOf(policyName) + "fileTurns"
 	case "code":
-		return section(policyName) + "codeBlockTurns"
+		return strategiesOf(policyName) + "codeBlockTurns"
 	}
-	return section(policyName) + "quietSteps"
+	return strategiesOf(policyName) + "quietSteps"
 }

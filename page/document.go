@@ -78,6 +78,12 @@ func newDocument(c Content) *document {
 	}
 	for _, p := range r.Pins {
 		one := pin{Text: visible(p.Text), Note: visible(p.Note), Undo: command("winnow pin --remove", c.Source, cmp.Or(p.Part, p.ID))}
+		if p.Message != "" {
+			one.Text = "message " + visible(p.Message)
+			if at, ok := d.position[p.Message]; ok {
+				one.Href = "#m" + strconv.Itoa(at+1)
+			}
+		}
 		if p.Part != "" {
 			one.Text = "part " + visible(p.Part)
 			if m, part := session.FindPart(c.Session.Messages, p.Part); part != nil {

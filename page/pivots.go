@@ -168,7 +168,7 @@ func receiptFacts(r *pivot.Receipt) []fact {
 		claims = append(claims, count(n, "claim")+" more")
 	}
 	add("made up", strings.Join(claims, ", "))
-	if n := len(r.Committed); n > 0 {
+	if n := r.Parts(); n > 0 {
 		add("elided", count(n, "part"))
 	}
 	add("policy", visible(r.Policy))

@@ -22,12 +22,14 @@ const (
 
 // Carrying is what a carry-over is made from.
 type Carrying struct {
-	Log      []session.Message // the whole log up to the marker
-	Cut      Cut
-	Pins     []rule.Pin
-	Summary  string // what the summariser wrote: what it has word for word is not repeated
-	Facts    *rule.Facts
-	Settings Settings
+	Log  []session.Message // the whole log up to the marker
+	Cut  Cut
+	Pins []rule.Pin
+	// Dismissed are the constraints that the user said are none, by recall.Key.
+	Dismissed map[string]bool
+	Summary   string // what the summariser wrote: what it has word for word is not repeated
+	Facts     *rule.Facts
+	Settings  Settings
 	// Directory is the session's working folder.
 	Directory string
 }
@@ -48,18 +50,18 @@ func Carry(c Carrying) (string, Carried) {
 		}
 		return len(lines)
 	}
-	pinned, n := c.pins()
-	section("Pinned", pinned)
-	told.Pins = n
-	told.Constraints = section("The user's standing constraints", c.constraints())
-	messages, n := c.messages()
+	pinned := PinnedBlocks(c.Log, c.Pins, c.stays)
+	section("Pinned", pinned.Lines())
+	told.Pins = pinned.Pins
+	told.Constraints = section("The user's standing constraints", c.constraints(pinned))
+	messages, n := c.messages(pinned)
 	section("The user's messages, word for word", messages)
 	told.Messages = n
 	told.Todos = section("Open todos", c.todos())
 	told.Skills = section("Instructions that were loaded", c.skills())
 	told.Files = section("Files", c.files())
 	told.Failures = section("Unresolved errors", c.failures())
-	told.Recallable = section("Left out here, still in the log", c.recallable())
+	told.Recallable = section("Left out here, still in the log", c.recallable(pinned))
 	if b.Len() == 0 {
 		return "", told
 	}
@@ -68,47 +70,30 @@ func Carry(c Carrying) (string, Carried) {
 	return text, told
 }
 
-func (c Carrying) pins() (lines []string, count int) {
-	for _, pin := range c.Pins {
-		text := pin.Text
-		if pin.Part != "" {
-			m, p := session.FindPart(c.Log, pin.Part)
-			if p == nil || c.stays(m.ID) {
-				continue
-			}
-			if text = p.Text; p.State != nil {
-				text = p.Tool + " " + rule.Target(p) + "\n" + p.State.Result()
-			}
-		}
-		lines = append(lines, quote(text)...)
-		count++
-	}
-	return lines, count
-}
-
 // stays reports whether a message is verbatim in the tail or repeated as the replay.
 func (c Carrying) stays(id string) bool {
 	return session.Index(c.Cut.Tail, id) >= 0 || c.Cut.Replay != nil && c.Cut.Replay.ID == id
 }
 
-func (c Carrying) constraints() []string {
+// constraints are those that stand nowhere else in the view: not in the summary, a pin or a message that stays.
+func (c Carrying) constraints(pinned Pinned) []string {
 	var lines []string
-	for _, k := range recall.Constraints(c.Log) {
-		if !strings.Contains(c.Summary, k.Text) {
+	for _, k := range recall.Without(recall.Constraints(c.Log), c.Dismissed) {
+		if !strings.Contains(c.Summary, k.Text) && !c.stays(k.MessageID) && !pinned.Contains(k.Text) {
 			lines = append(lines, "- "+k.Text)
 		}
 	}
 	return lines
 }
 
-func (c Carrying) messages() (lines []string, count int) {
+func (c Carrying) messages(pinned Pinned) (lines []string, count int) {
 	left := c.Settings.UserMessages
 	if left <= 0 {
 		return nil, 0
 	}
 	var written []*session.Message
 	for i := range c.Log {
-		if m := &c.Log[i]; m.Written() && replayed(m) == "" && !c.stays(m.ID) && m.Text() != "" {
+		if m := &c.Log[i]; m.Written() && replayed(m) == "" && !c.stays(m.ID) && m.Text() != "" && !pinned.Has(m) {
 			written = append(written, m)
 		}
 	}
@@ -260,7 +245,7 @@ func (c Carrying) failures() []string {
 }
 
 // recallable names the largest outputs that the summary now stands for.
-func (c Carrying) recallable() []string {
+func (c Carrying) recallable(pinned Pinned) []string {
 	type output struct {
 		at, tokens int
 		part       *session.Part
@@ -269,7 +254,7 @@ func (c Carrying) recallable() []string {
 	for i := range c.Cut.Fold {
 		for j := range c.Cut.Fold[i].Parts {
 			p := &c.Cut.Fold[i].Parts[j]
-			if p.Type != session.ToolPart || p.State == nil || !p.State.Final() {
+			if p.Type != session.ToolPart || p.State == nil || !p.State.Final() || pinned.parts[p.ID] {
 				continue
 			}
 			if n := c.Facts.Size(p).Output; n >= minRecallable {

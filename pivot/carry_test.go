@@ -41,8 +41,8 @@ func TestCarry_holdsWhatMustNotRideOnTheSummary(t *testing.T) {
 	c.Pins = []rule.Pin{{Text: "Ask before you push."}, {Part: "m2:0"}}
 	text, told := Carry(c)
 	for _, want := range []string{
-		"> Ask before you push.", "> read /repo/store.go", "> line of code", "- Never touch the Store type.", "> Keep it", "> small please.",
-		"- run the tests (pending)", "- go-style:", "- log.go: edited", "log_test.go:7: no newline", "m2:0: read /repo/store.go",
+		"> Ask before you push.", "read /repo/store.go (m2:0) gave:\n\n> line of code", "- Never touch the Store type.", "> Keep it", "> small please.",
+		"- run the tests (pending)", "- go-style:", "- log.go: edited", "log_test.go:7: no newline",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the carry-over has no %q:\n%s", want, text)
@@ -51,8 +51,12 @@ func TestCarry_holdsWhatMustNotRideOnTheSummary(t *testing.T) {
 	if strings.Contains(text, "write code") {
 		t.Error("a todo that is done is carried")
 	}
-	if told.Pins != 2 || told.Messages != 2 || told.Constraints != 2 || told.Todos != 1 || told.Failures != 1 || told.Recallable != 1 || told.Tokens != c.Facts.Count(text) {
+	if told.Pins != 2 || told.Messages != 2 || told.Constraints != 2 || told.Todos != 1 || told.Failures != 1 || told.Recallable != 0 || told.Tokens != c.Facts.Count(text) {
 		t.Errorf("it tells %+v", told)
+	}
+	c.Pins = nil
+	if text, told := Carry(c); told.Recallable != 1 || !strings.Contains(text, "m2:0: read /repo/store.go (about") {
+		t.Errorf("an output that is not pinned cannot be recalled: %+v\n%s", told, text)
 	}
 }
 

@@ -45,6 +45,8 @@ type Request struct {
 	// Previous is the text of the summary that Messages begins after, "" for the first pivot. A summariser that is sent Messages puts it
 	// before them, as the answer to wire.Question; in Prefix it stands already.
 	Previous string
+	// Dismissed are sentences that sound like standing constraints of the user and that he said are none, by recall.Key.
+	Dismissed map[string]bool
 	// Focus is what the user asked the summary to dwell on, "" for nothing special.
 	Focus string
 	// Directory is the session's working folder, for shortening paths.

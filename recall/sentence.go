@@ -152,7 +152,9 @@ func abbreviated(before, after string) bool {
 	after = strings.TrimLeft(after, " ")
 	word := before[strings.LastIndexAny(before, " (")+1:]
 	if len(word) <= 3 && call.AllDigits(word) {
-		return true
+		// The number of an item, or of a thing; but "It listens on port 80. Never change that."
+		r, _ := utf8.DecodeRuneInString(after)
+		return strings.TrimSpace(before) == word || after != "" && !unicode.IsUpper(r)
 	}
 	switch strings.ToLower(word) {
 	case "e.g", "i.e", "etc", "vs", "z.b", "d.h", "bzw", "ca", "p.ex", "ej", "cf", "no", "nr", "dr", "mr", "ms", "st", "approx", "resp":

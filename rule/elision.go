@@ -135,13 +135,14 @@ func (l Ledger) Without(keys ...Key) Ledger {
 	return NewLedger(kept...)
 }
 
-// Pin is a part or a text that must survive every elision and every pivot verbatim.
+// Pin is a part, a whole message, or a text that must survive every elision and every pivot verbatim.
 type Pin struct {
-	ID   string         `json:"id"`
-	Part string         `json:"part,omitzero"` // id of a part
-	Text string         `json:"text,omitzero"` // or a text of its own
-	Note string         `json:"note,omitzero"` // why, for people
-	Time session.Millis `json:"time,omitzero"`
+	ID      string         `json:"id"`
+	Part    string         `json:"part,omitzero"`    // id of a part
+	Message string         `json:"message,omitzero"` // or id of a message: every part of it, also those that come to it later
+	Text    string         `json:"text,omitzero"`    // or a text of its own
+	Note    string         `json:"note,omitzero"`    // why, for people
+	Time    session.Millis `json:"time,omitzero"`
 }
 
 // Mark is the rule name of elisions that another product committed and left as a mark in its file.

@@ -12,6 +12,15 @@ import (
 type Guard struct {
 	Tools []string // globs over the names of tools
 	Paths []string // globs over paths; "**/x" means x wherever it is
+	// Least is how many tokens an elision must save to be worth a placeholder; less than 1 counts as 1.
+	Least int
+}
+
+func (g *Guard) least() int {
+	if g == nil {
+		return 1
+	}
+	return max(1, g.Least)
 }
 
 // Tool reports whether a tool is protected.
@@ -97,7 +106,7 @@ func (w Window) may(name string, x *Item, field Field, age Age, letter bool) (Re
 	switch {
 	case x.Part.State != nil && x.Part.State.Time != nil && x.Part.State.Time.Compacted != 0 && w.Ledger.Touches(x.Part.ID):
 		return Refusal{}, false
-	case w.Pinned(x.Part.ID):
+	case w.Pinned(x.Part.ID, x.Message):
 		return no(Protected, "pinned")
 	case !age.reached(x, &w.line().now, letter):
 		return no(Recent, "it is too new: "+age.String())

@@ -31,9 +31,11 @@ func (w Window) handle(p *session.Part) string {
 	return h.Of(p)
 }
 
-// Pinned reports whether a part is pinned.
-func (w Window) Pinned(part string) bool {
-	return slices.ContainsFunc(w.Pins, func(p Pin) bool { return p.Part == part && part != "" })
+// Pinned reports whether a part is pinned: by itself, or with its message where that is given.
+func (w Window) Pinned(part string, message ...string) bool {
+	return slices.ContainsFunc(w.Pins, func(p Pin) bool {
+		return p.Part == part && part != "" || p.Message != "" && slices.Contains(message, p.Message)
+	})
 }
 
 // Age is how old a part must be before a rule takes it: so many turns, or so many steps, whichever comes first. 0 leaves a measure out;

@@ -312,7 +312,7 @@ func alone(s winnow.Stratum) bool { return s.Pivot || s.Zones[winnow.Summary] > 
 func (s *skimming) finish() winnow.Report {
 	r := s.report
 	r.ID, r.Title = cmp.Or(s.info.ID, r.ID), cmp.Or(s.info.Title, r.Title)
-	r.Strata, r.Constraints = nil, []string{}
+	r.Strata, r.Constraints, r.Dismissed = nil, []string{}, []string{}
 	turns := 0
 	for i := len(s.rows) - 1; i >= 0; i-- {
 		for _, row := range s.rows[i] {

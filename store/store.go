@@ -66,12 +66,15 @@ type State struct {
 	Ledger   rule.Ledger
 	Pins     []rule.Pin
 	Undone   map[string]bool // ids of the markers whose pivot was undone, nil when there are none
-	Receipts []pivot.Receipt // oldest first
-	Spent    []Spend         // oldest first
+	// Dismissed are the constraints that the user said are none, by their words (recall.Key), nil when there are none. What they are keyed by
+	// is of the sentence alone, so that a dismissal holds for it in whatever message it stands.
+	Dismissed map[string]bool
+	Receipts  []pivot.Receipt // oldest first
+	Spent     []Spend         // oldest first
 }
 
 // Change is what one transaction writes. What takes away is done before what adds: Restore before Commit, Unpin before
-// Pin, Undo before Redo, so that one change can replace an elision by another. Update is done after Append.
+// Pin, Undo before Redo, Dismiss before Undismiss, so that one change can replace an elision by another. Update is done after Append.
 type Change struct {
 	// Base is the revision that the change was decided on. 0 skips the check; Update, Commit, Restore, Undo and Redo,
 	// which are decided on what the log says, need it.
@@ -96,10 +99,14 @@ type Change struct {
 	Redo    []string       // markers whose pivot counts again; one that was not undone is no error
 	Pin     []rule.Pin     // one with an id that is pinned already replaces it in its place
 	Unpin   []string       // ids of pins; one that is not there is no error
-	Receipt *pivot.Receipt
-	Spend   []Spend
-	Source  *Source // the file that the session comes from, in place of the one before
-	File    *File   // a file that was looked at; only a Filer keeps it
+	// Dismiss are constraints that are none from now on, by their words (recall.Key), and Undismiss those that count again; one that was
+	// not dismissed is no error.
+	Dismiss   []string
+	Undismiss []string
+	Receipt   *pivot.Receipt
+	Spend     []Spend
+	Source    *Source // the file that the session comes from, in place of the one before
+	File      *File   // a file that was looked at; only a Filer keeps it
 }
 
 // Check refuses what no store takes, whatever it holds: the Info of another session, and with ErrNoBase a decision

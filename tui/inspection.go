@@ -305,10 +305,13 @@ func (pg *page) standing(r winnow.Report) {
 		pg.heading("Standing wishes", "they survive every compaction word for word")
 		pg.texts(r.Constraints)
 	}
+	if n := len(r.Dismissed); n > 0 {
+		pg.add(say(faint, "  "+count(n, "dismissed sentence")+" beside them, which stay out"))
+	}
 	if len(r.Pins) > 0 {
 		var texts []string
 		for _, p := range r.Pins {
-			texts = append(texts, cmp.Or(p.Text, p.Part))
+			texts = append(texts, cmp.Or(p.Text, p.Part, p.Message))
 		}
 		pg.heading("Pinned", "")
 		pg.texts(texts)

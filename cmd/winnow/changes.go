@@ -37,8 +37,6 @@ func (c *change) touched(elisions []rule.Elision) {
 	}
 }
 
-func pinText(text string) rule.Pin { return rule.Pin{Text: text} }
-
 func (a *app) undoCommand() *cobra.Command {
 	var out output
 	cmd := &cobra.Command{
@@ -168,53 +166,6 @@ func (a *app) restoreCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) pinCommand() *cobra.Command {
-	var text, note string
-	var remove, list bool
-	cmd := &cobra.Command{
-		Use:   "pin ID [PART]",
-		Short: "Keep a part or a text through every elision and every pivot",
-		Long: `pin keeps a part, or a text of your own, word for word in what the model sees, whatever is pruned and folded. Pins live in the store:
-import a session first. For one compaction of a file, use "winnow compact --pin TEXT".`,
-		Example: `  winnow pin ses_0123 prt_0456
-  winnow pin ses_0123 --text "Never touch the Store type."
-  winnow pin ses_0123 --list
-  winnow pin ses_0123 prt_0456 --remove`,
-		Args: between(1, 2, "the id of a session in the store and at most one PART"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx := cmd.Context()
-			return a.runChange(ctx, args[0], output{}, "pinned", func(s *source, c *change) (err error) {
-				switch part := second(args); {
-				case s.fromFile():
-					return usage(`pins live in the store: "winnow import %s" first, or use "winnow compact --pin TEXT"`, args[0])
-				case list:
-					c.Did = "listed"
-				case remove && part == "":
-					return usage("name the pin or its part")
-				case remove:
-					c.Did = "unpinned"
-					err = s.engine.Unpin(ctx, s.id, part)
-				default:
-					var pin rule.Pin
-					pin, err = s.engine.Pin(ctx, s.id, rule.Pin{Part: part, Text: text, Note: note})
-					c.Pin = &pin
-				}
-				if err != nil {
-					return err
-				}
-				_, state, err := s.engine.Session(ctx, s.id)
-				c.Pins = append([]rule.Pin{}, state.Pins...)
-				return err
-			})
-		},
-	}
-	cmd.Flags().StringVar(&text, "text", "", "a text to pin instead of a part")
-	cmd.Flags().StringVar(&note, "note", "", "why, for yourself")
-	cmd.Flags().BoolVar(&remove, "remove", false, "forget a pin, named by its id or its part")
-	cmd.Flags().BoolVar(&list, "list", false, "only list the pins")
-	return cmd
-}
-
 func second(args []string) string {
 	if len(args) > 1 {
 		return args[1]
@@ -274,8 +225,11 @@ func (a *app) showChange(doc change) {
 		}
 		for _, p := range doc.Pins {
 			what := p.Text
-			if p.Part != "" {
+			switch {
+			case p.Part != "":
 				what = "part " + p.Part
+			case p.Message != "":
+				what = "message " + p.Message
 			}
 			a.printf("%s  %s  %s\n", p.ID, rule.Shorten(what, 80), p.Note)
 		}

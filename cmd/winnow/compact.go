@@ -45,6 +45,7 @@ type compactFlags struct {
 	dry        bool
 	summary    bool
 	pins       []string
+	dismissed  []string
 }
 
 func (a *app) compactCommand() *cobra.Command {
@@ -78,6 +79,7 @@ no summary that counts, the offline summariser writes it, and the receipt says w
 	flags.StringVar(&f.focus, "focus", "", "what the summary is to dwell on")
 	flags.BoolVar(&f.auto, "continue", false, "append a message that tells the agent to go on by itself")
 	flags.StringArrayVar(&f.pins, "pin", nil, "a text that must survive word for word; may be repeated")
+	flags.StringArrayVar(&f.dismissed, "dismiss", nil, "number or words of a standing wish that is none (see winnow dismiss); may be repeated")
 	flags.BoolVarP(&f.dry, "dry-run", "n", false, "say what would be done and write nothing but the page of --html")
 	flags.BoolVar(&f.summary, "summary", false, "print the summary too")
 	complete(cmd, "summarizer", summarizers...)
@@ -109,6 +111,11 @@ func (a *app) runCompact(ctx context.Context, src string, f compactFlags) error 
 	}
 	for _, text := range f.pins {
 		if _, err := s.engine.Pin(ctx, s.id, pinText(text)); err != nil {
+			return err
+		}
+	}
+	if len(f.dismissed) > 0 {
+		if _, err := s.engine.Dismiss(ctx, s.id, f.dismissed...); err != nil && winnow.CodeOf(err) != winnow.Already {
 			return err
 		}
 	}

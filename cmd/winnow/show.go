@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,12 +17,13 @@ import (
 
 // shown is the JSON document of show.
 type shown struct {
-	Session  session.Session `json:"session"`
-	Ledger   []rule.Elision  `json:"ledger"`
-	Receipts []pivot.Receipt `json:"receipts"`
-	Pins     []rule.Pin      `json:"pins"`
-	Undone   []string        `json:"undone"`        // markers
-	Page     string          `json:"page,omitzero"` // path of the page for a browser
+	Session   session.Session `json:"session"`
+	Ledger    []rule.Elision  `json:"ledger"`
+	Receipts  []pivot.Receipt `json:"receipts"`
+	Pins      []rule.Pin      `json:"pins"`
+	Dismissed []string        `json:"dismissed"`
+	Undone    []string        `json:"undone"`        // markers
+	Page      string          `json:"page,omitzero"` // path of the page for a browser
 }
 
 func (a *app) showCommand() *cobra.Command {
@@ -60,7 +63,7 @@ func (a *app) runShow(ctx context.Context, src string, html pageOutput) error {
 	}
 	if a.json {
 		doc := shown{Session: log, Ledger: append([]rule.Elision{}, state.Ledger.All()...), Receipts: append([]pivot.Receipt{}, state.Receipts...),
-			Pins: append([]rule.Pin{}, state.Pins...), Undone: []string{}, Page: page}
+			Pins: append([]rule.Pin{}, state.Pins...), Dismissed: append([]string{}, slices.Sorted(maps.Keys(state.Dismissed))...), Undone: []string{}, Page: page}
 		for id := range state.Undone {
 			doc.Undone = append(doc.Undone, id)
 		}

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/winnowhq/winnow"
@@ -301,6 +303,11 @@ func (a *app) openFor(ctx context.Context, src string, dry bool) (*source, error
 	}
 	for _, p := range state.Pins {
 		if _, err := copied.engine.Pin(ctx, s.id, p); err != nil {
+			return nil, err
+		}
+	}
+	if len(state.Dismissed) > 0 {
+		if _, err := copied.store.Apply(ctx, s.id, store.Change{Dismiss: slices.Sorted(maps.Keys(state.Dismissed))}); err != nil {
 			return nil, err
 		}
 	}

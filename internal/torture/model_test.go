@@ -83,16 +83,17 @@ func dumpSession(ctx context.Context, s store.Store, id string) (string, error) 
 	}
 	slices.Sort(undone)
 	text, err := json.Marshal(struct {
-		Info     session.Info
-		Messages []session.Message
-		Ledger   []rule.Elision
-		Pins     []rule.Pin
-		Undone   []string
-		Receipts []pivot.Receipt
-		Spent    []store.Spend
-		Source   bool
-		Exact    string
-	}{state.Info, log, state.Ledger.All(), state.Pins, undone, state.Receipts, state.Spent, source != nil, fmt.Sprintf("%x", exact.Sum(nil))},
+		Info      session.Info
+		Messages  []session.Message
+		Ledger    []rule.Elision
+		Pins      []rule.Pin
+		Undone    []string
+		Dismissed map[string]bool
+		Receipts  []pivot.Receipt
+		Spent     []store.Spend
+		Source    bool
+		Exact     string
+	}{state.Info, log, state.Ledger.All(), state.Pins, undone, state.Dismissed, state.Receipts, state.Spent, source != nil, fmt.Sprintf("%x", exact.Sum(nil))},
 		json.Deterministic(true), jsontext.AllowInvalidUTF8(true), jsontext.WithIndent(" "))
 	return string(text), err
 }

@@ -48,7 +48,8 @@ func (s *Store) Apply(ctx context.Context, id string, c store.Change) (int64, er
 	}
 	next.ledger = next.ledger.With(c.Commit...)
 	next.pins = pinned(next.pins, c.Unpin, c.Pin)
-	next.undone = undone(next.undone, c.Undo, c.Redo)
+	next.undone = marked(next.undone, c.Undo, c.Redo)
+	next.dismissed = marked(next.dismissed, c.Dismiss, c.Undismiss)
 	if c.Receipt != nil {
 		next.receipts = append(next.receipts, clone(*c.Receipt))
 	}
@@ -111,19 +112,20 @@ func pinned(pins []rule.Pin, unpin []string, pin []rule.Pin) []rule.Pin {
 	return pins
 }
 
-func undone(markers map[string]bool, undo, redo []string) map[string]bool {
-	markers = maps.Clone(markers)
-	for _, id := range undo {
-		if markers == nil {
-			markers = map[string]bool{}
+// marked is a set with more in it, and then less; the empty one is nil.
+func marked(set map[string]bool, add, remove []string) map[string]bool {
+	set = maps.Clone(set)
+	for _, key := range add {
+		if set == nil {
+			set = map[string]bool{}
 		}
-		markers[id] = true
+		set[key] = true
 	}
-	for _, id := range redo {
-		delete(markers, id)
+	for _, key := range remove {
+		delete(set, key)
 	}
-	if len(markers) == 0 {
+	if len(set) == 0 {
 		return nil
 	}
-	return markers
+	return set
 }

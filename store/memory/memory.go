@@ -34,16 +34,17 @@ func New() *Store { return &Store{sessions: map[string]*kept{}} }
 // kept is what is known about one session. Its slices are only ever appended to or replaced, so that a reader may go
 // on with the ones it saw.
 type kept struct {
-	info     session.Info
-	changed  int64
-	revision int64
-	messages []session.Message
-	ledger   rule.Ledger
-	pins     []rule.Pin
-	undone   map[string]bool
-	receipts []pivot.Receipt
-	spent    []store.Spend
-	source   *store.Source
+	info      session.Info
+	changed   int64
+	revision  int64
+	messages  []session.Message
+	ledger    rule.Ledger
+	pins      []rule.Pin
+	undone    map[string]bool
+	dismissed map[string]bool
+	receipts  []pivot.Receipt
+	spent     []store.Spend
+	source    *store.Source
 }
 
 // Create adds an empty session.
@@ -107,7 +108,7 @@ func (s *Store) State(ctx context.Context, id string) (store.State, error) {
 	return store.State{
 		Info: clone(k.info), Revision: k.revision, Messages: len(k.messages),
 		Ledger: rule.NewLedger(k.ledger.All()...), // a ledger shows its slice
-		Pins:   slices.Clone(k.pins), Undone: maps.Clone(k.undone),
+		Pins:   slices.Clone(k.pins), Undone: maps.Clone(k.undone), Dismissed: maps.Clone(k.dismissed),
 		Receipts: clone(k.receipts), Spent: clone(k.spent),
 	}, nil
 }

@@ -307,7 +307,7 @@ func (t *transaction) update(row sessionRow, m messageRow) error {
 	return t.drop(held)
 }
 
-// ledger writes elisions, undone markers and pins.
+// ledger writes elisions, undone markers, pins and dismissals.
 func (t *transaction) ledger(num int64, c store.Change, r rows) error {
 	for _, k := range c.Restore {
 		if err := t.exec(`DELETE FROM elision WHERE session = ? AND part = ? AND field = ?`,
@@ -329,6 +329,16 @@ func (t *transaction) ledger(num int64, c store.Change, r rows) error {
 	}
 	for _, marker := range c.Redo {
 		if err := t.exec(`DELETE FROM undone WHERE session = ? AND marker = ?`, num, marker); err != nil {
+			return err
+		}
+	}
+	for _, words := range c.Dismiss {
+		if err := t.exec(`INSERT OR IGNORE INTO dismissed (session, words) VALUES (?, ?)`, num, words); err != nil {
+			return err
+		}
+	}
+	for _, words := range c.Undismiss {
+		if err := t.exec(`DELETE FROM dismissed WHERE session = ? AND words = ?`, num, words); err != nil {
 			return err
 		}
 	}

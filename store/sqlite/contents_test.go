@@ -53,7 +53,7 @@ func whole(t *testing.T, db *sql.DB) {
 		"documents that are not in both":      `SELECT count(*) FROM (SELECT doc FROM sought EXCEPT SELECT rowid FROM found) UNION ALL SELECT count(*) FROM (SELECT rowid FROM found EXCEPT SELECT doc FROM sought) ORDER BY 1 DESC`,
 		"watermarks beyond the log":           `SELECT count(*) FROM session WHERE indexed > messages`,
 		"changed messages that are no more":   `SELECT count(*) FROM stale WHERE NOT EXISTS (SELECT 1 FROM message m WHERE m.session = stale.session AND m.position = stale.message)`,
-		"decisions and files without session": `SELECT count(*) FROM (SELECT session FROM elision UNION SELECT session FROM pin UNION SELECT session FROM undone UNION SELECT session FROM receipt UNION SELECT session FROM spend UNION SELECT session FROM source) WHERE session NOT IN (SELECT num FROM session)`,
+		"decisions and files without session": `SELECT count(*) FROM (SELECT session FROM elision UNION SELECT session FROM pin UNION SELECT session FROM undone UNION SELECT session FROM dismissed UNION SELECT session FROM receipt UNION SELECT session FROM spend UNION SELECT session FROM source) WHERE session NOT IN (SELECT num FROM session)`,
 	} {
 		var n int
 		if err := db.QueryRow(query).Scan(&n); err != nil || n != 0 {

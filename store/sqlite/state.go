@@ -93,20 +93,29 @@ func (s *Store) state(ctx context.Context, id string) (state store.State, err er
 		`SELECT data FROM spend WHERE session = ? ORDER BY position`, now.row.num); err != nil {
 		return state, err
 	}
-	rows, err := now.QueryContext(ctx, `SELECT marker FROM undone WHERE session = ?`, now.row.num)
-	if err != nil {
+	if state.Undone, err = marked(ctx, now.Tx, `SELECT marker FROM undone WHERE session = ?`, now.row.num); err != nil {
 		return state, err
+	}
+	state.Dismissed, err = marked(ctx, now.Tx, `SELECT words FROM dismissed WHERE session = ?`, now.row.num)
+	return state, err
+}
+
+// marked is the set of texts that a query gives, nil for none.
+func marked(ctx context.Context, tx *sql.Tx, query string, num int64) (set map[string]bool, err error) {
+	rows, err := tx.QueryContext(ctx, query, num)
+	if err != nil {
+		return nil, err
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var marker string
-		if err := rows.Scan(&marker); err != nil {
-			return state, err
+		var key string
+		if err := rows.Scan(&key); err != nil {
+			return nil, err
 		}
-		if state.Undone == nil {
-			state.Undone = map[string]bool{}
+		if set == nil {
+			set = map[string]bool{}
 		}
-		state.Undone[marker] = true
+		set[key] = true
 	}
-	return state, rows.Err()
+	return set, rows.Err()
 }

@@ -192,7 +192,7 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 		if err := t.forget(`session = ?`, row.num); err != nil {
 			return err
 		}
-		for _, table := range []string{"message", "part", "apart", "elision", "pin", "undone", "receipt", "spend", "source", "piece", "stale"} {
+		for _, table := range []string{"message", "part", "apart", "elision", "pin", "undone", "dismissed", "receipt", "spend", "source", "piece", "stale"} {
 			if err := t.exec(`DELETE FROM `+table+` WHERE session = ?`, row.num); err != nil {
 				return err
 			}

@@ -69,7 +69,7 @@ func allOrNothing(t *testing.T, s store.Store) {
 		Update:  []session.Message{message("m", session.User, "changed"), message("missing", session.User, "b")},
 		Commit:  []rule.Elision{{Part: "p", Field: rule.Text}},
 		Restore: []rule.Key{{Part: "r-call", Field: rule.Output}},
-		Undo:    []string{"y"}, Redo: []string{"x"}, Pin: []rule.Pin{{ID: "other"}}, Unpin: []string{"pin"},
+		Undo:    []string{"y"}, Redo: []string{"x"}, Pin: []rule.Pin{{ID: "other"}}, Unpin: []string{"pin"}, Dismiss: []string{"never"},
 		Receipt: &sampleReceipt, Spend: []store.Spend{{Kind: "step"}},
 	})
 	wantError(t, "a change with an update of a missing message", err, store.ErrNoMessage)
@@ -200,9 +200,22 @@ func undoRedo(t *testing.T, s store.Store) {
 	equal(t, "nothing undone", map[string]bool(nil), state(t, s).Undone)
 }
 
+func dismissals(t *testing.T, s store.Store) {
+	born(t, s)
+	apply(t, s, store.Change{Dismiss: []string{"never push", "nie", "never push", "c\x00\xff"}})
+	equal(t, "dismissed", map[string]bool{"never push": true, "nie": true, "c\x00\xff": true}, state(t, s).Dismissed)
+	apply(t, s, store.Change{Undismiss: []string{"never push", "unknown", "c\x00\xff", "always"}, Dismiss: []string{"nie", "always"}})
+	equal(t, "after some were taken back, one in the change that dismissed it", map[string]bool{"nie": true}, state(t, s).Dismissed)
+	got := state(t, s)
+	got.Dismissed["mine"] = true
+	equal(t, "dismissed after a reader changed his", map[string]bool{"nie": true}, state(t, s).Dismissed)
+	apply(t, s, store.Change{Undismiss: []string{"nie"}})
+	equal(t, "nothing dismissed", map[string]bool(nil), state(t, s).Dismissed)
+}
+
 func pins(t *testing.T, s store.Store) {
 	born(t, s)
-	a, b, c := rule.Pin{ID: "a", Part: "p"}, rule.Pin{ID: "b", Text: "never\x00\xff push", Note: "said so", Time: 2.5}, rule.Pin{ID: "c"}
+	a, b, c := rule.Pin{ID: "a", Part: "p"}, rule.Pin{ID: "b", Text: "never\x00\xff push", Note: "said so", Time: 2.5}, rule.Pin{ID: "c", Message: "m"}
 	apply(t, s, store.Change{Pin: []rule.Pin{a, b, c}})
 	equal(t, "pins", []rule.Pin{a, b, c}, state(t, s).Pins)
 	other := rule.Pin{ID: "b", Text: "always"}

@@ -13,12 +13,13 @@ func createWhole(t *testing.T, s store.Store) {
 	src := store.Source{Format: "pi", Path: "/a", Data: []byte("text")}
 	info := session.Info{ID: "ses", Title: "whole"}
 	c := store.Change{Create: &info, Append: []session.Message{message("m", session.User, "a"), result("r", "out")},
-		Commit: []rule.Elision{{Part: "r-call", Field: rule.Output}}, Pin: []rule.Pin{{ID: "pin"}}, Source: &src}
+		Commit: []rule.Elision{{Part: "r-call", Field: rule.Output}}, Pin: []rule.Pin{{ID: "pin"}}, Dismiss: []string{"never push"}, Source: &src}
 	equal(t, "revision", int64(2), apply(t, s, c))
 	st := state(t, s)
 	equal(t, "info", info, st.Info)
 	equal(t, "messages", []string{"r", "m"}, ids(log(t, s)))
 	equal(t, "elisions", 1, st.Ledger.Len())
+	equal(t, "dismissed", map[string]bool{"never push": true}, st.Dismissed)
 	got, err := s.Source(t.Context(), "ses")
 	must(t, err)
 	equal(t, "source", &src, got)

@@ -87,6 +87,7 @@ func (m *model) change(r *rapid.T) store.Change {
 	a, b = n("pins")
 	c.Pin = rapid.SliceOfN(somePin, a, b).Draw(r, "pin")
 	c.Undo, c.Redo, c.Unpin = draw("undo"), draw("redo"), draw("unpin")
+	c.Dismiss, c.Undismiss = draw("dismiss"), draw("undismiss")
 	for range few("spends") {
 		c.Spend = append(c.Spend, store.Spend{Kind: "step", Cost: rapid.Float64().Draw(r, "cost")})
 	}
@@ -144,6 +145,15 @@ func (m *model) apply(r *rapid.T) {
 	for _, id := range c.Redo {
 		delete(s.Undone, id)
 	}
+	for _, words := range c.Dismiss {
+		if s.Dismissed == nil {
+			s.Dismissed = map[string]bool{}
+		}
+		s.Dismissed[words] = true
+	}
+	for _, words := range c.Undismiss {
+		delete(s.Dismissed, words)
+	}
 	if c.Receipt != nil {
 		s.Receipts = append(s.Receipts, *c.Receipt)
 	}
@@ -170,6 +180,9 @@ func (m *model) compare(r *rapid.T) {
 	}
 	if len(want.Undone) == 0 {
 		want.Undone = nil
+	}
+	if len(want.Dismissed) == 0 {
+		want.Dismissed = nil
 	}
 	if diff := diffOf(want, got); diff != "" {
 		r.Fatalf("state (-want +got):\n%s", diff)

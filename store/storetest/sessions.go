@@ -78,7 +78,7 @@ func deleteAll(t *testing.T, s store.Store) {
 	fill := func() {
 		born(t, s, result("m", large), message("n", session.User, "text"))
 		decide(t, s, store.Change{
-			Commit: []rule.Elision{{Part: "m-call", Field: rule.Output}}, Undo: []string{"marker"}, Pin: []rule.Pin{{ID: "pin"}},
+			Commit: []rule.Elision{{Part: "m-call", Field: rule.Output}}, Undo: []string{"marker"}, Dismiss: []string{"never push"}, Pin: []rule.Pin{{ID: "pin"}},
 			Receipt: &sampleReceipt, Spend: []store.Spend{{Kind: "step"}},
 		})
 		must(t, s.SetSource(t.Context(), "ses", store.Source{Format: "opencode", Data: []byte("{}")}))

@@ -63,6 +63,7 @@ func (u Suite) Run(t *testing.T) {
 		{"Ledger_commitsAndRestores", ledger},
 		{"Undone_isUndoneAndRedone", undoRedo},
 		{"Pins_areSetReplacedAndTaken", pins},
+		{"Dismissals_areTakenBack", dismissals},
 		{"Receipts_andSpends_keepTheirOrder", receipts},
 		{"Info_isReplaced", info},
 		{"Source_comesBackToTheByte", source},

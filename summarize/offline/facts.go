@@ -30,8 +30,9 @@ type facts struct {
 	question  recall.Question
 	waiting   bool // question waits for the user
 	before    *summary
-	changed   map[string]int // see changedAt
-	foreign   string         // an earlier summary that somebody else wrote
+	changed   map[string]int  // see changedAt
+	dismissed map[string]bool // see pivot.Request
+	foreign   string          // an earlier summary that somebody else wrote
 }
 
 // said is one text of the log.
@@ -45,7 +46,7 @@ type said struct {
 }
 
 func collect(log []session.Message, r pivot.Request) *facts {
-	f := &facts{log: log, tail: r.Tail, directory: r.Directory, focus: keywords(r.Focus)}
+	f := &facts{log: log, tail: r.Tail, directory: r.Directory, focus: keywords(r.Focus), dismissed: r.Dismissed}
 	if f.directory == "" {
 		f.directory = call.Directory(log)
 	}

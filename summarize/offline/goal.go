@@ -113,11 +113,14 @@ func (f *facts) constraints() section {
 	}
 	if f.before != nil {
 		for _, it := range f.before.items(headConstraints) {
+			if f.dismissed[recall.Key(it.text)] {
+				continue
+			}
 			it.weight = 94
 			add(it)
 		}
 	}
-	found := recall.Constraints(f.log)
+	found := recall.Without(recall.Constraints(f.log), f.dismissed)
 	for i, c := range found {
 		// A rule does not fade: the first is as good as the last.
 		it := item{text: quote(c.Text, 400), weight: 90 + 3*(i+1)/len(found)}

@@ -1,0 +1,160 @@
+package winnow
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/winnowhq/winnow/recall"
+	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/store"
+)
+
+// Constraint is a sentence that was taken for a standing wish of the user.
+type Constraint struct {
+	// Number is its place among all that were found, from 1, dismissed ones included: it stays what it is while messages are appended.
+	Number int    `json:"number"`
+	Text   string `json:"text"` // the sentence, verbatim
+	// Preference is set for a wish ("I prefer"), not for a rule ("never").
+	Preference bool   `json:"preference"`
+	Message    string `json:"message"` // ids of where it was said first
+	Part       string `json:"part"`
+	// Dismissed says that it is none: it is neither carried over nor given to a summariser as one.
+	Dismissed bool `json:"dismissed"`
+}
+
+// Constraints lists what was taken for a standing wish, oldest first, the dismissed ones included. Nothing is changed.
+func (e *Engine) Constraints(ctx context.Context, id string) ([]Constraint, error) {
+	l, err := e.lock(ctx, "constraints", id)
+	if err != nil {
+		return nil, err
+	}
+	defer l.mu.Unlock()
+	return l.constraints(), nil
+}
+
+func (l *live) constraints() []Constraint {
+	found := recall.Constraints(l.log)
+	all := make([]Constraint, len(found))
+	for i, c := range found {
+		all[i] = Constraint{
+			Number: i + 1, Text: c.Text, Preference: c.Preference, Message: c.MessageID, Part: c.PartID, Dismissed: l.state.Dismissed[recall.Key(c.Text)],
+		}
+	}
+	return all
+}
+
+// Dismiss says of constraints that they are none. Each is named by its number or by its words; a piece of the sentence is enough where no other
+// has it. From the next compaction on it is not carried over; the message that it stands in is what it was. It returns them as they are now.
+// NotFound names what there is; Already when all of them were dismissed before.
+func (e *Engine) Dismiss(ctx context.Context, id string, which ...string) ([]Constraint, error) {
+	return e.dismiss(ctx, "dismiss", id, which, true)
+}
+
+// Undismiss makes dismissed constraints count again. which and errors as for Dismiss.
+func (e *Engine) Undismiss(ctx context.Context, id string, which ...string) ([]Constraint, error) {
+	return e.dismiss(ctx, "undismiss", id, which, false)
+}
+
+func (e *Engine) dismiss(ctx context.Context, op, id string, which []string, dismiss bool) ([]Constraint, error) {
+	var changed []Constraint
+	err := e.change(ctx, op, id, func(l *live) (store.Change, error) {
+		changed = nil
+		var c store.Change
+		all := l.constraints()
+		for _, name := range which {
+			found, err := named(all, name)
+			if err != nil {
+				return c, &Error{Code: NotFound, Op: op, Session: id, Err: err, Hint: listed(all)}
+			}
+			was := found.Dismissed
+			if found.Dismissed = dismiss; slices.Contains(changed, found) {
+				continue
+			}
+			changed = append(changed, found)
+			switch key := recall.Key(found.Text); {
+			case was == dismiss:
+			case dismiss:
+				c.Dismiss = append(c.Dismiss, key)
+			default:
+				c.Undismiss = append(c.Undismiss, key)
+			}
+		}
+		switch {
+		case len(which) == 0:
+			return c, &Error{Code: BadInput, Op: op, Session: id, Err: fmt.Errorf("no constraint is named"), Hint: "give its number or its words"}
+		case len(c.Dismiss)+len(c.Undismiss) > 0:
+			return c, nil
+		case dismiss:
+			return c, &Error{Code: Already, Op: op, Session: id, Err: fmt.Errorf("it is dismissed already")}
+		}
+		return c, &Error{Code: Already, Op: op, Session: id, Err: fmt.Errorf("it is not dismissed")}
+	}, nil)
+	if err != nil {
+		return nil, err
+	}
+	return changed, nil
+}
+
+// named finds a constraint by its number, its words, or a piece of them that no other has.
+func named(all []Constraint, name string) (Constraint, error) {
+	if n, err := strconv.Atoi(name); err == nil {
+		if n >= 1 && n <= len(all) {
+			return all[n-1], nil
+		}
+		return Constraint{}, fmt.Errorf("there is no constraint %d", n)
+	}
+	key := recall.Key(name)
+	var having []Constraint
+	for _, c := range all {
+		switch its := recall.Key(c.Text); {
+		case its == key && key != "":
+			return c, nil
+		case key != "" && strings.Contains(" "+its+" ", " "+key+" "):
+			having = append(having, c)
+		}
+	}
+	switch len(having) {
+	case 1:
+		return having[0], nil
+	case 0:
+		return Constraint{}, fmt.Errorf("there is no constraint %q", name)
+	}
+	return Constraint{}, fmt.Errorf("%d constraints say %q", len(having), name)
+}
+
+// listed says which constraints there are, for an error.
+func listed(all []Constraint) string {
+	const most = 8
+	if len(all) == 0 {
+		return "none was found in this session"
+	}
+	var names []string
+	for _, c := range all[:min(len(all), most)] {
+		names = append(names, fmt.Sprintf("%d %q", c.Number, rule.Shorten(c.Text, 60)))
+	}
+	text := "there are: " + strings.Join(names, ", ")
+	if n := len(all) - most; n > 0 {
+		text += fmt.Sprintf(", and %d more", n)
+	}
+	return text
+}
+
+// noConstraints tells a summariser which sentences of what is folded are none, "" when there are none of them.
+func noConstraints(f *folding) string {
+	if len(f.dismissed) == 0 {
+		return ""
+	}
+	text := ""
+	for _, c := range recall.Constraints(f.log) {
+		if f.dismissed[recall.Key(c.Text)] {
+			text += "\n- " + c.Text
+		}
+	}
+	if text == "" {
+		return ""
+	}
+	return "\n\nThe user said that these sentences are no standing constraints. Do not list them as such:" + text
+}

@@ -1,0 +1,318 @@
+package recall
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Standing reports whether a sentence states a rule, or else a preference. Questions, what stands between quotation marks, reports of what
+// always or never happens, and what is to be made sure within one task are neither.
+func Standing(sentence string) (rule, preference bool) {
+	if len(sentence) > tooLong || len(sentence) < 6 {
+		return false, false
+	}
+	sentence = withoutTag(strings.TrimSpace(sentence))
+	asks := question(sentence)
+	if !asks {
+		for _, w := range unspaced {
+			if strings.Contains(sentence, w) {
+				return true, false
+			}
+		}
+	}
+	c := clauseOf(sentence)
+	if len(c.words) < 2 || len(c.words) > 70 {
+		return false, false
+	}
+	if asks {
+		return c.politely(), false
+	}
+	for i := 0; i < len(c.words); i++ {
+		if n := longest(innocent, c.words, i); n > 0 {
+			i += n - 1
+			continue
+		}
+		if longest(wishes, c.words, i) > 0 {
+			preference = true
+		}
+		if n := longest(rules, c.words, i); n > 0 {
+			rule = rule || c.meant(i, n)
+			i += n - 1
+		}
+	}
+	switch {
+	case rule:
+	case c.whenever(), c.without():
+		rule = true
+	case len(c.words) <= 10:
+		r, p := c.short(sentence)
+		rule, preference = r, preference || p
+	}
+	return rule, preference
+}
+
+// clause is a sentence as words in lower case, with what stands between quotation marks or backquotes left out.
+type clause struct {
+	words []string
+	fresh []bool // a comma, a colon, a bracket or the like stands before this word
+}
+
+func clauseOf(sentence string) clause {
+	var c clause
+	fresh := true
+	start := -1
+	text := []rune(strings.ToLower(unquoted(sentence)))
+	add := func(end int) {
+		if start < 0 {
+			return
+		}
+		word := strings.ReplaceAll(string(text[start:end]), "’", "'")
+		if word = strings.Trim(word, "-_'"); word != "" {
+			c.words, c.fresh = append(c.words, word), append(c.fresh, fresh)
+			fresh = false
+		}
+		start = -1
+	}
+	for i, r := range text {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) || r == '\'' || r == '’' || r == '-' || r == '_' {
+			if start < 0 {
+				start = i
+			}
+			if r == '-' && (i+1 == len(text) || text[i+1] == ' ') { // a dash
+				add(i)
+				fresh = true
+			}
+			continue
+		}
+		add(i)
+		if r != ' ' && r != '*' {
+			fresh = true
+		}
+	}
+	add(len(text))
+	// The number of an item says nothing.
+	for len(c.words) > 1 && (len(c.words[0]) <= 2 && c.words[0][0] >= '0' && c.words[0][0] <= '9' || len(c.words[0]) == 1 && c.fresh[1] && c.words[0] != "i") {
+		c.words, c.fresh = c.words[1:], c.fresh[1:]
+	}
+	return c
+}
+
+// unquoted leaves out what stands between backquotes, and between quotation marks where that is more than one word. A lone mark is kept.
+func unquoted(sentence string) string {
+	for _, marks := range []struct{ open, close string }{{"`", "`"}, {`"`, `"`}, {"“", "”"}, {"„", "“"}, {"«", "»"}, {"「", "」"}} {
+		for from := 0; ; {
+			at := strings.Index(sentence[from:], marks.open)
+			if at < 0 {
+				break
+			}
+			at += from
+			inner, rest, ok := strings.Cut(sentence[at+len(marks.open):], marks.close)
+			if !ok {
+				break
+			}
+			if marks.open != "`" && !strings.Contains(inner, " ") {
+				from = at + len(marks.open) + len(inner) + len(marks.close)
+				continue
+			}
+			sentence = sentence[:at] + " x " + rest
+			from = at + 3
+		}
+	}
+	return sentence
+}
+
+// withoutTag takes off a question that is none: "Never push, ok?"
+func withoutTag(sentence string) string {
+	rest, ok := strings.CutSuffix(sentence, "?")
+	if !ok {
+		return sentence
+	}
+	at := strings.LastIndexAny(rest, ",.!")
+	if at < 0 {
+		return sentence
+	}
+	switch strings.ToLower(strings.TrimSpace(rest[at+1:])) {
+	case "ok", "okay", "please", "alright", "got it", "understood", "clear", "ja", "klar", "verstanden", "d'accord", "compris", "vale", "entendido", "va bene", "good":
+		return rest[:at] + "."
+	}
+	return sentence
+}
+
+func question(sentence string) bool {
+	end := strings.TrimRight(sentence, "!.)\"'”» ")
+	return strings.HasSuffix(end, "?") || strings.HasSuffix(end, "？") || strings.HasSuffix(end, "吗") || strings.HasSuffix(end, "ですか")
+}
+
+// politely reports whether a question asks for a habit: "Could you please always run the tests?"
+func (c clause) politely() bool {
+	if !slices.Contains([]string{"can", "could", "would", "please", "will", "kannst", "könntest", "peux", "pourrais", "puedes", "podrías"}, c.words[0]) {
+		return false
+	}
+	for i, w := range c.words[:min(5, len(c.words))] {
+		switch w {
+		case "always", "never", "immer", "niemals", "toujours", "siempre":
+			return i > 0
+		}
+	}
+	return false
+}
+
+// meant reports whether the words of a rule, n of them from i on, are said as one where they stand.
+func (c clause) meant(i, n int) bool {
+	before, next := "", ""
+	if i > 0 {
+		before = c.words[i-1]
+	}
+	if i+n < len(c.words) {
+		next = c.words[i+n]
+	}
+	begins := i == 0 || c.fresh[i]
+	switch w := c.words[i]; w {
+	case "never", "always":
+		switch {
+		case n > 1:
+			return true
+		case next == "" || reported(next) || slices.Contains(states, before) || before == "you" && !c.has("must", "should"):
+			return false
+		case before == "it" || before == "this" || before == "that" || before == "they":
+			return false
+		}
+		return true
+	case "do", "don't", "dont":
+		switch {
+		case next == "want":
+			return before == "i" || before == "we" || before == "you" || begins
+		case next == "" || next == "i" || next == "you" || next == "we" || next == "they":
+			return false
+		case begins || i == 1 && !slices.Contains(subjects, before):
+			return true
+		case slices.Contains(subjects, before):
+			return false
+		}
+		return slices.Contains(joints, before) || slices.Contains(deeds, next)
+	case "avoid":
+		return before != "to" && before != "can" && before != "could" && before != "would" || i > 1 && (c.words[i-2] == "try" || c.words[i-2] == "want")
+	case "make", "be", "ensure":
+		return i <= 1 && !c.has("also", "too") || c.has("any", "every", "each", "always", "never", "whenever", "all", "when", "if")
+	case "should", "shouldn't":
+		return !(c.words[n+i-1] == "never" && next == "happen") && !c.opines()
+	case "must", "mustn't":
+		return !c.opines() && before != "there" && before != "that"
+	case "only":
+		if n == 1 {
+			return false
+		}
+		if c.words[i+1] == "the" {
+			return slices.Contains(deeds, before) || begins && len(c.words) <= 4
+		}
+	case "at", "no":
+		if w == "at" && n == 2 && c.words[i+1] == "most" {
+			return !slices.Contains(states, before) && !c.has("has", "had", "was", "were")
+		}
+	case "mai":
+		return c.has("non") || n > 1
+	}
+	return true
+}
+
+// opines reports whether somebody says how he finds something to be.
+func (c clause) opines() bool {
+	for i, w := range c.words[:min(6, len(c.words))] {
+		switch w {
+		case "think", "guess", "suppose", "assume", "feel", "believe", "suspect", "wonder", "seems", "glaube", "denke", "crois", "pense", "creo":
+			return i > 0
+		}
+	}
+	return false
+}
+
+func (c clause) has(any ...string) bool {
+	for _, w := range any {
+		if slices.Contains(c.words, w) {
+			return true
+		}
+	}
+	return false
+}
+
+// reported reports whether the word after "never" or "always" tells what happens or happened.
+func reported(w string) bool {
+	if len(w) > 3 && strings.HasSuffix(w, "s") && !strings.HasSuffix(w, "ss") && !slices.Contains([]string{"tests", "docs", "as", "https", "this", "types", "names"}, w) {
+		return true
+	}
+	return len(w) > 4 && strings.HasSuffix(w, "ed") && !strings.HasSuffix(w, "eed") || slices.Contains(states, w) ||
+		slices.Contains([]string{"got", "went", "came", "did", "saw", "heard", "ran", "worked", "knew", "thought", "mind", "gonna"}, w)
+}
+
+// whenever reports whether a sentence says what to do each time that something is done: "When you edit a file, …".
+func (c clause) whenever() bool {
+	w := c.words
+	if len(w) < 5 || w[0] != "when" || !slices.Contains(c.fresh[2:], true) {
+		return false
+	}
+	doing := strings.HasSuffix(w[1], "ing") && len(w[1]) > 4
+	if w[1] != "you" && !doing {
+		return false
+	}
+	for i, one := range w {
+		switch one {
+		case "done", "finished", "finish", "ready", "think", "satisfied", "i", "i'm", "my", "it", "fails", "crashes", "crashed", "error", "was", "were", "did", "got", "is", "are", "you're", "can", "get":
+			return false
+		}
+		if i > 1 && c.fresh[i] && !slices.Contains(subjects, one) {
+			return !slices.Contains([]string{"the", "a", "an", "nothing", "there", "everything", "some", "all"}, one)
+		}
+	}
+	return false
+}
+
+// without reports whether a last clause says what there is to be none of: "Use the standard library, no new modules."
+func (c clause) without() bool {
+	for i := len(c.words) - 2; i > 0 && i >= len(c.words)-4; i-- {
+		if c.words[i] == "no" && c.fresh[i] && !c.fresh[i+1] {
+			return !slices.Contains(noRule, c.words[i+1]) && !slices.Contains(noStatus, c.words[len(c.words)-1]) && !slices.ContainsFunc(c.words[i:], func(w string) bool { return slices.Contains(states, w) })
+		}
+	}
+	return false
+}
+
+// short looks at what only a short sentence says without a word for it.
+func (c clause) short(sentence string) (rule, preference bool) {
+	next := c.words[1]
+	switch c.words[0] {
+	case "no":
+		// "No new files.", and not "No idea.", nor a heading, nor what a form says.
+		return !c.fresh[1] && !slices.Contains(noRule, next) && !slices.Contains(noStatus, c.words[len(c.words)-1]) && !titled(sentence), false
+	case "kein", "keine", "keinen":
+		return next != "ahnung" && next != "problem" && next != "sorge", false
+	case "pas", "aucun", "aucune":
+		return (c.words[0] != "pas" || next == "de" || next == "d'autres") && next != "souci" && next != "problème" && next != "idée" && !c.has("souci", "problème"), false
+	case "sin", "ningún", "ninguna":
+		return next != "problema" && next != "duda" && next != "embargo", false
+	case "keep":
+		return false, next == "it" || next == "the" || next == "this" || next == "everything" || next == "all"
+	case "stop":
+		return strings.HasSuffix(next, "ing") && next != "doing" && next != "being" && next != "thinking", false
+	case "only", "nur":
+		return c.words[0] == "nur" || !slices.Contains([]string{"the", "one", "two", "three", "a", "an", "some", "few", "problem", "thing", "issue", "this", "that", "then", "because", "i", "then"}, next) &&
+			!unicode.IsDigit([]rune(next)[0]), false
+	case "and":
+		return next == "only", false
+	}
+	return false, false
+}
+
+// titled reports whether a sentence is written like a heading: capitals, and no full stop.
+func titled(sentence string) bool {
+	fields := strings.Fields(sentence)
+	if len(fields) < 3 || strings.ContainsAny(sentence[len(sentence)-1:], ".!") {
+		return false
+	}
+	for _, f := range fields[1:] {
+		if first := []rune(f)[0]; !unicode.IsUpper(first) {
+			return false
+		}
+	}
+	return strings.ToUpper(sentence) != sentence
+}

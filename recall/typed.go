@@ -1,0 +1,72 @@
+package recall
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// typed leaves out the lines of a text that a program printed and a person pasted: logs, stacks, prompts of a shell, rows of tables and of JSON.
+func typed(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if printed(strings.TrimSpace(line)) {
+			b.WriteString("\n")
+		} else {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}
+
+// prompts begin lines that were typed into a shell, drawn by a program, or are of a log.
+var prompts = []string{"$ ", "% ", "➜", "❯", "⎿", "⏺", "│", "|", "{\"", "[{", "}", "Traceback (", "Caused by:", "panic:", "goroutine ", "npm ERR!", "npm error", "--- ", "+++ ", "@@ ", "diff --git"}
+
+func printed(line string) bool {
+	for _, p := range prompts {
+		if strings.HasPrefix(line, p) {
+			return true
+		}
+	}
+	word, rest, _ := strings.Cut(line, " ")
+	switch {
+	case word == "at" && strings.ContainsAny(rest, "(/") && strings.Contains(rest, ":"): // a stack of JavaScript or Java
+		return true
+	case word == "File" && strings.Contains(rest, ", line "): // of Python
+		return true
+	case len(word) >= 10 && word[4] == '-' && word[7] == '-' && word[0] >= '0' && word[0] <= '9': // a log begins with the day
+		return true
+	}
+	// "TypeError: …", "error: …", "[warn] …", "main.go:12:3: …"
+	name := strings.ToLower(strings.Trim(word, "[]:"))
+	if word != "" && (word[len(word)-1] == ':' || word[0] == '[' && word[len(word)-1] == ']') && !strings.ContainsAny(name, " ") {
+		return strings.HasSuffix(name, "error") || strings.HasSuffix(name, "exception") || name == "warning" || name == "warn" || name == "info" || name == "debug" || name == "fatal" ||
+			strings.Count(word, ":") >= 2 && strings.Contains(word, ".")
+	}
+	return false
+}
+
+// wide is how many bytes a line has at least that an editor broke: what is shorter ended where its writer wanted.
+const wide = 50
+
+// rejoined puts together again the lines that an editor broke in the middle of a sentence.
+func rejoined(text string) string {
+	var b strings.Builder
+	before := ""
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\r\n")
+		next := strings.TrimSpace(line)
+		first, _ := utf8.DecodeRuneInString(next)
+		switch end := strings.TrimRight(before, " "); {
+		case b.Len() == 0:
+		case len(end) >= wide && !strings.ContainsAny(end[len(end)-1:], ".!?:;") && unicode.IsLower(first) && unmarked(next) == next:
+			b.WriteString(" ")
+			line = next
+		default:
+			b.WriteString("\n")
+		}
+		b.WriteString(line)
+		before = line
+	}
+	return b.String()
+}
