@@ -246,6 +246,10 @@ func TestTotals_addUpToTheLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	zones, rules := Totals(parts)
+	elided := []Reason{}
+	for i := range parts {
+		elided = append(elided, parts[i].Elisions...)
+	}
 	tokens, shown, saved := 0, 0, 0
 	for _, z := range zones {
 		tokens, shown = tokens+z.Tokens, shown+z.Shown
@@ -253,7 +257,8 @@ func TestTotals_addUpToTheLog(t *testing.T) {
 	for _, r := range rules {
 		saved += r.Saved
 	}
-	if tokens != report.Tokens.Total || shown != report.Window.Tokens || tokens-shown != saved {
+	// A field that is counted with a learned factor is rounded on its own: one token for each elision at most.
+	if off := tokens - shown - saved; tokens != report.Tokens.Total || shown != report.Window.Tokens || max(off, -off) > len(elided) {
 		t.Errorf("the zones hold %d tokens and show %d, the rules saved %d; the log has %d, the window %d", tokens, shown, saved, report.Tokens.Total, report.Window.Tokens)
 	}
 	could := 0

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -257,11 +258,11 @@ func (d *document) part(m *session.Message, p *session.Part, k int) part {
 	if out.Mark = len(out.Blocks) == 0 && x.Tokens == 0; out.Mark {
 		return out
 	}
-	for i := range x.Elisions {
-		out.Reasons = append(out.Reasons, d.standing(&x.Elisions[i], x))
+	for _, r := range together(x.Elisions) {
+		out.Reasons = append(out.Reasons, d.standing(&r, x))
 	}
-	for i := range x.Candidates {
-		out.Reasons = append(out.Reasons, d.could(&x.Candidates[i]))
+	for _, r := range together(x.Candidates) {
+		out.Reasons = append(out.Reasons, d.could(&r))
 	}
 	if len(out.Reasons) == 0 && p.Type == session.ToolPart {
 		r := reason{Because: counted(x.Because)}
@@ -298,10 +299,27 @@ func (d *document) kind(m *session.Message, p *session.Part) string {
 	return "other"
 }
 
+// together makes one of the reasons that say the same of several fields.
+func together(reasons []winnow.Reason) []winnow.Reason {
+	var out []winnow.Reason
+	for _, r := range reasons {
+		at := slices.IndexFunc(out, func(o winnow.Reason) bool {
+			return o.Rule == r.Rule && o.Because == r.Because && o.By == r.By && o.Receipt == r.Receipt && o.Restored == r.Restored
+		})
+		if at < 0 {
+			out = append(out, r)
+			continue
+		}
+		out[at].Field += " and " + r.Field
+		out[at].Saves += r.Saves
+	}
+	return out
+}
+
 // standing says of an elision why it stands, since when, and how to take it back.
 func (d *document) standing(r *winnow.Reason, x *winnow.PartReport) reason {
 	out := reason{
-		Rule: "Elided by rule " + visible(r.Rule), Because: counted(r.Because), Switch: r.Switch, Facts: []fact{{"saves", count(r.Saves, "token")}},
+		Rule: "Elided by rule " + visible(r.Rule), Because: counted(r.Because), Switch: r.Switch, Facts: []fact{{"what", string(r.Field)}, {"saves", count(r.Saves, "token")}},
 		Undo: command("winnow restore", d.c.Source, cmp.Or(x.Handle, x.Part)),
 	}
 	out.By, out.More = d.links(r.Covering)
@@ -320,7 +338,7 @@ func (d *document) standing(r *winnow.Reason, x *winnow.PartReport) reason {
 
 // could says of a candidate why it may go.
 func (d *document) could(r *winnow.Reason) reason {
-	out := reason{Rule: "Could go by rule " + visible(r.Rule), Because: counted(r.Because), Switch: r.Switch, Facts: []fact{{"would save", count(r.Saves, "token")}}}
+	out := reason{Rule: "Could go by rule " + visible(r.Rule), Because: counted(r.Because), Switch: r.Switch, Facts: []fact{{"what", string(r.Field)}, {"would save", count(r.Saves, "token")}}}
 	if r.Restored {
 		out.Because += "; it was taken back before, so that only pruning on demand takes it"
 	}
