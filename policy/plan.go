@@ -125,6 +125,7 @@ func (p Policy) Find(s State) rule.Found {
 	if p.Log {
 		w.Messages = s.Log
 	}
+	w = w.Read()
 	var all rule.Found
 	for _, r := range p.Rules {
 		found := r.Find(w)

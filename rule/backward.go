@@ -41,6 +41,7 @@ func (b Backward) Find(w Window) Found {
 		return b.letter(w)
 	}
 	var found Found
+	w = w.Read()
 	line, total := w.line(), 0
 	for i := len(line.items) - 1; i >= 0; i-- {
 		x := line.items[i]

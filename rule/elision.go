@@ -3,8 +3,10 @@
 package rule
 
 import (
+	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/winnowhq/winnow/session"
 )
@@ -57,36 +59,56 @@ func Saves(elisions []Elision) int {
 
 // Ledger is the set of committed elisions, in the order of their commits. The zero value is empty and
 // ready. A ledger is a value: With and Without return another one and leave theirs alone.
+//
+// A commit costs what it commits, not what was committed before: ledgers that were made from each other share their elisions, and what says where they
+// are is made anew only now and then.
 type Ledger struct {
 	elisions []Elision
-	index    map[string][]int // part id → positions in elisions
+	used     *atomic.Int64 // of the array that elisions lies in: how much of it belongs to a ledger. Nobody writes below it
+	index    map[string]place
+	recent   map[string]place // of the elisions that are not in index yet; it is copied by every commit
 }
 
-// NewLedger returns a ledger with these elisions; of two with one key the later one counts.
+// place is where a part stands in a ledger.
+type place struct {
+	at     []int // its elisions
+	covers bool  // others went because of it
+}
+
+// mergeAt is how many parts recent may hold beside an index of so many.
+func mergeAt(indexed int) int { return 64 + indexed/16 }
+
+// NewLedger returns a ledger with these elisions; of two with one key the earlier one counts.
 func NewLedger(elisions ...Elision) Ledger { return Ledger{}.With(elisions...) }
 
 // Len is how many elisions stand.
 func (l Ledger) Len() int { return len(l.elisions) }
 
 // All returns the elisions in the order of their commits. The caller must not change them.
-func (l Ledger) All() []Elision { return l.elisions }
+func (l Ledger) All() []Elision { return l.elisions[:len(l.elisions):len(l.elisions)] }
 
 // Of returns the elisions of one part.
 func (l Ledger) Of(part string) []Elision {
-	positions := l.index[part]
-	if len(positions) == 0 {
+	old, recent := l.index[part].at, l.recent[part].at
+	if len(old)+len(recent) == 0 {
 		return nil
 	}
-	found := make([]Elision, len(positions))
-	for i, at := range positions {
-		found[i] = l.elisions[at]
+	found := make([]Elision, 0, len(old)+len(recent))
+	for _, positions := range [][]int{old, recent} {
+		for _, at := range positions {
+			found = append(found, l.elisions[at])
+		}
 	}
 	return found
 }
 
 // Has reports whether an elision with this key stands.
 func (l Ledger) Has(k Key) bool {
-	for _, at := range l.index[k.Part] {
+	return l.has(k, l.index[k.Part].at) || len(l.recent) > 0 && l.has(k, l.recent[k.Part].at)
+}
+
+func (l Ledger) has(k Key, positions []int) bool {
+	for _, at := range positions {
 		if l.elisions[at].Field == k.Field {
 			return true
 		}
@@ -95,26 +117,68 @@ func (l Ledger) Has(k Key) bool {
 }
 
 // Touches reports whether any elision of the part stands.
-func (l Ledger) Touches(part string) bool { return len(l.index[part]) > 0 }
+func (l Ledger) Touches(part string) bool {
+	return len(l.index[part].at) > 0 || len(l.recent) > 0 && len(l.recent[part].at) > 0
+}
+
+// Covers reports whether any elision stands because of the part.
+func (l Ledger) Covers(part string) bool { return l.index[part].covers || l.recent[part].covers }
 
 // With returns the ledger with more elisions. One whose key already stands is ignored: what was
 // committed stays as it was committed until it is undone, so that the same log gives the same bytes.
 func (l Ledger) With(committed ...Elision) Ledger {
-	if len(committed) == 0 {
+	var fresh []Elision
+	taken := make(map[Key]bool, len(committed))
+	for _, e := range committed {
+		if k := e.Key(); !taken[k] && !l.Has(k) {
+			taken[k] = true
+			fresh = append(fresh, e)
+		}
+	}
+	if len(fresh) == 0 {
 		return l
 	}
-	next := Ledger{elisions: slices.Clip(l.elisions), index: make(map[string][]int, len(l.index)+len(committed))}
-	for part, positions := range l.index {
-		next.index[part] = slices.Clip(positions)
-	}
-	for _, e := range committed {
-		if next.Has(e.Key()) {
-			continue
+	from := len(l.elisions)
+	next := l.appended(fresh)
+	into := maps.Clone(l.recent)
+	if len(into)+len(fresh) > mergeAt(len(l.index)) {
+		into, from = make(map[string]place, len(l.index)+len(fresh)), 0
+		next.index, next.recent = into, nil
+	} else {
+		if into == nil {
+			into = make(map[string]place, len(fresh))
 		}
-		next.index[e.Part] = append(next.index[e.Part], len(next.elisions))
-		next.elisions = append(next.elisions, e)
+		next.recent = into
+	}
+	for at := from; at < len(next.elisions); at++ {
+		e := &next.elisions[at]
+		p := into[e.Part]
+		p.at = append(slices.Clip(p.at), at)
+		into[e.Part] = p
+		for _, part := range e.Covers() {
+			p := into[part]
+			p.covers = true
+			into[part] = p
+		}
 	}
 	return next
+}
+
+// appended is the ledger with more elisions, which no index has yet. Where nobody else went on from this ledger they are written behind its own.
+func (l Ledger) appended(fresh []Elision) Ledger {
+	n := len(l.elisions) + len(fresh)
+	if l.used == nil || n > cap(l.elisions) || !l.used.CompareAndSwap(int64(len(l.elisions)), int64(n)) {
+		l.elisions = append(make([]Elision, 0, 2*n), l.elisions...)
+		l.used = &atomic.Int64{}
+		l.used.Store(int64(n))
+	}
+	l.elisions = append(l.elisions, fresh...)
+	return l
+}
+
+// extends reports whether a ledger was made from another one by With alone. It may say no where that is so.
+func (l Ledger) extends(other Ledger) bool {
+	return len(other.elisions) == 0 || l.used == other.used && len(l.elisions) >= len(other.elisions)
 }
 
 // Without returns the ledger without the elisions of these keys.

@@ -19,6 +19,7 @@ type redundant struct {
 // what the counter knows of the model changes.
 func (w Window) propose(name string, age Age, letter bool, all []*redundant, build func(*redundant) []Elision) Found {
 	var found Found
+	w = w.Read()
 	for _, r := range all {
 		if r.built == nil || r.factor != w.Facts.factor {
 			r.built, r.factor = build(r), w.Facts.factor

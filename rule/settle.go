@@ -12,15 +12,12 @@ import (
 // free reports the rules that answer to nobody: what the letter of S000 prunes is not held back.
 func Settle(found Found, ledger Ledger, free func(rule string) bool) Found {
 	out := Found{Refusals: found.Refusals}
-	taken := map[Key]bool{}
-	gone := map[string][]string{} // a part that is left out → what covers it, nothing when it went for another reason
-	stands := map[string]bool{}   // parts that others are left out for
-	for _, e := range ledger.All() {
-		gone[e.Part] = append(gone[e.Part], e.Covers()...)
-		for _, part := range e.Covers() {
-			stands[part] = true
-		}
+	if len(found.Elisions) == 0 {
+		return out
 	}
+	taken := map[Key]bool{}
+	gone := leftOut{ledger: ledger, found: map[string][]string{}}
+	stands := map[string]bool{} // parts that others are left out for
 	var all []Elision
 	for _, e := range found.Elisions {
 		k := e.Key()
@@ -30,7 +27,7 @@ func Settle(found Found, ledger Ledger, free func(rule string) bool) Found {
 		taken[k] = true
 		all = append(all, e)
 		if e.By != "" || free(e.Rule) {
-			gone[e.Part] = append(slices.Clip(gone[e.Part]), e.Covers()...)
+			gone.found[e.Part] = append(gone.found[e.Part], e.Covers()...)
 		}
 	}
 	refuse := func(e Elision, code Code, reason string) {
@@ -52,7 +49,7 @@ func Settle(found Found, ledger Ledger, free func(rule string) bool) Found {
 		settled = append(settled, e)
 	}
 	for _, e := range settled {
-		if e.By == "" && stands[e.Part] && !free(e.Rule) {
+		if e.By == "" && (stands[e.Part] || ledger.Covers(e.Part)) && !free(e.Rule) {
 			refuse(e, Covers, "others were left out because it shows what they showed")
 			continue
 		}
@@ -72,9 +69,28 @@ func clash(k Key) Key {
 	return k
 }
 
+// leftOut are the parts of which something is left out: committed, or found now.
+type leftOut struct {
+	ledger Ledger
+	found  map[string][]string // a part → what covers it, nothing when it went for another reason
+}
+
+// of returns what covers a part that is left out, nothing when it went for another reason; is is false for one that is shown.
+func (l leftOut) of(part string) (covers []string, is bool) {
+	covers, is = l.found[part]
+	if l.ledger.Touches(part) {
+		is = true
+		covers = slices.Clip(covers)
+		for _, e := range l.ledger.Of(part) {
+			covers = append(covers, e.Covers()...)
+		}
+	}
+	return covers, is
+}
+
 // stillShown follows parts that are left out to those that are kept and cover them. It is nil when one went and nothing covers it.
-func stillShown(by []string, gone map[string][]string) []string {
-	if !slices.ContainsFunc(by, func(part string) bool { _, is := gone[part]; return is }) {
+func stillShown(by []string, gone leftOut) []string {
+	if !slices.ContainsFunc(by, func(part string) bool { _, is := gone.of(part); return is }) {
 		return by
 	}
 	var kept []string
@@ -85,7 +101,7 @@ func stillShown(by []string, gone map[string][]string) []string {
 			continue
 		}
 		seen[part] = true
-		covers, left := gone[part]
+		covers, left := gone.of(part)
 		switch {
 		case !left:
 			kept = append(kept, part)

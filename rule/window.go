@@ -16,10 +16,23 @@ type Window struct {
 	Guard *Guard
 	// Handles name parts; nil makes names from this window alone.
 	Handles *Handles
+
+	read *timeline // of the window, once it was read
+}
+
+// Read brings what the rules remember of a window up to date, once for all of them. A window that was not read is read by each rule.
+func (w Window) Read() Window {
+	w.read = w.Facts.timeline(w.Messages)
+	return w
 }
 
 // line is the timeline of the window.
-func (w Window) line() *timeline { return w.Facts.timeline(w.Messages) }
+func (w Window) line() *timeline {
+	if w.read != nil {
+		return w.read
+	}
+	return w.Facts.timeline(w.Messages)
+}
 
 // handle of a part.
 func (w Window) handle(p *session.Part) string {

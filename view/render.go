@@ -2,7 +2,6 @@ package view
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -98,7 +97,11 @@ func Apply(p session.Part, e rule.Elision) (shown session.Part, stays bool) {
 		p.State.Attachments = nil
 	case e.Field == rule.Attachments:
 		p.State.Attachments = nil
-		setResult(p.State, strings.TrimPrefix(p.State.Result()+"\n"+e.Shown, "\n"))
+		text := e.Shown
+		if result := p.State.Result(); result != "" {
+			text = result + "\n" + e.Shown
+		}
+		setResult(p.State, text)
 	case e.Field == rule.Input:
 		p.State.Input = object(e.Shown)
 	}

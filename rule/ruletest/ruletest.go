@@ -78,6 +78,20 @@ func (l *Log) End(part, output string) {
 	}
 }
 
+// Use appends the use of a tool, beside the newest call when there is one, else in a step of its own, and returns the id of its part.
+func (l *Log) Use(u Use, beside bool) string {
+	if !beside || l.Messages[len(l.Messages)-1].Role != session.Assistant {
+		l.Step()
+	}
+	s := session.ToolState{Status: session.Completed, Output: u.Output}
+	if u.Failed {
+		s = session.ToolState{Status: session.Failed, Error: u.Output}
+	} else if u.Args["command"] != nil {
+		s.Metadata = fmt.Appendf(nil, `{"exit":%d}`, u.Exit)
+	}
+	return l.tool(u.Tool, u.Args, s)
+}
+
 // Attach appends a file part to the newest message.
 func (l *Log) Attach(name, mime, url string) string {
 	return l.part(session.Part{Type: session.FilePart, Filename: name, Mime: mime, URL: url})

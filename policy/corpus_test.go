@@ -1,0 +1,289 @@
+package policy_test
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/all"
+	"github.com/winnowhq/winnow/internal/outside"
+	"github.com/winnowhq/winnow/policy"
+	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/rule/ruletest"
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/token"
+	"github.com/winnowhq/winnow/view"
+)
+
+// recorded runs a check on every recorded session that is there.
+func recorded(t *testing.T, check func(t *testing.T, doc *format.Document)) {
+	for _, folder := range []string{"corpus", "fixtures"} {
+		root := outside.Path(t, folder)
+		err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || strings.Contains(name, "http") || !strings.Contains(d.Name(), ".json") && !strings.Contains(d.Name(), ".traj") {
+				return err
+			}
+			short, _ := filepath.Rel(filepath.Dir(root), name)
+			t.Run(short, func(t *testing.T) {
+				t.Parallel()
+				doc, err := all.Read(outside.Read(t, name))
+				if err != nil {
+					t.Fatal(err)
+				}
+				check(t, doc)
+			})
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// looks is how often in a session everything is checked; the rules are run after every message.
+const looks = 6
+
+func TestRules_onRecordedSessions(t *testing.T) {
+	recorded(t, func(t *testing.T, doc *format.Document) {
+		for _, name := range []string{policy.Balanced, policy.Aggressive} {
+			for counter, count := range counters {
+				h := newHouse(everything(name, policy.DefaultQuietSteps), count)
+				h.ledger = doc.Ledger
+				log := doc.Session.Messages
+				for i, m := range log {
+					h.log, h.was = append(h.log, m), append(h.was, "")
+					if i%(len(log)/looks+1) != 0 && i < len(log)-1 {
+						h.find()
+						continue
+					}
+					for at := range h.was {
+						if h.was[at] == "" {
+							h.was[at] = textOf(h.log[at])
+						}
+					}
+					if err := h.prune(); err != nil {
+						t.Fatalf("%s, %s, message %d: %s", name, counter, i, rule.Shorten(err.Error(), 4000))
+					}
+					if err := h.partial(i/3, i/2+1); err != nil {
+						t.Fatalf("%s, %s, message %d: %v", name, counter, i, err)
+					}
+				}
+			}
+		}
+	})
+}
+
+func TestPresets_differ(t *testing.T) {
+	doc, err := all.Read(outside.Read(t, outside.Path(t, "corpus", "pi", "cc1fbd63-session.jsonl.gz")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sets := map[string]string{}
+	for _, name := range []string{policy.Classic, policy.Aggressive, policy.Balanced} {
+		p, _ := policy.New(name, policy.Defaults())
+		var keys []string
+		for _, e := range find(p, doc.Session.Messages).Elisions {
+			keys = append(keys, fmt.Sprint(e.Key(), e.Shown))
+		}
+		slices.Sort(keys)
+		set := strings.Join(keys, "\n")
+		for other, theirs := range sets {
+			if theirs == set {
+				t.Errorf("%s and %s elide the same %d parts in the same way", name, other, len(keys))
+			}
+		}
+		sets[name] = set
+		t.Logf("%s elides %d", name, len(keys))
+	}
+}
+
+// Whatever a rule of balanced left out because newer parts cover it is found in them line by line, or they show the whole file.
+func TestCoverage_lineByLineOnRecordedSessions(t *testing.T) {
+	recorded(t, func(t *testing.T, doc *format.Document) {
+		o := policy.Defaults()
+		o.Protect = 1 << 40 // what goes for its age is no matter of coverage
+		p, _ := policy.New(policy.Balanced, o)
+		h := newHouse(p, token.Chars4{})
+		h.ledger = doc.Ledger
+		checked := map[string]int{}
+		for _, m := range doc.Session.Messages {
+			h.log = append(h.log, m)
+			found := h.find()
+			h.ledger = h.ledger.With(found...)
+			for _, e := range found {
+				if e.By == "" || !slices.Contains([]string{"files", "inputs", "duplicates"}, e.Rule) {
+					continue
+				}
+				how, err := h.shownAgain(e)
+				if err != nil {
+					t.Errorf("%s of %s by %s because of %s: %v", e.Field, e.Part, e.Rule, e.By, err)
+				}
+				checked[e.Rule+" "+how]++
+			}
+		}
+		delete(checked, "")
+		t.Logf("%d messages, checked %v", len(h.log), checked)
+	})
+}
+
+// shownAgain finds what was elided in the parts that are said to cover it, and says how: "equal", "whole", "lines".
+func (h *house) shownAgain(e rule.Elision) (how string, err error) {
+	_, old := session.FindPart(h.log, e.Part)
+	var by []*session.Part
+	for _, id := range e.Covers() {
+		_, p := session.FindPart(h.log, id)
+		if p == nil || h.ledger.Touches(id) {
+			return "", fmt.Errorf("%s is not shown itself", id)
+		}
+		by = append(by, p)
+	}
+	if e.Field == rule.Output && slices.ContainsFunc(by, func(p *session.Part) bool { return p.State.Result() == old.State.Result() }) {
+		return "equal", nil
+	}
+	was := printing(old, e.Field)
+	if strings.HasPrefix(e.Because, "it failed") {
+		return "failed", nil // an attempt that came to nothing: nothing of the file was in it
+	}
+	for _, p := range by {
+		if v := printing(p, rule.Output); v.whole && v.file == was.file {
+			return "whole", nil
+		}
+		if v := printing(p, rule.Input); v.whole && v.file == was.file {
+			return "whole", nil
+		}
+	}
+	if was.lines == nil {
+		return "", fmt.Errorf("of %s %s nothing is understood, and none of what covers it is a whole file", old.Tool, old.State.Input)
+	}
+	var again []printed
+	for _, p := range by {
+		if v := printing(p, rule.Output); v.file == was.file {
+			again = append(again, v)
+		}
+	}
+	for n, text := range was.lines {
+		if !slices.ContainsFunc(again, func(v printed) bool { shown, ok := v.lines[n]; return ok && shown == text }) {
+			return "", fmt.Errorf("line %d %q of %s is in none of them (%s %s, and so on)", n, text, was.file, by[0].Tool, by[0].State.Input)
+		}
+	}
+	return "lines", nil
+}
+
+// printed is what a field of a call shows of a file, read in the plainest way.
+type printed struct {
+	file  string         // its name, without folders
+	lines map[int]string // by number
+	whole bool
+}
+
+var (
+	catRange = regexp.MustCompile(`(?:^|&& *)sed -n ['"]?(\d+),(\d+|\$)p['"]? ([^ |;&]+)\s*$`)
+	catWhole = regexp.MustCompile(`(?:^|&& *)cat( -n)? ([^ |;&<>]+)\s*$`)
+	catHead  = regexp.MustCompile(`(?:^|&& *)head (?:-n )?-?(\d+) ([^ |;&]+)\s*$`)
+	catTail  = regexp.MustCompile(`(?:^|&& *)tail -n \+(\d+) ([^ |;&]+)\s*$`)
+	leftOut  = regexp.MustCompile(`(?m)^(\[\d+ more lines in|\[Showing lines|\(File has more lines|\.\.\. ?[\[(]).*$`)
+)
+
+func printing(p *session.Part, field rule.Field) (v printed) {
+	var a map[string]any
+	if json.Unmarshal(p.State.Input, &a) != nil {
+		return v
+	}
+	text := func(keys ...string) string {
+		for _, key := range keys {
+			if s, ok := a[key].(string); ok {
+				return s
+			}
+		}
+		return ""
+	}
+	number := func(key string, without int) int {
+		if n, ok := a[key].(float64); ok {
+			return int(n)
+		}
+		return without
+	}
+	name, output := text("file_path", "filePath", "path"), p.State.Output
+	v.file = path.Base(strings.ReplaceAll(name, `\`, "/"))
+	tool := strings.ToLower(p.Tool)
+	if field == rule.Input {
+		v.whole = strings.Contains(tool, "write") || tool == "create"
+		return v
+	}
+	from, bare := 1, true
+	switch command := text("command", "cmd"); {
+	case catRange.MatchString(command):
+		m := catRange.FindStringSubmatch(command)
+		from, _ = strconv.Atoi(m[1])
+		v.file = path.Base(m[3])
+		v.whole = m[1] == "1" && m[2] == "$"
+	case catWhole.MatchString(command):
+		v.file, v.whole = path.Base(catWhole.FindStringSubmatch(command)[2]), true
+	case catHead.MatchString(command):
+		m := catHead.FindStringSubmatch(command)
+		n, _ := strconv.Atoi(m[1])
+		v.file, v.whole = path.Base(m[2]), strings.Count(output, "\n") < n-1
+	case catTail.MatchString(command):
+		m := catTail.FindStringSubmatch(command)
+		from, _ = strconv.Atoi(m[1])
+		v.file = path.Base(m[2])
+	case command != "":
+		if strings.Contains(command, "cat ") { // something before it, such as a change of folder with blanks in it
+			words := strings.Fields(command)
+			v.file, v.whole = path.Base(words[len(words)-1]), true
+		}
+	case strings.Contains(tool, "read") || strings.Contains(tool, "view") || strings.Contains(tool, "open") || strings.Contains(tool, "str_replace"):
+		from = max(1, number("offset", 1))
+		v.whole = from == 1 && a["view_range"] == nil && (a["limit"] == nil || strings.Count(output, "\n") < number("limit", 0)-1)
+	}
+	v.whole = v.whole && !leftOut.MatchString(output)
+	if at := leftOut.FindStringIndex(output); at != nil {
+		output = strings.TrimRight(output[:strings.LastIndexByte(output[:at[0]], '\n')+1], "\n")
+	}
+	v.lines = map[int]string{}
+	for i, line := range strings.Split(strings.TrimSuffix(output, "\n"), "\n") {
+		line = strings.TrimSuffix(line, "\r")
+		if m := withNumber.FindStringSubmatch(line); m != nil && (i == 0 || !bare) {
+			bare = false
+			n, _ := strconv.Atoi(m[1])
+			v.lines[n] = m[3]
+		} else if bare {
+			v.lines[from+i] = line
+		}
+	}
+	if len(v.lines) == 0 {
+		v.lines = nil
+	}
+	return v
+}
+
+// Each switch alone fires its rule alone on random sessions too, and all off leaves every session as it is.
+func TestStrategies_aloneOnRandomSessions(t *testing.T) {
+	fired := map[string]int{}
+	for seed := range 60 {
+		var log []session.Message
+		for _, e := range ruletest.Sessions(60).Example(seed) {
+			log = e.On(log)
+		}
+		for _, name := range []string{policy.Aggressive, policy.Balanced} {
+			for _, s := range append(slices.Clone(strategies), strategy{name: "none"}) {
+				for _, e := range find(s.alone(name), view.Window(log, nil)).Elisions {
+					fired[name+" "+e.Rule]++
+					if e.Rule != s.name {
+						t.Fatalf("session %d: %s with %s alone: %s elides %s of %s", seed, name, s.name, e.Rule, e.Field, e.Part)
+					}
+				}
+			}
+		}
+	}
+	t.Logf("elisions: %v", fired)
+}
