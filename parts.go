@@ -112,8 +112,9 @@ func (e *Engine) explainer(l *live) *explainer {
 	}
 	for i := range l.state.Receipts {
 		r := &l.state.Receipts[i]
+		parts := r.Parts()
 		for _, el := range r.Committed {
-			x.commits[commitKey{el.Key(), el.Time}] = commit{r.ID, "winnow undo " + l.id + " " + r.ID, r.Parts()}
+			x.commits[commitKey{el.Key(), el.Time}] = commit{r.ID, "winnow undo " + l.id + " " + r.ID, parts}
 		}
 	}
 	x.walk()
