@@ -627,7 +627,7 @@ func TestPin_survivesPruningAndFolding(t *testing.T) {
 		t.Fatalf("pruned %v, %v", out.Pruned, err)
 	}
 	x, err := l.Explain(ctx, l.id, "secret")
-	if err != nil || x.Zone == Pruned || !x.Pinned || x.Because != "pinned" {
+	if err != nil || x.Zone == Pruned || !x.Pinned || x.Because != "it is pinned" {
 		t.Errorf("the pinned part is %+v, %v", x, err)
 	}
 	l.compact(CompactOptions{})

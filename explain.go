@@ -2,6 +2,8 @@ package winnow
 
 import (
 	"context"
+	"strconv"
+	"strings"
 
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
@@ -11,26 +13,93 @@ import (
 type Explanation struct {
 	Part    string `json:"part"`
 	Message string `json:"message"`
-	Type    string `json:"type"`
-	Tool    string `json:"tool,omitzero"`
-	Target  string `json:"target,omitzero"`
-	Tokens  int    `json:"tokens"`      // as the log has it
-	Shown   int    `json:"shownTokens"` // as the model sees it
+	// Handle is its short name, which every command takes in place of the id.
+	Handle string `json:"handle,omitzero"`
+	Type   string `json:"type"`
+	Tool   string `json:"tool,omitzero"`
+	Target string `json:"target,omitzero"`
+	Step   int    `json:"step"`        // model request that it belongs to, 1-based; 0 before the first
+	Turn   int    `json:"turn"`        // 1-based; 0 before the first
+	Tokens int    `json:"tokens"`      // as the log has it
+	Shown  int    `json:"shownTokens"` // as the model sees it
 	// Zone is where it stands.
 	Zone Zone `json:"zone"`
+	// Rule is the one that elided it, would, or found it and let it stay; empty when none looked at it.
+	Rule string `json:"rule,omitzero"`
 	// Because is the reason, a sentence.
 	Because string `json:"because"`
-	// Elisions stand on it, Candidate would.
-	Elisions  []rule.Elision `json:"elisions"`
-	Candidate *rule.Elision  `json:"candidate,omitzero"`
-	Pinned    bool           `json:"pinned"`
+	// Elisions stand on it, each of another field; Candidates would.
+	Elisions   []Reason `json:"elisions"`
+	Candidates []Reason `json:"candidates"`
+	// Candidate is the first of the candidates.
+	Candidate *rule.Elision `json:"candidate,omitzero"`
+	// Refusals are why rules that found it let it stay.
+	Refusals []rule.Refusal `json:"refusals"`
+	// StandsFor are the parts that were elided because this one shows what they showed; WouldStandFor those that would be.
+	StandsFor     []Ref `json:"standsFor"`
+	WouldStandFor []Ref `json:"wouldStandFor"`
+	// Kept says what protects it, nil when nothing does.
+	Kept   *Kept `json:"kept,omitzero"`
+	Pinned bool  `json:"pinned"`
 	// Undo says how to have it shown whole.
 	Undo string `json:"undo,omitzero"`
 	// Text is what the model sees of it now, the result of a tool call or the text of another part.
 	Text string `json:"text"`
+	// Pieces are its texts as the log has them and as the model is shown them.
+	Pieces []Piece `json:"pieces"`
 }
 
-// Explain says why a part is shown as it is. part is its id, its call id, or its handle.
+// Reason is an elision of a part, one that stands or one that a rule would make, with what it takes to judge it.
+type Reason struct {
+	rule.Elision
+	// Covering are the parts that make this one redundant.
+	Covering []Ref `json:"covering"`
+	// Switch is the key of the configuration that turns the rule off.
+	Switch string `json:"switch,omitzero"`
+
+	// Of an elision that stands: how many steps and turns began since it was committed, as far as the log has times; the receipt of the commit, ""
+	// when there is none, how many parts are shown with less since that commit, this one included, and the command that takes all of them back.
+	StepsSince int    `json:"stepsSince"`
+	TurnsSince int    `json:"turnsSince"`
+	Receipt    string `json:"receipt,omitzero"`
+	Together   int    `json:"together,omitzero"`
+	Undo       string `json:"undo,omitzero"`
+
+	// Restored: of a candidate that stood before and was taken back. Only pruning on demand takes it again.
+	Restored bool `json:"restored,omitzero"`
+}
+
+// Ref names a part of the log for people.
+type Ref struct {
+	Part   string `json:"part"`
+	Handle string `json:"handle,omitzero"`
+	Type   string `json:"type"`
+	Tool   string `json:"tool,omitzero"`
+	Target string `json:"target,omitzero"`
+	Step   int    `json:"step"` // 0 before the first
+}
+
+// String is "read src/a.go (step 41, k3f9a2)".
+func (r Ref) String() string {
+	what, where := r.Type, ""
+	if r.Tool != "" {
+		what = strings.TrimSpace(r.Tool + " " + rule.Shorten(strings.Join(strings.Fields(r.Target), " "), 60))
+	}
+	if r.Step > 0 {
+		where = "step " + strconv.Itoa(r.Step) + ", "
+	}
+	return what + " (" + where + r.Name() + ")"
+}
+
+// Name is the handle, or the id of a part that has none.
+func (r Ref) Name() string {
+	if r.Handle != "" {
+		return r.Handle
+	}
+	return r.Part
+}
+
+// Explain says why a part is shown as it is. part is its id, its call id or its handle.
 func (e *Engine) Explain(ctx context.Context, id, part string) (Explanation, error) {
 	l, err := e.lock(ctx, "explain", id)
 	if err != nil {
@@ -43,7 +112,16 @@ func (e *Engine) Explain(ctx context.Context, id, part string) (Explanation, err
 	}
 	x := e.explainer(l).explain(m, p, session.Index(l.log, m.ID))
 	x.Text = l.shownText(p)
+	x.Pieces = Pieces(p, l.state.Ledger.Of(p.ID), elisionsOf(x.Candidates))
 	return x, nil
+}
+
+func elisionsOf(reasons []Reason) []rule.Elision {
+	out := make([]rule.Elision, len(reasons))
+	for i := range reasons {
+		out[i] = reasons[i].Elision
+	}
+	return out
 }
 
 func (l *live) shownText(p *session.Part) string {
@@ -56,34 +134,4 @@ func (l *live) shownText(p *session.Part) string {
 	} else {
 		return q.Text
 	}
-}
-
-func (x explainer) because(of Explanation) (because, undo string) {
-	l := x.live
-	switch of.Zone {
-	case Folded:
-		return "the summary of " + x.window[0].ID + " stands for everything before it", "winnow undo " + l.id + " " + x.window[0].ID
-	case Summary:
-		return "it is the summary that the window begins with", "winnow undo " + l.id + " " + x.window[0].ID
-	case Pruned:
-		last := of.Elisions[len(of.Elisions)-1]
-		return last.Rule + ": " + last.Because, "winnow restore " + l.id + " " + of.Part
-	case Prunable:
-		return of.Candidate.Rule + " would elide it: " + of.Candidate.Because, ""
-	}
-	if r, ok := x.refusals[of.Part]; ok && of.Part != "" {
-		return r.Reason, ""
-	}
-	switch {
-	case of.Pinned:
-		if !x.pins.Pinned(of.Part) {
-			return "its message is pinned", "winnow pin --remove " + l.id + " " + of.Message
-		}
-		return "it is pinned", "winnow pin --remove " + l.id + " " + of.Part
-	case of.Zone == ActiveNow:
-		return "it belongs to the last turns, which stay whole", ""
-	case of.Zone == Guarded:
-		return "it is among the newest tool output or of a protected tool, or too little could go with it for a commit to pay", ""
-	}
-	return "it was said, not looked up: no rule elides it", ""
 }

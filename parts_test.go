@@ -25,7 +25,7 @@ func TestParts_sayWhatExplainSays(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want.Text = ""
+			want.Text, want.Pieces = "", []Piece{}
 			if diff := cmp.Diff(want, p.Explanation); diff != "" {
 				t.Errorf("%s, part %s (-Explain +Parts):\n%s", when, p.Part, diff)
 			}

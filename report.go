@@ -31,8 +31,10 @@ type Report struct {
 	Summaries  SummaryCalls `json:"summaries,omitzero"`
 	Window     WindowReport `json:"window"`
 	Candidates []Candidate  `json:"candidates"`
+	// ByRule sums up the candidates, those that are not listed included, the largest sum first.
+	ByRule []RuleSum `json:"byRule"`
 	// Omitted sums up the candidates that are not listed. Only of files too large to be read whole are any left out.
-	Omitted  []Omission     `json:"omitted,omitempty"`
+	Omitted  []RuleSum      `json:"omitted,omitempty"`
 	Refusals []rule.Refusal `json:"refusals"`
 	// Constraints are standing wishes that the user stated; they survive every pivot word for word.
 	Constraints []string `json:"constraints"`
@@ -85,11 +87,11 @@ type Candidate struct {
 	Target string `json:"target,omitzero"`
 }
 
-// Omission sums up candidates of one rule.
-type Omission struct {
+// RuleSum sums up candidates of one rule.
+type RuleSum struct {
 	Rule  string `json:"rule"`
 	Parts int    `json:"parts"`
-	Saves int    `json:"saves"` // tokens
+	Saves int    `json:"saves"` // tokens, with what would be shown instead counted
 }
 
 // Zone is where a piece of the log stands, seen from the model.
@@ -141,6 +143,7 @@ func (e *Engine) Inspect(ctx context.Context, id string) (Report, error) {
 		prunable[el.Part] = true
 		r.Candidates = append(r.Candidates, c)
 	}
+	r.ByRule = ByRule(r.Candidates, nil)
 	r.Refusals = append(r.Refusals, found.Refusals...)
 	for _, c := range l.constraints() {
 		if c.Dismissed {
@@ -151,7 +154,7 @@ func (e *Engine) Inspect(ctx context.Context, id string) (Report, error) {
 	}
 	r.count(l)
 	r.Window = e.windowReport(l, window)
-	r.Strata = strata(l, window, prunable, e.activeTurns())
+	r.Strata = strata(l, window, prunable, e.firstActive(l.log))
 	return r, nil
 }
 
@@ -251,26 +254,12 @@ func (e *Engine) windowReport(l *live, window []session.Message) WindowReport {
 	return w
 }
 
-// activeTurns is how many of the newest turns the policy leaves alone.
-func (e *Engine) activeTurns() int {
-	for _, r := range e.policy.Rules {
-		if b, ok := r.(rule.Backward); ok {
-			return b.Turns
-		}
-	}
-	return rule.DefaultProtectTurns
-}
-
-func strata(l *live, window []session.Message, prunable map[string]bool, active int) []Stratum {
+func strata(l *live, window []session.Message, prunable map[string]bool, firstActive int) []Stratum {
 	inWindow := make(map[string]bool, len(window))
 	for i := range window {
 		inWindow[window[i].ID] = true
 	}
 	turns := session.Turns(l.log)
-	firstActive := len(l.log)
-	if n := len(turns); n > 0 && active > 0 {
-		firstActive = turns[max(0, n-active)].Start
-	}
 	out := make([]Stratum, 0, len(l.log))
 	turn := 0
 	for i := range l.log {

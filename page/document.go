@@ -40,8 +40,9 @@ type document struct {
 	Cut                                            int      // texts that are kept as data
 	CutWeight                                      string
 
-	inline   int // bytes of a text that stand in the page itself
-	position map[string]int
+	inline   int            // bytes of a text that stand in the page itself
+	position map[string]int // of messages
+	at       map[string]int // of parts, among all of the log
 }
 
 // fact is a name and what there is to say.
@@ -54,6 +55,10 @@ func newDocument(c Content) *document {
 	d := &document{c: &c, texts: &texts{}, position: map[string]int{}}
 	for i := range c.Session.Messages {
 		d.position[c.Session.Messages[i].ID] = i
+	}
+	d.at = make(map[string]int, len(c.Parts))
+	for k := range c.Parts {
+		d.at[c.Parts[k].Part] = k
 	}
 	d.inline = max(240, min(4_000, 4_000_000/max(1, len(c.Parts))))
 	d.count()
@@ -296,31 +301,26 @@ const mostCandidates = 100
 
 func (d *document) candidates() {
 	r := &d.c.Report
-	saves, parts, all := map[string]int{}, map[string]int{}, 0
-	at := map[string]int{}
-	for k := range d.c.Parts {
-		at[d.c.Parts[k].Part] = k
-	}
+	all := 0
 	byRule := map[string][]entry{}
 	list := slices.Clone(r.Candidates)
 	slices.SortStableFunc(list, func(a, b winnow.Candidate) int { return b.Saves - a.Saves })
 	for _, c := range list {
-		saves[c.Rule] += c.Saves
-		parts[c.Rule]++
 		all += c.Saves
 		if len(byRule[c.Rule]) < mostCandidates {
 			byRule[c.Rule] = append(byRule[c.Rule], entry{
-				Href: partHref(at[c.Part]), What: line(c.Tool, 40), Text: line(d.near(c.Target), 120), Because: counted(c.Because), Tokens: grouped(c.Saves),
+				Href: partHref(d.at[c.Part]), What: line(c.Tool, 40), Text: line(d.near(c.Target), 120), Because: counted(c.Because), Tokens: grouped(c.Saves),
 			})
 		}
 	}
 	d.Candidates.Title = grouped(all) + " tokens, " + percent(all, r.Window.Tokens) + " of the messages"
-	for _, name := range slices.SortedFunc(maps.Keys(saves), func(a, b string) int { return cmp.Or(saves[b]-saves[a], cmp.Compare(a, b)) }) {
-		one := rowOf(visible(name), saves[name], r.Window.Tokens, all)
-		one.Remark = count(parts[name], "part")
+	for _, sum := range winnow.ByRule(r.Candidates, nil) {
+		one := rowOf(visible(sum.Rule), sum.Saves, r.Window.Tokens, all)
+		one.Remark = count(sum.Parts, "part")
 		d.Candidates.Rows = append(d.Candidates.Rows, one)
+		entries := byRule[sum.Rule]
 		group := candidates{
-			Rule: visible(name), Sum: count(parts[name], "part") + ", " + count(saves[name], "token"), Entries: byRule[name], More: parts[name] - len(byRule[name]),
+			Rule: visible(sum.Rule), Sum: count(sum.Parts, "part") + ", " + count(sum.Saves, "token"), Entries: entries, More: max(0, sum.Parts-len(entries)),
 		}
 		first := group.Entries[0].Because
 		if !slices.ContainsFunc(group.Entries, func(e entry) bool { return e.Because != first }) {
@@ -331,22 +331,25 @@ func (d *document) candidates() {
 		}
 		d.CandidatesBy = append(d.CandidatesBy, group)
 	}
-	same := map[string]int{}
-	for _, refusal := range r.Refusals {
-		reason := counted(cmp.Or(refusal.Reason, strings.ReplaceAll(string(refusal.Code), "-", " ")))
-		if refusal.Part == "" {
-			if !slices.Contains(d.Refusals, reason) {
-				d.Refusals = append(d.Refusals, reason)
-			}
-			continue
-		}
-		same[reason]++
+	sums, general := winnow.SumRefusals(r.Refusals)
+	say := func(reason string, code rule.Code) string {
+		return counted(cmp.Or(reason, strings.ReplaceAll(string(code), "-", " ")))
 	}
-	for _, reason := range slices.SortedFunc(maps.Keys(same), func(a, b string) int { return cmp.Or(same[b]-same[a], strings.Compare(a, b)) }) {
-		stays := " stay"
-		if same[reason] == 1 {
-			stays = " stays"
+	for _, one := range general {
+		d.Refusals = append(d.Refusals, say(one.Reason, one.Code))
+	}
+	for _, one := range sums {
+		text := count(one.Parts, "part") + " stay"
+		if one.Parts == 1 {
+			text += "s"
 		}
-		d.Refusals = append(d.Refusals, reason+": "+count(same[reason], "part")+stays)
+		if one.Rule != "" {
+			text += " for " + visible(one.Rule)
+		}
+		text += ": " + say(one.Reason, one.Code)
+		if one.Others > 0 {
+			text += "; " + count(one.Others, "other reason")
+		}
+		d.Refusals = append(d.Refusals, text)
 	}
 }

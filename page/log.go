@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/view"
 )
@@ -45,8 +47,9 @@ type part struct {
 	Mark    bool   // there is nothing in it to open
 	Said    bool   // it is prose, not the work of a tool
 	Blocks  []block
-	Instead string // introduces what is shown instead
 	Reasons []reason
+	Stands  []link // parts that were elided because this one shows what they showed
+	More    int    // of them, without a link
 	About   string
 }
 
@@ -59,12 +62,27 @@ type block struct {
 	Text   string // all of it, or its beginning
 	Ref    string // where the whole text is kept, "" when Text is all
 	Weight string
+	JSON   bool
+
+	After *block // what the model is shown in its place, nil where that is the same
 }
+
+// link leads to a part.
+type link struct{ Href, Text string }
 
 // reason says why a part is shown as it is.
 type reason struct {
-	Rule, Because, Shown, Undo string
+	Rule, Because, Undo string
+	By                  []link // the parts that make it redundant
+	More                int    // of them, without a link
+	Facts               []fact
+	Switch              string
+	Together            string // how many were committed with it
+	UndoAll             string
 }
+
+// mostLinks is how many parts are named where many make one redundant.
+const mostLinks = 5
 
 func stateOf(x *winnow.PartReport) state {
 	pinned := ""
@@ -236,24 +254,28 @@ func (d *document) part(m *session.Message, p *session.Part, k int) part {
 		out.Shown = grouped(x.Rendered.Total())
 	}
 	out.Said = p.Type == session.TextPart || p.Type == session.ReasoningPart
-	out.Instead = "The model is shown instead:"
-	d.blocks(&out, p)
+	d.blocks(&out, p, x)
 	if out.Mark = len(out.Blocks) == 0 && x.Tokens == 0; out.Mark {
 		return out
 	}
-	for _, el := range x.Elisions {
-		out.Reasons = append(out.Reasons, reason{
-			Rule: "Elided by rule " + visible(el.Rule), Because: counted(el.Because), Shown: visible(el.Shown),
-			Undo: command("winnow restore", d.c.Source, p.ID),
-		})
+	for _, r := range together(x.Elisions) {
+		out.Reasons = append(out.Reasons, d.standing(&r, x))
 	}
-	if x.Candidate != nil {
-		out.Instead = "The model would be shown instead:"
-		out.Reasons = append(out.Reasons, reason{Rule: "Could go by rule " + visible(x.Candidate.Rule), Because: counted(x.Candidate.Because), Shown: visible(x.Candidate.Shown)})
-	} else if len(x.Elisions) == 0 && p.Type == session.ToolPart {
-		out.Reasons = append(out.Reasons, reason{Because: counted(x.Because)})
+	for _, r := range together(x.Candidates) {
+		out.Reasons = append(out.Reasons, d.could(&r))
 	}
+	if len(out.Reasons) == 0 && p.Type == session.ToolPart {
+		r := reason{Because: counted(x.Because)}
+		if x.Kept != nil {
+			r.Switch = x.Kept.Switch
+		}
+		out.Reasons = append(out.Reasons, r)
+	}
+	out.Stands, out.More = d.links(x.StandsFor)
 	about := []string{"part " + out.ID}
+	if x.Handle != "" {
+		about = append([]string{"handle " + x.Handle}, about...)
+	}
 	if p.CallID != "" {
 		about = append(about, "call "+visible(p.CallID))
 	}
@@ -277,45 +299,156 @@ func (d *document) kind(m *session.Message, p *session.Part) string {
 	return "other"
 }
 
-func (d *document) blocks(out *part, p *session.Part) {
+// together makes one of the reasons that say the same of several fields.
+func together(reasons []winnow.Reason) []winnow.Reason {
+	var out []winnow.Reason
+	for _, r := range reasons {
+		at := slices.IndexFunc(out, func(o winnow.Reason) bool {
+			return o.Rule == r.Rule && o.Because == r.Because && o.By == r.By && o.Receipt == r.Receipt && o.Restored == r.Restored
+		})
+		if at < 0 {
+			out = append(out, r)
+			continue
+		}
+		out[at].Field += " and " + r.Field
+		out[at].Saves += r.Saves
+	}
+	return out
+}
+
+// standing says of an elision why it stands, since when, and how to take it back.
+func (d *document) standing(r *winnow.Reason, x *winnow.PartReport) reason {
+	out := reason{
+		Rule: "Elided by rule " + visible(r.Rule), Because: counted(r.Because), Switch: r.Switch, Facts: []fact{{"what", string(r.Field)}, {"saves", count(r.Saves, "token")}},
+		Undo: command("winnow restore", d.c.Source, cmp.Or(x.Handle, x.Part)),
+	}
+	out.By, out.More = d.links(r.Covering)
+	if at := moment(r.Time, "2 January 2006, 15:04"); at != "" {
+		at += " UTC"
+		if r.StepsSince > 0 {
+			at += ", " + count(r.StepsSince, "step") + " ago"
+		}
+		out.Facts = append(out.Facts, fact{"since", at})
+	}
+	if r.Receipt != "" && r.Together > 1 {
+		out.Together, out.UndoAll = count(r.Together-1, "more part"), command("winnow undo", d.c.Source, r.Receipt)
+	}
+	return out
+}
+
+// could says of a candidate why it may go.
+func (d *document) could(r *winnow.Reason) reason {
+	out := reason{Rule: "Could go by rule " + visible(r.Rule), Because: counted(r.Because), Switch: r.Switch, Facts: []fact{{"what", string(r.Field)}, {"would save", count(r.Saves, "token")}}}
+	if r.Restored {
+		out.Because += "; it was taken back before, so that only pruning on demand takes it"
+	}
+	out.By, out.More = d.links(r.Covering)
+	return out
+}
+
+// links lead to parts, a few of many.
+func (d *document) links(refs []winnow.Ref) (links []link, more int) {
+	for _, r := range refs[:min(len(refs), mostLinks)] {
+		if k, ok := d.at[r.Part]; ok {
+			r.Target = d.near(r.Target)
+			links = append(links, link{partHref(k), line(r.String(), 160)})
+		}
+	}
+	return links, len(refs) - len(links)
+}
+
+// blocks are the texts of a part, each beside what the model is shown of it where that differs.
+func (d *document) blocks(out *part, p *session.Part, x *winnow.PartReport) {
+	pieces := d.changed(p, x)
 	switch p.Type {
 	case session.TextPart, session.ReasoningPart:
 		d.block(out, "", p.Text, false)
+		d.beside(out, pieces, rule.Text)
 	case session.SubtaskPart:
 		d.block(out, "prompt", p.Prompt, false)
 	case session.RetryPart:
 		d.block(out, "error", string(p.Error), false)
 	case session.FilePart:
 		out.Blocks = append(out.Blocks, block{Text: attachment(p)})
+		d.beside(out, pieces, rule.Attachments)
 	case session.ToolPart:
 		if p.State == nil {
 			return
 		}
 		d.block(out, "input", string(p.State.Input), true)
+		d.beside(out, pieces, rule.Input)
 		d.block(out, "input, as far as it was received", p.State.Raw, false)
-		title := "output"
+		title, field := "output", rule.Output
 		if p.State.Status == session.Failed {
-			title = "error"
+			title, field = "error", rule.Error
 		}
 		d.block(out, title, p.State.Result(), false)
+		d.beside(out, pieces, field)
+		var files []string
 		for i := range p.State.Attachments {
-			out.Blocks = append(out.Blocks, block{Title: "attached", Text: attachment(&p.State.Attachments[i])})
+			files = append(files, attachment(&p.State.Attachments[i]))
+		}
+		if len(files) > 0 {
+			out.Blocks = append(out.Blocks, block{Title: "attached", Text: strings.Join(files, "\n")})
+			d.beside(out, pieces, rule.Attachments)
 		}
 	}
 }
 
-func (d *document) block(out *part, title, text string, isJSON bool) {
-	if text == "" {
+// changed are the pieces of a part of which the model is shown less, or would be, by their field.
+func (d *document) changed(p *session.Part, x *winnow.PartReport) map[rule.Field]winnow.Piece {
+	if len(x.Elisions)+len(x.Candidates) == 0 {
+		return nil
+	}
+	of := func(reasons []winnow.Reason) []rule.Elision {
+		all := make([]rule.Elision, len(reasons))
+		for i := range reasons {
+			all[i] = reasons[i].Elision
+		}
+		return all
+	}
+	changed := map[rule.Field]winnow.Piece{}
+	for _, piece := range winnow.Pieces(p, of(x.Elisions), of(x.Candidates)) {
+		if piece.Log != piece.Shown || piece.Shown != piece.Would {
+			changed[piece.Field] = piece
+		}
+	}
+	return changed
+}
+
+// beside puts what the model is shown beside the newest block.
+func (d *document) beside(out *part, pieces map[rule.Field]winnow.Piece, field rule.Field) {
+	piece, ok := pieces[field]
+	if !ok || len(out.Blocks) == 0 {
 		return
 	}
-	b := block{Title: title, Weight: weight(len(text))}
+	b := &out.Blocks[len(out.Blocks)-1]
+	title, text := "The model is shown", piece.Shown
+	if piece.Shown == piece.Log {
+		title, text = "The model would be shown", piece.Would
+	}
+	after := block{Title: title, Text: "nothing"}
+	if text != "" {
+		after = d.textBlock(title, text, b.JSON)
+	}
+	b.Title, b.After = strings.TrimSpace(b.Title+" in the log"), &after
+}
+
+func (d *document) block(out *part, title, text string, isJSON bool) {
+	if text != "" {
+		out.Blocks = append(out.Blocks, d.textBlock(title, text, isJSON))
+	}
+}
+
+func (d *document) textBlock(title, text string, isJSON bool) block {
+	b := block{Title: title, Weight: weight(len(text)), JSON: isJSON}
 	if len(text) <= d.inline {
 		b.Text = kept{text, isJSON}.shown()
 	} else {
 		beginning := excerpt(text, min(d.inline, 400))
 		b.Text, b.Ref = visible(beginning), d.texts.add(text, isJSON)
 	}
-	out.Blocks = append(out.Blocks, b)
+	return b
 }
 
 // attachment says what a file is. The page does not show it: it could be anything.
@@ -340,7 +473,7 @@ func attachment(p *session.Part) string {
 
 // count finds what the page has to say about its own texts before the first is written.
 func (d *document) count() {
-	cut, size, kinds := 0, 0, map[string]bool{}
+	cut, size, k, kinds := 0, 0, 0, map[string]bool{}
 	weigh := func(text string) {
 		if len(text) > d.inline {
 			cut++
@@ -358,6 +491,13 @@ func (d *document) count() {
 				weigh(p.State.Result())
 				weigh(string(p.State.Input))
 			}
+			for _, piece := range d.changed(p, &d.c.Parts[k]) {
+				if piece.Shown == piece.Log {
+					piece.Shown = piece.Would
+				}
+				weigh(piece.Shown)
+			}
+			k++
 		}
 	}
 	for _, kind := range []string{"user", "synthetic", "assistant", "reasoning", "tool", "file", "summary"} {

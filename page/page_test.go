@@ -228,7 +228,7 @@ func TestWrite_ofACompaction(t *testing.T) {
 		"how to undo it":          "winnow undo session.json " + receipt.Marker,
 		"the fault in the log":    `<p class="faultline">`,
 		"a rule and a reason":     "<b>Elided by rule backward</b>: it lies behind the newest 40,000 tokens of tool output and the last 2 turns.",
-		"how to restore a part":   "winnow restore session.json prt_",
+		"how to restore a part":   "winnow restore session.json ",
 		"the link of the summary": `class="fault-link"`,
 	} {
 		if !strings.Contains(html, want) {
@@ -439,16 +439,20 @@ func TestWrite_ofAPruning(t *testing.T) {
 	c := d.content()
 	c.Done = outcome.Pruned
 	html := written(t, c)
+	r := outcome.Pruned
+	n := r.Parts()
 	for _, want := range []string{
-		"159,988 → 93,612 tokens (−41%); 49 parts elided", `<section id="prunings"`, "49 parts elided by backward; undo with: winnow undo session.json " + outcome.Pruned.ID,
-		`<path class="l-elided"`, "elided, not sent 66,376",
+		fmt.Sprintf("%s → %s tokens (%s); %d parts elided", grouped(r.TokensBefore), grouped(r.TokensAfter), change(r.TokensBefore, r.TokensAfter), n),
+		`<section id="prunings"`, "; undo with: winnow undo session.json " + r.ID, `<path class="l-elided"`, "elided, not sent " + grouped(r.Saved),
+		"winnow undo session.json " + r.ID + "</code>", fmt.Sprintf("with %d more parts that went at once", n-1),
+		"<h5>The model is shown, ",
 	} {
 		if !strings.Contains(html, want) {
 			t.Errorf("the page does not say %q", want)
 		}
 	}
-	if n := strings.Count(html, `class="s-elided"`); n != 49 {
-		t.Errorf("%d parts are shown as elided, want 49", n)
+	if got := strings.Count(html, `class="s-elided"`); got != n {
+		t.Errorf("%d parts are shown as elided, want %d", got, n)
 	}
 }
 

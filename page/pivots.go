@@ -168,7 +168,7 @@ func receiptFacts(r *pivot.Receipt) []fact {
 		claims = append(claims, count(n, "claim")+" more")
 	}
 	add("made up", strings.Join(claims, ", "))
-	if n := len(r.Committed); n > 0 {
+	if n := r.Parts(); n > 0 {
 		add("elided", count(n, "part"))
 	}
 	add("policy", visible(r.Policy))
@@ -295,7 +295,7 @@ func (d *document) doneOf(s strata) *done {
 	out.Size = out.Before + " → " + out.After + " tokens (" + change(r.TokensBefore, r.TokensAfter) + ")"
 	out.How = count(r.Folded, "message") + " folded into a summary"
 	if r.Kind == pivot.Pruning {
-		out.How = count(len(r.Committed), "part") + " elided"
+		out.How = count(r.Parts(), "part") + " elided"
 	}
 	w := d.c.Report.Window
 	used := r.TokensAfter + w.Overhead
@@ -348,7 +348,7 @@ func (d *document) Prunings() []fact {
 		out = append(out, fact{
 			moment(r.Time, "2 January 2006, 15:04 UTC"),
 			fmt.Sprintf("%s → %s tokens (%s); %s elided by %s; undo with: %s", grouped(r.TokensBefore), grouped(r.TokensAfter),
-				change(r.TokensBefore, r.TokensAfter), count(len(r.Committed), "part"), strings.Join(slices.Sorted(maps.Keys(rules)), ", "), command("winnow undo", d.c.Source, r.ID)),
+				change(r.TokensBefore, r.TokensAfter), count(r.Parts(), "part"), strings.Join(slices.Sorted(maps.Keys(rules)), ", "), command("winnow undo", d.c.Source, r.ID)),
 		})
 	}
 	return out

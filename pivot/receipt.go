@@ -76,3 +76,12 @@ type Carried struct {
 	Recallable  int `json:"recallable"`
 	Tokens      int `json:"tokens"`
 }
+
+// Parts is how many parts are shown with less because of it: several elisions may be about one.
+func (r *Receipt) Parts() int {
+	parts := make(map[string]bool, len(r.Committed))
+	for i := range r.Committed {
+		parts[r.Committed[i].Part] = true
+	}
+	return len(parts)
+}

@@ -264,10 +264,10 @@ func (s *skimming) omit() {
 			kept = append(kept, c)
 			continue
 		}
-		at := slices.IndexFunc(t.Omitted, func(o winnow.Omission) bool { return o.Rule == c.Rule })
+		at := slices.IndexFunc(t.Omitted, func(o winnow.RuleSum) bool { return o.Rule == c.Rule })
 		if at < 0 {
 			at = len(t.Omitted)
-			t.Omitted = append(t.Omitted, winnow.Omission{Rule: c.Rule})
+			t.Omitted = append(t.Omitted, winnow.RuleSum{Rule: c.Rule})
 		}
 		t.Omitted[at].Parts++
 		t.Omitted[at].Saves += c.Saves
@@ -332,6 +332,7 @@ func (s *skimming) finish() winnow.Report {
 	}
 	s.omit()
 	r.Candidates, r.Omitted = s.report.Candidates, s.report.Omitted
+	r.ByRule = winnow.ByRule(r.Candidates, r.Omitted)
 	if r.Window.Usable > 0 {
 		r.Window.Overflow = r.Window.Tokens+r.Window.Overhead >= r.Window.Usable
 	}

@@ -66,7 +66,10 @@ func TestInspect_saysWhatTheWholeSays(t *testing.T) {
 			if diff := cmp.Diff(zones(whole), zones(got)); diff != "" {
 				t.Errorf("timeline of %d stretches (-whole +skimmed):\n%s", p.Len(), diff)
 			}
-			rest := cmpopts.IgnoreFields(winnow.Report{}, "Window", "Candidates", "Cost", "Strata", "Refusals")
+			if diff := cmp.Diff(winnow.ByRule(got.Candidates, got.Omitted), got.ByRule); diff != "" {
+				t.Errorf("sums by rule of %d stretches (-of the candidates +skimmed):\n%s", p.Len(), diff)
+			}
+			rest := cmpopts.IgnoreFields(winnow.Report{}, "Window", "Candidates", "ByRule", "Cost", "Strata", "Refusals")
 			if diff := cmp.Diff(whole, got, rest); diff != "" {
 				t.Errorf("%d stretches (-whole +skimmed):\n%s", p.Len(), diff)
 			}

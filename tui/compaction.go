@@ -14,7 +14,7 @@ import (
 // Pruning draws what a pruning did; r is the session after it.
 func (p Painter) Pruning(r winnow.Report, receipt pivot.Receipt, title string) {
 	pg := p.page()
-	pg.outcome(r, receipt, count(len(receipt.Committed), "part")+" elided")
+	pg.outcome(r, receipt, count(receipt.Parts(), "part")+" elided")
 	pg.about(r, title)
 	pg.beforeAfter(r, receipt)
 	pg.gap()

@@ -53,11 +53,15 @@ func overflowing() winnow.Report {
 		Candidates: []winnow.Candidate{
 			{Elision: rule.Elision{Rule: "backward", Part: "prt_1", Saves: 41_000}, Tool: "bash", Target: "make simulate CURVE=slow"},
 			{Elision: rule.Elision{Rule: "backward", Part: "prt_2", Saves: 22_000}, Tool: "read", Target: "/home/potter/kiln/firing/cooling_curve.go"},
-			{Elision: rule.Elision{Rule: "retry", Part: "prt_3", Saves: 1_800}, Tool: "bash", Target: "go test ./..."},
+			{Elision: rule.Elision{Rule: "retries", Part: "prt_3", Saves: 1_800}, Tool: "bash", Target: "go test ./..."},
 		},
 		Refusals: []rule.Refusal{
-			{Code: rule.Protected, Part: "prt_4", Reason: "its path is protected"},
-			{Code: rule.Protected, Part: "prt_5", Reason: "its path is protected"},
+			{Code: rule.Protected, Rule: "files", Part: "prt_4", Reason: ".env is protected"},
+			{Code: rule.Protected, Rule: "files", Part: "prt_5", Reason: "kiln/AGENTS.md is protected"},
+			{Code: rule.Recent, Rule: "inputs", Part: "prt_6", Reason: "it is too new: it stays for 5 steps"},
+			{Code: rule.TooSmall, Rule: "urls", Part: "prt_7", Reason: "what would be shown in its place is as large"},
+			{Code: rule.TooSmall, Rule: "urls", Part: "prt_8", Reason: "what would be shown in its place is as large"},
+			{Code: rule.TooSmall, Rule: "urls", Part: "prt_9", Reason: "what would be shown in its place is as large"},
 		},
 		Constraints: []string{
 			"Never open the vents above 600 degrees.",
@@ -111,6 +115,50 @@ func receipt() pivot.Receipt {
 	}
 }
 
+// explained are parts in every zone, with what there is to say of each.
+func explained() []winnow.PartReport {
+	covering := winnow.Ref{Part: "prt_41", Handle: "k3f9a2", Type: "tool", Tool: "read", Target: "kiln/firing/cooling_curve.go", Step: 41}
+	files := rule.Elision{
+		Part: "prt_12", Field: rule.Output, Rule: "files", Because: "newer parts show every line of it", By: "prt_41", Saves: 3_880, Time: 1_772_438_500_000,
+		Shown: "[winnow b7xq2e: read kiln/firing/cooling_curve.go, 412 lines left out; shown again below]",
+	}
+	standing := winnow.Reason{
+		Elision: files, Covering: []winnow.Ref{covering}, Switch: "strategies.balancedPruning.aggressiveFilePrune", StepsSince: 12, TurnsSince: 2,
+		Receipt: "rcp_7", Together: 17, Undo: "winnow undo kiln.jsonl rcp_7",
+	}
+	could := winnow.Reason{
+		Elision: rule.Elision{Part: "prt_20", Field: rule.Output, Rule: "backward", Because: "it lies behind the newest 40000 tokens of tool output and the last 2 turns", Saves: 40_990},
+		Switch:  "compaction.prune", Restored: true,
+	}
+	part := func(x winnow.Explanation) winnow.PartReport { return winnow.PartReport{Explanation: x} }
+	return []winnow.PartReport{
+		part(winnow.Explanation{
+			Part: "prt_12", Message: "msg_9", Handle: "b7xq2e", Type: "tool", Tool: "read", Target: "kiln/firing/cooling_curve.go", Step: 9, Turn: 1, Tokens: 3_910, Shown: 30,
+			Zone: winnow.Pruned, Rule: "files", Because: files.Because + ": " + covering.String(), Elisions: []winnow.Reason{standing},
+			Refusals: []rule.Refusal{{Code: rule.Recent, Rule: "inputs", Reason: "it is too new: it stays for 5 steps"}},
+			Undo:     "winnow restore kiln.jsonl b7xq2e",
+			Pieces: []winnow.Piece{
+				{Field: rule.Input, Log: `{"filePath":"kiln/firing/cooling_curve.go"}`, Shown: `{"filePath":"kiln/firing/cooling_curve.go"}`, Would: `{"filePath":"kiln/firing/cooling_curve.go"}`},
+				{Field: rule.Output, Log: strings.Repeat("\tcurve = append(curve, 1222)\n", 412), Shown: files.Shown, Would: files.Shown},
+			},
+		}),
+		part(winnow.Explanation{
+			Part: "prt_20", Handle: "pw4mzc", Type: "tool", Tool: "bash", Target: "make simulate CURVE=slow", Step: 17, Turn: 2, Tokens: 41_020, Shown: 41_020,
+			Zone: winnow.Prunable, Rule: "backward", Because: "backward would elide it: " + could.Because, Candidates: []winnow.Reason{could},
+		}),
+		part(winnow.Explanation{
+			Part: "prt_41", Handle: "k3f9a2", Type: "tool", Tool: "read", Target: "kiln/firing/cooling_curve.go", Step: 41, Turn: 3, Tokens: 3_910, Shown: 3_910,
+			Zone: winnow.Guarded, Rule: "backward", Because: "backward would elide it, but others were left out because it shows what they showed: read kiln/firing/cooling_curve.go (step 9, b7xq2e)",
+			Refusals:  []rule.Refusal{{Code: rule.Covers, Rule: "backward", Reason: "others were left out because it shows what they showed"}},
+			StandsFor: []winnow.Ref{{Part: "prt_12", Handle: "b7xq2e", Type: "tool", Tool: "read", Target: "kiln/firing/cooling_curve.go", Step: 9}},
+		}),
+		part(winnow.Explanation{
+			Part: "prt_50", Handle: "zz2o7a", Type: "tool", Tool: "read", Target: "日本語/窯.md", Step: 48, Turn: 3, Tokens: 120, Shown: 120,
+			Zone: winnow.Guarded, Because: "the file that it is about is protected (**/窯.md)", Kept: &winnow.Kept{By: winnow.ByPath, What: "**/窯.md", Switch: "compaction.protectedPaths"},
+		}),
+	}
+}
+
 func small() winnow.Report {
 	return winnow.Report{
 		Messages: 2, Steps: 1, Turns: 1, Model: "acme/anvil", Tokens: winnow.TokenReport{Total: 12, ByKind: map[string]int{"user": 4, "assistant": 8}},
@@ -127,8 +175,18 @@ func TestPainter_drawsWhatTheGoldenFilesShow(t *testing.T) {
 		"overflowing": func(p Painter) { p.Inspection(overflowing(), "kiln.jsonl", damaged) },
 		"folded":      func(p Painter) { p.Inspection(folded(), "kiln.jsonl", nil) },
 		"small":       func(p Painter) { p.Inspection(small(), "hi.json", nil) },
-		"empty":       func(p Painter) { p.Inspection(winnow.Report{}, "empty.json", nil) },
-		"compaction":  func(p Painter) { p.Compaction(overflowing(), folded(), receipt(), "kiln.jsonl") },
+		"explanation": func(p Painter) {
+			for _, x := range explained() {
+				p.Explanation(x.Explanation)
+			}
+		},
+		"parts": func(p Painter) {
+			zones, rules := winnow.Totals(explained())
+			p.Parts(explained(), zones, rules, 1_204)
+			p.Parts(nil, nil, nil, 0)
+		},
+		"empty":      func(p Painter) { p.Inspection(winnow.Report{}, "empty.json", nil) },
+		"compaction": func(p Painter) { p.Compaction(overflowing(), folded(), receipt(), "kiln.jsonl") },
 		"pruning": func(p Painter) {
 			after := overflowing()
 			after.Window = winnow.WindowReport{Messages: 61, Tokens: 137_000, Overhead: 12_600, Context: 200_000, Usable: 148_000, Overflow: true, Elided: 2, ElidedTokens: 63_400}

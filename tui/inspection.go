@@ -2,7 +2,6 @@ package tui
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
 
@@ -19,6 +18,7 @@ const (
 	mostNotes       = 8
 	mostCandidates  = 3 // the largest, by name
 	mostReasonLines = 4
+	mostRefusals    = 8
 )
 
 // Inspection draws what is in a session.
@@ -212,39 +212,33 @@ func (pg *page) figures(rows []figure) {
 
 // couldGo lists what rules would elide, and what they leave alone.
 func (pg *page) couldGo(r winnow.Report) {
-	tokens, parts := map[string]int{}, map[string]int{}
+	sums := winnow.ByRule(r.Candidates, r.Omitted)
 	all := 0
-	for _, c := range r.Candidates {
-		tokens[c.Rule] = plus(tokens[c.Rule], c.Saves)
-		parts[c.Rule]++
-		all = plus(all, c.Saves)
+	for _, s := range sums {
+		all = plus(all, s.Saves)
 	}
-	for _, o := range r.Omitted {
-		tokens[o.Rule], parts[o.Rule], all = plus(tokens[o.Rule], o.Saves), parts[o.Rule]+o.Parts, plus(all, o.Saves)
-	}
-	if len(r.Candidates) == 0 && len(r.Refusals) == 0 {
+	switch {
+	case len(sums) == 0 && len(r.Refusals) == 0:
 		pg.heading("Could go", "nothing that a rule would elide")
 		return
-	}
-	if len(r.Candidates) == 0 {
+	case len(sums) == 0:
 		pg.heading("Could go", "nothing yet")
-	} else {
-		pg.heading("Could go", token.Grouped(all)+" tokens, "+percent(all, r.Window.Tokens)+" of the messages")
+	default:
+		pg.heading("Could go, by rule", token.Grouped(all)+" tokens, "+percent(all, r.Window.Tokens)+" of the messages")
 	}
 	name, number := 0, 0
-	for rule := range parts {
-		name, number = max(name, columns(clean(rule))), max(number, columns(token.Grouped(tokens[rule])))
+	for _, s := range sums {
+		name, number = max(name, columns(clean(s.Rule))), max(number, columns(token.Grouped(s.Saves)))
 	}
-	name = min(name, pg.width/3)
-	byTokens := func(a, b string) int { return cmp.Or(cmp.Compare(tokens[b], tokens[a]), cmp.Compare(a, b)) }
-	for _, rule := range slices.SortedFunc(maps.Keys(parts), byTokens) {
-		pg.add(say(normal, "  "+padRight(cut(clean(rule), name), name)+"  "+padLeft(token.Grouped(tokens[rule]), number)+"  "),
-			say(faint, count(parts[rule], "part")))
+	if len(sums) > 0 {
+		name = min(max(name, len("largest")), pg.width/3)
+	}
+	for _, s := range sums {
+		pg.add(say(normal, "  "+padRight(cut(clean(s.Rule), name), name)+"  "+padLeft(token.Grouped(s.Saves), number)+"  "),
+			say(faint, count(s.Parts, "part")))
 	}
 	pg.largestCandidates(r.Candidates, name, number)
-	for _, text := range refusals(r.Refusals) {
-		pg.words(say(faint, "  · "), faint, text, 3)
-	}
+	pg.refusals(r.Refusals)
 }
 
 func (pg *page) largestCandidates(all []winnow.Candidate, name, number int) {
@@ -267,31 +261,42 @@ func (pg *page) largestCandidates(all []winnow.Candidate, name, number int) {
 	}
 }
 
-// refusals says in words what was left alone and why; calls with the same reason are counted.
-func refusals(all []rule.Refusal) []string {
-	var out []string
-	same := map[string]int{}
-	for _, r := range all {
-		reason := r.Reason
-		if reason == "" {
-			reason = strings.ReplaceAll(string(r.Code), "-", " ")
-		}
-		if r.Part == "" {
-			if !slices.Contains(out, token.GroupDigitsIn(reason)) {
-				out = append(out, token.GroupDigitsIn(reason))
-			}
-			continue
-		}
-		same[reason]++
+// refusals says what was left alone and why, a line for each rule and reason.
+func (pg *page) refusals(all []rule.Refusal) {
+	sums, general := winnow.SumRefusals(all)
+	for _, r := range general[:min(len(general), mostNotes)] {
+		pg.words(say(faint, "  · "), faint, token.GroupDigitsIn(reasonOf(r.Reason, r.Code)), 3)
 	}
-	for _, reason := range slices.SortedFunc(maps.Keys(same), func(a, b string) int { return cmp.Or(same[b]-same[a], strings.Compare(a, b)) }) {
-		stays := " stay"
-		if same[reason] == 1 {
-			stays = " stays"
-		}
-		out = append(out, token.GroupDigitsIn(reason)+": "+count(same[reason], "part")+stays)
+	if len(sums) == 0 {
+		return
 	}
-	return out[:min(len(out), mostNotes)]
+	pg.heading("Stays", "what rules found and left alone")
+	shown := sums[:min(len(sums), mostRefusals)]
+	parts, name := 0, 0
+	for _, s := range shown {
+		parts, name = max(parts, columns(count(s.Parts, "part"))), max(name, columns(clean(s.Rule)))
+	}
+	name = min(name, pg.width/3)
+	for _, s := range shown {
+		reason := token.GroupDigitsIn(reasonOf(s.Reason, s.Code))
+		also := ""
+		if s.Others > 0 {
+			also = "; " + count(s.Others, "other reason")
+		}
+		before := "  " + padLeft(count(s.Parts, "part"), parts) + "  "
+		if name > 0 {
+			before += padRight(cut(clean(s.Rule), name), name) + "  "
+		}
+		pg.add(say(normal, before), say(faint, cut(clean(reason), max(10, pg.width-columns(before)-columns(also)))+also))
+	}
+	if n := len(sums) - len(shown); n > 0 {
+		pg.add(say(faint, "  "+token.Grouped(n)+" more"))
+	}
+}
+
+// reasonOf is the reason of a refusal, or its code in words.
+func reasonOf(reason string, code rule.Code) string {
+	return cmp.Or(reason, strings.ReplaceAll(string(code), "-", " "))
 }
 
 // standing lists what survives word for word.

@@ -26,6 +26,17 @@ type change struct {
 	Output       string     `json:"output,omitzero"`
 }
 
+// touched notes the parts of elisions, each once.
+func (c *change) touched(elisions []rule.Elision) {
+	seen := map[string]bool{}
+	for _, el := range elisions {
+		if !seen[el.Part] {
+			seen[el.Part] = true
+			c.Parts = append(c.Parts, el.Part)
+		}
+	}
+}
+
 func (a *app) undoCommand() *cobra.Command {
 	var out output
 	cmd := &cobra.Command{
@@ -66,9 +77,7 @@ func (a *app) undo(ctx context.Context, s *source, what string, c *change) error
 		return orNothing(err, what)
 	}
 	c.Receipt, c.Marker = receipt.ID, receipt.Marker
-	for _, el := range receipt.Committed {
-		c.Parts = append(c.Parts, el.Part)
-	}
+	c.touched(receipt.Committed)
 	return nil
 }
 
@@ -150,9 +159,7 @@ func (a *app) restoreCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.runChange(cmd.Context(), args[0], out, "restored", func(s *source, c *change) error {
 				restored, err := s.engine.Restore(cmd.Context(), s.id, args[1:]...)
-				for _, el := range restored {
-					c.Parts = append(c.Parts, el.Part)
-				}
+				c.touched(restored)
 				return err
 			})
 		},

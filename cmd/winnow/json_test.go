@@ -26,7 +26,7 @@ func TestJSONDocumentation_namesEveryMember(t *testing.T) {
 		sections[strings.TrimSpace(title)] = body
 	}
 	documents := map[string]any{
-		"inspect": inspection{}, "inspect FOLDER": folderInspection{}, "prune": pruning{}, "view": viewed{}, "compact": compaction{}, "explain": winnow.Explanation{},
+		"inspect": inspection{}, "inspect FOLDER": folderInspection{}, "prune": pruning{}, "view": viewed{}, "compact": compaction{}, "explain": explained{}, "explain PART": winnow.Explanation{},
 		"undo, redo, restore, pin": change{}, "dismiss": dismissal{}, "handles": handleList{}, "discard, distill": selfPruned{}, "import": imported{}, "export": exported{}, "list": listing{}, "search": searched{}, "show": shown{}, "config": configured{}, "config set": configSet{},
 		"list --everywhere": everywhere{}, "models": modelList{}, "version": versioned{}, "Events": winnow.Event{},
 	}

@@ -146,6 +146,11 @@ func (e *editor) style() (lead, close string) {
 		if len(lead) > 2 {
 			close = lead[:len(lead)-2]
 		}
+		if last := e.native.entries[len(e.native.entries)-1]; !e.native.cut && last.end < e.native.list.end {
+			if white := e.src[last.end : e.native.list.end-1]; len(bytes.TrimSpace(white)) == 0 {
+				close = string(white) // as the file has it, however deep it indents
+			}
+		}
 		return lead, close
 	}
 	if bytes.Contains(e.src[e.native.start:], []byte("\n")) {

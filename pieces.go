@@ -1,0 +1,88 @@
+package winnow
+
+import (
+	"strings"
+
+	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/view"
+)
+
+// Piece is one text of a part: as the log has it, and as the model is shown it.
+type Piece struct {
+	Field rule.Field `json:"field"`
+	Log   string     `json:"log"`
+	Shown string     `json:"shown"` // "" when nothing of it is
+	// Would is what the model would be shown once the candidates were committed; the same as Shown when none is about it.
+	Would string `json:"would"`
+}
+
+// Pieces are the texts of a part that a model reads, with what elisions that stand and candidates make of each. Of attachments, names and types are
+// given, one on a line.
+func Pieces(p *session.Part, elisions, candidates []rule.Elision) []Piece {
+	shown, stays := applied(*p, elisions)
+	would, remains := shown, stays
+	if stays {
+		would, remains = applied(shown, candidates)
+	}
+	pieces := []Piece{}
+	for _, field := range fieldsOf(p) {
+		one := Piece{Field: field, Log: pieceOf(p, field)}
+		if stays {
+			one.Shown = pieceOf(&shown, field)
+		}
+		if remains {
+			one.Would = pieceOf(&would, field)
+		}
+		if one.Log+one.Shown+one.Would != "" {
+			pieces = append(pieces, one)
+		}
+	}
+	return pieces
+}
+
+// applied is a part once elisions were applied; stays is false when nothing of it is left.
+func applied(p session.Part, elisions []rule.Elision) (_ session.Part, stays bool) {
+	for _, el := range elisions {
+		if p, stays = view.Apply(p, el); !stays {
+			return p, false
+		}
+	}
+	return p, true
+}
+
+func fieldsOf(p *session.Part) []rule.Field {
+	switch {
+	case p.Type == session.FilePart:
+		return []rule.Field{rule.Attachments}
+	case p.Type != session.ToolPart:
+		return []rule.Field{rule.Text}
+	case p.State == nil:
+		return nil
+	case p.State.Status == session.Failed:
+		return []rule.Field{rule.Input, rule.Error, rule.Attachments}
+	}
+	return []rule.Field{rule.Input, rule.Output, rule.Attachments}
+}
+
+func pieceOf(p *session.Part, field rule.Field) string {
+	switch {
+	case field == rule.Input:
+		return string(p.State.Input)
+	case field == rule.Output || field == rule.Error:
+		return p.State.Result()
+	case field == rule.Attachments && p.State != nil:
+		names := make([]string, len(p.State.Attachments))
+		for i := range p.State.Attachments {
+			names[i] = fileName(&p.State.Attachments[i])
+		}
+		return strings.Join(names, "\n")
+	case p.Type == session.FilePart:
+		return fileName(p)
+	case p.Type == session.SubtaskPart:
+		return p.Prompt
+	}
+	return p.Text
+}
+
+func fileName(p *session.Part) string { return strings.TrimSpace(p.Filename + " " + p.Mime) }
