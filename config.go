@@ -146,6 +146,7 @@ type BalancedPruning struct {
 	PruneDuplicates     bool `json:"pruneDuplicates"` // outputs that an equal call gave again
 	PruneTodos          bool `json:"pruneTodos"`      // todo lists that a newer one replaced
 
+	MinTokens      int `json:"minTokens"`      // what an elision must save at least
 	QuietSteps     int `json:"quietSteps"`     // newest steps in which nothing is elided because something newer shows it
 	ErrorTurns     int `json:"errorTurns"`     // turns after which an error is shortened; 0 is at once
 	ErrorSteps     int `json:"errorSteps"`     // or steps, whichever comes first; 0: turns alone
@@ -169,7 +170,7 @@ func (s Settings) strategies() *policy.Strategies {
 		ToolInputs: b.PruneToolInputs, StepMarkers: b.PruneStepMarkers, SourceURLs: b.PruneSourceURLs, Files: b.PruneFiles, Snapshots: b.PruneSnapshots,
 		RetryParts: b.PruneRetryParts, UserCodeBlocks: b.PruneUserCodeBlocks, OldErrors: b.TruncateOldErrors, FilePrune: b.AggressiveFilePrune,
 		StateQueries: b.StateQuerySupersede, Duplicates: b.PruneDuplicates, Todos: b.PruneTodos, QuietSteps: b.QuietSteps,
-		ErrorTurns: b.ErrorTurns, ErrorSteps: b.ErrorSteps, FileTurns: b.FileTurns, FileSteps: b.FileSteps, CodeTurns: b.CodeBlockTurns, KeepSnapshots: b.KeepSnapshots,
+		ErrorTurns: b.ErrorTurns, ErrorSteps: b.ErrorSteps, FileTurns: b.FileTurns, FileSteps: b.FileSteps, CodeTurns: b.CodeBlockTurns, KeepSnapshots: b.KeepSnapshots, Least: b.MinTokens,
 	}
 }
 
@@ -179,7 +180,7 @@ func balancedPruning() BalancedPruning {
 		PruneToolInputs: on.ToolInputs, PruneStepMarkers: on.StepMarkers, PruneSourceURLs: on.SourceURLs, PruneFiles: on.Files, PruneSnapshots: on.Snapshots,
 		PruneRetryParts: on.RetryParts, PruneUserCodeBlocks: on.UserCodeBlocks, TruncateOldErrors: on.OldErrors, AggressiveFilePrune: on.FilePrune,
 		StateQuerySupersede: on.StateQueries, PruneDuplicates: on.Duplicates, PruneTodos: on.Todos, QuietSteps: on.QuietSteps,
-		ErrorTurns: on.ErrorTurns, ErrorSteps: on.ErrorSteps, FileTurns: on.FileTurns, FileSteps: on.FileSteps, CodeBlockTurns: on.CodeTurns, KeepSnapshots: on.KeepSnapshots,
+		ErrorTurns: on.ErrorTurns, ErrorSteps: on.ErrorSteps, FileTurns: on.FileTurns, FileSteps: on.FileSteps, CodeBlockTurns: on.CodeTurns, KeepSnapshots: on.KeepSnapshots, MinTokens: on.Least,
 	}
 }
 
@@ -220,6 +221,7 @@ func (s Settings) Validate() error {
 	}{
 		{"compaction.userMessages", s.Compaction.UserMessages}, {"compaction.protect", s.Compaction.Protect},
 		{"compaction.minimum", s.Compaction.Minimum}, {"compaction.protectTurns", s.Compaction.ProtectTurns},
+		{"strategies.balancedPruning.minTokens", s.Strategies.BalancedPruning.MinTokens},
 		{"strategies.balancedPruning.quietSteps", s.Strategies.BalancedPruning.QuietSteps}, {"strategies.balancedPruning.errorTurns", s.Strategies.BalancedPruning.ErrorTurns},
 		{"strategies.balancedPruning.errorSteps", s.Strategies.BalancedPruning.ErrorSteps}, {"strategies.balancedPruning.fileTurns", s.Strategies.BalancedPruning.FileTurns},
 		{"strategies.balancedPruning.fileSteps", s.Strategies.BalancedPruning.FileSteps}, {"strategies.balancedPruning.codeBlockTurns", s.Strategies.BalancedPruning.CodeBlockTurns},

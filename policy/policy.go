@@ -98,6 +98,7 @@ func New(name string, o Options) (p Policy, ok bool) {
 			strategies = *o.Strategies
 		}
 		p.Rules = strategies.rules(letter)
+		p.Guard.Least = strategies.Least
 		p.StepMarkers = strategies.StepMarkers
 	}
 	p.Rules = append(p.Rules, backward)

@@ -15,6 +15,8 @@ type Strategies struct {
 	KeepSnapshots int
 	// QuietSteps is how many of the newest steps keep everything that the sound forms could leave out.
 	QuietSteps int
+	// Least is how many tokens an elision of the sound forms must save.
+	Least int
 }
 
 // Defaults of the strategies, by policy.
@@ -25,7 +27,8 @@ const (
 	DefaultErrorSteps    = 20
 	DefaultFileSteps     = 20
 	DefaultKeepSnapshots = 1
-	DefaultQuietSteps    = 5 // what was just seen is what is being worked with, and models imitate the calls that they see last
+	DefaultLeast         = 20 // tokens: about what the placeholder takes
+	DefaultQuietSteps    = 5  // what was just seen is what is being worked with, and models imitate the calls that they see last
 )
 
 // DefaultStrategies are all switched on under aggressive; under balanced all but the user's blocks of code: what the user typed cannot be read again.
@@ -38,7 +41,7 @@ func DefaultStrategies(name string) Strategies {
 	if name == Balanced {
 		s.UserCodeBlocks, s.Duplicates, s.Todos = false, true, true
 		s.FileTurns, s.KeepSnapshots, s.QuietSteps = DefaultFileTurns, DefaultKeepSnapshots, DefaultQuietSteps
-		s.ErrorSteps, s.FileSteps = DefaultErrorSteps, DefaultFileSteps
+		s.ErrorSteps, s.FileSteps, s.Least = DefaultErrorSteps, DefaultFileSteps, DefaultLeast
 	}
 	return s
 }

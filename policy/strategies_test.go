@@ -114,7 +114,7 @@ func (s strategy) alone(name string) policy.Policy {
 	only := policy.DefaultStrategies(name)
 	ages := policy.Strategies{
 		ErrorTurns: only.ErrorTurns, FileTurns: only.FileTurns, CodeTurns: only.CodeTurns, ErrorSteps: only.ErrorSteps, FileSteps: only.FileSteps,
-		KeepSnapshots: only.KeepSnapshots, QuietSteps: only.QuietSteps,
+		KeepSnapshots: only.KeepSnapshots, QuietSteps: only.QuietSteps, Least: only.Least,
 	}
 	if s.on != nil {
 		s.on(&ages)
@@ -210,8 +210,8 @@ func indent(p *session.Part) string {
 	default:
 		all = strings.Split(p.Text, "\n")
 	}
-	if n := len(all); n > 9 {
-		all = append(append(slices.Clone(all[:5]), fmt.Sprintf("  … %d lines …", n-7)), all[n-2:]...)
+	if n := len(all); n > 12 {
+		all = append(append(slices.Clone(all[:5]), fmt.Sprintf("  … %d lines …", n-8)), all[n-3:]...)
 	}
 	return "    " + strings.Join(all, "\n    ") + "\n"
 }
@@ -233,14 +233,14 @@ func document(t *testing.T, blocks map[string]string) {
 	}
 	text := string(data)
 	for _, name := range slices.Sorted(maps.Keys(blocks)) {
-		head := "<!-- shown: " + name + " -->\n```\n"
+		head := "<!-- shown: " + name + " -->\n````\n"
 		at := strings.Index(text, head)
 		if at < 0 {
 			t.Errorf("docs/strategies.md has no block %q", name)
 			continue
 		}
 		at += len(head)
-		end := at + strings.Index(text[at:], "```\n")
+		end := at + strings.Index(text[at:], "````\n")
 		switch {
 		case *update:
 			text = text[:at] + blocks[name] + text[end:]

@@ -56,7 +56,7 @@ func (b Backward) Find(w Window) Found {
 		case !ok && refusal.Code != "":
 			found.Refusals = append(found.Refusals, refusal)
 		case ok:
-			if e := b.elision(w, x); e.Saves > 0 {
+			if e := b.elision(w, x); e.Saves >= w.Guard.least() {
 				found.Elisions = append(found.Elisions, e)
 			}
 		}

@@ -12,6 +12,15 @@ import (
 type Guard struct {
 	Tools []string // globs over the names of tools
 	Paths []string // globs over paths; "**/x" means x wherever it is
+	// Least is how many tokens an elision must save to be worth a placeholder; less than 1 counts as 1.
+	Least int
+}
+
+func (g *Guard) least() int {
+	if g == nil {
+		return 1
+	}
+	return max(1, g.Least)
 }
 
 // Tool reports whether a tool is protected.

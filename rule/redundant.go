@@ -42,9 +42,9 @@ func (w Window) propose(name string, age Age, letter bool, all []*redundant, bui
 			case !ok && refusal.Code != "":
 				found.Refusals = append(found.Refusals, refusal)
 			case !ok:
-			case e.Saves <= 0:
+			case e.Saves < w.Guard.least():
 				found.Refusals = append(found.Refusals, Refusal{
-					Code: TooSmall, Rule: name, Part: e.Part, Reason: "what would be shown in its place is as large", Tokens: w.Facts.size(r.old, e.Field),
+					Code: TooSmall, Rule: name, Part: e.Part, Reason: "what would be shown in its place is about as large", Tokens: w.Facts.size(r.old, e.Field),
 				})
 			default:
 				found.Elisions = append(found.Elisions, e)
@@ -66,7 +66,7 @@ func (w Window) saves(x *Item, e Elision) int {
 		result := x.Part.State.Result()
 		shown = w.Facts.Count(joined(result, e.Shown)) - w.Facts.Count(result)
 	}
-	if len(e.Shown) >= length(x, e.Field) && e.Field != Attachments {
+	if len(e.Shown) >= length(x, e.Field) && e.Field != Attachments && (e.Field == Input || x.Size().Files == 0) {
 		return 0
 	}
 	return before - shown
@@ -115,20 +115,6 @@ func length(x *Item, field Field) int {
 	default:
 		return len(s.Result())
 	}
-}
-
-// newest is the item of a redundancy that stands last.
-func newest(items []*Item) *Item {
-	if len(items) == 0 {
-		return nil
-	}
-	last := items[0]
-	for _, x := range items[1:] {
-		if x.At > last.At {
-			last = x
-		}
-	}
-	return last
 }
 
 // sameStep reports whether two calls were made in one step: the model had not seen the outcome of either when it made the other.
