@@ -12,6 +12,35 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
+// logOf writes a log of calls by hand.
+type logOf struct {
+	messages []session.Message
+}
+
+// call records a call that ended, in a message of its own; output that begins with "!" is an error.
+func (l *logOf) call(tool string, input map[string]any, output string) *logOf {
+	args, err := json.Marshal(input, json.Deterministic(true))
+	if err != nil {
+		panic(err)
+	}
+	s := &session.ToolState{Status: session.Completed, Input: args, Output: output}
+	if text, failed := strings.CutPrefix(output, "!"); failed {
+		s.Status, s.Error, s.Output = session.Failed, text, ""
+	}
+	n := len(l.messages)
+	m := session.Message{MessageInfo: session.MessageInfo{ID: fmt.Sprintf("msg_%d", n), Role: session.Assistant, Path: &session.Path{Cwd: "/repo", Root: "/repo"}}}
+	m.Parts = []session.Part{{ID: fmt.Sprintf("prt_%d_0", n), Type: session.ToolPart, Tool: tool, CallID: fmt.Sprintf("c%d", n), State: s}}
+	l.messages = append(l.messages, m)
+	return l
+}
+
+// run records a command with its exit status.
+func (l *logOf) run(command, output string, exit int) *logOf {
+	l.call("bash", map[string]any{"command": command}, output)
+	l.messages[len(l.messages)-1].Parts[0].State.Metadata = jsontext.Value(fmt.Sprintf(`{"exit":%d}`, exit))
+	return l
+}
+
 type args = map[string]any
 
 func TestActions_knowTheToolsOfEveryAgent(t *testing.T) {

@@ -3,6 +3,7 @@ package rule
 import (
 	"fmt"
 	"strings"
+	"unicode"
 
 	"github.com/winnowhq/winnow/call"
 	"github.com/winnowhq/winnow/session"
@@ -43,9 +44,13 @@ func (r *Errors) Find(w Window) Found {
 			e.Shown = first + fmt.Sprintf("\n[Error output truncated - %d chars total]", token.UTF16Len(s.Error))
 			return []Elision{e}
 		}
+		if w.Facts.size(d.old, e.Field) < 2*errorMargin {
+			e.Shown = s.Result() // which saves nothing, and is refused for it
+			return []Elision{e}
+		}
 		e.Shown = kept(s.Result()) + "\n" + opening + w.handle(d.old.Part) + ": " + w.describe(d.old) + " failed; above is what tells most of its " + Measure(s.Result()) + "]"
 		if saves := w.saves(d.old, e); saves < errorMargin || saves*2 < w.Facts.size(d.old, e.Field) {
-			e.Shown = s.Result() // which saves nothing, and is refused for it
+			e.Shown = s.Result()
 		}
 		return []Elision{e}
 	})
@@ -103,6 +108,9 @@ func kept(result string) string {
 			room -= len(all[at]) + 1
 		}
 	}
+	if call.ContainsAny(strings.ToLower(all[0]), "exit code", "exit status", "exited with") {
+		pick(worded(all)) // a number says little
+	}
 	pick(firstPlace)
 	pick(lastPlace)
 	for at, text := range all {
@@ -118,6 +126,16 @@ func kept(result string) string {
 		}
 	}
 	return strings.Join(lines, "\n")
+}
+
+// worded is the first line but one that has words, -1 without one.
+func worded(lines []string) int {
+	for at, line := range lines {
+		if at > 0 && len(strings.Fields(line)) > 1 && strings.ContainsFunc(line, unicode.IsLetter) {
+			return at
+		}
+	}
+	return -1
 }
 
 // isPlace reports whether a line names a line of a file, Python's way included: `File "a.py", line 3, in f`.

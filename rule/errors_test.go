@@ -45,6 +45,8 @@ func TestErrors_whatTellsMostStays(t *testing.T) {
 			[]string{"TypeError: pebble is undefined", "at f1 (/repo/src/a.ts:1:5)", "at f40 (/repo/src/a.ts:40:5)"}},
 		{"Python: where it was raised, and what", "Traceback (most recent call last):\n" + numberedLines("  File \"/repo/a%d.py\", line %[1]d, in f\n    f(pebble)\n", 20) + "ValueError: no such pebble",
 			[]string{"Traceback (most recent call last):", `File "/repo/a1.py", line 1, in f`, `File "/repo/a20.py", line 20, in f`, "ValueError: no such pebble"}},
+		{"an exit status: the first words after it", "Exit code 1\n\n  ○\nSet-Pebble : The term is not recognized\n" + numberedLines("+ ~~~~~ %d\n", 30) + "+ PebbleErrorId : NotFoundError",
+			[]string{"Exit code 1", "Set-Pebble : The term is not recognized", "+ PebbleErrorId : NotFoundError"}},
 		{"a cause in the middle", "Build failed\n" + numberedLines("step %d\n", 30) + "Caused by: pebble.go:7: cannot find flint\n" + numberedLines("step %d again\n", 30) + "make stopped",
 			[]string{"Build failed", "Caused by: pebble.go:7: cannot find flint", "make stopped"}},
 	} {

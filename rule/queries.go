@@ -12,7 +12,7 @@ import (
 // Queries elides the answer to a question about the state of things (ls, git status) when it was asked again (S002 4).
 //
 // By the letter two commands ask the same when they begin with the same word, two of git's with the same two. The sound form compares the whole
-// command and the folder in which it ran, takes only commands that do nothing but ask, and wants both to have worked.
+// command and the folder in which it ran ("cd /repo && ls" says that too), takes only commands that do nothing but ask, and wants both to have worked.
 type Queries struct {
 	Letter bool
 	Age    Age
@@ -77,39 +77,66 @@ func (q *questions) key(x *Item) string {
 	case command == "" && slices.Contains(listers, x.Call.Name):
 		return string(x.Call.Retried[:])
 	}
+	folder, command := goneTo(command)
 	words, ok := call.Simple(command)
 	if !ok || !onlyAsks(words) {
 		return ""
 	}
+	gone := ""
+	if folder == "" {
+		gone = q.folders[x.Part.Tool]
+		if folder = argument(x.Part, "workdir", "cwd", "working_directory"); folder == "" || !call.Rooted(folder) {
+			folder = path.Join(x.Call.Cwd, folder)
+		}
+	}
 	if !strings.ContainsAny(command, `"'\`) { // blanks inside of quotes count
 		command = strings.Join(words, " ")
 	}
-	folder := argument(x.Part, "workdir", "cwd", "working_directory")
-	if folder == "" || !call.Rooted(folder) {
-		folder = path.Join(x.Call.Cwd, folder)
+	return x.Part.Tool + "\x00" + path.Clean(folder) + "\x00" + gone + "\x00" + strings.TrimSpace(command)
+}
+
+// goneTo takes off what says only where a command runs: of "cd /repo && ls" it gives the folder and "ls", of "cd /repo" the folder alone. Other commands it
+// gives back as they are.
+func goneTo(command string) (folder, rest string) {
+	if !strings.HasPrefix(command, "cd ") {
+		return "", command
 	}
-	return x.Part.Tool + "\x00" + path.Clean(folder) + "\x00" + q.folders[x.Part.Tool] + "\x00" + strings.TrimSpace(command)
+	before, rest, _ := strings.Cut(command, "&&")
+	words, simple := call.Simple(before)
+	if !simple || len(words) != 2 || !call.Rooted(words[1]) {
+		return "", command
+	}
+	return words[1], rest
 }
 
 // follow notes where commands go to: in some products the shell stays there. Where that is not plain, it is a place of its own.
 func (q *questions) follow(x *Item) {
 	command := x.Call.Command()
-	if q.letter || !call.ContainsAny(command, "cd", "pushd", "popd") {
+	if q.letter || !goes(command) {
 		return
 	}
-	for i, ran := range call.Invocations(command) {
-		if ran.Name != "cd" && ran.Name != "pushd" && ran.Name != "popd" {
-			continue
-		}
-		to := fmt.Sprintf("? %d", x.At)
-		if i == 0 && strings.HasPrefix(command, "cd /") && len(ran.Targets) == 1 && x.Call.Worked() && !strings.ContainsAny(command, "()|$`") {
-			to = path.Clean(ran.Targets[0])
-		}
-		if to == x.Call.Cwd {
-			to = ""
-		}
-		q.folders[x.Part.Tool] = to
+	folder, rest := goneTo(command)
+	to := fmt.Sprintf("? %d", x.At)
+	if folder != "" && x.Call.Worked() && !goes(rest) {
+		to = path.Clean(folder)
 	}
+	if to == x.Call.Cwd {
+		to = ""
+	}
+	q.folders[x.Part.Tool] = to
+}
+
+// goes reports whether one of a command's programs changes the folder.
+func goes(command string) bool {
+	switch {
+	case command == "cd" || strings.HasPrefix(command, "cd "):
+		return true
+	case !call.ContainsAny(command, "cd ", "pushd", "popd"):
+		return false
+	}
+	return slices.ContainsFunc(call.Invocations(command), func(ran call.Invocation) bool {
+		return ran.Name == "cd" || ran.Name == "pushd" || ran.Name == "popd"
+	})
 }
 
 // kindOfQuery is what S002 takes for one question: the first word of a command, of git's with the second; "" for what it takes for none.

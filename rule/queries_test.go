@@ -44,7 +44,7 @@ func TestQueries_onlyCommandsThatDoNothingButAskAreQuestions(t *testing.T) {
 		"git branch --list 'x*'": true, "git branch --contains HEAD": true, "git branch --sort=-committerdate": true, "git tag": true, "git tag --list 'v*'": true,
 		"git remote -v": true, "git stash list": true, "git worktree list": true, "git diff --stat": true, "git diff --name-only main": true,
 
-		"ls -la && cat notes.md": false, "ls; rm a": false, "ls | head": false, "ls > files": false, "ls $(cat f)": false, "ls $HOME": false, "ls\nrm a": false,
+		"ls -la && cat notes.md": false, "ls; rm a": false, "cd /repo && ls": true, "cd /repo && ls && rm a": false, "cd /repo; ls": false, "cd $(x) && ls": false, "ls | head": false, "ls > files": false, "ls $(cat f)": false, "ls $HOME": false, "ls\nrm a": false,
 		"find . -delete": false, "find . -exec rm {} +": false, "find . -execdir rm {} +": false, "find . -ok rm {} ';'": false, "find . -fprint f": false, "find . -fls f": false,
 		"fd -x rm": false, "fd -Hx rm": false, "fd --exec rm": false, "tree -o f": false, "tree -ao f": false,
 		"git branch -D x": false, "git branch -d x": false, "git branch -m x": false, "git branch -M x y": false, "git branch x": false, "git branch --list -D x": false,
@@ -101,6 +101,30 @@ func TestQueries_ofAnotherFolderAreOtherQuestions(t *testing.T) {
 			l.Call("bash", ls, pebbleListing)
 			return first
 		}, true},
+		{"the shell could not go there at first", func(l *ruletest.Log) string {
+			l.Fail("bash", args{"command": "cd /repo/sub"}, "cd: no such file or directory: /repo/sub")
+			first := l.Call("bash", ls, pebbleListing)
+			l.Call("bash", args{"command": "mkdir /repo/sub"}, "")
+			l.Call("bash", args{"command": "cd /repo/sub"}, "")
+			l.Call("bash", ls, pebbleListing)
+			return first
+		}, false},
+		{"the command says where", func(l *ruletest.Log) string {
+			first := l.Call("bash", args{"command": "cd /repo/sub && ls"}, pebbleListing)
+			l.Call("bash", args{"command": "cd /tmp"}, "")
+			l.Call("bash", args{"command": "cd /repo/sub/ &&  ls"}, pebbleListing)
+			return first
+		}, true},
+		{"the command says another", func(l *ruletest.Log) string {
+			first := l.Call("bash", args{"command": "cd /repo/sub && ls"}, pebbleListing)
+			l.Call("bash", args{"command": "cd /repo && ls"}, pebbleListing)
+			return first
+		}, false},
+		{"the command says it from where it is", func(l *ruletest.Log) string {
+			first := l.Call("bash", args{"command": "cd sub && ls"}, pebbleListing)
+			l.Call("bash", args{"command": "cd sub && ls"}, pebbleListing)
+			return first
+		}, false},
 		{"a shell in the shell went to another", func(l *ruletest.Log) string {
 			l.Call("bash", args{"command": "(cd /repo/sub && make)"}, "made")
 			first := l.Call("bash", ls, pebbleListing)

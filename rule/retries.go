@@ -119,7 +119,7 @@ func (a *attempts) edited(path string, x *Item) {
 		if old.done || sameStep(old.item, x) {
 			return old.done
 		}
-		old.files = slices.DeleteFunc(slices.Clone(old.files), func(f string) bool { return f == path })
+		old.files = slices.DeleteFunc(old.files, func(f string) bool { return f == path })
 		if !slices.Contains(old.by, x) {
 			old.by = append(old.by, x)
 		}
