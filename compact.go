@@ -241,7 +241,7 @@ func (e *Engine) prepare(ctx context.Context, id string, o CompactOptions, attem
 	}
 	f.model, f.offer = l.model, e.offer(e.modelName(f.info, f.log))
 	if e.config.Prefix != nil {
-		f.sent = e.policy.Markers().Of(view.Render(f.window[:f.cut.End], l.state.Ledger))
+		f.sent = l.render(f.window[:f.cut.End], l.state.Ledger)
 		f.cold = e.cold(l)
 	}
 	f.request.SessionID, f.request.Focus, f.request.Directory = id, o.Focus, f.info.Directory

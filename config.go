@@ -114,6 +114,9 @@ type Compaction struct {
 type Strategies struct {
 	AggressivePruning AggressivePruning `json:"aggressivePruning"`
 	BalancedPruning   BalancedPruning   `json:"balancedPruning"`
+	// Handles shows, under every result that is worth it, the handle by which an agent can discard or distill it. Off by default: each costs about
+	// 8 tokens at every step, which pays only where the loop offers the tools that take them (package selfprune).
+	Handles bool `json:"handles"`
 }
 
 // AggressivePruning holds the ten strategies of S002, all on by default.
@@ -194,9 +197,11 @@ func DefaultSettings() Settings {
 			Protect: o.Protect, Minimum: o.Minimum, ProtectTurns: o.Turns,
 			ProtectedTools: o.ProtectedTools, ProtectedPaths: o.ProtectedPaths, Context: []string{},
 		},
-		Strategies: Strategies{AggressivePruning{true, true, true, true, true, true, true, true, true, true}, balancedPruning()},
-		Counter:    "auto",
-		Providers:  map[string]Provider{},
+		Strategies: Strategies{
+			AggressivePruning: AggressivePruning{true, true, true, true, true, true, true, true, true, true}, BalancedPruning: balancedPruning(),
+		},
+		Counter:   "auto",
+		Providers: map[string]Provider{},
 	}
 }
 

@@ -197,6 +197,8 @@ func (e *Engine) load(ctx context.Context, l *live) error {
 		}
 		slices.Reverse(log)
 		l.state, l.log = state, log
+		l.handles.Name(l.log)
+		l.view.Labels = e.labels(l)
 		l.view.Reset()
 		l.taken = nil
 		l.changed = 0

@@ -19,6 +19,8 @@ const (
 	Fits         = rule.Fits         // there is room
 	Already      = rule.Already      // it is so already
 	NotFinal     = rule.NotFinal     // the call has not ended
+	Recent       = rule.Recent       // too new to go
+	Unprofitable = rule.Unprofitable // it would cost more than it saves
 
 	NotFound      Code = "not-found"         // no such session, message, part or receipt
 	NothingToFold Code = "nothing-to-fold"   // all there is would stay verbatim
@@ -26,6 +28,7 @@ const (
 	BadSummary    Code = "bad-summary"       // no summariser gave a summary that counts
 	Cancelled     Code = "cancelled"         // the caller, or a hook, wanted it to stop
 	Busy          Code = "busy"              // somebody else kept changing the session
+	BeforePivot   Code = "before-pivot"      // a summary stands for it already
 	BadInput      Code = "bad-input"         // what was handed in cannot be right
 	StoreFailed   Code = "store-failed"      // the store could not read or write
 	BadConfig     Code = "bad-configuration" //

@@ -5,7 +5,6 @@ import (
 
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/view"
 )
 
 // Explanation says of one part why it is shown, elided, protected or a candidate.
@@ -31,24 +30,24 @@ type Explanation struct {
 	Text string `json:"text"`
 }
 
-// Explain says why a part is shown as it is. part is its id or its call id.
+// Explain says why a part is shown as it is. part is its id, its call id, or its handle.
 func (e *Engine) Explain(ctx context.Context, id, part string) (Explanation, error) {
 	l, err := e.lock(ctx, "explain", id)
 	if err != nil {
 		return Explanation{}, err
 	}
 	defer l.mu.Unlock()
-	m, p := session.FindPart(l.log, part)
+	m, p := l.find(part)
 	if p == nil {
 		return Explanation{}, notFound("explain", id, "part "+part)
 	}
 	x := e.explainer(l).explain(m, p, session.Index(l.log, m.ID))
-	x.Text = shownText(p, l.state.Ledger)
+	x.Text = l.shownText(p)
 	return x, nil
 }
 
-func shownText(p *session.Part, ledger rule.Ledger) string {
-	rendered := view.Render([]session.Message{{MessageInfo: session.MessageInfo{Role: session.Assistant}, Parts: []session.Part{*p}}}, ledger)
+func (l *live) shownText(p *session.Part) string {
+	rendered := l.render([]session.Message{{MessageInfo: session.MessageInfo{Role: session.Assistant}, Parts: []session.Part{*p}}}, l.state.Ledger)
 	if len(rendered) == 0 || len(rendered[0].Parts) == 0 {
 		return ""
 	}

@@ -178,7 +178,7 @@ func stays(f budget.Floor) string {
 func (l *live) floor(window []session.Message, ledger rule.Ledger) budget.Floor {
 	f := budget.Floor{System: l.overhead()} // system prompt and tools cannot be told apart in a log
 	for i := range window {
-		n := view.Message(&window[i], ledger, l.facts)
+		n := view.Message(&window[i], ledger, l.facts) + l.view.Labels.Tokens(&window[i], ledger, l.facts)
 		switch m := &window[i]; {
 		case i == 1 && m.IsSummary():
 			f.Summary = n
@@ -206,7 +206,7 @@ func (e *Engine) announce(id string, v budget.Verdict) {
 
 func (l *live) plannerState() policy.State {
 	l.handles.Name(l.log)
-	return policy.State{Log: l.log, Window: l.window(), Ledger: l.state.Ledger, Pins: l.state.Pins, Facts: l.facts, Model: l.model, Handles: &l.handles, Restored: l.restored()}
+	return policy.State{Log: l.log, Window: l.window(), Ledger: l.state.Ledger, Pins: l.state.Pins, Facts: l.facts, Model: l.model, Handles: &l.handles, Restored: l.restored(), Shown: l.look().Tokens()}
 }
 
 // restored are the elisions that a receipt has and the ledger has not: somebody took them back.

@@ -83,7 +83,7 @@ func (x explainer) explain(m *session.Message, p *session.Part, at int) Explanat
 	}
 	out.Zone = zoneOf(l, m, p, x.inWindow[m.ID], x.prunable, at >= x.active)
 	if out.Zone != Folded {
-		out.Shown = view.Part(p, l.state.Ledger, l.facts).Total()
+		out.Shown = l.partTokens(p, l.state.Ledger)
 	}
 	out.Because, out.Undo = x.because(out)
 	return out

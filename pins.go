@@ -24,7 +24,7 @@ func (e *Engine) Pin(ctx context.Context, id string, pin rule.Pin) (rule.Pin, er
 		case count(pin.Part != "", pin.Message != "", strings.TrimSpace(pin.Text) != "") != 1:
 			return c, &Error{Code: BadInput, Op: "pin", Session: id, Err: errors.New("a pin is a part, a message or a text"), Hint: "give one of them"}
 		case pin.Part != "":
-			_, p := session.FindPart(l.log, pin.Part)
+			_, p := l.find(pin.Part)
 			if p == nil {
 				return c, notFound("pin", id, "part "+pin.Part)
 			}
@@ -61,7 +61,7 @@ func (e *Engine) Unpin(ctx context.Context, id, pin string) error {
 	return e.change(ctx, "unpin", id, func(l *live) (store.Change, error) {
 		var c store.Change
 		part := ""
-		if _, p := session.FindPart(l.log, pin); p != nil {
+		if _, p := l.find(pin); p != nil {
 			part = p.ID
 		}
 		for _, p := range l.state.Pins {

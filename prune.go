@@ -7,7 +7,6 @@ import (
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
-	"github.com/winnowhq/winnow/view"
 )
 
 // commit writes elisions into the ledger, all with one time, and the receipt with them. tried is the compaction that came to
@@ -48,14 +47,14 @@ func (e *Engine) commit(ctx context.Context, id string, found []rule.Elision, tr
 	return receipt, nil
 }
 
-func (e *Engine) pruningReceipt(l *live, committed []rule.Elision, now session.Millis, trigger string) *pivot.Receipt {
+func (e *Engine) pruningReceipt(l *live, committed []rule.Elision, now session.Millis, trigger string, replaced ...rule.Elision) *pivot.Receipt {
 	window := l.window()
 	before := l.look().Tokens()
-	after := view.Tokens(window, l.state.Ledger.With(committed...), l.facts)
+	after := l.tokens(window, l.state.Ledger.Without(keysOf(replaced)...).With(committed...))
 	usable := e.policy.Budget.Usable(l.model)
 	r := &pivot.Receipt{
 		ID: e.ids.New("rcp", e.config.Now()), SessionID: l.id, Kind: pivot.Pruning, Time: now, Policy: e.policy.Name, Trigger: trigger,
-		MessagesBefore: len(window), MessagesAfter: len(window), TokensBefore: before, TokensAfter: after, Committed: committed, Saved: before - after,
+		MessagesBefore: len(window), MessagesAfter: len(window), TokensBefore: before, TokensAfter: after, Committed: committed, Replaced: replaced, Saved: before - after,
 	}
 	if !usable.Unlimited {
 		r.Usable = usable.Threshold

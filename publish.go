@@ -141,7 +141,7 @@ func (e *Engine) compactionReceipt(l *live, f *folding, c store.Change, marker, 
 	ledger := l.state.Ledger.With(c.Commit...)
 	before := l.look().Tokens()
 	window := view.Window(log, l.state.Undone)
-	after := view.Tokens(window, ledger, l.facts)
+	after := l.tokens(window, ledger)
 	if !f.settings.Letter {
 		over := f.usable > 0 && after+f.overhead > f.usable
 		if after >= before || over {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/rule"
@@ -58,15 +59,16 @@ func (e *Engine) turnBack(ctx context.Context, op, id, what string, redo bool) (
 		if l.stands(receipt) == redo {
 			return c, &Error{Code: Already, Op: op, Session: id, Err: fmt.Errorf("%s is %sne already", cmp.Or(receipt.ID, receipt.Marker), op)}
 		}
-		keys = keysOf(receipt.Committed)
 		switch {
 		case redo:
-			c.Commit = receipt.Committed
+			keys = keysOf(receipt.Committed)
+			c.Commit, c.Restore = receipt.Committed, keysOf(l.own(receipt.Replaced))
 			if receipt.Marker != "" {
 				c.Redo = []string{receipt.Marker}
 			}
 		default:
-			c.Restore = keys
+			keys = keysOf(l.own(receipt.Committed))
+			c.Restore, c.Commit = keys, receipt.Replaced
 			if receipt.Marker != "" {
 				c.Undo = []string{receipt.Marker}
 			}
@@ -104,8 +106,8 @@ func (e *Engine) foundReceipt(l *live, marker *session.Message) *pivot.Receipt {
 	undone[marker.ID] = true
 	before, after := view.Window(l.log, undone), l.window()
 	r.MessagesBefore, r.MessagesAfter = len(before), len(after)
-	r.TokensBefore = view.Tokens(before, l.state.Ledger.Without(keysOf(r.Committed)...), l.facts)
-	r.TokensAfter = view.Tokens(after, l.state.Ledger, l.facts)
+	r.TokensBefore = l.tokens(before, l.state.Ledger.Without(keysOf(r.Committed)...))
+	r.TokensAfter = l.tokens(after, l.state.Ledger)
 	return r
 }
 
@@ -122,30 +124,42 @@ func (l *live) stands(r *pivot.Receipt) bool {
 	if r.Marker != "" {
 		return !l.state.Undone[r.Marker]
 	}
-	for _, el := range r.Committed {
-		if l.state.Ledger.Has(el.Key()) {
-			return true
-		}
-	}
-	return false
+	return len(l.own(r.Committed)) > 0
 }
 
-// Restore takes single elisions back: every one of the parts named.
+// own are those of some elisions that stand as they are, not in the place of which another one stands now.
+func (l *live) own(elisions []rule.Elision) []rule.Elision {
+	var own []rule.Elision
+	for _, el := range elisions {
+		for _, standing := range l.state.Ledger.Of(el.Part) {
+			if standing.Field == el.Field && standing.Rule == el.Rule && standing.Shown == el.Shown {
+				own = append(own, el)
+			}
+		}
+	}
+	return own
+}
+
+// Restore takes single elisions back: every one of the parts named, by id, call id or handle. It restores all of them or none; RestoreEach does
+// what it can. With a part that shows a summary of several, the others come back too.
 func (e *Engine) Restore(ctx context.Context, id string, parts ...string) ([]rule.Elision, error) {
 	var restored []rule.Elision
 	err := e.change(ctx, "restore", id, func(l *live) (store.Change, error) {
 		restored = nil
 		var c store.Change
 		for _, name := range parts {
-			_, p := session.FindPart(l.log, name)
+			_, p := l.find(name)
 			if p == nil {
 				return c, notFound("restore", id, "part "+name)
 			}
-			standing := l.state.Ledger.Of(p.ID)
+			standing := l.standing(p)
 			if len(standing) == 0 {
 				return c, &Error{Code: Already, Op: "restore", Session: id, Err: fmt.Errorf("part %s is shown whole", name)}
 			}
 			for _, el := range standing {
+				if slices.Contains(c.Restore, el.Key()) {
+					continue
+				}
 				restored = append(restored, el)
 				c.Restore = append(c.Restore, el.Key())
 			}

@@ -35,6 +35,9 @@ func (e *Engine) View(ctx context.Context, id string) (View, error) {
 
 // look brings the view up to date.
 func (l *live) look() *view.Live {
+	if l.view.Labels != nil {
+		l.handles.Name(l.log)
+	}
 	l.view.Sync(l.log, l.state.Undone, l.state.Ledger, l.facts, l.changed)
 	l.changed = len(l.log)
 	return &l.view

@@ -50,7 +50,9 @@ type Receipt struct {
 
 	// Committed are the elisions that were committed with it. Undo takes them back, redo commits them again.
 	Committed []rule.Elision `json:"committed,omitempty"`
-	Saved     int            `json:"saved,omitzero"` // TokensBefore − TokensAfter
+	// Replaced are the elisions that gave way to them: a summary to a newer one. Undo commits them again.
+	Replaced []rule.Elision `json:"replaced,omitempty"`
+	Saved    int            `json:"saved,omitzero"` // TokensBefore − TokensAfter
 
 	// Undo says how to take it back.
 	Undo string `json:"undo,omitzero"`

@@ -20,6 +20,8 @@ type State struct {
 	Pins   []rule.Pin
 	Facts  *rule.Facts
 	Model  model.Model
+	// Shown is the size of the rendered window with whatever is shown beside the log, in tokens; 0: measured from Window and Ledger.
+	Shown int
 	// Handles name the parts of the log; nil: made from the window.
 	Handles *rule.Handles
 	// Restored are elisions that somebody took back: only when asked are they made again.
@@ -67,7 +69,11 @@ func (p Policy) Plan(s State, o Occasion) Decision {
 		over = d.Verdict.Overflow
 		if d.Verdict.Code == budget.CodeDoubtful {
 			// The report cannot be of one request. What the view itself takes decides.
-			over = view.Tokens(s.Window, s.Ledger, s.Facts) >= d.Verdict.Usable
+			size := s.Shown
+			if size == 0 {
+				size = view.Tokens(s.Window, s.Ledger, s.Facts)
+			}
+			over = size >= d.Verdict.Usable
 		}
 	}
 	if o.Rejected {

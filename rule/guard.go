@@ -58,20 +58,27 @@ func (g *Guard) guarded(x *Item) string {
 	if x.size.guard == g {
 		return x.size.guarded
 	}
-	why := ""
-	switch paths := x.Call.paths(); {
-	case g.Tool(x.Part.Tool):
-		why = fmt.Sprintf("the tool %s is protected", x.Part.Tool)
-	default:
-		for _, path := range paths {
-			if g.Path(path) {
-				why = path + " is protected"
-				break
-			}
-		}
-	}
+	why := g.Stays(x.Part, x.Call)
 	x.size.guard, x.size.guarded = g, why
 	return why
+}
+
+// Stays says why a call stays, "" when nothing protects it. c is what is known of it, nil when that is nothing.
+func (g *Guard) Stays(p *session.Part, c *Call) string {
+	switch {
+	case g == nil:
+		return ""
+	case g.Tool(p.Tool):
+		return fmt.Sprintf("the tool %s is protected", p.Tool)
+	case c == nil:
+		return ""
+	}
+	for _, path := range c.paths() {
+		if g.Path(path) {
+			return path + " is protected"
+		}
+	}
+	return ""
 }
 
 // paths are those that the call is about: as its arguments name them, as they were understood, and of what its output shows.

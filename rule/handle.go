@@ -12,11 +12,16 @@ import (
 // the two is longer.
 const HandleLength = 6
 
+// HandleMinimum is how big a piece of a part must be, in tokens, to be worth a handle that is shown or listed: what takes its place has about 25 tokens, and
+// a line with a handle about 8, so that less is a tax on every step for little to win.
+const HandleMinimum = 200
+
 var handleAlphabet = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
 // Handles gives the parts of a log short names that an agent can write: six letters and digits, made from the call's id, so that they are
-// the same after a restart, in a fork, and in every request. No two parts have one handle. The zero value is empty and ready. It is
-// not safe for concurrent use.
+// the same after a restart, in a fork, and in every request. No two parts have one handle: of two whose names would be equal the one that is named later gets a
+// longer one, so a log is named from its beginning, always. A handle stays with its part for good, also when the part is gone. The zero value is empty
+// and ready. It is not safe for concurrent use.
 type Handles struct {
 	byPart map[string]string
 	byName map[string]string // handle → id of the part
@@ -48,6 +53,9 @@ func (h *Handles) Of(p *session.Part) string {
 	default:
 		return ""
 	}
+	if p.ID == "" {
+		return "" // nothing can be said about it in a ledger
+	}
 	if name, ok := h.byPart[p.ID]; ok {
 		return name
 	}
@@ -77,7 +85,52 @@ func (h *Handles) Of(p *session.Part) string {
 }
 
 // Part is the id of the part that a handle names, "" when there is none. Case and blanks around it do not matter, nor brackets and quotes that a
-// model puts around it.
-func (h *Handles) Part(handle string) string {
-	return h.byName[strings.ToLower(strings.Trim(handle, " \t\r\n[]()<>\"'`#.,:"))]
+// model puts around it, nor the rest of the line that showed it: "[handle k3f9a2]" and "[winnow k3f9a2: read a.go, 3 lines left out]" will do.
+func (h *Handles) Part(handle string) string { return h.byName[bare(handle)] }
+
+// Near is the handle that is the fewest characters away from one that names nothing, "" when all differ in more than two.
+func (h *Handles) Near(handle string) string {
+	handle = bare(handle)
+	best, least := "", 3
+	for name := range h.byName {
+		if d := apart(handle, name, least); d < least || d == least && best != "" && name < best {
+			best, least = name, d
+		}
+	}
+	return best
+}
+
+// bare is a handle without what stands around it.
+func bare(handle string) string {
+	const around = " \t\r\n[]()<>\"'`#.,:"
+	handle = strings.ToLower(strings.Trim(handle, around))
+	for _, word := range []string{"winnow ", "handle "} {
+		handle = strings.TrimPrefix(handle, word)
+	}
+	handle, _, _ = strings.Cut(handle, ":")
+	return strings.Trim(handle, around)
+}
+
+// apart counts the characters that must be changed, added or taken away to make one text of the other, as far as most.
+func apart(a, b string, most int) int {
+	if len(a)-len(b) >= most || len(b)-len(a) >= most {
+		return most
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		corner := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := corner
+			if a[i] != b[j] {
+				change++
+			}
+			corner = row[j+1]
+			row[j+1] = min(change, row[j]+1, row[j+1]+1)
+		}
+	}
+	return min(row[len(b)], most)
 }

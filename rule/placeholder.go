@@ -64,30 +64,6 @@ func fieldText(p *session.Part, field Field) string {
 	return p.State.Result()
 }
 
-// ContainsPlaceholder reports whether a text holds something that stands in place of what was left out. Models imitate what they see: a host should
-// refuse to write such a text into a file.
-func ContainsPlaceholder(text string) bool {
-	for _, known := range []string{Cleared, Superseded, " - truncated to save context]", "[Error output truncated - "} {
-		if strings.Contains(text, known) {
-			return true
-		}
-	}
-	for {
-		at := strings.Index(text, opening)
-		if at < 0 {
-			return false
-		}
-		text = text[at+len(opening):]
-		end := 0
-		for end < len(text) && (text[end] >= 'a' && text[end] <= 'z' || text[end] >= '2' && text[end] <= '7') {
-			end++
-		}
-		if end >= HandleLength && strings.HasPrefix(text[end:], ": ") {
-			return true
-		}
-	}
-}
-
 // targetKeys are the arguments that say what a call was about, most telling first. They are the names that
 // the coding agents in use give them.
 var targetKeys = []string{"filePath", "file_path", "path", "notebook_path", "command", "cmd", "pattern", "query", "url", "description", "name"}

@@ -1,8 +1,8 @@
 // Package skim answers: what is in a session that is too large to be held in memory? It inspects a file of lines a stretch at a time, the
 // newest first, and puts the reports together.
 //
-// The figures are those of the whole, with these differences, none of which changes what a step is told: rules look at one stretch at a time,
-// the largest candidates are listed and the others summed up, the timeline joins neighbouring messages, and a tail that a pivot kept from an
+// The figures are those of the whole, with these differences, none of which changes what a step is told: rules look at one stretch at a time, so
+// that what a much later part shows again is found by its age alone, the largest candidates are listed and the others summed up, the timeline joins neighbouring messages, and a tail that a pivot kept from an
 // older stretch counts as folded.
 package skim
 
@@ -111,6 +111,10 @@ func (s *skimming) stretch(ctx context.Context, i int, newest bool) error {
 	settings := s.settings
 	if s.file.Pieces.Len() > 1 {
 		settings.Compaction.Protect, settings.Compaction.ProtectTurns, settings.Compaction.Minimum = s.protect, s.turns, 0
+	}
+	if !newest { // whatever is in it is old
+		b := &settings.Strategies.BalancedPruning
+		b.QuietSteps, b.ErrorTurns, b.ErrorSteps, b.FileTurns, b.FileSteps, b.CodeBlockTurns = 0, 0, 0, 0, 0, 0
 	}
 	c := s.config
 	c.Settings, c.Store = &settings, nil

@@ -11,6 +11,8 @@ import (
 // Live is the view of a log that grows: what was rendered, measured and checked once is not looked at again. The zero value is
 // empty. It is not safe for concurrent use.
 type Live struct {
+	// Labels are written under results; nil for none. They are set before the first Sync.
+	Labels *Labels
 	// Markers of steps that are shown. It is set before the first Sync.
 	Markers Markers
 
@@ -48,7 +50,7 @@ func (l *Live) Sync(log []session.Message, undone map[string]bool, ledger rule.L
 }
 
 // Reset forgets what was rendered.
-func (l *Live) Reset() { *l = Live{Markers: l.Markers} }
+func (l *Live) Reset() { *l = Live{Labels: l.Labels, Markers: l.Markers} }
 
 // moved reports whether any of the messages may change where the window begins.
 func moved(messages []session.Message) bool {
@@ -84,13 +86,13 @@ func (l *Live) add(i int, ledger rule.Ledger, facts *rule.Facts) {
 	if l.window[i].Marker() != nil && answered(l.window[i:]) {
 		one = l.window[i : i+2] // a marker is rendered for the sake of its summary
 	}
-	shown := Render(one, ledger)
+	shown := l.Labels.Render(Render(one, ledger), ledger)
 	if len(shown) > 1 {
 		shown = shown[:1]
 	}
 	shown = l.Markers.Of(shown)
 	for _, m := range shown {
-		l.end.tokens += Message(&l.window[i], ledger, facts)
+		l.end.tokens += Message(&l.window[i], ledger, facts) + l.Labels.Tokens(&l.window[i], ledger, facts)
 		if err := Check(shown); err != nil {
 			l.problems = append(l.problems, err)
 		}

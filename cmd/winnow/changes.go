@@ -141,10 +141,12 @@ func (a *app) redoCommand() *cobra.Command {
 func (a *app) restoreCommand() *cobra.Command {
 	var out output
 	cmd := &cobra.Command{
-		Use:     "restore SRC PART…",
-		Short:   "Show elided parts whole again",
-		Example: `  winnow restore ses_0123 prt_0456`,
-		Args:    between(2, -1, "SRC and at least one PART"),
+		Use:   "restore SRC PART…",
+		Short: "Show elided parts whole again",
+		Long:  "restore shows elided parts whole again. PART is the id of a part or of a call, or a handle as placeholders show it.",
+		Example: `  winnow restore ses_0123 prt_0456
+  winnow restore ses_0123 k3f7a2`,
+		Args: between(2, -1, "SRC and at least one PART"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.runChange(cmd.Context(), args[0], out, "restored", func(s *source, c *change) error {
 				restored, err := s.engine.Restore(cmd.Context(), s.id, args[1:]...)

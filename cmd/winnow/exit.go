@@ -23,7 +23,7 @@ const (
 	exitFailed      = 1
 	exitUsage       = 2   // wrong usage or configuration
 	exitInput       = 3   // input not understood
-	exitPartly      = 4   // damaged pieces were skipped
+	exitPartly      = 4   // damaged pieces were skipped, or some targets refused
 	exitNothing     = 5   // nothing to do
 	exitInterrupted = 130 // by a signal
 )
@@ -103,12 +103,13 @@ func (n nothing) Error() string { return n.reason }
 func exitCode(err error) int {
 	var u usageError
 	var p partly
+	var r refusedTargets
 	var n nothing
 	var syntax *format.SyntaxError
 	switch {
 	case err == nil:
 		return exitDone
-	case errors.As(err, &p):
+	case errors.As(err, &p), errors.As(err, &r):
 		return exitPartly
 	case errors.As(err, &n):
 		return exitNothing

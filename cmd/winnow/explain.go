@@ -14,7 +14,8 @@ func (a *app) explainCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain SRC PART",
 		Short: "Say why a part is shown, elided, protected or about to go",
-		Long:  "explain says of one part why the model sees it as it does, and how to change that. PART is the id of a part or of a call, as inspect prints it.",
+		Long: "explain says of one part why the model sees it as it does, and how to change that. PART is the id of a part or of a call, as inspect prints it, or a handle." +
+			" Handles are in placeholders and in the list of winnow handles.",
 		Example: `  winnow explain session.jsonl toolu_0123
   winnow explain ses_0123 prt_0456 --json`,
 		Args: exactly(2, "SRC and PART"),

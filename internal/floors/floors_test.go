@@ -25,7 +25,7 @@ var floors = [][]string{
 	{"view", "pivot", "schedule", "store", "format", "llm"},
 	{"policy", "summarize/*", "llm/*", "store/*", "store/internal/exact", "store/internal/words", "format/*"},
 	{""}, // the root: the engine
-	{"config", "tui", "page", "discover", "skim"},
+	{"config", "tui", "page", "discover", "skim", "selfprune"},
 	{"cmd/winnow"},
 }
 
