@@ -22,7 +22,11 @@ torture: ## kill, starve and race it: TORTURE_KILLS (default 500) kills, faults 
 	go test ./internal/torture -v -count=1 -timeout 60m -torture -kills $(or $(TORTURE_KILLS),500) -seed $(or $(TORTURE_SEED),0)
 	go test -race ./internal/torture -v -count=1 -timeout 30m -torture -run 'Goroutines|Processes_share|Views'
 
+properties: ## 100,000 random sequences of file operations, 2,000 random sessions under each policy and counter
+	go test ./policy -run 'Coverage_what' -count=1 -timeout 60m -rapid.checks=5000
+	go test ./policy -run 'Rules_what' -count=1 -timeout 60m -rapid.checks=2000
+
 interop: ## resume sessions in the real products, offline; CLIENTS=path/to/node_modules, or they are installed
 	interop/run.sh $(CLIENTS)
 
-.PHONY: help build test check bench fuzz torture interop
+.PHONY: help build test check bench fuzz torture properties interop

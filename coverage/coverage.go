@@ -58,11 +58,19 @@ func Of(p *session.Part, cwd string) Shown {
 		return Shown{}
 	}
 	c := call.Of(p, cwd)
+	return OfCall(p, &c, cwd)
+}
+
+// OfCall is Of for a call that is understood already, as call.Of does in the same folder.
+func OfCall(p *session.Part, c *call.Call, cwd string) Shown {
+	if p == nil || p.Type != session.ToolPart || p.State == nil || p.State.Status != session.Completed {
+		return Shown{}
+	}
 	if c.Outcome.Failed || c.Outcome.Refused || c.Outcome.Exit > 0 || c.Detached || len(c.Actions) == 0 {
 		return Shown{}
 	}
 	if c.Command() != "" {
-		return ran(p, &c, cwd)
+		return ran(p, c, cwd)
 	}
 	switch a := c.Actions[0]; {
 	case len(p.State.Attachments) > 0: // an image or a document: the output only says so

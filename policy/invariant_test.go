@@ -330,6 +330,8 @@ func lengthOf(p *session.Part, field rule.Field) int {
 		return len(p.Text) + len(p.URL)
 	case field == rule.Input:
 		return len(p.State.Input)
+	case len(p.State.Attachments) > 0:
+		return math.MaxInt // they go with the output
 	}
 	return len(p.State.Result())
 }

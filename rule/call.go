@@ -55,10 +55,11 @@ func (f *Facts) Call(p *session.Part, cwd string) *Call {
 // understand reads a call. Of the actions the texts are dropped: the log has them.
 func understand(p *session.Part, cwd string) *Call {
 	did := call.Of(p, cwd)
+	shows := coverage.OfCall(p, &did, cwd)
 	for i := range did.Actions {
 		did.Actions[i].Old, did.Actions[i].New = "", ""
 	}
-	c := &Call{Name: call.Name(p.Tool), Cwd: cwd, Actions: did.Actions, Outcome: did.Outcome, Shown: coverage.Of(p, cwd)}
+	c := &Call{Name: call.Name(p.Tool), Cwd: cwd, Actions: did.Actions, Outcome: did.Outcome, Shown: shows}
 	c.Same, c.Retried = identities(p, cwd)
 	return c
 }

@@ -138,15 +138,19 @@ func (f *Facts) look(p *session.Part) *fact {
 	return &fact{text: text, input: input, output: output, files: files, counted: size, size: f.scaled(size)}
 }
 
-// Learn counts the parts of messages that are not known yet, on all processors at once. It changes no size: it only spares
-// the first look at a long log most of its time.
+// Learn counts the parts of messages that are not known yet and understands their calls, on all processors at once. It changes no size and no
+// decision: it only spares the first look at a long log most of its time.
 func (f *Facts) Learn(messages []session.Message) {
 	var parts []*session.Part
-	bytes := 0
+	var folders []string // parallel to parts: where a call ran, as the timeline of these messages will say
+	bytes, cwd := 0, ""
 	for i := range messages {
+		if p := messages[i].Path; p != nil && p.Cwd != "" {
+			cwd = p.Cwd
+		}
 		for j := range messages[i].Parts {
 			if p := &messages[i].Parts[j]; p.ID != "" && f.parts[p.ID] == nil {
-				parts = append(parts, p)
+				parts, folders = append(parts, p), append(folders, cwd)
 				text, input, output, _ := pieces(p)
 				bytes += len(text) + len(input) + len(output)
 			}
@@ -157,12 +161,19 @@ func (f *Facts) Learn(messages []session.Message) {
 		return // what is little is counted as it is asked for
 	}
 	facts := make([]*fact, len(parts))
-	var next atomic.Int64
+	var next, calls atomic.Int64
 	var done sync.WaitGroup
 	for range workers {
 		done.Go(func() {
 			for at := int(next.Add(1)) - 1; at < len(parts); at = int(next.Add(1)) - 1 {
-				facts[at] = f.look(parts[at])
+				p := parts[at]
+				known := f.look(p)
+				if p.Type == session.ToolPart && p.State != nil && p.State.Final() {
+					known.call = understand(p, folders[at])
+					known.target, known.paths, known.understood = Target(p), Paths(p), true
+					calls.Add(1)
+				}
+				facts[at] = known
 			}
 		})
 	}
@@ -170,7 +181,7 @@ func (f *Facts) Learn(messages []session.Message) {
 	for i, p := range parts {
 		f.parts[p.ID] = facts[i]
 	}
-	f.counted += len(parts)
+	f.counted += len(parts) + int(calls.Load())
 }
 
 // learnShare is how many bytes make it worth to start another goroutine.

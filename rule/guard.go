@@ -81,7 +81,7 @@ func (g *Guard) Stays(p *session.Part, c *Call) string {
 	return ""
 }
 
-// paths are those that the call is about: as its arguments name them, and as they were understood.
+// paths are those that the call is about: as its arguments name them, as they were understood, and of what its output shows.
 func (c *Call) paths() []string {
 	var all []string
 	for i := range c.Actions {
@@ -90,6 +90,9 @@ func (c *Call) paths() []string {
 				all = append(all, path)
 			}
 		}
+	}
+	for i := range c.Shown.Views {
+		all = append(all, c.Shown.Views[i].Path)
 	}
 	return all
 }

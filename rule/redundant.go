@@ -2,6 +2,7 @@ package rule
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -13,12 +14,40 @@ type redundant struct {
 
 	built  []Elision
 	factor float64 // of the counter when it was built
+
+	committed bool // all of it, when it was looked at last
 }
 
-// propose makes elisions of what a rule found, of those that may go now. build says what an item is shown as; it is asked once for each, unless
-// what the counter knows of the model changes.
+// propose makes elisions of what a rule found, of those that may go now. The rule's list only grows: what was committed of it is not looked at
+// again, unless it comes back.
 func (w Window) propose(name string, age Age, letter bool, all []*redundant, build func(*redundant) []Elision) Found {
-	var found Found
+	if len(all) == 0 {
+		return Found{}
+	}
+	w = w.Read()
+	o := w.read.open[all[0]]
+	if o == nil || o.factor != w.Facts.factor || !w.Ledger.extends(o.ledger) {
+		o = &open{factor: w.Facts.factor}
+		w.read.open[all[0]] = o
+	}
+	o.list = append(o.list, all[o.upTo:]...)
+	o.upTo, o.ledger = len(all), w.Ledger
+	found := w.consider(name, age, letter, o.list, build)
+	o.list = slices.DeleteFunc(o.list, func(r *redundant) bool { return r.committed })
+	return found
+}
+
+// open is what of a rule's list is not committed.
+type open struct {
+	list   []*redundant
+	upTo   int // how much of the rule's list was considered
+	ledger Ledger
+	factor float64
+}
+
+// consider makes elisions of a list as it stands. build says what an item is shown as; it is asked once for each, unless what the counter knows of the
+// model changes.
+func (w Window) consider(name string, age Age, letter bool, all []*redundant, build func(*redundant) []Elision) (found Found) {
 	w = w.Read()
 	for _, r := range all {
 		if r.built == nil || r.factor != w.Facts.factor {
@@ -36,8 +65,10 @@ func (w Window) propose(name string, age Age, letter bool, all []*redundant, bui
 				r.built = []Elision{}
 			}
 		}
+		r.committed = len(r.built) > 0
 		for _, e := range r.built {
 			refusal, ok := w.may(name, r.old, e.Field, age, letter)
+			r.committed = r.committed && !ok && refusal.Code == ""
 			switch {
 			case !ok && refusal.Code != "":
 				found.Refusals = append(found.Refusals, refusal)

@@ -33,6 +33,7 @@ type timeline struct {
 	cwd        string
 	now        Item // its counters are those of the newest message
 	memory     map[any]any
+	open       map[*redundant]*open // by the first of a list
 	generation int
 }
 
@@ -51,7 +52,7 @@ func (f *Facts) timeline(messages []session.Message) *timeline {
 	t := f.line
 	settled := settled(messages)
 	if t == nil || len(t.read) > settled || !t.continues(messages) {
-		t = &timeline{facts: f, memory: map[any]any{}}
+		t = &timeline{facts: f, memory: map[any]any{}, open: map[*redundant]*open{}}
 		if f.line != nil {
 			t.generation = f.line.generation + 1
 		}
