@@ -1,11 +1,6 @@
 package rule
 
-import (
-	"slices"
-	"strings"
-
-	"github.com/go-json-experiment/json/jsontext"
-)
+import "slices"
 
 // Inputs elides the big values among the arguments of calls whose content is shown elsewhere, and keeps what identifies the call: paths, commands,
 // addresses, patterns (S002 1).
@@ -34,7 +29,7 @@ func (r *Inputs) Find(w Window) Found {
 
 func (r *Inputs) strip(w Window) func(*redundant) []Elision {
 	return func(d *redundant) []Elision {
-		stripped, ok := w.strip(d.old)
+		stripped, ok := w.strip(d.old.Part, stripFrom, telling)
 		if !ok {
 			return nil
 		}
@@ -70,82 +65,8 @@ func (a *failedChanges) read(x *Item) {
 	}
 }
 
-// Values that are left out of arguments.
-const (
-	// stripFrom is how many bytes a text must have to be left out: less is a name, a flag, a line.
-	stripFrom = 200
-	// deepest is how far arguments are followed into each other.
-	deepest = 6
-)
+// stripFrom is how many bytes a text must have to be left out: less is a name, a flag, a line.
+const stripFrom = 200
 
 // telling are arguments that say what a call was about: they stay whatever their size.
 var telling = append(slices.Clone(pathKeys), "command", "cmd", "url", "uri", "pattern", "query", "description", "name", "id", "cwd", "workdir", "title")
-
-// strip returns the arguments of a call with a marker for each big value, ok false when there are none to strip.
-func (w Window) strip(x *Item) (stripped string, ok bool) {
-	input := x.Part.State.Input
-	if input.Kind() != '{' {
-		return "", false
-	}
-	var out strings.Builder
-	enc := jsontext.NewEncoder(&out, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	dec := jsontext.NewDecoder(strings.NewReader(asString(input)), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	changed, key := false, ""
-	for {
-		depth := dec.StackDepth()
-		inName := false
-		if kind, n := dec.StackIndex(depth); kind == '{' {
-			inName = n%2 == 0
-		}
-		tok, err := dec.ReadToken()
-		if err != nil {
-			break
-		}
-		switch {
-		case tok.Kind() == '"' && inName:
-			if depth == 1 {
-				key = tok.String()
-			}
-		case tok.Kind() == '"' && depth <= deepest && len(tok.String()) >= stripFrom:
-			if text := tok.String(); !slices.Contains(telling, key) || patch(text) {
-				if short := w.marker(x, text); len(short) < len(text) {
-					tok, changed = jsontext.String(short), true
-				}
-			}
-		}
-		if enc.WriteToken(tok) != nil {
-			return "", false
-		}
-	}
-	return strings.TrimSuffix(out.String(), "\n"), changed
-}
-
-// marker stands for a long text. A patch keeps the lines that name its files.
-func (w Window) marker(x *Item, text string) string {
-	if !patch(text) {
-		return w.omitted(x, text)
-	}
-	var kept strings.Builder
-	var left []string
-	flush := func() {
-		if len(left) > 0 {
-			kept.WriteString(w.omitted(x, strings.Join(left, "")) + "\n")
-			left = nil
-		}
-	}
-	for line := range strings.Lines(text) {
-		if strings.HasPrefix(line, "*** ") || strings.HasPrefix(line, "--- ") || strings.HasPrefix(line, "+++ ") || strings.HasPrefix(line, "diff --git ") {
-			flush()
-			kept.WriteString(strings.TrimRight(line, "\r\n") + "\n")
-			continue
-		}
-		left = append(left, line)
-	}
-	flush()
-	return strings.TrimSuffix(kept.String(), "\n")
-}
-
-// patch reports whether a text is a patch, or a command that applies one.
-func patch(text string) bool {
-	return strings.Contains(text, "*** Begin Patch") || strings.HasPrefix(text, "--- ") && strings.Contains(text, "\n+++ ") || strings.HasPrefix(text, "diff --git ")
-}

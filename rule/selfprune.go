@@ -1,11 +1,8 @@
 package rule
 
 import (
-	"io"
 	"slices"
 	"strings"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/call"
 	"github.com/winnowhq/winnow/session"
@@ -111,44 +108,5 @@ const minStripped = 400
 // Stripped are the arguments of a call with a marker in place of every long text in them; ok is false when there is none. Every argument
 // stays, with a value of its kind, for models imitate what they see; of a patch the names of its files stay too.
 func (w Window) Stripped(p *session.Part) (input string, ok bool) {
-	if p.State == nil || p.State.Input.Kind() != '{' {
-		return "", false
-	}
-	loose := session.ReadOptions()
-	var out strings.Builder
-	dec, enc := jsontext.NewDecoder(strings.NewReader(asString(p.State.Input)), loose), jsontext.NewEncoder(&out, loose)
-	for {
-		t, err := dec.ReadToken()
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return "", false
-		}
-		within, n := dec.StackIndex(dec.StackDepth())
-		if named := within == '{' && n%2 == 1; t.Kind() == '"' && !named {
-			if text := t.String(); len(text) >= minStripped {
-				t, ok = jsontext.String(w.abridged(p, text)), true
-			}
-		}
-		if err := enc.WriteToken(t); err != nil {
-			return "", false
-		}
-	}
-	return strings.TrimSpace(out.String()), ok
-}
-
-// abridged stands in place of a long text among the arguments of a call.
-func (w Window) abridged(p *session.Part, text string) string {
-	short := w.omitted(&Item{Part: p}, text)
-	if !strings.Contains(text, "*** Begin Patch") {
-		return short
-	}
-	var kept strings.Builder
-	for line := range strings.Lines(text) {
-		if strings.HasPrefix(line, "*** ") {
-			kept.WriteString(strings.TrimRight(line, "\r\n") + "\n")
-		}
-	}
-	return kept.String() + short
+	return w.strip(p, minStripped, nil)
 }
