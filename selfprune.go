@@ -138,7 +138,7 @@ func (b *batch) resolve(names []string) {
 		b.targets = append(b.targets, t)
 		t.message, t.part = l.find(strings.TrimSpace(name))
 		if t.part == nil {
-			reason := "no part has this handle; list the context to see which there are"
+			reason := "no part has this handle; the list of handles says which there are"
 			if near := l.handles.Near(name); near != "" {
 				reason = "no part has this handle; the nearest is " + near
 			}
@@ -182,11 +182,14 @@ func (b *batch) discard() {
 			continue
 		}
 		elisions, saved := b.less(t, b.free(t.part), "it was discarded by its handle", func(f rule.Field) string { return b.marks.Discarded(t.part, f) })
-		if saved <= 0 {
+		switch {
+		case saved <= 0 && b.discarded(t.part): // its arguments alone were worth it
+			t.already("it is discarded")
+		case saved <= 0:
 			t.refuse(Unprofitable, "what would stand in its place is as large")
-			continue
+		default:
+			b.take(t, elisions, saved)
 		}
-		b.take(t, elisions, saved)
 	}
 }
 
@@ -327,6 +330,11 @@ func (b *batch) main(p *session.Part) (rule.Elision, bool) {
 		}
 	}
 	return rule.Elision{}, false
+}
+
+// discarded reports whether anything of a part is discarded.
+func (b *batch) discarded(p *session.Part) bool {
+	return slices.ContainsFunc(b.next.Of(p.ID), func(el rule.Elision) bool { return el.Rule == rule.Discard })
 }
 
 // free is the ledger without what stands on a part that is to be decided anew.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -121,7 +122,11 @@ func newestOf(ctx context.Context, s *source) (deed, error) {
 		}
 	}
 	if len(d.parts) == 0 {
-		return d, hinted{nothing{"nothing is elided and nothing is folded"}, "a request body, once it is written, does not say what was left out; go back to the original"}
+		none := nothing{"nothing is elided and nothing is folded"}
+		if s.doc.Format != "anthropic" && s.doc.Format != "openai" {
+			return d, none
+		}
+		return d, hinted{none, "a request body, once it is written, does not say what was left out; go back to the original"}
 	}
 	return d, nil
 }
@@ -140,6 +145,7 @@ func (a *app) redoCommand() *cobra.Command {
 				receipt, err := s.engine.Redo(cmd.Context(), s.id, second(args))
 				if err == nil {
 					c.Receipt, c.Marker = receipt.ID, receipt.Marker
+					c.touched(receipt.Committed)
 				}
 				return orNothing(err, second(args))
 			})
@@ -233,7 +239,7 @@ func (a *app) showChange(doc change) {
 			case p.Message != "":
 				what = "message " + p.Message
 			}
-			a.printf("%s  %s  %s\n", p.ID, rule.Shorten(what, 80), p.Note)
+			a.printf("%s\n", strings.TrimRight(p.ID+"  "+rule.Shorten(what, 80)+"  "+p.Note, " "))
 		}
 		return
 	case doc.Pin != nil:
@@ -243,7 +249,11 @@ func (a *app) showChange(doc change) {
 	case doc.Did == "unpinned":
 		a.printf("Unpinned.\n")
 	default:
-		a.printf("%d parts are %s.\n", len(doc.Parts), doc.Did)
+		are := "parts are"
+		if len(doc.Parts) == 1 {
+			are = "part is"
+		}
+		a.printf("%s %s %s.\n", token.Grouped(len(doc.Parts)), are, doc.Did)
 	}
 	a.printf("The view: %s → %s tokens\n", token.Grouped(doc.TokensBefore), token.Grouped(doc.TokensAfter))
 	if doc.Output != "" {
