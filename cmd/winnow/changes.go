@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -68,8 +67,8 @@ func (a *app) undo(ctx context.Context, s *source, what string, c *change) error
 			return err
 		}
 		if what = newest.pivot; what == "" {
-			c.Parts = newest.parts
-			_, err = s.engine.Restore(ctx, s.id, newest.parts...)
+			restored, err := s.engine.RestoreFields(ctx, s.id, newest.elisions...)
+			c.touched(restored)
 			return err
 		}
 	}
@@ -92,8 +91,8 @@ func orNothing(err error, what string) error {
 
 // deed is the newest thing that was done to a session that was read from a file.
 type deed struct {
-	pivot string   // id of a marker
-	parts []string // of a pruning
+	pivot    string     // id of a marker
+	elisions []rule.Key // of a pruning
 }
 
 // together is how far apart, in milliseconds, the marks of one pruning are: another product looks at the clock for each of them.
@@ -117,11 +116,11 @@ func newestOf(ctx context.Context, s *source) (deed, error) {
 	}
 	var d deed
 	for _, el := range state.Ledger.All() {
-		if el.Time >= newest-together && !slices.Contains(d.parts, el.Part) {
-			d.parts = append(d.parts, el.Part)
+		if el.Time >= newest-together {
+			d.elisions = append(d.elisions, el.Key())
 		}
 	}
-	if len(d.parts) == 0 {
+	if len(d.elisions) == 0 {
 		none := nothing{"nothing is elided and nothing is folded"}
 		if s.doc.Format != "anthropic" && s.doc.Format != "openai" {
 			return d, none
