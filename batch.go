@@ -109,7 +109,7 @@ func (b *batch) resolve(names []string) {
 		b.targets = append(b.targets, t)
 		t.message, t.part = l.find(strings.TrimSpace(name))
 		if t.part == nil {
-			reason := "no part has this handle; list the context to see which there are"
+			reason := "no part has this handle; the list of handles says which there are"
 			if near := l.handles.Near(name); near != "" {
 				reason = "no part has this handle; the nearest is " + near
 			}
@@ -200,6 +200,11 @@ func (b *batch) main(p *session.Part) (rule.Elision, bool) {
 		}
 	}
 	return rule.Elision{}, false
+}
+
+// discarded reports whether anything of a part is discarded.
+func (b *batch) discarded(p *session.Part) bool {
+	return slices.ContainsFunc(b.next.Of(p.ID), func(el rule.Elision) bool { return el.Rule == rule.Discard })
 }
 
 // free is the ledger without what stands on a part that is to be decided anew.

@@ -38,6 +38,8 @@ func (x *explainer) because(of *Explanation, p *session.Part, at int) {
 	l := x.live
 	of.Kept = x.kept(of, p, at)
 	switch {
+	case of.Zone == Folded && x.undone(at) != "":
+		of.Because, of.Undo = "it came with a compaction that was undone", "winnow redo "+l.id+" "+x.undone(at)
 	case of.Zone == Folded:
 		of.Because, of.Undo = "the summary of "+x.window[0].ID+" stands for everything before it", "winnow undo "+l.id+" "+x.window[0].ID
 	case of.Zone == Summary:
@@ -55,6 +57,17 @@ func (x *explainer) because(of *Explanation, p *session.Part, at int) {
 	default:
 		of.Because = x.untouched(of, p)
 	}
+}
+
+// undone is the marker of the undone compaction that the message at a position came with, "" for most.
+func (x *explainer) undone(at int) string {
+	m := &x.live.log[at]
+	for _, marker := range []string{m.ID, m.ParentID, m.Companion()} {
+		if x.live.state.Undone[marker] && (marker != m.ParentID || m.IsSummary()) {
+			return marker
+		}
+	}
+	return ""
 }
 
 func nameOf(of *Explanation) string {

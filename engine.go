@@ -386,5 +386,5 @@ func (e *Engine) event(id string, t EventType) Event {
 }
 
 func notFound(op, id, what string) error {
-	return &Error{Code: NotFound, Op: op, Session: id, Err: fmt.Errorf("there is no %s", what), Hint: "inspect the session to see the ids there are"}
+	return &Error{Code: NotFound, Op: op, Session: id, Err: fmt.Errorf("there is no %s", what), Hint: `"winnow explain SRC --all" lists the parts, "winnow show SRC" the receipts and markers`}
 }

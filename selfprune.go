@@ -128,11 +128,14 @@ func (b *batch) discard() {
 			continue
 		}
 		elisions, saved := b.less(t, b.free(t.part), "it was discarded by its handle", func(f rule.Field) string { return b.marks.Discarded(t.part, f) })
-		if saved <= 0 {
+		switch {
+		case saved <= 0 && b.discarded(t.part): // its arguments alone were worth it
+			t.already("it is discarded")
+		case saved <= 0:
 			t.refuse(Unprofitable, "what would stand in its place is as large")
-			continue
+		default:
+			b.take(t, elisions, saved)
 		}
-		b.take(t, elisions, saved)
 	}
 }
 

@@ -3,6 +3,7 @@ package winnow
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -170,6 +171,30 @@ func (e *Engine) Restore(ctx context.Context, id string, parts ...string) ([]rul
 		for _, el := range restored {
 			event.Elisions = append(event.Elisions, el.Key())
 		}
+		e.bus.publish(event)
+	})
+	return restored, err
+}
+
+// RestoreFields takes single elisions back, by part and field, and leaves others of the same parts: what an older commit did to the arguments of a call
+// stands when a newer one about its output is taken back. A key that is not in the ledger is no error.
+func (e *Engine) RestoreFields(ctx context.Context, id string, keys ...rule.Key) ([]rule.Elision, error) {
+	var restored []rule.Elision
+	err := e.change(ctx, "restore", id, func(l *live) (store.Change, error) {
+		restored = nil
+		var c store.Change
+		for _, el := range l.state.Ledger.All() {
+			if slices.Contains(keys, el.Key()) {
+				restored, c.Restore = append(restored, el), append(c.Restore, el.Key())
+			}
+		}
+		if len(restored) == 0 {
+			return c, &Error{Code: Already, Op: "restore", Session: id, Err: errors.New("all of it is shown whole")}
+		}
+		return c, nil
+	}, func(*live) {
+		event := e.event(id, ElisionUndone)
+		event.Elisions = keysOf(restored)
 		e.bus.publish(event)
 	})
 	return restored, err

@@ -114,3 +114,23 @@ func TestNote_survivesItsMetadata(t *testing.T) {
 		t.Errorf("a foreign metadata gave the note %+v", n)
 	}
 }
+
+func TestFindPart_aPartsOwnIDComesBeforeACallID(t *testing.T) {
+	call := func(part, call string) Message {
+		return Message{Parts: []Part{{ID: part, Type: ToolPart, CallID: call}}}
+	}
+	log := []Message{call("c1", "c1"), call("c1#2", "c1"), call("p3", "c3"), call("p4", "c3")}
+	for name, want := range map[string]string{
+		"c1":   "c1", // the older part has the id of the call, the newer one another
+		"c1#2": "c1#2",
+		"c3":   "p4", // of a call id the newest
+		"p3":   "p3",
+	} {
+		if _, p := FindPart(log, name); p == nil || p.ID != want {
+			t.Errorf("FindPart(%q) = %v, want part %s", name, p, want)
+		}
+	}
+	if m, p := FindPart(log, "nowhere"); m != nil || p != nil {
+		t.Errorf("FindPart of a name that nothing has = %v, %v", m, p)
+	}
+}

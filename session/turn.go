@@ -43,16 +43,22 @@ func Index(messages []Message, id string) int {
 	return -1
 }
 
-// FindPart returns the part with this id or call id, and its message, nil without one.
+// FindPart returns the part with this id, else the newest one with this call id, and its message; nil without one. The part's own id comes first: where a
+// call id occurs twice, a format gives the older part that id and the newer one another, and the older must be found by it.
 func FindPart(messages []Message, id string) (*Message, *Part) {
+	var message *Message
+	var part *Part
 	for i := len(messages) - 1; i >= 0; i-- {
 		for j := range messages[i].Parts {
-			if p := &messages[i].Parts[j]; p.ID == id || p.CallID != "" && p.CallID == id {
+			switch p := &messages[i].Parts[j]; {
+			case p.ID == id:
 				return &messages[i], p
+			case part == nil && p.CallID != "" && p.CallID == id:
+				message, part = &messages[i], p
 			}
 		}
 	}
-	return nil, nil
+	return message, part
 }
 
 // Steps counts model requests: an assistant message is one, or as many as it has step-finish parts.

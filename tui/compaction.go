@@ -18,7 +18,11 @@ func (p Painter) Pruning(r winnow.Report, receipt pivot.Receipt, title string) {
 	pg.about(r, title)
 	pg.beforeAfter(r, receipt)
 	pg.gap()
-	pg.tables(leaders{title: "Elided, by rule", by: savedByRule(receipt), whole: receipt.TokensBefore, most: mostLeaders, style: prunedTone})
+	by, beyond := savedByRule(receipt, foldedMessages(r))
+	pg.tables(leaders{title: "Elided, by rule", by: by, whole: receipt.TokensBefore, most: mostLeaders, style: prunedTone})
+	if beyond > 0 {
+		pg.words(say(faint, "  · "), faint, token.Grouped(beyond)+" tokens more in messages that a summary stands for: the model is not shown those", 4)
+	}
 	if calls := asked(receipt); len(calls) > 0 { // for a summary that came to nothing
 		pg.fact("asked", strings.Join(calls, ", "))
 	}
@@ -35,9 +39,10 @@ func (p Painter) Compaction(before, after winnow.Report, receipt pivot.Receipt, 
 	pg.about(before, title)
 	pg.beforeAfter(after, receipt)
 	pg.gap()
+	by, _ := savedByRule(receipt, nil)
 	pg.tables(
 		leaders{title: "Folded, by kind", by: receipt.Gone, whole: receipt.TokensBefore, most: mostLeaders + 1, style: foldedTone},
-		leaders{title: "Elided first, by rule", by: savedByRule(receipt), whole: receipt.TokensBefore, most: mostLeaders, style: prunedTone})
+		leaders{title: "Elided first, by rule", by: by, whole: receipt.TokensBefore, most: mostLeaders, style: prunedTone})
 	pg.kept(receipt)
 	pg.notes(receipt)
 	pg.timeline(after)
@@ -90,13 +95,18 @@ func (pg *page) beforeAfter(after winnow.Report, receipt pivot.Receipt) {
 }
 
 // savedByRule are the tokens that the elisions of a receipt save.
-func savedByRule(receipt pivot.Receipt) map[string]int {
-	saved := map[string]int{}
+// savedByRule sums up what a receipt's elisions save, those in hidden messages apart.
+func savedByRule(receipt pivot.Receipt, hidden map[string]bool) (saved map[string]int, beyond int) {
+	saved = map[string]int{}
 	for _, el := range receipt.Committed {
+		if hidden[el.Message] {
+			beyond = plus(beyond, el.Saves)
+			continue
+		}
 		name := cmp.Or(el.Rule, "other")
 		saved[name] = plus(saved[name], el.Saves)
 	}
-	return saved
+	return saved, beyond
 }
 
 // kept says what was carried over and what stays as it was.

@@ -217,6 +217,12 @@ func (pg *page) couldGo(r winnow.Report) {
 	for _, s := range sums {
 		all = plus(all, s.Saves)
 	}
+	hidden, folded := foldedMessages(r), 0
+	for _, c := range r.Candidates {
+		if hidden[c.Message] {
+			folded = plus(folded, c.Saves)
+		}
+	}
 	switch {
 	case len(sums) == 0 && len(r.Refusals) == 0:
 		pg.heading("Could go", "nothing that a rule would elide")
@@ -224,7 +230,12 @@ func (pg *page) couldGo(r winnow.Report) {
 	case len(sums) == 0:
 		pg.heading("Could go", "nothing yet")
 	default:
-		pg.heading("Could go, by rule", token.Grouped(all)+" tokens, "+percent(all, r.Window.Tokens)+" of the messages")
+		shown := less(all, folded)
+		remark := token.Grouped(all) + " tokens, " + percent(shown, r.Window.Tokens) + " of the messages"
+		if folded > 0 {
+			remark = token.Grouped(shown) + " tokens of what is shown, " + percent(shown, r.Window.Tokens) + "; the rest is folded already"
+		}
+		pg.heading("Could go, by rule", remark)
 	}
 	name, number := 0, 0
 	for _, s := range sums {
@@ -239,6 +250,18 @@ func (pg *page) couldGo(r winnow.Report) {
 	}
 	pg.largestCandidates(r.Candidates, name, number)
 	pg.refusals(r.Refusals)
+}
+
+// foldedMessages are those that a summary stands for. Rules that follow their specification to the letter elide in them too; of that the window
+// shows nothing.
+func foldedMessages(r winnow.Report) map[string]bool {
+	hidden := map[string]bool{}
+	for _, s := range r.Strata {
+		if s.Zones[winnow.Folded] > 0 {
+			hidden[s.Message] = true
+		}
+	}
+	return hidden
 }
 
 func (pg *page) largestCandidates(all []winnow.Candidate, name, number int) {

@@ -103,7 +103,7 @@ func (pg *page) zoneTotals(totals []winnow.ZoneTotal) {
 	if len(totals) == 0 {
 		return
 	}
-	pg.heading("By zone", "")
+	pg.heading("By zone", "whole calls; inspect counts their arguments as conversation")
 	name, parts, number := 0, 0, 0
 	for _, t := range totals {
 		name, parts, number = max(name, columns(string(t.Zone))), max(parts, columns(count(t.Parts, "part"))), max(number, columns(token.Grouped(t.Tokens)))

@@ -2,7 +2,7 @@ package main
 
 import (
 	"context"
-	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -67,8 +67,8 @@ func (a *app) undo(ctx context.Context, s *source, what string, c *change) error
 			return err
 		}
 		if what = newest.pivot; what == "" {
-			c.Parts = newest.parts
-			_, err = s.engine.Restore(ctx, s.id, newest.parts...)
+			restored, err := s.engine.RestoreFields(ctx, s.id, newest.elisions...)
+			c.touched(restored)
 			return err
 		}
 	}
@@ -91,8 +91,8 @@ func orNothing(err error, what string) error {
 
 // deed is the newest thing that was done to a session that was read from a file.
 type deed struct {
-	pivot string   // id of a marker
-	parts []string // of a pruning
+	pivot    string     // id of a marker
+	elisions []rule.Key // of a pruning
 }
 
 // together is how far apart, in milliseconds, the marks of one pruning are: another product looks at the clock for each of them.
@@ -116,12 +116,16 @@ func newestOf(ctx context.Context, s *source) (deed, error) {
 	}
 	var d deed
 	for _, el := range state.Ledger.All() {
-		if el.Time >= newest-together && !slices.Contains(d.parts, el.Part) {
-			d.parts = append(d.parts, el.Part)
+		if el.Time >= newest-together {
+			d.elisions = append(d.elisions, el.Key())
 		}
 	}
-	if len(d.parts) == 0 {
-		return d, hinted{nothing{"nothing is elided and nothing is folded"}, "a request body, once it is written, does not say what was left out; go back to the original"}
+	if len(d.elisions) == 0 {
+		none := nothing{"nothing is elided and nothing is folded"}
+		if s.doc.Format != "anthropic" && s.doc.Format != "openai" {
+			return d, none
+		}
+		return d, hinted{none, "a request body, once it is written, does not say what was left out; go back to the original"}
 	}
 	return d, nil
 }
@@ -140,6 +144,7 @@ func (a *app) redoCommand() *cobra.Command {
 				receipt, err := s.engine.Redo(cmd.Context(), s.id, second(args))
 				if err == nil {
 					c.Receipt, c.Marker = receipt.ID, receipt.Marker
+					c.touched(receipt.Committed)
 				}
 				return orNothing(err, second(args))
 			})
@@ -233,7 +238,7 @@ func (a *app) showChange(doc change) {
 			case p.Message != "":
 				what = "message " + p.Message
 			}
-			a.printf("%s  %s  %s\n", p.ID, rule.Shorten(what, 80), p.Note)
+			a.printf("%s\n", strings.TrimRight(p.ID+"  "+rule.Shorten(what, 80)+"  "+p.Note, " "))
 		}
 		return
 	case doc.Pin != nil:
@@ -243,7 +248,11 @@ func (a *app) showChange(doc change) {
 	case doc.Did == "unpinned":
 		a.printf("Unpinned.\n")
 	default:
-		a.printf("%d parts are %s.\n", len(doc.Parts), doc.Did)
+		are := "parts are"
+		if len(doc.Parts) == 1 {
+			are = "part is"
+		}
+		a.printf("%s %s %s.\n", token.Grouped(len(doc.Parts)), are, doc.Did)
 	}
 	a.printf("The view: %s → %s tokens\n", token.Grouped(doc.TokensBefore), token.Grouped(doc.TokensAfter))
 	if doc.Output != "" {

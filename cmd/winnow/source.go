@@ -306,8 +306,13 @@ func (a *app) openFor(ctx context.Context, src string, dry bool) (*source, error
 			return nil, err
 		}
 	}
-	if len(state.Dismissed) > 0 {
-		if _, err := copied.store.Apply(ctx, s.id, store.Change{Dismiss: slices.Sorted(maps.Keys(state.Dismissed))}); err != nil {
+	if len(state.Dismissed)+len(state.Undone) > 0 {
+		_, now, err := copied.engine.Session(ctx, s.id)
+		if err != nil {
+			return nil, err
+		}
+		c := store.Change{Base: now.Revision, Dismiss: slices.Sorted(maps.Keys(state.Dismissed)), Undo: slices.Sorted(maps.Keys(state.Undone))}
+		if _, err := copied.store.Apply(ctx, s.id, c); err != nil {
 			return nil, err
 		}
 	}

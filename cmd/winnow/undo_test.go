@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 )
 
 // eager lets everything go that a rule finds in small sessions.
@@ -170,5 +171,31 @@ func TestUndo_ofOneReceiptOfTwoLeavesTheOther(t *testing.T) {
 	same(t, "the view once the first counts again", view, after)
 	if got := d.elidedParts(id, "balanced", "part"); !slices.Equal(got, before) {
 		t.Errorf("%v are elided once the first counts again, want %v", got, before)
+	}
+}
+
+// A part of which a first pruning took the arguments and a second one the output: undo of the second leaves the first.
+func TestUndo_ofTheSecondOfTwoPruningsOfAFileLeavesTheFirst(t *testing.T) {
+	for _, file := range []string{"opencode.json", "claude.jsonl", "codex.jsonl", "pi.jsonl"} {
+		t.Run(file, func(t *testing.T) {
+			d := eagerDesk(t)
+			d.take(file)
+			kept := d.env
+			d.env = append(slices.Clone(kept), "WINNOW_COMPACTION_PROTECT=1000000") // no backward scan
+			first := d.run("prune", file, "-o", "first")
+			if first.code != exitDone {
+				t.Skipf("no rule but the backward scan finds anything: %s", first.stderr)
+			}
+			time.Sleep(1100 * time.Millisecond) // marks of one second belong together
+			d.env = kept
+			d.run("prune", "first", "-o", "second").wants(t, exitDone)
+			if bytes.Equal(d.read("first"), d.read("second")) {
+				t.Fatal("the second pruning changed nothing")
+			}
+			d.run("undo", "second", "-o", "undone").wants(t, exitDone)
+			same(t, "the second undone", d.read("undone"), d.read("first"))
+			d.run("undo", "undone", "-o", "whole").wants(t, exitDone)
+			same(t, "both undone", d.read("whole"), d.read(file))
+		})
 	}
 }

@@ -245,11 +245,14 @@ func (p *writer) fresh() error {
 	if len(p.source) > 0 && p.last != '\n' && p.last != 0 {
 		p.emit(newline)
 	}
-	wanted := targets(p.change.Ledger, c.places, func(rule.Elision) bool { return false })
+	ledger, places, err := p.renamed(c)
+	if err != nil {
+		return err
+	}
+	wanted := targets(ledger, places, func(rule.Elision) bool { return false })
 	for i := range c.entries {
 		text := c.entries[i].raw
 		if len(wanted[i]) > 0 {
-			var err error
 			if text, err = p.scan.show(c.withMarks(i), wanted[i]); err != nil {
 				return fmt.Errorf("write message %s: %w", c.owner[i], err)
 			}

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/winnowhq/winnow/internal/outside"
+)
+
+// What the README shows of the example is what the program prints of it, with nothing configured, 80 columns wide.
+func TestReadme_showsWhatTheProgramPrints(t *testing.T) {
+	root := outside.Root(t)
+	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	session, err := os.ReadFile(filepath.Join(root, "examples", "long-session.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := newDesk(t)
+	d.env = []string{"HOME=" + filepath.Join(d.dir, "home")}
+	if err := os.WriteFile(filepath.Join(d.dir, "long-session.json"), session, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range []string{"inspect", "compact"} {
+		_, rest, said := strings.Cut(string(readme), "What `"+command+"` prints of")
+		_, rest, opened := strings.Cut(rest, "\n```\n")
+		block, _, closed := strings.Cut(rest, "```\n")
+		if !said || !opened || !closed {
+			t.Fatalf("the README shows nothing of what %s prints", command)
+		}
+		o := d.run(command, "long-session.json")
+		o.wants(t, exitDone)
+		if !strings.HasPrefix(o.stdout, block) {
+			t.Errorf("%s prints something else than the README shows. It prints:\n%s\nThe README has:\n%s", command, o.stdout, block)
+		}
+	}
+}
