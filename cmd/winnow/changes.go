@@ -108,15 +108,18 @@ func newestOf(ctx context.Context, s *source) (deed, error) {
 		return deed{}, err
 	}
 	var newest session.Millis
+	foreign := false // the newest one is a mark of another product
 	for _, el := range state.Ledger.All() {
-		newest = max(newest, el.Time)
+		if el.Time >= newest {
+			newest, foreign = el.Time, el.Rule == rule.Mark
+		}
 	}
 	if at := session.Index(log.Messages, report.Window.Pivot); at >= 0 && log.Messages[at].Time.Created >= newest {
 		return deed{pivot: report.Window.Pivot}, nil
 	}
 	var d deed
 	for _, el := range state.Ledger.All() {
-		if el.Time >= newest-together {
+		if el.Time == newest || foreign && el.Rule == rule.Mark && el.Time >= newest-together {
 			d.elisions = append(d.elisions, el.Key())
 		}
 	}

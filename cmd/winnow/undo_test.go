@@ -186,7 +186,7 @@ func TestUndo_ofTheSecondOfTwoPruningsOfAFileLeavesTheFirst(t *testing.T) {
 			if first.code != exitDone {
 				t.Skipf("no rule but the backward scan finds anything: %s", first.stderr)
 			}
-			time.Sleep(1100 * time.Millisecond) // marks of one second belong together
+			time.Sleep(2 * time.Millisecond) // the time of a commit names it
 			d.env = kept
 			d.run("prune", "first", "-o", "second").wants(t, exitDone)
 			if bytes.Equal(d.read("first"), d.read("second")) {
