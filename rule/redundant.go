@@ -15,39 +15,54 @@ type redundant struct {
 	built  []Elision
 	factor float64 // of the counter when it was built
 
-	committed bool // all of it, when it was looked at last
+	committed bool      // all of it, when it was looked at last
+	small     []Refusal // when what is not committed of it saved too little
 }
 
 // propose makes elisions of what a rule found, of those that may go now. The rule's list only grows: what was committed of it is not looked at
-// again, unless it comes back.
+// again, unless it comes back; nor is what would save too little, while nothing more of its part is elided.
 func (w Window) propose(name string, age Age, letter bool, all []*redundant, build func(*redundant) []Elision) Found {
 	if len(all) == 0 {
 		return Found{}
 	}
 	w = w.Read()
 	o := w.read.open[all[0]]
-	if o == nil || o.factor != w.Facts.factor || !w.Ledger.extends(o.ledger) {
-		o = &open{factor: w.Facts.factor}
+	if o == nil || o.factor != w.Facts.factor || o.guard != w.Guard || !slices.Equal(o.pins, w.Pins) || !w.Ledger.extends(o.ledger) {
+		o = &open{factor: w.Facts.factor, guard: w.Guard, pins: slices.Clone(w.Pins)}
 		w.read.open[all[0]] = o
+	}
+	for _, e := range o.small.touched(o.ledger, w.Ledger) {
+		o.list = append(o.list, e.of)
 	}
 	o.list = append(o.list, all[o.upTo:]...)
 	o.upTo, o.ledger = len(all), w.Ledger
-	found := w.consider(name, age, letter, o.list, build)
-	o.list = slices.DeleteFunc(o.list, func(r *redundant) bool { return r.committed })
+	found := w.consider(name, age, letter, true, o.list, build)
+	o.list = slices.DeleteFunc(o.list, func(r *redundant) bool {
+		if r.small != nil {
+			o.small.add(r.old, r, r.small...)
+		}
+		return r.committed || r.small != nil
+	})
+	found.Refusals = o.small.tell(found.Refusals)
 	return found
 }
 
 // open is what of a rule's list is not committed.
 type open struct {
-	list   []*redundant
-	upTo   int // how much of the rule's list was considered
+	list  []*redundant
+	upTo  int // how much of the rule's list was considered
+	small standing
+
+	// It holds for a ledger that grows, one factor, guard and list of pins.
 	ledger Ledger
 	factor float64
+	guard  *Guard
+	pins   []Pin
 }
 
 // consider makes elisions of a list as it stands. build says what an item is shown as; it is asked once for each, unless what the counter knows of the
-// model changes.
-func (w Window) consider(name string, age Age, letter bool, all []*redundant, build func(*redundant) []Elision) (found Found) {
+// model changes. parks keeps the refusals of what saves too little with the item, instead of telling them.
+func (w Window) consider(name string, age Age, letter, parks bool, all []*redundant, build func(*redundant) []Elision) (found Found) {
 	w = w.Read()
 	for _, r := range all {
 		if r.built == nil || r.factor != w.Facts.factor {
@@ -66,20 +81,25 @@ func (w Window) consider(name string, age Age, letter bool, all []*redundant, bu
 			}
 		}
 		r.committed = len(r.built) > 0
+		r.small = nil
+		before, waits := len(found.Refusals), false
 		for _, e := range r.built {
 			refusal, ok := w.may(name, r.old, e.Field, age, letter)
 			r.committed = r.committed && !ok && refusal.Code == ""
 			switch {
 			case !ok && refusal.Code != "":
-				found.Refusals = append(found.Refusals, refusal)
+				found.Refusals, waits = append(found.Refusals, refusal), true
 			case !ok:
 			case e.Saves < w.Guard.least():
 				found.Refusals = append(found.Refusals, Refusal{
 					Code: TooSmall, Rule: name, Part: e.Part, Reason: "what would be shown in its place is about as large", Tokens: w.Facts.size(r.old, e.Field),
 				})
 			default:
-				found.Elisions = append(found.Elisions, e)
+				found.Elisions, waits = append(found.Elisions, e), true
 			}
+		}
+		if refused := found.Refusals[before:]; !waits && len(refused) > 0 && parks {
+			r.small, found.Refusals = slices.Clone(refused), found.Refusals[:before]
 		}
 	}
 	return found

@@ -50,13 +50,15 @@ func Settle(found Found, ledger Ledger, free func(rule string) bool) Found {
 	}
 	for _, e := range settled {
 		if e.By == "" && (stands[e.Part] || ledger.Covers(e.Part)) && !free(e.Rule) {
-			refuse(e, Covers, "others were left out because it shows what they showed")
+			refuse(e, Covers, coversReason)
 			continue
 		}
 		out.Elisions = append(out.Elisions, e)
 	}
 	return out
 }
+
+const coversReason = "others were left out because it shows what they showed"
 
 // clash is the field that cannot be left out beside another: with an output its attachments go.
 func clash(k Key) Key {
