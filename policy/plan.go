@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/winnowhq/winnow/budget"
 	"github.com/winnowhq/winnow/model"
@@ -132,11 +133,16 @@ func (p Policy) Find(s State) rule.Found {
 		w.Messages = s.Log
 	}
 	w = w.Read()
-	var all rule.Found
-	for _, r := range p.Rules {
-		found := r.Find(w)
-		all.Refusals = append(all.Refusals, found.Refusals...)
-		all.Elisions = append(all.Elisions, found.Elisions...)
+	found := make([]rule.Found, len(p.Rules))
+	elisions, refusals := 0, 0
+	for i, r := range p.Rules {
+		found[i] = r.Find(w)
+		elisions, refusals = elisions+len(found[i].Elisions), refusals+len(found[i].Refusals)
+	}
+	all := rule.Found{Elisions: slices.Grow([]rule.Elision(nil), elisions), Refusals: slices.Grow([]rule.Refusal(nil), refusals)}
+	for i := range found {
+		all.Refusals = append(all.Refusals, found[i].Refusals...)
+		all.Elisions = append(all.Elisions, found[i].Elisions...)
 	}
 	return rule.Settle(all, s.Ledger, func(name string) bool { return p.Pivot.Letter && name == rule.Backward{}.Name() })
 }
