@@ -2,7 +2,6 @@ package policy
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/winnowhq/winnow/budget"
 	"github.com/winnowhq/winnow/model"
@@ -132,17 +131,5 @@ func (p Policy) Find(s State) rule.Found {
 	if p.Log {
 		w.Messages = s.Log
 	}
-	w = w.Read()
-	found := make([]rule.Found, len(p.Rules))
-	elisions, refusals := 0, 0
-	for i, r := range p.Rules {
-		found[i] = r.Find(w)
-		elisions, refusals = elisions+len(found[i].Elisions), refusals+len(found[i].Refusals)
-	}
-	all := rule.Found{Elisions: slices.Grow([]rule.Elision(nil), elisions), Refusals: slices.Grow([]rule.Refusal(nil), refusals)}
-	for i := range found {
-		all.Refusals = append(all.Refusals, found[i].Refusals...)
-		all.Elisions = append(all.Elisions, found[i].Elisions...)
-	}
-	return rule.Settle(all, s.Ledger, func(name string) bool { return p.Pivot.Letter && name == rule.Backward{}.Name() })
+	return rule.Decide(w, p.Rules, func(name string) bool { return p.Pivot.Letter && name == rule.Backward{}.Name() })
 }

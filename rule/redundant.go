@@ -11,6 +11,7 @@ type redundant struct {
 	old *Item
 	by  []*Item // newer than old, each of them needed
 	why string  // for people; the whole sentence
+	seq int     // its place in the rule's list
 
 	built  []Elision
 	factor float64 // of the counter when it was built
@@ -34,7 +35,11 @@ func (w Window) propose(name string, age Age, letter bool, all []*redundant, bui
 	for _, e := range o.small.touched(o.ledger, w.Ledger) {
 		o.list = append(o.list, e.of)
 	}
-	o.list = append(o.list, all[o.upTo:]...)
+	for i := o.upTo; i < len(all); i++ {
+		all[i].seq = i
+		o.list = append(o.list, all[i])
+	}
+	o.set(w.unmoved)
 	o.upTo, o.ledger = len(all), w.Ledger
 	found := w.consider(name, age, letter, true, o.list, build)
 	o.list = slices.DeleteFunc(o.list, func(r *redundant) bool {
@@ -52,6 +57,9 @@ type open struct {
 	list  []*redundant
 	upTo  int // how much of the rule's list was considered
 	small standing
+
+	unmoved *unmoved
+	aside   []*redundant // refused by it
 
 	// It holds for a ledger that grows, one factor, guard and list of pins.
 	ledger Ledger

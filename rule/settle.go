@@ -11,9 +11,15 @@ import (
 //
 // free reports the rules that answer to nobody: what the letter of S000 prunes is not held back.
 func Settle(found Found, ledger Ledger, free func(rule string) bool) Found {
+	out, _ := settle(found, ledger, free, nil)
+	return out
+}
+
+// settle does so and tells what it came across. What it refuses because its cover is gone is noted, unless note is nil.
+func settle(found Found, ledger Ledger, free func(rule string) bool, note *unmoved) (Found, map[string]*standingPart) {
 	out := Found{Refusals: found.Refusals}
 	if len(found.Elisions) == 0 {
-		return out
+		return out, nil
 	}
 	s := settling{ledger: ledger, parts: make(map[string]*standingPart, len(found.Elisions)+len(found.Elisions)/2)}
 	type candidate struct {
@@ -22,10 +28,12 @@ func Settle(found Found, ledger Ledger, free func(rule string) bool) Found {
 		covers  []string // by what it goes
 	}
 	all := make([]candidate, 0, len(found.Elisions))
+	var over []*Elision // another one of the field counts
 	for i := range found.Elisions {
 		e := &found.Elisions[i]
 		part := s.part(e.Part)
 		if part.taken&(bit(e.Field)|bit(clash(e.Field))) != 0 {
+			over = append(over, e)
 			continue
 		}
 		part.taken |= bit(e.Field)
@@ -48,6 +56,9 @@ func Settle(found Found, ledger Ledger, free func(rule string) bool) Found {
 			covers := s.stillShown(c.covers)
 			if covers == nil {
 				refuse(c.elision, Uncovered, "what shows it again is left out itself")
+				if note != nil {
+					note.note(c.elision, out.Refusals[len(out.Refusals)-1], s.looked)
+				}
 				continue
 			}
 			for _, part := range covers {
@@ -57,8 +68,8 @@ func Settle(found Found, ledger Ledger, free func(rule string) bool) Found {
 		}
 		settled = append(settled, c)
 	}
-	if len(settled) == 0 {
-		return out
+	if note != nil {
+		note.passed(over)
 	}
 	for _, c := range settled {
 		e := *c.elision
@@ -74,7 +85,7 @@ func Settle(found Found, ledger Ledger, free func(rule string) bool) Found {
 		}
 		out.Elisions = append(out.Elisions, e)
 	}
-	return out
+	return out, s.parts
 }
 
 const coversReason = "others were left out because it shows what they showed"
@@ -102,6 +113,7 @@ type settling struct {
 	fresh  []standingPart // to take new ones from
 	ids    []string       // likewise
 	round  int            // of stillShown
+	looked []string       // at in that round
 }
 
 // standingPart is a part, and what of it is left out: committed, or found now.
@@ -157,6 +169,7 @@ func (s *settling) stillShown(by []string) []string {
 		return by
 	}
 	s.round++
+	s.looked = s.looked[:0]
 	var kept []string
 	var few [16]string
 	for open := append(few[:0], by...); len(open) > 0; open = open[1:] {
@@ -165,6 +178,7 @@ func (s *settling) stillShown(by []string) []string {
 			continue
 		}
 		part.seen = s.round
+		s.looked = append(s.looked, open[0])
 		switch {
 		case !part.found && !part.committed:
 			kept = append(kept, open[0])

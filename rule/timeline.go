@@ -34,6 +34,7 @@ type timeline struct {
 	now        Item // its counters are those of the newest message
 	memory     map[any]any
 	open       map[*redundant]*open // by the first of a list
+	unmoved    *unmoved
 	generation int
 }
 
