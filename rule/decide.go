@@ -23,7 +23,7 @@ func Decide(w Window, rules []Rule, free func(rule string) bool) Found {
 	}
 	next := &unmoved{ledger: w.Ledger, elisions: map[refusedKey]bool{}, parts: map[string]bool{}}
 	settled, _ := settle(found, w.Ledger, free, next)
-	if len(next.refusals) > 0 {
+	if len(next.refusals) > 0 && !next.loose {
 		t.unmoved = next
 	}
 	return settled
@@ -51,6 +51,7 @@ type unmoved struct {
 	elisions map[refusedKey]bool
 	refusals []Refusal
 	parts    map[string]bool
+	loose    bool // it hung on something found by a rule that may not find it again: on the letter of S000, which stops at what is pruned
 }
 
 type refusedKey struct {
