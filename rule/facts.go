@@ -182,6 +182,9 @@ func (f *Facts) Learn(messages []session.Message) {
 		})
 	}
 	done.Wait()
+	if len(f.parts) == 0 {
+		f.parts = make(map[string]*fact, len(parts))
+	}
 	for i, p := range parts {
 		f.parts[p.ID] = facts[i]
 	}

@@ -2,8 +2,11 @@ package rule
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 )
 
 // redundant is an item that newer ones make redundant, as a rule read it off the timeline.
@@ -72,21 +75,11 @@ type open struct {
 // model changes. parks keeps the refusals of what saves too little with the item, instead of telling them.
 func (w Window) consider(name string, age Age, letter, parks bool, all []*redundant, build func(*redundant) []Elision) (found Found) {
 	w = w.Read()
+	w.buildAtOnce(name, all, build)
 	for _, r := range all {
 		if r.built == nil || r.factor != w.Facts.factor {
-			r.built, r.factor = build(r), w.Facts.factor
-			for i := range r.built {
-				r.built[i].Part, r.built[i].Message, r.built[i].Rule = r.old.Part.ID, r.old.Message, name
-				if r.built[i].Because == "" {
-					r.built[i].Because = r.why
-				}
-				r.built[i].By = by(r.by)
-				r.built[i].Saves = w.saves(r.old, r.built[i])
-			}
+			w.build(name, r, build)
 			w.Facts.decided++
-			if r.built == nil {
-				r.built = []Elision{}
-			}
 		}
 		r.committed = len(r.built) > 0
 		r.small = nil
@@ -111,6 +104,65 @@ func (w Window) consider(name string, age Age, letter, parks bool, all []*redund
 		}
 	}
 	return found
+}
+
+// build makes the elisions of an item.
+func (w Window) build(name string, r *redundant, build func(*redundant) []Elision) {
+	r.built, r.factor = build(r), w.Facts.factor
+	for i := range r.built {
+		r.built[i].Part, r.built[i].Message, r.built[i].Rule = r.old.Part.ID, r.old.Message, name
+		if r.built[i].Because == "" {
+			r.built[i].Because = r.why
+		}
+		r.built[i].By = by(r.by)
+		r.built[i].Saves = w.saves(r.old, r.built[i])
+	}
+	if r.built == nil {
+		r.built = []Elision{}
+	}
+}
+
+// atOnce is from how many items on it is worth to start goroutines.
+const atOnce = 64
+
+// buildAtOnce makes the elisions of many items on all processors. What they are made from is looked up first, so that the goroutines only read; items of
+// which the index knows another part with the same id are left alone.
+func (w Window) buildAtOnce(name string, all []*redundant, build func(*redundant) []Elision) {
+	workers := runtime.GOMAXPROCS(0)
+	if len(all) < atOnce || workers < 2 {
+		return
+	}
+	known := func(r *redundant) bool { return r.old.Part.ID != "" && w.Facts.parts[r.old.Part.ID] == r.old.size }
+	var wanted []*redundant
+	for _, r := range all {
+		if (r.built == nil || r.factor != w.Facts.factor) && known(r) {
+			w.handle(r.old.Part)
+			w.Facts.Target(r.old.Part)
+			wanted = append(wanted, r)
+		}
+	}
+	if len(wanted) < atOnce {
+		return
+	}
+	if !slices.ContainsFunc(wanted, func(r *redundant) bool { return !known(r) }) {
+		var next atomic.Int64
+		var done sync.WaitGroup
+		for range workers {
+			done.Go(func() {
+				for {
+					to := int(next.Add(atOnce / 4))
+					for at := to - atOnce/4; at < to; at++ {
+						if at >= len(wanted) {
+							return
+						}
+						w.build(name, wanted[at], build)
+					}
+				}
+			})
+		}
+		done.Wait()
+		w.Facts.decided += len(wanted)
+	}
 }
 
 // saves is what an elision saves, in tokens: what the model is no longer sent, less what it is sent instead. It is also 0 when the text shown is

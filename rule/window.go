@@ -40,6 +40,9 @@ func (w Window) handle(p *session.Part) string {
 	h := w.Handles
 	if h == nil {
 		h = &w.Facts.handles
+		if name, ok := h.byPart[p.ID]; ok || p.ID == "" {
+			return name
+		}
 		h.Name(w.Messages)
 	}
 	return h.Of(p)
