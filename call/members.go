@@ -132,7 +132,12 @@ func stringEnd(b []byte, i int) (end int, easy bool) {
 			return -1, false
 		case c == '\\':
 			easy = false
-			if i++; i == len(b) || bytes.IndexByte([]byte(`"\/bfnrt`), b[i]) < 0 {
+			if i++; i == len(b) {
+				return -1, false
+			}
+			switch b[i] {
+			case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+			default:
 				return -1, false // \u, which has rules of its own, among them
 			}
 		}
