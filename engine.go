@@ -209,6 +209,8 @@ func (e *Engine) load(ctx context.Context, l *live) error {
 		l.facts = rule.NewFacts(e.config.Counter)
 		l.facts.Learn(l.log)
 		e.calibrate(l)
+	} else {
+		l.facts.Forget() // another writer may have replaced any message
 	}
 	l.reported, l.estimated = session.Usage{}, -1
 	return nil
@@ -287,6 +289,9 @@ func (e *Engine) apply(ctx context.Context, l *live, op string, c store.Change) 
 		if at := session.Index(l.log, m.ID); at >= 0 {
 			l.log[at] = m // nobody else has this slice, only the parts of the messages in it
 			l.changed = min(l.changed, at)
+			if len(l.log)-at > rule.Noticed && l.facts != nil {
+				l.facts.Forget()
+			}
 		}
 	}
 	return nil

@@ -21,7 +21,7 @@ func Bound(text string) string {
 	return text[:Examined/2] + "\n" + text[len(text)-Examined/2:]
 }
 
-// Arguments are the members of a call's input.
+// Arguments are the members of a call's input. The values may be views of it, which nobody may change.
 type Arguments map[string]jsontext.Value
 
 func Parse(input jsontext.Value) Arguments {
@@ -31,7 +31,11 @@ func Parse(input jsontext.Value) Arguments {
 		}
 		return nil
 	}
-	var a Arguments
+	a := make(Arguments, 4)
+	if _, end, plain := plainMembers(input, func(name string, value jsontext.Value) bool { a[name] = value; return true }); plain && blanks(input, end) == len(input) {
+		return a
+	}
+	a = nil
 	if json.Unmarshal(input, &a, session.ReadOptions()) != nil {
 		return nil
 	}
@@ -47,8 +51,11 @@ func (a Arguments) Text(names ...string) string {
 		}
 		switch value.Kind() {
 		case '"':
-			var s string
-			if json.Unmarshal(value, &s, session.ReadOptions()) == nil && s != "" {
+			s, ok := Unquote(value)
+			if ok && s != "" {
+				return s
+			}
+			if !ok && json.Unmarshal(value, &s, session.ReadOptions()) == nil && s != "" {
 				return s
 			}
 		case '[':

@@ -127,6 +127,9 @@ func exitStatus(output string) (int, bool) {
 	}
 	for _, piece := range pieces {
 		lower := strings.ToLower(piece)
+		if !strings.Contains(lower, "exit") {
+			continue
+		}
 		for _, mark := range []string{"exit code: ", "exit code ", "exited with code ", "exit_code\":", "exit status ", "[exit code: ", "exited with status "} {
 			at := strings.Index(lower, mark)
 			if at < 0 {
@@ -161,10 +164,13 @@ func verdict(output string) judgement {
 		"SyntaxError:", "BUILD FAILED", "FAILURES!", "ELIFECYCLE", "✖ ", "fatal error:", "command not found", "Could not resolve", "cannot find module", "npm error") {
 		return failing
 	}
-	for line := range strings.Lines(tail) {
-		lower := strings.ToLower(strings.TrimSpace(line))
+	for line := range strings.Lines(strings.ToLower(tail)) {
+		lower := strings.TrimSpace(line)
 		if strings.HasPrefix(lower, "fail") && lower != "" || strings.HasPrefix(lower, "error:") || strings.HasPrefix(lower, "errors:") {
 			return failing
+		}
+		if !ContainsAny(lower, " fail", " error") {
+			continue
 		}
 		for _, word := range []string{" failed", " failing", " failures", " errors", " error"} {
 			if n, ok := countBefore(lower, word); ok && n > 0 {

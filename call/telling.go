@@ -26,7 +26,7 @@ func Telling(output string, n int) []string {
 			text = strings.TrimSuffix(text[len("<tool_use_error>"):], "</tool_use_error>")
 		}
 		text = Cut(text, 240)
-		if lower := strings.ToLower(text); len(text) < 40 && ContainsAny(lower, "exit code", "exit status", "exited with code") {
+		if len(text) < 40 && ContainsAny(strings.ToLower(text), "exit code", "exit status", "exited with code") {
 			continue // said beside the lines already
 		}
 		if len(last) == 3 {

@@ -131,12 +131,5 @@ func (p Policy) Find(s State) rule.Found {
 	if p.Log {
 		w.Messages = s.Log
 	}
-	w = w.Read()
-	var all rule.Found
-	for _, r := range p.Rules {
-		found := r.Find(w)
-		all.Refusals = append(all.Refusals, found.Refusals...)
-		all.Elisions = append(all.Elisions, found.Elisions...)
-	}
-	return rule.Settle(all, s.Ledger, func(name string) bool { return p.Pivot.Letter && name == rule.Backward{}.Name() })
+	return rule.Decide(w, p.Rules, func(name string) bool { return p.Pivot.Letter && name == rule.Backward{}.Name() })
 }

@@ -39,10 +39,10 @@ func (r *AttachedFiles) Find(w Window) Found {
 			old = append(old, &a.old)
 		}
 	}
-	found := w.consider(r.Name(), Age{}, r.Letter, again, func(d *redundant) []Elision {
+	found := w.consider(r.Name(), Age{}, r.Letter, false, again, func(d *redundant) []Elision {
 		return []Elision{{Field: Attachments, Shown: w.withoutFiles(d.old, "; sent again below")}}
 	})
-	aged := w.consider(r.Name(), age, r.Letter, old, func(d *redundant) []Elision {
+	aged := w.consider(r.Name(), age, r.Letter, false, old, func(d *redundant) []Elision {
 		if r.Letter {
 			return []Elision{{Field: Attachments, Shown: breadcrumbs(media(d.old.Part))}}
 		}

@@ -3,6 +3,7 @@ package rule
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/winnowhq/winnow/session"
 )
@@ -42,26 +43,109 @@ func (b Backward) Find(w Window) Found {
 	}
 	var found Found
 	w = w.Read()
-	line, total := w.line(), 0
-	for i := len(line.items) - 1; i >= 0; i-- {
-		x := line.items[i]
-		if x.Call == nil || !ended(x.Part) || line.now.Turn-x.Turn < b.Turns || slices.Contains(b.ProtectedTools, x.Part.Tool) || w.Ledger.Has(Key{x.Part.ID, Output}) {
-			continue
-		}
-		if total += x.Size().Output; total <= b.Protect {
+	s := b.scan(w)
+	border := s.border(b, w)
+	for i := len(s.behind) - 1; i >= 0; i-- {
+		x := s.behind[i]
+		if x.At > border {
 			continue
 		}
 		refusal, ok := w.may(b.Name(), x, Output, Age{}, false)
+		gone := !ok
 		switch {
 		case !ok && refusal.Code != "":
-			found.Refusals = append(found.Refusals, refusal)
+			found.Refusals, gone = append(found.Refusals, refusal), false
 		case ok:
-			if e := b.elision(w, x); e.Saves >= w.Guard.least() {
+			switch e := b.elision(w, x); {
+			case e.Saves < w.Guard.least():
+				gone = true
+			case w.Ledger.Covers(e.Part):
+				gone = true
+				s.covering.add(x, nil, Refusal{Code: Covers, Rule: e.Rule, Part: e.Part, Reason: coversReason, Tokens: e.Saves})
+			default:
 				found.Elisions = append(found.Elisions, e)
 			}
 		}
+		if gone {
+			s.behind[i] = nil
+		}
 	}
+	s.behind = slices.DeleteFunc(s.behind, func(x *Item) bool { return x == nil })
+	found.Refusals = s.covering.tell(found.Refusals)
 	return b.worth(found, Saves(found.Elisions))
+}
+
+// scan is what the walk remembers of a window, so that a step looks at the protected zone and at what left it. It holds for a ledger that grows, one
+// factor, guard and list of pins; where one of them is another it begins again.
+type scan struct {
+	upTo    int     // how far the timeline was read
+	all     []*Item // outputs that could be pruned by what they are, oldest first, but for some that are elided
+	behind  []*Item // of them those that lay behind the zone once and may still go
+	crossed int     // position of the newest that lay there, -1 for none
+	// covering are those that stay because others went for them. While the ledger grows they do so until something newer covers them, by another rule.
+	covering standing
+
+	ledger Ledger
+	factor float64
+	guard  *Guard
+	pins   []Pin
+}
+
+// scanKey is under which scans are remembered.
+type scanKey struct {
+	protect, turns int
+	tools          string
+}
+
+func (b Backward) scan(w Window) *scan {
+	line, key := w.line(), scanKey{b.Protect, b.Turns, strings.Join(b.ProtectedTools, "\x00")}
+	s, ok := line.memory[key].(*scan)
+	if !ok || s.factor != w.Facts.factor || s.guard != w.Guard || !w.Ledger.extends(s.ledger) || !slices.Equal(s.pins, w.Pins) {
+		s = &scan{crossed: -1, factor: w.Facts.factor, guard: w.Guard, pins: slices.Clone(w.Pins)}
+		line.memory[key] = s
+	}
+	for _, e := range s.covering.touched(s.ledger, w.Ledger) {
+		at, _ := slices.BinarySearchFunc(s.behind, e.item.At, func(x *Item, at int) int { return x.At - at })
+		s.behind = slices.Insert(s.behind, at, e.item)
+	}
+	s.ledger = w.Ledger
+	for ; s.upTo < len(line.items); s.upTo++ {
+		if x := line.items[s.upTo]; x.Call != nil && ended(x.Part) && !slices.Contains(b.ProtectedTools, x.Part.Tool) {
+			s.all = append(s.all, x)
+		}
+	}
+	return s
+}
+
+// border is the position of the newest output behind the protected zone, -1 when there is none. What crossed it since the last time is added to behind.
+func (s *scan) border(b Backward, w Window) int {
+	now, total, border := &w.line().now, 0, -1
+	i := len(s.all) - 1
+	for ; i >= 0; i-- {
+		x := s.all[i]
+		if now.Turn-x.Turn < b.Turns {
+			continue
+		}
+		if w.Ledger.Has(Key{x.Part.ID, Output}) {
+			s.all[i] = nil
+			continue
+		}
+		if total += x.Size().Output; total > b.Protect {
+			border = x.At
+			break
+		}
+	}
+	if border > s.crossed {
+		from := i
+		for from > 0 && (s.all[from-1] == nil || s.all[from-1].At > s.crossed) {
+			from--
+		}
+		s.behind = append(s.behind, s.all[from:i+1]...)
+		s.crossed = border
+	}
+	zone := slices.DeleteFunc(s.all[i+1:], func(x *Item) bool { return x == nil })
+	s.all = s.all[:i+1+len(zone)]
+	return border
 }
 
 // elision of an output, made once.

@@ -1,10 +1,11 @@
 package rule
 
 import (
+	"bytes"
 	"crypto/sha256"
-	"maps"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -67,31 +68,69 @@ func understand(p *session.Part, cwd string) *Call {
 // volatile are arguments that change nothing about what a call does: words for people, and limits of time.
 var volatile = []string{"description", "timeout", "timeout_ms", "timeoutMs", "yield_time_ms", "justification", "explanation", "toolSummary", "toolAction"}
 
-// identities of a call. Arguments count whatever their order; one that is null is as if it were not there.
+// identities of a call. Arguments count whatever their order; one that is null is as if it were not there, and of two with one name the last counts.
 func identities(p *session.Part, cwd string) (same, retried Identity) {
-	values := map[string]jsontext.Value{}
+	type member struct {
+		name  string
+		value jsontext.Value
+	}
+	var few [16]member
+	values, differ := few[:0], false
 	if p.State.Input.Kind() == '{' {
 		for name, value := range members(p.State.Input) {
-			if value = value.Clone(); value.Canonicalize(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)) == nil && value.Kind() != 'n' {
-				values[name] = value
+			if value, ok := canonical(value); ok && value.Kind() != 'n' {
+				if at := slices.IndexFunc(values, func(m member) bool { return m.name == name }); at >= 0 {
+					values[at].value = value
+				} else {
+					values = append(values, member{name, value})
+				}
 			}
 		}
+		slices.SortFunc(values, func(a, b member) int { return strings.Compare(a.name, b.name) })
 	} else {
-		values[""] = p.State.Input
+		values = append(values, member{"", p.State.Input})
 	}
-	all, lasting := sha256.New(), sha256.New()
-	write := func(name, value string, both bool) {
-		piece := []byte(name + "\x00" + value + "\x00")
-		all.Write(piece)
-		if both {
-			lasting.Write(piece)
+	text := make([]byte, 0, len(p.Tool)+len(cwd)+len(p.State.Input)+64)
+	piece := func(name, value string) {
+		text = append(append(append(append(text, name...), 0), value...), 0)
+	}
+	piece(p.Tool, cwd)
+	for _, m := range values {
+		piece(m.name, asString(m.value))
+		differ = differ || slices.Contains(volatile, m.name)
+	}
+	sum := sha256.Sum256(text)
+	same, retried = Identity(sum[:16]), Identity(sum[:16])
+	if differ {
+		text = text[:0]
+		piece(p.Tool, cwd)
+		for _, m := range values {
+			if !slices.Contains(volatile, m.name) {
+				piece(m.name, asString(m.value))
+			}
+		}
+		sum = sha256.Sum256(text)
+		retried = Identity(sum[:16])
+	}
+	return same, retried
+}
+
+// canonical is a JSON value in the form in which equal ones have equal bytes. Most are written so.
+func canonical(value jsontext.Value) (jsontext.Value, bool) {
+	switch value.Kind() {
+	case 'n', 't', 'f':
+		return value, true
+	case '"':
+		if bytes.IndexByte(value, '\\') < 0 && utf8.Valid(value) {
+			return value, true
+		}
+	case '0':
+		if len(value) < 16 && value[0] != '-' && len(bytes.Trim(value, "0123456789")) == 0 {
+			return value, true
 		}
 	}
-	write(p.Tool, cwd, true)
-	for _, name := range slices.Sorted(maps.Keys(values)) {
-		write(name, string(values[name]), !slices.Contains(volatile, name))
-	}
-	return Identity(all.Sum(nil)[:16]), Identity(lasting.Sum(nil)[:16])
+	value = value.Clone()
+	return value, value.Canonicalize(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)) == nil
 }
 
 // argument is the first of these arguments of a call that is a text, "" without one.

@@ -31,6 +31,9 @@ const (
 
 // Facts is the index over a log that the rules share. It is built as parts arrive and asked again and again: a part
 // whose texts did not change is never counted twice. It is not safe for concurrent use.
+//
+// The rules take a list of messages that begins as the one before it for the same list, grown. Whoever replaces a message of it that is not among the
+// newest (Noticed) calls Forget.
 type Facts struct {
 	counter token.Counter
 	factor  float64 // of the counter, for the model that reads
@@ -39,6 +42,7 @@ type Facts struct {
 	decided int
 
 	line    *timeline
+	stale   bool // see Forget
 	handles Handles
 }
 
@@ -178,6 +182,9 @@ func (f *Facts) Learn(messages []session.Message) {
 		})
 	}
 	done.Wait()
+	if len(f.parts) == 0 {
+		f.parts = make(map[string]*fact, len(parts))
+	}
 	for i, p := range parts {
 		f.parts[p.ID] = facts[i]
 	}

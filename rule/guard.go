@@ -102,10 +102,11 @@ func (w Window) may(name string, x *Item, field Field, age Age, letter bool) (Re
 	no := func(code Code, reason string) (Refusal, bool) {
 		return Refusal{Code: code, Rule: name, Part: x.Part.ID, Reason: reason}, false
 	}
-	if w.Ledger.Has(Key{x.Part.ID, field}) {
+	touched := w.Ledger.Touches(x.Part.ID)
+	if touched && w.Ledger.Has(Key{x.Part.ID, field}) {
 		return Refusal{}, false
 	}
-	if field == Output || field == Error || field == Attachments {
+	if touched && (field == Output || field == Error || field == Attachments) {
 		// What an output loses, its attachments lose with it, and what was shortened once stays as it was shortened.
 		for _, other := range []Field{Output, Error, Attachments, Whole} {
 			if other != field && w.Ledger.Has(Key{x.Part.ID, other}) {
@@ -114,7 +115,7 @@ func (w Window) may(name string, x *Item, field Field, age Age, letter bool) (Re
 		}
 	}
 	switch {
-	case x.Part.State != nil && x.Part.State.Time != nil && x.Part.State.Time.Compacted != 0 && w.Ledger.Touches(x.Part.ID):
+	case x.Part.State != nil && x.Part.State.Time != nil && x.Part.State.Time.Compacted != 0 && touched:
 		return Refusal{}, false
 	case w.Pinned(x.Part.ID, x.Message):
 		return no(Protected, "pinned")

@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/winnowhq/winnow/call"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/token"
 )
@@ -123,37 +124,18 @@ func position(names []string, name string) int {
 
 // members walks the members of a JSON object; anything else has none.
 func members(object jsontext.Value) func(yield func(string, jsontext.Value) bool) {
-	return func(yield func(string, jsontext.Value) bool) {
-		if object.Kind() != '{' {
-			return
-		}
-		dec := jsontext.NewDecoder(strings.NewReader(string(object)), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-		if _, err := dec.ReadToken(); err != nil {
-			return
-		}
-		for dec.PeekKind() == '"' {
-			name, err := dec.ReadToken()
-			if err != nil {
-				return
-			}
-			key := name.String()
-			value, err := dec.ReadValue()
-			if err != nil || !yield(key, value) {
-				return
-			}
-		}
-	}
+	return call.Members(object)
 }
 
 // scalar is the text of a JSON string, or of an array of strings joined by spaces; "" for the rest.
 func scalar(value jsontext.Value) string {
 	switch value.Kind() {
 	case '"':
-		text, err := jsontext.AppendUnquote(nil, value)
-		if err != nil {
+		text, ok := call.Unquote(value)
+		if !ok {
 			return ""
 		}
-		return string(text)
+		return text
 	case '[':
 		var words []string
 		dec := jsontext.NewDecoder(strings.NewReader(string(value)), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))

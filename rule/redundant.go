@@ -2,8 +2,11 @@ package rule
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 )
 
 // redundant is an item that newer ones make redundant, as a rule read it off the timeline.
@@ -11,78 +14,155 @@ type redundant struct {
 	old *Item
 	by  []*Item // newer than old, each of them needed
 	why string  // for people; the whole sentence
+	seq int     // its place in the rule's list
 
 	built  []Elision
 	factor float64 // of the counter when it was built
 
-	committed bool // all of it, when it was looked at last
+	committed bool      // all of it, when it was looked at last
+	small     []Refusal // when what is not committed of it saved too little
 }
 
 // propose makes elisions of what a rule found, of those that may go now. The rule's list only grows: what was committed of it is not looked at
-// again, unless it comes back.
+// again, unless it comes back; nor is what would save too little, while nothing more of its part is elided.
 func (w Window) propose(name string, age Age, letter bool, all []*redundant, build func(*redundant) []Elision) Found {
 	if len(all) == 0 {
 		return Found{}
 	}
 	w = w.Read()
 	o := w.read.open[all[0]]
-	if o == nil || o.factor != w.Facts.factor || !w.Ledger.extends(o.ledger) {
-		o = &open{factor: w.Facts.factor}
+	if o == nil || o.factor != w.Facts.factor || o.guard != w.Guard || !slices.Equal(o.pins, w.Pins) || !w.Ledger.extends(o.ledger) {
+		o = &open{factor: w.Facts.factor, guard: w.Guard, pins: slices.Clone(w.Pins)}
 		w.read.open[all[0]] = o
 	}
-	o.list = append(o.list, all[o.upTo:]...)
+	for _, e := range o.small.touched(o.ledger, w.Ledger) {
+		o.list = append(o.list, e.of)
+	}
+	for i := o.upTo; i < len(all); i++ {
+		all[i].seq = i
+		o.list = append(o.list, all[i])
+	}
+	o.set(w.unmoved)
 	o.upTo, o.ledger = len(all), w.Ledger
-	found := w.consider(name, age, letter, o.list, build)
-	o.list = slices.DeleteFunc(o.list, func(r *redundant) bool { return r.committed })
+	found := w.consider(name, age, letter, true, o.list, build)
+	o.list = slices.DeleteFunc(o.list, func(r *redundant) bool {
+		if r.small != nil {
+			o.small.add(r.old, r, r.small...)
+		}
+		return r.committed || r.small != nil
+	})
+	found.Refusals = o.small.tell(found.Refusals)
 	return found
 }
 
 // open is what of a rule's list is not committed.
 type open struct {
-	list   []*redundant
-	upTo   int // how much of the rule's list was considered
+	list  []*redundant
+	upTo  int // how much of the rule's list was considered
+	small standing
+
+	unmoved *unmoved
+	aside   []*redundant // refused by it
+
+	// It holds for a ledger that grows, one factor, guard and list of pins.
 	ledger Ledger
 	factor float64
+	guard  *Guard
+	pins   []Pin
 }
 
 // consider makes elisions of a list as it stands. build says what an item is shown as; it is asked once for each, unless what the counter knows of the
-// model changes.
-func (w Window) consider(name string, age Age, letter bool, all []*redundant, build func(*redundant) []Elision) (found Found) {
+// model changes. parks keeps the refusals of what saves too little with the item, instead of telling them.
+func (w Window) consider(name string, age Age, letter, parks bool, all []*redundant, build func(*redundant) []Elision) (found Found) {
 	w = w.Read()
+	w.buildAtOnce(name, all, build)
 	for _, r := range all {
 		if r.built == nil || r.factor != w.Facts.factor {
-			r.built, r.factor = build(r), w.Facts.factor
-			for i := range r.built {
-				r.built[i].Part, r.built[i].Message, r.built[i].Rule = r.old.Part.ID, r.old.Message, name
-				if r.built[i].Because == "" {
-					r.built[i].Because = r.why
-				}
-				r.built[i].By = by(r.by)
-				r.built[i].Saves = w.saves(r.old, r.built[i])
-			}
+			w.build(name, r, build)
 			w.Facts.decided++
-			if r.built == nil {
-				r.built = []Elision{}
-			}
 		}
 		r.committed = len(r.built) > 0
+		r.small = nil
+		before, waits := len(found.Refusals), false
 		for _, e := range r.built {
 			refusal, ok := w.may(name, r.old, e.Field, age, letter)
 			r.committed = r.committed && !ok && refusal.Code == ""
 			switch {
 			case !ok && refusal.Code != "":
-				found.Refusals = append(found.Refusals, refusal)
+				found.Refusals, waits = append(found.Refusals, refusal), true
 			case !ok:
 			case e.Saves < w.Guard.least():
 				found.Refusals = append(found.Refusals, Refusal{
 					Code: TooSmall, Rule: name, Part: e.Part, Reason: "what would be shown in its place is about as large", Tokens: w.Facts.size(r.old, e.Field),
 				})
 			default:
-				found.Elisions = append(found.Elisions, e)
+				found.Elisions, waits = append(found.Elisions, e), true
 			}
+		}
+		if refused := found.Refusals[before:]; !waits && len(refused) > 0 && parks {
+			r.small, found.Refusals = slices.Clone(refused), found.Refusals[:before]
 		}
 	}
 	return found
+}
+
+// build makes the elisions of an item.
+func (w Window) build(name string, r *redundant, build func(*redundant) []Elision) {
+	r.built, r.factor = build(r), w.Facts.factor
+	for i := range r.built {
+		r.built[i].Part, r.built[i].Message, r.built[i].Rule = r.old.Part.ID, r.old.Message, name
+		if r.built[i].Because == "" {
+			r.built[i].Because = r.why
+		}
+		r.built[i].By = by(r.by)
+		r.built[i].Saves = w.saves(r.old, r.built[i])
+	}
+	if r.built == nil {
+		r.built = []Elision{}
+	}
+}
+
+// atOnce is from how many items on it is worth to start goroutines.
+const atOnce = 64
+
+// buildAtOnce makes the elisions of many items on all processors. What they are made from is looked up first, so that the goroutines only read; items of
+// which the index knows another part with the same id are left alone.
+func (w Window) buildAtOnce(name string, all []*redundant, build func(*redundant) []Elision) {
+	workers := runtime.GOMAXPROCS(0)
+	if len(all) < atOnce || workers < 2 {
+		return
+	}
+	known := func(r *redundant) bool { return r.old.Part.ID != "" && w.Facts.parts[r.old.Part.ID] == r.old.size }
+	var wanted []*redundant
+	for _, r := range all {
+		if (r.built == nil || r.factor != w.Facts.factor) && known(r) {
+			w.handle(r.old.Part)
+			w.Facts.Target(r.old.Part)
+			wanted = append(wanted, r)
+		}
+	}
+	if len(wanted) < atOnce {
+		return
+	}
+	if !slices.ContainsFunc(wanted, func(r *redundant) bool { return !known(r) }) {
+		var next atomic.Int64
+		var done sync.WaitGroup
+		for range workers {
+			done.Go(func() {
+				for {
+					to := int(next.Add(atOnce / 4))
+					for at := to - atOnce/4; at < to; at++ {
+						if at >= len(wanted) {
+							return
+						}
+						w.build(name, wanted[at], build)
+					}
+				}
+			})
+		}
+		done.Wait()
+		w.Facts.decided += len(wanted)
+	}
 }
 
 // saves is what an elision saves, in tokens: what the model is no longer sent, less what it is sent instead. It is also 0 when the text shown is

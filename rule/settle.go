@@ -11,104 +11,184 @@ import (
 //
 // free reports the rules that answer to nobody: what the letter of S000 prunes is not held back.
 func Settle(found Found, ledger Ledger, free func(rule string) bool) Found {
-	out := Found{Refusals: found.Refusals}
-	if len(found.Elisions) == 0 {
-		return out
-	}
-	taken := map[Key]bool{}
-	gone := leftOut{ledger: ledger, found: map[string][]string{}}
-	stands := map[string]bool{} // parts that others are left out for
-	var all []Elision
-	for _, e := range found.Elisions {
-		k := e.Key()
-		if taken[k] || taken[clash(k)] || ledger.Has(k) || ledger.Has(clash(k)) {
-			continue
-		}
-		taken[k] = true
-		all = append(all, e)
-		if e.By != "" || free(e.Rule) {
-			gone.found[e.Part] = append(gone.found[e.Part], e.Covers()...)
-		}
-	}
-	refuse := func(e Elision, code Code, reason string) {
-		out.Refusals = append(out.Refusals, Refusal{Code: code, Rule: e.Rule, Part: e.Part, Reason: reason, Tokens: e.Saves})
-	}
-	settled := all[:0]
-	for _, e := range all {
-		if e.By != "" {
-			covers := stillShown(e.Covers(), gone)
-			if covers == nil {
-				refuse(e, Uncovered, "what shows it again is left out itself")
-				continue
-			}
-			for _, part := range covers {
-				stands[part] = true
-			}
-			e.By = strings.Join(covers, " ")
-		}
-		settled = append(settled, e)
-	}
-	for _, e := range settled {
-		if e.By == "" && (stands[e.Part] || ledger.Covers(e.Part)) && !free(e.Rule) {
-			refuse(e, Covers, "others were left out because it shows what they showed")
-			continue
-		}
-		out.Elisions = append(out.Elisions, e)
-	}
+	out, _ := settle(found, ledger, free, nil)
 	return out
 }
 
-// clash is the field that cannot be left out beside another: with an output its attachments go.
-func clash(k Key) Key {
-	switch k.Field {
-	case Output:
-		k.Field = Attachments
-	case Attachments:
-		k.Field = Output
+// settle does so and tells what it came across. What it refuses because its cover is gone is noted, unless note is nil.
+func settle(found Found, ledger Ledger, free func(rule string) bool, note *unmoved) (Found, map[string]*standingPart) {
+	out := Found{Refusals: found.Refusals}
+	if len(found.Elisions) == 0 {
+		return out, nil
 	}
-	return k
-}
-
-// leftOut are the parts of which something is left out: committed, or found now.
-type leftOut struct {
-	ledger Ledger
-	found  map[string][]string // a part → what covers it, nothing when it went for another reason
-}
-
-// of returns what covers a part that is left out, nothing when it went for another reason; is is false for one that is shown.
-func (l leftOut) of(part string) (covers []string, is bool) {
-	covers, is = l.found[part]
-	if l.ledger.Touches(part) {
-		is = true
-		covers = slices.Clip(covers)
-		for _, e := range l.ledger.Of(part) {
-			covers = append(covers, e.Covers()...)
+	s := settling{ledger: ledger, parts: make(map[string]*standingPart, len(found.Elisions)+len(found.Elisions)/2)}
+	type candidate struct {
+		elision *Elision
+		part    *standingPart
+		covers  []string // by what it goes
+	}
+	all := make([]candidate, 0, len(found.Elisions))
+	var over []*Elision // another one of the field counts
+	for i := range found.Elisions {
+		e := &found.Elisions[i]
+		part := s.part(e.Part)
+		if part.taken&(bit(e.Field)|bit(clash(e.Field))) != 0 {
+			over = append(over, e)
+			continue
+		}
+		part.taken |= bit(e.Field)
+		c := candidate{e, part, s.covers(e)}
+		all = append(all, c)
+		if e.By != "" || free(e.Rule) {
+			part.found = true
+			part.covers = append(part.covers, c.covers...)
 		}
 	}
-	return covers, is
+	refuse := func(e *Elision, code Code, reason string) {
+		if len(out.Refusals) == cap(out.Refusals) {
+			out.Refusals = slices.Grow(out.Refusals, 1+len(all)/2)
+		}
+		out.Refusals = append(out.Refusals, Refusal{Code: code, Rule: e.Rule, Part: e.Part, Reason: reason, Tokens: e.Saves})
+	}
+	settled := all[:0]
+	for _, c := range all {
+		if c.elision.By != "" {
+			covers := s.stillShown(c.covers)
+			if covers == nil {
+				refuse(c.elision, Uncovered, "what shows it again is left out itself")
+				if note != nil {
+					note.note(c.elision, out.Refusals[len(out.Refusals)-1], s.looked)
+				}
+				continue
+			}
+			for _, part := range covers {
+				s.part(part).stands = true
+			}
+			c.covers = covers
+		}
+		settled = append(settled, c)
+	}
+	if note != nil {
+		note.passed(over)
+		for _, c := range settled {
+			note.loose = note.loose || note.parts[c.elision.Part] && free(c.elision.Rule)
+		}
+	}
+	for _, c := range settled {
+		e := *c.elision
+		if e.By == "" && (c.part.stands || ledger.Covers(e.Part)) && !free(e.Rule) {
+			refuse(&e, Covers, coversReason)
+			continue
+		}
+		if e.By != "" {
+			e.By = strings.Join(c.covers, " ")
+		}
+		if out.Elisions == nil {
+			out.Elisions = make([]Elision, 0, len(settled))
+		}
+		out.Elisions = append(out.Elisions, e)
+	}
+	return out, s.parts
+}
+
+const coversReason = "others were left out because it shows what they showed"
+
+// clash is the field that cannot be left out beside another: with an output its attachments go.
+func clash(f Field) Field {
+	switch f {
+	case Output:
+		return Attachments
+	case Attachments:
+		return Output
+	}
+	return f
+}
+
+// bit stands for a field in a set of them.
+func bit(f Field) uint8 { return 1 << max(0, slices.Index(fields[:], f)+1) }
+
+var fields = [...]Field{Output, Error, Input, Attachments, Text, Whole}
+
+// settling is what Settle knows of the parts that it comes across, each looked up once.
+type settling struct {
+	ledger Ledger
+	parts  map[string]*standingPart
+	fresh  []standingPart // to take new ones from
+	ids    []string       // likewise
+	round  int            // of stillShown
+	looked []string       // at in that round
+}
+
+// standingPart is a part, and what of it is left out: committed, or found now.
+type standingPart struct {
+	taken              uint8 // fields that somebody has taken
+	found, committed   bool
+	covers, fromLedger []string // what covers it, nothing when it went for another reason
+	stands             bool     // others are left out for it
+	seen               int      // round in which it was seen last
+}
+
+func (s *settling) part(id string) *standingPart {
+	if p := s.parts[id]; p != nil {
+		return p
+	}
+	if len(s.fresh) == 0 {
+		s.fresh = make([]standingPart, 64)
+	}
+	p := &s.fresh[0]
+	s.fresh = s.fresh[1:]
+	s.parts[id] = p
+	if s.ledger.Touches(id) {
+		p.committed = true
+		for _, positions := range [][]int{s.ledger.index[id].at, s.ledger.recent[id].at} {
+			for _, at := range positions {
+				e := &s.ledger.elisions[at]
+				p.taken |= bit(e.Field)
+				p.fromLedger = append(p.fromLedger, s.covers(e)...)
+			}
+		}
+	}
+	return p
+}
+
+// covers are the parts by which an elision goes.
+func (s *settling) covers(e *Elision) []string {
+	switch {
+	case e.By == "":
+		return nil
+	case strings.IndexByte(e.By, ' ') >= 0:
+		return e.Covers()
+	case len(s.ids) == cap(s.ids):
+		s.ids = make([]string, 0, 64)
+	}
+	s.ids = append(s.ids, e.By)
+	n := len(s.ids)
+	return s.ids[n-1 : n : n]
 }
 
 // stillShown follows parts that are left out to those that are kept and cover them. It is nil when one went and nothing covers it.
-func stillShown(by []string, gone leftOut) []string {
-	if !slices.ContainsFunc(by, func(part string) bool { _, is := gone.of(part); return is }) {
+func (s *settling) stillShown(by []string) []string {
+	if !slices.ContainsFunc(by, func(id string) bool { p := s.part(id); return p.found || p.committed }) {
 		return by
 	}
+	s.round++
+	s.looked = s.looked[:0]
 	var kept []string
-	seen := map[string]bool{}
-	for open := slices.Clone(by); len(open) > 0; open = open[1:] {
-		part := open[0]
-		if seen[part] {
+	var few [16]string
+	for open := append(few[:0], by...); len(open) > 0; open = open[1:] {
+		part := s.part(open[0])
+		if part.seen == s.round {
 			continue
 		}
-		seen[part] = true
-		covers, left := gone.of(part)
+		part.seen = s.round
+		s.looked = append(s.looked, open[0])
 		switch {
-		case !left:
-			kept = append(kept, part)
-		case len(covers) == 0:
+		case !part.found && !part.committed:
+			kept = append(kept, open[0])
+		case len(part.covers)+len(part.fromLedger) == 0:
 			return nil
 		default:
-			open = append(open, covers...)
+			open = append(append(open, part.covers...), part.fromLedger...)
 		}
 	}
 	return kept

@@ -34,6 +34,7 @@ type timeline struct {
 	now        Item // its counters are those of the newest message
 	memory     map[any]any
 	open       map[*redundant]*open // by the first of a list
+	unmoved    *unmoved
 	generation int
 }
 
@@ -46,12 +47,20 @@ type stamp struct {
 
 func stampOf(m *session.Message) stamp { return stamp{m.ID, unsafe.SliceData(m.Parts), len(m.Parts)} }
 
-// timeline brings the timeline of a window up to date. What it costs grows with what is new: of a message that was read only
-// the address is compared.
+// Noticed is how many of the newest messages that the rules read may be replaced in a list without a word: whoever replaces one further back says so
+// with Facts.Forget.
+const Noticed = 64
+
+// Forget says that the messages may be others than they were: the rules read them anew. What is known of each part by itself stays, as far as its
+// texts do.
+func (f *Facts) Forget() { f.stale = true }
+
+// timeline brings the timeline of a window up to date. What it costs grows with what is new.
 func (f *Facts) timeline(messages []session.Message) *timeline {
 	t := f.line
 	settled := settled(messages)
-	if t == nil || len(t.read) > settled || !t.continues(messages) {
+	if t == nil || f.stale || len(t.read) > settled || !t.continues(messages) {
+		f.stale = false
 		t = &timeline{facts: f, memory: map[any]any{}, open: map[*redundant]*open{}}
 		if f.line != nil {
 			t.generation = f.line.generation + 1
@@ -64,8 +73,13 @@ func (f *Facts) timeline(messages []session.Message) *timeline {
 	return t
 }
 
+// continues reports whether messages begin with those that were read. A list that grew does; another one, a fork or a window that begins elsewhere, has
+// others at its beginning or among those that were the newest. To compare all would read all of a log at each step.
 func (t *timeline) continues(messages []session.Message) bool {
-	for i := range t.read {
+	if len(t.read) > 0 && t.read[0] != stampOf(&messages[0]) {
+		return false
+	}
+	for i := max(0, len(t.read)-Noticed); i < len(t.read); i++ {
 		if t.read[i] != stampOf(&messages[i]) {
 			return false
 		}

@@ -17,7 +17,8 @@ type Window struct {
 	// Handles name parts; nil makes names from this window alone.
 	Handles *Handles
 
-	read *timeline // of the window, once it was read
+	read    *timeline // of the window, once it was read
+	unmoved *unmoved  // what rules leave out of what they find
 }
 
 // Read brings what the rules remember of a window up to date, once for all of them. A window that was not read is read by each rule.
@@ -39,6 +40,9 @@ func (w Window) handle(p *session.Part) string {
 	h := w.Handles
 	if h == nil {
 		h = &w.Facts.handles
+		if name, ok := h.byPart[p.ID]; ok || p.ID == "" {
+			return name
+		}
 		h.Name(w.Messages)
 	}
 	return h.Of(p)
