@@ -171,7 +171,7 @@ func (w Window) saves(x *Item, e Elision) int {
 	before, shown := w.Facts.size(x, e.Field), w.Facts.Count(e.Shown)
 	switch {
 	case e.Field == Input:
-		shown += w.Facts.Count(x.Part.Tool) // the name of the tool is counted with its arguments, and stays
+		shown = w.Facts.scale(w.Facts.counter.Count(x.Part.Tool) + w.Facts.counter.Count(e.Shown)) // the name of the tool is counted with its arguments, and stays
 	case e.Field == Attachments && x.Part.State != nil:
 		// What is shown is put under the output, in a line of its own.
 		result := x.Part.State.Result()
