@@ -139,8 +139,8 @@ func (r *reader) printed(name, output string, from, limit int, bare bool) {
 		case end:
 			k.part(from, lines)
 			k.ends(from + len(lines) - 1)
-		default:
-			k.part(from, lines)
+		default: // the notice follows the last line, be it empty, behind one that is empty
+			k.part(from, strings.Split(shown, "\n"))
 		}
 		return
 	}
