@@ -183,23 +183,34 @@ func second(args []string) string {
 	return ""
 }
 
+// openToChange opens a source whose change goes to an output, and reports on it as it is before. The caller closes it.
+func (a *app) openToChange(ctx context.Context, src string, out *output, dry bool) (*source, winnow.Report, error) {
+	if err := out.check(); err != nil {
+		return nil, winnow.Report{}, err
+	}
+	s, err := a.openFor(ctx, src, dry)
+	if err != nil {
+		return nil, winnow.Report{}, err
+	}
+	err = out.of(s)
+	var before winnow.Report
+	if err == nil {
+		before, err = s.engine.Inspect(ctx, s.id)
+	}
+	if err != nil {
+		s.Close()
+		return nil, winnow.Report{}, err
+	}
+	return s, before, nil
+}
+
 // runChange opens a source, changes it, writes a file's copy, and tells what the view was and is.
 func (a *app) runChange(ctx context.Context, src string, out output, did string, do func(*source, *change) error) error {
-	if err := out.check(); err != nil {
-		return err
-	}
-	s, err := a.openFor(ctx, src, false)
+	s, before, err := a.openToChange(ctx, src, &out, false)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	if err := out.of(s); err != nil {
-		return err
-	}
-	before, err := s.engine.Inspect(ctx, s.id)
-	if err != nil {
-		return err
-	}
 	doc := change{Source: src, Did: did, Parts: []string{}, TokensBefore: before.Window.Tokens}
 	if err := do(s, &doc); err != nil {
 		return err

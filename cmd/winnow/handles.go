@@ -156,21 +156,11 @@ name that part. The summary is kept with the session and shown in every later vi
 
 // runSelfPrune opens a source, prunes it by handle, writes a file's copy, and tells what became of each target.
 func (a *app) runSelfPrune(ctx context.Context, src string, out output, did string, do func(*source) (winnow.SelfPruned, error)) error {
-	if err := out.check(); err != nil {
-		return err
-	}
-	s, err := a.openFor(ctx, src, false)
+	s, before, err := a.openToChange(ctx, src, &out, false)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	if err := out.of(s); err != nil {
-		return err
-	}
-	before, err := s.engine.Inspect(ctx, s.id)
-	if err != nil {
-		return err
-	}
 	done, err := do(s)
 	if err != nil {
 		return err

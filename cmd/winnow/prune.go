@@ -66,21 +66,11 @@ func checkSchedule(name string) error {
 }
 
 func (a *app) runPrune(ctx context.Context, src string, out output, dry bool) error {
-	if err := out.check(); err != nil {
-		return err
-	}
-	s, err := a.openFor(ctx, src, dry)
+	s, before, err := a.openToChange(ctx, src, &out, dry)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	if err := out.of(s); err != nil {
-		return err
-	}
-	before, err := s.engine.Inspect(ctx, s.id)
-	if err != nil {
-		return err
-	}
 	outcome, err := s.engine.Prune(ctx, s.id)
 	if err != nil {
 		return err
