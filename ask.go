@@ -9,7 +9,6 @@ import (
 
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/rule"
-	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/summarize/offline"
 	"github.com/winnowhq/winnow/token"
@@ -252,16 +251,4 @@ func (f *folding) note(notes ...string) {
 			f.notes = append(f.notes, n)
 		}
 	}
-}
-
-// previousText is what a summariser wrote; what the engine carried over under it is written anew.
-func previousText(summary *session.Message) string {
-	var texts []string
-	for i := range summary.Parts {
-		p := &summary.Parts[i]
-		if n, _ := p.Note(); p.Type == session.TextPart && !n.Carry {
-			texts = append(texts, p.Text)
-		}
-	}
-	return strings.Join(texts, "\n\n")
 }

@@ -234,7 +234,7 @@ func (e *Engine) prepare(ctx context.Context, id string, o CompactOptions, attem
 	}
 	if f.cut.Previous != nil {
 		f.replaces = view.Message(f.cut.Previous, f.ledger, l.facts)
-		f.request.Previous = previousText(f.cut.Previous)
+		f.request.Previous = pivot.PreviousText(f.cut.Previous)
 	}
 	for i := range f.cut.Fold {
 		f.replaces += view.Message(&f.cut.Fold[i], f.ledger, l.facts)
@@ -255,7 +255,7 @@ func (e *Engine) prepare(ctx context.Context, id string, o CompactOptions, attem
 		f.request.Instruction += none
 		f.request.Update += none
 	}
-	f.request.Budget = answerBudget(f.usable, f.replaces)
+	f.request.Budget = pivot.AnswerBudget(f.usable, f.replaces)
 	f.request.OwnLength = f.settings.Letter || f.settings.Prompt != ""
 	return f, nil
 }
@@ -272,18 +272,6 @@ func (e *Engine) cold(l *live) time.Duration {
 		return 0
 	}
 	return idle.Round(time.Second)
-}
-
-// Bounds of a summary, in tokens: below a thousand it says too little, and above eight thousand nobody can keep it in mind.
-const minSummary, maxSummary = 1_000, 8_000
-
-// answerBudget is how long a summary may be: a tenth of the window, and never more than half of what it replaces.
-func answerBudget(usable, replaces int) int {
-	budget := maxSummary
-	if usable > 0 {
-		budget = min(max(usable/10, minSummary), maxSummary)
-	}
-	return max(min(budget, replaces/2), 64)
 }
 
 func lastUser(log []session.Message) *session.Message {

@@ -218,7 +218,7 @@ func (e *Engine) align(ctx context.Context, f *folding, s pivot.Summarizer) {
 // wrote more than the little that it was to replace, that is no fault of theirs: there is too little to fold.
 func (f *folding) noSummary(err error, own bool) error {
 	tooLarge := errors.Is(err, pivot.ErrTooLarge)
-	if own && (tooLarge || errors.Is(err, pivot.ErrHeadings) || errors.Is(err, pivot.ErrEmpty)) || tooLarge && f.replaces < minSummary || f.replaces < minFold {
+	if own && (tooLarge || errors.Is(err, pivot.ErrHeadings) || errors.Is(err, pivot.ErrEmpty)) || tooLarge && f.replaces < pivot.MinSummary || f.replaces < minFold {
 		return &Error{Code: NothingToFold, Op: "compact", Session: f.id, Err: fmt.Errorf("there is too little to fold: %w", err),
 			Hint: "the session is as small as it gets"}
 	}

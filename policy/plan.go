@@ -26,6 +26,8 @@ type State struct {
 	Handles *rule.Handles
 	// Restored are elisions that somebody took back: only when asked are they made again.
 	Restored map[rule.Key]bool
+	// Account is what a schedule that weighs cost must know of the session's requests. Without it such a schedule acts on free moments only.
+	Account schedule.Account
 }
 
 // Occasion is why a plan is made.
@@ -42,6 +44,10 @@ type Occasion struct {
 	Rejected bool
 	// PruneAsked, FoldAsked: somebody asked for it.
 	PruneAsked, FoldAsked bool
+	// Starting: a request is about to be sent.
+	Starting bool
+	// GoesOn: the step that ended called tools, so that the next request follows at once.
+	GoesOn bool
 	// Cold: the provider's cache holds nothing of the prompt.
 	Cold bool
 }
@@ -83,7 +89,10 @@ func (p Policy) Plan(s State, o Occasion) Decision {
 		}
 	}
 	letter := p.Pivot.Letter
-	moment := schedule.Moment{TurnEnded: o.TurnEnded, Asked: o.PruneAsked || o.FoldAsked && !letter, Pressure: over && !letter, Cold: o.Cold}
+	moment := schedule.Moment{TurnEnded: o.TurnEnded, Asked: o.PruneAsked || o.FoldAsked && !letter, Pressure: over && !letter, Cold: o.Cold,
+		Paying: o.Starting || o.StepEnded && o.GoesOn, Bound: s.Model.BoundReasoning, Account: s.Account}
+	moment.Read, moment.Write, _ = s.Model.Terms(s.Account.Base + s.Account.Size)
+	moment.Age = func(e rule.Elision) int { return s.Facts.Age(s.Window, e) }
 	if (o.PruneAsked || p.Prune) && p.Schedule.Ready(moment) {
 		found := p.Find(s)
 		if !o.PruneAsked {

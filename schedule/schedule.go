@@ -13,6 +13,15 @@ type Moment struct {
 	Pressure bool
 	// Cold: the provider's cache holds nothing of the prompt, so that a change costs nothing extra.
 	Cold bool
+	// Paying: a request follows at once, so that what is decided now is paid for now.
+	Paying bool
+	// Bound: the model's reasoning is valid only behind the exact prompt that it was made for.
+	Bound bool
+	// Read and Write are the prices of reading a prompt from the cache and of writing it there, as multiples of the input price.
+	Read, Write float64
+	Account     Account
+	// Age is how many steps ago an elision could have been made first; nil: unknown.
+	Age func(rule.Elision) int
 }
 
 // Schedule chooses from what was found. What it does not choose is found again at the next moment.

@@ -24,7 +24,7 @@ var floors = [][]string{
 	{"rule", "budget", "recall", "fact", "coverage", "wire", "wire/*"},
 	{"view", "pivot", "schedule", "store", "format", "llm"},
 	{"policy", "summarize/*", "llm/*", "store/*", "store/internal/exact", "store/internal/words", "format/*"},
-	{""}, // the root: the engine
+	{"", "replay"}, // the root: the engine, and the lab beside it: both run the planner
 	{"config", "tui", "page", "discover", "skim", "selfprune"},
 	{"cmd/winnow"},
 }

@@ -1,0 +1,18 @@
+package model
+
+// Terms are the prices of reading from the cache, writing to it, and output, of a prompt of so many tokens, as multiples of the input price. Where
+// there is no cache, or nothing is asked for writing to it, they are 1; where no price is known they are those of Price.Relative.
+func (m Model) Terms(prompt int) (read, write, output float64) {
+	p := m.Price.For(prompt)
+	read, write, output = p.Relative()
+	if m.Cache.Lifetime <= 0 && p.Input > 0 {
+		return 1, 1, output
+	}
+	if read <= 0 {
+		read = 1
+	}
+	if write <= 0 {
+		write = 1
+	}
+	return read, write, output
+}

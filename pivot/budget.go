@@ -1,0 +1,31 @@
+package pivot
+
+import (
+	"strings"
+
+	"github.com/winnowhq/winnow/session"
+)
+
+// Bounds of a summary, in tokens: below a thousand it says too little, and above eight thousand nobody can keep it in mind.
+const MinSummary, MaxSummary = 1_000, 8_000
+
+// AnswerBudget is how long a summary may be, in tokens: a tenth of the window (usable 0: unlimited), and never more than half of what it replaces.
+func AnswerBudget(usable, replaces int) int {
+	budget := MaxSummary
+	if usable > 0 {
+		budget = min(max(usable/10, MinSummary), MaxSummary)
+	}
+	return max(min(budget, replaces/2), 64)
+}
+
+// PreviousText is what a summariser wrote into a summary; what the engine carried over under it is written anew.
+func PreviousText(summary *session.Message) string {
+	var texts []string
+	for i := range summary.Parts {
+		p := &summary.Parts[i]
+		if n, _ := p.Note(); p.Type == session.TextPart && !n.Carry {
+			texts = append(texts, p.Text)
+		}
+	}
+	return strings.Join(texts, "\n\n")
+}
