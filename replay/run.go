@@ -118,7 +118,7 @@ func (r *run) begin(k int) {
 		r.append(r.trace.log[r.next])
 		r.next++
 	}
-	cold := k == 0 || r.terms.Lifetime <= 0 || r.idle(k) > r.terms.Lifetime
+	cold := k == 0 || r.terms.Lifetime <= 0 || r.trace.idle(k, r.opts.Idle) > r.terms.Lifetime
 	if cold {
 		r.sent, r.kept = 0, 0
 		if k > 0 && r.terms.Lifetime > 0 {
@@ -127,15 +127,6 @@ func (r *run) begin(k int) {
 	}
 	d := r.setup.Policy.Plan(r.state(), policy.Occasion{Starting: true, Cold: cold && r.terms.Lifetime > 0})
 	r.commit(k, d.Commit)
-}
-
-// idle is how long the session waited before step k.
-func (r *run) idle(k int) time.Duration {
-	s := r.trace.steps[k]
-	if !s.timed && s.first && k > 0 {
-		return r.opts.Idle
-	}
-	return s.idle
 }
 
 // send bills the request of step k, and what it needed.
