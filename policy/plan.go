@@ -140,5 +140,8 @@ func (p Policy) Find(s State) rule.Found {
 	if p.Log {
 		w.Messages = s.Log
 	}
-	return rule.Decide(w, p.Rules, func(name string) bool { return p.Pivot.Letter && name == rule.Backward{}.Name() })
+	// What the letter prunes, and what lies idle, goes although others went because it shows what they showed.
+	return rule.Decide(w, p.Rules, func(name string) bool {
+		return p.Pivot.Letter && name == rule.Backward{}.Name() || name == (*rule.Idle)(nil).Name()
+	})
 }
