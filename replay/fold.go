@@ -65,7 +65,7 @@ func (r *run) fold(k int) error {
 			after += view.Message(&window[i], ledger, r.facts)
 		}
 		before := r.layout.total()
-		if after >= before || usable > 0 && after+r.trace.Base >= usable {
+		if !settings.Letter && (after >= before || usable > 0 && after+r.trace.Base > usable) {
 			continue
 		}
 		r.publish(k, log, window, answer.Text, carried, len(cut.Tail))

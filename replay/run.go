@@ -240,7 +240,7 @@ func (r *run) end(k int) error {
 	}
 	usage := session.Usage{Output: s.output}
 	usage.Cache.Read, usage.Cache.Write = min(r.kept, prompt), prompt-min(r.kept, prompt)
-	d := r.setup.Policy.Plan(r.state(), policy.Occasion{StepEnded: true, GoesOn: !s.ends, Usage: usage, Pending: pending})
+	d := r.setup.Policy.Plan(r.state(), policy.Occasion{StepEnded: true, GoesOn: s.calls, Usage: usage, Pending: pending})
 	r.commit(k+1, d.Commit)
 	if !d.Verdict.Overflow {
 		r.tries = 0
@@ -260,6 +260,9 @@ func (r *run) end(k int) error {
 }
 
 func (r *run) append(m session.Message) {
+	if m.Written() {
+		r.tries = 0 // a new turn has its own
+	}
 	r.log = append(r.log, m)
 	r.window = append(r.window, m)
 	r.layout.add(view.Message(&m, r.ledger, r.facts), m.ID)
@@ -282,7 +285,7 @@ func (r *run) state() policy.State {
 func (r *run) before(e rule.Elision) int {
 	at, ok := r.layout.before(e.Message)
 	if !ok {
-		return 0
+		return r.layout.total() // it is not sent anyway
 	}
 	m := &r.window[r.layout.index(e.Message)]
 	for j := range m.Parts {

@@ -42,6 +42,7 @@ type step struct {
 	idle    time.Duration // between the end of the step before and this request; 0 where the log has no clock
 	timed   bool          // the log told idle
 	ends    bool          // of a turn
+	calls   bool          // tools
 	first   bool          // of a turn
 	output  int           // tokens that it produced
 }
@@ -100,6 +101,7 @@ func NewTrace(s session.Session, m model.Model, counter token.Counter) *Trace {
 				s.idle = time.Duration(m.Time.Created-last) * time.Millisecond
 			}
 			s.timed = last > 0 && m.Time.Created > 0
+			s.calls = slices.ContainsFunc(m.Parts, func(p session.Part) bool { return p.Type == session.ToolPart })
 			t.steps = append(t.steps, s)
 		} else if m.Written() && number >= 0 {
 			t.steps[number].ends = true
@@ -107,7 +109,9 @@ func NewTrace(s session.Session, m model.Model, counter token.Counter) *Trace {
 		for j := range m.Parts {
 			t.add(&m.Parts[j], number, m.Role == session.Assistant, facts)
 		}
-		last = max(last, m.Time.Created, m.Time.Completed)
+		if m.Role == session.Assistant { // the cache lives from its last use on, whenever the user wrote
+			last = max(last, m.Time.Created, m.Time.Completed)
+		}
 		before += messageTokens(&m, facts)
 		t.log = append(t.log, m)
 	}
