@@ -90,7 +90,7 @@ type run struct {
 	hidden  []bool // by item
 	hides   int
 	visible map[int32]bool   // grams that stand in summaries and placeholders
-	fetched map[int32]string // items that were fetched again, and the message behind which they stand
+	fetched map[int32]string // items that were fetched again and stand in the window since, and the message behind which they do
 	ids     int
 }
 
@@ -295,8 +295,11 @@ func (r *run) before(e rule.Elision) int {
 			at += size.Total()
 			continue
 		}
-		if e.Field == rule.Output || e.Field == rule.Error || e.Field == rule.Attachments {
+		switch e.Field {
+		case rule.Output, rule.Error:
 			at += size.Input
+		case rule.Attachments:
+			at += size.Input + size.Output
 		}
 		break
 	}
@@ -310,7 +313,9 @@ func (r *run) commit(k int, elisions []rule.Elision) {
 	}
 	first := r.layout.total()
 	for _, e := range elisions {
-		first = min(first, r.before(e))
+		if r.layout.index(e.Message) >= 0 { // what lies before the pivot is not sent any more
+			first = min(first, r.before(e))
+		}
 	}
 	before := r.layout.total()
 	had := r.kept
@@ -318,7 +323,7 @@ func (r *run) commit(k int, elisions []rule.Elision) {
 	r.ledger = r.ledger.With(elisions...)
 	event := Event{Step: k, Kind: Committed, N: len(elisions)}
 	for _, e := range elisions {
-		r.hide(e, nil)
+		r.hide(e)
 		if r.opts.Detail {
 			event.Parts = append(event.Parts, e.Part)
 		}
@@ -331,14 +336,14 @@ func (r *run) commit(k int, elisions []rule.Elision) {
 	r.note(event)
 }
 
-// hide marks the items of an elision, but for the words that its placeholder shows, and those that were fetched again behind a message that stays.
-func (r *run) hide(e rule.Elision, stays map[string]bool) {
+// hide marks the items of an elision, but for the words that its placeholder shows, and those that were fetched again.
+func (r *run) hide(e rule.Elision) {
 	at, ok := r.trace.parts[e.Part]
 	if !ok {
 		return
 	}
 	set := func(i int32) {
-		if again, fetched := r.fetched[i]; i >= 0 && !r.hidden[i] && !(fetched && stays[again]) {
+		if _, fetched := r.fetched[i]; i >= 0 && !r.hidden[i] && !fetched {
 			r.hidden[i] = true
 			r.hides++
 		}

@@ -83,7 +83,7 @@ func (t *Trace) Timed() bool {
 func NewTrace(s session.Session, m model.Model, counter token.Counter) *Trace {
 	t := &Trace{ID: s.Info.ID, Name: s.Info.Title, Model: m, directory: s.Info.Directory, counter: counter, parts: map[string]partItems{}, Base: -1}
 	facts := rule.NewFacts(counter)
-	var last session.Millis
+	var last session.Millis // when the newest step ended
 	before := 0
 	for i := range s.Messages {
 		m, ok := bare(s.Messages[i], len(t.log))
@@ -109,8 +109,8 @@ func NewTrace(s session.Session, m model.Model, counter token.Counter) *Trace {
 		for j := range m.Parts {
 			t.add(&m.Parts[j], number, m.Role == session.Assistant, facts)
 		}
-		if m.Role == session.Assistant { // the cache lives from its last use on, whenever the user wrote
-			last = max(last, m.Time.Created, m.Time.Completed)
+		if m.Role == session.Assistant {
+			last = max(last, m.Time.Created, m.Time.Completed) // what the user says is no use of the cache
 		}
 		before += messageTokens(&m, facts)
 		t.log = append(t.log, m)
