@@ -95,7 +95,9 @@ func (r *run) publish(k int, log, window []session.Message, summary, carried str
 	r.out.Tokens.Sent += prompt
 	r.out.Tokens.Cached += cached
 	r.out.Tokens.Output += tokens
-	r.out.Folds++
+	if r.out.Folds++; r.out.First == 0 {
+		r.out.First = k
+	}
 
 	fetched := r.layout
 	r.log, r.window = log, window
@@ -134,6 +136,7 @@ func (r *run) publish(k int, log, window []session.Message, summary, carried str
 	}
 	r.kept = min(r.kept, r.trace.Base)
 	r.account.Committed(0)
+	r.out.Folded += before - r.layout.total()
 	r.note(Event{Step: k, Kind: Folded, N: tail, Tokens: before - r.layout.total(), Cost: cost})
 }
 

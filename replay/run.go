@@ -24,6 +24,11 @@ type Setup struct {
 	Policy policy.Policy
 	// Window replaces the model's limits where it is not 0; Unlimited takes them away.
 	Window int
+	// Group joins the policies of a sweep, "" for one by itself.
+	Group string
+	// Settings are what makes the engine do this, where all else is at its default: keys of the configuration, values as JSON. nil for what it cannot
+	// do, which is compared and never recommended.
+	Settings map[string]string
 }
 
 // Unlimited as a Setup's Window is a model that takes everything.
@@ -38,6 +43,8 @@ type Options struct {
 	Terms *Terms
 	// Hour takes the hour's cache of the model's terms.
 	Hour bool
+	// Uncached is a provider without a cache: each prompt is paid in full.
+	Uncached bool
 	// Idle is how long each turn waits for the user in a log without a clock.
 	Idle time.Duration
 	// Detail fills in Events, Curve and Sizes.
@@ -102,10 +109,7 @@ func newRun(ctx context.Context, t *Trace, s Setup, o Options) *run {
 	case s.Window == Unlimited:
 		r.model.Limits = model.Limits{}
 	}
-	r.terms = TermsOf(t.Model, o.Hour)
-	if o.Terms != nil {
-		r.terms = *o.Terms
-	}
+	r.terms = o.terms(t.Model)
 	r.model.Price, r.model.Cache.Lifetime, r.model.Cache.MinPrefix = r.terms.Price, r.terms.Lifetime, r.terms.MinPrefix
 	r.layout.facts = r.facts
 	r.out = Outcome{Session: t.ID, Policy: s.Name, Steps: len(t.steps)}
@@ -122,6 +126,7 @@ func (r *run) begin(k int) {
 	if cold {
 		r.sent, r.kept = 0, 0
 		if k > 0 && r.terms.Lifetime > 0 {
+			r.out.Cold++
 			r.note(Event{Step: k, Kind: Idle})
 		}
 	}
@@ -163,6 +168,9 @@ func (r *run) send(k int) {
 	r.sent, r.kept = prompt, prompt
 
 	needed := r.needed(k)
+	if len(needed) > 0 {
+		r.out.Needy++
+	}
 	for _, at := range needed {
 		x := &r.trace.items[at]
 		cost := float64(prompt)*read + Asked*output + float64(x.tokens)*write
@@ -331,7 +339,11 @@ func (r *run) commit(k int, elisions []rule.Elision) {
 	r.measure(elisions)
 	event.Tokens = before - r.layout.total()
 	event.Rewritten = max(0, had-r.kept-event.Tokens)
-	r.out.Commits++
+	if r.out.Commits++; r.out.First == 0 {
+		r.out.First = k
+	}
+	r.out.Elided += event.Tokens
+	r.out.Rewritten += event.Rewritten
 	r.account.Committed(event.Rewritten)
 	r.note(event)
 }

@@ -22,6 +22,7 @@ type Trace struct {
 	Path string // of the file that it was read from, "" for none
 	// Product is the format that it was recorded in.
 	Product string
+	Damaged int // pieces of the file that could not be read
 	Model   model.Model
 	// Base is what system prompt and tools take, in tokens; BaseKnown says that a report told.
 	Base      int
