@@ -63,7 +63,7 @@ func (l *live) read() {
 		size := view.Message(msg, rule.Ledger{}, l.facts)
 		switch {
 		case msg.Completes() && !l.state.Undone[msg.ParentID]:
-			m.account.Committed(0)
+			m.account.Folded()
 			m.sent, m.total, m.prompt = 0, 0, 0
 		case isStep(msg):
 			for len(commits) > 0 && commits[0].before(msg) {
@@ -72,6 +72,8 @@ func (l *live) read() {
 			}
 			m.account.Steps++
 			m.account.SinceCommit++
+			m.account.SincePivot++
+			m.account.Carried += l.carried(msg, now.TokensBefore(i))
 			m.prompt, m.cached = m.total, m.prompt
 			m.newest = l.bill(msg)
 			m.account.Bill += m.newest
@@ -129,6 +131,14 @@ func (l *live) commits() []committed {
 	}
 	slices.SortStableFunc(all, func(a, b committed) int { return cmp.Compare(a.time, b.time) })
 	return all
+}
+
+// carried is what the messages took that a step was sent: as reported, or as they are shown now.
+func (l *live) carried(m *session.Message, shown int) int {
+	if u := m.Tokens; u != nil && u.Prompt() > 0 {
+		return max(0, u.Prompt()-l.overhead())
+	}
+	return max(0, shown)
 }
 
 // bill is what a step cost, in tokens at the input price: as reported, or else as if all that the request before it had was read from the cache.

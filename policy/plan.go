@@ -110,6 +110,9 @@ func (p Policy) Plan(s State, o Occasion) Decision {
 		d.Refusals = append(d.Refusals, rule.Refusal{Code: rule.Disabled, Reason: "pruning is off (compaction.prune)"})
 	}
 	d.Fold = o.FoldAsked || over
+	if p.Pays && p.Auto && o.StepEnded && !o.Summary && !over {
+		d.Fold = d.Fold || p.foldPays(s)
+	}
 	if over && !letter && !o.FoldAsked && !o.Rejected && len(d.Commit) > 0 {
 		d.Fold = d.Verdict.Total-rule.Saves(d.Commit) >= d.Verdict.Usable
 	}

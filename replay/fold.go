@@ -135,7 +135,7 @@ func (r *run) publish(k int, log, window []session.Message, summary, carried str
 		}
 	}
 	r.kept = min(r.kept, r.trace.Base)
-	r.account.Committed(0)
+	r.account.Folded()
 	r.out.Folded += before - r.layout.total()
 	r.note(Event{Step: k, Kind: Folded, N: tail, Tokens: before - r.layout.total(), Cost: cost})
 }

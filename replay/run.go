@@ -164,6 +164,8 @@ func (r *run) send(k int) {
 	}
 	r.account.Steps++
 	r.account.SinceCommit++
+	r.account.SincePivot++
+	r.account.Carried += r.layout.total()
 	r.account.Bill += r.inputs(float64(cached)*read + float64(prompt-cached)*write + float64(s.output)*output)
 	r.sent, r.kept = prompt, prompt
 

@@ -14,6 +14,8 @@ type Account struct {
 	Sent int
 	// Base is what system prompt and tools take, Size what the messages take as they would be sent now, in tokens.
 	Base, Size int
+	// SincePivot is how many requests there were since the past was folded last, Carried the sum of what their messages took, in tokens.
+	SincePivot, Carried int
 	// Bill is what the requests so far cost, in tokens at the input price.
 	Bill float64
 	// Before is how many tokens of the messages stand before what an elision leaves out; nil: unknown.
@@ -22,6 +24,9 @@ type Account struct {
 
 // Committed takes in that the prompt was rewritten.
 func (a *Account) Committed(int) { a.SinceCommit = 0 }
+
+// Folded takes in that the past was folded.
+func (a *Account) Folded() { a.SinceCommit, a.SincePivot, a.Carried = 0, 0, 0 }
 
 // Defaults of the economic schedule, measured on recorded sessions: see docs/economics.md.
 const (
