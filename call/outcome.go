@@ -1,6 +1,7 @@
 package call
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,6 +19,17 @@ type Outcome struct {
 	Exit int
 }
 
+// refusing are the words of a person or a permission that stopped a call.
+var refusing = newWords([]string{"doesn't want to proceed", "user rejected", "rejected permission", "permission denied by user", "user denied", "was rejected",
+	"interrupted by user", "requires approval", "haven't granted", "user cancelled", "user aborted", "doesn't want to take this action", "request interrupted",
+	"stop what you are doing", "tool execution aborted", "prevents you from using this specific tool"})
+
+// detached are the words that say that a command goes on.
+var detached = newWords(nil, "running in background", "running in the background", "still running", "Process running with session ID")
+
+// traceback is how a Python program that ends with an exception says so.
+var traceback = newWords(nil, "Traceback (most recent call last)")
+
 // outcome judges a call: by its status, by the exit status that the product noted, and for tests and builds by what they printed.
 func outcome(p *session.Part, c *Call) Outcome {
 	s := p.State
@@ -27,9 +39,7 @@ func outcome(p *session.Part, c *Call) Outcome {
 	}
 	if s.Status == session.Failed {
 		o.Known, o.Failed = true, true
-		head := strings.ToLower(Cut(s.Error, 400))
-		o.Refused = ContainsAny(head, "doesn't want to proceed", "user rejected", "rejected permission", "permission denied by user", "user denied", "was rejected",
-			"interrupted by user", "requires approval", "haven't granted", "user cancelled", "user aborted", "doesn't want to take this action", "request interrupted", "stop what you are doing", "tool execution aborted", "prevents you from using this specific tool")
+		o.Refused = refusing.in(Cut(s.Error, 400))
 		if n, ok := exitStatus(s.Error); ok {
 			o.Exit = n
 		}
@@ -62,7 +72,7 @@ func outcome(p *session.Part, c *Call) Outcome {
 		return o
 	}
 	main := c.Main
-	c.Detached = ContainsAny(Cut(s.Output, 300), "running in background", "running in the background", "still running", "Process running with session ID")
+	c.Detached = detached.in(Cut(s.Output, 300))
 	if main == nil || c.Detached {
 		return o
 	}
@@ -79,7 +89,7 @@ func outcome(p *session.Part, c *Call) Outcome {
 			}
 		}
 	} else if !o.Known {
-		o.Failed = notFound(s.Output) && !(main.Kind == Look && main.Masked) || strings.Contains(s.Output, "Traceback (most recent call last)")
+		o.Failed = notFound(s.Output) && !(main.Kind == Look && main.Masked) || traceback.in(s.Output)
 		o.Known = o.Failed
 	}
 	return o
@@ -107,11 +117,13 @@ func settle(calls []Call) {
 	}
 }
 
+// quietFailures are how a tool other than a shell begins when it says that it failed.
+var quietFailures = []string{"error:", "error ", "<tool_use_error>", "failed to ", "no replacement was performed", "invalid `"}
+
 // quietFailure reports whether a tool other than a shell said in its output that it failed.
 func quietFailure(output string) bool {
-	head := strings.ToLower(Cut(strings.TrimSpace(output), 160))
-	return strings.HasPrefix(head, "error:") || strings.HasPrefix(head, "error ") || strings.HasPrefix(head, "<tool_use_error>") || strings.HasPrefix(head, "failed to ") ||
-		strings.HasPrefix(head, "no replacement was performed") || strings.HasPrefix(head, "invalid `")
+	head := strings.TrimSpace(output)
+	return slices.ContainsFunc(quietFailures, func(words string) bool { return hasPrefixFold(head, words) })
 }
 
 // notFound reports whether a short output says that a program or a file is missing.
@@ -126,10 +138,10 @@ func exitStatus(output string) (int, bool) {
 		pieces = append(pieces, output[len(output)-200:])
 	}
 	for _, piece := range pieces {
-		lower := strings.ToLower(piece)
-		if !strings.Contains(lower, "exit") {
+		if !exits(piece) {
 			continue
 		}
+		lower := strings.ToLower(piece)
 		for _, mark := range []string{"exit code: ", "exit code ", "exited with code ", "exit_code\":", "exit status ", "[exit code: ", "exited with status "} {
 			at := strings.Index(lower, mark)
 			if at < 0 {
@@ -148,6 +160,16 @@ func exitStatus(output string) (int, bool) {
 	return 0, false
 }
 
+// exits reports whether a text has the word in it that goes before every exit status.
+func exits(text string) bool {
+	for i := 1; i < len(text); i++ {
+		if text[i]|0x20 == 'x' && hasPrefixFold(text[i-1:], "exit") {
+			return true
+		}
+	}
+	return false
+}
+
 type judgement int
 
 const (
@@ -156,29 +178,39 @@ const (
 	failing
 )
 
+// failures are words by which tests and compilers say that something went wrong, wherever they stand.
+var failures = newWords(nil, "--- FAIL", "\nFAIL\t", "[build failed]", "npm ERR!", "error[E", "error TS", "Traceback (most recent call last)", "AssertionError", "panic: ",
+	"SyntaxError:", "BUILD FAILED", "FAILURES!", "ELIFECYCLE", "fatal error:", "command not found", "Could not resolve", "cannot find module", "npm error")
+
+// counted are the words that failures are counted with; successes are those by which a success is told.
+var (
+	counted   = newWords([]string{" fail", " error"})
+	successes = newWords(nil, "ok  \t", " passed", " passing", "BUILD SUCCESS", "0 failed", "test result: ok", "Successfully", "success")
+)
+
 // verdict reads what tests and compilers print. The tail counts most: that is where they sum up.
 func verdict(output string) judgement {
 	text := Bound(output)
 	tail := text[max(0, len(text)-4000):]
-	if ContainsAny(text, "--- FAIL", "\nFAIL\t", "[build failed]", "npm ERR!", "error[E", "error TS", "Traceback (most recent call last)", "AssertionError", "panic: ",
-		"SyntaxError:", "BUILD FAILED", "FAILURES!", "ELIFECYCLE", "✖ ", "fatal error:", "command not found", "Could not resolve", "cannot find module", "npm error") {
-		return failing
-	}
-	for line := range strings.Lines(strings.ToLower(tail)) {
-		lower := strings.TrimSpace(line)
-		if strings.HasPrefix(lower, "fail") && lower != "" || strings.HasPrefix(lower, "error:") || strings.HasPrefix(lower, "errors:") {
+	for line := range strings.Lines(tail) {
+		line = strings.TrimSpace(line)
+		if hasPrefixFold(line, "fail") || hasPrefixFold(line, "error:") || hasPrefixFold(line, "errors:") {
 			return failing
 		}
-		if !ContainsAny(lower, " fail", " error") {
+		if !counted.in(line) {
 			continue
 		}
+		lower := strings.ToLower(line)
 		for _, word := range []string{" failed", " failing", " failures", " errors", " error"} {
 			if n, ok := countBefore(lower, word); ok && n > 0 {
 				return failing
 			}
 		}
 	}
-	if ContainsAny(tail, "ok  \t", "PASS", " passed", " passing", "BUILD SUCCESS", "0 failed", "test result: ok", "Successfully", "success", "✓", "OK (") || strings.HasSuffix(strings.TrimSpace(tail), "OK") {
+	if failures.in(text) || strings.Contains(text, "✖ ") {
+		return failing
+	}
+	if successes.in(tail) || ContainsAny(tail, "PASS", "✓", "OK (") || strings.HasSuffix(strings.TrimSpace(tail), "OK") {
 		return passing
 	}
 	return unclear
