@@ -39,7 +39,7 @@ func outcome(p *session.Part, c *Call) Outcome {
 	}
 	if s.Status == session.Failed {
 		o.Known, o.Failed = true, true
-		o.Refused = refusing.in(Cut(s.Error, 400))
+		o.Refused = refusing.in(head(s.Error, 400))
 		if n, ok := exitStatus(s.Error); ok {
 			o.Exit = n
 		}
@@ -53,7 +53,7 @@ func outcome(p *session.Part, c *Call) Outcome {
 	}
 	if a := Parse(s.Metadata); a != nil {
 		for _, name := range []string{"exit", "exitCode", "exit_code", "returncode"} {
-			if n, err := strconv.Atoi(a.Text(name)); err == nil && a[name].Kind() == '0' {
+			if n, err := strconv.Atoi(a.Text(name)); err == nil && a.Get(name).Kind() == '0' {
 				o.Exit, o.Known, o.Failed = n, true, n != 0
 			}
 		}
@@ -63,7 +63,7 @@ func outcome(p *session.Part, c *Call) Outcome {
 			o.Exit, o.Known, o.Failed = n, true, n != 0
 		}
 	}
-	if strings.Contains(Cut(s.Output, 200), "proposed edit has introduced new syntax error") {
+	if strings.Contains(head(s.Output, 200), "proposed edit has introduced new syntax error") {
 		o.Known, o.Failed = true, true
 		return o
 	}
@@ -72,7 +72,7 @@ func outcome(p *session.Part, c *Call) Outcome {
 		return o
 	}
 	main := c.Main
-	c.Detached = detached.in(Cut(s.Output, 300))
+	c.Detached = detached.in(head(s.Output, 300))
 	if main == nil || c.Detached {
 		return o
 	}
@@ -133,9 +133,9 @@ func notFound(output string) bool {
 
 // exitStatus finds the exit status that products write into the text: at its head or at its tail.
 func exitStatus(output string) (int, bool) {
-	pieces := []string{Cut(output, 300)}
+	pieces := [...]string{head(output, 300), ""}
 	if len(output) > 300 {
-		pieces = append(pieces, output[len(output)-200:])
+		pieces[1] = output[len(output)-200:]
 	}
 	for _, piece := range pieces {
 		if !exits(piece) {
@@ -159,6 +159,9 @@ func exitStatus(output string) (int, bool) {
 	}
 	return 0, false
 }
+
+// head is so many bytes of a text.
+func head(text string, size int) string { return text[:min(size, len(text))] }
 
 // exits reports whether a text has the word in it that goes before every exit status.
 func exits(text string) bool {
