@@ -39,7 +39,7 @@ func TellingOf(lines []string, n int) []string {
 	found := few[:0]
 	var last [3]string
 	kept := 0
-	seen := map[string]bool{}
+	seen := known{}
 	for at, text := range lines {
 		if len(text) > 4000 && !strings.Contains(text[:240], "rror") {
 			continue
@@ -53,8 +53,7 @@ func TellingOf(lines []string, n int) []string {
 		}
 		last[kept%len(last)] = text
 		kept++
-		if score := weight(text); score > 0 && !seen[text] && len(found) < most {
-			seen[text] = true
+		if score := weight(text); score > 0 && len(found) < most && seen.fresh(text) {
 			found = append(found, scored{at, score, text})
 		}
 	}
@@ -73,6 +72,30 @@ func TellingOf(lines []string, n int) []string {
 		picked[i] = f.text
 	}
 	return picked
+}
+
+// known are texts that were seen, told apart by their bytes. Few are kept in a list, many in a map.
+type known struct {
+	few  [64]string
+	n    int
+	many map[string]bool
+}
+
+// fresh takes a text in and reports whether it is new.
+func (k *known) fresh(text string) bool {
+	if slices.Contains(k.few[:k.n], text) || k.many[text] {
+		return false
+	}
+	if k.n < len(k.few) {
+		k.few[k.n] = text
+		k.n++
+		return true
+	}
+	if k.many == nil {
+		k.many = map[string]bool{}
+	}
+	k.many[text] = true
+	return true
 }
 
 // telling are the words that tell of a failure.
