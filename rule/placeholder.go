@@ -74,11 +74,22 @@ func Target(p *session.Part) string {
 	if p.State == nil {
 		return ""
 	}
+	return targetOf(p, argumentsOf(p))
+}
+
+func argumentsOf(p *session.Part) (all call.Arguments) {
+	for name, value := range members(p.State.Input) {
+		all = append(all, call.Argument{Name: name, Value: value})
+	}
+	return all
+}
+
+func targetOf(p *session.Part, arguments call.Arguments) string {
 	target := ""
 	rank := len(targetKeys)
-	for name, value := range members(p.State.Input) {
-		if at := position(targetKeys, name); at < rank {
-			if text := scalar(value); text != "" {
+	for _, a := range arguments {
+		if at := position(targetKeys, a.Name); at < rank {
+			if text := scalar(a.Value); text != "" {
 				target, rank = text, at
 			}
 		}
@@ -86,7 +97,23 @@ func Target(p *session.Part) string {
 	if target == "" {
 		target = p.State.Title
 	}
-	return Shorten(strings.Join(strings.Fields(target), " "), 80)
+	return Shorten(oneBlank(target), 80)
+}
+
+// oneBlank is a text with one blank in place of all white space between its words. Most are so already.
+func oneBlank(text string) string {
+	between := true
+	for i := range len(text) {
+		c := text[i]
+		if c >= utf8.RuneSelf || c < ' ' || c == ' ' && between {
+			return strings.Join(strings.Fields(text), " ")
+		}
+		between = c == ' '
+	}
+	if between && text != "" {
+		return text[:len(text)-1]
+	}
+	return text
 }
 
 // Shorten cuts a text to so many runes, the last of them an ellipsis.
