@@ -3,7 +3,6 @@ package rule
 import (
 	"math"
 	"runtime"
-	"sync"
 	"sync/atomic"
 	"unsafe"
 
@@ -171,25 +170,17 @@ func (f *Facts) Learn(messages []session.Message) {
 		return // what is little is counted as it is asked for
 	}
 	facts := make([]fact, len(wanted))
-	var next, calls atomic.Int64
-	var done sync.WaitGroup
-	for range workers {
-		done.Go(func() {
-			for to := int(next.Add(learnAtOnce)); to-learnAtOnce < len(wanted); to = int(next.Add(learnAtOnce)) {
-				for at := to - learnAtOnce; at < min(to, len(wanted)); at++ {
-					p, known := wanted[at].part, &facts[at]
-					f.look(p, known)
-					if p.Type == session.ToolPart && p.State != nil && p.State.Final() {
-						var arguments call.Arguments
-						known.call, arguments = understood(p, wanted[at].cwd)
-						known.target, known.paths, known.understood = targetOf(p, arguments), pathsOf(arguments), true
-						calls.Add(1)
-					}
-				}
-			}
-		})
-	}
-	done.Wait()
+	var calls atomic.Int64
+	spread(len(wanted), func(at int) {
+		p, known := wanted[at].part, &facts[at]
+		f.look(p, known)
+		if p.Type == session.ToolPart && p.State != nil && p.State.Final() {
+			var arguments call.Arguments
+			known.call, arguments = understood(p, wanted[at].cwd)
+			known.target, known.paths, known.understood = targetOf(p, arguments), pathsOf(arguments), true
+			calls.Add(1)
+		}
+	})
 	if len(f.parts) == 0 {
 		f.parts = make(map[string]*fact, len(wanted))
 	}
@@ -204,9 +195,6 @@ type unknown struct {
 	part *session.Part
 	cwd  string // where a call ran, as the timeline of these messages will say
 }
-
-// learnAtOnce is how many parts a goroutine takes at a time.
-const learnAtOnce = 16
 
 // learnShare is how many bytes make it worth to start another goroutine.
 const learnShare = 64 << 10
