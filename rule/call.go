@@ -45,7 +45,10 @@ func (c *Call) Command() string {
 
 // Call understands a call that ended, once.
 func (f *Facts) Call(p *session.Part, cwd string) *Call {
-	known := f.know(p)
+	return f.call(p, f.know(p), cwd)
+}
+
+func (f *Facts) call(p *session.Part, known *fact, cwd string) *Call {
 	if known.call == nil || known.call.Cwd != cwd {
 		known.call = understand(p, cwd)
 		f.counted++

@@ -74,6 +74,9 @@ type open struct {
 func (w Window) consider(name string, age Age, letter, parks bool, all []*redundant, build func(*redundant) []Elision) (found Found) {
 	w = w.Read()
 	w.buildAtOnce(name, all, build)
+	if len(all) >= atOnce {
+		found.Elisions = make([]Elision, 0, len(all))
+	}
 	for _, r := range all {
 		if r.built == nil || r.factor != w.Facts.factor {
 			w.build(name, r, build)
