@@ -41,6 +41,9 @@ type Facts struct {
 	counted int
 	decided int
 
+	guard   *Guard // that said protected
+	guarded map[string]bool
+
 	line    *timeline
 	stale   bool // see Forget
 	handles Handles
@@ -59,6 +62,8 @@ type fact struct {
 	call    *Call
 	guard   *Guard // that said guarded
 	guarded string
+	namer   *Handles // that gave the handle
+	handle  string
 	// The elision of the backward scan, and the counter's factor when it was made.
 	backward       *Elision
 	backwardFactor float64
@@ -109,9 +114,13 @@ func (f *Facts) Paths(p *session.Part) []string { return f.understand(p).paths }
 func (f *Facts) understand(p *session.Part) *fact {
 	known := f.know(p)
 	if !known.understood {
-		known.target, known.paths, known.understood = Target(p), Paths(p), true
+		known.understand(p)
 	}
 	return known
+}
+
+func (known *fact) understand(p *session.Part) {
+	known.target, known.paths, known.understood = Target(p), Paths(p), true
 }
 
 // Size of a part as the log has it.

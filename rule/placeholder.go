@@ -26,10 +26,10 @@ const opening = "[winnow "
 //	[winnow k3f9a2: read src/a.go, 412 lines left out; shown again below]
 func (w Window) placeholder(x *Item, field Field, after string) string {
 	what := x.Part.Tool
-	if target := w.Facts.Target(x.Part); target != "" {
+	if target := w.target(x); target != "" {
 		what += " " + target
 	}
-	text := opening + w.handle(x.Part) + ": " + what + ", " + Measure(fieldText(x.Part, field)) + " left out"
+	text := opening + w.handleOf(x) + ": " + what + ", " + Measure(fieldText(x.Part, field)) + " left out"
 	if after != "" {
 		text += "; " + after
 	}
@@ -40,7 +40,7 @@ func (w Window) placeholder(x *Item, field Field, after string) string {
 //
 //	[winnow k3f9a2: 812 lines left out]
 func (w Window) omitted(x *Item, text string) string {
-	return opening + w.handle(x.Part) + ": " + Measure(text) + " left out]"
+	return opening + w.handleOf(x) + ": " + Measure(text) + " left out]"
 }
 
 // Measure says how big a text is, for a reader: in lines, or in characters when it has but one.

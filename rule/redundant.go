@@ -151,9 +151,9 @@ func (w Window) ready(x *Item) bool {
 	if x.Part.ID == "" || w.Facts.parts[x.Part.ID] != x.size {
 		return false
 	}
-	w.handle(x.Part)
-	w.Facts.Target(x.Part)
-	return w.Facts.parts[x.Part.ID] == x.size
+	w.handleOf(x)
+	w.target(x)
+	return true
 }
 
 // saves is what an elision saves, in tokens: what the model is no longer sent, less what it is sent instead. It is also 0 when the text shown is
@@ -224,7 +224,7 @@ func sameStep(a, b *Item) bool { return a.Step == b.Step && a.Message == b.Messa
 
 // describe says what a call was, for reasons: "read src/a.go".
 func (w Window) describe(x *Item) string {
-	if target := w.Facts.Target(x.Part); target != "" {
+	if target := w.target(x); target != "" {
 		return fmt.Sprintf("%s %s", x.Part.Tool, target)
 	}
 	return x.Part.Tool
