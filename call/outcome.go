@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/winnowhq/winnow/session"
 )
@@ -195,20 +196,8 @@ var (
 func verdict(output string) judgement {
 	text := Bound(output)
 	tail := text[max(0, len(text)-4000):]
-	for line := range strings.Lines(tail) {
-		line = strings.TrimSpace(line)
-		if hasPrefixFold(line, "fail") || hasPrefixFold(line, "error:") || hasPrefixFold(line, "errors:") {
-			return failing
-		}
-		if !counted.in(line) {
-			continue
-		}
-		lower := strings.ToLower(line)
-		for _, word := range []string{" failed", " failing", " failures", " errors", " error"} {
-			if n, ok := countBefore(lower, word); ok && n > 0 {
-				return failing
-			}
-		}
+	if countsFailures(tail) {
+		return failing
 	}
 	if failures.in(text) || strings.Contains(text, "✖ ") {
 		return failing
@@ -217,6 +206,38 @@ func verdict(output string) judgement {
 		return passing
 	}
 	return unclear
+}
+
+// countsFailures reports whether a line begins with a word for a failure, or counts some.
+func countsFailures(text string) bool {
+	for rest := text; rest != ""; {
+		line, after, _ := strings.Cut(rest, "\n")
+		rest = after
+		for line != "" && strings.IndexByte(" \t\r\v\f", line[0]) >= 0 {
+			line = line[1:]
+		}
+		if line == "" || line[0]|0x20 != 'f' && line[0]|0x20 != 'e' && line[0] < utf8.RuneSelf {
+			continue
+		}
+		line = strings.TrimSpace(line)
+		if hasPrefixFold(line, "fail") || hasPrefixFold(line, "error:") || hasPrefixFold(line, "errors:") {
+			return true
+		}
+	}
+	for at := counted.next(text, 0); at >= 0; {
+		from, to := strings.LastIndexByte(text[:at], '\n')+1, len(text)
+		if n := strings.IndexByte(text[at:], '\n'); n >= 0 {
+			to = at + n
+		}
+		lower := strings.ToLower(strings.TrimSpace(text[from:to]))
+		for _, word := range []string{" failed", " failing", " failures", " errors", " error"} {
+			if n, ok := countBefore(lower, word); ok && n > 0 {
+				return true
+			}
+		}
+		at = counted.next(text, to)
+	}
+	return false
 }
 
 // countBefore is the number that stands before a word: "3 failed" has 3 before " failed".

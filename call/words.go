@@ -66,33 +66,42 @@ const smallLetters = 0x20202020
 func pieceHash(bytes uint32) uint32 { return bytes * 0x9E3779B1 >> (32 - pieceBits) }
 
 // in reports whether one of the words is in a text.
-func (w *words) in(text string) bool { return w.find(text, len(text), true) != 0 }
+func (w *words) in(text string) bool { return w.next(text, 0) >= 0 }
+
+// next is where the next of the words begins that is found from a place of a text on, -1 when there is none.
+func (w *words) next(text string, from int) int {
+	_, at := w.find(text, from, len(text), true)
+	return at
+}
 
 // of says which of the words are in a text, a bit each by their number; those that count in any case only where they end within so many bytes.
-func (w *words) of(text string, within int) uint64 { return w.find(text, within, false) }
+func (w *words) of(text string, within int) uint64 {
+	found, _ := w.find(text, 0, within, false)
+	return found
+}
 
-func (w *words) find(text string, within int, one bool) (found uint64) {
+func (w *words) find(text string, from, within int, one bool) (found uint64, at int) {
 	b := unsafe.Slice(unsafe.StringData(text), len(text))
-	for i := 0; i+4 <= len(b); i += w.step {
+	for i := from; i+4 <= len(b); i += w.step {
 		bytes := binary.LittleEndian.Uint32(b[i:]) | smallLetters
 		slot := w.pieces[pieceHash(bytes)]
 		if slot == 0 {
 			continue
 		}
 		for _, p := range w.places[slot] {
-			if p.bytes != bytes || found>>p.word&1 != 0 || i < p.at {
+			if p.bytes != bytes || found>>p.word&1 != 0 || i-p.at < from {
 				continue
 			}
 			switch word := &w.list[p.word]; {
 			case word.exact && strings.HasPrefix(text[i-p.at:], word.text),
 				!word.exact && i-p.at+len(word.text) <= within && hasPrefixFold(text[i-p.at:], word.text):
 				if found |= 1 << p.word; one {
-					return found
+					return found, i - p.at
 				}
 			}
 		}
 	}
-	return found
+	return found, -1
 }
 
 // hasPrefixFold reports whether a text begins with a word, which is in small letters, in whatever case it is written.

@@ -78,8 +78,7 @@ const (
 	others  = 0x7F7F7F7F7F7F7F7F
 )
 
-// thrice looks at the next eight bytes. plain is false where one of them is not ASCII, or repeats the two before it: marks has the highest bit of each that does.
-// repeats has that of each that repeats the one before it.
+// thrice looks at the next eight bytes. marks has the highest bit of each that repeats the two before it, repeats that of each that repeats the one before it.
 func (w *walk) thrice(eight uint64) (marks, repeats uint64) {
 	differ := eight ^ (eight<<8 | uint64(w.last))
 	repeats = ^(differ&others + others | differ) & highest
@@ -95,11 +94,29 @@ func (w *walk) beside(v *walk) {
 		one, two := eightAt(w.text, w.i), eightAt(v.text, v.i)
 		thrice, repeatsOne := w.thrice(one)
 		again, repeatsTwo := v.thrice(two)
-		if (one|two)&highest|thrice|again != 0 {
+		if (one|two)&highest != 0 {
 			w.state, v.state = uint8(a), uint8(b)
 			w.some(w.i + 8)
 			v.some(v.i + 8)
 			a, b = uint32(w.state), uint32(v.state)
+			continue
+		}
+		if thrice|again != 0 {
+			// As below, but that those which repeat two others are in columns of their own, and make no pair.
+			first, second := uint32(w.last), uint32(v.last)
+			w.last, v.last = byte(one>>56), byte(two>>56)
+			w.twice, v.twice = uint8(repeatsOne>>56), uint8(repeatsTwo>>56)
+			for range 8 {
+				x, y := uint32(uint8(one)), uint32(uint8(two))
+				same, alike := uint32(thrice)>>7&1, uint32(again)>>7&1
+				c, d := a+uint32(offsets[x])+same*sameOffset, b+uint32(offsets[y])+alike*sameOffset
+				sum += int64(costs[c%machineSize]) + int64(costs[d%machineSize]) +
+					int64(pairCosts[(x<<8|first)&(same-1)%pairSize]) + int64(pairCosts[(y<<8|second)&(alike-1)%pairSize])
+				a, b = uint32(nexts[c%machineSize]), uint32(nexts[d%machineSize])
+				first, second = x, y
+				one, two, thrice, again = one>>8, two>>8, thrice>>8, again>>8
+			}
+			w.i, v.i = w.i+8, v.i+8
 			continue
 		}
 		sum += int64(pairCosts[(uint32(one)<<8|uint32(w.last))%pairSize]) + int64(pairCosts[(uint32(two)<<8|uint32(v.last))%pairSize])
@@ -141,7 +158,7 @@ func (w *walk) some(to int) {
 		again := (uint32(b) ^ last - 1) >> 31 // 1 when b is last
 		same := again & twice
 		sum += int64(pairCosts[(uint32(b)<<8|last)&(same-1)%pairSize])
-		at := uint32(offsets[b]) + same<<12 + state
+		at := uint32(offsets[b]) + same*sameOffset + state
 		sum += int64(costs[at%machineSize])
 		state = uint32(nexts[at%machineSize])
 		last, twice = uint32(b), again
@@ -159,6 +176,7 @@ func fixed(tokens float64) int64 { return int64(math.Round(tokens * unit)) }
 const (
 	machineSize = 32 << 8
 	pairSize    = 1 << 15
+	sameOffset  = sameColumn << 8
 )
 
 // nexts and costs are the machine with its weights, at column<<8|state; offsets has what a byte of ASCII adds to a state. They are constant after the program
