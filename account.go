@@ -22,8 +22,9 @@ type meter struct {
 	newest  float64          // what it added to the bill
 	last    session.Millis   // when the provider was last at work; what happened beside one another may stand in another order than that of its times
 
-	// What the messages so far take, those that the newest step was sent, and those that the step before it was: what an unreported step is taken to be.
+	// What the messages so far take; of an unreported step what it is taken to be: those that it was sent, and of them those that a step before it was.
 	total, prompt, cached int
+	had                   int // what the next step's will be
 }
 
 // isStep reports whether a message is a request of the session and its answer.
@@ -66,12 +67,12 @@ func (l *live) read() {
 		switch {
 		case msg.Completes() && !l.state.Undone[msg.ParentID]:
 			m.account.Committed(0)
-			m.sent, m.total, m.prompt = 0, 0, 0
+			m.sent, m.total, m.had = 0, 0, 0
 		case isStep(msg):
 			made.before(i, msg, &m.account)
 			m.account.Steps++
 			m.account.SinceCommit++
-			m.prompt, m.cached = m.total, m.prompt
+			m.prompt, m.cached, m.had = m.total, m.had, m.total
 			m.newest = l.bill(msg)
 			m.account.Bill += m.newest
 			m.worked(msg)
@@ -150,7 +151,8 @@ func (c commitment) before(position int, step *session.Message) bool {
 	return c.time < step.Time.Created || c.time == step.Time.Created && step.Time.Completed > step.Time.Created
 }
 
-// bill is what a step cost, in tokens at the input price: as reported, or else as if all that the request before it had was read from the cache.
+// bill is what a step cost, in tokens at the input price: as reported, or else by its messages alone, those that the request before it had read from the
+// cache.
 func (l *live) bill(m *session.Message) float64 {
 	if u := m.Tokens; u != nil && u.Prompt()+u.Output > 0 {
 		read, write, output := l.model.Terms(u.Prompt())
@@ -159,9 +161,8 @@ func (l *live) bill(m *session.Message) float64 {
 	if price := l.model.Price.Input; m.Cost != nil && *m.Cost > 0 && price > 0 {
 		return *m.Cost * 1e6 / price
 	}
-	base := l.overhead()
-	read, write, output := l.model.Terms(base + l.meter.prompt)
-	return float64(base+l.meter.cached)*read + float64(l.meter.prompt-l.meter.cached)*write + float64(view.Message(m, rule.Ledger{}, l.facts))*output
+	read, write, output := l.model.Terms(l.meter.prompt)
+	return float64(l.meter.cached)*read + float64(l.meter.prompt-l.meter.cached)*write + float64(view.Message(m, rule.Ledger{}, l.facts))*output
 }
 
 // rewrite is what a change does to what the provider's cache has: how many tokens of the messages before the first place that it changes stay as they
