@@ -13,16 +13,18 @@ import (
 	"github.com/winnowhq/winnow/view"
 )
 
-// meter counts what the requests of a session took, as its log grows. What was decided before the session was at hand is found by its time.
+// meter counts what the requests of a session took, as its log grows. What was decided before the session was at hand is found in what is stored.
 type meter struct {
 	account schedule.Account // Steps, SinceCommit and Bill
 	upTo    int              // how many messages of the log are counted
 	step    int              // position of the newest step among them
 	sent    int              // tokens of the messages that were sent with it and stand as they were
 	newest  float64          // what it added to the bill
+	last    session.Millis   // when the provider was last at work; what happened beside one another may stand in another order than that of its times
 
-	// What the messages so far take, those that the newest step was sent, and those that the step before it was: what an unreported step is taken to be.
+	// What the messages so far take; of an unreported step what it is taken to be: those that it was sent, and of them those that a step before it was.
 	total, prompt, cached int
+	had                   int // what the next step's will be
 }
 
 // isStep reports whether a message is a request of the session and its answer.
@@ -46,16 +48,17 @@ func (l *live) account() schedule.Account {
 // read counts the messages that came in since. The view must be the one that the newest step was sent, so whatever changes the view reads first.
 func (l *live) read() {
 	m := &l.meter
-	var commits []committed
+	var made commits
 	first := m.upTo == 0
 	if first {
 		*m = meter{step: -1}
-		commits = l.commits()
+		made = l.commits()
 	}
 	if m.step >= 0 && m.step < len(l.log) { // it may have been reported meanwhile
 		m.account.Bill -= m.newest
 		m.newest = l.bill(&l.log[m.step])
 		m.account.Bill += m.newest
+		m.worked(&l.log[m.step])
 	}
 	now := l.look()
 	for i := m.upTo; i < len(l.log); i++ {
@@ -64,19 +67,17 @@ func (l *live) read() {
 		switch {
 		case msg.Completes() && !l.state.Undone[msg.ParentID]:
 			m.account.Folded()
-			m.sent, m.total, m.prompt = 0, 0, 0
+			m.sent, m.total, m.had = 0, 0, 0
 		case isStep(msg):
-			for len(commits) > 0 && commits[0].before(msg) {
-				m.account.Committed(commits[0].rewritten)
-				commits = commits[1:]
-			}
+			made.before(i, msg, &m.account)
 			m.account.Steps++
 			m.account.SinceCommit++
 			m.account.SincePivot++
 			m.account.Carried += l.carried(msg, now.TokensBefore(i))
-			m.prompt, m.cached = m.total, m.prompt
+			m.prompt, m.cached, m.had = m.total, m.had, m.total
 			m.newest = l.bill(msg)
 			m.account.Bill += m.newest
+			m.worked(msg)
 			m.step, m.sent = i, max(0, now.TokensBefore(i))
 		}
 		m.total += size
@@ -85,14 +86,12 @@ func (l *live) read() {
 	if !first {
 		return
 	}
-	for _, c := range commits {
-		m.account.Committed(c.rewritten)
-	}
+	made.before(len(l.log), nil, &m.account)
 	if m.step < 0 {
 		return
 	}
 	for _, el := range l.state.Ledger.All() {
-		if c := (committed{time: el.Time}); el.Time != 0 && !c.before(&l.log[m.step]) {
+		if c := made.of[el.Time]; el.Time != 0 && !c.before(m.step, &l.log[m.step]) {
 			if at, ok := now.Before(el, l.state.Ledger, l.facts); ok {
 				m.sent = min(m.sent, at)
 			}
@@ -100,37 +99,58 @@ func (l *live) read() {
 	}
 }
 
-// committed is a commit that stands in what is stored.
-type committed struct {
+func (m *meter) worked(step *session.Message) {
+	m.last = max(m.last, step.Time.Created, step.Time.Completed)
+}
+
+// commits are those that stand in what is stored. What was committed with a pivot counts with that.
+type commits struct {
+	waiting [2][]commitment // not yet passed: those of receipts, in their order, and those that came without, in the order of their times
+	of      map[session.Millis]commitment
+}
+
+type commitment struct {
+	log       int // messages that the log had; 0: not known
 	time      session.Millis
 	rewritten int
 }
 
-// before reports whether it was made before a step was asked for. A message that says when it was complete was created when it was asked for, any other
-// when it came in.
-func (c committed) before(step *session.Message) bool {
-	return c.time < step.Time.Created || c.time == step.Time.Created && step.Time.Completed > step.Time.Created
-}
-
-// commits are those of prunings, in the order of their times. What was committed with a pivot counts with it.
-func (l *live) commits() []committed {
-	var all []committed
-	known := map[session.Millis]bool{0: true}
+func (l *live) commits() commits {
+	c := commits{of: map[session.Millis]commitment{}}
 	for i := range l.state.Receipts {
 		r := &l.state.Receipts[i]
-		known[r.Time] = true
+		made := commitment{r.Log, r.Time, r.Rewritten}
+		c.of[r.Time] = made
 		if len(r.Committed) > 0 && r.Marker == "" {
-			all = append(all, committed{r.Time, r.Rewritten})
+			c.waiting[0] = append(c.waiting[0], made)
 		}
 	}
 	for _, el := range l.state.Ledger.All() {
-		if !known[el.Time] {
-			known[el.Time] = true
-			all = append(all, committed{time: el.Time})
+		if _, known := c.of[el.Time]; !known && el.Time != 0 {
+			c.of[el.Time] = commitment{time: el.Time}
+			c.waiting[1] = append(c.waiting[1], c.of[el.Time])
 		}
 	}
-	slices.SortStableFunc(all, func(a, b committed) int { return cmp.Compare(a.time, b.time) })
-	return all
+	slices.SortStableFunc(c.waiting[1], func(a, b commitment) int { return cmp.Compare(a.time, b.time) })
+	return c
+}
+
+// before takes in those that were made before a step was asked for; all of them where step is nil.
+func (c *commits) before(position int, step *session.Message, account *schedule.Account) {
+	for i := range c.waiting {
+		for w := &c.waiting[i]; len(*w) > 0 && (step == nil || (*w)[0].before(position, step)); *w = (*w)[1:] {
+			account.Committed((*w)[0].rewritten)
+		}
+	}
+}
+
+// before reports whether a commit was made before a step was asked for. Where only the clock can tell, a message that says when it was complete was
+// created when it was asked for, and any other when it came in.
+func (c commitment) before(position int, step *session.Message) bool {
+	if c.log > 0 {
+		return c.log <= position
+	}
+	return c.time < step.Time.Created || c.time == step.Time.Created && step.Time.Completed > step.Time.Created
 }
 
 // carried is what the messages took that a step was sent: as reported, or as they are shown now.
@@ -141,7 +161,8 @@ func (l *live) carried(m *session.Message, shown int) int {
 	return max(0, shown)
 }
 
-// bill is what a step cost, in tokens at the input price: as reported, or else as if all that the request before it had was read from the cache.
+// bill is what a step cost, in tokens at the input price: as reported, or else by its messages alone, those that the request before it had read from the
+// cache.
 func (l *live) bill(m *session.Message) float64 {
 	if u := m.Tokens; u != nil && u.Prompt()+u.Output > 0 {
 		read, write, output := l.model.Terms(u.Prompt())
@@ -150,9 +171,8 @@ func (l *live) bill(m *session.Message) float64 {
 	if price := l.model.Price.Input; m.Cost != nil && *m.Cost > 0 && price > 0 {
 		return *m.Cost * 1e6 / price
 	}
-	base := l.overhead()
-	read, write, output := l.model.Terms(base + l.meter.prompt)
-	return float64(base+l.meter.cached)*read + float64(l.meter.prompt-l.meter.cached)*write + float64(view.Message(m, rule.Ledger{}, l.facts))*output
+	read, write, output := l.model.Terms(l.meter.prompt)
+	return float64(l.meter.cached)*read + float64(l.meter.prompt-l.meter.cached)*write + float64(view.Message(m, rule.Ledger{}, l.facts))*output
 }
 
 // rewrite is what a change does to what the provider's cache has: how many tokens of the messages before the first place that it changes stay as they
@@ -216,32 +236,18 @@ func (l *live) updated(position int) {
 
 // idle is how long the session waited since its newest step, 0 when the log does not say.
 func (e *Engine) idle(l *live) time.Duration {
-	at := lastRequest(l.log)
-	if at < 0 {
+	l.read()
+	if l.meter.last <= 0 {
 		return 0
 	}
-	m := &l.log[at]
-	last := max(m.Time.Created, m.Time.Completed)
-	if last <= 0 {
-		return 0
-	}
-	return max(0, e.config.Now().Sub(time.UnixMilli(int64(last))))
-}
-
-// lastRequest is the position of the newest step, -1 without one.
-func lastRequest(log []session.Message) int {
-	for i := len(log) - 1; i >= 0; i-- {
-		if isStep(&log[i]) {
-			return i
-		}
-	}
-	return -1
+	return max(0, e.config.Now().Sub(time.UnixMilli(int64(l.meter.last))))
 }
 
 // cached reports whether the provider's cache can have anything of the prompt that is sent next: there is a cache, there was a request, by the model that
 // answers the next one, and it is not longer ago than the cache lives.
 func (e *Engine) cached(l *live) bool {
-	at := lastRequest(l.log)
+	l.read()
+	at := l.meter.step
 	if at < 0 || l.model.Cache.Lifetime <= 0 || e.idle(l) > l.model.Cache.Lifetime {
 		return false
 	}

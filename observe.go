@@ -10,6 +10,7 @@ import (
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/policy"
 	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/schedule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/token"
@@ -82,7 +83,7 @@ func (e *Engine) Observe(ctx context.Context, id string, usage session.Usage) (O
 	}
 	e.announce(id, out.Verdict)
 	if len(plan.Commit) > 0 {
-		trigger := "pays"
+		trigger := e.bySchedule()
 		if plan.Verdict.Overflow {
 			trigger = "threshold"
 		}
@@ -114,8 +115,8 @@ func (e *Engine) Begin(ctx context.Context, id string) (Outcome, error) {
 	l.mu.Unlock()
 	out := Outcome{Refusals: plan.Refusals}
 	if len(plan.Commit) > 0 {
-		trigger := "pays"
-		if occasion.Cold {
+		trigger := e.bySchedule()
+		if occasion.Cold && !e.policy.Pivot.Letter {
 			trigger = "cold"
 		}
 		out.Pruned, err = e.commit(ctx, id, plan.Commit, trigger, nil)
@@ -281,6 +282,14 @@ func (e *Engine) learn(l *live, usage session.Usage, at int) {
 		e.calibrated.Observe(l.model.String(), int(float64(now-l.estimated)/factor), usage.Prompt()-l.reported.Prompt())
 	}
 	l.reported, l.estimated = usage, now
+}
+
+// bySchedule is the trigger of a commit that nothing but the schedule called for.
+func (e *Engine) bySchedule() string {
+	if e.policy.Schedule.Name() == (schedule.Economic{}).Name() {
+		return "pays"
+	}
+	return "step"
 }
 
 // calls reports whether a message calls a tool, so that the loop goes on with what it gives back.

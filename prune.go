@@ -56,7 +56,7 @@ func (e *Engine) pruningReceipt(l *live, committed []rule.Elision, now session.M
 	r := &pivot.Receipt{
 		ID: e.ids.New("rcp", e.config.Now()), SessionID: l.id, Kind: pivot.Pruning, Time: now, Policy: e.policy.Name, Trigger: trigger,
 		MessagesBefore: len(window), MessagesAfter: len(window), TokensBefore: before, TokensAfter: after, Committed: committed, Replaced: replaced, Saved: before - after,
-		Rewritten: rewrites.rewritten,
+		Rewritten: rewrites.rewritten, Log: len(l.log),
 	}
 	if !usable.Unlimited {
 		r.Usable = usable.Threshold

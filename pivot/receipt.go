@@ -22,10 +22,13 @@ type Receipt struct {
 	Kind      Kind           `json:"kind"`
 	Time      session.Millis `json:"time"`
 	Policy    string         `json:"policy"`
-	// Trigger is why it was made: "manual", "turn" (one ended), "threshold" (the window overflows), "rejected" (a request was too long), "cold" (the
+	// Trigger is why it was made: "manual", "turn" and "step" (one ended), "threshold" (the window overflows), "rejected" (a request was too long), "cold" (the
 	// provider's cache held nothing of the prompt, so that it cost nothing extra), "pays" (the schedule finds that it saves more than it costs to write
 	// the prompt again), "imported"; "" of what an agent pruned itself.
 	Trigger string `json:"trigger"`
+
+	// Log is how many messages the log had then; 0: not known.
+	Log int `json:"log,omitzero"`
 
 	MessagesBefore int `json:"messagesBefore"`
 	MessagesAfter  int `json:"messagesAfter"`

@@ -89,7 +89,7 @@ func (p Policy) Plan(s State, o Occasion) Decision {
 		}
 	}
 	letter := p.Pivot.Letter
-	moment := schedule.Moment{TurnEnded: o.TurnEnded, Asked: o.PruneAsked || o.FoldAsked && !letter, Pressure: over && !letter, Cold: o.Cold,
+	moment := schedule.Moment{TurnEnded: o.TurnEnded, Asked: o.PruneAsked || o.FoldAsked && !letter, Pressure: over && !letter, Cold: o.Cold && !letter,
 		Paying: o.Starting || o.StepEnded && o.GoesOn, Bound: s.Model.BoundReasoning, Account: s.Account}
 	moment.Read, moment.Write, _ = s.Model.Terms(s.Account.Base + s.Account.Size)
 	moment.Age = func(e rule.Elision) int { return s.Facts.Age(s.Window, e) }

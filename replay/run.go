@@ -93,6 +93,7 @@ type run struct {
 	layout layout
 	sent   int // tokens of the last request, with what was fetched again; 0 when the cache has nothing
 	kept   int // of them before the first position that changed since
+	hit    int // of them read from the cache
 
 	hidden  []bool // by item
 	hides   int
@@ -167,7 +168,7 @@ func (r *run) send(k int) {
 	r.account.SincePivot++
 	r.account.Carried += r.layout.total()
 	r.account.Bill += r.inputs(float64(cached)*read + float64(prompt-cached)*write + float64(s.output)*output)
-	r.sent, r.kept = prompt, prompt
+	r.sent, r.kept, r.hit = prompt, prompt, cached
 
 	needed := r.needed(k)
 	if len(needed) > 0 {
@@ -249,7 +250,7 @@ func (r *run) end(k int) error {
 		pending += size.Output + size.Files
 	}
 	usage := session.Usage{Output: s.output}
-	usage.Cache.Read, usage.Cache.Write = min(r.kept, prompt), prompt-min(r.kept, prompt)
+	usage.Cache.Read, usage.Cache.Write = r.hit, prompt-r.hit
 	d := r.setup.Policy.Plan(r.state(), policy.Occasion{StepEnded: true, GoesOn: s.calls, Usage: usage, Pending: pending})
 	r.commit(k+1, d.Commit)
 	if !d.Verdict.Overflow {
