@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/winnowhq/winnow/plot"
 	"github.com/winnowhq/winnow/replay"
 	"github.com/winnowhq/winnow/token"
 )
@@ -46,7 +47,8 @@ func (pg *page) frontier(r replay.Report, keys bool) {
 	pg.remarks(c.spots, names, least)
 }
 
-func finite(v float64) bool { return v >= 0 && !math.IsInf(v, 0) && !math.IsNaN(v) }
+// finite says that a figure can be drawn.
+func finite(v float64) bool { return v >= 0 && v < 1e9 }
 
 // chart is the picture without its legend.
 type chart struct {
@@ -62,7 +64,7 @@ func chartOf(known []spot, sweeps []string, least float64, width int) chart {
 		xs, ys = append(xs, s.x), append(ys, s.y)
 		low = min(low, s.y)
 	}
-	right, top := scaleEnd(xs, 0), scaleEnd(ys, low)
+	right, top := plot.End(xs, 0), plot.End(ys, low)
 	if right <= 0 {
 		right = 1
 	}
@@ -72,9 +74,9 @@ func chartOf(known []spot, sweeps []string, least float64, width int) chart {
 	cells := min(mostPlot, width-leftOfPlot-1)
 	high := min(mostHigh, max(leastHigh, cells*2/7))
 	c := chart{on: newCanvas(cells, high)}
-	c.x = axisOf(0, right, max(2, cells/columnsTick), cells)
-	c.x.root = crowded(xs, right)
-	c.y = axisOf(low, top, max(2, high/rowTick), high)
+	c.x = axis{plot.NewAxis(0, right, max(2, cells/columnsTick)), cells}
+	c.x.Root = plot.Crowded(xs, right)
+	c.y = axis{plot.NewAxis(low, top, max(2, high/rowTick)), high}
 	c.place(known, right, top)
 	c.label(least)
 	c.frontier()
@@ -210,7 +212,7 @@ func (c *chart) bound(least float64) (row int, ok bool) {
 func (c *chart) lines(title string) []line {
 	ticks := map[int]string{}
 	for _, v := range c.y.ticks() {
-		ticks[c.on.height-1-c.y.at(v)] = c.y.text(v)
+		ticks[c.on.height-1-c.y.at(v)] = c.y.Text(v)
 	}
 	out := []line{{say(faint, strings.Repeat(" ", 2)+title)}}
 	for y := range c.on.height {
@@ -225,12 +227,12 @@ func (c *chart) lines(title string) []line {
 	for _, v := range c.x.ticks() {
 		at := c.x.at(v)
 		rule[at+1] = '┬'
-		text := c.x.text(v)
+		text := c.x.Text(v)
 		below.write(min(leftOfPlot+at-(len(text)-1)/2, below.width-len(text)), 0, -1, text, faint)
 	}
 	out = append(out, line{say(faint, strings.Repeat(" ", leftOfPlot-1)+string(rule))}, below.row(0))
 	name := "regrets in 100 steps"
-	if c.x.root {
+	if c.x.Root {
 		name += ", closer together to the right"
 	}
 	return append(out, line{say(faint, padLeft(name, leftOfPlot+c.on.width))})
@@ -365,8 +367,6 @@ func decimal(v float64, decimals int) string {
 	switch {
 	case !finite(v):
 		return "–"
-	case v >= 1e6:
-		return strconv.FormatFloat(v, 'g', 2, 64)
 	case v >= 1000:
 		return token.GroupDigits(strconv.FormatFloat(v, 'f', 0, 64))
 	case v >= 100:

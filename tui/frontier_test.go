@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/winnowhq/winnow/replay"
@@ -121,39 +120,6 @@ func TestFrontier_saysWhatIsBeyondThePicture(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, b.String())
 		}
 	}
-}
-
-func TestOwns_areWhatNamesDoNotShare(t *testing.T) {
-	for _, c := range []struct{ names, want []string }{
-		{[]string{"t=40k", "t=48k", "t=160k"}, []string{"40k", "48k", "160k"}},
-		{[]string{"balanced @ 1.5", "balanced @ 1.25"}, []string{"1.5", "1.25"}},
-		{[]string{"40k no limit", "60k no limit"}, []string{"40k", "60k"}},
-		{[]string{"a=1 b=2", "a=1 b=3", "a=2 b=2"}, []string{"1 b=2", "1 b=3", "2 b=2"}},
-		{[]string{"t=40k"}, []string{"40k"}},
-		{[]string{"alone"}, []string{"alone"}},
-		{[]string{"same", "same"}, []string{"same", "same"}},
-		{[]string{"", "x"}, []string{"", "x"}},
-		{[]string{"値=本", "値=木"}, []string{"本", "木"}},
-	} {
-		if diff := cmp.Diff(c.want, owns(c.names)); diff != "" {
-			t.Errorf("owns(%q) (-want +got):\n%s", c.names, diff)
-		}
-	}
-}
-
-func TestAxis_holdsItsValuesBetweenRoundNumbers(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		low := rapid.Float64Range(0, 5).Draw(t, "low")
-		high := low + rapid.OneOf(rapid.Just(0.0), rapid.Float64Range(1e-6, 1e6)).Draw(t, "more")
-		a := axisOf(low, high, rapid.IntRange(2, 9).Draw(t, "ticks"), rapid.IntRange(11, 120).Draw(t, "cells"))
-		a.root = a.low == 0 && rapid.Bool().Draw(t, "root")
-		if a.low > low+1e-9 || a.high < high*(1-1e-9) || a.low < 0 {
-			t.Fatalf("%v to %v for %v to %v", a.low, a.high, low, high)
-		}
-		if n := len(a.ticks()); n < 2 || n > 20 {
-			t.Fatalf("%d ticks in %+v", n, a)
-		}
-	})
 }
 
 // anyReplay is a report with figures and texts that no replay makes.
