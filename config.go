@@ -66,7 +66,10 @@ type Config struct {
 
 // Settings are what a configuration file can say. The JSON names are those of winnow.jsonc.
 type Settings struct {
-	Policy     string     `json:"policy"`
+	Policy string `json:"policy"`
+	// Schedule is when what the policy's rules find is left out: eager (when a turn has ended; under aggressive at every step), economic (when it saves more
+	// than it costs to write the prompt to the provider's cache again), or empty for the policy's own: economic of balanced, eager of the others.
+	Schedule   string     `json:"schedule"`
 	Compaction Compaction `json:"compaction"`
 	Strategies Strategies `json:"strategies"`
 	Counter    string     `json:"counter"` // chars4, linear, bpe:o200k_base, bpe:cl100k_base, auto
@@ -214,6 +217,9 @@ func (s Settings) Validate() error {
 	if _, ok := policy.New(s.Policy, policy.Options{}); !ok {
 		bad("policy", "%q is none; use classic, aggressive or balanced", s.Policy)
 	}
+	if s.Schedule != "" && !slices.Contains(policy.Schedules(), s.Schedule) {
+		bad("schedule", "%q is none; use eager or economic, or leave it empty for the policy's own", s.Schedule)
+	}
 	if !slices.Contains([]string{"auto", "llm", "offline"}, s.Compaction.Summarizer) {
 		bad("compaction.summarizer", "%q is none; use auto, llm or offline", s.Compaction.Summarizer)
 	}
@@ -290,7 +296,7 @@ func (s Settings) NewPolicy() policy.Policy {
 		keep = *c.Keep
 	}
 	p, _ := policy.New(s.Policy, policy.Options{
-		Auto: c.Auto, Prune: c.Prune, Reserved: c.Reserved, Threshold: s.budget().Thresholds, Keep: keep,
+		Auto: c.Auto, Prune: c.Prune, Schedule: s.Schedule, Reserved: c.Reserved, Threshold: s.budget().Thresholds, Keep: keep,
 		UserMessages: c.UserMessages, Protect: c.Protect, Minimum: c.Minimum, Turns: c.ProtectTurns,
 		ProtectedTools: c.ProtectedTools, ProtectedPaths: c.ProtectedPaths, Prompt: c.Prompt, Context: c.Context, Strategies: s.strategies(),
 	})

@@ -66,7 +66,7 @@ func (r *run) fold(k int) error {
 			after += view.Message(&window[i], ledger, r.facts)
 		}
 		before := r.layout.total()
-		if after >= before || usable > 0 && after+r.trace.Base >= usable {
+		if !settings.Letter && (after >= before || usable > 0 && after+r.trace.Base > usable) {
 			continue
 		}
 		r.publish(k, log, window, answer.Text, carried, len(cut.Tail))
@@ -95,7 +95,9 @@ func (r *run) publish(k int, log, window []session.Message, summary, carried str
 	r.out.Tokens.Sent += prompt
 	r.out.Tokens.Cached += cached
 	r.out.Tokens.Output += tokens
-	r.out.Folds++
+	if r.out.Folds++; r.out.First == 0 {
+		r.out.First = k
+	}
 
 	fetched := r.layout
 	r.log, r.window = log, window
@@ -133,7 +135,8 @@ func (r *run) publish(k int, log, window []session.Message, summary, carried str
 		}
 	}
 	r.kept = min(r.kept, r.trace.Base)
-	r.account.Committed(0)
+	r.account.Folded()
+	r.out.Folded += before - r.layout.total()
 	r.note(Event{Step: k, Kind: Folded, N: tail, Tokens: before - r.layout.total(), Cost: cost})
 }
 

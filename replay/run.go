@@ -24,6 +24,11 @@ type Setup struct {
 	Policy policy.Policy
 	// Window replaces the model's limits where it is not 0; Unlimited takes them away.
 	Window int
+	// Group joins the policies of a sweep, "" for one by itself.
+	Group string
+	// Settings are what makes the engine do this, where all else is at its default: keys of the configuration, values as JSON. nil for what it cannot
+	// do, which is compared and never recommended.
+	Settings map[string]string
 }
 
 // Unlimited as a Setup's Window is a model that takes everything.
@@ -38,6 +43,8 @@ type Options struct {
 	Terms *Terms
 	// Hour takes the hour's cache of the model's terms.
 	Hour bool
+	// Uncached is a provider without a cache: each prompt is paid in full.
+	Uncached bool
 	// Idle is how long each turn waits for the user in a log without a clock.
 	Idle time.Duration
 	// Detail fills in Events, Curve and Sizes.
@@ -86,6 +93,7 @@ type run struct {
 	layout layout
 	sent   int // tokens of the last request, with what was fetched again; 0 when the cache has nothing
 	kept   int // of them before the first position that changed since
+	hit    int // of them read from the cache
 
 	hidden  []bool // by item
 	hides   int
@@ -102,10 +110,7 @@ func newRun(ctx context.Context, t *Trace, s Setup, o Options) *run {
 	case s.Window == Unlimited:
 		r.model.Limits = model.Limits{}
 	}
-	r.terms = TermsOf(t.Model, o.Hour)
-	if o.Terms != nil {
-		r.terms = *o.Terms
-	}
+	r.terms = o.terms(t.Model)
 	r.model.Price, r.model.Cache.Lifetime, r.model.Cache.MinPrefix = r.terms.Price, r.terms.Lifetime, r.terms.MinPrefix
 	r.layout.facts = r.facts
 	r.out = Outcome{Session: t.ID, Policy: s.Name, Steps: len(t.steps)}
@@ -122,6 +127,7 @@ func (r *run) begin(k int) {
 	if cold {
 		r.sent, r.kept = 0, 0
 		if k > 0 && r.terms.Lifetime > 0 {
+			r.out.Cold++
 			r.note(Event{Step: k, Kind: Idle})
 		}
 	}
@@ -150,10 +156,15 @@ func (r *run) send(k int) {
 	}
 	r.account.Steps++
 	r.account.SinceCommit++
+	r.account.SincePivot++
+	r.account.Carried += r.layout.total()
 	r.account.Bill += r.inputs(float64(cached)*read + float64(prompt-cached)*write + float64(s.output)*output)
-	r.sent, r.kept = prompt, prompt
+	r.sent, r.kept, r.hit = prompt, prompt, cached
 
 	needed := r.needed(k)
+	if len(needed) > 0 {
+		r.out.Needy++
+	}
 	for _, at := range needed {
 		x := &r.trace.items[at]
 		cost := float64(prompt)*read + Asked*output + float64(x.tokens)*write
@@ -230,8 +241,8 @@ func (r *run) end(k int) error {
 		pending += size.Output + size.Files
 	}
 	usage := session.Usage{Output: s.output}
-	usage.Cache.Read, usage.Cache.Write = min(r.kept, prompt), prompt-min(r.kept, prompt)
-	d := r.setup.Policy.Plan(r.state(), policy.Occasion{StepEnded: true, GoesOn: !s.ends, Usage: usage, Pending: pending})
+	usage.Cache.Read, usage.Cache.Write = r.hit, prompt-r.hit
+	d := r.setup.Policy.Plan(r.state(), policy.Occasion{StepEnded: true, GoesOn: s.calls, Usage: usage, Pending: pending})
 	r.commit(k+1, d.Commit)
 	if !d.Verdict.Overflow {
 		r.tries = 0
@@ -251,6 +262,9 @@ func (r *run) end(k int) error {
 }
 
 func (r *run) append(m session.Message) {
+	if m.Written() {
+		r.tries = 0 // a new turn has its own
+	}
 	r.log = append(r.log, m)
 	r.window = append(r.window, m)
 	r.layout.add(view.Message(&m, r.ledger, r.facts), m.ID)
@@ -273,7 +287,7 @@ func (r *run) state() policy.State {
 func (r *run) before(e rule.Elision) int {
 	at, ok := r.layout.before(e.Message)
 	if !ok {
-		return 0
+		return r.layout.total() // it is not sent anyway
 	}
 	m := &r.window[r.layout.index(e.Message)]
 	for j := range m.Parts {
@@ -319,7 +333,11 @@ func (r *run) commit(k int, elisions []rule.Elision) {
 	r.measure(elisions)
 	event.Tokens = before - r.layout.total()
 	event.Rewritten = max(0, had-r.kept-event.Tokens)
-	r.out.Commits++
+	if r.out.Commits++; r.out.First == 0 {
+		r.out.First = k
+	}
+	r.out.Elided += event.Tokens
+	r.out.Rewritten += event.Rewritten
 	r.account.Committed(event.Rewritten)
 	r.note(event)
 }

@@ -22,6 +22,7 @@ type Trace struct {
 	Path string // of the file that it was read from, "" for none
 	// Product is the format that it was recorded in.
 	Product string
+	Damaged int // pieces of the file that could not be read
 	Model   model.Model
 	// Base is what system prompt and tools take, in tokens; BaseKnown says that a report told.
 	Base      int
@@ -42,6 +43,7 @@ type step struct {
 	idle    time.Duration // between the end of the step before and this request; 0 where the log has no clock
 	timed   bool          // the log told idle
 	ends    bool          // of a turn
+	calls   bool          // tools
 	first   bool          // of a turn
 	output  int           // tokens that it produced
 }
@@ -108,6 +110,7 @@ func NewTrace(s session.Session, m model.Model, counter token.Counter) *Trace {
 				s.idle = time.Duration(m.Time.Created-last) * time.Millisecond
 			}
 			s.timed = last > 0 && m.Time.Created > 0
+			s.calls = slices.ContainsFunc(m.Parts, func(p session.Part) bool { return p.Type == session.ToolPart })
 			t.steps = append(t.steps, s)
 		} else if m.Written() && number >= 0 {
 			t.steps[number].ends = true
