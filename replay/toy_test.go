@@ -110,7 +110,7 @@ func (s script) Find(w rule.Window) rule.Found {
 // folding is the letter's pivot, made when a request and its answer took more than so many tokens.
 func folding(p policy.Policy, threshold int) Setup {
 	p.Auto, p.Pivot.Letter = true, true
-	p.Budget = budget.Settings{Auto: true, Thresholds: map[string]budget.Threshold{"**": budget.Threshold(threshold)}}
+	p.Budget = budget.Settings{Auto: true, Full: true, Thresholds: map[string]budget.Threshold{"**": budget.Threshold(threshold)}}
 	return Setup{Policy: p, Window: 1_000_000}
 }
 
