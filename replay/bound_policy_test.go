@@ -21,7 +21,7 @@ func unfolded() []Setup {
 		p, _ := policy.New(name, policy.Defaults())
 		all = append(all, Setup{Name: name, Policy: p, Window: Unlimited})
 		for _, s := range []schedule.Schedule{
-			schedule.Eager{}, schedule.Eager{AtTurnEnd: true}, schedule.Economic{Share: 1, Ahead: 0.5}, schedule.Economic{Share: 1, Ahead: 5}, schedule.Economic{Ahead: 100},
+			schedule.Eager{}, schedule.Eager{AtTurnEnd: true}, schedule.NewEconomic(), schedule.Economic{Ahead: 0.5}, schedule.Economic{Ahead: 100},
 		} {
 			p := p
 			p.Schedule = s
