@@ -58,10 +58,7 @@ type bound struct {
 func newBound(t *Trace, o Options) *bound {
 	n := len(t.steps)
 	b := &bound{cold: make([]bool, n), sums: make([]float64, n+1), extra: make([]float64, n), base: float64(t.Base)}
-	terms := TermsOf(t.Model, o.Hour)
-	if o.Terms != nil {
-		terms = *o.Terms
-	}
+	terms := o.terms(t.Model)
 	last := t.needed()
 	least := make([]int, n+1) // by step, how much larger its prompt is at least than that of the step before
 	for i := range t.items {

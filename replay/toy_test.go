@@ -107,7 +107,7 @@ func (s script) Find(w rule.Window) rule.Found {
 	return found
 }
 
-// folding is the letter's pivot, made when a request and its answer took more than so many tokens.
+// folding is the letter's pivot, made when what a step was sent, what it produced and what it was given back are so many tokens.
 func folding(p policy.Policy, threshold int) Setup {
 	p.Auto, p.Pivot.Letter = true, true
 	p.Budget = budget.Settings{Auto: true, Full: true, Thresholds: map[string]budget.Threshold{"**": budget.Threshold(threshold)}}
