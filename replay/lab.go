@@ -79,13 +79,13 @@ func (l *Lab) Run(ctx context.Context, sources []Source) (Report, error) {
 		}
 		group.Go(func() {
 			defer func() {
-				b.held.give(sources[i].Size)
-				<-open
 				mu.Lock()
-				defer mu.Unlock()
 				if done++; l.Progress != nil {
 					l.Progress(done, len(sources))
 				}
+				mu.Unlock()
+				b.held.give(sources[i].Size)
+				<-open
 			}()
 			results[i].rec, results[i].skip = b.session(ctx, &sources[i])
 		})
