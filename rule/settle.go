@@ -71,7 +71,7 @@ func settle(found Found, ledger Ledger, free func(rule string) bool, note *unmov
 	if note != nil {
 		note.passed(over)
 		for _, c := range settled {
-			note.loose = note.loose || note.parts[c.elision.Part] && free(c.elision.Rule)
+			note.loose = note.loose || note.parts[c.elision.Part] != nil && free(c.elision.Rule)
 		}
 	}
 	for _, c := range settled {
