@@ -93,11 +93,12 @@ type run struct {
 	layout layout
 	sent   int // tokens of the last request, with what was fetched again; 0 when the cache has nothing
 	kept   int // of them before the first position that changed since
+	hit    int // of them read from the cache
 
 	hidden  []bool // by item
 	hides   int
 	visible map[int32]bool   // grams that stand in summaries and placeholders
-	fetched map[int32]string // items that were fetched again, and the message behind which they stand
+	fetched map[int32]string // items that were fetched again and stand in the window since, and the message behind which they do
 	ids     int
 }
 
@@ -122,7 +123,7 @@ func (r *run) begin(k int) {
 		r.append(r.trace.log[r.next])
 		r.next++
 	}
-	cold := k == 0 || r.terms.Lifetime <= 0 || r.idle(k) > r.terms.Lifetime
+	cold := k == 0 || r.terms.Lifetime <= 0 || r.trace.idle(k, r.opts.Idle) > r.terms.Lifetime
 	if cold {
 		r.sent, r.kept = 0, 0
 		if k > 0 && r.terms.Lifetime > 0 {
@@ -132,15 +133,6 @@ func (r *run) begin(k int) {
 	}
 	d := r.setup.Policy.Plan(r.state(), policy.Occasion{Starting: true, Cold: cold && r.terms.Lifetime > 0})
 	r.commit(k, d.Commit)
-}
-
-// idle is how long the session waited before step k.
-func (r *run) idle(k int) time.Duration {
-	s := r.trace.steps[k]
-	if !s.timed && s.first && k > 0 {
-		return r.opts.Idle
-	}
-	return s.idle
 }
 
 // send bills the request of step k, and what it needed.
@@ -164,8 +156,10 @@ func (r *run) send(k int) {
 	}
 	r.account.Steps++
 	r.account.SinceCommit++
+	r.account.SincePivot++
+	r.account.Carried += r.layout.total()
 	r.account.Bill += r.inputs(float64(cached)*read + float64(prompt-cached)*write + float64(s.output)*output)
-	r.sent, r.kept = prompt, prompt
+	r.sent, r.kept, r.hit = prompt, prompt, cached
 
 	needed := r.needed(k)
 	if len(needed) > 0 {
@@ -247,8 +241,8 @@ func (r *run) end(k int) error {
 		pending += size.Output + size.Files
 	}
 	usage := session.Usage{Output: s.output}
-	usage.Cache.Read, usage.Cache.Write = min(r.kept, prompt), prompt-min(r.kept, prompt)
-	d := r.setup.Policy.Plan(r.state(), policy.Occasion{StepEnded: true, GoesOn: !s.ends, Usage: usage, Pending: pending})
+	usage.Cache.Read, usage.Cache.Write = r.hit, prompt-r.hit
+	d := r.setup.Policy.Plan(r.state(), policy.Occasion{StepEnded: true, GoesOn: s.calls, Usage: usage, Pending: pending})
 	r.commit(k+1, d.Commit)
 	if !d.Verdict.Overflow {
 		r.tries = 0
@@ -268,6 +262,9 @@ func (r *run) end(k int) error {
 }
 
 func (r *run) append(m session.Message) {
+	if m.Written() {
+		r.tries = 0 // a new turn has its own
+	}
 	r.log = append(r.log, m)
 	r.window = append(r.window, m)
 	r.layout.add(view.Message(&m, r.ledger, r.facts), m.ID)
@@ -290,7 +287,7 @@ func (r *run) state() policy.State {
 func (r *run) before(e rule.Elision) int {
 	at, ok := r.layout.before(e.Message)
 	if !ok {
-		return 0
+		return r.layout.total() // it is not sent anyway
 	}
 	m := &r.window[r.layout.index(e.Message)]
 	for j := range m.Parts {
@@ -300,8 +297,11 @@ func (r *run) before(e rule.Elision) int {
 			at += size.Total()
 			continue
 		}
-		if e.Field == rule.Output || e.Field == rule.Error || e.Field == rule.Attachments {
+		switch e.Field {
+		case rule.Output, rule.Error:
 			at += size.Input
+		case rule.Attachments:
+			at += size.Input + size.Output
 		}
 		break
 	}
@@ -315,7 +315,9 @@ func (r *run) commit(k int, elisions []rule.Elision) {
 	}
 	first := r.layout.total()
 	for _, e := range elisions {
-		first = min(first, r.before(e))
+		if r.layout.index(e.Message) >= 0 { // what lies before the pivot is not sent any more
+			first = min(first, r.before(e))
+		}
 	}
 	before := r.layout.total()
 	had := r.kept
@@ -323,7 +325,7 @@ func (r *run) commit(k int, elisions []rule.Elision) {
 	r.ledger = r.ledger.With(elisions...)
 	event := Event{Step: k, Kind: Committed, N: len(elisions)}
 	for _, e := range elisions {
-		r.hide(e, nil)
+		r.hide(e)
 		if r.opts.Detail {
 			event.Parts = append(event.Parts, e.Part)
 		}
@@ -340,14 +342,14 @@ func (r *run) commit(k int, elisions []rule.Elision) {
 	r.note(event)
 }
 
-// hide marks the items of an elision, but for the words that its placeholder shows, and those that were fetched again behind a message that stays.
-func (r *run) hide(e rule.Elision, stays map[string]bool) {
+// hide marks the items of an elision, but for the words that its placeholder shows, and those that were fetched again.
+func (r *run) hide(e rule.Elision) {
 	at, ok := r.trace.parts[e.Part]
 	if !ok {
 		return
 	}
 	set := func(i int32) {
-		if again, fetched := r.fetched[i]; i >= 0 && !r.hidden[i] && !(fetched && stays[again]) {
+		if _, fetched := r.fetched[i]; i >= 0 && !r.hidden[i] && !fetched {
 			r.hidden[i] = true
 			r.hides++
 		}
