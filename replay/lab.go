@@ -167,7 +167,9 @@ func (b *bench) session(ctx context.Context, s *Source) (rec Recorded, skip *Ski
 		case err != nil:
 			return rec, &Skipped{s.Path, err.Error()}
 		}
-		b.lab.Memory.put(b.key(s, ""), rec)
+		if !known {
+			b.lab.Memory.put(b.key(s, ""), rec)
+		}
 		if rec.Steps < max(1, b.lab.MinSteps) {
 			return rec, &Skipped{}
 		}
