@@ -66,7 +66,7 @@ func replayed(sessions, policies, steps int) replay.Report {
 			ID: "ses_" + strconv.Itoa(i+1), Name: fmt.Sprintf("watch-%d.jsonl", i+1), Product: "Claude Code", Model: "anthropic/claude-sonnet-4-5", Steps: steps, Tokens: steps * 900, Base: 18_000, Bound: 0.3,
 		}
 		for j := range r.Policies {
-			o := outcome(one.ID, r.Policies[j].Name, steps, 400+10*i, []int{1e9, 120_000, 90_000, 60_000}[min(j, 3)]+1_000*j)
+			o := outcome(one.ID, r.Policies[j].Name, steps, 400+10*i, []int{1e9, 60_000, 45_000, 40_000}[min(j, 3)]+1_000*j)
 			p := &r.Policies[j]
 			p.Bill, p.Steps, p.Regrets, p.Commits, p.Folds = p.Bill.Add(o.Bill), p.Steps+steps, p.Regrets+o.Regrets, p.Commits+o.Commits, p.Folds+o.Folds
 			one.Outcomes = append(one.Outcomes, o)
