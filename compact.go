@@ -262,13 +262,8 @@ func (e *Engine) prepare(ctx context.Context, id string, o CompactOptions, attem
 
 // cold is how long a session was idle, 0 while the provider's cache may still have what was sent.
 func (e *Engine) cold(l *live) time.Duration {
-	if l.model.Cache.Lifetime <= 0 || len(l.log) == 0 {
-		return 0
-	}
-	last := l.log[len(l.log)-1].Time
-	at := max(last.Created, last.Completed)
-	idle := e.config.Now().Sub(time.UnixMilli(int64(at)))
-	if at <= 0 || idle <= l.model.Cache.Lifetime {
+	idle := e.idle(l)
+	if l.model.Cache.Lifetime <= 0 || idle <= l.model.Cache.Lifetime {
 		return 0
 	}
 	return idle.Round(time.Second)

@@ -66,7 +66,10 @@ type Config struct {
 
 // Settings are what a configuration file can say. The JSON names are those of winnow.jsonc.
 type Settings struct {
-	Policy     string     `json:"policy"`
+	Policy string `json:"policy"`
+	// Schedule is when what the policy's rules find is left out: eager (when a turn has ended; under aggressive at every step), economic (when it saves more
+	// than it costs to write the prompt to the provider's cache again), or empty for the policy's own: economic of balanced, eager of the others.
+	Schedule   string     `json:"schedule"`
 	Compaction Compaction `json:"compaction"`
 	Strategies Strategies `json:"strategies"`
 	Counter    string     `json:"counter"` // chars4, linear, bpe:o200k_base, bpe:cl100k_base, auto
@@ -93,11 +96,11 @@ type Compaction struct {
 	Prune      bool   `json:"prune"`      // elide old tool outputs
 	Model      string `json:"model"`      // "provider/model" for summaries; empty: the session's
 	Summarizer string `json:"summarizer"` // auto, llm, offline
-	// Threshold acts before the window is full: a pattern over "provider/model" to a fraction of the context (up to 1)
-	// or to tokens.
-	Threshold map[string]float64 `json:"threshold"`
-	Reserved  *int               `json:"reserved"` // tokens left free; null: min(20000, the answer's share)
-	Keep      *int               `json:"keep"`     // tokens of the newest messages that stay; null: a quarter of the usable, 2,000 to 15,000
+	// Threshold acts before the window is full: a pattern over "provider/model" to a fraction of the context (up to 1), to tokens, or to "economic", which
+	// lets what requests cost decide; or one of these alone, for every model.
+	Threshold budget.Thresholds `json:"threshold"`
+	Reserved  *int              `json:"reserved"` // tokens left free; null: min(20000, the answer's share)
+	Keep      *int              `json:"keep"`     // tokens of the newest messages that stay; null: a quarter of the usable, 2,000 to 15,000
 
 	UserMessages   int      `json:"userMessages"`   // tokens of the user's messages that are carried over
 	Protect        int      `json:"protect"`        // tokens of the newest tool output that are never elided
@@ -193,7 +196,7 @@ func DefaultSettings() Settings {
 	return Settings{
 		Policy: policy.Balanced,
 		Compaction: Compaction{
-			Auto: o.Auto, Prune: o.Prune, Summarizer: "auto", Threshold: map[string]float64{}, UserMessages: o.UserMessages,
+			Auto: o.Auto, Prune: o.Prune, Summarizer: "auto", Threshold: budget.Thresholds{}, UserMessages: o.UserMessages,
 			Protect: o.Protect, Minimum: o.Minimum, ProtectTurns: o.Turns,
 			ProtectedTools: o.ProtectedTools, ProtectedPaths: o.ProtectedPaths, Context: []string{},
 		},
@@ -213,6 +216,9 @@ func (s Settings) Validate() error {
 	}
 	if _, ok := policy.New(s.Policy, policy.Options{}); !ok {
 		bad("policy", "%q is none; use classic, aggressive or balanced", s.Policy)
+	}
+	if s.Schedule != "" && !slices.Contains(policy.Schedules(), s.Schedule) {
+		bad("schedule", "%q is none; use eager or economic, or leave it empty for the policy's own", s.Schedule)
 	}
 	if !slices.Contains([]string{"auto", "llm", "offline"}, s.Compaction.Summarizer) {
 		bad("compaction.summarizer", "%q is none; use auto, llm or offline", s.Compaction.Summarizer)
@@ -275,11 +281,7 @@ func (s Settings) Validate() error {
 }
 
 func (s Settings) budget() budget.Settings {
-	thresholds := make(map[string]budget.Threshold, len(s.Compaction.Threshold))
-	for _, pattern := range slices.Sorted(maps.Keys(s.Compaction.Threshold)) {
-		thresholds[pattern] = budget.Threshold(s.Compaction.Threshold[pattern])
-	}
-	return budget.Settings{Reserved: s.Compaction.Reserved, Thresholds: thresholds}
+	return budget.Settings{Reserved: s.Compaction.Reserved, Thresholds: maps.Clone(s.Compaction.Threshold)}
 }
 
 // NewPolicy makes the policy that the settings describe. They must be valid.
@@ -290,7 +292,7 @@ func (s Settings) NewPolicy() policy.Policy {
 		keep = *c.Keep
 	}
 	p, _ := policy.New(s.Policy, policy.Options{
-		Auto: c.Auto, Prune: c.Prune, Reserved: c.Reserved, Threshold: s.budget().Thresholds, Keep: keep,
+		Auto: c.Auto, Prune: c.Prune, Schedule: s.Schedule, Reserved: c.Reserved, Threshold: s.budget().Thresholds, Keep: keep,
 		UserMessages: c.UserMessages, Protect: c.Protect, Minimum: c.Minimum, Turns: c.ProtectTurns,
 		ProtectedTools: c.ProtectedTools, ProtectedPaths: c.ProtectedPaths, Prompt: c.Prompt, Context: c.Context, Strategies: s.strategies(),
 	})

@@ -123,6 +123,10 @@ type live struct {
 	reported  session.Usage
 	estimated int
 	base      int // what system prompt and tools take; 0 until a report told
+	// unreported are messages from the beginning of the log on in which no report is, and what they take.
+	unreported struct{ upTo, tokens int }
+
+	meter meter // what the requests so far took
 
 	taken map[rule.Key]bool // elisions that somebody took back; nil: to be found out
 
@@ -202,6 +206,7 @@ func (e *Engine) load(ctx context.Context, l *live) error {
 		l.view.Reset()
 		l.taken = nil
 		l.changed = 0
+		l.meter, l.unreported.upTo, l.unreported.tokens = meter{}, 0, 0
 		break
 	}
 	l.model = e.modelOf(l.state.Info, l.log)
@@ -269,6 +274,11 @@ func (e *Engine) modelName(info session.Info, log []session.Message) string {
 // as it is, after the session was read again.
 func (e *Engine) apply(ctx context.Context, l *live, op string, c store.Change) error {
 	c.Base = l.state.Revision
+	moves := len(c.Commit)+len(c.Restore)+len(c.Undo)+len(c.Redo) > 0
+	var r rewrite
+	if moves {
+		r = l.rewrites(c)
+	}
 	revision, err := e.config.Store.Apply(ctx, l.id, c)
 	if errors.Is(err, store.ErrConflict) {
 		if err := e.load(ctx, l); err != nil {
@@ -280,7 +290,8 @@ func (e *Engine) apply(ctx context.Context, l *live, op string, c store.Change) 
 		return e.failed(op, l.id, err)
 	}
 	l.state = after(l.state, c, revision)
-	if len(c.Commit)+len(c.Restore)+len(c.Undo)+len(c.Redo) > 0 {
+	if moves {
+		l.rewrote(c, r)
 		l.view.Reset()
 		l.taken = nil
 	}
@@ -288,6 +299,7 @@ func (e *Engine) apply(ctx context.Context, l *live, op string, c store.Change) 
 	for _, m := range c.Update {
 		if at := session.Index(l.log, m.ID); at >= 0 {
 			l.log[at] = m // nobody else has this slice, only the parts of the messages in it
+			l.updated(at)
 			l.changed = min(l.changed, at)
 			if len(l.log)-at > rule.Noticed && l.facts != nil {
 				l.facts.Forget()

@@ -3,12 +3,14 @@ package winnow
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/winnowhq/winnow/budget"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/policy"
 	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/schedule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/token"
@@ -65,7 +67,7 @@ func (e *Engine) Observe(ctx context.Context, id string, usage session.Usage) (O
 		at := lastStep(l.log)
 		e.learn(l, usage, at)
 		plan = e.policy.Plan(l.plannerState(), policy.Occasion{
-			StepEnded: true, Usage: usage, Summary: l.log[at].IsSummary(), Pending: pendingAfter(l.log, at, l.facts),
+			StepEnded: true, Usage: usage, Summary: l.log[at].IsSummary(), Pending: pendingAfter(l.log, at, l.facts), GoesOn: calls(&l.log[at]),
 		})
 		out.Verdict, out.Refusals = plan.Verdict, plan.Refusals
 		if !plan.Verdict.Overflow {
@@ -81,7 +83,11 @@ func (e *Engine) Observe(ctx context.Context, id string, usage session.Usage) (O
 	}
 	e.announce(id, out.Verdict)
 	if len(plan.Commit) > 0 {
-		if out.Pruned, err = e.commit(ctx, id, plan.Commit, "threshold", nil); err != nil {
+		trigger := e.bySchedule()
+		if plan.Verdict.Overflow {
+			trigger = "threshold"
+		}
+		if out.Pruned, err = e.commit(ctx, id, plan.Commit, trigger, nil); err != nil {
 			return out, err
 		}
 	}
@@ -91,7 +97,52 @@ func (e *Engine) Observe(ctx context.Context, id string, usage session.Usage) (O
 	if tries > 2 {
 		return out, e.stuck(ctx, id, out.Verdict.Total, out.Verdict.Usable)
 	}
-	out.Compacted, err = e.compact(ctx, id, CompactOptions{Auto: true}, "threshold")
+	if !plan.Pays {
+		out.Compacted, err = e.compact(ctx, id, CompactOptions{Auto: true}, "threshold")
+		return out, err
+	}
+	if out.Compacted, err = e.compact(ctx, id, CompactOptions{Auto: true}, "pays"); err != nil {
+		return out, e.waits(ctx, id, &out, err)
+	}
+	return out, nil
+}
+
+// waits is for a fold that was to pay and failed. Nothing forces it: where there was nothing to gain that is no error, and the next attempt comes when as
+// much was paid again as led to this one.
+func (e *Engine) waits(ctx context.Context, id string, out *Outcome, failed error) error {
+	l, err := e.lock(context.WithoutCancel(ctx), "compact", id)
+	if err != nil {
+		return failed
+	}
+	l.meter.account.SincePivot, l.meter.account.Carried = 0, 0
+	l.mu.Unlock()
+	if code := CodeOf(failed); code != NoProgress && code != NothingToFold {
+		return failed
+	}
+	out.Refusals = append(out.Refusals, rule.Refusal{Code: rule.NoProgress, Reason: "folding was to pay: " + reason(failed)})
+	return nil
+}
+
+// Begin says that a request is about to be sent, before its View is taken: the moment at which it is known whether the provider's cache still has what
+// was sent before. Where it has not, because the session was idle for longer than the cache lives, another model is to answer, or nothing was sent yet,
+// what can go goes now, for writing the prompt anew must be paid anyway. Else what pays goes, by the policy's schedule. A program that does not
+// call it leaves the decision to Observe, which decides after a step that called tools, and misses the cold moments.
+func (e *Engine) Begin(ctx context.Context, id string) (Outcome, error) {
+	l, err := e.lock(ctx, "begin", id)
+	if err != nil {
+		return Outcome{}, err
+	}
+	state, occasion := e.starting(l)
+	plan := e.policy.Plan(state, occasion)
+	l.mu.Unlock()
+	out := Outcome{Refusals: plan.Refusals}
+	if len(plan.Commit) > 0 {
+		trigger := e.bySchedule()
+		if occasion.Cold && !e.policy.Pivot.Letter {
+			trigger = "cold"
+		}
+		out.Pruned, err = e.commit(ctx, id, plan.Commit, trigger, nil)
+	}
 	return out, err
 }
 
@@ -206,7 +257,7 @@ func (e *Engine) announce(id string, v budget.Verdict) {
 
 func (l *live) plannerState() policy.State {
 	l.handles.Name(l.log)
-	return policy.State{Log: l.log, Window: l.window(), Ledger: l.state.Ledger, Pins: l.state.Pins, Facts: l.facts, Model: l.model, Handles: &l.handles, Restored: l.restored(), Shown: l.look().Tokens()}
+	return policy.State{Log: l.log, Window: l.window(), Ledger: l.state.Ledger, Pins: l.state.Pins, Facts: l.facts, Model: l.model, Handles: &l.handles, Restored: l.restored(), Shown: l.look().Tokens(), Account: l.account()}
 }
 
 // restored are the elisions that a receipt has and the ledger has not: somebody took them back.
@@ -230,16 +281,16 @@ func (l *live) overhead() int {
 	if l.base > 0 {
 		return l.base
 	}
-	before := 0
-	for i := range l.log {
-		m := &l.log[i]
+	for l.unreported.upTo < len(l.log) {
+		m := &l.log[l.unreported.upTo]
 		if m.Role == session.Assistant && m.Tokens != nil && m.Tokens.Prompt() > 0 && !m.IsSummary() {
-			l.base = max(0, m.Tokens.Prompt()-before)
+			l.base = max(0, m.Tokens.Prompt()-l.unreported.tokens)
 			break
 		}
 		if m.Marker() == nil {
-			before += view.Message(m, rule.Ledger{}, l.facts)
+			l.unreported.tokens += view.Message(m, rule.Ledger{}, l.facts)
 		}
+		l.unreported.upTo++
 	}
 	return l.base
 }
@@ -253,6 +304,19 @@ func (e *Engine) learn(l *live, usage session.Usage, at int) {
 		e.calibrated.Observe(l.model.String(), int(float64(now-l.estimated)/factor), usage.Prompt()-l.reported.Prompt())
 	}
 	l.reported, l.estimated = usage, now
+}
+
+// bySchedule is the trigger of a commit that nothing but the schedule called for.
+func (e *Engine) bySchedule() string {
+	if e.policy.Schedule.Name() == (schedule.Economic{}).Name() {
+		return "pays"
+	}
+	return "step"
+}
+
+// calls reports whether a message calls a tool, so that the loop goes on with what it gives back.
+func calls(m *session.Message) bool {
+	return slices.ContainsFunc(m.Parts, func(p session.Part) bool { return p.Type == session.ToolPart })
 }
 
 // lastStep is the position of the newest message of the assistant, -1 without one.

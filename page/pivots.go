@@ -187,6 +187,12 @@ func trigger(name string) string {
 		return "the provider refused the request as too long"
 	case "turn":
 		return "a turn had ended"
+	case "step":
+		return "a step had ended"
+	case "cold":
+		return "the provider's cache held nothing of the prompt"
+	case "pays":
+		return "it saves more than writing the prompt again costs"
 	case "imported":
 		return "it came with the file"
 	}

@@ -22,7 +22,13 @@ type Receipt struct {
 	Kind      Kind           `json:"kind"`
 	Time      session.Millis `json:"time"`
 	Policy    string         `json:"policy"`
-	Trigger   string         `json:"trigger"` // "manual", "threshold", "rejected"
+	// Trigger is why it was made: "manual", "turn" and "step" (one ended), "threshold" (the window overflows), "rejected" (a request was too long), "cold" (the
+	// provider's cache held nothing of the prompt, so that it cost nothing extra), "pays" (the schedule finds that it saves more than it costs to write
+	// the prompt again), "discard", "distill", "imported".
+	Trigger string `json:"trigger"`
+
+	// Log is how many messages the log had then; 0: not known.
+	Log int `json:"log,omitzero"`
 
 	MessagesBefore int `json:"messagesBefore"`
 	MessagesAfter  int `json:"messagesAfter"`
@@ -53,6 +59,8 @@ type Receipt struct {
 	// Replaced are the elisions that gave way to them: a summary to a newer one. Undo commits them again.
 	Replaced []rule.Elision `json:"replaced,omitempty"`
 	Saved    int            `json:"saved,omitzero"` // TokensBefore − TokensAfter
+	// Rewritten is how many tokens of the messages the provider's cache had that must be written to it again, of a pruning.
+	Rewritten int `json:"rewritten,omitzero"`
 
 	// Undo says how to take it back.
 	Undo string `json:"undo,omitzero"`

@@ -40,7 +40,9 @@ type Policy struct {
 
 // Options are what a user may set, with the names of the configuration. The zero value is not the default: see Defaults.
 type Options struct {
-	Auto, Prune             bool
+	Auto, Prune bool
+	// Schedule is eager or economic; "": the policy's own, which is economic of balanced and eager of the others.
+	Schedule                string
 	Reserved                *int // tokens; nil: min(20000, output)
 	Threshold               map[string]budget.Threshold
 	Keep                    int // tokens of the tail; pivot.KeepAuto
@@ -82,15 +84,13 @@ func New(name string, o Options) (p Policy, ok bool) {
 		Name: name, Prune: o.Prune, Auto: o.Auto, Offline: true,
 		Budget:   budget.Settings{Auto: o.Auto, Full: !letter, Reserved: o.Reserved, Thresholds: o.Threshold},
 		Pivot:    pivot.Settings{Letter: letter, Keep: o.Keep, UserMessages: o.UserMessages, Prompt: o.Prompt, Context: o.Context},
-		Schedule: schedule.Eager{AtTurnEnd: name != Aggressive},
+		Schedule: o.schedule(name),
 		Log:      letter,
 		Guard:    &rule.Guard{Tools: o.ProtectedTools, Paths: o.ProtectedPaths},
 	}
 	backward := rule.Backward{Protect: o.Protect, Minimum: o.Minimum, Turns: o.Turns, ProtectedTools: o.ProtectedTools, Letter: letter}
 	if !letter {
-		// What is too little to rewrite the prompt for is so whoever found it.
-		backward.Minimum = 0
-		p.Schedule = schedule.Eager{AtTurnEnd: true, Minimum: o.Minimum}
+		backward.Minimum = 0 // the schedule knows what is too little to rewrite the prompt for, whoever found it
 	}
 	if name != Classic {
 		strategies := DefaultStrategies(name)

@@ -27,7 +27,7 @@ func (r *CodeBlocks) Find(w Window) Found {
 		for _, b := range blocksOf(text) {
 			from, to, instead := b.letter()
 			if !r.Letter {
-				from, to, instead = b.sound(opening + w.handle(d.old.Part))
+				from, to, instead = b.sound(opening + w.handleOf(d.old))
 			}
 			if to-from <= len(instead) {
 				continue

@@ -31,7 +31,7 @@ func (r *Retries) Find(w Window) Found {
 		if r.Letter {
 			return []Elision{{Field: field, Shown: Superseded}}
 		}
-		shown := opening + w.handle(d.old.Part) + ": " + w.describe(d.old) + " failed; " + d.why
+		shown := opening + w.handleOf(d.old) + ": " + w.describe(d.old) + " failed; " + d.why
 		if told := call.Telling(d.old.Part.State.Result(), 1); len(told) > 0 {
 			shown += ": " + Shorten(told[0], 160)
 		}

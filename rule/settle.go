@@ -71,7 +71,7 @@ func settle(found Found, ledger Ledger, free func(rule string) bool, note *unmov
 	if note != nil {
 		note.passed(over)
 		for _, c := range settled {
-			note.loose = note.loose || note.parts[c.elision.Part] && free(c.elision.Rule)
+			note.loose = note.loose || note.parts[c.elision.Part] != nil && free(c.elision.Rule)
 		}
 	}
 	for _, c := range settled {
@@ -158,10 +158,16 @@ func (s *settling) covers(e *Elision) []string {
 		return nil
 	case strings.IndexByte(e.By, ' ') >= 0:
 		return e.Covers()
-	case len(s.ids) == cap(s.ids):
+	}
+	return s.one(e.By)
+}
+
+// one is a list of one part.
+func (s *settling) one(part string) []string {
+	if len(s.ids) == cap(s.ids) {
 		s.ids = make([]string, 0, 64)
 	}
-	s.ids = append(s.ids, e.By)
+	s.ids = append(s.ids, part)
 	n := len(s.ids)
 	return s.ids[n-1 : n : n]
 }
@@ -184,6 +190,9 @@ func (s *settling) stillShown(by []string) []string {
 		s.looked = append(s.looked, open[0])
 		switch {
 		case !part.found && !part.committed:
+			if kept == nil && len(open) == 1 {
+				return s.one(open[0])
+			}
 			kept = append(kept, open[0])
 		case len(part.covers)+len(part.fromLedger) == 0:
 			return nil

@@ -36,7 +36,7 @@ func (r *Snapshots) Find(w Window) Found {
 		}
 		if s := d.old.Part.State; len(s.Attachments) > 0 && len(s.Output) <= len(shown) {
 			if !r.Letter {
-				shown = opening + w.handle(d.old.Part) + ": " + w.describe(d.old) + ", " + pictures(s.Attachments) + " left out; a newer one is below]"
+				shown = opening + w.handleOf(d.old) + ": " + w.describe(d.old) + ", " + pictures(s.Attachments) + " left out; a newer one is below]"
 			}
 			return []Elision{{Field: Attachments, Shown: shown}} // what little text came with them stays
 		}

@@ -30,6 +30,7 @@ type timeline struct {
 	facts      *Facts
 	read       []stamp // of the messages that it stands for
 	items      []*Item
+	fresh      []Item // to take new ones from
 	cwd        string
 	now        Item // its counters are those of the newest message
 	memory     map[any]any
@@ -104,6 +105,9 @@ func settled(messages []session.Message) int {
 	return len(messages)
 }
 
+// itemsAtOnce is how many items are made at a time.
+const itemsAtOnce = 256
+
 func (t *timeline) add(m *session.Message) {
 	t.read = append(t.read, stampOf(m))
 	if m.Path != nil && m.Path.Cwd != "" {
@@ -130,16 +134,19 @@ func (t *timeline) add(m *session.Message) {
 			t.now.Step++
 		}
 		begun = begun || p.Type != session.StepStartPart
-		x := &Item{Part: p, Message: m.ID, Role: m.Role, At: len(t.items), Turn: t.now.Turn, Asked: t.now.Asked, Step: t.now.Step}
-		switch {
-		case p.Type == session.ToolPart && p.State != nil && p.State.Final():
-			x.Call = t.facts.Call(p, t.cwd)
-		case p.Type == session.FilePart:
-		case p.Type == session.TextPart && m.Role == session.User && !p.Ignored && !p.Synthetic:
-		default:
+		called := p.Type == session.ToolPart && p.State != nil && p.State.Final()
+		if !called && p.Type != session.FilePart && (p.Type != session.TextPart || m.Role != session.User || p.Ignored || p.Synthetic) {
 			continue
 		}
-		x.size = t.facts.know(p)
+		if len(t.fresh) == 0 {
+			t.fresh = make([]Item, itemsAtOnce)
+		}
+		x := &t.fresh[0]
+		t.fresh = t.fresh[1:]
+		*x = Item{Part: p, Message: m.ID, Role: m.Role, At: len(t.items), Turn: t.now.Turn, Asked: t.now.Asked, Step: t.now.Step, size: t.facts.know(p)}
+		if called {
+			x.Call = t.facts.call(p, x.size, t.cwd)
+		}
 		t.items = append(t.items, x)
 	}
 }

@@ -131,7 +131,7 @@ func (w Window) withoutList(x *Item) string {
 		if n == 0 {
 			return value
 		}
-		marker, _ := jsontext.AppendQuote(nil, opening+w.handle(x.Part)+": "+strconv.Itoa(n)+" todos left out; a newer list is below]")
+		marker, _ := jsontext.AppendQuote(nil, opening+w.handleOf(x)+": "+strconv.Itoa(n)+" todos left out; a newer list is below]")
 		if value.Kind() == '[' {
 			return slices.Concat(jsontext.Value("["), marker, jsontext.Value("]"))
 		}

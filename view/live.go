@@ -24,6 +24,9 @@ type Live struct {
 	at       []mark // parallel to window: what was there before each message
 	end      mark
 	problems []error
+
+	ids     map[string]int // position in the window of the first message with an id, of as many messages as
+	indexed int
 }
 
 type mark struct{ rendered, tokens, problems int }
@@ -72,6 +75,11 @@ func (l *Live) cut(position int) (ok bool) {
 		return false
 	}
 	l.end = l.at[at]
+	for ; l.indexed > at; l.indexed-- {
+		if id := l.window[l.indexed-1].ID; l.ids[id] == l.indexed-1 {
+			delete(l.ids, id)
+		}
+	}
 	// Views that were handed out keep their messages: what is appended next goes into memory of its own.
 	l.rendered = slices.Clip(l.rendered[:l.end.rendered])
 	l.window, l.at = slices.Clip(l.window[:at]), l.at[:at]
@@ -117,6 +125,42 @@ func (l *Live) TokensBefore(position int) int {
 		return -1
 	}
 	return l.at[at].tokens
+}
+
+// Before is how many tokens of what is rendered stand before what an elision leaves out, the name and the arguments of a call where it is about what
+// the call gave back; ok is false when its part is not in the window. What is between two calls must have been handed to Sync, with this ledger.
+//
+// It costs what the message has of parts: messages are found by id in an index that grows with the window.
+func (l *Live) Before(e rule.Elision, ledger rule.Ledger, facts *rule.Facts) (tokens int, ok bool) {
+	for ; l.indexed < len(l.window); l.indexed++ {
+		if l.ids == nil {
+			l.ids = make(map[string]int, len(l.window))
+		}
+		if _, known := l.ids[l.window[l.indexed].ID]; !known {
+			l.ids[l.window[l.indexed].ID] = l.indexed
+		}
+	}
+	i, ok := l.ids[e.Message]
+	for ; ok && i < len(l.window); i++ { // the first with the id, and others that have it too
+		m := &l.window[i]
+		if m.ID != e.Message {
+			continue
+		}
+		tokens := l.at[i].tokens
+		for j := range m.Parts {
+			p := &m.Parts[j]
+			size := Part(p, ledger, facts)
+			if p.ID != e.Part {
+				tokens += size.Total() + l.Labels.Part(p, ledger, facts)
+				continue
+			}
+			if e.Field == rule.Output || e.Field == rule.Error || e.Field == rule.Attachments {
+				tokens += size.Input
+			}
+			return tokens, true
+		}
+	}
+	return 0, false
 }
 
 // Check is what Check says of what is rendered.

@@ -67,3 +67,46 @@ func TestLive_isTheViewFromScratch(t *testing.T) {
 		}
 	})
 }
+
+// What stands before a part is what a measure of everything before it finds.
+func TestLive_Before(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		source, ledger := random(t)
+		facts := rule.NewFacts(token.Chars4{})
+		var live view.Live
+		var log []session.Message
+		for len(source) > 0 {
+			dirty := len(log)
+			if dirty > 0 && rapid.Bool().Draw(t, "updated") { // the window is cut back, and its index with it
+				dirty = rapid.IntRange(0, dirty-1).Draw(t, "dirty")
+			}
+			n := rapid.IntRange(1, len(source)).Draw(t, "appended")
+			log = append(log, source[:n]...)
+			source = source[n:]
+			live.Sync(log, nil, ledger, facts, dirty)
+			window, before := live.Window(), 0
+			for i := range window {
+				m := &window[i]
+				at := before
+				for j := range m.Parts {
+					p := &m.Parts[j]
+					for _, field := range []rule.Field{rule.Output, rule.Error, rule.Attachments, rule.Input, rule.Text, rule.Whole} {
+						want := at
+						if field == rule.Output || field == rule.Error || field == rule.Attachments {
+							want += view.Part(p, ledger, facts).Input
+						}
+						got, ok := live.Before(rule.Elision{Part: p.ID, Message: m.ID, Field: field}, ledger, facts)
+						if !ok || got != want {
+							t.Fatalf("%d tokens before the %s of part %s, in the window: %t; want %d", got, field, p.ID, ok, want)
+						}
+					}
+					at += view.Part(p, ledger, facts).Total()
+				}
+				before = view.Tokens(window[:i+1], ledger, facts)
+			}
+			if at, ok := live.Before(rule.Elision{Part: "none", Message: "none"}, ledger, facts); ok {
+				t.Fatalf("a part that is not there stands behind %d tokens", at)
+			}
+		}
+	})
+}

@@ -1,0 +1,266 @@
+package winnow
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/winnowhq/winnow/policy"
+	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/schedule"
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/view"
+)
+
+// meter counts what the requests of a session took, as its log grows. What was decided before the session was at hand is found in what is stored.
+type meter struct {
+	account schedule.Account // Steps, SinceCommit and Bill
+	upTo    int              // how many messages of the log are counted
+	step    int              // position of the newest step among them
+	sent    int              // tokens of the messages that were sent with it and stand as they were
+	newest  float64          // what it added to the bill
+	last    session.Millis   // when the provider was last at work; what happened beside one another may stand in another order than that of its times
+
+	// What the messages so far take; of an unreported step what it is taken to be: those that it was sent, and of them those that a step before it was.
+	total, prompt, cached int
+	had                   int // what the next step's will be
+}
+
+// isStep reports whether a message is a request of the session and its answer.
+func isStep(m *session.Message) bool { return m.Role == session.Assistant && !m.IsSummary() }
+
+// account is what a schedule must know of the requests so far. Its Before holds until the session changes.
+func (l *live) account() schedule.Account {
+	l.read()
+	now := l.look()
+	a := l.meter.account
+	a.Sent, a.Base, a.Size = min(l.meter.sent, now.Tokens()), l.overhead(), now.Tokens()
+	a.Before = func(el rule.Elision) int {
+		if at, ok := now.Before(el, l.state.Ledger, l.facts); ok {
+			return at
+		}
+		return a.Size // it is not sent anyway
+	}
+	return a
+}
+
+// read counts the messages that came in since. The view must be the one that the newest step was sent, so whatever changes the view reads first.
+func (l *live) read() {
+	m := &l.meter
+	var made commits
+	first := m.upTo == 0
+	if first {
+		*m = meter{step: -1}
+		made = l.commits()
+	}
+	if m.step >= 0 && m.step < len(l.log) { // it may have been reported meanwhile
+		m.account.Bill -= m.newest
+		m.newest = l.bill(&l.log[m.step])
+		m.account.Bill += m.newest
+		m.worked(&l.log[m.step])
+	}
+	now := l.look()
+	for i := m.upTo; i < len(l.log); i++ {
+		msg := &l.log[i]
+		size := view.Message(msg, rule.Ledger{}, l.facts)
+		switch {
+		case msg.Completes() && !l.state.Undone[msg.ParentID]:
+			m.account.Folded()
+			m.sent, m.total, m.had = 0, 0, 0
+		case isStep(msg):
+			made.before(i, msg, &m.account)
+			m.account.Steps++
+			m.account.SinceCommit++
+			m.account.SincePivot++
+			m.account.Carried += l.carried(msg, now.TokensBefore(i))
+			m.prompt, m.cached, m.had = m.total, m.had, m.total
+			m.newest = l.bill(msg)
+			m.account.Bill += m.newest
+			m.worked(msg)
+			m.step, m.sent = i, max(0, now.TokensBefore(i))
+		}
+		m.total += size
+	}
+	m.upTo = len(l.log)
+	if !first {
+		return
+	}
+	made.before(len(l.log), nil, &m.account)
+	if m.step < 0 {
+		return
+	}
+	for _, el := range l.state.Ledger.All() {
+		if c := made.of[el.Time]; el.Time != 0 && !c.before(m.step, &l.log[m.step]) {
+			if at, ok := now.Before(el, l.state.Ledger, l.facts); ok {
+				m.sent = min(m.sent, at)
+			}
+		}
+	}
+}
+
+func (m *meter) worked(step *session.Message) {
+	m.last = max(m.last, step.Time.Created, step.Time.Completed)
+}
+
+// commits are those that stand in what is stored. What was committed with a pivot counts with that.
+type commits struct {
+	waiting [2][]commitment // not yet passed: those of receipts, in their order, and those that came without, in the order of their times
+	of      map[session.Millis]commitment
+}
+
+type commitment struct {
+	log       int // messages that the log had; 0: not known
+	time      session.Millis
+	rewritten int
+}
+
+func (l *live) commits() commits {
+	c := commits{of: map[session.Millis]commitment{}}
+	for i := range l.state.Receipts {
+		r := &l.state.Receipts[i]
+		made := commitment{r.Log, r.Time, r.Rewritten}
+		c.of[r.Time] = made
+		if len(r.Committed) > 0 && r.Marker == "" {
+			c.waiting[0] = append(c.waiting[0], made)
+		}
+	}
+	for _, el := range l.state.Ledger.All() {
+		if _, known := c.of[el.Time]; !known && el.Time != 0 {
+			c.of[el.Time] = commitment{time: el.Time}
+			c.waiting[1] = append(c.waiting[1], c.of[el.Time])
+		}
+	}
+	slices.SortStableFunc(c.waiting[1], func(a, b commitment) int { return cmp.Compare(a.time, b.time) })
+	return c
+}
+
+// before takes in those that were made before a step was asked for; all of them where step is nil.
+func (c *commits) before(position int, step *session.Message, account *schedule.Account) {
+	for i := range c.waiting {
+		for w := &c.waiting[i]; len(*w) > 0 && (step == nil || (*w)[0].before(position, step)); *w = (*w)[1:] {
+			account.Committed((*w)[0].rewritten)
+		}
+	}
+}
+
+// before reports whether a commit was made before a step was asked for. Where only the clock can tell, a message that says when it was complete was
+// created when it was asked for, and any other when it came in.
+func (c commitment) before(position int, step *session.Message) bool {
+	if c.log > 0 {
+		return c.log <= position
+	}
+	return c.time < step.Time.Created || c.time == step.Time.Created && step.Time.Completed > step.Time.Created
+}
+
+// carried is what the messages took that a step was sent: as reported, or as they are shown now.
+func (l *live) carried(m *session.Message, shown int) int {
+	if u := m.Tokens; u != nil && u.Prompt() > 0 {
+		return max(0, u.Prompt()-l.overhead())
+	}
+	return max(0, shown)
+}
+
+// bill is what a step cost, in tokens at the input price: as reported, or else by its messages alone, those that the request before it had read from the
+// cache.
+func (l *live) bill(m *session.Message) float64 {
+	if u := m.Tokens; u != nil && u.Prompt()+u.Output > 0 {
+		read, write, output := l.model.Terms(u.Prompt())
+		return float64(u.Input) + float64(u.Cache.Read)*read + float64(u.Cache.Write)*write + float64(u.Output+u.Reasoning)*output
+	}
+	if price := l.model.Price.Input; m.Cost != nil && *m.Cost > 0 && price > 0 {
+		return *m.Cost * 1e6 / price
+	}
+	read, write, output := l.model.Terms(l.meter.prompt)
+	return float64(l.meter.cached)*read + float64(l.meter.prompt-l.meter.cached)*write + float64(view.Message(m, rule.Ledger{}, l.facts))*output
+}
+
+// rewrite is what a change does to what the provider's cache has: how many tokens of the messages before the first place that it changes stay as they
+// were, and how many behind it are written again.
+type rewrite struct{ stays, rewritten int }
+
+// rewrites tells what a change of the ledger or the pivots does.
+func (l *live) rewrites(c store.Change) rewrite {
+	l.read()
+	if len(c.Undo)+len(c.Redo) > 0 {
+		return rewrite{0, l.meter.sent}
+	}
+	now, had := l.look(), l.meter.sent
+	stays, saves := had, 0
+	note := func(el rule.Elision) bool {
+		at, ok := now.Before(el, l.state.Ledger, l.facts)
+		if !ok || at >= had {
+			return false
+		}
+		stays = min(stays, at)
+		return true
+	}
+	standing := map[rule.Key]bool{}
+	for _, el := range c.Commit {
+		if !l.state.Ledger.Has(el.Key()) && note(el) {
+			saves += el.Saves
+		}
+	}
+	for _, key := range c.Restore {
+		standing[key] = true
+	}
+	if len(standing) > 0 {
+		for _, el := range l.state.Ledger.All() {
+			if standing[el.Key()] {
+				note(el)
+			}
+		}
+	}
+	return rewrite{stays, max(0, had-stays-saves)}
+}
+
+// rewrote takes in that a change was made. A pivot is taken in when its summary is read.
+func (l *live) rewrote(c store.Change, r rewrite) {
+	l.meter.sent = min(l.meter.sent, r.stays)
+	if pruned := len(c.Commit) > 0 && (c.Receipt == nil || c.Receipt.Marker == ""); pruned {
+		l.meter.account.Committed(r.rewritten)
+	}
+}
+
+// updated takes in that a message of the log was replaced.
+func (l *live) updated(position int) {
+	if position < l.unreported.upTo {
+		l.unreported.upTo, l.unreported.tokens = 0, 0
+	}
+	if position < l.meter.step {
+		if at := l.view.TokensBefore(position); at >= 0 {
+			l.meter.sent = min(l.meter.sent, at)
+		}
+	}
+}
+
+// idle is how long the session waited since its newest step, 0 when the log does not say.
+func (e *Engine) idle(l *live) time.Duration {
+	l.read()
+	if l.meter.last <= 0 {
+		return 0
+	}
+	return max(0, e.config.Now().Sub(time.UnixMilli(int64(l.meter.last))))
+}
+
+// cached reports whether the provider's cache can have anything of the prompt that is sent next: there is a cache, there was a request, by the model that
+// answers the next one, and it is not longer ago than the cache lives.
+func (e *Engine) cached(l *live) bool {
+	l.read()
+	at := l.meter.step
+	if at < 0 || l.model.Cache.Lifetime <= 0 || e.idle(l) > l.model.Cache.Lifetime {
+		return false
+	}
+	by := l.log[at].Answers()
+	return e.config.ForceModel || by == nil || by.String() == "" || e.config.Models.Lookup(by.String()).String() == l.model.String()
+}
+
+// starting is the occasion of a request that is about to be sent, and the state that it finds.
+func (e *Engine) starting(l *live) (policy.State, policy.Occasion) {
+	state, o := l.plannerState(), policy.Occasion{Starting: true}
+	if !e.cached(l) {
+		state.Account.Sent = 0
+		o.Cold = l.model.Cache.Lifetime > 0
+	}
+	return state, o
+}

@@ -1,0 +1,30 @@
+package policy
+
+import "github.com/winnowhq/winnow/schedule"
+
+// Schedules are the names of those that there are.
+func Schedules() []string { return []string{schedule.Eager{}.Name(), schedule.Economic{}.Name()} }
+
+// own is the schedule that a policy has where none was chosen.
+func own(name string) string {
+	if name == Balanced {
+		return schedule.Economic{}.Name()
+	}
+	return schedule.Eager{}.Name()
+}
+
+// schedule is the one that the options choose for a policy, or the policy's own.
+func (o Options) schedule(name string) schedule.Schedule {
+	chosen := o.Schedule
+	if chosen == "" {
+		chosen = own(name)
+	}
+	switch {
+	case chosen == schedule.Economic{}.Name():
+		return schedule.NewEconomic()
+	case name == Balanced:
+		// What is too little to rewrite the prompt for is so whoever found it.
+		return schedule.Eager{AtTurnEnd: true, Minimum: o.Minimum}
+	}
+	return schedule.Eager{AtTurnEnd: name != Aggressive}
+}
