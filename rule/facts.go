@@ -55,6 +55,7 @@ type fact struct {
 	counted             Size   // as the counter has it
 	size                Size   // times the factor
 
+	indexed    bool // it is what the index has under the part's id
 	understood bool // target and paths are filled in
 	target     string
 	paths      []string
@@ -138,8 +139,16 @@ func (f *Facts) know(p *session.Part) *fact {
 	f.counted++
 	known := new(fact)
 	f.look(p, known)
-	f.parts[p.ID] = known
+	f.keep(p.ID, known)
 	return known
+}
+
+// keep puts what is known of a part into the index.
+func (f *Facts) keep(id string, known *fact) {
+	if before := f.parts[id]; before != nil {
+		before.indexed = false
+	}
+	f.parts[id], known.indexed = known, true
 }
 
 // look counts a part. It reads nothing of the index but the counter.
@@ -194,7 +203,7 @@ func (f *Facts) Learn(messages []session.Message) {
 		f.parts = make(map[string]*fact, len(wanted))
 	}
 	for i := range wanted {
-		f.parts[wanted[i].part.ID] = &facts[i]
+		f.keep(wanted[i].part.ID, &facts[i])
 	}
 	f.counted += len(wanted) + int(calls.Load())
 }
