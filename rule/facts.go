@@ -202,8 +202,14 @@ func (f *Facts) Learn(messages []session.Message) {
 	if len(f.parts) == 0 {
 		f.parts = make(map[string]*fact, len(wanted))
 	}
+	twice := false // an id is that of two parts, of which the later one counts
 	for i := range wanted {
-		f.keep(wanted[i].part.ID, &facts[i])
+		before := len(f.parts)
+		f.parts[wanted[i].part.ID], facts[i].indexed = &facts[i], true
+		twice = twice || len(f.parts) == before
+	}
+	for i := 0; twice && i < len(wanted); i++ {
+		facts[i].indexed = f.parts[wanted[i].part.ID] == &facts[i]
 	}
 	f.counted += len(wanted) + int(calls.Load())
 }
