@@ -96,11 +96,11 @@ type Compaction struct {
 	Prune      bool   `json:"prune"`      // elide old tool outputs
 	Model      string `json:"model"`      // "provider/model" for summaries; empty: the session's
 	Summarizer string `json:"summarizer"` // auto, llm, offline
-	// Threshold acts before the window is full: a pattern over "provider/model" to a fraction of the context (up to 1)
-	// or to tokens.
-	Threshold map[string]float64 `json:"threshold"`
-	Reserved  *int               `json:"reserved"` // tokens left free; null: min(20000, the answer's share)
-	Keep      *int               `json:"keep"`     // tokens of the newest messages that stay; null: a quarter of the usable, 2,000 to 15,000
+	// Threshold acts before the window is full: a pattern over "provider/model" to a fraction of the context (up to 1), to tokens, or to "economic", which
+	// lets what requests cost decide; or one of these alone, for every model.
+	Threshold budget.Thresholds `json:"threshold"`
+	Reserved  *int              `json:"reserved"` // tokens left free; null: min(20000, the answer's share)
+	Keep      *int              `json:"keep"`     // tokens of the newest messages that stay; null: a quarter of the usable, 2,000 to 15,000
 
 	UserMessages   int      `json:"userMessages"`   // tokens of the user's messages that are carried over
 	Protect        int      `json:"protect"`        // tokens of the newest tool output that are never elided
@@ -196,7 +196,7 @@ func DefaultSettings() Settings {
 	return Settings{
 		Policy: policy.Balanced,
 		Compaction: Compaction{
-			Auto: o.Auto, Prune: o.Prune, Summarizer: "auto", Threshold: map[string]float64{}, UserMessages: o.UserMessages,
+			Auto: o.Auto, Prune: o.Prune, Summarizer: "auto", Threshold: budget.Thresholds{}, UserMessages: o.UserMessages,
 			Protect: o.Protect, Minimum: o.Minimum, ProtectTurns: o.Turns,
 			ProtectedTools: o.ProtectedTools, ProtectedPaths: o.ProtectedPaths, Context: []string{},
 		},
@@ -281,11 +281,7 @@ func (s Settings) Validate() error {
 }
 
 func (s Settings) budget() budget.Settings {
-	thresholds := make(map[string]budget.Threshold, len(s.Compaction.Threshold))
-	for _, pattern := range slices.Sorted(maps.Keys(s.Compaction.Threshold)) {
-		thresholds[pattern] = budget.Threshold(s.Compaction.Threshold[pattern])
-	}
-	return budget.Settings{Reserved: s.Compaction.Reserved, Thresholds: thresholds}
+	return budget.Settings{Reserved: s.Compaction.Reserved, Thresholds: maps.Clone(s.Compaction.Threshold)}
 }
 
 // NewPolicy makes the policy that the settings describe. They must be valid.

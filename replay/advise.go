@@ -37,7 +37,7 @@ func (r *Report) advise(setups []Setup, most float64) int {
 		}
 	}
 	if long < adviceSessions {
-		r.Unadvised = fmt.Sprintf("%s of %d steps or more: too little to recommend anything by; it takes %d",
+		r.Unadvised = fmt.Sprintf("%s %d steps or more: too little to recommend anything by; it takes %d such sessions",
 			count(long, "session has", "sessions have"), adviceSteps, adviceSessions)
 		if long == 0 {
 			r.Unadvised = fmt.Sprintf("no session has %d steps or more: too little to recommend anything by; it takes %d such sessions", adviceSteps, adviceSessions)

@@ -79,13 +79,13 @@ func (l *Lab) Run(ctx context.Context, sources []Source) (Report, error) {
 		}
 		group.Go(func() {
 			defer func() {
-				b.held.give(sources[i].Size)
-				<-open
 				mu.Lock()
-				defer mu.Unlock()
 				if done++; l.Progress != nil {
 					l.Progress(done, len(sources))
 				}
+				mu.Unlock()
+				b.held.give(sources[i].Size)
+				<-open
 			}()
 			results[i].rec, results[i].skip = b.session(ctx, &sources[i])
 		})
@@ -167,7 +167,9 @@ func (b *bench) session(ctx context.Context, s *Source) (rec Recorded, skip *Ski
 		case err != nil:
 			return rec, &Skipped{s.Path, err.Error()}
 		}
-		b.lab.Memory.put(b.key(s, ""), rec)
+		if !known {
+			b.lab.Memory.put(b.key(s, ""), rec)
+		}
 		if rec.Steps < max(1, b.lab.MinSteps) {
 			return rec, &Skipped{}
 		}

@@ -53,8 +53,8 @@ const room = 1_000_000
 //     of files to the letter, at every step;
 //   - config, or the path of a winnow.jsonc: what file makes of it, of "" for config. A nil file knows none.
 //
-// After any of them /compact@168k folds at so many tokens, /200k is a window in place of the model's, and /nolimit takes it away. The error says what
-// is wrong with the word and what would be right.
+// After any of them /compact@168k folds at so many tokens, /200k is a window in place of the model's, and /nolimit takes it away. The error of a word is a
+// *WordError.
 func Named(spec string, defaults policy.Options, file func(path string) (Setup, error)) (Setup, error) {
 	spec = strings.TrimSpace(spec)
 	base, after, err := split(spec)
@@ -242,8 +242,15 @@ func ParseTokens(text string) (int, error) {
 	return int(n*unit + 0.5), nil
 }
 
-func bad(spec, format string, args ...any) error {
-	return fmt.Errorf("policy %q: %s; policies are %s", spec, fmt.Sprintf(format, args...), Forms())
+// WordError is a word that names no policy.
+type WordError struct{ Word, Problem string }
+
+func (e *WordError) Error() string {
+	return fmt.Sprintf("policy %q: %s; policies are %s", e.Word, e.Problem, Forms())
+}
+
+func bad(word, format string, args ...any) error {
+	return &WordError{word, fmt.Sprintf(format, args...)}
 }
 
 // MaskedOutput and ClearedOutput stand where outputs stood.

@@ -176,7 +176,7 @@ func (a *app) tellReplay(ctx context.Context, report replay.Report, reader *repl
 			return err
 		}
 	} else if csv != "-" {
-		a.showReplay(report)
+		a.showReplay(report, settings)
 		if csv != "" {
 			a.printf("\n%s has a line for each session and policy\n", a.short(csv))
 		}
@@ -215,13 +215,13 @@ func (a *app) replayMemory(fresh bool, version string) *replay.Memory {
 }
 
 // showReplay prints the report for people.
-func (a *app) showReplay(r replay.Report) {
+func (a *app) showReplay(r replay.Report, settings winnow.Settings) {
 	steps, tokens := 0, 0
 	for i := range r.Sessions {
 		steps, tokens = steps+r.Sessions[i].Steps, tokens+r.Sessions[i].Tokens
 	}
 	a.printf("%s, %s, %s tokens of log\n", plural(len(r.Sessions), "session", "sessions"), plural(steps, "step", "steps"), cmp.Or(short(tokens), "0"))
-	a.printf("%s\n\n", r.Prices)
+	a.printf("%s\n\n", wrapped(r.Prices, a.columns()))
 	a.policyTable(r)
 	a.changes("gains most", r.Subject, r.Gains, r.Relative)
 	a.changes("loses most", r.Subject, r.Losses, r.Relative)
@@ -231,8 +231,10 @@ func (a *app) showReplay(r replay.Report) {
 		return
 	}
 	a.printf("%s\n", wrapped("Recommended: "+r.Advice.Policy+". "+upper(r.Advice.Reason), a.columns()))
-	if len(r.Advice.Settings) > 0 {
+	if changes, err := advised(r, settings); err == nil && len(changes) > 0 {
 		a.printf("--apply writes it into winnow.jsonc of the current folder\n")
+	} else if err == nil {
+		a.printf("It is what the configuration says already\n")
 	}
 }
 
@@ -242,16 +244,18 @@ func (a *app) policyTable(r replay.Report) {
 	if r.Relative {
 		unit = "bill*"
 	}
-	rows := [][]string{{"policy", unit, "ratio", "regrets/100", "cache", "compactions", "rose", ">2 %"}}
+	rows := [][]string{{"policy", unit, "ratio", "regrets", "cache", "folds", "rose", ">2 %"}}
 	for _, p := range r.Policies {
 		rows = append(rows, []string{plainText(p.Name), amount(p.Bill.Total(), r.Relative), fmt.Sprintf("%.3f", p.Ratio), fmt.Sprintf("%.2f", p.Rate),
 			fmt.Sprintf("%.0f %%", 100*p.Hits), token.Grouped(p.Folds), token.Grouped(p.Rose), token.Grouped(p.RoseMore)})
 	}
 	a.align(rows)
-	a.printf("\nratio: the bill relative to that of %s; rose: sessions whose bill is higher than\nits, of them by more than 2 %%; cache: prompt tokens that it served\n", plainText(r.Baseline))
+	legend := fmt.Sprintf("ratio: the bill relative to that of %s; regrets: in 100 steps; cache: the share of prompts that it served; folds: compactions; rose: sessions "+
+		"whose bill is higher than that of %[1]s, of them by more than 2 %%", plainText(r.Baseline))
 	if r.Relative {
-		a.printf("* in millions of tokens at the input price\n")
+		legend += "; * in millions of tokens at the input price"
 	}
+	a.printf("\n%s\n", wrapped(legend, a.columns()))
 }
 
 // changes names sessions that a policy helps or hurts.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -35,7 +36,11 @@ func (a *app) setups(settings winnow.Settings, f replayFlags) ([]replay.Setup, e
 	}
 	for _, word := range words {
 		s, err := replay.Named(word, policy.Defaults(), read)
-		if err != nil {
+		var unknown *replay.WordError
+		switch {
+		case errors.As(err, &unknown):
+			return nil, hinted{usage("policy %q: %s", unknown.Word, unknown.Problem), "policies are " + replay.Forms()}
+		case err != nil:
 			return nil, usageError{err}
 		}
 		add(s)
