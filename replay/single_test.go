@@ -19,8 +19,8 @@ import (
 
 // working draws sessions of a coding agent: a few files that are read, read again, written and edited, commands that fail and are tried again, and
 // long stretches in which it only talks.
-func working(most int) *rapid.Generator[*Trace] {
-	return rapid.Custom(func(r *rapid.T) *Trace {
+func working(most int) *rapid.Generator[drawn] {
+	return rapid.Custom(func(r *rapid.T) drawn {
 		n := func(from, to int) int { return rapid.IntRange(from, to).Draw(r, "n") }
 		l, disk := ruletest.New(), &ruletest.Disk{}
 		lines := func(count int) []string {
@@ -60,7 +60,7 @@ func working(most int) *rapid.Generator[*Trace] {
 		trace := NewTrace(session.Session{Messages: l.Messages}, model.Model{}, byWord{})
 		trace.Base = n(0, 3) * 50
 		trace.quotes = quotes{needs: make([][]need, len(trace.steps))} // what a schedule pays is one thing, what is lost another
-		return trace
+		return drawn{trace}
 	})
 }
 
@@ -143,7 +143,7 @@ func TestEconomic_isNeverBilledMoreThanTwiceTheBestSingleCommit(t *testing.T) {
 			var sessions, better, commits, over int
 			var worst, against, avoided float64
 			rapid.Check(t, func(r *rapid.T) {
-				trace := working(40).Draw(r, "session")
+				trace := working(40).Draw(r, "session").Trace
 				best, none, ideal := single(t, trace, p, terms, c.schedule.Least)
 				out, err := Run(t.Context(), trace, Setup{Policy: p, Window: Unlimited}, Options{Terms: &terms})
 				if err != nil {
