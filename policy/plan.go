@@ -94,7 +94,9 @@ func (p Policy) Plan(s State, o Occasion) Decision {
 		}
 		d.Refusals = append(d.Refusals, found.Refusals...)
 		d.Commit = p.Schedule.Choose(found.Elisions, moment)
-		if waiting := without(found.Elisions, d.Commit); rule.Saves(waiting) > 0 {
+		chosen := d.Commit
+		d.Commit = append(d.Commit[:len(d.Commit):len(d.Commit)], s.Unbound(d.Commit)...)
+		if waiting := without(found.Elisions, chosen); rule.Saves(waiting) > 0 {
 			refusal := schedule.Summary(schedule.Explain(p.Schedule, waiting, moment))
 			refusal.Tokens = rule.Saves(waiting)
 			d.Refusals = append(d.Refusals, refusal)
@@ -114,9 +116,11 @@ func (p Policy) moment(s State, o Occasion, over bool) schedule.Moment {
 	letter := p.Pivot.Letter
 	now := schedule.Moment{
 		TurnEnded: o.TurnEnded, Asked: o.PruneAsked || o.FoldAsked && !letter, Pressure: over && !letter, Cold: o.Cold && !letter,
-		Paying: o.Starting || o.StepEnded && o.GoesOn, Bound: s.Model.BoundReasoning, Account: s.Account,
+		Paying: o.Starting || o.StepEnded && o.GoesOn, Account: s.Account,
 		Age: func(e rule.Elision) int { return s.Facts.Age(s.Window, e) },
 	}
+	_, eager := p.Schedule.(schedule.Eager)
+	now.Bound = s.Model.BoundReasoning && !(letter && eager) // the letter knows of no such model
 	now.Read, now.Write, _ = s.Model.Terms(s.Account.Base + s.Account.Size)
 	return now
 }

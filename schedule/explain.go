@@ -107,10 +107,10 @@ func Explain(s Schedule, waiting []rule.Elision, now Moment) []Wait {
 	all := Wait{Code: rule.BelowMinimum, Parts: len(waiting), Saves: rule.Saves(waiting)}
 	e, economic := s.(Economic)
 	switch {
+	case now.Bound:
+		all.Code = rule.Unprofitable
 	case !economic && !s.Ready(now):
 		all.Code = rule.Recent
-	case economic && now.Bound:
-		all.Code = rule.Unprofitable
 	case economic && now.Account.Before != nil && all.Saves >= e.Least:
 		e.explain(waits, waiting, now)
 		return waits
