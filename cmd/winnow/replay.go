@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -216,154 +215,13 @@ func (a *app) replayMemory(fresh bool, version string) *replay.Memory {
 
 // showReplay prints the report for people.
 func (a *app) showReplay(r replay.Report, settings winnow.Settings) {
-	steps, tokens := 0, 0
-	for i := range r.Sessions {
-		steps, tokens = steps+r.Sessions[i].Steps, tokens+r.Sessions[i].Tokens
-	}
-	a.printf("%s, %s, %s tokens of log\n", plural(len(r.Sessions), "session", "sessions"), plural(steps, "step", "steps"), cmp.Or(short(tokens), "0"))
-	a.printf("%s\n\n", wrapped(r.Prices, a.columns()))
-	a.policyTable(r)
-	a.changes("gains most", r.Subject, r.Gains, r.Relative)
-	a.changes("loses most", r.Subject, r.Losses, r.Relative)
-	a.printf("\n")
+	a.paint().Replay(r)
 	if r.Advice == nil {
-		a.printf("%s\n", wrapped("No recommendation: "+r.Unadvised+".", a.columns()))
 		return
 	}
-	a.printf("%s\n", wrapped("Recommended: "+r.Advice.Policy+". "+upper(r.Advice.Reason), a.columns()))
 	if changes, err := advised(r, settings); err == nil && len(changes) > 0 {
-		a.printf("--apply writes it into winnow.jsonc of the current folder\n")
+		a.printf("\n--apply writes what is recommended into winnow.jsonc of the current folder.\n")
 	} else if err == nil {
-		a.printf("It is what the configuration says already\n")
+		a.printf("\nWhat is recommended is what the configuration says already.\n")
 	}
-}
-
-// policyTable has a line for each policy.
-func (a *app) policyTable(r replay.Report) {
-	unit := "bill"
-	if r.Relative {
-		unit = "bill*"
-	}
-	rows := [][]string{{"policy", unit, "ratio", "regrets", "cache", "folds", "rose", ">2 %"}}
-	for _, p := range r.Policies {
-		rows = append(rows, []string{plainText(p.Name), amount(p.Bill.Total(), r.Relative), fmt.Sprintf("%.3f", p.Ratio), fmt.Sprintf("%.2f", p.Rate),
-			fmt.Sprintf("%.0f %%", 100*p.Hits), token.Grouped(p.Folds), token.Grouped(p.Rose), token.Grouped(p.RoseMore)})
-	}
-	a.align(rows)
-	legend := fmt.Sprintf("ratio: the bill relative to that of %s; regrets: in 100 steps; cache: the share of prompts that it served; folds: compactions; rose: sessions "+
-		"whose bill is higher than that of %[1]s, of them by more than 2 %%", plainText(r.Baseline))
-	if r.Relative {
-		legend += "; * in millions of tokens at the input price"
-	}
-	a.printf("\n%s\n", wrapped(legend, a.columns()))
-}
-
-// changes names sessions that a policy helps or hurts.
-func (a *app) changes(title, subject string, all []replay.Change, relative bool) {
-	if len(all) == 0 {
-		return
-	}
-	a.printf("\nWhat %s under %s\n", title, plainText(subject))
-	rows := [][]string{}
-	for _, c := range all {
-		name := strings.Join(strings.Fields(plainText(cmp.Or(c.Name, c.Session))), " ")
-		rows = append(rows, []string{cut(name, 40), amount(c.Before, relative), "→", amount(c.After, relative), fmt.Sprintf("%+.0f %%", 100*(c.After/c.Before-1)), c.Why})
-	}
-	widths := make([]int, 5)
-	for _, row := range rows {
-		for i := range widths {
-			widths[i] = max(widths[i], len([]rune(row[i])))
-		}
-	}
-	for _, row := range rows {
-		a.printf("  %s  %s %s %s  %s\n", fill(row[0], widths[0]), before(row[1], widths[1]), row[2], before(row[3], widths[3]), before(row[4], widths[4]))
-		a.printf("%s\n", indented(row[5], a.columns(), "    "))
-	}
-}
-
-// align prints rows in columns: the first to the left, the others to the right.
-func (a *app) align(rows [][]string) {
-	widths := make([]int, len(rows[0]))
-	for _, row := range rows {
-		for i, cell := range row {
-			widths[i] = max(widths[i], len([]rune(cell)))
-		}
-	}
-	others := 0
-	for _, w := range widths[1:] {
-		others += w + 2
-	}
-	widths[0] = min(widths[0], max(12, a.columns()-others))
-	for _, row := range rows {
-		line := fill(cut(row[0], widths[0]), widths[0])
-		for i, cell := range row[1:] {
-			line += "  " + before(cell, widths[i+1])
-		}
-		a.printf("%s\n", line)
-	}
-}
-
-// columns is how wide a text may be.
-func (a *app) columns() int {
-	if a.env.Width > 0 {
-		return max(40, a.env.Width)
-	}
-	return 80
-}
-
-func fill(text string, width int) string {
-	return text + strings.Repeat(" ", max(0, width-len([]rune(text))))
-}
-
-func before(text string, width int) string {
-	return strings.Repeat(" ", max(0, width-len([]rune(text)))) + text
-}
-
-// cut shortens a text to so many runes.
-func cut(text string, width int) string {
-	runes := []rune(text)
-	if len(runes) <= width {
-		return text
-	}
-	return string(runes[:max(0, width-1)]) + "…"
-}
-
-// wrapped breaks a text into lines.
-func wrapped(text string, width int) string { return indented(text, width, "") }
-
-func indented(text string, width int, by string) string {
-	var lines []string
-	current := by
-	for _, word := range strings.Fields(text) {
-		if len([]rune(current))+1+len([]rune(word)) > width && strings.TrimSpace(current) != "" {
-			lines, current = append(lines, current), by
-		}
-		if strings.TrimSpace(current) != "" {
-			current += " "
-		}
-		current += word
-	}
-	return strings.Join(append(lines, current), "\n")
-}
-
-func upper(text string) string {
-	if text == "" {
-		return ""
-	}
-	return strings.ToUpper(text[:1]) + text[1:]
-}
-
-// amount is a bill for people.
-func amount(bill float64, relative bool) string {
-	switch {
-	case !relative && bill >= 1000:
-		return "$" + token.Grouped(int(bill+0.5))
-	case !relative && bill < 0.1:
-		return fmt.Sprintf("$%.4f", bill)
-	case !relative:
-		return fmt.Sprintf("$%.2f", bill)
-	case bill >= 100:
-		return token.Grouped(int(bill + 0.5))
-	}
-	return fmt.Sprintf("%.3f", bill)
 }
