@@ -55,8 +55,8 @@ type Occasion struct {
 // Decision is what to do next. Nothing of it has happened yet.
 type Decision struct {
 	Commit []rule.Elision
-	// Fold: make a pivot now.
-	Fold bool
+	// Fold: make a pivot now. Pays: not because the window would overflow, but because it has become worth its cost.
+	Fold, Pays bool
 	// Verdict is how full the window is, of occasions that have a usage.
 	Verdict budget.Verdict
 	// Refusals say what was not done, and why.
@@ -110,8 +110,9 @@ func (p Policy) Plan(s State, o Occasion) Decision {
 		d.Refusals = append(d.Refusals, rule.Refusal{Code: rule.Disabled, Reason: "pruning is off (compaction.prune)"})
 	}
 	d.Fold = o.FoldAsked || over
-	if p.Pays && p.Auto && o.StepEnded && !o.Summary && !over {
-		d.Fold = d.Fold || p.foldPays(s)
+	if p.Auto && p.Budget.Economic(s.Model) && o.StepEnded && !o.Summary && !over {
+		d.Pays = p.foldPays(s)
+		d.Fold = d.Fold || d.Pays
 	}
 	if over && !letter && !o.FoldAsked && !o.Rejected && len(d.Commit) > 0 {
 		d.Fold = d.Verdict.Total-rule.Saves(d.Commit) >= d.Verdict.Usable

@@ -34,8 +34,6 @@ type Policy struct {
 	Pivot       pivot.Settings
 	// Prune and Auto are the two switches of the configuration.
 	Prune, Auto bool
-	// Pays folds the past before the window is full, when that has become worth what it costs.
-	Pays bool
 	// Offline allows the offline summariser where another one failed.
 	Offline bool
 }

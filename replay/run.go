@@ -249,8 +249,12 @@ func (r *run) end(k int) error {
 	}
 	if d.Fold {
 		if r.tries++; r.tries <= 2 {
+			folds := r.out.Folds
 			if err := r.fold(k + 1); err != nil {
 				return err
+			}
+			if d.Pays && r.out.Folds == folds {
+				r.account.SincePivot, r.account.Carried = 0, 0 // it waits until as much was paid again
 			}
 		}
 	}

@@ -12,6 +12,7 @@ import (
 // is that of a look at everything.
 func Decide(w Window, rules []Rule, free func(rule string) bool) Found {
 	w = w.Read()
+	w.rememberAtOnce(rules)
 	t := w.read
 	if u := t.unmoved; u != nil && u.holds(w) {
 		w.unmoved = u

@@ -149,7 +149,7 @@ func (w Window) buildAtOnce(name string, all []*redundant, build func(*redundant
 // ready looks up what the elisions of an item are made from, so that they can be made beside others. It reports false where the index knows another part
 // with the same id.
 func (w Window) ready(x *Item) bool {
-	if x.Part.ID == "" || w.Facts.parts[x.Part.ID] != x.size {
+	if x.Part.ID == "" || !x.size.indexed {
 		return false
 	}
 	w.handleOf(x)
