@@ -202,7 +202,7 @@ func foreign(defaults policy.Options, rules []rule.Rule, when schedule.Schedule)
 func (s Setup) compacting(spec, text string) (Setup, error) {
 	var at budget.Threshold
 	if text == "economic" {
-		at, s.Policy.Pays = budget.Economic, true
+		at = budget.Economic
 	} else if percent, ok := strings.CutSuffix(text, "%"); ok {
 		share, err := strconv.ParseFloat(percent, 64)
 		if err != nil || !(share > 0 && share <= 100) {

@@ -29,7 +29,7 @@ type replayFlags struct {
 	regrets    float64
 	baseline   string
 	csv        string
-	force      bool
+	page       pageOutput
 	detail     bool
 	apply      bool
 	fresh      bool
@@ -77,7 +77,8 @@ Results are remembered in $XDG_CACHE_HOME/winnow/replay: a replay that was stopp
 	flags.Float64Var(&f.regrets, "regrets", replay.DefaultRegrets, "how many regrets in 100 steps a recommended policy may cause")
 	flags.StringVar(&f.baseline, "baseline", "", "the policy that ratios are relative to (default nothing, else the first)")
 	flags.StringVar(&f.csv, "csv", "", `write a line for each session and policy to this file, "-" for standard output`)
-	flags.BoolVarP(&f.force, "force", "f", false, "overwrite the file that --csv names")
+	f.page.flags(cmd)
+	flags.BoolVarP(&f.page.force, "force", "f", false, "overwrite the files that --csv and --html name")
 	flags.BoolVar(&f.detail, "detail", false, "with --json: each session's commits, compactions and regrets, and its bill after every step")
 	flags.BoolVar(&f.apply, "apply", false, "write the recommendation into winnow.jsonc of the current folder")
 	flags.BoolVar(&f.fresh, "fresh", false, "replay everything anew")
@@ -100,12 +101,14 @@ func (f *replayFlags) check(json bool) error {
 		return usage("--jobs %d: give 1 or more, or 0 for one for each processor", f.jobs)
 	case f.idle < 0:
 		return usage("--idle %v: give a time such as 10m", f.idle)
+	case f.csv == "-" && f.page.to == "-":
+		return usage("--csv - and --html - both want standard output; name a file for one of them")
 	case f.detail && !json:
 		return usage("--detail goes with --json")
 	case f.csv == "-" && json:
 		return usage("--json and --csv - both want standard output; name a file for the table")
 	}
-	return nil
+	return f.page.check(json)
 }
 
 func (a *app) runReplay(ctx context.Context, args []string, f replayFlags) error {
@@ -121,15 +124,16 @@ func (a *app) runReplay(ctx context.Context, args []string, f replayFlags) error
 		return err
 	}
 	lab := replay.Lab{Setups: setups, MinSteps: f.minSteps, Jobs: f.jobs, Baseline: f.baseline, Regrets: f.regrets,
-		Options: replay.Options{Idle: f.idle, Detail: f.detail, Summarizer: offline.New()}}
+		Options: replay.Options{Idle: f.idle, Detail: f.detail || f.page.to != "", Summarizer: offline.New()}}
 	if lab.Options.Terms, lab.Prices, err = a.terms(f.prices, f.cache); err != nil {
 		return err
 	}
 	lab.Options.Hour, lab.Options.Uncached = f.cache == "1h", f.cache == "none"
-	csv, err := f.table(a)
+	files, err := f.files(a)
 	if err != nil {
 		return err
 	}
+	files.name = strings.Join(args, ", ")
 	reader, err := a.replayReader(settings)
 	if err != nil {
 		return err
@@ -148,11 +152,11 @@ func (a *app) runReplay(ctx context.Context, args []string, f replayFlags) error
 	if err != nil {
 		return err
 	}
-	return a.tellReplay(ctx, report, reader, settings, f, csv)
+	return a.tellReplay(ctx, report, reader, settings, f, files)
 }
 
 // tellReplay prints what a replay showed, and does what it was asked to do with it.
-func (a *app) tellReplay(ctx context.Context, report replay.Report, reader *replayReader, settings winnow.Settings, f replayFlags, csv string) error {
+func (a *app) tellReplay(ctx context.Context, report replay.Report, reader *replayReader, settings winnow.Settings, f replayFlags, files replayFiles) error {
 	problems := reader.problems(report)
 	if len(report.Sessions) == 0 {
 		if a.json && len(problems.failed) == 0 {
@@ -165,20 +169,20 @@ func (a *app) tellReplay(ctx context.Context, report replay.Report, reader *repl
 		}
 		return hinted{nothing{"there is no session to replay in what was named"}, "a session counts once a model was asked something in it" + f.fewer()}
 	}
-	if csv != "" {
-		if err := a.writeTable(ctx, csv, report); err != nil {
-			return err
-		}
+	if err := a.writeReplay(ctx, report, reader, files); err != nil {
+		return err
 	}
-	if a.json {
+	switch {
+	case a.json:
 		if err := a.print(replayedOf(report, f.detail)); err != nil {
 			return err
 		}
-	} else if csv != "-" {
+	case files.csv != "-" && files.page != "-":
 		a.showReplay(report, settings)
-		if csv != "" {
-			a.printf("\n%s has a line for each session and policy\n", a.short(csv))
+		if files.csv != "" {
+			a.printf("\n%s has a line for each session and policy\n", a.short(files.csv))
 		}
+		a.sayPage(files.page)
 	}
 	if f.apply {
 		if err := a.applyAdvice(report, settings); err != nil {
