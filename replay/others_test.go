@@ -27,32 +27,33 @@ func TestNamed_readsEveryForm(t *testing.T) {
 		Settings  string // as fmt prints it, "" for what the engine cannot do
 	}
 	for spec, want := range map[string]facts{
-		"nothing":                 {Window: Unlimited},
-		"nothing/200k":            {Window: 200_000},
-		"compact":                 {Fold: true, Settings: `map[compaction.prune:false policy:"balanced"]`},
-		"compact@168k":            {Window: 1_000_000, Threshold: 168_000, Fold: true},
-		"compact@168000/200k":     {Window: 200_000, Threshold: 168_000, Fold: true},
-		"compact@900k":            {Window: 1_800_000, Threshold: 900_000, Fold: true},
-		"compact@84%":             {Threshold: 0.84, Fold: true},
-		"balanced":                {Rules: 11, Fold: true, Settings: `map[policy:"balanced"]`},
-		"aggressive":              {Rules: 10, Fold: true, Settings: `map[policy:"aggressive"]`},
-		"classic/nolimit":         {Rules: 1, Window: Unlimited, Fold: true, Settings: `map[policy:"classic"]`},
-		"balanced/compact@60k":    {Rules: 11, Threshold: 60_000, Fold: true, Settings: `map[compaction.threshold:{"**":60000} policy:"balanced"]`},
-		"mask:10":                 {Rules: 1, Fold: true},
-		"mask:10/200k":            {Rules: 1, Window: 200_000, Fold: true},
-		"clear":                   {Rules: 1, Fold: true},
-		"clear:3@100k/nolimit":    {Rules: 1, Window: Unlimited, Fold: true},
-		"clear:3/compact@168k":    {Rules: 1, Window: 1_000_000, Threshold: 168_000, Fold: true},
-		"clear:0@1.5m+5k/2m":      {Rules: 1, Window: 2_000_000, Fold: true},
-		"supersede":               {Rules: 1, Fold: true},
-		" supersede/compact@90% ": {Rules: 1, Threshold: 0.9, Fold: true},
+		"nothing":                   {Window: Unlimited},
+		"nothing/200k":              {Window: 200_000},
+		"compact":                   {Fold: true, Settings: `map[compaction.prune:false policy:"balanced"]`},
+		"compact@168k":              {Window: 1_000_000, Threshold: 168_000, Fold: true},
+		"compact@168000/200k":       {Window: 200_000, Threshold: 168_000, Fold: true},
+		"compact@900k":              {Window: 1_800_000, Threshold: 900_000, Fold: true},
+		"compact@84%":               {Threshold: 0.84, Fold: true},
+		"balanced":                  {Rules: 12, Fold: true, Settings: `map[policy:"balanced"]`},
+		"aggressive":                {Rules: 10, Fold: true, Settings: `map[policy:"aggressive"]`},
+		"classic/nolimit":           {Rules: 1, Window: Unlimited, Fold: true, Settings: `map[policy:"classic"]`},
+		"balanced/compact@60k":      {Rules: 12, Threshold: 60_000, Fold: true, Settings: `map[compaction.threshold:{"*":60000} policy:"balanced"]`},
+		"balanced/compact@economic": {Rules: 12, Threshold: -1, Fold: true, Settings: `map[compaction.threshold:{"*":"economic"} policy:"balanced"]`},
+		"mask:10":                   {Rules: 1, Fold: true},
+		"mask:10/200k":              {Rules: 1, Window: 200_000, Fold: true},
+		"clear":                     {Rules: 1, Fold: true},
+		"clear:3@100k/nolimit":      {Rules: 1, Window: Unlimited, Fold: true},
+		"clear:3/compact@168k":      {Rules: 1, Window: 1_000_000, Threshold: 168_000, Fold: true},
+		"clear:0@1.5m+5k/2m":        {Rules: 1, Window: 2_000_000, Fold: true},
+		"supersede":                 {Rules: 1, Fold: true},
+		" supersede/compact@90% ":   {Rules: 1, Threshold: 0.9, Fold: true},
 	} {
 		s, err := Named(spec, policy.Defaults(), nil)
 		if err != nil {
 			t.Errorf("%s: %v", spec, err)
 			continue
 		}
-		got := facts{s.Window, float64(s.Policy.Budget.Thresholds["**"]), len(s.Policy.Rules), s.Policy.Budget.Auto, ""}
+		got := facts{s.Window, float64(s.Policy.Budget.Thresholds["*"]), len(s.Policy.Rules), s.Policy.Budget.Auto, ""}
 		if s.Settings != nil {
 			got.Settings = fmt.Sprint(s.Settings)
 		}

@@ -201,6 +201,8 @@ func (pg *page) changes(r replay.Report) {
 	under := ""
 	if r.Advice != nil && r.Advice.Policy != "" {
 		under = "under " + clean(r.Advice.Policy) + ", against " + clean(r.Baseline)
+	} else if r.Subject != "" {
+		under = "under " + clean(r.Subject) + ", against " + clean(r.Baseline)
 	}
 	for _, list := range []struct {
 		title string
@@ -235,7 +237,7 @@ func (pg *page) advice(r replay.Report) {
 	a := r.Advice
 	if a == nil {
 		if len(r.Policies) > 0 {
-			pg.words(span{}, faint, "No recommendation: there is too little to go by.", 2)
+			pg.words(span{}, faint, "No recommendation: "+cmp.Or(token.GroupDigitsIn(r.Unadvised), "there is too little to go by")+".", 4)
 		}
 		return
 	}
