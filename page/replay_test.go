@@ -145,6 +145,20 @@ func TestReplay_withoutDetailHasNoCourses(t *testing.T) {
 	}
 }
 
+func TestReplay_withoutAdviceSaysWhyAndStillTellsWhoGains(t *testing.T) {
+	r := replayed(2, 3, 10)
+	r.Advice, r.Unadvised, r.Subject = nil, "2 sessions are too little; it takes 10000 steps", "rule 2"
+	html := replayPage(t, r, ReplayDetails{})
+	for _, want := range []string{"No recommendation: 2 sessions are too little; it takes 10,000 steps.", `under rule 2`, `<th scope="col" class="n">rule 2</th>`} {
+		if !strings.Contains(html, want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+	if strings.Contains(html, `class="advised"`) || strings.Contains(html, `class="ring"`) {
+		t.Error("a policy is marked as recommended")
+	}
+}
+
 func TestReplay_ofNothing(t *testing.T) {
 	html := replayPage(t, replay.Report{}, ReplayDetails{})
 	if !strings.Contains(html, "there is too little to go by") || strings.Contains(html, "NaN") {
