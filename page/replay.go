@@ -193,7 +193,7 @@ func (d *replayDocument) about() {
 	for i := range r.Sessions {
 		steps, tokens = steps+max(0, r.Sessions[i].Steps), tokens+max(0, r.Sessions[i].Tokens)
 	}
-	d.Name, d.Prices = visible(d.details.Name), counted(r.Prices)
+	d.Name, d.Prices = visible(d.details.Name), sentence(counted(r.Prices))
 	d.Title = "What it would have cost, and lost"
 	d.Facts = []fact{{"sessions", grouped(len(r.Sessions))}, {"steps", grouped(steps)}, {"tokens", grouped(tokens)}}
 	if d.Base < len(r.Policies) {
@@ -203,7 +203,7 @@ func (d *replayDocument) about() {
 		d.Facts = append(d.Facts, fact{"bound", fixed(least, 3) + " of it"})
 	}
 	if a := r.Advice; a != nil {
-		d.Advice = &adviceView{Policy: visible(a.Policy), Reason: counted(a.Reason)}
+		d.Advice = &adviceView{Policy: visible(a.Policy), Reason: sentence(counted(a.Reason))}
 		for _, key := range slices.Sorted(maps.Keys(a.Settings)) {
 			d.Advice.Settings = append(d.Advice.Settings, fact{visible(key), visible(a.Settings[key])})
 		}

@@ -81,7 +81,7 @@ func replayed(sessions, policies, steps int) replay.Report {
 	first := r.Sessions[0]
 	r.Gains = []replay.Change{{Session: first.ID, Name: first.Name, Before: first.Outcomes[0].Bill.Total(), After: first.Outcomes[1].Bill.Total(), Why: "3 folds kept its prompts below 120000 tokens"}}
 	r.Losses = []replay.Change{{Session: "ses_gone", Name: "gone.jsonl", Before: 1, After: 1.01}}
-	r.Advice = &replay.Advice{Policy: "balanced", Reason: "On your sessions it costs half of what nothing costs.", Settings: map[string]string{"compaction.threshold": "120000"}}
+	r.Advice = &replay.Advice{Policy: "balanced", Reason: "on your sessions it costs half of what nothing costs.", Settings: map[string]string{"compaction.threshold": "120000"}}
 	r.Skipped = []replay.Skipped{{Path: "/home/keeper/empty.jsonl", Why: "no step in it"}}
 	return r
 }
