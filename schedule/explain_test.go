@@ -22,7 +22,7 @@ func candidates(at, saves []int) ([]rule.Elision, func(rule.Elision) int) {
 }
 
 func TestExplain(t *testing.T) {
-	economic := schedule.Economic{Least: 500, Share: 1, Ahead: 1}
+	economic := schedule.Economic{Least: 500, Ahead: 1}
 	tests := []struct {
 		name      string
 		schedule  schedule.Schedule
