@@ -204,7 +204,7 @@ func (e *Engine) prepare(ctx context.Context, id string, o CompactOptions, attem
 		return nil, err
 	}
 	defer l.mu.Unlock()
-	f := &folding{id: id, options: o, log: l.log, size: len(l.log), settings: e.policy.Pivot, info: l.state.Info, pins: l.state.Pins, dismissed: l.state.Dismissed}
+	f := &folding{id: id, options: o, log: l.log, size: len(l.log), settings: e.policy.Folding(l.model), info: l.state.Info, pins: l.state.Pins, dismissed: l.state.Dismissed}
 	if at := view.Pending(l.log, l.state.Undone); at >= 0 {
 		marker := l.log[at]
 		f.pending, f.log = &marker, l.log[:at]

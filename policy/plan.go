@@ -112,6 +112,9 @@ func (p Policy) Plan(s State, o Occasion) Decision {
 	if over && !letter && !o.FoldAsked && !o.Rejected && len(d.Commit) > 0 {
 		d.Fold = d.Verdict.Total-rule.Saves(d.Commit) >= d.Verdict.Usable
 	}
+	if d.Fold && !letter && !o.FoldAsked {
+		d.Commit = nil // the fold takes it along: its request can still be read from the cache then
+	}
 	return d
 }
 

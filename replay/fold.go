@@ -20,7 +20,7 @@ func (r *run) fold(k int) error {
 	}
 	ledger := r.ledger.With(d.Commit...)
 	for attempt := range 2 {
-		settings := r.setup.Policy.Pivot
+		settings := r.setup.Policy.Folding(r.model)
 		keep := settings.Tail(usable)
 		if attempt > 0 {
 			if settings.Letter {
