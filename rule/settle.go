@@ -32,7 +32,7 @@ func settle(found Found, ledger Ledger, free func(rule string) bool, note *unmov
 	for i := range found.Elisions {
 		e := &found.Elisions[i]
 		part := s.part(e.Part)
-		if part.taken&(bit(e.Field)|bit(clash(e.Field))) != 0 {
+		if part.taken&(bit(e.Field)|clash(e.Field)) != 0 {
 			over = append(over, e)
 			continue
 		}
@@ -95,15 +95,18 @@ func settle(found Found, ledger Ledger, free func(rule string) bool, note *unmov
 
 const coversReason = "others were left out because it shows what they showed"
 
-// clash is the field that cannot be left out beside another: with an output its attachments go.
-func clash(f Field) Field {
+// clash are the fields that cannot be left out beside another: with an output its attachments go, and a call that failed has one result, whatever it
+// is called.
+func clash(f Field) uint8 {
 	switch f {
 	case Output:
-		return Attachments
+		return bit(Attachments) | bit(Error)
+	case Error:
+		return bit(Output)
 	case Attachments:
-		return Output
+		return bit(Output)
 	}
-	return f
+	return 0
 }
 
 // bit stands for a field in a set of them.
