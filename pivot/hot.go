@@ -210,6 +210,9 @@ func (c Carrying) call(p *session.Part, k *call.Call, worth float64) piece {
 	}
 	return piece{section: hotCalls, worth: worth, size: c.Facts.Size(p).Input, lines: func() []string {
 		input := string(p.State.Input)
+		if compact := p.State.Input.Clone(); strings.Contains(input, "\n") && compact.Compact() == nil {
+			input = string(compact) // only the blanks between its members are others
+		}
 		if !strings.Contains(input, `\n`) && !strings.Contains(input, "\n") {
 			return []string{"- " + p.Tool + " " + input + failed}
 		}
