@@ -198,7 +198,7 @@ func (p Policy) Find(s State) rule.Found {
 	if p.Log {
 		w.Messages = s.Log
 	}
-	// What the letter prunes, and what lies idle, goes although others went because it shows what they showed.
+	// What the letter prunes, and what lies idle, goes although others went because it shows what they showed; what lies idle says by which handle it is found.
 	return rule.Decide(w, p.Rules, func(name string) bool {
 		return p.Pivot.Letter && name == rule.Backward{}.Name() || name == (*rule.Idle)(nil).Name()
 	})

@@ -85,12 +85,11 @@ var strategies = []strategy{
 
 // idle is a strategy of its own: it is the only one that takes what nothing newer shows again.
 var idle = strategy{"idle", true, func(s *policy.Strategies) { s.Idle = true }, func(l *ruletest.Log) {
-	l.Call("read", ruletest.Args{"filePath": "src/moon.go"}, numbered(1, 30, 30))
+	l.Call("read", ruletest.Args{"filePath": "src/moon.go"}, numbered(1, 30, 30)) // which the edit quotes
 	l.Call("bash", ruletest.Args{"command": "make charts"}, lines(41, 70))
 	l.Call("write", ruletest.Args{"filePath": "docs/charts.md", "content": lines(81, 110)}, "Wrote file successfully.")
-	l.Quiet(policy.DefaultIdleOutputs)
+	l.Quiet(policy.DefaultIdleInputs - policy.DefaultQuietSteps - 1)
 	l.Call("edit", ruletest.Args{"filePath": "src/moon.go", "oldString": "line 7, about high water and low water", "newString": "line 7, repaired"}, "Edit applied successfully.")
-	l.Quiet(policy.DefaultIdleInputs - policy.DefaultIdleOutputs - policy.DefaultQuietSteps)
 }}
 
 func lines(from, to int) string {

@@ -23,7 +23,7 @@ type Idle struct {
 	Least int
 	// Wait, when it is set, says how many steps a text must lie idle, by what it is; 0 leaves it alone. It must answer the same each time.
 	//
-	// Whoever says so, more than 1,000 steps count as 1,000.
+	// Whoever says so, more than 500 steps count as 500.
 	Wait func(Lying) int
 }
 
@@ -110,6 +110,7 @@ type idling struct {
 	upTo    int              // of the slots
 	step    int              // the first at which nobody looked at what is due
 	waiting map[int][]*lying // by the step at which they are due, as far as is known
+	why     map[int]string   // by how many steps a text must lie idle
 	ready   []*lying         // in the order of the slots
 	list    []*redundant     // the same
 
@@ -133,7 +134,7 @@ func (x *lying) due() int { return x.slot.last + x.steps }
 func (l *idling) update(w Window, r *Idle, build func(*redundant) []Elision) {
 	least := max(r.Least, w.Guard.least())
 	if l.waiting == nil || l.factor != w.Facts.factor || l.least != least || !w.Ledger.extends(l.ledger) {
-		*l = idling{waiting: map[int][]*lying{}, factor: w.Facts.factor, least: least}
+		*l = idling{waiting: map[int][]*lying{}, why: map[int]string{}, factor: w.Facts.factor, least: least}
 	}
 	l.quotes, l.ledger = w.quotes(r.longest()), w.Ledger
 	now, was := w.read.now.Step, len(l.ready)
@@ -147,8 +148,10 @@ func (l *idling) update(w Window, r *Idle, build func(*redundant) []Elision) {
 	for ; l.upTo < len(l.quotes.slots); l.upTo++ {
 		s := l.quotes.slots[l.upTo]
 		if steps := r.wait(s); steps > 0 {
-			why := fmt.Sprintf("nothing has quoted it for %d steps", steps)
-			due = append(due, &lying{redundant: redundant{old: s.item, why: why, seq: l.upTo}, slot: s, steps: steps})
+			if l.why[steps] == "" {
+				l.why[steps] = fmt.Sprintf("nothing has quoted it for %d steps", steps)
+			}
+			due = append(due, &lying{redundant: redundant{old: s.item, why: l.why[steps], seq: l.upTo}, slot: s, steps: steps})
 		}
 	}
 	for ; l.step <= now; l.step++ {

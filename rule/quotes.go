@@ -40,7 +40,7 @@ const (
 	quotable = 16
 	// remembered is how many steps after a text was made it is looked for in what calls quote. It bounds what is held, and what a first look at a long
 	// window takes; windows of 200,000 tokens have a few hundred steps.
-	remembered = 1000
+	remembered = 500
 	// cleanFrom is how many lines are held without a thought.
 	cleanFrom = 1 << 14
 )
