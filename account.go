@@ -66,12 +66,14 @@ func (l *live) read() {
 		size := view.Message(msg, rule.Ledger{}, l.facts)
 		switch {
 		case msg.Completes() && !l.state.Undone[msg.ParentID]:
-			m.account.Committed(0)
+			m.account.Folded()
 			m.sent, m.total, m.had = 0, 0, 0
 		case isStep(msg):
 			made.before(i, msg, &m.account)
 			m.account.Steps++
 			m.account.SinceCommit++
+			m.account.SincePivot++
+			m.account.Carried += l.carried(msg, now.TokensBefore(i))
 			m.prompt, m.cached, m.had = m.total, m.had, m.total
 			m.newest = l.bill(msg)
 			m.account.Bill += m.newest
@@ -149,6 +151,14 @@ func (c commitment) before(position int, step *session.Message) bool {
 		return c.log <= position
 	}
 	return c.time < step.Time.Created || c.time == step.Time.Created && step.Time.Completed > step.Time.Created
+}
+
+// carried is what the messages took that a step was sent: as reported, or as they are shown now.
+func (l *live) carried(m *session.Message, shown int) int {
+	if u := m.Tokens; u != nil && u.Prompt() > 0 {
+		return max(0, u.Prompt()-l.overhead())
+	}
+	return max(0, shown)
 }
 
 // bill is what a step cost, in tokens at the input price: as reported, or else by its messages alone, those that the request before it had read from the

@@ -8,9 +8,10 @@ import (
 
 var pathNames = []string{"filePath", "file_path", "path", "absolute_path", "notebook_path", "target_file", "relative_workspace_path", "filename", "file"}
 
-// actions understands one call.
-func Actions(p *session.Part, cwd string) []Action {
-	a := Parse(p.State.Input)
+// Actions understands one call.
+func Actions(p *session.Part, cwd string) []Action { return actions(p, Parse(p.State.Input), cwd) }
+
+func actions(p *session.Part, a Arguments, cwd string) []Action {
 	at := func(op Op) []Action {
 		name := Clean(a.Text(pathNames...), cwd)
 		return []Action{{Op: op, Path: name, Exact: true}}

@@ -65,6 +65,10 @@ type Call struct {
 	Main *Invocation
 
 	Detached bool // a command that goes on in the background
+
+	// Arguments as the call has them. Members is set where they are the members of its input, each as it stands there.
+	Arguments Arguments
+	Members   bool
 }
 
 // Target says what the call was about: its command, path, query, or nothing.
@@ -109,7 +113,8 @@ func Calls(messages []session.Message) []Call {
 				continue
 			}
 			c := Call{Message: i, Part: j, MessageID: m.ID, PartID: p.ID, Tool: p.Tool, Status: p.State.Status}
-			c.Actions = Actions(p, cwd)
+			c.Arguments, c.Members = parse(p.State.Input)
+			c.Actions = actions(p, c.Arguments, cwd)
 			opened = windowed(&c, opened, cwd)
 			c.judge(p)
 			calls = append(calls, c)
@@ -125,7 +130,9 @@ func Of(p *session.Part, cwd string) Call {
 	if p.Type != session.ToolPart || p.State == nil {
 		return Call{}
 	}
-	c := Call{MessageID: p.MessageID, PartID: p.ID, Tool: p.Tool, Status: p.State.Status, Actions: Actions(p, cwd)}
+	c := Call{MessageID: p.MessageID, PartID: p.ID, Tool: p.Tool, Status: p.State.Status}
+	c.Arguments, c.Members = parse(p.State.Input)
+	c.Actions = actions(p, c.Arguments, cwd)
 	c.judge(p)
 	return c
 }

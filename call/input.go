@@ -1,6 +1,8 @@
 package call
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -21,23 +23,55 @@ func Bound(text string) string {
 	return text[:Examined/2] + "\n" + text[len(text)-Examined/2:]
 }
 
-// Arguments are the members of a call's input. The values may be views of it, which nobody may change.
-type Arguments map[string]jsontext.Value
+// Arguments are the members of a call's input in their order. Where two have one name the last counts. The values may be views of the input, which nobody
+// may change.
+type Arguments []Argument
 
+// Argument is one of them.
+type Argument struct {
+	Name  string
+	Value jsontext.Value
+}
+
+// Get is the argument of this name, nil without one.
+func (a Arguments) Get(name string) jsontext.Value {
+	for i := len(a) - 1; i >= 0; i-- {
+		if a[i].Name == name {
+			return a[i].Value
+		}
+	}
+	return nil
+}
+
+// Parse reads the arguments of a call; what is no JSON has none.
 func Parse(input jsontext.Value) Arguments {
+	a, _ := parse(input)
+	return a
+}
+
+// parse does so, and says whether they are the members as Members walks them.
+func parse(input jsontext.Value) (a Arguments, plain bool) {
 	if input.Kind() != '{' {
 		if input.Kind() == '"' { // some products keep the Arguments as a text
-			return Arguments{"input": input}
+			return Arguments{{"input", input}}, false
 		}
-		return nil
+		return nil, false
 	}
-	a := make(Arguments, 4)
-	if _, end, plain := plainMembers(input, func(name string, value jsontext.Value) bool { a[name] = value; return true }); plain && blanks(input, end) == len(input) {
-		return a
+	a = make(Arguments, 0, 4)
+	if _, end, plain := plainMembers(input, func(name string, value jsontext.Value) bool { a = append(a, Argument{name, value}); return true }); plain && blanks(input, end) == len(input) {
+		return a, true
 	}
-	a = nil
-	if json.Unmarshal(input, &a, session.ReadOptions()) != nil {
-		return nil
+	var decoded map[string]jsontext.Value
+	if json.Unmarshal(input, &decoded, session.ReadOptions()) != nil {
+		return nil, false
+	}
+	return sorted(decoded), false
+}
+
+func sorted(decoded map[string]jsontext.Value) Arguments {
+	a := make(Arguments, 0, len(decoded))
+	for _, name := range slices.Sorted(maps.Keys(decoded)) {
+		a = append(a, Argument{name, decoded[name]})
 	}
 	return a
 }
@@ -45,8 +79,8 @@ func Parse(input jsontext.Value) Arguments {
 // text is the first of these members that is a text, or a list of texts (joined by blanks).
 func (a Arguments) Text(names ...string) string {
 	for _, name := range names {
-		value, ok := a[name]
-		if !ok {
+		value := a.Get(name)
+		if value == nil {
 			continue
 		}
 		switch value.Kind() {
@@ -73,8 +107,8 @@ func (a Arguments) Text(names ...string) string {
 // list is a member that is a list of objects; a text that holds such a list counts too.
 func (a Arguments) List(names ...string) []Arguments {
 	for _, name := range names {
-		value, ok := a[name]
-		if !ok {
+		value := a.Get(name)
+		if value == nil {
 			continue
 		}
 		if value.Kind() == '"' {
@@ -84,21 +118,26 @@ func (a Arguments) List(names ...string) []Arguments {
 			}
 			value = jsontext.Value(s)
 		}
-		var all []Arguments
+		var all []map[string]jsontext.Value
 		if json.Unmarshal(value, &all, session.ReadOptions()) == nil && len(all) > 0 {
-			return all
+			list := make([]Arguments, len(all))
+			for i := range all {
+				list[i] = sorted(all[i])
+			}
+			return list
 		}
 	}
 	return nil
 }
 
-func (a Arguments) Has(name string) bool { _, ok := a[name]; return ok }
+// Has reports whether there is an argument of this name.
+func (a Arguments) Has(name string) bool { return a.Get(name) != nil }
 
 // argv is a command that was sent as a list of words. A shell that is asked to run a text gives that text.
 func (a Arguments) argv(names ...string) string {
 	for _, name := range names {
-		value, ok := a[name]
-		if !ok {
+		value := a.Get(name)
+		if value == nil {
 			continue
 		}
 		if value.Kind() != '[' {

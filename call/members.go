@@ -125,6 +125,17 @@ func valueEnd(b []byte, i int) int {
 func stringEnd(b []byte, i int) (end int, easy bool) {
 	easy = true
 	for i++; i < len(b); i++ {
+		for i+8 <= len(b) {
+			eight := eightAt(b, i)
+			if marks := below(eight, ' ') | equal(eight, '"') | equal(eight, '\\'); marks != 0 {
+				i += first(marks)
+				break
+			}
+			i += 8
+		}
+		if i == len(b) {
+			break
+		}
 		switch c := b[i]; {
 		case c == '"':
 			return i + 1, easy

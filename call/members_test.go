@@ -32,12 +32,23 @@ func sameAsDecoded(t *testing.T, text string) {
 	if diff := cmp.Diff(decoded, list(Members(object))); diff != "" {
 		t.Errorf("members of %q (-decoded +got):\n%s", text, diff)
 	}
-	var want Arguments
+	var want map[string]jsontext.Value
 	if object.Kind() == '{' && json.Unmarshal(object, &want, session.ReadOptions()) != nil {
 		want = nil
 	}
-	if got := Parse(object); object.Kind() == '{' && !cmp.Equal(want, got) {
+	got := Parse(object)
+	if object.Kind() == '{' && (got == nil) != (want == nil) {
 		t.Errorf("Parse(%q) = %v, want %v", text, got, want)
+	}
+	for name, value := range want {
+		if !cmp.Equal(got.Get(name), value) {
+			t.Errorf("Parse(%q): %q is %q, want %q", text, name, got.Get(name), value)
+		}
+	}
+	for _, a := range got {
+		if _, known := want[a.Name]; !known && object.Kind() == '{' {
+			t.Errorf("Parse(%q) has %q", text, a.Name)
+		}
 	}
 	if object.Kind() == '"' {
 		want, err := jsontext.AppendUnquote(nil, object)

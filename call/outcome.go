@@ -1,8 +1,10 @@
 package call
 
 import (
+	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/winnowhq/winnow/session"
 )
@@ -18,6 +20,17 @@ type Outcome struct {
 	Exit int
 }
 
+// refusing are the words of a person or a permission that stopped a call.
+var refusing = newWords([]string{"doesn't want to proceed", "user rejected", "rejected permission", "permission denied by user", "user denied", "was rejected",
+	"interrupted by user", "requires approval", "haven't granted", "user cancelled", "user aborted", "doesn't want to take this action", "request interrupted",
+	"stop what you are doing", "tool execution aborted", "prevents you from using this specific tool"})
+
+// detached are the words that say that a command goes on.
+var detached = newWords(nil, "running in background", "running in the background", "still running", "Process running with session ID")
+
+// traceback is how a Python program that ends with an exception says so.
+var traceback = newWords(nil, "Traceback (most recent call last)")
+
 // outcome judges a call: by its status, by the exit status that the product noted, and for tests and builds by what they printed.
 func outcome(p *session.Part, c *Call) Outcome {
 	s := p.State
@@ -27,9 +40,7 @@ func outcome(p *session.Part, c *Call) Outcome {
 	}
 	if s.Status == session.Failed {
 		o.Known, o.Failed = true, true
-		head := strings.ToLower(Cut(s.Error, 400))
-		o.Refused = ContainsAny(head, "doesn't want to proceed", "user rejected", "rejected permission", "permission denied by user", "user denied", "was rejected",
-			"interrupted by user", "requires approval", "haven't granted", "user cancelled", "user aborted", "doesn't want to take this action", "request interrupted", "stop what you are doing", "tool execution aborted", "prevents you from using this specific tool")
+		o.Refused = refusing.in(head(s.Error, 400))
 		if n, ok := exitStatus(s.Error); ok {
 			o.Exit = n
 		}
@@ -43,7 +54,7 @@ func outcome(p *session.Part, c *Call) Outcome {
 	}
 	if a := Parse(s.Metadata); a != nil {
 		for _, name := range []string{"exit", "exitCode", "exit_code", "returncode"} {
-			if n, err := strconv.Atoi(a.Text(name)); err == nil && a[name].Kind() == '0' {
+			if n, err := strconv.Atoi(a.Text(name)); err == nil && a.Get(name).Kind() == '0' {
 				o.Exit, o.Known, o.Failed = n, true, n != 0
 			}
 		}
@@ -53,7 +64,7 @@ func outcome(p *session.Part, c *Call) Outcome {
 			o.Exit, o.Known, o.Failed = n, true, n != 0
 		}
 	}
-	if strings.Contains(Cut(s.Output, 200), "proposed edit has introduced new syntax error") {
+	if strings.Contains(head(s.Output, 200), "proposed edit has introduced new syntax error") {
 		o.Known, o.Failed = true, true
 		return o
 	}
@@ -62,7 +73,7 @@ func outcome(p *session.Part, c *Call) Outcome {
 		return o
 	}
 	main := c.Main
-	c.Detached = ContainsAny(Cut(s.Output, 300), "running in background", "running in the background", "still running", "Process running with session ID")
+	c.Detached = detached.in(head(s.Output, 300))
 	if main == nil || c.Detached {
 		return o
 	}
@@ -79,7 +90,7 @@ func outcome(p *session.Part, c *Call) Outcome {
 			}
 		}
 	} else if !o.Known {
-		o.Failed = notFound(s.Output) && !(main.Kind == Look && main.Masked) || strings.Contains(s.Output, "Traceback (most recent call last)")
+		o.Failed = notFound(s.Output) && !(main.Kind == Look && main.Masked) || traceback.in(s.Output)
 		o.Known = o.Failed
 	}
 	return o
@@ -107,11 +118,13 @@ func settle(calls []Call) {
 	}
 }
 
+// quietFailures are how a tool other than a shell begins when it says that it failed.
+var quietFailures = []string{"error:", "error ", "<tool_use_error>", "failed to ", "no replacement was performed", "invalid `"}
+
 // quietFailure reports whether a tool other than a shell said in its output that it failed.
 func quietFailure(output string) bool {
-	head := strings.ToLower(Cut(strings.TrimSpace(output), 160))
-	return strings.HasPrefix(head, "error:") || strings.HasPrefix(head, "error ") || strings.HasPrefix(head, "<tool_use_error>") || strings.HasPrefix(head, "failed to ") ||
-		strings.HasPrefix(head, "no replacement was performed") || strings.HasPrefix(head, "invalid `")
+	head := strings.TrimSpace(output)
+	return slices.ContainsFunc(quietFailures, func(words string) bool { return hasPrefixFold(head, words) })
 }
 
 // notFound reports whether a short output says that a program or a file is missing.
@@ -121,15 +134,15 @@ func notFound(output string) bool {
 
 // exitStatus finds the exit status that products write into the text: at its head or at its tail.
 func exitStatus(output string) (int, bool) {
-	pieces := []string{Cut(output, 300)}
+	pieces := [...]string{head(output, 300), ""}
 	if len(output) > 300 {
-		pieces = append(pieces, output[len(output)-200:])
+		pieces[1] = output[len(output)-200:]
 	}
 	for _, piece := range pieces {
-		lower := strings.ToLower(piece)
-		if !strings.Contains(lower, "exit") {
+		if !exits(piece) {
 			continue
 		}
+		lower := strings.ToLower(piece)
 		for _, mark := range []string{"exit code: ", "exit code ", "exited with code ", "exit_code\":", "exit status ", "[exit code: ", "exited with status "} {
 			at := strings.Index(lower, mark)
 			if at < 0 {
@@ -148,6 +161,19 @@ func exitStatus(output string) (int, bool) {
 	return 0, false
 }
 
+// head is so many bytes of a text.
+func head(text string, size int) string { return text[:min(size, len(text))] }
+
+// exits reports whether a text has the word in it that goes before every exit status.
+func exits(text string) bool {
+	for i := 1; i < len(text); i++ {
+		if text[i]|0x20 == 'x' && hasPrefixFold(text[i-1:], "exit") {
+			return true
+		}
+	}
+	return false
+}
+
 type judgement int
 
 const (
@@ -156,32 +182,62 @@ const (
 	failing
 )
 
+// failures are words by which tests and compilers say that something went wrong, wherever they stand.
+var failures = newWords(nil, "--- FAIL", "\nFAIL\t", "[build failed]", "npm ERR!", "error[E", "error TS", "Traceback (most recent call last)", "AssertionError", "panic: ",
+	"SyntaxError:", "BUILD FAILED", "FAILURES!", "ELIFECYCLE", "fatal error:", "command not found", "Could not resolve", "cannot find module", "npm error")
+
+// counted are the words that failures are counted with; successes are those by which a success is told.
+var (
+	counted   = newWords([]string{" fail", " error"})
+	successes = newWords(nil, "ok  \t", " passed", " passing", "BUILD SUCCESS", "0 failed", "test result: ok", "Successfully", "success")
+)
+
 // verdict reads what tests and compilers print. The tail counts most: that is where they sum up.
 func verdict(output string) judgement {
 	text := Bound(output)
 	tail := text[max(0, len(text)-4000):]
-	if ContainsAny(text, "--- FAIL", "\nFAIL\t", "[build failed]", "npm ERR!", "error[E", "error TS", "Traceback (most recent call last)", "AssertionError", "panic: ",
-		"SyntaxError:", "BUILD FAILED", "FAILURES!", "ELIFECYCLE", "✖ ", "fatal error:", "command not found", "Could not resolve", "cannot find module", "npm error") {
+	if countsFailures(tail) {
 		return failing
 	}
-	for line := range strings.Lines(strings.ToLower(tail)) {
-		lower := strings.TrimSpace(line)
-		if strings.HasPrefix(lower, "fail") && lower != "" || strings.HasPrefix(lower, "error:") || strings.HasPrefix(lower, "errors:") {
-			return failing
-		}
-		if !ContainsAny(lower, " fail", " error") {
-			continue
-		}
-		for _, word := range []string{" failed", " failing", " failures", " errors", " error"} {
-			if n, ok := countBefore(lower, word); ok && n > 0 {
-				return failing
-			}
-		}
+	if failures.in(text) || strings.Contains(text, "✖ ") {
+		return failing
 	}
-	if ContainsAny(tail, "ok  \t", "PASS", " passed", " passing", "BUILD SUCCESS", "0 failed", "test result: ok", "Successfully", "success", "✓", "OK (") || strings.HasSuffix(strings.TrimSpace(tail), "OK") {
+	if successes.in(tail) || ContainsAny(tail, "PASS", "✓", "OK (") || strings.HasSuffix(strings.TrimSpace(tail), "OK") {
 		return passing
 	}
 	return unclear
+}
+
+// countsFailures reports whether a line begins with a word for a failure, or counts some.
+func countsFailures(text string) bool {
+	for rest := text; rest != ""; {
+		line, after, _ := strings.Cut(rest, "\n")
+		rest = after
+		for line != "" && strings.IndexByte(" \t\r\v\f", line[0]) >= 0 {
+			line = line[1:]
+		}
+		if line == "" || line[0]|0x20 != 'f' && line[0]|0x20 != 'e' && line[0] < utf8.RuneSelf {
+			continue
+		}
+		line = strings.TrimSpace(line)
+		if hasPrefixFold(line, "fail") || hasPrefixFold(line, "error:") || hasPrefixFold(line, "errors:") {
+			return true
+		}
+	}
+	for at := counted.next(text, 0); at >= 0; {
+		from, to := strings.LastIndexByte(text[:at], '\n')+1, len(text)
+		if n := strings.IndexByte(text[at:], '\n'); n >= 0 {
+			to = at + n
+		}
+		lower := strings.ToLower(strings.TrimSpace(text[from:to]))
+		for _, word := range []string{" failed", " failing", " failures", " errors", " error"} {
+			if n, ok := countBefore(lower, word); ok && n > 0 {
+				return true
+			}
+		}
+		at = counted.next(text, to)
+	}
+	return false
 }
 
 // countBefore is the number that stands before a word: "3 failed" has 3 before " failed".
@@ -193,6 +249,9 @@ func countBefore(line, word string) (int, bool) {
 	start := at
 	for start > 0 && line[start-1] >= '0' && line[start-1] <= '9' {
 		start--
+	}
+	if start == at {
+		return 0, false
 	}
 	n, err := strconv.Atoi(line[start:at])
 	return n, err == nil

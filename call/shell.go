@@ -38,18 +38,15 @@ func splitShell(text string) []simple {
 	text = Bound(text)
 	var all []simple
 	var now simple
-	var word strings.Builder
-	inWord := false
+	word := shellWord{text: text}
 	redirect := "" // the redirection whose target comes next
 	var ends []string
 	pending := 0 // bodies that begin behind this line
 	endWord := func() {
-		if !inWord {
+		if !word.begun {
 			return
 		}
-		w := word.String()
-		word.Reset()
-		inWord = false
+		w := word.take()
 		switch redirect {
 		case ">":
 			now.outputs = append(now.outputs, w)
@@ -60,6 +57,9 @@ func splitShell(text string) []simple {
 			ends = append(ends, w)
 			pending++
 		default:
+			if now.words == nil {
+				now.words = make([]string, 0, 6)
+			}
 			now.words = append(now.words, w)
 		}
 		redirect = ""
@@ -78,28 +78,26 @@ func splitShell(text string) []simple {
 		case c == '\\' && i+1 < len(text):
 			i++
 			if text[i] != '\n' {
-				word.WriteByte(text[i])
-				inWord = true
+				word.add(i, i+1)
 			}
 		case c == '\'':
 			end := strings.IndexByte(text[i+1:], '\'')
 			if end < 0 {
 				end = len(text) - i - 1
 			}
-			word.WriteString(text[i+1 : i+1+end])
-			inWord = true
+			word.add(i+1, i+1+end)
 			i += end + 1
 		case c == '"':
-			inWord = true
+			word.begun = true
 			for i++; i < len(text) && text[i] != '"'; i++ {
 				if text[i] == '\\' && i+1 < len(text) && strings.IndexByte("\"\\$`\n", text[i+1]) >= 0 {
 					i++
 				}
-				word.WriteByte(text[i])
+				word.add(i, i+1)
 			}
 		case c == ' ' || c == '\t' || c == '\r':
 			endWord()
-		case c == '#' && !inWord:
+		case c == '#' && !word.begun:
 			for i < len(text) && text[i] != '\n' {
 				i++
 			}
@@ -114,9 +112,8 @@ func splitShell(text string) []simple {
 				i = next - 1
 			}
 		case c == '>' || c == '<':
-			if w := word.String(); inWord && (w == "2" || w == "1" || w == "&") {
-				word.Reset()
-				inWord = false
+			if w := word.string(); word.begun && (w == "2" || w == "1" || w == "&") {
+				word = shellWord{text: text}
 				if w == "2" {
 					redirect = "<" // where errors go is of no interest
 				}
@@ -140,8 +137,7 @@ func splitShell(text string) []simple {
 			redirect = op
 		case c == '&' && i+1 < len(text) && text[i+1] == '>':
 			endWord()
-			word.WriteByte('&')
-			inWord = true
+			word.add(i, i+1)
 		case c == '&' || c == '|' || c == ';':
 			op := string(c)
 			if i+1 < len(text) && text[i+1] == c {
@@ -149,10 +145,9 @@ func splitShell(text string) []simple {
 				i++
 			}
 			endCommand(op)
-		case (c == '(' || c == ')' || c == '{' || c == '}') && !inWord:
+		case (c == '(' || c == ')' || c == '{' || c == '}') && !word.begun:
 		default:
-			word.WriteByte(c)
-			inWord = true
+			word.add(i, i+1)
 		}
 		if len(all) > 400 { // no command that a model writes has more; a hostile one is cut
 			return all

@@ -3,43 +3,66 @@ package call
 import (
 	"slices"
 	"strings"
+	"unsafe"
 )
+
+// Lines are the lines of an output as they are read to somebody: without white space around them, colours and control characters. Empty ones are
+// left out. Of very long outputs they are those of the head and the tail.
+func Lines(output string) []string {
+	output = Bound(output)
+	lines := make([]string, 0, min(1+strings.Count(output, "\n"), 1+len(output)/8))
+	for line := range strings.Lines(output) {
+		if line = strings.TrimSpace(Plain(strings.TrimSpace(line))); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
 
 // Telling picks the lines of an output that say what went wrong: errors, failed tests, places ("path:line"), the cause. At most n, in
 // their order, each at most 240 bytes. A text without such lines gives its last ones.
-func Telling(output string, n int) []string {
+func Telling(output string, n int) []string { return TellingOf(Lines(output), n) }
+
+// toldBeside are said beside the lines of a failure already.
+var toldBeside = newWords([]string{"exit code", "exit status", "exited with code"})
+
+// most is how many lines of one output may tell something.
+const most = 2000
+
+// TellingOf does so of lines that were read.
+func TellingOf(lines []string, n int) []string {
 	type scored struct {
 		at, score int
 		text      string
 	}
-	var found []scored
-	var last []string
-	seen := map[string]bool{}
-	at := 0
-	for line := range strings.Lines(Bound(output)) {
-		at++
-		text := strings.TrimSpace(Plain(strings.TrimSpace(line)))
-		if text == "" || len(text) > 4000 && !strings.Contains(text[:240], "rror") {
+	var few [32]scored
+	found := few[:0]
+	var last [3]string
+	kept := 0
+	seen := known{}
+	for at, text := range lines {
+		if len(text) > 4000 && !strings.Contains(text[:240], "rror") {
 			continue
 		}
 		if strings.HasPrefix(text, "<tool_use_error>") {
 			text = strings.TrimSuffix(text[len("<tool_use_error>"):], "</tool_use_error>")
 		}
 		text = Cut(text, 240)
-		if len(text) < 40 && ContainsAny(strings.ToLower(text), "exit code", "exit status", "exited with code") {
-			continue // said beside the lines already
+		if len(text) < 40 && toldBeside.in(text) {
+			continue
 		}
-		if len(last) == 3 {
-			last = last[1:]
-		}
-		last = append(last, text)
-		if score := weight(text); score > 0 && !seen[text] && len(found) < 2000 {
-			seen[text] = true
+		last[kept%len(last)] = text
+		kept++
+		if score := weight(text); score > 0 && len(found) < most && seen.fresh(text) {
 			found = append(found, scored{at, score, text})
 		}
 	}
 	if len(found) == 0 {
-		return last[max(0, len(last)-n):]
+		var picked []string
+		for i := max(0, kept-min(n, len(last))); i < kept; i++ {
+			picked = append(picked, last[i%len(last)])
+		}
+		return picked
 	}
 	slices.SortStableFunc(found, func(a, b scored) int { return b.score - a.score })
 	found = found[:min(n, len(found))]
@@ -51,32 +74,95 @@ func Telling(output string, n int) []string {
 	return picked
 }
 
+// known are texts that were seen, told apart by their bytes. Few are kept in a list, many in a map.
+type known struct {
+	few  [64]string
+	n    int
+	many map[string]bool
+}
+
+// fresh takes a text in and reports whether it is new.
+func (k *known) fresh(text string) bool {
+	if slices.Contains(k.few[:k.n], text) || k.many[text] {
+		return false
+	}
+	if k.n < len(k.few) {
+		k.few[k.n] = text
+		k.n++
+		return true
+	}
+	if k.many == nil {
+		k.many = map[string]bool{}
+	}
+	k.many[text] = true
+	return true
+}
+
+// telling are the words that tell of a failure.
+var telling = newWords([]string{
+	"not found", "no such file", "cannot ", "could not ",
+	" expected", " want ", "assert", "denied", "timed out", "caused by",
+	"error", "failed", "failure",
+	" 0 failed", "level=info",
+}, "--- FAIL", "DATA RACE", "Error: ", "error: ", "error TS", "error[", "Exception: ", "undefined: ")
+
+// What kind each of them is, by their numbers.
+const (
+	tellsPlainly = 0xF | 0xFF<<15
+	tellsOfWants = 0x3F << 4
+	tellsVaguely = 0x7 << 10
+	tellsNothing = 0x3 << 13
+)
+
 // weight says how much a line tells of a failure.
 func weight(line string) int {
-	lower := strings.ToLower(Cut(line, 200))
-	score := 0
-	switch {
-	case strings.HasPrefix(lower, "npm error"), strings.HasPrefix(lower, "npm err!"), strings.HasPrefix(lower, "make: ***"), strings.HasPrefix(lower, "error: command failed"):
-		return 1 // the wrapper around the error
-	case strings.Contains(line, "--- FAIL"), strings.HasPrefix(line, "FAILED "), strings.HasPrefix(line, "E   "), strings.HasPrefix(line, "panic:"),
-		strings.Contains(line, "DATA RACE"), strings.HasPrefix(line, "✗"), strings.HasPrefix(line, "✖"), strings.HasPrefix(line, "not ok "), strings.HasPrefix(lower, "fatal"):
-		score = 4
-	case strings.Contains(line, "Error: "), strings.Contains(line, "error: "), strings.Contains(line, "error TS"), strings.Contains(line, "error["), strings.Contains(line, "Exception: "),
-		strings.Contains(line, "undefined: "), strings.Contains(lower, "not found"), strings.Contains(lower, "no such file"), strings.Contains(lower, "cannot "), strings.Contains(lower, "could not "):
-		score = 4
-	case strings.Contains(lower, " expected"), strings.Contains(lower, " want "), strings.Contains(lower, "assert"), strings.Contains(lower, "denied"), strings.Contains(lower, "timed out"), strings.Contains(lower, "caused by"):
-		score = 3
-	case strings.Contains(lower, "error"), strings.Contains(lower, "failed"), strings.Contains(lower, "failure"):
-		score = 2
-	}
-	if _, ok := Place(line); ok {
-		score += 2
-	}
-	if strings.HasPrefix(line, "=== ") || strings.HasPrefix(line, "at ") || strings.HasPrefix(lower, "0 error") || strings.Contains(lower, " 0 failed") || strings.HasPrefix(line, "//") ||
-		strings.Contains(lower, "level=info") {
+	switch begins := beginning(line); {
+	case begins == beginsWrapper:
+		return 1
+	case begins == beginsNothing:
 		return 0
+	default:
+		score := 0
+		switch found := telling.of(line, 200); {
+		case found&tellsNothing != 0:
+			return 0
+		case begins == beginsPlainly || found&tellsPlainly != 0:
+			score = 4
+		case found&tellsOfWants != 0:
+			score = 3
+		case found&tellsVaguely != 0:
+			score = 2
+		}
+		if _, ok := Place(line); ok {
+			score += 2
+		}
+		return score
 	}
-	return score
+}
+
+const (
+	beginsAnyhow  = iota
+	beginsWrapper // the wrapper around an error
+	beginsPlainly // an error
+	beginsNothing // what tells nothing, whatever it says
+)
+
+// beginning says what a line is by its first words.
+func beginning(line string) int {
+	if line == "" {
+		return beginsAnyhow
+	}
+	switch c := line[0]; {
+	case c|0x20 == 'n' && (hasPrefixFold(line, "npm error") || hasPrefixFold(line, "npm err!")), c|0x20 == 'm' && hasPrefixFold(line, "make: ***"),
+		c|0x20 == 'e' && hasPrefixFold(line, "error: command failed"):
+		return beginsWrapper
+	case c == '=' && strings.HasPrefix(line, "=== "), c == 'a' && strings.HasPrefix(line, "at "), c == '0' && hasPrefixFold(line, "0 error"), c == '/' && strings.HasPrefix(line, "//"):
+		return beginsNothing
+	case c == 'F' && strings.HasPrefix(line, "FAILED "), c == 'E' && strings.HasPrefix(line, "E   "), c == 'p' && strings.HasPrefix(line, "panic:"),
+		c == 'n' && strings.HasPrefix(line, "not ok "), c|0x20 == 'f' && hasPrefixFold(line, "fatal"), c == 0xE2 && (strings.HasPrefix(line, "✗") || strings.HasPrefix(line, "✖")):
+		return beginsPlainly
+	}
+	return beginsAnyhow
 }
 
 // Place finds "path:line" in a line of output.
@@ -91,15 +177,17 @@ func Place(line string) (place string, ok bool) {
 		for end < len(line) && line[end] >= '0' && line[end] <= '9' {
 			end++
 		}
+		if at = end; end == colon+1 {
+			continue
+		}
 		start := colon
 		for start > 0 && isPathByte(line[start-1]) {
 			start--
 		}
 		name := line[start:colon]
-		if end > colon+1 && len(name) > 3 && strings.Contains(name, ".") && !strings.HasSuffix(name, ".") && !strings.HasPrefix(name, "//") && !AllDigits(strings.ReplaceAll(name, ".", "")) {
+		if len(name) > 3 && strings.Contains(name, ".") && !strings.HasSuffix(name, ".") && !strings.HasPrefix(name, "//") && !AllDigits(strings.ReplaceAll(name, ".", "")) {
 			return line[start:end], true
 		}
-		at = colon + 1
 	}
 	return "", false
 }
@@ -127,7 +215,7 @@ func Verdict(output string) string {
 
 // Plain takes terminal colours and other control characters out of a line.
 func Plain(line string) string {
-	if strings.IndexFunc(line, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) < 0 {
+	if !controlled(line) {
 		return line
 	}
 	var b strings.Builder
@@ -145,4 +233,20 @@ func Plain(line string) string {
 		}
 	}
 	return b.String()
+}
+
+// controlled reports whether a text has control characters in it, tabs aside.
+func controlled(text string) bool {
+	b, i := unsafe.Slice(unsafe.StringData(text), len(text)), 0
+	for ; i+8 <= len(b); i += 8 {
+		if eight := eightAt(b, i); below(eight, ' ')|equal(eight, 0x7F) != 0 {
+			break
+		}
+	}
+	for ; i < len(b); i++ {
+		if c := b[i]; c < ' ' && c != '\t' || c == 0x7F {
+			return true
+		}
+	}
+	return false
 }

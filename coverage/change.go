@@ -8,13 +8,14 @@ import (
 )
 
 // changed understands the tools that write, edit and patch files.
-func changed(p *session.Part, actions []call.Action) Shown {
+func changed(p *session.Part, c *call.Call) Shown {
+	actions := c.Actions
 	output, ok := unwrap(p.State.Output)
 	if !ok || !worked(output.text, actions) {
 		return Shown{}
 	}
-	a := call.Parse(p.State.Input)
-	if dry := a.Text("dryRun", "dry_run"); dry == "true" || string(a["dryRun"]) == "true" || string(a["dry_run"]) == "true" {
+	a := c.Arguments
+	if dry := a.Text("dryRun", "dry_run"); dry == "true" || string(a.Get("dryRun")) == "true" || string(a.Get("dry_run")) == "true" {
 		return Shown{}
 	}
 	var s Shown
@@ -33,13 +34,13 @@ func changed(p *session.Part, actions []call.Action) Shown {
 func created(a call.Arguments, name, output string) View {
 	text := ""
 	for _, member := range []string{"content", "contents", "file_text", "text"} {
-		if value := a[member]; value.Kind() == '"' {
+		if value := a.Get(member); value.Kind() == '"' {
 			text = a.Text(member)
 			break
 		}
 	}
 	mode := a.Text("mode")
-	appended := mode != "" && mode != "w" && mode != "overwrite" && mode != "rewrite" && mode != "create" || string(a["append"]) == "true"
+	appended := mode != "" && mode != "w" && mode != "overwrite" && mode != "rewrite" && mode != "create" || string(a.Get("append")) == "true"
 	// Where a person changed the text before it was written, the arguments are not what the file holds.
 	modified := strings.Contains(output, "User modified") || strings.Contains(output, "user modified")
 	lines := hashes(text)

@@ -61,7 +61,7 @@ func Of(p *session.Part, cwd string) Shown {
 	return OfCall(p, &c, cwd)
 }
 
-// OfCall is Of for a call that is understood already, as call.Of does in the same folder.
+// OfCall is Of for a call that is understood already, as call.Of or call.Calls does in the same folder.
 func OfCall(p *session.Part, c *call.Call, cwd string) Shown {
 	if p == nil || p.Type != session.ToolPart || p.State == nil || p.State.Status != session.Completed {
 		return Shown{}
@@ -78,9 +78,9 @@ func OfCall(p *session.Part, c *call.Call, cwd string) Shown {
 	case strings.HasPrefix(p.State.Output, fileHeader) && window(p.Tool):
 		return windowed(p.State.Output, p.Tool)
 	case a.Op == call.Read && a.Path != "":
-		return read(p, a.Path)
+		return read(p, c.Arguments, a.Path)
 	case a.Op.Changes():
-		return changed(p, c.Actions)
+		return changed(p, c)
 	}
 	return Shown{}
 }

@@ -13,8 +13,7 @@ import (
 const most = 2000
 
 // read understands the tools that read one file.
-func read(p *session.Part, name string) Shown {
-	a := call.Parse(p.State.Input)
+func read(p *session.Part, a call.Arguments, name string) Shown {
 	output := p.State.Output
 	if cleared(output) || media(name) {
 		return Shown{}
@@ -107,7 +106,7 @@ func viewed(a call.Arguments, output, name string) Shown {
 
 // toEnd reports whether a view_range goes to the end of the file, as none does.
 func toEnd(a call.Arguments) bool {
-	text := strings.Trim(strings.ReplaceAll(string(a["view_range"]), " ", ""), `"`)
+	text := strings.Trim(strings.ReplaceAll(string(a.Get("view_range")), " ", ""), `"`)
 	return text == "" || text == "null" || text == "[]" || strings.HasSuffix(text, ",-1]")
 }
 
@@ -115,8 +114,8 @@ func toEnd(a call.Arguments) bool {
 // that an argument which is not known leaves it unknown. offsets is set where "offset" is known to be the number of the first line.
 func plain(output, name string, a call.Arguments, offsets bool) Shown {
 	from, limit := 1, 0
-	for argument := range a {
-		switch n, ok := number(a, argument); argument {
+	for i := range a {
+		switch n, ok := number(a, a[i].Name); a[i].Name {
 		case "path", "file_path", "absolute_path", "description", "encoding", "explanation":
 		case "offset":
 			if offsets && ok {
@@ -161,7 +160,11 @@ func plain(output, name string, a call.Arguments, offsets bool) Shown {
 
 // number is an argument that is a whole number.
 func number(a call.Arguments, name string) (int, bool) {
-	n, err := strconv.Atoi(a.Text(name))
+	text := a.Text(name)
+	if text == "" {
+		return 0, false
+	}
+	n, err := strconv.Atoi(text)
 	return n, err == nil
 }
 

@@ -32,8 +32,7 @@ func ran(p *session.Part, c *call.Call, cwd string) Shown {
 	if !ok || len(text) > call.Examined {
 		return Shown{}
 	}
-	a := call.Parse(p.State.Input)
-	if folder := call.Clean(a.Text("workdir", "cwd", "working_directory"), cwd); folder != "" {
+	if folder := call.Clean(c.Arguments.Text("workdir", "cwd", "working_directory"), cwd); folder != "" {
 		cwd = folder
 	}
 	text = inner(text)

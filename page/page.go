@@ -51,7 +51,11 @@ var (
 	//go:embed page.css
 	style string
 	//go:embed page.js
-	script string
+	scriptOfPage string
+	//go:embed kept.js
+	scriptOfKept string
+
+	script = scriptOfKept + scriptOfPage
 )
 
 // opening is how every page begins. It tells a page from other files, so that only pages are overwritten without being asked.
@@ -71,7 +75,7 @@ func Write(w io.Writer, c Content) error {
 	}
 	out := bufio.NewWriterSize(w, 64<<10)
 	d := newDocument(c)
-	if _, err := out.WriteString(opening + head()); err != nil {
+	if _, err := out.WriteString(opening + head(style, script)); err != nil {
 		return err
 	}
 	if err := t.Execute(out, d); err != nil {
@@ -104,7 +108,7 @@ func (c *Content) check() error {
 }
 
 // head is the policy and the style. Nothing may be loaded, and only this style and this script count.
-func head() string {
+func head(style, script string) string {
 	policy := "default-src 'none'; style-src " + hash(style) + "; script-src " + hash(script) + "; base-uri 'none'; form-action 'none'"
 	return `<meta http-equiv="Content-Security-Policy" content="` + policy + "\">\n" +
 		"<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n" +

@@ -158,7 +158,8 @@ func unpacked(t testing.TB, html string) []string {
 // golden compares with a file, without what is a file of its own and without what compression makes of texts.
 func golden(t *testing.T, name, html string) {
 	t.Helper()
-	got := strings.NewReplacer(style, "…", script, "…", hash(style), "'…'", hash(script), "'…'").Replace(html)
+	css, js := style+replayStyle, scriptOfKept+replayScript
+	got := strings.NewReplacer(css, "…", hash(css), "'…'", js, "…", hash(js), "'…'", style, "…", script, "…", hash(style), "'…'", hash(script), "'…'").Replace(html)
 	got = keptTexts.ReplaceAllStringFunc(got, func(s string) string {
 		told := "kept:"
 		for _, text := range unpacked(t, s) {

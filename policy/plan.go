@@ -52,8 +52,8 @@ type Occasion struct {
 // Decision is what to do next. Nothing of it has happened yet.
 type Decision struct {
 	Commit []rule.Elision
-	// Fold: make a pivot now.
-	Fold bool
+	// Fold: make a pivot now. Pays: not because the window would overflow, but because it has become worth its cost.
+	Fold, Pays bool
 	// Verdict is how full the window is, of occasions that have a usage.
 	Verdict budget.Verdict
 	// Refusals say what was not done, and why.
@@ -105,6 +105,10 @@ func (p Policy) Plan(s State, o Occasion) Decision {
 		d.Refusals = append(d.Refusals, rule.Refusal{Code: rule.Disabled, Reason: "pruning is off (compaction.prune)"})
 	}
 	d.Fold = o.FoldAsked || over
+	if p.Auto && p.Budget.Economic(s.Model) && o.StepEnded && !o.Summary && !over {
+		d.Pays = p.foldPays(s)
+		d.Fold = d.Fold || d.Pays
+	}
 	if over && !letter && !o.FoldAsked && !o.Rejected && len(d.Commit) > 0 {
 		d.Fold = d.Verdict.Total-rule.Saves(d.Commit) >= d.Verdict.Usable
 	}
@@ -191,5 +195,8 @@ func (p Policy) Find(s State) rule.Found {
 	if p.Log {
 		w.Messages = s.Log
 	}
-	return rule.Decide(w, p.Rules, func(name string) bool { return p.Pivot.Letter && name == rule.Backward{}.Name() })
+	// What the letter prunes, and what lies idle, goes although others went because it shows what they showed.
+	return rule.Decide(w, p.Rules, func(name string) bool {
+		return p.Pivot.Letter && name == rule.Backward{}.Name() || name == (*rule.Idle)(nil).Name()
+	})
 }

@@ -5,8 +5,8 @@ import "github.com/winnowhq/winnow/rule"
 // Strategies switches the ten strategies of S002, and what belongs to them.
 type Strategies struct {
 	ToolInputs, StepMarkers, SourceURLs, Files, Snapshots, RetryParts, UserCodeBlocks, OldErrors, FilePrune, StateQueries bool
-	// Duplicates and Todos are no strategies of S002: the aggressive policy has neither.
-	Duplicates, Todos bool
+	// Duplicates, Todos and Idle are no strategies of S002: the aggressive policy has none of them.
+	Duplicates, Todos, Idle bool
 	// Ages in turns from which on old errors are shortened, attachments and blocks of code left out. 0 is at once.
 	ErrorTurns, FileTurns, CodeTurns int
 	// ErrorSteps and FileSteps do so in steps, for turns that are long; 0 leaves the measure out.
@@ -15,6 +15,8 @@ type Strategies struct {
 	KeepSnapshots int
 	// QuietSteps is how many of the newest steps keep everything that the sound forms could leave out.
 	QuietSteps int
+	// IdleOutputs and IdleInputs are how many steps an output of a call, and its arguments, must lie idle; 0 leaves them alone.
+	IdleOutputs, IdleInputs int
 	// Least is how many tokens an elision of the sound forms must save.
 	Least int
 }
@@ -28,6 +30,9 @@ const (
 	DefaultFileSteps     = 20
 	DefaultKeepSnapshots = 1
 	DefaultLeast         = 20 // tokens: about what the placeholder takes
+	DefaultIdleOutputs   = 10 // measured on recorded sessions, as the next two: docs/economics.md
+	DefaultIdleInputs    = 20 // no call brings them back, and edits quote earlier edits
+	leastIdle            = 50 // tokens: what is small is not worth the risk
 	DefaultQuietSteps    = 5  // what was just seen is what is being worked with, and models imitate the calls that they see last
 )
 
@@ -39,7 +44,8 @@ func DefaultStrategies(name string) Strategies {
 		ErrorTurns: DefaultErrorTurns, CodeTurns: DefaultCodeTurns, KeepSnapshots: 1,
 	}
 	if name == Balanced {
-		s.UserCodeBlocks, s.Duplicates, s.Todos = false, true, true
+		s.UserCodeBlocks, s.Duplicates, s.Todos, s.Idle = false, true, true, true
+		s.IdleOutputs, s.IdleInputs = DefaultIdleOutputs, DefaultIdleInputs
 		s.FileTurns, s.KeepSnapshots, s.QuietSteps = DefaultFileTurns, DefaultKeepSnapshots, DefaultQuietSteps
 		s.ErrorSteps, s.FileSteps, s.Least = DefaultErrorSteps, DefaultFileSteps, DefaultLeast
 	}
@@ -55,6 +61,8 @@ func (s Strategies) rules(letter bool) []rule.Rule {
 		on   bool
 		rule rule.Rule
 	}{
+		// What is idle goes by itself: it would stay for the sake of others otherwise, that went because it shows what they showed.
+		{s.Idle && !letter, &rule.Idle{Outputs: s.IdleOutputs, Inputs: s.IdleInputs, Least: leastIdle}},
 		{s.FilePrune, &rule.Files{Letter: letter, Age: quiet}},
 		{s.Duplicates && !letter, &rule.Duplicates{Age: quiet}},
 		{s.Todos && !letter, &rule.Todos{Age: quiet}},

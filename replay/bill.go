@@ -61,6 +61,14 @@ type Outcome struct {
 	Commits int    `json:"commits"`
 	Folds   int    `json:"folds"`
 	Over    int    `json:"over"` // steps whose prompt was larger than the window
+	// Needy are the steps that needed what was hidden, Cold those that found the cache cold, First the one that the first commit or fold came before.
+	Needy int `json:"needy"`
+	Cold  int `json:"cold"`
+	First int `json:"first,omitzero"`
+	// Elided is how many tokens went with commits, Folded with folds, and Rewritten how many were written to the cache again for commits.
+	Elided    int `json:"elided"`
+	Folded    int `json:"folded"`
+	Rewritten int `json:"rewritten"`
 	// Events and Curve, the bill after each step, are there when they were asked for.
 	Events []Event   `json:"events,omitzero"`
 	Curve  []float64 `json:"curve,omitzero"`

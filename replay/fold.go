@@ -2,6 +2,7 @@ package replay
 
 import (
 	"fmt"
+	"maps"
 
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/policy"
@@ -83,19 +84,20 @@ func (r *run) publish(k int, log, window []session.Message, summary, carried str
 	before := r.layout.total()
 	prompt := r.trace.Base + before
 	read, write, output := r.terms.at(prompt)
-	if r.sent == 0 {
-		read = write
+	cached := prompt // its request extends the last one
+	if r.kept < r.sent || r.sent == 0 {
+		cached = min(r.kept, prompt) // or begins as that did: something was left out since, or the cache is cold
 	}
 	tokens := r.facts.Count(summary)
-	cost := float64(prompt)*read + float64(tokens)*output
+	cost := float64(cached)*read + float64(prompt-cached)*write + float64(tokens)*output
 	r.out.Bill.Compact += cost
 	r.account.Bill += r.inputs(cost)
 	r.out.Tokens.Sent += prompt
-	if r.sent > 0 {
-		r.out.Tokens.Cached += prompt
-	}
+	r.out.Tokens.Cached += cached
 	r.out.Tokens.Output += tokens
-	r.out.Folds++
+	if r.out.Folds++; r.out.First == 0 {
+		r.out.First = k
+	}
 
 	fetched := r.layout
 	r.log, r.window = log, window
@@ -109,6 +111,7 @@ func (r *run) publish(k int, log, window []session.Message, summary, carried str
 		}
 		stays[m.ID] = true
 	}
+	maps.DeleteFunc(r.fetched, func(_ int32, behind string) bool { return !stays[behind] })
 	r.visible = map[int32]bool{}
 	r.show(summary)
 	r.show(carried)
@@ -118,9 +121,8 @@ func (r *run) publish(k int, log, window []session.Message, summary, carried str
 		if x.message >= r.next {
 			break // it is still to come
 		}
-		m := r.trace.log[x.message].ID
-		again, fetched := r.fetched[int32(i)]
-		r.hidden[i] = !stays[m] && !(fetched && stays[again])
+		_, fetched := r.fetched[int32(i)]
+		r.hidden[i] = !stays[r.trace.log[x.message].ID] && !fetched
 		if r.hidden[i] {
 			r.hides++
 		}
@@ -128,12 +130,13 @@ func (r *run) publish(k int, log, window []session.Message, summary, carried str
 	for i := range window {
 		for j := range window[i].Parts {
 			for _, e := range r.ledger.Of(window[i].Parts[j].ID) {
-				r.hide(e, stays)
+				r.hide(e)
 			}
 		}
 	}
 	r.kept = min(r.kept, r.trace.Base)
-	r.account.Committed(0)
+	r.account.Folded()
+	r.out.Folded += before - r.layout.total()
 	r.note(Event{Step: k, Kind: Folded, N: tail, Tokens: before - r.layout.total(), Cost: cost})
 }
 

@@ -12,11 +12,15 @@ type Report struct {
 	// Prices says in words what was billed.
 	Prices  string    `json:"prices"`
 	Skipped []Skipped `json:"skipped,omitzero"`
-	// Gains and Losses are the sessions that the recommended policy would help or hurt most, against the baseline.
-	Gains  []Change `json:"gains,omitzero"`
-	Losses []Change `json:"losses,omitzero"`
+	// Gains and Losses are the sessions that a policy, Subject, would help or hurt most, against the baseline: the recommended one, else the one that came
+	// nearest to it. Subject is "" when there is none.
+	Subject string   `json:"subject,omitzero"`
+	Gains   []Change `json:"gains,omitzero"`
+	Losses  []Change `json:"losses,omitzero"`
 	// Advice is nil when there is too little to go by.
 	Advice *Advice `json:"advice,omitzero"`
+	// Unadvised says why there is no advice, "" when there is.
+	Unadvised string `json:"unadvised,omitzero"`
 }
 
 // Recorded is a session that was replayed.
@@ -28,7 +32,9 @@ type Recorded struct {
 	Model    string    `json:"model,omitzero"`
 	Steps    int       `json:"steps"`
 	Tokens   int       `json:"tokens"`
+	Damaged  int       `json:"damaged,omitzero"` // pieces of its file that could not be read
 	Base     int       `json:"base"`
+	Input    float64   `json:"input,omitzero"` // price of a million input tokens in US dollars; 0: not known, and bills are relative
 	Bound    float64   `json:"bound,omitzero"` // the cheapest bill with knowledge of the future; 0: not computed
 	Outcomes []Outcome `json:"outcomes"`       // by policy, in the order of Report.Policies
 }

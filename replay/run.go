@@ -24,6 +24,11 @@ type Setup struct {
 	Policy policy.Policy
 	// Window replaces the model's limits where it is not 0; Unlimited takes them away.
 	Window int
+	// Group joins the policies of a sweep, "" for one by itself.
+	Group string
+	// Settings are what makes the engine do this, where all else is at its default: keys of the configuration, values as JSON. nil for what it cannot
+	// do, which is compared and never recommended.
+	Settings map[string]string
 }
 
 // Unlimited as a Setup's Window is a model that takes everything.
@@ -38,6 +43,8 @@ type Options struct {
 	Terms *Terms
 	// Hour takes the hour's cache of the model's terms.
 	Hour bool
+	// Uncached is a provider without a cache: each prompt is paid in full.
+	Uncached bool
 	// Idle is how long each turn waits for the user in a log without a clock.
 	Idle time.Duration
 	// Detail fills in Events, Curve and Sizes.
@@ -91,7 +98,7 @@ type run struct {
 	hidden  []bool // by item
 	hides   int
 	visible map[int32]bool   // grams that stand in summaries and placeholders
-	fetched map[int32]string // items that were fetched again, and the message behind which they stand
+	fetched map[int32]string // items that were fetched again and stand in the window since, and the message behind which they do
 	ids     int
 }
 
@@ -103,10 +110,7 @@ func newRun(ctx context.Context, t *Trace, s Setup, o Options) *run {
 	case s.Window == Unlimited:
 		r.model.Limits = model.Limits{}
 	}
-	r.terms = TermsOf(t.Model, o.Hour)
-	if o.Terms != nil {
-		r.terms = *o.Terms
-	}
+	r.terms = o.terms(t.Model)
 	r.model.Price, r.model.Cache.Lifetime, r.model.Cache.MinPrefix = r.terms.Price, r.terms.Lifetime, r.terms.MinPrefix
 	r.layout.facts = r.facts
 	r.out = Outcome{Session: t.ID, Policy: s.Name, Steps: len(t.steps)}
@@ -119,24 +123,16 @@ func (r *run) begin(k int) {
 		r.append(r.trace.log[r.next])
 		r.next++
 	}
-	cold := k == 0 || r.terms.Lifetime <= 0 || r.idle(k) > r.terms.Lifetime
+	cold := k == 0 || r.terms.Lifetime <= 0 || r.trace.idle(k, r.opts.Idle) > r.terms.Lifetime
 	if cold {
 		r.sent, r.kept = 0, 0
 		if k > 0 && r.terms.Lifetime > 0 {
+			r.out.Cold++
 			r.note(Event{Step: k, Kind: Idle})
 		}
 	}
 	d := r.setup.Policy.Plan(r.state(), policy.Occasion{Starting: true, Cold: cold && r.terms.Lifetime > 0})
 	r.commit(k, d.Commit)
-}
-
-// idle is how long the session waited before step k.
-func (r *run) idle(k int) time.Duration {
-	s := r.trace.steps[k]
-	if !s.timed && s.first && k > 0 {
-		return r.opts.Idle
-	}
-	return s.idle
 }
 
 // send bills the request of step k, and what it needed.
@@ -160,10 +156,15 @@ func (r *run) send(k int) {
 	}
 	r.account.Steps++
 	r.account.SinceCommit++
+	r.account.SincePivot++
+	r.account.Carried += r.layout.total()
 	r.account.Bill += r.inputs(float64(cached)*read + float64(prompt-cached)*write + float64(s.output)*output)
 	r.sent, r.kept, r.hit = prompt, prompt, cached
 
 	needed := r.needed(k)
+	if len(needed) > 0 {
+		r.out.Needy++
+	}
 	for _, at := range needed {
 		x := &r.trace.items[at]
 		cost := float64(prompt)*read + Asked*output + float64(x.tokens)*write
@@ -248,8 +249,12 @@ func (r *run) end(k int) error {
 	}
 	if d.Fold {
 		if r.tries++; r.tries <= 2 {
+			folds := r.out.Folds
 			if err := r.fold(k + 1); err != nil {
 				return err
+			}
+			if d.Pays && r.out.Folds == folds {
+				r.account.SincePivot, r.account.Carried = 0, 0 // it waits until as much was paid again
 			}
 		}
 	}
@@ -296,8 +301,11 @@ func (r *run) before(e rule.Elision) int {
 			at += size.Total()
 			continue
 		}
-		if e.Field == rule.Output || e.Field == rule.Error || e.Field == rule.Attachments {
+		switch e.Field {
+		case rule.Output, rule.Error:
 			at += size.Input
+		case rule.Attachments:
+			at += size.Input + size.Output
 		}
 		break
 	}
@@ -311,7 +319,9 @@ func (r *run) commit(k int, elisions []rule.Elision) {
 	}
 	first := r.layout.total()
 	for _, e := range elisions {
-		first = min(first, r.before(e))
+		if r.layout.index(e.Message) >= 0 { // what lies before the pivot is not sent any more
+			first = min(first, r.before(e))
+		}
 	}
 	before := r.layout.total()
 	had := r.kept
@@ -319,7 +329,7 @@ func (r *run) commit(k int, elisions []rule.Elision) {
 	r.ledger = r.ledger.With(elisions...)
 	event := Event{Step: k, Kind: Committed, N: len(elisions)}
 	for _, e := range elisions {
-		r.hide(e, nil)
+		r.hide(e)
 		if r.opts.Detail {
 			event.Parts = append(event.Parts, e.Part)
 		}
@@ -327,19 +337,23 @@ func (r *run) commit(k int, elisions []rule.Elision) {
 	r.measure(elisions)
 	event.Tokens = before - r.layout.total()
 	event.Rewritten = max(0, had-r.kept-event.Tokens)
-	r.out.Commits++
+	if r.out.Commits++; r.out.First == 0 {
+		r.out.First = k
+	}
+	r.out.Elided += event.Tokens
+	r.out.Rewritten += event.Rewritten
 	r.account.Committed(event.Rewritten)
 	r.note(event)
 }
 
-// hide marks the items of an elision, but for the words that its placeholder shows, and those that were fetched again behind a message that stays.
-func (r *run) hide(e rule.Elision, stays map[string]bool) {
+// hide marks the items of an elision, but for the words that its placeholder shows, and those that were fetched again.
+func (r *run) hide(e rule.Elision) {
 	at, ok := r.trace.parts[e.Part]
 	if !ok {
 		return
 	}
 	set := func(i int32) {
-		if again, fetched := r.fetched[i]; i >= 0 && !r.hidden[i] && !(fetched && stays[again]) {
+		if _, fetched := r.fetched[i]; i >= 0 && !r.hidden[i] && !fetched {
 			r.hidden[i] = true
 			r.hides++
 		}

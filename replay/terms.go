@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"slices"
 	"time"
 
 	"github.com/winnowhq/winnow/model"
@@ -39,6 +40,29 @@ func TermsOf(m model.Model, hour bool) Terms {
 		tiers[i] = model.Tier{Above: tier.Above, Price: t.cached(tier.Price)}
 	}
 	t.Price.Tiers = tiers
+	return t
+}
+
+// terms are those that are billed for a session that a model reads.
+func (o Options) terms(m model.Model) Terms {
+	t := TermsOf(m, o.Hour)
+	if o.Terms != nil {
+		t = *o.Terms
+	}
+	if o.Uncached {
+		t = t.uncached()
+	}
+	return t
+}
+
+// uncached are the same without a cache.
+func (t Terms) uncached() Terms {
+	t.Lifetime = 0
+	t.Price = t.cached(t.Price)
+	t.Price.Tiers = slices.Clone(t.Price.Tiers)
+	for i := range t.Price.Tiers {
+		t.Price.Tiers[i].Price = t.cached(t.Price.Tiers[i].Price)
+	}
 	return t
 }
 

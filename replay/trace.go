@@ -22,6 +22,7 @@ type Trace struct {
 	Path string // of the file that it was read from, "" for none
 	// Product is the format that it was recorded in.
 	Product string
+	Damaged int // pieces of the file that could not be read
 	Model   model.Model
 	// Base is what system prompt and tools take, in tokens; BaseKnown says that a report told.
 	Base      int
@@ -78,12 +79,20 @@ func (t *Trace) Timed() bool {
 	return slices.ContainsFunc(t.steps, func(s step) bool { return s.timed })
 }
 
+// idle is how long the session waited before step k; where the log has no clock, so long between turns.
+func (t *Trace) idle(k int, between time.Duration) time.Duration {
+	if s := &t.steps[k]; s.timed || !s.first || k == 0 {
+		return s.idle
+	}
+	return between
+}
+
 // NewTrace makes a session ready. What earlier compactions left in it, markers, summaries and what was repeated after them, is left out: the log goes
 // on as if it had never been compacted.
 func NewTrace(s session.Session, m model.Model, counter token.Counter) *Trace {
 	t := &Trace{ID: s.Info.ID, Name: s.Info.Title, Model: m, directory: s.Info.Directory, counter: counter, parts: map[string]partItems{}, Base: -1}
 	facts := rule.NewFacts(counter)
-	var last session.Millis
+	var last session.Millis // when the newest step ended
 	before := 0
 	for i := range s.Messages {
 		m, ok := bare(s.Messages[i], len(t.log))
@@ -109,8 +118,8 @@ func NewTrace(s session.Session, m model.Model, counter token.Counter) *Trace {
 		for j := range m.Parts {
 			t.add(&m.Parts[j], number, m.Role == session.Assistant, facts)
 		}
-		if m.Role == session.Assistant { // the cache lives from its last use on, whenever the user wrote
-			last = max(last, m.Time.Created, m.Time.Completed)
+		if m.Role == session.Assistant {
+			last = max(last, m.Time.Created, m.Time.Completed) // what the user says is no use of the cache
 		}
 		before += messageTokens(&m, facts)
 		t.log = append(t.log, m)

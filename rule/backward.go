@@ -45,6 +45,7 @@ func (b Backward) Find(w Window) Found {
 	w = w.Read()
 	s := b.scan(w)
 	border := s.border(b, w)
+	b.elideAtOnce(w, s, border)
 	for i := len(s.behind) - 1; i >= 0; i-- {
 		x := s.behind[i]
 		if x.At > border {
@@ -56,14 +57,17 @@ func (b Backward) Find(w Window) Found {
 		case !ok && refusal.Code != "":
 			found.Refusals, gone = append(found.Refusals, refusal), false
 		case ok:
-			switch e := b.elision(w, x); {
+			switch e := b.elision(w, s, x); {
 			case e.Saves < w.Guard.least():
 				gone = true
 			case w.Ledger.Covers(e.Part):
 				gone = true
 				s.covering.add(x, nil, Refusal{Code: Covers, Rule: e.Rule, Part: e.Part, Reason: coversReason, Tokens: e.Saves})
 			default:
-				found.Elisions = append(found.Elisions, e)
+				if found.Elisions == nil {
+					found.Elisions = make([]Elision, 0, i+1)
+				}
+				found.Elisions = append(found.Elisions, *e)
 			}
 		}
 		if gone {
@@ -84,6 +88,7 @@ type scan struct {
 	crossed int     // position of the newest that lay there, -1 for none
 	// covering are those that stay because others went for them. While the ledger grows they do so until something newer covers them, by another rule.
 	covering standing
+	because  string
 
 	ledger Ledger
 	factor float64
@@ -101,7 +106,7 @@ func (b Backward) scan(w Window) *scan {
 	line, key := w.line(), scanKey{b.Protect, b.Turns, strings.Join(b.ProtectedTools, "\x00")}
 	s, ok := line.memory[key].(*scan)
 	if !ok || s.factor != w.Facts.factor || s.guard != w.Guard || !w.Ledger.extends(s.ledger) || !slices.Equal(s.pins, w.Pins) {
-		s = &scan{crossed: -1, factor: w.Facts.factor, guard: w.Guard, pins: slices.Clone(w.Pins)}
+		s = &scan{crossed: -1, factor: w.Facts.factor, guard: w.Guard, pins: slices.Clone(w.Pins), because: b.because()}
 		line.memory[key] = s
 	}
 	for _, e := range s.covering.touched(s.ledger, w.Ledger) {
@@ -149,14 +154,44 @@ func (s *scan) border(b Backward, w Window) int {
 }
 
 // elision of an output, made once.
-func (b Backward) elision(w Window, x *Item) Elision {
-	if x.size.backward == nil || x.size.backwardFactor != w.Facts.factor {
-		e := Elision{Part: x.Part.ID, Message: x.Message, Field: Output, Rule: b.Name(), Shown: w.placeholder(x, Output, ""), Because: b.because()}
-		e.Saves = w.saves(x, e)
-		x.size.backward, x.size.backwardFactor = &e, w.Facts.factor
+func (b Backward) elision(w Window, s *scan, x *Item) *Elision {
+	if !x.elided(w) {
+		b.elide(w, s, x, new(Elision))
 		w.Facts.decided++
 	}
-	return *x.size.backward
+	return x.size.backward
+}
+
+func (b Backward) elide(w Window, s *scan, x *Item, e *Elision) {
+	*e = Elision{Part: x.Part.ID, Message: x.Message, Field: Output, Rule: b.Name(), Shown: w.placeholder(x, Output, ""), Because: s.because}
+	e.Saves = w.saves(x, *e)
+	x.size.backward, x.size.backwardFactor = e, w.Facts.factor
+}
+
+// elided reports whether the elision of an item was made, with the factor of now.
+func (x *Item) elided(w Window) bool {
+	return x.size.backward != nil && x.size.backwardFactor == w.Facts.factor
+}
+
+// elideAtOnce makes the elisions of many outputs on all processors.
+func (b Backward) elideAtOnce(w Window, s *scan, border int) {
+	if len(s.behind) < atOnce {
+		return
+	}
+	wanted := make([]*Item, 0, len(s.behind))
+	for _, x := range s.behind {
+		if x.At <= border && !x.elided(w) && w.ready(x) {
+			if _, ok := w.may(b.Name(), x, Output, Age{}, false); ok {
+				wanted = append(wanted, x)
+			}
+		}
+	}
+	if len(wanted) < atOnce {
+		return
+	}
+	elisions := make([]Elision, len(wanted))
+	spread(len(wanted), func(at int) { b.elide(w, s, wanted[at], &elisions[at]) })
+	w.Facts.decided += len(wanted)
 }
 
 func (b Backward) because() string {
@@ -167,6 +202,7 @@ func (b Backward) because() string {
 func (b Backward) letter(w Window) Found {
 	var found Found
 	turns, total, pruned := 0, 0, 0
+	because, cleared := b.because(), w.Facts.Count(Cleared)
 walk:
 	for i := len(w.Messages) - 1; i >= 0; i-- {
 		m := &w.Messages[i]
@@ -193,7 +229,7 @@ walk:
 			}
 			pruned += size.Output
 			found.Elisions = append(found.Elisions, Elision{
-				Part: p.ID, Message: m.ID, Field: Output, Rule: b.Name(), Shown: Cleared, Because: b.because(), Saves: size.Output + size.Files - w.Facts.Count(Cleared),
+				Part: p.ID, Message: m.ID, Field: Output, Rule: b.Name(), Shown: Cleared, Because: because, Saves: size.Output + size.Files - cleared,
 			})
 		}
 	}

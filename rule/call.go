@@ -45,7 +45,10 @@ func (c *Call) Command() string {
 
 // Call understands a call that ended, once.
 func (f *Facts) Call(p *session.Part, cwd string) *Call {
-	known := f.know(p)
+	return f.call(p, f.know(p), cwd)
+}
+
+func (f *Facts) call(p *session.Part, known *fact, cwd string) *Call {
 	if known.call == nil || known.call.Cwd != cwd {
 		known.call = understand(p, cwd)
 		f.counted++
@@ -55,49 +58,59 @@ func (f *Facts) Call(p *session.Part, cwd string) *Call {
 
 // understand reads a call. Of the actions the texts are dropped: the log has them.
 func understand(p *session.Part, cwd string) *Call {
+	c, _ := understood(p, cwd)
+	return c
+}
+
+// understood does so, and gives the arguments too: nil where they are not those that members walks.
+func understood(p *session.Part, cwd string) (*Call, call.Arguments) {
 	did := call.Of(p, cwd)
 	shows := coverage.OfCall(p, &did, cwd)
 	for i := range did.Actions {
 		did.Actions[i].Old, did.Actions[i].New = "", ""
 	}
+	arguments := did.Arguments
+	if !did.Members {
+		arguments = nil
+		for name, value := range members(p.State.Input) {
+			arguments = append(arguments, call.Argument{Name: name, Value: value})
+		}
+	}
 	c := &Call{Name: call.Name(p.Tool), Cwd: cwd, Actions: did.Actions, Outcome: did.Outcome, Shown: shows}
-	c.Same, c.Retried = identities(p, cwd)
-	return c
+	c.Same, c.Retried = identities(p, arguments, cwd)
+	return c, arguments
 }
 
 // volatile are arguments that change nothing about what a call does: words for people, and limits of time.
 var volatile = []string{"description", "timeout", "timeout_ms", "timeoutMs", "yield_time_ms", "justification", "explanation", "toolSummary", "toolAction"}
 
 // identities of a call. Arguments count whatever their order; one that is null is as if it were not there, and of two with one name the last counts.
-func identities(p *session.Part, cwd string) (same, retried Identity) {
-	type member struct {
-		name  string
-		value jsontext.Value
-	}
-	var few [16]member
+func identities(p *session.Part, arguments call.Arguments, cwd string) (same, retried Identity) {
+	var few [16]call.Argument
 	values, differ := few[:0], false
 	if p.State.Input.Kind() == '{' {
-		for name, value := range members(p.State.Input) {
-			if value, ok := canonical(value); ok && value.Kind() != 'n' {
-				if at := slices.IndexFunc(values, func(m member) bool { return m.name == name }); at >= 0 {
-					values[at].value = value
+		for _, a := range arguments {
+			if value, ok := canonical(a.Value); ok && value.Kind() != 'n' {
+				if at := slices.IndexFunc(values, func(m call.Argument) bool { return m.Name == a.Name }); at >= 0 {
+					values[at].Value = value
 				} else {
-					values = append(values, member{name, value})
+					values = append(values, call.Argument{Name: a.Name, Value: value})
 				}
 			}
 		}
-		slices.SortFunc(values, func(a, b member) int { return strings.Compare(a.name, b.name) })
+		slices.SortFunc(values, func(a, b call.Argument) int { return strings.Compare(a.Name, b.Name) })
 	} else {
-		values = append(values, member{"", p.State.Input})
+		values = append(values, call.Argument{Value: p.State.Input})
 	}
-	text := make([]byte, 0, len(p.Tool)+len(cwd)+len(p.State.Input)+64)
+	var room [1024]byte
+	text := room[:0]
 	piece := func(name, value string) {
 		text = append(append(append(append(text, name...), 0), value...), 0)
 	}
 	piece(p.Tool, cwd)
 	for _, m := range values {
-		piece(m.name, asString(m.value))
-		differ = differ || slices.Contains(volatile, m.name)
+		piece(m.Name, asString(m.Value))
+		differ = differ || slices.Contains(volatile, m.Name)
 	}
 	sum := sha256.Sum256(text)
 	same, retried = Identity(sum[:16]), Identity(sum[:16])
@@ -105,8 +118,8 @@ func identities(p *session.Part, cwd string) (same, retried Identity) {
 		text = text[:0]
 		piece(p.Tool, cwd)
 		for _, m := range values {
-			if !slices.Contains(volatile, m.name) {
-				piece(m.name, asString(m.value))
+			if !slices.Contains(volatile, m.Name) {
+				piece(m.Name, asString(m.Value))
 			}
 		}
 		sum = sha256.Sum256(text)
@@ -121,7 +134,7 @@ func canonical(value jsontext.Value) (jsontext.Value, bool) {
 	case 'n', 't', 'f':
 		return value, true
 	case '"':
-		if bytes.IndexByte(value, '\\') < 0 && utf8.Valid(value) {
+		if plainlyEscaped(value) && utf8.Valid(value) {
 			return value, true
 		}
 	case '0':
@@ -131,6 +144,20 @@ func canonical(value jsontext.Value) (jsontext.Value, bool) {
 	}
 	value = value.Clone()
 	return value, value.Canonicalize(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)) == nil
+}
+
+// plainlyEscaped reports whether everything that is escaped in a JSON string is so as everybody escapes it.
+func plainlyEscaped(value jsontext.Value) bool {
+	for {
+		at := bytes.IndexByte(value, '\\')
+		if at < 0 {
+			return true
+		}
+		if at+1 == len(value) || bytes.IndexByte([]byte(`"\bfnrt`), value[at+1]) < 0 {
+			return false
+		}
+		value = value[at+2:]
+	}
 }
 
 // argument is the first of these arguments of a call that is a text, "" without one.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/winnowhq/winnow/call"
+	"github.com/winnowhq/winnow/session"
 )
 
 // Duplicates elides an output that a later, equal call gave again, byte for byte: the same tool with the same arguments in the same folder, words for
@@ -16,9 +17,14 @@ type Duplicates struct {
 // Name is "duplicates".
 func (*Duplicates) Name() string { return "duplicates" }
 
+func (r *Duplicates) fresh() *outputs { return &outputs{latest: map[output][]*Item{}} }
+
+func (r *Duplicates) remembers(w Window) []reads { return []reads{recollect(w, r, r.fresh)} }
+
 // Find looks at calls that worked.
 func (r *Duplicates) Find(w Window) Found {
-	seen := remember(w, r, func() *outputs { return &outputs{latest: map[output]*Item{}} })
+	w = w.Read()
+	seen := remember(w, r, r.fresh)
 	return w.propose(r.Name(), r.Age, false, seen.found, func(d *redundant) []Elision {
 		return []Elision{{Field: Output, Shown: w.placeholder(d.old, Output, "the same again below")}}
 	})
@@ -26,29 +32,30 @@ func (r *Duplicates) Find(w Window) Found {
 
 // outputs is what Duplicates remembers.
 type outputs struct {
-	latest map[output]*Item
+	latest map[output][]*Item // of those that differ the newest each
 	found  []*redundant
 }
 
-// output is what a call gave.
+// output tells what calls gave apart, but for those that are as long.
 type output struct {
-	call  Identity
-	text  string
-	files string // addresses of what came with it
+	call   Identity
+	length int
 }
 
 func (s *outputs) read(x *Item) {
 	if x.Call == nil || !ended(x.Part) || !x.Call.Worked() || slices.ContainsFunc(x.Call.Actions, keeps) || whole[x.Call.Name] {
 		return
 	}
-	key := output{call: x.Call.Retried, text: x.Part.State.Output}
-	for i := range x.Part.State.Attachments {
-		key.files += x.Part.State.Attachments[i].URL + "\x00"
+	key := output{x.Call.Retried, len(x.Part.State.Output)}
+	latest := s.latest[key]
+	for i, old := range latest {
+		if old.Part.State.Output == x.Part.State.Output && slices.EqualFunc(old.Part.State.Attachments, x.Part.State.Attachments, func(a, b session.Part) bool { return a.URL == b.URL }) {
+			s.found = append(s.found, &redundant{old: old, by: []*Item{x}, why: "the same call gave the same again later"})
+			latest[i] = x
+			return
+		}
 	}
-	if old := s.latest[key]; old != nil {
-		s.found = append(s.found, &redundant{old: old, by: []*Item{x}, why: "the same call gave the same again later"})
-	}
-	s.latest[key] = x
+	s.latest[key] = append(latest, x)
 }
 
 // keeps reports whether an action is one whose outputs are no findings.

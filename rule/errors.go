@@ -2,6 +2,7 @@ package rule
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -30,9 +31,14 @@ type Errors struct {
 // Name is "errors".
 func (*Errors) Name() string { return "errors" }
 
+func (r *Errors) fresh() *failures { return &failures{letter: r.Letter} }
+
+func (r *Errors) remembers(w Window) []reads { return []reads{recollect(w, r, r.fresh)} }
+
 // Find looks at failures.
 func (r *Errors) Find(w Window) Found {
-	seen := remember(w, r, func() *failures { return &failures{letter: r.Letter} })
+	w = w.Read()
+	seen := remember(w, r, r.fresh)
 	return w.propose(r.Name(), r.Age, r.Letter, seen.found, func(d *redundant) []Elision {
 		s := d.old.Part.State
 		e := Elision{Field: Output}
@@ -48,7 +54,7 @@ func (r *Errors) Find(w Window) Found {
 			e.Shown = s.Result() // which saves nothing, and is refused for it
 			return []Elision{e}
 		}
-		e.Shown = kept(s.Result()) + "\n" + opening + w.handle(d.old.Part) + ": " + w.describe(d.old) + " failed; above is what tells most of its " + Measure(s.Result()) + "]"
+		e.Shown = kept(s.Result()) + "\n" + opening + w.handleOf(d.old) + ": " + w.describe(d.old) + " failed; above is what tells most of its " + Measure(s.Result()) + "]"
 		if saves := w.saves(d.old, e); saves < errorMargin || saves*2 < w.Facts.size(d.old, e.Field) {
 			e.Shown = s.Result()
 		}
@@ -77,55 +83,50 @@ func (f *failures) read(x *Item) {
 
 // kept are the lines of a failure that stay, in their order.
 func kept(result string) string {
-	told := map[string]bool{}
-	for _, line := range call.Telling(result, errorTelling) {
-		told[line] = true
-	}
-	var all []string
-	firstPlace, lastPlace := -1, -1
-	for line := range strings.Lines(call.Bound(result)) {
-		text := strings.TrimSpace(call.Plain(strings.TrimSpace(line)))
-		if text == "" {
-			continue
-		}
-		if text = call.Cut(text, 240); isPlace(text) {
-			if firstPlace < 0 {
-				firstPlace = len(all)
-			}
-			lastPlace = len(all)
-		}
-		all = append(all, text)
-	}
+	all := call.Lines(result)
 	if len(all) == 0 {
 		return ""
 	}
+	told := call.TellingOf(all, errorTelling)
+	for at, text := range all {
+		all[at] = call.Cut(text, 240)
+	}
 	last := len(all) - 1
-	picked := map[int]bool{0: true, last: true}
+	picked := append(make([]int, 0, errorLines), 0)
+	if last > 0 {
+		picked = append(picked, last)
+	}
 	room := errorBytes - len(all[0]) - len(all[last])
 	pick := func(at int) {
-		if at > 0 && !picked[at] && len(picked) < errorLines && len(all[at])+1 <= room {
-			picked[at] = true
+		if at > 0 && !slices.Contains(picked, at) && len(picked) < errorLines && len(all[at])+1 <= room {
+			picked = append(picked, at)
 			room -= len(all[at]) + 1
 		}
 	}
 	if call.ContainsAny(strings.ToLower(all[0]), "exit code", "exit status", "exited with") {
 		pick(worded(all)) // a number says little
 	}
-	pick(firstPlace)
-	pick(lastPlace)
+	if at := slices.IndexFunc(all, isPlace); at >= 0 {
+		pick(at)
+		for at = last; !isPlace(all[at]); at-- {
+		}
+		pick(at)
+	}
 	for at, text := range all {
-		if told[text] {
-			told[text] = false
+		if slices.Contains(told, text) {
+			told = slices.DeleteFunc(told, func(line string) bool { return line == text })
 			pick(at)
 		}
 	}
-	var lines []string
-	for at, text := range all {
-		if picked[at] {
-			lines = append(lines, text)
+	slices.Sort(picked)
+	var text strings.Builder
+	for i, at := range picked {
+		if i > 0 {
+			text.WriteByte('\n')
 		}
+		text.WriteString(all[at])
 	}
-	return strings.Join(lines, "\n")
+	return text.String()
 }
 
 // worded is the first line but one that has words, -1 without one.

@@ -3,10 +3,10 @@ package rule
 import (
 	"math"
 	"runtime"
-	"sync"
 	"sync/atomic"
 	"unsafe"
 
+	"github.com/winnowhq/winnow/call"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/token"
 )
@@ -41,6 +41,9 @@ type Facts struct {
 	counted int
 	decided int
 
+	guard   *Guard // that said protected
+	guarded map[string]bool
+
 	line    *timeline
 	stale   bool // see Forget
 	handles Handles
@@ -52,6 +55,7 @@ type fact struct {
 	counted             Size   // as the counter has it
 	size                Size   // times the factor
 
+	indexed    bool // it is what the index has under the part's id
 	understood bool // target and paths are filled in
 	target     string
 	paths      []string
@@ -59,6 +63,8 @@ type fact struct {
 	call    *Call
 	guard   *Guard // that said guarded
 	guarded string
+	namer   *Handles // that gave the handle
+	handle  string
 	// The elision of the backward scan, and the counter's factor when it was made.
 	backward       *Elision
 	backwardFactor float64
@@ -109,9 +115,13 @@ func (f *Facts) Paths(p *session.Part) []string { return f.understand(p).paths }
 func (f *Facts) understand(p *session.Part) *fact {
 	known := f.know(p)
 	if !known.understood {
-		known.target, known.paths, known.understood = Target(p), Paths(p), true
+		known.understand(p)
 	}
 	return known
+}
+
+func (known *fact) understand(p *session.Part) {
+	known.target, known.paths, known.understood = Target(p), Paths(p), true
 }
 
 // Size of a part as the log has it.
@@ -127,26 +137,39 @@ func (f *Facts) know(p *session.Part) *fact {
 		}
 	}
 	f.counted++
-	known := f.look(p)
-	f.parts[p.ID] = known
+	known := new(fact)
+	f.look(p, known)
+	f.keep(p.ID, known)
 	return known
 }
 
+// keep puts what is known of a part into the index.
+func (f *Facts) keep(id string, known *fact) {
+	if before := f.parts[id]; before != nil {
+		before.indexed = false
+	}
+	f.parts[id], known.indexed = known, true
+}
+
 // look counts a part. It reads nothing of the index but the counter.
-func (f *Facts) look(p *session.Part) *fact {
+func (f *Facts) look(p *session.Part, known *fact) {
 	text, input, output, files := pieces(p)
 	size := Size{Text: f.counter.Count(text), Output: f.counter.Count(output), Files: fileTokens(p)}
 	if p.Type == session.ToolPart && p.State != nil {
 		size.Input = f.counter.Count(p.Tool) + f.counter.Count(input)
 	}
-	return &fact{text: text, input: input, output: output, files: files, counted: size, size: f.scaled(size)}
+	known.text, known.input, known.output, known.files = text, input, output, files
+	known.counted, known.size = size, f.scaled(size)
 }
 
 // Learn counts the parts of messages that are not known yet and understands their calls, on all processors at once. It changes no size and no
 // decision: it only spares the first look at a long log most of its time.
 func (f *Facts) Learn(messages []session.Message) {
-	var parts []*session.Part
-	var folders []string // parallel to parts: where a call ran, as the timeline of these messages will say
+	n := 0
+	for i := range messages {
+		n += len(messages[i].Parts)
+	}
+	wanted := make([]unknown, 0, n)
 	bytes, cwd := 0, ""
 	for i := range messages {
 		if p := messages[i].Path; p != nil && p.Cwd != "" {
@@ -154,7 +177,7 @@ func (f *Facts) Learn(messages []session.Message) {
 		}
 		for j := range messages[i].Parts {
 			if p := &messages[i].Parts[j]; p.ID != "" && f.parts[p.ID] == nil {
-				parts, folders = append(parts, p), append(folders, cwd)
+				wanted = append(wanted, unknown{p, cwd})
 				text, input, output, _ := pieces(p)
 				bytes += len(text) + len(input) + len(output)
 			}
@@ -164,31 +187,37 @@ func (f *Facts) Learn(messages []session.Message) {
 	if workers < 2 {
 		return // what is little is counted as it is asked for
 	}
-	facts := make([]*fact, len(parts))
-	var next, calls atomic.Int64
-	var done sync.WaitGroup
-	for range workers {
-		done.Go(func() {
-			for at := int(next.Add(1)) - 1; at < len(parts); at = int(next.Add(1)) - 1 {
-				p := parts[at]
-				known := f.look(p)
-				if p.Type == session.ToolPart && p.State != nil && p.State.Final() {
-					known.call = understand(p, folders[at])
-					known.target, known.paths, known.understood = Target(p), Paths(p), true
-					calls.Add(1)
-				}
-				facts[at] = known
-			}
-		})
-	}
-	done.Wait()
+	facts := make([]fact, len(wanted))
+	var calls atomic.Int64
+	spread(len(wanted), func(at int) {
+		p, known := wanted[at].part, &facts[at]
+		f.look(p, known)
+		if p.Type == session.ToolPart && p.State != nil && p.State.Final() {
+			var arguments call.Arguments
+			known.call, arguments = understood(p, wanted[at].cwd)
+			known.target, known.paths, known.understood = targetOf(p, arguments), pathsOf(arguments), true
+			calls.Add(1)
+		}
+	})
 	if len(f.parts) == 0 {
-		f.parts = make(map[string]*fact, len(parts))
+		f.parts = make(map[string]*fact, len(wanted))
 	}
-	for i, p := range parts {
-		f.parts[p.ID] = facts[i]
+	twice := false // an id is that of two parts, of which the later one counts
+	for i := range wanted {
+		before := len(f.parts)
+		f.parts[wanted[i].part.ID], facts[i].indexed = &facts[i], true
+		twice = twice || len(f.parts) == before
 	}
-	f.counted += len(parts) + int(calls.Load())
+	for i := 0; twice && i < len(wanted); i++ {
+		facts[i].indexed = f.parts[wanted[i].part.ID] == &facts[i]
+	}
+	f.counted += len(wanted) + int(calls.Load())
+}
+
+// unknown is a part that nothing is known of.
+type unknown struct {
+	part *session.Part
+	cwd  string // where a call ran, as the timeline of these messages will say
 }
 
 // learnShare is how many bytes make it worth to start another goroutine.

@@ -51,50 +51,70 @@ func (g *Guard) Path(path string) bool {
 }
 
 // guarded says why a call stays, "" when nothing protects it.
-func (g *Guard) guarded(x *Item) string {
+func (g *Guard) guarded(f *Facts, x *Item) string {
 	if g == nil || x.Call == nil {
 		return ""
 	}
 	if x.size.guard == g {
 		return x.size.guarded
 	}
-	why := g.Stays(x.Part, x.Call)
+	why := g.stays(x.Part, x.Call, func(path string) bool { return f.protected(g, path) })
 	x.size.guard, x.size.guarded = g, why
 	return why
 }
 
+// protected says what a guard says of a path, which is asked once: a session comes back to few files.
+func (f *Facts) protected(g *Guard, path string) bool {
+	if f.guard != g {
+		f.guard, f.guarded = g, map[string]bool{}
+	}
+	is, known := f.guarded[path]
+	if !known {
+		is = g.Path(path)
+		f.guarded[path] = is
+	}
+	return is
+}
+
 // Stays says why a call stays, "" when nothing protects it. c is what is known of it, nil when that is nothing.
 func (g *Guard) Stays(p *session.Part, c *Call) string {
-	switch {
-	case g == nil:
+	if g == nil {
 		return ""
+	}
+	return g.stays(p, c, g.Path)
+}
+
+func (g *Guard) stays(p *session.Part, c *Call, protected func(path string) bool) string {
+	switch {
 	case g.Tool(p.Tool):
 		return fmt.Sprintf("the tool %s is protected", p.Tool)
 	case c == nil:
 		return ""
 	}
-	for _, path := range c.paths() {
-		if g.Path(path) {
+	last := "" // many calls name one file twice
+	for path := range c.paths {
+		if path != last && protected(path) {
 			return path + " is protected"
 		}
+		last = path
 	}
 	return ""
 }
 
-// paths are those that the call is about: as its arguments name them, as they were understood, and of what its output shows.
-func (c *Call) paths() []string {
-	var all []string
+// paths walks those that the call is about: as its arguments name them, as they were understood, and of what its output shows.
+func (c *Call) paths(yield func(path string) bool) {
 	for i := range c.Actions {
-		for _, path := range []string{c.Actions[i].Path, c.Actions[i].To} {
-			if path != "" {
-				all = append(all, path)
+		for _, path := range [...]string{c.Actions[i].Path, c.Actions[i].To} {
+			if path != "" && !yield(path) {
+				return
 			}
 		}
 	}
 	for i := range c.Shown.Views {
-		all = append(all, c.Shown.Views[i].Path)
+		if !yield(c.Shown.Views[i].Path) {
+			return
+		}
 	}
-	return all
 }
 
 // may says whether an item that a rule found may go now. A refusal without a code is none worth telling.
@@ -122,7 +142,7 @@ func (w Window) may(name string, x *Item, field Field, age Age, letter bool) (Re
 	case !age.reached(x, &w.line().now, letter):
 		return no(Recent, "it is too new: "+age.String())
 	}
-	if why := w.Guard.guarded(x); why != "" {
+	if why := w.Guard.guarded(w.Facts, x); why != "" {
 		return no(Protected, why)
 	}
 	return Refusal{}, true

@@ -3,6 +3,7 @@ package rule
 import (
 	"crypto/sha256"
 	"encoding/base32"
+	"runtime"
 	"strings"
 
 	"github.com/winnowhq/winnow/session"
@@ -36,9 +37,11 @@ func (h *Handles) Name(log []session.Message) {
 	if h.read > 0 && h.read <= len(log) && log[h.read-1].ID == h.last {
 		from = h.read - 1 // the newest message may have got more parts since
 	}
-	for i := from; i < len(log); i++ {
-		for j := range log[i].Parts {
-			h.Of(&log[i].Parts[j])
+	if !h.nameAtOnce(log[from:]) {
+		for i := from; i < len(log); i++ {
+			for j := range log[i].Parts {
+				h.Of(&log[i].Parts[j])
+			}
 		}
 	}
 	if len(log) > 0 {
@@ -46,35 +49,106 @@ func (h *Handles) Name(log []session.Message) {
 	}
 }
 
-// Of is the handle of a part, "" for parts that have no content of their own. A part that has none yet gets one.
-func (h *Handles) Of(p *session.Part) string {
+// namedAtOnce is from how many parts on their names are made on all processors.
+const namedAtOnce = 1024
+
+// nameAtOnce does so for many parts. It reports false where they are few.
+func (h *Handles) nameAtOnce(log []session.Message) bool {
+	n := 0
+	for i := range log {
+		n += len(log[i].Parts)
+	}
+	if n < namedAtOnce || runtime.GOMAXPROCS(0) < 2 {
+		return false
+	}
+	h.nameAll(log, n)
+	return true
+}
+
+// nameAll names a log of so many parts: what takes long is made on all processors, and given in their order.
+func (h *Handles) nameAll(log []session.Message, n int) {
+	parts := make([]*session.Part, 0, n)
+	for i := range log {
+		for j := range log[i].Parts {
+			if p := &log[i].Parts[j]; nameable(p) {
+				parts = append(parts, p)
+			}
+		}
+	}
+	sums := make([][HandleLength]byte, len(parts))
+	spread(len(parts), func(at int) {
+		long := longHandle(seedOf(parts[at]))
+		copy(sums[at][:], long[:])
+	})
+	if h.byPart == nil {
+		h.byPart, h.byName = make(map[string]string, len(parts)), make(map[string]string, len(parts))
+	}
+	var names strings.Builder
+	names.Grow(len(parts) * HandleLength)
+	for at := range sums {
+		names.Write(sums[at][:])
+	}
+	all := names.String()
+	for at, p := range parts {
+		if _, ok := h.byPart[p.ID]; !ok {
+			h.give(p, all[at*HandleLength:(at+1)*HandleLength])
+		}
+	}
+}
+
+// nameable reports whether a part has content of its own, and an id by which something can be said about it in a ledger.
+func nameable(p *session.Part) bool {
 	switch p.Type {
 	case session.ToolPart, session.FilePart, session.TextPart, session.ReasoningPart:
-	default:
-		return ""
+		return p.ID != ""
 	}
-	if p.ID == "" {
-		return "" // nothing can be said about it in a ledger
+	return false
+}
+
+func seedOf(p *session.Part) string {
+	if p.CallID != "" {
+		return p.CallID
+	}
+	return p.ID
+}
+
+// longHandle is what a handle is the beginning of.
+func longHandle(seed string) (long [52]byte) {
+	var room [128]byte
+	sum := sha256.Sum256(append(room[:0], seed...))
+	handleAlphabet.Encode(long[:], sum[:])
+	return long
+}
+
+// Of is the handle of a part, "" for parts that have no content of their own. A part that has none yet gets one.
+func (h *Handles) Of(p *session.Part) string {
+	if !nameable(p) {
+		return ""
 	}
 	if name, ok := h.byPart[p.ID]; ok {
 		return name
 	}
-	seed := p.ID
-	if p.CallID != "" {
-		seed = p.CallID
+	long := longHandle(seedOf(p))
+	return h.give(p, string(long[:HandleLength]))
+}
+
+// give gives a part that has no handle this one, or a longer one where another part has it.
+func (h *Handles) give(p *session.Part, first string) string {
+	if h.byPart == nil {
+		h.byPart, h.byName = map[string]string{}, map[string]string{}
 	}
-	sum := sha256.Sum256([]byte(seed))
-	long := handleAlphabet.EncodeToString(sum[:])
-	for n := HandleLength; ; n++ {
+	if other, taken := h.byName[first]; !taken || other == p.ID {
+		h.byPart[p.ID], h.byName[first] = first, p.ID
+		return first
+	}
+	seed := seedOf(p)
+	long := longHandle(seed)
+	for n := HandleLength + 1; ; n++ {
 		if n > len(long) { // two parts with one call id: the log is damaged, the part's own id tells them apart
-			sum = sha256.Sum256([]byte(seed + "\x00" + p.ID))
-			long, n = handleAlphabet.EncodeToString(sum[:]), HandleLength
+			long, n = longHandle(seed+"\x00"+p.ID), HandleLength
 		}
-		name := long[:n]
+		name := string(long[:n])
 		if other, taken := h.byName[name]; !taken || other == p.ID {
-			if h.byPart == nil {
-				h.byPart, h.byName = map[string]string{}, map[string]string{}
-			}
 			h.byPart[p.ID], h.byName[name] = name, p.ID
 			return name
 		}

@@ -1,6 +1,9 @@
 package rule
 
-import "github.com/winnowhq/winnow/session"
+import (
+	"github.com/winnowhq/winnow/call"
+	"github.com/winnowhq/winnow/session"
+)
 
 // pathKeys are the arguments that hold a path, in the vocabularies of the coding agents in use.
 var pathKeys = []string{"filePath", "file_path", "path", "notebook_path", "filename", "file"}
@@ -10,10 +13,14 @@ func Paths(p *session.Part) []string {
 	if p.State == nil {
 		return nil
 	}
+	return pathsOf(argumentsOf(p))
+}
+
+func pathsOf(arguments call.Arguments) []string {
 	var paths []string
-	for name, value := range members(p.State.Input) {
-		if position(pathKeys, name) < len(pathKeys) && value.Kind() == '"' {
-			if path := scalar(value); path != "" {
+	for _, a := range arguments {
+		if position(pathKeys, a.Name) < len(pathKeys) && a.Value.Kind() == '"' {
+			if path := scalar(a.Value); path != "" {
 				paths = append(paths, path)
 			}
 		}

@@ -25,22 +25,23 @@ const opening = "[winnow "
 //
 //	[winnow k3f9a2: read src/a.go, 412 lines left out; shown again below]
 func (w Window) placeholder(x *Item, field Field, after string) string {
-	what := x.Part.Tool
-	if target := w.Facts.Target(x.Part); target != "" {
-		what += " " + target
+	var room [256]byte
+	text := append(append(append(append(room[:0], opening...), w.handleOf(x)...), ": "...), x.Part.Tool...)
+	if target := w.target(x); target != "" {
+		text = append(append(text, ' '), target...)
 	}
-	text := opening + w.handle(x.Part) + ": " + what + ", " + Measure(fieldText(x.Part, field)) + " left out"
+	text = append(append(append(text, ", "...), Measure(fieldText(x.Part, field))...), " left out"...)
 	if after != "" {
-		text += "; " + after
+		text = append(append(text, "; "...), after...)
 	}
-	return text + "]"
+	return string(append(text, ']'))
 }
 
 // omitted stands in place of a long text inside what is otherwise kept: a value among the arguments of a call.
 //
 //	[winnow k3f9a2: 812 lines left out]
 func (w Window) omitted(x *Item, text string) string {
-	return opening + w.handle(x.Part) + ": " + Measure(text) + " left out]"
+	return opening + w.handleOf(x) + ": " + Measure(text) + " left out]"
 }
 
 // Measure says how big a text is, for a reader: in lines, or in characters when it has but one.
@@ -74,11 +75,22 @@ func Target(p *session.Part) string {
 	if p.State == nil {
 		return ""
 	}
+	return targetOf(p, argumentsOf(p))
+}
+
+func argumentsOf(p *session.Part) (all call.Arguments) {
+	for name, value := range members(p.State.Input) {
+		all = append(all, call.Argument{Name: name, Value: value})
+	}
+	return all
+}
+
+func targetOf(p *session.Part, arguments call.Arguments) string {
 	target := ""
 	rank := len(targetKeys)
-	for name, value := range members(p.State.Input) {
-		if at := position(targetKeys, name); at < rank {
-			if text := scalar(value); text != "" {
+	for _, a := range arguments {
+		if at := position(targetKeys, a.Name); at < rank {
+			if text := scalar(a.Value); text != "" {
 				target, rank = text, at
 			}
 		}
@@ -86,7 +98,23 @@ func Target(p *session.Part) string {
 	if target == "" {
 		target = p.State.Title
 	}
-	return Shorten(strings.Join(strings.Fields(target), " "), 80)
+	return Shorten(oneBlank(target), 80)
+}
+
+// oneBlank is a text with one blank in place of all white space between its words. Most are so already.
+func oneBlank(text string) string {
+	between := true
+	for i := range len(text) {
+		c := text[i]
+		if c >= utf8.RuneSelf || c < ' ' || c == ' ' && between {
+			return strings.Join(strings.Fields(text), " ")
+		}
+		between = c == ' '
+	}
+	if between && text != "" {
+		return text[:len(text)-1]
+	}
+	return text
 }
 
 // Shorten cuts a text to so many runes, the last of them an ellipsis.

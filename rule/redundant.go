@@ -5,8 +5,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 )
 
 // redundant is an item that newer ones make redundant, as a rule read it off the timeline.
@@ -24,7 +22,7 @@ type redundant struct {
 }
 
 // propose makes elisions of what a rule found, of those that may go now. The rule's list only grows: what was committed of it is not looked at
-// again, unless it comes back; nor is what would save too little, while nothing more of its part is elided.
+// again, unless it comes back; nor is what nothing can be left out of, nor what would save too little, while nothing more of its part is elided.
 func (w Window) propose(name string, age Age, letter bool, all []*redundant, build func(*redundant) []Elision) Found {
 	if len(all) == 0 {
 		return Found{}
@@ -49,7 +47,7 @@ func (w Window) propose(name string, age Age, letter bool, all []*redundant, bui
 		if r.small != nil {
 			o.small.add(r.old, r, r.small...)
 		}
-		return r.committed || r.small != nil
+		return r.committed || r.small != nil || len(r.built) == 0
 	})
 	found.Refusals = o.small.tell(found.Refusals)
 	return found
@@ -61,8 +59,9 @@ type open struct {
 	upTo  int // how much of the rule's list was considered
 	small standing
 
-	unmoved *unmoved
-	aside   []*redundant // refused by it
+	unmoved         *unmoved
+	noted, released int          // of it, when it was asked last
+	aside           []*redundant // refused by it
 
 	// It holds for a ledger that grows, one factor, guard and list of pins.
 	ledger Ledger
@@ -96,6 +95,9 @@ func (w Window) consider(name string, age Age, letter, parks bool, all []*redund
 					Code: TooSmall, Rule: name, Part: e.Part, Reason: "what would be shown in its place is about as large", Tokens: w.Facts.size(r.old, e.Field),
 				})
 			default:
+				if found.Elisions == nil && len(all) >= atOnce {
+					found.Elisions = make([]Elision, 0, len(all))
+				}
 				found.Elisions, waits = append(found.Elisions, e), true
 			}
 		}
@@ -128,41 +130,31 @@ const atOnce = 64
 // buildAtOnce makes the elisions of many items on all processors. What they are made from is looked up first, so that the goroutines only read; items of
 // which the index knows another part with the same id are left alone.
 func (w Window) buildAtOnce(name string, all []*redundant, build func(*redundant) []Elision) {
-	workers := runtime.GOMAXPROCS(0)
-	if len(all) < atOnce || workers < 2 {
+	if len(all) < atOnce || runtime.GOMAXPROCS(0) < 2 {
 		return
 	}
-	known := func(r *redundant) bool { return r.old.Part.ID != "" && w.Facts.parts[r.old.Part.ID] == r.old.size }
-	var wanted []*redundant
+	wanted := make([]*redundant, 0, len(all))
 	for _, r := range all {
-		if (r.built == nil || r.factor != w.Facts.factor) && known(r) {
-			w.handle(r.old.Part)
-			w.Facts.Target(r.old.Part)
+		if (r.built == nil || r.factor != w.Facts.factor) && w.ready(r.old) {
 			wanted = append(wanted, r)
 		}
 	}
 	if len(wanted) < atOnce {
 		return
 	}
-	if !slices.ContainsFunc(wanted, func(r *redundant) bool { return !known(r) }) {
-		var next atomic.Int64
-		var done sync.WaitGroup
-		for range workers {
-			done.Go(func() {
-				for {
-					to := int(next.Add(atOnce / 4))
-					for at := to - atOnce/4; at < to; at++ {
-						if at >= len(wanted) {
-							return
-						}
-						w.build(name, wanted[at], build)
-					}
-				}
-			})
-		}
-		done.Wait()
-		w.Facts.decided += len(wanted)
+	spread(len(wanted), func(at int) { w.build(name, wanted[at], build) })
+	w.Facts.decided += len(wanted)
+}
+
+// ready looks up what the elisions of an item are made from, so that they can be made beside others. It reports false where the index knows another part
+// with the same id.
+func (w Window) ready(x *Item) bool {
+	if x.Part.ID == "" || !x.size.indexed {
+		return false
 	}
+	w.handleOf(x)
+	w.target(x)
+	return true
 }
 
 // saves is what an elision saves, in tokens: what the model is no longer sent, less what it is sent instead. It is also 0 when the text shown is
@@ -233,7 +225,7 @@ func sameStep(a, b *Item) bool { return a.Step == b.Step && a.Message == b.Messa
 
 // describe says what a call was, for reasons: "read src/a.go".
 func (w Window) describe(x *Item) string {
-	if target := w.Facts.Target(x.Part); target != "" {
+	if target := w.target(x); target != "" {
 		return fmt.Sprintf("%s %s", x.Part.Tool, target)
 	}
 	return x.Part.Tool

@@ -20,9 +20,14 @@ type Retries struct {
 // Name is "retries".
 func (*Retries) Name() string { return "retries" }
 
+func (r *Retries) fresh() *attempts { return newAttempts(r.Letter) }
+
+func (r *Retries) remembers(w Window) []reads { return []reads{recollect(w, r, r.fresh)} }
+
 // Find looks at failures and what worked after them.
 func (r *Retries) Find(w Window) Found {
-	seen := remember(w, r, func() *attempts { return newAttempts(r.Letter) })
+	w = w.Read()
+	seen := remember(w, r, r.fresh)
 	return w.propose(r.Name(), r.Age, r.Letter, seen.found, func(d *redundant) []Elision {
 		field := Output
 		if d.old.Part.State.Status == session.Failed {
@@ -31,7 +36,7 @@ func (r *Retries) Find(w Window) Found {
 		if r.Letter {
 			return []Elision{{Field: field, Shown: Superseded}}
 		}
-		shown := opening + w.handle(d.old.Part) + ": " + w.describe(d.old) + " failed; " + d.why
+		shown := opening + w.handleOf(d.old) + ": " + w.describe(d.old) + " failed; " + d.why
 		if told := call.Telling(d.old.Part.State.Result(), 1); len(told) > 0 {
 			shown += ": " + Shorten(told[0], 160)
 		}

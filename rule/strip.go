@@ -4,9 +4,11 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/winnowhq/winnow/call"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -15,6 +17,9 @@ import (
 func (w Window) strip(p *session.Part, from int, keep []string) (input string, ok bool) {
 	if p.State == nil || p.State.Input.Kind() != '{' {
 		return "", false
+	}
+	if input, ok, plain := w.stripPlain(p, from, keep); plain {
+		return input, ok
 	}
 	loose := session.ReadOptions()
 	var out strings.Builder
@@ -48,6 +53,41 @@ func (w Window) strip(p *session.Part, from int, keep []string) (input string, o
 		}
 	}
 	return strings.TrimSpace(out.String()), ok
+}
+
+// stripPlain does so for an object of texts that is written as an encoder would write it, which is what most calls send. plain is false for others.
+func (w Window) stripPlain(p *session.Part, from int, keep []string) (input string, ok, plain bool) {
+	written, out := 1, make([]byte, 0, 512)
+	out = append(out, '{')
+	for name, value := range members(p.State.Input) {
+		// What stands between two values is a comma, a name without anything that must be escaped, and a colon.
+		written += len(name) + len(value) + 4
+		if value.Kind() != '"' || !plainlyEscaped(value) || !utf8.Valid(value) || strings.ContainsAny(name, "\"\\") {
+			return "", false, false
+		}
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(append(append(out, '"'), name...), '"', ':')
+		if len(value)-2 >= from {
+			text, valid := call.Unquote(value)
+			if !valid {
+				return "", false, false
+			}
+			if len(text) >= from && (!slices.Contains(keep, name) || patch(text)) {
+				if short := w.marker(p, text); len(short) < len(text) {
+					out, _ = jsontext.AppendQuote(out, short)
+					ok = true
+					continue
+				}
+			}
+		}
+		out = append(out, value...)
+	}
+	if written != len(p.State.Input) || written == 1 {
+		return "", false, false
+	}
+	return string(append(out, '}')), ok, true
 }
 
 // marker stands for a long text. A patch keeps the lines that name its files.

@@ -30,6 +30,7 @@ type timeline struct {
 	facts      *Facts
 	read       []stamp // of the messages that it stands for
 	items      []*Item
+	fresh      []Item // to take new ones from
 	cwd        string
 	now        Item // its counters are those of the newest message
 	memory     map[any]any
@@ -104,6 +105,9 @@ func settled(messages []session.Message) int {
 	return len(messages)
 }
 
+// itemsAtOnce is how many items are made at a time.
+const itemsAtOnce = 256
+
 func (t *timeline) add(m *session.Message) {
 	t.read = append(t.read, stampOf(m))
 	if m.Path != nil && m.Path.Cwd != "" {
@@ -130,40 +134,19 @@ func (t *timeline) add(m *session.Message) {
 			t.now.Step++
 		}
 		begun = begun || p.Type != session.StepStartPart
-		x := &Item{Part: p, Message: m.ID, Role: m.Role, At: len(t.items), Turn: t.now.Turn, Asked: t.now.Asked, Step: t.now.Step}
-		switch {
-		case p.Type == session.ToolPart && p.State != nil && p.State.Final():
-			x.Call = t.facts.Call(p, t.cwd)
-		case p.Type == session.FilePart:
-		case p.Type == session.TextPart && m.Role == session.User && !p.Ignored && !p.Synthetic:
-		default:
+		called := p.Type == session.ToolPart && p.State != nil && p.State.Final()
+		if !called && p.Type != session.FilePart && (p.Type != session.TextPart || m.Role != session.User || p.Ignored || p.Synthetic) {
 			continue
 		}
-		x.size = t.facts.know(p)
+		if len(t.fresh) == 0 {
+			t.fresh = make([]Item, itemsAtOnce)
+		}
+		x := &t.fresh[0]
+		t.fresh = t.fresh[1:]
+		*x = Item{Part: p, Message: m.ID, Role: m.Role, At: len(t.items), Turn: t.now.Turn, Asked: t.now.Asked, Step: t.now.Step, size: t.facts.know(p)}
+		if called {
+			x.Call = t.facts.call(p, x.size, t.cwd)
+		}
 		t.items = append(t.items, x)
 	}
-}
-
-// reader is what a rule remembers of a window: it is shown every item once, in their order.
-type reader interface{ read(x *Item) }
-
-// reading pairs a reader with how far it came.
-type reading[R reader] struct {
-	reader R
-	upTo   int
-}
-
-// remember returns what is remembered of a window under a key, brought up to date. The key is the rule, a pointer, or something that several share.
-func remember[R reader](w Window, of any, fresh func() R) R {
-	t := w.line()
-	r, ok := t.memory[of].(*reading[R])
-	if !ok {
-		r = &reading[R]{reader: fresh()}
-		t.memory[of] = r
-	}
-	for ; r.upTo < len(t.items); r.upTo++ {
-		t.facts.decided++
-		r.reader.read(t.items[r.upTo])
-	}
-	return r.reader
 }

@@ -48,6 +48,36 @@ func (w Window) handle(p *session.Part) string {
 	return h.Of(p)
 }
 
+// handleOf is the handle of an item, looked up once.
+func (w Window) handleOf(x *Item) string {
+	h := w.Handles
+	if h == nil {
+		h = &w.Facts.handles
+	}
+	switch {
+	case x.size == nil:
+		return w.handle(x.Part)
+	case x.size.namer == h:
+		return x.size.handle
+	}
+	name := w.handle(x.Part)
+	if name != "" {
+		x.size.namer, x.size.handle = h, name
+	}
+	return name
+}
+
+// target of an item, as Facts.Target has it, looked up once.
+func (w Window) target(x *Item) string {
+	if x.size == nil {
+		return w.Facts.Target(x.Part)
+	}
+	if !x.size.understood {
+		x.size.understand(x.Part)
+	}
+	return x.size.target
+}
+
 // Pinned reports whether a part is pinned: by itself, or with its message where that is given.
 func (w Window) Pinned(part string, message ...string) bool {
 	return slices.ContainsFunc(w.Pins, func(p Pin) bool {

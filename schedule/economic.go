@@ -14,6 +14,8 @@ type Account struct {
 	Sent int
 	// Base is what system prompt and tools take, Size what the messages take as they would be sent now, in tokens.
 	Base, Size int
+	// SincePivot is how many requests there were since the past was folded last, Carried the sum of what their messages took, in tokens.
+	SincePivot, Carried int
 	// Bill is what the requests so far cost, in tokens at the input price.
 	Bill float64
 	// Before is how many tokens of the messages stand before what an elision leaves out; nil: unknown.
@@ -23,19 +25,32 @@ type Account struct {
 // Committed takes in that the prompt was rewritten.
 func (a *Account) Committed(int) { a.SinceCommit = 0 }
 
+// Folded takes in that the past was folded.
+func (a *Account) Folded() { a.SinceCommit, a.SincePivot, a.Carried = 0, 0, 0 }
+
+// Defaults of the economic schedule, measured on recorded sessions: see docs/economics.md.
+const (
+	DefaultLeast = 2_000 // tokens: each commit is an event that somebody may want to understand
+	DefaultAhead = 0.5   // of the steps so far: of sessions that came so far, most go on for longer
+	DefaultGain  = 0.1   // of the bill so far: smaller gains are lost when the session ends sooner, and each batch hides something that may be needed
+)
+
 // Economic commits when it pays. What could go and is carried costs rent at each step: its tokens at the price of reading them from the cache.
-// Leaving it out costs once: what stands behind it is written to the cache again instead of read. A batch is committed when the rent that was paid for it
-// has reached that cost, so that no more is ever paid than twice what somebody would have paid who knew when the session ends; and it is the batch
-// that brings most for it. What costs nothing is committed at once.
+// Leaving it out costs once: what stands behind it is written to the cache again instead of read. A batch is committed when the rent that was paid for
+// it has reached that cost, so that no more is paid than twice what somebody would have paid who knew when the session ends, and when it can be expected to
+// bring enough to be worth a change. Of several the one goes that brings most. What costs nothing is committed at once: what was not sent yet, and everything
+// when the cache is cold.
+//
+// What goes for its age alone waits for pressure, or for somebody to ask.
 type Economic struct {
-	// Least is how many tokens a batch must save to be paid for.
-	Least int
-	// Share of the cost that the rent must have reached; 1 is the rule above.
-	Share float64
-	// Ahead is how many steps are expected for each step so far.
-	Ahead float64
-	// Free commits at free moments, too, when fewer tokens are saved.
-	Slack float64
+	Least int     // tokens that a batch must save to be paid for; see DefaultLeast
+	Ahead float64 // steps that are expected for each step so far; see DefaultAhead
+	Gain  float64 // what a batch must be expected to bring, as a share of what the session cost so far; see DefaultGain
+}
+
+// NewEconomic returns the schedule with its defaults.
+func NewEconomic() Economic {
+	return Economic{Least: DefaultLeast, Ahead: DefaultAhead, Gain: DefaultGain}
 }
 
 // Name is "economic".
@@ -46,6 +61,7 @@ func (e Economic) Ready(now Moment) bool {
 	return urgent(now) || now.Paying && now.Account.Before != nil
 }
 
+// weighed is a candidate with its place in the prompt, and for how many steps its rent was paid.
 type weighed struct {
 	rule.Elision
 	at, age int
@@ -53,26 +69,30 @@ type weighed struct {
 
 // Choose takes the batch that brings most.
 func (e Economic) Choose(found []rule.Elision, now Moment) []rule.Elision {
-	if urgent(now) {
+	if now.Asked || now.Pressure {
 		return found
 	}
-	if !e.Ready(now) || len(found) == 0 {
+	if !e.Ready(now) {
 		return nil
+	}
+	found = slices.DeleteFunc(slices.Clone(found), func(f rule.Elision) bool { return f.Rule == rule.Backward{}.Name() })
+	if now.Cold || len(found) == 0 {
+		return found
 	}
 	all := make([]weighed, len(found))
 	for i, f := range found {
 		all[i] = weighed{f, now.Account.Before(f), min(now.Age(f), now.Account.SinceCommit)}
 	}
+	// A batch is everything behind a place of the prompt: what stands behind its first change is written again anyway.
 	slices.SortStableFunc(all, func(a, b weighed) int { return b.at - a.at })
-	best, most := 0, 0.0
+	chosen, most := 0, e.Gain*now.Account.Bill
 	rate, rent, saved := 0.0, 0.0, 0
 	ahead := e.Ahead * float64(now.Account.Steps)
 	for i, x := range all {
-		saves := float64(x.Saves)
-		rate += saves * now.Read
-		rent += saves * now.Read * float64(x.age)
+		rate += float64(x.Saves) * now.Read
+		rent += float64(x.Saves) * now.Read * float64(x.age)
 		if x.at >= now.Account.Sent {
-			best = i + 1 // not sent yet
+			chosen = i + 1 // it was not sent yet
 			continue
 		}
 		saved += x.Saves
@@ -80,19 +100,16 @@ func (e Economic) Choose(found []rule.Elision, now Moment) []rule.Elision {
 			continue
 		}
 		cost := float64(max(0, now.Account.Sent-x.at-saved)) * (now.Write - now.Read)
-		if saved < e.Least || rent < e.Share*cost || now.Bound {
-			continue
-		}
-		if e.Slack > 0 && cost > e.Slack*now.Account.Bill {
+		if now.Bound || saved < e.Least || rent < cost {
 			continue
 		}
 		if gain := rate*ahead - cost; gain > most {
-			best, most = i+1, gain
+			chosen, most = i+1, gain
 		}
 	}
-	chosen := make([]rule.Elision, 0, best)
-	for _, x := range all[:best] {
-		chosen = append(chosen, x.Elision)
+	batch := make([]rule.Elision, chosen)
+	for i, x := range all[:chosen] {
+		batch[i] = x.Elision
 	}
-	return chosen
+	return batch
 }

@@ -24,35 +24,147 @@ func (Linear) Count(text string) int {
 	if text == "" {
 		return 0
 	}
-	// What Scan counts, already multiplied and added. Each byte waits for the state that the one before has led to
-	// and for nothing else: there is no branch to guess, but for ASCII.
-	sum, at := int64(0), uint32(stateStart*columns)
-	var last byte
-	before, repeats := uint32(noLetter), uint32(0)
-	for i := 0; i < len(text); {
-		b := text[i]
+	// What Scan counts, already multiplied and added.
+	var sum int64
+	if at := parting(text); at > 0 {
+		a, b := walk{text: text[:at]}, walk{text: text, i: at, state: stateWord, last: text[at-1]}
+		a.beside(&b)
+		a.rest()
+		b.rest()
+		sum = a.sum + b.sum + int64(costs[colEnd<<8|int(b.state)])
+	} else {
+		w := walk{text: text, last: noByte}
+		w.rest()
+		sum = w.sum + int64(costs[colEnd<<8|int(w.state)])
+	}
+	return max(1, int((sum+unit/2)/unit))
+}
+
+// apart is from how many bytes on a text is counted in two halves.
+const apart = 256
+
+// parting is a place near the middle of a text at which it can be taken apart, 0 where there is none: a space or a line end behind an ASCII letter or a digit,
+// where the machine goes to a state, and counts what it counts, whatever was before.
+func parting(text string) int {
+	if len(text) < apart {
+		return 0
+	}
+	for at := len(text) / 2; at < len(text)/2+apart/4; at++ {
+		if b := text[at]; b == ' ' || b == '\n' {
+			switch asciis[text[at-1]] % sameColumn {
+			case colLower, colUpper, colDigit:
+				return at
+			}
+		}
+	}
+	return 0
+}
+
+// walk is how far a text was counted.
+type walk struct {
+	text  string
+	i     int
+	state uint8
+	last  byte  // the byte before, noByte where it was of a rune that is not ASCII
+	twice uint8 // its highest bit is set when last repeats the one before it
+	sum   int64
+}
+
+const noByte = 0x80
+
+// Eight bytes as a number: the highest bit of each, and all others of each.
+const (
+	highest = 0x8080808080808080
+	others  = 0x7F7F7F7F7F7F7F7F
+)
+
+// thrice looks at the next eight bytes. marks has the highest bit of each that repeats the two before it, repeats that of each that repeats the one before it.
+func (w *walk) thrice(eight uint64) (marks, repeats uint64) {
+	differ := eight ^ (eight<<8 | uint64(w.last))
+	repeats = ^(differ&others + others | differ) & highest
+	return repeats & (repeats<<8 | uint64(w.twice)), repeats
+}
+
+// beside counts two texts at once, as far as both have eight bytes more. Each byte waits for the state that the one before it has led to, and meanwhile one of
+// the other text can be counted.
+func (w *walk) beside(v *walk) {
+	var sum int64
+	a, b := uint32(w.state), uint32(v.state)
+	for w.i+8 <= len(w.text) && v.i+8 <= len(v.text) {
+		one, two := eightAt(w.text, w.i), eightAt(v.text, v.i)
+		thrice, repeatsOne := w.thrice(one)
+		again, repeatsTwo := v.thrice(two)
+		if (one|two)&highest != 0 {
+			w.state, v.state = uint8(a), uint8(b)
+			w.some(w.i + 8)
+			v.some(v.i + 8)
+			a, b = uint32(w.state), uint32(v.state)
+			continue
+		}
+		if thrice|again != 0 {
+			// As below, but that those which repeat two others are in columns of their own, and make no pair.
+			first, second := uint32(w.last), uint32(v.last)
+			w.last, v.last = byte(one>>56), byte(two>>56)
+			w.twice, v.twice = uint8(repeatsOne>>56), uint8(repeatsTwo>>56)
+			for range 8 {
+				x, y := uint32(uint8(one)), uint32(uint8(two))
+				same, alike := uint32(thrice)>>7&1, uint32(again)>>7&1
+				c, d := a+uint32(offsets[x])+same*sameOffset, b+uint32(offsets[y])+alike*sameOffset
+				sum += int64(costs[c%machineSize]) + int64(costs[d%machineSize]) +
+					int64(pairCosts[(x<<8|first)&(same-1)%pairSize]) + int64(pairCosts[(y<<8|second)&(alike-1)%pairSize])
+				a, b = uint32(nexts[c%machineSize]), uint32(nexts[d%machineSize])
+				first, second = x, y
+				one, two, thrice, again = one>>8, two>>8, thrice>>8, again>>8
+			}
+			w.i, v.i = w.i+8, v.i+8
+			continue
+		}
+		sum += int64(pairCosts[(uint32(one)<<8|uint32(w.last))%pairSize]) + int64(pairCosts[(uint32(two)<<8|uint32(v.last))%pairSize])
+		w.last, v.last = byte(one>>56), byte(two>>56)
+		w.twice, v.twice = uint8(repeatsOne>>56), uint8(repeatsTwo>>56)
+		for range 7 {
+			c, d := a+uint32(offsets[uint8(one)]), b+uint32(offsets[uint8(two)])
+			sum += int64(costs[c%machineSize]) + int64(costs[d%machineSize]) + int64(pairCosts[one%pairSize]) + int64(pairCosts[two%pairSize])
+			a, b = uint32(nexts[c%machineSize]), uint32(nexts[d%machineSize])
+			one, two = one>>8, two>>8
+		}
+		c, d := a+uint32(offsets[uint8(one)]), b+uint32(offsets[uint8(two)])
+		sum += int64(costs[c%machineSize]) + int64(costs[d%machineSize])
+		a, b = uint32(nexts[c%machineSize]), uint32(nexts[d%machineSize])
+		w.i, v.i = w.i+8, v.i+8
+	}
+	w.state, v.state = uint8(a), uint8(b)
+	w.sum += sum
+}
+
+// rest counts what is left of a text.
+func (w *walk) rest() { w.some(len(w.text)) }
+
+// some counts a text up to a place, or a little further where a rune stands over it.
+func (w *walk) some(to int) {
+	sum, state, last, twice := int64(0), uint32(w.state), uint32(w.last), uint32(w.twice)>>7
+	i := w.i
+	for i < to {
+		b := w.text[i]
 		if b >= utf8.RuneSelf {
-			r := runeAt(text, i)
-			at += uint32(r.column)
+			r := runeAt(w.text, i)
+			at := uint32(r.column)<<8 + state
 			sum += runeCosts[r.feature] + int64(costs[at%machineSize])
-			at = uint32(nexts[at%machineSize])
-			before, repeats, last = noLetter, 0, b
+			state = uint32(nexts[at%machineSize])
+			last, twice = noByte, 0
 			i += r.size
 			continue
 		}
-		ascii := uint32(asciis[b])
-		again := (uint32(b^last) - 1) >> 27 & sameColumn // all bits are set where b is last
-		same := again & repeats
-		letter := ascii >> letterShift
-		sum += int64(pairCosts[(before<<6|letter|same<<8)%uint32(len(pairCosts))])
-		at += ascii%sameColumn + same
+		again := (uint32(b) ^ last - 1) >> 31 // 1 when b is last
+		same := again & twice
+		sum += int64(pairCosts[(uint32(b)<<8|last)&(same-1)%pairSize])
+		at := uint32(offsets[b]) + same*sameOffset + state
 		sum += int64(costs[at%machineSize])
-		at = uint32(nexts[at%machineSize])
-		last, repeats, before = b, again, letter
+		state = uint32(nexts[at%machineSize])
+		last, twice = uint32(b), again
 		i++
 	}
-	sum += int64(costs[at+colEnd])
-	return max(1, int((sum+unit/2)/unit))
+	w.i, w.state, w.last, w.twice, w.sum = i, uint8(state), byte(last), uint8(twice<<7), w.sum+sum
 }
 
 // unit is one token, in the costs.
@@ -60,26 +172,36 @@ const unit = 1 << 12
 
 func fixed(tokens float64) int64 { return int64(math.Round(tokens * unit)) }
 
-// machineSize is a power of two, so that an index needs no check.
-const machineSize = 8192
+// machineSize is a power of two, so that an index needs no check; so is pairSize.
+const (
+	machineSize = 32 << 8
+	pairSize    = 1 << 15
+	sameOffset  = sameColumn << 8
+)
 
-// nexts and costs are the machine with its weights, a state being the place of its first column. They are
-// constant after the program was loaded.
-var nexts, costs = func() (next, cost [machineSize]uint16) {
+// nexts and costs are the machine with its weights, at column<<8|state; offsets has what a byte of ASCII adds to a state. They are constant after the program
+// was loaded.
+var nexts, costs, offsets = func() (next [machineSize]uint8, cost [machineSize]uint16, offset [256]uint16) {
 	for i, m := range moves {
 		tokens := 0.0
 		for _, feature := range m.counts {
 			tokens += weights[feature]
 		}
-		next[i], cost[i] = uint16(m.next*columns), uint16(min(fixed(tokens), math.MaxUint16))
+		at := i%columns<<8 | i/columns
+		next[at], cost[at] = uint8(m.next), uint16(min(fixed(tokens), math.MaxUint16))
 	}
-	return next, cost
+	for b, ascii := range asciis {
+		offset[b] = ascii % sameColumn << 8
+	}
+	return next, cost, offset
 }()
 
-// pairCosts is what the pairs of letters weigh; its upper half is for those that repeat the letter before, and empty.
-var pairCosts = func() (t [8192]uint16) {
-	for i, w := range pairs {
-		t[i] = uint16(fixed(float64(w) / 255))
+// pairCosts is what the pairs of letters weigh, at second<<8|first.
+var pairCosts = func() (t [pairSize]uint16) {
+	for first := range utf8.RuneSelf {
+		for second := range utf8.RuneSelf {
+			t[second<<8|first] = uint16(fixed(float64(pairs[asciis[first]>>letterShift<<6|asciis[second]>>letterShift]) / 255))
+		}
 	}
 	return t
 }()
@@ -91,3 +213,9 @@ var runeCosts = func() (t [featCount]int64) {
 	}
 	return t
 }()
+
+// eightAt are eight bytes of a text as a number, the first of them its lowest; the compiler makes one load of it.
+func eightAt(text string, i int) uint64 {
+	b := text[i : i+8]
+	return uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 | uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
+}

@@ -33,7 +33,7 @@ func TestLinear_countIsTheSumOfWhatScanCounts(t *testing.T) {
 }
 
 func TestMoves_leadToStatesThatAre(t *testing.T) {
-	if stateCount*columns > machineSize || colEnd >= sameColumn {
+	if stateCount > 256 || columns<<8 > machineSize || colEnd >= sameColumn {
 		t.Fatalf("%d states of %d columns do not fit into %d entries", stateCount, colEnd+1, machineSize)
 	}
 	for i, m := range moves {

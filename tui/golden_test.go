@@ -187,6 +187,17 @@ func TestPainter_drawsWhatTheGoldenFilesShow(t *testing.T) {
 		},
 		"empty":      func(p Painter) { p.Inspection(winnow.Report{}, "empty.json", nil) },
 		"compaction": func(p Painter) { p.Compaction(overflowing(), folded(), receipt(), "kiln.jsonl") },
+		"replay":     func(p Painter) { p.Replay(replayed()) },
+		"policies":   func(p Painter) { p.Policies(inDollars()) },
+		"frontier": func(p Painter) {
+			p.Frontier(replayed())
+			p.Frontier(inDollars())
+		},
+		"frontier.odd": func(p Painter) {
+			for _, r := range odd() {
+				p.Frontier(r)
+			}
+		},
 		"pruning": func(p Painter) {
 			after := overflowing()
 			after.Window = winnow.WindowReport{Messages: 61, Tokens: 137_000, Overhead: 12_600, Context: 200_000, Usable: 148_000, Overflow: true, Elided: 2, ElidedTokens: 63_400}

@@ -160,7 +160,7 @@ id of a session in winnow's own store.`,
 		return usage("%w; see winnow %s --help", err, cmd.Name())
 	})
 	root.AddCommand(
-		a.inspectCommand(), a.pruneCommand(), a.viewCommand(), a.compactCommand(), a.explainCommand(),
+		a.inspectCommand(), a.pruneCommand(), a.viewCommand(), a.compactCommand(), a.replayCommand(), a.explainCommand(),
 		a.undoCommand(), a.redoCommand(), a.restoreCommand(), a.pinCommand(), a.dismissCommand(), a.handlesCommand(), a.discardCommand(), a.distillCommand(),
 		a.importCommand(), a.exportCommand(), a.listCommand(), a.searchCommand(), a.showCommand(),
 		a.configCommand(), a.modelsCommand(), a.versionCommand(),

@@ -49,6 +49,7 @@ func (h hinted) Unwrap() error { return h.err }
 type partly struct {
 	damaged []format.Damage
 	across  int // files that they are in, when there are several: then they are only counted
+	counted int // damaged pieces in those files of which nothing but their number is known
 	failed  []error
 }
 
@@ -73,6 +74,9 @@ func (p partly) Error() string {
 			where = fmt.Sprintf("line %d", d.Line)
 		}
 		fmt.Fprintf(&b, "\n  %s (%s): %s", where, plural(d.Bytes, "byte", "bytes"), d.Reason)
+	}
+	if p.counted > 0 {
+		fmt.Fprintf(&b, "%s in %s; everything else was read", plural(p.counted, "damaged piece was skipped", "damaged pieces were skipped"), plural(p.across, "file", "files"))
 	}
 	if len(p.failed) > 0 {
 		if b.Len() > 0 {

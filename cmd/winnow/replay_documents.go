@@ -1,0 +1,190 @@
+package main
+
+import (
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/winnowhq/winnow/page"
+	"github.com/winnowhq/winnow/replay"
+)
+
+// replayed is the JSON document of replay.
+type replayed struct {
+	Sessions int `json:"sessions"`
+	Steps    int `json:"steps"`
+	// Unit of bills: "USD", or "Mtok" for millions of tokens at the input price.
+	Unit     string           `json:"unit"`
+	Prices   string           `json:"prices"`
+	Baseline string           `json:"baseline"`
+	Policies []replayedPolicy `json:"policies"`
+	Recorded []replayedOne    `json:"recorded"`
+	Skipped  []replay.Skipped `json:"skipped"`
+	Subject  string           `json:"subject,omitzero"`
+	Gains    []replay.Change  `json:"gains"`
+	Losses   []replay.Change  `json:"losses"`
+	Advice   *replay.Advice   `json:"advice,omitzero"`
+	// Unadvised says why there is no advice.
+	Unadvised string `json:"unadvised,omitzero"`
+}
+
+// replayedPolicy is a policy over all sessions.
+type replayedPolicy struct {
+	Name          string      `json:"name"`
+	Group         string      `json:"group,omitzero"`
+	Window        int         `json:"window,omitzero"`
+	Bill          float64     `json:"bill"`
+	Billed        replay.Bill `json:"billed"`
+	Relative      float64     `json:"relative"`
+	Mean          float64     `json:"mean"`
+	ToBound       float64     `json:"toBound,omitzero"`
+	Regrets       int         `json:"regrets"`
+	RegretsPer100 float64     `json:"regretsPer100"`
+	Tokens        int         `json:"tokens"`
+	Largest       int         `json:"largest"`
+	HitShare      float64     `json:"hitShare"`
+	Commits       int         `json:"commits"`
+	Compactions   int         `json:"compactions"`
+	Over          int         `json:"over"`
+	Worse         int         `json:"worse"`
+	WorseBy2      int         `json:"worseBy2"`
+	Worst         float64     `json:"worst"`
+}
+
+// replayedOne is one session.
+type replayedOne struct {
+	ID       string           `json:"id"`
+	Name     string           `json:"name"`
+	Path     string           `json:"path,omitzero"`
+	Product  string           `json:"product,omitzero"`
+	Model    string           `json:"model,omitzero"`
+	Steps    int              `json:"steps"`
+	Tokens   int              `json:"tokens"`
+	Base     int              `json:"base"`
+	Damaged  int              `json:"damaged,omitzero"`
+	Bound    float64          `json:"bound,omitzero"`
+	Outcomes []replay.Outcome `json:"outcomes"`
+}
+
+// replayedOf makes the document.
+func replayedOf(r replay.Report, detail bool) replayed {
+	doc := replayed{Sessions: len(r.Sessions), Unit: "USD", Prices: r.Prices, Baseline: r.Baseline, Policies: []replayedPolicy{}, Recorded: []replayedOne{},
+		Skipped: append([]replay.Skipped{}, r.Skipped...), Subject: r.Subject, Gains: append([]replay.Change{}, r.Gains...), Losses: append([]replay.Change{}, r.Losses...),
+		Advice: r.Advice, Unadvised: r.Unadvised}
+	if r.Relative {
+		doc.Unit = "Mtok"
+	}
+	for _, p := range r.Policies {
+		doc.Policies = append(doc.Policies, replayedPolicy{
+			Name: p.Name, Group: p.Group, Window: p.Window, Bill: p.Bill.Total(), Billed: p.Bill, Relative: p.Ratio, Mean: p.Mean, ToBound: p.Bound, Regrets: p.Regrets,
+			RegretsPer100: p.Rate, Tokens: p.Tokens.Sent, Largest: p.Tokens.Largest, HitShare: p.Hits, Commits: p.Commits, Compactions: p.Folds, Over: p.Over,
+			Worse: p.Rose, WorseBy2: p.RoseMore, Worst: p.Worst,
+		})
+	}
+	for _, s := range r.Sessions {
+		doc.Steps += s.Steps
+		one := replayedOne{s.ID, s.Name, s.Path, s.Product, s.Model, s.Steps, s.Tokens, s.Base, s.Damaged, s.Bound, s.Outcomes}
+		if !detail {
+			one.Outcomes = make([]replay.Outcome, len(s.Outcomes))
+			for i, o := range s.Outcomes {
+				o.Events, o.Curve, o.Sizes = nil, nil, nil
+				one.Outcomes[i] = o
+			}
+		}
+		doc.Recorded = append(doc.Recorded, one)
+	}
+	return doc
+}
+
+// replayFiles are where the table of --csv and the page of --html go, "" for nowhere and "-" for standard output.
+type replayFiles struct {
+	csv, page string
+	name      string // of what was replayed
+}
+
+// files finds out where they may go, before anything is replayed: a table to a file that is not there yet, unless --force overwrites it.
+func (f *replayFlags) files(a *app) (to replayFiles, err error) {
+	to.csv, to.page = f.csv, f.page.to
+	if f.page.to != "" && f.page.to != "-" {
+		if to.page, err = f.page.place(a, &source{}, f.csv); err != nil {
+			return to, err
+		}
+	}
+	if f.csv == "" || f.csv == "-" {
+		return to, nil
+	}
+	to.csv = a.path(f.csv)
+	info, err := os.Stat(to.csv)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if folder := filepath.Dir(to.csv); !a.isFile(folder) {
+			return to, hinted{fmt.Errorf("%s cannot be written: there is no folder %s", to.csv, folder), "make the folder first, or name another file with --csv"}
+		}
+	case err != nil:
+		return to, err
+	case info.IsDir():
+		return to, usage("%s is a folder; name a file in it", to.csv)
+	case info.Mode().IsRegular() && !f.page.force:
+		return to, usage("%s is there already; use --force to overwrite it, or name another file with --csv", to.csv)
+	}
+	return to, nil
+}
+
+// writeReplay writes the table and the page.
+func (a *app) writeReplay(ctx context.Context, r replay.Report, reader *replayReader, to replayFiles) error {
+	if to.csv != "" {
+		if err := a.writeTable(ctx, to.csv, r); err != nil {
+			return err
+		}
+	}
+	if to.page == "" {
+		return nil
+	}
+	defer a.progress("writing the page")()
+	details := page.ReplayDetails{Name: to.name, Part: reader.describer(ctx, r)}
+	write := func(w io.Writer) error { return page.Replay(w, r, details) }
+	if to.page == "-" {
+		return write(a.env.Stdout)
+	}
+	return a.files.write(ctx, to.page, write)
+}
+
+// writeTable writes a line for each session and policy.
+func (a *app) writeTable(ctx context.Context, path string, r replay.Report) error {
+	write := func(w io.Writer) error {
+		out := csv.NewWriter(w)
+		out.Write([]string{"session", "name", "path", "product", "model", "steps", "policy", "window", "bill", "read", "write", "output", "compact", "regret", "relative",
+			"regrets", "sent", "cached", "produced", "largest", "commits", "compactions", "over", "bound"})
+		number := func(f float64) string { return strconv.FormatFloat(f, 'g', 10, 64) }
+		for _, s := range r.Sessions {
+			base := 0.0
+			for i, o := range s.Outcomes {
+				if r.Policies[i].Name == r.Baseline {
+					base = o.Bill.Total()
+				}
+			}
+			for i, o := range s.Outcomes {
+				relative := ""
+				if base > 0 {
+					relative = number(o.Bill.Total() / base)
+				}
+				out.Write([]string{s.ID, plainText(s.Name), s.Path, s.Product, s.Model, strconv.Itoa(s.Steps), o.Policy, strconv.Itoa(r.Policies[i].Window), number(o.Bill.Total()),
+					number(o.Bill.Read), number(o.Bill.Write), number(o.Bill.Output), number(o.Bill.Compact), number(o.Bill.Regret), relative, strconv.Itoa(o.Regrets),
+					strconv.Itoa(o.Tokens.Sent), strconv.Itoa(o.Tokens.Cached), strconv.Itoa(o.Tokens.Output), strconv.Itoa(o.Tokens.Largest), strconv.Itoa(o.Commits),
+					strconv.Itoa(o.Folds), strconv.Itoa(o.Over), number(s.Bound)})
+			}
+		}
+		out.Flush()
+		return out.Error()
+	}
+	if path == "-" {
+		return write(a.env.Stdout)
+	}
+	return a.files.write(ctx, path, write)
+}

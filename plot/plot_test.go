@@ -1,0 +1,92 @@
+package plot
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+func TestOwn_isWhatNamesDoNotShare(t *testing.T) {
+	for _, c := range []struct{ names, want []string }{
+		{[]string{"t=40k", "t=48k", "t=160k"}, []string{"40k", "48k", "160k"}},
+		{[]string{"balanced @ 1.5", "balanced @ 1.25"}, []string{"1.5", "1.25"}},
+		{[]string{"40k no limit", "60k no limit"}, []string{"40k", "60k"}},
+		{[]string{"a=1 b=2", "a=1 b=3", "a=2 b=2"}, []string{"1 b=2", "1 b=3", "2 b=2"}},
+		{[]string{"t=40k"}, []string{"40k"}},
+		{[]string{"alone"}, []string{"alone"}},
+		{[]string{"same", "same"}, []string{"same", "same"}},
+		{[]string{"", "x"}, []string{"", "x"}},
+		{[]string{"値=本", "値=木"}, []string{"本", "木"}},
+	} {
+		if diff := cmp.Diff(c.want, Own(c.names)); diff != "" {
+			t.Errorf("Own(%q) (-want +got):\n%s", c.names, diff)
+		}
+	}
+}
+
+func TestAxis_holdsItsValuesBetweenRoundNumbers(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		low := rapid.Float64Range(0, 5).Draw(t, "low")
+		high := low + rapid.OneOf(rapid.Just(0.0), rapid.Float64Range(1e-6, 1e6)).Draw(t, "more")
+		a := NewAxis(low, high, rapid.IntRange(2, 9).Draw(t, "ticks"))
+		a.Root = a.Low == 0 && rapid.Bool().Draw(t, "root")
+		if a.Low > low+1e-9 || a.High < high*(1-1e-9) || a.Low < 0 {
+			t.Fatalf("%v to %v for %v to %v", a.Low, a.High, low, high)
+		}
+		if n := len(a.Ticks(rapid.Float64Range(0.05, 0.2).Draw(t, "apart"))); n < 2 || n > 20 {
+			t.Fatalf("%d ticks in %+v", n, a)
+		}
+	})
+}
+
+func TestEnd_leavesOutAFewThatAreFarAway(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		values []float64
+		want   float64
+	}{
+		{"none", nil, 0},
+		{"few stay together", []float64{1, 2, 100}, 100},
+		{"one goes", []float64{1, 2, 3, 4, 100}, 4},
+		{"two of eight go", []float64{1, 2, 3, 4, 4, 4, 100, 120}, 4},
+		{"two of seven are too many", []float64{1, 2, 3, 4, 4, 100, 120}, 120},
+		{"near ones stay", []float64{1, 2, 3, 4, 20}, 20},
+	} {
+		if got := End(c.values, 0); got != c.want {
+			t.Errorf("%s: the scale ends at %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+func TestAxis_byTheRootHasRoomForWhatIsSmall(t *testing.T) {
+	a := Axis{High: 16, Step: 4, Root: true}
+	if got := a.At(1); got != 0.25 {
+		t.Errorf("1 of 16 stands at %v, want 0.25", got)
+	}
+	last := -1.0
+	for _, v := range []float64{0, 0.5, 1, 16, 20} {
+		if at := a.At(v); at < last || at > 1 {
+			t.Errorf("%v stands at %v, after %v", v, at, last)
+		} else {
+			last = at
+		}
+	}
+}
+
+func TestCrowded_isWhenMostLieNearZeroAndSomeFarAway(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		values []float64
+		want   bool
+	}{
+		{"most near", []float64{0, 0.2, 0.4, 5, 12}, true},
+		{"spread out", []float64{0, 2, 5, 8, 12}, false},
+		{"all at zero", []float64{0, 0, 0, 0, 0}, false},
+		{"three are no crowd", []float64{0, 0.1, 12}, false},
+	} {
+		if got := Crowded(c.values, 12); got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,37 @@
+package policy
+
+import (
+	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/schedule"
+)
+
+// What a fold is expected to leave and to lose, measured on recorded sessions: see docs/economics.md.
+const (
+	carriedOver  = 4_000 // tokens that the engine writes under a summary
+	foldRegrets  = 5     // requests for something that the summary has not
+	regretOutput = 120   // tokens that such a request produces
+	regretTokens = 1_000 // that it brings back
+)
+
+// foldPays reports whether a fold has become worth what it costs, long before the window is full: when the tokens that it would have spared, at the
+// price of reading them from the cache, add up to the price of the summary, of writing what it leaves to the cache, and of what will be
+// missed; and when as much again can be expected of the rest of the session. It is the rule by which elisions are committed (schedule.Economic): no more is
+// paid than twice what somebody would have paid who knew when the session ends.
+func (p Policy) foldPays(s State) bool {
+	a := s.Account
+	usable := 0
+	if u := p.Budget.Usable(s.Model); !u.Unlimited {
+		usable = u.Threshold
+	}
+	summary := pivot.AnswerBudget(usable, a.Size)
+	leaves := p.Pivot.Tail(usable) + summary + carriedOver
+	if a.Size < 2*leaves {
+		return false
+	}
+	read, write, output := s.Model.Terms(a.Base + a.Size)
+	cost := float64(a.Base+a.Size)*read + float64(summary)*output + float64(leaves)*(write-read)
+	cost += foldRegrets * (float64(a.Base+a.Size)*read + regretOutput*output + regretTokens*write)
+	rent := float64(a.Carried-a.SincePivot*leaves) * read
+	ahead := float64(a.Size-leaves) * read * schedule.DefaultAhead * float64(a.Steps)
+	return rent >= cost && ahead-cost >= schedule.DefaultGain*a.Bill
+}
