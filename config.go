@@ -136,7 +136,7 @@ type AggressivePruning struct {
 	StateQuerySupersede bool `json:"stateQuerySupersede"`
 }
 
-// BalancedPruning holds the sound forms of the ten strategies, two that S002 has not, and the ages from which on they act. All are on by
+// BalancedPruning holds the sound forms of the ten strategies, three that S002 has not, and the ages from which on they act. All are on by
 // default but pruneUserCodeBlocks: what the user typed cannot be read again.
 type BalancedPruning struct {
 	PruneToolInputs     bool `json:"pruneToolInputs"`
@@ -151,6 +151,7 @@ type BalancedPruning struct {
 	StateQuerySupersede bool `json:"stateQuerySupersede"`
 	PruneDuplicates     bool `json:"pruneDuplicates"` // outputs that an equal call gave again
 	PruneTodos          bool `json:"pruneTodos"`      // todo lists that a newer one replaced
+	PruneIdle           bool `json:"pruneIdle"`       // outputs and arguments that nothing has quoted for a while
 
 	MinTokens      int `json:"minTokens"`      // what an elision must save at least
 	QuietSteps     int `json:"quietSteps"`     // newest steps in which nothing is elided because something newer shows it
@@ -160,6 +161,8 @@ type BalancedPruning struct {
 	FileSteps      int `json:"fileSteps"`      // or steps
 	CodeBlockTurns int `json:"codeBlockTurns"` // turns after which a block of code in a message of the user goes
 	KeepSnapshots  int `json:"keepSnapshots"`  // newest snapshots of a page that stay
+	IdleSteps      int `json:"idleSteps"`      // steps after which an output that nothing has quoted goes; 0: outputs stay
+	IdleInputSteps int `json:"idleInputSteps"` // the same of arguments
 }
 
 // strategies are those of the policy in force.
@@ -177,6 +180,7 @@ func (s Settings) strategies() *policy.Strategies {
 		RetryParts: b.PruneRetryParts, UserCodeBlocks: b.PruneUserCodeBlocks, OldErrors: b.TruncateOldErrors, FilePrune: b.AggressiveFilePrune,
 		StateQueries: b.StateQuerySupersede, Duplicates: b.PruneDuplicates, Todos: b.PruneTodos, QuietSteps: b.QuietSteps,
 		ErrorTurns: b.ErrorTurns, ErrorSteps: b.ErrorSteps, FileTurns: b.FileTurns, FileSteps: b.FileSteps, CodeTurns: b.CodeBlockTurns, KeepSnapshots: b.KeepSnapshots, Least: b.MinTokens,
+		Idle: b.PruneIdle, IdleOutputs: b.IdleSteps, IdleInputs: b.IdleInputSteps,
 	}
 }
 
@@ -187,6 +191,7 @@ func balancedPruning() BalancedPruning {
 		PruneRetryParts: on.RetryParts, PruneUserCodeBlocks: on.UserCodeBlocks, TruncateOldErrors: on.OldErrors, AggressiveFilePrune: on.FilePrune,
 		StateQuerySupersede: on.StateQueries, PruneDuplicates: on.Duplicates, PruneTodos: on.Todos, QuietSteps: on.QuietSteps,
 		ErrorTurns: on.ErrorTurns, ErrorSteps: on.ErrorSteps, FileTurns: on.FileTurns, FileSteps: on.FileSteps, CodeBlockTurns: on.CodeTurns, KeepSnapshots: on.KeepSnapshots, MinTokens: on.Least,
+		PruneIdle: on.Idle, IdleSteps: on.IdleOutputs, IdleInputSteps: on.IdleInputs,
 	}
 }
 
@@ -237,6 +242,7 @@ func (s Settings) Validate() error {
 		{"strategies.balancedPruning.errorSteps", s.Strategies.BalancedPruning.ErrorSteps}, {"strategies.balancedPruning.fileTurns", s.Strategies.BalancedPruning.FileTurns},
 		{"strategies.balancedPruning.fileSteps", s.Strategies.BalancedPruning.FileSteps}, {"strategies.balancedPruning.codeBlockTurns", s.Strategies.BalancedPruning.CodeBlockTurns},
 		{"strategies.balancedPruning.keepSnapshots", s.Strategies.BalancedPruning.KeepSnapshots},
+		{"strategies.balancedPruning.idleSteps", s.Strategies.BalancedPruning.IdleSteps}, {"strategies.balancedPruning.idleInputSteps", s.Strategies.BalancedPruning.IdleInputSteps},
 	} {
 		if n.value < 0 {
 			bad(n.key, "%d: give 0 or more", n.value)

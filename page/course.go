@@ -258,8 +258,8 @@ func spread(ends []end, height float64) {
 func (d *replayDocument) laneOf(s *replay.Recorded, o *replay.Outcome, policy, steps int) lane {
 	l := lane{trait: d.traits[policy]}
 	sum := []string{amount(o.Bill.Total(), d.r.Relative)}
-	if d.base < len(s.Outcomes) && policy != d.base {
-		sum = append(sum, signed(o.Bill.Total()/s.Outcomes[d.base].Bill.Total()-1))
+	if d.Base < len(s.Outcomes) && policy != d.Base {
+		sum = append(sum, signed(o.Bill.Total()/s.Outcomes[d.Base].Bill.Total()-1))
 	}
 	for _, one := range []struct {
 		n    int

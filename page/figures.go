@@ -4,6 +4,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // drawable says that a figure can be drawn.
@@ -58,4 +60,13 @@ func signed(v float64) string {
 		return "−" + fixed(-100*v, 1) + "%"
 	}
 	return "+" + fixed(100*v, 1) + "%"
+}
+
+// sentence begins a text with a capital letter.
+func sentence(text string) string {
+	first, size := utf8.DecodeRuneInString(text)
+	if first == utf8.RuneError {
+		return text
+	}
+	return string(unicode.ToUpper(first)) + text[size:]
 }

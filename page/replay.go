@@ -75,8 +75,8 @@ type replayDocument struct {
 	r       *replay.Report
 	details ReplayDetails
 	traits  []trait // of the policies
-	base    int     // the baseline among them
 	advised int     // -1: none
+	subject int     // what gains and losses are told of; -1: none
 	points  int     // of a curve at most
 	rows    int     // of a policy's events at most
 
@@ -89,9 +89,11 @@ type replayDocument struct {
 	Paid                      []legend
 	Notes                     []string
 	Changes                   []changeList
+	Subject                   string
 	Sessions                  []sessionRow
 	First                     *course
 	Chosen                    int // of Sessions
+	Base                      int // the baseline among the policies
 	Policies                  []trait
 	Marks                     []markLegend
 	Skipped                   []fact
@@ -144,13 +146,17 @@ type sessionRow struct {
 }
 
 func newReplayDocument(r *replay.Report, details ReplayDetails) *replayDocument {
-	d := &replayDocument{r: r, details: details, advised: -1, Unit: "$"}
+	d := &replayDocument{r: r, details: details, advised: -1, subject: -1, Unit: "$"}
 	if r.Relative {
 		d.Unit = "M"
 	}
-	d.base = max(0, slices.IndexFunc(r.Policies, func(s replay.Standing) bool { return s.Name == r.Baseline }))
+	d.Base = max(0, slices.IndexFunc(r.Policies, func(s replay.Standing) bool { return s.Name == r.Baseline }))
 	if r.Advice != nil {
 		d.advised = slices.IndexFunc(r.Policies, func(s replay.Standing) bool { return s.Name == r.Advice.Policy })
+	}
+	d.subject = d.advised
+	if d.subject < 0 && r.Subject != "" {
+		d.subject = slices.IndexFunc(r.Policies, func(s replay.Standing) bool { return s.Name == r.Subject })
 	}
 	d.traits = d.traitsOf()
 	d.Policies = d.traits
@@ -187,22 +193,22 @@ func (d *replayDocument) about() {
 	for i := range r.Sessions {
 		steps, tokens = steps+max(0, r.Sessions[i].Steps), tokens+max(0, r.Sessions[i].Tokens)
 	}
-	d.Name, d.Prices = visible(d.details.Name), counted(r.Prices)
+	d.Name, d.Prices = visible(d.details.Name), sentence(counted(r.Prices))
 	d.Title = "What it would have cost, and lost"
 	d.Facts = []fact{{"sessions", grouped(len(r.Sessions))}, {"steps", grouped(steps)}, {"tokens", grouped(tokens)}}
-	if d.base < len(r.Policies) {
-		d.Facts = append(d.Facts, fact{"baseline", d.traits[d.base].Name + ", " + d.traits[d.base].Bill})
+	if d.Base < len(r.Policies) {
+		d.Facts = append(d.Facts, fact{"baseline", d.traits[d.Base].Name + ", " + d.traits[d.Base].Bill})
 	}
 	if least := r.Least(); drawable(least) && least > 0 {
 		d.Facts = append(d.Facts, fact{"bound", fixed(least, 3) + " of it"})
 	}
 	if a := r.Advice; a != nil {
-		d.Advice = &adviceView{Policy: visible(a.Policy), Reason: counted(a.Reason)}
+		d.Advice = &adviceView{Policy: visible(a.Policy), Reason: sentence(counted(a.Reason))}
 		for _, key := range slices.Sorted(maps.Keys(a.Settings)) {
 			d.Advice.Settings = append(d.Advice.Settings, fact{visible(key), visible(a.Settings[key])})
 		}
 	} else {
-		d.Lead = "No recommendation: there is too little to go by."
+		d.Lead = "No recommendation: " + cmp.Or(counted(r.Unadvised), "there is too little to go by") + "."
 	}
 }
 
@@ -270,6 +276,9 @@ func (d *replayDocument) standings() {
 
 // sessions are those of which there is a course to draw. The first that is shown is the one that would gain most, else the dearest.
 func (d *replayDocument) sessions() {
+	if len(d.r.Policies) == 0 {
+		return
+	}
 	dearest := -1.0
 	for i := range d.r.Sessions {
 		s := &d.r.Sessions[i]
@@ -278,12 +287,12 @@ func (d *replayDocument) sessions() {
 		}
 		row := sessionRow{at: i, Index: len(d.Sessions), Name: line(cmp.Or(s.Name, s.ID), 120), Steps: grouped(s.Steps), Tokens: grouped(s.Tokens)}
 		before := 0.0
-		if d.base < len(s.Outcomes) {
-			before = s.Outcomes[d.base].Bill.Total()
+		if d.Base < len(s.Outcomes) {
+			before = s.Outcomes[d.Base].Bill.Total()
 			row.Before = amount(before, d.r.Relative)
 		}
-		if d.advised >= 0 && d.advised < len(s.Outcomes) {
-			after := s.Outcomes[d.advised].Bill.Total()
+		if d.subject >= 0 && d.subject < len(s.Outcomes) {
+			after := s.Outcomes[d.subject].Bill.Total()
 			row.After, row.Diff, row.Bad = amount(after, d.r.Relative), signed(after/before-1), after > 1.02*before
 		}
 		gains := len(d.r.Gains) > 0 && d.r.Gains[0].Session == s.ID
@@ -303,8 +312,9 @@ func (d *replayDocument) changes() {
 		index[d.r.Sessions[s.at].ID] = strconv.Itoa(i)
 	}
 	under := ""
-	if d.r.Advice != nil {
-		under = "under " + visible(d.r.Advice.Policy)
+	if d.subject >= 0 {
+		d.Subject = d.traits[d.subject].Name
+		under = "under " + d.Subject
 	}
 	for _, list := range []changeList{{Title: "Would gain most", Good: true}, {Title: "Would lose most"}} {
 		all := d.r.Losses

@@ -81,7 +81,7 @@ func replayed(sessions, policies, steps int) replay.Report {
 	first := r.Sessions[0]
 	r.Gains = []replay.Change{{Session: first.ID, Name: first.Name, Before: first.Outcomes[0].Bill.Total(), After: first.Outcomes[1].Bill.Total(), Why: "3 folds kept its prompts below 120000 tokens"}}
 	r.Losses = []replay.Change{{Session: "ses_gone", Name: "gone.jsonl", Before: 1, After: 1.01}}
-	r.Advice = &replay.Advice{Policy: "balanced", Reason: "On your sessions it costs half of what nothing costs.", Settings: map[string]string{"compaction.threshold": "120000"}}
+	r.Advice = &replay.Advice{Policy: "balanced", Reason: "on your sessions it costs half of what nothing costs.", Settings: map[string]string{"compaction.threshold": "120000"}}
 	r.Skipped = []replay.Skipped{{Path: "/home/keeper/empty.jsonl", Why: "no step in it"}}
 	return r
 }
@@ -142,6 +142,20 @@ func TestReplay_withoutDetailHasNoCourses(t *testing.T) {
 	html := replayPage(t, r, ReplayDetails{})
 	if strings.Contains(html, `id="course"`) || !strings.Contains(html, `id="frontier"`) || !strings.Contains(html, `id="policies"`) {
 		t.Error("want the frontier and the table, and no course")
+	}
+}
+
+func TestReplay_withoutAdviceSaysWhyAndStillTellsWhoGains(t *testing.T) {
+	r := replayed(2, 3, 10)
+	r.Advice, r.Unadvised, r.Subject = nil, "2 sessions are too little; it takes 10000 steps", "rule 2"
+	html := replayPage(t, r, ReplayDetails{})
+	for _, want := range []string{"No recommendation: 2 sessions are too little; it takes 10,000 steps.", `under rule 2`, `<th scope="col" class="n">rule 2</th>`} {
+		if !strings.Contains(html, want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+	if strings.Contains(html, `class="advised"`) || strings.Contains(html, `class="ring"`) {
+		t.Error("a policy is marked as recommended")
 	}
 }
 

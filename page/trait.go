@@ -54,7 +54,7 @@ func (d *replayDocument) traitsOf() []trait {
 			sweeps[s.Group] = n
 		}
 		switch {
-		case i == d.base && s.Group == "":
+		case i == d.Base && s.Group == "":
 			x.Tone = "tb"
 		default:
 			x.Tone = "t" + strconv.Itoa(n%tones) + " d" + strconv.Itoa(n/tones%3)
@@ -73,9 +73,9 @@ func (d *replayDocument) traitsOf() []trait {
 			out[all[k]].Key = own
 		}
 	}
-	for _, first := range []bool{true, false} { // the baseline and what is recommended before the others
+	for _, first := range []bool{true, false} { // the baseline and what gains are told of before the others
 		for i := range out {
-			if preferred := i == d.base || i == d.advised; preferred == first {
+			if preferred := i == d.Base || i == d.subject; preferred == first {
 				out[i].Hidden = shown >= mostShown || !preferred && out[i].sweep != ""
 				if !out[i].Hidden {
 					shown++

@@ -81,6 +81,7 @@ type Carried struct {
 	Skills      int `json:"skills"`
 	Files       int `json:"files"`
 	Failures    int `json:"failures"`
+	Hot         int `json:"hot,omitzero"` // calls and pieces of files, word for word
 	Recallable  int `json:"recallable"`
 	Tokens      int `json:"tokens"`
 }

@@ -17,8 +17,9 @@ import "slices"
 // the items from the last to the first, and for each over pairs of steps: what the items behind it cost between two commits that reach it. A step that
 // finds the cache cold is a commit of everything that costs nothing more.
 //
-// Where the cache stays warm for more than 256 steps, commits in two or more neighbouring steps count as one at the best of them: the bound is a little
-// lower then (by less than 0.1 % with 500 steps). So it is where prices have tiers: each step is billed at the tier that its prompt cannot be below.
+// Where the cache stays warm for more than 128 steps, commits in two or more neighbouring steps count as one at the best of them: the bound is a little
+// lower then, on recorded sessions of up to 500 steps by half a per cent at most. So it is where prices have tiers: each step is billed at the tier that
+// its prompt cannot be below.
 //
 // The money is that of Bill. A policy that lets something be needed and pays for it can undercut a bound in principle: by leaving out what is large for
 // long, and fetching it again.
@@ -36,8 +37,8 @@ func Bound(t *Trace, o Options) float64 {
 	return total
 }
 
-// spans is how many spans of time a bound tells apart between two moments at which the cache is cold: 500 steps take 30 ms so.
-const spans = 256
+// spans is how many spans of time a bound tells apart between two moments at which the cache is cold: 500 steps take 10 ms so, and 40 ms one by one.
+const spans = 128
 
 // bounded are items in a row that are sent first together, and needed for the last time together.
 type bounded struct {

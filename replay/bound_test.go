@@ -8,9 +8,14 @@ import (
 	"pgregory.net/rapid"
 )
 
+// drawn is a session in the report of a failure, which is short.
+type drawn struct{ *Trace }
+
+func (d drawn) GoString() string { return fmt.Sprintf("a session of %d steps", d.Steps()) }
+
 // small draws sessions of a few steps in which outputs and arguments are quoted later, with gaps.
-func small(steps int) *rapid.Generator[*Trace] {
-	return rapid.Custom(func(r *rapid.T) *Trace {
+func small(steps int) *rapid.Generator[drawn] {
+	return rapid.Custom(func(r *rapid.T) drawn {
 		n := func(from, to int) int { return rapid.IntRange(from, to).Draw(r, "n") }
 		y, clock := &toy{}, 1
 		y.user(clock, words("u", n(1, 5)))
@@ -38,7 +43,7 @@ func small(steps int) *rapid.Generator[*Trace] {
 		y.Messages[1].Tokens = nil
 		trace := y.trace()
 		trace.Base = n(0, 20)
-		return trace
+		return drawn{trace}
 	})
 }
 
@@ -103,7 +108,7 @@ func TestBound_isTheCheapestOfAllSchedules(t *testing.T) {
 	dear := plain()
 	dear.Price.CacheWrite = 3e6
 	rapid.Check(t, func(r *rapid.T) {
-		trace := small(5).Draw(r, "session")
+		trace := small(5).Draw(r, "session").Trace
 		terms := rapid.SampledFrom([]Terms{plain(), dear, uncached}).Draw(r, "terms")
 		got, want := Bound(trace, Options{Terms: &terms}), cheapest(trace, terms)
 		if math.Abs(got-want) > 1e-6 {
@@ -115,7 +120,7 @@ func TestBound_isTheCheapestOfAllSchedules(t *testing.T) {
 // With commits of neighbouring steps taken together a bound is lower, never higher.
 func TestBound_isNeverHigherForALongSession(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
-		trace := small(30).Draw(r, "session")
+		trace := small(30).Draw(r, "session").Trace
 		terms := plain()
 		b := newBound(trace, Options{Terms: &terms})
 		exact, coarse := 0.0, 0.0

@@ -14,6 +14,9 @@ import (
 // corpus are the recorded sessions of at least so many steps that lie beside the project, in the order of their names.
 func corpus(t testing.TB, steps int) []*Trace {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("it replays whole sessions")
+	}
 	files, err := filepath.Glob(filepath.Join(outside.Path(t, "corpus"), "*", "*.gz"))
 	if err != nil {
 		t.Fatal(err)

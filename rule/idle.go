@@ -113,10 +113,10 @@ type idling struct {
 	ready   []*lying         // in the order of the slots
 	list    []*redundant     // the same
 
-	// It holds for a ledger that grows, one factor and one guard.
+	// It holds for a ledger that grows, one factor, and as many tokens that an elision must save.
 	ledger Ledger
 	factor float64
-	guard  *Guard
+	least  int
 }
 
 // lying is a text that waits to be idle, or is.
@@ -131,8 +131,9 @@ func (x *lying) due() int { return x.slot.last + x.steps }
 
 // update brings what is remembered up to a window: what was quoted meanwhile waits again, and what was committed is forgotten, unless it comes back.
 func (l *idling) update(w Window, r *Idle, build func(*redundant) []Elision) {
-	if l.waiting == nil || l.factor != w.Facts.factor || l.guard != w.Guard || !w.Ledger.extends(l.ledger) {
-		*l = idling{waiting: map[int][]*lying{}, factor: w.Facts.factor, guard: w.Guard}
+	least := max(r.Least, w.Guard.least())
+	if l.waiting == nil || l.factor != w.Facts.factor || l.least != least || !w.Ledger.extends(l.ledger) {
+		*l = idling{waiting: map[int][]*lying{}, factor: w.Facts.factor, least: least}
 	}
 	l.quotes, l.ledger = w.quotes(r.longest()), w.Ledger
 	now, was := w.read.now.Step, len(l.ready)
@@ -181,12 +182,11 @@ func (l *idling) idle(w Window, r *Idle, due []*lying, build func(*redundant) []
 		return false
 	})
 	w.buildAtOnce(r.Name(), list, build)
-	least := max(r.Least, w.Guard.least())
 	return slices.DeleteFunc(due, func(x *lying) bool {
 		if x.built == nil || x.factor != w.Facts.factor {
 			w.build(r.Name(), &x.redundant, build)
 			w.Facts.decided++
 		}
-		return len(x.built) == 0 || x.built[0].Saves < least
+		return len(x.built) == 0 || x.built[0].Saves < l.least
 	})
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/winnowhq/winnow/replay"
 	"github.com/winnowhq/winnow/token"
@@ -243,7 +245,7 @@ func (pg *page) advice(r replay.Report) {
 	}
 	pg.words(span{}, strong, "Recommended: "+clean(a.Policy), 2)
 	if a.Reason != "" {
-		pg.words(span{}, normal, token.GroupDigitsIn(a.Reason), 8)
+		pg.words(span{}, normal, sentence(token.GroupDigitsIn(a.Reason)), 8)
 	}
 	widest := 0
 	for key := range a.Settings {
@@ -253,6 +255,15 @@ func (pg *page) advice(r replay.Report) {
 	for _, key := range slices.Sorted(maps.Keys(a.Settings)) {
 		pg.words(say(faint, "  "+padRight(cut(clean(key), widest), widest)+"  "), normal, a.Settings[key], 2)
 	}
+}
+
+// sentence begins a text with a capital letter.
+func sentence(text string) string {
+	first, size := utf8.DecodeRuneInString(text)
+	if first == utf8.RuneError {
+		return text
+	}
+	return string(unicode.ToUpper(first)) + text[size:]
 }
 
 // skipped says which files were left out.

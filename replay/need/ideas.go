@@ -5,13 +5,14 @@ import (
 	"math"
 
 	"github.com/winnowhq/winnow/call"
+	"github.com/winnowhq/winnow/schedule"
 )
 
 // grid are simple rules around the one in use.
 func grid() []candidate {
 	var all []candidate
-	for _, outputs := range []int{3, 5, 7, 10, 15, 20, 30} {
-		for _, inputs := range []int{0, 10, 20, 40} {
+	for _, outputs := range []int{3, 5, 7, 10, 15, 20} {
+		for _, inputs := range []int{0, 10, 20, 40, 80} {
 			all = append(all, same(fmt.Sprintf("%d/%d", outputs, inputs), simple(outputs, inputs)))
 		}
 	}
@@ -46,7 +47,7 @@ func ideas() []candidate {
 			return usual(l) && !(read(l) && l.edited < n && l.read == never)
 		}))
 	}
-	for _, n := range []int{3, 5, 20} {
+	for _, n := range []int{3, 5, 15, 20, 30} {
 		all = append(all, same(fmt.Sprintf("failed calls after %d", n), instead(func(l lying) bool { return l.failed && !l.input }, n)))
 	}
 	for _, n := range []int{3, 5, 20} {
@@ -81,6 +82,12 @@ func ideas() []candidate {
 		same("idle for a turn as well", func(l lying) bool { return usual(l) && l.turns > 0 }),
 		same("idle for 10/20 steps, or 3 and a turn", func(l lying) bool { return usual(l) || l.turns > 0 && l.idle >= 3 }),
 		same("idle for 10/20 steps, or 5 and a turn", func(l lying) bool { return usual(l) || l.turns > 0 && l.idle >= 5 }),
+		same("quoted counts by six words as well", func(l lying) bool {
+			if n := until(l.needed, l.now); n > 0 {
+				l.idle = min(l.idle, l.now-l.needed[n-1])
+			}
+			return usual(l)
+		}),
 		same("who knows the future", func(l lying) bool { return l.neededAfter(l.now) == never }),
 		same("who knows the next 50 steps", func(l lying) bool { n := l.neededAfter(l.now); return n == never || n > l.now+50 }),
 	)
@@ -88,25 +95,35 @@ func ideas() []candidate {
 }
 
 // bearable are how many needs somebody would bear for a million tokens that are not sent.
-var bearable = []float64{1, 2, 3, 4, 6, 8, 12, 16, 24, 32}
+var bearable = []float64{2, 4, 8, 16, 32}
 
-// learned are candidates that go by the weights of each source's others.
-func learned(name string, of map[string]ratings) []candidate {
+// learned are candidates that go by the weights of each source's others. A text goes when it is worth it to leave it out a step earlier: when its tokens are
+// more than what a need of it costs, times the rate of needs.
+func learned(of func(source string) ratings) []candidate {
 	var all []candidate
 	for _, b := range bearable {
-		all = append(all, candidate{fmt.Sprintf("%s, next step, %g", name, b), func(source string) choice {
-			r := of[source]
-			return func(l lying) bool { return r.rate(l)*1e6 < b*float64(l.tokens) }
+		all = append(all, candidate{fmt.Sprintf("%g needs for a million tokens", b), func(source string) choice {
+			r := of(source)
+			return func(l lying) bool { return r.rate(l)*1e6/b < float64(l.tokens) }
 		}})
 	}
 	for _, b := range bearable {
-		all = append(all, candidate{fmt.Sprintf("%s, next 100 steps, %g", name, b), func(source string) choice {
-			r := of[source]
-			return func(l lying) bool { return r.ahead(l, horizon)*1e6 < b*horizon*float64(l.tokens) }
+		all = append(all, candidate{fmt.Sprintf("the same, and what is fetched stays: %g", b), func(source string) choice {
+			r := of(source)
+			return func(l lying) bool {
+				tokens := float64(l.tokens)
+				return r.rate(l)*(1e6/b+ahead*float64(l.now)*tokens) < tokens
+			}
+		}})
+	}
+	for _, steps := range []float64{1000, 500, 250, 125, 60} {
+		all = append(all, candidate{fmt.Sprintf("whatever its size, a need in %g steps", steps), func(source string) choice {
+			r := of(source)
+			return func(l lying) bool { return r.rate(l)*steps < 1 }
 		}})
 	}
 	return all
 }
 
-// horizon is how many steps a text that goes is thought to be spared.
-const horizon = 100
+// ahead is how many steps are expected for each so far, as the schedule expects them.
+const ahead = schedule.DefaultAhead

@@ -96,7 +96,7 @@ func run(ctx context.Context, folders []string, steps int, replays bool) error {
 		return nil
 	}
 	long := slices.DeleteFunc(slices.Clone(sessions), func(s recorded) bool { return s.trace.Steps() < steps })
-	return frontier(ctx, long, models)
+	return frontier(ctx, long, models, all)
 }
 
 func examples(sessions []recorded, use int) []example {
@@ -115,7 +115,7 @@ func count(examples []example) (looks, needs float64) {
 }
 
 // frontier prints what each candidate costs.
-func frontier(ctx context.Context, sessions []recorded, models map[string]map[string]ratings) error {
+func frontier(ctx context.Context, sessions []recorded, models map[string]map[string]ratings, whole ratings) error {
 	var sources []string
 	for _, s := range sessions {
 		if !slices.Contains(sources, s.source) {
@@ -123,19 +123,23 @@ func frontier(ctx context.Context, sessions []recorded, models map[string]map[st
 		}
 	}
 	slices.Sort(sources)
+	heldOut := func(name string) func(string) ratings {
+		return func(source string) ratings { return models[name][source] }
+	}
 	families := []struct {
 		name string
 		of   []candidate
 	}{
 		{"As it is", []candidate{same("the rule in use", nil), same("the same, here", usual)}},
 		{"Simple rules: outputs/inputs", grid()},
-		{"By kind, size and idle steps, learned from other sources", learned("few", models["few"])},
-		{"By all features, learned from other sources", learned("all", models["all"])},
+		{"By kind, size and idle steps, learned from other sources", learned(heldOut("few"))},
+		{"By all features, learned from other sources", learned(heldOut("all"))},
+		{"By all features, learned from all sources, its own too", learned(func(string) ratings { return whole })},
 		{"Cheap ideas, each in place of the rule in use, 10/20", ideas()},
 	}
 	judged := make([][]standing, len(families))
 	for i, f := range families {
-		fmt.Printf("\n%-64s %7s %8s %8s %8s", f.name, "bill", "regrets", "unsent%", "needs")
+		fmt.Printf("\n%-66s %7s %8s %8s %8s", f.name, "bill", "regrets", "unsent%", "needs")
 		for _, source := range sources {
 			fmt.Printf(" %20.20s", source)
 		}
@@ -146,7 +150,7 @@ func frontier(ctx context.Context, sessions []recorded, models map[string]map[st
 		}
 		for _, s := range judged[i] {
 			t := s.total("")
-			fmt.Printf("%-64s %7.4f %8.2f %8.1f %8.2f", s.name, t.ratio(), t.rate(), 100*t.unsent/max(1, t.carried), 100*float64(t.needs)/float64(t.steps))
+			fmt.Printf("%-66s %7.4f %8.2f %8.1f %8.2f", s.name, t.ratio(), t.rate(), 100*t.unsent/max(1, t.carried), 100*float64(t.needs*len(gains))/float64(t.steps))
 			for _, source := range sources {
 				fmt.Printf("        %6.4f %5.2f", s.by[source].ratio(), s.by[source].rate())
 			}

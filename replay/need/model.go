@@ -15,7 +15,7 @@ var features = []string{
 	"output of a read", "output of a run", "output of a search", "other output",
 	"input of an edit", "input of a create", "input of a run", "other input",
 	"log(tokens/300)", "log(1+idle)",
-	"failed", "log(1+quoted)", "output, file changed since", "input, file changed since", "covered", "user wrote since",
+	"failed", "log(1+quoted)", "output, file changed since", "input, file changed since", "covered", "user wrote since", "log(1+needed before)",
 }
 
 // few is how many of the features are those that are known without looking further.
@@ -51,6 +51,7 @@ func describe(l lying) []float64 {
 	x[14] = is(l.input && l.edited != never)
 	x[15] = is(l.covered)
 	x[16] = is(l.turns > 0)
+	x[17] = math.Log(1 + float64(until(l.needed, l.now)))
 	return x
 }
 
@@ -66,13 +67,13 @@ func (x *texts) examples(use int) []example {
 	var all []example
 	for _, t := range x.all {
 		type state struct {
-			bin, refs, turns         int
+			bin, refs, needed, turns int
 			edited, covered, started bool
 		}
 		var last state
 		for step := t.made + 1; step < x.steps; step++ {
 			l := x.at(t, step-1)
-			now := state{int(2 * math.Log2(1+float64(l.idle))), l.refs, min(1, l.turns), l.edited != never, l.covered, true}
+			now := state{int(2 * math.Log2(1+float64(l.idle))), l.refs, until(t.needed, step-1), min(1, l.turns), l.edited != never, l.covered, true}
 			f := describe(l)[:use]
 			needed := is(t.neededAfter(step-1) == step)
 			if now != last {
@@ -91,17 +92,6 @@ type ratings []float64
 
 // rate is how many needs a text is expected to meet in the next step.
 func (r ratings) rate(l lying) float64 { return math.Exp(dot(describe(l)[:len(r)], r)) }
-
-// ahead is how likely it is needed in so many steps from now on, if nothing else happens to it.
-func (r ratings) ahead(l lying, steps float64) float64 {
-	falls := r[10] + 1 // the rate goes with a power of the steps: its sum is known
-	from := 1 + float64(l.idle)
-	sum := math.Log1p(steps / from)
-	if math.Abs(falls) > 1e-6 {
-		sum = (math.Pow(from+steps, falls) - math.Pow(from, falls)) / falls
-	}
-	return -math.Expm1(-r.rate(l) / math.Pow(from, r[10]) * sum)
-}
 
 // source is the weights as they stand in a Go file.
 func (r ratings) source() string {

@@ -23,11 +23,15 @@ func simple(outputs, inputs int) choice {
 // least is how many tokens leaving a text out saves at least under the rule in use.
 const least = 50
 
-// chosen is the rule idle with another choice in place of its wait. It is of one session, whose texts are known beforehand.
+// chosen is the rule idle with another choice in place of its wait. It is of one session, whose texts are known beforehand, and what it chose after a step it
+// does not ask again: it is for one replay at a time.
 type chosen struct {
 	texts *texts
 	may   choice
+	after map[int][]*text // what may go, by step
 }
+
+func newChosen(x *texts, may choice) *chosen { return &chosen{x, may, map[int][]*text{}} }
 
 // Name is that of the rule whose place it takes.
 func (*chosen) Name() string { return (*rule.Idle)(nil).Name() }
@@ -38,18 +42,32 @@ func (c *chosen) Find(w rule.Window) rule.Found {
 	if len(w.Messages) == 0 {
 		return found
 	}
-	now := c.texts.step[len(w.Messages)-1]
-	for _, t := range c.texts.all {
-		if t.made > now {
-			break
-		}
-		if t.tokens >= least && !gone(w.Ledger, t) && c.may(c.texts.at(t, now)) {
+	for _, t := range c.ready(c.texts.step[len(w.Messages)-1]) {
+		if !gone(w.Ledger, t) {
 			e := t.elision
 			e.Because = "by choice"
 			found.Elisions = append(found.Elisions, e)
 		}
 	}
 	return found
+}
+
+// ready is what may go after a step.
+func (c *chosen) ready(now int) []*text {
+	if ready, asked := c.after[now]; asked {
+		return ready
+	}
+	var ready []*text
+	for _, t := range c.texts.all {
+		if t.made > now {
+			break
+		}
+		if t.tokens >= least && c.may(c.texts.at(t, now)) {
+			ready = append(ready, t)
+		}
+	}
+	c.after[now] = ready
+	return ready
 }
 
 // gone reports whether a text is left out already, or something of its field.
@@ -72,7 +90,7 @@ func gone(ledger rule.Ledger, t *text) bool {
 // setup is balanced without a limit, with the rule idle as given in place of its own; nil leaves it as it is.
 func setup(idle rule.Rule, gain float64) replay.Setup {
 	p, _ := policy.New(policy.Balanced, policy.Defaults())
-	if e, ok := p.Schedule.(schedule.Economic); ok && gain >= 0 {
+	if e, ok := p.Schedule.(schedule.Economic); ok {
 		e.Gain = gain
 		p.Schedule = e
 	}

@@ -58,16 +58,21 @@ func newTexts(t *replay.Trace) *texts {
 			if m.Written() {
 				turn++
 			}
-			x.step[i] = x.steps - 1
+			if x.step[i] = -1; i > 0 {
+				x.step[i] = x.step[i-1]
+			}
 			continue
 		}
 		x.step[i] = x.steps
+		if slices.ContainsFunc(m.Parts, func(p session.Part) bool { return p.Type == session.ToolPart && !p.State.Final() }) {
+			x.step[i]-- // the rules wait for the call to end
+		}
 		x.turn = append(x.turn, turn)
 		if m.Path != nil && m.Path.Cwd != "" {
 			f.cwd = m.Path.Cwd
 		}
 		calls = append(calls, f.calls(m)...)
-		f.look(log[:i+1])
+		f.look(log[:i+1], x.step[i])
 		x.steps++
 	}
 	for key, at := range f.covered {
@@ -146,11 +151,10 @@ func (f *follower) calls(m *session.Message) []fileCall {
 	return all
 }
 
-// look asks the rules after a step.
-func (f *follower) look(log []session.Message) {
+// look asks the rules after a step, the newest that they see.
+func (f *follower) look(log []session.Message, now int) {
 	f.handles.Name(log)
 	w := rule.Window{Messages: log, Facts: f.facts, Guard: f.guard, Handles: f.handles}.Read()
-	now := f.texts.steps
 	for _, r := range f.redundant {
 		for _, e := range r.Find(w).Elisions {
 			if _, known := f.covered[e.Key()]; !known {
