@@ -48,7 +48,7 @@ does. What a policy lost is counted as regrets: steps that quote what the policy
 SRC is a session, or a folder or database of them; --everywhere takes what coding agents have kept on this computer.
 
 Policies are words: classic, aggressive, balanced; nothing (keeps all, without a limit), compact (folds the past when the window is full), compact@168k,
-compact@84%; what others publish: mask:10 (all outputs but those of the last 10 steps, at every step), clear:3@100k (all outputs but the last 3
+compact@84%, compact@economic (when it pays); what others publish: mask:10 (all outputs but those of the last 10 steps, at every step), clear:3@100k (all outputs but the last 3
 whenever the prompt has 100,000 tokens), clear:3@100k+5k (if 5,000 go with it), supersede (any operation on a file replaces all earlier ones); config
 (the configuration in force) or the path of a winnow.jsonc. After a word, /compact@168k folds at so many tokens, /200k is a window in place of the
 model's, and /nolimit takes it away.
@@ -58,7 +58,8 @@ Results are remembered in $XDG_CACHE_HOME/winnow/replay: a replay that was stopp
   winnow replay --everywhere --min-steps 30
   winnow replay session.jsonl --policy nothing,balanced,clear:3@100k/compact@168k
   winnow replay ~/.claude/projects --sweep compaction.threshold=40k..200k --prices reference
-  winnow replay ~/.claude/projects --regrets 1 --apply`,
+  winnow replay ~/.claude/projects --regrets 1 --apply
+  winnow replay ~/.claude/projects --html replay.html`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 && !f.everywhere {
 				return usage("winnow replay takes at least one SRC, or --everywhere; see winnow replay --help")
