@@ -90,6 +90,12 @@ func ideas() []candidate {
 		}))
 	}
 	all = append(all,
+		same("0.2 of the steps so far, 3 to 10, 40, reads after 5 once their file changed", func(l lying) bool {
+			if l.input {
+				return l.idle >= 40
+			}
+			return float64(l.idle) >= min(10, max(3, 0.2*float64(l.now))) || read(l) && l.edited != never && l.idle >= 5
+		}),
 		same("idle for a turn as well", func(l lying) bool { return usual(l) && l.turns > 0 }),
 		same("idle for 10/20 steps, or 3 and a turn", func(l lying) bool { return usual(l) || l.turns > 0 && l.idle >= 3 }),
 		same("idle for 10/20 steps, or 5 and a turn", func(l lying) bool { return usual(l) || l.turns > 0 && l.idle >= 5 }),
