@@ -52,6 +52,7 @@ type Facts struct {
 type fact struct {
 	text, input, output string // what the size was counted from
 	files               int    // how many attachments
+	lines               int    // of the output, as Measure counts them
 	counted             Size   // as the counter has it
 	size                Size   // times the factor
 
@@ -158,7 +159,7 @@ func (f *Facts) look(p *session.Part, known *fact) {
 	if p.Type == session.ToolPart && p.State != nil {
 		size.Input = f.counter.Count(p.Tool) + f.counter.Count(input)
 	}
-	known.text, known.input, known.output, known.files = text, input, output, files
+	known.text, known.input, known.output, known.files, known.lines = text, input, output, files, linesOf(output)
 	known.counted, known.size = size, f.scaled(size)
 }
 

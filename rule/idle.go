@@ -52,7 +52,7 @@ func (r *Idle) Find(w Window) Found {
 		if !l.quotes.slots[d.seq].input {
 			return []Elision{{Field: Output, Shown: w.placeholder(d.old, Output, "")}}
 		}
-		stripped, ok := w.strip(d.old.Part, stripFrom, telling)
+		stripped, ok := w.stripped(d.old)
 		if !ok {
 			return nil
 		}

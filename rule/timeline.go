@@ -18,7 +18,8 @@ type Item struct {
 	// Call is what is known of a tool call that ended; nil for other parts.
 	Call *Call
 
-	size *fact
+	size  *fact
+	short *shortInput // once a rule asked for it
 }
 
 // Size of the part as the log has it.
