@@ -37,6 +37,13 @@ type Lying struct {
 // Name is "idle".
 func (*Idle) Name() string { return "idle" }
 
+func (r *Idle) remembers(w Window) []reads {
+	if w.read.now.Step <= r.shortest() {
+		return nil
+	}
+	return []reads{w.recollectQuotes(r.longest()), recollect(w, placesKey{}, newPlaces)}
+}
+
 // Find looks at what has been idle for long enough, in the order of the log.
 func (r *Idle) Find(w Window) Found {
 	w = w.Read()
