@@ -114,12 +114,35 @@ func (b Backward) scan(w Window) *scan {
 		s.behind = slices.Insert(s.behind, at, e.item)
 	}
 	s.ledger = w.Ledger
+	w.Facts.goneOutputs(w.Ledger)
 	for ; s.upTo < len(line.items); s.upTo++ {
 		if x := line.items[s.upTo]; x.Call != nil && ended(x.Part) && !slices.Contains(b.ProtectedTools, x.Part.Tool) {
-			s.all = append(s.all, x)
+			if s.all = append(s.all, x); w.Ledger.Has(Key{x.Part.ID, Output}) {
+				x.size.gone = w.Facts.gone // it may have been elided before anything was known of it
+			}
 		}
 	}
 	return s
+}
+
+// goneOutputs marks what is known of the parts whose outputs a ledger elides, so that a walk over thousands of them need not look up each. Of a ledger that grows
+// only what is new is marked.
+func (f *Facts) goneOutputs(ledger Ledger) {
+	if f.gone == 0 || !ledger.extends(f.ledger) {
+		f.gone++
+		f.ledger = Ledger{}
+	}
+	for _, e := range ledger.elisions[len(f.ledger.elisions):] {
+		if known := f.parts[e.Part]; known != nil && e.Field == Output {
+			known.gone = f.gone
+		}
+	}
+	f.ledger = ledger
+}
+
+// outputGone reports whether the ledger that was marked last elides the output of an item. Where the index has another part with its id, it is looked up.
+func (f *Facts) outputGone(x *Item) bool {
+	return x.size.gone == f.gone || !x.size.indexed && f.ledger.Has(Key{x.Part.ID, Output})
 }
 
 // border is the position of the newest output behind the protected zone, -1 when there is none. What crossed it since the last time is added to behind.
@@ -131,7 +154,7 @@ func (s *scan) border(b Backward, w Window) int {
 		if now.Turn-x.Turn < b.Turns {
 			continue
 		}
-		if w.Ledger.Has(Key{x.Part.ID, Output}) {
+		if w.Facts.outputGone(x) {
 			s.all[i] = nil
 			continue
 		}

@@ -47,6 +47,9 @@ type Facts struct {
 
 	learned learned
 
+	gone   int    // what the facts of outputs are marked with that the ledger has
+	ledger Ledger // of which they were marked
+
 	line    *timeline
 	stale   bool // see Forget
 	handles Handles
@@ -69,6 +72,7 @@ type fact struct {
 	guarded string
 	namer   *Handles // that gave the handle
 	handle  string
+	gone    int // see Facts.goneOutputs
 	// The elision of the backward scan, and the counter's factor when it was made.
 	backward       *Elision
 	backwardFactor float64
