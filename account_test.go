@@ -10,6 +10,7 @@ import (
 
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/schedule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store/memory"
@@ -271,6 +272,26 @@ func TestBegin_commitsWhatCostsNothingWhereTheCacheIsCold(t *testing.T) {
 			if !tt.cold {
 				if out.Pruned != nil {
 					t.Errorf("what does not pay yet was committed: %+v", out.Pruned)
+				}
+				unprofitable := func(r rule.Refusal) bool {
+					return r.Code == rule.Unprofitable && strings.HasPrefix(r.Reason, "the part that pays soonest would save 3,9") && strings.Contains(r.Reason, "; that pays in about ")
+				}
+				if !slices.ContainsFunc(out.Refusals, unprofitable) {
+					t.Errorf("refusals %+v: none says in figures why it does not pay yet", out.Refusals)
+				}
+				r, err := w.Inspect(t.Context(), w.id)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(r.ByRule) != 1 || !strings.HasPrefix(r.ByRule[0].When, "pays in about ") {
+					t.Errorf("the report sums up %+v, want one rule whose candidate pays later", r.ByRule)
+				}
+				x, err := w.Explain(t.Context(), w.id, r.Candidates[0].Part)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(x.Candidates) != 1 || !strings.Contains(x.Candidates[0].When, "tokens a step and rewrite") {
+					t.Errorf("the explanation has %+v, want a candidate that says with figures what it waits for", x.Candidates)
 				}
 				return
 			}

@@ -176,6 +176,7 @@ type folding struct {
 	info      session.Info
 	pins      []rule.Pin
 	dismissed map[string]bool
+	guard     *rule.Guard       // which files the carry-over does not quote
 	model     model.Model       // that reads the session
 	offer     model.Model       // the same, of the provider that the session names
 	sent      []session.Message // what is folded as the conversation itself sent it last; only where Config.Prefix asks for it
@@ -204,7 +205,10 @@ func (e *Engine) prepare(ctx context.Context, id string, o CompactOptions, attem
 		return nil, err
 	}
 	defer l.mu.Unlock()
-	f := &folding{id: id, options: o, log: l.log, size: len(l.log), settings: e.policy.Pivot, info: l.state.Info, pins: l.state.Pins, dismissed: l.state.Dismissed}
+	f := &folding{
+		id: id, options: o, log: l.log, size: len(l.log), settings: e.policy.Folding(l.model), info: l.state.Info, pins: l.state.Pins,
+		dismissed: l.state.Dismissed, guard: e.policy.Guard,
+	}
 	if at := view.Pending(l.log, l.state.Undone); at >= 0 {
 		marker := l.log[at]
 		f.pending, f.log = &marker, l.log[:at]

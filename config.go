@@ -96,11 +96,11 @@ type Compaction struct {
 	Prune      bool   `json:"prune"`      // elide old tool outputs
 	Model      string `json:"model"`      // "provider/model" for summaries; empty: the session's
 	Summarizer string `json:"summarizer"` // auto, llm, offline
-	// Threshold acts before the window is full: a pattern over "provider/model" to a fraction of the context (up to 1)
-	// or to tokens.
-	Threshold map[string]float64 `json:"threshold"`
-	Reserved  *int               `json:"reserved"` // tokens left free; null: min(20000, the answer's share)
-	Keep      *int               `json:"keep"`     // tokens of the newest messages that stay; null: a quarter of the usable, 2,000 to 15,000
+	// Threshold acts before the window is full: a pattern over "provider/model" to a fraction of the context (up to 1), to tokens, or to "economic", which
+	// lets what requests cost decide; or one of these alone, for every model.
+	Threshold budget.Thresholds `json:"threshold"`
+	Reserved  *int              `json:"reserved"` // tokens left free; null: min(20000, the answer's share)
+	Keep      *int              `json:"keep"`     // tokens of the newest messages that stay; null: a quarter of the usable, 2,000 to 15,000
 
 	UserMessages   int      `json:"userMessages"`   // tokens of the user's messages that are carried over
 	Protect        int      `json:"protect"`        // tokens of the newest tool output that are never elided
@@ -136,7 +136,7 @@ type AggressivePruning struct {
 	StateQuerySupersede bool `json:"stateQuerySupersede"`
 }
 
-// BalancedPruning holds the sound forms of the ten strategies, two that S002 has not, and the ages from which on they act. All are on by
+// BalancedPruning holds the sound forms of the ten strategies, three that S002 has not, and the ages from which on they act. All are on by
 // default but pruneUserCodeBlocks: what the user typed cannot be read again.
 type BalancedPruning struct {
 	PruneToolInputs     bool `json:"pruneToolInputs"`
@@ -151,6 +151,7 @@ type BalancedPruning struct {
 	StateQuerySupersede bool `json:"stateQuerySupersede"`
 	PruneDuplicates     bool `json:"pruneDuplicates"` // outputs that an equal call gave again
 	PruneTodos          bool `json:"pruneTodos"`      // todo lists that a newer one replaced
+	PruneIdle           bool `json:"pruneIdle"`       // outputs and arguments that nothing has quoted for a while
 
 	MinTokens      int `json:"minTokens"`      // what an elision must save at least
 	QuietSteps     int `json:"quietSteps"`     // newest steps in which nothing is elided because something newer shows it
@@ -160,6 +161,8 @@ type BalancedPruning struct {
 	FileSteps      int `json:"fileSteps"`      // or steps
 	CodeBlockTurns int `json:"codeBlockTurns"` // turns after which a block of code in a message of the user goes
 	KeepSnapshots  int `json:"keepSnapshots"`  // newest snapshots of a page that stay
+	IdleSteps      int `json:"idleSteps"`      // steps after which an output that nothing has quoted goes; 0: outputs stay
+	IdleInputSteps int `json:"idleInputSteps"` // the same of arguments
 }
 
 // strategies are those of the policy in force.
@@ -177,6 +180,7 @@ func (s Settings) strategies() *policy.Strategies {
 		RetryParts: b.PruneRetryParts, UserCodeBlocks: b.PruneUserCodeBlocks, OldErrors: b.TruncateOldErrors, FilePrune: b.AggressiveFilePrune,
 		StateQueries: b.StateQuerySupersede, Duplicates: b.PruneDuplicates, Todos: b.PruneTodos, QuietSteps: b.QuietSteps,
 		ErrorTurns: b.ErrorTurns, ErrorSteps: b.ErrorSteps, FileTurns: b.FileTurns, FileSteps: b.FileSteps, CodeTurns: b.CodeBlockTurns, KeepSnapshots: b.KeepSnapshots, Least: b.MinTokens,
+		Idle: b.PruneIdle, IdleOutputs: b.IdleSteps, IdleInputs: b.IdleInputSteps,
 	}
 }
 
@@ -187,6 +191,7 @@ func balancedPruning() BalancedPruning {
 		PruneRetryParts: on.RetryParts, PruneUserCodeBlocks: on.UserCodeBlocks, TruncateOldErrors: on.OldErrors, AggressiveFilePrune: on.FilePrune,
 		StateQuerySupersede: on.StateQueries, PruneDuplicates: on.Duplicates, PruneTodos: on.Todos, QuietSteps: on.QuietSteps,
 		ErrorTurns: on.ErrorTurns, ErrorSteps: on.ErrorSteps, FileTurns: on.FileTurns, FileSteps: on.FileSteps, CodeBlockTurns: on.CodeTurns, KeepSnapshots: on.KeepSnapshots, MinTokens: on.Least,
+		PruneIdle: on.Idle, IdleSteps: on.IdleOutputs, IdleInputSteps: on.IdleInputs,
 	}
 }
 
@@ -196,7 +201,7 @@ func DefaultSettings() Settings {
 	return Settings{
 		Policy: policy.Balanced,
 		Compaction: Compaction{
-			Auto: o.Auto, Prune: o.Prune, Summarizer: "auto", Threshold: map[string]float64{}, UserMessages: o.UserMessages,
+			Auto: o.Auto, Prune: o.Prune, Summarizer: "auto", Threshold: budget.Thresholds{}, UserMessages: o.UserMessages,
 			Protect: o.Protect, Minimum: o.Minimum, ProtectTurns: o.Turns,
 			ProtectedTools: o.ProtectedTools, ProtectedPaths: o.ProtectedPaths, Context: []string{},
 		},
@@ -237,6 +242,7 @@ func (s Settings) Validate() error {
 		{"strategies.balancedPruning.errorSteps", s.Strategies.BalancedPruning.ErrorSteps}, {"strategies.balancedPruning.fileTurns", s.Strategies.BalancedPruning.FileTurns},
 		{"strategies.balancedPruning.fileSteps", s.Strategies.BalancedPruning.FileSteps}, {"strategies.balancedPruning.codeBlockTurns", s.Strategies.BalancedPruning.CodeBlockTurns},
 		{"strategies.balancedPruning.keepSnapshots", s.Strategies.BalancedPruning.KeepSnapshots},
+		{"strategies.balancedPruning.idleSteps", s.Strategies.BalancedPruning.IdleSteps}, {"strategies.balancedPruning.idleInputSteps", s.Strategies.BalancedPruning.IdleInputSteps},
 	} {
 		if n.value < 0 {
 			bad(n.key, "%d: give 0 or more", n.value)
@@ -281,11 +287,7 @@ func (s Settings) Validate() error {
 }
 
 func (s Settings) budget() budget.Settings {
-	thresholds := make(map[string]budget.Threshold, len(s.Compaction.Threshold))
-	for _, pattern := range slices.Sorted(maps.Keys(s.Compaction.Threshold)) {
-		thresholds[pattern] = budget.Threshold(s.Compaction.Threshold[pattern])
-	}
-	return budget.Settings{Reserved: s.Compaction.Reserved, Thresholds: thresholds}
+	return budget.Settings{Reserved: s.Compaction.Reserved, Thresholds: maps.Clone(s.Compaction.Threshold)}
 }
 
 // NewPolicy makes the policy that the settings describe. They must be valid.

@@ -65,6 +65,8 @@ type Reason struct {
 	Together   int    `json:"together,omitzero"`
 	Undo       string `json:"undo,omitzero"`
 
+	// When a candidate may go: with the next request, or what it waits for, with figures.
+	When string `json:"when,omitzero"`
 	// Restored: of a candidate that stood before and was taken back. Only pruning on demand takes it again.
 	Restored bool `json:"restored,omitzero"`
 }

@@ -97,8 +97,30 @@ func (e *Engine) Observe(ctx context.Context, id string, usage session.Usage) (O
 	if tries > 2 {
 		return out, e.stuck(ctx, id, out.Verdict.Total, out.Verdict.Usable)
 	}
-	out.Compacted, err = e.compact(ctx, id, CompactOptions{Auto: true}, "threshold")
-	return out, err
+	if !plan.Pays {
+		out.Compacted, err = e.compact(ctx, id, CompactOptions{Auto: true}, "threshold")
+		return out, err
+	}
+	if out.Compacted, err = e.compact(ctx, id, CompactOptions{Auto: true}, "pays"); err != nil {
+		return out, e.waits(ctx, id, &out, err)
+	}
+	return out, nil
+}
+
+// waits is for a fold that was to pay and failed. Nothing forces it: where there was nothing to gain that is no error, and the next attempt comes when as
+// much was paid again as led to this one.
+func (e *Engine) waits(ctx context.Context, id string, out *Outcome, failed error) error {
+	l, err := e.lock(context.WithoutCancel(ctx), "compact", id)
+	if err != nil {
+		return failed
+	}
+	l.meter.account.SincePivot, l.meter.account.Carried = 0, 0
+	l.mu.Unlock()
+	if code := CodeOf(failed); code != NoProgress && code != NothingToFold {
+		return failed
+	}
+	out.Refusals = append(out.Refusals, rule.Refusal{Code: rule.NoProgress, Reason: "folding was to pay: " + reason(failed)})
+	return nil
 }
 
 // Begin says that a request is about to be sent, before its View is taken: the moment at which it is known whether the provider's cache still has what

@@ -6,6 +6,7 @@ import (
 	"sort"
 
 	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/schedule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/view"
 )
@@ -47,6 +48,7 @@ type explainer struct {
 	inWindow   map[string]bool
 	prunable   map[string]bool
 	candidates map[string][]rule.Elision
+	waits      map[rule.Key]schedule.Wait // of the candidates
 	refusals   map[string][]rule.Refusal
 	general    []rule.Refusal // of no part
 	pins       rule.Window
@@ -83,11 +85,15 @@ type commit struct {
 func (e *Engine) explainer(l *live) *explainer {
 	x := &explainer{
 		engine: e, live: l, window: l.window(), inWindow: map[string]bool{}, prunable: map[string]bool{}, candidates: map[string][]rule.Elision{},
-		refusals: map[string][]rule.Refusal{}, pins: rule.Window{Pins: l.state.Pins}, active: e.firstActive(l.log), marker: -1,
+		waits: map[rule.Key]schedule.Wait{}, refusals: map[string][]rule.Refusal{}, pins: rule.Window{Pins: l.state.Pins}, active: e.firstActive(l.log), marker: -1,
 		positions: make(map[string]int, len(l.log)), places: make(map[string]place, 2*len(l.log)), standsFor: map[string][]string{}, wouldStand: map[string][]string{}, commits: map[commitKey]commit{},
 	}
 	relied := relations{}
-	found := e.policy.Find(l.plannerState())
+	state, next := e.starting(l)
+	found := e.policy.Find(state)
+	for i, w := range e.policy.Waits(state, next, found.Elisions) {
+		x.waits[found.Elisions[i].Key()] = w
+	}
 	for _, el := range found.Elisions {
 		x.prunable[el.Part] = true
 		x.candidates[el.Part] = append(x.candidates[el.Part], el)
@@ -226,7 +232,7 @@ func (x *explainer) explain(m *session.Message, p *session.Part, at int) Explana
 	}
 	for _, el := range x.candidates[p.ID] {
 		out.Candidates = append(out.Candidates, Reason{
-			Elision: el, Covering: x.refs(el.Covers()), Switch: Switch(el.Rule, x.engine.policy.Name), Restored: l.restored()[el.Key()],
+			Elision: el, Covering: x.refs(el.Covers()), Switch: Switch(el.Rule, x.engine.policy.Name), When: x.waits[el.Key()].String(), Restored: l.restored()[el.Key()],
 		})
 	}
 	if len(out.Candidates) > 0 {

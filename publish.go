@@ -55,6 +55,7 @@ func (e *Engine) publish(ctx context.Context, f *folding) (*pivot.Receipt, error
 			summary = pivot.Summary(id, marker, lastPath(f.log), f.answer, carried)
 		}
 		c := store.Change{Commit: f.stamped(id.Now), Spend: f.spent}
+		c.Commit = append(c.Commit, f.unbound(l, id.Now)...)
 		if f.pending != nil {
 			c.Update = []session.Message{m}
 		} else {
@@ -79,6 +80,7 @@ func (f *folding) carry(l *live) (string, pivot.Carried) {
 	f.pins, f.dismissed = l.state.Pins, l.state.Dismissed
 	return pivot.Carry(pivot.Carrying{
 		Log: f.log, Cut: f.cut, Pins: f.pins, Dismissed: f.dismissed, Summary: f.answer.Text, Facts: l.facts, Settings: f.settings, Directory: f.info.Directory,
+		Guard: f.guard, Ledger: l.state.Ledger,
 	})
 }
 
@@ -128,6 +130,24 @@ func (f *folding) stamped(now session.Millis) []rule.Elision {
 		committed = append(committed, el)
 	}
 	return committed
+}
+
+// unbound leaves out the reasoning that stays behind the summary, where its model takes it only behind the prompt that it was made for.
+func (f *folding) unbound(l *live, now session.Millis) (gone []rule.Elision) {
+	if !l.model.BoundReasoning {
+		return nil
+	}
+	for _, messages := range [][]session.Message{f.cut.Tail, l.log[min(f.size, len(l.log)):]} {
+		for i := range messages {
+			for j := range messages[i].Parts {
+				if el, ok := rule.Unbound(&messages[i], &messages[i].Parts[j], f.ledger, l.facts); ok {
+					el.Time = now
+					gone = append(gone, el)
+				}
+			}
+		}
+	}
+	return gone
 }
 
 // compactionReceipt measures what the view would be after a change, and refuses one that does not help.

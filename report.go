@@ -7,6 +7,7 @@ import (
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/policy"
 	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/schedule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/view"
 )
@@ -85,6 +86,10 @@ type Candidate struct {
 	rule.Elision
 	Tool   string `json:"tool,omitzero"`
 	Target string `json:"target,omitzero"`
+	// When it may go, in a few words: "with the next request", "pays in about 61 steps".
+	When string `json:"when,omitzero"`
+	// Wait is why it is not committed yet, with figures; the zero value is of what goes with the next request.
+	Wait schedule.Wait `json:"wait,omitzero"`
 }
 
 // RuleSum sums up candidates of one rule.
@@ -92,6 +97,8 @@ type RuleSum struct {
 	Rule  string `json:"rule"`
 	Parts int    `json:"parts"`
 	Saves int    `json:"saves"` // tokens, with what would be shown instead counted
+	// When the first of them may go, in a few words; "" where it is not known.
+	When string `json:"when,omitzero"`
 }
 
 // Zone is where a piece of the log stands, seen from the model.
@@ -133,10 +140,12 @@ func (e *Engine) Inspect(ctx context.Context, id string) (Report, error) {
 		Constraints: []string{}, Dismissed: []string{}, Candidates: []Candidate{}, Refusals: []rule.Refusal{}, Pins: append([]rule.Pin{}, l.state.Pins...),
 	}
 	window := l.window()
-	found := e.policy.Find(l.plannerState())
+	state, next := e.starting(l)
+	found := e.policy.Find(state)
+	waits := e.policy.Waits(state, next, found.Elisions)
 	prunable, parts := map[string]bool{}, partsOf(l.log)
-	for _, el := range found.Elisions {
-		c := Candidate{Elision: el}
+	for i, el := range found.Elisions {
+		c := Candidate{Elision: el, When: waits[i].When(), Wait: waits[i]}
 		if p := parts[el.Part]; p != nil {
 			c.Tool, c.Target = p.Tool, l.facts.Target(p)
 		}

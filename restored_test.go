@@ -14,7 +14,7 @@ import (
 func TestRestore_aRestoredPartIsNotElidedByTheNextTurn(t *testing.T) {
 	ctx := context.Background()
 	settings := winnow.DefaultSettings()
-	settings.Compaction.Minimum = 0
+	settings.Schedule, settings.Compaction.Minimum = "eager", 0
 	e, err := winnow.Open(winnow.Config{Settings: &settings})
 	if err != nil {
 		t.Fatal(err)

@@ -87,6 +87,10 @@ func (e *Engine) selfPrune(ctx context.Context, op, id string, targets []string,
 		c = store.Change{Restore: keysOf(b.replaced)}
 		if op != "restore" {
 			b.ownArguments()
+			if l.model.BoundReasoning {
+				state := l.plannerState()
+				b.committed = append(b.committed, state.Unbound(append(b.committed[:len(b.committed):len(b.committed)], b.replaced...))...)
+			}
 			now := millis(e.config.Now())
 			for i := range b.committed {
 				b.committed[i].Time = now

@@ -9,7 +9,7 @@ import (
 var switches = map[string]string{
 	"files": "aggressiveFilePrune", "inputs": "pruneToolInputs", "urls": "pruneSourceUrls", "queries": "stateQuerySupersede", "snapshots": "pruneSnapshots",
 	"retries": "pruneRetryParts", "errors": "truncateOldErrors", "code": "pruneUserCodeBlocks", "attachments": "pruneFiles",
-	"duplicates": "pruneDuplicates", "todos": "pruneTodos",
+	"duplicates": "pruneDuplicates", "todos": "pruneTodos", "idle": "pruneIdle",
 }
 
 // Switch is the key of the configuration that turns a rule off under a policy, "" for what no key governs: marks of other products, and what

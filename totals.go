@@ -6,11 +6,12 @@ import (
 	"slices"
 
 	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/schedule"
 )
 
 // ByRule sums up candidates by their rule, and with them what was summed up before. The largest sum comes first.
 func ByRule(candidates []Candidate, omitted []RuleSum) []RuleSum {
-	sums, seen := map[string]*RuleSum{}, map[[2]string]bool{}
+	sums, seen, soonest := map[string]*RuleSum{}, map[[2]string]bool{}, map[string]schedule.Wait{}
 	of := func(name string) *RuleSum {
 		if sums[name] == nil {
 			sums[name] = &RuleSum{Rule: name}
@@ -20,6 +21,9 @@ func ByRule(candidates []Candidate, omitted []RuleSum) []RuleSum {
 	for _, c := range candidates {
 		s := of(c.Rule)
 		s.Saves += c.Saves
+		if first, known := soonest[c.Rule]; c.When != "" && (!known || c.Wait.Before(first)) {
+			soonest[c.Rule], s.When = c.Wait, c.When
+		}
 		if pair := [2]string{c.Rule, c.Part}; !seen[pair] {
 			seen[pair] = true
 			s.Parts++

@@ -44,26 +44,8 @@ type Settings struct {
 	// min(20,000, the answer's share). The letter knows no reserve.
 	Reserved *int
 	// Thresholds make it act earlier: patterns over "provider/id", as in package model, to a threshold. Of
-	// several that match the longest pattern counts. The budget's own limit stays: first to fire wins.
+	// several that match the longest pattern counts; "*" alone matches every model. The budget's own limit stays: first to fire wins.
 	Thresholds map[string]Threshold
-}
-
-// Threshold is a fraction of the model's context when it is at most 1, as in 0.92, and a number of tokens
-// when it is more. Zero, negative and not-a-number mean none.
-type Threshold float64
-
-// tokens is the threshold for a context; 0 when there is none, or it is a fraction of nothing.
-func (t Threshold) tokens(context int) int {
-	f := float64(t)
-	switch {
-	case math.IsNaN(f) || f <= 0:
-		return 0
-	case f <= 1:
-		return int(f * float64(max(0, context)))
-	case f >= math.MaxInt32:
-		return math.MaxInt32
-	}
-	return int(f)
 }
 
 // Validate reports the settings that can only be a mistake: a pattern that is none, a threshold that is
@@ -73,8 +55,8 @@ func (s Settings) Validate() error {
 		if !doublestar.ValidatePattern(pattern) {
 			return fmt.Errorf("budget: threshold for %q: not a pattern; write one like \"anthropic/claude-*\"", pattern)
 		}
-		if t := float64(s.Thresholds[pattern]); !(t > 0) || math.IsInf(t, 0) {
-			return fmt.Errorf("budget: threshold %v for %q: give a fraction of the context (0.92) or a number of tokens (150000)", t, pattern)
+		if t := float64(s.Thresholds[pattern]); s.Thresholds[pattern] != Economic && (!(t > 0) || math.IsInf(t, 0)) {
+			return fmt.Errorf("budget: threshold %v for %q: %w", t, pattern, errThreshold)
 		}
 	}
 	if s.Reserved != nil && *s.Reserved < 0 {
@@ -205,7 +187,7 @@ func (s Settings) threshold(name string) (pattern string, t Threshold, set bool)
 	name = strings.ToLower(name)
 	for _, p := range slices.Sorted(maps.Keys(s.Thresholds)) {
 		matched, err := doublestar.Match(strings.ToLower(p), name)
-		if err == nil && matched && (!set || len(p) > len(pattern)) {
+		if (p == every || err == nil && matched) && (!set || len(p) > len(pattern)) {
 			pattern, t, set = p, s.Thresholds[p], true
 		}
 	}

@@ -260,3 +260,20 @@ func TestFloor(t *testing.T) {
 		}
 	}
 }
+
+func TestEconomic_isOfTheModelsWhosePatternSaysSo(t *testing.T) {
+	s := budget.Settings{Auto: true, Thresholds: map[string]budget.Threshold{"*": budget.Economic, "openai/*": 0.5}}
+	if err := s.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{"anthropic/claude-opus-5": true, "openai/gpt-5": false} {
+		provider, id, _ := strings.Cut(name, "/")
+		m := model.Model{Provider: provider, ID: id, Limits: model.Limits{Context: 200_000, Output: 32_000}}
+		if got := s.Economic(m); got != want {
+			t.Errorf("%s: economic %t, want %t", name, got, want)
+		}
+		if u := s.Usable(m); want && u.Threshold != u.Tokens {
+			t.Errorf("%s: %+v, want no threshold below the limit", name, u)
+		}
+	}
+}

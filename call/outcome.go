@@ -250,6 +250,9 @@ func countBefore(line, word string) (int, bool) {
 	for start > 0 && line[start-1] >= '0' && line[start-1] <= '9' {
 		start--
 	}
+	if start == at {
+		return 0, false
+	}
 	n, err := strconv.Atoi(line[start:at])
 	return n, err == nil
 }

@@ -203,7 +203,12 @@ func positioned(name string, data []byte, err error) error {
 		}
 		return e
 	}
-	e.Err = fmt.Errorf("it must be %s, not %s", wanted(key), kind(semantic.JSONKind))
+	k := semantic.JSONKind
+	if k == 0 { // a type that reads itself refused it
+		rest := jsontext.Value(bytes.TrimLeft(data[min(int(semantic.ByteOffset), len(data)):], " \t\r\n,:"))
+		k = rest.Kind()
+	}
+	e.Err = fmt.Errorf("it must be %s, not %s", wanted(key), kind(k))
 	return e
 }
 

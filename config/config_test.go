@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/budget"
 )
 
 // write makes a file in a new folder and returns its path.
@@ -81,6 +82,11 @@ func TestLoad_mistakesSayWhereAndWhatWasMeant(t *testing.T) {
 		{"no object at all", `[]`, `it must be`},
 		{"no JSON", "{\n  \"policy\" \"classic\"}", `:2:12: `},
 		{"nothing", "", `: `},
+		{"a schedule that is none", `{"schedule": "lazy"}`, `schedule: "lazy" is none; use eager or economic, or leave it empty for the policy's own`},
+		{"a threshold that is none", `{"compaction": {"threshold": "economical"}}`, `:1:30: compaction.threshold: it must be a fraction of the context (0.92), a number of tokens (150000) or "economic", or an object of model patterns and these, not a text`},
+		{"a threshold of a model that is none", `{"compaction": {"threshold": {"anthropic/*": "economical"}}}`, `compaction.threshold.anthropic/*: it must be a fraction of the context (0.92), a number of tokens (150000) or "economic", not a text`},
+		{"a list for a threshold", `{"compaction": {"threshold": [0.5]}}`, `compaction.threshold: it must be a fraction`},
+		{"a threshold of less than nothing", `{"compaction": {"threshold": -0.5}}`, `compaction: threshold -0.5 for "*": give a fraction of the context (0.92), a number of tokens (150000), or "economic"`},
 		{"a value that is none", `{"policy": "letter"}`, `policy: "letter" is none; use classic, aggressive or balanced`},
 		{"a negative number", `{"compaction": {"minimum": -1}}`, `compaction.minimum: -1: give 0 or more`},
 		{"a model without a provider", `{"compaction": {"model": "haiku"}}`, `compaction.model: "haiku" is none; write provider/model`},
@@ -153,7 +159,7 @@ func TestLoad_aNamedFileMustBeThereAndIsTheOnlyOne(t *testing.T) {
 // Every key has a variable, which sets it and nothing else.
 func TestEnvironment_setsEveryKey(t *testing.T) {
 	values := map[string]string{
-		"policy": "classic", "counter": "chars4", "compaction.summarizer": "offline", "compaction.threshold": `{"*":0.5}`, "compaction.reserved": "7", "compaction.keep": "7",
+		"policy": "classic", "schedule": "eager", "counter": "chars4", "compaction.summarizer": "offline", "compaction.threshold": `{"*":0.5}`, "compaction.reserved": "7", "compaction.keep": "7",
 		"compaction.model": "p/m", "providers": `{"local":{"baseURL":"http://127.0.0.1:1/v1","keyEnv":"LOCAL_KEY"}}`,
 	}
 	before, defaults, err := Loaded{Settings: winnow.DefaultSettings()}.Values()
@@ -305,5 +311,56 @@ func TestLoad_mistakesAboutModelsAreFoundWhereTheyStand(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("the error is %v, want %q in it", err, want)
 		}
+	}
+}
+
+// A threshold is a number or a word, for every model or by pattern; later files lay patterns over those of earlier ones.
+func TestLoad_thresholds(t *testing.T) {
+	for text, want := range map[string]budget.Thresholds{
+		`0.8`:        {"*": 0.8},
+		`"economic"`: {"*": budget.Economic},
+		`{"anthropic/*": "economic", "*": 150000}`: {"anthropic/*": budget.Economic, "*": 150_000},
+		`{"openai/gpt-*": 0.5, "*": "economic"}`:   {"openai/gpt-*": 0.5, "*": budget.Economic},
+		`{}`:                                       {},
+	} {
+		l, err := Load(Sources{File: write(t, `{"compaction": {"threshold": `+text+`}}`)})
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		if diff := cmp.Diff(want, l.Settings.Compaction.Threshold); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", text, diff)
+		}
+		_, values, err := l.Values()
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := Load(Sources{File: write(t, `{"compaction": {"threshold": `+string(values["compaction.threshold"])+`}}`)})
+		if diff := cmp.Diff(want, again.Settings.Compaction.Threshold); err != nil || diff != "" {
+			t.Errorf("%s written as %s and read again (-want +got): %v\n%s", text, values["compaction.threshold"], err, diff)
+		}
+	}
+	for variable, want := range map[string]budget.Thresholds{
+		"economic": {"*": budget.Economic}, `"economic"`: {"*": budget.Economic}, "0.9": {"*": 0.9}, `{"local/*":"economic"}`: {"local/*": budget.Economic},
+	} {
+		l, err := Load(Sources{Environ: []string{"WINNOW_COMPACTION_THRESHOLD=" + variable}})
+		if diff := cmp.Diff(want, l.Settings.Compaction.Threshold); err != nil || diff != "" {
+			t.Errorf("WINNOW_COMPACTION_THRESHOLD=%s (-want +got): %v\n%s", variable, err, diff)
+		}
+	}
+	user, dir := t.TempDir(), t.TempDir()
+	for file, text := range map[string]string{
+		filepath.Join(user, "winnow", Name): `{"compaction": {"threshold": {"*": 0.9, "a/*": 0.5}}}`, filepath.Join(dir, Name): `{"compaction": {"threshold": {"a/*": "economic"}}}`,
+	} {
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l, err := Load(Sources{User: user, Dir: dir})
+	if diff := cmp.Diff(budget.Thresholds{"*": 0.9, "a/*": budget.Economic}, l.Settings.Compaction.Threshold); err != nil || diff != "" {
+		t.Errorf("the project's patterns over the user's (-want +got): %v\n%s", err, diff)
 	}
 }

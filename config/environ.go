@@ -9,6 +9,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/winnowhq/winnow/budget"
 )
 
 // Variable is the name of the environment variable for a key: "compaction.userMessages" is WINNOW_COMPACTION_USER_MESSAGES.
@@ -119,6 +121,9 @@ func valueOf(key, value string) (jsontext.Value, error) {
 		}
 	}
 	v := jsontext.Value(value)
+	if !v.IsValid() && (t == reflect.TypeFor[budget.Thresholds]() || t == reflect.TypeFor[budget.Threshold]()) {
+		return json.Marshal(value) // a word
+	}
 	if !v.IsValid() {
 		return nil, fmt.Errorf("it must be %s, not %q", wanted(key), value)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/budget"
 )
 
 // Keys are the dotted names of every setting, in the order of the documentation.
@@ -52,6 +53,9 @@ func typeOf(key string) reflect.Type {
 	return found
 }
 
+// thresholds are the values of one.
+const thresholds = `a fraction of the context (0.92), a number of tokens (150000) or "economic"`
+
 // wanted says in words what a key takes, "" for a key that is none.
 func wanted(key string) string {
 	t := typeOf(key)
@@ -60,6 +64,12 @@ func wanted(key string) string {
 		return "an object"
 	case t == nil:
 		return ""
+	}
+	switch t {
+	case reflect.TypeFor[budget.Thresholds]():
+		return thresholds + ", or an object of model patterns and these"
+	case reflect.TypeFor[budget.Threshold]():
+		return thresholds
 	}
 	switch t.Kind() {
 	case reflect.Bool:
@@ -79,7 +89,7 @@ func wanted(key string) string {
 		case reflect.String:
 			return "an object of texts"
 		}
-		return "an object of model patterns and numbers"
+		return "an object"
 	case reflect.Struct:
 		return "an object"
 	}

@@ -158,7 +158,8 @@ func unpacked(t testing.TB, html string) []string {
 // golden compares with a file, without what is a file of its own and without what compression makes of texts.
 func golden(t *testing.T, name, html string) {
 	t.Helper()
-	got := strings.NewReplacer(style, "…", script, "…", hash(style), "'…'", hash(script), "'…'").Replace(html)
+	css, js := style+replayStyle, scriptOfKept+replayScript
+	got := strings.NewReplacer(css, "…", hash(css), "'…'", js, "…", hash(js), "'…'", style, "…", script, "…", hash(style), "'…'", hash(script), "'…'").Replace(html)
 	got = keptTexts.ReplaceAllStringFunc(got, func(s string) string {
 		told := "kept:"
 		for _, text := range unpacked(t, s) {
@@ -218,7 +219,7 @@ func TestWrite_ofACompaction(t *testing.T) {
 	c.Done, c.Remark = receipt, "The session was written to smaller.json."
 	html := written(t, c)
 	for what, want := range map[string]string{
-		"the outcome":             "159,988 → 4,393 tokens (−97%); 80 messages folded into a summary",
+		"the outcome":             "159,988 → 6,040 tokens (−96%); 80 messages folded into a summary",
 		"where it was written":    "The session was written to smaller.json.",
 		"the pivot":               `<article class="pivot" id="pivot1">`,
 		"what it replaced":        "larder should know when things go off",

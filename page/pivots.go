@@ -208,6 +208,7 @@ func carried(c pivot.Carried) string {
 	}{
 		{c.Messages, "user message", "user messages"}, {c.Constraints, "standing wish", "standing wishes"}, {c.Pins, "pin", "pins"},
 		{c.Todos, "todo list", "todo lists"}, {c.Skills, "skill", "skills"}, {c.Files, "file", "files"}, {c.Failures, "unresolved error", "unresolved errors"},
+		{c.Hot, "call or edit", "calls and edits"},
 	} {
 		switch {
 		case thing.n == 1:

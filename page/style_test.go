@@ -65,7 +65,9 @@ func TestStyle_contrast(t *testing.T) {
 
 // Everything that the style and the script name is on the page itself: nothing is fetched.
 func TestStyle_namesNothingElsewhere(t *testing.T) {
-	for name, text := range map[string]string{"style": style, "script": script, "markup": markup} {
+	for name, text := range map[string]string{
+		"style": style, "script": script, "markup": markup, "replay's style": replayStyle, "replay's script": replayScript, "replay's markup": replayMarkup,
+	} {
 		for _, bad := range []string{"http:", "https:", "//fonts", "@import", "fetch(", "XMLHttpRequest", "WebSocket", "eval(", "new Function", "localStorage"} {
 			if strings.Contains(text, bad) {
 				t.Errorf("the %s has %q", name, bad)

@@ -30,19 +30,23 @@ type Carrying struct {
 	Summary   string // what the summariser wrote: what it has word for word is not repeated
 	Facts     *rule.Facts
 	Settings  Settings
+	// Guard says which files are not quoted, and Ledger what is not because an elision hides it; both may be left empty.
+	Guard  *rule.Guard
+	Ledger rule.Ledger
 	// Directory is the session's working folder.
 	Directory string
 }
 
 // Carry writes what must not ride on the summary alone: pins and the user's standing constraints word for word, the user's
 // messages word for word, newest first up to the budget and the first one always, open todos, instructions that were loaded, files with
-// their last state, unresolved errors, and the ids of what can be recalled. "" when there is nothing of it, or the
-// settings want the letter.
+// their last state, unresolved errors, what the work goes on with, word for word, and the ids of what can be recalled. "" when there is nothing of
+// it, or the settings want the letter.
 func Carry(c Carrying) (string, Carried) {
 	var told Carried
 	if c.Settings.Letter {
 		return "", told
 	}
+	calls := call.Calls(c.Log)
 	var b strings.Builder
 	section := func(title string, lines []string) int {
 		if len(lines) > 0 {
@@ -59,8 +63,13 @@ func Carry(c Carrying) (string, Carried) {
 	told.Messages = n
 	told.Todos = section("Open todos", c.todos())
 	told.Skills = section("Instructions that were loaded", c.skills())
-	told.Files = section("Files", c.files())
-	told.Failures = section("Unresolved errors", c.failures())
+	told.Files = section("Files", c.files(calls))
+	told.Failures = section("Unresolved errors", c.failures(calls))
+	hot, pieces := c.hot(calls, pinned)
+	for i, lines := range hot {
+		section(hotTitles[i], lines)
+	}
+	told.Hot = pieces
 	told.Recallable = section("Left out here, still in the log", c.recallable(pinned))
 	if b.Len() == 0 {
 		return "", told
@@ -170,8 +179,8 @@ func (c Carrying) skills() []string {
 	return lines
 }
 
-func (c Carrying) files() []string {
-	files := recall.Files(c.Log)
+func (c Carrying) files(calls []call.Call) []string {
+	files := recall.FilesOf(calls)
 	// Changed files first, then the newest; what is left out was only read, longest ago.
 	slices.SortStableFunc(files, func(a, b recall.File) int {
 		if a.Changed() != b.Changed() {
@@ -225,8 +234,8 @@ func state(f *recall.File) string {
 	return text
 }
 
-func (c Carrying) failures() []string {
-	failures := recall.Failures(c.Log)
+func (c Carrying) failures(calls []call.Call) []string {
+	failures := recall.FailuresOf(c.Log, calls)
 	if n := len(failures) - maxFailures; n > 0 {
 		failures = failures[n:]
 	}

@@ -154,9 +154,9 @@ func TestFind_losesNothing(t *testing.T) {
 	})
 }
 
-func TestTail_isAQuarterWithinBounds(t *testing.T) {
+func TestTail_isTwoThirdsOfAQuarterWithinBounds(t *testing.T) {
 	auto := Settings{Keep: KeepAuto}
-	for usable, want := range map[int]int{0: 15000, 168000: 15000, 40000: 10000, 8000: 2000, 4000: 2000, 3000: 1500, 1000: 500} {
+	for usable, want := range map[int]int{0: 10000, 168000: 10000, 40000: 6666, 10000: 2000, 8000: 2000, 4000: 2000, 3000: 1500, 1000: 500} {
 		if got := auto.Tail(usable); got != want {
 			t.Errorf("of %d usable tokens the tail may have %d, want %d", usable, got, want)
 		}

@@ -24,7 +24,7 @@ type Receipt struct {
 	Policy    string         `json:"policy"`
 	// Trigger is why it was made: "manual", "turn" and "step" (one ended), "threshold" (the window overflows), "rejected" (a request was too long), "cold" (the
 	// provider's cache held nothing of the prompt, so that it cost nothing extra), "pays" (the schedule finds that it saves more than it costs to write
-	// the prompt again), "imported"; "" of what an agent pruned itself.
+	// the prompt again), "discard", "distill", "imported".
 	Trigger string `json:"trigger"`
 
 	// Log is how many messages the log had then; 0: not known.
@@ -81,6 +81,7 @@ type Carried struct {
 	Skills      int `json:"skills"`
 	Files       int `json:"files"`
 	Failures    int `json:"failures"`
+	Hot         int `json:"hot,omitzero"` // calls and pieces of files, word for word
 	Recallable  int `json:"recallable"`
 	Tokens      int `json:"tokens"`
 }

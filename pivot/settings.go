@@ -5,10 +5,11 @@ const (
 	// DefaultUserMessages is how many tokens of the user's own words are carried over verbatim: enough for a long task
 	// description and some fifty corrections.
 	DefaultUserMessages = 20_000
-	// MinKeep and MaxKeep bound the tail that KeepAuto takes, in tokens: two thousand hold the last exchange, more than
+	// MinKeep and MaxKeep bound what KeepAuto keeps verbatim, in tokens: two thousand hold the last exchange, more than
 	// fifteen thousand would leave too little room on small windows.
 	MinKeep, MaxKeep = 2_000, 15_000
-	// KeepAuto as Settings.Keep takes a quarter of the usable window, within MinKeep and MaxKeep.
+	// KeepAuto as Settings.Keep takes a quarter of the usable window, within MinKeep and MaxKeep: two thirds of it for the newest messages, and one
+	// for what the work goes on with, wherever it stood. On recorded sessions both the bill and what had to be fetched again were lower so.
 	KeepAuto = -1
 )
 
@@ -34,8 +35,9 @@ func (s Settings) Tail(usable int) int {
 	case s.Keep != KeepAuto:
 		return max(0, s.Keep)
 	case usable <= 0:
-		return MaxKeep
+		return MaxKeep * 2 / 3
 	}
 	// Never more than the quarter itself, so that small windows are not filled by what must not be folded.
-	return min(max(usable/4, min(MinKeep, usable/2)), MaxKeep)
+	least := min(MinKeep, usable/2)
+	return max(min(max(usable/4, least), MaxKeep)*2/3, least)
 }

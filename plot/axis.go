@@ -93,7 +93,7 @@ func Crowded(values []float64, high float64) bool {
 			near++
 		}
 	}
-	return len(values) >= 4 && 2*near >= len(values)
+	return len(values) >= 4 && 2*near >= len(values) && near < len(values)
 }
 
 // outlier is how many times further than all others something must be to be left out of the scale.

@@ -73,3 +73,20 @@ func TestAxis_byTheRootHasRoomForWhatIsSmall(t *testing.T) {
 		}
 	}
 }
+
+func TestCrowded_isWhenMostLieNearZeroAndSomeFarAway(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		values []float64
+		want   bool
+	}{
+		{"most near", []float64{0, 0.2, 0.4, 5, 12}, true},
+		{"spread out", []float64{0, 2, 5, 8, 12}, false},
+		{"all at zero", []float64{0, 0, 0, 0, 0}, false},
+		{"three are no crowd", []float64{0, 0.1, 12}, false},
+	} {
+		if got := Crowded(c.values, 12); got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}

@@ -106,33 +106,73 @@ func TestPresets_differ(t *testing.T) {
 	}
 }
 
-// Whatever a rule of balanced left out because newer parts cover it is found in them line by line, or they show the whole file.
+// Whatever a rule of balanced left out because newer parts cover it is found in them line by line, or they show the whole file. With idle switched off that
+// holds for good: what covers it is shown, or went because something newer covers it. With idle on it may have gone since, as what lies idle, and says then by
+// which tool, target and handle it is found.
 func TestCoverage_lineByLineOnRecordedSessions(t *testing.T) {
 	recorded(t, func(t *testing.T, doc *format.Document) {
-		o := policy.Defaults()
-		o.Protect = 1 << 40 // what goes for its age is no matter of coverage
-		p, _ := policy.New(policy.Balanced, o)
-		h := newHouse(p, token.Chars4{})
-		h.ledger = doc.Ledger
-		checked := map[string]int{}
-		for _, m := range doc.Session.Messages {
-			h.log = append(h.log, m)
-			found := h.find()
-			h.ledger = h.ledger.With(found...)
-			for _, e := range found {
-				if e.By == "" || !slices.Contains([]string{"files", "inputs", "duplicates"}, e.Rule) {
-					continue
+		for _, idle := range []bool{false, true} {
+			o := policy.Defaults()
+			o.Protect = 1 << 40 // what goes for its age is no matter of coverage
+			s := policy.DefaultStrategies(policy.Balanced)
+			s.Idle, o.Strategies = idle, &s
+			p, _ := policy.New(policy.Balanced, o)
+			h := newHouse(p, token.Chars4{})
+			h.ledger = doc.Ledger
+			checked, lying := map[string]int{}, 0
+			for _, m := range doc.Session.Messages {
+				h.log = append(h.log, m)
+				found := h.find()
+				h.ledger = h.ledger.With(found...)
+				for _, e := range found {
+					if e.By == "" || !slices.Contains([]string{"files", "inputs", "duplicates"}, e.Rule) {
+						continue
+					}
+					how, err := h.shownAgain(e)
+					if err != nil {
+						t.Errorf("%s of %s by %s because of %s: %v", e.Field, e.Part, e.Rule, e.By, err)
+					}
+					checked[e.Rule+" "+how]++
 				}
-				how, err := h.shownAgain(e)
-				if err != nil {
-					t.Errorf("%s of %s by %s because of %s: %v", e.Field, e.Part, e.Rule, e.By, err)
-				}
-				checked[e.Rule+" "+how]++
 			}
+			for _, e := range h.ledger.All()[doc.Ledger.Len():] {
+				n, err := h.stillFound(e)
+				if err != nil {
+					t.Errorf("at the end, %s of %s by %s because of %s: %v", e.Field, e.Part, e.Rule, e.By, err)
+				}
+				lying += n
+			}
+			if lying > 0 && !idle {
+				t.Errorf("idle is off, and what covers %d parts went because it is idle", lying)
+			}
+			delete(checked, "")
+			t.Logf("idle %v: %d messages, checked %v; what covered %d parts lies idle", idle, len(h.log), checked, lying)
 		}
-		delete(checked, "")
-		t.Logf("%d messages, checked %v", len(h.log), checked)
 	})
+}
+
+// stillFound follows what an elision went for to parts that are shown, or that lie idle and lead on. It says how many lie idle.
+func (h *house) stillFound(e rule.Elision) (idle int, err error) {
+	seen := map[string]bool{}
+	for open := e.Covers(); len(open) > 0; open = open[1:] {
+		if seen[open[0]] {
+			continue
+		}
+		seen[open[0]] = true
+		for _, f := range h.ledger.Of(open[0]) {
+			switch {
+			case f.Rule == (*rule.Idle)(nil).Name():
+				if err := h.leadsOn(f); err != nil {
+					return idle, err
+				}
+				idle++
+			case f.By == "":
+				return idle, fmt.Errorf("%s went because %s, and nothing covers it", f.Part, f.Because)
+			}
+			open = append(open, f.Covers()...)
+		}
+	}
+	return idle, nil
 }
 
 // shownAgain finds what was elided in the parts that are said to cover it, and says how: "equal", "whole", "lines".

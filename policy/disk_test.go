@@ -181,6 +181,39 @@ func TestCoverage_whatAViewHidesOfFilesIsStillKnown(t *testing.T) {
 	}
 }
 
+// With idle on less is shown, and all of it is found: what a rule left out for its cover is shown by parts that stay, or leads to what lies idle, by handle.
+func TestCoverage_whatLiesIdleCanBeFound(t *testing.T) {
+	idle := 0
+	rapid.Check(t, func(t *rapid.T) {
+		s := scripts.Draw(t, "script")
+		p := covering(s.Quiet)
+		p.Rules = append([]rule.Rule{&rule.Idle{Outputs: 2 + s.Quiet, Inputs: 4 + s.Quiet}}, p.Rules...)
+		l, disk := ruletest.New(), &ruletest.Disk{}
+		h := newHouse(p, token.Chars4{})
+		for i := range s.Files {
+			disk.Change(fileName(i), slices.Repeat([]string{fmt.Sprintf("a line of file %d as it was in the beginning", i)}, 8))
+		}
+		for i, d := range s.Deeds {
+			d.on(l, disk)
+			if i%s.Every != 0 && i < len(s.Deeds)-1 {
+				continue
+			}
+			h.log = l.Messages
+			h.ledger = h.ledger.With(h.find()...)
+			for _, e := range h.ledger.All() {
+				n, err := h.stillFound(e)
+				if err != nil {
+					t.Fatalf("after deed %d, %s of %s by %s because of %s: %v\n%s", i, e.Field, e.Part, e.Rule, e.By, err, h.story())
+				}
+				idle += n
+			}
+		}
+	})
+	if idle == 0 {
+		t.Error("nothing that covered something was ever idle")
+	}
+}
+
 // The property is worth something only if it finds what is wrong: the letter's rule for files, and a rule that takes any later read for a cover.
 func TestCoverage_thePropertyFindsUnsoundRules(t *testing.T) {
 	for name, r := range map[string]func() rule.Rule{

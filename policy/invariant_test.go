@@ -29,6 +29,7 @@ func everything(name string, quiet int) policy.Policy {
 	o.Protect, o.Minimum = 2000, 500
 	s := policy.DefaultStrategies(name)
 	s.UserCodeBlocks, s.QuietSteps = true, quiet
+	s.IdleOutputs, s.IdleInputs = quiet+2, quiet+4
 	o.Strategies = &s
 	p, _ := policy.New(name, o)
 	return p
@@ -187,8 +188,8 @@ func sameShape(whole, rendered []session.Message) error {
 	return nil
 }
 
-// covered holds that whatever is left out because of something newer is covered by parts that are shown whole. What the letter of S000 prunes answers to
-// nobody, and what was pinned or marked in a file before is not the rules' doing.
+// covered holds that whatever is left out because of something newer is covered by parts that are shown whole, or by one that went because it lies idle and
+// says by which handle it comes back. What the letter of S000 prunes answers to nobody, and what was pinned or marked in a file before is not the rules' doing.
 func (h *house) covered(rendered []session.Message) error {
 	visible, order := map[string]bool{}, map[string]int{}
 	for i := range rendered {
@@ -212,11 +213,33 @@ func (h *house) covered(rendered []session.Message) error {
 				return fmt.Errorf("%s of %s went because of %s, which is not shown after it", e.Field, e.Part, part)
 			}
 			for _, f := range h.ledger.Of(part) {
-				if f.By == "" && !(h.policy.Pivot.Letter && f.Rule == rule.Backward{}.Name()) {
+				switch {
+				case f.Rule == (*rule.Idle)(nil).Name():
+					if err := h.leadsOn(f); err != nil {
+						return fmt.Errorf("%s of %s went because of %s, which lies idle: %w", e.Field, e.Part, part, err)
+					}
+				case f.By == "" && !(h.policy.Pivot.Letter && f.Rule == rule.Backward{}.Name()):
 					return fmt.Errorf("%s of %s (%s) went because of %s, of which the %s went too (%s: %s), covered by nothing", e.Field, e.Part, e.Rule, part, f.Field, f.Rule, f.Because)
 				}
 				open = append(open, f.Covers()...)
 			}
+		}
+	}
+	return nil
+}
+
+// leadsOn holds that what is shown in place of something names its handle, and the call with what it was about: the placeholder of an output does, and arguments
+// that were stripped stay arguments of the same names.
+func (h *house) leadsOn(e rule.Elision) error {
+	_, p := session.FindPart(h.log, e.Part)
+	h.handles.Name(h.log)
+	names := []string{"[winnow " + h.handles.Of(p) + ": "}
+	if e.Field == rule.Output {
+		names = append(names, p.Tool, rule.Target(p))
+	}
+	for _, name := range names {
+		if !strings.Contains(e.Shown, name) {
+			return fmt.Errorf("%q does not say %q", e.Shown, name)
 		}
 	}
 	return nil
@@ -417,6 +440,13 @@ func TestRules_whateverASessionHolds(t *testing.T) {
 							from := rapid.IntRange(0, len(h.log)-1).Draw(t, "from")
 							if err := h.partial(from, rapid.IntRange(from+1, len(h.log)).Draw(t, "to")); err != nil {
 								t.Fatalf("event %d: %v\n%s", i, err, h.story())
+							}
+						case 4: // somebody takes back what was done
+							if all := h.ledger.All(); len(all) > 0 {
+								h.ledger = h.ledger.Without(all[rapid.IntRange(0, len(all)-1).Draw(t, "undone")].Key())
+								if err := h.look(); err != nil {
+									t.Fatalf("event %d: %v\n%s", i, err, h.story())
+								}
 							}
 						case 3:
 							if parts := e.Message.Parts; rapid.IntRange(0, 4).Draw(t, "pin") == 0 && !h.ledger.Touches(parts[len(parts)-1].ID) {

@@ -1,14 +1,11 @@
 package policy
 
 import (
-	"fmt"
-
 	"github.com/winnowhq/winnow/budget"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/schedule"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/token"
 	"github.com/winnowhq/winnow/view"
 )
 
@@ -55,8 +52,8 @@ type Occasion struct {
 // Decision is what to do next. Nothing of it has happened yet.
 type Decision struct {
 	Commit []rule.Elision
-	// Fold: make a pivot now.
-	Fold bool
+	// Fold: make a pivot now. Pays: not because the window would overflow, but because it has become worth its cost.
+	Fold, Pays bool
 	// Verdict is how full the window is, of occasions that have a usage.
 	Verdict budget.Verdict
 	// Refusals say what was not done, and why.
@@ -89,10 +86,7 @@ func (p Policy) Plan(s State, o Occasion) Decision {
 		}
 	}
 	letter := p.Pivot.Letter
-	moment := schedule.Moment{TurnEnded: o.TurnEnded, Asked: o.PruneAsked || o.FoldAsked && !letter, Pressure: over && !letter, Cold: o.Cold && !letter,
-		Paying: o.Starting || o.StepEnded && o.GoesOn, Bound: s.Model.BoundReasoning, Account: s.Account}
-	moment.Read, moment.Write, _ = s.Model.Terms(s.Account.Base + s.Account.Size)
-	moment.Age = func(e rule.Elision) int { return s.Facts.Age(s.Window, e) }
+	moment := p.moment(s, o, over)
 	if (o.PruneAsked || p.Prune) && p.Schedule.Ready(moment) {
 		found := p.Find(s)
 		if !o.PruneAsked {
@@ -100,23 +94,84 @@ func (p Policy) Plan(s State, o Occasion) Decision {
 		}
 		d.Refusals = append(d.Refusals, found.Refusals...)
 		d.Commit = p.Schedule.Choose(found.Elisions, moment)
-		if saves := rule.Saves(found.Elisions); len(d.Commit) == 0 && saves > 0 {
-			d.Refusals = append(d.Refusals, rule.Refusal{
-				Code: rule.BelowMinimum, Tokens: saves,
-				Reason: fmt.Sprintf("%s tokens could go, too little to rewrite the prompt for", token.Grouped(saves)),
-			})
+		chosen := d.Commit
+		d.Commit = append(d.Commit[:len(d.Commit):len(d.Commit)], s.Unbound(d.Commit)...)
+		if waiting := without(found.Elisions, chosen); rule.Saves(waiting) > 0 {
+			refusal := schedule.Summary(schedule.Explain(p.Schedule, waiting, moment))
+			refusal.Tokens = rule.Saves(waiting)
+			d.Refusals = append(d.Refusals, refusal)
 		}
 	} else if o.TurnEnded && !p.Prune {
 		d.Refusals = append(d.Refusals, rule.Refusal{Code: rule.Disabled, Reason: "pruning is off (compaction.prune)"})
 	}
 	d.Fold = o.FoldAsked || over
-	if p.Pays && p.Auto && o.StepEnded && !o.Summary && !over {
-		d.Fold = d.Fold || p.foldPays(s)
+	if p.Auto && p.Budget.Economic(s.Model) && o.StepEnded && !o.Summary && !over {
+		d.Pays = p.foldPays(s)
+		d.Fold = d.Fold || d.Pays
 	}
 	if over && !letter && !o.FoldAsked && !o.Rejected && len(d.Commit) > 0 {
 		d.Fold = d.Verdict.Total-rule.Saves(d.Commit) >= d.Verdict.Usable
 	}
+	if d.Fold && !letter && !o.FoldAsked {
+		d.Commit = nil // the fold takes it along: its request can still be read from the cache then
+	}
 	return d
+}
+
+// moment is what the schedule is told of an occasion.
+func (p Policy) moment(s State, o Occasion, over bool) schedule.Moment {
+	letter := p.Pivot.Letter
+	now := schedule.Moment{
+		TurnEnded: o.TurnEnded, Asked: o.PruneAsked || o.FoldAsked && !letter, Pressure: over && !letter, Cold: o.Cold && !letter,
+		Paying: o.Starting || o.StepEnded && o.GoesOn, Account: s.Account,
+		Age: func(e rule.Elision) int { return s.Facts.Age(s.Window, e) },
+	}
+	_, eager := p.Schedule.(schedule.Eager)
+	now.Bound = s.Model.BoundReasoning && !(letter && eager) // the letter knows of no such model
+	now.Read, now.Write, _ = s.Model.Terms(s.Account.Base + s.Account.Size)
+	return now
+}
+
+// without are the elisions that are not among those chosen from them.
+func without(found, chosen []rule.Elision) []rule.Elision {
+	if len(chosen) == 0 || len(chosen) == len(found) {
+		return found[len(chosen):]
+	}
+	taken := make(map[rule.Key]bool, len(chosen))
+	for _, e := range chosen {
+		taken[e.Key()] = true
+	}
+	var left []rule.Elision
+	for _, e := range found {
+		if !taken[e.Key()] {
+			left = append(left, e)
+		}
+	}
+	return left
+}
+
+// Waits says of each elision that was found why it would not be committed on an occasion; the zero Wait is of what would be.
+func (p Policy) Waits(s State, o Occasion, found []rule.Elision) []schedule.Wait {
+	waits := make([]schedule.Wait, len(found))
+	at := map[rule.Key]int{}
+	var open []rule.Elision
+	for i, e := range found {
+		switch {
+		case s.Restored[e.Key()] && !o.PruneAsked:
+			waits[i] = schedule.Wait{Code: rule.Restored, Parts: 1, Saves: e.Saves}
+		case !p.Prune && !o.PruneAsked:
+			waits[i] = schedule.Wait{Code: rule.Disabled, Parts: 1, Saves: e.Saves}
+		default:
+			at[e.Key()] = i
+			open = append(open, e)
+		}
+	}
+	now := p.moment(s, o, false)
+	left := without(open, p.Schedule.Choose(open, now))
+	for i, w := range schedule.Explain(p.Schedule, left, now) {
+		waits[at[left[i].Key()]] = w
+	}
+	return waits
 }
 
 // leave drops what somebody took back.
@@ -143,7 +198,7 @@ func (p Policy) Find(s State) rule.Found {
 	if p.Log {
 		w.Messages = s.Log
 	}
-	// What the letter prunes, and what lies idle, goes although others went because it shows what they showed.
+	// What the letter prunes, and what lies idle, goes although others went because it shows what they showed; what lies idle says by which handle it is found.
 	return rule.Decide(w, p.Rules, func(name string) bool {
 		return p.Pivot.Letter && name == rule.Backward{}.Name() || name == (*rule.Idle)(nil).Name()
 	})

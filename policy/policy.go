@@ -34,8 +34,6 @@ type Policy struct {
 	Pivot       pivot.Settings
 	// Prune and Auto are the two switches of the configuration.
 	Prune, Auto bool
-	// Pays folds the past before the window is full, when that has become worth what it costs.
-	Pays bool
 	// Offline allows the offline summariser where another one failed.
 	Offline bool
 }
@@ -44,11 +42,9 @@ type Policy struct {
 type Options struct {
 	Auto, Prune bool
 	// Schedule is eager or economic; "": the policy's own, which is economic of balanced and eager of the others.
-	Schedule  string
-	Reserved  *int // tokens; nil: min(20000, output)
-	Threshold map[string]budget.Threshold
-	// EconomicThreshold lets what the session's requests cost decide how full the window may become, below its limit and Threshold.
-	EconomicThreshold       bool
+	Schedule                string
+	Reserved                *int // tokens; nil: min(20000, output)
+	Threshold               map[string]budget.Threshold
 	Keep                    int // tokens of the tail; pivot.KeepAuto
 	UserMessages            int // tokens
 	Protect, Minimum, Turns int

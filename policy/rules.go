@@ -15,7 +15,7 @@ type Strategies struct {
 	KeepSnapshots int
 	// QuietSteps is how many of the newest steps keep everything that the sound forms could leave out.
 	QuietSteps int
-	// IdleOutputs and IdleInputs are how many steps an output of a call, and its arguments, must lie idle.
+	// IdleOutputs and IdleInputs are how many steps an output of a call, and its arguments, must lie idle; 0 leaves them alone.
 	IdleOutputs, IdleInputs int
 	// Least is how many tokens an elision of the sound forms must save.
 	Least int

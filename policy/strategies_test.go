@@ -80,7 +80,17 @@ var strategies = []strategy{
 		l.Call("todowrite", ruletest.Args{"todos": todos("in_progress")}, lines(1, 6))
 		l.Call("todowrite", ruletest.Args{"todos": todos("completed")}, lines(1, 6))
 	}},
+	idle,
 }
+
+// idle is a strategy of its own: it is the only one that takes what nothing newer shows again.
+var idle = strategy{"idle", true, func(s *policy.Strategies) { s.Idle = true }, func(l *ruletest.Log) {
+	l.Call("read", ruletest.Args{"filePath": "src/moon.go"}, numbered(1, 30, 30)) // which the edit quotes
+	l.Call("bash", ruletest.Args{"command": "make charts"}, lines(41, 70))
+	l.Call("write", ruletest.Args{"filePath": "docs/charts.md", "content": lines(81, 110)}, "Wrote file successfully.")
+	l.Quiet(policy.DefaultIdleInputs - policy.DefaultQuietSteps - 1)
+	l.Call("edit", ruletest.Args{"filePath": "src/moon.go", "oldString": "line 7, about high water and low water", "newString": "line 7, repaired"}, "Edit applied successfully.")
+}}
 
 func lines(from, to int) string {
 	var out strings.Builder
@@ -115,6 +125,7 @@ func (s strategy) alone(name string) policy.Policy {
 	ages := policy.Strategies{
 		ErrorTurns: only.ErrorTurns, FileTurns: only.FileTurns, CodeTurns: only.CodeTurns, ErrorSteps: only.ErrorSteps, FileSteps: only.FileSteps,
 		KeepSnapshots: only.KeepSnapshots, QuietSteps: only.QuietSteps, Least: only.Least,
+		IdleOutputs: only.IdleOutputs, IdleInputs: only.IdleInputs,
 	}
 	if s.on != nil {
 		s.on(&ages)

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/schedule"
 )
@@ -13,6 +14,22 @@ const (
 	regretTokens = 1_000 // that it brings back
 )
 
+// economicTail is the tail, in tokens, where folds come because they pay: they come more often then, and what they leave is carried ever after.
+const economicTail = 8_000
+
+// Folding are the settings of a pivot of a session that a model reads.
+func (p Policy) Folding(m model.Model) pivot.Settings {
+	s := p.Pivot
+	if s.Keep == pivot.KeepAuto && !s.Letter && p.Budget.Economic(m) {
+		usable := 0
+		if u := p.Budget.Usable(m); !u.Unlimited {
+			usable = u.Threshold
+		}
+		s.Keep = min(economicTail, s.Tail(usable))
+	}
+	return s
+}
+
 // foldPays reports whether a fold has become worth what it costs, long before the window is full: when the tokens that it would have spared, at the
 // price of reading them from the cache, add up to the price of the summary, of writing what it leaves to the cache, and of what will be
 // missed; and when as much again can be expected of the rest of the session. It is the rule by which elisions are committed (schedule.Economic): no more is
@@ -24,7 +41,7 @@ func (p Policy) foldPays(s State) bool {
 		usable = u.Threshold
 	}
 	summary := pivot.AnswerBudget(usable, a.Size)
-	leaves := p.Pivot.Tail(usable) + summary + carriedOver
+	leaves := p.Folding(s.Model).Tail(usable) + summary + carriedOver
 	if a.Size < 2*leaves {
 		return false
 	}

@@ -37,7 +37,7 @@ func (r *Report) advise(setups []Setup, most float64) int {
 		}
 	}
 	if long < adviceSessions {
-		r.Unadvised = fmt.Sprintf("%s of %d steps or more: too little to recommend anything by; it takes %d",
+		r.Unadvised = fmt.Sprintf("%s %d steps or more: too little to recommend anything by; it takes %d such sessions",
 			count(long, "session has", "sessions have"), adviceSteps, adviceSessions)
 		if long == 0 {
 			r.Unadvised = fmt.Sprintf("no session has %d steps or more: too little to recommend anything by; it takes %d such sessions", adviceSteps, adviceSessions)
@@ -55,7 +55,7 @@ func (r *Report) advise(setups []Setup, most float64) int {
 			r.extent(), bound, p.Name, share(p.Ratio), r.Baseline, int(100*adviceGain))
 		return nearest
 	}
-	reason := fmt.Sprintf("on your %s it costs %s of %s, with %s regrets in 100 steps; %s are taken as bearable.",
+	reason := fmt.Sprintf("On your %s it costs %s of %s, with %s regrets in 100 steps; %s are taken as bearable.",
 		r.extent(), share(p.Ratio), r.Baseline, rate(p.Rate), rate(most))
 	if cheaper >= 0 && r.Policies[cheaper].Ratio < p.Ratio {
 		c := &r.Policies[cheaper]

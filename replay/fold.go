@@ -20,7 +20,7 @@ func (r *run) fold(k int) error {
 	}
 	ledger := r.ledger.With(d.Commit...)
 	for attempt := range 2 {
-		settings := r.setup.Policy.Pivot
+		settings := r.setup.Policy.Folding(r.model)
 		keep := settings.Tail(usable)
 		if attempt > 0 {
 			if settings.Letter {
@@ -50,7 +50,8 @@ func (r *run) fold(k int) error {
 		if err != nil {
 			return fmt.Errorf("summary: %w", err)
 		}
-		carried, _ := pivot.Carry(pivot.Carrying{Log: r.log, Cut: cut, Summary: answer.Text, Facts: r.facts, Settings: settings, Directory: r.trace.directory})
+		carried, _ := pivot.Carry(pivot.Carrying{Log: r.log, Cut: cut, Summary: answer.Text, Facts: r.facts, Settings: settings, Directory: r.trace.directory,
+			Guard: r.setup.Policy.Guard, Ledger: r.ledger})
 		marker := pivot.Marker(r.identity(), r.trace.ID, nil, true, false)
 		if start := cut.TailStart(); start != "" {
 			marker = pivot.WithTail(marker, start)

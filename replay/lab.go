@@ -79,13 +79,13 @@ func (l *Lab) Run(ctx context.Context, sources []Source) (Report, error) {
 		}
 		group.Go(func() {
 			defer func() {
-				b.held.give(sources[i].Size)
-				<-open
 				mu.Lock()
-				defer mu.Unlock()
 				if done++; l.Progress != nil {
 					l.Progress(done, len(sources))
 				}
+				mu.Unlock()
+				b.held.give(sources[i].Size)
+				<-open
 			}()
 			results[i].rec, results[i].skip = b.session(ctx, &sources[i])
 		})
@@ -146,6 +146,7 @@ func (b *bench) session(ctx context.Context, s *Source) (rec Recorded, skip *Ski
 	if known && rec.Steps < max(1, b.lab.MinSteps) {
 		return rec, &Skipped{}
 	}
+	known = known && rec.Bound > 0 // it was too short the last time
 	outcomes := make([]Outcome, len(b.setups))
 	var missing []int
 	for i, setup := range b.setups {
@@ -156,10 +157,15 @@ func (b *bench) session(ctx context.Context, s *Source) (rec Recorded, skip *Ski
 	if len(missing) > 0 {
 		var t *Trace
 		err := b.safely(ctx, func() (err error) {
-			if t, err = s.Load(ctx); err == nil {
-				rec = t.recorded(s.Path, b.lab.Options)
+			if t, err = s.Load(ctx); err != nil {
+				return err
 			}
-			return err
+			bound := rec.Bound
+			rec = t.recorded(s.Path, b.lab.Options)
+			if rec.Bound = bound; !known && rec.Steps >= max(1, b.lab.MinSteps) {
+				rec.Bound = Bound(t, b.lab.Options)
+			}
+			return nil
 		})
 		switch {
 		case errors.Is(err, ErrNoSession):
@@ -167,7 +173,9 @@ func (b *bench) session(ctx context.Context, s *Source) (rec Recorded, skip *Ski
 		case err != nil:
 			return rec, &Skipped{s.Path, err.Error()}
 		}
-		b.lab.Memory.put(b.key(s, ""), rec)
+		if !known {
+			b.lab.Memory.put(b.key(s, ""), rec)
+		}
 		if rec.Steps < max(1, b.lab.MinSteps) {
 			return rec, &Skipped{}
 		}

@@ -36,7 +36,7 @@ func Usual() []string {
 
 // Forms say how policies are written, for errors and help.
 func Forms() string {
-	return "nothing, compact, compact@168k, compact@84%, classic, aggressive, balanced, supersede, mask:STEPS, clear:KEEP@TRIGGER, clear:KEEP@TRIGGER+LEAST, " +
+	return "nothing, compact, compact@168k, compact@84%, compact@economic, classic, aggressive, balanced, supersede, mask:STEPS, clear:KEEP@TRIGGER, clear:KEEP@TRIGGER+LEAST, " +
 		"config or the path of a winnow.jsonc; each may be followed by /compact@168k, /200k (a window) or /nolimit"
 }
 
@@ -47,14 +47,14 @@ const room = 1_000_000
 //
 //   - classic, aggressive and balanced, with these options;
 //   - nothing, which keeps all and has no limit; compact, which folds when the window is full, compact@168k at so many tokens and compact@84% at that
-//     share of the window;
+//     share of the window, compact@economic when it has become worth what it costs;
 //   - rules that others publish: mask:10 masks all outputs but those of the last 10 steps, at every step; clear:3@100k clears all outputs but the last 3
 //     whenever the prompt has 100,000 tokens, clear:3@100k+5k if 5,000 go with it (clear alone is clear:3@100k); supersede is what S002 10 says
 //     of files to the letter, at every step;
 //   - config, or the path of a winnow.jsonc: what file makes of it, of "" for config. A nil file knows none.
 //
-// After any of them /compact@168k folds at so many tokens, /200k is a window in place of the model's, and /nolimit takes it away. The error says what
-// is wrong with the word and what would be right.
+// After any of them /compact@168k folds at so many tokens, /200k is a window in place of the model's, and /nolimit takes it away. The error of a word is a
+// *WordError.
 func Named(spec string, defaults policy.Options, file func(path string) (Setup, error)) (Setup, error) {
 	spec = strings.TrimSpace(spec)
 	base, after, err := split(spec)
@@ -94,7 +94,7 @@ func Named(spec string, defaults policy.Options, file func(path string) (Setup, 
 			s.Window, windowed = n, true
 		}
 	}
-	if at, ok := s.Policy.Budget.Thresholds["**"]; s.Settings == nil && !windowed && ok && at > 1 {
+	if at, ok := s.Policy.Budget.Thresholds["*"]; s.Settings == nil && !windowed && ok && at > 1 {
 		s.Window = max(room, 2*int(at))
 	}
 	return s, nil
@@ -201,7 +201,9 @@ func foreign(defaults policy.Options, rules []rule.Rule, when schedule.Schedule)
 // number that they were given.
 func (s Setup) compacting(spec, text string) (Setup, error) {
 	var at budget.Threshold
-	if percent, ok := strings.CutSuffix(text, "%"); ok {
+	if text == "economic" {
+		at = budget.Economic
+	} else if percent, ok := strings.CutSuffix(text, "%"); ok {
 		share, err := strconv.ParseFloat(percent, 64)
 		if err != nil || !(share > 0 && share <= 100) {
 			return s, bad(spec, "%q is no share of the window; write compact@84%%", text)
@@ -215,14 +217,17 @@ func (s Setup) compacting(spec, text string) (Setup, error) {
 		at = budget.Threshold(n)
 	}
 	s.Policy.Auto, s.Policy.Budget.Auto = true, true
-	s.Policy.Budget.Thresholds = map[string]budget.Threshold{"**": at}
+	s.Policy.Budget.Thresholds = budget.Thresholds{"*": at}
 	if s.Settings == nil {
 		none := 0
 		s.Policy.Budget.Reserved = &none
 		return s, nil
 	}
 	s.Settings = maps.Clone(s.Settings)
-	s.Settings["compaction.threshold"] = fmt.Sprintf(`{"**":%s}`, strconv.FormatFloat(float64(at), 'f', -1, 64))
+	s.Settings["compaction.threshold"] = `{"*":"economic"}`
+	if at != budget.Economic {
+		s.Settings["compaction.threshold"] = fmt.Sprintf(`{"*":%s}`, strconv.FormatFloat(float64(at), 'f', -1, 64))
+	}
 	return s, nil
 }
 
@@ -242,8 +247,15 @@ func ParseTokens(text string) (int, error) {
 	return int(n*unit + 0.5), nil
 }
 
-func bad(spec, format string, args ...any) error {
-	return fmt.Errorf("policy %q: %s; policies are %s", spec, fmt.Sprintf(format, args...), Forms())
+// WordError is a word that names no policy.
+type WordError struct{ Word, Problem string }
+
+func (e *WordError) Error() string {
+	return fmt.Sprintf("policy %q: %s; policies are %s", e.Word, e.Problem, Forms())
+}
+
+func bad(word, format string, args ...any) error {
+	return &WordError{word, fmt.Sprintf(format, args...)}
 }
 
 // MaskedOutput and ClearedOutput stand where outputs stood.

@@ -123,7 +123,7 @@ func (r *run) begin(k int) {
 		r.append(r.trace.log[r.next])
 		r.next++
 	}
-	cold := k == 0 || r.terms.Lifetime <= 0 || r.idle(k) > r.terms.Lifetime
+	cold := k == 0 || r.terms.Lifetime <= 0 || r.trace.idle(k, r.opts.Idle) > r.terms.Lifetime
 	if cold {
 		r.sent, r.kept = 0, 0
 		if k > 0 && r.terms.Lifetime > 0 {
@@ -133,15 +133,6 @@ func (r *run) begin(k int) {
 	}
 	d := r.setup.Policy.Plan(r.state(), policy.Occasion{Starting: true, Cold: cold && r.terms.Lifetime > 0})
 	r.commit(k, d.Commit)
-}
-
-// idle is how long the session waited before step k.
-func (r *run) idle(k int) time.Duration {
-	s := r.trace.steps[k]
-	if !s.timed && s.first && k > 0 {
-		return r.opts.Idle
-	}
-	return s.idle
 }
 
 // send bills the request of step k, and what it needed.
@@ -258,8 +249,12 @@ func (r *run) end(k int) error {
 	}
 	if d.Fold {
 		if r.tries++; r.tries <= 2 {
+			folds := r.out.Folds
 			if err := r.fold(k + 1); err != nil {
 				return err
+			}
+			if d.Pays && r.out.Folds == folds {
+				r.account.SincePivot, r.account.Carried = 0, 0 // it waits until as much was paid again
 			}
 		}
 	}

@@ -7,8 +7,8 @@ import (
 )
 
 func TestToy_pivot(t *testing.T) {
-	// Step 2's request and answer are more than 145 tokens (140+8), step 1's are not (110+10): the past is folded behind step 2.
-	// It takes 178 tokens then. The summary has 12, and six go on: "Continue if you have next steps".
+	// Behind step 1 there are 110+10+20 = 140 tokens, behind step 2 140+8+30 = 178, which is more than 145: the past is folded there.
+	// The summary has 12, and six go on: "Continue if you have next steps".
 	summary := writes(words("s", 12))
 	// the summary's request: 178·1 + 12·50                = 778
 	// step 3: T = 100+12+6 = 118, C = 100, output 7
@@ -56,11 +56,10 @@ func TestToy_pivotBehindACommit(t *testing.T) {
 func TestToy_secondPivotFoldsTheFirst(t *testing.T) {
 	y := three()
 	y.step(0, say("d1 d2"))
-	// Behind step 2 as in TestToy_pivot. Step 3's request is 118 and its answer 7: 125 in all, which is not more than 145.
-	// With a threshold of 119 step 1 (110+10 = 120) is folded, too:
-	//   behind step 1: T = 140; the summary's request 140 + 12·50 = 740;    step 2: T = 118, C = 100; 118+8 = 126 > 119
-	//   behind step 2: T = 118+8+30 = 156; its request 156 + 600  = 756;    step 3: T = 118, C = 100; 118+7 = 125 > 119
-	//   behind step 3: T = 118+7 = 125: what replaces it has 18 tokens, it had 25; its request 125 + 600 = 725; but two attempts in a row are all
+	// At 119 tokens the past is folded behind each step that it may be:
+	//   behind step 1: T = 140; the summary's request 140 + 12·50 = 740;    step 2: T = 118, C = 100
+	//   behind step 2: T = 118+8+30 = 156; its request 156 + 600  = 756;    step 3: T = 118, C = 100
+	//   behind step 3: T = 118+7 = 125; but two folds in a row are all
 	// read:   100 (step 2) + 100 (step 3) + 118 (step 4)   = 318
 	// write:  110·12 + 18·12 + 18·12 + 7·12 = 153·12       = 1836
 	// output: (10+8+7+2)·50                                = 1350

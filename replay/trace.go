@@ -79,6 +79,14 @@ func (t *Trace) Timed() bool {
 	return slices.ContainsFunc(t.steps, func(s step) bool { return s.timed })
 }
 
+// idle is how long the session waited before step k; where the log has no clock, so long between turns.
+func (t *Trace) idle(k int, between time.Duration) time.Duration {
+	if s := &t.steps[k]; s.timed || !s.first || k == 0 {
+		return s.idle
+	}
+	return between
+}
+
 // NewTrace makes a session ready. What earlier compactions left in it, markers, summaries and what was repeated after them, is left out: the log goes
 // on as if it had never been compacted.
 func NewTrace(s session.Session, m model.Model, counter token.Counter) *Trace {

@@ -16,19 +16,30 @@ func (f *Facts) Age(window []session.Message, e Elision) int {
 // places are the steps of the parts on a timeline.
 type places struct {
 	upTo  int
-	steps map[string]int
+	steps map[string]int // of the newest part with the id
+	twice bool           // some id stands for several
 }
 
 type placesKey struct{}
 
-func (t *timeline) stepOf(part string) int {
+func (t *timeline) places() *places {
 	p, ok := t.memory[placesKey{}].(*places)
 	if !ok {
 		p = &places{steps: map[string]int{}}
 		t.memory[placesKey{}] = p
 	}
 	for ; p.upTo < len(t.items); p.upTo++ {
-		p.steps[t.items[p.upTo].Part.ID] = t.items[p.upTo].Step
+		x := t.items[p.upTo]
+		p.twice = p.twice || x.Part.ID != "" && p.steps[x.Part.ID] != 0
+		p.steps[x.Part.ID] = x.Step
 	}
-	return p.steps[part]
+	return p
+}
+
+func (t *timeline) stepOf(part string) int { return t.places().steps[part] }
+
+// again reports whether a newer part with the id of an item stands on the timeline: what is left out of the one is left out of the other.
+func (t *timeline) again(x *Item) bool {
+	p := t.places()
+	return p.twice && p.steps[x.Part.ID] > x.Step
 }

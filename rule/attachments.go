@@ -23,9 +23,14 @@ type AttachedFiles struct {
 // Name is "attachments".
 func (*AttachedFiles) Name() string { return "attachments" }
 
+func (r *AttachedFiles) fresh() *attachments { return &attachments{latest: map[content]*attached{}} }
+
+func (r *AttachedFiles) remembers(w Window) []reads { return []reads{recollect(w, r, r.fresh)} }
+
 // Find looks at what the user attached and what calls returned.
 func (r *AttachedFiles) Find(w Window) Found {
-	seen := remember(w, r, func() *attachments { return &attachments{latest: map[content]*attached{}} })
+	w = w.Read()
+	seen := remember(w, r, r.fresh)
 	age := r.Age
 	if age == (Age{}) {
 		age = Age{Steps: 1}

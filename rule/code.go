@@ -17,9 +17,14 @@ type CodeBlocks struct {
 // Name is "code".
 func (*CodeBlocks) Name() string { return "code" }
 
+func (r *CodeBlocks) fresh() *codes { return &codes{} }
+
+func (r *CodeBlocks) remembers(w Window) []reads { return []reads{recollect(w, r, r.fresh)} }
+
 // Find looks at texts of the user.
 func (r *CodeBlocks) Find(w Window) Found {
-	seen := remember(w, r, func() *codes { return &codes{} })
+	w = w.Read()
+	seen := remember(w, r, r.fresh)
 	return w.propose(r.Name(), r.Age, r.Letter, seen.found, func(d *redundant) []Elision {
 		text := d.old.Part.Text
 		var shown strings.Builder

@@ -17,9 +17,14 @@ type Duplicates struct {
 // Name is "duplicates".
 func (*Duplicates) Name() string { return "duplicates" }
 
+func (r *Duplicates) fresh() *outputs { return &outputs{latest: map[output][]*Item{}} }
+
+func (r *Duplicates) remembers(w Window) []reads { return []reads{recollect(w, r, r.fresh)} }
+
 // Find looks at calls that worked.
 func (r *Duplicates) Find(w Window) Found {
-	seen := remember(w, r, func() *outputs { return &outputs{latest: map[output][]*Item{}} })
+	w = w.Read()
+	seen := remember(w, r, r.fresh)
 	return w.propose(r.Name(), r.Age, false, seen.found, func(d *redundant) []Elision {
 		return []Elision{{Field: Output, Shown: w.placeholder(d.old, Output, "the same again below")}}
 	})

@@ -31,9 +31,14 @@ type Errors struct {
 // Name is "errors".
 func (*Errors) Name() string { return "errors" }
 
+func (r *Errors) fresh() *failures { return &failures{letter: r.Letter} }
+
+func (r *Errors) remembers(w Window) []reads { return []reads{recollect(w, r, r.fresh)} }
+
 // Find looks at failures.
 func (r *Errors) Find(w Window) Found {
-	seen := remember(w, r, func() *failures { return &failures{letter: r.Letter} })
+	w = w.Read()
+	seen := remember(w, r, r.fresh)
 	return w.propose(r.Name(), r.Age, r.Letter, seen.found, func(d *redundant) []Elision {
 		s := d.old.Part.State
 		e := Elision{Field: Output}

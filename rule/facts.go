@@ -55,6 +55,7 @@ type fact struct {
 	counted             Size   // as the counter has it
 	size                Size   // times the factor
 
+	indexed    bool // it is what the index has under the part's id
 	understood bool // target and paths are filled in
 	target     string
 	paths      []string
@@ -138,8 +139,16 @@ func (f *Facts) know(p *session.Part) *fact {
 	f.counted++
 	known := new(fact)
 	f.look(p, known)
-	f.parts[p.ID] = known
+	f.keep(p.ID, known)
 	return known
+}
+
+// keep puts what is known of a part into the index.
+func (f *Facts) keep(id string, known *fact) {
+	if before := f.parts[id]; before != nil {
+		before.indexed = false
+	}
+	f.parts[id], known.indexed = known, true
 }
 
 // look counts a part. It reads nothing of the index but the counter.
@@ -193,8 +202,14 @@ func (f *Facts) Learn(messages []session.Message) {
 	if len(f.parts) == 0 {
 		f.parts = make(map[string]*fact, len(wanted))
 	}
+	twice := false // an id is that of two parts, of which the later one counts
 	for i := range wanted {
-		f.parts[wanted[i].part.ID] = &facts[i]
+		before := len(f.parts)
+		f.parts[wanted[i].part.ID], facts[i].indexed = &facts[i], true
+		twice = twice || len(f.parts) == before
+	}
+	for i := 0; twice && i < len(wanted); i++ {
+		facts[i].indexed = f.parts[wanted[i].part.ID] == &facts[i]
 	}
 	f.counted += len(wanted) + int(calls.Load())
 }

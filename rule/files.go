@@ -19,8 +19,16 @@ type Files struct {
 // Name is "files".
 func (*Files) Name() string { return "files" }
 
+func (r *Files) remembers(w Window) []reads {
+	if r.Letter {
+		return []reads{recollect(w, r, newOperations)}
+	}
+	return []reads{recollect(w, viewsKey{}, newViews)}
+}
+
 // Find looks at calls that read, wrote or changed files.
 func (r *Files) Find(w Window) Found {
+	w = w.Read()
 	if r.Letter {
 		return r.letter(w)
 	}
@@ -46,8 +54,11 @@ type shown struct {
 // viewsKey is under which the rules remember their views together.
 type viewsKey struct{}
 
+func newViews() *views { return &views{files: map[string][]*shown{}} }
+
+// views are those of a window that was read.
 func (w Window) views() *views {
-	return remember(w, viewsKey{}, func() *views { return &views{files: map[string][]*shown{}} })
+	return remember(w, viewsKey{}, newViews)
 }
 
 func (v *views) read(x *Item) {

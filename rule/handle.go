@@ -52,7 +52,7 @@ func (h *Handles) Name(log []session.Message) {
 // namedAtOnce is from how many parts on their names are made on all processors.
 const namedAtOnce = 1024
 
-// nameAtOnce does so for many parts: what takes long is made on all processors, and given in their order. It reports false where they are few.
+// nameAtOnce does so for many parts. It reports false where they are few.
 func (h *Handles) nameAtOnce(log []session.Message) bool {
 	n := 0
 	for i := range log {
@@ -61,6 +61,12 @@ func (h *Handles) nameAtOnce(log []session.Message) bool {
 	if n < namedAtOnce || runtime.GOMAXPROCS(0) < 2 {
 		return false
 	}
+	h.nameAll(log, n)
+	return true
+}
+
+// nameAll names a log of so many parts: what takes long is made on all processors, and given in their order.
+func (h *Handles) nameAll(log []session.Message, n int) {
 	parts := make([]*session.Part, 0, n)
 	for i := range log {
 		for j := range log[i].Parts {
@@ -88,7 +94,6 @@ func (h *Handles) nameAtOnce(log []session.Message) bool {
 			h.give(p, all[at*HandleLength:(at+1)*HandleLength])
 		}
 	}
-	return true
 }
 
 // nameable reports whether a part has content of its own, and an id by which something can be said about it in a ledger.

@@ -80,7 +80,8 @@ func TestGuard_protectedFilesStay(t *testing.T) {
 				l.Use(disk.Write("opencode", name, spelling, longLines), false)
 				l.Use(disk.Read("opencode", name, spelling, 1, 0), false)
 				went := false
-				for _, r := range []rule.Rule{&rule.Files{}, &rule.Duplicates{}, &rule.Inputs{}, &rule.Queries{}, &rule.Files{Letter: true}, &rule.Inputs{Letter: true}} {
+				for _, r := range []rule.Rule{&rule.Files{}, &rule.Duplicates{}, &rule.Inputs{}, &rule.Queries{}, &rule.Files{Letter: true}, &rule.Inputs{Letter: true},
+					&rule.Idle{Outputs: 1, Inputs: 1}} {
 					for _, e := range r.Find(guarded(l, g)).Elisions {
 						if went = went || e.Part == first; stays {
 							t.Errorf("%s by %s: %T elides the %s of %s", spelling, reader, r, e.Field, l.Part(e.Part).Tool)
@@ -124,7 +125,8 @@ func TestFacts_nothingOldIsLookedAtAgain(t *testing.T) {
 			}
 		}
 	}
-	rules := []rule.Rule{&rule.Files{}, &rule.Duplicates{}, &rule.Todos{}, &rule.URLs{}, &rule.Queries{}, &rule.Snapshots{Keep: 1}, &rule.Retries{}, &rule.Inputs{}, &rule.Errors{}, &rule.AttachedFiles{}}
+	rules := []rule.Rule{&rule.Files{}, &rule.Duplicates{}, &rule.Todos{}, &rule.URLs{}, &rule.Queries{}, &rule.Snapshots{Keep: 1}, &rule.Retries{}, &rule.Inputs{}, &rule.Errors{}, &rule.AttachedFiles{},
+		&rule.Idle{Outputs: 10, Inputs: 20, Least: 50}}
 	look := func(facts *rule.Facts, n int) {
 		for _, r := range rules {
 			r.Find(rule.Window{Messages: log[:n], Facts: facts, Guard: &rule.Guard{}})

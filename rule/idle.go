@@ -11,12 +11,19 @@ import (
 // newest steps. A call quotes what its arguments repeat, a whole line at least: an edit the lines that it replaces, a write the text that it was made
 // from. What was quoted stays, however old it is, and what lies idle goes, however new, so that old and needed survives new and done with.
 //
-// The call stays, with what tells it: a file can be read again, a command run again, and the text restored.
+// The call stays, with what tells it: a file can be read again, a command run again, and the text restored. What no call brings back stays too: todo
+// lists, loaded instructions, what the user answered, and what another agent reported. Failures are left to Errors and Retries, which keep what tells most.
+//
+// What others went for may go: they went because it shows what they showed, and that lies idle with it. The placeholder of the older one says that it is
+// shown again, and the explanation names this part, which names its tool, its target and the handle by which it comes back.
 type Idle struct {
 	Outputs int // steps that an output must lie idle; 0 leaves outputs alone
 	Inputs  int // the same of arguments, which no call brings back
-	Least   int // tokens that leaving one out must save
+	// Least is how many tokens leaving one out must save: what is small is not worth the risk, and not looked at.
+	Least int
 	// Wait, when it is set, says how many steps a text must lie idle, by what it is; 0 leaves it alone. It must answer the same each time.
+	//
+	// Whoever says so, more than 500 steps count as 500.
 	Wait func(Lying) int
 }
 
@@ -30,121 +37,159 @@ type Lying struct {
 // Name is "idle".
 func (*Idle) Name() string { return "idle" }
 
-// Find looks at what has been idle for long enough.
+// Find looks at what has been idle for long enough, in the order of the log.
 func (r *Idle) Find(w Window) Found {
 	w = w.Read()
-	q := remember(w, quotesKey{}, newQuotes)
+	if w.read.now.Step <= r.shortest() {
+		return Found{}
+	}
 	l, ok := w.read.memory[r].(*idling)
 	if !ok {
 		l = &idling{}
 		w.read.memory[r] = l
 	}
-	l.update(q, r, w.read.now.Step)
-	found := w.consider(r.Name(), Age{}, false, false, l.outputs.ready, func(d *redundant) []Elision {
-		return []Elision{{Field: Output, Shown: w.placeholder(d.old, Output, "")}}
-	})
-	inputs := w.consider(r.Name(), Age{}, false, false, l.inputs.ready, func(d *redundant) []Elision {
+	build := func(d *redundant) []Elision {
+		if !l.quotes.slots[d.seq].input {
+			return []Elision{{Field: Output, Shown: w.placeholder(d.old, Output, "")}}
+		}
 		stripped, ok := w.strip(d.old.Part, stripFrom, telling)
 		if !ok {
 			return nil
 		}
 		return []Elision{{Field: Input, Shown: stripped}}
-	})
-	found.Elisions = append(found.Elisions, inputs.Elisions...)
-	found.Refusals = append(found.Refusals, inputs.Refusals...)
-	found.Elisions = slices.DeleteFunc(found.Elisions, func(e Elision) bool { return e.Saves < r.Least })
-	return found
+	}
+	l.update(w, r, build)
+	return w.consider(r.Name(), Age{}, false, false, l.list, build)
+}
+
+// shortest is how many steps a window must have for anything to be idle.
+func (r *Idle) shortest() int {
+	switch {
+	case r.Wait != nil:
+		return 0
+	case r.Outputs <= 0:
+		return max(0, r.Inputs)
+	case r.Inputs <= 0:
+		return r.Outputs
+	}
+	return min(r.Outputs, r.Inputs)
+}
+
+// longest is how many steps a text must lie idle at most.
+func (r *Idle) longest() int {
+	if r.Wait != nil {
+		return remembered
+	}
+	return min(remembered, max(r.Outputs, r.Inputs))
 }
 
 // wait is how many steps a text must lie idle, 0 when it stays.
 func (r *Idle) wait(s *slot) int {
-	size := s.item.Size()
+	op := s.item.op()
 	switch {
+	case op == call.Plan || op == call.Load || op == call.Ask:
+		return 0
+	case !s.input && (op == call.Delegate || !s.item.Call.Worked()):
+		return 0
+	}
+	steps := r.Outputs
+	switch size := s.item.Size(); {
+	case r.Wait != nil && s.input:
+		steps = r.Wait(Lying{Op: op, Input: true, Tokens: size.Input})
 	case r.Wait != nil:
-		t := Lying{Op: call.Other, Input: s.input, Tokens: size.Output}
-		if s.input {
-			t.Tokens = size.Input
-		}
-		if did := s.item.Call.Actions; len(did) > 0 {
-			t.Op = did[0].Op
-		}
-		return r.Wait(t)
+		steps = r.Wait(Lying{Op: op, Tokens: size.Output})
 	case s.input:
-		return r.Inputs
+		steps = r.Inputs
 	}
-	return r.Outputs
+	return min(steps, remembered)
 }
 
-// idling is what one rule remembers of a window: what waits to be idle long enough, and what is.
+// idling is what one rule remembers of a window: what waits to be idle for long enough, and what is and was not left out.
 type idling struct {
-	upTo            int // of the slots
-	outputs, inputs idleList
+	quotes  *quotes
+	upTo    int              // of the slots
+	step    int              // the first at which nobody looked at what is due
+	waiting map[int][]*lying // by the step at which they are due, as far as is known
+	why     map[int]string   // by how many steps a text must lie idle
+	ready   []*lying         // in the order of the slots
+	list    []*redundant     // the same
+
+	// It holds for a ledger that grows, one factor, and as many tokens that an elision must save.
+	ledger Ledger
+	factor float64
+	least  int
 }
 
-// idleList holds texts of one field.
-type idleList struct {
-	waiting map[int][]*lying // by the step at which they are due
-	upTo    int              // the first step that was not looked at
-	lying   map[*redundant]*lying
-	ready   []*redundant
-}
-
-// lying is a text and how many steps it must lie idle.
+// lying is a text that waits to be idle, or is.
 type lying struct {
-	*slot
-	steps int
+	redundant
+	slot  *slot
+	steps int // that it must lie idle
 }
 
-func (l *idling) update(q *quotes, r *Idle, now int) {
-	for ; l.upTo < len(q.slots); l.upTo++ {
-		s := q.slots[l.upTo]
-		steps := r.wait(s)
-		switch {
-		case steps <= 0:
-		case s.input:
-			l.inputs.put(&lying{s, steps})
-		default:
-			l.outputs.put(&lying{s, steps})
-		}
+// due is the step at which it was idle for long enough.
+func (x *lying) due() int { return x.slot.last + x.steps }
+
+// update brings what is remembered up to a window: what was quoted meanwhile waits again, and what was committed is forgotten, unless it comes back.
+func (l *idling) update(w Window, r *Idle, build func(*redundant) []Elision) {
+	least := max(r.Least, w.Guard.least())
+	if l.waiting == nil || l.factor != w.Facts.factor || l.least != least || !w.Ledger.extends(l.ledger) {
+		*l = idling{waiting: map[int][]*lying{}, why: map[int]string{}, factor: w.Facts.factor, least: least}
 	}
-	l.outputs.update(now)
-	l.inputs.update(now)
-}
-
-// put waits until a text is due.
-func (l *idleList) put(x *lying) {
-	if l.waiting == nil {
-		l.waiting, l.lying = map[int][]*lying{}, map[*redundant]*lying{}
-	}
-	due := max(x.last+x.steps, l.upTo)
-	l.waiting[due] = append(l.waiting[due], x)
-}
-
-// update brings the list to a step: what was quoted meanwhile waits again.
-func (l *idleList) update(now int) {
-	l.ready = slices.DeleteFunc(l.ready, func(r *redundant) bool {
-		x := l.lying[r]
-		quoted := x.last+x.steps > now
-		if quoted {
-			l.put(x)
+	l.quotes, l.ledger = w.quotes(r.longest()), w.Ledger
+	now, was := w.read.now.Step, len(l.ready)
+	var due []*lying
+	l.ready = slices.DeleteFunc(l.ready, func(x *lying) bool {
+		if x.due() > now {
+			due = append(due, x)
 		}
-		if quoted || r.committed {
-			delete(l.lying, r)
-		}
-		return quoted || r.committed
+		return x.due() > now || x.committed || w.read.again(x.old)
 	})
-	for l.upTo <= now {
-		due := l.waiting[l.upTo]
-		delete(l.waiting, l.upTo)
-		l.upTo++
-		for _, x := range due {
-			if x.last+x.steps > now {
-				l.put(x)
-				continue
+	for ; l.upTo < len(l.quotes.slots); l.upTo++ {
+		s := l.quotes.slots[l.upTo]
+		if steps := r.wait(s); steps > 0 {
+			if l.why[steps] == "" {
+				l.why[steps] = fmt.Sprintf("nothing has quoted it for %d steps", steps)
 			}
-			r := &redundant{old: x.item, why: fmt.Sprintf("nothing has quoted it for %d steps", x.steps)}
-			l.lying[r] = x
-			l.ready = append(l.ready, r)
+			due = append(due, &lying{redundant: redundant{old: s.item, why: l.why[steps], seq: l.upTo}, slot: s, steps: steps})
 		}
 	}
+	for ; l.step <= now; l.step++ {
+		due = append(due, l.waiting[l.step]...)
+		delete(l.waiting, l.step)
+	}
+	kept := len(l.ready)
+	l.ready = append(l.ready, l.idle(w, r, due, build)...)
+	if len(l.ready) == kept && kept == was {
+		return
+	}
+	slices.SortFunc(l.ready, func(a, b *lying) int { return a.seq - b.seq })
+	l.list = l.list[:0]
+	for _, x := range l.ready {
+		l.list = append(l.list, &x.redundant)
+	}
+}
+
+// idle are those of some texts that are due and worth it; those that are not due wait.
+func (l *idling) idle(w Window, r *Idle, due []*lying, build func(*redundant) []Elision) []*lying {
+	var list []*redundant
+	due = slices.DeleteFunc(due, func(x *lying) bool {
+		switch at := x.due(); {
+		case at > w.read.now.Step:
+			l.waiting[at] = append(l.waiting[at], x)
+			return true
+		case w.Ledger.Has(Key{x.old.Part.ID, x.slot.field()}), w.read.again(x.old):
+			return true
+		}
+		list = append(list, &x.redundant)
+		return false
+	})
+	w.buildAtOnce(r.Name(), list, build)
+	return slices.DeleteFunc(due, func(x *lying) bool {
+		if x.built == nil || x.factor != w.Facts.factor {
+			w.build(r.Name(), &x.redundant, build)
+			w.Facts.decided++
+		}
+		return len(x.built) == 0 || x.built[0].Saves < l.least
+	})
 }

@@ -16,12 +16,20 @@ type Inputs struct {
 // Name is "inputs".
 func (*Inputs) Name() string { return "inputs" }
 
+func (r *Inputs) remembers(w Window) []reads {
+	if r.Letter {
+		return []reads{recollect(w, r, letterArguments)}
+	}
+	return []reads{recollect(w, viewsKey{}, newViews), recollect(w, r, newFailedChanges)}
+}
+
 // Find looks at calls that changed files.
 func (r *Inputs) Find(w Window) Found {
+	w = w.Read()
 	if r.Letter {
 		return r.letter(w)
 	}
-	failed := remember(w, r, func() *failedChanges { return &failedChanges{open: map[string][]*Item{}} })
+	failed := remember(w, r, newFailedChanges)
 	found := w.propose(r.Name(), r.Age, false, w.views().inputs, r.strip(w))
 	more := w.propose(r.Name(), r.Age, false, failed.found, r.strip(w))
 	return Found{append(found.Elisions, more.Elisions...), append(found.Refusals, more.Refusals...)}
@@ -42,6 +50,8 @@ type failedChanges struct {
 	open  map[string][]*Item // by path
 	found []*redundant
 }
+
+func newFailedChanges() *failedChanges { return &failedChanges{open: map[string][]*Item{}} }
 
 func (a *failedChanges) read(x *Item) {
 	if x.Call == nil || len(x.Call.Actions) == 0 || x.Call.Command() != "" {

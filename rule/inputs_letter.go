@@ -9,15 +9,17 @@ import (
 
 // letter finds what S002 1 does: the arguments of a call that a newer one supersedes, by whatever rule of the letter, are stripped to metadata.
 func (r *Inputs) letter(w Window) Found {
-	seen := remember(w, r, func() *arguments {
-		return newArguments(newOperations(), newFetches(true), newQuestions(true), newShots(true, 1), newAttempts(true))
-	})
+	seen := remember(w, r, letterArguments)
 	return w.propose(r.Name(), r.Age, true, seen.found, func(d *redundant) []Elision {
 		if shown := metadata(d.old); shown != "" {
 			return []Elision{{Field: Input, Shown: shown}}
 		}
 		return nil
 	})
+}
+
+func letterArguments() *arguments {
+	return newArguments(newOperations(), newFetches(true), newQuestions(true), newShots(true, 1), newAttempts(true))
 }
 
 // relation is the reader of a rule by which newer calls supersede older ones.

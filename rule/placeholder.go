@@ -25,15 +25,16 @@ const opening = "[winnow "
 //
 //	[winnow k3f9a2: read src/a.go, 412 lines left out; shown again below]
 func (w Window) placeholder(x *Item, field Field, after string) string {
-	what := x.Part.Tool
+	var room [256]byte
+	text := append(append(append(append(room[:0], opening...), w.handleOf(x)...), ": "...), x.Part.Tool...)
 	if target := w.target(x); target != "" {
-		what += " " + target
+		text = append(append(text, ' '), target...)
 	}
-	text := opening + w.handleOf(x) + ": " + what + ", " + Measure(fieldText(x.Part, field)) + " left out"
+	text = append(append(append(text, ", "...), Measure(fieldText(x.Part, field))...), " left out"...)
 	if after != "" {
-		text += "; " + after
+		text = append(append(text, "; "...), after...)
 	}
-	return text + "]"
+	return string(append(text, ']'))
 }
 
 // omitted stands in place of a long text inside what is otherwise kept: a value among the arguments of a call.

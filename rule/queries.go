@@ -21,9 +21,14 @@ type Queries struct {
 // Name is "queries".
 func (*Queries) Name() string { return "queries" }
 
+func (r *Queries) fresh() *questions { return newQuestions(r.Letter) }
+
+func (r *Queries) remembers(w Window) []reads { return []reads{recollect(w, r, r.fresh)} }
+
 // Find looks at commands, and at tools that list files.
 func (r *Queries) Find(w Window) Found {
-	seen := remember(w, r, func() *questions { return newQuestions(r.Letter) })
+	w = w.Read()
+	seen := remember(w, r, r.fresh)
 	return w.propose(r.Name(), r.Age, r.Letter, seen.found, func(d *redundant) []Elision {
 		if r.Letter {
 			return []Elision{{Field: Output, Shown: Superseded}}

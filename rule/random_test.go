@@ -22,7 +22,8 @@ func everyRule(letter bool, age rule.Age) []rule.Rule {
 		&rule.AttachedFiles{Letter: letter, Age: age},
 	}
 	if !letter {
-		all = append(all, &rule.Duplicates{Age: age}, &rule.Todos{Age: age})
+		all = append(all, &rule.Duplicates{Age: age}, &rule.Todos{Age: age}, &rule.Idle{Outputs: 1 + age.Steps, Inputs: 2 + age.Turns, Least: 20},
+			&rule.Idle{Wait: func(x rule.Lying) int { return x.Tokens % 5 }})
 	}
 	return all
 }
@@ -70,7 +71,7 @@ func grow(t *rapid.T, l *ruletest.Log) {
 	}
 }
 
-// However a log grew and whatever was committed on the way: the rules find what they would find in it at once, say the same twice, leave out
+// However a log grew and whatever was committed and undone on the way: the rules find what they would find in it at once, say the same twice, leave out
 // only what something shown covers, and claim what is measured.
 func TestRules_findTheSameHoweverTheLogGrew(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -106,7 +107,7 @@ func TestRules_findTheSameHoweverTheLogGrew(t *testing.T) {
 				}
 				all.Elisions = append(all.Elisions, grown.Elisions...)
 			}
-			settled := rule.Settle(all, ledger, func(string) bool { return false }).Elisions
+			settled := rule.Settle(all, ledger, func(rule string) bool { return rule == "idle" }).Elisions
 			after := ledger.With(settled...)
 			for _, e := range settled {
 				if e.Saves <= 0 {
@@ -122,8 +123,13 @@ func TestRules_findTheSameHoweverTheLogGrew(t *testing.T) {
 			if saved := view.Tokens(l.Messages, ledger, sizes) - view.Tokens(l.Messages, after, sizes); saved != rule.Saves(settled) {
 				t.Fatalf("claimed %d tokens, measured %d: %s", rule.Saves(settled), saved, fmt.Sprint(settled))
 			}
-			if rapid.Bool().Draw(t, "commit") {
+			switch rapid.IntRange(0, 5).Draw(t, "then") {
+			case 0, 1, 2:
 				ledger = after
+			case 3:
+				if all := ledger.All(); len(all) > 0 { // somebody takes back what was done
+					ledger = ledger.Without(all[rapid.IntRange(0, len(all)-1).Draw(t, "undone")].Key())
+				}
 			}
 		}
 	})

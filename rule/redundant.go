@@ -22,7 +22,7 @@ type redundant struct {
 }
 
 // propose makes elisions of what a rule found, of those that may go now. The rule's list only grows: what was committed of it is not looked at
-// again, unless it comes back; nor is what would save too little, while nothing more of its part is elided.
+// again, unless it comes back; nor is what nothing can be left out of, nor what would save too little, while nothing more of its part is elided.
 func (w Window) propose(name string, age Age, letter bool, all []*redundant, build func(*redundant) []Elision) Found {
 	if len(all) == 0 {
 		return Found{}
@@ -47,7 +47,7 @@ func (w Window) propose(name string, age Age, letter bool, all []*redundant, bui
 		if r.small != nil {
 			o.small.add(r.old, r, r.small...)
 		}
-		return r.committed || r.small != nil
+		return r.committed || r.small != nil || len(r.built) == 0
 	})
 	found.Refusals = o.small.tell(found.Refusals)
 	return found
@@ -59,8 +59,9 @@ type open struct {
 	upTo  int // how much of the rule's list was considered
 	small standing
 
-	unmoved *unmoved
-	aside   []*redundant // refused by it
+	unmoved         *unmoved
+	noted, released int          // of it, when it was asked last
+	aside           []*redundant // refused by it
 
 	// It holds for a ledger that grows, one factor, guard and list of pins.
 	ledger Ledger
@@ -74,9 +75,6 @@ type open struct {
 func (w Window) consider(name string, age Age, letter, parks bool, all []*redundant, build func(*redundant) []Elision) (found Found) {
 	w = w.Read()
 	w.buildAtOnce(name, all, build)
-	if len(all) >= atOnce {
-		found.Elisions = make([]Elision, 0, len(all))
-	}
 	for _, r := range all {
 		if r.built == nil || r.factor != w.Facts.factor {
 			w.build(name, r, build)
@@ -97,6 +95,9 @@ func (w Window) consider(name string, age Age, letter, parks bool, all []*redund
 					Code: TooSmall, Rule: name, Part: e.Part, Reason: "what would be shown in its place is about as large", Tokens: w.Facts.size(r.old, e.Field),
 				})
 			default:
+				if found.Elisions == nil && len(all) >= atOnce {
+					found.Elisions = make([]Elision, 0, len(all))
+				}
 				found.Elisions, waits = append(found.Elisions, e), true
 			}
 		}
@@ -148,7 +149,7 @@ func (w Window) buildAtOnce(name string, all []*redundant, build func(*redundant
 // ready looks up what the elisions of an item are made from, so that they can be made beside others. It reports false where the index knows another part
 // with the same id.
 func (w Window) ready(x *Item) bool {
-	if x.Part.ID == "" || w.Facts.parts[x.Part.ID] != x.size {
+	if x.Part.ID == "" || !x.size.indexed {
 		return false
 	}
 	w.handleOf(x)

@@ -20,9 +20,14 @@ type Retries struct {
 // Name is "retries".
 func (*Retries) Name() string { return "retries" }
 
+func (r *Retries) fresh() *attempts { return newAttempts(r.Letter) }
+
+func (r *Retries) remembers(w Window) []reads { return []reads{recollect(w, r, r.fresh)} }
+
 // Find looks at failures and what worked after them.
 func (r *Retries) Find(w Window) Found {
-	seen := remember(w, r, func() *attempts { return newAttempts(r.Letter) })
+	w = w.Read()
+	seen := remember(w, r, r.fresh)
 	return w.propose(r.Name(), r.Age, r.Letter, seen.found, func(d *redundant) []Elision {
 		field := Output
 		if d.old.Part.State.Status == session.Failed {

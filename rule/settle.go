@@ -32,7 +32,7 @@ func settle(found Found, ledger Ledger, free func(rule string) bool, note *unmov
 	for i := range found.Elisions {
 		e := &found.Elisions[i]
 		part := s.part(e.Part)
-		if part.taken&(bit(e.Field)|bit(clash(e.Field))) != 0 {
+		if part.taken&(bit(e.Field)|clash(e.Field)) != 0 {
 			over = append(over, e)
 			continue
 		}
@@ -41,7 +41,9 @@ func settle(found Found, ledger Ledger, free func(rule string) bool, note *unmov
 		all = append(all, c)
 		if e.By != "" || free(e.Rule) {
 			part.found = true
-			part.covers = append(part.covers, c.covers...)
+			if len(c.covers) != 1 || len(part.covers) != 1 || part.covers[0] != c.covers[0] {
+				part.covers = append(part.covers, c.covers...)
+			}
 		}
 	}
 	refuse := func(e *Elision, code Code, reason string) {
@@ -71,7 +73,7 @@ func settle(found Found, ledger Ledger, free func(rule string) bool, note *unmov
 	if note != nil {
 		note.passed(over)
 		for _, c := range settled {
-			note.loose = note.loose || note.parts[c.elision.Part] && free(c.elision.Rule)
+			note.loose = note.loose || note.parts[c.elision.Part] != nil && free(c.elision.Rule)
 		}
 	}
 	for _, c := range settled {
@@ -93,15 +95,18 @@ func settle(found Found, ledger Ledger, free func(rule string) bool, note *unmov
 
 const coversReason = "others were left out because it shows what they showed"
 
-// clash is the field that cannot be left out beside another: with an output its attachments go.
-func clash(f Field) Field {
+// clash are the fields that cannot be left out beside another: with an output its attachments go, and a call that failed has one result, whatever it
+// is called.
+func clash(f Field) uint8 {
 	switch f {
 	case Output:
-		return Attachments
+		return bit(Attachments) | bit(Error)
+	case Error:
+		return bit(Output)
 	case Attachments:
-		return Output
+		return bit(Output)
 	}
-	return f
+	return 0
 }
 
 // bit stands for a field in a set of them.
@@ -117,6 +122,7 @@ type settling struct {
 	ids    []string       // likewise
 	round  int            // of stillShown
 	looked []string       // at in that round
+	open   []string       // what is to be followed
 }
 
 // standingPart is a part, and what of it is left out: committed, or found now.
@@ -126,6 +132,7 @@ type standingPart struct {
 	covers, fromLedger []string // what covers it, nothing when it went for another reason
 	stands             bool     // others are left out for it
 	seen               int      // round in which it was seen last
+	end                string   // the part that is kept at the end of a chain that begins here, "" while that is not known
 }
 
 func (s *settling) part(id string) *standingPart {
@@ -177,28 +184,69 @@ func (s *settling) stillShown(by []string) []string {
 	if !slices.ContainsFunc(by, func(id string) bool { p := s.part(id); return p.found || p.committed }) {
 		return by
 	}
+	if len(by) == 1 {
+		if end := s.end(by[0]); end != "" {
+			return s.one(end)
+		}
+	}
 	s.round++
 	s.looked = s.looked[:0]
 	var kept []string
-	var few [16]string
-	for open := append(few[:0], by...); len(open) > 0; open = open[1:] {
-		part := s.part(open[0])
+	s.open = append(s.open[:0], by...)
+	for i := 0; i < len(s.open); i++ {
+		part := s.part(s.open[i])
 		if part.seen == s.round {
 			continue
 		}
 		part.seen = s.round
-		s.looked = append(s.looked, open[0])
+		s.looked = append(s.looked, s.open[i])
 		switch {
 		case !part.found && !part.committed:
-			if kept == nil && len(open) == 1 {
-				return s.one(open[0])
-			}
-			kept = append(kept, open[0])
+			kept = append(kept, s.open[i])
 		case len(part.covers)+len(part.fromLedger) == 0:
 			return nil
 		default:
-			open = append(append(open, part.covers...), part.fromLedger...)
+			s.open = append(append(s.open, part.covers...), part.fromLedger...)
 		}
 	}
 	return kept
+}
+
+// end follows a chain of parts of which each is covered by one other to the part that is kept, "" where there is none, or more is to be followed. Of each part on
+// the way it is remembered.
+func (s *settling) end(id string) string {
+	s.round++
+	end := ""
+	for at := id; end == ""; {
+		part := s.part(at)
+		if part.seen == s.round {
+			return "" // a circle
+		}
+		part.seen = s.round
+		switch {
+		case part.end != "":
+			end = part.end
+		case !part.found && !part.committed:
+			end = at
+		case len(part.covers) == 1 && len(part.fromLedger) == 0:
+			at = part.covers[0]
+		case len(part.covers) == 0 && len(part.fromLedger) == 1:
+			at = part.fromLedger[0]
+		default:
+			return ""
+		}
+	}
+	for at := id; at != end; {
+		part := s.part(at)
+		if part.end != "" {
+			break
+		}
+		part.end = end
+		if at = end; len(part.covers) == 1 {
+			at = part.covers[0]
+		} else if len(part.fromLedger) == 1 {
+			at = part.fromLedger[0]
+		}
+	}
+	return end
 }

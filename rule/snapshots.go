@@ -26,9 +26,14 @@ type Snapshots struct {
 // Name is "snapshots".
 func (*Snapshots) Name() string { return "snapshots" }
 
+func (r *Snapshots) fresh() *shots { return newShots(r.Letter, r.Keep) }
+
+func (r *Snapshots) remembers(w Window) []reads { return []reads{recollect(w, r, r.fresh)} }
+
 // Find looks at calls of SnapshotTools.
 func (r *Snapshots) Find(w Window) Found {
-	seen := remember(w, r, func() *shots { return newShots(r.Letter, r.Keep) })
+	w = w.Read()
+	seen := remember(w, r, r.fresh)
 	return w.propose(r.Name(), r.Age, r.Letter, seen.found, func(d *redundant) []Elision {
 		shown := Superseded
 		if !r.Letter {

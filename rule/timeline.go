@@ -150,27 +150,3 @@ func (t *timeline) add(m *session.Message) {
 		t.items = append(t.items, x)
 	}
 }
-
-// reader is what a rule remembers of a window: it is shown every item once, in their order.
-type reader interface{ read(x *Item) }
-
-// reading pairs a reader with how far it came.
-type reading[R reader] struct {
-	reader R
-	upTo   int
-}
-
-// remember returns what is remembered of a window under a key, brought up to date. The key is the rule, a pointer, or something that several share.
-func remember[R reader](w Window, of any, fresh func() R) R {
-	t := w.line()
-	r, ok := t.memory[of].(*reading[R])
-	if !ok {
-		r = &reading[R]{reader: fresh()}
-		t.memory[of] = r
-	}
-	for ; r.upTo < len(t.items); r.upTo++ {
-		t.facts.decided++
-		r.reader.read(t.items[r.upTo])
-	}
-	return r.reader
-}

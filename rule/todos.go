@@ -20,9 +20,14 @@ type Todos struct {
 // Name is "todos".
 func (*Todos) Name() string { return "todos" }
 
+func (r *Todos) fresh() *lists { return &lists{} }
+
+func (r *Todos) remembers(w Window) []reads { return []reads{recollect(w, r, r.fresh)} }
+
 // Find looks at calls of todo tools.
 func (r *Todos) Find(w Window) Found {
-	seen := remember(w, r, func() *lists { return &lists{} })
+	w = w.Read()
+	seen := remember(w, r, r.fresh)
 	return w.propose(r.Name(), r.Age, false, seen.found, func(d *redundant) []Elision {
 		built := []Elision{{Field: Output, Shown: w.placeholder(d.old, Output, "a newer list is below")}}
 		if shown := w.withoutList(d.old); shown != "" {

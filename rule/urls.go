@@ -20,9 +20,14 @@ type URLs struct {
 // Name is "urls".
 func (*URLs) Name() string { return "urls" }
 
+func (r *URLs) fresh() *fetches { return newFetches(r.Letter) }
+
+func (r *URLs) remembers(w Window) []reads { return []reads{recollect(w, r, r.fresh)} }
+
 // Find looks at calls that ended well.
 func (r *URLs) Find(w Window) Found {
-	seen := remember(w, r, func() *fetches { return newFetches(r.Letter) })
+	w = w.Read()
+	seen := remember(w, r, r.fresh)
 	return w.propose(r.Name(), r.Age, r.Letter, seen.found, func(d *redundant) []Elision {
 		if r.Letter {
 			return []Elision{{Field: Output, Shown: Superseded}}

@@ -48,12 +48,26 @@ func (Eager) Name() string { return "eager" }
 // Ready reports whether it is time.
 func (e Eager) Ready(now Moment) bool { return !e.AtTurnEnd || now.TurnEnded || urgent(now) }
 
-// Choose takes all or nothing.
+// Choose takes all or nothing; where the model binds its reasoning, of what was not sent yet.
 func (e Eager) Choose(found []rule.Elision, now Moment) []rule.Elision {
+	if now.Bound && !urgent(now) {
+		found = unsent(found, now)
+	}
 	if !e.Ready(now) || !urgent(now) && rule.Saves(found) < e.Minimum {
 		return nil
 	}
 	return found
+}
+
+// unsent are the elisions of what stands behind everything that the provider's cache has.
+func unsent(found []rule.Elision, now Moment) []rule.Elision {
+	var free []rule.Elision
+	for _, e := range found {
+		if now.Account.Before != nil && now.Account.Before(e) >= now.Account.Sent {
+			free = append(free, e)
+		}
+	}
+	return free
 }
 
 func urgent(now Moment) bool { return now.Asked || now.Pressure || now.Cold }

@@ -115,6 +115,7 @@ func (s *skimming) stretch(ctx context.Context, i int, newest bool) error {
 	if !newest { // whatever is in it is old
 		b := &settings.Strategies.BalancedPruning
 		b.QuietSteps, b.ErrorTurns, b.ErrorSteps, b.FileTurns, b.FileSteps, b.CodeBlockTurns = 0, 0, 0, 0, 0, 0
+		b.IdleSteps, b.IdleInputSteps = min(1, b.IdleSteps), min(1, b.IdleInputSteps) // 0 leaves them alone
 	}
 	c := s.config
 	c.Settings, c.Store = &settings, nil

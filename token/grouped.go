@@ -16,6 +16,9 @@ func Grouped(n int) string {
 
 // GroupDigits puts a comma between every three digits of a number that is text already.
 func GroupDigits(digits string) string {
+	if len(digits) < 4 {
+		return digits
+	}
 	var b strings.Builder
 	for i, d := range []byte(digits) {
 		if i > 0 && (len(digits)-i)%3 == 0 {

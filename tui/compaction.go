@@ -124,6 +124,7 @@ func (pg *page) kept(receipt pivot.Receipt) {
 		{c.Skills, "skill", "skills"},
 		{c.Files, "file", "files"},
 		{c.Failures, "unresolved error", "unresolved errors"},
+		{c.Hot, "call or edit", "calls and edits"},
 	} {
 		switch {
 		case thing.n == 1:

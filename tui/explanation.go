@@ -82,6 +82,9 @@ func (pg *page) reason(how string, r winnow.Reason) {
 	}
 	pg.fact(how, text)
 	pg.fact("", "saves "+token.Grouped(r.Saves)+" tokens")
+	if r.When != "" && !r.Restored {
+		pg.fact("when", r.When)
+	}
 	defer pg.refs("covered by", r.Covering)
 	if r.Time == 0 {
 		return

@@ -29,7 +29,7 @@ func replayed() replay.Report {
 			standing("aggressive", "", 0.85, 7.5),
 		},
 		Advice: &replay.Advice{
-			Policy: "balanced", Reason: "On your 2 sessions it costs 0.58 of what they cost with nothing left out, at 1.9 regrets in 100 steps; of 4000 steps 76 would have fetched something again.",
+			Policy: "balanced", Reason: "on your 2 sessions it costs 0.58 of what they cost with nothing left out, at 1.9 regrets in 100 steps; of 4000 steps 76 would have fetched something again.",
 			Settings: map[string]string{"policy": `"balanced"`, "compaction.threshold": "120000"},
 		},
 		Gains: []replay.Change{

@@ -8,6 +8,7 @@ import (
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/schedule"
 	"github.com/winnowhq/winnow/token"
 )
 
@@ -244,9 +245,14 @@ func (pg *page) couldGo(r winnow.Report) {
 	if len(sums) > 0 {
 		name = min(max(name, len("largest")), pg.width/3)
 	}
+	waits := slices.ContainsFunc(sums, func(s winnow.RuleSum) bool { return s.When != "" && s.When != (schedule.Wait{}).When() })
 	for _, s := range sums {
-		pg.add(say(normal, "  "+padRight(cut(clean(s.Rule), name), name)+"  "+padLeft(token.Grouped(s.Saves), number)+"  "),
-			say(faint, count(s.Parts, "part")))
+		remark := count(s.Parts, "part")
+		if s.When != "" && waits {
+			remark += ", " + s.When
+		}
+		l := line{say(normal, "  "+padRight(cut(clean(s.Rule), name), name)+"  "+padLeft(token.Grouped(s.Saves), number)+"  ")}
+		pg.add(append(l, say(faint, cut(remark, max(10, pg.width-l.columns()))))...)
 	}
 	pg.largestCandidates(r.Candidates, name, number)
 	pg.refusals(r.Refusals)

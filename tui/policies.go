@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/winnowhq/winnow/replay"
 	"github.com/winnowhq/winnow/token"
@@ -201,6 +203,8 @@ func (pg *page) changes(r replay.Report) {
 	under := ""
 	if r.Advice != nil && r.Advice.Policy != "" {
 		under = "under " + clean(r.Advice.Policy) + ", against " + clean(r.Baseline)
+	} else if r.Subject != "" {
+		under = "under " + clean(r.Subject) + ", against " + clean(r.Baseline)
 	}
 	for _, list := range []struct {
 		title string
@@ -235,13 +239,13 @@ func (pg *page) advice(r replay.Report) {
 	a := r.Advice
 	if a == nil {
 		if len(r.Policies) > 0 {
-			pg.words(span{}, faint, "No recommendation: there is too little to go by.", 2)
+			pg.words(span{}, faint, "No recommendation: "+cmp.Or(token.GroupDigitsIn(r.Unadvised), "there is too little to go by")+".", 4)
 		}
 		return
 	}
 	pg.words(span{}, strong, "Recommended: "+clean(a.Policy), 2)
 	if a.Reason != "" {
-		pg.words(span{}, normal, token.GroupDigitsIn(a.Reason), 8)
+		pg.words(span{}, normal, sentence(token.GroupDigitsIn(a.Reason)), 8)
 	}
 	widest := 0
 	for key := range a.Settings {
@@ -251,6 +255,15 @@ func (pg *page) advice(r replay.Report) {
 	for _, key := range slices.Sorted(maps.Keys(a.Settings)) {
 		pg.words(say(faint, "  "+padRight(cut(clean(key), widest), widest)+"  "), normal, a.Settings[key], 2)
 	}
+}
+
+// sentence begins a text with a capital letter.
+func sentence(text string) string {
+	first, size := utf8.DecodeRuneInString(text)
+	if first == utf8.RuneError {
+		return text
+	}
+	return string(unicode.ToUpper(first)) + text[size:]
 }
 
 // skipped says which files were left out.

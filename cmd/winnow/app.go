@@ -29,6 +29,7 @@ type app struct {
 	policy     string
 	model      string
 	summarizer string // of compact
+	schedule   string // of prune and compact
 	counter    string
 	noColor    bool
 	quiet      bool
@@ -205,6 +206,9 @@ func (a *app) settings() (winnow.Settings, error) {
 	}
 	if a.counter != "" {
 		s.Counter = a.counter
+	}
+	if a.schedule != "" {
+		s.Schedule = a.schedule
 	}
 	if a.summarizer != "" {
 		s.Compaction.Summarizer = a.summarizer

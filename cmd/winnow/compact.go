@@ -83,6 +83,7 @@ no summary that counts, the offline summariser writes it, and the receipt says w
 	flags.BoolVarP(&f.dry, "dry-run", "n", false, "say what would be done and write nothing but the page of --html")
 	flags.BoolVar(&f.summary, "summary", false, "print the summary too")
 	complete(cmd, "summarizer", summarizers...)
+	a.scheduleFlag(cmd)
 	return cmd
 }
 

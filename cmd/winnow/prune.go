@@ -7,6 +7,7 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/policy"
 	"github.com/winnowhq/winnow/rule"
 )
 
@@ -29,7 +30,6 @@ type pruning struct {
 func (a *app) pruneCommand() *cobra.Command {
 	var out output
 	var dry bool
-	var schedule string
 	cmd := &cobra.Command{
 		Use:   "prune SRC",
 		Short: "Elide old tool outputs, by marking them",
@@ -42,27 +42,19 @@ NAME.pruned.EXT in the current folder.`,
   winnow prune session.jsonl --policy classic --dry-run --json`,
 		Args: exactly(1, "one SRC"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := checkSchedule(schedule); err != nil {
-				return err
-			}
 			return a.runPrune(cmd.Context(), args[0], out, dry)
 		},
 	}
 	out.flags(cmd)
-	cmd.Flags().StringVar(&schedule, "schedule", "eager", "when what was found is committed: eager, which is at once")
-	complete(cmd, "schedule", "eager")
+	a.scheduleFlag(cmd)
 	cmd.Flags().BoolVarP(&dry, "dry-run", "n", false, "say what would be done and write nothing")
 	return cmd
 }
 
-func checkSchedule(name string) error {
-	switch name {
-	case "eager":
-		return nil
-	case "economic":
-		return usage("this version has no economic schedule yet; use --schedule eager")
-	}
-	return usage("there is no schedule %q; use eager", name)
+// scheduleFlag names the schedule in force. Whoever asks for a pruning has what was found committed at once; what differs is what an agent's loop would do.
+func (a *app) scheduleFlag(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&a.schedule, "schedule", "", "eager or economic: when a running agent's session is pruned; asked for like this it is at once (default: the policy's own)")
+	complete(cmd, "schedule", policy.Schedules()...)
 }
 
 func (a *app) runPrune(ctx context.Context, src string, out output, dry bool) error {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,7 +29,7 @@ type replayFlags struct {
 	regrets    float64
 	baseline   string
 	csv        string
-	force      bool
+	page       pageOutput
 	detail     bool
 	apply      bool
 	fresh      bool
@@ -49,7 +48,7 @@ does. What a policy lost is counted as regrets: steps that quote what the policy
 SRC is a session, or a folder or database of them; --everywhere takes what coding agents have kept on this computer.
 
 Policies are words: classic, aggressive, balanced; nothing (keeps all, without a limit), compact (folds the past when the window is full), compact@168k,
-compact@84%; what others publish: mask:10 (all outputs but those of the last 10 steps, at every step), clear:3@100k (all outputs but the last 3
+compact@84%, compact@economic (when it pays); what others publish: mask:10 (all outputs but those of the last 10 steps, at every step), clear:3@100k (all outputs but the last 3
 whenever the prompt has 100,000 tokens), clear:3@100k+5k (if 5,000 go with it), supersede (any operation on a file replaces all earlier ones); config
 (the configuration in force) or the path of a winnow.jsonc. After a word, /compact@168k folds at so many tokens, /200k is a window in place of the
 model's, and /nolimit takes it away.
@@ -59,7 +58,8 @@ Results are remembered in $XDG_CACHE_HOME/winnow/replay: a replay that was stopp
   winnow replay --everywhere --min-steps 30
   winnow replay session.jsonl --policy nothing,balanced,clear:3@100k/compact@168k
   winnow replay ~/.claude/projects --sweep compaction.threshold=40k..200k --prices reference
-  winnow replay ~/.claude/projects --regrets 1 --apply`,
+  winnow replay ~/.claude/projects --regrets 1 --apply
+  winnow replay ~/.claude/projects --html replay.html`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 && !f.everywhere {
 				return usage("winnow replay takes at least one SRC, or --everywhere; see winnow replay --help")
@@ -78,7 +78,8 @@ Results are remembered in $XDG_CACHE_HOME/winnow/replay: a replay that was stopp
 	flags.Float64Var(&f.regrets, "regrets", replay.DefaultRegrets, "how many regrets in 100 steps a recommended policy may cause")
 	flags.StringVar(&f.baseline, "baseline", "", "the policy that ratios are relative to (default nothing, else the first)")
 	flags.StringVar(&f.csv, "csv", "", `write a line for each session and policy to this file, "-" for standard output`)
-	flags.BoolVarP(&f.force, "force", "f", false, "overwrite the file that --csv names")
+	f.page.flags(cmd)
+	flags.BoolVarP(&f.page.force, "force", "f", false, "overwrite the files that --csv and --html name")
 	flags.BoolVar(&f.detail, "detail", false, "with --json: each session's commits, compactions and regrets, and its bill after every step")
 	flags.BoolVar(&f.apply, "apply", false, "write the recommendation into winnow.jsonc of the current folder")
 	flags.BoolVar(&f.fresh, "fresh", false, "replay everything anew")
@@ -101,12 +102,14 @@ func (f *replayFlags) check(json bool) error {
 		return usage("--jobs %d: give 1 or more, or 0 for one for each processor", f.jobs)
 	case f.idle < 0:
 		return usage("--idle %v: give a time such as 10m", f.idle)
+	case f.csv == "-" && f.page.to == "-":
+		return usage("--csv - and --html - both want standard output; name a file for one of them")
 	case f.detail && !json:
 		return usage("--detail goes with --json")
 	case f.csv == "-" && json:
 		return usage("--json and --csv - both want standard output; name a file for the table")
 	}
-	return nil
+	return f.page.check(json)
 }
 
 func (a *app) runReplay(ctx context.Context, args []string, f replayFlags) error {
@@ -122,15 +125,16 @@ func (a *app) runReplay(ctx context.Context, args []string, f replayFlags) error
 		return err
 	}
 	lab := replay.Lab{Setups: setups, MinSteps: f.minSteps, Jobs: f.jobs, Baseline: f.baseline, Regrets: f.regrets,
-		Options: replay.Options{Idle: f.idle, Detail: f.detail, Summarizer: offline.New()}}
+		Options: replay.Options{Idle: f.idle, Detail: f.detail || f.page.to != "", Summarizer: offline.New()}}
 	if lab.Options.Terms, lab.Prices, err = a.terms(f.prices, f.cache); err != nil {
 		return err
 	}
 	lab.Options.Hour, lab.Options.Uncached = f.cache == "1h", f.cache == "none"
-	csv, err := f.table(a)
+	files, err := f.files(a)
 	if err != nil {
 		return err
 	}
+	files.name = strings.Join(args, ", ")
 	reader, err := a.replayReader(settings)
 	if err != nil {
 		return err
@@ -149,11 +153,11 @@ func (a *app) runReplay(ctx context.Context, args []string, f replayFlags) error
 	if err != nil {
 		return err
 	}
-	return a.tellReplay(ctx, report, reader, settings, f, csv)
+	return a.tellReplay(ctx, report, reader, settings, f, files)
 }
 
 // tellReplay prints what a replay showed, and does what it was asked to do with it.
-func (a *app) tellReplay(ctx context.Context, report replay.Report, reader *replayReader, settings winnow.Settings, f replayFlags, csv string) error {
+func (a *app) tellReplay(ctx context.Context, report replay.Report, reader *replayReader, settings winnow.Settings, f replayFlags, files replayFiles) error {
 	problems := reader.problems(report)
 	if len(report.Sessions) == 0 {
 		if a.json && len(problems.failed) == 0 {
@@ -166,20 +170,20 @@ func (a *app) tellReplay(ctx context.Context, report replay.Report, reader *repl
 		}
 		return hinted{nothing{"there is no session to replay in what was named"}, "a session counts once a model was asked something in it" + f.fewer()}
 	}
-	if csv != "" {
-		if err := a.writeTable(ctx, csv, report); err != nil {
-			return err
-		}
+	if err := a.writeReplay(ctx, report, reader, files); err != nil {
+		return err
 	}
-	if a.json {
+	switch {
+	case a.json:
 		if err := a.print(replayedOf(report, f.detail)); err != nil {
 			return err
 		}
-	} else if csv != "-" {
-		a.showReplay(report)
-		if csv != "" {
-			a.printf("\n%s has a line for each session and policy\n", a.short(csv))
+	case files.csv != "-" && files.page != "-":
+		a.showReplay(report, settings)
+		if files.csv != "" {
+			a.printf("\n%s has a line for each session and policy\n", a.short(files.csv))
 		}
+		a.sayPage(files.page)
 	}
 	if f.apply {
 		if err := a.applyAdvice(report, settings); err != nil {
@@ -215,151 +219,14 @@ func (a *app) replayMemory(fresh bool, version string) *replay.Memory {
 }
 
 // showReplay prints the report for people.
-func (a *app) showReplay(r replay.Report) {
-	steps, tokens := 0, 0
-	for i := range r.Sessions {
-		steps, tokens = steps+r.Sessions[i].Steps, tokens+r.Sessions[i].Tokens
-	}
-	a.printf("%s, %s, %s tokens of log\n", plural(len(r.Sessions), "session", "sessions"), plural(steps, "step", "steps"), cmp.Or(short(tokens), "0"))
-	a.printf("%s\n\n", r.Prices)
-	a.policyTable(r)
-	a.changes("gains most", r.Subject, r.Gains, r.Relative)
-	a.changes("loses most", r.Subject, r.Losses, r.Relative)
-	a.printf("\n")
+func (a *app) showReplay(r replay.Report, settings winnow.Settings) {
+	a.paint().Replay(r)
 	if r.Advice == nil {
-		a.printf("%s\n", wrapped("No recommendation: "+r.Unadvised+".", a.columns()))
 		return
 	}
-	a.printf("%s\n", wrapped("Recommended: "+r.Advice.Policy+". "+upper(r.Advice.Reason), a.columns()))
-	if len(r.Advice.Settings) > 0 {
-		a.printf("--apply writes it into winnow.jsonc of the current folder\n")
+	if changes, err := advised(r, settings); err == nil && len(changes) > 0 {
+		a.printf("\n--apply writes what is recommended into winnow.jsonc of the current folder.\n")
+	} else if err == nil {
+		a.printf("\nWhat is recommended is what the configuration says already.\n")
 	}
-}
-
-// policyTable has a line for each policy.
-func (a *app) policyTable(r replay.Report) {
-	unit := "bill"
-	if r.Relative {
-		unit = "bill*"
-	}
-	rows := [][]string{{"policy", unit, "ratio", "regrets/100", "cache", "compactions", "rose", ">2 %"}}
-	for _, p := range r.Policies {
-		rows = append(rows, []string{plainText(p.Name), amount(p.Bill.Total(), r.Relative), fmt.Sprintf("%.3f", p.Ratio), fmt.Sprintf("%.2f", p.Rate),
-			fmt.Sprintf("%.0f %%", 100*p.Hits), token.Grouped(p.Folds), token.Grouped(p.Rose), token.Grouped(p.RoseMore)})
-	}
-	a.align(rows)
-	a.printf("\nratio: the bill relative to that of %s; rose: sessions whose bill is higher than\nits, of them by more than 2 %%; cache: prompt tokens that it served\n", plainText(r.Baseline))
-	if r.Relative {
-		a.printf("* in millions of tokens at the input price\n")
-	}
-}
-
-// changes names sessions that a policy helps or hurts.
-func (a *app) changes(title, subject string, all []replay.Change, relative bool) {
-	if len(all) == 0 {
-		return
-	}
-	a.printf("\nWhat %s under %s\n", title, plainText(subject))
-	rows := [][]string{}
-	for _, c := range all {
-		name := strings.Join(strings.Fields(plainText(cmp.Or(c.Name, c.Session))), " ")
-		rows = append(rows, []string{cut(name, 40), amount(c.Before, relative), "→", amount(c.After, relative), fmt.Sprintf("%+.0f %%", 100*(c.After/c.Before-1)), c.Why})
-	}
-	widths := make([]int, 5)
-	for _, row := range rows {
-		for i := range widths {
-			widths[i] = max(widths[i], len([]rune(row[i])))
-		}
-	}
-	for _, row := range rows {
-		a.printf("  %s  %s %s %s  %s\n", fill(row[0], widths[0]), before(row[1], widths[1]), row[2], before(row[3], widths[3]), before(row[4], widths[4]))
-		a.printf("%s\n", indented(row[5], a.columns(), "    "))
-	}
-}
-
-// align prints rows in columns: the first to the left, the others to the right.
-func (a *app) align(rows [][]string) {
-	widths := make([]int, len(rows[0]))
-	for _, row := range rows {
-		for i, cell := range row {
-			widths[i] = max(widths[i], len([]rune(cell)))
-		}
-	}
-	others := 0
-	for _, w := range widths[1:] {
-		others += w + 2
-	}
-	widths[0] = min(widths[0], max(12, a.columns()-others))
-	for _, row := range rows {
-		line := fill(cut(row[0], widths[0]), widths[0])
-		for i, cell := range row[1:] {
-			line += "  " + before(cell, widths[i+1])
-		}
-		a.printf("%s\n", line)
-	}
-}
-
-// columns is how wide a text may be.
-func (a *app) columns() int {
-	if a.env.Width > 0 {
-		return max(40, a.env.Width)
-	}
-	return 80
-}
-
-func fill(text string, width int) string {
-	return text + strings.Repeat(" ", max(0, width-len([]rune(text))))
-}
-
-func before(text string, width int) string {
-	return strings.Repeat(" ", max(0, width-len([]rune(text)))) + text
-}
-
-// cut shortens a text to so many runes.
-func cut(text string, width int) string {
-	runes := []rune(text)
-	if len(runes) <= width {
-		return text
-	}
-	return string(runes[:max(0, width-1)]) + "…"
-}
-
-// wrapped breaks a text into lines.
-func wrapped(text string, width int) string { return indented(text, width, "") }
-
-func indented(text string, width int, by string) string {
-	var lines []string
-	current := by
-	for _, word := range strings.Fields(text) {
-		if len([]rune(current))+1+len([]rune(word)) > width && strings.TrimSpace(current) != "" {
-			lines, current = append(lines, current), by
-		}
-		if strings.TrimSpace(current) != "" {
-			current += " "
-		}
-		current += word
-	}
-	return strings.Join(append(lines, current), "\n")
-}
-
-func upper(text string) string {
-	if text == "" {
-		return ""
-	}
-	return strings.ToUpper(text[:1]) + text[1:]
-}
-
-// amount is a bill for people.
-func amount(bill float64, relative bool) string {
-	switch {
-	case !relative && bill >= 1000:
-		return "$" + token.Grouped(int(bill+0.5))
-	case !relative && bill < 0.1:
-		return fmt.Sprintf("$%.4f", bill)
-	case !relative:
-		return fmt.Sprintf("$%.2f", bill)
-	case bill >= 100:
-		return token.Grouped(int(bill + 0.5))
-	}
-	return fmt.Sprintf("%.3f", bill)
 }

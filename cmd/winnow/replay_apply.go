@@ -25,11 +25,7 @@ func (a *app) applyAdvice(r replay.Report, inForce winnow.Settings) error {
 	if r.Advice == nil {
 		return hinted{nothing{"there is no recommendation to apply"}, r.Unadvised}
 	}
-	wanted, err := set(winnow.DefaultSettings(), r.Advice.Settings)
-	if err != nil {
-		return err
-	}
-	changes, err := differing(wanted, inForce)
+	changes, err := advised(r, inForce)
 	if err != nil {
 		return err
 	}
@@ -47,10 +43,14 @@ func (a *app) applyAdvice(r replay.Report, inForce winnow.Settings) error {
 		return err
 	}
 	kept := ""
-	if !missing {
-		if kept, err = keepAside(file, before); err != nil {
-			return err
-		}
+	if missing {
+		// An object of several lines stays one.
+		err = os.WriteFile(file, []byte("{\n}\n"), 0o644)
+	} else {
+		kept, err = keepAside(file, before)
+	}
+	if err != nil {
+		return err
 	}
 	for _, key := range slices.Sorted(maps.Keys(changes)) {
 		if err := config.Set(file, key, changes[key]); err != nil {
@@ -76,10 +76,19 @@ func (a *app) applyAdvice(r replay.Report, inForce winnow.Settings) error {
 	if err != nil {
 		return nil // of what else is wrong with it other commands tell
 	}
-	if still, err := differing(wanted, loaded.Settings); err == nil && len(still) > 0 {
-		fmt.Fprintf(out, "Still in force besides, from the environment: %s\n", strings.Join(slices.Sorted(maps.Keys(still)), ", "))
+	if still, err := advised(r, loaded.Settings); err == nil && len(still) > 0 {
+		fmt.Fprintf(out, "Still set otherwise, `winnow config` shows where: %s\n", strings.Join(slices.Sorted(maps.Keys(still)), ", "))
 	}
 	return nil
+}
+
+// advised are the settings to write so that what was recommended is in force, none when it is.
+func advised(r replay.Report, inForce winnow.Settings) (map[string]string, error) {
+	wanted, err := set(winnow.DefaultSettings(), r.Advice.Settings)
+	if err != nil {
+		return nil, err
+	}
+	return differing(wanted, inForce)
 }
 
 // keepAside copies a configuration to the first of FILE.orig, FILE.orig.2, … that is free or has the same content.

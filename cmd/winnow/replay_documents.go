@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"github.com/winnowhq/winnow/page"
 	"github.com/winnowhq/winnow/replay"
 )
 
@@ -101,26 +102,57 @@ func replayedOf(r replay.Report, detail bool) replayed {
 	return doc
 }
 
-// table is where the table of --csv goes, "" for nowhere: a file that is not there yet, unless --force overwrites it.
-func (f *replayFlags) table(a *app) (string, error) {
-	if f.csv == "" || f.csv == "-" {
-		return f.csv, nil
+// replayFiles are where the table of --csv and the page of --html go, "" for nowhere and "-" for standard output.
+type replayFiles struct {
+	csv, page string
+	name      string // of what was replayed
+}
+
+// files finds out where they may go, before anything is replayed: a table to a file that is not there yet, unless --force overwrites it.
+func (f *replayFlags) files(a *app) (to replayFiles, err error) {
+	to.csv, to.page = f.csv, f.page.to
+	if f.page.to != "" && f.page.to != "-" {
+		if to.page, err = f.page.place(a, &source{}, f.csv); err != nil {
+			return to, err
+		}
 	}
-	path := a.path(f.csv)
-	info, err := os.Stat(path)
+	if f.csv == "" || f.csv == "-" {
+		return to, nil
+	}
+	to.csv = a.path(f.csv)
+	info, err := os.Stat(to.csv)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		if _, err := os.Stat(filepath.Dir(path)); err != nil {
-			return "", hinted{fmt.Errorf("%s cannot be written: there is no folder %s", path, filepath.Dir(path)), "make the folder first, or name another file with --csv"}
+		if folder := filepath.Dir(to.csv); !a.isFile(folder) {
+			return to, hinted{fmt.Errorf("%s cannot be written: there is no folder %s", to.csv, folder), "make the folder first, or name another file with --csv"}
 		}
 	case err != nil:
-		return "", err
+		return to, err
 	case info.IsDir():
-		return "", usage("%s is a folder; name a file in it", path)
-	case info.Mode().IsRegular() && !f.force:
-		return "", usage("%s is there already; use --force to overwrite it, or name another file with --csv", path)
+		return to, usage("%s is a folder; name a file in it", to.csv)
+	case info.Mode().IsRegular() && !f.page.force:
+		return to, usage("%s is there already; use --force to overwrite it, or name another file with --csv", to.csv)
 	}
-	return path, nil
+	return to, nil
+}
+
+// writeReplay writes the table and the page.
+func (a *app) writeReplay(ctx context.Context, r replay.Report, reader *replayReader, to replayFiles) error {
+	if to.csv != "" {
+		if err := a.writeTable(ctx, to.csv, r); err != nil {
+			return err
+		}
+	}
+	if to.page == "" {
+		return nil
+	}
+	defer a.progress("writing the page")()
+	details := page.ReplayDetails{Name: to.name, Part: reader.describer(ctx, r)}
+	write := func(w io.Writer) error { return page.Replay(w, r, details) }
+	if to.page == "-" {
+		return write(a.env.Stdout)
+	}
+	return a.files.write(ctx, to.page, write)
 }
 
 // writeTable writes a line for each session and policy.

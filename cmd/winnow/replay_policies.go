@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -35,7 +36,11 @@ func (a *app) setups(settings winnow.Settings, f replayFlags) ([]replay.Setup, e
 	}
 	for _, word := range words {
 		s, err := replay.Named(word, policy.Defaults(), read)
-		if err != nil {
+		var unknown *replay.WordError
+		switch {
+		case errors.As(err, &unknown):
+			return nil, hinted{usage("policy %q: %s", unknown.Word, unknown.Problem), "policies are " + replay.Forms()}
+		case err != nil:
 			return nil, usageError{err}
 		}
 		add(s)
@@ -117,7 +122,7 @@ func (a *app) configured(path string, inForce winnow.Settings) (replay.Setup, er
 // protected because somebody wanted it to be.
 func decides(key string) bool {
 	switch key {
-	case "policy", "compaction.auto", "compaction.prune", "compaction.threshold", "compaction.reserved", "compaction.keep", "compaction.userMessages",
+	case "policy", "schedule", "compaction.auto", "compaction.prune", "compaction.threshold", "compaction.reserved", "compaction.keep", "compaction.userMessages",
 		"compaction.protect", "compaction.minimum", "compaction.protectTurns":
 		return true
 	}
@@ -211,7 +216,7 @@ func sweptValue(key string, value float64) (string, error) {
 	was, ok := defaults[key]
 	switch {
 	case key == "compaction.threshold":
-		return fmt.Sprintf(`{"**":%s}`, number), nil
+		return number, nil
 	case !ok:
 		return "", fmt.Errorf("there is no setting %q; `winnow config` lists them", key)
 	case !decides(key) || was.Kind() != '0' && key != "compaction.reserved" && key != "compaction.keep":
@@ -305,8 +310,9 @@ func inThousands(value float64) string {
 
 // terms are what is billed, nil for the prices of each session's model, and the same in words.
 func (a *app) terms(prices, cache string) (*replay.Terms, string, error) {
-	kept := map[string]string{"5m": "kept in a cache for five minutes", "1h": "kept in a cache for an hour", "none": "without a cache"}[cache]
-	if kept == "" {
+	kept := map[string]string{"5m": "", "1h": ", prompts kept in the cache for an hour", "none": ", no cache"}
+	after, ok := kept[cache]
+	if !ok {
 		return nil, "", usage("--cache %s: choose 5m, 1h or none", cache)
 	}
 	models, err := a.models()
@@ -316,16 +322,13 @@ func (a *app) terms(prices, cache string) (*replay.Terms, string, error) {
 	hour := cache == "1h"
 	switch {
 	case prices == "":
-		if cache == "5m" {
-			kept = "kept in a cache as long as its provider does"
-		}
-		return nil, fmt.Sprintf("billed at the list prices of each session's model (%s), prompts %s", models.Date, kept), nil
+		return nil, fmt.Sprintf("list prices of each session's model, %s%s", models.Date, after), nil
 	case prices == "reference":
 		t := replay.Reference()
 		if hour {
 			t.Lifetime, t.Price.CacheWrite = replay.Hour, 2
 		}
-		return &t, fmt.Sprintf("billed at %g (read), %g (write) and %g (output) times the input price, prompts %s", t.Price.CacheRead, t.Price.CacheWrite, t.Price.Output, kept), nil
+		return &t, fmt.Sprintf("cache read %g, write %g, output %g times the input price%s", t.Price.CacheRead, t.Price.CacheWrite, t.Price.Output, after), nil
 	case strings.Contains(prices, "="):
 		t, err := chosenTerms(prices)
 		if err != nil {
@@ -334,15 +337,15 @@ func (a *app) terms(prices, cache string) (*replay.Terms, string, error) {
 		if hour {
 			t.Lifetime = replay.Hour
 		}
-		return &t, fmt.Sprintf("billed at $%s (input), $%s (read), $%s (write), $%s (output) a million tokens, prompts %s", price(t.Price.Input), price(t.Price.CacheRead),
-			price(t.Price.CacheWrite), price(t.Price.Output), kept), nil
+		return &t, fmt.Sprintf("a million tokens: input $%s, cache read $%s, write $%s, output $%s%s", price(t.Price.Input), price(t.Price.CacheRead),
+			price(t.Price.CacheWrite), price(t.Price.Output), after), nil
 	}
 	m := models.Lookup(prices)
 	if !m.Price.Known() || m.Price.Input <= 0 {
 		return nil, "", usage(`--prices %s: no price is known of such a model; "winnow models" lists them, and "input=3,read=0.3,write=3.75,output=15" says it in numbers`, prices)
 	}
 	t := replay.TermsOf(m, hour)
-	return &t, fmt.Sprintf("billed at the list prices of %s (%s), prompts %s", m, models.Date, kept), nil
+	return &t, fmt.Sprintf("list prices of %s, %s%s", m, models.Date, after), nil
 }
 
 // chosenTerms reads "input=3,read=0.3,write=3.75,output=15", US dollars a million tokens. Without read or write that costs what input does.

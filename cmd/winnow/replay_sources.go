@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -28,6 +29,7 @@ type replayReader struct {
 	counts  string // name of the counter
 
 	failed []error // of what was named
+	all    []replay.Source
 	mu     sync.Mutex
 	errs   map[string]error // of what could not be read, by its path
 }
@@ -107,7 +109,50 @@ func (r *replayReader) sources(ctx context.Context, args []string, everywhere bo
 	if len(all) == 0 && len(r.failed) > 0 {
 		return nil, errors.Join(r.failed...)
 	}
+	r.all = all
 	return all, nil
+}
+
+// describer says what the parts of sessions are: "read src/a.go". Sessions are read again for it, one at a time, as they are asked for.
+func (r *replayReader) describer(ctx context.Context, report replay.Report) func(id, part string) string {
+	paths := map[string]string{}
+	for _, s := range report.Sessions {
+		paths[s.ID] = s.Path
+	}
+	var now string // the session that parts are of
+	var parts map[string]string
+	return func(id, part string) string {
+		if id != now || parts == nil {
+			now, parts = id, map[string]string{}
+			at := slices.IndexFunc(r.all, func(s replay.Source) bool { return s.Path == paths[id] })
+			if at < 0 || r.all[at].Path == "-" {
+				return "" // standard input is read once
+			}
+			if t, err := r.all[at].Load(ctx); err == nil {
+				parts = described(t.Session())
+			}
+		}
+		return parts[part]
+	}
+}
+
+// described are the calls of a session by the ids of their parts.
+func described(s session.Session) map[string]string {
+	parts := map[string]string{}
+	for i := range s.Messages {
+		for j := range s.Messages[i].Parts {
+			p := &s.Messages[i].Parts[j]
+			switch {
+			case p.Type == session.ToolPart:
+				parts[p.ID] = strings.TrimSpace(p.Tool + " " + rule.Target(p))
+			case s.Messages[i].Role == session.User:
+				parts[p.ID] = "what the user said"
+			default:
+				parts[p.ID] = "what the assistant said"
+			}
+		}
+	}
+	return parts
 }
 
 // source is a session in a file, a folder of OpenHands' or a database of OpenCode's.
@@ -141,6 +186,9 @@ func (r *replayReader) source(c candidate) replay.Source {
 		}
 		t := r.trace(l.doc.Session)
 		t.Path, t.Product, t.Damaged = s.Path, l.doc.Format, len(l.doc.Damaged)
+		if t.ID == "" {
+			t.ID = filepath.Base(c.path)
+		}
 		if t.Name == "" && c.path != "-" {
 			t.Name = strings.TrimSuffix(strings.TrimSuffix(filepath.Base(c.path), ".gz"), ".jsonl")
 		}

@@ -1,0 +1,234 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/winnowhq/winnow/config"
+)
+
+// withDays is a desk with a folder of made-up sessions, written an hour ago, and nothing configured.
+func withDays(t *testing.T, sessions, steps int) (d *desk, folder string) {
+	d = newDesk(t)
+	d.env = []string{"HOME=" + filepath.Join(d.dir, "..", "home"), "XDG_CACHE_HOME=" + filepath.Join(d.dir, "..", "cache")}
+	folder = filepath.Join(d.dir, "days")
+	if err := os.Mkdir(folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	shelfOfDays(t, folder, sessions, steps)
+	files, err := filepath.Glob(filepath.Join(folder, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		before := time.Now().Add(-time.Hour)
+		if err := os.Chtimes(file, before, before); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return d, folder
+}
+
+// results is the file in which results are remembered, and how many lines it has.
+func (d *desk) results() (file string, lines int) {
+	file = filepath.Join(d.dir, "..", "cache", "winnow", "replay", "results.jsonl")
+	text, err := os.ReadFile(file)
+	if err != nil && !os.IsNotExist(err) {
+		d.t.Fatal(err)
+	}
+	return file, bytes.Count(text, []byte("\n"))
+}
+
+func TestReplay_whatDidNotChangeIsNotReplayedAgain(t *testing.T) {
+	d, folder := withDays(t, 3, 35)
+	run := func() string {
+		o := d.run("replay", folder, "--policy", "nothing,balanced", "--json")
+		o.wants(t, exitDone)
+		return o.stdout
+	}
+	first := run()
+	if _, lines := d.results(); lines != 3*(1+2) {
+		t.Errorf("%d lines are remembered, want one for each session and one for each of its two policies", lines)
+	}
+	if again := run(); again != first {
+		t.Errorf("the second time it says something else:\n%s\nthe first time:\n%s", again, first)
+	}
+	if _, lines := d.results(); lines != 9 {
+		t.Errorf("the second time more was written: %d lines", lines)
+	}
+	changed := filepath.Join(folder, "0001.jsonl")
+	text, err := os.ReadFile(changed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(changed, text[:bytes.LastIndexByte(text[:len(text)-1], '\n')+1], 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if run() == first {
+		t.Error("a session has lost its last message, and the report is as it was")
+	}
+}
+
+func TestReplay_isTheSameWhoeverIsDoneFirst(t *testing.T) {
+	d, folder := withDays(t, 5, 30)
+	alone := d.run("replay", folder, "--json", "--fresh", "--jobs", "1")
+	alone.wants(t, exitDone)
+	together := d.run("replay", folder, "--json", "--fresh", "--jobs", "5")
+	if together.stdout != alone.stdout {
+		t.Error("five at a time give another report than one at a time")
+	}
+}
+
+func TestReplay_interruptedItGoesOn(t *testing.T) {
+	d, folder := withDays(t, 40, 60)
+	cmd := d.command("replay", folder, "--policy", "nothing,balanced,mask:10", "--jobs", "1", "--json")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for range 500 { // until something is remembered
+		if _, lines := d.results(); lines > 4 {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	cmd.Process.Signal(os.Interrupt)
+	wantExit(t, cmd, exitInterrupted)
+	file, before := d.results()
+	if before == 0 {
+		t.Fatalf("nothing is in %s", file)
+	}
+	self := d.command("replay", folder, "--policy", "nothing,balanced,mask:10", "--json")
+	var out bytes.Buffer
+	self.Stdout = &out
+	if err := self.Run(); err != nil {
+		t.Fatal(err)
+	}
+	if _, after := d.results(); after != 40*(1+3) {
+		t.Errorf("%d lines are remembered, %d of them before it was stopped; want %d: none was found out twice", after, before, 40*(1+3))
+	}
+	whole := d.command("replay", folder, "--policy", "nothing,balanced,mask:10", "--json", "--fresh")
+	again, err := whole.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(again, out.Bytes()) {
+		t.Error("the replay that was stopped and went on says something else than one that was not")
+	}
+}
+
+func TestReplay_appliesWhatItRecommends(t *testing.T) {
+	d, folder := withDays(t, 3, 150)
+	args := []string{"replay", folder, "--policy", "nothing,classic", "--sweep", "compaction.threshold=40k,60k", "--regrets", "90", "--prices", "reference"}
+	o := d.run(append(args, "--apply")...)
+	o.wants(t, exitDone)
+	for _, want := range []string{"Recommended: balanced threshold=", "3 sessions (450 steps)", "winnow.jsonc:\n+ {\n", `"threshold": {"*": `, "Undo with: rm winnow.jsonc"} {
+		if !strings.Contains(o.stdout, want) {
+			t.Errorf("it does not say %q:\n%s", want, o.stdout)
+		}
+	}
+	loaded, err := config.Load(config.Sources{Dir: d.dir})
+	if err != nil || loaded.Settings.Compaction.Threshold["*"] < 40_000 {
+		t.Errorf("the configuration has %v: %v", loaded.Settings.Compaction.Threshold, err)
+	}
+	o = d.run(append(args, "--apply")...)
+	o.wants(t, exitDone)
+	if !strings.Contains(o.stdout, "Nothing to write") {
+		t.Errorf("the second time it says:\n%s", o.stdout)
+	}
+
+	// What was set otherwise goes back, comments stay, and the file can be had back.
+	before := "{\n\t// mine\n\t\"policy\": \"aggressive\",\n\t\"compaction\": {\"protect\": 7000, \"protectedTools\": [\"read\"]}\n}\n"
+	d.put("winnow.jsonc", []byte(before))
+	o = d.run("replay", folder, "--policy", "nothing,balanced/compact@40k", "--regrets", "90", "--prices", "reference", "--apply", "--json")
+	o.wants(t, exitDone)
+	var doc struct {
+		Advice struct {
+			Policy   string            `json:"policy"`
+			Settings map[string]string `json:"settings"`
+		} `json:"advice"`
+	}
+	if err := json.Unmarshal([]byte(o.stdout), &doc); err != nil || doc.Advice.Policy == "" {
+		t.Fatalf("the document: %v\n%s", err, o.stdout)
+	}
+	if !strings.Contains(o.stderr, "Undo with: mv winnow.jsonc.orig winnow.jsonc") {
+		t.Errorf("with --json it says on standard error:\n%s", o.stderr)
+	}
+	if got := string(d.read("winnow.jsonc.orig")); got != before {
+		t.Errorf("what was there is kept as\n%s", got)
+	}
+	loaded, err = config.Load(config.Sources{Dir: d.dir})
+	switch s := loaded.Settings; {
+	case err != nil:
+		t.Error(err)
+	case !strings.Contains(string(d.read("winnow.jsonc")), "// mine"):
+		t.Error("the comment is gone")
+	case s.Policy != "balanced" || s.Compaction.Protect != 40_000 || s.Compaction.Threshold["*"] != 40_000:
+		t.Errorf("%s is recommended; in force are %s and a protected zone of %d", doc.Advice.Policy, s.Policy, s.Compaction.Protect)
+	case s.Compaction.ProtectedTools[0] != "read":
+		t.Errorf("what was protected is not any more: %v", s.Compaction.ProtectedTools)
+	}
+}
+
+func TestReplay_everywhereOnTheComputer(t *testing.T) {
+	d := onComputerDesk(t)
+	o := d.run("replay", "--everywhere", "--json", "--policy", "nothing")
+	o.wants(t, exitDone)
+	var doc replayed
+	if err := json.Unmarshal([]byte(o.stdout), &doc); err != nil || doc.Sessions < 3 {
+		t.Errorf("%d sessions: %v", doc.Sessions, err)
+	}
+	products := map[string]bool{}
+	for _, s := range doc.Recorded {
+		products[s.Product] = true
+	}
+	if len(products) < 3 {
+		t.Errorf("they are of %v", products)
+	}
+}
+
+func TestReplay_tellsOnATerminalHowFarItIs(t *testing.T) {
+	d, folder := withDays(t, 2, 5)
+	d.terminal = true
+	o := d.run("replay", folder)
+	o.wants(t, exitDone)
+	if !strings.Contains(o.stderr, "replaying: 1 of 2 sessions") || !strings.HasSuffix(o.stderr, "\r\x1b[K") {
+		t.Errorf("it said %q", o.stderr)
+	}
+	if quiet := d.run("replay", folder, "-q"); quiet.stderr != "" {
+		t.Errorf("with -q it said %q", quiet.stderr)
+	}
+}
+
+func TestSweptValues_rangesAndLists(t *testing.T) {
+	for text, want := range map[string][]float64{
+		"40k..200k":   {40_000, 50_000, 63_000, 80_000, 100_000, 130_000, 160_000, 200_000},
+		"40k..160k/3": {40_000, 80_000, 160_000},
+		"0..60k/4":    {0, 20_000, 40_000, 60_000},
+		"40k,60k,80k": {40_000, 60_000, 80_000},
+		"50%,0.8":     {0.5, 0.8},
+		"3..6":        {3, 3.3, 3.7, 4, 4.5, 4.9, 5.4, 6},
+	} {
+		got, err := sweptValues(text)
+		if err != nil || len(got) != len(want) {
+			t.Errorf("%s: %v, %v; want %v", text, got, err, want)
+			continue
+		}
+		for i := range got {
+			if d := got[i] - want[i]; d > 1e-6*want[i]+1e-9 || d < -1e-6*want[i]-1e-9 {
+				t.Errorf("%s: %v, want %v", text, got, want)
+				break
+			}
+		}
+	}
+	for _, text := range []string{"", "a..b", "5..5", "9..3", "1..2/1", "1..2/x", "1,,2", "101%", "-3..5", "1..inf"} {
+		if got, err := sweptValues(text); err == nil {
+			t.Errorf("%q is %v", text, got)
+		}
+	}
+}

@@ -1,0 +1,335 @@
+package page
+
+import (
+	"bufio"
+	"cmp"
+	_ "embed"
+	"html/template"
+	"io"
+	"maps"
+	"math"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/winnowhq/winnow/replay"
+)
+
+// ReplayDetails are what the page of a replay says beside its report.
+type ReplayDetails struct {
+	// Name of what was replayed: a folder or a file, as the user gave it.
+	Name string
+	// Part says for people what a part of a session is: "read kiln/cooling.go". nil: parts are named by their id.
+	Part func(session, part string) string
+}
+
+var (
+	//go:embed replay.html
+	replayMarkup string
+	//go:embed replay.css
+	replayStyle string
+	//go:embed replay.js
+	replayScript string
+)
+
+// Replay writes what a replay showed as one page: the frontier, the table of policies and, for each session whose outcomes have a curve, its bill,
+// its prompts and what happened over its steps under each policy. It can be read without a script, with one session's course; with one all
+// can be chosen. A page of many sessions shows their curves with fewer points.
+func Replay(w io.Writer, r replay.Report, details ReplayDetails) error {
+	t, err := template.New("replay").Parse(replayMarkup)
+	if err != nil {
+		return err
+	}
+	d := newReplayDocument(&r, details)
+	courses := &texts{}
+	for i := range d.Sessions {
+		var b strings.Builder
+		if err := t.ExecuteTemplate(&b, "course", d.courseOf(d.Sessions[i].at)); err != nil {
+			return err
+		}
+		d.Sessions[i].Ref = courses.add(b.String(), false)
+	}
+	css, js := style+replayStyle, scriptOfKept+replayScript
+	out := bufio.NewWriterSize(w, 64<<10)
+	if _, err := out.WriteString(opening + head(css, js)); err != nil {
+		return err
+	}
+	if err := t.Execute(out, d); err != nil {
+		return err
+	}
+	if _, err := out.WriteString("<script>" + js + "</script>\n"); err != nil {
+		return err
+	}
+	if err := courses.write(out); err != nil {
+		return err
+	}
+	if _, err := out.WriteString("</body>\n</html>\n"); err != nil {
+		return err
+	}
+	return out.Flush()
+}
+
+// replayDocument is what the template fills in.
+type replayDocument struct {
+	r       *replay.Report
+	details ReplayDetails
+	traits  []trait // of the policies
+	advised int     // -1: none
+	subject int     // what gains and losses are told of; -1: none
+	points  int     // of a curve at most
+	rows    int     // of a policy's events at most
+
+	Title, Name, Lead, Prices string
+	Facts                     []fact
+	Advice                    *adviceView
+	Frontiers                 []frontierView
+	Heads                     []figureHead
+	Rows                      []standingRow
+	Paid                      []legend
+	Notes                     []string
+	Changes                   []changeList
+	Subject                   string
+	Sessions                  []sessionRow
+	First                     *course
+	Chosen                    int // of Sessions
+	Base                      int // the baseline among the policies
+	Policies                  []trait
+	Marks                     []markLegend
+	Skipped                   []fact
+	Unit                      string
+}
+
+type adviceView struct {
+	Policy, Reason string
+	Settings       []fact
+}
+
+// figureHead is one of a table's columns, and what it means.
+type figureHead struct{ Text, Title string }
+
+// markLegend says what a mark means; Y is where it stands in a picture of sixteen pixels.
+type markLegend struct {
+	Symbol, Name string
+	Y            int
+}
+
+type standingRow struct {
+	trait
+	Advised bool
+	Cells   []cell
+	Bar     []segment
+}
+
+type cell struct {
+	Text string
+	Bad  bool
+}
+
+type changeList struct {
+	Title, Under string
+	Good         bool
+	Rows         []changeRow
+}
+
+type changeRow struct {
+	Name, Change, Before, After, Why string
+	Index                            string // of the session's course, "" when it has none
+}
+
+type sessionRow struct {
+	at                                       int
+	Index                                    int
+	Name, Steps, Tokens, Before, After, Diff string
+	Bad                                      bool
+	Ref                                      string
+}
+
+func newReplayDocument(r *replay.Report, details ReplayDetails) *replayDocument {
+	d := &replayDocument{r: r, details: details, advised: -1, subject: -1, Unit: "$"}
+	if r.Relative {
+		d.Unit = "M"
+	}
+	d.Base = max(0, slices.IndexFunc(r.Policies, func(s replay.Standing) bool { return s.Name == r.Baseline }))
+	if r.Advice != nil {
+		d.advised = slices.IndexFunc(r.Policies, func(s replay.Standing) bool { return s.Name == r.Advice.Policy })
+	}
+	d.subject = d.advised
+	if d.subject < 0 && r.Subject != "" {
+		d.subject = slices.IndexFunc(r.Policies, func(s replay.Standing) bool { return s.Name == r.Subject })
+	}
+	d.traits = d.traitsOf()
+	d.Policies = d.traits
+	d.bound()
+	d.about()
+	d.standings()
+	for _, size := range []frontierSize{{880, 430, true}, {380, 360, false}} {
+		if f, ok := d.frontier(size); ok {
+			d.Frontiers = append(d.Frontiers, f)
+		}
+	}
+	d.sessions()
+	d.changes()
+	for _, s := range r.Skipped[:min(len(r.Skipped), mostDamaged)] {
+		d.Skipped = append(d.Skipped, fact{visible(path.Base(s.Path)), counted(s.Why)})
+	}
+	if n := len(r.Skipped) - mostDamaged; n > 0 {
+		d.Skipped = append(d.Skipped, fact{"", grouped(n) + " more"})
+	}
+	for _, m := range marks {
+		d.Marks = append(d.Marks, markLegend{m.symbol, m.meaning, 8 - m.middle})
+	}
+	if len(d.Sessions) > 0 {
+		c := d.courseOf(d.Sessions[d.Chosen].at)
+		d.First = &c
+	}
+	return d
+}
+
+// about says what was replayed and what to do.
+func (d *replayDocument) about() {
+	r := d.r
+	steps, tokens := 0, 0
+	for i := range r.Sessions {
+		steps, tokens = steps+max(0, r.Sessions[i].Steps), tokens+max(0, r.Sessions[i].Tokens)
+	}
+	d.Name, d.Prices = visible(d.details.Name), sentence(counted(r.Prices))
+	d.Title = "What it would have cost, and lost"
+	d.Facts = []fact{{"sessions", grouped(len(r.Sessions))}, {"steps", grouped(steps)}, {"tokens", grouped(tokens)}}
+	if d.Base < len(r.Policies) {
+		d.Facts = append(d.Facts, fact{"baseline", d.traits[d.Base].Name + ", " + d.traits[d.Base].Bill})
+	}
+	if least := r.Least(); drawable(least) && least > 0 {
+		d.Facts = append(d.Facts, fact{"bound", fixed(least, 3) + " of it"})
+	}
+	if a := r.Advice; a != nil {
+		d.Advice = &adviceView{Policy: visible(a.Policy), Reason: sentence(counted(a.Reason))}
+		for _, key := range slices.Sorted(maps.Keys(a.Settings)) {
+			d.Advice.Settings = append(d.Advice.Settings, fact{visible(key), visible(a.Settings[key])})
+		}
+	} else {
+		d.Lead = "No recommendation: " + cmp.Or(counted(r.Unadvised), "there is too little to go by") + "."
+	}
+}
+
+// paid are the parts of a bill, as the bars in the table have them.
+var paid = []struct {
+	class, name string
+	of          func(b replay.Bill) float64
+}{
+	{"l-assistant", "prompts read from the cache", func(b replay.Bill) float64 { return b.Read }},
+	{"l-tool2", "written to it, or sent without one", func(b replay.Bill) float64 { return b.Write }},
+	{"l-user", "answers", func(b replay.Bill) float64 { return b.Output }},
+	{"l-summary", "summaries", func(b replay.Bill) float64 { return b.Compact }},
+	{"l-tool3", "regrets", func(b replay.Bill) float64 { return b.Regret }},
+}
+
+func (d *replayDocument) standings() {
+	r := d.r
+	bounded := slices.ContainsFunc(r.Policies, func(s replay.Standing) bool { return s.Bound > 0 })
+	over := slices.ContainsFunc(r.Policies, func(s replay.Standing) bool { return s.Over > 0 })
+	d.Heads = []figureHead{
+		{"bill", "over all sessions"}, {"ratio", "to the baseline's bill"}, {"mean", "of the sessions' ratios"}, {"regrets", "in 100 steps: what was hidden and needed again"},
+		{"hits", "prompt tokens that were read from the cache"}, {"commits", "of elisions"}, {"folds", "compactions"}, {"rose", "sessions whose bill is higher than the baseline's"},
+		{"worst", "the largest rise of a session"},
+	}
+	if bounded {
+		d.Heads = append(d.Heads, figureHead{"bound", "how many times the cheapest bill with knowledge of the future"})
+	}
+	if over {
+		d.Heads = append(d.Heads, figureHead{"over", "steps whose prompt is larger than the window"})
+	}
+	most := 0.0
+	for i := range r.Policies {
+		if t := r.Policies[i].Bill.Total(); drawable(t) {
+			most = max(most, t)
+		}
+	}
+	for i, s := range r.Policies {
+		row := standingRow{trait: d.traits[i], Advised: i == d.advised}
+		row.Cells = []cell{
+			{Text: d.traits[i].Bill}, {Text: fixed(s.Ratio, 3)}, {Text: fixed(s.Mean, 3)}, {Text: fixed(s.Rate, 1)}, {Text: shareOf(s.Hits)},
+			{Text: grouped(s.Commits)}, {Text: grouped(s.Folds)}, {grouped(s.Rose), s.RoseMore > 0}, {signed(s.Worst), s.Worst > 0.02},
+		}
+		if bounded {
+			row.Cells = append(row.Cells, cell{Text: fixed(s.Bound, 3)})
+		}
+		if over {
+			row.Cells = append(row.Cells, cell{grouped(s.Over), s.Over > 0})
+		}
+		x := 0.0
+		for _, p := range paid {
+			v := p.of(s.Bill)
+			if !drawable(v) || v <= 0 || most <= 0 || x > chartWidth {
+				continue
+			}
+			width := chartWidth * v / most
+			row.Bar = append(row.Bar, segment{p.class, share(x), share(width), p.name + " " + amount(v, r.Relative)})
+			x += width
+		}
+		d.Rows = append(d.Rows, row)
+	}
+	for _, p := range paid {
+		d.Paid = append(d.Paid, legend{Class: p.class, Name: p.name})
+	}
+}
+
+// sessions are those of which there is a course to draw. The first that is shown is the one that would gain most, else the dearest.
+func (d *replayDocument) sessions() {
+	if len(d.r.Policies) == 0 {
+		return
+	}
+	dearest := -1.0
+	for i := range d.r.Sessions {
+		s := &d.r.Sessions[i]
+		if !slices.ContainsFunc(s.Outcomes, func(o replay.Outcome) bool { return len(o.Curve) > 0 }) {
+			continue
+		}
+		row := sessionRow{at: i, Index: len(d.Sessions), Name: line(cmp.Or(s.Name, s.ID), 120), Steps: grouped(s.Steps), Tokens: grouped(s.Tokens)}
+		before := 0.0
+		if d.Base < len(s.Outcomes) {
+			before = s.Outcomes[d.Base].Bill.Total()
+			row.Before = amount(before, d.r.Relative)
+		}
+		if d.subject >= 0 && d.subject < len(s.Outcomes) {
+			after := s.Outcomes[d.subject].Bill.Total()
+			row.After, row.Diff, row.Bad = amount(after, d.r.Relative), signed(after/before-1), after > 1.02*before
+		}
+		gains := len(d.r.Gains) > 0 && d.r.Gains[0].Session == s.ID
+		if gains && !math.IsInf(dearest, 1) || before > dearest {
+			d.Chosen, dearest = len(d.Sessions), before
+			if gains {
+				dearest = math.Inf(1)
+			}
+		}
+		d.Sessions = append(d.Sessions, row)
+	}
+}
+
+func (d *replayDocument) changes() {
+	index := map[string]string{}
+	for i, s := range d.Sessions {
+		index[d.r.Sessions[s.at].ID] = strconv.Itoa(i)
+	}
+	under := ""
+	if d.subject >= 0 {
+		d.Subject = d.traits[d.subject].Name
+		under = "under " + d.Subject
+	}
+	for _, list := range []changeList{{Title: "Would gain most", Good: true}, {Title: "Would lose most"}} {
+		all := d.r.Losses
+		if list.Good {
+			all = d.r.Gains
+		}
+		list.Under = under
+		for _, c := range all {
+			list.Rows = append(list.Rows, changeRow{
+				Name: line(cmp.Or(c.Name, c.Session), 120), Change: signed(c.After/c.Before - 1), Before: amount(c.Before, d.r.Relative), After: amount(c.After, d.r.Relative),
+				Why: counted(c.Why), Index: index[c.Session],
+			})
+		}
+		if len(list.Rows) > 0 {
+			d.Changes = append(d.Changes, list)
+		}
+	}
+}

@@ -1,0 +1,272 @@
+package pivot
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/winnowhq/winnow/call"
+	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/session"
+)
+
+// hotShare is which part of what is folded may be kept word for word because the work goes on with it: one token in so many. More of it paid for
+// itself no longer.
+const hotShare = 12
+
+// hotPart is which part of that one piece may take, one token in so many: a single long text is quoted no more often than a short one.
+const hotPart = 3
+
+// What a piece is worth that was written in the last step before the cut: how many steps in a hundred pivots would have had to ask for it again, for a
+// thousand tokens of it. The measure is of recorded sessions of coding agents; what stands here in order matters, not the figure. What tools answered
+// is worth a tenth of it, and so is what the assistant said: it is long, and read once.
+const (
+	worthPlan    = 100 // the newest todo list: the next one repeats most of it
+	worthCommand = 60  // a command comes again with its options, in the same words
+	worthEdit    = 25  // what was put into a file is what a next edit replaces
+	// again is what a command is worth more that ran more than once, and inHand what a file is worth more that the tail works on.
+	again, inHand = 3, 2
+	// half is after how many steps a piece is worth half, and least what is not kept any more.
+	half, least = 16, 10
+)
+
+// piece is a stretch of the folded log that may be kept word for word.
+type piece struct {
+	section int
+	order   int // of its call in the log
+	age     int // steps between it and the cut
+	worth   float64
+	size    int             // tokens, about
+	lines   func() []string // written only when it is kept
+}
+
+// Sections of what is hot, in the order in which they are written.
+const (
+	hotCalls = iota
+	hotFiles
+	hotSections
+)
+
+var hotTitles = [hotSections]string{"Calls as they were made", "What was put into files"}
+
+// hot is what later steps will most likely quote of what is folded, word for word, as far as it is worth its tokens: the newest todo list, commands
+// with their options, and what edits put into files that are still worked on. What the settings protect, what an elision hides and what is
+// pinned is left out. Each section is in the order of the log; pieces counts what is kept.
+func (c Carrying) hot(calls []call.Call, pinned Pinned) (sections [hotSections][]string, pieces int) {
+	left := c.hotBudget()
+	if left <= 0 {
+		return sections, 0
+	}
+	all := c.pieces(calls, pinned)
+	slices.SortStableFunc(all, func(a, b piece) int {
+		return cmp.Or(cmp.Compare(b.worth, a.worth), b.order-a.order)
+	})
+	most := left / hotPart
+	type written struct {
+		piece
+		lines []string
+	}
+	var kept []written
+	for _, p := range all {
+		if p.size > min(left, most)*2 {
+			continue
+		}
+		lines := p.lines()
+		n := c.Facts.Count(strings.Join(lines, "\n")) + 1
+		if n > min(left, most) {
+			continue
+		}
+		left -= n
+		kept = append(kept, written{p, lines})
+	}
+	slices.SortStableFunc(kept, func(a, b written) int { return a.order - b.order })
+	for _, p := range kept {
+		sections[p.section] = append(sections[p.section], p.lines...)
+	}
+	return sections, len(kept)
+}
+
+// hotBudget is how many tokens there are for it: a share of what is folded, so that a pivot pays, and no more than what a whole tail was made
+// shorter by. With less of the user's words carried there is less of it too.
+func (c Carrying) hotBudget() int {
+	folded := 0
+	for i := range c.Cut.Fold {
+		for j := range c.Cut.Fold[i].Parts {
+			folded += c.Facts.Size(&c.Cut.Fold[i].Parts[j]).Total()
+		}
+	}
+	return min(folded/hotShare, MaxKeep/3, c.Settings.UserMessages/4)
+}
+
+// pieces are all that is worth being kept, the newest first.
+func (c Carrying) pieces(calls []call.Call, pinned Pinned) []piece {
+	stays := c.staying()
+	age := c.ages(stays)
+	times := map[string]int{} // how often each call was made
+	for n := range calls {
+		times[c.made(&calls[n])]++
+	}
+	var all []piece
+	add := func(p piece, n int) {
+		p.order, p.age = n, age[calls[n].Message]
+		p.worth *= half / float64(half+p.age)
+		if p.worth >= least {
+			all = append(all, p)
+		}
+	}
+	files := map[string]fileState{}
+	planned := false
+	for n := len(calls) - 1; n >= 0; n-- {
+		k := &calls[n]
+		p := &c.Log[k.Message].Parts[k.Part]
+		if len(k.Actions) == 0 || k.Outcome.Refused || !p.State.Final() {
+			continue
+		}
+		key := c.made(k)
+		ran := times[key]
+		times[key] = 0 // older ones are the same
+		free := !stays[k.MessageID] && !pinned.parts[p.ID] && !c.protected(p, k)
+		switch k.Actions[0].Op {
+		case call.Plan:
+			if free && !planned && ran > 0 {
+				add(c.call(p, k, worthPlan), n)
+			}
+			planned = true
+		case call.Run:
+			if free && ran > 0 {
+				worth := float64(worthCommand)
+				if ran > 1 {
+					worth *= again
+				}
+				add(c.call(p, k, worth), n)
+			}
+		}
+		for i := range k.Actions {
+			if a := &k.Actions[i]; a.Exact && a.Path != "" && !k.Outcome.Failed {
+				if put, ok := c.put(a, files, free); ok {
+					add(put, n)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// staying are the messages that are verbatim in the tail or repeated as the replay.
+func (c Carrying) staying() map[string]bool {
+	stays := make(map[string]bool, len(c.Cut.Tail)+1)
+	for i := range c.Cut.Tail {
+		stays[c.Cut.Tail[i].ID] = true
+	}
+	if c.Cut.Replay != nil {
+		stays[c.Cut.Replay.ID] = true
+	}
+	return stays
+}
+
+// ages are how many steps lie between each message and the cut.
+func (c Carrying) ages(stays map[string]bool) []int {
+	age := make([]int, len(c.Log))
+	steps := 0
+	for i := len(c.Log) - 1; i >= 0; i-- {
+		age[i] = steps
+		if m := &c.Log[i]; m.Role == session.Assistant && !m.IsSummary() && !stays[m.ID] {
+			steps++
+		}
+	}
+	return age
+}
+
+// made is what a call is known by: tool and arguments, word for word.
+func (c Carrying) made(k *call.Call) string {
+	p := &c.Log[k.Message].Parts[k.Part]
+	return p.Tool + " " + string(p.State.Input)
+}
+
+// protected reports whether a call must not be quoted: it names what the guard protects, or an elision hides its arguments.
+func (c Carrying) protected(p *session.Part, k *call.Call) bool {
+	if c.Ledger.Has(rule.Key{Part: p.ID, Field: rule.Input}) || c.Ledger.Has(rule.Key{Part: p.ID, Field: rule.Whole}) {
+		return true
+	}
+	if c.Guard == nil {
+		return false
+	}
+	for i := range k.Actions {
+		a := &k.Actions[i]
+		for _, name := range []string{a.Path, a.To, call.Shorten(a.Path, c.Directory)} {
+			if name != "" && c.Guard.Path(name) {
+				return true
+			}
+		}
+	}
+	return slices.ContainsFunc(rule.Paths(p), c.Guard.Path)
+}
+
+// call is a call as it was made.
+func (c Carrying) call(p *session.Part, k *call.Call, worth float64) piece {
+	failed := ""
+	if k.Outcome.Failed {
+		failed = " (failed)"
+	}
+	return piece{section: hotCalls, worth: worth, size: c.Facts.Size(p).Input, lines: func() []string {
+		input := string(p.State.Input)
+		if compact := p.State.Input.Clone(); strings.Contains(input, "\n") && compact.Compact() == nil {
+			input = string(compact) // only the blanks between its members are others
+		}
+		if !strings.Contains(input, `\n`) && !strings.Contains(input, "\n") {
+			return []string{"- " + p.Tool + " " + input + failed}
+		}
+		lines := []string{"- " + p.Tool + failed + ":"}
+		for name, value := range call.Members(p.State.Input) {
+			text, ok := call.Unquote(value)
+			if !ok {
+				text = string(value)
+			}
+			lines = append(lines, "  - "+name+":")
+			for _, l := range quote(text) {
+				lines = append(lines, "    "+l)
+			}
+		}
+		return lines
+	}}
+}
+
+// fileState is what newer calls say about a file, going backwards through the log.
+type fileState struct {
+	whole  bool // all of it was written anew, or it is gone: what was put into it before stands there no longer
+	inHand bool // a call that stays verbatim is about it
+}
+
+// put is what an action put into a file, where it may still stand there.
+func (c Carrying) put(a *call.Action, files map[string]fileState, free bool) (p piece, ok bool) {
+	f := files[a.Path]
+	f.inHand = f.inHand || !free
+	defer func() { files[a.Path] = f }()
+	switch {
+	case !a.Op.Changes():
+		return piece{}, false
+	case a.Op != call.Edit:
+		gone := f.whole
+		f.whole = true
+		if a.Op != call.Create || gone {
+			return piece{}, false
+		}
+	case f.whole:
+		return piece{}, false
+	}
+	if !free || a.New == "" || len(a.New) >= call.Examined/2 {
+		return piece{}, false
+	}
+	worth := float64(worthEdit)
+	if f.inHand {
+		worth *= inHand
+	}
+	verb := "Put into "
+	if a.Op == call.Create {
+		verb = "Written as "
+	}
+	title, text := verb+call.Shorten(a.Path, c.Directory)+":", a.New
+	return piece{section: hotFiles, worth: worth, size: len(text) / 4, lines: func() []string {
+		return append(append([]string{title, ""}, quote(text)...), "")
+	}}, true
+}

@@ -1,0 +1,30 @@
+package policy
+
+import "github.com/winnowhq/winnow/rule"
+
+// Unbound leaves out the reasoning behind the first place that elisions change: a model that binds its reasoning to the exact prompt before it refuses,
+// or drops, what it thought behind another one. What stands before that place is as it was made.
+func (s State) Unbound(commit []rule.Elision) []rule.Elision {
+	if !s.Model.BoundReasoning || len(commit) == 0 {
+		return nil
+	}
+	changed := make(map[string]bool, len(commit))
+	for _, e := range commit {
+		changed[e.Part] = true
+	}
+	var gone []rule.Elision
+	behind := false
+	for i := range s.Window {
+		m := &s.Window[i]
+		for j := range m.Parts {
+			p := &m.Parts[j]
+			if behind && !changed[p.ID] {
+				if e, ok := rule.Unbound(m, p, s.Ledger, s.Facts); ok {
+					gone = append(gone, e)
+				}
+			}
+			behind = behind || changed[p.ID]
+		}
+	}
+	return gone
+}
