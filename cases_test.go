@@ -209,7 +209,7 @@ func TestCase03_theSummaryRequestFitsItsModel(t *testing.T) {
 func TestCase04_theTailIsOfTheSessionsModel(t *testing.T) {
 	// The summariser takes little; the session's model much. The tail follows the session's.
 	l := newLab(t, Config{Summarizer: &scripted{limit: 4000, answers: []any{notes("go on")}}, Models: small(200000, 4000)})
-	l.work(40)
+	l.work(300) // of which most lies idle
 	if r := l.compact(CompactOptions{}); r.Tail < 20 {
 		t.Errorf("the tail has %d messages, want what 15,000 tokens hold", r.Tail)
 	}
@@ -515,8 +515,8 @@ func TestCompact_keepsWhatWasAppendedWhileTheSummaryWasWritten(t *testing.T) {
 func TestObserve_foldsByItselfAndPublishesEvents(t *testing.T) {
 	l := newLab(t, Config{})
 	events := l.Subscribe(0)
-	l.work(9)
-	l.reads("last.go", 1200)
+	l.work(4) // too few steps for anything to be idle
+	l.reads("last.go", 5000)
 	out, err := l.Observe(context.Background(), l.id, session.Usage{Input: 7600, Output: 200, Cache: session.CacheUsage{Write: 500}})
 	if err != nil || out.Compacted == nil {
 		t.Fatalf("receipt %v, error %v, verdict %+v", out.Compacted, err, out.Verdict)

@@ -47,7 +47,7 @@ func Example() {
 
 	engine.Append(ctx, id, say(session.User, "Fix the parser. Never touch the lexer."))
 	for i := range 12 {
-		engine.Append(ctx, id, read(fmt.Sprint("call_", i), fmt.Sprintf("file%d.go", i), strings.Repeat("func parse() error { return nil }\n", 80)))
+		engine.Append(ctx, id, read(fmt.Sprint("call_", i), fmt.Sprintf("file%d.go", i), strings.Repeat("func parse() error { return nil }\n", 160)))
 		view, _ := engine.View(ctx, id) // what to send: package wire writes it down for a provider
 		outcome, err := engine.Observe(ctx, id, session.Usage{Input: view.Tokens, Output: 50})
 		if err != nil {

@@ -34,6 +34,8 @@ func (w Wait) When() string {
 		return "when there is more of it"
 	case rule.Recent:
 		return "when the turn has ended"
+	case rule.Fits:
+		return "when the window is full"
 	}
 	return "only when asked"
 }
@@ -59,8 +61,10 @@ func (w Wait) rank() int {
 		return 3
 	case w.Code == rule.Unprofitable:
 		return 4
+	case w.Code == rule.Fits:
+		return 5
 	}
-	return 5
+	return 6
 }
 
 // String says it with figures.
@@ -81,6 +85,8 @@ func (w Wait) String() string {
 		return token.Grouped(w.Saves) + " tokens could go, too little to rewrite the prompt for"
 	case rule.Recent:
 		return "it waits until the turn has ended"
+	case rule.Fits:
+		return "it goes for its age alone: it waits until the window is full, or until somebody asks"
 	case rule.Restored:
 		return "it was restored; pruning on demand takes it again"
 	case rule.Disabled:
@@ -111,7 +117,7 @@ func Explain(s Schedule, waiting []rule.Elision, now Moment) []Wait {
 		all.Code = rule.Unprofitable
 	case !economic && !s.Ready(now):
 		all.Code = rule.Recent
-	case economic && now.Account.Before != nil && all.Saves >= e.Least:
+	case economic:
 		e.explain(waits, waiting, now)
 		return waits
 	}
@@ -124,10 +130,25 @@ func Explain(s Schedule, waiting []rule.Elision, now Moment) []Wait {
 // explain finds for each elision the batch that pays soonest among those that have it: it and what stands behind it, and what stands before it down to
 // some place. Whatever a schedule asks for besides, nothing pays before this.
 func (e Economic) explain(waits []Wait, waiting []rule.Elision, now Moment) {
-	order := make([]int, len(waiting))
+	order := make([]int, 0, len(waiting))
 	at := make([]int, len(waiting))
+	all := Wait{Code: rule.BelowMinimum}
 	for i := range waiting {
-		order[i], at[i] = i, now.Account.Before(waiting[i])
+		if waiting[i].Rule == (rule.Backward{}).Name() {
+			waits[i] = Wait{Code: rule.Fits, Parts: 1, Saves: waiting[i].Saves}
+			continue
+		}
+		order = append(order, i)
+		all.Parts, all.Saves = all.Parts+1, all.Saves+waiting[i].Saves
+	}
+	if now.Account.Before == nil || all.Saves < e.Least {
+		for _, i := range order {
+			waits[i] = all
+		}
+		return
+	}
+	for _, i := range order {
+		at[i] = now.Account.Before(waiting[i])
 	}
 	slices.SortStableFunc(order, func(i, j int) int { return at[j] - at[i] })
 	batches := make([]Wait, len(order))

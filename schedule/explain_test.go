@@ -9,13 +9,17 @@ import (
 	"github.com/winnowhq/winnow/schedule"
 )
 
-// candidates at these positions, in tokens, that save so much each.
+// candidates at these positions, in tokens, that save so much each; what is negative is found by the backward scan.
 func candidates(at, saves []int) ([]rule.Elision, func(rule.Elision) int) {
 	var all []rule.Elision
 	positions := map[string]int{}
 	for i := range at {
 		id := string(rune('a' + i))
-		all = append(all, rule.Elision{Part: id, Field: rule.Output, Saves: saves[i]})
+		e := rule.Elision{Part: id, Field: rule.Output, Rule: "duplicates", Saves: max(saves[i], -saves[i])}
+		if saves[i] < 0 {
+			e.Rule = rule.Backward{}.Name()
+		}
+		all = append(all, e)
 		positions[id] = at[i]
 	}
 	return all, func(e rule.Elision) int { return positions[e.Part] }
@@ -61,6 +65,15 @@ func TestExplain(t *testing.T) {
 			[]string{"300 tokens could go, too little to rewrite the prompt for", "300 tokens could go, too little to rewrite the prompt for"},
 			[]string{"when there is more of it", "when there is more of it"},
 			"300 tokens could go, too little to rewrite the prompt for",
+		},
+		{
+			"one that goes for its age alone", economic, []int{90_000, 95_000}, []int{4_000, -4_000}, nil,
+			[]string{
+				"it would save 4,000 tokens a step and rewrite 6,000; that pays in about 18 steps",
+				"it goes for its age alone: it waits until the window is full, or until somebody asks",
+			},
+			[]string{"pays in about 18 steps", "when the window is full"},
+			"the part that pays soonest would save 4,000 tokens a step and rewrite 6,000; that pays in about 18 steps",
 		},
 		{
 			"a model that binds its reasoning", economic, []int{10_000}, []int{9_000}, func(m *schedule.Moment) { m.Bound = true },

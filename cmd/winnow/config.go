@@ -31,12 +31,16 @@ func (a *app) configCommand() *cobra.Command {
 		Long: `config shows every setting, its value, and the file or variable that it comes from. Settings are read from
 $XDG_CONFIG_HOME/winnow/winnow.jsonc, then winnow.jsonc in the current folder, then the environment (WINNOW_COMPACTION_AUTO and so on), then flags.
 
+What the policy's rules find is left out by its schedule: eager, when a turn has ended, or economic, when it saves more than it costs to write the prompt to the
+provider's cache again. compaction.threshold is how full the window may become, by model: a fraction, tokens, or economic, which lets what requests cost decide.
+
 Who writes summaries is said by compaction.model (provider/model) and compaction.summarizer (auto, llm, offline), what is asked of it by
 compaction.prompt and compaction.context. A provider that is not known is defined under providers.NAME, in the user's file alone: protocol
 (openai-chat, openai-responses, anthropic, gemini), baseURL, keyEnv (the variable that holds the key), headers, body, idle (seconds), maxTokens.`,
 		Example: `  winnow config
   winnow config set compaction.protect 60000
   winnow config set policy classic --project
+  winnow config set compaction.threshold economic
   winnow config set compaction.model anthropic/claude-haiku-4-5
   winnow config set providers.house.baseURL http://127.0.0.1:9000/v1`,
 		Args: exactly(0, "no argument"),

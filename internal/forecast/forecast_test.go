@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/budget"
 	"github.com/winnowhq/winnow/format/all"
 	"github.com/winnowhq/winnow/internal/outside"
 	"github.com/winnowhq/winnow/model"
@@ -41,11 +42,13 @@ var forecasts = []setting{
 	{"balanced, economic", "balanced", "economic", 160_000, dear, []string{"pays", "cold", "threshold"}},
 	{"balanced, economic, a window that nothing fills", "balanced", "economic", 1_000_000, dear, []string{"pays", "cold"}},
 	{"balanced, economic, free writes", "balanced", "economic", 160_000, free, []string{"pays", "cold", "threshold"}},
-	{"balanced, economic, no cache", "balanced", "economic", 160_000, none, []string{"pays", "threshold"}},
-	{"balanced, eager", "balanced", "eager", 160_000, dear, []string{"turn", "cold", "threshold"}},
-	{"aggressive, economic", "aggressive", "economic", 160_000, dear, []string{"pays", "threshold"}},
-	{"aggressive", "aggressive", "", 100_000, dear, []string{"step", "threshold"}},
-	{"classic", "classic", "", 160_000, dear, []string{"turn", "threshold"}},
+	{"balanced, economic, no cache", "balanced", "economic", 90_000, none, []string{"pays", "fold: threshold"}},
+	{"balanced, economic, a small window", "balanced", "economic", 100_000, dear, []string{"cold", "threshold", "fold: threshold"}},
+	{"balanced, economic, an economic threshold", "balanced", "economic", 1_000_000, dear, []string{"pays", "cold", "fold: pays"}},
+	{"balanced, eager", "balanced", "eager", 100_000, dear, []string{"turn", "cold", "fold: threshold"}},
+	{"aggressive, economic", "aggressive", "economic", 160_000, dear, []string{"pays", "fold: threshold"}},
+	{"aggressive", "aggressive", "", 100_000, dear, []string{"step", "fold: threshold"}},
+	{"classic", "classic", "", 160_000, dear, []string{"turn", "fold: threshold"}},
 }
 
 // compare plays a session through the lab and the engine.
@@ -53,6 +56,9 @@ func (s setting) compare(t *testing.T, log session.Session, again int) (triggers
 	t.Helper()
 	settings := winnow.DefaultSettings()
 	settings.Policy, settings.Schedule, settings.Counter = s.policy, s.schedule, "linear"
+	if strings.HasSuffix(s.name, "threshold") {
+		settings.Compaction.Threshold = budget.Thresholds{"*": budget.Economic}
+	}
 	settings.Compaction.Protect, settings.Compaction.Minimum = 8_000, 4_000
 	m := model.Model{
 		Provider: "test", ID: "model", Limits: model.Limits{Context: s.window, Output: min(32_000, s.window/4)}, Price: s.terms.Price,

@@ -223,7 +223,11 @@ func (h *host) did(k, before int, do func() (winnow.Outcome, error)) {
 			d.Parts = sorted(d.Parts)
 		}
 		h.course.Deeds = append(h.course.Deeds, d)
-		h.course.triggers[r.Trigger]++
+		what := r.Trigger
+		if d.Kind == replay.Folded {
+			what = "fold: " + what
+		}
+		h.course.triggers[what]++
 		before -= r.Saved
 	}
 	if now := h.look(h.Context()); now != before {

@@ -78,7 +78,24 @@ func ideas() []candidate {
 			return float64(l.idle) >= max(3, wait)
 		}))
 	}
+	for _, grows := range []struct {
+		share        float64
+		most, inputs int
+	}{{0.1, 7, 40}, {0.2, 7, 40}, {0.1, 10, 40}, {0.2, 10, 40}, {0.3, 10, 40}, {0.1, 15, 40}, {0.2, 15, 40}, {0.2, 10, 20}, {0.2, 10, 60}} {
+		all = append(all, same(fmt.Sprintf("outputs after %g of the steps so far, 3 to %d, arguments after %d", grows.share, grows.most, grows.inputs), func(l lying) bool {
+			if l.input {
+				return l.idle >= grows.inputs
+			}
+			return float64(l.idle) >= min(float64(grows.most), max(3, grows.share*float64(l.now)))
+		}))
+	}
 	all = append(all,
+		same("0.2 of the steps so far, 3 to 10, 40, reads after 5 once their file changed", func(l lying) bool {
+			if l.input {
+				return l.idle >= 40
+			}
+			return float64(l.idle) >= min(10, max(3, 0.2*float64(l.now))) || read(l) && l.edited != never && l.idle >= 5
+		}),
 		same("idle for a turn as well", func(l lying) bool { return usual(l) && l.turns > 0 }),
 		same("idle for 10/20 steps, or 3 and a turn", func(l lying) bool { return usual(l) || l.turns > 0 && l.idle >= 3 }),
 		same("idle for 10/20 steps, or 5 and a turn", func(l lying) bool { return usual(l) || l.turns > 0 && l.idle >= 5 }),

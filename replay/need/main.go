@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -23,18 +24,23 @@ import (
 func main() {
 	replays := flag.Bool("judge", false, "replay the sessions as well")
 	steps := flag.Int("min-steps", 30, "sessions of fewer steps are learned from and not replayed")
+	only := flag.String("only", "", "replay those alone whose name matches this regular expression")
 	flag.Parse()
 	if flag.NArg() == 0 {
 		fmt.Fprintln(os.Stderr, "usage: go run ./replay/need [-judge] [-min-steps 30] FOLDER…")
 		os.Exit(2)
 	}
-	if err := run(context.Background(), flag.Args(), *steps, *replays); err != nil {
+	names, err := regexp.Compile(*only)
+	if err == nil {
+		err = run(context.Background(), flag.Args(), *steps, *replays, names)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "need:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, folders []string, steps int, replays bool) error {
+func run(ctx context.Context, folders []string, steps int, replays bool, only *regexp.Regexp) error {
 	sessions, err := read(folders)
 	if err != nil {
 		return err
@@ -96,7 +102,7 @@ func run(ctx context.Context, folders []string, steps int, replays bool) error {
 		return nil
 	}
 	long := slices.DeleteFunc(slices.Clone(sessions), func(s recorded) bool { return s.trace.Steps() < steps })
-	return frontier(ctx, long, models, all)
+	return frontier(ctx, long, models, all, only)
 }
 
 func examples(sessions []recorded, use int) []example {
@@ -115,7 +121,7 @@ func count(examples []example) (looks, needs float64) {
 }
 
 // frontier prints what each candidate costs.
-func frontier(ctx context.Context, sessions []recorded, models map[string]map[string]ratings, whole ratings) error {
+func frontier(ctx context.Context, sessions []recorded, models map[string]map[string]ratings, whole ratings, only *regexp.Regexp) error {
 	var sources []string
 	for _, s := range sessions {
 		if !slices.Contains(sources, s.source) {
@@ -139,7 +145,10 @@ func frontier(ctx context.Context, sessions []recorded, models map[string]map[st
 	}
 	judged := make([][]standing, len(families))
 	for i, f := range families {
-		fmt.Printf("\n%-66s %7s %8s %8s %8s", f.name, "bill", "regrets", "unsent%", "needs")
+		if f.of = slices.DeleteFunc(f.of, func(c candidate) bool { return !only.MatchString(c.name) }); len(f.of) == 0 {
+			continue
+		}
+		fmt.Printf("\n%-80s %7s %8s %8s %8s", f.name, "bill", "regrets", "unsent%", "needs")
 		for _, source := range sources {
 			fmt.Printf(" %20.20s", source)
 		}
@@ -150,18 +159,21 @@ func frontier(ctx context.Context, sessions []recorded, models map[string]map[st
 		}
 		for _, s := range judged[i] {
 			t := s.total("")
-			fmt.Printf("%-66s %7.4f %8.2f %8.1f %8.2f", s.name, t.ratio(), t.rate(), 100*t.unsent/max(1, t.carried), 100*float64(t.needs*len(gains))/float64(t.steps))
+			fmt.Printf("%-80s %7.4f %8.2f %8.1f %8.2f", s.name, t.ratio(), t.rate(), 100*t.unsent/max(1, t.carried), 100*float64(t.needs*len(gains))/float64(t.steps))
 			for _, source := range sources {
 				fmt.Printf("        %6.4f %5.2f", s.by[source].ratio(), s.by[source].rate())
 			}
 			fmt.Println()
 		}
 	}
+	if only.String() != "" {
+		return nil
+	}
 	fmt.Printf("\nChosen on the other sources as the cheapest with at most so many regrets, and kept on the one left out:\n")
 	for _, most := range []float64{1, 1.5, 2, 3} {
-		for _, i := range []int{1, 2, 3} {
+		for i := 1; i <= 3; i++ {
 			t, names := picked(judged[i], sources, most)
-			fmt.Printf("%4.1f  %-60s %7.4f %8.2f   %s\n", most, families[i].name, t.ratio(), t.rate(), strings.Join(names, "; "))
+			fmt.Printf("%4.1f  %-58s %7.4f %8.2f   %s\n", most, families[i].name, t.ratio(), t.rate(), strings.Join(names, "; "))
 		}
 	}
 	return nil
