@@ -78,6 +78,10 @@ func Load(s Sources) (Loaded, error) {
 			continue
 		}
 		if err != nil {
+			var path *fs.PathError
+			if errors.As(err, &path) {
+				err = path.Err // the file is named already
+			}
 			return l, &Error{File: file, Err: err}
 		}
 		if err := l.file(file, data); err != nil {

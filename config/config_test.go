@@ -79,7 +79,7 @@ func TestLoad_mistakesSayWhereAndWhatWasMeant(t *testing.T) {
 		{"a fraction for a whole number", `{"compaction": {"protect": 1.5}}`, `compaction.protect: it must be a whole number, not this number`},
 		{"a number for a list", `{"compaction": {"protectedTools": 3}}`, `compaction.protectedTools: it must be a list of texts, not this number`},
 		{"a list for an object", `{"compaction": []}`, `compaction: it must be an object, not a list`},
-		{"no object at all", `[]`, `it must be`},
+		{"no object at all", `[]`, `:1:1: it must be an object, not a list`},
 		{"no JSON", "{\n  \"policy\" \"classic\"}", `:2:12: `},
 		{"nothing", "", `: `},
 		{"a schedule that is none", `{"schedule": "lazy"}`, `schedule: "lazy" is none; use eager or economic, or leave it empty for the policy's own`},
@@ -113,6 +113,15 @@ func TestLoad_mistakesSayWhereAndWhatWasMeant(t *testing.T) {
 				t.Errorf("got  %s\nwant %s", err, c.want)
 			}
 		})
+	}
+}
+
+func TestLoad_aFileThatCannotBeReadIsNamedOnce(t *testing.T) {
+	for _, file := range []string{filepath.Join(t.TempDir(), "nosuch.jsonc"), t.TempDir()} {
+		_, err := Load(Sources{File: file})
+		if err == nil || strings.Count(err.Error(), file) != 1 {
+			t.Errorf("of %s: %v", file, err)
+		}
 	}
 }
 

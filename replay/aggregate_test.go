@@ -91,6 +91,9 @@ func TestReport_ofNoSessionsHasNoNumbersThatAreNone(t *testing.T) {
 	if r.Sessions == nil {
 		t.Error("its list of sessions is no list")
 	}
+	if r.Subject != "" {
+		t.Errorf("%s is said to change most, of no session", r.Subject)
+	}
 }
 
 func TestAdvice_theCheapestThatIsBearable(t *testing.T) {
@@ -109,7 +112,7 @@ func TestAdvice_theCheapestThatIsBearable(t *testing.T) {
 		policy string
 		says   []string
 	}{
-		"as it comes":           {build(100, 0, row, row, row), "balanced", []string{"3 sessions (300 steps)", "0.80 of nothing", "1 regrets in 100", "2.5 are", "aggressive is cheaper still, 0.50, at 4"}},
+		"as it comes":           {build(100, 0, row, row, row), "balanced", []string{"3 sessions (300 steps)", "0.80 of nothing", "1 regret in 100", "2.5 are", "aggressive is cheaper still, 0.50, at 4"}},
 		"with a wider bound":    {build(100, 4, row, row, row), "aggressive", []string{"0.50 of nothing", "4 are taken as bearable"}},
 		"with a narrower bound": {build(100, 0.5, row, row, row), "classic", []string{"0.90 of nothing", "aggressive is cheaper still"}},
 		"with two sessions":     {build(100, 0, row, row), "", []string{"2 sessions have 30 steps"}},

@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/budget"
+	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/policy"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/rule/ruletest"

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -95,7 +96,7 @@ Results are remembered in $XDG_CACHE_HOME/winnow/replay: a replay that was stopp
 // check refuses flags that cannot be meant.
 func (f *replayFlags) check(json bool) error {
 	switch {
-	case f.regrets <= 0:
+	case !(f.regrets > 0) || math.IsInf(f.regrets, 0):
 		return usage("--regrets %v: give a number above 0", f.regrets)
 	case f.minSteps < 0:
 		return usage("--min-steps %d: give 0 or more", f.minSteps)
@@ -144,6 +145,9 @@ func (a *app) runReplay(ctx context.Context, args []string, f replayFlags) error
 	if err != nil {
 		return err
 	}
+	if err := files.spare(sources); err != nil {
+		return err
+	}
 	if lab.Memory = a.replayMemory(f.fresh, reader.version()); lab.Memory != nil {
 		defer lab.Memory.Close()
 	}
@@ -180,7 +184,7 @@ func (a *app) tellReplay(ctx context.Context, report replay.Report, reader *repl
 			return err
 		}
 	case files.csv != "-" && files.page != "-":
-		a.showReplay(report, settings)
+		a.showReplay(report, settings, f.apply)
 		if files.csv != "" {
 			a.printf("\n%s has a line for each session and policy\n", a.short(files.csv))
 		}
@@ -219,10 +223,10 @@ func (a *app) replayMemory(fresh bool, version string) *replay.Memory {
 	return replay.OpenMemory(path, version)
 }
 
-// showReplay prints the report for people.
-func (a *app) showReplay(r replay.Report, settings winnow.Settings) {
+// showReplay prints the report for people, and what --apply would do unless it is about to be done.
+func (a *app) showReplay(r replay.Report, settings winnow.Settings, applied bool) {
 	a.paint().Replay(r)
-	if r.Advice == nil {
+	if r.Advice == nil || applied {
 		return
 	}
 	if changes, err := advised(r, settings); err == nil && len(changes) > 0 {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/winnowhq/winnow/page"
 	"github.com/winnowhq/winnow/replay"
@@ -112,7 +113,7 @@ type replayFiles struct {
 func (f *replayFlags) files(a *app) (to replayFiles, err error) {
 	to.csv, to.page = f.csv, f.page.to
 	if f.page.to != "" && f.page.to != "-" {
-		if to.page, err = f.page.place(a, &source{}, f.csv); err != nil {
+		if to.page, err = f.page.place(a, &source{}, f.csv, "--csv"); err != nil {
 			return to, err
 		}
 	}
@@ -134,6 +135,23 @@ func (f *replayFlags) files(a *app) (to replayFiles, err error) {
 		return to, usage("%s is there already; use --force to overwrite it, or name another file with --csv", to.csv)
 	}
 	return to, nil
+}
+
+// spare refuses to write over what is replayed, also with --force.
+func (to replayFiles) spare(sources []replay.Source) error {
+	for flag, path := range map[string]string{"--csv": to.csv, "--html": to.page} {
+		there, err := os.Stat(path)
+		if err != nil || path == "-" {
+			continue
+		}
+		for i := range sources {
+			file, _, _ := strings.Cut(sources[i].Path, "#") // a session in a database
+			if info, err := os.Stat(file); err == nil && os.SameFile(there, info) {
+				return usage("%s is what is read; name another file with %s", path, flag)
+			}
+		}
+	}
+	return nil
 }
 
 // writeReplay writes the table and the page.

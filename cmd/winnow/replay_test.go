@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -136,9 +137,12 @@ func TestReplay_appliesWhatItRecommends(t *testing.T) {
 	if err != nil || loaded.Settings.Compaction.Threshold["*"] < 40_000 {
 		t.Errorf("the configuration has %v: %v", loaded.Settings.Compaction.Threshold, err)
 	}
+	if strings.Contains(o.stdout, "--apply writes") {
+		t.Errorf("it says what --apply would do, and does it:\n%s", o.stdout)
+	}
 	o = d.run(append(args, "--apply")...)
 	o.wants(t, exitDone)
-	if !strings.Contains(o.stdout, "Nothing to write") {
+	if !strings.Contains(o.stdout, "Nothing to write") || strings.Contains(o.stdout, "What is recommended is what") {
 		t.Errorf("the second time it says:\n%s", o.stdout)
 	}
 
@@ -221,13 +225,13 @@ func TestSweptValues_rangesAndLists(t *testing.T) {
 			continue
 		}
 		for i := range got {
-			if d := got[i] - want[i]; d > 1e-6*want[i]+1e-9 || d < -1e-6*want[i]-1e-9 {
+			if d := got[i] - want[i]; math.Abs(d) > 1e-6*math.Abs(want[i]) {
 				t.Errorf("%s: %v, want %v", text, got, want)
 				break
 			}
 		}
 	}
-	for _, text := range []string{"", "a..b", "5..5", "9..3", "1..2/1", "1..2/x", "1,,2", "economic..2", "1..economic", "economical", "101%", "-3..5", "1..inf"} {
+	for _, text := range []string{"", "a..b", "5..5", "9..3", "1..2/1", "1..2/x", "1,,2", "economic..2", "1..economic", "economical", "1.5", "0.5..1.5", "101%", "-3..5", "1..inf"} {
 		if got, err := sweptValues(text); err == nil {
 			t.Errorf("%q is %v", text, got)
 		}
