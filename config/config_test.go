@@ -154,6 +154,39 @@ func TestSet_writesAMemberOfAProvider(t *testing.T) {
 	}
 }
 
+func TestSet_leavesLinksAndPermissionsAsTheyAre(t *testing.T) {
+	file := write(t, `{"policy": "classic"}`)
+	if err := os.Chmod(file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(t.TempDir(), Name)
+	if err := os.Symlink(file, link); err != nil {
+		t.Skip(err)
+	}
+	if err := Set(link, "policy", "aggressive"); err != nil {
+		t.Fatal(err)
+	}
+	if l, err := Load(Sources{File: file}); err != nil || l.Settings.Policy != "aggressive" {
+		t.Errorf("the file that the link leads to has policy %q, %v", l.Settings.Policy, err)
+	}
+	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("the link is none any more: %v", err)
+	}
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the file is %v, %v; it was for nobody else to read", info.Mode(), err)
+	}
+}
+
+func TestSet_saysOnceWhichKeyIsWrong(t *testing.T) {
+	file := write(t, "{}")
+	if err := Set(file, "schedule", "lazy"); err == nil || strings.Count(err.Error(), "schedule: ") != 1 || !strings.HasPrefix(err.Error(), file) {
+		t.Errorf("the error is %v", err)
+	}
+	if err := Set(file, "", "{}"); err == nil {
+		t.Error("a key without a name can be set")
+	}
+}
+
 func TestLoad_aNamedFileMustBeThereAndIsTheOnlyOne(t *testing.T) {
 	dir := filepath.Dir(write(t, `{"policy": "classic"}`))
 	if _, err := Load(Sources{File: filepath.Join(dir, "missing"), Dir: dir}); !errors.Is(err, os.ErrNotExist) {

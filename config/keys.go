@@ -60,7 +60,7 @@ const thresholds = `a fraction of the context (0.92), a number of tokens (150000
 func wanted(key string) string {
 	t := typeOf(key)
 	switch {
-	case key == "", t == nil && isGroup(key), t == reflect.TypeFor[jsontext.Value]():
+	case t == nil && isGroup(key), t == reflect.TypeFor[jsontext.Value]():
 		return "an object"
 	case t == nil:
 		return ""

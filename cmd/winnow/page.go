@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -44,12 +45,11 @@ func (o *pageOutput) check(json bool) error {
 func (o *pageOutput) place(a *app, s *source, sessionTo, flag string) (string, error) {
 	path := a.path(o.to)
 	info, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		if sessionTo != "" && sessionTo != "-" && filepath.Clean(a.path(sessionTo)) == filepath.Clean(path) {
 			return "", usage("%s and --html both name %s", flag, o.to)
 		}
-		folder := filepath.Dir(path)
-		if _, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) {
+		if folder := filepath.Dir(path); !isFolder(folder) {
 			return "", hinted{fmt.Errorf("%s cannot be written: there is no folder %s", path, folder), "make the folder first, or name another file with --html"}
 		}
 		return path, nil

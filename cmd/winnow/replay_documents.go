@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/winnowhq/winnow/page"
 	"github.com/winnowhq/winnow/replay"
@@ -123,8 +124,8 @@ func (f *replayFlags) files(a *app) (to replayFiles, err error) {
 	to.csv = a.path(f.csv)
 	info, err := os.Stat(to.csv)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		if folder := filepath.Dir(to.csv); !a.isFile(folder) {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		if folder := filepath.Dir(to.csv); !isFolder(folder) {
 			return to, hinted{fmt.Errorf("%s cannot be written: there is no folder %s", to.csv, folder), "make the folder first, or name another file with --csv"}
 		}
 	case err != nil:
@@ -192,7 +193,7 @@ func (a *app) writeTable(ctx context.Context, path string, r replay.Report) erro
 				if base > 0 {
 					relative = number(o.Bill.Total() / base)
 				}
-				out.Write([]string{s.ID, plainText(s.Name), s.Path, s.Product, s.Model, strconv.Itoa(s.Steps), o.Policy, strconv.Itoa(r.Policies[i].Window), number(o.Bill.Total()),
+				out.Write([]string{plainText(s.ID), plainText(s.Name), plainText(s.Path), s.Product, plainText(s.Model), strconv.Itoa(s.Steps), o.Policy, strconv.Itoa(r.Policies[i].Window), number(o.Bill.Total()),
 					number(o.Bill.Read), number(o.Bill.Write), number(o.Bill.Output), number(o.Bill.Compact), number(o.Bill.Regret), relative, strconv.Itoa(o.Regrets),
 					strconv.Itoa(o.Tokens.Sent), strconv.Itoa(o.Tokens.Cached), strconv.Itoa(o.Tokens.Output), strconv.Itoa(o.Tokens.Largest), strconv.Itoa(o.Commits),
 					strconv.Itoa(o.Folds), strconv.Itoa(o.Over), number(s.Bound)})

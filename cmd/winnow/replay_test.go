@@ -149,6 +149,9 @@ func TestReplay_appliesWhatItRecommends(t *testing.T) {
 	// What was set otherwise goes back, comments stay, and the file can be had back.
 	before := "{\n\t// mine\n\t\"policy\": \"aggressive\",\n\t\"compaction\": {\"protect\": 7000, \"protectedTools\": [\"read\"]}\n}\n"
 	d.put("winnow.jsonc", []byte(before))
+	if err := os.Chmod(filepath.Join(d.dir, "winnow.jsonc"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	o = d.run("replay", folder, "--policy", "nothing,balanced/compact@40k", "--regrets", "90", "--prices", "reference", "--apply", "--json")
 	o.wants(t, exitDone)
 	var doc struct {
@@ -162,6 +165,11 @@ func TestReplay_appliesWhatItRecommends(t *testing.T) {
 	}
 	if !strings.Contains(o.stderr, "Undo with: mv winnow.jsonc.orig winnow.jsonc") {
 		t.Errorf("with --json it says on standard error:\n%s", o.stderr)
+	}
+	for _, name := range []string{"winnow.jsonc", "winnow.jsonc.orig"} {
+		if info, err := os.Stat(filepath.Join(d.dir, name)); err != nil || info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s can be read by others now: %v, %v", name, info.Mode(), err)
+		}
 	}
 	if got := string(d.read("winnow.jsonc.orig")); got != before {
 		t.Errorf("what was there is kept as\n%s", got)
