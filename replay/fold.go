@@ -51,7 +51,7 @@ func (r *run) fold(k int) error {
 			return fmt.Errorf("summary: %w", err)
 		}
 		carried, _ := pivot.Carry(pivot.Carrying{Log: r.log, Cut: cut, Summary: answer.Text, Facts: r.facts, Settings: settings, Directory: r.trace.directory,
-			Guard: r.setup.Policy.Guard, Ledger: ledger})
+			Guard: r.setup.Policy.Guard, Ledger: r.ledger})
 		marker := pivot.Marker(r.identity(), r.trace.ID, nil, true, false)
 		if start := cut.TailStart(); start != "" {
 			marker = pivot.WithTail(marker, start)

@@ -79,12 +79,12 @@ func numberedLines(n int) string {
 }
 
 // pruned gives the ledger of a session once every rule of a policy had its way.
-func pruned(t *testing.T, s session.Session, name string) rule.Ledger {
+func pruned(t *testing.T, s session.Session, name string, idle bool) rule.Ledger {
 	t.Helper()
 	settings := winnow.DefaultSettings()
 	settings.Policy, settings.Counter = name, "chars4"
 	settings.Compaction.Protect, settings.Compaction.Minimum, settings.Compaction.ProtectTurns = 10, 0, 0
-	settings.Strategies.BalancedPruning.PruneUserCodeBlocks = true
+	settings.Strategies.BalancedPruning.PruneUserCodeBlocks, settings.Strategies.BalancedPruning.PruneIdle = true, idle
 	if name == policy.Aggressive {
 		settings.Compaction.Minimum = 1_000_000 // there the backward scan comes first, and would leave nothing to the others
 	}
@@ -138,8 +138,12 @@ func named(log []session.Message, ledger rule.Ledger) []rule.Elision {
 
 func TestWrite_keepsEveryElisionInEachFormat(t *testing.T) {
 	s := everyRule()
-	for _, name := range []string{policy.Balanced, policy.Aggressive} {
-		ledger := pruned(t, s, name)
+	for _, c := range []struct {
+		name string
+		idle bool // which comes first, and would leave little to the others
+	}{{policy.Balanced, false}, {policy.Balanced, true}, {policy.Aggressive, false}} {
+		name := c.name
+		ledger := pruned(t, s, name, c.idle)
 		fired, fields := map[string]bool{}, map[rule.Field]bool{}
 		for _, e := range ledger.All() {
 			fired[e.Rule], fields[e.Field] = true, true
@@ -147,6 +151,9 @@ func TestWrite_keepsEveryElisionInEachFormat(t *testing.T) {
 		rules := []string{"attachments", "code", "errors", "files", "inputs", "queries", "retries", "snapshots", "urls"}
 		if name == policy.Balanced {
 			rules = append(rules, "backward", "duplicates", "todos")
+		}
+		if c.idle {
+			rules = []string{"idle", "attachments", "code", "errors"}
 		}
 		for _, r := range rules {
 			if !fired[r] {
