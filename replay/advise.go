@@ -55,8 +55,8 @@ func (r *Report) advise(setups []Setup, most float64) int {
 			r.extent(), bound, p.Name, share(p.Ratio), r.Baseline, int(100*adviceGain))
 		return nearest
 	}
-	reason := fmt.Sprintf("On your %s it costs %s of %s, with %s in 100 steps; %s are taken as bearable.",
-		r.extent(), share(p.Ratio), r.Baseline, regrets(p.Rate), rate(most))
+	reason := fmt.Sprintf("On your %s it costs %s of %s, with %s in 100 steps; %s taken as bearable.",
+		r.extent(), share(p.Ratio), r.Baseline, regrets(p.Rate), are(bound))
 	if cheaper >= 0 && r.Policies[cheaper].Ratio < p.Ratio {
 		c := &r.Policies[cheaper]
 		reason += fmt.Sprintf(" %s is cheaper still, %s, at %s.", c.Name, share(c.Ratio), regrets(c.Rate))
@@ -106,6 +106,13 @@ func regrets(f float64) string {
 		return text + " regrets"
 	}
 	return "1 regret"
+}
+
+func are(number string) string {
+	if number == "1" {
+		return "1 is"
+	}
+	return number + " are"
 }
 
 func rate(f float64) string { return strconv.FormatFloat(math.Round(10*f)/10, 'f', -1, 64) }

@@ -49,10 +49,10 @@ does. What a policy lost is counted as regrets: steps that quote what the policy
 SRC is a session, or a folder or database of them; --everywhere takes what coding agents have kept on this computer.
 
 Policies are words: classic, aggressive, balanced; nothing (keeps all, without a limit), compact (folds the past when the window is full), compact@168k,
-compact@84%, compact@economic (when it pays); what others publish: mask:10 (all outputs but those of the last 10 steps, at every step), clear:3@100k (all outputs but the last 3
-whenever the prompt has 100,000 tokens), clear:3@100k+5k (if 5,000 go with it), supersede (any operation on a file replaces all earlier ones); config
-(the configuration in force) or the path of a winnow.jsonc. After a word, /compact@168k folds at so many tokens, /compact@economic when it pays, /200k
-is a window in place of the model's, and /nolimit takes it away.
+compact@84%, compact@economic (when it pays); what others publish: mask:10 (all outputs but those of the last 10 steps, at every step), clear:3@100k (all
+outputs but the last 3 whenever the prompt has 100,000 tokens), clear:3@100k+5k (if 5,000 go with it), supersede (any operation on a file replaces all
+earlier ones); config (the configuration in force) or the path of a winnow.jsonc. After a word, /compact@168k folds at so many tokens, /compact@economic
+when it pays, /200k is a window in place of the model's, and /nolimit takes it away.
 
 Results are remembered in $XDG_CACHE_HOME/winnow/replay: a replay that was stopped goes on, and the next one replays what changed.`,
 		Example: `  winnow replay ~/.claude/projects
