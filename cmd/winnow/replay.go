@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -48,10 +49,10 @@ does. What a policy lost is counted as regrets: steps that quote what the policy
 SRC is a session, or a folder or database of them; --everywhere takes what coding agents have kept on this computer.
 
 Policies are words: classic, aggressive, balanced; nothing (keeps all, without a limit), compact (folds the past when the window is full), compact@168k,
-compact@84%, compact@economic (when it pays); what others publish: mask:10 (all outputs but those of the last 10 steps, at every step), clear:3@100k (all outputs but the last 3
-whenever the prompt has 100,000 tokens), clear:3@100k+5k (if 5,000 go with it), supersede (any operation on a file replaces all earlier ones); config
-(the configuration in force) or the path of a winnow.jsonc. After a word, /compact@168k folds at so many tokens, /compact@economic when it pays, /200k
-is a window in place of the model's, and /nolimit takes it away.
+compact@84%, compact@economic (when it pays); what others publish: mask:10 (all outputs but those of the last 10 steps, at every step), clear:3@100k (all
+outputs but the last 3 whenever the prompt has 100,000 tokens), clear:3@100k+5k (if 5,000 go with it), supersede (any operation on a file replaces all
+earlier ones); config (the configuration in force) or the path of a winnow.jsonc. After a word, /compact@168k folds at so many tokens, /compact@economic
+when it pays, /200k is a window in place of the model's, and /nolimit takes it away.
 
 Results are remembered in $XDG_CACHE_HOME/winnow/replay: a replay that was stopped goes on, and the next one replays what changed.`,
 		Example: `  winnow replay ~/.claude/projects
@@ -95,7 +96,7 @@ Results are remembered in $XDG_CACHE_HOME/winnow/replay: a replay that was stopp
 // check refuses flags that cannot be meant.
 func (f *replayFlags) check(json bool) error {
 	switch {
-	case f.regrets <= 0:
+	case !(f.regrets > 0) || math.IsInf(f.regrets, 0):
 		return usage("--regrets %v: give a number above 0", f.regrets)
 	case f.minSteps < 0:
 		return usage("--min-steps %d: give 0 or more", f.minSteps)
@@ -144,6 +145,9 @@ func (a *app) runReplay(ctx context.Context, args []string, f replayFlags) error
 	if err != nil {
 		return err
 	}
+	if err := files.spare(sources); err != nil {
+		return err
+	}
 	if lab.Memory = a.replayMemory(f.fresh, reader.version()); lab.Memory != nil {
 		defer lab.Memory.Close()
 	}
@@ -180,7 +184,7 @@ func (a *app) tellReplay(ctx context.Context, report replay.Report, reader *repl
 			return err
 		}
 	case files.csv != "-" && files.page != "-":
-		a.showReplay(report, settings)
+		a.showReplay(report, settings, f.apply)
 		if files.csv != "" {
 			a.printf("\n%s has a line for each session and policy\n", a.short(files.csv))
 		}
@@ -219,10 +223,10 @@ func (a *app) replayMemory(fresh bool, version string) *replay.Memory {
 	return replay.OpenMemory(path, version)
 }
 
-// showReplay prints the report for people.
-func (a *app) showReplay(r replay.Report, settings winnow.Settings) {
+// showReplay prints the report for people, and what --apply would do unless it is about to be done.
+func (a *app) showReplay(r replay.Report, settings winnow.Settings, applied bool) {
 	a.paint().Replay(r)
-	if r.Advice == nil {
+	if r.Advice == nil || applied {
 		return
 	}
 	if changes, err := advised(r, settings); err == nil && len(changes) > 0 {

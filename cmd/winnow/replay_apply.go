@@ -107,7 +107,11 @@ func keepAside(file string, data []byte) (string, error) {
 		case !errors.Is(err, fs.ErrNotExist):
 			return "", err
 		}
-		return kept, os.WriteFile(kept, data, 0o644)
+		mode := fs.FileMode(0o600)
+		if info, err := os.Stat(file); err == nil {
+			mode = info.Mode().Perm()
+		}
+		return kept, os.WriteFile(kept, data, mode)
 	}
 }
 

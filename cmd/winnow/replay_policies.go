@@ -230,6 +230,8 @@ func sweptValue(key string, value float64) (string, error) {
 		return "", fmt.Errorf("%s is no number that a policy goes by; compaction.threshold, compaction.protect and compaction.minimum are", key)
 	case value == economicThreshold:
 		return "", fmt.Errorf("economic is a value of compaction.threshold alone; %s takes a number", key)
+	case value != math.Trunc(value):
+		return "", fmt.Errorf("%s takes whole numbers, not %s", key, number)
 	}
 	return number, nil
 }
@@ -307,6 +309,8 @@ func sweptNumber(text string) (float64, error) {
 	}
 	if n, err := strconv.ParseFloat(text, 64); err == nil && n > 0 && n < 1 {
 		return n, nil
+	} else if err == nil && n != math.Trunc(n) {
+		return 0, fmt.Errorf("%q is neither a share below 1 nor a whole number", text)
 	}
 	n, err := replay.ParseTokens(text)
 	return float64(n), err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -136,15 +137,21 @@ func TestReplay_appliesWhatItRecommends(t *testing.T) {
 	if err != nil || loaded.Settings.Compaction.Threshold["*"] < 40_000 {
 		t.Errorf("the configuration has %v: %v", loaded.Settings.Compaction.Threshold, err)
 	}
+	if strings.Contains(o.stdout, "--apply writes") {
+		t.Errorf("it says what --apply would do, and does it:\n%s", o.stdout)
+	}
 	o = d.run(append(args, "--apply")...)
 	o.wants(t, exitDone)
-	if !strings.Contains(o.stdout, "Nothing to write") {
+	if !strings.Contains(o.stdout, "Nothing to write") || strings.Contains(o.stdout, "What is recommended is what") {
 		t.Errorf("the second time it says:\n%s", o.stdout)
 	}
 
 	// What was set otherwise goes back, comments stay, and the file can be had back.
 	before := "{\n\t// mine\n\t\"policy\": \"aggressive\",\n\t\"compaction\": {\"protect\": 7000, \"protectedTools\": [\"read\"]}\n}\n"
 	d.put("winnow.jsonc", []byte(before))
+	if err := os.Chmod(filepath.Join(d.dir, "winnow.jsonc"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	o = d.run("replay", folder, "--policy", "nothing,balanced/compact@40k", "--regrets", "90", "--prices", "reference", "--apply", "--json")
 	o.wants(t, exitDone)
 	var doc struct {
@@ -158,6 +165,11 @@ func TestReplay_appliesWhatItRecommends(t *testing.T) {
 	}
 	if !strings.Contains(o.stderr, "Undo with: mv winnow.jsonc.orig winnow.jsonc") {
 		t.Errorf("with --json it says on standard error:\n%s", o.stderr)
+	}
+	for _, name := range []string{"winnow.jsonc", "winnow.jsonc.orig"} {
+		if info, err := os.Stat(filepath.Join(d.dir, name)); err != nil || info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s can be read by others now: %v, %v", name, info.Mode(), err)
+		}
 	}
 	if got := string(d.read("winnow.jsonc.orig")); got != before {
 		t.Errorf("what was there is kept as\n%s", got)
@@ -221,13 +233,13 @@ func TestSweptValues_rangesAndLists(t *testing.T) {
 			continue
 		}
 		for i := range got {
-			if d := got[i] - want[i]; d > 1e-6*want[i]+1e-9 || d < -1e-6*want[i]-1e-9 {
+			if d := got[i] - want[i]; math.Abs(d) > 1e-6*math.Abs(want[i]) {
 				t.Errorf("%s: %v, want %v", text, got, want)
 				break
 			}
 		}
 	}
-	for _, text := range []string{"", "a..b", "5..5", "9..3", "1..2/1", "1..2/x", "1,,2", "economic..2", "1..economic", "economical", "101%", "-3..5", "1..inf"} {
+	for _, text := range []string{"", "a..b", "5..5", "9..3", "1..2/1", "1..2/x", "1,,2", "economic..2", "1..economic", "economical", "1.5", "0.5..1.5", "101%", "-3..5", "1..inf"} {
 		if got, err := sweptValues(text); err == nil {
 			t.Errorf("%q is %v", text, got)
 		}

@@ -85,6 +85,11 @@ func (a *app) isFile(src string) bool {
 	return err == nil
 }
 
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
 // isStore reports whether a path is a database, or a folder in which OpenCode kept sessions. A database may still be another program's.
 func isStore(path string) bool {
 	info, err := os.Stat(path)
