@@ -227,7 +227,7 @@ func sweptValue(key string, value float64) (string, error) {
 	case !ok:
 		return "", fmt.Errorf("there is no setting %q; `winnow config` lists them", key)
 	case !decides(key) || was.Kind() != '0' && key != "compaction.reserved" && key != "compaction.keep":
-		return "", fmt.Errorf("%s is no number that a policy goes by; compaction.threshold, compaction.protect and compaction.minimum are", key)
+		return "", fmt.Errorf("%s is no number that a policy goes by; compaction.threshold, compaction.protect and strategies.balancedPruning.idleSteps are", key)
 	case value == economicThreshold:
 		return "", fmt.Errorf("economic is a value of compaction.threshold alone; %s takes a number", key)
 	case value != math.Trunc(value):

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -184,6 +186,57 @@ func TestReplay_appliesWhatItRecommends(t *testing.T) {
 		t.Errorf("%s is recommended; in force are %s and a protected zone of %d", doc.Advice.Policy, s.Policy, s.Compaction.Protect)
 	case s.Compaction.ProtectedTools[0] != "read":
 		t.Errorf("what was protected is not any more: %v", s.Compaction.ProtectedTools)
+	}
+}
+
+func TestReplay_appliesNothingThatTheFileSaysAlready(t *testing.T) {
+	d, folder := withDays(t, 3, 150)
+	args := []string{"replay", folder, "--policy", "nothing,balanced/compact@economic", "--regrets", "90", "--prices", "reference", "--apply"}
+	d.run(args...).wants(t, exitDone)
+	before := string(d.read("winnow.jsonc"))
+	d.env = append(d.env, "WINNOW_COMPACTION_THRESHOLD=90000")
+	o := d.run(args...)
+	o.wants(t, exitDone)
+	if !strings.Contains(o.stdout, "Nothing to write: winnow.jsonc says it already\nStill set otherwise, `winnow config` shows where: compaction.threshold\n") {
+		t.Errorf("it says\n%s", o.stdout)
+	}
+	if after := string(d.read("winnow.jsonc")); after != before {
+		t.Errorf("it was\n%s\nand is\n%s", before, after)
+	}
+	if _, err := os.Stat(filepath.Join(d.dir, "winnow.jsonc.orig")); err == nil {
+		t.Error("there is a copy of what did not change")
+	}
+}
+
+func TestReplay_saysHowToUndoInWordsThatAShellTakes(t *testing.T) {
+	d, folder := withDays(t, 3, 150)
+	d.put("my lamp's.jsonc", []byte("{}"))
+	o := d.run("replay", folder, "--policy", "nothing,balanced/compact@economic", "--regrets", "90", "--prices", "reference", "--apply", "--config", filepath.Join(d.dir, "my lamp's.jsonc"))
+	o.wants(t, exitDone)
+	_, undo, found := strings.Cut(o.stdout, "Undo with: ")
+	if !found {
+		t.Fatalf("it does not say how to undo:\n%s", o.stdout)
+	}
+	cmd := exec.Command("sh", "-c", undo)
+	cmd.Dir = d.dir
+	if out, err := cmd.CombinedOutput(); err != nil || string(d.read("my lamp's.jsonc")) != "{}" {
+		t.Errorf("%s: %v %s", undo, err, out)
+	}
+}
+
+func TestReplay_aFolderThatMayNotBeReadIsNamed(t *testing.T) {
+	if os.Getuid() == 0 || runtime.GOOS == "windows" {
+		t.Skip("root reads everything")
+	}
+	d, folder := withDays(t, 1, 2)
+	if err := os.Chmod(folder, 0); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Chmod(folder, 0o755)
+	o := d.run("replay", folder)
+	o.wants(t, exitFailed)
+	if !strings.Contains(o.stderr, "permission denied") || !strings.Contains(o.stderr, folder) {
+		t.Errorf("it says %q", o.stderr)
 	}
 }
 

@@ -264,6 +264,9 @@ func (a *app) sourcesOf(ctx context.Context, arg string) (sources []string, fold
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
+		if err != nil && file == path {
+			return err
+		}
 		if err != nil {
 			return nil // a folder that may not be read hides its sessions, not the others
 		}
