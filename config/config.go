@@ -4,6 +4,7 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -78,6 +79,10 @@ func Load(s Sources) (Loaded, error) {
 			continue
 		}
 		if err != nil {
+			var path *fs.PathError
+			if errors.As(err, &path) {
+				err = path.Err // the file is named already
+			}
 			return l, &Error{File: file, Err: err}
 		}
 		if err := l.file(file, data); err != nil {
@@ -208,7 +213,7 @@ func positioned(name string, data []byte, err error) error {
 		rest := jsontext.Value(bytes.TrimLeft(data[min(int(semantic.ByteOffset), len(data)):], " \t\r\n,:"))
 		k = rest.Kind()
 	}
-	e.Err = fmt.Errorf("it must be %s, not %s", wanted(key), kind(k))
+	e.Err = fmt.Errorf("it must be %s, not %s", cmp.Or(wanted(key), "an object"), kind(k)) // without a key it is the file
 	return e
 }
 
@@ -334,16 +339,24 @@ func Set(file, key, value string) error {
 		return err
 	}
 	if err := check.Settings.Validate(); err != nil {
-		return &Error{File: file, Key: key, Err: err}
+		return check.Blame(err)
 	}
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+	mode := fs.FileMode(0o644)
+	if info, err := os.Stat(file); err == nil {
+		mode = info.Mode().Perm() // it may hold what is nobody else's to read
+	}
+	to := file
+	if linked, err := filepath.EvalSymlinks(file); err == nil {
+		to = linked // the link stays
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 		return &Error{File: file, Err: err}
 	}
-	temporary := file + ".tmp"
-	if err := os.WriteFile(temporary, packed, 0o644); err != nil {
+	temporary := to + ".tmp"
+	if err := os.WriteFile(temporary, packed, mode); err != nil {
 		return &Error{File: file, Err: err}
 	}
-	return os.Rename(temporary, file)
+	return os.Rename(temporary, to)
 }
 
 // Origin lists what was set where, for people.

@@ -79,7 +79,7 @@ func TestLoad_mistakesSayWhereAndWhatWasMeant(t *testing.T) {
 		{"a fraction for a whole number", `{"compaction": {"protect": 1.5}}`, `compaction.protect: it must be a whole number, not this number`},
 		{"a number for a list", `{"compaction": {"protectedTools": 3}}`, `compaction.protectedTools: it must be a list of texts, not this number`},
 		{"a list for an object", `{"compaction": []}`, `compaction: it must be an object, not a list`},
-		{"no object at all", `[]`, `it must be`},
+		{"no object at all", `[]`, `:1:1: it must be an object, not a list`},
 		{"no JSON", "{\n  \"policy\" \"classic\"}", `:2:12: `},
 		{"nothing", "", `: `},
 		{"a schedule that is none", `{"schedule": "lazy"}`, `schedule: "lazy" is none; use eager or economic, or leave it empty for the policy's own`},
@@ -116,6 +116,15 @@ func TestLoad_mistakesSayWhereAndWhatWasMeant(t *testing.T) {
 	}
 }
 
+func TestLoad_aFileThatCannotBeReadIsNamedOnce(t *testing.T) {
+	for _, file := range []string{filepath.Join(t.TempDir(), "nosuch.jsonc"), t.TempDir()} {
+		_, err := Load(Sources{File: file})
+		if err == nil || strings.Count(err.Error(), file) != 1 {
+			t.Errorf("of %s: %v", file, err)
+		}
+	}
+}
+
 // A project's file may have come with a clone of anybody's repository.
 func TestLoad_aProjectDoesNotSayWhereKeysAreSent(t *testing.T) {
 	file := write(t, `{"providers": {"anthropic": {"baseURL": "https://example.org"}}}`)
@@ -142,6 +151,39 @@ func TestSet_writesAMemberOfAProvider(t *testing.T) {
 	}
 	if err := Set(file, "providers.local.base", "x"); err == nil || !strings.Contains(err.Error(), "providers.local.baseURL") {
 		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestSet_leavesLinksAndPermissionsAsTheyAre(t *testing.T) {
+	file := write(t, `{"policy": "classic"}`)
+	if err := os.Chmod(file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(t.TempDir(), Name)
+	if err := os.Symlink(file, link); err != nil {
+		t.Skip(err)
+	}
+	if err := Set(link, "policy", "aggressive"); err != nil {
+		t.Fatal(err)
+	}
+	if l, err := Load(Sources{File: file}); err != nil || l.Settings.Policy != "aggressive" {
+		t.Errorf("the file that the link leads to has policy %q, %v", l.Settings.Policy, err)
+	}
+	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("the link is none any more: %v", err)
+	}
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the file is %v, %v; it was for nobody else to read", info.Mode(), err)
+	}
+}
+
+func TestSet_saysOnceWhichKeyIsWrong(t *testing.T) {
+	file := write(t, "{}")
+	if err := Set(file, "schedule", "lazy"); err == nil || strings.Count(err.Error(), "schedule: ") != 1 || !strings.HasPrefix(err.Error(), file) {
+		t.Errorf("the error is %v", err)
+	}
+	if err := Set(file, "", "{}"); err == nil {
+		t.Error("a key without a name can be set")
 	}
 }
 

@@ -31,7 +31,7 @@ const (
 	DefaultKeepSnapshots = 1
 	DefaultLeast         = 20 // tokens: about what the placeholder takes
 	DefaultIdleOutputs   = 10 // measured on recorded sessions, as the next two: docs/economics.md
-	DefaultIdleInputs    = 20 // no call brings them back, and edits quote earlier edits
+	DefaultIdleInputs    = 30 // no call brings them back, and edits quote earlier edits
 	leastIdle            = 50 // tokens: what is small is not worth the risk
 	DefaultQuietSteps    = 5  // what was just seen is what is being worked with, and models imitate the calls that they see last
 )

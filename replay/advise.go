@@ -55,11 +55,11 @@ func (r *Report) advise(setups []Setup, most float64) int {
 			r.extent(), bound, p.Name, share(p.Ratio), r.Baseline, int(100*adviceGain))
 		return nearest
 	}
-	reason := fmt.Sprintf("On your %s it costs %s of %s, with %s regrets in 100 steps; %s are taken as bearable.",
-		r.extent(), share(p.Ratio), r.Baseline, rate(p.Rate), rate(most))
+	reason := fmt.Sprintf("On your %s it costs %s of %s, with %s in 100 steps; %s taken as bearable.",
+		r.extent(), share(p.Ratio), r.Baseline, regrets(p.Rate), are(bound))
 	if cheaper >= 0 && r.Policies[cheaper].Ratio < p.Ratio {
 		c := &r.Policies[cheaper]
-		reason += fmt.Sprintf(" %s is cheaper still, %s, at %s regrets.", c.Name, share(c.Ratio), rate(c.Rate))
+		reason += fmt.Sprintf(" %s is cheaper still, %s, at %s.", c.Name, share(c.Ratio), regrets(c.Rate))
 	} else if p.Rose > 0 {
 		reason += fmt.Sprintf(" It raises the bill of %s, by %.1f %% at most.", count(p.Rose, "session", "sessions"), 100*p.Worst)
 	}
@@ -100,5 +100,19 @@ func count(n int, one, many string) string {
 
 // share writes a ratio, rate regrets in a hundred steps, with no more digits than they are worth.
 func share(f float64) string { return fmt.Sprintf("%.2f", f) }
+
+func regrets(f float64) string {
+	if text := rate(f); text != "1" {
+		return text + " regrets"
+	}
+	return "1 regret"
+}
+
+func are(number string) string {
+	if number == "1" {
+		return "1 is"
+	}
+	return number + " are"
+}
 
 func rate(f float64) string { return strconv.FormatFloat(math.Round(10*f)/10, 'f', -1, 64) }

@@ -16,7 +16,10 @@ func (l *Lab) report(sessions []Recorded, skipped []Skipped) Report {
 	for i, s := range l.Setups {
 		r.Policies = append(r.Policies, standing(s, sessions, i, base))
 	}
-	r.compare(base, r.advise(l.Setups, l.Regrets))
+	at := r.advise(l.Setups, l.Regrets)
+	if len(sessions) > 0 {
+		r.compare(base, at)
+	}
 	return r
 }
 

@@ -21,6 +21,7 @@ const (
 	InForce   = "config"    // what the configuration says
 	mask      = "mask"      // all outputs but those of the newest steps go, at every step
 	clearing  = "clear"     // all outputs but the newest go when the prompt has reached so many tokens
+	economic  = "economic"  // in place of a number of tokens: the past is folded when that has become worth what it costs
 )
 
 // Defaults of clear: those that are published with it.
@@ -31,13 +32,13 @@ const (
 
 // Usual are the policies that are compared when none are named.
 func Usual() []string {
-	return []string{Nothing, Compact, policy.Classic, policy.Aggressive, policy.Balanced, "clear:3@100k", "mask:10"}
+	return []string{Nothing, Compact, policy.Classic, policy.Aggressive, policy.Balanced, policy.Balanced + "/compact@economic", "clear:3@100k", "mask:10"}
 }
 
 // Forms say how policies are written, for errors and help.
 func Forms() string {
 	return "nothing, compact, compact@168k, compact@84%, compact@economic, classic, aggressive, balanced, supersede, mask:STEPS, clear:KEEP@TRIGGER, clear:KEEP@TRIGGER+LEAST, " +
-		"config or the path of a winnow.jsonc; each may be followed by /compact@168k, /200k (a window) or /nolimit"
+		"config or the path of a winnow.jsonc; each may be followed by /compact@168k, /compact@economic, /200k (a window) or /nolimit"
 }
 
 // room is the window of policies that compact at a number of tokens of their own, whatever the model: wide enough to leave that to them.
@@ -53,7 +54,7 @@ const room = 1_000_000
 //     of files to the letter, at every step;
 //   - config, or the path of a winnow.jsonc: what file makes of it, of "" for config. A nil file knows none.
 //
-// After any of them /compact@168k folds at so many tokens, /200k is a window in place of the model's, and /nolimit takes it away. The error of a word is a
+// After any of them /compact@168k folds at so many tokens and /compact@economic when it pays, /200k is a window in place of the model's, and /nolimit takes it away. The error of a word is a
 // *WordError.
 func Named(spec string, defaults policy.Options, file func(path string) (Setup, error)) (Setup, error) {
 	spec = strings.TrimSpace(spec)
@@ -89,7 +90,7 @@ func Named(spec string, defaults policy.Options, file func(path string) (Setup, 
 		default:
 			n, err := ParseTokens(a)
 			if err != nil || n < leastWindow {
-				return s, bad(spec, "%q is neither a window of %s tokens or more nor compact@TOKENS nor nolimit", a, "1,000")
+				return s, bad(spec, "%q is neither a window of %s tokens or more nor compact@TOKENS nor compact@economic nor nolimit", a, "1,000")
 			}
 			s.Window, windowed = n, true
 		}
@@ -201,7 +202,7 @@ func foreign(defaults policy.Options, rules []rule.Rule, when schedule.Schedule)
 // number that they were given.
 func (s Setup) compacting(spec, text string) (Setup, error) {
 	var at budget.Threshold
-	if text == "economic" {
+	if text == economic {
 		at = budget.Economic
 	} else if percent, ok := strings.CutSuffix(text, "%"); ok {
 		share, err := strconv.ParseFloat(percent, 64)
@@ -212,7 +213,7 @@ func (s Setup) compacting(spec, text string) (Setup, error) {
 	} else {
 		n, err := ParseTokens(text)
 		if err != nil || n < leastWindow {
-			return s, bad(spec, "%q is no number of tokens at which the past is folded; write compact@168k", text)
+			return s, bad(spec, "%q is no number of tokens at which the past is folded; write compact@168k or compact@economic", text)
 		}
 		at = budget.Threshold(n)
 	}
@@ -224,10 +225,11 @@ func (s Setup) compacting(spec, text string) (Setup, error) {
 		return s, nil
 	}
 	s.Settings = maps.Clone(s.Settings)
-	s.Settings["compaction.threshold"] = `{"*":"economic"}`
-	if at != budget.Economic {
-		s.Settings["compaction.threshold"] = fmt.Sprintf(`{"*":%s}`, strconv.FormatFloat(float64(at), 'f', -1, 64))
+	written := strconv.FormatFloat(float64(at), 'f', -1, 64)
+	if at == budget.Economic {
+		written = strconv.Quote(economic)
 	}
+	s.Settings["compaction.threshold"] = fmt.Sprintf(`{"*":%s}`, written)
 	return s, nil
 }
 

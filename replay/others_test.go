@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/winnowhq/winnow/budget"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/policy"
 	"github.com/winnowhq/winnow/rule"
@@ -34,17 +35,19 @@ func TestNamed_readsEveryForm(t *testing.T) {
 		"compact@168000/200k":       {Window: 200_000, Threshold: 168_000, Fold: true},
 		"compact@900k":              {Window: 1_800_000, Threshold: 900_000, Fold: true},
 		"compact@84%":               {Threshold: 0.84, Fold: true},
+		"compact@economic":          {Threshold: float64(budget.Economic), Fold: true},
 		"balanced":                  {Rules: 12, Fold: true, Settings: `map[policy:"balanced"]`},
 		"aggressive":                {Rules: 10, Fold: true, Settings: `map[policy:"aggressive"]`},
 		"classic/nolimit":           {Rules: 1, Window: Unlimited, Fold: true, Settings: `map[policy:"classic"]`},
 		"balanced/compact@60k":      {Rules: 12, Threshold: 60_000, Fold: true, Settings: `map[compaction.threshold:{"*":60000} policy:"balanced"]`},
-		"balanced/compact@economic": {Rules: 12, Threshold: -1, Fold: true, Settings: `map[compaction.threshold:{"*":"economic"} policy:"balanced"]`},
+		"balanced/compact@economic": {Rules: 12, Threshold: float64(budget.Economic), Fold: true, Settings: `map[compaction.threshold:{"*":"economic"} policy:"balanced"]`},
 		"mask:10":                   {Rules: 1, Fold: true},
 		"mask:10/200k":              {Rules: 1, Window: 200_000, Fold: true},
 		"clear":                     {Rules: 1, Fold: true},
 		"clear:3@100k/nolimit":      {Rules: 1, Window: Unlimited, Fold: true},
 		"clear:3/compact@168k":      {Rules: 1, Window: 1_000_000, Threshold: 168_000, Fold: true},
 		"clear:0@1.5m+5k/2m":        {Rules: 1, Window: 2_000_000, Fold: true},
+		"mask:10/compact@economic":  {Rules: 1, Threshold: float64(budget.Economic), Fold: true},
 		"supersede":                 {Rules: 1, Fold: true},
 		" supersede/compact@90% ":   {Rules: 1, Threshold: 0.9, Fold: true},
 	} {

@@ -3,7 +3,7 @@ package rule
 import "github.com/winnowhq/winnow/session"
 
 // Age is how many steps ago an elision could have been made first: since the newest of the part itself and of those that make it redundant. Parts
-// that the rules do not read have none.
+// that the rules do not read have none. What lies idle counts from there too, although it had to wait: it was carried all the while.
 func (f *Facts) Age(window []session.Message, e Elision) int {
 	t := f.timeline(window)
 	newest := t.stepOf(e.Part)

@@ -188,7 +188,7 @@ func exactly(n int, what string) cobra.PositionalArgs {
 func between(least, most int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < least || most >= 0 && len(args) > most {
-			return usage("winnow %s takes %s, not %d arguments; see winnow %s --help", cmd.Name(), what, len(args), cmd.Name())
+			return usage("winnow %s takes %s, not %s; see winnow %s --help", cmd.Name(), what, plural(len(args), "argument", "arguments"), cmd.Name())
 		}
 		return nil
 	}

@@ -179,7 +179,7 @@ func (a *app) roomForBoth(s *source, f *compactFlags) error {
 			return err
 		}
 	}
-	_, err := f.html.place(a, s, session)
+	_, err := f.html.place(a, s, session, "-o")
 	return err
 }
 

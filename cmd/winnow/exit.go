@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/config"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/all"
 	"github.com/winnowhq/winnow/format/opencodedb"
@@ -170,6 +171,7 @@ func explainError(err error) (text string, hints []string) {
 	walk(err)
 	var syntax *format.SyntaxError
 	var path *fs.PathError
+	var settings *config.Error
 	switch {
 	case len(hints) > 0:
 	case errors.As(err, &syntax) && syntax.Format == all.UnknownFormat:
@@ -178,6 +180,9 @@ func explainError(err error) (text string, hints []string) {
 		for _, f := range all.Formats() {
 			hints = append(hints, "  "+f.Title())
 		}
+	case errors.As(err, &settings) && errors.Is(err, fs.ErrNotExist):
+		text = strings.Replace(text, settings.Err.Error(), "there is no such file", 1)
+		hints = append(hints, "check the path of the configuration")
 	case errors.As(err, &path) && errors.Is(err, fs.ErrNotExist):
 		text = strings.Replace(text, path.Error(), path.Path+": there is no such file", 1)
 		hints = append(hints, "check the path; `winnow list` shows the sessions in the store")

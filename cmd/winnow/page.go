@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -40,16 +41,15 @@ func (o *pageOutput) check(json bool) error {
 }
 
 // place is the file that a page may be written to: a new one, or a page that winnow wrote. Anything else needs --force, and what is read, or
-// was just written, is never overwritten.
-func (o *pageOutput) place(a *app, s *source, sessionTo string) (string, error) {
+// was just written to what flag named, is never overwritten.
+func (o *pageOutput) place(a *app, s *source, sessionTo, flag string) (string, error) {
 	path := a.path(o.to)
 	info, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		if sessionTo != "" && sessionTo != "-" && filepath.Clean(a.path(sessionTo)) == filepath.Clean(path) {
-			return "", usage("-o and --html both name %s", o.to)
+			return "", usage("%s and --html both name %s", flag, o.to)
 		}
-		folder := filepath.Dir(path)
-		if _, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) {
+		if folder := filepath.Dir(path); !isFolder(folder) {
 			return "", hinted{fmt.Errorf("%s cannot be written: there is no folder %s", path, folder), "make the folder first, or name another file with --html"}
 		}
 		return path, nil
@@ -65,7 +65,7 @@ func (o *pageOutput) place(a *app, s *source, sessionTo string) (string, error) 
 	}
 	if sessionTo != "" && sessionTo != "-" {
 		if other, err := os.Stat(a.path(sessionTo)); err == nil && os.SameFile(info, other) {
-			return "", usage("-o and --html both name %s", o.to)
+			return "", usage("%s and --html both name %s", flag, o.to)
 		}
 	}
 	if real, err := filepath.EvalSymlinks(path); err == nil {
@@ -94,7 +94,7 @@ func (a *app) writePage(ctx context.Context, s *source, o *pageOutput, name stri
 	path := "-"
 	if o.to != "-" {
 		var err error
-		if path, err = o.place(a, s, sessionTo); err != nil {
+		if path, err = o.place(a, s, sessionTo, "-o"); err != nil {
 			return "", err
 		}
 	}

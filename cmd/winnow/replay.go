@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -48,16 +49,17 @@ does. What a policy lost is counted as regrets: steps that quote what the policy
 SRC is a session, or a folder or database of them; --everywhere takes what coding agents have kept on this computer.
 
 Policies are words: classic, aggressive, balanced; nothing (keeps all, without a limit), compact (folds the past when the window is full), compact@168k,
-compact@84%, compact@economic (when it pays); what others publish: mask:10 (all outputs but those of the last 10 steps, at every step), clear:3@100k (all outputs but the last 3
-whenever the prompt has 100,000 tokens), clear:3@100k+5k (if 5,000 go with it), supersede (any operation on a file replaces all earlier ones); config
-(the configuration in force) or the path of a winnow.jsonc. After a word, /compact@168k folds at so many tokens, /200k is a window in place of the
-model's, and /nolimit takes it away.
+compact@84%, compact@economic (when it pays); what others publish: mask:10 (all outputs but those of the last 10 steps, at every step), clear:3@100k (all
+outputs but the last 3 whenever the prompt has 100,000 tokens), clear:3@100k+5k (if 5,000 go with it), supersede (any operation on a file replaces all
+earlier ones); config (the configuration in force) or the path of a winnow.jsonc. After a word, /compact@168k folds at so many tokens, /compact@economic
+when it pays, /200k is a window in place of the model's, and /nolimit takes it away.
 
 Results are remembered in $XDG_CACHE_HOME/winnow/replay: a replay that was stopped goes on, and the next one replays what changed.`,
 		Example: `  winnow replay ~/.claude/projects
   winnow replay --everywhere --min-steps 30
   winnow replay session.jsonl --policy nothing,balanced,clear:3@100k/compact@168k
   winnow replay ~/.claude/projects --sweep compaction.threshold=40k..200k --prices reference
+  winnow replay ~/.claude/projects --sweep compaction.threshold=60k,120k,economic
   winnow replay ~/.claude/projects --regrets 1 --apply
   winnow replay ~/.claude/projects --html replay.html`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -69,7 +71,7 @@ Results are remembered in $XDG_CACHE_HOME/winnow/replay: a replay that was stopp
 	}
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.policies, "policy", nil, "policies to compare, with commas between them (default "+strings.Join(replay.Usual(), ",")+")")
-	flags.StringArrayVar(&f.sweeps, "sweep", nil, "compare many values of a setting: KEY=FROM..TO, KEY=FROM..TO/POINTS or KEY=A,B,C")
+	flags.StringArrayVar(&f.sweeps, "sweep", nil, "compare many values of a setting: KEY=FROM..TO, KEY=FROM..TO/POINTS or KEY=A,B,C, where compaction.threshold also takes economic")
 	flags.StringVar(&f.prices, "prices", "", `a model whose prices are billed, "reference" (read 0.1, write 1.25, output 5 times input), or "input=3,read=0.3,write=3.75,output=15" (default: each session's model)`)
 	flags.StringVar(&f.cache, "cache", "5m", "how long the provider keeps a prompt: 5m, 1h, or none for no cache")
 	flags.StringVar(&f.window, "window", "model", "window of policies that do not name one: model, none, or a number of tokens")
@@ -94,7 +96,7 @@ Results are remembered in $XDG_CACHE_HOME/winnow/replay: a replay that was stopp
 // check refuses flags that cannot be meant.
 func (f *replayFlags) check(json bool) error {
 	switch {
-	case f.regrets <= 0:
+	case !(f.regrets > 0) || math.IsInf(f.regrets, 0):
 		return usage("--regrets %v: give a number above 0", f.regrets)
 	case f.minSteps < 0:
 		return usage("--min-steps %d: give 0 or more", f.minSteps)
@@ -143,6 +145,9 @@ func (a *app) runReplay(ctx context.Context, args []string, f replayFlags) error
 	if err != nil {
 		return err
 	}
+	if err := files.spare(sources); err != nil {
+		return err
+	}
 	if lab.Memory = a.replayMemory(f.fresh, reader.version()); lab.Memory != nil {
 		defer lab.Memory.Close()
 	}
@@ -179,7 +184,7 @@ func (a *app) tellReplay(ctx context.Context, report replay.Report, reader *repl
 			return err
 		}
 	case files.csv != "-" && files.page != "-":
-		a.showReplay(report, settings)
+		a.showReplay(report, settings, f.apply)
 		if files.csv != "" {
 			a.printf("\n%s has a line for each session and policy\n", a.short(files.csv))
 		}
@@ -218,10 +223,10 @@ func (a *app) replayMemory(fresh bool, version string) *replay.Memory {
 	return replay.OpenMemory(path, version)
 }
 
-// showReplay prints the report for people.
-func (a *app) showReplay(r replay.Report, settings winnow.Settings) {
+// showReplay prints the report for people, and what --apply would do unless it is about to be done.
+func (a *app) showReplay(r replay.Report, settings winnow.Settings, applied bool) {
 	a.paint().Replay(r)
-	if r.Advice == nil {
+	if r.Advice == nil || applied {
 		return
 	}
 	if changes, err := advised(r, settings); err == nil && len(changes) > 0 {

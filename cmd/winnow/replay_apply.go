@@ -1,14 +1,17 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/config"
@@ -42,12 +45,12 @@ func (a *app) applyAdvice(r replay.Report, inForce winnow.Settings) error {
 	if err != nil && !missing {
 		return err
 	}
-	kept := ""
+	kept, made := "", false
 	if missing {
 		// An object of several lines stays one.
 		err = os.WriteFile(file, []byte("{\n}\n"), 0o644)
 	} else {
-		kept, err = keepAside(file, before)
+		kept, made, err = keepAside(file, before)
 	}
 	if err != nil {
 		return err
@@ -59,6 +62,9 @@ func (a *app) applyAdvice(r replay.Report, inForce winnow.Settings) error {
 			} else {
 				os.WriteFile(file, before, 0o644)
 			}
+			if made {
+				os.Remove(kept)
+			}
 			return usageError{err}
 		}
 	}
@@ -66,12 +72,24 @@ func (a *app) applyAdvice(r replay.Report, inForce winnow.Settings) error {
 	if err != nil {
 		return err
 	}
+	if bytes.Equal(before, after) { // something stronger says otherwise
+		if made {
+			os.Remove(kept)
+		}
+		fmt.Fprintf(out, "\nNothing to write: %s says it already\n", a.short(file))
+		return a.stillOtherwise(r, out)
+	}
 	fmt.Fprintf(out, "\n%s:\n%s", a.short(file), difference(string(before), string(after)))
 	if missing {
-		fmt.Fprintf(out, "It was written. Undo with: rm %s\n", a.short(file))
+		fmt.Fprintf(out, "It was written. Undo with: rm %s\n", shellWord(a.short(file)))
 	} else {
-		fmt.Fprintf(out, "It was written. Undo with: mv %s %s\n", a.short(kept), a.short(file))
+		fmt.Fprintf(out, "It was written. Undo with: mv %s %s\n", shellWord(a.short(kept)), shellWord(a.short(file)))
 	}
+	return a.stillOtherwise(r, out)
+}
+
+// stillOtherwise names what is recommended and set otherwise in a place that counts for more.
+func (a *app) stillOtherwise(r replay.Report, out io.Writer) error {
 	loaded, err := config.Load(a.configSources())
 	if err != nil {
 		return nil // of what else is wrong with it other commands tell
@@ -92,23 +110,37 @@ func advised(r replay.Report, inForce winnow.Settings) (map[string]string, error
 }
 
 // keepAside copies a configuration to the first of FILE.orig, FILE.orig.2, … that is free or has the same content.
-func keepAside(file string, data []byte) (string, error) {
+func keepAside(file string, data []byte) (kept string, made bool, err error) {
 	for n := 1; ; n++ {
-		kept := file + ".orig"
+		kept = file + ".orig"
 		if n > 1 {
 			kept += fmt.Sprintf(".%d", n)
 		}
 		there, err := os.ReadFile(kept)
 		switch {
 		case err == nil && string(there) == string(data):
-			return kept, nil
+			return kept, false, nil
 		case err == nil:
 			continue
 		case !errors.Is(err, fs.ErrNotExist):
-			return "", err
+			return "", false, err
 		}
-		return kept, os.WriteFile(kept, data, 0o644)
+		mode := fs.FileMode(0o600)
+		if info, err := os.Stat(file); err == nil {
+			mode = info.Mode().Perm()
+		}
+		return kept, true, os.WriteFile(kept, data, mode)
 	}
+}
+
+// shellWord is a name as a shell takes it.
+func shellWord(name string) string {
+	if strings.ContainsFunc(name, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_-./:@%+,", r)
+	}) {
+		return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
+	}
+	return name
 }
 
 // difference shows the lines that changed between two texts, those between the first and the last that are the same at both ends.

@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
+	"syscall"
 
 	"github.com/winnowhq/winnow/page"
 	"github.com/winnowhq/winnow/replay"
@@ -112,7 +114,7 @@ type replayFiles struct {
 func (f *replayFlags) files(a *app) (to replayFiles, err error) {
 	to.csv, to.page = f.csv, f.page.to
 	if f.page.to != "" && f.page.to != "-" {
-		if to.page, err = f.page.place(a, &source{}, f.csv); err != nil {
+		if to.page, err = f.page.place(a, &source{}, f.csv, "--csv"); err != nil {
 			return to, err
 		}
 	}
@@ -122,8 +124,8 @@ func (f *replayFlags) files(a *app) (to replayFiles, err error) {
 	to.csv = a.path(f.csv)
 	info, err := os.Stat(to.csv)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		if folder := filepath.Dir(to.csv); !a.isFile(folder) {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		if folder := filepath.Dir(to.csv); !isFolder(folder) {
 			return to, hinted{fmt.Errorf("%s cannot be written: there is no folder %s", to.csv, folder), "make the folder first, or name another file with --csv"}
 		}
 	case err != nil:
@@ -134,6 +136,23 @@ func (f *replayFlags) files(a *app) (to replayFiles, err error) {
 		return to, usage("%s is there already; use --force to overwrite it, or name another file with --csv", to.csv)
 	}
 	return to, nil
+}
+
+// spare refuses to write over what is replayed, also with --force.
+func (to replayFiles) spare(sources []replay.Source) error {
+	for flag, path := range map[string]string{"--csv": to.csv, "--html": to.page} {
+		there, err := os.Stat(path)
+		if err != nil || path == "-" {
+			continue
+		}
+		for i := range sources {
+			file, _, _ := strings.Cut(sources[i].Path, "#") // a session in a database
+			if info, err := os.Stat(file); err == nil && os.SameFile(there, info) {
+				return usage("%s is what is read; name another file with %s", path, flag)
+			}
+		}
+	}
+	return nil
 }
 
 // writeReplay writes the table and the page.
@@ -174,7 +193,7 @@ func (a *app) writeTable(ctx context.Context, path string, r replay.Report) erro
 				if base > 0 {
 					relative = number(o.Bill.Total() / base)
 				}
-				out.Write([]string{s.ID, plainText(s.Name), s.Path, s.Product, s.Model, strconv.Itoa(s.Steps), o.Policy, strconv.Itoa(r.Policies[i].Window), number(o.Bill.Total()),
+				out.Write([]string{plainText(s.ID), plainText(s.Name), plainText(s.Path), s.Product, plainText(s.Model), strconv.Itoa(s.Steps), o.Policy, strconv.Itoa(r.Policies[i].Window), number(o.Bill.Total()),
 					number(o.Bill.Read), number(o.Bill.Write), number(o.Bill.Output), number(o.Bill.Compact), number(o.Bill.Regret), relative, strconv.Itoa(o.Regrets),
 					strconv.Itoa(o.Tokens.Sent), strconv.Itoa(o.Tokens.Cached), strconv.Itoa(o.Tokens.Output), strconv.Itoa(o.Tokens.Largest), strconv.Itoa(o.Commits),
 					strconv.Itoa(o.Folds), strconv.Itoa(o.Over), number(s.Bound)})

@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/budget"
 	"github.com/winnowhq/winnow/config"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/policy"
@@ -176,11 +177,14 @@ func set(settings winnow.Settings, values map[string]string) (winnow.Settings, e
 // sweepPoints is how many values of a setting are compared where nobody says how many.
 const sweepPoints = 8
 
+// economicThreshold is the one value of a sweep that is no number.
+const economicThreshold = float64(budget.Economic)
+
 // sweptSetups are the policies of a sweep, KEY=FROM..TO, KEY=FROM..TO/POINTS or KEY=A,B,C: the configuration in force with each value of a setting.
 func sweptSetups(settings winnow.Settings, sweep string) ([]replay.Setup, error) {
 	key, text, ok := strings.Cut(sweep, "=")
 	if !ok || text == "" {
-		return nil, usage("--sweep %s: write KEY=FROM..TO or KEY=A,B,C, such as compaction.threshold=40k..200k", sweep)
+		return nil, usage("--sweep %s: write KEY=FROM..TO or KEY=A,B,C, such as compaction.threshold=40k..200k or compaction.threshold=60k,economic", sweep)
 	}
 	values, err := sweptValues(text)
 	if err != nil {
@@ -213,6 +217,9 @@ func sweptValue(key string, value float64) (string, error) {
 		return "", err
 	}
 	number := strconv.FormatFloat(value, 'f', -1, 64)
+	if value == economicThreshold {
+		number = `"economic"`
+	}
 	was, ok := defaults[key]
 	switch {
 	case key == "compaction.threshold":
@@ -220,18 +227,25 @@ func sweptValue(key string, value float64) (string, error) {
 	case !ok:
 		return "", fmt.Errorf("there is no setting %q; `winnow config` lists them", key)
 	case !decides(key) || was.Kind() != '0' && key != "compaction.reserved" && key != "compaction.keep":
-		return "", fmt.Errorf("%s is no number that a policy goes by; compaction.threshold, compaction.protect and compaction.minimum are", key)
+		return "", fmt.Errorf("%s is no number that a policy goes by; compaction.threshold, compaction.protect and strategies.balancedPruning.idleSteps are", key)
+	case value == economicThreshold:
+		return "", fmt.Errorf("economic is a value of compaction.threshold alone; %s takes a number", key)
+	case value != math.Trunc(value):
+		return "", fmt.Errorf("%s takes whole numbers, not %s", key, number)
 	}
 	return number, nil
 }
 
-// sweptValues reads FROM..TO, FROM..TO/POINTS or A,B,C. The points of a range lie in even proportions to each other, of one that begins at 0 in even steps.
+// sweptValues reads FROM..TO, FROM..TO/POINTS or A,B,C, where one may be "economic". The points of a range lie in even proportions to each other, of one that begins at 0 in even steps.
 func sweptValues(text string) ([]float64, error) {
 	var values []float64
 	from, to, isRange := strings.Cut(text, "..")
 	if !isRange {
 		for _, one := range strings.Split(text, ",") {
-			value, err := sweptNumber(one)
+			value, err := economicThreshold, error(nil)
+			if strings.TrimSpace(one) != "economic" {
+				value, err = sweptNumber(one)
+			}
 			if err != nil {
 				return nil, err
 			}
@@ -295,6 +309,8 @@ func sweptNumber(text string) (float64, error) {
 	}
 	if n, err := strconv.ParseFloat(text, 64); err == nil && n > 0 && n < 1 {
 		return n, nil
+	} else if err == nil && n != math.Trunc(n) {
+		return 0, fmt.Errorf("%q is neither a share below 1 nor a whole number", text)
 	}
 	n, err := replay.ParseTokens(text)
 	return float64(n), err
@@ -302,6 +318,9 @@ func sweptNumber(text string) (float64, error) {
 
 // inThousands writes a number of tokens as it may be given, a share as it is.
 func inThousands(value float64) string {
+	if value == economicThreshold {
+		return "economic"
+	}
 	if value >= 1000 && math.Mod(value, 100) == 0 {
 		return strconv.FormatFloat(value/1000, 'f', -1, 64) + "k"
 	}

@@ -2,8 +2,11 @@ package main
 
 import (
 	"bytes"
+	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -136,15 +139,21 @@ func TestReplay_appliesWhatItRecommends(t *testing.T) {
 	if err != nil || loaded.Settings.Compaction.Threshold["*"] < 40_000 {
 		t.Errorf("the configuration has %v: %v", loaded.Settings.Compaction.Threshold, err)
 	}
+	if strings.Contains(o.stdout, "--apply writes") {
+		t.Errorf("it says what --apply would do, and does it:\n%s", o.stdout)
+	}
 	o = d.run(append(args, "--apply")...)
 	o.wants(t, exitDone)
-	if !strings.Contains(o.stdout, "Nothing to write") {
+	if !strings.Contains(o.stdout, "Nothing to write") || strings.Contains(o.stdout, "What is recommended is what") {
 		t.Errorf("the second time it says:\n%s", o.stdout)
 	}
 
 	// What was set otherwise goes back, comments stay, and the file can be had back.
 	before := "{\n\t// mine\n\t\"policy\": \"aggressive\",\n\t\"compaction\": {\"protect\": 7000, \"protectedTools\": [\"read\"]}\n}\n"
 	d.put("winnow.jsonc", []byte(before))
+	if err := os.Chmod(filepath.Join(d.dir, "winnow.jsonc"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	o = d.run("replay", folder, "--policy", "nothing,balanced/compact@40k", "--regrets", "90", "--prices", "reference", "--apply", "--json")
 	o.wants(t, exitDone)
 	var doc struct {
@@ -159,6 +168,11 @@ func TestReplay_appliesWhatItRecommends(t *testing.T) {
 	if !strings.Contains(o.stderr, "Undo with: mv winnow.jsonc.orig winnow.jsonc") {
 		t.Errorf("with --json it says on standard error:\n%s", o.stderr)
 	}
+	for _, name := range []string{"winnow.jsonc", "winnow.jsonc.orig"} {
+		if info, err := os.Stat(filepath.Join(d.dir, name)); err != nil || info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s can be read by others now: %v, %v", name, info.Mode(), err)
+		}
+	}
 	if got := string(d.read("winnow.jsonc.orig")); got != before {
 		t.Errorf("what was there is kept as\n%s", got)
 	}
@@ -172,6 +186,57 @@ func TestReplay_appliesWhatItRecommends(t *testing.T) {
 		t.Errorf("%s is recommended; in force are %s and a protected zone of %d", doc.Advice.Policy, s.Policy, s.Compaction.Protect)
 	case s.Compaction.ProtectedTools[0] != "read":
 		t.Errorf("what was protected is not any more: %v", s.Compaction.ProtectedTools)
+	}
+}
+
+func TestReplay_appliesNothingThatTheFileSaysAlready(t *testing.T) {
+	d, folder := withDays(t, 3, 150)
+	args := []string{"replay", folder, "--policy", "nothing,balanced/compact@economic", "--regrets", "90", "--prices", "reference", "--apply"}
+	d.run(args...).wants(t, exitDone)
+	before := string(d.read("winnow.jsonc"))
+	d.env = append(d.env, "WINNOW_COMPACTION_THRESHOLD=90000")
+	o := d.run(args...)
+	o.wants(t, exitDone)
+	if !strings.Contains(o.stdout, "Nothing to write: winnow.jsonc says it already\nStill set otherwise, `winnow config` shows where: compaction.threshold\n") {
+		t.Errorf("it says\n%s", o.stdout)
+	}
+	if after := string(d.read("winnow.jsonc")); after != before {
+		t.Errorf("it was\n%s\nand is\n%s", before, after)
+	}
+	if _, err := os.Stat(filepath.Join(d.dir, "winnow.jsonc.orig")); err == nil {
+		t.Error("there is a copy of what did not change")
+	}
+}
+
+func TestReplay_saysHowToUndoInWordsThatAShellTakes(t *testing.T) {
+	d, folder := withDays(t, 3, 150)
+	d.put("my lamp's.jsonc", []byte("{}"))
+	o := d.run("replay", folder, "--policy", "nothing,balanced/compact@economic", "--regrets", "90", "--prices", "reference", "--apply", "--config", filepath.Join(d.dir, "my lamp's.jsonc"))
+	o.wants(t, exitDone)
+	_, undo, found := strings.Cut(o.stdout, "Undo with: ")
+	if !found {
+		t.Fatalf("it does not say how to undo:\n%s", o.stdout)
+	}
+	cmd := exec.Command("sh", "-c", undo)
+	cmd.Dir = d.dir
+	if out, err := cmd.CombinedOutput(); err != nil || string(d.read("my lamp's.jsonc")) != "{}" {
+		t.Errorf("%s: %v %s", undo, err, out)
+	}
+}
+
+func TestReplay_aFolderThatMayNotBeReadIsNamed(t *testing.T) {
+	if os.Getuid() == 0 || runtime.GOOS == "windows" {
+		t.Skip("root reads everything")
+	}
+	d, folder := withDays(t, 1, 2)
+	if err := os.Chmod(folder, 0); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Chmod(folder, 0o755)
+	o := d.run("replay", folder)
+	o.wants(t, exitFailed)
+	if !strings.Contains(o.stderr, "permission denied") || !strings.Contains(o.stderr, folder) {
+		t.Errorf("it says %q", o.stderr)
 	}
 }
 
@@ -207,12 +272,13 @@ func TestReplay_tellsOnATerminalHowFarItIs(t *testing.T) {
 
 func TestSweptValues_rangesAndLists(t *testing.T) {
 	for text, want := range map[string][]float64{
-		"40k..200k":   {40_000, 50_000, 63_000, 80_000, 100_000, 130_000, 160_000, 200_000},
-		"40k..160k/3": {40_000, 80_000, 160_000},
-		"0..60k/4":    {0, 20_000, 40_000, 60_000},
-		"40k,60k,80k": {40_000, 60_000, 80_000},
-		"50%,0.8":     {0.5, 0.8},
-		"3..6":        {3, 3.3, 3.7, 4, 4.5, 4.9, 5.4, 6},
+		"40k..200k":     {40_000, 50_000, 63_000, 80_000, 100_000, 130_000, 160_000, 200_000},
+		"40k..160k/3":   {40_000, 80_000, 160_000},
+		"0..60k/4":      {0, 20_000, 40_000, 60_000},
+		"40k,60k,80k":   {40_000, 60_000, 80_000},
+		"50%,0.8":       {0.5, 0.8},
+		"60k, economic": {60_000, economicThreshold},
+		"3..6":          {3, 3.3, 3.7, 4, 4.5, 4.9, 5.4, 6},
 	} {
 		got, err := sweptValues(text)
 		if err != nil || len(got) != len(want) {
@@ -220,13 +286,13 @@ func TestSweptValues_rangesAndLists(t *testing.T) {
 			continue
 		}
 		for i := range got {
-			if d := got[i] - want[i]; d > 1e-6*want[i]+1e-9 || d < -1e-6*want[i]-1e-9 {
+			if d := got[i] - want[i]; math.Abs(d) > 1e-6*math.Abs(want[i]) {
 				t.Errorf("%s: %v, want %v", text, got, want)
 				break
 			}
 		}
 	}
-	for _, text := range []string{"", "a..b", "5..5", "9..3", "1..2/1", "1..2/x", "1,,2", "101%", "-3..5", "1..inf"} {
+	for _, text := range []string{"", "a..b", "5..5", "9..3", "1..2/1", "1..2/x", "1,,2", "economic..2", "1..economic", "economical", "1.5", "0.5..1.5", "101%", "-3..5", "1..inf"} {
 		if got, err := sweptValues(text); err == nil {
 			t.Errorf("%q is %v", text, got)
 		}

@@ -85,6 +85,11 @@ func (a *app) isFile(src string) bool {
 	return err == nil
 }
 
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
 // isStore reports whether a path is a database, or a folder in which OpenCode kept sessions. A database may still be another program's.
 func isStore(path string) bool {
 	info, err := os.Stat(path)
@@ -258,6 +263,9 @@ func (a *app) sourcesOf(ctx context.Context, arg string) (sources []string, fold
 		file = path + strings.TrimPrefix(file, root) // as it was named
 		if ctx.Err() != nil {
 			return ctx.Err()
+		}
+		if err != nil && file == path {
+			return err
 		}
 		if err != nil {
 			return nil // a folder that may not be read hides its sessions, not the others

@@ -1,7 +1,7 @@
 // Need asks what predicts that a text of a session will be needed again, and whether knowing it pays.
 //
-//	go run ./replay/need ../shared/corpus          # what was learned, and how well it predicts on sources it was not learned from
-//	go run ./replay/need -judge ../shared/corpus   # and what it saves there, against simple rules
+//	go run ./replay/need FOLDER         # what was learned, and how well it predicts on sources it was not learned from
+//	go run ./replay/need -judge FOLDER  # and what it saves there, against simple rules
 //
 // Each output and each arguments of a call (those that the rule idle may leave out) is followed over the later steps of its session: what it is, how long it
 // has been idle, and whether the step needed it, as regrets are counted. The rate of needs is fitted by Poisson regression, and each source is
