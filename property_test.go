@@ -2,6 +2,7 @@ package winnow
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -157,7 +158,7 @@ func (m *machine) Compact(*rapid.T) {
 	if m.engine.policy.Name == policy.Balanced && (now >= tokens || receipt.Usable > 0 && now > receipt.Usable) {
 		m.Fatalf("%d → %d tokens, budget %d", tokens, now, receipt.Usable)
 	}
-	m.undone = append(m.undone, undoable{receipt.Marker, before, m.logged()})
+	m.undone = append(m.undone, undoable{cmp.Or(receipt.Marker, receipt.ID), before, m.logged()})
 }
 
 func (m *machine) Undo(*rapid.T) {

@@ -158,13 +158,41 @@ func stringEnd(b []byte, i int) (end int, easy bool) {
 
 // Unquote is the text of a JSON string, ok false for what is none and what is no UTF-8. Where nothing is escaped it is a view of the string, which nobody may change.
 func Unquote(value jsontext.Value) (text string, ok bool) {
-	if n := len(value); n >= 2 && value[0] == '"' && value[n-1] == '"' && bytes.IndexByte(value, '\\') < 0 && utf8.Valid(value) {
-		if end, _ := stringEnd(value, 0); end == n {
-			return view(value[1 : n-1]), true
+	if n := len(value); n >= 2 && value[0] == '"' {
+		if end, easy := stringEnd(value, 0); end == n && utf8.Valid(value) {
+			if value = value[1 : n-1]; !easy {
+				value = unescaped(value)
+			}
+			return view(value), true
 		}
 	}
 	unquoted, err := jsontext.AppendUnquote(make([]byte, 0, len(value)), value)
 	return view(unquoted), err == nil
+}
+
+// unescaped is what stands between the quotes of a string in which stringEnd found nothing unusual.
+func unescaped(b []byte) []byte {
+	out := make([]byte, 0, len(b))
+	for {
+		at := bytes.IndexByte(b, '\\')
+		if at < 0 {
+			return append(out, b...)
+		}
+		c := b[at+1]
+		switch c {
+		case 'b':
+			c = '\b'
+		case 'f':
+			c = '\f'
+		case 'n':
+			c = '\n'
+		case 'r':
+			c = '\r'
+		case 't':
+			c = '\t'
+		}
+		out, b = append(append(out, b[:at]...), c), b[at+2:]
+	}
 }
 
 // view shows bytes as a string without copying them.

@@ -213,7 +213,7 @@ func countsFailures(text string) bool {
 	for rest := text; rest != ""; {
 		line, after, _ := strings.Cut(rest, "\n")
 		rest = after
-		for line != "" && strings.IndexByte(" \t\r\v\f", line[0]) >= 0 {
+		for line != "" && (line[0] == ' ' || line[0] >= '\t' && line[0] <= '\r') {
 			line = line[1:]
 		}
 		if line == "" || line[0]|0x20 != 'f' && line[0]|0x20 != 'e' && line[0] < utf8.RuneSelf {
@@ -225,6 +225,10 @@ func countsFailures(text string) bool {
 		}
 	}
 	for at := counted.next(text, 0); at >= 0; {
+		if at == 0 || text[at-1] < '0' || text[at-1] > '9' { // nothing is counted with it
+			at = counted.next(text, at+1)
+			continue
+		}
 		from, to := strings.LastIndexByte(text[:at], '\n')+1, len(text)
 		if n := strings.IndexByte(text[at:], '\n'); n >= 0 {
 			to = at + n

@@ -12,7 +12,10 @@ func Lines(output string) []string {
 	output = Bound(output)
 	lines := make([]string, 0, min(1+strings.Count(output, "\n"), 1+len(output)/8))
 	for line := range strings.Lines(output) {
-		if line = strings.TrimSpace(Plain(strings.TrimSpace(line))); line != "" {
+		if line = strings.TrimSpace(line); controlled(line) {
+			line = strings.TrimSpace(Plain(line))
+		}
+		if line != "" {
 			lines = append(lines, line)
 		}
 	}
@@ -185,11 +188,21 @@ func Place(line string) (place string, ok bool) {
 			start--
 		}
 		name := line[start:colon]
-		if len(name) > 3 && strings.Contains(name, ".") && !strings.HasSuffix(name, ".") && !strings.HasPrefix(name, "//") && !AllDigits(strings.ReplaceAll(name, ".", "")) {
+		if len(name) > 3 && strings.Contains(name, ".") && !strings.HasSuffix(name, ".") && !strings.HasPrefix(name, "//") && !numeric(name) {
 			return line[start:end], true
 		}
 	}
 	return "", false
+}
+
+// numeric reports whether a name has nothing but digits, dots and dashes: an address, a version, a time.
+func numeric(name string) bool {
+	for i := range len(name) {
+		if c := name[i]; (c < '0' || c > '9') && c != '.' && c != '-' {
+			return false
+		}
+	}
+	return true
 }
 
 func isPathByte(b byte) bool {

@@ -15,25 +15,24 @@ func (f *Facts) Age(window []session.Message, e Elision) int {
 
 // places are the steps of the parts on a timeline.
 type places struct {
-	upTo  int
 	steps map[string]int // of the newest part with the id
 	twice bool           // some id stands for several
 }
 
 type placesKey struct{}
 
+func newPlaces() *places { return &places{steps: map[string]int{}} }
+
+func (p *places) read(x *Item) {
+	n := len(p.steps)
+	p.steps[x.Part.ID] = x.Step
+	p.twice = p.twice || x.Part.ID != "" && len(p.steps) == n
+}
+
 func (t *timeline) places() *places {
-	p, ok := t.memory[placesKey{}].(*places)
-	if !ok {
-		p = &places{steps: map[string]int{}}
-		t.memory[placesKey{}] = p
-	}
-	for ; p.upTo < len(t.items); p.upTo++ {
-		x := t.items[p.upTo]
-		p.twice = p.twice || x.Part.ID != "" && p.steps[x.Part.ID] != 0
-		p.steps[x.Part.ID] = x.Step
-	}
-	return p
+	r := recollect(Window{read: t}, placesKey{}, newPlaces)
+	r.goOn(t.items)
+	return r.reader
 }
 
 func (t *timeline) stepOf(part string) int { return t.places().steps[part] }

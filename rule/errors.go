@@ -54,7 +54,7 @@ func (r *Errors) Find(w Window) Found {
 			e.Shown = s.Result() // which saves nothing, and is refused for it
 			return []Elision{e}
 		}
-		e.Shown = kept(s.Result()) + "\n" + opening + w.handleOf(d.old) + ": " + w.describe(d.old) + " failed; above is what tells most of its " + Measure(s.Result()) + "]"
+		e.Shown = kept(s.Result()) + "\n" + opening + w.handleOf(d.old) + ": " + w.describe(d.old) + " failed; above is what tells most of its " + d.old.measure(e.Field) + "]"
 		if saves := w.saves(d.old, e); saves < errorMargin || saves*2 < w.Facts.size(d.old, e.Field) {
 			e.Shown = s.Result()
 		}

@@ -3,6 +3,7 @@ package rule
 import (
 	"math"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"unsafe"
 
@@ -44,6 +45,8 @@ type Facts struct {
 	guard   *Guard // that said protected
 	guarded map[string]bool
 
+	learned learned
+
 	line    *timeline
 	stale   bool // see Forget
 	handles Handles
@@ -52,6 +55,7 @@ type Facts struct {
 type fact struct {
 	text, input, output string // what the size was counted from
 	files               int    // how many attachments
+	lines               int    // of the output, as Measure counts them
 	counted             Size   // as the counter has it
 	size                Size   // times the factor
 
@@ -129,18 +133,21 @@ func (f *Facts) Size(p *session.Part) Size { return f.know(p).size }
 
 // know returns what is known of a part, and looks at it when that is nothing, or was of other texts.
 func (f *Facts) know(p *session.Part) *fact {
-	text, input, output, files := pieces(p)
-	if known := f.parts[p.ID]; known != nil && p.ID != "" {
-		// Equal strings that share their bytes compare in no time, so that an unchanged part costs no second look.
-		if known.files == files && known.text == text && known.input == input && known.output == output {
-			return known
-		}
+	if known := f.parts[p.ID]; known != nil && p.ID != "" && known.is(p) {
+		return known
 	}
 	f.counted++
 	known := new(fact)
 	f.look(p, known)
 	f.keep(p.ID, known)
 	return known
+}
+
+// is reports whether a part has the texts of which this is known. Equal strings that share their bytes compare in no time, so that an unchanged part costs no
+// second look.
+func (known *fact) is(p *session.Part) bool {
+	text, input, output, files := pieces(p)
+	return known.files == files && known.text == text && known.input == input && known.output == output
 }
 
 // keep puts what is known of a part into the index.
@@ -158,7 +165,7 @@ func (f *Facts) look(p *session.Part, known *fact) {
 	if p.Type == session.ToolPart && p.State != nil {
 		size.Input = f.counter.Count(p.Tool) + f.counter.Count(input)
 	}
-	known.text, known.input, known.output, known.files = text, input, output, files
+	known.text, known.input, known.output, known.files, known.lines = text, input, output, files, linesOf(output)
 	known.counted, known.size = size, f.scaled(size)
 }
 
@@ -188,6 +195,11 @@ func (f *Facts) Learn(messages []session.Message) {
 		return // what is little is counted as it is asked for
 	}
 	facts := make([]fact, len(wanted))
+	if len(f.parts) == 0 {
+		f.parts = make(map[string]*fact, len(wanted))
+	}
+	var indexed sync.WaitGroup
+	indexed.Go(func() { f.keepAll(wanted, facts) })
 	var calls atomic.Int64
 	spread(len(wanted), func(at int) {
 		p, known := wanted[at].part, &facts[at]
@@ -199,9 +211,13 @@ func (f *Facts) Learn(messages []session.Message) {
 			calls.Add(1)
 		}
 	})
-	if len(f.parts) == 0 {
-		f.parts = make(map[string]*fact, len(wanted))
-	}
+	indexed.Wait()
+	f.counted += len(wanted) + int(calls.Load())
+	f.learned = learned{wanted, facts}
+}
+
+// keepAll puts what is known of many parts into the index.
+func (f *Facts) keepAll(wanted []unknown, facts []fact) {
 	twice := false // an id is that of two parts, of which the later one counts
 	for i := range wanted {
 		before := len(f.parts)
@@ -211,7 +227,24 @@ func (f *Facts) Learn(messages []session.Message) {
 	for i := 0; twice && i < len(wanted); i++ {
 		facts[i].indexed = f.parts[wanted[i].part.ID] == &facts[i]
 	}
-	f.counted += len(wanted) + int(calls.Load())
+}
+
+// learned is what Learn found, until the timeline has it: parts and what is known of them, in the order of the log.
+type learned struct {
+	parts []unknown
+	facts []fact
+}
+
+// next is what is known of a part, nil where it is none of the next ones. What goes before it is passed over.
+func (l *learned) next(p *session.Part) *fact {
+	for i := range min(len(l.parts), 8) {
+		if l.parts[i].part == p {
+			known := &l.facts[i]
+			l.parts, l.facts = l.parts[i+1:], l.facts[i+1:]
+			return known
+		}
+	}
+	return nil
 }
 
 // unknown is a part that nothing is known of.

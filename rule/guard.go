@@ -135,7 +135,7 @@ func (w Window) may(name string, x *Item, field Field, age Age, letter bool) (Re
 		}
 	}
 	switch {
-	case x.Part.State != nil && x.Part.State.Time != nil && x.Part.State.Time.Compacted != 0 && touched:
+	case touched && x.Part.State != nil && x.Part.State.Time != nil && x.Part.State.Time.Compacted != 0:
 		return Refusal{}, false
 	case w.Pinned(x.Part.ID, x.Message):
 		return no(Protected, "pinned")

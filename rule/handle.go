@@ -5,6 +5,7 @@ import (
 	"encoding/base32"
 	"runtime"
 	"strings"
+	"sync"
 
 	"github.com/winnowhq/winnow/session"
 )
@@ -32,12 +33,27 @@ type Handles struct {
 
 // Name gives a handle to each part of a log that can be named: tool calls, files, texts. What has one keeps it, also when the log is only a part of
 // the one before.
-func (h *Handles) Name(log []session.Message) {
+func (h *Handles) Name(log []session.Message) { h.name(log) }
+
+// named is a part with its handle.
+type named struct {
+	part *session.Part
+	name string
+}
+
+// name does so, and tells of those that it gave at once, in the order of the log.
+func (h *Handles) name(log []session.Message) (atOnce []named) {
 	from := 0
 	if h.read > 0 && h.read <= len(log) && log[h.read-1].ID == h.last {
 		from = h.read - 1 // the newest message may have got more parts since
 	}
-	if !h.nameAtOnce(log[from:]) {
+	n := 0
+	for i := from; i < len(log); i++ {
+		n += len(log[i].Parts)
+	}
+	if n >= namedAtOnce && runtime.GOMAXPROCS(0) > 1 {
+		atOnce = h.nameAll(log[from:], n)
+	} else {
 		for i := from; i < len(log); i++ {
 			for j := range log[i].Parts {
 				h.Of(&log[i].Parts[j])
@@ -47,53 +63,63 @@ func (h *Handles) Name(log []session.Message) {
 	if len(log) > 0 {
 		h.read, h.last = len(log), log[len(log)-1].ID
 	}
+	return atOnce
 }
 
 // namedAtOnce is from how many parts on their names are made on all processors.
 const namedAtOnce = 1024
 
-// nameAtOnce does so for many parts. It reports false where they are few.
-func (h *Handles) nameAtOnce(log []session.Message) bool {
-	n := 0
-	for i := range log {
-		n += len(log[i].Parts)
-	}
-	if n < namedAtOnce || runtime.GOMAXPROCS(0) < 2 {
-		return false
-	}
-	h.nameAll(log, n)
-	return true
-}
-
 // nameAll names a log of so many parts: what takes long is made on all processors, and given in their order.
-func (h *Handles) nameAll(log []session.Message, n int) {
-	parts := make([]*session.Part, 0, n)
+func (h *Handles) nameAll(log []session.Message, n int) []named {
+	parts := make([]named, 0, n)
 	for i := range log {
 		for j := range log[i].Parts {
 			if p := &log[i].Parts[j]; nameable(p) {
-				parts = append(parts, p)
+				parts = append(parts, named{part: p})
 			}
 		}
 	}
-	sums := make([][HandleLength]byte, len(parts))
+	firsts := make([]byte, len(parts)*HandleLength)
 	spread(len(parts), func(at int) {
-		long := longHandle(seedOf(parts[at]))
-		copy(sums[at][:], long[:])
+		long := longHandle(seedOf(parts[at].part))
+		copy(firsts[at*HandleLength:(at+1)*HandleLength], long[:])
 	})
-	if h.byPart == nil {
-		h.byPart, h.byName = make(map[string]string, len(parts)), make(map[string]string, len(parts))
+	all := string(firsts)
+	for at := range parts {
+		parts[at].name = all[at*HandleLength : (at+1)*HandleLength]
 	}
-	var names strings.Builder
-	names.Grow(len(parts) * HandleLength)
-	for at := range sums {
-		names.Write(sums[at][:])
+	if len(h.byPart) == 0 && h.giveAll(parts) {
+		return parts
 	}
-	all := names.String()
 	for at, p := range parts {
-		if _, ok := h.byPart[p.ID]; !ok {
-			h.give(p, all[at*HandleLength:(at+1)*HandleLength])
+		name, ok := h.byPart[p.part.ID]
+		if !ok {
+			name = h.give(p.part, p.name)
 		}
+		parts[at].name = name
 	}
+	return parts
+}
+
+// giveAll gives handles to parts where nothing has one. It reports false, and gives none, where two parts have one id, or would have one name.
+func (h *Handles) giveAll(parts []named) bool {
+	h.byPart, h.byName = make(map[string]string, len(parts)), make(map[string]string, len(parts))
+	var done sync.WaitGroup
+	done.Go(func() {
+		for _, p := range parts {
+			h.byPart[p.part.ID] = p.name
+		}
+	})
+	for _, p := range parts {
+		h.byName[p.name] = p.part.ID
+	}
+	done.Wait()
+	if len(h.byPart) == len(parts) && len(h.byName) == len(parts) {
+		return true
+	}
+	clear(h.byPart)
+	clear(h.byName)
+	return false
 }
 
 // nameable reports whether a part has content of its own, and an id by which something can be said about it in a ledger.

@@ -37,6 +37,13 @@ type Lying struct {
 // Name is "idle".
 func (*Idle) Name() string { return "idle" }
 
+func (r *Idle) remembers(w Window) []reads {
+	if w.read.now.Step <= r.shortest() {
+		return nil
+	}
+	return []reads{w.recollectQuotes(r.longest()), recollect(w, placesKey{}, newPlaces)}
+}
+
 // Find looks at what has been idle for long enough, in the order of the log.
 func (r *Idle) Find(w Window) Found {
 	w = w.Read()
@@ -52,7 +59,7 @@ func (r *Idle) Find(w Window) Found {
 		if !l.quotes.slots[d.seq].input {
 			return []Elision{{Field: Output, Shown: w.placeholder(d.old, Output, "")}}
 		}
-		stripped, ok := w.strip(d.old.Part, stripFrom, telling)
+		stripped, ok := w.stripped(d.old)
 		if !ok {
 			return nil
 		}

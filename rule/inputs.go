@@ -37,7 +37,7 @@ func (r *Inputs) Find(w Window) Found {
 
 func (r *Inputs) strip(w Window) func(*redundant) []Elision {
 	return func(d *redundant) []Elision {
-		stripped, ok := w.strip(d.old.Part, stripFrom, telling)
+		stripped, ok := w.stripped(d.old)
 		if !ok {
 			return nil
 		}

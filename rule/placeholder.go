@@ -30,7 +30,7 @@ func (w Window) placeholder(x *Item, field Field, after string) string {
 	if target := w.target(x); target != "" {
 		text = append(append(text, ' '), target...)
 	}
-	text = append(append(append(text, ", "...), Measure(fieldText(x.Part, field))...), " left out"...)
+	text = append(append(append(text, ", "...), x.measure(field)...), " left out"...)
 	if after != "" {
 		text = append(append(text, "; "...), after...)
 	}
@@ -41,19 +41,36 @@ func (w Window) placeholder(x *Item, field Field, after string) string {
 //
 //	[winnow k3f9a2: 812 lines left out]
 func (w Window) omitted(x *Item, text string) string {
-	return opening + w.handleOf(x) + ": " + Measure(text) + " left out]"
+	return w.leftOut(x, Measure(text))
+}
+
+func (w Window) leftOut(x *Item, measured string) string {
+	return opening + w.handleOf(x) + ": " + measured + " left out]"
 }
 
 // Measure says how big a text is, for a reader: in lines, or in characters when it has but one.
 func Measure(text string) string {
 	text = strings.TrimRight(text, "\n")
-	if n := strings.Count(text, "\n") + 1; n > 1 {
-		return token.Grouped(n) + " lines"
+	if n := linesOf(text); n > 1 {
+		return inLines(n)
 	}
 	if n := utf8.RuneCountInString(text); n != 1 {
 		return token.Grouped(n) + " characters"
 	}
 	return "1 character"
+}
+
+// linesOf counts the lines of a text, at least 1; empty ones at its end are none.
+func linesOf(text string) int { return strings.Count(strings.TrimRight(text, "\n"), "\n") + 1 }
+
+func inLines(n int) string { return token.Grouped(n) + " lines" }
+
+// measure says how big a field of an item is, of an output from what was counted with it.
+func (x *Item) measure(field Field) string {
+	if x.size != nil && x.size.lines > 1 && x.Part.State != nil && field != Input {
+		return inLines(x.size.lines)
+	}
+	return Measure(fieldText(x.Part, field))
 }
 
 func fieldText(p *session.Part, field Field) string {

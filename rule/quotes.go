@@ -50,7 +50,13 @@ type quotesKey struct{ steps int }
 
 // quotes of the newest steps of a window: when each text was quoted last, exact for texts of which that was within so many steps.
 func (w Window) quotes(steps int) *quotes {
-	return remember(w, quotesKey{steps}, func() *quotes {
+	r := w.recollectQuotes(steps)
+	w.Facts.decided += r.goOn(w.read.items)
+	return r.reader
+}
+
+func (w Window) recollectQuotes(steps int) *reading[*quotes] {
+	return recollect(w, quotesKey{steps}, func() *quotes {
 		// What was made before is idle whoever quoted it: its lines are not read.
 		return &quotes{lines: map[uint64]int32{}, from: w.read.now.Step - remembered - steps, clean: cleanFrom}
 	})

@@ -69,11 +69,31 @@ func (w Window) rememberAtOnce(rules []Rule) {
 	}
 	var decided atomic.Int64
 	var done sync.WaitGroup
+	if w.Handles == nil && len(w.Facts.handles.byPart) == 0 && len(w.read.items) >= readAtOnce {
+		done.Go(w.nameItems)
+	}
 	for _, one := range all {
 		done.Go(func() { decided.Add(int64(one.goOn(w.read.items))) })
 	}
 	done.Wait()
 	w.Facts.decided += int(decided.Load())
+}
+
+// nameItems names a window of which nothing has a name, and tells its items their handles.
+func (w Window) nameItems() {
+	h := &w.Facts.handles
+	all := h.name(w.Messages)
+	for _, x := range w.read.items {
+		for len(all) > 0 && all[0].part != x.Part {
+			all = all[1:]
+		}
+		if len(all) == 0 {
+			return // it is found out when somebody asks
+		}
+		if all[0].name != "" {
+			x.size.namer, x.size.handle = h, all[0].name
+		}
+	}
 }
 
 // readAtOnce is from how many items on it is worth to start a goroutine.

@@ -22,13 +22,13 @@ func TestStrip_plainArgumentsAreWrittenAsTheEncoderDoes(t *testing.T) {
 			text := rapid.StringMatching(`[a-z"\\\n\t\x7fé]{0,12}`).Draw(t, "text")
 			input, _ = jsontext.AppendQuote(input, name)
 			input = append(input, ':')
-			input, _ = jsontext.AppendQuote(input, text+rapid.SampledFrom([]string{"", text + text + text + text, "*** Begin Patch\n" + text}).Draw(t, "more"))
+			input, _ = jsontext.AppendQuote(input, text+rapid.SampledFrom([]string{"", text + text + text + text, "*** Begin Patch\n" + text, "--- a\n+++ b\n" + text, `--- a\n+++ ` + text, "diff --git " + text, text + "\n\n"}).Draw(t, "more"))
 		}
 		input = append(input, '}')
 		p := &session.Part{ID: "p", Type: session.ToolPart, CallID: "c", Tool: "write", State: &session.ToolState{Status: session.Completed, Input: input}}
 		w := Window{Facts: NewFacts(token.Chars4{}), Handles: &Handles{}}
-		from := rapid.IntRange(1, 40).Draw(t, "from")
-		got, ok, plain := w.stripPlain(p, from, telling)
+		from := rapid.IntRange(1, 60).Draw(t, "from")
+		got, ok, plain := w.stripPlain(&Item{Part: p}, from, telling)
 		if !plain {
 			t.Fatalf("%s is not taken for plain", input)
 		}
@@ -36,7 +36,7 @@ func TestStrip_plainArgumentsAreWrittenAsTheEncoderDoes(t *testing.T) {
 		spaced.Input = append([]byte("{ "), input[1:]...)
 		q := *p
 		q.State = &spaced
-		want, wantOK := w.strip(&q, from, telling)
+		want, wantOK := w.strip(&Item{Part: &q}, from, telling)
 		if ok != wantOK || ok && got != want {
 			t.Errorf("of %s from %d: %q, %v, want %q, %v", input, from, got, ok, want, wantOK)
 		}

@@ -18,7 +18,8 @@ type Item struct {
 	// Call is what is known of a tool call that ended; nil for other parts.
 	Call *Call
 
-	size *fact
+	size  *fact
+	short *shortInput // once a rule asked for it
 }
 
 // Size of the part as the log has it.
@@ -71,6 +72,7 @@ func (f *Facts) timeline(messages []session.Message) *timeline {
 	for i := len(t.read); i < settled; i++ {
 		t.add(&messages[i])
 	}
+	f.learned = learned{}
 	return t
 }
 
@@ -103,6 +105,14 @@ func settled(messages []session.Message) int {
 		break
 	}
 	return len(messages)
+}
+
+// know is what the index knows of a part. Of many that were learned just now it is at hand.
+func (t *timeline) know(p *session.Part) *fact {
+	if known := t.facts.learned.next(p); known != nil && known.indexed && known.is(p) {
+		return known
+	}
+	return t.facts.know(p)
 }
 
 // itemsAtOnce is how many items are made at a time.
@@ -143,7 +153,7 @@ func (t *timeline) add(m *session.Message) {
 		}
 		x := &t.fresh[0]
 		t.fresh = t.fresh[1:]
-		*x = Item{Part: p, Message: m.ID, Role: m.Role, At: len(t.items), Turn: t.now.Turn, Asked: t.now.Asked, Step: t.now.Step, size: t.facts.know(p)}
+		*x = Item{Part: p, Message: m.ID, Role: m.Role, At: len(t.items), Turn: t.now.Turn, Asked: t.now.Asked, Step: t.now.Step, size: t.know(p)}
 		if called {
 			x.Call = t.facts.call(p, x.size, t.cwd)
 		}

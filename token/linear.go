@@ -41,7 +41,7 @@ func (Linear) Count(text string) int {
 }
 
 // apart is from how many bytes on a text is counted in two halves.
-const apart = 256
+const apart = 80
 
 // parting is a place near the middle of a text at which it can be taken apart, 0 where there is none: a space or a line end behind an ASCII letter or a digit,
 // where the machine goes to a state, and counts what it counts, whatever was before.
@@ -49,7 +49,7 @@ func parting(text string) int {
 	if len(text) < apart {
 		return 0
 	}
-	for at := len(text) / 2; at < len(text)/2+apart/4; at++ {
+	for at := len(text) / 2; at < len(text)/2+min(64, len(text)/4); at++ {
 		if b := text[at]; b == ' ' || b == '\n' {
 			switch asciis[text[at-1]] % sameColumn {
 			case colLower, colUpper, colDigit:
