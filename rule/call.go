@@ -107,6 +107,13 @@ func identities(p *session.Part, arguments call.Arguments, cwd string) (same, re
 	piece := func(name, value string) {
 		text = append(append(append(append(text, name...), 0), value...), 0)
 	}
+	size := len(p.Tool) + len(cwd) + 2
+	for _, m := range values {
+		size += len(m.Name) + len(m.Value) + 2
+	}
+	if size > len(room) {
+		text = make([]byte, 0, size)
+	}
 	piece(p.Tool, cwd)
 	for _, m := range values {
 		piece(m.Name, asString(m.Value))

@@ -120,6 +120,7 @@ func kept(result string) string {
 	}
 	slices.Sort(picked)
 	var text strings.Builder
+	text.Grow(errorBytes - room + len(picked))
 	for i, at := range picked {
 		if i > 0 {
 			text.WriteByte('\n')

@@ -41,6 +41,8 @@ func (r *Files) Find(w Window) Found {
 type views struct {
 	files           map[string][]*shown // by path, oldest first, those that nothing covers
 	outputs, inputs []*redundant
+
+	older []*shown // room for those that are compared
 }
 
 // shown is what one field of a call shows of files.
@@ -65,13 +67,12 @@ func (v *views) read(x *Item) {
 	if x.Call == nil || len(x.Call.Shown.Views) == 0 {
 		return
 	}
-	var touched []string
-	for _, field := range []Field{Input, Output} {
-		s := &shown{item: x, field: field, only: field == Input || x.Call.Shown.OutputIsViews}
-		for _, one := range x.Call.Shown.Views {
-			if Field(one.Field) == field {
-				s.views = append(s.views, one)
-			}
+	var few [4]string
+	touched := few[:0]
+	for _, field := range [...]Field{Input, Output} {
+		s := x.shows(field)
+		if s == nil {
+			continue
 		}
 		for i, one := range s.views {
 			if !slices.ContainsFunc(s.views[:i], func(other coverage.View) bool { return other.Path == one.Path }) {
@@ -88,9 +89,32 @@ func (v *views) read(x *Item) {
 	}
 }
 
+// shows is what a field of a call shows, nil when that is nothing.
+func (x *Item) shows(field Field) *shown {
+	all := x.Call.Shown.Views
+	in := func(v coverage.View) bool { return Field(v.Field) == field }
+	first := slices.IndexFunc(all, in)
+	if first < 0 {
+		return nil
+	}
+	s := &shown{item: x, field: field, only: field == Input || x.Call.Shown.OutputIsViews}
+	end := first + 1
+	for end < len(all) && in(all[end]) {
+		end++
+	}
+	s.views = all[first:end:end] // most calls show in one field alone
+	for _, one := range all[end:] {
+		if in(one) {
+			s.views = append(s.views, one)
+		}
+	}
+	return s
+}
+
 // compare looks which older views of a file the newest one made redundant.
 func (v *views) compare(path string, x *Item) {
-	for _, old := range slices.Clone(v.files[path]) {
+	v.older = append(v.older[:0], v.files[path]...)
+	for _, old := range v.older {
 		if !old.only || old.item == x || sameStep(old.item, x) || !concerns(x, old) {
 			continue
 		}
@@ -125,8 +149,10 @@ func concerns(x *Item, old *shown) bool {
 // cover returns the newer parts that show all that a field of a call shows of files, nil when there are none.
 func (v *views) cover(old *shown) []*Item {
 	var by []*Item
+views:
 	for _, one := range old.views {
-		var newer []coverage.View
+		var few [8]coverage.View
+		newer := few[:0] // newest first
 		var items []*Item
 		all := v.files[one.Path]
 		for i := len(all) - 1; i >= 0 && all[i].item.At > old.item.At; i-- {
@@ -134,37 +160,35 @@ func (v *views) cover(old *shown) []*Item {
 			if s.item == old.item || sameStep(s.item, old.item) {
 				continue
 			}
-			var of []coverage.View
-			for _, other := range s.views {
-				if other.Path == one.Path && !other.Change && (other.Full || meets(one, other)) {
-					of = append(of, other)
+			before, whole := len(newer), false
+			for j := len(s.views) - 1; j >= 0; j-- {
+				if other := s.views[j]; other.Path == one.Path && !other.Change && (other.Full || meets(one, other)) {
+					newer, whole = append(newer, other), whole || other.Full
 				}
 			}
-			if of != nil {
-				newer, items = append(of, newer...), append(items, s.item)
+			if len(newer) > before {
+				items = append(items, s.item)
+			}
+			if whole { // whatever is older, this covers it
+				by = append(by, wholeOf(one.Path, items))
+				continue views
 			}
 		}
-		if !coverage.Covered(one, newer...) {
+		if slices.Reverse(newer); !coverage.Covered(one, newer...) {
 			return nil
 		}
-		by = append(by, needed(one, newer, items)...)
+		by = append(by, items...)
 	}
 	slices.SortFunc(by, func(a, b *Item) int { return a.At - b.At })
 	return slices.Compact(by)
 }
 
-// needed are the items without which a view would not be covered: the newest whole view alone, where there is one.
-func needed(old coverage.View, newer []coverage.View, items []*Item) []*Item {
-	for i := len(newer) - 1; i >= 0; i-- {
-		if newer[i].Full {
-			for _, x := range items { // newest first
-				if slices.ContainsFunc(x.Call.Shown.Views, func(v coverage.View) bool { return v.Path == old.Path && v.Full && !v.Change }) {
-					return []*Item{x}
-				}
-			}
-		}
-	}
-	return items
+// wholeOf is the newest of some items, newest first, that shows the whole of a file; one of them does.
+func wholeOf(path string, items []*Item) *Item {
+	at := slices.IndexFunc(items, func(x *Item) bool {
+		return slices.ContainsFunc(x.Call.Shown.Views, func(v coverage.View) bool { return v.Path == path && v.Full && !v.Change })
+	})
+	return items[at]
 }
 
 // meets reports whether two views have a line number in common, or show the end of the file.

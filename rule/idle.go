@@ -152,13 +152,15 @@ func (l *idling) update(w Window, r *Idle, build func(*redundant) []Elision) {
 		}
 		return x.due() > now || x.committed || w.read.again(x.old)
 	})
+	fresh := make([]lying, 0, len(l.quotes.slots)-l.upTo)
 	for ; l.upTo < len(l.quotes.slots); l.upTo++ {
 		s := l.quotes.slots[l.upTo]
 		if steps := r.wait(s); steps > 0 {
 			if l.why[steps] == "" {
 				l.why[steps] = fmt.Sprintf("nothing has quoted it for %d steps", steps)
 			}
-			due = append(due, &lying{redundant: redundant{old: s.item, why: l.why[steps], seq: l.upTo}, slot: s, steps: steps})
+			fresh = append(fresh, lying{redundant: redundant{old: s.item, why: l.why[steps], seq: l.upTo}, slot: s, steps: steps})
+			due = append(due, &fresh[len(fresh)-1])
 		}
 	}
 	for ; l.step <= now; l.step++ {
