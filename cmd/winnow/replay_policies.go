@@ -236,7 +236,8 @@ func sweptValue(key string, value float64) (string, error) {
 	return number, nil
 }
 
-// sweptValues reads FROM..TO, FROM..TO/POINTS or A,B,C, where one may be "economic". The points of a range lie in even proportions to each other, of one that begins at 0 in even steps.
+// sweptValues reads FROM..TO, FROM..TO/POINTS or A,B,C, where one may be "economic". The points of a range lie in even proportions to each other, of one
+// that begins at 0 in even steps. Between whole numbers they are whole.
 func sweptValues(text string) ([]float64, error) {
 	var values []float64
 	from, to, isRange := strings.Cut(text, "..")
@@ -280,6 +281,9 @@ func sweptValues(text string) ([]float64, error) {
 		}
 		if i > 0 && i < points-1 {
 			value = rounded(value)
+		}
+		if first == math.Trunc(first) && last == math.Trunc(last) {
+			value = math.Round(value)
 		}
 		if len(values) == 0 || value > values[len(values)-1] {
 			values = append(values, value)

@@ -278,7 +278,9 @@ func TestSweptValues_rangesAndLists(t *testing.T) {
 		"40k,60k,80k":   {40_000, 60_000, 80_000},
 		"50%,0.8":       {0.5, 0.8},
 		"60k, economic": {60_000, economicThreshold},
-		"3..6":          {3, 3.3, 3.7, 4, 4.5, 4.9, 5.4, 6},
+		"20%..80%/3":    {0.2, 0.4, 0.8},
+		"1..2/9":        {1, 2},
+		"3..6":          {3, 4, 5, 6},
 	} {
 		got, err := sweptValues(text)
 		if err != nil || len(got) != len(want) {
