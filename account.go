@@ -248,7 +248,7 @@ func (e *Engine) idle(l *live) time.Duration {
 func (e *Engine) cached(l *live) bool {
 	l.read()
 	at := l.meter.step
-	if at < 0 || l.model.Cache.Lifetime <= 0 || e.idle(l) > l.model.Cache.Lifetime {
+	if at < 0 || l.model.CacheLifetime() <= 0 || e.idle(l) > l.model.CacheLifetime() {
 		return false
 	}
 	by := l.log[at].Answers()
@@ -260,7 +260,7 @@ func (e *Engine) starting(l *live) (policy.State, policy.Occasion) {
 	state, o := l.plannerState(), policy.Occasion{Starting: true}
 	if !e.cached(l) {
 		state.Account.Sent = 0
-		o.Cold = l.model.Cache.Lifetime > 0
+		o.Cold = l.model.CacheLifetime() > 0
 	}
 	return state, o
 }

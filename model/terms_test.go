@@ -57,3 +57,20 @@ func TestTerms_ofTheCatalogue(t *testing.T) {
 		}
 	}
 }
+
+func TestCacheLifetime_isAssumedWhereNothingIsKnown(t *testing.T) {
+	for name, tt := range map[string]struct {
+		model model.Model
+		want  time.Duration
+	}{
+		"of the catalogue":      {model.Model{Price: model.Price{Input: 3}, Cache: model.Cache{Lifetime: time.Hour}}, time.Hour},
+		"a price, and no cache": {model.Model{Price: model.Price{Input: 3}}, 0},
+		"nothing known":         {model.Model{}, model.AssumedLifetime},
+		"no price, but a cache": {model.Model{Cache: model.Cache{Lifetime: time.Minute}}, time.Minute},
+		"less than no time":     {model.Model{Price: model.Price{Input: 3}, Cache: model.Cache{Lifetime: -1}}, 0},
+	} {
+		if got := tt.model.CacheLifetime(); got != tt.want {
+			t.Errorf("%s: %v, want %v", name, got, tt.want)
+		}
+	}
+}

@@ -22,7 +22,7 @@ const Hour = time.Hour
 
 // TermsOf are the terms of a model. With hour what is written to the cache is kept for an hour, where the model's price says what that costs.
 func TermsOf(m model.Model, hour bool) Terms {
-	t := Terms{Price: m.Price, Lifetime: m.Cache.Lifetime, MinPrefix: m.Cache.MinPrefix}
+	t := Terms{Price: m.Price, Lifetime: m.CacheLifetime(), MinPrefix: m.Cache.MinPrefix}
 	if !m.Price.Known() || !(m.Price.Input > 0) {
 		read, write, output := m.Price.Relative()
 		t.Price, t.Relative = model.Price{Input: 1, CacheRead: read, CacheWrite: write, CacheWrite1h: 2, Output: output}, true
