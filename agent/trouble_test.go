@@ -1,0 +1,314 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/winnowhq/winnow/agent"
+	"github.com/winnowhq/winnow/llm"
+	"github.com/winnowhq/winnow/llm/llmtest"
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/store/memory"
+)
+
+const constraint = "Never put out the lamp."
+
+// job is a piece of work that a model does by looking at what is done already, as real ones do: it reads two files side by side and writes one, n times.
+type job struct {
+	disk
+	n, size int
+
+	mu   sync.Mutex
+	seen map[string]bool
+}
+
+func (j *job) tools() []agent.Tool {
+	read := j.disk.read(j.size).(tool)
+	under := read.run
+	read.run = func(ctx context.Context, c agent.Call) (agent.Result, error) {
+		p, _ := path(c)
+		j.mu.Lock()
+		if j.seen == nil {
+			j.seen = map[string]bool{}
+		}
+		j.seen[p] = true
+		j.mu.Unlock()
+		return under(ctx, c)
+	}
+	return []agent.Tool{read, j.write()}
+}
+
+func (j *job) answer(llmtest.Request) llmtest.Reply {
+	at := j.has()
+	a, b := fmt.Sprintf("in/%d.go", at), fmt.Sprintf("in/%d.md", at)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	switch {
+	case at >= j.n:
+		return llmtest.Reply{Text: "All files are written."}
+	case !j.seen[a] || !j.seen[b]:
+		return llmtest.Reply{Text: fmt.Sprintf("I read what file %d needs.", at), Calls: []llmtest.Call{call("read", `{"path":"`+a+`"}`), call("read", `{"path":"`+b+`"}`)}}
+	}
+	return llmtest.Reply{Reasoning: "Now I know.", Calls: []llmtest.Call{call("write", fmt.Sprintf(`{"path":"out/%d","text":"from %s and %s"}`, at, a, b))}}
+}
+
+// done asserts that all is written as it was to be.
+func (j *job) done(t *testing.T) {
+	t.Helper()
+	if j.has() != j.n {
+		t.Errorf("%d files are written, want %d", j.has(), j.n)
+	}
+	for i := range j.n {
+		if got, want := j.files[fmt.Sprintf("out/%d", i)], fmt.Sprintf("from in/%d.go and in/%d.md", i, i); got != want {
+			t.Errorf("out/%d is %q, want %q", i, got, want)
+		}
+	}
+}
+
+// Whatever goes wrong with whichever request: the job is done, at once or when it is resumed.
+func TestRun_everyFaultOfTheUpstream(t *testing.T) {
+	for _, protocol := range []llmtest.Protocol{llmtest.Anthropic, llmtest.Responses} {
+		for _, fault := range llmtest.Faults() {
+			for _, at := range []int{1, 2, 5} { // the first, one with results, the last
+				if fault.Hangs() && at != 2 {
+					continue // each takes the second after which a silent request is given up
+				}
+				t.Run(fmt.Sprintf("%s/%s at %d", protocol, fault, at), func(t *testing.T) {
+					t.Parallel()
+					j := &job{n: 2, size: 40}
+					b := setUp(t, protocol, llmtest.Script{Answer: llmtest.Answer(j.answer).FailsAt(at, fault)}, nil, j.tools()...)
+					got, err := b.Run(t.Context(), "", "Write the files. "+constraint)
+					b.sound(got.SessionID)
+					if temporary := len(fault.Kinds()) > 0 && (&llm.Error{Kind: fault.Kinds()[0]}).Temporary(); temporary && err != nil {
+						t.Errorf("a fault that passes ended the run: %v", err)
+					}
+					if err != nil {
+						t.Log(err)
+						if got, err = b.Resume(t.Context(), got.SessionID); err != nil {
+							t.Fatalf("resumed: %v", err)
+						}
+					}
+					if j.has() < j.n { // the answer was cut to nothing that calls: the user says so
+						if got, err = b.Run(t.Context(), got.SessionID, "Go on."); err != nil {
+							t.Fatalf("told to go on: %v", err)
+						}
+					}
+					j.done(t)
+					b.sound(got.SessionID)
+				})
+			}
+		}
+	}
+}
+
+func TestRun_tooLongIsFoldedAndSentAgain(t *testing.T) {
+	for _, fault := range []llmtest.Fault{llmtest.TooLong, llmtest.OverflowInStream} {
+		t.Run(string(fault), func(t *testing.T) {
+			j := &job{n: 6, size: 150}
+			b := setUp(t, llmtest.Anthropic, llmtest.Script{Answer: llmtest.Answer(j.answer).FailsAt(8, fault)}, nil, j.tools()...)
+			folded := 0
+			events := b.engine.Subscribe(1 << 12)
+			got, err := b.Run(t.Context(), "", "Write the files. "+constraint)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.engine.Close()
+			for e := range events.C {
+				if e.Type == "session.compacted" {
+					folded++
+				}
+			}
+			j.done(t)
+			if folded != 1 || got.Text != "All files are written." {
+				t.Errorf("folded %d times, got %+v", folded, got)
+			}
+			for _, r := range b.upstream.Records() {
+				if !r.Contains(constraint) {
+					t.Errorf("request %d does not have the constraint", r.Number)
+				}
+			}
+		})
+	}
+}
+
+// stops runs a loop, ends its context a while after something happened, and returns what it gave.
+func stops(t *testing.T, b *bench, when agent.EventType, prompt string) (agent.Turn, error) {
+	t.Helper()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	var at atomic.Int64
+	c := b.config
+	c.Engine = b.engine
+	c.OnEvent = func(e agent.Event) {
+		if e.Type == when && at.Load() == 0 {
+			at.Store(1)
+			time.AfterFunc(30*time.Millisecond, func() {
+				at.Store(time.Now().UnixNano())
+				cancel(errors.New("the user pressed escape"))
+			})
+		}
+	}
+	l, err := agent.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := l.Run(ctx, "", prompt)
+	took := time.Duration(time.Now().UnixNano() - at.Load())
+	if at.Load() < 2 || took > 250*time.Millisecond {
+		t.Errorf("it returned %s after it was stopped", took)
+	}
+	t.Logf("returned after %s", took)
+	if err == nil || !strings.Contains(err.Error(), "the user pressed escape") || !strings.Contains(err.Error(), "interrupted") {
+		t.Errorf("the error is %v", err)
+	}
+	b.sound(got.SessionID)
+	return got, err
+}
+
+func TestRun_stoppedInTheMiddleOfAnAnswer(t *testing.T) {
+	for _, protocol := range llmtest.Protocols() {
+		t.Run(string(protocol), func(t *testing.T) {
+			b := setUp(t, protocol, llmtest.Script{Answer: llmtest.Sequence(
+				llmtest.Reply{Reasoning: "Hm.", Text: strings.Repeat("This goes on for long. ", 20), Fault: llmtest.HangMidStream}, llmtest.Reply{Text: "It is done."},
+			)}, nil)
+			got, _ := stops(t, b, agent.Delta, "Tell me all.")
+			s, _, err := b.engine.Session(t.Context(), got.SessionID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			last := s.Messages[len(s.Messages)-1]
+			if last.Role != session.Assistant || !last.Failed() || !strings.HasPrefix(last.Text(), "This goes on") || len(last.Parts) != 1 {
+				t.Errorf("what was said is kept as %+v", last)
+			}
+			if got, err = b.Resume(t.Context(), got.SessionID); err != nil || got.Text != "It is done." {
+				t.Errorf("resumed: %+v, %v", got, err)
+			}
+			if records := b.upstream.Records(); !records[len(records)-1].Contains(agent.Nudge) || !records[len(records)-1].Contains("This goes on") {
+				t.Error("the model was not told that it was interrupted, or not what it had said")
+			}
+		})
+	}
+}
+
+func TestRun_stoppedWhileToolsWork(t *testing.T) {
+	release := make(chan struct{})
+	defer close(release)
+	quick := tool{"quick", pathSchema, func(context.Context, agent.Call) (agent.Result, error) { return agent.Result{Output: "quick"}, nil }}
+	heeds := tool{"heeds", pathSchema, func(ctx context.Context, c agent.Call) (agent.Result, error) {
+		<-ctx.Done()
+		return agent.Result{Output: "as far as it came"}, context.Cause(ctx)
+	}}
+	deaf := tool{"deaf", pathSchema, func(ctx context.Context, c agent.Call) (agent.Result, error) {
+		<-release
+		c.Progress("nobody hears this")
+		return agent.Result{Output: "too late"}, nil
+	}}
+	next := serial{tool{"next", pathSchema, func(context.Context, agent.Call) (agent.Result, error) {
+		t.Error("a call was begun after the end")
+		return agent.Result{}, nil
+	}}}
+	b := setUp(t, llmtest.Anthropic, llmtest.Script{Answer: llmtest.Sequence(
+		llmtest.Reply{Calls: []llmtest.Call{call("quick", `{"path":"a"}`), call("heeds", `{"path":"a"}`), call("deaf", `{"path":"a"}`), call("next", `{"path":"a"}`)}},
+		llmtest.Reply{Text: "It is done."},
+	)}, nil, quick, heeds, deaf, next)
+	got, _ := stops(t, b, agent.CallStarted, "Work.")
+	var results []string
+	for _, p := range b.calls(got.SessionID) {
+		results = append(results, string(p.State.Status)+" "+p.State.Result())
+	}
+	const interrupted = "[Tool execution was interrupted]"
+	want := []string{"completed quick", "error as far as it came\n" + interrupted, "error " + interrupted, "error " + interrupted}
+	if fmt.Sprint(results) != fmt.Sprint(want) {
+		t.Errorf("calls %q, want %q", results, want)
+	}
+	got, err := b.Resume(t.Context(), got.SessionID)
+	if err != nil || got.Text != "It is done." {
+		t.Errorf("resumed: %+v, %v", got, err)
+	}
+	if totals, err := b.Totals(t.Context(), got.SessionID); err != nil || totals.Steps != 2 {
+		t.Errorf("the step that was interrupted is not counted: %+v, %v", totals, err)
+	}
+}
+
+// mortal is a store that takes so many changes and then no more: what the process does after its death does not count.
+type mortal struct {
+	store.Store
+	left atomic.Int64
+}
+
+var errDead = errors.New("the process is dead")
+
+func (m *mortal) Apply(ctx context.Context, id string, c store.Change) (int64, error) {
+	if m.left.Add(-1) < 0 {
+		return 0, errDead
+	}
+	return m.Store.Apply(ctx, id, c)
+}
+
+// The process dies before each of the changes that a job writes, in turn; another one finds the session and finishes the job.
+func TestResume_afterACrashAnywhere(t *testing.T) {
+	for life := int64(1); ; life++ {
+		j := &job{n: 3, size: 40}
+		b := setUp(t, llmtest.Anthropic, llmtest.Script{Answer: j.answer}, nil, j.tools()...)
+		id, err := b.engine.Create(t.Context(), session.Info{Title: "A job"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept := b.store
+		dying := &mortal{Store: kept}
+		dying.left.Store(life)
+		b.open(dying)
+		_, err = b.Run(t.Context(), id, "Write the files. "+constraint)
+		if err == nil {
+			if life < 10 {
+				t.Errorf("the job writes only %d changes: the test does not show what it is to show", life)
+			}
+			j.done(t)
+			t.Logf("%d crashes", life-1)
+			return
+		}
+		if !errors.Is(err, errDead) {
+			t.Fatalf("life %d: %v", life, err)
+		}
+		b.open(kept)
+		got, err := b.Resume(t.Context(), id)
+		if err != nil {
+			t.Fatalf("life %d: resumed: %v", life, err)
+		}
+		j.done(t)
+		b.sound(id)
+		for _, r := range b.upstream.Records() {
+			if r.Usage.Prompt() > 0 && !r.Contains(constraint) {
+				t.Errorf("life %d: request %d does not have the constraint", life, r.Number)
+			}
+		}
+		totals, err := b.Totals(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s, _, err := b.engine.Session(t.Context(), id); err != nil || totals.Steps != answers(s.Messages) {
+			t.Errorf("life %d: %d steps are counted, the log has %d; %v", life, totals.Steps, answers(s.Messages), err)
+		}
+		if got.Text != "All files are written." && got.Steps > 0 {
+			t.Errorf("life %d: %+v", life, got)
+		}
+	}
+}
+
+func answers(log []session.Message) int {
+	n := 0
+	for i := range log {
+		if log[i].Role == session.Assistant && !log[i].IsSummary() {
+			n++
+		}
+	}
+	return n
+}
+
+var _ store.Store = memory.New()
