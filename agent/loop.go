@@ -163,7 +163,11 @@ func (l *Loop) work(ctx context.Context, id string, begin func(r *run, unfinishe
 	if !l.enter(id) {
 		return r.result, fmt.Errorf("agent: session %s: %w", id, ErrBusy)
 	}
-	defer l.leave(id, true)
+	defer func() {
+		if !r.left { // something panicked
+			l.leave(id, true)
+		}
+	}()
 	before, err := l.Totals(ctx, id)
 	if err != nil {
 		return r.result, fmt.Errorf("agent: %w", err)
@@ -173,24 +177,33 @@ func (l *Loop) work(ctx context.Context, id string, begin func(r *run, unfinishe
 	if err == nil {
 		goes, err = begin(r, unfinished)
 	}
-	if err == nil && goes {
-		err = r.turn(ctx)
+	for !r.left {
+		if err == nil && goes {
+			err = r.turn(ctx)
+		}
+		r.end(ctx, before, err)
+		goes = true // something was said meanwhile
 	}
+	switch {
+	case err == nil:
+		return r.result, nil
+	case ctx.Err() != nil:
+		err = fmt.Errorf("interrupted: %w", context.Cause(ctx))
+	}
+	return r.result, fmt.Errorf("agent: session %s: %w", id, errors.Join(err, r.unsaid))
+}
+
+// end sums up and leaves the session, unless something was said to it meanwhile. After an error that is written down too.
+func (r *run) end(ctx context.Context, before Totals, failed error) {
 	saving, done := stopping(ctx)
 	defer done()
-	if err != nil {
-		if ctx.Err() != nil {
-			err = fmt.Errorf("interrupted: %w", context.Cause(ctx))
-		}
-		err = errors.Join(err, r.deliver(saving)) // what was said to it is not lost
+	if failed != nil {
+		r.unsaid = r.deliver(saving)
 	}
-	if after, failed := l.Totals(saving, id); failed == nil {
+	if after, err := r.Totals(saving, r.id); err == nil {
 		r.result.Spent = after.minus(before)
 	}
-	if err != nil {
-		return r.result, fmt.Errorf("agent: session %s: %w", id, err)
-	}
-	return r.result, nil
+	r.left = r.leave(r.id, r.unsaid != nil)
 }
 
 // stopping is the context for what must still be written when the caller's may have ended: who wants to stop does not wait long.

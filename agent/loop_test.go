@@ -21,6 +21,7 @@ import (
 	"github.com/winnowhq/winnow/llm/llmtest"
 	"github.com/winnowhq/winnow/llm/providers"
 	"github.com/winnowhq/winnow/model"
+	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/memory"
@@ -111,6 +112,9 @@ type bench struct {
 	upstream *llmtest.Server
 	store    store.Store
 	config   agent.Config
+
+	settings   *winnow.Settings // of the engines that are opened next
+	summarizer pivot.Summarizer
 }
 
 // setUp starts an upstream that speaks a protocol, and a loop that asks it.
@@ -149,7 +153,8 @@ func setUp(t *testing.T, protocol llmtest.Protocol, script llmtest.Script, chang
 // open begins anew on a store, as another process does after a crash.
 func (b *bench) open(s store.Store) {
 	b.t.Helper()
-	engine, err := winnow.Open(winnow.Config{Store: s, Models: &model.Catalogue{Models: []model.Model{b.config.Model}}, Model: b.config.Model.String()})
+	engine, err := winnow.Open(winnow.Config{Store: s, Models: &model.Catalogue{Models: []model.Model{b.config.Model}}, Model: b.config.Model.String(),
+		Settings: b.settings, Summarizer: b.summarizer})
 	if err != nil {
 		b.t.Fatal(err)
 	}

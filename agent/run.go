@@ -24,6 +24,9 @@ type run struct {
 	known  map[string]bool // ids of calls that are in use
 	cut    bool            // the log ends with an answer that was cut short
 
+	left   bool  // others may work on the session now
+	unsaid error // why something that was said is not in the log
+
 	last     string // the newest call, by tool and arguments
 	repeated int    // how often it was made in a row
 }
@@ -59,10 +62,8 @@ func (r *run) turn(ctx context.Context) error {
 		if _, err := r.config.Engine.EndTurn(ctx, r.id); err != nil {
 			return err
 		}
-		if r.leave(r.id, false) {
-			r.tell(Event{Type: TurnEnded, Step: r.result.Steps})
-			return nil
-		}
+		r.tell(Event{Type: TurnEnded, Step: r.result.Steps})
+		return nil
 	}
 }
 

@@ -96,7 +96,7 @@ func (r *run) ask(ctx context.Context) (answer llm.Answer, size int, err error) 
 		switch {
 		case nothing:
 			if blank++; blank == empties || answer.Finish == llm.Refused || answer.Finish == llm.Length {
-				return llm.Answer{}, size, errors.Join(fmt.Errorf("%s answered nothing, %d times (%s)", r.config.Model, blank, answer.Finish), charged)
+				return llm.Answer{}, size, errors.Join(r.silent(answer.Finish, blank), charged)
 			}
 		case err == nil:
 			return answer, size, charged
@@ -123,6 +123,17 @@ func (r *run) request(v winnow.View, size int) llm.Request {
 	}
 }
 
+// silent is the error of answers without a text and without a call.
+func (r *run) silent(f llm.Finish, times int) error {
+	switch f {
+	case llm.Refused:
+		return fmt.Errorf("%s refused to answer: say it otherwise, or ask another model", r.config.Model)
+	case llm.Length:
+		return fmt.Errorf("%s used up the limit of its answer and said nothing", r.config.Model)
+	}
+	return fmt.Errorf("%s answered nothing, %d times in a row", r.config.Model, times)
+}
+
 // room bounds the answer where prompt and answer together would not fit the window, for which providers refuse a request. 0: the model's own limit.
 func (r *run) room(size int) int {
 	const least = 1024
@@ -141,8 +152,10 @@ func (r *run) rejected(ctx context.Context, refusal error) error {
 	if errors.As(refusal, &e) {
 		told.Status = e.Status
 	}
-	_, _, err := r.config.Engine.Rejected(ctx, r.id, told)
-	return err
+	if _, _, err := r.config.Engine.Rejected(ctx, r.id, told); err != nil {
+		return fmt.Errorf("%w; and nothing helps: %w", refusal, err)
+	}
+	return nil
 }
 
 // says reports whether an answer has anything that counts: a text, a call, or what only the provider understands.

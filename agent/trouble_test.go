@@ -10,12 +10,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/agent"
 	"github.com/winnowhq/winnow/llm"
 	"github.com/winnowhq/winnow/llm/llmtest"
+	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
-	"github.com/winnowhq/winnow/store/memory"
+	"github.com/winnowhq/winnow/summarize/offline"
 )
 
 const constraint = "Never put out the lamp."
@@ -311,4 +313,136 @@ func answers(log []session.Message) int {
 	return n
 }
 
-var _ store.Store = memory.New()
+// What attempts took that failed in the middle of an answer was paid for.
+func TestTotals_haveTheFailedAttempts(t *testing.T) {
+	b := setUp(t, llmtest.Anthropic, llmtest.Script{Answer: llmtest.Text("It is done.").Fails(llmtest.CutMidEvent, llmtest.Blank)}, nil)
+	got, err := b.Run(t.Context(), "", "Do it.")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Spent.Failed != 2 || got.Spent.Steps != 1 {
+		t.Errorf("spent %+v, want 2 failed requests beside the step", got.Spent)
+	}
+	prompts := 0
+	for _, r := range b.upstream.Records() {
+		prompts += r.Usage.Prompt()
+	}
+	if got.Spent.Usage.Prompt() != prompts {
+		t.Errorf("prompts of %d tokens are counted, %d were sent", got.Spent.Usage.Prompt(), prompts)
+	}
+}
+
+// What the user said before everything was stopped is in the log, and answered when it is resumed.
+func TestSay_survivesTheEnd(t *testing.T) {
+	var b *bench
+	wait := tool{"wait", pathSchema, func(ctx context.Context, c agent.Call) (agent.Result, error) {
+		<-ctx.Done()
+		return agent.Result{}, ctx.Err()
+	}}
+	b = setUp(t, llmtest.Chat, llmtest.Script{Answer: func(r llmtest.Request) llmtest.Reply {
+		if r.Contains("Mind the oil.") {
+			return llmtest.Reply{Text: "I mind it."}
+		}
+		return llmtest.Reply{Calls: []llmtest.Call{call("wait", `{"path":"a"}`)}}
+	}}, nil, wait)
+	ctx, cancel := context.WithCancel(t.Context())
+	c := b.config
+	c.Engine = b.engine
+	c.OnEvent = func(e agent.Event) {
+		if e.Type == agent.CallStarted {
+			go func() {
+				b.Say(e.SessionID, "Mind the oil.")
+				cancel()
+			}()
+		}
+	}
+	l, err := agent.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Loop = l
+	got, err := b.Run(ctx, "", "Wait.")
+	if !errors.Is(err, context.Canceled) {
+		t.Fatalf("got %v", err)
+	}
+	if got, err = b.Resume(t.Context(), got.SessionID); err != nil || got.Text != "I mind it." {
+		t.Errorf("resumed: %+v, %v", got, err)
+	}
+}
+
+// slow is a summariser that takes its time.
+type slow struct {
+	pivot.Summarizer
+	asked func()
+}
+
+func (s slow) Summarize(ctx context.Context, r pivot.Request) (pivot.Answer, error) {
+	s.asked()
+	<-ctx.Done()
+	return pivot.Answer{}, ctx.Err()
+}
+
+func TestRun_stoppedDuringACompaction(t *testing.T) {
+	j := &job{n: 8, size: 200}
+	small := reader
+	small.Limits.Context = 24_000
+	b := setUp(t, llmtest.Anthropic, llmtest.Script{Answer: j.answer, Window: small.Limits.Context}, func(c *agent.Config) { c.Model = small }, j.tools()...)
+	ctx, cancel := context.WithCancel(t.Context())
+	var at atomic.Int64
+	b.summarizer = slow{offline.New(), func() {
+		time.AfterFunc(20*time.Millisecond, func() {
+			at.Store(time.Now().UnixNano())
+			cancel()
+		})
+	}}
+	b.open(b.store)
+	got, err := b.Run(ctx, "", "Write the files. "+constraint)
+	took := time.Duration(time.Now().UnixNano() - at.Load())
+	if !errors.Is(err, context.Canceled) || took > 250*time.Millisecond {
+		t.Fatalf("after %s: %v", took, err)
+	}
+	b.sound(got.SessionID)
+	b.summarizer = nil
+	b.open(b.store)
+	if got, err = b.Resume(t.Context(), got.SessionID); err != nil || got.Text != "All files are written." {
+		t.Errorf("resumed: %+v, %v", got, err)
+	}
+	j.done(t)
+}
+
+// With compaction.auto off nothing is ever folded: what is too long ends the run, and a compaction by hand lets it go on.
+func TestRun_neverFoldsByItselfWhereThatIsOff(t *testing.T) {
+	j := &job{n: 12, size: 200}
+	small := reader
+	small.Limits.Context = 24_000
+	b := setUp(t, llmtest.Anthropic, llmtest.Script{Answer: j.answer, Window: small.Limits.Context}, func(c *agent.Config) { c.Model = small }, j.tools()...)
+	off := winnow.DefaultSettings()
+	off.Compaction.Auto, off.Compaction.Prune = false, false
+	b.settings = &off
+	b.open(b.store)
+	events := b.engine.Subscribe(1 << 12)
+	got, err := b.Run(t.Context(), "", "Write the files. "+constraint)
+	if winnow.CodeOf(err) != winnow.TooLong {
+		t.Fatalf("got %+v, %v", got, err)
+	}
+	events.Close()
+	for e := range events.C {
+		if e.Type == winnow.CompactionStarted || e.Type == winnow.ElisionCommitted {
+			t.Errorf("there was a %s", e.Type)
+		}
+	}
+	if _, err := b.engine.Schedule(t.Context(), got.SessionID, true); err != nil {
+		t.Fatal(err)
+	}
+	for try := 0; winnow.CodeOf(err) == winnow.TooLong && try < 5; try++ {
+		if got, err = b.Resume(t.Context(), got.SessionID); winnow.CodeOf(err) == winnow.TooLong {
+			if _, scheduled := b.engine.Schedule(t.Context(), got.SessionID, true); scheduled != nil {
+				t.Fatal(scheduled)
+			}
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	j.done(t)
+}
