@@ -69,15 +69,11 @@ func (r *run) turn(ctx context.Context) error {
 
 // pending executes a marker that waits.
 func (r *run) pending(ctx context.Context) error {
-	s, state, err := r.config.Engine.Session(ctx, r.id)
-	if err != nil {
+	marker, err := r.config.Engine.Pending(ctx, r.id)
+	if err != nil || marker == nil {
 		return err
 	}
-	at := view.Pending(s.Messages, state.Undone)
-	if at < 0 {
-		return nil
-	}
-	_, err = r.config.Engine.Compact(ctx, r.id, winnow.CompactOptions{Auto: s.Messages[at].Marker().Auto})
+	_, err = r.config.Engine.Compact(ctx, r.id, winnow.CompactOptions{Auto: marker.Marker().Auto})
 	if winnow.CodeOf(err) == winnow.NothingToFold {
 		return nil
 	}
@@ -168,7 +164,7 @@ func (r *run) mend(ctx context.Context) (unfinished bool, err error) {
 		reported = reported || state.Spent[i].Message == m.ID
 	}
 	if !reported {
-		err = r.observe(ctx, *m.Tokens)
+		_, err = r.observe(ctx, *m.Tokens)
 	}
 	return unfinished, err
 }

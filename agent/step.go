@@ -48,13 +48,14 @@ func (r *run) step(ctx context.Context) (finished bool, err error) {
 	if err := r.carryOut(ctx, &m, jobs); err != nil {
 		return false, err
 	}
-	if err := r.observe(ctx, usage); err != nil {
+	folded, err := r.observe(ctx, usage)
+	if err != nil {
 		return false, err
 	}
 	if r.repeated >= stuck {
 		return false, ErrStuck
 	}
-	return calls(&m) == 0 && !r.goesOn(ctx), nil
+	return calls(&m) == 0 && !(folded && r.goesOn(ctx)), nil
 }
 
 // goesOn reports whether the engine wants the model to go on: it folded, and appended a message that says so.
@@ -68,7 +69,7 @@ func (r *run) goesOn(ctx context.Context) bool {
 }
 
 // observe reports a step's usage. That there is nothing to fold is no reason to stop: whether the next request fits is the provider's to say.
-func (r *run) observe(ctx context.Context, usage session.Usage) error {
+func (r *run) observe(ctx context.Context, usage session.Usage) (folded bool, err error) {
 	out, err := r.config.Engine.Observe(ctx, r.id, usage)
 	if winnow.CodeOf(err) == winnow.NothingToFold {
 		err = nil
@@ -76,7 +77,7 @@ func (r *run) observe(ctx context.Context, usage session.Usage) error {
 	if err == nil {
 		r.tell(Event{Type: Observed, Step: r.result.Steps, Outcome: &out})
 	}
-	return err
+	return out.Compacted != nil, err
 }
 
 // ask sends the view until it is answered. size is what the prompt was estimated at. Beside an error there is what was said before it.
