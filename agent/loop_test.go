@@ -25,6 +25,7 @@ import (
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/memory"
+	asking "github.com/winnowhq/winnow/summarize/model"
 	"github.com/winnowhq/winnow/view"
 )
 
@@ -115,6 +116,7 @@ type bench struct {
 
 	settings   *winnow.Settings // of the engines that are opened next
 	summarizer pivot.Summarizer
+	scribe     bool // the model writes the summaries
 }
 
 // setUp starts an upstream that speaks a protocol, and a loop that asks it.
@@ -153,16 +155,23 @@ func setUp(t *testing.T, protocol llmtest.Protocol, script llmtest.Script, chang
 // open begins anew on a store, as another process does after a crash.
 func (b *bench) open(s store.Store) {
 	b.t.Helper()
-	engine, err := winnow.Open(winnow.Config{Store: s, Models: &model.Catalogue{Models: []model.Model{b.config.Model}}, Model: b.config.Model.String(),
-		Settings: b.settings, Summarizer: b.summarizer})
+	var loop *agent.Loop
+	setting := winnow.Config{Store: s, Models: &model.Catalogue{Models: []model.Model{b.config.Model}}, Model: b.config.Model.String(),
+		Settings: b.settings, Summarizer: b.summarizer}
+	if b.scribe {
+		setting.SummarizerFor = func(m model.Model) (pivot.Summarizer, error) {
+			return asking.New(llm.Retry(b.config.Client, b.config.Retry), m, asking.Options{}), nil
+		}
+		setting.Prefix = func(ctx context.Context, id string) (winnow.Prefix, error) { return loop.Prefix(ctx, id) }
+	}
+	engine, err := winnow.Open(setting)
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	b.t.Cleanup(func() { engine.Close() })
 	c := b.config
 	c.Engine = engine
-	loop, err := agent.New(c)
-	if err != nil {
+	if loop, err = agent.New(c); err != nil {
 		b.t.Fatal(err)
 	}
 	b.Loop, b.engine = loop, engine
