@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -235,6 +236,69 @@ func TestRun_stoppedWhileToolsWork(t *testing.T) {
 	}
 	if totals, err := b.Totals(t.Context(), got.SessionID); err != nil || totals.Steps != 2 {
 		t.Errorf("the step that was interrupted is not counted: %+v, %v", totals, err)
+	}
+}
+
+// The user stops it at random moments and lets it go on, until the job is done.
+func TestRun_stoppedAnywhere(t *testing.T) {
+	random := rand.New(rand.NewPCG(6, 60))
+	stopped, slowest := 0, time.Duration(0)
+	for range 6 {
+		j := &job{n: 10, size: 200}
+		small := reader
+		small.Limits.Context = 24_000
+		b := setUp(t, llmtest.Anthropic, llmtest.Script{Window: small.Limits.Context, Answer: func(r llmtest.Request) llmtest.Reply {
+			reply := j.answer(r)
+			reply.Delay = time.Millisecond
+			return reply
+		}}, func(c *agent.Config) { c.Model = small }, j.tools()...)
+		id, err := b.engine.Create(t.Context(), session.Info{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for {
+			s, _, err := b.engine.Session(t.Context(), id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			var at time.Time
+			var mu sync.Mutex
+			timer := time.AfterFunc(time.Duration(random.Int64N(int64(60*time.Millisecond))), func() {
+				mu.Lock()
+				at = time.Now()
+				mu.Unlock()
+				cancel()
+			})
+			if len(s.Messages) == 0 {
+				_, err = b.Run(ctx, id, "Write the files. "+constraint)
+			} else {
+				_, err = b.Resume(ctx, id)
+			}
+			timer.Stop()
+			mu.Lock()
+			took := time.Since(at)
+			mu.Unlock()
+			cancel()
+			b.sound(id)
+			if err == nil {
+				break
+			}
+			if !errors.Is(err, context.Canceled) && winnow.CodeOf(err) != winnow.Cancelled {
+				t.Fatal(err)
+			}
+			stopped, slowest = stopped+1, max(slowest, took)
+		}
+		j.done(t)
+		for _, r := range b.upstream.Records() {
+			if len(r.Body) > 0 && !r.Contains(constraint) { // without a body: it was stopped while it was sent
+				t.Errorf("request %d does not have the constraint", r.Number)
+			}
+		}
+	}
+	t.Logf("stopped %d times; the slowest return took %s", stopped, slowest)
+	if slowest > 250*time.Millisecond || stopped < 20 {
+		t.Errorf("stopped %d times, the slowest return took %s", stopped, slowest)
 	}
 }
 
