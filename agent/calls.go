@@ -134,6 +134,8 @@ func (r *run) carryOut(ctx context.Context, m *session.Message, jobs []job) erro
 	if len(jobs) == 0 {
 		return ctx.Err()
 	}
+	ctx, cancel := context.WithCancel(ctx) // whatever ends this, no call goes on by itself
+	defer cancel()
 	w := &watch{r: r, message: m.ID, step: r.result.Steps}
 	defer w.close()
 	outcomes := make(chan outcome, len(jobs))
@@ -161,7 +163,7 @@ func (r *run) carryOut(ctx context.Context, m *session.Message, jobs []job) erro
 		select {
 		case o := <-outcomes:
 			end(o)
-			if err := r.update(ctx, m); err != nil && ctx.Err() == nil {
+			if err := r.update(m); err != nil {
 				return err
 			}
 			if ctx.Err() == nil {
@@ -183,16 +185,14 @@ func (r *run) carryOut(ctx context.Context, m *session.Message, jobs []job) erro
 		break
 	}
 	*m = interrupt(*m)
-	if err := r.update(ctx, m); err != nil {
+	if err := r.update(m); err != nil {
 		return err
 	}
 	return ctx.Err()
 }
 
-func (r *run) update(ctx context.Context, m *session.Message) error {
-	saving, done := stopping(ctx)
-	defer done()
-	return r.config.Engine.Update(saving, r.id, *m)
+func (r *run) update(m *session.Message) error {
+	return r.config.Engine.Update(r.saving, r.id, *m)
 }
 
 // run runs a call. Whatever becomes of it, an outcome is sent.

@@ -163,6 +163,9 @@ func (l *Loop) work(ctx context.Context, id string, begin func(r *run, unfinishe
 	if !l.enter(id) {
 		return r.result, fmt.Errorf("agent: session %s: %w", id, ErrBusy)
 	}
+	saving, done := outlast(ctx)
+	defer done()
+	r.saving = saving
 	defer func() {
 		if !r.left { // something panicked
 			l.leave(id, true)
@@ -181,7 +184,7 @@ func (l *Loop) work(ctx context.Context, id string, begin func(r *run, unfinishe
 		if err == nil && goes {
 			err = r.turn(ctx)
 		}
-		r.end(ctx, before, err)
+		r.end(before, err)
 		goes = true // something was said meanwhile
 	}
 	switch {
@@ -194,24 +197,24 @@ func (l *Loop) work(ctx context.Context, id string, begin func(r *run, unfinishe
 }
 
 // end sums up and leaves the session, unless something was said to it meanwhile. After an error that is written down too.
-func (r *run) end(ctx context.Context, before Totals, failed error) {
-	saving, done := stopping(ctx)
-	defer done()
+func (r *run) end(before Totals, failed error) {
 	if failed != nil {
-		r.unsaid = r.deliver(saving)
+		r.unsaid = r.deliver(r.saving)
 	}
-	if after, err := r.Totals(saving, r.id); err == nil {
+	if after, err := r.Totals(r.saving, r.id); err == nil {
 		r.result.Spent = after.minus(before)
 	}
 	r.left = r.leave(r.id, r.unsaid != nil)
 }
 
-// stopping is the context for what must still be written when the caller's may have ended: who wants to stop does not wait long.
-func stopping(ctx context.Context) (context.Context, context.CancelFunc) {
-	if ctx.Err() == nil {
-		return ctx, func() {}
-	}
-	return context.WithTimeout(context.WithoutCancel(ctx), 150*time.Millisecond)
+// patience is how long writing down what must be written may take after the caller stopped.
+const patience = 180 * time.Millisecond
+
+// outlast is a context for what must still be written when the caller's has ended: it ends a little later.
+func outlast(ctx context.Context) (context.Context, context.CancelFunc) {
+	saving, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(patience, cancel) })
+	return saving, func() { stop(); cancel() }
 }
 
 func (l *Loop) enter(id string) bool {

@@ -24,8 +24,9 @@ type run struct {
 	known  map[string]bool // ids of calls that are in use
 	cut    bool            // the log ends with an answer that was cut short
 
-	left   bool  // others may work on the session now
-	unsaid error // why something that was said is not in the log
+	saving context.Context // for what must be written though the caller has stopped
+	left   bool            // others may work on the session now
+	unsaid error           // why something that was said is not in the log
 
 	last     string // the newest call, by tool and arguments
 	repeated int    // how often it was made in a row

@@ -35,10 +35,7 @@ func (r *run) step(ctx context.Context) (finished bool, err error) {
 	jobs := r.prepare(&m)
 	said := []session.Message{m}
 	// The answer is paid for: it is written down also when the caller has just stopped.
-	saving, done := stopping(ctx)
-	err = r.config.Engine.Append(saving, r.id, said...)
-	done()
-	if err != nil {
+	if err := r.config.Engine.Append(r.saving, r.id, said...); err != nil {
 		return false, err
 	}
 	m = said[0]
@@ -93,7 +90,7 @@ func (r *run) ask(ctx context.Context) (answer llm.Answer, size int, err error) 
 		size = v.Tokens + token.Linear{}.Count(r.config.System) + token.Linear{}.Count(string(r.declared))
 		answer, err = r.client.Ask(ctx, r.request(v, size))
 		nothing := err == nil && !says(answer)
-		charged := r.charge(ctx, answer, err != nil || nothing)
+		charged := r.charge(answer, err != nil || nothing)
 		switch {
 		case nothing:
 			if blank++; blank == empties || answer.Finish == llm.Refused || answer.Finish == llm.Length {
@@ -167,7 +164,7 @@ func says(a llm.Answer) bool {
 }
 
 // charge records what failed attempts took.
-func (r *run) charge(ctx context.Context, a llm.Answer, failed bool) error {
+func (r *run) charge(a llm.Answer, failed bool) error {
 	attempts := a.Attempts
 	if !failed && len(attempts) > 0 {
 		attempts = attempts[:len(attempts)-1]
@@ -178,9 +175,7 @@ func (r *run) charge(ctx context.Context, a llm.Answer, failed bool) error {
 			spent = append(spent, store.Spend{Kind: "step", Model: r.config.Model.String(), Usage: t.Usage, Cost: t.Cost, Failed: true})
 		}
 	}
-	saving, done := stopping(ctx)
-	defer done()
-	return r.config.Engine.Charge(saving, r.id, spent...)
+	return r.config.Engine.Charge(r.saving, r.id, spent...)
 }
 
 // message is an answer as a message of the log.
@@ -210,7 +205,5 @@ func (r *run) keep(ctx context.Context, a llm.Answer, began session.Millis, fail
 		name = "interrupted"
 	}
 	m.Error = problem(name, failed.Error())
-	saving, done := stopping(ctx)
-	defer done()
-	return r.config.Engine.Append(saving, r.id, m)
+	return r.config.Engine.Append(r.saving, r.id, m)
 }

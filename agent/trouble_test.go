@@ -302,6 +302,45 @@ func TestRun_stoppedAnywhere(t *testing.T) {
 	}
 }
 
+// locked is a store that another process holds from some moment on.
+type locked struct {
+	store.Store
+	held atomic.Bool
+}
+
+func (l *locked) Apply(ctx context.Context, id string, c store.Change) (int64, error) {
+	if l.held.Load() {
+		<-ctx.Done()
+		return 0, ctx.Err()
+	}
+	return l.Store.Apply(ctx, id, c)
+}
+
+func TestRun_stoppedWhileTheStoreIsLocked(t *testing.T) {
+	var b *bench
+	held := &locked{}
+	wait := tool{"wait", pathSchema, func(ctx context.Context, c agent.Call) (agent.Result, error) {
+		held.held.Store(true)
+		<-ctx.Done()
+		return agent.Result{}, ctx.Err()
+	}}
+	b = setUp(t, llmtest.Chat, llmtest.Script{Answer: llmtest.Sequence(llmtest.Reply{Calls: []llmtest.Call{call("wait", `{"path":"a"}`)}}, llmtest.Reply{Text: "It is done."})}, nil, wait)
+	held.Store = b.store
+	b.open(held)
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	got, err := b.Run(ctx, "", "Wait.")
+	if took := time.Since(began); err == nil || took > 350*time.Millisecond {
+		t.Errorf("%v after %s", err, took)
+	}
+	held.held.Store(false)
+	if got, err = b.Resume(t.Context(), got.SessionID); err != nil || got.Text != "It is done." {
+		t.Errorf("resumed: %+v, %v", got, err)
+	}
+	b.sound(got.SessionID)
+}
+
 // mortal is a store that takes so many changes and then no more: what the process does after its death does not count.
 type mortal struct {
 	store.Store
