@@ -243,7 +243,7 @@ func TestRun_stoppedWhileToolsWork(t *testing.T) {
 func TestRun_stoppedAnywhere(t *testing.T) {
 	random := rand.New(rand.NewPCG(6, 60))
 	stopped, slowest := 0, time.Duration(0)
-	for range 6 {
+	for range 3 {
 		j := &job{n: 10, size: 200}
 		small := reader
 		small.Limits.Context = 24_000
