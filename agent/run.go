@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/view"
 	"github.com/winnowhq/winnow/wire"
 )
@@ -154,20 +156,26 @@ func (r *run) mend(ctx context.Context) (unfinished bool, err error) {
 	if last < 0 {
 		return false, nil
 	}
-	m := &s.Messages[last]
-	if m.Role == session.User {
-		return true, nil
-	}
-	r.cut = m.Failed()
-	unfinished = r.cut || calls(m) > 0 || view.Pending(s.Messages, state.Undone) >= 0
-	reported := m.Tokens == nil || last < len(s.Messages)-1
-	for i := range state.Spent {
-		reported = reported || state.Spent[i].Message == m.ID
-	}
-	if !reported {
+	newest := &s.Messages[last]
+	r.cut = newest.Failed()
+	unfinished = newest.Role == session.User || r.cut || calls(newest) > 0 || view.Pending(s.Messages, state.Undone) >= 0
+	if m := unreported(s.Messages, state.Spent); m != nil {
 		_, err = r.observe(ctx, *m.Tokens)
 	}
 	return unfinished, err
+}
+
+// unreported is the newest step, where it ended and the engine was not told what it took.
+func unreported(log []session.Message, spent []store.Spend) *session.Message {
+	for i := len(log) - 1; i >= 0; i-- {
+		if m := &log[i]; m.Role == session.Assistant {
+			if m.IsSummary() || m.Tokens == nil || slices.ContainsFunc(spent, func(s store.Spend) bool { return s.Message == m.ID }) {
+				return nil
+			}
+			return m
+		}
+	}
+	return nil
 }
 
 func calls(m *session.Message) int {

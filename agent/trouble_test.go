@@ -471,6 +471,9 @@ func TestSay_survivesTheEnd(t *testing.T) {
 	if got, err = b.Resume(t.Context(), got.SessionID); err != nil || got.Text != "I mind it." {
 		t.Errorf("resumed: %+v, %v", got, err)
 	}
+	if totals, err := b.Totals(t.Context(), got.SessionID); err != nil || totals.Steps != 2 {
+		t.Errorf("%d steps are counted, %v, want the one that was stopped too", totals.Steps, err)
+	}
 }
 
 // slow is a summariser that takes its time.
