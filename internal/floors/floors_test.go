@@ -25,7 +25,7 @@ var floors = [][]string{
 	{"view", "pivot", "schedule", "store", "format", "llm"},
 	{"policy", "summarize/*", "llm/*", "store/*", "store/internal/exact", "store/internal/words", "format/*"},
 	{"", "replay"}, // the root: the engine, and the lab beside it: both run the planner
-	{"config", "tui", "page", "discover", "skim", "selfprune"},
+	{"config", "tui", "page", "discover", "skim", "selfprune", "agent", "agent/*"},
 	{"cmd/winnow"},
 }
 
@@ -36,6 +36,7 @@ var siblings = map[string]string{
 	"token/* token":                     "kinds of counters",
 	"wire/* wire":                       "what the protocols share",
 	"wire/responses wire/openaichat":    "the two share the shape of arguments",
+	"agent/* agent":                     "its tools are the loop's",
 	"pivot view":                        "where to cut is decided on what is shown",
 	"store pivot":                       "receipts are kept",
 	"store/* store":                     "implementations",

@@ -189,6 +189,14 @@ func (s *Set) Open(catalogue *model.Catalogue, name string) (llm.Client, model.M
 	return client, m, err
 }
 
+// Protocol is what a provider speaks. Of one that is not known it is openai-chat, as Client would refuse it.
+func (s *Set) Protocol(name string) Protocol {
+	if p, _ := s.provider(name); p.Protocol != "" {
+		return p.Protocol
+	}
+	return Chat
+}
+
 // Client returns the client that asks a provider. The error of a missing key says which variable to set.
 func (s *Set) Client(name string) (llm.Client, error) {
 	p, ok := s.provider(name)

@@ -222,3 +222,15 @@ func TestKnown_everyProviderCanBeAsked(t *testing.T) {
 		}
 	}
 }
+
+func TestProtocol_isWhatTheProviderSpeaks(t *testing.T) {
+	set, err := New(func(string) string { return "" }, map[string]Provider{"house": {BaseURL: "http://localhost:1/v1"}, "google": {Protocol: Chat}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]Protocol{"anthropic": Anthropic, "house": Chat, "google": Chat, "nobody": Chat} {
+		if got := set.Protocol(name); got != want {
+			t.Errorf("%s speaks %s, want %s", name, got, want)
+		}
+	}
+}

@@ -1,0 +1,204 @@
+package agent_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/agent"
+	"github.com/winnowhq/winnow/llm/llmtest"
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/token"
+)
+
+// A job that is many times larger than its model's window.
+func TestRun_aLongJobInASmallWindow(t *testing.T) {
+	for _, c := range []struct{ context, output, files, size, least int }{
+		{32_000, 3_000, 50, 130, 200_000},
+		{64_000, 4_000, 150, 600, 3_000_000},
+	} {
+		t.Run(fmt.Sprintf("%d files in %d tokens", c.files, c.context), func(t *testing.T) {
+			small := reader
+			small.Limits.Context, small.Limits.Output = c.context, c.output
+			j := &job{n: c.files, size: c.size}
+			b := setUp(t, llmtest.Anthropic, llmtest.Script{Answer: j.answer, Window: c.context}, func(c *agent.Config) { c.Model = small }, j.tools()...)
+			events := b.engine.Subscribe(1 << 14)
+			got, err := b.Run(t.Context(), "", "Write the files. "+constraint)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.engine.Close()
+			folded, pruned := 0, 0
+			for e := range events.C {
+				switch e.Type {
+				case winnow.Compacted:
+					folded++
+				case winnow.ElisionCommitted:
+					pruned++
+				}
+			}
+			j.done(t)
+			given, largest := 0, 0
+			for _, p := range b.calls(got.SessionID) {
+				given += token.Linear{}.Count(p.State.Result())
+			}
+			for _, r := range b.upstream.Records() {
+				largest = max(largest, r.Prompt)
+				if r.TooLong {
+					t.Errorf("request %d was too long: %d tokens", r.Number, r.Prompt)
+				}
+				if !r.Contains(constraint) {
+					t.Errorf("request %d does not have the constraint", r.Number)
+				}
+			}
+			t.Logf("%d steps, %d tokens of output, %d compactions, %d prunings, the largest prompt %d tokens", got.Steps, given, folded, pruned, largest)
+			if got.Steps < 2*c.files || folded == 0 || given < c.least {
+				t.Errorf("%d steps, %d compactions, %d tokens: the test does not show what it is to show", got.Steps, folded, given)
+			}
+			if got.Spent.Steps != got.Steps {
+				t.Errorf("%d steps were recorded of %d", got.Spent.Steps, got.Steps)
+			}
+		})
+	}
+}
+
+// Whatever goes wrong with the requests for summaries, the job is done: what no model summarises, the offline summariser does.
+func TestRun_everyFaultOfASummary(t *testing.T) {
+	for _, fault := range llmtest.Faults() {
+		t.Run(string(fault), func(t *testing.T) {
+			t.Parallel()
+			small := reader
+			small.Limits.Context = 24_000
+			j := &job{n: 8, size: 200}
+			summaries := 0
+			b := setUp(t, llmtest.Anthropic, llmtest.Script{Window: small.Limits.Context, Answer: func(r llmtest.Request) llmtest.Reply {
+				if !strings.Contains(r.Last(), "What did we do so far?") && !strings.Contains(r.Last(), "no part of the task") {
+					return j.answer(r)
+				}
+				summaries++
+				reply := llmtest.Reply{Text: "## Goal\n\nTo write all files.\n\n## Next\n\nThe next file."}
+				if summaries == 1 {
+					reply.Fault = fault
+				}
+				return reply
+			}}, func(c *agent.Config) { c.Model = small }, j.tools()...)
+			b.scribe = true
+			b.open(b.store)
+			got, err := b.Run(t.Context(), "", "Write the files. "+constraint)
+			if err != nil {
+				t.Fatal(err)
+			}
+			j.done(t)
+			b.sound(got.SessionID)
+			if summaries == 0 || got.Spent.Summaries == 0 {
+				t.Errorf("%d summaries were asked for, %d paid: the test does not show what it is to show", summaries, got.Spent.Summaries)
+			}
+		})
+	}
+}
+
+// The process dies at random places of a job in which the past is folded several times, and again while it is resumed, until the job is done.
+func TestResume_afterManyCrashesOfALongJob(t *testing.T) {
+	random := rand.New(rand.NewPCG(6, 6))
+	crashes := 0
+	for range 10 {
+		small := reader
+		small.Limits.Context = 24_000
+		j := &job{n: 16, size: 200}
+		b := setUp(t, llmtest.Anthropic, llmtest.Script{Answer: j.answer, Window: small.Limits.Context}, func(c *agent.Config) { c.Model = small }, j.tools()...)
+		id, err := b.engine.Create(t.Context(), session.Info{Title: "A job"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept := b.store
+		for first := true; ; first = false {
+			dying := &mortal{Store: kept}
+			dying.left.Store(1 + random.Int64N(24))
+			b.open(dying)
+			if first {
+				_, err = b.Run(t.Context(), id, "Write the files. "+constraint)
+			} else {
+				_, err = b.Resume(t.Context(), id)
+			}
+			if err == nil {
+				break
+			}
+			if !errors.Is(err, errDead) {
+				t.Fatal(err)
+			}
+			crashes++
+		}
+		j.done(t)
+		b.sound(id)
+		for _, r := range b.upstream.Records() {
+			if !r.Contains(constraint) {
+				t.Errorf("request %d does not have the constraint", r.Number)
+			}
+		}
+	}
+	t.Logf("%d crashes", crashes)
+	if crashes < 50 {
+		t.Errorf("%d crashes: the test does not show what it is to show", crashes)
+	}
+}
+
+// Between two commits each prompt begins with the one before, and all of that is read from the provider's cache.
+func TestRun_thePrefixStaysWarm(t *testing.T) {
+	for _, protocol := range []llmtest.Protocol{llmtest.Anthropic, llmtest.Chat, llmtest.Responses, llmtest.Gemini} {
+		t.Run(string(protocol), func(t *testing.T) {
+			t.Parallel()
+			j := &job{n: 40, size: 15}
+			changed := false // since the last request, more than what was appended
+			var warm []bool
+			b := setUp(t, protocol, llmtest.Script{Answer: func(r llmtest.Request) llmtest.Reply {
+				return j.answer(r)
+			}}, func(c *agent.Config) {
+				c.System = strings.Repeat("You are the agent of this test, and it is a long one. ", 60)
+			}, j.tools()...)
+			events := b.engine.Subscribe(1 << 14)
+			c := b.config
+			c.Engine = b.engine
+			c.OnEvent = func(e agent.Event) {
+				if e.Type != agent.Answered {
+					return
+				}
+				for len(events.C) > 0 {
+					switch e := <-events.C; e.Type {
+					case winnow.Compacted, winnow.ElisionCommitted:
+						changed = true
+					}
+				}
+				warm = append(warm, !changed && len(warm) > 0)
+				changed = false
+			}
+			loop, err := agent.New(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := loop.Run(t.Context(), "", "Write the files. "+constraint); err != nil {
+				t.Fatal(err)
+			}
+			j.done(t)
+			records, err := b.upstream.Settled(t.Context())
+			if err != nil || len(records) != len(warm) {
+				t.Fatalf("%d requests, %d answers: %v", len(records), len(warm), err)
+			}
+			read, prompts, before, n := 0, 0, 0, 0
+			for i, r := range records {
+				if !warm[i] {
+					continue
+				}
+				n++
+				read, prompts, before = read+r.Usage.Cache.Read, prompts+r.Usage.Prompt(), before+records[i-1].Usage.Prompt()
+			}
+			t.Logf("%d of %d requests between commits: %.1f %% of their prompts were read from the cache, %.1f %% of what had been sent before",
+				n, len(records), 100*float64(read)/float64(prompts), 100*float64(read)/float64(before))
+			if n < 20 || float64(read) < 0.95*float64(before) || float64(read) < 0.95*float64(prompts) {
+				t.Errorf("%d requests: read %d of %d tokens, %d of them sent before", n, read, prompts, before)
+			}
+		})
+	}
+}

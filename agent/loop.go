@@ -1,0 +1,244 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/llm"
+	"github.com/winnowhq/winnow/model"
+	"github.com/winnowhq/winnow/session"
+)
+
+// Config is what a Loop is made from. Engine, Client and Model are needed.
+type Config struct {
+	// Engine keeps the sessions. It must know Model by its own catalogue, or assume it.
+	Engine *winnow.Engine
+	// Client asks the model, through llm.Retry with the options of Retry: it is not wrapped in one already.
+	Client llm.Client
+	Retry  llm.RetryOptions
+	Model  model.Model
+	// Protocol is what the client speaks, for the tools are written in the provider's own JSON. Default: Chat.
+	Protocol Protocol
+	System   string
+	Tools    []Tool
+	// Directory is the folder in which the tools work. Default: that of the process.
+	Directory string
+	// Ask is asked before a tool touches something; nil error: allowed. It may wait for somebody to answer; tools ask from several goroutines. Default:
+	// what lies in the working folder is allowed, nothing else.
+	Ask func(ctx context.Context, p Permission) error
+	// OnEvent is told what happens, one event after the other. It must return soon, for the work waits for it.
+	OnEvent func(Event)
+	// MaxSteps is how many requests one Run or Resume makes at most. Default 1,000.
+	MaxSteps int
+}
+
+// Loop lets a model work with tools. It is safe for use by several goroutines; one session is worked on by one Run or Resume at a time, here and in other
+// processes: that no other process does is the caller's to see to.
+type Loop struct {
+	config   Config
+	client   llm.Client
+	tools    map[string]Tool
+	declared jsontext.Value
+
+	mu     sync.Mutex
+	queues map[string][]string // what was said to sessions that are worked on; an entry for each of them
+
+	telling sync.Mutex
+}
+
+// New makes a loop. The error names what in the configuration cannot be.
+func New(c Config) (*Loop, error) {
+	switch {
+	case c.Engine == nil:
+		return nil, errors.New("agent: there is no engine: set Config.Engine")
+	case c.Client == nil:
+		return nil, errors.New("agent: there is no client: set Config.Client, package providers makes one")
+	case c.Model.ID == "":
+		return nil, errors.New("agent: there is no model: set Config.Model, a model.Catalogue has it")
+	case c.MaxSteps < 0:
+		return nil, fmt.Errorf("agent: MaxSteps is %d: give 1 or more, or 0 for 1,000", c.MaxSteps)
+	}
+	if c.MaxSteps == 0 {
+		c.MaxSteps = 1000
+	}
+	if c.Protocol == "" {
+		c.Protocol = Chat
+	}
+	if c.Ask == nil {
+		c.Ask = inside
+	}
+	folder, err := filepath.Abs(c.Directory)
+	if err != nil {
+		return nil, fmt.Errorf("agent: the working folder: %w", err)
+	}
+	c.Directory = folder
+	declared, err := Declare(c.Protocol, c.Tools)
+	if err != nil {
+		return nil, err
+	}
+	l := &Loop{config: c, client: llm.Retry(c.Client, c.Retry), declared: declared, tools: map[string]Tool{}, queues: map[string][]string{}}
+	for _, t := range c.Tools {
+		l.tools[t.Name()] = t
+	}
+	return l, nil
+}
+
+// inside is the answer when nobody is there to ask.
+func inside(_ context.Context, p Permission) error {
+	if p.Inside {
+		return nil
+	}
+	return fmt.Errorf("%s %s: outside of the working folder nothing is allowed", p.Action, p.Target)
+}
+
+// Prefix is what every request begins with, for winnow.Config.Prefix, so that requests for summaries are read from the provider's cache.
+func (l *Loop) Prefix(context.Context, string) (winnow.Prefix, error) {
+	return winnow.Prefix{System: l.config.System, Tools: l.declared}, nil
+}
+
+// Turn is what came of a Run or a Resume, as far as it came.
+type Turn struct {
+	SessionID string
+	Text      string     // of the last answer
+	Finish    llm.Finish // why it ended; Length: it was cut off. Empty where there was no answer
+	Steps     int        // answers
+	Spent     Totals     // of this Run alone, and of compactions in it
+}
+
+// Run tells the model something and lets it work until it calls no more tools. An empty id begins a session; Turn has its id.
+//
+// Where ctx ends, Run returns within 250 ms: calls that had not ended are marked as failed, what was said so far is kept, and the session can be
+// resumed. Tools that do not heed ctx are left behind. The same holds of every other error: nothing is lost, and Resume or Run go on.
+func (l *Loop) Run(ctx context.Context, id, prompt string) (Turn, error) {
+	if strings.TrimSpace(prompt) == "" {
+		return Turn{SessionID: id}, errors.New("agent: the prompt is empty: say what is to be done, or use Resume")
+	}
+	if id == "" {
+		created, err := l.config.Engine.Create(ctx, session.Info{Directory: l.config.Directory, Model: l.reference()})
+		if err != nil {
+			return Turn{}, err
+		}
+		id = created
+	}
+	return l.work(ctx, id, func(r *run, _ bool) (bool, error) { return true, r.say(ctx, prompt) })
+}
+
+// Resume goes on with a session that a crash, an error or a cancellation left: calls that never ended are marked as interrupted, and the last turn is
+// finished where it was not. A session whose last turn is finished is left alone; Turn.Steps is 0 then.
+func (l *Loop) Resume(ctx context.Context, id string) (Turn, error) {
+	return l.work(ctx, id, func(r *run, unfinished bool) (bool, error) {
+		if !unfinished || !r.cut {
+			return unfinished, nil
+		}
+		return true, r.nudge(ctx)
+	})
+}
+
+// Say tells the model something while it works: it is appended at the next boundary between two steps. False: nobody works on the session, and nothing
+// was said; call Run.
+func (l *Loop) Say(id, text string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	queue, working := l.queues[id]
+	if working && strings.TrimSpace(text) != "" {
+		l.queues[id] = append(queue, text)
+	}
+	return working
+}
+
+// ErrBusy is the error when a session is worked on already.
+var ErrBusy = errors.New("the session is being worked on: use Say, or wait")
+
+// work does one Run or Resume. begin says whether there is something to do.
+func (l *Loop) work(ctx context.Context, id string, begin func(r *run, unfinished bool) (bool, error)) (Turn, error) {
+	r := &run{Loop: l, id: id, result: Turn{SessionID: id}, known: map[string]bool{}}
+	if !l.enter(id) {
+		return r.result, fmt.Errorf("agent: session %s: %w", id, ErrBusy)
+	}
+	saving, done := outlast(ctx)
+	defer done()
+	r.saving = saving
+	defer func() {
+		if !r.left { // something panicked
+			l.leave(id, true)
+		}
+	}()
+	before, err := l.Totals(ctx, id)
+	if err != nil {
+		return r.result, fmt.Errorf("agent: %w", err)
+	}
+	unfinished, err := r.mend(ctx)
+	goes := false
+	if err == nil {
+		goes, err = begin(r, unfinished)
+	}
+	for !r.left {
+		if err == nil && goes {
+			err = r.turn(ctx)
+		}
+		r.end(before, err)
+		goes = true // something was said meanwhile
+	}
+	switch {
+	case err == nil:
+		return r.result, nil
+	case ctx.Err() != nil:
+		err = fmt.Errorf("interrupted: %w", context.Cause(ctx))
+	}
+	return r.result, fmt.Errorf("agent: session %s: %w", id, errors.Join(err, r.unsaid))
+}
+
+// end sums up and leaves the session, unless something was said to it meanwhile. After an error that is written down too.
+func (r *run) end(before Totals, failed error) {
+	if failed != nil {
+		r.unsaid = r.deliver(r.saving)
+	}
+	if after, err := r.Totals(r.saving, r.id); err == nil {
+		r.result.Spent = after.minus(before)
+	}
+	r.left = r.leave(r.id, r.unsaid != nil)
+}
+
+// patience is how long writing down what must be written may take after the caller stopped.
+const patience = 180 * time.Millisecond
+
+// outlast is a context for what must still be written when the caller's has ended: it ends a little later.
+func outlast(ctx context.Context) (context.Context, context.CancelFunc) {
+	saving, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(patience, cancel) })
+	return saving, func() { stop(); cancel() }
+}
+
+func (l *Loop) enter(id string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, working := l.queues[id]; working {
+		return false
+	}
+	l.queues[id] = nil
+	return true
+}
+
+// leave ends the work on a session, unless something was said meanwhile: false then, but where it must end.
+func (l *Loop) leave(id string, must bool) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.queues[id]) > 0 && !must {
+		return false
+	}
+	delete(l.queues, id)
+	return true
+}
+
+// reference names the model in messages.
+func (l *Loop) reference() *session.ModelRef {
+	return &session.ModelRef{ProviderID: l.config.Model.Provider, ModelID: l.config.Model.ID}
+}

@@ -1,0 +1,96 @@
+package agent
+
+import (
+	"fmt"
+	"regexp"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Protocol is what a provider speaks; the values are those of package providers.
+type Protocol string
+
+const (
+	Anthropic Protocol = "anthropic"
+	Chat      Protocol = "openai-chat"
+	Responses Protocol = "openai-responses"
+	Gemini    Protocol = "gemini"
+)
+
+var toolName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+// Declare writes tools as a provider wants them, in their order and the same bytes each time: they are what every prompt begins with, and what a provider's
+// cache knows it by. No tools give nothing. The error names a tool that no provider would take.
+func Declare(p Protocol, tools []Tool) (jsontext.Value, error) {
+	if len(tools) == 0 {
+		return nil, nil
+	}
+	seen := map[string]bool{}
+	declared := make([]any, 0, len(tools))
+	for i, t := range tools {
+		name, schema := t.Name(), t.Schema().Clone()
+		switch {
+		case !toolName.MatchString(name):
+			return nil, fmt.Errorf("agent: tool %d is called %q: use 1 to 64 letters, digits, '_' and '-'", i+1, name)
+		case seen[name]:
+			return nil, fmt.Errorf("agent: two tools are called %q", name)
+		case !schema.IsValid() || schema.Kind() != '{':
+			return nil, fmt.Errorf("agent: the schema of %s is no JSON object: write at least {\"type\":\"object\",\"properties\":{}}", name)
+		}
+		seen[name] = true
+		declared = append(declared, declaration(p, name, t.Description(), schema))
+	}
+	var all any = declared
+	switch p {
+	case Anthropic, Chat, Responses:
+	case Gemini:
+		all = []any{geminiTools{declared}}
+	default:
+		return nil, fmt.Errorf("agent: the protocol %q is not known: use %s, %s, %s or %s", p, Anthropic, Chat, Responses, Gemini)
+	}
+	written, err := json.Marshal(all)
+	if err != nil {
+		return nil, fmt.Errorf("agent: the tools: %w", err)
+	}
+	return written, nil
+}
+
+type geminiTools struct {
+	Functions []any `json:"functionDeclarations"`
+}
+
+type chatFunction struct {
+	Name        string         `json:"name"`
+	Description string         `json:"description"`
+	Parameters  jsontext.Value `json:"parameters"`
+}
+
+func declaration(p Protocol, name, description string, schema jsontext.Value) any {
+	switch p {
+	case Anthropic:
+		return struct {
+			Name        string         `json:"name"`
+			Description string         `json:"description"`
+			Schema      jsontext.Value `json:"input_schema"`
+		}{name, description, schema}
+	case Responses:
+		// Without a word on it, this API takes a schema for strict, which has to name all members as required.
+		return struct {
+			Type string `json:"type"`
+			chatFunction
+			Strict bool `json:"strict"`
+		}{"function", chatFunction{name, description, schema}, false}
+	case Gemini:
+		// "parameters" is a dialect of its own, that knows no additionalProperties; this member takes JSON schemas.
+		return struct {
+			Name        string         `json:"name"`
+			Description string         `json:"description"`
+			Schema      jsontext.Value `json:"parametersJsonSchema"`
+		}{name, description, schema}
+	}
+	return struct {
+		Type     string       `json:"type"`
+		Function chatFunction `json:"function"`
+	}{"function", chatFunction{name, description, schema}}
+}

@@ -1,0 +1,244 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/view"
+	"github.com/winnowhq/winnow/wire"
+)
+
+// run is one Run or Resume. It is used by one goroutine.
+type run struct {
+	*Loop
+	id     string
+	result Turn
+	parent string          // id of the user message that is answered
+	known  map[string]bool // ids of calls that are in use
+	cut    bool            // the log ends with an answer that was cut short
+
+	saving context.Context // for what must be written though the caller has stopped
+	left   bool            // others may work on the session now
+	unsaid error           // why something that was said is not in the log
+
+	last     string // the newest call, by tool and arguments
+	repeated int    // how often it was made in a row
+}
+
+// Errors with which a loop ends by itself. The session can be resumed.
+var (
+	ErrSteps = errors.New("the steps that one run may make are used up: resume it, or raise MaxSteps")
+	ErrStuck = errors.New("the model keeps making the same call, though it was told that it is not run again")
+)
+
+// turn lets the model work until it calls no more tools (S001, the loop's order).
+func (r *run) turn(ctx context.Context) error {
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := r.deliver(ctx); err != nil {
+			return err
+		}
+		if err := r.pending(ctx); err != nil {
+			return err
+		}
+		if r.result.Steps >= r.config.MaxSteps {
+			return fmt.Errorf("%w (%d)", ErrSteps, r.config.MaxSteps)
+		}
+		finished, err := r.step(ctx)
+		if err != nil {
+			return err
+		}
+		if !finished {
+			continue
+		}
+		if _, err := r.config.Engine.EndTurn(ctx, r.id); err != nil {
+			return err
+		}
+		r.tell(Event{Type: TurnEnded, Step: r.result.Steps})
+		return nil
+	}
+}
+
+// pending executes a marker that waits.
+func (r *run) pending(ctx context.Context) error {
+	marker, err := r.config.Engine.Pending(ctx, r.id)
+	if err != nil || marker == nil {
+		return err
+	}
+	_, err = r.config.Engine.Compact(ctx, r.id, winnow.CompactOptions{Auto: marker.Marker().Auto})
+	if winnow.CodeOf(err) == winnow.NothingToFold {
+		return nil
+	}
+	return err
+}
+
+// deliver appends what was said meanwhile.
+func (r *run) deliver(ctx context.Context) error {
+	r.mu.Lock()
+	said := r.queues[r.id]
+	r.queues[r.id] = nil
+	r.mu.Unlock()
+	for i, text := range said {
+		if err := r.say(ctx, text); err != nil {
+			r.mu.Lock()
+			r.queues[r.id] = append(said[i:len(said):len(said)], r.queues[r.id]...)
+			r.mu.Unlock()
+			return err
+		}
+	}
+	return nil
+}
+
+// say appends a message of the user's.
+func (r *run) say(ctx context.Context, text string) error {
+	return r.user(ctx, session.Part{Type: session.TextPart, Text: text})
+}
+
+// Nudge is what stands in the user's place where a session is resumed after an answer that was cut short: some models refuse to go on with an answer of
+// their own.
+const Nudge = "Your last answer was interrupted. Go on where it stopped."
+
+func (r *run) nudge(ctx context.Context) error {
+	return r.user(ctx, session.Part{Type: session.TextPart, Text: Nudge, Synthetic: true})
+}
+
+func (r *run) user(ctx context.Context, p session.Part) error {
+	said := []session.Message{{MessageInfo: session.MessageInfo{Role: session.User, Model: r.reference()}, Parts: []session.Part{p}}}
+	if err := r.config.Engine.Append(ctx, r.id, said...); err != nil {
+		return err
+	}
+	r.parent, r.last, r.repeated = said[0].ID, "", 0
+	return nil
+}
+
+// mend brings a session into order that was left in the middle of something: calls that never ended are marked, and a step whose usage was not reported
+// is. unfinished says that the last turn is not at its end.
+func (r *run) mend(ctx context.Context) (unfinished bool, err error) {
+	s, state, err := r.config.Engine.Session(ctx, r.id)
+	if err != nil {
+		return false, err
+	}
+	var marked []session.Message
+	last := -1
+	for i := range s.Messages {
+		m := &s.Messages[i]
+		for j := range m.Parts {
+			if m.Parts[j].Type == session.ToolPart {
+				r.known[m.Parts[j].CallID] = true
+			}
+		}
+		if open(m) {
+			marked = append(marked, interrupt(*m))
+		}
+		if m.Role == session.User && m.Marker() == nil {
+			r.parent = m.ID
+		}
+		if m.Marker() == nil && !m.IsSummary() {
+			last = i
+		}
+	}
+	if len(marked) > 0 {
+		if err := r.config.Engine.Update(ctx, r.id, marked...); err != nil {
+			return false, err
+		}
+	}
+	if last < 0 {
+		return false, nil
+	}
+	newest := &s.Messages[last]
+	r.cut = newest.Failed()
+	unfinished = newest.Role == session.User || r.cut || calls(newest) > 0 || view.Pending(s.Messages, state.Undone) >= 0
+	if m := unreported(s.Messages, state.Spent); m != nil {
+		_, err = r.observe(ctx, *m.Tokens)
+	}
+	return unfinished, err
+}
+
+// unreported is the newest step, where it ended and the engine was not told what it took.
+func unreported(log []session.Message, spent []store.Spend) *session.Message {
+	for i := len(log) - 1; i >= 0; i-- {
+		if m := &log[i]; m.Role == session.Assistant {
+			if m.IsSummary() || m.Tokens == nil || slices.ContainsFunc(spent, func(s store.Spend) bool { return s.Message == m.ID }) {
+				return nil
+			}
+			return m
+		}
+	}
+	return nil
+}
+
+func calls(m *session.Message) int {
+	n := 0
+	for i := range m.Parts {
+		if m.Parts[i].Type == session.ToolPart {
+			n++
+		}
+	}
+	return n
+}
+
+// waits reports whether a part is a call that has not ended.
+func waits(p *session.Part) bool {
+	return p.Type == session.ToolPart && p.State != nil && (p.State.Status == session.Pending || p.State.Status == session.Running)
+}
+
+func open(m *session.Message) bool {
+	for i := range m.Parts {
+		if waits(&m.Parts[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+// interrupt returns a message in which every call that has not ended has failed.
+func interrupt(m session.Message) session.Message {
+	m.Parts = append([]session.Part(nil), m.Parts...)
+	for i := range m.Parts {
+		if p := &m.Parts[i]; waits(p) {
+			p.State = ended(p.State, session.Failed, wire.Interrupted)
+			p.State.Metadata = jsontext.Value(`{"interrupted":true}`)
+		}
+	}
+	return m
+}
+
+// ended is the state of a call that ended; the one before is not changed.
+func ended(before *session.ToolState, status session.Status, text string) *session.ToolState {
+	s := *before
+	s.Status = status
+	if status == session.Failed {
+		s.Error = text
+	} else {
+		s.Output = text
+	}
+	span := session.Span{Start: now()}
+	if s.Time != nil {
+		span = *s.Time
+	}
+	span.End = now()
+	s.Time = &span
+	return &s
+}
+
+func now() session.Millis { return session.Millis(time.Now().UnixMilli()) }
+
+// problem is the error of a message, as sessions have it.
+func problem(name, text string) jsontext.Value {
+	written, err := json.Marshal(map[string]any{"name": name, "data": map[string]string{"message": text}}, session.ReadOptions(), json.Deterministic(true))
+	if err != nil {
+		return jsontext.Value(`{"name":"unknown"}`)
+	}
+	return written
+}

@@ -1,0 +1,554 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/agent"
+	"github.com/winnowhq/winnow/llm"
+	"github.com/winnowhq/winnow/llm/llmtest"
+	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/summarize/offline"
+)
+
+const constraint = "Never put out the lamp."
+
+// job is a piece of work that a model does by looking at what is done already, as real ones do: it reads two files side by side and writes one, n times.
+type job struct {
+	disk
+	n, size int
+
+	mu   sync.Mutex
+	seen map[string]bool
+}
+
+func (j *job) tools() []agent.Tool {
+	read := j.disk.read(j.size).(tool)
+	under := read.run
+	read.run = func(ctx context.Context, c agent.Call) (agent.Result, error) {
+		p, _ := path(c)
+		j.mu.Lock()
+		if j.seen == nil {
+			j.seen = map[string]bool{}
+		}
+		j.seen[p] = true
+		j.mu.Unlock()
+		return under(ctx, c)
+	}
+	return []agent.Tool{read, j.write()}
+}
+
+func (j *job) answer(llmtest.Request) llmtest.Reply {
+	at := j.has()
+	a, b := fmt.Sprintf("in/%d.go", at), fmt.Sprintf("in/%d.md", at)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	switch {
+	case at >= j.n:
+		return llmtest.Reply{Text: "All files are written."}
+	case !j.seen[a] || !j.seen[b]:
+		return llmtest.Reply{Text: fmt.Sprintf("I read what file %d needs.", at), Calls: []llmtest.Call{call("read", `{"path":"`+a+`"}`), call("read", `{"path":"`+b+`"}`)}}
+	}
+	return llmtest.Reply{Reasoning: "Now I know.", Calls: []llmtest.Call{call("write", fmt.Sprintf(`{"path":"out/%d","text":"from %s and %s"}`, at, a, b))}}
+}
+
+// done asserts that all is written as it was to be.
+func (j *job) done(t *testing.T) {
+	t.Helper()
+	if j.has() != j.n {
+		t.Errorf("%d files are written, want %d", j.has(), j.n)
+	}
+	for i := range j.n {
+		if got, want := j.files[fmt.Sprintf("out/%d", i)], fmt.Sprintf("from in/%d.go and in/%d.md", i, i); got != want {
+			t.Errorf("out/%d is %q, want %q", i, got, want)
+		}
+	}
+}
+
+// Whatever goes wrong with whichever request: the job is done, at once or when it is resumed.
+func TestRun_everyFaultOfTheUpstream(t *testing.T) {
+	for _, protocol := range []llmtest.Protocol{llmtest.Anthropic, llmtest.Responses} {
+		for _, fault := range llmtest.Faults() {
+			for _, at := range []int{1, 2, 5} { // the first, one with results, the last
+				if fault.Hangs() && at != 2 {
+					continue // each takes the second after which a silent request is given up
+				}
+				t.Run(fmt.Sprintf("%s/%s at %d", protocol, fault, at), func(t *testing.T) {
+					t.Parallel()
+					j := &job{n: 2, size: 40}
+					b := setUp(t, protocol, llmtest.Script{Answer: llmtest.Answer(j.answer).FailsAt(at, fault)}, nil, j.tools()...)
+					got, err := b.Run(t.Context(), "", "Write the files. "+constraint)
+					b.sound(got.SessionID)
+					if temporary := len(fault.Kinds()) > 0 && (&llm.Error{Kind: fault.Kinds()[0]}).Temporary(); temporary && err != nil {
+						t.Errorf("a fault that passes ended the run: %v", err)
+					}
+					if err != nil {
+						t.Log(err)
+						if got, err = b.Resume(t.Context(), got.SessionID); err != nil {
+							t.Fatalf("resumed: %v", err)
+						}
+					}
+					if j.has() < j.n { // the answer was cut to nothing that calls: the user says so
+						if got, err = b.Run(t.Context(), got.SessionID, "Go on."); err != nil {
+							t.Fatalf("told to go on: %v", err)
+						}
+					}
+					j.done(t)
+					b.sound(got.SessionID)
+				})
+			}
+		}
+	}
+}
+
+func TestRun_tooLongIsFoldedAndSentAgain(t *testing.T) {
+	for _, fault := range []llmtest.Fault{llmtest.TooLong, llmtest.OverflowInStream} {
+		t.Run(string(fault), func(t *testing.T) {
+			j := &job{n: 6, size: 150}
+			b := setUp(t, llmtest.Anthropic, llmtest.Script{Answer: llmtest.Answer(j.answer).FailsAt(8, fault)}, nil, j.tools()...)
+			folded := 0
+			events := b.engine.Subscribe(1 << 12)
+			got, err := b.Run(t.Context(), "", "Write the files. "+constraint)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.engine.Close()
+			for e := range events.C {
+				if e.Type == "session.compacted" {
+					folded++
+				}
+			}
+			j.done(t)
+			if folded != 1 || got.Text != "All files are written." {
+				t.Errorf("folded %d times, got %+v", folded, got)
+			}
+			for _, r := range b.upstream.Records() {
+				if !r.Contains(constraint) {
+					t.Errorf("request %d does not have the constraint", r.Number)
+				}
+			}
+		})
+	}
+}
+
+// stops runs a loop, ends its context a while after something happened, and returns what it gave.
+func stops(t *testing.T, b *bench, when agent.EventType, prompt string) (agent.Turn, error) {
+	t.Helper()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	var at atomic.Int64
+	c := b.config
+	c.Engine = b.engine
+	c.OnEvent = func(e agent.Event) {
+		if e.Type == when && at.Load() == 0 {
+			at.Store(1)
+			time.AfterFunc(30*time.Millisecond, func() {
+				at.Store(time.Now().UnixNano())
+				cancel(errors.New("the user pressed escape"))
+			})
+		}
+	}
+	l, err := agent.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := l.Run(ctx, "", prompt)
+	took := time.Duration(time.Now().UnixNano() - at.Load())
+	if at.Load() < 2 || took > 250*time.Millisecond {
+		t.Errorf("it returned %s after it was stopped", took)
+	}
+	t.Logf("returned after %s", took)
+	if err == nil || !strings.Contains(err.Error(), "the user pressed escape") || !strings.Contains(err.Error(), "interrupted") {
+		t.Errorf("the error is %v", err)
+	}
+	b.sound(got.SessionID)
+	return got, err
+}
+
+func TestRun_stoppedInTheMiddleOfAnAnswer(t *testing.T) {
+	for _, protocol := range llmtest.Protocols() {
+		t.Run(string(protocol), func(t *testing.T) {
+			b := setUp(t, protocol, llmtest.Script{Answer: llmtest.Sequence(
+				llmtest.Reply{Reasoning: "Hm.", Text: strings.Repeat("This goes on for long. ", 20), Fault: llmtest.HangMidStream}, llmtest.Reply{Text: "It is done."},
+			)}, nil)
+			got, _ := stops(t, b, agent.Delta, "Tell me all.")
+			s, _, err := b.engine.Session(t.Context(), got.SessionID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			last := s.Messages[len(s.Messages)-1]
+			if last.Role != session.Assistant || !last.Failed() || !strings.HasPrefix(last.Text(), "This goes on") || len(last.Parts) != 1 {
+				t.Errorf("what was said is kept as %+v", last)
+			}
+			if got, err = b.Resume(t.Context(), got.SessionID); err != nil || got.Text != "It is done." {
+				t.Errorf("resumed: %+v, %v", got, err)
+			}
+			if records := b.upstream.Records(); !records[len(records)-1].Contains(agent.Nudge) || !records[len(records)-1].Contains("This goes on") {
+				t.Error("the model was not told that it was interrupted, or not what it had said")
+			}
+		})
+	}
+}
+
+func TestRun_stoppedWhileToolsWork(t *testing.T) {
+	release := make(chan struct{})
+	defer close(release)
+	quick := tool{"quick", pathSchema, func(context.Context, agent.Call) (agent.Result, error) { return agent.Result{Output: "quick"}, nil }}
+	heeds := tool{"heeds", pathSchema, func(ctx context.Context, c agent.Call) (agent.Result, error) {
+		<-ctx.Done()
+		return agent.Result{Output: "as far as it came"}, context.Cause(ctx)
+	}}
+	deaf := tool{"deaf", pathSchema, func(ctx context.Context, c agent.Call) (agent.Result, error) {
+		<-release
+		c.Progress("nobody hears this")
+		return agent.Result{Output: "too late"}, nil
+	}}
+	next := serial{tool{"next", pathSchema, func(context.Context, agent.Call) (agent.Result, error) {
+		t.Error("a call was begun after the end")
+		return agent.Result{}, nil
+	}}}
+	b := setUp(t, llmtest.Anthropic, llmtest.Script{Answer: llmtest.Sequence(
+		llmtest.Reply{Calls: []llmtest.Call{call("quick", `{"path":"a"}`), call("heeds", `{"path":"a"}`), call("deaf", `{"path":"a"}`), call("next", `{"path":"a"}`)}},
+		llmtest.Reply{Text: "It is done."},
+	)}, nil, quick, heeds, deaf, next)
+	got, _ := stops(t, b, agent.CallStarted, "Work.")
+	var results []string
+	for _, p := range b.calls(got.SessionID) {
+		results = append(results, string(p.State.Status)+" "+p.State.Result())
+	}
+	const interrupted = "[Tool execution was interrupted]"
+	want := []string{"completed quick", "error as far as it came\n" + interrupted, "error " + interrupted, "error " + interrupted}
+	if fmt.Sprint(results) != fmt.Sprint(want) {
+		t.Errorf("calls %q, want %q", results, want)
+	}
+	got, err := b.Resume(t.Context(), got.SessionID)
+	if err != nil || got.Text != "It is done." {
+		t.Errorf("resumed: %+v, %v", got, err)
+	}
+	if totals, err := b.Totals(t.Context(), got.SessionID); err != nil || totals.Steps != 2 {
+		t.Errorf("the step that was interrupted is not counted: %+v, %v", totals, err)
+	}
+}
+
+// The user stops it at random moments and lets it go on, until the job is done.
+func TestRun_stoppedAnywhere(t *testing.T) {
+	random := rand.New(rand.NewPCG(6, 60))
+	stopped, slowest := 0, time.Duration(0)
+	for range 3 {
+		j := &job{n: 10, size: 200}
+		small := reader
+		small.Limits.Context = 24_000
+		b := setUp(t, llmtest.Anthropic, llmtest.Script{Window: small.Limits.Context, Answer: func(r llmtest.Request) llmtest.Reply {
+			reply := j.answer(r)
+			reply.Delay = time.Millisecond
+			return reply
+		}}, func(c *agent.Config) { c.Model = small }, j.tools()...)
+		id, err := b.engine.Create(t.Context(), session.Info{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for {
+			s, _, err := b.engine.Session(t.Context(), id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			var at time.Time
+			var mu sync.Mutex
+			timer := time.AfterFunc(time.Duration(random.Int64N(int64(60*time.Millisecond))), func() {
+				mu.Lock()
+				at = time.Now()
+				mu.Unlock()
+				cancel()
+			})
+			if len(s.Messages) == 0 {
+				_, err = b.Run(ctx, id, "Write the files. "+constraint)
+			} else {
+				_, err = b.Resume(ctx, id)
+			}
+			timer.Stop()
+			mu.Lock()
+			took := time.Since(at)
+			mu.Unlock()
+			cancel()
+			b.sound(id)
+			if err == nil {
+				break
+			}
+			if !errors.Is(err, context.Canceled) && winnow.CodeOf(err) != winnow.Cancelled {
+				t.Fatal(err)
+			}
+			stopped, slowest = stopped+1, max(slowest, took)
+		}
+		j.done(t)
+		for _, r := range b.upstream.Records() {
+			if len(r.Body) > 0 && !r.Contains(constraint) { // without a body: it was stopped while it was sent
+				t.Errorf("request %d does not have the constraint", r.Number)
+			}
+		}
+	}
+	t.Logf("stopped %d times; the slowest return took %s", stopped, slowest)
+	if slowest > 250*time.Millisecond || stopped < 20 {
+		t.Errorf("stopped %d times, the slowest return took %s", stopped, slowest)
+	}
+}
+
+// locked is a store that another process holds from some moment on.
+type locked struct {
+	store.Store
+	held atomic.Bool
+}
+
+func (l *locked) Apply(ctx context.Context, id string, c store.Change) (int64, error) {
+	if l.held.Load() {
+		<-ctx.Done()
+		return 0, ctx.Err()
+	}
+	return l.Store.Apply(ctx, id, c)
+}
+
+func TestRun_stoppedWhileTheStoreIsLocked(t *testing.T) {
+	var b *bench
+	held := &locked{}
+	wait := tool{"wait", pathSchema, func(ctx context.Context, c agent.Call) (agent.Result, error) {
+		held.held.Store(true)
+		<-ctx.Done()
+		return agent.Result{}, ctx.Err()
+	}}
+	b = setUp(t, llmtest.Chat, llmtest.Script{Answer: llmtest.Sequence(llmtest.Reply{Calls: []llmtest.Call{call("wait", `{"path":"a"}`)}}, llmtest.Reply{Text: "It is done."})}, nil, wait)
+	held.Store = b.store
+	b.open(held)
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	got, err := b.Run(ctx, "", "Wait.")
+	if took := time.Since(began); err == nil || took > 350*time.Millisecond {
+		t.Errorf("%v after %s", err, took)
+	}
+	held.held.Store(false)
+	if got, err = b.Resume(t.Context(), got.SessionID); err != nil || got.Text != "It is done." {
+		t.Errorf("resumed: %+v, %v", got, err)
+	}
+	b.sound(got.SessionID)
+}
+
+// mortal is a store that takes so many changes and then no more: what the process does after its death does not count.
+type mortal struct {
+	store.Store
+	left atomic.Int64
+}
+
+var errDead = errors.New("the process is dead")
+
+func (m *mortal) Apply(ctx context.Context, id string, c store.Change) (int64, error) {
+	if m.left.Add(-1) < 0 {
+		return 0, errDead
+	}
+	return m.Store.Apply(ctx, id, c)
+}
+
+// The process dies before each of the changes that a job writes, in turn; another one finds the session and finishes the job.
+func TestResume_afterACrashAnywhere(t *testing.T) {
+	for life := int64(1); ; life++ {
+		j := &job{n: 3, size: 40}
+		b := setUp(t, llmtest.Anthropic, llmtest.Script{Answer: j.answer}, nil, j.tools()...)
+		id, err := b.engine.Create(t.Context(), session.Info{Title: "A job"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept := b.store
+		dying := &mortal{Store: kept}
+		dying.left.Store(life)
+		b.open(dying)
+		_, err = b.Run(t.Context(), id, "Write the files. "+constraint)
+		if err == nil {
+			if life < 10 {
+				t.Errorf("the job writes only %d changes: the test does not show what it is to show", life)
+			}
+			j.done(t)
+			t.Logf("%d crashes", life-1)
+			return
+		}
+		if !errors.Is(err, errDead) {
+			t.Fatalf("life %d: %v", life, err)
+		}
+		b.open(kept)
+		got, err := b.Resume(t.Context(), id)
+		if err != nil {
+			t.Fatalf("life %d: resumed: %v", life, err)
+		}
+		j.done(t)
+		b.sound(id)
+		for _, r := range b.upstream.Records() {
+			if r.Usage.Prompt() > 0 && !r.Contains(constraint) {
+				t.Errorf("life %d: request %d does not have the constraint", life, r.Number)
+			}
+		}
+		totals, err := b.Totals(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s, _, err := b.engine.Session(t.Context(), id); err != nil || totals.Steps != answers(s.Messages) {
+			t.Errorf("life %d: %d steps are counted, the log has %d; %v", life, totals.Steps, answers(s.Messages), err)
+		}
+		if got.Text != "All files are written." && got.Steps > 0 {
+			t.Errorf("life %d: %+v", life, got)
+		}
+	}
+}
+
+func answers(log []session.Message) int {
+	n := 0
+	for i := range log {
+		if log[i].Role == session.Assistant && !log[i].IsSummary() {
+			n++
+		}
+	}
+	return n
+}
+
+// What attempts took that failed in the middle of an answer was paid for.
+func TestTotals_haveTheFailedAttempts(t *testing.T) {
+	b := setUp(t, llmtest.Anthropic, llmtest.Script{Answer: llmtest.Text("It is done.").Fails(llmtest.CutMidEvent, llmtest.Blank)}, nil)
+	got, err := b.Run(t.Context(), "", "Do it.")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Spent.Failed != 2 || got.Spent.Steps != 1 {
+		t.Errorf("spent %+v, want 2 failed requests beside the step", got.Spent)
+	}
+	prompts := 0
+	for _, r := range b.upstream.Records() {
+		prompts += r.Usage.Prompt()
+	}
+	if got.Spent.Usage.Prompt() != prompts {
+		t.Errorf("prompts of %d tokens are counted, %d were sent", got.Spent.Usage.Prompt(), prompts)
+	}
+}
+
+// What the user said before everything was stopped is in the log, and answered when it is resumed.
+func TestSay_survivesTheEnd(t *testing.T) {
+	var b *bench
+	wait := tool{"wait", pathSchema, func(ctx context.Context, c agent.Call) (agent.Result, error) {
+		<-ctx.Done()
+		return agent.Result{}, ctx.Err()
+	}}
+	b = setUp(t, llmtest.Chat, llmtest.Script{Answer: func(r llmtest.Request) llmtest.Reply {
+		if r.Contains("Mind the oil.") {
+			return llmtest.Reply{Text: "I mind it."}
+		}
+		return llmtest.Reply{Calls: []llmtest.Call{call("wait", `{"path":"a"}`)}}
+	}}, nil, wait)
+	ctx, cancel := context.WithCancel(t.Context())
+	c := b.config
+	c.Engine = b.engine
+	c.OnEvent = func(e agent.Event) {
+		if e.Type == agent.CallStarted {
+			go func() {
+				b.Say(e.SessionID, "Mind the oil.")
+				cancel()
+			}()
+		}
+	}
+	l, err := agent.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Loop = l
+	got, err := b.Run(ctx, "", "Wait.")
+	if !errors.Is(err, context.Canceled) {
+		t.Fatalf("got %v", err)
+	}
+	if got, err = b.Resume(t.Context(), got.SessionID); err != nil || got.Text != "I mind it." {
+		t.Errorf("resumed: %+v, %v", got, err)
+	}
+	if totals, err := b.Totals(t.Context(), got.SessionID); err != nil || totals.Steps != 2 {
+		t.Errorf("%d steps are counted, %v, want the one that was stopped too", totals.Steps, err)
+	}
+}
+
+// slow is a summariser that takes its time.
+type slow struct {
+	pivot.Summarizer
+	asked func()
+}
+
+func (s slow) Summarize(ctx context.Context, r pivot.Request) (pivot.Answer, error) {
+	s.asked()
+	<-ctx.Done()
+	return pivot.Answer{}, ctx.Err()
+}
+
+func TestRun_stoppedDuringACompaction(t *testing.T) {
+	j := &job{n: 8, size: 200}
+	small := reader
+	small.Limits.Context = 24_000
+	b := setUp(t, llmtest.Anthropic, llmtest.Script{Answer: j.answer, Window: small.Limits.Context}, func(c *agent.Config) { c.Model = small }, j.tools()...)
+	ctx, cancel := context.WithCancel(t.Context())
+	var at atomic.Int64
+	b.summarizer = slow{offline.New(), func() {
+		time.AfterFunc(20*time.Millisecond, func() {
+			at.Store(time.Now().UnixNano())
+			cancel()
+		})
+	}}
+	b.open(b.store)
+	got, err := b.Run(ctx, "", "Write the files. "+constraint)
+	took := time.Duration(time.Now().UnixNano() - at.Load())
+	if !errors.Is(err, context.Canceled) || took > 250*time.Millisecond {
+		t.Fatalf("after %s: %v", took, err)
+	}
+	b.sound(got.SessionID)
+	b.summarizer = nil
+	b.open(b.store)
+	if got, err = b.Resume(t.Context(), got.SessionID); err != nil || got.Text != "All files are written." {
+		t.Errorf("resumed: %+v, %v", got, err)
+	}
+	j.done(t)
+}
+
+// With compaction.auto off nothing is ever folded: what is too long ends the run, and a compaction by hand lets it go on.
+func TestRun_neverFoldsByItselfWhereThatIsOff(t *testing.T) {
+	j := &job{n: 12, size: 200}
+	small := reader
+	small.Limits.Context = 24_000
+	b := setUp(t, llmtest.Anthropic, llmtest.Script{Answer: j.answer, Window: small.Limits.Context}, func(c *agent.Config) { c.Model = small }, j.tools()...)
+	off := winnow.DefaultSettings()
+	off.Compaction.Auto, off.Compaction.Prune = false, false
+	b.settings = &off
+	b.open(b.store)
+	events := b.engine.Subscribe(1 << 12)
+	got, err := b.Run(t.Context(), "", "Write the files. "+constraint)
+	if winnow.CodeOf(err) != winnow.TooLong {
+		t.Fatalf("got %+v, %v", got, err)
+	}
+	events.Close()
+	for e := range events.C {
+		if e.Type == winnow.CompactionStarted || e.Type == winnow.ElisionCommitted {
+			t.Errorf("there was a %s", e.Type)
+		}
+	}
+	if _, err := b.engine.Schedule(t.Context(), got.SessionID, true); err != nil {
+		t.Fatal(err)
+	}
+	for try := 0; winnow.CodeOf(err) == winnow.TooLong && try < 5; try++ {
+		if got, err = b.Resume(t.Context(), got.SessionID); winnow.CodeOf(err) == winnow.TooLong {
+			if _, scheduled := b.engine.Schedule(t.Context(), got.SessionID, true); scheduled != nil {
+				t.Fatal(scheduled)
+			}
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	j.done(t)
+}
