@@ -117,19 +117,22 @@ func starts(target string, one piece) bool {
 	return nested(rule, one.text, 0)
 }
 
+// mostWords is how many words of one command are looked at for another one.
+const mostWords = 64
+
 // nested looks at the commands of a text, at those that a shell in it is asked to run, and at those in substitutions.
 func nested(rule []string, text string, depth int) bool {
 	if depth > 3 {
 		return false
 	}
 	for _, s := range call.Steps(text) {
-		words := s.Words
-		for i, w := range words {
-			words[i] = strings.Trim(w, "$()`{}")
+		words := make([]string, min(len(s.Words), mostWords))
+		for i := range words {
+			words[i] = strings.Trim(s.Words[i], "$()`{}")
 		}
 		// What accompanies a command is not known in all its forms: every word may begin one behind a program that runs others.
 		for i := range words {
-			if begun(rule, words[i:]) && (i == 0 || runsOthers(words[:i])) {
+			if (i == 0 || runsOthers(words[:i])) && begun(rule, words[i:]) {
 				return true
 			}
 		}
