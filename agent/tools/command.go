@@ -2,6 +2,7 @@ package tools
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/winnowhq/winnow/agent"
@@ -136,18 +137,28 @@ func nested(rule []string, text string, depth int) bool {
 				return true
 			}
 		}
-		for _, w := range s.Words {
-			if strings.ContainsAny(w, " \t\n") && nested(rule, w, depth+1) {
-				return true
+		if slices.ContainsFunc(words, runsText) {
+			for _, w := range s.Words {
+				if strings.ContainsAny(w, " \t\n") && nested(rule, w, depth+1) {
+					return true
+				}
 			}
 		}
 	}
-	if rest := text; depth < 3 && strings.ContainsAny(rest, "`(") {
-		for _, cut := range strings.FieldsFunc(rest, func(r rune) bool { return r == '`' || r == '(' || r == ')' }) {
-			if cut != text && nested(rule, cut, depth+1) {
-				return true
-			}
-		}
+	if put := strings.Split(substitutions.Replace(text), "\x00"); len(put) > 1 {
+		return slices.ContainsFunc(put, func(piece string) bool { return nested(rule, piece, depth+1) })
+	}
+	return false
+}
+
+// substitutions are where the shell runs a command inside of another one.
+var substitutions = strings.NewReplacer("$(", "\x00", "<(", "\x00", ">(", "\x00", "`", "\x00", ")", "\x00")
+
+// runsText reports whether a word is a program that runs a text which it is given.
+func runsText(word string) bool {
+	switch path.Base(word) {
+	case "sh", "bash", "zsh", "dash", "ksh", "fish", "eval", "su", "ssh", "watch", "parallel", "timeout", "xargs":
+		return true
 	}
 	return false
 }
