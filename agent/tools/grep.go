@@ -10,7 +10,10 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"regexp/syntax"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/bmatcuk/doublestar/v4"
 	"github.com/go-json-experiment/json/jsontext"
@@ -90,6 +93,7 @@ func (t Grep) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
 // search is one search and what it found.
 type search struct {
 	expression *regexp.Regexp
+	word       []byte // stands in every line that matches; nil where none is known
 	include    string
 	limit      int
 
@@ -131,7 +135,32 @@ func searchOf(a arguments) (*search, string, error) {
 	if s.expression, err = regexp.Compile(expression); err != nil {
 		return nil, "", fmt.Errorf("%q is no regular expression of Go's kind: %v", pattern, strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 	}
+	if tree, err := syntax.Parse(expression, syntax.Perl); err == nil {
+		s.word = []byte(needed(tree))
+	}
 	return s, pattern, nil
+}
+
+// needed is the longest text that stands in whatever an expression matches, as far as that is plain to see: most files do not hold it, and to look for a text is
+// many times faster than to match.
+func needed(e *syntax.Regexp) string {
+	switch e.Op {
+	case syntax.OpLiteral:
+		if e.Flags&syntax.FoldCase == 0 && !slices.Contains(e.Rune, utf8.RuneError) { // which matches what is no UTF-8
+			return string(e.Rune)
+		}
+	case syntax.OpCapture, syntax.OpPlus:
+		return needed(e.Sub[0])
+	case syntax.OpConcat:
+		longest := ""
+		for _, sub := range e.Sub {
+			if text := needed(sub); len(text) > len(longest) {
+				longest = text
+			}
+		}
+		return longest
+	}
+	return ""
 }
 
 func (s *search) includes(name string) bool {
@@ -160,7 +189,9 @@ func (s *search) file(ctx context.Context, name, shown string, info fs.FileInfo)
 	if err != nil || binary(data[:min(len(data), sniffLength)]) != "" {
 		return nil
 	}
-	data = bytes.TrimPrefix(data, []byte(bom))
+	if data = bytes.TrimPrefix(data, []byte(bom)); !bytes.Contains(data, s.word) {
+		return nil
+	}
 	first := true
 	for n := 1; len(data) > 0; n++ {
 		if n%4096 == 0 && ctx.Err() != nil {

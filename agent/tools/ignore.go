@@ -16,6 +16,8 @@ type ignored []ignoreLine
 type ignoreLine struct {
 	folder  string // of its file, slash-separated and relative to the folder of the outermost; "" for that
 	pattern string
+	name    bool // the pattern is for a name in any folder below; most are
+	plain   bool // and it is that name itself
 	not     bool // "!": not ignored after all
 	folders bool // "x/": folders alone
 }
@@ -40,17 +42,23 @@ func (g ignored) with(folder, at string) ignored {
 		line, l.folders = strings.CutSuffix(line, "/")
 		anchored := strings.Contains(line, "/")
 		line = strings.TrimPrefix(line, "/")
-		if !anchored {
-			line = "**/" + line
+		l.name = !anchored
+		l.plain = l.name && !strings.ContainsAny(line, `*?[\`)
+		if strings.HasSuffix(line, "/**") { // what is in the folder, not the folder
+			line += "/*"
 		}
-		// Braces mean nothing to git.
-		l.pattern = strings.NewReplacer("{", `\{`, "}", `\}`).Replace(line)
-		if line != "" && doublestar.ValidatePattern(l.pattern) {
+		if l.pattern = line; !l.plain {
+			l.pattern = braces.Replace(line)
+		}
+		if line != "" && (l.plain || doublestar.ValidatePattern(l.pattern)) {
 			g = append(g, l)
 		}
 	}
 	return g
 }
+
+// braces mean nothing to git.
+var braces = strings.NewReplacer("{", `\{`, "}", `\}`)
 
 // leavesOut reports whether a file or folder is ignored. name is slash-separated and relative to the outermost folder.
 func (g ignored) leavesOut(name string, folder bool) bool {
@@ -67,7 +75,14 @@ func (g ignored) leavesOut(name string, folder bool) bool {
 			}
 			below = rest
 		}
-		if ok, _ := doublestar.Match(l.pattern, below); ok {
+		if l.name {
+			below = path.Base(below)
+		}
+		matches := below == l.pattern
+		if !l.plain {
+			matches, _ = doublestar.Match(l.pattern, below)
+		}
+		if matches {
 			return !l.not
 		}
 	}

@@ -2,7 +2,9 @@ package tools
 
 import (
 	"errors"
+	"math/rand/v2"
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 
@@ -218,6 +220,43 @@ func TestRefused_isSeenAsRefusedInALog(t *testing.T) {
 	if got := call.Of(p, "").Outcome; !got.Refused {
 		t.Errorf("%q: package call understands %+v, want it refused", err, got)
 	}
+}
+
+// What is allowed is judged by a real shell: whatever is put together from its signs, a program that no rule allows does not run.
+func TestPolicy_whatIsAllowedRunsNothingElse(t *testing.T) {
+	b := newBench(t, "bin/ls", "#!/bin/sh\nexit 0\n", "bin/evil", "#!/bin/sh\nprintf x >> \"$RAN\"\n")
+	for _, name := range []string{"bin/ls", "bin/evil"} {
+		if err := os.Chmod(b.at(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	signs := []string{"ls", "ls", "ls ", "evil", "evil", " ", " ", ";", "&&", "||", "|", "&", "\n", "'", "'", "\"", "\"", "\\", "$(", ")", "`", "#", "<", ">", "<<X\n", "X\n", "{", "}", "!", "A=",
+		"$A", "(", "*", "\r", "\t", "if ", "then ", "fi", "2>&1", ">&", "2>/dev/null", "$'", "\\\n", "eval ", ".", "~", "[", "é"}
+	p := Policy{Rules: []Rule{{Action: "run", Target: "ls", Verdict: Allow}}}
+	ran := 0
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 60_000 {
+		command := "ls "
+		for range 1 + random.IntN(9) {
+			command += signs[random.IntN(len(signs))]
+		}
+		if !strings.Contains(command, "evil") || p.Decide(agent.Permission{Tool: "bash", Action: "run", Target: command, Inside: true}) != Allow {
+			continue
+		}
+		if ran++; ran > 500 {
+			break
+		}
+		cmd := exec.Command("/bin/sh", "-c", command)
+		cmd.Dir, cmd.Env = b.at("bin"), []string{"PATH=" + b.at("bin") + ":.", "RAN=" + b.at("ran")}
+		cmd.Run() // that it fails is nothing
+		if _, err := os.Stat(b.at("ran")); err == nil {
+			t.Fatalf("%q is allowed, and ran another program", command)
+		}
+	}
+	if ran < 100 {
+		t.Errorf("only %d commands were allowed: the test shows little", ran)
+	}
+	t.Logf("%d commands were run", ran)
 }
 
 func FuzzDecide(f *testing.F) {

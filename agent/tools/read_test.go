@@ -1,3 +1,5 @@
+//go:build unix
+
 package tools
 
 import (
@@ -5,10 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"unicode/utf8"
+
+	"pgregory.net/rapid"
 
 	"github.com/winnowhq/winnow/coverage"
 )
@@ -230,4 +235,19 @@ func TestResolve_linksDoNotLeadOutsideUnseen(t *testing.T) {
 	if p := b.asked[len(b.asked)-1]; p.Inside || p.Target != outside.at("new.txt") {
 		t.Errorf("writing through a dangling link asked for %+v, want %s outside", p, outside.at("new.txt"))
 	}
+}
+
+func TestRead_ofAnyTextCoverageSeesEveryLine(t *testing.T) {
+	b := newBench(t)
+	rapid.Check(t, func(r *rapid.T) {
+		text := rapid.StringOfN(rapid.SampledFrom([]rune("a1: \t日|→…[](\n\n.")), 1, 200, -1).Draw(r, "text")
+		wrote := b.shown(Write{}, args{"filePath": "a.txt", "content": text})
+		read := b.shown(Read{}, args{"filePath": "a.txt"})
+		if len(wrote.Views) != 1 || len(read.Views) != 1 || !read.OutputIsViews {
+			r.Fatalf("%q: got %d and %d views", text, len(wrote.Views), len(read.Views))
+		}
+		if !slices.Equal(wrote.Views[0].Lines, read.Views[0].Lines) {
+			r.Fatalf("%q: the lines differ", text)
+		}
+	})
 }

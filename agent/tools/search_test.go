@@ -2,7 +2,12 @@ package tools
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp/syntax"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -86,6 +91,76 @@ func TestIgnored_readsWhatGitReads(t *testing.T) {
 	}
 	if want := ".gitignore b.log build build/y deep"; strings.Join(got, " ") != want {
 		t.Errorf("from a folder below: got %q, want %q", got, want)
+	}
+}
+
+// Git itself says which files it would not ignore.
+func TestIgnored_isWhatGitLeavesOut(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("no git here")
+	}
+	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
+	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+	random := rand.New(rand.NewPCG(3, 4))
+	names := []string{"a", "b", "ab", "a.b", ".x", "c d"}
+	patterns := []string{"a", "b", "*", "a*", "/a", "/a/", "a/", "!a", "!b", "a/b", "**/b", "a/**", "!a/b", "*.b", "?", "[ab]", "[!a]", "/*", "!/b", "a/*/b", "**", "{a,b}", "!*/", `\a`, "c d", "!/ab/", "a/**/b", ".*",
+		"**/a/b", "# a", "", "a/** "}
+	for range 60 {
+		b := newBench(t)
+		if out, err := exec.Command("git", "init", "-q", b.folder).CombinedOutput(); err != nil {
+			t.Fatalf("git init: %v\n%s", err, out)
+		}
+		for range 14 {
+			var words []string
+			for range 1 + random.IntN(3) {
+				words = append(words, names[random.IntN(len(names))])
+			}
+			name := strings.Join(words, "/")
+			if os.MkdirAll(filepath.Dir(b.at(name)), 0o755) == nil {
+				os.WriteFile(b.at(name), nil, 0o644) // where a folder has that name already, there is none
+			}
+		}
+		for _, folder := range []string{".", "a"} {
+			if info, err := os.Stat(b.at(folder)); err == nil && info.IsDir() {
+				text := ""
+				for range 1 + random.IntN(4) {
+					text += patterns[random.IntN(len(patterns))] + "\n"
+				}
+				b.put(folder+"/.gitignore", text)
+			}
+		}
+		out, err := exec.Command("git", "-C", b.folder, "ls-files", "-z", "--others", "--exclude-standard").Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := strings.FieldsFunc(string(out), func(r rune) bool { return r == 0 })
+		var got []string
+		if err := walk(t.Context(), b.folder, func(e entry) error {
+			if !e.folder {
+				got = append(got, e.name)
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			inner, _ := os.ReadFile(b.at("a/.gitignore"))
+			t.Errorf("%q, in a %q: got %q, want %q", b.text(".gitignore"), inner, got, want)
+		}
+	}
+}
+
+func TestGrep_looksForAWordBeforeItMatches(t *testing.T) {
+	for expression, want := range map[string]string{"foo": "foo", "fo+bar": "bar", "(?i)foo": "", "a|b": "", "(foo)+x*": "foo", "^func (One|Two)": "func ", "foo?": "fo", "(foo)?bar": "bar", "x{2,3}": "", "\uFFFD": "", ".*": ""} {
+		tree, err := syntax.Parse(expression, syntax.Perl)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := needed(tree); got != want {
+			t.Errorf("%s: got %q, want %q", expression, got, want)
+		}
 	}
 }
 

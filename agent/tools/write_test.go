@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/winnowhq/winnow/rule"
 )
 
@@ -192,4 +194,34 @@ func TestEdit_tellsPeopleWhatChanged(t *testing.T) {
 	if len(s.Views) != 1 || !s.Views[0].Change || s.Views[0].Path != b.at("errors/a.txt") {
 		t.Errorf("coverage: got %+v, want a change of the file", s)
 	}
+}
+
+func TestEdit_changesThatPlaceAndNothingElse(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.StringOf(rapid.SampledFrom([]rune("ab日\n"))).Draw(t, "text")
+		if text == "" {
+			return
+		}
+		from := rapid.IntRange(0, len(text)-1).Draw(t, "from")
+		old := text[from:rapid.IntRange(from+1, len(text)).Draw(t, "to")]
+		now := rapid.StringOf(rapid.SampledFrom([]rune("ab\n"))).Draw(t, "new")
+		crlf := rapid.Bool().Draw(t, "crlf")
+		sent := rapid.Bool().Draw(t, "sent as crlf")
+		windows := func(s string, yes bool) string {
+			if yes {
+				return strings.ReplaceAll(s, "\n", "\r\n")
+			}
+			return s
+		}
+		if !strings.Contains(text, "\n") {
+			crlf, sent = false, false
+		}
+		e := edited(windows(text, crlf), windows(old, sent), windows(now, sent && strings.Contains(old, "\n")))
+		if want := strings.Count(text, old); e.replaced != want || e.places < want {
+			t.Fatalf("%q in %q: %d of %d places, want %d", old, text, e.replaced, e.places, want)
+		}
+		if got, want := e.apply(), windows(strings.ReplaceAll(text, old, now), crlf); got != want {
+			t.Fatalf("%q for %q in %q: got %q, want %q", now, old, text, got, want)
+		}
+	})
 }
