@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -116,7 +117,7 @@ func (p Policy) path(want agent.Permission) Verdict {
 	}
 	really, err := Resolve(named)
 	if err != nil {
-		return p.last(want, Ask, func(r Rule) bool { return r.Verdict != Allow && p.covers(r.Target, named) })
+		return p.last(want, Ask, func(r Rule) bool { return r.Verdict != Allow && p.covers(r, named) })
 	}
 	inside := want.Inside
 	if p.Directory != "" {
@@ -129,7 +130,7 @@ func (p Policy) path(want agent.Permission) Verdict {
 	}
 	return p.last(want, otherwise, func(r Rule) bool {
 		// A link is allowed by where it leads; it is kept from somebody by its own name too.
-		return p.covers(r.Target, really) || r.Verdict != Allow && p.covers(r.Target, named)
+		return p.covers(r, really) || r.Verdict != Allow && p.covers(r, named)
 	})
 }
 
@@ -143,9 +144,9 @@ func belowGit(name string) bool {
 	return false
 }
 
-// covers reports whether a glob names a path or a folder above it.
-func (p Policy) covers(glob, name string) bool {
-	glob = filepath.ToSlash(filepath.Clean(glob))
+// covers reports whether a rule's glob names a path or a folder above it.
+func (p Policy) covers(r Rule, name string) bool {
+	glob := filepath.ToSlash(filepath.Clean(r.Target))
 	var names []string
 	if filepath.IsAbs(filepath.FromSlash(glob)) {
 		names = []string{filepath.ToSlash(name)}
@@ -158,8 +159,13 @@ func (p Policy) covers(glob, name string) bool {
 			if folder == "" {
 				continue
 			}
-			if rel, err := filepath.Rel(folder, name); err == nil {
-				names = append(names, filepath.ToSlash(rel))
+			rel, err := filepath.Rel(folder, name)
+			if err != nil {
+				continue
+			}
+			// "**" allows what is in the folder, not what is above it.
+			if rel = filepath.ToSlash(rel); r.Verdict != Allow || upwards(rel) == upwards(glob) {
+				names = append(names, rel)
 			}
 		}
 	}
@@ -176,6 +182,14 @@ func (p Policy) covers(glob, name string) bool {
 		}
 	}
 	return false
+}
+
+// upwards counts the folders that a relative path goes up.
+func upwards(name string) (n int) {
+	for ; name == ".." || strings.HasPrefix(name, "../"); n++ {
+		name = strings.TrimPrefix(name[2:], "/")
+	}
+	return n
 }
 
 // wild reports whether a text matches a glob in which * stands for anything; "" matches everything.
@@ -199,6 +213,20 @@ func wild(glob, text string) bool {
 		rest = rest[at+len(piece):]
 	}
 	return strings.HasSuffix(rest, pieces[len(pieces)-1])
+}
+
+// Asker is what a call asks for permission with: what the policy allows is allowed, what it denies is Refused, and otherwise a person is asked. nil is
+// nobody, and then what would be asked is refused.
+func (p Policy) Asker(person func(ctx context.Context, want agent.Permission) error) func(ctx context.Context, want agent.Permission) error {
+	return func(ctx context.Context, want agent.Permission) error {
+		switch v := p.Decide(want); {
+		case v == Allow:
+			return nil
+		case v == Ask && person != nil:
+			return person(ctx, want)
+		}
+		return &Refused{want}
+	}
 }
 
 // Refused is the error of a call that was not permitted.

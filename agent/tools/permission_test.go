@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"context"
 	"errors"
 	"math/rand/v2"
 	"os"
@@ -77,6 +78,54 @@ func TestPolicy_pathsByGlob(t *testing.T) {
 	} {
 		if got := p.Decide(agent.Permission{Tool: c.tool, Action: c.action, Target: c.target, Inside: strings.HasPrefix(c.target, "/nowhere/repo/")}); got != c.want {
 			t.Errorf("%s: %s %s: got %s, want %s", c.tool, c.action, c.target, got, c.want)
+		}
+	}
+}
+
+func TestPolicy_aGlobInTheFolderAllowsNothingAboveIt(t *testing.T) {
+	for _, c := range []struct {
+		glob   string
+		target string
+		want   Verdict
+	}{
+		{"**", "/nowhere/repo/a", Allow},
+		{"**", "/nowhere/other/a", Ask},
+		{"**", "/nowhere", Ask},
+		{"**/*.go", "/nowhere/a.go", Ask},
+		{"../other/**", "/nowhere/other/a", Allow},
+		{"../**", "/nowhere/other/a", Allow},
+		{"../**", "/else/a", Ask},
+		{"/nowhere/**", "/nowhere/other/a", Allow},
+		{".", "/nowhere/repo", Allow},
+	} {
+		p := Policy{Directory: "/nowhere/repo", Rules: []Rule{{Action: "read", Target: c.glob, Verdict: Allow}}}
+		if got := p.Decide(agent.Permission{Tool: "read", Action: "read", Target: c.target}); got != c.want {
+			t.Errorf("%s allowed, %s: got %s, want %s", c.glob, c.target, got, c.want)
+		}
+	}
+}
+
+func TestPolicy_asksAPersonWhereItIsNotSure(t *testing.T) {
+	p := Policy{Rules: []Rule{{Action: "run", Target: "ls", Verdict: Allow}, {Action: "run", Target: "rm", Verdict: Deny}}}
+	no := errors.New("no")
+	asked := 0
+	person := func(context.Context, agent.Permission) error { asked++; return no }
+	var refused *Refused
+	for _, c := range []struct {
+		command string
+		person  func(context.Context, agent.Permission) error
+		ok      func(error) bool
+		asked   int
+	}{
+		{"ls", person, func(err error) bool { return err == nil }, 0},
+		{"rm x", person, func(err error) bool { return errors.As(err, &refused) }, 0},
+		{"make", person, func(err error) bool { return errors.Is(err, no) }, 1},
+		{"make", nil, func(err error) bool { return errors.As(err, &refused) }, 0},
+	} {
+		asked = 0
+		err := p.Asker(c.person)(t.Context(), agent.Permission{Tool: "bash", Action: "run", Target: c.command, Inside: true})
+		if !c.ok(err) || asked != c.asked {
+			t.Errorf("%s: got %v, asked %d times, want %d", c.command, err, asked, c.asked)
 		}
 	}
 }

@@ -45,6 +45,9 @@ type Lists struct {
 
 // Of is the list of a session: the one that was written last.
 func (l *Lists) Of(ctx context.Context, sessionID string) ([]Todo, error) {
+	if l == nil {
+		return nil, nil
+	}
 	l.mu.Lock()
 	todos, ok := l.known[sessionID]
 	l.mu.Unlock()
@@ -184,6 +187,9 @@ func (TodoWrite) Schema() jsontext.Value {
 func (TodoWrite) Serial() {}
 
 func (t TodoWrite) Run(_ context.Context, c agent.Call) (agent.Result, error) {
+	if t.Lists == nil {
+		return agent.Result{}, errors.New("no list is kept here")
+	}
 	todos, err := todosOf(c.Input)
 	if err != nil {
 		return agent.Result{}, err

@@ -72,11 +72,16 @@ func (t Write) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
 	}
 	r := agent.Result{Title: at.shown, Metadata: map[string]any{"created": info == nil, "bytes": len(content)}}
 	what := "a new file"
-	if info != nil {
+	switch {
+	case info != nil && info.Size() > mostEdited:
+		what = "in place of " + counted(int(info.Size()), "byte")
+	case info != nil:
 		what = "in place of " + counted(lineCount(string(old)), "line")
 	}
-	r.Output = fmt.Sprintf("Done: wrote %s (%s) to %s, %s.", counted(lineCount(content), "line"), counted(len(content), "byte"), at.shown, what)
-	addDiff(r.Metadata, at, old, []byte(content))
+	r.Output = fmt.Sprintf("Done: wrote %s (%s) to %s, %s.", counted(lineCount(content), "line"), counted(len(content), "byte"), printable(at.shown), what)
+	if info == nil || info.Size() <= mostEdited {
+		addDiff(r.Metadata, at, old, []byte(content))
+	}
 	return r, nil
 }
 
@@ -84,7 +89,10 @@ func (t Write) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
 var errPlaceholder = errors.New("nothing was written: the text holds a note that stands in your context in place of something left out, " +
 	"such as [winnow …: … left out]. It is not part of any file. Read the piece again and send what really belongs there")
 
-// before is what a file holds before it is changed; info is nil where there is none yet.
+// mostEdited is how many bytes a file may have that is read to be changed.
+const mostEdited = 32 << 20
+
+// before is what a file holds before it is changed; info is nil where there is none yet, and the text of one above mostEdited is left where it is.
 func before(at place) ([]byte, fs.FileInfo, error) {
 	info, err := os.Stat(at.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -95,6 +103,9 @@ func before(at place) ([]byte, fs.FileInfo, error) {
 	}
 	if _, err := regular(at); err != nil {
 		return nil, nil, err
+	}
+	if info.Size() > mostEdited {
+		return nil, info, nil
 	}
 	old, err := os.ReadFile(at.path)
 	return old, info, err

@@ -114,6 +114,18 @@ func TestWrite_aHugeDiffIsLeftOut(t *testing.T) {
 	}
 }
 
+func TestWrite_aHugeFileIsReplacedUnread(t *testing.T) {
+	b := newBench(t, "a.bin", "")
+	if err := os.Truncate(b.at("a.bin"), mostEdited+1); err != nil {
+		t.Fatal(err)
+	}
+	b.fails(Edit{}, args{"filePath": "a.bin", "oldString": "x", "newString": "y"}, "larger than 33,554,432 bytes")
+	r := b.run(Write{}, args{"filePath": "a.bin", "content": "x\n"})
+	if want := "Done: wrote 1 line (2 bytes) to a.bin, in place of 33,554,433 bytes."; r.Output != want || r.Metadata["diff"] != nil || b.text("a.bin") != "x\n" {
+		t.Errorf("got %q, %v", r.Output, r.Metadata)
+	}
+}
+
 func TestEdit_putsOneTextInThePlaceOfAnother(t *testing.T) {
 	for _, c := range []struct {
 		name, file, from, to string
