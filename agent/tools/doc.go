@@ -8,10 +8,11 @@ package tools
 import "github.com/winnowhq/winnow/agent"
 
 // All are the tools of this package in a fixed order, always the same to the byte: they stand at the head of every request. The todo list is that of
-// lists; nil is a new one, which knows nothing of the log.
-func All(lists *Lists) []agent.Tool {
+// lists; nil is a new one, which knows nothing of the log. The policy keeps grep out of files that a search of their folder must not show; what the other
+// tools do is decided by whom they ask, see Policy.Asker.
+func All(lists *Lists, p Policy) []agent.Tool {
 	if lists == nil {
 		lists = &Lists{}
 	}
-	return []agent.Tool{Read{}, Write{}, Edit{}, Bash{}, Glob{}, Grep{}, List{}, TodoWrite{lists}, TodoRead{lists}}
+	return []agent.Tool{Read{}, Write{}, Edit{}, Bash{}, Glob{}, Grep{p}, List{}, TodoWrite{lists}, TodoRead{lists}}
 }

@@ -31,7 +31,10 @@ const (
 )
 
 // Grep finds lines by what is in them.
-type Grep struct{}
+type Grep struct {
+	// Policy has the rules by which a file is passed over though its folder may be searched: those whose verdict for it is stricter than that for the folder.
+	Policy Policy
+}
 
 func (Grep) Name() string { return "grep" }
 
@@ -67,6 +70,10 @@ func (t Grep) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
 		return agent.Result{}, err
 	}
 	if info.IsDir() {
+		verdict := func(name string) Verdict {
+			return t.Policy.Decide(agent.Permission{Tool: t.Name(), Action: "read", Target: name, Inside: at.inside})
+		}
+		folder := verdict(at.path)
 		err = walk(ctx, at.path, func(e entry) error {
 			if e.folder || !e.dir.Type().IsRegular() || !s.includes(e.name) {
 				return nil
@@ -74,6 +81,10 @@ func (t Grep) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
 			info, err := e.dir.Info()
 			if err != nil {
 				return nil // it is gone
+			}
+			if len(t.Policy.Rules) > 0 && verdict(e.path).stricter(folder) {
+				s.closed++
+				return nil
 			}
 			return s.file(ctx, e.path, at.under(e.name), info)
 		})
@@ -99,7 +110,7 @@ type search struct {
 
 	text                  strings.Builder
 	matches, shown, files int
-	large                 int // files that were passed over
+	large, closed         int // files that were passed over
 }
 
 func searchOf(a arguments) (*search, string, error) {
@@ -256,6 +267,9 @@ func (s *search) String(at place) string {
 	}
 	if s.large > 0 {
 		fmt.Fprintf(&b, "(%s larger than 16 MB passed over.)\n", counted(s.large, "file"))
+	}
+	if s.closed > 0 {
+		fmt.Fprintf(&b, "(%s passed over by the rules of this session.)\n", counted(s.closed, "file"))
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }

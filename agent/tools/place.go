@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/winnowhq/winnow/agent"
 )
@@ -109,10 +110,7 @@ func Resolve(name string) (string, error) {
 }
 
 // isNotFolder reports whether a path goes through something that is no folder.
-func isNotFolder(err error) bool {
-	var e *fs.PathError
-	return errors.As(err, &e) && e.Err.Error() == "not a directory"
-}
+func isNotFolder(err error) bool { return errors.Is(err, syscall.ENOTDIR) }
 
 // permit asks for permission to do something with a place. Where there is nobody to ask, the default policy decides, and what it would ask about is refused.
 func permit(ctx context.Context, c agent.Call, tool, action string, at place) error {

@@ -15,6 +15,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/winnowhq/winnow/agent"
 	"github.com/winnowhq/winnow/coverage"
 )
 
@@ -183,6 +184,18 @@ func TestRead_aPieceCoversThatPieceAlone(t *testing.T) {
 	}
 	if s := newBench(t, "a.txt", "").shown(Read{}, args{"filePath": "a.txt"}); len(s.Views) != 0 {
 		t.Errorf("an empty file: got %+v, want no view", s)
+	}
+}
+
+func TestRead_throughALinkNeedsPermissionForWhereItLeads(t *testing.T) {
+	b, outside := newBench(t), newBench(t, "secret.txt", "key\n")
+	if err := os.Symlink(outside.folder, b.at("link")); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Read{}.Run(t.Context(), agent.Call{Input: input(t, args{"filePath": "link/secret.txt"}), Directory: b.folder, Ask: Policy{Directory: b.folder}.Asker(nil)})
+	var refused *Refused
+	if !errors.As(err, &refused) || refused.Permission.Target != outside.at("secret.txt") || refused.Permission.Inside {
+		t.Errorf("got %v, want it refused for %s", err, outside.at("secret.txt"))
 	}
 }
 

@@ -203,6 +203,22 @@ func TestGrep_doesNotFollowLinks(t *testing.T) {
 	}
 }
 
+func TestGrep_passesOverWhatTheRulesKeep(t *testing.T) {
+	b := newBench(t, "a.txt", "key\n", ".env", "key\n", "secret/b.txt", "key\n", "ask/c.txt", "key\n")
+	outside := newBench(t, "d.txt", "key\n", ".env", "key\n")
+	p := Policy{Directory: b.folder, Rules: []Rule{{Target: "**/.env", Verdict: Deny}, {Target: "/**/.env", Verdict: Deny}, {Action: "read", Target: "secret", Verdict: Deny}, {Tool: "grep", Target: "ask", Verdict: Ask}}}
+	if got, want := b.run(Grep{p}, args{"pattern": "key"}).Output, "1 line in 1 file:\na.txt\n  1: key\n(3 files passed over by the rules of this session.)"; got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	// A folder that a person has just agreed to.
+	if got, want := b.run(Grep{p}, args{"pattern": "key", "path": "ask"}).Output, "1 line in 1 file:\nask/c.txt\n  1: key"; got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if got, want := b.run(Grep{p}, args{"pattern": "key", "path": outside.folder}).Output, "1 line in 1 file:\n"+outside.at("d.txt")+"\n  1: key\n(1 file passed over by the rules of this session.)"; got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
 func TestGrep_isShortWhateverItFinds(t *testing.T) {
 	b := newBench(t, "long.js", strings.Repeat("é", 100_000)+"needle"+strings.Repeat("é", 100_000)+"\n", "many.txt", strings.Repeat(strings.Repeat("y", 250)+"\n", 1000))
 	r := b.run(Grep{}, args{"pattern": "needle"})

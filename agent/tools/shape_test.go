@@ -105,7 +105,7 @@ func TestShape_ofAFileShowsNoMoreThanItDoes(t *testing.T) {
 }
 
 func TestShaped_leavesTheToolWhatItIs(t *testing.T) {
-	for _, tool := range All(nil) {
+	for _, tool := range All(nil, Policy{}) {
 		s := Shaped(tool, Limits{}, nil)
 		_, was := tool.(agent.Serial)
 		_, is := s.(agent.Serial)

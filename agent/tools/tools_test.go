@@ -126,7 +126,7 @@ func (b *bench) shown(tool agent.Tool, in args) coverage.Shown {
 
 func TestAll_areToldInFormAProviderTakes(t *testing.T) {
 	names := map[string]bool{}
-	for _, tool := range All(nil) {
+	for _, tool := range All(nil, Policy{}) {
 		if !regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`).MatchString(tool.Name()) || names[tool.Name()] {
 			t.Errorf("name %q", tool.Name())
 		}
@@ -157,7 +157,7 @@ func TestAll_areToldInFormAProviderTakes(t *testing.T) {
 
 func TestAll_whatChangesFilesIsSerial(t *testing.T) {
 	want := map[string]bool{"write": true, "edit": true, "bash": true, "todowrite": true}
-	for _, tool := range All(nil) {
+	for _, tool := range All(nil, Policy{}) {
 		if _, got := tool.(agent.Serial); got != want[tool.Name()] {
 			t.Errorf("%s is serial: got %v, want %v", tool.Name(), got, want[tool.Name()])
 		}
@@ -217,7 +217,7 @@ func TestAll_withoutAnybodyToAskOnlyTheInsideIsOpen(t *testing.T) {
 
 func TestAll_argumentsThatAreNone(t *testing.T) {
 	b := newBench(t)
-	for _, tool := range All(nil) {
+	for _, tool := range All(nil, Policy{}) {
 		for _, in := range []string{`[]`, `{"filePath":`, `"x"`, `{"filePath":7,"command":[],"pattern":{},"path":3,"todos":4,"content":null}`} {
 			if tool.Name() == "todoread" {
 				continue
