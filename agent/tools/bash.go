@@ -212,7 +212,8 @@ func copyTo(kept *ends, from io.Reader, progress func(string)) {
 
 // environment is that of a command: the program's own, without what makes programs colour their output, ask questions or open a pager.
 func environment(own []string, folder string) []string {
-	set := []string{"NO_COLOR=1", "CLICOLOR=0", "TERM=dumb", "PAGER=cat", "GIT_PAGER=cat", "MANPAGER=cat", "GIT_TERMINAL_PROMPT=0", "DEBIAN_FRONTEND=noninteractive", "PWD=" + folder}
+	set := []string{"NO_COLOR=1", "CLICOLOR=0", "TERM=dumb", "PAGER=cat", "GIT_PAGER=cat", "MANPAGER=cat",
+		"GIT_TERMINAL_PROMPT=0", "DEBIAN_FRONTEND=noninteractive", "PWD=" + folder}
 	drop := map[string]bool{"FORCE_COLOR": true, "CLICOLOR_FORCE": true, "COLORTERM": true, "LS_COLORS": true, "GREP_COLORS": true, "GREP_COLOR": true, "OLDPWD": true}
 	for _, s := range set {
 		name, _, _ := strings.Cut(s, "=")

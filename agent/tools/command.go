@@ -186,7 +186,9 @@ func begun(rule, words []string) bool {
 // runsOthers reports whether words are those of a program that runs another one, with its options, or assignments.
 func runsOthers(words []string) bool {
 	switch path.Base(words[0]) {
-	case "sudo", "doas", "env", "time", "nohup", "exec", "command", "timeout", "nice", "ionice", "xargs", "setsid", "stdbuf", "find", "if", "then", "else", "do", "while", "until", "!", "npx", "eval", "busybox", "watch", "parallel":
+	case "sudo", "doas", "env", "time", "nohup", "exec", "command", "timeout", "nice", "ionice",
+		"xargs", "setsid", "stdbuf", "find", "if", "then", "else", "do", "while",
+		"until", "!", "npx", "eval", "busybox", "watch", "parallel":
 		return true
 	}
 	for _, w := range words {
