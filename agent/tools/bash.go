@@ -1,0 +1,229 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/winnowhq/winnow/agent"
+	"github.com/winnowhq/winnow/call"
+)
+
+// How long a command may run.
+const (
+	commandTime     = 120 * time.Second // where the call says nothing
+	mostCommandTime = 600 * time.Second
+	// graceTime is between asking a group of processes to end and ending it: a cancelled call answers within 100 ms.
+	graceTime = 40 * time.Millisecond
+	// drainTime is how long is waited for the rest of an output after the group has ended: only a process that left the group can hold the pipe open.
+	drainTime = 200 * time.Millisecond
+)
+
+// Bash runs a command in a shell.
+type Bash struct{}
+
+func (Bash) Name() string { return "bash" }
+
+func (Bash) Description() string {
+	return "Run a command with sh in the working folder and show what it printed, its errors among it in their order. A command that ends with another exit code " +
+		"than 0 says so in the last line. It has no terminal and no input; what it leaves running in the background ends with it. " +
+		"It may take 120 seconds unless timeout says otherwise. To read, write, find or search files use the tools for that."
+}
+
+func (Bash) Schema() jsontext.Value {
+	return jsontext.Value(`{"type":"object","properties":{` +
+		`"command":{"type":"string","description":"the command, as a shell takes it"},` +
+		`"description":{"type":"string","description":"what it does, in a few words, for the user"},` +
+		`"timeout":{"type":"integer","minimum":1,"maximum":600,"description":"seconds that it may take; 120 without it"},` +
+		`"workdir":{"type":"string","description":"the folder to run in; the working folder without it"}},` +
+		`"required":["command"],"additionalProperties":false}`)
+}
+
+// Serial says that files may be changed.
+func (Bash) Serial() {}
+
+func (t Bash) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
+	a, err := argumentsOf(t.Name(), c.Input)
+	if err != nil {
+		return agent.Result{}, err
+	}
+	command, err := a.need(false, "command")
+	if err != nil {
+		return agent.Result{}, err
+	}
+	if strings.TrimSpace(command) == "" || strings.ContainsRune(command, 0) {
+		return agent.Result{}, errors.New("bash needs a command without NUL in it")
+	}
+	seconds, err := a.whole("timeout", int(commandTime/time.Second), 1)
+	if err != nil {
+		return agent.Result{}, err
+	}
+	folder, ok, err := a.text("workdir")
+	if err != nil {
+		return agent.Result{}, err
+	}
+	if !ok || folder == "" {
+		folder = c.Directory
+	}
+	at, err := locate(c, folder)
+	if err != nil {
+		return agent.Result{}, err
+	}
+	if err := ask(ctx, c, agent.Permission{Tool: t.Name(), Action: "run", Target: command, Inside: at.inside}); err != nil {
+		return agent.Result{}, err
+	}
+	if info, err := os.Stat(at.path); err != nil || !info.IsDir() {
+		return agent.Result{}, fmt.Errorf("there is no folder %s to run in", at.shown)
+	}
+	limit := min(time.Duration(min(seconds, 1<<20))*time.Second, mostCommandTime)
+	ran, err := run(ctx, command, at.path, limit, c.Progress)
+	if err != nil {
+		return agent.Result{}, err
+	}
+	if ran.cancelled {
+		return agent.Result{}, context.Cause(ctx)
+	}
+	title, _, _ := a.text("description")
+	if title == "" {
+		title = command
+	}
+	return agent.Result{
+		Title:    call.Cut(strings.Join(strings.Fields(title), " "), 120),
+		Output:   ran.text(limit),
+		Failed:   ran.exit != 0,
+		Metadata: map[string]any{"exit": ran.exit, "timedOut": ran.late},
+	}, nil
+}
+
+// ran is what became of a command.
+type ran struct {
+	output    string
+	exit      int // of the shell; 128 + the number of a signal that ended it, 124 when it took too long
+	late      bool
+	cancelled bool
+}
+
+// text is what the model sees: the output as it is, and how it ended where that was not well. A command that worked adds nothing, so that a file that it
+// printed is there to the byte.
+func (r ran) text(limit time.Duration) string {
+	if r.exit == 0 {
+		if strings.TrimSpace(r.output) == "" {
+			return "(no output)"
+		}
+		return r.output
+	}
+	text := r.output
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	if r.late {
+		text += fmt.Sprintf("[It took longer than %d s and was ended; timeout can be %d s at most.]\n", int(limit.Seconds()), int(mostCommandTime.Seconds()))
+	}
+	return text + fmt.Sprintf("[exit code %d]", r.exit)
+}
+
+// run runs a command in a folder and waits until it and its group have ended.
+func run(ctx context.Context, command, folder string, limit time.Duration, progress func(string)) (ran, error) {
+	if err := ctx.Err(); err != nil {
+		return ran{cancelled: true}, nil
+	}
+	in, out, err := os.Pipe()
+	if err != nil {
+		return ran{}, err
+	}
+	defer in.Close()
+	cmd := exec.Command("sh", "-c", command)
+	cmd.Dir, cmd.Env = folder, environment(os.Environ(), folder)
+	cmd.Stdout, cmd.Stderr = out, out // one pipe: what is printed stays in its order
+	group(cmd)
+	err = cmd.Start()
+	out.Close()
+	if err != nil {
+		return ran{}, err
+	}
+	kept := &ends{most: mostOutput}
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		copyTo(kept, in, progress)
+	}()
+	waited := make(chan struct{})
+	go func() {
+		defer close(waited)
+		cmd.Wait() // what it says is in ProcessState
+	}()
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	var r ran
+	select {
+	case <-waited:
+	case <-timer.C:
+		r.late = true
+	case <-ctx.Done():
+		r.cancelled = true
+	}
+	drain := drainTime
+	if r.late || r.cancelled {
+		drain = graceTime / 2
+		finish(cmd, false)
+		select {
+		case <-waited:
+		case <-time.After(graceTime):
+		}
+	}
+	// The group goes with its leader. Where the leader has been waited for, its number is taken by nobody else as long as one process is in the group.
+	finish(cmd, true)
+	<-waited
+	in.SetReadDeadline(time.Now().Add(drain))
+	<-read
+	r.exit = status(cmd.ProcessState)
+	if r.late {
+		r.exit = 124
+	}
+	r.output = strings.ToValidUTF8(kept.String(), "\uFFFD")
+	return r, nil
+}
+
+// copyTo keeps what comes, and tells its newest line five times a second at most.
+func copyTo(kept *ends, from io.Reader, progress func(string)) {
+	buffer := make([]byte, 32<<10)
+	var told time.Time
+	for {
+		n, err := from.Read(buffer)
+		kept.add(buffer[:n])
+		if now := time.Now(); n > 0 && progress != nil && now.Sub(told) > 200*time.Millisecond {
+			told = now
+			if lines := call.Lines(string(buffer[:n])); len(lines) > 0 {
+				progress(call.Cut(strings.ToValidUTF8(lines[len(lines)-1], "\uFFFD"), 200))
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// environment is that of a command: the program's own, without what makes programs colour their output, ask questions or open a pager.
+func environment(own []string, folder string) []string {
+	set := []string{"NO_COLOR=1", "CLICOLOR=0", "TERM=dumb", "PAGER=cat", "GIT_PAGER=cat", "MANPAGER=cat",
+		"GIT_TERMINAL_PROMPT=0", "DEBIAN_FRONTEND=noninteractive", "PWD=" + folder}
+	drop := map[string]bool{"FORCE_COLOR": true, "CLICOLOR_FORCE": true, "COLORTERM": true, "LS_COLORS": true, "GREP_COLORS": true, "GREP_COLOR": true, "OLDPWD": true}
+	for _, s := range set {
+		name, _, _ := strings.Cut(s, "=")
+		drop[name] = true
+	}
+	env := make([]string, 0, len(own)+len(set))
+	for _, s := range own {
+		if name, _, _ := strings.Cut(s, "="); !drop[name] {
+			env = append(env, s)
+		}
+	}
+	return append(env, set...)
+}

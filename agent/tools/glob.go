@@ -1,0 +1,134 @@
+package tools
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/bmatcuk/doublestar/v4"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/winnowhq/winnow/agent"
+	"github.com/winnowhq/winnow/token"
+)
+
+// How many files one answer names.
+const (
+	globbed     = 100 // where nobody says how many
+	mostGlobbed = 1000
+)
+
+// Glob finds files by name.
+type Glob struct{}
+
+func (Glob) Name() string { return "glob" }
+
+func (Glob) Description() string {
+	return "Find files by name, those changed last first. In a pattern * stands for anything in a name, ** for any folders, {a,b} for either: \"src/**/*.{ts,tsx}\". " +
+		"A pattern without a slash finds names in every folder. What .gitignore names is left out."
+}
+
+func (Glob) Schema() jsontext.Value {
+	return jsontext.Value(`{"type":"object","properties":{` +
+		`"pattern":{"type":"string"},` +
+		`"path":{"type":"string","description":"the folder to look in; the working folder without it"},` +
+		`"limit":{"type":"integer","minimum":1,"description":"how many files to name; 100 without it, 1000 at most"}},` +
+		`"required":["pattern"],"additionalProperties":false}`)
+}
+
+// Paged says that the tool keeps its answers short itself.
+func (Glob) Paged() {}
+
+type dated struct {
+	name    string
+	changed time.Time
+}
+
+func (t Glob) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
+	a, err := argumentsOf(t.Name(), c.Input)
+	if err != nil {
+		return agent.Result{}, err
+	}
+	pattern, err := a.need(false, "pattern")
+	if err != nil {
+		return agent.Result{}, err
+	}
+	limit, err := a.whole("limit", globbed, 1)
+	if err != nil {
+		return agent.Result{}, err
+	}
+	limit = min(limit, mostGlobbed)
+	asked := pattern
+	folder, _, err := a.text("path")
+	if err != nil {
+		return agent.Result{}, err
+	}
+	if folder == "" {
+		folder = c.Directory
+	}
+	// The folders that a pattern begins with are where the search begins, so that permission is asked for what is really looked at.
+	pattern = filepath.ToSlash(pattern)
+	anywhere := !strings.Contains(pattern, "/")
+	base, pattern := doublestar.SplitPattern(path.Clean(pattern))
+	if path.IsAbs(base) || strings.HasPrefix(base, "~/") {
+		folder = base
+	} else {
+		folder = path.Join(filepath.ToSlash(folder), base)
+	}
+	if anywhere {
+		pattern = "**/" + pattern
+	}
+	if !doublestar.ValidatePattern(pattern) {
+		return agent.Result{}, fmt.Errorf("%q is no pattern: see that every [ and { is closed", asked)
+	}
+	at, info, err := enter(ctx, c, t.Name(), folder)
+	if err != nil {
+		return agent.Result{}, err
+	}
+	if !info.IsDir() {
+		return agent.Result{}, fmt.Errorf("%s is no folder", at.shown)
+	}
+	var found []dated
+	err = walk(ctx, at.path, func(e entry) error {
+		if e.folder {
+			return nil
+		}
+		if ok, err := doublestar.Match(pattern, e.name); !ok || err != nil {
+			return err
+		}
+		d := dated{name: at.under(e.name)}
+		if info, err := e.dir.Info(); err == nil {
+			d.changed = info.ModTime()
+		}
+		found = append(found, d)
+		return nil
+	})
+	if err != nil {
+		return agent.Result{}, err
+	}
+	newest(found)
+	shown := min(limit, len(found))
+	for size, i := 0, 0; i < shown; i++ {
+		if size += len(found[i].name) + 1; size > readBytes-500 {
+			shown = i
+		}
+	}
+	r := agent.Result{Title: asked, Metadata: map[string]any{"matches": len(found), "truncated": shown < len(found)}}
+	if len(found) == 0 {
+		r.Output = "No file in " + printable(at.shown) + " matches " + asked + "."
+		return r, nil
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s, newest first:\n", counted(len(found), "file"))
+	for _, d := range found[:shown] {
+		b.WriteString(d.name + "\n")
+	}
+	if shown < len(found) {
+		fmt.Fprintf(&b, "(%s more files not shown: narrow the pattern, or raise limit.)\n", token.Grouped(len(found)-shown))
+	}
+	r.Output = strings.TrimSuffix(b.String(), "\n")
+	return r, nil
+}

@@ -1,0 +1,275 @@
+package tools
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/bmatcuk/doublestar/v4"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/winnowhq/winnow/agent"
+	"github.com/winnowhq/winnow/token"
+)
+
+// What one search shows and looks through at most.
+const (
+	grepped     = 100      // lines, where nobody says how many
+	mostGrepped = 1000     //
+	grepLine    = 300      // characters of a line
+	grepFile    = 16 << 20 // bytes of a file; larger ones are passed over, and told
+)
+
+// Grep finds lines by what is in them.
+type Grep struct {
+	// Policy has the rules by which a file is passed over though its folder may be searched: those whose verdict for it is stricter than that for the folder.
+	Policy Policy
+}
+
+func (Grep) Name() string { return "grep" }
+
+func (Grep) Description() string {
+	return "Find the lines of files that a regular expression (Go, RE2: no look-around) matches, by file, with their numbers. " +
+		"What .gitignore names, and files that are no text, are left out. Read the lines around a match with read and its offset."
+}
+
+func (Grep) Schema() jsontext.Value {
+	return jsontext.Value(`{"type":"object","properties":{` +
+		`"pattern":{"type":"string","description":"the regular expression, matched line by line"},` +
+		`"path":{"type":"string","description":"the folder or file to look in; the working folder without it"},` +
+		`"include":{"type":"string","description":"a pattern for the names of files, such as *.go or src/**/*.ts"},` +
+		`"ignoreCase":{"type":"boolean","description":"take capital letters for small ones"},` +
+		`"limit":{"type":"integer","minimum":1,"description":"how many lines to show; 100 without it, 1000 at most"}},` +
+		`"required":["pattern"],"additionalProperties":false}`)
+}
+
+// Paged says that the tool keeps its answers short itself.
+func (Grep) Paged() {}
+
+func (t Grep) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
+	a, err := argumentsOf(t.Name(), c.Input)
+	if err != nil {
+		return agent.Result{}, err
+	}
+	s, pattern, err := searchOf(a)
+	if err != nil {
+		return agent.Result{}, err
+	}
+	at, info, err := searched(ctx, c, a)
+	if err != nil {
+		return agent.Result{}, err
+	}
+	if info.IsDir() {
+		verdict := func(name string) Verdict {
+			return t.Policy.Decide(agent.Permission{Tool: t.Name(), Action: "read", Target: name, Inside: at.inside})
+		}
+		folder := verdict(at.path)
+		err = walk(ctx, at.path, func(e entry) error {
+			if e.folder || !e.dir.Type().IsRegular() || !s.includes(e.name) {
+				return nil
+			}
+			info, err := e.dir.Info()
+			if err != nil {
+				return nil // it is gone
+			}
+			if len(t.Policy.Rules) > 0 && verdict(e.path).stricter(folder) {
+				s.closed++
+				return nil
+			}
+			return s.file(ctx, e.path, at.under(e.name), info)
+		})
+	} else if info, err = regular(at); err == nil {
+		err = s.file(ctx, at.path, printable(at.shown), info)
+	}
+	if err != nil {
+		return agent.Result{}, err
+	}
+	return agent.Result{
+		Title:    pattern,
+		Output:   s.String(at),
+		Metadata: map[string]any{"matches": s.matches, "files": s.files, "truncated": s.shown < s.matches},
+	}, nil
+}
+
+// search is one search and what it found.
+type search struct {
+	expression *regexp.Regexp
+	word       []byte // stands in every line that matches; nil where none is known
+	include    string
+	limit      int
+
+	text                  strings.Builder
+	matches, shown, files int
+	large, closed         int // files that were passed over
+}
+
+func searchOf(a arguments) (*search, string, error) {
+	pattern, err := a.need(false, "pattern")
+	if err != nil {
+		return nil, "", err
+	}
+	fold, err := a.truth("ignoreCase", "ignore_case", "-i")
+	if err != nil {
+		return nil, "", err
+	}
+	s := &search{}
+	if s.include, _, err = a.text("include", "glob"); err != nil {
+		return nil, "", err
+	}
+	if s.include != "" {
+		if !strings.Contains(s.include, "/") {
+			s.include = "**/" + s.include
+		}
+		s.include = strings.TrimPrefix(path.Clean(s.include), "/")
+		if !doublestar.ValidatePattern(s.include) {
+			return nil, "", fmt.Errorf("%q is no pattern for names", s.include)
+		}
+	}
+	if s.limit, err = a.whole("limit", grepped, 1); err != nil {
+		return nil, "", err
+	}
+	s.limit = min(s.limit, mostGrepped)
+	expression := pattern
+	if fold {
+		expression = "(?i)" + pattern
+	}
+	if s.expression, err = regexp.Compile(expression); err != nil {
+		return nil, "", fmt.Errorf("%q is no regular expression of Go's kind: %v", pattern, strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+	}
+	if tree, err := syntax.Parse(expression, syntax.Perl); err == nil {
+		s.word = []byte(needed(tree))
+	}
+	return s, pattern, nil
+}
+
+// needed is the longest text that stands in whatever an expression matches, as far as that is plain to see: most files do not hold it, and to look for a text is
+// many times faster than to match.
+func needed(e *syntax.Regexp) string {
+	switch e.Op {
+	case syntax.OpLiteral:
+		if e.Flags&syntax.FoldCase == 0 && !slices.Contains(e.Rune, utf8.RuneError) { // which matches what is no UTF-8
+			return string(e.Rune)
+		}
+	case syntax.OpCapture, syntax.OpPlus:
+		return needed(e.Sub[0])
+	case syntax.OpConcat:
+		longest := ""
+		for _, sub := range e.Sub {
+			if text := needed(sub); len(text) > len(longest) {
+				longest = text
+			}
+		}
+		return longest
+	}
+	return ""
+}
+
+func (s *search) includes(name string) bool {
+	if s.include == "" {
+		return true
+	}
+	ok, _ := doublestar.Match(s.include, name)
+	return ok
+}
+
+// file searches one file. One that cannot be read is passed over.
+func (s *search) file(ctx context.Context, name, shown string, info fs.FileInfo) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if info.Size() > grepFile {
+		s.large++
+		return nil
+	}
+	f, err := os.Open(filepath.Clean(name))
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, grepFile))
+	if err != nil || binary(data[:min(len(data), sniffLength)]) != "" {
+		return nil
+	}
+	if data = bytes.TrimPrefix(data, []byte(bom)); !bytes.Contains(data, s.word) {
+		return nil
+	}
+	first := true
+	for n := 1; len(data) > 0; n++ {
+		if n%4096 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		line, rest, _ := bytes.Cut(data, []byte("\n"))
+		data = rest
+		line = bytes.TrimSuffix(line, []byte("\r"))
+		where := s.expression.FindIndex(line)
+		if where == nil {
+			continue
+		}
+		s.matches++
+		if first {
+			s.files++
+		}
+		text := fmt.Sprintf("  %d: %s\n", n, around(string(line), where[0]))
+		if first {
+			text = shown + "\n" + text
+		}
+		first = false
+		if s.shown == s.limit || s.text.Len()+len(text) > readBytes-500 {
+			s.limit = s.shown
+			continue
+		}
+		s.shown++
+		s.text.WriteString(text)
+	}
+	return nil
+}
+
+// around is a line, or of a long one the piece around its match.
+func around(line string, at int) string {
+	line = strings.ToValidUTF8(line, "\uFFFD")
+	if len(line) <= grepLine || runes(line, grepLine) == len(line) {
+		return line
+	}
+	from := max(0, min(at, len(line))-grepLine/3)
+	for from > 0 && line[from]&0xC0 == 0x80 {
+		from--
+	}
+	piece := line[from:]
+	piece = piece[:runes(piece, grepLine)]
+	if from+len(piece) < len(line) {
+		piece += " …"
+	}
+	if from > 0 {
+		piece = "… " + piece
+	}
+	return piece
+}
+
+func (s *search) String(at place) string {
+	var b strings.Builder
+	if s.matches == 0 {
+		b.WriteString("No line in " + printable(at.shown) + " matches.\n")
+	} else {
+		fmt.Fprintf(&b, "%s in %s:\n%s", counted(s.matches, "line"), counted(s.files, "file"), s.text.String())
+	}
+	if s.shown < s.matches {
+		fmt.Fprintf(&b, "(%s more lines not shown: narrow the pattern or the folder, or raise limit.)\n", token.Grouped(s.matches-s.shown))
+	}
+	if s.large > 0 {
+		fmt.Fprintf(&b, "(%s larger than 16 MB passed over.)\n", counted(s.large, "file"))
+	}
+	if s.closed > 0 {
+		fmt.Fprintf(&b, "(%s passed over by the rules of this session.)\n", counted(s.closed, "file"))
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}

@@ -1,0 +1,178 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/winnowhq/winnow/agent"
+)
+
+// place is a file or a folder that a call names.
+type place struct {
+	shown  string // for people and models: relative to the working folder where it is below it, as it was named
+	path   string // where it really is: absolute, no link in it
+	inside bool   // path is the working folder or below it
+}
+
+// locate finds what a call means by a name.
+func locate(c agent.Call, name string) (place, error) {
+	if strings.ContainsRune(name, 0) || len(name) > 4096 {
+		return place{}, errors.New("that is no path")
+	}
+	if !filepath.IsAbs(c.Directory) {
+		return place{}, fmt.Errorf("the working folder %q is not absolute", c.Directory)
+	}
+	name = strings.TrimPrefix(name, "file://")
+	if rest, ok := strings.CutPrefix(name, "~/"); ok {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return place{}, err
+		}
+		name = filepath.Join(home, rest)
+	}
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(c.Directory, name)
+	}
+	name = filepath.Clean(name)
+	at, err := Resolve(name)
+	if err != nil {
+		return place{}, err
+	}
+	home, err := Resolve(c.Directory)
+	if err != nil {
+		return place{}, err
+	}
+	shown := name
+	if rel, err := filepath.Rel(filepath.Clean(c.Directory), name); err == nil && filepath.IsLocal(rel) {
+		shown = rel
+	}
+	return place{shown: shown, path: at, inside: Within(home, at)}, nil
+}
+
+// Within reports whether a path is a folder or below it. Both are clean, absolute and without links.
+func Within(folder, name string) bool {
+	rel, err := filepath.Rel(folder, name)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// mostLinks is how many links one path may go through, as in Linux.
+const mostLinks = 40
+
+// Resolve gives the path at which the system would find, or make, what an absolute path names: detours taken out, every link followed, one that leads to
+// nothing too. What does not exist yet stays as it is named. It fails where links go in a circle and where a folder cannot be looked into.
+func Resolve(name string) (string, error) {
+	name = filepath.Clean(name)
+	volume := filepath.VolumeName(name)
+	at := volume + string(filepath.Separator)
+	rest := strings.Split(strings.TrimPrefix(name[len(volume):], string(filepath.Separator)), string(filepath.Separator))
+	for links := 0; len(rest) > 0; {
+		word := rest[0]
+		rest = rest[1:]
+		switch word {
+		case "", ".":
+			continue
+		case "..": // of a link's target
+			at = filepath.Dir(at)
+			continue
+		}
+		next := filepath.Join(at, word)
+		info, err := os.Lstat(next)
+		switch {
+		case errors.Is(err, fs.ErrNotExist) || isNotFolder(err):
+			at = next
+			continue
+		case err != nil:
+			return "", err
+		case info.Mode()&fs.ModeSymlink == 0:
+			at = next
+			continue
+		}
+		if links++; links > mostLinks {
+			return "", fmt.Errorf("%s: more than %d links", name, mostLinks)
+		}
+		target, err := os.Readlink(next)
+		if err != nil {
+			return "", err
+		}
+		if filepath.IsAbs(target) {
+			at = filepath.VolumeName(target) + string(filepath.Separator)
+			target = target[len(filepath.VolumeName(target)):]
+		}
+		rest = append(strings.Split(filepath.ToSlash(target), "/"), rest...)
+	}
+	return at, nil
+}
+
+// isNotFolder reports whether a path goes through something that is no folder.
+func isNotFolder(err error) bool { return errors.Is(err, syscall.ENOTDIR) }
+
+// permit asks for permission to do something with a place. Where there is nobody to ask, the default policy decides, and what it would ask about is refused.
+func permit(ctx context.Context, c agent.Call, tool, action string, at place) error {
+	return ask(ctx, c, agent.Permission{Tool: tool, Action: action, Target: at.path, Inside: at.inside})
+}
+
+func ask(ctx context.Context, c agent.Call, p agent.Permission) error {
+	if c.Ask != nil {
+		return c.Ask(ctx, p)
+	}
+	if (Policy{}).Decide(p) != Allow {
+		return &Refused{p}
+	}
+	return nil
+}
+
+// regular fails, in words for a model, where a place is no plain file.
+func regular(at place) (fs.FileInfo, error) {
+	info, err := os.Stat(at.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) || isNotFolder(err):
+		return nil, fmt.Errorf("there is no file %s%s", at.shown, alike(at))
+	case err != nil:
+		return nil, err
+	case info.IsDir():
+		return nil, fmt.Errorf("%s is a folder: use list", at.shown)
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is no plain file but %s", at.shown, kindOf(info.Mode()))
+	}
+	return info, nil
+}
+
+func kindOf(m fs.FileMode) string {
+	switch {
+	case m&fs.ModeNamedPipe != 0:
+		return "a named pipe"
+	case m&fs.ModeSocket != 0:
+		return "a socket"
+	case m&fs.ModeDevice != 0:
+		return "a device"
+	}
+	return "something else"
+}
+
+// alike names files of the same folder that may have been meant: the same name in another case or with another ending. Of a folder outside nothing is told.
+func alike(at place) string {
+	if !at.inside {
+		return ""
+	}
+	entries, err := os.ReadDir(filepath.Dir(at.path))
+	if err != nil {
+		return ""
+	}
+	bare := func(name string) string { return strings.ToLower(strings.TrimSuffix(name, filepath.Ext(name))) }
+	var names []string
+	for _, e := range entries {
+		if bare(e.Name()) == bare(filepath.Base(at.path)) && len(names) < 3 {
+			names = append(names, filepath.Join(filepath.Dir(at.shown), e.Name()))
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "; there is " + strings.Join(names, ", ")
+}

@@ -1,0 +1,123 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/winnowhq/winnow/agent"
+)
+
+// entry is a file or folder that a walk comes to.
+type entry struct {
+	path   string // absolute
+	name   string // slash-separated, relative to where the walk began
+	folder bool
+	dir    fs.DirEntry
+}
+
+// walk goes through a folder by name, folders before what is in them. .git is left out, and what .gitignore files say; a link is told as what it is, and not
+// followed. visit returns errSkip for a folder that it does not want to see the inside of, errStop to end. A folder that cannot be read is passed over.
+func walk(ctx context.Context, root string, visit func(entry) error) error {
+	g, prefix := ignoredIn(root)
+	err := walkFolder(ctx, root, "", prefix, g, visit)
+	if err == errStop {
+		return nil
+	}
+	return err
+}
+
+var (
+	errStop = errors.New("stop")
+	errSkip = errors.New("skip")
+)
+
+func walkFolder(ctx context.Context, folder, name, prefix string, g ignored, visit func(entry) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		if name == "" {
+			return err
+		}
+		return nil
+	}
+	g = g.with(folder, path.Join(prefix, name))
+	for _, d := range entries {
+		e := entry{path: filepath.Join(folder, d.Name()), name: path.Join(name, d.Name()), folder: d.IsDir(), dir: d}
+		if d.Name() == ".git" || g.leavesOut(path.Join(prefix, e.name), e.folder) {
+			continue
+		}
+		err := visit(e)
+		if err == errSkip {
+			continue
+		}
+		if err == nil && e.folder {
+			err = walkFolder(ctx, e.path, e.name, prefix, g, visit)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// searched is the folder, or the file, that a search begins in: what "path" names, else the working folder.
+func searched(ctx context.Context, c agent.Call, a arguments) (place, fs.FileInfo, error) {
+	name, ok, err := a.text("path")
+	if err != nil {
+		return place{}, nil, err
+	}
+	if !ok || name == "" {
+		name = c.Directory
+	}
+	return enter(ctx, c, a.tool, name)
+}
+
+// enter locates a folder or file to search in, and asks for it.
+func enter(ctx context.Context, c agent.Call, tool, name string) (place, fs.FileInfo, error) {
+	at, err := locate(c, name)
+	if err != nil {
+		return place{}, nil, err
+	}
+	if err := permit(ctx, c, tool, "read", at); err != nil {
+		return place{}, nil, err
+	}
+	info, err := os.Stat(at.path)
+	if errors.Is(err, fs.ErrNotExist) || isNotFolder(err) {
+		return place{}, nil, fmt.Errorf("there is no folder %s%s", at.shown, alike(at))
+	}
+	return at, info, err
+}
+
+// under is how an entry below a place is shown: as one may name it in another call.
+func (p place) under(name string) string {
+	return printable(filepath.ToSlash(filepath.Join(p.shown, filepath.FromSlash(name))))
+}
+
+// printable quotes a name that would not stay on its line.
+func printable(name string) string {
+	if strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return strconv.Quote(name)
+	}
+	return name
+}
+
+// newest sorts by the time of the last change, newest first, and by name where that is the same.
+func newest(found []dated) {
+	slices.SortFunc(found, func(a, b dated) int {
+		if n := b.changed.Compare(a.changed); n != 0 {
+			return n
+		}
+		return strings.Compare(a.name, b.name)
+	})
+}

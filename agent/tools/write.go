@@ -1,0 +1,185 @@
+package tools
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/rogpeppe/go-internal/diff"
+
+	"github.com/winnowhq/winnow/agent"
+	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/token"
+)
+
+// Write makes a file, or puts another text in its place.
+type Write struct{}
+
+func (Write) Name() string { return "write" }
+
+func (Write) Description() string {
+	return "Write a whole file: a new one, with the folders it needs, or another text in the place of an old one. To change a piece of a file use edit."
+}
+
+func (Write) Schema() jsontext.Value {
+	return jsontext.Value(`{"type":"object","properties":{` +
+		`"filePath":{"type":"string","description":"absolute, or relative to the working folder"},` +
+		`"content":{"type":"string","description":"the whole text of the file, to the byte"}},` +
+		`"required":["filePath","content"],"additionalProperties":false}`)
+}
+
+// Serial says that files are changed.
+func (Write) Serial() {}
+
+func (t Write) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
+	a, err := argumentsOf(t.Name(), c.Input)
+	if err != nil {
+		return agent.Result{}, err
+	}
+	name, err := a.need(false, "filePath", "file_path", "path")
+	if err != nil {
+		return agent.Result{}, err
+	}
+	content, err := a.need(true, "content")
+	if err != nil {
+		return agent.Result{}, err
+	}
+	if rule.ContainsPlaceholder(content) {
+		return agent.Result{}, errPlaceholder
+	}
+	at, err := locate(c, name)
+	if err != nil {
+		return agent.Result{}, err
+	}
+	if err := permit(ctx, c, t.Name(), "write", at); err != nil {
+		return agent.Result{}, err
+	}
+	old, info, err := before(at)
+	if err != nil {
+		return agent.Result{}, err
+	}
+	if err := ctx.Err(); err != nil {
+		return agent.Result{}, err
+	}
+	if err := put(at.path, []byte(content), info); err != nil {
+		return agent.Result{}, err
+	}
+	r := agent.Result{Title: at.shown, Metadata: map[string]any{"created": info == nil, "bytes": len(content)}}
+	what := "a new file"
+	switch {
+	case info != nil && info.Size() > mostEdited:
+		what = "in place of " + counted(int(info.Size()), "byte")
+	case info != nil:
+		what = "in place of " + counted(lineCount(string(old)), "line")
+	}
+	r.Output = fmt.Sprintf("Done: wrote %s (%s) to %s, %s.", counted(lineCount(content), "line"), counted(len(content), "byte"), printable(at.shown), what)
+	if info == nil || info.Size() <= mostEdited {
+		addDiff(r.Metadata, at, old, []byte(content))
+	}
+	return r, nil
+}
+
+// errPlaceholder is said to a model that copied what stands in place of a text.
+var errPlaceholder = errors.New("nothing was written: the text holds a note that stands in your context in place of something left out, " +
+	"such as [winnow …: … left out]. It is not part of any file. Read the piece again and send what really belongs there")
+
+// mostEdited is how many bytes a file may have that is read to be changed.
+const mostEdited = 32 << 20
+
+// before is what a file holds before it is changed; info is nil where there is none yet, and the text of one above mostEdited is left where it is.
+func before(at place) ([]byte, fs.FileInfo, error) {
+	info, err := os.Stat(at.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if _, err := regular(at); err != nil {
+		return nil, nil, err
+	}
+	if info.Size() > mostEdited {
+		return nil, info, nil
+	}
+	old, err := os.ReadFile(at.path)
+	return old, info, err
+}
+
+// put writes a file in one go: whoever opens it sees the old text or the new one, and a crash leaves one of them. The mode of the old file stays;
+// info is nil for a new one, which gets the mode that new files have. The folder is made where it is missing.
+func put(path string, text []byte, info fs.FileInfo) (err error) {
+	folder := filepath.Dir(path)
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		return err
+	}
+	if info != nil && info.Mode().Perm()&0o222 == 0 {
+		return fmt.Errorf("%s is read-only", filepath.Base(path))
+	}
+	temporary := filepath.Join(folder, ".winnow-"+rand.Text()[:16]+".tmp")
+	f, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			os.Remove(temporary)
+		}
+	}()
+	_, err = f.Write(text)
+	if err == nil && info != nil {
+		err = f.Chmod(info.Mode() & (fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky))
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(temporary, path)
+}
+
+// mostDiff is how many bytes of a diff are kept with a call; a larger one is left out, because half a diff is none.
+const mostDiff = 256 << 10
+
+// addDiff puts the unified diff of a change among the metadata, for people, with the lines that came and went.
+func addDiff(m map[string]any, at place, old, now []byte) {
+	name := filepath.ToSlash(at.shown)
+	text := diff.Diff("a/"+name, old, "b/"+name, now)
+	added, removed := 0, 0
+	heading := 3 // lines that name the files
+	for line := range strings.Lines(string(text)) {
+		if heading--; heading >= 0 {
+			continue
+		}
+		switch line[0] {
+		case '+':
+			added++
+		case '-':
+			removed++
+		}
+	}
+	m["added"], m["removed"] = added, removed
+	if len(text) > mostDiff {
+		m["diffOmitted"] = token.Grouped(len(text)) + " bytes"
+		return
+	}
+	m["diff"] = string(text)
+}
+
+// lineCount counts the lines of a text; the last one needs no newline.
+func lineCount(text string) int {
+	n := strings.Count(text, "\n")
+	if text != "" && text[len(text)-1] != '\n' {
+		n++
+	}
+	return n
+}
