@@ -152,6 +152,9 @@ func TestOf_saysOnlyWhatIsThere(t *testing.T) {
 		})
 	}
 	for name := range tools {
+		if testing.Short() {
+			break // so few draws may show nothing of one of them
+		}
 		if seen[name] == 0 || whole[name] == 0 && !strings.Contains(name, "trimmed") { // whether a trimmed output is whole is never known
 			t.Errorf("%s: %d views, %d of whole files", name, seen[name], whole[name])
 		}
