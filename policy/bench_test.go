@@ -16,7 +16,10 @@ import (
 // coder is a session of so many messages as a coding agent has it, the same each time, with about 3 KB of text a message. Of ten messages one is the user's.
 // Of the others four in ten read a file of 500 (60 to 140 numbered lines, a third of them a piece of it), one in ten edits and one in twenty writes one; the rest run
 // commands, of which there are 40 that come again, fetch one of 30 pages, list todos, or fail.
-func coder(messages int) []session.Message {
+func coder(messages int) []session.Message { return coderOf(messages, 100) }
+
+// coderOf is such a session with so many per cent of the lines.
+func coderOf(messages, share int) []session.Message {
 	r := rand.New(rand.NewPCG(4, 4))
 	words := strings.Fields("package func return error if nil err := range string int the of and store handler request 42 0x1f { } ( ) == != // TODO \"text\" /usr/lib a.go:17")
 	line := func(b *strings.Builder) {
@@ -28,13 +31,14 @@ func coder(messages int) []session.Message {
 	}
 	text := func(lines int) string {
 		var b strings.Builder
-		for range lines {
+		for range max(1, lines*share/100) {
 			line(&b)
 		}
 		return b.String()
 	}
 	reading := func(from, lines int, more bool) string {
 		var b strings.Builder
+		lines = max(1, lines*share/100)
 		b.WriteString("<file>\n")
 		for i := range lines {
 			fmt.Fprintf(&b, "%05d| ", from+i)
@@ -116,11 +120,23 @@ func preset(name string) policy.Policy {
 const tenThousand = 10_000
 
 // Cold: 10,000 messages that nobody has looked at. Counted, understood, and every rule asked.
-func BenchmarkFind_cold(b *testing.B) {
-	log := coder(tenThousand)
-	for _, name := range []string{policy.Balanced, policy.Aggressive} {
-		b.Run(name, func(b *testing.B) {
-			p := preset(name)
+func BenchmarkFind_cold(b *testing.B) { cold(b, coder(tenThousand)) }
+
+// The same with as much text a message as in recorded sessions, 1.6 KB.
+func BenchmarkFind_coldAsRecorded(b *testing.B) { cold(b, coderOf(tenThousand, 60)) }
+
+func cold(b *testing.B, log []session.Message) {
+	withoutIdle := policy.DefaultStrategies(policy.Balanced)
+	withoutIdle.Idle = false
+	options := policy.Defaults()
+	options.Strategies = &withoutIdle
+	without, _ := policy.New(policy.Balanced, options)
+	for _, c := range []struct {
+		name string
+		p    policy.Policy
+	}{{policy.Balanced, preset(policy.Balanced)}, {"balanced without idle", without}, {policy.Aggressive, preset(policy.Aggressive)}} {
+		b.Run(c.name, func(b *testing.B) {
+			p := c.p
 			b.ReportAllocs()
 			b.SetBytes(int64(bytesOf(log)))
 			n := 0
@@ -130,6 +146,7 @@ func BenchmarkFind_cold(b *testing.B) {
 				n = len(p.Find(policy.State{Log: log, Window: log, Facts: facts}).Elisions)
 			}
 			b.ReportMetric(float64(n), "elisions")
+			b.ReportMetric(float64(bytesOf(log))/1e6, "MB")
 		})
 	}
 }
