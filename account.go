@@ -110,16 +110,15 @@ type commits struct {
 }
 
 type commitment struct {
-	log       int // messages that the log had; 0: not known
-	time      session.Millis
-	rewritten int
+	log  int // messages that the log had; 0: not known
+	time session.Millis
 }
 
 func (l *live) commits() commits {
 	c := commits{of: map[session.Millis]commitment{}}
 	for i := range l.state.Receipts {
 		r := &l.state.Receipts[i]
-		made := commitment{r.Log, r.Time, r.Rewritten}
+		made := commitment{r.Log, r.Time}
 		c.of[r.Time] = made
 		if len(r.Committed) > 0 && r.Marker == "" {
 			c.waiting[0] = append(c.waiting[0], made)
@@ -139,7 +138,7 @@ func (l *live) commits() commits {
 func (c *commits) before(position int, step *session.Message, account *schedule.Account) {
 	for i := range c.waiting {
 		for w := &c.waiting[i]; len(*w) > 0 && (step == nil || (*w)[0].before(position, step)); *w = (*w)[1:] {
-			account.Committed((*w)[0].rewritten)
+			account.Committed()
 		}
 	}
 }
@@ -218,7 +217,7 @@ func (l *live) rewrites(c store.Change) rewrite {
 func (l *live) rewrote(c store.Change, r rewrite) {
 	l.meter.sent = min(l.meter.sent, r.stays)
 	if pruned := len(c.Commit) > 0 && (c.Receipt == nil || c.Receipt.Marker == ""); pruned {
-		l.meter.account.Committed(r.rewritten)
+		l.meter.account.Committed()
 	}
 }
 

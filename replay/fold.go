@@ -6,6 +6,7 @@ import (
 
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/policy"
+	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/view"
 )
@@ -70,7 +71,7 @@ func (r *run) fold(k int) error {
 		if !settings.Letter && (after >= before || usable > 0 && after+r.trace.Base > usable) {
 			continue
 		}
-		r.publish(k, log, window, answer.Text, carried, len(cut.Tail))
+		r.publish(k, ledger, log, window, answer.Text, carried, len(cut.Tail))
 		return nil
 	}
 	r.commit(k, d.Commit)
@@ -79,9 +80,8 @@ func (r *run) fold(k int) error {
 }
 
 // publish makes a pivot the beginning of the window, with the elisions that come with it, and bills its request.
-func (r *run) publish(k int, log, window []session.Message, summary, carried string, tail int) {
-	d := r.setup.Policy.Plan(r.state(), policy.Occasion{FoldAsked: true})
-	r.ledger = r.ledger.With(d.Commit...)
+func (r *run) publish(k int, ledger rule.Ledger, log, window []session.Message, summary, carried string, tail int) {
+	r.ledger = ledger
 	before := r.layout.total()
 	prompt := r.trace.Base + before
 	read, write, output := r.terms.at(prompt)
@@ -102,7 +102,7 @@ func (r *run) publish(k int, log, window []session.Message, summary, carried str
 
 	fetched := r.layout
 	r.log, r.window = log, window
-	r.layout = layout{facts: r.facts}
+	r.layout = layout{}
 	stays := make(map[string]bool, len(window))
 	for i := range window {
 		m := &window[i]

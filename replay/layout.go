@@ -1,10 +1,7 @@
 package replay
 
-import "github.com/winnowhq/winnow/rule"
-
 // layout is how large the messages of a window are as they are sent, in their order.
 type layout struct {
-	facts   *rule.Facts
 	ids     map[string]int
 	sizes   []int
 	fetched []int // tokens that stand behind each message because they were fetched again

@@ -112,7 +112,6 @@ func newRun(ctx context.Context, t *Trace, s Setup, o Options) *run {
 	}
 	r.terms = o.terms(t.Model)
 	r.model.Price, r.model.Cache.Lifetime, r.model.Cache.MinPrefix = r.terms.Price, r.terms.Lifetime, r.terms.MinPrefix
-	r.layout.facts = r.facts
 	r.out = Outcome{Session: t.ID, Policy: s.Name, Steps: len(t.steps)}
 	return r
 }
@@ -342,7 +341,7 @@ func (r *run) commit(k int, elisions []rule.Elision) {
 	}
 	r.out.Elided += event.Tokens
 	r.out.Rewritten += event.Rewritten
-	r.account.Committed(event.Rewritten)
+	r.account.Committed()
 	r.note(event)
 }
 

@@ -23,7 +23,7 @@ type Account struct {
 }
 
 // Committed takes in that the prompt was rewritten.
-func (a *Account) Committed(int) { a.SinceCommit = 0 }
+func (a *Account) Committed() { a.SinceCommit = 0 }
 
 // Folded takes in that the past was folded.
 func (a *Account) Folded() { a.SinceCommit, a.SincePivot, a.Carried = 0, 0, 0 }
