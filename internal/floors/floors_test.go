@@ -25,7 +25,8 @@ var floors = [][]string{
 	{"view", "pivot", "schedule", "store", "format", "llm"},
 	{"policy", "summarize/*", "llm/*", "store/*", "store/internal/exact", "store/internal/words", "format/*"},
 	{"", "replay"}, // the root: the engine, and the lab beside it: both run the planner
-	{"config", "tui", "page", "discover", "skim", "selfprune", "agent", "agent/*"},
+	{"config", "tui", "page", "discover", "skim", "selfprune", "snapshot", "agent", "agent/*"},
+	{"chat"},
 	{"cmd/winnow"},
 }
 
@@ -37,6 +38,7 @@ var siblings = map[string]string{
 	"wire/* wire":                       "what the protocols share",
 	"wire/responses wire/openaichat":    "the two share the shape of arguments",
 	"agent/* agent":                     "its tools are the loop's",
+	"agent/tools selfprune":             "the model prunes its own context",
 	"pivot view":                        "where to cut is decided on what is shown",
 	"store pivot":                       "receipts are kept",
 	"store/* store":                     "implementations",
@@ -52,7 +54,7 @@ var siblings = map[string]string{
 }
 
 // tools are programs and tests' own packages: they may import anything, nothing imports them but tests.
-var tools = []string{"internal/", "rule/ruletest", "interop", "format/body/bodytest", "llm/llmtest", "wire/wiretest", "examples/", "token/fit", "replay/need", "model/generate"}
+var tools = []string{"internal/", "rule/ruletest", "interop", "format/body/bodytest", "llm/llmtest/sdk", "wire/wiretest", "examples/", "token/fit", "replay/need", "model/generate"}
 
 type pkg struct {
 	ImportPath string
