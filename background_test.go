@@ -475,8 +475,10 @@ func TestObserve_saysWhenASummaryIsToBePrepared(t *testing.T) {
 	}{
 		"with much room":                         {"balanced", true, nil, 6_000, 100, false, false},
 		"with less than 15 %":                    {"balanced", true, nil, 7_000, 100, false, true},
-		"with less than one more step takes":     {"balanced", true, nil, 6_000, 2_500, false, true},
-		"with more than one more step takes":     {"balanced", true, nil, 5_000, 2_500, false, false},
+		"with less than two more steps take":     {"balanced", true, nil, 6_000, 1_000, false, true},
+		"with more than two more steps take":     {"balanced", true, nil, 5_800, 1_000, false, false},
+		"with less than half of it free":         {"balanced", true, nil, 4_100, 2_500, false, true},
+		"with more than half of it free":         {"balanced", true, nil, 3_800, 2_500, false, false},
 		"when it is over already":                {"balanced", true, nil, 9_000, 100, false, false},
 		"auto is off":                            {"balanced", false, nil, 7_000, 100, false, false},
 		"background is off":                      {"balanced", true, &off, 7_000, 100, false, false},

@@ -50,6 +50,7 @@ type Loop struct {
 
 	mu     sync.Mutex
 	queues map[string][]string // what was said to sessions that are worked on; an entry for each of them
+	beside map[string]*beside  // summaries that are being written, by session
 
 	telling sync.Mutex
 }
@@ -84,7 +85,7 @@ func New(c Config) (*Loop, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Loop{config: c, client: llm.Retry(c.Client, c.Retry), declared: declared, tools: map[string]Tool{}, queues: map[string][]string{}}
+	l := &Loop{config: c, client: llm.Retry(c.Client, c.Retry), declared: declared, tools: map[string]Tool{}, queues: map[string][]string{}, beside: map[string]*beside{}}
 	for _, t := range c.Tools {
 		l.tools[t.Name()] = t
 	}
@@ -166,6 +167,7 @@ func (l *Loop) work(ctx context.Context, id string, begin func(r *run, unfinishe
 	saving, done := outlast(ctx)
 	defer done()
 	r.saving = saving
+	defer r.accompany(ctx)()
 	defer func() {
 		if !r.left { // something panicked
 			l.leave(id, true)
@@ -200,6 +202,7 @@ func (l *Loop) work(ctx context.Context, id string, begin func(r *run, unfinishe
 func (r *run) end(before Totals, failed error) {
 	if failed != nil {
 		r.unsaid = r.deliver(r.saving)
+		r.giveUp()
 	}
 	if after, err := r.Totals(r.saving, r.id); err == nil {
 		r.result.Spent = after.minus(before)
