@@ -440,6 +440,9 @@ func TestPrepare_onceAtATime(t *testing.T) {
 			t.Error(err)
 		}
 	}
+	if p, err := a.Preview(context.Background(), a.id, CompactOptions{}); err != nil || !p.Summary.Prepared {
+		t.Errorf("the preview does not say that one is prepared: %+v, %v", p.Summary, err)
+	}
 	a.written()
 	if err := a.Prepare(context.Background(), a.id); err != nil || a.scribe.times() != 1 {
 		t.Errorf("%d were asked, %v", a.scribe.times(), err)
