@@ -194,7 +194,7 @@ func (a *app) ranOut(ctx context.Context, b *workbench, f runFlags, loop *agent.
 	err := failed
 	switch {
 	case failed != nil:
-		o.Outcome, o.Error = outcomeOf(failed), failed.Error()
+		o.Outcome, o.Error = endOf(failed), failed.Error()
 		if turn.SessionID != "" && !f.demo {
 			o.Resume = "winnow run --session " + turn.SessionID
 			if a.model != "" {
@@ -226,8 +226,8 @@ func (a *app) ranOut(ctx context.Context, b *workbench, f runFlags, loop *agent.
 // errLength is the end of a run whose last answer is not whole.
 var errLength = errors.New("the last answer was cut off at the model's limit of an answer; say \"go on\" with --continue")
 
-// outcomeOf is how a run that failed ended, in a word.
-func outcomeOf(err error) string {
+// endOf is how a run that failed ended, in a word.
+func endOf(err error) string {
 	switch {
 	case errors.Is(err, context.Canceled):
 		return "interrupted"

@@ -149,7 +149,7 @@ func (t *telling) event(e agent.Event) {
 	case agent.CallEnded:
 		mark, more := "✓", ""
 		if e.Part.State.Status == session.Failed {
-			mark, more = "✗", ": "+firstLine(e.Part.State.Result())
+			mark, more = "✗", ": "+lastLine(e.Part.State.Result())
 		}
 		t.note("%s %s %s%s", mark, e.Part.Tool, titleOfCall(e.Part), more)
 	}

@@ -32,12 +32,13 @@ func visibleText(text string) string {
 	}, text)
 }
 
-// firstLine is the first line of a text that says something.
-func firstLine(text string) string {
+// lastLine is the last line of a text that says something: where commands sum up.
+func lastLine(text string) string {
+	said := ""
 	for line := range strings.Lines(text) {
 		if line = visible(line); line != "" {
-			return rule.Shorten(line, 100)
+			said = line
 		}
 	}
-	return ""
+	return rule.Shorten(said, 100)
 }

@@ -241,11 +241,11 @@ func (b *workbench) client(name string) (llm.Client, model.Model, error) {
 }
 
 func (b *workbench) tools() []agent.Tool {
-	all := tools.All(b.lists, b.policy)
-	for i, t := range all {
-		all[i] = tools.Shaped(t, tools.Limits{}, nil)
+	o := tools.Options{Engine: b.engine, Directory: b.folder, Policy: b.policy, Lists: b.lists}
+	if dir := b.app.env.xdg("XDG_CONFIG_HOME", ".config"); dir != "" {
+		o.Skills = []string{filepath.Join(dir, "winnow", "skills")}
 	}
-	return all
+	return tools.Standard(o)
 }
 
 func (b *workbench) log(ctx context.Context, id string) ([]session.Message, error) {
