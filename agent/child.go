@@ -42,9 +42,7 @@ func (r *run) child(ctx context.Context, j job, c Child, began func(id string)) 
 	}
 	config := r.config
 	config.OnEvent, config.Ask = c.OnEvent, j.call.Ask
-	if c.System != "" {
-		config.System = strings.TrimSpace(config.System + "\n\n" + c.System)
-	}
+	config.System, config.SystemFor = strings.TrimSpace(r.system+"\n\n"+c.System), nil
 	config.Tools = slices.DeleteFunc(slices.Clone(config.Tools), func(t Tool) bool {
 		return t.Name() == j.tool.Name() || c.Tools != nil && !slices.Contains(c.Tools, t.Name())
 	})

@@ -28,7 +28,10 @@ type Config struct {
 	// Protocol is what the client speaks, for the tools are written in the provider's own JSON. Default: Chat.
 	Protocol Protocol
 	System   string
-	Tools    []Tool
+	// SystemFor gives the system prompt of one session, in the place of System. It is asked once in each Run, and for each summary: what it gives for a session
+	// must be the same to the byte every time, for that is what the provider's cache knows the session by. Default: System for all.
+	SystemFor func(ctx context.Context, sessionID string) (string, error)
+	Tools     []Tool
 	// Directory is the folder in which the tools work. Default: that of the process.
 	Directory string
 	// Ask is asked before a tool touches something; nil error: allowed. It may wait for somebody to answer; tools ask from several goroutines. Default:
@@ -103,13 +106,22 @@ func inside(_ context.Context, p Permission) error {
 }
 
 // Prefix is what every request begins with, for winnow.Config.Prefix, so that requests for summaries are read from the provider's cache.
-func (l *Loop) Prefix(_ context.Context, id string) (winnow.Prefix, error) {
+func (l *Loop) Prefix(ctx context.Context, id string) (winnow.Prefix, error) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	if p, ok := l.prefixes[id]; ok {
+	p, ok := l.prefixes[id]
+	l.mu.Unlock()
+	if ok {
 		return p, nil
 	}
-	return winnow.Prefix{System: l.config.System, Tools: l.declared}, nil
+	system, err := l.system(ctx, id)
+	return winnow.Prefix{System: system, Tools: l.declared}, err
+}
+
+func (l *Loop) system(ctx context.Context, id string) (string, error) {
+	if l.config.SystemFor == nil {
+		return l.config.System, nil
+	}
+	return l.config.SystemFor(ctx, id)
 }
 
 // Turn is what came of a Run or a Resume, as far as it came.
@@ -182,6 +194,9 @@ func (l *Loop) work(ctx context.Context, id string, begin func(r *run, unfinishe
 	before, err := l.Totals(ctx, id)
 	if err != nil {
 		return r.result, fmt.Errorf("agent: %w", err)
+	}
+	if r.system, err = l.system(ctx, id); err != nil {
+		return r.result, fmt.Errorf("agent: session %s: its system prompt: %w", id, err)
 	}
 	unfinished, err := r.mend(ctx)
 	goes := false

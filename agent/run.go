@@ -22,6 +22,7 @@ type run struct {
 	*Loop
 	id     string
 	result Turn
+	system string
 	parent string          // id of the user message that is answered
 	known  map[string]bool // ids of calls that are in use
 	cut    bool            // the log ends with an answer that was cut short
