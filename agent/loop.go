@@ -46,8 +46,9 @@ type Config struct {
 	MaxSteps int
 }
 
-// Loop lets a model work with tools. It is safe for use by several goroutines; one session is worked on by one Run or Resume at a time, here and in other
-// processes: that no other process does is the caller's to see to.
+// Loop lets a model work with tools. It is safe for use by several goroutines; one session is worked on by one Run or Resume at a time. Where another process
+// works on it too, that of the two stops with ErrElsewhere that finds an answer of the other's in the log behind its own: what both did is in the log, and
+// what they did to the files is theirs.
 type Loop struct {
 	config   Config
 	client   llm.Client
@@ -179,7 +180,7 @@ var ErrBusy = errors.New("the session is being worked on: use Say, or wait")
 
 // work does one Run or Resume. begin says whether there is something to do.
 func (l *Loop) work(ctx context.Context, id string, begin func(r *run, unfinished bool) (bool, error)) (Turn, error) {
-	r := &run{Loop: l, id: id, result: Turn{SessionID: id}, known: map[string]bool{}}
+	r := &run{Loop: l, id: id, result: Turn{SessionID: id}, known: map[string]bool{}, seen: map[string]bool{}}
 	if !l.enter(id) {
 		return r.result, fmt.Errorf("agent: session %s: %w", id, ErrBusy)
 	}

@@ -39,6 +39,7 @@ func (r *run) step(ctx context.Context) (finished bool, err error) {
 		return false, err
 	}
 	m = said[0]
+	r.seen[m.ID] = true
 	r.result.Steps++
 	r.result.Text, r.result.Finish = answer.Text(), answer.Finish
 	r.tell(Event{Type: Answered, Step: r.result.Steps, Message: m.ID})
@@ -86,6 +87,9 @@ func (r *run) ask(ctx context.Context) (answer llm.Answer, size int, err error) 
 		v, err := r.config.Engine.View(ctx, r.id)
 		if err != nil {
 			return llm.Answer{}, 0, err
+		}
+		if r.elsewhere(v.Messages) {
+			return llm.Answer{}, 0, ErrElsewhere
 		}
 		size = v.Tokens + token.Linear{}.Count(r.system) + token.Linear{}.Count(string(r.declared))
 		answer, err = r.client.Ask(ctx, r.request(v, size))
