@@ -45,3 +45,21 @@ func (o Outline) Value() jsontext.Value {
 	}
 	return text
 }
+
+// Snapshots are the first and the last snapshot that the markers of steps hold: of a turn, what its files were before and after it. Both are "" where
+// there is none.
+func Snapshots(messages []Message) (first, last string) {
+	for i := range messages {
+		for j := range messages[i].Parts {
+			p := &messages[i].Parts[j]
+			if p.Type != StepStartPart && p.Type != StepFinishPart || p.Snapshot == "" {
+				continue
+			}
+			if first == "" {
+				first = p.Snapshot
+			}
+			last = p.Snapshot
+		}
+	}
+	return first, last
+}

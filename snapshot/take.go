@@ -65,8 +65,11 @@ func (r *Repository) take(ctx context.Context, wanted []string) (string, error) 
 			return "", err
 		}
 	}
-	if err := r.add(ctx, add); err != nil {
-		return "", err
+	// A stretch at a time: what is in the index need not be read again where this is cut off.
+	for stretch := range slices.Chunk(add, 2000) {
+		if err := r.add(ctx, stretch); err != nil {
+			return "", err
+		}
 	}
 	args := []string{"write-tree"}
 	if r.prefix != "" {
