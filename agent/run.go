@@ -32,6 +32,9 @@ type run struct {
 	left   bool            // others may work on the session now
 	unsaid error           // why something that was said is not in the log
 
+	said  []string // ids of the user messages whose turns this run works on
+	blind bool     // a snapshot failed: none are taken until the end of this run
+
 	last     string // the newest call, by tool and arguments
 	repeated int    // how often it was made in a row
 }
@@ -70,6 +73,7 @@ func (r *run) turn(ctx context.Context) error {
 			return err
 		}
 		r.tell(Event{Type: TurnEnded, Step: r.result.Steps})
+		r.outline(ctx)
 		return nil
 	}
 }
@@ -123,6 +127,7 @@ func (r *run) user(ctx context.Context, p session.Part) error {
 		return err
 	}
 	r.parent, r.last, r.repeated = said[0].ID, "", 0
+	r.said = append(r.said, said[0].ID)
 	return nil
 }
 
@@ -164,6 +169,9 @@ func (r *run) mend(ctx context.Context) (unfinished bool, err error) {
 	newest := &s.Messages[last]
 	r.cut = newest.Failed()
 	unfinished = newest.Role == session.User || r.cut || calls(newest) > 0 || view.Pending(s.Messages, state.Undone) >= 0
+	if turns := session.Turns(s.Messages); unfinished && len(turns) > 0 {
+		r.said = append(r.said, s.Messages[turns[len(turns)-1].Start].ID)
+	}
 	if m := unreported(s.Messages, state.Spent); m != nil {
 		_, err = r.observe(ctx, *m.Tokens)
 	}
