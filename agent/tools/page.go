@@ -26,12 +26,13 @@ func markdown(text, address string) (_ string, ok bool) {
 	return strings.TrimSpace(strings.ToValidUTF8(out, "\uFFFD")), true
 }
 
-// silent are elements whose text nobody reads; lines those that begin a new line.
+// silent are elements whose text nobody reads; lines those that begin a new line, and apart those before which there is an empty one.
 var (
 	silent = map[atom.Atom]bool{atom.Script: true, atom.Style: true, atom.Template: true, atom.Noscript: true, atom.Iframe: true, atom.Svg: true}
 	lines  = map[atom.Atom]bool{atom.P: true, atom.Div: true, atom.Br: true, atom.Li: true, atom.Tr: true, atom.H1: true, atom.H2: true, atom.H3: true, atom.H4: true, atom.H5: true, atom.H6: true,
 		atom.Section: true, atom.Article: true, atom.Header: true, atom.Footer: true, atom.Nav: true, atom.Ul: true, atom.Ol: true, atom.Table: true, atom.Pre: true, atom.Blockquote: true,
 		atom.Dt: true, atom.Dd: true, atom.Hr: true, atom.Form: true, atom.Option: true, atom.Main: true, atom.Title: true, atom.Aside: true, atom.Figure: true, atom.Figcaption: true, atom.Body: true}
+	apart = map[atom.Atom]bool{atom.P: true, atom.H1: true, atom.H2: true, atom.H3: true, atom.H4: true, atom.H5: true, atom.H6: true, atom.Table: true, atom.Ul: true, atom.Ol: true, atom.Pre: true}
 )
 
 // plainText is what there is to read in a page of HTML: its tags are looked at one by one, so that no nesting is too deep.
@@ -39,6 +40,12 @@ func plainText(page string) string {
 	var b strings.Builder
 	var inside atom.Atom // the silent element that we are in
 	depth, pre := 0, 0
+	last := byte('\n')
+	write := func(text string) {
+		if b.WriteString(text); text != "" {
+			last = text[len(text)-1]
+		}
+	}
 	z := html.NewTokenizer(strings.NewReader(page))
 	for {
 		switch kind := z.Next(); kind {
@@ -50,9 +57,11 @@ func plainText(page string) string {
 			}
 			text := string(z.Text())
 			if pre == 0 {
-				text = folded(text)
+				if text = folded(text); last == ' ' || last == '\n' {
+					text = strings.TrimPrefix(text, " ")
+				}
 			}
-			b.WriteString(text)
+			write(text)
 		case html.StartTagToken, html.EndTagToken, html.SelfClosingTagToken:
 			name, _ := z.TagName()
 			at := atom.Lookup(name)
@@ -66,10 +75,10 @@ func plainText(page string) string {
 			case inside != 0:
 			case silent[at] && kind == html.StartTagToken:
 				inside, depth = at, 1
-			case lines[at]:
-				b.WriteByte('\n')
-			case at == atom.Td || at == atom.Th:
-				b.WriteByte(' ')
+			case lines[at] && last != '\n' || at == atom.Br, apart[at] && kind == html.StartTagToken:
+				write("\n")
+			case (at == atom.Td || at == atom.Th) && last != ' ' && last != '\n':
+				write(" ")
 			}
 			if at == atom.Pre && inside == 0 {
 				if kind == html.StartTagToken {
