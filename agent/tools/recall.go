@@ -245,9 +245,6 @@ func (s *slice) take(ctx context.Context) error {
 				last = k
 			}
 		}
-		if full && last < n {
-			s.next = n
-		}
 	}
 	return nil
 }
