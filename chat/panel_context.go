@@ -400,19 +400,8 @@ func (p *contextPanel) head(width int) string {
 
 // foot is what the last key did, or the filter.
 func (p *contextPanel) foot(width int) []string {
-	switch {
-	case p.busy:
-		return []string{paint(p.style.dim, "…")}
-	case p.said != "":
-		look := p.style.good
-		if p.wrong {
-			look = p.style.bad
-		}
-		lines := wrap(oneLine(p.said), width, "")
-		for i := range lines {
-			lines[i] = paint(look, tui.Cut(lines[i], width))
-		}
-		return lines[:min(3, len(lines))]
+	if said := footOf(p.busy, p.said, p.wrong, width, p.style); said != nil {
+		return said
 	}
 	if state := p.state(p.matched(), len(p.parts), width); state != "" {
 		return []string{state}
