@@ -39,6 +39,7 @@ type chat struct {
 
 	work    *work
 	queued  []*queued
+	first   []string // to be said once the log is read
 	resumes bool   // the last turn is not at its end: enter goes on with it
 	doing   string // what else takes time: "folding the past"
 	written int    // characters of the summary so far
@@ -147,13 +148,10 @@ func (m *chat) open(name string) error {
 // Init begins with what was asked for on the command line.
 func (m *chat) Init() tea.Cmd {
 	commands := []tea.Cmd{m.feed.next(m.ctx), tea.RequestWindowSize}
-	if m.session != "" {
-		commands = append(commands, m.sync())
-	}
 	if m.config.Prompt != "" {
 		commands = append(commands, m.say(m.config.Prompt))
 	}
-	return tea.Batch(commands...)
+	return tea.Batch(append(commands, m.sync())...)
 }
 
 // Update takes a message. What it changes is drawn at once, or a moment later where much comes at a time.

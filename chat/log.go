@@ -79,6 +79,11 @@ func (m *chat) synced(msg logMsg) tea.Cmd {
 	m.title, m.totals = msg.info.Title, msg.totals
 	if !m.loaded {
 		m.load(msg)
+		first := m.first
+		m.first = nil
+		for _, text := range first {
+			next = tea.Batch(next, m.say(text))
+		}
 		return next
 	}
 	for i := range msg.messages {
@@ -119,8 +124,8 @@ func (m *chat) load(msg logMsg) {
 	for _, r := range prunings {
 		m.transcript.say(prunedNotice(r, m.model))
 	}
-	m.resumes = unfinished(msg.messages)
-	if m.resumes && m.work == nil {
+	m.resumes = unfinished(msg.messages) && len(m.first) == 0
+	if m.resumes {
 		m.transcript.say(warn("this session stopped in the middle of a turn: enter on an empty line goes on with it"))
 	}
 }

@@ -212,7 +212,7 @@ func (m *chat) drawQuestion(most int) (lines []string, x, y int) {
 		}
 		return lines, cx + len(gutter), y
 	}
-	choices := []string{"y allow once", "a allow " + grantOf(q.want).String() + " for this session", "n deny", "w deny with a word to the model"}
+	choices := []string{"y allow once", "a allow for this session" + grantOf(q.want).String(), "n deny", "w deny with a word to the model"}
 	line := ""
 	for _, c := range choices {
 		switch {

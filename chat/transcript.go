@@ -38,7 +38,8 @@ type transcript struct {
 
 	receipts map[string]*pivot.Receipt // of compactions, by marker
 	progress map[string]string         // of calls that run, by call id
-	asking   map[string]bool           // tools that wait for a permission
+	started  map[string]bool           // calls that run, by call id
+	asking   map[string]bool           // tools that wait for a permission, by name
 
 	width, height int
 	style         style
@@ -61,7 +62,8 @@ func newTranscript(s style) *transcript {
 
 func (t *transcript) clear() {
 	t.items, t.turn, t.scrolled = nil, 0, false
-	t.at, t.receipts, t.progress, t.asking = map[string]int{}, map[string]*pivot.Receipt{}, map[string]string{}, map[string]bool{}
+	t.at, t.receipts, t.progress = map[string]int{}, map[string]*pivot.Receipt{}, map[string]string{}
+	t.started, t.asking = map[string]bool{}, map[string]bool{}
 }
 
 // message adds a message of the log, or puts its newer form in the place of the older. It reports whether it was not there before.
