@@ -86,9 +86,8 @@ func (m *chat) synced(msg logMsg) tea.Cmd {
 		}
 		return next
 	}
-	for i := range msg.messages {
-		one := &msg.messages[i]
-		if m.transcript.message(one) && one.Written() {
+	for _, one := range m.transcript.log(msg.messages) {
+		if one.Written() {
 			m.arrived(one.Text())
 		}
 	}
@@ -113,7 +112,7 @@ func (m *chat) load(msg logMsg) {
 			m.transcript.say(prunedNotice(prunings[0], m.model))
 			prunings = prunings[1:]
 		}
-		m.transcript.message(one)
+		m.transcript.message(one, -1)
 		if one.Written() {
 			if text := one.Text(); text != "" {
 				m.editor.history = append(m.editor.history, text)
