@@ -12,6 +12,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
 
+	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/agent"
 	"github.com/winnowhq/winnow/model"
 )
@@ -40,16 +41,16 @@ type chat struct {
 	work    *work
 	queued  []*queued
 	first   []string // to be said once the log is read
-	resumes bool   // the last turn is not at its end: enter goes on with it
-	doing   string // what else takes time: "folding the past"
-	written int    // characters of the summary so far
-	warned  bool   // that the window fills up, since it was made smaller
-	frame   int    // of the spinner
+	resumes bool     // the last turn is not at its end: enter goes on with it
+	doing   string   // what else takes time: "folding the past"
+	written int      // characters of the summary so far
+	warned  bool     // that the window fills up, since it was made smaller
+	frame   int      // of the spinner
 	ticking bool
 	syncing bool // the log is being read
 	again   bool // and must be read once more
 	loaded  bool // the transcript has the session's log
-	totals  totals
+	gauge   winnow.Gauge
 
 	width, height int
 	hint          string // shown until the next key: "ctrl+c again quits"

@@ -17,14 +17,8 @@ type logMsg struct {
 	info     session.Info
 	messages []session.Message
 	receipts []pivot.Receipt // the first time
-	totals   totals
+	gauge    winnow.Gauge
 	err      error
-}
-
-// totals are what a session took, for the line at the bottom.
-type totals struct {
-	steps int
-	cost  float64
 }
 
 // sync reads the log, once at a time.
@@ -45,16 +39,13 @@ func (m *chat) sync() tea.Cmd {
 }
 
 func read(ctx context.Context, engine *winnow.Engine, id string, first bool) logMsg {
-	s, state, err := engine.Session(ctx, id)
+	s, _, err := engine.Session(ctx, id)
 	msg := logMsg{id: id, info: s.Info, messages: s.Messages, err: err}
 	if err != nil {
 		return msg
 	}
-	for _, spent := range state.Spent {
-		msg.totals.cost += spent.Cost
-		if spent.Kind != "summary" && !spent.Failed {
-			msg.totals.steps++
-		}
+	if msg.gauge, err = engine.Gauge(ctx, id); err != nil {
+		msg.err = err
 	}
 	if first {
 		msg.receipts, msg.err = engine.Receipts(ctx, id)
@@ -76,7 +67,7 @@ func (m *chat) synced(msg logMsg) tea.Cmd {
 		m.tell(told{"the session cannot be read", msg.err})
 		return next
 	}
-	m.title, m.totals = msg.info.Title, msg.totals
+	m.title, m.gauge = msg.info.Title, msg.gauge
 	if !m.loaded {
 		m.load(msg)
 		first := m.first
@@ -150,7 +141,7 @@ func (m *chat) enter(id string) tea.Cmd {
 		return nil
 	}
 	m.panel = nil
-	m.session, m.loaded, m.title, m.resumes, m.totals = id, false, "", false, totals{}
+	m.session, m.loaded, m.title, m.resumes, m.gauge = id, false, "", false, winnow.Gauge{}
 	m.transcript.clear()
 	m.queued = nil
 	return m.sync()
