@@ -306,7 +306,7 @@ func (m *chat) revert(string) tea.Cmd {
 				return nil
 			}
 			cmd := m.enter(newID)
-			m.tell(told{text: said})
+			m.greeting = said
 			if m.editor.empty() {
 				m.editor.set(text)
 			}

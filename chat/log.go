@@ -114,6 +114,10 @@ func (m *chat) load(msg logMsg) {
 	for _, r := range prunings {
 		m.transcript.say(prunedNotice(r, m.model))
 	}
+	if m.greeting != "" {
+		m.tell(told{text: m.greeting})
+		m.greeting = ""
+	}
 	m.resumes = unfinished(msg.messages) && len(m.first) == 0
 	if m.resumes {
 		m.transcript.say(warn("this session stopped in the middle of a turn: enter on an empty line goes on with it"))
