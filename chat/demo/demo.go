@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/llm/llmtest"
 	"github.com/winnowhq/winnow/model"
 )
@@ -69,6 +70,12 @@ func (d *Demo) Models() *model.Catalogue {
 		{Provider: Provider, ID: Large[len(Provider)+1:], Name: "A script, 200k", Limits: model.Limits{Context: 200_000, Output: 8_000}, Cache: cache,
 			Price: model.Price{Input: 3, Output: 15, CacheRead: 0.3, CacheWrite: 3.75}},
 	}}
+}
+
+// Tighten makes settings for large windows ones for that of the demo: less is protected, and what lies idle goes sooner.
+func (d *Demo) Tighten(s *winnow.Settings) {
+	s.Compaction.Protect, s.Compaction.Minimum, s.Compaction.ProtectTurns = 3000, 500, 1
+	s.Strategies.BalancedPruning.IdleSteps, s.Strategies.BalancedPruning.IdleInputSteps, s.Strategies.BalancedPruning.QuietSteps = 3, 6, 1
 }
 
 // write puts the project into a folder.

@@ -69,13 +69,26 @@ func read() topic {
 	for _, month := range months {
 		file := "logs/" + month + ".csv"
 		all = append(all, calls("Read "+file, fmt.Sprintf("The log of %s.", month), call("read", "filePath", file)),
-			calls("Added up the minutes of "+file, "How long the lamp burned in it.", call("bash", "command", "sh lamp.sh "+file, "description", "Add up the minutes"), call("grep", "pattern", "fog", "path", file)))
+			calls("Added up the minutes of "+file, notes(month)+"How long the lamp burned in all:", call("bash", "command", "sh lamp.sh "+file, "description", "Add up the minutes"), call("grep", "pattern", "fog", "path", file)))
 	}
 	for _, month := range months[:2] { // some of it was pruned by now
 		all = append(all, calls("Looked at logs/"+month+".csv again", "Once more the first days of "+month+", which are not before me any more.",
 			call("read", "filePath", "logs/"+month+".csv", "limit", 12)))
 	}
 	return topic{all, "I have read the four logs. The minutes of each month stand above; the harbour's copies need no change."}
+}
+
+// notes is what the script makes of a log: a text of some length, for texts of a conversation stay when results are pruned, and are what is folded.
+func notes(month string) string {
+	text := "In " + month + " I note the nights that were not clear:\n\n"
+	for _, line := range strings.Split(project()["logs/"+month+".csv"], "\n") {
+		cells := strings.Split(line, ",")
+		if len(cells) < 6 || strings.HasPrefix(line, "#") || cells[0] == "day" || cells[4] == "clear" {
+			continue
+		}
+		text += "- " + cells[0] + ": " + cells[4] + ", " + cells[3] + " on watch from " + cells[1] + " to " + cells[2] + "; " + strings.Join(cells[5:], ",") + "\n"
+	}
+	return text + "\n"
 }
 
 func report() topic {
