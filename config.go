@@ -106,6 +106,7 @@ type Permission struct {
 // Compaction is the part of the settings about pruning and folding.
 type Compaction struct {
 	Auto       bool   `json:"auto"`       // fold when the window overflows
+	Background *bool  `json:"background"` // prepare the summary before that, while the work goes on; null: the policy's own, on of balanced and off of the others
 	Prune      bool   `json:"prune"`      // elide old tool outputs
 	Model      string `json:"model"`      // "provider/model" for summaries; empty: the session's
 	Summarizer string `json:"summarizer"` // auto, llm, offline
@@ -326,7 +327,7 @@ func (s Settings) NewPolicy() policy.Policy {
 		keep = *c.Keep
 	}
 	p, _ := policy.New(s.Policy, policy.Options{
-		Auto: c.Auto, Prune: c.Prune, Schedule: s.Schedule, Reserved: c.Reserved, Threshold: s.budget().Thresholds, Keep: keep,
+		Auto: c.Auto, Background: c.Background, Prune: c.Prune, Schedule: s.Schedule, Reserved: c.Reserved, Threshold: s.budget().Thresholds, Keep: keep,
 		UserMessages: c.UserMessages, Protect: c.Protect, Minimum: c.Minimum, Turns: c.ProtectTurns,
 		ProtectedTools: c.ProtectedTools, ProtectedPaths: c.ProtectedPaths, Prompt: c.Prompt, Context: c.Context, Strategies: s.strategies(),
 	})

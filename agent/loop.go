@@ -37,6 +37,9 @@ type Config struct {
 	// Ask is asked before a tool touches something; nil error: allowed. It may wait for somebody to answer; tools ask from several goroutines. Default:
 	// what lies in the working folder is allowed, nothing else.
 	Ask func(ctx context.Context, p Permission) error
+	// Limits say which outputs of tools are too long to be sent, and how much of such a one is. The whole of it is kept in the store, where it can be recalled: see
+	// Shape. The zero value is the default; tools that are Paged are left alone.
+	Limits Limits
 	// OnEvent is told what happens, one event after the other. It must return soon, for the work waits for it.
 	OnEvent func(Event)
 	// MaxSteps is how many requests one Run or Resume makes at most. Default 1,000.
@@ -51,8 +54,7 @@ type Loop struct {
 	tools    map[string]Tool
 	declared jsontext.Value
 
-	mu     sync.Mutex
-	queues map[string][]string // what was said to sessions that are worked on; an entry for each of them
+	*desk
 
 	telling sync.Mutex
 }
@@ -87,7 +89,8 @@ func New(c Config) (*Loop, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Loop{config: c, client: llm.Retry(c.Client, c.Retry), declared: declared, tools: map[string]Tool{}, queues: map[string][]string{}}
+	l := &Loop{config: c, client: llm.Retry(c.Client, c.Retry), declared: declared, tools: map[string]Tool{},
+		desk: &desk{queues: map[string][]string{}, prefixes: map[string]winnow.Prefix{}}}
 	for _, t := range c.Tools {
 		l.tools[t.Name()] = t
 	}
@@ -104,6 +107,12 @@ func inside(_ context.Context, p Permission) error {
 
 // Prefix is what every request begins with, for winnow.Config.Prefix, so that requests for summaries are read from the provider's cache.
 func (l *Loop) Prefix(ctx context.Context, id string) (winnow.Prefix, error) {
+	l.mu.Lock()
+	p, ok := l.prefixes[id]
+	l.mu.Unlock()
+	if ok {
+		return p, nil
+	}
 	system, err := l.system(ctx, id)
 	return winnow.Prefix{System: system, Tools: l.declared}, err
 }

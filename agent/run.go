@@ -209,10 +209,27 @@ func interrupt(m session.Message) session.Message {
 	for i := range m.Parts {
 		if p := &m.Parts[i]; waits(p) {
 			p.State = ended(p.State, session.Failed, wire.Interrupted)
-			p.State.Metadata = jsontext.Value(`{"interrupted":true}`)
+			p.State.Metadata = with(p.State.Metadata, "interrupted", true)
 		}
 	}
 	return m
+}
+
+// with is metadata with one more member; what is no object goes.
+func with(metadata jsontext.Value, name string, value any) jsontext.Value {
+	members := map[string]jsontext.Value{}
+	if len(metadata) > 0 && json.Unmarshal(metadata, &members, session.ReadOptions()) != nil || members == nil {
+		members = map[string]jsontext.Value{}
+	}
+	written, err := json.Marshal(value, session.ReadOptions())
+	if err != nil {
+		return metadata
+	}
+	members[name] = written
+	if written, err = json.Marshal(members, session.ReadOptions(), json.Deterministic(true)); err != nil {
+		return metadata
+	}
+	return written
 }
 
 // ended is the state of a call that ended; the one before is not changed.

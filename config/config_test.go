@@ -210,6 +210,7 @@ func TestEnvironment_setsEveryKey(t *testing.T) {
 	values := map[string]string{
 		"policy": "classic", "schedule": "eager", "counter": "chars4", "compaction.summarizer": "offline", "compaction.threshold": `{"*":0.5}`, "compaction.reserved": "7", "compaction.keep": "7",
 		"compaction.model": "p/m", "model": "p/m", "permissions": `[{"verdict":"ask"}]`, "providers": `{"local":{"baseURL":"http://127.0.0.1:1/v1","keyEnv":"LOCAL_KEY"}}`,
+		"compaction.background": "0",
 	}
 	before, defaults, err := Loaded{Settings: winnow.DefaultSettings()}.Values()
 	if err != nil {
@@ -250,7 +251,7 @@ func TestEnvironment_setsEveryKey(t *testing.T) {
 			t.Errorf("%s comes from %s", key, l.Origin(key))
 		}
 	}
-	for _, bad := range []string{"WINNOW_COMPACTION_KEEP=x", "WINNOW_COMPACTION_AUTO=maybe", "WINNOW_COMPACTION_PROTECT=1.5", "WINNOW_COMPACTION_THRESHOLD=[]", "WINNOW_COMPACTON_KEEP=1"} {
+	for _, bad := range []string{"WINNOW_COMPACTION_KEEP=x", "WINNOW_COMPACTION_AUTO=maybe", "WINNOW_COMPACTION_BACKGROUND=2", "WINNOW_COMPACTION_PROTECT=1.5", "WINNOW_COMPACTION_THRESHOLD=[]", "WINNOW_COMPACTON_KEEP=1"} {
 		name, _, _ := strings.Cut(bad, "=")
 		var e *Error
 		if _, err := Load(Sources{Environ: []string{bad}}); !errors.As(err, &e) || e.File != name {
@@ -272,7 +273,7 @@ func TestNearest_findsWhatWasMeant(t *testing.T) {
 
 func TestSet_keepsCommentsAndTheRest(t *testing.T) {
 	file := write(t, "{\n  // why it is so\n  \"policy\": \"classic\", // for now\n  \"compaction\": {\n    \"keep\": 5, /* the newest */\n  },\n}\n")
-	for _, set := range [][2]string{{"compaction.keep", "6"}, {"compaction.protectedTools", "skill, todo"}, {"strategies.aggressivePruning.pruneFiles", "false"}, {"compaction.threshold", `{"*": 0.9}`}, {"compaction.reserved", "null"}} {
+	for _, set := range [][2]string{{"compaction.keep", "6"}, {"compaction.protectedTools", "skill, todo"}, {"strategies.aggressivePruning.pruneFiles", "false"}, {"compaction.threshold", `{"*": 0.9}`}, {"compaction.reserved", "null"}, {"compaction.background", "1"}} {
 		if err := Set(file, set[0], set[1]); err != nil {
 			t.Fatalf("%v: %v", set, err)
 		}
@@ -291,7 +292,7 @@ func TestSet_keepsCommentsAndTheRest(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := l.Settings.Compaction
-	if *c.Keep != 6 || cmp.Diff([]string{"skill", "todo"}, c.ProtectedTools) != "" || l.Settings.Strategies.AggressivePruning.PruneFiles || c.Threshold["*"] != 0.9 || c.Reserved != nil {
+	if *c.Keep != 6 || cmp.Diff([]string{"skill", "todo"}, c.ProtectedTools) != "" || l.Settings.Strategies.AggressivePruning.PruneFiles || c.Threshold["*"] != 0.9 || c.Reserved != nil || c.Background == nil || !*c.Background {
 		t.Errorf("settings: %+v", l.Settings)
 	}
 }

@@ -81,6 +81,9 @@ func wanted(key string) string {
 	case reflect.Float64:
 		return "a number"
 	case reflect.Pointer:
+		if t.Elem().Kind() == reflect.Bool {
+			return "true, false or null"
+		}
 		return "a whole number or null"
 	case reflect.Slice:
 		if t.Elem().Kind() == reflect.Struct {
