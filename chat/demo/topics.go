@@ -94,15 +94,20 @@ func notes(month string) string {
 func report() topic {
 	return topic{[]step{
 		{"Added up all four months for the report", func([]string) llmtest.Reply {
+			var commands []string
+			for _, month := range months {
+				commands = append(commands, "sh lamp.sh logs/"+month+".csv")
+			}
 			return llmtest.Reply{Text: "The figures of all months, freshly added up.", Calls: []llmtest.Call{
-				call("bash", "command", "for f in logs/*.csv; do echo \"$f $(sh lamp.sh $f)\"; done", "description", "Add up all months"),
+				call("bash", "command", strings.Join(commands, " && "), "description", "Add up all months"),
 			}}
 		}},
 		{"Wrote REPORT.md", func(results []string) llmtest.Reply {
 			text := "# How long the lamp burned\n\nMinutes by month, as lamp.sh adds them up:\n\n"
-			for _, line := range strings.Split(strings.Join(results, "\n"), "\n") {
-				if strings.HasPrefix(line, "logs/") {
-					text += "- " + line + "\n"
+			sums := strings.Fields(strings.Join(results, "\n"))
+			for i, month := range months {
+				if i < len(sums) && len(sums) == len(months) {
+					text += "- " + month + ": " + sums[i] + "\n"
 				}
 			}
 			return llmtest.Reply{Text: "Now the report.", Calls: []llmtest.Call{call("write", "filePath", "REPORT.md", "content", text), todos(2)}}
