@@ -300,7 +300,11 @@ func (e *Engine) apply(ctx context.Context, l *live, op string, c store.Change) 
 	l.log = append(l.log, c.Append...)
 	for _, m := range c.Update {
 		if at := session.Index(l.log, m.ID); at >= 0 {
+			same := sameToModels(&l.log[at], &m)
 			l.log[at] = m // nobody else has this slice, only the parts of the messages in it
+			if same {
+				continue // what was counted and rendered holds
+			}
 			l.updated(at)
 			l.gauging.updated(&m, len(l.log)-1-at)
 			l.changed = min(l.changed, at)

@@ -14,6 +14,7 @@ import (
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/llm"
 	"github.com/winnowhq/winnow/model"
+	"github.com/winnowhq/winnow/recall"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -44,10 +45,20 @@ type Config struct {
 	OnEvent func(Event)
 	// MaxSteps is how many requests one Run or Resume makes at most. Default 1,000.
 	MaxSteps int
+	// Snapshots keeps the state of the working folder before and after each step, so that there are diffs, and a session and its files can go back together.
+	// Package snapshot has one. Default: none.
+	Snapshots Snapshots
+	// SnapshotTime is how long one may take at most. One that fails or takes longer does not stop the work: it is told by an event, and no more are taken until
+	// the end of that Run. Default 10 s.
+	SnapshotTime time.Duration
+	// Headlines says in a few words what a turn was about, for people; HeadlinesBy asks a model. Default, and where it fails: the first sentences of the
+	// request and of the answer.
+	Headlines func(ctx context.Context, t Told) (Headline, error)
 }
 
-// Loop lets a model work with tools. It is safe for use by several goroutines; one session is worked on by one Run or Resume at a time, here and in other
-// processes: that no other process does is the caller's to see to.
+// Loop lets a model work with tools. It is safe for use by several goroutines; one session is worked on by one Run or Resume at a time. Where another process
+// works on it too, that of the two stops with ErrElsewhere that finds an answer of the other's in the log behind its own: what both did is in the log, and
+// what they did to the files is theirs.
 type Loop struct {
 	config   Config
 	client   llm.Client
@@ -73,6 +84,9 @@ func New(c Config) (*Loop, error) {
 	}
 	if c.MaxSteps == 0 {
 		c.MaxSteps = 1000
+	}
+	if c.SnapshotTime <= 0 {
+		c.SnapshotTime = 10 * time.Second
 	}
 	if c.Protocol == "" {
 		c.Protocol = Chat
@@ -142,7 +156,7 @@ func (l *Loop) Run(ctx context.Context, id, prompt string) (Turn, error) {
 		return Turn{SessionID: id}, errors.New("agent: the prompt is empty: say what is to be done, or use Resume")
 	}
 	if id == "" {
-		created, err := l.config.Engine.Create(ctx, session.Info{Directory: l.config.Directory, Model: l.reference()})
+		created, err := l.config.Engine.Create(ctx, session.Info{Directory: l.config.Directory, Model: l.reference(), Title: recall.Headline(prompt, titleTokens)})
 		if err != nil {
 			return Turn{}, err
 		}
@@ -179,7 +193,7 @@ var ErrBusy = errors.New("the session is being worked on: use Say, or wait")
 
 // work does one Run or Resume. begin says whether there is something to do.
 func (l *Loop) work(ctx context.Context, id string, begin func(r *run, unfinished bool) (bool, error)) (Turn, error) {
-	r := &run{Loop: l, id: id, result: Turn{SessionID: id}, known: map[string]bool{}}
+	r := &run{Loop: l, id: id, result: Turn{SessionID: id}, known: map[string]bool{}, seen: map[string]bool{}}
 	if !l.enter(id) {
 		return r.result, fmt.Errorf("agent: session %s: %w", id, ErrBusy)
 	}
