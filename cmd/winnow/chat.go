@@ -11,7 +11,6 @@ import (
 	"github.com/winnowhq/winnow/chat"
 	"github.com/winnowhq/winnow/chat/demo"
 	"github.com/winnowhq/winnow/model"
-	"github.com/winnowhq/winnow/store"
 )
 
 func (a *app) chatCommand() *cobra.Command {
@@ -58,7 +57,6 @@ func (a *app) runChat(ctx context.Context, prompt string, f working) error {
 			return b.open(o.Model, agent.Config{Ask: b.policy.Asker(o.Ask), OnEvent: func(e agent.Event) {
 				if e.Type == agent.StepStarted && e.Step == 1 {
 					last = e.SessionID
-					b.entitle(ctx, e.SessionID)
 				}
 				o.OnEvent(e)
 			}})
@@ -66,8 +64,14 @@ func (a *app) runChat(ctx context.Context, prompt string, f working) error {
 		Export:  func(ctx context.Context, id, file string) (string, error) { return b.export(ctx, id, file, started) },
 		Environ: a.env.Environ, NoColor: a.noColor,
 	}
-	if f.demo {
+	switch {
+	case f.demo:
 		c.Notice = demo.Notice
+	case b.blind != nil:
+		c.Notice = b.blind.Error()
+	}
+	if b.files != nil {
+		c.Revert = b.revert
 	}
 	if err := chat.Run(ctx, c); err != nil {
 		return err
@@ -94,22 +98,6 @@ func (b *workbench) offered() []string {
 		}
 	}
 	return names
-}
-
-// entitle gives a session that has no title one, from what the user said first. It is only a name: where it cannot be written there is none.
-func (b *workbench) entitle(ctx context.Context, id string) {
-	s, state, err := b.engine.Session(ctx, id)
-	if err != nil || state.Info.Title != "" {
-		return
-	}
-	for i := range s.Messages {
-		if s.Messages[i].Written() {
-			info := state.Info
-			info.Title = titleFor(s.Messages[i].Text())
-			_, _ = b.store.Apply(ctx, id, store.Change{Base: state.Revision, Info: &info})
-			return
-		}
-	}
 }
 
 // export writes a session into a file, in the format that it came in, or as an export of OpenCode. A relative name is one in the folder that the command was

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"path/filepath"
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/chat/demo"
@@ -17,6 +18,11 @@ func (b *workbench) demo() error {
 	if err != nil {
 		return err
 	}
+	states, err := b.temporary("winnow-demo-states-")
+	if err != nil {
+		return err
+	}
+	b.states = filepath.Join(states, "snapshots")
 	d, err := demo.Start(folder)
 	if err != nil {
 		return err

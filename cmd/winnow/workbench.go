@@ -3,6 +3,8 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -18,6 +20,7 @@ import (
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/snapshot"
 	"github.com/winnowhq/winnow/store"
 	asking "github.com/winnowhq/winnow/summarize/model"
 )
@@ -31,11 +34,14 @@ type workbench struct {
 	store    store.Store
 	engine   *winnow.Engine
 	folder   string // absolute
+	states   string // where the states of the folder are kept
 	session  string // id of the session to go on with, "" for a new one
 	model    string // "provider/model" of the model to begin with
 	policy   tools.Policy
 	lists    *tools.Lists
-	close    []func() error // from the last to the first
+	files    *snapshot.Repository // nil: the states of the folder are not kept
+	blind    error                // why not
+	close    []func() error       // from the last to the first
 
 	mu   sync.Mutex
 	loop *agent.Loop // the one that was opened last: requests for summaries begin as its do
@@ -90,6 +96,9 @@ func (a *app) openWorkbench(ctx context.Context, f working) (_ *workbench, err e
 	}
 	b.close = append(b.close, b.engine.Close)
 	b.lists = &tools.Lists{Log: b.log}
+	if b.files, b.blind = snapshot.Open(ctx, snapshot.Config{Dir: b.states, WorkTree: b.folder, Leave: []string{filepath.Dir(b.states)}}); b.blind != nil {
+		b.files = nil
+	}
 	if b.session != "" && a.model == "" {
 		if s, _, err := b.engine.Session(ctx, b.session); err == nil {
 			b.model = cmp.Or(reader(s), b.model)
@@ -112,6 +121,7 @@ func (b *workbench) here(ctx context.Context, f working) error {
 		return err
 	}
 	b.store, b.close = kept, append(b.close, kept.Close)
+	path := cmp.Or(a.storeFile, a.env.storePath())
 	if f.session != "" {
 		if b.session, err = findSession(ctx, kept, f.session); err != nil {
 			return err
@@ -133,6 +143,7 @@ func (b *workbench) here(ctx context.Context, f working) error {
 	if b.folder, err = filepath.Abs(a.env.Dir); err != nil {
 		return err
 	}
+	b.states = statesOf(path, b.folder)
 	if b.settings, err = a.settings(); err != nil {
 		return err
 	}
@@ -146,6 +157,12 @@ func (b *workbench) here(ctx context.Context, f working) error {
 	}
 	b.model = cmp.Or(a.model, b.settings.Model)
 	return nil
+}
+
+// statesOf is where the states of a folder are kept: beside the store, each folder by itself.
+func statesOf(storePath, folder string) string {
+	sum := sha256.Sum256([]byte(folder))
+	return filepath.Join(filepath.Dir(storePath), "snapshots", hex.EncodeToString(sum[:8]))
 }
 
 // newest is the session that was last worked on in a folder.
@@ -218,6 +235,9 @@ func (b *workbench) open(name string, c agent.Config) (*agent.Loop, model.Model,
 	}
 	c.Engine, c.Client, c.Model, c.Protocol = b.engine, client, m, agent.Protocol(b.set.Protocol(m.Provider))
 	c.SystemFor, c.Directory = b.system, b.folder
+	if b.files != nil {
+		c.Snapshots = b.files
+	}
 	if c.Tools == nil {
 		c.Tools = b.tools()
 	}
