@@ -90,14 +90,12 @@ const notes = "## Goal\n\nTo write all files.\n\n## Next\n\nThe next file."
 // small is a bench with a model that writes its summaries, in a window that a few reads fill.
 func small(t *testing.T, j *job) *bench {
 	t.Helper()
-	narrow := reader
-	narrow.Limits.Context = 24_000
-	b := setUp(t, llmtest.Anthropic, llmtest.Script{Window: narrow.Limits.Context, Answer: func(r llmtest.Request) llmtest.Reply {
-		if strings.Contains(r.Last(), "What did we do so far?") || strings.Contains(r.Last(), "no part of the task") {
+	b := narrow(t, llmtest.Anthropic, func(r llmtest.Request) llmtest.Reply {
+		if sums(r) {
 			return llmtest.Reply{Text: notes}
 		}
 		return j.answer(r)
-	}}, func(c *agent.Config) { c.Model = narrow }, j.tools()...)
+	}, j.tools()...)
 	b.scribe = true
 	return b
 }

@@ -68,10 +68,8 @@ func TestRun_stoppedWhileASummaryIsWritten(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			var at atomic.Int64
-			narrow := reader
-			narrow.Limits.Context = 24_000
-			b := setUp(t, llmtest.Anthropic, llmtest.Script{Window: narrow.Limits.Context, Answer: func(r llmtest.Request) llmtest.Reply {
-				if !strings.Contains(r.Last(), "What did we do so far?") && !strings.Contains(r.Last(), "no part of the task") {
+			b := narrow(t, llmtest.Anthropic, func(r llmtest.Request) llmtest.Reply {
+				if !sums(r) {
 					return j.answer(r)
 				}
 				if at.Load() > 0 {
@@ -83,7 +81,7 @@ func TestRun_stoppedWhileASummaryIsWritten(t *testing.T) {
 					cancel()
 				})
 				return llmtest.Reply{Text: notes, Fault: fault}
-			}}, func(c *agent.Config) { c.Model = narrow }, j.tools()...)
+			}, j.tools()...)
 			b.scribe = true
 			b.open(b.store)
 			got, err := b.Run(ctx, "", "Write the files. "+constraint)
