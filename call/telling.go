@@ -43,10 +43,10 @@ const most = 2000
 // TellingOf does so of lines that were read.
 func TellingOf(lines []string, n int) []string {
 	type scored struct {
-		at, score int
+		at, score int32
 		text      string
 	}
-	var few [32]scored
+	var few [64]scored
 	found := few[:0]
 	seen := known{}
 	for at, line := range lines {
@@ -58,15 +58,15 @@ func TellingOf(lines []string, n int) []string {
 			continue
 		}
 		if score := weight(text); score > 0 && !saidBeside(text) && seen.fresh(text) {
-			found = append(found, scored{at, score, text})
+			found = append(found, scored{int32(at), int32(score), text})
 		}
 	}
 	if len(found) == 0 {
 		return lastOf(lines, n)
 	}
-	slices.SortStableFunc(found, func(a, b scored) int { return b.score - a.score })
+	slices.SortStableFunc(found, func(a, b scored) int { return int(b.score - a.score) })
 	found = found[:min(n, len(found))]
-	slices.SortFunc(found, func(a, b scored) int { return a.at - b.at })
+	slices.SortFunc(found, func(a, b scored) int { return int(a.at - b.at) })
 	picked := make([]string, len(found))
 	for i, f := range found {
 		picked[i] = f.text
