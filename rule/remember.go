@@ -69,7 +69,7 @@ func (w Window) rememberAtOnce(rules []Rule) {
 	}
 	var decided atomic.Int64
 	var done sync.WaitGroup
-	if w.Handles == nil && len(w.Facts.handles.byPart) == 0 && len(w.read.items) >= readAtOnce {
+	if w.Handles == nil && w.Facts.handles.none() && len(w.read.items) >= readAtOnce {
 		done.Go(w.nameItems)
 	}
 	for _, one := range all {

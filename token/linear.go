@@ -160,6 +160,16 @@ func (w *walk) some(to int) {
 		}
 		again := (uint32(b) ^ last - 1) >> 31 // 1 when b is last
 		same := again & twice
+		if i+1 < to {
+			if c := w.text[i+1]; c < utf8.RuneSelf && same == 0 && (b != c || again == 0) { // two bytes at once
+				x := twos[(uint32(c)<<8|uint32(b))%pairSize]
+				d := doubles[(x+state)%doublesSize]
+				sum += int64(pairCosts[(uint32(b)<<8|last)%pairSize]) + int64(x>>costShift) + int64(d>>stateBits)
+				state, last, twice = uint32(uint8(d)), uint32(c), (uint32(b)^uint32(c)-1)>>31
+				i += 2
+				continue
+			}
+		}
 		sum += int64(pairCosts[(uint32(b)<<8|last)&(same-1)%pairSize])
 		at := uint32(offsets[b]) + same*sameOffset + state
 		sum += int64(costs[at%machineSize])
