@@ -107,8 +107,8 @@ func (h *Handles) nameAll(log []session.Message, n int) []named {
 	}
 	firsts := make([]byte, len(parts)*HandleLength)
 	spread(len(parts), func(at int) {
-		long := longHandle(seedOf(parts[at].part))
-		copy(firsts[at*HandleLength:(at+1)*HandleLength], long[:])
+		first := firstHandle(seedOf(parts[at].part))
+		copy(firsts[at*HandleLength:(at+1)*HandleLength], first[:])
 	})
 	all := string(firsts)
 	for at := range parts {
@@ -172,6 +172,14 @@ func seedOf(p *session.Part) string {
 		return p.CallID
 	}
 	return p.ID
+}
+
+// firstHandle is the beginning of what longHandle is: five bytes make eight letters.
+func firstHandle(seed string) (first [8]byte) {
+	var room [128]byte
+	sum := sha256.Sum256(append(room[:0], seed...))
+	handleAlphabet.Encode(first[:], sum[:5])
+	return first
 }
 
 // longHandle is what a handle is the beginning of.
