@@ -67,7 +67,7 @@ func Open(ctx context.Context, c Config) (*Repository, error) {
 			return nil, fmt.Errorf("snapshots: %w", err)
 		}
 		// Two processes may do so at the same time: git takes that.
-		if _, err := r.run(ctx, nil, "init", "--quiet", "--bare", "--template=", "--object-format=sha1"); err != nil {
+		if _, err := r.run(ctx, nil, "init", "--quiet", "--bare", "--template="); err != nil {
 			return nil, fmt.Errorf("snapshots: %w", err)
 		}
 	}
