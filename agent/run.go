@@ -22,8 +22,10 @@ type run struct {
 	*Loop
 	id     string
 	result Turn
+	system string
 	parent string          // id of the user message that is answered
 	known  map[string]bool // ids of calls that are in use
+	seen   map[string]bool // ids of the answers that this run found, or made
 	cut    bool            // the log ends with an answer that was cut short
 
 	saving context.Context // for what must be written though the caller has stopped
@@ -42,6 +44,8 @@ type run struct {
 var (
 	ErrSteps = errors.New("the steps that one run may make are used up: resume it, or raise MaxSteps")
 	ErrStuck = errors.New("the model keeps making the same call, though it was told that it is not run again")
+	// ErrElsewhere: the newest answer of the log is another's. That one goes on; nothing of this run is lost.
+	ErrElsewhere = errors.New("another process works on the session, this one stopped: let one of them work at a time")
 )
 
 // turn lets the model work until it calls no more tools (S001, the loop's order).
@@ -144,6 +148,7 @@ func (r *run) mend(ctx context.Context) (unfinished bool, err error) {
 				r.known[m.Parts[j].CallID] = true
 			}
 		}
+		r.remember(m)
 		if open(m) {
 			marked = append(marked, interrupt(*m))
 		}
@@ -172,6 +177,43 @@ func (r *run) mend(ctx context.Context) (unfinished bool, err error) {
 		_, err = r.observe(ctx, *m.Tokens)
 	}
 	return unfinished, err
+}
+
+// remember learns from a message of the log, in their order, whose it is and how often its call was made in a row. A call that was interrupted may be made
+// again.
+func (r *run) remember(m *session.Message) {
+	switch {
+	case m.Marker() != nil || m.IsSummary() || m.Companion() != "":
+		return
+	case m.Role == session.User:
+		r.last, r.repeated = "", 0
+		return
+	}
+	r.seen[m.ID] = true
+	called := false
+	for i := range m.Parts {
+		p := &m.Parts[i]
+		if p.Type != session.ToolPart || p.State == nil {
+			continue
+		}
+		called = true
+		if !waits(p) && !wasInterrupted(p.State) {
+			r.made(p)
+		}
+	}
+	if !called {
+		r.last, r.repeated = "", 0
+	}
+}
+
+// elsewhere reports whether the newest answer in a view is one that this run does not know: another process works on the session.
+func (r *run) elsewhere(messages []session.Message) bool {
+	for i := len(messages) - 1; i >= 0; i-- {
+		if m := &messages[i]; m.Role == session.Assistant && !m.IsSummary() {
+			return !r.seen[m.ID]
+		}
+	}
+	return false
 }
 
 // unreported is the newest step, where it ended and the engine was not told what it took.
@@ -217,10 +259,31 @@ func interrupt(m session.Message) session.Message {
 	for i := range m.Parts {
 		if p := &m.Parts[i]; waits(p) {
 			p.State = ended(p.State, session.Failed, wire.Interrupted)
-			p.State.Metadata = jsontext.Value(`{"interrupted":true}`)
+			p.State.Metadata = with(p.State.Metadata, "interrupted", true)
 		}
 	}
 	return m
+}
+
+// with is metadata with one more member; what is no object goes.
+func with(metadata jsontext.Value, name string, value any) jsontext.Value {
+	members := map[string]jsontext.Value{}
+	if len(metadata) > 0 && json.Unmarshal(metadata, &members, session.ReadOptions()) != nil || members == nil {
+		members = map[string]jsontext.Value{}
+	}
+	written, err := json.Marshal(value, session.ReadOptions())
+	if err != nil {
+		return metadata
+	}
+	members[name] = written
+	if written, err = json.Marshal(members, session.ReadOptions(), json.Deterministic(true)); err != nil {
+		return metadata
+	}
+	return written
+}
+
+func wasInterrupted(s *session.ToolState) bool {
+	return s.Status == session.Failed && wire.Kind(s.Metadata, wire.Member(s.Metadata, wire.Root(s.Metadata), "interrupted")) == 't'
 }
 
 // ended is the state of a call that ended; the one before is not changed.

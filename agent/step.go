@@ -43,6 +43,7 @@ func (r *run) step(ctx context.Context) (finished bool, err error) {
 		return false, err
 	}
 	m = said[0]
+	r.seen[m.ID] = true
 	r.result.Steps++
 	r.result.Text, r.result.Finish = answer.Text(), answer.Finish
 	r.tell(Event{Type: Answered, Step: r.result.Steps, Message: m.ID})
@@ -94,7 +95,10 @@ func (r *run) ask(ctx context.Context) (answer llm.Answer, size int, err error) 
 		if err != nil {
 			return llm.Answer{}, 0, err
 		}
-		size = v.Tokens + token.Linear{}.Count(r.config.System) + token.Linear{}.Count(string(r.declared))
+		if r.elsewhere(v.Messages) {
+			return llm.Answer{}, 0, ErrElsewhere
+		}
+		size = v.Tokens + token.Linear{}.Count(r.system) + token.Linear{}.Count(string(r.declared))
 		answer, err = r.client.Ask(ctx, r.request(v, size))
 		nothing := err == nil && !says(answer)
 		charged := r.charge(answer, err != nil || nothing)
@@ -122,7 +126,7 @@ func (r *run) ask(ctx context.Context) (answer llm.Answer, size int, err error) 
 func (r *run) request(v winnow.View, size int) llm.Request {
 	step := r.result.Steps + 1
 	return llm.Request{
-		Model: r.config.Model, System: r.config.System, Tools: r.declared, Messages: v.Messages, Cache: true, MaxOutput: r.room(size),
+		Model: r.config.Model, System: r.system, Tools: r.declared, Messages: v.Messages, Cache: true, MaxOutput: r.room(size),
 		Delta:   func(text string) { r.tell(Event{Type: Delta, Step: step, Text: text}) },
 		Restart: func() { r.tell(Event{Type: Restarted, Step: step}) },
 	}
