@@ -32,7 +32,7 @@ func (m *chat) takeBack(done, what string, take func(ctx context.Context, id, wh
 				if done != "undone" {
 					other = "/undo"
 				}
-				m.transcript.say(notice{"↶", done + ": " + described(r) + " · " + other + " " + r.ID, well})
+				return m.noteAfter(notice{"↶", done + ": " + described(r) + " · " + other + " " + r.ID, well})
 			}
 			return m.sync()
 		}
@@ -249,8 +249,16 @@ func (m *chat) retitle(text string) tea.Cmd {
 		m.tell(told{text: "the title is: " + oneLine(m.title)})
 		return nil
 	}
-	m.tell(told{text: "titles cannot be set yet"})
-	return nil
+	id, engine := m.session, m.config.Engine
+	return m.do(func(ctx context.Context) func(m *chat) tea.Cmd {
+		err := engine.Rename(ctx, id, text)
+		return func(m *chat) tea.Cmd {
+			if err != nil {
+				m.tell(told{"the title stays", err})
+			}
+			return m.sync()
+		}
+	})
 }
 
 func (m *chat) export(file string) tea.Cmd {
@@ -306,7 +314,7 @@ func (m *chat) revert(string) tea.Cmd {
 				return nil
 			}
 			cmd := m.enter(newID)
-			m.greeting = said
+			m.after = append(m.after, say(said))
 			if m.editor.empty() {
 				m.editor.set(text)
 			}
