@@ -207,7 +207,9 @@ func (d *under) say(name, text string) {
 }
 
 func (d *under) faint(text string) {
-	d.lines = append(d.lines, paint(d.style.dim, tui.Cut(inset+oneLine(text), d.width)))
+	for _, l := range wrap(oneLine(text), max(8, d.width-len(inset)), "  ") {
+		d.lines = append(d.lines, paint(d.style.dim, tui.Cut(inset+l, d.width)))
+	}
 }
 
 // text shows the beginning of a text.

@@ -121,8 +121,11 @@ func (p *sessionsPanel) row(one *store.Listing, chosen bool, width int) string {
 	if width >= 78 {
 		side = append(side, fit(oneLine(modelOf(one)), min(30, width/4)))
 	}
-	return pick(chosen, title, strings.Join(side, "  "), width, p.style)
+	return pick(chosen, title, strings.Join(side, "  "), min(width, mostRow), p.style)
 }
+
+// mostRow keeps what stands at the right of a row near what stands at its left.
+const mostRow = 110
 
 // pick is a row of a list: what it is at the left, as much of it as there is room for, and what there is to say of it at the right.
 func pick(chosen bool, left, side string, width int, s style) string {
