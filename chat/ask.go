@@ -21,6 +21,7 @@ type question struct {
 
 	words  editor // what the model is told with a refusal
 	typing bool
+	from   int // the first line of the target that is seen
 }
 
 // withdrawn is a question that nobody waits for any more.
@@ -108,6 +109,10 @@ func (m *chat) answerKey(k tea.KeyPressMsg, before time.Time) tea.Cmd {
 		} else {
 			m.decide(denied(q.want, ""))
 		}
+	case "up":
+		q.from--
+	case "down":
+		q.from++
 	case "pgup":
 		m.transcript.scroll(-max(1, m.transcript.height-2))
 	case "pgdown":
@@ -207,13 +212,13 @@ func (g grant) covers(p agent.Permission) bool {
 	return false
 }
 
-// String says what a grant allows, for people.
+// String says what a grant allows beyond what is asked, for people.
 func (g grant) String() string {
 	switch {
 	case g.action == "run":
-		return "this command, also with further arguments,"
+		return " (also with further arguments)"
 	case strings.HasSuffix(g.target, "/"):
-		return g.action + " anything below " + g.target
+		return " to " + g.action + " what is below " + g.target
 	}
-	return "this"
+	return ""
 }

@@ -12,6 +12,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
 
+	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/agent"
 	"github.com/winnowhq/winnow/model"
 )
@@ -39,16 +40,18 @@ type chat struct {
 
 	work    *work
 	queued  []*queued
-	resumes bool   // the last turn is not at its end: enter goes on with it
-	doing   string // what else takes time: "folding the past"
-	written int    // characters of the summary so far
-	warned  bool   // that the window fills up, since it was made smaller
-	frame   int    // of the spinner
+	first   []string // to be said once the log is read
+	after   []notice // to be shown then, behind the messages that they are about
+	resumes bool     // the last turn is not at its end: enter goes on with it
+	doing   string   // what else takes time: "folding the past"
+	written int      // characters of the summary so far
+	warned  bool     // that the window fills up, since it was made smaller
+	frame   int      // of the spinner
 	ticking bool
 	syncing bool // the log is being read
 	again   bool // and must be read once more
 	loaded  bool // the transcript has the session's log
-	totals  totals
+	gauge   winnow.Gauge
 
 	width, height int
 	hint          string // shown until the next key: "ctrl+c again quits"
@@ -147,13 +150,10 @@ func (m *chat) open(name string) error {
 // Init begins with what was asked for on the command line.
 func (m *chat) Init() tea.Cmd {
 	commands := []tea.Cmd{m.feed.next(m.ctx), tea.RequestWindowSize}
-	if m.session != "" {
-		commands = append(commands, m.sync())
-	}
 	if m.config.Prompt != "" {
 		commands = append(commands, m.say(m.config.Prompt))
 	}
-	return tea.Batch(commands...)
+	return tea.Batch(append(commands, m.sync())...)
 }
 
 // Update takes a message. What it changes is drawn at once, or a moment later where much comes at a time.
@@ -229,12 +229,38 @@ func (m *chat) toPanel(msg tea.Msg) tea.Cmd {
 func (m *chat) tell(t told) {
 	switch {
 	case t.err != nil && t.text != "":
-		m.transcript.say(wrong(t.text + ": " + explain(t.err)))
+		m.note(wrong(t.text + ": " + explain(t.err)))
 	case t.err != nil:
-		m.transcript.say(wrong(explain(t.err)))
+		m.note(wrong(explain(t.err)))
 	case t.text != "":
-		m.transcript.say(say(t.text))
+		m.note(say(t.text))
 	}
+}
+
+// note shows a notice, behind those that wait for the log.
+func (m *chat) note(n notice) {
+	if len(m.after) > 0 {
+		m.after = append(m.after, n)
+		return
+	}
+	m.transcript.say(n)
+}
+
+// noteAfter shows a notice once the log is read again: what it is about may not be in the transcript yet.
+func (m *chat) noteAfter(n notice) tea.Cmd {
+	m.after = append(m.after, n)
+	return m.sync()
+}
+
+// notes shows what waited for the log.
+func (m *chat) notes() {
+	if m.syncing {
+		return
+	}
+	for _, n := range m.after {
+		m.transcript.say(n)
+	}
+	m.after = nil
 }
 
 // do does something that takes time beside the program, and lets it go on with what came of it.

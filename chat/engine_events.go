@@ -31,6 +31,10 @@ func (m *chat) happened(items fedMsg) tea.Cmd {
 			m.withdraw(e.question)
 		}
 	}
+	m.transcript.asking = map[string]bool{}
+	for _, q := range m.asks {
+		m.transcript.asking[q.want.Tool] = true
+	}
 	if len(m.queued) > 0 && m.work != nil {
 		m.handOver()
 	}
@@ -60,12 +64,14 @@ func (m *chat) loopTold(e agent.Event) bool {
 		t.answered(e.Message)
 		return true
 	case agent.CallStarted:
+		t.started[e.Part.CallID] = true
 		t.call(e.Message, e.Part)
 		return true
 	case agent.CallProgress:
 		t.progress[e.Part.CallID] = e.Text
 	case agent.CallEnded:
 		delete(t.progress, e.Part.CallID)
+		delete(t.started, e.Part.CallID)
 		t.call(e.Message, e.Part)
 		return true
 	case agent.Observed, agent.TurnEnded:
@@ -83,7 +89,7 @@ func (m *chat) engineTold(e winnow.Event) (read bool, cmd tea.Cmd) {
 	case winnow.ElisionCommitted:
 		m.doing, m.warned = "", false
 		if e.Receipt != nil {
-			t.say(prunedNotice(e.Receipt, m.model))
+			m.after = append(m.after, prunedNotice(e.Receipt, m.model))
 		}
 		return true, nil
 	case winnow.CompactionStarted:
@@ -103,12 +109,14 @@ func (m *chat) engineTold(e winnow.Event) (read bool, cmd tea.Cmd) {
 	case winnow.CompactionFailed:
 		m.doing = ""
 		if e.Code != winnow.Cancelled && e.Code != winnow.NothingToFold {
-			t.say(wrong(failedCompaction(e)))
+			m.after = append(m.after, wrong(failedCompaction(e)))
+			return true, nil
 		}
 	case winnow.BudgetWarning:
 		if !m.warned {
 			m.warned = true
-			t.say(warn(budgetText(e)))
+			m.after = append(m.after, warn(budgetText(e)))
+			return true, nil
 		}
 	}
 	return false, nil
