@@ -2,7 +2,6 @@ package chat
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -25,8 +24,6 @@ import (
 	"github.com/winnowhq/winnow/token"
 	"github.com/winnowhq/winnow/tui"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // scribe writes every summary.
 type scribe struct{}
