@@ -19,7 +19,7 @@ func commands() []command {
 		{"context", "", "what takes the space in the window", (*chat).showContext},
 		{"undo", "[id]", "take the newest pruning or folding back, or the one named", (*chat).undo},
 		{"redo", "", "make what was undone count again", (*chat).redo},
-		{"receipt", "", "what prunings and foldings did", (*chat).showReceipts},
+		{"receipt", "[id]", "what prunings and foldings did", (*chat).showReceipts},
 		{"model", "[name]", "show or choose who answers", (*chat).chooseModel},
 		{"cost", "", "what the session took", (*chat).showCost},
 		{"sessions", "", "go on with another session", (*chat).showSessions},
