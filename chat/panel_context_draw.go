@@ -199,7 +199,7 @@ const inset = "    "
 func (d *under) say(name, text string) {
 	for i, l := range wrap(name+oneLine(text), max(8, d.width-len(inset)), "  ") {
 		if i == 6 {
-			d.lines = append(d.lines, inset+"…")
+			d.lines = append(d.lines, tui.Cut(inset+"…", d.width))
 			return
 		}
 		d.lines = append(d.lines, tui.Cut(inset+l, d.width))

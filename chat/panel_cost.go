@@ -167,7 +167,7 @@ const chartHeight = 5
 
 var eighths = []string{" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"}
 
-// chart draws the newest requests as columns, by their cost, or by what was sent where no price is known. Below it stands what is no step, and the share
+// chart draws the newest requests as columns, by their cost, or by what was sent where a price is not known. Below it stands what is no step, and the share
 // that came from the cache.
 func chart(all []winnow.Request, width int, s style) []string {
 	room := width - 10 // the label of the axis
@@ -176,7 +176,7 @@ func chart(all []winnow.Request, width int, s style) []string {
 	}
 	all = all[max(0, len(all)-room):]
 	value, label, title := func(r *winnow.Request) float64 { return r.Bill.Cost }, tui.Dollars, "cost"
-	if !slices.ContainsFunc(all, func(r winnow.Request) bool { return r.Bill.Cost > 0 }) {
+	if slices.ContainsFunc(all, func(r winnow.Request) bool { return r.Bill.Unpriced > 0 }) {
 		value, label, title = func(r *winnow.Request) float64 { return float64(r.Bill.Usage.Prompt()) }, func(n float64) string { return shortly(int(n)) }, "tokens sent"
 	}
 	most := 0.0
