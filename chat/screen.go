@@ -186,11 +186,12 @@ func (m *chat) placeholder() string {
 
 // bar is what stands at the bottom: what fills the window, and what the session took. A low screen has room for one line of it.
 func (m *chat) bar() []string {
-	g := m.gauge
-	if g.Model == "" {
-		g.Model, g.Context = m.model.String(), m.model.Limits.Context
+	lines := []string{"", paint(m.style.dim, tui.Cut("nothing was said yet", m.width))}
+	if m.gauge.Model != "" {
+		lines = drawBar(m.gauge, m.width, m.style)
+	} else if window := m.model.Limits.Context; window > 0 {
+		lines[1] = paint(m.style.dim, tui.Cut("nothing was said yet · a window of "+grouped(window)+" tokens", m.width))
 	}
-	lines := drawBar(g, m.width, m.style)
 	if m.height < lowScreen {
 		lines = lines[len(lines)-1:]
 	}
