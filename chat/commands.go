@@ -133,12 +133,19 @@ func (m *chat) fold(focus string) tea.Cmd {
 		return nil
 	}
 	m.doing = "folding the past"
-	return tea.Batch(m.tickLater(), m.do(func(ctx context.Context) func(m *chat) tea.Cmd {
+	ctx, cancel := context.WithCancel(m.ctx)
+	m.stopFold = cancel
+	return tea.Batch(m.tickLater(), m.do(func(context.Context) func(m *chat) tea.Cmd {
+		defer cancel()
 		_, err := engine.Compact(ctx, id, winnow.CompactOptions{Focus: focus})
+		stopped := ctx.Err() != nil
 		return func(m *chat) tea.Cmd {
-			m.doing = ""
-			if winnow.CodeOf(err) == winnow.NothingToFold {
+			m.doing, m.stopFold = "", nil
+			switch {
+			case winnow.CodeOf(err) == winnow.NothingToFold:
 				m.tell(told{text: nothingToFold})
+			case err != nil && stopped:
+				m.tell(told{text: "folding was stopped; the session is as it was"})
 			}
 			return m.sync() // of other failures the engine tells by an event
 		}
