@@ -42,7 +42,10 @@ func (r *run) child(ctx context.Context, j job, c Child, began func(id string)) 
 	}
 	config := r.config
 	config.OnEvent, config.Ask = c.OnEvent, j.call.Ask
-	config.System, config.SystemFor = strings.TrimSpace(r.system+"\n\n"+c.System), nil
+	config.System, config.SystemFor = r.system, nil
+	if c.System != "" {
+		config.System = strings.TrimSpace(r.system + "\n\n" + c.System)
+	}
 	config.Tools = slices.DeleteFunc(slices.Clone(config.Tools), func(t Tool) bool {
 		return t.Name() == j.tool.Name() || c.Tools != nil && !slices.Contains(c.Tools, t.Name())
 	})

@@ -79,7 +79,7 @@ func TestCompletion_offersWhatBeginsAlike(t *testing.T) {
 func TestCompact_isPreviewedMadeUndoneAndRedone(t *testing.T) {
 	b := talked(t, 4, nil)
 	b.says("/compact the parser")
-	b.shows("become a summary")
+	b.shows("would stay word for word")
 	b.golden("preview")
 	b.press("enter")
 	b.shows("≡ folded")
@@ -134,16 +134,14 @@ func TestCommands_work(t *testing.T) {
 	})
 	for _, c := range []struct{ typed, want string }{
 		{"/help", "fold the past into a summary"},
-		{"/cost", "prompt, fresh"},
-		{"/context", "file"},
-		{"/sessions", b.session[:20]},
+		{"/cost", "came from the cache"},
+		{"/context", "parts, largest first"},
+		{"/sessions", "turn 1"},
 		{"/model", "acme/reader"},
 	} {
 		b.says(c.typed)
 		b.until(c.typed, func() bool { return b.panel != nil })
-		if got := b.look(); !strings.Contains(got, c.want) {
-			t.Errorf("%s does not show %q:\n%s", c.typed, c.want, got)
-		}
+		b.shows(c.want)
 		b.press("esc")
 		if b.panel != nil {
 			t.Errorf("%s is not closed with esc", c.typed)
@@ -202,7 +200,7 @@ func TestCommands_whileItWorks(t *testing.T) {
 func TestResume_showsTheSessionThatWas(t *testing.T) {
 	b := talked(t, 3, nil)
 	b.says("/compact")
-	b.shows("become a summary")
+	b.shows("would stay word for word")
 	b.press("enter")
 	b.shows("≡ folded")
 	b.rests()

@@ -14,6 +14,8 @@ const (
 	inputRows = 8
 	// offered is how many commands are offered at a time.
 	offered = 6
+	// lowScreen is how many lines a screen has that are needed for what is said.
+	lowScreen = 16
 )
 
 // shown is the question that is on the screen, and since when.
@@ -182,13 +184,16 @@ func (m *chat) placeholder() string {
 	return "say something · /help"
 }
 
-// bar is what stands at the bottom: what fills the window, and what the session took.
+// bar is what stands at the bottom: what fills the window, and what the session took. A low screen has room for one line of it.
 func (m *chat) bar() []string {
-	g := m.gauge
-	text := grouped(g.Total) + " tokens"
-	if g.Usable > 0 {
-		text = grouped(g.Total) + " of " + grouped(g.Usable) + " tokens, " + tui.Percent(g.Total, g.Usable)
+	lines := []string{"", paint(m.style.dim, tui.Cut("nothing was said yet", m.width))}
+	if m.gauge.Model != "" {
+		lines = drawBar(m.gauge, m.width, m.style)
+	} else if window := m.model.Limits.Context; window > 0 {
+		lines[1] = paint(m.style.dim, tui.Cut("nothing was said yet · a window of "+grouped(window)+" tokens", m.width))
 	}
-	text += " · " + tui.Count(g.Steps.Requests, "step") + " · " + tui.Dollars(g.All().Cost)
-	return []string{paint(m.style.dim, tui.Cut(text, m.width))}
+	if m.height < lowScreen {
+		lines = lines[len(lines)-1:]
+	}
+	return lines
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/llm/llmtest"
 	"github.com/winnowhq/winnow/model"
 )
@@ -21,8 +22,8 @@ const (
 )
 
 // Notice says what this is, for people.
-const Notice = `This is a demo: the answers are scripted, no model is asked, and the prices are made up. Tools, files, requests, cache, pruning and compaction are real, in a
-folder that is thrown away at the end. The window has 16,000 tokens, so that it fills soon. Say: tour · fix the test · read the logs · write the report`
+const Notice = "This is a demo: the answers are scripted, no model is asked, and the prices are made up. Tools, files, requests, cache, pruning and compaction are real, " +
+	"in a folder that is thrown away at the end. The window is small, 16,000 tokens, so that it fills soon. Say: tour · fix the test · read the logs · write the report"
 
 // Topics are what the script understands, as somebody would type it.
 var Topics = []string{"tour", "fix the test", "read the logs", "write the report"}
@@ -69,6 +70,14 @@ func (d *Demo) Models() *model.Catalogue {
 		{Provider: Provider, ID: Large[len(Provider)+1:], Name: "A script, 200k", Limits: model.Limits{Context: 200_000, Output: 8_000}, Cache: cache,
 			Price: model.Price{Input: 3, Output: 15, CacheRead: 0.3, CacheWrite: 3.75}},
 	}}
+}
+
+// Tighten makes settings for large windows ones for that of the demo: less is protected, and what lies idle goes sooner. The project's own script may run
+// unasked; its test is asked about.
+func (d *Demo) Tighten(s *winnow.Settings) {
+	s.Permissions = append(s.Permissions, winnow.Permission{Action: "run", Target: "sh lamp.sh", Verdict: "allow"})
+	s.Compaction.Protect, s.Compaction.Minimum, s.Compaction.ProtectTurns = 3000, 500, 1
+	s.Strategies.BalancedPruning.IdleSteps, s.Strategies.BalancedPruning.IdleInputSteps, s.Strategies.BalancedPruning.QuietSteps = 3, 6, 1
 }
 
 // write puts the project into a folder.

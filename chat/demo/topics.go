@@ -69,7 +69,7 @@ func read() topic {
 	for _, month := range months {
 		file := "logs/" + month + ".csv"
 		all = append(all, calls("Read "+file, fmt.Sprintf("The log of %s.", month), call("read", "filePath", file)),
-			calls("Added up the minutes of "+file, "How long the lamp burned in it.", call("bash", "command", "sh lamp.sh "+file, "description", "Add up the minutes"), call("grep", "pattern", "fog", "path", file)))
+			calls("Added up the minutes of "+file, notes(month)+"How long the lamp burned in all:", call("bash", "command", "sh lamp.sh "+file, "description", "Add up the minutes"), call("grep", "pattern", "fog", "path", file)))
 	}
 	for _, month := range months[:2] { // some of it was pruned by now
 		all = append(all, calls("Looked at logs/"+month+".csv again", "Once more the first days of "+month+", which are not before me any more.",
@@ -78,18 +78,36 @@ func read() topic {
 	return topic{all, "I have read the four logs. The minutes of each month stand above; the harbour's copies need no change."}
 }
 
+// notes is what the script makes of a log: a text of some length, for texts of a conversation stay when results are pruned, and are what is folded.
+func notes(month string) string {
+	text := "In " + month + " I note the nights that were not clear:\n\n"
+	for _, line := range strings.Split(project()["logs/"+month+".csv"], "\n") {
+		cells := strings.Split(line, ",")
+		if len(cells) < 6 || strings.HasPrefix(line, "#") || cells[0] == "day" || cells[4] == "clear" {
+			continue
+		}
+		text += "- " + cells[0] + ": " + cells[4] + ", " + cells[3] + " on watch from " + cells[1] + " to " + cells[2] + "; " + strings.Join(cells[5:], ",") + "\n"
+	}
+	return text + "\n"
+}
+
 func report() topic {
 	return topic{[]step{
 		{"Added up all four months for the report", func([]string) llmtest.Reply {
+			var commands []string
+			for _, month := range months {
+				commands = append(commands, "sh lamp.sh logs/"+month+".csv")
+			}
 			return llmtest.Reply{Text: "The figures of all months, freshly added up.", Calls: []llmtest.Call{
-				call("bash", "command", "for f in logs/*.csv; do echo \"$f $(sh lamp.sh $f)\"; done", "description", "Add up all months"),
+				call("bash", "command", strings.Join(commands, " && "), "description", "Add up all months"),
 			}}
 		}},
 		{"Wrote REPORT.md", func(results []string) llmtest.Reply {
 			text := "# How long the lamp burned\n\nMinutes by month, as lamp.sh adds them up:\n\n"
-			for _, line := range strings.Split(strings.Join(results, "\n"), "\n") {
-				if strings.HasPrefix(line, "logs/") {
-					text += "- " + line + "\n"
+			sums := strings.Fields(strings.Join(results, "\n"))
+			for i, month := range months {
+				if i < len(sums) && len(sums) == len(months) {
+					text += "- " + month + ": " + sums[i] + "\n"
 				}
 			}
 			return llmtest.Reply{Text: "Now the report.", Calls: []llmtest.Call{call("write", "filePath", "REPORT.md", "content", text), todos(2)}}

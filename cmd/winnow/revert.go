@@ -33,6 +33,7 @@ type revertFlags struct {
 	snapshot  string
 	keepFiles bool
 	dry       bool
+	files     *snapshot.Repository // where somebody has it open; nil: that of the session's folder
 }
 
 func (a *app) revertCommand() *cobra.Command {
@@ -77,7 +78,7 @@ func (a *app) runRevert(ctx context.Context, src, message string, f revertFlags)
 	}
 	var doc reversion
 	if f.snapshot != "" {
-		doc, err = a.restoreFiles(ctx, s.engine, s.id, f.snapshot, f.dry)
+		doc, err = a.restoreFiles(ctx, s.engine, s.id, f.snapshot, f)
 	} else {
 		doc, err = a.revert(ctx, s.engine, s.id, message, f)
 	}
@@ -92,9 +93,9 @@ func (a *app) runRevert(ctx context.Context, src, message string, f revertFlags)
 }
 
 // reverter goes back to before a message of the user's, for chat.Config.Revert.
-func (a *app) reverter(e *winnow.Engine) func(ctx context.Context, sessionID, messageID string) (newID, told string, err error) {
+func (a *app) reverter(e *winnow.Engine, files *snapshot.Repository) func(ctx context.Context, sessionID, messageID string) (newID, told string, err error) {
 	return func(ctx context.Context, sessionID, messageID string) (string, string, error) {
-		doc, err := a.revert(ctx, e, sessionID, messageID, revertFlags{})
+		doc, err := a.revert(ctx, e, sessionID, messageID, revertFlags{files: files})
 		return doc.Session, strings.TrimSuffix(doc.told(), "\n"), err
 	}
 }
@@ -111,7 +112,7 @@ func (a *app) revert(ctx context.Context, e *winnow.Engine, id, message string, 
 	}
 	doc := reversion{From: id, Changed: []string{}, Kept: []string{}, Dry: f.dry}
 	if tree := snapshotAfter(log.Messages[at:]); tree != "" && !f.keepFiles {
-		if doc, err = a.restoreFiles(ctx, e, id, tree, f.dry); err != nil {
+		if doc, err = a.restoreFiles(ctx, e, id, tree, f); err != nil {
 			return doc, err
 		}
 	}
@@ -165,14 +166,17 @@ func snapshotAfter(log []session.Message) string {
 }
 
 // restoreFiles brings the working folder of a session back to a snapshot.
-func (a *app) restoreFiles(ctx context.Context, e *winnow.Engine, id, tree string, dry bool) (reversion, error) {
-	doc := reversion{From: id, Snapshot: tree, Changed: []string{}, Kept: []string{}, Dry: dry}
+func (a *app) restoreFiles(ctx context.Context, e *winnow.Engine, id, tree string, f revertFlags) (reversion, error) {
+	doc := reversion{From: id, Snapshot: tree, Changed: []string{}, Kept: []string{}, Dry: f.dry}
 	log, _, err := e.Session(ctx, id)
 	if err != nil {
 		return doc, err
 	}
 	folder := log.Info.Directory
-	kept, err := a.snapshotsThere(ctx, folder)
+	kept := f.files
+	if kept == nil {
+		kept, err = a.snapshotsThere(ctx, folder)
+	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return doc, hinted{fmt.Errorf("the working folder %s is not there", folder), "--keep-files leaves the files alone"}
@@ -183,7 +187,7 @@ func (a *app) restoreFiles(ctx context.Context, e *winnow.Engine, id, tree strin
 	case kept == nil:
 		return doc, hinted{fmt.Errorf("winnow has no snapshots of %s", folder), "another program took those of this session; --keep-files leaves the files alone"}
 	}
-	if dry {
+	if f.dry {
 		now, err := kept.Take(ctx)
 		if err != nil {
 			return doc, err

@@ -126,24 +126,12 @@ func (a *app) runHeadless(ctx context.Context, args []string, f runFlags) error 
 	}
 	var turn agent.Turn
 	if prompt != "" {
-		if turn.SessionID, err = b.begin(ctx, b.session, prompt, m); err == nil {
-			turn, err = loop.Run(ctx, turn.SessionID, prompt)
-		}
+		turn, err = loop.Run(ctx, b.session, prompt)
 	} else {
 		turn, err = loop.Resume(ctx, b.session)
 	}
 	told.end()
 	return a.ranOut(ctx, b, f, loop, m, turn, nobody, told, err)
-}
-
-// begin makes the session of a first prompt, with a title.
-func (b *workbench) begin(ctx context.Context, id, prompt string, m model.Model) (string, error) {
-	if id != "" {
-		return id, nil
-	}
-	return b.engine.Create(ctx, session.Info{
-		Directory: b.folder, Title: titleFor(prompt), Model: &session.ModelRef{ProviderID: m.Provider, ModelID: m.ID}, Version: versionOf(),
-	})
 }
 
 // prompt puts what is asked together.

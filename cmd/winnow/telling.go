@@ -109,7 +109,7 @@ type happened struct {
 	SessionID string          `json:"sessionID"`
 	Time      session.Millis  `json:"time"`
 	Step      int             `json:"step"`             // 1 for the first of this run
-	Text      string          `json:"text,omitzero"`    // of delta and call.progress
+	Text      string          `json:"text,omitzero"`    // of delta, call.progress and notice
 	Message   string          `json:"message,omitzero"` // id of the answer
 	Call      *calledTool     `json:"call,omitzero"`
 }
@@ -146,6 +146,8 @@ func (t *telling) event(e agent.Event) {
 	case agent.Restarted:
 		t.fresh()
 		t.note("! the answer broke off; once more")
+	case agent.Noticed:
+		t.note("! %s", visible(e.Text))
 	case agent.CallEnded:
 		mark, more := "✓", ""
 		if e.Part.State.Status == session.Failed {

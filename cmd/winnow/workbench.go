@@ -18,6 +18,7 @@ import (
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/snapshot"
 	"github.com/winnowhq/winnow/store"
 	asking "github.com/winnowhq/winnow/summarize/model"
 )
@@ -31,11 +32,14 @@ type workbench struct {
 	store    store.Store
 	engine   *winnow.Engine
 	folder   string // absolute
+	states   string // where the states of the folder are kept, "" where winnow keeps them
 	session  string // id of the session to go on with, "" for a new one
 	model    string // "provider/model" of the model to begin with
 	policy   tools.Policy
 	lists    *tools.Lists
-	close    []func() error // from the last to the first
+	files    *snapshot.Repository // nil: the states of the folder are not kept
+	blind    error                // why not
+	close    []func() error       // from the last to the first
 
 	mu   sync.Mutex
 	loop *agent.Loop // the one that was opened last: requests for summaries begin as its do
@@ -90,6 +94,14 @@ func (a *app) openWorkbench(ctx context.Context, f working) (_ *workbench, err e
 	}
 	b.close = append(b.close, b.engine.Close)
 	b.lists = &tools.Lists{Log: b.log}
+	if b.states == "" {
+		b.files, b.blind = a.snapshots(ctx, b.folder)
+	} else {
+		b.files, b.blind = snapshot.Open(ctx, snapshot.Config{Dir: b.states, WorkTree: b.folder})
+	}
+	if b.blind != nil {
+		b.files = nil
+	}
 	if b.session != "" && a.model == "" {
 		if s, _, err := b.engine.Session(ctx, b.session); err == nil {
 			b.model = cmp.Or(reader(s), b.model)
@@ -218,6 +230,9 @@ func (b *workbench) open(name string, c agent.Config) (*agent.Loop, model.Model,
 	}
 	c.Engine, c.Client, c.Model, c.Protocol = b.engine, client, m, agent.Protocol(b.set.Protocol(m.Provider))
 	c.SystemFor, c.Directory = b.system, b.folder
+	if b.files != nil {
+		c.Snapshots = b.files
+	}
 	if c.Tools == nil {
 		c.Tools = b.tools()
 	}
