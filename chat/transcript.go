@@ -277,8 +277,14 @@ func (it *item) close(end bool) bool {
 	switch {
 	case it.notice != nil:
 		return true
-	case it.message == nil || it.message.Role == session.User || it.message.IsSummary():
+	case it.message == nil:
 		return false
+	case it.message.Marker() != nil:
+		return end
+	case it.message.IsSummary():
+		return !end && !it.open
+	case it.message.Role == session.User:
+		return !it.message.Written()
 	}
 	at, step := 0, 1
 	if end {
