@@ -187,8 +187,12 @@ func TestPainter_drawsWhatTheGoldenFilesShow(t *testing.T) {
 		},
 		"empty":      func(p Painter) { p.Inspection(winnow.Report{}, "empty.json", nil) },
 		"compaction": func(p Painter) { p.Compaction(overflowing(), folded(), receipt(), "kiln.jsonl") },
-		"replay":     func(p Painter) { p.Replay(replayed()) },
-		"policies":   func(p Painter) { p.Policies(inDollars()) },
+		"outline": func(p Painter) {
+			p.Outline(outlined())
+			p.Outline(Outline{})
+		},
+		"replay":   func(p Painter) { p.Replay(replayed()) },
+		"policies": func(p Painter) { p.Policies(inDollars()) },
 		"frontier": func(p Painter) {
 			p.Frontier(replayed())
 			p.Frontier(inDollars())
