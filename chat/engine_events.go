@@ -58,8 +58,12 @@ func (m *chat) loopTold(e agent.Event) bool {
 			m.work.silent = false
 		}
 	case agent.Restarted:
-		t.restart()
-		t.say(say("the answer broke off and is asked for again"))
+		if t.writing() != nil {
+			t.dropLive()
+			t.say(say("the answer broke off; it is asked for again"))
+		} else {
+			t.say(say("nothing usable came; it is asked for again"))
+		}
 	case agent.Answered:
 		t.answered(e.Message)
 		return true

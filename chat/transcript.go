@@ -175,9 +175,7 @@ func (t *transcript) writing() *item {
 	return nil
 }
 
-// restart forgets what was written of an answer.
-func (t *transcript) restart() { t.dropLive() }
-
+// dropLive forgets what was written of an answer.
 func (t *transcript) dropLive() {
 	live := t.writing()
 	if live == nil {
