@@ -323,3 +323,31 @@ func BenchmarkGauge(b *testing.B) {
 		})
 	}
 }
+
+func TestRequests_areWhatTheBillsSumUp(t *testing.T) {
+	l := newLab(t, Config{Models: priced(), Summarizer: &scripted{answers: []any{notes("go on"), fmt.Errorf("no answer")}}})
+	l.work(8)
+	l.reads("a.go", 100)
+	if _, err := l.Observe(t.Context(), l.id, session.Usage{Input: 1000, Output: 100}); err != nil {
+		t.Fatal(err)
+	}
+	l.compact(CompactOptions{})
+	l.work(8)
+	l.compact(CompactOptions{}) // the model fails, and the offline summariser writes
+	all, err := l.Requests(t.Context(), l.id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	var sum Bill
+	for _, r := range all {
+		got = append(got, fmt.Sprintf("%s %s %v", r.Kind, r.Model, r.Failed))
+		sum = sum.Plus(r.Bill)
+	}
+	if diff := cmp.Diff([]string{"step p/m false", "summary p/scribe false", "summary p/scribe true"}, got); diff != "" {
+		t.Errorf("the requests (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(l.gauge().All(), sum); diff != "" {
+		t.Errorf("the gauge (-) and the sum of the requests (+):\n%s", diff)
+	}
+}

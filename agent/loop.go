@@ -48,8 +48,8 @@ type Config struct {
 	// Snapshots keeps the state of the working folder before and after each step, so that there are diffs, and a session and its files can go back together.
 	// Package snapshot has one. Default: none.
 	Snapshots Snapshots
-	// SnapshotTime is how long one may take at most. One that fails or takes longer does not stop the work: it is told by an event, and no more are taken until
-	// the end of that Run. Default 10 s.
+	// SnapshotTime is how long one may take at most. One that fails or takes longer does not stop the work: it is told by an event, and after a failure, or
+	// three in a row that took too long, no more are taken until the end of that Run. Default 10 s.
 	SnapshotTime time.Duration
 	// Headlines says in a few words what a turn was about, for people; HeadlinesBy asks a model. Default, and where it fails: the first sentences of the
 	// request and of the answer.

@@ -32,8 +32,9 @@ type run struct {
 	left   bool            // others may work on the session now
 	unsaid error           // why something that was said is not in the log
 
-	said  []string // ids of the user messages whose turns this run works on
-	blind bool     // a snapshot failed: none are taken until the end of this run
+	said   []string // ids of the user messages whose turns this run works on
+	blind  bool     // a snapshot failed: none are taken until the end of this run
+	missed int      // how many in a row took too long
 
 	last     string // the newest call, by tool and arguments
 	repeated int    // how often it was made in a row

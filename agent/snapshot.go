@@ -31,7 +31,7 @@ func (r *run) snapshot(ctx context.Context) *taking {
 	if r.config.Snapshots == nil || r.blind {
 		return nil
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, r.config.SnapshotTime, fmt.Errorf("it took longer than %v", r.config.SnapshotTime))
+	ctx, cancel := context.WithTimeoutCause(ctx, r.config.SnapshotTime, errSlow)
 	t := &taking{cancel: cancel, done: make(chan struct{})}
 	go func() {
 		defer close(t.done)
@@ -55,7 +55,7 @@ func (t *taking) drop() {
 	}
 }
 
-// wait returns the name of a snapshot, "" where there is none. What went wrong is told once.
+// wait returns the name of a snapshot, "" where there is none. What went wrong is told.
 func (r *run) wait(ctx context.Context, t *taking) string {
 	if t == nil {
 		return ""
@@ -66,15 +66,24 @@ func (r *run) wait(ctx context.Context, t *taking) string {
 	case <-ctx.Done():
 		return ""
 	}
-	if t.err != nil {
-		if ctx.Err() == nil && !errors.Is(t.err, context.Canceled) {
-			r.blind = true
-			r.tell(Event{Type: Noticed, Text: fmt.Sprintf("No snapshot of the files could be taken, so that there will be no diffs from here on, and no way back: %v", t.err)})
-		}
-		return ""
+	switch {
+	case t.err == nil:
+		r.missed = 0
+	case ctx.Err() != nil || errors.Is(t.err, context.Canceled):
+	case errors.Is(t.err, errSlow) && r.missed+1 < patient:
+		r.missed++ // the next one goes on where this one stopped
+		r.tell(Event{Type: Noticed, Text: fmt.Sprintf("A snapshot of the files was left out: it took longer than %v. The next step tries again.", r.config.SnapshotTime)})
+	default:
+		r.blind = true
+		r.tell(Event{Type: Noticed, Text: fmt.Sprintf("No snapshot of the files could be taken, so that there will be no diffs from here on, and no way back: %v", t.err)})
 	}
 	return t.tree
 }
+
+// errSlow is why a snapshot was ended, and patient how often in a row until no more are tried.
+var errSlow = errors.New("it took too long")
+
+const patient = 3
 
 // begins puts the marker with which a step begins in front of an answer, with the snapshot before its calls.
 func (r *run) begins(ctx context.Context, m *session.Message, before *taking) {

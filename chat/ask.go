@@ -207,13 +207,13 @@ func (g grant) covers(p agent.Permission) bool {
 	return false
 }
 
-// String says what a grant allows, for people.
+// String says what a grant allows beyond what is asked, for people.
 func (g grant) String() string {
 	switch {
 	case g.action == "run":
-		return "this command, also with further arguments,"
+		return " (also with further arguments)"
 	case strings.HasSuffix(g.target, "/"):
-		return g.action + " anything below " + g.target
+		return " to " + g.action + " what is below " + g.target
 	}
-	return "this"
+	return ""
 }

@@ -145,7 +145,9 @@ func (t *transcript) outcome(p *session.Part, f facts) string {
 	var said []string
 	took := duration(p.State.Time)
 	switch {
-	case t.asking[p.CallID]:
+	case !p.State.Final() && !t.started[p.CallID]:
+		return "waits for the one before"
+	case !p.State.Final() && t.asking[p.Tool]:
 		return "waits for your answer"
 	case !p.State.Final():
 		if text := lastLine(t.progress[p.CallID]); text != "" {

@@ -12,6 +12,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
 
+	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/agent"
 	"github.com/winnowhq/winnow/model"
 )
@@ -37,18 +38,20 @@ type chat struct {
 	grants     *grants
 	complete   completion
 
-	work    *work
-	queued  []*queued
-	resumes bool   // the last turn is not at its end: enter goes on with it
-	doing   string // what else takes time: "folding the past"
-	written int    // characters of the summary so far
-	warned  bool   // that the window fills up, since it was made smaller
-	frame   int    // of the spinner
-	ticking bool
-	syncing bool // the log is being read
-	again   bool // and must be read once more
-	loaded  bool // the transcript has the session's log
-	totals  totals
+	work     *work
+	queued   []*queued
+	first    []string // to be said once the log is read
+	greeting string   // to be told then
+	resumes  bool     // the last turn is not at its end: enter goes on with it
+	doing    string   // what else takes time: "folding the past"
+	written  int      // characters of the summary so far
+	warned   bool     // that the window fills up, since it was made smaller
+	frame    int      // of the spinner
+	ticking  bool
+	syncing  bool // the log is being read
+	again    bool // and must be read once more
+	loaded   bool // the transcript has the session's log
+	gauge    winnow.Gauge
 
 	width, height int
 	hint          string // shown until the next key: "ctrl+c again quits"
@@ -147,13 +150,10 @@ func (m *chat) open(name string) error {
 // Init begins with what was asked for on the command line.
 func (m *chat) Init() tea.Cmd {
 	commands := []tea.Cmd{m.feed.next(m.ctx), tea.RequestWindowSize}
-	if m.session != "" {
-		commands = append(commands, m.sync())
-	}
 	if m.config.Prompt != "" {
 		commands = append(commands, m.say(m.config.Prompt))
 	}
-	return tea.Batch(commands...)
+	return tea.Batch(append(commands, m.sync())...)
 }
 
 // Update takes a message. What it changes is drawn at once, or a moment later where much comes at a time.

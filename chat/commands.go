@@ -138,7 +138,7 @@ func (m *chat) fold(focus string) tea.Cmd {
 		return func(m *chat) tea.Cmd {
 			m.doing = ""
 			if winnow.CodeOf(err) == winnow.NothingToFold {
-				m.tell(told{text: "there is nothing to fold yet: all there is would stay word for word"})
+				m.tell(told{text: nothingToFold})
 			}
 			return m.sync() // of other failures the engine tells by an event
 		}

@@ -8,6 +8,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
@@ -164,7 +165,60 @@ func (m *chat) preview(focus string) tea.Cmd {
 	if !m.need() {
 		return nil
 	}
-	return m.fold(focus)
+	id, engine := m.session, m.config.Engine
+	return m.do(func(ctx context.Context) func(m *chat) tea.Cmd {
+		p, err := engine.Preview(ctx, id, winnow.CompactOptions{Focus: focus})
+		return func(m *chat) tea.Cmd {
+			switch {
+			case winnow.CodeOf(err) == winnow.NothingToFold:
+				m.tell(told{text: nothingToFold})
+			case err != nil:
+				m.tell(told{"the past cannot be folded", err})
+			default:
+				m.panel = &previewText{textPanel{title: "What /compact would do", lines: previewLines(p, focus)}, focus}
+			}
+			return nil
+		}
+	})
+}
+
+const nothingToFold = "there is nothing to fold yet: all there is would stay word for word"
+
+// previewText shows what a compaction would do, and lets it be made.
+type previewText struct {
+	textPanel
+	focus string
+}
+
+func (p *previewText) Keys() string { return "enter folds · ↑↓ scroll · esc back" }
+
+func (p *previewText) Update(msg tea.Msg) (panel, tea.Cmd) {
+	if k, ok := msg.(tea.KeyPressMsg); ok && k.String() == "enter" {
+		return nil, choose(compactChosen{p.focus})
+	}
+	next, cmd := p.textPanel.Update(msg)
+	if next == nil {
+		return nil, cmd
+	}
+	return p, cmd
+}
+
+func previewLines(p winnow.Preview, focus string) []string {
+	lines := []string{fmt.Sprintf("%s → about %s tokens (−%s)", grouped(p.TokensBefore), grouped(p.TokensAfter), grouped(p.Saved))}
+	if p.Kind != pivot.Pruning {
+		lines = append(lines, fmt.Sprintf("%s (%s tokens) become a summary", tui.Count(p.Folded, "message"), grouped(p.FoldedTokens)),
+			fmt.Sprintf("%s (%s tokens) stay word for word", tui.Count(p.Tail, "message"), grouped(p.TailTokens)))
+	}
+	if n := len(p.Committed); n > 0 {
+		lines = append(lines, tui.Count(n, "elision")+" would be committed with it")
+	}
+	if focus != "" {
+		lines = append(lines, "focus: "+oneLine(focus))
+	}
+	for _, n := range p.Notes {
+		lines = append(lines, oneLine(n))
+	}
+	return lines
 }
 
 func (m *chat) showContext(string) tea.Cmd {
@@ -252,7 +306,7 @@ func (m *chat) revert(string) tea.Cmd {
 				return nil
 			}
 			cmd := m.enter(newID)
-			m.tell(told{text: said})
+			m.greeting = said
 			if m.editor.empty() {
 				m.editor.set(text)
 			}
@@ -297,9 +351,10 @@ func (m *chat) showHelp(string) tea.Cmd {
 	for _, c := range commands() {
 		lines = append(lines, fmt.Sprintf("%-18s %s", strings.TrimSpace("/"+c.name+" "+c.arguments), c.help))
 	}
-	lines = append(lines, "", "enter          send; on an empty line: go on with a turn that stopped", "alt+enter      a new line (also ctrl+j)",
-		"esc            stop the turn", "ctrl+o         unfold what was done: the newest turn, all, nothing", "pgup pgdn      scroll; end goes back to the newest",
-		"↑ ↓            what you said before", "tab            complete a command", "ctrl+c twice   leave; the session is kept")
+	lines = append(lines, "")
+	for _, k := range keysThereAre {
+		lines = append(lines, fmt.Sprintf("%-18s %s", k[0], k[1]))
+	}
 	m.panel = newTextPanel("Help", lines)
 	return nil
 }

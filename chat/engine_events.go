@@ -31,6 +31,10 @@ func (m *chat) happened(items fedMsg) tea.Cmd {
 			m.withdraw(e.question)
 		}
 	}
+	m.transcript.asking = map[string]bool{}
+	for _, q := range m.asks {
+		m.transcript.asking[q.want.Tool] = true
+	}
 	if len(m.queued) > 0 && m.work != nil {
 		m.handOver()
 	}
@@ -60,12 +64,14 @@ func (m *chat) loopTold(e agent.Event) bool {
 		t.answered(e.Message)
 		return true
 	case agent.CallStarted:
+		t.started[e.Part.CallID] = true
 		t.call(e.Message, e.Part)
 		return true
 	case agent.CallProgress:
 		t.progress[e.Part.CallID] = e.Text
 	case agent.CallEnded:
 		delete(t.progress, e.Part.CallID)
+		delete(t.started, e.Part.CallID)
 		t.call(e.Message, e.Part)
 		return true
 	case agent.Observed, agent.TurnEnded:

@@ -145,3 +145,15 @@ func (m *chat) submit() tea.Cmd {
 	}
 	return m.say(text)
 }
+
+// keysThereAre are what keys do, for /help.
+var keysThereAre = [][2]string{
+	{"enter", "send; on an empty line: go on with a turn that stopped"},
+	{"alt+enter, ctrl+j", "a new line"},
+	{"esc", "stop the turn"},
+	{"ctrl+o", "unfold what was done: the newest turn, all, nothing"},
+	{"pgup pgdn", "scroll; shift+↑↓ by lines, end goes back to the newest"},
+	{"↑ ↓", "what you said before"},
+	{"tab", "complete a command"},
+	{"ctrl+c twice", "leave; the session is kept"},
+}

@@ -17,14 +17,8 @@ type logMsg struct {
 	info     session.Info
 	messages []session.Message
 	receipts []pivot.Receipt // the first time
-	totals   totals
+	gauge    winnow.Gauge
 	err      error
-}
-
-// totals are what a session took, for the line at the bottom.
-type totals struct {
-	steps int
-	cost  float64
 }
 
 // sync reads the log, once at a time.
@@ -45,16 +39,13 @@ func (m *chat) sync() tea.Cmd {
 }
 
 func read(ctx context.Context, engine *winnow.Engine, id string, first bool) logMsg {
-	s, state, err := engine.Session(ctx, id)
+	s, _, err := engine.Session(ctx, id)
 	msg := logMsg{id: id, info: s.Info, messages: s.Messages, err: err}
 	if err != nil {
 		return msg
 	}
-	for _, spent := range state.Spent {
-		msg.totals.cost += spent.Cost
-		if spent.Kind != "summary" && !spent.Failed {
-			msg.totals.steps++
-		}
+	if msg.gauge, err = engine.Gauge(ctx, id); err != nil {
+		msg.err = err
 	}
 	if first {
 		msg.receipts, msg.err = engine.Receipts(ctx, id)
@@ -76,14 +67,18 @@ func (m *chat) synced(msg logMsg) tea.Cmd {
 		m.tell(told{"the session cannot be read", msg.err})
 		return next
 	}
-	m.title, m.totals = msg.info.Title, msg.totals
+	m.title, m.gauge = msg.info.Title, msg.gauge
 	if !m.loaded {
 		m.load(msg)
+		first := m.first
+		m.first = nil
+		for _, text := range first {
+			next = tea.Batch(next, m.say(text))
+		}
 		return next
 	}
-	for i := range msg.messages {
-		one := &msg.messages[i]
-		if m.transcript.message(one) && one.Written() {
+	for _, one := range m.transcript.log(msg.messages) {
+		if one.Written() {
 			m.arrived(one.Text())
 		}
 	}
@@ -108,7 +103,7 @@ func (m *chat) load(msg logMsg) {
 			m.transcript.say(prunedNotice(prunings[0], m.model))
 			prunings = prunings[1:]
 		}
-		m.transcript.message(one)
+		m.transcript.message(one, -1)
 		if one.Written() {
 			if text := one.Text(); text != "" {
 				m.editor.history = append(m.editor.history, text)
@@ -119,8 +114,12 @@ func (m *chat) load(msg logMsg) {
 	for _, r := range prunings {
 		m.transcript.say(prunedNotice(r, m.model))
 	}
-	m.resumes = unfinished(msg.messages)
-	if m.resumes && m.work == nil {
+	if m.greeting != "" {
+		m.tell(told{text: m.greeting})
+		m.greeting = ""
+	}
+	m.resumes = unfinished(msg.messages) && len(m.first) == 0
+	if m.resumes {
 		m.transcript.say(warn("this session stopped in the middle of a turn: enter on an empty line goes on with it"))
 	}
 }
@@ -146,7 +145,7 @@ func (m *chat) enter(id string) tea.Cmd {
 		return nil
 	}
 	m.panel = nil
-	m.session, m.loaded, m.title, m.resumes, m.totals = id, false, "", false, totals{}
+	m.session, m.loaded, m.title, m.resumes, m.gauge = id, false, "", false, winnow.Gauge{}
 	m.transcript.clear()
 	m.queued = nil
 	return m.sync()

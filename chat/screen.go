@@ -212,7 +212,7 @@ func (m *chat) drawQuestion(most int) (lines []string, x, y int) {
 		}
 		return lines, cx + len(gutter), y
 	}
-	choices := []string{"y allow once", "a allow " + grantOf(q.want).String() + " for this session", "n deny", "w deny with a word to the model"}
+	choices := []string{"y allow once", "a allow for this session" + grantOf(q.want).String(), "n deny", "w deny with a word to the model"}
 	line := ""
 	for _, c := range choices {
 		switch {
@@ -228,8 +228,13 @@ func (m *chat) drawQuestion(most int) (lines []string, x, y int) {
 	return append(lines, gutter+paint(m.style.accent, tui.Cut(clean(line), m.width-len(gutter)))), 0, -1
 }
 
-// bar is what stands at the bottom: what the session took.
+// bar is what stands at the bottom: what fills the window, and what the session took.
 func (m *chat) bar() []string {
-	text := tui.Count(m.totals.steps, "step") + " · " + tui.Dollars(m.totals.cost)
+	g := m.gauge
+	text := grouped(g.Total) + " tokens"
+	if g.Usable > 0 {
+		text = grouped(g.Total) + " of " + grouped(g.Usable) + " tokens, " + tui.Percent(g.Total, g.Usable)
+	}
+	text += " · " + tui.Count(g.Steps.Requests, "step") + " · " + tui.Dollars(g.All().Cost)
 	return []string{paint(m.style.dim, tui.Cut(text, m.width))}
 }

@@ -1,6 +1,8 @@
 package chat
 
 import (
+	"slices"
+
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/session"
 )
@@ -38,7 +40,8 @@ type transcript struct {
 
 	receipts map[string]*pivot.Receipt // of compactions, by marker
 	progress map[string]string         // of calls that run, by call id
-	asking   map[string]bool           // tools that wait for a permission
+	started  map[string]bool           // calls that run, by call id
+	asking   map[string]bool           // tools that wait for a permission, by name
 
 	width, height int
 	style         style
@@ -61,38 +64,82 @@ func newTranscript(s style) *transcript {
 
 func (t *transcript) clear() {
 	t.items, t.turn, t.scrolled = nil, 0, false
-	t.at, t.receipts, t.progress, t.asking = map[string]int{}, map[string]*pivot.Receipt{}, map[string]string{}, map[string]bool{}
+	t.at, t.receipts, t.progress = map[string]int{}, map[string]*pivot.Receipt{}, map[string]string{}
+	t.started, t.asking = map[string]bool{}, map[string]bool{}
 }
 
-// message adds a message of the log, or puts its newer form in the place of the older. It reports whether it was not there before.
-func (t *transcript) message(m *session.Message) (added bool) {
+// log brings the transcript up to a log: messages that are new come where the log has them, what is newer of the others takes their place. It gives those
+// that were not there before.
+func (t *transcript) log(messages []session.Message) (added []*session.Message) {
+	for i := range messages {
+		m := &messages[i]
+		if _, known := t.at[m.ID]; !known {
+			t.message(m, t.next(messages[i+1:]))
+			added = append(added, m)
+			continue
+		}
+		t.message(m, -1)
+	}
+	return added
+}
+
+// next is the place of the first of these messages that is there, −1 without one.
+func (t *transcript) next(messages []session.Message) int {
+	for i := range messages {
+		if at, known := t.at[messages[i].ID]; known {
+			return at
+		}
+	}
+	return -1
+}
+
+// message adds a message of the log before an item, or at the end where that is negative; or it puts its newer form in the place of the older. What is
+// being written stays behind it, as it is in no log yet.
+func (t *transcript) message(m *session.Message, before int) {
 	if i, known := t.at[m.ID]; known {
 		it := t.items[i]
 		if it.message != nil && same(it.message, m) {
-			return false
+			return
 		}
 		it.message, it.live, it.stale = m, nil, true
-		return false
+		return
 	}
-	if m.Role == session.Assistant {
-		t.dropLive()
+	live := t.writing()
+	switch {
+	case before >= 0:
+	case m.Role == session.Assistant && !m.IsSummary() && live != nil:
+		t.dropLive() // it is this one
+		before = len(t.items)
+	case live != nil:
+		before = slices.Index(t.items, live)
+	default:
+		before = len(t.items)
 	}
-	t.add(&item{message: m})
-	t.at[m.ID] = len(t.items) - 1
+	t.insert(before, &item{message: m})
 	if m.Written() {
-		t.newTurn()
+		t.turn = t.at[m.ID]
 	}
-	return true
 }
 
-// newTurn folds what was open because it was the newest.
-func (t *transcript) newTurn() {
-	if t.details == newest {
-		for _, it := range t.items[t.turn:] {
-			it.stale = true
+// insert puts an item before another.
+func (t *transcript) insert(at int, it *item) {
+	t.items = slices.Insert(t.items, at, it)
+	if t.scrolled && t.top >= at {
+		t.top++
+	}
+	if t.turn >= at && at < len(t.items)-1 {
+		t.turn++
+	}
+	t.index(at)
+}
+
+// index notes where the messages are, from an item on.
+func (t *transcript) index(from int) {
+	for i, it := range t.items[from:] {
+		if it.message != nil {
+			t.at[it.message.ID] = from + i
 		}
 	}
-	t.turn = len(t.items) - 1
 }
 
 // same reports whether a message stands as it stood: what the engine hands out is never changed in place.
@@ -136,39 +183,30 @@ func (t *transcript) dropLive() {
 	if live == nil {
 		return
 	}
-	kept := t.items[:0:0]
-	for i, it := range t.items {
-		if it == live {
-			if t.scrolled && t.top > i {
-				t.top--
-			}
-			continue
-		}
-		kept = append(kept, it)
-		if it.message != nil {
-			t.at[it.message.ID] = len(kept) - 1
-		}
+	at := slices.Index(t.items, live)
+	t.items = slices.Delete(t.items, at, at+1)
+	if t.scrolled && t.top > at {
+		t.top--
 	}
-	t.items = kept
+	t.index(at)
 }
 
 // answered gives the answer that was being written its name: the message comes with the log.
 func (t *transcript) answered(id string) {
 	live := t.writing()
-	if _, known := t.at[id]; known || live == nil {
-		if known && live != nil {
-			t.dropLive()
-		}
+	switch _, known := t.at[id]; {
+	case known:
+		t.dropLive()
+		return
+	case live == nil: // it has no text; its place is here
+		t.add(&item{message: &session.Message{MessageInfo: session.MessageInfo{ID: id, Role: session.Assistant}}})
+		t.at[id] = len(t.items) - 1
 		return
 	}
 	live.message = &session.Message{MessageInfo: session.MessageInfo{ID: id, Role: session.Assistant},
 		Parts: []session.Part{{Type: session.TextPart, Text: live.live.text()}}}
 	live.live, live.stale = nil, true
-	for i, it := range t.items {
-		if it == live {
-			t.at[id] = i
-		}
-	}
+	t.at[id] = slices.Index(t.items, live)
 }
 
 // call puts the newer form of a call into its message.

@@ -3,6 +3,7 @@ package chat
 import (
 	"context"
 	"errors"
+	"regexp"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -36,6 +37,10 @@ type endedMsg struct {
 
 // say tells the model something: at once, or at the next boundary between two steps where it works.
 func (m *chat) say(text string) tea.Cmd {
+	if m.session != "" && !m.loaded {
+		m.first = append(m.first, text)
+		return nil
+	}
 	if m.work != nil {
 		m.queued = append(m.queued, &queued{text: text})
 		m.handOver()
@@ -135,6 +140,9 @@ func (m *chat) ended(msg endedMsg) tea.Cmd {
 	return tea.Batch(commands...)
 }
 
+// agentPrefix is what the loop's errors begin with: who looks at the session knows that.
+var agentPrefix = regexp.MustCompile(`^agent: (session [^:]*: )?`)
+
 // explain is an error in words for people, without what they know already.
 func explain(err error) string {
 	var e *winnow.Error
@@ -148,7 +156,7 @@ func explain(err error) string {
 	if errors.Is(err, context.Canceled) {
 		return "interrupted"
 	}
-	return err.Error()
+	return agentPrefix.ReplaceAllString(err.Error(), "")
 }
 
 // tickMsg moves what shows that something goes on.

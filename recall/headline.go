@@ -7,7 +7,7 @@ import (
 )
 
 // Headline is the first sentence of a text, for people: at most so many tokens by a linear estimate, cut between words. A text without sentences gives its
-// first line, an empty one "".
+// first line, an empty one "". Quotes around it go.
 func Headline(text string, tokens int) string {
 	first := ""
 	if all := Sentences(Prose(text)); len(all) > 0 {
@@ -15,7 +15,7 @@ func Headline(text string, tokens int) string {
 	} else {
 		first, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
 	}
-	return upTo(first, tokens)
+	return upTo(strings.Trim(first, "\"“”„"), tokens)
 }
 
 // Gist is the beginning of a text, for people: whole sentences, as many as fit into so many tokens; of a first one that does not, its beginning.

@@ -1,11 +1,13 @@
 package tools
 
 import (
+	"context"
 	"net/http"
 	"slices"
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/agent"
+	"github.com/winnowhq/winnow/session"
 )
 
 // Options say what the standard tools work with. The zero value is ready, with a todo list that knows nothing of the log.
@@ -22,7 +24,7 @@ type Options struct {
 	Policy Policy
 	// Lists are the todo lists. Default: lists of their own, which read the log of Engine.
 	Lists *Lists
-	// HTTP fetches. Its redirects are not followed by itself. Default: http.DefaultTransport.
+	// HTTP is what webfetch fetches with. Default: one of its own, which goes through the proxies of the environment.
 	HTTP http.RoundTripper
 	// Without are names of tools that are left out.
 	Without []string
@@ -35,7 +37,21 @@ func Standard(o Options) []agent.Tool {
 	lists := o.Lists
 	if lists == nil {
 		lists = &Lists{}
+		if o.Engine != nil {
+			lists.Log = func(ctx context.Context, id string) ([]session.Message, error) {
+				s, _, err := o.Engine.Session(ctx, id)
+				return s.Messages, err
+			}
+		}
 	}
-	all := []agent.Tool{Read{}, Write{}, Edit{}, Bash{}, Glob{}, Grep{o.Policy}, List{}, TodoWrite{lists}, TodoRead{lists}}
+	all := []agent.Tool{Read{}, Write{}, Edit{}, Bash{}, Glob{}, Grep{o.Policy}, List{}, WebFetch{o.HTTP}, TodoWrite{lists}, TodoRead{lists}}
+	if skills := FindSkills(o.Directory, o.Skills...); len(skills.found) > 0 {
+		all = append(all, Skill{skills})
+	}
+	all = append(all, Task{})
+	if o.Engine != nil {
+		all = append(all, Recall{o.Engine})
+		all = append(all, SelfPruning(o.Engine)...)
+	}
 	return slices.DeleteFunc(all, func(t agent.Tool) bool { return slices.Contains(o.Without, t.Name()) })
 }

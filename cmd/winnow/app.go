@@ -163,7 +163,7 @@ id of a session in winnow's own store.`,
 	root.AddCommand(
 		a.inspectCommand(), a.pruneCommand(), a.viewCommand(), a.compactCommand(), a.replayCommand(), a.explainCommand(),
 		a.undoCommand(), a.redoCommand(), a.restoreCommand(), a.pinCommand(), a.dismissCommand(), a.handlesCommand(), a.discardCommand(), a.distillCommand(),
-		a.runCommand(), a.chatCommand(), a.importCommand(), a.exportCommand(), a.listCommand(), a.searchCommand(), a.showCommand(),
+		a.runCommand(), a.chatCommand(), a.importCommand(), a.exportCommand(), a.listCommand(), a.searchCommand(), a.showCommand(), a.revertCommand(),
 		a.configCommand(), a.modelsCommand(), a.versionCommand(),
 	)
 	for _, cmd := range root.Commands() {

@@ -71,7 +71,7 @@ func (a *app) runChat(ctx context.Context, prompt string, f working) error {
 		c.Notice = b.blind.Error()
 	}
 	if b.files != nil {
-		c.Revert = b.revert
+		c.Revert = a.reverter(b.engine, b.files)
 	}
 	if err := chat.Run(ctx, c); err != nil {
 		return err

@@ -28,7 +28,7 @@ func TestJSONDocumentation_namesEveryMember(t *testing.T) {
 	}
 	documents := map[string]any{
 		"inspect": inspection{}, "inspect FOLDER": folderInspection{}, "prune": pruning{}, "view": viewed{}, "compact": compaction{}, "explain": explained{}, "explain PART": winnow.Explanation{},
-		"undo, redo, restore, pin": change{}, "dismiss": dismissal{}, "handles": handleList{}, "discard, distill": selfPruned{}, "import": imported{}, "export": exported{}, "list": listing{}, "search": searched{}, "show": shown{}, "config": configured{}, "config set": configSet{},
+		"undo, redo, restore, pin": change{}, "dismiss": dismissal{}, "handles": handleList{}, "discard, distill": selfPruned{}, "import": imported{}, "export": exported{}, "list": listing{}, "search": searched{}, "show": shown{}, "revert": reversion{}, "config": configured{}, "config set": configSet{},
 		"list --everywhere": everywhere{}, "models": modelList{}, "replay": replayed{}, "run": happened{}, "run: the outcome": ran{}, "version": versioned{}, "Events": winnow.Event{},
 	}
 	for title, document := range documents {

@@ -3,8 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -34,7 +32,7 @@ type workbench struct {
 	store    store.Store
 	engine   *winnow.Engine
 	folder   string // absolute
-	states   string // where the states of the folder are kept
+	states   string // where the states of the folder are kept, "" where winnow keeps them
 	session  string // id of the session to go on with, "" for a new one
 	model    string // "provider/model" of the model to begin with
 	policy   tools.Policy
@@ -96,7 +94,12 @@ func (a *app) openWorkbench(ctx context.Context, f working) (_ *workbench, err e
 	}
 	b.close = append(b.close, b.engine.Close)
 	b.lists = &tools.Lists{Log: b.log}
-	if b.files, b.blind = snapshot.Open(ctx, snapshot.Config{Dir: b.states, WorkTree: b.folder, Leave: []string{filepath.Dir(b.states)}}); b.blind != nil {
+	if b.states == "" {
+		b.files, b.blind = a.snapshots(ctx, b.folder)
+	} else {
+		b.files, b.blind = snapshot.Open(ctx, snapshot.Config{Dir: b.states, WorkTree: b.folder})
+	}
+	if b.blind != nil {
 		b.files = nil
 	}
 	if b.session != "" && a.model == "" {
@@ -121,7 +124,6 @@ func (b *workbench) here(ctx context.Context, f working) error {
 		return err
 	}
 	b.store, b.close = kept, append(b.close, kept.Close)
-	path := cmp.Or(a.storeFile, a.env.storePath())
 	if f.session != "" {
 		if b.session, err = findSession(ctx, kept, f.session); err != nil {
 			return err
@@ -143,7 +145,6 @@ func (b *workbench) here(ctx context.Context, f working) error {
 	if b.folder, err = filepath.Abs(a.env.Dir); err != nil {
 		return err
 	}
-	b.states = statesOf(path, b.folder)
 	if b.settings, err = a.settings(); err != nil {
 		return err
 	}
@@ -157,12 +158,6 @@ func (b *workbench) here(ctx context.Context, f working) error {
 	}
 	b.model = cmp.Or(a.model, b.settings.Model)
 	return nil
-}
-
-// statesOf is where the states of a folder are kept: beside the store, each folder by itself.
-func statesOf(storePath, folder string) string {
-	sum := sha256.Sum256([]byte(folder))
-	return filepath.Join(filepath.Dir(storePath), "snapshots", hex.EncodeToString(sum[:8]))
 }
 
 // newest is the session that was last worked on in a folder.
