@@ -227,7 +227,7 @@ func TestReverter_goesBackForAChat(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	id, told, err := w.app.reverter(e)(t.Context(), w.id, w.users[2])
+	id, told, err := w.app.reverter(e, nil)(t.Context(), w.id, w.users[2])
 	if err != nil || id == "" || id == w.id || !strings.Contains(told, "2 files were brought back") {
 		t.Errorf("got %q, %q, %v", id, told, err)
 	}
