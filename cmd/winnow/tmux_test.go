@@ -200,36 +200,89 @@ func (x *terminal) answers(key, until string) {
 
 const question = "wants to run"
 
+// panel opens a panel with a command, looks at it, and closes it.
+func (x *terminal) panel(command string, texts ...string) {
+	x.t.Helper()
+	x.say(command)
+	x.shows(append([]string{"── " + texts[0] + " ──"}, texts[1:]...)...)
+	x.leave(texts[0])
+}
+
+func (x *terminal) leave(title string) {
+	x.t.Helper()
+	x.press("Escape")
+	x.gone("── " + title + " ──")
+}
+
 func TestTerminal_aSessionWithEveryCommand(t *testing.T) {
 	t.Parallel()
 	eachSize(t, nil, func(t *testing.T, x *terminal) {
 		x.shows("This is a demo", "script-16k")
-		x.say("/help")
-		x.shows("/compact")
-		x.press("Escape")
-		x.gone("/compact")
-
+		x.panel("/help", "Help", "/compact")
 		x.say("fix the test")
 		x.shows(question, "sh test.sh")
 		x.answers("y", "lamp.sh is repaired")
+		x.shows("of 12,000")
 
 		x.say("/title The lamp")
-		x.shows("The lamp")
-		x.say("/cost")
-		x.shows("from cache")
-		x.press("Escape")
-		x.gone("from cache")
-		x.say("/model")
-		x.shows("script-200k")
-		x.press("Escape")
-		x.gone("script-200k")
+		x.shows("── The lamp ──")
+		x.panel("/cost", "Cost", "requests")
+		x.panel("/sessions", "Sessions", "The lamp", "demo/script-16k")
+		x.panel("/model", "Models", "demo/script-200k")
 		x.say("/model demo/script-200k")
-		x.shows("script-200k")
+		x.shows("── demo/script-200k", "answers from now on")
 		x.say("/model demo/script-16k")
-		x.shows("script-16k answers")
+		x.shows("─ demo/script-16k")
 
 		x.say("read the logs")
 		x.answers("y", "I have read the four logs")
+		x.shows("folded", "script-16k")
+
+		x.say("/context")
+		x.shows("── Context ──", "largest first")
+		x.press("/")
+		x.must("send-keys", "-l", "grep")
+		x.shows("/grep")
+		x.press("Enter")
+		x.shows("› ", "grep logs/2026-01.csv")
+		x.press("Enter")
+		x.shows("matches in 1 file")
+		x.press("Enter")
+		x.press("e")
+		x.shows("is left out")
+		x.press("r")
+		x.shows("is shown whole again")
+		x.press("p")
+		x.shows("is pinned")
+		x.press("u")
+		x.shows("taken back")
+		x.press("Escape") // the filter
+		x.gone("/grep")
+		x.leave("Context")
+
+		x.say("/prune")
+		x.sees("what became of it", func(screen string) bool {
+			return strings.Contains(screen, "✂ pruned") || strings.Contains(screen, "nothing to prune")
+		})
+		x.say("/compact the nights with fog")
+		x.shows("── What /compact would do ──", "→", "enter fold")
+		x.press("Enter")
+		x.gone("What /compact would do")
+		x.shows("≡ folded", "/receipt")
+		x.panel("/receipt", "Receipts", "folded", "u undoes it here")
+		x.say("/undo")
+		x.shows("↶ undone: the folding")
+		x.say("/export lamp.json")
+		x.shows("exported to ", "lamp.json")
+		if data, err := os.ReadFile(filepath.Join(x.folder, "lamp.json")); err != nil || !strings.Contains(string(data), "The lamp") {
+			t.Errorf("what was exported: %v, %.200s", err, data)
+		}
+		x.say("/revert")
+		x.shows("session")
+		x.say("/nonsense")
+		x.shows("there is no /nonsense")
+		x.say("/quit")
+		x.ends("0")
 	}, "chat", "--demo")
 }
 
