@@ -236,7 +236,6 @@ func TestTerminal_aSessionWithEveryCommand(t *testing.T) {
 
 		x.say("read the logs")
 		x.answers("y", "I have read the four logs")
-		x.shows("folded", "script-16k")
 
 		x.say("/context")
 		x.shows("── Context ──", "largest first")
