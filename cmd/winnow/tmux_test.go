@@ -256,8 +256,8 @@ func TestTerminal_aSessionWithEveryCommand(t *testing.T) {
 		x.shows("is pinned")
 		x.press("u")
 		x.shows("taken back")
-		x.press("Escape") // the filter
-		x.gone("/grep")
+		x.press("Escape") // ends the filter
+		x.shows("system prompt")
 		x.leave("Context")
 
 		x.say("/prune")
