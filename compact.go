@@ -188,8 +188,10 @@ type folding struct {
 	notes    []string
 	struck   []pivot.Struck
 	requests atomic.Int32 // that were begun, as events count them
-	plain    bool         // the form that extends the conversation did not work
-	began    time.Time
+	// unwritten is how many tokens a summary is taken to have that was not asked for: see Preview.
+	unwritten int
+	plain     bool // the form that extends the conversation did not work
+	began     time.Time
 }
 
 // sameFold reports whether an earlier attempt folded the same messages and has a summary of them.

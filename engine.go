@@ -126,7 +126,8 @@ type live struct {
 	// unreported are messages from the beginning of the log on in which no report is, and what they take.
 	unreported struct{ upTo, tokens int }
 
-	meter meter // what the requests so far took
+	meter   meter   // what the requests so far took
+	gauging gauging // what was counted for its gauge
 
 	taken map[rule.Key]bool // elisions that somebody took back; nil: to be found out
 
@@ -206,7 +207,7 @@ func (e *Engine) load(ctx context.Context, l *live) error {
 		l.view.Reset()
 		l.taken = nil
 		l.changed = 0
-		l.meter, l.unreported.upTo, l.unreported.tokens = meter{}, 0, 0
+		l.meter, l.gauging, l.unreported.upTo, l.unreported.tokens = meter{}, gauging{}, 0, 0
 		break
 	}
 	l.model = e.modelOf(l.state.Info, l.log)
@@ -295,11 +296,17 @@ func (e *Engine) apply(ctx context.Context, l *live, op string, c store.Change) 
 		l.view.Reset()
 		l.taken = nil
 	}
+	l.gauging.changed(c, moves)
 	l.log = append(l.log, c.Append...)
 	for _, m := range c.Update {
 		if at := session.Index(l.log, m.ID); at >= 0 {
+			same := sameToModels(&l.log[at], &m)
 			l.log[at] = m // nobody else has this slice, only the parts of the messages in it
+			if same {
+				continue // what was counted and rendered holds
+			}
 			l.updated(at)
+			l.gauging.updated(&m, len(l.log)-1-at)
 			l.changed = min(l.changed, at)
 			if len(l.log)-at > rule.Noticed && l.facts != nil {
 				l.facts.Forget()

@@ -126,6 +126,15 @@ func missing(schema, input jsontext.Value) []string {
 	return names
 }
 
+// childKey is the member of a call's metadata that has the session of the agent that works, or worked, for it.
+const childKey = "sessionId"
+
+// beginning is the session of a child that the call of a part began.
+type beginning struct {
+	at int // of the part in the message
+	id string
+}
+
 // outcome is how a job ended.
 type outcome struct {
 	job
@@ -143,7 +152,7 @@ func (r *run) carryOut(ctx context.Context, m *session.Message, jobs []job) erro
 	defer cancel()
 	w := &watch{r: r, message: m.ID, step: r.result.Steps}
 	defer w.close()
-	outcomes := make(chan outcome, len(jobs))
+	outcomes, children := make(chan outcome, len(jobs)), make(chan beginning)
 	waiting, running, alone := jobs, 0, false
 	start := func() {
 		for len(waiting) > 0 && !alone && (running == 0 || !waiting[0].serial()) {
@@ -152,14 +161,24 @@ func (r *run) carryOut(ctx context.Context, m *session.Message, jobs []job) erro
 			w.tell(Event{Type: CallStarted, Part: m.Parts[j.at]})
 			part := m.Parts[j.at]
 			j.call.Progress = func(text string) { w.tell(Event{Type: CallProgress, Text: text, Part: part}) }
+			j.call.Child = func(within context.Context, c Child) (Turn, error) {
+				return r.child(within, j, c, func(id string) {
+					select {
+					case children <- beginning{j.at, id}:
+					case <-ctx.Done():
+					}
+				})
+			}
 			go j.run(ctx, outcomes)
 		}
 	}
-	end := func(o outcome) {
+	end := func(o outcome) error {
 		running, alone = running-1, false
 		m.Parts = slices.Clone(m.Parts)
 		m.Parts[o.at].State = o.state(ctx, m.Parts[o.at].State)
+		err := r.shape(o.tool, &m.Parts[o.at])
 		w.tell(Event{Type: CallEnded, Part: m.Parts[o.at]})
+		return err
 	}
 	if ctx.Err() == nil {
 		start()
@@ -167,12 +186,20 @@ func (r *run) carryOut(ctx context.Context, m *session.Message, jobs []job) erro
 	for running > 0 && ctx.Err() == nil {
 		select {
 		case o := <-outcomes:
-			end(o)
-			if err := r.update(m); err != nil {
+			if err := errors.Join(end(o), r.update(m)); err != nil {
 				return err
 			}
 			if ctx.Err() == nil {
 				start()
+			}
+		case c := <-children:
+			m.Parts = slices.Clone(m.Parts)
+			p := &m.Parts[c.at]
+			state := *p.State
+			state.Metadata = with(state.Metadata, childKey, c.id)
+			p.State = &state
+			if err := r.update(m); err != nil {
+				return err
 			}
 		case <-ctx.Done():
 		}
@@ -180,17 +207,18 @@ func (r *run) carryOut(ctx context.Context, m *session.Message, jobs []job) erro
 	if ctx.Err() == nil {
 		return nil
 	}
+	var failed error
 	for timeout := time.After(grace); running > 0; {
 		select {
 		case o := <-outcomes:
-			end(o)
+			failed = errors.Join(failed, end(o))
 			continue
 		case <-timeout:
 		}
 		break
 	}
 	*m = interrupt(*m)
-	if err := r.update(m); err != nil {
+	if err := errors.Join(failed, r.update(m)); err != nil {
 		return err
 	}
 	return ctx.Err()
@@ -233,11 +261,15 @@ func (o outcome) state(ctx context.Context, before *session.ToolState) *session.
 	}
 	s := ended(before, status, text)
 	s.Title, s.Attachments = o.result.Title, o.result.Attachments
-	metadata := maps.Clone(o.result.Metadata)
-	if interrupted {
-		if metadata == nil {
-			metadata = map[string]any{}
+	metadata := map[string]any{}
+	var known map[string]jsontext.Value // before it ended
+	if len(before.Metadata) > 0 && json.Unmarshal(before.Metadata, &known, session.ReadOptions()) == nil {
+		for name, value := range known {
+			metadata[name] = value
 		}
+	}
+	maps.Copy(metadata, o.result.Metadata)
+	if interrupted {
 		metadata["interrupted"] = true
 	}
 	if len(metadata) > 0 {

@@ -22,6 +22,7 @@ type run struct {
 	*Loop
 	id     string
 	result Turn
+	system string
 	parent string          // id of the user message that is answered
 	known  map[string]bool // ids of calls that are in use
 	seen   map[string]bool // ids of the answers that this run found, or made
@@ -30,6 +31,10 @@ type run struct {
 	saving context.Context // for what must be written though the caller has stopped
 	left   bool            // others may work on the session now
 	unsaid error           // why something that was said is not in the log
+
+	said   []string // ids of the user messages whose turns this run works on
+	blind  bool     // a snapshot failed: none are taken until the end of this run
+	missed int      // how many in a row took too long
 
 	last     string // the newest call, by tool and arguments
 	repeated int    // how often it was made in a row
@@ -69,6 +74,7 @@ func (r *run) turn(ctx context.Context) error {
 			return err
 		}
 		r.tell(Event{Type: TurnEnded, Step: r.result.Steps})
+		r.outline(ctx)
 		return nil
 	}
 }
@@ -122,6 +128,7 @@ func (r *run) user(ctx context.Context, p session.Part) error {
 		return err
 	}
 	r.parent, r.last, r.repeated = said[0].ID, "", 0
+	r.said = append(r.said, said[0].ID)
 	return nil
 }
 
@@ -163,6 +170,9 @@ func (r *run) mend(ctx context.Context) (unfinished bool, err error) {
 	newest := &s.Messages[last]
 	r.cut = newest.Failed()
 	unfinished = newest.Role == session.User || r.cut || calls(newest) > 0 || view.Pending(s.Messages, state.Undone) >= 0
+	if turns := session.Turns(s.Messages); unfinished && len(turns) > 0 {
+		r.said = append(r.said, s.Messages[turns[len(turns)-1].Start].ID)
+	}
 	if m := unreported(s.Messages, state.Spent); m != nil {
 		_, err = r.observe(ctx, *m.Tokens)
 	}
@@ -249,14 +259,28 @@ func interrupt(m session.Message) session.Message {
 	for i := range m.Parts {
 		if p := &m.Parts[i]; waits(p) {
 			p.State = ended(p.State, session.Failed, wire.Interrupted)
-			p.State.Metadata = jsontext.Value(interruption)
+			p.State.Metadata = with(p.State.Metadata, "interrupted", true)
 		}
 	}
 	return m
 }
 
-// interruption are the metadata of a call that was interrupted.
-const interruption = `{"interrupted":true}`
+// with is metadata with one more member; what is no object goes.
+func with(metadata jsontext.Value, name string, value any) jsontext.Value {
+	members := map[string]jsontext.Value{}
+	if len(metadata) > 0 && json.Unmarshal(metadata, &members, session.ReadOptions()) != nil || members == nil {
+		members = map[string]jsontext.Value{}
+	}
+	written, err := json.Marshal(value, session.ReadOptions())
+	if err != nil {
+		return metadata
+	}
+	members[name] = written
+	if written, err = json.Marshal(members, session.ReadOptions(), json.Deterministic(true)); err != nil {
+		return metadata
+	}
+	return written
+}
 
 func wasInterrupted(s *session.ToolState) bool {
 	return s.Status == session.Failed && wire.Kind(s.Metadata, wire.Member(s.Metadata, wire.Root(s.Metadata), "interrupted")) == 't'

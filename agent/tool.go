@@ -34,6 +34,9 @@ type Call struct {
 	Directory string         // the session's working folder, absolute
 	// Ask asks for permission to do something; nil error: allowed. A tool asks before it touches what Action names.
 	Ask func(ctx context.Context, p Permission) error
+	// Child lets another agent work for this call, in a session of its own that has this one as its parent, until it is done: with the same engine and model, and
+	// the tools that Child says. It ends with ctx. What it takes is in its own session: see Totals.Children. Nil outside of a loop.
+	Child func(ctx context.Context, c Child) (Turn, error)
 	// Progress tells somebody who watches how far it has come; it may be nil.
 	Progress func(text string)
 }

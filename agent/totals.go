@@ -2,8 +2,12 @@ package agent
 
 import (
 	"context"
+	"errors"
+	"slices"
 
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/wire"
 )
 
 // Totals are what requests took.
@@ -11,13 +15,17 @@ type Totals struct {
 	Steps     int           // answers that count
 	Summaries int           // requests for summaries, failed ones too
 	Failed    int           // requests that were paid for in vain
-	Usage     session.Usage // of all of them
+	Usage     session.Usage // of all of them, and of what asked for titles
 	Cost      float64       // US dollars, of all of them
+
+	// Children are the sessions that calls of this one began, and ChildrenCost what those took, in US dollars. It is in their own sessions, and not in Cost.
+	Children     int
+	ChildrenCost float64
 }
 
 // Totals sums what a session took since it began, steps, failed requests and summaries, as the store has it.
 func (l *Loop) Totals(ctx context.Context, id string) (Totals, error) {
-	_, state, err := l.config.Engine.Session(ctx, id)
+	s, state, err := l.config.Engine.Session(ctx, id)
 	if err != nil {
 		return Totals{}, err
 	}
@@ -27,6 +35,7 @@ func (l *Loop) Totals(ctx context.Context, id string) (Totals, error) {
 		switch {
 		case s.Kind == "summary":
 			t.Summaries++
+		case s.Kind == "headline":
 		case !s.Failed:
 			t.Steps++
 		}
@@ -34,11 +43,46 @@ func (l *Loop) Totals(ctx context.Context, id string) (Totals, error) {
 			t.Failed++
 		}
 	}
+	for _, child := range children(s.Messages) {
+		state, err := l.config.Engine.Store().State(ctx, child)
+		if errors.Is(err, store.ErrNotFound) || err == nil && state.Info.ParentID != id {
+			continue
+		}
+		if err != nil {
+			return Totals{}, err
+		}
+		t.Children++
+		for _, s := range state.Spent {
+			t.ChildrenCost += s.Cost
+		}
+	}
 	return t, nil
+}
+
+// children are the sessions that the calls of a log began, each once.
+func children(log []session.Message) []string {
+	var ids []string
+	for i := range log {
+		for j := range log[i].Parts {
+			p := &log[i].Parts[j]
+			if p.Type != session.ToolPart || p.State == nil || len(p.State.Metadata) == 0 {
+				continue
+			}
+			v := wire.Member(p.State.Metadata, wire.Root(p.State.Metadata), childKey)
+			if v.Empty() {
+				continue
+			}
+			if id := wire.String(p.State.Metadata, v); id != "" && !slices.Contains(ids, id) {
+				ids = append(ids, id)
+			}
+		}
+	}
+	return ids
 }
 
 func (t Totals) minus(u Totals) Totals {
 	v := u.Usage
 	v.Total, v.Input, v.Output, v.Reasoning, v.Cache.Read, v.Cache.Write = -v.Total, -v.Input, -v.Output, -v.Reasoning, -v.Cache.Read, -v.Cache.Write
-	return Totals{t.Steps - u.Steps, t.Summaries - u.Summaries, t.Failed - u.Failed, t.Usage.Add(v), t.Cost - u.Cost}
+	return Totals{t.Steps - u.Steps, t.Summaries - u.Summaries, t.Failed - u.Failed, t.Usage.Add(v), t.Cost - u.Cost,
+		t.Children - u.Children, t.ChildrenCost - u.ChildrenCost}
 }

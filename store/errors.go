@@ -15,6 +15,8 @@ var (
 	ErrConflict = errors.New("the session was changed by somebody else")
 	// ErrNoMessage: an update names a message that the session does not have. Nothing was written.
 	ErrNoMessage = errors.New("no such message")
+	// ErrNotKept: nothing is kept for this part.
+	ErrNotKept = errors.New("nothing is kept for this part")
 	// ErrNoBase: a change that was decided on what the log says came without Change.Base. Nothing was written.
 	ErrNoBase = errors.New("a change of what is there needs the revision that it was decided on")
 
@@ -38,7 +40,7 @@ var (
 // Error says what a store could not do, where, and what helps. errors.Is finds the Err… of this package in it,
 // fs.ErrNotExist and the like, and the error of a context that ended.
 type Error struct {
-	Op      string // "open", "create", "list", "delete", "state", "messages", "apply", "source", "files", "index", "search"
+	Op      string // "open", "create", "list", "delete", "state", "messages", "apply", "source", "files", "keep", "kept", "index", "search"
 	Path    string // file of the store, "" in memory
 	Session string // id, "" where none is concerned
 	Err     error

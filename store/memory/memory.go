@@ -45,6 +45,7 @@ type kept struct {
 	receipts  []pivot.Receipt
 	spent     []store.Spend
 	source    *store.Source
+	texts     map[string]string // kept for parts
 }
 
 // Create adds an empty session.

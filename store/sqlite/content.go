@@ -148,7 +148,8 @@ func (t *transaction) keep(c *content) (num int64, err error) {
 func (t *transaction) drop(nums []int64) error {
 	for _, num := range nums {
 		err := t.exec(`DELETE FROM content WHERE num = ?1 AND NOT EXISTS (SELECT 1 FROM part WHERE content = ?1)
-			AND NOT EXISTS (SELECT 1 FROM apart WHERE content = ?1) AND NOT EXISTS (SELECT 1 FROM piece WHERE content = ?1)`, num)
+			AND NOT EXISTS (SELECT 1 FROM apart WHERE content = ?1) AND NOT EXISTS (SELECT 1 FROM piece WHERE content = ?1)
+			AND NOT EXISTS (SELECT 1 FROM kept WHERE content = ?1)`, num)
 		if err != nil {
 			return err
 		}

@@ -40,7 +40,8 @@ func whole(t *testing.T, db *sql.DB) {
 		"messages that are not counted":       `SELECT count(*) FROM session WHERE messages <> (SELECT count(*) FROM message WHERE session = num)`,
 		"parts without message":               `SELECT count(*) FROM part WHERE NOT EXISTS (SELECT 1 FROM message m WHERE m.session = part.session AND m.position = part.message)`,
 		"parts that are not counted":          `SELECT count(*) FROM message m WHERE m.parts <> (SELECT count(*) FROM part WHERE part.session = m.session AND part.message = m.position)`,
-		"contents that nobody has":            `SELECT count(*) FROM content WHERE num NOT IN (SELECT content FROM part WHERE content IS NOT NULL UNION SELECT content FROM apart UNION SELECT content FROM piece)`,
+		"contents that nobody has":            `SELECT count(*) FROM content WHERE num NOT IN (SELECT content FROM part WHERE content IS NOT NULL UNION SELECT content FROM apart UNION SELECT content FROM piece UNION SELECT content FROM kept)`,
+		"kept texts whose content is gone":    `SELECT count(*) FROM kept WHERE content NOT IN (SELECT num FROM content)`,
 		"parts whose content is gone":         `SELECT count(*) FROM part WHERE content IS NOT NULL AND content NOT IN (SELECT num FROM content)`,
 		"places whose content is gone":        `SELECT count(*) FROM apart WHERE content NOT IN (SELECT num FROM content)`,
 		"places without part":                 `SELECT count(*) FROM apart a WHERE NOT EXISTS (SELECT 1 FROM part p WHERE p.session = a.session AND p.message = a.message AND p.position = a.part)`,
@@ -53,7 +54,7 @@ func whole(t *testing.T, db *sql.DB) {
 		"documents that are not in both":      `SELECT count(*) FROM (SELECT doc FROM sought EXCEPT SELECT rowid FROM found) UNION ALL SELECT count(*) FROM (SELECT rowid FROM found EXCEPT SELECT doc FROM sought) ORDER BY 1 DESC`,
 		"watermarks beyond the log":           `SELECT count(*) FROM session WHERE indexed > messages`,
 		"changed messages that are no more":   `SELECT count(*) FROM stale WHERE NOT EXISTS (SELECT 1 FROM message m WHERE m.session = stale.session AND m.position = stale.message)`,
-		"decisions and files without session": `SELECT count(*) FROM (SELECT session FROM elision UNION SELECT session FROM pin UNION SELECT session FROM undone UNION SELECT session FROM dismissed UNION SELECT session FROM receipt UNION SELECT session FROM spend UNION SELECT session FROM source) WHERE session NOT IN (SELECT num FROM session)`,
+		"decisions and files without session": `SELECT count(*) FROM (SELECT session FROM elision UNION SELECT session FROM pin UNION SELECT session FROM undone UNION SELECT session FROM dismissed UNION SELECT session FROM receipt UNION SELECT session FROM spend UNION SELECT session FROM source UNION SELECT session FROM kept) WHERE session NOT IN (SELECT num FROM session)`,
 	} {
 		var n int
 		if err := db.QueryRow(query).Scan(&n); err != nil || n != 0 {

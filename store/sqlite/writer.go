@@ -185,14 +185,15 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 			return err
 		}
 		held, err := t.contents(`SELECT content FROM part WHERE session = ?1 AND content IS NOT NULL
-			UNION SELECT content FROM apart WHERE session = ?1 UNION SELECT content FROM piece WHERE session = ?1`, row.num)
+			UNION SELECT content FROM apart WHERE session = ?1 UNION SELECT content FROM piece WHERE session = ?1
+			UNION SELECT content FROM kept WHERE session = ?1`, row.num)
 		if err != nil {
 			return err
 		}
 		if err := t.forget(`session = ?`, row.num); err != nil {
 			return err
 		}
-		for _, table := range []string{"message", "part", "apart", "elision", "pin", "undone", "dismissed", "receipt", "spend", "source", "piece", "stale"} {
+		for _, table := range []string{"message", "part", "apart", "elision", "pin", "undone", "dismissed", "receipt", "spend", "source", "piece", "stale", "kept"} {
 			if err := t.exec(`DELETE FROM `+table+` WHERE session = ?`, row.num); err != nil {
 				return err
 			}

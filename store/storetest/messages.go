@@ -230,6 +230,10 @@ func reopen(t *testing.T, u Suite) {
 	born(t, s, strange(t)...)
 	decide(t, s, store.Change{Undo: []string{"m"}, Receipt: &sampleReceipt, Spend: []store.Spend{{Kind: "step"}}})
 	must(t, s.SetSource(t.Context(), "ses", store.Source{Format: "opencode", Path: "x", Data: []byte("\x00\xff")}))
+	keeper, keeps := s.(store.Keeper)
+	if keeps {
+		must(t, keeper.Keep(t.Context(), "ses", "part", "\x00\xff kept"))
+	}
 	before, messages := state(t, s), log(t, s)
 	src, err := s.Source(t.Context(), "ses")
 	must(t, err)
@@ -240,6 +244,11 @@ func reopen(t *testing.T, u Suite) {
 	again, err := s.Source(t.Context(), "ses")
 	must(t, err)
 	equal(t, "source", src, again)
+	if keeps {
+		text, err := s.(store.Keeper).Kept(t.Context(), "ses", "part")
+		must(t, err)
+		equal(t, "what was kept", "\x00\xff kept", text)
+	}
 	equal(t, "the next revision", before.Revision+1, apply(t, s, store.Change{Append: []session.Message{message("n", session.User)}}))
 	if u.Sound != nil {
 		u.Sound(t, s)

@@ -1,11 +1,12 @@
-package tools
+package agent
 
 import (
-	"context"
 	"fmt"
 	"strings"
 
-	"github.com/winnowhq/winnow/agent"
+	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/token"
 )
 
 // Limits say which outputs are too long to be sent, and how much of them is.
@@ -31,12 +32,9 @@ func (l Limits) or() Limits {
 	return l
 }
 
-// Keep puts a whole output away and gives the name by which it can be recalled, "" when it could not be kept.
-type Keep func(callID, text string) (name string)
-
 // Shape is an output as it is first sent: whole where it is within the limits, otherwise its beginning and its end with a line between them that says what was
-// left out and how to get it. keep may be nil, and is called for outputs that are too long alone. The note is not counted among the limits.
-func Shape(output, callID string, l Limits, keep Keep) string {
+// left out and how to get at it. how is asked for that, as the end of a sentence, where something is left out alone; the line is not counted among the limits.
+func Shape(output string, l Limits, how func() string) string {
 	l = l.or()
 	lines := lineCount(output)
 	if lines <= l.Lines && len(output) <= l.Bytes {
@@ -52,13 +50,7 @@ func Shape(output, callID string, l Limits, keep Keep) string {
 	if !strings.Contains(left, "\n") && (!strings.HasSuffix(head, "\n") || tail == "") {
 		what = counted(len(left), "byte")
 	}
-	how := "ask for less: a range of lines (offset and limit, or sed -n), or a search for what matters"
-	if keep != nil {
-		if name := keep(callID, output); name != "" {
-			how = "the whole output is kept and can be recalled as " + name
-		}
-	}
-	note := fmt.Sprintf("[%s omitted here, of %s and %s in all; %s]", what, counted(lines, "line"), counted(len(output), "byte"), how)
+	note := fmt.Sprintf("[%s omitted here, of %s and %s in all; %s]", what, counted(lines, "line"), counted(len(output), "byte"), how())
 	if head != "" && !strings.HasSuffix(head, "\n") {
 		note = "\n" + note
 	}
@@ -109,50 +101,67 @@ func endOf(text string, lines, bytes int) string {
 	return text[start:]
 }
 
-// Paged is a tool that keeps its answers short itself and says in them how to go on.
+// lineCount counts the lines of a text; the last one needs no newline.
+func lineCount(text string) int {
+	n := strings.Count(text, "\n")
+	if text != "" && text[len(text)-1] != '\n' {
+		n++
+	}
+	return n
+}
+
+// counted is "1 line", "2,000 lines".
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return token.Grouped(n) + " " + what + "s"
+}
+
+// Paged is a Tool that keeps its outputs short itself and says in them how to go on: they are not shaped.
 type Paged interface {
-	agent.Tool
+	Tool
 	Paged()
 }
 
-// Shaped is a tool whose outputs are shaped. One that is Paged is given back as it is; one that is Serial stays so. What the whole output had, in bytes, is
-// in the metadata as "shapedFrom" when it was too long.
-func Shaped(t agent.Tool, l Limits, keep Keep) agent.Tool {
-	if _, ok := t.(Paged); ok {
-		return t
-	}
-	s := shaped{t, l, keep}
-	if serial, ok := t.(agent.Serial); ok {
-		return serialShaped{s, serial}
-	}
-	return s
+// Recaller is a Tool that shows the model what was left out, by the handle of the call; Recall says how it is asked, as the end of a sentence: "call …".
+type Recaller interface {
+	Tool
+	Recall(handle string) string
 }
 
-type shaped struct {
-	agent.Tool
-	limits Limits
-	keep   Keep
-}
+// Less is what the note in a shaped output says where nothing in the loop recalls the rest.
+const Less = "ask for less: a range of lines (offset and limit, or sed -n), or a search for what matters"
 
-func (s shaped) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
-	r, err := s.Tool.Run(ctx, c)
-	if err != nil {
-		return r, err
+// shape cuts the text of a call that ended, before it is first sent, and keeps the whole of it in the store. What it had, in bytes, is in the metadata as
+// "shapedFrom". Every tool is shaped that is not Paged.
+func (r *run) shape(t Tool, p *session.Part) error {
+	if _, paged := t.(Paged); paged {
+		return nil
 	}
-	if short := Shape(r.Output, c.ID, s.limits, s.keep); len(short) != len(r.Output) || short != r.Output {
-		m := make(map[string]any, len(r.Metadata)+1)
-		for name, value := range r.Metadata {
-			m[name] = value
+	var failed error
+	whole := p.State.Result()
+	text := Shape(whole, r.config.Limits, func() string {
+		var handle string
+		handle, failed = r.config.Engine.Keep(r.saving, r.id, p.ID, whole)
+		if winnow.CodeOf(failed) == winnow.Disabled {
+			failed = nil
 		}
-		m["shapedFrom"] = len(r.Output)
-		r.Output, r.Metadata = short, m
+		for _, t := range r.config.Tools {
+			if recaller, ok := t.(Recaller); ok && handle != "" {
+				return "the whole is kept: " + recaller.Recall(handle)
+			}
+		}
+		return Less
+	})
+	if failed != nil || len(text) == len(whole) && text == whole {
+		return failed
 	}
-	return r, nil
+	if p.State.Status == session.Failed {
+		p.State.Error = text
+	} else {
+		p.State.Output = text
+	}
+	p.State.Metadata = with(p.State.Metadata, "shapedFrom", len(whole))
+	return nil
 }
-
-type serialShaped struct {
-	shaped
-	serial agent.Serial
-}
-
-func (s serialShaped) Serial() { s.serial.Serial() }

@@ -1,0 +1,76 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/session"
+)
+
+// Child is what another agent is to do, in a session of its own, for the call that began it.
+type Child struct {
+	SessionID string // of a child of the same session that goes on; empty: a new one begins
+	Title     string // of the new session
+	Prompt    string
+	// System is said behind the parent's system prompt.
+	System string
+	// Tools are names of those of the parent's tools that it may use; nil: all of them. The tool whose call began it is never among them.
+	Tools []string
+	// OnEvent is told what happens in it, as Config.OnEvent is in the parent, which is told nothing of it. It may be nil.
+	OnEvent func(Event)
+}
+
+// ErrNoChild is the error when a call wants to go on with a session that is no child of its own.
+var ErrNoChild = errors.New("no session that was begun from this one has this id")
+
+// desk is where a loop and its children see who works on which session.
+type desk struct {
+	mu       sync.Mutex
+	queues   map[string][]string      // what was said to sessions that are worked on; an entry for each of them
+	prefixes map[string]winnow.Prefix // of children that are worked on
+}
+
+// child does what Call.Child says. began is told the id of its session as soon as there is one.
+func (r *run) child(ctx context.Context, j job, c Child, began func(id string)) (Turn, error) {
+	if strings.TrimSpace(c.Prompt) == "" {
+		return Turn{}, errors.New("the prompt is empty: say what is to be done")
+	}
+	config := r.config
+	config.OnEvent, config.Ask = c.OnEvent, j.call.Ask
+	config.System, config.SystemFor = r.system, nil
+	if c.System != "" {
+		config.System = strings.TrimSpace(r.system + "\n\n" + c.System)
+	}
+	config.Tools = slices.DeleteFunc(slices.Clone(config.Tools), func(t Tool) bool {
+		return t.Name() == j.tool.Name() || c.Tools != nil && !slices.Contains(c.Tools, t.Name())
+	})
+	loop, err := New(config)
+	if err != nil {
+		return Turn{}, err
+	}
+	loop.desk = r.desk
+	id := c.SessionID
+	if id == "" {
+		id, err = r.config.Engine.Create(ctx, session.Info{ParentID: r.id, Title: c.Title, Directory: r.config.Directory, Model: r.reference()})
+	} else if state, failed := r.config.Engine.Store().State(ctx, id); failed != nil || state.Info.ParentID != r.id {
+		err = fmt.Errorf("%s: %w", id, ErrNoChild)
+	}
+	if err != nil {
+		return Turn{}, err
+	}
+	began(id)
+	r.mu.Lock()
+	r.prefixes[id] = winnow.Prefix{System: config.System, Tools: loop.declared}
+	r.mu.Unlock()
+	defer func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		delete(r.prefixes, id)
+	}()
+	return loop.Run(ctx, id, c.Prompt)
+}

@@ -1,0 +1,287 @@
+package tools
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/agent"
+	"github.com/winnowhq/winnow/call"
+	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/token"
+)
+
+// What one recall shows.
+const (
+	recallLines = 400 // where nobody says how many; readLines at most
+	recallBytes = 32 << 10
+	// beside is how many lines before and after a match are shown.
+	beside = 2
+)
+
+// Whole has parts of sessions with the whole of their text: a *winnow.Engine.
+type Whole interface {
+	Whole(ctx context.Context, id, part string) (winnow.Whole, error)
+}
+
+// Recall shows what was left out of the context, once, without bringing it back into it: a result that was too long to be sent, or a part that was elided.
+type Recall struct{ Whole Whole }
+
+func (Recall) Name() string { return "recall" }
+
+func (Recall) Description() string {
+	return "Look into something that was left out of your context: the whole of a result that was too long, or a part in whose place a note with a handle stands. " +
+		"It shows 400 lines unless limit says otherwise, and says how to go on; with a pattern it shows the lines that match and two lines around each. " +
+		"Lines of more than 2,000 characters count as several."
+}
+
+func (Recall) Schema() jsontext.Value {
+	return jsontext.Value(`{"type":"object","properties":{` +
+		`"name":{"type":"string","description":"the handle, as the note has it"},` +
+		`"offset":{"type":"integer","minimum":1,"description":"number of the first line to show; 1 without it"},` +
+		`"limit":{"type":"integer","minimum":1,"description":"how many lines to show, 2000 at most"},` +
+		`"pattern":{"type":"string","description":"a regular expression: only lines that match are shown, from offset on"}},` +
+		`"required":["name"],"additionalProperties":false}`)
+}
+
+// Paged says that the tool keeps its answers short itself.
+func (Recall) Paged() {}
+
+// Recall is how the note in an output that was cut names this tool.
+func (t Recall) Recall(handle string) string {
+	return fmt.Sprintf("%s shows more of it, with the name %s", t.Name(), handle)
+}
+
+func (t Recall) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
+	a, err := argumentsOf(t.Name(), c.Input)
+	if err != nil {
+		return agent.Result{}, err
+	}
+	name, err := a.need(false, "name", "handle", "id")
+	if err != nil {
+		return agent.Result{}, err
+	}
+	offset, err := a.whole("offset", 1, 0)
+	if err != nil {
+		return agent.Result{}, err
+	}
+	limit, err := a.whole("limit", recallLines, 1)
+	if err != nil {
+		return agent.Result{}, err
+	}
+	pattern, err := patternOf(a)
+	if err != nil {
+		return agent.Result{}, err
+	}
+	w, err := t.Whole.Whole(ctx, c.SessionID, name)
+	switch {
+	case winnow.CodeOf(err) == winnow.NotFound:
+		return agent.Result{}, fmt.Errorf("nothing has the name %s: %w", rule.Shorten(name, 40), cause(err))
+	case err != nil:
+		return agent.Result{}, err
+	}
+	r := agent.Result{Title: strings.TrimSpace(cmp.Or(w.Part.Tool, string(w.Part.Type)) + " " + call.Cut(strings.Join(strings.Fields(w.Target), " "), 80))}
+	s := &slice{lines: linesOf(textOf(w)), from: max(1, offset), most: min(limit, readLines), pattern: pattern}
+	if err := s.take(ctx); err != nil {
+		return agent.Result{}, err
+	}
+	r.Metadata = map[string]any{"handle": w.Handle, "total": len(s.lines), "lines": s.shown}
+	r.Attachments = attachmentsOf(w)
+	switch {
+	case len(s.lines) == 0 && len(r.Attachments) > 0:
+		r.Output = "Attached: " + counted(len(r.Attachments), "file") + "."
+	case len(s.lines) == 0:
+		r.Output = "(It is empty.)"
+	case s.from > len(s.lines):
+		return agent.Result{}, fmt.Errorf("%s has %s, and offset %d is behind its end", w.Handle, counted(len(s.lines), "line"), s.from)
+	default:
+		r.Output = s.String()
+	}
+	return r, nil
+}
+
+// cause is what an error of the engine says, without its hints for people at a command line.
+func cause(err error) error {
+	if e, ok := err.(*winnow.Error); ok {
+		return e.Err
+	}
+	return err
+}
+
+// mostPattern is how long a pattern may be, in bytes.
+const mostPattern = 1000
+
+func patternOf(a arguments) (*regexp.Regexp, error) {
+	text, ok, err := a.text("pattern")
+	if err != nil || !ok || text == "" {
+		return nil, err
+	}
+	if len(text) > mostPattern {
+		return nil, fmt.Errorf("the pattern has %s bytes; %s are the most", token.Grouped(len(text)), token.Grouped(mostPattern))
+	}
+	pattern, err := regexp.Compile(text)
+	if err != nil {
+		return nil, fmt.Errorf("the pattern is no regular expression: %w", err)
+	}
+	return pattern, nil
+}
+
+// textOf is what there is to read of a part: its text, and before it the arguments of a call where they were left out.
+func textOf(w winnow.Whole) string {
+	if w.Part.State == nil || !slices.Contains(w.Elided, rule.Input) {
+		return w.Text
+	}
+	var b strings.Builder
+	var members map[string]jsontext.Value
+	if json.Unmarshal(w.Part.State.Input, &members, session.ReadOptions()) != nil {
+		members = map[string]jsontext.Value{"arguments": w.Part.State.Input}
+	}
+	names := make([]string, 0, len(members))
+	for name := range members {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		text := string(members[name])
+		var unquoted string
+		if members[name].Kind() == '"' && json.Unmarshal(members[name], &unquoted, session.ReadOptions()) == nil {
+			text = unquoted
+		}
+		fmt.Fprintf(&b, "[argument %s]\n%s\n", name, strings.TrimSuffix(text, "\n"))
+	}
+	b.WriteString("[result]\n" + w.Text)
+	return b.String()
+}
+
+// attachmentsOf are the files of a part that were left out, or that it is.
+func attachmentsOf(w winnow.Whole) []session.Part {
+	var files []session.Part
+	if w.Part.State != nil && slices.Contains(w.Elided, rule.Attachments) {
+		files = w.Part.State.Attachments
+	}
+	if w.Part.Type == session.FilePart {
+		files = []session.Part{w.Part}
+	}
+	out := make([]session.Part, 0, len(files))
+	for _, f := range files {
+		out = append(out, session.Part{Type: session.FilePart, Mime: f.Mime, Filename: f.Filename, URL: f.URL})
+	}
+	return out
+}
+
+// linesOf are the lines of a text, those that are too long in pieces.
+func linesOf(text string) []string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	if text == "" {
+		return nil
+	}
+	var lines []string
+	for line := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
+		for len(line) > lineLength {
+			end := runes(line, lineLength)
+			if end == len(line) {
+				break
+			}
+			lines = append(lines, line[:end])
+			line = line[end:]
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// slice is what is shown of a text.
+type slice struct {
+	lines      []string
+	from, most int
+	pattern    *regexp.Regexp
+
+	text    strings.Builder
+	shown   int
+	next    int // line to go on with, 0 when nothing is left
+	matches int // in all of the text from the offset on
+}
+
+func (s *slice) take(ctx context.Context) error {
+	if s.pattern == nil {
+		for n := s.from; n <= len(s.lines); n++ {
+			if !s.add(n, "") {
+				break
+			}
+		}
+		return nil
+	}
+	last, full := 0, false // the last line that is shown
+	for n := s.from; n <= len(s.lines); n++ {
+		if n%1024 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if !s.pattern.MatchString(s.lines[n-1]) {
+			continue
+		}
+		s.matches++
+		if full {
+			continue
+		}
+		first := max(s.from, n-beside, last+1)
+		if last > 0 && first > last+1 {
+			s.text.WriteString("--\n")
+		}
+		for k := first; k <= min(n+beside, len(s.lines)) && !full; k++ {
+			sign := "-"
+			if s.pattern.MatchString(s.lines[k-1]) {
+				sign = ":"
+			}
+			if full = !s.add(k, strconv.Itoa(k)+sign+" "); !full {
+				last = k
+			}
+		}
+	}
+	return nil
+}
+
+// add shows a line, unless enough is shown.
+func (s *slice) add(n int, before string) bool {
+	if s.shown >= s.most || s.shown > 0 && s.text.Len()+len(before)+len(s.lines[n-1])+1 > recallBytes {
+		s.next = n
+		return false
+	}
+	s.text.WriteString(before + s.lines[n-1] + "\n")
+	s.shown++
+	return true
+}
+
+func (s *slice) String() string {
+	all := counted(len(s.lines), "line")
+	var note string
+	switch {
+	case s.pattern != nil && s.matches == 0:
+		note = "No line matches, of " + all
+		if s.from > 1 {
+			note += " from line " + token.Grouped(s.from) + " on"
+		}
+	case s.pattern != nil:
+		note = counted(s.matches, "matching line") + " of " + all
+	case s.from == 1 && s.next == 0:
+		note = "All of it, " + all
+	default:
+		note = fmt.Sprintf("Lines %s-%s of %s", token.Grouped(s.from), token.Grouped(s.from+s.shown-1), token.Grouped(len(s.lines)))
+	}
+	if s.next > 0 {
+		note += ". Go on with offset " + strconv.Itoa(s.next)
+	}
+	text := s.text.String()
+	if text != "" {
+		text += "\n"
+	}
+	return text + "(" + note + ".)"
+}

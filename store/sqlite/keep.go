@@ -1,0 +1,82 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/winnowhq/winnow/store"
+)
+
+var _ store.Keeper = (*Store)(nil)
+
+// Keep keeps a text for a part: compressed, and once, whoever else has the same.
+func (s *Store) Keep(ctx context.Context, id, part, text string) error {
+	if err := s.keepText(ctx, id, part, text); err != nil {
+		return s.failed(ctx, "keep", id, err)
+	}
+	return nil
+}
+
+func (s *Store) keepText(ctx context.Context, id, part, text string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	c := newContent(text)
+	if err := s.packNew(ctx, slices.Values([]*content{&c})); err != nil {
+		return err
+	}
+	return s.write(ctx, func(t *transaction) error {
+		session, err := t.find(id)
+		if err != nil {
+			return err
+		}
+		held, err := t.contents(`SELECT content FROM kept WHERE session = ? AND part = ?`, session.num, part)
+		if err != nil {
+			return err
+		}
+		num, err := t.keep(&c)
+		if err != nil {
+			return err
+		}
+		if err := t.exec(`INSERT OR REPLACE INTO kept (session, part, content) VALUES (?, ?, ?)`, session.num, part, num); err != nil {
+			return err
+		}
+		return t.drop(held)
+	})
+}
+
+// Kept returns the text that is kept for a part.
+func (s *Store) Kept(ctx context.Context, id, part string) (string, error) {
+	text, err := s.readKept(ctx, id, part)
+	if err != nil {
+		return "", s.failed(ctx, "kept", id, err)
+	}
+	return string(text), nil
+}
+
+func (s *Store) readKept(ctx context.Context, id, part string) ([]byte, error) {
+	now, err := s.reader.at(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	defer now.Rollback()
+	var size int
+	var how codec
+	var packed []byte
+	err = now.QueryRowContext(ctx, `SELECT coalesce(content.size, -1), coalesce(content.codec, 0), content.data FROM kept LEFT JOIN content ON content.num = kept.content
+		WHERE kept.session = ? AND kept.part = ?`, now.row.num, part).Scan(&size, &how, &packed)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, store.ErrNotKept
+	}
+	if err != nil {
+		return nil, err
+	}
+	text, err := s.packer.decompress(how, packed, size)
+	if err != nil {
+		return nil, fmt.Errorf("%w: what is kept for %s: %w", store.ErrCorrupt, part, err)
+	}
+	return text, nil
+}
