@@ -2,6 +2,7 @@ package chat
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,6 +16,8 @@ import (
 	"github.com/winnowhq/winnow/agent"
 	"github.com/winnowhq/winnow/llm/llmtest"
 )
+
+var update = flag.Bool("update", false, "write the golden files anew")
 
 // golden compares the screen with the one that somebody looked at, at both sizes.
 func (b *bench) golden(name string) {
