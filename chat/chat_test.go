@@ -2,7 +2,6 @@ package chat
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,8 +15,6 @@ import (
 	"github.com/winnowhq/winnow/agent"
 	"github.com/winnowhq/winnow/llm/llmtest"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // golden compares the screen with the one that somebody looked at, at both sizes.
 func (b *bench) golden(name string) {
