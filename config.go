@@ -73,6 +73,11 @@ type Settings struct {
 	Compaction Compaction `json:"compaction"`
 	Strategies Strategies `json:"strategies"`
 	Counter    string     `json:"counter"` // chars4, linear, bpe:o200k_base, bpe:cl100k_base, auto
+	// Model is "provider/model" of the model that an agent asks where nobody names one. The engine does not read it.
+	Model string `json:"model"`
+	// Permissions say what the tools of an agent may do: the last rule that matches counts. The engine does not read them; package agent/tools has the
+	// policy that is made of them, and its verdicts where no rule matches.
+	Permissions []Permission `json:"permissions"`
 	// Providers say how models are reached, by the provider's name in "provider/model": providers beside those that are known, or what
 	// is different about one that is. The engine does not read them; Config.SummarizerFor is made from them.
 	Providers map[string]Provider `json:"providers"`
@@ -90,9 +95,18 @@ type Provider struct {
 	Body      jsontext.Value `json:"body,omitzero"`      // a JSON object of members that every request gets besides; null leaves one out
 }
 
+// Permission is one rule about what an agent's tools may do; agent/tools.Rule says what its globs match. What is left out is everything.
+type Permission struct {
+	Tool    string `json:"tool,omitzero"`
+	Action  string `json:"action,omitzero"` // read, write, run, fetch
+	Target  string `json:"target,omitzero"` // a path, the words that a command begins with, an address
+	Verdict string `json:"verdict"`         // allow, ask, deny
+}
+
 // Compaction is the part of the settings about pruning and folding.
 type Compaction struct {
 	Auto       bool   `json:"auto"`       // fold when the window overflows
+	Background *bool  `json:"background"` // prepare the summary before that, while the work goes on; null: the policy's own, on of balanced and off of the others
 	Prune      bool   `json:"prune"`      // elide old tool outputs
 	Model      string `json:"model"`      // "provider/model" for summaries; empty: the session's
 	Summarizer string `json:"summarizer"` // auto, llm, offline
@@ -208,8 +222,9 @@ func DefaultSettings() Settings {
 		Strategies: Strategies{
 			AggressivePruning: AggressivePruning{true, true, true, true, true, true, true, true, true, true}, BalancedPruning: balancedPruning(),
 		},
-		Counter:   "auto",
-		Providers: map[string]Provider{},
+		Counter:     "auto",
+		Permissions: []Permission{},
+		Providers:   map[string]Provider{},
 	}
 }
 
@@ -259,6 +274,20 @@ func (s Settings) Validate() error {
 	if m := s.Compaction.Model; m != "" && !strings.Contains(strings.Trim(m, "/"), "/") {
 		bad("compaction.model", "%q is none; write provider/model, as `winnow models` lists them", m)
 	}
+	if s.Model != "" && !strings.Contains(strings.Trim(s.Model, "/"), "/") {
+		bad("model", "%q is none; write provider/model, as `winnow models` lists them", s.Model)
+	}
+	for i, p := range s.Permissions {
+		key := fmt.Sprintf("permissions.%d", i)
+		switch {
+		case !slices.Contains([]string{"allow", "ask", "deny"}, p.Verdict):
+			bad(key+".verdict", "%q is none; use allow, ask or deny", p.Verdict)
+		case !strings.Contains(p.Action, "*") && !slices.Contains([]string{"", "read", "write", "run", "fetch"}, p.Action):
+			bad(key+".action", "%q is none; use read, write, run or fetch", p.Action)
+		case p.Action != "run" && !doublestar.ValidatePattern(p.Target):
+			bad(key+".target", "%q is no pattern", p.Target)
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(s.Providers)) {
 		if name == "" || strings.ContainsAny(name, "/ \t\r\n") {
 			bad("providers", "%q is no name of a provider: it stands before the slash in provider/model", name)
@@ -298,7 +327,7 @@ func (s Settings) NewPolicy() policy.Policy {
 		keep = *c.Keep
 	}
 	p, _ := policy.New(s.Policy, policy.Options{
-		Auto: c.Auto, Prune: c.Prune, Schedule: s.Schedule, Reserved: c.Reserved, Threshold: s.budget().Thresholds, Keep: keep,
+		Auto: c.Auto, Background: c.Background, Prune: c.Prune, Schedule: s.Schedule, Reserved: c.Reserved, Threshold: s.budget().Thresholds, Keep: keep,
 		UserMessages: c.UserMessages, Protect: c.Protect, Minimum: c.Minimum, Turns: c.ProtectTurns,
 		ProtectedTools: c.ProtectedTools, ProtectedPaths: c.ProtectedPaths, Prompt: c.Prompt, Context: c.Context, Strategies: s.strategies(),
 	})

@@ -27,8 +27,10 @@ type Engine struct {
 	calibrated *token.Calibrated // nil when the counter is not to learn
 	bus        bus
 
-	mu   sync.Mutex
-	live map[string]*live
+	mu           sync.Mutex
+	live         map[string]*live
+	preparations map[string]*preparation // by session
+	folds        map[string]int          // compactions that are being made, by session
 }
 
 // Open makes an engine. The error names what in the configuration cannot be.
@@ -37,7 +39,7 @@ func Open(c Config) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{config: c, policy: c.Settings.NewPolicy(), live: map[string]*live{}}
+	e := &Engine{config: c, policy: c.Settings.NewPolicy(), live: map[string]*live{}, preparations: map[string]*preparation{}, folds: map[string]int{}}
 	e.ids.Random = c.Random
 	if c.Settings.Counter == "auto" && !e.policy.Pivot.Letter {
 		if e.calibrated = c.Calibrated; e.calibrated == nil {
@@ -47,8 +49,9 @@ func Open(c Config) (*Engine, error) {
 	return e, nil
 }
 
-// Close ends the subscriptions. The store is the caller's to close.
+// Close ends the preparations, recording what they cost, and the subscriptions. The store is the caller's to close, after this.
 func (e *Engine) Close() error {
+	e.endPreparations()
 	e.bus.close()
 	return nil
 }
@@ -126,7 +129,8 @@ type live struct {
 	// unreported are messages from the beginning of the log on in which no report is, and what they take.
 	unreported struct{ upTo, tokens int }
 
-	meter meter // what the requests so far took
+	meter   meter   // what the requests so far took
+	gauging gauging // what was counted for its gauge
 
 	taken map[rule.Key]bool // elisions that somebody took back; nil: to be found out
 
@@ -134,6 +138,9 @@ type live struct {
 
 	// tries counts the foldings in a row that the same turn called for.
 	tries int
+	// prepared: a summary was prepared for this turn and this pivot, or there is no use in it. Another one would be paid in vain as this one was, or is
+	// waiting to be published.
+	prepared bool
 }
 
 // maxLive is how many sessions are at hand at most: a server has many, and each may be megabytes.
@@ -206,7 +213,7 @@ func (e *Engine) load(ctx context.Context, l *live) error {
 		l.view.Reset()
 		l.taken = nil
 		l.changed = 0
-		l.meter, l.unreported.upTo, l.unreported.tokens = meter{}, 0, 0
+		l.meter, l.gauging, l.unreported.upTo, l.unreported.tokens = meter{}, gauging{}, 0, 0
 		break
 	}
 	l.model = e.modelOf(l.state.Info, l.log)
@@ -295,11 +302,17 @@ func (e *Engine) apply(ctx context.Context, l *live, op string, c store.Change) 
 		l.view.Reset()
 		l.taken = nil
 	}
+	l.gauging.changed(c, moves)
 	l.log = append(l.log, c.Append...)
 	for _, m := range c.Update {
 		if at := session.Index(l.log, m.ID); at >= 0 {
+			same := sameToModels(&l.log[at], &m)
 			l.log[at] = m // nobody else has this slice, only the parts of the messages in it
+			if same {
+				continue // what was counted and rendered holds
+			}
 			l.updated(at)
+			l.gauging.updated(&m, len(l.log)-1-at)
 			l.changed = min(l.changed, at)
 			if len(l.log)-at > rule.Noticed && l.facts != nil {
 				l.facts.Forget()

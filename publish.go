@@ -26,17 +26,13 @@ func (e *Engine) publish(ctx context.Context, f *folding) (*pivot.Receipt, error
 	carried, told := f.carry(l)
 	l.mu.Unlock()
 
-	var marker session.Message
-	if f.pending != nil {
-		marker = *f.pending
-	} else {
-		marker = pivot.Marker(id, f.id, lastUser(f.log), f.options.Auto, f.options.Rejected)
-	}
+	marker := f.marker(id)
 	summary := pivot.Summary(id, marker, lastPath(f.log), f.answer, carried)
 	var follow []session.Message
 	switch {
 	case f.cut.Replay != nil:
 		follow = append(follow, pivot.Replay(id, marker, *f.cut.Replay))
+	case f.goesOn():
 	case f.options.Auto && !waiting && (e.config.Hooks.Continue == nil || e.config.Hooks.Continue(ctx, f.id, summary)):
 		follow = append(follow, pivot.Continue(id, marker))
 	}
@@ -46,33 +42,45 @@ func (e *Engine) publish(ctx context.Context, f *folding) (*pivot.Receipt, error
 		if err := f.unchanged(l); err != nil {
 			return store.Change{}, err
 		}
-		m := marker
-		if tail := f.tailStart(l); tail != "" {
-			m = pivot.WithTail(m, tail)
-		}
 		if !slices.Equal(f.pins, l.state.Pins) || !maps.Equal(f.dismissed, l.state.Dismissed) {
 			carried, told = f.carry(l) // somebody pinned or dismissed something while the hook thought about it
 			summary = pivot.Summary(id, marker, lastPath(f.log), f.answer, carried)
 		}
-		c := store.Change{Commit: f.stamped(id.Now), Spend: f.spent}
-		c.Commit = append(c.Commit, f.unbound(l, id.Now)...)
-		if f.pending != nil {
-			c.Update = []session.Message{m}
-		} else {
-			c.Append = append(c.Append, m)
-		}
-		c.Append = append(append(c.Append, summary), follow...)
+		c, m := f.change(l, id, marker, append([]session.Message{summary}, follow...))
 		receipt, err = e.compactionReceipt(l, f, c, m, summary, told)
 		c.Receipt = receipt
 		return c, err
 	}, func(l *live) {
-		l.reported, l.estimated = session.Usage{}, -1 // no report speaks of the new view
+		l.reported, l.estimated = session.Usage{}, -1               // no report speaks of the new view
+		l.prepared = 4*receipt.TokensAfter > 3*receipt.TokensBefore // what is left of it hardly gets smaller
 		e.recorded(f.id, f.spent)
 	})
 	if err != nil {
 		return nil, err
 	}
 	return receipt, nil
+}
+
+// marker is the one that waited, or a new one.
+func (f *folding) marker(id pivot.Identity) session.Message {
+	if f.pending != nil {
+		return *f.pending
+	}
+	return pivot.Marker(id, f.id, lastUser(f.log), f.options.Auto, f.options.Rejected)
+}
+
+// change is what is stored: the marker, as it is then, what answers it, the elisions, and what it cost.
+func (f *folding) change(l *live, id pivot.Identity, marker session.Message, answer []session.Message) (store.Change, session.Message) {
+	if tail := f.tailStart(l); tail != "" {
+		marker = pivot.WithTail(marker, tail)
+	}
+	c := store.Change{Commit: append(f.stamped(id.Now), f.unbound(l, id.Now)...), Spend: f.spent}
+	if f.pending != nil {
+		c.Update, c.Append = []session.Message{marker}, answer
+	} else {
+		c.Append = append([]session.Message{marker}, answer...)
+	}
+	return c, marker
 }
 
 // carry writes the carry-over, with the pins and dismissals that there are now: some may have come while the summary was written.
@@ -161,7 +169,7 @@ func (e *Engine) compactionReceipt(l *live, f *folding, c store.Change, marker, 
 	ledger := l.state.Ledger.With(c.Commit...)
 	before := l.look().Tokens()
 	window := view.Window(log, l.state.Undone)
-	after := l.tokens(window, ledger)
+	after := l.tokens(window, ledger) + f.unwritten
 	if !f.settings.Letter {
 		over := f.usable > 0 && after+f.overhead > f.usable
 		if after >= before || over {

@@ -121,18 +121,23 @@ func keysOf(elisions []rule.Elision) []rule.Key {
 }
 
 // stands reports whether what a receipt is for counts now.
-func (l *live) stands(r *pivot.Receipt) bool {
+func (l *live) stands(r *pivot.Receipt) bool { return Stands(l.state, r) }
+
+// Stands reports whether what a receipt of a session is for counts now, or was taken back: all of it, of the elisions of a pruning.
+func Stands(state store.State, r *pivot.Receipt) bool {
 	if r.Marker != "" {
-		return !l.state.Undone[r.Marker]
+		return !state.Undone[r.Marker]
 	}
-	return len(l.own(r.Committed)) > 0
+	return len(own(state.Ledger, r.Committed)) > 0
 }
 
 // own are those of some elisions that stand as they are, not in the place of which another one stands now.
-func (l *live) own(elisions []rule.Elision) []rule.Elision {
+func (l *live) own(elisions []rule.Elision) []rule.Elision { return own(l.state.Ledger, elisions) }
+
+func own(ledger rule.Ledger, elisions []rule.Elision) []rule.Elision {
 	var own []rule.Elision
 	for _, el := range elisions {
-		for _, standing := range l.state.Ledger.Of(el.Part) {
+		for _, standing := range ledger.Of(el.Part) {
 			if standing.Field == el.Field && standing.Rule == el.Rule && standing.Shown == el.Shown {
 				own = append(own, el)
 			}

@@ -1,16 +1,29 @@
+//go:build unix
+
 package agent_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/agent"
 	"github.com/winnowhq/winnow/llm"
+	"github.com/winnowhq/winnow/llm/providers"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/store/memory"
 	"github.com/winnowhq/winnow/store/sqlite"
 )
 
@@ -30,39 +43,129 @@ func (e *endless) Ask(_ context.Context, r llm.Request) (llm.Answer, error) {
 	return a, nil
 }
 
-// What the loop and the engine add to one step of a session of 10,000 parts.
-func BenchmarkStep(b *testing.B) {
-	wide := model.Model{Provider: "acme", ID: "wide", Limits: model.Limits{Context: 10_000_000, Output: 4_000}}
-	kept, err := sqlite.Open(b.Context(), sqlite.Config{Path: filepath.Join(b.TempDir(), "sessions.db")})
-	if err != nil {
-		b.Fatal(err)
+// canned is a connection that answers at once, as Anthropic and as OpenAI's compatible servers do: one more call each time.
+type canned struct{ asked atomic.Int64 }
+
+func (c *canned) RoundTrip(r *http.Request) (*http.Response, error) {
+	n := c.asked.Add(1)
+	if _, err := io.Copy(io.Discard, r.Body); err != nil {
+		return nil, err
 	}
-	defer kept.Close()
-	engine, err := winnow.Open(winnow.Config{Store: kept, Models: &model.Catalogue{Models: []model.Model{wide}}, Model: wide.String()})
-	if err != nil {
-		b.Fatal(err)
+	r.Body.Close()
+	var b strings.Builder
+	if strings.HasSuffix(r.URL.Path, "/messages") {
+		for _, e := range []string{
+			`{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"wide","content":[],"usage":{"input_tokens":900000,"output_tokens":1}}}`,
+			fmt.Sprintf(`{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"call_new%d","name":"look","input":{}}}`, n),
+			fmt.Sprintf(`{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"path\":\"g%d\"}"}}`, n),
+			`{"type":"content_block_stop","index":0}`, `{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":20}}`, `{"type":"message_stop"}`,
+		} {
+			kind, _, _ := strings.Cut(strings.TrimPrefix(e, `{"type":"`), `"`)
+			fmt.Fprintf(&b, "event: %s\ndata: %s\n\n", kind, e)
+		}
+	} else {
+		fmt.Fprintf(&b, `data: {"id":"1","object":"chat.completion.chunk","model":"wide","choices":[{"index":0,"delta":{"role":"assistant","tool_calls":[{"index":0,"id":"call_new%d","type":"function","function":{"name":"look","arguments":"{\"path\":\"g%d\"}"}}]},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":900000,"completion_tokens":20,"total_tokens":900020}}`+"\n\ndata: [DONE]\n\n", n, n)
 	}
-	defer engine.Close()
-	id, err := engine.Create(b.Context(), session.Info{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	head := http.Header{"Content-Type": {"text/event-stream"}}
+	return &http.Response{StatusCode: 200, Status: "200 OK", Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: head, Body: io.NopCloser(strings.NewReader(b.String())), Request: r}, nil
+}
+
+// tenThousand are the parts of a long session: 5,000 steps with a text and a call, 2.9 MB of output, and a word of the user's before every fiftieth.
+func tenThousand() []session.Message {
 	var log []session.Message
 	for i := range 5_000 {
-		log = append(log,
-			session.Message{MessageInfo: session.MessageInfo{Role: session.User}, Parts: []session.Part{{Type: session.TextPart, Text: fmt.Sprint("Look at ", i)}}},
-			session.Message{MessageInfo: session.MessageInfo{Role: session.Assistant, Finish: "stop"}, Parts: []session.Part{{Type: session.TextPart, Text: fmt.Sprint("I did, it is ", i)}}})
+		if i%50 == 0 {
+			log = append(log, session.Message{MessageInfo: session.MessageInfo{Role: session.User}, Parts: []session.Part{{Type: session.TextPart, Text: fmt.Sprint("Look at ", i)}}})
+		}
+		name, input := "read", fmt.Sprintf(`{"filePath":"/repo/f%d.go"}`, i%700)
+		if i%3 == 0 {
+			name, input = "bash", fmt.Sprintf(`{"command":"go test ./p%d"}`, i%90)
+		}
+		log = append(log, session.Message{MessageInfo: session.MessageInfo{Role: session.Assistant, Finish: "tool-calls"}, Parts: []session.Part{
+			{Type: session.TextPart, Text: fmt.Sprint("I look at ", i)},
+			{Type: session.ToolPart, Tool: name, CallID: fmt.Sprint("call_", i), State: &session.ToolState{Status: session.Completed, Input: []byte(input), Output: lines(fmt.Sprint("f", i), 15)}},
+		}})
 	}
-	if err := engine.Append(b.Context(), id, log...); err != nil {
-		b.Fatal(err)
+	return log
+}
+
+// What the loop and the engine add to one step of a session of 10,000 parts: append, plan, commit, view, and where a provider is named, its JSON.
+func BenchmarkStep(b *testing.B) {
+	wide := model.Model{Provider: "acme", ID: "wide", Limits: model.Limits{Context: 10_000_000, Output: 4_000}}
+	log := tenThousand()
+	for _, c := range []struct {
+		policy, store string
+		protocol      providers.Protocol
+	}{
+		{"balanced", "memory", ""}, {"balanced", "sqlite", ""}, {"aggressive", "sqlite", ""}, {"classic", "sqlite", ""},
+		{"balanced", "sqlite", "anthropic"}, {"balanced", "sqlite", "openai-chat"},
+	} {
+		b.Run(strings.TrimSuffix(c.policy+"/"+c.store+"/"+string(c.protocol), "/"), func(b *testing.B) {
+			var kept store.Store = memory.New()
+			if c.store == "sqlite" {
+				s, err := sqlite.Open(b.Context(), sqlite.Config{Path: filepath.Join(b.TempDir(), "sessions.db")})
+				if err != nil {
+					b.Fatal(err)
+				}
+				defer s.Close()
+				kept = s
+			}
+			settings := winnow.DefaultSettings()
+			settings.Policy = c.policy
+			engine, err := winnow.Open(winnow.Config{Store: kept, Models: &model.Catalogue{Models: []model.Model{wide}}, Model: wide.String(), Settings: &settings})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer engine.Close()
+			id, err := engine.Create(b.Context(), session.Info{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			if err := engine.Append(b.Context(), id, slices.Clone(log)...); err != nil {
+				b.Fatal(err)
+			}
+			var client llm.Client = &endless{calls: b.N}
+			if c.protocol != "" {
+				set, err := providers.New(func(string) string { return "key" }, map[string]providers.Provider{"acme": {Protocol: c.protocol, BaseURL: "http://acme.test/v1", KeyEnv: "KEY"}})
+				if err != nil {
+					b.Fatal(err)
+				}
+				set.Transport = &canned{}
+				if client, err = set.Client("acme"); err != nil {
+					b.Fatal(err)
+				}
+			}
+			look := tool{"look", pathSchema, func(context.Context, agent.Call) (agent.Result, error) { return agent.Result{Output: "a lamp"}, nil }}
+			loop, err := agent.New(agent.Config{
+				Engine: engine, Client: client, Model: wide, Protocol: agent.Protocol(c.protocol), Tools: []agent.Tool{look}, MaxSteps: b.N + 1,
+			})
+			if err != nil {
+				b.Fatal(err)
+			}
+			warm, stop := context.WithCancel(b.Context())
+			stop()
+			loop.Run(warm, id, "Look.") // the first look at the log is not a step
+			if _, err := engine.Prune(b.Context(), id); err != nil {
+				b.Fatal(err)
+			}
+			b.ReportAllocs()
+			began := processed()
+			b.ResetTimer()
+			_, err = loop.Run(b.Context(), id, "Look at all.")
+			b.StopTimer()
+			if err != nil && !errors.Is(err, agent.ErrSteps) {
+				b.Fatal(err)
+			}
+			b.ReportMetric(float64((processed()-began).Microseconds())/1000/float64(b.N), "cpu-ms/op")
+		})
 	}
-	look := tool{"look", pathSchema, func(context.Context, agent.Call) (agent.Result, error) { return agent.Result{Output: "a lamp"}, nil }}
-	loop, err := agent.New(agent.Config{Engine: engine, Client: &endless{calls: b.N}, Model: wide, Tools: []agent.Tool{look}, MaxSteps: b.N + 2})
-	if err != nil {
-		b.Fatal(err)
+}
+
+// processed is how much processor time this process took.
+func processed() time.Duration {
+	var u syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
+		return 0
 	}
-	b.ResetTimer()
-	if _, err := loop.Run(b.Context(), id, "Look at all."); err != nil {
-		b.Fatal(err)
-	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

@@ -76,11 +76,7 @@ func (r *run) prepare(m *session.Message) []job {
 // check says what is wrong with a call, in words for the model.
 func (r *run) check(p *session.Part) (tool Tool, input jsontext.Value, problem string) {
 	input = p.State.Input
-	key := p.Tool + "\x00" + p.State.Raw + "\x00" + canonical(input)
-	if key != r.last {
-		r.last, r.repeated = key, 0
-	}
-	r.repeated++
+	r.made(p)
 	tool, ok := r.tools[p.Tool]
 	switch {
 	case r.repeated >= inARow:
@@ -98,6 +94,15 @@ func (r *run) check(p *session.Part) (tool Tool, input jsontext.Value, problem s
 		return nil, nil, fmt.Sprintf("The arguments of %s lack %s. Nothing was done; call it again with all that its schema requires.", p.Tool, strings.Join(missing, ", "))
 	}
 	return tool, input, ""
+}
+
+// made counts how often a call was made in a row.
+func (r *run) made(p *session.Part) {
+	key := p.Tool + "\x00" + p.State.Raw + "\x00" + canonical(p.State.Input)
+	if key != r.last {
+		r.last, r.repeated = key, 0
+	}
+	r.repeated++
 }
 
 func canonical(input jsontext.Value) string {

@@ -33,6 +33,7 @@ type desk struct {
 	mu       sync.Mutex
 	queues   map[string][]string      // what was said to sessions that are worked on; an entry for each of them
 	prefixes map[string]winnow.Prefix // of children that are worked on
+	beside   map[string]*beside       // summaries that are being written, by session
 }
 
 // child does what Call.Child says. began is told the id of its session as soon as there is one.
@@ -42,8 +43,9 @@ func (r *run) child(ctx context.Context, j job, c Child, began func(id string)) 
 	}
 	config := r.config
 	config.OnEvent, config.Ask = c.OnEvent, j.call.Ask
+	config.System, config.SystemFor = r.system, nil
 	if c.System != "" {
-		config.System = strings.TrimSpace(config.System + "\n\n" + c.System)
+		config.System = strings.TrimSpace(r.system + "\n\n" + c.System)
 	}
 	config.Tools = slices.DeleteFunc(slices.Clone(config.Tools), func(t Tool) bool {
 		return t.Name() == j.tool.Name() || c.Tools != nil && !slices.Contains(c.Tools, t.Name())

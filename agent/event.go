@@ -18,6 +18,7 @@ const (
 	CallEnded    EventType = "call.ended"    //
 	Observed     EventType = "observed"      // the step's usage was reported, and what had to be done about it was done
 	TurnEnded    EventType = "turn.ended"    // the model calls no more tools
+	Noticed      EventType = "notice"        // something did not work, and the work goes on without it
 )
 
 // Event is one thing that happened in a loop. Which fields are set depends on the type.
@@ -25,8 +26,8 @@ type Event struct {
 	Type      EventType
 	SessionID string
 	Step      int             // 1 for the first of this Run
-	Text      string          // of Delta and CallProgress
-	Message   string          // id of the answer; of all but StepStarted, Delta and Restarted
+	Text      string          // of Delta, CallProgress and Noticed
+	Message   string          // id of the answer; of all but StepStarted, Delta, Restarted and Noticed
 	Part      session.Part    // of the calls: the call as it stands
 	Outcome   *winnow.Outcome // of Observed
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/agent"
+	"github.com/winnowhq/winnow/llm"
 	"github.com/winnowhq/winnow/llm/llmtest"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/token"
@@ -67,37 +68,94 @@ func TestRun_aLongJobInASmallWindow(t *testing.T) {
 
 // Whatever goes wrong with the requests for summaries, the job is done: what no model summarises, the offline summariser does.
 func TestRun_everyFaultOfASummary(t *testing.T) {
-	for _, fault := range llmtest.Faults() {
-		t.Run(string(fault), func(t *testing.T) {
-			t.Parallel()
-			small := reader
-			small.Limits.Context = 24_000
-			j := &job{n: 8, size: 200}
-			summaries := 0
-			b := setUp(t, llmtest.Anthropic, llmtest.Script{Window: small.Limits.Context, Answer: func(r llmtest.Request) llmtest.Reply {
-				if !strings.Contains(r.Last(), "What did we do so far?") && !strings.Contains(r.Last(), "no part of the task") {
-					return j.answer(r)
+	for _, protocol := range faulty() {
+		for _, fault := range llmtest.Faults() {
+			t.Run(string(protocol)+"/"+string(fault), func(t *testing.T) {
+				t.Parallel()
+				j, summaries := &job{n: 8, size: 200}, 0
+				b := narrow(t, protocol, func(r llmtest.Request) llmtest.Reply {
+					if !sums(r) {
+						return j.answer(r)
+					}
+					summaries++
+					reply := llmtest.Reply{Text: notes}
+					if summaries == 1 {
+						reply.Fault = fault
+					}
+					return reply
+				}, j.tools()...)
+				b.scribe = true
+				b.open(b.store)
+				got, err := b.Run(t.Context(), "", "Write the files. "+constraint)
+				if err != nil {
+					t.Fatal(err)
 				}
-				summaries++
-				reply := llmtest.Reply{Text: "## Goal\n\nTo write all files.\n\n## Next\n\nThe next file."}
-				if summaries == 1 {
-					reply.Fault = fault
+				j.done(t)
+				b.sound(got.SessionID)
+				if summaries == 0 || got.Spent.Summaries == 0 {
+					t.Errorf("%d summaries were asked for, %d paid: the test does not show what it is to show", summaries, got.Spent.Summaries)
 				}
-				return reply
-			}}, func(c *agent.Config) { c.Model = small }, j.tools()...)
-			b.scribe = true
-			b.open(b.store)
-			got, err := b.Run(t.Context(), "", "Write the files. "+constraint)
-			if err != nil {
-				t.Fatal(err)
-			}
-			j.done(t)
-			b.sound(got.SessionID)
-			if summaries == 0 || got.Spent.Summaries == 0 {
-				t.Errorf("%d summaries were asked for, %d paid: the test does not show what it is to show", summaries, got.Spent.Summaries)
-			}
-		})
+			})
+		}
 	}
+}
+
+// The same with the first request after a compaction: the job is done, or there is one error and the job is done when it is resumed.
+func TestRun_everyFaultAfterACompaction(t *testing.T) {
+	for _, protocol := range faulty() {
+		for _, fault := range llmtest.Faults() {
+			t.Run(string(protocol)+"/"+string(fault), func(t *testing.T) {
+				t.Parallel()
+				j, folded := &job{n: 8, size: 200}, false
+				b := narrow(t, protocol, func(r llmtest.Request) llmtest.Reply {
+					reply := j.answer(r)
+					if !folded && r.Messages[0].Text() == "What did we do so far?" {
+						folded, reply.Fault = true, fault
+					}
+					return reply
+				}, j.tools()...)
+				got, err := b.Run(t.Context(), "", "Write the files. "+constraint)
+				b.sound(got.SessionID)
+				if passes(fault) && err != nil {
+					t.Errorf("a fault that passes ended the run: %v", err)
+				}
+				if err != nil {
+					t.Log(err)
+					if got, err = b.Resume(t.Context(), got.SessionID); err != nil {
+						t.Fatalf("resumed: %v", err)
+					}
+				}
+				if j.has() < j.n { // the answer was cut to nothing that calls: the user says so
+					if got, err = b.Run(t.Context(), got.SessionID, "Go on."); err != nil {
+						t.Fatalf("told to go on: %v", err)
+					}
+				}
+				j.done(t)
+				b.sound(got.SessionID)
+				if !folded {
+					t.Error("nothing was folded: the test does not show what it is to show")
+				}
+			})
+		}
+	}
+}
+
+// passes reports whether a fault is one that is over when the request is made again.
+func passes(f llmtest.Fault) bool {
+	return len(f.Kinds()) > 0 && (&llm.Error{Kind: f.Kinds()[0]}).Temporary()
+}
+
+// narrow is a bench with a window that a few reads fill.
+func narrow(t *testing.T, protocol llmtest.Protocol, answer llmtest.Answer, tools ...agent.Tool) *bench {
+	t.Helper()
+	small := reader
+	small.Limits.Context = 24_000
+	return setUp(t, protocol, llmtest.Script{Window: small.Limits.Context, Answer: answer}, func(c *agent.Config) { c.Model = small }, tools...)
+}
+
+// sums reports whether a summary is asked for.
+func sums(r llmtest.Request) bool {
+	return strings.Contains(r.Last(), "What did we do so far?") || strings.Contains(r.Last(), "no part of the task")
 }
 
 // The process dies at random places of a job in which the past is folded several times, and again while it is resumed, until the job is done.

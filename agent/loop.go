@@ -14,6 +14,7 @@ import (
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/llm"
 	"github.com/winnowhq/winnow/model"
+	"github.com/winnowhq/winnow/recall"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -28,7 +29,10 @@ type Config struct {
 	// Protocol is what the client speaks, for the tools are written in the provider's own JSON. Default: Chat.
 	Protocol Protocol
 	System   string
-	Tools    []Tool
+	// SystemFor gives the system prompt of one session, in the place of System. It is asked once in each Run, and for each summary: what it gives for a session
+	// must be the same to the byte every time, for that is what the provider's cache knows the session by. Default: System for all.
+	SystemFor func(ctx context.Context, sessionID string) (string, error)
+	Tools     []Tool
 	// Directory is the folder in which the tools work. Default: that of the process.
 	Directory string
 	// Ask is asked before a tool touches something; nil error: allowed. It may wait for somebody to answer; tools ask from several goroutines. Default:
@@ -41,10 +45,20 @@ type Config struct {
 	OnEvent func(Event)
 	// MaxSteps is how many requests one Run or Resume makes at most. Default 1,000.
 	MaxSteps int
+	// Snapshots keeps the state of the working folder before and after each step, so that there are diffs, and a session and its files can go back together.
+	// Package snapshot has one. Default: none.
+	Snapshots Snapshots
+	// SnapshotTime is how long one may take at most. One that fails or takes longer does not stop the work: it is told by an event, and after a failure, or
+	// three in a row that took too long, no more are taken until the end of that Run. Default 10 s.
+	SnapshotTime time.Duration
+	// Headlines says in a few words what a turn was about, for people; HeadlinesBy asks a model. Default, and where it fails: the first sentences of the
+	// request and of the answer.
+	Headlines func(ctx context.Context, t Told) (Headline, error)
 }
 
-// Loop lets a model work with tools. It is safe for use by several goroutines; one session is worked on by one Run or Resume at a time, here and in other
-// processes: that no other process does is the caller's to see to.
+// Loop lets a model work with tools. It is safe for use by several goroutines; one session is worked on by one Run or Resume at a time. Where another process
+// works on it too, that of the two stops with ErrElsewhere that finds an answer of the other's in the log behind its own: what both did is in the log, and
+// what they did to the files is theirs.
 type Loop struct {
 	config   Config
 	client   llm.Client
@@ -71,6 +85,9 @@ func New(c Config) (*Loop, error) {
 	if c.MaxSteps == 0 {
 		c.MaxSteps = 1000
 	}
+	if c.SnapshotTime <= 0 {
+		c.SnapshotTime = 10 * time.Second
+	}
 	if c.Protocol == "" {
 		c.Protocol = Chat
 	}
@@ -87,7 +104,7 @@ func New(c Config) (*Loop, error) {
 		return nil, err
 	}
 	l := &Loop{config: c, client: llm.Retry(c.Client, c.Retry), declared: declared, tools: map[string]Tool{},
-		desk: &desk{queues: map[string][]string{}, prefixes: map[string]winnow.Prefix{}}}
+		desk: &desk{queues: map[string][]string{}, prefixes: map[string]winnow.Prefix{}, beside: map[string]*beside{}}}
 	for _, t := range c.Tools {
 		l.tools[t.Name()] = t
 	}
@@ -103,13 +120,22 @@ func inside(_ context.Context, p Permission) error {
 }
 
 // Prefix is what every request begins with, for winnow.Config.Prefix, so that requests for summaries are read from the provider's cache.
-func (l *Loop) Prefix(_ context.Context, id string) (winnow.Prefix, error) {
+func (l *Loop) Prefix(ctx context.Context, id string) (winnow.Prefix, error) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	if p, ok := l.prefixes[id]; ok {
+	p, ok := l.prefixes[id]
+	l.mu.Unlock()
+	if ok {
 		return p, nil
 	}
-	return winnow.Prefix{System: l.config.System, Tools: l.declared}, nil
+	system, err := l.system(ctx, id)
+	return winnow.Prefix{System: system, Tools: l.declared}, err
+}
+
+func (l *Loop) system(ctx context.Context, id string) (string, error) {
+	if l.config.SystemFor == nil {
+		return l.config.System, nil
+	}
+	return l.config.SystemFor(ctx, id)
 }
 
 // Turn is what came of a Run or a Resume, as far as it came.
@@ -130,7 +156,7 @@ func (l *Loop) Run(ctx context.Context, id, prompt string) (Turn, error) {
 		return Turn{SessionID: id}, errors.New("agent: the prompt is empty: say what is to be done, or use Resume")
 	}
 	if id == "" {
-		created, err := l.config.Engine.Create(ctx, session.Info{Directory: l.config.Directory, Model: l.reference()})
+		created, err := l.config.Engine.Create(ctx, session.Info{Directory: l.config.Directory, Model: l.reference(), Title: recall.Headline(prompt, titleTokens)})
 		if err != nil {
 			return Turn{}, err
 		}
@@ -167,13 +193,14 @@ var ErrBusy = errors.New("the session is being worked on: use Say, or wait")
 
 // work does one Run or Resume. begin says whether there is something to do.
 func (l *Loop) work(ctx context.Context, id string, begin func(r *run, unfinished bool) (bool, error)) (Turn, error) {
-	r := &run{Loop: l, id: id, result: Turn{SessionID: id}, known: map[string]bool{}}
+	r := &run{Loop: l, id: id, result: Turn{SessionID: id}, known: map[string]bool{}, seen: map[string]bool{}}
 	if !l.enter(id) {
 		return r.result, fmt.Errorf("agent: session %s: %w", id, ErrBusy)
 	}
 	saving, done := outlast(ctx)
 	defer done()
 	r.saving = saving
+	defer r.accompany(ctx)()
 	defer func() {
 		if !r.left { // something panicked
 			l.leave(id, true)
@@ -182,6 +209,9 @@ func (l *Loop) work(ctx context.Context, id string, begin func(r *run, unfinishe
 	before, err := l.Totals(ctx, id)
 	if err != nil {
 		return r.result, fmt.Errorf("agent: %w", err)
+	}
+	if r.system, err = l.system(ctx, id); err != nil {
+		return r.result, fmt.Errorf("agent: session %s: its system prompt: %w", id, err)
 	}
 	unfinished, err := r.mend(ctx)
 	goes := false
@@ -208,6 +238,7 @@ func (l *Loop) work(ctx context.Context, id string, begin func(r *run, unfinishe
 func (r *run) end(before Totals, failed error) {
 	if failed != nil {
 		r.unsaid = r.deliver(r.saving)
+		r.giveUp()
 	}
 	if after, err := r.Totals(r.saving, r.id); err == nil {
 		r.result.Spent = after.minus(before)

@@ -116,6 +116,7 @@ type bench struct {
 
 	settings   *winnow.Settings // of the engines that are opened next
 	summarizer pivot.Summarizer
+	hooks      winnow.Hooks
 	scribe     bool // the model writes the summaries
 }
 
@@ -157,7 +158,7 @@ func (b *bench) open(s store.Store) {
 	b.t.Helper()
 	var loop *agent.Loop
 	setting := winnow.Config{Store: s, Models: &model.Catalogue{Models: []model.Model{b.config.Model}}, Model: b.config.Model.String(),
-		Settings: b.settings, Summarizer: b.summarizer}
+		Settings: b.settings, Summarizer: b.summarizer, Hooks: b.hooks}
 	if b.scribe {
 		setting.SummarizerFor = func(m model.Model) (pivot.Summarizer, error) {
 			return asking.New(llm.Retry(b.config.Client, b.config.Retry), m, asking.Options{}), nil

@@ -22,13 +22,19 @@ type run struct {
 	*Loop
 	id     string
 	result Turn
+	system string
 	parent string          // id of the user message that is answered
 	known  map[string]bool // ids of calls that are in use
+	seen   map[string]bool // ids of the answers that this run found, or made
 	cut    bool            // the log ends with an answer that was cut short
 
 	saving context.Context // for what must be written though the caller has stopped
 	left   bool            // others may work on the session now
 	unsaid error           // why something that was said is not in the log
+
+	said   []string // ids of the user messages whose turns this run works on
+	blind  bool     // a snapshot failed: none are taken until the end of this run
+	missed int      // how many in a row took too long
 
 	last     string // the newest call, by tool and arguments
 	repeated int    // how often it was made in a row
@@ -38,6 +44,8 @@ type run struct {
 var (
 	ErrSteps = errors.New("the steps that one run may make are used up: resume it, or raise MaxSteps")
 	ErrStuck = errors.New("the model keeps making the same call, though it was told that it is not run again")
+	// ErrElsewhere: the newest answer of the log is another's. That one goes on; nothing of this run is lost.
+	ErrElsewhere = errors.New("another process works on the session, this one stopped: let one of them work at a time")
 )
 
 // turn lets the model work until it calls no more tools (S001, the loop's order).
@@ -50,6 +58,9 @@ func (r *run) turn(ctx context.Context) error {
 			return err
 		}
 		if err := r.pending(ctx); err != nil {
+			return err
+		}
+		if err := r.publish(ctx); err != nil {
 			return err
 		}
 		if r.result.Steps >= r.config.MaxSteps {
@@ -65,7 +76,11 @@ func (r *run) turn(ctx context.Context) error {
 		if _, err := r.config.Engine.EndTurn(ctx, r.id); err != nil {
 			return err
 		}
+		if err := r.publish(ctx); err != nil {
+			return err
+		}
 		r.tell(Event{Type: TurnEnded, Step: r.result.Steps})
+		r.outline(ctx)
 		return nil
 	}
 }
@@ -119,6 +134,7 @@ func (r *run) user(ctx context.Context, p session.Part) error {
 		return err
 	}
 	r.parent, r.last, r.repeated = said[0].ID, "", 0
+	r.said = append(r.said, said[0].ID)
 	return nil
 }
 
@@ -138,6 +154,7 @@ func (r *run) mend(ctx context.Context) (unfinished bool, err error) {
 				r.known[m.Parts[j].CallID] = true
 			}
 		}
+		r.remember(m)
 		if open(m) {
 			marked = append(marked, interrupt(*m))
 		}
@@ -159,10 +176,50 @@ func (r *run) mend(ctx context.Context) (unfinished bool, err error) {
 	newest := &s.Messages[last]
 	r.cut = newest.Failed()
 	unfinished = newest.Role == session.User || r.cut || calls(newest) > 0 || view.Pending(s.Messages, state.Undone) >= 0
+	if turns := session.Turns(s.Messages); unfinished && len(turns) > 0 {
+		r.said = append(r.said, s.Messages[turns[len(turns)-1].Start].ID)
+	}
 	if m := unreported(s.Messages, state.Spent); m != nil {
 		_, err = r.observe(ctx, *m.Tokens)
 	}
 	return unfinished, err
+}
+
+// remember learns from a message of the log, in their order, whose it is and how often its call was made in a row. A call that was interrupted may be made
+// again.
+func (r *run) remember(m *session.Message) {
+	switch {
+	case m.Marker() != nil || m.IsSummary() || m.Companion() != "":
+		return
+	case m.Role == session.User:
+		r.last, r.repeated = "", 0
+		return
+	}
+	r.seen[m.ID] = true
+	called := false
+	for i := range m.Parts {
+		p := &m.Parts[i]
+		if p.Type != session.ToolPart || p.State == nil {
+			continue
+		}
+		called = true
+		if !waits(p) && !wasInterrupted(p.State) {
+			r.made(p)
+		}
+	}
+	if !called {
+		r.last, r.repeated = "", 0
+	}
+}
+
+// elsewhere reports whether the newest answer in a view is one that this run does not know: another process works on the session.
+func (r *run) elsewhere(messages []session.Message) bool {
+	for i := len(messages) - 1; i >= 0; i-- {
+		if m := &messages[i]; m.Role == session.Assistant && !m.IsSummary() {
+			return !r.seen[m.ID]
+		}
+	}
+	return false
 }
 
 // unreported is the newest step, where it ended and the engine was not told what it took.
@@ -229,6 +286,10 @@ func with(metadata jsontext.Value, name string, value any) jsontext.Value {
 		return metadata
 	}
 	return written
+}
+
+func wasInterrupted(s *session.ToolState) bool {
+	return s.Status == session.Failed && wire.Kind(s.Metadata, wire.Member(s.Metadata, wire.Root(s.Metadata), "interrupted")) == 't'
 }
 
 // ended is the state of a call that ended; the one before is not changed.

@@ -22,6 +22,8 @@ const empties = 3
 func (r *run) step(ctx context.Context) (finished bool, err error) {
 	r.tell(Event{Type: StepStarted, Step: r.result.Steps + 1})
 	began := now()
+	before := r.snapshot(ctx) // while the model thinks
+	defer before.drop()
 	answer, size, err := r.ask(ctx)
 	if err != nil {
 		return false, errors.Join(err, r.keep(ctx, answer, began, err))
@@ -32,17 +34,23 @@ func (r *run) step(ctx context.Context) (finished bool, err error) {
 	}
 	m := r.message(answer, began)
 	m.Tokens, m.Cost, m.Finish = &usage, &answer.Cost, string(answer.Finish)
+	r.begins(ctx, &m, before)
 	jobs := r.prepare(&m)
+	changes := r.finishes(&m, jobs)
 	said := []session.Message{m}
 	// The answer is paid for: it is written down also when the caller has just stopped.
 	if err := r.config.Engine.Append(r.saving, r.id, said...); err != nil {
 		return false, err
 	}
 	m = said[0]
+	r.seen[m.ID] = true
 	r.result.Steps++
 	r.result.Text, r.result.Finish = answer.Text(), answer.Finish
 	r.tell(Event{Type: Answered, Step: r.result.Steps, Message: m.ID})
 	if err := r.carryOut(ctx, &m, jobs); err != nil {
+		return false, err
+	}
+	if err := r.changed(ctx, &m, changes); err != nil {
 		return false, err
 	}
 	folded, err := r.observe(ctx, usage)
@@ -72,6 +80,9 @@ func (r *run) observe(ctx context.Context, usage session.Usage) (folded bool, er
 		err = nil
 	}
 	if err == nil {
+		if out.Prepare {
+			r.prepareAhead(ctx)
+		}
 		r.tell(Event{Type: Observed, Step: r.result.Steps, Outcome: &out})
 	}
 	return out.Compacted != nil, err
@@ -87,7 +98,10 @@ func (r *run) ask(ctx context.Context) (answer llm.Answer, size int, err error) 
 		if err != nil {
 			return llm.Answer{}, 0, err
 		}
-		size = v.Tokens + token.Linear{}.Count(r.config.System) + token.Linear{}.Count(string(r.declared))
+		if r.elsewhere(v.Messages) {
+			return llm.Answer{}, 0, ErrElsewhere
+		}
+		size = v.Tokens + token.Linear{}.Count(r.system) + token.Linear{}.Count(string(r.declared))
 		answer, err = r.client.Ask(ctx, r.request(v, size))
 		nothing := err == nil && !says(answer)
 		charged := r.charge(answer, err != nil || nothing)
@@ -115,7 +129,7 @@ func (r *run) ask(ctx context.Context) (answer llm.Answer, size int, err error) 
 func (r *run) request(v winnow.View, size int) llm.Request {
 	step := r.result.Steps + 1
 	return llm.Request{
-		Model: r.config.Model, System: r.config.System, Tools: r.declared, Messages: v.Messages, Cache: true, MaxOutput: r.room(size),
+		Model: r.config.Model, System: r.system, Tools: r.declared, Messages: v.Messages, Cache: true, MaxOutput: r.room(size),
 		Delta:   func(text string) { r.tell(Event{Type: Delta, Step: step, Text: text}) },
 		Restart: func() { r.tell(Event{Type: Restarted, Step: step}) },
 	}

@@ -15,7 +15,7 @@ type Totals struct {
 	Steps     int           // answers that count
 	Summaries int           // requests for summaries, failed ones too
 	Failed    int           // requests that were paid for in vain
-	Usage     session.Usage // of all of them
+	Usage     session.Usage // of all of them, and of what asked for titles
 	Cost      float64       // US dollars, of all of them
 
 	// Children are the sessions that calls of this one began, and ChildrenCost what those took, in US dollars. It is in their own sessions, and not in Cost.
@@ -35,6 +35,7 @@ func (l *Loop) Totals(ctx context.Context, id string) (Totals, error) {
 		switch {
 		case s.Kind == "summary":
 			t.Summaries++
+		case s.Kind == "headline":
 		case !s.Failed:
 			t.Steps++
 		}

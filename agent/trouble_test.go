@@ -13,7 +13,6 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/agent"
-	"github.com/winnowhq/winnow/llm"
 	"github.com/winnowhq/winnow/llm/llmtest"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/session"
@@ -75,9 +74,17 @@ func (j *job) done(t *testing.T) {
 	}
 }
 
+// faulty are the protocols at which every fault is tried.
+func faulty() []llmtest.Protocol {
+	if testing.Short() {
+		return []llmtest.Protocol{llmtest.Anthropic}
+	}
+	return []llmtest.Protocol{llmtest.Anthropic, llmtest.Chat, llmtest.Responses}
+}
+
 // Whatever goes wrong with whichever request: the job is done, at once or when it is resumed.
 func TestRun_everyFaultOfTheUpstream(t *testing.T) {
-	for _, protocol := range []llmtest.Protocol{llmtest.Anthropic, llmtest.Responses} {
+	for _, protocol := range faulty() {
 		for _, fault := range llmtest.Faults() {
 			for _, at := range []int{1, 2, 5} { // the first, one with results, the last
 				if fault.Hangs() && at != 2 {
@@ -89,7 +96,7 @@ func TestRun_everyFaultOfTheUpstream(t *testing.T) {
 					b := setUp(t, protocol, llmtest.Script{Answer: llmtest.Answer(j.answer).FailsAt(at, fault)}, nil, j.tools()...)
 					got, err := b.Run(t.Context(), "", "Write the files. "+constraint)
 					b.sound(got.SessionID)
-					if temporary := len(fault.Kinds()) > 0 && (&llm.Error{Kind: fault.Kinds()[0]}).Temporary(); temporary && err != nil {
+					if passes(fault) && err != nil {
 						t.Errorf("a fault that passes ended the run: %v", err)
 					}
 					if err != nil {

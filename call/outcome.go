@@ -139,7 +139,7 @@ func exitStatus(output string) (int, bool) {
 		pieces[1] = output[len(output)-200:]
 	}
 	for _, piece := range pieces {
-		if !exits(piece) {
+		if !exiting.in(piece) {
 			continue
 		}
 		lower := strings.ToLower(piece)
@@ -164,15 +164,8 @@ func exitStatus(output string) (int, bool) {
 // head is so many bytes of a text.
 func head(text string, size int) string { return text[:min(size, len(text))] }
 
-// exits reports whether a text has the word in it that goes before every exit status.
-func exits(text string) bool {
-	for i := 1; i < len(text); i++ {
-		if text[i]|0x20 == 'x' && hasPrefixFold(text[i-1:], "exit") {
-			return true
-		}
-	}
-	return false
-}
+// exiting are the words that go before every exit status.
+var exiting = newWords([]string{"exit code", "exit_code", "exit status", "exited with "})
 
 type judgement int
 
@@ -210,13 +203,18 @@ func verdict(output string) judgement {
 
 // countsFailures reports whether a line begins with a word for a failure, or counts some.
 func countsFailures(text string) bool {
-	for rest := text; rest != ""; {
-		line, after, _ := strings.Cut(rest, "\n")
-		rest = after
-		for line != "" && (line[0] == ' ' || line[0] >= '\t' && line[0] <= '\r') {
-			line = line[1:]
+	for rest := text; ; {
+		for rest != "" && (rest[0] == ' ' || rest[0] >= '\t' && rest[0] <= '\r') { // lines of nothing else too
+			rest = rest[1:]
 		}
-		if line == "" || line[0]|0x20 != 'f' && line[0]|0x20 != 'e' && line[0] < utf8.RuneSelf {
+		if rest == "" {
+			break
+		}
+		line, end := rest, strings.IndexByte(rest, '\n')
+		if rest = ""; end >= 0 {
+			line, rest = line[:end], line[end+1:]
+		}
+		if line[0]|0x20 != 'f' && line[0]|0x20 != 'e' && line[0] < utf8.RuneSelf {
 			continue
 		}
 		line = strings.TrimSpace(line)

@@ -10,8 +10,16 @@ import (
 // left out. Of very long outputs they are those of the head and the tail.
 func Lines(output string) []string {
 	output = Bound(output)
-	lines := make([]string, 0, min(1+strings.Count(output, "\n"), 1+len(output)/8))
-	for line := range strings.Lines(output) {
+	return AppendLines(make([]string, 0, min(1+strings.Count(output, "\n"), 1+len(output)/8)), output)
+}
+
+// AppendLines puts them behind others.
+func AppendLines(lines []string, output string) []string {
+	for rest := Bound(output); rest != ""; {
+		line, end := rest, strings.IndexByte(rest, '\n')
+		if rest = ""; end >= 0 {
+			line, rest = line[:end], line[end+1:]
+		}
 		if line = strings.TrimSpace(line); controlled(line) {
 			line = strings.TrimSpace(Plain(line))
 		}
@@ -35,45 +43,59 @@ const most = 2000
 // TellingOf does so of lines that were read.
 func TellingOf(lines []string, n int) []string {
 	type scored struct {
-		at, score int
+		at, score int32
 		text      string
 	}
-	var few [32]scored
+	var few [64]scored
 	found := few[:0]
-	var last [3]string
-	kept := 0
 	seen := known{}
-	for at, text := range lines {
-		if len(text) > 4000 && !strings.Contains(text[:240], "rror") {
+	for at, line := range lines {
+		if len(found) == most {
+			break
+		}
+		text, ok := told(line)
+		if !ok {
 			continue
 		}
-		if strings.HasPrefix(text, "<tool_use_error>") {
-			text = strings.TrimSuffix(text[len("<tool_use_error>"):], "</tool_use_error>")
-		}
-		text = Cut(text, 240)
-		if len(text) < 40 && toldBeside.in(text) {
-			continue
-		}
-		last[kept%len(last)] = text
-		kept++
-		if score := weight(text); score > 0 && len(found) < most && seen.fresh(text) {
-			found = append(found, scored{at, score, text})
+		if score := weight(text); score > 0 && !saidBeside(text) && seen.fresh(text) {
+			found = append(found, scored{int32(at), int32(score), text})
 		}
 	}
 	if len(found) == 0 {
-		var picked []string
-		for i := max(0, kept-min(n, len(last))); i < kept; i++ {
-			picked = append(picked, last[i%len(last)])
-		}
-		return picked
+		return lastOf(lines, n)
 	}
-	slices.SortStableFunc(found, func(a, b scored) int { return b.score - a.score })
+	slices.SortStableFunc(found, func(a, b scored) int { return int(b.score - a.score) })
 	found = found[:min(n, len(found))]
-	slices.SortFunc(found, func(a, b scored) int { return a.at - b.at })
+	slices.SortFunc(found, func(a, b scored) int { return int(a.at - b.at) })
 	picked := make([]string, len(found))
 	for i, f := range found {
 		picked[i] = f.text
 	}
+	return picked
+}
+
+// told is what is told of a line, ok false where it is too long to be read to anybody.
+func told(line string) (text string, ok bool) {
+	if len(line) > 4000 && !strings.Contains(line[:240], "rror") {
+		return "", false
+	}
+	if strings.HasPrefix(line, "<tool_use_error>") {
+		line = strings.TrimSuffix(line[len("<tool_use_error>"):], "</tool_use_error>")
+	}
+	return Cut(line, 240), true
+}
+
+// saidBeside reports whether a line says what is said beside the lines of a failure already.
+func saidBeside(text string) bool { return len(text) < 40 && toldBeside.in(text) }
+
+// lastOf are the last lines that can be told, n of them, but at most three.
+func lastOf(lines []string, n int) (picked []string) {
+	for at := len(lines) - 1; at >= 0 && len(picked) < min(n, 3); at-- {
+		if text, ok := told(lines[at]); ok && !saidBeside(text) {
+			picked = append(picked, text)
+		}
+	}
+	slices.Reverse(picked)
 	return picked
 }
 
@@ -252,9 +274,12 @@ func Plain(line string) string {
 func controlled(text string) bool {
 	b, i := unsafe.Slice(unsafe.StringData(text), len(text)), 0
 	for ; i+8 <= len(b); i += 8 {
-		if eight := eightAt(b, i); below(eight, ' ')|equal(eight, 0x7F) != 0 {
+		if mayControl(eightAt(b, i)) {
 			break
 		}
+	}
+	if n := len(b); n-8 < i && i < n && n >= 8 && !mayControl(eightAt(b, n-8)) {
+		return false
 	}
 	for ; i < len(b); i++ {
 		if c := b[i]; c < ' ' && c != '\t' || c == 0x7F {
@@ -263,3 +288,6 @@ func controlled(text string) bool {
 	}
 	return false
 }
+
+// mayControl reports whether there may be control characters or tabs among eight bytes.
+func mayControl(eight uint64) bool { return below(eight, ' ')|equal(eight, 0x7F) != 0 }

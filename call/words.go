@@ -82,13 +82,9 @@ func (w *words) of(text string, within int) uint64 {
 
 func (w *words) find(text string, from, within int, one bool) (found uint64, at int) {
 	b := unsafe.Slice(unsafe.StringData(text), len(text))
-	for i := from; i+4 <= len(b); i += w.step {
+	for i := w.skip(b, from); i+4 <= len(b); i = w.skip(b, i+w.step) {
 		bytes := binary.LittleEndian.Uint32(b[i:]) | smallLetters
-		slot := w.pieces[pieceHash(bytes)]
-		if slot == 0 {
-			continue
-		}
-		for _, p := range w.places[slot] {
+		for _, p := range w.places[w.pieces[pieceHash(bytes)]] {
 			if p.bytes != bytes || found>>p.word&1 != 0 || i-p.at < from {
 				continue
 			}
@@ -102,6 +98,32 @@ func (w *words) find(text string, from, within int, one bool) (found uint64, at 
 		}
 	}
 	return found, -1
+}
+
+// skip goes on from a place that is looked at to the next one that a piece may be at. Where they are near each other, several are looked at at once.
+func (w *words) skip(b []byte, i int) int {
+	switch w.step {
+	case 2:
+		for ; i+8 <= len(b); i += 6 {
+			eight := eightAt(b, i) | smallLetters<<32 | smallLetters
+			if w.pieces[pieceHash(uint32(eight))]|w.pieces[pieceHash(uint32(eight>>16))]|w.pieces[pieceHash(uint32(eight>>32))] != 0 {
+				break
+			}
+		}
+	case 3, 4:
+		for shift := 8 * w.step; i+8 <= len(b); i += 2 * w.step {
+			eight := eightAt(b, i) | smallLetters<<32 | smallLetters
+			if w.pieces[pieceHash(uint32(eight))]|w.pieces[pieceHash(uint32(eight>>(shift&63)))] != 0 {
+				break
+			}
+		}
+	}
+	for ; i+4 <= len(b); i += w.step {
+		if w.pieces[pieceHash(binary.LittleEndian.Uint32(b[i:])|smallLetters)] != 0 {
+			break
+		}
+	}
+	return i
 }
 
 // hasPrefixFold reports whether a text begins with a word, which is in small letters, in whatever case it is written.

@@ -10,7 +10,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -39,7 +41,8 @@ type Loaded struct {
 	// Files are the files that were read, lowest precedence first.
 	Files []string
 
-	texts map[string][]byte // of Files
+	texts  map[string][]byte   // of Files
+	denied []winnow.Permission // by the project's file
 }
 
 // Error is a mistake in a configuration: which key, where, and what it could have been meant to be.
@@ -85,8 +88,17 @@ func Load(s Sources) (Loaded, error) {
 			}
 			return l, &Error{File: file, Err: err}
 		}
+		own := slices.Clone(l.Settings.Permissions) // reading writes over them
 		if err := l.file(file, data); err != nil {
 			return l, err
+		}
+		if err := l.permitted(); err != nil {
+			return l, err
+		}
+		if s.File == "" && file == filepath.Join(s.Dir, Name) && l.Origins[permissions] == file {
+			if err := l.denials(file, data, own); err != nil {
+				return l, err
+			}
 		}
 		if s.File == "" && file == filepath.Join(s.Dir, Name) && l.Origins[providers] == file {
 			return l, &Error{File: file, Key: providers, Err: errNotHere}
@@ -99,6 +111,7 @@ func Load(s Sources) (Loaded, error) {
 	if err := l.Settings.Validate(); err != nil {
 		return l, l.Blame(err)
 	}
+	l.Settings.Permissions = append(l.Settings.Permissions, l.denied...)
 	return l, nil
 }
 
@@ -106,6 +119,34 @@ func Load(s Sources) (Loaded, error) {
 const providers = "providers"
 
 var errNotHere = errors.New("it says where your keys are sent, so it is not taken from a project's file; write it into your own, or name this one with --config")
+
+// permissions say what an agent may do on this computer. That is the user's to say too: a project's file may only take away. Its rules come behind the
+// user's, of which the last one counts.
+const permissions = "permissions"
+
+var errOnlyDeny = errors.New("a project's file may deny, not allow or ask: what is allowed on your computer is for your own file, or one named with --config, to say")
+
+func (l *Loaded) denials(file string, data []byte, own []winnow.Permission) error {
+	for i, p := range l.Settings.Permissions {
+		if p.Verdict != "deny" {
+			e := &Error{File: file, Key: fmt.Sprintf("%s.%d.verdict", permissions, i), Err: errOnlyDeny}
+			e.Line, e.Column = position(data, int64(max(0, offsetOf(data, e.Key))))
+			return e
+		}
+	}
+	l.denied, l.Settings.Permissions = l.Settings.Permissions, own
+	return nil
+}
+
+// permitted checks the rules of one file, for those of another are laid beside them.
+func (l *Loaded) permitted() error {
+	s := winnow.DefaultSettings()
+	s.Permissions = l.Settings.Permissions
+	if err := s.Validate(); err != nil {
+		return l.Blame(err)
+	}
+	return nil
+}
 
 func (s Sources) files() []string {
 	if s.File != "" {
@@ -223,6 +264,15 @@ func offsetOf(data []byte, key string) int {
 	value, err := hujson.Parse(data)
 	at := -1
 	for err == nil && key != "" {
+		if list, ok := value.Value.(*hujson.Array); ok {
+			name, rest, _ := strings.Cut(key, ".")
+			n, err := strconv.Atoi(name)
+			if err != nil || n < 0 || n >= len(list.Elements) {
+				break
+			}
+			at, key, value = list.Elements[n].StartOffset, rest, list.Elements[n]
+			continue
+		}
 		object, ok := value.Value.(*hujson.Object)
 		if !ok {
 			break

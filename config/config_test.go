@@ -79,6 +79,13 @@ func TestLoad_mistakesSayWhereAndWhatWasMeant(t *testing.T) {
 		{"a fraction for a whole number", `{"compaction": {"protect": 1.5}}`, `compaction.protect: it must be a whole number, not this number`},
 		{"a number for a list", `{"compaction": {"protectedTools": 3}}`, `compaction.protectedTools: it must be a list of texts, not this number`},
 		{"a list for an object", `{"compaction": []}`, `compaction: it must be an object, not a list`},
+		{"a verdict that is none", "{\"permissions\": [\n  {\"verdict\": \"perhaps\"}]}", `:2:4: permissions.0.verdict: "perhaps" is none; use allow, ask or deny`},
+		{"a permission without a verdict", `{"permissions": [{"action": "run"}]}`, `permissions.0.verdict: "" is none; use allow, ask or deny`},
+		{"an action that is none", `{"permissions": [{"verdict": "ask"}, {"verdict": "ask", "action": "walk"}]}`, `permissions.1.action: "walk" is none; use read, write, run or fetch`},
+		{"an unknown member of a permission", `{"permissions": [{"action": "run", "verdicts": "ask"}]}`, `permissions.0.verdicts: there is no such key; did you mean "permissions.0.verdict"?`},
+		{"a text for a permission", `{"permissions": ["go test"]}`, `permissions.0: it must be an object, not a text`},
+		{"an object for the permissions", `{"permissions": {"bash": "allow"}}`, `permissions: it must be a list of objects, not an object`},
+		{"a model that is none", `{"model": "sonnet"}`, `model: "sonnet" is none; write provider/model`},
 		{"no object at all", `[]`, `:1:1: it must be an object, not a list`},
 		{"no JSON", "{\n  \"policy\" \"classic\"}", `:2:12: `},
 		{"nothing", "", `: `},
@@ -202,7 +209,8 @@ func TestLoad_aNamedFileMustBeThereAndIsTheOnlyOne(t *testing.T) {
 func TestEnvironment_setsEveryKey(t *testing.T) {
 	values := map[string]string{
 		"policy": "classic", "schedule": "eager", "counter": "chars4", "compaction.summarizer": "offline", "compaction.threshold": `{"*":0.5}`, "compaction.reserved": "7", "compaction.keep": "7",
-		"compaction.model": "p/m", "providers": `{"local":{"baseURL":"http://127.0.0.1:1/v1","keyEnv":"LOCAL_KEY"}}`,
+		"compaction.model": "p/m", "model": "p/m", "permissions": `[{"verdict":"ask"}]`, "providers": `{"local":{"baseURL":"http://127.0.0.1:1/v1","keyEnv":"LOCAL_KEY"}}`,
+		"compaction.background": "0",
 	}
 	before, defaults, err := Loaded{Settings: winnow.DefaultSettings()}.Values()
 	if err != nil {
@@ -243,7 +251,7 @@ func TestEnvironment_setsEveryKey(t *testing.T) {
 			t.Errorf("%s comes from %s", key, l.Origin(key))
 		}
 	}
-	for _, bad := range []string{"WINNOW_COMPACTION_KEEP=x", "WINNOW_COMPACTION_AUTO=maybe", "WINNOW_COMPACTION_PROTECT=1.5", "WINNOW_COMPACTION_THRESHOLD=[]", "WINNOW_COMPACTON_KEEP=1"} {
+	for _, bad := range []string{"WINNOW_COMPACTION_KEEP=x", "WINNOW_COMPACTION_AUTO=maybe", "WINNOW_COMPACTION_BACKGROUND=2", "WINNOW_COMPACTION_PROTECT=1.5", "WINNOW_COMPACTION_THRESHOLD=[]", "WINNOW_COMPACTON_KEEP=1"} {
 		name, _, _ := strings.Cut(bad, "=")
 		var e *Error
 		if _, err := Load(Sources{Environ: []string{bad}}); !errors.As(err, &e) || e.File != name {
@@ -255,7 +263,7 @@ func TestEnvironment_setsEveryKey(t *testing.T) {
 func TestNearest_findsWhatWasMeant(t *testing.T) {
 	for typed, want := range map[string]string{
 		"polcy": "policy", "Policy": "policy", "compaction.protectturns": "compaction.protectTurns", "compacton": "compaction", "keep": "compaction.keep",
-		"pruneFiles": "strategies.aggressivePruning.pruneFiles", "strategy": "strategies", "model": "compaction.model", "zzzzzzzz": "",
+		"pruneFiles": "strategies.aggressivePruning.pruneFiles", "strategy": "strategies", "modl": "model", "zzzzzzzz": "",
 	} {
 		if got := nearest(typed); got != want {
 			t.Errorf("nearest(%q) = %q, want %q", typed, got, want)
@@ -265,7 +273,7 @@ func TestNearest_findsWhatWasMeant(t *testing.T) {
 
 func TestSet_keepsCommentsAndTheRest(t *testing.T) {
 	file := write(t, "{\n  // why it is so\n  \"policy\": \"classic\", // for now\n  \"compaction\": {\n    \"keep\": 5, /* the newest */\n  },\n}\n")
-	for _, set := range [][2]string{{"compaction.keep", "6"}, {"compaction.protectedTools", "skill, todo"}, {"strategies.aggressivePruning.pruneFiles", "false"}, {"compaction.threshold", `{"*": 0.9}`}, {"compaction.reserved", "null"}} {
+	for _, set := range [][2]string{{"compaction.keep", "6"}, {"compaction.protectedTools", "skill, todo"}, {"strategies.aggressivePruning.pruneFiles", "false"}, {"compaction.threshold", `{"*": 0.9}`}, {"compaction.reserved", "null"}, {"compaction.background", "1"}} {
 		if err := Set(file, set[0], set[1]); err != nil {
 			t.Fatalf("%v: %v", set, err)
 		}
@@ -284,7 +292,7 @@ func TestSet_keepsCommentsAndTheRest(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := l.Settings.Compaction
-	if *c.Keep != 6 || cmp.Diff([]string{"skill", "todo"}, c.ProtectedTools) != "" || l.Settings.Strategies.AggressivePruning.PruneFiles || c.Threshold["*"] != 0.9 || c.Reserved != nil {
+	if *c.Keep != 6 || cmp.Diff([]string{"skill", "todo"}, c.ProtectedTools) != "" || l.Settings.Strategies.AggressivePruning.PruneFiles || c.Threshold["*"] != 0.9 || c.Reserved != nil || c.Background == nil || !*c.Background {
 		t.Errorf("settings: %+v", l.Settings)
 	}
 }
@@ -404,5 +412,43 @@ func TestLoad_thresholds(t *testing.T) {
 	l, err := Load(Sources{User: user, Dir: dir})
 	if diff := cmp.Diff(budget.Thresholds{"*": 0.9, "a/*": budget.Economic}, l.Settings.Compaction.Threshold); err != nil || diff != "" {
 		t.Errorf("the project's patterns over the user's (-want +got): %v\n%s", err, diff)
+	}
+}
+
+func TestLoad_permissionsOfAProjectOnlyTakeAway(t *testing.T) {
+	user, dir := t.TempDir(), t.TempDir()
+	if err := os.Mkdir(filepath.Join(user, "winnow"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	mine, theirs := filepath.Join(user, "winnow", Name), filepath.Join(dir, Name)
+	put := func(file, text string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(mine, `{"permissions": [{"action": "run", "target": "make", "verdict": "allow"}]}`)
+	put(theirs, `{"permissions": [{"action": "run", "target": "make deploy", "verdict": "deny"}]}`)
+	l, err := Load(Sources{User: user, Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []winnow.Permission{{Action: "run", Target: "make", Verdict: "allow"}, {Action: "run", Target: "make deploy", Verdict: "deny"}}
+	if diff := cmp.Diff(want, l.Settings.Permissions); diff != "" {
+		t.Errorf("permissions (-want +got):\n%s", diff)
+	}
+	l, err = Load(Sources{User: user, Dir: dir, Environ: []string{`WINNOW_PERMISSIONS=[{"verdict":"ask"}]`}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]winnow.Permission{{Verdict: "ask"}, want[1]}, l.Settings.Permissions); diff != "" {
+		t.Errorf("with a variable (-want +got):\n%s", diff)
+	}
+	put(theirs, "{\n  \"permissions\": [\n    {\"action\": \"run\", \"verdict\": \"allow\"}]}")
+	if _, err = Load(Sources{User: user, Dir: dir}); err == nil || !strings.Contains(err.Error(), theirs+":3:23: permissions.0.verdict: a project's file may deny, not allow or ask") {
+		t.Errorf("a project that allows: %v", err)
+	}
+	if _, err = Load(Sources{File: theirs}); err != nil {
+		t.Errorf("the same file, named by the user: %v", err)
 	}
 }

@@ -93,7 +93,11 @@ func valueOf(key, value string) (jsontext.Value, error) {
 	if t == nil {
 		return nil, errors.New("there is no such key")
 	}
-	switch t.Kind() {
+	kind := t.Kind()
+	if kind == reflect.Pointer && t.Elem().Kind() == reflect.Bool && value != "null" {
+		kind = reflect.Bool
+	}
+	switch kind {
 	case reflect.String:
 		if v := jsontext.Value(value); v.Kind() == '"' && v.IsValid() {
 			return v, nil

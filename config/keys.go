@@ -2,6 +2,7 @@ package config
 
 import (
 	"reflect"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -40,6 +41,7 @@ func typeOf(key string) reflect.Type {
 	if found == nil && strings.Contains(key, ".") {
 		switch above := typeOf(key[:strings.LastIndexByte(key, '.')]); {
 		case above == nil:
+		case above.Kind() == reflect.Slice && !index(last(key)):
 		case above.Kind() == reflect.Map || above.Kind() == reflect.Slice: // an entry
 			return above.Elem()
 		case above.Kind() == reflect.Struct: // a member of an entry
@@ -79,8 +81,14 @@ func wanted(key string) string {
 	case reflect.Float64:
 		return "a number"
 	case reflect.Pointer:
+		if t.Elem().Kind() == reflect.Bool {
+			return "true, false or null"
+		}
 		return "a whole number or null"
 	case reflect.Slice:
+		if t.Elem().Kind() == reflect.Struct {
+			return "a list of objects"
+		}
 		return "a list of texts"
 	case reflect.Map:
 		switch t.Elem().Kind() {
@@ -94,6 +102,12 @@ func wanted(key string) string {
 		return "an object"
 	}
 	return "a text"
+}
+
+// index reports whether a name is that of an entry of a list.
+func index(name string) bool {
+	_, err := strconv.ParseUint(name, 10, 31)
+	return err == nil
 }
 
 func isGroup(key string) bool {

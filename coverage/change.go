@@ -20,7 +20,7 @@ func changed(p *session.Part, c *call.Call) Shown {
 	}
 	var s Shown
 	if actions[0].Op == call.Create && len(actions) == 1 && !patchTool(p.Tool) {
-		s.Views = []View{created(a, actions[0].Path, output.text)}
+		s.Views = []View{created(p, a, &actions[0], output.text)}
 	} else {
 		s.Views = patched(actions, len(p.State.Input) > call.Examined)
 	}
@@ -30,12 +30,17 @@ func changed(p *session.Part, c *call.Call) Shown {
 	return s.known()
 }
 
+// contents are the arguments that may have the text of a file that is written.
+var contents = []string{"content", "contents", "file_text", "text"}
+
 // created is the view of a whole file in the arguments of the call that wrote it.
-func created(a call.Arguments, name, output string) View {
-	text := ""
-	for _, member := range []string{"content", "contents", "file_text", "text"} {
+func created(p *session.Part, a call.Arguments, did *call.Action, output string) View {
+	text, name := "", did.Path
+	for _, member := range contents {
 		if value := a.Get(member); value.Kind() == '"' {
-			text = a.Text(member)
+			if text = did.New; !unquoted(p, a, did) {
+				text = a.Text(member)
+			}
 			break
 		}
 	}
@@ -48,6 +53,24 @@ func created(a call.Arguments, name, output string) View {
 		return change(name)
 	}
 	return view(name, Input, 1, lines, true)
+}
+
+// unquoted reports whether what a call wrote was taken out of its quotes when the call was understood, and is whole.
+func unquoted(p *session.Part, a call.Arguments, did *call.Action) bool {
+	if did.New == "" || len(did.New) >= call.Examined {
+		return false
+	}
+	texts := 0
+	for _, member := range contents {
+		if a.Has(member) {
+			texts++
+		}
+	}
+	switch call.Name(p.Tool) {
+	case "write", "create", "write_file", "create_file", "write_to_file":
+		return texts == 1
+	}
+	return false
 }
 
 // patched are the views of what a patch does to each file. A file that is deleted is none. cut is set where the patch may not have been seen whole.

@@ -128,9 +128,19 @@ type run struct {
 // that was asked to begin at line 0 calls the first line so, and every other by one too few.
 func (s style) next(text string) (r run, rest string) {
 	shift := 0
+	var ahead counting
 	for rest = text; rest != ""; {
 		line, after := cut(rest)
+		if shown, ok := ahead.next(line); ok {
+			r.short = r.short || shortened(shown)
+			r.lines = append(r.lines, hash(shown))
+			rest = after
+			continue
+		}
 		n, shown, ok := s.number(line)
+		if ok {
+			ahead.from(line[:len(line)-len(shown)], s)
+		}
 		if !ok && len(r.lines) > 0 && strings.TrimSpace(after) == "" && s.behind == "\t" { // the last line, empty, and the output trimmed
 			n, shown, ok = s.number(line + "\t")
 		}
@@ -151,6 +161,41 @@ func (s style) next(text string) (r run, rest string) {
 		rest = after
 	}
 	return r, rest
+}
+
+// counting foretells what stands before the text of each line, by what stood before that of the one before it: most lines need not be read for their number.
+type counting struct {
+	room  [24]byte
+	size  int // of what stands before a text, 0 where nothing is foretold
+	digit int // the last of the number
+}
+
+// from begins behind a line with this before its text.
+func (c *counting) from(before string, s style) {
+	if c.size = 0; len(before) > len(c.room) || !strings.HasSuffix(before, s.behind) || len(before) == len(s.behind) {
+		return
+	}
+	c.size, c.digit = copy(c.room[:], before), len(before)-len(s.behind)-1
+}
+
+// next takes off what stands before the text of the next line, ok false where it is not what was foretold.
+func (c *counting) next(line string) (text string, ok bool) {
+	if c.size == 0 || len(line) < c.size {
+		return "", false
+	}
+	at := c.digit
+	for ; at >= 0 && c.room[at] == '9'; at-- {
+		c.room[at] = '0'
+	}
+	if at < 0 || c.room[at] < '0' || c.room[at] > '8' { // it has a digit more, or is no number
+		c.size = 0
+		return "", false
+	}
+	if c.room[at]++; line[:c.size] != string(c.room[:c.size]) {
+		c.size = 0
+		return "", false
+	}
+	return line[c.size:], true
 }
 
 // shortened reports whether a tool took the end off a long line. Readers do so at 2,000 characters.

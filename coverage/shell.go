@@ -35,8 +35,11 @@ func ran(p *session.Part, c *call.Call, cwd string) Shown {
 	if folder := call.Clean(c.Arguments.Text("workdir", "cwd", "working_directory"), cwd); folder != "" {
 		cwd = folder
 	}
-	text = inner(text)
-	if patchCommand(text) {
+	steps := call.Steps(text)
+	if run, is := inner(steps); is {
+		text, steps = run, call.Steps(run)
+	}
+	if patchCommand(text, steps) {
 		if actions := exact(c.Actions); len(actions) > 0 && worked(out.text, actions) && rooted(actions) {
 			return Shown{Views: patched(actions, false)}.known()
 		}
@@ -53,28 +56,26 @@ func ran(p *session.Part, c *call.Call, cwd string) Shown {
 }
 
 // inner is the text that a shell was asked to run: bash -lc 'cat a' asks for "cat a".
-func inner(text string) string {
-	steps := call.Steps(text)
+func inner(steps []call.Step) (text string, is bool) {
 	if len(steps) != 1 || len(steps[0].Words) != 3 || steps[0].Writes {
-		return text
+		return "", false
 	}
 	w := steps[0].Words
 	switch w[0][strings.LastIndexByte(w[0], '/')+1:] {
 	case "bash", "sh", "zsh":
 		if w[1] == "-c" || w[1] == "-lc" {
-			return w[2]
+			return w[2], true
 		}
 	}
-	return text
+	return "", false
 }
 
 // patchCommand reports whether a command does nothing but apply a patch, in another folder perhaps.
-func patchCommand(text string) bool {
+func patchCommand(text string, steps []call.Step) bool {
 	text = strings.TrimSpace(text)
 	if strings.HasPrefix(text, "*** Begin Patch") || strings.HasPrefix(text, "apply_patch *** Begin Patch") {
 		return strings.HasSuffix(text, "*** End Patch")
 	}
-	steps := call.Steps(text)
 	if _, rest, ok := entered(steps, ""); ok {
 		steps = rest
 	}

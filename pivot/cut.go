@@ -1,6 +1,8 @@
 package pivot
 
 import (
+	"slices"
+
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/view"
@@ -32,8 +34,8 @@ func (c Cut) TailStart() string {
 
 // Find decides where to cut a window (as view.Window gives it). keep is how many tokens, as rendered, may stay verbatim.
 //
-// Turns are kept from the newest back while they fit. The first one that does not fit is split at the earliest message
-// behind its user message from which on it fits. When all of it would fit, or what is kept would leave nothing to fold, there is no tail.
+// Turns are kept from the newest back while they fit, and with them what an earlier pivot left of its own turn. The first one that does not fit is split at
+// the earliest message behind its first from which on it fits. When all of it would fit, or what is kept would leave nothing to fold, there is no tail.
 //
 // After a rejection the newest message that the user wrote is to be replayed. When work was done for it already, that
 // work is folded with everything else, so that it is not done again; otherwise everything before the message is folded. There
@@ -112,6 +114,15 @@ func withoutMarkers(messages []session.Message) (kept []session.Message, at []in
 
 func tailStart(rest []session.Message, ledger rule.Ledger, facts *rule.Facts, keep int) (start int, split bool) {
 	turns := session.Turns(rest)
+	// Behind an earlier pivot stands what its turn went on with. No message of the user's begins it, and it is kept and split like any turn: otherwise a turn
+	// that is folded again and again would lose its newest results each time but the first.
+	begun := len(rest)
+	if len(turns) > 0 {
+		begun = turns[0].Start
+	}
+	if begun > 0 {
+		turns = slices.Insert(turns, 0, session.Turn{End: begun})
+	}
 	left, start := keep, len(rest)
 	for t := len(turns) - 1; t >= 0; t-- {
 		turn := turns[t]
@@ -122,6 +133,9 @@ func tailStart(rest []session.Message, ledger rule.Ledger, facts *rule.Facts, ke
 				break
 			}
 			fits = i
+		}
+		if fits == turn.Start && turn.End == begun {
+			return start, false // something must be folded
 		}
 		if fits == turn.Start {
 			start, left = turn.Start, left-size

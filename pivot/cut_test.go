@@ -84,6 +84,8 @@ func TestFind_keepsTheNewestThatFits(t *testing.T) {
 		"nothing since the last pivot: nothing to fold":   {"c1 s1:5", 100, "", "", false},
 		"an empty window":                                 {"", 100, "", "", false},
 		"a log without a user's message is folded":        {"a1:10 a2:10", 100, "a1 a2", "", false},
+		"a turn folded before keeps its newest too":       {"c1 s1:5 k1:5 t1:50 t2:50 t3:50 t4:10", 70, "k1 t1 t2", "t3 t4", true},
+		"and beside the next turn":                        {"c1 s1:5 t1:50 t2:20 u1:10 a1:10", 50, "t1", "t2 u1 a1", true},
 		"one turn of many steps keeps the newest of them": {"u1:10 t1:50 t2:50 t3:50 t4:10", 70, "u1 t1 t2", "t3 t4", true},
 	} {
 		t.Run(name, func(t *testing.T) {

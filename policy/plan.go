@@ -54,6 +54,8 @@ type Decision struct {
 	Commit []rule.Elision
 	// Fold: make a pivot now. Pays: not because the window would overflow, but because it has become worth its cost.
 	Fold, Pays bool
+	// Prepare: a fold is near; a summary that is written from now on, beside the work, is there when it comes.
+	Prepare bool
 	// Verdict is how full the window is, of occasions that have a usage.
 	Verdict budget.Verdict
 	// Refusals say what was not done, and why.
@@ -109,6 +111,7 @@ func (p Policy) Plan(s State, o Occasion) Decision {
 		d.Pays = p.foldPays(s)
 		d.Fold = d.Fold || d.Pays
 	}
+	d.Prepare = !d.Fold && o.StepEnded && !o.Summary && p.prepares(s, o, d.Verdict)
 	if over && !letter && !o.FoldAsked && !o.Rejected && len(d.Commit) > 0 {
 		d.Fold = d.Verdict.Total-rule.Saves(d.Commit) >= d.Verdict.Usable
 	}

@@ -34,6 +34,8 @@ type Policy struct {
 	Pivot       pivot.Settings
 	// Prune and Auto are the two switches of the configuration.
 	Prune, Auto bool
+	// Background: what a fold needs is prepared before it must come, while the work goes on.
+	Background bool
 	// Offline allows the offline summariser where another one failed.
 	Offline bool
 }
@@ -42,7 +44,9 @@ type Policy struct {
 type Options struct {
 	Auto, Prune bool
 	// Schedule is eager or economic; "": the policy's own, which is economic of balanced and eager of the others.
-	Schedule                string
+	Schedule string
+	// Background prepares summaries before they are needed; nil: the policy's own, which is on of balanced and off of the others.
+	Background              *bool
 	Reserved                *int // tokens; nil: min(20000, output)
 	Threshold               map[string]budget.Threshold
 	Keep                    int // tokens of the tail; pivot.KeepAuto
@@ -82,11 +86,15 @@ func New(name string, o Options) (p Policy, ok bool) {
 	letter := name == Classic || name == Aggressive
 	p = Policy{
 		Name: name, Prune: o.Prune, Auto: o.Auto, Offline: true,
-		Budget:   budget.Settings{Auto: o.Auto, Full: !letter, Reserved: o.Reserved, Thresholds: o.Threshold},
-		Pivot:    pivot.Settings{Letter: letter, Keep: o.Keep, UserMessages: o.UserMessages, Prompt: o.Prompt, Context: o.Context},
-		Schedule: o.schedule(name),
-		Log:      letter,
-		Guard:    &rule.Guard{Tools: o.ProtectedTools, Paths: o.ProtectedPaths},
+		Budget:     budget.Settings{Auto: o.Auto, Full: !letter, Reserved: o.Reserved, Thresholds: o.Threshold},
+		Pivot:      pivot.Settings{Letter: letter, Keep: o.Keep, UserMessages: o.UserMessages, Prompt: o.Prompt, Context: o.Context},
+		Schedule:   o.schedule(name),
+		Log:        letter,
+		Background: !letter,
+		Guard:      &rule.Guard{Tools: o.ProtectedTools, Paths: o.ProtectedPaths},
+	}
+	if o.Background != nil {
+		p.Background = *o.Background
 	}
 	backward := rule.Backward{Protect: o.Protect, Minimum: o.Minimum, Turns: o.Turns, ProtectedTools: o.ProtectedTools, Letter: letter}
 	if !letter {

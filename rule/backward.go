@@ -186,8 +186,8 @@ func (b Backward) elision(w Window, s *scan, x *Item) *Elision {
 }
 
 func (b Backward) elide(w Window, s *scan, x *Item, e *Elision) {
-	*e = Elision{Part: x.Part.ID, Message: x.Message, Field: Output, Rule: b.Name(), Shown: w.placeholder(x, Output, ""), Because: s.because}
-	e.Saves = w.saves(x, *e)
+	shown := w.plainly(x)
+	*e = Elision{Part: x.Part.ID, Message: x.Message, Field: Output, Rule: b.Name(), Shown: shown.text, Because: s.because, Saves: shown.saves}
 	x.size.backward, x.size.backwardFactor = e, w.Facts.factor
 }
 

@@ -3,6 +3,7 @@ package rule
 import (
 	"bytes"
 	"crypto/sha256"
+	"hash"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -102,37 +103,41 @@ func identities(p *session.Part, arguments call.Arguments, cwd string) (same, re
 	} else {
 		values = append(values, call.Argument{Value: p.State.Input})
 	}
-	var room [1024]byte
-	text := room[:0]
-	piece := func(name, value string) {
-		text = append(append(append(append(text, name...), 0), value...), 0)
-	}
-	size := len(p.Tool) + len(cwd) + 2
 	for _, m := range values {
-		size += len(m.Name) + len(m.Value) + 2
-	}
-	if size > len(room) {
-		text = make([]byte, 0, size)
-	}
-	piece(p.Tool, cwd)
-	for _, m := range values {
-		piece(m.Name, asString(m.Value))
 		differ = differ || slices.Contains(volatile, m.Name)
 	}
-	sum := sha256.Sum256(text)
-	same, retried = Identity(sum[:16]), Identity(sum[:16])
-	if differ {
-		text = text[:0]
-		piece(p.Tool, cwd)
-		for _, m := range values {
-			if !slices.Contains(volatile, m.Name) {
-				piece(m.Name, asString(m.Value))
-			}
-		}
-		sum = sha256.Sum256(text)
-		retried = Identity(sum[:16])
+	same = identity(p.Tool, cwd, values)
+	if retried = same; differ {
+		retried = identity(p.Tool, cwd, slices.DeleteFunc(values, func(m call.Argument) bool { return slices.Contains(volatile, m.Name) }))
 	}
 	return same, retried
+}
+
+// identity of a tool with arguments in a folder: a hash of all of it, a zero behind each piece. What is long is not copied for it.
+func identity(tool, cwd string, values []call.Argument) Identity {
+	var room [1024]byte
+	text := append(append(append(append(room[:0], tool...), 0), cwd...), 0)
+	var long hash.Hash
+	for _, m := range values {
+		text = append(append(text, m.Name...), 0)
+		if len(text)+len(m.Value)+len(values)*64 > len(room) {
+			if long == nil {
+				long = sha256.New()
+			}
+			long.Write(text)
+			long.Write(m.Value)
+			text = text[:0]
+		} else {
+			text = append(text, m.Value...)
+		}
+		text = append(text, 0)
+	}
+	if long == nil {
+		sum := sha256.Sum256(text)
+		return Identity(sum[:16])
+	}
+	long.Write(text)
+	return Identity(long.Sum(text[:0])[:16])
 }
 
 // canonical is a JSON value in the form in which equal ones have equal bytes. Most are written so.

@@ -41,19 +41,13 @@ func Decide(w Window, rules []Rule, free func(rule string) bool) Found {
 // releases is how often more is looked at in one decision before everything is.
 const releases = 8
 
-func ask(w Window, rules []Rule) Found {
+// ask asks every rule.
+func ask(w Window, rules []Rule) []Found {
 	all := make([]Found, len(rules))
-	elisions, refusals := 0, 0
 	for i, r := range rules {
 		all[i] = r.Find(w)
-		elisions, refusals = elisions+len(all[i].Elisions), refusals+len(all[i].Refusals)
 	}
-	found := Found{Elisions: slices.Grow([]Elision(nil), elisions), Refusals: slices.Grow([]Refusal(nil), refusals)}
-	for i := range all {
-		found.Elisions = append(found.Elisions, all[i].Elisions...)
-		found.Refusals = append(found.Refusals, all[i].Refusals...)
-	}
-	return found
+	return all
 }
 
 // unmoved is what was refused because its cover is gone, with what was passed over for its sake, and every part that this hung on. Rules leave it out of

@@ -54,7 +54,7 @@ func (r *Errors) Find(w Window) Found {
 			e.Shown = s.Result() // which saves nothing, and is refused for it
 			return []Elision{e}
 		}
-		e.Shown = kept(s.Result()) + "\n" + opening + w.handleOf(d.old) + ": " + w.describe(d.old) + " failed; above is what tells most of its " + d.old.measure(e.Field) + "]"
+		e.Shown = w.shortened(d.old, e.Field)
 		if saves := w.saves(d.old, e); saves < errorMargin || saves*2 < w.Facts.size(d.old, e.Field) {
 			e.Shown = s.Result()
 		}
@@ -81,15 +81,28 @@ func (f *failures) read(x *Item) {
 	}
 }
 
-// kept are the lines of a failure that stay, in their order.
-func kept(result string) string {
-	all := call.Lines(result)
+// shortened is what stays of a failure, and a line that tells so.
+func (w Window) shortened(x *Item, field Field) string {
+	var room [2048]byte
+	text := append(append(append(append(kept(room[:0], x.Part.State.Result()), '\n'), opening...), w.handleOf(x)...), ": "...)
+	text = append(text, x.Part.Tool...)
+	if target := w.target(x); target != "" {
+		text = append(append(text, ' '), target...)
+	}
+	text = append(text, " failed; above is what tells most of its "...)
+	return string(append(x.appendMeasure(text, field), ']'))
+}
+
+// kept puts the lines of a failure that stay behind a text, in their order.
+func kept(text []byte, result string) []byte {
+	var few [160]string
+	all := call.AppendLines(few[:0], result)
 	if len(all) == 0 {
-		return ""
+		return text
 	}
 	told := call.TellingOf(all, errorTelling)
-	for at, text := range all {
-		all[at] = call.Cut(text, 240)
+	for at, line := range all {
+		all[at] = call.Cut(line, 240)
 	}
 	last := len(all) - 1
 	picked := append(make([]int, 0, errorLines), 0)
@@ -112,22 +125,20 @@ func kept(result string) string {
 		}
 		pick(at)
 	}
-	for at, text := range all {
-		if slices.Contains(told, text) {
-			told = slices.DeleteFunc(told, func(line string) bool { return line == text })
+	for at, line := range all {
+		if slices.Contains(told, line) {
+			told = slices.DeleteFunc(told, func(one string) bool { return one == line })
 			pick(at)
 		}
 	}
 	slices.Sort(picked)
-	var text strings.Builder
-	text.Grow(errorBytes - room + len(picked))
 	for i, at := range picked {
 		if i > 0 {
-			text.WriteByte('\n')
+			text = append(text, '\n')
 		}
-		text.WriteString(all[at])
+		text = append(text, all[at]...)
 	}
-	return text.String()
+	return text
 }
 
 // worded is the first line but one that has words, -1 without one.

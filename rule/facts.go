@@ -133,7 +133,21 @@ func (known *fact) understand(p *session.Part) {
 }
 
 // Size of a part as the log has it.
-func (f *Facts) Size(p *session.Part) Size { return f.know(p).size }
+func (f *Facts) Size(p *session.Part) Size {
+	if sizeless(p) {
+		return Size{}
+	}
+	return f.know(p).size
+}
+
+// sizeless reports whether a part has nothing of which a model is sent a text: a marker of a step, a snapshot.
+func sizeless(p *session.Part) bool {
+	switch p.Type {
+	case session.TextPart, session.ReasoningPart, session.SubtaskPart, session.AgentPart, session.FilePart, session.ToolPart:
+		return false
+	}
+	return true
+}
 
 // know returns what is known of a part, and looks at it when that is nothing, or was of other texts.
 func (f *Facts) know(p *session.Part) *fact {
@@ -187,7 +201,7 @@ func (f *Facts) Learn(messages []session.Message) {
 			cwd = p.Cwd
 		}
 		for j := range messages[i].Parts {
-			if p := &messages[i].Parts[j]; p.ID != "" && f.parts[p.ID] == nil {
+			if p := &messages[i].Parts[j]; p.ID != "" && !sizeless(p) && f.parts[p.ID] == nil {
 				wanted = append(wanted, unknown{p, cwd})
 				text, input, output, _ := pieces(p)
 				bytes += len(text) + len(input) + len(output)

@@ -3,9 +3,12 @@ package rule
 import (
 	"crypto/sha256"
 	"encoding/base32"
+	"math/bits"
 	"runtime"
 	"strings"
 	"sync"
+
+	"github.com/cespare/xxhash/v2"
 
 	"github.com/winnowhq/winnow/session"
 )
@@ -27,8 +30,31 @@ var handleAlphabet = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").With
 type Handles struct {
 	byPart map[string]string
 	byName map[string]string // handle → id of the part
+	given  []named           // all at once, of which the maps know nothing yet
 	read   int
 	last   string // id of the message read last
+}
+
+// none reports whether nothing has a handle.
+func (h *Handles) none() bool { return len(h.byPart)+len(h.given) == 0 }
+
+// index brings the maps up to what was given at once: whoever names a log for its placeholders alone never asks them.
+func (h *Handles) index() {
+	if len(h.given) == 0 {
+		return
+	}
+	h.byPart, h.byName = make(map[string]string, len(h.given)), make(map[string]string, len(h.given))
+	var done sync.WaitGroup
+	done.Go(func() {
+		for _, p := range h.given {
+			h.byPart[p.part.ID] = p.name
+		}
+	})
+	for _, p := range h.given {
+		h.byName[p.name] = p.part.ID
+	}
+	done.Wait()
+	h.given = nil
 }
 
 // Name gives a handle to each part of a log that can be named: tool calls, files, texts. What has one keeps it, also when the log is only a part of
@@ -81,16 +107,17 @@ func (h *Handles) nameAll(log []session.Message, n int) []named {
 	}
 	firsts := make([]byte, len(parts)*HandleLength)
 	spread(len(parts), func(at int) {
-		long := longHandle(seedOf(parts[at].part))
-		copy(firsts[at*HandleLength:(at+1)*HandleLength], long[:])
+		first := firstHandle(seedOf(parts[at].part))
+		copy(firsts[at*HandleLength:(at+1)*HandleLength], first[:])
 	})
 	all := string(firsts)
 	for at := range parts {
 		parts[at].name = all[at*HandleLength : (at+1)*HandleLength]
 	}
-	if len(h.byPart) == 0 && h.giveAll(parts) {
+	if h.none() && h.giveAll(parts) {
 		return parts
 	}
+	h.index()
 	for at, p := range parts {
 		name, ok := h.byPart[p.part.ID]
 		if !ok {
@@ -103,23 +130,32 @@ func (h *Handles) nameAll(log []session.Message, n int) []named {
 
 // giveAll gives handles to parts where nothing has one. It reports false, and gives none, where two parts have one id, or would have one name.
 func (h *Handles) giveAll(parts []named) bool {
-	h.byPart, h.byName = make(map[string]string, len(parts)), make(map[string]string, len(parts))
-	var done sync.WaitGroup
-	done.Go(func() {
-		for _, p := range parts {
-			h.byPart[p.part.ID] = p.name
-		}
-	})
+	ids, names := newSums(len(parts)), newSums(len(parts))
 	for _, p := range parts {
-		h.byName[p.name] = p.part.ID
+		if !ids.fresh(xxhash.Sum64String(p.part.ID)) || !names.fresh(xxhash.Sum64String(p.name)) {
+			return false
+		}
 	}
-	done.Wait()
-	if len(h.byPart) == len(parts) && len(h.byName) == len(parts) {
-		return true
+	h.given = parts
+	return true
+}
+
+// sums is a set of hashes: open places, of which at most half are taken.
+type sums []uint64
+
+func newSums(n int) sums { return make(sums, 1<<bits.Len(uint(2*n))) }
+
+// fresh takes a hash in and reports whether it is new. 0, which is an open place, is taken for one that is known.
+func (s sums) fresh(sum uint64) bool {
+	at := sum & uint64(len(s)-1)
+	for s[at] != 0 {
+		if s[at] == sum {
+			return false
+		}
+		at = (at + 1) & uint64(len(s)-1)
 	}
-	clear(h.byPart)
-	clear(h.byName)
-	return false
+	s[at] = sum
+	return sum != 0
 }
 
 // nameable reports whether a part has content of its own, and an id by which something can be said about it in a ledger.
@@ -138,6 +174,14 @@ func seedOf(p *session.Part) string {
 	return p.ID
 }
 
+// firstHandle is the beginning of what longHandle is: five bytes make eight letters.
+func firstHandle(seed string) (first [8]byte) {
+	var room [128]byte
+	sum := sha256.Sum256(append(room[:0], seed...))
+	handleAlphabet.Encode(first[:], sum[:5])
+	return first
+}
+
 // longHandle is what a handle is the beginning of.
 func longHandle(seed string) (long [52]byte) {
 	var room [128]byte
@@ -151,6 +195,7 @@ func (h *Handles) Of(p *session.Part) string {
 	if !nameable(p) {
 		return ""
 	}
+	h.index()
 	if name, ok := h.byPart[p.ID]; ok {
 		return name
 	}
@@ -186,10 +231,14 @@ func (h *Handles) give(p *session.Part, first string) string {
 
 // Part is the id of the part that a handle names, "" when there is none. Case and blanks around it do not matter, nor brackets and quotes that a
 // model puts around it, nor the rest of the line that showed it: "[handle k3f9a2]" and "[winnow k3f9a2: read a.go, 3 lines left out]" will do.
-func (h *Handles) Part(handle string) string { return h.byName[bare(handle)] }
+func (h *Handles) Part(handle string) string {
+	h.index()
+	return h.byName[bare(handle)]
+}
 
 // Near is the handle that is the fewest characters away from one that names nothing, "" when all differ in more than two.
 func (h *Handles) Near(handle string) string {
+	h.index()
 	handle = bare(handle)
 	best, least := "", 3
 	for name := range h.byName {

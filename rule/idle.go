@@ -57,7 +57,8 @@ func (r *Idle) Find(w Window) Found {
 	}
 	build := func(d *redundant) []Elision {
 		if !l.quotes.slots[d.seq].input {
-			return []Elision{{Field: Output, Shown: w.placeholder(d.old, Output, "")}}
+			shown := w.plainly(d.old)
+			return []Elision{{Field: Output, Shown: shown.text, Saves: shown.saves}}
 		}
 		stripped, ok := w.stripped(d.old)
 		if !ok {

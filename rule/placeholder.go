@@ -30,11 +30,32 @@ func (w Window) placeholder(x *Item, field Field, after string) string {
 	if target := w.target(x); target != "" {
 		text = append(append(text, ' '), target...)
 	}
-	text = append(append(append(text, ", "...), x.measure(field)...), " left out"...)
+	text = append(x.appendMeasure(append(text, ", "...), field), " left out"...)
 	if after != "" {
 		text = append(append(text, "; "...), after...)
 	}
 	return string(append(text, ']'))
+}
+
+// plainOutput is what stands in place of an output where nothing more is to be said of it.
+type plainOutput struct {
+	text   string
+	saves  int      // tokens
+	namer  *Handles // that gave the handle in it
+	factor float64  // of the counter when it was counted
+}
+
+// plainly is that of an output, made once for the rules that ask for it.
+func (w Window) plainly(x *Item) *plainOutput {
+	h := w.Handles
+	if h == nil {
+		h = &w.Facts.handles
+	}
+	if s := x.plain; s == nil || s.namer != h || s.factor != w.Facts.factor {
+		text := w.placeholder(x, Output, "")
+		x.plain = &plainOutput{text, w.saves(x, Elision{Field: Output, Shown: text}), h, w.Facts.factor}
+	}
+	return x.plain
 }
 
 // omitted stands in place of a long text inside what is otherwise kept: a value among the arguments of a call.
@@ -65,12 +86,12 @@ func linesOf(text string) int { return strings.Count(strings.TrimRight(text, "\n
 
 func inLines(n int) string { return token.Grouped(n) + " lines" }
 
-// measure says how big a field of an item is, of an output from what was counted with it.
-func (x *Item) measure(field Field) string {
+// appendMeasure says behind a text how big a field of an item is, of an output from what was counted with it.
+func (x *Item) appendMeasure(text []byte, field Field) []byte {
 	if x.size != nil && x.size.lines > 1 && x.Part.State != nil && field != Input {
-		return inLines(x.size.lines)
+		return append(token.AppendGrouped(text, x.size.lines), " lines"...)
 	}
-	return Measure(fieldText(x.Part, field))
+	return append(text, Measure(fieldText(x.Part, field))...)
 }
 
 func fieldText(p *session.Part, field Field) string {

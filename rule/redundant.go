@@ -117,7 +117,9 @@ func (w Window) build(name string, r *redundant, build func(*redundant) []Elisio
 			r.built[i].Because = r.why
 		}
 		r.built[i].By = by(r.by)
-		r.built[i].Saves = w.saves(r.old, r.built[i])
+		if r.built[i].Saves == 0 { // nobody counted it
+			r.built[i].Saves = w.saves(r.old, r.built[i])
+		}
 	}
 	if r.built == nil {
 		r.built = []Elision{}

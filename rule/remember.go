@@ -69,14 +69,24 @@ func (w Window) rememberAtOnce(rules []Rule) {
 	}
 	var decided atomic.Int64
 	var done sync.WaitGroup
-	if w.Handles == nil && len(w.Facts.handles.byPart) == 0 && len(w.read.items) >= readAtOnce {
+	if w.Handles == nil && w.Facts.handles.none() && len(w.read.items) >= readAtOnce {
 		done.Go(w.nameItems)
+	}
+	if len(all) > 0 {
+		done.Go(w.guardItems)
 	}
 	for _, one := range all {
 		done.Go(func() { decided.Add(int64(one.goOn(w.read.items))) })
 	}
 	done.Wait()
 	w.Facts.decided += int(decided.Load())
+}
+
+// guardItems asks the guard about each item, which remembers what it said.
+func (w Window) guardItems() {
+	for _, x := range w.read.items {
+		w.Guard.guarded(w.Facts, x)
+	}
 }
 
 // nameItems names a window of which nothing has a name, and tells its items their handles.

@@ -11,30 +11,39 @@ import (
 //
 // free reports the rules that answer to nobody: what the letter of S000 prunes is not held back.
 func Settle(found Found, ledger Ledger, free func(rule string) bool) Found {
-	out, _ := settle(found, ledger, free, nil)
+	out, _ := settle([]Found{found}, ledger, free, nil)
 	return out
 }
 
-// settle does so and tells what it came across. What it refuses because its cover is gone is noted, unless note is nil.
-func settle(found Found, ledger Ledger, free func(rule string) bool, note *unmoved) (Found, map[string]*standingPart) {
-	out := Found{Refusals: found.Refusals}
-	if len(found.Elisions) == 0 {
+// settle does so of what each rule found, in their order, and tells what it came across. What it refuses because its cover is gone is noted, unless note is nil.
+func settle(found []Found, ledger Ledger, free func(rule string) bool, note *unmoved) (Found, map[string]*standingPart) {
+	elisions, refusals := 0, 0
+	for i := range found {
+		elisions, refusals = elisions+len(found[i].Elisions), refusals+len(found[i].Refusals)
+	}
+	out := Found{}
+	if refusals > 0 {
+		out.Refusals = make([]Refusal, 0, refusals)
+	}
+	for i := range found {
+		out.Refusals = append(out.Refusals, found[i].Refusals...)
+	}
+	if elisions == 0 {
 		return out, nil
 	}
-	s := settling{ledger: ledger, parts: make(map[string]*standingPart, len(found.Elisions)+len(found.Elisions)/2)}
+	s := settling{ledger: ledger, parts: make(map[string]*standingPart, elisions)}
 	type candidate struct {
 		elision *Elision
 		part    *standingPart
 		covers  []string // by what it goes
 	}
-	all := make([]candidate, 0, len(found.Elisions))
+	all := make([]candidate, 0, elisions)
 	var over []*Elision // another one of the field counts
-	for i := range found.Elisions {
-		e := &found.Elisions[i]
+	take := func(e *Elision) {
 		part := s.part(e.Part)
 		if part.taken&(bit(e.Field)|clash(e.Field)) != 0 {
 			over = append(over, e)
-			continue
+			return
 		}
 		part.taken |= bit(e.Field)
 		c := candidate{e, part, s.covers(e)}
@@ -44,6 +53,11 @@ func settle(found Found, ledger Ledger, free func(rule string) bool, note *unmov
 			if len(c.covers) != 1 || len(part.covers) != 1 || part.covers[0] != c.covers[0] {
 				part.covers = append(part.covers, c.covers...)
 			}
+		}
+	}
+	for i := range found {
+		for j := range found[i].Elisions {
+			take(&found[i].Elisions[j])
 		}
 	}
 	refuse := func(e *Elision, code Code, reason string) {

@@ -61,7 +61,7 @@ func TestHandles_manyAtOnceAreThoseOfEachInTurn(t *testing.T) {
 		for i := range log {
 			for j := range log[i].Parts {
 				want := inTurn.Of(&log[i].Parts[j])
-				if got := together.byPart[log[i].Parts[j].ID]; got != want && nameable(&log[i].Parts[j]) {
+				if got := together.Of(&log[i].Parts[j]); got != want && nameable(&log[i].Parts[j]) {
 					t.Fatalf("part %q of message %d is %q, want %q", log[i].Parts[j].ID, i, got, want)
 				}
 			}

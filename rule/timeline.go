@@ -1,6 +1,7 @@
 package rule
 
 import (
+	"slices"
 	"unsafe"
 
 	"github.com/winnowhq/winnow/session"
@@ -19,7 +20,8 @@ type Item struct {
 	Call *Call
 
 	size  *fact
-	short *shortInput // once a rule asked for it
+	short *shortInput  // once a rule asked for it
+	plain *plainOutput // likewise
 }
 
 // Size of the part as the log has it.
@@ -68,6 +70,9 @@ func (f *Facts) timeline(messages []session.Message) *timeline {
 			t.generation = f.line.generation + 1
 		}
 		f.line = t
+	}
+	if more := settled - len(t.read); more >= itemsAtOnce {
+		t.read, t.items = slices.Grow(t.read, more), slices.Grow(t.items, more)
 	}
 	for i := len(t.read); i < settled; i++ {
 		t.add(&messages[i])

@@ -40,6 +40,7 @@ func (w Window) handle(p *session.Part) string {
 	h := w.Handles
 	if h == nil {
 		h = &w.Facts.handles
+		h.index()
 		if name, ok := h.byPart[p.ID]; ok || p.ID == "" {
 			return name
 		}

@@ -134,7 +134,7 @@ func (c *Change) Check(id string) error {
 // Spend is one paid request: a step of the session, or a summary call, also one that failed.
 type Spend struct {
 	Time    session.Millis `json:"time"`
-	Kind    string         `json:"kind"` // "step", "summary"
+	Kind    string         `json:"kind"` // "step", "summary", "headline"
 	Message string         `json:"message,omitzero"`
 	Model   string         `json:"model"`
 	Usage   session.Usage  `json:"usage"`

@@ -14,6 +14,14 @@ func Grouped(n int) string {
 	return GroupDigits(digits)
 }
 
+// AppendGrouped writes it behind a text.
+func AppendGrouped(text []byte, n int) []byte {
+	if n >= 0 && n < 1000 {
+		return strconv.AppendInt(text, int64(n), 10)
+	}
+	return append(text, Grouped(n)...)
+}
+
 // GroupDigits puts a comma between every three digits of a number that is text already.
 func GroupDigits(digits string) string {
 	if len(digits) < 4 {

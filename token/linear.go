@@ -88,7 +88,7 @@ func (w *walk) thrice(eight uint64) (marks, repeats uint64) {
 // beside counts two texts at once, as far as both have eight bytes more. Each byte waits for the state that the one before it has led to, and meanwhile one of
 // the other text can be counted.
 func (w *walk) beside(v *walk) {
-	var sum int64
+	var sum uint64
 	a, b := uint32(w.state), uint32(v.state)
 	for w.i+8 <= len(w.text) && v.i+8 <= len(v.text) {
 		one, two := eightAt(w.text, w.i), eightAt(v.text, v.i)
@@ -110,8 +110,8 @@ func (w *walk) beside(v *walk) {
 				x, y := uint32(uint8(one)), uint32(uint8(two))
 				same, alike := uint32(thrice)>>7&1, uint32(again)>>7&1
 				c, d := a+uint32(offsets[x])+same*sameOffset, b+uint32(offsets[y])+alike*sameOffset
-				sum += int64(costs[c%machineSize]) + int64(costs[d%machineSize]) +
-					int64(pairCosts[(x<<8|first)&(same-1)%pairSize]) + int64(pairCosts[(y<<8|second)&(alike-1)%pairSize])
+				sum += uint64(costs[c%machineSize]) + uint64(costs[d%machineSize]) +
+					uint64(pairCosts[(x<<8|first)&(same-1)%pairSize]) + uint64(pairCosts[(y<<8|second)&(alike-1)%pairSize])
 				a, b = uint32(nexts[c%machineSize]), uint32(nexts[d%machineSize])
 				first, second = x, y
 				one, two, thrice, again = one>>8, two>>8, thrice>>8, again>>8
@@ -119,22 +119,25 @@ func (w *walk) beside(v *walk) {
 			w.i, v.i = w.i+8, v.i+8
 			continue
 		}
-		sum += int64(pairCosts[(uint32(one)<<8|uint32(w.last))%pairSize]) + int64(pairCosts[(uint32(two)<<8|uint32(v.last))%pairSize])
+		sum += uint64(pairCosts[(uint32(one)<<8|uint32(w.last))%pairSize]) + uint64(pairCosts[(uint32(two)<<8|uint32(v.last))%pairSize])
 		w.last, v.last = byte(one>>56), byte(two>>56)
 		w.twice, v.twice = uint8(repeatsOne>>56), uint8(repeatsTwo>>56)
-		for range 7 {
-			c, d := a+uint32(offsets[uint8(one)]), b+uint32(offsets[uint8(two)])
-			sum += int64(costs[c%machineSize]) + int64(costs[d%machineSize]) + int64(pairCosts[one%pairSize]) + int64(pairCosts[two%pairSize])
-			a, b = uint32(nexts[c%machineSize]), uint32(nexts[d%machineSize])
-			one, two = one>>8, two>>8
+		for range 3 { // two bytes at once, and the pair of the second of them with the next
+			x, y := twos[one%pairSize], twos[two%pairSize]
+			c, d := doubles[(x+a)%doublesSize], doubles[(y+b)%doublesSize]
+			sum += uint64(x>>costShift) + uint64(y>>costShift) + uint64(c>>stateBits) + uint64(d>>stateBits) +
+				uint64(pairCosts[one>>8%pairSize]) + uint64(pairCosts[two>>8%pairSize])
+			a, b = uint32(uint8(c)), uint32(uint8(d))
+			one, two = one>>16, two>>16
 		}
-		c, d := a+uint32(offsets[uint8(one)]), b+uint32(offsets[uint8(two)])
-		sum += int64(costs[c%machineSize]) + int64(costs[d%machineSize])
-		a, b = uint32(nexts[c%machineSize]), uint32(nexts[d%machineSize])
+		x, y := twos[one%pairSize], twos[two%pairSize]
+		c, d := doubles[(x+a)%doublesSize], doubles[(y+b)%doublesSize]
+		sum += uint64(x>>costShift) + uint64(y>>costShift) + uint64(c>>stateBits) + uint64(d>>stateBits)
+		a, b = uint32(uint8(c)), uint32(uint8(d))
 		w.i, v.i = w.i+8, v.i+8
 	}
 	w.state, v.state = uint8(a), uint8(b)
-	w.sum += sum
+	w.sum += int64(sum)
 }
 
 // rest counts what is left of a text.
@@ -157,6 +160,16 @@ func (w *walk) some(to int) {
 		}
 		again := (uint32(b) ^ last - 1) >> 31 // 1 when b is last
 		same := again & twice
+		if i+1 < to {
+			if c := w.text[i+1]; c < utf8.RuneSelf && same == 0 && (b != c || again == 0) { // two bytes at once
+				x := twos[(uint32(c)<<8|uint32(b))%pairSize]
+				d := doubles[(x+state)%doublesSize]
+				sum += int64(pairCosts[(uint32(b)<<8|last)%pairSize]) + int64(x>>costShift) + int64(d>>stateBits)
+				state, last, twice = uint32(uint8(d)), uint32(c), (uint32(b)^uint32(c)-1)>>31
+				i += 2
+				continue
+			}
+		}
 		sum += int64(pairCosts[(uint32(b)<<8|last)&(same-1)%pairSize])
 		at := uint32(offsets[b]) + same*sameOffset + state
 		sum += int64(costs[at%machineSize])
@@ -201,6 +214,41 @@ var pairCosts = func() (t [pairSize]uint16) {
 	for first := range utf8.RuneSelf {
 		for second := range utf8.RuneSelf {
 			t[second<<8|first] = uint16(fixed(float64(pairs[asciis[first]>>letterShift<<6|asciis[second]>>letterShift]) / 255))
+		}
+	}
+	return t
+}()
+
+// What two bytes of ASCII do at once. doubles is the machine for two columns, of which neither repeats two others: at pair of columns<<stateBits|state it has the
+// state that they lead to, and above that what they cost. twos is a pair of columns, shifted so, at second<<8|first, and from costShift on what the pair of
+// letters weighs.
+const (
+	stateBits   = 8
+	costShift   = 16
+	doublesSize = 1 << 15
+)
+
+// singles is how many columns a byte of ASCII may be.
+const singles = colControl + 1
+
+var doubles = func() (t [doublesSize]uint32) {
+	for first := range singles {
+		for second := range singles {
+			for state := range stateCount {
+				one := first<<8 | state
+				two := second<<8 | int(nexts[one])
+				t[(first*singles+second)<<stateBits|state] = (uint32(costs[one])+uint32(costs[two]))<<stateBits | uint32(nexts[two])
+			}
+		}
+	}
+	return t
+}()
+
+var twos = func() (t [pairSize]uint32) {
+	for first := range utf8.RuneSelf {
+		for second := range utf8.RuneSelf {
+			columns := uint32(asciis[first]%sameColumn)*singles + uint32(asciis[second]%sameColumn)
+			t[second<<8|first] = uint32(pairCosts[second<<8|first])<<costShift | columns<<stateBits
 		}
 	}
 	return t

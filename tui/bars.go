@@ -74,6 +74,10 @@ func divide(sizes []int, cells int) []int {
 	return out
 }
 
+// Divide gives cells to sizes by their share, as bars do: every size above zero gets at least one while there are enough, and the sum is cells, or 0
+// where all sizes are 0.
+func Divide(sizes []int, cells int) []int { return divide(sizes, cells) }
+
 // stacked draws segments one after the other over exactly the given cells.
 func stacked(segments []segment, cells int) line {
 	sizes := make([]int, len(segments))

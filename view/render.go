@@ -15,7 +15,7 @@ import (
 //
 // Left out are markers that no summary answers, summaries that are not complete, calls of which neither input nor outcome is
 // known, and messages of which nothing is left. Each message is rendered from itself and the ledger alone, so that the rendering of a longer window begins with
-// that of the shorter one.
+// that of the shorter one. What a user message says to people about its turn is left out too.
 func Render(window []session.Message, ledger rule.Ledger) []session.Message {
 	rendered := make([]session.Message, 0, len(window))
 	for i := range window {
@@ -32,6 +32,9 @@ func Render(window []session.Message, ledger rule.Ledger) []session.Message {
 			if m.Parts = slices.DeleteFunc(slices.Clone(m.Parts), stateless); len(m.Parts) == 0 {
 				continue
 			}
+		}
+		if m.Role == session.User {
+			m.Summary = nil
 		}
 		rendered = append(rendered, m)
 	}

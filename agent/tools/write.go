@@ -8,7 +8,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/rogpeppe/go-internal/diff"
@@ -121,7 +123,8 @@ func put(path string, text []byte, info fs.FileInfo) (err error) {
 	if info != nil && info.Mode().Perm()&0o222 == 0 {
 		return fmt.Errorf("%s is read-only", filepath.Base(path))
 	}
-	temporary := filepath.Join(folder, ".winnow-"+rand.Text()[:16]+".tmp")
+	sweep(folder)
+	temporary := filepath.Join(folder, unfinished+rand.Text()[:16]+".tmp")
 	f, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		return err
@@ -145,6 +148,26 @@ func put(path string, text []byte, info fs.FileInfo) (err error) {
 		return err
 	}
 	return os.Rename(temporary, path)
+}
+
+// unfinished is what the names of files begin with that are to be put in the place of others.
+const unfinished = ".winnow-"
+
+// sweep removes what processes left that were killed while they wrote into a folder: no write takes an hour. What cannot be removed stays.
+func sweep(folder string) {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return
+	}
+	at, _ := slices.BinarySearchFunc(entries, unfinished, func(e fs.DirEntry, name string) int { return strings.Compare(e.Name(), name) })
+	for _, e := range entries[at:] {
+		if !strings.HasPrefix(e.Name(), unfinished) {
+			break
+		}
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() && strings.HasSuffix(e.Name(), ".tmp") && time.Since(info.ModTime()) > time.Hour {
+			os.Remove(filepath.Join(folder, e.Name()))
+		}
+	}
 }
 
 // mostDiff is how many bytes of a diff are kept with a call; a larger one is left out, because half a diff is none.

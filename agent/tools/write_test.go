@@ -3,8 +3,10 @@ package tools
 import (
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -236,4 +238,27 @@ func TestEdit_changesThatPlaceAndNothingElse(t *testing.T) {
 			t.Fatalf("%q for %q in %q: got %q, want %q", now, old, text, got, want)
 		}
 	})
+}
+
+// A process that was killed in the middle of a write leaves a file that nobody needs. The next write there takes it away, but none that may be under way.
+func TestWrite_sweepsWhatKilledProcessesLeft(t *testing.T) {
+	b := newBench(t, "src/.winnow-OLD.tmp", "half a file", "src/.winnow-NEW.tmp", "being written", "src/.winnow.jsonc", "{}", "src/a.go", "package a\n")
+	long := time.Now().Add(-2 * time.Hour)
+	for _, name := range []string{".winnow-OLD.tmp", ".winnow.jsonc", "a.go"} {
+		if err := os.Chtimes(b.at("src/"+name), long, long); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.run(Write{}, args{"filePath": "src/b.go", "content": "package b\n"})
+	entries, err := os.ReadDir(b.at("src"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range entries {
+		got = append(got, e.Name())
+	}
+	if want := []string{".winnow-NEW.tmp", ".winnow.jsonc", "a.go", "b.go"}; !slices.Equal(got, want) {
+		t.Errorf("the folder has %q, want %q", got, want)
+	}
 }

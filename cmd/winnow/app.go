@@ -71,8 +71,9 @@ func (a *app) attend(ctx context.Context, run func() error) error {
 	case <-ctx.Done():
 		select {
 		case err = <-ended:
-			if err == nil {
-				return nil // it was done
+			var r resumable
+			if err == nil || errors.As(err, &r) {
+				return err // it was done, or says how it goes on
 			}
 		case <-time.After(patience):
 		}
@@ -162,7 +163,7 @@ id of a session in winnow's own store.`,
 	root.AddCommand(
 		a.inspectCommand(), a.pruneCommand(), a.viewCommand(), a.compactCommand(), a.replayCommand(), a.explainCommand(),
 		a.undoCommand(), a.redoCommand(), a.restoreCommand(), a.pinCommand(), a.dismissCommand(), a.handlesCommand(), a.discardCommand(), a.distillCommand(),
-		a.importCommand(), a.exportCommand(), a.listCommand(), a.searchCommand(), a.showCommand(),
+		a.runCommand(), a.chatCommand(), a.importCommand(), a.exportCommand(), a.listCommand(), a.searchCommand(), a.showCommand(), a.revertCommand(),
 		a.configCommand(), a.modelsCommand(), a.versionCommand(),
 	)
 	for _, cmd := range root.Commands() {

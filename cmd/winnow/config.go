@@ -3,11 +3,14 @@ package main
 import (
 	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
+	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/config"
 )
 
@@ -35,13 +38,20 @@ What the policy's rules find is left out by its schedule: eager, when a turn has
 provider's cache again. compaction.threshold is how full the window may become, by model: a fraction, tokens, or economic, which lets what requests cost decide.
 
 Who writes summaries is said by compaction.model (provider/model) and compaction.summarizer (auto, llm, offline), what is asked of it by
-compaction.prompt and compaction.context. A provider that is not known is defined under providers.NAME, in the user's file alone: protocol
-(openai-chat, openai-responses, anthropic, gemini), baseURL, keyEnv (the variable that holds the key), headers, body, idle (seconds), maxTokens.`,
+compaction.prompt and compaction.context. compaction.background (true, false; null: on under balanced) lets a loop have it
+written while it works on. A provider that is not known is defined under providers.NAME, in the user's file alone: protocol
+(openai-chat, openai-responses, anthropic, gemini), baseURL, keyEnv (the variable that holds the key), headers, body, idle (seconds), maxTokens.
+
+Of "winnow run" and "winnow chat": model (provider/model) is whom they ask. permissions is a list of rules about what their tools may do, {"tool", "action",
+"target", "verdict"}; the last that matches counts. action is read, write, run or fetch, target a glob for a path, or the words that a command begins with, verdict
+allow, ask or deny. A project's file may only deny, and its rules come last; --allow comes behind them.`,
 		Example: `  winnow config
   winnow config set compaction.protect 60000
   winnow config set policy classic --project
   winnow config set compaction.threshold economic
   winnow config set compaction.model anthropic/claude-haiku-4-5
+  winnow config set model anthropic/claude-sonnet-4-5
+  winnow config set permissions '[{"action": "run", "target": "go test", "verdict": "allow"}]'
   winnow config set providers.house.baseURL http://127.0.0.1:9000/v1`,
 		Args: exactly(0, "no argument"),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.runConfig() },
@@ -57,6 +67,11 @@ compaction.prompt and compaction.context. A provider that is not known is define
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if project && (args[0] == "providers" || strings.HasPrefix(args[0], "providers.")) {
 				return usage("%s says where your keys are sent, so it is not taken from a project's file; set it without --project", args[0])
+			}
+			var rules []winnow.Permission
+			if project && args[0] == "permissions" && json.Unmarshal([]byte(args[1]), &rules) == nil &&
+				slices.ContainsFunc(rules, func(p winnow.Permission) bool { return p.Verdict != "deny" }) {
+				return usage("a project's file may only deny; set what you allow, or want to be asked about, without --project")
 			}
 			file := a.configFile
 			switch user := a.configSources().User; {

@@ -16,7 +16,8 @@ type Env struct {
 	Stdout, Stderr io.Writer
 	// Terminal tells whether Stdout and Stderr are terminals; without one there is no colour and no progress.
 	StdoutTerminal, StderrTerminal bool
-	Width                          int // columns of the terminal, 0 when unknown
+	StdinTerminal                  bool // somebody sits there: nothing is to be read from it unasked
+	Width                          int  // columns of the terminal, 0 when unknown
 	Dir                            string
 	Getenv                         func(string) string
 	Environ                        []string
@@ -45,7 +46,7 @@ func System() Env {
 	}
 	return Env{
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
-		StdoutTerminal: isTerminal(os.Stdout), StderrTerminal: isTerminal(os.Stderr), Width: columns(os.Stdout),
+		StdinTerminal: isTerminal(os.Stdin), StdoutTerminal: isTerminal(os.Stdout), StderrTerminal: isTerminal(os.Stderr), Width: columns(os.Stdout),
 		Dir: dir, Getenv: os.Getenv, Environ: os.Environ(), Now: time.Now,
 	}
 }

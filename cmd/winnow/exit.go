@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/agent"
 	"github.com/winnowhq/winnow/config"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/all"
@@ -24,7 +25,7 @@ const (
 	exitFailed      = 1
 	exitUsage       = 2   // wrong usage or configuration
 	exitInput       = 3   // input not understood
-	exitPartly      = 4   // damaged pieces were skipped, or some targets refused
+	exitPartly      = 4   // damaged pieces were skipped, some targets refused, or an agent stopped at a limit
 	exitNothing     = 5   // nothing to do
 	exitInterrupted = 130 // by a signal
 )
@@ -116,6 +117,8 @@ func exitCode(err error) int {
 		return exitDone
 	case errors.As(err, &p), errors.As(err, &r):
 		return exitPartly
+	case errors.Is(err, agent.ErrSteps), errors.Is(err, errLength):
+		return exitPartly
 	case errors.As(err, &n):
 		return exitNothing
 	case errors.As(err, &syntax), errors.Is(err, opencodedb.ErrNoSessions):
@@ -156,6 +159,8 @@ func explainError(err error) (text string, hints []string) {
 			take(e.Hint, " (", ")")
 		case hinted:
 			take(e.hint, "\n  ", "")
+		case resumable:
+			take(e.hint(), "\n  ", "")
 		}
 		switch e := err.(type) {
 		case interface{ Unwrap() error }:

@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/agent"
 )
 
 // TestJSONDocumentation_namesEveryMember keeps docs/json.md true: what a document has stands in the section of its command, or in the section of
@@ -27,8 +28,8 @@ func TestJSONDocumentation_namesEveryMember(t *testing.T) {
 	}
 	documents := map[string]any{
 		"inspect": inspection{}, "inspect FOLDER": folderInspection{}, "prune": pruning{}, "view": viewed{}, "compact": compaction{}, "explain": explained{}, "explain PART": winnow.Explanation{},
-		"undo, redo, restore, pin": change{}, "dismiss": dismissal{}, "handles": handleList{}, "discard, distill": selfPruned{}, "import": imported{}, "export": exported{}, "list": listing{}, "search": searched{}, "show": shown{}, "config": configured{}, "config set": configSet{},
-		"list --everywhere": everywhere{}, "models": modelList{}, "replay": replayed{}, "version": versioned{}, "Events": winnow.Event{},
+		"undo, redo, restore, pin": change{}, "dismiss": dismissal{}, "handles": handleList{}, "discard, distill": selfPruned{}, "import": imported{}, "export": exported{}, "list": listing{}, "search": searched{}, "show": shown{}, "revert": reversion{}, "config": configured{}, "config set": configSet{},
+		"list --everywhere": everywhere{}, "models": modelList{}, "replay": replayed{}, "run": []any{happened{}, ran{}}, "version": versioned{}, "Events": winnow.Event{},
 	}
 	for title, document := range documents {
 		body, ok := sections[title]
@@ -36,12 +37,27 @@ func TestJSONDocumentation_namesEveryMember(t *testing.T) {
 			t.Errorf("docs/json.md has no section %q", title)
 			continue
 		}
-		for _, name := range members(reflect.TypeOf(document), "", map[reflect.Type]bool{}) {
+		var names []string
+		if several, ok := document.([]any); ok {
+			for _, d := range several {
+				names = append(names, members(reflect.TypeOf(d), "", map[reflect.Type]bool{})...)
+			}
+		} else {
+			names = members(reflect.TypeOf(document), "", map[reflect.Type]bool{})
+		}
+		for _, name := range names {
 			// A member of a shared type is described where the type is.
 			last := name[strings.LastIndexByte(name, '.')+1:]
 			if !strings.Contains(body, "`"+name+"`") && !strings.Contains(sections["Shared pieces"], "`"+last+"`") {
 				t.Errorf("section %q does not name `%s`", title, name)
 			}
+		}
+	}
+	for _, event := range []agent.EventType{
+		agent.StepStarted, agent.Delta, agent.Restarted, agent.Answered, agent.CallStarted, agent.CallProgress, agent.CallEnded, agent.Observed, agent.TurnEnded, agent.Noticed,
+	} {
+		if !strings.Contains(sections["run"], "`"+string(event)+"`") {
+			t.Errorf("the event %s of the loop is not described", event)
 		}
 	}
 	for _, event := range []winnow.EventType{

@@ -10,7 +10,11 @@ import (
 
 func main() {
 	signal.Ignore(syscall.SIGPIPE) // a closed pipe is an error of a write, see outlet
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup makes it
+		ends = append(ends, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), ends...)
 	code := Main(ctx, os.Args[1:], System())
 	stop()
 	os.Exit(code)

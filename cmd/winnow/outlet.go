@@ -26,6 +26,13 @@ func (o *outlet) Write(data []byte) (int, error) {
 	return n, err
 }
 
+// show writes what is there so far, for a reader who waits for it.
+func (o *outlet) show() {
+	if err := o.buffer.Flush(); err != nil {
+		o.err = err
+	}
+}
+
 // finish writes what is left.
 func (o *outlet) finish() error {
 	if err := o.buffer.Flush(); err != nil {

@@ -23,26 +23,34 @@ type shown struct {
 	Pins      []rule.Pin      `json:"pins"`
 	Dismissed []string        `json:"dismissed"`
 	Undone    []string        `json:"undone"`        // markers
+	Turns     []shownTurn     `json:"turns"`         // what a person reads of them
+	Files     []changedFile   `json:"files"`         // that the session changed
 	Page      string          `json:"page,omitzero"` // path of the page for a browser
 }
 
 func (a *app) showCommand() *cobra.Command {
 	var html pageOutput
+	var diff bool
 	cmd := &cobra.Command{
 		Use:   "show SRC",
-		Short: "Print the log of a session, message by message, and its receipts",
+		Short: "Print what a session was about and changed, its log, message by message, and its receipts",
+		Long: `show prints the turns of a session with their titles, what came of them and the files that they changed, then the log and the receipts. Titles and
+diffs were written down by the program that ran the session, winnow or OpenCode; where they were not, the first sentence of the request and of the answer stand in
+their place. --diff prints what changed in the files, too.`,
 		Example: `  winnow show ses_0123
+  winnow show ses_0123 --diff
   winnow show session.jsonl --json
   winnow show session.jsonl --html session.html`,
 		Args: exactly(1, "one SRC"),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.runShow(cmd.Context(), args[0], html) },
+		RunE: func(cmd *cobra.Command, args []string) error { return a.runShow(cmd.Context(), args[0], diff, html) },
 	}
+	cmd.Flags().BoolVar(&diff, "diff", false, "print what changed in the files")
 	html.flags(cmd)
 	html.withForce(cmd)
 	return cmd
 }
 
-func (a *app) runShow(ctx context.Context, src string, html pageOutput) error {
+func (a *app) runShow(ctx context.Context, src string, diff bool, html pageOutput) error {
 	if err := html.check(a.json); err != nil {
 		return err
 	}
@@ -61,8 +69,12 @@ func (a *app) runShow(ctx context.Context, src string, html pageOutput) error {
 			return errors.Join(err, s.done())
 		}
 	}
+	turns, files, err := a.turns(ctx, &log, diff)
+	if err != nil {
+		return err
+	}
 	if a.json {
-		doc := shown{Session: log, Ledger: append([]rule.Elision{}, state.Ledger.All()...), Receipts: append([]pivot.Receipt{}, state.Receipts...),
+		doc := shown{Turns: turns, Files: files, Session: log, Ledger: append([]rule.Elision{}, state.Ledger.All()...), Receipts: append([]pivot.Receipt{}, state.Receipts...),
 			Pins: append([]rule.Pin{}, state.Pins...), Dismissed: append([]string{}, slices.Sorted(maps.Keys(state.Dismissed))...), Undone: []string{}, Page: page}
 		for id := range state.Undone {
 			doc.Undone = append(doc.Undone, id)
@@ -72,6 +84,7 @@ func (a *app) runShow(ctx context.Context, src string, html pageOutput) error {
 		}
 		return s.done()
 	}
+	a.showTurns(log.Info.Title, turns, files)
 	for i := range log.Messages {
 		a.showMessage(&log.Messages[i], state.Ledger, state.Undone)
 	}

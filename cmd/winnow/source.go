@@ -199,12 +199,17 @@ func findSession(ctx context.Context, kept store.Store, id string) (string, erro
 // errNoStore is what openStore says when there is none and none is to be made.
 var errNoStore = errors.New("there is no store yet")
 
+// storeAt is the file of the store, "" where there is no home folder.
+func (a *app) storeAt() string {
+	if a.storeFile != "" {
+		return a.path(a.storeFile)
+	}
+	return a.env.storePath()
+}
+
 // openStore opens the store on disk.
 func (a *app) openStore(ctx context.Context, want access) (store.Store, error) {
-	path := a.env.storePath()
-	if a.storeFile != "" {
-		path = a.path(a.storeFile)
-	}
+	path := a.storeAt()
 	if path == "" {
 		return nil, usage("there is no home folder to keep sessions in; name a file with --store")
 	}

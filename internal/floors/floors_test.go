@@ -26,7 +26,7 @@ var floors = [][]string{
 	{"policy", "summarize/*", "llm/*", "store/*", "store/internal/exact", "store/internal/words", "format/*"},
 	{"", "replay"}, // the root: the engine, and the lab beside it: both run the planner
 	{"config", "tui", "page", "discover", "skim", "selfprune", "snapshot", "agent", "agent/*"},
-	{"chat"},
+	{"chat", "chat/demo"},
 	{"cmd/winnow"},
 }
 

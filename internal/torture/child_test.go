@@ -39,6 +39,8 @@ type orders struct {
 	Full bool `json:"full,omitzero"`
 	// Silent kills the process when the operation Arm is done and nobody was told.
 	Silent bool `json:"silent,omitzero"`
+	// Agent is to be done in place of operations.
+	Agent *errand `json:"agent,omitzero"`
 }
 
 const ordersVariable = "WINNOW_TORTURE_ORDERS"
@@ -66,8 +68,11 @@ func TestMain(m *testing.M) {
 // follow does the operations, and says of each on standard output when it begins and when it is done. The next one does not begin before
 // that was said.
 func (o orders) follow(ctx context.Context) (err error) {
-	if o.Full {
+	switch {
+	case o.Full:
 		return fillUp(ctx, o.Path)
+	case o.Agent != nil:
+		return o.Agent.work(ctx, o.Path)
 	}
 	if err := disk.install(); err != nil {
 		return err
@@ -136,6 +141,15 @@ type process struct {
 }
 
 func start(o orders) (*process, error) {
+	p, err := prepared(o)
+	if err != nil {
+		return nil, err
+	}
+	return p, p.cmd.Start()
+}
+
+// prepared is a process that is not started yet.
+func prepared(o orders) (*process, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -152,7 +166,7 @@ func start(o orders) (*process, error) {
 		return nil, err
 	}
 	p.lines = bufio.NewReader(out)
-	return p, p.cmd.Start()
+	return p, nil
 }
 
 // said is one line of a process.

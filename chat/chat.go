@@ -1,0 +1,257 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+
+	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/agent"
+	"github.com/winnowhq/winnow/model"
+)
+
+// chat is the program: what is known, what is drawn, and what happens on a key.
+type chat struct {
+	config Config
+	ctx    context.Context // ends with the program; work and questions live in it
+	group  *sync.WaitGroup // of what was begun and has to end before Run does
+	feed   *feed
+	style  style
+
+	loop    *agent.Loop
+	model   model.Model
+	session string // id, "" before the first message
+	title   string
+
+	transcript *transcript
+	editor     editor
+	panel      panel
+	asks       []*question // the first is shown
+	shown      shown
+	grants     *grants
+	complete   completion
+
+	work     *work
+	queued   []*queued
+	first    []string // to be said once the log is read
+	greeting string   // to be told then
+	resumes  bool     // the last turn is not at its end: enter goes on with it
+	doing    string   // what else takes time: "folding the past"
+	written  int      // characters of the summary so far
+	warned   bool     // that the window fills up, since it was made smaller
+	frame    int      // of the spinner
+	ticking  bool
+	syncing  bool // the log is being read
+	again    bool // and must be read once more
+	loaded   bool // the transcript has the session's log
+	gauge    winnow.Gauge
+
+	width, height int
+	hint          string // shown until the next key: "ctrl+c again quits"
+	quitting      time.Time
+	typed         time.Time // when the last key was pressed
+	now           func() time.Time
+
+	drawn  tea.View
+	due    bool // what is drawn does not show what is
+	later  bool // a redraw is on its way
+	drewAt time.Time
+}
+
+// redrawEvery is the shortest time between two drawings: a paste that comes as single keys must not be drawn for each.
+const redrawEvery = 16 * time.Millisecond
+
+// Run works with somebody at a terminal until they leave, or ctx ends. Work that goes on is interrupted then; the session can be resumed.
+func Run(ctx context.Context, c Config) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	if c.Environ == nil {
+		c.Environ = os.Environ()
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	m := newChat(ctx, c)
+	if err := m.open(c.Model); err != nil {
+		return err
+	}
+	defer m.group.Wait()
+	defer cancel()
+	events := c.Engine.Subscribe(1 << 12)
+	m.group.Go(func() {
+		for e := range events.C {
+			m.feed.push(e)
+		}
+	})
+	defer events.Close()
+	_, err := tea.NewProgram(m, m.options()...).Run()
+	switch {
+	case errors.Is(err, tea.ErrInterrupted):
+		return nil
+	case err != nil && ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil:
+		return fmt.Errorf("chat: the terminal: %w", err)
+	}
+	return nil
+}
+
+func newChat(ctx context.Context, c Config) *chat {
+	s := newStyle(!colorless(c))
+	m := &chat{config: c, ctx: ctx, group: &sync.WaitGroup{}, feed: newFeed(), style: s, session: c.Session,
+		transcript: newTranscript(s), grants: &grants{}, now: time.Now, width: 80, height: 24, due: true}
+	if c.Notice != "" {
+		m.transcript.say(say(c.Notice))
+	}
+	return m
+}
+
+// colorless reports whether the terminal shows no colours, or somebody does not want them (no-color.org).
+func colorless(c Config) bool {
+	env := map[string]string{}
+	for _, e := range c.Environ {
+		name, value, _ := strings.Cut(e, "=")
+		env[name] = value
+	}
+	return c.NoColor || env["NO_COLOR"] != "" || env["TERM"] == "dumb"
+}
+
+func (m *chat) options() []tea.ProgramOption {
+	options := []tea.ProgramOption{tea.WithContext(m.ctx), tea.WithEnvironment(m.config.Environ), tea.WithFPS(30)}
+	if m.config.Input != nil {
+		options = append(options, tea.WithInput(m.config.Input))
+	}
+	if m.config.Output != nil {
+		options = append(options, tea.WithOutput(m.config.Output))
+	}
+	if colorless(m.config) {
+		options = append(options, tea.WithColorProfile(colorprofile.ASCII))
+	}
+	return options
+}
+
+// open makes the loop that asks a model; "" is the one that Config.Open decides on.
+func (m *chat) open(name string) error {
+	loop, chosen, err := m.config.Open(m.ctx, Opening{Model: name, Ask: m.ask, OnEvent: func(e agent.Event) { m.feed.push(e) }})
+	if err != nil {
+		return err
+	}
+	m.loop, m.model = loop, chosen
+	return nil
+}
+
+// Init begins with what was asked for on the command line.
+func (m *chat) Init() tea.Cmd {
+	commands := []tea.Cmd{m.feed.next(m.ctx), tea.RequestWindowSize}
+	if m.config.Prompt != "" {
+		commands = append(commands, m.say(m.config.Prompt))
+	}
+	return tea.Batch(append(commands, m.sync())...)
+}
+
+// Update takes a message. What it changes is drawn at once, or a moment later where much comes at a time.
+func (m *chat) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	var cmd tea.Cmd
+	if _, ok := msg.(redrawMsg); ok {
+		m.due, m.later = true, false
+	} else {
+		cmd = m.update(msg)
+	}
+	if m.due || m.later {
+		return m, cmd
+	}
+	if since := m.now().Sub(m.drewAt); since < redrawEvery {
+		m.later = true
+		return m, tea.Batch(cmd, tea.Tick(redrawEvery-since, func(time.Time) tea.Msg { return redrawMsg{} }))
+	}
+	m.due = true
+	return m, cmd
+}
+
+type redrawMsg struct{}
+
+// View draws where something is due.
+func (m *chat) View() tea.View {
+	if m.due {
+		m.drawn, m.due, m.drewAt = m.draw(), false, m.now()
+	}
+	return m.drawn
+}
+
+func (m *chat) update(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		m.width, m.height = max(msg.Width, 20), max(msg.Height, 6)
+		return nil
+	case tea.KeyPressMsg:
+		return m.key(msg)
+	case tea.PasteMsg:
+		return m.paste(msg)
+	case fedMsg:
+		return tea.Batch(m.happened(msg), m.feed.next(m.ctx))
+	case tickMsg:
+		return m.tick()
+	case endedMsg:
+		return m.ended(msg)
+	case doneMsg:
+		return msg.then(m)
+	case told:
+		m.tell(msg)
+		return nil
+	case modelChosen:
+		return m.typedCommand("/model " + string(msg))
+	case sessionChosen:
+		return m.enter(string(msg))
+	case compactChosen:
+		return m.fold(msg.focus)
+	case commandChosen:
+		return m.typedCommand(string(msg))
+	}
+	if m.panel != nil {
+		return m.toPanel(msg)
+	}
+	return nil
+}
+
+func (m *chat) toPanel(msg tea.Msg) tea.Cmd {
+	next, cmd := m.panel.Update(msg)
+	m.panel = next
+	return cmd
+}
+
+func (m *chat) tell(t told) {
+	switch {
+	case t.err != nil && t.text != "":
+		m.transcript.say(wrong(t.text + ": " + explain(t.err)))
+	case t.err != nil:
+		m.transcript.say(wrong(explain(t.err)))
+	case t.text != "":
+		m.transcript.say(say(t.text))
+	}
+}
+
+// do does something that takes time beside the program, and lets it go on with what came of it.
+func (m *chat) do(work func(ctx context.Context) func(m *chat) tea.Cmd) tea.Cmd {
+	m.group.Add(1)
+	var once sync.Once
+	stop := context.AfterFunc(m.ctx, func() { time.AfterFunc(time.Second, func() { once.Do(m.group.Done) }) }) // a command that is never run ends nothing
+	return func() tea.Msg {
+		defer stop()
+		defer once.Do(m.group.Done)
+		then := work(m.ctx)
+		if then == nil {
+			then = func(*chat) tea.Cmd { return nil }
+		}
+		return doneMsg{then}
+	}
+}
+
+// doneMsg goes on with what came of some work.
+type doneMsg struct{ then func(m *chat) tea.Cmd }

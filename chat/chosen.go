@@ -1,0 +1,32 @@
+package chat
+
+import tea "charm.land/bubbletea/v2"
+
+// What panels tell when something was chosen in them. A panel closes itself by giving back nil beside the command that sends one of these; what it sends
+// without closing is done while it stays open.
+type (
+	// modelChosen is "provider/id" of the model that is to answer from now on.
+	modelChosen string
+	// sessionChosen is the id of the session to go on with.
+	sessionChosen string
+	// compactChosen says that the past is to be folded, as previewed.
+	compactChosen struct{ focus string }
+	// commandChosen is a command to be carried out as if it had been typed: "/undo rcp_x".
+	commandChosen string
+	// told is a line for the transcript: what a panel did.
+	told struct {
+		text string
+		err  error
+	}
+)
+
+// choose sends a message.
+func choose(msg tea.Msg) tea.Cmd { return func() tea.Msg { return msg } }
+
+// command is something that is typed with a slash.
+type command struct {
+	name      string // without the slash
+	arguments string // "[focus]", "" for none
+	help      string // one line, for people
+	run       func(m *chat, arguments string) tea.Cmd
+}

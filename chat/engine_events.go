@@ -1,0 +1,143 @@
+package chat
+
+import (
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/agent"
+)
+
+// happened takes in what loop and engine told. What belongs to other sessions, such as those of sub-agents, is not for this transcript.
+func (m *chat) happened(items fedMsg) tea.Cmd {
+	read := false
+	var commands []tea.Cmd
+	for _, item := range items {
+		switch e := item.(type) {
+		case agent.Event:
+			if e.SessionID == m.session {
+				read = m.loopTold(e) || read
+			}
+		case winnow.Event:
+			if e.SessionID == m.session {
+				more, cmd := m.engineTold(e)
+				read = more || read
+				commands = append(commands, cmd)
+			}
+		case *question:
+			commands = append(commands, m.asked(e))
+		case withdrawn:
+			m.withdraw(e.question)
+		}
+	}
+	m.transcript.asking = map[string]bool{}
+	for _, q := range m.asks {
+		m.transcript.asking[q.want.Tool] = true
+	}
+	if len(m.queued) > 0 && m.work != nil {
+		m.handOver()
+	}
+	if read {
+		commands = append(commands, m.sync())
+	}
+	return tea.Batch(commands...)
+}
+
+// loopTold takes in an event of the loop, and says whether the log has something new.
+func (m *chat) loopTold(e agent.Event) bool {
+	t := m.transcript
+	switch e.Type {
+	case agent.StepStarted:
+		if m.work != nil {
+			m.work.step, m.work.silent = e.Step, true
+		}
+	case agent.Delta:
+		t.delta(e.Step, e.Text)
+		if m.work != nil {
+			m.work.silent = false
+		}
+	case agent.Restarted:
+		t.restart()
+		t.say(say("the answer broke off and is asked for again"))
+	case agent.Answered:
+		t.answered(e.Message)
+		return true
+	case agent.CallStarted:
+		t.started[e.Part.CallID] = true
+		t.call(e.Message, e.Part)
+		return true
+	case agent.CallProgress:
+		t.progress[e.Part.CallID] = e.Text
+	case agent.CallEnded:
+		delete(t.progress, e.Part.CallID)
+		delete(t.started, e.Part.CallID)
+		t.call(e.Message, e.Part)
+		return true
+	case agent.Observed, agent.TurnEnded:
+		return true
+	}
+	return false
+}
+
+// engineTold takes in an event of the engine.
+func (m *chat) engineTold(e winnow.Event) (read bool, cmd tea.Cmd) {
+	t := m.transcript
+	switch e.Type {
+	case winnow.MessageAppended, winnow.PartUpdated:
+		return true, nil
+	case winnow.ElisionCommitted:
+		m.doing, m.warned = "", false
+		if e.Receipt != nil {
+			t.say(prunedNotice(e.Receipt, m.model))
+		}
+		return true, nil
+	case winnow.CompactionStarted:
+		m.doing, m.written = "folding the past", 0
+		return false, m.tickLater()
+	case winnow.CompactionDelta:
+		m.written += len(e.Text)
+	case winnow.Compacted:
+		m.doing, m.warned = "", false
+		if e.Receipt != nil {
+			t.receipts[e.Receipt.Marker] = e.Receipt
+			if i, known := t.at[e.Receipt.Marker]; known {
+				t.items[i].stale = true
+			}
+		}
+		return true, nil
+	case winnow.CompactionFailed:
+		m.doing = ""
+		if e.Code != winnow.Cancelled && e.Code != winnow.NothingToFold {
+			t.say(wrong(failedCompaction(e)))
+		}
+	case winnow.BudgetWarning:
+		if !m.warned {
+			m.warned = true
+			t.say(warn(budgetText(e)))
+		}
+	}
+	return false, nil
+}
+
+// failedCompaction says what a compaction that came to nothing means, and what to do.
+func failedCompaction(e winnow.Event) string {
+	why := strings.TrimPrefix(e.Text, "winnow: compact "+e.SessionID+": ")
+	why = oneLine(strings.Replace(why, " ("+string(e.Code)+")", "", 1))
+	next := "/compact tries again"
+	switch e.Code {
+	case winnow.NoProgress:
+		next = "/context shows what takes the space, /model takes one with a larger window"
+	case winnow.BadSummary, winnow.BadConfig:
+		next = "/compact tries again, /model takes another model"
+	}
+	return "folding failed: " + why + "\nthe session is as it was; " + next
+}
+
+func budgetText(e winnow.Event) string {
+	text := "the window fills up"
+	if e.Text != "" {
+		text += ": " + oneLine(e.Text)
+	}
+	return text + " · /compact folds now, /context shows what takes the space"
+}

@@ -1,0 +1,159 @@
+package chat
+
+import (
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// again is how long the second ctrl+c may take.
+const again = 2 * time.Second
+
+// key does what a key is for, where somebody is: in a question, in a panel, or in the line that is typed.
+func (m *chat) key(k tea.KeyPressMsg) tea.Cmd {
+	before := m.typed
+	m.typed, m.hint = m.now(), ""
+	name := k.String()
+	if name == "ctrl+c" {
+		return m.interruptOrQuit()
+	}
+	switch {
+	case len(m.asks) > 0:
+		return m.answerKey(k, before)
+	case m.panel != nil:
+		return m.toPanel(k)
+	}
+	switch name {
+	case "enter":
+		return m.submit()
+	case "esc":
+		return m.escape()
+	case "tab":
+		m.completeNext(1)
+		return nil
+	case "shift+tab":
+		m.completeNext(-1)
+		return nil
+	case "pgup":
+		m.transcript.scroll(-max(1, m.transcript.height-2))
+		return nil
+	case "pgdown":
+		m.transcript.scroll(max(1, m.transcript.height-2))
+		return nil
+	case "shift+up", "alt+up":
+		m.transcript.scroll(-1)
+		return nil
+	case "shift+down", "alt+down":
+		m.transcript.scroll(1)
+		return nil
+	case "ctrl+home", "alt+<":
+		m.transcript.toStart()
+		return nil
+	case "ctrl+end", "alt+>":
+		m.transcript.toEnd()
+		return nil
+	case "ctrl+o":
+		m.transcript.details = (m.transcript.details + 1) % ofThese
+		m.hint = [...]string{"folded", "the newest turn is unfolded", "all is unfolded"}[m.transcript.details]
+		return nil
+	case "ctrl+l":
+		return tea.ClearScreen
+	case "ctrl+d":
+		if m.editor.empty() {
+			return m.interruptOrQuit()
+		}
+	case "end", "home":
+		if m.editor.empty() {
+			if name == "home" {
+				m.transcript.toStart()
+			} else {
+				m.transcript.toEnd()
+			}
+			return nil
+		}
+	}
+	if m.editor.key(k) {
+		m.complete.reset()
+	}
+	return nil
+}
+
+func (m *chat) paste(p tea.PasteMsg) tea.Cmd {
+	m.hint = ""
+	switch {
+	case len(m.asks) > 0:
+		m.asks[0].paste(p.Content)
+	case m.panel != nil:
+		return m.toPanel(p)
+	default:
+		m.editor.paste(p.Content)
+		m.complete.reset()
+	}
+	return nil
+}
+
+// escape stops the work; without any, it goes back to the end of the transcript.
+func (m *chat) escape() tea.Cmd {
+	switch {
+	case m.complete.open(m.editor.text):
+		m.complete.dismiss(m.editor.text)
+	case m.work != nil:
+		m.work.stop()
+	default:
+		m.transcript.toEnd()
+	}
+	return nil
+}
+
+// interruptOrQuit empties what is typed, and leaves when it is pressed twice.
+func (m *chat) interruptOrQuit() tea.Cmd {
+	now := m.now()
+	if now.Sub(m.quitting) < again {
+		return tea.Quit
+	}
+	m.quitting = now
+	if !m.editor.empty() {
+		m.editor.set("")
+		m.complete.reset()
+	}
+	m.hint = "ctrl+c again quits"
+	return nil
+}
+
+// submit says what was typed, or does it.
+func (m *chat) submit() tea.Cmd {
+	if m.complete.take(&m.editor) {
+		return nil
+	}
+	text := m.editor.value()
+	if strings.TrimSpace(text) == "" {
+		if m.resumes && m.work == nil {
+			return m.resume()
+		}
+		m.editor.set("")
+		return nil
+	}
+	m.editor.sent()
+	m.complete.reset()
+	m.transcript.toEnd()
+	if rest, escaped := strings.CutPrefix(text, "//"); escaped {
+		return m.say("/" + rest)
+	}
+	if strings.HasPrefix(text, "/") {
+		return m.typedCommand(text)
+	}
+	return m.say(text)
+}
+
+// keysThereAre are what keys do, for /help.
+var keysThereAre = [][2]string{
+	{"enter", "send; on an empty line: go on with a turn that stopped"},
+	{"alt+enter, ctrl+j", "a new line"},
+	{"esc", "stop the turn"},
+	{"ctrl+o", "unfold what was done: the newest turn, all, nothing"},
+	{"pgup pgdn", "scroll; shift+↑↓ by lines, end goes back to the newest"},
+	{"↑ ↓", "what you said before"},
+	{"tab", "complete a command"},
+	{"ctrl+c twice", "leave; the session is kept"},
+}

@@ -1,0 +1,240 @@
+package chat
+
+import (
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/winnowhq/winnow/tui"
+)
+
+const (
+	// inputRows is how many rows of what is typed are seen at most.
+	inputRows = 8
+	// offered is how many commands are offered at a time.
+	offered = 6
+)
+
+// shown is the question that is on the screen, and since when.
+type shown struct {
+	question *question
+	since    time.Time
+}
+
+// draw draws the screen: the transcript or a panel, a rule, what is typed or a question, and what the window holds.
+func (m *chat) draw() tea.View {
+	lines, cursor := m.screen()
+	v := tea.NewView(strings.Join(lines, "\n"))
+	v.AltScreen = true
+	v.Cursor = cursor
+	v.WindowTitle = m.windowTitle()
+	return v
+}
+
+func (m *chat) windowTitle() string {
+	if title := oneLine(m.title); title != "" {
+		return tui.Cut(title, 80) + " · winnow"
+	}
+	return "winnow"
+}
+
+// screen gives exactly height lines, none wider than the width.
+func (m *chat) screen() ([]string, *tea.Cursor) {
+	bar := m.bar()
+	room := m.height - 1 - len(bar) // for what is below the rule
+	var below []string
+	var cursor *tea.Cursor
+	x, y := 0, -1
+	switch {
+	case len(m.asks) > 0:
+		below, x, y = m.drawQuestion(max(4, room-2))
+	case m.panel != nil:
+		below = []string{paint(m.style.dim, tui.Cut(m.panel.Keys(), m.width))}
+	default:
+		below, x, y = m.drawInput(max(1, min(inputRows, room-3)))
+	}
+	if question := m.current(); question != m.shown.question {
+		m.shown = shown{question, m.now()}
+	}
+	height := max(1, m.height-1-len(below)-len(bar))
+	var lines []string
+	if m.panel != nil {
+		lines = append(lines, m.rule(m.panel.Title(), ""))
+		lines = append(lines, m.panel.View(m.width, max(1, height-1))...)
+	} else {
+		m.transcript.spinner = spinner[m.frame%len(spinner)]
+		m.transcript.resize(m.width, height)
+		lines = append(lines, m.transcript.view()...)
+	}
+	lines = append(lines, m.status())
+	if y >= 0 {
+		cursor = tea.NewCursor(x, len(lines)+y)
+	}
+	lines = append(append(lines, below...), bar...)
+	if len(lines) > m.height {
+		cut := len(lines) - m.height
+		lines = lines[cut:]
+		if cursor != nil {
+			cursor.Y = max(0, cursor.Y-cut)
+		}
+	}
+	return lines, cursor
+}
+
+func (m *chat) current() *question {
+	if len(m.asks) == 0 {
+		return nil
+	}
+	return m.asks[0]
+}
+
+// rule is a line across the screen with a text at its left and one at its right.
+func (m *chat) rule(left, right string) string {
+	if left != "" {
+		left = tui.Cut(left, max(8, m.width-10)) + " "
+	}
+	if right != "" {
+		right = " " + tui.Cut(right, max(0, m.width-tui.Columns(left)-8))
+	}
+	dashes := max(0, m.width-3-tui.Columns(left)-tui.Columns(right))
+	return paint(m.style.dim, "── ") + paint(m.style.bold, left) + paint(m.style.dim, strings.Repeat("─", dashes)+right)
+}
+
+// status is the rule above the input: what goes on, or whose session this is.
+func (m *chat) status() string {
+	left, right := "", m.model.String()
+	switch {
+	case m.hint != "":
+		left = m.hint
+	case m.doing != "":
+		left = spinner[m.frame%len(spinner)] + " " + m.doing
+		if m.written > 0 {
+			left += " · " + tui.Count(m.written, "character") + " of the summary"
+		}
+	case m.work != nil && m.work.stopped:
+		left = spinner[m.frame%len(spinner)] + " stopping"
+	case m.work != nil:
+		left = spinner[m.frame%len(spinner)] + " working " + seconds(m.now().Sub(m.work.since).Truncate(time.Second))
+		if m.work.step > 1 {
+			left += " · step " + grouped(m.work.step)
+		}
+		right = "esc stops"
+	case m.title != "":
+		left = oneLine(m.title)
+	}
+	if m.transcript.scrolled {
+		right = "↓ more · end"
+	}
+	return m.rule(left, right)
+}
+
+// drawInput draws what is typed, what is said and waits, and the commands that may be meant.
+func (m *chat) drawInput(most int) (lines []string, x, y int) {
+	for i, q := range m.queued {
+		if i == 2 {
+			lines = append(lines, paint(m.style.dim, gutter+"… "+tui.Count(len(m.queued)-i, "more message")+" waiting"))
+			break
+		}
+		lines = append(lines, paint(m.style.dim, tui.Cut("↥ waits: "+oneLine(q.text[:min(len(q.text), 400)]), m.width)))
+	}
+	fitting := m.complete.offers(m.editor.text)
+	from := 0
+	if m.complete.begun {
+		from = max(0, m.complete.at-offered+1)
+	}
+	for i := from; i < min(len(fitting), from+offered); i++ {
+		one := fitting[i]
+		mark, look := "  ", m.style.dim
+		if m.complete.begun && i == m.complete.at {
+			mark, look = "› ", m.style.accent
+		}
+		name := fit(strings.TrimSpace("/"+one.name+" "+one.arguments), 18)
+		lines = append(lines, paint(look, tui.Cut(mark+name+" "+one.help, m.width)))
+	}
+	rows, x, y := m.editor.rows(m.width-len(gutter)-1, most)
+	y += len(lines)
+	for i, row := range rows {
+		mark := gutter
+		if i == 0 {
+			mark = paint(m.style.accent, "›") + " "
+		}
+		if m.editor.empty() {
+			row = paint(m.style.dim, tui.Cut(m.placeholder(), m.width-len(gutter)))
+		}
+		lines = append(lines, mark+row)
+	}
+	return lines, x + len(gutter), y
+}
+
+func (m *chat) placeholder() string {
+	switch {
+	case m.work != nil:
+		return "say more while it works"
+	case m.resumes:
+		return "enter goes on with the turn that stopped"
+	case m.session == "":
+		return "what is to be done? /help lists commands"
+	}
+	return "say something · /help"
+}
+
+// drawQuestion draws the first question that waits.
+func (m *chat) drawQuestion(most int) (lines []string, x, y int) {
+	q := m.asks[0]
+	head := oneLine(q.want.Tool) + " wants to " + oneLine(q.want.Action)
+	if !q.want.Inside && q.want.Action != "run" && q.want.Action != "fetch" {
+		head += " outside of the folder"
+	}
+	if n := len(m.asks) - 1; n > 0 {
+		head += " (" + tui.Count(n, "more question") + " after this one)"
+	}
+	for _, l := range wrap(head+":", m.width-len(gutter), "") {
+		lines = append(lines, paint(m.style.warn, "? ")+paint(m.style.bold, l))
+	}
+	drawn, hidden := excerpt(q.want.Target, m.width-2*len(gutter), max(1, most-5))
+	for _, l := range drawn {
+		lines = append(lines, gutter+gutter+l)
+	}
+	if hidden > 0 {
+		lines = append(lines, gutter+gutter+paint(m.style.bad, "… "+tui.Count(hidden, "more line")+" that are not shown"))
+	}
+	if q.typing {
+		rows, cx, cy := q.words.rows(m.width-len(gutter)-1, 3)
+		lines = append(lines, paint(m.style.dim, tui.Cut("  what is the model told? enter denies · esc back", m.width)))
+		y = len(lines) + cy
+		for i, row := range rows {
+			mark := gutter
+			if i == 0 {
+				mark = paint(m.style.accent, "›") + " "
+			}
+			lines = append(lines, mark+row)
+		}
+		return lines, cx + len(gutter), y
+	}
+	choices := []string{"y allow once", "a allow for this session" + grantOf(q.want).String(), "n deny", "w deny with a word to the model"}
+	line := ""
+	for _, c := range choices {
+		switch {
+		case line == "":
+			line = c
+		case tui.Columns(line)+3+tui.Columns(c) <= m.width-len(gutter):
+			line += " · " + c
+		default:
+			lines = append(lines, gutter+paint(m.style.accent, tui.Cut(clean(line), m.width-len(gutter))))
+			line = c
+		}
+	}
+	return append(lines, gutter+paint(m.style.accent, tui.Cut(clean(line), m.width-len(gutter)))), 0, -1
+}
+
+// bar is what stands at the bottom: what fills the window, and what the session took.
+func (m *chat) bar() []string {
+	g := m.gauge
+	text := grouped(g.Total) + " tokens"
+	if g.Usable > 0 {
+		text = grouped(g.Total) + " of " + grouped(g.Usable) + " tokens, " + tui.Percent(g.Total, g.Usable)
+	}
+	text += " · " + tui.Count(g.Steps.Requests, "step") + " · " + tui.Dollars(g.All().Cost)
+	return []string{paint(m.style.dim, tui.Cut(text, m.width))}
+}

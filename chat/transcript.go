@@ -1,0 +1,296 @@
+package chat
+
+import (
+	"slices"
+
+	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/session"
+)
+
+// details is how much of what was done is unfolded.
+type details int
+
+const (
+	folded  details = iota // one line a call
+	newest                 // what belongs to the newest turn is open
+	all                    // everything is
+	ofThese                // how many there are
+)
+
+// item is one thing in the transcript: a message of the log, an answer that is being written, or a notice.
+type item struct {
+	message *session.Message
+	notice  *notice
+	live    *prose
+	step    int // that is being written
+
+	// What was laid out, and for what.
+	lines  []string
+	width  int
+	open   bool
+	moving bool // it holds a call that has not ended: it is laid out again with each beat
+	stale  bool
+}
+
+// transcript is what was said and done, oldest first. Only what is looked at is laid out, and once as long as it does not change.
+type transcript struct {
+	items []*item
+	at    map[string]int // of a message, by its id
+	turn  int            // where the newest turn begins
+
+	receipts map[string]*pivot.Receipt // of compactions, by marker
+	progress map[string]string         // of calls that run, by call id
+	started  map[string]bool           // calls that run, by call id
+	asking   map[string]bool           // tools that wait for a permission, by name
+
+	width, height int
+	style         style
+	details       details
+	spinner       string
+
+	// Where one is: at the end, or at the line of an item that is the first on the screen. Line −1 is the blank line before it.
+	scrolled bool
+	top      int
+	line     int
+
+	laid int // lines laid out so far, for tests
+}
+
+func newTranscript(s style) *transcript {
+	t := &transcript{style: s}
+	t.clear()
+	return t
+}
+
+func (t *transcript) clear() {
+	t.items, t.turn, t.scrolled = nil, 0, false
+	t.at, t.receipts, t.progress = map[string]int{}, map[string]*pivot.Receipt{}, map[string]string{}
+	t.started, t.asking = map[string]bool{}, map[string]bool{}
+}
+
+// log brings the transcript up to a log: messages that are new come where the log has them, what is newer of the others takes their place. It gives those
+// that were not there before.
+func (t *transcript) log(messages []session.Message) (added []*session.Message) {
+	for i := range messages {
+		m := &messages[i]
+		if _, known := t.at[m.ID]; !known {
+			t.message(m, t.next(messages[i+1:]))
+			added = append(added, m)
+			continue
+		}
+		t.message(m, -1)
+	}
+	return added
+}
+
+// next is the place of the first of these messages that is there, −1 without one.
+func (t *transcript) next(messages []session.Message) int {
+	for i := range messages {
+		if at, known := t.at[messages[i].ID]; known {
+			return at
+		}
+	}
+	return -1
+}
+
+// message adds a message of the log before an item, or at the end where that is negative; or it puts its newer form in the place of the older. What is
+// being written stays behind it, as it is in no log yet.
+func (t *transcript) message(m *session.Message, before int) {
+	if i, known := t.at[m.ID]; known {
+		it := t.items[i]
+		if it.message != nil && same(it.message, m) {
+			return
+		}
+		it.message, it.live, it.stale = m, nil, true
+		return
+	}
+	live := t.writing()
+	switch {
+	case before >= 0:
+	case m.Role == session.Assistant && !m.IsSummary() && live != nil:
+		t.dropLive() // it is this one
+		before = len(t.items)
+	case live != nil:
+		before = slices.Index(t.items, live)
+	default:
+		before = len(t.items)
+	}
+	t.insert(before, &item{message: m})
+	if m.Written() {
+		t.turn = t.at[m.ID]
+	}
+}
+
+// insert puts an item before another.
+func (t *transcript) insert(at int, it *item) {
+	t.items = slices.Insert(t.items, at, it)
+	if t.scrolled && t.top >= at {
+		t.top++
+	}
+	if t.turn >= at && at < len(t.items)-1 {
+		t.turn++
+	}
+	t.index(at)
+}
+
+// index notes where the messages are, from an item on.
+func (t *transcript) index(from int) {
+	for i, it := range t.items[from:] {
+		if it.message != nil {
+			t.at[it.message.ID] = from + i
+		}
+	}
+}
+
+// same reports whether a message stands as it stood: what the engine hands out is never changed in place.
+func same(a, b *session.Message) bool {
+	return len(a.Parts) == len(b.Parts) && (len(a.Parts) == 0 || &a.Parts[0] == &b.Parts[0]) && a.Finish == b.Finish && a.Failed() == b.Failed()
+}
+
+func (t *transcript) add(it *item) {
+	t.items = append(t.items, it)
+}
+
+// say adds a notice.
+func (t *transcript) say(n notice) { t.add(&item{notice: &n}) }
+
+// delta adds to the answer that is being written.
+func (t *transcript) delta(step int, text string) {
+	it := t.writing()
+	if it == nil {
+		it = &item{live: &prose{width: t.width, style: t.style}, step: step}
+		t.add(it)
+	}
+	it.live.write(text)
+	it.stale = true
+}
+
+// writing is the answer that is being written, nil while none is. Notices may stand behind it.
+func (t *transcript) writing() *item {
+	for i := len(t.items) - 1; i >= 0 && i >= len(t.items)-20; i-- {
+		if t.items[i].live != nil && t.items[i].message == nil {
+			return t.items[i]
+		}
+	}
+	return nil
+}
+
+// restart forgets what was written of an answer.
+func (t *transcript) restart() { t.dropLive() }
+
+func (t *transcript) dropLive() {
+	live := t.writing()
+	if live == nil {
+		return
+	}
+	at := slices.Index(t.items, live)
+	t.items = slices.Delete(t.items, at, at+1)
+	if t.scrolled && t.top > at {
+		t.top--
+	}
+	t.index(at)
+}
+
+// answered gives the answer that was being written its name: the message comes with the log.
+func (t *transcript) answered(id string) {
+	live := t.writing()
+	switch _, known := t.at[id]; {
+	case known:
+		t.dropLive()
+		return
+	case live == nil: // it has no text; its place is here
+		t.add(&item{message: &session.Message{MessageInfo: session.MessageInfo{ID: id, Role: session.Assistant}}})
+		t.at[id] = len(t.items) - 1
+		return
+	}
+	live.message = &session.Message{MessageInfo: session.MessageInfo{ID: id, Role: session.Assistant},
+		Parts: []session.Part{{Type: session.TextPart, Text: live.live.text()}}}
+	live.live, live.stale = nil, true
+	t.at[id] = slices.Index(t.items, live)
+}
+
+// call puts the newer form of a call into its message.
+func (t *transcript) call(message string, p session.Part) {
+	i, known := t.at[message]
+	if !known || t.items[i].message == nil {
+		return
+	}
+	m := *t.items[i].message
+	m.Parts = append([]session.Part(nil), m.Parts...)
+	for j := range m.Parts {
+		if m.Parts[j].ID == p.ID && p.ID != "" || m.Parts[j].CallID == p.CallID && p.CallID != "" && m.Parts[j].Type == session.ToolPart {
+			m.Parts[j] = p
+			t.items[i].message, t.items[i].stale = &m, true
+			return
+		}
+	}
+}
+
+// isOpen reports whether an item is unfolded.
+func (t *transcript) isOpen(i int) bool {
+	return t.details == all || t.details == newest && i >= t.turn
+}
+
+// laidOut gives the lines of an item.
+func (t *transcript) laidOut(i int) []string {
+	it := t.items[i]
+	open := t.isOpen(i)
+	if it.width == t.width && it.open == open && !it.stale && !it.moving {
+		return it.lines
+	}
+	it.moving = false
+	switch {
+	case it.live != nil:
+		if it.live.width != t.width {
+			it.live.resize(t.width)
+		}
+		it.lines = it.live.all()
+	case it.notice != nil:
+		it.lines = it.notice.lines(t.width, t.style)
+	default:
+		it.lines = t.layMessage(it, open)
+	}
+	t.laid += len(it.lines)
+	it.width, it.open, it.stale = t.width, open, false
+	return it.lines
+}
+
+// gap is how many blank lines stand before an item.
+func (t *transcript) gap(i int) int {
+	if len(t.laidOut(i)) == 0 {
+		return 0
+	}
+	for j := i - 1; j >= 0; j-- {
+		if len(t.laidOut(j)) == 0 {
+			continue
+		}
+		if t.items[j].close(true) && t.items[i].close(false) {
+			return 0
+		}
+		return 1
+	}
+	return 0
+}
+
+// close reports whether an item's end, or its beginning, stands close to a neighbour that does so too: calls under calls.
+func (it *item) close(end bool) bool {
+	switch {
+	case it.notice != nil:
+		return true
+	case it.message == nil || it.message.Role == session.User || it.message.IsSummary():
+		return false
+	}
+	at, step := 0, 1
+	if end {
+		at, step = len(it.message.Parts)-1, -1
+	}
+	for ; at >= 0 && at < len(it.message.Parts); at += step {
+		switch p := &it.message.Parts[at]; {
+		case p.Type == session.ToolPart, p.Type == session.ReasoningPart && p.Text != "":
+			return true
+		case p.Type == session.TextPart && p.Text != "":
+			return false
+		}
+	}
+	return true
+}

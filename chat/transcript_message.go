@@ -1,0 +1,208 @@
+package chat
+
+import (
+	"strings"
+
+	"charm.land/lipgloss/v2"
+	"github.com/go-json-experiment/json"
+
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/token"
+	"github.com/winnowhq/winnow/tui"
+)
+
+const (
+	// saidLines is how many lines of a message of the user's are shown while it is folded: what is longer was pasted.
+	saidLines = 12
+	// openLines and openBytes are how much of an output is shown even when it is unfolded.
+	openLines = 200
+	openBytes = 64 << 10
+)
+
+// layMessage lays out a message of the log.
+func (t *transcript) layMessage(it *item, open bool) []string {
+	m := it.message
+	switch {
+	case m.Role == session.User && m.Marker() != nil:
+		return t.layMarker(m)
+	case m.Role == session.User:
+		return t.laySaid(m, open)
+	case m.IsSummary():
+		return t.laySummary(m, open)
+	}
+	var lines []string
+	add := func(more []string, tight bool) {
+		if len(more) > 0 && len(lines) > 0 && !tight {
+			lines = append(lines, "")
+		}
+		lines = append(lines, more...)
+	}
+	tight := true
+	for i := range m.Parts {
+		switch p := &m.Parts[i]; p.Type {
+		case session.TextPart:
+			if strings.TrimSpace(p.Text) != "" && !p.Ignored {
+				add(markdown(p.Text, t.width, t.style), false)
+				tight = false
+			}
+		case session.ReasoningPart:
+			add(t.layThought(p.Text, open), tight)
+			tight = true
+		case session.ToolPart:
+			drawn, moving := t.layCall(p, open)
+			it.moving = it.moving || moving
+			add(drawn, tight)
+			tight = true
+		}
+	}
+	if m.Failed() {
+		add(t.layError(m), true)
+	}
+	return lines
+}
+
+// laySaid lays out what the user said. A long one is folded.
+func (t *transcript) laySaid(m *session.Message, open bool) []string {
+	text, files, written := "", []string(nil), false
+	for i := range m.Parts {
+		switch p := &m.Parts[i]; {
+		case p.Type == session.TextPart && !p.Ignored:
+			if text != "" {
+				text += "\n\n"
+			}
+			text += p.Text
+			written = written || !p.Synthetic
+		case p.Type == session.FilePart:
+			files = append(files, strings.TrimSpace("["+oneLine(p.Filename)+" "+oneLine(p.Mime))+"]")
+		}
+	}
+	if !written && len(files) == 0 {
+		return t.note("↻", "told to go on: "+oneLine(tui.Cut(oneLine(text), 4*t.width)), t.style.dim)
+	}
+	mark, quoted := paint(t.style.accent, "▌")+" ", t.style.bold
+	most := saidLines
+	if open {
+		most = 1 << 30
+	}
+	var lines []string
+	rest, more := text, true
+	for more && len(lines) < most {
+		var line string
+		line, rest, more = strings.Cut(rest, "\n")
+		for _, l := range wrap(clean(line), t.width-len(gutter), "") {
+			lines = append(lines, mark+paint(quoted, l))
+		}
+	}
+	hidden := len(lines) - min(len(lines), most)
+	lines = lines[:len(lines)-hidden]
+	if more {
+		hidden += 1 + strings.Count(strings.TrimSuffix(rest, "\n"), "\n")
+	}
+	if hidden > 0 {
+		lines = append(lines, mark+paint(t.style.dim, "… "+tui.Count(hidden, "more line")+" · ctrl+o unfolds"))
+	}
+	for _, f := range files {
+		lines = append(lines, mark+paint(t.style.dim, tui.Cut(f, t.width-len(gutter))))
+	}
+	return lines
+}
+
+// layMarker lays out the place where the past was folded.
+func (t *transcript) layMarker(m *session.Message) []string {
+	if r := t.receipts[m.ID]; r != nil {
+		n := foldedNotice(r)
+		return n.lines(t.width, t.style)
+	}
+	return t.note("≡", "to be folded up to here", t.style.dim)
+}
+
+func (t *transcript) laySummary(m *session.Message, open bool) []string {
+	var text strings.Builder
+	for i := range m.Parts {
+		if m.Parts[i].Type == session.TextPart {
+			text.WriteString(strings.TrimSpace(m.Parts[i].Text) + "\n\n")
+		}
+	}
+	if !open {
+		return t.note("≡", "the summary that stands for what is above: "+tui.Count(len(strings.Fields(text.String())), "word")+" · ctrl+o unfolds", t.style.dim)
+	}
+	return append(t.note("≡", "the summary that stands for what is above:", t.style.dim), markdown(text.String(), t.width, t.style)...)
+}
+
+// layThought lays out what a model thought: one line, unless it is unfolded.
+func (t *transcript) layThought(text string, open bool) []string {
+	if strings.TrimSpace(text) == "" {
+		return nil
+	}
+	if !open {
+		return t.note("∴", tui.Cut(oneLine(text[:min(len(text), 8*t.width)]), t.width-len(gutter)), t.style.dim)
+	}
+	var lines []string
+	for line := range strings.Lines(strings.TrimSpace(text)) {
+		for _, l := range wrap(clean(strings.TrimRight(line, "\n")), t.width-len(gutter), "") {
+			lines = append(lines, gutter+paint(t.style.dim, l))
+		}
+	}
+	lines[0] = paint(t.style.dim, "∴ ") + strings.TrimPrefix(lines[0], gutter)
+	return lines
+}
+
+// layError lays out why an answer has no end.
+func (t *transcript) layError(m *session.Message) []string {
+	var e struct {
+		Name string `json:"name"`
+		Data struct {
+			Message string `json:"message"`
+		} `json:"data"`
+	}
+	if json.Unmarshal(m.Error, &e, session.ReadOptions()) == nil && e.Name == "interrupted" {
+		return t.note("■", "interrupted", t.style.warn)
+	}
+	text := oneLine(e.Data.Message)
+	if text == "" {
+		text = "the answer broke off"
+	}
+	return t.note("✗", text, t.style.bad)
+}
+
+// note is a sign and a text under which its further lines stand.
+func (t *transcript) note(sign, text string, s lipgloss.Style) []string {
+	return note(sign, text, t.width, s)
+}
+
+func note(sign, text string, width int, s lipgloss.Style) []string {
+	lines := wrap(text, width-len(gutter), "")
+	for i, l := range lines {
+		before := gutter
+		if i == 0 {
+			before = sign + " "
+		}
+		lines[i] = paint(s, before+l)
+	}
+	return lines
+}
+
+// excerpt is the beginning of a foreign text as lines of a width, and how many lines it has that are left out.
+func excerpt(text string, width, most int) (lines []string, hidden int) {
+	text = strings.TrimRight(text, "\n ")
+	whole := text
+	if len(text) > openBytes {
+		text = text[:openBytes]
+	}
+	rest, more := text, text != ""
+	taken := 0
+	for more && len(lines) < most {
+		var line string
+		line, rest, more = strings.Cut(rest, "\n")
+		taken++
+		lines = append(lines, chop(clean(line), width)...)
+	}
+	hidden = max(0, len(lines)-most)
+	lines = lines[:len(lines)-hidden]
+	if total := strings.Count(whole, "\n") + 1; whole != "" {
+		hidden += total - taken
+	}
+	return lines, hidden
+}
+
+func grouped(n int) string { return token.Grouped(n) }

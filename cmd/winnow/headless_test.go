@@ -1,0 +1,303 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/winnowhq/winnow/llm/llmtest"
+)
+
+// agentDesk is a desk with a provider on loopback, of which every request must be one that a provider takes.
+func agentDesk(t *testing.T, answer llmtest.Answer) (*desk, *llmtest.Server) {
+	t.Helper()
+	upstream := llmtest.Start(t, llmtest.Script{Answer: answer})
+	t.Cleanup(func() {
+		for _, p := range upstream.Problems() {
+			t.Error("the provider would refuse:", p)
+		}
+	})
+	d := newDesk(t)
+	providers, err := json.Marshal(map[string]any{"house": map[string]any{
+		"protocol": "anthropic", "baseURL": upstream.BaseURL(llmtest.Anthropic), "headers": map[string]string{"x-api-key": "none"},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.env = append(d.env, "WINNOW_PROVIDERS="+string(providers), "WINNOW_MODEL=house/any", "PATH="+os.Getenv("PATH"))
+	return d, upstream
+}
+
+func calling(name, arguments string) llmtest.Reply {
+	return llmtest.Reply{Calls: []llmtest.Call{{Name: name, Arguments: arguments}}}
+}
+
+// lines parses what run --json printed.
+func (o outcome) lines(t *testing.T) (all []map[string]any) {
+	t.Helper()
+	for line := range strings.Lines(o.stdout) {
+		var one map[string]any
+		if err := json.Unmarshal([]byte(line), &one); err != nil {
+			t.Fatalf("%q is no JSON: %v", line, err)
+		}
+		all = append(all, one)
+	}
+	if len(all) == 0 {
+		t.Fatalf("nothing was printed; stderr: %s", o.stderr)
+	}
+	return all
+}
+
+func TestRun_worksInTheFolderAndPrintsTheAnswer(t *testing.T) {
+	d, _ := agentDesk(t, llmtest.Sequence(calling("write", `{"filePath":"a.txt","content":"hello\n"}`), llmtest.Reply{Text: "It is written."}))
+	o := d.run("run", "write", "hello into a.txt")
+	o.wants(t, exitDone, "✓ write a.txt", "2 steps, $")
+	if o.stdout != "It is written.\n" {
+		t.Errorf("standard output is %q", o.stdout)
+	}
+	if got := string(d.read("a.txt")); got != "hello\n" {
+		t.Errorf("a.txt holds %q", got)
+	}
+	if list := d.run("list"); !strings.Contains(list.stdout, "write hello into a.txt") {
+		t.Errorf("the session is not in the store under its title: %s", list.stdout)
+	}
+}
+
+func TestRun_jsonIsALineForEachEventAndTheOutcomeLast(t *testing.T) {
+	d, _ := agentDesk(t, llmtest.Sequence(calling("read", `{"filePath":"a.txt"}`), llmtest.Reply{Text: "Two words."}))
+	d.put("a.txt", []byte("two words\n"))
+	o := d.run("run", "what is in a.txt?", "--json")
+	o.wants(t, exitDone)
+	lines := o.lines(t)
+	seen := map[string]bool{}
+	for _, one := range lines {
+		seen[one["type"].(string)] = true
+		if one["sessionID"] != lines[0]["sessionID"] {
+			t.Errorf("a line of another session: %v", one)
+		}
+	}
+	for _, want := range []string{"step.started", "delta", "answered", "call.started", "call.ended", "observed", "turn.ended", "usage.recorded", "message.appended"} {
+		if !seen[want] {
+			t.Errorf("there is no line %q", want)
+		}
+	}
+	last := lines[len(lines)-1]
+	usage, _ := last["usage"].(map[string]any)
+	if last["type"] != "outcome" || last["outcome"] != "done" || last["text"] != "Two words." || last["steps"] != 2.0 || usage["output"] == 0.0 || last["model"] != "house/any" {
+		t.Errorf("the last line is %v", last)
+	}
+}
+
+func TestRun_thePromptComesFromArgumentsAndStandardInput(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		args []string
+		in   string
+		want string
+	}{
+		{"arguments", []string{"fix", "the test"}, "unread", "fix the test"},
+		{"standard input", nil, "fix it\n", "fix it"},
+		{"both", []string{"explain this:", "-", "briefly"}, "a\nb\n", "explain this:\n\na\nb\n\nbriefly"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d, upstream := agentDesk(t, nil)
+			o := d.runWith(t.Context(), strings.NewReader(c.in), new(bytes.Buffer), append([]string{"run"}, c.args...)...)
+			o.wants(t, exitDone)
+			if got := upstream.Records()[0].Last(); got != c.want {
+				t.Errorf("the model was asked %q, want %q", got, c.want)
+			}
+		})
+	}
+	d, upstream := agentDesk(t, nil)
+	d.run("run").wants(t, exitUsage, "the prompt is empty")
+	if n := len(upstream.Records()); n > 0 {
+		t.Errorf("%d requests without a prompt", n)
+	}
+}
+
+func TestRun_whatWouldBeAskedIsRefusedAndSaysHowToAllowIt(t *testing.T) {
+	command := calling("bash", `{"command":"touch made"}`)
+	answer := func() llmtest.Answer { return llmtest.Sequence(command, llmtest.Reply{Text: "Done."}) }
+	d, upstream := agentDesk(t, answer())
+	o := d.run("run", "make it")
+	o.wants(t, exitDone, "✗ bash", `not permitted: run touch made; allow it with --allow "touch made"`)
+	if !upstream.Records()[1].Contains("needs permission, and nobody is there to be asked") {
+		t.Error("the model is not told why")
+	}
+	for name, c := range map[string]struct {
+		args  []string
+		rules string // of the user's file
+		there string // of the project's
+		made  bool
+	}{
+		"--allow":                   {args: []string{"--allow", "touch"}, made: true},
+		"--allow of something else": {args: []string{"--allow", "rm"}},
+		"--yes":                     {args: []string{"--yes"}, made: true},
+		"the configuration":         {rules: `{"permissions": [{"action": "run", "target": "touch", "verdict": "allow"}]}`, made: true},
+		"--yes against a denial":    {args: []string{"--yes"}, rules: `{"permissions": [{"action": "run", "target": "touch", "verdict": "deny"}]}`},
+		"a project's denial":        {rules: `{"permissions": [{"action": "run", "verdict": "allow"}]}`, there: `{"permissions": [{"tool": "bash", "verdict": "deny"}]}`},
+		"--allow over a denial":     {args: []string{"--allow", "touch"}, there: `{"permissions": [{"tool": "bash", "verdict": "deny"}]}`, made: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, _ := agentDesk(t, answer())
+			if c.rules != "" {
+				dir := filepath.Join(filepath.Dir(d.dir), "home", ".config", "winnow")
+				if err := os.MkdirAll(dir, 0o755); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(filepath.Join(dir, "winnow.jsonc"), []byte(c.rules), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if c.there != "" {
+				d.put("winnow.jsonc", []byte(c.there))
+			}
+			o := d.run(append([]string{"run", "make it"}, c.args...)...)
+			o.wants(t, exitDone)
+			if _, err := os.Stat(filepath.Join(d.dir, "made")); (err == nil) != c.made {
+				t.Errorf("the command ran: %v, want %v; stderr: %s", err == nil, c.made, o.stderr)
+			}
+		})
+	}
+}
+
+func TestRun_goesOnWithASession(t *testing.T) {
+	d, upstream := agentDesk(t, nil)
+	d.put("AGENTS.md", []byte("Write in verse.\n"))
+	first := d.run("run", "begin", "--json").lines(t)
+	id := first[len(first)-1]["sessionID"].(string)
+	d.put("AGENTS.md", []byte("Write in prose.\n"))
+	d.run("run", "--continue", "go on").wants(t, exitDone)
+	d.run("run", "--session", id[:len(id)-4], "and on").wants(t, exitDone)
+	records := upstream.Records()
+	if n := len(records); n != 3 || !records[2].Contains("begin") || !records[2].Contains("go on") {
+		t.Fatalf("%d requests; the last one does not have the session", n)
+	}
+	for i, r := range records {
+		if r.System != records[0].System {
+			t.Errorf("request %d begins with another system prompt", i+1)
+		}
+	}
+	if !strings.Contains(records[0].System, "Write in verse.") || !strings.Contains(records[0].System, d.dir) {
+		t.Errorf("the system prompt lacks the folder or its instructions:\n%s", records[0].System)
+	}
+	d.run("run", "--session", id).wants(t, exitNothing, "is at its end")
+	d.run("run", "--session", "ses_none", "x").wants(t, exitFailed, "neither a file nor a session")
+	d.dir = t.TempDir()
+	d.run("run", "--continue", "x").wants(t, exitNothing, "no session of")
+}
+
+func TestRun_endsWithACodeThatSaysWhy(t *testing.T) {
+	call := calling("list", `{}`)
+	d, _ := agentDesk(t, llmtest.Sequence(call, calling("list", `{"path":"."}`), llmtest.Reply{Text: "Done."}))
+	o := d.run("run", "look", "--max-steps", "1")
+	o.wants(t, exitPartly, "the steps that one run may make are used up", "go on with: winnow run --session ses_")
+	d.run("run", "--continue").wants(t, exitDone)
+
+	d, _ = agentDesk(t, llmtest.Text("x").FailsWhen(func(llmtest.Request) bool { return true }, llmtest.Unauthorized))
+	o = d.run("run", "look", "--json")
+	o.wants(t, exitFailed, "go on with: winnow run --session")
+	last := o.lines(t)
+	if end := last[len(last)-1]; end["outcome"] != "failed" || end["error"] == nil || end["resume"] == nil {
+		t.Errorf("the last line is %v", end)
+	}
+
+	d.run("run", "x", "--model", "nobody/any").wants(t, exitUsage, `the provider`)
+	d.env = d.env[:1]
+	d.run("run", "x").wants(t, exitUsage, "which model is to be asked?", "--demo")
+	d.run("run", "x", "--dir", "nowhere").wants(t, exitUsage, "no folder")
+	d.run("run", "--session", "a", "--continue").wants(t, exitUsage, "exclude each other")
+	d.run("run", "--demo", "--continue").wants(t, exitUsage, "leave --session, --continue and --dir out")
+}
+
+func TestRun_interruptedItSaysHowToGoOn(t *testing.T) {
+	hold := make(chan struct{})
+	answered := 0
+	d, upstream := agentDesk(t, func(llmtest.Request) llmtest.Reply {
+		if answered++; answered == 2 {
+			return llmtest.Reply{Text: "Later.", Hold: hold}
+		}
+		if answered == 1 {
+			return calling("write", `{"filePath":"a.txt","content":"x"}`)
+		}
+		return llmtest.Reply{Text: "Finished."}
+	})
+	defer close(hold)
+	cmd := d.command("run", "write a.txt", "--json")
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, "the second request", func() bool { return len(upstream.Records()) == 2 })
+	began := time.Now()
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	wantExit(t, cmd, exitInterrupted)
+	if took := time.Since(began); took > 2*time.Second {
+		t.Errorf("it took %v to end", took)
+	}
+	o := outcome{stdout: stdout.String(), stderr: stderr.String()}
+	lines := o.lines(t)
+	last := lines[len(lines)-1]
+	if last["outcome"] != "interrupted" || !strings.Contains(o.stderr, "go on with: winnow run --session ") {
+		t.Fatalf("the last line is %v; stderr: %s", last, o.stderr)
+	}
+	d.run("run", "--session", last["sessionID"].(string)).wants(t, exitDone)
+	if n := len(upstream.Records()); n != 3 {
+		t.Errorf("%d requests, want 3: what was answered is not asked again", n)
+	}
+}
+
+// waitFor polls until something is so.
+func waitFor(t *testing.T, what string, so func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); !so(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s did not come", what)
+		}
+	}
+}
+
+func TestRun_demoNeedsNothingAndLeavesNothing(t *testing.T) {
+	if _, err := exec.LookPath("awk"); err != nil {
+		t.Skip("the demo's project needs awk")
+	}
+	d := newDesk(t)
+	d.env = []string{"HOME=" + filepath.Join(d.dir, "home"), "PATH=" + os.Getenv("PATH")}
+	o := d.run("run", "--demo", "fix the test", "--json")
+	o.wants(t, exitDone)
+	lines := o.lines(t)
+	last := lines[len(lines)-1]
+	if cost, _ := last["cost"].(float64); last["outcome"] != "done" || cost <= 0 || !strings.Contains(last["text"].(string), "lamp.sh is repaired") {
+		t.Errorf("the last line is %v", last)
+	}
+	if names := d.names(); len(names) > 0 {
+		t.Errorf("it left %v", names)
+	}
+}
+
+func TestChat_withoutATerminalPointsToRun(t *testing.T) {
+	d := newDesk(t)
+	d.run("chat", "--demo").wants(t, exitUsage, "chat needs a terminal", "winnow run")
+	d.run("chat", "--json").wants(t, exitUsage, "winnow run --json")
+}
+
+func TestRun_nothingIsWrittenWhenTheContextHasEnded(t *testing.T) {
+	d, upstream := agentDesk(t, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	o := d.runWith(ctx, strings.NewReader(""), new(bytes.Buffer), "run", "x")
+	o.wants(t, exitInterrupted)
+	if n := len(upstream.Records()); n > 0 {
+		t.Errorf("%d requests", n)
+	}
+}

@@ -1,0 +1,212 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/agent"
+	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/token"
+)
+
+// telling prints what an agent does while it does it: with --json a line for each event, otherwise what it says on a terminal, and a short line for each call,
+// pruning and compaction on standard error.
+type telling struct {
+	app      *app
+	events   *winnow.Subscription
+	finished sync.WaitGroup
+	once     sync.Once
+
+	mu     sync.Mutex
+	shown  bool // the text of the answer that was given last stands on the terminal
+	within bool // the cursor stands within a line of it
+}
+
+// newTelling listens to the engine until end.
+func (a *app) newTelling(e *winnow.Engine) *telling {
+	t := &telling{app: a, events: e.Subscribe(1 << 12)}
+	t.finished.Go(func() {
+		for e := range t.events.C {
+			t.engine(e)
+		}
+	})
+	return t
+}
+
+// end waits until everything that happened was told.
+func (t *telling) end() {
+	t.once.Do(func() {
+		t.events.Close()
+		t.finished.Wait()
+	})
+}
+
+// line writes one line of --json.
+func (t *telling) line(document any) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	text, err := json.Marshal(document, json.Deterministic(true), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
+	if err != nil {
+		text = fmt.Appendf(nil, `{"type":"error","error":%q}`, err)
+	}
+	t.app.env.Stdout.Write(append(text, '\n'))
+	t.show()
+}
+
+// show lets a reader have what was printed so far.
+func (t *telling) show() {
+	if out, ok := t.app.env.Stdout.(*outlet); ok {
+		out.show()
+	}
+}
+
+// note writes a line for people on standard error.
+func (t *telling) note(format string, args ...any) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.app.quiet {
+		return
+	}
+	t.lineEnd()
+	fmt.Fprintf(t.app.env.Stderr, format+"\n", args...)
+}
+
+// lineEnd ends the line of an answer that stands on the terminal.
+func (t *telling) lineEnd() {
+	if t.within {
+		t.app.printf("\n")
+		t.show()
+	}
+	t.within = false
+}
+
+// engine tells of what the engine did.
+func (t *telling) engine(e winnow.Event) {
+	if t.app.json {
+		t.line(e)
+		return
+	}
+	switch r := e.Receipt; {
+	case e.Type == winnow.BudgetWarning, e.Type == winnow.CompactionFailed:
+		t.note("! %s", e.Text)
+	case e.Type == winnow.Compacted && r != nil:
+		t.note("~ compacted: %s → %s tokens, %s folded into a summary by %s", token.Grouped(r.TokensBefore), token.Grouped(r.TokensAfter), plural(r.Folded, "message", "messages"), r.Summarizer)
+	case e.Type == winnow.ElisionCommitted && r != nil && r.Kind == pivot.Pruning:
+		t.note("~ pruned: %s → %s tokens, %s left out (%s)", token.Grouped(r.TokensBefore), token.Grouped(r.TokensAfter), plural(len(r.Committed), "part", "parts"), r.Trigger)
+	}
+}
+
+// happened is one line of run --json about the loop.
+type happened struct {
+	Type      agent.EventType `json:"type"`
+	SessionID string          `json:"sessionID"`
+	Time      session.Millis  `json:"time"`
+	Step      int             `json:"step"`             // 1 for the first of this run
+	Text      string          `json:"text,omitzero"`    // of delta, call.progress and notice
+	Message   string          `json:"message,omitzero"` // id of the answer
+	Call      *calledTool     `json:"call,omitzero"`
+}
+
+// calledTool is a call as it stands.
+type calledTool struct {
+	ID     string         `json:"id"`   // as the provider named it
+	Part   string         `json:"part"` // id
+	Tool   string         `json:"tool"`
+	Status session.Status `json:"status"`
+	Title  string         `json:"title,omitzero"`  // for people
+	Input  jsontext.Value `json:"input,omitzero"`  // the arguments
+	Output string         `json:"output,omitzero"` // of a call that ended: what the model is told
+}
+
+// event tells of what the loop does.
+func (t *telling) event(e agent.Event) {
+	if t.app.json {
+		line := happened{Type: e.Type, SessionID: e.SessionID, Time: session.Millis(t.app.env.Now().UnixMilli()), Step: e.Step, Text: e.Text, Message: e.Message}
+		if p := e.Part; p.State != nil {
+			line.Call = &calledTool{ID: p.CallID, Part: p.ID, Tool: p.Tool, Status: p.State.Status, Title: p.State.Title, Input: p.State.Input}
+			if p.State.Final() {
+				line.Call.Output = p.State.Result()
+			}
+		}
+		t.line(line)
+		return
+	}
+	switch e.Type {
+	case agent.Delta:
+		t.delta(e.Text)
+	case agent.StepStarted:
+		t.fresh()
+	case agent.Restarted:
+		t.fresh()
+		t.note("! the answer broke off; once more")
+	case agent.Noticed:
+		t.note("! %s", visible(e.Text))
+	case agent.CallEnded:
+		mark, more := "✓", ""
+		if e.Part.State.Status == session.Failed {
+			mark, more = "✗", ": "+lastLine(e.Part.State.Result())
+		}
+		t.note("%s %s %s%s", mark, e.Part.Tool, titleOfCall(e.Part), more)
+	}
+}
+
+// titleOfCall is what a call is about, for people: one that failed has not always said it.
+func titleOfCall(p session.Part) string {
+	if p.State.Title != "" {
+		return visible(p.State.Title)
+	}
+	return rule.Shorten(visible(string(p.State.Input)), 80)
+}
+
+// delta shows a piece of an answer, where somebody watches.
+func (t *telling) delta(text string) {
+	if !t.app.env.StdoutTerminal {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.shown, t.within = true, !strings.HasSuffix(text, "\n")
+	t.app.printf("%s", visibleText(text))
+	t.show()
+}
+
+// fresh begins an answer.
+func (t *telling) fresh() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.shown = false
+}
+
+// answer prints the last answer, unless it was shown already.
+func (t *telling) answer(text string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.shown && strings.TrimSpace(text) != "" {
+		t.within = !strings.HasSuffix(text, "\n")
+		if t.app.env.StdoutTerminal {
+			text = visibleText(text)
+		}
+		t.app.printf("%s", text)
+	}
+	t.lineEnd()
+}
+
+// sum is the last line: what it took.
+func (t *telling) sum(o ran) {
+	cached := ""
+	if prompt := o.Usage.Prompt(); prompt > 0 && o.Usage.Cache.Read > 0 {
+		cached = fmt.Sprintf(", %.0f%% of the prompts from the cache", 100*float64(o.Usage.Cache.Read)/float64(prompt))
+	}
+	summaries := ""
+	if o.Summaries > 0 {
+		summaries = " and " + plural(o.Summaries, "summary", "summaries")
+	}
+	t.note("%s%s, $%.4f%s · session %s", plural(o.Steps, "step", "steps"), summaries, o.Cost, cached, o.SessionID)
+}

@@ -1,0 +1,302 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+)
+
+// terminal is the program in a real terminal: a server of tmux of its own, with one window.
+type terminal struct {
+	t      *testing.T
+	dir    string // with the socket
+	folder string // in which the program was started
+	wide   int
+}
+
+// openTerminal starts winnow with these arguments in a terminal of so many columns and rows.
+func openTerminal(t *testing.T, wide, high int, environ []string, args ...string) *terminal {
+	t.Helper()
+	if _, err := exec.LookPath("tmux"); err != nil {
+		t.Skip("tmux is not installed")
+	}
+	if testing.Short() {
+		t.Skip("it waits for a terminal, and is no faster for being watched")
+	}
+	dir, err := os.MkdirTemp("", "winnow") // the path of a socket must be short
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := &terminal{t: t, dir: dir, folder: filepath.Join(dir, "folder"), wide: wide}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(dir, "winnow") // TestMain looks at the name
+	for _, err := range []error{os.Symlink(self, program), os.Mkdir(x.folder, 0o755)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the screen at the end:\n%s", x.screen())
+		}
+		x.tmux("kill-server")
+		os.RemoveAll(dir)
+	})
+	x.must("start-server", ";", "set-option", "-g", "remain-on-exit", "on", ";", "set-option", "-g", "default-terminal", "xterm-256color", ";",
+		"new-session", "-d", "-x", fmt.Sprint(wide), "-y", fmt.Sprint(high), "-c", x.folder,
+		"exec env -i "+words(append(append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(dir, "home"), "TERM=xterm-256color",
+			"GORACE=" + os.Getenv("GORACE"), "TMPDIR=" + dir}, environ...), append([]string{program}, args...)...)))
+	return x
+}
+
+// words writes words for a shell.
+func words(all []string) string {
+	quoted := make([]string, len(all))
+	for i, w := range all {
+		quoted[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+	}
+	return strings.Join(quoted, " ")
+}
+
+func (x *terminal) tmux(args ...string) (string, error) {
+	cmd := exec.Command("tmux", append([]string{"-S", filepath.Join(x.dir, "socket"), "-f", os.DevNull}, args...)...)
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C.UTF-8", "HOME=" + x.dir}
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+func (x *terminal) must(args ...string) string {
+	x.t.Helper()
+	out, err := x.tmux(args...)
+	if err != nil {
+		x.t.Fatalf("tmux %v: %v: %s", args, err, out)
+	}
+	return out
+}
+
+// screen is what stands on it, and how it ended where it has.
+func (x *terminal) screen() string {
+	out, err := x.tmux("capture-pane", "-p")
+	if err != nil {
+		return fmt.Sprintf("(%v) %s", err, out)
+	}
+	return out
+}
+
+// press presses keys, by their names in tmux.
+func (x *terminal) press(keys ...string) {
+	x.t.Helper()
+	x.must(append([]string{"send-keys"}, keys...)...)
+}
+
+// say types a text and presses enter once it stands there.
+func (x *terminal) say(text string) {
+	x.t.Helper()
+	x.must("send-keys", "-l", text)
+	x.sees("what was typed", func(screen string) bool { return strings.Contains(screen, "› "+text) })
+	x.press("Enter")
+	x.sees("what was typed to go", func(screen string) bool { return !strings.Contains(screen, "› "+text) })
+}
+
+// endurance is how long a test waits for something. It is generous: other tests run beside it.
+const endurance = 60 * time.Second
+
+// sees waits until the screen is as it should be.
+func (x *terminal) sees(what string, so func(screen string) bool) string {
+	x.t.Helper()
+	for deadline := time.Now().Add(endurance); ; time.Sleep(25 * time.Millisecond) {
+		screen := x.screen()
+		if so(screen) {
+			return screen
+		}
+		if time.Now().After(deadline) {
+			x.t.Fatalf("waited for %s in vain", what)
+		}
+	}
+}
+
+// shows waits for texts.
+func (x *terminal) shows(texts ...string) string {
+	x.t.Helper()
+	return x.sees(fmt.Sprintf("%q", texts), func(screen string) bool {
+		for _, text := range texts {
+			if !strings.Contains(screen, text) {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// gone waits until a text is on the screen no more.
+func (x *terminal) gone(text string) {
+	x.t.Helper()
+	x.sees(fmt.Sprintf("%q to go", text), func(screen string) bool { return !strings.Contains(screen, text) })
+}
+
+// ended tells with which code the program ended, where it has.
+func (x *terminal) ended() (code string, ok bool) {
+	out, err := x.tmux("list-panes", "-F", "#{pane_dead} #{pane_dead_status}")
+	dead, code, _ := strings.Cut(strings.TrimSpace(out), " ")
+	return code, err == nil && dead == "1"
+}
+
+// ends waits for the program's end, with an exit code.
+func (x *terminal) ends(code string) {
+	x.t.Helper()
+	x.sees("the end", func(string) bool { _, ended := x.ended(); return ended })
+	if got, _ := x.ended(); got != code {
+		x.t.Errorf("it ended with %s, want %s", got, code)
+	}
+}
+
+// paste pastes a text as a terminal does.
+func (x *terminal) paste(text string) {
+	x.t.Helper()
+	file := filepath.Join(x.dir, "pasted")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		x.t.Fatal(err)
+	}
+	x.must("load-buffer", file)
+	x.must("paste-buffer", "-p", "-d")
+}
+
+var sizes = []struct{ wide, high int }{{80, 24}, {140, 40}}
+
+// eachSize runs a test in terminals of both sizes.
+func eachSize(t *testing.T, environ []string, test func(t *testing.T, x *terminal), args ...string) {
+	for _, s := range sizes {
+		t.Run(fmt.Sprintf("%dx%d", s.wide, s.high), func(t *testing.T) {
+			t.Parallel()
+			test(t, openTerminal(t, s.wide, s.high, environ, args...))
+		})
+	}
+}
+
+// allowed answers questions until a text stands on the screen.
+func (x *terminal) allowed(until string) {
+	x.t.Helper()
+	x.sees(until, func(screen string) bool {
+		if strings.Contains(screen, "wants to run") {
+			x.press("y")
+		}
+		return strings.Contains(screen, until)
+	})
+}
+
+func TestTerminal_aSessionWithEveryCommand(t *testing.T) {
+	t.Parallel()
+	eachSize(t, nil, func(t *testing.T, x *terminal) {
+		x.shows("This is a demo", "script-16k")
+		x.say("/help")
+		x.shows("/compact")
+		x.press("Escape")
+		x.gone("/compact")
+
+		x.say("fix the test")
+		x.shows("wants to run", "sh test.sh")
+		x.allowed("lamp.sh is repaired")
+
+		x.say("/title The lamp")
+		x.shows("The lamp")
+		x.say("/cost")
+		x.shows("from cache")
+		x.press("Escape")
+		x.gone("from cache")
+		x.say("/model")
+		x.shows("script-200k")
+		x.press("Escape")
+		x.gone("script-200k")
+		x.say("/model demo/script-200k")
+		x.shows("script-200k")
+		x.say("/model demo/script-16k")
+		x.shows("script-16k answers")
+
+		x.say("read the logs")
+		x.allowed("I have read the four logs")
+	}, "chat", "--demo")
+}
+
+func TestTerminal_withoutColourThereIsNone(t *testing.T) {
+	t.Parallel()
+	x := openTerminal(t, 80, 24, []string{"NO_COLOR=1"}, "chat", "--demo", "fix the test")
+	x.shows("wants to run")
+	x.press("n")
+	x.shows("lamp.sh is repaired")
+	if screen := x.must("capture-pane", "-p", "-e"); colored.MatchString(screen) {
+		t.Errorf("there is colour:\n%q", screen)
+	}
+}
+
+// colored are the sequences that choose a colour.
+var colored = regexp.MustCompile(`\x1b\[(?:[0-9]+;)*(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])(?:;[0-9]+)*m`)
+
+func TestTerminal_aPasteOfAMegabyteIsTakenAtOnce(t *testing.T) {
+	t.Parallel()
+	x := openTerminal(t, 80, 24, nil, "chat", "--demo")
+	x.shows("This is a demo")
+	text := strings.Repeat("The lamp turns, and the tide comes in.\n", 1<<20/39)
+	x.paste(text)
+	x.shows("[pasted 1,048,554 bytes")
+	x.press("C-c") // empties the line
+	x.gone("[pasted")
+	x.say("/help")
+	x.shows("/compact")
+}
+
+func TestTerminal_atAnotherSizeItIsDrawnAnew(t *testing.T) {
+	t.Parallel()
+	x := openTerminal(t, 80, 24, nil, "chat", "--demo", "fix the test")
+	x.shows("wants to run")
+	x.press("n")
+	x.shows("lamp.sh is repaired")
+	for _, s := range []struct{ wide, high int }{{40, 12}, {140, 40}, {60, 20}} {
+		x.must("resize-window", "-x", fmt.Sprint(s.wide), "-y", fmt.Sprint(s.high))
+		x.sees("a rule across the screen", func(screen string) bool {
+			for line := range strings.Lines(screen) {
+				if line = strings.TrimRight(line, "\n"); strings.HasPrefix(line, "── ") && strings.Contains(line, "script-16k") {
+					return utf8.RuneCountInString(line) == s.wide
+				}
+			}
+			return false
+		})
+	}
+}
+
+func TestTerminal_escStopsAndEnterGoesOn(t *testing.T) {
+	t.Parallel()
+	x := openTerminal(t, 80, 24, nil, "chat", "--demo", "read the logs")
+	x.shows("logs/2025-10.csv")
+	x.press("Escape")
+	x.shows("interrupted")
+	x.press("Enter")
+	x.allowed("I have read the four logs")
+	x.press("C-c")
+	x.shows("ctrl+c again quits")
+	x.press("C-c")
+	x.ends("0")
+}
+
+func TestTerminal_itEndsWithItsTerminal(t *testing.T) {
+	t.Parallel()
+	x := openTerminal(t, 80, 24, nil, "chat", "--demo", "read the logs")
+	x.shows("logs/2025-10.csv")
+	pid := strings.TrimSpace(x.must("list-panes", "-F", "#{pane_pid}"))
+	if out, err := exec.Command("kill", "-HUP", pid).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	x.ends("130")
+	left, err := filepath.Glob(filepath.Join(x.dir, "winnow-demo-*"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("it left %v (%v)", left, err)
+	}
+}

@@ -1,0 +1,224 @@
+package winnow
+
+import (
+	"context"
+	"strings"
+
+	"github.com/winnowhq/winnow/model"
+	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/summarize/offline"
+)
+
+// Preview is what Compact would do to a session as it stands. Token figures are of the rendered view, by the session's counter. What depends on a summary
+// that a model has yet to write is an estimate: Summary says on what it rests.
+type Preview struct {
+	SessionID string `json:"sessionID"`
+	// Kind is Compaction, or Pruning where folding would not make the view smaller and what can be elided goes all the same.
+	Kind     pivot.Kind `json:"kind"`
+	Model    string     `json:"model"`           // who reads the session, "provider/model"
+	Usable   int        `json:"usable,omitzero"` // the budget of the view; 0 is unlimited
+	Overhead int        `json:"overhead"`        // what system prompt and tools take besides, as far as a report told
+
+	MessagesBefore int `json:"messagesBefore"`
+	MessagesAfter  int `json:"messagesAfter"`
+	TokensBefore   int `json:"tokensBefore"`
+	TokensAfter    int `json:"tokensAfter"`
+	Saved          int `json:"saved"` // TokensBefore − TokensAfter
+
+	// Of a compaction: what the summary would stand for, as it would be shown now, the earlier summary included; what would stay word for word; what the
+	// engine would write under the summary.
+	Folded       int            `json:"folded"` // messages
+	FoldedTokens int            `json:"foldedTokens"`
+	Gone         map[string]int `json:"gone"` // tokens by kind, as in a receipt
+	Tail         int            `json:"tail"` // messages
+	TailTokens   int            `json:"tailTokens"`
+	TailStart    string         `json:"tailStart,omitzero"` // id of its first message
+	Split        bool           `json:"split,omitzero"`     // the tail would begin inside a turn
+	Carried      pivot.Carried  `json:"carried"`
+
+	// Committed are the elisions that would be committed with it; their time is that of the preview.
+	Committed []rule.Elision `json:"committed"`
+	// Summary is what the summary would take, nil of a pruning.
+	Summary *SummaryPreview `json:"summary,omitempty"`
+	// Notes say what would be done to make the request fit, who cannot be asked, and what is not foreseen.
+	Notes []string `json:"notes"`
+}
+
+// SummaryPreview is who would write a summary, how long it is taken to be, and what it would cost.
+type SummaryPreview struct {
+	Summarizer string `json:"summarizer"` // "offline", or "provider/model"
+	// Prepared: Compact would use, or wait for, the summary that is prepared in the background, if it still fits. The rest is of a new one.
+	Prepared bool `json:"prepared,omitzero"`
+	// Tokens is its length, and Basis where that comes from: "written" (the offline summariser wrote it, so that everything here is exact), "earlier" (as long
+	// as the newest summary of this session by the same summariser), or "bound" (as long as it may be; most are shorter).
+	Tokens int    `json:"tokens"`
+	Basis  string `json:"basis"`
+	// Calls is how many requests it takes, Prompt what they send, Cached what of it should be read from the provider's cache, Output what they answer,
+	// reasoning not included.
+	Calls  int `json:"calls"`
+	Prompt int `json:"prompt"`
+	Cached int `json:"cached"`
+	Output int `json:"output"`
+	// Cost in US dollars at the prices of the model. 0 of a model says that no price is known.
+	Cost float64 `json:"cost"`
+}
+
+// Preview says what Compact would do now, without asking a model and without writing anything. Hooks.Compacting is not asked either: it may change what comes.
+//
+// Errors: those with which Compact would end without asking anybody (NothingToFold, NoProgress, BadConfig, NotFound).
+func (e *Engine) Preview(ctx context.Context, id string, o CompactOptions) (Preview, error) {
+	for attempt := 0; ; attempt++ {
+		f, err := e.prepare(ctx, id, o, attempt)
+		if err != nil {
+			return Preview{}, err
+		}
+		f.trigger, f.began = "manual", e.config.Now()
+		p, err := e.foresee(ctx, f)
+		code := CodeOf(err)
+		small := code == NoProgress || code == NothingToFold
+		switch {
+		case err == nil:
+			return p, nil
+		case small && attempt == 0 && !e.policy.Pivot.Letter:
+		case small && len(f.commit) > 0:
+			return e.foreseePruning(ctx, f, "nothing would be folded: "+reason(err))
+		default:
+			return Preview{}, err
+		}
+	}
+}
+
+// foresee is the preview of one attempt.
+func (e *Engine) foresee(ctx context.Context, f *folding) (Preview, error) {
+	s, err := e.foreseeSummary(ctx, f)
+	if err != nil {
+		return Preview{}, err
+	}
+	id := e.identity()
+	l, err := e.lock(ctx, "preview", f.id)
+	if err != nil {
+		return Preview{}, err
+	}
+	defer l.mu.Unlock()
+	if s.Basis == "" {
+		s.Tokens, s.Basis = l.summaryLike(s.Summarizer, f.request.Budget)
+		f.unwritten = s.Tokens
+	}
+	s.Output = max(s.Output, s.Tokens)
+	if s.Summarizer != offline.Name {
+		s.Cost = e.price(s)
+	}
+	carried, told := f.carry(l)
+	marker := f.marker(id)
+	answer := []session.Message{pivot.Summary(id, marker, lastPath(f.log), f.answer, carried)}
+	switch {
+	case f.cut.Replay != nil:
+		answer = append(answer, pivot.Replay(id, marker, *f.cut.Replay))
+	case f.options.Auto && !pivot.Waiting(f.log):
+		answer = append(answer, pivot.Continue(id, marker))
+	}
+	c, marker := f.change(l, id, marker, answer)
+	r, err := e.compactionReceipt(l, f, c, marker, answer[0], told)
+	if err != nil {
+		return Preview{}, err
+	}
+	p := e.previewOf(r, l)
+	p.Folded, p.FoldedTokens, p.Gone, p.Carried, p.Summary = r.Folded, f.replaces, r.Gone, told, &s
+	p.Tail, p.TailTokens, p.TailStart, p.Split = r.Tail, l.tokens(f.cut.Tail, l.state.Ledger.With(c.Commit...)), r.TailStart, f.cut.Split
+	p.Notes = append(p.Notes, f.notes...)
+	if e.config.Hooks.Compacting != nil {
+		p.Notes = append(p.Notes, "the program's hook has a say when it is compacted")
+	}
+	return p, nil
+}
+
+// foreseePruning is the preview where only elisions would be committed.
+func (e *Engine) foreseePruning(ctx context.Context, f *folding, notes ...string) (Preview, error) {
+	l, err := e.lock(ctx, "preview", f.id)
+	if err != nil {
+		return Preview{}, err
+	}
+	defer l.mu.Unlock()
+	p := e.previewOf(e.pruningReceipt(l, f.stamped(millis(e.config.Now())), millis(e.config.Now()), f.trigger), l)
+	p.Notes = append(append(p.Notes, f.notes...), notes...)
+	return p, nil
+}
+
+func (e *Engine) previewOf(r *pivot.Receipt, l *live) Preview {
+	return Preview{
+		SessionID: r.SessionID, Kind: r.Kind, Model: l.model.String(), Usable: r.Usable, Overhead: l.overhead(), MessagesBefore: r.MessagesBefore,
+		MessagesAfter: r.MessagesAfter, TokensBefore: r.TokensBefore, TokensAfter: r.TokensAfter, Saved: r.Saved,
+		Gone: map[string]int{}, Committed: append([]rule.Elision{}, r.Committed...), Notes: []string{},
+	}
+}
+
+// foreseeSummary says who would write and what that one would be sent. The offline summariser, which costs nothing, writes at once.
+func (e *Engine) foreseeSummary(ctx context.Context, f *folding) (SummaryPreview, error) {
+	chosen, err := e.choose(f)
+	if err != nil {
+		return SummaryPreview{}, err
+	}
+	s := SummaryPreview{Summarizer: chosen.Name(), Prepared: f.options.Focus == "" && e.isPreparing(f.id)}
+	if s.Summarizer == offline.Name {
+		answer, err := chosen.Summarize(ctx, f.request)
+		if err == nil {
+			err = e.valid(f, answer, f.replaces)
+		}
+		if ctx.Err() != nil {
+			return s, e.failed("preview", f.id, ctx.Err())
+		}
+		if err != nil {
+			return s, f.noSummary(err, true)
+		}
+		f.answer, s.Basis, s.Tokens = answer, "written", e.factsFor(f.model.String()).Count(answer.Text)
+		return s, nil
+	}
+	if !f.settings.Letter && f.replaces < minFold {
+		return s, f.noSummary(pivot.ErrTooLarge, false)
+	}
+	e.align(ctx, f, chosen)
+	facts := e.factsFor(s.Summarizer)
+	pieces, ok := pivot.Fit(f.request, chosen.Limit(), facts)
+	if !ok {
+		f.note(s.Summarizer + " takes too little for any of it")
+		return s, nil
+	}
+	f.note(pieces[0].Notes...)
+	s.Calls = len(pieces)
+	for i := range pieces {
+		size := pieces[i].Tokens(facts)
+		s.Prompt += size
+		if p := pieces[i].Prefix; p != nil {
+			s.Cached += max(0, size-facts.Count(pieces[i].Aligned()))
+		}
+		if i > 0 { // notes on the piece before it
+			s.Output += f.request.Budget
+		}
+	}
+	return s, nil
+}
+
+// summaryLike is how long a summary is taken to be: as the newest of the session by the same summariser, or else as long as it may be.
+func (l *live) summaryLike(summarizer string, bound int) (tokens int, basis string) {
+	for i := len(l.state.Receipts) - 1; i >= 0; i-- {
+		r := &l.state.Receipts[i]
+		if r.Summarizer != summarizer {
+			continue
+		}
+		if at := session.Index(l.log, r.Summary); at >= 0 {
+			return min(bound, l.facts.Count(pivot.PreviousText(&l.log[at]))), "earlier"
+		}
+	}
+	return bound, "bound"
+}
+
+// price is what the calls would cost. Each is taken to have its share of the prompt, for prices may depend on its size.
+func (e *Engine) price(s SummaryPreview) float64 {
+	if s.Calls == 0 || !strings.Contains(s.Summarizer, "/") {
+		return 0
+	}
+	n := s.Calls
+	return float64(n) * e.offer(s.Summarizer).Cost(model.Usage{Input: (s.Prompt - s.Cached) / n, CacheRead: s.Cached / n, Output: s.Output / n})
+}

@@ -1,0 +1,65 @@
+package session
+
+import (
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Outline is what a person reads about a turn instead of the turn. It stands in the Summary of the user message that began it, and is never sent to a model
+// (S001, Session Summary).
+type Outline struct {
+	Title string `json:"title,omitzero"` // what was asked for, about 20 tokens
+	Body  string `json:"body,omitzero"`  // what came of it, at most 100 tokens
+	// Diffs are the files that changed, between the snapshot before the first step and the one after the last.
+	Diffs []FileDiff `json:"diffs"`
+
+	Unknown jsontext.Value `json:",embed"`
+}
+
+// FileDiff is what became of one file. Of a large file, one that is no text, and where another program wrote the diff, texts can be missing.
+type FileDiff struct {
+	File      string `json:"file"`   // relative to the working folder, with slashes
+	Before    string `json:"before"` // the whole text; "" where there was no such file
+	After     string `json:"after"`  // "" where there is none any more
+	Patch     string `json:"patch,omitzero"`
+	Additions int    `json:"additions"` // lines
+	Deletions int    `json:"deletions"`
+	Status    string `json:"status,omitzero"` // "added", "deleted", "modified"
+
+	Unknown jsontext.Value `json:",embed"`
+}
+
+// Outline returns what stands in the Summary of a user message; ok is false where there is nothing of the kind.
+func (m *Message) Outline() (o Outline, ok bool) {
+	if m.Role != User || m.Summary.Kind() != '{' {
+		return Outline{}, false
+	}
+	return o, json.Unmarshal(m.Summary, &o, ReadOptions()) == nil
+}
+
+// Value is the outline as the Summary of a user message.
+func (o Outline) Value() jsontext.Value {
+	text, err := json.Marshal(o, ReadOptions(), json.Deterministic(true))
+	if err != nil { // strings and numbers always encode; Unknown came from a reader
+		return nil
+	}
+	return text
+}
+
+// Snapshots are the first and the last snapshot that the markers of steps hold: of a turn, what its files were before and after it. Both are "" where
+// there is none.
+func Snapshots(messages []Message) (first, last string) {
+	for i := range messages {
+		for j := range messages[i].Parts {
+			p := &messages[i].Parts[j]
+			if p.Type != StepStartPart && p.Type != StepFinishPart || p.Snapshot == "" {
+				continue
+			}
+			if first == "" {
+				first = p.Snapshot
+			}
+			last = p.Snapshot
+		}
+	}
+	return first, last
+}
