@@ -59,6 +59,9 @@ func (e *Engine) Fork(ctx context.Context, id, beforeMessage string) (newID stri
 			return info.ID, e.failed("fork", id, fmt.Errorf("the new session %s lacks receipts: %w", info.ID, err))
 		}
 	}
+	if err := e.keepAgain(ctx, id, info.ID, log); err != nil {
+		return info.ID, e.failed("fork", id, fmt.Errorf("the new session %s lacks what was kept beside the log: %w", info.ID, err))
+	}
 	return info.ID, nil
 }
 
