@@ -181,7 +181,7 @@ func TestBackground_aSummaryThatIsWrittenBesideTheWorkIsNoReasonToWait(t *testin
 	}
 	event.Type, event.Code, event.Text = winnow.CompactionFailed, winnow.Stale, "winnow: prepare "+b.session+": it does not fit any more (stale)"
 	b.send(fedMsg{event})
-	b.shows("is not used: it does not fit any more")
+	b.shows("is not used: it does not fit any")
 	if got := b.look(); strings.Contains(got, "being prepared") {
 		t.Errorf("the screen is\n%s", got)
 	}
