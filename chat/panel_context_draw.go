@@ -65,8 +65,8 @@ func (p *contextPanel) drawRow(item, width int) string {
 	default:
 		glyph, state = "▓", "every request"
 	}
-	if row.elided > 0 {
-		state = "−" + grouped(row.elided) + " " + state
+	if row.elided > 0 { // the glyph says that it is elided
+		state = "−" + grouped(row.elided) + " " + strings.TrimPrefix(state, "elided ")
 	}
 	if w.state > 1 {
 		state = glyph + " " + state

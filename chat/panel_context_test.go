@@ -6,6 +6,7 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/session"
 )
 
 func (s *scene) context() *scene {
@@ -194,4 +195,22 @@ func TestContextPanel_tellsThatTheSessionCannotBeRead(t *testing.T) {
 		t.Errorf("it shows\n%s", look)
 	}
 	s.press("e", "u", "enter", "g", "s", "p", "r", "esc")
+}
+
+// What happens beside an open panel is seen in it, and what was said of the last key stays.
+func TestContextPanel_looksAgainWhenTheSessionChanges(t *testing.T) {
+	s := newScene(t).worked().context().press("/parser", "enter", "e")
+	said, parts := s.panel.(*contextPanel).said, len(s.panel.(*contextPanel).parts)
+	m := session.Message{MessageInfo: session.MessageInfo{Role: session.User}, Parts: []session.Part{{Type: session.TextPart, Text: "And the summer?"}}}
+	if err := s.engine.Append(t.Context(), s.id, m); err != nil {
+		t.Fatal(err)
+	}
+	s.runs(choose(windowChanged{s.id}))
+	if p := s.panel.(*contextPanel); len(p.parts) != parts+1 || p.said != said {
+		t.Errorf("it has %d parts and says %q, want %d and %q", len(p.parts), p.said, parts+1, said)
+	}
+	s.runs(choose(windowChanged{"ses_other"}))
+	if p := s.panel.(*contextPanel); p.reading {
+		t.Error("another session is not its business")
+	}
 }

@@ -232,6 +232,12 @@ func TestPanels_look(t *testing.T) {
 		"context-by-tool": func(s *scene) *scene {
 			return s.opens(newContextPanel(s.t.Context(), s.engine, s.id, plain)).press("g", "g", "enter", "down", "p", "s")
 		},
+		"context-elided": func(s *scene) *scene {
+			if _, err := s.engine.Prune(s.t.Context(), s.id); err != nil {
+				s.t.Fatal(err)
+			}
+			return s.opens(newContextPanel(s.t.Context(), s.engine, s.id, plain)).press("s", "enter", "down", "/go")
+		},
 		"preview": func(s *scene) *scene {
 			return s.opens(newPreviewPanel(s.t.Context(), s.engine, s.id, "the winter", plain))
 		},

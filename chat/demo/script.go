@@ -120,7 +120,7 @@ func planFor(said string) []step {
 	case len(said) > 2000:
 		return topic{closing: "That is a long text. It is in the log now, whole, and /context shows what it takes. I am a script and make nothing of it."}.plan()
 	case has("tour", "everything"):
-		tour := topic{closing: "lamp.sh is repaired, the logs are read, REPORT.md is written. On the way the window filled, was pruned and folded; nothing was lost. /context shows what " +
+		tour := topic{closing: "lamp.sh is repaired, the logs are read, REPORT.md is written. The window filled on the way and was made smaller; nothing was lost. /context shows what " +
 			"takes its space, /receipt what was done, /undo takes it back."}
 		for _, t := range []topic{look, fix, read, report} {
 			tour.steps = append(tour.steps, t.steps...)

@@ -75,7 +75,7 @@ func read() topic {
 		all = append(all, calls("Looked at logs/"+month+".csv again", "Once more the first days of "+month+", which are not before me any more.",
 			call("read", "filePath", "logs/"+month+".csv", "limit", 12)))
 	}
-	return topic{all, "I have read the four logs. The minutes of each month stand above; the harbour's copies need no change."}
+	return topic{all, "I have read the four logs. The minutes of each month stand above. If they are below zero, lamp.sh is not repaired yet: fix the test."}
 }
 
 // notes is what the script makes of a log: a text of some length, for texts of a conversation stay when results are pruned, and are what is folded.

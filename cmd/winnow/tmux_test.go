@@ -182,56 +182,115 @@ func eachSize(t *testing.T, environ []string, test func(t *testing.T, x *termina
 	}
 }
 
-// allowed answers questions until a text stands on the screen.
-func (x *terminal) allowed(until string) {
+// answers presses a key for each question until a text stands on the screen.
+func (x *terminal) answers(key, until string) {
 	x.t.Helper()
-	x.sees(until, func(screen string) bool {
-		if strings.Contains(screen, "wants to run") {
-			x.press("y")
+	for asked := true; asked; {
+		screen := x.sees("a question, or "+until, func(screen string) bool { return strings.Contains(screen, question) || strings.Contains(screen, until) })
+		if asked = strings.Contains(screen, question); !asked {
+			return
 		}
-		return strings.Contains(screen, until)
-	})
+		x.press(key)
+		// It may have come too soon after another key to count, or another question have taken its place.
+		for again := time.Now().Add(3 * time.Second); time.Now().Before(again) && strings.Contains(x.screen(), question); {
+			time.Sleep(25 * time.Millisecond)
+		}
+	}
+}
+
+const question = "wants to run"
+
+// panel opens a panel with a command, looks at it, and closes it.
+func (x *terminal) panel(command string, texts ...string) {
+	x.t.Helper()
+	x.say(command)
+	x.shows(append([]string{"── " + texts[0] + " ──"}, texts[1:]...)...)
+	x.leave(texts[0])
+}
+
+func (x *terminal) leave(title string) {
+	x.t.Helper()
+	x.press("Escape")
+	x.gone("── " + title + " ──")
 }
 
 func TestTerminal_aSessionWithEveryCommand(t *testing.T) {
 	t.Parallel()
 	eachSize(t, nil, func(t *testing.T, x *terminal) {
 		x.shows("This is a demo", "script-16k")
-		x.say("/help")
-		x.shows("/compact")
-		x.press("Escape")
-		x.gone("/compact")
-
+		x.panel("/help", "Help", "/compact")
 		x.say("fix the test")
-		x.shows("wants to run", "sh test.sh")
-		x.allowed("lamp.sh is repaired")
+		x.shows(question, "sh test.sh")
+		x.answers("y", "lamp.sh is repaired")
+		x.shows("of 12,000")
 
 		x.say("/title The lamp")
-		x.shows("The lamp")
-		x.say("/cost")
-		x.shows("from cache")
-		x.press("Escape")
-		x.gone("from cache")
-		x.say("/model")
-		x.shows("script-200k")
-		x.press("Escape")
-		x.gone("script-200k")
+		x.shows("── The lamp ──")
+		x.panel("/cost", "Cost", "requests")
+		x.panel("/sessions", "Sessions", "The lamp", "demo/script-16k")
+		x.panel("/model", "Models", "demo/script-200k")
 		x.say("/model demo/script-200k")
-		x.shows("script-200k")
+		x.shows("── demo/script-200k", "answers from now on")
 		x.say("/model demo/script-16k")
-		x.shows("script-16k answers")
+		x.shows("─ demo/script-16k")
 
 		x.say("read the logs")
-		x.allowed("I have read the four logs")
+		x.answers("y", "I have read the four logs")
+
+		x.say("/context")
+		x.shows("── Context ──", "largest first")
+		x.press("/")
+		x.must("send-keys", "-l", "grep")
+		x.shows("/grep")
+		x.press("Enter")
+		x.shows("› ", "grep logs/2026-01.csv")
+		x.press("Enter")
+		x.shows("tokens in the log", "output:")
+		x.press("Enter")
+		x.gone("tokens in the log")
+		x.press("e")
+		x.shows("is left out")
+		x.press("r")
+		x.shows("is shown whole again")
+		x.press("p")
+		x.shows("is pinned")
+		x.press("u")
+		x.shows("taken back")
+		x.press("Escape") // ends the filter
+		x.shows("system prompt")
+		x.leave("Context")
+
+		x.say("/prune")
+		x.sees("what became of it", func(screen string) bool {
+			return strings.Contains(screen, "✂ pruned") || strings.Contains(screen, "nothing to prune")
+		})
+		x.say("/compact the nights with fog")
+		x.shows("── What /compact would do ──", "→", "enter fold")
+		x.press("Enter")
+		x.gone("What /compact would do")
+		x.shows("≡ folded", "/receipt")
+		x.panel("/receipt", "Receipts", "folded", "u undoes it here")
+		x.say("/undo")
+		x.shows("↶ undone: the folding")
+		x.say("/export lamp.json")
+		x.shows("exported to ", "lamp.json")
+		if data, err := os.ReadFile(filepath.Join(x.folder, "lamp.json")); err != nil || !strings.Contains(string(data), "The lamp") {
+			t.Errorf("what was exported: %v, %.200s", err, data)
+		}
+		x.say("/revert")
+		x.shows("session")
+		x.say("/nonsense")
+		x.shows("there is no /nonsense")
+		x.say("/quit")
+		x.ends("0")
 	}, "chat", "--demo")
 }
 
 func TestTerminal_withoutColourThereIsNone(t *testing.T) {
 	t.Parallel()
 	x := openTerminal(t, 80, 24, []string{"NO_COLOR=1"}, "chat", "--demo", "fix the test")
-	x.shows("wants to run")
-	x.press("n")
-	x.shows("lamp.sh is repaired")
+	x.shows(question)
+	x.answers("n", "lamp.sh is repaired")
 	if screen := x.must("capture-pane", "-p", "-e"); colored.MatchString(screen) {
 		t.Errorf("there is colour:\n%q", screen)
 	}
@@ -256,9 +315,8 @@ func TestTerminal_aPasteOfAMegabyteIsTakenAtOnce(t *testing.T) {
 func TestTerminal_atAnotherSizeItIsDrawnAnew(t *testing.T) {
 	t.Parallel()
 	x := openTerminal(t, 80, 24, nil, "chat", "--demo", "fix the test")
-	x.shows("wants to run")
-	x.press("n")
-	x.shows("lamp.sh is repaired")
+	x.shows(question)
+	x.answers("n", "lamp.sh is repaired")
 	for _, s := range []struct{ wide, high int }{{40, 12}, {140, 40}, {60, 20}} {
 		x.must("resize-window", "-x", fmt.Sprint(s.wide), "-y", fmt.Sprint(s.high))
 		x.sees("a rule across the screen", func(screen string) bool {
@@ -279,7 +337,7 @@ func TestTerminal_escStopsAndEnterGoesOn(t *testing.T) {
 	x.press("Escape")
 	x.shows("interrupted")
 	x.press("Enter")
-	x.allowed("I have read the four logs")
+	x.answers("y", "I have read the four logs")
 	x.press("C-c")
 	x.shows("ctrl+c again quits")
 	x.press("C-c")
