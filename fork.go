@@ -2,7 +2,6 @@ package winnow
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
