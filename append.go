@@ -126,6 +126,6 @@ func (e *Engine) change(ctx context.Context, op, id string, decide func(*live) (
 // appended gives a new turn its attempts.
 func (l *live) appended(m *session.Message) {
 	if m.Written() {
-		l.tries = 0
+		l.tries, l.prepared = 0, false
 	}
 }

@@ -102,7 +102,7 @@ func (a *asking) send(ctx context.Context, r pivot.Request) (pivot.Answer, error
 	r.Delta = func(text string) {
 		if text != "" && ctx.Err() == nil {
 			event := a.e.event(a.f.id, CompactionDelta)
-			event.Text, event.Request = text, int(a.f.requests.Load())
+			event.Text, event.Request, event.Background = text, int(a.f.requests.Load()), a.f.ahead
 			a.e.bus.publish(event)
 		}
 	}

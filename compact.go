@@ -51,6 +51,10 @@ func (e *Engine) Compact(ctx context.Context, id string, o CompactOptions) (*piv
 }
 
 func (e *Engine) compact(ctx context.Context, id string, o CompactOptions, trigger string) (*pivot.Receipt, error) {
+	defer e.foldBegins(id)()
+	if receipt, err := e.takeOver(ctx, id, o, trigger); receipt != nil || err != nil {
+		return receipt, err
+	}
 	started := e.event(id, CompactionStarted)
 	e.bus.publish(started)
 	receipt, err := e.fold(ctx, id, o, trigger)
@@ -63,10 +67,14 @@ func (e *Engine) compact(ctx context.Context, id string, o CompactOptions, trigg
 	if receipt.Kind == pivot.Pruning {
 		return receipt, nil // its event was published with the commit
 	}
-	done := e.event(id, Compacted)
-	done.Receipt, done.Message = receipt, receipt.Marker
-	e.bus.publish(done)
+	e.compacted(receipt)
 	return receipt, nil
+}
+
+func (e *Engine) compacted(r *pivot.Receipt) {
+	done := e.event(r.SessionID, Compacted)
+	done.Receipt, done.Message, done.Background = r, r.Marker, r.Trigger == inBackground
+	e.bus.publish(done)
 }
 
 // fold makes at most two attempts: the second keeps no tail and carries less over, for when the first did not shrink the view or
@@ -141,9 +149,9 @@ func (e *Engine) unpublished(ctx context.Context, id string, f *folding, failed 
 	}
 	err := e.change(recording, "compact", id, func(*live) (store.Change, error) { return store.Change{Spend: f.spent}, nil }, func(*live) { e.recorded(id, f.spent) })
 	if err != nil {
-		err = fmt.Errorf("what it cost is not recorded: %w", err)
+		return errors.Join(failed, fmt.Errorf("what it cost is not recorded: %w", err))
 	}
-	return errors.Join(failed, err)
+	return failed
 }
 
 // inVain notes that nothing came of the calls that were made.
@@ -167,6 +175,7 @@ type folding struct {
 	pending   *session.Message // the marker that waited
 	commit    []rule.Elision
 	ledger    rule.Ledger // with commit
+	stood     rule.Ledger // without
 	cut       pivot.Cut
 	settings  pivot.Settings
 	usable    int // 0: unlimited
@@ -190,7 +199,10 @@ type folding struct {
 	requests atomic.Int32 // that were begun, as events count them
 	// unwritten is how many tokens a summary is taken to have that was not asked for: see Preview.
 	unwritten int
-	plain     bool // the form that extends the conversation did not work
+	ahead     bool          // it is written before it is needed: see Prepare
+	prepared  bool          // it was
+	took      time.Duration // to write it
+	plain     bool          // the form that extends the conversation did not work
 	began     time.Time
 }
 
@@ -207,9 +219,25 @@ func (e *Engine) prepare(ctx context.Context, id string, o CompactOptions, attem
 		return nil, err
 	}
 	defer l.mu.Unlock()
+	f := e.looked(l, o)
+	keep := f.settings.Tail(f.usable)
+	if attempt > 0 {
+		keep, f.settings.UserMessages = 0, f.settings.UserMessages/8
+	}
+	f.cut = pivot.Find(f.window, f.ledger, l.facts, keep, f.options.Rejected)
+	if len(f.cut.Fold) == 0 {
+		return nil, &Error{Code: NothingToFold, Op: "compact", Session: id, Err: errors.New("there is nothing to fold"),
+			Hint: "the session is empty, or nothing was said since the last summary"}
+	}
+	e.request(l, f)
+	return f, nil
+}
+
+// looked is a folding of the session as it stands, without a cut.
+func (e *Engine) looked(l *live, o CompactOptions) *folding {
 	f := &folding{
-		id: id, options: o, log: l.log, size: len(l.log), settings: e.policy.Folding(l.model), info: l.state.Info, pins: l.state.Pins,
-		dismissed: l.state.Dismissed, guard: e.policy.Guard,
+		id: l.id, options: o, log: l.log, size: len(l.log), settings: e.policy.Folding(l.model), info: l.state.Info, pins: l.state.Pins,
+		dismissed: l.state.Dismissed, guard: e.policy.Guard, model: l.model, stood: l.state.Ledger,
 	}
 	if at := view.Pending(l.log, l.state.Undone); at >= 0 {
 		marker := l.log[at]
@@ -228,16 +256,11 @@ func (e *Engine) prepare(ctx context.Context, id string, o CompactOptions, attem
 	plan := e.policy.Plan(state, policy.Occasion{FoldAsked: true, Rejected: f.options.Rejected})
 	f.commit = plan.Commit
 	f.ledger = l.state.Ledger.With(f.commit...)
+	return f
+}
 
-	keep := f.settings.Tail(f.usable)
-	if attempt > 0 {
-		keep, f.settings.UserMessages = 0, f.settings.UserMessages/8
-	}
-	f.cut = pivot.Find(f.window, f.ledger, l.facts, keep, f.options.Rejected)
-	if len(f.cut.Fold) == 0 {
-		return nil, &Error{Code: NothingToFold, Op: "compact", Session: id, Err: errors.New("there is nothing to fold"),
-			Hint: "the session is empty, or nothing was said since the last summary"}
-	}
+// request writes what a summariser is asked about the cut.
+func (e *Engine) request(l *live, f *folding) {
 	if f.cut.Previous != nil {
 		f.replaces = view.Message(f.cut.Previous, f.ledger, l.facts)
 		f.request.Previous = pivot.PreviousText(f.cut.Previous)
@@ -245,17 +268,17 @@ func (e *Engine) prepare(ctx context.Context, id string, o CompactOptions, attem
 	for i := range f.cut.Fold {
 		f.replaces += view.Message(&f.cut.Fold[i], f.ledger, l.facts)
 	}
-	f.model, f.offer = l.model, e.offer(e.modelName(f.info, f.log))
+	f.offer = e.offer(e.modelName(f.info, f.log))
 	if e.config.Prefix != nil {
 		f.sent = l.render(f.window[:f.cut.End], l.state.Ledger)
 		f.cold = e.cold(l)
 	}
-	f.request.SessionID, f.request.Focus, f.request.Directory = id, o.Focus, f.info.Directory
+	f.request.SessionID, f.request.Focus, f.request.Directory = f.id, f.options.Focus, f.info.Directory
 	f.request.Messages = e.policy.Markers().Of(view.Render(f.cut.Fold, f.ledger))
 	f.request.Log, f.request.Tail = f.cut.Fold, f.cut.Tail
 	f.request.System = pivot.SystemPrompt
-	f.request.Instruction = pivot.Instruction(f.settings, f.request.Previous, o.Focus)
-	f.request.Update = pivot.Instruction(f.settings, "an earlier piece", o.Focus)
+	f.request.Instruction = pivot.Instruction(f.settings, f.request.Previous, f.options.Focus)
+	f.request.Update = pivot.Instruction(f.settings, "an earlier piece", f.options.Focus)
 	f.request.Dismissed = f.dismissed
 	if none := noConstraints(f); none != "" && !f.settings.Letter {
 		f.request.Instruction += none
@@ -263,7 +286,6 @@ func (e *Engine) prepare(ctx context.Context, id string, o CompactOptions, attem
 	}
 	f.request.Budget = pivot.AnswerBudget(f.usable, f.replaces)
 	f.request.OwnLength = f.settings.Letter || f.settings.Prompt != ""
-	return f, nil
 }
 
 // cold is how long a session was idle, 0 while the provider's cache may still have what was sent.

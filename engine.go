@@ -27,8 +27,10 @@ type Engine struct {
 	calibrated *token.Calibrated // nil when the counter is not to learn
 	bus        bus
 
-	mu   sync.Mutex
-	live map[string]*live
+	mu           sync.Mutex
+	live         map[string]*live
+	preparations map[string]*preparation // by session
+	folds        map[string]int          // compactions that are being made, by session
 }
 
 // Open makes an engine. The error names what in the configuration cannot be.
@@ -37,7 +39,7 @@ func Open(c Config) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{config: c, policy: c.Settings.NewPolicy(), live: map[string]*live{}}
+	e := &Engine{config: c, policy: c.Settings.NewPolicy(), live: map[string]*live{}, preparations: map[string]*preparation{}, folds: map[string]int{}}
 	e.ids.Random = c.Random
 	if c.Settings.Counter == "auto" && !e.policy.Pivot.Letter {
 		if e.calibrated = c.Calibrated; e.calibrated == nil {
@@ -47,8 +49,9 @@ func Open(c Config) (*Engine, error) {
 	return e, nil
 }
 
-// Close ends the subscriptions. The store is the caller's to close.
+// Close ends the preparations, recording what they cost, and the subscriptions. The store is the caller's to close, after this.
 func (e *Engine) Close() error {
+	e.endPreparations()
 	e.bus.close()
 	return nil
 }
@@ -135,6 +138,9 @@ type live struct {
 
 	// tries counts the foldings in a row that the same turn called for.
 	tries int
+	// prepared: a summary was prepared for this turn and this pivot, or there is no use in it. Another one would be paid in vain as this one was, or is
+	// waiting to be published.
+	prepared bool
 }
 
 // maxLive is how many sessions are at hand at most: a server has many, and each may be megabytes.

@@ -46,6 +46,8 @@ type Event struct {
 	// Request counts the requests of one compaction, of compaction.delta: the text of a later one takes the place of what an earlier one
 	// gave.
 	Request int `json:"request,omitzero"`
+	// Background: of a compaction whose summary is written while the work goes on, or was.
+	Background bool `json:"background,omitzero"`
 }
 
 // Subscription receives events. A subscriber that is slow loses events, and never holds the engine up. The pieces of a summary that is

@@ -2,6 +2,7 @@ package winnow
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,7 +15,8 @@ import (
 )
 
 // Fork begins a new session with the log of another one before a message, "" for all of it, as it stood when that message came: the elisions that had been
-// committed by then and whose reasons lie in the new log, the pivots, the receipts, the pins and the dismissals that concern it, and what its requests took.
+// committed by then and whose reasons lie in the new log, the pivots, the receipts, the pins and the dismissals that concern it, the whole texts of outputs that
+// were cut, and what its requests took.
 // Messages and parts keep their ids, so that handles hold and a provider's cache is still warm. Nothing of the old session is changed.
 func (e *Engine) Fork(ctx context.Context, id, beforeMessage string) (newID string, err error) {
 	l, err := e.lock(ctx, "fork", id)
@@ -59,7 +61,34 @@ func (e *Engine) Fork(ctx context.Context, id, beforeMessage string) (newID stri
 			return info.ID, e.failed("fork", id, fmt.Errorf("the new session %s lacks receipts: %w", info.ID, err))
 		}
 	}
+	if err := e.keptToo(ctx, id, info.ID, log); err != nil {
+		return info.ID, e.failed("fork", id, fmt.Errorf("the new session %s lacks whole texts of outputs that were cut: %w", info.ID, err))
+	}
 	return info.ID, nil
+}
+
+// keptToo gives a new session the whole texts of its outputs that were cut before they were first sent.
+func (e *Engine) keptToo(ctx context.Context, id, newID string, log []session.Message) error {
+	keeper, ok := e.config.Store.(store.Keeper)
+	if !ok {
+		return nil
+	}
+	for i := range log {
+		for j := range log[i].Parts {
+			p := &log[i].Parts[j]
+			if p.Type != session.ToolPart {
+				continue
+			}
+			text, err := keeper.Kept(ctx, id, p.ID)
+			if err == nil {
+				err = keeper.Keep(ctx, newID, p.ID, text)
+			}
+			if err != nil && !errors.Is(err, store.ErrNotKept) {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // fork is what a new session has of an old one.

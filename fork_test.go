@@ -105,6 +105,9 @@ func TestFork_hasWhatWasBeforeAndLeavesTheOldSessionAlone(t *testing.T) {
 			if _, err := kept.Apply(t.Context(), id, change); err != nil {
 				t.Fatal(err)
 			}
+			if err := kept.(store.Keeper).Keep(t.Context(), id, "p01", "the whole of it"); err != nil {
+				t.Fatal(err)
+			}
 			old, oldState, err := e.Session(t.Context(), id)
 			if err != nil {
 				t.Fatal(err)
@@ -144,6 +147,9 @@ func TestFork_hasWhatWasBeforeAndLeavesTheOldSessionAlone(t *testing.T) {
 			}
 			if len(got.Receipts) != 1 || got.Receipts[0].SessionID != newID || len(got.Receipts[0].Committed) != 1 || got.Receipts[0].Undo != "winnow undo "+newID+" rcp_1" {
 				t.Errorf("the receipts are %+v", got.Receipts)
+			}
+			if text, err := kept.(store.Keeper).Kept(t.Context(), newID, "p01"); text != "the whole of it" {
+				t.Errorf("the whole text of an output is %q in the fork, error %v", text, err)
 			}
 			if _, err := e.Undo(t.Context(), newID, "rcp_1"); err != nil {
 				t.Errorf("undo in the fork: %v", err)

@@ -24,7 +24,7 @@ type Gauge struct {
 	Pinned  int `json:"pinned"`
 	Summary int `json:"summary"`
 	Live    int `json:"live"`
-	// Split says that System and Tools were told apart, by what Config.Prefix says; else System has both.
+	// Split says that System and Tools were told apart, in proportion to what Config.Prefix says of each; else System has both.
 	Split bool `json:"split"`
 	// Learned says that a report told what both take together. Else they are counted from Config.Prefix, and are 0 where that is unknown too.
 	Learned bool `json:"learned"`
@@ -33,7 +33,8 @@ type Gauge struct {
 	ElidedParts int `json:"elidedParts"`
 
 	Total int `json:"total"`
-	// Reported says that Total is what the provider counted for the newest step, with what came in since by estimate; else all of it is an estimate.
+	// Reported says that Total is what the provider counted for the newest step, with what came in since by estimate. Else all of it is an estimate: that
+	// of View and Inspect, or, after a commit or a compaction, that in proportion to what the provider made of it last.
 	Reported bool `json:"reported"`
 	Usable   int  `json:"usable"`  // where the window is folded; 0 is unlimited
 	Warn     int  `json:"warn"`    // from here on a warning is due; 0 where Usable is
@@ -94,6 +95,7 @@ type gauging struct {
 		pinned, elided, fewerParts int
 		parts, messages            map[string]bool // that are pinned
 	}
+	scale   float64        // tokens of the provider for one of the estimate, by the newest report; 0: not known
 	saved   map[string]int // by part, what elisions keep out of it; it holds while nothing about the part changes
 	carried struct {       // of the summary with this id, under these pins, by text
 		summary, pins string
@@ -117,6 +119,9 @@ type gauging struct {
 
 // settled is how many of the newest messages are counted anew each time: those that a program may still replace.
 const settled = rule.Noticed
+
+// leastScaled is how many tokens messages must be estimated at to tell how the provider counts them.
+const leastScaled = 1_000
 
 // changed takes in that a change was made, before its messages are in the log; moves says that the ledger or the pivots are others now.
 func (g *gauging) changed(c store.Change, moves bool) {
@@ -166,9 +171,18 @@ func (l *live) strata(g *Gauge, begins Prefix, told bool) {
 	}
 	messages := now.Tokens()
 	g.Total = overhead + messages
-	if total, ok := l.reportedTotal(now); ok {
+	total, reported := l.reportedTotal(now)
+	switch scale := &l.gauging.scale; {
+	case reported:
+		if *scale = 0; g.Learned && messages >= leastScaled {
+			*scale = min(3, max(1./3, float64(total-overhead)/float64(messages)))
+		}
+	case *scale > 0: // the view is another one since, by what was left out or folded
+		total = overhead + int(*scale*float64(messages))
+	}
+	if total > 0 {
 		// The provider counts differently. What it counts in all is true, and the shares of the estimate are kept.
-		g.Total, g.Reported = total, true
+		g.Total, g.Reported = total, reported
 		overhead = min(overhead, total)
 		g.Pinned, g.Summary = portion(g.Pinned, total-overhead, messages), portion(g.Summary, total-overhead, messages)
 	}
@@ -240,6 +254,7 @@ func (l *live) pinnedAndElided(window []session.Message) (pinned, elided, fewer 
 			w.parts[p.Part], w.messages[p.Message] = p.Part != "", p.Message != ""
 		}
 	}
+	summary := view.Pivot(window) // what is pinned of it counts as the summary
 	add := func(m *session.Message, pinned, elided, fewer *int) {
 		for j := range m.Parts {
 			p := &m.Parts[j]
@@ -247,7 +262,7 @@ func (l *live) pinnedAndElided(window []session.Message) (pinned, elided, fewer 
 				*fewer++
 				*elided += l.saved(p)
 			}
-			if len(l.state.Pins) > 0 && (w.parts[p.ID] || w.messages[m.ID]) {
+			if len(l.state.Pins) > 0 && m != summary && (w.parts[p.ID] || w.messages[m.ID]) {
 				*pinned += l.partTokens(p, l.state.Ledger)
 			}
 		}

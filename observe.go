@@ -23,6 +23,9 @@ type Outcome struct {
 	Verdict budget.Verdict
 	// Pruned and Compacted are the receipts of what was done, nil when it was not.
 	Pruned, Compacted *pivot.Receipt
+	// Prepare: a fold is near. Where the program calls Engine.Prepare now, beside its work, and Engine.Publish between its steps, no request waits for
+	// the summary. Nothing else depends on it.
+	Prepare bool
 	// Refusals say what was not done, and why.
 	Refusals []rule.Refusal
 }
@@ -70,6 +73,7 @@ func (e *Engine) Observe(ctx context.Context, id string, usage session.Usage) (O
 			StepEnded: true, Usage: usage, Summary: l.log[at].IsSummary(), Pending: pendingAfter(l.log, at, l.facts), GoesOn: calls(&l.log[at]),
 		})
 		out.Verdict, out.Refusals = plan.Verdict, plan.Refusals
+		out.Prepare = plan.Prepare && !l.prepared && e.asks() && !e.isPreparing(id)
 		if !plan.Verdict.Overflow {
 			l.tries = 0
 		}

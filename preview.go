@@ -49,6 +49,8 @@ type Preview struct {
 // SummaryPreview is who would write a summary, how long it is taken to be, and what it would cost.
 type SummaryPreview struct {
 	Summarizer string `json:"summarizer"` // "offline", or "provider/model"
+	// Prepared: Compact would use, or wait for, the summary that is prepared in the background, if it still fits. The rest is of a new one.
+	Prepared bool `json:"prepared,omitzero"`
 	// Tokens is its length, and Basis where that comes from: "written" (the offline summariser wrote it, so that everything here is exact), "earlier" (as long
 	// as the newest summary of this session by the same summariser), or "bound" (as long as it may be; most are shorter).
 	Tokens int    `json:"tokens"`
@@ -158,7 +160,7 @@ func (e *Engine) foreseeSummary(ctx context.Context, f *folding) (SummaryPreview
 	if err != nil {
 		return SummaryPreview{}, err
 	}
-	s := SummaryPreview{Summarizer: chosen.Name()}
+	s := SummaryPreview{Summarizer: chosen.Name(), Prepared: f.options.Focus == "" && e.isPreparing(f.id)}
 	if s.Summarizer == offline.Name {
 		answer, err := chosen.Summarize(ctx, f.request)
 		if err == nil {

@@ -32,6 +32,7 @@ func (e *Engine) publish(ctx context.Context, f *folding) (*pivot.Receipt, error
 	switch {
 	case f.cut.Replay != nil:
 		follow = append(follow, pivot.Replay(id, marker, *f.cut.Replay))
+	case f.goesOn():
 	case f.options.Auto && !waiting && (e.config.Hooks.Continue == nil || e.config.Hooks.Continue(ctx, f.id, summary)):
 		follow = append(follow, pivot.Continue(id, marker))
 	}
@@ -50,7 +51,8 @@ func (e *Engine) publish(ctx context.Context, f *folding) (*pivot.Receipt, error
 		c.Receipt = receipt
 		return c, err
 	}, func(l *live) {
-		l.reported, l.estimated = session.Usage{}, -1 // no report speaks of the new view
+		l.reported, l.estimated = session.Usage{}, -1               // no report speaks of the new view
+		l.prepared = 4*receipt.TokensAfter > 3*receipt.TokensBefore // what is left of it hardly gets smaller
 		e.recorded(f.id, f.spent)
 	})
 	if err != nil {

@@ -39,7 +39,7 @@ func (e *Engine) summarize(ctx context.Context, f *folding) error {
 	}
 	e.align(ctx, f, chosen)
 	answer, err := e.ask(ctx, f, chosen)
-	if err != nil && ctx.Err() == nil && !own && e.policy.Offline {
+	if err != nil && ctx.Err() == nil && !own && e.policy.Offline && !f.ahead {
 		f.note(fmt.Sprintf("%s gave no summary (%s); the offline summariser wrote it", chosen.Name(), strings.TrimPrefix(err.Error(), chosen.Name()+": ")))
 		asked := err
 		own = true

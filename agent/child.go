@@ -33,6 +33,7 @@ type desk struct {
 	mu       sync.Mutex
 	queues   map[string][]string      // what was said to sessions that are worked on; an entry for each of them
 	prefixes map[string]winnow.Prefix // of children that are worked on
+	beside   map[string]*beside       // summaries that are being written, by session
 }
 
 // child does what Call.Child says. began is told the id of its session as soon as there is one.

@@ -104,7 +104,7 @@ func New(c Config) (*Loop, error) {
 		return nil, err
 	}
 	l := &Loop{config: c, client: llm.Retry(c.Client, c.Retry), declared: declared, tools: map[string]Tool{},
-		desk: &desk{queues: map[string][]string{}, prefixes: map[string]winnow.Prefix{}}}
+		desk: &desk{queues: map[string][]string{}, prefixes: map[string]winnow.Prefix{}, beside: map[string]*beside{}}}
 	for _, t := range c.Tools {
 		l.tools[t.Name()] = t
 	}
@@ -200,6 +200,7 @@ func (l *Loop) work(ctx context.Context, id string, begin func(r *run, unfinishe
 	saving, done := outlast(ctx)
 	defer done()
 	r.saving = saving
+	defer r.accompany(ctx)()
 	defer func() {
 		if !r.left { // something panicked
 			l.leave(id, true)
@@ -237,6 +238,7 @@ func (l *Loop) work(ctx context.Context, id string, begin func(r *run, unfinishe
 func (r *run) end(before Totals, failed error) {
 	if failed != nil {
 		r.unsaid = r.deliver(r.saving)
+		r.giveUp()
 	}
 	if after, err := r.Totals(r.saving, r.id); err == nil {
 		r.result.Spent = after.minus(before)

@@ -60,6 +60,9 @@ func (r *run) turn(ctx context.Context) error {
 		if err := r.pending(ctx); err != nil {
 			return err
 		}
+		if err := r.publish(ctx); err != nil {
+			return err
+		}
 		if r.result.Steps >= r.config.MaxSteps {
 			return fmt.Errorf("%w (%d)", ErrSteps, r.config.MaxSteps)
 		}
@@ -71,6 +74,9 @@ func (r *run) turn(ctx context.Context) error {
 			continue
 		}
 		if _, err := r.config.Engine.EndTurn(ctx, r.id); err != nil {
+			return err
+		}
+		if err := r.publish(ctx); err != nil {
 			return err
 		}
 		r.tell(Event{Type: TurnEnded, Step: r.result.Steps})

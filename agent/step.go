@@ -80,6 +80,9 @@ func (r *run) observe(ctx context.Context, usage session.Usage) (folded bool, er
 		err = nil
 	}
 	if err == nil {
+		if out.Prepare {
+			r.prepareAhead(ctx)
+		}
 		r.tell(Event{Type: Observed, Step: r.result.Steps, Outcome: &out})
 	}
 	return out.Compacted != nil, err

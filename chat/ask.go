@@ -21,6 +21,7 @@ type question struct {
 
 	words  editor // what the model is told with a refusal
 	typing bool
+	from   int // the first line of the target that is seen
 }
 
 // withdrawn is a question that nobody waits for any more.
@@ -108,6 +109,10 @@ func (m *chat) answerKey(k tea.KeyPressMsg, before time.Time) tea.Cmd {
 		} else {
 			m.decide(denied(q.want, ""))
 		}
+	case "up":
+		q.from--
+	case "down":
+		q.from++
 	case "pgup":
 		m.transcript.scroll(-max(1, m.transcript.height-2))
 	case "pgdown":

@@ -67,13 +67,25 @@ func (b *bench) press2(key string) {
 }
 
 func TestPermission_severalQueueUp(t *testing.T) {
-	b := setUp(t, calling("bash", "fetch"), nil, asking("bash", "run", "make"), asking("fetch", "fetch", "https://a.example/x"))
+	b := setUp(t, calling("bash", "webfetch"), nil, asking("bash", "run", "make"), asking("webfetch", "fetch", "https://a.example/x"))
 	b.says("build it")
 	b.until("two questions", func() bool { return len(b.asks) == 2 })
-	b.golden("permission")
+	b.shows("1 more question")
 	b.press2("y")
 	b.shows("wants to")
 	b.press2("y")
+	b.shows("the end")
+}
+
+func TestScreen_aQuestion(t *testing.T) {
+	b := setUp(t, calling("bash"), nil, asking("bash", "run", "go build ./... && \\\n  rm -rf build\x1b[2K"))
+	b.says("build it")
+	b.shows("waits for your answer")
+	b.golden("permission")
+	b.press2("w")
+	b.types("not now")
+	b.golden("denying")
+	b.press("enter")
 	b.shows("the end")
 }
 

@@ -2,6 +2,7 @@ package chat
 
 import (
 	"context"
+	"math/rand/v2"
 	"reflect"
 	"strings"
 	"testing"
@@ -47,16 +48,16 @@ type bench struct {
 	store    store.Store
 	upstream *llmtest.Server
 	messages chan tea.Msg
-	clock    time.Time
+	clock    time.Time // the program's; the engine's stands still, so that ids and sizes are the same each time
+	clock0   time.Time
 	events   *winnow.Subscription
-	title    string
 	quit     bool
 }
 
 // setUp opens a chat with a scripted upstream, without colours, at 80 columns and 24 lines.
 func setUp(t testing.TB, script llmtest.Script, change func(*Config, *agent.Config), all ...agent.Tool) *bench {
 	t.Helper()
-	b := &bench{t: t, store: memory.New(), upstream: llmtest.Start(t, script), messages: make(chan tea.Msg, 1<<12), clock: time.Unix(1_800_000_000, 0)}
+	b := &bench{t: t, store: memory.New(), upstream: llmtest.Start(t, script), messages: make(chan tea.Msg, 1<<12), clock: time.Unix(1_800_000_000, 0), clock0: time.Unix(1_800_000_000, 0)}
 	b.start(script, change, all...)
 	return b
 }
@@ -74,12 +75,13 @@ func (b *bench) start(script llmtest.Script, change func(*Config, *agent.Config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	engine, err := winnow.Open(winnow.Config{Store: b.store, Models: &model.Catalogue{Models: []model.Model{reader}}, Model: reader.String()})
+	engine, err := winnow.Open(winnow.Config{Store: b.store, Models: &model.Catalogue{Models: []model.Model{reader}}, Model: reader.String(),
+		Now: func() time.Time { return b.clock0 }, Random: rand.NewChaCha8([32]byte{6})})
 	if err != nil {
 		t.Fatal(err)
 	}
 	setting := agent.Config{Engine: engine, Client: client, Model: reader, Protocol: agent.Chat, System: "You are the agent of this test.", Tools: all,
-		Directory: t.TempDir(), Retry: llm.RetryOptions{Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }}}
+		Directory: "/srv/parser", Retry: llm.RetryOptions{Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }}}
 	c := Config{Engine: engine, NoColor: true, Environ: []string{}, Directory: setting.Directory, Models: []string{reader.String()}}
 	if change != nil {
 		change(&c, &setting)

@@ -221,11 +221,16 @@ func seconds(d time.Duration) string {
 	switch s := d.Seconds(); {
 	case s < 9.95:
 		return strconv.FormatFloat(s, 'f', 1, 64) + " s"
-	case s < 60:
-		return strconv.Itoa(int(s)) + " s"
 	default:
-		return fmt.Sprintf("%d min %d s", int(s)/60, int(s)%60)
+		return wholeSeconds(d)
 	}
+}
+
+func wholeSeconds(d time.Duration) string {
+	if s := int(d.Seconds()); s >= 60 {
+		return fmt.Sprintf("%d min %d s", s/60, s%60)
+	}
+	return strconv.Itoa(int(d.Seconds())) + " s"
 }
 
 func firstLine(text string) string {

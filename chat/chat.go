@@ -41,9 +41,10 @@ type chat struct {
 	work     *work
 	queued   []*queued
 	first    []string // to be said once the log is read
-	greeting string   // to be told then
+	after    []notice // to be shown then, behind the messages that they are about
 	resumes  bool     // the last turn is not at its end: enter goes on with it
 	doing    string   // what else takes time: "folding the past"
+	stopFold func()   // stops a folding that was asked for, nil while none goes on
 	written  int      // characters of the summary so far
 	warned   bool     // that the window fills up, since it was made smaller
 	frame    int      // of the spinner
@@ -229,12 +230,38 @@ func (m *chat) toPanel(msg tea.Msg) tea.Cmd {
 func (m *chat) tell(t told) {
 	switch {
 	case t.err != nil && t.text != "":
-		m.transcript.say(wrong(t.text + ": " + explain(t.err)))
+		m.note(wrong(t.text + ": " + explain(t.err)))
 	case t.err != nil:
-		m.transcript.say(wrong(explain(t.err)))
+		m.note(wrong(explain(t.err)))
 	case t.text != "":
-		m.transcript.say(say(t.text))
+		m.note(say(t.text))
 	}
+}
+
+// note shows a notice, behind those that wait for the log.
+func (m *chat) note(n notice) {
+	if len(m.after) > 0 {
+		m.after = append(m.after, n)
+		return
+	}
+	m.transcript.say(n)
+}
+
+// noteAfter shows a notice once the log is read again: what it is about may not be in the transcript yet.
+func (m *chat) noteAfter(n notice) tea.Cmd {
+	m.after = append(m.after, n)
+	return m.sync()
+}
+
+// notes shows what waited for the log.
+func (m *chat) notes() {
+	if m.syncing {
+		return
+	}
+	for _, n := range m.after {
+		m.transcript.say(n)
+	}
+	m.after = nil
 }
 
 // do does something that takes time beside the program, and lets it go on with what came of it.

@@ -2,11 +2,10 @@ package chat
 
 import (
 	"context"
-	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -17,14 +16,12 @@ import (
 	"github.com/winnowhq/winnow/llm/llmtest"
 )
 
-var update = flag.Bool("update", false, "write the screens as they are")
-
 // golden compares the screen with the one that somebody looked at, at both sizes.
 func (b *bench) golden(name string) {
 	b.t.Helper()
 	for _, size := range [][2]int{{80, 24}, {140, 40}, {40, 12}} {
 		b.send(tea.WindowSizeMsg{Width: size[0], Height: size[1]})
-		got := b.look() + "\n"
+		got := receiptID.ReplaceAllString(b.look(), "rcp_01234567890123456789012345") + "\n"
 		file := filepath.Join("testdata", fmt.Sprintf("%s_%dx%d.txt", name, size[0], size[1]))
 		if *update {
 			if err := os.MkdirAll("testdata", 0o755); err != nil {
@@ -45,6 +42,8 @@ func (b *bench) golden(name string) {
 	}
 	b.send(tea.WindowSizeMsg{Width: 80, Height: 24})
 }
+
+var receiptID = regexp.MustCompile(`rcp_[0-9A-Za-z]{26}`)
 
 // after answers by how many results of calls there are.
 func after(replies ...llmtest.Reply) llmtest.Answer {
@@ -183,5 +182,3 @@ func TestRun_needsAnEngineAndALoop(t *testing.T) {
 		t.Errorf("without a loop: %v", err)
 	}
 }
-
-var errNo = errors.New("no")

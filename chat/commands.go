@@ -19,7 +19,7 @@ func commands() []command {
 		{"context", "", "what takes the space in the window", (*chat).showContext},
 		{"undo", "[id]", "take the newest pruning or folding back, or the one named", (*chat).undo},
 		{"redo", "", "make what was undone count again", (*chat).redo},
-		{"receipt", "", "what prunings and foldings did", (*chat).showReceipts},
+		{"receipt", "[id]", "what prunings and foldings did", (*chat).showReceipts},
 		{"model", "[name]", "show or choose who answers", (*chat).chooseModel},
 		{"cost", "", "what the session took", (*chat).showCost},
 		{"sessions", "", "go on with another session", (*chat).showSessions},
@@ -133,12 +133,19 @@ func (m *chat) fold(focus string) tea.Cmd {
 		return nil
 	}
 	m.doing = "folding the past"
-	return tea.Batch(m.tickLater(), m.do(func(ctx context.Context) func(m *chat) tea.Cmd {
+	ctx, cancel := context.WithCancel(m.ctx)
+	m.stopFold = cancel
+	return tea.Batch(m.tickLater(), m.do(func(context.Context) func(m *chat) tea.Cmd {
+		defer cancel()
 		_, err := engine.Compact(ctx, id, winnow.CompactOptions{Focus: focus})
+		stopped := ctx.Err() != nil
 		return func(m *chat) tea.Cmd {
-			m.doing = ""
-			if winnow.CodeOf(err) == winnow.NothingToFold {
+			m.doing, m.stopFold = "", nil
+			switch {
+			case winnow.CodeOf(err) == winnow.NothingToFold:
 				m.tell(told{text: nothingToFold})
+			case err != nil && stopped:
+				m.tell(told{text: "folding was stopped; the session is as it was"})
 			}
 			return m.sync() // of other failures the engine tells by an event
 		}

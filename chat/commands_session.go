@@ -2,13 +2,11 @@ package chat
 
 import (
 	"context"
-	"fmt"
 	"slices"
-	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
@@ -32,7 +30,7 @@ func (m *chat) takeBack(done, what string, take func(ctx context.Context, id, wh
 				if done != "undone" {
 					other = "/undo"
 				}
-				m.transcript.say(notice{"↶", done + ": " + described(r) + " · " + other + " " + r.ID, well})
+				return m.noteAfter(notice{"↶", done + ": " + described(r) + " · " + other + " " + r.ID, well})
 			}
 			return m.sync()
 		}
@@ -64,182 +62,58 @@ func (m *chat) chooseModel(name string) tea.Cmd {
 }
 
 func (m *chat) listModels() tea.Cmd {
-	lines := []string{"now: " + m.model.String(), ""}
-	for _, name := range m.config.Models {
-		lines = append(lines, "/model "+name)
+	known := m.config.Catalogue
+	if known == nil {
+		known = model.Default()
 	}
-	if len(m.config.Models) == 0 {
-		lines = append(lines, "/model provider/name chooses another")
-	}
-	m.panel = newTextPanel("Models", lines)
-	return nil
+	current := m.model
+	return m.show(newModelsPanel(m.config.Models, current.String(), func(name string) model.Model {
+		if name == current.String() {
+			return current
+		}
+		return known.Lookup(name)
+	}, m.style), nil)
+}
+
+// show opens a panel, with what it begins with.
+func (m *chat) show(p panel, begin tea.Cmd) tea.Cmd {
+	m.panel = p
+	return begin
 }
 
 func (m *chat) showSessions(string) tea.Cmd {
-	engine := m.config.Engine
-	return m.do(func(ctx context.Context) func(m *chat) tea.Cmd {
-		all, err := engine.Store().List(ctx)
-		return func(m *chat) tea.Cmd {
-			if err != nil {
-				m.tell(told{"the sessions cannot be listed", err})
-				return nil
-			}
-			var lines []string
-			for _, one := range all {
-				lines = append(lines, one.Info.ID+"  "+oneLine(one.Info.Title))
-			}
-			m.panel = newTextPanel("Sessions", lines)
-			return nil
-		}
-	})
+	return m.show(newSessionsPanel(m.ctx, m.config.Engine.Store(), m.session, m.now(), m.style))
 }
 
-func (m *chat) showReceipts(string) tea.Cmd {
+func (m *chat) showReceipts(id string) tea.Cmd {
 	if !m.need() {
 		return nil
 	}
-	id, engine := m.session, m.config.Engine
-	return m.do(func(ctx context.Context) func(m *chat) tea.Cmd {
-		all, err := engine.Receipts(ctx, id)
-		return func(m *chat) tea.Cmd {
-			switch {
-			case err != nil:
-				m.tell(told{"the receipts cannot be read", err})
-			case len(all) == 0:
-				m.tell(told{text: "nothing was pruned or folded yet"})
-			default:
-				m.panel = newTextPanel("Receipts", receiptLines(all))
-			}
-			return nil
-		}
-	})
-}
-
-// receiptLines are receipts, the newest first.
-func receiptLines(all []pivot.Receipt) []string {
-	var lines []string
-	for _, r := range slices.Backward(all) {
-		lines = append(lines, r.ID, "  "+described(&r)+": "+span(&r))
-		if r.Summarizer != "" {
-			lines = append(lines, "  summary by "+oneLine(r.Summarizer)+", "+tui.Dollars(r.Cost))
-		}
-		for _, n := range r.Notes {
-			lines = append(lines, "  "+oneLine(n))
-		}
-		lines = append(lines, "  /undo "+r.ID, "")
-	}
-	return lines
+	return m.show(newReceiptPanel(m.ctx, m.config.Engine, m.session, id, m.now(), m.style))
 }
 
 func (m *chat) showCost(string) tea.Cmd {
 	if !m.need() {
 		return nil
 	}
-	id, loop := m.session, m.loop
-	return m.do(func(ctx context.Context) func(m *chat) tea.Cmd {
-		t, err := loop.Totals(ctx, id)
-		return func(m *chat) tea.Cmd {
-			if err != nil {
-				m.tell(told{"what it took cannot be read", err})
-				return nil
-			}
-			u := t.Usage
-			m.panel = newTextPanel("Cost", []string{
-				fmt.Sprintf("%-22s %14s", "cost", tui.Dollars(t.Cost)),
-				fmt.Sprintf("%-22s %14s", "steps", grouped(t.Steps)),
-				fmt.Sprintf("%-22s %14s", "summaries", grouped(t.Summaries)),
-				fmt.Sprintf("%-22s %14s", "failed requests", grouped(t.Failed)),
-				"",
-				fmt.Sprintf("%-22s %14s tokens", "prompt, fresh", grouped(u.Input)),
-				fmt.Sprintf("%-22s %14s tokens", "prompt, from cache", grouped(u.Cache.Read)),
-				fmt.Sprintf("%-22s %14s tokens", "prompt, into cache", grouped(u.Cache.Write)),
-				fmt.Sprintf("%-22s %14s tokens", "answers", grouped(u.Output)),
-				fmt.Sprintf("%-22s %14s tokens", "reasoning", grouped(u.Reasoning)),
-			})
-			return nil
-		}
-	})
+	return m.show(newCostPanel(m.ctx, m.config.Engine, m.session, m.style))
 }
 
 func (m *chat) preview(focus string) tea.Cmd {
 	if !m.need() {
 		return nil
 	}
-	id, engine := m.session, m.config.Engine
-	return m.do(func(ctx context.Context) func(m *chat) tea.Cmd {
-		p, err := engine.Preview(ctx, id, winnow.CompactOptions{Focus: focus})
-		return func(m *chat) tea.Cmd {
-			switch {
-			case winnow.CodeOf(err) == winnow.NothingToFold:
-				m.tell(told{text: nothingToFold})
-			case err != nil:
-				m.tell(told{"the past cannot be folded", err})
-			default:
-				m.panel = &previewText{textPanel{title: "What /compact would do", lines: previewLines(p, focus)}, focus}
-			}
-			return nil
-		}
-	})
-}
-
-const nothingToFold = "there is nothing to fold yet: all there is would stay word for word"
-
-// previewText shows what a compaction would do, and lets it be made.
-type previewText struct {
-	textPanel
-	focus string
-}
-
-func (p *previewText) Keys() string { return "enter folds · ↑↓ scroll · esc back" }
-
-func (p *previewText) Update(msg tea.Msg) (panel, tea.Cmd) {
-	if k, ok := msg.(tea.KeyPressMsg); ok && k.String() == "enter" {
-		return nil, choose(compactChosen{p.focus})
-	}
-	next, cmd := p.textPanel.Update(msg)
-	if next == nil {
-		return nil, cmd
-	}
-	return p, cmd
-}
-
-func previewLines(p winnow.Preview, focus string) []string {
-	lines := []string{fmt.Sprintf("%s → about %s tokens (−%s)", grouped(p.TokensBefore), grouped(p.TokensAfter), grouped(p.Saved))}
-	if p.Kind != pivot.Pruning {
-		lines = append(lines, fmt.Sprintf("%s (%s tokens) become a summary", tui.Count(p.Folded, "message"), grouped(p.FoldedTokens)),
-			fmt.Sprintf("%s (%s tokens) stay word for word", tui.Count(p.Tail, "message"), grouped(p.TailTokens)))
-	}
-	if n := len(p.Committed); n > 0 {
-		lines = append(lines, tui.Count(n, "elision")+" would be committed with it")
-	}
-	if focus != "" {
-		lines = append(lines, "focus: "+oneLine(focus))
-	}
-	for _, n := range p.Notes {
-		lines = append(lines, oneLine(n))
-	}
-	return lines
+	return m.show(newPreviewPanel(m.ctx, m.config.Engine, m.session, focus, m.style))
 }
 
 func (m *chat) showContext(string) tea.Cmd {
 	if !m.need() {
 		return nil
 	}
-	id, engine := m.session, m.config.Engine
-	return m.do(func(ctx context.Context) func(m *chat) tea.Cmd {
-		r, err := engine.Inspect(ctx, id)
-		return func(m *chat) tea.Cmd {
-			if err != nil {
-				m.tell(told{"the window cannot be looked at", err})
-				return nil
-			}
-			var b strings.Builder
-			tui.Painter{W: &b, Width: m.width}.Inspection(r, "", nil)
-			m.panel = newTextPanel("Context", strings.Split(strings.TrimRight(b.String(), "\n"), "\n"))
-			return nil
-		}
-	})
+	return m.show(newContextPanel(m.ctx, m.config.Engine, m.session, m.style))
 }
+
+const nothingToFold = "there is nothing to fold yet: all there is would stay word for word"
 
 func (m *chat) retitle(text string) tea.Cmd {
 	if !m.need() {
@@ -249,8 +123,16 @@ func (m *chat) retitle(text string) tea.Cmd {
 		m.tell(told{text: "the title is: " + oneLine(m.title)})
 		return nil
 	}
-	m.tell(told{text: "titles cannot be set yet"})
-	return nil
+	id, engine := m.session, m.config.Engine
+	return m.do(func(ctx context.Context) func(m *chat) tea.Cmd {
+		err := engine.Rename(ctx, id, text)
+		return func(m *chat) tea.Cmd {
+			if err != nil {
+				m.tell(told{"the title stays", err})
+			}
+			return m.sync()
+		}
+	})
 }
 
 func (m *chat) export(file string) tea.Cmd {
@@ -306,7 +188,7 @@ func (m *chat) revert(string) tea.Cmd {
 				return nil
 			}
 			cmd := m.enter(newID)
-			m.greeting = said
+			m.after = append(m.after, say(said))
 			if m.editor.empty() {
 				m.editor.set(text)
 			}
@@ -347,16 +229,7 @@ func (m *chat) restart(string) tea.Cmd {
 }
 
 func (m *chat) showHelp(string) tea.Cmd {
-	var lines []string
-	for _, c := range commands() {
-		lines = append(lines, fmt.Sprintf("%-18s %s", strings.TrimSpace("/"+c.name+" "+c.arguments), c.help))
-	}
-	lines = append(lines, "")
-	for _, k := range keysThereAre {
-		lines = append(lines, fmt.Sprintf("%-18s %s", k[0], k[1]))
-	}
-	m.panel = newTextPanel("Help", lines)
-	return nil
+	return m.show(newHelpPanel(commands(), keysThereAre, m.style), nil)
 }
 
 func (m *chat) quit(string) tea.Cmd { return tea.Quit }

@@ -19,6 +19,8 @@ type Config struct {
 	Model string
 	// Models are the names that /model offers beside what somebody types.
 	Models []string
+	// Catalogue is what is known of them, for /model. Default: the embedded one.
+	Catalogue *model.Catalogue
 	// Session is the id of the session to go on with; "" begins one with the first message.
 	Session string
 	// Prompt is said at once, as if it had been typed.

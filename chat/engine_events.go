@@ -58,8 +58,12 @@ func (m *chat) loopTold(e agent.Event) bool {
 			m.work.silent = false
 		}
 	case agent.Restarted:
-		t.restart()
-		t.say(say("the answer broke off and is asked for again"))
+		if t.writing() != nil {
+			t.dropLive()
+			t.say(say("the answer broke off; it is asked for again"))
+		} else {
+			t.say(say("nothing usable came; it is asked for again"))
+		}
 	case agent.Answered:
 		t.answered(e.Message)
 		return true
@@ -89,7 +93,7 @@ func (m *chat) engineTold(e winnow.Event) (read bool, cmd tea.Cmd) {
 	case winnow.ElisionCommitted:
 		m.doing, m.warned = "", false
 		if e.Receipt != nil {
-			t.say(prunedNotice(e.Receipt, m.model))
+			m.after = append(m.after, prunedNotice(e.Receipt, m.model))
 		}
 		return true, nil
 	case winnow.CompactionStarted:
@@ -109,12 +113,14 @@ func (m *chat) engineTold(e winnow.Event) (read bool, cmd tea.Cmd) {
 	case winnow.CompactionFailed:
 		m.doing = ""
 		if e.Code != winnow.Cancelled && e.Code != winnow.NothingToFold {
-			t.say(wrong(failedCompaction(e)))
+			m.after = append(m.after, wrong(failedCompaction(e)))
+			return true, nil
 		}
 	case winnow.BudgetWarning:
 		if !m.warned {
 			m.warned = true
-			t.say(warn(budgetText(e)))
+			m.after = append(m.after, warn(budgetText(e)))
+			return true, nil
 		}
 	}
 	return false, nil

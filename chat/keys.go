@@ -100,6 +100,8 @@ func (m *chat) escape() tea.Cmd {
 		m.complete.dismiss(m.editor.text)
 	case m.work != nil:
 		m.work.stop()
+	case m.stopFold != nil:
+		m.stopFold()
 	default:
 		m.transcript.toEnd()
 	}
@@ -150,7 +152,7 @@ func (m *chat) submit() tea.Cmd {
 var keysThereAre = [][2]string{
 	{"enter", "send; on an empty line: go on with a turn that stopped"},
 	{"alt+enter, ctrl+j", "a new line"},
-	{"esc", "stop the turn"},
+	{"esc", "stop the turn, or a folding"},
 	{"ctrl+o", "unfold what was done: the newest turn, all, nothing"},
 	{"pgup pgdn", "scroll; shift+↑↓ by lines, end goes back to the newest"},
 	{"↑ ↓", "what you said before"},

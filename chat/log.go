@@ -64,7 +64,8 @@ func (m *chat) synced(msg logMsg) tea.Cmd {
 	case msg.id != m.session:
 		return next
 	case msg.err != nil:
-		m.tell(told{"the session cannot be read", msg.err})
+		m.transcript.say(wrong("the session cannot be read: " + explain(msg.err)))
+		m.notes()
 		return next
 	}
 	m.title, m.gauge = msg.info.Title, msg.gauge
@@ -82,6 +83,7 @@ func (m *chat) synced(msg logMsg) tea.Cmd {
 			m.arrived(one.Text())
 		}
 	}
+	m.notes()
 	return next
 }
 
@@ -114,10 +116,7 @@ func (m *chat) load(msg logMsg) {
 	for _, r := range prunings {
 		m.transcript.say(prunedNotice(r, m.model))
 	}
-	if m.greeting != "" {
-		m.tell(told{text: m.greeting})
-		m.greeting = ""
-	}
+	m.notes()
 	m.resumes = unfinished(msg.messages) && len(m.first) == 0
 	if m.resumes {
 		m.transcript.say(warn("this session stopped in the middle of a turn: enter on an empty line goes on with it"))
@@ -147,6 +146,6 @@ func (m *chat) enter(id string) tea.Cmd {
 	m.panel = nil
 	m.session, m.loaded, m.title, m.resumes, m.gauge = id, false, "", false, winnow.Gauge{}
 	m.transcript.clear()
-	m.queued = nil
+	m.queued, m.after = nil, nil
 	return m.sync()
 }

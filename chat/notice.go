@@ -74,7 +74,7 @@ func foldedNotice(r *pivot.Receipt) notice {
 	if r.Cost > 0 {
 		text += " · " + tui.Dollars(r.Cost)
 	}
-	if r.Duration > 0 {
+	if r.Duration >= 0.05 {
 		text += " · " + seconds(time.Duration(r.Duration*float64(time.Second)))
 	}
 	return notice{"≡", text + " · /receipt", well}

@@ -35,6 +35,7 @@ type contextPanel struct {
 	said      string                // what the last key did
 	wrong     bool                  // it did not
 	busy      bool
+	reading   bool
 	done      []deed // that can be taken back, the newest last
 }
 
@@ -88,9 +89,13 @@ type contextRead struct {
 	err   error
 
 	said string // "" where it was only read
+	news bool   // it was read because the session changed: what was said stays
 	did  *deed
 	fail error // of what was to be done
 }
+
+// windowChanged tells an open panel that a session is another now: it looks again.
+type windowChanged struct{ id string }
 
 // newContextPanel lists what takes the space in a session.
 func newContextPanel(ctx context.Context, e *winnow.Engine, id string, s style) (panel, tea.Cmd) {
@@ -122,6 +127,11 @@ func (p *contextPanel) Update(msg tea.Msg) (panel, tea.Cmd) {
 		if msg.of == p {
 			p.take(msg)
 		}
+	case windowChanged:
+		if msg.id == p.id && !p.busy && !p.reading {
+			p.reading = true
+			return p, func() tea.Msg { return p.read(contextRead{news: true}) }
+		}
 	case partExplained:
 		if msg.of == p {
 			p.explained[msg.part] = &explained{x: msg.x, err: msg.err}
@@ -137,8 +147,12 @@ func (p *contextPanel) Update(msg tea.Msg) (panel, tea.Cmd) {
 }
 
 func (p *contextPanel) take(r contextRead) {
-	p.busy, p.loaded, p.failed = false, true, r.err
-	p.said, p.wrong = r.said, false
+	p.loaded, p.failed = true, r.err
+	if r.news {
+		p.reading = false
+	} else {
+		p.busy, p.said, p.wrong = false, r.said, false
+	}
 	if r.fail != nil {
 		p.said, p.wrong = firstOf(explain(r.fail)), true
 	}

@@ -65,8 +65,8 @@ func (p *contextPanel) drawRow(item, width int) string {
 	default:
 		glyph, state = "▓", "every request"
 	}
-	if row.elided > 0 {
-		state = "−" + grouped(row.elided) + " " + state
+	if row.elided > 0 { // the glyph says that it is elided
+		state = "−" + grouped(row.elided) + " " + strings.TrimPrefix(state, "elided ")
 	}
 	if w.state > 1 {
 		state = glyph + " " + state
@@ -199,7 +199,7 @@ const inset = "    "
 func (d *under) say(name, text string) {
 	for i, l := range wrap(name+oneLine(text), max(8, d.width-len(inset)), "  ") {
 		if i == 6 {
-			d.lines = append(d.lines, inset+"…")
+			d.lines = append(d.lines, tui.Cut(inset+"…", d.width))
 			return
 		}
 		d.lines = append(d.lines, tui.Cut(inset+l, d.width))
@@ -207,7 +207,9 @@ func (d *under) say(name, text string) {
 }
 
 func (d *under) faint(text string) {
-	d.lines = append(d.lines, paint(d.style.dim, tui.Cut(inset+oneLine(text), d.width)))
+	for _, l := range wrap(oneLine(text), max(8, d.width-len(inset)), "  ") {
+		d.lines = append(d.lines, paint(d.style.dim, tui.Cut(inset+l, d.width)))
+	}
 }
 
 // text shows the beginning of a text.

@@ -76,7 +76,7 @@ func (p *modelsPanel) narrow() {
 func (p *modelsPanel) View(width, height int) []string {
 	lines := []string{
 		tui.Cut(p.state(len(p.shown), len(p.all), width), width),
-		paint(p.style.dim, pick(false, "model", modelSide("context", "in", "out", "cached", width), width, style{})),
+		paint(p.style.dim, pick(false, "model", modelSide("context", "in", "out", "cached", width), min(width, mostRow), style{})),
 	}
 	if len(p.shown) == 0 {
 		text := "no model of that name is listed"
@@ -103,7 +103,7 @@ func (p *modelsPanel) row(m *model.Model, chosen bool, width int) string {
 	if m.Price.Known() {
 		in, out, cached = perMillion(m.Price.Input), perMillion(m.Price.Output), perMillion(m.Price.CacheRead)
 	}
-	return pick(chosen, name, modelSide(window, in, out, cached, width), width, p.style)
+	return pick(chosen, name, modelSide(window, in, out, cached, width), min(width, mostRow), p.style)
 }
 
 // modelSide is what there is to say of a model: its window, and its prices for a million tokens.

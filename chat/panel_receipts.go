@@ -194,7 +194,7 @@ func (p *receiptPanel) row(item int) string {
 	if p.width >= 60 {
 		side += "  " + right(ago(p.now.Sub(time.UnixMilli(int64(r.Time)))), 8)
 	}
-	return pick(item == p.at, what, side, p.width, p.style)
+	return pick(item == p.at, what, side, min(p.width, mostRow), p.style)
 }
 
 func (p *receiptPanel) details(item int) []string {
@@ -204,16 +204,20 @@ func (p *receiptPanel) details(item int) []string {
 	}
 	lines, known := p.drawn[r.ID]
 	if !known {
-		lines = receiptText(*r, p.overhead, p.width, inset)
+		before := inset
+		if p.width < 56 {
+			before = "" // what is drawn needs all there is
+		}
+		lines = receiptText(*r, p.overhead, p.width, before)
 		undo := "u undoes it here, /undo " + r.ID + " anywhere"
 		if !p.stands[item] {
 			undo = "it was undone: u does it again here, /redo " + r.ID + " anywhere"
 		}
-		for _, l := range wrap(oneLine(undo), max(8, p.width-len(inset)), "") {
-			lines = append(lines, tui.Cut(inset+l, p.width))
+		for _, l := range wrap(oneLine(undo), max(8, p.width-len(before)), "") {
+			lines = append(lines, tui.Cut(before+l, p.width))
 		}
 		if r.Undo != "" {
-			lines = append(lines, paint(p.style.dim, tui.Cut(inset+"in a shell: "+oneLine(r.Undo), p.width)))
+			lines = append(lines, paint(p.style.dim, tui.Cut(before+"in a shell: "+oneLine(r.Undo), p.width)))
 		}
 		lines = append(lines, "")
 		p.drawn[r.ID] = lines

@@ -100,7 +100,7 @@ func (p *sessionsPanel) View(width, height int) []string {
 	case p.loaded && len(p.all) == 0:
 		head = "no session is kept yet"
 	case p.loaded:
-		head = cmp.Or(p.state(len(p.shown), len(p.all), width), tui.Count(len(p.all), "session"))
+		head = cmp.Or(p.state(len(p.shown), len(p.all), width), tui.Count(len(p.all), "session")+" · ● is this one")
 	}
 	lines := []string{paint(p.style.dim, tui.Cut(head, width))}
 	return shows(append(lines, p.view(len(p.shown), height-1, func(int) int { return 1 }, func(item, _ int) string {
@@ -112,7 +112,7 @@ func (p *sessionsPanel) View(width, height int) []string {
 func (p *sessionsPanel) row(one *store.Listing, chosen bool, width int) string {
 	title := cmp.Or(oneLine(one.Info.Title), one.Info.ID)
 	if one.Info.ID == p.current {
-		title += " (this one)"
+		title = "● " + title
 	}
 	side := []string{right(ago(p.now.Sub(time.UnixMilli(int64(one.Info.Time.Updated)))), 8)}
 	if width >= 60 {
@@ -121,8 +121,11 @@ func (p *sessionsPanel) row(one *store.Listing, chosen bool, width int) string {
 	if width >= 78 {
 		side = append(side, fit(oneLine(modelOf(one)), min(30, width/4)))
 	}
-	return pick(chosen, title, strings.Join(side, "  "), width, p.style)
+	return pick(chosen, title, strings.Join(side, "  "), min(width, mostRow), p.style)
 }
+
+// mostRow keeps what stands at the right of a row near what stands at its left.
+const mostRow = 110
 
 // pick is a row of a list: what it is at the left, as much of it as there is room for, and what there is to say of it at the right.
 func pick(chosen bool, left, side string, width int, s style) string {

@@ -14,6 +14,8 @@ const (
 	inputRows = 8
 	// offered is how many commands are offered at a time.
 	offered = 6
+	// lowScreen is how many lines a screen has that are needed for what is said.
+	lowScreen = 16
 )
 
 // shown is the question that is on the screen, and since when.
@@ -48,7 +50,7 @@ func (m *chat) screen() ([]string, *tea.Cursor) {
 	x, y := 0, -1
 	switch {
 	case len(m.asks) > 0:
-		below, x, y = m.drawQuestion(max(4, room-2))
+		below, x, y = m.drawQuestion(room - 1)
 	case m.panel != nil:
 		below = []string{paint(m.style.dim, tui.Cut(m.panel.Keys(), m.width))}
 	default:
@@ -115,7 +117,10 @@ func (m *chat) status() string {
 	case m.work != nil && m.work.stopped:
 		left = spinner[m.frame%len(spinner)] + " stopping"
 	case m.work != nil:
-		left = spinner[m.frame%len(spinner)] + " working " + seconds(m.now().Sub(m.work.since).Truncate(time.Second))
+		left = spinner[m.frame%len(spinner)] + " working"
+		if since := m.now().Sub(m.work.since); since >= time.Second {
+			left += " " + wholeSeconds(since)
+		}
 		if m.work.step > 1 {
 			left += " · step " + grouped(m.work.step)
 		}
@@ -179,62 +184,16 @@ func (m *chat) placeholder() string {
 	return "say something · /help"
 }
 
-// drawQuestion draws the first question that waits.
-func (m *chat) drawQuestion(most int) (lines []string, x, y int) {
-	q := m.asks[0]
-	head := oneLine(q.want.Tool) + " wants to " + oneLine(q.want.Action)
-	if !q.want.Inside && q.want.Action != "run" && q.want.Action != "fetch" {
-		head += " outside of the folder"
-	}
-	if n := len(m.asks) - 1; n > 0 {
-		head += " (" + tui.Count(n, "more question") + " after this one)"
-	}
-	for _, l := range wrap(head+":", m.width-len(gutter), "") {
-		lines = append(lines, paint(m.style.warn, "? ")+paint(m.style.bold, l))
-	}
-	drawn, hidden := excerpt(q.want.Target, m.width-2*len(gutter), max(1, most-5))
-	for _, l := range drawn {
-		lines = append(lines, gutter+gutter+l)
-	}
-	if hidden > 0 {
-		lines = append(lines, gutter+gutter+paint(m.style.bad, "… "+tui.Count(hidden, "more line")+" that are not shown"))
-	}
-	if q.typing {
-		rows, cx, cy := q.words.rows(m.width-len(gutter)-1, 3)
-		lines = append(lines, paint(m.style.dim, tui.Cut("  what is the model told? enter denies · esc back", m.width)))
-		y = len(lines) + cy
-		for i, row := range rows {
-			mark := gutter
-			if i == 0 {
-				mark = paint(m.style.accent, "›") + " "
-			}
-			lines = append(lines, mark+row)
-		}
-		return lines, cx + len(gutter), y
-	}
-	choices := []string{"y allow once", "a allow for this session" + grantOf(q.want).String(), "n deny", "w deny with a word to the model"}
-	line := ""
-	for _, c := range choices {
-		switch {
-		case line == "":
-			line = c
-		case tui.Columns(line)+3+tui.Columns(c) <= m.width-len(gutter):
-			line += " · " + c
-		default:
-			lines = append(lines, gutter+paint(m.style.accent, tui.Cut(clean(line), m.width-len(gutter))))
-			line = c
-		}
-	}
-	return append(lines, gutter+paint(m.style.accent, tui.Cut(clean(line), m.width-len(gutter)))), 0, -1
-}
-
-// bar is what stands at the bottom: what fills the window, and what the session took.
+// bar is what stands at the bottom: what fills the window, and what the session took. A low screen has room for one line of it.
 func (m *chat) bar() []string {
-	g := m.gauge
-	text := grouped(g.Total) + " tokens"
-	if g.Usable > 0 {
-		text = grouped(g.Total) + " of " + grouped(g.Usable) + " tokens, " + tui.Percent(g.Total, g.Usable)
+	lines := []string{"", paint(m.style.dim, tui.Cut("nothing was said yet", m.width))}
+	if m.gauge.Model != "" {
+		lines = drawBar(m.gauge, m.width, m.style)
+	} else if window := m.model.Limits.Context; window > 0 {
+		lines[1] = paint(m.style.dim, tui.Cut("nothing was said yet · a window of "+grouped(window)+" tokens", m.width))
 	}
-	text += " · " + tui.Count(g.Steps.Requests, "step") + " · " + tui.Dollars(g.All().Cost)
-	return []string{paint(m.style.dim, tui.Cut(text, m.width))}
+	if m.height < lowScreen {
+		lines = lines[len(lines)-1:]
+	}
+	return lines
 }

@@ -175,9 +175,7 @@ func (t *transcript) writing() *item {
 	return nil
 }
 
-// restart forgets what was written of an answer.
-func (t *transcript) restart() { t.dropLive() }
-
+// dropLive forgets what was written of an answer.
 func (t *transcript) dropLive() {
 	live := t.writing()
 	if live == nil {
@@ -277,8 +275,14 @@ func (it *item) close(end bool) bool {
 	switch {
 	case it.notice != nil:
 		return true
-	case it.message == nil || it.message.Role == session.User || it.message.IsSummary():
+	case it.message == nil:
 		return false
+	case it.message.Marker() != nil:
+		return end
+	case it.message.IsSummary():
+		return !end && !it.open
+	case it.message.Role == session.User:
+		return !it.message.Written()
 	}
 	at, step := 0, 1
 	if end {

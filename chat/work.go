@@ -119,13 +119,13 @@ func (m *chat) ended(msg endedMsg) tea.Cmd {
 	m.work = nil
 	switch {
 	case msg.err == nil && msg.turn.Finish == llm.Length:
-		m.transcript.say(warn("the answer was cut off at the model's limit; say “go on”"))
+		m.after = append(m.after, warn("the answer was cut off at the model's limit; say “go on”"))
 	case msg.err == nil:
 	case msg.work.stopped:
-		m.transcript.say(notice{"■", "interrupted", warning})
+		m.after = append(m.after, notice{"■", "interrupted", warning})
 		m.resumes = true
 	default:
-		m.transcript.say(wrong(explain(msg.err) + "\nenter on an empty line tries again"))
+		m.after = append(m.after, wrong(explain(msg.err)+"\nenter on an empty line tries again"))
 		m.resumes = true
 	}
 	m.asks = nil

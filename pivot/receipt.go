@@ -23,7 +23,7 @@ type Receipt struct {
 	Time      session.Millis `json:"time"`
 	Policy    string         `json:"policy"`
 	// Trigger is why it was made: "manual", "turn" and "step" (one ended), "threshold" (the window overflows), "rejected" (a request was too long), "cold" (the
-	// provider's cache held nothing of the prompt, so that it cost nothing extra), "pays" (the schedule finds that it saves more than it costs to write
+	// provider's cache held nothing of the prompt, so that it cost nothing extra), "background" (it was about to overflow, and the summary had been written while the work went on), "pays" (the schedule finds that it saves more than it costs to write
 	// the prompt again), "discard", "distill", "imported".
 	Trigger string `json:"trigger"`
 

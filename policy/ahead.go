@@ -8,8 +8,9 @@ import (
 )
 
 // A summary is prepared while a share of the usable window is still free, in which the work goes on while it is written: a summary takes a model some ten to
-// sixty seconds, and that is a few steps. Where the newest steps were larger than that share, as they are in small windows, it is prepared as much earlier: so
-// that one more step like the largest of them does not overflow first. Never before half of the window is in use: such a fold would gain little.
+// sixty seconds, and that is a few steps. Where two steps like the largest of the newest ones take more than that share, as they do in small windows, it is
+// prepared as much earlier: one may have gone beyond the mark already, and one more must not overflow first. Never before half of the window is in use: such a
+// fold would gain little.
 const (
 	aheadShare = 0.15 // of the usable window; the rest is where a warning is published, too
 	aheadSteps = 8    // newest steps that are looked at
@@ -22,7 +23,7 @@ func (s State) ahead(usable int) int {
 	steps := 0
 	for i := len(s.Window) - 1; i >= 0 && steps < aheadSteps; i-- {
 		if m := &s.Window[i]; m.Role == session.Assistant && !m.IsSummary() {
-			free = max(free, view.Message(m, s.Ledger, s.Facts))
+			free = max(free, 2*view.Message(m, s.Ledger, s.Facts))
 			steps++
 		}
 	}

@@ -16,7 +16,7 @@ const many = 4096
 func (r *Repository) Pack(ctx context.Context) error {
 	// Objects are spread evenly over 256 folders.
 	some, err := os.ReadDir(filepath.Join(r.dir, "objects", "17"))
-	if err != nil || len(some)*256 < many {
+	if err != nil || len(some)*256 < r.many {
 		return nil
 	}
 	unlock, err := r.lock(ctx)

@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -39,8 +38,9 @@ type Repository struct {
 	prefix  string // of the working folder in top, with a slash at the end, "" when they are the same
 	exclude []byte
 	largest int64
+	many    int // files of its own before Pack does something
 	config  []string
-	mu      sync.Mutex
+	busy    chan struct{} // holds one while somebody of this process works on it
 }
 
 // empty is the tree without files.
@@ -52,7 +52,7 @@ func Open(ctx context.Context, c Config) (*Repository, error) {
 	if err != nil {
 		return nil, ErrNoGit
 	}
-	r := &Repository{git: git, largest: c.Largest}
+	r := &Repository{git: git, largest: c.Largest, many: many, busy: make(chan struct{}, 1)}
 	if r.largest <= 0 {
 		r.largest = 2 << 20
 	}
@@ -67,7 +67,7 @@ func Open(ctx context.Context, c Config) (*Repository, error) {
 			return nil, fmt.Errorf("snapshots: %w", err)
 		}
 		// Two processes may do so at the same time: git takes that.
-		if _, err := r.run(ctx, nil, "init", "--quiet", "--bare", "--template=", "--object-format=sha1"); err != nil {
+		if _, err := r.run(ctx, nil, "init", "--quiet", "--bare", "--template="); err != nil {
 			return nil, fmt.Errorf("snapshots: %w", err)
 		}
 	}
@@ -207,21 +207,25 @@ func (r *Repository) runIn(ctx context.Context, dir string, stdin io.Reader, arg
 
 // lock keeps other goroutines and processes away, and removes what a crash left.
 func (r *Repository) lock(ctx context.Context) (unlock func(), err error) {
-	r.mu.Lock()
+	select {
+	case r.busy <- struct{}{}:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 	f, err := os.OpenFile(filepath.Join(r.dir, "winnow.lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		r.mu.Unlock()
+		<-r.busy
 		return nil, err
 	}
 	for wait := time.Millisecond; !claim(f); wait = min(2*wait, 50*time.Millisecond) {
 		select {
 		case <-ctx.Done():
 			f.Close()
-			r.mu.Unlock()
+			<-r.busy
 			return nil, context.Cause(ctx)
 		case <-time.After(wait):
 		}
 	}
 	os.Remove(filepath.Join(r.dir, "index.lock")) // whoever had it is no more
-	return func() { f.Close(); r.mu.Unlock() }, nil
+	return func() { f.Close(); <-r.busy }, nil
 }

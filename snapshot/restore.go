@@ -56,12 +56,12 @@ func (r *Repository) Restore(ctx context.Context, tree string) (done Restored, e
 	}
 	defer root.Close()
 	w := &way{root: root, done: &done, repository: r}
-	// What is ignored is decided by the rules as they were.
+	// What is ignored is decided by the rules as they were. Those that something is in the way of say nothing about it; they come with the rest.
 	rules := slices.DeleteFunc(slices.Clone(changes), func(c change) bool { return path.Base(c.name) != ".gitignore" })
-	if err := w.back(ctx, rules); err != nil {
+	if err := w.back(ctx, rules); ctx.Err() != nil {
 		return done, err
 	}
-	rest := slices.DeleteFunc(slices.Clone(changes), func(c change) bool { return path.Base(c.name) == ".gitignore" })
+	rest := slices.DeleteFunc(slices.Clone(changes), func(c change) bool { return slices.Contains(done.Changed, c.name) })
 	if rest, err = w.sparing(ctx, tree, rest); err != nil {
 		return done, err
 	}
@@ -175,9 +175,8 @@ func (w *way) write(c change, data []byte) error {
 	permissions := fs.FileMode(0o666)
 	switch info, err := w.root.Lstat(name); {
 	case err == nil && info.IsDir():
-		// Empty, or there is something ignored in it.
-		if err := w.root.Remove(name); err != nil {
-			return fmt.Errorf("%s: a folder that is not empty is in the way", c.name)
+		if err := w.clear(name); err != nil {
+			return fmt.Errorf("%s: a folder is in the way that has something in it which snapshots leave out: %w", c.name, err)
 		}
 	case err == nil && info.Mode().IsRegular():
 		permissions = info.Mode().Perm()
@@ -193,6 +192,27 @@ func (w *way) write(c change, data []byte) error {
 		return fmt.Errorf("%s: %w", c.name, err)
 	}
 	return nil
+}
+
+// clear removes a folder in which there are folders at most.
+func (w *way) clear(name string) error {
+	folder, err := w.root.Open(name)
+	if err != nil {
+		return err
+	}
+	inside, err := folder.ReadDir(-1)
+	if err := errors.Join(err, folder.Close()); err != nil {
+		return err
+	}
+	for _, d := range inside {
+		if !d.IsDir() {
+			return fmt.Errorf("%s stays", filepath.Join(name, d.Name()))
+		}
+		if err := w.clear(filepath.Join(name, d.Name())); err != nil {
+			return err
+		}
+	}
+	return w.root.Remove(name)
 }
 
 func (w *way) create(c change, beside string, permissions fs.FileMode, data []byte) error {

@@ -171,6 +171,7 @@ func TestRestore_bringsBackWhatWasAndThereAndBackAgain(t *testing.T) {
 	for name, c := range changes {
 		for _, kind := range []string{"plain", "repository", "subfolder"} {
 			t.Run(name+", "+kind, func(t *testing.T) {
+				t.Parallel()
 				f := newField(t, c.before)
 				if kind != "plain" {
 					git(t, filepath.Dir(f.dir), "init", "-q")
@@ -251,7 +252,7 @@ func TestDiff_saysWhatBecameOfEachFile(t *testing.T) {
 
 func TestDiff_ofManyLargeFilesIsBounded(t *testing.T) {
 	many := map[string]string{}
-	for i := range 100 {
+	for i := range 30 {
 		many[fmt.Sprintf("%03d", i)] = strings.Repeat("sixteen bytes ..\n", 3000)
 	}
 	f := newField(t, nil)
@@ -266,8 +267,8 @@ func TestDiff_ofManyLargeFilesIsBounded(t *testing.T) {
 		size += len(d.Before) + len(d.After) + len(d.Patch)
 		lines += d.Additions
 	}
-	if len(got) != 100 || lines != 300_000 || size > allTexts || size < allTexts/2 {
-		t.Errorf("%d files, %d lines, %d bytes: want 100, 300,000, and nearly %d", len(got), lines, size, allTexts)
+	if len(got) != 30 || lines != 90_000 || size > allTexts || size < allTexts/2 {
+		t.Errorf("%d files, %d lines, %d bytes: want 30, 90,000, and nearly %d", len(got), lines, size, allTexts)
 	}
 }
 
@@ -507,10 +508,11 @@ func TestTake_endsWithItsContext(t *testing.T) {
 func TestPack_keepsEverySnapshot(t *testing.T) {
 	f := newField(t, nil)
 	first := f.take()
-	for i := range 6000 {
+	for i := range 600 {
 		f.put(map[string]string{fmt.Sprintf("d%d/%d", i%20, i): fmt.Sprint(i)})
 	}
 	second := f.take()
+	f.many = 500
 	if err := f.Pack(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -518,8 +520,8 @@ func TestPack_keepsEverySnapshot(t *testing.T) {
 		t.Errorf("%d files are still loose in one folder", len(left))
 	}
 	got, err := f.Diff(t.Context(), first, second)
-	if err != nil || len(got) != 6000 {
-		t.Errorf("%d files differ, error %v, want 6,000", len(got), err)
+	if err != nil || len(got) != 600 {
+		t.Errorf("%d files differ, error %v, want 600", len(got), err)
 	}
 }
 

@@ -187,8 +187,18 @@ func TestPainter_drawsWhatTheGoldenFilesShow(t *testing.T) {
 		},
 		"empty":      func(p Painter) { p.Inspection(winnow.Report{}, "empty.json", nil) },
 		"compaction": func(p Painter) { p.Compaction(overflowing(), folded(), receipt(), "kiln.jsonl") },
-		"replay":     func(p Painter) { p.Replay(replayed()) },
-		"policies":   func(p Painter) { p.Policies(inDollars()) },
+		"outline": func(p Painter) {
+			p.Outline(outlined())
+			p.Outline(Outline{})
+		},
+		"receipt": func(p Painter) {
+			r := receipt()
+			r.Kind = pivot.Compaction
+			p.Receipt(r, 12_600)
+			p.Receipt(pivot.Receipt{Kind: pivot.Pruning, MessagesBefore: 61, MessagesAfter: 61, TokensBefore: 200_400, TokensAfter: 137_000, Usable: 148_000, Committed: receipt().Committed}, 0)
+		},
+		"replay":   func(p Painter) { p.Replay(replayed()) },
+		"policies": func(p Painter) { p.Policies(inDollars()) },
 		"frontier": func(p Painter) {
 			p.Frontier(replayed())
 			p.Frontier(inDollars())

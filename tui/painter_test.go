@@ -128,6 +128,7 @@ func TestPainter_drawsAnyReportWithinItsWidthAndCleanly(t *testing.T) {
 		}), 0, 5).Draw(t, "damaged"))
 		receipt := anyReceipt(t)
 		p.Pruning(r, receipt, title)
+		p.Receipt(receipt, r.Window.Overhead)
 		p.Compaction(r, r, receipt, title)
 		checkPage(t, b.String(), p)
 	})

@@ -2,6 +2,7 @@ package tools
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -22,7 +23,7 @@ const (
 	mostCommandTime = 600 * time.Second
 	// graceTime is between asking a group of processes to end and ending it: a cancelled call answers within 100 ms.
 	graceTime = 40 * time.Millisecond
-	// drainTime is how long is waited for the rest of an output after the group has ended: only a process that left the group can hold the pipe open.
+	// drainTime is how long is waited for the rest of an output after the group has ended: only a process that left it can hold the pipe open.
 	drainTime = 200 * time.Millisecond
 )
 
@@ -140,7 +141,8 @@ func run(ctx context.Context, command, folder string, limit time.Duration, progr
 	}
 	defer in.Close()
 	cmd := exec.Command("sh", "-c", command)
-	cmd.Dir, cmd.Env = folder, environment(os.Environ(), folder)
+	mark := rand.Text()
+	cmd.Dir, cmd.Env = folder, environment(os.Environ(), folder, mark)
 	cmd.Stdout, cmd.Stderr = out, out // one pipe: what is printed stays in its order
 	group(cmd)
 	err = cmd.Start()
@@ -180,6 +182,9 @@ func run(ctx context.Context, command, folder string, limit time.Duration, progr
 	}
 	// The group goes with its leader. Where the leader has been waited for, its number is taken by nobody else as long as one process is in the group.
 	finish(cmd, true)
+	if r.late || r.cancelled {
+		endStrays(mark) // a command that came to its end may leave a server that it started behind
+	}
 	<-waited
 	in.SetReadDeadline(time.Now().Add(drain))
 	<-read
@@ -210,10 +215,19 @@ func copyTo(kept *ends, from io.Reader, progress func(string)) {
 	}
 }
 
+// commandMark is the variable by which a command's processes are known, wherever they went. It has the marks of the commands around it too.
+const commandMark = "WINNOW_COMMAND"
+
 // environment is that of a command: the program's own, without what makes programs colour their output, ask questions or open a pager.
-func environment(own []string, folder string) []string {
+func environment(own []string, folder, mark string) []string {
 	set := []string{"NO_COLOR=1", "CLICOLOR=0", "TERM=dumb", "PAGER=cat", "GIT_PAGER=cat", "MANPAGER=cat",
 		"GIT_TERMINAL_PROMPT=0", "DEBIAN_FRONTEND=noninteractive", "PWD=" + folder}
+	for _, s := range own {
+		if around, ok := strings.CutPrefix(s, commandMark+"="); ok {
+			mark = around + " " + mark
+		}
+	}
+	set = append(set, commandMark+"="+mark)
 	drop := map[string]bool{"FORCE_COLOR": true, "CLICOLOR_FORCE": true, "COLORTERM": true, "LS_COLORS": true, "GREP_COLORS": true, "GREP_COLOR": true, "OLDPWD": true}
 	for _, s := range set {
 		name, _, _ := strings.Cut(s, "=")

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -117,17 +118,47 @@ func TestBash_childrenThatHoldTheOutputEndWithIt(t *testing.T) {
 	gone(t, b.text("pid"))
 }
 
-func TestBash_aChildThatLeftTheGroupDoesNotHoldItUp(t *testing.T) {
-	b := newBench(t)
-	r := b.run(Bash{}, args{"command": "command -v setsid >/dev/null || exit 9; setsid sh -c 'echo $$ > pid; exec sleep 60' & until test -s pid; do sleep 0.02; done; echo done"})
-	if r.Metadata["exit"] == 9 {
-		t.Skip("no setsid here")
+// leaves is a command whose child leaves its group, in a way that can be found or not.
+func leaves(how string) string {
+	return "command -v setsid >/dev/null || exit 9; " + how + " sh -c 'echo $$ > pid; exec sleep 60' & until test -s pid; do sleep 0.02; done; echo done"
+}
+
+func TestBash_aChildThatLeftTheGroupEndsWithTheTime(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the environment of other processes is read on Linux alone")
 	}
-	if r.Output != "done\n" {
-		t.Errorf("got %q, want done", r.Output)
+	for _, how := range []string{"setsid", "setsid nohup >/dev/null 2>&1", "setsid sh -c 'setsid \"$@\"' -"} {
+		b := newBench(t)
+		r := b.run(Bash{}, args{"command": leaves(how) + "; sleep 300", "timeout": 1})
+		if r.Metadata["exit"] == 9 {
+			t.Skip("no setsid here")
+		}
+		if want := "done\n[It took longer than 1 s and was ended; timeout can be 600 s at most.]\n[exit code 124]"; r.Output != want {
+			t.Errorf("%s: got %q, want %q", how, r.Output, want)
+		}
+		gone(t, b.text("pid"))
 	}
-	if pid, err := strconv.Atoi(strings.TrimSpace(b.text("pid"))); err == nil {
-		syscall.Kill(pid, syscall.SIGKILL)
+}
+
+// What a command leaves behind that came to its end, and what cleared its environment, goes on and does not hold up the call.
+func TestBash_aChildThatGoesOnDoesNotHoldItUp(t *testing.T) {
+	for _, command := range []string{leaves("setsid"), leaves("env -i setsid") + "; sleep 300"} {
+		b := newBench(t)
+		began := time.Now()
+		r := b.run(Bash{}, args{"command": command, "timeout": 1})
+		if r.Metadata["exit"] == 9 {
+			t.Skip("no setsid here")
+		}
+		if !strings.HasPrefix(r.Output, "done\n") || time.Since(began) > 10*time.Second {
+			t.Errorf("%s: got %q after %v, want done", command, r.Output, time.Since(began))
+		}
+		pid, err := strconv.Atoi(strings.TrimSpace(b.text("pid")))
+		if err != nil || !alive(pid) {
+			t.Errorf("%s: process %d does not go on (%v)", command, pid, err)
+		}
+		if err == nil {
+			syscall.Kill(pid, syscall.SIGKILL)
+		}
 	}
 }
 

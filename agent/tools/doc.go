@@ -1,5 +1,6 @@
-// Package tools answers: with what does an agent work? It holds the tools that read and change files, run commands, look for names and text and keep a
-// list of what is to be done; the shaping of outputs that are too long to be sent; and the rules by which a call is allowed, asked about or denied.
+// Package tools answers: with what does an agent work? It holds the tools that read and change files, run commands, look for names and text, get pages from
+// the web, keep a list of what is to be done, load instructions, let another agent work, and look at or leave out what is in the context; and the rules by
+// which a call is allowed, asked about or denied.
 //
 // The arguments have the names that package call understands, and what the tools print is what package coverage reads, so that the rules know which
 // lines of which file a result shows.
@@ -7,7 +8,7 @@ package tools
 
 import "github.com/winnowhq/winnow/agent"
 
-// All are the tools of this package in a fixed order, always the same to the byte: they stand at the head of every request. The todo list is that of
+// All are the tools that need nothing but a folder, in a fixed order, always the same to the byte. Standard gives more. The todo list is that of
 // lists; nil is a new one, which knows nothing of the log. The policy keeps grep out of files that a search of their folder must not show; what the other
 // tools do is decided by whom they ask, see Policy.Asker.
 func All(lists *Lists, p Policy) []agent.Tool {

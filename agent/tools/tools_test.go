@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"errors"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -12,9 +13,11 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/agent"
 	"github.com/winnowhq/winnow/call"
 	"github.com/winnowhq/winnow/coverage"
+	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -124,9 +127,20 @@ func (b *bench) shown(tool agent.Tool, in args) coverage.Shown {
 	return coverage.OfCall(p, &c, b.folder)
 }
 
+// every is all that this package has: the standard tools with a skill among them.
+func every(t *testing.T) []agent.Tool {
+	t.Helper()
+	e, err := winnow.Open(winnow.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { e.Close() })
+	return Standard(Options{Engine: e, Directory: newBench(t, ".winnow/skills/sail/SKILL.md", sailing).folder})
+}
+
 func TestAll_areToldInFormAProviderTakes(t *testing.T) {
 	names := map[string]bool{}
-	for _, tool := range All(nil, Policy{}) {
+	for _, tool := range every(t) {
 		if !regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`).MatchString(tool.Name()) || names[tool.Name()] {
 			t.Errorf("name %q", tool.Name())
 		}
@@ -155,9 +169,10 @@ func TestAll_areToldInFormAProviderTakes(t *testing.T) {
 	}
 }
 
-func TestAll_whatChangesFilesIsSerial(t *testing.T) {
-	want := map[string]bool{"write": true, "edit": true, "bash": true, "todowrite": true}
-	for _, tool := range All(nil, Policy{}) {
+func TestAll_whatChangesFilesOrTheContextIsSerial(t *testing.T) {
+	want := map[string]bool{"write": true, "edit": true, "bash": true, "todowrite": true,
+		"context_list": true, "context_discard": true, "context_distill": true, "context_restore": true}
+	for _, tool := range every(t) {
 		if _, got := tool.(agent.Serial); got != want[tool.Name()] {
 			t.Errorf("%s is serial: got %v, want %v", tool.Name(), got, want[tool.Name()])
 		}
@@ -217,9 +232,9 @@ func TestAll_withoutAnybodyToAskOnlyTheInsideIsOpen(t *testing.T) {
 
 func TestAll_argumentsThatAreNone(t *testing.T) {
 	b := newBench(t)
-	for _, tool := range All(nil, Policy{}) {
+	for _, tool := range every(t) {
 		for _, in := range []string{`[]`, `{"filePath":`, `"x"`, `{"filePath":7,"command":[],"pattern":{},"path":3,"todos":4,"content":null}`} {
-			if tool.Name() == "todoread" {
+			if tool.Name() == "todoread" || rule.SelfPrunes(tool.Name()) {
 				continue
 			}
 			if _, err := tool.Run(t.Context(), agent.Call{Input: jsontext.Value(in), Directory: b.folder}); err == nil {
@@ -230,7 +245,8 @@ func TestAll_argumentsThatAreNone(t *testing.T) {
 }
 
 func TestAll_areUnderstoodByTheRules(t *testing.T) {
-	b := newBench(t, "a.txt", "old\n")
+	b := newBench(t, "a.txt", "old\n", ".winnow/skills/sail/SKILL.md", sailing)
+	s := site(t, map[string]http.HandlerFunc{"": says("text/plain", "x"), "/": says("text/plain", "x")})
 	for _, c := range []struct {
 		tool agent.Tool
 		in   args
@@ -240,6 +256,8 @@ func TestAll_areUnderstoodByTheRules(t *testing.T) {
 		{Write{}, args{"filePath": "b.txt", "content": "x"}, call.Create},
 		{Edit{}, args{"filePath": "a.txt", "oldString": "old", "newString": "new"}, call.Edit},
 		{Bash{}, args{"command": "true"}, call.Run},
+		{WebFetch{}, args{"url": s.URL}, call.Fetch},
+		{Skill{FindSkills(b.folder)}, args{"name": "sailing"}, call.Load},
 		{Glob{}, args{"pattern": "*"}, call.Search},
 		{Grep{}, args{"pattern": "new"}, call.Search},
 		{List{}, args{"path": "."}, call.Search},

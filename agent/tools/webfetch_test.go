@@ -281,6 +281,21 @@ func TestMarkdown_noNestingIsTooDeep(t *testing.T) {
 	}
 }
 
+// Pages that are made to take long are no Markdown, and are read all the same.
+func TestMarkdown_ofALargePageIsItsText(t *testing.T) {
+	for _, unit := range []string{"<p>", "<br>", "*_`[", "<b>x</b>"} {
+		page := "<h1>The top</h1>" + strings.Repeat(unit, pageBytes/len(unit)-20) + "<p>the bottom"
+		text, err := (&fetched{kind: "text/html", body: []byte(page)}).text("markdown")
+		if err != nil || !strings.HasPrefix(text, "The top") || !strings.HasSuffix(text, "the bottom") {
+			t.Errorf("%s…: %.100q, %v", unit, text, err)
+		}
+	}
+	signs := "<h1>The top</h1>" + strings.Repeat("*_`[", 100<<10) + "<p>the bottom"
+	if text, ok := markdown(signs, ""); !ok || !strings.HasPrefix(text, "# The top") || !strings.HasSuffix(text, "the bottom") {
+		t.Errorf("of signs: %v, %.100q", ok, text)
+	}
+}
+
 func FuzzFetched_noPageIsWrong(f *testing.F) {
 	for _, seed := range []string{harbour, "<", "<!--", "<script>", "<svg><svg></svg>x", "<pre></pre></pre>", "&#0;", "<a href='::'>x</a>", "\xff\xfe<", "<meta charset=utf-16><p>"} {
 		f.Add([]byte(seed), "text/html")

@@ -38,7 +38,8 @@ What the policy's rules find is left out by its schedule: eager, when a turn has
 provider's cache again. compaction.threshold is how full the window may become, by model: a fraction, tokens, or economic, which lets what requests cost decide.
 
 Who writes summaries is said by compaction.model (provider/model) and compaction.summarizer (auto, llm, offline), what is asked of it by
-compaction.prompt and compaction.context. A provider that is not known is defined under providers.NAME, in the user's file alone: protocol
+compaction.prompt and compaction.context. compaction.background (true, false; null: on under balanced) lets a loop have it
+written while it works on. A provider that is not known is defined under providers.NAME, in the user's file alone: protocol
 (openai-chat, openai-responses, anthropic, gemini), baseURL, keyEnv (the variable that holds the key), headers, body, idle (seconds), maxTokens.
 
 Of "winnow run" and "winnow chat": model (provider/model) is whom they ask. permissions is a list of rules about what their tools may do, {"tool", "action",

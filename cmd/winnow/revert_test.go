@@ -236,6 +236,37 @@ func TestReverter_goesBackForAChat(t *testing.T) {
 	}
 }
 
+func TestSnapshots_ofAHomeThereAreNone(t *testing.T) {
+	w := newWorked(t)
+	for _, folder := range []string{"/", w.app.env.home()} {
+		if _, err := w.app.snapshots(t.Context(), folder); err == nil {
+			t.Errorf("snapshots of %s are taken", folder)
+		}
+	}
+}
+
+func TestExport_hasOutlinesAndSnapshotsAsOpenCodeHasThem(t *testing.T) {
+	w := newWorked(t)
+	o := w.run("export", w.id)
+	o.wants(t, exitDone)
+	messages := o.document(t)["messages"].([]any)
+	summary := messages[0].(map[string]any)["info"].(map[string]any)["summary"].(map[string]any)
+	diffs := summary["diffs"].([]any)
+	if summary["title"] != "Lamp 1" || summary["body"] != "It burns." || len(diffs) != 2 {
+		t.Errorf("the summary is %v", summary)
+	}
+	want := map[string]any{"file": "door1.txt", "before": "", "after": "open\n", "additions": 1.0, "deletions": 0.0, "status": "added"}
+	got := diffs[0].(map[string]any)
+	delete(got, "patch")
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("a diff (-want +got):\n%s", diff)
+	}
+	parts := messages[1].(map[string]any)["parts"].([]any)
+	if first := parts[0].(map[string]any); first["type"] != "step-start" || first["snapshot"] == "" {
+		t.Errorf("the first part is %v", first)
+	}
+}
+
 func TestShow_printsTurnsAndWhatTheyChanged(t *testing.T) {
 	w := newWorked(t)
 	o := w.run("show", w.id)

@@ -19,6 +19,9 @@ func (a *app) snapshots(ctx context.Context, folder string) (*snapshot.Repositor
 	if err != nil {
 		return nil, err
 	}
+	if full, err := filepath.EvalSymlinks(a.path(folder)); err == nil && (filepath.Dir(full) == full || a.env.home() != "" && full == filepath.Clean(a.env.home())) {
+		return nil, hinted{fmt.Errorf("%s is not the folder of a project, so that no snapshots of its files are taken", full), "work in the folder of a project"}
+	}
 	return snapshot.Open(ctx, snapshot.Config{Dir: dir, WorkTree: folder, Leave: []string{a.storeAt() + "*", filepath.Dir(dir)}})
 }
 

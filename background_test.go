@@ -1,0 +1,517 @@
+package winnow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/winnowhq/winnow/budget"
+	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/store/memory"
+)
+
+// slow is a summariser that answers when it is told to.
+type slow struct {
+	mu      sync.Mutex
+	asked   []pivot.Request
+	begun   chan struct{} // one for each request that came in
+	answers chan any      // pivot.Answer or error, one for each request
+	deaf    bool          // it does not heed its context
+}
+
+func newSlow() *slow { return &slow{begun: make(chan struct{}, 16), answers: make(chan any, 16)} }
+
+func (*slow) Name() string { return "p/scribe" }
+func (*slow) Limit() int   { return 100_000 }
+
+func (s *slow) Summarize(ctx context.Context, r pivot.Request) (pivot.Answer, error) {
+	s.mu.Lock()
+	s.asked = append(s.asked, r)
+	s.mu.Unlock()
+	s.begun <- struct{}{}
+	done := ctx.Done()
+	if s.deaf {
+		done = nil
+	}
+	select {
+	case a := <-s.answers:
+		if err, failed := a.(error); failed {
+			return pivot.Answer{Usage: session.Usage{Input: 10}, Cost: 0.5}, err
+		}
+		return a.(pivot.Answer), nil
+	case <-time.After(3 * time.Second):
+		return pivot.Answer{}, errors.New("the test did not say what it answers")
+	case <-done:
+		return pivot.Answer{Usage: session.Usage{Input: 10}, Cost: 0.125}, ctx.Err()
+	}
+}
+
+func (s *slow) times() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.asked)
+}
+
+// ahead is a lab whose session a summary is prepared for.
+type ahead struct {
+	*lab
+	scribe *slow
+	done   chan error
+	cancel context.CancelFunc
+}
+
+// prepare fills a session and begins to prepare a summary of it.
+func prepare(t *testing.T, change func(c *Config)) *ahead {
+	t.Helper()
+	a := &ahead{scribe: newSlow(), done: make(chan error, 1)}
+	c := Config{Summarizer: a.scribe, Settings: withPolicy("balanced")}
+	c.Settings.Compaction.Prune = false // so that nothing but a fold helps
+	if change != nil {
+		change(&c)
+	}
+	a.lab = newLab(t, c)
+	a.worked(9, 900)
+	a.begin()
+	return a
+}
+
+func (a *ahead) begin() {
+	a.t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	a.cancel = cancel
+	a.t.Cleanup(cancel)
+	go func() { a.done <- a.Prepare(ctx, a.id) }()
+	select {
+	case <-a.scribe.begun:
+	case <-time.After(10 * time.Second):
+		a.t.Fatal("nobody was asked")
+	}
+}
+
+// written lets the summary be written, and waits for it.
+func (a *ahead) written() {
+	a.t.Helper()
+	a.scribe.answers <- notes("The lamps are counted.")
+	if err := <-a.done; err != nil {
+		a.t.Fatal(err)
+	}
+}
+
+func (a *ahead) state() ([]session.Message, store.State) {
+	a.t.Helper()
+	s, state, err := a.Session(context.Background(), a.id)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return s.Messages, state
+}
+
+// over is a report of a prompt that was the view, which is too large.
+func (a *ahead) over() session.Usage {
+	u := session.Usage{Input: a.view().Tokens}
+	if u.Input < 8_000 {
+		a.t.Fatalf("the view has only %d tokens", u.Input)
+	}
+	return u
+}
+
+// bill asserts how many summaries were paid, for how much, and how many of them in vain.
+func (a *ahead) bill(calls, vain int, cost float64) {
+	a.t.Helper()
+	_, state := a.state()
+	n, failed, sum := 0, 0, 0.0
+	for _, s := range state.Spent {
+		if s.Kind != "summary" {
+			continue
+		}
+		n, sum = n+1, sum+s.Cost
+		if s.Failed {
+			failed++
+		}
+	}
+	if n != calls || failed != vain || sum != cost {
+		a.t.Errorf("%d summaries are recorded for $%g, %d of them in vain; want %d for $%g, %d", n, sum, failed, calls, cost, vain)
+	}
+}
+
+func TestPublish_aPreparedSummaryCountsAtABoundaryWhileTheWorkWentOn(t *testing.T) {
+	for _, policy := range []string{"balanced", "classic"} {
+		t.Run(policy, func(t *testing.T) {
+			a := prepare(t, func(c *Config) { c.Settings.Policy = policy })
+			before := a.view().Messages
+			if r, err := a.Publish(context.Background(), a.id); r != nil || err != nil {
+				t.Fatalf("published before it was written: %v, %v", r, err)
+			}
+			first := a.user("And the ninth?")
+			a.reads("/src/ninth.go", 300)
+			if _, state := a.state(); len(state.Spent) != 0 || len(state.Receipts) != 0 {
+				t.Errorf("while it is written the store has %d calls, %d receipts", len(state.Spent), len(state.Receipts))
+			}
+			a.written()
+			last := a.reads("/src/tenth.go", 300)
+			with := a.view().Messages
+			r, err := a.Publish(context.Background(), a.id)
+			if err != nil || r == nil {
+				t.Fatalf("nothing was published: %v", err)
+			}
+			if r.Trigger != "background" || r.Kind != pivot.Compaction || r.Cost != 0.25 || len(r.Usage) != 1 {
+				t.Errorf("the receipt: %+v", r)
+			}
+			a.bill(1, 0, 0.25)
+			view := a.view().Messages
+			tail := view[len(view)-3:]
+			if tail[0].ID != first.ID || tail[2].ID != last.ID {
+				t.Errorf("behind the summary: %v", pivot.Transcript(tail))
+			}
+			if !strings.Contains(a.text(), "The lamps are counted.") || len(view) >= len(before) {
+				t.Errorf("the view has %d messages of %d", len(view), len(before))
+			}
+			if a.scribe.times() != 1 {
+				t.Errorf("%d summaries were asked for", a.scribe.times())
+			}
+			if _, err := a.Undo(context.Background(), a.id, r.Marker); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(with, a.view().Messages); diff != "" {
+				t.Errorf("undone it is (+), and was (−):\n%s", diff)
+			}
+			if again, err := a.Publish(context.Background(), a.id); again != nil || err != nil {
+				t.Errorf("it was published twice: %v, %v", again, err)
+			}
+		})
+	}
+}
+
+func TestPublish_whatDoesNotFitAnyMoreIsDropped(t *testing.T) {
+	ctx := context.Background()
+	for name, change := range map[string]func(a *ahead){
+		"a message of the fold was changed": func(a *ahead) {
+			log, _ := a.state()
+			m := log[1]
+			m.Parts = append([]session.Part(nil), m.Parts...)
+			s := *m.Parts[0].State
+			s.Output = "something else"
+			m.Parts[0].State = &s
+			if err := a.Update(ctx, a.id, m); err != nil {
+				a.t.Fatal(err)
+			}
+		},
+		"another compaction was made": func(a *ahead) {
+			other := open(a.t, Config{Store: a.Store(), Models: small(16000, 4000)})
+			if _, err := other.Compact(ctx, a.id, CompactOptions{}); err != nil {
+				a.t.Fatal(err)
+			}
+		},
+		"what came since is too large": func(a *ahead) { a.reads("/src/huge.go", 12000); a.reads("/src/huge2.go", 12000) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := prepare(t, nil)
+			a.written()
+			change(a)
+			log, _ := a.state()
+			r, err := a.Publish(ctx, a.id)
+			if code := CodeOf(err); r != nil || code != Stale && code != NoProgress {
+				t.Errorf("%v, %v; want that it does not fit", r, err)
+			}
+			a.bill(1, 1, 0.25)
+			if after, _ := a.state(); len(after) != len(log) {
+				t.Errorf("the log has %d messages, had %d", len(after), len(log))
+			}
+			if r, err := a.Publish(ctx, a.id); r != nil || err != nil {
+				t.Errorf("it is still at hand: %v, %v", r, err)
+			}
+		})
+	}
+}
+
+func TestPublish_whatWasShownWholeAgainIsNotInTheSummary(t *testing.T) {
+	ctx := context.Background()
+	for _, pinned := range []bool{false, true} {
+		t.Run(fmt.Sprint("pinned ", pinned), func(t *testing.T) {
+			a := &ahead{lab: newLab(t, Config{Models: small(64000, 4000)}), scribe: newSlow(), done: make(chan error, 1)}
+			a.config.Summarizer = a.scribe
+			a.worked(1, 100)
+			// An output that two newer reads of the same file show again.
+			old := a.reads("/src/file0.go", 900)
+			a.worked(6, 900)
+			if _, err := a.Discard(ctx, a.id, old.Parts[0].ID); err != nil {
+				t.Fatal(err)
+			}
+			a.begin()
+			a.written()
+			var err error
+			if pinned {
+				_, err = a.Pin(ctx, a.id, rule.Pin{Part: old.Parts[0].ID})
+			} else {
+				_, err = a.Restore(ctx, a.id, old.Parts[0].ID)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := a.Publish(ctx, a.id)
+			if got := CodeOf(err); got != map[bool]Code{false: Stale, true: ""}[pinned] {
+				t.Fatalf("%v, %v", r, err)
+			}
+			if pinned && !strings.Contains(a.text(), "wordwordword") {
+				t.Error("the pin is not carried over")
+			}
+		})
+	}
+}
+
+// Exactly one summary is paid for and read, whatever comes first.
+func TestCompact_usesWhatIsBeingPrepared(t *testing.T) {
+	ctx := context.Background()
+	for name, c := range map[string]struct {
+		trigger string
+		fold    func(a *ahead) (*pivot.Receipt, error)
+	}{
+		"the threshold": {"threshold", func(a *ahead) (*pivot.Receipt, error) {
+			out, err := a.Observe(ctx, a.id, a.over())
+			return out.Compacted, err
+		}},
+		"a rejection": {"rejected", func(a *ahead) (*pivot.Receipt, error) {
+			out, _, err := a.Rejected(ctx, a.id, budget.Rejection{Code: "context_length_exceeded"})
+			return out.Compacted, err
+		}},
+		"somebody": {"manual", func(a *ahead) (*pivot.Receipt, error) { return a.Compact(ctx, a.id, CompactOptions{}) }},
+		"a marker": {"manual", func(a *ahead) (*pivot.Receipt, error) {
+			if _, err := a.Schedule(ctx, a.id, true); err != nil {
+				a.t.Fatal(err)
+			}
+			return a.Compact(ctx, a.id, CompactOptions{})
+		}},
+	} {
+		for _, ready := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s comes first, written before: %t", name, ready), func(t *testing.T) {
+				a := prepare(t, nil)
+				a.reads("/src/ninth.go", 200)
+				if ready {
+					a.written()
+				}
+				type folded struct {
+					r   *pivot.Receipt
+					err error
+				}
+				got := make(chan folded, 1)
+				go func() {
+					r, err := c.fold(a)
+					got <- folded{r, err}
+				}()
+				if !ready {
+					select {
+					case f := <-got:
+						t.Fatalf("it did not wait: %v, %v", f.r, f.err)
+					case <-time.After(20 * time.Millisecond):
+					}
+					a.written()
+				}
+				f := <-got
+				if f.err != nil || f.r == nil {
+					t.Fatalf("%v, %v", f.r, f.err)
+				}
+				if f.r.Trigger != c.trigger || f.r.Kind != pivot.Compaction {
+					t.Errorf("a %s by %s", f.r.Kind, f.r.Trigger)
+				}
+				a.bill(1, 0, 0.25)
+				if a.scribe.times() != 1 || !strings.Contains(a.text(), "The lamps are counted.") {
+					t.Errorf("%d summaries were asked for; the view:\n%.300s", a.scribe.times(), a.text())
+				}
+				a.view() // it is checked
+			})
+		}
+	}
+}
+
+func TestCompact_aFocusIsNotWhatWasPrepared(t *testing.T) {
+	for _, ready := range []bool{true, false} {
+		a := prepare(t, nil)
+		if ready {
+			a.written()
+		}
+		go func() {
+			if !ready {
+				<-a.done
+			}
+			<-a.scribe.begun
+			a.scribe.answers <- notes("About the focus.")
+		}()
+		r, err := a.Compact(context.Background(), a.id, CompactOptions{Focus: "the lamp"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(a.text(), "About the focus.") || r.Cost != 0.25 {
+			t.Errorf("ready %t: %+v", ready, r)
+		}
+		a.bill(2, 1, map[bool]float64{true: 0.5, false: 0.375}[ready])
+	}
+}
+
+func TestPrepare_aFailureIsPaidOnceAndTheFoldAsksAgain(t *testing.T) {
+	ctx := context.Background()
+	a := prepare(t, nil)
+	events := a.Subscribe(0)
+	a.scribe.answers <- errors.New("no")
+	if err := <-a.done; CodeOf(err) != BadSummary {
+		t.Errorf("the preparation: %v", err)
+	}
+	a.bill(1, 1, 0.5)
+	if out, err := a.Observe(ctx, a.id, session.Usage{Input: 7_200}); err != nil || out.Prepare || out.Compacted != nil {
+		t.Errorf("after a failure: %+v, %v; want nothing before the fold must come", out, err)
+	}
+	a.scribe.answers <- notes("The lamps are counted.")
+	out, err := a.Observe(ctx, a.id, a.over())
+	if err != nil || out.Compacted == nil {
+		t.Fatalf("%+v, %v", out, err)
+	}
+	a.bill(2, 1, 0.75)
+	a.Close()
+	var told []string
+	for e := range events.C {
+		switch e.Type {
+		case CompactionStarted, CompactionFailed, Compacted:
+			told = append(told, fmt.Sprint(e.Type, " ", e.Background))
+		}
+	}
+	if diff := cmp.Diff([]string{"compaction.failed true", "compaction.started false", "session.compacted false"}, told); diff != "" {
+		t.Errorf("events:\n%s", diff)
+	}
+}
+
+func TestPrepare_endsWithItsContextWithin250ms(t *testing.T) {
+	a := prepare(t, nil)
+	began := time.Now()
+	a.cancel()
+	if err := <-a.done; CodeOf(err) != Cancelled {
+		t.Errorf("the error is %v", err)
+	}
+	if d := time.Since(began); d > 250*time.Millisecond {
+		t.Errorf("it took %v", d)
+	}
+	a.bill(1, 1, 0.125)
+	if r, err := a.Publish(context.Background(), a.id); r != nil || err != nil {
+		t.Errorf("%v, %v", r, err)
+	}
+}
+
+func TestCompact_thatWaitsForAPreparationEndsWithItsContext(t *testing.T) {
+	a := prepare(t, nil)
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	if _, err := a.Compact(ctx, a.id, CompactOptions{}); CodeOf(err) != Cancelled || time.Since(began) > 250*time.Millisecond {
+		t.Errorf("after %v: %v", time.Since(began), err)
+	}
+	a.written() // it goes on all the same
+	if r, err := a.Publish(context.Background(), a.id); r == nil {
+		t.Error(err)
+	}
+	a.bill(1, 0, 0.25)
+}
+
+func TestClose_endsPreparationsAndRecordsWhatTheyCost(t *testing.T) {
+	for _, ready := range []bool{true, false} {
+		a := prepare(t, nil)
+		if ready {
+			a.written()
+		}
+		began := time.Now()
+		a.Close()
+		if d := time.Since(began); d > 250*time.Millisecond {
+			t.Errorf("closing took %v", d)
+		}
+		a.bill(1, 1, map[bool]float64{true: 0.25, false: 0.125}[ready])
+	}
+}
+
+func TestPrepare_onceAtATime(t *testing.T) {
+	a := prepare(t, nil)
+	for range 3 {
+		if err := a.Prepare(context.Background(), a.id); err != nil {
+			t.Error(err)
+		}
+	}
+	if p, err := a.Preview(context.Background(), a.id, CompactOptions{}); err != nil || !p.Summary.Prepared {
+		t.Errorf("the preview does not say that one is prepared: %+v, %v", p.Summary, err)
+	}
+	a.written()
+	if err := a.Prepare(context.Background(), a.id); err != nil || a.scribe.times() != 1 {
+		t.Errorf("%d were asked, %v", a.scribe.times(), err)
+	}
+}
+
+// What was prepared is not in the store: who opens it meanwhile finds the session as it was.
+func TestPrepare_aCrashLeavesTheSessionAsItWas(t *testing.T) {
+	kept := memory.New()
+	a := prepare(t, func(c *Config) { c.Store = kept })
+	log, state := a.state()
+	a.written()
+	other := open(t, Config{Store: kept, Models: small(16000, 4000)})
+	s, still, err := other.Session(context.Background(), a.id)
+	if err != nil || len(s.Messages) != len(log) || still.Revision != state.Revision {
+		t.Errorf("%d messages at %d, want %d at %d (%v)", len(s.Messages), still.Revision, len(log), state.Revision, err)
+	}
+	if r, err := other.Publish(context.Background(), a.id); r != nil || err != nil {
+		t.Errorf("%v, %v", r, err)
+	}
+}
+
+func TestObserve_saysWhenASummaryIsToBePrepared(t *testing.T) {
+	off, on := false, true
+	// 16,000 tokens, of which 4,000 are the answer's and 4,000 are in reserve: 8,000 are usable.
+	for name, c := range map[string]struct {
+		policy     string
+		auto       bool
+		background *bool
+		used, step int
+		offline    bool
+		want       bool
+	}{
+		"with much room":                         {"balanced", true, nil, 6_000, 100, false, false},
+		"with less than 15 %":                    {"balanced", true, nil, 7_000, 100, false, true},
+		"with less than two more steps take":     {"balanced", true, nil, 6_000, 1_000, false, true},
+		"with more than two more steps take":     {"balanced", true, nil, 5_800, 1_000, false, false},
+		"with less than half of it free":         {"balanced", true, nil, 4_100, 2_500, false, true},
+		"with more than half of it free":         {"balanced", true, nil, 3_800, 2_500, false, false},
+		"when it is over already":                {"balanced", true, nil, 9_000, 100, false, false},
+		"auto is off":                            {"balanced", false, nil, 7_000, 100, false, false},
+		"background is off":                      {"balanced", true, &off, 7_000, 100, false, false},
+		"the letter does not":                    {"classic", true, nil, 11_500, 100, false, false},
+		"the letter, told to":                    {"classic", true, &on, 11_500, 100, false, true},
+		"where the offline summariser writes it": {"balanced", true, nil, 7_000, 100, true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := withPolicy(c.policy)
+			s.Compaction.Auto, s.Compaction.Background = c.auto, c.background
+			config := Config{Settings: s, Summarizer: newSlow()}
+			if c.offline {
+				config.Summarizer = nil
+			}
+			l := newLab(t, config)
+			l.user("Look.")
+			l.reads("/src/a.go", c.step)
+			l.reads("/src/b.go", 10)
+			out, err := l.Observe(context.Background(), l.id, session.Usage{Input: c.used})
+			if code := CodeOf(err); code == NothingToFold || code == NoProgress {
+				err = nil
+			}
+			if err != nil || out.Prepare != c.want {
+				t.Errorf("%t, want %t (%v; %+v)", out.Prepare, c.want, err, out.Verdict)
+			}
+			if !c.auto {
+				if err := l.Prepare(context.Background(), l.id); CodeOf(err) != Disabled {
+					t.Errorf("asked to: %v", err)
+				}
+			}
+		})
+	}
+}

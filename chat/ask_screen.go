@@ -1,0 +1,88 @@
+package chat
+
+import (
+	"strings"
+
+	"github.com/winnowhq/winnow/tui"
+)
+
+// drawQuestion draws the first question that waits, in at most so many lines where that can be: what is asked about can be scrolled, nothing else goes.
+func (m *chat) drawQuestion(most int) (lines []string, x, y int) {
+	q := m.asks[0]
+	head := m.questionHead(q)
+	foot, x, y := m.questionFoot(q)
+	var target []string
+	for line := range strings.Lines(q.want.Target) {
+		target = append(target, chop(clean(strings.TrimRight(line, "\n")), m.width-2*len(gutter))...)
+	}
+	room := max(1, most-len(head)-len(foot))
+	if len(target) > room {
+		room = max(1, room-1)
+	}
+	q.from = max(0, min(q.from, len(target)-room))
+	seen := target[q.from:min(len(target), q.from+room)]
+	lines = head
+	for _, l := range seen {
+		lines = append(lines, gutter+gutter+l)
+	}
+	if hidden := len(target) - len(seen); hidden > 0 {
+		lines = append(lines, gutter+paint(m.style.bad, tui.Cut("… "+tui.Count(hidden, "line")+" not seen, ↑↓ scroll", m.width-len(gutter))))
+	}
+	if y >= 0 {
+		y += len(lines)
+	}
+	return append(lines, foot...), x, y
+}
+
+func (m *chat) questionHead(q *question) (lines []string) {
+	head := oneLine(q.want.Tool) + " wants to " + oneLine(q.want.Action)
+	if !q.want.Inside && q.want.Action != "run" && q.want.Action != "fetch" {
+		head += " outside of the folder"
+	}
+	if n := len(m.asks) - 1; n > 0 {
+		head += " (" + tui.Count(n, "more question") + " after this one)"
+	}
+	for i, l := range wrap(head+":", m.width-len(gutter), "") {
+		mark := gutter
+		if i == 0 {
+			mark = paint(m.style.warn, "?") + " "
+		}
+		lines = append(lines, mark+paint(m.style.bold, l))
+	}
+	return lines
+}
+
+// questionFoot is how a question can be answered, or the line in which the model is told why not.
+func (m *chat) questionFoot(q *question) (lines []string, x, y int) {
+	if q.typing {
+		lines = append(lines, paint(m.style.dim, tui.Cut("  what is the model told? enter denies · esc back", m.width)))
+		rows, x, y := q.words.rows(m.width-len(gutter)-1, 3)
+		for i, row := range rows {
+			mark := gutter
+			if i == 0 {
+				mark = paint(m.style.accent, "›") + " "
+			}
+			lines = append(lines, mark+row)
+		}
+		return lines, x + len(gutter), y + 1
+	}
+	put := func(choice string) {
+		for _, l := range wrap(clean(choice), m.width-len(gutter), gutter) {
+			lines = append(lines, gutter+paint(m.style.accent, l))
+		}
+	}
+	line := ""
+	for _, c := range []string{"y allow once", "a allow for this session" + grantOf(q.want).String(), "n deny", "w deny with a word to the model"} {
+		switch {
+		case line == "":
+			line = c
+		case tui.Columns(line)+3+tui.Columns(c) <= m.width-len(gutter):
+			line += " · " + c
+		default:
+			put(line)
+			line = c
+		}
+	}
+	put(line)
+	return lines, 0, -1
+}
