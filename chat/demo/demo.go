@@ -72,10 +72,11 @@ func (d *Demo) Models() *model.Catalogue {
 	}}
 }
 
-// Tighten makes settings for large windows ones for that of the demo: less is protected, and what lies idle goes sooner. The project's own script may run
-// unasked; its test is asked about.
+// Tighten makes settings for large windows ones for that of the demo: less is protected, and what lies idle goes sooner. No summary is written ahead: with steps of a
+// third of the window it always is nearly full, and would be folded before anything is pruned. The project's own script may run unasked; its test is asked about.
 func (d *Demo) Tighten(s *winnow.Settings) {
 	s.Permissions = append(s.Permissions, winnow.Permission{Action: "run", Target: "sh lamp.sh", Verdict: "allow"})
+	s.Compaction.Background = new(false)
 	s.Compaction.Protect, s.Compaction.Minimum, s.Compaction.ProtectTurns = 3000, 500, 1
 	s.Strategies.BalancedPruning.IdleSteps, s.Strategies.BalancedPruning.IdleInputSteps, s.Strategies.BalancedPruning.QuietSteps = 3, 6, 1
 }
