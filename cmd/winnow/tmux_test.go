@@ -278,7 +278,9 @@ func TestTerminal_aSessionWithEveryCommand(t *testing.T) {
 			t.Errorf("what was exported: %v, %.200s", err, data)
 		}
 		x.say("/revert")
-		x.shows("session")
+		x.shows("› read the logs") // to be said otherwise
+		x.press("C-c")
+		x.gone("› read the logs")
 		x.say("/nonsense")
 		x.shows("there is no /nonsense")
 		x.say("/quit")
