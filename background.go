@@ -27,13 +27,10 @@ type preparation struct {
 	dropped bool          // nobody wants it any more
 }
 
-// asks reports whether summaries are something that one waits for: a model may be asked, or a hook. The offline summariser's is there at once.
+// asks reports whether summaries are something that one waits for: a model may be asked. The offline summariser's is there at once.
 func (e *Engine) asks() bool {
 	c := &e.config
-	switch {
-	case c.Hooks.Compacting != nil:
-		return true
-	case c.Summarizer != nil:
+	if c.Summarizer != nil {
 		return c.Summarizer.Name() != offline.Name
 	}
 	return c.SummarizerFor != nil && c.Settings.Compaction.Summarizer != "offline"
@@ -105,10 +102,8 @@ func (e *Engine) writeAhead(ctx context.Context, id string) (*folding, error) {
 	if err != nil || f.pending != nil {
 		return nil, err
 	}
-	if e.config.Hooks.Compacting == nil {
-		if chosen, err := e.choose(f); err != nil || chosen.Name() == offline.Name {
-			return nil, err
-		}
+	if chosen, err := e.choose(f); err != nil || chosen.Name() == offline.Name {
+		return nil, err
 	}
 	f.ahead = true
 	started := e.event(id, CompactionStarted)

@@ -2,7 +2,6 @@ package winnow
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -61,34 +60,10 @@ func (e *Engine) Fork(ctx context.Context, id, beforeMessage string) (newID stri
 			return info.ID, e.failed("fork", id, fmt.Errorf("the new session %s lacks receipts: %w", info.ID, err))
 		}
 	}
-	if err := e.keptToo(ctx, id, info.ID, log); err != nil {
-		return info.ID, e.failed("fork", id, fmt.Errorf("the new session %s lacks whole texts of outputs that were cut: %w", info.ID, err))
+	if err := e.keepAgain(ctx, id, info.ID, log); err != nil {
+		return info.ID, e.failed("fork", id, fmt.Errorf("the new session %s lacks what was kept beside the log: %w", info.ID, err))
 	}
 	return info.ID, nil
-}
-
-// keptToo gives a new session the whole texts of its outputs that were cut before they were first sent.
-func (e *Engine) keptToo(ctx context.Context, id, newID string, log []session.Message) error {
-	keeper, ok := e.config.Store.(store.Keeper)
-	if !ok {
-		return nil
-	}
-	for i := range log {
-		for j := range log[i].Parts {
-			p := &log[i].Parts[j]
-			if p.Type != session.ToolPart {
-				continue
-			}
-			text, err := keeper.Kept(ctx, id, p.ID)
-			if err == nil {
-				err = keeper.Keep(ctx, newID, p.ID, text)
-			}
-			if err != nil && !errors.Is(err, store.ErrNotKept) {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 // fork is what a new session has of an old one.

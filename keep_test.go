@@ -111,3 +111,29 @@ func TestKeep_errorsSayWhatToDo(t *testing.T) {
 		t.Errorf("of a store that keeps nothing: %+v, %v", w, err)
 	}
 }
+
+func TestFork_hasWhatWasKept(t *testing.T) {
+	e, id := keeping(t, memory.New())
+	s, _, err := e.Session(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := s.Messages[2]
+	state := *m.Parts[0].State
+	state.Metadata = []byte(`{"shapedFrom":9}`)
+	m.Parts = slices.Clone(m.Parts)
+	m.Parts[0].State = &state
+	if err := e.Update(t.Context(), id, m); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Keep(t.Context(), id, "two", "all of it"); err != nil {
+		t.Fatal(err)
+	}
+	fork, err := e.Fork(t.Context(), id, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w, err := e.Whole(t.Context(), fork, "two"); err != nil || w.Text != "all of it" || !w.Kept {
+		t.Errorf("got %q, kept %v, %v", w.Text, w.Kept, err)
+	}
+}

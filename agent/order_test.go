@@ -40,6 +40,12 @@ func traced(t *testing.T, b *bench, answer winnow.CompactingResult, refusal erro
 		}
 		tr.tell(string(e.Type))
 	}
+	if b.settings == nil {
+		s := winnow.DefaultSettings()
+		b.settings = &s
+	}
+	off := false
+	b.settings.Compaction.Background = &off // the order is that of a fold that waits for its summary
 	b.open(b.store)
 	tr.events = b.engine.Subscribe(1 << 12)
 	return tr

@@ -66,7 +66,7 @@ func (b *bench) start(script llmtest.Script, change func(*Config, *agent.Config)
 	t := b.t
 	t.Helper()
 	set, err := providers.New(func(string) string { return "key" }, map[string]providers.Provider{
-		reader.Provider: {Protocol: providers.Protocol(llmtest.Chat), BaseURL: b.upstream.BaseURL(llmtest.Chat), KeyEnv: "KEY", Idle: 1},
+		reader.Provider: {Protocol: providers.Protocol(llmtest.Chat), BaseURL: b.upstream.BaseURL(llmtest.Chat), KeyEnv: "KEY", Idle: 60},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/agent"
+	"github.com/winnowhq/winnow/llm/llmtest"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -166,4 +167,25 @@ func TestText_wrap(t *testing.T) {
 			t.Errorf("%q in %d: %q, want %q", c.line, c.width, got, c.want)
 		}
 	}
+}
+
+func TestBackground_aSummaryThatIsWrittenBesideTheWorkIsNoReasonToWait(t *testing.T) {
+	hold := make(chan struct{})
+	b := setUp(t, llmtest.Script{Answer: func(llmtest.Request) llmtest.Reply { return llmtest.Reply{Text: "said at last", Hold: hold} }}, nil)
+	b.says("one")
+	b.shows("▌ one")
+	event := winnow.Event{Type: winnow.CompactionStarted, SessionID: b.session, Background: true}
+	b.send(fedMsg{event})
+	if got := b.look(); !strings.Contains(got, "working") || !strings.Contains(got, "a summary is being prepared") {
+		t.Errorf("the screen is\n%s", got)
+	}
+	event.Type, event.Code, event.Text = winnow.CompactionFailed, winnow.Stale, "winnow: prepare "+b.session+": it does not fit any more (stale)"
+	b.send(fedMsg{event})
+	b.shows("is not used: it does not fit any")
+	if got := b.look(); strings.Contains(got, "being prepared") {
+		t.Errorf("the screen is\n%s", got)
+	}
+	close(hold)
+	b.shows("said at last")
+	b.rests()
 }

@@ -38,21 +38,22 @@ type chat struct {
 	grants     *grants
 	complete   completion
 
-	work     *work
-	queued   []*queued
-	first    []string // to be said once the log is read
-	after    []notice // to be shown then, behind the messages that they are about
-	resumes  bool     // the last turn is not at its end: enter goes on with it
-	doing    string   // what else takes time: "folding the past"
-	stopFold func()   // stops a folding that was asked for, nil while none goes on
-	written  int      // characters of the summary so far
-	warned   bool     // that the window fills up, since it was made smaller
-	frame    int      // of the spinner
-	ticking  bool
-	syncing  bool // the log is being read
-	again    bool // and must be read once more
-	loaded   bool // the transcript has the session's log
-	gauge    winnow.Gauge
+	work      *work
+	queued    []*queued
+	first     []string // to be said once the log is read
+	after     []notice // to be shown then, behind the messages that they are about
+	resumes   bool     // the last turn is not at its end: enter goes on with it
+	doing     string   // what else takes time: "folding the past"
+	preparing bool     // a summary is being written beside the work, or is at hand
+	stopFold  func()   // stops a folding that was asked for, nil while none goes on
+	written   int      // characters of the summary so far
+	warned    bool     // that the window fills up, since it was made smaller
+	frame     int      // of the spinner
+	ticking   bool
+	syncing   bool // the log is being read
+	again     bool // and must be read once more
+	loaded    bool // the transcript has the session's log
+	gauge     winnow.Gauge
 
 	width, height int
 	hint          string // shown until the next key: "ctrl+c again quits"

@@ -97,12 +97,18 @@ func (m *chat) engineTold(e winnow.Event) (read bool, cmd tea.Cmd) {
 		}
 		return true, nil
 	case winnow.CompactionStarted:
+		if e.Background {
+			m.preparing = true
+			return false, nil
+		}
 		m.doing, m.written = "folding the past", 0
 		return false, m.tickLater()
 	case winnow.CompactionDelta:
-		m.written += len(e.Text)
+		if !e.Background {
+			m.written += len(e.Text)
+		}
 	case winnow.Compacted:
-		m.doing, m.warned = "", false
+		m.doing, m.warned, m.preparing = "", false, false
 		if e.Receipt != nil {
 			t.receipts[e.Receipt.Marker] = e.Receipt
 			if i, known := t.at[e.Receipt.Marker]; known {
@@ -111,6 +117,13 @@ func (m *chat) engineTold(e winnow.Event) (read bool, cmd tea.Cmd) {
 		}
 		return true, nil
 	case winnow.CompactionFailed:
+		if e.Background {
+			m.preparing = false
+			if e.Code != winnow.Cancelled {
+				m.after = append(m.after, say("the summary that was prepared beside the work is not used: "+reasonOf(e)))
+			}
+			return true, nil
+		}
 		m.doing = ""
 		if e.Code != winnow.Cancelled && e.Code != winnow.NothingToFold {
 			m.after = append(m.after, wrong(failedCompaction(e)))
@@ -126,10 +139,17 @@ func (m *chat) engineTold(e winnow.Event) (read bool, cmd tea.Cmd) {
 	return false, nil
 }
 
+// reasonOf is what a failure is about, without what stands on the screen anyway.
+func reasonOf(e winnow.Event) string {
+	why := e.Text
+	for _, op := range []string{"compact", "prepare"} {
+		why = strings.TrimPrefix(why, "winnow: "+op+" "+e.SessionID+": ")
+	}
+	return oneLine(strings.Replace(why, " ("+string(e.Code)+")", "", 1))
+}
+
 // failedCompaction says what a compaction that came to nothing means, and what to do.
 func failedCompaction(e winnow.Event) string {
-	why := strings.TrimPrefix(e.Text, "winnow: compact "+e.SessionID+": ")
-	why = oneLine(strings.Replace(why, " ("+string(e.Code)+")", "", 1))
 	next := "/compact tries again"
 	switch e.Code {
 	case winnow.NoProgress:
@@ -137,7 +157,7 @@ func failedCompaction(e winnow.Event) string {
 	case winnow.BadSummary, winnow.BadConfig:
 		next = "/compact tries again, /model takes another model"
 	}
-	return "folding failed: " + why + "\nthe session is as it was; " + next
+	return "folding failed: " + reasonOf(e) + "\nthe session is as it was; " + next
 }
 
 func budgetText(e winnow.Event) string {

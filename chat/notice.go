@@ -71,6 +71,9 @@ func foldedNotice(r *pivot.Receipt) notice {
 	if r.Summarizer != "" {
 		text += " · summary by " + oneLine(r.Summarizer)
 	}
+	if r.Trigger == "background" {
+		text += ", beside the work"
+	}
 	if r.Cost > 0 {
 		text += " · " + tui.Dollars(r.Cost)
 	}

@@ -2,6 +2,7 @@ package chat
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -24,6 +25,8 @@ import (
 	"github.com/winnowhq/winnow/token"
 	"github.com/winnowhq/winnow/tui"
 )
+
+var update = flag.Bool("update", false, "write the golden files anew")
 
 // scribe writes every summary.
 type scribe struct{}

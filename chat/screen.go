@@ -125,6 +125,9 @@ func (m *chat) status() string {
 			left += " · step " + grouped(m.work.step)
 		}
 		right = "esc stops"
+		if m.preparing {
+			right = "a summary is being prepared · " + right
+		}
 	case m.title != "":
 		left = oneLine(m.title)
 	}

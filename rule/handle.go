@@ -242,7 +242,7 @@ func (h *Handles) Near(handle string) string {
 	handle = bare(handle)
 	best, least := "", 3
 	for name := range h.byName {
-		if d := apart(handle, name, least); d < least || d == least && best != "" && name < best {
+		if d := apart(handle, name, least+1); d < least || d == least && best != "" && name < best {
 			best, least = name, d
 		}
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/winnowhq/winnow/llm/llmtest"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store/sqlite"
+	"github.com/winnowhq/winnow/token"
 	"github.com/winnowhq/winnow/view"
 )
 
@@ -40,7 +41,7 @@ func TestKilledAgents_finishWithTheSameFiles(t *testing.T) {
 	for n := 0; sum["kills"] < want; n++ {
 		protocol := []llmtest.Protocol{llmtest.Anthropic, llmtest.Chat}[n%2]
 		a := &killedAgent{dice: dice, sum: sum, dir: t.TempDir()}
-		a.errand = errand{Protocol: protocol, Folder: filepath.Join(a.dir, "work"), Rounds: 14, Scribe: n%4 < 2}
+		a.errand = errand{Protocol: protocol, Folder: filepath.Join(a.dir, "work"), Rounds: 14, Lines: 150, Window: 16_000, Scribe: n%4 < 2}
 		got, err := a.run(t.Context(), undisturbed != nil)
 		if err != nil {
 			t.Fatalf("seed %d, agent %d (%s, after %d kills): %v\nto run it again: go test ./internal/torture -run TestKilledAgents -kills %d -seed %d",
@@ -68,6 +69,28 @@ func TestKilledAgents_finishWithTheSameFiles(t *testing.T) {
 	}
 }
 
+// With -torture it is a session of 300 steps and more than a million tokens from tools, in a window of 64,000.
+func TestAgent_takesLittleMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short is for the race detector, which takes memory of its own")
+	}
+	a := &killedAgent{sum: map[string]int{}, dir: t.TempDir()}
+	a.errand = errand{Protocol: llmtest.Anthropic, Folder: filepath.Join(a.dir, "work"), Rounds: 75, Lines: 900, Window: 64_000}
+	if !*long {
+		a.errand.Rounds = 15
+	}
+	if _, err := a.run(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d requests, %d tokens from tools, %d compactions: %d KB resident at most", len(a.upstream.Records()), a.output, a.sum["folded"], a.memory)
+	if a.memory == 0 {
+		t.Skip("how much memory a process takes is not known here")
+	}
+	if most := 150 << 10; a.memory > most || a.sum["folded"] == 0 && *long {
+		t.Errorf("%d KB were resident, after %d compactions; want at most %d", a.memory, a.sum["folded"], most)
+	}
+}
+
 // killedAgent is one errand with its upstream, which outlives the processes.
 type killedAgent struct {
 	errand   errand
@@ -75,6 +98,8 @@ type killedAgent struct {
 	dice     *rand.Rand
 	sum      map[string]int
 	killed   int
+	output   int // of the tools, in tokens
+	memory   int // resident at most, of the last process, in KB; 0 where that is not known
 	upstream *llmtest.Server
 }
 
@@ -86,7 +111,7 @@ func (a *killedAgent) run(ctx context.Context, disturbed bool) (map[string]strin
 		return nil, err
 	}
 	var err error
-	if a.upstream, err = llmtest.New(llmtest.Script{Answer: a.errand.answer, Window: errandWindow}); err != nil {
+	if a.upstream, err = llmtest.New(llmtest.Script{Answer: a.errand.answer, Window: a.errand.Window}); err != nil {
 		return nil, err
 	}
 	defer a.upstream.Close()
@@ -134,7 +159,11 @@ func (a *killedAgent) life(disturbed bool) (finished bool, err error) {
 		if err != nil {
 			break
 		}
-		switch strings.TrimSpace(line) {
+		switch line = strings.TrimSpace(line); line {
+		default:
+			if _, err := fmt.Sscanf(line, "memory %d", &a.memory); err != nil {
+				return false, fmt.Errorf("the process said %q", line)
+			}
 		case "working":
 			if disturbed {
 				after := time.Duration(a.dice.Int64N(int64(400 * time.Millisecond)))
@@ -182,6 +211,7 @@ func (a *killedAgent) checked(ctx context.Context, finished bool) error {
 		return err
 	}
 	ids, open := map[string]bool{}, 0
+	a.output = 0
 	for _, m := range s.Messages {
 		for _, id := range append([]string{m.ID}, partIDs(m)...) {
 			if ids[id] {
@@ -190,7 +220,11 @@ func (a *killedAgent) checked(ctx context.Context, finished bool) error {
 			ids[id] = true
 		}
 		for _, p := range m.Parts {
-			if p.Type == session.ToolPart && !p.State.Final() {
+			if p.Type != session.ToolPart {
+				continue
+			}
+			a.output += token.Linear{}.Count(p.State.Result())
+			if !p.State.Final() {
 				open++
 			}
 		}

@@ -34,6 +34,8 @@ type errand struct {
 	Protocol llmtest.Protocol `json:"protocol"`
 	Folder   string           `json:"folder"`
 	Rounds   int              `json:"rounds"`
+	Lines    int              `json:"lines"`  // of each file that is read
+	Window   int              `json:"window"` // of the model, in tokens
 	Scribe   bool             `json:"scribe"` // the model writes the summaries
 }
 
@@ -41,7 +43,6 @@ const (
 	errandSession = "ses_errand"
 	errandPrompt  = "Copy the key of each file in the folder in. " + errandRule
 	errandRule    = "Never touch a file in the folder in."
-	errandWindow  = 16_000 // tokens
 )
 
 // prepare writes the files that there are at the beginning.
@@ -53,8 +54,8 @@ func (e errand) prepare() error {
 	}
 	for i := range e.Rounds {
 		var b strings.Builder
-		for line := range 150 {
-			if line == 70 {
+		for line := range e.Lines {
+			if line == e.Lines/2 {
 				fmt.Fprintf(&b, "key: lamp%d\n", i*i+7)
 			}
 			fmt.Fprintf(&b, "at hour %d somebody looked at lamp %d and wrote %x\n", line%24, i, line*(i+3))
@@ -85,7 +86,7 @@ func (e errand) work(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	m := model.Model{Provider: "p", ID: "m", Limits: model.Limits{Context: errandWindow, Output: 2_000}, Price: model.Price{Input: 3, Output: 15}}
+	m := model.Model{Provider: "p", ID: "m", Limits: model.Limits{Context: e.Window, Output: 2_000}, Price: model.Price{Input: 3, Output: 15}}
 	var loop *agent.Loop
 	setting := winnow.Config{Store: kept, Models: &model.Catalogue{Models: []model.Model{m}}, Model: m.String()}
 	if e.Scribe {
@@ -122,9 +123,15 @@ func (e errand) work(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
+	status, _ := os.ReadFile("/proc/self/status") // not everywhere
+	if most := mostMemory.FindSubmatch(status); most != nil {
+		fmt.Printf("memory %s\n", most[1])
+	}
 	fmt.Println("finished")
 	return nil
 }
+
+var mostMemory = regexp.MustCompile(`VmHWM:\s*(\d+) kB`)
 
 var (
 	next   = regexp.MustCompile(`next: (\d+)`)
