@@ -145,9 +145,9 @@ func (x *terminal) gone(text string) {
 
 // ended tells with which code the program ended, where it has.
 func (x *terminal) ended() (code string, ok bool) {
-	out, err := x.tmux("list-panes", "-F", "#{pane_dead} #{pane_dead_status}")
+	out, err := x.tmux("list-panes", "-F", "#{pane_dead} #{pane_dead_status}#{?pane_dead_signal,signal #{pane_dead_signal},}")
 	dead, code, _ := strings.Cut(strings.TrimSpace(out), " ")
-	return code, err == nil && dead == "1"
+	return code, err == nil && dead == "1" && code != "" // the terminal is closed a moment before it is known
 }
 
 // ends waits for the program's end, with an exit code.
