@@ -278,6 +278,8 @@ func TestTerminal_aSessionWithEveryCommand(t *testing.T) {
 			t.Errorf("what was exported: %v, %.200s", err, data)
 		}
 		x.say("/revert")
+		x.shows("── Go back to before a message ──", "read the logs", "fix the test")
+		x.press("Enter")
 		x.shows("session")
 		x.say("/nonsense")
 		x.shows("there is no /nonsense")
