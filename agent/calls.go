@@ -9,7 +9,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -293,15 +293,22 @@ type watch struct {
 	r       *run
 	message string
 	step    int
-	closed  atomic.Bool
+	mu      sync.Mutex // nothing is told once close has returned
+	closed  bool
 }
 
 func (w *watch) tell(e Event) {
-	if w.closed.Load() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
 		return
 	}
 	e.Message, e.Step = w.message, w.step
 	w.r.tell(e)
 }
 
-func (w *watch) close() { w.closed.Store(true) }
+func (w *watch) close() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.closed = true
+}
