@@ -67,8 +67,11 @@ func (a *app) runChat(ctx context.Context, prompt string, f working) error {
 	switch {
 	case f.demo:
 		c.Notice = demo.Notice
-	case b.blind != nil:
-		c.Notice = b.blind.Error()
+	default:
+		c.Notice = strings.Join(b.notices, "\n")
+	}
+	if b.blind != nil {
+		c.NoRevert = "there is no going back: " + b.blind.Error()
 	}
 	if b.files != nil {
 		c.Revert = a.reverter(b.engine, b.files)

@@ -268,6 +268,8 @@ func TestTerminal_aSessionWithEveryCommand(t *testing.T) {
 			t.Errorf("what was exported: %v, %.200s", err, data)
 		}
 		x.say("/revert")
+		x.shows("── Go back to before a message ──", "read the logs", "fix the test")
+		x.press("Enter")
 		x.shows("› read the logs") // to be said otherwise
 		x.press("C-c")
 		x.gone("› read the logs")
