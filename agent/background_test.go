@@ -26,6 +26,9 @@ func isSummary(r llmtest.Request) bool {
 // A job many times larger than its window, in which every summary takes longer than a step: no request waits for one.
 func TestRun_summariesAreWrittenWhileTheWorkGoesOn(t *testing.T) {
 	for _, protocol := range []llmtest.Protocol{llmtest.Anthropic, llmtest.Chat} {
+		if testing.Short() && protocol != llmtest.Anthropic {
+			continue
+		}
 		t.Run(string(protocol), func(t *testing.T) {
 			j := &job{n: 60, size: 120}
 			var steps, summaries atomic.Int64

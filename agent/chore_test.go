@@ -224,6 +224,9 @@ func valid(t *testing.T, u *llmtest.Server, protocol llmtest.Protocol, window in
 // which nothing is ever left out.
 func TestRun_aLongChoreLeavesTheFilesOfOneInAWideWindow(t *testing.T) {
 	for _, protocol := range []llmtest.Protocol{llmtest.Anthropic, llmtest.Chat} {
+		if testing.Short() && protocol != llmtest.Anthropic {
+			continue
+		}
 		t.Run(string(protocol), func(t *testing.T) {
 			c := chore{folder: t.TempDir(), rounds: 375, lines: 400}
 			if protocol != llmtest.Anthropic || testing.Short() {

@@ -21,6 +21,9 @@ func TestRun_aLongJobInASmallWindow(t *testing.T) {
 		{32_000, 3_000, 50, 130, 200_000},
 		{64_000, 4_000, 150, 600, 3_000_000},
 	} {
+		if testing.Short() && c.files > 50 {
+			continue
+		}
 		t.Run(fmt.Sprintf("%d files in %d tokens", c.files, c.context), func(t *testing.T) {
 			small := reader
 			small.Limits.Context, small.Limits.Output = c.context, c.output
@@ -69,7 +72,7 @@ func TestRun_aLongJobInASmallWindow(t *testing.T) {
 // Whatever goes wrong with the requests for summaries, the job is done: what no model summarises, the offline summariser does.
 func TestRun_everyFaultOfASummary(t *testing.T) {
 	for _, protocol := range faulty() {
-		for _, fault := range llmtest.Faults() {
+		for _, fault := range faults() {
 			t.Run(string(protocol)+"/"+string(fault), func(t *testing.T) {
 				t.Parallel()
 				j, summaries := &job{n: 8, size: 200}, 0
@@ -103,7 +106,7 @@ func TestRun_everyFaultOfASummary(t *testing.T) {
 // The same with the first request after a compaction: the job is done, or there is one error and the job is done when it is resumed.
 func TestRun_everyFaultAfterACompaction(t *testing.T) {
 	for _, protocol := range faulty() {
-		for _, fault := range llmtest.Faults() {
+		for _, fault := range faults() {
 			t.Run(string(protocol)+"/"+string(fault), func(t *testing.T) {
 				t.Parallel()
 				j, folded := &job{n: 8, size: 200}, false
@@ -162,7 +165,11 @@ func sums(r llmtest.Request) bool {
 func TestResume_afterManyCrashesOfALongJob(t *testing.T) {
 	random := rand.New(rand.NewPCG(6, 6))
 	crashes := 0
-	for range 10 {
+	jobs := 10
+	if testing.Short() {
+		jobs = 2
+	}
+	for range jobs {
 		small := reader
 		small.Limits.Context = 24_000
 		j := &job{n: 16, size: 200}
@@ -198,7 +205,7 @@ func TestResume_afterManyCrashesOfALongJob(t *testing.T) {
 		}
 	}
 	t.Logf("%d crashes", crashes)
-	if crashes < 50 {
+	if crashes < 5*jobs {
 		t.Errorf("%d crashes: the test does not show what it is to show", crashes)
 	}
 }

@@ -79,6 +79,9 @@ func measured(t *testing.T, b *bench, prompt string) (w warmth) {
 // Between two commits each prompt begins with the one before, and all of that is read from the provider's cache. How much of the whole prompt that is hangs on
 // how much is new in each step: with short outputs it is 95 % and more.
 func TestRun_thePrefixStaysWarm(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes one step after the other: -short is for the race detector")
+	}
 	for _, protocol := range llmtest.Protocols() {
 		for _, c := range []struct {
 			name    string
@@ -103,7 +106,7 @@ func TestRun_thePrefixStaysWarm(t *testing.T) {
 
 // So does a prompt to which a step adds more calls than a provider looks back from a mark, and one to which the user adds a word in between.
 func TestRun_thePrefixStaysWarmBehindManyCalls(t *testing.T) {
-	for _, protocol := range llmtest.Protocols() {
+	for _, protocol := range faulty() {
 		t.Run(string(protocol), func(t *testing.T) {
 			t.Parallel()
 			var b *bench
