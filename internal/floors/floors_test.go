@@ -4,8 +4,10 @@ package floors
 
 import (
 	"bytes"
+	"os"
 	"os/exec"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -85,6 +87,24 @@ func TestFloors_importsGoDown(t *testing.T) {
 				t.Errorf("%s (floor %d) imports %s (floor %d): imports go down", name, at+1, below, on+1)
 			case on == at && !meant(name, below):
 				t.Errorf("%s imports its sibling %s: say why in this test, or do without", name, below)
+			}
+		}
+	}
+}
+
+// docs/design.md says of each package which question it answers; of those that stand beside others of their kind, of the kind.
+func TestFloors_everyPackageIsInTheBook(t *testing.T) {
+	book, err := os.ReadFile(filepath.Join(outside.Root(t), "docs", "design.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, packages := range floors {
+		for _, name := range packages {
+			if name == "" || strings.HasPrefix(name, "cmd/") || strings.HasSuffix(name, "/*") || strings.Contains(name, "/internal/") {
+				continue
+			}
+			if !strings.Contains(string(book), "\n| `"+name+"` |") {
+				t.Errorf("docs/design.md does not say which question %s answers", name)
 			}
 		}
 	}
