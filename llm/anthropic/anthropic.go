@@ -7,6 +7,7 @@ import (
 
 	sdk "github.com/anthropics/anthropic-sdk-go"
 	"github.com/anthropics/anthropic-sdk-go/option"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/llm"
 	"github.com/winnowhq/winnow/llm/upstream"
@@ -84,11 +85,13 @@ func (c *Client) body(r llm.Request, call *upstream.Call) ([]byte, []option.Requ
 	}
 	var body []byte
 	if r.Cache {
-		body, encoded.Messages, err = marked(encoded)
+		var plain, newest []jsontext.Value
+		body, plain, newest, err = marked(encoded)
+		call.Fill("messages", plain, newest)
 	} else {
 		body, err = around(encoded)
+		call.Fill("messages", encoded.Messages)
 	}
-	call.Fill("messages", encoded.Messages)
 	if err != nil {
 		return nil, nil, err
 	}

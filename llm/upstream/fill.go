@@ -12,12 +12,13 @@ import (
 // list is what stands in a list of the request body that the SDK was given without it.
 type list struct {
 	name     string
-	elements []jsontext.Value
+	elements [][]jsontext.Value
 }
 
-// Fill writes elements into a list of the request body as it goes out, where the body has that list and it is empty. The SDK has only what is
-// around it: it would read, copy and rewrite a conversation that is as it must be. The elements must not be changed afterwards.
-func (c *Call) Fill(name string, elements []jsontext.Value) { c.list = &list{name, elements} }
+// Fill writes elements into a list of the request body as it goes out, those of several lists one after the other, where the body has that list and it
+// is empty. The SDK has only what is around it: it would read, copy and rewrite a conversation that is as it must be. The elements must not be changed
+// afterwards.
+func (c *Call) Fill(name string, elements ...[]jsontext.Value) { c.list = &list{name, elements} }
 
 // filled is a request with the list in its body.
 func (c *Call) filled(r *http.Request) (*http.Request, error) {
@@ -46,19 +47,25 @@ func (c *Call) filled(r *http.Request) (*http.Request, error) {
 // stretched reads a text with elements in the middle, commas between them, without making one text of it.
 type stretched struct {
 	before, after []byte
-	elements      []jsontext.Value
+	elements      [][]jsontext.Value
 
-	now  []byte // of what is being read
-	next int    // 0: before, 1 and on: an element with its comma, then after
-	mark bool   // the comma of the next element was read
+	now   []byte // of what is being read
+	at    int    // position in the first list of elements
+	begun bool   // before was read
+	some  bool   // an element was read
+	comma bool   // the comma before the next one was read
+	ended bool   // after was read
 }
 
 func (s stretched) size() int64 {
-	size := len(s.before) + len(s.after) + max(len(s.elements)-1, 0)
-	for _, e := range s.elements {
-		size += len(e)
+	size, n := len(s.before)+len(s.after), 0
+	for _, elements := range s.elements {
+		n += len(elements)
+		for _, e := range elements {
+			size += len(e)
+		}
 	}
-	return int64(size)
+	return int64(size + max(n-1, 0))
 }
 
 // Read implements io.Reader.
@@ -81,20 +88,21 @@ var comma = []byte{','}
 
 // turn goes on to the next piece; ok is false behind the last.
 func (s *stretched) turn() (ok bool) {
-	i := s.next - 1
+	for len(s.elements) > 0 && s.at == len(s.elements[0]) {
+		s.elements, s.at = s.elements[1:], 0
+	}
 	switch {
-	case i < 0:
-		s.now = s.before
-	case i < len(s.elements) && i > 0 && !s.mark:
-		s.now, s.mark = comma, true
-		return true
-	case i < len(s.elements):
-		s.now = s.elements[i]
-	case i == len(s.elements):
-		s.now = s.after
+	case !s.begun:
+		s.now, s.begun = s.before, true
+	case len(s.elements) > 0 && s.some && !s.comma:
+		s.now, s.comma = comma, true
+	case len(s.elements) > 0:
+		s.now = s.elements[0][s.at]
+		s.at, s.some, s.comma = s.at+1, true, false
+	case !s.ended:
+		s.now, s.ended = s.after, true
 	default:
 		return false
 	}
-	s.next, s.mark = s.next+1, false
 	return true
 }
