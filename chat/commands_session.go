@@ -184,7 +184,8 @@ func (m *chat) revert(string) tea.Cmd {
 		return func(m *chat) tea.Cmd {
 			m.doing = ""
 			if err != nil {
-				m.tell(told{"nothing was reverted", err})
+				m.tell(told{"the session was not reverted", err})
+				m.tell(told{text: said})
 				return nil
 			}
 			cmd := m.enter(newID)
