@@ -23,6 +23,22 @@ type terminal struct {
 // openTerminal starts winnow with these arguments in a terminal of so many columns and rows.
 func openTerminal(t *testing.T, wide, high int, environ []string, args ...string) *terminal {
 	t.Helper()
+	return openWith(t, wide, high, environ, func(program string) []string { return append([]string{program}, args...) })
+}
+
+// openShell starts a shell in a terminal; winnow is in its path.
+func openShell(t *testing.T, wide, high int) *terminal {
+	t.Helper()
+	if _, err := exec.LookPath("bash"); err != nil {
+		t.Skip("there is no bash")
+	}
+	return openWith(t, wide, high, []string{"PS1=$ "}, func(program string) []string {
+		return []string{"sh", "-c", `PATH="$(dirname "$1"):$PATH" exec bash --norc --noprofile -i`, "sh", program}
+	})
+}
+
+func openWith(t *testing.T, wide, high int, environ []string, command func(program string) []string) *terminal {
+	t.Helper()
 	if _, err := exec.LookPath("tmux"); err != nil {
 		t.Skip("tmux is not installed")
 	}
@@ -54,7 +70,7 @@ func openTerminal(t *testing.T, wide, high int, environ []string, args ...string
 	x.must("start-server", ";", "set-option", "-g", "remain-on-exit", "on", ";", "set-option", "-g", "default-terminal", "xterm-256color", ";",
 		"new-session", "-d", "-x", fmt.Sprint(wide), "-y", fmt.Sprint(high), "-c", x.folder,
 		"exec env -i "+words(append(append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(dir, "home"), "TERM=xterm-256color",
-			"GORACE=" + os.Getenv("GORACE"), "TMPDIR=" + dir}, environ...), append([]string{program}, args...)...)))
+			"GORACE=" + os.Getenv("GORACE"), "TMPDIR=" + dir}, environ...), command(program)...)))
 	return x
 }
 
@@ -344,6 +360,48 @@ func TestTerminal_escStopsAndEnterGoesOn(t *testing.T) {
 	x.shows("ctrl+c again quits")
 	x.press("C-c")
 	x.ends("0")
+}
+
+func TestTerminal_isAsItWasAfterASignal(t *testing.T) {
+	t.Parallel()
+	x := openShell(t, 80, 24)
+	x.must("send-keys", "-l", "winnow chat --demo read the logs; echo it ended with $?, and; stty -a | grep -ow -e -echo -e echo")
+	x.press("Enter")
+	x.shows("logs/2025-10.csv")
+	shell := strings.TrimSpace(x.must("list-panes", "-F", "#{pane_pid}"))
+	if out, err := exec.Command("pkill", "-TERM", "-P", shell).CombinedOutput(); err != nil {
+		t.Skipf("nothing could be told to end: %v: %s", err, out)
+	}
+	screen := x.shows("it ended with 130, and\necho")
+	if strings.Contains(screen, "esc stops") {
+		t.Errorf("the chat still stands on the screen:\n%s", screen)
+	}
+}
+
+func TestTerminal_goesBackToTheShellForAWhile(t *testing.T) {
+	t.Parallel()
+	x := openShell(t, 80, 24)
+	x.must("send-keys", "-l", "winnow chat --demo")
+	x.press("Enter")
+	x.shows("This is a demo")
+	x.press("C-z")
+	x.shows("Stopped")
+	x.gone("This is a demo")
+	x.must("send-keys", "-l", "fg")
+	x.press("Enter")
+	x.shows("This is a demo", "script-16k")
+	x.say("/quit")
+	x.gone("This is a demo")
+}
+
+func TestTerminal_withoutAShellThereIsNoGoingBackToIt(t *testing.T) {
+	t.Parallel()
+	x := openTerminal(t, 80, 24, nil, "chat", "--demo")
+	x.shows("This is a demo")
+	x.press("C-z")
+	x.shows("there is no shell to go back to")
+	x.say("/help")
+	x.shows("/compact")
 }
 
 func TestTerminal_itEndsWithItsTerminal(t *testing.T) {

@@ -61,6 +61,7 @@ type working struct {
 // openWorkbench opens the store, finds the session that is meant, and reads the settings of the folder that it works in.
 func (a *app) openWorkbench(ctx context.Context, f working) (_ *workbench, err error) {
 	b := &workbench{app: a}
+	a.orderly.Store(true)
 	defer func() {
 		if err != nil {
 			b.Close()
