@@ -57,7 +57,7 @@ func (t *transcript) layCall(p *session.Part, open bool) (lines []string, moving
 		sign, s = "✗", t.style.bad
 	}
 	outcome := t.outcome(p, f)
-	head := oneLine(p.Tool)
+	head := tui.Cut(oneLine(p.Tool), max(1, t.width-len(gutter)))
 	target := oneLine(targetOf(p))
 	room := t.width - len(gutter) - tui.Columns(head) - 1
 	if outcome != "" {
@@ -65,11 +65,14 @@ func (t *transcript) layCall(p *session.Part, open bool) (lines []string, moving
 		room -= tui.Columns(outcome) + 3
 	}
 	line := paint(s, sign) + " " + head
-	if target != "" {
-		line += " " + paint(t.style.bold, tui.Cut(target, max(6, room)))
+	left := t.width - len(gutter) - tui.Columns(head) // a narrow screen has no room for all of it
+	if left > 2 && target != "" {
+		target = tui.Cut(target, min(max(6, room), left-1))
+		line += " " + paint(t.style.bold, target)
+		left -= 1 + tui.Columns(target)
 	}
-	if outcome != "" {
-		line += paint(t.style.dim, " · "+outcome)
+	if left > 4 && outcome != "" {
+		line += paint(t.style.dim, " · "+tui.Cut(outcome, left-3))
 	}
 	lines = append(lines, line)
 	changes := t.layDiff(p, f, open)

@@ -318,8 +318,15 @@ func TestTask_asksWhomItsParentAsks(t *testing.T) {
 		}
 		return calling("task", args{"description": "look", "prompt": "Look."})
 	})
-	if _, err := w.Run(t.Context(), "", "Look."); err != nil {
+	turn, err := w.Run(t.Context(), "", "Look.")
+	if err != nil {
 		t.Fatal(err)
+	}
+	for i := range b.asked {
+		if id := b.asked[i].SessionID; id == "" || id == turn.SessionID {
+			t.Errorf("the question is said to come from session %q, and it is the task's, not that of %q", id, turn.SessionID)
+		}
+		b.asked[i].SessionID = ""
 	}
 	want := []agent.Permission{{Tool: "read", Action: "read", Target: away.at("a.txt")}}
 	if !slices.Equal(b.asked, want) {

@@ -53,7 +53,7 @@ func (a *app) runChat(ctx context.Context, prompt string, f working) error {
 	last := b.session
 	c := chat.Config{
 		Engine: b.engine, Model: b.model, Models: b.offered(), Session: b.session, Prompt: strings.TrimSpace(prompt), Directory: b.folder,
-		Catalogue: b.models,
+		Catalogue: b.models, Advice: b.advice,
 		Open: func(ctx context.Context, o chat.Opening) (*agent.Loop, model.Model, error) {
 			return b.open(o.Model, agent.Config{Ask: b.policy.Asker(o.Ask), OnEvent: func(e agent.Event) {
 				if e.Type == agent.StepStarted && e.Step == 1 {

@@ -284,6 +284,7 @@ func TestTerminal_aSessionWithEveryCommand(t *testing.T) {
 		x.shows("── What /compact would do ──", "→", "enter fold")
 		x.press("Enter")
 		x.gone("What /compact would do")
+		x.gone("folding the past")
 		x.shows("≡ folded", "/receipt")
 		x.panel("/receipt", "Receipts", "folded", "u undoes it here")
 		x.say("/undo")

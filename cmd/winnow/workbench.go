@@ -142,7 +142,7 @@ func (b *workbench) here(ctx context.Context, f working) error {
 		return usage("%s is no folder to work in", a.env.Dir)
 	}
 	if b.folder, err = filepath.Abs(a.env.Dir); err != nil {
-		return err
+		return usage("the current folder is not there any more: change to one that is, or name one with --dir")
 	}
 	if b.settings, err = a.settings(); err != nil {
 		return err
