@@ -84,9 +84,9 @@ func (e *Engine) fold(ctx context.Context, id string, o CompactOptions, trigger 
 	var before *folding
 	for attempt := 0; ; attempt++ {
 		f, err := e.prepare(ctx, id, o, attempt)
-		if before == nil && CodeOf(err) == NothingToFold && f.options.Rejected && !f.settings.Letter {
-			if receipt, shortened := e.shortenRefused(ctx, f, trigger); receipt != nil || shortened != nil {
-				return receipt, shortened
+		if CodeOf(err) == NothingToFold {
+			if receipt, failed := e.shortenRefused(ctx, f, trigger); receipt != nil || failed != nil {
+				return receipt, failed
 			}
 		}
 		if err != nil {
@@ -114,6 +114,12 @@ func (e *Engine) fold(ctx context.Context, id string, o CompactOptions, trigger 
 		case small && attempt == 0 && !e.policy.Pivot.Letter:
 			before = f
 			continue
+		case small && f.options.Rejected:
+			f.inVain()
+			if receipt, failed := e.shortenRefused(ctx, f, trigger); receipt != nil || failed != nil {
+				return receipt, e.unpublished(ctx, id, f, failed)
+			}
+			return nil, e.unpublished(ctx, id, f, err)
 		case small && len(f.commit) > 0:
 			// Folding does not help, often because so much can be elided: that is what was to be had.
 			f.inVain()

@@ -52,23 +52,29 @@ func (f *folding) seen(l *live, window []session.Message, ledger rule.Ledger) ru
 	return rule.Window{Messages: window, Ledger: ledger, Pins: l.state.Pins, Facts: l.facts, Guard: f.guard, Handles: &l.handles}
 }
 
-// shortenRefused is for a request that was refused as too long with nothing before what was never sent: that is shown in part. nil without an error where nothing
-// of it can be.
+// shortenRefused is for a request that was refused as too long where folding does not help: what of it was never sent is shown in part, and what can be left out is. nil without an
+// error where that is nothing, too, and where nothing was refused. What the attempts at a fold took is part of it.
 func (e *Engine) shortenRefused(ctx context.Context, f *folding, trigger string) (*pivot.Receipt, error) {
+	if !f.options.Rejected || f.settings.Letter {
+		return nil, nil
+	}
 	l, err := e.lock(ctx, "compact", f.id)
 	if err != nil {
 		return nil, err
 	}
 	window, size := l.window(), l.look().Tokens()
-	over := size - int(refusedShare*float64(size))
+	found := f.stamped(millis(e.config.Now()))
+	ledger := l.state.Ledger.With(found...)
+	left := l.tokens(window, ledger)
+	over := left - int(refusedShare*float64(size))
 	if f.usable > 0 {
-		over = max(over, size+f.overhead-f.usable)
+		over = max(over, left+f.overhead-f.usable)
 	}
 	l.handles.Name(l.log)
-	found := f.seen(l, window, l.state.Ledger).Shorten(over, true)
+	found = append(found, f.seen(l, window, ledger).Shorten(over, true)...)
 	l.mu.Unlock()
 	if len(found) == 0 {
 		return nil, nil
 	}
-	return e.commit(ctx, f.id, found, trigger, nil, "nothing was folded: all there is was never sent, and what was too long of it is shown in part")
+	return e.commit(ctx, f.id, found, trigger, f, "nothing was folded: there is too little but what was never sent, and what was too long of that is shown in part")
 }
