@@ -9,7 +9,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -65,12 +65,20 @@ func (r *run) prepare(m *session.Message) []job {
 			continue
 		}
 		state.Status, state.Raw = session.Running, ""
-		jobs = append(jobs, job{at: i, tool: tool, call: Call{SessionID: r.id, ID: p.CallID, Input: input, Directory: r.config.Directory, Ask: r.config.Ask}})
+		jobs = append(jobs, job{at: i, tool: tool, call: Call{SessionID: r.id, ID: p.CallID, Input: input, Directory: r.config.Directory, Ask: r.asks}})
 	}
 	if !called {
 		r.last, r.repeated = "", 0
 	}
 	return jobs
+}
+
+// asks asks for permission, and says in whose name: a child's questions go through its parent and stay the child's.
+func (r *run) asks(ctx context.Context, p Permission) error {
+	if p.SessionID == "" {
+		p.SessionID = r.id
+	}
+	return r.config.Ask(ctx, p)
 }
 
 // check says what is wrong with a call, in words for the model.
@@ -285,15 +293,22 @@ type watch struct {
 	r       *run
 	message string
 	step    int
-	closed  atomic.Bool
+	mu      sync.Mutex // nothing is told once close has returned
+	closed  bool
 }
 
 func (w *watch) tell(e Event) {
-	if w.closed.Load() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
 		return
 	}
 	e.Message, e.Step = w.message, w.step
 	w.r.tell(e)
 }
 
-func (w *watch) close() { w.closed.Store(true) }
+func (w *watch) close() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.closed = true
+}

@@ -18,6 +18,8 @@ import (
 type question struct {
 	want   agent.Permission
 	answer chan error // takes one
+	title  string     // of the session that it comes from
+	child  bool       // that is one of a sub-agent
 
 	words  editor // what the model is told with a refusal
 	typing bool
@@ -36,6 +38,11 @@ func (m *chat) ask(ctx context.Context, p agent.Permission) error {
 		return nil
 	}
 	q := &question{want: p, answer: make(chan error, 1)}
+	if p.SessionID != "" {
+		if state, err := m.config.Engine.Store().State(ctx, p.SessionID); err == nil {
+			q.title = state.Info.Title
+		}
+	}
 	m.feed.push(q)
 	select {
 	case err := <-q.answer:
@@ -53,6 +60,7 @@ func (m *chat) asked(q *question) tea.Cmd {
 		q.answer <- nil
 		return nil
 	}
+	q.child = q.want.SessionID != "" && q.want.SessionID != m.session
 	m.asks = append(m.asks, q)
 	return nil
 }
@@ -149,18 +157,24 @@ type grants struct {
 }
 
 // grant allows an action of a tool on targets that begin alike.
-type grant struct{ tool, action, target string }
+type grant struct {
+	tool, action, target string
+
+	folder string // of a command, where that is not the session's
+	note   string // that is added to an address which is near
+}
 
 // grantOf is what "for the session" would allow: the same command with further arguments, everything in the folder that is read, a host's addresses, else
 // the very same thing.
 func grantOf(p agent.Permission) grant {
-	g := grant{p.Tool, p.Action, p.Target}
+	g := grant{tool: p.Tool, action: p.Action, target: p.Target, folder: p.Folder}
 	switch p.Action {
 	case "read":
 		if folder := filepath.Dir(p.Target); filepath.IsAbs(p.Target) && folder != filepath.Dir(folder) {
 			g.target = folder + string(filepath.Separator)
 		}
 	case "fetch":
+		g.note = noteOf(p.Target)
 		if scheme, rest, found := strings.Cut(p.Target, "://"); found {
 			if host, _, more := strings.Cut(rest, "/"); more && host != "" {
 				g.target = scheme + "://" + host + "/"
@@ -189,7 +203,7 @@ func (g *grants) allow(p agent.Permission) bool {
 
 // covers reports whether a permission is one that was given before.
 func (g grant) covers(p agent.Permission) bool {
-	if g.tool != p.Tool || g.action != p.Action {
+	if g.tool != p.Tool || g.action != p.Action || g.folder != p.Folder {
 		return false
 	}
 	if p.Target == g.target {
@@ -207,9 +221,16 @@ func (g grant) covers(p agent.Permission) bool {
 		folder, err2 := tools.Resolve(filepath.Clean(g.target))
 		return err == nil && err2 == nil && tools.Within(folder, really)
 	case "fetch":
-		return strings.HasSuffix(g.target, "/") && strings.HasPrefix(p.Target, g.target)
+		return strings.HasSuffix(g.target, "/") && strings.HasPrefix(p.Target, g.target) && g.note == noteOf(p.Target)
 	}
 	return false
+}
+
+// noteOf is what is added to an address: that it is on this computer, or in a private network. Who agreed to a host on the web has not agreed to that, though
+// its name may lead there a moment later.
+func noteOf(address string) string {
+	_, note, _ := strings.Cut(address, " ")
+	return note
 }
 
 // String says what a grant allows beyond what is asked, for people.

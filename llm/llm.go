@@ -35,6 +35,9 @@ type Request struct {
 	// Restart is called before a further attempt when Delta was called during the one that failed: what was heard does not count, the
 	// answer begins anew. Only a client that makes several attempts calls it; nil for nobody listening.
 	Restart func()
+	// Waiting is called before a wait of this length for a further attempt, with the error of the one that failed. Only a client that makes several attempts
+	// calls it; nil for nobody listening.
+	Waiting func(wait time.Duration, failed error)
 }
 
 // Answer is what a model said.
