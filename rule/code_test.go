@@ -25,7 +25,7 @@ func shortened(t testing.TB, text string, letter bool) string {
 	t.Helper()
 	l := ruletest.New()
 	id := l.User(text)
-	l.Say("I see.")
+	l.Quiet(1)
 	e, ok := l.Found(t, &rule.CodeBlocks{Letter: letter})[id]
 	if !ok {
 		return text
