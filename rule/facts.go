@@ -42,8 +42,8 @@ type Facts struct {
 	counted int
 	decided int
 
-	guard   *Guard // that said protected
-	guarded map[string]bool
+	guard                      *Guard // that said so of tools and paths
+	guardedTools, guardedPaths map[string]bool
 
 	learned learned
 
