@@ -157,7 +157,7 @@ func (e *Elements) cut(n int) map[identity]written {
 	e.ids.cut(e.written[n].ids)
 	// What was handed out keeps its elements: what is added next goes into memory of its own.
 	l := e.written[n].list
-	e.list = list{closed: slices.Clip(l.closed), open: slices.Clip(l.open), role: l.role}
+	e.list = list{closed: slices.Clip(l.closed), open: l.open, role: l.role}
 	e.written = e.written[:n]
 	return before
 }
