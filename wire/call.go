@@ -3,7 +3,6 @@ package wire
 import (
 	"hash/fnv"
 	"maps"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -59,12 +58,12 @@ func (ids *callIDs) again(calls []named) bool {
 	return true
 }
 
-// cut takes back all ids from the n-th on. Lists of them that somebody has stay as they are.
+// cut takes back all ids from the n-th on.
 func (ids *callIDs) cut(n int) {
 	for _, c := range ids.given[n:] {
 		delete(ids.used, c.id)
 	}
-	ids.given = slices.Clip(ids.given[:n])
+	ids.given = ids.given[:n]
 }
 
 // SafeName makes a name of letters, digits, '_' and '-', of so many bytes at most: every provider accepts such names

@@ -79,8 +79,10 @@ type written struct {
 	of     identity
 	calls  []named
 	blocks []block
-	ids    int  // how many call ids were given before
-	list   list // as it was before
+	// What was there before it: how many call ids were given, how many elements closed, and the open one.
+	ids, closed int
+	open        []jsontext.Value
+	role        string
 }
 
 // identity tells a message from others as far as a model gets to see it.
@@ -111,6 +113,7 @@ func (e *Elements) Write(messages []session.Message, o Options, f Form) ([]jsont
 			var b Blocks
 			f.First(&b, o)
 			if b.err != nil {
+				*e = Elements{}
 				return nil, b.err
 			}
 			e.list.all(b.list, f, o)
@@ -122,7 +125,7 @@ func (e *Elements) Write(messages []session.Message, o Options, f Form) ([]jsont
 	}
 	before := e.cut(n)
 	for i := n; i < len(messages); i++ {
-		of, ids, was := identify(&messages[i]), len(e.ids.given), e.list
+		of, ids := identify(&messages[i]), len(e.ids.given)
 		w, known := before[of]
 		if !known || !e.ids.again(w.calls) {
 			var b Blocks
@@ -133,9 +136,9 @@ func (e *Elements) Write(messages []session.Message, o Options, f Form) ([]jsont
 				*e = Elements{}
 				return nil, b.err
 			}
-			w = written{of: of, calls: slices.Clip(e.ids.given[ids:]), blocks: b.list}
+			w = written{of: of, calls: slices.Clone(e.ids.given[ids:]), blocks: b.list}
 		}
-		w.ids, w.list = ids, was
+		w.ids, w.closed, w.open, w.role = ids, len(e.list.closed), e.list.open, e.list.role
 		e.written = append(e.written, w)
 		e.list.all(w.blocks, f, o)
 	}
@@ -154,15 +157,15 @@ func (e *Elements) cut(n int) map[identity]written {
 	for _, w := range e.written[n:] {
 		before[w.of] = w
 	}
-	e.ids.cut(e.written[n].ids)
+	w := e.written[n]
+	e.ids.cut(w.ids)
 	// What was handed out keeps its elements: what is added next goes into memory of its own.
-	l := e.written[n].list
-	e.list = list{closed: slices.Clip(l.closed), open: slices.Clip(l.open), role: l.role}
+	e.list = list{closed: slices.Clip(e.list.closed[:w.closed]), open: w.open, role: w.role}
 	e.written = e.written[:n]
 	return before
 }
 
-// list is a list of elements of which the last may be open. What is added never changes what was there: an older copy stays as it is.
+// list is a list of elements of which the last may be open. What is added never changes what was there.
 type list struct {
 	closed []jsontext.Value
 	open   []jsontext.Value // blocks of the last one
