@@ -75,6 +75,11 @@ type Settings struct {
 	Counter    string     `json:"counter"` // chars4, linear, bpe:o200k_base, bpe:cl100k_base, auto
 	// Model is "provider/model" of the model that an agent asks where nobody names one. The engine does not read it.
 	Model string `json:"model"`
+	// Titles is "provider/model" of the model that puts finished turns into a few words for lists, a small one; empty: their own first sentences are taken. The
+	// engine does not read it.
+	Titles string `json:"titles"`
+	// Snapshots keeps the state of the working folder before and after each step of an agent, for diffs and for going back. The engine does not read it.
+	Snapshots bool `json:"snapshots"`
 	// Permissions say what the tools of an agent may do: the last rule that matches counts. The engine does not read them; package agent/tools has the
 	// policy that is made of them, and its verdicts where no rule matches.
 	Permissions []Permission `json:"permissions"`
@@ -223,6 +228,7 @@ func DefaultSettings() Settings {
 			AggressivePruning: AggressivePruning{true, true, true, true, true, true, true, true, true, true}, BalancedPruning: balancedPruning(),
 		},
 		Counter:     "auto",
+		Snapshots:   true,
 		Permissions: []Permission{},
 		Providers:   map[string]Provider{},
 	}
@@ -276,6 +282,9 @@ func (s Settings) Validate() error {
 	}
 	if s.Model != "" && !strings.Contains(strings.Trim(s.Model, "/"), "/") {
 		bad("model", "%q is none; write provider/model, as `winnow models` lists them", s.Model)
+	}
+	if s.Titles != "" && !strings.Contains(strings.Trim(s.Titles, "/"), "/") {
+		bad("titles", "%q is none; write provider/model, as `winnow models` lists them", s.Titles)
 	}
 	for i, p := range s.Permissions {
 		key := fmt.Sprintf("permissions.%d", i)

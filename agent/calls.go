@@ -67,12 +67,20 @@ func (r *run) prepare(m *session.Message) []job {
 			continue
 		}
 		state.Status, state.Raw = session.Running, ""
-		jobs = append(jobs, job{at: i, tool: tool, call: Call{SessionID: r.id, ID: p.CallID, Input: input, Directory: r.config.Directory, Ask: r.config.Ask}})
+		jobs = append(jobs, job{at: i, tool: tool, call: Call{SessionID: r.id, ID: p.CallID, Input: input, Directory: r.config.Directory, Ask: r.asks}})
 	}
 	if !called {
 		r.last, r.repeated = "", 0
 	}
 	return jobs
+}
+
+// asks asks for permission, and says in whose name: a child's questions go through its parent and stay the child's.
+func (r *run) asks(ctx context.Context, p Permission) error {
+	if p.SessionID == "" {
+		p.SessionID = r.id
+	}
+	return r.config.Ask(ctx, p)
 }
 
 // check says what is wrong with a call, in words for the model.

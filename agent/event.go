@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"time"
+
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/session"
 )
@@ -18,6 +20,7 @@ const (
 	CallEnded    EventType = "call.ended"    //
 	Observed     EventType = "observed"      // the step's usage was reported, and what had to be done about it was done
 	TurnEnded    EventType = "turn.ended"    // the model calls no more tools
+	Waiting      EventType = "waiting"       // a request failed for now, and is made again after a wait
 	Noticed      EventType = "notice"        // something did not work, and the work goes on without it
 )
 
@@ -26,8 +29,9 @@ type Event struct {
 	Type      EventType
 	SessionID string
 	Step      int             // 1 for the first of this Run
-	Text      string          // of Delta, CallProgress and Noticed
-	Message   string          // id of the answer; of all but StepStarted, Delta, Restarted and Noticed
+	Text      string          // of Delta, CallProgress and Noticed; of Waiting why: "rate limited"
+	Wait      time.Duration   // of Waiting
+	Message   string          // id of the answer; of all but StepStarted, Delta, Restarted, Waiting and Noticed
 	Part      session.Part    // of the calls: the call as it stands
 	Outcome   *winnow.Outcome // of Observed
 }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/agent"
+	"github.com/winnowhq/winnow/internal/soon"
 	"github.com/winnowhq/winnow/llm"
 	"github.com/winnowhq/winnow/llm/llmtest"
 	"github.com/winnowhq/winnow/model"
@@ -225,9 +226,9 @@ func TestSnapshots_oneThatHangsDoesNotKeepARunFromEnding(t *testing.T) {
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	began := time.Now()
+	began := soon.Start()
 	got, err := b.Run(ctx, "", "Stop soon.")
-	if took := time.Since(began); took > 600*time.Millisecond {
+	if took := began.Took(); took > 600*time.Millisecond {
 		t.Errorf("it took %v to end, error %v", took, err)
 	}
 	b.sound(got.SessionID)

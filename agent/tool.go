@@ -54,6 +54,8 @@ type Permission struct {
 	Target string // a path, a command, an address
 	// Inside: the path lies in the session's working folder.
 	Inside bool
+	// SessionID is the session that the call is made in: that of a sub-agent where it works for one. The loop sets it.
+	SessionID string
 	// Folder is where a command is to be run, when that is not the session's working folder: absolute.
 	Folder string
 }

@@ -18,6 +18,8 @@ import (
 type question struct {
 	want   agent.Permission
 	answer chan error // takes one
+	title  string     // of the session that it comes from
+	child  bool       // that is one of a sub-agent
 
 	words  editor // what the model is told with a refusal
 	typing bool
@@ -36,6 +38,11 @@ func (m *chat) ask(ctx context.Context, p agent.Permission) error {
 		return nil
 	}
 	q := &question{want: p, answer: make(chan error, 1)}
+	if p.SessionID != "" {
+		if state, err := m.config.Engine.Store().State(ctx, p.SessionID); err == nil {
+			q.title = state.Info.Title
+		}
+	}
 	m.feed.push(q)
 	select {
 	case err := <-q.answer:
@@ -53,6 +60,7 @@ func (m *chat) asked(q *question) tea.Cmd {
 		q.answer <- nil
 		return nil
 	}
+	q.child = q.want.SessionID != "" && q.want.SessionID != m.session
 	m.asks = append(m.asks, q)
 	return nil
 }

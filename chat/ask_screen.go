@@ -39,6 +39,12 @@ func (m *chat) questionHead(q *question) (lines []string) {
 	if !q.want.Inside && q.want.Action != "run" && q.want.Action != "fetch" {
 		head += " outside of the folder"
 	}
+	if q.child {
+		head += " for the sub-agent"
+		if title := oneLine(q.title); title != "" {
+			head += " “" + tui.Cut(title, 60) + "”"
+		}
+	}
 	if q.want.Folder != "" {
 		head += " in " + oneLine(q.want.Folder)
 	}

@@ -57,16 +57,16 @@ func (t *transcript) layCall(p *session.Part, open bool) (lines []string, moving
 		sign, s = "✗", t.style.bad
 	}
 	outcome := t.outcome(p, f)
-	head := oneLine(p.Tool)
+	head := tui.Cut(oneLine(p.Tool), max(1, t.width-len(gutter)))
 	target := oneLine(targetOf(p))
-	room := t.width - len(gutter) - tui.Columns(head) - 1
-	if outcome != "" {
-		outcome = tui.Cut(outcome, max(10, room-12))
+	room := t.width - len(gutter) - tui.Columns(head)
+	if outcome != "" { // how it ended counts more than all of what it was about
+		outcome = tui.Cut(outcome, max(0, min(room-3, max(10, room-13))))
 		room -= tui.Columns(outcome) + 3
 	}
 	line := paint(s, sign) + " " + head
-	if target != "" {
-		line += " " + paint(t.style.bold, tui.Cut(target, max(6, room)))
+	if target != "" && room > 6 {
+		line += " " + paint(t.style.bold, tui.Cut(target, room-1))
 	}
 	if outcome != "" {
 		line += paint(t.style.dim, " · "+outcome)

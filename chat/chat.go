@@ -211,6 +211,8 @@ func (m *chat) update(msg tea.Msg) tea.Cmd {
 		return m.typedCommand("/model " + string(msg))
 	case sessionChosen:
 		return m.enter(string(msg))
+	case revertChosen:
+		return m.revert(msg.message)
 	case compactChosen:
 		return m.fold(msg.focus)
 	case commandChosen:

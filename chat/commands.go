@@ -25,7 +25,7 @@ func commands() []command {
 		{"sessions", "", "go on with another session", (*chat).showSessions},
 		{"title", "[text]", "show or set the title of the session", (*chat).retitle},
 		{"export", "[file]", "write the session into a file", (*chat).export},
-		{"revert", "", "go back to before the newest message, files too", (*chat).revert},
+		{"revert", "", "go back to before a message of yours, files too", (*chat).chooseRevert},
 		{"pin", "text", "keep a text through every pruning and folding", (*chat).pin},
 		{"new", "", "begin a new session", (*chat).restart},
 		{"help", "", "commands and keys", (*chat).showHelp},

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -157,24 +158,31 @@ func (m *chat) export(file string) tea.Cmd {
 	})
 }
 
-// revert goes back to before the newest message of the user's.
-func (m *chat) revert(string) tea.Cmd {
+// chooseRevert lists the messages that can be gone back to.
+func (m *chat) chooseRevert(string) tea.Cmd {
 	if m.config.Revert == nil {
-		m.tell(told{text: "there is no going back here"})
+		m.tell(told{text: cmp.Or(m.config.NoRevert, "there is no going back here")})
 		return nil
 	}
 	if !m.need() || !m.idle("/revert") {
 		return nil
 	}
-	var target *session.Message
+	var written []*session.Message
 	for _, it := range slices.Backward(m.transcript.items) {
 		if it.message != nil && it.message.Role == session.User && it.message.Written() {
-			target = it.message
-			break
+			written = append(written, it.message)
 		}
 	}
-	if target == nil {
+	if len(written) == 0 {
 		m.tell(told{text: "there is no message to go back to"})
+		return nil
+	}
+	return m.show(newRevertPanel(written, m.now(), m.style), nil)
+}
+
+// revert goes back to before a message of the user's.
+func (m *chat) revert(target *session.Message) tea.Cmd {
+	if !m.idle("/revert") {
 		return nil
 	}
 	id, revert, message, text := m.session, m.config.Revert, target.ID, target.Text()

@@ -164,6 +164,8 @@ func TestCommands_work(t *testing.T) {
 	b.says("/wombat")
 	b.shows("there is no /wombat")
 	b.says("/revert")
+	b.shows("2 messages of yours, newest first")
+	b.press("enter")
 	b.shows("went back to before")
 	b.rests()
 	if reverted == "" {

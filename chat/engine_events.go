@@ -50,12 +50,16 @@ func (m *chat) loopTold(e agent.Event) bool {
 	switch e.Type {
 	case agent.StepStarted:
 		if m.work != nil {
-			m.work.step, m.work.silent = e.Step, true
+			m.work.step, m.work.silent, m.work.waits = e.Step, true, ""
+		}
+	case agent.Waiting:
+		if m.work != nil {
+			m.work.waits, m.work.until = e.Text, m.now().Add(e.Wait)
 		}
 	case agent.Delta:
 		t.delta(e.Step, e.Text)
 		if m.work != nil {
-			m.work.silent = false
+			m.work.silent, m.work.waits = false, ""
 		}
 	case agent.Restarted:
 		if t.writing() != nil {
@@ -65,6 +69,9 @@ func (m *chat) loopTold(e agent.Event) bool {
 			t.say(say("nothing usable came; it is asked for again"))
 		}
 	case agent.Answered:
+		if m.work != nil {
+			m.work.waits = ""
+		}
 		t.answered(e.Message)
 		return true
 	case agent.CallStarted:

@@ -266,6 +266,14 @@ func TestPanels_look(t *testing.T) {
 			}
 			return s.opens(newSessionsPanel(s.t.Context(), s.store, s.id, now(s), plain)).press("down")
 		},
+		"revert": func(s *scene) *scene {
+			var written []*session.Message
+			for i, text := range []string{"now the documentation", "repair the parser\n\nthe last line is lost", strings.Repeat("灯台の光 ", 40)} {
+				written = append(written, &session.Message{MessageInfo: session.MessageInfo{Time: session.MessageTime{Created: session.Millis(s.clock.Add(-time.Duration(i) * 40 * time.Minute).UnixMilli())}},
+					Parts: []session.Part{{Type: session.TextPart, Text: text}}})
+			}
+			return s.opens(newRevertPanel(written, now(s), plain), nil).press("down")
+		},
 		"models": func(s *scene) *scene {
 			local := model.Model{Provider: "local", ID: "tiny-q4", Limits: model.Limits{Context: 8_192}}
 			look := func(name string) model.Model {

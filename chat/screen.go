@@ -116,6 +116,9 @@ func (m *chat) status() string {
 		}
 	case m.work != nil && m.work.stopped:
 		left = spinner[m.frame%len(spinner)] + " stopping"
+	case m.work != nil && m.waiting() != "":
+		left = spinner[m.frame%len(spinner)] + " " + m.waiting()
+		right = "esc stops"
 	case m.work != nil:
 		left = spinner[m.frame%len(spinner)] + " working"
 		if since := m.now().Sub(m.work.since); since >= time.Second {
@@ -135,6 +138,15 @@ func (m *chat) status() string {
 		right = "↓ more · end"
 	}
 	return m.rule(left, right)
+}
+
+// waiting says for what the request waits, "" where it does not.
+func (m *chat) waiting() string {
+	left := m.work.until.Sub(m.now())
+	if m.work.waits == "" || left <= 0 {
+		return ""
+	}
+	return "waits " + wholeSeconds((left + time.Second - 1).Truncate(time.Second)) + ": " + m.work.waits
 }
 
 // drawInput draws what is typed, what is said and waits, and the commands that may be meant.

@@ -20,7 +20,9 @@ type work struct {
 	stopped bool // by somebody
 	since   time.Time
 	step    int
-	silent  bool // nothing of the answer has come yet
+	silent  bool      // nothing of the answer has come yet
+	waits   string    // why a request is made again later, "" while none waits
+	until   time.Time // when
 }
 
 func (w *work) stop() {

@@ -209,7 +209,7 @@ func TestLoad_aNamedFileMustBeThereAndIsTheOnlyOne(t *testing.T) {
 func TestEnvironment_setsEveryKey(t *testing.T) {
 	values := map[string]string{
 		"policy": "classic", "schedule": "eager", "counter": "chars4", "compaction.summarizer": "offline", "compaction.threshold": `{"*":0.5}`, "compaction.reserved": "7", "compaction.keep": "7",
-		"compaction.model": "p/m", "model": "p/m", "permissions": `[{"verdict":"ask"}]`, "providers": `{"local":{"baseURL":"http://127.0.0.1:1/v1","keyEnv":"LOCAL_KEY"}}`,
+		"compaction.model": "p/m", "model": "p/m", "titles": "p/m", "permissions": `[{"verdict":"ask"}]`, "providers": `{"local":{"baseURL":"http://127.0.0.1:1/v1","keyEnv":"LOCAL_KEY"}}`,
 		"compaction.background": "0",
 	}
 	before, defaults, err := Loaded{Settings: winnow.DefaultSettings()}.Values()

@@ -27,6 +27,35 @@ const (
 	Cancelled   Kind = "cancelled"    // the caller's context ended
 )
 
+// Words say for people what went wrong: "rate limited".
+func (k Kind) Words() string {
+	switch k {
+	case Overflow:
+		return "the request is too long"
+	case Auth:
+		return "the key is not accepted"
+	case RateLimited:
+		return "rate limited"
+	case Overloaded:
+		return "the provider is overloaded"
+	case Server:
+		return "the provider failed"
+	case Network:
+		return "no connection"
+	case Cut:
+		return "the answer broke off"
+	case Stalled:
+		return "the provider fell silent"
+	case Garbage:
+		return "the answer made no sense"
+	case Rejected:
+		return "the request was refused"
+	case Cancelled:
+		return "interrupted"
+	}
+	return string(k)
+}
+
 // Error is a request that failed.
 type Error struct {
 	Kind     Kind

@@ -70,7 +70,8 @@ func sleep(ctx context.Context, d time.Duration) error {
 // back together. A provider that says how long to wait is waited for that long, and a little longer.
 //
 // The answer's Attempts has every request that was made, also when the last one failed. Its Usage and Cost are the last one's; those of
-// the failed ones are in Attempts: Spent sums them. Before an attempt that follows one whose text was heard, Request.Restart is called.
+// the failed ones are in Attempts: Spent sums them. Before an attempt that follows one whose text was heard, Request.Restart is called, and before each
+// wait Request.Waiting.
 func Retry(client Client, o RetryOptions) Client { return retrying{client, o.withDefaults()} }
 
 type retrying struct {
@@ -104,6 +105,9 @@ func (c retrying) Ask(ctx context.Context, r Request) (Answer, error) {
 		wait, final := c.wait(err, len(attempts), c.Now().Sub(begun))
 		if final != nil {
 			return answer, final
+		}
+		if r.Waiting != nil {
+			r.Waiting(wait, err)
 		}
 		if ended := c.Sleep(ctx, wait); ended != nil {
 			return answer, cancelled(ctx, ended, err)

@@ -34,5 +34,9 @@ func (r *Repository) Pack(ctx context.Context) error {
 	if err == nil {
 		return nil
 	}
+	left, _ := filepath.Glob(filepath.Join(r.dir, "objects", "pack", "tmp_*")) // of a git that was stopped; nobody else works here
+	for _, name := range left {
+		os.Remove(name)
+	}
 	return fmt.Errorf("packing snapshots: %w", err)
 }

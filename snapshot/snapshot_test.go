@@ -525,6 +525,30 @@ func TestPack_keepsEverySnapshot(t *testing.T) {
 	}
 }
 
+func TestPack_thatIsStoppedLeavesNothingLyingAbout(t *testing.T) {
+	f := newField(t, map[string]string{"a": "1"})
+	f.take()
+	f.many = 0
+	pack := filepath.Join(f.Repository.dir, "objects", "pack")
+	if err := os.MkdirAll(pack, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	left := filepath.Join(pack, "tmp_pack_killed")
+	if err := os.WriteFile(left, []byte("half a pack"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	f.git = "/bin/false" // it fails, as one that is stopped does
+	defer cancel(nil)
+	if err := f.Pack(ctx); err != nil {
+		if _, err := os.Stat(left); err == nil {
+			t.Error("what the stopped one had begun is still there")
+		}
+		return
+	}
+	t.Skip("nothing was packed")
+}
+
 func TestRestore_ofWhatIsNoSnapshotChangesNothing(t *testing.T) {
 	f := newField(t, map[string]string{"a": "1"})
 	for _, tree := range []string{"", "HEAD", "--help", strings.Repeat("0", 40), strings.Repeat("a", 40)} {

@@ -318,12 +318,16 @@ func TestTask_asksWhomItsParentAsks(t *testing.T) {
 		}
 		return calling("task", args{"description": "look", "prompt": "Look."})
 	})
-	if _, err := w.Run(t.Context(), "", "Look."); err != nil {
+	turn, err := w.Run(t.Context(), "", "Look.")
+	if err != nil {
 		t.Fatal(err)
 	}
-	want := []agent.Permission{{Tool: "read", Action: "read", Target: away.at("a.txt")}}
-	if !slices.Equal(b.asked, want) {
-		t.Errorf("asked for %+v, want %+v", b.asked, want)
+	if len(b.asked) != 1 || b.asked[0].SessionID == "" || b.asked[0].SessionID == turn.SessionID {
+		t.Fatalf("asked for %+v, want one question, of the child's session", b.asked)
+	}
+	got, want := b.asked[0], agent.Permission{Tool: "read", Action: "read", Target: away.at("a.txt")}
+	if got.SessionID = ""; got != want {
+		t.Errorf("asked for %+v, want %+v", got, want)
 	}
 }
 

@@ -52,7 +52,7 @@ func (a *app) runChat(ctx context.Context, prompt string, f working) error {
 	defer b.Close()
 	last := b.session
 	c := chat.Config{
-		Engine: b.engine, Model: b.model, Models: b.offered(), Session: b.session, Prompt: strings.TrimSpace(prompt), Directory: b.folder,
+		Engine: b.engine, Model: b.model, Models: b.offered(), Catalogue: b.models, Session: b.session, Prompt: strings.TrimSpace(prompt), Directory: b.folder,
 		Open: func(ctx context.Context, o chat.Opening) (*agent.Loop, model.Model, error) {
 			return b.open(o.Model, agent.Config{Ask: b.policy.Asker(o.Ask), OnEvent: func(e agent.Event) {
 				if e.Type == agent.StepStarted && e.Step == 1 {
@@ -67,8 +67,11 @@ func (a *app) runChat(ctx context.Context, prompt string, f working) error {
 	switch {
 	case f.demo:
 		c.Notice = demo.Notice
-	case b.blind != nil:
-		c.Notice = b.blind.Error()
+	default:
+		c.Notice = strings.Join(b.notices, "\n")
+	}
+	if b.blind != nil {
+		c.NoRevert = "there is no going back: " + b.blind.Error()
 	}
 	if b.files != nil {
 		c.Revert = a.reverter(b.engine, b.files)

@@ -42,7 +42,8 @@ compaction.prompt and compaction.context. compaction.background (true, false; nu
 written while it works on. A provider that is not known is defined under providers.NAME, in the user's file alone: protocol
 (openai-chat, openai-responses, anthropic, gemini), baseURL, keyEnv (the variable that holds the key), headers, body, idle (seconds), maxTokens.
 
-Of "winnow run" and "winnow chat": model (provider/model) is whom they ask. permissions is a list of rules about what their tools may do, {"tool", "action",
+Of "winnow run" and "winnow chat": model (provider/model) is whom they ask, titles (provider/model) a small one that names finished turns for lists; where it is
+empty their first sentences do. snapshots (true, false) keeps the state of the folder's files, for diffs and "winnow revert". permissions is a list of rules about what their tools may do, {"tool", "action",
 "target", "verdict"}; the last that matches counts. action is read, write, run or fetch, target a glob for a path, or the words that a command begins with, verdict
 allow, ask or deny. A project's file may only deny, and its rules come last; --allow comes behind them.`,
 		Example: `  winnow config
@@ -51,6 +52,7 @@ allow, ask or deny. A project's file may only deny, and its rules come last; --a
   winnow config set compaction.threshold economic
   winnow config set compaction.model anthropic/claude-haiku-4-5
   winnow config set model anthropic/claude-sonnet-4-5
+  winnow config set titles anthropic/claude-haiku-4-5
   winnow config set permissions '[{"action": "run", "target": "go test", "verdict": "allow"}]'
   winnow config set providers.house.baseURL http://127.0.0.1:9000/v1`,
 		Args: exactly(0, "no argument"),

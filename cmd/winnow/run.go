@@ -120,6 +120,11 @@ func (a *app) runHeadless(ctx context.Context, args []string, f runFlags) error 
 	nobody := &absent{yes: f.yes || f.demo}
 	told := a.newTelling(b.engine)
 	defer told.end()
+	if !a.json {
+		for _, notice := range b.notices {
+			told.note("! %s", notice)
+		}
+	}
 	loop, m, err := b.open(a.model, agent.Config{Ask: b.policy.Asker(nobody.ask), MaxSteps: f.maxSteps, OnEvent: told.event})
 	if err != nil {
 		return err

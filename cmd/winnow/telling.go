@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -109,7 +110,8 @@ type happened struct {
 	SessionID string          `json:"sessionID"`
 	Time      session.Millis  `json:"time"`
 	Step      int             `json:"step"`             // 1 for the first of this run
-	Text      string          `json:"text,omitzero"`    // of delta, call.progress and notice
+	Text      string          `json:"text,omitzero"`    // of delta, call.progress and notice; of waiting why
+	Wait      float64         `json:"wait,omitzero"`    // of waiting: seconds
 	Message   string          `json:"message,omitzero"` // id of the answer
 	Call      *calledTool     `json:"call,omitzero"`
 }
@@ -128,7 +130,8 @@ type calledTool struct {
 // event tells of what the loop does.
 func (t *telling) event(e agent.Event) {
 	if t.app.json {
-		line := happened{Type: e.Type, SessionID: e.SessionID, Time: session.Millis(t.app.env.Now().UnixMilli()), Step: e.Step, Text: e.Text, Message: e.Message}
+		line := happened{Type: e.Type, SessionID: e.SessionID, Time: session.Millis(t.app.env.Now().UnixMilli()), Step: e.Step, Text: e.Text,
+			Wait: e.Wait.Seconds(), Message: e.Message}
 		if p := e.Part; p.State != nil {
 			line.Call = &calledTool{ID: p.CallID, Part: p.ID, Tool: p.Tool, Status: p.State.Status, Title: p.State.Title, Input: p.State.Input}
 			if p.State.Final() {
@@ -146,6 +149,8 @@ func (t *telling) event(e agent.Event) {
 	case agent.Restarted:
 		t.fresh()
 		t.note("! the answer broke off; once more")
+	case agent.Waiting:
+		t.note("! %s: it is asked again in %s", e.Text, waitOf(e.Wait))
 	case agent.Noticed:
 		t.note("! %s", visible(e.Text))
 	case agent.CallEnded:
@@ -155,6 +160,14 @@ func (t *telling) event(e agent.Event) {
 		}
 		t.note("%s %s %s%s", mark, e.Part.Tool, titleOfCall(e.Part), more)
 	}
+}
+
+// waitOf is a wait in words: whole seconds, and a wait that nobody notices as less than one.
+func waitOf(d time.Duration) string {
+	if d < time.Second {
+		return "less than a second"
+	}
+	return d.Round(time.Second).String()
 }
 
 // titleOfCall is what a call is about, for people: one that failed has not always said it.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/agent"
@@ -40,7 +41,10 @@ type workbench struct {
 	lists    *tools.Lists
 	files    *snapshot.Repository // nil: the states of the folder are not kept
 	blind    error                // why not
+	notices  []string             // what does not work as it was set, for people
 	close    []func() error       // from the last to the first
+
+	headlines func(ctx context.Context, t agent.Told) (agent.Headline, error) // nil: titles are made offline
 
 	mu   sync.Mutex
 	loop *agent.Loop // the one that was opened last: requests for summaries begin as its do
@@ -95,14 +99,8 @@ func (a *app) openWorkbench(ctx context.Context, f working) (_ *workbench, err e
 	}
 	b.close = append(b.close, b.engine.Close)
 	b.lists = &tools.Lists{Log: b.log}
-	if b.states == "" {
-		b.files, b.blind = a.snapshots(ctx, b.folder)
-	} else {
-		b.files, b.blind = snapshot.Open(ctx, snapshot.Config{Dir: b.states, WorkTree: b.folder})
-	}
-	if b.blind != nil {
-		b.files = nil
-	}
+	b.watchFiles(ctx)
+	b.titler()
 	if b.session != "" && a.model == "" {
 		if s, _, err := b.engine.Session(ctx, b.session); err == nil {
 			b.model = cmp.Or(reader(s), b.model)
@@ -254,7 +252,7 @@ func (b *workbench) open(name string, c agent.Config) (*agent.Loop, model.Model,
 		return nil, m, usageError{err}
 	}
 	c.Engine, c.Client, c.Model, c.Protocol = b.engine, client, m, agent.Protocol(b.set.Protocol(m.Provider))
-	c.SystemFor, c.Directory = b.system, b.folder
+	c.SystemFor, c.Directory, c.Headlines = b.system, b.folder, b.headlines
 	if b.files != nil {
 		c.Snapshots = b.files
 	}
@@ -301,6 +299,54 @@ func (b *workbench) prefix(ctx context.Context, id string) (winnow.Prefix, error
 		return winnow.Prefix{}, nil
 	}
 	return loop.Prefix(ctx, id)
+}
+
+// errUnwatched is why there are no snapshots where the settings say so.
+var errUnwatched = errors.New("no snapshots of the files are taken (the setting snapshots is false)")
+
+// packing is how long the snapshots may be packed at the end: who leaves does not wait long.
+const packing = 5 * time.Second
+
+// watchFiles opens the snapshots of the folder. Where many were taken they are packed at the end, unless somebody is in a hurry to leave.
+func (b *workbench) watchFiles(ctx context.Context) {
+	var files *snapshot.Repository
+	switch {
+	case !b.settings.Snapshots:
+		b.blind = errUnwatched
+	case b.states == "":
+		files, b.blind = b.app.snapshots(ctx, b.folder)
+	default:
+		files, b.blind = snapshot.Open(ctx, snapshot.Config{Dir: b.states, WorkTree: b.folder})
+	}
+	if b.blind != nil {
+		if b.settings.Snapshots {
+			b.notices = append(b.notices, b.blind.Error())
+		}
+		return
+	}
+	b.files = files
+	b.close = append(b.close, func() error {
+		if ctx.Err() != nil {
+			return nil
+		}
+		ctx, cancel := context.WithTimeout(ctx, packing)
+		defer cancel()
+		files.Pack(ctx) // what fails changes nothing, and is done the next time
+		return nil
+	})
+}
+
+// titler is who puts finished turns into a few words, where the settings name a model for it.
+func (b *workbench) titler() {
+	if b.settings.Titles == "" {
+		return
+	}
+	client, m, err := b.client(b.settings.Titles)
+	if err != nil {
+		b.notices = append(b.notices, "titles are made offline: "+err.Error())
+		return
+	}
+	b.headlines = agent.HeadlinesBy(client, m)
 }
 
 // summarizer asks for summaries: a session that asks a model anyway has its summaries from a model too, but where the settings want them offline.
