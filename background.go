@@ -289,7 +289,7 @@ func (e *Engine) rebase(ctx context.Context, prepared *folding, o CompactOptions
 	}
 	defer l.mu.Unlock()
 	f := e.looked(l, o)
-	f.cut = pivot.Find(f.window, f.ledger, l.facts, 0, false)
+	f.cut = pivot.Find(f.window, f.ledger, l.facts, pivot.Wanted{Letter: true}) // all there is
 	if why := prepared.stale(f, l); why != "" {
 		return nil, &Error{Code: Stale, Op: "compact", Session: f.id, Err: errors.New("the summary that was prepared does not fit any more: " + why)}
 	}
@@ -299,6 +299,7 @@ func (e *Engine) rebase(ctx context.Context, prepared *folding, o CompactOptions
 		if why := f.refusedAgain(l); why != "" {
 			return nil, &Error{Code: Stale, Op: "compact", Session: f.id, Err: errors.New("the summary that was prepared is not enough: " + why)}
 		}
+		f.cut = f.cut.Replaying()
 	}
 	f.trigger, f.prepared, f.began = trigger, true, e.config.Now().Add(-prepared.took)
 	f.replaces, f.request, f.answer, f.struck = prepared.replaces, prepared.request, prepared.answer, prepared.struck
@@ -377,10 +378,10 @@ func (f *folding) refusedAgain(l *live) string {
 	return ""
 }
 
-// goesOn reports whether the work goes on by itself behind a summary that was prepared: from what stays, or because the user has said something.
+// goesOn reports whether the work goes on by itself behind a summary: because the user has said something, or, where it was prepared, from what stays.
 func (f *folding) goesOn() bool {
-	if !f.prepared || len(f.cut.Tail) == 0 {
+	if len(f.cut.Tail) == 0 {
 		return false
 	}
-	return f.trigger == inBackground || f.cut.Tail[len(f.cut.Tail)-1].Written()
+	return f.prepared && f.trigger == inBackground || f.cut.Tail[len(f.cut.Tail)-1].Written()
 }

@@ -846,6 +846,7 @@ func TestCompact_prunesWhereTooLittleIsLeftToFold(t *testing.T) {
 	l.reads("huge.log", 90000)
 	l.user("And?")
 	l.user("So?")
+	l.says("It is long.")
 	before := l.view().Tokens
 	r := l.compact(CompactOptions{})
 	if r.Kind != pivot.Pruning || r.TokensAfter*100 > before || r.Marker != "" {
@@ -865,6 +866,7 @@ func TestCompact_whatWasPaidInVainIsPartOfAPruning(t *testing.T) {
 	l.reads("huge.log", 90000)
 	l.user("And?")
 	l.user("So?")
+	l.says("It is long.")
 	events := l.Subscribe(0)
 	r := l.compact(CompactOptions{})
 	_, state, _ := l.Session(context.Background(), l.id)

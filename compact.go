@@ -84,6 +84,11 @@ func (e *Engine) fold(ctx context.Context, id string, o CompactOptions, trigger 
 	var before *folding
 	for attempt := 0; ; attempt++ {
 		f, err := e.prepare(ctx, id, o, attempt)
+		if CodeOf(err) == NothingToFold {
+			if receipt, failed := e.shortenRefused(ctx, f, trigger); receipt != nil || failed != nil {
+				return receipt, failed
+			}
+		}
 		if err != nil {
 			return nil, e.unpublished(ctx, id, before, err)
 		}
@@ -109,6 +114,12 @@ func (e *Engine) fold(ctx context.Context, id string, o CompactOptions, trigger 
 		case small && attempt == 0 && !e.policy.Pivot.Letter:
 			before = f
 			continue
+		case small && f.options.Rejected:
+			f.inVain()
+			if receipt, failed := e.shortenRefused(ctx, f, trigger); receipt != nil || failed != nil {
+				return receipt, e.unpublished(ctx, id, f, failed)
+			}
+			return nil, e.unpublished(ctx, id, f, err)
 		case small && len(f.commit) > 0:
 			// Folding does not help, often because so much can be elided: that is what was to be had.
 			f.inVain()
@@ -199,6 +210,7 @@ type folding struct {
 	requests atomic.Int32 // that were begun, as events count them
 	// unwritten is how many tokens a summary is taken to have that was not asked for: see Preview.
 	unwritten int
+	last      bool          // no other attempt follows: what does not fit by itself is shown in part
 	ahead     bool          // it is written before it is needed: see Prepare
 	prepared  bool          // it was
 	took      time.Duration // to write it
@@ -212,7 +224,7 @@ func (f *folding) sameFold(before *folding) bool {
 	return before.answer.Text != "" && n == len(before.cut.Fold) && f.size == before.size && f.cut.Fold[n-1].ID == before.cut.Fold[n-1].ID
 }
 
-// prepare looks at the session and decides what to fold. Nothing is written.
+// prepare looks at the session and decides what to fold. Nothing is written. Beside NothingToFold there is a folding of nothing.
 func (e *Engine) prepare(ctx context.Context, id string, o CompactOptions, attempt int) (*folding, error) {
 	l, err := e.lock(ctx, "compact", id)
 	if err != nil {
@@ -222,12 +234,12 @@ func (e *Engine) prepare(ctx context.Context, id string, o CompactOptions, attem
 	f := e.looked(l, o)
 	keep := f.settings.Tail(f.usable)
 	if attempt > 0 {
-		keep, f.settings.UserMessages = 0, f.settings.UserMessages/8
+		keep, f.settings.UserMessages, f.last = 0, f.settings.UserMessages/8, true
 	}
-	f.cut = pivot.Find(f.window, f.ledger, l.facts, keep, f.options.Rejected)
+	f.cut = pivot.Find(f.window, f.ledger, l.facts, pivot.Wanted{Keep: keep, Rejected: f.options.Rejected, Letter: f.settings.Letter})
 	if len(f.cut.Fold) == 0 {
-		return nil, &Error{Code: NothingToFold, Op: "compact", Session: id, Err: errors.New("there is nothing to fold"),
-			Hint: "the session is empty, or nothing was said since the last summary"}
+		return f, &Error{Code: NothingToFold, Op: "compact", Session: id, Err: errors.New("there is nothing to fold"),
+			Hint: "the session is empty, or all that was said since the last summary is still to be sent"}
 	}
 	e.request(l, f)
 	return f, nil

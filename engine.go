@@ -195,8 +195,9 @@ func after(s store.State, c store.Change, revision int64) store.State {
 		}
 		s.Pins = append(pins, c.Pin...)
 	}
+	s.Receipts = append(s.Receipts[:len(s.Receipts):len(s.Receipts)], c.Receipts...)
 	if c.Receipt != nil {
-		s.Receipts = append(s.Receipts[:len(s.Receipts):len(s.Receipts)], *c.Receipt)
+		s.Receipts = append(s.Receipts, *c.Receipt)
 	}
 	s.Spent = append(s.Spent[:len(s.Spent):len(s.Spent)], c.Spend...)
 	return s

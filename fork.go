@@ -15,7 +15,7 @@ import (
 
 // Fork begins a new session with the log of another one before a message, "" for all of it, as it stood when that message came: the elisions that had been
 // committed by then and whose reasons lie in the new log, the pivots, the receipts, the pins and the dismissals that concern it, the whole texts of outputs that
-// were cut, and what its requests took.
+// were cut, and what its requests took, marked as inherited: the old session paid for them, and the new one begins with nothing spent.
 // Messages and parts keep their ids, so that handles hold and a provider's cache is still warm. Nothing of the old session is changed.
 func (e *Engine) Fork(ctx context.Context, id, beforeMessage string) (newID string, err error) {
 	l, err := e.lock(ctx, "fork", id)
@@ -41,7 +41,8 @@ func (e *Engine) Fork(ctx context.Context, id, beforeMessage string) (newID stri
 	for i := range log {
 		f.take(&log[i], info.ID)
 	}
-	c := store.Change{Create: &info, Append: log, Commit: f.ledger(state.Ledger), Pin: f.pins(state.Pins), Spend: f.spent(state.Spent)}
+	c := store.Change{Create: &info, Append: log, Commit: f.ledger(state.Ledger), Pin: f.pins(state.Pins), Spend: f.spent(state.Spent),
+		Receipts: f.receipts(state.Receipts, info.ID)}
 	for marker := range state.Undone {
 		if f.messages[marker] {
 			c.Undo = append(c.Undo, marker)
@@ -54,11 +55,6 @@ func (e *Engine) Fork(ctx context.Context, id, beforeMessage string) (newID stri
 	}
 	if _, err := e.config.Store.Apply(ctx, info.ID, c); err != nil {
 		return "", e.failed("fork", id, err)
-	}
-	for _, r := range f.receipts(state.Receipts, info.ID) {
-		if _, err := e.config.Store.Apply(ctx, info.ID, store.Change{Receipt: &r}); err != nil {
-			return info.ID, e.failed("fork", id, fmt.Errorf("the new session %s lacks receipts: %w", info.ID, err))
-		}
 	}
 	if err := e.keepAgain(ctx, id, info.ID, log); err != nil {
 		return info.ID, e.failed("fork", id, fmt.Errorf("the new session %s lacks what was kept beside the log: %w", info.ID, err))
@@ -107,10 +103,15 @@ func (f *fork) pins(all []rule.Pin) []rule.Pin {
 	})
 }
 
+// spent is what the new session's log took, all of it paid for already.
 func (f *fork) spent(all []store.Spend) []store.Spend {
-	return slices.DeleteFunc(slices.Clone(all), func(s store.Spend) bool {
+	kept := slices.DeleteFunc(slices.Clone(all), func(s store.Spend) bool {
 		return s.Message != "" && !f.messages[s.Message] || s.Message == "" && !f.in(s.Time)
 	})
+	for i := range kept {
+		kept[i].Inherited = true
+	}
+	return kept
 }
 
 // receipts are those of which the new session has something.

@@ -142,7 +142,7 @@ func TestFork_hasWhatWasBeforeAndLeavesTheOldSessionAlone(t *testing.T) {
 			if diff := cmp.Diff(map[string]bool{"never touch lamp 0": true}, got.Dismissed); diff != "" {
 				t.Errorf("dismissed (-want +got):\n%s", diff)
 			}
-			if len(got.Spent) != 2 || got.Spent[0].Cost+got.Spent[1].Cost != 5 {
+			if len(got.Spent) != 2 || got.Spent[0].Cost+got.Spent[1].Cost != 5 || !got.Spent[0].Inherited || !got.Spent[1].Inherited {
 				t.Errorf("spent %+v", got.Spent)
 			}
 			if len(got.Receipts) != 1 || got.Receipts[0].SessionID != newID || len(got.Receipts[0].Committed) != 1 || got.Receipts[0].Undo != "winnow undo "+newID+" rcp_1" {

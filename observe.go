@@ -74,7 +74,8 @@ func (e *Engine) Observe(ctx context.Context, id string, usage session.Usage) (O
 		})
 		out.Verdict, out.Refusals = plan.Verdict, plan.Refusals
 		out.Prepare = plan.Prepare && !l.prepared && e.asks() && !e.isPreparing(id)
-		if !plan.Verdict.Overflow {
+		// What was sent did fit, whatever came of it: the compaction before it did help.
+		if !plan.Verdict.Overflow || !e.policy.Budget.Check(l.model, usage, 0).Overflow {
 			l.tries = 0
 		}
 		if plan.Fold {

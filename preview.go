@@ -116,6 +116,7 @@ func (e *Engine) foresee(ctx context.Context, f *folding) (Preview, error) {
 	switch {
 	case f.cut.Replay != nil:
 		answer = append(answer, pivot.Replay(id, marker, *f.cut.Replay))
+	case f.goesOn():
 	case f.options.Auto && !pivot.Waiting(f.log):
 		answer = append(answer, pivot.Continue(id, marker))
 	}

@@ -130,6 +130,7 @@ func TestPreview_whereFoldingDoesNotHelpElisionsGo(t *testing.T) {
 	l.reads("huge.log", 90000)
 	l.user("And?")
 	l.user("So?")
+	l.says("It is long.")
 	p, err := l.Preview(context.Background(), l.id, CompactOptions{})
 	if err != nil {
 		t.Fatal(err)

@@ -80,7 +80,7 @@ func (f *folding) change(l *live, id pivot.Identity, marker session.Message, ans
 	} else {
 		c.Append = append([]session.Message{marker}, answer...)
 	}
-	return c, marker
+	return f.shorten(l, c, id.Now), marker
 }
 
 // carry writes the carry-over, with the pins and dismissals that there are now: some may have come while the summary was written.
@@ -160,15 +160,8 @@ func (f *folding) unbound(l *live, now session.Millis) (gone []rule.Elision) {
 
 // compactionReceipt measures what the view would be after a change, and refuses one that does not help.
 func (e *Engine) compactionReceipt(l *live, f *folding, c store.Change, marker, summary session.Message, told pivot.Carried) (*pivot.Receipt, error) {
-	log := append(append(make([]session.Message, 0, len(l.log)+len(c.Append)), l.log...), c.Append...)
-	for _, m := range c.Update {
-		if at := session.Index(log, m.ID); at >= 0 {
-			log[at] = m
-		}
-	}
-	ledger := l.state.Ledger.With(c.Commit...)
+	window, ledger := f.left(l, c)
 	before := l.look().Tokens()
-	window := view.Window(log, l.state.Undone)
 	after := l.tokens(window, ledger) + f.unwritten
 	if !f.settings.Letter {
 		over := f.usable > 0 && after+f.overhead > f.usable

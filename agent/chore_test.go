@@ -225,7 +225,7 @@ func valid(t *testing.T, u *llmtest.Server, protocol llmtest.Protocol, window in
 func TestRun_aLongChoreLeavesTheFilesOfOneInAWideWindow(t *testing.T) {
 	for _, protocol := range []llmtest.Protocol{llmtest.Anthropic, llmtest.Chat} {
 		t.Run(string(protocol), func(t *testing.T) {
-			c := chore{folder: t.TempDir(), rounds: 375, lines: 400}
+			c := chore{folder: t.TempDir(), rounds: 270, lines: 560}
 			if protocol != llmtest.Anthropic || testing.Short() {
 				c.rounds = 40
 			}

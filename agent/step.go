@@ -48,6 +48,11 @@ func (r *run) step(ctx context.Context) (finished bool, err error) {
 	r.result.Steps++
 	r.result.Text, r.result.Finish = answer.Text(), answer.Finish
 	r.tell(Event{Type: Answered, Step: r.result.Steps, Message: m.ID})
+	for i := range m.Parts { // calls that cannot be made, and what the provider ran itself
+		if p := m.Parts[i]; p.Type == session.ToolPart && p.State != nil && p.State.Final() {
+			r.tell(Event{Type: CallEnded, Step: r.result.Steps, Message: m.ID, Part: p})
+		}
+	}
 	if err := r.carryOut(ctx, &m, jobs); err != nil {
 		return false, err
 	}

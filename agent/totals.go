@@ -18,12 +18,16 @@ type Totals struct {
 	Usage     session.Usage // of all of them, and of what asked for titles
 	Cost      float64       // US dollars, of all of them
 
+	// Inherited is what the log of a fork took in the session that it was forked from, in US dollars. It was paid there, and nothing above has any of it.
+	Inherited float64
+
 	// Children are the sessions that calls of this one began, and ChildrenCost what those took, in US dollars. It is in their own sessions, and not in Cost.
 	Children     int
 	ChildrenCost float64
 }
 
-// Totals sums what a session took since it began, steps, failed requests and summaries, as the store has it.
+// Totals sums what a session took since it began, steps, failed requests and summaries, as the store has it. What a fork inherited is told apart, so that the costs of all
+// sessions are what was paid.
 func (l *Loop) Totals(ctx context.Context, id string) (Totals, error) {
 	s, state, err := l.config.Engine.Session(ctx, id)
 	if err != nil {
@@ -31,6 +35,10 @@ func (l *Loop) Totals(ctx context.Context, id string) (Totals, error) {
 	}
 	var t Totals
 	for _, s := range state.Spent {
+		if s.Inherited {
+			t.Inherited += s.Cost
+			continue
+		}
 		t.Usage, t.Cost = t.Usage.Add(s.Usage), t.Cost+s.Cost
 		switch {
 		case s.Kind == "summary":
@@ -53,7 +61,9 @@ func (l *Loop) Totals(ctx context.Context, id string) (Totals, error) {
 		}
 		t.Children++
 		for _, s := range state.Spent {
-			t.ChildrenCost += s.Cost
+			if !s.Inherited {
+				t.ChildrenCost += s.Cost
+			}
 		}
 	}
 	return t, nil
@@ -83,6 +93,6 @@ func Children(log []session.Message) []string {
 func (t Totals) minus(u Totals) Totals {
 	v := u.Usage
 	v.Total, v.Input, v.Output, v.Reasoning, v.Cache.Read, v.Cache.Write = -v.Total, -v.Input, -v.Output, -v.Reasoning, -v.Cache.Read, -v.Cache.Write
-	return Totals{t.Steps - u.Steps, t.Summaries - u.Summaries, t.Failed - u.Failed, t.Usage.Add(v), t.Cost - u.Cost,
+	return Totals{t.Steps - u.Steps, t.Summaries - u.Summaries, t.Failed - u.Failed, t.Usage.Add(v), t.Cost - u.Cost, t.Inherited - u.Inherited,
 		t.Children - u.Children, t.ChildrenCost - u.ChildrenCost}
 }

@@ -19,6 +19,10 @@ func (m *chat) takeBack(done, what string, take func(ctx context.Context, id, wh
 	if !m.need() {
 		return nil
 	}
+	if m.stopFold != nil {
+		m.tell(told{text: "a folding goes on: esc stops it, and nothing is to be taken back then"})
+		return nil
+	}
 	id := m.session
 	return m.do(func(ctx context.Context) func(m *chat) tea.Cmd {
 		r, err := take(ctx, id, what)

@@ -32,15 +32,30 @@ func (c Cut) TailStart() string {
 	return c.Tail[0].ID
 }
 
-// Find decides where to cut a window (as view.Window gives it). keep is how many tokens, as rendered, may stay verbatim.
+// Wanted says what a cut is to leave.
+type Wanted struct {
+	// Keep is how many tokens, as rendered, may stay verbatim.
+	Keep int
+	// Rejected: the provider refused the request as too long.
+	Rejected bool
+	// Letter folds everything, also what was never sent: the specification's summary stands alone (S001 phase 3).
+	Letter bool
+}
+
+// Find decides where to cut a window (as view.Window gives it).
+//
+// What no request has had yet is never folded, whatever it takes: the newest answer with its calls and everything behind it, or what stands behind an answer
+// that calls nothing (session.Unsent). A summary of it would be all that the model ever sees of it. Where it does not fit by itself, it is for the caller to show less of it
+// (rule.Shorten), or to refuse; where there is nothing before it, nothing is folded.
 //
 // Turns are kept from the newest back while they fit, and with them what an earlier pivot left of its own turn. The first one that does not fit is split at
-// the earliest message behind its first from which on it fits. When all of it would fit, or what is kept would leave nothing to fold, there is no tail.
+// the earliest message behind its first from which on it fits. When all of it would fit, or what is kept would leave nothing to fold, there is no
+// tail but that.
 //
-// After a rejection the newest message that the user wrote is to be replayed. When work was done for it already, that
-// work is folded with everything else, so that it is not done again; otherwise everything before the message is folded. There
-// is no tail then: it would hold the rejected turn.
-func Find(window []session.Message, ledger rule.Ledger, facts *rule.Facts, keep int, rejected bool) Cut {
+// After a rejection nothing else is kept. The newest message that the user wrote is to be replayed, unless it is in the tail: it begins what was not sent and is
+// repeated instead, or it stands there behind other messages that were not sent either. When work was done for it already, that work is folded, so that it is
+// not done again.
+func Find(window []session.Message, ledger rule.Ledger, facts *rule.Facts, w Wanted) Cut {
 	var cut Cut
 	rest := window
 	if summary := view.Pivot(window); summary != nil {
@@ -48,10 +63,15 @@ func Find(window []session.Message, ledger rule.Ledger, facts *rule.Facts, keep 
 	}
 	first := len(window) - len(rest)
 	rest, at := withoutMarkers(rest)
-	if rejected {
+	switch {
+	case w.Rejected && w.Letter:
+		cut = cut.rejectAll(rest)
+	case w.Rejected:
 		cut = cut.reject(rest)
-	} else {
-		cut = cut.keep(rest, ledger, facts, keep)
+	case w.Letter:
+		cut.Fold = rest
+	default:
+		cut = cut.keep(rest, ledger, facts, w.Keep)
 	}
 	if cut.End = len(window); len(cut.Fold) < len(at) {
 		cut.End = first + at[len(cut.Fold)]
@@ -59,20 +79,64 @@ func Find(window []session.Message, ledger rule.Ledger, facts *rule.Facts, keep 
 	return cut
 }
 
-// keep leaves a tail of so many tokens.
+// keep leaves a tail of so many tokens, and what was not sent.
 func (c Cut) keep(rest []session.Message, ledger rule.Ledger, facts *rule.Facts, keep int) Cut {
-	start := len(rest)
+	unsent := session.Unsent(rest)
+	start := unsent
 	if keep > 0 {
-		start, c.Split = tailStart(rest, ledger, facts, keep)
+		if from := tailStart(rest, ledger, facts, keep); from > 0 {
+			start = min(from, unsent)
+		}
 	}
-	if start == 0 {
-		start, c.Split = len(rest), false
-	}
+	return c.at(rest, start)
+}
+
+// at folds what stands before a message.
+func (c Cut) at(rest []session.Message, start int) Cut {
 	c.Fold, c.Tail = rest[:start:start], rest[start:]
+	c.Split = len(c.Tail) > 0 && !c.Tail[0].Written()
+	return c
+}
+
+// Replaying is the cut with the newest message that the user wrote to be repeated, where it is folded and not in the tail: a rejected turn is neither lost nor
+// doubled.
+func (c Cut) Replaying() Cut {
+	for _, messages := range [][]session.Message{c.Tail, c.Fold} {
+		for i := len(messages) - 1; i >= 0; i-- {
+			if !messages[i].Written() {
+				continue
+			}
+			if len(c.Tail) == 0 || &messages[0] != &c.Tail[0] {
+				replay := messages[i]
+				c.Replay = &replay
+			}
+			return c
+		}
+	}
 	return c
 }
 
 func (c Cut) reject(rest []session.Message) Cut {
+	unsent := session.Unsent(rest)
+	c = c.at(rest, unsent)
+	for i := len(rest) - 1; i >= 0; i-- {
+		if !rest[i].Written() {
+			continue
+		}
+		replay := rest[i]
+		switch {
+		case i < unsent:
+			c.Replay = &replay
+		case i == unsent && !slices.ContainsFunc(rest[i+1:], func(m session.Message) bool { return m.Role == session.User }) && (i > 0 || c.Previous != nil):
+			c.Tail, c.Split, c.Replay = nil, false, &replay // what failed behind it said nothing
+		}
+		return c
+	}
+	return c
+}
+
+// rejectAll is the letter's: the rejected message is repeated, and nothing is kept.
+func (c Cut) rejectAll(rest []session.Message) Cut {
 	c.Fold = rest
 	for i := len(rest) - 1; i >= 0; i-- {
 		if !rest[i].Written() {
@@ -112,7 +176,8 @@ func withoutMarkers(messages []session.Message) (kept []session.Message, at []in
 	return kept, at
 }
 
-func tailStart(rest []session.Message, ledger rule.Ledger, facts *rule.Facts, keep int) (start int, split bool) {
+// tailStart is where the turns begin that fit, 0 when all of them do.
+func tailStart(rest []session.Message, ledger rule.Ledger, facts *rule.Facts, keep int) (start int) {
 	turns := session.Turns(rest)
 	// Behind an earlier pivot stands what its turn went on with. No message of the user's begins it, and it is kept and split like any turn: otherwise a turn
 	// that is folded again and again would lose its newest results each time but the first.
@@ -135,16 +200,16 @@ func tailStart(rest []session.Message, ledger rule.Ledger, facts *rule.Facts, ke
 			fits = i
 		}
 		if fits == turn.Start && turn.End == begun {
-			return start, false // something must be folded
+			return start // something must be folded
 		}
 		if fits == turn.Start {
 			start, left = turn.Start, left-size
 			continue
 		}
 		if fits < turn.End { // some messages behind the user's fit
-			return fits, true
+			return fits
 		}
-		return start, false
+		return start
 	}
-	return start, false
+	return start
 }

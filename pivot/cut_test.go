@@ -15,7 +15,7 @@ import (
 
 // A window in words: u1:50 a user message of 50 tokens, a1:50 an answer, t1:50 an answer that is one call with so long an
 // output, k1:50 a synthetic user message, i1 a user message with an image, c1 and s1:50 a marker and its summary, e1 an
-// answer that failed with nothing in it.
+// answer that failed with nothing in it, b1:50 one that broke off.
 func windowOf(words string) []session.Message {
 	var log []session.Message
 	for _, word := range strings.Fields(words) {
@@ -40,6 +40,8 @@ func windowOf(words string) []session.Message {
 			part = session.Part{ID: id + ":0", Type: session.CompactionPart}
 		case 's':
 			m.Summary, m.ParentID = []byte("true"), "c"+id[1:]
+		case 'b':
+			m.Error = []byte(`{"name":"MessageAbortedError"}`)
 		case 'e':
 			m.Error, part.Text = []byte(`{"name":"ContextOverflowError"}`), ""
 		}
@@ -66,31 +68,41 @@ func TestFind_keepsTheNewestThatFits(t *testing.T) {
 		fold, tail string
 		split      bool
 	}{
-		"no budget, no tail":                              {"u1:10 a1:10 u2:10 a2:10", 0, "u1 a1 u2 a2", "", false},
-		"whole turns from the newest back":                {"u1:10 a1:10 u2:10 a2:10 u3:10 a3:10", 40, "u1 a1", "u2 a2 u3 a3", false},
-		"exactly the budget fits":                         {"u1:10 a1:10 u2:10 a2:10", 20, "u1 a1", "u2 a2", false},
-		"one over does not":                               {"u1:10 a1:10 u2:10 a2:11", 20, "u1 a1 u2", "a2", true},
-		"a large middle turn leaves the last one":         {"u1:10 a1:10 u2:10 a2:500 u3:10 a3:10", 100, "u1 a1 u2 a2", "u3 a3", false},
-		"a turn that exceeds the budget alone is folded":  {"u1:10 a1:10 u2:10 a2:500", 20, "u1 a1 u2 a2", "", false},
-		"a turn that is too big is split at a step":       {"u1:10 a1:10 u2:10 t1:90 t2:20 a2:20", 50, "u1 a1 u2 t1", "t2 a2", true},
-		"the split never takes the user's message alone":  {"u1:10 a1:10 u2:500 t1:10", 50, "u1 a1 u2", "t1", true},
-		"everything fits: then it is folded":              {"u1:10 a1:10", 100, "u1 a1", "", false},
-		"media do not fit a small budget":                 {"u1:10 a1:10 i1 a2:10", 100, "u1 a1 i1", "a2", true},
-		"the previous pivot is no part of it":             {"c1 s1:900 u1:10 a1:10 u2:10 a2:10", 20, "u1 a1", "u2 a2", false},
-		"a previous summary does not count for the tail":  {"c1 s1:900 u2:10 a2:10 u3:10 a3:10", 40, "u2 a2 u3 a3", "", false},
-		"markers that nobody answered are left out":       {"u1:10 a1:10 c1 u2:10 a2:10", 20, "u1 a1", "u2 a2", false},
-		"a synthetic message starts no turn":              {"u1:10 a1:10 u2:10 a2:10 k1:10 a3:10", 40, "u1 a1", "u2 a2 k1 a3", false},
-		"what comes before the first turn can be folded":  {"c1 s1:5 a1:10 u1:10 a2:10", 100, "a1", "u1 a2", false},
-		"nothing since the last pivot: nothing to fold":   {"c1 s1:5", 100, "", "", false},
-		"an empty window":                                 {"", 100, "", "", false},
-		"a log without a user's message is folded":        {"a1:10 a2:10", 100, "a1 a2", "", false},
-		"a turn folded before keeps its newest too":       {"c1 s1:5 k1:5 t1:50 t2:50 t3:50 t4:10", 70, "k1 t1 t2", "t3 t4", true},
-		"and beside the next turn":                        {"c1 s1:5 t1:50 t2:20 u1:10 a1:10", 50, "t1", "t2 u1 a1", true},
-		"one turn of many steps keeps the newest of them": {"u1:10 t1:50 t2:50 t3:50 t4:10", 70, "u1 t1 t2", "t3 t4", true},
+		"no budget, no tail":                               {"u1:10 a1:10 u2:10 a2:10", 0, "u1 a1 u2 a2", "", false},
+		"whole turns from the newest back":                 {"u1:10 a1:10 u2:10 a2:10 u3:10 a3:10", 40, "u1 a1", "u2 a2 u3 a3", false},
+		"exactly the budget fits":                          {"u1:10 a1:10 u2:10 a2:10", 20, "u1 a1", "u2 a2", false},
+		"one over does not":                                {"u1:10 a1:10 u2:10 a2:11", 20, "u1 a1 u2", "a2", true},
+		"a large middle turn leaves the last one":          {"u1:10 a1:10 u2:10 a2:500 u3:10 a3:10", 100, "u1 a1 u2 a2", "u3 a3", false},
+		"a turn that exceeds the budget alone is folded":   {"u1:10 a1:10 u2:10 a2:500", 20, "u1 a1 u2 a2", "", false},
+		"a turn that is too big is split at a step":        {"u1:10 a1:10 u2:10 t1:90 t2:20 a2:20", 50, "u1 a1 u2 t1", "t2 a2", true},
+		"the split never takes the user's message alone":   {"u1:10 a1:10 u2:500 t1:10", 50, "u1 a1 u2", "t1", true},
+		"everything fits: then it is folded":               {"u1:10 a1:10", 100, "u1 a1", "", false},
+		"media do not fit a small budget":                  {"u1:10 a1:10 i1 a2:10", 100, "u1 a1 i1", "a2", true},
+		"the previous pivot is no part of it":              {"c1 s1:900 u1:10 a1:10 u2:10 a2:10", 20, "u1 a1", "u2 a2", false},
+		"a previous summary does not count for the tail":   {"c1 s1:900 u2:10 a2:10 u3:10 a3:10", 40, "u2 a2 u3 a3", "", false},
+		"markers that nobody answered are left out":        {"u1:10 a1:10 c1 u2:10 a2:10", 20, "u1 a1", "u2 a2", false},
+		"a synthetic message starts no turn":               {"u1:10 a1:10 u2:10 a2:10 k1:10 a3:10", 40, "u1 a1", "u2 a2 k1 a3", false},
+		"what comes before the first turn can be folded":   {"c1 s1:5 a1:10 u1:10 a2:10", 100, "a1", "u1 a2", false},
+		"nothing since the last pivot: nothing to fold":    {"c1 s1:5", 100, "", "", false},
+		"an empty window":                                  {"", 100, "", "", false},
+		"a log without a user's message is folded":         {"a1:10 a2:10", 100, "a1 a2", "", false},
+		"a turn folded before keeps its newest too":        {"c1 s1:5 k1:5 t1:50 t2:50 t3:50 t4:10", 70, "k1 t1 t2", "t3 t4", true},
+		"and beside the next turn":                         {"c1 s1:5 t1:50 t2:20 u1:10 a1:10", 50, "t1", "t2 u1 a1", true},
+		"one turn of many steps keeps the newest of them":  {"u1:10 t1:50 t2:50 t3:50 t4:10", 70, "u1 t1 t2", "t3 t4", true},
+		"what no request has had stays, whatever it takes": {"u1:10 t1:50 t2:900", 70, "u1 t1", "t2", true},
+		"also without any budget":                          {"u1:10 t1:50 t2:900", 0, "u1 t1", "t2", true},
+		"with what the user said to it":                    {"u1:10 t1:50 t2:900 u2:900 u3:10", 20, "u1 t1", "t2 u2 u3", true},
+		"what was answered is no such thing":               {"u1:10 t1:900 a1:10", 0, "u1 t1 a1", "", false},
+		"what the user said last is":                       {"u1:10 t1:900 a1:10 u2:900", 0, "u1 t1 a1", "u2", false},
+		"an answer that failed with nothing has had none":  {"u1:10 t1:50 t2:900 e1", 0, "u1 t1", "t2 e1", true},
+		"one that broke off has":                           {"u1:10 t1:50 t2:900 b1:10 k1:10", 0, "u1 t1 t2 b1", "k1", true},
+		"nor is it folded where everything would fit":      {"u1:10 t1:10 t2:10", 900, "u1 t1", "t2", true},
+		"nothing but what was never sent: nothing to fold": {"u1:10", 0, "", "u1", false},
+		"the same behind a pivot":                          {"c1 s1:5 t1:900 k1:5", 100, "", "t1 k1", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			window := windowOf(c.window)
-			cut := Find(window, rule.Ledger{}, facts(), c.keep, false)
+			cut := Find(window, rule.Ledger{}, facts(), Wanted{Keep: c.keep})
 			if got := names(cut.Fold); got != c.fold {
 				t.Errorf("folded %q, want %q", got, c.fold)
 			}
@@ -108,17 +120,50 @@ func TestFind_keepsTheNewestThatFits(t *testing.T) {
 }
 
 func TestFind_afterARejection(t *testing.T) {
-	for name, c := range map[string]struct{ window, fold, replay string }{
-		"everything before the message is folded":        {"u1:10 a1:10 u2:10", "u1 a1", "u2"},
-		"a failed answer is no work":                     {"u1:10 a1:10 u2:10 e1", "u1 a1", "u2"},
-		"work done for it is folded, not done again":     {"u1:10 a1:10 u2:10 t1:90 t2:90", "u1 a1 u2 t1 t2", "u2"},
-		"the only message cannot be folded away":         {"u1:900", "u1", ""},
-		"the only message behind a pivot can wait":       {"c1 s1:10 u2:900", "", "u2"},
-		"a synthetic message is not the one to repeat":   {"u1:10 a1:10 k1:10 t1:10", "u1 a1 k1 t1", "u1"},
-		"nothing that the user wrote: nothing to repeat": {"a1:10 k1:10", "a1 k1", ""},
+	for name, c := range map[string]struct{ window, fold, tail, replay string }{
+		"everything before the message is folded":        {"u1:10 a1:10 u2:10", "u1 a1", "", "u2"},
+		"a failed answer is no work":                     {"u1:10 a1:10 u2:10 e1", "u1 a1", "", "u2"},
+		"work done for it is folded, not done again":     {"u1:10 a1:10 u2:10 t1:90 a2:90", "u1 a1 u2 t1 a2", "", "u2"},
+		"but for what no request has had":                {"u1:10 a1:10 u2:10 t1:90 t2:90", "u1 a1 u2 t1", "t2", "u2"},
+		"behind which a message stands where it is":      {"u1:10 a1:10 u2:10 t1:90 t2:90 u3:10", "u1 a1 u2 t1", "t2 u3", ""},
+		"as it does with others that were not sent":      {"u1:10 a1:10 u2:10 u3:10", "u1 a1", "u2 u3", ""},
+		"or with what the engine said behind it":         {"u1:10 a1:10 u2:10 k1:10", "u1 a1", "u2 k1", ""},
+		"an answer that broke off had been sent it":      {"u1:10 a1:10 u2:10 b1:10 k1:10", "u1 a1 u2 b1", "k1", "u2"},
+		"the only message cannot be folded away":         {"u1:900", "", "u1", ""},
+		"nor can what the first step gave":               {"u1:10 t1:900", "u1", "t1", "u1"},
+		"the only message behind a pivot can wait":       {"c1 s1:10 u2:900", "", "", "u2"},
+		"a synthetic message is not the one to repeat":   {"u1:10 a1:10 k1:10 a2:10", "u1 a1 k1 a2", "", "u1"},
+		"nothing that the user wrote: nothing to repeat": {"a1:10 k1:10", "a1", "k1", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cut := Find(windowOf(c.window), rule.Ledger{}, facts(), 1000, true)
+			cut := Find(windowOf(c.window), rule.Ledger{}, facts(), Wanted{Keep: 1000, Rejected: true})
+			replay := ""
+			if cut.Replay != nil {
+				replay = cut.Replay.ID
+			}
+			if names(cut.Fold) != c.fold || replay != c.replay || names(cut.Tail) != c.tail {
+				t.Errorf("folded %q, replay %q, tail %q; want %q, %q and %q", names(cut.Fold), replay, names(cut.Tail), c.fold, c.replay, c.tail)
+			}
+		})
+	}
+}
+
+// The letter keeps nothing: the specification's summary stands alone.
+func TestFind_theLetterFoldsEverything(t *testing.T) {
+	for name, c := range map[string]struct {
+		window   string
+		rejected bool
+		fold     string
+		replay   string
+	}{
+		"also what was never sent":                 {"u1:10 t1:50 t2:900", false, "u1 t1 t2", ""},
+		"also what the user said last":             {"u1:10 a1:10 u2:10", false, "u1 a1 u2", ""},
+		"a rejected message is repeated":           {"u1:10 a1:10 u2:10", true, "u1 a1", "u2"},
+		"with what was done for it folded":         {"u1:10 a1:10 u2:10 t1:90 t2:90", true, "u1 a1 u2 t1 t2", "u2"},
+		"and folded where it is all that there is": {"u1:900", true, "u1", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cut := Find(windowOf(c.window), rule.Ledger{}, facts(), Wanted{Keep: 1000, Rejected: c.rejected, Letter: true})
 			replay := ""
 			if cut.Replay != nil {
 				replay = cut.Replay.ID
@@ -130,25 +175,52 @@ func TestFind_afterARejection(t *testing.T) {
 	}
 }
 
-// Wherever it is cut: nothing is lost, nothing doubled, the tail is within its budget, and calls stay with their results.
+// Wherever it is cut, after a rejection too: nothing is lost, nothing doubled, what was never sent is not folded, the tail is within its budget but for that, and calls
+// stay with their results.
 func TestFind_losesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var words []string
 		for i := range rapid.IntRange(0, 40).Draw(t, "messages") {
-			kind := rapid.SampledFrom([]string{"u", "a", "t", "t", "t", "k", "i", "e"}).Draw(t, "kind")
+			kind := rapid.SampledFrom([]string{"u", "a", "t", "t", "t", "k", "i", "e", "b"}).Draw(t, "kind")
 			words = append(words, fmt.Sprintf("%s%d:%d", kind, i, rapid.IntRange(0, 400).Draw(t, "size")))
 		}
 		window := windowOf(strings.Join(words, " "))
 		keep := rapid.IntRange(0, 3000).Draw(t, "keep")
-		cut := Find(window, rule.Ledger{}, facts(), keep, false)
-		if got, want := strings.TrimSpace(names(cut.Fold)+" "+names(cut.Tail)), names(window); got != want {
+		rejected := rapid.Bool().Draw(t, "rejected")
+		cut := Find(window, rule.Ledger{}, facts(), Wanted{Keep: keep, Rejected: rejected})
+		stays := cut.Tail
+		if cut.Replay != nil && len(stays) == 0 && len(cut.Fold) < len(window) {
+			stays = window[len(cut.Fold):] // the message that is repeated, and what failed behind it
+			if stays[0].ID != cut.Replay.ID {
+				t.Fatalf("%s is repeated, but %s is what was not folded", cut.Replay.ID, names(stays))
+			}
+		}
+		if got, want := strings.TrimSpace(names(cut.Fold)+" "+names(stays)), names(window); got != want {
 			t.Fatalf("fold and tail are %q, the window %q", got, want)
 		}
-		if n := view.Tokens(cut.Tail, rule.Ledger{}, facts()); n > keep {
+		unsent := session.Unsent(window)
+		if len(cut.Fold) > unsent {
+			t.Fatalf("%q is folded, and %q was never sent", names(cut.Fold), names(window[unsent:]))
+		}
+		if n := view.Tokens(cut.Tail, rule.Ledger{}, facts()); n > keep && len(cut.Fold) != unsent {
 			t.Fatalf("the tail has %d tokens, budget %d", n, keep)
 		}
-		if len(window) > 0 && len(cut.Fold) == 0 {
+		if unsent > 0 && len(cut.Fold) == 0 {
 			t.Fatal("nothing is folded")
+		}
+		if rejected {
+			users := 0
+			for i := range cut.Tail {
+				if cut.Replay != nil && cut.Tail[i].ID == cut.Replay.ID {
+					t.Fatalf("%s is repeated and in the tail", cut.Replay.ID)
+				}
+				if cut.Tail[i].Written() {
+					users++
+				}
+			}
+			if turns := session.Turns(window); len(turns) > 0 && cut.Replay == nil && users == 0 {
+				t.Fatalf("the rejected %s is neither repeated nor in the tail", window[turns[len(turns)-1].Start].ID)
+			}
 		}
 		if err := view.Check(cut.Tail); err != nil {
 			t.Fatal(err)
@@ -188,7 +260,7 @@ func TestFind_endIsWhereTheFoldEndsInTheWindow(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			window := windowOf(c.words)
-			cut := Find(window, rule.Ledger{}, facts(), c.keep, c.rejected)
+			cut := Find(window, rule.Ledger{}, facts(), Wanted{Keep: c.keep, Rejected: c.rejected})
 			if cut.End != c.end {
 				t.Errorf("it ends at %d, want %d; folded %s", cut.End, c.end, names(cut.Fold))
 			}

@@ -12,7 +12,8 @@ import (
 )
 
 // fold makes a pivot before step k, as the engine does: what can be elided is, the past is cut, summarised, and what must not ride on the summary
-// is carried over. Of two attempts the second keeps no tail. Where neither helps, the elisions are what is done.
+// is carried over. Of two attempts the second keeps no tail but what was never sent, and shows that in part where it does not fit by itself. Where neither helps,
+// the elisions are what is done.
 func (r *run) fold(k int) error {
 	d := r.setup.Policy.Plan(r.state(), policy.Occasion{FoldAsked: true})
 	usable := 0
@@ -29,7 +30,7 @@ func (r *run) fold(k int) error {
 			}
 			keep, settings.UserMessages = 0, settings.UserMessages/8
 		}
-		cut := pivot.Find(r.window, ledger, r.facts, keep, false)
+		cut := pivot.Find(r.window, ledger, r.facts, pivot.Wanted{Keep: keep, Letter: settings.Letter})
 		if len(cut.Fold) == 0 {
 			continue
 		}
@@ -63,15 +64,17 @@ func (r *run) fold(k int) error {
 			log = append(log, pivot.Continue(r.identity(), marker))
 		}
 		window := view.Window(log, nil)
-		after := 0
-		for i := range window {
-			after += view.Message(&window[i], ledger, r.facts)
+		shown := ledger
+		after, before := view.Tokens(window, shown, r.facts), r.layout.total()
+		if over := after + r.trace.Base - usable; attempt > 0 && usable > 0 && over > 0 {
+			w := rule.Window{Messages: window, Ledger: ledger, Facts: r.facts, Guard: r.setup.Policy.Guard, Handles: &r.handles}
+			shown = ledger.With(w.Shorten(over, false)...)
+			after = view.Tokens(window, shown, r.facts)
 		}
-		before := r.layout.total()
 		if !settings.Letter && (after >= before || usable > 0 && after+r.trace.Base > usable) {
 			continue
 		}
-		r.publish(k, ledger, log, window, answer.Text, carried, len(cut.Tail))
+		r.publish(k, shown, log, window, answer.Text, carried, len(cut.Tail))
 		return nil
 	}
 	r.commit(k, d.Commit)

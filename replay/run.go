@@ -243,7 +243,7 @@ func (r *run) end(k int) error {
 	usage.Cache.Read, usage.Cache.Write = r.hit, prompt-r.hit
 	d := r.setup.Policy.Plan(r.state(), policy.Occasion{StepEnded: true, GoesOn: s.calls, Usage: usage, Pending: pending})
 	r.commit(k+1, d.Commit)
-	if !d.Verdict.Overflow {
+	if !d.Verdict.Overflow || !r.setup.Policy.Budget.Check(r.model, usage, 0).Overflow {
 		r.tries = 0
 	}
 	if d.Fold {

@@ -108,7 +108,7 @@ func (a *attached) replace(c content, by *Item) {
 		return
 	}
 	slices.SortFunc(a.newer, func(x, y *Item) int { return x.At - y.At })
-	a.again = &redundant{old: a.old.old, by: slices.Compact(a.newer), why: "it was sent again later"}
+	a.again = &redundant{old: a.old.old, same: true, by: slices.Compact(a.newer), why: "it was sent again later"}
 }
 
 // media are the files of a part that a model is sent as such.

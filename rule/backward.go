@@ -52,6 +52,9 @@ func (b Backward) Find(w Window) Found {
 			continue
 		}
 		refusal, ok := w.may(b.Name(), x, Output, Age{}, false)
+		if ok && w.unsent(x, Output) {
+			refusal, ok = notSent(b.Name(), x), false
+		}
 		gone := !ok
 		switch {
 		case !ok && refusal.Code != "":

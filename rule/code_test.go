@@ -25,6 +25,7 @@ func shortened(t testing.TB, text string, letter bool) string {
 	t.Helper()
 	l := ruletest.New()
 	id := l.User(text)
+	l.Quiet(1)
 	e, ok := l.Found(t, &rule.CodeBlocks{Letter: letter})[id]
 	if !ok {
 		return text

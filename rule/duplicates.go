@@ -50,7 +50,7 @@ func (s *outputs) read(x *Item) {
 	latest := s.latest[key]
 	for i, old := range latest {
 		if old.Part.State.Output == x.Part.State.Output && slices.EqualFunc(old.Part.State.Attachments, x.Part.State.Attachments, func(a, b session.Part) bool { return a.URL == b.URL }) {
-			s.found = append(s.found, &redundant{old: old, by: []*Item{x}, why: "the same call gave the same again later"})
+			s.found = append(s.found, &redundant{old: old, same: true, by: []*Item{x}, why: "the same call gave the same again later"})
 			latest[i] = x
 			return
 		}

@@ -58,22 +58,24 @@ func (g *Guard) guarded(f *Facts, x *Item) string {
 	if x.size.guard == g {
 		return x.size.guarded
 	}
-	why := g.stays(x.Part, x.Call, func(path string) bool { return f.protected(g, path) })
+	if f.guard != g {
+		f.guard, f.guardedTools, f.guardedPaths = g, map[string]bool{}, map[string]bool{}
+	}
+	why := g.stays(x.Part, x.Call, once(f.guardedTools, g.Tool), once(f.guardedPaths, g.Path))
 	x.size.guard, x.size.guarded = g, why
 	return why
 }
 
-// protected says what a guard says of a path, which is asked once: a session comes back to few files.
-func (f *Facts) protected(g *Guard, path string) bool {
-	if f.guard != g {
-		f.guard, f.guarded = g, map[string]bool{}
+// once asks about each name once and remembers what was said: a session comes back to few files, with few tools.
+func once(said map[string]bool, ask func(name string) bool) func(name string) bool {
+	return func(name string) bool {
+		is, known := said[name]
+		if !known {
+			is = ask(name)
+			said[name] = is
+		}
+		return is
 	}
-	is, known := f.guarded[path]
-	if !known {
-		is = g.Path(path)
-		f.guarded[path] = is
-	}
-	return is
 }
 
 // Stays says why a call stays, "" when nothing protects it. c is what is known of it, nil when that is nothing.
@@ -81,12 +83,12 @@ func (g *Guard) Stays(p *session.Part, c *Call) string {
 	if g == nil {
 		return ""
 	}
-	return g.stays(p, c, g.Path)
+	return g.stays(p, c, g.Tool, g.Path)
 }
 
-func (g *Guard) stays(p *session.Part, c *Call, protected func(path string) bool) string {
+func (g *Guard) stays(p *session.Part, c *Call, tool, protected func(name string) bool) string {
 	switch {
-	case g.Tool(p.Tool):
+	case tool(p.Tool):
 		return fmt.Sprintf("the tool %s is protected", p.Tool)
 	case c == nil:
 		return ""
@@ -146,6 +148,16 @@ func (w Window) may(name string, x *Item, field Field, age Age, letter bool) (Re
 		return no(Protected, why)
 	}
 	return Refusal{}, true
+}
+
+// unsent reports whether a field of an item is what no request has had yet: what a call of the newest step gave, or what the user has said since. Arguments
+// are the model's own.
+func (w Window) unsent(x *Item, field Field) bool {
+	return x.Step == w.line().now.Step && field != Input && (x.Call != nil || x.Role == session.User)
+}
+
+func notSent(name string, x *Item) Refusal {
+	return Refusal{Code: Recent, Rule: name, Part: x.Part.ID, Reason: "no request has had it yet"}
 }
 
 // String says what the age asks for.

@@ -14,6 +14,8 @@ type redundant struct {
 	why string  // for people; the whole sentence
 	seq int     // its place in the rule's list
 
+	same bool // what the newer ones show is the same, byte for byte
+
 	built  []Elision
 	factor float64 // of the counter when it was built
 
@@ -85,6 +87,9 @@ func (w Window) consider(name string, age Age, letter, parks bool, all []*redund
 		before, waits := len(found.Refusals), false
 		for _, e := range r.built {
 			refusal, ok := w.may(name, r.old, e.Field, age, letter)
+			if ok && !letter && !r.same && w.unsent(r.old, e.Field) {
+				refusal, ok = notSent(name, r.old), false
+			}
 			r.committed = r.committed && !ok && refusal.Code == ""
 			switch {
 			case !ok && refusal.Code != "":

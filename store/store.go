@@ -103,6 +103,7 @@ type Change struct {
 	// not dismissed is no error.
 	Dismiss   []string
 	Undismiss []string
+	Receipts  []pivot.Receipt // that a session begins with; they come before Receipt
 	Receipt   *pivot.Receipt
 	Spend     []Spend
 	Source    *Source // the file that the session comes from, in place of the one before
@@ -140,6 +141,8 @@ type Spend struct {
 	Usage   session.Usage  `json:"usage"`
 	Cost    float64        `json:"cost"`            // US dollars
 	Failed  bool           `json:"failed,omitzero"` // in vain: it was refused or broke off, or its answer did not count
+	// Inherited: the session that this one was forked from paid for it. It is here because its message is; who sums up several sessions leaves it out.
+	Inherited bool `json:"inherited,omitzero"`
 }
 
 // Source is the file that a session came from.

@@ -50,6 +50,7 @@ func (s *Store) Apply(ctx context.Context, id string, c store.Change) (int64, er
 	next.pins = pinned(next.pins, c.Unpin, c.Pin)
 	next.undone = marked(next.undone, c.Undo, c.Redo)
 	next.dismissed = marked(next.dismissed, c.Dismiss, c.Undismiss)
+	next.receipts = append(next.receipts, clone(c.Receipts)...)
 	if c.Receipt != nil {
 		next.receipts = append(next.receipts, clone(*c.Receipt))
 	}

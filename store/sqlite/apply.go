@@ -122,12 +122,12 @@ func encodeChange(c store.Change) (r rows, err error) {
 	if r.pins, err = encodeAll(c.Pin); err != nil {
 		return r, err
 	}
+	receipts := c.Receipts
 	if c.Receipt != nil {
-		data, err := exact.Encode(*c.Receipt)
-		if err != nil {
-			return r, err
-		}
-		r.receipts = []any{data}
+		receipts = append(receipts[:len(receipts):len(receipts)], *c.Receipt)
+	}
+	if r.receipts, err = encodeAll(receipts); err != nil {
+		return r, err
 	}
 	r.spent, err = encodeAll(c.Spend)
 	return r, err

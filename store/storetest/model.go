@@ -89,7 +89,10 @@ func (m *model) change(r *rapid.T) store.Change {
 	c.Undo, c.Redo, c.Unpin = draw("undo"), draw("redo"), draw("unpin")
 	c.Dismiss, c.Undismiss = draw("dismiss"), draw("undismiss")
 	for range few("spends") {
-		c.Spend = append(c.Spend, store.Spend{Kind: "step", Cost: rapid.Float64().Draw(r, "cost")})
+		c.Spend = append(c.Spend, store.Spend{Kind: "step", Cost: rapid.Float64().Draw(r, "cost"), Inherited: rapid.Bool().Draw(r, "inherited")})
+	}
+	for range few("receipts") {
+		c.Receipts = append(c.Receipts, pivot.Receipt{ID: someID.Draw(r, "receipt of several")})
 	}
 	if rapid.Bool().Draw(r, "receipt") {
 		c.Receipt = &pivot.Receipt{ID: someID.Draw(r, "receipt"), Notes: []string{someText.Draw(r, "note")}}
@@ -154,6 +157,7 @@ func (m *model) apply(r *rapid.T) {
 	for _, words := range c.Undismiss {
 		delete(s.Dismissed, words)
 	}
+	s.Receipts = append(s.Receipts, c.Receipts...)
 	if c.Receipt != nil {
 		s.Receipts = append(s.Receipts, *c.Receipt)
 	}
