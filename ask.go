@@ -223,15 +223,8 @@ func (e *Engine) spend(f *folding, s pivot.Summarizer, a pivot.Answer, err error
 		})
 	}
 	if err == nil && failures > 0 {
-		f.note(fmt.Sprintf("%s answered after %s: %s", s.Name(), plural(failures, "failed call"), strings.TrimPrefix(calls[failures-1].Failed, s.Name()+": ")))
+		f.note(fmt.Sprintf("%s answered after %s: %s", s.Name(), token.Count(failures, "failed call"), strings.TrimPrefix(calls[failures-1].Failed, s.Name()+": ")))
 	}
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return token.Grouped(n) + " " + noun + "s"
 }
 
 // recorded publishes what was spent, once it is in the store.

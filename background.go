@@ -305,7 +305,7 @@ func (e *Engine) rebase(ctx context.Context, prepared *folding, o CompactOptions
 	f.replaces, f.request, f.answer, f.struck = prepared.replaces, prepared.request, prepared.answer, prepared.struck
 	f.spent, f.usages, f.notes = prepared.spent, prepared.usages, append([]string(nil), prepared.notes...)
 	if since := len(f.cut.Tail) - len(prepared.cut.Tail); since > 0 {
-		f.note("the summary was written while the work went on: " + plural(since, "message") + " came in meanwhile")
+		f.note("the summary was written while the work went on: " + token.Count(since, "message") + " came in meanwhile")
 	} else {
 		f.note("the summary was written before it was needed")
 	}

@@ -98,7 +98,7 @@ func (f *folding) strike() {
 	if !f.settings.Letter {
 		f.answer.Text, how = fact.Mark(f.answer.Text, invented), how+", and struck"
 	}
-	f.note(fmt.Sprintf("%s: %s of the summary", how, plural(len(f.struck), "claim")))
+	f.note(fmt.Sprintf("%s: %s of the summary", how, token.Count(len(f.struck), "claim")))
 }
 
 // minFold is how many tokens a model is asked to summarise at least: one heading and a line under it are hardly shorter.

@@ -47,7 +47,7 @@ func (r *run) outline(ctx context.Context) {
 		if !slices.Contains(r.said, m.ID) {
 			continue
 		}
-		told := Told{Request: m.Text(), Answer: lastText(s.Messages[t.Start:t.End])}
+		told := Told{Request: m.Text(), Answer: session.LastText(s.Messages[t.Start:t.End])}
 		told.Files, err = r.diffs(ctx, s.Messages[t.Start:t.End])
 		if err != nil && ctx.Err() == nil {
 			r.tell(Event{Type: Noticed, Text: fmt.Sprintf("What this turn changed in files could not be found out: %v", err)})
@@ -104,18 +104,6 @@ func (r *run) diffs(ctx context.Context, turn []session.Message) ([]session.File
 		files = []session.FileDiff{}
 	}
 	return files, err
-}
-
-// lastText is what was answered last.
-func lastText(turn []session.Message) string {
-	for i := len(turn) - 1; i >= 0; i-- {
-		if m := &turn[i]; m.Role == session.Assistant && !m.IsSummary() {
-			if text := m.Text(); text != "" {
-				return text
-			}
-		}
-	}
-	return ""
 }
 
 // headlinePrompt is what a model is told to do; the answer's first line is the title.

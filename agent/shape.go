@@ -46,11 +46,11 @@ func Shape(output string, l Limits, how func() string) string {
 	if left == "" {
 		return output
 	}
-	what := counted(lineCount(left), "line") + ", " + counted(len(left), "byte")
+	what := token.Count(lineCount(left), "line") + ", " + token.Count(len(left), "byte")
 	if !strings.Contains(left, "\n") && (!strings.HasSuffix(head, "\n") || tail == "") {
-		what = counted(len(left), "byte")
+		what = token.Count(len(left), "byte")
 	}
-	note := fmt.Sprintf("[%s omitted here, of %s and %s in all; %s]", what, counted(lines, "line"), counted(len(output), "byte"), how())
+	note := fmt.Sprintf("[%s omitted here, of %s and %s in all; %s]", what, token.Count(lines, "line"), token.Count(len(output), "byte"), how())
 	if head != "" && !strings.HasSuffix(head, "\n") {
 		note = "\n" + note
 	}
@@ -108,14 +108,6 @@ func lineCount(text string) int {
 		n++
 	}
 	return n
-}
-
-// counted is "1 line", "2,000 lines".
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return token.Grouped(n) + " " + what + "s"
 }
 
 // Paged is a Tool that keeps its outputs short itself and says in them how to go on: they are not shaped.

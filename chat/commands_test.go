@@ -233,6 +233,8 @@ func TestCommands_aRevertThatFailsSaysWhatItDid(t *testing.T) {
 	})
 	id := b.session
 	b.says("/revert")
+	b.shows("1 message of yours")
+	b.press("enter")
 	b.shows("the session was not reverted: the store is full")
 	b.shows("To have the files as they were: winnow revert x")
 	if b.session != id {

@@ -99,7 +99,7 @@ func (t *transcript) laySaid(m *session.Message, open bool) []string {
 		hidden += 1 + strings.Count(strings.TrimSuffix(rest, "\n"), "\n")
 	}
 	if hidden > 0 {
-		lines = append(lines, mark+paint(t.style.dim, "… "+tui.Count(hidden, "more line")+" · ctrl+o unfolds"))
+		lines = append(lines, mark+paint(t.style.dim, tui.Cut("… "+tui.Count(hidden, "more line")+" · ctrl+o unfolds", t.width-len(gutter))))
 	}
 	for _, f := range files {
 		lines = append(lines, mark+paint(t.style.dim, tui.Cut(f, t.width-len(gutter))))

@@ -63,3 +63,15 @@ func Snapshots(messages []Message) (first, last string) {
 	}
 	return first, last
 }
+
+// LastText is what was answered last in a turn: the text of its last answer that has one, "" without. Summaries are no answers.
+func LastText(turn []Message) string {
+	for i := len(turn) - 1; i >= 0; i-- {
+		if m := &turn[i]; m.Role == Assistant && !m.IsSummary() {
+			if text := m.Text(); text != "" {
+				return text
+			}
+		}
+	}
+	return ""
+}

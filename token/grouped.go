@@ -14,6 +14,23 @@ func Grouped(n int) string {
 	return GroupDigits(digits)
 }
 
+// Count says how many of a thing there are, for people: "1 line", "2,000 lines", "3 matches", "2 entries".
+func Count(n int, one string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	rest, y := strings.CutSuffix(one, "y")
+	switch {
+	case strings.HasSuffix(one, "ch"):
+		one += "es"
+	case y && rest != "" && !strings.ContainsRune("aeiou", rune(rest[len(rest)-1])):
+		one = rest + "ies"
+	default:
+		one += "s"
+	}
+	return Grouped(n) + " " + one
+}
+
 // AppendGrouped writes it behind a text.
 func AppendGrouped(text []byte, n int) []byte {
 	if n >= 0 && n < 1000 {

@@ -15,3 +15,14 @@ func TestGrouped(t *testing.T) {
 		}
 	}
 }
+
+func TestCount_isInTheRightNumber(t *testing.T) {
+	for want, got := range map[string]string{
+		"1 line": Count(1, "line"), "0 lines": Count(0, "line"), "2,000 lines": Count(2000, "line"),
+		"3 matches": Count(3, "match"), "2 entries": Count(2, "entry"), "2 keys": Count(2, "key"), "1 entry": Count(1, "entry"),
+	} {
+		if got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

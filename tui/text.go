@@ -207,12 +207,7 @@ func change(before, after int) string {
 }
 
 // count says how many of a thing there are, in the right number.
-func count(n int, one string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return token.Grouped(n) + " " + one + "s"
-}
+func count(n int, one string) string { return token.Count(n, one) }
 
 func dollars(amount float64) string {
 	switch {

@@ -105,9 +105,9 @@ func (t Edit) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
 		return agent.Result{}, err
 	}
 	r := agent.Result{Title: at.shown, Metadata: map[string]any{"matches": e.places, "replaced": e.replaced}}
-	r.Output = fmt.Sprintf("Done: replaced %s in %s, at line %s.", counted(e.replaced, "match"), printable(at.shown), e.where())
+	r.Output = fmt.Sprintf("Done: replaced %s in %s, at line %s.", token.Count(e.replaced, "match"), printable(at.shown), e.where())
 	if e.replaced > 1 {
-		r.Output = fmt.Sprintf("Done: replaced %s in %s, in lines %s.", counted(e.replaced, "match"), printable(at.shown), e.where())
+		r.Output = fmt.Sprintf("Done: replaced %s in %s, in lines %s.", token.Count(e.replaced, "match"), printable(at.shown), e.where())
 	}
 	addDiff(r.Metadata, at, old, []byte(now))
 	return r, nil

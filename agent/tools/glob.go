@@ -122,7 +122,7 @@ func (t Glob) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
 		return r, nil
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, newest first:\n", counted(len(found), "file"))
+	fmt.Fprintf(&b, "%s, newest first:\n", token.Count(len(found), "file"))
 	for _, d := range found[:shown] {
 		b.WriteString(d.name + "\n")
 	}

@@ -260,16 +260,16 @@ func (s *search) String(at place) string {
 	if s.matches == 0 {
 		b.WriteString("No line in " + printable(at.shown) + " matches.\n")
 	} else {
-		fmt.Fprintf(&b, "%s in %s:\n%s", counted(s.matches, "line"), counted(s.files, "file"), s.text.String())
+		fmt.Fprintf(&b, "%s in %s:\n%s", token.Count(s.matches, "line"), token.Count(s.files, "file"), s.text.String())
 	}
 	if s.shown < s.matches {
 		fmt.Fprintf(&b, "(%s more lines not shown: narrow the pattern or the folder, or raise limit.)\n", token.Grouped(s.matches-s.shown))
 	}
 	if s.large > 0 {
-		fmt.Fprintf(&b, "(%s larger than 16 MB passed over.)\n", counted(s.large, "file"))
+		fmt.Fprintf(&b, "(%s larger than 16 MB passed over.)\n", token.Count(s.large, "file"))
 	}
 	if s.closed > 0 {
-		fmt.Fprintf(&b, "(%s passed over by the rules of this session.)\n", counted(s.closed, "file"))
+		fmt.Fprintf(&b, "(%s passed over by the rules of this session.)\n", token.Count(s.closed, "file"))
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }

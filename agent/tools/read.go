@@ -111,7 +111,7 @@ func (t Read) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
 	case p.total == 0:
 		r.Output = "(The file is empty.)"
 	case p.shown == 0:
-		return agent.Result{}, fmt.Errorf("%s has %s, and offset %d is behind its end", at.shown, counted(p.total, "line"), p.from)
+		return agent.Result{}, fmt.Errorf("%s has %s, and offset %d is behind its end", at.shown, token.Count(p.total, "line"), p.from)
 	default:
 		r.Output = p.String()
 	}
@@ -221,7 +221,7 @@ func (p *page) String() string {
 	if last < p.total {
 		notes = append(notes, fmt.Sprintf("Showing lines %s-%s of %s", token.Grouped(p.from), token.Grouped(last), token.Grouped(p.total)))
 	} else {
-		notes = append(notes, "End of file, "+counted(p.total, "line"))
+		notes = append(notes, "End of file, "+token.Count(p.total, "line"))
 	}
 	switch {
 	case p.crlf > 0 && p.lf == 0:
@@ -259,20 +259,6 @@ func runes(text string, n int) int {
 		n--
 	}
 	return len(text)
-}
-
-// counted is "1 line", "2,000 lines".
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	if strings.HasSuffix(what, "ch") {
-		return token.Grouped(n) + " " + what + "es"
-	}
-	if rest, ok := strings.CutSuffix(what, "y"); ok {
-		return token.Grouped(n) + " " + rest + "ies"
-	}
-	return token.Grouped(n) + " " + what + "s"
 }
 
 // mediaType knows, by their first bytes, the files that models take as they are.

@@ -98,11 +98,11 @@ func (t Recall) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
 	r.Attachments = attachmentsOf(w)
 	switch {
 	case len(s.lines) == 0 && len(r.Attachments) > 0:
-		r.Output = "Attached: " + counted(len(r.Attachments), "file") + "."
+		r.Output = "Attached: " + token.Count(len(r.Attachments), "file") + "."
 	case len(s.lines) == 0:
 		r.Output = "(It is empty.)"
 	case s.from > len(s.lines):
-		return agent.Result{}, fmt.Errorf("%s has %s, and offset %d is behind its end", w.Handle, counted(len(s.lines), "line"), s.from)
+		return agent.Result{}, fmt.Errorf("%s has %s, and offset %d is behind its end", w.Handle, token.Count(len(s.lines), "line"), s.from)
 	default:
 		r.Output = s.String()
 	}
@@ -261,7 +261,7 @@ func (s *slice) add(n int, before string) bool {
 }
 
 func (s *slice) String() string {
-	all := counted(len(s.lines), "line")
+	all := token.Count(len(s.lines), "line")
 	var note string
 	switch {
 	case s.pattern != nil && s.matches == 0:
@@ -270,7 +270,7 @@ func (s *slice) String() string {
 			note += " from line " + token.Grouped(s.from) + " on"
 		}
 	case s.pattern != nil:
-		note = counted(s.matches, "matching line") + " of " + all
+		note = token.Count(s.matches, "matching line") + " of " + all
 	case s.from == 1 && s.next == 0:
 		note = "All of it, " + all
 	default:

@@ -211,7 +211,7 @@ func (f *fetch) get(caller context.Context, u *url.URL, reach reach) (got *fetch
 		return nil, nil, fmt.Errorf("webfetch: %s: %w", call.Cut(got.url, 200), err)
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("webfetch: %s: it broke off after %s: %w", call.Cut(got.url, 200), counted(len(got.body), "byte"), err)
+		return nil, nil, fmt.Errorf("webfetch: %s: it broke off after %s: %w", call.Cut(got.url, 200), token.Count(len(got.body), "byte"), err)
 	}
 	if len(got.body) > pageBytes {
 		return nil, nil, got.tooLong("more than " + token.Grouped(pageBytes))
@@ -253,11 +253,11 @@ func isText(kind string) bool {
 func (g *fetched) text(format string) (string, error) {
 	html := g.kind == "text/html" || g.kind == "application/xhtml+xml"
 	if !isText(g.kind) && !html && g.kind != "image/svg+xml" {
-		return "", fmt.Errorf("webfetch: %s is %s of %s, not text. Get it with a command, into a file", call.Cut(g.url, 200), call.Cut(g.kind, 100), counted(len(g.body), "byte"))
+		return "", fmt.Errorf("webfetch: %s is %s of %s, not text. Get it with a command, into a file", call.Cut(g.url, 200), call.Cut(g.kind, 100), token.Count(len(g.body), "byte"))
 	}
 	text := g.decoded()
 	if strings.Contains(text, "\x00") {
-		return "", fmt.Errorf("webfetch: %s says that it is %s, and is binary: %s", call.Cut(g.url, 200), call.Cut(g.kind, 100), counted(len(g.body), "byte"))
+		return "", fmt.Errorf("webfetch: %s says that it is %s, and is binary: %s", call.Cut(g.url, 200), call.Cut(g.kind, 100), token.Count(len(g.body), "byte"))
 	}
 	if !html || format == "html" {
 		return text, nil

@@ -76,11 +76,11 @@ func (t Write) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
 	what := "a new file"
 	switch {
 	case info != nil && info.Size() > mostEdited:
-		what = "in place of " + counted(int(info.Size()), "byte")
+		what = "in place of " + token.Count(int(info.Size()), "byte")
 	case info != nil:
-		what = "in place of " + counted(lineCount(string(old)), "line")
+		what = "in place of " + token.Count(lineCount(string(old)), "line")
 	}
-	r.Output = fmt.Sprintf("Done: wrote %s (%s) to %s, %s.", counted(lineCount(content), "line"), counted(len(content), "byte"), printable(at.shown), what)
+	r.Output = fmt.Sprintf("Done: wrote %s (%s) to %s, %s.", token.Count(lineCount(content), "line"), token.Count(len(content), "byte"), printable(at.shown), what)
 	if info == nil || info.Size() <= mostEdited {
 		addDiff(r.Metadata, at, old, []byte(content))
 	}

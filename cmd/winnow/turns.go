@@ -44,7 +44,7 @@ func (a *app) turns(ctx context.Context, log *session.Session, patches bool) (tu
 			o.Title = recall.Headline(m.Text(), 20)
 		}
 		if o.Body == "" {
-			o.Body = recall.Gist(lastWords(log.Messages[t.Start:t.End]), 100)
+			o.Body = recall.Gist(session.LastText(log.Messages[t.Start:t.End]), 100)
 		}
 		if len(o.Diffs) == 0 {
 			o.Diffs = filesBetween(ctx, kept, log.Messages[t.Start:t.End])
@@ -133,15 +133,6 @@ func summed(turns []shownTurn) []changedFile {
 	files = slices.DeleteFunc(files, func(f changedFile) bool { return f.Status == "" })
 	slices.SortFunc(files, func(a, b changedFile) int { return strings.Compare(a.File, b.File) })
 	return files
-}
-
-func lastWords(turn []session.Message) string {
-	for i := len(turn) - 1; i >= 0; i-- {
-		if m := &turn[i]; m.Role == session.Assistant && !m.IsSummary() && m.Text() != "" {
-			return m.Text()
-		}
-	}
-	return ""
 }
 
 // showTurns draws them.
