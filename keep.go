@@ -1,7 +1,6 @@
 package winnow
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -90,7 +89,7 @@ func (e *Engine) Whole(ctx context.Context, id, part string) (Whole, error) {
 	return w, nil
 }
 
-// keepAgain keeps for a fork what is kept for the outputs in its log that were cut.
+// keepAgain keeps for a fork what is kept for the outputs in its log.
 func (e *Engine) keepAgain(ctx context.Context, from, to string, log []session.Message) error {
 	keeper, ok := e.config.Store.(store.Keeper)
 	if !ok {
@@ -99,7 +98,7 @@ func (e *Engine) keepAgain(ctx context.Context, from, to string, log []session.M
 	for i := range log {
 		for j := range log[i].Parts {
 			p := &log[i].Parts[j]
-			if p.State == nil || !bytes.Contains(p.State.Metadata, []byte(`"shapedFrom"`)) {
+			if p.State == nil {
 				continue
 			}
 			text, err := keeper.Kept(ctx, from, p.ID)

@@ -42,24 +42,22 @@ func (r *run) prepareAhead(ctx context.Context) {
 	}()
 }
 
-// accompany lets the summary of a session be written for as long as this Run takes, and ends it with ctx. The function that it returns leaves it to itself for
-// a while.
-func (r *run) accompany(ctx context.Context) (leave func()) {
+// accompany lets the summary of a session be written for as long as this Run takes, and ends it with ctx, until the Run has left the session or calls the
+// function that is returned.
+func (r *run) accompany(ctx context.Context) (stop func() bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if b := r.beside[r.id]; b != nil && b.late != nil {
 		b.late.Stop()
 		b.late = nil
 	}
-	stop := context.AfterFunc(ctx, func() { r.ends() })
-	return func() {
-		stop()
+	return context.AfterFunc(ctx, func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		if b := r.beside[r.id]; b != nil {
-			b.late = time.AfterFunc(linger, b.cancel)
+		if b := r.beside[r.id]; b != nil && !r.left {
+			b.cancel()
 		}
-	}
+	})
 }
 
 // ends ends the writing, and returns what is closed when it has ended; nil without one.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store"
 )
 
 // Child is what another agent is to do, in a session of its own, for the call that began it.
@@ -32,7 +33,7 @@ var ErrNoChild = errors.New("no session that was begun from this one has this id
 type desk struct {
 	mu       sync.Mutex
 	queues   map[string][]string      // what was said to sessions that are worked on; an entry for each of them
-	prefixes map[string]winnow.Prefix // of children that are worked on
+	prefixes map[string]winnow.Prefix // what the requests of sessions that are worked on begin with
 	beside   map[string]*beside       // summaries that are being written, by session
 }
 
@@ -43,6 +44,7 @@ func (r *run) child(ctx context.Context, j job, c Child, began func(id string)) 
 	}
 	config := r.config
 	config.OnEvent, config.Ask = c.OnEvent, j.call.Ask
+	config.Headlines = nil // nobody reads what the turns of a child were about, and the call would wait for it
 	config.System, config.SystemFor = r.system, nil
 	if c.System != "" {
 		config.System = strings.TrimSpace(r.system + "\n\n" + c.System)
@@ -58,20 +60,28 @@ func (r *run) child(ctx context.Context, j job, c Child, began func(id string)) 
 	id := c.SessionID
 	if id == "" {
 		id, err = r.config.Engine.Create(ctx, session.Info{ParentID: r.id, Title: c.Title, Directory: r.config.Directory, Model: r.reference()})
-	} else if state, failed := r.config.Engine.Store().State(ctx, id); failed != nil || state.Info.ParentID != r.id {
-		err = fmt.Errorf("%s: %w", id, ErrNoChild)
+	} else {
+		err = r.began(ctx, id)
 	}
 	if err != nil {
 		return Turn{}, err
 	}
 	began(id)
-	r.mu.Lock()
-	r.prefixes[id] = winnow.Prefix{System: config.System, Tools: loop.declared}
-	r.mu.Unlock()
-	defer func() {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		delete(r.prefixes, id)
-	}()
 	return loop.Run(ctx, id, c.Prompt)
+}
+
+// began fails for a session that no call of this one began: a fork of it is none, though this one is its parent.
+func (r *run) began(ctx context.Context, id string) error {
+	s, _, err := r.config.Engine.Session(ctx, r.id)
+	if err != nil {
+		return err
+	}
+	state, err := r.config.Engine.Store().State(ctx, id)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	if err != nil || state.Info.ParentID != r.id || !slices.Contains(Children(s.Messages), id) {
+		return fmt.Errorf("%s: %w", id, ErrNoChild)
+	}
+	return nil
 }

@@ -180,8 +180,10 @@ func TestChild_endsWithItsParent(t *testing.T) {
 		return llmtest.Reply{Calls: []llmtest.Call{call("helper", `{"prompt":"CHILD: wait"}`)}}
 	}}, nil, wait, helper(agent.Child{}))
 	ctx, cancel := context.WithCancel(t.Context())
-	go func() { <-began; cancel() }()
+	var stopped time.Time
+	go func() { <-began; stopped = time.Now(); cancel() }()
 	got, err := b.Run(ctx, "", "Wait.")
+	took := time.Since(stopped)
 	if !errors.Is(err, context.Canceled) {
 		t.Fatalf("error %v, want %v", err, context.Canceled)
 	}
@@ -190,6 +192,9 @@ func TestChild_endsWithItsParent(t *testing.T) {
 	id, _ := meta["sessionId"].(string)
 	if len(calls) != 1 || calls[0].State.Status != session.Failed || meta["interrupted"] != true || id == "" {
 		t.Fatalf("the call of the parent is %+v, %v", calls[0].State, meta)
+	}
+	if c := b.calls(id); took < 100*time.Millisecond && (len(c) != 1 || !c[0].State.Final()) {
+		t.Errorf("the parent has returned after %v, and the child has not: its calls are %+v", took, c)
 	}
 	for until := time.Now().Add(2 * time.Second); time.Now().Before(until); time.Sleep(5 * time.Millisecond) {
 		if c := b.calls(id); len(c) == 1 && c[0].State.Final() {
@@ -232,5 +237,102 @@ func TestChild_isNotedWhenItBegins(t *testing.T) {
 	}
 	if !noted {
 		t.Error("the call that began the child does not name it while it runs")
+	}
+}
+
+// A fork has the session as its parent as well, and none of its calls began it.
+func TestChild_aForkIsNoChild(t *testing.T) {
+	fork := ""
+	b := setUp(t, llmtest.Chat, llmtest.Script{Answer: func(q llmtest.Request) llmtest.Reply {
+		if fork == "" || q.Results() > 0 {
+			return llmtest.Reply{Text: "Done."}
+		}
+		return llmtest.Reply{Calls: []llmtest.Call{call("helper", fmt.Sprintf(`{"prompt":"hi","id":%q}`, fork))}}
+	}}, nil, helper(agent.Child{}))
+	got, err := b.Run(t.Context(), "", "Go.")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if fork, err = b.engine.Fork(t.Context(), got.SessionID, ""); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Run(t.Context(), got.SessionID, "Go on with the fork."); err != nil {
+		t.Fatal(err)
+	}
+	if c := b.calls(got.SessionID); len(c) != 1 || c[0].State.Status != session.Failed || !strings.Contains(c[0].State.Error, agent.ErrNoChild.Error()) {
+		t.Errorf("the call is %+v", c)
+	}
+	if s, _, err := b.engine.Session(t.Context(), fork); err != nil || len(s.Messages) != 2 {
+		t.Errorf("the fork has %d messages (%v), want the 2 that it had", len(s.Messages), err)
+	}
+}
+
+// Of two calls that go on with the same child one finds it busy; what the other's requests begin with is known all the same, for summaries.
+func TestChild_twoCallsForOneChild(t *testing.T) {
+	began, end := make(chan bool), make(chan bool)
+	wait := tool{"wait", pathSchema, func(context.Context, agent.Call) (agent.Result, error) {
+		began <- true
+		<-end
+		return agent.Result{}, nil
+	}}
+	known, id := "", ""
+	var b *bench
+	look := tool{"look", pathSchema, func(ctx context.Context, c agent.Call) (agent.Result, error) {
+		<-began
+		_, err := c.Child(ctx, agent.Child{SessionID: id, Prompt: "me too"})
+		p, _ := b.Prefix(ctx, id)
+		known = p.System
+		close(end)
+		return agent.Result{}, err
+	}}
+	b = setUp(t, llmtest.Chat, llmtest.Script{Answer: func(q llmtest.Request) llmtest.Reply {
+		switch n := q.Results(); {
+		case isChild(q) && strings.Contains(q.Last(), "wait"):
+			return llmtest.Reply{Calls: []llmtest.Call{call("wait", `{"path":"a"}`)}}
+		case isChild(q):
+			return llmtest.Reply{Text: "Here."}
+		case n == 0:
+			return llmtest.Reply{Calls: []llmtest.Call{call("helper", `{"prompt":"CHILD: once"}`)}}
+		case n == 1:
+			_, id, _ = strings.Cut(q.Messages[1].Parts[0].State.Output, "by ")
+			return llmtest.Reply{Calls: []llmtest.Call{call("helper", fmt.Sprintf(`{"prompt":"wait","id":%q}`, id)), call("look", `{"path":"a"}`)}}
+		}
+		return llmtest.Reply{Text: "Done."}
+	}}, nil, helper(agent.Child{System: "You are the child."}), wait, look)
+	got, err := b.Run(t.Context(), "", "Go.")
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls := b.calls(got.SessionID)
+	if last := calls[len(calls)-1]; last.State.Status != session.Failed || !strings.Contains(last.State.Error, agent.ErrBusy.Error()) {
+		t.Errorf("the second call is %s: %s", last.State.Status, last.State.Result())
+	}
+	if !strings.Contains(known, "You are the child.") {
+		t.Errorf("the child's requests are known to begin with %q", known)
+	}
+}
+
+// A title is what people read of a session; they are not asked of a model for the work of a call, which would wait for them.
+func TestChild_asksNobodyForItsTitle(t *testing.T) {
+	var told []string
+	b := setUp(t, llmtest.Chat, llmtest.Script{Answer: func(q llmtest.Request) llmtest.Reply {
+		if !isChild(q) && q.Results() == 0 {
+			return llmtest.Reply{Calls: []llmtest.Call{call("helper", `{"prompt":"CHILD: once"}`)}}
+		}
+		return llmtest.Reply{Text: "Here."}
+	}}, func(c *agent.Config) {
+		c.Headlines = func(_ context.Context, t agent.Told) (agent.Headline, error) {
+			told = append(told, t.Request)
+			return agent.Headline{Title: "A title"}, nil
+		}
+	}, helper(agent.Child{Title: "the lamp"}))
+	got, err := b.Run(t.Context(), "", "Go.")
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, _ := b.meta(b.calls(got.SessionID)[0])["sessionId"].(string)
+	s, _, err := b.engine.Session(t.Context(), id)
+	if err != nil || s.Info.Title != "the lamp" || !slices.Equal(told, []string{"Go."}) {
+		t.Errorf("the child is called %q (%v), and titles were asked for %q", s.Info.Title, err, told)
 	}
 }

@@ -131,7 +131,7 @@ func (c chore) files(t *testing.T) map[string]string {
 
 func (c chore) configure(a *agent.Config) {
 	a.Directory, a.Ask = c.folder, func(context.Context, agent.Permission) error { return nil }
-	a.Tools = tools.All(nil, tools.Policy{})
+	a.Tools = tools.Standard(tools.Options{Directory: c.folder, Without: []string{"webfetch", "task"}})
 }
 
 // direct is a client that answers without a wire, with room for any prompt.

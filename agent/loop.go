@@ -29,7 +29,7 @@ type Config struct {
 	// Protocol is what the client speaks, for the tools are written in the provider's own JSON. Default: Chat.
 	Protocol Protocol
 	System   string
-	// SystemFor gives the system prompt of one session, in the place of System. It is asked once in each Run, and for each summary: what it gives for a session
+	// SystemFor gives the system prompt of one session, in the place of System. It is asked once in each Run, and for a summary that is made outside of one: what it gives for a session
 	// must be the same to the byte every time, for that is what the provider's cache knows the session by. Default: System for all.
 	SystemFor func(ctx context.Context, sessionID string) (string, error)
 	Tools     []Tool
@@ -202,8 +202,8 @@ func (l *Loop) work(ctx context.Context, id string, begin func(r *run, unfinishe
 	r.saving = saving
 	defer r.accompany(ctx)()
 	defer func() {
-		if !r.left { // something panicked
-			l.leave(id, true)
+		if !r.left { // it did not begin, or something panicked
+			r.leave(true)
 		}
 	}()
 	before, err := l.Totals(ctx, id)
@@ -213,6 +213,9 @@ func (l *Loop) work(ctx context.Context, id string, begin func(r *run, unfinishe
 	if r.system, err = l.system(ctx, id); err != nil {
 		return r.result, fmt.Errorf("agent: session %s: its system prompt: %w", id, err)
 	}
+	l.mu.Lock()
+	l.prefixes[id] = winnow.Prefix{System: r.system, Tools: l.declared}
+	l.mu.Unlock()
 	unfinished, err := r.mend(ctx)
 	goes := false
 	if err == nil {
@@ -243,7 +246,7 @@ func (r *run) end(before Totals, failed error) {
 	if after, err := r.Totals(r.saving, r.id); err == nil {
 		r.result.Spent = after.minus(before)
 	}
-	r.left = r.leave(r.id, r.unsaid != nil)
+	r.leave(r.unsaid != nil)
 }
 
 // patience is how long writing down what must be written may take after the caller stopped.
@@ -266,15 +269,19 @@ func (l *Loop) enter(id string) bool {
 	return true
 }
 
-// leave ends the work on a session, unless something was said meanwhile: false then, but where it must end.
-func (l *Loop) leave(id string, must bool) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if len(l.queues[id]) > 0 && !must {
-		return false
+// leave ends the work on a session, unless something was said meanwhile and it need not end. A summary that is being written is left to itself for a while.
+func (r *run) leave(must bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.queues[r.id]) > 0 && !must {
+		return
 	}
-	delete(l.queues, id)
-	return true
+	delete(r.queues, r.id)
+	delete(r.prefixes, r.id)
+	if b := r.beside[r.id]; b != nil {
+		b.late = time.AfterFunc(linger, b.cancel)
+	}
+	r.left = true
 }
 
 // reference names the model in messages.

@@ -29,7 +29,7 @@ type run struct {
 	cut    bool            // the log ends with an answer that was cut short
 
 	saving context.Context // for what must be written though the caller has stopped
-	left   bool            // others may work on the session now
+	left   bool            // others may work on the session now; set with mu held
 	unsaid error           // why something that was said is not in the log
 
 	said   []string // ids of the user messages whose turns this run works on

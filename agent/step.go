@@ -135,7 +135,7 @@ func (r *run) ask(ctx context.Context) (answer llm.Answer, size int, err error) 
 func (r *run) request(v winnow.View, size int) llm.Request {
 	step := r.result.Steps + 1
 	return llm.Request{
-		Model: r.config.Model, System: r.system, Tools: r.declared, Messages: v.Messages, Cache: true, MaxOutput: r.room(size),
+		Model: r.config.Model, System: r.system, Tools: r.declared, Messages: v.Messages, Conversation: r.id, Cache: true, MaxOutput: r.room(size),
 		Delta:   func(text string) { r.tell(Event{Type: Delta, Step: step, Text: text}) },
 		Restart: func() { r.tell(Event{Type: Restarted, Step: step}) },
 		Waiting: func(wait time.Duration, failed error) {

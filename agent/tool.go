@@ -26,6 +26,12 @@ type Serial interface {
 	Serial()
 }
 
+// Harmless is a Serial tool that changes no files: no snapshot is taken after its calls.
+type Harmless interface {
+	Serial
+	Harmless()
+}
+
 // Call is one call of a tool.
 type Call struct {
 	SessionID string
@@ -50,6 +56,8 @@ type Permission struct {
 	Inside bool
 	// SessionID is the session that the call is made in: that of a sub-agent where it works for one. The loop sets it.
 	SessionID string
+	// Folder is where a command is to be run, when that is not the session's working folder: absolute.
+	Folder string
 }
 
 // Result is what a call gave back.

@@ -43,7 +43,7 @@ func (l *Loop) Totals(ctx context.Context, id string) (Totals, error) {
 			t.Failed++
 		}
 	}
-	for _, child := range children(s.Messages) {
+	for _, child := range Children(s.Messages) {
 		state, err := l.config.Engine.Store().State(ctx, child)
 		if errors.Is(err, store.ErrNotFound) || err == nil && state.Info.ParentID != id {
 			continue
@@ -59,8 +59,8 @@ func (l *Loop) Totals(ctx context.Context, id string) (Totals, error) {
 	return t, nil
 }
 
-// children are the sessions that the calls of a log began, each once.
-func children(log []session.Message) []string {
+// Children are the ids of the sessions that the calls of a log began, each once, in their order. The ParentID of a session alone does not tell: a fork has one too.
+func Children(log []session.Message) []string {
 	var ids []string
 	for i := range log {
 		for j := range log[i].Parts {

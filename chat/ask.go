@@ -157,18 +157,24 @@ type grants struct {
 }
 
 // grant allows an action of a tool on targets that begin alike.
-type grant struct{ tool, action, target string }
+type grant struct {
+	tool, action, target string
+
+	folder string // of a command, where that is not the session's
+	note   string // that is added to an address which is near
+}
 
 // grantOf is what "for the session" would allow: the same command with further arguments, everything in the folder that is read, a host's addresses, else
 // the very same thing.
 func grantOf(p agent.Permission) grant {
-	g := grant{p.Tool, p.Action, p.Target}
+	g := grant{tool: p.Tool, action: p.Action, target: p.Target, folder: p.Folder}
 	switch p.Action {
 	case "read":
 		if folder := filepath.Dir(p.Target); filepath.IsAbs(p.Target) && folder != filepath.Dir(folder) {
 			g.target = folder + string(filepath.Separator)
 		}
 	case "fetch":
+		g.note = noteOf(p.Target)
 		if scheme, rest, found := strings.Cut(p.Target, "://"); found {
 			if host, _, more := strings.Cut(rest, "/"); more && host != "" {
 				g.target = scheme + "://" + host + "/"
@@ -184,6 +190,12 @@ func (g *grants) add(p agent.Permission) {
 	g.known = append(g.known, grantOf(p))
 }
 
+func (g *grants) clear() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.known = nil
+}
+
 func (g *grants) allow(p agent.Permission) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -197,7 +209,7 @@ func (g *grants) allow(p agent.Permission) bool {
 
 // covers reports whether a permission is one that was given before.
 func (g grant) covers(p agent.Permission) bool {
-	if g.tool != p.Tool || g.action != p.Action {
+	if g.tool != p.Tool || g.action != p.Action || g.folder != p.Folder {
 		return false
 	}
 	if p.Target == g.target {
@@ -215,9 +227,16 @@ func (g grant) covers(p agent.Permission) bool {
 		folder, err2 := tools.Resolve(filepath.Clean(g.target))
 		return err == nil && err2 == nil && tools.Within(folder, really)
 	case "fetch":
-		return strings.HasSuffix(g.target, "/") && strings.HasPrefix(p.Target, g.target)
+		return strings.HasSuffix(g.target, "/") && strings.HasPrefix(p.Target, g.target) && g.note == noteOf(p.Target)
 	}
 	return false
+}
+
+// noteOf is what is added to an address: that it is on this computer, or in a private network. Who agreed to a host on the web has not agreed to that, though
+// its name may lead there a moment later.
+func noteOf(address string) string {
+	_, note, _ := strings.Cut(address, " ")
+	return note
 }
 
 // String says what a grant allows beyond what is asked, for people.

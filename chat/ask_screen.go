@@ -45,6 +45,9 @@ func (m *chat) questionHead(q *question) (lines []string) {
 			head += " “" + tui.Cut(title, 60) + "”"
 		}
 	}
+	if q.want.Folder != "" {
+		head += " in " + oneLine(q.want.Folder)
+	}
 	if n := len(m.asks) - 1; n > 0 {
 		head += " (" + tui.Count(n, "more question") + " after this one)"
 	}

@@ -145,6 +145,8 @@ func TestGrant_covers(t *testing.T) {
 		{"fetch", "https://a.example/x", "https://a.example/y", true},
 		{"fetch", "https://a.example/x", "https://a.example.org/y", false},
 		{"fetch", "https://a.example/x", "http://a.example/x", false},
+		{"fetch", "https://a.example/x", "https://a.example/y (this computer)", false},
+		{"fetch", "https://a.example/x (a private network)", "https://a.example/y (a private network)", true},
 	} {
 		g := grantOf(agent.Permission{Tool: "t", Action: c.action, Target: c.granted})
 		if got := g.covers(agent.Permission{Tool: "t", Action: c.action, Target: c.asked}); got != c.want {
@@ -152,6 +154,9 @@ func TestGrant_covers(t *testing.T) {
 		}
 		if g.covers(agent.Permission{Tool: "other", Action: c.action, Target: c.granted}) {
 			t.Errorf("%s %q covers another tool", c.action, c.granted)
+		}
+		if g.covers(agent.Permission{Tool: "t", Action: c.action, Target: c.granted, Folder: folder}) {
+			t.Errorf("%s %q covers another folder", c.action, c.granted)
 		}
 	}
 }

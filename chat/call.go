@@ -59,9 +59,9 @@ func (t *transcript) layCall(p *session.Part, open bool) (lines []string, moving
 	outcome := t.outcome(p, f)
 	head := tui.Cut(oneLine(p.Tool), max(1, t.width-len(gutter)))
 	target := oneLine(targetOf(p))
-	room := t.width - len(gutter) - tui.Columns(head) - 1
-	if outcome != "" {
-		outcome = tui.Cut(outcome, max(10, room-12))
+	room := t.width - len(gutter) - tui.Columns(head)
+	if outcome != "" { // how it ended counts more than all of what it was about
+		outcome = tui.Cut(outcome, max(0, min(room-3, max(10, room-13))))
 		room -= tui.Columns(outcome) + 3
 	}
 	line := paint(s, sign) + " " + head

@@ -196,7 +196,8 @@ func (m *chat) revert(target *session.Message) tea.Cmd {
 		return func(m *chat) tea.Cmd {
 			m.doing = ""
 			if err != nil {
-				m.tell(told{"nothing was reverted", err})
+				m.tell(told{"the session was not reverted", err})
+				m.tell(told{text: said})
 				return nil
 			}
 			cmd := m.enter(newID)

@@ -2,6 +2,8 @@ package wire
 
 import (
 	"hash/fnv"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -9,23 +11,60 @@ import (
 )
 
 // callIDs hands out call ids that are unique in one body.
-type callIDs map[string]bool
+type callIDs struct {
+	used  map[string]bool
+	given []named // in their order
+}
+
+// named is a call and the id that it got.
+type named struct {
+	part *session.Part
+	id   string
+}
+
+// newCallIDs hands out none of those that are in use.
+func newCallIDs(used map[string]bool) callIDs {
+	ids := callIDs{used: map[string]bool{}}
+	maps.Copy(ids.used, used)
+	return ids
+}
 
 // next returns the call id of a part. An id with characters that some provider refuses, one that is too long, empty
 // or repeated is replaced by one that depends on the part and on what came before it alone.
-func (ids callIDs) next(p *session.Part) string {
+func (ids *callIDs) next(p *session.Part) string {
 	id := SafeName(p.CallID, 64)
 	if p.CallID == "" {
 		if id = "call_" + SafeName(p.ID, 59); p.ID == "" {
-			id = "call_" + strconv.Itoa(len(ids)+1)
+			id = "call_" + strconv.Itoa(len(ids.used)+1)
 		}
 	}
-	for n, base := 2, id; ids[id]; n++ {
+	for n, base := 2, id; ids.used[id]; n++ {
 		suffix := "_" + strconv.Itoa(n)
 		id = base[:min(len(base), 64-len(suffix))] + suffix
 	}
-	ids[id] = true
+	ids.used[id] = true
+	ids.given = append(ids.given, named{p, id})
 	return id
+}
+
+// again gives calls the ids that they had. It does nothing and reports false where one of them would get another.
+func (ids *callIDs) again(calls []named) bool {
+	before := len(ids.given)
+	for _, c := range calls {
+		if ids.next(c.part) != c.id {
+			ids.cut(before)
+			return false
+		}
+	}
+	return true
+}
+
+// cut takes back all ids from the n-th on. Lists of them that somebody has stay as they are.
+func (ids *callIDs) cut(n int) {
+	for _, c := range ids.given[n:] {
+		delete(ids.used, c.id)
+	}
+	ids.given = slices.Clip(ids.given[:n])
 }
 
 // SafeName makes a name of letters, digits, '_' and '-', of so many bytes at most: every provider accepts such names

@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"maps"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -58,16 +57,18 @@ type Call struct {
 // left out. Empty: all are.
 func Entries(messages []session.Message, o Options, own string) []Entry {
 	entries := make([]Entry, 0, len(messages))
-	ids := callIDs{}
-	maps.Copy(ids, o.Calls)
+	ids := newCallIDs(o.Calls)
 	for i := range messages {
-		if m := &messages[i]; m.Role == session.Assistant {
-			entries = appendSteps(entries, m, o.wrote(m), ids, own)
-		} else {
-			entries = appendUser(entries, m, own)
-		}
+		entries = appendEntries(entries, &messages[i], o, own, &ids)
 	}
 	return entries
+}
+
+func appendEntries(entries []Entry, m *session.Message, o Options, own string, ids *callIDs) []Entry {
+	if m.Role == session.Assistant {
+		return appendSteps(entries, m, o.wrote(m), ids, own)
+	}
+	return appendUser(entries, m, own)
 }
 
 func appendUser(entries []Entry, m *session.Message, own string) []Entry {
@@ -110,7 +111,7 @@ func subtask(p *session.Part) string {
 	return text + "]"
 }
 
-func appendSteps(entries []Entry, m *session.Message, same bool, ids callIDs, own string) []Entry {
+func appendSteps(entries []Entry, m *session.Message, same bool, ids *callIDs, own string) []Entry {
 	if m.Failed() && !hasContent(m) {
 		return entries
 	}
@@ -166,7 +167,7 @@ func hasContent(m *session.Message) bool {
 	return false
 }
 
-func callOf(p *session.Part, ids callIDs) *Call {
+func callOf(p *session.Part, ids *callIDs) *Call {
 	c := &Call{ID: ids.next(p), Name: SafeName(p.Tool, 64), Input: jsontext.Value(`{}`), Result: Interrupted}
 	if p.State == nil {
 		return c

@@ -59,7 +59,11 @@ func Array(values []jsontext.Value) jsontext.Value {
 	for _, v := range values {
 		size += len(v) + 1
 	}
-	array := append(make([]byte, 0, size), '[')
+	return appendArray(make([]byte, 0, size), values)
+}
+
+func appendArray(array []byte, values []jsontext.Value) []byte {
+	array = append(array, '[')
 	for i, v := range values {
 		if i > 0 {
 			array = append(array, ',')

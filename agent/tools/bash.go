@@ -77,8 +77,15 @@ func (t Bash) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
 	if err != nil {
 		return agent.Result{}, err
 	}
-	if err := ask(ctx, c, agent.Permission{Tool: t.Name(), Action: "run", Target: command, Inside: at.inside}); err != nil {
+	want := agent.Permission{Tool: t.Name(), Action: "run", Target: command, Inside: at.inside}
+	if home, err := Resolve(c.Directory); err != nil || home != at.path {
+		want.Folder = at.path
+	}
+	if err := ask(ctx, c, want); err != nil {
 		return agent.Result{}, err
+	}
+	if still, err := Resolve(at.path); err != nil || still != at.path {
+		return agent.Result{}, errMoved(at)
 	}
 	if info, err := os.Stat(at.path); err != nil || !info.IsDir() {
 		return agent.Result{}, fmt.Errorf("there is no folder %s to run in", at.shown)

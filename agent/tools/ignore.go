@@ -24,8 +24,13 @@ type ignoreLine struct {
 
 // with adds the lines of the .gitignore in a folder. at is the folder as lines name it.
 func (g ignored) with(folder, at string) ignored {
-	text, err := os.ReadFile(filepath.Join(folder, ".gitignore"))
-	if err != nil || len(text) > 1<<20 {
+	name := filepath.Join(folder, ".gitignore")
+	info, err := os.Lstat(name)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > 1<<20 { // git takes no link for one either: it may lead to what never ends
+		return g
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
 		return g
 	}
 	g = g[:len(g):len(g)] // siblings share what came before

@@ -34,7 +34,7 @@ type Rule struct {
 	// Target is a glob for what it wants to do it to; "" and "*" are everything.
 	//
 	// For a path ("read", "write") it is a glob with ** for any folders: absolute, or relative to the policy's folder. A glob that names a folder is for all
-	// that is in it too.
+	// that is in it too. What is denied or asked about is so in capital and in small letters, for there are file systems to which they are the same.
 	//
 	// For a command ("run") it is the words that the command begins with, * for any word: "go test" is for `go test ./...`, and not for `go testify`.
 	// A command of several is as its strictest one. Only a command that plainly is what it seems can be allowed: with a substitution, a variable
@@ -84,7 +84,22 @@ func (p Policy) Decide(want agent.Permission) Verdict {
 	case "run":
 		return p.command(want)
 	}
-	return p.last(want, Ask, func(r Rule) bool { return wild(r.Target, want.Target) })
+	return p.last(want, Ask, func(r Rule) bool { return r.about(want.Target) })
+}
+
+// about reports whether a rule is about something that is no path and no command: an address, to which a note may be added on how near it is (see reach). Both are
+// looked at with the note and without. Whoever has a name decides to which computer it leads: what is near is allowed by a rule alone that names the host.
+func (r Rule) about(target string) bool {
+	address, note, near := strings.Cut(target, " (")
+	if !wild(r.Target, target) && !wild(r.Target, address) {
+		return false
+	}
+	if !near || r.Verdict != Allow || strings.HasSuffix(r.Target, " ("+note) {
+		return true
+	}
+	_, rest, _ := strings.Cut(r.Target, "://")
+	host, _, _ := strings.Cut(rest, "/")
+	return host != "" && !strings.Contains(host, "*")
 }
 
 // last is the verdict of the last rule for this tool and action whose target matches.
@@ -172,6 +187,9 @@ func (p Policy) covers(r Rule, name string) bool {
 	for _, name := range names {
 		for at := name; ; {
 			if ok, _ := doublestar.Match(glob, at); ok {
+				return true
+			}
+			if ok, _ := doublestar.Match(strings.ToLower(glob), strings.ToLower(at)); ok && r.Verdict != Allow {
 				return true
 			}
 			cut := strings.LastIndexByte(at, '/')

@@ -113,8 +113,19 @@ func Resolve(name string) (string, error) {
 func isNotFolder(err error) bool { return errors.Is(err, syscall.ENOTDIR) }
 
 // permit asks for permission to do something with a place. Where there is nobody to ask, the default policy decides, and what it would ask about is refused.
+// An answer may take long: it holds for the place that was asked about, not for where a link that came meanwhile leads.
 func permit(ctx context.Context, c agent.Call, tool, action string, at place) error {
-	return ask(ctx, c, agent.Permission{Tool: tool, Action: action, Target: at.path, Inside: at.inside})
+	if err := ask(ctx, c, agent.Permission{Tool: tool, Action: action, Target: at.path, Inside: at.inside}); err != nil {
+		return err
+	}
+	if still, err := Resolve(at.path); err != nil || still != at.path {
+		return errMoved(at)
+	}
+	return nil
+}
+
+func errMoved(at place) error {
+	return fmt.Errorf("nothing was done: while permission was asked for, %s became a link to another place", at.shown)
 }
 
 func ask(ctx context.Context, c agent.Call, p agent.Permission) error {

@@ -268,3 +268,17 @@ func TestList_aLargeTreeShowsItsUpperLevels(t *testing.T) {
 		t.Errorf("got %d lines:\n%s", strings.Count(got, "\n"), got)
 	}
 }
+
+// A link may lead to what never ends; git takes none for a .gitignore either.
+func TestIgnored_takesNoLink(t *testing.T) {
+	b := newBench(t, "a.txt", "", "rules", "a.txt\n")
+	for _, target := range []string{"rules", "/dev/zero"} {
+		os.Remove(b.at(".gitignore"))
+		if err := os.Symlink(target, b.at(".gitignore")); err != nil {
+			t.Skip(err)
+		}
+		if got, want := b.run(Glob{}, args{"pattern": "a*"}).Output, "1 file, newest first:\na.txt"; got != want {
+			t.Errorf("with a link to %s: got %q, want %q", target, got, want)
+		}
+	}
+}

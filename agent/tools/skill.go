@@ -38,18 +38,23 @@ type skill struct {
 // .agents/skills) and in the user's own folders. Of several with one name the first counts. What cannot be read is passed over.
 func FindSkills(directory string, own ...string) *Skills {
 	s := &Skills{}
+	if at, err := filepath.Abs(directory); err == nil {
+		directory = at
+	}
 	for _, folder := range []string{".winnow/skills", ".claude/skills", ".opencode/skill", ".opencode/skills", ".agents/skills"} {
-		s.add(filepath.Join(directory, filepath.FromSlash(folder)), false)
+		s.add(filepath.Join(directory, filepath.FromSlash(folder)), directory)
 	}
 	for _, folder := range own {
-		s.add(folder, true)
+		s.add(folder, "")
 	}
 	slices.SortFunc(s.found, func(a, b skill) int { return cmp.Compare(a.name, b.name) })
 	s.found = s.found[:min(len(s.found), mostSkills)]
 	return s
 }
 
-func (s *Skills) add(folder string, own bool) {
+// add looks for skills in a folder. Where a link leads out of another folder, "" for none, the skill is told by the name of its folder alone: what it says is not
+// read before somebody was asked.
+func (s *Skills) add(folder, within string) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
 		return
@@ -59,12 +64,14 @@ func (s *Skills) add(folder string, own bool) {
 		if info, err := os.Stat(at); err != nil || !info.Mode().IsRegular() {
 			continue
 		}
-		text, err := readUpTo(at, skillHeadBytes)
-		if err != nil {
-			continue
+		text := ""
+		if within == "" || leads(at, within) {
+			if text, err = readUpTo(at, skillHeadBytes); err != nil {
+				continue
+			}
 		}
 		head, body := frontMatter(text)
-		one := skill{name: oneLine(cmp.Or(head["name"], e.Name()), 64), path: at, own: own}
+		one := skill{name: oneLine(cmp.Or(head["name"], e.Name()), 64), path: at, own: within == ""}
 		if one.about = oneLine(head["description"], skillLine); one.about == "" {
 			first, _, _ := strings.Cut(strings.TrimLeft(body, "#\n "), "\n")
 			one.about = oneLine(first, skillLine)
@@ -73,6 +80,13 @@ func (s *Skills) add(folder string, own bool) {
 			s.found = append(s.found, one)
 		}
 	}
+}
+
+// leads reports whether a path lies in a folder when links are followed.
+func leads(name, folder string) bool {
+	at, err := Resolve(name)
+	home, failed := Resolve(folder)
+	return err == nil && failed == nil && Within(home, at)
 }
 
 // Names are the skills that there are, sorted.

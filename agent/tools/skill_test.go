@@ -77,6 +77,9 @@ func TestSkill_aLinkOutOfTheFolderAsks(t *testing.T) {
 		t.Skip(err)
 	}
 	tool := Skill{FindSkills(b.folder)}
+	if told := tool.Description(); !strings.HasSuffix(told, "\n- x") {
+		t.Errorf("it tells of what the link leads to before somebody was asked:\n%s", told)
+	}
 	b.run(tool, args{"name": "x"})
 	want := agent.Permission{Tool: "skill", Action: "read", Target: away.at("secret")}
 	if !slices.Equal(b.asked, []agent.Permission{want}) {

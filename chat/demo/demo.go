@@ -72,10 +72,12 @@ func (d *Demo) Models() *model.Catalogue {
 	}}
 }
 
-// Tighten makes settings for large windows ones for that of the demo: less is protected, and what lies idle goes sooner. The project's own script may run
-// unasked; its test is asked about.
+// Tighten makes settings for large windows ones for that of the demo: less is protected, what lies idle goes sooner, and the past is folded when the window is full and
+// not beside the work before that, so that prunings are seen too. The project's own script may run unasked; its test is asked about.
 func (d *Demo) Tighten(s *winnow.Settings) {
 	s.Permissions = append(s.Permissions, winnow.Permission{Action: "run", Target: "sh lamp.sh", Verdict: "allow"})
+	background := false
+	s.Compaction.Background = &background
 	s.Compaction.Protect, s.Compaction.Minimum, s.Compaction.ProtectTurns = 3000, 500, 1
 	s.Strategies.BalancedPruning.IdleSteps, s.Strategies.BalancedPruning.IdleInputSteps, s.Strategies.BalancedPruning.QuietSteps = 3, 6, 1
 }

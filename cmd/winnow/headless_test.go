@@ -3,16 +3,21 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/llm/llmtest"
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store/sqlite"
 )
 
 // agentDesk is a desk with a provider on loopback, of which every request must be one that a provider takes.
@@ -242,7 +247,7 @@ func TestRun_interruptedItSaysHowToGoOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantExit(t, cmd, exitInterrupted)
-	if took := time.Since(began); took > 2*time.Second {
+	if took := time.Since(began); took > 10*time.Second { // the answer never comes
 		t.Errorf("it took %v to end", took)
 	}
 	o := outcome{stdout: stdout.String(), stderr: stderr.String()}
@@ -299,5 +304,85 @@ func TestRun_nothingIsWrittenWhenTheContextHasEnded(t *testing.T) {
 	o.wants(t, exitInterrupted)
 	if n := len(upstream.Records()); n > 0 {
 		t.Errorf("%d requests", n)
+	}
+}
+
+// A repository may be anybody's: what a link in it leads to is not sent without a question.
+func TestInstructions_aLinkOutOfTheRepositoryIsPassedOver(t *testing.T) {
+	away, repo := t.TempDir(), t.TempDir()
+	folder := filepath.Join(repo, "sub")
+	for _, err := range []error{
+		os.Mkdir(filepath.Join(repo, ".git"), 0o755), os.Mkdir(folder, 0o755), os.WriteFile(filepath.Join(away, "key"), []byte("secret"), 0o600),
+		os.WriteFile(filepath.Join(repo, "house.md"), []byte("In verse."), 0o644), os.Symlink("house.md", filepath.Join(repo, "AGENTS.md")),
+		os.Symlink(filepath.Join(away, "key"), filepath.Join(folder, "AGENTS.md")), os.WriteFile(filepath.Join(folder, "CLAUDE.md"), []byte("Briefly."), 0o644),
+	} {
+		if err != nil {
+			t.Skip(err)
+		}
+	}
+	want := []instruction{{filepath.Join(repo, "AGENTS.md"), "In verse."}, {filepath.Join(folder, "CLAUDE.md"), "Briefly."}}
+	if got := instructions(folder, ""); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestInstructions_areCutBetweenTwoCharacters(t *testing.T) {
+	folder := t.TempDir()
+	for n := range 4 {
+		text := strings.Repeat("x", n) + strings.Repeat("日", mostInstructions/3+10)
+		if err := os.WriteFile(filepath.Join(folder, "AGENTS.md"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		got := instructions(folder, "")
+		if len(got) != 1 {
+			t.Fatalf("%d instructions with %d bytes before them", len(got), n)
+		}
+		kept, note, ok := strings.Cut(got[0].text, "\n[")
+		if !ok || !strings.HasPrefix(text, kept) || len(kept) < mostInstructions-3 || !strings.Contains(note, "; the rest is in the file]") {
+			t.Errorf("with %d bytes before them: %d bytes are kept, and the note is %q", n, len(kept), note)
+		}
+	}
+}
+
+// A fork is a session like any other; one that a call began is not what somebody wants to go on with.
+func TestRun_goesOnWithAForkAndNotWithAChild(t *testing.T) {
+	d, _ := agentDesk(t, nil)
+	first := d.run("run", "begin", "--json").lines(t)
+	id := first[len(first)-1]["sessionID"].(string)
+	kept, err := sqlite.Open(t.Context(), sqlite.Config{Path: d.app().storeAt()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := winnow.Open(winnow.Config{Store: kept})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, _, err := e.Session(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	child, err := e.Create(t.Context(), session.Info{ParentID: id, Directory: s.Info.Directory})
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := []session.Message{{MessageInfo: session.MessageInfo{Role: session.Assistant}, Parts: []session.Part{{Type: session.ToolPart, Tool: "task", CallID: "c",
+		State: &session.ToolState{Status: session.Completed, Input: []byte(`{}`), Output: "x", Metadata: []byte(`{"sessionId":"` + child + `"}`)}}}}}
+	if err := e.Append(t.Context(), id, asked...); err != nil {
+		t.Fatal(err)
+	}
+	fork, err := e.Fork(t.Context(), id, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := []session.Message{{MessageInfo: session.MessageInfo{Role: session.User}, Parts: []session.Part{{Type: session.TextPart, Text: "the child's"}}}}
+	if err := e.Append(t.Context(), child, said...); err != nil { // it is the newest
+		t.Fatal(err)
+	}
+	if err := errors.Join(e.Close(), kept.Close()); err != nil {
+		t.Fatal(err)
+	}
+	last := d.run("run", "--continue", "go on", "--json").lines(t)
+	if got := last[len(last)-1]["sessionID"]; got != fork {
+		t.Errorf("it went on with %v, want the fork %s (first %s, child %s)", got, fork, id, child)
 	}
 }

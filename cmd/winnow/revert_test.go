@@ -25,6 +25,18 @@ type worked struct {
 	users  []string
 }
 
+// app is the program as it runs at the desk, for what is to be found in its folders.
+func (d *desk) app() *app {
+	return &app{env: Env{Dir: d.dir, Now: time.Now, Getenv: func(name string) string {
+		for _, pair := range d.env {
+			if n, value, _ := strings.Cut(pair, "="); n == name {
+				return value
+			}
+		}
+		return ""
+	}}}
+}
+
 func newWorked(t *testing.T) *worked {
 	t.Helper()
 	if _, err := exec.LookPath("git"); err != nil {
@@ -35,14 +47,7 @@ func newWorked(t *testing.T) *worked {
 	if err := os.Mkdir(w.folder, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	w.app = &app{env: Env{Dir: w.dir, Now: time.Now, Getenv: func(name string) string {
-		for _, pair := range w.env {
-			if n, value, _ := strings.Cut(pair, "="); n == name {
-				return value
-			}
-		}
-		return ""
-	}}}
+	w.app = w.desk.app()
 	kept, err := sqlite.Open(t.Context(), sqlite.Config{Path: w.app.storeAt()})
 	if err != nil {
 		t.Fatal(err)

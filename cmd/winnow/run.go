@@ -179,7 +179,7 @@ func (a *app) ranOut(ctx context.Context, b *workbench, f runFlags, loop *agent.
 	o := ran{
 		Type: "outcome", SessionID: turn.SessionID, Time: session.Millis(a.env.Now().UnixMilli()), Outcome: "done", Text: turn.Text, Model: m.String(),
 		Steps: turn.Steps, Summaries: turn.Spent.Summaries, Failed: turn.Spent.Failed, Usage: turn.Spent.Usage, Cost: turn.Spent.Cost,
-		Denied: append([]denial{}, nobody.denied...),
+		Denied: nobody.all(),
 	}
 	if sum, err := loop.Totals(ctx, turn.SessionID); err == nil {
 		o.Session = ranBefore{sum.Steps, sum.Cost}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -14,6 +15,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/winnowhq/winnow/agent/tools"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/token"
@@ -112,33 +114,59 @@ type instruction struct{ path, text string }
 const mostInstructions = 32 << 10
 
 // instructions are the files AGENTS.md, or where there is none CLAUDE.md, of a folder and of those above it up to the root of its repository; outside a repository
-// those of the folder alone. The one nearest to the folder comes last.
+// those of the folder alone. The one nearest to the folder comes last. A link among them that leads out of there is passed over: the repository may be
+// anybody's, and what it leads to would be sent without a question.
 func instructions(folder, home string) []instruction {
 	var found []instruction
-	for _, dir := range upToRoot(folder, home) {
+	dirs := upToRoot(folder, home)
+	root, err := tools.Resolve(dirs[len(dirs)-1])
+	if err != nil {
+		return nil
+	}
+	for _, dir := range dirs {
 		for _, name := range []string{"AGENTS.md", "CLAUDE.md"} {
 			path := filepath.Join(dir, name)
-			info, err := os.Stat(path)
-			if err != nil || !info.Mode().IsRegular() {
+			if at, err := tools.Resolve(path); err != nil || !tools.Within(root, at) {
 				continue
 			}
-			data, err := os.ReadFile(path)
-			text := strings.TrimSpace(string(data))
-			if err != nil || text == "" || !utf8.ValidString(text) {
+			text, size, err := beginning(path, mostInstructions)
+			if text = strings.TrimSpace(text); err != nil || text == "" || !utf8.ValidString(text) {
 				continue
 			}
-			if len(text) > mostInstructions {
-				cut := mostInstructions
-				for cut > 0 && !utf8.RuneStart(text[cut]) {
-					cut--
-				}
-				text = text[:cut] + fmt.Sprintf("\n[%s of %s bytes; the rest is in the file]", token.Grouped(cut), token.Grouped(len(text)))
+			if size > mostInstructions {
+				text += fmt.Sprintf("\n[%s of %s bytes; the rest is in the file]", token.Grouped(len(text)), token.Grouped(int(size)))
 			}
 			found = append([]instruction{{path, text}}, found...)
 			break
 		}
 	}
 	return found
+}
+
+// beginning is the beginning of a plain file, cut between two characters, and how many bytes the whole has.
+func beginning(path string, most int64) (text string, size int64, err error) {
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is no plain file", path)
+	}
+	if err != nil {
+		return "", 0, err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return "", 0, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, most))
+	for n := len(data); info.Size() > most && n > 0 && n > len(data)-utf8.UTFMax; n-- {
+		if utf8.RuneStart(data[n-1]) {
+			if !utf8.FullRune(data[n-1:]) {
+				data = data[:n-1]
+			}
+			break
+		}
+	}
+	return string(data), info.Size(), err
 }
 
 // upToRoot is a folder and those above it up to the root of its repository, nearest first. A repository that is the home folder, or above it, is none.

@@ -29,3 +29,13 @@ func lastLine(text string) string {
 	}
 	return rule.Shorten(said, 100)
 }
+
+// plainText keeps what a session says from moving the cursor.
+func plainText(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r >= 0x7f && r < 0xa0 {
+			return ' '
+		}
+		return r
+	}, text)
+}

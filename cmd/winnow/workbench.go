@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -159,18 +160,42 @@ func (b *workbench) here(ctx context.Context, f working) error {
 	return nil
 }
 
-// newest is the session that was last worked on in a folder.
+// newest is the session that was last worked on in a folder by somebody; those that an agent began for a call are not meant.
 func newest(ctx context.Context, kept store.Store, folder string) (string, error) {
 	list, err := kept.List(ctx)
 	if err != nil {
 		return "", err
 	}
 	for _, l := range list {
-		if l.Info.Directory == folder && l.Info.ParentID == "" {
+		if l.Info.Directory != folder {
+			continue
+		}
+		if child, err := isChild(ctx, kept, l.Info); err != nil {
+			return "", err
+		} else if !child {
 			return l.Info.ID, nil
 		}
 	}
 	return "", hinted{nothing{"there is no session of " + folder + " to go on with"}, "`winnow list` shows all of them; leave --continue out to begin one"}
+}
+
+// isChild reports whether a call of another session began this one. A fork has a parent as well, and is a session like any other.
+func isChild(ctx context.Context, kept store.Store, info session.Info) (bool, error) {
+	if info.ParentID == "" {
+		return false, nil
+	}
+	for m, err := range kept.Messages(ctx, info.ParentID) {
+		if errors.Is(err, store.ErrNotFound) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		if slices.Contains(agent.Children([]session.Message{m}), info.ID) {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // reader is the model that a session was last read by, "" when it names none.

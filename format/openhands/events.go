@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -309,4 +311,47 @@ func (r *reader) stats(value jsontext.Value) {
 			}
 		}
 	}
+}
+
+func (e *event) id() string {
+	if e.ID.Kind() == '"' {
+		return plain(e.ID)
+	}
+	return string(e.ID)
+}
+
+// tokens is a usage as a session has it.
+func (u *usage) tokens() *session.Usage {
+	read := u.Read
+	if u.Details != nil && read == 0 {
+		read = u.Details.Cached
+	}
+	return &session.Usage{Total: u.Total, Input: max(0, u.Prompt-read-u.Write), Output: max(0, u.Completion-u.Reasoning), Reasoning: u.Reasoning, Cache: session.CacheUsage{Read: read, Write: u.Write}}
+}
+
+func modelOf(name string) *session.ModelRef {
+	provider, model, ok := strings.Cut(name, "/")
+	if !ok {
+		provider, model = "", provider
+	}
+	return &session.ModelRef{ProviderID: provider, ModelID: model}
+}
+
+// millis reads a time with or without its zone; without one it is taken for UTC.
+func millis(timestamp string) session.Millis {
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999"} {
+		if at, err := time.Parse(layout, timestamp); err == nil {
+			return session.Millis(at.UnixMilli())
+		}
+	}
+	return 0
+}
+
+// plain is the text of a JSON string, "" for anything else.
+func plain(v jsontext.Value) string {
+	if v.Kind() != '"' {
+		return ""
+	}
+	text, _ := jsontext.AppendUnquote(nil, bytes.TrimSpace(v)) // invalid UTF-8 becomes U+FFFD
+	return string(text)
 }

@@ -102,7 +102,7 @@ func (e errand) work(ctx context.Context, path string) error {
 	defer engine.Close()
 	loop, err = agent.New(agent.Config{
 		Engine: engine, Client: client, Model: m, Protocol: agent.Protocol(e.Protocol), System: "You run errands.", Directory: e.Folder,
-		Tools: tools.All(nil, tools.Policy{}), Ask: func(context.Context, agent.Permission) error { return nil },
+		Tools: tools.Standard(tools.Options{Directory: e.Folder, Without: []string{"webfetch", "task"}}), Ask: func(context.Context, agent.Permission) error { return nil },
 	})
 	if err != nil {
 		return err

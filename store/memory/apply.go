@@ -36,7 +36,7 @@ func (s *Store) Apply(ctx context.Context, id string, c store.Change) (int64, er
 	if len(c.Update) > 0 {
 		next.messages = slices.Clone(next.messages) // a reader may be in the middle of it
 		for _, m := range c.Update {
-			at := session.Index(next.messages, m.ID)
+			at := next.index(m.ID)
 			if at < 0 {
 				return 0, failed("apply", id, fmt.Errorf("update %q: %w", m.ID, store.ErrNoMessage))
 			}
@@ -91,12 +91,22 @@ func (s *Store) target(ctx context.Context, id string, c store.Change) (*kept, e
 	return &kept{info: clone(*c.Create), revision: 1}, nil
 }
 
+// index is the position of the newest message with an id, -1 without one.
+func (k *kept) index(id string) int {
+	for i := len(k.messages) - 1; i >= 0 && id != ""; i-- {
+		if k.messages[i].ID == id {
+			return i
+		}
+	}
+	return -1
+}
+
 // cloneMessage has nil for no parts, so that it is the same in every store.
-func cloneMessage(m session.Message) session.Message {
+func cloneMessage(m session.Message) *session.Message {
 	if len(m.Parts) == 0 {
 		m.Parts = nil
 	}
-	return clone(m)
+	return clone(&m)
 }
 
 func pinned(pins []rule.Pin, unpin []string, pin []rule.Pin) []rule.Pin {

@@ -37,7 +37,7 @@ type kept struct {
 	info      session.Info
 	changed   int64
 	revision  int64
-	messages  []session.Message
+	messages  []*session.Message // none of them is ever changed: what is updated is another one
 	ledger    rule.Ledger
 	pins      []rule.Pin
 	undone    map[string]bool
@@ -142,7 +142,7 @@ func (s *Store) Messages(ctx context.Context, id string) iter.Seq2[session.Messa
 				yield(session.Message{}, failed("messages", id, err))
 				return
 			}
-			if !yield(clone(m), nil) {
+			if !yield(clone(*m), nil) {
 				return
 			}
 		}

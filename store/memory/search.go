@@ -46,7 +46,7 @@ func (s *Store) Search(ctx context.Context, q store.Search) (found store.Found, 
 			if err := ctx.Err(); err != nil {
 				return found, failed("search", q.Session, err)
 			}
-			m := &k.messages[i]
+			m := k.messages[i]
 			if q.Role != "" && m.Role != q.Role || q.Since != 0 && m.Time.Created < q.Since {
 				continue
 			}

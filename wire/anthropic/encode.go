@@ -2,7 +2,6 @@
 package anthropic
 
 import (
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/session"
@@ -36,109 +35,72 @@ func (b Body) JSON() ([]byte, error) {
 // stay as they are to the byte, and the last one either stays or gets more blocks behind those that it has. It stays whenever the
 // added message begins a step: an assistant's message after the user's, or the user's after an assistant's without calls.
 func Encode(messages []session.Message, o wire.Options) (Body, error) {
-	e := encoder{continues: o.Continues}
-	for _, entry := range wire.Entries(messages, o, prefix) {
-		if entry.Role == session.User {
-			e.user(entry)
-		} else {
-			e.assistant(entry)
-		}
-	}
-	e.flush()
-	return Body{o.Model, o.MaxTokens, o.System, o.Tools, e.messages}, e.err
+	return new(Encoder).Encode(messages, o)
 }
 
-type encoder struct {
-	messages []jsontext.Value
-	role     session.Role // of the message that is being collected
-	blocks   []jsontext.Value
-	err      error
+// Encoder encodes a conversation that grows: as Encode does, but what it encoded before not again (wire.Elements). The zero value is ready.
+type Encoder struct{ elements wire.Elements }
 
-	continues bool // nothing opens the conversation
+// Encode writes messages. Parts of messages that were handed in must not be changed afterwards, and nothing of the body may be.
+func (e *Encoder) Encode(messages []session.Message, o wire.Options) (Body, error) {
+	elements, err := e.elements.Write(messages, o, form)
+	return Body{o.Model, o.MaxTokens, o.System, o.Tools, elements}, err
 }
 
-// say turns to a role: what is collected for the other one is complete.
-func (e *encoder) say(role session.Role) {
-	if e.role == role {
-		return
-	}
-	if e.role == "" && role == session.Assistant && !e.continues {
-		e.role = session.User
-		e.add(text(wire.Beginning))
-	}
-	e.flush()
-	e.role = role
+// The roles of a body.
+const (
+	fromUser      = string(session.User)
+	fromAssistant = string(session.Assistant)
+)
+
+var form = wire.Form{
+	Own: prefix, Content: "content", Write: write, Opening: fromAssistant, User: fromUser, Text: func(s string) any { return text(s) },
 }
 
-func (e *encoder) flush() {
-	if len(e.blocks) == 0 {
-		return
+func write(b *wire.Blocks, entry wire.Entry, _ wire.Options) {
+	if entry.Role == session.User {
+		user(b, entry)
+	} else {
+		assistant(b, entry)
 	}
-	message := append([]byte(`{"role":"`), e.role...)
-	message = append(append(message, `","content":`...), wire.Array(e.blocks)...)
-	e.messages, e.blocks = append(e.messages, append(message, '}')), nil
 }
 
-func (e *encoder) add(b block) {
-	raw, err := json.Marshal(b, session.ReadOptions())
-	if err != nil && e.err == nil {
-		e.err = err
-	}
-	e.blocks = append(e.blocks, raw)
-}
-
-func (e *encoder) user(entry wire.Entry) {
+func user(b *wire.Blocks, entry wire.Entry) {
 	for _, piece := range entry.Pieces {
-		var b block
 		switch {
 		case piece.Media != nil:
-			b = media(*piece.Media)
+			b.Add(fromUser, media(*piece.Media))
 		case piece.Opaque != nil:
-			e.say(session.User)
-			e.blocks = append(e.blocks, piece.Opaque)
-			continue
+			b.Raw(fromUser, piece.Opaque)
 		default:
-			b = text(piece.Text)
+			b.Add(fromUser, text(piece.Text))
 		}
-		e.say(session.User)
-		e.add(b)
 	}
 }
 
-func (e *encoder) assistant(entry wire.Entry) {
+func assistant(b *wire.Blocks, entry wire.Entry) {
 	var calls []*wire.Call
 	for _, piece := range entry.Pieces {
-		var b block
 		switch {
 		case piece.Opaque != nil:
-			e.say(session.Assistant)
-			e.blocks = append(e.blocks, piece.Opaque)
-			continue
+			b.Raw(fromAssistant, piece.Opaque)
 		case piece.Thought != nil:
 			thought := piece.Thought
-			switch {
+			switch { // the API takes no thinking that it did not sign
 			case thought.Redacted != "":
-				b = block{Type: "redacted_thinking", Data: thought.Redacted}
+				b.Add(fromAssistant, block{Type: "redacted_thinking", Data: thought.Redacted})
 			case thought.Signature != "":
-				b = block{Type: "thinking", Thinking: &thought.Text, Signature: thought.Signature}
-			default:
-				continue // the API takes no thinking that it did not sign
+				b.Add(fromAssistant, block{Type: "thinking", Thinking: &thought.Text, Signature: thought.Signature})
 			}
 		case piece.Call != nil:
 			calls = append(calls, piece.Call)
-			b = block{Type: "tool_use", ID: piece.Call.ID, Name: piece.Call.Name, Input: piece.Call.Input}
+			b.Add(fromAssistant, block{Type: "tool_use", ID: piece.Call.ID, Name: piece.Call.Name, Input: piece.Call.Input})
 		default:
-			b = text(piece.Text)
+			b.Add(fromAssistant, text(piece.Text))
 		}
-		e.say(session.Assistant)
-		e.add(b)
 	}
-	if len(calls) == 0 {
-		return
-	}
-	e.say(session.User)
 	for _, call := range calls {
-		e.add(result(call))
+		b.Add(fromUser, result(call))
 	}
 }
 

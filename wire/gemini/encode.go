@@ -4,7 +4,6 @@ package gemini
 import (
 	"strings"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/session"
@@ -55,25 +54,35 @@ const skipSignature = "skip_thought_signature_validator"
 // One more message in the view leaves all but the last content as they are to the byte; the last one grows at its end when it
 // is the model's and the model goes on.
 func Encode(messages []session.Message, o wire.Options) (Body, error) {
-	e := encoder{stub: strings.HasPrefix(o.Model, "gemini-3"), continues: o.Continues}
-	for _, entry := range wire.Entries(messages, o, prefix) {
-		if entry.Role == session.User {
-			e.user(entry)
-		} else {
-			e.model(entry)
-		}
-	}
-	e.flush("model")
-	return Body{o.MaxTokens, o.System, o.Tools, e.contents}, e.err
+	return new(Encoder).Encode(messages, o)
 }
 
-type encoder struct {
-	contents []jsontext.Value
-	parts    []jsontext.Value // of the model's content that is being collected
-	err      error
+// Encoder encodes a conversation that grows: as Encode does, but what it encoded before not again (wire.Elements). The zero value is ready.
+type Encoder struct{ elements wire.Elements }
 
-	stub      bool // calls need a signature
-	continues bool // nothing opens the conversation
+// Encode writes messages. Parts of messages that were handed in must not be changed afterwards, and nothing of the body may be.
+func (e *Encoder) Encode(messages []session.Message, o wire.Options) (Body, error) {
+	contents, err := e.elements.Write(messages, o, form)
+	return Body{o.MaxTokens, o.System, o.Tools, contents}, err
+}
+
+// The roles of a body.
+const (
+	fromUser  = "user"
+	fromModel = "model"
+)
+
+var form = wire.Form{
+	Own: prefix, Content: "parts", Write: write, Opening: fromModel, User: fromUser, Text: func(s string) any { return part{Text: s} },
+}
+
+func write(b *wire.Blocks, entry wire.Entry, o wire.Options) {
+	if entry.Role == session.User {
+		b.Apart()
+		user(b, entry)
+	} else {
+		model(b, entry, strings.HasPrefix(o.Model, "gemini-3"))
+	}
 }
 
 // prefix begins the part type of parts that only this API understands.
@@ -126,42 +135,21 @@ func media(m wire.Media) part {
 	return part{Text: m.Line()}
 }
 
-func (e *encoder) add(p part) {
-	raw, err := json.Marshal(p, session.ReadOptions())
-	if err != nil && e.err == nil {
-		e.err = err
-	}
-	e.parts = append(e.parts, raw)
-}
-
-func (e *encoder) flush(role string) {
-	if len(e.parts) == 0 {
-		return
-	}
-	content := append([]byte(`{"role":"`+role+`","parts":`), wire.Array(e.parts)...)
-	e.contents, e.parts = append(e.contents, append(content, '}')), nil
-}
-
-func (e *encoder) user(entry wire.Entry) {
-	e.flush("model")
+func user(b *wire.Blocks, entry wire.Entry) {
 	for _, piece := range entry.Pieces {
 		switch {
 		case piece.Media != nil:
-			e.add(media(*piece.Media))
+			b.Add(fromUser, media(*piece.Media))
 		case piece.Opaque != nil:
-			e.parts = append(e.parts, piece.Opaque)
+			b.Raw(fromUser, piece.Opaque)
 		default:
-			e.add(part{Text: piece.Text})
+			b.Add(fromUser, part{Text: piece.Text})
 		}
 	}
-	e.flush("user")
 }
 
-func (e *encoder) model(entry wire.Entry) {
-	if len(e.contents)+len(e.parts) == 0 && !e.continues {
-		e.add(part{Text: wire.Beginning})
-		e.flush("user")
-	}
+// model writes what the model said. stub says that its first call needs a signature.
+func model(b *wire.Blocks, entry wire.Entry, stub bool) {
 	var calls []*wire.Call
 	for _, piece := range entry.Pieces {
 		signature := ""
@@ -171,42 +159,40 @@ func (e *encoder) model(entry wire.Entry) {
 		switch {
 		case piece.Thought != nil:
 			if signature != "" && !wire.Blank(piece.Thought.Text) {
-				e.add(part{Text: piece.Thought.Text, Thought: true, Signature: signature})
+				b.Add(fromModel, part{Text: piece.Thought.Text, Thought: true, Signature: signature})
 			}
 		case piece.Call != nil:
-			if signature == "" && e.stub && len(calls) == 0 {
+			if signature == "" && stub && len(calls) == 0 {
 				signature = skipSignature
 			}
 			calls = append(calls, piece.Call)
-			e.add(part{Call: &call{piece.Call.ID, piece.Call.Name, piece.Call.Input}, Signature: signature})
+			b.Add(fromModel, part{Call: &call{piece.Call.ID, piece.Call.Name, piece.Call.Input}, Signature: signature})
 		case piece.Opaque != nil:
-			e.parts = append(e.parts, piece.Opaque)
+			b.Raw(fromModel, piece.Opaque)
 		default:
-			e.add(part{Text: piece.Text, Signature: signature})
+			b.Add(fromModel, part{Text: piece.Text, Signature: signature})
 		}
 	}
-	if len(calls) == 0 {
-		return
+	if len(calls) > 0 {
+		b.Apart()
+		responses(b, calls)
 	}
-	e.flush("model")
-	e.responses(calls)
 }
 
-func (e *encoder) responses(calls []*wire.Call) {
+func responses(b *wire.Blocks, calls []*wire.Call) {
 	var returned []wire.Media
 	for _, c := range calls {
 		r := result{Output: &c.Result}
 		if c.Failed {
 			r = result{Error: &c.Result}
 		}
-		e.add(part{Response: &response{c.ID, c.Name, r}})
+		b.Add(fromUser, part{Response: &response{c.ID, c.Name, r}})
 		returned = append(returned, c.Media...)
 	}
 	if len(returned) > 0 {
-		e.add(part{Text: wire.Returned})
+		b.Add(fromUser, part{Text: wire.Returned})
 	}
 	for _, m := range returned {
-		e.add(media(m))
+		b.Add(fromUser, media(m))
 	}
-	e.flush("user")
 }

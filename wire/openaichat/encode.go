@@ -5,7 +5,6 @@ package openaichat
 import (
 	"strings"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/session"
@@ -38,31 +37,32 @@ func (b Body) JSON() ([]byte, error) {
 //
 // One more message in the view adds messages at the end of the body and changes none of those before, to the byte.
 func Encode(messages []session.Message, o wire.Options) (Body, error) {
-	e := encoder{}
+	return new(Encoder).Encode(messages, o)
+}
+
+// Encoder encodes a conversation that grows: as Encode does, but what it encoded before not again (wire.Elements). The zero value is ready.
+type Encoder struct{ elements wire.Elements }
+
+// Encode writes messages. Parts of messages that were handed in must not be changed afterwards, and nothing of the body may be.
+func (e *Encoder) Encode(messages []session.Message, o wire.Options) (Body, error) {
+	elements, err := e.elements.Write(messages, o, form)
+	return Body{o.Model, o.MaxTokens, o.Tools, elements}, err
+}
+
+var form = wire.Form{Own: prefix, Write: write, First: first}
+
+func first(b *wire.Blocks, o wire.Options) {
 	if o.System != "" {
-		e.add(message{Role: "system", Content: o.System})
+		b.Add("system", message{Role: "system", Content: o.System})
 	}
-	for _, entry := range wire.Entries(messages, o, prefix) {
-		if entry.Role == session.User {
-			e.user(entry)
-		} else {
-			e.assistant(entry)
-		}
-	}
-	return Body{o.Model, o.MaxTokens, o.Tools, e.messages}, e.err
 }
 
-type encoder struct {
-	messages []jsontext.Value
-	err      error
-}
-
-func (e *encoder) add(m message) {
-	raw, err := json.Marshal(m, session.ReadOptions())
-	if err != nil && e.err == nil {
-		e.err = err
+func write(b *wire.Blocks, entry wire.Entry, _ wire.Options) {
+	if entry.Role == session.User {
+		user(b, entry)
+	} else {
+		assistant(b, entry)
 	}
-	e.messages = append(e.messages, raw)
 }
 
 type message struct {
@@ -112,7 +112,7 @@ func media(m wire.Media) part {
 	return part{Type: "image_url", ImageURL: &imageURL{m.DataURL()}}
 }
 
-func (e *encoder) user(entry wire.Entry) {
+func user(b *wire.Blocks, entry wire.Entry) {
 	role := "user"
 	if entry.System {
 		role = "system"
@@ -123,7 +123,7 @@ func (e *encoder) user(entry wire.Entry) {
 		case piece.Media != nil:
 			parts = append(parts, media(*piece.Media))
 		case piece.Opaque != nil:
-			e.raw(role, parts, piece.Opaque)
+			raw(b, role, parts, piece.Opaque)
 			parts = nil
 		default:
 			parts = append(parts, part{Type: "text", Text: piece.Text})
@@ -131,25 +131,25 @@ func (e *encoder) user(entry wire.Entry) {
 	}
 	switch {
 	case len(parts) == 1 && parts[0].Type == "text":
-		e.add(message{Role: role, Content: parts[0].Text})
+		b.Add(role, message{Role: role, Content: parts[0].Text})
 	case len(parts) > 0:
-		e.add(message{Role: role, Content: parts})
+		b.Add(role, message{Role: role, Content: parts})
 	}
 }
 
 // raw writes parts and a block that this package does not know, such as audio, as one message.
-func (e *encoder) raw(role string, parts []part, opaque jsontext.Value) {
+func raw(b *wire.Blocks, role string, parts []part, opaque jsontext.Value) {
 	content := make([]any, 0, len(parts)+1)
 	for _, p := range parts {
 		content = append(content, p)
 	}
-	e.add(message{Role: role, Content: append(content, opaque)})
+	b.Add(role, message{Role: role, Content: append(content, opaque)})
 }
 
 // prefix begins the part type of blocks that only this format understands.
 const prefix = "openai/chat."
 
-func (e *encoder) assistant(entry wire.Entry) {
+func assistant(b *wire.Blocks, entry wire.Entry) {
 	m := message{Role: "assistant"}
 	var texts, thoughts []string
 	var calls []*wire.Call
@@ -179,19 +179,19 @@ func (e *encoder) assistant(entry wire.Entry) {
 	case "reasoning":
 		m.Reasoning = strings.Join(thoughts, "\n\n")
 	}
-	e.add(m)
-	e.results(calls)
+	b.Add(m.Role, m)
+	results(b, calls)
 }
 
-func (e *encoder) results(calls []*wire.Call) {
+func results(b *wire.Blocks, calls []*wire.Call) {
 	var returned []part
 	for _, c := range calls {
-		e.add(message{Role: "tool", Content: c.Result, ToolCallID: c.ID})
+		b.Add("tool", message{Role: "tool", Content: c.Result, ToolCallID: c.ID})
 		for _, m := range c.Media {
 			returned = append(returned, media(m))
 		}
 	}
 	if len(returned) > 0 {
-		e.add(message{Role: "user", Content: append([]part{{Type: "text", Text: wire.Returned}}, returned...)})
+		b.Add("user", message{Role: "user", Content: append([]part{{Type: "text", Text: wire.Returned}}, returned...)})
 	}
 }

@@ -2,7 +2,6 @@
 package responses
 
 import (
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/session"
@@ -34,20 +33,26 @@ func (b Body) JSON() ([]byte, error) {
 //
 // One more message in the view adds items at the end and changes none of those before, to the byte.
 func Encode(messages []session.Message, o wire.Options) (Body, error) {
-	e := encoder{}
-	for _, entry := range wire.Entries(messages, o, prefix) {
-		if entry.Role == session.User {
-			e.user(entry)
-		} else {
-			e.assistant(entry)
-		}
-	}
-	return Body{o.Model, o.MaxTokens, o.System, o.Tools, e.items}, e.err
+	return new(Encoder).Encode(messages, o)
 }
 
-type encoder struct {
-	items []jsontext.Value
-	err   error
+// Encoder encodes a conversation that grows: as Encode does, but what it encoded before not again (wire.Elements). The zero value is ready.
+type Encoder struct{ elements wire.Elements }
+
+// Encode writes messages. Parts of messages that were handed in must not be changed afterwards, and nothing of the body may be.
+func (e *Encoder) Encode(messages []session.Message, o wire.Options) (Body, error) {
+	items, err := e.elements.Write(messages, o, form)
+	return Body{o.Model, o.MaxTokens, o.System, o.Tools, items}, err
+}
+
+var form = wire.Form{Own: prefix, Write: write}
+
+func write(b *wire.Blocks, entry wire.Entry, _ wire.Options) {
+	if entry.Role == session.User {
+		user(b, entry)
+	} else {
+		assistant(b, entry)
+	}
 }
 
 type item struct {
@@ -75,14 +80,6 @@ type part struct {
 	FileURL  string `json:"file_url,omitzero"`
 }
 
-func (e *encoder) add(i item) {
-	raw, err := json.Marshal(i, session.ReadOptions())
-	if err != nil && e.err == nil {
-		e.err = err
-	}
-	e.items = append(e.items, raw)
-}
-
 func media(m wire.Media) part {
 	switch {
 	case !m.Common(), m.Data == "" && m.URL == "":
@@ -99,7 +96,7 @@ func media(m wire.Media) part {
 	return part{Type: "input_image", ImageURL: m.DataURL()}
 }
 
-func (e *encoder) user(entry wire.Entry) {
+func user(b *wire.Blocks, entry wire.Entry) {
 	said := item{Type: "message", Role: "user"}
 	if entry.System {
 		said.Role = "developer"
@@ -109,19 +106,19 @@ func (e *encoder) user(entry wire.Entry) {
 		case piece.Media != nil:
 			said.Content = append(said.Content, media(*piece.Media))
 		case piece.Opaque != nil:
-			e.message(&said)
-			e.items = append(e.items, piece.Opaque)
+			message(b, &said)
+			b.Raw("", piece.Opaque)
 		default:
 			said.Content = append(said.Content, part{Type: "input_text", Text: piece.Text})
 		}
 	}
-	e.message(&said)
+	message(b, &said)
 }
 
 // message writes what was said so far as one item.
-func (e *encoder) message(said *item) {
+func message(b *wire.Blocks, said *item) {
 	if len(said.Content) > 0 {
-		e.add(*said)
+		b.Add("", *said)
 		said.Content = nil
 	}
 }
@@ -129,13 +126,13 @@ func (e *encoder) message(said *item) {
 // prefix begins the part type of items that only this API understands.
 const prefix = "openai/responses."
 
-func (e *encoder) assistant(entry wire.Entry) {
+func assistant(b *wire.Blocks, entry wire.Entry) {
 	var calls []wire.Piece
 	said := item{Type: "message", Role: "assistant"}
 	thought := item{Type: "reasoning"}
 	think := func() {
 		if thought.Summary != nil {
-			e.add(thought)
+			b.Add("", thought)
 			thought = item{Type: "reasoning"}
 		}
 	}
@@ -145,7 +142,7 @@ func (e *encoder) assistant(entry wire.Entry) {
 		}
 		switch {
 		case piece.Thought != nil:
-			e.message(&said)
+			message(b, &said)
 			t := piece.Thought
 			if t.Encrypted == "" {
 				continue
@@ -160,23 +157,23 @@ func (e *encoder) assistant(entry wire.Entry) {
 				*thought.Summary = append(*thought.Summary, part{Type: "summary_text", Text: t.Text})
 			}
 		case piece.Call != nil:
-			e.message(&said)
+			message(b, &said)
 			calls = append(calls, piece)
-			e.add(callItem(piece))
+			b.Add("", callItem(piece))
 		case piece.Opaque != nil:
-			e.message(&said)
-			e.items = append(e.items, piece.Opaque)
+			message(b, &said)
+			b.Raw("", piece.Opaque)
 		default:
 			if phase := wire.ThoughtOf(piece.Part).Phase; phase != said.Phase {
-				e.message(&said)
+				message(b, &said)
 				said.Phase = phase
 			}
 			said.Content = append(said.Content, part{Type: "output_text", Text: piece.Text})
 		}
 	}
-	e.message(&said)
+	message(b, &said)
 	for _, piece := range calls {
-		e.add(output(piece))
+		b.Add("", output(piece))
 	}
 }
 

@@ -21,8 +21,10 @@ import (
 type Format struct {
 	// Encode returns the elements of the body, and the body.
 	Encode func(messages []session.Message, o wire.Options) (elements []jsontext.Value, body []byte, err error)
-	Decode func(body []byte) *wire.Decoded
-	Check  func(body []byte) error
+	// Encoder returns what encodes a conversation that grows, with nothing encoded yet.
+	Encoder func() func(messages []session.Message, o wire.Options) (elements []jsontext.Value, body []byte, err error)
+	Decode  func(body []byte) *wire.Decoded
+	Check   func(body []byte) error
 	// Errors is set where the format tells a failed call from another.
 	Errors bool
 	// Thoughts is set where the reasoning of a random session can be written down.
@@ -110,6 +112,9 @@ func Run(t *testing.T, f Format) {
 	})
 	t.Run("one more message changes nothing but the end", func(t *testing.T) {
 		rapid.Check(t, func(r *rapid.T) { grows(r, f, Messages(r), o) })
+	})
+	t.Run("what was encoded before is the same as when it is encoded anew", func(t *testing.T) {
+		rapid.Check(t, func(r *rapid.T) { growing(r, f) })
 	})
 	t.Run("two encodings are the same", func(t *testing.T) {
 		rapid.Check(t, func(r *rapid.T) {

@@ -1,0 +1,185 @@
+package winnow
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/winnowhq/winnow/model"
+	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/view"
+)
+
+// live is a session that the engine has at hand. Its fields are read and written with mu held.
+type live struct {
+	mu    sync.Mutex
+	id    string
+	state store.State
+	log   []session.Message
+	facts *rule.Facts
+	model model.Model
+	// handles name the parts of the log.
+	handles rule.Handles
+
+	// view is what the model sees, rendered as far as the log has come; changed is the first position of the log that it does
+	// not have yet.
+	view    view.Live
+	changed int
+
+	// The last report of the provider: what it counted, and how much the view was estimated to be then, in tokens, -1 before the
+	// first. What was appended later is added to the report by estimate.
+	reported  session.Usage
+	estimated int
+	base      int // what system prompt and tools take; 0 until a report told
+	// unreported are messages from the beginning of the log on in which no report is, and what they take.
+	unreported struct{ upTo, tokens int }
+
+	meter   meter   // what the requests so far took
+	gauging gauging // what was counted for its gauge
+
+	taken map[rule.Key]bool // elisions that somebody took back; nil: to be found out
+
+	told bool // that the limits of the model had to be assumed
+
+	// tries counts the foldings in a row that the same turn called for.
+	tries int
+	// prepared: a summary was prepared for this turn and this pivot, or there is no use in it. Another one would be paid in vain as this one was, or is
+	// waiting to be published.
+	prepared bool
+}
+
+// maxLive is how many sessions are at hand at most: a server has many, and each may be megabytes.
+const maxLive = 64
+
+// lock returns the session with its lock held, read from the store when it is not at hand or was changed by others.
+func (e *Engine) lock(ctx context.Context, op, id string) (*live, error) {
+	e.mu.Lock()
+	l := e.live[id]
+	if l == nil {
+		for other := range e.live {
+			if len(e.live) < maxLive {
+				break
+			}
+			delete(e.live, other) // any one: it is read from the store again when it is wanted
+		}
+		l = &live{id: id, estimated: -1, view: view.Live{Markers: e.policy.Markers()}}
+		e.live[id] = l
+	}
+	e.mu.Unlock()
+	l.mu.Lock()
+	if err := e.refresh(ctx, l); err != nil {
+		l.mu.Unlock()
+		e.forget(id)
+		return nil, e.failed(op, id, err)
+	}
+	return l, nil
+}
+
+// refresh reads a session when it is not at hand, or when another engine changed it.
+func (e *Engine) refresh(ctx context.Context, l *live) error {
+	if l.facts == nil {
+		return e.load(ctx, l)
+	}
+	revision, err := e.config.Store.Revision(ctx, l.id)
+	if err == nil && revision != l.state.Revision {
+		err = e.load(ctx, l)
+	}
+	return err
+}
+
+func (e *Engine) forget(id string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.live, id)
+}
+
+// load reads a session from the store, for the first time or again because somebody else changed it. What was counted stays known.
+// After an error what is at hand is as it was, of an older revision, so that the next use reads again.
+func (e *Engine) load(ctx context.Context, l *live) error {
+	for {
+		state, err := e.config.Store.State(ctx, l.id)
+		if err != nil {
+			return err
+		}
+		log := make([]session.Message, 0, state.Messages)
+		for m, err := range e.config.Store.Messages(ctx, l.id) {
+			if err != nil {
+				return err
+			}
+			log = append(log, m)
+		}
+		if len(log) != state.Messages {
+			continue // somebody wrote between the two reads
+		}
+		slices.Reverse(log)
+		l.state, l.log = state, log
+		l.handles.Name(l.log)
+		l.view.Labels = e.labels(l)
+		l.view.Reset()
+		l.taken = nil
+		l.changed = 0
+		l.meter, l.gauging, l.unreported.upTo, l.unreported.tokens = meter{}, gauging{}, 0, 0
+		break
+	}
+	l.model = e.modelOf(l.state.Info, l.log)
+	if l.facts == nil {
+		l.facts = rule.NewFacts(e.config.Counter)
+		l.facts.Learn(l.log)
+		e.calibrate(l)
+	} else {
+		l.facts.Forget() // another writer may have replaced any message
+	}
+	l.reported, l.estimated = session.Usage{}, -1
+	return nil
+}
+
+// calibrate learns from the reports in a log how many tokens the model makes of our estimates: from what the prompt grew by from one
+// step to the next. Where a pivot or a pruning came in between it shrank, and teaches nothing.
+func (e *Engine) calibrate(l *live) {
+	if e.calibrated == nil {
+		return
+	}
+	name := l.model.String()
+	before, reported := -1, 0
+	estimated := 0
+	for i := range l.log {
+		m := &l.log[i]
+		if m.Role == session.Assistant && m.Tokens != nil && m.Tokens.Prompt() > 0 && !m.IsSummary() {
+			if grown := m.Tokens.Prompt() - reported; before >= 0 && grown > 0 {
+				e.calibrated.Observe(name, estimated-before, grown)
+			}
+			before, reported = estimated, m.Tokens.Prompt()
+		}
+		if m.Marker() != nil || m.IsSummary() {
+			before = -1
+			continue
+		}
+		estimated += view.Message(m, rule.Ledger{}, l.facts)
+	}
+	l.facts.Scale(e.calibrated.Factor(name))
+}
+
+// modelOf is the model that reads a session.
+func (e *Engine) modelOf(info session.Info, log []session.Message) model.Model {
+	return e.config.Models.Lookup(e.modelName(info, log))
+}
+
+// modelName is what it is called: by the newest message that names one, else by the session, else by the engine's configuration.
+func (e *Engine) modelName(info session.Info, log []session.Message) string {
+	if e.config.ForceModel {
+		return e.config.Model
+	}
+	for i := len(log) - 1; i >= 0; i-- {
+		if m := &log[i]; !m.IsSummary() {
+			if ref := m.Answers(); ref != nil && ref.String() != "" {
+				return ref.String()
+			}
+		}
+	}
+	if info.Model != nil && info.Model.String() != "" {
+		return info.Model.String()
+	}
+	return e.config.Model
+}

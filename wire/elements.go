@@ -1,0 +1,219 @@
+package wire
+
+import (
+	"slices"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/winnowhq/winnow/session"
+)
+
+// Form is how one wire format writes entries down.
+type Form struct {
+	// Own begins the type of parts that hold blocks only this format understands ("anthropic/").
+	Own string
+	// Content names the member of an element that holds its blocks. Empty where every block is an element.
+	Content string
+	// Write adds the blocks of an entry, whatever stands before and behind it.
+	Write func(b *Blocks, e Entry, o Options)
+	// First adds what stands before all messages, if anything does.
+	First func(b *Blocks, o Options)
+	// Opening is the role in which no conversation may begin: a block in the role User, with Beginning for its text, comes before it. Empty: any may.
+	Opening string
+	// User is the role of who is answered, Text writes a block of text. Only a format with Opening has them.
+	User string
+	Text func(text string) any
+}
+
+// Blocks are what the entries of one message become.
+type Blocks struct {
+	list  []block
+	apart bool
+	err   error
+}
+
+// block is one piece of an element, or an element.
+type block struct {
+	role  string // of its element: neighbours of one role share one, unless the later is apart
+	apart bool
+	json  jsontext.Value
+}
+
+// Add writes a value as a block.
+func (b *Blocks) Add(role string, value any) {
+	raw, err := json.Marshal(value, session.ReadOptions())
+	if err != nil && b.err == nil {
+		b.err = err
+	}
+	b.Raw(role, raw)
+}
+
+// Raw adds a block as it is.
+func (b *Blocks) Raw(role string, raw jsontext.Value) {
+	b.list = append(b.list, block{role, b.apart, raw})
+	b.apart = false
+}
+
+// Apart has the next block begin an element, also after one of the same role.
+func (b *Blocks) Apart() { b.apart = true }
+
+// Elements are the elements of a conversation that grows: what was written down of its messages once is not written again. The zero value
+// has none. It is not safe for concurrent use.
+//
+// A message is known again by its list of parts, the slice and not what is in it: parts that were handed in must not be changed afterwards.
+type Elements struct {
+	options same
+	ids     callIDs
+	written []written // what became of each message
+	list    list
+}
+
+// same are the options on which an entry depends.
+type same struct {
+	model, provider, system string
+	continues               bool
+}
+
+type written struct {
+	of     identity
+	calls  []named
+	blocks []block
+	ids    int  // how many call ids were given before
+	list   list // as it was before
+}
+
+// identity tells a message from others as far as a model gets to see it.
+type identity struct {
+	parts           *session.Part
+	n               int
+	role            session.Role
+	model, provider string
+	failed          bool
+}
+
+func identify(m *session.Message) identity {
+	i := identity{n: len(m.Parts), role: m.Role, model: m.ModelID, provider: m.ProviderID, failed: m.Failed()}
+	if i.n > 0 {
+		i.parts = &m.Parts[0]
+	}
+	return i
+}
+
+// Write returns the elements of messages that are already a view, as the form has them. The caller must not change them.
+//
+// It costs what the first message that is another than in the last call has behind it, and of that only the joining, where a message stood elsewhere
+// in the last call. Calls with other options begin anew, and so does one with call ids that are in use.
+func (e *Elements) Write(messages []session.Message, o Options, f Form) ([]jsontext.Value, error) {
+	if options := (same{o.Model, o.Provider, o.System, o.Continues}); e.ids.used == nil || e.options != options || len(o.Calls) > 0 {
+		*e = Elements{options: options, ids: newCallIDs(o.Calls)}
+		if f.First != nil {
+			var b Blocks
+			f.First(&b, o)
+			if b.err != nil {
+				return nil, b.err
+			}
+			e.list.all(b.list, f, o)
+		}
+	}
+	n := 0
+	for n < len(messages) && n < len(e.written) && e.written[n].of == identify(&messages[n]) {
+		n++
+	}
+	before := e.cut(n)
+	for i := n; i < len(messages); i++ {
+		of, ids, was := identify(&messages[i]), len(e.ids.given), e.list
+		w, known := before[of]
+		if !known || !e.ids.again(w.calls) {
+			var b Blocks
+			for _, entry := range appendEntries(nil, &messages[i], o, f.Own, &e.ids) {
+				f.Write(&b, entry, o)
+			}
+			if b.err != nil {
+				*e = Elements{}
+				return nil, b.err
+			}
+			w = written{of: of, calls: slices.Clip(e.ids.given[ids:]), blocks: b.list}
+		}
+		w.ids, w.list = ids, was
+		e.written = append(e.written, w)
+		e.list.all(w.blocks, f, o)
+	}
+	if len(o.Calls) > 0 {
+		e.ids.used = nil // those are another's
+	}
+	return slices.Clip(e.list.elements(f)), nil
+}
+
+// cut takes back all messages from the n-th on, and returns what they were.
+func (e *Elements) cut(n int) map[identity]written {
+	if n == len(e.written) {
+		return nil
+	}
+	before := make(map[identity]written, len(e.written)-n)
+	for _, w := range e.written[n:] {
+		before[w.of] = w
+	}
+	e.ids.cut(e.written[n].ids)
+	// What was handed out keeps its elements: what is added next goes into memory of its own.
+	l := e.written[n].list
+	e.list = list{closed: slices.Clip(l.closed), open: slices.Clip(l.open), role: l.role}
+	e.written = e.written[:n]
+	return before
+}
+
+// list is a list of elements of which the last may be open. What is added never changes what was there: an older copy stays as it is.
+type list struct {
+	closed []jsontext.Value
+	open   []jsontext.Value // blocks of the last one
+	role   string
+	// whole is closed with the last one behind, as it was handed out when that had as many blocks.
+	whole []jsontext.Value
+	had   int
+}
+
+func (l *list) all(blocks []block, f Form, o Options) {
+	for _, b := range blocks {
+		l.add(b, f, o)
+	}
+}
+
+func (l *list) add(b block, f Form, o Options) {
+	if f.Content == "" {
+		l.closed = append(l.closed, b.json)
+		return
+	}
+	if b.role == f.Opening && len(l.closed)+len(l.open) == 0 && !o.Continues {
+		var opening Blocks
+		opening.Add(f.User, f.Text(Beginning))
+		l.role, l.open = f.User, []jsontext.Value{opening.list[0].json}
+	}
+	if len(l.open) > 0 && (b.apart || b.role != l.role) {
+		*l = list{closed: l.elements(f)}
+	}
+	l.role, l.open = b.role, append(l.open, b.json)
+}
+
+// last is the open element.
+func (l *list) last(f Form) jsontext.Value {
+	head := `{"role":"` + l.role + `","` + f.Content + `":`
+	size := len(head) + len("[]}")
+	for _, b := range l.open {
+		size += len(b) + 1
+	}
+	element := append(make([]byte, 0, size), head...)
+	return append(appendArray(element, l.open), '}')
+}
+
+// elements are all of them, in memory that later ones are added to but never written over.
+func (l *list) elements(f Form) []jsontext.Value {
+	if len(l.open) == 0 {
+		return l.closed
+	}
+	if l.whole == nil {
+		l.whole, l.had = append(l.closed, l.last(f)), len(l.open)
+	} else if l.had != len(l.open) {
+		l.whole, l.had = append(slices.Clip(l.closed), l.last(f)), len(l.open)
+	}
+	return l.whole
+}
