@@ -233,7 +233,7 @@ func TestCommands_aRevertThatFailsSaysWhatItDid(t *testing.T) {
 	})
 	id := b.session
 	b.says("/revert")
-	b.shows("1 message of yours")
+	b.shows("newest first")
 	b.press("enter")
 	b.shows("the session was not reverted: the store is full")
 	b.shows("To have the files as they were: winnow revert x")

@@ -213,6 +213,9 @@ func (t *telling) answer(text string) {
 
 // sum is the last line: what it took.
 func (t *telling) sum(o ran) {
+	if o.SessionID == "" { // it never began
+		return
+	}
 	cached := ""
 	if prompt := o.Usage.Prompt(); prompt > 0 && o.Usage.Cache.Read > 0 {
 		cached = fmt.Sprintf(", %.0f%% of the prompts from the cache", 100*float64(o.Usage.Cache.Read)/float64(prompt))

@@ -79,6 +79,14 @@ func TestRun_aCallThatCannotBeMadeIsTold(t *testing.T) {
 	d.run("run", "light the lamp").wants(t, exitDone, "✗ wombat", `There is no tool called "wombat"`)
 }
 
+func TestRun_thatNeverBeganHasNoSum(t *testing.T) {
+	var said strings.Builder
+	(&telling{app: &app{env: Env{Stderr: &said}}}).sum(ran{})
+	if said.Len() > 0 {
+		t.Errorf("it says %q", said.String())
+	}
+}
+
 func TestRun_saysThatItWaits(t *testing.T) {
 	d, _ := agentDesk(t, llmtest.Answer(naming).Fails(llmtest.RateMillis))
 	d.run("run", "light the lamp").wants(t, exitDone, "! rate limited: it is asked again in ")
