@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/winnowhq/winnow/budget"
+	"github.com/winnowhq/winnow/internal/soon"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
@@ -389,12 +390,12 @@ func TestPrepare_aFailureIsPaidOnceAndTheFoldAsksAgain(t *testing.T) {
 
 func TestPrepare_endsWithItsContextWithin250ms(t *testing.T) {
 	a := prepare(t, nil)
-	began := time.Now()
+	stopped := soon.Start()
 	a.cancel()
 	if err := <-a.done; CodeOf(err) != Cancelled {
 		t.Errorf("the error is %v", err)
 	}
-	if d := time.Since(began); d > 250*time.Millisecond {
+	if d := stopped.Took(); d > 250*time.Millisecond {
 		t.Errorf("it took %v", d)
 	}
 	a.bill(1, 1, 0.125)
@@ -407,9 +408,9 @@ func TestCompact_thatWaitsForAPreparationEndsWithItsContext(t *testing.T) {
 	a := prepare(t, nil)
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 	defer cancel()
-	began := time.Now()
-	if _, err := a.Compact(ctx, a.id, CompactOptions{}); CodeOf(err) != Cancelled || time.Since(began) > 250*time.Millisecond {
-		t.Errorf("after %v: %v", time.Since(began), err)
+	began := soon.Start()
+	if _, err := a.Compact(ctx, a.id, CompactOptions{}); CodeOf(err) != Cancelled || began.Took() > 270*time.Millisecond {
+		t.Errorf("after %v: %v", began.Took(), err)
 	}
 	a.written() // it goes on all the same
 	if r, err := a.Publish(context.Background(), a.id); r == nil {
@@ -424,9 +425,9 @@ func TestClose_endsPreparationsAndRecordsWhatTheyCost(t *testing.T) {
 		if ready {
 			a.written()
 		}
-		began := time.Now()
+		closed := soon.Start()
 		a.Close()
-		if d := time.Since(began); d > 250*time.Millisecond {
+		if d := closed.Took(); d > 250*time.Millisecond {
 			t.Errorf("closing took %v", d)
 		}
 		a.bill(1, 1, map[bool]float64{true: 0.25, false: 0.125}[ready])

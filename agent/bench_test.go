@@ -6,12 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -43,33 +40,6 @@ func (e *endless) Ask(_ context.Context, r llm.Request) (llm.Answer, error) {
 	return a, nil
 }
 
-// canned is a connection that answers at once, as Anthropic and as OpenAI's compatible servers do: one more call each time.
-type canned struct{ asked atomic.Int64 }
-
-func (c *canned) RoundTrip(r *http.Request) (*http.Response, error) {
-	n := c.asked.Add(1)
-	if _, err := io.Copy(io.Discard, r.Body); err != nil {
-		return nil, err
-	}
-	r.Body.Close()
-	var b strings.Builder
-	if strings.HasSuffix(r.URL.Path, "/messages") {
-		for _, e := range []string{
-			`{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"wide","content":[],"usage":{"input_tokens":900000,"output_tokens":1}}}`,
-			fmt.Sprintf(`{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"call_new%d","name":"look","input":{}}}`, n),
-			fmt.Sprintf(`{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"path\":\"g%d\"}"}}`, n),
-			`{"type":"content_block_stop","index":0}`, `{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":20}}`, `{"type":"message_stop"}`,
-		} {
-			kind, _, _ := strings.Cut(strings.TrimPrefix(e, `{"type":"`), `"`)
-			fmt.Fprintf(&b, "event: %s\ndata: %s\n\n", kind, e)
-		}
-	} else {
-		fmt.Fprintf(&b, `data: {"id":"1","object":"chat.completion.chunk","model":"wide","choices":[{"index":0,"delta":{"role":"assistant","tool_calls":[{"index":0,"id":"call_new%d","type":"function","function":{"name":"look","arguments":"{\"path\":\"g%d\"}"}}]},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":900000,"completion_tokens":20,"total_tokens":900020}}`+"\n\ndata: [DONE]\n\n", n, n)
-	}
-	head := http.Header{"Content-Type": {"text/event-stream"}}
-	return &http.Response{StatusCode: 200, Status: "200 OK", Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: head, Body: io.NopCloser(strings.NewReader(b.String())), Request: r}, nil
-}
-
 // tenThousand are the parts of a long session: 5,000 steps with a text and a call, 2.9 MB of output, and a word of the user's before every fiftieth.
 func tenThousand() []session.Message {
 	var log []session.Message
@@ -98,7 +68,7 @@ func BenchmarkStep(b *testing.B) {
 		protocol      providers.Protocol
 	}{
 		{"balanced", "memory", ""}, {"balanced", "sqlite", ""}, {"aggressive", "sqlite", ""}, {"classic", "sqlite", ""},
-		{"balanced", "sqlite", "anthropic"}, {"balanced", "sqlite", "openai-chat"},
+		{"balanced", "sqlite", "anthropic"}, {"balanced", "sqlite", "openai-chat"}, {"balanced", "sqlite", "openai-responses"}, {"balanced", "sqlite", "gemini"},
 	} {
 		b.Run(strings.TrimSuffix(c.policy+"/"+c.store+"/"+string(c.protocol), "/"), func(b *testing.B) {
 			var kept store.Store = memory.New()
@@ -124,7 +94,7 @@ func BenchmarkStep(b *testing.B) {
 			if err := engine.Append(b.Context(), id, slices.Clone(log)...); err != nil {
 				b.Fatal(err)
 			}
-			var client llm.Client = &endless{calls: b.N}
+			var client llm.Client = &endless{calls: b.N + 1}
 			if c.protocol != "" {
 				set, err := providers.New(func(string) string { return "key" }, map[string]providers.Provider{"acme": {Protocol: c.protocol, BaseURL: "http://acme.test/v1", KeyEnv: "KEY"}})
 				if err != nil {
@@ -136,16 +106,21 @@ func BenchmarkStep(b *testing.B) {
 				}
 			}
 			look := tool{"look", pathSchema, func(context.Context, agent.Call) (agent.Result, error) { return agent.Result{Output: "a lamp"}, nil }}
-			loop, err := agent.New(agent.Config{
-				Engine: engine, Client: client, Model: wide, Protocol: agent.Protocol(c.protocol), Tools: []agent.Tool{look}, MaxSteps: b.N + 1,
-			})
+			config := agent.Config{Engine: engine, Client: client, Model: wide, Protocol: agent.Protocol(c.protocol), Tools: []agent.Tool{look}, MaxSteps: 1}
+			first, err := agent.New(config)
 			if err != nil {
 				b.Fatal(err)
 			}
-			warm, stop := context.WithCancel(b.Context())
-			stop()
-			loop.Run(warm, id, "Look.") // the first look at the log is not a step
+			// The first step looks at the whole log, and writes all of it down.
+			if _, err := first.Run(b.Context(), id, "Look."); !errors.Is(err, agent.ErrSteps) {
+				b.Fatal(err)
+			}
 			if _, err := engine.Prune(b.Context(), id); err != nil {
+				b.Fatal(err)
+			}
+			config.MaxSteps = b.N + 1
+			loop, err := agent.New(config)
+			if err != nil {
 				b.Fatal(err)
 			}
 			b.ReportAllocs()

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -24,7 +25,8 @@ const (
 	inARow = 3
 	// stuck is how often it must be made for the run to end.
 	stuck = 8
-	// grace is how long calls have to end by themselves when the caller stopped.
+	// grace is how long calls have to end by themselves when the caller stopped. Those with a child have it twice: first the calls of the child end, then it
+	// writes down how, and whoever closes the store when Run has returned finds nobody at work.
 	grace = 60 * time.Millisecond
 )
 
@@ -162,6 +164,7 @@ func (r *run) carryOut(ctx context.Context, m *session.Message, jobs []job) erro
 	defer w.close()
 	outcomes, children := make(chan outcome, len(jobs)), make(chan beginning)
 	waiting, running, alone := jobs, 0, false
+	var working atomic.Int32 // children
 	start := func() {
 		for len(waiting) > 0 && !alone && (running == 0 || !waiting[0].serial()) {
 			j := waiting[0]
@@ -170,6 +173,8 @@ func (r *run) carryOut(ctx context.Context, m *session.Message, jobs []job) erro
 			part := m.Parts[j.at]
 			j.call.Progress = func(text string) { w.tell(Event{Type: CallProgress, Text: text, Part: part}) }
 			j.call.Child = func(within context.Context, c Child) (Turn, error) {
+				working.Add(1)
+				defer working.Add(-1)
 				return r.child(within, j, c, func(id string) {
 					select {
 					case children <- beginning{j.at, id}:
@@ -216,14 +221,17 @@ func (r *run) carryOut(ctx context.Context, m *session.Message, jobs []job) erro
 		return nil
 	}
 	var failed error
-	for timeout := time.After(grace); running > 0; {
+	for timeout, more := time.After(grace), true; running > 0; {
 		select {
 		case o := <-outcomes:
 			failed = errors.Join(failed, end(o))
 			continue
 		case <-timeout:
 		}
-		break
+		if more = more && working.Load() > 0; !more {
+			break
+		}
+		timeout, more = time.After(grace), false
 	}
 	*m = interrupt(*m)
 	if err := errors.Join(failed, r.update(m)); err != nil {

@@ -180,8 +180,10 @@ func TestChild_endsWithItsParent(t *testing.T) {
 		return llmtest.Reply{Calls: []llmtest.Call{call("helper", `{"prompt":"CHILD: wait"}`)}}
 	}}, nil, wait, helper(agent.Child{}))
 	ctx, cancel := context.WithCancel(t.Context())
-	go func() { <-began; cancel() }()
+	var stopped time.Time
+	go func() { <-began; stopped = time.Now(); cancel() }()
 	got, err := b.Run(ctx, "", "Wait.")
+	took := time.Since(stopped)
 	if !errors.Is(err, context.Canceled) {
 		t.Fatalf("error %v, want %v", err, context.Canceled)
 	}
@@ -190,6 +192,9 @@ func TestChild_endsWithItsParent(t *testing.T) {
 	id, _ := meta["sessionId"].(string)
 	if len(calls) != 1 || calls[0].State.Status != session.Failed || meta["interrupted"] != true || id == "" {
 		t.Fatalf("the call of the parent is %+v, %v", calls[0].State, meta)
+	}
+	if c := b.calls(id); took < 100*time.Millisecond && (len(c) != 1 || !c[0].State.Final()) {
+		t.Errorf("the parent has returned after %v, and the child has not: its calls are %+v", took, c)
 	}
 	for until := time.Now().Add(2 * time.Second); time.Now().Before(until); time.Sleep(5 * time.Millisecond) {
 		if c := b.calls(id); len(c) == 1 && c[0].State.Final() {

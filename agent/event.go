@@ -17,7 +17,7 @@ const (
 	Answered     EventType = "answered"      // the answer is whole and appended
 	CallStarted  EventType = "call.started"  //
 	CallProgress EventType = "call.progress" // a tool tells how far it has come
-	CallEnded    EventType = "call.ended"    //
+	CallEnded    EventType = "call.ended"    // also where it never started, because it could not be made
 	Observed     EventType = "observed"      // the step's usage was reported, and what had to be done about it was done
 	TurnEnded    EventType = "turn.ended"    // the model calls no more tools
 	Waiting      EventType = "waiting"       // a request failed for now, and is made again after a wait

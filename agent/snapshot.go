@@ -100,7 +100,7 @@ func (r *run) finishes(m *session.Message, jobs []job) *atomic.Bool {
 	}
 	changes := new(atomic.Bool)
 	for i := range jobs {
-		if jobs[i].serial() {
+		if _, harmless := jobs[i].tool.(Harmless); jobs[i].serial() && !harmless {
 			changes.Store(true)
 		}
 		ask := jobs[i].call.Ask

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/agent"
+	"github.com/winnowhq/winnow/internal/soon"
 	"github.com/winnowhq/winnow/llm"
 	"github.com/winnowhq/winnow/llm/llmtest"
 	"github.com/winnowhq/winnow/model"
@@ -224,9 +226,9 @@ func TestSnapshots_oneThatHangsDoesNotKeepARunFromEnding(t *testing.T) {
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	began := time.Now()
+	began := soon.Start()
 	got, err := b.Run(ctx, "", "Stop soon.")
-	if took := time.Since(began); took > 600*time.Millisecond {
+	if took := began.Took(); took > 600*time.Millisecond {
 		t.Errorf("it took %v to end, error %v", took, err)
 	}
 	b.sound(got.SessionID)
@@ -359,5 +361,37 @@ func TestOutline_changesNothingForTheModel(t *testing.T) {
 	}
 	if strings.Contains(before, "summary") {
 		t.Error("the view has the outline")
+	}
+}
+
+// harmless is a serial tool that changes no files.
+type harmless struct{ serial }
+
+func (harmless) Harmless() {}
+
+// counting counts the snapshots that are taken.
+type counting struct {
+	agent.Snapshots
+	n atomic.Int32
+}
+
+func (c *counting) Take(ctx context.Context) (string, error) {
+	c.n.Add(1)
+	return c.Snapshots.Take(ctx)
+}
+
+func TestSnapshots_noneIsTakenAfterWhatChangesNothing(t *testing.T) {
+	note := harmless{serial{tool{"note", pathSchema, func(context.Context, agent.Call) (agent.Result, error) { return agent.Result{Output: "noted"}, nil }}}}
+	shots := &counting{}
+	b := setUp(t, llmtest.Chat, llmtest.Script{Answer: llmtest.Sequence(
+		llmtest.Reply{Calls: []llmtest.Call{call("note", `{"path":"a"}`)}},
+		llmtest.Reply{Calls: []llmtest.Call{call("write", `{"path":"a.txt","text":"one"}`)}},
+		llmtest.Reply{Text: "Done."},
+	)}, func(c *agent.Config) { shots.Snapshots = kept(t, c); c.Snapshots = shots }, onDisk, note)
+	if _, err := b.Run(t.Context(), "", "Go."); err != nil {
+		t.Fatal(err)
+	}
+	if n := shots.n.Load(); n != 4 {
+		t.Errorf("%d snapshots, want 4: before each of three steps, and after the one that writes", n)
 	}
 }

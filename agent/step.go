@@ -48,6 +48,11 @@ func (r *run) step(ctx context.Context) (finished bool, err error) {
 	r.result.Steps++
 	r.result.Text, r.result.Finish = answer.Text(), answer.Finish
 	r.tell(Event{Type: Answered, Step: r.result.Steps, Message: m.ID})
+	for i := range m.Parts { // calls that cannot be made, and what the provider ran itself
+		if p := m.Parts[i]; p.Type == session.ToolPart && p.State != nil && p.State.Final() {
+			r.tell(Event{Type: CallEnded, Step: r.result.Steps, Message: m.ID, Part: p})
+		}
+	}
 	if err := r.carryOut(ctx, &m, jobs); err != nil {
 		return false, err
 	}
@@ -130,7 +135,7 @@ func (r *run) ask(ctx context.Context) (answer llm.Answer, size int, err error) 
 func (r *run) request(v winnow.View, size int) llm.Request {
 	step := r.result.Steps + 1
 	return llm.Request{
-		Model: r.config.Model, System: r.system, Tools: r.declared, Messages: v.Messages, Cache: true, MaxOutput: r.room(size),
+		Model: r.config.Model, System: r.system, Tools: r.declared, Messages: v.Messages, Conversation: r.id, Cache: true, MaxOutput: r.room(size),
 		Delta:   func(text string) { r.tell(Event{Type: Delta, Step: step, Text: text}) },
 		Restart: func() { r.tell(Event{Type: Restarted, Step: step}) },
 		Waiting: func(wait time.Duration, failed error) {

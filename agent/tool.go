@@ -26,6 +26,12 @@ type Serial interface {
 	Serial()
 }
 
+// Harmless is a Serial tool that changes no files: no snapshot is taken after its calls.
+type Harmless interface {
+	Serial
+	Harmless()
+}
+
 // Call is one call of a tool.
 type Call struct {
 	SessionID string

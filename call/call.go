@@ -69,7 +69,12 @@ type Call struct {
 	// Arguments as the call has them. Members is set where they are the members of its input, each as it stands there.
 	Arguments Arguments
 	Members   bool
+
+	split []simple // its command
 }
+
+// Steps are the commands of the call's command, as the function of that name gives them.
+func (c *Call) Steps() []Step { return stepsOf(c.split) }
 
 // Target says what the call was about: its command, path, query, or nothing.
 func (c *Call) Target() string {
@@ -139,7 +144,8 @@ func Of(p *session.Part, cwd string) Call {
 
 func (c *Call) judge(p *session.Part) {
 	if text := c.Command(); text != "" {
-		c.Ran = Invocations(text)
+		c.split = splitShell(text)
+		c.Ran = invocations(c.split, 0)
 		c.Main = Main(c.Ran)
 	}
 	c.Outcome = outcome(p, c)

@@ -61,11 +61,11 @@ func parse(input jsontext.Value) (a Arguments, plain bool) {
 	if _, end, plain := plainMembers(input, func(name string, value jsontext.Value) bool { a = append(a, Argument{name, value}); return true }); plain && blanks(input, end) == len(input) {
 		return a, true
 	}
-	var decoded map[string]jsontext.Value
-	if json.Unmarshal(input, &decoded, session.ReadOptions()) != nil {
+	var all map[string]jsontext.Value
+	if json.Unmarshal(input, &all, session.ReadOptions()) != nil {
 		return nil, false
 	}
-	return sorted(decoded), false
+	return sorted(all), false
 }
 
 func sorted(decoded map[string]jsontext.Value) Arguments {
@@ -85,12 +85,12 @@ func (a Arguments) Text(names ...string) string {
 		}
 		switch value.Kind() {
 		case '"':
-			s, ok := Unquote(value)
-			if ok && s != "" {
-				return s
+			text, ok := Unquote(value)
+			if !ok {
+				text = decoded(value)
 			}
-			if !ok && json.Unmarshal(value, &s, session.ReadOptions()) == nil && s != "" {
-				return s
+			if text != "" {
+				return text
 			}
 		case '[':
 			var words []string
@@ -102,6 +102,14 @@ func (a Arguments) Text(names ...string) string {
 		}
 	}
 	return ""
+}
+
+// decoded is the text of a JSON string that Unquote does not understand, "" where it is none.
+func decoded(value jsontext.Value) (text string) {
+	if json.Unmarshal(value, &text, session.ReadOptions()) != nil {
+		return ""
+	}
+	return text
 }
 
 // list is a member that is a list of objects; a text that holds such a list counts too.

@@ -42,18 +42,20 @@ var builders = []string{"tsc", "eslint", "prettier", "ruff", "mypy", "pyright", 
 	"cmake", "ninja", "gcc", "g++", "clang", "javac", "rustc", "rustfmt", "xcodebuild", "biome", "oxlint", "tsgo", "svelte-check", "next", "make", "isort", "shellcheck", "swc", "turbo", "latexmk", "pdflatex"}
 
 // Invocations are the programs that a command runs, in its order.
-func Invocations(command string) []Invocation { return invocations(command, 0) }
+func Invocations(command string) []Invocation { return invocations(splitShell(command), 0) }
 
-func invocations(command string, depth int) []Invocation {
-	var all []Invocation
-	list := splitShell(command)
+func invocations(list []simple, depth int) []Invocation {
+	if len(list) == 0 {
+		return nil
+	}
+	all := make([]Invocation, 0, len(list))
 	for i, s := range list {
 		words := unwrap(s.words)
 		if len(words) == 0 || base(words[0]) == "" {
 			continue
 		}
 		if name := base(words[0]); (name == "bash" || name == "sh" || name == "zsh") && len(words) > 2 && strings.HasPrefix(words[1], "-") && strings.HasSuffix(words[1], "c") && depth < 2 {
-			all = append(all, invocations(words[2], depth+1)...)
+			all = append(all, invocations(splitShell(words[2]), depth+1)...)
 			continue
 		}
 		v := invocation(words)
@@ -93,6 +95,9 @@ func invocation(words []string) Invocation {
 		switch {
 		case installs && strings.HasPrefix(w, "-"):
 		case !strings.HasPrefix(w, "-"):
+			if v.Targets == nil {
+				v.Targets = make([]string, 0, len(args)-i)
+			}
 			v.Targets = append(v.Targets, w)
 		case w == "-run" || w == "-k" || w == "-t" || w == "--filter" || w == "-m" || w == "--grep" || w == "-g" || w == "--testNamePattern" || w == "-bench" || w == "--test":
 			if i++; i < len(args) {

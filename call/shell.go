@@ -16,8 +16,9 @@ type Step struct {
 }
 
 // Steps are the commands of a shell text in their order, nested ones not among them. Where errors go and what a command is fed is left out.
-func Steps(text string) []Step {
-	all := splitShell(text)
+func Steps(text string) []Step { return stepsOf(splitShell(text)) }
+
+func stepsOf(all []simple) []Step {
 	steps := make([]Step, len(all))
 	for i, s := range all {
 		steps[i] = Step{Words: s.words, Writes: len(s.outputs)+len(s.appends) > 0, After: s.after}

@@ -10,13 +10,13 @@ func Simple(command string) (words []string, ok bool) {
 	if command == "" || len(command) > Examined {
 		return nil, false
 	}
-	var word strings.Builder
-	inWord := false
+	word := shellWord{text: command}
 	end := func() {
-		if inWord {
-			words = append(words, word.String())
-			word.Reset()
-			inWord = false
+		if word.begun {
+			if words == nil {
+				words = make([]string, 0, 6)
+			}
+			words = append(words, word.take())
 		}
 	}
 	for i := 0; i < len(command); i++ {
@@ -29,24 +29,21 @@ func Simple(command string) (words []string, ok bool) {
 			if length < 0 {
 				return nil, false
 			}
-			word.WriteString(command[i+1 : i+1+length])
-			inWord = true
+			word.add(i+1, i+1+length)
 			i += length + 1
 		case c == '"':
 			length := strings.IndexByte(command[i+1:], '"')
 			if length < 0 || strings.ContainsAny(command[i+1:i+1+length], "$`\\") {
 				return nil, false
 			}
-			word.WriteString(command[i+1 : i+1+length])
-			inWord = true
+			word.add(i+1, i+1+length)
 			i += length + 1
 		case c == '\\':
 			if i++; i == len(command) || command[i] == '\n' || command[i] == '\r' {
 				return nil, false
 			}
-			word.WriteByte(command[i])
-			inWord = true
-		case !inWord && c == '2' && i+1 < len(command) && command[i+1] == '>':
+			word.add(i, i+1)
+		case !word.begun && c == '2' && i+1 < len(command) && command[i+1] == '>':
 			rest, found := strings.CutPrefix(command[i:], "2>/dev/null")
 			if !found {
 				rest, found = strings.CutPrefix(command[i:], "2>&1")
@@ -55,11 +52,10 @@ func Simple(command string) (words []string, ok bool) {
 				return nil, false
 			}
 			i = len(command) - len(rest) - 1
-		case !inWord && (c == '#' || c == '{' || c == '!'), strings.IndexByte("\n\r;&|<>()$`", c) >= 0:
+		case !word.begun && (c == '#' || c == '{' || c == '!'), strings.IndexByte("\n\r;&|<>()$`", c) >= 0:
 			return nil, false
 		default:
-			word.WriteByte(c)
-			inWord = true
+			word.add(i, i+1)
 		}
 	}
 	end()

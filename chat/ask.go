@@ -190,6 +190,12 @@ func (g *grants) add(p agent.Permission) {
 	g.known = append(g.known, grantOf(p))
 }
 
+func (g *grants) clear() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.known = nil
+}
+
 func (g *grants) allow(p agent.Permission) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

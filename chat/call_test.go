@@ -10,6 +10,7 @@ import (
 	"github.com/winnowhq/winnow/agent"
 	"github.com/winnowhq/winnow/llm/llmtest"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/tui"
 )
 
 func TestCall_oneLineWithItsOutcome(t *testing.T) {
@@ -188,4 +189,19 @@ func TestBackground_aSummaryThatIsWrittenBesideTheWorkIsNoReasonToWait(t *testin
 	close(hold)
 	b.shows("said at last")
 	b.rests()
+}
+
+func TestCall_fitsItsLine(t *testing.T) {
+	for _, name := range []string{"bash", strings.Repeat("a_tool_", 9)} {
+		for width := 20; width < 90; width++ {
+			tr := newTranscript(newStyle(false))
+			tr.width = width
+			p := &session.Part{Type: session.ToolPart, Tool: name, State: &session.ToolState{Status: session.Failed, Title: "go test ./... -run TestOfEverything", Error: "no",
+				Metadata: jsontext.Value(`{"exit":1,"title":"go test ./..."}`)}}
+			lines, _ := tr.layCall(p, false)
+			if got := tui.Columns(lines[0]); got > width {
+				t.Errorf("at %d columns the line takes %d: %q", width, got, lines[0])
+			}
+		}
+	}
 }

@@ -2,7 +2,6 @@ package chat
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -93,16 +92,24 @@ func Run(ctx context.Context, c Config) error {
 		}
 	})
 	defer events.Close()
-	_, err := tea.NewProgram(m, m.options()...).Run()
+	p := tea.NewProgram(m, m.options()...)
+	defer context.AfterFunc(ctx, func() { quitBy(p) })()
+	_, err := p.Run()
 	switch {
-	case errors.Is(err, tea.ErrInterrupted):
-		return nil
-	case err != nil && ctx.Err() != nil:
+	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case err != nil:
 		return fmt.Errorf("chat: the terminal: %w", err)
 	}
 	return nil
+}
+
+// quitBy ends the program so that the terminal is as it was before: a program that is merely killed leaves it without an echo. One that does not listen is killed.
+func quitBy(p *tea.Program) {
+	hung := time.AfterFunc(time.Second, p.Kill)
+	defer hung.Stop()
+	p.Quit()
+	p.Wait()
 }
 
 func newChat(ctx context.Context, c Config) *chat {
@@ -126,7 +133,7 @@ func colorless(c Config) bool {
 }
 
 func (m *chat) options() []tea.ProgramOption {
-	options := []tea.ProgramOption{tea.WithContext(m.ctx), tea.WithEnvironment(m.config.Environ), tea.WithFPS(30)}
+	options := []tea.ProgramOption{tea.WithoutSignalHandler(), tea.WithEnvironment(m.config.Environ), tea.WithFPS(30)}
 	if m.config.Input != nil {
 		options = append(options, tea.WithInput(m.config.Input))
 	}

@@ -19,6 +19,10 @@ func (m *chat) takeBack(done, what string, take func(ctx context.Context, id, wh
 	if !m.need() {
 		return nil
 	}
+	if m.stopFold != nil {
+		m.tell(told{text: "a folding goes on: esc stops it, and nothing is to be taken back then"})
+		return nil
+	}
 	id := m.session
 	return m.do(func(ctx context.Context) func(m *chat) tea.Cmd {
 		r, err := take(ctx, id, what)
@@ -192,7 +196,8 @@ func (m *chat) revert(target *session.Message) tea.Cmd {
 		return func(m *chat) tea.Cmd {
 			m.doing = ""
 			if err != nil {
-				m.tell(told{"nothing was reverted", err})
+				m.tell(told{"the session was not reverted", err})
+				m.tell(told{text: said})
 				return nil
 			}
 			cmd := m.enter(newID)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/winnowhq/winnow/agent"
 	"github.com/winnowhq/winnow/llm/llmtest"
+	"github.com/winnowhq/winnow/session"
 )
 
 // talked is a session of several turns with large outputs.
@@ -220,5 +221,49 @@ func TestResume_showsTheSessionThatWas(t *testing.T) {
 	again.press("up")
 	if got := again.editor.value(); got != "turn 3" {
 		t.Errorf("up gives %q, want what was said last", got)
+	}
+}
+
+// A way back may end after the files were brought back and before there is a session to go on with.
+func TestCommands_aRevertThatFailsSaysWhatItDid(t *testing.T) {
+	b := talked(t, 1, func(c *Config, _ *agent.Config) {
+		c.Revert = func(context.Context, string, string) (string, string, error) {
+			return "", "To have the files as they were: winnow revert x", errors.New("the store is full")
+		}
+	})
+	id := b.session
+	b.says("/revert")
+	b.shows("the session was not reverted: the store is full")
+	b.shows("To have the files as they were: winnow revert x")
+	if b.session != id {
+		t.Errorf("it went on with %q, want %q", b.session, id)
+	}
+}
+
+// cannot takes no snapshot.
+type cannot struct{}
+
+func (cannot) Take(context.Context) (string, error) { return "", errors.New("the disk is full") }
+func (cannot) Diff(context.Context, string, string) ([]session.FileDiff, error) {
+	return nil, errors.New("no snapshots")
+}
+
+func TestChat_showsWhatTheLoopWorksOnWithout(t *testing.T) {
+	b := talked(t, 1, func(_ *Config, a *agent.Config) { a.Snapshots = cannot{} })
+	b.shows("! No snapshot of the files could be taken")
+	b.shows("the disk is full")
+}
+
+func TestGrants_areOfOneSession(t *testing.T) {
+	b := talked(t, 1, nil)
+	p := agent.Permission{Tool: "bash", Action: "run", Target: "go test"}
+	b.grants.add(p)
+	if !b.grants.allow(p) {
+		t.Fatal("what was granted is not allowed")
+	}
+	b.says("/new")
+	b.shows("begins with your next message")
+	if b.grants.allow(p) {
+		t.Error("what was granted for the session before is allowed in the next one")
 	}
 }

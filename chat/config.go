@@ -30,8 +30,10 @@ type Config struct {
 	// Export writes a session into a file and says where; file may be "". nil: there is no /export.
 	Export func(ctx context.Context, sessionID, file string) (path string, err error)
 	// Revert goes back to before a message of the user's: files and session; it gives the id of the session to go on with, and what was done, for
-	// people. nil: there is no /revert.
+	// people, beside an error too where files were changed before it. nil: there is no /revert.
 	Revert func(ctx context.Context, sessionID, messageID string) (newID, told string, err error)
+	// Advice says what to do about an error of the loop, "" for nothing; it may be nil.
+	Advice func(err error) string
 	// NoRevert says why there is none, for people.
 	NoRevert string
 	// Notice is shown once at the top of the transcript, "" for none.

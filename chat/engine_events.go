@@ -85,6 +85,9 @@ func (m *chat) loopTold(e agent.Event) bool {
 		delete(t.started, e.Part.CallID)
 		t.call(e.Message, e.Part)
 		return true
+	case agent.Noticed:
+		m.after = append(m.after, warn(oneLine(e.Text)))
+		return true
 	case agent.Observed, agent.TurnEnded:
 		return true
 	}

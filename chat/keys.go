@@ -18,6 +18,13 @@ func (m *chat) key(k tea.KeyPressMsg) tea.Cmd {
 	if name == "ctrl+c" {
 		return m.interruptOrQuit()
 	}
+	if name == "ctrl+z" {
+		if !canSuspend() {
+			m.hint = "there is no shell to go back to"
+			return nil
+		}
+		return tea.Suspend
+	}
 	switch {
 	case len(m.asks) > 0:
 		return m.answerKey(k, before)
@@ -157,5 +164,6 @@ var keysThereAre = [][2]string{
 	{"pgup pgdn", "scroll; shift+↑↓ by lines, end goes back to the newest"},
 	{"↑ ↓", "what you said before"},
 	{"tab", "complete a command"},
+	{"ctrl+z", "back to the shell for a while; fg returns"},
 	{"ctrl+c twice", "leave; the session is kept"},
 }

@@ -147,5 +147,6 @@ func (m *chat) enter(id string) tea.Cmd {
 	m.session, m.loaded, m.title, m.resumes, m.gauge = id, false, "", false, winnow.Gauge{}
 	m.transcript.clear()
 	m.queued, m.after = nil, nil
+	m.grants.clear()
 	return m.sync()
 }

@@ -91,5 +91,5 @@ func span(r *pivot.Receipt) string {
 // because says in words when something was committed.
 var because = map[string]string{
 	"turn": "the turn ended", "step": "a step ended", "threshold": "the window was full", "rejected": "the request was too long",
-	"cold": "the cache was cold", "pays": "it pays", "discard": "the model discarded it", "distill": "the model distilled it",
+	"cold": "the cache was cold", "pays": "it pays", "discard": "discarded by name", "distill": "a shorter text stands for it",
 }

@@ -101,7 +101,7 @@ func (t *transcript) message(m *session.Message, before int) {
 		if it.message != nil && same(it.message, m) {
 			return
 		}
-		it.message, it.live, it.stale = m, nil, true
+		it.message, it.live, it.stale = alone(m), nil, true
 		return
 	}
 	live := t.writing()
@@ -115,10 +115,16 @@ func (t *transcript) message(m *session.Message, before int) {
 	default:
 		before = len(t.items)
 	}
-	t.insert(before, &item{message: m})
+	t.insert(before, &item{message: alone(m)})
 	if m.Written() {
 		t.turn = t.at[m.ID]
 	}
+}
+
+// alone is a message by itself. A pointer into a log would hold the whole of it in memory, and the transcript has read a log for each message.
+func alone(m *session.Message) *session.Message {
+	one := *m
+	return &one
 }
 
 // insert puts an item before another.

@@ -2,6 +2,8 @@ package chat
 
 import (
 	"fmt"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -171,4 +173,22 @@ func TestOtherSessions_areNotMixedIn(t *testing.T) {
 	if got := b.look(); strings.Contains(got, "theirs") {
 		t.Errorf("another session is shown:\n%s", got)
 	}
+}
+
+// The log is read again for each message. What the transcript keeps of it are messages, not logs.
+func TestTranscript_holdsNoLog(t *testing.T) {
+	tr := newTranscript(newStyle(false))
+	var log []session.Message
+	for i := range 1200 {
+		id := fmt.Sprint("msg_", i)
+		log = append(log, session.Message{MessageInfo: session.MessageInfo{ID: id, Role: session.User}, Parts: []session.Part{{ID: id, Type: session.TextPart, Text: "lamp"}}})
+		tr.log(slices.Clone(log))
+	}
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	if most := uint64(64 << 20); m.HeapAlloc > most {
+		t.Errorf("%d bytes are held for %d short messages, want at most %d", m.HeapAlloc, len(log), most)
+	}
+	runtime.KeepAlive(tr)
 }

@@ -127,7 +127,13 @@ func (m *chat) ended(msg endedMsg) tea.Cmd {
 		m.after = append(m.after, notice{"■", "interrupted", warning})
 		m.resumes = true
 	default:
-		m.after = append(m.after, wrong(explain(msg.err)+"\nenter on an empty line tries again"))
+		text := explain(msg.err)
+		if m.config.Advice != nil {
+			if advice := m.config.Advice(msg.err); advice != "" {
+				text += "\n" + advice
+			}
+		}
+		m.after = append(m.after, wrong(text+"\nenter on an empty line tries again"))
 		m.resumes = true
 	}
 	m.asks = nil

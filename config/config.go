@@ -75,7 +75,14 @@ func (e *Error) Unwrap() error { return e.Err }
 func Load(s Sources) (Loaded, error) {
 	l := Loaded{Settings: winnow.DefaultSettings(), Origins: map[string]string{}}
 	for _, file := range s.files() {
-		data, err := os.ReadFile(file)
+		var err error
+		if info, failed := os.Stat(file); s.File == "" && failed == nil && !info.Mode().IsRegular() {
+			err = errNotPlain
+		}
+		var data []byte
+		if err == nil {
+			data, err = os.ReadFile(file)
+		}
 		if errors.Is(err, fs.ErrNotExist) && s.File == "" {
 			continue
 		}
@@ -112,6 +119,9 @@ func Load(s Sources) (Loaded, error) {
 	l.Settings.Permissions = append(l.Settings.Permissions, l.denied...)
 	return l, nil
 }
+
+// errNotPlain is the error of a file that was not named and is a folder, a pipe or a device: to read it may never end.
+var errNotPlain = errors.New("it is no plain file")
 
 // providers says where keys and sessions are sent. That is the user's to say: a project's file may be anybody's.
 const providers = "providers"

@@ -452,3 +452,16 @@ func TestLoad_permissionsOfAProjectOnlyTakeAway(t *testing.T) {
 		t.Errorf("the same file, named by the user: %v", err)
 	}
 }
+
+// A project's folder may be anybody's, and a link in it lead to what never ends.
+func TestLoad_onlyPlainFilesThatWereNotNamed(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Symlink("/dev/zero", filepath.Join(dir, Name)); err != nil {
+		t.Skip(err)
+	}
+	_, err := Load(Sources{Dir: dir})
+	var e *Error
+	if !errors.As(err, &e) || e.File != filepath.Join(dir, Name) || !errors.Is(err, errNotPlain) {
+		t.Errorf("got %v, want the error that it is no plain file", err)
+	}
+}

@@ -35,7 +35,7 @@ func ran(p *session.Part, c *call.Call, cwd string) Shown {
 	if folder := call.Clean(c.Arguments.Text("workdir", "cwd", "working_directory"), cwd); folder != "" {
 		cwd = folder
 	}
-	steps := call.Steps(text)
+	steps := c.Steps()
 	if run, is := inner(steps); is {
 		text, steps = run, call.Steps(run)
 	}
@@ -45,7 +45,7 @@ func ran(p *session.Part, c *call.Call, cwd string) Shown {
 		}
 		return Shown{}
 	}
-	r, ok := parse(text, cwd)
+	r, ok := parse(steps, cwd)
 	if !ok || r.path == "" || cleared(out.text) || strings.HasPrefix(out.text, r.program+": ") {
 		return Shown{}
 	}
@@ -112,9 +112,9 @@ func entered(steps []call.Step, cwd string) (string, []call.Step, bool) {
 	return call.Clean(steps[0].Words[1], cwd), steps[1:], true
 }
 
-// parse understands a command that prints lines of one file.
-func parse(text, cwd string) (reading, bool) {
-	cwd, steps, _ := entered(call.Steps(text), cwd)
+// parse understands a command, of which these are the steps, that prints lines of one file.
+func parse(steps []call.Step, cwd string) (reading, bool) {
+	cwd, steps, _ = entered(steps, cwd)
 	if len(steps) == 0 || len(steps) > 2 {
 		return reading{}, false
 	}

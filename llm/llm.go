@@ -26,6 +26,10 @@ type Request struct {
 	System   string
 	Tools    jsontext.Value // the provider's own JSON of the tools, sent as it is; empty: none
 	Messages []session.Message
+	// Conversation names what the messages belong to, where it is asked about again and again: a client may remember how it wrote them down and not
+	// do it again. Parts of messages must then not be changed after they were handed in; a message that changes gets a new list of them. Empty: nothing
+	// is remembered.
+	Conversation string
 	// MaxOutput bounds the answer, in tokens; 0 takes the model's own limit.
 	MaxOutput int
 	// Cache asks the provider to keep the prompt, and to read what it has kept, where that must be asked for.

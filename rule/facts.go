@@ -42,12 +42,12 @@ type Facts struct {
 	counted int
 	decided int
 
-	guard   *Guard // that said protected
-	guarded map[string]bool
+	guard                      *Guard // that said so of tools and paths
+	guardedTools, guardedPaths map[string]bool
 
 	learned learned
 
-	gone   int    // what the facts of outputs are marked with that the ledger has
+	gone   int32  // what the facts of outputs are marked with that the ledger has
 	ledger Ledger // of which they were marked
 
 	line    *timeline
@@ -55,13 +55,15 @@ type Facts struct {
 	handles Handles
 }
 
+// fact is what is known of a part. There is one of each: it is kept small.
 type fact struct {
-	text, input, output string // what the size was counted from
-	files               int    // how many attachments
-	lines               int    // of the output, as Measure counts them
-	counted             Size   // as the counter has it
-	size                Size   // times the factor
+	text, output  string // what the size was counted from; text is the arguments where it is that of a call
+	counted, size small  // as the counter has it, and times the factor
+	files         int32  // how many attachments
+	lines         int32  // of the output, as Measure counts them
+	gone          int32  // see Facts.goneOutputs
 
+	called     bool // it is that of a call
 	indexed    bool // it is what the index has under the part's id
 	understood bool // target and paths are filled in
 	target     string
@@ -72,11 +74,19 @@ type fact struct {
 	guarded string
 	namer   *Handles // that gave the handle
 	handle  string
-	gone    int // see Facts.goneOutputs
 	// The elision of the backward scan, and the counter's factor when it was made.
 	backward       *Elision
 	backwardFactor float64
 }
+
+// small is a Size that takes less room.
+type small struct{ text, input, output, files int32 }
+
+func smallOf(s Size) small {
+	return small{int32(s.Text), int32(s.Input), int32(s.Output), int32(s.Files)}
+}
+
+func (s small) size() Size { return Size{int(s.text), int(s.input), int(s.output), int(s.files)} }
 
 // NewFacts returns an empty index that counts with counter.
 func NewFacts(counter token.Counter) *Facts {
@@ -87,7 +97,7 @@ func NewFacts(counter token.Counter) *Facts {
 func (f *Facts) Scale(factor float64) {
 	f.factor = factor
 	for _, known := range f.parts {
-		known.size = f.scaled(known.counted)
+		known.size = smallOf(f.scaled(known.counted.size()))
 	}
 }
 
@@ -137,7 +147,7 @@ func (f *Facts) Size(p *session.Part) Size {
 	if sizeless(p) {
 		return Size{}
 	}
-	return f.know(p).size
+	return f.know(p).size.size()
 }
 
 // sizeless reports whether a part has nothing of which a model is sent a text: a marker of a step, a snapshot.
@@ -165,7 +175,11 @@ func (f *Facts) know(p *session.Part) *fact {
 // second look.
 func (known *fact) is(p *session.Part) bool {
 	text, input, output, files := pieces(p)
-	return known.files == files && known.text == text && known.input == input && known.output == output
+	called := p.Type == session.ToolPart
+	if called {
+		text = input
+	}
+	return known.called == called && known.files == int32(files) && known.text == text && known.output == output
 }
 
 // keep puts what is known of a part into the index.
@@ -182,9 +196,11 @@ func (f *Facts) look(p *session.Part, known *fact) {
 	size := Size{Text: f.counter.Count(text), Output: f.counter.Count(output), Files: fileTokens(p)}
 	if p.Type == session.ToolPart && p.State != nil {
 		size.Input = f.counter.Count(p.Tool) + f.counter.Count(input)
+		text = input
 	}
-	known.text, known.input, known.output, known.files, known.lines = text, input, output, files, linesOf(output)
-	known.counted, known.size = size, f.scaled(size)
+	known.called, known.text, known.output = p.Type == session.ToolPart, text, output
+	known.files, known.lines = int32(files), int32(linesOf(output))
+	known.counted, known.size = smallOf(size), smallOf(f.scaled(size))
 }
 
 // Learn counts the parts of messages that are not known yet and understands their calls, on all processors at once. It changes no size and no
@@ -195,7 +211,7 @@ func (f *Facts) Learn(messages []session.Message) {
 		n += len(messages[i].Parts)
 	}
 	wanted := make([]unknown, 0, n)
-	bytes, cwd := 0, ""
+	bytes, cwd := 0, "" // bytes are counted up to learnFrom
 	for i := range messages {
 		if p := messages[i].Path; p != nil && p.Cwd != "" {
 			cwd = p.Cwd
@@ -203,13 +219,14 @@ func (f *Facts) Learn(messages []session.Message) {
 		for j := range messages[i].Parts {
 			if p := &messages[i].Parts[j]; p.ID != "" && !sizeless(p) && f.parts[p.ID] == nil {
 				wanted = append(wanted, unknown{p, cwd})
-				text, input, output, _ := pieces(p)
-				bytes += len(text) + len(input) + len(output)
+				if bytes < learnFrom {
+					text, input, output, _ := pieces(p)
+					bytes += len(text) + len(input) + len(output)
+				}
 			}
 		}
 	}
-	workers := min(runtime.GOMAXPROCS(0), bytes/learnShare)
-	if workers < 2 {
+	if runtime.GOMAXPROCS(0) < 2 || bytes < learnFrom {
 		return // what is little is counted as it is asked for
 	}
 	facts := make([]fact, len(wanted))
@@ -271,8 +288,8 @@ type unknown struct {
 	cwd  string // where a call ran, as the timeline of these messages will say
 }
 
-// learnShare is how many bytes make it worth to start another goroutine.
-const learnShare = 64 << 10
+// learnFrom is from how many bytes on it is worth to start goroutines.
+const learnFrom = 128 << 10
 
 // Total is the size of messages as the log has them.
 func (f *Facts) Total(messages []session.Message) int {

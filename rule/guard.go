@@ -58,22 +58,24 @@ func (g *Guard) guarded(f *Facts, x *Item) string {
 	if x.size.guard == g {
 		return x.size.guarded
 	}
-	why := g.stays(x.Part, x.Call, func(path string) bool { return f.protected(g, path) })
+	if f.guard != g {
+		f.guard, f.guardedTools, f.guardedPaths = g, map[string]bool{}, map[string]bool{}
+	}
+	why := g.stays(x.Part, x.Call, once(f.guardedTools, g.Tool), once(f.guardedPaths, g.Path))
 	x.size.guard, x.size.guarded = g, why
 	return why
 }
 
-// protected says what a guard says of a path, which is asked once: a session comes back to few files.
-func (f *Facts) protected(g *Guard, path string) bool {
-	if f.guard != g {
-		f.guard, f.guarded = g, map[string]bool{}
+// once asks about each name once and remembers what was said: a session comes back to few files, with few tools.
+func once(said map[string]bool, ask func(name string) bool) func(name string) bool {
+	return func(name string) bool {
+		is, known := said[name]
+		if !known {
+			is = ask(name)
+			said[name] = is
+		}
+		return is
 	}
-	is, known := f.guarded[path]
-	if !known {
-		is = g.Path(path)
-		f.guarded[path] = is
-	}
-	return is
 }
 
 // Stays says why a call stays, "" when nothing protects it. c is what is known of it, nil when that is nothing.
@@ -81,12 +83,12 @@ func (g *Guard) Stays(p *session.Part, c *Call) string {
 	if g == nil {
 		return ""
 	}
-	return g.stays(p, c, g.Path)
+	return g.stays(p, c, g.Tool, g.Path)
 }
 
-func (g *Guard) stays(p *session.Part, c *Call, protected func(path string) bool) string {
+func (g *Guard) stays(p *session.Part, c *Call, tool, protected func(name string) bool) string {
 	switch {
-	case g.Tool(p.Tool):
+	case tool(p.Tool):
 		return fmt.Sprintf("the tool %s is protected", p.Tool)
 	case c == nil:
 		return ""

@@ -89,7 +89,7 @@ func inLines(n int) string { return token.Grouped(n) + " lines" }
 // appendMeasure says behind a text how big a field of an item is, of an output from what was counted with it.
 func (x *Item) appendMeasure(text []byte, field Field) []byte {
 	if x.size != nil && x.size.lines > 1 && x.Part.State != nil && field != Input {
-		return append(token.AppendGrouped(text, x.size.lines), " lines"...)
+		return append(token.AppendGrouped(text, int(x.size.lines)), " lines"...)
 	}
 	return append(text, Measure(fieldText(x.Part, field))...)
 }

@@ -15,6 +15,7 @@ import (
 // line the newest is quoted, which shows it as well as the others do.
 type quotes struct {
 	slots []*slot
+	fresh []slot           // to take new ones from
 	lines map[uint64]int32 // the newest slot that has the line
 	from  int              // the first step whose lines are read
 	clean int              // how many lines there may be before those of old texts are dropped
@@ -41,6 +42,8 @@ const (
 	// remembered is how many steps after a text was made it is looked for in what calls quote. It bounds what is held, and what a first look at a long
 	// window takes; windows of 200,000 tokens have a few hundred steps.
 	remembered = 500
+	// slotsAtOnce is how many slots are made at a time.
+	slotsAtOnce = 64
 	// cleanFrom is how many lines are held without a thought.
 	cleanFrom = 1 << 14
 )
@@ -58,7 +61,11 @@ func (w Window) quotes(steps int) *quotes {
 func (w Window) recollectQuotes(steps int) *reading[*quotes] {
 	return recollect(w, quotesKey{steps}, func() *quotes {
 		// What was made before is idle whoever quoted it: its lines are not read.
-		return &quotes{lines: map[uint64]int32{}, from: w.read.now.Step - remembered - steps, clean: cleanFrom}
+		q := &quotes{lines: map[uint64]int32{}, from: w.read.now.Step - remembered - steps, clean: cleanFrom}
+		if n := len(w.read.items); n >= readAtOnce { // few windows of so many have fewer lines
+			q.lines, q.slots, q.fresh = make(map[uint64]int32, cleanFrom), make([]*slot, 0, n), make([]slot, n)
+		}
+		return q
 	})
 }
 
@@ -94,7 +101,13 @@ func (q *quotes) slot(x *Item, input bool, size int) int32 {
 	if size < stripFrom {
 		return -1
 	}
-	q.slots = append(q.slots, &slot{item: x, input: input, last: x.Step})
+	if len(q.fresh) == 0 {
+		q.fresh = make([]slot, slotsAtOnce)
+	}
+	now := &q.fresh[0]
+	q.fresh = q.fresh[1:]
+	*now = slot{item: x, input: input, last: x.Step}
+	q.slots = append(q.slots, now)
 	return int32(len(q.slots) - 1)
 }
 

@@ -81,7 +81,25 @@ func (a *attempts) read(x *Item) {
 		a.note(key, x)
 		return
 	}
-	a.failed[key] = slices.DeleteFunc(a.failed[key], func(old *attempt) bool {
+	a.worked(key, x)
+	if a.letter {
+		return
+	}
+	if len(a.edits) == 0 {
+		return
+	}
+	for _, path := range editedFiles(x) {
+		a.edited(path, x)
+	}
+}
+
+// worked settles the failures of a call that an equal one made good.
+func (a *attempts) worked(key Identity, x *Item) {
+	failed := a.failed[key]
+	if len(failed) == 0 {
+		return
+	}
+	failed = slices.DeleteFunc(failed, func(old *attempt) bool {
 		if old.done {
 			return true
 		}
@@ -91,14 +109,8 @@ func (a *attempts) read(x *Item) {
 		a.resolve(old, "it worked later", x)
 		return true
 	})
-	if len(a.failed[key]) == 0 {
+	if a.failed[key] = failed; len(failed) == 0 {
 		delete(a.failed, key)
-	}
-	if a.letter {
-		return
-	}
-	for _, path := range editedFiles(x) {
-		a.edited(path, x)
 	}
 }
 
@@ -120,7 +132,11 @@ func (a *attempts) note(key Identity, x *Item) {
 
 // edited settles the failed edits of a file that an edit of it made good.
 func (a *attempts) edited(path string, x *Item) {
-	a.edits[path] = slices.DeleteFunc(a.edits[path], func(old *attempt) bool {
+	failed := a.edits[path]
+	if len(failed) == 0 {
+		return
+	}
+	failed = slices.DeleteFunc(failed, func(old *attempt) bool {
 		if old.done || sameStep(old.item, x) {
 			return old.done
 		}
@@ -133,7 +149,7 @@ func (a *attempts) edited(path string, x *Item) {
 		}
 		return true
 	})
-	if len(a.edits[path]) == 0 {
+	if a.edits[path] = failed; len(failed) == 0 {
 		delete(a.edits, path)
 	}
 }

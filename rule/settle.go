@@ -31,7 +31,7 @@ func settle(found []Found, ledger Ledger, free func(rule string) bool, note *unm
 	if elisions == 0 {
 		return out, nil
 	}
-	s := settling{ledger: ledger, parts: make(map[string]*standingPart, elisions)}
+	s := settling{ledger: ledger, parts: make(map[string]*standingPart, elisions/2)} // of many parts several rules found something
 	type candidate struct {
 		elision *Elision
 		part    *standingPart

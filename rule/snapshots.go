@@ -66,11 +66,12 @@ type shots struct {
 	letter bool
 	keep   int
 	open   map[string][]*Item // by page: the newest of it, and what was taken in the same step as they
+	takes  map[string]bool    // tool → it is one of SnapshotTools
 	found  []*redundant
 }
 
 func newShots(letter bool, keep int) *shots {
-	return &shots{letter: letter, keep: max(1, keep), open: map[string][]*Item{}}
+	return &shots{letter: letter, keep: max(1, keep), open: map[string][]*Item{}, takes: map[string]bool{}}
 }
 
 func (s *shots) superseded() []*redundant { return s.found }
@@ -79,8 +80,12 @@ func (s *shots) read(x *Item) {
 	if x.Call == nil || !ended(x.Part) || !s.letter && !x.Call.Worked() {
 		return
 	}
-	tool := strings.ToLower(x.Part.Tool)
-	if !slices.ContainsFunc(SnapshotTools, func(glob string) bool { ok, err := doublestar.Match(glob, tool); return err == nil && ok }) {
+	takes, known := s.takes[x.Part.Tool]
+	if !known {
+		takes = takesSnapshots(x.Part.Tool)
+		s.takes[x.Part.Tool] = takes
+	}
+	if !takes {
 		return
 	}
 	page, keep := "", 1
@@ -93,6 +98,12 @@ func (s *shots) read(x *Item) {
 		open = open[1:]
 	}
 	s.open[page] = open
+}
+
+// takesSnapshots reports whether a tool is one of SnapshotTools.
+func takesSnapshots(tool string) bool {
+	tool = strings.ToLower(tool)
+	return slices.ContainsFunc(SnapshotTools, func(glob string) bool { ok, err := doublestar.Match(glob, tool); return err == nil && ok })
 }
 
 // shotArguments say what a snapshot shows: which page, and what of it.

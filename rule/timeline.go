@@ -25,7 +25,7 @@ type Item struct {
 }
 
 // Size of the part as the log has it.
-func (x *Item) Size() Size { return x.size.size }
+func (x *Item) Size() Size { return x.size.size.size() }
 
 // timeline holds the parts of a window that a rule may look at, in their order, as far as nothing about them can change any more. It grows
 // with the window; where the window is another one than before it begins again, with a new generation.

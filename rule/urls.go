@@ -40,10 +40,13 @@ func (r *URLs) Find(w Window) Found {
 type fetches struct {
 	letter bool
 	open   map[string][]fetched // by what was asked for: those that nothing newer replaces yet
+	tools  map[string]network
 	found  []*redundant
 }
 
-func newFetches(letter bool) *fetches { return &fetches{letter: letter, open: map[string][]fetched{}} }
+func newFetches(letter bool) *fetches {
+	return &fetches{letter: letter, open: map[string][]fetched{}, tools: map[string]network{}}
+}
 
 func (f *fetches) superseded() []*redundant { return f.found }
 
@@ -76,9 +79,17 @@ func (f *fetches) read(x *Item) {
 
 // key names what a call asked the network for, "" for other calls.
 func (f *fetches) key(x *Item) string {
+	kind, known := f.tools[x.Part.Tool]
+	if !known {
+		kind = asksNetwork(x.Part.Tool)
+		f.tools[x.Part.Tool] = kind
+	}
+	if kind == asksNothing {
+		return ""
+	}
 	name := strings.ToLower(x.Part.Tool)
-	switch {
-	case fetcher(x.Call.Name):
+	switch kind {
+	case asksForPage:
 		address := argument(x.Part, "url", "uri")
 		if address == "" {
 			return ""
@@ -90,7 +101,7 @@ func (f *fetches) key(x *Item) string {
 			return "" // it was sent something, and may have answered to that
 		}
 		return "url\x00" + name + "\x00" + CanonicalURL(address) + "\x00" + others(x, "url", "uri")
-	case strings.Contains(name, "search") && call.ContainsAny(name, "web", "google", "ddg", "duckduckgo", "brave", "bing", "tavily"):
+	case asksForWords:
 		query := argument(x.Part, "query", "q", "search_term")
 		if query == "" {
 			return ""
@@ -101,6 +112,26 @@ func (f *fetches) key(x *Item) string {
 		return "search\x00" + name + "\x00" + strings.ToLower(strings.Join(strings.Fields(query), " ")) + "\x00" + others(x, "query", "q", "search_term")
 	}
 	return ""
+}
+
+// network is what a tool asks the network for.
+type network int
+
+const (
+	asksNothing network = iota
+	asksForPage
+	asksForWords
+)
+
+func asksNetwork(tool string) network {
+	name := strings.ToLower(tool)
+	switch {
+	case fetcher(call.Name(tool)):
+		return asksForPage
+	case strings.Contains(name, "search") && call.ContainsAny(name, "web", "google", "ddg", "duckduckgo", "brave", "bing", "tavily"):
+		return asksForWords
+	}
+	return asksNothing
 }
 
 // fetcher reports whether a tool gets a page, by its name; some products put the server's name before it: "browser_browser_navigate".

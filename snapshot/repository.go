@@ -200,6 +200,9 @@ func (r *Repository) runIn(ctx context.Context, dir string, stdin io.Reader, arg
 		return nil, context.Cause(ctx)
 	case err != nil:
 		line, _, _ := strings.Cut(strings.TrimSpace(said.String()), "\n")
+		if line == "" {
+			return out.Bytes(), fmt.Errorf("git %s: %w", args[0], err)
+		}
 		return out.Bytes(), fmt.Errorf("git %s: %w: %s", args[0], err, line)
 	}
 	return out.Bytes(), nil

@@ -85,6 +85,12 @@ func (w *walk) thrice(eight uint64) (marks, repeats uint64) {
 	return repeats & (repeats<<8 | uint64(w.twice)), repeats
 }
 
+// digits marks those of eight bytes of ASCII that are digits: to repeat two others makes them nothing else.
+func digits(eight uint64) uint64 {
+	const each = highest >> 7
+	return (eight + each*(0x80-'0')) &^ (eight + each*(0x7F-'9')) & highest
+}
+
 // beside counts two texts at once, as far as both have eight bytes more. Each byte waits for the state that the one before it has led to, and meanwhile one of
 // the other text can be counted.
 func (w *walk) beside(v *walk) {
@@ -101,7 +107,7 @@ func (w *walk) beside(v *walk) {
 			a, b = uint32(w.state), uint32(v.state)
 			continue
 		}
-		if thrice|again != 0 {
+		if thrice|again != 0 && thrice&^digits(one)|again&^digits(two) != 0 {
 			// As below, but that those which repeat two others are in columns of their own, and make no pair.
 			first, second := uint32(w.last), uint32(v.last)
 			w.last, v.last = byte(one>>56), byte(two>>56)

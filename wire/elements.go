@@ -17,6 +17,8 @@ type Form struct {
 	Content string
 	// Write adds the blocks of an entry, whatever stands before and behind it.
 	Write func(b *Blocks, e Entry, o Options)
+	// First adds what stands before all messages, if anything does.
+	First func(b *Blocks, o Options)
 	// Opening is the role in which no conversation may begin: a block in the role User, with Beginning for its text, comes before it. Empty: any may.
 	Opening string
 	// User is the role of who is answered, Text writes a block of text. Only a format with Opening has them.
@@ -69,8 +71,8 @@ type Elements struct {
 
 // same are the options on which an entry depends.
 type same struct {
-	model, provider string
-	continues       bool
+	model, provider, system string
+	continues               bool
 }
 
 type written struct {
@@ -103,8 +105,16 @@ func identify(m *session.Message) identity {
 // It costs what the first message that is another than in the last call has behind it, and of that only the joining, where a message stood elsewhere
 // in the last call. Calls with other options begin anew, and so does one with call ids that are in use.
 func (e *Elements) Write(messages []session.Message, o Options, f Form) ([]jsontext.Value, error) {
-	if options := (same{o.Model, o.Provider, o.Continues}); e.ids.used == nil || e.options != options || len(o.Calls) > 0 {
+	if options := (same{o.Model, o.Provider, o.System, o.Continues}); e.ids.used == nil || e.options != options || len(o.Calls) > 0 {
 		*e = Elements{options: options, ids: newCallIDs(o.Calls)}
+		if f.First != nil {
+			var b Blocks
+			f.First(&b, o)
+			if b.err != nil {
+				return nil, b.err
+			}
+			e.list.all(b.list, f, o)
+		}
 	}
 	n := 0
 	for n < len(messages) && n < len(e.written) && e.written[n].of == identify(&messages[n]) {
@@ -127,14 +137,12 @@ func (e *Elements) Write(messages []session.Message, o Options, f Form) ([]jsont
 		}
 		w.ids, w.list = ids, was
 		e.written = append(e.written, w)
-		for _, b := range w.blocks {
-			e.list.add(b, f, o)
-		}
+		e.list.all(w.blocks, f, o)
 	}
 	if len(o.Calls) > 0 {
 		e.ids.used = nil // those are another's
 	}
-	return e.list.elements(f), nil
+	return slices.Clip(e.list.elements(f)), nil
 }
 
 // cut takes back all messages from the n-th on, and returns what they were.
@@ -148,8 +156,8 @@ func (e *Elements) cut(n int) map[identity]written {
 	}
 	e.ids.cut(e.written[n].ids)
 	// What was handed out keeps its elements: what is added next goes into memory of its own.
-	e.list = e.written[n].list
-	e.list.closed, e.list.open = slices.Clip(e.list.closed), slices.Clip(e.list.open)
+	l := e.written[n].list
+	e.list = list{closed: slices.Clip(l.closed), open: slices.Clip(l.open), role: l.role}
 	e.written = e.written[:n]
 	return before
 }
@@ -159,6 +167,15 @@ type list struct {
 	closed []jsontext.Value
 	open   []jsontext.Value // blocks of the last one
 	role   string
+	// whole is closed with the last one behind, as it was handed out when that had as many blocks.
+	whole []jsontext.Value
+	had   int
+}
+
+func (l *list) all(blocks []block, f Form, o Options) {
+	for _, b := range blocks {
+		l.add(b, f, o)
+	}
 }
 
 func (l *list) add(b block, f Form, o Options) {
@@ -172,7 +189,7 @@ func (l *list) add(b block, f Form, o Options) {
 		l.role, l.open = f.User, []jsontext.Value{opening.list[0].json}
 	}
 	if len(l.open) > 0 && (b.apart || b.role != l.role) {
-		l.closed, l.open = append(l.closed, l.last(f)), nil
+		*l = list{closed: l.elements(f)}
 	}
 	l.role, l.open = b.role, append(l.open, b.json)
 }
@@ -188,10 +205,15 @@ func (l *list) last(f Form) jsontext.Value {
 	return append(appendArray(element, l.open), '}')
 }
 
+// elements are all of them, in memory that later ones are added to but never written over.
 func (l *list) elements(f Form) []jsontext.Value {
 	if len(l.open) == 0 {
-		return slices.Clip(l.closed)
+		return l.closed
 	}
-	all := make([]jsontext.Value, 0, len(l.closed)+1)
-	return append(append(all, l.closed...), l.last(f))
+	if l.whole == nil {
+		l.whole, l.had = append(l.closed, l.last(f)), len(l.open)
+	} else if l.had != len(l.open) {
+		l.whole, l.had = append(slices.Clip(l.closed), l.last(f)), len(l.open)
+	}
+	return l.whole
 }

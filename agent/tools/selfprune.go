@@ -30,6 +30,9 @@ func (t selfPruning) Schema() jsontext.Value { return t.told.Schema }
 // Serial says that what one call left out is known to the next one.
 func (selfPruning) Serial() {}
 
+// Harmless says that no file is changed.
+func (selfPruning) Harmless() {}
+
 func (t selfPruning) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
 	text, err := selfprune.Call(ctx, t.keeper, c.SessionID, t.told.Name, c.Input)
 	return agent.Result{Output: text}, err

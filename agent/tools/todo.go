@@ -186,6 +186,9 @@ func (TodoWrite) Schema() jsontext.Value {
 // Serial says that two lists of one step are written in their order.
 func (TodoWrite) Serial() {}
 
+// Harmless says that no file is changed.
+func (TodoWrite) Harmless() {}
+
 func (t TodoWrite) Run(_ context.Context, c agent.Call) (agent.Result, error) {
 	if t.Lists == nil {
 		return agent.Result{}, errors.New("no list is kept here")

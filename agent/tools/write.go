@@ -127,7 +127,7 @@ func put(path string, text []byte, info fs.FileInfo) (err error) {
 	temporary := filepath.Join(folder, unfinished+rand.Text()[:16]+".tmp")
 	f, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s cannot be written: %w", path, bare(err))
 	}
 	defer func() {
 		if err != nil {
@@ -148,6 +148,15 @@ func put(path string, text []byte, info fs.FileInfo) (err error) {
 		return err
 	}
 	return os.Rename(temporary, path)
+}
+
+// bare is what went wrong without the name of a file that nobody knows.
+func bare(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
 }
 
 // unfinished is what the names of files begin with that are to be put in the place of others.

@@ -83,6 +83,18 @@ func TestWrite_aReadOnlyFileStays(t *testing.T) {
 	}
 }
 
+func TestWrite_namesTheFileThatCannotBeWritten(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("root may write everywhere")
+	}
+	b := newBench(t)
+	if err := os.Chmod(b.folder, 0o555); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.Chmod(b.folder, 0o755) })
+	b.fails(Write{}, args{"filePath": "a.txt", "content": "new"}, "a.txt cannot be written: permission denied")
+}
+
 func TestWrite_refusesWhatWasCopiedFromAPlaceholder(t *testing.T) {
 	if !rule.ContainsPlaceholder(placeholder) {
 		t.Fatal("the test's placeholder is none")

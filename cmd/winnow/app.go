@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -33,6 +34,8 @@ type app struct {
 	counter    string
 	noColor    bool
 	quiet      bool
+
+	orderly atomic.Bool // the command ends by itself soon after an interruption, and must: see attend
 }
 
 // Main runs the command and returns its exit code. When the context ends, it returns soon, whatever the command is at: a file that
@@ -58,6 +61,9 @@ func Main(ctx context.Context, args []string, env Env) int {
 // a huge file do not.
 const patience = 300 * time.Millisecond
 
+// leaving is how long one has that must put things in order before it ends: the terminal, the calls of an agent.
+const leaving = 5 * time.Second
+
 // attend runs a command until it ends or is interrupted.
 func (a *app) attend(ctx context.Context, run func() error) error {
 	ended := make(chan error, 1)
@@ -69,13 +75,17 @@ func (a *app) attend(ctx context.Context, run func() error) error {
 			return err
 		}
 	case <-ctx.Done():
+		patient := patience
+		if a.orderly.Load() {
+			patient = leaving
+		}
 		select {
 		case err = <-ended:
 			var r resumable
 			if err == nil || errors.As(err, &r) {
 				return err // it was done, or says how it goes on
 			}
-		case <-time.After(patience):
+		case <-time.After(patient):
 		}
 	}
 	a.files.abandon()

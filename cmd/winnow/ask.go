@@ -41,12 +41,17 @@ func (n *absent) ask(_ context.Context, want agent.Permission) error {
 		want.Action, want.Target)
 }
 
-// told is for people: what was not allowed, and how it can be.
-func (n *absent) told() []string {
+// all are the denials so far: a call that was left behind may still add one.
+func (n *absent) all() []denial {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	return append([]denial{}, n.denied...)
+}
+
+// told is for people: what was not allowed, and how it can be.
+func (n *absent) told() []string {
 	var lines []string
-	for _, d := range n.denied {
+	for _, d := range n.all() {
 		how := fmt.Sprintf(`permissions: {"action": %q, "target": %q, "verdict": "allow"}`, d.Action, d.Target)
 		if d.Action == "run" {
 			how = fmt.Sprintf("--allow %q", d.Target)

@@ -53,6 +53,7 @@ func (a *app) runChat(ctx context.Context, prompt string, f working) error {
 	last := b.session
 	c := chat.Config{
 		Engine: b.engine, Model: b.model, Models: b.offered(), Catalogue: b.models, Session: b.session, Prompt: strings.TrimSpace(prompt), Directory: b.folder,
+		Advice: b.advice,
 		Open: func(ctx context.Context, o chat.Opening) (*agent.Loop, model.Model, error) {
 			return b.open(o.Model, agent.Config{Ask: b.policy.Asker(o.Ask), OnEvent: func(e agent.Event) {
 				if e.Type == agent.StepStarted && e.Step == 1 {
@@ -76,12 +77,16 @@ func (a *app) runChat(ctx context.Context, prompt string, f working) error {
 	if b.files != nil {
 		c.Revert = a.reverter(b.engine, b.files)
 	}
-	if err := chat.Run(ctx, c); err != nil {
+	err = chat.Run(ctx, c)
+	switch {
+	case last == "" || f.demo:
 		return err
+	case ctx.Err() != nil:
+		return resumable{errInterrupted, "winnow chat --session " + last}
+	case err != nil:
+		return resumable{err, "winnow chat --session " + last}
 	}
-	if last != "" && !f.demo {
-		a.printf("session %s is kept; go on with: winnow chat --session %s\n", last, last)
-	}
+	a.printf("session %s is kept; go on with: winnow chat --session %s\n", last, last)
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -137,10 +138,13 @@ func exitCode(err error) int {
 	return exitFailed
 }
 
+// loopPrefix is what the errors of a loop begin with: which session it is about is said with how to go on.
+var loopPrefix = regexp.MustCompile(`^agent: (session [^ :]*: )?`)
+
 // explainError separates what went wrong from what to do about it. Errors have their hints at the end of their text, for programs
 // that print nothing else; here they get lines of their own.
 func explainError(err error) (text string, hints []string) {
-	text = strings.TrimPrefix(err.Error(), "winnow: ")
+	text = loopPrefix.ReplaceAllString(strings.TrimPrefix(err.Error(), "winnow: "), "")
 	take := func(hint, before, after string) {
 		if hint == "" {
 			return

@@ -96,6 +96,9 @@ func (a *app) runRevert(ctx context.Context, src, message string, f revertFlags)
 func (a *app) reverter(e *winnow.Engine, files *snapshot.Repository) func(ctx context.Context, sessionID, messageID string) (newID, told string, err error) {
 	return func(ctx context.Context, sessionID, messageID string) (string, string, error) {
 		doc, err := a.revert(ctx, e, sessionID, messageID, revertFlags{files: files})
+		if err != nil && doc.Back == "" {
+			return "", "", err // no file was touched
+		}
 		return doc.Session, strings.TrimSuffix(doc.told(), "\n"), err
 	}
 }

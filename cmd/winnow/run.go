@@ -179,7 +179,7 @@ func (a *app) ranOut(ctx context.Context, b *workbench, f runFlags, loop *agent.
 	o := ran{
 		Type: "outcome", SessionID: turn.SessionID, Time: session.Millis(a.env.Now().UnixMilli()), Outcome: "done", Text: turn.Text, Model: m.String(),
 		Steps: turn.Steps, Summaries: turn.Spent.Summaries, Failed: turn.Spent.Failed, Usage: turn.Spent.Usage, Cost: turn.Spent.Cost,
-		Denied: append([]denial{}, nobody.denied...),
+		Denied: nobody.all(),
 	}
 	if sum, err := loop.Totals(ctx, turn.SessionID); err == nil {
 		o.Session = ranBefore{sum.Steps, sum.Cost}
@@ -188,12 +188,15 @@ func (a *app) ranOut(ctx context.Context, b *workbench, f runFlags, loop *agent.
 	switch {
 	case failed != nil:
 		o.Outcome, o.Error = endOf(failed), failed.Error()
+		if hint := b.advice(failed); hint != "" {
+			err = hinted{failed, hint}
+		}
 		if turn.SessionID != "" && !f.demo {
 			o.Resume = "winnow run --session " + turn.SessionID
 			if a.model != "" {
 				o.Resume += " --model " + a.model
 			}
-			err = resumable{failed, o.Resume}
+			err = resumable{err, o.Resume}
 		}
 	case turn.Steps == 0:
 		err = hinted{nothing{"session " + turn.SessionID + " is at its end"}, "say what is to be done next: winnow run --session " + turn.SessionID + ` "…"`}

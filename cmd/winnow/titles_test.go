@@ -64,6 +64,21 @@ func TestSnapshots_areNotTakenWhereTheSettingsSaySo(t *testing.T) {
 	}
 }
 
+func TestRun_saysWhatToDoAboutAProviderThatRefuses(t *testing.T) {
+	d, _ := agentDesk(t, llmtest.Answer(naming).Fails(llmtest.Unauthorized, llmtest.Gone))
+	o := d.run("run", "light the lamp")
+	o.wants(t, exitFailed, "winnow: house/any: auth", "look at providers.house", "go on with: winnow run --session ")
+	if strings.Contains(o.stderr, "agent: session") {
+		t.Errorf("it says what it says already: %s", o.stderr)
+	}
+	d.run("run", "light the lamp").wants(t, exitFailed, "`winnow models` lists")
+}
+
+func TestRun_aCallThatCannotBeMadeIsTold(t *testing.T) {
+	d, _ := agentDesk(t, llmtest.Sequence(calling("wombat", `{}`), llmtest.Reply{Text: "Done."}))
+	d.run("run", "light the lamp").wants(t, exitDone, "✗ wombat", `There is no tool called "wombat"`)
+}
+
 func TestRun_saysThatItWaits(t *testing.T) {
 	d, _ := agentDesk(t, llmtest.Answer(naming).Fails(llmtest.RateMillis))
 	d.run("run", "light the lamp").wants(t, exitDone, "! rate limited: it is asked again in ")

@@ -23,6 +23,22 @@ type terminal struct {
 // openTerminal starts winnow with these arguments in a terminal of so many columns and rows.
 func openTerminal(t *testing.T, wide, high int, environ []string, args ...string) *terminal {
 	t.Helper()
+	return openWith(t, wide, high, environ, func(program string) []string { return append([]string{program}, args...) })
+}
+
+// openShell starts a shell in a terminal; winnow is in its path.
+func openShell(t *testing.T, wide, high int) *terminal {
+	t.Helper()
+	if _, err := exec.LookPath("bash"); err != nil {
+		t.Skip("there is no bash")
+	}
+	return openWith(t, wide, high, []string{"PS1=$ "}, func(program string) []string {
+		return []string{"sh", "-c", `PATH="$(dirname "$1"):$PATH" exec bash --norc --noprofile -i`, "sh", program}
+	})
+}
+
+func openWith(t *testing.T, wide, high int, environ []string, command func(program string) []string) *terminal {
+	t.Helper()
 	if _, err := exec.LookPath("tmux"); err != nil {
 		t.Skip("tmux is not installed")
 	}
@@ -54,8 +70,18 @@ func openTerminal(t *testing.T, wide, high int, environ []string, args ...string
 	x.must("start-server", ";", "set-option", "-g", "default-terminal", "xterm-256color", ";",
 		"new-session", "-d", "-x", fmt.Sprint(wide), "-y", fmt.Sprint(high), "-c", x.folder,
 		"sh -c "+words([]string{"echo $$ > '" + filepath.Join(dir, "pid") + "'; exec env -i " + words(append(append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(dir, "home"), "TERM=xterm-256color",
-			"GORACE=" + os.Getenv("GORACE"), "TMPDIR=" + dir}, environ...), append([]string{program}, args...)...))})+"; echo \"[ended with $?]\"; exec sleep 600")
+			"GORACE=" + os.Getenv("GORACE"), "TMPDIR=" + dir}, environ...), command(program)...))})+"; echo \"[ended with $?]\"; exec sleep 600")
 	return x
+}
+
+// pid is that of the program, or of the shell that was opened.
+func (x *terminal) pid() string {
+	x.t.Helper()
+	pid, err := os.ReadFile(filepath.Join(x.dir, "pid"))
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	return strings.TrimSpace(string(pid))
 }
 
 // words writes words for a shell.
@@ -258,6 +284,7 @@ func TestTerminal_aSessionWithEveryCommand(t *testing.T) {
 		x.shows("── What /compact would do ──", "→", "enter fold")
 		x.press("Enter")
 		x.gone("What /compact would do")
+		x.gone("folding the past")
 		x.shows("≡ folded", "/receipt")
 		x.panel("/receipt", "Receipts", "folded", "u undoes it here")
 		x.say("/undo")
@@ -338,15 +365,52 @@ func TestTerminal_escStopsAndEnterGoesOn(t *testing.T) {
 	x.ends("0")
 }
 
+func TestTerminal_isAsItWasAfterASignal(t *testing.T) {
+	t.Parallel()
+	x := openShell(t, 80, 24)
+	x.must("send-keys", "-l", "winnow chat --demo read the logs; echo it ended with $?, and; stty -a | grep -ow -e -echo -e echo")
+	x.press("Enter")
+	x.shows("logs/2025-10.csv")
+	if out, err := exec.Command("pkill", "-TERM", "-P", x.pid()).CombinedOutput(); err != nil {
+		t.Skipf("nothing could be told to end: %v: %s", err, out)
+	}
+	screen := x.shows("it ended with 130, and\necho")
+	if strings.Contains(screen, "esc stops") {
+		t.Errorf("the chat still stands on the screen:\n%s", screen)
+	}
+}
+
+func TestTerminal_goesBackToTheShellForAWhile(t *testing.T) {
+	t.Parallel()
+	x := openShell(t, 80, 24)
+	x.must("send-keys", "-l", "winnow chat --demo")
+	x.press("Enter")
+	x.shows("This is a demo")
+	x.press("C-z")
+	x.shows("Stopped")
+	x.gone("This is a demo")
+	x.must("send-keys", "-l", "fg")
+	x.press("Enter")
+	x.shows("This is a demo", "script-16k")
+	x.say("/quit")
+	x.gone("This is a demo")
+}
+
+func TestTerminal_withoutAShellThereIsNoGoingBackToIt(t *testing.T) {
+	t.Parallel()
+	x := openTerminal(t, 80, 24, nil, "chat", "--demo")
+	x.shows("This is a demo")
+	x.press("C-z")
+	x.shows("there is no shell to go back to")
+	x.say("/help")
+	x.shows("/compact")
+}
+
 func TestTerminal_itEndsWithItsTerminal(t *testing.T) {
 	t.Parallel()
 	x := openTerminal(t, 80, 24, nil, "chat", "--demo", "read the logs")
 	x.shows("logs/2025-10.csv")
-	pid, err := os.ReadFile(filepath.Join(x.dir, "pid"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if out, err := exec.Command("kill", "-HUP", strings.TrimSpace(string(pid))).CombinedOutput(); err != nil {
+	if out, err := exec.Command("kill", "-HUP", x.pid()).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	x.ends("130")

@@ -62,6 +62,7 @@ type working struct {
 // openWorkbench opens the store, finds the session that is meant, and reads the settings of the folder that it works in.
 func (a *app) openWorkbench(ctx context.Context, f working) (_ *workbench, err error) {
 	b := &workbench{app: a}
+	a.orderly.Store(true)
 	defer func() {
 		if err != nil {
 			b.Close()
@@ -142,7 +143,7 @@ func (b *workbench) here(ctx context.Context, f working) error {
 		return usage("%s is no folder to work in", a.env.Dir)
 	}
 	if b.folder, err = filepath.Abs(a.env.Dir); err != nil {
-		return err
+		return usage("the current folder is not there any more: change to one that is, or name one with --dir")
 	}
 	if b.settings, err = a.settings(); err != nil {
 		return err

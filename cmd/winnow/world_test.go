@@ -49,10 +49,9 @@ func TestInterrupt_whileReadingAPipeEndsAtOnce(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := in.Write(bigSession(10)); err != nil { // it is reading now, and there is more to come
+	if _, err := in.Write(bigSession(100)); err != nil { // more than a pipe holds: it is reading now, and there is more to come
 		t.Fatal(err)
 	}
-	time.Sleep(100 * time.Millisecond)
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	sdk "github.com/anthropics/anthropic-sdk-go"
 	"github.com/anthropics/anthropic-sdk-go/option"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/llm"
 	"github.com/winnowhq/winnow/llm/upstream"
@@ -23,6 +24,7 @@ const maxTokens = 4096
 type Client struct {
 	config   upstream.Config
 	messages sdk.MessageService
+	encoders upstream.Encoders[wire.Encoder]
 }
 
 var _ llm.Client = (*Client)(nil)
@@ -39,14 +41,14 @@ func New(c upstream.Config) (*Client, error) {
 		options = append(options, option.WithAPIKey(c.Key))
 	}
 	// The service, unlike the SDK's client, reads nothing from the environment.
-	return &Client{c, sdk.NewMessageService(options...)}, nil
+	return &Client{config: c, messages: sdk.NewMessageService(options...)}, nil
 }
 
 // Ask implements llm.Client.
 func (c *Client) Ask(ctx context.Context, r llm.Request) (llm.Answer, error) {
 	call := c.config.Begin(ctx, r.Model, true)
 	a := answer{delta: r.Delta}
-	body, headers, err := c.body(r)
+	body, headers, err := c.body(r, call)
 	if err == nil {
 		stream := c.messages.NewStreaming(call.Context(), sdk.MessageNewParams{}, append(headers, option.WithRequestBody("application/json", body))...)
 		for !a.done && stream.Next() {
@@ -62,8 +64,8 @@ func (c *Client) Ask(ctx context.Context, r llm.Request) (llm.Answer, error) {
 	return got, call.End(a.done, err)
 }
 
-// body encodes a request. The mark of the long window at the end of a model's name ("[1m]") is ours; the API knows a header.
-func (c *Client) body(r llm.Request) ([]byte, []option.RequestOption, error) {
+// body encodes a request and returns what is around its messages, which the call has. The mark of the long window at the end of a model's name ("[1m]") is ours; the API knows a header.
+func (c *Client) body(r llm.Request, call *upstream.Call) ([]byte, []option.RequestOption, error) {
 	o := upstream.Options(r)
 	if o.MaxTokens == 0 {
 		o.MaxTokens = r.Model.Limits.Output
@@ -71,7 +73,9 @@ func (c *Client) body(r llm.Request) ([]byte, []option.RequestOption, error) {
 	if o.MaxTokens == 0 {
 		o.MaxTokens = maxTokens
 	}
-	encoded, err := wire.Encode(r.Messages, o)
+	encoder := c.encoders.Take(r.Conversation)
+	encoded, err := encoder.Encode(r.Messages, o)
+	c.encoders.Keep(r.Conversation, encoder)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -81,9 +85,12 @@ func (c *Client) body(r llm.Request) ([]byte, []option.RequestOption, error) {
 	}
 	var body []byte
 	if r.Cache {
-		body, err = marked(encoded)
+		var plain, newest []jsontext.Value
+		body, plain, newest, err = marked(encoded)
+		call.Fill("messages", plain, newest)
 	} else {
-		body, err = encoded.JSON()
+		body, err = around(encoded)
+		call.Fill("messages", encoded.Messages)
 	}
 	if err != nil {
 		return nil, nil, err

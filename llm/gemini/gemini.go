@@ -30,6 +30,8 @@ const noKey = "none"
 type Client struct {
 	config upstream.Config
 	models *genai.Models
+
+	encoders upstream.Encoders[contents.Encoder]
 }
 
 var _ llm.Client = (*Client)(nil)
@@ -56,7 +58,7 @@ func New(c upstream.Config) (*Client, error) {
 	if err != nil {
 		return nil, errors.New(c.Provider + ": the client could not be made") // the SDK's own words have the key in them
 	}
-	return &Client{c, made.Models}, nil
+	return &Client{config: c, models: made.Models}, nil
 }
 
 // withoutKey leaves out the stand-in for a key.
@@ -72,7 +74,7 @@ func (t withoutKey) RoundTrip(r *http.Request) (*http.Response, error) {
 func (c *Client) Ask(ctx context.Context, r llm.Request) (llm.Answer, error) {
 	call := c.config.Begin(ctx, r.Model, false)
 	a := answer{delta: r.Delta}
-	body, err := c.body(r)
+	body, err := c.body(r, call)
 	if err == nil {
 		err = c.stream(call.Context(), r.Model.ID, body, &a)
 	}
@@ -95,12 +97,16 @@ func (c *Client) stream(ctx context.Context, model string, body map[string]any, 
 	return nil
 }
 
-// body encodes a request as the members of an object, each as our encoder wrote it.
-func (c *Client) body(r llm.Request) (map[string]any, error) {
-	encoded, err := contents.Encode(r.Messages, upstream.Options(r))
+// body encodes a request as the members of an object, each as our encoder wrote it, but for its contents, which the call has.
+func (c *Client) body(r llm.Request, call *upstream.Call) (map[string]any, error) {
+	encoder := c.encoders.Take(r.Conversation)
+	encoded, err := encoder.Encode(r.Messages, upstream.Options(r))
+	c.encoders.Keep(r.Conversation, encoder)
 	if err != nil {
 		return nil, err
 	}
+	call.Fill("contents", encoded.Contents)
+	encoded.Contents = nil
 	text, err := encoded.JSON()
 	if err != nil {
 		return nil, err

@@ -43,6 +43,7 @@ type Client struct {
 	config      Config
 	host        string
 	completions openai.ChatCompletionService
+	encoders    upstream.Encoders[wire.Encoder]
 }
 
 var _ llm.Client = (*Client)(nil)
@@ -68,14 +69,14 @@ func New(c Config) (*Client, error) {
 		options = append(options, option.WithAPIKey(c.Key))
 	}
 	// The service, unlike the SDK's client, reads nothing from the environment.
-	return &Client{c, u.Hostname(), openai.NewChatCompletionService(options...)}, nil
+	return &Client{config: c, host: u.Hostname(), completions: openai.NewChatCompletionService(options...)}, nil
 }
 
 // Ask implements llm.Client.
 func (c *Client) Ask(ctx context.Context, r llm.Request) (llm.Answer, error) {
 	call := c.config.Begin(ctx, r.Model, false)
 	a := answer{delta: r.Delta}
-	body, err := c.body(r)
+	body, err := c.body(r, call)
 	if err == nil {
 		stream := c.completions.NewStreaming(call.Context(), openai.ChatCompletionNewParams{}, option.WithRequestBody("application/json", body))
 		for stream.Next() {
@@ -90,8 +91,11 @@ func (c *Client) Ask(ctx context.Context, r llm.Request) (llm.Answer, error) {
 	return a.whole(r.Model), call.End(a.reason != "" || call.Closed(), err)
 }
 
-func (c *Client) body(r llm.Request) ([]byte, error) {
-	encoded, err := wire.Encode(r.Messages, upstream.Options(r))
+// body encodes a request and returns what is around its messages, which the call has.
+func (c *Client) body(r llm.Request, call *upstream.Call) ([]byte, error) {
+	encoder := c.encoders.Take(r.Conversation)
+	encoded, err := encoder.Encode(r.Messages, upstream.Options(r))
+	c.encoders.Keep(r.Conversation, encoder)
 	if err != nil {
 		return nil, err
 	}
@@ -110,6 +114,8 @@ func (c *Client) body(r llm.Request) ([]byte, error) {
 		}
 		members = append(members, "prompt_cache_key", `"`+upstream.CacheKey(encoded.Tools, beginning...)+`"`)
 	}
+	call.Fill("messages", encoded.Messages)
+	encoded.Messages = nil
 	body, err := encoded.JSON()
 	if err != nil {
 		return nil, err

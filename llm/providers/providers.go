@@ -247,6 +247,21 @@ func (s *Set) headers(c *upstream.Config, name string, p Provider) error {
 	return nil
 }
 
+// KeyEnv is the environment variable from which the key of a provider is taken, "" where none is.
+func (s *Set) KeyEnv(name string) string {
+	p, _ := s.provider(name)
+	variables := []string{p.KeyEnv}
+	if k := known[name]; p.KeyEnv == k.KeyEnv {
+		variables = append(append(variables, k.keyEnvs...), k.tokenEnv)
+	}
+	for _, variable := range variables {
+		if variable != "" && strings.TrimSpace(s.getenv(variable)) != "" {
+			return variable
+		}
+	}
+	return p.KeyEnv
+}
+
 // key finds the key. A server on this computer may do without the key of the provider whose place it takes.
 func (s *Set) key(c *upstream.Config, name string, p Provider) error {
 	k := known[name]

@@ -27,6 +27,7 @@ type Client struct {
 	config    upstream.Config
 	openAI    bool
 	responses responses.ResponseService
+	encoders  upstream.Encoders[wire.Encoder]
 }
 
 var _ llm.Client = (*Client)(nil)
@@ -46,14 +47,14 @@ func New(c upstream.Config) (*Client, error) {
 		options = append(options, option.WithAPIKey(c.Key))
 	}
 	// The service, unlike the SDK's client, reads nothing from the environment.
-	return &Client{c, u.Hostname() == "api.openai.com", responses.NewResponseService(options...)}, nil
+	return &Client{config: c, openAI: u.Hostname() == "api.openai.com", responses: responses.NewResponseService(options...)}, nil
 }
 
 // Ask implements llm.Client.
 func (c *Client) Ask(ctx context.Context, r llm.Request) (llm.Answer, error) {
 	call := c.config.Begin(ctx, r.Model, false)
 	a := answer{delta: r.Delta}
-	body, err := c.body(r)
+	body, err := c.body(r, call)
 	if err == nil {
 		stream := c.responses.NewStreaming(call.Context(), responses.ResponseNewParams{}, option.WithRequestBody("application/json", body))
 		for a.status == "" && stream.Next() {
@@ -68,8 +69,11 @@ func (c *Client) Ask(ctx context.Context, r llm.Request) (llm.Answer, error) {
 	return a.whole(r.Model), call.End(a.status != "", err)
 }
 
-func (c *Client) body(r llm.Request) ([]byte, error) {
-	encoded, err := wire.Encode(r.Messages, upstream.Options(r))
+// body encodes a request and returns what is around its items, which the call has.
+func (c *Client) body(r llm.Request, call *upstream.Call) ([]byte, error) {
+	encoder := c.encoders.Take(r.Conversation)
+	encoded, err := encoder.Encode(r.Messages, upstream.Options(r))
+	c.encoders.Keep(r.Conversation, encoder)
 	if err != nil {
 		return nil, err
 	}
@@ -84,6 +88,8 @@ func (c *Client) body(r llm.Request) ([]byte, error) {
 		beginning := append(encoded.Input[:min(len(encoded.Input), 1):1], []byte(r.System))
 		members = append(members, "prompt_cache_key", `"`+upstream.CacheKey(encoded.Tools, beginning...)+`"`)
 	}
+	call.Fill("input", encoded.Input)
+	encoded.Input = nil
 	body, err := encoded.JSON()
 	if err != nil {
 		return nil, err

@@ -124,6 +124,7 @@ type Call struct {
 	bytes   int        // received
 	closed  bool       // the stream said that it is complete
 	body    *body
+	list    *list // what the request body has beside what the SDK knows
 }
 
 // callKey finds the call in the context of its request: SDKs are made once, with one HTTP client, and hand the context through.
@@ -169,6 +170,10 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, errors.New("a second request in one call")
 	}
 	call.sent = true
+	r, err := call.filled(r)
+	if err != nil {
+		return nil, err
+	}
 	if len(t.headers) > 0 {
 		r = r.Clone(r.Context())
 		for name, value := range t.headers {

@@ -3,6 +3,8 @@ package anthropic
 import (
 	"slices"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/winnowhq/winnow/wire"
 )
 
@@ -13,8 +15,16 @@ const cacheControl = `,"cache_control":{"type":"ephemeral"}`
 // this one ended with is read, the newest is written. Together with a marked system prompt that is three of the
 // four marks that the API allows. A mark changes no cached content; bodies are compared before they are marked.
 func (b Body) Cached() Body {
-	b.Messages = slices.Clone(b.Messages)
-	for i, left := len(b.Messages)-1, 2; i >= 0 && left > 0; i-- {
+	from, marked := b.Marked()
+	b.Messages = slices.Concat(b.Messages[:from], marked)
+	return b
+}
+
+// Marked returns the messages of Cached from the first on that has a mark, and its position.
+func (b Body) Marked() (from int, messages []jsontext.Value) {
+	from = len(b.Messages)
+	marks := map[int]jsontext.Value{}
+	for i := len(b.Messages) - 1; i >= 0 && len(marks) < 2; i-- {
 		text := []byte(b.Messages[i])
 		root := wire.Root(text)
 		if wire.String(text, wire.Member(text, root, "role")) != "user" {
@@ -28,8 +38,11 @@ func (b Body) Cached() Body {
 			continue
 		}
 		at := wire.Span{Start: last.End - 1, End: last.End - 1}
-		b.Messages[i] = wire.Splice(text, []wire.Edit{{Span: at, With: []byte(cacheControl)}})
-		left--
+		from, marks[i] = i, wire.Splice(text, []wire.Edit{{Span: at, With: []byte(cacheControl)}})
 	}
-	return b
+	messages = slices.Clone(b.Messages[from:])
+	for i, marked := range marks {
+		messages[i-from] = marked
+	}
+	return from, messages
 }

@@ -3,10 +3,8 @@
 package openaichat
 
 import (
-	"slices"
 	"strings"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/session"
@@ -48,15 +46,16 @@ type Encoder struct{ elements wire.Elements }
 // Encode writes messages. Parts of messages that were handed in must not be changed afterwards, and nothing of the body may be.
 func (e *Encoder) Encode(messages []session.Message, o wire.Options) (Body, error) {
 	elements, err := e.elements.Write(messages, o, form)
-	if err == nil && o.System != "" {
-		var system jsontext.Value
-		system, err = json.Marshal(message{Role: "system", Content: o.System}, session.ReadOptions())
-		elements = slices.Concat([]jsontext.Value{system}, elements)
-	}
 	return Body{o.Model, o.MaxTokens, o.Tools, elements}, err
 }
 
-var form = wire.Form{Own: prefix, Write: write}
+var form = wire.Form{Own: prefix, Write: write, First: first}
+
+func first(b *wire.Blocks, o wire.Options) {
+	if o.System != "" {
+		b.Add("system", message{Role: "system", Content: o.System})
+	}
+}
 
 func write(b *wire.Blocks, entry wire.Entry, _ wire.Options) {
 	if entry.Role == session.User {
