@@ -297,7 +297,8 @@ func TestTerminal_aSessionWithEveryCommand(t *testing.T) {
 		x.say("/revert")
 		x.shows("── Go back to before a message ──", "read the logs", "fix the test")
 		x.press("Enter")
-		x.shows("› read the logs") // to be said otherwise
+		x.gone("Go back to before a message")
+		x.shows("stays as it is", "› read the logs") // to be said otherwise
 		x.press("C-c")
 		x.gone("› read the logs")
 		x.say("/nonsense")
