@@ -42,7 +42,7 @@ func TestReceiptPanel_undoesAndDoesAgain(t *testing.T) {
 	}
 	folded := s.size()
 	s.opens(newReceiptPanel(t.Context(), s.engine, s.id, "", s.clock, newStyle(false)))
-	s.looksLike("folded 18 messages", "carried", "written by  acme/scribe", "winnow undo "+s.id)
+	s.looksLike("folded 17 messages", "carried", "written by  acme/scribe", "winnow undo "+s.id)
 	s.press("u")
 	if s.size() != whole {
 		t.Errorf("undone the window has %d tokens, want %d", s.size(), whole)
@@ -82,7 +82,7 @@ func TestPreviewPanel_foretellsAndFolds(t *testing.T) {
 	s := newScene(t).worked()
 	before := s.size()
 	s.opens(newPreviewPanel(t.Context(), s.engine, s.id, "the winter", newStyle(false)))
-	s.looksLike("18 messages folded into a summary", "Folded, by kind", "carried", "acme/scribe", "the summary would dwell on: the winter")
+	s.looksLike("17 messages folded into a summary", "Folded, by kind", "carried", "acme/scribe", "the summary would dwell on: the winter")
 	if s.size() != before {
 		t.Errorf("looking ahead made the window %d tokens of %d", s.size(), before)
 	}
