@@ -5,7 +5,7 @@ import "slices"
 // Bound is what a session costs at least without a pivot, however much is known of what comes: no schedule is billed less that commits what it
 // likes before any step it likes, as long as
 //
-//   - it leaves out arguments and outputs of calls only, and nothing stands in their place;
+//   - it leaves out arguments and outputs of calls only, an output with its attachments, and nothing stands in their place;
 //   - each is sent once, and for as long as it is needed: by each step that would have a regret if it alone were left out, that is, that has three
 //     quotations or more of it that stand nowhere else before;
 //   - what was left out stays so.
