@@ -57,6 +57,8 @@ type Config struct {
 	// engine does.
 	Calibrated *token.Calibrated
 	Hooks      Hooks
+	// Stretch: the sessions are stretches of longer ones that go on behind them, so that all of them was sent to a model, what their newest step gave too.
+	Stretch bool
 
 	// Now tells the time. Default: time.Now.
 	Now func() time.Time

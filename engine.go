@@ -38,6 +38,7 @@ func Open(c Config) (*Engine, error) {
 		return nil, err
 	}
 	e := &Engine{config: c, policy: c.Settings.NewPolicy(), live: map[string]*live{}, preparations: map[string]*preparation{}, folds: map[string]int{}}
+	e.policy.Stretch = c.Stretch
 	e.ids.Random = c.Random
 	if c.Settings.Counter == "auto" && !e.policy.Pivot.Letter {
 		if e.calibrated = c.Calibrated; e.calibrated == nil {

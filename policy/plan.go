@@ -197,7 +197,7 @@ func (s State) leave(found rule.Found) rule.Found {
 
 // Find runs the rules and settles what they found.
 func (p Policy) Find(s State) rule.Found {
-	w := rule.Window{Messages: s.Window, Ledger: s.Ledger, Pins: s.Pins, Facts: s.Facts, Guard: p.Guard, Handles: s.Handles}
+	w := rule.Window{Messages: s.Window, Ledger: s.Ledger, Pins: s.Pins, Facts: s.Facts, Guard: p.Guard, Handles: s.Handles, Sent: p.Stretch}
 	if p.Log {
 		w.Messages = s.Log
 	}

@@ -36,6 +36,8 @@ type Policy struct {
 	Prune, Auto bool
 	// Background: what a fold needs is prepared before it must come, while the work goes on.
 	Background bool
+	// Stretch: what is planned for is a stretch of a log that goes on behind it, all of which was sent.
+	Stretch bool
 	// Offline allows the offline summariser where another one failed.
 	Offline bool
 }

@@ -153,7 +153,7 @@ func (w Window) may(name string, x *Item, field Field, age Age, letter bool) (Re
 // unsent reports whether a field of an item is what no request has had yet: what a call of the newest step gave, or what the user has said since. Arguments
 // are the model's own.
 func (w Window) unsent(x *Item, field Field) bool {
-	return x.Step == w.line().now.Step && field != Input && (x.Call != nil || x.Role == session.User)
+	return !w.Sent && x.Step == w.line().now.Step && field != Input && (x.Call != nil || x.Role == session.User)
 }
 
 func notSent(name string, x *Item) Refusal {

@@ -16,6 +16,8 @@ type Window struct {
 	Guard *Guard
 	// Handles name parts; nil makes names from this window alone.
 	Handles *Handles
+	// Sent: requests had all of it, for it is a stretch of a log that goes on behind it. Otherwise what the newest step gave was not sent yet.
+	Sent bool
 
 	read    *timeline // of the window, once it was read
 	unmoved *unmoved  // what rules leave out of what they find

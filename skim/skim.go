@@ -118,7 +118,7 @@ func (s *skimming) stretch(ctx context.Context, i int, newest bool) error {
 		b.IdleSteps, b.IdleInputSteps = min(1, b.IdleSteps), min(1, b.IdleInputSteps) // 0 leaves them alone
 	}
 	c := s.config
-	c.Settings, c.Store = &settings, nil
+	c.Settings, c.Store, c.Stretch = &settings, nil, !newest
 	if !newest {
 		c.Model, c.ForceModel = s.model.String(), true
 		s.withoutReports(doc.Session.Messages, i == 0)
