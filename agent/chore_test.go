@@ -228,7 +228,7 @@ func TestRun_aLongChoreLeavesTheFilesOfOneInAWideWindow(t *testing.T) {
 			continue
 		}
 		t.Run(string(protocol), func(t *testing.T) {
-			c := chore{folder: t.TempDir(), rounds: 270, lines: 560}
+			c := chore{folder: t.TempDir(), rounds: 300, lines: 560}
 			if protocol != llmtest.Anthropic || testing.Short() {
 				c.rounds = 40
 			}
