@@ -26,6 +26,25 @@ type list struct {
 // mostFilter is how long a filter may be, in bytes: a paste is not looked for.
 const mostFilter = 200
 
+// pressed takes a message, and returns the key that it was where the list has no use for it, "" otherwise. narrow is called when the filter changed.
+func (l *list) pressed(msg tea.Msg, narrow func()) (name string) {
+	switch msg := msg.(type) {
+	case tea.PasteMsg:
+		if l.paste(msg.Content) {
+			narrow()
+		}
+	case tea.KeyPressMsg:
+		taken, filtered := l.key(msg)
+		if filtered {
+			narrow()
+		}
+		if !taken {
+			return msg.String()
+		}
+	}
+	return ""
+}
+
 // key moves in the list or writes its filter. taken says that the key was for the list, filtered that other items are asked for now.
 func (l *list) key(k tea.KeyPressMsg) (taken, filtered bool) {
 	name := k.String()

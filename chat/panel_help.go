@@ -33,23 +33,11 @@ func (p *helpPanel) Keys() string {
 }
 
 func (p *helpPanel) Update(msg tea.Msg) (panel, tea.Cmd) {
-	switch msg := msg.(type) {
-	case tea.PasteMsg:
-		if p.paste(msg.Content) {
-			p.narrow()
-		}
-	case tea.KeyPressMsg:
-		taken, filtered := p.key(msg)
-		if filtered {
-			p.narrow()
-		}
-		switch name := msg.String(); {
-		case taken:
-		case name == "esc" || name == "q":
-			return nil, nil
-		case name == "enter" && p.at < len(p.shown) && p.shown[p.at] < len(p.commands):
-			return nil, choose(commandChosen("/" + p.commands[p.shown[p.at]].name))
-		}
+	switch name := p.pressed(msg, p.narrow); {
+	case name == "esc" || name == "q":
+		return nil, nil
+	case name == "enter" && p.at < len(p.shown) && p.shown[p.at] < len(p.commands):
+		return nil, choose(commandChosen("/" + p.commands[p.shown[p.at]].name))
 	}
 	return p, nil
 }

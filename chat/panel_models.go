@@ -41,25 +41,13 @@ func (p *modelsPanel) Keys() string {
 }
 
 func (p *modelsPanel) Update(msg tea.Msg) (panel, tea.Cmd) {
-	switch msg := msg.(type) {
-	case tea.PasteMsg:
-		if p.paste(msg.Content) {
-			p.narrow()
-		}
-	case tea.KeyPressMsg:
-		taken, filtered := p.key(msg)
-		if filtered {
-			p.narrow()
-		}
-		switch name := msg.String(); {
-		case taken:
-		case name == "esc":
-			return nil, nil
-		case name == "enter" && p.at < len(p.shown):
-			return nil, choose(modelChosen(p.all[p.shown[p.at]].String()))
-		case name == "enter" && strings.Contains(strings.Trim(p.filter, "/"), "/"):
-			return nil, choose(modelChosen(strings.TrimSpace(p.filter)))
-		}
+	switch name := p.pressed(msg, p.narrow); {
+	case name == "esc":
+		return nil, nil
+	case name == "enter" && p.at < len(p.shown):
+		return nil, choose(modelChosen(p.all[p.shown[p.at]].String()))
+	case name == "enter" && strings.Contains(strings.Trim(p.filter, "/"), "/"):
+		return nil, choose(modelChosen(strings.TrimSpace(p.filter)))
 	}
 	return p, nil
 }

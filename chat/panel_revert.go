@@ -34,23 +34,11 @@ func (p *revertPanel) Keys() string {
 }
 
 func (p *revertPanel) Update(msg tea.Msg) (panel, tea.Cmd) {
-	switch msg := msg.(type) {
-	case tea.PasteMsg:
-		if p.paste(msg.Content) {
-			p.narrow()
-		}
-	case tea.KeyPressMsg:
-		taken, filtered := p.key(msg)
-		if filtered {
-			p.narrow()
-		}
-		switch name := msg.String(); {
-		case taken:
-		case name == "esc" || name == "q":
-			return nil, nil
-		case name == "enter" && p.at < len(p.shown):
-			return nil, choose(revertChosen{p.all[p.shown[p.at]]})
-		}
+	switch name := p.pressed(msg, p.narrow); {
+	case name == "esc" || name == "q":
+		return nil, nil
+	case name == "enter" && p.at < len(p.shown):
+		return nil, choose(revertChosen{p.all[p.shown[p.at]]})
 	}
 	return p, nil
 }

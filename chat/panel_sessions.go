@@ -50,28 +50,15 @@ func (p *sessionsPanel) Keys() string {
 }
 
 func (p *sessionsPanel) Update(msg tea.Msg) (panel, tea.Cmd) {
-	switch msg := msg.(type) {
-	case sessionsRead:
-		if msg.of == p {
-			p.all, p.failed, p.loaded = msg.all, msg.err, true
-			p.narrow()
-		}
-	case tea.PasteMsg:
-		if p.paste(msg.Content) {
-			p.narrow()
-		}
-	case tea.KeyPressMsg:
-		taken, filtered := p.key(msg)
-		if filtered {
-			p.narrow()
-		}
-		switch name := msg.String(); {
-		case taken:
-		case name == "esc" || name == "q":
-			return nil, nil
-		case name == "enter" && p.at < len(p.shown):
-			return nil, choose(sessionChosen(p.all[p.shown[p.at]].Info.ID))
-		}
+	if read, ok := msg.(sessionsRead); ok && read.of == p {
+		p.all, p.failed, p.loaded = read.all, read.err, true
+		p.narrow()
+	}
+	switch name := p.pressed(msg, p.narrow); {
+	case name == "esc" || name == "q":
+		return nil, nil
+	case name == "enter" && p.at < len(p.shown):
+		return nil, choose(sessionChosen(p.all[p.shown[p.at]].Info.ID))
 	}
 	return p, nil
 }
