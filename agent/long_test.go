@@ -117,24 +117,7 @@ func TestRun_everyFaultAfterACompaction(t *testing.T) {
 					}
 					return reply
 				}, j.tools()...)
-				got, err := b.Run(t.Context(), "", "Write the files. "+constraint)
-				b.sound(got.SessionID)
-				if passes(fault) && err != nil {
-					t.Errorf("a fault that passes ended the run: %v", err)
-				}
-				if err != nil {
-					t.Log(err)
-					if got, err = b.Resume(t.Context(), got.SessionID); err != nil {
-						t.Fatalf("resumed: %v", err)
-					}
-				}
-				if j.has() < j.n { // the answer was cut to nothing that calls: the user says so
-					if got, err = b.Run(t.Context(), got.SessionID, "Go on."); err != nil {
-						t.Fatalf("told to go on: %v", err)
-					}
-				}
-				j.done(t)
-				b.sound(got.SessionID)
+				b.despite(t, fault, j)
 				if !folded {
 					t.Error("nothing was folded: the test does not show what it is to show")
 				}

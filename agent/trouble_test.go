@@ -97,6 +97,29 @@ func faults() []llmtest.Fault {
 	})
 }
 
+// despite has a job done though one request fails: at once, when it is resumed, or when the user says so.
+func (b *bench) despite(t *testing.T, fault llmtest.Fault, j *job) {
+	t.Helper()
+	got, err := b.Run(t.Context(), "", "Write the files. "+constraint)
+	b.sound(got.SessionID)
+	if passes(fault) && err != nil {
+		t.Errorf("a fault that passes ended the run: %v", err)
+	}
+	if err != nil {
+		t.Log(err)
+		if got, err = b.Resume(t.Context(), got.SessionID); err != nil {
+			t.Fatalf("resumed: %v", err)
+		}
+	}
+	if j.has() < j.n { // the answer was cut to nothing that calls
+		if got, err = b.Run(t.Context(), got.SessionID, "Go on."); err != nil {
+			t.Fatalf("told to go on: %v", err)
+		}
+	}
+	j.done(t)
+	b.sound(got.SessionID)
+}
+
 // Whatever goes wrong with whichever request: the job is done, at once or when it is resumed.
 func TestRun_everyFaultOfTheUpstream(t *testing.T) {
 	for _, protocol := range faulty() {
@@ -109,24 +132,7 @@ func TestRun_everyFaultOfTheUpstream(t *testing.T) {
 					t.Parallel()
 					j := &job{n: 2, size: 40}
 					b := setUp(t, protocol, llmtest.Script{Answer: llmtest.Answer(j.answer).FailsAt(at, fault)}, nil, j.tools()...)
-					got, err := b.Run(t.Context(), "", "Write the files. "+constraint)
-					b.sound(got.SessionID)
-					if passes(fault) && err != nil {
-						t.Errorf("a fault that passes ended the run: %v", err)
-					}
-					if err != nil {
-						t.Log(err)
-						if got, err = b.Resume(t.Context(), got.SessionID); err != nil {
-							t.Fatalf("resumed: %v", err)
-						}
-					}
-					if j.has() < j.n { // the answer was cut to nothing that calls: the user says so
-						if got, err = b.Run(t.Context(), got.SessionID, "Go on."); err != nil {
-							t.Fatalf("told to go on: %v", err)
-						}
-					}
-					j.done(t)
-					b.sound(got.SessionID)
+					b.despite(t, fault, j)
 				})
 			}
 		}

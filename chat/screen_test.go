@@ -117,12 +117,7 @@ func TestPrompt_ofTheConfigurationIsSaidToTheSessionThatIsResumed(t *testing.T) 
 func TestSession_thatStoppedInTheMiddleOffersToGoOn(t *testing.T) {
 	hold := make(chan struct{})
 	defer close(hold)
-	b := setUp(t, llmtest.Script{Answer: func(r llmtest.Request) llmtest.Reply {
-		if r.Number == 1 {
-			return llmtest.Reply{Text: "never said", Hold: hold}
-		}
-		return llmtest.Reply{Text: "here it is"}
-	}}, nil)
+	b := setUp(t, llmtest.Script{Answer: llmtest.Sequence(llmtest.Reply{Text: "never said", Hold: hold}, llmtest.Reply{Text: "here it is"})}, nil)
 	b.says("one")
 	b.until("a request", func() bool { return len(b.upstream.Records()) > 0 })
 	b.press("esc")
