@@ -70,12 +70,17 @@ var ratePatterns = []string{
 	`wait before trying again`,
 }
 
+// reducedPattern is what is said where one request has more tokens than may be sent in a minute: OpenAI (429) and Groq (413). It speaks of a rate, but no wait
+// helps, and a shorter prompt does.
+const reducedPattern = `request too large for .*(?:tokens must be reduced|reduce your message size)`
+
 // compiled holds one expression for each list, compiled at the first rejection.
-var compiled = sync.OnceValue(func() (c struct{ overflow, vague, rate *regexp.Regexp }) {
+var compiled = sync.OnceValue(func() (c struct{ overflow, vague, rate, reduced *regexp.Regexp }) {
 	either := func(patterns []string) *regexp.Regexp {
 		return regexp.MustCompile(`(?is)(?:` + strings.Join(patterns, `)|(?:`) + `)`)
 	}
 	c.overflow, c.vague, c.rate = either(overflowPatterns), either(vaguePatterns), either(ratePatterns)
+	c.reduced = either([]string{reducedPattern})
 	return c
 })
 
@@ -83,5 +88,8 @@ var compiled = sync.OnceValue(func() (c struct{ overflow, vague, rate *regexp.Re
 func tooLong(message string, account bool) bool {
 	message = strings.TrimSpace(message)
 	c := compiled()
+	if c.reduced.MatchString(message) {
+		return true
+	}
 	return message != "" && !c.rate.MatchString(message) && (c.overflow.MatchString(message) || !account && c.vague.MatchString(message))
 }

@@ -109,6 +109,10 @@ func TestRejected(t *testing.T) {
 		{"tokens of a minute, written with a stroke", Rejection{Status: 400, Message: "Your account exceeds the limit of 500,000 tokens/min"}, false},
 		{"credit for fewer tokens", Rejection{Status: 402, Message: "This request requires more credits, or fewer max_tokens. You requested up to 65536 tokens, but can only afford 1000."}, false},
 		{"words without doubt, whatever the status", Rejection{Status: 429, Message: "prompt is too long: 210000 tokens > 200000 maximum"}, true},
+		{"more at once than a minute may have", Rejection{Status: 429, Code: "rate_limit_exceeded", Message: "Request too large for gpt-x in organization org-x on tokens per min (TPM): " +
+			"Limit 30000, Requested 40000. The input or output tokens must be reduced in order to run successfully."}, true},
+		{"more than is left of a minute", Rejection{Status: 429, Code: "rate_limit_exceeded", Message: "Rate limit reached for gpt-x in organization org-x on tokens per min (TPM): " +
+			"Limit 30000, Used 25000, Requested 10000. Please try again in 10s."}, false},
 		{"a server that runs full", Rejection{Status: 500, Body: `{"error":{"code":500,"message":"Context size has been exceeded.","type":"server_error"}}`}, true},
 		{"too many messages", Rejection{Status: 400, Code: "array_above_max_length", Message: "Invalid 'messages': array too long."}, true},
 		{"an answer that may not be so long", Rejection{Status: 400, Message: "max_tokens: 100000 > 64000, which is the maximum allowed number of output tokens"}, false},
