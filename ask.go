@@ -21,10 +21,10 @@ type asking struct {
 	s     pivot.Summarizer
 	facts *rule.Facts
 
-	limit    int // tokens that it is believed to take; 0 is without limit
-	believed int // what was believed when it first said otherwise
-	lowered  int // how often it said otherwise
-	retried  bool
+	limit    int  // tokens that it is believed to take; 0 is without limit
+	believed int  // what was believed when it first said otherwise
+	lowered  int  // how often it said otherwise
+	retried  bool // the answer to the first of pieces did not count once
 	text     bool // the messages are sent as text
 
 	pieces []pivot.Request // not yet answered
@@ -91,7 +91,7 @@ func (a *asking) next(ctx context.Context) error {
 		}
 		return a.again(r, err)
 	}
-	a.answer, a.begun, a.pieces = answer, true, a.pieces[1:]
+	a.answer, a.begun, a.pieces, a.retried = answer, true, a.pieces[1:], false
 	return nil
 }
 

@@ -110,3 +110,24 @@ func TestCompact_theRequestAlwaysFits(t *testing.T) {
 		}
 	})
 }
+
+// An answer that does not count is asked for once more, whichever piece it is for: what the pieces before it cost is not for nothing.
+func TestCompact_eachPieceIsAskedForOnceMore(t *testing.T) {
+	bad := pivot.Answer{Text: "sure!", Finish: "stop"}
+	for name, c := range map[string]struct {
+		answers []any
+		by      string
+	}{
+		"two pieces, each of them once": {[]any{bad, notes("one"), bad, notes("two")}, "p/scribe"},
+		"one piece twice":               {[]any{notes("one"), bad, bad, notes("two")}, offline.Name},
+		"the first piece alone":         {[]any{bad, notes("one")}, "p/scribe"},
+	} {
+		s := &scripted{limit: 4000, answers: c.answers}
+		l := newLab(t, Config{Summarizer: s, Models: small(1_000_000, 4000)})
+		l.user("What do you see?")
+		l.says(strings.Repeat("one line of a long answer about it\n", 1000))
+		if r := l.compact(CompactOptions{}); r.Summarizer != c.by || len(s.asked) < 3 {
+			t.Errorf("%s: written by %s in %d requests, want %s; notes %q", name, r.Summarizer, len(s.asked), c.by, r.Notes)
+		}
+	}
+}
