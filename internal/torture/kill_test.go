@@ -475,6 +475,12 @@ func sound(ctx context.Context, path string) error {
 	if err := db.QueryRowContext(ctx, `SELECT count(*) FROM pragma_foreign_key_check`).Scan(&broken); err != nil || broken > 0 {
 		return fmt.Errorf("foreign_key_check: %d rows, %v", broken, err)
 	}
+	// Every content is somebody's, and who names one has it.
+	var left, missing int
+	if err := db.QueryRowContext(ctx, `WITH held AS (SELECT content FROM part WHERE content IS NOT NULL UNION SELECT content FROM apart UNION SELECT content FROM piece UNION SELECT content FROM kept)
+		SELECT (SELECT count(*) FROM content WHERE num NOT IN held), (SELECT count(*) FROM held WHERE content NOT IN (SELECT num FROM content))`).Scan(&left, &missing); err != nil || left+missing > 0 {
+		return fmt.Errorf("%d contents are nobody's, %d are missing, %v", left, missing, err)
+	}
 	return nil
 }
 
