@@ -25,7 +25,7 @@ fuzz-table: ## write the executions of the last `make fuzz` into docs/reliabilit
 	@for log in $(FUZZLOGS)/*.log; do \
 	  read -r p f <$$log; p=$${p#$$(go list -m)}; p=$${p#/}; grep -q '^ok' $$log || { echo "$$p $$f did not end well" >&2; continue; }; \
 	  n=$$(sed -nE 's/.*execs: ([0-9]+) .*/\1/p' $$log | tail -n 1 | sed -E ':a;s/([0-9])([0-9]{3})($$|,)/\1,\2\3/;ta'); \
-	  sed -i -E "s#^(\| \`$$f\`[^|]*\| \`$${p:-.}\` \|)[^|]*\|#\1 $$n |#" docs/reliability.md; done
+	  sed -i -E "s#^(\| \`$$f\`[^|]*\| \`$${p:-.}\` \|)[^|]*\|#\1 $${n:-–} |#" docs/reliability.md; done
 
 torture: ## kill, starve and race it: TORTURE_KILLS (default 500) kills, faults at every write, goroutines under -race
 	go test ./internal/torture -v -count=1 -timeout 60m -torture -kills $(or $(TORTURE_KILLS),500) -seed $(or $(TORTURE_SEED),0)
