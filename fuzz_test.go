@@ -45,6 +45,9 @@ func FuzzEngine_anyLogCanBeHadBack(f *testing.F) {
 		if e.Import(ctx, s, rule.Ledger{}, nil) != nil {
 			return
 		}
+		if _, err := e.View(ctx, id); CodeOf(err) == BadInput {
+			return // the log holds what no provider takes, and that is said
+		}
 		look := func(when string) View {
 			v, err := e.View(ctx, id)
 			if err != nil {
