@@ -117,6 +117,7 @@ func TestValidate(t *testing.T) {
 		"a call":              {Answer{Text: good.Text, CalledTools: true}, 10, ErrCalled},
 		"the filter":          {Answer{Text: good.Text, Refused: true}, 10, ErrRefused},
 		"cut by length":       {Answer{Text: good.Text, Finish: "length"}, 10, ErrTruncated},
+		"broken off":          {Answer{Text: good.Text, Finish: "other"}, 10, ErrBroken},
 		"cut by max_tokens":   {Answer{Text: good.Text, Finish: "max_tokens"}, 10, ErrTruncated},
 		"no heading":          {Answer{Text: "we did things"}, 10, ErrHeadings},
 		"a hash is no title":  {Answer{Text: "#tag and #other"}, 10, ErrHeadings},
