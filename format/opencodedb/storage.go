@@ -263,7 +263,10 @@ func Stores(data string) ([]string, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	problems := []error{err}
+	if err != nil {
+		return nil, err
+	}
+	var problems []error
 	var found []string
 	for _, d := range entries {
 		if name := d.Name(); !strings.HasPrefix(name, "opencode") || !strings.HasSuffix(name, ".db") {
