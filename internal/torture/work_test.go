@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -162,11 +163,11 @@ func (w *worker) run(ctx context.Context, o op, r *rand.Rand) error {
 		return err
 	case "dismiss", "undismiss":
 		all, err := e.Constraints(ctx, id)
-		if err != nil || len(all) == 0 {
+		at := slices.IndexFunc(all, func(c winnow.Constraint) bool { return c.Dismissed == (o.Kind == "undismiss") })
+		if err != nil || at < 0 {
 			return err
 		}
-		which := fmt.Sprint(all[r.IntN(len(all))].Number)
-		if o.Kind == "undismiss" {
+		if which := fmt.Sprint(all[at].Number); o.Kind == "undismiss" {
 			_, err = e.Undismiss(ctx, id, which)
 		} else {
 			_, err = e.Dismiss(ctx, id, which)
