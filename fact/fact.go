@@ -47,7 +47,7 @@ func Check(text string, s *Source) []Claim {
 		}
 		ok, seen := known[key]
 		if !seen || c.Kind == Number {
-			ok = s.holds(c) || c.Kind == Number && enumerated(text, c)
+			ok = s.holds(c) || c.Kind == Number && (enumerated(text, c) || s.reckoned(text, c))
 			known[key] = ok
 		}
 		if !ok {
