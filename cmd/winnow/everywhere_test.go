@@ -164,6 +164,8 @@ func TestOpenCodeDatabase_allOfItIsInspectedAndImported(t *testing.T) {
 	if got := d.run("view", "out.json").stdout; got == "" || got != d.run("view", "opencode.json").stdout {
 		t.Error("what was imported from the database and exported says something else")
 	}
+	d.run("import", database+"#"+id, "--store", "other.db").wants(t, exitDone) // one of them, by its whole name
+	d.run("import", database+"#ses_none", "--store", "other.db").wants(t, exitFailed, "there is no such session")
 	// Winnow's own store is an SQLite database too.
 	own := filepath.Join(filepath.Dir(d.dir), "home", ".local", "share", "winnow", "winnow.db")
 	d.run("inspect", own).wants(t, exitInput, "no store of OpenCode's")

@@ -264,7 +264,7 @@ func (a *app) sourcesOf(ctx context.Context, arg string) (named, error) {
 		if resolveErr != nil {
 			return named{}, resolveErr
 		}
-		if word == arg {
+		if _, _, stored := a.inStore(word); word == arg && !stored {
 			return named{}, err
 		}
 		return named{sources: []string{word}}, nil
