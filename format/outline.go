@@ -54,7 +54,10 @@ type piece struct {
 	length int64
 }
 
-// Cut finds the stretches of a file, of about so many bytes each; a turn longer than that is cut between steps, and a line
+// lineLength is what a line counts for beside its bytes: what is made of it takes memory too, however short it is.
+const lineLength = 512
+
+// Cut finds the stretches of a file, of about so many bytes each, or fewer where the lines are short; a turn longer than that is cut between steps, and a line
 // stays whole. The newest stretch has at least half of it where the file does.
 func Cut(src io.ReaderAt, size int64, o Outline, length int64) (*Pieces, error) {
 	p := &Pieces{src: src}
@@ -91,7 +94,7 @@ func Cut(src io.ReaderAt, size int64, o Outline, length int64) (*Pieces, error) 
 			}
 		}
 		open.lines = join(open.lines, l)
-		open.length += l.to - l.from
+		open.length += l.to - l.from + lineLength
 	}
 	if n := len(p.pieces); n > 0 && open.length < length/2 {
 		newest := &p.pieces[n-1]
