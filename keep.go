@@ -12,7 +12,7 @@ import (
 )
 
 // Keep keeps the whole of an output beside the log, for a part whose text there is only the beginning and the end of it, because all of it is too long to be
-// sent. part is the id of a part, of its call, or a handle; the handle under which Whole finds it is returned. Nothing of it is counted, sent or searched; it
+// sent. part is the id of a part, of its call, or a handle; the handle under which Whole finds it is returned. Nothing of it is counted or sent, but a search finds it; it
 // goes with its session. Disabled where the store keeps no texts.
 func (e *Engine) Keep(ctx context.Context, id, part, text string) (handle string, err error) {
 	keeper, ok := e.config.Store.(store.Keeper)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -34,6 +35,10 @@ type app struct {
 	counter    string
 	noColor    bool
 	quiet      bool
+
+	// databases are the paths that were seen to be of databases. One is not opened again beside a reading of it that goes on: to close a file takes away the
+	// locks that the process has on it.
+	databases sync.Map
 
 	orderly atomic.Bool // the command ends by itself soon after an interruption, and must: see attend
 }

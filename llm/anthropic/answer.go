@@ -135,7 +135,7 @@ func (a *answer) exceeded() bool {
 
 // whole is the answer as far as it arrived.
 func (a *answer) whole(m model.Model) llm.Answer {
-	got := llm.Answer{Model: m.String(), Finish: finish(a.reason)}
+	got := llm.Answer{Model: m.String(), Finish: a.finish()}
 	for _, b := range a.blocks {
 		if b != nil && b.kind != "" {
 			got.Parts = append(got.Parts, b.part())
@@ -171,8 +171,13 @@ func (b *block) part() session.Part {
 	return wire.OpaquePart("anthropic", b.kind, raw)
 }
 
-func finish(reason sdk.StopReason) llm.Finish {
-	switch reason {
+// finish is why the answer ended. A compatible server may say that it has without saying why.
+func (a *answer) finish() llm.Finish {
+	switch a.reason {
+	case "":
+		if a.done {
+			return llm.Stop
+		}
 	case sdk.StopReasonEndTurn, sdk.StopReasonStopSequence:
 		return llm.Stop
 	case sdk.StopReasonMaxTokens, sdk.StopReasonModelContextWindowExceeded:

@@ -1,6 +1,7 @@
 package responses
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -40,6 +41,7 @@ func (a *answer) take(event responses.ResponseStreamEventUnion) {
 		if i := a.at(event.OutputIndex); i != nil {
 			i.kind, i.raw = event.Item.Type, event.Item.RawJSON()
 		}
+		a.refused = a.refused || slices.ContainsFunc(event.Item.Content, func(c responses.ResponseOutputMessageContentUnion) bool { return c.Type == "refusal" })
 	case "response.output_text.delta", "response.refusal.delta":
 		a.refused = a.refused || event.Type == "response.refusal.delta"
 		a.grow(event)

@@ -75,6 +75,8 @@ func (u Suite) Run(t *testing.T) {
 		{"Search_looksEverywhereInAPart", searchFields},
 		{"Search_isNarrowedDown", searchFilters},
 		{"Search_followsTheLog", searchFollows},
+		{"Search_findsWhatIsKept", searchKept},
+		{"Search_isALinearScan", searchScan},
 		{"Index_takesUpWhatIsNew", searchIndex},
 		{"behavesLikeAModel", behavesLikeModel},
 	} {
