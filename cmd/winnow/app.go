@@ -112,9 +112,10 @@ func (a *app) complain(err error, code int) {
 		word = "winnow: nothing to do: "
 	}
 	text, hints := explainError(err)
-	fmt.Fprintln(a.env.Stderr, word+firstLines(text))
+	// Names, reasons and what a provider said come from strangers.
+	fmt.Fprintln(a.env.Stderr, word+firstLines(visibleText(text)))
 	for _, h := range hints {
-		fmt.Fprintln(a.env.Stderr, "  "+h)
+		fmt.Fprintln(a.env.Stderr, "  "+visibleText(h))
 	}
 }
 
