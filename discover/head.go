@@ -191,7 +191,7 @@ func (s *Search) listStore(ctx context.Context, p Place, path string) (found []F
 	for _, l := range sessions {
 		f := Found{
 			Product: p.Product, Source: opencodedb.Name(path, l.ID), ID: l.ID, Parent: l.ParentID, Project: l.Directory, Title: l.Title,
-			Bytes: sizes[l.ID], Updated: time.UnixMilli(int64(l.Updated)), Messages: l.Messages, Cost: l.Cost, path: path, session: l.ID,
+			Bytes: sizes[l.ID], Updated: time.UnixMilli(int64(l.Updated)), Messages: max(0, l.Messages), Cost: l.Cost, path: path, session: l.ID,
 		}
 		f.stamp = f.Updated
 		if f.Project == "" {

@@ -120,3 +120,42 @@ func TestFind_aFolderThatIsLinkedInIsLookedInto(t *testing.T) {
 		t.Errorf("%+v %v %v", found, problems, err)
 	}
 }
+
+func TestFind_inOpenCodesOlderFoldersOneThatCannotBeReadHidesNoOther(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("root may list every folder")
+	}
+	h := newHome(t)
+	const storage = ".local/share/opencode/storage/"
+	for _, id := range []string{"ses_a", "ses_b", "ses_c", "ses_d"} {
+		h.put(storage+"session/p"+id+"/"+id+".json", []byte(`{"id":"`+id+`","title":"Nets","time":{"created":1,"updated":1}}`), 1)
+		h.put(storage+"message/"+id+"/msg_"+id+".json", []byte(`{"id":"msg_`+id+`","role":"user","time":{"created":1}}`), 1)
+		h.put(storage+"part/msg_"+id+"/prt_1.json", []byte(`{"id":"prt_1","type":"text","text":"Which net is the longest?"}`), 1)
+	}
+	closed := []string{"session/pses_a", "message/ses_b", "part/msg_ses_c"}
+	for _, name := range closed {
+		folder := filepath.Join(h.path, filepath.FromSlash(storage+name))
+		if err := os.Chmod(folder, 0); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = os.Chmod(folder, 0o755) })
+	}
+	s := h.search()
+	found, problems, err := s.Find(t.Context())
+	if err != nil || len(found) != 3 {
+		t.Fatalf("%d sessions, want 3; %v %v", len(found), problems, err)
+	}
+	more, err := s.Measure(t.Context(), found)
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := ""
+	for _, p := range append(problems, more...) {
+		told += p.Error() + "\n"
+	}
+	for _, name := range closed {
+		if strings.Count(told, filepath.FromSlash(name)+": permission denied") != 1 {
+			t.Errorf("%s is not told once:\n%s", name, told)
+		}
+	}
+}

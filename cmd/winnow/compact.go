@@ -104,7 +104,7 @@ func (a *app) runCompact(ctx context.Context, src string, f compactFlags) error 
 		return err
 	}
 	defer s.Close()
-	if err := f.out.of(s); err != nil {
+	if err := f.out.of(s, f.dry); err != nil {
 		return err
 	}
 	if err := a.roomForBoth(s, &f); err != nil {

@@ -139,11 +139,11 @@ func (l layout) list(ctx context.Context) ([]Listing, error) {
 		if one.Directory == "" && l.oldest { // project/<folder with slashes replaced>/storage
 			one.Project = filepath.Base(filepath.Dir(l.root))
 		}
-		files, err := filesIn(l.messages(one.ID))
-		if err != nil {
-			return nil, err
+		if files, err := filesIn(l.messages(one.ID)); err == nil {
+			one.Messages = len(files)
+		} else {
+			one.Messages = -1 // reading it says what is wrong, and it hides no other
 		}
-		one.Messages = len(files)
 		found = append(found, one)
 	}
 	return found, nil
@@ -162,14 +162,11 @@ func (l layout) sizes(ctx context.Context) (map[string]int64, error) {
 		id := strings.TrimSuffix(filepath.Base(name), ".json")
 		messages, err := filesIn(l.messages(id))
 		if err != nil {
-			return nil, err
+			continue // reading it says what is wrong
 		}
 		for _, m := range messages {
 			sizes[id] += m.size
-			parts, err := filesIn(l.parts(id, m.id))
-			if err != nil {
-				return nil, err
-			}
+			parts, _ := filesIn(l.parts(id, m.id))
 			for _, p := range parts {
 				sizes[id] += p.size
 			}
@@ -284,8 +281,14 @@ func Stores(data string) ([]string, error) {
 	for _, storage := range append([]string{filepath.Join(data, "storage")}, oldest...) {
 		if isLayout(storage) {
 			found = append(found, storage)
-		} else {
-			problems = append(problems, readable(filepath.Join(storage, "session")))
+		}
+		sessions := filepath.Join(storage, "session")
+		projects, err := os.ReadDir(sessions)
+		if err != nil {
+			problems = append(problems, readable(sessions))
+		}
+		for _, d := range projects {
+			problems = append(problems, readable(filepath.Join(sessions, d.Name())))
 		}
 	}
 	return found, errors.Join(problems...)
