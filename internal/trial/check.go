@@ -25,6 +25,8 @@ type Case struct {
 	config winnow.Config
 	model  model.Model
 	bills  func() []Bill
+	pieces bool // several answers make the summary
+	uneven bool // the window has a message that is neither folded nor stays: an earlier summary, or what was rejected and is repeated
 
 	log    []session.Message // before the fold, with what was appended beside it
 	before []byte            // the state
@@ -155,6 +157,10 @@ func (c *Case) checkFolded(t TB, r *pivot.Receipt, log []session.Message, state 
 	if view.Pivot(view.Window(log, state.Undone)) == nil || v.Tokens != r.TokensAfter || v.Tokens >= r.TokensBefore {
 		t.Errorf("the view of %d tokens is not folded as the receipt says: %d → %d", v.Tokens, r.TokensBefore, r.TokensAfter)
 	}
+	if n := len(state.Receipts); n == 0 || state.Receipts[n-1].ID != r.ID {
+		t.Errorf("receipt %s is not kept: %+v", r.ID, state.Receipts)
+	}
+	c.checkTail(t, r, v.Messages)
 	folded := c.view(t)
 	for _, text := range []string{"never touch the lexer", newest} { // what the user said stays, whoever summarises
 		if bytes.Contains(c.shown, []byte(text)) && !bytes.Contains(folded, []byte(text)) {
@@ -170,6 +176,25 @@ func (c *Case) checkFolded(t TB, r *pivot.Receipt, log []session.Message, state 
 		t.Errorf("it cannot be done again: %v", err)
 	} else if again := c.view(t); !bytes.Equal(folded, again) {
 		t.Errorf("done again, the view is\n%s\nin place of\n%s", again, folded)
+	}
+}
+
+// checkTail holds that what was not folded is there, in its order.
+func (c *Case) checkTail(t TB, r *pivot.Receipt, shown []session.Message) {
+	t.Helper()
+	var want, got []string
+	if at := session.Index(c.log, r.TailStart); r.TailStart != "" {
+		for _, m := range c.log[max(at, 0):] {
+			want = append(want, m.ID)
+		}
+	}
+	for _, m := range shown {
+		if session.Index(c.log, m.ID) >= 0 {
+			got = append(got, m.ID)
+		}
+	}
+	if !slices.Equal(got, want) || len(want) != r.Tail || r.Folded+r.Tail != r.MessagesBefore && !c.uneven {
+		t.Errorf("of the log the view has %v, want %v; %d were folded and %d stay of %d", got, want, r.Folded, r.Tail, r.MessagesBefore)
 	}
 }
 
@@ -208,6 +233,8 @@ func (c *Case) checkMoney(t TB, e ending, spent []store.Spend) {
 			t.Errorf("%+v is not recorded as in vain, though nothing of it is in the summary", s)
 		case r.Summarizer == s.Model && i == len(spent)-1 && s.Failed:
 			t.Errorf("%+v is recorded as in vain, and is the summary", s)
+		case !c.pieces && i < len(spent)-1 && !s.Failed:
+			t.Errorf("%+v is not recorded as in vain, though another call is the summary", s)
 		}
 	}
 	own := spent

@@ -133,6 +133,7 @@ func (s Suite) Start(t TB, u Upstream, stage Stage, strict bool, script func(str
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	settings := winnow.DefaultSettings()
 	settings.Compaction.Summarizer = "llm"
+	settings.Compaction.Prune = stage != Threshold // else that would do
 	c := winnow.Config{
 		Settings: &settings, Model: m.String(), Models: &model.Catalogue{Models: []model.Model{m}}, ForceModel: true, Counter: token.Linear{},
 		Now: func() time.Time { return now }, Store: memory.New(),
@@ -153,7 +154,7 @@ func (s Suite) Start(t TB, u Upstream, stage Stage, strict bool, script func(str
 	if err != nil {
 		t.Fatal(err)
 	}
-	started := &Case{Engine: e, ID: id, config: c, model: m, bills: bills}
+	started := &Case{Engine: e, ID: id, config: c, model: m, bills: bills, pieces: stage.pieces(), uneven: stage == Update || stage == Rejection}
 	started.append(t, conversation(m, lastAnswer(stage))...)
 	started.mark(t)
 	return started
@@ -176,7 +177,8 @@ func conversation(m model.Model, last string) []session.Message {
 				Parts: []session.Part{{Type: session.TextPart, Text: fmt.Sprintf("Request %d: change the parser, and never touch the lexer.", i)}}},
 			session.Message{MessageInfo: session.MessageInfo{Role: session.Assistant, ProviderID: m.Provider, ModelID: m.ID, Finish: "tool-calls"},
 				Parts: []session.Part{{Type: session.ToolPart, Tool: "read", CallID: fmt.Sprintf("call_%d", i), State: &session.ToolState{
-					Status: session.Completed, Input: []byte(fmt.Sprintf(`{"filePath":"parser%d.go"}`, i)), Output: strings.Repeat("func parse() {}\n", 300)}}}},
+					Status: session.Completed, Input: []byte(fmt.Sprintf(`{"filePath":"parser%d.go"}`, i/2)), // each file twice, so that there is something to elide
+					Output: strings.Repeat("func parse() {}\n", 300)}}}},
 			session.Message{MessageInfo: session.MessageInfo{Role: session.Assistant, ProviderID: m.Provider, ModelID: m.ID, Finish: "stop"},
 				Parts: []session.Part{{Type: session.TextPart, Text: fmt.Sprintf("Request %d is done.", i)}}})
 	}
