@@ -199,6 +199,9 @@ func (d *document) window(s strata) {
 	} else {
 		d.Facts = append([]fact{{"window", grouped(used) + " tokens"}}, d.Facts...)
 	}
+	if w.Overhead > 0 {
+		d.Facts = slices.Insert(d.Facts, 1, fact{"of it system and tools", grouped(w.Overhead)})
+	}
 	if w.Elided > 0 {
 		d.Facts = append(d.Facts, fact{"elided", count(w.Elided, "part") + ", saving " + grouped(w.ElidedTokens)})
 	}
@@ -215,6 +218,9 @@ type table struct {
 }
 
 type row struct{ Name, Tokens, Share, Bar, Remark string }
+
+// Pieces of a name: a long path breaks behind a slash.
+func (r row) Pieces() []string { return strings.SplitAfter(r.Name, "/") }
 
 const mostRows = 8
 
@@ -233,7 +239,9 @@ func tableOf(title string, by map[string]int, whole int) table {
 		t.Rows = append(t.Rows, rowOf(line(name, 160), by[name], whole, by[names[0]]))
 	}
 	if others > 0 {
-		t.Rows = append(t.Rows, rowOf(grouped(others)+" more", rest, whole, max(rest, by[names[0]])))
+		all := rowOf(grouped(others)+" more", rest, whole, 0)
+		all.Bar = "0%" // of many things together, it is no length to compare with that of one
+		t.Rows = append(t.Rows, all)
 	}
 	return t
 }
