@@ -249,8 +249,8 @@ func heightAt(columns []column, curves []curve, x float64) float64 {
 // beside finds where along a line its label is farthest from what is drawn, and from the pivots where their names are.
 func beside(columns []column, height float64, y func(float64) float64) string {
 	best, farthest := 0.5, -1.0
-	for _, x := range []float64{0.5, 0.35, 0.65, 0.2, 0.8} {
-		nearest := chartHeight
+	for _, x := range []float64{0.5, 0.35, 0.65, 0.8} {
+		nearest := 2 * labelHeight // is far enough
 		for _, c := range columns {
 			if c.x+c.width < (x-0.07)*chartWidth || c.x > (x+0.07)*chartWidth {
 				continue
@@ -264,7 +264,7 @@ func beside(columns []column, height float64, y func(float64) float64) string {
 				nearest = min(nearest, math.Abs(y(float64(top))-height))
 			}
 		}
-		if nearest > farthest+labelHeight || farthest < 0 {
+		if nearest > farthest {
 			best, farthest = x, nearest
 		}
 	}

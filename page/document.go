@@ -77,7 +77,7 @@ func newDocument(c Content) *document {
 		d.Wishes = append(d.Wishes, visible(text))
 	}
 	for _, p := range r.Pins {
-		one := pin{Text: visible(p.Text), Note: visible(p.Note), Undo: command("winnow pin --remove", c.Source, cmp.Or(p.Part, p.ID))}
+		one := pin{Text: visible(p.Text), Note: visible(p.Note), Undo: d.command("winnow pin --remove", cmp.Or(p.Part, p.ID))}
 		if p.Message != "" {
 			one.Text = "message " + visible(p.Message)
 			if at, ok := d.position[p.Message]; ok {
@@ -109,6 +109,14 @@ func newDocument(c Content) *document {
 }
 
 const mostDamaged = 200
+
+// command is what to type about something of the session, "" where the session as it is here is in no file and no store.
+func (d *document) command(name, about string) string {
+	if d.c.Source == "" {
+		return ""
+	}
+	return command(name, d.c.Source, about)
+}
 
 // about says what was looked at.
 func (d *document) about() {

@@ -359,7 +359,7 @@ func together(reasons []winnow.Reason) []winnow.Reason {
 func (d *document) standing(r *winnow.Reason, x *winnow.PartReport) reason {
 	out := reason{
 		Rule: "Elided by rule " + visible(r.Rule), Because: counted(r.Because), Switch: r.Switch, Facts: []fact{{"what", string(r.Field)}, {"saves", count(r.Saves, "token")}},
-		Undo: command("winnow restore", d.c.Source, cmp.Or(x.Handle, x.Part)),
+		Undo: d.command("winnow restore", cmp.Or(x.Handle, x.Part)),
 	}
 	out.By, out.More = d.links(r.Covering)
 	if at := moment(r.Time, "2 January 2006, 15:04"); at != "" {
@@ -370,7 +370,7 @@ func (d *document) standing(r *winnow.Reason, x *winnow.PartReport) reason {
 		out.Facts = append(out.Facts, fact{"since", at})
 	}
 	if r.Receipt != "" && r.Together > 1 {
-		out.Together, out.UndoAll = count(r.Together-1, "more part"), command("winnow undo", d.c.Source, r.Receipt)
+		out.Together, out.UndoAll = count(r.Together-1, "more part"), d.command("winnow undo", r.Receipt)
 	}
 	return out
 }

@@ -475,6 +475,14 @@ func TestWrite_ofAPruning(t *testing.T) {
 	}
 }
 
+func TestWrite_ofWhatWasNotWrittenShowsNoCommands(t *testing.T) {
+	c := folded(t)
+	c.Source, c.Done.Undo = "", ""
+	if html := written(t, c); strings.Contains(html, "<code>winnow") || strings.Contains(html, "Undo with") {
+		t.Error("the page shows commands that fail")
+	}
+}
+
 func TestWrite_ofNothing(t *testing.T) {
 	s := session.Session{Info: session.Info{ID: "ses_empty"}}
 	html := written(t, deskWith(t, s, rule.Ledger{}).content())

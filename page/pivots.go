@@ -111,9 +111,9 @@ func (d *document) receiptOf(marker string) *pivot.Receipt {
 }
 
 func (d *document) receipt(p *pivotView, r *pivot.Receipt) {
-	p.Undo = command("winnow undo", d.c.Source, d.c.Session.Messages[p.marker].ID)
+	p.Undo = d.command("winnow undo", d.c.Session.Messages[p.marker].ID)
 	if p.Undone {
-		p.Undo = command("winnow redo", d.c.Source, d.c.Session.Messages[p.marker].ID)
+		p.Undo = d.command("winnow redo", d.c.Session.Messages[p.marker].ID)
 	}
 	if r == nil {
 		p.Facts = append(p.Facts, fact{"receipt", "none is kept: it came with the file"})
@@ -370,9 +370,9 @@ func (d *document) Prunings() []pruning {
 		}
 		text := fmt.Sprintf("%s → %s tokens (%s); %s elided by %s.", grouped(r.TokensBefore), grouped(r.TokensAfter),
 			change(r.TokensBefore, r.TokensAfter), count(r.Parts(), "part"), strings.Join(slices.Sorted(maps.Keys(rules)), ", "))
-		one := pruning{When: moment(r.Time, "2 January 2006, 15:04 UTC"), Text: text, Undo: command("winnow undo", d.c.Source, r.ID)}
+		one := pruning{When: moment(r.Time, "2 January 2006, 15:04 UTC"), Text: text, Undo: d.command("winnow undo", r.ID)}
 		if one.Undone = !standing[r.ID] && len(r.Committed) > 0; one.Undone {
-			one.Undo = command("winnow redo", d.c.Source, r.ID)
+			one.Undo = d.command("winnow redo", r.ID)
 		}
 		out = append(out, one)
 	}
