@@ -189,8 +189,9 @@ func (a *app) compactionPage(ctx context.Context, s *source, f *compactFlags, do
 	switch {
 	case f.dry:
 		remark = "This is what would be done; the session was left as it is (--dry-run)."
-		done.Undo = ""
+		name, done.Undo = "", "" // there is nothing to take back
 	case doc.Output == "-":
+		name = "" // nobody knows where it went
 		remark = "The session was written to standard output."
 	case doc.Output != "":
 		name = a.short(doc.Output)
