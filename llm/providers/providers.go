@@ -238,6 +238,7 @@ func (s *Set) headers(c *upstream.Config, name string, p Provider) error {
 			if value = s.getenv(variable); value == "" {
 				return fmt.Errorf("%s: the header %s wants the environment variable %s, which is not set", name, header, variable)
 			}
+			c.Secrets = append(c.Secrets, value) // what stands in no file is not to stand in an error either
 		}
 		if c.Headers == nil {
 			c.Headers = map[string]string{}

@@ -34,6 +34,8 @@ type Config struct {
 	Key string
 	// Headers are sent with every request, over the SDK's own.
 	Headers map[string]string
+	// Secrets are further values that must not be shown, such as those of headers whose names do not tell.
+	Secrets []string
 	// Body is a JSON object of members that every request body gets, over our own: settings of the provider's that nothing else
 	// here speaks of, such as {"reasoning_effort":"low"}. One that is null is left out of what we would send.
 	Body jsontext.Value
@@ -90,12 +92,22 @@ func (c Config) secrets() []string {
 		}
 	}
 	add(c.Key)
+	for _, value := range c.Secrets {
+		add(value)
+	}
+	if u, err := url.Parse(c.BaseURL); err == nil {
+		if password, ok := u.User.Password(); ok {
+			add(password)
+		}
+	}
 	for name, value := range c.Headers {
 		lower := strings.ToLower(name)
 		for _, secret := range []string{"auth", "key", "token", "cookie", "secret"} {
 			if strings.Contains(lower, secret) {
 				add(value)
-				add(strings.TrimPrefix(value, "Bearer "))
+				if _, after, ok := strings.Cut(value, " "); ok { // "Bearer …", "Basic …"
+					add(after)
+				}
 				break
 			}
 		}
