@@ -88,27 +88,3 @@ func (e *Engine) Whole(ctx context.Context, id, part string) (Whole, error) {
 	w.Text, w.Kept = text, true
 	return w, nil
 }
-
-// keepAgain keeps for a fork what is kept for the outputs in its log.
-func (e *Engine) keepAgain(ctx context.Context, from, to string, log []session.Message) error {
-	keeper, ok := e.config.Store.(store.Keeper)
-	if !ok {
-		return nil
-	}
-	for i := range log {
-		for j := range log[i].Parts {
-			p := &log[i].Parts[j]
-			if p.State == nil {
-				continue
-			}
-			text, err := keeper.Kept(ctx, from, p.ID)
-			if err == nil {
-				err = keeper.Keep(ctx, to, p.ID, text)
-			}
-			if err != nil && !errors.Is(err, store.ErrNotKept) {
-				return err
-			}
-		}
-	}
-	return nil
-}

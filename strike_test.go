@@ -1,7 +1,11 @@
 package winnow
 
 import (
+	"bytes"
+	"context"
+	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -37,4 +41,63 @@ func TestCompact_strikesWhatAModelMadeUp(t *testing.T) {
 			t.Errorf("struck %v", r.Struck)
 		}
 	})
+}
+
+// looked is a context that ends when it was looked at so often, so that a test can end it at each place.
+type looked struct {
+	context.Context
+	left atomic.Int64
+}
+
+func (l *looked) Err() error {
+	if l.left.Add(-1) < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+func TestCompact_endsWhereverItIsStopped(t *testing.T) {
+	said := ""
+	for i := range 40 {
+		said += fmt.Sprintf("It reads internal/invented%d/ghost%d.go.\n", i, i)
+	}
+	start := func() *lab {
+		l := newLab(t, Config{Summarizer: &scripted{limit: 100000, answers: []any{notes(said)}}})
+		l.work(20)
+		return l
+	}
+	const many = 1 << 40
+	ctx := &looked{Context: t.Context()}
+	ctx.left.Store(many)
+	l := start()
+	if _, err := l.Compact(ctx, l.id, CompactOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	looks := many - ctx.left.Load()
+	if looks < 40 {
+		t.Errorf("the context was looked at %d times: not before each of 40 claims", looks)
+	}
+	stopped := 0
+	for n := range looks {
+		l, ctx := start(), &looked{Context: t.Context()}
+		ctx.left.Store(n)
+		before := viewJSON(t, l.Engine, l.id)
+		r, err := l.Compact(ctx, l.id, CompactOptions{})
+		after := viewJSON(t, l.Engine, l.id)
+		switch {
+		case err == nil:
+			if r.Kind != pivot.Compaction || len(r.Struck) != 40 {
+				t.Errorf("stopped at look %d, it was done without its check: %+v", n, r)
+			}
+		case CodeOf(err) != Cancelled:
+			t.Errorf("stopped at look %d, the error is %v", n, err)
+		case !bytes.Equal(before, after):
+			t.Errorf("stopped at look %d, the session changed", n)
+		default:
+			stopped++
+		}
+	}
+	if stopped < 40 {
+		t.Errorf("it was stopped %d times of %d", stopped, looks)
+	}
 }

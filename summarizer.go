@@ -56,15 +56,18 @@ func (e *Engine) summarize(ctx context.Context, f *folding) error {
 	}
 	f.answer = answer
 	if !own {
-		f.strike()
+		f.strike(ctx)
+		if ctx.Err() != nil {
+			return e.failed("compact", f.id, ctx.Err())
+		}
 	}
 	return nil
 }
 
 // strike lists what a model made up, and strikes it where the summary says it. The letter leaves the summary as it was answered.
 //
-// It reads what a model may have written in any way, after the model was paid: whatever goes wrong in here must not cost the summary.
-func (f *folding) strike() {
+// It reads what a model may have written in any way, after the model was paid: whatever goes wrong in here must not cost the summary. It ends soon after ctx does.
+func (f *folding) strike(ctx context.Context) {
 	defer func() {
 		if r := recover(); r != nil {
 			f.note(fmt.Sprintf("what the summary says was not compared with the session: the check failed (%v)", r))
@@ -75,6 +78,9 @@ func (f *folding) strike() {
 		source.AddFolder(f.info.Directory)
 	}
 	for i := range f.window[:f.cut.End] {
+		if ctx.Err() != nil {
+			return
+		}
 		source.AddMessage(&f.window[i])
 	}
 	for _, text := range []string{f.request.Previous, f.request.Instruction, f.request.Focus} {
@@ -84,8 +90,8 @@ func (f *folding) strike() {
 		source.AddText(f.request.Prefix.System)
 		source.AddText(string(f.request.Prefix.Tools))
 	}
-	invented := fact.Check(f.answer.Text, source)
-	if len(invented) == 0 {
+	invented := fact.CheckWhile(f.answer.Text, source, func() bool { return ctx.Err() == nil })
+	if len(invented) == 0 || ctx.Err() != nil {
 		return
 	}
 	for _, c := range invented {

@@ -7,8 +7,7 @@ import (
 )
 
 // overflowPatterns are the ways in which providers say that a prompt is too long, without regard to case.
-// The order is that of the list from which they were taken; number 26 on are the vaguest, which is why
-// rates are looked for first.
+// The order is that of the list from which they were taken, then by server.
 var overflowPatterns = []string{
 	`prompt is too long`,                    // 1 Anthropic
 	`request_too_large`,                     // 2 Anthropic, by size in bytes
@@ -22,7 +21,6 @@ var overflowPatterns = []string{
 	`maximum context length is [\d,]+ tokens`,                                                   // 10 OpenAI Chat, OpenRouter
 	`exceeds (?:the )?maximum allowed input length of [\d,]+ tokens`,                            // 11
 	`input \([\d,]+ tokens\) is longer than the model'?s context length \([\d,]+ tokens\)`,      // 12
-	`exceeds the limit of [\d,]+`,                                                               // 13 GitHub Copilot
 	`exceeds the available context size`,                                                        // 14 llama.cpp
 	`greater than the context length`,                                                           // 15 LM Studio
 	`context window exceeds limit`,                                                              // 16 MiniMax
@@ -35,11 +33,31 @@ var overflowPatterns = []string{
 	`too large for model with [\d,]+ maximum context length`,                                    // 23 Mistral
 	`prompt has [\d,]+ tokens, but the configured context size is [\d,]+ tokens`,                // 24
 	`model_context_window_exceeded`,                                                             // 25 z.ai
-	`too many tokens`,                                                                           // 26
-	`token limit exceeded`,                                                                      // 27
 	`exceed_context_size_error`,                                                                 // llama.cpp's type, when only the text of the body is at hand
 	`input length and .?max_tokens.? exceed context limit`,                                      // Anthropic, when the answer's limit is what does not fit
+	`context (?:size|window|length) (?:(?:has been|was|is) )?exceeded`,                          // llama.cpp, when it runs full while it answers
+	`exceed context window of [\d,]+`,                                                           // llama-cpp-python
+	`context length of only [\d,]+ tokens`,                                                      // LM Studio
+	`reached context length of [\d,]+ tokens`,                                                   // LM Studio, while it answers
+	`longer than the maximum model length of [\d,]+`,                                            // vLLM
+	`exceeds (?:the )?max_model_len`,                                                            // vLLM
+	`is too long and exceeds limit of [\d,]+`,                                                   // vLLM
+	`input length \([\d,]+(?: tokens)?\) exceeds the maximum allowed length`,                    // SGLang
+	`tokens \+ .?max_new_tokens.? must be <=`,                                                   // TGI and what is made of it: Together, DeepInfra
+	`inputs.? must have less than [\d,]+ tokens`,                                                // TGI
+	`input token count is [\d,]+ but the model only supports up to`,                             // Vertex
+	`request payload size exceeds the limit`,                                                    // Gemini, by size in bytes
+	`prompt exceeds max(?:imum)? length`,                                                        // z.ai
+	`range of input length should be`,                                                           // Alibaba
+	`input length [\d,]+ exceeds the maximum length [\d,]+`,                                     // Volcano Engine
 	`^4(?:00|13)\s*(?:status code)?\s*\(no body\)`,                                              // Cerebras and Mistral close without a word
+}
+
+// vaguePatterns may be about a prompt, and about what an account may use in a day: beside a status that is about the account they say nothing.
+var vaguePatterns = []string{
+	`exceeds the limit of [\d,]+`, // 13 GitHub Copilot
+	`too many tokens`,             // 26
+	`token limit exceeded`,        // 27
 }
 
 // ratePatterns are what a message about rates says. It is no overflow even when an overflow pattern matches.
@@ -48,21 +66,30 @@ var ratePatterns = []string{
 	`^throttlingexception\b`, // Bedrock, as its own clients word it
 	`rate limit`,
 	`too many requests`,
-	`tokens per (?:min|minute|hour|day)\b`,
+	`tokens(?: per |/)(?:min|minute|hour|day)\b`,
 	`wait before trying again`,
 }
 
+// reducedPattern is what is said where one request has more tokens than may be sent in a minute: OpenAI (429) and Groq (413). It speaks of a rate, but no wait
+// helps, and a shorter prompt does.
+const reducedPattern = `request too large for .*(?:tokens must be reduced|reduce your message size)`
+
 // compiled holds one expression for each list, compiled at the first rejection.
-var compiled = sync.OnceValue(func() (c struct{ overflow, rate *regexp.Regexp }) {
+var compiled = sync.OnceValue(func() (c struct{ overflow, vague, rate, reduced *regexp.Regexp }) {
 	either := func(patterns []string) *regexp.Regexp {
 		return regexp.MustCompile(`(?is)(?:` + strings.Join(patterns, `)|(?:`) + `)`)
 	}
-	c.overflow, c.rate = either(overflowPatterns), either(ratePatterns)
+	c.overflow, c.vague, c.rate = either(overflowPatterns), either(vaguePatterns), either(ratePatterns)
+	c.reduced = either([]string{reducedPattern})
 	return c
 })
 
-// tooLong reports whether a message says that a prompt is too long.
-func tooLong(message string) bool {
+// tooLong reports whether a message says that a prompt is too long; account says that the refusal is about the account.
+func tooLong(message string, account bool) bool {
 	message = strings.TrimSpace(message)
-	return message != "" && !compiled().rate.MatchString(message) && compiled().overflow.MatchString(message)
+	c := compiled()
+	if c.reduced.MatchString(message) {
+		return true
+	}
+	return message != "" && !c.rate.MatchString(message) && (c.overflow.MatchString(message) || !account && c.vague.MatchString(message))
 }

@@ -24,17 +24,21 @@ var codes = map[string]bool{
 	"context_length_exceeded":       true,
 	"exceed_context_size_error":     true,
 	"model_context_window_exceeded": true,
+	"string_above_max_length":       true, // OpenAI: one text of ten million characters
+	"array_above_max_length":        true, // OpenAI: two thousand messages
 }
 
 // Rejected reports whether a request was refused because it is too long for the model: by HTTP status
 // 413, by an error code, at any depth of the body, or by a message that is known to mean it. Messages about rates ("too many
-// tokens per minute") look alike and are not overflow: they pass with time, and a compaction would be in vain.
+// tokens per minute") look alike and are not overflow: they pass with time, and a compaction would be in vain. Nor is what a status about the account (401,
+// 402, 403, 429) comes with, unless its words leave no doubt.
 func Rejected(r Rejection) bool {
 	if r.Status == 413 || codes[strings.ToLower(r.Code)] {
 		return true
 	}
 	coded, messages := read(head(r.Body))
-	return coded || tooLong(head(r.Message)) || slices.ContainsFunc(messages, tooLong)
+	account := r.Status == 401 || r.Status == 402 || r.Status == 403 || r.Status == 429
+	return coded || tooLong(head(r.Message), account) || slices.ContainsFunc(messages, func(m string) bool { return tooLong(m, account) })
 }
 
 // read looks through a body: whether it holds one of the codes, and which messages. A body that is not

@@ -3,11 +3,12 @@ package budget
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
 
-// examples has a message for each of overflowPatterns, in its order.
+// examples has a message for each of overflowPatterns and vaguePatterns, in their order.
 var examples = []string{
 	"Prompt is too long: 213462 tokens > 200000 maximum",
 	"request_too_large: the body is bigger than 32 MB",
@@ -21,7 +22,6 @@ var examples = []string{
 	"This endpoint's maximum context length is 131,072 tokens. You asked for 140,001.",
 	"The prompt exceeds the maximum allowed input length of 98304 tokens",
 	"The input (20431 tokens) is longer than the model's context length (16384 tokens).",
-	"prompt token count of 140123 exceeds the limit of 128000",
 	"the request exceeds the available context size, try increasing it",
 	"The number of tokens to keep is greater than the context length",
 	"invalid params, context window exceeds limit (2013)",
@@ -34,18 +34,35 @@ var examples = []string{
 	"Prompt contains 40000 tokens, too large for model with 32768 maximum context length",
 	"prompt has 18000 tokens, but the configured context size is 16384 tokens",
 	"finish: model_context_window_exceeded",
-	"Too many tokens in the request",
-	"token limit exceeded",
 	"exceed_context_size_error",
 	"input length and `max_tokens` exceed context limit: 190000 + 16000 > 200000, decrease input length or `max_tokens` and try again",
+	"Context size has been exceeded.",
+	"Requested tokens (2285) exceed context window of 2048",
+	"Trying to keep the first 10136 tokens when context the overflows. However, the model is loaded with context length of only 7866 tokens, which is not enough.",
+	"Reached context length of 4096 tokens with model (arch: some) that does not currently support mid-generation context overflow.",
+	"The decoder prompt (length 21535) is longer than the maximum model length of 16384.",
+	"The prompt of 9000 tokens exceeds the max_model_len 8192",
+	"Input prompt (9000 tokens) is too long and exceeds limit of 8192",
+	"Input length (9000 tokens) exceeds the maximum allowed length (8000 tokens).",
+	"`inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000 `inputs` tokens and 512 `max_new_tokens`",
+	"`inputs` must have less than 1024 tokens. Given: 2000",
+	"the input token count is 32825 but the model only supports up to 32768",
+	"Request payload size exceeds the limit: 20971520 bytes.",
+	"Prompt exceeds max length",
+	"<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 98304]",
+	"Input length 130000 exceeds the maximum length 128000",
 	"400 status code (no body)",
+	"prompt token count of 140123 exceeds the limit of 128000",
+	"Too many tokens in the request",
+	"token limit exceeded",
 }
 
 func TestRejected_everyPatternHasItsMessage(t *testing.T) {
-	if len(examples) != len(overflowPatterns) {
-		t.Fatalf("%d examples for %d patterns", len(examples), len(overflowPatterns))
+	patterns := slices.Concat(overflowPatterns, vaguePatterns)
+	if len(examples) != len(patterns) {
+		t.Fatalf("%d examples for %d patterns", len(examples), len(patterns))
 	}
-	for i, pattern := range overflowPatterns {
+	for i, pattern := range patterns {
 		t.Run(fmt.Sprint(i+1, " ", pattern), func(t *testing.T) {
 			if !regexp.MustCompile("(?is)" + pattern).MatchString(examples[i]) {
 				t.Errorf("does not match %q", examples[i])
@@ -86,6 +103,20 @@ func TestRejected(t *testing.T) {
 		{"an unavailable service", Rejection{Status: 503, Message: "Service unavailable: token limit exceeded upstream"}, false},
 		{"too many requests", Rejection{Status: 429, Body: `{"error":{"message":"Too many requests. Token limit exceeded for this minute"}}`}, false},
 		{"tokens per minute", Rejection{Status: 429, Message: "Token limit exceeded: 30000 tokens per min"}, false},
+		{"a day's tokens of an account", Rejection{Status: 429, Message: "Daily token limit exceeded"}, false},
+		{"a key's tokens", Rejection{Status: 403, Body: `{"error":{"message":"Token limit exceeded for this key"}}`}, false},
+		{"a limit of connections", Rejection{Status: 429, Message: "Number of concurrent connections exceeds the limit of 5"}, false},
+		{"tokens of a minute, written with a stroke", Rejection{Status: 400, Message: "Your account exceeds the limit of 500,000 tokens/min"}, false},
+		{"credit for fewer tokens", Rejection{Status: 402, Message: "This request requires more credits, or fewer max_tokens. You requested up to 65536 tokens, but can only afford 1000."}, false},
+		{"words without doubt, whatever the status", Rejection{Status: 429, Message: "prompt is too long: 210000 tokens > 200000 maximum"}, true},
+		{"more at once than a minute may have", Rejection{Status: 429, Code: "rate_limit_exceeded", Message: "Request too large for gpt-x in organization org-x on tokens per min (TPM): " +
+			"Limit 30000, Requested 40000. The input or output tokens must be reduced in order to run successfully."}, true},
+		{"more than is left of a minute", Rejection{Status: 429, Code: "rate_limit_exceeded", Message: "Rate limit reached for gpt-x in organization org-x on tokens per min (TPM): " +
+			"Limit 30000, Used 25000, Requested 10000. Please try again in 10s."}, false},
+		{"a server that runs full", Rejection{Status: 500, Body: `{"error":{"code":500,"message":"Context size has been exceeded.","type":"server_error"}}`}, true},
+		{"too many messages", Rejection{Status: 400, Code: "array_above_max_length", Message: "Invalid 'messages': array too long."}, true},
+		{"an answer that may not be so long", Rejection{Status: 400, Message: "max_tokens: 100000 > 64000, which is the maximum allowed number of output tokens"}, false},
+		{"one picture that is too large", Rejection{Status: 400, Message: "messages.5.content.0.image.source.base64: image exceeds 5 MB maximum: 6000000 bytes > 5242880 bytes"}, false},
 		{"the words as a name, not a value", Rejection{Body: `{"context_length_exceeded":false}`}, false},
 		{"the code as the value of something else", Rejection{Body: `{"see":"context_length_exceeded"}`}, false},
 	}

@@ -223,25 +223,33 @@ func cutText(text string, size int) string {
 	if len(text) <= size {
 		return text
 	}
-	for size > 0 && !utf8.RuneStart(text[size]) {
-		size--
-	}
-	return text[:size] + "\n[truncated]"
+	return beginning(text, size) + "\n[truncated]"
 }
 
-// cutTo keeps the beginning of a text, to about so many tokens.
+// cutTo keeps the beginning of a text, to about so many tokens. It looks no further than it must: what is cut into a thousand pieces is not measured a thousand times.
 func cutTo(text string, tokens int, facts *rule.Facts) string {
+	for size := 8*max(0, tokens) + 64; size < len(text); size *= 2 {
+		if head := beginning(text, size); facts.Count(head) > tokens {
+			text = head
+			break
+		}
+	}
 	for total := facts.Count(text); total > tokens && text != ""; total = facts.Count(text) {
 		size := len(text) * tokens / total * 9 / 10
 		if size < 16 {
 			return ""
 		}
-		for size > 0 && !utf8.RuneStart(text[size]) {
-			size--
-		}
-		text = text[:size]
+		text = beginning(text, size)
 	}
 	return text
+}
+
+// beginning is what a text begins with, to so many bytes and a whole character.
+func beginning(text string, size int) string {
+	for size > 0 && !utf8.RuneStart(text[size]) {
+		size--
+	}
+	return text[:size]
 }
 
 // dropOldest drops whole exchanges from the beginning until the rest fits, the newest always stays. An exchange is a turn; within

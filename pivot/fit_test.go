@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -117,6 +118,7 @@ func TestValidate(t *testing.T) {
 		"a call":              {Answer{Text: good.Text, CalledTools: true}, 10, ErrCalled},
 		"the filter":          {Answer{Text: good.Text, Refused: true}, 10, ErrRefused},
 		"cut by length":       {Answer{Text: good.Text, Finish: "length"}, 10, ErrTruncated},
+		"broken off":          {Answer{Text: good.Text, Finish: "other"}, 10, ErrBroken},
 		"cut by max_tokens":   {Answer{Text: good.Text, Finish: "max_tokens"}, 10, ErrTruncated},
 		"no heading":          {Answer{Text: "we did things"}, 10, ErrHeadings},
 		"a hash is no title":  {Answer{Text: "#tag and #other"}, 10, ErrHeadings},
@@ -233,5 +235,27 @@ func TestAsText_hasNoCallsToBeAnswered(t *testing.T) {
 	}
 	if !r.Messages[0].Written() || r.Messages[1].Written() {
 		t.Error("what the user wrote is not told from what was not")
+	}
+}
+
+// reading counts how much is read to be counted.
+type reading struct{ bytes int }
+
+func (*reading) Name() string { return "reading" }
+func (r *reading) Count(text string) int {
+	r.bytes += len(text)
+	return (len(text) + 2) / 4
+}
+
+func TestFit_aMessageThatIsCutIntoManyPiecesIsReadAFewTimes(t *testing.T) {
+	r, counter := request(""), &reading{}
+	text := strings.Repeat("one line of a log that was pasted\n", 30_000)
+	r.Messages = []session.Message{{MessageInfo: session.MessageInfo{Role: session.User}, Parts: []session.Part{{Type: session.TextPart, Text: text}}}}
+	requests, ok := Fit(r, 4000, rule.NewFacts(counter))
+	if !ok || len(requests) < 50 {
+		t.Fatalf("%d requests, ok %v", len(requests), ok)
+	}
+	if times := counter.bytes / len(text); times > 20 {
+		t.Errorf("the text was read %d times for %d pieces", times, len(requests))
 	}
 }

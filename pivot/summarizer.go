@@ -109,7 +109,7 @@ var (
 // Answer is what a summariser wrote.
 type Answer struct {
 	Text   string
-	Finish string // "stop", "length", …, as the provider said
+	Finish string // "stop", "length", "other" for a reason that leaves it unfinished, …
 	Model  string // "provider/model", or "offline"
 	Usage  session.Usage
 	Cost   float64 // US dollars

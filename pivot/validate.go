@@ -14,6 +14,7 @@ var (
 	ErrCalled    = errors.New("the model called a tool instead of writing notes")
 	ErrRefused   = errors.New("the provider's filter stopped the summary")
 	ErrTruncated = errors.New("the summary was cut off by the output limit")
+	ErrBroken    = errors.New("the provider broke the summary off")
 	ErrMarkup    = errors.New("the summary contains tool-call markup instead of notes")
 	ErrHeadings  = errors.New("the summary has none of the headings that were asked for")
 	ErrTooLarge  = errors.New("the summary is not smaller than what it replaces")
@@ -39,6 +40,8 @@ func Validate(a Answer, tokens, replaces int) error {
 		return ErrEmpty
 	case a.Finish == "length" || a.Finish == "max_tokens":
 		return ErrTruncated
+	case a.Finish == "other":
+		return ErrBroken
 	case markup.MatchString(text):
 		return ErrMarkup
 	case !heading.MatchString(text):

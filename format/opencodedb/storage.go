@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/go-json-experiment/json"
 
@@ -256,31 +257,49 @@ func (l layout) export(ctx context.Context, e *exporter) error {
 }
 
 // Stores lists the stores in OpenCode's data folder, databases first: those of all channels, and the JSON files of older versions. There may be
-// none.
+// none. A database of no bytes was begun, and nothing was written to it. The error is of what could not be looked into; the stores beside it are listed.
 func Stores(data string) ([]string, error) {
-	databases, err := filepath.Glob(filepath.Join(escape(data), "opencode*.db"))
+	entries, err := os.ReadDir(data)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}
+	var problems []error
 	var found []string
-	for _, name := range databases {
-		if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
-			found = append(found, name)
+	for _, d := range entries {
+		if name := d.Name(); !strings.HasPrefix(name, "opencode") || !strings.HasSuffix(name, ".db") {
+			continue
+		}
+		path := filepath.Join(data, d.Name())
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && (info.Size() > 0 || isThere(path+"-wal")) {
+			found = append(found, path)
 		}
 	}
 	// opencode.db before those of other channels
 	slices.SortFunc(found, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b)) })
-	if storage := filepath.Join(data, "storage"); isLayout(storage) {
-		found = append(found, storage)
-	}
 	oldest, err := filepath.Glob(filepath.Join(escape(data), "project", "*", "storage"))
-	if err != nil {
-		return nil, err
-	}
-	for _, storage := range oldest {
+	problems = append(problems, err, readable(filepath.Join(data, "project")))
+	for _, storage := range append([]string{filepath.Join(data, "storage")}, oldest...) {
 		if isLayout(storage) {
 			found = append(found, storage)
+		} else {
+			problems = append(problems, readable(filepath.Join(storage, "session")))
 		}
 	}
-	return found, nil
+	return found, errors.Join(problems...)
+}
+
+func isThere(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// readable is the error of listing a folder that is there.
+func readable(folder string) error {
+	if _, err := os.ReadDir(folder); !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+		return err
+	}
+	return nil
 }

@@ -113,6 +113,9 @@ func (a *answer) grow(event sdk.MessageStreamEventUnion) {
 		return
 	}
 	b := a.blocks[event.Index]
+	if b.kind == "" { // its beginning was damaged
+		b.kind = map[string]string{"text_delta": "text", "thinking_delta": "thinking"}[event.Delta.Type]
+	}
 	switch event.Delta.Type {
 	case "text_delta":
 		a.say(b, event.Delta.Text)
@@ -132,9 +135,9 @@ func (a *answer) exceeded() bool {
 
 // whole is the answer as far as it arrived.
 func (a *answer) whole(m model.Model) llm.Answer {
-	got := llm.Answer{Model: m.String(), Finish: finish(a.reason)}
+	got := llm.Answer{Model: m.String(), Finish: a.finish()}
 	for _, b := range a.blocks {
-		if b != nil {
+		if b != nil && b.kind != "" {
 			got.Parts = append(got.Parts, b.part())
 		}
 	}
@@ -168,8 +171,13 @@ func (b *block) part() session.Part {
 	return wire.OpaquePart("anthropic", b.kind, raw)
 }
 
-func finish(reason sdk.StopReason) llm.Finish {
-	switch reason {
+// finish is why the answer ended. A compatible server may say that it has without saying why.
+func (a *answer) finish() llm.Finish {
+	switch a.reason {
+	case "":
+		if a.done {
+			return llm.Stop
+		}
 	case sdk.StopReasonEndTurn, sdk.StopReasonStopSequence:
 		return llm.Stop
 	case sdk.StopReasonMaxTokens, sdk.StopReasonModelContextWindowExceeded:

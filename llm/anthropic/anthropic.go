@@ -61,7 +61,7 @@ func (c *Client) Ask(ctx context.Context, r llm.Request) (llm.Answer, error) {
 	if a.exceeded() {
 		call.Fail(llm.Overflow, "the conversation filled the model's context window before an answer began")
 	}
-	return got, call.End(a.done, err)
+	return got, call.End(a.done || a.reason != "", err)
 }
 
 // body encodes a request and returns what is around its messages, which the call has. The mark of the long window at the end of a model's name ("[1m]") is ours; the API knows a header.

@@ -131,7 +131,8 @@ func (a *answer) finish() llm.Finish {
 	case genai.FinishReasonMaxTokens:
 		return llm.Length
 	case blocked, genai.FinishReasonSafety, genai.FinishReasonRecitation, genai.FinishReasonLanguage, genai.FinishReasonBlocklist,
-		genai.FinishReasonProhibitedContent, genai.FinishReasonSPII, genai.FinishReasonImageSafety, genai.FinishReasonImageProhibitedContent:
+		genai.FinishReasonProhibitedContent, genai.FinishReasonSPII, genai.FinishReasonImageSafety, genai.FinishReasonImageProhibitedContent,
+		"MODEL_ARMOR":
 		return llm.Refused
 	}
 	return llm.Other

@@ -123,6 +123,9 @@ func (a *answer) count(raw string) {
 		}
 		return int64(wire.Number(text, at))
 	}
+	if number("prompt_tokens")+number("completion_tokens") == 0 {
+		return // there are servers that report nothing once more at the end
+	}
 	read := max(number("prompt_tokens_details", "cached_tokens"), number("prompt_cache_hit_tokens"), number("cached_tokens"))
 	a.usage = upstream.Split(number("prompt_tokens"), read, number("prompt_tokens_details", "cache_write_tokens"),
 		number("completion_tokens"), number("completion_tokens_details", "reasoning_tokens"), number("total_tokens"))
@@ -163,11 +166,12 @@ func (a *answer) whole(m model.Model) llm.Answer {
 	return got
 }
 
+// finish is why the answer ended. Servers have words of their own, or hand on those of the model behind them.
 func (a *answer) finish() llm.Finish {
-	switch a.reason {
-	case "length", "max_tokens", "model_context_window_exceeded":
+	switch strings.ToLower(a.reason) {
+	case "length", "max_tokens", "max_output_tokens", "model_length", "model_context_window_exceeded":
 		return llm.Length
-	case "content_filter", "sensitive":
+	case "content_filter", "sensitive", "safety", "recitation", "blocklist", "prohibited_content", "spii", "refusal":
 		return llm.Refused
 	}
 	switch {
@@ -175,8 +179,10 @@ func (a *answer) finish() llm.Finish {
 		return llm.Refused
 	case len(a.calls) > 0: // there are servers that say "stop"
 		return llm.Calls
-	case a.reason == "stop":
-		return llm.Stop
 	}
-	return llm.Other
+	switch strings.ToLower(a.reason) {
+	case "", "abort", "cancelled", "other", "pause_turn", "malformed_function_call", "unexpected_tool_call", "tool_calls", "function_call":
+		return llm.Other
+	}
+	return llm.Stop // "stop", "eos", "end_turn" and whatever else says no more than that
 }

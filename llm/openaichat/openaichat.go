@@ -88,7 +88,10 @@ func (c *Client) Ask(ctx context.Context, r llm.Request) (llm.Answer, error) {
 	if kind, message := a.failed(); kind != "" {
 		call.Fail(kind, message)
 	}
-	return a.whole(r.Model), call.End(a.reason != "" || call.Closed(), err)
+	if a.reason == "" && call.Closed() { // there are servers that say that it is complete, and not why
+		a.reason = "stop"
+	}
+	return a.whole(r.Model), call.End(a.reason != "", err)
 }
 
 // body encodes a request and returns what is around its messages, which the call has.

@@ -89,7 +89,7 @@ func flat(parts ...any) []string {
 }
 
 var anthropicDialect = dialect{
-	protocol: Anthropic, list: "messages",
+	protocol: Anthropic, list: "messages", tail: 1,
 	text: func(pieces ...string) []string {
 		return named(flat(anthropicStart, anthropicText(0, pieces...), anthropicEnd("end_turn"), anthropicStop)...)
 	},

@@ -1,6 +1,7 @@
 package responses
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -40,6 +41,7 @@ func (a *answer) take(event responses.ResponseStreamEventUnion) {
 		if i := a.at(event.OutputIndex); i != nil {
 			i.kind, i.raw = event.Item.Type, event.Item.RawJSON()
 		}
+		a.refused = a.refused || slices.ContainsFunc(event.Item.Content, func(c responses.ResponseOutputMessageContentUnion) bool { return c.Type == "refusal" })
 	case "response.output_text.delta", "response.refusal.delta":
 		a.refused = a.refused || event.Type == "response.refusal.delta"
 		a.grow(event)
@@ -117,7 +119,10 @@ func (i *item) parts() []session.Part {
 		for _, message := range decoded.Messages {
 			parts = append(parts, message.Parts...)
 		}
-		return upstream.Bare(parts)
+		// A server may leave out of the complete item what it has streamed.
+		if i.kind != "message" || i.text.Len() == 0 || (llm.Answer{Parts: parts}).Text() != "" {
+			return upstream.Bare(parts)
+		}
 	}
 	switch {
 	case i.kind == "function_call":

@@ -16,6 +16,9 @@ import (
 	"github.com/winnowhq/winnow/wire"
 )
 
+// done is what streams of OpenAI's protocols end with.
+const done = "[DONE]"
+
 const (
 	maxRefusal = 64 << 10 // of a refusal, which says what it has to say at once
 	maxEvent   = 32 << 20 // of one event
@@ -129,13 +132,20 @@ func (b *body) stream() bool {
 	return false
 }
 
-// event reads the next event that has data. An event that the end of the stream cuts off is none.
+// event reads the next event that has data. An event that the end of the stream cuts off is none, but there are servers that leave out the line breaks behind
+// their last: what is whole counts.
 func (b *body) event() (name string, data []byte, err error) {
 	for {
 		line, err := b.line()
 		if err != nil {
 			if !begins(line) {
 				b.garbage(line)
+			}
+			if value, ok := bytes.CutPrefix(line, []byte("data:")); ok && len(data) == 0 {
+				data = bytes.TrimSpace(value)
+			}
+			if errors.Is(err, io.EOF) && whole(data) {
+				return name, data, nil
 			}
 			return "", nil, err
 		}
@@ -168,6 +178,11 @@ func (b *body) event() (name string, data []byte, err error) {
 	}
 }
 
+// whole reports whether the data of an event that the stream ended in is all there.
+func whole(data []byte) bool {
+	return string(data) == done || len(data) > 0 && data[0] == '{' && jsontext.Value(data).IsValid(session.ReadOptions())
+}
+
 // begins reports whether a line that was cut off may be the beginning of one of a stream's.
 func begins(line []byte) bool {
 	field, _, _ := bytes.Cut(line, []byte(":"))
@@ -198,15 +213,15 @@ func (b *body) line() ([]byte, error) {
 
 // hand rewrites an event for the SDK, or ends the stream with what it reports.
 func (b *body) hand(name string, data []byte) {
-	if bytes.HasPrefix(data, []byte("[DONE]")) {
-		b.pending, b.call.closed = []byte("data: [DONE]\n\n"), true
+	if bytes.HasPrefix(data, []byte(done)) {
+		b.pending, b.call.closed = []byte("data: "+done+"\n\n"), true
 		return
 	}
 	if !jsontext.Value(data).IsValid(session.ReadOptions()) || wire.Kind(data, wire.Root(data)) != '{' {
 		b.call.Fail(llm.Garbage, "an event is not JSON: "+string(data[:min(len(data), 100)]))
 		return
 	}
-	if reportsError(data) {
+	if name == "error" || reportsError(data) {
 		b.call.Refuse(data)
 		return
 	}
@@ -217,7 +232,7 @@ func (b *body) hand(name string, data []byte) {
 		}
 		event = append(append(append(event, "event: "...), name...), '\n')
 	}
-	// An "error" that is null goes: SDKs take the name alone for a failure.
+	// An "error" that says nothing goes: SDKs take the name alone for a failure.
 	event = append(append(event, "data: "...), without(data, "error")...)
 	b.pending = append(event, "\n\n"...)
 }

@@ -26,8 +26,8 @@ func reportsError(text []byte) bool {
 		break
 	}
 	switch failure := wire.Member(text, root, "error"); wire.Kind(text, failure) {
-	case '{', '"':
-		return true
+	case '{', '"': // an empty one is none
+		return len(failure.Of(text)) > len(`""`)
 	}
 	return wire.String(text, wire.Member(text, root, "type")) == "error" || wire.String(text, wire.Member(text, root, "object")) == "error"
 }
@@ -134,6 +134,9 @@ func (c *Call) refusal(status int, header http.Header, text []byte) *llm.Error {
 		judged.Status = r.number
 	}
 	e := &llm.Error{Kind: llm.Classify(judged), Status: c.status, Code: c.clean(r.code), Message: c.clean(r.message)}
+	if status == 0 && r.code == "" && r.number == 0 && e.Kind == llm.Rejected {
+		e.Kind = llm.Server // it took the request, and does not say that there is anything wrong with that
+	}
 	if e.Code == "" && r.number != 0 {
 		e.Code = strconv.Itoa(r.number)
 	}
@@ -144,6 +147,7 @@ func (c *Call) refusal(status int, header http.Header, text []byte) *llm.Error {
 	if e.RetryAfter == 0 && e.Kind == llm.RateLimited {
 		e.RetryAfter = tryAgain(r.message)
 	}
+	e.RetryAfter = min(e.RetryAfter, longestWait)
 	return e
 }
 
@@ -213,31 +217,38 @@ func until(value string, now time.Time) time.Duration {
 	return 0
 }
 
+// longestWait is the longest that a refusal can ask for: sums with what it says must stay numbers.
+const longestWait = 365 * 24 * time.Hour
+
 func seconds(s float64) time.Duration {
-	const most = 365 * 24 * 3600
 	if !(s > 0) {
 		return 0
 	}
-	return time.Duration(min(s, most) * float64(time.Second))
+	return time.Duration(min(s, longestWait.Seconds()) * float64(time.Second))
 }
 
-var again = regexp.MustCompile(`(?i)try again in ([0-9.]+) ?(ms|s\b|sec|m\b|min)`)
+var (
+	again = regexp.MustCompile(`(?i)(?:try again|retry) (?:in|after) ((?:[0-9.]+ ?[a-z]+ ?)+)`)
+	span  = regexp.MustCompile(`(?i)([0-9.]+) ?([a-z]+)`)
+	units = map[string]float64{"ms": 0.001, "milliseconds": 0.001, "s": 1, "sec": 1, "second": 1, "seconds": 1, "m": 60, "min": 60, "minute": 60, "minutes": 60,
+		"h": 3600, "hour": 3600, "hours": 3600}
+)
 
-// tryAgain reads how long to wait from the words of a report in a stream, which has no headers (OpenAI: "Please try again in 1.2s").
+// tryAgain reads how long to wait from the words of a report that has no headers (OpenAI, in a stream: "Please try again in 6m1.2s"; Azure: "Please retry after
+// 20 seconds").
 func tryAgain(message string) time.Duration {
 	found := again.FindStringSubmatch(message)
 	if found == nil {
 		return 0
 	}
-	n, err := strconv.ParseFloat(found[1], 64)
-	if err != nil {
-		return 0
+	total := 0.0
+	for _, part := range span.FindAllStringSubmatch(found[1], -1) {
+		n, err := strconv.ParseFloat(part[1], 64)
+		unit, known := units[strings.ToLower(part[2])]
+		if err != nil || !known {
+			break
+		}
+		total += n * unit
 	}
-	switch strings.ToLower(found[2]) {
-	case "ms":
-		n /= 1000
-	case "m", "min":
-		n *= 60
-	}
-	return seconds(n)
+	return seconds(total)
 }

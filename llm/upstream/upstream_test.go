@@ -59,7 +59,12 @@ func TestRead_handsOnWellFormedEventsOnly(t *testing.T) {
 		{"an error that is null", "event: a\ndata: {\"x\": [1, 2], \"error\": null,\"y\":\"\\u00e9\"}\n\n", "data: {\"x\":[1, 2],\"y\":\"\\u00e9\"}\n\n", "event: a\ndata: {\"x\":[1, 2],\"y\":\"\\u00e9\"}\n\n"},
 		{"nothing but an error that is null", "event: a\ndata: {\"error\":null}\n\n", "data: {}\n\n", "event: a\ndata: {}\n\n"},
 		{"the end", "data: [DONE]\n\n", "data: [DONE]\n\n", "data: [DONE]\n\n"},
-		{"what the end cuts off", "event: a\ndata: {}\n\ndata: {\"x\":1}\n", "data: {}\n\n", "event: a\ndata: {}\n\n"},
+		{"what the end cuts off", "event: a\ndata: {}\n\ndata: {\"x\":\n", "data: {}\n\n", "event: a\ndata: {}\n\n"},
+		{"what the end cuts off amid a line", "event: a\ndata: {}\n\ndata: {\"x\":{}", "data: {}\n\n", "event: a\ndata: {}\n\n"},
+		{"a last event without its line breaks", "event: a\ndata: {}\n\nevent: a\ndata: {\"x\":1}", "data: {}\n\ndata: {\"x\":1}\n\n", "event: a\ndata: {}\n\nevent: a\ndata: {\"x\":1}\n\n"},
+		{"a last event with one line break", "event: a\ndata: {}\n\nevent: a\ndata:{\"x\":1}\r\n", "data: {}\n\ndata: {\"x\":1}\n\n", "event: a\ndata: {}\n\nevent: a\ndata: {\"x\":1}\n\n"},
+		{"the end without its line breaks", "data: [DONE]", "data: [DONE]\n\n", "data: [DONE]\n\n"},
+		{"an error that is empty", "event: a\ndata: {\"x\":1,\"error\":\"\"}\n\n", "data: {\"x\":1}\n\n", "event: a\ndata: {\"x\":1}\n\n"},
 		{"comments and unknown fields", ": hi\n\nevent: a\nid: 7\n:\nretry: 1\ndata: {}\n\n", "data: {}\n\n", "event: a\ndata: {}\n\n"},
 		{"a name without data is forgotten", "event: b\n\ndata: {\"type\":\"t\"}\n\n", "data: {\"type\":\"t\"}\n\n", "event: t\ndata: {\"type\":\"t\"}\n\n"},
 		{"a long event", "event: a\ndata: {\"x\":\"" + strings.Repeat("é", 100_000) + "\"}\n\n", "data: {\"x\":\"" + strings.Repeat("é", 100_000) + "\"}\n\n",
@@ -167,6 +172,8 @@ func TestWait_whatHeadersAskFor(t *testing.T) {
 	for message, want := range map[string]time.Duration{
 		"Please try again in 1.2s.": 1200 * time.Millisecond, "try again in 250ms": 250 * time.Millisecond, "Try again in 2m": 2 * time.Minute, "try again in 6 seconds": 6 * time.Second,
 		"try again in 20 sec": 20 * time.Second, "try again later": 0, "try again in ...s": 0,
+		"Please try again in 6m0s.": 6 * time.Minute, "Please try again in 1h2m3.5s. Visit": time.Hour + 2*time.Minute + 3500*time.Millisecond,
+		"Please retry after 20 seconds.": 20 * time.Second, "Please retry in 33.9s.": 33900 * time.Millisecond, "try again in 5 more steps": 0,
 	} {
 		if got := tryAgain(message); got != want {
 			t.Errorf("%s: %s, want %s", message, got, want)

@@ -48,6 +48,16 @@ func (s *Store) keepText(ctx context.Context, id, part, text string) error {
 	})
 }
 
+// keepOf keeps for a new session what another one keeps for the parts that both have. The contents are shared.
+func (t *transaction) keepOf(other string, num int64) error {
+	from, err := t.find(other)
+	if err != nil {
+		return fmt.Errorf("what session %s keeps: %w", other, err)
+	}
+	return t.exec(`INSERT INTO kept (session, part, content) SELECT ?1, part, content FROM kept
+		WHERE session = ?2 AND part IN (SELECT id FROM part WHERE session = ?1)`, num, from.num)
+}
+
 // Kept returns the text that is kept for a part.
 func (s *Store) Kept(ctx context.Context, id, part string) (string, error) {
 	text, err := s.readKept(ctx, id, part)

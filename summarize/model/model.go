@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/winnowhq/winnow/llm"
 	"github.com/winnowhq/winnow/model"
@@ -131,11 +130,12 @@ func said(role session.Role, texts ...string) session.Message {
 
 // answer says in the engine's words what a model answered.
 func (s *Summarizer) answer(a llm.Answer, err error) pivot.Answer {
+	said, thought := withoutThoughts(a.Text())
 	answer := pivot.Answer{
-		Text: strings.TrimSpace(a.Text()), Finish: string(a.Finish), Model: s.Name(),
+		Text: said, Finish: string(a.Finish), Model: s.Name(),
 		CalledTools: a.Finish == llm.Calls || a.Has(session.ToolPart), Refused: a.Finish == llm.Refused,
 	}
-	answer.ReasoningOnly = answer.Text == "" && !answer.CalledTools && a.Has(session.ReasoningPart)
+	answer.ReasoningOnly = answer.Text == "" && !answer.CalledTools && (thought || a.Has(session.ReasoningPart))
 	attempts := a.Attempts
 	if len(attempts) == 0 {
 		attempts = []llm.Attempt{{Usage: a.Usage, Cost: a.Cost, Err: err}}
