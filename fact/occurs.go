@@ -169,13 +169,13 @@ func (s *Source) module(name string, parts []string) bool {
 		return false
 	}
 	file, member := strings.Join(parts[:len(parts)-1], "/")+".py", parts[len(parts)-1]
-	for n := range s.each(s.mask(member)) {
-		g := &s.groups[s.texts[n].group]
-		if !in(s.texts[n].text, member, asWord) {
+	for n := range s.each(s.mask(file)) {
+		if !in(s.texts[n].text, file, asPath) {
 			continue
 		}
-		for _, given := range s.texts[g.first:g.end] {
-			if in(given.text, file, asPath) {
+		g := &s.groups[s.texts[n].group]
+		for _, t := range s.texts[g.first:g.end] {
+			if in(t.text, member, asWord) {
 				return true
 			}
 		}
