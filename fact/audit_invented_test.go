@@ -518,7 +518,9 @@ func TestAudit_inventionsAreFound(t *testing.T) {
 		})
 	}
 	sum := table(t, "inventions", verdicts)
-	if sum.all < 200 {
-		t.Errorf("only %d inventions could be planted", sum.all)
+	// What a program that is not known is told to do may be words; a name of one word may be that.
+	unknown := verdicts["command: another argument"].missed() + verdicts["identifier: other convention"].missed()
+	if missed := sum.missed(); sum.all < 200 || missed > unknown || unknown > 10 {
+		t.Errorf("%d inventions were planted, %d missed", sum.all, missed)
 	}
 }

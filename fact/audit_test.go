@@ -252,6 +252,13 @@ func weigh(s *fact.Source, context, claim string) (struck bool, text string, cla
 	return struck, text, claims
 }
 
+func (v *verdict) missed() int {
+	if v == nil {
+		return 0
+	}
+	return v.all - v.struck
+}
+
 func table(t *testing.T, title string, verdicts map[string]*verdict) (sum verdict) {
 	t.Helper()
 	var b strings.Builder

@@ -18,7 +18,7 @@ func (s *Source) command(text string) bool {
 		if len(words) == 0 {
 			continue
 		}
-		if !s.ranCommand(words) && !s.phrase(simple) {
+		if !s.ranCommand(words) && (simple == text || !s.phrase(simple)) {
 			return false
 		}
 	}
@@ -112,9 +112,10 @@ func (s *Source) ranCommand(words []string) bool {
 	}
 	rarest := slices.MaxFunc(rest, func(a, b string) int { return len(a) - len(b) })
 	rarest = rarest[strings.LastIndexByte(rarest, '/')+1:]
+	flagged := len(rest) < len(words)
 	for n := range s.each(mask) {
 		text := s.texts[n].text
-		if !strings.Contains(text, rarest) {
+		if !strings.Contains(text, rarest) || flagged && !strings.Contains(text, " -") {
 			continue
 		}
 		if s.texts[n].input && len(text) < 20_000 {
@@ -126,7 +127,7 @@ func (s *Source) ranCommand(words []string) bool {
 			continue
 		}
 		for line := range strings.Lines(text) {
-			if len(line) > 4000 || !strings.Contains(line, rarest) {
+			if len(line) > 4000 || !strings.Contains(line, rarest) || flagged && !strings.Contains(line, " -") {
 				continue
 			}
 			for _, simple := range commands(line) {

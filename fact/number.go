@@ -143,11 +143,6 @@ func (s *Source) reads(bare, unit string, c Claim) bool {
 		if value >= 1000 && s.within(float64(value), float64(value)) {
 			return true
 		}
-		for _, by := range []string{",", "_", ".", "'", " ", "\u202f", "\u00a0"} {
-			if text := group3(bare, by); text != bare && s.figure(text) {
-				return true
-			}
-		}
 		if s.figure(bare+".0") || s.figure(bare+".00") {
 			return true
 		}
@@ -244,17 +239,19 @@ func grouped(figure string) bool {
 	return true
 }
 
-// group3 writes a whole number in groups of three.
-func group3(number, by string) string {
-	for i := len(number) - 3; i > 0; i -= 3 {
-		number = number[:i] + by + number[i:]
-	}
-	return number
-}
-
 // figure reports whether a number stands in the source as such: not within another one, and not in a word, but for what a unit or a version puts
 // around it.
 func (s *Source) figure(text string) bool {
+	f := s.all()
+	stands, known := f.stand[text]
+	if !known {
+		stands = s.stands(text)
+		f.stand[text] = stands
+	}
+	return stands
+}
+
+func (s *Source) stands(text string) bool {
 	version := strings.Count(text, ".") > 0
 	return s.find(text, nil, func(in string, i, j int) bool {
 		if i > 0 {

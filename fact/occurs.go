@@ -1,6 +1,9 @@
 package fact
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // mask are the texts in which a phrase can stand.
 func (s *Source) mask(phrase string) where {
@@ -169,13 +172,13 @@ func (s *Source) module(name string, parts []string) bool {
 		return false
 	}
 	file, member := strings.Join(parts[:len(parts)-1], "/")+".py", parts[len(parts)-1]
-	for n := range s.each(s.mask(member)) {
-		g := &s.groups[s.texts[n].group]
-		if !in(s.texts[n].text, member, asWord) {
+	for n := range s.each(s.mask(file)) {
+		if !in(s.texts[n].text, file, asPath) {
 			continue
 		}
-		for _, given := range s.texts[g.first:g.end] {
-			if in(given.text, file, asPath) {
+		g := &s.groups[s.texts[n].group]
+		for _, t := range s.texts[g.first:g.end] {
+			if in(t.text, member, asWord) {
 				return true
 			}
 		}
@@ -210,6 +213,12 @@ func (s *Source) inFileOf(owner, member string) bool {
 	}
 	for n := range s.each(s.mask(member)) {
 		t := s.texts[n]
+		if in(t.text, ", in "+member, func(text string, i, j int) bool {
+			line := text[strings.LastIndexByte(text[:i], '\n')+1 : i] // of a traceback
+			return (j == len(text) || !isWord(text[j])) && slices.ContainsFunc(files, func(file string) bool { return strings.Contains(line, "/"+file) })
+		}) {
+			return true
+		}
 		if !in(t.text, member, func(text string, i, j int) bool { return asWord(text, i, j) && j < len(text) && text[j] == '(' }) {
 			continue
 		}

@@ -25,38 +25,46 @@ func (s *Source) reckoned(text string, c Claim) bool {
 		unit = c.after
 	}
 	is := func(v float64) bool { return math.Abs(v-want) <= 0.5001*decimal(places) }
-	given, around := s.operands(text, c)
-	for i, a := range given {
-		for _, b := range given[i+1:] {
+	given, around := operands(text, c)
+	for i, one := range given {
+		for _, other := range given[i+1:] {
+			a, b := one.value, other.value
 			low, high := min(a, b), max(a, b)
+			follows := false
 			switch unit {
 			case "%", "percent", "Prozent":
-				if low > 0 && (is(100*low/high) || is(100*(high-low)/high) || is(100*(high-low)/low) || is(100*high/low)) {
-					return true
-				}
+				follows = low > 0 && (is(100*low/high) || is(100*(high-low)/high) || is(100*(high-low)/low) || is(100*high/low))
 			case "x", "×", "times":
-				if low > 0 && is(high/low) {
-					return true
-				}
+				follows = low > 0 && is(high/low)
 			default:
-				if is(a+b) || is(high-low) || strings.Contains(around, "×") && is(a*b) {
-					return true
-				}
+				follows = is(a+b) || is(high-low) || strings.Contains(around, "×") && is(a*b)
+			}
+			if follows && s.has(one) && s.has(other) {
+				return true
 			}
 		}
 	}
 	return places == 0 && totals(text, c, want)
 }
 
-// operands are the last four numbers before a claim in its line, or the first after it, that the source has. Small ones are taken as they are.
-func (s *Source) operands(text string, c Claim) (given []float64, around string) {
+// operand is a number that another one may follow from.
+type operand struct {
+	text  string
+	value float64
+}
+
+// has reports whether the source has a number. Small ones are taken as they are.
+func (s *Source) has(o operand) bool { return o.value <= small || s.reads(o.text, "", Claim{}) }
+
+// operands are the last four numbers before a claim in its line, or the first after it.
+func operands(text string, c Claim) (given []operand, around string) {
 	const reach, most = 160, 4 // bytes on either side
 	start := max(strings.LastIndexByte(text[:c.Start], '\n')+1, c.Start-reach)
 	end := min(len(text), c.End+reach)
 	if i := strings.IndexByte(text[c.End:end], '\n'); i >= 0 {
 		end = c.End + i
 	}
-	take := func(stretch string) (found []float64) {
+	take := func(stretch string) (found []operand) {
 		for i := 0; i < len(stretch); {
 			n := 0
 			if isDigit(stretch[i]) && (i == 0 || !isWord(stretch[i-1])) {
@@ -67,8 +75,8 @@ func (s *Source) operands(text string, c Claim) (given []float64, around string)
 				continue
 			}
 			bare := ungrouped(stretch[i : i+n])
-			if v, err := strconv.ParseFloat(bare, 64); err == nil && (v <= small || s.reads(bare, "", Claim{})) {
-				found = append(found, v)
+			if v, err := strconv.ParseFloat(bare, 64); err == nil {
+				found = append(found, operand{bare, v})
 			}
 			i += n
 		}

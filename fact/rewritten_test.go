@@ -73,6 +73,7 @@ func TestCheck_knowsOtherNamesOfTheSame(t *testing.T) {
 	s.AddFolder("/home/me/shop")
 	s.AddMessage(call("edit", `{"file_path":"/home/me/shop/web/src/components/order-form.tsx","new_string":"parseOrder(OrderLine) $API_TOKEN is_open"}`, "see 0.0.0.0:8417/health, commit d530ed99c1c2a41bd530ed99c1c2a41bd530ed99"))
 	s.AddMessage(call("edit", `{"file_path":"shop/tests/test_order.py","new_string":"def check_total(): pass"}`, ""))
+	s.AddMessage(call("bash", `{"command":"python x.py"}`, "File \"/home/me/shop/order_form.py\", line 8, in __getattr__\n  raise\nclass OrderForm: pass\n"))
 	s.AddMessage(call("bash", `{"command":"tar -x -z --directory out --no-same-owner --file a.tgz"}`, ""))
 	for _, c := range []struct{ text, struck string }{
 		{"`.../components/order-form.tsx`, web/…/order-form.tsx, `~/…/order-form.tsx`, …/order-form.tsx", ""},
@@ -80,6 +81,8 @@ func TestCheck_knowsOtherNamesOfTheSame(t *testing.T) {
 		{"`self.is_open`, `process.env.API_TOKEN`, `this.parseOrder()`, `.parseOrder`", ""},
 		{"`self.is_shut`, `process.env.API_KEY`, `.parseOrders`", "self.is_shut · process.env.API_KEY · .parseOrders"},
 		{"`parseOrder/is_open`", ""},
+		{"`OrderForm.__getattr__`", ""},
+		{"`OrderForm.__setattr__`", "OrderForm.__setattr__"},
 		{"`parseOrder/is_shut`", "parseOrder/is_shut"},
 		{"`tests.test_order`, tests.test_order.check_total", ""},
 		{"`tests.test_orders`", "tests.test_orders"},

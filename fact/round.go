@@ -7,19 +7,21 @@ import (
 	"strings"
 )
 
-// figures are the numbers of a source, each list sorted. They are only gathered when a number is not found as it stands.
+// figures are the numbers of a source, each list sorted. They are gathered when the first number is looked up.
 type figures struct {
-	wholes   []float64 // from 1,000 on
-	decimals []float64 // with a point
-	texts    int       // how many texts of the source they are from
+	wholes   []float64       // from 1,000 on
+	decimals []float64       // with a point
+	texts    int             // how many texts of the source they are from
+	stand    map[string]bool // what was looked for in these
 }
 
 // all gathers the numbers of what was added since the last time.
 func (s *Source) all() *figures {
 	f := &s.known
-	if f.texts == len(s.texts) {
+	if f.texts == len(s.texts) && f.stand != nil {
 		return f
 	}
+	f.stand = map[string]bool{}
 	for _, t := range s.texts[f.texts:] {
 		f.gather(t.text)
 	}
@@ -37,6 +39,7 @@ func (f *figures) gather(text string) {
 			i++
 			continue
 		}
+		f.grouped(text, i)
 		start, points, groups := i, 0, 0
 		for i < len(text) && (isDigit(text[i]) || i+1 < len(text) && isDigit(text[i+1]) && (text[i] == '.' || text[i] == ',')) {
 			switch text[i] {
@@ -66,6 +69,32 @@ func (f *figures) gather(text string) {
 		case value >= 1000 && number[0] != '0':
 			f.wholes = append(f.wholes, value)
 		}
+	}
+}
+
+// grouped notes a whole number that is written in groups of three, whatever stands between them: 12.288, 12'288, 12 288.
+func (f *figures) grouped(text string, at int) {
+	i := at
+	for i < len(text) && i-at < 4 && isDigit(text[i]) {
+		i++
+	}
+	if i-at > 3 || text[at] == '0' || i == len(text) || at > 0 && (isWord(text[at-1]) && !escaped(text, at) || text[at-1] == '.' || text[at-1] == ',') {
+		return
+	}
+	by := ""
+	for _, one := range []string{"_", ".", "'", " ", "\u202f", "\u00a0", "\u2009"} {
+		if strings.HasPrefix(text[i:], one) {
+			by = one
+		}
+	}
+	value, _ := whole(text[at:i])
+	for n := 0; by != "" && n < 4 && strings.HasPrefix(text[i:], by) && len(text) >= i+len(by)+3 && digits(text[i+len(by):i+len(by)+3]); n++ {
+		group, _ := whole(text[i+len(by) : i+len(by)+3])
+		value = value*1000 + group
+		i += len(by) + 3
+	}
+	if value >= 1000 && (i == len(text) || !isWord(text[i])) {
+		f.wholes = append(f.wholes, float64(value))
 	}
 }
 
@@ -151,17 +180,23 @@ func groupSpace(text string) int {
 
 // ungrouped is a figure without what groups its digits in English.
 func ungrouped(figure string) string {
-	return strings.NewReplacer(",", "", "_", "", "'", "", " ", "", "\u00a0", "", "\u202f", "", "\u2009", "").Replace(figure)
+	return withoutGroups.Replace(figure)
 }
+
+var (
+	withoutGroups = strings.NewReplacer(",", "", "_", "", "'", "", " ", "", "\u00a0", "", "\u202f", "", "\u2009", "")
+	withoutSpaces = strings.NewReplacer(" ", "", "\u00a0", "", "\u202f", "", "\u2009", "")
+	otherPoint    = strings.NewReplacer(".", ",", ",", ".")
+)
 
 // readings are a figure's values as the languages write them: 1,234.5 and 1.234,5 and 1 234,5.
 func readings(figure string) []string {
-	plain := strings.NewReplacer(" ", "", "\u00a0", "", "\u202f", "", "\u2009", "").Replace(figure)
+	plain := withoutSpaces.Replace(figure)
 	all := []string{plain}
 	if grouped(plain) {
 		all[0] = ungrouped(plain)
 	}
-	other := strings.NewReplacer(".", ",", ",", ".").Replace(plain)
+	other := otherPoint.Replace(plain)
 	if grouped(other) {
 		all = append(all, ungrouped(other))
 	}

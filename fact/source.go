@@ -224,7 +224,7 @@ func (s *Source) add(text string, input bool) {
 // first digits of a commit.
 func (s *Source) inside(word string) {
 	n := len(s.texts)
-	if len(word) <= 12 {
+	if first := min(1, len(word)); len(word) <= 12 && (isDigit(initial(word)) || isDigit(initial(word[first:]))) && strings.IndexByte(word, '_') < 0 {
 		for i := 0; i < len(word); {
 			from := i
 			for i < len(word) && isDigit(word[i]) {
