@@ -1,3 +1,5 @@
+FUZZLOGS ?= fuzz-logs
+
 help: ## print this
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -13,10 +15,17 @@ check: ## everything that CI runs
 bench: ## the figures of docs/performance.md
 	go test -run '^$$' -bench . -benchtime 2s ./...
 
-fuzz: ## every fuzz target for FUZZTIME (default 1m) each
-	@set -e; for p in $$(go list ./...); do \
-	  for f in $$(go test -list '^Fuzz' $$p | grep '^Fuzz' || true); do \
-	    echo "$$p $$f"; go test -run '^$$' -fuzz "^$$f$$" -fuzztime $(or $(FUZZTIME),1m) -fuzzminimizetime 20x $$p; done; done
+fuzz: ## every fuzz target for FUZZTIME (default 1m) each, JOBS (default: one a core) at a time with a worker each; logs in FUZZLOGS (default ./fuzz-logs)
+	@mkdir -p $(FUZZLOGS); for p in $$(go list ./...); do go test -list '^Fuzz' $$p | grep '^Fuzz' | sed "s|^|$$p |"; done | \
+	  xargs -P $(or $(JOBS),$(shell getconf _NPROCESSORS_ONLN)) -L 1 sh -c 'log=$(FUZZLOGS)/$$(echo "$$0.$$1" | tr / _).log; \
+	    if (echo "$$0 $$1"; exec go test -run "^\$$" -fuzz "^$$1\$$" -fuzztime $(or $(FUZZTIME),1m) -fuzzminimizetime 20x -parallel 1 $$0) >$$log 2>&1; \
+	    then echo "$$0 $$1: $$(grep execs: $$log | tail -n 1)"; else echo "$$0 $$1: FAILED, see $$log" >&2; exit 1; fi'
+
+fuzz-table: ## write the executions of the last `make fuzz` into docs/reliability.md
+	@for log in $(FUZZLOGS)/*.log; do \
+	  read -r p f <$$log; p=$${p#$$(go list -m)}; p=$${p#/}; grep -q '^ok' $$log || { echo "$$p $$f did not end well" >&2; continue; }; \
+	  n=$$(sed -nE 's/.*execs: ([0-9]+) .*/\1/p' $$log | tail -n 1 | sed -E ':a;s/([0-9])([0-9]{3})($$|,)/\1,\2\3/;ta'); \
+	  sed -i -E "s#^(\| \`$$f\`[^|]*\| \`$${p:-.}\` \|)[^|]*\|#\1 $${n:-–} |#" docs/reliability.md; done
 
 torture: ## kill, starve and race it: TORTURE_KILLS (default 500) kills, faults at every write, goroutines under -race
 	go test ./internal/torture -v -count=1 -timeout 60m -torture -kills $(or $(TORTURE_KILLS),500) -seed $(or $(TORTURE_SEED),0)
@@ -29,4 +38,4 @@ properties: ## 100,000 random sequences of file operations, 2,000 random session
 interop: ## resume sessions in the real products, offline; CLIENTS=path/to/node_modules, or they are installed
 	interop/run.sh $(CLIENTS)
 
-.PHONY: help build test check bench fuzz torture properties interop
+.PHONY: help build test check bench fuzz fuzz-table torture properties interop

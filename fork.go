@@ -2,7 +2,6 @@ package winnow
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -42,7 +41,7 @@ func (e *Engine) Fork(ctx context.Context, id, beforeMessage string) (newID stri
 		f.take(&log[i], info.ID)
 	}
 	c := store.Change{Create: &info, Append: log, Commit: f.ledger(state.Ledger), Pin: f.pins(state.Pins), Spend: f.spent(state.Spent),
-		Receipts: f.receipts(state.Receipts, info.ID)}
+		Receipts: f.receipts(state.Receipts, info.ID), Keep: id}
 	for marker := range state.Undone {
 		if f.messages[marker] {
 			c.Undo = append(c.Undo, marker)
@@ -55,9 +54,6 @@ func (e *Engine) Fork(ctx context.Context, id, beforeMessage string) (newID stri
 	}
 	if _, err := e.config.Store.Apply(ctx, info.ID, c); err != nil {
 		return "", e.failed("fork", id, err)
-	}
-	if err := e.keepAgain(ctx, id, info.ID, log); err != nil {
-		return info.ID, e.failed("fork", id, fmt.Errorf("the new session %s lacks what was kept beside the log: %w", info.ID, err))
 	}
 	return info.ID, nil
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // Keep keeps the whole of an output beside the log, for a part whose text there is only the beginning and the end of it, because all of it is too long to be
-// sent. part is the id of a part, of its call, or a handle; the handle under which Whole finds it is returned. Nothing of it is counted, sent or searched; it
+// sent. part is the id of a part, of its call, or a handle; the handle under which Whole finds it is returned. Nothing of it is counted or sent, but a search finds it; it
 // goes with its session. Disabled where the store keeps no texts.
 func (e *Engine) Keep(ctx context.Context, id, part, text string) (handle string, err error) {
 	keeper, ok := e.config.Store.(store.Keeper)
@@ -87,28 +87,4 @@ func (e *Engine) Whole(ctx context.Context, id, part string) (Whole, error) {
 	}
 	w.Text, w.Kept = text, true
 	return w, nil
-}
-
-// keepAgain keeps for a fork what is kept for the outputs in its log.
-func (e *Engine) keepAgain(ctx context.Context, from, to string, log []session.Message) error {
-	keeper, ok := e.config.Store.(store.Keeper)
-	if !ok {
-		return nil
-	}
-	for i := range log {
-		for j := range log[i].Parts {
-			p := &log[i].Parts[j]
-			if p.State == nil {
-				continue
-			}
-			text, err := keeper.Kept(ctx, from, p.ID)
-			if err == nil {
-				err = keeper.Keep(ctx, to, p.ID, text)
-			}
-			if err != nil && !errors.Is(err, store.ErrNotKept) {
-				return err
-			}
-		}
-	}
-	return nil
 }

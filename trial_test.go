@@ -15,39 +15,35 @@ func TestCompact_whateverTheProviderDoes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing in it happens at the same time: -short is for the race detector")
 	}
-	trial.Suite{Upstream: trial.Scripted{}, Strict: (*winnow.Engine).ForbidOffline}.Run(t)
+	trial.Suite{Upstreams: map[string]trial.Upstream{"scripted": trial.Scripted{}}, Strict: (*winnow.Engine).ForbidOffline}.Run(t)
 }
 
 func TestCompact_whateverTheProviderDoesInWhateverOrder(t *testing.T) {
-	trial.Suite{Upstream: trial.Scripted{}, Strict: (*winnow.Engine).ForbidOffline}.Check(t)
+	trial.Suite{Strict: (*winnow.Engine).ForbidOffline}.Check(t, trial.Scripted{})
+}
+
+// overHTTP are an upstream for each protocol; with -short, for the race detector, one for all.
+func overHTTP(alone llmtest.Protocol) map[string]trial.Upstream {
+	all := map[string]trial.Upstream{}
+	for _, p := range llmtest.Protocols() {
+		if !testing.Short() || p == alone {
+			all[string(p)] = trial.HTTP{Protocol: p}
+		}
+	}
+	return all
 }
 
 func TestCompact_whateverAProviderDoesOverHTTP(t *testing.T) {
-	for _, protocol := range []llmtest.Protocol{llmtest.Anthropic, llmtest.Chat, llmtest.Responses, llmtest.Gemini} {
-		t.Run(string(protocol), func(t *testing.T) {
-			if testing.Short() && protocol != llmtest.Anthropic {
-				t.Skip("the other protocols are tried without -short")
-			}
-			patient := func(c llm.Client) llm.Client {
-				return llm.Retry(c, llm.RetryOptions{Attempts: 2, First: time.Millisecond})
-			}
-			trial.Suite{Upstream: trial.HTTP{Protocol: protocol}, Strict: (*winnow.Engine).ForbidOffline, Retry: patient}.Run(t)
-		})
+	patient := func(c llm.Client) llm.Client {
+		return llm.Retry(c, llm.RetryOptions{Attempts: 2, First: time.Millisecond})
 	}
+	trial.Suite{Upstreams: overHTTP(llmtest.Anthropic), Turns: true, Strict: (*winnow.Engine).ForbidOffline, Retry: patient}.Run(t)
 }
 
-// Every fault of the upstream, at every stage, in every protocol.
+// Every fault of the upstream, at every stage.
 func TestCompact_everyFaultOfAProviderAtEveryStage(t *testing.T) {
-	for _, protocol := range llmtest.Protocols() {
-		t.Run(string(protocol), func(t *testing.T) {
-			if testing.Short() && protocol != llmtest.Responses {
-				t.Skip("the other protocols are tried without -short")
-			}
-			t.Parallel()
-			impatient := func(c llm.Client) llm.Client {
-				return llm.Retry(c, llm.RetryOptions{Attempts: 2, Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }})
-			}
-			trial.Suite{Upstream: trial.HTTP{Protocol: protocol}, Faults: trial.UpstreamFaults(), Retry: impatient}.Run(t)
-		})
+	impatient := func(c llm.Client) llm.Client {
+		return llm.Retry(c, llm.RetryOptions{Attempts: 2, Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }})
 	}
+	trial.Suite{Upstreams: overHTTP(llmtest.Responses), Faults: trial.UpstreamFaults(), Retry: impatient}.Run(t)
 }

@@ -6,6 +6,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -13,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/winnowhq/winnow/format/geminicli"
 	"github.com/winnowhq/winnow/model"
 )
 
@@ -112,18 +115,28 @@ func (s *Search) parallel() int {
 func (s *Search) Find(ctx context.Context) ([]Found, []Problem, error) {
 	var found []Found
 	var problems []Problem
+	var stores []fs.FileInfo
 	for _, p := range Places(s.Env) {
 		if s.Product != "" && s.Product != p.Product {
 			continue
 		}
-		files, err := p.list()
-		if err != nil {
-			problems = append(problems, Problem{p.Path, err})
-		}
+		files, unlisted := p.list()
+		problems = append(problems, unlisted...)
 		if p.store {
+			files = slices.DeleteFunc(files, func(path string) bool { // OPENCODE_DB may name one that is found in its folder as well
+				info, err := os.Stat(path)
+				known := err == nil && slices.ContainsFunc(stores, func(other fs.FileInfo) bool { return os.SameFile(info, other) })
+				if err == nil {
+					stores = append(stores, info)
+				}
+				return known
+			})
 			sessions, bad := s.listStores(ctx, p, files)
 			found, problems = append(found, sessions...), append(problems, bad...)
 			continue
+		}
+		if p.Product == geminicli.Name {
+			p.gemini = newGeminiFolders(p.Path)
 		}
 		heads := make([]*Found, len(files))
 		bad := make([]error, len(files))
@@ -140,6 +153,7 @@ func (s *Search) Find(ctx context.Context) ([]Found, []Problem, error) {
 			return nil, nil, err
 		}
 	}
+	found = once(found)
 	slices.SortStableFunc(found, func(a, b Found) int {
 		return cmp.Or(b.Updated.Compare(a.Updated), strings.Compare(a.Source, b.Source))
 	})

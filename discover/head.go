@@ -2,6 +2,7 @@ package discover
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"io"
 	"os"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/all"
+	"github.com/winnowhq/winnow/format/geminicli"
 	"github.com/winnowhq/winnow/format/opencodedb"
 	"github.com/winnowhq/winnow/format/openhands"
 	"github.com/winnowhq/winnow/rule"
@@ -44,6 +46,9 @@ func (s *Search) head(p Place, path string) (found *Found, err error) {
 	f := &Found{
 		Product: p.Product, Source: path, Parent: parentOf(p, path), Bytes: info.Size(), Updated: info.ModTime(),
 		path: path, stamp: info.ModTime(),
+	}
+	if p.Product == geminicli.Name {
+		f.Project, f.Parent = p.gemini.place(path)
 	}
 	if s.Cache.recall(f) {
 		return f, nil
@@ -113,7 +118,12 @@ func (f *Found) understand(p Place, head []byte) bool {
 		return true // the whole may say more; if it does not, Measure has the error
 	}
 	info := doc.Session.Info
-	f.ID, f.Project, f.Title = info.ID, info.Directory, titleOf(doc)
+	f.ID, f.Title = info.ID, titleOf(doc)
+	if p.Product == geminicli.Name {
+		f.Project = cmp.Or(f.Project, info.Directory) // of the chat itself: folders that were added to it
+		return true
+	}
+	f.Project = info.Directory
 	if f.Parent != "" { // the entries of a sub-agent bear the id of the session that it works for
 		f.Parent, f.ID = info.ID, strings.TrimSuffix(base(f.path), ".jsonl")
 	}
@@ -181,15 +191,15 @@ func (s *Search) listStore(ctx context.Context, p Place, path string) (found []F
 	for _, l := range sessions {
 		f := Found{
 			Product: p.Product, Source: opencodedb.Name(path, l.ID), ID: l.ID, Parent: l.ParentID, Project: l.Directory, Title: l.Title,
-			Bytes: sizes[l.ID], Updated: time.UnixMilli(int64(l.Updated)), Messages: l.Messages, Cost: l.Cost, path: path, session: l.ID,
+			Bytes: sizes[l.ID], Updated: time.UnixMilli(int64(l.Updated)), Messages: max(0, l.Messages), Cost: l.Cost, path: path, session: l.ID,
 		}
 		f.stamp = f.Updated
 		if f.Project == "" {
 			f.Project = l.Project
 		}
 		f.Tokens = l.Tokens.Prompt() + l.Tokens.Output + l.Tokens.Reasoning
-		// Without sums of the product's own, the messages have to be read.
-		f.known = f.Tokens > 0 || l.Messages == 0
+		// Without sums of the product's own, the messages have to be read: without a cost, for what the list prices say.
+		f.known = f.Tokens > 0 && f.Cost > 0 || l.Messages == 0
 		f.Measured = f.known
 		found = append(found, f)
 	}

@@ -92,7 +92,8 @@ func account(f *Found, messages []session.Message, models *model.Catalogue) {
 	}
 	f.Tokens, f.TokensEstimated = used.Prompt()+used.Output+used.Reasoning, false
 	if !reported {
-		f.Tokens, f.TokensEstimated = rule.NewFacts(token.Linear{}).Total(messages), true
+		f.Tokens = rule.NewFacts(token.Linear{}).Total(messages)
+		f.TokensEstimated = f.Tokens > 0
 	}
 	f.Cost, f.CostEstimated = cost, false
 	if !(costed && cost > 0) && priced > 0 {

@@ -18,13 +18,14 @@ type Place struct {
 	Path    string
 	store   bool                   // one of OpenCode's, which has stores of many sessions
 	match   func(name string) bool // whether a file, named from Path on with slashes, may hold a session
+	gemini  geminiFolders
 }
 
 // Places are the folders that are there. The products use the same folders on every system, below the home folder:
 //
 //   - claude-code: .claude/projects and .config/claude/projects; CLAUDE_CONFIG_DIR names another .claude
 //   - codex: .codex/sessions and .codex/archived_sessions; CODEX_HOME names another .codex
-//   - opencode: .local/share/opencode, where XDG_DATA_HOME names another .local/share and OPENCODE_DB a database; on macOS and
+//   - opencode: .local/share/opencode, where XDG_DATA_HOME names another .local/share and OPENCODE_DB a database, by its path or in that folder; on macOS and
 //     Windows too, and of early versions on macOS Library/Application Support/opencode, on Windows in LOCALAPPDATA
 //   - pi: .pi/agent/sessions; PI_CODING_AGENT_DIR names another .pi/agent
 //   - gemini: .gemini/tmp/*/chats; GEMINI_CLI_HOME names another home folder
@@ -41,7 +42,7 @@ func Places(env Env) []Place {
 		if info, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() && !store {
 			return
 		}
-		places = append(places, Place{product, path, store, match})
+		places = append(places, Place{Product: product, Path: path, store: store, match: match})
 	}
 	below := func(folder string, more ...string) string {
 		if folder == "" {
@@ -64,9 +65,14 @@ func Places(env Env) []Place {
 	codex := instead("CODEX_HOME", ".codex")
 	add("codex", below(codex, "sessions"), false, lines)
 	add("codex", below(codex, "archived_sessions"), false, lines)
-	add("opencode", env.get("OPENCODE_DB"), true, nil)
-	for _, data := range openCodeData(env) {
-		add("opencode", data, true, nil)
+	data := openCodeData(env)
+	database := env.get("OPENCODE_DB") // below the folder, unless it is a whole path
+	if database != "" && !filepath.IsAbs(database) {
+		database = below(first(data), database)
+	}
+	add("opencode", database, true, nil)
+	for _, folder := range data {
+		add("opencode", folder, true, nil)
 	}
 	add("pi", below(instead("PI_CODING_AGENT_DIR", ".pi", "agent"), "sessions"), false, lines)
 	add("gemini-cli", below(instead("GEMINI_CLI_HOME"), ".gemini", "tmp"), false, func(name string) bool {
@@ -106,38 +112,41 @@ func openCodeData(env Env) []string {
 	return folders
 }
 
+// first is the first of some, "" when there is none.
+func first(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return names[0]
+}
+
 func ending(suffixes ...string) func(string) bool {
 	return func(name string) bool {
 		return slices.ContainsFunc(suffixes, func(s string) bool { return strings.HasSuffix(name, s) })
 	}
 }
 
-// list lists the files and folders of a place that may be sessions, or its stores. What cannot be listed hides nothing else; the first such error is
-// returned beside the rest.
-func (p Place) list() (files []string, problem error) {
+// list lists the files and folders of a place that may be sessions, or its stores, and what could not be listed.
+func (p Place) list() (files []string, problems []Problem) {
 	if p.store {
 		if info, err := os.Stat(p.Path); err == nil && !info.IsDir() {
 			return []string{p.Path}, nil
 		}
-		return opencodedb.Stores(p.Path)
-	}
-	root, err := filepath.EvalSymlinks(p.Path) // a walk does not follow a link, not even where it begins
-	if err != nil {
-		return nil, err
-	}
-	conversations := map[string]bool{} // folders of OpenHands: what is in them is the session, but for those of its sub-agents
-	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		stores, err := opencodedb.Stores(p.Path)
 		if err != nil {
-			if problem == nil {
-				problem = err
-			}
-			return nil
+			problems = append(problems, Problem{p.Path, err})
 		}
+		return stores, problems
+	}
+	unread := func(path string, err error) { problems = append(problems, Problem{path, err}) }
+	conversations := map[string]bool{} // folders of OpenHands: what is in them is the session, but for those of its sub-agents
+	err := Walk(p.Path, func(path string, d fs.DirEntry) error {
+		above := filepath.Dir(path)
 		if d.IsDir() {
 			if name := d.Name(); name == "node_modules" || name == ".git" {
 				return fs.SkipDir
 			}
-			if conversations[filepath.Dir(path)] && d.Name() != openhands.SubAgents {
+			if conversations[above] && d.Name() != openhands.SubAgents {
 				return fs.SkipDir
 			}
 			if p.Product != openhands.Name {
@@ -145,23 +154,23 @@ func (p Place) list() (files []string, problem error) {
 			}
 			if f, ok := openhands.Conversation(path); ok {
 				conversations[path] = true
-				if rel, err := filepath.Rel(root, path); err == nil && !f.Empty() {
-					files = append(files, filepath.Join(p.Path, rel))
+				if !f.Empty() {
+					files = append(files, path)
 				}
 			}
 			return nil
 		}
-		if conversations[filepath.Dir(path)] {
+		if conversations[above] {
 			return nil
 		}
-		rel, err := filepath.Rel(root, path)
+		rel, err := filepath.Rel(p.Path, path)
 		if err == nil && d.Type().IsRegular() && p.match("/"+filepath.ToSlash(rel)) {
-			files = append(files, filepath.Join(p.Path, rel))
+			files = append(files, path)
 		}
 		return nil
-	})
-	if problem == nil {
-		problem = err
+	}, unread)
+	if err != nil {
+		unread(p.Path, err)
 	}
-	return files, problem
+	return files, problems
 }

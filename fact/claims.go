@@ -138,6 +138,9 @@ func (f *finder) words(start, end int, quoted bool) {
 			}
 			i += size
 		}
+		for opensGroups(f.text[from:i]) && groupSpace(f.text[i:end]) > 0 {
+			i += groupSpace(f.text[i:end]) + 3 // 1 234 567
+		}
 		if strings.HasPrefix(f.text[i:], "…") || from >= 3 && f.text[from-3:from] == "…" {
 			continue // cut: nobody knows how it went on
 		}
@@ -175,6 +178,12 @@ func (f *finder) word(start, end int, quoted bool) {
 		}
 		start++
 	}
+	if bold := strings.TrimRight(t[start:end], ".,:;!?)"); len(bold) > 4 && strings.HasSuffix(bold, "__") && start >= 2 && t[start-2:start] == "__" {
+		if inner := bold[:len(bold)-2]; isIdentifier(inner) {
+			f.add(Identifier, start, start+len(inner), quoted) // bold, or a name of Python's own
+		}
+		return
+	}
 	for start+2 < end && t[start:start+2] == "~~" {
 		start += 2
 	}
@@ -183,6 +192,8 @@ func (f *finder) word(start, end int, quoted bool) {
 	}
 	for start < end {
 		switch c := t[end-1]; {
+		case strings.IndexByte("*_~", c) >= 0 && strings.Contains(t[start:end], "://"):
+			end--
 		case strings.IndexByte(".,:!?'*]}&=~", c) >= 0:
 			if c == '.' && strings.HasSuffix(t[start:end], "...") {
 				return // cut
@@ -237,11 +248,17 @@ func (f *finder) token(start, end int, quoted bool) bool {
 		f.number(start+1, end, quoted)
 	case isHash(tok) && !(digits(tok[:len(tok)-1]) && tok[len(tok)-1]|0x20 == 'b'): // "1048576B" is a size
 		f.add(Identifier, start, end, quoted)
-	case startsNumber(tok):
+	case startsNumber(tok) && !(initial(tok) == ':' && !digits(tok[1:])):
 		if f.number(start, end, quoted) {
 			return true
 		}
 		return !quoted || f.quoted(start, end)
+	case pinned(tok):
+		f.add(Identifier, start, end, quoted)
+	case issue(tok):
+		f.number(start+strings.IndexByte(tok, '/')+1, end, quoted)
+	case spelled(tok):
+		f.add(Number, start, end, quoted)
 	case isPath(tok, quoted):
 		f.add(Path, start, end, quoted)
 	case isIdentifier(tok):

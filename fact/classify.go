@@ -85,6 +85,7 @@ func isPath(tok string, quoted bool) bool {
 		}
 		return fileExtension(ext) && !strings.HasPrefix(last, "*.") && (ext != "s" && ext != "a" && ext != "m" && ext != "v" && ext != "o" && ext != "r" || quoted) && initial(last) != '-' && !strings.ContainsAny(last, "[]{}@")
 	}
+	bare = strings.ReplaceAll(bare, `\_`, "_")
 	if strings.Contains(bare, `\`) && !strings.Contains(bare, "/") {
 		// A backslash escapes, or divides.
 		if len(bare) < 4 || bare[1] != ':' && strings.Count(bare, `\`) < 2 && !fileExtension(ext) {
@@ -166,6 +167,35 @@ func isIdentifier(tok string) bool {
 		return true
 	}
 	return humps(name) || codeOfError(name)
+}
+
+// pinned recognises a package with its version: react@19.1.0, typescript@^5.4.
+func pinned(tok string) bool {
+	at := strings.LastIndexByte(tok, '@')
+	if at < 1 {
+		return false
+	}
+	name, version := tok[:at], strings.TrimLeft(tok[at+1:], "^~v=<>")
+	return version != "" && strings.Trim(version, "0123456789.") == "" && isDigit(version[0]) && strings.Contains(version, ".") &&
+		!strings.ContainsFunc(name, func(r rune) bool {
+			return r >= 0x80 || !isWord(byte(r)) && r != '-' && r != '/' && r != '@' && r != '.'
+		})
+}
+
+// issue recognises pull/123 and its like.
+func issue(tok string) bool {
+	kind, number, ok := strings.Cut(tok, "/")
+	switch kind {
+	case "pull", "pulls", "issue", "issues", "PR", "MR", "merge_requests", "discussions":
+		return ok && digits(number)
+	}
+	return false
+}
+
+// spelled recognises a number in words that says how many there are. Twenty-four is mostly hours.
+func spelled(tok string) bool {
+	value, ok := inWords(tok)
+	return ok && value != 24 && value != 32 && value != 64 && tok == strings.ToLower(tok)
 }
 
 // split takes a qualified name apart: at dots, "::", "->" and "#".
@@ -264,7 +294,8 @@ func knownProgram(name string) bool {
 		"ruff", "mypy", "black", "flake8", "cargo", "rustc", "rustup", "make", "cmake", "ninja", "gcc", "clang", "mvn", "gradle", "java", "javac", "docker", "docker-compose", "podman", "kubectl", "helm", "terraform", "ansible", "curl", "wget",
 		"ls", "cd", "cat", "grep", "rg", "sed", "awk", "find", "head", "tail", "mkdir", "rm", "cp", "mv", "touch", "chmod", "chown", "echo", "printf", "tar", "unzip", "ssh", "scp", "rsync", "systemctl", "journalctl", "apt", "apt-get", "brew",
 		"dnf", "pacman", "ps", "kill", "lsof", "netstat", "ip", "ping", "psql", "mysql", "sqlite3", "redis-cli", "bash", "sh", "zsh", "source", "export", "ruby", "bundle", "gem", "rake", "php", "composer", "dotnet", "swift", "xcodebuild",
-		"flutter", "dart", "mix", "stack", "cabal", "just", "task", "code", "claude", "codex", "opencode", "gemini", "winget", "powershell", "pwsh", "reg", "netsh", "wc", "sort", "diff", "tree", "jq", "yq", "openssl", "tailscale", "golangci-lint", "staticcheck":
+		"flutter", "dart", "mix", "stack", "cabal", "just", "task", "code", "claude", "codex", "opencode", "gemini", "winget", "powershell", "pwsh", "reg", "netsh", "wc", "sort", "diff", "tree", "jq", "yq", "openssl", "tailscale", "golangci-lint", "staticcheck",
+		"dig", "pkill", "killall", "nslookup", "traceroute", "tracert", "ifconfig", "arp", "whois", "which", "xargs", "df", "du", "ollama", "pre-commit", "tmux", "launchctl", "diskutil":
 		return true
 	}
 	return false

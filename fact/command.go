@@ -18,7 +18,7 @@ func (s *Source) command(text string) bool {
 		if len(words) == 0 {
 			continue
 		}
-		if !s.ranCommand(words) && !s.phrase(simple) {
+		if !s.ranCommand(words) && (simple == text || !s.phrase(simple)) {
 			return false
 		}
 	}
@@ -103,14 +103,19 @@ func space(b byte) bool { return b == ' ' || b == '\n' || b == '\t' || b == '\r'
 // ranCommand reports whether the words stand in this order in one simple command, or one line, of the source.
 func (s *Source) ranCommand(words []string) bool {
 	mask := everywhere()
-	for _, w := range words {
+	_, rest := parted(words) // flags may be written otherwise
+	for _, w := range rest {
 		mask = mask.and(s.mask(w[strings.LastIndexByte(w, '/')+1:]))
 	}
-	rarest := slices.MaxFunc(words, func(a, b string) int { return len(a) - len(b) })
+	if len(rest) == 0 {
+		rest = words
+	}
+	rarest := slices.MaxFunc(rest, func(a, b string) int { return len(a) - len(b) })
 	rarest = rarest[strings.LastIndexByte(rarest, '/')+1:]
+	flagged := len(rest) < len(words)
 	for n := range s.each(mask) {
 		text := s.texts[n].text
-		if !strings.Contains(text, rarest) {
+		if !strings.Contains(text, rarest) || flagged && !strings.Contains(text, " -") {
 			continue
 		}
 		if s.texts[n].input && len(text) < 20_000 {
@@ -122,7 +127,7 @@ func (s *Source) ranCommand(words []string) bool {
 			continue
 		}
 		for line := range strings.Lines(text) {
-			if len(line) > 4000 || !strings.Contains(line, rarest) {
+			if len(line) > 4000 || !strings.Contains(line, rarest) || flagged && !strings.Contains(line, " -") {
 				continue
 			}
 			for _, simple := range commands(line) {
@@ -135,8 +140,27 @@ func (s *Source) ranCommand(words []string) bool {
 	return false
 }
 
-// inOrder reports whether words stand among others in their order.
+// inOrder reports whether words stand among others in their order. Flags may stand in any: "ls -l -a" is "ls -al".
 func inOrder(have, words []string) bool {
+	if ordered(have, words) {
+		return true
+	}
+	if len(words) == 0 || !slices.ContainsFunc(words, func(w string) bool { return initial(w) == '-' }) {
+		return false
+	}
+	flags, rest := parted(have)
+	wantFlags, wantRest := parted(words)
+	for _, w := range wantFlags {
+		i := slices.Index(flags, w)
+		if i < 0 {
+			return false
+		}
+		flags = slices.Delete(flags, i, i+1)
+	}
+	return ordered(rest, wantRest)
+}
+
+func ordered(have, words []string) bool {
 	k := 0
 	for _, h := range have {
 		if k < len(words) && same(h, words[k]) {
@@ -144,6 +168,28 @@ func inOrder(have, words []string) bool {
 		}
 	}
 	return k == len(words)
+}
+
+// parted are the flags of a command, each by itself, and its other words in their order.
+func parted(words []string) (flags, rest []string) {
+	long := len(words) > 0 && (words[0] == "go" || words[0] == "find" || words[0] == "java" || words[0] == "gcc" || words[0] == "clang" || words[0] == "terraform") // one dash, a whole word
+	for _, w := range words {
+		switch flag, value, ok := strings.Cut(w, "="); {
+		case strings.HasPrefix(w, "--") && ok:
+			flags, rest = append(flags, flag), append(rest, value)
+		case strings.HasPrefix(w, "--") || long && initial(w) == '-':
+			flags = append(flags, w)
+		case initial(w) == '-' && len(w) > 1 && len(w) <= 6 && !strings.ContainsFunc(w[1:], func(r rune) bool { return r >= 0x80 || !isLetter(byte(r)) }):
+			for i := 1; i < len(w); i++ {
+				flags = append(flags, "-"+w[i:i+1])
+			}
+		case initial(w) == '-':
+			flags = append(flags, w)
+		default:
+			rest = append(rest, w)
+		}
+	}
+	return flags, rest
 }
 
 // same compares two words of commands: flags as they are, paths by their ends.

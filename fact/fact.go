@@ -5,14 +5,18 @@
 // from the source by one of the rewritings that an honest summary makes:
 //
 //   - a path may be longer or shorter than in the source by leading folders, joined with a working folder, or put together from a folder that a
-//     command went to or listed and a name that stands in the same command or in its output. That a folder and a file both occur is not enough;
-//   - a command may leave out arguments: its words stand in this order in one simple command of the source, flags exactly;
+//     command went to or listed and a name that stands in the same command or in its output; folders may be left out ("src/…/x.go"). That a
+//     folder and a file both occur is not enough. A module of Python may be named with dots;
+//   - a command may leave out arguments: its words stand in this order in one simple command of the source; its flags are the same, in whatever
+//     order and merged or not;
 //   - an identifier is compared exactly, with or without "()"; a method may be named Type.method where the source has the two side by side;
-//   - a number may be grouped, rounded to thousands or to a larger unit, or be a share written as a percentage; a count may be one that the text
-//     itself, a list in a call or the lines of a written file add up to.
+//   - a number may be grouped as any language does, rounded, in a larger unit, or a share written as a percentage, a date or a time of day in
+//     another form. It may follow from two numbers of its own sentence (sum, difference, share, change, ratio) or from the column above it. A
+//     count may be one that the text itself, a list in a call, the lines of a written file or the calls of the session add up to.
 //
 // What cannot be looked up is no claim: counts up to twelve, approximations ("about 200"), differences of lines ("+40 −2"), how often something
-// was done, names of well-known products, and words that are nothing but words. A true sentence made of true words is not looked at: this
+// was done, names of well-known products, and words that are nothing but words: a name that is made of hyphens and small letters, or has but its
+// first letter large, is one only in backticks, and so is what a program that is not known is told to do. A true sentence made of true words is not looked at: this
 // package finds what was made up, not what was misunderstood.
 package fact
 
@@ -56,7 +60,7 @@ func CheckWhile(text string, s *Source, goOn func() bool) []Claim {
 		}
 		ok, seen := known[key]
 		if !seen || c.Kind == Number {
-			ok = s.holds(c) || c.Kind == Number && enumerated(text, c)
+			ok = s.holds(c) || c.Kind == Number && (enumerated(text, c) || s.reckoned(text, c))
 			known[key] = ok
 		}
 		if !ok {

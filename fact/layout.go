@@ -119,6 +119,9 @@ func structure(line string) int {
 			if digits == n || digits == len(rest) {
 				return i
 			}
+			if heading && rest[digits] == ' ' && !strings.Contains(rest[:digits], ".") && !section(rest[n:digits], rest[digits+1:]) {
+				return i
+			}
 			if c := rest[digits]; (c == '.' || c == ')' || heading && (c == ' ' || c == ':')) && (digits+1 == len(rest) || strings.IndexByte(" *_", rest[digits+1]) >= 0 || heading) && digits-n < 5 {
 				return i + digits + 1
 			}
@@ -126,6 +129,12 @@ func structure(line string) int {
 		}
 	}
 	return i
+}
+
+// section reports whether a number opens a heading as that of a chapter: "3 Setup", and not "41 tests".
+func section(number, title string) bool {
+	value, _ := whole(number)
+	return value <= small || len(number) <= 2 && !(initial(title) >= 'a' && initial(title) <= 'z')
 }
 
 // inline divides a line into prose, code between backticks and targets of links.

@@ -11,7 +11,7 @@ import (
 const small = 12
 
 func startsNumber(tok string) bool {
-	tok = strings.TrimLeft(tok, "$~+-v#≈−")
+	tok = strings.TrimLeft(tok, "$~+-v#≈−:")
 	return tok != "" && isDigit(initial(tok))
 }
 
@@ -41,12 +41,12 @@ func (f *finder) number(start, end int, quoted bool) bool {
 			tok = t[start:end]
 		}
 	}
-	n := 0
-	for n < len(tok) && (isDigit(tok[n]) || n+1 < len(tok) && strings.IndexByte(".,_':-TZ", tok[n]) >= 0 && isDigit(tok[n+1])) {
-		n++
-	}
+	n := numeral(tok)
 	if unit := tok[n:]; unit != "" && !isUnit(unit) {
 		switch unit {
+		case ".x", ".X", ".*": // any patch of a version
+			f.add(Number, start, end, quoted)
+			return true
 		case "st", "nd", "rd", "th", "D", "d", "s":
 			return true // "3rd", "2D", "1990s"
 		case "+":
@@ -55,7 +55,7 @@ func (f *finder) number(start, end int, quoted bool) bool {
 			return false
 		}
 	}
-	value, isWhole := whole(strings.NewReplacer(",", "", "_", "").Replace(tok[:n]))
+	value, isWhole := whole(ungrouped(tok[:n]))
 	if approximate || signed && isWhole && n == len(tok) || isWhole && value <= small && n == len(tok) || vague(t[:start]) {
 		return true
 	}
@@ -82,7 +82,10 @@ func isUnit(unit string) bool {
 // vague reports whether what stands before a number says that it is not exact.
 func vague(before string) bool {
 	before = strings.ToLower(strings.TrimRight(before[max(0, len(before)-24):], " *_`(~"))
-	for _, w := range []string{"about", "around", "approximately", "roughly", "nearly", "almost", "over", "under", "more than", "less than", "up to", "approx.", "circa", "ca.", "some", "at least", "at most"} {
+	for _, w := range []string{"about", "around", "approximately", "roughly", "nearly", "almost", "over", "under", "more than", "less than", "up to", "approx.", "circa", "ca.", "some", "at least", "at most",
+		"etwa", "ungefähr", "rund", "fast", "knapp", "über", "unter", "mehr als", "weniger als", "bis zu", "mindestens", "höchstens",
+		"environ", "presque", "près de", "plus de", "moins de", "jusqu'à", "au moins", "au plus", "unos", "unas", "casi", "cerca de", "más de", "menos de", "hasta", "alrededor de",
+		"约", "大约", "近", "将近", "超过", "不到", "至少", "最多", "約", "およそ"} {
 		if strings.HasSuffix(before, w) && (len(before) == len(w) || !isWord(before[len(before)-len(w)-1])) {
 			return true
 		}
@@ -101,40 +104,71 @@ func counted(before, after string) bool {
 
 // number reports whether a figure occurs, or follows.
 func (s *Source) number(c Claim) bool {
-	n := 0
-	for n < len(c.Text) && (isDigit(c.Text[n]) || n+1 < len(c.Text) && strings.IndexByte(".,_':-TZ", c.Text[n]) >= 0 && isDigit(c.Text[n+1])) {
-		n++
+	if value, ok := inWords(c.Text); ok {
+		return s.word(c.Text) || s.number(Claim{Text: strconv.Itoa(value), after: c.after}) || s.word(strings.ReplaceAll(c.Text, "-", " "))
 	}
+	n := numeral(c.Text)
 	figure, unit := c.Text[:n], c.Text[n:]
-	if unit == "" {
+	switch unit {
+	case "":
 		unit = c.after
+	case ".x", ".X", ".*":
+		return s.figure(figure) || s.find(figure+".", nil, asWord)
 	}
-	bare := figure
-	if grouped(figure) {
-		bare = strings.NewReplacer(",", "", "_", "", "'", "").Replace(figure)
+	if s.figure(figure) || s.day(figure) || s.clock(figure, unit) {
+		return true
 	}
-	if s.figure(figure) || s.figure(bare) {
+	for _, bare := range readings(figure) {
+		if s.reads(bare, unit, c) {
+			return true
+		}
+	}
+	if parts := strings.FieldsFunc(figure, func(r rune) bool { return r == ' ' || r >= 0x80 }); len(parts) > 1 {
+		for _, part := range parts { // two figures that stand side by side
+			if !s.reads(part, "", c) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// reads reports whether a figure occurs when it is read so: without what groups its digits, and with a decimal point.
+func (s *Source) reads(bare, unit string, c Claim) bool {
+	if s.figure(bare) {
 		return true
 	}
 	if value, ok := whole(bare); ok {
-		if s.large[value] && value >= 1000 {
+		if value >= 1000 && s.within(float64(value), float64(value)) {
 			return true
-		}
-		for _, by := range []string{",", "_", ".", "'", " ", "\u202f", "\u00a0"} {
-			if text := group3(bare, by); text != bare && s.figure(text) {
-				return true
-			}
 		}
 		if s.figure(bare+".0") || s.figure(bare+".00") {
 			return true
 		}
 		switch c.after {
 		case "todos", "todo", "tasks", "items", "entries":
-			return s.counts[value]
+			if s.counts[value] {
+				return true
+			}
 		case "files", "file":
-			return len(s.files) == value || s.counts[value]
+			if len(s.files) == value || s.counts[value] {
+				return true
+			}
 		case "lines", "line":
-			return s.lines[value]
+			if s.lines[value] {
+				return true
+			}
+		case "commands", "tool", "tools":
+			sum := 0
+			for _, n := range s.called {
+				if sum += n; n == value {
+					return true
+				}
+			}
+			if sum == value {
+				return true
+			}
 		}
 	}
 	if i := strings.IndexByte(bare, '.'); i > 0 && strings.Count(bare, ".") == 1 {
@@ -143,25 +177,32 @@ func (s *Source) number(c Claim) bool {
 		}
 	}
 	value, err := strconv.ParseFloat(bare, 64)
-	return err == nil && s.converted(value, unit)
+	if err != nil {
+		return false
+	}
+	places := 0 // decimals that are given
+	if i := strings.IndexByte(bare, '.'); i >= 0 {
+		places = len(bare) - i - 1
+	}
+	return s.rounded(value, places) || s.converted(value, places, unit)
 }
 
 // converted looks for a figure in another unit, or before it was rounded.
-func (s *Source) converted(value float64, unit string) bool {
+func (s *Source) converted(value float64, places int, unit string) bool {
 	form := func(v float64) bool { return s.figure(strconv.FormatFloat(v, 'f', -1, 64)) }
 	step := 0.0
 	switch unit {
-	case "%", "percent":
+	case "%", "percent", "Prozent":
 		share := math.Round(value*1e6) / 1e8
-		return form(share) || s.figure(strings.TrimPrefix(strconv.FormatFloat(share, 'f', -1, 64), "0"))
-	case "s", "sec", "seconds":
-		return form(math.Round(value * 1000))
+		return form(share) || s.figure(strings.TrimPrefix(strconv.FormatFloat(share, 'f', -1, 64), "0")) || s.rounded(value/100, places+2)
+	case "s", "sec", "seconds", "Sekunden":
+		return form(math.Round(value*1000)) || s.large(value, places, 1000)
 	case "ms", "milliseconds":
-		return form(value / 1000)
-	case "min", "m", "minutes", "minute":
-		return form(value*60) || form(value*60_000)
+		return form(value/1000) || s.rounded(value/1000, 3)
+	case "min", "m", "minutes", "minute", "Minuten":
+		return form(value*60) || form(value*60_000) || s.seconds(value, places, 60) || s.large(value, places, 60_000)
 	case "h", "hours", "hour":
-		return form(value*60) || form(value*3600)
+		return form(value*60) || form(value*3600) || s.seconds(value, places, 3600)
 	case "k", "K":
 		step = 1e3
 	case "kB", "KB", "kb", "KiB":
@@ -173,26 +214,14 @@ func (s *Source) converted(value float64, unit string) bool {
 	default:
 		return false
 	}
-	fine := step // one unit of the last decimal that is given
-	for v := value; v != math.Trunc(v) && fine > step/1000; v *= 10 {
-		fine /= 10
-	}
 	binary := map[float64]float64{1e3: 1 << 10, 1e6: 1 << 20, 1e9: 1 << 30}[step]
 	for _, size := range []float64{step, binary} {
-		if form(math.Round(value * size)) {
+		if form(math.Round(value*size)) || s.large(value, places, size) {
 			return true
 		}
-		margin := fine / 2 * size / step
-		if unit == "k" || unit == "K" {
-			margin = fine * size / step // cut as often as rounded
-		}
-		for exact := range s.large {
-			if math.Abs(float64(exact)-value*size) <= margin {
-				return true
-			}
-		}
 	}
-	return false
+	// "12.3k" is cut as often as rounded.
+	return (unit == "k" || unit == "K") && s.within((value-decimal(places))*step, (value+decimal(places))*step)
 }
 
 // grouped reports whether a figure is in groups of three.
@@ -210,17 +239,19 @@ func grouped(figure string) bool {
 	return true
 }
 
-// group3 writes a whole number in groups of three.
-func group3(number, by string) string {
-	for i := len(number) - 3; i > 0; i -= 3 {
-		number = number[:i] + by + number[i:]
-	}
-	return number
-}
-
 // figure reports whether a number stands in the source as such: not within another one, and not in a word, but for what a unit or a version puts
 // around it.
 func (s *Source) figure(text string) bool {
+	f := s.all()
+	stands, known := f.stand[text]
+	if !known {
+		stands = s.stands(text)
+		f.stand[text] = stands
+	}
+	return stands
+}
+
+func (s *Source) stands(text string) bool {
 	version := strings.Count(text, ".") > 0
 	return s.find(text, nil, func(in string, i, j int) bool {
 		if i > 0 {
@@ -238,7 +269,7 @@ func (s *Source) figure(text string) bool {
 			return true
 		}
 		next := in[j]
-		if isDigit(next) || !version && j+1 < len(in) && (next == '.' || next == ',') && isDigit(in[j+1]) {
+		if isDigit(next) || !version && j+1 < len(in) && next == '.' && isDigit(in[j+1]) || next == ',' && groupBehind(in[j+1:]) && j-i <= 3 {
 			return false
 		}
 		if isLetter(next) || next == '_' {
@@ -251,6 +282,11 @@ func (s *Source) figure(text string) bool {
 		}
 		return true
 	})
+}
+
+// groupBehind reports whether a text begins with a group of three digits.
+func groupBehind(text string) bool {
+	return len(text) >= 3 && digits(text[:3]) && (len(text) == 3 || !isWord(text[3]))
 }
 
 // enumerated reports whether a count is that of the list which follows it in the text.

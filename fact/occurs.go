@@ -1,6 +1,9 @@
 package fact
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // mask are the texts in which a phrase can stand.
 func (s *Source) mask(phrase string) where {
@@ -81,6 +84,9 @@ func (s *Source) identifier(c Claim) bool {
 	if strings.Contains(name, "://") {
 		return s.address(name)
 	}
+	if unescaped := markdown(name); unescaped != name && s.identifier(Claim{Kind: Identifier, Text: unescaped, quoted: c.quoted, opens: c.opens}) {
+		return true
+	}
 	if strings.HasPrefix(name, "-") {
 		flag, value, ok := strings.Cut(name, "=")
 		return s.find(flag, nil, asFlag) && (!ok || s.word(value))
@@ -102,6 +108,20 @@ func (s *Source) name(name string) bool {
 	if s.word(bare) {
 		return true
 	}
+	if len(bare) >= shortest && len(bare) <= longest && isHash(bare) && s.find(bare, nil, func(text string, i, _ int) bool { return asWord(text, i, len(text)) }) {
+		return true
+	}
+	if !strings.HasPrefix(bare, "_") && !strings.HasSuffix(bare, "_") && s.word("__"+bare+"__") {
+		return true
+	}
+	for _, owner := range []string{"self.", "this.", "cls.", "process.env.", "os.environ.", "import.meta.env."} {
+		if member, ok := strings.CutPrefix(bare, owner); ok && member != "" {
+			return s.name(member) // the owner says where the writer stands, not what it is
+		}
+	}
+	if name, version, ok := strings.Cut(bare, "@"); ok && name != "" && startsNumber(strings.TrimLeft(version, "^~=<>")) {
+		return s.name(name) && s.number(Claim{Kind: Number, Text: strings.TrimLeft(version, "^~=<>v")})
+	}
 	if strings.HasPrefix(bare, "$") {
 		return s.word(strings.Trim(bare, "${}"))
 	}
@@ -112,7 +132,7 @@ func (s *Source) name(name string) bool {
 		if s.qualified(parts) {
 			return true
 		}
-		if s.inFileOf(parts[len(parts)-2], parts[len(parts)-1]) {
+		if s.inFileOf(parts[len(parts)-2], parts[len(parts)-1]) || s.module(bare, parts) {
 			return true
 		}
 		// A variable is mostly named after its type.
@@ -140,6 +160,40 @@ func (s *Source) qualified(parts []string) bool {
 	return false
 }
 
+// module reports whether a dotted name is that of a file, or of something in a call on that file: package.module.Name for package/module.py.
+func (s *Source) module(name string, parts []string) bool {
+	if strings.Count(name, ".") != len(parts)-1 {
+		return false
+	}
+	if s.occursPath(strings.Join(parts, "/") + ".py") {
+		return true
+	}
+	if len(parts) < 3 {
+		return false
+	}
+	file, member := strings.Join(parts[:len(parts)-1], "/")+".py", parts[len(parts)-1]
+	for n := range s.each(s.mask(file)) {
+		if !in(s.texts[n].text, file, asPath) {
+			continue
+		}
+		g := &s.groups[s.texts[n].group]
+		for _, t := range s.texts[g.first:g.end] {
+			if in(t.text, member, asWord) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// markdown takes the backslashes off that keep a text from being taken for emphasis.
+func markdown(text string) string {
+	if !strings.Contains(text, `\`) {
+		return text
+	}
+	return strings.NewReplacer(`\_`, "_", `\*`, "*", `\[`, "[", `\]`, "]", `\#`, "#").Replace(text)
+}
+
 // inFileOf reports whether a member stands in a call on a file that is named after its owner: session-manager.ts for SessionManager.
 func (s *Source) inFileOf(owner, member string) bool {
 	if !s.word(owner) {
@@ -159,6 +213,12 @@ func (s *Source) inFileOf(owner, member string) bool {
 	}
 	for n := range s.each(s.mask(member)) {
 		t := s.texts[n]
+		if in(t.text, ", in "+member, func(text string, i, j int) bool {
+			line := text[strings.LastIndexByte(text[:i], '\n')+1 : i] // of a traceback
+			return (j == len(text) || !isWord(text[j])) && slices.ContainsFunc(files, func(file string) bool { return strings.Contains(line, "/"+file) })
+		}) {
+			return true
+		}
 		if !in(t.text, member, func(text string, i, j int) bool { return asWord(text, i, j) && j < len(text) && text[j] == '(' }) {
 			continue
 		}
@@ -220,8 +280,11 @@ func beside(text string, i, j int, member string) bool {
 
 // address reports whether a URL occurs, with or without its scheme, a slash at its end or a fragment.
 func (s *Source) address(url string) bool {
-	url = strings.TrimRight(url, "/.,;:!?)'\"")
+	url = strings.TrimRight(url, "/.,;:!?)'\"*_~")
 	if s.find(url, nil, asAddress) {
+		return true
+	}
+	if s.local(url) {
 		return true
 	}
 	if _, rest, ok := strings.Cut(url, "://"); ok && strings.ContainsAny(rest, "/.:") {
@@ -234,6 +297,17 @@ func (s *Source) address(url string) bool {
 		}
 	}
 	return false
+}
+
+// local reports whether an address is one of this computer of which the port and what follows it occur: it has many names.
+func (s *Source) local(url string) bool {
+	_, rest, _ := strings.Cut(url, "://")
+	host, path, _ := strings.Cut(rest, "/")
+	name, port, ok := strings.Cut(host, ":")
+	if !ok || name != "localhost" && name != "127.0.0.1" && name != "0.0.0.0" {
+		return false
+	}
+	return s.figure(port) && (path == "" || s.find(path, nil, asAddress))
 }
 
 func asAddress(text string, i, j int) bool {

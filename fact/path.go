@@ -15,12 +15,35 @@ func (s *Source) path(c Claim) bool {
 			}
 		}
 	}
+	if unescaped := markdown(p); unescaped != p && s.onePath(unescaped, c) {
+		return true
+	}
+	if parts := cutOut(p); len(parts) > 1 {
+		for _, part := range parts {
+			if part != "" && !s.onePath(part, c) {
+				return false
+			}
+		}
+		return true
+	}
 	for _, one := range braces(p) {
 		if !s.onePath(one, c) {
 			return false
 		}
 	}
 	return true
+}
+
+// cutOut are the stretches of a path that folders were left out of: "src/…/x.go", ".../x.go".
+func cutOut(p string) (parts []string) {
+	const cut = "\x00"
+	p = strings.NewReplacer("~/…/", cut, "~/.../", cut, "/…/", cut, "/.../", cut, `\…\`, cut, `\...\`, cut).Replace(p)
+	for _, dots := range []string{".../", `...\`, "…/", `…\`} {
+		if rest, ok := strings.CutPrefix(p, dots); ok {
+			p = cut + rest
+		}
+	}
+	return strings.Split(p, cut)
 }
 
 // braces writes "src/{a,b}.ts" out as two paths.
@@ -75,6 +98,12 @@ func (s *Source) onePath(p string, c Claim) bool {
 	}
 	if s.composed(p) {
 		return true
+	}
+	if !strings.Contains(p, "//") && !slices.ContainsFunc(strings.Split(p, "/"), func(name string) bool { return !isIdentifier(name) && !famous(name) }) && s.alternatives(p) {
+		return true // two names: "parse_line/parse_block"
+	}
+	if name := strings.TrimPrefix(p, "."); len(name)+1 == len(p) && (isIdentifier(name) || strings.Contains(name, "-")) && s.word(name) {
+		return true // a property, a class of a style sheet
 	}
 	if !c.quoted && !strings.ContainsAny(p[strings.LastIndexByte(p, '/')+1:], ".") && strings.IndexByte("./~$", initial(p)) < 0 && p[len(p)-1] != '/' {
 		return s.alternatives(p)

@@ -19,9 +19,10 @@ type Source struct {
 	texts  []piece
 	groups []group
 	words  table
-	counts map[int]bool // lengths of lists in calls
-	lines  map[int]bool // lines of texts in calls
-	large  map[int]bool // whole numbers from 1,000 on
+	counts map[int]bool   // lengths of lists in calls
+	lines  map[int]bool   // lines of texts in calls
+	called map[string]int // how many calls there were of a tool
+	known  figures
 	files  map[string]bool
 	home   string // the folder of the session
 	where  string // the folder that the last command went to
@@ -45,13 +46,13 @@ type group struct {
 
 // NewSource returns a source in which nothing occurs yet.
 func NewSource() *Source {
-	return &Source{counts: map[int]bool{}, lines: map[int]bool{}, large: map[int]bool{}, files: map[string]bool{}, seen: map[string]bool{}}
+	return &Source{counts: map[int]bool{}, lines: map[int]bool{}, called: map[string]int{}, files: map[string]bool{}, seen: map[string]bool{}}
 }
 
-// AddText adds a text that is no message: an earlier summary, the working folder, a listing of it.
+// AddText adds a text that is no message: an earlier summary, the working folder, a listing of it. What Mark struck in it is left out.
 func (s *Source) AddText(text string) {
 	s.begin("")
-	s.add(text, false)
+	s.add(borneOut(text), false)
 }
 
 // AddFolder adds the folder that paths from now on are relative to, where a message does not name its own.
@@ -61,8 +62,8 @@ func (s *Source) AddFolder(folder string) {
 	s.add(folder, false)
 }
 
-// AddMessage adds everything that a message says: texts and reasoning, names of files, calls with their input, output and errors. It keeps
-// the strings of the message, and does not change it.
+// AddMessage adds everything that a message says: texts and reasoning, names of files, calls with their input, output and errors; of an earlier
+// summary what is not struck. It keeps the strings of the message, and does not change it.
 func (s *Source) AddMessage(m *session.Message) {
 	cwd := ""
 	if m.Path != nil {
@@ -78,7 +79,12 @@ func (s *Source) AddMessage(m *session.Message) {
 	}
 	s.values(m.Error, false)
 	for i := range m.Parts {
-		s.part(&m.Parts[i], cwd)
+		if p := &m.Parts[i]; m.IsSummary() && strings.Contains(p.Text, "(unconfirmed") {
+			s.begin(cwd)
+			s.add(borneOut(p.Text), false)
+		} else {
+			s.part(p, cwd)
+		}
 	}
 }
 
@@ -113,6 +119,7 @@ func (s *Source) part(p *session.Part, cwd string) {
 		return
 	}
 	st := p.State
+	s.called[p.Tool]++
 	s.add(p.Tool, false)
 	s.values(st.Input, true)
 	s.add(st.Raw, true)
@@ -199,13 +206,8 @@ func (s *Source) add(text string, input bool) {
 	}
 	for atom := range atoms(text) {
 		s.words.set(hash(atom), len(s.texts))
-		if n := len(atom); n >= 4 && n <= 12 && initial(atom) >= '1' && initial(atom) <= '9' {
-			if value, ok := whole(atom); ok {
-				s.large[value] = true
-			}
-		}
+		s.inside(atom)
 	}
-	s.grouped(text)
 	if input {
 		if n := strings.Count(text, "\n"); n > 0 {
 			s.lines[n] = true
@@ -218,29 +220,33 @@ func (s *Source) add(text string, input bool) {
 	s.groups[len(s.groups)-1].end = len(s.texts)
 }
 
-// grouped notes the whole numbers that are written in groups of three: 12,288.
-func (s *Source) grouped(text string) {
-	for at := 0; ; at++ {
-		i := strings.IndexByte(text[at:], ',')
-		if i < 0 {
-			return
+// inside notes what a figure or a hash of the text may be called by though it is no word of its own: 23 in v23 and 23ms, 17 and 20 in 17T20, the
+// first digits of a commit.
+func (s *Source) inside(word string) {
+	n := len(s.texts)
+	if first := min(1, len(word)); len(word) <= 12 && (isDigit(initial(word)) || isDigit(initial(word[first:]))) && strings.IndexByte(word, '_') < 0 {
+		for i := 0; i < len(word); {
+			from := i
+			for i < len(word) && isDigit(word[i]) {
+				i++
+			}
+			if i-from >= 2 && i-from < len(word) {
+				s.words.set(hash(word[from:i]), n)
+			}
+			if i == from {
+				i++
+			}
 		}
-		at += i
-		start, end := at, at
-		for start > 0 && at-start < 4 && isDigit(text[start-1]) {
-			start--
-		}
-		for end+3 < len(text) && text[end] == ',' && digits(text[end+1:end+4]) && end-start < 15 {
-			end += 4
-		}
-		if start == at || at-start > 3 || end == at || end < len(text) && isWord(text[end]) {
-			continue
-		}
-		if value, ok := whole(strings.ReplaceAll(text[start:end], ",", "")); ok {
-			s.large[value] = true
+	}
+	if len(word) > shortest && isHash(word) {
+		for k := shortest; k <= longest && k < len(word); k++ {
+			s.words.set(hash(word[:k]), n)
 		}
 	}
 }
+
+// shortest and longest are how many digits a hash is cut to.
+const shortest, longest = 7, 12
 
 // values adds the names, texts and numbers of a JSON value, each as it reads, not as it is escaped.
 func (s *Source) values(v jsontext.Value, input bool) {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"io"
+	"iter"
 	"slices"
 )
 
@@ -53,11 +54,14 @@ type piece struct {
 	length int64
 }
 
-// Cut finds the stretches of a file, of about so many bytes each; a turn longer than that is cut between steps, and a line
+// lineLength is what a line counts for beside its bytes: what is made of it takes memory too, however short it is.
+const lineLength = 512
+
+// Cut finds the stretches of a file, of about so many bytes each, or fewer where the lines are short; a turn longer than that is cut between steps, and a line
 // stays whole. The newest stretch has at least half of it where the file does.
 func Cut(src io.ReaderAt, size int64, o Outline, length int64) (*Pieces, error) {
 	p := &Pieces{src: src}
-	lines, err := p.scan(io.NewSectionReader(src, 0, size), o)
+	lines, err := p.scan(src, size, o)
 	if err != nil {
 		return nil, err
 	}
@@ -65,20 +69,20 @@ func Cut(src io.ReaderAt, size int64, o Outline, length int64) (*Pieces, error) 
 	p.Counts = counts
 	shown, last := 0, map[Use]stretch{}
 	var open piece
-	for _, l := range lines {
-		if !l.shown {
+	for l, show := range lines.all() {
+		if !show {
 			continue
 		}
 		use := uses[shown]
 		shown++
 		switch use {
 		case Always:
-			p.always = join(p.always, l.stretch)
+			p.always = join(p.always, l)
 			continue
 		case Aside:
 			continue
 		case Lasts:
-			last[Lasts] = l.stretch
+			last[Lasts] = l
 		}
 		if use == Begins && open.length >= length {
 			p.pieces = append(p.pieces, open)
@@ -89,8 +93,8 @@ func Cut(src io.ReaderAt, size int64, o Outline, length int64) (*Pieces, error) 
 				open.lasts = append(open.lasts, before)
 			}
 		}
-		open.lines = join(open.lines, l.stretch)
-		open.length += l.to - l.from
+		open.lines = join(open.lines, l)
+		open.length += l.to - l.from + lineLength
 	}
 	if n := len(p.pieces); n > 0 && open.length < length/2 {
 		newest := &p.pieces[n-1]
@@ -113,47 +117,94 @@ func join(all []stretch, s stretch) []stretch {
 	return append(all, s)
 }
 
+// outlined are the lines of a file in a few bytes each: their lengths, and which of them the outline was shown.
 type outlined struct {
-	stretch
-	shown bool
+	lengths []uint32      // the highest bit for those that were shown
+	long    map[int]int64 // lengths that do not fit
+}
+
+const shownBit = 1 << 31
+
+func (o *outlined) add(length int64, shown bool) {
+	short := uint32(length)
+	if length >= shownBit {
+		if o.long == nil {
+			o.long = map[int]int64{}
+		}
+		o.long[len(o.lengths)], short = length, 0
+	}
+	if shown {
+		short |= shownBit
+	}
+	o.lengths = append(o.lengths, short)
+}
+
+// all yields where each line stands, and whether it was shown.
+func (o *outlined) all() iter.Seq2[stretch, bool] {
+	return func(yield func(stretch, bool) bool) {
+		at := int64(0)
+		for i, short := range o.lengths {
+			length, long := o.long[i]
+			if !long {
+				length = int64(short &^ shownBit)
+			}
+			if !yield(stretch{at, at + length}, short >= shownBit) {
+				return
+			}
+			at += length
+		}
+	}
 }
 
 // scan shows the outline each line.
-func (p *Pieces) scan(src io.Reader, o Outline) ([]outlined, error) {
-	var lines []outlined
-	r := bufio.NewReaderSize(src, 1<<20)
-	var long []byte
+func (p *Pieces) scan(src io.ReaderAt, size int64, o Outline) (*outlined, error) {
+	lines := &outlined{}
+	from := io.NewSectionReader(src, 0, size)
+	r := bufio.NewReaderSize(from, 1<<20)
 	at := int64(0)
 	for number := 1; ; number++ {
 		text, err := r.ReadSlice('\n')
 		if errors.Is(err, bufio.ErrBufferFull) {
-			long = long[:0]
-			for errors.Is(err, bufio.ErrBufferFull) {
-				long = append(long, text...)
-				text, err = r.ReadSlice('\n')
-			}
-			long = append(long, text...)
-			text = long
+			text, err = readLong(from, at, int64(len(text)), r)
 		}
 		if err != nil && err != io.EOF {
 			return nil, err
 		}
 		if len(text) > 0 {
-			l := outlined{stretch: stretch{at, at + int64(len(text))}}
+			shown := false
 			if content := trimLine(text); len(content) > 0 {
 				if err := o.Line(content); err != nil {
 					p.Damaged = append(p.Damaged, Damage{Line: number, Offset: at, Bytes: len(text), Reason: err.Error()})
 				} else {
-					l.shown = true
+					shown = true
 				}
 			}
-			lines = append(lines, l)
+			lines.add(int64(len(text)), shown)
 			at += int64(len(text))
 		}
 		if err == io.EOF {
 			return lines, nil
 		}
 	}
+}
+
+// readLong reads a line that is longer than the buffer of r, which has read so many bytes of it: first to its end, then all of it into as much
+// memory as it takes.
+func readLong(src io.ReaderAt, at, length int64, r *bufio.Reader) ([]byte, error) {
+	ended := error(bufio.ErrBufferFull)
+	for errors.Is(ended, bufio.ErrBufferFull) {
+		var text []byte
+		text, ended = r.ReadSlice('\n')
+		length += int64(len(text))
+	}
+	if ended != nil && ended != io.EOF {
+		return nil, ended
+	}
+	text := make([]byte, length)
+	if n, err := src.ReadAt(text, at); n < len(text) {
+		return nil, err
+	}
+	return text, ended
 }
 
 // trimLine takes off what stands around the JSON of a line: white space, and NUL bytes that a crash left in front.

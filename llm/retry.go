@@ -90,19 +90,23 @@ func (c retrying) Ask(ctx context.Context, r Request) (Answer, error) {
 		}
 	}
 	var attempts []Attempt
-	for {
+	for made := 1; ; made++ {
 		if heard && r.Restart != nil {
 			r.Restart()
 		}
 		heard = false
 		at := c.Now()
 		answer, err := c.client.Ask(ctx, asked)
-		attempts = append(attempts, Attempt{Usage: answer.Usage, Cost: answer.Cost, Duration: c.Now().Sub(at), Err: err})
+		if len(answer.Attempts) > 0 { // of a client that asks again by itself
+			attempts = append(attempts, answer.Attempts...)
+		} else {
+			attempts = append(attempts, Attempt{Usage: answer.Usage, Cost: answer.Cost, Duration: c.Now().Sub(at), Err: err})
+		}
 		answer.Attempts = attempts
 		if err == nil {
 			return answer, nil
 		}
-		wait, final := c.wait(err, len(attempts), c.Now().Sub(begun))
+		wait, final := c.wait(err, made, c.Now().Sub(begun))
 		if final != nil {
 			return answer, final
 		}

@@ -164,3 +164,27 @@ func TestRetry_saysThatTheAnswerBeginsAnew(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// A client that asks again by itself is asked again as any other, and what it made of each asking is counted.
+func TestRetry_ofAClientThatRetries(t *testing.T) {
+	asked := 0
+	fails := clientFunc(func(context.Context, Request) (Answer, error) {
+		if asked++; asked < 4 {
+			return Answer{Cost: float64(asked)}, &Error{Kind: Overloaded, Status: 529}
+		}
+		return Answer{Cost: 4}, nil
+	})
+	o := RetryOptions{Attempts: 2, Sleep: func(context.Context, time.Duration) error { return nil }}
+	answer, err := Retry(Retry(fails, o), o).Ask(t.Context(), Request{})
+	var costs []float64
+	for _, a := range answer.Attempts {
+		costs = append(costs, a.Cost)
+	}
+	if err != nil || !slices.Equal(costs, []float64{1, 2, 3, 4}) {
+		t.Errorf("the attempts cost %v, %v", costs, err)
+	}
+}
+
+type clientFunc func(context.Context, Request) (Answer, error)
+
+func (f clientFunc) Ask(ctx context.Context, r Request) (Answer, error) { return f(ctx, r) }

@@ -90,7 +90,7 @@ func Parse(data []byte) (*Catalogue, error) {
 		}
 		c.Models = append(c.Models, Model{
 			Provider: e.Provider, ID: e.ID, Name: e.Name, Limits: e.Limit, Price: e.Price.price(), BoundReasoning: e.Bound,
-			Cache: Cache{Lifetime: time.Duration(e.Cache.Seconds) * time.Second, MinPrefix: e.Cache.MinPrefix, Explicit: e.Cache.Explicit},
+			Cache: Cache{Lifetime: lifetime(e.Cache.Seconds), MinPrefix: e.Cache.MinPrefix, Explicit: e.Cache.Explicit},
 		})
 	}
 	return c, nil

@@ -96,12 +96,18 @@ func (p Patch) on(m Model) Model {
 	set(&m.Price.CacheWrite, p.Price.CacheWrite)
 	set(&m.Price.CacheWrite1h, p.Price.CacheWrite1h)
 	if p.Cache.Seconds != nil {
-		m.Cache.Lifetime = time.Duration(*p.Cache.Seconds) * time.Second
+		m.Cache.Lifetime = lifetime(*p.Cache.Seconds)
 	}
 	set(&m.Cache.MinPrefix, p.Cache.MinPrefix)
 	set(&m.Cache.Explicit, p.Cache.Explicit)
 	set(&m.BoundReasoning, p.BoundReasoning)
 	return m
+}
+
+// lifetime of a cache that is told in seconds: more than a year is one.
+func lifetime(seconds int) time.Duration {
+	const longest = 365 * 24 * 60 * 60
+	return time.Duration(min(max(seconds, 0), longest)) * time.Second
 }
 
 func set[T any](field, value *T) {

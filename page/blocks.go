@@ -121,7 +121,7 @@ func attachment(p *session.Part) string {
 	if at := strings.IndexByte(p.URL, ','); embedded && at >= 0 {
 		n := len(p.URL) - at - 1
 		if strings.HasSuffix(p.URL[:at], ";base64") {
-			n = n * 3 / 4
+			n = len(strings.TrimRight(p.URL[at+1:], "=")) * 3 / 4
 		}
 		size = weight(n)
 	}

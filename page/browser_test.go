@@ -121,6 +121,32 @@ func TestBrowser(t *testing.T) {
 		b.until("document.activeElement.tagName === 'SUMMARY' && document.activeElement.parentElement.open && !document.activeElement.closest('[hidden]')")
 		b.quiet(example)
 	})
+	t.Run("the browser's own search reaches folded parts", func(t *testing.T) {
+		b.t = t
+		b.open(example)
+		b.until("document.documentElement.classList.contains('whole')")
+		found, opened, left := false, 0, 0
+		b.eval("document.querySelectorAll('#messages noscript, #messages pre[data-t]').length", &left)
+		b.eval("window.find('--- PASS: TestFeed', true)", &found)
+		b.eval("document.querySelectorAll('#messages details[open]').length", &opened)
+		if left > 0 || !found || opened != 0 && opened != 1 {
+			t.Errorf("%d texts are left folded, found %v with %d parts open", left, found, opened)
+		}
+		b.quiet(example)
+	})
+	t.Run("the filter finds what is behind the beginning of a part that was opened", func(t *testing.T) {
+		b.t = t
+		s := small()
+		s.Messages[1].Parts[2].State.Output = strings.Repeat("red to red, blue to blue\n", 4000) + "the needle"
+		path := file(t, deskWith(t, s, rule.Ledger{}).content())
+		b.open(path)
+		b.until("document.documentElement.classList.contains('whole')")
+		b.eval("(() => { q.value = 'the needle'; q.dispatchEvent(new Event('input', {bubbles: true})) })()", nil)
+		b.until(`/^1 part /.test(document.getElementById('found').textContent)`)
+		b.eval("document.querySelector('#messages details:not([hidden])').open = true", nil)
+		b.until("document.querySelector('#messages details[open]').textContent.includes('the needle')")
+		b.quiet(path)
+	})
 	t.Run("the timeline answers to keys", func(t *testing.T) {
 		b.t = t
 		b.open(example)

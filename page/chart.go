@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/winnowhq/winnow/session"
 )
@@ -17,6 +18,7 @@ const (
 	mostColumns = 240
 	nowShare    = 0.03 // of the width, for what is now
 	labelHeight = 17.0 // a layer that is thinner is named in the legend alone
+	letterWidth = 9.0  // about a letter of a name, where the chart is as wide as a tablet
 )
 
 // chart is the timeline, ready to be drawn.
@@ -112,7 +114,8 @@ func chartOf(c *Content, s strata) chart {
 		d.Grid = append(d.Grid, label{Y: y(float64(n)), Text: short(n)})
 	}
 	if usable > 0 && d.UsableAbove == "" {
-		d.Usable = &label{Y: y(float64(usable)), Text: "usable " + grouped(usable)}
+		height := y(float64(usable))
+		d.Usable = &label{X: beside(columns, height, y), Y: height, Text: "usable " + grouped(usable)}
 	}
 	below := make([]curve, len(columns))
 	for i := range columns {
@@ -193,27 +196,79 @@ func edge(columns []column, curves []curve, y func(float64) float64) []string {
 	return points
 }
 
-// name writes the name of a layer into it, where it is thick for long enough.
+// name writes the name of a layer into it, where it is thickest and long enough for the name.
 func name(l layer, columns []column, above, below []curve, y func(float64) float64) []label {
-	best, thickest := -1, labelHeight
-	for i := range columns {
-		if columns[i].x < chartWidth*0.12 || columns[i].x > chartWidth*0.97 {
+	text := strings.TrimPrefix(l.Name, "output of ")
+	length := letterWidth * float64(utf8.RuneCountInString(text))
+	var best label
+	thickest := labelHeight
+	for _, c := range columns {
+		x := c.x + c.width/2
+		if x < chartWidth*0.12 || x > chartWidth*0.97 {
 			continue
 		}
-		if t := y(below[i].end) - y(above[i].end); t > thickest {
-			best, thickest = i, t
+		upper, lower := y(heightAt(columns, above, x)), y(heightAt(columns, below, x))
+		if lower-upper <= thickest {
+			continue
+		}
+		middle := (upper + lower) / 2
+		at := label{X: share(x), Y: math.Round(10*(middle+4)) / 10, Text: text, Anchor: "end"}
+		end := x - length
+		if x < chartWidth*0.35 {
+			at.Anchor, end = "start", x+length
+		}
+		fits := true
+		for _, along := range []float64{0, 0.25, 0.5, 0.75, 1} {
+			point := x + along*(end-x)
+			fits = fits && y(heightAt(columns, above, point)) < middle-2 && y(heightAt(columns, below, point)) > middle+2
+		}
+		if fits {
+			best, thickest = at, lower-upper
 		}
 	}
-	if best < 0 {
+	if best.Text == "" {
 		return nil
 	}
-	text := strings.TrimPrefix(l.Name, "output of ")
-	x := columns[best].x + columns[best].width/2
-	anchor := "end"
-	if x < chartWidth*0.35 {
-		anchor = "start"
+	return []label{best}
+}
+
+// heightAt is how high a curve is at a place, as edge draws it.
+func heightAt(columns []column, curves []curve, x float64) float64 {
+	for i, c := range columns {
+		if x > c.x+c.width && i < len(columns)-1 {
+			continue
+		}
+		if i == 0 || curves[i].fault {
+			return curves[i].end
+		}
+		return curves[i-1].end + (curves[i].end-curves[i-1].end)*min(1, max(0, (x-c.x)/c.width))
 	}
-	return []label{{X: share(x), Y: (y(below[best].end)+y(above[best].end))/2 + 4, Text: text, Anchor: anchor}}
+	return 0
+}
+
+// beside finds where along a line its label is farthest from what is drawn, and from the pivots where their names are.
+func beside(columns []column, height float64, y func(float64) float64) string {
+	best, farthest := 0.5, -1.0
+	for _, x := range []float64{0.5, 0.35, 0.65, 0.8} {
+		nearest := 2 * labelHeight // is far enough
+		for _, c := range columns {
+			if c.x+c.width < (x-0.07)*chartWidth || c.x > (x+0.07)*chartWidth {
+				continue
+			}
+			tops := []int{c.all()}
+			if c.fault {
+				tops = append(tops, instant{amounts: c.before}.all())
+				nearest = min(nearest, math.Abs(height-labelHeight)) // its name is at the upper end
+			}
+			for _, top := range tops {
+				nearest = min(nearest, math.Abs(y(float64(top))-height))
+			}
+		}
+		if nearest > farthest {
+			best, farthest = x, nearest
+		}
+	}
+	return share(best * chartWidth)
 }
 
 func share(x float64) string {

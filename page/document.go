@@ -77,7 +77,7 @@ func newDocument(c Content) *document {
 		d.Wishes = append(d.Wishes, visible(text))
 	}
 	for _, p := range r.Pins {
-		one := pin{Text: visible(p.Text), Note: visible(p.Note), Undo: command("winnow pin --remove", c.Source, cmp.Or(p.Part, p.ID))}
+		one := pin{Text: visible(p.Text), Note: visible(p.Note), Undo: d.command("winnow pin --remove", cmp.Or(p.Part, p.ID))}
 		if p.Message != "" {
 			one.Text = "message " + visible(p.Message)
 			if at, ok := d.position[p.Message]; ok {
@@ -109,6 +109,14 @@ func newDocument(c Content) *document {
 }
 
 const mostDamaged = 200
+
+// command is what to type about something of the session, "" where the session as it is here is in no file and no store.
+func (d *document) command(name, about string) string {
+	if d.c.Source == "" {
+		return ""
+	}
+	return command(name, d.c.Source, about)
+}
 
 // about says what was looked at.
 func (d *document) about() {
@@ -199,6 +207,9 @@ func (d *document) window(s strata) {
 	} else {
 		d.Facts = append([]fact{{"window", grouped(used) + " tokens"}}, d.Facts...)
 	}
+	if w.Overhead > 0 {
+		d.Facts = slices.Insert(d.Facts, 1, fact{"of it system and tools", grouped(w.Overhead)})
+	}
 	if w.Elided > 0 {
 		d.Facts = append(d.Facts, fact{"elided", count(w.Elided, "part") + ", saving " + grouped(w.ElidedTokens)})
 	}
@@ -215,6 +226,9 @@ type table struct {
 }
 
 type row struct{ Name, Tokens, Share, Bar, Remark string }
+
+// Pieces of a name: a long path breaks behind a slash.
+func (r row) Pieces() []string { return strings.SplitAfter(r.Name, "/") }
 
 const mostRows = 8
 
@@ -233,7 +247,9 @@ func tableOf(title string, by map[string]int, whole int) table {
 		t.Rows = append(t.Rows, rowOf(line(name, 160), by[name], whole, by[names[0]]))
 	}
 	if others > 0 {
-		t.Rows = append(t.Rows, rowOf(grouped(others)+" more", rest, whole, max(rest, by[names[0]])))
+		all := rowOf(grouped(others)+" more", rest, whole, 0)
+		all.Bar = "0%" // of many things together, it is no length to compare with that of one
+		t.Rows = append(t.Rows, all)
 	}
 	return t
 }

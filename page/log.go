@@ -1,12 +1,16 @@
 package page
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"iter"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/session"
@@ -157,7 +161,7 @@ func (d *document) message(i, k int) message {
 		out.Role = "summary"
 	}
 	if m.Failed() {
-		out.Parts = append(out.Parts, part{What: "failed", Line: line(string(m.Error), 400), Kind: "other", Mark: true})
+		out.Parts = append(out.Parts, part{What: "failed", Line: line(failure(m.Error), 400), Kind: "other", Mark: true})
 	}
 	out.Odd = out.Role != "user" && out.Role != "assistant"
 	for j := range m.Parts {
@@ -174,7 +178,7 @@ func (d *document) message(i, k int) message {
 func (d *document) heading(m *session.Message, p *session.Part, x *winnow.PartReport) (what, text string) {
 	switch p.Type {
 	case session.ToolPart:
-		return line(p.Tool, 40), line(d.near(x.Target), 200)
+		return line(p.Tool, 40), line(d.near(uncut(x.Target, p)), 200)
 	case session.TextPart:
 		kind := view.Kind(m, p)
 		if n, _ := p.Note(); n.Carry {
@@ -201,9 +205,56 @@ func (d *document) heading(m *session.Message, p *session.Part, x *winnow.PartRe
 	case session.CompactionPart:
 		return "marker", "compact here"
 	case session.RetryPart:
-		return "retry", line(string(p.Error), 200)
+		return "retry", line(failure(p.Error), 200)
 	}
 	return line(string(p.Type), 40), ""
+}
+
+// uncut is what a call was about where its name for people was cut: the end of a path says more than its beginning.
+func uncut(target string, p *session.Part) string {
+	beginning, cut := strings.CutSuffix(target, "…")
+	if !cut || p.State == nil {
+		return target
+	}
+	dec := jsontext.NewDecoder(bytes.NewReader(p.State.Input), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	if first, err := dec.ReadToken(); err != nil || first.Kind() != '{' {
+		return target
+	}
+	for dec.PeekKind() == '"' {
+		if dec.SkipValue() != nil {
+			break
+		}
+		value, err := dec.ReadValue()
+		if err != nil {
+			break
+		}
+		if value.Kind() != '"' || len(value) > 1000 {
+			continue
+		}
+		if text, err := jsontext.AppendUnquote(nil, value); err == nil && strings.HasPrefix(strings.Join(strings.Fields(string(text)), " "), beginning) {
+			return string(text)
+		}
+	}
+	return target
+}
+
+// failure is what an error says: its name and its message, where it has them.
+func failure(text []byte) string {
+	var e struct {
+		Name    string `json:"name"`
+		Message string `json:"message"`
+		Data    struct {
+			Message string `json:"message"`
+		} `json:"data"`
+	}
+	if json.Unmarshal(text, &e, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) != nil {
+		return string(text)
+	}
+	message := cmp.Or(e.Data.Message, e.Message)
+	if e.Name != "" && message != "" {
+		message = ": " + message
+	}
+	return cmp.Or(e.Name+message, string(text))
 }
 
 // near shortens what a call was about: paths below the session's folder begin there, and that a command goes there first is not said.
@@ -308,7 +359,7 @@ func together(reasons []winnow.Reason) []winnow.Reason {
 func (d *document) standing(r *winnow.Reason, x *winnow.PartReport) reason {
 	out := reason{
 		Rule: "Elided by rule " + visible(r.Rule), Because: counted(r.Because), Switch: r.Switch, Facts: []fact{{"what", string(r.Field)}, {"saves", count(r.Saves, "token")}},
-		Undo: command("winnow restore", d.c.Source, cmp.Or(x.Handle, x.Part)),
+		Undo: d.command("winnow restore", cmp.Or(x.Handle, x.Part)),
 	}
 	out.By, out.More = d.links(r.Covering)
 	if at := moment(r.Time, "2 January 2006, 15:04"); at != "" {
@@ -319,7 +370,7 @@ func (d *document) standing(r *winnow.Reason, x *winnow.PartReport) reason {
 		out.Facts = append(out.Facts, fact{"since", at})
 	}
 	if r.Receipt != "" && r.Together > 1 {
-		out.Together, out.UndoAll = count(r.Together-1, "more part"), command("winnow undo", d.c.Source, r.Receipt)
+		out.Together, out.UndoAll = count(r.Together-1, "more part"), d.command("winnow undo", r.Receipt)
 	}
 	return out
 }

@@ -27,7 +27,8 @@ import (
 type Content struct {
 	// Name is what the user calls the session: a file name, or its id.
 	Name string
-	// Source names it on the command line, for the commands that the page shows, such as "winnow restore SOURCE PART".
+	// Source names it on the command line, for the commands that the page shows, such as "winnow restore SOURCE PART". "" shows none: what
+	// is told of was not written.
 	Source string
 	// Product says whose session it is, for people: "Claude Code session (JSONL)". "" when it is winnow's own.
 	Product string

@@ -2,6 +2,7 @@
   const $ = id => document.getElementById(id);
   const { chunks, until, unpack, whole } = kept;
   const PIECE = 60000; // characters of a text that are set at once
+  const MOST_PARTS = 3000, MOST_CHUNKS = 12; // of a log that is unfolded by itself, about 3 MB of long texts
 
   // What a part holds stands in a noscript element: without a script it is there at once, with one it is a mere text, of which a long log has no
   // elements to make until a part is opened. It was escaped for a document when it was written, and is parsed as one.
@@ -12,16 +13,28 @@
   const entities = { lt: '<', gt: '>', amp: '&' };
   const plain = html => html.replace(/<[^>]*>/g, '\n').replace(/&(?:#(\d+)|(\w+));/g, (all, n, name) => n ? String.fromCodePoint(n) : entities[name] ?? all);
 
-  // A part that is opened gets its texts, the first piece of a long one at once.
+  // A part that is opened gets its texts, the first piece of a long one at once, and as much of it as what is looked for needs.
+  const filling = new WeakSet();
   async function fill(details) {
     unfold(details);
-    const open = [...details.querySelectorAll('pre[data-t]')];
+    const open = [...details.querySelectorAll('pre[data-t], pre[data-all]')].filter(pre => !filling.has(pre));
     await Promise.all(open.map(async pre => {
-      const text = await whole(pre.dataset.t);
+      const { t, all } = pre.dataset;
+      if (!t && !wanted) return;
+      filling.add(pre);
+      const text = await whole(t ?? all);
       const found = wanted ? text.search(wanted) : -1;
-      pre.removeAttribute('data-t');
-      pre.textContent = '';
-      show(pre, text, 0, Math.max(PIECE, found + 2000));
+      if (t) {
+        pre.dataset.all = t;
+        pre.removeAttribute('data-t');
+        pre.textContent = '';
+      }
+      const shown = pre.textContent.length, to = Math.max(PIECE, found + 2000);
+      if (shown < Math.min(text.length, to)) {
+        if (pre.nextElementSibling?.tagName === 'BUTTON') pre.nextElementSibling.remove();
+        show(pre, text, shown, to);
+      }
+      filling.delete(pre);
     }));
     paint();
   }
@@ -88,11 +101,11 @@
   let wanted = null, parts = null, run = 0, waiting = 0;
   const list = () => parts ??= [...document.querySelectorAll('#messages [data-k]')].map(el => {
     const folded = el.querySelector(':scope > noscript');
-    const html = folded ? folded.textContent : el.innerHTML;
+    const html = folded ? folded.textContent : el.outerHTML;
     return {
       el, kind: el.dataset.k, elided: el.classList.contains('s-elided'),
-      here: [...(el.querySelector('summary') ?? el).children].map(e => e.textContent).join(' ') + '\n' + plain(html),
-      kept: [...html.matchAll(/ data-t="(\d+)\.(\d+)"/g)].map(([, c, i]) => [c, i]),
+      here: [...(el.querySelector('summary') ?? el).children].map(e => e.textContent).join(' ') + '\n' + (folded ? plain(html) : el.textContent),
+      kept: [...html.matchAll(/ data-(?:t|all)="(\d+)\.(\d+)"/g)].map(([, c, i]) => [c, i]),
     };
   });
   async function filter() {
@@ -150,4 +163,19 @@
   document.documentElement.classList.add('js');
   form.hidden = false;
   arrive();
+
+  // The browser's own search reaches what is in the page, in folded parts too. A log of ordinary size is put there while nobody waits; one that
+  // is larger has the filter.
+  const idle = window.requestIdleCallback ?? (then => setTimeout(then, 50));
+  const rested = () => new Promise(r => idle(r));
+  addEventListener('load', async () => {
+    const folded = document.querySelectorAll('#messages details');
+    if (folded.length > MOST_PARTS || chunks.length > MOST_CHUNKS) return;
+    await rested();
+    for (const [n, details] of [...folded].entries()) {
+      if (n % 20 === 19) await rested();
+      await fill(details);
+    }
+    document.documentElement.classList.add('whole');
+  });
 })();

@@ -289,6 +289,9 @@ func TestStrata_areWhatTheEngineMeasures(t *testing.T) {
 		if got, want := sum(s.now.amounts), c.Report.Window.Tokens; got != want {
 			t.Errorf("the strata of now have %d tokens, the window %d", got, want)
 		}
+		if got, want := s.now.amounts[len(s.now.amounts)-1], c.Report.Window.ElidedTokens; got != want {
+			t.Errorf("the strata of now have %d tokens elided, the window %d", got, want)
+		}
 		for _, f := range s.faults {
 			for _, r := range c.State.Receipts {
 				if r.Marker == c.Session.Messages[f.marker].ID && (f.before != r.TokensBefore || f.after != r.TokensAfter) {
@@ -336,6 +339,14 @@ func TestStrata_areWhatTheEngineMeasures(t *testing.T) {
 			t.Fatal(err)
 		}
 		check(t, d.content())
+	})
+	t.Run("a placeholder that is longer than what it stands for", func(t *testing.T) {
+		elided := func(part, message, shown string) rule.Elision {
+			return rule.Elision{Part: part, Message: message, Field: rule.Output, Rule: "mark", Because: "it was marked", Shown: shown}
+		}
+		failed := elided("prt_5", "msg_2", strings.Repeat("longer than that ", 9))
+		failed.Field = rule.Error
+		check(t, deskWith(t, small(), rule.NewLedger(elided("prt_4", "msg_2", "[gone]"), failed)).content())
 	})
 	t.Run("recorded sessions", func(t *testing.T) {
 		for _, name := range []string{"pi/ef706663-compact.jsonl.gz", "pi/00d8dfb2-large-session.jsonl.gz", "claude-code-damaged/81300114-images-in-user-messages.jsonl.gz"} {
@@ -444,7 +455,7 @@ func TestWrite_ofAPruning(t *testing.T) {
 	n := r.Parts()
 	for _, want := range []string{
 		fmt.Sprintf("%s → %s tokens (%s); %d parts elided", grouped(r.TokensBefore), grouped(r.TokensAfter), change(r.TokensBefore, r.TokensAfter), n),
-		`<section id="prunings"`, "; undo with: winnow undo session.json " + r.ID, `<path class="l-elided"`, "elided, not sent " + grouped(r.Saved),
+		`<section id="prunings"`, ". <span class=\"undo\">undo with <code>winnow undo session.json " + r.ID + "</code></span>", `<path class="l-elided"`, "elided, not sent " + grouped(r.Saved),
 		"winnow undo session.json " + r.ID + "</code>", fmt.Sprintf("with %d more parts that went at once", n-1),
 		"<h5>The model is shown, ",
 	} {
@@ -454,6 +465,21 @@ func TestWrite_ofAPruning(t *testing.T) {
 	}
 	if got := strings.Count(html, `class="s-elided"`); got != n {
 		t.Errorf("%d parts are shown as elided, want %d", got, n)
+	}
+	if _, err := d.engine.Undo(t.Context(), d.id, r.ID); err != nil {
+		t.Fatal(err)
+	}
+	want := "make it count again with <code>winnow redo session.json " + r.ID
+	if html := written(t, d.content()); !strings.Contains(html, want) || strings.Contains(html, "winnow undo session.json "+r.ID) {
+		t.Errorf("an undone pruning is not shown as one: want %q and no undo", want)
+	}
+}
+
+func TestWrite_ofWhatWasNotWrittenShowsNoCommands(t *testing.T) {
+	c := folded(t)
+	c.Source, c.Done.Undo = "", ""
+	if html := written(t, c); strings.Contains(html, "<code>winnow") || strings.Contains(html, "Undo with") {
+		t.Error("the page shows commands that fail")
 	}
 }
 
@@ -542,6 +568,72 @@ func TestProse_setsWhatASummaryHas(t *testing.T) {
 		"<p><strong>bold</strong> and ` odd\n&lt;script&gt;\n</p>\n"
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("prose (-want +got):\n%s", diff)
+	}
+}
+
+func TestProse_setsNumberedListsAndTables(t *testing.T) {
+	got := string(prose("1. **keep** it\n   - deep\n2) then\n\n3.14 is no item\n\n| a | b |\n|---|:-:|\n| `x|y` | <i> \\| z |\n"))
+	want := "<ol><li value=\"1\"><strong>keep</strong> it</ol>\n<ul><li class=\"deep\">deep</ul>\n<ol><li value=\"2\">then</ol>\n<p>3.14 is no item\n</p>\n" +
+		"<table><tr><td>a<td>b\n<tr><td><code>x|y</code><td>&lt;i&gt; | z\n</table>\n"
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("prose (-want +got):\n%s", diff)
+	}
+}
+
+func TestChange_isNeverRoundedToAllOfIt(t *testing.T) {
+	for _, c := range []struct {
+		before, after int
+		want          string
+	}{{200, 100, "−50%"}, {45_184, 126, "−99.7%"}, {1_000_000, 1, "−99.9%"}, {10, 0, "−100%"}, {100, 101, "+1%"}, {5, 5, "±0%"}} {
+		if got := change(c.before, c.after); got != c.want {
+			t.Errorf("change(%d, %d) = %q, want %q", c.before, c.after, got, c.want)
+		}
+	}
+}
+
+// The name for people that a call has is cut after 80 characters; the page has room for the file's name, which stands at the end.
+func TestHeading_hasTheEndOfALongPath(t *testing.T) {
+	s := small()
+	path := "/home/keeper/tower/" + strings.Repeat("stairs/", 9) + "lamp room.txt"
+	s.Messages[1].Parts[2].State.Input = []byte(`{"limit":5,"filePath":"` + path + `"}`)
+	html := written(t, deskWith(t, s, rule.Ledger{}).content())
+	if want := strings.TrimPrefix(path, "/home/keeper/tower/") + "</span>"; !strings.Contains(html, want) {
+		t.Errorf("the page does not have the heading %q", want)
+	}
+}
+
+func TestFailure_isToldInWords(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"name":"APIError","data":{"message":"overloaded","statusCode":529}}`: "APIError: overloaded",
+		`{"message":"too long"}`: "too long",
+		`{"name":"Aborted"}`:     "Aborted",
+		`{"code":7}`:             `{"code":7}`,
+		`"plain"`:                `"plain"`,
+	} {
+		if got := failure([]byte(text)); got != want {
+			t.Errorf("failure(%s) = %q, want %q", text, got, want)
+		}
+	}
+}
+
+// The name of a layer lies within it from its first letter to its last.
+func TestChart_namesStayInTheirLayers(t *testing.T) {
+	columns := make([]column, 20)
+	below, above := make([]curve, 20), make([]curve, 20)
+	for i := range columns {
+		columns[i] = column{x: float64(i) * 50, width: 50}
+		above[i].end = 10
+	}
+	above[18].end, above[19].end = 100, 100
+	y := func(tokens float64) float64 { return chartHeight - 2*tokens }
+	if got := name(layer{"l-elided", "elided, not sent"}, columns, above, below, y); len(got) != 1 || got[0].Y != chartHeight-10+4 {
+		t.Errorf("the name is at %v, want it low, where the layer is long enough", got)
+	}
+	for i := range above[:18] {
+		above[i].end = 0
+	}
+	if got := name(layer{"l-elided", "elided, not sent"}, columns, above, below, y); got != nil {
+		t.Errorf("a layer that is short has its name at %v, want it in the legend alone", got)
 	}
 }
 

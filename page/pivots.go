@@ -83,7 +83,11 @@ func (d *document) pivots(s strata) {
 			d.summary(&p, &log[f.summary])
 			d.replaced(&p)
 		}
-		d.receipt(&p, d.receiptOf(log[i].ID))
+		r := d.receiptOf(log[i].ID)
+		if !counts && r != nil && r.TokensBefore > 0 {
+			p.Before, p.After, p.Change = grouped(r.TokensBefore), grouped(r.TokensAfter), change(r.TokensBefore, r.TokensAfter)
+		}
+		d.receipt(&p, r)
 		if counts {
 			d.Pivots = append(d.Pivots, p)
 		} else {
@@ -107,9 +111,9 @@ func (d *document) receiptOf(marker string) *pivot.Receipt {
 }
 
 func (d *document) receipt(p *pivotView, r *pivot.Receipt) {
-	p.Undo = command("winnow undo", d.c.Source, d.c.Session.Messages[p.marker].ID)
+	p.Undo = d.command("winnow undo", d.c.Session.Messages[p.marker].ID)
 	if p.Undone {
-		p.Undo = command("winnow redo", d.c.Source, d.c.Session.Messages[p.marker].ID)
+		p.Undo = d.command("winnow redo", d.c.Session.Messages[p.marker].ID)
 	}
 	if r == nil {
 		p.Facts = append(p.Facts, fact{"receipt", "none is kept: it came with the file"})
@@ -340,9 +344,21 @@ func (d *document) doneOf(s strata) *done {
 	return out
 }
 
-// Prunings are the receipts of commits without a pivot.
-func (d *document) Prunings() []fact {
-	var out []fact
+// pruning is the receipt of a commit without a pivot.
+type pruning struct {
+	When, Text, Undo string
+	Undone           bool
+}
+
+// Prunings are those of the session, as they were made.
+func (d *document) Prunings() []pruning {
+	var out []pruning
+	standing := map[string]bool{}
+	for k := range d.c.Parts {
+		for _, el := range d.c.Parts[k].Elisions {
+			standing[el.Receipt] = true
+		}
+	}
 	for i := range d.c.State.Receipts {
 		r := &d.c.State.Receipts[i]
 		if r.Kind != pivot.Pruning {
@@ -352,11 +368,13 @@ func (d *document) Prunings() []fact {
 		for _, el := range r.Committed {
 			rules[visible(el.Rule)] = true
 		}
-		out = append(out, fact{
-			moment(r.Time, "2 January 2006, 15:04 UTC"),
-			fmt.Sprintf("%s → %s tokens (%s); %s elided by %s; undo with: %s", grouped(r.TokensBefore), grouped(r.TokensAfter),
-				change(r.TokensBefore, r.TokensAfter), count(r.Parts(), "part"), strings.Join(slices.Sorted(maps.Keys(rules)), ", "), command("winnow undo", d.c.Source, r.ID)),
-		})
+		text := fmt.Sprintf("%s → %s tokens (%s); %s elided by %s.", grouped(r.TokensBefore), grouped(r.TokensAfter),
+			change(r.TokensBefore, r.TokensAfter), count(r.Parts(), "part"), strings.Join(slices.Sorted(maps.Keys(rules)), ", "))
+		one := pruning{When: moment(r.Time, "2 January 2006, 15:04 UTC"), Text: text, Undo: d.command("winnow undo", r.ID)}
+		if one.Undone = !standing[r.ID] && len(r.Committed) > 0; one.Undone {
+			one.Undo = d.command("winnow redo", r.ID)
+		}
+		out = append(out, one)
 	}
 	return out
 }

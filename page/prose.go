@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// prose sets the Markdown of a summary: headings, lists, quotations, code and paragraphs; the rest is text as it is. It links nowhere and
+// prose sets the Markdown of a summary: headings, lists, tables, quotations, code and paragraphs; the rest is text as it is. It links nowhere and
 // shows no picture. Everything is escaped; only the tags written here are tags.
 func prose(text string) template.HTML {
 	var p proseWriter
@@ -40,10 +40,24 @@ func prose(text string) template.HTML {
 				deep = ` class="deep"`
 			}
 			p.b.WriteString("<li" + deep + ">" + inline(item))
+		case ordinal(bare) > 0:
+			p.open("ol")
+			n := ordinal(bare)
+			p.b.WriteString(`<li value="` + strings.TrimLeft(bare[:n-1], "0") + `">` + inline(strings.TrimSpace(bare[n:])))
+		case strings.HasPrefix(bare, "|") && strings.HasSuffix(bare, "|") && len(bare) > 1:
+			p.open("table")
+			if strings.Trim(bare, "|-: ") == "" { // the line below the heads
+				break
+			}
+			p.b.WriteString("<tr>")
+			for _, cell := range cells(bare) {
+				p.b.WriteString("<td>" + inline(cell))
+			}
+			p.b.WriteString("\n")
 		case strings.HasPrefix(bare, ">"):
 			p.open("blockquote")
 			p.b.WriteString(inline(strings.TrimPrefix(bare[1:], " ")) + "\n")
-		case p.tag == "ul" && len(l) > len(bare): // an item goes on
+		case (p.tag == "ul" || p.tag == "ol") && len(l) > len(bare): // an item goes on
 			p.b.WriteString("\n" + inline(bare))
 		default:
 			p.open("p")
@@ -79,6 +93,31 @@ func heading(l string) int {
 		return n
 	}
 	return 0
+}
+
+// ordinal is how long the number of an item is, with the sign behind it: "12. " or "3) ".
+func ordinal(l string) int {
+	n := len(l) - len(strings.TrimLeft(l, "0123456789"))
+	if n > 0 && n < 5 && n+1 < len(l) && (l[n] == '.' || l[n] == ')') && l[n+1] == ' ' && strings.Trim(l[:n], "0") != "" {
+		return n + 1
+	}
+	return 0
+}
+
+// cells are those of a table's row. A bar behind a backslash, or in code, is none between two cells.
+func cells(row string) []string {
+	var out []string
+	from, code := 1, false
+	for i := 1; i < len(row); i++ {
+		switch {
+		case row[i] == '`':
+			code = !code
+		case row[i] == '|' && (!code && row[i-1] != '\\' || i == len(row)-1):
+			out = append(out, strings.TrimSpace(strings.ReplaceAll(row[from:i], `\|`, "|")))
+			from = i + 1
+		}
+	}
+	return out
 }
 
 // inline sets code and bold type.

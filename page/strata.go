@@ -87,19 +87,26 @@ func strataOf(c *Content) strata {
 		}
 		switch {
 		case marker >= 0: // the window is another one, with what was committed until now elided
-			before := slices.Clone(current)
+			before := drawn(current)
 			current = b.window(view.Window(b.log[:i+1], c.State.Undone), i)
-			s.moments = append(s.moments, instant{amounts: slices.Clone(current), fault: true, before: before})
+			s.moments = append(s.moments, instant{amounts: drawn(current), fault: true, before: before})
 			s.faults = append(s.faults, fault{marker, i, sum(before), sum(current)})
 			continue
 		case m.Marker() != nil, m.IsSummary(), c.State.Undone[m.Companion()]:
 		default:
 			b.add(current, m, i, i)
 		}
-		s.moments = append(s.moments, instant{amounts: slices.Clone(current)})
+		s.moments = append(s.moments, instant{amounts: drawn(current)})
 	}
-	s.now = instant{amounts: b.window(view.Window(b.log, c.State.Undone), len(b.log))}
+	s.now = instant{amounts: drawn(b.window(view.Window(b.log, c.State.Undone), len(b.log)))}
 	return s
+}
+
+// drawn are the amounts of a moment. Placeholders that are together longer than what they stand for are no negative layer.
+func drawn(amounts []int) []int {
+	out := slices.Clone(amounts)
+	out[len(out)-1] = max(0, out[len(out)-1])
+	return out
 }
 
 // sum is what messages take in a window.
@@ -128,8 +135,12 @@ func (b *stratifier) toolLayers() []layer {
 		}
 	}
 	names := slices.SortedFunc(maps.Keys(output), func(x, y string) int { return cmp.Or(output[y]-output[x], cmp.Compare(x, y)) })
+	user := "user"
+	if b.c.Report.Tokens.ByKind[view.KindSynthetic] > 0 {
+		user = "user and synthetic"
+	}
 	layers := []layer{
-		systemLayer: {"l-system", "system, tools"}, summaryLayer: {"l-summary", "summary"}, userLayer: {"l-user", "user"},
+		systemLayer: {"l-system", "system, tools"}, summaryLayer: {"l-summary", "summary"}, userLayer: {"l-user", user},
 		assistantLayer: {"l-assistant", "assistant and its calls"}, fileLayer: {"l-file", "files"},
 	}
 	for i, name := range names {
@@ -193,7 +204,7 @@ func (b *stratifier) elide(amounts []int, k int) {
 	m, p := b.elided.part(b, k)
 	b.put(amounts, p, m, report.Whole, -1)
 	b.put(amounts, p, m, report.Rendered, 1)
-	amounts[len(amounts)-1] += max(0, report.Whole.Total()-report.Rendered.Total())
+	amounts[len(amounts)-1] += report.Whole.Total() - report.Rendered.Total() // less than nothing where a placeholder is the longer one
 }
 
 func (b *stratifier) put(amounts []int, p *session.Part, m *session.Message, size rule.Size, sign int) {

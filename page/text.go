@@ -165,7 +165,11 @@ func change(before, after int) string {
 	case before <= 0 || before == after:
 		return "±0%"
 	case after < before:
-		return "−" + percent(before-after, before)
+		share := percent(before-after, before)
+		if share == ">99%" { // to the decimal, and not rounded up to all of it
+			share = strconv.FormatFloat(math.Floor(1000*float64(before-after)/float64(before))/10, 'f', 1, 64) + "%"
+		}
+		return "−" + share
 	}
 	return "+" + percent(after-before, before)
 }

@@ -155,7 +155,7 @@ func zones(r winnow.Report) map[string]int {
 }
 
 // files are all session files that are at hand: our own, and recorded ones where they are.
-func files(t *testing.T) []string {
+func files(t testing.TB) []string {
 	t.Helper()
 	var found []string
 	root := outside.Root(t)

@@ -114,6 +114,11 @@ func (r *Repository) changes(ctx context.Context, from, to string) ([]change, er
 	if err != nil {
 		return nil, err
 	}
+	return changesOf(out)
+}
+
+// changesOf reads what git diff-tree prints of changes.
+func changesOf(out []byte) ([]change, error) {
 	var changes []change
 	at := map[string]int{}
 	raw := ""
@@ -154,6 +159,11 @@ func (r *Repository) sections(ctx context.Context, from, to string, changes []ch
 	if err != nil {
 		return nil, err
 	}
+	return sectionsOf(out, changes), nil
+}
+
+// sectionsOf cuts a patch of all of them.
+func sectionsOf(out []byte, changes []change) []string {
 	// A line of a patch that is not of a heading begins with a blank, a sign or a backslash.
 	const heading = "diff --git "
 	var pieces []string
@@ -176,7 +186,7 @@ func (r *Repository) sections(ctx context.Context, from, to string, changes []ch
 		}
 		sections[i], pieces = strings.Join(pieces[:n], ""), pieces[n:]
 	}
-	return sections, nil
+	return sections
 }
 
 // texts reads the files of changes that are not too large, by id.
@@ -213,20 +223,28 @@ func (r *Repository) blobs(ctx context.Context, ids []string, take func(id strin
 		if err != nil {
 			return err
 		}
-		in := bytes.NewBuffer(out)
-		for _, want := range ids[:n] {
-			head, err := in.ReadString('\n')
-			var id, kind string
-			var size int
-			if _, scan := fmt.Sscan(head, &id, &kind, &size); err != nil || scan != nil || size < 0 || size >= in.Len() {
-				return fmt.Errorf("snapshots: file %s cannot be read: %q: %w", want, strings.TrimSpace(head), io.ErrUnexpectedEOF)
-			}
-			if err := take(want, in.Next(size)); err != nil {
-				return err
-			}
-			in.Next(1) // a line end
+		if err := blobsOf(out, ids[:n], take); err != nil {
+			return err
 		}
 		ids = ids[n:]
+	}
+	return nil
+}
+
+// blobsOf hands on the files that git cat-file prints.
+func blobsOf(out []byte, ids []string, take func(id string, data []byte) error) error {
+	in := bytes.NewBuffer(out)
+	for _, want := range ids {
+		head, err := in.ReadString('\n')
+		var id, kind string
+		var size int
+		if _, scan := fmt.Sscan(head, &id, &kind, &size); err != nil || scan != nil || size < 0 || size >= in.Len() {
+			return fmt.Errorf("snapshots: file %s cannot be read: %q: %w", want, strings.TrimSpace(head), io.ErrUnexpectedEOF)
+		}
+		if err := take(want, in.Next(size)); err != nil {
+			return err
+		}
+		in.Next(1) // a line end
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"iter"
 
 	"github.com/winnowhq/winnow/session"
 )
@@ -42,6 +43,16 @@ type Found struct {
 	// Behind counts messages that are not in the index yet, because the store is read-only or another process writes. Nothing was looked for in
 	// them.
 	Behind int
+	// Damaged tells of hits among the best that cannot be shown, because what is stored of them is damaged: each names its message and session. They are
+	// counted in Total.
+	Damaged []error
+}
+
+// Sketcher is a store that reads a log without its large texts. Not every store is one.
+type Sketcher interface {
+	// Sketch yields the log as Messages does, but for the texts, at least those that are large: who needs to know what there is and what
+	// stands for what reads no more than that, and is not stopped by a text that is damaged.
+	Sketch(ctx context.Context, id string) iter.Seq2[session.Message, error]
 }
 
 // Hit is a part in which it was found.
@@ -56,6 +67,8 @@ type Hit struct {
 	Tool    string
 	Time    session.Millis // when the message was made
 
+	// Kept tells that the snippet is from what is kept beside the log (Keeper): the log has the beginning and the end of that text alone.
+	Kept bool
 	// Field is where the snippet is from, in the words of rule.Field: "text", "input", "output", "error".
 	Field   string
 	Snippet string   // on one line

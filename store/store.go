@@ -86,6 +86,9 @@ type Change struct {
 	// Aside, with Create, is the id under which a session that has the id already goes on, with all that belongs to it, instead of
 	// ErrExists. ErrExists when this one is taken too.
 	Aside string
+	// Keep, with Create, is the id of the session whose kept texts the new one has too: those of the parts in Append. ErrNotFound without that session.
+	// Only a Keeper has any.
+	Keep string
 
 	Info   *session.Info     // replaces what is known about the session; its id must be the session's
 	Append []session.Message // at the end of the log, in this order; ids may repeat, order is position

@@ -24,10 +24,11 @@ func clean(text string) string {
 	}
 	var b strings.Builder
 	b.Grow(len(text))
-	marks := 0
+	marks, endless := 0, 0
 	for i := 0; i < len(text); {
 		r, size := utf8.DecodeRuneInString(text[i:])
-		if n := escape(text[i:]); n > 0 {
+		if n, end := escape(text[i:], endless-i); n > 0 {
+			endless = max(endless, i+end)
 			i += n
 			continue
 		}
@@ -62,8 +63,9 @@ func plain(text string) bool {
 }
 
 // escape is the length of the escape sequence that a text begins with, 0 when it begins with none. A sequence that never
-// ends is as long as its introducer, so that it hides nothing that follows.
-func escape(text string) int {
+// ends is as long as its introducer, so that it hides nothing that follows; endless is then how far an end was looked for in vain. A sequence
+// that begins before one that was told is not looked at again: a text of nothing but beginnings takes no longer than another.
+func escape(text string, known int) (length, endless int) {
 	var body string
 	var intro int
 	var kind byte
@@ -73,35 +75,39 @@ func escape(text string) int {
 	case len(text) >= 2 && text[0] == 0xc2 && text[1] >= 0x80 && text[1] <= 0x9f: // C1, in UTF-8
 		kind, body, intro = text[1]-0x40, text[2:], 2
 	default:
-		return 0
+		return 0, 0
 	}
 	switch kind {
 	case '[': // CSI: parameters, intermediates, one final byte
 		for i := range len(body) {
 			switch c := body[i]; {
 			case c >= 0x40 && c <= 0x7e:
-				return intro + i + 1
+				return intro + i + 1, 0
 			case c < 0x20 || c > 0x7e:
-				return intro
+				return intro, 0
 			}
 		}
 	case ']', 'P', 'X', '^', '_': // strings, up to BEL or ST
+		if known > intro {
+			return intro, 0
+		}
 		for i := range len(body) {
 			switch {
 			case body[i] == 0x07:
-				return intro + i + 1
+				return intro + i + 1, 0
 			case body[i] == 0x1b && i+1 < len(body) && body[i+1] == '\\', body[i] == 0xc2 && i+1 < len(body) && body[i+1] == 0x9c:
-				return intro + i + 2
+				return intro + i + 2, 0
 			case body[i] == '\n':
-				return intro
+				return intro, intro + i
 			}
 		}
+		return intro, len(text)
 	default:
 		if text[0] == 0x1b && (kind < 0x20 || kind > 0x7e) {
-			return 1
+			return 1, 0
 		}
 	}
-	return intro
+	return intro, 0
 }
 
 // letters are measured one by one, which is never less than what a terminal takes for them together.

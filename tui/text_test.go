@@ -106,3 +106,15 @@ func TestWrap_breaksBetweenWords(t *testing.T) {
 		t.Error("-want +got:\n" + diff)
 	}
 }
+
+// A text of nothing but beginnings of sequences would take minutes if each of them were followed to the end of the text.
+func TestClean_beginningsWithoutAnEndTakeNoLonger(t *testing.T) {
+	for _, intro := range []string{"\x1b]", "\x1bP", "\u009d", "\x1b]x\x1b[", "\x1b_\x1b^"} {
+		if got := clean(strings.Repeat(intro, 1<<20) + "\nend"); !strings.HasSuffix(got, " end") {
+			t.Errorf("%q hides what follows: it ends with %q", intro, got[max(0, len(got)-9):])
+		}
+	}
+	if got, want := clean("\x1b]a\x1b]b\nc\x1b]d\x07e"), "ab ce"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -42,6 +42,27 @@ func (Glob) Schema() jsontext.Value {
 // Paged says that the tool keeps its answers short itself.
 func (Glob) Paged() {}
 
+// mostWays is how many ways a pattern may be read in, its alternatives multiplied: one name is tried with each of them, and no context ends that.
+const mostWays = 10_000
+
+// ways is in how many ways a pattern can be read, at most about mostWays².
+func ways(pattern string) int {
+	n, group := 1, 0
+	for i := 0; i < len(pattern) && n <= mostWays; i++ {
+		switch pattern[i] {
+		case '\\':
+			i++
+		case '{':
+			group++
+		case ',':
+			group = min(group+min(group, 1), mostWays)
+		case '}':
+			n, group = n*max(group, 1), 0
+		}
+	}
+	return n
+}
+
 type dated struct {
 	name    string
 	changed time.Time
@@ -83,6 +104,9 @@ func (t Glob) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
 	}
 	if !doublestar.ValidatePattern(pattern) {
 		return agent.Result{}, fmt.Errorf("%q is no pattern: see that every [ and { is closed", asked)
+	}
+	if ways(pattern) > mostWays {
+		return agent.Result{}, fmt.Errorf("%q has too many {alternatives}: ask for fewer at a time", asked)
 	}
 	at, info, err := enter(ctx, c, t.Name(), folder)
 	if err != nil {

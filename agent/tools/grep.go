@@ -134,6 +134,9 @@ func searchOf(a arguments) (*search, string, error) {
 		if !doublestar.ValidatePattern(s.include) {
 			return nil, "", fmt.Errorf("%q is no pattern for names", s.include)
 		}
+		if ways(s.include) > mostWays {
+			return nil, "", fmt.Errorf("%q has too many {alternatives}: ask for fewer at a time", s.include)
+		}
 	}
 	if s.limit, err = a.whole("limit", grepped, 1); err != nil {
 		return nil, "", err

@@ -282,3 +282,14 @@ func TestIgnored_takesNoLink(t *testing.T) {
 		}
 	}
 }
+
+// Each of its 2⁶⁰ ways would be tried with the name.
+func TestGlob_aPatternOfTooManyWaysIsRefused(t *testing.T) {
+	b := newBench(t, strings.Repeat("a", 60)+"b", "x", "one.go", "x", "two.txt", "x")
+	many := strings.Repeat("{a,a}", 60) + "c"
+	b.fails(Glob{}, args{"pattern": many}, "alternatives")
+	b.fails(Grep{}, args{"pattern": "x", "include": many}, "alternatives")
+	if r := b.run(Glob{}, args{"pattern": "{one,two,three}*.{go,txt,{md,rst}}"}); r.Metadata["matches"] != 2 {
+		t.Errorf("%v", r.Metadata)
+	}
+}

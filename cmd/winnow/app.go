@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -34,6 +35,10 @@ type app struct {
 	counter    string
 	noColor    bool
 	quiet      bool
+
+	// databases are the paths that were seen to be of databases. One is not opened again beside a reading of it that goes on: to close a file takes away the
+	// locks that the process has on it.
+	databases sync.Map
 
 	orderly atomic.Bool // the command ends by itself soon after an interruption, and must: see attend
 }
@@ -107,9 +112,10 @@ func (a *app) complain(err error, code int) {
 		word = "winnow: nothing to do: "
 	}
 	text, hints := explainError(err)
-	fmt.Fprintln(a.env.Stderr, word+firstLines(text))
+	// Names, reasons and what a provider said come from strangers.
+	fmt.Fprintln(a.env.Stderr, word+firstLines(visibleText(text)))
 	for _, h := range hints {
-		fmt.Fprintln(a.env.Stderr, "  "+h)
+		fmt.Fprintln(a.env.Stderr, "  "+visibleText(h))
 	}
 }
 

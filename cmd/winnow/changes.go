@@ -192,7 +192,7 @@ func (a *app) openToChange(ctx context.Context, src string, out *output, dry boo
 	if err != nil {
 		return nil, winnow.Report{}, err
 	}
-	err = out.of(s)
+	err = out.of(s, dry)
 	var before winnow.Report
 	if err == nil {
 		before, err = s.engine.Inspect(ctx, s.id)

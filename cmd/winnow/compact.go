@@ -104,7 +104,7 @@ func (a *app) runCompact(ctx context.Context, src string, f compactFlags) error 
 		return err
 	}
 	defer s.Close()
-	if err := f.out.of(s); err != nil {
+	if err := f.out.of(s, f.dry); err != nil {
 		return err
 	}
 	if err := a.roomForBoth(s, &f); err != nil {
@@ -189,8 +189,9 @@ func (a *app) compactionPage(ctx context.Context, s *source, f *compactFlags, do
 	switch {
 	case f.dry:
 		remark = "This is what would be done; the session was left as it is (--dry-run)."
-		done.Undo = ""
+		name, done.Undo = "", "" // there is nothing to take back
 	case doc.Output == "-":
+		name = "" // nobody knows where it went
 		remark = "The session was written to standard output."
 	case doc.Output != "":
 		name = a.short(doc.Output)

@@ -42,6 +42,8 @@ type sumOf struct {
 	// Whether one of them is an estimate.
 	TokensEstimated bool `json:"tokensEstimated"`
 	CostEstimated   bool `json:"costEstimated"`
+	// Uncosted is how many of them took tokens and have no cost, which is without them: of a model without a price, or none.
+	Uncosted int `json:"uncosted"`
 }
 
 // unread is a file or folder that could not be read.
@@ -168,6 +170,9 @@ func (s *sumOf) add(f discover.Found) {
 	s.Cost += f.Cost
 	s.TokensEstimated = s.TokensEstimated || f.TokensEstimated
 	s.CostEstimated = s.CostEstimated || f.CostEstimated
+	if f.Measured && f.Tokens > 0 && f.Cost == 0 {
+		s.Uncosted++
+	}
 }
 
 func sorted(sums map[string]*sumOf) []sumOf {
@@ -275,6 +280,9 @@ func (a *app) showEverywhere(doc everywhere, f everywhereFlags) {
 		return
 	}
 	a.printf("\ntokens are what models read, from caches too, and wrote over all steps.\n")
+	if n := doc.Total.Uncosted; n > 0 {
+		a.printf("%s no cost, neither in the log nor by list prices;\n  the sums of cost are without.\n", plural(n, "session has", "sessions have"))
+	}
 	if doc.Total.TokensEstimated || doc.Total.CostEstimated {
 		a.printf("~ is an estimate: tokens of the log itself where it reports none,\n  cost by list prices where it has none.\n")
 	}

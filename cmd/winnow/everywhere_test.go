@@ -164,6 +164,8 @@ func TestOpenCodeDatabase_allOfItIsInspectedAndImported(t *testing.T) {
 	if got := d.run("view", "out.json").stdout; got == "" || got != d.run("view", "opencode.json").stdout {
 		t.Error("what was imported from the database and exported says something else")
 	}
+	d.run("import", database+"#"+id, "--store", "other.db").wants(t, exitDone) // one of them, by its whole name
+	d.run("import", database+"#ses_none", "--store", "other.db").wants(t, exitFailed, "there is no such session")
 	// Winnow's own store is an SQLite database too.
 	own := filepath.Join(filepath.Dir(d.dir), "home", ".local", "share", "winnow", "winnow.db")
 	d.run("inspect", own).wants(t, exitInput, "no store of OpenCode's")
@@ -322,6 +324,84 @@ func TestListEverywhere_whatCannotBeReadIsTold(t *testing.T) {
 	doc := out.document(t)
 	if problems, _ := doc["problems"].([]any); len(problems) != 1 || len(doc["sessions"].([]any)) != 5 {
 		t.Errorf("%v", doc["problems"])
+	}
+}
+
+func TestListEverywhere_sumsSayOfHowManySessionsTheyHaveNoCost(t *testing.T) {
+	d, database, _ := withOpenCode(t)
+	out := d.run("list", "--everywhere")
+	if strings.Contains(out.stdout, "no cost") {
+		t.Errorf("each session has a cost:\n%s", out.stdout)
+	}
+	db, err := sql.Open("sqlite", database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec(`UPDATE session SET cost = 0 WHERE id = 'ses_beside'`); err != nil {
+		t.Fatal(err)
+	}
+	if out := d.run("list", "--everywhere"); !strings.Contains(out.stdout, "1 session has no cost") {
+		t.Errorf("one session has none:\n%s", out.stdout)
+	}
+	doc := d.run("list", "--everywhere", "--json").document(t)
+	if total, _ := doc["total"].(map[string]any); total["uncosted"] != 1.0 || total["cost"] != 1.5 {
+		t.Errorf("%v", doc["total"])
+	}
+}
+
+func TestInspect_ofAFolderTellsWhatCannotBeReadAndShowsTheRest(t *testing.T) {
+	d, database, _ := withOpenCode(t)
+	folder := filepath.Dir(database)
+	text, err := os.ReadFile(database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 4096; i < len(text); i++ {
+		text[i] = 0xff
+	}
+	if err := os.WriteFile(filepath.Join(folder, "opencode-dev.db"), text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out := d.run("inspect", folder, "--json")
+	out.wants(t, exitPartly, "opencode-dev.db", "damaged", "1 file was not read")
+	doc := out.document(t)
+	if sessions, _ := doc["sessions"].([]any); len(sessions) != 2 {
+		t.Errorf("%d sessions are shown, want 2", len(sessions))
+	}
+	if problems, _ := doc["problems"].([]any); len(problems) != 1 {
+		t.Errorf("problems: %v", doc["problems"])
+	}
+	d.run("import", folder).wants(t, exitPartly, "opencode-dev.db", "1 file was not read")
+	d.run("inspect", "opencode:ses_no").wants(t, exitFailed, "among what can be read", "opencode-dev.db")
+}
+
+func TestFolders_whatMayNotBeReadIsToldAndHidesNothingElse(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("root may read every file")
+	}
+	d := newDesk(t)
+	d.take("claude.jsonl")
+	d.take("pi.jsonl")
+	for _, name := range []string{"closed", "shut"} {
+		if err := os.Mkdir(filepath.Join(d.dir, name), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"pi.jsonl", "opencode.db"} {
+		d.put(name, d.read("pi.jsonl"))
+	}
+	for _, name := range []string{"pi.jsonl", "opencode.db"} {
+		if err := os.Chmod(filepath.Join(d.dir, name), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, command := range []string{"inspect", "import"} {
+		out := d.run(command, ".")
+		out.wants(t, exitPartly, "4 files were not read", "closed: permission denied", "shut: permission denied", "pi.jsonl: permission denied", "opencode.db: permission denied")
+		if !strings.Contains(out.stdout, "claude.jsonl") {
+			t.Errorf("%s does not show what can be read:\n%s", command, out.stdout)
+		}
 	}
 }
 

@@ -54,6 +54,7 @@ type partly struct {
 	across  int // files that they are in, when there are several: then they are only counted
 	counted int // damaged pieces in those files of which nothing but their number is known
 	failed  []error
+	hits    []error // of a search, that cannot be shown
 }
 
 // listedDamage is how many damaged pieces are listed for people; --json has all of them.
@@ -87,6 +88,12 @@ func (p partly) Error() string {
 		}
 		b.WriteString(plural(len(p.failed), "file was", "files were") + " not read:")
 		for _, err := range p.failed {
+			b.WriteString("\n  " + err.Error())
+		}
+	}
+	if len(p.hits) > 0 {
+		b.WriteString(plural(len(p.hits), "hit is", "hits are") + " damaged and not shown:")
+		for _, err := range p.hits {
 			b.WriteString("\n  " + err.Error())
 		}
 	}

@@ -19,6 +19,7 @@ import (
 type folderInspection struct {
 	Source   string          `json:"source"`
 	Sessions []sessionInFile `json:"sessions"` // the fullest window first
+	Problems []unread        `json:"problems"` // what could not be read
 }
 
 // sessionInFile is one session below a folder.
@@ -47,12 +48,20 @@ func (a *app) runInspectFolder(ctx context.Context, src string) error {
 	if err != nil {
 		return err
 	}
-	files, _, err := a.sourcesOf(ctx, src)
+	found, err := a.sourcesOf(ctx, src)
 	if err != nil {
 		return err
 	}
-	doc := folderInspection{Source: src, Sessions: []sessionInFile{}}
+	doc := folderInspection{Source: src, Sessions: []sessionInFile{}, Problems: []unread{}}
 	var problems partly
+	fail := func(path string, err error) {
+		problems.failed = append(problems.failed, err)
+		doc.Problems = append(doc.Problems, unread{path, err.Error()})
+	}
+	for _, err := range found.unread {
+		fail("", err)
+	}
+	files := found.sources
 	for i, file := range files {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -64,8 +73,11 @@ func (a *app) runInspectFolder(ctx context.Context, src string) error {
 		switch {
 		case errors.As(err, &unknown), errors.Is(err, opencodedb.ErrNoSessions):
 			continue // other files are not our business
+		case ctx.Err() != nil:
+			return ctx.Err()
 		case err != nil:
-			return err
+			fail(file, err) // it hides no other
+			continue
 		}
 		if rel, err := filepath.Rel(a.path(src), file); err == nil && !strings.HasPrefix(rel, "..") {
 			one.Path = rel
@@ -95,6 +107,10 @@ func (a *app) runInspectFolder(ctx context.Context, src string) error {
 		a.showFolder(doc)
 	}
 	switch {
+	case len(problems.failed) > 0 && len(doc.Sessions) == 0:
+		return errors.Join(problems.failed...)
+	case len(problems.failed) > 0:
+		return problems
 	case len(doc.Sessions) == 0:
 		return hinted{nothing{"there is no session below " + src}, "winnow knows " + strings.Join(all.Names(), ", ")}
 	case len(problems.damaged) > 0:

@@ -139,3 +139,17 @@ func TestHostileInput_fiftyMegabytesInOnePart(t *testing.T) {
 		t.Errorf("the view has %v tokens after a compaction", after)
 	}
 }
+
+func TestErrors_sayNothingThatATerminalObeys(t *testing.T) {
+	d := newDesk(t)
+	hostile := "a\x1b]0;owned\x07\x1b[2J\u009b31mb"
+	for _, args := range [][]string{{"inspect", hostile}, {"show", hostile + "/x"}, {"undo", hostile}, {"search", "x", "--session", hostile}, {"compact", hostile, "--model", hostile}, {"config", hostile, hostile}, {hostile}} {
+		o := d.run(args...)
+		if o.code == exitDone || o.stderr == "" {
+			t.Errorf("%q: exit code %d, stderr %q", args, o.code, o.stderr)
+		}
+		if strings.ContainsAny(o.stderr, "\x1b\x07\u009b") {
+			t.Errorf("%q: %q", args, o.stderr)
+		}
+	}
+}

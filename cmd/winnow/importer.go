@@ -275,12 +275,13 @@ func (a *app) candidates(ctx context.Context, args []string) (files []candidate,
 	seen := map[string]bool{}
 	stores := map[string]func(id string, c *candidate){}
 	for _, arg := range args {
-		found, folder, err := a.sourcesOf(ctx, arg)
+		found, err := a.sourcesOf(ctx, arg)
 		if err != nil {
 			failed = append(failed, err)
 			continue
 		}
-		for _, path := range found {
+		failed = append(failed, found.unread...)
+		for _, path := range found.sources {
 			store, id, stored := a.inStore(path)
 			if path != "-" && !stored {
 				path = filepath.Clean(path)
@@ -289,7 +290,7 @@ func (a *app) candidates(ctx context.Context, args []string) (files []candidate,
 				continue
 			}
 			seen[path] = true
-			c := candidate{path: path, inside: folder}
+			c := candidate{path: path, inside: found.folder}
 			if stored {
 				if stores[store] == nil {
 					stores[store] = a.traces(ctx, store)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -49,8 +51,9 @@ func (o *output) check() error {
 	return nil
 }
 
-// of refuses to name a file for a session that is changed in the store.
-func (o *output) of(s *source) error {
+// of refuses to name a file for a session that is changed in the store, and, before any work is done, a format that cannot be written. With dry nothing
+// will be.
+func (o *output) of(s *source, dry bool) error {
 	if !s.fromFile() && (o.to != "" || o.format != "" || o.inPlace) {
 		return usage("%s is in the store and is changed there; use `winnow export` to write it to a file", s.id)
 	}
@@ -59,6 +62,11 @@ func (o *output) of(s *source) error {
 	}
 	if s.stored && o.inPlace {
 		return usage("%s is in OpenCode's own store, which is never written to; without --in-place a file is written that `opencode import` takes", s.id)
+	}
+	if s.fromFile() && !dry {
+		if name := cmp.Or(o.format, s.doc.Format); !slices.Contains(writable(), name) {
+			return fmt.Errorf("writing %s as %s: %w", s.title(), name, format.ErrReadOnly)
+		}
 	}
 	return nil
 }

@@ -69,7 +69,13 @@ func (a *app) inStore(src string) (path, id string, ok bool) {
 		return "", "", false
 	}
 	path = a.path(path)
-	return path, id, isStore(path)
+	if _, known := a.databases.Load(path); !known {
+		if !isStore(path) {
+			return "", "", false
+		}
+		a.databases.Store(path, true)
+	}
+	return path, id, true
 }
 
 // conversation lists what is in the folder of an OpenHands conversation, when SRC is one.
@@ -177,7 +183,7 @@ func (a *app) resolve(ctx context.Context, src string) (string, error) {
 	search := a.search()
 	search.Product, search.NamesOnly = product, true
 	defer a.progress("looking for " + src)()
-	found, _, err := search.Find(ctx)
+	found, problems, err := search.Find(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -194,7 +200,14 @@ func (a *app) resolve(ctx context.Context, src string) (string, error) {
 	case 1:
 		return fits[0], nil
 	case 0:
-		return "", hinted{fmt.Errorf("there is no session of %s whose id begins with %q", product, id), "`winnow list --everywhere` shows the sessions on this computer"}
+		none := fmt.Errorf("there is no session of %s whose id begins with %q", product, id)
+		if len(problems) > 0 {
+			none = fmt.Errorf("%w among what can be read", none)
+		}
+		for _, p := range problems {
+			none = fmt.Errorf("%w\n  %s", none, p.Error())
+		}
+		return "", hinted{none, "`winnow list --everywhere` shows the sessions on this computer"}
 	}
 	return "", usage("%q begins the ids of %d sessions: %s", src, len(fits), strings.Join(firstOf(fits, 5), ", "))
 }
@@ -231,10 +244,17 @@ func firstOf(words []string, n int) []string {
 	return append(slices.Clone(words[:n]), "…")
 }
 
-// sourcesOf lists the sessions that an argument names; folder says that there may be other files among them.
-func (a *app) sourcesOf(ctx context.Context, arg string) (sources []string, folder bool, err error) {
+// named is what an argument names.
+type named struct {
+	sources []string
+	folder  bool    // there may be other files among them
+	unread  []error // what of the folder could not be looked into
+}
+
+// sourcesOf lists the sessions that an argument names.
+func (a *app) sourcesOf(ctx context.Context, arg string) (named, error) {
 	if arg == "-" {
-		return []string{"-"}, false, nil
+		return named{sources: []string{"-"}}, nil
 	}
 	path := filepath.Clean(a.path(arg))
 	info, err := os.Stat(path)
@@ -242,33 +262,23 @@ func (a *app) sourcesOf(ctx context.Context, arg string) (sources []string, fold
 	case err != nil:
 		word, resolveErr := a.resolve(ctx, arg)
 		if resolveErr != nil {
-			return nil, false, resolveErr
+			return named{}, resolveErr
 		}
-		if word == arg {
-			return nil, false, err
+		if _, _, stored := a.inStore(word); word == arg && !stored {
+			return named{}, err
 		}
-		return []string{word}, false, nil
+		return named{sources: []string{word}}, nil
 	case isStore(path):
 		sources, err := sessionsIn(ctx, path)
-		return sources, false, err
+		return named{sources: sources}, err
 	case !info.IsDir():
-		return []string{path}, false, nil
+		return named{sources: []string{path}}, nil
 	}
-	root, err := filepath.EvalSymlinks(path) // a walk does not follow a link, not even where it begins
-	if err != nil {
-		return nil, false, err
-	}
+	n := named{folder: true}
 	conversations := map[string]bool{} // what is in their folders is the session, but for those of its sub-agents
-	err = filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
-		file = path + strings.TrimPrefix(file, root) // as it was named
+	err = discover.Walk(path, func(file string, d fs.DirEntry) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
-		}
-		if err != nil && file == path {
-			return err
-		}
-		if err != nil {
-			return nil // a folder that may not be read hides its sessions, not the others
 		}
 		if conversations[filepath.Dir(file)] && d.Name() != openhands.SubAgents {
 			if d.IsDir() {
@@ -280,7 +290,7 @@ func (a *app) sourcesOf(ctx context.Context, arg string) (sources []string, fold
 			if f, ok := openhands.Conversation(file); ok {
 				conversations[file] = true
 				if !f.Empty() {
-					sources = append(sources, file)
+					n.sources = append(n.sources, file)
 				}
 				return nil
 			}
@@ -289,9 +299,9 @@ func (a *app) sourcesOf(ctx context.Context, arg string) (sources []string, fold
 		if d.IsDir() && d.Name() == "storage" && isStore(file) || ext == ".db" && d.Type().IsRegular() && isStore(file) {
 			words, err := sessionsIn(ctx, file)
 			if err == nil {
-				sources = append(sources, words...)
+				n.sources = append(n.sources, words...)
 			} else if !errors.Is(err, opencodedb.ErrNoSessions) {
-				sources = append(sources, file) // reading it says what is wrong
+				n.unread = append(n.unread, err)
 			}
 			if d.IsDir() {
 				return fs.SkipDir
@@ -303,9 +313,15 @@ func (a *app) sourcesOf(ctx context.Context, arg string) (sources []string, fold
 		}
 		switch ext {
 		case ".jsonl", ".json", ".gz", ".traj":
-			sources = append(sources, file)
+			n.sources = append(n.sources, file)
+		case ".db":
+			if f, err := os.Open(file); err != nil { // it may be one of OpenCode's
+				n.unread = append(n.unread, err)
+			} else if err := f.Close(); err != nil {
+				n.unread = append(n.unread, err)
+			}
 		}
 		return nil
-	})
-	return sources, true, err
+	}, func(_ string, err error) { n.unread = append(n.unread, err) })
+	return n, err
 }

@@ -24,6 +24,8 @@ type searched struct {
 	Total  int         `json:"total"`           // hits without the limit
 	Behind int         `json:"behind,omitzero"` // messages that were not looked in: the store cannot be written now, and its index lacks them
 	Hits   []searchHit `json:"hits"`            // the best first
+	// Damaged says, a sentence each, which hits cannot be shown because what is stored of them is damaged.
+	Damaged []string `json:"damaged,omitzero"`
 }
 
 // searchHit is a part in which the words were found.
@@ -38,8 +40,9 @@ type searchHit struct {
 	Type      session.PartType `json:"type"`
 	Tool      string           `json:"tool,omitzero"`
 	Time      session.Millis   `json:"time"`
-	Field     string           `json:"field"` // "text", "input", "output", "error"
-	Seen      string           `json:"seen"`  // "whole", "elided", "folded"
+	Field     string           `json:"field"`         // "text", "input", "output", "error"
+	Kept      bool             `json:"kept,omitzero"` // the log has the beginning and the end of that text alone; all of it is kept beside it
+	Seen      string           `json:"seen"`          // "whole", "elided", "folded"; "" when its session is damaged
 	Snippet   string           `json:"snippet"`
 	Marks     [][2]int         `json:"marks"` // byte offsets in the snippet
 	Score     float64          `json:"score"`
@@ -60,9 +63,10 @@ func (a *app) searchCommand() *cobra.Command {
 		Short: "Find words in everything that is stored",
 		Long: `search finds the parts in which all the words occur: what was said, what tools were called with, what they answered. Several
 words between quotation marks must stand side by side; a * at the end of a word lets it go on. Case and accents do not count, and signs
-separate words, so that a path or an identifier is found by its pieces, side by side. No other sign has a meaning.
+separate words, so that a path, or an identifier with underscores, is found by its pieces, side by side; a name such as parseQuery is one
+word. No other sign has a meaning.
 
-What the model no longer sees is found too. ` + "`elided`" + ` says that less of the part is shown, ` + "`folded`" + ` that a summary stands for it.`,
+What the model no longer sees, or never saw because it was too long to be sent, is found too. ` + "`elided`" + ` says that less of the part is shown, ` + "`folded`" + ` that a summary stands for it.`,
 		Example: `  winnow search connection refused
   winnow search '"permission denied"' --tool bash --since 7d
   winnow search 'parseQuer*' --product claude-code --limit 5`,
@@ -162,12 +166,18 @@ func (a *app) runSearch(ctx context.Context, q store.Search) error {
 	if doc.Hits, err = hitsOf(ctx, kept, found.Hits); err != nil {
 		return err
 	}
+	for _, err := range found.Damaged {
+		doc.Damaged = append(doc.Damaged, err.Error())
+	}
 	if a.json {
 		if err := a.print(doc); err != nil {
 			return err
 		}
 	} else {
 		a.showHits(doc)
+	}
+	if len(found.Damaged) > 0 {
+		return partly{hits: found.Damaged}
 	}
 	if len(doc.Hits) == 0 {
 		n := nothing{fmt.Sprintf("%q is nowhere in what is stored", q.Words)}
@@ -194,35 +204,47 @@ func hitsOf(ctx context.Context, kept store.Store, found []store.Hit) ([]searchH
 	type sight struct {
 		ledger rule.Ledger
 		window map[string]bool // ids of the messages that count now
+		broken bool            // not all of it can be read
 	}
 	sights := map[string]sight{}
 	for _, h := range found {
 		s, known := sights[h.Session.ID]
 		if !known {
 			state, err := kept.State(ctx, h.Session.ID)
-			if err != nil {
+			broken := errors.Is(err, store.ErrCorrupt)
+			if err != nil && !broken {
 				return nil, err
 			}
+			messages := kept.Messages
+			if sketcher, ok := kept.(store.Sketcher); ok {
+				messages = sketcher.Sketch // a session of a hundred megabytes need not be read for one hit
+			}
 			var log []session.Message
-			for m, err := range kept.Messages(ctx, h.Session.ID) {
+			for m, err := range messages(ctx, h.Session.ID) {
+				if errors.Is(err, store.ErrCorrupt) {
+					broken = true
+					break
+				}
 				if err != nil {
 					return nil, err
 				}
 				log = append(log, m)
 			}
 			slices.Reverse(log)
-			s = sight{state.Ledger, map[string]bool{}}
+			s = sight{state.Ledger, map[string]bool{}, broken}
 			for _, m := range view.Window(log, state.Undone) {
 				s.window[m.ID] = true
 			}
 			sights[h.Session.ID] = s
 		}
 		hit := searchHit{Session: h.Session.ID, Title: h.Session.Title, Directory: h.Session.Directory, Origin: h.Origin, Message: h.Message, Role: h.Role,
-			Part: h.Part, Type: h.Type, Tool: h.Tool, Time: h.Time, Field: h.Field, Seen: seenWhole, Snippet: h.Snippet, Marks: h.Marks, Score: h.Score}
+			Part: h.Part, Type: h.Type, Tool: h.Tool, Time: h.Time, Field: h.Field, Kept: h.Kept, Seen: seenWhole, Snippet: h.Snippet, Marks: h.Marks, Score: h.Score}
 		switch {
+		case s.broken:
+			hit.Seen = ""
 		case !s.window[h.Message]:
 			hit.Seen = seenFolded
-		case s.ledger.Has(rule.Key{Part: h.Part, Field: rule.Whole}), s.ledger.Has(rule.Key{Part: h.Part, Field: rule.Field(h.Field)}):
+		case h.Kept, s.ledger.Has(rule.Key{Part: h.Part, Field: rule.Whole}), s.ledger.Has(rule.Key{Part: h.Part, Field: rule.Field(h.Field)}):
 			hit.Seen = seenElided
 		}
 		if hit.Marks == nil {
@@ -263,7 +285,7 @@ func (a *app) showHits(doc searched) {
 		if t := when(h.Time); t != "" {
 			line = append(line, t)
 		}
-		if h.Seen != seenWhole {
+		if h.Seen != seenWhole && h.Seen != "" {
 			line = append(line, h.Seen)
 		}
 		a.printf("  %s  %s\n", strings.Join(append(line, h.Message), "  "), h.Part)

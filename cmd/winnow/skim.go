@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"runtime/debug"
 
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/all"
@@ -13,6 +14,10 @@ import (
 // tooLarge is the size, in bytes, above which a file of lines is inspected a stretch at a time: reading it whole would take some four
 // times as much memory.
 const tooLarge = 64 << 20
+
+// skimMemory is how much memory, in bytes, the program may take, but for its own text, before it collects garbage more often than usual: twice what
+// looking at one stretch takes.
+const skimMemory = 112 << 20
 
 // skim inspects a file that is too large to be held, when src is one.
 func (a *app) skim(ctx context.Context, src string) (skimmed bool, err error) {
@@ -37,7 +42,7 @@ func (a *app) skim(ctx context.Context, src string) (skimmed bool, err error) {
 	if !ok {
 		return false, nil
 	}
-	a.thrift(huge)
+	debug.SetMemoryLimit(skimMemory)
 	done := a.progress("reading " + src)
 	pieces, err := format.Cut(file, info.Size(), f.Outline(), skim.Length)
 	done()

@@ -239,7 +239,11 @@ func (s *scanner) string(value []byte) string {
 		return ""
 	}
 	s.text, _ = jsontext.AppendUnquote(s.text[:0], value) // the error can only be about UTF-8
-	return string(s.text)
+	text := string(s.text)
+	if cap(s.text) > 1<<20 {
+		s.text = nil // not for as long as the file is read
+	}
+	return text
 }
 
 // millis reads a timestamp; 0 when it is none.

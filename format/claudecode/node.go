@@ -1,25 +1,14 @@
 package claudecode
 
-import "bytes"
+import (
+	"bytes"
 
-// name stands for a uuid or an id: 0 is the empty one. A session has hundreds of thousands of entries, and each uuid stands in
-// two of them.
-type name uint32
+	"github.com/winnowhq/winnow/format"
+)
 
-// names gives each text a number.
-type names map[string]name
-
-func (n names) of(text string) name {
-	if text == "" {
-		return 0
-	}
-	known, ok := n[text]
-	if !ok {
-		known = name(len(n) + 1)
-		n[text] = known
-	}
-	return known
-}
+// name stands for a uuid or an id, by its number in format.Names: 0 is the empty one. A session has hundreds of thousands of entries, and each
+// uuid stands in two of them.
+type name = uint32
 
 // trait is what the tree must know of an entry beside its names.
 type trait uint16
@@ -46,9 +35,9 @@ type node struct {
 	trait
 }
 
-// node reads an entry's place in the tree.
-func (n names) node(e *entry) node {
-	to := node{uuid: n.of(e.uuid), parent: n.of(e.parent), logical: n.of(e.logical), leaf: n.of(e.leaf), message: n.of(e.messageID)}
+// nodeOf reads an entry's place in the tree.
+func nodeOf(n *format.Names, e *entry) node {
+	to := node{uuid: n.Of(e.uuid), parent: n.Of(e.parent), logical: n.Of(e.logical), leaf: n.Of(e.leaf), message: n.Of(e.messageID)}
 	set := func(t trait, is bool) {
 		if is {
 			to.trait |= t

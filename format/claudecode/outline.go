@@ -10,16 +10,15 @@ var _ format.Outliner = Format{}
 
 // Outline reads a file's lines for the branch that the product would resume. See format.Outliner.
 func (Format) Outline() format.Outline {
-	return &outlining{scan: newScanner(), names: names{}}
+	return &outlining{scan: newScanner()}
 }
 
 type outlining struct {
 	scan   *scanner
-	names  names
+	names  format.Names
 	nodes  []node
 	uses   []format.Use
 	counts format.Counts
-	speaks []bool
 
 	open    int  // calls that wait for their result
 	message name // of the newest step
@@ -37,7 +36,7 @@ func (o *outlining) Line(text []byte) error {
 	if e.speaks() {
 		o.counts.Messages++
 	}
-	n := o.names.node(&e)
+	n := nodeOf(&o.names, &e)
 	use := format.Inside
 	switch {
 	case !e.chained() && e.title != "":
@@ -57,7 +56,7 @@ func (o *outlining) Line(text []byte) error {
 	if e.kind == "user" && written || e.boundary() {
 		o.open = 0 // a call that has no result by now gets none
 	}
-	o.nodes, o.uses, o.speaks = append(o.nodes, n), append(o.uses, use), append(o.speaks, e.speaks())
+	o.nodes, o.uses = append(o.nodes, n), append(o.uses, use)
 	return nil
 }
 
@@ -84,7 +83,7 @@ func (o *outlining) blocks(e *entry) (calls, results int, written bool) {
 }
 
 func (o *outlining) End() ([]format.Use, format.Counts) {
-	t := newTree(o.names, o.nodes)
+	t := newTree(&o.names, o.nodes)
 	active, _ := t.branch()
 	in := make([]bool, len(o.nodes))
 	for _, i := range active {
@@ -94,7 +93,7 @@ func (o *outlining) End() ([]format.Use, format.Counts) {
 		if n.has(chained) && !in[i] {
 			o.uses[i] = format.Aside
 		}
-		if o.speaks[i] && !in[i] {
+		if n.has(speaking) && !in[i] {
 			o.counts.Aside++
 		}
 	}

@@ -190,9 +190,17 @@ func (r *reader) info() {
 			info.Model = &session.ModelRef{ID: m.ModelID, ProviderID: m.ProviderID}
 		}
 		if info.Title == "" && m.Written() {
-			info.Title = rule.Shorten(strings.Join(strings.Fields(m.Text()), " "), 80)
+			info.Title = titleOf(m.Text())
 		}
 	}
+}
+
+// titleOf is the beginning of a text on one line. No more than a beginning is looked at: a text may have a hundred megabytes.
+func titleOf(text string) string {
+	if text = strings.TrimSpace(text); len(text) > 4096 {
+		text = strings.ToValidUTF8(text[:4096], "")
+	}
+	return rule.Shorten(strings.Join(strings.Fields(text), " "), 80)
 }
 
 // count counts in the product's terms.

@@ -1,6 +1,10 @@
 package claudecode
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/winnowhq/winnow/format"
+)
 
 // tree finds the branch that the product would resume.
 //
@@ -12,7 +16,7 @@ import "slices"
 // The product stops at a compaction; the log goes on behind it (logicalParentUuid). And where a parent is
 // missing the product ends the conversation; here the walk goes on at the node before, for nothing shows that it was left.
 type tree struct {
-	names   names
+	names   *format.Names
 	all     []node
 	at      []int32       // uuid → position of its last node, -1 without one
 	bridges map[name]name // uuid of a progress record → its nearest ancestor that is none
@@ -23,17 +27,17 @@ type tree struct {
 
 // treeOf reads the tree of a file's entries.
 func treeOf(entries []entry) *tree {
-	n := make(names, len(entries))
+	n := &format.Names{}
 	all := make([]node, len(entries))
 	for i := range entries {
-		all[i] = n.node(&entries[i])
+		all[i] = nodeOf(n, &entries[i])
 	}
 	return newTree(n, all)
 }
 
 // newTree finds its way about nodes. It changes them where all are of a side chain: that is the file of a sub-agent.
-func newTree(n names, all []node) *tree {
-	t := &tree{names: n, all: all, at: make([]int32, len(n)+1), bridges: map[name]name{}, first: map[int]int{}, order: make([]int32, len(all))}
+func newTree(n *format.Names, all []node) *tree {
+	t := &tree{names: n, all: all, at: make([]int32, n.Len()+1), bridges: map[name]name{}, first: map[int]int{}, order: make([]int32, len(all))}
 	for i := range t.at {
 		t.at[i] = -1
 	}
@@ -74,7 +78,7 @@ func newTree(n names, all []node) *tree {
 // find returns the position of the node with this uuid, -1 without one. Progress records, which older versions wrote into the
 // chain, are passed through.
 func (t *tree) find(uuid string) int {
-	if n, known := t.names[uuid]; known {
+	if n, known := t.names.Find(uuid); known {
 		return t.named(n)
 	}
 	return -1

@@ -42,6 +42,9 @@ func outline(log []session.Message) string {
 			fmt.Fprintf(&b, " | %s %q", p.Type, p.Text)
 			if p.State != nil {
 				fmt.Fprintf(&b, " %s %s %s %q", p.Tool, p.State.Input, p.State.Status, p.State.Result())
+				for _, file := range p.State.Attachments {
+					fmt.Fprintf(&b, " with %s", file.URL)
+				}
 			}
 		}
 		b.WriteByte('\n')
@@ -166,4 +169,50 @@ func FuzzRead(f *testing.F) {
 			t.Fatalf("the session cannot be written as JSON: %v", err)
 		}
 	})
+}
+
+func TestRead_resultsReachTheirCallsWhateverGoesAlong(t *testing.T) {
+	for _, c := range []struct{ name, src, want string }{
+		{"a picture and a note beside a result", `[{"role":"user","parts":[{"text":"Look."}]},
+{"role":"model","parts":[{"functionCall":{"id":"c1","name":"read_file","args":{"path":"a.png"}}}]},
+{"role":"user","parts":[{"functionResponse":{"id":"c1","name":"read_file","response":{"output":"a picture"}}},{"inlineData":{"mimeType":"image/png","data":"aGk="}},{"text":"note of a hook"}]},
+{"role":"model","parts":[{"text":"A gull."}]}]`,
+			`gemini_000001 user  | text "Look."
+gemini_000002 assistant tool-calls | tool "" read_file {"path":"a.png"} completed "a picture" with data:image/png;base64,aGk=
+gemini_000003 user  | text "note of a hook"
+gemini_000004 assistant stop | text "A gull."
+`},
+		{"calls that the model did not name", `[{"role":"user","parts":[{"text":"Look."}]},
+{"role":"model","parts":[{"functionCall":{"name":"ls","args":{"path":"a"}}},{"functionCall":{"name":"cat","args":{"path":"b"}}},{"functionCall":{"name":"ls","args":{"path":"c"}}}]},
+{"role":"user","parts":[{"functionResponse":{"id":"ls-1","name":"ls","response":{"output":"in a"}}},{"functionResponse":{"id":"cat-2","name":"cat","response":{"error":"no b"}}},{"functionResponse":{"id":"ls-3","name":"ls","response":{"output":"in c"}}}]}]`,
+			`gemini_000001 user  | text "Look."
+gemini_000002 assistant tool-calls | tool "" ls {"path":"a"} completed "in a" | tool "" cat {"path":"b"} error "no b" | tool "" ls {"path":"c"} completed "in c"
+`},
+		{"a result of no call", `[{"role":"user","parts":[{"functionResponse":{"id":"gone","name":"ls","response":{"output":"in a"}}}]},{"role":"model","parts":[{"text":"So."}]}]`,
+			`gemini_000001 user  | text "in a"
+gemini_000002 assistant stop | text "So."
+`},
+		{"a recording whose calls bear all results of their turn", `{"sessionId":"s","projectHash":"h"}
+{"id":"u","type":"user","content":"Look."}
+{"id":"g","type":"gemini","content":"","toolCalls":[{"id":"c1","name":"ls","args":{},"status":"success","result":[{"functionResponse":{"id":"c1","name":"ls","response":{"output":"one"}}},{"inlineData":{"mimeType":"image/png","data":"aGk="}},{"functionResponse":{"id":"c2","name":"ls","response":{"output":"two"}}}]},{"id":"c2","name":"ls","args":{},"status":"success","result":[{"functionResponse":{"id":"c1","name":"ls","response":{"output":"one"}}},{"inlineData":{"mimeType":"image/png","data":"aGk="}},{"functionResponse":{"id":"c2","name":"ls","response":{"output":"two"}}}]}]}
+{"id":"r","type":"user","content":[{"functionResponse":{"id":"c1","name":"ls","response":{"output":"one"}}},{"inlineData":{"mimeType":"image/png","data":"aGk="}},{"functionResponse":{"id":"c2","name":"ls","response":{"output":"two"}}}]}
+`,
+			`u user  | text "Look."
+g assistant tool-calls | tool "" ls {} completed "one" with data:image/png;base64,aGk= | tool "" ls {} completed "two"
+`},
+	} {
+		doc := read(t, []byte(c.src))
+		if diff := cmp.Diff(c.want, outline(doc.Session.Messages)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
+		turns := 0
+		for i := range doc.Session.Messages {
+			if doc.Session.Messages[i].Written() {
+				turns++
+			}
+		}
+		if want := strings.Count(c.want, `"Look."`); turns != want {
+			t.Errorf("%s: %d messages are the user's, want %d", c.name, turns, want)
+		}
+	}
 }

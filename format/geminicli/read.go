@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -18,13 +19,14 @@ import (
 
 // reader reads one file.
 type reader struct {
-	doc     *format.Document
-	about   conversation
-	records []record
-	calls   map[string]place
-	ids     map[string]int
-	lastAsk string
-	model   *session.ModelRef
+	doc      *format.Document
+	about    conversation
+	records  []record
+	calls    map[string]place
+	nameless []place // calls without an id and without a result
+	ids      map[string]int
+	lastAsk  string
+	model    *session.ModelRef
 }
 
 type place struct{ message, part int }
@@ -169,8 +171,13 @@ func (r *reader) message(rec *record, at int) {
 		}
 	}
 	parts := partsOf(rec.Content)
-	if !assistant && len(parts) > 0 && r.replies(parts) {
-		return // the results of calls, which are in them already
+	synthetic := false
+	if !assistant {
+		rest, replied := r.replies(parts)
+		if replied && len(rest) == 0 {
+			return // the results of calls, which are in them already
+		}
+		parts, synthetic = rest, replied // what goes along with results is not the user's
 	}
 	at = len(r.doc.Session.Messages)
 	for _, t := range rec.Thoughts {
@@ -181,11 +188,14 @@ func (r *reader) message(rec *record, at int) {
 		case p.Text != nil && p.Thought:
 			r.add(&m, session.Part{Type: session.ReasoningPart, Text: *p.Text})
 		case p.Text != nil && *p.Text != "":
-			r.add(&m, session.Part{Type: session.TextPart, Text: *p.Text})
+			r.add(&m, session.Part{Type: session.TextPart, Text: *p.Text, Synthetic: synthetic})
+		case p.Response != nil && !assistant: // of no call that is known
+			text, _ := output(p.Response.Response)
+			r.add(&m, session.Part{Type: session.TextPart, Text: text, Synthetic: true})
 		case p.Inline != nil:
-			r.add(&m, session.Part{Type: session.FilePart, Mime: p.Inline.Mime, URL: "data:" + p.Inline.Mime + ";base64," + p.Inline.Data})
+			r.add(&m, session.Part{Type: session.FilePart, Mime: p.Inline.Mime, URL: "data:" + p.Inline.Mime + ";base64," + p.Inline.Data, Synthetic: synthetic})
 		case p.File != nil:
-			r.add(&m, session.Part{Type: session.FilePart, Mime: p.File.Mime, URL: p.File.URI})
+			r.add(&m, session.Part{Type: session.FilePart, Mime: p.File.Mime, URL: p.File.URI, Synthetic: synthetic})
 		case p.Call != nil && assistant && !has(rec.Calls, p.Call.ID):
 			r.call(&m, at, &call{ID: p.Call.ID, Name: p.Call.Name, Args: p.Call.Args})
 		}
@@ -196,7 +206,7 @@ func (r *reader) message(rec *record, at int) {
 	if assistant && m.Parts != nil && m.Parts[len(m.Parts)-1].Type == session.ToolPart {
 		m.Finish = "tool-calls"
 	}
-	if !assistant {
+	if !assistant && !synthetic {
 		r.lastAsk = m.ID
 	}
 	r.doc.Session.Messages = append(r.doc.Session.Messages, m)
@@ -211,29 +221,55 @@ func has(calls []call, id string) bool {
 	return false
 }
 
-// replies reports whether a message has nothing but results of calls, and gives each to its call.
-func (r *reader) replies(parts []part) bool {
+// replies gives each result of a call to its call, with the pictures behind it, and returns the other parts; replied tells whether there was a result.
+func (r *reader) replies(parts []part) (rest []part, replied bool) {
+	var call *session.Part // whose result came last
+	had := false           // it had its result already
 	for _, p := range parts {
-		if p.Response == nil {
-			return false
-		}
-		if _, ok := r.calls[p.Response.ID]; !ok {
-			return false
-		}
-	}
-	for _, p := range parts {
-		at := r.calls[p.Response.ID]
-		state := r.doc.Session.Messages[at.message].Parts[at.part].State
-		if !state.Final() {
-			r.doc.Counts.ToolResults++
-			state.Status = session.Completed
-			var failed bool
-			if state.Output, failed = output(p.Response.Response); failed {
-				state.Status, state.Error, state.Output = session.Failed, state.Output, ""
+		switch {
+		case p.Response != nil:
+			replied = true
+			if call = r.called(p.Response); call == nil {
+				rest = append(rest, p)
+				continue
 			}
+			if had = call.State.Final(); !had {
+				r.doc.Counts.ToolResults++
+				call.State.Status = session.Completed
+				var failed bool
+				if call.State.Output, failed = output(p.Response.Response); failed {
+					call.State.Status, call.State.Error, call.State.Output = session.Failed, call.State.Output, ""
+				}
+			}
+		case p.Inline != nil && call != nil && !had:
+			attach(call, p.Inline)
+		case p.Inline != nil && call != nil && len(call.State.Attachments) > 0: // they are in it
+		default:
+			rest = append(rest, p)
 		}
 	}
-	return true
+	return rest, replied
+}
+
+// attach adds a picture to the result of a call.
+func attach(call *session.Part, m *media) {
+	call.State.Attachments = append(call.State.Attachments, session.Part{ID: fmt.Sprintf("%s:%d", call.ID, len(call.State.Attachments)), SessionID: call.SessionID,
+		MessageID: call.MessageID, Type: session.FilePart, Mime: m.Mime, URL: "data:" + m.Mime + ";base64," + m.Data})
+}
+
+// called is the call that a result answers, nil for none. The product names a call that the model did not, and does so in the result alone: that is the
+// first call of the tool which has neither a name nor a result.
+func (r *reader) called(reply *functionReply) *session.Part {
+	if at, ok := r.calls[reply.ID]; ok {
+		return &r.doc.Session.Messages[at.message].Parts[at.part]
+	}
+	for i, at := range r.nameless {
+		if p := &r.doc.Session.Messages[at.message].Parts[at.part]; p.Tool == reply.Name {
+			r.nameless = slices.Delete(r.nameless, i, i+1)
+			return p
+		}
+	}
+	return nil
 }
 
 func (r *reader) add(m *session.Message, p session.Part) *session.Part {
@@ -257,7 +293,17 @@ func (r *reader) call(m *session.Message, at int, c *call) {
 		state.Input = jsontext.Value("{}")
 	}
 	text, failed, found := "", false, false
-	for _, p := range partsOf(c.Result) {
+	results := partsOf(c.Result)
+	own := func(p part) bool { return p.Response != nil && p.Response.ID == c.ID }
+	several := slices.ContainsFunc(results, own) // then those of other calls may be among them, each with what goes along
+	mine := true
+	for _, p := range results {
+		if several && p.Response != nil {
+			mine = own(p)
+		}
+		if !mine {
+			continue
+		}
 		piece := ""
 		switch {
 		case p.Response != nil:
@@ -304,6 +350,8 @@ func (r *reader) call(m *session.Message, at int, c *call) {
 	r.add(m, session.Part{ID: id, Type: session.ToolPart, CallID: c.ID, Tool: c.Name, State: state})
 	if c.ID != "" {
 		r.calls[c.ID] = place{at, len(m.Parts) - 1}
+	} else if !found {
+		r.nameless = append(r.nameless, place{at, len(m.Parts) - 1})
 	}
 }
 

@@ -80,8 +80,12 @@ func (e *exporter) messages(ctx context.Context, tx *sql.Tx) error {
 	var messages []message
 	for rows.Next() {
 		var m message
-		if err := rows.Scan(&m.id, &m.created, &m.data); err != nil {
+		var id sql.NullString
+		if err := rows.Scan(&id, &m.created, &m.data); err != nil {
 			return err
+		}
+		if m.id = id.String; !id.Valid {
+			e.damage(format.Damage{Bytes: len(m.data), Reason: "a row of the table message has no id"})
 		}
 		messages = append(messages, m)
 	}
@@ -129,8 +133,12 @@ func (e *exporter) parts(ctx context.Context, statement *sql.Stmt, message strin
 	var parts []piece
 	for rows.Next() {
 		var p piece
-		if err := rows.Scan(&p.id, &p.data); err != nil {
+		var id sql.NullString
+		if err := rows.Scan(&id, &p.data); err != nil {
 			return nil, err
+		}
+		if p.id = id.String; !id.Valid {
+			e.damage(format.Damage{Bytes: len(p.data), Reason: "a row of the table part has no id"})
 		}
 		parts = append(parts, p)
 	}
@@ -212,11 +220,15 @@ func (e *exporter) settled(ctx context.Context, tx *sql.Tx) error {
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var id, of string
+		var named, typed sql.NullString
 		var created sql.NullFloat64
 		var data []byte
-		if err := rows.Scan(&id, &of, &created, &data); err != nil {
+		if err := rows.Scan(&named, &typed, &created, &data); err != nil {
 			return err
+		}
+		id, of := named.String, typed.String
+		if !named.Valid || !typed.Valid {
+			e.damage(format.Damage{Bytes: len(data), Reason: "a row of the table session_message has no id or no type"})
 		}
 		inner, bad := members(data, "message "+id)
 		if bad != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"strings"
 
 	"github.com/winnowhq/winnow/session"
 )
@@ -36,15 +37,37 @@ func tablesOf(ctx context.Context, tx *sql.Tx) (t tables, err error) {
 			t.project = true
 		}
 	}
-	if t.session && t.message {
-		// Another program may have tables of such names.
-		has, err := columns(ctx, tx, "message")
+	// Another program may have tables of such names, and so may a version that is not known.
+	var lacking []string
+	for _, need := range []struct {
+		table   *bool
+		name    string
+		columns []string
+	}{
+		{&t.session, "session", []string{"id"}}, {&t.session2, "session_v2", []string{"id"}},
+		{&t.message, "message", []string{"id", "session_id", "time_created", "data"}}, {&t.part, "part", []string{"id", "message_id", "session_id", "data"}},
+		{&t.message2, "session_message", []string{"id", "session_id", "type", "seq", "time_created", "data"}},
+		{&t.project, "project", []string{"id"}},
+	} {
+		if !*need.table {
+			continue
+		}
+		has, err := columns(ctx, tx, need.name)
 		if err != nil {
 			return t, err
 		}
-		t.message = has["session_id"] && has["data"]
+		for _, column := range need.columns {
+			if !has[column] {
+				*need.table = false
+				lacking = append(lacking, need.name+"."+column)
+			}
+		}
 	}
+	t.message, t.part = t.message && t.part, t.message && t.part
 	if !(t.session && t.message && t.part) && !(t.message2 && (t.session || t.session2)) {
+		if len(lacking) > 0 {
+			return t, fmt.Errorf("%w, or of a version that is not known: it lacks %s", ErrNoSessions, strings.Join(lacking, ", "))
+		}
 		return t, fmt.Errorf("%w: it has none of the product's tables", ErrNoSessions)
 	}
 	return t, nil
@@ -59,12 +82,12 @@ func counts(ctx context.Context, tx *sql.Tx, table string) (map[string]int, erro
 	defer rows.Close()
 	n := map[string]int{}
 	for rows.Next() {
-		var id string
+		var id sql.NullString // rows of no session hide nothing
 		var count int
 		if err := rows.Scan(&id, &count); err != nil {
 			return nil, err
 		}
-		n[id] = count
+		n[id.String] = count
 	}
 	return n, rows.Err()
 }
@@ -165,12 +188,12 @@ func sizeRows(ctx context.Context, tx *sql.Tx) (map[string]int64, error) {
 		}
 		defer rows.Close()
 		for rows.Next() {
-			var id string
+			var id sql.NullString
 			var size sql.NullInt64
 			if err := rows.Scan(&id, &size); err != nil {
 				return err
 			}
-			sizes[id] += size.Int64
+			sizes[id.String] += size.Int64
 		}
 		return rows.Err()
 	}

@@ -67,7 +67,7 @@ type Listing struct {
 	Project      string // the root of the project; "" when it is not known
 	Version      string // of the product that began it
 	Generation   int    // of the rows that hold its messages: 1 or 2; 0 in JSON files
-	Messages     int    // a compaction in the second generation is one, and two in the log
+	Messages     int    // a compaction in the second generation is one, and two in the log; -1 where they cannot be counted
 	// Cost in US dollars and Tokens are the sums that the product keeps. Older versions kept none: both are 0 there.
 	Cost             float64
 	Tokens           session.Usage

@@ -23,13 +23,14 @@ type stamp struct {
 	modified time.Time
 }
 
-func (s *Store) stamp() (stamp, error) {
-	info, err := os.Stat(s.path)
+// stampOf looks at the database that has a path without links: its log lies beside the file, not beside a link to it.
+func stampOf(path string) (stamp, error) {
+	info, err := os.Stat(path)
 	if err != nil {
 		return stamp{}, err
 	}
 	there := func(suffix string) (bool, int64) {
-		info, err := os.Stat(s.path + suffix)
+		info, err := os.Stat(path + suffix)
 		if err != nil {
 			return false, 0
 		}
@@ -46,26 +47,30 @@ func (s *Store) stamp() (stamp, error) {
 // snapshot reads in one transaction, which sees one moment of the database. read may be called again when the first time did not
 // count, and must forget what it had.
 func (s *Store) snapshot(ctx context.Context, read func(context.Context, *sql.Tx) error) error {
-	before, err := s.stamp()
+	path, err := filepath.EvalSymlinks(s.path)
+	if err != nil {
+		return err
+	}
+	before, err := stampOf(path)
 	if err != nil {
 		return err
 	}
 	if before.quiet {
-		err := s.once(ctx, read, "mode", "ro", "immutable", "1")
-		if after, statErr := s.stamp(); ctx.Err() != nil || statErr == nil && after == before {
+		err := s.once(ctx, path, read, "mode", "ro", "immutable", "1")
+		if after, statErr := stampOf(path); ctx.Err() != nil || statErr == nil && after == before {
 			return err
 		}
 		// The product has started meanwhile, and what was read may be half of this and half of that.
 	}
-	return s.once(ctx, read, "mode", "ro")
+	return s.once(ctx, path, read, "mode", "ro")
 }
 
-func (s *Store) once(ctx context.Context, read func(context.Context, *sql.Tx) error, parameters ...string) (err error) {
-	db, err := sql.Open("sqlite", source(s.path, s.wait, parameters...))
+func (s *Store) once(ctx context.Context, path string, read func(context.Context, *sql.Tx) error, parameters ...string) (err error) {
+	db, err := sql.Open("sqlite", source(path, s.wait, parameters...))
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(explainSQL(ctx, err), db.Close()) }()
+	defer func() { err = errors.Join(explainSQL(ctx, path, err), db.Close()) }()
 	db.SetMaxOpenConns(1)
 	tx, err := db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
@@ -87,13 +92,17 @@ func source(path string, wait time.Duration, parameters ...string) string {
 }
 
 // explainSQL says in words what SQLite says in codes.
-func explainSQL(ctx context.Context, err error) error {
+func explainSQL(ctx context.Context, path string, err error) error {
 	var e *sqlite.Error
 	if !errors.As(err, &e) {
 		return err
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
+	}
+	if e.Code() == sqlite3.SQLITE_READONLY_ROLLBACK {
+		return fmt.Errorf("a program ended while it wrote to the database, and left its journal (-journal), by which the half of it has to be undone first: "+
+			"start OpenCode once, or copy both files to a folder of yours and open the copy with `sqlite3 FILE .schema`: %w", err)
 	}
 	switch e.Code() & 0xff {
 	case sqlite3.SQLITE_NOTADB:
@@ -103,6 +112,13 @@ func explainSQL(ctx context.Context, err error) error {
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
 		return fmt.Errorf("another program holds the database locked; try again when it is done: %w", err)
 	case sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY:
+		// The system says why a file may not be read. It is asked only now: to open and close the file takes away the locks of whoever else in this
+		// process is reading it.
+		if file, err := os.Open(path); err != nil {
+			return err
+		} else if err := file.Close(); err != nil {
+			return err
+		}
 		return fmt.Errorf("it cannot be opened: it has a log (-wal) whose index (-shm) can be neither read nor made; copy the database with its log to a folder of yours: %w", err)
 	}
 	return err

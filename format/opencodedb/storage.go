@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/go-json-experiment/json"
 
@@ -138,11 +139,11 @@ func (l layout) list(ctx context.Context) ([]Listing, error) {
 		if one.Directory == "" && l.oldest { // project/<folder with slashes replaced>/storage
 			one.Project = filepath.Base(filepath.Dir(l.root))
 		}
-		files, err := filesIn(l.messages(one.ID))
-		if err != nil {
-			return nil, err
+		if files, err := filesIn(l.messages(one.ID)); err == nil {
+			one.Messages = len(files)
+		} else {
+			one.Messages = -1 // reading it says what is wrong, and it hides no other
 		}
-		one.Messages = len(files)
 		found = append(found, one)
 	}
 	return found, nil
@@ -161,14 +162,11 @@ func (l layout) sizes(ctx context.Context) (map[string]int64, error) {
 		id := strings.TrimSuffix(filepath.Base(name), ".json")
 		messages, err := filesIn(l.messages(id))
 		if err != nil {
-			return nil, err
+			continue // reading it says what is wrong
 		}
 		for _, m := range messages {
 			sizes[id] += m.size
-			parts, err := filesIn(l.parts(id, m.id))
-			if err != nil {
-				return nil, err
-			}
+			parts, _ := filesIn(l.parts(id, m.id))
 			for _, p := range parts {
 				sizes[id] += p.size
 			}
@@ -256,31 +254,55 @@ func (l layout) export(ctx context.Context, e *exporter) error {
 }
 
 // Stores lists the stores in OpenCode's data folder, databases first: those of all channels, and the JSON files of older versions. There may be
-// none.
+// none. A database of no bytes was begun, and nothing was written to it. The error is of what could not be looked into; the stores beside it are listed.
 func Stores(data string) ([]string, error) {
-	databases, err := filepath.Glob(filepath.Join(escape(data), "opencode*.db"))
+	entries, err := os.ReadDir(data)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}
+	var problems []error
 	var found []string
-	for _, name := range databases {
-		if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
-			found = append(found, name)
+	for _, d := range entries {
+		if name := d.Name(); !strings.HasPrefix(name, "opencode") || !strings.HasSuffix(name, ".db") {
+			continue
+		}
+		path := filepath.Join(data, d.Name())
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && (info.Size() > 0 || isThere(path+"-wal")) {
+			found = append(found, path)
 		}
 	}
 	// opencode.db before those of other channels
 	slices.SortFunc(found, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b)) })
-	if storage := filepath.Join(data, "storage"); isLayout(storage) {
-		found = append(found, storage)
-	}
 	oldest, err := filepath.Glob(filepath.Join(escape(data), "project", "*", "storage"))
-	if err != nil {
-		return nil, err
-	}
-	for _, storage := range oldest {
+	problems = append(problems, err, readable(filepath.Join(data, "project")))
+	for _, storage := range append([]string{filepath.Join(data, "storage")}, oldest...) {
 		if isLayout(storage) {
 			found = append(found, storage)
 		}
+		sessions := filepath.Join(storage, "session")
+		projects, err := os.ReadDir(sessions)
+		if err != nil {
+			problems = append(problems, readable(sessions))
+		}
+		for _, d := range projects {
+			problems = append(problems, readable(filepath.Join(sessions, d.Name())))
+		}
 	}
-	return found, nil
+	return found, errors.Join(problems...)
+}
+
+func isThere(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// readable is the error of listing a folder that is there.
+func readable(folder string) error {
+	if _, err := os.ReadDir(folder); !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+		return err
+	}
+	return nil
 }

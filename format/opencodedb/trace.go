@@ -3,6 +3,7 @@ package opencodedb
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"os"
 	"strings"
 
@@ -132,18 +133,15 @@ func (l layout) traces(ctx context.Context) (map[string]Trace, error) {
 			}
 		}
 		messages, err := filesIn(l.messages(id))
-		if err != nil {
-			return nil, err
-		}
 		take(messages)
 		for _, m := range messages {
-			parts, err := filesIn(l.parts(id, m.id))
-			if err != nil {
-				return nil, err
-			}
+			parts, partsErr := filesIn(l.parts(id, m.id))
+			err = errors.Join(err, partsErr)
 			take(parts)
 		}
-		traces[id] = one
+		if err == nil { // of another one reading says what is wrong
+			traces[id] = one
+		}
 	}
 	return traces, nil
 }

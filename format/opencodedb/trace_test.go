@@ -47,10 +47,10 @@ func TestTraces_showWhatIsWrittenThoughTheSessionDoesNot(t *testing.T) {
 
 func TestTraces_rowsWithoutATimeTellNothing(t *testing.T) {
 	path := database(t, `CREATE TABLE session (id text PRIMARY KEY, title text, time_created integer, time_updated integer);
-		CREATE TABLE message (id text PRIMARY KEY, session_id text, data text);
+		CREATE TABLE message (id text PRIMARY KEY, session_id text, time_created integer, data text);
 		CREATE TABLE part (id text PRIMARY KEY, message_id text, session_id text, data text);
 		INSERT INTO session VALUES ('ses_a', 'A', 1, 7); INSERT INTO session VALUES ('ses_b', 'B', 1, 8);
-		INSERT INTO message VALUES ('msg_a', 'ses_a', '{}');`)
+		INSERT INTO message VALUES ('msg_a', 'ses_a', 1, '{}');`)
 	want := map[string]Trace{"ses_a": {Bytes: 3}, "ses_b": {Bytes: 1, Written: 8}}
 	if diff := cmp.Diff(want, traces(t, path)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

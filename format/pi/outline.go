@@ -10,14 +10,14 @@ var _ format.Outliner = Format{}
 
 // Outline reads a file's lines for the branch that the product resumes from. See format.Outliner.
 func (Format) Outline() format.Outline {
-	return &outlining{names: map[string]int32{}}
+	return &outlining{}
 }
 
 // outlining follows the branch as file.findPath does, with a few bytes an entry.
 type outlining struct {
 	d        decoder
-	names    map[string]int32 // id → a number from 1
-	byID     []int32          // number of an id → its newest entry, plus one
+	names    format.Names
+	byID     []int32 // number of an id → its newest entry, plus one
 	entries  []slim
 	uses     []format.Use
 	counts   format.Counts
@@ -36,18 +36,6 @@ type slim struct {
 	talks, chain bool
 }
 
-func (o *outlining) name(id string) int32 {
-	if id == "" {
-		return 0
-	}
-	n, ok := o.names[id]
-	if !ok {
-		n = int32(len(o.names) + 1)
-		o.names[id] = n
-	}
-	return n
-}
-
 func (o *outlining) Line(text []byte) error {
 	e, err := o.d.line(text)
 	o.counts.Entries++
@@ -56,7 +44,7 @@ func (o *outlining) Line(text []byte) error {
 		return errors.New(reason(err))
 	}
 	at := int32(len(o.entries))
-	s := slim{id: o.name(e.id), parent: o.name(e.parent), beforeDamage: -1, chain: e.kind != sessionEntry}
+	s := slim{id: int32(o.names.Of(e.id)), parent: int32(o.names.Of(e.parent)), beforeDamage: -1, chain: e.kind != sessionEntry}
 	if at > 0 {
 		s.beforeDamage = o.entries[at-1].beforeDamage
 		if o.recent && o.entries[at-1].chain {
@@ -135,7 +123,7 @@ func (o *outlining) End() ([]format.Use, format.Counts) {
 
 // follow marks the branch, from its end.
 func (o *outlining) follow(in []bool) {
-	o.byID = make([]int32, len(o.names)+1)
+	o.byID = make([]int32, o.names.Len()+1)
 	leaf := int32(-1)
 	for i := range o.entries {
 		if e := &o.entries[i]; e.chain {

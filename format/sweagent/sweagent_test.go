@@ -192,6 +192,19 @@ func FuzzRead(f *testing.F) {
 		if err == nil && doc.Counts.Messages == 0 {
 			t.Fatal("read without an error, and without a message")
 		}
+		if err != nil {
+			return
+		}
+		for i := range doc.Session.Messages {
+			for j := range doc.Session.Messages[i].Parts {
+				if p := &doc.Session.Messages[i].Parts[j]; p.Type == session.ToolPart && (p.State == nil || p.State.Input.Kind() != '{') {
+					t.Fatalf("a call without state or input: %+v", p)
+				}
+			}
+		}
+		if _, err := doc.Session.Clone(); err != nil {
+			t.Fatalf("the session cannot be written as JSON: %v", err)
+		}
 	})
 }
 

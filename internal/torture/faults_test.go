@@ -27,9 +27,10 @@ func TestFaultyDisk_atEveryWrite(t *testing.T) {
 		t.Skip(err)
 	}
 	faults, failed, committed := 0, 0, 0
-	kinds, step := []string{"append", "big", "update", "observe", "prune", "compact", "schedule", "undo", "redo", "restore", "pin", "unpin", "import", "delete", "search"}, int64(1)
+	kinds, step := []string{"append", "big", "update", "observe", "prune", "compact", "schedule", "undo", "redo", "restore", "pin", "unpin", "import", "delete", "search",
+		"keep", "fork", "rename", "dismiss", "undismiss", "charge", "publish", "aside"}, int64(1)
 	if !*long {
-		kinds, step = []string{"append", "compact", "import"}, 9
+		kinds, step = []string{"append", "compact", "import", "fork"}, 9
 	}
 	for _, kind := range kinds {
 		f, err := newFaulty(t.Context(), t.TempDir(), kind)

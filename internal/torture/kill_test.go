@@ -25,6 +25,7 @@ import (
 var targets = map[string]struct{ weight, disk int }{
 	"append": {6, 40}, "prune": {6, 14}, "compact": {6, 24}, "undo": {6, 10}, "import": {6, 60}, "migrate": {6, 130},
 	"redo": {1, 10}, "update": {1, 20}, "observe": {1, 20}, "restore": {1, 8}, "pin": {1, 8}, "delete": {1, 20}, "close": {2, 40}, "search": {3, 40},
+	"fork": {3, 50}, "keep": {2, 16}, "publish": {2, 24}, "aside": {2, 60}, "rename": {1, 6}, "dismiss": {1, 6}, "charge": {1, 6},
 }
 
 // must are the operations that each have to be killed in at least 60 times in 500.
@@ -290,7 +291,7 @@ func (r *round) check(ctx context.Context, s spoken) error {
 	if err != nil {
 		return err
 	}
-	for id := range got {
+	for _, id := range got.sessions() {
 		if err := coherent(ctx, w.engine, id, r.model.scheduled()); err != nil {
 			return fmt.Errorf("session %s: %w", id, err)
 		}
@@ -473,6 +474,12 @@ func sound(ctx context.Context, path string) error {
 	var broken int
 	if err := db.QueryRowContext(ctx, `SELECT count(*) FROM pragma_foreign_key_check`).Scan(&broken); err != nil || broken > 0 {
 		return fmt.Errorf("foreign_key_check: %d rows, %v", broken, err)
+	}
+	// Every content is somebody's, and who names one has it.
+	var left, missing int
+	if err := db.QueryRowContext(ctx, `WITH held AS (SELECT content FROM part WHERE content IS NOT NULL UNION SELECT content FROM apart UNION SELECT content FROM piece UNION SELECT content FROM kept)
+		SELECT (SELECT count(*) FROM content WHERE num NOT IN held), (SELECT count(*) FROM held WHERE content NOT IN (SELECT num FROM content))`).Scan(&left, &missing); err != nil || left+missing > 0 {
+		return fmt.Errorf("%d contents are nobody's, %d are missing, %v", left, missing, err)
 	}
 	return nil
 }

@@ -35,7 +35,29 @@ func dump(ctx context.Context, s store.Store) (contents, error) {
 			return nil, fmt.Errorf("session %s: %w", l.Info.ID, err)
 		}
 	}
+	if f, ok := s.(store.Filer); ok {
+		files, err := f.Files(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for path, file := range files {
+			all[fileOf+path] = fmt.Sprint(file)
+		}
+	}
 	return all, nil
+}
+
+// fileOf is what the names of files begin with among the sessions of a dump.
+const fileOf = "file "
+
+// sessions are the ids in a dump.
+func (c contents) sessions() (ids []string) {
+	for id := range c {
+		if !strings.HasPrefix(id, fileOf) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 func dumpSession(ctx context.Context, s store.Store, id string) (string, error) {
@@ -50,6 +72,8 @@ func dumpSession(ctx context.Context, s store.Store, id string) (string, error) 
 		}
 	}
 	var log []session.Message
+	keeper, _ := s.(store.Keeper)
+	kept := 0
 	for m, err := range s.Messages(ctx, id) {
 		if err != nil {
 			return "", err
@@ -57,6 +81,13 @@ func dumpSession(ctx context.Context, s store.Store, id string) (string, error) 
 		for i := range m.Parts {
 			if p := &m.Parts[i]; p.State != nil {
 				write(p.ID, string(p.State.Input), p.State.Output, p.State.Error)
+				switch text, err := keeper.Kept(ctx, id, p.ID); {
+				case err == nil:
+					kept++
+					write("kept", text)
+				case !errors.Is(err, store.ErrNotKept):
+					return "", err
+				}
 			} else {
 				write(p.ID, p.Text)
 			}
@@ -92,8 +123,9 @@ func dumpSession(ctx context.Context, s store.Store, id string) (string, error) 
 		Receipts  []pivot.Receipt
 		Spent     []store.Spend
 		Source    bool
+		Kept      int
 		Exact     string
-	}{state.Info, log, state.Ledger.All(), state.Pins, undone, state.Dismissed, state.Receipts, state.Spent, source != nil, fmt.Sprintf("%x", exact.Sum(nil))},
+	}{state.Info, log, state.Ledger.All(), state.Pins, undone, state.Dismissed, state.Receipts, state.Spent, source != nil, kept, fmt.Sprintf("%x", exact.Sum(nil))},
 		json.Deterministic(true), jsontext.AllowInvalidUTF8(true), jsontext.WithIndent(" "))
 	return string(text), err
 }
@@ -266,6 +298,10 @@ func (r *recorder) Delete(ctx context.Context, id string) error {
 func (r *recorder) Apply(ctx context.Context, id string, c store.Change) (revision int64, err error) {
 	err = r.change(ctx, func() error { revision, err = r.Store.Apply(ctx, id, c); return err })
 	return revision, err
+}
+
+func (r *recorder) Keep(ctx context.Context, id, part, text string) error {
+	return r.change(ctx, func() error { return r.Store.Keep(ctx, id, part, text) })
 }
 
 func (r *recorder) SetSource(ctx context.Context, id string, s store.Source) error {

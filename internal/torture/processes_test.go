@@ -15,7 +15,7 @@ import (
 )
 
 // together is what processes do at the same time.
-var together = []string{"append", "append", "append", "append", "update", "observe", "prune", "compact", "undo", "redo", "restore", "pin", "import", "search"}
+var together = []string{"append", "append", "append", "append", "update", "observe", "prune", "compact", "undo", "redo", "restore", "pin", "import", "search", "keep", "fork", "rename", "dismiss"}
 
 // TestProcesses_shareAStore lets processes work on one session, and on one each, while others that do so are killed.
 func TestProcesses_shareAStore(t *testing.T) {

@@ -5,14 +5,17 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/model"
+	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
+	"github.com/winnowhq/winnow/summarize/offline"
 	"github.com/winnowhq/winnow/token"
 )
 
@@ -25,13 +28,14 @@ type op struct {
 // background is what is done between the operations of interest, with how often.
 var background = []string{
 	"append", "append", "append", "append", "append", "append", "update", "update", "observe", "observe", "prune", "endturn", "compact", "compact",
-	"undo", "undo", "redo", "restore", "pin", "unpin", "schedule", "import", "delete", "search",
+	"undo", "undo", "redo", "restore", "pin", "unpin", "schedule", "import", "delete", "search", "keep", "fork", "rename", "dismiss", "undismiss", "charge", "publish", "aside",
 }
 
 // prelude is what makes an operation of interest one that writes.
 var prelude = map[string][]string{
 	"prune": {"append", "big", "append"}, "compact": {"big", "append"}, "undo": {"big", "append", "compact"}, "redo": {"big", "append", "compact", "undo"},
 	"restore": {"big", "append", "append", "prune"}, "update": {"append"}, "observe": {"append"}, "unpin": {"pin"}, "search": {"big", "append", "update"},
+	"keep": {"append"}, "fork": {"big", "append", "keep", "keep", "compact", "append"}, "dismiss": {"append", "append"}, "undismiss": {"append", "dismiss"}, "publish": {"big", "append"}, "aside": {"import"},
 }
 
 // worker does operations through the engine, the same ones for the same seed: in the process that is killed, and in the model.
@@ -64,11 +68,21 @@ func configOf(seed uint64, kept store.Store) winnow.Config {
 	settings.Compaction.Protect, settings.Compaction.Minimum, settings.Compaction.ProtectTurns = 600, 100, 1
 	keep := 800
 	settings.Compaction.Keep = &keep
+	var writer pivot.Summarizer // offline
+	if seed%8 >= 4 {
+		writer = waitedFor{offline.New()}
+	}
 	return winnow.Config{
-		Settings: &settings, Store: kept, Counter: token.Chars4{}, Model: "p/m", ForceModel: true,
+		Summarizer: writer,
+		Settings:   &settings, Store: kept, Counter: token.Chars4{}, Model: "p/m", ForceModel: true,
 		Models: &model.Catalogue{Models: []model.Model{{Provider: "p", ID: "m", Limits: model.Limits{Context: 24_000, Output: 4_000}}}},
 	}
 }
+
+// waitedFor is a summariser that passes for one that takes its time, so that summaries are prepared. It writes the same for the same log.
+type waitedFor struct{ pivot.Summarizer }
+
+func (waitedFor) Name() string { return "p/slow" }
 
 // Read gives the randomness of ids: that of the operation under way.
 func (w *worker) Read(b []byte) (int, error) { return w.dice.Read(b) }
@@ -136,6 +150,31 @@ func (w *worker) run(ctx context.Context, o op, r *rand.Rand) error {
 	case "import":
 		s, ledger, source := someSession(o.N, r)
 		return e.Import(ctx, s, ledger, source)
+	case "rename":
+		return e.Rename(ctx, id, fmt.Sprint("renamed by ", o.N))
+	case "charge":
+		return e.Charge(ctx, id, store.Spend{Time: session.Millis(w.now.UnixMilli()), Kind: "headline", Model: "p/m", Usage: session.Usage{Input: r.IntN(900), Output: o.N}, Cost: float64(o.N)},
+			store.Spend{Time: session.Millis(w.now.UnixMilli()), Kind: "summary", Model: "p/m", Failed: true})
+	case "publish":
+		if err := e.Prepare(ctx, id); err != nil {
+			return err
+		}
+		_, err := e.Publish(ctx, id)
+		return err
+	case "dismiss", "undismiss":
+		all, err := e.Constraints(ctx, id)
+		at := slices.IndexFunc(all, func(c winnow.Constraint) bool { return c.Dismissed == (o.Kind == "undismiss") })
+		if err != nil || at < 0 {
+			return err
+		}
+		if which := fmt.Sprint(all[at].Number); o.Kind == "undismiss" {
+			_, err = e.Undismiss(ctx, id, which)
+		} else {
+			_, err = e.Dismiss(ctx, id, which)
+		}
+		return err
+	case "aside":
+		return w.aside(ctx, o, r)
 	case "delete":
 		list, err := w.store.List(ctx)
 		if err != nil {
@@ -172,6 +211,29 @@ func (w *worker) run(ctx context.Context, o op, r *rand.Rand) error {
 				return e.Update(ctx, id, m)
 			}
 		}
+	case "keep":
+		var calls []string
+		for i := range log.Messages {
+			for _, p := range log.Messages[i].Parts {
+				if p.State != nil {
+					calls = append(calls, p.ID)
+				}
+			}
+		}
+		if len(calls) == 0 {
+			return nil
+		}
+		_, err := e.Keep(ctx, id, calls[max(0, len(calls)-1-r.IntN(4))], someText(r, 20_000))
+		return err
+	case "fork":
+		before := ""
+		for i := len(log.Messages) - 1; i >= 0 && r.IntN(4) > 0; i-- {
+			if m := &log.Messages[i]; m.Written() {
+				before = m.ID
+			}
+		}
+		_, err := e.Fork(ctx, id, before)
+		return err
 	case "observe":
 		_, err := e.Observe(ctx, id, session.Usage{Input: r.IntN(26_000), Output: r.IntN(500)})
 		if winnow.CodeOf(err) == winnow.BadInput { // nothing to report for yet
@@ -200,6 +262,30 @@ func (w *worker) run(ctx context.Context, o op, r *rand.Rand) error {
 	return nil
 }
 
+// aside imports a session under the id of another one that was imported before, which goes on under another id, with the file that it was found in.
+func (w *worker) aside(ctx context.Context, o op, r *rand.Rand) error {
+	list, err := w.store.List(ctx)
+	if err != nil {
+		return err
+	}
+	newest := ""
+	for _, l := range list {
+		if strings.HasPrefix(l.Info.ID, "ses_imported_") && !strings.Contains(l.Info.ID, "~") {
+			newest = max(newest, l.Info.ID)
+		}
+	}
+	if newest == "" {
+		return nil
+	}
+	s, ledger, source := someSession(o.N, r)
+	s.Info.ID = newest
+	_, err = w.store.Apply(ctx, newest, store.Change{
+		Create: &s.Info, Aside: fmt.Sprint(newest, "~", o.N), Append: s.Messages, Commit: ledger.All(), Source: source,
+		File: &store.File{Path: source.Path, Size: int64(len(source.Data)), Modified: 5, Seen: int64(o.N), Session: newest, Messages: len(s.Messages)},
+	})
+	return err
+}
+
 // appended is what an operation appends.
 func appended(o op, r *rand.Rand) []session.Message {
 	if o.Kind == "big" {
@@ -218,7 +304,7 @@ func someMessages(n int, r *rand.Rand, count, size int) []session.Message {
 		switch {
 		case i == 0 && r.IntN(3) > 0:
 			m.MessageInfo = session.MessageInfo{ID: id, Role: session.User}
-			part.Text = fmt.Sprintf("Request %d: %s", n, someText(r, 300))
+			part.Text = fmt.Sprintf("Request %d: %s\n\nNever touch the file f%d.go.", n, someText(r, 300), n%5)
 		case r.IntN(4) == 0:
 			part.Text = fmt.Sprintf("Answer %d.%d: %s", n, i, someText(r, size/4))
 		default:

@@ -70,13 +70,13 @@ var protocols = map[llmtest.Protocol]providers.Protocol{
 }
 
 // Client starts an upstream that does what the script says.
-func (h HTTP) Client(t TB, m model.Model, script func(string) Reply) (llm.Client, func() int) {
+func (h HTTP) Client(t TB, m model.Model, script func(string) Reply) (llm.Client, func() []Bill) {
 	t.Helper()
 	server, err := llmtest.New(llmtest.Script{Answer: func(r llmtest.Request) llmtest.Reply {
 		said := script(string(r.Body))
 		text := said.Text
 		if text == "" {
-			text = "## Goal\n\nTo make the parser quicker, and to leave the lexer as it is.\n"
+			text = "## Constraints\n\nTo leave the lexer as it is.\n\n## Goal\n\n" + goodWords + "\n"
 		}
 		return llmtest.Reply{Text: text, Fault: said.Fault.upstream(), RetryAfter: time.Millisecond}
 	}})
@@ -94,7 +94,7 @@ func (h HTTP) Client(t TB, m model.Model, script func(string) Reply) (llm.Client
 	if err != nil {
 		t.Fatal(err)
 	}
-	return client, func() int {
+	return client, func() []Bill {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
 		records, err := server.Settled(ctx)
@@ -104,6 +104,15 @@ func (h HTTP) Client(t TB, m model.Model, script func(string) Reply) (llm.Client
 		for _, problem := range server.Problems() {
 			t.Error("the provider would refuse:", problem)
 		}
-		return len(records)
+		bills := make([]Bill, len(records))
+		for i, r := range records {
+			switch f := r.Reply.Fault; {
+			case r.Status != 200, f == llmtest.HTML, f == llmtest.EmptyBody: // nothing was reported
+				bills[i] = Bill{Exact: true}
+			default:
+				bills[i] = Bill{Usage: r.Usage, Exact: f != llmtest.NoUsage && len(f.Kinds()) == 0}
+			}
+		}
+		return bills
 	}
 }

@@ -5,7 +5,9 @@ package trial
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/winnowhq/winnow/llm"
 	"github.com/winnowhq/winnow/model"
@@ -79,34 +81,51 @@ type TB interface {
 // Upstream is a provider that does as it is told.
 type Upstream interface {
 	// Client returns a client that asks for m. For each request that arrives script is called with everything that stands in it as text
-	// (JSON will do), and says what to do. requests tells how many arrived.
-	Client(t TB, m model.Model, script func(body string) Reply) (client llm.Client, requests func() int)
+	// (JSON will do), and says what to do. bills tells what was reported of each that arrived, oldest first.
+	Client(t TB, m model.Model, script func(body string) Reply) (client llm.Client, bills func() []Bill)
+}
+
+// Bill is what a provider takes for one request: Usage at the most, or exactly that.
+type Bill struct {
+	Usage session.Usage
+	Exact bool
 }
 
 // Scripted is an upstream without a network.
 type Scripted struct{}
 
 // Client returns a client that calls the script itself.
-func (Scripted) Client(_ TB, m model.Model, script func(string) Reply) (llm.Client, func() int) {
+func (Scripted) Client(_ TB, m model.Model, script func(string) Reply) (llm.Client, func() []Bill) {
 	c := &scripted{model: m, script: script}
-	return c, func() int { return c.requests }
+	return c, func() []Bill {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return slices.Clone(c.bills)
+	}
 }
 
 type scripted struct {
-	model    model.Model
-	script   func(string) Reply
-	requests int
+	model  model.Model
+	script func(string) Reply
+	mu     sync.Mutex
+	bills  []Bill
 }
 
 // Ask does what the script says. What fails late was paid for.
 func (c *scripted) Ask(ctx context.Context, r llm.Request) (llm.Answer, error) {
-	c.requests++
+	c.mu.Lock()
+	at := len(c.bills)
+	c.bills = append(c.bills, Bill{Exact: true})
+	c.mu.Unlock()
 	body := textOf(r)
 	reply := c.script(body)
 	answer := llm.Answer{Model: c.model.String(), Finish: llm.Stop}
 	paid := func(output int) {
 		answer.Usage = session.Usage{Input: len(body) / 4, Output: output}
 		answer.Cost = c.model.Cost(model.Usage{Input: len(body) / 4, Output: output})
+		c.mu.Lock()
+		c.bills[at].Usage = answer.Usage
+		c.mu.Unlock()
 	}
 	says := func(kind session.PartType, text string) {
 		answer.Parts = append(answer.Parts, session.Part{Type: kind, Text: text})

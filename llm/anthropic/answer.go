@@ -113,6 +113,9 @@ func (a *answer) grow(event sdk.MessageStreamEventUnion) {
 		return
 	}
 	b := a.blocks[event.Index]
+	if b.kind == "" { // its beginning was damaged
+		b.kind = map[string]string{"text_delta": "text", "thinking_delta": "thinking"}[event.Delta.Type]
+	}
 	switch event.Delta.Type {
 	case "text_delta":
 		a.say(b, event.Delta.Text)
@@ -134,7 +137,7 @@ func (a *answer) exceeded() bool {
 func (a *answer) whole(m model.Model) llm.Answer {
 	got := llm.Answer{Model: m.String(), Finish: a.finish()}
 	for _, b := range a.blocks {
-		if b != nil {
+		if b != nil && b.kind != "" {
 			got.Parts = append(got.Parts, b.part())
 		}
 	}

@@ -2,9 +2,11 @@ package llmtest_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/winnowhq/winnow/llm"
@@ -94,11 +96,69 @@ func TestServer_cutsAtTheRequestsOwnLimit(t *testing.T) {
 }
 
 func TestServer_reportsTheUsageThatTheScriptSays(t *testing.T) {
-	u := session.Usage{Input: 100, Output: 20, Reasoning: 5, Cache: session.CacheUsage{Read: 180_000}}
+	u := session.Usage{Input: 100, Output: 20, Reasoning: 5, Cache: session.CacheUsage{Read: 180_000, Write: 3000}}
 	for _, p := range llmtest.Protocols() {
-		s := llmtest.Start(t, llmtest.Script{Answer: llmtest.Sequence(llmtest.Reply{Text: "ok", Usage: &u})})
-		if h := hear(t, s, p, say("go on")); h.prompt != 180_100 || h.read != 180_000 || h.output != 25 {
-			t.Errorf("%s: %d tokens, %d read, %d of output", p, h.prompt, h.read, h.output)
+		for _, stream := range []bool{true, false} {
+			s := llmtest.Start(t, llmtest.Script{Answer: llmtest.Sequence(llmtest.Reply{Reasoning: "Well.", Text: "ok", Usage: &u})})
+			a := say("go on")
+			a.stream = stream
+			write := u.Cache.Write
+			if p == llmtest.Gemini { // where writing costs nothing and is not told
+				write = 0
+			}
+			if h := hear(t, s, p, a); h.prompt != 183_100 || h.read != 180_000 || h.write != write || h.output != 25 || h.reasoned != 5 {
+				t.Errorf("%s, streamed %t: %d tokens, %d read, %d written, %d of output, %d of them reasoning", p, stream, h.prompt, h.read, h.write, h.output, h.reasoned)
+			}
+		}
+	}
+}
+
+// Gemini reports with each chunk what was taken up to there, so that a stream that is cut was told of what it had.
+func TestServer_geminisUsageGrows(t *testing.T) {
+	s := llmtest.Start(t, llmtest.Script{Answer: llmtest.Sequence(llmtest.Reply{
+		Reasoning: strings.Repeat("I think. ", 20), Text: strings.Repeat("I say. ", 20), Calls: []llmtest.Call{{Name: "ls"}},
+	})})
+	var seen []int
+	for _, event := range hear(t, s, llmtest.Gemini, say("go on")).events {
+		var chunk message
+		if err := json.Unmarshal(event, &chunk, json.MatchCaseInsensitiveNames(true)); err != nil {
+			t.Fatal(err)
+		}
+		seen = append(seen, chunk.UsageMetadata.CandidatesTokenCount+chunk.UsageMetadata.ThoughtsTokenCount)
+	}
+	u := settled(t, s)[0].Usage
+	if want := u.Output + u.Reasoning; !slices.IsSorted(seen) || seen[0] > want/4 || seen[len(seen)/2] >= want || seen[len(seen)-1] != want {
+		t.Errorf("reported %v, in the end %d", seen, want)
+	}
+}
+
+// Responses says twice in a stream that it fails: as an event that is an error, and with the state of the response.
+func TestServer_responsesFailsTwice(t *testing.T) {
+	for fault, code := range map[llmtest.Fault]string{
+		llmtest.TooLong: "context_length_exceeded", llmtest.OverflowInStream: "context_length_exceeded", llmtest.ErrorInStream: "server_is_overloaded",
+	} {
+		s := llmtest.Start(t, llmtest.Script{Answer: llmtest.Text("## Goal\n\nA text that has several pieces.").Fails(fault)})
+		h := hear(t, s, llmtest.Responses, say("go on"))
+		var kinds []string
+		for i, event := range h.events {
+			var e struct {
+				Type     string `json:"type"`
+				Sequence int    `json:"sequence_number"`
+				Error    struct{ Code string }
+				Response struct{ Error struct{ Code string } }
+			}
+			if err := json.Unmarshal(event, &e, json.MatchCaseInsensitiveNames(true)); err != nil {
+				t.Fatal(err)
+			}
+			if e.Sequence != i {
+				t.Errorf("%s: event %d has the number %d", fault, i, e.Sequence)
+			}
+			if e.Error.Code+e.Response.Error.Code == code {
+				kinds = append(kinds, e.Type)
+			}
+		}
+		if want := []string{"error", "response.failed"}; h.status != 200 || !cmp.Equal(kinds, want) {
+			t.Errorf("%s: HTTP %d, told by %q, want %q", fault, h.status, kinds, want)
 		}
 	}
 }

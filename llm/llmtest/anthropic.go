@@ -12,16 +12,24 @@ var anthropicStops = map[llm.Finish]string{
 
 // writeAnthropic writes an answer as Anthropic Messages does.
 func writeAnthropic(q Request, r Reply, a account) written {
-	usage := object{
-		"input_tokens": a.usage.Input, "output_tokens": r.Output,
-		"cache_read_input_tokens": a.usage.Cache.Read, "cache_creation_input_tokens": a.usage.Cache.Write,
-		"cache_creation": object{"ephemeral_5m_input_tokens": a.usage.Cache.Write - a.hour, "ephemeral_1h_input_tokens": a.hour},
-		"service_tier":   "standard",
+	spent := func(output, reasoned int) object {
+		return object{
+			"input_tokens": a.usage.Input, "output_tokens": output, "output_tokens_details": object{"thinking_tokens": reasoned},
+			"cache_read_input_tokens": a.usage.Cache.Read, "cache_creation_input_tokens": a.usage.Cache.Write,
+		}
+	}
+	// What a whole answer and the beginning of a stream tell beside; the end of a stream does not repeat it.
+	full := func(output, reasoned int) object {
+		usage := spent(output, reasoned)
+		usage["cache_creation"] = object{"ephemeral_5m_input_tokens": a.usage.Cache.Write - a.hour, "ephemeral_1h_input_tokens": a.hour}
+		usage["service_tier"] = "standard"
+		return usage
 	}
 	if r.Fault == NoUsage {
-		usage = object{"input_tokens": 0, "output_tokens": 0}
+		spent = func(int, int) object { return object{"input_tokens": 0, "output_tokens": 0} }
+		full = spent
 	}
-	message := func(content []object, stop any) object {
+	message := func(content []object, stop any, usage object) object {
 		return object{
 			"id": fmt.Sprintf("msg_%06d", q.Number), "type": "message", "role": "assistant", "model": q.Model,
 			"content": content, "stop_reason": stop, "stop_sequence": nil, "usage": usage,
@@ -42,18 +50,11 @@ func writeAnthropic(q Request, r Reply, a account) written {
 	}
 	stop := anthropicStops[r.Finish]
 	if !q.Stream {
-		return written{whole: message(content, stop)}
+		return written{whole: message(content, stop, full(r.Output, r.Reasoned))}
 	}
 
 	var w written
-	begun := object{}
-	for name, value := range usage {
-		begun[name] = value
-	}
-	begun["output_tokens"] = min(1, r.Output)
-	opening := message([]object{}, nil)
-	opening["usage"] = begun
-	w.send("message_start", object{"type": "message_start", "message": opening})
+	w.send("message_start", object{"type": "message_start", "message": message([]object{}, nil, full(min(1, r.Output), 0))})
 	first := len(content) - len(r.Calls)
 	for i, block := range content {
 		start := object{}
@@ -87,7 +88,7 @@ func writeAnthropic(q Request, r Reply, a account) written {
 		}
 		w.send("content_block_stop", object{"type": "content_block_stop", "index": i})
 	}
-	w.send("message_delta", object{"type": "message_delta", "delta": object{"stop_reason": stop, "stop_sequence": nil}, "usage": usage})
+	w.send("message_delta", object{"type": "message_delta", "delta": object{"stop_reason": stop, "stop_sequence": nil}, "usage": spent(r.Output, r.Reasoned)})
 	w.send("message_stop", object{"type": "message_stop"})
 	return w
 }

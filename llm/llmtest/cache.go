@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -28,7 +29,7 @@ type entry struct {
 
 // prefixes is a provider's prompt cache.
 type prefixes struct {
-	minimum int // tokens
+	minimum int // tokens; 0: the model's own
 
 	mu      sync.Mutex
 	entries map[key]entry
@@ -44,17 +45,34 @@ type account struct {
 }
 
 // look finds what a prompt would read and write at a time. Nothing is written.
-func (c *prefixes) look(p Protocol, model string, q prompt, now time.Time) account {
+func (c *prefixes) look(p Protocol, name string, q prompt, now time.Time) account {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	a := account{touched: map[key]time.Duration{}, asked: now}
-	salt := key(sha256.Sum256([]byte(string(p) + "\n" + model + "\n" + q.route)))
+	salt := key(sha256.Sum256([]byte(string(p) + "\n" + name + "\n" + q.route)))
+	minimum := c.minimum
+	if minimum == 0 {
+		minimum = minimumOf(p, name)
+	}
 	if p == Anthropic {
-		c.marked(&a, q, salt)
+		c.marked(&a, q, salt, minimum)
 	} else {
-		c.automatic(&a, p, q, salt)
+		c.automatic(&a, p, q, salt, minimum)
 	}
 	return a
+}
+
+// vendors are whose models a protocol has, as the catalogue calls them.
+var vendors = map[Protocol]string{Anthropic: "anthropic", Chat: "openai", Responses: "openai", Gemini: "google"}
+
+var catalogue = sync.OnceValue(model.Default)
+
+// minimumOf is the smallest prefix that is cached for a model, in tokens.
+func minimumOf(p Protocol, name string) int {
+	if m := catalogue().Lookup(vendors[p] + "/" + name); m.Cache.MinPrefix > 0 {
+		return m.Cache.MinPrefix
+	}
+	return 1024
 }
 
 // learn keeps what an answered prompt was found to write.
@@ -78,7 +96,7 @@ func (c *prefixes) alive(k key, now time.Time) (entry, bool) {
 func (k key) with(next []byte) key { return sha256.Sum256(append(k[:], next...)) }
 
 // marked is Anthropic's way: entries are written at marks alone, and looked for from marks backwards.
-func (c *prefixes) marked(a *account, q prompt, salt key) {
+func (c *prefixes) marked(a *account, q prompt, salt key, minimum int) {
 	chain, sums := make([]key, len(q.blocks)), make([]int, len(q.blocks))
 	at, sum, entered := salt, 0, false
 	for i, b := range q.blocks {
@@ -91,7 +109,7 @@ func (c *prefixes) marked(a *account, q prompt, salt key) {
 	}
 	hit, last := -1, -1
 	for i, b := range q.blocks {
-		if b.mark == "" || sums[i] < c.minimum {
+		if b.mark == "" || sums[i] < minimum {
 			continue
 		}
 		last = i
@@ -116,7 +134,7 @@ func (c *prefixes) marked(a *account, q prompt, salt key) {
 	}
 	for i := max(hit, 0); i <= last; i++ {
 		b := q.blocks[i]
-		if b.mark == "" || sums[i] < c.minimum || i == hit {
+		if b.mark == "" || sums[i] < minimum || i == hit {
 			continue
 		}
 		a.usage.Cache.Write += sums[i] - from
@@ -159,7 +177,7 @@ func pictured(blocks []block) string {
 }
 
 // automatic is the way of OpenAI and Gemini: every prefix is kept, and the longest one that is known is read.
-func (c *prefixes) automatic(a *account, p Protocol, q prompt, salt key) {
+func (c *prefixes) automatic(a *account, p Protocol, q prompt, salt key, minimum int) {
 	lifetime := 10 * time.Minute // OpenAI: 5 to 10 minutes without use
 	if p == Gemini {
 		lifetime = 5 * time.Minute
@@ -169,7 +187,7 @@ func (c *prefixes) automatic(a *account, p Protocol, q prompt, salt key) {
 		for cut := range cuts(b) {
 			at = at.with(cut.sum[:])
 			reached := sum + cut.tokens
-			if reached < c.minimum {
+			if reached < minimum {
 				continue
 			}
 			if _, alive := c.alive(at, a.asked); known && alive {
@@ -185,7 +203,7 @@ func (c *prefixes) automatic(a *account, p Protocol, q prompt, salt key) {
 	if p != Gemini {
 		read -= read % step
 	}
-	if read < c.minimum {
+	if read < minimum {
 		read = 0
 	}
 	a.usage.Cache.Read = read

@@ -227,6 +227,45 @@ func TestCache_smallPromptsAreNotCached(t *testing.T) {
 	}
 }
 
+// The smallest prefix is the model's own, where the model is known and the script does not say another.
+func TestCache_theSmallestPrefixIsTheModels(t *testing.T) {
+	for _, c := range []struct {
+		protocol llmtest.Protocol
+		model    string
+		set      int
+		least    int
+	}{
+		{llmtest.Anthropic, "claude-haiku-4-5", 0, 4096},
+		{llmtest.Anthropic, "claude-opus-4-7", 0, 2048},
+		{llmtest.Anthropic, "claude-sonnet-4-5-20250929", 0, 1024},
+		{llmtest.Anthropic, "claude-haiku-4-5", 1500, 1500},
+		{llmtest.Gemini, "gemini-2.5-pro", 0, 4096},
+		{llmtest.Gemini, "gemini-2.5-flash", 0, 1024},
+		{llmtest.Chat, "gpt-5", 0, 1024},
+		{llmtest.Chat, "llama", 0, 1024},
+	} {
+		s := llmtest.Start(t, llmtest.Script{CacheMinimum: c.set})
+		for _, tokens := range []int{c.least * 8 / 10, c.least * 12 / 10} {
+			a := say(long(tokens, tokens*2/3))
+			a.model, a.turns[0].marked, a.stream, a.limit = c.model, true, false, 0
+			a.extra = map[string]any{"max_tokens": nil}
+			if c.protocol == llmtest.Anthropic {
+				a.extra = map[string]any{"max_tokens": 100}
+			}
+			if c.protocol == llmtest.Gemini {
+				a.extra["generationConfig"] = nil
+			}
+			first := hear(t, s, c.protocol, a)
+			if got := hear(t, s, c.protocol, a).read > 0; got != (first.prompt >= c.least) {
+				t.Errorf("%s, minimum %d: a prompt of %d tokens is read from the cache: %t", c.model, c.least, first.prompt, got)
+			}
+			if (first.prompt >= c.least) != (tokens > c.least) {
+				t.Errorf("a prompt of about %d tokens has %d", tokens, first.prompt)
+			}
+		}
+	}
+}
+
 func TestCache_openAIReadsInSteps(t *testing.T) {
 	for _, p := range []llmtest.Protocol{llmtest.Chat, llmtest.Responses} {
 		s := llmtest.Start(t, llmtest.Script{})

@@ -18,7 +18,7 @@ const created = 1_760_000_000
 func writeChat(q Request, r Reply, a account) written {
 	usage := object{
 		"prompt_tokens": q.Prompt, "completion_tokens": r.Output, "total_tokens": q.Prompt + r.Output,
-		"prompt_tokens_details":     object{"cached_tokens": a.usage.Cache.Read, "audio_tokens": 0},
+		"prompt_tokens_details":     object{"cached_tokens": a.usage.Cache.Read, "cache_write_tokens": a.usage.Cache.Write, "audio_tokens": 0},
 		"completion_tokens_details": object{"reasoning_tokens": r.Reasoned, "audio_tokens": 0, "accepted_prediction_tokens": 0, "rejected_prediction_tokens": 0},
 	}
 	id, stop := fmt.Sprintf("chatcmpl-%06d", q.Number), chatStops[r.Finish]

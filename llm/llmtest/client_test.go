@@ -184,6 +184,7 @@ type heard struct {
 	stop      string
 	// prompt, read, write and output are the tokens as the provider reports them, prompt being everything.
 	prompt, read, write, output int
+	reasoned                    int    // of output
 	ended                       bool   // the end that the protocol wants was there
 	code                        string // of an error, in the body or in the stream
 }
@@ -273,11 +274,20 @@ type usage struct {
 	PromptTokens        int `json:"prompt_tokens"`
 	CompletionTokens    int `json:"completion_tokens"`
 	PromptTokensDetails struct {
-		CachedTokens int `json:"cached_tokens"`
+		CachedTokens     int `json:"cached_tokens"`
+		CacheWriteTokens int `json:"cache_write_tokens"`
 	} `json:"prompt_tokens_details"`
 	InputTokensDetails struct {
-		CachedTokens int `json:"cached_tokens"`
+		CachedTokens     int `json:"cached_tokens"`
+		CacheWriteTokens int `json:"cache_write_tokens"`
 	} `json:"input_tokens_details"`
+	OutputTokensDetails struct {
+		ThinkingTokens  int `json:"thinking_tokens"`
+		ReasoningTokens int `json:"reasoning_tokens"`
+	} `json:"output_tokens_details"`
+	CompletionTokensDetails struct {
+		ReasoningTokens int `json:"reasoning_tokens"`
+	} `json:"completion_tokens_details"`
 }
 
 // message is the union of what the protocols send.
@@ -356,6 +366,7 @@ func (h *heard) take(p llmtest.Protocol, data jsontext.Value, stream bool) error
 func (h *heard) anthropic(m message, stream bool) error {
 	used := func(u usage) {
 		h.prompt, h.read, h.write, h.output = u.InputTokens+u.CacheRead+u.CacheWrite, u.CacheRead, u.CacheWrite, u.OutputTokens
+		h.reasoned = u.OutputTokensDetails.ThinkingTokens
 	}
 	blocks := m.Content
 	if m.ContentBlock != nil {
@@ -418,6 +429,7 @@ func (h *heard) chat(m message) {
 	}
 	if u := m.Usage; u != nil {
 		h.prompt, h.read, h.output = u.PromptTokens, u.PromptTokensDetails.CachedTokens, u.CompletionTokens
+		h.write, h.reasoned = u.PromptTokensDetails.CacheWriteTokens, u.CompletionTokensDetails.ReasoningTokens
 	}
 }
 
@@ -455,6 +467,7 @@ func (h *heard) responses(m message, data jsontext.Value, stream bool) error {
 	h.stop = status
 	if u != nil {
 		h.prompt, h.read, h.output = u.InputTokens, u.InputTokensDetails.CachedTokens, u.OutputTokens
+		h.write, h.reasoned = u.InputTokensDetails.CacheWriteTokens, u.OutputTokensDetails.ReasoningTokens
 	}
 	for _, item := range output {
 		h.signature += item.EncryptedContent
@@ -494,6 +507,7 @@ func (h *heard) gemini(m message) {
 	}
 	if u := m.UsageMetadata; u != nil {
 		h.prompt, h.read, h.output = u.PromptTokenCount, u.CachedContentTokenCount, u.CandidatesTokenCount+u.ThoughtsTokenCount
+		h.reasoned = u.ThoughtsTokenCount
 	}
 }
 

@@ -23,27 +23,30 @@
 // does count, for they reach the model as text. Each model has a cache of its own, and what comes behind a change is
 // fresh. A request leaves something in the cache when it is answered with 200, whatever becomes of the answer.
 //
-// Anthropic writes entries at marks alone (cache_control, on a block or on the whole request), where the prefix has
-// 1,024 tokens or more. From each mark it looks back for an entry over at most 20 blocks, the marked one included; calls in a row
+// What is shorter than the model's own minimum is not cached (the embedded catalogue of package model knows it: 4,096 tokens for claude-haiku-4-5 or
+// gemini-2.5-pro, 1,024 for most and for every name that is not known); [Script.CacheMinimum] sets another one.
+//
+// Anthropic writes entries at marks alone (cache_control, on a block or on the whole request). From each mark it looks back for an entry over at most 20 blocks, the marked one included; calls in a row
 // are one block in this, and results in a row. The longest entry found is cache_read_input_tokens; what lies between it and the last
 // mark is cache_creation_input_tokens; the rest is input_tokens. An entry lives for five minutes from the request that wrote or last
 // read it, or for an hour when its mark says so. Other tools change everything; another tool_choice, thinking or effort, and
 // the first or last image, change the messages alone.
 //
-// OpenAI keeps every prefix from 1,024 tokens on without being asked, for ten minutes from its last use, and reads in
+// OpenAI keeps every prefix of that size without being asked, for ten minutes from its last use, and reads in
 // steps of 128 tokens. A prompt_cache_key has a cache of its own. Gemini does the same for five minutes and without steps.
 // Within a block a prefix ends at every 256th byte of its text. At least one token is always fresh.
 //
-// It is simpler than the real ones in this: a hit never fails for want of luck or of a free machine; the minimum is one number,
-// [Script.CacheMinimum], and not the model's own; organisations and keys share one cache; thinking of earlier turns is part of the prompt
-// and its prefix, though some models drop it; changed images, speed and server tools invalidate nothing beyond their own place;
-// OpenAI's explicit breakpoints and Gemini's named caches do not exist.
+// It is simpler than the real ones in this: a hit never fails for want of luck or of a free machine; organisations and keys share one cache;
+// thinking of earlier turns is part of the prompt and its prefix, though some models drop it; changed images, speed and server tools invalidate
+// nothing beyond their own place; OpenAI's longer retention (prompt_cache_retention), explicit breakpoints and the price that its newer models have
+// for writing do not exist, nor do Gemini's named caches. A reply's Usage reports what the model does not find.
 //
 // # What is too long
 //
 // [Script.Window] bounds the prompt; with Anthropic and Chat, which count it, prompt and answer's limit together. The refusal is
-// the provider's own, with 400, except that a streamed Responses request is answered with 200 and response.failed. An answer beyond the
-// request's own limit is cut there.
+// the provider's own, with 400, except that a streamed Responses request is answered with 200, and refused by an error event and response.failed in
+// its stream. An answer beyond the request's own limit is cut there. (Newer Claude models take a limit that does not fit, and end an answer that
+// fills the window with model_context_window_exceeded; that is not done here.)
 //
 // # What is refused
 //

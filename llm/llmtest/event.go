@@ -80,9 +80,13 @@ func (f failure) events(p Protocol, number, sequence int, model string) []event 
 		if code == "" {
 			code = f.kind
 		}
+		// The error comes twice, first in the form of a refusal: libraries end the stream at that, and never see the other.
+		w.send("error", object{"type": "error", "sequence_number": sequence, "error": object{
+			"type": f.kind, "code": code, "message": f.message, "param": orNull(f.param),
+		}})
 		failed := responseHead(number, model, "failed")
 		failed["error"] = object{"code": code, "message": f.message}
-		w.send("response.failed", object{"type": "response.failed", "sequence_number": sequence, "response": failed})
+		w.send("response.failed", object{"type": "response.failed", "sequence_number": sequence + 1, "response": failed})
 	case Gemini:
 		w.send("", f.body(p, number))
 	}
@@ -142,6 +146,8 @@ func kindOf(p Protocol, status int) string {
 	switch {
 	case status == 429:
 		return "tokens"
+	case status == 503:
+		return "service_unavailable_error"
 	case status >= 500:
 		return "server_error"
 	}

@@ -11,19 +11,9 @@ var geminiStops = map[llm.Finish]string{
 }
 
 // writeGemini writes an answer as Gemini does. Calls come whole; the signature of the thoughts comes with the first call, or with
-// an empty text at the end when there is none.
+// an empty text at the end when there is none. Each chunk of a stream reports what was taken so far.
 func writeGemini(q Request, r Reply, a account) written {
-	usage := object{
-		"promptTokenCount": q.Prompt, "candidatesTokenCount": r.Output - r.Reasoned, "totalTokenCount": q.Prompt + r.Output,
-		"promptTokensDetails": []object{{"modality": "TEXT", "tokenCount": q.Prompt}},
-	}
-	if r.Reasoned > 0 {
-		usage["thoughtsTokenCount"] = r.Reasoned
-	}
-	if a.usage.Cache.Read > 0 {
-		usage["cachedContentTokenCount"] = a.usage.Cache.Read
-		usage["cacheTokensDetails"] = []object{{"modality": "TEXT", "tokenCount": a.usage.Cache.Read}}
-	}
+	said, thought := r.Output-r.Reasoned, r.Reasoned
 	chunk := func(parts []object, finish string) object {
 		candidate := object{"index": 0}
 		if len(parts) > 0 {
@@ -34,7 +24,7 @@ func writeGemini(q Request, r Reply, a account) written {
 		}
 		c := object{"candidates": []object{candidate}, "modelVersion": q.Model, "responseId": fmt.Sprintf("resp%06d", q.Number)}
 		if r.Fault != NoUsage {
-			c["usageMetadata"] = usage
+			c["usageMetadata"] = geminiUsage(q, a, said, thought)
 		}
 		return c
 	}
@@ -66,19 +56,45 @@ func writeGemini(q Request, r Reply, a account) written {
 		return written{whole: chunk(append(parts, calls...), stop)}
 	}
 	var w written
-	for _, piece := range r.pieces(r.Reasoning) {
+	thoughts, texts := r.pieces(r.Reasoning), r.pieces(r.Text)
+	said, thought = 0, 0
+	for i, piece := range thoughts {
+		thought = r.Reasoned * (i + 1) / len(thoughts)
 		w.send("", chunk([]object{{"text": piece, "thought": true}}, ""))
 	}
-	for _, piece := range r.pieces(r.Text) {
+	thought = r.Reasoned
+	for i, piece := range texts {
+		said = (r.Output - r.Reasoned) * (i + 1) / (len(texts) + len(calls))
 		w.send("", chunk([]object{{"text": piece}}, ""))
 	}
-	for _, call := range calls {
+	for i, call := range calls {
+		said = (r.Output - r.Reasoned) * (len(texts) + i + 1) / (len(texts) + len(calls))
 		w.send("", chunk([]object{call}, ""))
 	}
+	said = r.Output - r.Reasoned
 	var last []object
 	if r.Reasoning != "" && r.Text != "" && len(calls) == 0 {
 		last = []object{{"text": "", "thoughtSignature": sign(r.Reasoning)}}
 	}
 	w.send("", chunk(last, stop))
 	return w
+}
+
+// geminiUsage is what is reported once so many tokens were said and thought. What is none is left out.
+func geminiUsage(q Request, a account, said, thought int) object {
+	usage := object{
+		"promptTokenCount": q.Prompt, "totalTokenCount": q.Prompt + said + thought,
+		"promptTokensDetails": []object{{"modality": "TEXT", "tokenCount": q.Prompt}},
+	}
+	if said > 0 {
+		usage["candidatesTokenCount"] = said
+	}
+	if thought > 0 {
+		usage["thoughtsTokenCount"] = thought
+	}
+	if read := a.usage.Cache.Read; read > 0 {
+		usage["cachedContentTokenCount"] = read
+		usage["cacheTokensDetails"] = []object{{"modality": "TEXT", "tokenCount": read}}
+	}
+	return usage
 }

@@ -46,6 +46,9 @@ func writeResponses(q Request, r Reply, a account) written {
 	if r.Finish == llm.Length || r.Finish == llm.Refused {
 		reason := map[llm.Finish]string{llm.Length: "max_output_tokens", llm.Refused: "content_filter"}[r.Finish]
 		status, end, details = "incomplete", "response.incomplete", object{"reason": reason}
+		if n := len(items); n > 0 && items[n-1]["type"] != "reasoning" {
+			items[n-1]["status"] = status // the item that was cut
+		}
 	}
 	whole := responseHead(q.Number, q.Model, status)
 	whole["incomplete_details"] = details
@@ -55,7 +58,7 @@ func writeResponses(q Request, r Reply, a account) written {
 	if r.Fault != NoUsage {
 		whole["usage"] = object{
 			"input_tokens": q.Prompt, "output_tokens": r.Output, "total_tokens": q.Prompt + r.Output,
-			"input_tokens_details":  object{"cached_tokens": a.usage.Cache.Read},
+			"input_tokens_details":  object{"cached_tokens": a.usage.Cache.Read, "cache_write_tokens": a.usage.Cache.Write},
 			"output_tokens_details": object{"reasoning_tokens": r.Reasoned},
 		}
 	}

@@ -24,7 +24,8 @@ type Script struct {
 	Window int
 	// MaxOutput is the most that a request may ask for as the limit of its answer, in tokens; 0 is any.
 	MaxOutput int
-	// CacheMinimum is the smallest prefix that is cached, in tokens; 0 means 1,024.
+	// CacheMinimum is the smallest prefix that is cached, in tokens; 0 means the model's own (of claude-haiku-4-5, 4,096), and 1,024 where
+	// the name is none that is known.
 	CacheMinimum int
 	// Now is the clock by which the cache forgets; nil means time.Now.
 	Now func() time.Time
@@ -81,9 +82,6 @@ func New(script Script) (*Server, error) {
 	}
 	s.count = token.NewMemo(s.script.Counter, 0)
 	s.cache.minimum = script.CacheMinimum
-	if s.cache.minimum == 0 {
-		s.cache.minimum = 1024
-	}
 	s.ctx, s.close = context.WithCancel(context.Background())
 	s.http = &http.Server{
 		Handler:   http.HandlerFunc(s.serve),

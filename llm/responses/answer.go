@@ -119,7 +119,10 @@ func (i *item) parts() []session.Part {
 		for _, message := range decoded.Messages {
 			parts = append(parts, message.Parts...)
 		}
-		return upstream.Bare(parts)
+		// A server may leave out of the complete item what it has streamed.
+		if i.kind != "message" || i.text.Len() == 0 || (llm.Answer{Parts: parts}).Text() != "" {
+			return upstream.Bare(parts)
+		}
 	}
 	switch {
 	case i.kind == "function_call":

@@ -147,6 +147,7 @@ func (c *Call) refusal(status int, header http.Header, text []byte) *llm.Error {
 	if e.RetryAfter == 0 && e.Kind == llm.RateLimited {
 		e.RetryAfter = tryAgain(r.message)
 	}
+	e.RetryAfter = min(e.RetryAfter, longestWait)
 	return e
 }
 
@@ -216,12 +217,14 @@ func until(value string, now time.Time) time.Duration {
 	return 0
 }
 
+// longestWait is the longest that a refusal can ask for: sums with what it says must stay numbers.
+const longestWait = 365 * 24 * time.Hour
+
 func seconds(s float64) time.Duration {
-	const most = 365 * 24 * 3600
 	if !(s > 0) {
 		return 0
 	}
-	return time.Duration(min(s, most) * float64(time.Second))
+	return time.Duration(min(s, longestWait.Seconds()) * float64(time.Second))
 }
 
 var (

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -298,12 +299,18 @@ func (c *Call) safe(err error) error {
 	return err
 }
 
-// clean takes secrets out of a text and shortens it to a line of at most 500 bytes.
+// clean takes secrets out of a text, and what a terminal would obey, and shortens it to a line of at most 500 bytes.
 func (c *Call) clean(text string) string {
 	for _, secret := range c.config.secrets() {
 		text = strings.ReplaceAll(text, secret, "[key]")
 	}
-	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "\uFFFD")), " ")
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\uFFFD"))
+	text = strings.Join(strings.Fields(text), " ")
 	const longest = 500
 	if len(text) <= longest {
 		return text

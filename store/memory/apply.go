@@ -59,6 +59,13 @@ func (s *Store) Apply(ctx context.Context, id string, c store.Change) (int64, er
 	if c.Source != nil {
 		next.source = clone(c.Source)
 	}
+	if c.Create != nil && c.Keep != "" {
+		from := s.sessions[c.Keep]
+		if from == nil {
+			return 0, failed("apply", id, fmt.Errorf("what session %s keeps: %w", c.Keep, store.ErrNotFound))
+		}
+		next.texts = from.textsOf(c.Append)
+	}
 	if c.File != nil {
 		s.setFiles(*c.File)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 
+	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 )
 
@@ -24,6 +25,20 @@ func (s *Store) Keep(ctx context.Context, id, part, text string) error {
 	next.texts[part] = text
 	s.sessions[id] = &next
 	return nil
+}
+
+// textsOf are the texts that are kept for the parts of messages.
+func (k *kept) textsOf(messages []session.Message) map[string]string {
+	texts := map[string]string{}
+	for i := range messages {
+		for j := range messages[i].Parts {
+			id := messages[i].Parts[j].ID
+			if text, ok := k.texts[id]; ok {
+				texts[id] = text
+			}
+		}
+	}
+	return texts
 }
 
 // Kept returns the text that is kept for a part.

@@ -54,7 +54,7 @@ func (s *Store) Search(ctx context.Context, q store.Search) (found store.Found, 
 				if q.Tool != "" && m.Parts[j].Tool != q.Tool {
 					continue
 				}
-				if fits, n := query.Fits(&m.Parts[j]); fits {
+				if fits, n := query.Fits(&m.Parts[j], k.texts[m.Parts[j].ID]); fits {
 					places = append(places, place{k, m, &m.Parts[j], n, i})
 				}
 			}
@@ -73,7 +73,7 @@ func (s *Store) Search(ctx context.Context, q store.Search) (found store.Found, 
 		if p.k.source != nil {
 			hit.Origin = p.k.source.Format
 		}
-		words.Tell(&hit, query, &p.m.MessageInfo, p.p)
+		words.Tell(&hit, query, &p.m.MessageInfo, p.p, p.k.texts[p.p.ID])
 		found.Hits = append(found.Hits, hit)
 	}
 	return found, nil

@@ -54,6 +54,11 @@ func (s *Store) apply(ctx context.Context, id string, c store.Change) (revision 
 		if err := t.apply(row, c, rows); err != nil {
 			return err
 		}
+		if c.Create != nil && c.Keep != "" {
+			if err := t.keepOf(c.Keep, row.num); err != nil {
+				return err
+			}
+		}
 		revision = row.revision + 1
 		_, err = t.run(s.writer.touch, revision, row.messages+len(c.Append), s.now().UnixMilli(), row.num)
 		return err

@@ -55,16 +55,19 @@ func (s *Store) index(ctx context.Context, tell func(done, all int)) error {
 	}
 }
 
-// behind counts the messages that the index does not have as they are.
+// behind counts the messages that the index does not have as they are, and the kept texts that it may lack.
 func (s *Store) behind(ctx context.Context) (n int, err error) {
 	err = s.reader.db.QueryRowContext(ctx, `SELECT (SELECT coalesce(sum(messages - indexed), 0) FROM session)
-		+ (SELECT count(*) FROM stale)`).Scan(&n)
+		+ (SELECT count(*) FROM stale) + (SELECT count(*) FROM kept WHERE fresh)`).Scan(&n)
 	return n, err
 }
 
 // index takes up a batch of messages, and returns how many.
 func (t *transaction) index() (messages int, err error) {
 	size := 0
+	if err := t.freshlyKept(); err != nil {
+		return 0, err
+	}
 	for messages < batchMessages && size < batchBytes {
 		var num, position int64
 		err := t.QueryRow(`SELECT session, message FROM stale LIMIT 1`).Scan(&num, &position)
@@ -109,10 +112,34 @@ func (t *transaction) index() (messages int, err error) {
 	return messages, nil
 }
 
+// freshlyKept makes the messages stale that the index took up before something was kept for a part of theirs. A session's parts are looked through
+// once for all of it: they are not found by their id.
+func (t *transaction) freshlyKept() error {
+	nums, err := t.contents(`SELECT DISTINCT session FROM kept WHERE fresh`)
+	if err != nil {
+		return err
+	}
+	for _, num := range nums {
+		if err := t.exec(`INSERT OR IGNORE INTO stale (session, message)
+			SELECT part.session, part.message FROM part CROSS JOIN kept ON kept.session = part.session AND kept.part = part.id
+			WHERE part.session = ?1 AND part.message < (SELECT indexed FROM session WHERE num = ?1) AND kept.fresh`, num); err != nil {
+			return err
+		}
+		if err := t.exec(`UPDATE kept SET fresh = 0 WHERE session = ? AND fresh`, num); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // indexFrom takes up messages of a session from one position to before another, until so many bytes are done. A message that is
 // damaged has nothing to be found; who reads it is told.
 func (t *transaction) indexFrom(num, from, to int64, enough int) (size int, next int64, err error) {
 	read := partReader{parts: t.Stmt(t.w.parts), apart: t.Stmt(t.w.apart), packer: t.packer}
+	var keeps bool
+	if err := t.QueryRow(`SELECT EXISTS (SELECT 1 FROM kept WHERE session = ?)`, num).Scan(&keeps); err != nil {
+		return 0, 0, err
+	}
 	for next = from; next < to && size < enough; next++ {
 		var data sql.RawBytes
 		rows, err := t.Query(`SELECT info FROM message WHERE session = ? AND position = ?`, num, next)
@@ -142,7 +169,13 @@ func (t *transaction) indexFrom(num, from, to int64, enough int) (size int, next
 			return 0, 0, err
 		}
 		for i := range parts {
-			n, err := t.indexPart(num, next, i, &h.MessageInfo, &parts[i])
+			kept := ""
+			if keeps && parts[i].Type == session.ToolPart {
+				if kept, err = keptText(t.ctx, t.Tx, t.packer, num, parts[i].ID); err != nil && (code(err) != 0 || t.ctx.Err() != nil) {
+					return 0, 0, err // but for one that is damaged, or of a later form
+				}
+			}
+			n, err := t.indexPart(num, next, i, &h.MessageInfo, &parts[i], kept)
 			if err != nil {
 				return 0, 0, err
 			}
@@ -153,9 +186,9 @@ func (t *transaction) indexFrom(num, from, to int64, enough int) (size int, next
 	return size, next, nil
 }
 
-func (t *transaction) indexPart(num, message int64, position int, m *session.MessageInfo, p *session.Part) (size int, err error) {
+func (t *transaction) indexPart(num, message int64, position int, m *session.MessageInfo, p *session.Part, kept string) (size int, err error) {
 	var columns [words.Columns][]string
-	for _, f := range words.Fields(p) {
+	for _, f := range words.Fields(p, kept) {
 		columns[f.Column] = append(columns[f.Column], f.Text)
 		size += len(f.Text)
 	}

@@ -48,35 +48,50 @@ func (s *Store) keepText(ctx context.Context, id, part, text string) error {
 	})
 }
 
+// keepOf keeps for a new session what another one keeps for the parts that both have. The contents are shared.
+func (t *transaction) keepOf(other string, num int64) error {
+	from, err := t.find(other)
+	if err != nil {
+		return fmt.Errorf("what session %s keeps: %w", other, err)
+	}
+	return t.exec(`INSERT INTO kept (session, part, content) SELECT ?1, part, content FROM kept
+		WHERE session = ?2 AND part IN (SELECT id FROM part WHERE session = ?1)`, num, from.num)
+}
+
 // Kept returns the text that is kept for a part.
 func (s *Store) Kept(ctx context.Context, id, part string) (string, error) {
 	text, err := s.readKept(ctx, id, part)
 	if err != nil {
 		return "", s.failed(ctx, "kept", id, err)
 	}
-	return string(text), nil
+	return text, nil
 }
 
-func (s *Store) readKept(ctx context.Context, id, part string) ([]byte, error) {
+func (s *Store) readKept(ctx context.Context, id, part string) (string, error) {
 	now, err := s.reader.at(ctx, id)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	defer now.Rollback()
+	return keptText(ctx, now.Tx, &s.packer, now.row.num, part)
+}
+
+// keptText reads what is kept for a part; ErrNotKept when there is nothing.
+func keptText(ctx context.Context, tx *sql.Tx, packer *compressor, num int64, part string) (string, error) {
 	var size int
 	var how codec
 	var packed []byte
-	err = now.QueryRowContext(ctx, `SELECT coalesce(content.size, -1), coalesce(content.codec, 0), content.data FROM kept LEFT JOIN content ON content.num = kept.content
-		WHERE kept.session = ? AND kept.part = ?`, now.row.num, part).Scan(&size, &how, &packed)
+	err := tx.QueryRowContext(ctx, `SELECT coalesce(content.size, -1), coalesce(content.codec, 0), content.data FROM kept LEFT JOIN content ON content.num = kept.content
+		WHERE kept.session = ? AND kept.part = ?`, num, part).Scan(&size, &how, &packed)
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil, store.ErrNotKept
+		return "", store.ErrNotKept
 	}
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	text, err := s.packer.decompress(how, packed, size)
+	text, err := packer.decompress(how, packed, size)
 	if err != nil {
-		return nil, fmt.Errorf("%w: what is kept for %s: %w", store.ErrCorrupt, part, err)
+		return "", fmt.Errorf("%w: what is kept for %s: %w", store.ErrCorrupt, part, err)
 	}
-	return text, nil
+	return string(text), nil
 }

@@ -25,7 +25,19 @@ type head struct {
 // Messages yields the log newest first, within one read transaction. Message and parts are read when their turn comes.
 func (s *Store) Messages(ctx context.Context, id string) iter.Seq2[session.Message, error] {
 	return func(yield func(session.Message, error) bool) {
-		err := s.messages(ctx, id, func(m session.Message) bool { return yield(m, nil) })
+		err := s.messages(ctx, id, false, func(m session.Message) bool { return yield(m, nil) })
+		if err != nil {
+			yield(session.Message{}, s.failed(ctx, "messages", id, err))
+		}
+	}
+}
+
+var _ store.Sketcher = (*Store)(nil)
+
+// Sketch yields the log without what is kept apart.
+func (s *Store) Sketch(ctx context.Context, id string) iter.Seq2[session.Message, error] {
+	return func(yield func(session.Message, error) bool) {
+		err := s.messages(ctx, id, true, func(m session.Message) bool { return yield(m, nil) })
 		if err != nil {
 			yield(session.Message{}, s.failed(ctx, "messages", id, err))
 		}
@@ -33,7 +45,7 @@ func (s *Store) Messages(ctx context.Context, id string) iter.Seq2[session.Messa
 }
 
 // messages returns an error only while yield wants more.
-func (s *Store) messages(ctx context.Context, id string, yield func(session.Message) bool) error {
+func (s *Store) messages(ctx context.Context, id string, sketch bool, yield func(session.Message) bool) error {
 	now, err := s.reader.at(ctx, id)
 	if err != nil {
 		return err
@@ -45,6 +57,9 @@ func (s *Store) messages(ctx context.Context, id string, yield func(session.Mess
 	}
 	defer rows.Close()
 	read := partReader{parts: now.StmtContext(ctx, s.reader.parts), apart: now.StmtContext(ctx, s.reader.apart), packer: &s.packer}
+	if sketch {
+		read = partReader{parts: now.StmtContext(ctx, s.reader.sketched)}
+	}
 	for rows.Next() {
 		var position int64
 		var count int

@@ -22,6 +22,7 @@ const idleReaders = 4
 type reader struct {
 	db                                                 *sql.DB
 	session, revision, messages, parts, apart, content *sql.Stmt
+	sketched                                           *sql.Stmt
 }
 
 func openReader(ctx context.Context, path string, wait time.Duration) (*reader, error) {
@@ -65,6 +66,7 @@ func tryReader(ctx context.Context, path string, wait time.Duration, parameters 
 		prepared{&r.messages, `SELECT position, parts, info FROM message WHERE session = ? ORDER BY position DESC`},
 		prepared{&r.parts, selectParts},
 		prepared{&r.apart, selectApart},
+		prepared{&r.sketched, selectSketched},
 		prepared{&r.content, `SELECT num FROM content WHERE hash = ?`},
 	)
 }
@@ -75,6 +77,9 @@ const (
 		SELECT part.data, part.apart, part.field, content.size, content.codec, content.data
 		FROM part LEFT JOIN content ON content.num = part.content
 		WHERE part.session = ? AND part.message = ? AND part.position BETWEEN ? AND ? ORDER BY part.position`
+	// As if nothing were kept apart.
+	selectSketched = `
+		SELECT data, 0, NULL, NULL, NULL, NULL FROM part WHERE session = ? AND message = ? AND position BETWEEN ? AND ? ORDER BY position`
 	selectApart = `
 		SELECT apart.field, content.size, content.codec, content.data
 		FROM apart JOIN content ON content.num = apart.content

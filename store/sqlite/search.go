@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/winnowhq/winnow/session"
@@ -89,16 +90,27 @@ func (s *Store) search(ctx context.Context, q store.Search) (found store.Found, 
 		}
 		h, err := exact.Decode[head](message)
 		if err != nil {
-			return found, fmt.Errorf("%w: message %d of session %s: %w", store.ErrCorrupt, p.message, hit.Session.ID, err)
+			found.Damaged = append(found.Damaged, fmt.Errorf("message %d of session %s: %w: %w", p.message+1, hit.Session.ID, store.ErrCorrupt, err))
+			continue
 		}
 		parts, err := read.some(ctx, p.num, p.message, p.part, p.part)
 		if err == nil && len(parts) == 0 {
 			err = store.ErrCorrupt
 		}
+		kept := ""
+		if err == nil && parts[0].Type == session.ToolPart {
+			if kept, err = keptText(ctx, now, &s.packer, p.num, parts[0].ID); errors.Is(err, store.ErrNotKept) {
+				err = nil
+			}
+		}
+		if errors.Is(err, store.ErrCorrupt) && code(err) == 0 {
+			found.Damaged = append(found.Damaged, fmt.Errorf("message %s of session %s: %w", h.ID, hit.Session.ID, err))
+			continue
+		}
 		if err != nil {
 			return found, fmt.Errorf("message %s of session %s: %w", h.ID, hit.Session.ID, err)
 		}
-		words.Tell(&hit, query, &h.MessageInfo, &parts[0])
+		words.Tell(&hit, query, &h.MessageInfo, &parts[0], kept)
 		found.Hits = append(found.Hits, hit)
 	}
 	return found, nil

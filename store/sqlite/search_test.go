@@ -223,3 +223,36 @@ func BenchmarkSearch(b *testing.B) {
 		})
 	}
 }
+
+// A hit that is damaged is told, and hides none of the others.
+func TestSearch_tellsOfHitsThatAreDamaged(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "winnow.db")
+	s := open(t, sqlite.Config{Path: path})
+	for _, id := range []string{"one", "two"} {
+		if _, err := s.Apply(t.Context(), id, store.Change{Create: &session.Info{ID: id}, Append: []session.Message{
+			{MessageInfo: session.MessageInfo{ID: "msg_" + id, Role: session.User}, Parts: []session.Part{{ID: "p", Type: session.TextPart, Text: "heron " + words(1, 3000) + id}}}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if found := search(t, s, "heron"); found.Total != 2 || len(found.Hits) != 2 || len(found.Damaged) != 0 {
+		t.Fatalf("%d hits, damaged: %v", len(found.Hits), found.Damaged)
+	}
+	run(t, raw(t, path), `UPDATE content SET data = x'00' WHERE num = 1`)
+	found := search(t, s, "heron")
+	if found.Total != 2 || len(found.Hits) != 1 || found.Hits[0].Session.ID != "two" {
+		t.Errorf("hits %+v", found.Hits)
+	}
+	if len(found.Damaged) != 1 || !errors.Is(found.Damaged[0], store.ErrCorrupt) || !strings.Contains(found.Damaged[0].Error(), "message msg_one of session one") {
+		t.Errorf("damaged: %v", found.Damaged)
+	}
+	n := 0
+	for m, err := range s.Sketch(t.Context(), "one") {
+		if err != nil || m.ID != "msg_one" || len(m.Parts) != 1 || m.Parts[0].Text != "" {
+			t.Errorf("sketched %+v, %v", m, err)
+		}
+		n++
+	}
+	if n != 1 {
+		t.Errorf("%d messages were sketched", n)
+	}
+}

@@ -70,6 +70,32 @@ func keptGoes(t *testing.T, s store.Store) {
 	wantError(t, "Kept of the session in its place", err, store.ErrNotKept)
 }
 
+func keptIsShared(t *testing.T, s store.Store) {
+	k := keeperOf(t, s)
+	large := strings.Repeat("a line of a long output\n", 10_000)
+	born(t, s, result("m", "cut"), result("n", "cut"))
+	for _, part := range []string{"m-call", "n-call", "not there yet"} {
+		must(t, k.Keep(t.Context(), "ses", part, part+large))
+	}
+	_, err := s.Apply(t.Context(), "fork", store.Change{Create: &session.Info{ID: "fork"}, Append: []session.Message{result("m", "cut")}, Keep: "gone"})
+	wantError(t, "a session with the texts of one that is not there", err, store.ErrNotFound)
+	_, err = s.State(t.Context(), "fork")
+	wantError(t, "State of what was not created", err, store.ErrNotFound)
+
+	_, err = s.Apply(t.Context(), "fork", store.Change{Create: &session.Info{ID: "fork"}, Append: []session.Message{result("m", "cut")}, Keep: "ses"})
+	must(t, err)
+	wantKept(t, k, "fork", "m-call", "m-call"+large)
+	for _, part := range []string{"n-call", "not there yet"} {
+		_, err := k.Kept(t.Context(), "fork", part)
+		wantError(t, "Kept of "+part+", which is not in the new log", err, store.ErrNotKept)
+	}
+	// Each has its own from here on.
+	must(t, k.Keep(t.Context(), "fork", "m-call", "another"))
+	wantKept(t, k, "ses", "m-call", "m-call"+large)
+	must(t, s.Delete(t.Context(), "ses"))
+	wantKept(t, k, "fork", "m-call", "another")
+}
+
 func keptStops(t *testing.T, s store.Store) {
 	k := keeperOf(t, s)
 	born(t, s)

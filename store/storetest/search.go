@@ -46,13 +46,14 @@ func finds(t *testing.T, s store.Store, words string, want ...string) {
 func searchWords(t *testing.T, s store.Store) {
 	born(t, s, message("path", session.User, "look at internal/store/main.go:42, then at lib_util.py"),
 		message("word", session.User, "Die Übung war SCHÖN: naïve café"), message("name", session.Assistant, "the function parseQuery of HTTPServer"),
-		message("cjk", session.User, "请检查日本語のテスト"), message("bytes", session.User, "a\x00nul and \xff\xfe bytes\x00end"),
+		message("greek", session.User, "ο λόγος, Straße, file"), message("cjk", session.User, "请检查日本語のテスト"), message("bytes", session.User, "a\x00nul and \xff\xfe bytes\x00end"),
 		message("ops", session.User, "AND OR NOT NEAR(a b) col:x ^y *"), message("none", session.User, "!!! ??? …", ""))
 	for query, want := range map[string][]string{
 		"main.go": {"path"}, "store/main.go": {"path"}, "main": {"path"}, "MAIN.GO:42": {"path"}, "lib_util.py": {"path"}, "util": {"path"}, "42": {"path"},
 		"go.main": nil, "store main": {"path"}, `"store main"`: {"path"}, `"main store"`: nil, "main store": {"path"},
 		"ubung": {"word"}, "übung": {"word"}, "U\u0308BUNG": {"word"}, "schon": {"word"}, "cafe\u0301": {"word"},
 		"parsequery": {"name"}, "parse": nil, "parse*": {"name"}, "HTTP*": {"name"}, `"function parse"*`: {"name"}, `"function parse*`: nil,
+		"ΛΟΓΟΣ": {"greek"}, "λόγος": {"greek"}, "strasse": {"greek"}, "STRAẞE": {"greek"}, "ﬁle": {"greek"},
 		"日本語": {"cjk"}, "日本": {"cjk"}, "本日": nil, "テスト": {"cjk"}, "nul": {"bytes"}, "end": {"bytes"}, "bytes\xff": {"bytes"}, "a\x00nul": {"bytes"},
 		"AND": {"bytes", "ops"}, "NOT": {"ops"}, "OR AND": {"ops"}, "near(": {"ops"}, "NEAR(a b)": {"ops"}, "col:x": {"ops"}, "^y": {"ops"}, `"`: nil, `unbalanced "quote`: nil,
 		`"look at" internal`: {"path"}, "x) OR (y": {"ops"}, "said:internal": nil, "-main": {"path"}, "nothing": nil,

@@ -41,6 +41,7 @@ func (u Suite) Run(t *testing.T) {
 		{"Files_areRemembered", files},
 		{"Keep_keepsWholeTexts", keeps},
 		{"Kept_goesWithItsSession", keptGoes},
+		{"Kept_isSharedWithASessionMadeOfIt", keptIsShared},
 		{"Kept_stopsWithItsContext", keptStops},
 		{"List_isLastUpdatedFirst", listOrder},
 		{"Delete_takesAllThatBelongsToASession", deleteAll},
@@ -74,6 +75,8 @@ func (u Suite) Run(t *testing.T) {
 		{"Search_looksEverywhereInAPart", searchFields},
 		{"Search_isNarrowedDown", searchFilters},
 		{"Search_followsTheLog", searchFollows},
+		{"Search_findsWhatIsKept", searchKept},
+		{"Search_isALinearScan", searchScan},
 		{"Index_takesUpWhatIsNew", searchIndex},
 		{"behavesLikeAModel", behavesLikeModel},
 	} {

@@ -23,15 +23,16 @@ type Field struct {
 	Name   string // "text", "input", "output", "error"
 	Column Column
 	Text   string
+	Kept   bool // beside the log
 }
 
-// Fields are those of a part, without what is empty. What is not for reading, such as images, signatures, a product's own
+// Fields are those of a part, without what is empty; kept is what is kept of its output beside the log, "" for nothing. What is not for reading, such as images, signatures, a product's own
 // members, is not among them.
-func Fields(p *session.Part) (fields []Field) {
+func Fields(p *session.Part, kept string) (fields []Field) {
 	add := func(name string, c Column, texts ...string) {
 		texts = keepText(texts)
 		if len(texts) > 0 {
-			fields = append(fields, Field{name, c, strings.Join(texts, "\n")})
+			fields = append(fields, Field{name, c, strings.Join(texts, "\n"), false})
 		}
 	}
 	add("text", Said, append([]string{p.Text, p.Name, p.Prompt, p.Description, p.Filename, link(p.URL), values(p.Error)}, p.Files...)...)
@@ -55,6 +56,13 @@ func Fields(p *session.Part) (fields []Field) {
 	}
 	add("output", Answered, output...)
 	add("error", Answered, s.Error)
+	if kept != "" {
+		name := "output"
+		if s.Status == session.Failed {
+			name = "error"
+		}
+		fields = append(fields, Field{name, Answered, kept, true})
+	}
 	return fields
 }
 

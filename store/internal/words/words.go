@@ -121,24 +121,43 @@ func kindOf(r rune, size int, within bool) kind {
 func appendFolded(word []byte, r rune, text string) []byte {
 	d := norm.NFKD.PropertiesString(text).Decomposition()
 	if d == nil {
-		return utf8.AppendRune(word, unicode.ToLower(r))
+		return appendLower(word, r)
 	}
 	for _, r := range string(d) {
 		if unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.Is(unicode.Co, r) {
-			word = utf8.AppendRune(word, unicode.ToLower(r))
+			word = appendLower(word, r)
 		}
 	}
 	return word
 }
 
-// Folded is a text as an index takes it: its words with a space after each.
+// appendLower appends a character in lower case: one for all that differ in case alone, such as the sigma at the end of a word, and the two letters
+// that ß is in upper case.
+func appendLower(word []byte, r rune) []byte {
+	switch r = unicode.ToLower(r); r {
+	case 'ß':
+		return append(word, "ss"...)
+	case 'ς':
+		r = 'σ'
+	}
+	return utf8.AppendRune(word, r)
+}
+
+// border stands between two texts in an index, so that nothing is side by side with what is in another one. It is an accent without a letter, which no
+// word is.
+const border = "\u0301 "
+
+// Folded are texts as an index takes them: their words with a space after each.
 func Folded(texts ...string) string {
 	size := 0
 	for _, t := range texts {
 		size += len(t) + 1
 	}
 	folded := make([]byte, 0, size)
-	for _, t := range texts {
+	for i, t := range texts {
+		if i > 0 {
+			folded = append(folded, border...)
+		}
 		for w := range Of(t) {
 			folded = append(append(folded, w.Text...), ' ')
 		}

@@ -15,7 +15,7 @@ func TestOf_cutsAndFolds(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                 "",
 		"src/main.go:42 lib_util --flag=1": "src main go 42 lib util flag 1 ",
-		"Übung NAÏVE Straße ﬁn Ⅳ":          "ubung naive straße fin iv ",
+		"Übung NAÏVE Straße ﬁn Ⅳ":          "ubung naive strasse fin iv ",
 		"U\u0308bung e\u0301":              "ubung e ",
 		"\u0301alone":                      "alone ",
 		"привет, Мир":                      "привет мир ",
@@ -75,8 +75,9 @@ func TestFind_prefersWhereTermsStandTogether(t *testing.T) {
 func TestFields_ofInputAreItsValues(t *testing.T) {
 	p := session.Part{Type: session.ToolPart, Tool: "bash", State: &session.ToolState{Title: "runs", Output: "out", Error: "err", Metadata: []byte(`{"not":"this"}`),
 		Input: []byte(` {"command":"ls \"a\"","list":["x",{"deep":1.5}],"yes":true} `), Attachments: []session.Part{{Filename: "f.png", URL: "data:image/png;base64,xyz"}}}}
-	want := []Field{{"input", Asked, "bash\nruns\nls \"a\"\nx\n1.5"}, {"output", Answered, "out\nf.png"}, {"error", Answered, "err"}}
-	if diff := cmp.Diff(want, Fields(&p)); diff != "" {
+	want := []Field{{"input", Asked, "bash\nruns\nls \"a\"\nx\n1.5", false}, {"output", Answered, "out\nf.png", false}, {"error", Answered, "err", false},
+		{"output", Answered, "all of it", true}}
+	if diff := cmp.Diff(want, Fields(&p, "all of it")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
