@@ -54,8 +54,8 @@ type piece struct {
 	length int64
 }
 
-// lineLength is what a line counts for beside its bytes: what is made of it takes memory too, however short it is.
-const lineLength = 512
+// perStretch is how many lines, as a power of two, make a stretch however short they are: what is made of a line takes memory too.
+const perStretch = 14
 
 // Cut finds the stretches of a file, of about so many bytes each, or fewer where the lines are short; a turn longer than that is cut between steps, and a line
 // stays whole. The newest stretch has at least half of it where the file does.
@@ -94,7 +94,7 @@ func Cut(src io.ReaderAt, size int64, o Outline, length int64) (*Pieces, error) 
 			}
 		}
 		open.lines = join(open.lines, l)
-		open.length += l.to - l.from + lineLength
+		open.length += l.to - l.from + length>>perStretch
 	}
 	if n := len(p.pieces); n > 0 && open.length < length/2 {
 		newest := &p.pieces[n-1]
