@@ -366,7 +366,7 @@ var tellers = []teller{
 	{"number: decimal comma", []string{"Jetzt sind es §.", "C'est § à présent."}, matches(4, `[\s(=](\d{1,4}\.\d{1,2})[\s);s%]`, func(_ *evidence, m []string) string { return strings.Replace(m[1], ".", ",", 1) })},
 	{"number: a share as a percentage", figureContexts, matches(5, `[\s(=](0\.\d{2,4})[\s),;]`, func(_ *evidence, m []string) string {
 		v, _ := strconv.ParseFloat(m[1], 64)
-		return strconv.FormatFloat(v*100, 'f', -1, 64)[:min(4, len(strconv.FormatFloat(v*100, 'f', -1, 64)))] + "%"
+		return strconv.FormatFloat(v*100, 'f', 1, 64) + "%"
 	})},
 	{"number: percentage", figureContexts, matches(5, `[\s(=](\d{1,2}(?:\.\d)?)%`, func(_ *evidence, m []string) string { return m[1] + []string{"%", " %", " percent"}[len(m[1])%3] })},
 	{"number: milliseconds as seconds", figureContexts, matches(5, `[\s(=]([1-9]\d{3,5}) ?ms\b`, func(_ *evidence, m []string) string {
