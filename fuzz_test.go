@@ -32,6 +32,9 @@ func FuzzEngine_anyLogCanBeHadBack(f *testing.F) {
 		if len(text) > 1<<16 || json.Unmarshal(text, &s, session.ReadOptions()) != nil {
 			return
 		}
+		if s.Info.ID == "" {
+			s.Info.ID = "s" // else it is made up, and nobody knows it
+		}
 		settings := DefaultSettings()
 		settings.Policy = []string{"balanced", "aggressive", "classic"}[how%3]
 		settings.Compaction.Protect, settings.Compaction.Minimum, settings.Compaction.ProtectTurns = 10, 1, int(how>>4)%2

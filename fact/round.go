@@ -116,6 +116,9 @@ func (s *Source) within(low, high float64) bool { return between(s.all().wholes,
 func (s *Source) seconds(value float64, places int, unit float64) bool {
 	half := decimal(places) / 2
 	low, high := math.Ceil((value-half)*unit), math.Floor((value+half)*unit)
+	if low > 1e12 { // counting on by one would lead nowhere
+		return false
+	}
 	for v := low; v <= high && v <= low+400; v++ {
 		figure := strconv.FormatFloat(v, 'f', -1, 64)
 		for _, word := range []string{"s", " s", " sec", " seconds"} {
