@@ -88,7 +88,7 @@ func (r *Repository) has(ctx context.Context, tree string) error {
 		return fmt.Errorf("%q is no snapshot: one is a hash of 40 digits", tree)
 	}
 	if _, err := r.run(ctx, nil, "cat-file", "-e", tree+"^{tree}"); err != nil {
-		if ctx.Err() != nil {
+		if ctx.Err() != nil || !strings.Contains(err.Error(), "Not a valid object name") {
 			return err
 		}
 		return fmt.Errorf("snapshot %s of %s is not kept here: another program took it, or its repository was removed", tree, r.folder)

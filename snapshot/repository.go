@@ -89,8 +89,8 @@ func (r *Repository) locate(ctx context.Context) {
 	// The user's own git, with the user's configuration: it is only asked.
 	ask := func(args ...string) (string, bool) {
 		cmd := exec.CommandContext(ctx, r.git, append([]string{"-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull}, args...)...)
-		cmd.Dir, cmd.Env, cmd.WaitDelay = r.folder, append(outer(), "GIT_OPTIONAL_LOCKS=0"), waitDelay
-		out, err := cmd.Output()
+		cmd.Dir, cmd.Env = r.folder, append(outer(), "GIT_OPTIONAL_LOCKS=0")
+		out, _, err := finish(ctx, cmd)
 		return strings.TrimSuffix(string(out), "\n"), err == nil
 	}
 	if file, ok := ask("config", "--type=path", "--get", "core.excludesFile"); ok && file != "" {
@@ -153,8 +153,32 @@ func put(path string, data []byte) error {
 	return os.WriteFile(path, data, 0o600)
 }
 
-// waitDelay is how long a git that was told to end is waited for.
-const waitDelay = 100 * time.Millisecond
+const (
+	// stopDelay is how long a git that was told to end is waited for.
+	stopDelay = 100 * time.Millisecond
+	// readDelay is how long what a git printed is waited for once it has ended: on a busy machine longer than anybody who wants to stop would wait.
+	readDelay = 10 * time.Second
+)
+
+// finish runs a command to its end and returns what it printed. When ctx ends it returns the cause soon.
+func finish(ctx context.Context, cmd *exec.Cmd) (out, said []byte, err error) {
+	var printed, complained bytes.Buffer
+	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &printed, &complained, readDelay
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Run() }()
+	select {
+	case err = <-ended:
+	case <-ctx.Done():
+		select {
+		case <-ended:
+		case <-time.After(stopDelay):
+		}
+	}
+	if ctx.Err() != nil {
+		return nil, nil, context.Cause(ctx)
+	}
+	return printed.Bytes(), complained.Bytes(), err
+}
 
 // outer is the environment without what points git elsewhere.
 func outer() []string {
@@ -190,22 +214,19 @@ func (r *Repository) runIn(ctx context.Context, dir string, stdin io.Reader, arg
 		cmd.Env = append(outer(), "GIT_DIR="+r.dir, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull)
 		cmd.Args = append([]string{r.git}, args...)
 	}
-	cmd.WaitDelay = waitDelay
 	cmd.Stdin = stdin
-	var out, said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &said
-	err := cmd.Run()
+	out, said, err := finish(ctx, cmd)
 	switch {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	case err != nil:
-		line, _, _ := strings.Cut(strings.TrimSpace(said.String()), "\n")
+		line, _, _ := strings.Cut(strings.TrimSpace(string(said)), "\n")
 		if line == "" {
-			return out.Bytes(), fmt.Errorf("git %s: %w", args[0], err)
+			return out, fmt.Errorf("git %s: %w", args[0], err)
 		}
-		return out.Bytes(), fmt.Errorf("git %s: %w: %s", args[0], err, line)
+		return out, fmt.Errorf("git %s: %w: %s", args[0], err, line)
 	}
-	return out.Bytes(), nil
+	return out, nil
 }
 
 // lock keeps other goroutines and processes away, and removes what a crash left.
