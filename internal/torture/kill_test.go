@@ -343,6 +343,18 @@ func searchable(ctx context.Context, kept *sqlite.Store, path string) error {
 	if _, err := copied.Apply(ctx, mainSession, store.Change{Create: &state.Info, Append: log}); err != nil {
 		return err
 	}
+	for i := range log {
+		for j := range log[i].Parts {
+			part := log[i].Parts[j].ID
+			text, err := kept.Kept(ctx, mainSession, part)
+			if err == nil {
+				err = copied.Keep(ctx, mainSession, part, text)
+			}
+			if err != nil && !errors.Is(err, store.ErrNotKept) {
+				return err
+			}
+		}
+	}
 	for _, words := range []string{"line", "request", "updated by", "the same text again", "filePath"} {
 		query := store.Search{Words: words, Session: mainSession, Limit: 1 << 20}
 		want, err := copied.Search(ctx, query)

@@ -79,10 +79,18 @@ func configOf(seed uint64, kept store.Store) winnow.Config {
 	}
 }
 
-// waitedFor is a summariser that passes for one that takes its time, so that summaries are prepared. It writes the same for the same log.
+// waitedFor is a summariser that passes for one that takes its time and costs something, so that summaries are prepared and what they cost comes with the change.
+// It writes the same for the same log.
 type waitedFor struct{ pivot.Summarizer }
 
 func (waitedFor) Name() string { return "p/slow" }
+
+func (w waitedFor) Summarize(ctx context.Context, r pivot.Request) (pivot.Answer, error) {
+	a, err := w.Summarizer.Summarize(ctx, r)
+	a.Model = w.Name()
+	a.Usage, a.Cost = session.Usage{Input: 100 * len(r.Messages), Output: len(a.Text)}, float64(len(r.Messages))/1000
+	return a, err
+}
 
 // Read gives the randomness of ids: that of the operation under way.
 func (w *worker) Read(b []byte) (int, error) { return w.dice.Read(b) }

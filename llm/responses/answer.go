@@ -39,7 +39,10 @@ func (a *answer) take(event responses.ResponseStreamEventUnion) {
 		}
 	case "response.output_item.done":
 		if i := a.at(event.OutputIndex); i != nil {
-			i.kind, i.raw = event.Item.Type, event.Item.RawJSON()
+			i.raw = event.Item.RawJSON()
+			if event.Item.Type != "" {
+				i.kind = event.Item.Type
+			}
 		}
 		a.refused = a.refused || slices.ContainsFunc(event.Item.Content, func(c responses.ResponseOutputMessageContentUnion) bool { return c.Type == "refusal" })
 	case "response.output_text.delta", "response.refusal.delta":
