@@ -159,10 +159,13 @@ func (e *Engine) unpublished(ctx context.Context, id string, f *folding, failed 
 		defer done()
 	}
 	err := e.change(recording, "compact", id, func(*live) (store.Change, error) { return store.Change{Spend: f.spent}, nil }, func(*live) { e.recorded(id, f.spent) })
-	if err != nil {
-		return errors.Join(failed, fmt.Errorf("what it cost is not recorded: %w", err))
+	switch {
+	case err == nil:
+		return failed
+	case reason(err) == reason(failed): // the store cannot be written: one error says why
+		return fmt.Errorf("%w; nor is recorded what it cost", failed)
 	}
-	return failed
+	return errors.Join(failed, fmt.Errorf("what it cost is not recorded: %w", err))
 }
 
 // inVain notes that nothing came of the calls that were made.

@@ -70,7 +70,7 @@ func configOf(seed uint64, kept store.Store) winnow.Config {
 	settings.Compaction.Keep = &keep
 	var writer pivot.Summarizer // offline
 	if seed%8 >= 4 {
-		writer = waitedFor{offline.New()}
+		writer = waitedFor{offline.New(), seed%8 >= 6}
 	}
 	return winnow.Config{
 		Summarizer: writer,
@@ -79,15 +79,20 @@ func configOf(seed uint64, kept store.Store) winnow.Config {
 	}
 }
 
-// waitedFor is a summariser that passes for one that takes its time and costs something, so that summaries are prepared and what they cost comes with the change.
-// It writes the same for the same log.
-type waitedFor struct{ pivot.Summarizer }
+// waitedFor is a summariser that passes for one that takes its time, so that summaries are prepared, and that costs something where it is to, so that this comes with
+// the change. It writes the same for the same log.
+type waitedFor struct {
+	pivot.Summarizer
+	costs bool // a fold that fails then records what it cost all the same
+}
 
 func (waitedFor) Name() string { return "p/slow" }
 
 func (w waitedFor) Summarize(ctx context.Context, r pivot.Request) (pivot.Answer, error) {
 	a, err := w.Summarizer.Summarize(ctx, r)
-	a.Model = w.Name()
+	if !w.costs {
+		return a, err
+	}
 	a.Usage, a.Cost = session.Usage{Input: 100 * len(r.Messages), Output: len(a.Text)}, float64(len(r.Messages))/1000
 	return a, err
 }
