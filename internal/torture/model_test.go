@@ -41,6 +41,7 @@ func dump(ctx context.Context, s store.Store) (contents, error) {
 			return nil, err
 		}
 		for path, file := range files {
+			file.Seen = 0 // by the clock
 			all[fileOf+path] = fmt.Sprint(file)
 		}
 	}
