@@ -78,10 +78,15 @@ func (a *answer) grow(event responses.ResponseStreamEventUnion) {
 	if i == nil {
 		return
 	}
-	if i.kind == "" {
-		i.kind = map[string]string{
-			"response.output_text.delta": "message", "response.refusal.delta": "message", "response.reasoning_summary_text.delta": "reasoning",
-		}[event.Type]
+	kind := map[string]string{
+		"response.output_text.delta": "message", "response.refusal.delta": "message", "response.reasoning_summary_text.delta": "reasoning",
+	}[event.Type]
+	switch {
+	case i.kind == "":
+		i.kind = kind
+	case kind == "message" && i.kind != kind: // its index is damaged: what was heard stays
+		i = &item{kind: kind}
+		a.items = append(a.items, i)
 	}
 	i.text.WriteString(event.Delta)
 }
