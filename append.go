@@ -79,7 +79,9 @@ func (e *Engine) complete(id string, messages []session.Message) error {
 		if m.ID == "" {
 			m.ID = e.ids.New(session.MessageID, now)
 		}
-		m.SessionID = id
+		if m.SessionID != id {
+			m.SessionID = id
+		}
 		if m.Time.Created == 0 {
 			m.Time.Created = millis(now)
 		}
@@ -91,7 +93,10 @@ func (e *Engine) complete(id string, messages []session.Message) error {
 			if p.ID == "" {
 				p.ID = e.ids.New(session.PartID, now)
 			}
-			p.SessionID, p.MessageID = id, m.ID
+			// A message that was read from the log has them, and shares its parts with whoever reads them now.
+			if p.SessionID != id || p.MessageID != m.ID {
+				p.SessionID, p.MessageID = id, m.ID
+			}
 		}
 	}
 	return nil
