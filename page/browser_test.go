@@ -59,6 +59,12 @@ func TestBrowser(t *testing.T) {
 	t.Run("a part that is opened shows its text", func(t *testing.T) {
 		b.t = t
 		b.screen(1200, 800, "light")
+		var added struct {
+			ID string `json:"identifier"`
+		}
+		// Nothing is unfolded by itself here: the page is never idle.
+		b.call("Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": "window.requestIdleCallback = () => {}"}, &added)
+		defer b.call("Page.removeScriptToEvaluateOnNewDocument", map[string]any{"identifier": added.ID}, nil)
 		b.open(example)
 		b.eval("(() => { window.part = [...document.querySelectorAll('#messages details')].find(d => /output<.*data-t=/s.test(d.querySelector('noscript').textContent)); part.open = true })()", nil)
 		b.until("!part.querySelector('noscript, pre[data-t]')")
