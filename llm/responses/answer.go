@@ -34,11 +34,11 @@ type item struct {
 func (a *answer) take(event responses.ResponseStreamEventUnion) {
 	switch event.Type {
 	case "response.output_item.added":
-		if i := a.at(event.OutputIndex); i != nil {
+		if i := a.of(event); i != nil {
 			i.kind, i.id, i.name = event.Item.Type, event.Item.CallID, event.Item.Name
 		}
 	case "response.output_item.done":
-		if i := a.at(event.OutputIndex); i != nil {
+		if i := a.of(event); i != nil {
 			i.raw = event.Item.RawJSON()
 			if event.Item.Type != "" {
 				i.kind = event.Item.Type
@@ -59,6 +59,16 @@ func (a *answer) take(event responses.ResponseStreamEventUnion) {
 			a.status = responses.ResponseStatus(strings.TrimPrefix(event.Type, "response."))
 		}
 	}
+}
+
+// of is the item that an event is about. Where another kind of item is at its index, that is damaged: what is there stays.
+func (a *answer) of(event responses.ResponseStreamEventUnion) *item {
+	i := a.at(event.OutputIndex)
+	if i != nil && i.kind != "" && event.Item.Type != "" && i.kind != event.Item.Type {
+		i = &item{}
+		a.items = append(a.items, i)
+	}
+	return i
 }
 
 // at is the item at an index; it is made when it is not there, as servers leave out its announcement.
