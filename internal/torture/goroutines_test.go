@@ -25,7 +25,7 @@ import (
 func TestGoroutines_shareASession(t *testing.T) {
 	each := 6
 	if *long {
-		each = 100
+		each = 60
 	}
 	for name, open := range map[string]func() (store.Store, error){
 		"memory": func() (store.Store, error) { return memory.New(), nil },
@@ -153,6 +153,22 @@ func one(ctx context.Context, e *winnow.Engine, id, kind string, n int, dice *ra
 		}
 		_, err = e.Inspect(ctx, id)
 		return nil, err
+	case "fork": // gone again at once: all that were left would be copies of a long log, and every search would take up those that are new
+		log, _, err := e.Session(ctx, id)
+		if err != nil || len(log.Messages) == 0 {
+			return nil, err
+		}
+		before := log.Messages[dice.IntN(len(log.Messages))].ID
+		fork, err := e.Fork(ctx, id, before)
+		if err != nil {
+			return nil, err
+		}
+		if copied, _, err := e.Session(ctx, fork); err != nil {
+			return nil, err
+		} else if len(copied.Messages) == 0 && before != log.Messages[0].ID {
+			return nil, fmt.Errorf("the fork before %s is empty", before)
+		}
+		return nil, e.Store().Delete(ctx, fork)
 	case "import":
 		own := e.Subscribe(1) // come and go
 		defer own.Close()
