@@ -613,27 +613,18 @@ func truths(e *evidence, r *rand.Rand, each func(kind, context, claim string)) {
 // What an honest model says of a session in its own words is left alone.
 func TestAudit_honestWordsAreLeftAlone(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 22))
-	verdicts := map[string]*verdict{}
+	found := verdicts{}
 	for _, e := range audit(t) {
 		s := e.source()
 		truths(e, r, func(kind, context, claim string) {
-			v := verdicts[kind]
-			if v == nil {
-				v = &verdict{}
-				verdicts[kind] = v
-			}
-			v.all++
 			_, text, claims := weigh(s, context, claim)
-			if len(claims) == 0 {
-				return
-			}
-			v.struck++
-			if testing.Verbose() {
+			found.add(kind, len(claims) > 0)
+			if len(claims) > 0 && testing.Verbose() {
 				t.Logf("struck in %.12s: %s: %q: %q in %q", e.name, kind, claim, claims[0].Text, text)
 			}
 		})
 	}
-	sum := table(t, "honest claims", verdicts)
+	sum := found.table(t, "honest claims")
 	if sum.all < 2000 || sum.struck > 0 {
 		t.Errorf("%d true claims were written, %d struck", sum.all, sum.struck)
 	}

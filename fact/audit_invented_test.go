@@ -497,29 +497,20 @@ func inventions(e *evidence, r *rand.Rand, each func(kind, context, claim string
 // What a model that remembers badly makes of a session's names and figures is found.
 func TestAudit_inventionsAreFound(t *testing.T) {
 	r := rand.New(rand.NewPCG(20, 26))
-	verdicts := map[string]*verdict{}
+	found := verdicts{}
 	for _, e := range audit(t) {
 		s := e.source()
 		inventions(e, r, func(kind, context, claim string) {
-			v := verdicts[kind]
-			if v == nil {
-				v = &verdict{}
-				verdicts[kind] = v
-			}
-			v.all++
 			struck, text, _ := weigh(s, context, claim)
-			if struck {
-				v.struck++
-				return
-			}
-			if testing.Verbose() {
+			found.add(kind, struck)
+			if !struck && testing.Verbose() {
 				t.Logf("missed in %.12s: %s: %q in %q", e.name, kind, claim, text)
 			}
 		})
 	}
-	sum := table(t, "inventions", verdicts)
+	sum := found.table(t, "inventions")
 	// What a program that is not known is told to do may be words; a name of one word may be that.
-	unknown := verdicts["command: another argument"].missed() + verdicts["identifier: other convention"].missed()
+	unknown := found["command: another argument"].missed() + found["identifier: other convention"].missed()
 	if missed := sum.missed(); sum.all < 200 || missed > unknown || unknown > 10 {
 		t.Errorf("%d inventions were planted, %d missed", sum.all, missed)
 	}

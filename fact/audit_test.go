@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"path/filepath"
@@ -230,16 +231,35 @@ func (e *evidence) free(r *rand.Rand, low, high int) (int, bool) {
 }
 
 func (e *evidence) source() *fact.Source {
+	return sourceOf(e.folder, e.messages)
+}
+
+func sourceOf(folder string, log []session.Message) *fact.Source {
 	s := fact.NewSource()
-	s.AddFolder(e.folder)
-	for i := range e.messages {
-		s.AddMessage(&e.messages[i])
+	s.AddFolder(folder)
+	for i := range log {
+		s.AddMessage(&log[i])
 	}
 	return s
 }
 
 // verdict of a group of claims: how many there were, and how many were taken for inventions.
 type verdict struct{ all, struck int }
+
+// verdicts are those of each kind of claim.
+type verdicts map[string]*verdict
+
+// add counts a claim of a kind.
+func (v verdicts) add(kind string, struck bool) {
+	one := v[kind]
+	if one == nil {
+		one = &verdict{}
+		v[kind] = one
+	}
+	if one.all++; struck {
+		one.struck++
+	}
+}
 
 // weigh puts a claim into a text and says whether the check takes it for an invention.
 func weigh(s *fact.Source, context, claim string) (struck bool, text string, claims []fact.Claim) {
@@ -259,18 +279,13 @@ func (v *verdict) missed() int {
 	return v.all - v.struck
 }
 
-func table(t *testing.T, title string, verdicts map[string]*verdict) (sum verdict) {
+func (v verdicts) table(t *testing.T, title string) (sum verdict) {
 	t.Helper()
 	var b strings.Builder
-	kinds := make([]string, 0, len(verdicts))
-	for kind, v := range verdicts {
-		kinds = append(kinds, kind)
-		sum.all += v.all
-		sum.struck += v.struck
-	}
-	slices.Sort(kinds)
-	for _, kind := range kinds {
-		fmt.Fprintf(&b, "\n%-46s %5d of %5d struck", kind, verdicts[kind].struck, verdicts[kind].all)
+	for _, kind := range slices.Sorted(maps.Keys(v)) {
+		sum.all += v[kind].all
+		sum.struck += v[kind].struck
+		fmt.Fprintf(&b, "\n%-46s %5d of %5d struck", kind, v[kind].struck, v[kind].all)
 	}
 	t.Logf("%s: %d of %d struck%s", title, sum.struck, sum.all, b.String())
 	return sum

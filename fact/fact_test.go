@@ -95,7 +95,7 @@ func TestCheck_knowsHowHonestSummariesRewrite(t *testing.T) {
 	s.AddMessage(call("bash", `{"command":"git mv old/a_file.py lib/sub/"}`, ""))
 	s.AddMessage(call("todowrite", `{"todos":["a","b","c","d","e","f","g","h","i","j","k","l","m","n"]}`, ""))
 	s.AddMessage(call("bash", `{"command":"ls one two"}`, "one:\nalpha.txt\n\ntwo:\nbeta.txt\n"))
-	for _, c := range []struct{ text, struck string }{
+	strikes(t, s, []checked{
 		{"`internal/api/session-manager.ts`, `/repo/shop/internal/api/session-manager.ts`, `./internal/api/`, `api/session-manager.ts`", ""},
 		{"`internal/store/db.go` was listed", ""},
 		{"`internal/api/db.go` was not", "internal/api/db.go"},
@@ -120,15 +120,7 @@ func TestCheck_knowsHowHonestSummariesRewrite(t *testing.T) {
 		{"13 files:\n" + strings.Repeat("- a\n", 14), "13"},
 		{"see web.config.js", ""},
 		{"Production mode; Table_name; TS2305; TS2306", "TS2306"},
-	} {
-		var got []string
-		for _, claim := range fact.Check(c.text, s) {
-			got = append(got, claim.Text)
-		}
-		if diff := cmp.Diff(c.struck, strings.Join(got, " · ")); diff != "" {
-			t.Errorf("%q (-want +got):\n%s", c.text, diff)
-		}
-	}
+	})
 }
 
 func TestMark_strikesSoThatMarkdownStays(t *testing.T) {

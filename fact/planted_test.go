@@ -101,12 +101,7 @@ func record(name string, file []byte, s *session.Session) *recorded {
 }
 
 func (r *recorded) source() *fact.Source {
-	s := fact.NewSource()
-	s.AddFolder(r.folder)
-	for i := range r.log {
-		s.AddMessage(&r.log[i])
-	}
-	return s
+	return sourceOf(r.folder, r.log)
 }
 
 // absent reports whether a text is nowhere in the file.

@@ -19,10 +19,23 @@ func struckIn(text string, s *fact.Source) string {
 	return strings.Join(got, " · ")
 }
 
+// checked is a text with what is struck in it.
+type checked struct{ text, struck string }
+
+// strikes holds that of each text that is struck, and no more.
+func strikes(t *testing.T, s *fact.Source, texts []checked) {
+	t.Helper()
+	for _, c := range texts {
+		if diff := cmp.Diff(c.struck, struckIn(c.text, s)); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", c.text, diff)
+		}
+	}
+}
+
 func TestCheck_readsNumbersAsTheyAreWritten(t *testing.T) {
 	s := fact.NewSource()
 	s.AddText("1468 rows, 12345678 bytes, 24.04 s, 62180ms, share 0.85714, took 245s; at 2026-01-17T23:05:12Z on 2025-12-22; node v23.4.0, x.ts(2268,19), pids 80 443 and 53; 85 passed")
-	for _, c := range []struct{ text, struck string }{
+	strikes(t, s, []checked{
 		{"Es sind 1.468 Zeilen und 24,04 Sekunden.", ""},
 		{"Il y a 1\u202f468 lignes, 12 345 678 octets.", ""},
 		{"There are 1 469 rows.", "1 469"},
@@ -42,17 +55,13 @@ func TestCheck_readsNumbersAsTheyAreWritten(t *testing.T) {
 		{"eighty-six passed in twenty-four hours", "eighty-six"},
 		{"## 41 tests\n## 13 Deployment\n## 3 more", "41"},
 		{"react@19.1.0, express@^23.4.0", "react@19.1.0 · express@^23.4.0"},
-	} {
-		if diff := cmp.Diff(c.struck, struckIn(c.text, s)); diff != "" {
-			t.Errorf("%q (-want +got):\n%s", c.text, diff)
-		}
-	}
+	})
 }
 
 func TestCheck_reckonsWithWhatASentenceGives(t *testing.T) {
 	s := fact.NewSource()
 	s.AddText("1468 before, 439 after; 850 ms, 249 ms; 60 by 52")
-	for _, c := range []struct{ text, struck string }{
+	strikes(t, s, []checked{
 		{"From 1468 to 439, 1029 fewer (-70.1%), 1,907 in all.", ""},
 		{"From 1468 to 439, 1030 fewer (-70.2%).", "1030 · 70.2%"},
 		{"From 1468 to 440, 1028 fewer.", "440 · 1028"},
@@ -61,11 +70,7 @@ func TestCheck_reckonsWithWhatASentenceGives(t *testing.T) {
 		{"There are 60 and 52 of them, 3120.", "3120"},
 		{"| run | rows |\n|---|---|\n| old | 1468 |\n| new | 439 |\n| both | 1907 |", ""},
 		{"| run | rows |\n|---|---|\n| old | 1468 |\n| new | 439 |\n| both | 1908 |", "1908"},
-	} {
-		if diff := cmp.Diff(c.struck, struckIn(c.text, s)); diff != "" {
-			t.Errorf("%q (-want +got):\n%s", c.text, diff)
-		}
-	}
+	})
 }
 
 func TestCheck_knowsOtherNamesOfTheSame(t *testing.T) {
@@ -75,7 +80,7 @@ func TestCheck_knowsOtherNamesOfTheSame(t *testing.T) {
 	s.AddMessage(call("edit", `{"file_path":"shop/tests/test_order.py","new_string":"def check_total(): pass"}`, ""))
 	s.AddMessage(call("bash", `{"command":"python x.py"}`, "File \"/home/me/shop/order_form.py\", line 8, in __getattr__\n  raise\nclass OrderForm: pass\n"))
 	s.AddMessage(call("bash", `{"command":"tar -x -z --directory out --no-same-owner --file a.tgz"}`, ""))
-	for _, c := range []struct{ text, struck string }{
+	strikes(t, s, []checked{
 		{"`.../components/order-form.tsx`, web/…/order-form.tsx, `~/…/order-form.tsx`, …/order-form.tsx", ""},
 		{"`.../components/order-list.tsx`, `web/…/order-list.tsx`, `api/…/order-form.tsx`", ".../components/order-list.tsx · web/…/order-list.tsx · api/…/order-form.tsx"},
 		{"`self.is_open`, `process.env.API_TOKEN`, `this.parseOrder()`, `.parseOrder`", ""},
@@ -94,11 +99,7 @@ func TestCheck_knowsOtherNamesOfTheSame(t *testing.T) {
 		{"`tar -xj`, `tar --directory=in`", "tar -xj · tar --directory=in"},
 		{`__is_open__ and is\_open`, ""},
 		{`__is_shut__ and is\_shut`, `is_shut · is\_shut`},
-	} {
-		if diff := cmp.Diff(c.struck, struckIn(c.text, s)); diff != "" {
-			t.Errorf("%q (-want +got):\n%s", c.text, diff)
-		}
-	}
+	})
 }
 
 // What was struck once is no source for the next summary: neither as the earlier summary, nor as the message that it is in the log.
