@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // examples has a message for each of overflowPatterns and vaguePatterns, in their order.
@@ -129,14 +131,43 @@ func TestRejected(t *testing.T) {
 	}
 }
 
+// FuzzRejected holds that it makes no difference how words reach it: as a message, as a body that is no JSON, as the message in a body, wherever that is; that a status
+// about the account only ever takes away; that who speaks of a rate speaks of nothing else, unless nothing but a shorter prompt helps; and that 413 says all.
 func FuzzRejected(f *testing.F) {
-	for _, seed := range []string{`{"error":{"code":"context_length_exceeded"}}`, `[{"message":"prompt is too long"`, "\xff{", "plain"} {
+	for _, seed := range append(slices.Clone(examples), `{"error":{"code":"context_length_exceeded"}}`, `[{"message":"prompt is too long"`, "\xff{", "plain", "Request too large for x: tokens must be reduced",
+		`{"a":[{"type":"exceed_context_size_error"}]}`, `{"code":"x","message":"too many tokens","message":"rate limit"}`) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		Rejected(Rejection{Body: text, Message: text})
 		if !Rejected(Rejection{Status: 413, Body: text}) {
 			t.Errorf("413 with body %q is not seen", text)
+		}
+		said := Rejected(Rejection{Status: 400, Message: text})
+		if Rejected(Rejection{Status: 429, Message: text}) && !said {
+			t.Errorf("%q is about a prompt beside 429 alone", text)
+		}
+		if read := Rejected(Rejection{Status: 400, Body: text}); read != said && !strings.HasPrefix(strings.TrimSpace(text), "{") && !strings.HasPrefix(strings.TrimSpace(text), "[") {
+			t.Errorf("%q: as a message %v, as a body %v", text, said, read)
+		}
+		if len(text) > maxText/8 { // of a longer one not all is looked at
+			return
+		}
+		if rated := "rate limit: " + text; Rejected(Rejection{Message: rated}) && !strings.Contains(strings.ToLower(text), "request too large for") {
+			t.Errorf("%q is about a prompt", rated)
+		}
+		quoted, err := jsontext.AppendQuote(nil, text)
+		if err != nil { // not UTF-8
+			return
+		}
+		for _, body := range []string{`{"message":%s}`, `{"error":{"message":%s,"type":"x"}}`, `[{"error":{"details":[{"detail":%s}]}},7]`, `{"error":%s`} {
+			if body = fmt.Sprintf(body, quoted); Rejected(Rejection{Body: body}) != said {
+				t.Errorf("%q: as a message %v, in %s not so", text, said, body)
+			}
+		}
+		if value := jsontext.Value(text); value.IsValid() && value.Kind() == '{' {
+			if Rejected(Rejection{Body: text}) != Rejected(Rejection{Body: `{"error":[` + text + `]}`}) {
+				t.Errorf("%s says another thing where it is deeper", text)
+			}
 		}
 	})
 }

@@ -2,6 +2,7 @@ package call
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -147,20 +148,46 @@ func TestShorten_isRelativeBelowTheFolderAlone(t *testing.T) {
 	}
 }
 
+// FuzzInvocations holds that the words of a command stand in it in their order, that what is quoted is one word as it stands, and that what is made of them has names.
 func FuzzInvocations(f *testing.F) {
-	for _, s := range []string{"go test ./... | tail", "cat <<EOF\nx\nEOF", "bash -lc 'a && b'", "a > b 2>&1 &", "'unclosed", "\"", "<<", "a <<-", ">>", "((("} {
+	for _, s := range []string{"go test ./... | tail", "cat <<EOF\nx\nEOF", "bash -lc 'a && b'", "a > b 2>&1 &", "'unclosed", "\"", "<<", "a <<-", ">>", "(((", "a\\ b \"c\\\"d\" # e\nf"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		if m := Main(Invocations(text)); m != nil && m.Name == "" {
-			t.Errorf("%q: a program without name", text)
+		for _, v := range Invocations(text) {
+			if v.Name == "" {
+				t.Errorf("%q: a program without name", text)
+			}
+		}
+		at := 0
+		for _, step := range Steps(text) {
+			for _, word := range step.Words {
+				for i := range len(word) {
+					n := strings.IndexByte(text[at:], word[i])
+					if n < 0 {
+						t.Fatalf("%q has not the word %q behind the others", text, word)
+					}
+					at += n + 1
+				}
+			}
+		}
+		if word := Bound(text); !strings.Contains(word, "'") && len(word) < 1000 {
+			steps := Steps("do '" + word + "' \"$x\" '' > out && then")
+			if len(steps) != 2 || !slices.Equal(steps[0].Words, []string{"do", word, "$x", ""}) || !steps[0].Writes || steps[0].After != "&&" {
+				t.Errorf("%q between quotes: %+v", word, steps)
+			}
 		}
 		for _, a := range touched(text, "/repo", 0) {
-			if a.Path == "" && a.Op != Run && a.To == "" && a.Exact == false {
+			if a.Path == "" && a.Op != Run && a.To == "" && !a.Exact {
 				t.Errorf("%q: an action without path: %+v", text, a)
 			}
 		}
-		Telling(text, 5)
+		told := Telling(text, 5)
+		for _, line := range told {
+			if len(told) > 5 || line == "" || len(line) > 240+len("…") || strings.Contains(line, "\n") {
+				t.Errorf("%q tells %q", text, told)
+			}
+		}
 	})
 }
 

@@ -31,7 +31,7 @@ func AppendLines(lines []string, output string) []string {
 }
 
 // Telling picks the lines of an output that say what went wrong: errors, failed tests, places ("path:line"), the cause. At most n, in
-// their order, each at most 240 bytes. A text without such lines gives its last ones.
+// their order, each at most 240 bytes and an ellipsis. A text without such lines gives its last ones.
 func Telling(output string, n int) []string { return TellingOf(Lines(output), n) }
 
 // toldBeside are said beside the lines of a failure already.

@@ -15,10 +15,10 @@ func FuzzFind(f *testing.F) {
 	for _, name := range []string{"claude.jsonl", "codex.jsonl"} {
 		f.Add([]byte(name), []byte(`{}`))
 	}
-	f.Add([]byte(`{"type":"user","sessionId":"s","cwd":"/a","message":{"role":"user","content":"hi"},"uuid":"u"}`+"\n"), []byte(`{"version":2,"sessions":{"x":{"bytes":5,"modified":7,"cost":-1}}}`))
-	f.Add([]byte("\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"), []byte(`{"version":2,"sessions":null}`))
+	f.Add([]byte(`{"type":"user","sessionId":"s","cwd":"/a","message":{"role":"user","content":"hi"},"uuid":"u"}`+"\n"), []byte(`{"version":3,"sessions":{"x":{"bytes":5,"modified":7,"cost":-1}}}`))
+	f.Add([]byte("\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"), []byte(`{"version":3,"sessions":null}`))
 	f.Add([]byte(`{"type":"session_meta","payload":{"id":"s","cwd":"/a"}}`), []byte(`[`))
-	f.Add([]byte(`{"messages":[{"role":"user","content":"hi"}]}`), []byte(`{"version":2,"sessions":{"":{"bytes":1e99}}}`))
+	f.Add([]byte(`{"messages":[{"role":"user","content":"hi"}]}`), []byte(`{"version":3,"sessions":{"":{"bytes":1e99}}}`))
 	home := f.TempDir()
 	f.Fuzz(func(t *testing.T, text, cached []byte) {
 		folder := filepath.Join(home, ".claude", "projects", "p")

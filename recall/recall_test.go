@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -275,13 +277,33 @@ func TestSentences_splitWhereSentencesEnd(t *testing.T) {
 	}
 }
 
+// FuzzSentences holds that sentences have all the letters of a text, in their order, and no line end.
 func FuzzSentences(f *testing.F) {
-	f.Add("No. Never do e.g. this, z.B. 3. not?")
+	for _, seed := range []string{"No. Never do e.g. this, z.B. 3. not?", "- # a\n* b (c. d) \"e.\" f\n1. g", "不要。是吗？\r\nx\x1b[31my\xff", ". . .a.b...", "# # #\n## 1.\nNo. 5 is not."} {
+		f.Add(seed)
+	}
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, s := range Sentences(Prose(text)) {
-			if s == "" {
-				t.Error("an empty sentence")
+		letters := func(text string) string {
+			return strings.Map(func(r rune) rune {
+				if unicode.IsLetter(r) {
+					return r
+				}
+				return -1
+			}, text)
+		}
+		prose := Prose(text)
+		all := Sentences(prose)
+		for _, s := range all {
+			if letters(s) == "" || s != strings.TrimSpace(s) || strings.Contains(s, "\n") || !utf8.ValidString(s) {
+				t.Errorf("%q is a sentence of %q", s, text)
 			}
+		}
+		want := ""
+		for line := range strings.Lines(prose) {
+			want += letters(call.Plain(strings.ToValidUTF8(line, "\uFFFD")))
+		}
+		if got := letters(strings.Join(all, " ")); got != want {
+			t.Errorf("of %q the sentences have the letters %q, want %q", prose, got, want)
 		}
 	})
 }

@@ -16,7 +16,8 @@ import (
 // writer is the one connection that writes. Its transactions are immediate: they wait for other processes when they begin,
 // not in the middle, where waiting could not help.
 type writer struct {
-	db *sql.DB
+	db   *sql.DB
+	turn turn
 
 	session, touch          *sql.Stmt
 	insertMessage           *sql.Stmt
@@ -40,8 +41,8 @@ func openWriter(ctx context.Context, path string, wait time.Duration) (_ *writer
 	if err := migrate(ctx, db, wait); err != nil {
 		return nil, err
 	}
-	w := &writer{db: db}
-	return w, prepare(ctx, db,
+	w := &writer{db: db, turn: turn{wait: wait}}
+	err = prepare(ctx, db,
 		prepared{&w.session, `SELECT num, revision, messages, indexed FROM session WHERE id = ?`},
 		prepared{&w.touch, `UPDATE session SET revision = ?, messages = ?,
 			changed = max(?, (SELECT max(changed) + 1 FROM session)) WHERE num = ?`},
@@ -56,6 +57,10 @@ func openWriter(ctx context.Context, path string, wait time.Duration) (_ *writer
 		prepared{&w.findContent, `SELECT num FROM content WHERE hash = ?`},
 		prepared{&w.addContent, `INSERT INTO content (hash, size, codec, data) VALUES (?, ?, ?, ?)`},
 	)
+	if err == nil {
+		err = w.often(ctx)
+	}
+	return w, err
 }
 
 // transaction is a write transaction. Its statements run without the context, which would cost each of them a goroutine; it
@@ -96,15 +101,7 @@ func (s *Store) write(ctx context.Context, do func(*transaction) error) error {
 	if s.writer == nil {
 		return store.ErrReadOnly
 	}
-	tx, err := s.writer.db.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer tx.Rollback() // does nothing after Commit
-	if err := do(&transaction{tx, s.writer, &s.packer, ctx}); err != nil {
-		return err
-	}
-	return tx.Commit()
+	return s.writer.write(ctx, func(tx *sql.Tx) error { return do(&transaction{tx, s.writer, &s.packer, ctx}) })
 }
 
 // Create adds an empty session.
