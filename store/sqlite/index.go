@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// batchBytes is about how much text one transaction puts into the index: other writers wait for as long as that takes, which is some
+	// batchBytes is about how much text one transaction puts into the index, on a slow machine less: other writers wait for as long as that takes, which is some
 	// tenths of a second.
 	batchBytes = 2 << 20
 	// batchMessages bounds it where there is little text.
@@ -68,7 +68,8 @@ func (t *transaction) index() (messages int, err error) {
 	if err := t.freshlyKept(); err != nil {
 		return 0, err
 	}
-	for messages < batchMessages && size < batchBytes {
+	enough := func() bool { return messages >= batchMessages || size >= batchBytes || messages > 0 && t.w.turn.over() }
+	for !enough() {
 		var num, position int64
 		err := t.QueryRow(`SELECT session, message FROM stale LIMIT 1`).Scan(&num, &position)
 		if errors.Is(err, sql.ErrNoRows) {
@@ -90,7 +91,7 @@ func (t *transaction) index() (messages int, err error) {
 		size += n
 		messages++
 	}
-	for messages < batchMessages && size < batchBytes {
+	for !enough() {
 		var num, from, to int64
 		err := t.QueryRow(`SELECT num, indexed, messages FROM session WHERE indexed < messages LIMIT 1`).Scan(&num, &from, &to)
 		if errors.Is(err, sql.ErrNoRows) {
@@ -132,7 +133,7 @@ func (t *transaction) freshlyKept() error {
 	return nil
 }
 
-// indexFrom takes up messages of a session from one position to before another, until so many bytes are done. A message that is
+// indexFrom takes up messages of a session from one position to before another, until so many bytes are done or the turn is over. A message that is
 // damaged has nothing to be found; who reads it is told.
 func (t *transaction) indexFrom(num, from, to int64, enough int) (size int, next int64, err error) {
 	read := partReader{parts: t.Stmt(t.w.parts), apart: t.Stmt(t.w.apart), packer: t.packer}
@@ -140,7 +141,7 @@ func (t *transaction) indexFrom(num, from, to int64, enough int) (size int, next
 	if err := t.QueryRow(`SELECT EXISTS (SELECT 1 FROM kept WHERE session = ?)`, num).Scan(&keeps); err != nil {
 		return 0, 0, err
 	}
-	for next = from; next < to && size < enough; next++ {
+	for next = from; next < to && size < enough && (next == from || !t.w.turn.over()); next++ {
 		var data sql.RawBytes
 		rows, err := t.Query(`SELECT info FROM message WHERE session = ? AND position = ?`, num, next)
 		if err != nil {

@@ -13,7 +13,7 @@ import (
 const (
 	// lookFor is how long SQLite itself looks, with pauses of at most two milliseconds between; then it is asked again.
 	lookFor = 5 * time.Millisecond
-	// stint is for how long a store writes without leaving others a gap.
+	// stint is for how long a store writes without leaving others a gap, and for how long a transaction takes up what is next where it may end anywhere.
 	stint = 250 * time.Millisecond
 	// gap is how long others are left: longer than the pauses of who looks.
 	gap = 5 * time.Millisecond
@@ -23,8 +23,12 @@ const (
 type turn struct {
 	wait  time.Duration // how long to wait for others
 	wrote time.Duration // since others were last left a gap
-	ended time.Time     // when the last transaction did
+	begun time.Time     // when the last transaction did
+	ended time.Time     // when it did
 }
+
+// over tells the transaction under way that others have waited for it long enough.
+func (t *turn) over() bool { return time.Since(t.begun) >= stint }
 
 // often has the writer's connection look often.
 func (w *writer) often(ctx context.Context) error {
@@ -43,10 +47,10 @@ func (w *writer) write(ctx context.Context, do func(*sql.Tx) error) error {
 	if err != nil {
 		return err
 	}
-	begun := time.Now()
+	w.turn.begun = time.Now()
 	defer func() {
 		w.turn.ended = time.Now()
-		w.turn.wrote += w.turn.ended.Sub(begun)
+		w.turn.wrote += w.turn.ended.Sub(w.turn.begun)
 	}()
 	defer tx.Rollback() // does nothing after Commit
 	if err := do(tx); err != nil {
