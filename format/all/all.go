@@ -73,8 +73,13 @@ func Read(src []byte) (*format.Document, error) {
 	return f.Read(plain)
 }
 
-// Plain takes gzip compression off, where there is any.
-func Plain(src []byte) ([]byte, error) {
+// mostPlain is how long a file that was compressed may be. Ten megabytes can say that they are ten gigabytes, and a file is held as a whole.
+const mostPlain = 1 << 30
+
+// Plain takes gzip compression off, where there is any. What would be longer than a gigabyte is an error.
+func Plain(src []byte) ([]byte, error) { return plain(src, mostPlain) }
+
+func plain(src []byte, most int64) ([]byte, error) {
 	if !bytes.HasPrefix(src, []byte{0x1f, 0x8b}) {
 		return src, nil
 	}
@@ -82,7 +87,10 @@ func Plain(src []byte) ([]byte, error) {
 	if err != nil {
 		return nil, &format.SyntaxError{Format: "gzip", Expected: "a gzip header", Err: err}
 	}
-	plain, err := io.ReadAll(r)
+	plain, err := io.ReadAll(io.LimitReader(r, most+1))
+	if int64(len(plain)) > most {
+		return nil, &format.SyntaxError{Format: "gzip", Expected: "no more than a gigabyte", Err: errors.New("more is in it; unpack it with gunzip, and take that")}
+	}
 	if err != nil && len(plain) == 0 {
 		return nil, &format.SyntaxError{Format: "gzip", Expected: "gzip data", Err: err}
 	}
