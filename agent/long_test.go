@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/winnowhq/winnow"
@@ -75,14 +76,14 @@ func TestRun_everyFaultOfASummary(t *testing.T) {
 		for _, fault := range faults() {
 			t.Run(string(protocol)+"/"+string(fault), func(t *testing.T) {
 				t.Parallel()
-				j, summaries := &job{n: 8, size: 200}, 0
+				j := &job{n: 8, size: 200}
+				var summaries atomic.Int64 // one may be under way beside the work when the run ends
 				b := narrow(t, protocol, func(r llmtest.Request) llmtest.Reply {
 					if !sums(r) {
 						return j.answer(r)
 					}
-					summaries++
 					reply := llmtest.Reply{Text: notes}
-					if summaries == 1 {
+					if summaries.Add(1) == 1 {
 						reply.Fault = fault
 					}
 					return reply
@@ -95,8 +96,8 @@ func TestRun_everyFaultOfASummary(t *testing.T) {
 				}
 				j.done(t)
 				b.sound(got.SessionID)
-				if summaries == 0 || got.Spent.Summaries == 0 {
-					t.Errorf("%d summaries were asked for, %d paid: the test does not show what it is to show", summaries, got.Spent.Summaries)
+				if n := summaries.Load(); n == 0 || got.Spent.Summaries == 0 {
+					t.Errorf("%d summaries were asked for, %d paid: the test does not show what it is to show", n, got.Spent.Summaries)
 				}
 			})
 		}
