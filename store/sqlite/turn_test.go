@@ -1,10 +1,7 @@
 package sqlite_test
 
 import (
-	"fmt"
-	"math/rand/v2"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/winnowhq/winnow/session"
@@ -19,19 +16,7 @@ func TestWrite_inTurns(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "winnow.db")
 	s := open(t, sqlite.Config{Path: path})
-	dice := rand.New(rand.NewPCG(1, 2))
-	said := func(id, text string) session.Message {
-		return session.Message{MessageInfo: session.MessageInfo{ID: id, Role: session.User}, Parts: []session.Part{{ID: id + "-text", Type: session.TextPart, Text: text}}}
-	}
-	log := make([]session.Message, 80)
-	for i := range log {
-		var b strings.Builder
-		for b.Len() < 200_000 {
-			fmt.Fprintf(&b, "line %x of %x\n", dice.Uint32(), dice.Uint64())
-		}
-		log[i] = said(fmt.Sprint("m", i), b.String())
-	}
-	if _, err := s.Apply(t.Context(), "large", store.Change{Create: &session.Info{ID: "large"}, Append: log}); err != nil {
+	if _, err := s.Apply(t.Context(), "large", store.Change{Create: &session.Info{ID: "large"}, Append: steps(1000, 16_000, 1)}); err != nil {
 		t.Fatal(err)
 	}
 	other := open(t, sqlite.Config{Path: path})
@@ -60,7 +45,7 @@ func TestWrite_inTurns(t *testing.T) {
 			return
 		default:
 		}
-		if _, err := other.Apply(t.Context(), "small", store.Change{Append: []session.Message{said(fmt.Sprint("n", writes), "x")}}); err != nil {
+		if _, err := other.Apply(t.Context(), "small", store.Change{Append: steps(1, 100, uint64(writes))}); err != nil {
 			t.Fatal(err)
 		}
 	}
