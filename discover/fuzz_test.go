@@ -2,6 +2,7 @@ package discover
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -12,13 +13,16 @@ import (
 
 // A file in a folder of a product, whatever is in it, hides no other, and a cache, whatever is in it, changes nothing that is not in it for the same file.
 func FuzzFind(f *testing.F) {
+	cache := func(sessions string) []byte {
+		return fmt.Appendf(nil, `{"version":%d,"sessions":%s}`, cacheVersion, sessions)
+	}
 	for _, name := range []string{"claude.jsonl", "codex.jsonl"} {
 		f.Add([]byte(name), []byte(`{}`))
 	}
-	f.Add([]byte(`{"type":"user","sessionId":"s","cwd":"/a","message":{"role":"user","content":"hi"},"uuid":"u"}`+"\n"), []byte(`{"version":3,"sessions":{"x":{"bytes":5,"modified":7,"cost":-1}}}`))
-	f.Add([]byte("\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"), []byte(`{"version":3,"sessions":null}`))
+	f.Add([]byte(`{"type":"user","sessionId":"s","cwd":"/a","message":{"role":"user","content":"hi"},"uuid":"u"}`+"\n"), cache(`{"x":{"bytes":5,"modified":7,"cost":-1}}`))
+	f.Add([]byte("\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"), cache(`null`))
 	f.Add([]byte(`{"type":"session_meta","payload":{"id":"s","cwd":"/a"}}`), []byte(`[`))
-	f.Add([]byte(`{"messages":[{"role":"user","content":"hi"}]}`), []byte(`{"version":3,"sessions":{"":{"bytes":1e99}}}`))
+	f.Add([]byte(`{"messages":[{"role":"user","content":"hi"}]}`), cache(`{"":{"bytes":1e99}}`))
 	home := f.TempDir()
 	f.Fuzz(func(t *testing.T, text, cached []byte) {
 		folder := filepath.Join(home, ".claude", "projects", "p")
