@@ -29,6 +29,20 @@ type Format interface {
 	Write(w io.Writer, from *Document, change Change) error
 }
 
+// Linked is a Format whose entries name the entry before them. What is appended to its files does not by itself come after what stands before it: an agent
+// that goes on from what it remembers leads the session round a compaction that was written meanwhile.
+type Linked interface {
+	// Bypassed finds out whether the session of a document that the format has read leads round the newest compaction of its file.
+	Bypassed(doc *Document) (Bypass, bool)
+}
+
+// Bypass is a compaction that does not count, because the newest entries go on from before it.
+type Bypass struct {
+	Line    int `json:"line"`    // of the compaction, 1-based
+	First   int `json:"first"`   // line of the first entry that goes round it
+	Entries int `json:"entries"` // how many do
+}
+
 // ErrReadOnly is what Write returns for a format that can only be read.
 var ErrReadOnly = errors.New("this format can be read but not written")
 

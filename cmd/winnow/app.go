@@ -17,6 +17,7 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/config"
+	"github.com/winnowhq/winnow/inplace"
 	"github.com/winnowhq/winnow/token"
 )
 
@@ -39,6 +40,8 @@ type app struct {
 	// databases are the paths that were seen to be of databases. One is not opened again beside a reading of it that goes on: to close a file takes away the
 	// locks that the process has on it.
 	databases sync.Map
+
+	held *inplace.Claim // the file that is being read to be replaced
 
 	orderly atomic.Bool // the command ends by itself soon after an interruption, and must: see attend
 }
@@ -180,7 +183,7 @@ id of a session in winnow's own store.`,
 		a.inspectCommand(), a.pruneCommand(), a.viewCommand(), a.compactCommand(), a.replayCommand(), a.explainCommand(),
 		a.undoCommand(), a.redoCommand(), a.restoreCommand(), a.pinCommand(), a.dismissCommand(), a.handlesCommand(), a.discardCommand(), a.distillCommand(),
 		a.runCommand(), a.chatCommand(), a.importCommand(), a.exportCommand(), a.listCommand(), a.searchCommand(), a.showCommand(), a.revertCommand(),
-		a.configCommand(), a.modelsCommand(), a.versionCommand(),
+		a.originalsCommand(), a.doctorCommand(), a.configCommand(), a.modelsCommand(), a.versionCommand(),
 	)
 	for _, cmd := range root.Commands() {
 		if cmd.ValidArgsFunction == nil && strings.Contains(cmd.Use, " ") {

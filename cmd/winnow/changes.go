@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/inplace"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/token"
@@ -24,6 +25,8 @@ type change struct {
 	TokensBefore int        `json:"tokensBefore"`
 	TokensAfter  int        `json:"tokensAfter"`
 	Output       string     `json:"output,omitzero"`
+
+	InPlace *inplace.Replaced `json:"inPlace,omitzero"`
 }
 
 // touched notes the parts of elisions, each once.
@@ -185,18 +188,11 @@ func second(args []string) string {
 
 // openToChange opens a source whose change goes to an output, and reports on it as it is before. The caller closes it.
 func (a *app) openToChange(ctx context.Context, src string, out *output, dry bool) (*source, winnow.Report, error) {
-	if err := out.check(); err != nil {
-		return nil, winnow.Report{}, err
-	}
-	s, err := a.openFor(ctx, src, dry)
+	s, err := a.openOutput(ctx, src, out, dry)
 	if err != nil {
 		return nil, winnow.Report{}, err
 	}
-	err = out.of(s, dry)
-	var before winnow.Report
-	if err == nil {
-		before, err = s.engine.Inspect(ctx, s.id)
-	}
+	before, err := s.engine.Inspect(ctx, s.id)
 	if err != nil {
 		s.Close()
 		return nil, winnow.Report{}, err
@@ -227,6 +223,7 @@ func (a *app) runChange(ctx context.Context, src string, out output, did string,
 		if doc.Output == "-" {
 			return s.done()
 		}
+		doc.InPlace = out.replaced
 	}
 	if a.json {
 		if err := a.print(doc); err != nil {
@@ -235,6 +232,7 @@ func (a *app) runChange(ctx context.Context, src string, out output, did string,
 		return s.done()
 	}
 	a.showChange(doc)
+	a.sayOriginal(&out)
 	return s.done()
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/inplace"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/token"
@@ -28,6 +29,8 @@ type compaction struct {
 	Output       string          `json:"output,omitzero"`
 	Page         string          `json:"page,omitzero"` // path of the page for a browser
 	Damaged      []format.Damage `json:"damaged"`
+
+	InPlace *inplace.Replaced `json:"inPlace,omitzero"`
 }
 
 // carriedOver is what the engine wrote under the summary itself.
@@ -57,7 +60,7 @@ func (a *app) compactCommand() *cobra.Command {
 must not ride on a summary: the user's messages and constraints, open todos, files, unresolved errors.
 
 A session in the store is changed there, and "winnow undo" takes it back. Of a file a compacted copy is written, which
-the product that owns the format resumes: with -o to the file named, with --in-place to SRC itself (the original stays beside it), else to
+the product that owns the format resumes: with -o to the file named, with --in-place to SRC itself (the original is kept, see "winnow originals"), else to
 NAME.compacted.EXT in the current folder.
 
 The summary is written offline, free of charge, unless compaction.model names a model, or --summarizer llm asks one: compaction.model where it is
@@ -99,14 +102,11 @@ func (a *app) runCompact(ctx context.Context, src string, f compactFlags) error 
 		return noSummarizer(f.summarizer)
 	}
 	a.summarizer = f.summarizer
-	s, err := a.openFor(ctx, src, f.dry)
+	s, err := a.openOutput(ctx, src, &f.out, f.dry)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	if err := f.out.of(s, f.dry); err != nil {
-		return err
-	}
 	if err := a.roomForBoth(s, &f); err != nil {
 		return err
 	}
@@ -145,6 +145,7 @@ func (a *app) runCompact(ctx context.Context, src string, f compactFlags) error 
 			if doc.Output, err = a.write(ctx, s, &f.out, "compacted"); err != nil {
 				return err
 			}
+			doc.InPlace = f.out.replaced
 		}
 		doc.Receipt.Undo = undoOf(doc.Output)
 	}
@@ -259,9 +260,7 @@ func (a *app) showCompaction(ctx context.Context, s *source, before winnow.Repor
 		a.printf("\nNothing was written (--dry-run).\n")
 	case doc.Output != "":
 		a.printf("\nWritten to %s\n", a.short(doc.Output))
-		if f.out.inPlace {
-			a.printf("The original is %s\n", a.short(f.out.kept))
-		}
+		a.sayOriginal(&f.out)
 		if hint := resumeHint(s.doc.Format, s.id, a.short(doc.Output), f.out); hint != "" {
 			a.printf("Resume with: %s\n", hint)
 		}

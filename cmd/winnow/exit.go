@@ -16,6 +16,7 @@ import (
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/all"
 	"github.com/winnowhq/winnow/format/opencodedb"
+	"github.com/winnowhq/winnow/inplace"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/token"
 )
@@ -26,7 +27,7 @@ const (
 	exitFailed      = 1
 	exitUsage       = 2   // wrong usage or configuration
 	exitInput       = 3   // input not understood
-	exitPartly      = 4   // damaged pieces were skipped, some targets refused, or an agent stopped at a limit
+	exitPartly      = 4   // damaged pieces were skipped, some targets refused, an agent stopped at a limit, or doctor found something
 	exitNothing     = 5   // nothing to do
 	exitInterrupted = 130 // by a signal
 )
@@ -119,11 +120,13 @@ func exitCode(err error) int {
 	var p partly
 	var r refusedTargets
 	var n nothing
+	var left unsettled
+	var ill unhealthy
 	var syntax *format.SyntaxError
 	switch {
 	case err == nil:
 		return exitDone
-	case errors.As(err, &p), errors.As(err, &r):
+	case errors.As(err, &p), errors.As(err, &r), errors.As(err, &left), errors.As(err, &ill):
 		return exitPartly
 	case errors.Is(err, agent.ErrSteps), errors.Is(err, errLength):
 		return exitPartly
@@ -172,6 +175,8 @@ func explainError(err error) (text string, hints []string) {
 			take(e.hint, "\n  ", "")
 		case resumable:
 			take(e.hint(), "\n  ", "")
+		case *inplace.Refusal:
+			hints = append(hints, e.Advice()...)
 		}
 		switch e := err.(type) {
 		case interface{ Unwrap() error }:

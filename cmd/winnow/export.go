@@ -35,10 +35,8 @@ it came from, with what was pruned and folded since. Without -o it goes to stand
 }
 
 func (a *app) runExport(ctx context.Context, src string, out output) error {
-	if err := out.check(); err != nil {
-		return err
-	}
-	s, err := a.open(ctx, src)
+	out.command = "export"
+	s, err := a.openHeld(ctx, src, &out, false, func() (*source, error) { return a.open(ctx, src) })
 	if err != nil {
 		return err
 	}

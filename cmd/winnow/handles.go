@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/inplace"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/token"
 )
@@ -30,6 +31,8 @@ type selfPruned struct {
 	TokensAfter  int               `json:"tokensAfter"`
 	Receipt      string            `json:"receipt,omitzero"`
 	Output       string            `json:"output,omitzero"`
+
+	InPlace *inplace.Replaced `json:"inPlace,omitzero"`
 }
 
 // refusedTargets is the end of a command that did some of what it was asked for.
@@ -173,6 +176,7 @@ func (a *app) runSelfPrune(ctx context.Context, src string, out output, did stri
 		if doc.Output, err = a.write(ctx, s, &out, did); err != nil {
 			return err
 		}
+		doc.InPlace = out.replaced
 	}
 	switch {
 	case doc.Output == "-": // standard output has the session
@@ -182,6 +186,7 @@ func (a *app) runSelfPrune(ctx context.Context, src string, out output, did stri
 		}
 	case done.Changed:
 		a.showSelfPruned(doc, s)
+		a.sayOriginal(&out)
 	}
 	if err := outcomeOf(done); !done.Changed {
 		return err

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"compress/gzip"
 	"context"
@@ -19,6 +18,7 @@ import (
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/all"
 	"github.com/winnowhq/winnow/format/openhands"
+	"github.com/winnowhq/winnow/inplace"
 )
 
 // output is where a changed session goes.
@@ -27,15 +27,18 @@ type output struct {
 	format  string
 	inPlace bool
 	force   bool
-	kept    string // where the original of a file that was replaced is, once it was written
+	command string // that writes it
+
+	replaced *inplace.Replaced // how SRC was replaced, once it was
 }
 
 func (o *output) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVarP(&o.to, "output", "o", "", `where to write the session, "-" for standard output`)
 	cmd.Flags().StringVar(&o.format, "format", "", "format of the session that is written (default: that of SRC)")
-	cmd.Flags().BoolVar(&o.inPlace, "in-place", false, "replace SRC; the original is kept beside it as SRC.orig")
-	cmd.Flags().BoolVarP(&o.force, "force", "f", false, "overwrite the file that is written to")
+	cmd.Flags().BoolVar(&o.inPlace, "in-place", false, "replace SRC; the original is kept, see winnow originals")
+	cmd.Flags().BoolVarP(&o.force, "force", "f", false, "overwrite the file that is written to; with --in-place, replace SRC although somebody may be writing to it")
 	complete(cmd, "format", writable()...)
+	o.command = cmd.Name()
 }
 
 // check refuses flags that contradict each other before any work is done.
@@ -95,18 +98,17 @@ func (a *app) write(ctx context.Context, s *source, o *output, word string) (str
 	if err != nil {
 		return "", err
 	}
-	if o.inPlace {
-		if o.kept, err = a.keepOriginal(ctx, s, path); err != nil {
-			return "", err
-		}
-	}
-	return path, a.files.write(ctx, path, func(w io.Writer) error {
+	packed := func(w io.Writer) error {
 		if filepath.Ext(path) != ".gz" {
 			return writeTo(w)
 		}
 		z := gzip.NewWriter(w)
 		return errors.Join(writeTo(z), z.Close())
-	})
+	}
+	if s.claim != nil {
+		return path, a.replace(ctx, s, o, packed)
+	}
+	return path, a.files.write(ctx, path, packed)
 }
 
 // unchanged tells whether a session still is what the document says. Messages are only ever added to it.
@@ -144,8 +146,10 @@ func (a *app) outputPath(s *source, o *output, word string) (string, error) {
 	switch {
 	case o.inPlace && s.path == "-":
 		return "", usage("standard input cannot be replaced; name a file with -o")
+	case s.claim != nil:
+		return s.claim.Path, nil
 	case o.inPlace:
-		return filepath.EvalSymlinks(a.path(s.path))
+		return "", usage("%s is no regular file and cannot be replaced; name a file with -o", s.path)
 	case o.to != "":
 		return a.mayWrite(a.path(o.to), s, o.force)
 	}
@@ -209,35 +213,4 @@ func (a *app) mayWrite(path string, s *source, force bool) (string, error) {
 		return "", usage("%s is what is read; use --in-place to replace it and keep the original, or -o to name another file", path)
 	}
 	return "", usage("%s is there already; use --force to overwrite it, or -o to name another file", path)
-}
-
-// keepOriginal copies a file that is about to be replaced beside itself, and returns the copy's name: FILE.orig, or the first of
-// FILE.orig.2, FILE.orig.3 … that is free or has the same content.
-func (a *app) keepOriginal(ctx context.Context, s *source, path string) (string, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return "", err
-	}
-	if info, err := os.Stat(path); err != nil {
-		return "", err
-	} else if s.stat == nil || info.Size() != s.stat.Size() || !info.ModTime().Equal(s.stat.ModTime()) {
-		return "", hinted{fmt.Errorf("%s was written to meanwhile", path), "nothing was changed; end the program that writes it and try again"}
-	}
-	for n := 1; ; n++ {
-		kept := path + ".orig"
-		if n > 1 {
-			kept += fmt.Sprintf(".%d", n)
-		}
-		sweep(kept)
-		there, err := os.ReadFile(kept)
-		switch {
-		case err == nil && bytes.Equal(there, data):
-			return kept, nil
-		case err == nil:
-			continue
-		case !errors.Is(err, fs.ErrNotExist):
-			return "", err
-		}
-		return kept, a.files.write(ctx, kept, func(w io.Writer) error { _, err := w.Write(data); return err })
-	}
 }

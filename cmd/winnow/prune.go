@@ -7,6 +7,7 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/inplace"
 	"github.com/winnowhq/winnow/policy"
 	"github.com/winnowhq/winnow/rule"
 )
@@ -25,6 +26,8 @@ type pruning struct {
 	Receipt      string          `json:"receipt,omitzero"`
 	Output       string          `json:"output,omitzero"`
 	Damaged      []format.Damage `json:"damaged"`
+
+	InPlace *inplace.Replaced `json:"inPlace,omitzero"`
 }
 
 func (a *app) pruneCommand() *cobra.Command {
@@ -86,6 +89,7 @@ func (a *app) runPrune(ctx context.Context, src string, out output, dry bool) er
 			if doc.Output, err = a.write(ctx, s, &out, "pruned"); err != nil {
 				return err
 			}
+			doc.InPlace = out.replaced
 		}
 	}
 	if doc.Output == "-" {
@@ -94,7 +98,9 @@ func (a *app) runPrune(ctx context.Context, src string, out output, dry bool) er
 	if a.json {
 		err = a.print(doc)
 	} else if outcome.Pruned != nil {
-		err = a.showPruning(ctx, s, outcome, doc, dry)
+		if err = a.showPruning(ctx, s, outcome, doc, dry); err == nil {
+			a.sayOriginal(&out)
+		}
 	}
 	if err == nil && outcome.Pruned == nil {
 		err = nothing{whyNothing(outcome.Refusals)}

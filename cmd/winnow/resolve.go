@@ -53,6 +53,11 @@ func (a *app) readSource(ctx context.Context, src string) (asRead, error) {
 	if err != nil {
 		return asRead{}, err
 	}
+	if a.held != nil {
+		if data, err = a.held.Read(data); err != nil {
+			return asRead{}, err
+		}
+	}
 	doc, err := all.Read(data)
 	if err != nil {
 		return asRead{}, fmt.Errorf("%s: %w", src, err)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/inplace"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/sqlite"
@@ -33,17 +34,27 @@ type source struct {
 	stat   fs.FileInfo
 	doc    *format.Document
 	stored bool // in a store of OpenCode's or a folder of OpenHands', which are only read: path is its word
+
+	claim     *inplace.Claim // on the file, where it is to be replaced
+	unsettled []string       // what became of what others wrote to it meanwhile
 }
 
 // fromFile tells whether the session came from a file; otherwise it is in the store.
 func (s *source) fromFile() bool { return s.doc != nil }
 
 func (s *source) Close() error {
-	return errors.Join(s.engine.Close(), s.store.Close())
+	err := errors.Join(s.engine.Close(), s.store.Close())
+	if s.claim != nil {
+		err = errors.Join(err, s.claim.Close())
+	}
+	return err
 }
 
 // done is the end of a command that read this source: damage makes it partly done.
 func (s *source) done() error {
+	if len(s.unsettled) > 0 {
+		return unsettled{s.unsettled}
+	}
 	if s.doc != nil && len(s.doc.Damaged) > 0 {
 		return partly{damaged: s.doc.Damaged}
 	}

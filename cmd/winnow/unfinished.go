@@ -126,7 +126,7 @@ func (u *unfinished) finish(name, path string) error {
 
 // write writes to a temporary file beside the target and renames it: whoever looks sees the old file or the new one. A
 // device or a pipe is written to directly.
-func (u *unfinished) write(ctx context.Context, path string, write func(io.Writer) error) (err error) {
+func (u *unfinished) write(ctx context.Context, path string, write func(io.Writer) error) error {
 	mode := fs.FileMode(0o600) // a session may hold anything
 	if info, err := os.Stat(path); err == nil {
 		if !info.Mode().IsRegular() {
@@ -134,9 +134,24 @@ func (u *unfinished) write(ctx context.Context, path string, write func(io.Write
 		}
 		mode = info.Mode().Perm()
 	}
+	name, err := u.draft(ctx, path, mode, write)
+	if err != nil {
+		return err
+	}
+	if err = ctx.Err(); err == nil {
+		err = u.finish(name, path)
+	}
+	if err != nil {
+		return errors.Join(err, u.remove(name))
+	}
+	return nil
+}
+
+// draft writes to a temporary file beside the target, and returns its name. After an error there is none.
+func (u *unfinished) draft(ctx context.Context, path string, mode fs.FileMode, write func(io.Writer) error) (name string, err error) {
 	f, err := u.create(path)
 	if err != nil {
-		return fmt.Errorf("%s cannot be written: %w", path, err)
+		return "", fmt.Errorf("%s cannot be written: %w", path, err)
 	}
 	defer func() {
 		if err != nil {
@@ -144,7 +159,7 @@ func (u *unfinished) write(ctx context.Context, path string, write func(io.Write
 		}
 	}()
 	if err := copyOut(ctx, stepwise{u, f}, write); err != nil {
-		return fmt.Errorf("writing %s: %w", path, err)
+		return "", fmt.Errorf("writing %s: %w", path, err)
 	}
 	for _, last := range []struct {
 		step string
@@ -153,13 +168,10 @@ func (u *unfinished) write(ctx context.Context, path string, write func(io.Write
 		{"chmod", func() error { return f.Chmod(mode) }}, {"sync", f.Sync}, {"close", f.Close},
 	} {
 		if err := u.step(last.step, last.do); err != nil {
-			return fmt.Errorf("writing %s: %w", path, err)
+			return "", fmt.Errorf("writing %s: %w", path, err)
 		}
 	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	return u.finish(f.Name(), path)
+	return f.Name(), nil
 }
 
 func writeDevice(ctx context.Context, path string, write func(io.Writer) error) error {

@@ -265,23 +265,6 @@ func TestOutput_linksFoldersAndDevices(t *testing.T) {
 	}
 }
 
-func TestInPlace_refusesAFileThatWasWrittenMeanwhile(t *testing.T) {
-	d := newDesk(t)
-	file := d.take("claude.jsonl")
-	a := &app{env: Env{Dir: d.dir}}
-	_, stat, err := a.readFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d.put(file, append(d.read(file), '\n'))
-	if _, err := a.keepOriginal(t.Context(), &source{path: file, stat: stat}, filepath.Join(d.dir, file)); err == nil || !strings.Contains(err.Error(), "meanwhile") {
-		t.Errorf("the error is %v", err)
-	}
-	if diff := cmp.Diff([]string{file}, d.names()); diff != "" {
-		t.Errorf("the folder (-want +got):\n%s", diff)
-	}
-}
-
 func TestStore_whatIsWrongWithItIsSaid(t *testing.T) {
 	t.Parallel() // it waits for a lock
 	d := newDesk(t)

@@ -1,0 +1,224 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/all"
+	"github.com/winnowhq/winnow/inplace"
+)
+
+// diagnosis is the JSON document of doctor.
+type diagnosis struct {
+	Source    string            `json:"source,omitzero"` // the real path; none when the originals were looked at
+	Format    string            `json:"format,omitzero"`
+	Originals int               `json:"originals"` // how many were looked at
+	Healthy   bool              `json:"healthy"`
+	Findings  []finding         `json:"findings"`
+	Open      []inplace.Process `json:"open"` // who has the file open now
+}
+
+// finding is one thing that is wrong.
+type finding struct {
+	Code   string         `json:"code"`
+	What   string         `json:"what"`
+	Do     string         `json:"do"`
+	Path   string         `json:"path,omitzero"`
+	Line   int            `json:"line,omitzero"`
+	Bypass *format.Bypass `json:"bypass,omitzero"`
+}
+
+// Codes of findings.
+const (
+	bypassedFold    = "bypassed"         // a compaction does not count
+	tornLine        = "torn"             // the last line is incomplete
+	damagedLines    = "damaged"          // other pieces cannot be read
+	grownOriginal   = "original-grown"   // an original has lines that its file has not
+	lostOriginal    = "original-missing" // an original was removed
+	changedOriginal = "original-changed" // an original is not what was kept
+	strandedOne     = "original-beside"  // an original still is beside its file
+)
+
+// unhealthy is the end of doctor when it found something.
+type unhealthy struct{ n int }
+
+func (u unhealthy) Error() string { return plural(u.n, "finding", "findings") }
+
+func (a *app) doctorCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "doctor [SRC]",
+		Short: "Say whether a session file is sound, and what to do",
+		Long: `doctor looks at a session file after something went wrong, and changes nothing: whether its newest compaction counts (an agent that was idle in the session
+when it was compacted goes on from before the compaction, and its product then ignores it), whether its last line is incomplete, whether lines were written to an
+original that are not in the file, and who has it open now. Without SRC it looks at all originals that --in-place has kept.
+
+It ends with 0 when nothing is wrong, and with 4 when something is.`,
+		Example: `  winnow doctor ~/.claude/projects/FOLDER/ID.jsonl
+  winnow doctor`,
+		Args: between(0, 1, "at most one SRC"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			room, err := a.room()
+			if err != nil {
+				return err
+			}
+			doc := diagnosis{Findings: []finding{}, Open: []inplace.Process{}}
+			if len(args) == 0 {
+				err = a.examineOriginals(room, &doc)
+			} else {
+				err = a.examine(cmd.Context(), room, args[0], &doc)
+			}
+			if err != nil {
+				return err
+			}
+			return a.tellDiagnosis(doc)
+		},
+	}
+}
+
+func (a *app) tellDiagnosis(doc diagnosis) error {
+	doc.Healthy = len(doc.Findings) == 0
+	if a.json {
+		if err := a.print(doc); err != nil {
+			return err
+		}
+	} else {
+		for _, f := range doc.Findings {
+			a.printf("%s (%s)\n  %s\n", visibleText(f.What), f.Code, visibleText(f.Do))
+		}
+		for _, p := range doc.Open {
+			a.printf("%s\n", visibleText(fmt.Sprintf("%v has the file open now", p)))
+		}
+		if doc.Healthy {
+			a.printf("Nothing is wrong; %s looked at\n", plural(doc.Originals, "original was", "originals were"))
+		}
+	}
+	if !doc.Healthy {
+		return unhealthy{len(doc.Findings)}
+	}
+	return nil
+}
+
+// examine looks at one file.
+func (a *app) examine(ctx context.Context, room inplace.Room, src string, doc *diagnosis) error {
+	src, err := a.resolve(ctx, src)
+	if err != nil {
+		return err
+	}
+	if info, err := os.Stat(a.path(src)); src == "-" || err == nil && !info.Mode().IsRegular() || errors.Is(err, fs.ErrNotExist) && !looksLikePath(src) {
+		return usage("%s is no session file; doctor looks at files", src)
+	}
+	data, info, err := a.readFile(src)
+	if err != nil {
+		return err
+	}
+	if doc.Source, err = inplace.Real(a.path(src)); err != nil {
+		return err
+	}
+	open, _ := room.Openers(info)
+	doc.Open = append(doc.Open, open...)
+	read, err := all.Read(data)
+	if err != nil {
+		return fmt.Errorf("%s: %w", src, err)
+	}
+	doc.Format = read.Format
+	name := shellWord(a.short(doc.Source))
+	if b, bypassed := bypass(read); bypassed {
+		doc.Findings = append(doc.Findings, finding{Code: bypassedFold, What: sayBypass(b), Line: b.Line, Path: doc.Source, Bypass: &b,
+			Do: fmt.Sprintf("end the agent, then compact the session as it is now: winnow compact %s --in-place", name)})
+	}
+	doc.Findings = append(doc.Findings, damageOf(read, data, doc.Source, name)...)
+	list, failed := room.Originals()
+	if failed != nil {
+		return failed
+	}
+	for _, o := range list {
+		if o.Source == doc.Source {
+			doc.Originals++
+			found, err := missingLines(o, data)
+			if err != nil {
+				return err
+			}
+			doc.Findings = append(doc.Findings, found...)
+		}
+	}
+	return nil
+}
+
+// damageOf tells of what could not be read in a file. What stands behind its last line break is a line that was not written to its end.
+func damageOf(read *format.Document, data []byte, path, name string) (found []finding) {
+	damaged := read.Damaged
+	if n := len(damaged); n > 0 && !bytes.HasSuffix(data, []byte{'\n'}) && damaged[n-1].Line > 0 && damaged[n-1].Offset+int64(damaged[n-1].Bytes) == int64(len(read.Source)) {
+		d := damaged[n-1]
+		damaged = damaged[:n-1]
+		found = append(found, finding{Code: tornLine, Path: path, Line: d.Line, What: fmt.Sprintf("the last line, %d, is incomplete: %s without a line break", d.Line, plural(d.Bytes, "byte", "bytes")),
+			Do: "if an agent is writing it, look again; else its writer was killed, and the product skips the line"})
+	}
+	if n := len(damaged); n > 0 {
+		found = append(found, finding{Code: damagedLines, Path: path, Line: damaged[0].Line,
+			What: fmt.Sprintf("%s cannot be read, the first in line %d: %s", plural(n, "piece", "pieces"), damaged[0].Line, damaged[0].Reason),
+			Do:   "they are kept as they are; winnow inspect " + name + " lists them"})
+	}
+	return found
+}
+
+// missingLines tells of lines that came to an original and are in no line of its file. data is the file, nil when it is gone.
+func missingLines(o inplace.Original, data []byte) ([]finding, error) {
+	if o.Grown == 0 {
+		return nil, nil
+	}
+	lines, torn, err := o.Missed(data)
+	if err != nil {
+		return nil, err
+	}
+	if lines == 0 && torn == 0 {
+		return nil, nil
+	}
+	what := fmt.Sprintf("the original from %s has %s that %s has not", o.Time.Local().Format("2006-01-02 15:04"), plural(lines, "line", "lines"), o.Source)
+	if torn > 0 {
+		what += fmt.Sprintf(", and %s of an incomplete one", plural(int(torn), "byte", "bytes"))
+	}
+	return []finding{{Code: grownOriginal, Path: o.Path, What: what,
+		Do: fmt.Sprintf("end the agent; they are: tail -c +%d %s", o.Size+o.Carried+1, shellWord(o.Path))}}, nil
+}
+
+// examineOriginals looks at everything that --in-place has kept.
+func (a *app) examineOriginals(room inplace.Room, doc *diagnosis) error {
+	list, failed := room.Originals()
+	if failed != nil {
+		return failed
+	}
+	doc.Originals = len(list)
+	for _, o := range list {
+		remove := "winnow originals prune removes what is not needed any more"
+		if o.Missing {
+			doc.Findings = append(doc.Findings, finding{Code: lostOriginal, Path: o.Path, What: fmt.Sprintf("the original of %s from %s is not there any more: %s", o.Source, o.Time.Local().Format("2006-01-02 15:04"), o.Path), Do: remove})
+			continue
+		}
+		if same, err := o.Verify(); err != nil {
+			return err
+		} else if !same && !o.Linked {
+			doc.Findings = append(doc.Findings, finding{Code: changedOriginal, Path: o.Path, What: fmt.Sprintf("the original of %s is not what was kept: %s", o.Source, o.Path), Do: "somebody wrote into it; " + remove})
+			continue
+		}
+		if o.Beside != "" && !o.Linked {
+			doc.Findings = append(doc.Findings, finding{Code: strandedOne, Path: o.Path, What: fmt.Sprintf("an original of %s still is beside it: %s", o.Source, o.Path), Do: remove})
+		}
+		data, err := os.ReadFile(o.Source)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		found, err := missingLines(o, data)
+		if err != nil {
+			return err
+		}
+		doc.Findings = append(doc.Findings, found...)
+	}
+	return nil
+}

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/winnowhq/winnow/inplace"
+	"github.com/winnowhq/winnow/token"
+)
+
+// originalList is the JSON document of originals.
+type originalList struct {
+	Folder    string             `json:"folder"`
+	Originals []inplace.Original `json:"originals"` // the newest first
+}
+
+// originalsPruned is the JSON document of originals prune.
+type originalsPruned struct {
+	DryRun  bool               `json:"dryRun"`
+	Removed []inplace.Original `json:"removed"`
+	Kept    []inplace.Kept     `json:"kept"` // that were to go, and stay
+	Bytes   int64              `json:"bytes"`
+}
+
+func (a *app) originalsCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "originals",
+		Short: "List the originals of files that --in-place replaced",
+		Long: `originals lists the files that --in-place replaced, as they were: of which file, when and by what, how large, and whether something was written to them
+since. To go back to one, end the agent and copy it over its source.`,
+		Example: `  winnow originals
+  winnow originals prune --older-than 30d
+  winnow originals prune --keep 3`,
+		Args: exactly(0, "no argument"),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.runOriginals() },
+	}
+	cmd.AddCommand(a.originalsPruneCommand())
+	return cmd
+}
+
+func (a *app) runOriginals() error {
+	room, err := a.room()
+	if err != nil {
+		return err
+	}
+	list, failed := room.Originals()
+	doc := originalList{Folder: room.Folder(), Originals: append([]inplace.Original{}, list...)}
+	switch {
+	case a.json:
+		if err := a.print(doc); err != nil {
+			return err
+		}
+	default:
+		for _, o := range list {
+			a.showOriginal(o)
+		}
+	}
+	if failed != nil {
+		return partly{failed: []error{failed}}
+	}
+	if len(list) == 0 {
+		return nothing{"--in-place has replaced no file yet"}
+	}
+	return nil
+}
+
+func (a *app) showOriginal(o inplace.Original) {
+	state := ""
+	switch {
+	case o.Missing:
+		state = "; it is not there any more"
+	case o.Linked:
+		state = "; the replacement was broken off, this is the file itself"
+	case o.Grown > 0:
+		state = fmt.Sprintf("; %s more since, see winnow doctor %s", plural(int(o.Grown), "byte", "bytes"), shellWord(o.Source))
+	}
+	a.printf("%s  %-8s %12s  %s%s\n  %s\n", o.Time.Local().Format("2006-01-02 15:04"), visibleText(o.Command), token.Grouped(int(o.Size)), visibleText(o.Source), visibleText(state), visibleText(o.Path))
+}
+
+func (a *app) originalsPruneCommand() *cobra.Command {
+	var p inplace.Pruning
+	var age string
+	cmd := &cobra.Command{
+		Use:   "prune",
+		Short: "Remove originals",
+		Long: `prune removes originals: all that are older than --older-than, all but the newest --keep of each file, or with both those that are neither, or --all.
+One that was written to after its file was replaced, so that it has lines that are nowhere else, and one that a program still writes to, stays; with --force it goes too.`,
+		Example: `  winnow originals prune --older-than 30d --dry-run
+  winnow originals prune --keep 3
+  winnow originals prune --all`,
+		Args: exactly(0, "no argument"),
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if p.OlderThan, err = ageOf(age); err != nil {
+				return err
+			}
+			if p.Keep < 0 || !p.All && p.OlderThan == 0 && !cmd.Flags().Changed("keep") {
+				return usage("say which originals go: --older-than AGE, --keep N or --all")
+			}
+			if p.All && (p.OlderThan > 0 || p.Keep > 0) {
+				return usage("--all goes neither with --older-than nor with --keep")
+			}
+			return a.runOriginalsPrune(cmd.Context(), p)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&age, "older-than", "", "those that are older: 12h, 30d, 8w")
+	flags.IntVar(&p.Keep, "keep", 0, "not the newest N of each file")
+	flags.BoolVar(&p.All, "all", false, "every one")
+	flags.BoolVarP(&p.Force, "force", "f", false, "also those with lines that are nowhere else")
+	flags.BoolVarP(&p.Dry, "dry-run", "n", false, "say what would go and remove nothing")
+	return cmd
+}
+
+// ageOf reads an age as people write it: 12h, 30d, 8w.
+func ageOf(text string) (time.Duration, error) {
+	if text == "" {
+		return 0, nil
+	}
+	for unit, hours := range map[string]int{"d": 24, "w": 7 * 24} {
+		if number, ok := strings.CutSuffix(text, unit); ok {
+			if n, err := strconv.Atoi(number); err == nil && n > 0 && n < 1e5 {
+				return time.Duration(n*hours) * time.Hour, nil
+			}
+		}
+	}
+	if d, err := time.ParseDuration(text); err == nil && d > 0 {
+		return d, nil
+	}
+	return 0, usage("%q is no age; write it as 12h, 30d or 8w", text)
+}
+
+func (a *app) runOriginalsPrune(_ context.Context, p inplace.Pruning) error {
+	room, err := a.room()
+	if err != nil {
+		return err
+	}
+	removed, kept, err := room.Prune(p)
+	if err != nil {
+		return err
+	}
+	doc := originalsPruned{DryRun: p.Dry, Removed: append([]inplace.Original{}, removed...), Kept: append([]inplace.Kept{}, kept...)}
+	for _, o := range removed {
+		doc.Bytes += o.Bytes
+	}
+	if a.json {
+		if err := a.print(doc); err != nil {
+			return err
+		}
+	} else {
+		for _, k := range kept {
+			a.printf("kept %s: %s\n", visibleText(k.Path), visibleText(k.Reason))
+		}
+		word := "removed"
+		if p.Dry {
+			word = "would be removed"
+		}
+		a.printf("%s, %s bytes, %s\n", plural(len(removed), "original", "originals"), token.Grouped(int(doc.Bytes)), word)
+	}
+	if len(removed) == 0 {
+		return nothing{"no original is to go"}
+	}
+	return nil
+}

@@ -1,0 +1,29 @@
+//go:build unix
+
+package inplace
+
+import (
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// owned gives a new file the owner and group of another, and reports whether it has them.
+func owned(f *os.File, as fs.FileInfo) bool {
+	want, ok := as.Sys().(*syscall.Stat_t)
+	if !ok {
+		return true
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	if have, ok := info.Sys().(*syscall.Stat_t); ok && have.Uid == want.Uid && have.Gid == want.Gid {
+		return true
+	}
+	if f.Chown(int(want.Uid), int(want.Gid)) == nil {
+		return true
+	}
+	_ = f.Chown(-1, int(want.Gid)) // the group at least
+	return false
+}
