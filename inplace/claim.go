@@ -194,10 +194,10 @@ func consistsOfLines(f io.ReaderAt, path string) (bool, error) {
 		return true, nil
 	}
 	first, _, ended := bytes.Cut(head, []byte{'\n'})
-	return ended && jsontext.Value(first).IsValid(session...), nil
+	return ended && jsontext.Value(first).IsValid(lenient...), nil
 }
 
-var session = []jsontext.Options{jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)}
+var lenient = []jsontext.Options{jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)}
 
 // wholeLines is up to where a file consists of whole lines. A last one without a line break counts when it is a JSON value.
 func wholeLines(f io.ReaderAt, size int64) (int64, error) {
@@ -222,7 +222,7 @@ func endOf(f io.ReaderAt, start, size int64) (int64, error) {
 	if _, err := f.ReadAt(last, start); err != nil && err != io.EOF {
 		return 0, err
 	}
-	if last = bytes.TrimSpace(last); len(last) == 0 || jsontext.Value(last).IsValid(session...) {
+	if last = bytes.TrimSpace(last); len(last) == 0 || jsontext.Value(last).IsValid(lenient...) {
 		return size, nil
 	}
 	return start, nil

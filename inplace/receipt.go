@@ -2,6 +2,7 @@ package inplace
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -14,18 +15,23 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/winnowhq/winnow/session"
 )
 
 // Receipt says what an original is. It lies beside it as HASH.json.
 type Receipt struct {
-	Source  string    `json:"source"`  // the real path of the file that was replaced
-	Command string    `json:"command"` // by which it was replaced: "compact"
-	Time    time.Time `json:"time"`    // when
-	Hash    string    `json:"hash"`    // SHA-256 of its first Size bytes, in hexadecimal
-	Size    int64     `json:"size"`    // how many bytes of it the new file was made from
-	Carried int64     `json:"carried"` // how many bytes behind them were carried over to the new file as they were
-	Beside  string    `json:"beside"`  // where it is instead, beside the file that was replaced; "" when it is in the folder of originals
+	Source  string         `json:"source"`  // the real path of the file that was replaced
+	Command string         `json:"command"` // by which it was replaced: "compact"
+	Time    session.Millis `json:"time"`    // when
+	Hash    string         `json:"hash"`    // SHA-256 of its first Size bytes, in hexadecimal
+	Size    int64          `json:"size"`    // how many bytes of it the new file was made from
+	Carried int64          `json:"carried"` // how many bytes behind them were carried over to the new file as they were
+	Beside  string         `json:"beside"`  // where it is instead, beside the file that was replaced; "" when it is in the folder of originals
 }
+
+// When is when the file was replaced.
+func (r Receipt) When() time.Time { return time.UnixMilli(int64(r.Time)) }
 
 // Original is an original as it is now.
 type Original struct {
@@ -58,7 +64,7 @@ func (r Room) Originals() ([]Original, error) {
 			list = append(list, o)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b Original) int { return b.Time.Compare(a.Time) })
+	slices.SortStableFunc(list, func(a, b Original) int { return cmp.Compare(b.Time, a.Time) })
 	return list, errors.Join(failed...)
 }
 
@@ -68,7 +74,7 @@ func readOriginal(receipt string) (Original, error) {
 	if err != nil {
 		return o, err
 	}
-	if err := json.Unmarshal(text, &o.Receipt, session...); err != nil {
+	if err := json.Unmarshal(text, &o.Receipt, lenient...); err != nil {
 		return o, fmt.Errorf("%s is damaged: %w", receipt, err)
 	}
 	if o.Beside != "" {
@@ -167,7 +173,7 @@ func (r Room) Prune(p Pruning) (removed []Original, kept []Kept, err error) {
 	newer := map[string]int{}
 	for _, o := range list {
 		newer[o.Source]++
-		if !p.All && (newer[o.Source] <= p.Keep || p.OlderThan > 0 && r.Now().Sub(o.Time) < p.OlderThan) {
+		if !p.All && (newer[o.Source] <= p.Keep || p.OlderThan > 0 && r.Now().Sub(o.When()) < p.OlderThan) {
 			continue
 		}
 		if reason := r.reasonToKeep(o); reason != "" && !p.Force {

@@ -9,7 +9,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
+
+	"github.com/winnowhq/winnow/session"
 )
 
 // Replaced says how a file was replaced.
@@ -123,7 +126,7 @@ func (c *Claim) keep() (Original, error) {
 	if err := os.MkdirAll(c.room.Folder(), 0o700); err != nil {
 		return Original{}, err
 	}
-	o := Original{Receipt: Receipt{Source: c.Path, Command: c.command, Time: c.room.Now(), Hash: c.read, Size: c.at}, info: c.info}
+	o := Original{Receipt: Receipt{Source: c.Path, Command: c.command, Time: session.Millis(c.room.Now().UnixMilli()), Hash: c.read, Size: c.at}, info: c.info}
 	base := filepath.Join(c.room.Folder(), c.read[:32]+"-"+filepath.Base(c.room.lockOf(c.Path))[:8])
 	for n := 1; ; n++ {
 		o.Path = base
@@ -148,6 +151,9 @@ func (c *Claim) name(o *Original) error {
 		return err
 	}
 	err := c.room.step("link", func() error { return c.room.link(c.Path, o.Path) })
+	if errors.Is(err, syscall.EIO) || errors.Is(err, syscall.ENOSPC) { // the disk fails; anything else says that there can be no such link
+		return errors.Join(err, c.forget(*o))
+	}
 	if err != nil {
 		o.Beside = filepath.Join(filepath.Dir(c.Path), "."+filepath.Base(c.Path)+"."+c.read[:12]+".original")
 		for n := 2; exists(o.Beside) && !sameFile(o.Beside, c.info); n++ {

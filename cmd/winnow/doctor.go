@@ -180,7 +180,7 @@ func missingLines(o inplace.Original, data []byte) ([]finding, error) {
 	if lines == 0 && torn == 0 {
 		return nil, nil
 	}
-	what := fmt.Sprintf("the original from %s has %s that %s has not", o.Time.Local().Format("2006-01-02 15:04"), plural(lines, "line", "lines"), o.Source)
+	what := fmt.Sprintf("the original from %s has %s that %s has not", o.When().Local().Format("2006-01-02 15:04"), plural(lines, "line", "lines"), o.Source)
 	if torn > 0 {
 		what += fmt.Sprintf(", and %s of an incomplete one", plural(int(torn), "byte", "bytes"))
 	}
@@ -198,7 +198,7 @@ func (a *app) examineOriginals(room inplace.Room, doc *diagnosis) error {
 	for _, o := range list {
 		remove := "winnow originals prune removes what is not needed any more"
 		if o.Missing {
-			doc.Findings = append(doc.Findings, finding{Code: lostOriginal, Path: o.Path, What: fmt.Sprintf("the original of %s from %s is not there any more: %s", o.Source, o.Time.Local().Format("2006-01-02 15:04"), o.Path), Do: remove})
+			doc.Findings = append(doc.Findings, finding{Code: lostOriginal, Path: o.Path, What: fmt.Sprintf("the original of %s from %s is not there any more: %s", o.Source, o.When().Local().Format("2006-01-02 15:04"), o.Path), Do: remove})
 			continue
 		}
 		if same, err := o.Verify(); err != nil {

@@ -29,7 +29,7 @@ func TestJSONDocumentation_namesEveryMember(t *testing.T) {
 	documents := map[string]any{
 		"inspect": inspection{}, "inspect FOLDER": folderInspection{}, "prune": pruning{}, "view": viewed{}, "compact": compaction{}, "explain": explained{}, "explain PART": winnow.Explanation{},
 		"undo, redo, restore, pin": change{}, "dismiss": dismissal{}, "handles": handleList{}, "discard, distill": selfPruned{}, "import": imported{}, "export": exported{}, "list": listing{}, "search": searched{}, "show": shown{}, "revert": reversion{}, "config": configured{}, "config set": configSet{},
-		"list --everywhere": everywhere{}, "models": modelList{}, "replay": replayed{}, "run": []any{happened{}, ran{}}, "version": versioned{}, "Events": winnow.Event{},
+		"list --everywhere": everywhere{}, "models": modelList{}, "replay": replayed{}, "run": []any{happened{}, ran{}}, "version": versioned{}, "originals": originalList{}, "originals prune": originalsPruned{}, "doctor": diagnosis{}, "Events": winnow.Event{},
 	}
 	for title, document := range documents {
 		body, ok := sections[title]

@@ -79,7 +79,7 @@ func (a *app) showOriginal(o inplace.Original) {
 	case o.Grown > 0:
 		state = fmt.Sprintf("; %s more since, see winnow doctor %s", plural(int(o.Grown), "byte", "bytes"), shellWord(o.Source))
 	}
-	a.printf("%s  %-8s %12s  %s%s\n  %s\n", o.Time.Local().Format("2006-01-02 15:04"), visibleText(o.Command), token.Grouped(int(o.Size)), visibleText(o.Source), visibleText(state), visibleText(o.Path))
+	a.printf("%s  %-8s %12s  %s%s\n  %s\n", o.When().Local().Format("2006-01-02 15:04"), visibleText(o.Command), token.Grouped(int(o.Size)), visibleText(o.Source), visibleText(state), visibleText(o.Path))
 }
 
 func (a *app) originalsPruneCommand() *cobra.Command {

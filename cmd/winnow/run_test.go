@@ -112,7 +112,17 @@ func (d *desk) take(name string) string {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	return d.put(name, data)
+	d.put(name, data)
+	d.age(name)
+	return name
+}
+
+// age makes a file one that was not written to in the last minute.
+func (d *desk) age(name string) {
+	d.t.Helper()
+	if err := lieIdle(filepath.Join(d.dir, name)); err != nil {
+		d.t.Fatal(err)
+	}
 }
 
 func (d *desk) read(name string) []byte {
@@ -159,4 +169,26 @@ func (o outcome) document(t *testing.T) map[string]any {
 		t.Fatalf("standard output is no JSON document: %v\n%.500s\nstderr: %s", err, o.stdout, o.stderr)
 	}
 	return doc
+}
+
+// originals are what is kept of files that were replaced.
+func (d *desk) originals() (kept [][]byte) {
+	d.t.Helper()
+	o := d.run("originals", "--json")
+	if o.code == exitNothing {
+		return nil
+	}
+	o.wants(d.t, exitDone)
+	var doc originalList
+	if err := json.Unmarshal([]byte(o.stdout), &doc); err != nil {
+		d.t.Fatal(err)
+	}
+	for _, original := range doc.Originals {
+		data, err := os.ReadFile(original.Path)
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		kept = append(kept, data)
+	}
+	return kept
 }

@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -51,18 +53,32 @@ func TestScripts(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				if err := os.WriteFile(filepath.Join(env.WorkDir, f.Name()), data, 0o644); err != nil {
+				if err := errors.Join(os.WriteFile(filepath.Join(env.WorkDir, f.Name()), data, 0o644), lieIdle(filepath.Join(env.WorkDir, f.Name()))); err != nil {
 					return err
 				}
 			}
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "has": has, "is": is, "make": makeFile,
+			"age": ageFile, "exits": exits, "has": has, "is": is, "make": makeFile,
 		},
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 	})
+}
+
+// lieIdle makes a file one that was not written to in the last minute, as that of an agent which has ended.
+func lieIdle(path string) error {
+	then := time.Now().Add(-time.Minute)
+	return os.Chtimes(path, then, then)
+}
+
+// ageFile is lieIdle for scripts: age x.jsonl
+func ageFile(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: age FILE")
+	}
+	ts.Check(lieIdle(ts.MkAbs(args[0])))
 }
 
 // exits runs winnow and wants an exit code: exits 5 prune x.jsonl
