@@ -122,6 +122,69 @@ func TestReplace_carriesOverWhatComesAfterTheLastLook(t *testing.T) {
 	}
 }
 
+// Whoever comes between the rename and the carrying over writes behind what is not there yet: the lines are put in order.
+func TestReplace_putsLinesInTheirOrder(t *testing.T) {
+	d := newDesk(t, "s.jsonl", before)
+	c, err := d.room.Take(t.Context(), d.path, Taking{Command: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.Read([]byte(before)); err != nil {
+		t.Fatal(err)
+	}
+	once := false
+	c.room.Looked = func() {
+		if !once {
+			d.add(`{"n":3}` + "\n")
+		}
+	}
+	c.room.Renamed = func() {
+		if !once {
+			d.add(`{"n":4}` + "\n" + `{"n":5}` + "\n")
+		}
+		once = true
+	}
+	draft := d.draft(`{"sum":2}` + "\n")
+	done, err := c.Replace(t.Context(), draft)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"sum":2}` + "\n" + `{"n":3}` + "\n" + `{"n":4}` + "\n" + `{"n":5}` + "\n"
+	if got := d.read(d.path); got != want || done.Disordered || done.CarriedLines != 1 {
+		t.Errorf("the file is %q, want %q; %+v", got, want, done)
+	}
+	if list, err := d.room.Originals(); len(list) != 1 || list[0].Path != done.Original || d.read(done.Original) != before+`{"n":3}`+"\n" || err != nil {
+		t.Errorf("originals: %+v, %v", list, err)
+	}
+	if files, err := os.ReadDir(filepath.Dir(d.path)); len(files) != 1 || err != nil {
+		t.Errorf("the folder has %v, %v", files, err)
+	}
+
+	// One that comes between each time: nothing is lost, and it is said.
+	d = newDesk(t, "s.jsonl", before)
+	n := 2
+	add := func() { n++; d.add(fmt.Sprintf("{\"n\":%d}\n", n)) }
+	d.room.Looked = add
+	draft = d.draft(`{"sum":2}` + "\n")
+	if c, err = d.room.Take(t.Context(), d.path, Taking{Command: "test"}); err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.Read([]byte(before)); err != nil {
+		t.Fatal(err)
+	}
+	c.room.Renamed = add
+	if done, err = c.Replace(t.Context(), draft); err != nil || !done.Disordered || len(done.Notes) != 1 {
+		t.Errorf("%+v, %v", done, err)
+	}
+	for i := 3; i <= n; i++ {
+		if strings.Count(d.read(d.path), fmt.Sprintf("{\"n\":%d}\n", i)) != 1 {
+			t.Errorf("line %d is not there once: %q", i, d.read(d.path))
+		}
+	}
+}
+
 // A writer that holds the file open goes on writing to the original: nothing of it is lost, and doctor can say what it is.
 func TestReplace_whatIsWrittenToTheOriginalLaterIsThere(t *testing.T) {
 	d := newDesk(t, "s.jsonl", before)

@@ -25,6 +25,7 @@ type Replaced struct {
 	CarriedLines int       `json:"carriedLines"` // lines that were written to the original meanwhile, and were added to the new file
 	Left         int64     `json:"left"`         // bytes of the original that are not in the new file: an incomplete last line, or what is no line
 	Open         []Process `json:"open"`         // who still has the original open, and may write to it
+	Disordered   bool      `json:"disordered"`   // some of the carried lines stand behind newer ones
 	Notes        []string  `json:"notes"`        // what else is worth knowing, for people
 }
 
@@ -58,6 +59,9 @@ func (c *Claim) Replace(ctx context.Context, draft Draft) (Replaced, error) {
 	defer out.Close()
 	done.Original = kept.Path
 	late := c.settle(ctx, out, &done)
+	if late == nil {
+		c.putInOrder(ctx, out, &done)
+	}
 	if copied := c.bring(&kept, &done); copied != nil {
 		done.Notes = append(done.Notes, fmt.Sprintf("the original stays beside the file, as %s: %v", kept.Path, copied))
 	}
@@ -241,6 +245,11 @@ func (c *Claim) finish(ctx context.Context, draft Draft) (_ *os.File, err error)
 			out.Close()
 		}
 	}()
+	written, err := out.Stat()
+	if err != nil {
+		return nil, err
+	}
+	c.end = written.Size()
 	if err := c.catchUp(out); err != nil {
 		return nil, err
 	}
@@ -265,6 +274,9 @@ func (c *Claim) finish(ctx context.Context, draft Draft) (_ *os.File, err error)
 	}
 	if err := draft.Rename(draft.Name, c.Path); err != nil {
 		return nil, err
+	}
+	if c.room.Renamed != nil {
+		c.room.Renamed()
 	}
 	return out, nil
 }
@@ -315,6 +327,9 @@ func (c *Claim) carry(out *os.File, step string) (int64, error) {
 		err = c.room.step(step, write)
 	} else {
 		err = write()
+	}
+	if err == nil {
+		err = c.noteWrite(out, len(add))
 	}
 	if err != nil {
 		return 0, err

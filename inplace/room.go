@@ -31,8 +31,8 @@ type Room struct {
 	Link func(from, to string) error
 	// Step is asked to do each thing that changes the disk before a file has been replaced, and may fail instead; nil does them.
 	Step func(name string, do func() error) error
-	// Looked is called between the last look at a file and the rename; nil is not called. It is for tests.
-	Looked func()
+	// Looked is called between the last look at a file and the rename, Renamed right after it; nil is not called. They are for tests.
+	Looked, Renamed func()
 }
 
 func (r Room) step(name string, do func() error) error {

@@ -122,6 +122,9 @@ func (a *app) replace(ctx context.Context, s *source, o *output, writeTo func(io
 			s.unsettled = append(s.unsettled, sayBypass(b))
 		}
 	}
+	if done.Disordered {
+		s.unsettled = append(s.unsettled, done.Notes...)
+	}
 	if done.Left > 0 {
 		s.unsettled = append(s.unsettled, fmt.Sprintf("%s at the end of the original, an incomplete line, are in %s alone", plural(int(done.Left), "byte", "bytes"), done.Original))
 	}

@@ -61,7 +61,7 @@ func appendLine(path, line string) error {
 func TestInPlace_aLineEveryMillisecondLosesNone(t *testing.T) {
 	for _, name := range []string{"claude", "pi", "codex"} {
 		t.Run(name, func(t *testing.T) {
-			replaced, refused, written, late := 0, 0, 0, 0
+			replaced, refused, written, late, disordered := 0, 0, 0, 0, 0
 			for run := range *inPlaceRuns {
 				d := newDesk(t)
 				path := filepath.Join(d.dir, d.take(name+".jsonl"))
@@ -99,7 +99,13 @@ func TestInPlace_aLineEveryMillisecondLosesNone(t *testing.T) {
 					t.Fatalf("exit code %d: %s", o.code, o.stderr)
 				}
 				text := string(d.read(name + ".jsonl"))
+				last := 0
 				for _, line := range lines {
+					if at := strings.Index(text, line+"\n"); at < last {
+						disordered++
+					} else {
+						last = at
+					}
 					if n := strings.Count(text, line+"\n"); n != 1 {
 						t.Fatalf("run %d of %v (exit code %d): a line that was added is there %d times: %s", run, args, o.code, n, line)
 					}
@@ -107,7 +113,10 @@ func TestInPlace_aLineEveryMillisecondLosesNone(t *testing.T) {
 				written += len(lines)
 				late += carriedLines(o)
 			}
-			t.Logf("%s: %d runs, %d replaced the file, %d refused; %d lines were added meanwhile, %d of them after the file was read; none is missing", name, *inPlaceRuns, replaced, refused, written, late)
+			t.Logf("%s: %d runs, %d replaced the file, %d refused; %d lines were added meanwhile, %d of them after the file was read; none is missing, %d stand behind a newer one", name, *inPlaceRuns, replaced, refused, written, late, disordered)
+			if disordered > 0 {
+				t.Error("lines are not in the order in which they were added")
+			}
 			if replaced == 0 || written == 0 {
 				t.Error("nothing was tried")
 			}

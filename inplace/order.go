@@ -1,0 +1,110 @@
+package inplace
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// Whoever opens the file between the rename and the carrying over writes to the new one at once, and what he wrote to the original before is added behind it.
+// Products take the last line for the newest, so such a file is replaced once more, with its lines in their order.
+
+// span is a piece of the new file.
+type span struct{ start, end int64 }
+
+// tries is how often a file is put in order whose writer comes between again and again.
+const tries = 5
+
+// noteWrite remembers a piece that was just added to the new file, where somebody else's lines stand before it.
+func (c *Claim) noteWrite(out *os.File, size int) error {
+	end, err := out.Seek(0, io.SeekCurrent) // behind what was appended last
+	if err != nil {
+		return err
+	}
+	at := span{end - int64(size), end}
+	if at.start == c.end {
+		c.end = at.end
+	} else {
+		c.late = append(c.late, at)
+	}
+	return nil
+}
+
+// ordered is the new file with the pieces that came late in front of what was written to it by others.
+func ordered(text []byte, end int64, late []span) []byte {
+	sorted := bytes.Clone(text[:end])
+	for _, s := range late {
+		sorted = append(sorted, text[s.start:s.end]...)
+	}
+	for _, s := range late {
+		sorted = append(sorted, text[end:s.start]...)
+		end = s.end
+	}
+	return append(sorted, text[end:]...)
+}
+
+// putInOrder replaces the new file by one with its lines in their order.
+func (c *Claim) putInOrder(ctx context.Context, out *os.File, done *Replaced) {
+	if len(c.late) == 0 {
+		return
+	}
+	err := fmt.Errorf("its writer did not pause")
+	if c.tries < tries {
+		err = c.replaceAgain(ctx, out)
+	}
+	if err != nil {
+		done.Disordered = true
+		done.Notes = append(done.Notes, fmt.Sprintf("some of the lines that were carried over stand behind newer ones: %v", err))
+	}
+}
+
+func (c *Claim) replaceAgain(ctx context.Context, out *os.File) (err error) {
+	room := c.room
+	room.Step = nil // the file has been replaced: there is nothing that could be left as it was
+	next := &Claim{Path: c.Path, room: room, command: c.command, force: true, lock: c.lock, lines: true, tries: c.tries + 1}
+	if next.old, err = os.Open(c.Path); err != nil {
+		return err
+	}
+	defer next.old.Close()
+	if next.info, err = next.old.Stat(); err != nil {
+		return err
+	}
+	if mine, err := out.Stat(); err != nil || !os.SameFile(mine, next.info) {
+		return fmt.Errorf("another file was put in its place")
+	}
+	text := make([]byte, next.info.Size())
+	if _, err := next.old.ReadAt(text, 0); err != nil {
+		return err
+	}
+	if text, err = next.Read(text); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(c.Path), "."+filepath.Base(c.Path)+".*.unfinished")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(ordered(text, c.end, c.late))
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	var done Replaced
+	if err == nil {
+		done, err = next.Replace(ctx, Draft{Name: f.Name(), Rename: os.Rename})
+	}
+	if err != nil {
+		os.Remove(f.Name())
+		return err
+	}
+	if done.Disordered {
+		err = fmt.Errorf("its writer did not pause")
+	}
+	if done.Left == 0 && len(done.Open) == 0 && done.Original != "" { // what it had is in the file, in another order
+		if o, unread := readOriginal(filepath.Join(room.Folder(), filepath.Base(done.Original)) + ".json"); unread == nil {
+			_ = o.remove() // it is in nobody's way
+		}
+	}
+	return err
+}
