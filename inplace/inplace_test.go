@@ -26,7 +26,7 @@ func newDesk(t *testing.T, name, content string) *desk {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &desk{t: t, path: filepath.Join(folder, "product", name), room: Room{Dir: filepath.Join(folder, "data"), Now: time.Now}}
+	d := &desk{t: t, path: filepath.Join(folder, "product", name), room: Room{Dir: filepath.Join(folder, "data"), Now: time.Now, Sleep: func(time.Duration) {}}}
 	if err := os.Mkdir(filepath.Dir(d.path), 0o700); err != nil {
 		t.Fatal(err)
 	}

@@ -393,7 +393,7 @@ func (c *Claim) settle(ctx context.Context, out *os.File, done *Replaced) error 
 		if quiet > 1 && (known || quiet > rounds/2) || ctx.Err() != nil {
 			break
 		}
-		time.Sleep(pause)
+		c.room.sleep(pause)
 	}
 	done.Left = c.rejected
 	if c.carried > 0 {

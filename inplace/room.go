@@ -29,6 +29,8 @@ type Room struct {
 	Proc string
 	// Link makes a hard link; nil is os.Link.
 	Link func(from, to string) error
+	// Sleep waits for a writer that has the original open; nil is time.Sleep.
+	Sleep func(time.Duration)
 	// Step is asked to do each thing that changes the disk before a file has been replaced, and may fail instead; nil does them.
 	Step func(name string, do func() error) error
 	// Looked is called between the last look at a file and the rename, Renamed right after it; nil is not called. They are for tests.
@@ -40,6 +42,14 @@ func (r Room) step(name string, do func() error) error {
 		return do()
 	}
 	return r.Step(name, do)
+}
+
+func (r Room) sleep(d time.Duration) {
+	if r.Sleep == nil {
+		time.Sleep(d)
+		return
+	}
+	r.Sleep(d)
 }
 
 func (r Room) link(from, to string) error {
