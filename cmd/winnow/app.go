@@ -40,6 +40,8 @@ type app struct {
 	// locks that the process has on it.
 	databases sync.Map
 
+	ignored sync.Once // what is ignored was told
+
 	orderly atomic.Bool // the command ends by itself soon after an interruption, and must: see attend
 }
 
@@ -217,6 +219,7 @@ func (a *app) settings() (winnow.Settings, error) {
 	if err != nil {
 		return winnow.Settings{}, usageError{err}
 	}
+	a.tellIgnored(loaded.Ignored)
 	s := loaded.Settings
 	if a.policy != "" {
 		s.Policy = a.policy
