@@ -37,7 +37,7 @@ provider's cache again. compaction.threshold is how full the window may become, 
 Who writes summaries is said by compaction.model (provider/model) and compaction.summarizer (auto, llm, offline), what is asked of it by
 compaction.prompt and compaction.context. compaction.background (true, false; null: on under balanced) lets a loop have it
 written while it works on. A provider that is not known is defined under providers.NAME, in the user's file alone: protocol
-(openai-chat, openai-responses, anthropic, gemini), baseURL, keyEnv (the variable that holds the key), headers, body, idle (seconds), maxTokens.
+(openai-chat, openai-responses, anthropic, gemini), baseURL, keyEnv (the variable that holds the key), headers, body, idle and longest (seconds), maxTokens.
 
 Of "winnow run" and "winnow chat": model (provider/model) is whom they ask, titles (provider/model) a small one that names finished turns for lists; where it is
 empty their first sentences do. snapshots (true, false) keeps the state of the folder's files, for diffs and "winnow revert". permissions is a list of rules about what their tools may do, {"tool", "action",
