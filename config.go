@@ -98,6 +98,7 @@ type Provider struct {
 	Headers  map[string]string `json:"headers,omitempty"` // sent with every request; "$NAME" is the variable of that name
 
 	Idle      int            `json:"idle,omitzero"`      // seconds of silence after which a request is given up
+	Longest   int            `json:"longest,omitzero"`   // seconds that a request may take in all
 	MaxTokens string         `json:"maxTokens,omitzero"` // the member that bounds an answer, where servers differ
 	Body      jsontext.Value `json:"body,omitzero"`      // a JSON object of members that every request gets besides; null leaves one out
 }
@@ -315,6 +316,9 @@ func (s Settings) Validate() error {
 		}
 		if p.Idle < 0 {
 			bad("providers."+name+".idle", "%d: give 1 or more seconds, or leave it out for 120", p.Idle)
+		}
+		if p.Longest < 0 {
+			bad("providers."+name+".longest", "%d: give 1 or more seconds, or leave it out for 1800", p.Longest)
 		}
 		if len(p.Body) > 0 && p.Body.Kind() != '{' {
 			bad("providers."+name+".body", "it must be an object")

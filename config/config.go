@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,6 +19,7 @@ import (
 	"github.com/tailscale/hujson"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/plainfile"
 )
 
 // Name of the configuration file.
@@ -38,6 +40,9 @@ type Loaded struct {
 	Origins map[string]string
 	// Files are the files that were read, lowest precedence first.
 	Files []string
+	// Ignored are the values of the project's file that are not taken, in the order of Keys: a folder that came from elsewhere does not say who is sent
+	// what, nor who is paid.
+	Ignored []Ignored
 
 	texts  map[string][]byte   // of Files
 	denied []winnow.Permission // by the project's file
@@ -70,43 +75,25 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Load reads the configuration: defaults, the user's file, the project's file, the environment. A missing file is no error unless it
-// was named. Any mistake is an *Error, or several of them joined, and then nothing counts.
+// Load reads the configuration: defaults, the user's file, the project's file as far as it may set anything, the environment. A missing file is no
+// error unless it was named. Any mistake is an *Error, or several of them joined, and then nothing counts.
 func Load(s Sources) (Loaded, error) {
 	l := Loaded{Settings: winnow.DefaultSettings(), Origins: map[string]string{}}
 	for _, file := range s.files() {
-		var err error
-		if info, failed := os.Stat(file); s.File == "" && failed == nil && !info.Mode().IsRegular() {
-			err = errNotPlain
-		}
-		var data []byte
-		if err == nil {
-			data, err = os.ReadFile(file)
-		}
+		data, err := s.read(file)
 		if errors.Is(err, fs.ErrNotExist) && s.File == "" {
 			continue
 		}
+		if err == nil && s.File == "" && file == s.project() {
+			err = l.project(file, data)
+		} else if err == nil {
+			err = l.file(file, data)
+		}
+		if err == nil {
+			err = l.permitted()
+		}
 		if err != nil {
-			var path *fs.PathError
-			if errors.As(err, &path) {
-				err = path.Err // the file is named already
-			}
-			return l, &Error{File: file, Err: err}
-		}
-		own := slices.Clone(l.Settings.Permissions) // reading writes over them
-		if err := l.file(file, data); err != nil {
 			return l, err
-		}
-		if err := l.permitted(); err != nil {
-			return l, err
-		}
-		if s.File == "" && file == filepath.Join(s.Dir, Name) && l.Origins[permissions] == file {
-			if err := l.denials(file, data, own); err != nil {
-				return l, err
-			}
-		}
-		if s.File == "" && file == filepath.Join(s.Dir, Name) && l.Origins[providers] == file {
-			return l, &Error{File: file, Key: providers, Err: errNotHere}
 		}
 		l.Files = append(l.Files, file)
 	}
@@ -120,31 +107,35 @@ func Load(s Sources) (Loaded, error) {
 	return l, nil
 }
 
+// mostBytes of a configuration that was not named. The largest that anybody writes has some thousands; one that came with a folder may have any number.
+const mostBytes = 1 << 20
+
+// read reads one of the files. What was named may be a pipe; what was not is a plain file of a sensible size.
+func (s Sources) read(file string) (data []byte, err error) {
+	if s.File != "" {
+		data, err = os.ReadFile(file)
+	} else {
+		data, _, err = plainfile.Read(file, mostBytes)
+	}
+	if err == nil {
+		return data, nil
+	}
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		err = path.Err // the file is named already
+	}
+	var kind *plainfile.KindError
+	if errors.As(err, &kind) {
+		err = fmt.Errorf("%w but %s", errNotPlain, plainfile.Kind(kind.Mode))
+	}
+	if errors.Is(err, plainfile.ErrTooLarge) {
+		err = fmt.Errorf("%w: more than %d bytes are no configuration", plainfile.ErrTooLarge, mostBytes)
+	}
+	return nil, &Error{File: file, Err: err}
+}
+
 // errNotPlain is the error of a file that was not named and is a folder, a pipe or a device: to read it may never end.
 var errNotPlain = errors.New("it is no plain file")
-
-// providers says where keys and sessions are sent. That is the user's to say: a project's file may be anybody's.
-const providers = "providers"
-
-var errNotHere = errors.New("it says where your keys are sent, so it is not taken from a project's file; write it into your own, or name this one with --config")
-
-// permissions say what an agent may do on this computer. That is the user's to say too: a project's file may only take away. Its rules come behind the
-// user's, of which the last one counts.
-const permissions = "permissions"
-
-var errOnlyDeny = errors.New("a project's file may deny, not allow or ask: what is allowed on your computer is for your own file, or one named with --config, to say")
-
-func (l *Loaded) denials(file string, data []byte, own []winnow.Permission) error {
-	for i, p := range l.Settings.Permissions {
-		if p.Verdict != "deny" {
-			e := &Error{File: file, Key: fmt.Sprintf("%s.%d.verdict", permissions, i), Err: errOnlyDeny}
-			e.Line, e.Column = position(data, int64(max(0, offsetOf(data, e.Key))))
-			return e
-		}
-	}
-	l.denied, l.Settings.Permissions = l.Settings.Permissions, own
-	return nil
-}
 
 // permitted checks the rules of one file, for those of another are laid beside them.
 func (l *Loaded) permitted() error {
@@ -156,18 +147,33 @@ func (l *Loaded) permitted() error {
 	return nil
 }
 
+// Own is the user's own file, "" where there is no folder for it.
+func (s Sources) Own() string {
+	if s.User == "" {
+		return ""
+	}
+	return filepath.Join(s.User, "winnow", Name)
+}
+
+// project is the project's file, "" where there is none beside the user's own.
+func (s Sources) project() string {
+	if s.Dir == "" {
+		return ""
+	}
+	file := filepath.Join(s.Dir, Name)
+	if own, err := os.Stat(s.Own()); err == nil {
+		if info, err := os.Stat(file); err == nil && os.SameFile(own, info) {
+			return "" // in the folder of the user's own, or linked to it
+		}
+	}
+	return file
+}
+
 func (s Sources) files() []string {
 	if s.File != "" {
 		return []string{s.File}
 	}
-	var files []string
-	if s.User != "" {
-		files = append(files, filepath.Join(s.User, "winnow", Name))
-	}
-	if s.Dir != "" {
-		files = append(files, filepath.Join(s.Dir, Name))
-	}
-	return files
+	return slices.DeleteFunc([]string{s.Own(), s.project()}, func(file string) bool { return file == "" })
 }
 
 // Blame says of an error whose words begin with a key, or of several of them joined, where the value was set that it speaks of.
@@ -211,11 +217,16 @@ func (l *Loaded) file(name string, data []byte) error {
 			l.Origins[key] = name
 		}
 	}
+	l.keep(name, data)
+	return nil
+}
+
+// keep remembers the text of a file, to say where in it something stands.
+func (l *Loaded) keep(name string, data []byte) {
 	if l.texts == nil {
 		l.texts = map[string][]byte{}
 	}
 	l.texts[name] = data
-	return nil
 }
 
 func decode(plain []byte, settings *winnow.Settings) error {
@@ -237,13 +248,13 @@ func (l Loaded) Values() ([]string, map[string]jsontext.Value, error) {
 
 // Set writes one key into a configuration file and keeps everything else in it, comments too. The file is made when it is
 // missing. The value is JSON, or a text.
-func Set(file, key, value string) error {
-	if wanted(key) == "" {
-		return &Error{File: file, Key: key, Err: errors.New("there is no such key"), Nearest: nearest(key)}
-	}
+func Set(file, key, value string) error { return SetAll(file, map[string]string{key: value}) }
+
+// SetAll writes several keys at once: all of them, or none.
+func SetAll(file string, values map[string]string) error {
 	data, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		data, err = []byte("{}\n"), nil
+		data, err = []byte("{\n}\n"), nil // an object of several lines stays one
 	}
 	if err != nil {
 		return &Error{File: file, Err: err}
@@ -252,12 +263,17 @@ func Set(file, key, value string) error {
 	if err != nil {
 		return syntaxError(file, data, err)
 	}
-	text, err := valueOf(key, value)
-	if err != nil {
-		return &Error{File: file, Key: key, Err: err}
-	}
-	if err := put(&doc, key, text); err != nil {
-		return &Error{File: file, Key: key, Err: err}
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		if wanted(key) == "" {
+			return &Error{File: file, Key: key, Err: errors.New("there is no such key"), Nearest: nearest(key)}
+		}
+		text, err := valueOf(key, values[key])
+		if err != nil {
+			return &Error{File: file, Key: key, Err: err}
+		}
+		if err := put(&doc, key, text); err != nil {
+			return &Error{File: file, Key: key, Err: err}
+		}
 	}
 	doc.Format()
 	packed := doc.Pack()
@@ -269,6 +285,15 @@ func Set(file, key, value string) error {
 	if err := check.Settings.Validate(); err != nil {
 		return check.Blame(err)
 	}
+	if err := replace(file, packed); err != nil {
+		return &Error{File: file, Err: err}
+	}
+	return nil
+}
+
+// replace puts a text in the place of a file in one go, and keeps its mode and the link that leads to it. What it writes first has a name that nobody
+// could have put a link under.
+func replace(file string, text []byte) (err error) {
 	mode := fs.FileMode(0o644)
 	if info, err := os.Stat(file); err == nil {
 		mode = info.Mode().Perm() // it may hold what is nobody else's to read
@@ -278,13 +303,23 @@ func Set(file, key, value string) error {
 		to = linked // the link stays
 	}
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-		return &Error{File: file, Err: err}
+		return err
 	}
-	temporary := to + ".tmp"
-	if err := os.WriteFile(temporary, packed, mode); err != nil {
-		return &Error{File: file, Err: err}
+	f, err := os.CreateTemp(filepath.Dir(to), "."+Name+".*")
+	if err != nil {
+		return err
 	}
-	return os.Rename(temporary, to)
+	defer func() {
+		if err != nil {
+			os.Remove(f.Name())
+		}
+	}()
+	_, err = f.Write(text)
+	err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
+	if err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), to)
 }
 
 // Origin lists what was set where, for people.

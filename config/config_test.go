@@ -45,7 +45,7 @@ func TestLoad_laterSourcesWin(t *testing.T) {
 	}
 	files := map[string]string{
 		filepath.Join(user, "winnow", Name): `{"policy": "classic", "compaction": {"protect": 1, "minimum": 2, "keep": 3}}`,
-		filepath.Join(dir, Name):            `{"policy": "aggressive", "compaction": {"minimum": 20, /* for now */ "keep": 30,}}`,
+		filepath.Join(dir, Name):            `{"policy": "aggressive", "compaction": {"minimum": 20, /* for now */ "keep": 30,}}`, // of which the minimum counts
 	}
 	for file, text := range files {
 		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
@@ -57,11 +57,11 @@ func TestLoad_laterSourcesWin(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := l.Settings.Compaction
-	if l.Settings.Policy != "aggressive" || c.Protect != 1 || c.Minimum != 20 || *c.Keep != 300 || c.Prune || !c.Auto {
+	if l.Settings.Policy != "classic" || c.Protect != 1 || c.Minimum != 20 || *c.Keep != 300 || c.Prune || !c.Auto {
 		t.Errorf("settings: %+v", l.Settings)
 	}
 	want := map[string]string{
-		"policy": filepath.Join(dir, Name), "compaction.protect": filepath.Join(user, "winnow", Name), "compaction.minimum": filepath.Join(dir, Name),
+		"policy": filepath.Join(user, "winnow", Name), "compaction.protect": filepath.Join(user, "winnow", Name), "compaction.minimum": filepath.Join(dir, Name),
 		"compaction.keep": "WINNOW_COMPACTION_KEEP", "compaction.prune": "OPENCODE_DISABLE_PRUNE",
 	}
 	if diff := cmp.Diff(want, l.Origins); diff != "" {
@@ -135,9 +135,9 @@ func TestLoad_aFileThatCannotBeReadIsNamedOnce(t *testing.T) {
 // A project's file may have come with a clone of anybody's repository.
 func TestLoad_aProjectDoesNotSayWhereKeysAreSent(t *testing.T) {
 	file := write(t, `{"providers": {"anthropic": {"baseURL": "https://example.org"}}}`)
-	var e *Error
-	if _, err := Load(Sources{Dir: filepath.Dir(file)}); !errors.As(err, &e) || e.Key != "providers" || e.File != file {
-		t.Errorf("the error is %v", err)
+	l, err := Load(Sources{Dir: filepath.Dir(file)})
+	if err != nil || len(l.Settings.Providers) > 0 || len(l.Ignored) != 1 || l.Ignored[0].Key != "providers" || !strings.Contains(l.Ignored[0].Reason, "where your keys and sessions are sent") {
+		t.Errorf("%v: %+v, and ignored is %+v", err, l.Settings.Providers, l.Ignored)
 	}
 	if l, err := Load(Sources{File: file}); err != nil || l.Settings.Providers["anthropic"].BaseURL != "https://example.org" {
 		t.Errorf("of a file that was named: %v, %+v", err, l.Settings.Providers)
@@ -398,20 +398,10 @@ func TestLoad_thresholds(t *testing.T) {
 			t.Errorf("WINNOW_COMPACTION_THRESHOLD=%s (-want +got): %v\n%s", variable, err, diff)
 		}
 	}
-	user, dir := t.TempDir(), t.TempDir()
-	for file, text := range map[string]string{
-		filepath.Join(user, "winnow", Name): `{"compaction": {"threshold": {"*": 0.9, "a/*": 0.5}}}`, filepath.Join(dir, Name): `{"compaction": {"threshold": {"a/*": "economic"}}}`,
-	} {
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	l, err := Load(Sources{User: user, Dir: dir})
+	file := write(t, `{"compaction": {"threshold": {"*": 0.9, "a/*": 0.5}}}`)
+	l, err := Load(Sources{File: file, Environ: []string{`WINNOW_COMPACTION_THRESHOLD={"a/*":"economic"}`}})
 	if diff := cmp.Diff(budget.Thresholds{"*": 0.9, "a/*": budget.Economic}, l.Settings.Compaction.Threshold); err != nil || diff != "" {
-		t.Errorf("the project's patterns over the user's (-want +got): %v\n%s", err, diff)
+		t.Errorf("patterns of a variable over a file's (-want +got): %v\n%s", err, diff)
 	}
 }
 
@@ -445,8 +435,13 @@ func TestLoad_permissionsOfAProjectOnlyTakeAway(t *testing.T) {
 		t.Errorf("with a variable (-want +got):\n%s", diff)
 	}
 	put(theirs, "{\n  \"permissions\": [\n    {\"action\": \"run\", \"verdict\": \"allow\"}]}")
-	if _, err = Load(Sources{User: user, Dir: dir}); err == nil || !strings.Contains(err.Error(), theirs+":3:23: permissions.0.verdict: a project's file may deny, not allow or ask") {
-		t.Errorf("a project that allows: %v", err)
+	l, err = Load(Sources{User: user, Dir: dir})
+	if diff := cmp.Diff(want[:1], l.Settings.Permissions); err != nil || diff != "" {
+		t.Errorf("a project that allows: %v (-want +got):\n%s", err, diff)
+	}
+	ignored := []Ignored{{"permissions", theirs, 2, 3, "a project's file may deny, not allow or ask"}}
+	if diff := cmp.Diff(ignored, l.Ignored); diff != "" {
+		t.Errorf("what is ignored (-want +got):\n%s", diff)
 	}
 	if _, err = Load(Sources{File: theirs}); err != nil {
 		t.Errorf("the same file, named by the user: %v", err)

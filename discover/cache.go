@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+
+	"github.com/winnowhq/winnow/plainfile"
 )
 
 // cacheVersion changes with what is remembered; a cache of another version is begun anew.
@@ -37,7 +39,7 @@ type cacheFile struct {
 // LoadCache reads a cache; without a file, or with one that is not understood, it is empty.
 func LoadCache(path string) *Cache {
 	c := &Cache{before: map[string]remembered{}, now: map[string]remembered{}}
-	data, err := os.ReadFile(path)
+	data, _, err := plainfile.Read(path, 0)
 	if err != nil {
 		return c
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/winnowhq/winnow/format/geminicli"
+	"github.com/winnowhq/winnow/plainfile"
 )
 
 // geminiFolders says to which projects the folders below ~/.gemini/tmp belong. A chat does not say it itself. The folder of a project has a file with the
@@ -26,7 +26,7 @@ func newGeminiFolders(tmp string) geminiFolders {
 	var registry struct {
 		Projects map[string]string `json:"projects"`
 	}
-	if text, err := os.ReadFile(filepath.Join(filepath.Dir(tmp), "projects.json")); err == nil && json.Unmarshal(text, &registry) == nil {
+	if text, _, err := plainfile.Read(filepath.Join(filepath.Dir(tmp), "projects.json"), 0); err == nil && json.Unmarshal(text, &registry) == nil {
 		for path, name := range registry.Projects {
 			sum := sha256.Sum256([]byte(path))
 			g.known[hex.EncodeToString(sum[:])] = path
@@ -47,7 +47,7 @@ func (g geminiFolders) place(path string) (project, parent string) {
 	if len(names) == 4 && names[1] == "chats" {
 		parent = names[2]
 	}
-	if text, err := os.ReadFile(filepath.Join(g.tmp, names[0], ".project_root")); err == nil {
+	if text, _, err := plainfile.Read(filepath.Join(g.tmp, names[0], ".project_root"), 64<<10); err == nil {
 		if project = strings.TrimSpace(string(text)); project != "" {
 			return project, parent
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/winnowhq/winnow/format/geminicli"
 	"github.com/winnowhq/winnow/format/opencodedb"
 	"github.com/winnowhq/winnow/format/openhands"
+	"github.com/winnowhq/winnow/plainfile"
 	"github.com/winnowhq/winnow/rule"
 )
 
@@ -28,18 +29,14 @@ const (
 // head says what the beginning of a file tells. It is nil for files that are no sessions.
 func (s *Search) head(p Place, path string) (found *Found, err error) {
 	defer guard(&err)
-	file, err := os.Open(path)
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return s.glance(p, path)
+	}
+	file, info, err := plainfile.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if info.IsDir() {
-		return s.glance(p, path)
-	}
 	if info.Size() == 0 {
 		return nil, nil // begun, and nothing said
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/winnowhq/winnow/format/opencodedb"
 	"github.com/winnowhq/winnow/format/openhands"
 	"github.com/winnowhq/winnow/model"
+	"github.com/winnowhq/winnow/plainfile"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/token"
@@ -55,7 +56,7 @@ func read(ctx context.Context, f *Found) (*format.Document, error) {
 		}
 		return folder.Read()
 	}
-	data, err := os.ReadFile(f.path)
+	data, _, err := plainfile.Read(f.path, 0)
 	if err != nil {
 		return nil, err
 	}

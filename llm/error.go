@@ -22,6 +22,7 @@ const (
 	Network     Kind = "network"      // no connection, or none that lasted
 	Cut         Kind = "cut"          // the answer ended before its end
 	Stalled     Kind = "stalled"      // nothing came for too long
+	Endless     Kind = "endless"      // something came for too long, or too much of it: trying again would take as much
 	Garbage     Kind = "garbage"      // the answer could not be understood
 	Rejected    Kind = "rejected"     // the request was refused for another reason: trying again is in vain
 	Cancelled   Kind = "cancelled"    // the caller's context ended
@@ -46,6 +47,8 @@ func (k Kind) Words() string {
 		return "the answer broke off"
 	case Stalled:
 		return "the provider fell silent"
+	case Endless:
+		return "the answer did not end"
 	case Garbage:
 		return "the answer made no sense"
 	case Rejected:

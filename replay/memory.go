@@ -100,9 +100,16 @@ func (m *Memory) renew() {
 			text.Write(append(out, '\n'))
 		}
 	}
-	next := m.path + ".new"
-	if os.WriteFile(next, text.Bytes(), 0o600) == nil {
-		_ = os.Rename(next, m.path)
+	next, err := os.CreateTemp(filepath.Dir(m.path), ".results.*") // mode 0600
+	if err != nil {
+		return
+	}
+	_, err = next.Write(text.Bytes())
+	if err = errors.Join(err, next.Close()); err == nil {
+		err = os.Rename(next.Name(), m.path)
+	}
+	if err != nil {
+		os.Remove(next.Name())
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/winnowhq/winnow/plainfile"
 )
 
 // Take keeps the state of the folder and returns the hash of its tree: the same for the same names, bytes and kinds. When ctx ends it stops at once;
@@ -107,7 +109,7 @@ func (r *Repository) add(ctx context.Context, names []string) error {
 		return err
 	}
 	if len(names) == 1 {
-		f, unreadable := os.Open(filepath.Join(r.top, filepath.FromSlash(names[0])))
+		f, _, unreadable := plainfile.Open(filepath.Join(r.top, filepath.FromSlash(names[0])))
 		if unreadable != nil || strings.Contains(err.Error(), "Invalid path") {
 			return nil
 		}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -19,6 +18,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/agent"
+	"github.com/winnowhq/winnow/plainfile"
 	"github.com/winnowhq/winnow/token"
 )
 
@@ -194,7 +194,7 @@ func (s *search) file(ctx context.Context, name, shown string, info fs.FileInfo)
 		s.large++
 		return nil
 	}
-	f, err := os.Open(filepath.Clean(name))
+	f, _, err := plainfile.Open(filepath.Clean(name))
 	if err != nil {
 		return nil
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/winnowhq/winnow/plainfile"
 )
 
 // ignored are the lines of .gitignore files from the outermost folder to the innermost; the last one that matches counts. A file below an ignored folder
@@ -29,7 +31,7 @@ func (g ignored) with(folder, at string) ignored {
 	if err != nil || !info.Mode().IsRegular() || info.Size() > 1<<20 { // git takes no link for one either: it may lead to what never ends
 		return g
 	}
-	text, err := os.ReadFile(name)
+	text, _, err := plainfile.Read(name, 1<<20)
 	if err != nil {
 		return g
 	}

@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/winnowhq/winnow/agent"
+	"github.com/winnowhq/winnow/plainfile"
 )
 
 // place is a file or a folder that a call names.
@@ -149,21 +150,9 @@ func regular(at place) (fs.FileInfo, error) {
 	case info.IsDir():
 		return nil, fmt.Errorf("%s is a folder: use list", at.shown)
 	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is no plain file but %s", at.shown, kindOf(info.Mode()))
+		return nil, fmt.Errorf("%s is no plain file but %s", at.shown, plainfile.Kind(info.Mode()))
 	}
 	return info, nil
-}
-
-func kindOf(m fs.FileMode) string {
-	switch {
-	case m&fs.ModeNamedPipe != 0:
-		return "a named pipe"
-	case m&fs.ModeSocket != 0:
-		return "a socket"
-	case m&fs.ModeDevice != 0:
-		return "a device"
-	}
-	return "something else"
 }
 
 // alike names files of the same folder that may have been meant: the same name in another case or with another ending. Of a folder outside nothing is told.

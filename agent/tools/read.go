@@ -15,6 +15,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/agent"
+	"github.com/winnowhq/winnow/plainfile"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/token"
 )
@@ -82,7 +83,7 @@ func (t Read) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
 	if err != nil {
 		return agent.Result{}, err
 	}
-	f, err := os.Open(at.path)
+	f, _, err := plainfile.Open(at.path)
 	if err != nil {
 		return agent.Result{}, err
 	}

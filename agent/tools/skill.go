@@ -14,6 +14,7 @@ import (
 
 	"github.com/winnowhq/winnow/agent"
 	"github.com/winnowhq/winnow/call"
+	"github.com/winnowhq/winnow/plainfile"
 	"github.com/winnowhq/winnow/token"
 )
 
@@ -104,7 +105,7 @@ func oneLine(text string, most int) string {
 }
 
 func readUpTo(name string, most int64) (string, error) {
-	f, err := os.Open(name)
+	f, _, err := plainfile.Open(name)
 	if err != nil {
 		return "", err
 	}

@@ -240,7 +240,7 @@ func TestWebFetch_endsInTime(t *testing.T) {
 // An address that is another one by the time of the connection is not connected to.
 func TestReach_isHeldWhenItIsConnected(t *testing.T) {
 	s := site(t, map[string]http.HandlerFunc{"/": says("text/plain", "in the house")})
-	for r, allowed := range map[reach]bool{public: false, private: false, loopback: true} {
+	for r, allowed := range map[reach]bool{public: false, private: false, loopback: true, metadata: true} {
 		request, err := http.NewRequest(http.MethodGet, s.URL, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -258,16 +258,51 @@ func TestReach_isHeldWhenItIsConnected(t *testing.T) {
 func TestReach_ofAddresses(t *testing.T) {
 	for text, want := range map[string]reach{
 		"127.0.0.1": loopback, "127.9.9.9": loopback, "::1": loopback, "0.0.0.0": loopback, "::": loopback, "::ffff:127.0.0.1": loopback,
-		"10.1.2.3": private, "192.168.0.1": private, "172.16.0.1": private, "169.254.169.254": private, "fe80::1%eth0": private, "fd00::1": private, "100.64.0.1": private,
+		"10.1.2.3": private, "192.168.0.1": private, "172.16.0.1": private, "169.254.169.253": private, "fe80::1%eth0": private, "fd00::1": private, "100.64.0.1": private,
 		"::ffff:10.0.0.1": private, "8.8.8.8": public, "2001:4860:4860::8888": public, "172.32.0.1": public,
+		// What gives out keys.
+		"169.254.169.254": metadata, "::ffff:169.254.169.254": metadata, "fd00:ec2::254": metadata, "fd20:ce::254": metadata, "100.100.100.200": metadata,
+		"192.0.0.192": metadata, "168.63.129.16": metadata, "169.254.170.2": metadata,
+		// Networks that are not the web.
+		"100.127.255.255": private, "100.128.0.1": public, "198.18.0.1": private, "192.0.0.1": private, "240.0.0.1": private, "255.255.255.255": private, "0.1.2.3": private,
+		"224.0.0.251": private, "ff02::fb": private, "fc00::1": private, "fe80::1": private, "fec0::1": private, "2001:db8::1": private, "100::1": private, "203.0.113.9": private,
+		// IPv6 addresses that lead to IPv4 ones: NAT64, within a network, 6to4, Teredo (server, client), compatible, translated, ISATAP.
+		"64:ff9b::7f00:1": loopback, "64:ff9b::a00:1": private, "64:ff9b::a9fe:a9fe": metadata, "64:ff9b::808:808": public,
+		"64:ff9b:1::808:808": private, "64:ff9b:1::7f00:1": loopback, "64:ff9b:1:2:3:4:a9fe:a9fe": metadata,
+		"2002:7f00:1::": loopback, "2002:c0a8:101::1": private, "2002:a9fe:a9fe::1": metadata, "2002:808:808::1": public,
+		"2001:0:7f00:1:0:0:f7f7:f7f7": loopback, "2001:0:808:808:0:0:80ff:fffe": loopback, "2001:0:808:808:0:0:5601:5601": metadata, "2001:0:808:808:0:0:f7f7:f7f7": public,
+		"::10.0.0.1": private, "::127.0.0.1": loopback, "::8.8.8.8": public, "::ffff:0:7f00:1": loopback, "::ffff:0:808:808": public,
+		"2600::5efe:a00:1": private, "2600::200:5efe:7f00:1": loopback, "2600::5efe:808:808": public,
 	} {
 		if got := reachOfAddress(netip.MustParseAddr(text)); got != want {
 			t.Errorf("%s: got %d, want %d", text, got, want)
 		}
 	}
-	for _, host := range []string{"localhost", "a.LOCALHOST", "127.0.0.1"} {
+	for _, host := range []string{"localhost", "a.LOCALHOST", "127.0.0.1", "localhost.", "127.0.0.1.", "127.1", "127.0.1", "2130706433", "0x7f000001", "0x7F.1", "0177.0.0.1", "017700000001",
+		"１２７.0.0.1", "①②⑦.0.0.1", "::1", "0", "::ffff:127.0.0.1"} {
 		if got, err := reachOf(t.Context(), host); got != loopback || err != nil {
 			t.Errorf("%s: got %d, %v", host, got, err)
+		}
+	}
+}
+
+// A page on the web that leads to one in the house asks for it by what it is, however it is written down.
+func TestWebFetch_aRedirectIntoTheHouseSaysSo(t *testing.T) {
+	for address, note := range map[string]string{
+		"http://169.254.169.254/latest/meta-data/": "this computer's keys", "http://[64:ff9b::a9fe:a9fe]/": "this computer's keys", "http://2852039166/": "this computer's keys",
+		"http://127.1:1/": "(this computer)", "http://[2002:7f00:1::]/": "(this computer)", "http://10.1/": "(a private network)",
+	} {
+		s := site(t, map[string]http.HandlerFunc{"/": func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, address, http.StatusFound) }})
+		refused := errors.New("not there")
+		var asked []string
+		_, err := WebFetch{}.Run(t.Context(), agent.Call{Input: input(t, args{"url": s.URL}), Directory: t.TempDir(), Ask: func(_ context.Context, p agent.Permission) error {
+			if asked = append(asked, p.Target); len(asked) > 1 {
+				return refused
+			}
+			return nil
+		}})
+		if !errors.Is(err, refused) || len(asked) != 2 || !strings.Contains(asked[1], note) {
+			t.Errorf("%s: %v; asked %q, want %q in it", address, err, asked, note)
 		}
 	}
 }

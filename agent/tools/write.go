@@ -16,6 +16,7 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 
 	"github.com/winnowhq/winnow/agent"
+	"github.com/winnowhq/winnow/plainfile"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/token"
 )
@@ -109,7 +110,7 @@ func before(at place) ([]byte, fs.FileInfo, error) {
 	if info.Size() > mostEdited {
 		return nil, info, nil
 	}
-	old, err := os.ReadFile(at.path)
+	old, _, err := plainfile.Read(at.path, 0)
 	return old, info, err
 }
 

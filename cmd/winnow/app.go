@@ -43,6 +43,8 @@ type app struct {
 
 	held *inplace.Claim // the file that is being read to be replaced
 
+	ignored sync.Once // what is ignored was told
+
 	orderly atomic.Bool // the command ends by itself soon after an interruption, and must: see attend
 }
 
@@ -220,6 +222,7 @@ func (a *app) settings() (winnow.Settings, error) {
 	if err != nil {
 		return winnow.Settings{}, usageError{err}
 	}
+	a.tellIgnored(loaded.Ignored)
 	s := loaded.Settings
 	if a.policy != "" {
 		s.Policy = a.policy

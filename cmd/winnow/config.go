@@ -2,15 +2,11 @@ package main
 
 import (
 	"errors"
-	"path/filepath"
-	"slices"
 	"strings"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
-	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/config"
 )
 
@@ -19,6 +15,7 @@ type configured struct {
 	Settings map[string]jsontext.Value `json:"settings"`
 	Origins  map[string]string         `json:"origins"` // of the keys that are not at their default
 	Files    []string                  `json:"files"`
+	Ignored  []config.Ignored          `json:"ignored"` // of the project's file
 }
 
 // configSet is the JSON document of config set.
@@ -40,15 +37,19 @@ provider's cache again. compaction.threshold is how full the window may become, 
 Who writes summaries is said by compaction.model (provider/model) and compaction.summarizer (auto, llm, offline), what is asked of it by
 compaction.prompt and compaction.context. compaction.background (true, false; null: on under balanced) lets a loop have it
 written while it works on. A provider that is not known is defined under providers.NAME, in the user's file alone: protocol
-(openai-chat, openai-responses, anthropic, gemini), baseURL, keyEnv (the variable that holds the key), headers, body, idle (seconds), maxTokens.
+(openai-chat, openai-responses, anthropic, gemini), baseURL, keyEnv (the variable that holds the key), headers, body, idle and longest (seconds), maxTokens.
 
 Of "winnow run" and "winnow chat": model (provider/model) is whom they ask, titles (provider/model) a small one that names finished turns for lists; where it is
 empty their first sentences do. snapshots (true, false) keeps the state of the folder's files, for diffs and "winnow revert". permissions is a list of rules about what their tools may do, {"tool", "action",
 "target", "verdict"}; the last that matches counts. action is read, write, run or fetch, target a glob for a path, or the words that a command begins with, verdict
-allow, ask or deny. A project's file may only deny, and its rules come last; --allow comes behind them.`,
+allow, ask or deny; --allow comes behind them.
+
+A project's file may be anybody's, so it may only hold Winnow back: deny (its rules come last), raise what is protected, add protected tools and paths, switch
+rules of the policy off, and set schedule to economic, compaction.summarizer to offline, compaction.prune and compaction.background to false. Whatever else it
+says is ignored, which is said once and shown here; --config winnow.jsonc takes all of it.`,
 		Example: `  winnow config
   winnow config set compaction.protect 60000
-  winnow config set policy classic --project
+  winnow config set compaction.protectedPaths 'docs/**' --project
   winnow config set compaction.threshold economic
   winnow config set compaction.model anthropic/claude-haiku-4-5
   winnow config set model anthropic/claude-sonnet-4-5
@@ -67,23 +68,12 @@ allow, ask or deny. A project's file may only deny, and its rules come last; --a
 
 		ValidArgsFunction: completeKeys,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if project && (args[0] == "providers" || strings.HasPrefix(args[0], "providers.")) {
-				return usage("%s says where your keys are sent, so it is not taken from a project's file; set it without --project", args[0])
+			file, err := a.ownConfig()
+			if project && a.configFile == "" {
+				file, err = a.projectConfig(args[0], args[1])
 			}
-			var rules []winnow.Permission
-			if project && args[0] == "permissions" && json.Unmarshal([]byte(args[1]), &rules) == nil &&
-				slices.ContainsFunc(rules, func(p winnow.Permission) bool { return p.Verdict != "deny" }) {
-				return usage("a project's file may only deny; set what you allow, or want to be asked about, without --project")
-			}
-			file := a.configFile
-			switch user := a.configSources().User; {
-			case file != "":
-			case project:
-				file = filepath.Join(a.env.Dir, config.Name)
-			case user == "":
-				return usage("there is no home folder; name a file with --config, or use --project")
-			default:
-				file = filepath.Join(user, "winnow", config.Name)
+			if err != nil {
+				return err
 			}
 			if err := config.Set(file, args[0], args[1]); err != nil {
 				return usageError{err}
@@ -110,7 +100,8 @@ func (a *app) runConfig() error {
 		return errors.Join(errors.New("the settings cannot be written down"), err)
 	}
 	if a.json {
-		return a.print(configured{values, loaded.Origins, append([]string{}, loaded.Files...)})
+		return a.print(configured{values, loaded.Origins, append([]string{}, loaded.Files...),
+			append([]config.Ignored{}, loaded.Ignored...)})
 	}
 	for _, key := range keys {
 		origin := loaded.Origin(key)
@@ -118,6 +109,9 @@ func (a *app) runConfig() error {
 			origin = ""
 		}
 		a.printf("%-52s %-28s %s\n", key, strings.ReplaceAll(string(values[key]), `","`, `", "`), origin)
+	}
+	for _, i := range loaded.Ignored {
+		a.printf("%s is ignored at %s:%d:%d: %s\n", i.Key, visible(a.short(i.File)), i.Line, i.Column, visible(i.Reason))
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/winnowhq/winnow/format/all"
 	"github.com/winnowhq/winnow/format/opencodedb"
 	"github.com/winnowhq/winnow/format/openhands"
+	"github.com/winnowhq/winnow/plainfile"
 	"github.com/winnowhq/winnow/store"
 )
 
@@ -229,7 +230,7 @@ func (a *app) readWhole(path string) ([]byte, error) {
 		data, _, err := a.readFile(path)
 		return data, err
 	}
-	data, err := os.ReadFile(path)
+	data, _, err := plainfile.Read(path, 0)
 	a.thrift(len(data))
 	return data, err
 }

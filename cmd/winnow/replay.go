@@ -83,7 +83,7 @@ Results are remembered in $XDG_CACHE_HOME/winnow/replay: a replay that was stopp
 	f.page.flags(cmd)
 	flags.BoolVarP(&f.page.force, "force", "f", false, "overwrite the files that --csv and --html name")
 	flags.BoolVar(&f.detail, "detail", false, "with --json: each session's commits, compactions and regrets, and its bill after every step")
-	flags.BoolVar(&f.apply, "apply", false, "write the recommendation into winnow.jsonc of the current folder")
+	flags.BoolVar(&f.apply, "apply", false, "write the recommendation into your configuration file, or the one of --config")
 	flags.BoolVar(&f.fresh, "fresh", false, "replay everything anew")
 	flags.IntVar(&f.jobs, "jobs", 0, "replays at a time (default one for each processor)")
 	flags.BoolVar(&f.everywhere, "everywhere", false, "what coding agents have kept on this computer")
@@ -230,7 +230,7 @@ func (a *app) showReplay(r replay.Report, settings winnow.Settings, applied bool
 		return
 	}
 	if changes, err := advised(r, settings); err == nil && len(changes) > 0 {
-		a.printf("\n--apply writes what is recommended into winnow.jsonc of the current folder.\n")
+		a.printf("\n--apply writes what is recommended into your configuration file.\n")
 	} else if err == nil {
 		a.printf("\nWhat is recommended is what the configuration says already.\n")
 	}

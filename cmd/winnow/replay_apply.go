@@ -8,18 +8,18 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/config"
+	"github.com/winnowhq/winnow/plainfile"
 	"github.com/winnowhq/winnow/replay"
 )
 
-// applyAdvice writes the recommended settings into the project's configuration, and those back to their defaults that stand against them, so that what
-// was measured is what is done. With --json it tells on standard error.
+// applyAdvice writes the recommended settings into the user's own configuration, or the one of --config, and those back to their defaults that stand against
+// them, so that what was measured is what is done. With --json it tells on standard error.
 func (a *app) applyAdvice(r replay.Report, inForce winnow.Settings) error {
 	out := a.env.Stdout
 	if a.json {
@@ -36,9 +36,9 @@ func (a *app) applyAdvice(r replay.Report, inForce winnow.Settings) error {
 		fmt.Fprintf(out, "\nNothing to write: %s is what the configuration says already\n", plainText(r.Advice.Policy))
 		return nil
 	}
-	file := filepath.Join(a.env.Dir, config.Name)
-	if a.configFile != "" {
-		file = a.path(a.configFile)
+	file, err := a.ownConfig()
+	if err != nil {
+		return err
 	}
 	before, err := os.ReadFile(file)
 	missing := errors.Is(err, fs.ErrNotExist)
@@ -46,27 +46,16 @@ func (a *app) applyAdvice(r replay.Report, inForce winnow.Settings) error {
 		return err
 	}
 	kept, made := "", false
-	if missing {
-		// An object of several lines stays one.
-		err = os.WriteFile(file, []byte("{\n}\n"), 0o644)
-	} else {
-		kept, made, err = keepAside(file, before)
-	}
-	if err != nil {
-		return err
-	}
-	for _, key := range slices.Sorted(maps.Keys(changes)) {
-		if err := config.Set(file, key, changes[key]); err != nil {
-			if missing {
-				os.Remove(file)
-			} else {
-				os.WriteFile(file, before, 0o644)
-			}
-			if made {
-				os.Remove(kept)
-			}
-			return usageError{err}
+	if !missing {
+		if kept, made, err = keepAside(file, before); err != nil {
+			return err
 		}
+	}
+	if err := config.SetAll(file, changes); err != nil {
+		if made {
+			os.Remove(kept)
+		}
+		return usageError{err}
 	}
 	after, err := os.ReadFile(file)
 	if err != nil {
@@ -109,27 +98,33 @@ func advised(r replay.Report, inForce winnow.Settings) (map[string]string, error
 	return differing(wanted, inForce)
 }
 
-// keepAside copies a configuration to the first of FILE.orig, FILE.orig.2, … that is free or has the same content.
+// keepAside copies a configuration to the first of FILE.orig, FILE.orig.2, … that is free or has the same content. Nothing that is there is written to, whatever it
+// is a link to.
 func keepAside(file string, data []byte) (kept string, made bool, err error) {
 	for n := 1; ; n++ {
 		kept = file + ".orig"
 		if n > 1 {
 			kept += fmt.Sprintf(".%d", n)
 		}
-		there, err := os.ReadFile(kept)
-		switch {
-		case err == nil && string(there) == string(data):
-			return kept, false, nil
-		case err == nil:
-			continue
-		case !errors.Is(err, fs.ErrNotExist):
-			return "", false, err
-		}
 		mode := fs.FileMode(0o600)
 		if info, err := os.Stat(file); err == nil {
 			mode = info.Mode().Perm()
 		}
-		return kept, true, os.WriteFile(kept, data, mode)
+		f, err := os.OpenFile(kept, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+		switch {
+		case errors.Is(err, fs.ErrExist):
+			if there, _, err := plainfile.Read(kept, int64(len(data))); err == nil && bytes.Equal(there, data) {
+				return kept, false, nil
+			}
+			continue
+		case err != nil:
+			return "", false, err
+		}
+		_, err = f.Write(data)
+		if err = errors.Join(err, f.Close()); err != nil {
+			os.Remove(kept)
+		}
+		return kept, true, err
 	}
 }
 

@@ -125,17 +125,32 @@ func TestReplay_interruptedItGoesOn(t *testing.T) {
 	}
 }
 
+// ownFile is the user's own configuration.
+func ownFile(d *desk) string {
+	return filepath.Join(d.dir, "..", "home", ".config", "winnow", "winnow.jsonc")
+}
+
+func content(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
 func TestReplay_appliesWhatItRecommends(t *testing.T) {
 	d, folder := withDays(t, 3, 150)
+	own := ownFile(d)
 	args := []string{"replay", folder, "--policy", "nothing,classic", "--sweep", "compaction.threshold=40k,60k", "--regrets", "90", "--prices", "reference"}
 	o := d.run(append(args, "--apply")...)
 	o.wants(t, exitDone)
-	for _, want := range []string{"Recommended: balanced threshold=", "3 sessions (450 steps)", "winnow.jsonc:\n+ {\n", `"threshold": {"*": `, "Undo with: rm winnow.jsonc"} {
+	for _, want := range []string{"Recommended: balanced threshold=", "3 sessions (450 steps)", "home/.config/winnow/winnow.jsonc:\n+ {\n", `"threshold": {"*": `, "Undo with: rm " + own} {
 		if !strings.Contains(o.stdout, want) {
 			t.Errorf("it does not say %q:\n%s", want, o.stdout)
 		}
 	}
-	loaded, err := config.Load(config.Sources{Dir: d.dir})
+	loaded, err := config.Load(config.Sources{File: own})
 	if err != nil || loaded.Settings.Compaction.Threshold["*"] < 40_000 {
 		t.Errorf("the configuration has %v: %v", loaded.Settings.Compaction.Threshold, err)
 	}
@@ -150,8 +165,8 @@ func TestReplay_appliesWhatItRecommends(t *testing.T) {
 
 	// What was set otherwise goes back, comments stay, and the file can be had back.
 	before := "{\n\t// mine\n\t\"policy\": \"aggressive\",\n\t\"compaction\": {\"protect\": 7000, \"protectedTools\": [\"read\"]}\n}\n"
-	d.put("winnow.jsonc", []byte(before))
-	if err := os.Chmod(filepath.Join(d.dir, "winnow.jsonc"), 0o600); err != nil {
+	d.configure(before)
+	if err := os.Chmod(own, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	o = d.run("replay", folder, "--policy", "nothing,balanced/compact@40k", "--regrets", "90", "--prices", "reference", "--apply", "--json")
@@ -165,22 +180,22 @@ func TestReplay_appliesWhatItRecommends(t *testing.T) {
 	if err := json.Unmarshal([]byte(o.stdout), &doc); err != nil || doc.Advice.Policy == "" {
 		t.Fatalf("the document: %v\n%s", err, o.stdout)
 	}
-	if !strings.Contains(o.stderr, "Undo with: mv winnow.jsonc.orig winnow.jsonc") {
+	if !strings.Contains(o.stderr, "Undo with: mv "+own+".orig "+own) {
 		t.Errorf("with --json it says on standard error:\n%s", o.stderr)
 	}
-	for _, name := range []string{"winnow.jsonc", "winnow.jsonc.orig"} {
-		if info, err := os.Stat(filepath.Join(d.dir, name)); err != nil || info.Mode().Perm()&0o077 != 0 {
+	for _, name := range []string{own, own + ".orig"} {
+		if info, err := os.Stat(name); err != nil || info.Mode().Perm()&0o077 != 0 {
 			t.Errorf("%s can be read by others now: %v, %v", name, info.Mode(), err)
 		}
 	}
-	if got := string(d.read("winnow.jsonc.orig")); got != before {
+	if got := content(t, own+".orig"); got != before {
 		t.Errorf("what was there is kept as\n%s", got)
 	}
-	loaded, err = config.Load(config.Sources{Dir: d.dir})
+	loaded, err = config.Load(config.Sources{File: own})
 	switch s := loaded.Settings; {
 	case err != nil:
 		t.Error(err)
-	case !strings.Contains(string(d.read("winnow.jsonc")), "// mine"):
+	case !strings.Contains(content(t, own), "// mine"):
 		t.Error("the comment is gone")
 	case s.Policy != "balanced" || s.Compaction.Protect != 40_000 || s.Compaction.Threshold["*"] != 40_000:
 		t.Errorf("%s is recommended; in force are %s and a protected zone of %d", doc.Advice.Policy, s.Policy, s.Compaction.Protect)
@@ -193,17 +208,18 @@ func TestReplay_appliesNothingThatTheFileSaysAlready(t *testing.T) {
 	d, folder := withDays(t, 3, 150)
 	args := []string{"replay", folder, "--policy", "nothing,balanced/compact@economic", "--regrets", "90", "--prices", "reference", "--apply"}
 	d.run(args...).wants(t, exitDone)
-	before := string(d.read("winnow.jsonc"))
+	own := ownFile(d)
+	before := content(t, own)
 	d.env = append(d.env, "WINNOW_COMPACTION_THRESHOLD=90000")
 	o := d.run(args...)
 	o.wants(t, exitDone)
-	if !strings.Contains(o.stdout, "Nothing to write: winnow.jsonc says it already\nStill set otherwise, `winnow config` shows where: compaction.threshold\n") {
+	if !strings.Contains(o.stdout, "Nothing to write: "+own+" says it already\nStill set otherwise, `winnow config` shows where: compaction.threshold\n") {
 		t.Errorf("it says\n%s", o.stdout)
 	}
-	if after := string(d.read("winnow.jsonc")); after != before {
+	if after := content(t, own); after != before {
 		t.Errorf("it was\n%s\nand is\n%s", before, after)
 	}
-	if _, err := os.Stat(filepath.Join(d.dir, "winnow.jsonc.orig")); err == nil {
+	if _, err := os.Stat(own + ".orig"); err == nil {
 		t.Error("there is a copy of what did not change")
 	}
 }

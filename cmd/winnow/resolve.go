@@ -16,6 +16,7 @@ import (
 	"github.com/winnowhq/winnow/format/all"
 	"github.com/winnowhq/winnow/format/opencodedb"
 	"github.com/winnowhq/winnow/format/openhands"
+	"github.com/winnowhq/winnow/plainfile"
 )
 
 // A session has one of these words on the command line: "-", the path of a file or of an OpenHands conversation's folder, PATH#ID for a session in a store of OpenCode's, PRODUCT:ID for
@@ -113,7 +114,7 @@ func isStore(path string) bool {
 	case !info.Mode().IsRegular():
 		return false // a pipe would be read empty
 	}
-	f, err := os.Open(path)
+	f, _, err := plainfile.Open(path)
 	if err != nil {
 		return false
 	}
@@ -320,7 +321,7 @@ func (a *app) sourcesOf(ctx context.Context, arg string) (named, error) {
 		case ".jsonl", ".json", ".gz", ".traj":
 			n.sources = append(n.sources, file)
 		case ".db":
-			if f, err := os.Open(file); err != nil { // it may be one of OpenCode's
+			if f, _, err := plainfile.Open(file); err != nil { // it may be one of OpenCode's
 				n.unread = append(n.unread, err)
 			} else if err := f.Close(); err != nil {
 				n.unread = append(n.unread, err)

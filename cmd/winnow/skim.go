@@ -3,11 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"runtime/debug"
 
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/all"
+	"github.com/winnowhq/winnow/plainfile"
 	"github.com/winnowhq/winnow/skim"
 )
 
@@ -24,13 +24,12 @@ func (a *app) skim(ctx context.Context, src string) (skimmed bool, err error) {
 	if src == "-" {
 		return false, nil
 	}
-	file, err := os.Open(a.path(src))
+	file, info, err := plainfile.Open(a.path(src))
 	if err != nil {
 		return false, nil // it may be in the store; if not, that is said there
 	}
 	defer file.Close()
-	info, err := file.Stat()
-	if err != nil || !info.Mode().IsRegular() || info.Size() < a.env.tooLarge() {
+	if info.Size() < a.env.tooLarge() {
 		return false, nil
 	}
 	head := make([]byte, 64<<10)

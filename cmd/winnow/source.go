@@ -17,6 +17,7 @@ import (
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/inplace"
 	"github.com/winnowhq/winnow/model"
+	"github.com/winnowhq/winnow/plainfile"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/sqlite"
 	"github.com/winnowhq/winnow/token"
@@ -107,12 +108,8 @@ func looksLikePath(src string) bool {
 func (a *app) readFile(src string) ([]byte, fs.FileInfo, error) {
 	if src == "-" {
 		defer a.progress("reading standard input")()
-		data, err := io.ReadAll(a.env.Stdin)
-		if err != nil {
-			return nil, nil, fmt.Errorf("standard input: %w", err)
-		}
-		a.thrift(len(data))
-		return data, nil, nil
+		data, err := a.readStream(a.env.Stdin, "standard input")
+		return data, nil, err
 	}
 	defer a.progress("reading " + src)()
 	path := a.path(src)
@@ -123,9 +120,44 @@ func (a *app) readFile(src string) ([]byte, fs.FileInfo, error) {
 	if info.IsDir() {
 		return nil, nil, usage("%s is a folder; name a session file in it. `winnow inspect` and `winnow import` take folders", src)
 	}
-	data, err := os.ReadFile(path)
+	if !info.Mode().IsRegular() {
+		if !isOpen(path) {
+			return nil, nil, hinted{&plainfile.KindError{Path: src, Mode: info.Mode()}, "it may never end; to read it all the same: winnow COMMAND - < " + shellWord(src)}
+		}
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, nil, err
+		}
+		defer f.Close()
+		data, err := a.readStream(f, src)
+		return data, nil, err
+	}
+	data, info, err := plainfile.Read(path, 0)
 	a.thrift(len(data))
 	return data, info, err
+}
+
+// isOpen reports whether a path is that of a file which the shell opened for this process, a pipe most likely: /dev/stdin, or /dev/fd/63 of <(command).
+func isOpen(path string) bool {
+	path = filepath.Clean(path)
+	dir := filepath.Dir(path)
+	return path == "/dev/stdin" || dir == "/dev/fd" || strings.HasPrefix(dir, "/proc/") && filepath.Base(dir) == "fd"
+}
+
+// mostStreamed is how many bytes are taken of what has no size: as many as of what is unpacked. What never ends ends there.
+const mostStreamed = 1 << 30
+
+// readStream reads what has no size, whole.
+func (a *app) readStream(r io.Reader, name string) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, mostStreamed+1))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if len(data) > mostStreamed {
+		return nil, hinted{fmt.Errorf("%s has more than a gigabyte", name), "write it into a file, and give that: files of lines are inspected piece by piece"}
+	}
+	a.thrift(len(data))
+	return data, nil
 }
 
 // huge is a session that is read with an eye on memory.

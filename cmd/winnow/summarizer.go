@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/llm"
@@ -36,7 +37,7 @@ func (a *app) providers(settings winnow.Settings) (*providers.Set, error) {
 	defined := make(map[string]providers.Provider, len(settings.Providers))
 	for name, p := range settings.Providers {
 		defined[name] = providers.Provider{Protocol: providers.Protocol(p.Protocol), BaseURL: p.BaseURL, KeyEnv: p.KeyEnv, Headers: p.Headers,
-			Idle: p.Idle, MaxTokens: p.MaxTokens, Body: p.Body}
+			Idle: p.Idle, Longest: p.Longest, MaxTokens: p.MaxTokens, Body: p.Body}
 	}
 	return providers.New(a.env.Getenv, defined)
 }
@@ -66,7 +67,8 @@ func (a *app) summarizerFor(settings winnow.Settings) func(model.Model) (pivot.S
 		if err != nil {
 			return nil, err
 		}
-		return asking.New(client, asked, asking.Options{}), nil
+		longest := time.Duration(settings.Providers[asked.Provider].Longest) * time.Second // 0 takes what is usual
+		return asking.New(client, asked, asking.Options{Longest: longest}), nil
 	}
 }
 

@@ -149,12 +149,14 @@ func TestCompact_showsOnATerminalHowMuchIsWritten(t *testing.T) {
 func TestConfig_providersAreTheUsersAlone(t *testing.T) {
 	d := newDesk(t)
 	d.run("config", "set", "providers.local.baseURL", "http://127.0.0.1:8080/v1").wants(t, exitDone)
-	d.run("config", "set", "providers.local.baseURL", "http://127.0.0.1:8080/v1", "--project").wants(t, exitUsage, "where your keys are sent")
+	d.run("config", "set", "providers.local.baseURL", "http://127.0.0.1:8080/v1", "--project").wants(t, exitUsage, "where your keys and sessions are sent", "without --project")
 	if o := d.run("config"); !strings.Contains(o.stdout, "http://127.0.0.1:8080/v1") {
 		t.Errorf("the settings: %s", o.stdout)
 	}
-	d.put("winnow.jsonc", []byte(`{"providers": {}}`))
-	d.run("list").wants(t, exitUsage, "winnow.jsonc", "where your keys are sent")
+	d.put("winnow.jsonc", []byte(`{"providers": {"local": {"baseURL": "http://10.0.0.1/v1"}}}`))
+	if o := d.run("config"); !strings.Contains(o.stdout, "http://127.0.0.1:8080/v1") || strings.Contains(o.stdout, "10.0.0.1") || !strings.Contains(o.stdout, "providers is ignored at winnow.jsonc:1:2: it says where your keys and sessions are sent") {
+		t.Errorf("the settings: %s", o.stdout)
+	}
 }
 
 // The whole way: a provider of the configuration, its key in the environment, its client, its wire format.

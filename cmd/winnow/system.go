@@ -16,6 +16,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/agent/tools"
+	"github.com/winnowhq/winnow/plainfile"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/token"
@@ -145,14 +146,7 @@ func instructions(folder, home string) []instruction {
 
 // beginning is the beginning of a plain file, cut between two characters, and how many bytes the whole has.
 func beginning(path string, most int64) (text string, size int64, err error) {
-	info, err := os.Stat(path)
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is no plain file", path)
-	}
-	if err != nil {
-		return "", 0, err
-	}
-	f, err := os.Open(path)
+	f, info, err := plainfile.Open(path)
 	if err != nil {
 		return "", 0, err
 	}

@@ -73,11 +73,20 @@ func Read(src []byte) (*format.Document, error) {
 	return f.Read(plain)
 }
 
-// mostPlain is how long a file that was compressed may be. Ten megabytes can say that they are ten gigabytes, and a file is held as a whole.
-const mostPlain = 1 << 30
+const (
+	// mostPlain is how long a file that was compressed may be. Ten megabytes can say that they are ten gigabytes, and a file is held as a whole.
+	mostPlain = 1 << 30
+	// mostRatio is how many times longer than it is a file may become. Sessions become 3 to 30 times longer; gzip can make a thousand of one.
+	mostRatio = 200
+	// smallPlain is how long any file may become, whatever the ratio.
+	smallPlain = 32 << 20
+)
 
-// Plain takes gzip compression off, where there is any. What would be longer than a gigabyte is an error.
-func Plain(src []byte) ([]byte, error) { return plain(src, mostPlain) }
+// Plain takes gzip compression off, where there is any. What would be longer than a gigabyte is an error, and so is what would be longer than 200 times its
+// size and than 32 MiB.
+func Plain(src []byte) ([]byte, error) {
+	return plain(src, min(mostPlain, max(smallPlain, mostRatio*int64(len(src)))))
+}
 
 func plain(src []byte, most int64) ([]byte, error) {
 	if !bytes.HasPrefix(src, []byte{0x1f, 0x8b}) {
@@ -89,7 +98,9 @@ func plain(src []byte, most int64) ([]byte, error) {
 	}
 	plain, err := io.ReadAll(io.LimitReader(r, most+1))
 	if int64(len(plain)) > most {
-		return nil, &format.SyntaxError{Format: "gzip", Expected: "no more than a gigabyte", Err: errors.New("more is in it; unpack it with gunzip, and take that")}
+		return nil, &format.SyntaxError{Format: "gzip", Expected: fmt.Sprintf("no more than %d MB", most>>20), Err: fmt.Errorf(
+			"more is in it, which is too much for a file of %d bytes (%d times its size, or a gigabyte, is the most); if you know that it is a session, unpack it with gunzip, and give that",
+			len(src), mostRatio)}
 	}
 	if err != nil && len(plain) == 0 {
 		return nil, &format.SyntaxError{Format: "gzip", Expected: "gzip data", Err: err}

@@ -15,6 +15,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/plainfile"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -127,7 +128,7 @@ func (l layout) list(ctx context.Context) ([]Listing, error) {
 		}
 		one := Listing{ID: strings.TrimSuffix(filepath.Base(name), ".json")}
 		var s stored
-		if data, err := os.ReadFile(name); err == nil && json.Unmarshal(data, &s, session.ReadOptions()) == nil {
+		if data, _, err := plainfile.Read(name, 0); err == nil && json.Unmarshal(data, &s, session.ReadOptions()) == nil {
 			one.ParentID, one.Title, one.Directory, one.Version = s.ParentID, s.Title, s.Directory, s.Version
 			one.Created, one.Updated = s.Time.Created, s.Time.Updated
 		}
@@ -186,7 +187,7 @@ func (l layout) export(ctx context.Context, e *exporter) error {
 	if at < 0 {
 		return ErrNotFound
 	}
-	data, err := os.ReadFile(names[at])
+	data, _, err := plainfile.Read(names[at], 0)
 	if err != nil {
 		return err
 	}
@@ -214,7 +215,7 @@ func (l layout) export(ctx context.Context, e *exporter) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		data, err := os.ReadFile(f.path)
+		data, _, err := plainfile.Read(f.path, 0)
 		if err != nil {
 			e.damage(format.Damage{Bytes: int(f.size), Reason: "message " + f.id + ": " + err.Error()})
 			continue
@@ -241,7 +242,7 @@ func (l layout) export(ctx context.Context, e *exporter) error {
 		}
 		var parts []piece
 		for _, f := range files {
-			data, err := os.ReadFile(f.path)
+			data, _, err := plainfile.Read(f.path, 0)
 			if err != nil {
 				e.damage(format.Damage{Bytes: int(f.size), Reason: "part " + f.id + ": " + err.Error()})
 				continue

@@ -15,6 +15,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/plainfile"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -95,7 +96,7 @@ func eventIndex(name string) (int, bool) {
 }
 
 func (f Folder) looksRight(p piece) bool {
-	file, err := os.Open(f.file(p))
+	file, _, err := plainfile.Open(f.file(p))
 	if err != nil {
 		return true // reading it says what is wrong
 	}
@@ -152,7 +153,7 @@ func (f Folder) ID() string {
 		ID string `json:"id"`
 	}
 	if f.state != nil {
-		if data, err := os.ReadFile(f.file(*f.state)); err == nil && json.Unmarshal(data, &state, session.ReadOptions()) == nil && state.ID != "" {
+		if data, _, err := plainfile.Read(f.file(*f.state), 0); err == nil && json.Unmarshal(data, &state, session.ReadOptions()) == nil && state.ID != "" {
 			return state.ID
 		}
 	}
@@ -181,7 +182,7 @@ func (f Folder) read(limit int64) (*format.Document, error) {
 			next = p.index + 1
 			taken += p.size
 		}
-		data, err := os.ReadFile(f.file(p))
+		data, _, err := plainfile.Read(f.file(p), 0)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			j.damage(p.name+": it was removed while it was read", 0)

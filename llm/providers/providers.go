@@ -52,6 +52,8 @@ type Provider struct {
 	Headers map[string]string `json:"headers,omitzero"`
 	// Idle is how long it may be silent before a request is given up, in seconds. Default 120.
 	Idle int `json:"idle,omitzero"`
+	// Longest is how long a request may take in all, in seconds, whatever is received. Default 1,800; of a summary 600.
+	Longest int `json:"longest,omitzero"`
 	// MaxTokens is the member that bounds an answer of openai-chat, "max_tokens" or "max_completion_tokens". Default: by host.
 	MaxTokens string `json:"maxTokens,omitzero"`
 	// Body is a JSON object of members that every request gets besides, such as {"reasoning_effort":"low"}; null leaves one out.
@@ -74,6 +76,9 @@ func (p Provider) over(other Provider) Provider {
 	}
 	if other.Idle != 0 {
 		p.Idle = other.Idle
+	}
+	if other.Longest != 0 {
+		p.Longest = other.Longest
 	}
 	if len(other.Body) > 0 {
 		p.Body = other.Body
@@ -116,6 +121,9 @@ func (s *Set) check(name string, p Provider) error {
 	}
 	if p.Idle < 0 {
 		return fmt.Errorf("providers.%s: idle is %d seconds: use 1 or more, or leave it out for 120", name, p.Idle)
+	}
+	if p.Longest < 0 {
+		return fmt.Errorf("providers.%s: longest is %d seconds: use 1 or more, or leave it out for 1800", name, p.Longest)
 	}
 	if p.MaxTokens != "" && p.MaxTokens != "max_tokens" && p.MaxTokens != "max_completion_tokens" {
 		return fmt.Errorf("providers.%s: maxTokens is %q: use max_tokens or max_completion_tokens", name, p.MaxTokens)
@@ -205,7 +213,7 @@ func (s *Set) Client(name string) (llm.Client, error) {
 			name, join(s.Names()))
 	}
 	c := upstream.Config{
-		Provider: name, BaseURL: p.BaseURL, Body: p.Body, Idle: time.Duration(p.Idle) * time.Second, Transport: s.Transport,
+		Provider: name, BaseURL: p.BaseURL, Body: p.Body, Idle: time.Duration(p.Idle) * time.Second, Longest: time.Duration(p.Longest) * time.Second, Transport: s.Transport,
 	}
 	if err := s.headers(&c, name, p); err != nil {
 		return nil, err

@@ -22,7 +22,6 @@ const done = "[DONE]"
 const (
 	maxRefusal = 64 << 10 // of a refusal, which says what it has to say at once
 	maxEvent   = 32 << 20 // of one event
-	maxAnswer  = 128 << 20
 )
 
 // body reads a response as server-sent events and hands them on rewritten: one line of data each, well-formed JSON, comments and
@@ -50,6 +49,9 @@ func (r received) Read(p []byte) (int, error) {
 	n, err := r.under.Read(p)
 	if n > 0 {
 		r.call.alive(n)
+	}
+	if r.call.failure != nil { // it has too many bytes
+		return 0, io.EOF
 	}
 	return n, err
 }
@@ -156,8 +158,8 @@ func (b *body) event() (name string, data []byte, err error) {
 			name = ""
 			continue
 		}
-		if len(data) > maxEvent || b.call.bytes > maxAnswer {
-			b.call.Fail(llm.Garbage, "the answer does not end")
+		if len(data) > maxEvent {
+			b.call.Fail(llm.Endless, "an event without end")
 			return "", nil, io.EOF
 		}
 		field, value, _ := bytes.Cut(line, []byte(":"))
@@ -205,7 +207,7 @@ func (b *body) line() ([]byte, error) {
 		case !errors.Is(err, bufio.ErrBufferFull):
 			return line, err
 		case len(line) > maxEvent:
-			b.call.Fail(llm.Garbage, "a line without end")
+			b.call.Fail(llm.Endless, "a line without end")
 			return nil, io.EOF
 		}
 	}

@@ -1,6 +1,6 @@
 // Package upstream answers: is the provider still there, and what does it refuse? It stands between a provider's SDK and the network
 // and gives the clients of all providers the same behaviour: one HTTP request for one question, an end as soon as the caller's
-// context ends, a bound on silence, and refusals of every form as one typed error.
+// context ends, bounds on silence, time and size, and refusals of every form as one typed error.
 package upstream
 
 import (
@@ -24,6 +24,13 @@ import (
 // a minute and more before they begin.
 const Idle = 2 * time.Minute
 
+// Longest is how long one request may take in all unless Config says otherwise: a provider that says a word every minute is never silent. The longest answers,
+// 128,000 tokens of a model that writes 80 a second, take 27 minutes.
+const Longest = 30 * time.Minute
+
+// MostBytes is how many bytes an answer may have unless Config says otherwise: 128,000 tokens with an event of some 300 bytes for each are 40 MB.
+const MostBytes = 128 << 20
+
 // Config says where a provider is reached, and how. Every field may be left out.
 type Config struct {
 	// Provider names it in errors and answers. Default: the name that the package gives it.
@@ -41,6 +48,10 @@ type Config struct {
 	Body jsontext.Value
 	// Idle is how long nothing may be received before the request is given up as stalled. Default 2 minutes.
 	Idle time.Duration
+	// Longest is how long a request may take in all, whatever is received. Default 30 minutes, or ten times Idle where that is longer.
+	Longest time.Duration
+	// MostBytes is how many bytes an answer may have, what is not handed on included. Default 128 MiB.
+	MostBytes int
 	// Transport carries the requests. It must end a request when its context ends, as http.DefaultTransport does, the default.
 	Transport http.RoundTripper
 }
@@ -56,6 +67,12 @@ func (c Config) With(provider, baseURL string) Config {
 	c.BaseURL = strings.TrimRight(c.BaseURL, "/")
 	if c.Idle <= 0 {
 		c.Idle = Idle
+	}
+	if c.Longest <= 0 {
+		c.Longest = max(Longest, 10*c.Idle)
+	}
+	if c.MostBytes <= 0 {
+		c.MostBytes = MostBytes
 	}
 	if c.Transport == nil {
 		c.Transport = http.DefaultTransport
@@ -118,6 +135,9 @@ func (c Config) secrets() []string {
 // errStalled is the cause with which a silent request is cancelled.
 var errStalled = errors.New("nothing was received")
 
+// errLate is the cause with which a request is cancelled that takes too long, though something is received now and then.
+var errLate = errors.New("the answer does not end")
+
 // Call is one request and its answer, from Begin to End. It is not safe for use by several goroutines.
 type Call struct {
 	config Config
@@ -128,6 +148,7 @@ type Call struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	timer  *time.Timer
+	whole  *time.Timer
 	begun  time.Time
 
 	sent    bool       // a request was made
@@ -150,6 +171,7 @@ func (c Config) Begin(ctx context.Context, m model.Model, names bool) *Call {
 	call.cancel = cancel
 	call.ctx = context.WithValue(watched, callKey{}, call)
 	call.timer = time.AfterFunc(c.Idle, func() { cancel(errStalled) })
+	call.whole = time.AfterFunc(c.Longest, func() { cancel(errLate) })
 	return call
 }
 
@@ -227,6 +249,9 @@ func (c *Call) refused(response *http.Response) {
 func (c *Call) alive(n int) {
 	c.bytes += n
 	c.timer.Reset(c.config.Idle)
+	if c.bytes > c.config.MostBytes {
+		c.Fail(llm.Endless, fmt.Sprintf("the answer has more than %d bytes and does not end", c.config.MostBytes))
+	}
 }
 
 // Refuse ends the call with an error that the provider reported inside the stream, as JSON.
@@ -246,13 +271,14 @@ func (c *Call) Fail(kind llm.Kind, message string) {
 // End ends the call. done says that the protocol's own end was seen; failed is what the SDK reported. It returns nil when the answer
 // is whole.
 func (c *Call) End(done bool, failed error) error {
-	stalled := errors.Is(context.Cause(c.ctx), errStalled)
+	why := context.Cause(c.ctx)
 	c.timer.Stop()
+	c.whole.Stop()
 	c.cancel(context.Canceled)
 	if c.body != nil {
 		c.body.Close()
 	}
-	e := c.outcome(done, stalled, failed)
+	e := c.outcome(done, why, failed)
 	if e == nil {
 		return nil
 	}
@@ -260,7 +286,7 @@ func (c *Call) End(done bool, failed error) error {
 	return e
 }
 
-func (c *Call) outcome(done, stalled bool, failed error) *llm.Error {
+func (c *Call) outcome(done bool, why, failed error) *llm.Error {
 	switch {
 	case c.failure != nil:
 		return c.failure
@@ -268,7 +294,9 @@ func (c *Call) outcome(done, stalled bool, failed error) *llm.Error {
 		return nil
 	case c.caller.Err() != nil:
 		return &llm.Error{Kind: llm.Cancelled, Err: context.Cause(c.caller)}
-	case stalled:
+	case errors.Is(why, errLate):
+		return &llm.Error{Kind: llm.Endless, Status: c.status, Message: fmt.Sprintf("the answer was not complete after %s", c.config.Longest)}
+	case errors.Is(why, errStalled):
 		return &llm.Error{Kind: llm.Stalled, Status: c.status, Message: fmt.Sprintf("nothing was received for %s", c.config.Idle)}
 	case c.status == 0:
 		return c.network(failed)

@@ -88,7 +88,7 @@ func (e endless) Read(p []byte) (int, error) {
 func TestRead_ofWhatNeverEndsEnds(t *testing.T) {
 	for name, text := range map[string]string{"a line": "data: aaaaaaaaaa", "comments": strings.Repeat(":", 10_000) + "\n", "an event": "data: " + strings.Repeat("1", 10_000) + "\n"} {
 		_, err := read(t, canned{status: 200, text: endless{text}}, false, false)
-		if llm.KindOf(err) != llm.Garbage {
+		if llm.KindOf(err) != llm.Endless {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

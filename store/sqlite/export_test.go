@@ -10,3 +10,6 @@ func (s *Store) Reader() *sql.DB { return s.reader.db }
 
 // Version is the version that this program knows.
 const Version = version
+
+// Repeated are the questions that filling the index asks again for each batch or session.
+var Repeated = []string{countBehind, nextStale, nextBehind, nextKept}

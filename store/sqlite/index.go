@@ -20,6 +20,16 @@ const (
 	batchMessages = 1000
 )
 
+// The questions that are asked again for each batch or session. None of them may look through all sessions: index session_behind and index
+// kept_fresh have what is to be done, and no more.
+const (
+	countBehind = `SELECT (SELECT coalesce(sum(messages - indexed), 0) FROM session WHERE indexed < messages)
+		+ (SELECT count(*) FROM stale) + (SELECT count(*) FROM kept WHERE fresh)`
+	nextStale  = `SELECT session, message FROM stale LIMIT 1`
+	nextBehind = `SELECT num, indexed, messages FROM session WHERE indexed < messages ORDER BY num LIMIT 1`
+	nextKept   = `SELECT DISTINCT session FROM kept WHERE fresh`
+)
+
 // Index brings the index up to date, in transactions of bounded size.
 func (s *Store) Index(ctx context.Context, tell func(done, all int)) error {
 	if err := s.index(ctx, tell); err != nil {
@@ -57,8 +67,7 @@ func (s *Store) index(ctx context.Context, tell func(done, all int)) error {
 
 // behind counts the messages that the index does not have as they are, and the kept texts that it may lack.
 func (s *Store) behind(ctx context.Context) (n int, err error) {
-	err = s.reader.db.QueryRowContext(ctx, `SELECT (SELECT coalesce(sum(messages - indexed), 0) FROM session)
-		+ (SELECT count(*) FROM stale) + (SELECT count(*) FROM kept WHERE fresh)`).Scan(&n)
+	err = s.reader.db.QueryRowContext(ctx, countBehind).Scan(&n)
 	return n, err
 }
 
@@ -71,7 +80,7 @@ func (t *transaction) index() (messages int, err error) {
 	enough := func() bool { return messages >= batchMessages || size >= batchBytes || messages > 0 && t.w.turn.over() }
 	for !enough() {
 		var num, position int64
-		err := t.QueryRow(`SELECT session, message FROM stale LIMIT 1`).Scan(&num, &position)
+		err := t.QueryRow(nextStale).Scan(&num, &position)
 		if errors.Is(err, sql.ErrNoRows) {
 			break
 		}
@@ -93,7 +102,7 @@ func (t *transaction) index() (messages int, err error) {
 	}
 	for !enough() {
 		var num, from, to int64
-		err := t.QueryRow(`SELECT num, indexed, messages FROM session WHERE indexed < messages LIMIT 1`).Scan(&num, &from, &to)
+		err := t.QueryRow(nextBehind).Scan(&num, &from, &to)
 		if errors.Is(err, sql.ErrNoRows) {
 			break
 		}
@@ -116,7 +125,7 @@ func (t *transaction) index() (messages int, err error) {
 // freshlyKept makes the messages stale that the index took up before something was kept for a part of theirs. A session's parts are looked through
 // once for all of it: they are not found by their id.
 func (t *transaction) freshlyKept() error {
-	nums, err := t.contents(`SELECT DISTINCT session FROM kept WHERE fresh`)
+	nums, err := t.contents(nextKept)
 	if err != nil {
 		return err
 	}

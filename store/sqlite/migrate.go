@@ -18,7 +18,7 @@ var migrations embed.FS
 
 const (
 	application = 2003725943 // the migrations set it: "wnnw"
-	version     = 7          // of the last migration, which sets it as user_version
+	version     = 8          // of the last migration, which sets it as user_version
 )
 
 // stamp is what a database says about itself.

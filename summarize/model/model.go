@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/winnowhq/winnow/llm"
 	"github.com/winnowhq/winnow/model"
@@ -19,11 +20,19 @@ import (
 // a model that reasons does so out of the same share.
 const DefaultReserve = 16_000
 
+// DefaultLongest is how long a summary may take: 16,000 tokens at 40 a second are not seven minutes, and somebody waits for it.
+const DefaultLongest = 10 * time.Minute
+
+// bytesOf is how many bytes of text a token stands for at most. Words have four, indentation and rules of one character some dozens.
+const bytesOf = 32
+
 // Options say how a model is asked. The zero value is meant to be used.
 type Options struct {
 	// Reserve is how many tokens the answer may have, reasoning included; they are taken off what a request may have. 0 takes DefaultReserve,
 	// the model's own output limit where that is smaller, and never more than a quarter of the window.
 	Reserve int
+	// Longest is how long a summary may take, attempts that failed and the waits between them included. 0 takes DefaultLongest.
+	Longest time.Duration
 }
 
 // Summarizer asks one model. It is safe for concurrent use if its client is.
@@ -31,6 +40,7 @@ type Summarizer struct {
 	client  llm.Client
 	model   model.Model
 	reserve int
+	longest time.Duration
 }
 
 var _ pivot.Summarizer = (*Summarizer)(nil)
@@ -38,7 +48,10 @@ var _ pivot.Summarizer = (*Summarizer)(nil)
 // New returns a summariser that asks m through a client. It asks once: wrap the client in llm.Retry to have failures that pass tried
 // again.
 func New(client llm.Client, m model.Model, o Options) pivot.Summarizer {
-	s := &Summarizer{client: client, model: m, reserve: o.Reserve}
+	s := &Summarizer{client: client, model: m, reserve: o.Reserve, longest: o.Longest}
+	if s.longest <= 0 {
+		s.longest = DefaultLongest
+	}
 	if s.reserve <= 0 {
 		s.reserve = DefaultReserve
 	}
@@ -63,13 +76,53 @@ func (s *Summarizer) Limit() int {
 	return max(0, limit)
 }
 
-// Summarize asks for a summary. Beside an error stand the calls that were made.
+// Summarize asks for a summary. Beside an error stand the calls that were made. One that takes too long, or says more than it was allowed many times over, is
+// an *llm.Error of the kind llm.Endless.
 func (s *Summarizer) Summarize(ctx context.Context, r pivot.Request) (pivot.Answer, error) {
 	if err := ctx.Err(); err != nil {
 		return pivot.Answer{}, err
 	}
-	answer, err := s.client.Ask(ctx, s.request(r))
+	asked := s.request(r)
+	bounded, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	bounded, stop := context.WithTimeoutCause(bounded, s.longest, s.endless(fmt.Sprintf("the summary was not complete after %s", s.longest)))
+	defer stop()
+	asked.Delta, asked.Restart = s.bounded(asked, cancel)
+	answer, err := s.client.Ask(bounded, asked)
+	if cause := context.Cause(bounded); ctx.Err() == nil && llm.KindOf(cause) == llm.Endless && (err != nil || errors.Is(cause, errTooMuch)) {
+		err = cause
+	}
 	return s.answer(answer, err), explain(err)
+}
+
+// errTooMuch is why an answer was cut off that says more than any summary.
+var errTooMuch = errors.New("it says more than it was allowed")
+
+func (s *Summarizer) endless(message string) *llm.Error {
+	return &llm.Error{Kind: llm.Endless, Provider: s.model.Provider, Model: s.model.ID, Message: message}
+}
+
+// bounded listens to the text of an answer, and ends the request when there is more of it than the tokens that it was allowed can be.
+func (s *Summarizer) bounded(asked llm.Request, end context.CancelCauseFunc) (delta func(string), restart func()) {
+	most, heard := bytesOf*asked.MaxOutput, 0
+	delta = func(text string) {
+		if heard += len(text); heard > most {
+			tooMuch := s.endless(fmt.Sprintf("the summary has more than %d bytes, and was allowed %d tokens", most, asked.MaxOutput))
+			tooMuch.Err = errTooMuch
+			end(tooMuch)
+			return
+		}
+		if asked.Delta != nil {
+			asked.Delta(text)
+		}
+	}
+	restart = func() {
+		heard = 0
+		if asked.Restart != nil {
+			asked.Restart()
+		}
+	}
+	return delta, restart
 }
 
 // request is what the model is sent: the conversation's own prefix and one message more, or the messages to be folded between the two layers of

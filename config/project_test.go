@@ -1,0 +1,258 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/budget"
+)
+
+// folders are a user's configuration folder and a project's, with a file in each.
+func folders(t *testing.T, own, project string) Sources {
+	t.Helper()
+	s := Sources{User: t.TempDir(), Dir: t.TempDir()}
+	for file, text := range map[string]string{s.Own(): own, filepath.Join(s.Dir, Name): project} {
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if text == "" {
+			continue
+		}
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+// hostile are two values of a key that are not its default, as JSON: one that asks for more, and one that asks for less where a key has both.
+func hostile(key string) []string {
+	switch key {
+	case "policy":
+		return []string{`"aggressive"`, `"classic"`}
+	case "schedule":
+		return []string{`"eager"`}
+	case "counter":
+		return []string{`"chars4"`}
+	case "compaction.summarizer":
+		return []string{`"llm"`}
+	case "compaction.threshold":
+		return []string{`{"*": 0.01}`, `"economic"`, `1`}
+	case "permissions":
+		return []string{`[{"verdict": "allow"}]`, `[{"action": "run", "verdict": "ask"}]`}
+	case "providers":
+		return []string{`{"anthropic": {"baseURL": "http://10.0.0.1/v1"}}`, `{"x": {"headers": {"A": "$HOME"}}}`}
+	case "compaction.background":
+		return []string{"true"}
+	case "compaction.protectedTools", "compaction.protectedPaths", "compaction.context":
+		return []string{`[]`, `["x"]`}
+	case "compaction.model", "model", "titles":
+		return []string{`"evil/model"`}
+	}
+	switch t := typeOf(key); t.Kind() {
+	case reflect.Bool:
+		return []string{"true", "false"}
+	case reflect.String:
+		return []string{`"send everything"`}
+	default:
+		return []string{"0", "1", "1000000"}
+	}
+}
+
+// What a project's file may do with each key, whatever it says: nothing, or hold Winnow back. It walks every key, so that a new one is the user's
+// alone until somebody has thought about it and written it down here and in the table.
+func TestLoad_aProjectsFileOnlyHoldsBack(t *testing.T) {
+	held := map[string]func(before, after winnow.Settings) bool{
+		"schedule":              func(_, after winnow.Settings) bool { return after.Schedule == "economic" },
+		"compaction.background": func(_, after winnow.Settings) bool { return !*after.Compaction.Background },
+		"compaction.prune":      func(_, after winnow.Settings) bool { return !after.Compaction.Prune },
+		"compaction.summarizer": func(_, after winnow.Settings) bool { return after.Compaction.Summarizer == "offline" },
+		"compaction.protect":    func(b, a winnow.Settings) bool { return a.Compaction.Protect >= b.Compaction.Protect },
+		"compaction.minimum":    func(b, a winnow.Settings) bool { return a.Compaction.Minimum >= b.Compaction.Minimum },
+		"compaction.protectTurns": func(b, a winnow.Settings) bool {
+			return a.Compaction.ProtectTurns >= b.Compaction.ProtectTurns
+		},
+		"compaction.protectedTools": func(b, a winnow.Settings) bool {
+			return has(a.Compaction.ProtectedTools, b.Compaction.ProtectedTools)
+		},
+		"compaction.protectedPaths": func(b, a winnow.Settings) bool {
+			return has(a.Compaction.ProtectedPaths, b.Compaction.ProtectedPaths)
+		},
+		"permissions": func(b, a winnow.Settings) bool { return len(a.Permissions) == len(b.Permissions) },
+	}
+	for _, key := range Keys() {
+		_, allowed := projectMay[key]
+		strategy := strings.HasPrefix(key, "strategies.")
+		if _, known := held[key]; allowed && !known && !strategy {
+			t.Errorf("%s may be set by a project, and this test does not say how far", key)
+		}
+		for _, own := range []string{"", `{"compaction": {"protect": 70000, "keep": 100, "summarizer": "offline", "background": false, "auto": false}, "schedule": "economic"}`} {
+			for _, value := range hostile(key) {
+				s := folders(t, own, string(nested(key, []byte(value))))
+				before, err := Load(Sources{User: s.User})
+				if err != nil {
+					t.Fatal(err)
+				}
+				after, err := Load(s)
+				if err != nil {
+					t.Errorf("%s=%s: %v", key, value, err)
+					continue
+				}
+				changed := !cmp.Equal(before.Settings, after.Settings)
+				switch {
+				case !changed: // said, where it would have been another value
+				case !allowed:
+					t.Errorf("%s=%s changes the settings:\n%s", key, value, cmp.Diff(before.Settings, after.Settings))
+				case strategy && value != "false" && value != "1000000":
+					t.Errorf("%s=%s lets Winnow leave more out:\n%s", key, value, cmp.Diff(before.Settings, after.Settings))
+				case !strategy && !held[key](before.Settings, after.Settings):
+					t.Errorf("%s=%s does more than hold back:\n%s", key, value, cmp.Diff(before.Settings, after.Settings))
+				}
+				if diff := cmp.Diff(without(t, before, key), without(t, after, key)); diff != "" {
+					t.Errorf("%s=%s changes other keys:\n%s", key, value, diff)
+				}
+				_, values, _ := before.Values()
+				if told := len(after.Ignored) > 0; !changed && !told && string(values[key]) != strings.ReplaceAll(value, ": ", ":") && !allowed {
+					t.Errorf("%s=%s is ignored, and nothing says so", key, value)
+				}
+				for _, i := range after.Ignored {
+					if i.Key != key || i.File != filepath.Join(s.Dir, Name) || i.Line != 1 || i.Column < 2 || i.Reason == "" {
+						t.Errorf("%s=%s: it is said of %+v", key, value, i)
+					}
+				}
+			}
+		}
+	}
+	for key := range projectMay {
+		if typeOf(key) == nil {
+			t.Errorf("the table has %s, which is no key", key)
+		}
+	}
+}
+
+func has(all, some []string) bool {
+	for _, one := range some {
+		found := false
+		for _, other := range all {
+			found = found || one == other
+		}
+		if !found {
+			return false
+		}
+	}
+	return true
+}
+
+func TestLoad_aProjectsFileMayProtectMore(t *testing.T) {
+	s := folders(t, `{"compaction": {"protectedPaths": ["mine/**"], "protect": 1000}}`,
+		`{"compaction": {"protectedPaths": ["theirs/**"], "protect": 2000, "summarizer": "offline"}, "permissions": [{"action": "run", "verdict": "deny"}, {"verdict": "allow"}]}`)
+	l, err := Load(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := l.Settings.Compaction
+	if diff := cmp.Diff([]string{"mine/**", "theirs/**"}, c.ProtectedPaths); diff != "" || c.Protect != 2000 || c.Summarizer != "offline" {
+		t.Errorf("it protects %+v\n%s", c, diff)
+	}
+	if diff := cmp.Diff([]winnow.Permission{{Action: "run", Verdict: "deny"}}, l.Settings.Permissions); diff != "" {
+		t.Errorf("permissions (-want +got):\n%s", diff)
+	}
+	if len(l.Ignored) != 1 || l.Ignored[0].Key != "permissions" {
+		t.Errorf("ignored: %+v", l.Ignored)
+	}
+}
+
+// null, a second name of the user's own file, a value of a type of its own: what could slip past the table.
+func TestLoad_noWayPastTheTable(t *testing.T) {
+	for _, text := range []string{`{"compaction": null}`, `{"strategies": null, "providers": null}`, `{"compaction": {"threshold": null, "keep": null, "model": null}}`, `{"permissions": null}`, `{"policy": null}`} {
+		s := folders(t, `{"policy": "classic", "compaction": {"keep": 100, "model": "p/m", "threshold": {"*": 0.9}}, "permissions": [{"verdict": "deny"}]}`, text)
+		before, err := Load(Sources{User: s.User})
+		if err != nil {
+			t.Fatal(err)
+		}
+		after, err := Load(s)
+		if diff := cmp.Diff(before.Settings, after.Settings); err == nil && diff != "" {
+			t.Errorf("%s changes the settings: %v\n%s", text, err, diff)
+		}
+	}
+	// In the folder of one's own file, and through a link to it, that file is one's own.
+	s := folders(t, `{"compaction": {"threshold": 0.5}}`, "")
+	for _, dir := range []string{filepath.Dir(s.Own()), s.Dir} {
+		if dir == s.Dir {
+			if err := os.Symlink(s.Own(), filepath.Join(s.Dir, Name)); err != nil {
+				t.Skip(err)
+			}
+		}
+		l, err := Load(Sources{User: s.User, Dir: dir})
+		if err != nil || len(l.Ignored) > 0 || len(l.Files) != 1 || l.Settings.Compaction.Threshold["*"] != budget.Threshold(0.5) {
+			t.Errorf("in %s: %v, ignored %v, files %v", dir, err, l.Ignored, l.Files)
+		}
+	}
+}
+
+func TestLoad_aFileThatCameWithAFolderHasASensibleSize(t *testing.T) {
+	s := folders(t, "", "{}"+strings.Repeat(" ", 1<<20))
+	if _, err := Load(s); err == nil || !strings.Contains(err.Error(), "more than 1048576 bytes are no configuration") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := Load(Sources{File: filepath.Join(s.Dir, Name)}); err != nil {
+		t.Errorf("named by the user: %v", err)
+	}
+}
+
+func TestProjectMay_saysBeforeItIsWritten(t *testing.T) {
+	for set, want := range map[[2]string]string{
+		{"titles", "p/m"}:                           "whom your sessions are sent to",
+		{"providers.house.baseURL", "http://x/v1"}:  "where your keys and sessions are sent",
+		{"providers", "{}"}:                         "where your keys and sessions are sent",
+		{"compaction.threshold.a/*", "0.1"}:         "for your own file",
+		{"compaction.protect", "1"}:                 "may only raise it, and it is 40000",
+		{"compaction.protect", "50000"}:             "",
+		{"permissions", `[{"verdict":"allow"}]`}:    "may deny, not allow or ask",
+		{"permissions", `[{"verdict":"deny"}]`}:     "",
+		{"permissions.0.verdict", "allow"}:          "for your own file",
+		{"compaction.protectedPaths", "docs/**"}:    "",
+		{"compaction.summarizer", "offline"}:        "",
+		{"compaction.summarizer", "llm"}:            `may only set it to "offline"`,
+		{"polcy", "classic"}:                        "", // whoever sets it says so
+		{"compaction", `{"model": "p/m"}`}:          "for your own file",
+		{"strategies", `{"balancedPruning": null}`}: "for your own file",
+	} {
+		err := ProjectMay(set[0], set[1], winnow.DefaultSettings())
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v, want %q", set, err, want)
+		}
+	}
+}
+
+// A link that somebody planted under the name that a temporary file used to have is not written through.
+func TestSet_isNotLedAstrayByALink(t *testing.T) {
+	file := write(t, `{"policy": "classic"}`)
+	victim := filepath.Join(t.TempDir(), "victim")
+	if err := os.WriteFile(victim, []byte("precious"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	planted := file + ".tmp"
+	if err := os.Symlink(victim, planted); err != nil {
+		t.Skip(err)
+	}
+	if err := Set(file, "policy", "aggressive"); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(victim); err != nil || string(text) != "precious" {
+		t.Errorf("what the link leads to holds %q, %v", text, err)
+	}
+	if l, err := Load(Sources{File: file}); err != nil || l.Settings.Policy != "aggressive" {
+		t.Errorf("policy %q, %v", l.Settings.Policy, err)
+	}
+	names, err := os.ReadDir(filepath.Dir(file))
+	if err != nil || len(names) != 2 {
+		t.Errorf("it leaves %v, %v", names, err)
+	}
+}
