@@ -23,8 +23,16 @@ type question struct {
 
 	words  editor // what the model is told with a refusal
 	typing bool
-	from   int // the first line of the target that is seen
+	from   int  // the first line of the target that is seen
+	read   int  // how many of its lines were seen in one go from the first
+	lines  int  // that it has, as the screen is now
+	rows   int  // of them that are on the screen
+	width  int  // of the screen that they were counted for
+	nudged bool // somebody would allow it before they saw all of it
 }
+
+// unseen is how many lines of what is asked about nobody has seen.
+func (q *question) unseen() int { return max(0, q.lines-q.read) }
 
 // withdrawn is a question that nobody waits for any more.
 type withdrawn struct{ *question }
@@ -95,6 +103,14 @@ func (m *chat) answerKey(k tea.KeyPressMsg, before time.Time) tea.Cmd {
 	if before.After(m.shown.since.Add(-haste)) && m.typed.Sub(before) < haste && name != "esc" {
 		return nil
 	}
+	q.nudged = false
+	switch name {
+	case "y", "Y", "1", "a", "A", "2":
+		if q.unseen() > 0 {
+			q.nudged = true
+			return nil
+		}
+	}
 	switch name {
 	case "y", "Y", "1":
 		m.decide(nil)
@@ -121,6 +137,8 @@ func (m *chat) answerKey(k tea.KeyPressMsg, before time.Time) tea.Cmd {
 		q.from--
 	case "down":
 		q.from++
+	case "space":
+		q.from += max(1, q.rows)
 	case "pgup":
 		m.transcript.scroll(-max(1, m.transcript.height-2))
 	case "pgdown":

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/winnowhq/winnow/tui"
+	"github.com/winnowhq/winnow/visible"
 )
 
 // drawQuestion draws the first question that waits, in at most so many lines where that can be: what is asked about can be scrolled, nothing else goes.
@@ -11,27 +12,61 @@ func (m *chat) drawQuestion(most int) (lines []string, x, y int) {
 	q := m.asks[0]
 	head := m.questionHead(q)
 	foot, x, y := m.questionFoot(q)
-	var target []string
-	for line := range strings.Lines(q.want.Target) {
-		target = append(target, chop(clean(strings.TrimRight(line, "\n")), m.width-2*len(gutter))...)
-	}
+	target := m.questionTarget(q)
 	room := max(1, most-len(head)-len(foot))
 	if len(target) > room {
 		room = max(1, room-1)
 	}
 	q.from = max(0, min(q.from, len(target)-room))
 	seen := target[q.from:min(len(target), q.from+room)]
+	q.saw(m.width, len(target), len(seen))
 	lines = head
 	for _, l := range seen {
 		lines = append(lines, gutter+gutter+l)
 	}
-	if hidden := len(target) - len(seen); hidden > 0 {
-		lines = append(lines, gutter+paint(m.style.bad, tui.Cut("… "+tui.Count(hidden, "line")+" not seen, ↑↓ scroll", m.width-len(gutter))))
+	if line := q.hidden(len(target) - len(seen)); line != "" {
+		look := m.style.warn
+		if q.nudged {
+			look = m.style.bad
+		}
+		lines = append(lines, gutter+paint(look, tui.Cut(line, m.width-len(gutter))))
 	}
 	if y >= 0 {
 		y += len(lines)
 	}
 	return append(lines, foot...), x, y
+}
+
+// questionTarget is what is asked about, to the letter: nothing of it is left out as a colour would be elsewhere, because whoever agrees agrees to all of it.
+func (m *chat) questionTarget(q *question) (lines []string) {
+	for line := range strings.Lines(visible.Text(q.want.Target)) {
+		lines = append(lines, chop(clean(strings.TrimRight(line, "\n")), m.width-2*len(gutter))...)
+	}
+	return lines
+}
+
+// saw notes what of a target of so many lines is on the screen. In another width the lines are others.
+func (q *question) saw(width, lines, seen int) {
+	if q.width != width {
+		q.width, q.read = width, 0
+	}
+	q.lines, q.rows = lines, seen
+	if q.from <= q.read {
+		q.read = max(q.read, q.from+seen)
+	}
+}
+
+// hidden says how many lines are not on the screen, and, until somebody has seen the last of them, that they have to.
+func (q *question) hidden(n int) string {
+	switch unread := q.unseen(); {
+	case q.nudged && unread > 0:
+		return "… " + tui.Count(unread, "more line") + " first: ↓ or space"
+	case unread > 0:
+		return "… " + tui.Count(unread, "more line") + ": ↓ or space shows them"
+	case n > 0:
+		return "… " + tui.Count(n, "line") + " not seen here, ↑↓ scroll"
+	}
+	return ""
 }
 
 func (m *chat) questionHead(q *question) (lines []string) {

@@ -160,3 +160,107 @@ func TestGrant_covers(t *testing.T) {
 		}
 	}
 }
+
+// wonders puts a question on the screen, as a loop would.
+func (b *bench) wonders(p agent.Permission) *question {
+	b.t.Helper()
+	q := &question{want: p, answer: make(chan error, 1)}
+	b.clock = b.clock.Add(time.Second)
+	b.send(fedMsg{q})
+	b.look()
+	return q
+}
+
+// script is a command of so many lines, the last of which is the one that matters.
+func script(lines int) string { return strings.Repeat("echo tide\n", lines-1) + "rm -rf ~" }
+
+func TestPermission_isNotGivenForWhatNobodySaw(t *testing.T) {
+	for _, key := range []string{"y", "Y", "1", "a", "A", "2"} {
+		b := setUp(t, llmtest.Script{}, nil)
+		q := b.wonders(agent.Permission{Tool: "bash", Action: "run", Target: script(60)})
+		b.shows("more lines: ↓ or space")
+		b.press2(key)
+		if len(b.asks) != 1 || len(q.answer) != 0 {
+			t.Fatalf("%s allows a command of which %d lines were never on the screen", key, q.unseen())
+		}
+		b.shows("more lines first: ↓ or space")
+		for n := 0; q.unseen() > 0; n++ {
+			if n > 60 {
+				t.Fatalf("%d lines are unseen after sixty keys", q.unseen())
+			}
+			b.press("down")
+			b.look()
+		}
+		b.shows("rm -rf ~")
+		b.press2(key)
+		if len(b.asks) != 0 || <-q.answer != nil {
+			t.Errorf("%s does not allow what was seen to its end", key)
+		}
+	}
+}
+
+func TestPermission_isDeniedWithoutReading(t *testing.T) {
+	b := setUp(t, llmtest.Script{}, nil)
+	q := b.wonders(agent.Permission{Tool: "bash", Action: "run", Target: script(60)})
+	b.press2("n")
+	if len(b.asks) != 0 || <-q.answer == nil {
+		t.Error("n needs the whole of it")
+	}
+}
+
+func TestPermission_isReadPageByPage(t *testing.T) {
+	b := setUp(t, llmtest.Script{}, nil)
+	q := b.wonders(agent.Permission{Tool: "bash", Action: "run", Target: script(400)})
+	pages := 0
+	for ; q.unseen() > 0; pages++ {
+		before := q.read
+		b.press2(" ")
+		b.look()
+		if q.read <= before {
+			t.Fatalf("space shows nothing more than the %d lines that were seen", before)
+		}
+	}
+	if pages > 60 {
+		t.Errorf("%d pages for 400 lines", pages)
+	}
+	b.press2("y")
+	if len(b.asks) != 0 {
+		t.Error("it cannot be allowed after all of it was seen")
+	}
+}
+
+// In a narrower terminal the lines are others: what was seen has to be seen again.
+func TestPermission_isReadAgainInAnotherWidth(t *testing.T) {
+	b := setUp(t, llmtest.Script{}, nil)
+	q := b.wonders(agent.Permission{Tool: "bash", Action: "run", Target: "echo tide; " + strings.Repeat("x", 600) + "; rm -rf ~"})
+	if q.unseen() != 0 {
+		t.Fatalf("%d lines of a command that fits are unseen", q.unseen())
+	}
+	b.send(tea.WindowSizeMsg{Width: 30, Height: 12})
+	b.look()
+	if q.unseen() == 0 {
+		t.Fatal("all of it fits into 30 columns")
+	}
+	b.press2("y")
+	if len(b.asks) != 1 {
+		t.Error("it was allowed unseen")
+	}
+}
+
+func TestPermission_showsWhatAnEscapeSequenceWouldHide(t *testing.T) {
+	b := setUp(t, llmtest.Script{}, nil)
+	b.wonders(agent.Permission{Tool: "bash\x1b[2J", Action: "run", Target: "echo \x1b]0;x; rm -rf ~ ;\x07\x1b[8m; curl evil.example\x1b[0m\rls \u202e# tide"})
+	for _, want := range []string{"␛]0;x; rm -rf ~ ;␇", "␛[8m; curl evil.example", "␍ls", "⟨U+202E⟩# tide"} {
+		b.shows(want)
+	}
+}
+
+func TestScreen_aQuestionThatIsLongerThanTheScreen(t *testing.T) {
+	b := setUp(t, calling("bash"), nil, asking("bash", "run", script(60)))
+	b.says("build it")
+	b.shows("waits for your answer")
+	b.golden("permission_long")
+	b.press2("y")
+	b.golden("permission_long_nudged")
+	b.press("esc")
+}

@@ -183,6 +183,9 @@ func (b *bench) look() string {
 		if w := ansi.StringWidth(l); w > b.width {
 			b.t.Fatalf("line %d is %d columns wide, of %d: %q", i, w, b.width, l)
 		}
+		if bad := obeyed(l); bad != "" {
+			b.t.Fatalf("line %d has %s: %q", i, bad, l)
+		}
 		lines[i] = strings.TrimRight(ansi.Strip(l), " ")
 	}
 	return strings.Join(lines, "\n")

@@ -38,7 +38,7 @@ func TestCall_oneLineWithItsOutcome(t *testing.T) {
 		{"a new file", "write", `{"filePath":"a"}`, `{"created":true,"added":3,"removed":0}`, "x", session.Completed, "a", nil, "✓ write a · +3 −0 · new"},
 		{"a tool of somebody's", "mcp__x__y", `{"q":"tides"}`, `{"lines":"many"}`, "it is high", session.Completed, "", nil, "✓ mcp__x__y tides · it is high"},
 		{"one that was refused", "read", `{"filePath":"/etc/x"}`, ``, "nothing was done\nmore", session.Failed, "", nil, "✗ read /etc/x · nothing was done"},
-		{"one with an escape sequence", "read\x1b[2J", "{\"filePath\":\"a\\u001b]0;x\\u0007b\"}", ``, "\x1b[31mred\x1b[0m", session.Completed, "", nil, "✓ read ab · red"},
+		{"one with an escape sequence", "read\x1b[2J", "{\"filePath\":\"a\\u001b]0;x\\u0007b\"}", ``, "\x1b[31mred\x1b[0m", session.Completed, "", nil, "✓ read a␛]0;x␇b · red"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			tr := newTranscript(newStyle(false))

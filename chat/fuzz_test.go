@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/tui"
+	"github.com/winnowhq/winnow/visible"
 )
 
 // colour is what the screen itself writes into a line: colours and weights, and nothing else.
@@ -20,17 +22,26 @@ var colour = regexp.MustCompile("\x1b\\[[0-9;]*m")
 func lineOf(t *testing.T, line string, width int, of string) {
 	t.Helper()
 	plain := colour.ReplaceAllString(line, "")
-	for _, r := range plain {
-		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
-			t.Fatalf("a line has %U: %q of %q", r, line, of)
-		}
+	if bad := obeyed(line); bad != "" {
+		t.Fatalf("a line has %s: %q of %q", bad, line, of)
 	}
 	if n := tui.Columns(plain); n > width {
 		t.Fatalf("a line has %d columns of %d: %q of %q", n, width, plain, of)
 	}
-	if !utf8.ValidString(plain) {
-		t.Fatalf("a line is no UTF-8: %q", line)
+}
+
+// obeyed is what in a line of the screen a terminal would obey beside our colours, "" for nothing.
+func obeyed(line string) string {
+	line = colour.ReplaceAllString(line, "")
+	if !utf8.ValidString(line) {
+		return "bytes that are no UTF-8"
 	}
+	for _, r := range line {
+		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || visible.Unseen(r) {
+			return fmt.Sprintf("%U", r)
+		}
+	}
+	return ""
 }
 
 // An answer is laid out alike however it arrives, in the width that there is.

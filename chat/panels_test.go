@@ -193,8 +193,8 @@ func fits(t testing.TB, lines []string, width, height int) []string {
 		if n := tui.Columns(bare); n > width || ansi.StringWidth(l) > width {
 			t.Errorf("line %d has %d columns at %d×%d: %q", i, n, width, height, bare)
 		}
-		if strings.ContainsAny(bare, "\x1b\n\r\t\x07") {
-			t.Errorf("line %d holds a control character: %q", i, bare)
+		if bad := obeyed(l); bad != "" {
+			t.Errorf("line %d holds %s: %q", i, bad, l)
 		}
 		out[i] = strings.TrimRight(bare, " ")
 	}

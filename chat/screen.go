@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/winnowhq/winnow/tui"
+	"github.com/winnowhq/winnow/visible"
 )
 
 const (
@@ -27,6 +28,9 @@ type shown struct {
 // draw draws the screen: the transcript or a panel, a rule, what is typed or a question, and what the window holds.
 func (m *chat) draw() tea.View {
 	lines, cursor := m.screen()
+	for i, l := range lines {
+		lines[i] = visible.Styled(l)
+	}
 	v := tea.NewView(strings.Join(lines, "\n"))
 	v.AltScreen = true
 	v.Cursor = cursor

@@ -1,7 +1,6 @@
 package page
 
 import (
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -11,58 +10,11 @@ import (
 
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/token"
+	see "github.com/winnowhq/winnow/visible"
 )
 
-// visible makes a foreign text fit to be read: what would act unseen is written out. Control characters become their pictures (␛ for
-// escape), direction marks and overrides, invisible tags and the like their code points, bytes that are not UTF-8 U+FFFD. Line breaks and
-// tabs stay.
-func visible(text string) string {
-	if legible(text) {
-		return text
-	}
-	var b strings.Builder
-	b.Grow(len(text) + len(text)/8)
-	for i, r := range text {
-		switch {
-		case r == '\n' || r == '\t':
-			b.WriteRune(r)
-		case r == '\r' && i+1 < len(text) && text[i+1] == '\n':
-		case r < ' ':
-			b.WriteRune(0x2400 + r)
-		case r == 0x7f:
-			b.WriteRune(0x2421)
-		case unseen(r):
-			fmt.Fprintf(&b, "⟨U+%04X⟩", r)
-		default:
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
-}
-
-// legible is the quick answer for most texts: printable ASCII, line breaks and tabs.
-func legible(text string) bool {
-	for i := range len(text) {
-		if c := text[i]; c > '~' || c < ' ' && c != '\n' && c != '\t' {
-			return false
-		}
-	}
-	return true
-}
-
-// unseen are characters that change what is around them or hide: C1 controls, direction marks, overrides and isolates, zero-width spaces,
-// tags, line and paragraph separators, and code points that are no characters. Joiners stay: scripts and emoji need them.
-func unseen(r rune) bool {
-	switch {
-	case r < 0x80:
-		return false
-	case r < 0xa0, r == 0x61c, r == 0xad, r == 0x180e, r == 0x200b, r == 0x200e, r == 0x200f, r == 0x2028, r == 0x2029, r == 0xfeff:
-		return true
-	case r >= 0x202a && r <= 0x202e, r >= 0x2060 && r <= 0x206f, r >= 0xfff9 && r <= 0xfffb, r >= 0xe0000 && r <= 0xe0fff:
-		return true
-	}
-	return r&0xfffe == 0xfffe || r >= 0xfdd0 && r <= 0xfdef
-}
+// visible makes a foreign text fit to be read: what would act unseen is written out.
+func visible(text string) string { return see.Text(text) }
 
 // line is the beginning of a foreign text on one line of at most so many characters. Escape sequences go: colour is nothing to read.
 func line(text string, most int) string {
@@ -72,7 +24,7 @@ func line(text string, most int) string {
 		}
 		text = text[:room]
 	}
-	text = withoutColour(text)
+	text = see.WithoutColour(text)
 	var b strings.Builder
 	n, space := 0, false
 	for _, r := range text {
@@ -80,7 +32,7 @@ func line(text string, most int) string {
 			space = n > 0
 			continue
 		}
-		if unicode.Is(unicode.Cf, r) && unseen(r) {
+		if unicode.Is(unicode.Cf, r) && see.Unseen(r) {
 			continue
 		}
 		if n+1 >= most {
@@ -95,28 +47,6 @@ func line(text string, most int) string {
 		n, space = n+1, false
 	}
 	return visible(b.String())
-}
-
-// withoutColour leaves out the escape sequences that set colours and move the cursor: ESC [ … letter.
-func withoutColour(text string) string {
-	if !strings.Contains(text, "\x1b[") {
-		return text
-	}
-	var b strings.Builder
-	for {
-		before, after, found := strings.Cut(text, "\x1b[")
-		b.WriteString(before)
-		if !found {
-			return b.String()
-		}
-		end := strings.IndexFunc(after, func(r rune) bool { return r < 0x30 || r > 0x3f })
-		if end < 0 || after[end] < 0x40 || after[end] > 0x7e {
-			b.WriteString("\x1b[")
-			text = after
-			continue
-		}
-		text = after[end+1:]
-	}
 }
 
 // excerpt is the beginning of a text, at most so many bytes, cut between characters.

@@ -75,7 +75,9 @@ func TestGauge_isAsWideAsItsCells(t *testing.T) {
 
 func TestGauge_marksTheLimitWhereItIs(t *testing.T) {
 	var got strings.Builder
-	gauge([]segment{{size: 10, glyph: "▒"}, {size: 190, glyph: "█"}}, 100, 21).write(&got, false)
+	for _, s := range gauge([]segment{{size: 10, glyph: "▒"}, {size: 190, glyph: "█"}}, 100, 21).spans(nil, false) {
+		got.WriteString(s.Text)
+	}
 	if diff := cmp.Diff("▒█████████┃██████████", got.String()); diff != "" {
 		t.Error("-want +got:\n" + diff)
 	}

@@ -2,13 +2,15 @@
 // the tokens, before and after.
 //
 // Every line fits the width, so that a terminal never wraps one, and what comes from a session is cleaned before it is
-// drawn: no control character and no escape sequence of a foreign text reaches the terminal. Colour only repeats what
+// drawn: no control character and no escape sequence of a foreign text reaches the terminal; [visible.Writer] would not let it through either. Colour only repeats what
 // glyphs and words say already.
 package tui
 
 import (
 	"io"
 	"strings"
+
+	"github.com/winnowhq/winnow/visible"
 )
 
 // defaultWidth is for writers that are no terminal, and leastWidth what a layout needs; a narrower page is cut.
@@ -35,12 +37,11 @@ func (p Painter) page() *page {
 
 // draw writes a page in one piece. A writer that fails stays behind: a picture has no half to save.
 func (p Painter) draw(pg *page) {
-	var b strings.Builder
+	var spans []visible.Span
 	for _, l := range pg.lines {
-		l.clip(pg.limit).write(&b, p.Color)
-		b.WriteByte('\n')
+		spans = append(l.clip(pg.limit).spans(spans, p.Color), visible.Span{Text: "\n"})
 	}
-	io.WriteString(p.W, b.String())
+	_ = visible.To(p.W).Spans(spans...)
 }
 
 // style is what a text means; what it looks like is decided in [style.codes].
@@ -151,15 +152,16 @@ func (l line) clip(width int) line {
 	return l
 }
 
-func (l line) write(b *strings.Builder, color bool) {
+// spans adds a line to what is to be written.
+func (l line) spans(all []visible.Span, color bool) []visible.Span {
 	for _, s := range l {
 		codes := s.style.codes()
-		if !color || codes == "" || strings.TrimSpace(s.text) == "" {
-			b.WriteString(s.text)
-			continue
+		if !color || strings.TrimSpace(s.text) == "" {
+			codes = ""
 		}
-		b.WriteString("\x1b[" + codes + "m" + s.text + "\x1b[0m")
+		all = append(all, visible.Span{Style: codes, Text: s.text})
 	}
+	return all
 }
 
 // page collects lines.

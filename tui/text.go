@@ -9,35 +9,33 @@ import (
 
 	"github.com/mattn/go-runewidth"
 	"github.com/winnowhq/winnow/token"
+	"github.com/winnowhq/winnow/visible"
 )
 
 // mostMarks is how many combining marks may follow each other. More than two serve no script that a first line needs, and dozens
 // are a way to paint over the neighbouring lines.
 const mostMarks = 2
 
-// clean makes a foreign text fit for one line of a terminal. Escape sequences go as a whole. Line breaks and tabs become one space.
-// What cannot be seen goes: direction marks and overrides, zero-width characters, variation selectors, joiners (an emoji that they hold
-// together falls into its parts, whose width is known). Anything else that cannot be printed becomes U+FFFD.
+// clean makes a foreign text fit for one line of a terminal. Colours go; line breaks and tabs become one space. What a terminal would obey, and what changes
+// the direction of what is around it, is written out as package visible does it. Joiners and variation selectors go (an emoji that they hold together falls into
+// its parts, whose width is known). Anything else that cannot be printed becomes U+FFFD.
 func clean(text string) string {
 	if plain(text) {
 		return text
 	}
+	text = visible.WithoutColour(text)
 	var b strings.Builder
 	b.Grow(len(text))
-	marks, endless := 0, 0
-	for i := 0; i < len(text); {
-		r, size := utf8.DecodeRuneInString(text[i:])
-		if n, end := escape(text[i:], endless-i); n > 0 {
-			endless = max(endless, i+end)
-			i += n
-			continue
-		}
-		i += size
+	marks := 0
+	for _, r := range text {
 		switch {
 		case r == ' ' || unicode.IsSpace(r) || unicode.In(r, unicode.Zs, unicode.Zl, unicode.Zp):
 			b.WriteByte(' ')
 			marks = 0
-		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Variation_Selector, r):
+		case unicode.IsControl(r) || visible.Unseen(r):
+			b.WriteString(visible.Text(string(r)))
+			marks = 0
+		case unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Variation_Selector, r):
 		case unicode.In(r, unicode.Mn, unicode.Me):
 			if marks++; marks <= mostMarks {
 				b.WriteRune(r)
@@ -60,54 +58,6 @@ func plain(text string) bool {
 		}
 	}
 	return true
-}
-
-// escape is the length of the escape sequence that a text begins with, 0 when it begins with none. A sequence that never
-// ends is as long as its introducer, so that it hides nothing that follows; endless is then how far an end was looked for in vain. A sequence
-// that begins before one that was told is not looked at again: a text of nothing but beginnings takes no longer than another.
-func escape(text string, known int) (length, endless int) {
-	var body string
-	var intro int
-	var kind byte
-	switch {
-	case len(text) >= 2 && text[0] == 0x1b:
-		kind, body, intro = text[1], text[2:], 2
-	case len(text) >= 2 && text[0] == 0xc2 && text[1] >= 0x80 && text[1] <= 0x9f: // C1, in UTF-8
-		kind, body, intro = text[1]-0x40, text[2:], 2
-	default:
-		return 0, 0
-	}
-	switch kind {
-	case '[': // CSI: parameters, intermediates, one final byte
-		for i := range len(body) {
-			switch c := body[i]; {
-			case c >= 0x40 && c <= 0x7e:
-				return intro + i + 1, 0
-			case c < 0x20 || c > 0x7e:
-				return intro, 0
-			}
-		}
-	case ']', 'P', 'X', '^', '_': // strings, up to BEL or ST
-		if known > intro {
-			return intro, 0
-		}
-		for i := range len(body) {
-			switch {
-			case body[i] == 0x07:
-				return intro + i + 1, 0
-			case body[i] == 0x1b && i+1 < len(body) && body[i+1] == '\\', body[i] == 0xc2 && i+1 < len(body) && body[i+1] == 0x9c:
-				return intro + i + 2, 0
-			case body[i] == '\n':
-				return intro, intro + i
-			}
-		}
-		return intro, len(text)
-	default:
-		if text[0] == 0x1b && (kind < 0x20 || kind > 0x7e) {
-			return 1, 0
-		}
-	}
-	return intro, 0
 }
 
 // letters are measured one by one, which is never less than what a terminal takes for them together.

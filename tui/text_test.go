@@ -16,16 +16,16 @@ func TestClean_leavesNothingThatSteersTheTerminal(t *testing.T) {
 		"plain words":                              "plain words",
 		"two\nlines\r\n\tand a tab":                "two lines   and a tab",
 		"\x1b[31mred\x1b[0m and \x1b[2Jwiped":      "red and wiped",
-		"\x1b]0;a title\x07after":                  "after",
-		"\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\": "link",
-		"\x1b]never ends":                          "never ends",
-		"\x1b[31":                                  "31",
-		"\x1bcreset":                               "reset",
-		"\x1b":                                     "",
-		"c1 \u009b31mred\u009d0;t\u009cafter":      "c1 redafter",
-		"a\u202eb\u2066c\u200fd":                   "abcd",
-		"zero\u200bwidth\ufeff":                    "zerowidth",
-		"bell\a back\b del\x7f nul\x00":            "bell back del nul",
+		"\x1b]0;a title\x07after":                  "␛]0;a title␇after",
+		"\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\": `␛]8;;http://x␛\link␛]8;;␛\`,
+		"\x1b]never ends":                          "␛]never ends",
+		"\x1b[31":                                  "␛[31",
+		"\x1bcreset":                               "␛creset",
+		"\x1b":                                     "␛",
+		"c1 \u009b31mred\u009d0;t\u009cafter":      "c1 ⟨U+009B⟩31mred⟨U+009D⟩0;t⟨U+009C⟩after",
+		"a\u202eb\u2066c\u200fd":                   "a⟨U+202E⟩b⟨U+2066⟩c⟨U+200F⟩d",
+		"zero\u200bwidth\ufeff":                    "zero⟨U+200B⟩width⟨U+FEFF⟩",
+		"bell\a back\b del\x7f nul\x00":            "bell␇ back␈ del␡ nul␀",
 		"bad \xff utf-8":                           "bad \ufffd utf-8",
 		"家族 👨\u200d👩\u200d👧 ❤\ufe0f":               "家族 👨👩👧 ❤",
 		"z" + strings.Repeat("\u0301", 40):         "z\u0301\u0301",
@@ -114,7 +114,7 @@ func TestClean_beginningsWithoutAnEndTakeNoLonger(t *testing.T) {
 			t.Errorf("%q hides what follows: it ends with %q", intro, got[max(0, len(got)-9):])
 		}
 	}
-	if got, want := clean("\x1b]a\x1b]b\nc\x1b]d\x07e"), "ab ce"; got != want {
+	if got, want := clean("\x1b]a\x1b]b\nc\x1b]d\x07e"), "␛]a␛]b c␛]d␇e"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -2,8 +2,8 @@ package tui
 
 // What other programs for a terminal need of how this one writes.
 
-// Clean makes a foreign text fit for one line of a terminal: no control character, no escape sequence and nothing that cannot be seen is left of it. Line
-// breaks and tabs become one space.
+// Clean makes a foreign text fit for one line of a terminal: colours go, other control characters and what cannot be seen are written out as package visible
+// does it. Line breaks and tabs become one space.
 func Clean(text string) string { return clean(text) }
 
 // Columns is how many columns a cleaned text takes.

@@ -19,12 +19,16 @@ import (
 	"github.com/winnowhq/winnow/config"
 	"github.com/winnowhq/winnow/inplace"
 	"github.com/winnowhq/winnow/token"
+	"github.com/winnowhq/winnow/visible"
 )
 
 // app is one run of the command: the world, and the flags that every command has.
 type app struct {
-	env   Env
+	env   Env // Stdout and Stderr are out and err
 	files unfinished
+
+	out, err *visible.Writer // standard output and standard error: what is written there is text, whoever wrote it
+	raw      io.Writer       // standard output for data, see data
 
 	json       bool
 	configFile string
@@ -52,19 +56,29 @@ type app struct {
 // is being written is removed, and a transaction that is not committed never was.
 func Main(ctx context.Context, args []string, env Env) int {
 	stdout := newOutlet(env.Stdout)
-	env.Stdout = stdout
-	a := &app{env: env, files: unfinished{faults: env.Faults}}
+	a := &app{env: env, files: unfinished{faults: env.Faults}, out: visible.To(stdout), err: visible.To(env.Stderr), raw: stdout}
+	a.env.Stdout, a.env.Stderr = a.out, a.err // nothing goes past them
 	root := a.root()
 	root.SetArgs(args)
 	root.SetIn(env.Stdin)
-	root.SetOut(stdout)
-	root.SetErr(env.Stderr)
-	err := a.attend(ctx, func() error { return errors.Join(root.ExecuteContext(ctx), stdout.finish()) })
+	root.SetOut(a.out)
+	root.SetErr(a.err)
+	err := a.attend(ctx, func() error { return errors.Join(root.ExecuteContext(ctx), a.out.Flush(), stdout.finish()) })
 	code := exitCode(err)
 	if err != nil {
 		a.complain(err, code)
 	}
+	_ = a.err.Flush() // there is nowhere to say that it failed
 	return code
+}
+
+// data is standard output for what is not text for people: a session, a page, a view as a program takes it. It is byte for byte what was asked for, but for a
+// terminal, which would obey some of it.
+func (a *app) data() io.Writer {
+	if a.env.StdoutTerminal {
+		return a.out
+	}
+	return a.raw
 }
 
 // patience is how long a command that was interrupted has to end by itself. Most of them listen; reading a pipe and parsing
@@ -117,10 +131,9 @@ func (a *app) complain(err error, code int) {
 		word = "winnow: nothing to do: "
 	}
 	text, hints := explainError(err)
-	// Names, reasons and what a provider said come from strangers.
-	fmt.Fprintln(a.env.Stderr, word+firstLines(visibleText(text)))
+	fmt.Fprintln(a.err, word+firstLines(text))
 	for _, h := range hints {
-		fmt.Fprintln(a.env.Stderr, "  "+visibleText(h))
+		fmt.Fprintln(a.err, "  "+h)
 	}
 }
 
@@ -258,18 +271,21 @@ func (a *app) print(document any) error {
 	if err != nil {
 		return fmt.Errorf("the result cannot be written as JSON: %w", err)
 	}
-	_, err = a.env.Stdout.Write(append(text, '\n'))
+	_, err = a.out.Write(append(visible.JSON(text), '\n'))
 	return err
 }
 
 // printf writes to standard output, for people.
-func (a *app) printf(format string, args ...any) { fmt.Fprintf(a.env.Stdout, format, args...) }
+func (a *app) printf(format string, args ...any) { fmt.Fprintf(a.out, format, args...) }
 
 // progress says on a terminal what is being done; the returned function wipes it away.
 func (a *app) progress(what string) func() {
 	if !a.env.StderrTerminal || a.quiet {
 		return func() {}
 	}
-	fmt.Fprintf(a.env.Stderr, "\r%s…", what)
-	return func() { io.WriteString(a.env.Stderr, "\r\x1b[K") }
+	a.say("%s…", what)
+	return func() { a.say("") }
 }
+
+// say puts a text in the place of the line of progress, "" for none. A terminal that takes none misses nothing.
+func (a *app) say(format string, args ...any) { _ = a.err.Progress(fmt.Sprintf(format, args...)) }

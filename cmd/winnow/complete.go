@@ -9,6 +9,7 @@ import (
 	"github.com/winnowhq/winnow/config"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/all"
+	"github.com/winnowhq/winnow/visible"
 )
 
 // complete offers words for a flag.
@@ -41,7 +42,7 @@ func (a *app) completeSources(cmd *cobra.Command, args []string, begun string) (
 	}
 	var ids []string
 	for _, l := range listings {
-		if strings.HasPrefix(l.Info.ID, begun) {
+		if strings.HasPrefix(l.Info.ID, begun) && visible.Printable(l.Info.ID) {
 			ids = append(ids, l.Info.ID+"\t"+titleOf(l))
 		}
 	}
@@ -67,7 +68,7 @@ func (a *app) completeModels(cmd *cobra.Command, args []string, begun string) ([
 	}
 	var names []string
 	for _, m := range catalogue.Models {
-		if name := m.String(); strings.HasPrefix(name, begun) {
+		if name := m.String(); strings.HasPrefix(name, begun) && visible.Printable(name) {
 			names = append(names, name)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/winnowhq/winnow/discover"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/token"
+	"github.com/winnowhq/winnow/visible"
 )
 
 // everywhere is the JSON document of list --everywhere.
@@ -72,7 +73,7 @@ func (a *app) search() *discover.Search {
 	if a.env.StderrTerminal && !a.quiet {
 		s.Progress = func(done, of int) {
 			if done%10 == 0 || done == of {
-				fmt.Fprintf(a.env.Stderr, "\r\x1b[Kreading %s of %s sessions…", token.Grouped(done), token.Grouped(of))
+				a.say("reading %s of %s sessions…", token.Grouped(done), token.Grouped(of))
 			}
 		}
 	}
@@ -106,7 +107,7 @@ func (a *app) runEverywhere(ctx context.Context, f everywhereFlags) error {
 	if !f.quick {
 		more, err := search.Measure(ctx, found)
 		if search.Progress != nil {
-			fmt.Fprint(a.env.Stderr, "\r\x1b[K")
+			a.say("")
 		}
 		if err != nil {
 			return err
@@ -230,16 +231,16 @@ func (a *app) showEverywhere(doc everywhere, f everywhereFlags) {
 		} else if what == "" {
 			what = project
 		}
-		rows = append(rows, []string{names[i], age(now.Sub(s.Found.Updated)), bytesOf(s.Bytes), used, price, plainText(what)})
+		rows = append(rows, []string{visible.Line(names[i]), age(now.Sub(s.Found.Updated)), bytesOf(s.Bytes), used, price, visible.Line(what)})
 	}
 	columns := make([]int, 5)
 	for _, row := range rows {
 		for i := range columns {
-			columns[i] = max(columns[i], len(row[i]))
+			columns[i] = max(columns[i], runewidth.StringWidth(row[i]))
 		}
 	}
 	for _, row := range rows {
-		text := fmt.Sprintf("%-*s  %*s  %*s  %*s  %*s  ", columns[0], row[0], columns[1], row[1], columns[2], row[2], columns[3], row[3], columns[4], row[4])
+		text := fmt.Sprintf("%s  %*s  %*s  %*s  %*s  ", runewidth.FillRight(row[0], columns[0]), columns[1], row[1], columns[2], row[2], columns[3], row[3], columns[4], row[4])
 		a.printf("%s\n", strings.TrimRight(text+runewidth.Truncate(row[5], max(10, width-runewidth.StringWidth(text)), "…"), " "))
 	}
 	column := columns[0]
@@ -259,7 +260,7 @@ func (a *app) showEverywhere(doc everywhere, f everywhereFlags) {
 			if !f.quick {
 				used, price = marked(short(s.Tokens), s.TokensEstimated), marked(dollars(s.Cost), s.CostEstimated)
 			}
-			text := runewidth.Truncate(plainText(name(s.Name)), max(column, 24), "…")
+			text := runewidth.Truncate(visible.Line(name(s.Name)), max(column, 24), "…")
 			text = fmt.Sprintf("%s  %8s  %7s  %7s  %9s", runewidth.FillRight(text, max(column, 24)), token.Grouped(s.Sessions), bytesOf(s.Bytes), used, price)
 			a.printf("%s\n", strings.TrimRight(text, " "))
 		}

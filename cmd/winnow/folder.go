@@ -8,11 +8,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mattn/go-runewidth"
+
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/all"
 	"github.com/winnowhq/winnow/format/opencodedb"
 	"github.com/winnowhq/winnow/token"
+	"github.com/winnowhq/winnow/visible"
 )
 
 // folderInspection is the JSON document of inspect for a folder.
@@ -147,7 +150,7 @@ func (a *app) inspectFile(ctx context.Context, file string, settings winnow.Sett
 func (a *app) showFolder(doc folderInspection) {
 	width := len("session")
 	for _, s := range doc.Sessions {
-		width = max(width, len(s.Path))
+		width = max(width, runewidth.StringWidth(visible.Line(s.Path)))
 	}
 	if len(doc.Sessions) == 0 {
 		return
@@ -161,7 +164,7 @@ func (a *app) showFolder(doc folderInspection) {
 		if s.Damaged > 0 {
 			damaged = fmt.Sprintf("%7s", token.Grouped(s.Damaged))
 		}
-		line := fmt.Sprintf("%-*s  %-11s  %8s  %10s  %10s  %6s  %s", width, s.Path, s.Format, token.Grouped(s.Messages), token.Grouped(s.Tokens), token.Grouped(s.Window), full, damaged)
+		line := fmt.Sprintf("%s  %-11s  %8s  %10s  %10s  %6s  %s", runewidth.FillRight(visible.Line(s.Path), width), s.Format, token.Grouped(s.Messages), token.Grouped(s.Tokens), token.Grouped(s.Window), full, damaged)
 		a.printf("%s\n", strings.TrimRight(line, " "))
 	}
 }

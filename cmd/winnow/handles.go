@@ -13,6 +13,7 @@ import (
 	"github.com/winnowhq/winnow/inplace"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/token"
+	"github.com/winnowhq/winnow/visible"
 )
 
 // handleList is the JSON document of handles.
@@ -91,7 +92,7 @@ func (a *app) showHandles(named []winnow.Named) {
 	}
 	a.printf("%-*s  %*s  %5s  %s\n", handle, "handle", size, "tokens", "steps", "what")
 	for _, n := range named {
-		what := strings.TrimSpace(cmp.Or(n.Tool, n.Type) + " " + n.Target)
+		what := visible.Line(cmp.Or(n.Tool, n.Type) + " " + n.Target)
 		if n.State == winnow.Elided {
 			what += fmt.Sprintf(" (%s: %s tokens shown)", n.Rule, token.Grouped(n.Shown))
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/token"
+	"github.com/winnowhq/winnow/visible"
 )
 
 // imported is the JSON document of import.
@@ -343,7 +344,7 @@ func (in *importer) report() error {
 func (in *importer) show() {
 	a := in.app
 	for _, one := range in.doc.Sessions {
-		line := fmt.Sprintf("%s  %s: ", one.ID, a.short(one.Source))
+		line := fmt.Sprintf("%s  %s: ", visible.Line(one.ID), visible.Line(a.short(one.Source)))
 		switch {
 		case one.Skipped != "" && in.doc.Unchanged > 10 && one.Format == "":
 			continue // as it was; counted below
@@ -376,8 +377,8 @@ func (a *app) counting() (say func(format string, args ...any), done func()) {
 	say = func(format string, args ...any) {
 		if now := time.Now(); now.Sub(last) >= 100*time.Millisecond {
 			last = now
-			fmt.Fprintf(a.env.Stderr, "\r\x1b[K%s…", fmt.Sprintf(format, args...))
+			a.say(format+"…", args...)
 		}
 	}
-	return say, func() { fmt.Fprint(a.env.Stderr, "\r\x1b[K") }
+	return say, func() { a.say("") }
 }

@@ -7,12 +7,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mattn/go-runewidth"
 	"github.com/spf13/cobra"
 
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/token"
+	"github.com/winnowhq/winnow/visible"
 )
 
 // listing is the JSON document of list.
@@ -97,10 +99,10 @@ func (a *app) runList(ctx context.Context) error {
 	}
 	width := 2
 	for _, l := range listings {
-		width = max(width, len(l.Info.ID))
+		width = max(width, runewidth.StringWidth(visible.Line(l.Info.ID)))
 	}
 	for _, l := range listings {
-		a.printf("%-*s  %-16s  %6s messages  %-12s  %s\n", width, l.Info.ID, when(l.Info.Time.Updated), token.Grouped(l.Messages), l.Origin, titleOf(l))
+		a.printf("%s  %-16s  %6s messages  %-12s  %s\n", runewidth.FillRight(visible.Line(l.Info.ID), width), when(l.Info.Time.Updated), token.Grouped(l.Messages), l.Origin, titleOf(l))
 	}
 	return nil
 }
@@ -130,5 +132,5 @@ func titleOf(l store.Listing) string {
 	if title == "" {
 		title = l.Info.Directory
 	}
-	return rule.Shorten(strings.Join(strings.Fields(title), " "), 60)
+	return rule.Shorten(visible.Line(title), 60)
 }

@@ -92,7 +92,7 @@ func (a *app) write(ctx context.Context, s *source, o *output, word string) (str
 	}
 	defer a.progress("writing " + s.title())()
 	if o.to == "-" {
-		return "-", writeTo(a.env.Stdout)
+		return "-", writeTo(a.data())
 	}
 	path, err := a.outputPath(s, o, word)
 	if err != nil {

@@ -112,7 +112,7 @@ func (a *app) writePage(ctx context.Context, s *source, o *pageOutput, name stri
 	defer a.progress("writing the page")()
 	write := func(w io.Writer) error { return page.Write(w, c) }
 	if path == "-" {
-		return path, write(a.env.Stdout)
+		return path, write(a.data())
 	}
 	return path, a.files.write(ctx, path, write)
 }

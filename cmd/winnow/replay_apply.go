@@ -21,9 +21,9 @@ import (
 // applyAdvice writes the recommended settings into the user's own configuration, or the one of --config, and those back to their defaults that stand against
 // them, so that what was measured is what is done. With --json it tells on standard error.
 func (a *app) applyAdvice(r replay.Report, inForce winnow.Settings) error {
-	out := a.env.Stdout
+	out := a.out
 	if a.json {
-		out = a.env.Stderr
+		out = a.err
 	}
 	if r.Advice == nil {
 		return hinted{nothing{"there is no recommendation to apply"}, r.Unadvised}
@@ -33,7 +33,7 @@ func (a *app) applyAdvice(r replay.Report, inForce winnow.Settings) error {
 		return err
 	}
 	if len(changes) == 0 {
-		fmt.Fprintf(out, "\nNothing to write: %s is what the configuration says already\n", plainText(r.Advice.Policy))
+		fmt.Fprintf(out, "\nNothing to write: %s is what the configuration says already\n", r.Advice.Policy)
 		return nil
 	}
 	file, err := a.ownConfig()

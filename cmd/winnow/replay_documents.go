@@ -15,6 +15,7 @@ import (
 
 	"github.com/winnowhq/winnow/page"
 	"github.com/winnowhq/winnow/replay"
+	"github.com/winnowhq/winnow/visible"
 )
 
 // replayed is the JSON document of replay.
@@ -169,7 +170,7 @@ func (a *app) writeReplay(ctx context.Context, r replay.Report, reader *replayRe
 	details := page.ReplayDetails{Name: to.name, Part: reader.describer(ctx, r)}
 	write := func(w io.Writer) error { return page.Replay(w, r, details) }
 	if to.page == "-" {
-		return write(a.env.Stdout)
+		return write(a.data())
 	}
 	return a.files.write(ctx, to.page, write)
 }
@@ -193,7 +194,7 @@ func (a *app) writeTable(ctx context.Context, path string, r replay.Report) erro
 				if base > 0 {
 					relative = number(o.Bill.Total() / base)
 				}
-				out.Write([]string{plainText(s.ID), plainText(s.Name), plainText(s.Path), s.Product, plainText(s.Model), strconv.Itoa(s.Steps), o.Policy, strconv.Itoa(r.Policies[i].Window), number(o.Bill.Total()),
+				out.Write([]string{visible.Line(s.ID), visible.Line(s.Name), visible.Line(s.Path), s.Product, visible.Line(s.Model), strconv.Itoa(s.Steps), o.Policy, strconv.Itoa(r.Policies[i].Window), number(o.Bill.Total()),
 					number(o.Bill.Read), number(o.Bill.Write), number(o.Bill.Output), number(o.Bill.Compact), number(o.Bill.Regret), relative, strconv.Itoa(o.Regrets),
 					strconv.Itoa(o.Tokens.Sent), strconv.Itoa(o.Tokens.Cached), strconv.Itoa(o.Tokens.Output), strconv.Itoa(o.Tokens.Largest), strconv.Itoa(o.Commits),
 					strconv.Itoa(o.Folds), strconv.Itoa(o.Over), number(s.Bound)})
@@ -203,7 +204,7 @@ func (a *app) writeTable(ctx context.Context, path string, r replay.Report) erro
 		return out.Error()
 	}
 	if path == "-" {
-		return write(a.env.Stdout)
+		return write(a.out)
 	}
 	return a.files.write(ctx, path, write)
 }

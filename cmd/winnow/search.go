@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/token"
 	"github.com/winnowhq/winnow/view"
+	"github.com/winnowhq/winnow/visible"
 )
 
 // searched is the JSON document of search.
@@ -258,29 +260,25 @@ func hitsOf(ctx context.Context, kept store.Store, found []store.Hit) ([]searchH
 // showHits prints for people: where, then the snippet.
 func (a *app) showHits(doc searched) {
 	color := a.paint().Color
-	paint := func(code, text string) string {
+	paint := func(code, text string) visible.Span {
 		if !color {
-			return text
+			code = ""
 		}
-		return "\x1b[" + code + "m" + text + "\x1b[0m"
+		return visible.Span{Style: code, Text: text}
 	}
 	for i, h := range doc.Hits {
 		if i > 0 {
 			a.printf("\n")
 		}
-		title := h.Title
-		if title == "" {
-			title = h.Directory
-		}
 		what := string(h.Role)
 		if h.Tool != "" {
 			what = h.Tool + " " + h.Field
 		}
-		head := paint("1", h.Session)
-		if title = rule.Shorten(strings.Join(strings.Fields(title), " "), 60); title != "" {
-			head += "  " + title
+		head := []visible.Span{paint("1", visible.Line(h.Session))}
+		if title := rule.Shorten(visible.Line(cmp.Or(h.Title, h.Directory)), 60); title != "" {
+			head = append(head, paint("", "  "+title))
 		}
-		a.printf("%s\n", head)
+		a.spans(append(head, paint("", "\n")))
 		line := []string{what}
 		if t := when(h.Time); t != "" {
 			line = append(line, t)
@@ -288,16 +286,13 @@ func (a *app) showHits(doc searched) {
 		if h.Seen != seenWhole && h.Seen != "" {
 			line = append(line, h.Seen)
 		}
-		a.printf("  %s  %s\n", strings.Join(append(line, h.Message), "  "), h.Part)
-		var b strings.Builder
-		at := 0
+		a.printf("  %s  %s\n", visible.Line(strings.Join(append(line, h.Message), "  ")), visible.Line(h.Part))
+		snippet, at := []visible.Span{paint("", "  ")}, 0
 		for _, m := range h.Marks {
-			b.WriteString(h.Snippet[at:m[0]])
-			b.WriteString(paint("1;33", h.Snippet[m[0]:m[1]]))
+			snippet = append(snippet, paint("", h.Snippet[at:m[0]]), paint("1;33", h.Snippet[m[0]:m[1]]))
 			at = m[1]
 		}
-		b.WriteString(h.Snippet[at:])
-		a.printf("  %s\n", b.String())
+		a.spans(append(snippet, paint("", h.Snippet[at:]+"\n")))
 	}
 	if doc.Total > len(doc.Hits) {
 		a.printf("\n%s of %s; --limit shows more\n", token.Grouped(len(doc.Hits)), plural(doc.Total, "hit", "hits"))

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/token"
+	"github.com/winnowhq/winnow/visible"
 )
 
 // shown is the JSON document of show.
@@ -107,7 +107,7 @@ func (a *app) showMessage(m *session.Message, ledger rule.Ledger, undone map[str
 	case m.IsSummary():
 		what = "summary"
 	}
-	a.printf("%s  %s\n", m.ID, what)
+	a.printf("%s  %s\n", visible.Line(m.ID), what)
 	for j := range m.Parts {
 		p := &m.Parts[j]
 		line := ""
@@ -128,6 +128,6 @@ func (a *app) showMessage(m *session.Message, ledger rule.Ledger, undone map[str
 		if ledger.Touches(p.ID) {
 			mark = "− " // shown with less
 		}
-		a.printf("  %s%s  %s\n", mark, p.ID, rule.Shorten(strings.Join(strings.Fields(line), " "), 100))
+		a.printf("  %s%s  %s\n", mark, visible.Line(p.ID), rule.Shorten(visible.Line(line), 100))
 	}
 }

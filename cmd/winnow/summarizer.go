@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -90,7 +89,7 @@ func (a *app) watch(e *winnow.Engine, what string) func() {
 				request, written = event.Request, 0
 			}
 			written += len(event.Text)
-			fmt.Fprintf(a.env.Stderr, "\r\x1b[K%s… %s tokens written", what, token.Grouped((written+2)/4))
+			a.say("%s… %s tokens written", what, token.Grouped((written+2)/4))
 		}
 	})
 	return func() {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"strings"
 	"sync"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/token"
+	"github.com/winnowhq/winnow/visible"
 )
 
 // telling prints what an agent does while it does it: with --json a line for each event, otherwise what it says on a terminal, and a short line for each call,
@@ -57,13 +59,13 @@ func (t *telling) line(document any) {
 	if err != nil {
 		text = fmt.Appendf(nil, `{"type":"error","error":%q}`, err)
 	}
-	t.app.env.Stdout.Write(append(text, '\n'))
+	t.app.out.Write(append(visible.JSON(text), '\n'))
 	t.show()
 }
 
 // show lets a reader have what was printed so far.
 func (t *telling) show() {
-	if out, ok := t.app.env.Stdout.(*outlet); ok {
+	if out, ok := t.app.raw.(*outlet); ok {
 		out.show()
 	}
 }
@@ -76,7 +78,7 @@ func (t *telling) note(format string, args ...any) {
 		return
 	}
 	t.lineEnd()
-	fmt.Fprintf(t.app.env.Stderr, format+"\n", args...)
+	fmt.Fprintf(t.app.err, format+"\n", args...)
 }
 
 // lineEnd ends the line of an answer that stands on the terminal.
@@ -152,13 +154,13 @@ func (t *telling) event(e agent.Event) {
 	case agent.Waiting:
 		t.note("! %s: it is asked again in %s", e.Text, waitOf(e.Wait))
 	case agent.Noticed:
-		t.note("! %s", visible(e.Text))
+		t.note("! %s", e.Text)
 	case agent.CallEnded:
 		mark, more := "✓", ""
 		if e.Part.State.Status == session.Failed {
 			mark, more = "✗", ": "+lastLine(e.Part.State.Result())
 		}
-		t.note("%s %s %s%s", mark, e.Part.Tool, titleOfCall(e.Part), more)
+		t.note("%s %s %s%s", mark, visible.Line(e.Part.Tool), titleOfCall(e.Part), more)
 	}
 }
 
@@ -173,9 +175,9 @@ func waitOf(d time.Duration) string {
 // titleOfCall is what a call is about, for people: one that failed has not always said it.
 func titleOfCall(p session.Part) string {
 	if p.State.Title != "" {
-		return visible(p.State.Title)
+		return visible.Line(p.State.Title)
 	}
-	return rule.Shorten(visible(string(p.State.Input)), 80)
+	return rule.Shorten(visible.Line(string(p.State.Input)), 80)
 }
 
 // delta shows a piece of an answer, where somebody watches.
@@ -186,7 +188,7 @@ func (t *telling) delta(text string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.shown, t.within = true, !strings.HasSuffix(text, "\n")
-	t.app.printf("%s", visibleText(text))
+	t.app.printf("%s", text)
 	t.show()
 }
 
@@ -203,10 +205,7 @@ func (t *telling) answer(text string) {
 	defer t.mu.Unlock()
 	if !t.shown && strings.TrimSpace(text) != "" {
 		t.within = !strings.HasSuffix(text, "\n")
-		if t.app.env.StdoutTerminal {
-			text = visibleText(text)
-		}
-		t.app.printf("%s", text)
+		io.WriteString(t.app.data(), text)
 	}
 	t.lineEnd()
 }

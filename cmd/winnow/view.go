@@ -88,7 +88,7 @@ func (a *app) runView(ctx context.Context, src, as string) error {
 		}
 		err = a.print(viewed{Source: src, As: as, Model: v.Model, Tokens: v.Tokens, Messages: text})
 	default:
-		_, err = a.env.Stdout.Write(append(text, '\n'))
+		_, err = a.data().Write(append(text, '\n'))
 	}
 	if err != nil {
 		return err
