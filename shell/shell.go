@@ -68,6 +68,8 @@ type Command struct {
 	Depth int
 	// Opened is set for a command that runs other commands, which come behind it, and does nothing else: sh -c, eval.
 	Opened bool
+	// Source is the command as it was written, "" for one that is a part of another's words.
+	Source string
 	// Remote is set for what runs on another computer or in a container.
 	Remote bool
 }
