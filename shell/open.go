@@ -41,7 +41,7 @@ func (w *walker) open(c *Command, a around) {
 	case "find":
 		w.found(words, perhaps)
 	case "xargs", "parallel":
-		w.words(unwrapped(words, map[string]wrapper{"xargs": {short: "aEILnPsd", long: []string{"--max-args", "--max-procs", "--delimiter", "--arg-file", "--replace"}}, "parallel": {short: "jSaNn"}}), perhaps)
+		w.words(unwrapped(words, feeders), perhaps)
 	case "watch", "su", "script", "hyperfine", "nix-shell", "ssh", "adb", "vagrant":
 		w.handed(program, words, perhaps)
 	default:
@@ -157,7 +157,7 @@ func (w *walker) handed(program string, words []Word, a around) {
 	}
 	switch program {
 	case "watch":
-		text = joined(unwrapped(words, map[string]wrapper{"watch": {short: "nq", long: []string{"--interval"}}}))
+		text = joined(unwrapped(words, feeders))
 	case "hyperfine":
 		for _, word := range words[1:] {
 			if strings.Contains(word.Text, " ") {
@@ -179,7 +179,7 @@ func (w *walker) handed(program string, words []Word, a around) {
 		}
 	case "ssh":
 		a.remote = true
-		text = joined(unwrapped(words, map[string]wrapper{"ssh": {short: "BbcDEeFIiJLlmOopQRSWw", operands: 1}}))
+		text = joined(unwrapped(words, feeders))
 		if text == "" {
 			if doc := w.script.Commands[len(w.script.Commands)-1].Document(); doc != nil {
 				text = doc.Document

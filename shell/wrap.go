@@ -36,6 +36,22 @@ var elsewhere = map[string]wrapper{
 	"systemd-run": {short: "pu", long: []string{"--unit", "--property"}}, "lxc exec": {operands: 1},
 }
 
+// feeders are programs that run another one with more words, again and again, or elsewhere.
+var feeders = map[string]wrapper{
+	"xargs": {short: "aEILnPsd", long: []string{"--max-args", "--max-procs", "--delimiter", "--arg-file", "--replace"}}, "parallel": {short: "jSaNn"},
+	"watch": {short: "nq", long: []string{"--interval"}}, "ssh": {short: "BbcDEeFIiJLlmOopQRSWw", operands: 1},
+}
+
+// Inner is the program that a command's words name for it to run, with its arguments; nil where there is none.
+func Inner(words []Word) []Word {
+	for _, table := range []map[string]wrapper{wrappers, feeders, elsewhere} {
+		if inner := unwrapped(words, table); len(inner) > 0 {
+			return inner
+		}
+	}
+	return nil
+}
+
 // Base is the name of a program without its folder.
 func Base(word string) string { return word[strings.LastIndexByte(word, '/')+1:] }
 
@@ -157,4 +173,20 @@ func Asked(words []Word) (text string, found, stdin bool) {
 		}
 	}
 	return "", false, !asked
+}
+
+// Wraps reports whether words begin with a program that runs another one, which may stand behind them.
+func Wraps(words []string) bool {
+	if len(words) == 0 {
+		return false
+	}
+	name := alias(Base(words[0]))
+	for _, table := range []map[string]wrapper{wrappers, feeders, elsewhere} {
+		for key := range table {
+			if first, second, two := strings.Cut(key, " "); first == name && (!two || slices.Contains(words[1:], second)) {
+				return true
+			}
+		}
+	}
+	return false
 }
