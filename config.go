@@ -106,7 +106,7 @@ type Provider struct {
 // Permission is one rule about what an agent's tools may do; agent/tools.Rule says what its globs match. What is left out is everything.
 type Permission struct {
 	Tool    string `json:"tool,omitzero"`
-	Action  string `json:"action,omitzero"` // read, write, run, fetch
+	Action  string `json:"action,omitzero"` // read, write, run, fetch; env: a variable that commands get
 	Target  string `json:"target,omitzero"` // a path, the words that a command begins with, an address
 	Verdict string `json:"verdict"`         // allow, ask, deny
 }
@@ -294,9 +294,9 @@ func (s Settings) Validate() error {
 		switch {
 		case !slices.Contains([]string{"allow", "ask", "deny"}, p.Verdict):
 			bad(key+".verdict", "%q is none; use allow, ask or deny", p.Verdict)
-		case !strings.Contains(p.Action, "*") && !slices.Contains([]string{"", "read", "write", "run", "fetch"}, p.Action):
-			bad(key+".action", "%q is none; use read, write, run or fetch", p.Action)
-		case p.Action != "run" && !doublestar.ValidatePattern(p.Target):
+		case !strings.Contains(p.Action, "*") && !slices.Contains([]string{"", "read", "write", "run", "fetch", "env"}, p.Action):
+			bad(key+".action", "%q is none; use read, write, run, fetch or env", p.Action)
+		case p.Action != "run" && p.Action != "env" && !doublestar.ValidatePattern(p.Target):
 			bad(key+".target", "%q is no pattern", p.Target)
 		}
 	}

@@ -4,14 +4,29 @@ import (
 	"strings"
 
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/shell"
 )
 
 var pathNames = []string{"filePath", "file_path", "path", "absolute_path", "notebook_path", "target_file", "relative_workspace_path", "filename", "file"}
 
 // Actions understands one call.
-func Actions(p *session.Part, cwd string) []Action { return actions(p, Parse(p.State.Input), cwd) }
+func Actions(p *session.Part, cwd string) []Action {
+	did, _ := actions(p, Parse(p.State.Input), cwd)
+	return did
+}
 
-func actions(p *session.Part, a Arguments, cwd string) []Action {
+// actions gives the script of its command too.
+func actions(p *session.Part, a Arguments, cwd string) ([]Action, *shell.Script) {
+	switch Name(p.Tool) {
+	case "bash", "shell", "exec_command", "local_shell", "local_shell_call", "container.exec", "run_command", "run_terminal_cmd",
+		"execute_command", "terminal", "exec", "shell_command", "unified_exec", "execute_bash", "run_shell_command":
+		return command(a.argv("command", "cmd", "input", "script"), Clean(a.Text("workdir", "cwd", "working_directory"), cwd), cwd)
+	}
+	return others(p, a, cwd), nil
+}
+
+// others are the actions of a call that runs no command that is understood.
+func others(p *session.Part, a Arguments, cwd string) []Action {
 	at := func(op Op) []Action {
 		name := Clean(a.Text(pathNames...), cwd)
 		return []Action{{Op: op, Path: name, Exact: true}}
@@ -33,9 +48,8 @@ func actions(p *session.Part, a Arguments, cwd string) []Action {
 		return editor(a, at)
 	case "patch", "apply_patch", "applypatch":
 		return patched(a.Text("patchText", "patch_text", "patch", "input", "content"), cwd)
-	case "bash", "shell", "exec_command", "local_shell", "local_shell_call", "container.exec", "run_command", "run_terminal_cmd",
-		"execute_command", "terminal", "powershell", "exec", "shell_command", "unified_exec", "execute_bash", "run_shell_command":
-		return command(a.argv("command", "cmd", "input", "script"), Clean(a.Text("workdir", "cwd", "working_directory"), cwd), cwd)
+	case "powershell":
+		return []Action{{Op: Run, Command: a.argv("command", "cmd", "input", "script"), Exact: true}}
 	case "grep", "glob", "find", "ls", "list", "search", "rg", "codesearch", "list_dir", "list_directory", "search_files",
 		"grep_search", "file_search", "search_dir", "search_file", "find_file", "toolsearch", "lsp":
 		return []Action{{Op: Search, Query: a.Text("pattern", "query", "regex", "search_term", "name", "path"), Path: Clean(a.Text("path", "dir", "dir_path"), cwd), Exact: true}}

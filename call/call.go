@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/shell"
 )
 
 // Op is what an action did.
@@ -49,6 +50,8 @@ type Action struct {
 	Old, New string
 	// Exact is false for an action that was read off a shell command, where quoting or variables may deceive.
 	Exact bool
+	// Maybe is set where it is not even sure that the command was reached: in a branch, a loop, behind "||".
+	Maybe bool
 }
 
 // Call is one tool call of a log, understood.
@@ -70,11 +73,11 @@ type Call struct {
 	Arguments Arguments
 	Members   bool
 
-	split []simple // its command
+	script *shell.Script // its command, nil where it cannot be parsed
 }
 
 // Steps are the commands of the call's command, as the function of that name gives them.
-func (c *Call) Steps() []Step { return stepsOf(c.split) }
+func (c *Call) Steps() []Step { return stepsOf(c.script) }
 
 // Target says what the call was about: its command, path, query, or nothing.
 func (c *Call) Target() string {
@@ -119,7 +122,7 @@ func Calls(messages []session.Message) []Call {
 			}
 			c := Call{Message: i, Part: j, MessageID: m.ID, PartID: p.ID, Tool: p.Tool, Status: p.State.Status}
 			c.Arguments, c.Members = parse(p.State.Input)
-			c.Actions = actions(p, c.Arguments, cwd)
+			c.Actions, c.script = actions(p, c.Arguments, cwd)
 			opened = windowed(&c, opened, cwd)
 			c.judge(p)
 			calls = append(calls, c)
@@ -137,15 +140,14 @@ func Of(p *session.Part, cwd string) Call {
 	}
 	c := Call{MessageID: p.MessageID, PartID: p.ID, Tool: p.Tool, Status: p.State.Status}
 	c.Arguments, c.Members = parse(p.State.Input)
-	c.Actions = actions(p, c.Arguments, cwd)
+	c.Actions, c.script = actions(p, c.Arguments, cwd)
 	c.judge(p)
 	return c
 }
 
 func (c *Call) judge(p *session.Part) {
-	if text := c.Command(); text != "" {
-		c.split = splitShell(text)
-		c.Ran = invocations(c.split, 0)
+	if c.script != nil {
+		c.Ran = invocations(c.script)
 		c.Main = Main(c.Ran)
 	}
 	c.Outcome = outcome(p, c)

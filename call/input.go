@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/shell"
 )
 
 // Examined is how many bytes of one text are looked at: half from its head, half from its tail. 128 KiB holds the
@@ -155,10 +156,13 @@ func (a Arguments) argv(names ...string) string {
 		if json.Unmarshal(value, &words, session.ReadOptions()) != nil || len(words) == 0 {
 			continue
 		}
-		if len(words) == 3 && strings.HasPrefix(words[1], "-") && strings.HasSuffix(words[1], "c") {
+		if len(words) == 3 && shell.IsShell(words[0]) && strings.HasPrefix(words[1], "-") && strings.HasSuffix(words[1], "c") {
 			return words[2]
 		}
-		return strings.Join(words, " ")
+		if len(words) == 1 || strings.Contains(words[0], "patch") || shell.Foreign(words[0]) {
+			return strings.Join(words, " ")
+		}
+		return shell.Join(words)
 	}
 	return ""
 }

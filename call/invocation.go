@@ -3,6 +3,8 @@ package call
 import (
 	"slices"
 	"strings"
+
+	"github.com/winnowhq/winnow/shell"
 )
 
 // Kind says what a command is for.
@@ -34,39 +36,43 @@ var subcommands = []string{"go", "git", "npm", "yarn", "pnpm", "bun", "cargo", "
 
 var lookers = []string{"ls", "cat", "head", "tail", "grep", "egrep", "rg", "find", "fd", "pwd", "tree", "wc", "which", "echo", "printf", "stat", "file", "du",
 	"df", "env", "nl", "jq", "sort", "uniq", "awk", "cut", "true", "false", "test", "[", "[[", "date", "ps", "sleep", "cd", "pushd", "popd", "less", "more", "diff", "cmp", "type",
-	"whoami", "uname", "id", "set", "export", "source", ".", "for", "done", "fi", "seq", "basename", "dirname", "xxd", "hexdump", "strings", "ag", "tr", "xargs", "lsof", "pgrep", "history", "column", "comm", "read", "wait", "bat", "command", "realpath", "sha256sum", "md5sum", "open", "goto", "scroll_down", "scroll_up", "search_file", "search_dir", "find_file"}
+	"whoami", "uname", "id", "set", "export", "declare", "local", "readonly", "typeset", "let", "((", "shift", "unset", "trap", "exit", "return", "break", "continue", ":", "source", ".", "seq", "basename", "dirname", "xxd", "hexdump", "strings", "ag", "tr", "xargs", "lsof", "pgrep", "history", "column", "comm", "read", "wait", "bat", "command", "realpath", "sha256sum", "md5sum", "open", "goto", "scroll_down", "scroll_up", "search_file", "search_dir", "find_file"}
 
 var testers = []string{"pytest", "py.test", "jest", "vitest", "mocha", "tox", "nox", "rspec", "phpunit", "ctest", "ava", "tap", "bats", "nosetests", "unittest", "playwright", "cypress"}
 
 var builders = []string{"tsc", "eslint", "prettier", "ruff", "mypy", "pyright", "black", "flake8", "pylint", "golangci-lint", "staticcheck", "gofmt", "goimports", "webpack", "vite", "rollup", "esbuild",
 	"cmake", "ninja", "gcc", "g++", "clang", "javac", "rustc", "rustfmt", "xcodebuild", "biome", "oxlint", "tsgo", "svelte-check", "next", "make", "isort", "shellcheck", "swc", "turbo", "latexmk", "pdflatex"}
 
-// Invocations are the programs that a command runs, in its order.
-func Invocations(command string) []Invocation { return invocations(splitShell(command), 0) }
+// Invocations are the programs that a command runs, in its order; none for one that cannot be parsed.
+func Invocations(command string) []Invocation { return invocations(parseShell(command)) }
 
-func invocations(list []simple, depth int) []Invocation {
-	if len(list) == 0 {
+func invocations(script *shell.Script) []Invocation {
+	if script == nil || len(script.Commands) == 0 {
 		return nil
 	}
-	all := make([]Invocation, 0, len(list))
-	for i, s := range list {
-		words := unwrap(s.words)
-		if len(words) == 0 || base(words[0]) == "" {
+	all := make([]Invocation, 0, len(script.Commands))
+	for i := range script.Commands {
+		c := &script.Commands[i]
+		if c.Opened || len(c.Words) == 0 {
 			continue
 		}
-		if name := base(words[0]); (name == "bash" || name == "sh" || name == "zsh") && len(words) > 2 && strings.HasPrefix(words[1], "-") && strings.HasSuffix(words[1], "c") && depth < 2 {
-			all = append(all, invocations(splitShell(words[2]), depth+1)...)
+		inner := shell.Unwrap(c.Words)
+		if shell.Base(inner[0].Text) == "" {
 			continue
+		}
+		words := make([]string, len(inner))
+		for k := range inner {
+			words[k] = inner[k].Text
 		}
 		v := invocation(words)
-		v.Masked = s.after == "|" || s.after == "||" || s.after == "&" || s.after == ";" && i < len(list)-1
+		v.Masked = c.After == "|" || c.After == "||" || c.After == "&" || c.After == ";" && i < len(script.Commands)-1 || c.Group == shell.Inserted || c.Negated
 		all = append(all, v)
 	}
 	return all
 }
 
 func invocation(words []string) Invocation {
-	name := base(words[0])
+	name := shell.Base(words[0])
 	v := Invocation{Name: name}
 	args := words[1:]
 	if (name == "python" || name == "python3" || name == "node" || name == "deno") && len(args) > 1 && args[0] == "-m" {

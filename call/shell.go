@@ -3,6 +3,8 @@ package call
 import (
 	"path"
 	"strings"
+
+	"github.com/winnowhq/winnow/shell"
 )
 
 // Step is one command of a shell text.
@@ -13,276 +15,215 @@ type Step struct {
 	Writes bool
 	// After is the separator behind it: "&&", "||", ";" (a line's end too), "|", "&", or "" at the end of the text.
 	After string
+	// Alone is set for a program with its arguments that nothing else is done with, and whose words say all: see Simple.
+	Alone bool
+	// Looks is set where one of the words is a pattern for names of files, which the shell looks up.
+	Looks bool
+	// Part is set for one that may not run, or runs elsewhere, or for something else: in a loop, a branch, a substitution, a container.
+	Part bool
 }
 
-// Steps are the commands of a shell text in their order, nested ones not among them. Where errors go and what a command is fed is left out.
-func Steps(text string) []Step { return stepsOf(splitShell(text)) }
+// Steps are the commands of a shell text in their order, as they are reached, those of a text that a shell in it is asked to run in its place. A text that
+// cannot be parsed has none. Where errors go and what a command is fed is left out.
+func Steps(text string) []Step { return stepsOf(parseShell(text)) }
 
-func stepsOf(all []simple) []Step {
-	steps := make([]Step, len(all))
-	for i, s := range all {
-		steps[i] = Step{Words: s.words, Writes: len(s.outputs)+len(s.appends) > 0, After: s.after}
+func stepsOf(script *shell.Script) []Step {
+	if script == nil {
+		return nil
+	}
+	steps := make([]Step, 0, len(script.Commands))
+	for i := range script.Commands {
+		c := &script.Commands[i]
+		if c.Opened && len(c.Redirects) == 0 && len(c.Assigns) == 0 {
+			continue
+		}
+		s := Step{Words: c.Texts(), After: c.After, Alone: alone(c), Part: c.Group > shell.Braced || c.When == shell.Perhaps || c.Negated || c.Remote || c.Opened}
+		for _, w := range c.Words {
+			s.Looks = s.Looks || !w.Fixed()
+		}
+		for _, r := range c.Redirects {
+			if output, appends := r.Output(); output || appends {
+				s.Writes = true
+			}
+		}
+		steps = append(steps, s)
 	}
 	return steps
 }
 
-// simple is one command of a shell text: its words, where its output goes, and what it is fed.
-type simple struct {
-	words    []string
-	outputs  []string // files of ">" redirections
-	appends  []string // files of ">>" redirections
-	document string   // the here-document
-	after    string   // the separator behind it: "&&", "||", ";", "|", "&" or ""
+// parseShell understands a text, nil where it cannot be parsed.
+func parseShell(text string) *shell.Script {
+	script, err := shell.Parse(text)
+	if err != nil {
+		return nil
+	}
+	return script
 }
 
-func splitShell(text string) []simple {
-	text = Bound(text)
-	var all []simple
-	var now simple
-	word := shellWord{text: text}
-	redirect := "" // the redirection whose target comes next
-	var ends []string
-	pending := 0 // bodies that begin behind this line
-	endWord := func() {
-		if !word.begun {
-			return
-		}
-		w := word.take()
-		switch redirect {
-		case ">":
-			now.outputs = append(now.outputs, w)
-		case ">>":
-			now.appends = append(now.appends, w)
-		case "<":
-		case "<<":
-			ends = append(ends, w)
-			pending++
-		default:
-			if now.words == nil {
-				now.words = make([]string, 0, 6)
-			}
-			now.words = append(now.words, w)
-		}
-		redirect = ""
-	}
-	endCommand := func(after string) {
-		endWord()
-		if len(now.words) > 0 || len(now.outputs) > 0 || len(now.appends) > 0 {
-			now.after = after
-			all = append(all, now)
-		}
-		now = simple{}
-	}
-	for i := 0; i < len(text); i++ {
-		c := text[i]
-		switch {
-		case c == '\\' && i+1 < len(text):
-			i++
-			if text[i] != '\n' {
-				word.add(i, i+1)
-			}
-		case c == '\'':
-			end := strings.IndexByte(text[i+1:], '\'')
-			if end < 0 {
-				end = len(text) - i - 1
-			}
-			word.add(i+1, i+1+end)
-			i += end + 1
-		case c == '"':
-			word.begun = true
-			for i++; i < len(text) && text[i] != '"'; i++ {
-				if text[i] == '\\' && i+1 < len(text) && strings.IndexByte("\"\\$`\n", text[i+1]) >= 0 {
-					i++
-				}
-				word.add(i, i+1)
-			}
-		case c == ' ' || c == '\t' || c == '\r':
-			endWord()
-		case c == '#' && !word.begun:
-			for i < len(text) && text[i] != '\n' {
-				i++
-			}
-			i--
-		case c == '\n':
-			endCommand(";")
-			for ; pending > 0 && i+1 <= len(text); pending-- {
-				body, next := document(text, i+1, ends[len(ends)-pending])
-				if len(all) > 0 {
-					all[len(all)-1].document = body
-				}
-				i = next - 1
-			}
-		case c == '>' || c == '<':
-			if w := word.string(); word.begun && (w == "2" || w == "1" || w == "&") {
-				word = shellWord{text: text}
-				if w == "2" {
-					redirect = "<" // where errors go is of no interest
-				}
-			}
-			errors := redirect == "<"
-			endWord()
-			op := string(c)
-			for i+1 < len(text) && (text[i+1] == c || text[i+1] == '-' && op == "<<") {
-				i++
-				if text[i] != '-' && len(op) < 3 {
-					op += string(c)
-				}
-			}
-			if i+1 < len(text) && text[i+1] == '&' { // 2>&1
-				i++
-				op = "<"
-			}
-			if errors && op != "<<" || op == "<<<" {
-				op = "<"
-			}
-			redirect = op
-		case c == '&' && i+1 < len(text) && text[i+1] == '>':
-			endWord()
-			word.add(i, i+1)
-		case c == '&' || c == '|' || c == ';':
-			op := string(c)
-			if i+1 < len(text) && text[i+1] == c {
-				op += string(c)
-				i++
-			}
-			endCommand(op)
-		case (c == '(' || c == ')' || c == '{' || c == '}') && !word.begun:
-		default:
-			word.add(i, i+1)
-		}
-		if len(all) > 400 { // no command that a model writes has more; a hostile one is cut
-			return all
-		}
-	}
-	endCommand("")
-	return all
-}
-
-// document is the here-document that begins at start, and the position behind its last line.
-func document(text string, start int, end string) (body string, next int) {
-	at := min(start, len(text))
-	for at < len(text) {
-		stop := strings.IndexByte(text[at:], '\n')
-		line := text[at:]
-		if stop >= 0 {
-			line = text[at : at+stop]
-		}
-		if strings.TrimSpace(line) == end {
-			return text[min(start, len(text)):at], at + len(line)
-		}
-		if stop < 0 {
-			return text[start:], len(text)
-		}
-		at += stop + 1
-	}
-	return text[min(start, len(text)):], len(text)
-}
-
-// command understands a shell command: that it ran, and which files it plainly touched.
-func command(text, workdir, cwd string) []Action {
+// command understands a shell command: that it ran, and which files it plainly touched. A text that cannot be parsed touched none.
+func command(text, workdir, cwd string) ([]Action, *shell.Script) {
 	if text == "" {
-		return []Action{{Op: Run, Exact: true}}
+		return []Action{{Op: Run, Exact: true}}, nil
 	}
 	if workdir != "" {
 		cwd = workdir
 	}
 	did := []Action{{Op: Run, Command: text, Exact: true}}
 	// A patch that was sent as a word of its own has lost its quotes.
-	if at := strings.Index(text, "*** Begin Patch"); at >= 0 && !strings.Contains(text[:at], "\n") && !strings.Contains(text[:at], "<<") {
-		return append(did, patched(text, cwd)...)
+	if at := strings.Index(text, "*** Begin Patch"); at >= 0 && !strings.Contains(text[:at], "\n") && !strings.Contains(text[:at], "<<") && !strings.ContainsAny(text[:at], "'\"") {
+		return append(did, patched(text, cwd)...), nil
 	}
-	return append(did, touched(text, cwd, 0)...)
+	script := parseShell(text)
+	return append(did, touched(script, cwd)...), script
 }
 
-func touched(text, cwd string, depth int) []Action {
-	var did []Action
-	add := func(a Action) {
-		if a.Path != "" && len(did) < 60 {
-			did = append(did, a)
+// mostTouched is how many actions of one command are told.
+const mostTouched = 60
+
+// touches collects the files that a script touches.
+type touches struct {
+	did []Action
+	// cwd are the folders of its environments, "" where it is not known.
+	cwd  []string
+	lost []bool // the folder of an environment was left for one that is not known
+	seen []bool
+}
+
+func touched(script *shell.Script, cwd string) []Action {
+	if script == nil {
+		return nil
+	}
+	t := touches{cwd: make([]string, len(script.Outer)), lost: make([]bool, len(script.Outer)), seen: make([]bool, len(script.Outer))}
+	t.cwd[0], t.seen[0] = cwd, true
+	for i := range script.Commands {
+		c := &script.Commands[i]
+		if len(c.Words) > 0 && shell.Foreign(c.Words[0].Text) {
+			return nil // what was joined by blanks may be all its own
+		}
+		if !c.Remote {
+			t.enter(script, c.Env)
+			t.command(c)
 		}
 	}
-	file := func(op Op, name string) {
-		if PlainFile(name) {
-			add(Action{Op: op, Path: Clean(name, cwd)})
-		}
+	return t.did
+}
+
+// enter finds out where an environment begins: where the one around it is.
+func (t *touches) enter(script *shell.Script, env int) {
+	var way []int
+	for ; !t.seen[env]; env = script.Outer[env] {
+		way = append(way, env)
 	}
-	for _, s := range splitShell(text) {
-		words := unwrap(s.words)
-		for _, name := range s.outputs {
-			if PlainFile(name) {
-				a := Action{Op: Create, Path: Clean(name, cwd), New: s.document, Added: lines(s.document)}
-				if len(words) == 0 || base(words[0]) != "cat" || s.document == "" {
-					a.New, a.Added = "", 0
-				}
-				add(a)
-			}
-		}
-		for _, name := range s.appends {
-			if PlainFile(name) {
-				add(Action{Op: Edit, Path: Clean(name, cwd), New: s.document, Added: lines(s.document)})
-			}
-		}
-		if len(words) == 0 || words[0] == "" {
+	for i := len(way) - 1; i >= 0; i-- {
+		outer := script.Outer[way[i]]
+		t.cwd[way[i]], t.lost[way[i]], t.seen[way[i]] = t.cwd[outer], t.lost[outer], true
+	}
+}
+
+// add notes what a command did to a file that one of its words names.
+func (t *touches) add(c *shell.Command, a Action) {
+	if len(t.did) >= mostTouched || !PlainFile(a.Path) || a.To != "" && !PlainFile(a.To) || t.lost[c.Env] && !Rooted(a.Path) {
+		return
+	}
+	a.Path = Clean(a.Path, t.cwd[c.Env])
+	if a.To != "" {
+		a.To = Clean(a.To, t.cwd[c.Env])
+	}
+	a.Maybe = c.When == shell.Perhaps
+	if a.Path != "" {
+		t.did = append(t.did, a)
+	}
+}
+
+func (t *touches) command(c *shell.Command) {
+	words := shell.Unwrap(c.Words)
+	program := ""
+	if len(words) > 0 {
+		program = shell.Base(words[0].Text)
+	}
+	document := ""
+	if d := c.Document(); d != nil && strings.HasPrefix(d.Op, "<<") && d.Op != "<<<" {
+		document = d.Document
+	}
+	for _, r := range c.Redirects {
+		if r.Target.Expands() {
 			continue
 		}
-		program, args := base(words[0]), words[1:]
-		if program == "git" && len(args) > 1 && (args[0] == "rm" || args[0] == "mv") {
-			program, args = args[0], args[1:]
-		}
-		switch program {
-		case "cd", "pushd":
-			if len(args) > 0 && !strings.ContainsAny(args[0], "$`*") {
-				cwd = Clean(args[0], cwd)
-			}
-		case "bash", "sh", "zsh":
-			if len(args) > 1 && strings.HasPrefix(args[0], "-") && strings.HasSuffix(args[0], "c") && depth < 2 {
-				did = append(did, touched(args[1], cwd, depth+1)...)
-			}
-		case "apply_patch", "applypatch":
-			patch := s.document
-			if patch == "" && len(args) > 0 {
-				patch = args[0]
-			}
-			did = append(did, patched(patch, cwd)...)
-		case "cat", "head", "tail", "nl", "less", "more", "bat":
-			for _, name := range operands(args, "n", "c", "r", "l") {
-				file(Read, name)
-			}
-		case "tee":
-			for _, name := range operands(args) {
-				file(Create, name)
-			}
-		case "sed", "perl":
-			for _, a := range stream(program, args, cwd) {
-				add(a)
-			}
-		case "rm", "unlink":
-			for _, name := range operands(args) {
-				file(Delete, name)
-			}
-		case "mv":
-			if names := operands(args); len(names) == 2 && PlainFile(names[0]) && PlainFile(names[1]) {
-				to := names[1]
-				if strings.HasSuffix(to, "/") || path.Ext(to) == "" && path.Ext(names[0]) != "" { // into a folder
-					to += "/" + path.Base(names[0])
-				}
-				add(Action{Op: Move, Path: Clean(names[0], cwd), To: Clean(to, cwd)})
-			}
-		case "cp":
-			if names := operands(args); len(names) == 2 {
-				file(Create, names[1])
-			}
-		case "touch":
-			for _, name := range operands(args) {
-				file(Create, name)
-			}
+		switch output, appends := r.Output(); {
+		case appends:
+			t.add(c, Action{Op: Edit, Path: r.Target.Text, New: document, Added: lines(document)})
+		case output && program == "cat":
+			t.add(c, Action{Op: Create, Path: r.Target.Text, New: document, Added: lines(document)})
+		case output:
+			t.add(c, Action{Op: Create, Path: r.Target.Text})
 		}
 	}
-	return did
+	if program == "" || c.Keyword || c.Opened || words[0].Expands() {
+		return
+	}
+	args := make([]string, len(words)-1)
+	for i, w := range words[1:] {
+		args[i] = w.Text
+	}
+	t.program(c, program, args, document)
+}
+
+// program notes what a program does to the files that its arguments name.
+func (t *touches) program(c *shell.Command, program string, args []string, document string) {
+	each := func(op Op, names []string) {
+		for _, name := range names {
+			t.add(c, Action{Op: op, Path: name})
+		}
+	}
+	if program == "git" && len(args) > 1 && (args[0] == "rm" || args[0] == "mv") {
+		program, args = args[0], args[1:]
+	}
+	switch program {
+	case "cd", "pushd":
+		if names := operands(args); len(names) == 1 && !strings.ContainsAny(names[0], "$`*") && names[0] != "-" {
+			t.cwd[c.Env], t.lost[c.Env] = Clean(names[0], t.cwd[c.Env]), t.lost[c.Env] && !Rooted(names[0])
+			return
+		}
+		t.lost[c.Env] = true
+	case "popd":
+		t.lost[c.Env] = true
+	case "apply_patch", "applypatch":
+		patch := document
+		if patch == "" && len(args) > 0 {
+			patch = args[0]
+		}
+		t.did = append(t.did, patched(patch, t.cwd[c.Env])...)
+	case "cat", "head", "tail", "nl", "less", "more", "bat":
+		if c.Shown {
+			each(Read, operands(args, "n", "c", "r", "l"))
+		}
+	case "tee":
+		each(Create, operands(args))
+	case "sed", "perl":
+		for _, a := range stream(program, args) {
+			t.add(c, a)
+		}
+	case "rm", "unlink":
+		each(Delete, operands(args))
+	case "mv":
+		if names := operands(args); len(names) == 2 {
+			to := names[1]
+			if strings.HasSuffix(to, "/") || path.Ext(to) == "" && path.Ext(names[0]) != "" { // into a folder
+				to += "/" + path.Base(names[0])
+			}
+			t.add(c, Action{Op: Move, Path: names[0], To: to})
+		}
+	case "cp":
+		if names := operands(args); len(names) == 2 {
+			each(Create, names[1:])
+		}
+	case "touch":
+		each(Create, operands(args))
+	}
 }
 
 // stream understands sed and perl: in place they edit, else they read.
-func stream(program string, args []string, cwd string) []Action {
+func stream(program string, args []string) []Action {
 	inPlace, scripted := false, false
 	script := ""
 	var names []string
@@ -320,13 +261,11 @@ func stream(program string, args []string, cwd string) []Action {
 	}
 	var did []Action
 	for _, name := range names {
-		if PlainFile(name) {
-			a := Action{Op: op, Path: Clean(name, cwd)}
-			if inPlace {
-				a.New = script
-			}
-			did = append(did, a)
+		a := Action{Op: op, Path: name}
+		if inPlace {
+			a.New = script
 		}
+		did = append(did, a)
 	}
 	return did
 }
@@ -356,32 +295,3 @@ func PlainFile(word string) bool {
 }
 
 func AllDigits(word string) bool { return strings.Trim(word, "0123456789+-") == "" }
-
-// base is the name of a program without its folder.
-func base(word string) string { return word[strings.LastIndexByte(word, '/')+1:] }
-
-// unwrap takes off what only accompanies a command: assignments, sudo, time, npx.
-func unwrap(words []string) []string {
-	for len(words) > 0 {
-		w := words[0]
-		switch {
-		case strings.Contains(w, "=") && !strings.HasPrefix(w, "-") && !strings.Contains(w[:strings.IndexByte(w, '=')], "/"):
-			words = words[1:]
-		case w == "sudo", w == "time", w == "nohup", w == "env", w == "exec", w == "command", w == "npx", w == "bunx", w == "then", w == "do", w == "if", w == "!", w == "while", w == "else":
-			words = words[1:]
-		case w == "timeout" && len(words) > 2:
-			words = words[1:]
-			for len(words) > 1 && strings.HasPrefix(words[0], "-") {
-				words = words[1:]
-			}
-			words = words[1:]
-		case (w == "uv" || w == "poetry" || w == "pipenv" || w == "rye" || w == "hatch") && len(words) > 2 && words[1] == "run":
-			words = words[2:]
-		case (w == "pnpm" || w == "yarn" || w == "bundle") && len(words) > 2 && words[1] == "exec":
-			words = words[2:]
-		default:
-			return words
-		}
-	}
-	return words
-}

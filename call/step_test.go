@@ -13,12 +13,16 @@ func TestSteps_areTheCommandsInTheirOrder(t *testing.T) {
 		text string
 		want []Step
 	}{
-		{"cat a", []Step{{Words: []string{"cat", "a"}}}},
-		{"cd /repo && cat 'a b' 2>/dev/null | head -n 3", []Step{{[]string{"cd", "/repo"}, false, "&&"}, {[]string{"cat", "a b"}, false, "|"}, {[]string{"head", "-n", "3"}, false, ""}}},
-		{"cat a > b; ls *", []Step{{[]string{"cat", "a"}, true, ";"}, {[]string{"ls", "*"}, false, ""}}},
-		{"cat a >> b &", []Step{{[]string{"cat", "a"}, true, "&"}}},
-		{"bash -lc \"cat a\"", []Step{{Words: []string{"bash", "-lc", "cat a"}}}},
+		{"cat a", []Step{{Words: []string{"cat", "a"}, Alone: true}}},
+		{"cd /repo && cat 'a b' 2>/dev/null | head -n 3", []Step{{Words: []string{"cd", "/repo"}, After: "&&", Alone: true}, {Words: []string{"cat", "a b"}, After: "|", Alone: true}, {Words: []string{"head", "-n", "3"}, Alone: true}}},
+		{"cat a > b; ls *", []Step{{Words: []string{"cat", "a"}, Writes: true, After: ";"}, {Words: []string{"ls", "*"}, Alone: true, Looks: true}}},
+		{"cat a >> b &", []Step{{Words: []string{"cat", "a"}, Writes: true, After: "&"}}},
+		{"bash -lc \"cat a\"", []Step{{Words: []string{"cat", "a"}}}},
+		{"bash -lc \"cat a\" > b", []Step{{Words: []string{"bash", "-lc", "cat a"}, Writes: true, Part: true}, {Words: []string{"cat", "a"}}}},
+		{"for i in 1 2; do cat a; done", []Step{{Words: []string{"cat", "a"}, After: ";", Part: true}}},
+		{"! cat $(ls)", []Step{{Words: []string{"ls"}, Alone: false, Part: true}, {Words: []string{"cat", "$(ls)"}, Looks: true, Part: true}}},
 		{"  ", []Step{}},
+		{"cat a; 'open", nil},
 	} {
 		if diff := cmp.Diff(c.want, Steps(c.text)); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", c.text, diff)

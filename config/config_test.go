@@ -81,7 +81,7 @@ func TestLoad_mistakesSayWhereAndWhatWasMeant(t *testing.T) {
 		{"a list for an object", `{"compaction": []}`, `compaction: it must be an object, not a list`},
 		{"a verdict that is none", "{\"permissions\": [\n  {\"verdict\": \"perhaps\"}]}", `:2:4: permissions.0.verdict: "perhaps" is none; use allow, ask or deny`},
 		{"a permission without a verdict", `{"permissions": [{"action": "run"}]}`, `permissions.0.verdict: "" is none; use allow, ask or deny`},
-		{"an action that is none", `{"permissions": [{"verdict": "ask"}, {"verdict": "ask", "action": "walk"}]}`, `permissions.1.action: "walk" is none; use read, write, run or fetch`},
+		{"an action that is none", `{"permissions": [{"verdict": "ask"}, {"verdict": "ask", "action": "walk"}]}`, `permissions.1.action: "walk" is none; use read, write, run, fetch or env`},
 		{"an unknown member of a permission", `{"permissions": [{"action": "run", "verdicts": "ask"}]}`, `permissions.0.verdicts: there is no such key; did you mean "permissions.0.verdict"?`},
 		{"a text for a permission", `{"permissions": ["go test"]}`, `permissions.0: it must be an object, not a text`},
 		{"an object for the permissions", `{"permissions": {"bash": "allow"}}`, `permissions: it must be a list of objects, not an object`},

@@ -36,9 +36,6 @@ func ran(p *session.Part, c *call.Call, cwd string) Shown {
 		cwd = folder
 	}
 	steps := c.Steps()
-	if run, is := inner(steps); is {
-		text, steps = run, call.Steps(run)
-	}
 	if patchCommand(text, steps) {
 		if actions := exact(c.Actions); len(actions) > 0 && worked(out.text, actions) && rooted(actions) {
 			return Shown{Views: patched(actions, false)}.known()
@@ -55,21 +52,6 @@ func ran(p *session.Part, c *call.Call, cwd string) Shown {
 	return r.bare(out)
 }
 
-// inner is the text that a shell was asked to run: bash -lc 'cat a' asks for "cat a".
-func inner(steps []call.Step) (text string, is bool) {
-	if len(steps) != 1 || len(steps[0].Words) != 3 || steps[0].Writes {
-		return "", false
-	}
-	w := steps[0].Words
-	switch w[0][strings.LastIndexByte(w[0], '/')+1:] {
-	case "bash", "sh", "zsh":
-		if w[1] == "-c" || w[1] == "-lc" {
-			return w[2], true
-		}
-	}
-	return "", false
-}
-
 // patchCommand reports whether a command does nothing but apply a patch, in another folder perhaps.
 func patchCommand(text string, steps []call.Step) bool {
 	text = strings.TrimSpace(text)
@@ -79,7 +61,7 @@ func patchCommand(text string, steps []call.Step) bool {
 	if _, rest, ok := entered(steps, ""); ok {
 		steps = rest
 	}
-	return len(steps) == 1 && len(steps[0].Words) > 0 && (steps[0].Words[0] == "apply_patch" || steps[0].Words[0] == "applypatch") && !steps[0].Writes &&
+	return len(steps) == 1 && len(steps[0].Words) > 0 && (steps[0].Words[0] == "apply_patch" || steps[0].Words[0] == "applypatch") && !steps[0].Writes && !steps[0].Part &&
 		(steps[0].After == "" || steps[0].After == ";")
 }
 
@@ -106,7 +88,7 @@ func rooted(actions []call.Action) bool {
 
 // entered takes "cd DIR &&" off, and gives the folder.
 func entered(steps []call.Step, cwd string) (string, []call.Step, bool) {
-	if len(steps) < 2 || steps[0].After != "&&" || steps[0].Writes || len(steps[0].Words) != 2 || steps[0].Words[0] != "cd" || !call.PlainFile(steps[0].Words[1]) {
+	if len(steps) < 2 || steps[0].After != "&&" || steps[0].Writes || steps[0].Part || len(steps[0].Words) != 2 || steps[0].Words[0] != "cd" || !call.PlainFile(steps[0].Words[1]) {
 		return cwd, steps, false
 	}
 	return call.Clean(steps[0].Words[1], cwd), steps[1:], true
@@ -121,7 +103,7 @@ func parse(steps []call.Step, cwd string) (reading, bool) {
 	last := len(steps) - 1
 	for i := range steps {
 		s := &steps[i]
-		if s.Writes || len(s.Words) == 0 || i < last && s.After != "|" || i == last && s.After != "" && s.After != ";" {
+		if s.Writes || s.Part || len(s.Words) == 0 || i < last && s.After != "|" || i == last && s.After != "" && s.After != ";" {
 			return reading{}, false
 		}
 	}

@@ -142,7 +142,7 @@ func isIdentifier(tok string) bool {
 		return len(name) > 3 && isLetter(name[2])
 	case initial(name) == '$':
 		rest := strings.Trim(name[1:], "{}")
-		return len(rest) > 1 && (isLetter(initial(rest)) || initial(rest) == '_') && simple(rest)
+		return len(rest) > 1 && (isLetter(initial(rest)) || initial(rest) == '_') && named(rest)
 	}
 	if isHash(name) {
 		return true
@@ -150,14 +150,14 @@ func isIdentifier(tok string) bool {
 	if parts := split(name); len(parts) > 1 {
 		long := false
 		for _, p := range parts {
-			if p == "" || !simple(p) || isDigit(initial(p)) {
+			if p == "" || !named(p) || isDigit(initial(p)) {
 				return false
 			}
 			long = long || len(p) > 1 && p != "vX"
 		}
 		return long
 	}
-	if !simple(name) || isDigit(initial(name)) {
+	if !named(name) || isDigit(initial(name)) {
 		return codeOfError(name) || modelName(name)
 	}
 	if called {
@@ -203,8 +203,8 @@ func split(name string) []string {
 	return strings.FieldsFunc(strings.NewReplacer("::", "\x00", "->", "\x00", ".", "\x00", "#", "\x00", "?.", "\x00").Replace(name), func(r rune) bool { return r == 0 })
 }
 
-// simple reports whether a name has nothing but the letters, digits and underscores of one.
-func simple(name string) bool {
+// named reports whether a name has nothing but the letters, digits and underscores of one.
+func named(name string) bool {
 	for i := range len(name) {
 		if !isWord(name[i]) && name[i] != '$' && name[i] < 0x80 {
 			return false
@@ -284,7 +284,7 @@ func isCommand(text string) bool {
 // assigns recognises NAME=value in front of a command.
 func assigns(word string) bool {
 	name, _, ok := strings.Cut(word, "=")
-	return ok && name != "" && simple(name) && strings.ToUpper(name) == name
+	return ok && name != "" && named(name) && strings.ToUpper(name) == name
 }
 
 func knownProgram(name string) bool {

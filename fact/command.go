@@ -3,6 +3,8 @@ package fact
 import (
 	"slices"
 	"strings"
+
+	"github.com/winnowhq/winnow/shell"
 )
 
 // command reports whether a command occurs: each simple command in it stands in the source, word for word, or with its words in this order in
@@ -12,13 +14,12 @@ func (s *Source) command(text string) bool {
 	if s.phrase(text) {
 		return true
 	}
-	for _, simple := range commands(text) {
-		words := arguments(simple)
-		words = slices.DeleteFunc(words, shortened)
+	for _, one := range commands(text) {
+		words := slices.DeleteFunc(one.words, shortened)
 		if len(words) == 0 {
 			continue
 		}
-		if !s.ranCommand(words) && (simple == text || !s.phrase(simple)) {
+		if !s.ranCommand(words) && (one.text == text || !s.phrase(one.text)) {
 			return false
 		}
 	}
@@ -119,8 +120,8 @@ func (s *Source) ranCommand(words []string) bool {
 			continue
 		}
 		if s.texts[n].input && len(text) < 20_000 {
-			for _, simple := range commands(text) {
-				if inOrder(arguments(simple), words) {
+			for _, one := range commands(text) {
+				if inOrder(one.words, words) {
 					return true
 				}
 			}
@@ -130,8 +131,8 @@ func (s *Source) ranCommand(words []string) bool {
 			if len(line) > 4000 || !strings.Contains(line, rarest) || flagged && !strings.Contains(line, " -") {
 				continue
 			}
-			for _, simple := range commands(line) {
-				if inOrder(arguments(simple), words) {
+			for _, one := range commands(line) {
+				if inOrder(one.words, words) {
 					return true
 				}
 			}
@@ -205,67 +206,54 @@ func same(have, want string) bool {
 	return have == want || len(want) > 1 && strings.HasSuffix(have, "/"+want) || len(have) > 3 && initial(want) == '/' && strings.Contains(have, "/") && strings.HasSuffix(want, "/"+have)
 }
 
-// commands takes a line apart at what joins commands; what stands in quotes stays whole.
-func commands(text string) []string {
-	var all []string
-	start := 0
-	quote := byte(0)
-	if !closed(text) {
-		quote = 'x' // quotes that do not match are letters
-	}
-	cut := func(i, width int) {
-		if part := strings.TrimSpace(text[start:i]); part != "" {
-			all = append(all, part)
-		}
-		start = i + width
-	}
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case c == '\\' && i+1 < len(text) && text[i+1] != '\n':
-			i++
-		case c == '\\' && i+1 < len(text):
-			i++ // goes on in the next line
-		case quote != 0 && quote != 'x':
-			if c == quote {
-				quote = 0
+// simple is one simple command of a text.
+type simple struct {
+	text  string   // as it was written
+	words []string // its program and arguments, without quotes and redirections
+}
+
+// commands are the simple commands of a text, as a shell reads them. Of a text that cannot be parsed it is not known: each line is one, with all its words.
+func commands(text string) []simple {
+	if script, err := shell.Parse(text); err == nil {
+		all := make([]simple, 0, len(script.Commands))
+		for i := range script.Commands {
+			c := &script.Commands[i]
+			if words := spoken(c); len(words) > 0 && !c.Opened {
+				all = append(all, simple{c.Source, words})
 			}
-		case quote == 0 && (c == '"' || c == '\''):
-			quote = c
-		case c == '\n' || c == ';' || c == '|':
-			cut(i, 1)
-		case c == '&' && i+1 < len(text) && text[i+1] == '&':
-			cut(i, 2)
-			i++
+		}
+		return all
+	}
+	var all []simple
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line == "" {
+			continue
+		}
+		if line != strings.TrimSpace(text) {
+			all = append(all, commands(line)...)
+		} else {
+			all = append(all, simple{line, pieces(line)})
 		}
 	}
-	cut(len(text), 0)
 	return all
 }
 
-// closed reports whether the quotes of a text match.
-func closed(text string) bool {
-	quote := byte(0)
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case c == '\\':
-			i++
-		case quote == 0 && (c == '"' || c == '\''):
-			quote = c
-		case c == quote:
-			quote = 0
-		}
-	}
-	return quote == 0
-}
-
-// arguments are the words of a simple command, without quotes and redirections.
-func arguments(command string) []string {
+// spoken are the words of a command, taken apart at what one writer quotes and another does not.
+func spoken(c *shell.Command) []string {
 	var words []string
-	for _, w := range strings.FieldsFunc(command, func(r rune) bool { return r <= ' ' || strings.ContainsRune("\"'`();", r) }) {
-		if strings.HasPrefix(w, "2>") || strings.HasPrefix(w, ">") || strings.HasPrefix(w, "&>") || w == "<" || w == "&" || w == `\` {
-			continue
-		}
-		words = append(words, w)
+	for _, a := range c.Assigns {
+		words = append(words, pieces(a.Name+"="+a.Value.Text)...)
+	}
+	for _, w := range c.Words {
+		words = append(words, pieces(w.Text)...)
 	}
 	return words
+}
+
+// pieces are the words of a text without the signs around them.
+func pieces(text string) []string {
+	if !strings.ContainsAny(text, " \t\n\r\"'`();") {
+		return []string{text}
+	}
+	return strings.FieldsFunc(text, func(r rune) bool { return r <= ' ' || strings.ContainsRune("\"'`();", r) })
 }

@@ -276,8 +276,8 @@ func under(text string, i int, folder string) bool {
 
 // movedTo reports whether a command moves or copies a file of this name into a folder.
 func movedTo(text, name, folder string) bool {
-	for _, simple := range commands(text) {
-		words := arguments(simple)
+	for _, one := range commands(text) {
+		words := one.words
 		if len(words) > 0 && words[0] == "git" {
 			words = words[1:]
 		}
@@ -349,8 +349,8 @@ func (s *Source) listed(g *group, folder string) bool {
 		if len(t.text) > 5000 {
 			continue
 		}
-		for _, simple := range commands(t.text) {
-			words := arguments(simple)
+		for _, one := range commands(t.text) {
+			words := one.words
 			if len(words) == 0 {
 				continue
 			}

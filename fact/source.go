@@ -156,28 +156,16 @@ func (s *Source) part(p *session.Part, cwd string) {
 
 // changes are the folders that a command goes to.
 func changes(command string) []string {
+	if !strings.Contains(command, "cd ") {
+		return nil
+	}
 	var folders []string
-	for rest := command; ; {
-		i := strings.Index(rest, "cd ")
-		if i < 0 {
-			return folders
-		}
-		begins := i == 0 || strings.ContainsRune(" \n;&|(", rune(rest[i-1]))
-		rest = strings.TrimLeft(rest[i+3:], " ")
-		if !begins || rest == "" {
-			continue
-		}
-		end := strings.IndexAny(rest, " \n;&|)")
-		if quote := initial(rest); quote == '"' || quote == '\'' {
-			end = strings.IndexByte(rest[1:], quote) + 1
-		}
-		if end <= 0 {
-			end = len(rest)
-		}
-		if folder := strings.Trim(rest[:end], `"'`); folder != "" && folder != "-" {
-			folders = append(folders, slashes(folder))
+	for _, one := range commands(command) {
+		if len(one.words) == 2 && one.words[0] == "cd" && one.words[1] != "-" {
+			folders = append(folders, slashes(one.words[1]))
 		}
 	}
+	return folders
 }
 
 // begin opens a group; what is added next belongs to it.

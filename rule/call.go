@@ -24,6 +24,10 @@ type Call struct {
 	// Same is equal for calls of one tool with equal arguments in one folder, Retried also where they differ in what does not change what is
 	// done: a description, a limit of time.
 	Same, Retried Identity
+	// Asks is the question of a command that does nothing but ask for the state of something: its words, a NUL between two, and whether they are patterns. "" for others. Entered is the
+	// folder of a "cd" that it begins with. Goes is set for a command that changes the folder, GoesOn for one that does so otherwise than to Entered.
+	Asks, Entered string
+	Goes, GoesOn  bool
 	// Shown is which lines of which files the call shows.
 	Shown coverage.Shown
 }
@@ -78,6 +82,7 @@ func understood(p *session.Part, cwd string) (*Call, call.Arguments) {
 		}
 	}
 	c := &Call{Name: call.Name(p.Tool), Cwd: cwd, Actions: did.Actions, Outcome: did.Outcome, Shown: shows}
+	c.question(&did)
 	c.Same, c.Retried = identities(p, arguments, cwd)
 	return c, arguments
 }

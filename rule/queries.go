@@ -82,9 +82,8 @@ func (q *questions) key(x *Item) string {
 	case command == "" && slices.Contains(listers, x.Call.Name):
 		return string(x.Call.Retried[:])
 	}
-	folder, command := goneTo(command)
-	words, ok := call.Simple(command)
-	if !ok || !onlyAsks(words) {
+	asks, folder := x.Call.Asks, x.Call.Entered
+	if asks == "" {
 		return ""
 	}
 	gone := ""
@@ -94,36 +93,17 @@ func (q *questions) key(x *Item) string {
 			folder = path.Join(x.Call.Cwd, folder)
 		}
 	}
-	if !strings.ContainsAny(command, `"'\`) { // blanks inside of quotes count
-		command = strings.Join(words, " ")
-	}
-	return x.Part.Tool + "\x00" + path.Clean(folder) + "\x00" + gone + "\x00" + strings.TrimSpace(command)
-}
-
-// goneTo takes off what says only where a command runs: of "cd /repo && ls" it gives the folder and "ls", of "cd /repo" the folder alone. Other commands it
-// gives back as they are.
-func goneTo(command string) (folder, rest string) {
-	if !strings.HasPrefix(command, "cd ") {
-		return "", command
-	}
-	before, rest, _ := strings.Cut(command, "&&")
-	words, simple := call.Simple(before)
-	if !simple || len(words) != 2 || !call.Rooted(words[1]) {
-		return "", command
-	}
-	return words[1], rest
+	return x.Part.Tool + "\x00" + path.Clean(folder) + "\x00" + gone + "\x00" + asks
 }
 
 // follow notes where commands go to: in some products the shell stays there. Where that is not plain, it is a place of its own.
 func (q *questions) follow(x *Item) {
-	command := x.Call.Command()
-	if q.letter || !goes(command) {
+	if q.letter || !x.Call.Goes {
 		return
 	}
-	folder, rest := goneTo(command)
 	to := fmt.Sprintf("? %d", x.At)
-	if folder != "" && x.Call.Worked() && !goes(rest) {
-		to = path.Clean(folder)
+	if x.Call.Entered != "" && x.Call.Worked() && !x.Call.GoesOn {
+		to = path.Clean(x.Call.Entered)
 	}
 	if to == x.Call.Cwd {
 		to = ""
@@ -131,17 +111,26 @@ func (q *questions) follow(x *Item) {
 	q.folders[x.Part.Tool] = to
 }
 
-// goes reports whether one of a command's programs changes the folder.
-func goes(command string) bool {
-	switch {
-	case command == "cd" || strings.HasPrefix(command, "cd "):
-		return true
-	case !call.ContainsAny(command, "cd ", "pushd", "popd"):
-		return false
+// question notes what a command asks, and where it goes.
+func (c *Call) question(ran *call.Call) {
+	command := ran.Command()
+	if command == "" {
+		return
 	}
-	return slices.ContainsFunc(call.Invocations(command), func(ran call.Invocation) bool {
-		return ran.Name == "cd" || ran.Name == "pushd" || ran.Name == "popd"
+	steps := ran.Steps()
+	if len(steps) > 0 && steps[0].Alone && len(steps[0].Words) == 2 && steps[0].Words[0] == "cd" && call.Rooted(steps[0].Words[1]) && (steps[0].After == "" || steps[0].After == "&&") {
+		c.Entered, steps = steps[0].Words[1], steps[1:]
+	}
+	if len(steps) == 1 && steps[0].Alone && steps[0].After == "" && onlyAsks(steps[0].Words) {
+		if c.Asks = strings.Join(steps[0].Words, "\x00"); steps[0].Looks {
+			c.Asks += "\x00*"
+		}
+	}
+	// Of a text that cannot be parsed it is not known.
+	c.GoesOn = len(ran.Ran) == 0 && call.ContainsAny(command, "cd ", "pushd", "popd") || slices.ContainsFunc(steps, func(s call.Step) bool {
+		return len(s.Words) > 0 && (s.Words[0] == "cd" || s.Words[0] == "pushd" || s.Words[0] == "popd")
 	})
+	c.Goes = c.GoesOn || c.Entered != ""
 }
 
 // kindOfQuery is what S002 takes for one question: the first word of a command, of git's with the second; "" for what it takes for none.

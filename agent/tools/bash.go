@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,7 +29,16 @@ const (
 )
 
 // Bash runs a command in a shell.
-type Bash struct{}
+type Bash struct {
+	// Policy tells which commands run without anybody having been asked: git runs for those without what a repository names. It also says which of Keys are
+	// passed on: those that a rule of the action "env" allows.
+	Policy Policy
+	// Keys are variables of the environment that commands do not get, beside those that hold the keys of the large providers.
+	Keys []string
+}
+
+// keys hold what is nobody's but the agent's own.
+var keys = []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY"}
 
 func (Bash) Name() string { return "bash" }
 
@@ -91,7 +101,7 @@ func (t Bash) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
 		return agent.Result{}, fmt.Errorf("there is no folder %s to run in", at.shown)
 	}
 	limit := min(time.Duration(min(seconds, 1<<20))*time.Second, mostCommandTime)
-	ran, err := run(ctx, command, at.path, limit, c.Progress)
+	ran, err := run(ctx, command, at.path, t.environment(want), limit, c.Progress)
 	if err != nil {
 		return agent.Result{}, err
 	}
@@ -138,7 +148,7 @@ func (r ran) text(limit time.Duration) string {
 }
 
 // run runs a command in a folder and waits until it and its group have ended.
-func run(ctx context.Context, command, folder string, limit time.Duration, progress func(string)) (ran, error) {
+func run(ctx context.Context, command, folder string, env []string, limit time.Duration, progress func(string)) (ran, error) {
 	if err := ctx.Err(); err != nil {
 		return ran{cancelled: true}, nil
 	}
@@ -149,7 +159,7 @@ func run(ctx context.Context, command, folder string, limit time.Duration, progr
 	defer in.Close()
 	cmd := exec.Command("sh", "-c", command)
 	mark := rand.Text()
-	cmd.Dir, cmd.Env = folder, environment(os.Environ(), folder, mark)
+	cmd.Dir, cmd.Env = folder, environment(env, folder, mark)
 	cmd.Stdout, cmd.Stderr = out, out // one pipe: what is printed stays in its order
 	group(cmd)
 	err = cmd.Start()
@@ -220,6 +230,19 @@ func copyTo(kept *ends, from io.Reader, progress func(string)) {
 			return
 		}
 	}
+}
+
+// environment is the program's own, without keys, and for a command that nobody was asked about with what keeps git from running what a repository names.
+func (t Bash) environment(want agent.Permission) []string {
+	withheld := slices.DeleteFunc(append(slices.Clone(keys), t.Keys...), t.Policy.passes)
+	env := slices.DeleteFunc(os.Environ(), func(s string) bool {
+		name, _, _ := strings.Cut(s, "=")
+		return slices.Contains(withheld, name)
+	})
+	if t.Policy.Guarded(want) {
+		env = Guard(env)
+	}
+	return env
 }
 
 // commandMark is the variable by which a command's processes are known, wherever they went. It has the marks of the commands around it too.

@@ -2,95 +2,136 @@ package tools
 
 import (
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/winnowhq/winnow/agent"
-	"github.com/winnowhq/winnow/call"
+	"github.com/winnowhq/winnow/shell"
 )
 
-// command decides about a shell command: about each of its pieces where it plainly is made of such, and the strictest verdict counts. A command that
-// runs outside the working folder is not allowed by words alone.
+// command decides about a shell command: about each of the commands in it, and the strictest verdict counts. A command that runs outside the working folder
+// is not allowed by words alone.
 func (p Policy) command(want agent.Permission) Verdict {
-	all, plain := pieces(want.Target)
-	if !plain {
-		all = []piece{{text: want.Target}}
+	v, _ := p.judge(want)
+	return v
+}
+
+// Guarded reports whether a command runs without anybody having been asked, and not because everything may: then nothing that a file in the folder names
+// may run beside it.
+func (p Policy) Guarded(want agent.Permission) bool {
+	v, how := p.judge(want)
+	return v == Allow && how != byAll
+}
+
+// means is what a command was allowed by.
+type means int
+
+const (
+	byAll     means = iota // a rule for everything, or one that is the whole of it
+	byWords                // rules that name its words
+	byBuiltIn              // being harmless
+)
+
+func (p Policy) judge(want agent.Permission) (Verdict, means) {
+	script, err := shell.Parse(want.Target)
+	unknown := err != nil
+	if unknown {
+		script = shell.Beginning(want.Target)
 	}
-	verdict := Verdict("")
-	for _, one := range all {
-		v := p.last(want, Ask, func(r Rule) bool {
-			switch {
-			case r.Verdict != Allow:
-				return starts(r.Target, one)
-			case !want.Inside:
-				return false
-			case strings.TrimSpace(r.Target) == strings.TrimSpace(want.Target):
-				return true
-			}
-			return one.words != nil && prefix(strings.Fields(r.Target), one.words)
-		})
-		if verdict == "" || v.stricter(verdict) {
+	at := p.standing(want)
+	verdict, how := Verdict(""), byAll
+	count := func(v Verdict, m means) {
+		if how = max(how, m); verdict == "" || v.stricter(verdict) {
 			verdict = v
 		}
 	}
-	return verdict
-}
-
-// piece is one command of a text: its words where it is a plain one.
-type piece struct {
-	text  string
-	words []string
-}
-
-// pieces cuts a text at &&, ||, ;, | and line ends that are not quoted. It is not plain where one of the pieces is more than a program with its arguments.
-func pieces(text string) (all []piece, plain bool) {
-	if len(text) > call.Examined {
-		return nil, false
-	}
-	start := 0
-	end := func(at int) bool {
-		one := strings.TrimSpace(text[start:at])
-		if one == "" {
-			return true
-		}
-		words, ok := call.Simple(one)
-		all = append(all, piece{one, words})
-		return ok
-	}
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; c {
-		case '\\':
-			i++
-		case '\'', '"':
-			for i++; i < len(text) && text[i] != c; i++ {
-				if c == '"' && text[i] == '\\' {
-					i++
-				}
-			}
-			if i >= len(text) {
-				return nil, false
-			}
-		case ';', '\n', '|', '&':
-			double := i+1 < len(text) && text[i+1] == c
-			if c == '&' && !double {
-				if i > 0 && text[i-1] == '>' { // 2>&1
-					continue
-				}
-				return nil, false // something goes on behind
-			}
-			if !end(i) {
-				return nil, false
-			}
-			if double && c != '\n' {
-				i++
-			}
-			start = i + 1
+	plain := !unknown && !script.Odd && !script.Functions()
+	for i := range script.Commands {
+		if c := &script.Commands[i]; c.Depth == 0 || c.Source != "" {
+			count(p.one(want, c, plain, &at))
+		} else if v := p.last(want, "", func(r Rule) bool { return r.Verdict != Allow && begins(strings.Fields(r.Target), c) }); v != "" {
+			count(v, byAll) // a piece of another's words: it is allowed with that
 		}
 	}
-	if !end(len(text)) || len(all) == 0 {
-		return nil, false
+	if unknown || len(script.Commands) == 0 {
+		count(p.whole(want, unknown), byAll)
 	}
-	return all, true
+	return verdict, how
+}
+
+// whole decides about a text by itself: what is not plain is allowed by a rule for everything, or by one that is the whole of it. Of one that cannot be
+// parsed each word may be one that a rule keeps from something.
+func (p Policy) whole(want agent.Permission, unknown bool) Verdict {
+	return p.last(want, Ask, func(r Rule) bool {
+		if r.Verdict != Allow {
+			return unknown && mentions(want.Target, r.Target)
+		}
+		return want.Inside && strings.TrimSpace(r.Target) == strings.TrimSpace(want.Target)
+	})
+}
+
+// one decides about one command of a text.
+func (p Policy) one(want agent.Permission, c *shell.Command, plain bool, at *standing) (Verdict, means) {
+	how := byAll
+	simple := plain && plainly(c)
+	words := words(c.Words)
+	v := p.last(want, "", func(r Rule) bool {
+		rule := strings.Fields(r.Target)
+		switch {
+		case r.Verdict != Allow:
+			return begins(rule, c)
+		case !want.Inside:
+			return false
+		case strings.TrimSpace(r.Target) == strings.TrimSpace(want.Target):
+			rule = words
+		case !simple || !prefix(rule, words):
+			return false
+		}
+		if simple && !p.asItIs(rule, c, at) {
+			return false
+		}
+		how = byWords
+		return true
+	})
+	if v == "" {
+		if v = Ask; simple && p.harmless(c, at) {
+			v, how = Allow, byBuiltIn
+		}
+	}
+	at.after(c)
+	return v, how
+}
+
+// plainly reports whether a command is a program with its arguments, so that every shell runs that and nothing else. What is dropped, or shown with the rest,
+// makes no difference.
+func plainly(c *shell.Command) bool {
+	if len(c.Words) == 0 || c.Keyword || c.Negated || c.Group != shell.Bare || c.Depth > 0 || len(c.Assigns) > 0 || c.After == "&" {
+		return false
+	}
+	for i, w := range c.Words {
+		if w.Expands() || !w.Common() || i == 0 && !w.Plain() {
+			return false
+		}
+	}
+	for _, r := range c.Redirects {
+		null := r.Target.Plain() && r.Target.Text == "/dev/null"
+		switch {
+		case r.Op == ">" && null, r.Op == ">>" && null, r.Op == "<" && null && r.FD == "":
+		case r.Op == ">&" && r.FD != "" && (r.Target.Text == "1" || r.Target.Text == "2") && (r.FD == "1" || r.FD == "2"):
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+func words(list []shell.Word) []string {
+	texts := make([]string, len(list))
+	for i, w := range list {
+		texts[i] = w.Text
+	}
+	return texts
 }
 
 // prefix reports whether words begin as a rule says, * standing for anything in a word. A * at the end is for any words, none too.
@@ -109,58 +150,30 @@ func prefix(rule, words []string) bool {
 	return true
 }
 
-// starts reports whether a piece, or a command in it, begins as a rule says that keeps from something. It takes a program for itself in whatever folder.
-func starts(target string, one piece) bool {
-	rule := strings.Fields(target)
-	if one.words != nil && begun(rule, one.words) {
-		return true
-	}
-	return nested(rule, one.text, 0)
-}
-
 // mostWords is how many words of one command are looked at for another one.
 const mostWords = 64
 
-// nested looks at the commands of a text, at those that a shell in it is asked to run, and at those in substitutions.
-func nested(rule []string, text string, depth int) bool {
-	if depth > 3 {
-		return false
+// begins reports whether a command begins as a rule says that keeps from something. It takes a program for itself in whatever folder, and looks behind what
+// runs other programs: the forms of all of these are not known, so that every word may begin one.
+func begins(rule []string, c *shell.Command) bool {
+	words := words(c.Words)
+	if len(words) > mostWords {
+		words = words[:mostWords]
 	}
-	for _, s := range call.Steps(text) {
-		words := make([]string, min(len(s.Words), mostWords))
-		for i := range words {
-			words[i] = strings.Trim(s.Words[i], "$()`{}")
+	for i := range words {
+		if (i == 0 || runsOthers(words[:i])) && begun(rule, words[i:]) {
+			return true
 		}
-		// What accompanies a command is not known in all its forms: every word may begin one behind a program that runs others.
-		for i := range words {
-			if (i == 0 || runsOthers(words[:i])) && begun(rule, words[i:]) {
+	}
+	if runsOthers(words) {
+		for _, w := range words {
+			if strings.ContainsAny(w, " \n") && begun(rule, strings.Fields(w)) {
 				return true
 			}
 		}
-		if slices.ContainsFunc(words, runsText) {
-			for _, w := range s.Words {
-				if strings.ContainsAny(w, " \t\n") && nested(rule, w, depth+1) {
-					return true
-				}
-			}
-		}
 	}
-	if put := strings.Split(substitutions.Replace(text), "\x00"); len(put) > 1 {
-		return slices.ContainsFunc(put, func(piece string) bool { return nested(rule, piece, depth+1) })
-	}
-	return false
-}
-
-// substitutions are where the shell runs a command inside of another one.
-var substitutions = strings.NewReplacer("$(", "\x00", "<(", "\x00", ">(", "\x00", "`", "\x00", ")", "\x00")
-
-// runsText reports whether a word is a program that runs a text which it is given.
-func runsText(word string) bool {
-	switch path.Base(word) {
-	case "sh", "bash", "zsh", "dash", "ksh", "fish", "eval", "su", "ssh", "watch", "parallel", "timeout", "xargs":
-		return true
-	}
-	return false
+	// What a program's name is made of is not always plain: {rm,x} runs rm.
+	return len(c.Words) > 0 && !c.Words[0].Fixed() && mentions(strings.Join(words, " "), strings.Join(rule, " "))
 }
 
 // begun is prefix for a program that may be named with its folder, and with options before its subcommand.
@@ -183,18 +196,82 @@ func begun(rule, words []string) bool {
 	return false
 }
 
-// runsOthers reports whether words are those of a program that runs another one, with its options, or assignments.
+// runsOthers reports whether words are those of a program that runs another one, with its options.
 func runsOthers(words []string) bool {
-	switch path.Base(words[0]) {
-	case "sudo", "doas", "env", "time", "nohup", "exec", "command", "timeout", "nice", "ionice",
-		"xargs", "setsid", "stdbuf", "find", "if", "then", "else", "do", "while",
-		"until", "!", "npx", "eval", "busybox", "watch", "parallel":
-		return true
+	name := path.Base(words[0])
+	switch name {
+	case "find", "watch", "parallel", "xargs", "su", "ssh", "trap", "eval", "git", "cmd", "cmd.exe", "powershell", "pwsh", "powershell.exe":
+		return name != "git" || slices.Contains(words, "run") || slices.Contains(words, "foreach")
 	}
-	for _, w := range words {
-		if name, _, ok := strings.Cut(w, "="); !ok || strings.HasPrefix(w, "-") || strings.Contains(name, "/") {
-			return false
+	return shell.Wraps(words)
+}
+
+// mentions reports whether the words of a rule stand in a text one behind the other, whatever is between them that is no letter of a word.
+func mentions(text, target string) bool {
+	split := func(text string) []string {
+		return strings.FieldsFunc(text, func(r rune) bool {
+			return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r >= 0x80 || strings.ContainsRune("_-.:=+@%*", r))
+		})
+	}
+	rule, words := split(target), split(text)
+	for i := range words {
+		if prefix(rule, words[i:]) {
+			return true
 		}
 	}
-	return true
+	return false
+}
+
+// standing is where a command is run, as far as the commands before it tell.
+type standing struct {
+	home   string // the working folder, "" where it is not known
+	folder string // "" where it is not known
+}
+
+func (p Policy) standing(want agent.Permission) standing {
+	if p.Directory == "" || !want.Inside {
+		return standing{}
+	}
+	home, err := Resolve(p.Directory)
+	if err != nil {
+		return standing{}
+	}
+	at := standing{home, home}
+	if want.Folder != "" {
+		if at.folder, err = Resolve(want.Folder); err != nil || !Within(home, at.folder) {
+			return standing{}
+		}
+	}
+	return at
+}
+
+// after follows a command: a plain "cd" whose success the next one waits for goes to another folder.
+func (at *standing) after(c *shell.Command) {
+	if len(c.Words) == 0 || at.folder == "" {
+		return
+	}
+	switch c.Words[0].Text {
+	case "cd", "pushd", "popd":
+		to, ok := at.target(c)
+		if at.folder = ""; ok {
+			at.folder = to
+		}
+	}
+}
+
+// target is the folder that a plain cd in the working folder leads to.
+func (at *standing) target(c *shell.Command) (string, bool) {
+	if at.folder == "" || !plainly(c) || c.After != "&&" || c.Words[0].Text != "cd" || len(c.Words) != 2 || !c.Words[1].Plain() || strings.HasPrefix(c.Words[1].Text, "-") {
+		return "", false
+	}
+	to, err := Resolve(at.join(c.Words[1].Text))
+	return to, err == nil && Within(at.home, to)
+}
+
+// join is where a name leads from there.
+func (at *standing) join(name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(at.folder, name)
 }

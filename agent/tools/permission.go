@@ -3,7 +3,9 @@ package tools
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -28,7 +30,8 @@ func (v Verdict) stricter(than Verdict) bool {
 
 // Rule is one line of a policy: what it is about, and the verdict.
 type Rule struct {
-	// Tool and Action are globs for the name of the tool and for what it wants to do ("read", "write", "run", "fetch"); "" is every one.
+	// Tool and Action are globs for the name of the tool and for what it wants to do ("read", "write", "run", "fetch"); "" is every one. The action "env" is
+	// about a variable of the environment that holds a provider's key: commands get it where a rule of just this action allows its name.
 	Tool   string `json:"tool,omitempty"`
 	Action string `json:"action,omitempty"`
 	// Target is a glob for what it wants to do it to; "" and "*" are everything.
@@ -38,8 +41,9 @@ type Rule struct {
 	//
 	// For a command ("run") it is the words that the command begins with, * for any word: "go test" is for `go test ./...`, and not for `go testify`.
 	// A command of several is as its strictest one. Only a command that plainly is what it seems can be allowed: with a substitution, a variable
-	// or a redirection in it, it can be by "*" alone, or by a rule that is the whole of it to the byte. Words that deny or ask are looked for behind what only
-	// accompanies a command too (sudo, env, a shell's -c), which finds what a model does by habit, and not what somebody hides.
+	// or a redirection in it, it can be by "*" alone, or by a rule that is the whole of it to the byte; one that cannot be parsed too. An option that makes a
+	// program something else (git log --output, find -delete, go test -exec) is asked about unless the rule itself names it. Words that deny or ask are looked
+	// for behind what runs other commands too (sudo, env, a shell's -c, xargs, docker exec), which finds what a model does by habit, and not what somebody hides.
 	//
 	// For anything else ("fetch") it is a glob in which * stands for anything.
 	Target  string  `json:"target,omitempty"`
@@ -48,11 +52,14 @@ type Rule struct {
 
 // Policy decides by rules.
 type Policy struct {
-	// Rules in order; the last one that matches counts, so that what is more particular comes behind. Where none does: reading in the working folder and
-	// writing there, but for what is below a .git, is allowed; everything outside it, every command and every fetch asks.
+	// Rules in order; the last one that matches counts, so that what is more particular comes behind. Where none does: reading in the working folder but for
+	// secrets (see Secret), writing there but for what git or another tool would run (see Runs), and commands that only look at what may be read are allowed;
+	// everything outside it, every other command and every fetch asks. What Runs says is asked about whatever a rule with a pattern for it allows: only one
+	// that names it does.
 	Rules []Rule
 	// Directory is the session's working folder, absolute. Where it is set, a path is taken for inside only if it is so when links are followed, whatever the
-	// permission says. Relative targets of rules are in it.
+	// permission says. Relative targets of rules are in it. Without it nothing is known of where commands run: those of git are asked about, and those that
+	// only look.
 	Directory string
 }
 
@@ -85,6 +92,16 @@ func (p Policy) Decide(want agent.Permission) Verdict {
 		return p.command(want)
 	}
 	return p.last(want, Ask, func(r Rule) bool { return r.about(want.Target) })
+}
+
+// passes reports whether commands get a variable of the environment that holds a key. A rule for everything is not meant.
+func (p Policy) passes(name string) bool {
+	for i := len(p.Rules) - 1; i >= 0; i-- {
+		if r := p.Rules[i]; r.Action == "env" && wild(r.Target, name) {
+			return r.Verdict == Allow
+		}
+	}
+	return false
 }
 
 // about reports whether a rule is about something that is no path and no command: an address, to which a note may be added on how near it is (see reach). Both are
@@ -139,24 +156,67 @@ func (p Policy) path(want agent.Permission) Verdict {
 		home, err := Resolve(p.Directory)
 		inside = err == nil && Within(home, really)
 	}
+	part, asks := "", false // a rule that is to allow what is asked about has that in it
+	switch below := p.below(really); {
+	case want.Action == "write":
+		if part, asks = Runs(below); !asks {
+			part, asks = inBareRepository(really)
+		}
+	case want.Action == "read" && Secret(below):
+		part, asks = filepath.Base(really), true
+	}
 	otherwise := Ask
-	if inside && (want.Action == "read" || !belowGit(really)) {
+	if inside && !asks {
 		otherwise = Allow
 	}
-	return p.last(want, otherwise, func(r Rule) bool {
+	matches := func(r Rule) bool {
 		// A link is allowed by where it leads; it is kept from somebody by its own name too.
-		return p.covers(r, really) || r.Verdict != Allow && p.covers(r, named)
-	})
+		return (p.covers(r, really) || r.Verdict != Allow && p.covers(r, named)) && (r.Verdict != Allow || want.Action != "write" || !asks || strings.Contains(r.Target, part))
+	}
+	v := p.last(want, otherwise, matches)
+	if v == Allow && asks && want.Action == "write" && !p.allowsByName(want, matches) {
+		return Ask
+	}
+	return v
 }
 
-// belowGit reports whether a path is a .git or in one: what is written there runs at the next commit.
-func belowGit(name string) bool {
-	for word := range strings.SplitSeq(filepath.ToSlash(name), "/") {
-		if strings.EqualFold(word, ".git") {
+// allowsByName reports whether a rule that names a target allows something, and not one for everything.
+func (p Policy) allowsByName(want agent.Permission, matches func(Rule) bool) bool {
+	for _, r := range p.Rules {
+		if r.Verdict == Allow && r.Target != "" && r.Target != "*" && wild(r.Tool, want.Tool) && wild(r.Action, want.Action) && matches(r) {
 			return true
 		}
 	}
 	return false
+}
+
+// below is a path as the working folder has it: what is above that says nothing of it.
+func (p Policy) below(name string) string {
+	if home, err := Resolve(p.Directory); err == nil && p.Directory != "" && Within(home, name) {
+		if rel, err := filepath.Rel(home, name); err == nil {
+			return rel
+		}
+	}
+	return name
+}
+
+// inBareRepository reports whether a path is one of those that make a folder a repository of git which needs no .git.
+func inBareRepository(name string) (part string, is bool) {
+	folder, base := filepath.Dir(name), filepath.Base(name)
+	if filepath.Base(folder) == "hooks" {
+		folder, base = filepath.Dir(folder), "hooks"
+	}
+	parts := []string{"HEAD", "config", "hooks", "objects", "refs"}
+	if !slices.Contains(parts, base) {
+		return "", false
+	}
+	there := 0
+	for _, part := range parts {
+		if _, err := os.Lstat(filepath.Join(folder, part)); err == nil && part != base {
+			there++
+		}
+	}
+	return base, there >= 2
 }
 
 // covers reports whether a rule's glob names a path or a folder above it.

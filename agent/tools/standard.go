@@ -20,8 +20,11 @@ type Options struct {
 	// Skills are more folders of skills, the user's own for example; those of the working folder go before them. Where there is no skill at all, there is no
 	// tool for them.
 	Skills []string
-	// Policy keeps grep out of what a search of its folder must not show. What the other tools may do is decided by whom they ask: see Policy.Asker.
+	// Policy keeps grep out of what a search of its folder must not show, and tells bash what nobody is asked about. What the other tools may do is decided by
+	// whom they ask: see Policy.Asker.
 	Policy Policy
+	// Keys are variables of the environment that commands do not get, beside those of the large providers: see Bash.
+	Keys []string
 	// Lists are the todo lists. Default: lists of their own, which read the log of Engine.
 	Lists *Lists
 	// HTTP is what webfetch fetches with. Default: one of its own, which goes through the proxies of the environment.
@@ -44,7 +47,7 @@ func Standard(o Options) []agent.Tool {
 			}
 		}
 	}
-	all := []agent.Tool{Read{}, Write{}, Edit{}, Bash{}, Glob{}, Grep{o.Policy}, List{}, WebFetch{o.HTTP}, TodoWrite{lists}, TodoRead{lists}}
+	all := []agent.Tool{Read{}, Write{}, Edit{}, Bash{o.Policy, o.Keys}, Glob{}, Grep{o.Policy}, List{}, WebFetch{o.HTTP}, TodoWrite{lists}, TodoRead{lists}}
 	if skills := FindSkills(o.Directory, o.Skills...); len(skills.found) > 0 {
 		all = append(all, Skill{skills})
 	}

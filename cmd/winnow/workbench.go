@@ -280,7 +280,7 @@ func (b *workbench) client(name string) (llm.Client, model.Model, error) {
 }
 
 func (b *workbench) tools() []agent.Tool {
-	o := tools.Options{Engine: b.engine, Directory: b.folder, Policy: b.policy, Lists: b.lists}
+	o := tools.Options{Engine: b.engine, Directory: b.folder, Policy: b.policy, Keys: b.set.KeyEnvs(), Lists: b.lists}
 	if dir := b.app.env.xdg("XDG_CONFIG_HOME", ".config"); dir != "" {
 		o.Skills = []string{filepath.Join(dir, "winnow", "skills")}
 	}

@@ -271,6 +271,27 @@ func (s *Set) KeyEnv(name string) string {
 	return p.KeyEnv
 }
 
+// KeyEnvs are all the variables of the environment that hold keys of providers: of the known ones, and what the defined ones name, in headers too.
+func (s *Set) KeyEnvs() []string {
+	var all []string
+	add := func(p Provider, others ...string) {
+		all = append(append(all, p.KeyEnv), others...)
+		for _, value := range p.Headers {
+			if variable, ok := strings.CutPrefix(value, "$"); ok {
+				all = append(all, variable)
+			}
+		}
+	}
+	for _, k := range known {
+		add(k.Provider, append(slices.Clone(k.keyEnvs), k.tokenEnv)...)
+	}
+	for _, p := range s.defined {
+		add(p)
+	}
+	slices.Sort(all)
+	return slices.DeleteFunc(slices.Compact(all), func(name string) bool { return name == "" })
+}
+
 // key finds the key. A server on this computer may do without the key of the provider whose place it takes.
 func (s *Set) key(c *upstream.Config, name string, p Provider) error {
 	k := known[name]
