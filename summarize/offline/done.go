@@ -192,7 +192,7 @@ func (f *facts) reports() []item {
 		if n == len(f.answers)-1 && !f.waiting && !f.spoken {
 			continue // the newest statement stands under "In progress"
 		}
-		if a.closing {
+		if a.closing || f.kept(headProgress, a.text) {
 			if text := gist(a.text, 300); len(text) > 30 {
 				all = append(all, item{text: "Reported: " + quote(text, 440), weight: 30 + f.recent(a.message, 26) + f.focused(text)})
 			}
@@ -206,21 +206,7 @@ func (f *facts) reports() []item {
 			}
 		}
 	}
-	if most := 16; len(all) > most {
-		order := make([]int, len(all))
-		for i := range order {
-			order[i] = i
-		}
-		slices.SortStableFunc(order, func(a, b int) int { return all[b].weight - all[a].weight })
-		order = order[:most]
-		slices.Sort(order)
-		kept := make([]item, 0, most)
-		for _, i := range order {
-			kept = append(kept, all[i])
-		}
-		all = kept
-	}
-	return all
+	return f.heaviest(headDone, all, 16)
 }
 
 // gist is the beginning of a report: its sentences, without headings, tables and rules, as far as they fit.
