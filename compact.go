@@ -47,7 +47,7 @@ func (e *Engine) Schedule(ctx context.Context, id string, auto bool) (marker ses
 // transaction. Until then the session is as it was, whatever fails. A pending marker is executed; without one it is made. Where
 // pruning leaves too little to fold, it is what is done, and the receipt is of the kind Pruning.
 //
-// Errors: NothingToFold (it wraps ErrNothingNew where the summary that there is stands for all that could be folded; with CompactOptions.To or Focus it is
+// Errors: NothingToFold (it wraps ErrNothingNew where nothing was said since the last summary; with CompactOptions.To or Focus it is
 // written anew, from the log), NoProgress (folding would not shrink the view), BadSummary, BadConfig (no model can be asked, and one must be),
 // Cancelled, NotFound, Busy.
 func (e *Engine) Compact(ctx context.Context, id string, o CompactOptions) (*pivot.Receipt, error) {

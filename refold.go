@@ -3,7 +3,6 @@ package winnow
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/winnowhq/winnow/pivot"
@@ -13,9 +12,8 @@ import (
 	"github.com/winnowhq/winnow/view"
 )
 
-// ErrNothingNew is what an error of the code NothingToFold wraps when a summary was asked for again although nothing that could be folded was said since the last
-// one. Another summary of the same messages would say no more, and what stays word for word behind the last one would be gone.
-var ErrNothingNew = errors.New("nothing that could be folded was said since the last summary")
+// ErrNothingNew is what an error of the code NothingToFold wraps when a summary was asked for again although nothing was said since the last one. Another summary of the same messages would say no more, and what stays word for word behind the last one would be gone.
+var ErrNothingNew = errors.New("nothing was said since the last summary")
 
 // repeats is why a fold would only repeat the one before it, nil when it would not: there is something new, or a reason to fold the same messages once more.
 // keep is how many tokens may stay word for word.
@@ -24,7 +22,7 @@ var ErrNothingNew = errors.New("nothing that could be folded was said since the 
 // of something that the summary does not carry yet.
 func (e *Engine) repeats(l *live, f *folding, keep int) error {
 	o := f.options
-	if f.cut.Previous == nil || f.settings.Letter || o.Rejected || o.Focus != "" || len(f.cut.Fold) == 0 || f.foldsNew() {
+	if f.cut.Previous == nil || f.settings.Letter || o.Rejected || o.Focus != "" || len(f.cut.Fold) == 0 || f.saidSince() {
 		return nil
 	}
 	shown := l.look().Tokens()
@@ -39,15 +37,10 @@ func (e *Engine) repeats(l *live, f *folding, keep int) error {
 	return &Error{Code: NothingToFold, Op: "compact", Session: f.id, Err: ErrNothingNew, Hint: hint}
 }
 
-// foldsNew reports whether a fold has a message that was appended behind the pivot that the window begins with. What was there before it was seen
-// by that pivot, and left word for word on purpose.
-func (f *folding) foldsNew() bool {
-	marker := session.Index(f.log, f.cut.Previous.ParentID)
-	seen := make(map[string]bool, marker)
-	for i := range f.log[:max(0, marker)] {
-		seen[f.log[i].ID] = true
-	}
-	return slices.ContainsFunc(f.cut.Fold, func(m session.Message) bool { return m.Companion() == "" && !seen[m.ID] })
+// saidSince reports whether anything was said or done since the pivot that the window begins with. What the engine appended with it is nothing new, nor is
+// an elision or a pin.
+func (f *folding) saidSince() bool {
+	return pivot.Spoken(f.log[session.Index(f.log, f.cut.Previous.ParentID)+1:])
 }
 
 // behind are the messages that the last pivot left word for word.

@@ -21,7 +21,7 @@ func PastOf(log []session.Message, undone map[string]bool, cut Cut) Past {
 	if len(cut.Fold) > 0 {
 		log = log[:session.Index(log, cut.Fold[len(cut.Fold)-1].ID)+1]
 	}
-	if summary, stands := firstPivot(log, undone); summary != nil && !spoken(log[:stands]) {
+	if summary, stands := firstPivot(log, undone); summary != nil && !Spoken(log[:stands]) {
 		p.Lost = PreviousText(summary)
 	}
 	p.Log = make([]session.Message, 0, len(log))
@@ -52,8 +52,8 @@ func firstPivot(log []session.Message, undone map[string]bool) (summary *session
 	return nil, 0
 }
 
-// spoken reports whether anything was said or done in some messages.
-func spoken(messages []session.Message) bool {
+// Spoken reports whether anything was said or done in some messages. Markers, summaries and what the engine appended with them say nothing.
+func Spoken(messages []session.Message) bool {
 	for i := range messages {
 		m := &messages[i]
 		if m.Marker() != nil || m.IsSummary() || m.Companion() != "" {

@@ -217,7 +217,7 @@ func (s statement) settles(sentence string) bool {
 		return true
 	}
 	small := len(s.now) == 1 && !strings.Contains(sentence, s.name+"=")
-	return s.firm && !small && isValue(s.now) && !strings.ContainsAny(s.name, "'’") && !slices.ContainsFunc(s.words, func(w string) bool { return measured[w] })
+	return s.firm && !small && isValue(s.now) && !strings.ContainsAny(s.name, "'’") && slices.ContainsFunc(s.words, func(w string) bool { return !measured[w] })
 }
 
 // denied reports whether a word that denies stands before a value.

@@ -59,6 +59,9 @@ func budget(r pivot.Request, log []session.Message) int {
 	if most <= 0 {
 		most = DefaultBudget
 	}
+	if r.Past != nil && most >= len(r.Previous)/4 {
+		most = max(most, estimate(r.Previous)) // counted as most do, there is room for it again
+	}
 	replaced := 0
 	for i := range log {
 		for j := range log[i].Parts {
