@@ -182,6 +182,7 @@ func (e *Engine) foreseeSummary(ctx context.Context, f *folding) (SummaryPreview
 	if !f.settings.Letter && f.replaces < minFold {
 		return s, f.noSummary(pivot.ErrTooLarge, false)
 	}
+	e.brief(f, chosen)
 	e.align(ctx, f, chosen)
 	facts := e.factsFor(s.Summarizer)
 	pieces, ok := pivot.Fit(f.request, chosen.Limit(), facts)
