@@ -65,13 +65,13 @@ func replaced(words []word, i int) (s statement, other int, ok bool) {
 	case i > 0 && from[words[i-1].lower] && to[words[next-1].lower] && len(between) <= 3, denied(words, i) && len(between) <= 4,
 		len(between) == 1 && between[0].sign && strings.ContainsAny(between[0].text, "→>"): // from 7070 to 8080; not 7070 but 8080; 7070 → 8080
 		now, old = next, i
-	case len(between) <= 3 && contains(between, becoming): // replace 7070 with 8080
+	case len(between) <= 3 && contains(between, becoming) && changes(words[:i]): // replace 7070 with 8080
 		now, old = next, i
 	default:
 		return s, 0, false
 	}
 	s = statement{now: words[now].text, old: words[old].text, firm: true}
-	if s.now == s.old {
+	if s.now == s.old || unicode.IsDigit(rune(s.now[0])) != unicode.IsDigit(rune(s.old[0])) {
 		return s, 0, false
 	}
 	start := min(i, next)
@@ -96,7 +96,9 @@ func named(words []word, i int) (s statement, ok bool) {
 	figure := unicode.IsDigit(rune(strings.TrimLeft(s.now, "v$€£<>=~")[0:1][0]))
 	s.name, s.words = before(words, i)
 	if s.name == "" {
-		s.name, s.words = behind(words, i)
+		if s.name, s.words = behind(words, i); i+1 < len(words) && !asWords[words[i+1].lower] && !strings.Contains(s.now, " ") {
+			return s, false // "28 files": a count of them
+		}
 		s.firm = true
 	} else if j == i && (!figure || len(s.now) < 2) {
 		return s, false // "Step 3", "file x.go": nothing says that it is a value
@@ -386,6 +388,9 @@ func isValue(text string) bool {
 	if strings.Contains(text, "://") {
 		return true
 	}
+	if strings.Contains(text, "/") {
+		return false // a path: what was done to it is told elsewhere
+	}
 	digits := strings.ContainsAny(text, "0123456789")
-	return digits && strings.ContainsAny(text, "-._:/") || strings.Count(text, ".") > 0 && strings.Contains(text, ":")
+	return digits && strings.ContainsAny(text, "-._:") || strings.Count(text, ".") > 0 && strings.Contains(text, ":")
 }

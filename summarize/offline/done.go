@@ -52,8 +52,8 @@ func (f *facts) changes() []change {
 	var changes []change
 	for i := range f.files {
 		file := &f.files[i]
-		if !file.Changed() || file.Creates > 0 && file.Gone() {
-			continue // made and removed again: nothing is left of it
+		if !file.Changed() || file.Creates > 0 && file.Gone() && !f.kept(headDone, code(f.short(file.Path), 200)) {
+			continue // made and removed again: nothing is left of it, and nobody was told that there is
 		}
 		at[file.Path] = len(changes)
 		changes = append(changes, change{
@@ -171,10 +171,15 @@ func (c *change) String() string {
 		text += fmt.Sprintf(" (+%d −%d)", c.added, c.removed)
 	}
 	if len(c.what) > 0 && !c.gone {
-		// Names say more than quoted lines.
+		// Names say more than quoted lines. What was shown once stays among the first, however many follow.
 		slices.SortStableFunc(c.what, func(a, b string) int { return strings.Count(a, "`") - strings.Count(b, "`") })
-		what := strings.Join(c.what[:min(8, len(c.what))], ", ")
-		if n := len(c.what) - 8; n > 0 {
+		names := len(c.what)
+		if at := slices.IndexFunc(c.what, func(s string) bool { return strings.Contains(s, "`") }); at >= 0 {
+			names = at
+		}
+		show := append(slices.Clone(c.what[:min(8, names)]), c.what[names:]...)
+		what := strings.Join(show, ", ")
+		if n := len(c.what) - len(show); n > 0 {
 			what += fmt.Sprintf(" and %d more", n)
 		}
 		text += ": " + what
