@@ -115,7 +115,7 @@ func before(words []word, i int) (name string, parts []string) {
 	end := j
 	for j > 0 && end-j < 4 && !words[j].fresh {
 		w := &words[j-1]
-		if w.value || w.sign {
+		if w.value || w.sign || strings.Contains(w.text, "/") {
 			break
 		}
 		if joining[w.lower] && len(parts) > 0 {
@@ -272,7 +272,7 @@ func pieces(sentence string) []word {
 	var all []word
 	fresh := true
 	add := func(text string, quoted bool) {
-		text = strings.TrimRight(text, ".,;:!?")
+		text = strings.TrimRight(text, ".,;:!?/")
 		if text == "" {
 			return
 		}
@@ -281,7 +281,7 @@ func pieces(sentence string) []word {
 			fresh = false
 			return
 		}
-		w := word{text: text, lower: strings.ToLower(text), fresh: fresh, value: isValue(text) || quoted && len(all) > 0 && (all[len(all)-1].sign || links[all[len(all)-1].lower])}
+		w := word{text: text, lower: strings.ToLower(text), fresh: fresh, value: isValue(text) || quoted && len(all) > 0 && (all[len(all)-1].sign || setting[all[len(all)-1].lower])}
 		if n := len(all); n > 0 && all[n-1].value && !fresh && units[w.lower] && figure(all[n-1].text) {
 			all[n-1].text += " " + text
 			return
@@ -386,7 +386,7 @@ func isValue(text string) bool {
 		return true
 	}
 	if strings.Contains(text, "://") {
-		return true
+		return !strings.HasSuffix(text, "://")
 	}
 	if strings.Contains(text, "/") {
 		return false // a path: what was done to it is told elsewhere

@@ -27,7 +27,7 @@ var (
 	joining = set(`of for the von für der des vom du de des la le l' del della do da per para pour`)
 	// empty say nothing about what it is.
 	empty = set(`it we you i they this that these those there here and or but so if when then than because please let us set use used using uses change changed changes switch switched move moved keep kept make made bump bumped raise raised lower lowered increase increased
-		reduce reduced put decided decide picked chose going go run runs running listen listens listening with in into via from actually instead our your my its new old current default
+		reduce reduced put decided decide picked chose going go run runs running listen listens listening with in into via vs from actually instead our your my its new old current default
 		er sie es wir ihr ich und oder aber bitte nimm nehmen nehme setze setz stell stelle ändere benutze verwende verwenden benutzen lass mit im in unser unsere dein neue neuer alte aktuell stattdessen
 		il elle nous vous je on et ou mais utilise utiliser utilisons mets mettre garde gardons change changer avec dans notre votre mon ce cette nouveau nouvelle ancien
 		nosotros yo y o pero usa usar usamos usaremos pon poner cambia cambiar mantén con en nuestro tu este esta nuevo nueva viejo

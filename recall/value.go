@@ -73,7 +73,7 @@ func (v *valued) take(s statement, sentence string, message int, user bool) {
 	for i := len(v.all) - 1; i >= 0 && at < 0; i-- {
 		k := &v.all[i]
 		switch {
-		case len(s.words) > 0 && s.about(k.words):
+		case len(s.words) > 0 && s.about(k.words) && (s.old != "" || alike(s.now, k.Now)):
 			at = i
 		case s.old != "" && (k.Now == s.old || k.Now == s.now) && (len(s.words) == 0 || len(k.words) == 0):
 			at = i
@@ -95,6 +95,35 @@ func (v *valued) take(s statement, sentence string, message int, user bool) {
 	k.Was = slices.DeleteFunc(k.Was, func(was string) bool { return was == s.now })
 	k.Now, k.Text, k.Message, k.User = s.now, sentence, message, k.User || user
 	k.Times++
+}
+
+// alike reports whether two values can be of one thing: both are figures of one unit, or neither is a figure.
+func alike(a, b string) bool {
+	unit := func(text string) (figure bool, unit string) {
+		rest := strings.TrimLeft(text, "$€£v0123456789.,_")
+		return rest != text, sized(strings.ToLower(strings.TrimSpace(rest)))
+	}
+	af, au := unit(a)
+	bf, bu := unit(b)
+	return af == bf && (!af || au == bu || au == "" || bu == "")
+}
+
+// sized is what a unit measures: sizes and times are written in units of their own.
+func sized(unit string) string {
+	switch {
+	case unit == "":
+		return ""
+	case unit[0] == '-' || unit[0] == '.' || unit[0] == ':':
+		return ""
+	case strings.HasSuffix(unit, "b") && len(unit) <= 3, strings.HasPrefix(unit, "byte"):
+		return "size"
+	}
+	for _, of := range []string{"ms", "s", "sec", "min", "h", "hour", "day", "week", "month", "year", "sek", "stund", "tag", "woche", "heure", "jour", "hora", "día", "mes"} {
+		if unit == of || len(of) > 2 && strings.HasPrefix(unit, of) {
+			return "time"
+		}
+	}
+	return unit
 }
 
 // Superseded says which values that a text states are not the newest any more: "port: now 8080". What gives the newest value too says so itself.

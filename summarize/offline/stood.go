@@ -112,14 +112,14 @@ func (f *facts) agreed() []item {
 		} else if len(v.Was) > 0 {
 			text += " (was " + line(strings.Join(v.Was, ", "), 120) + ")"
 		}
-		it := item{text: text, weight: 44 + min(6, v.Times) + f.recent(min(v.Message, len(f.log)-1), 8)}
+		it := item{text: text, weight: 36 + min(6, v.Times) + f.recent(min(v.Message, len(f.log)-1), 8)}
 		if v.User {
-			it.weight += 14
+			it.weight += 22
 		} else {
 			it.text += ": " + quote(v.Text, 200)
 		}
 		if len(v.Was) > 0 {
-			it.weight += 12
+			it.weight += 20
 		}
 		all = append(all, it)
 	}
