@@ -24,6 +24,9 @@ type CompactOptions struct {
 	Rejected bool
 	// Focus is what the summary is to dwell on.
 	Focus string
+	// To is how many tokens the view may have afterwards, system prompt and tools not counted: less is kept word for word, and the summary is shorter. 0 is without
+	// a bound but the model's window. What cannot be made so small ends in NoProgress, and the session is as it was.
+	To int
 }
 
 // Schedule appends a marker: "compact here", to be executed by the next Compact. At most one is pending; a second request returns the
@@ -44,7 +47,8 @@ func (e *Engine) Schedule(ctx context.Context, id string, auto bool) (marker ses
 // transaction. Until then the session is as it was, whatever fails. A pending marker is executed; without one it is made. Where
 // pruning leaves too little to fold, it is what is done, and the receipt is of the kind Pruning.
 //
-// Errors: NothingToFold, NoProgress (folding would not shrink the view), BadSummary, BadConfig (no model can be asked, and one must be),
+// Errors: NothingToFold (it wraps ErrNothingNew where nothing was said since the last summary; with CompactOptions.To or Focus it is
+// written anew, from the log), NoProgress (folding would not shrink the view), BadSummary, BadConfig (no model can be asked, and one must be),
 // Cancelled, NotFound, Busy.
 func (e *Engine) Compact(ctx context.Context, id string, o CompactOptions) (*pivot.Receipt, error) {
 	return e.compact(ctx, id, o, "manual")
@@ -89,6 +93,9 @@ func (e *Engine) fold(ctx context.Context, id string, o CompactOptions, trigger 
 				return receipt, failed
 			}
 		}
+		if err == nil && f.repeats != nil && trigger == "manual" && attempt == 0 {
+			return nil, f.repeats // what folds by itself has measured that it must
+		}
 		if err != nil {
 			return nil, e.unpublished(ctx, id, before, err)
 		}
@@ -120,7 +127,7 @@ func (e *Engine) fold(ctx context.Context, id string, o CompactOptions, trigger 
 				return receipt, e.unpublished(ctx, id, f, failed)
 			}
 			return nil, e.unpublished(ctx, id, f, err)
-		case small && len(f.commit) > 0:
+		case small && len(f.commit) > 0 && f.options.To == 0:
 			// Folding does not help, often because so much can be elided: that is what was to be had.
 			f.inVain()
 			receipt, pruned := e.commit(ctx, id, f.commit, trigger, f, "nothing was folded: "+reason(err))
@@ -196,6 +203,8 @@ type folding struct {
 	overhead  int
 	replaces  int // tokens of what is folded
 	request   pivot.Request
+	past      pivot.Past // what the summary will stand for, as the log has it
+	repeats   error      // why this fold would only repeat the last one, nil when it would not
 	info      session.Info
 	pins      []rule.Pin
 	dismissed map[string]bool
@@ -236,6 +245,10 @@ func (e *Engine) prepare(ctx context.Context, id string, o CompactOptions, attem
 	defer l.mu.Unlock()
 	f := e.looked(l, o)
 	keep := f.settings.Tail(f.usable)
+	if to := f.options.To; to > 0 {
+		keep, f.settings.UserMessages = min(keep, to/3), min(f.settings.UserMessages, to/4)
+	}
+	usual := keep
 	if attempt > 0 {
 		keep, f.settings.UserMessages, f.last = 0, f.settings.UserMessages/8, true
 	}
@@ -244,12 +257,24 @@ func (e *Engine) prepare(ctx context.Context, id string, o CompactOptions, attem
 		return f, &Error{Code: NothingToFold, Op: "compact", Session: id, Err: errors.New("there is nothing to fold"),
 			Hint: "the session is empty, or all that was said since the last summary is still to be sent"}
 	}
+	f.repeats = e.repeats(l, f, usual)
 	e.request(l, f)
 	return f, nil
 }
 
-// looked is a folding of the session as it stands, without a cut.
+// looked is a folding of the session as it stands, with what can be elided, and without a cut.
 func (e *Engine) looked(l *live, o CompactOptions) *folding {
+	f := e.standing(l, o)
+	state := l.plannerState()
+	state.Log, state.Window = f.log, f.window
+	plan := e.policy.Plan(state, policy.Occasion{FoldAsked: true, Rejected: f.options.Rejected})
+	f.commit = plan.Commit
+	f.ledger = l.state.Ledger.With(f.commit...)
+	return f
+}
+
+// standing is a folding of the session as it stands.
+func (e *Engine) standing(l *live, o CompactOptions) *folding {
 	f := &folding{
 		id: l.id, options: o, log: l.log, size: len(l.log), settings: e.policy.Folding(l.model), info: l.state.Info, pins: l.state.Pins,
 		dismissed: l.state.Dismissed, guard: e.policy.Guard, model: l.model, stood: l.state.Ledger,
@@ -266,11 +291,6 @@ func (e *Engine) looked(l *live, o CompactOptions) *folding {
 	if usable := e.policy.Budget.Usable(l.model); !usable.Unlimited {
 		f.usable = usable.Threshold
 	}
-	state := l.plannerState()
-	state.Log, state.Window = f.log, f.window
-	plan := e.policy.Plan(state, policy.Occasion{FoldAsked: true, Rejected: f.options.Rejected})
-	f.commit = plan.Commit
-	f.ledger = l.state.Ledger.With(f.commit...)
 	return f
 }
 
@@ -290,7 +310,8 @@ func (e *Engine) request(l *live, f *folding) {
 	}
 	f.request.SessionID, f.request.Focus, f.request.Directory = f.id, f.options.Focus, f.info.Directory
 	f.request.Messages = e.policy.Markers().Of(view.Render(f.cut.Fold, f.ledger))
-	f.request.Log, f.request.Tail = f.cut.Fold, f.cut.Tail
+	f.past = pivot.PastOf(f.log, l.state.Undone, f.cut)
+	f.request.Log, f.request.Tail, f.request.Past = f.cut.Fold, f.cut.Tail, &f.past
 	f.request.System = pivot.SystemPrompt
 	f.request.Instruction = pivot.Instruction(f.settings, f.request.Previous, f.options.Focus)
 	f.request.Update = pivot.Instruction(f.settings, "an earlier piece", f.options.Focus)
@@ -299,7 +320,10 @@ func (e *Engine) request(l *live, f *folding) {
 		f.request.Instruction += none
 		f.request.Update += none
 	}
-	f.request.Budget = pivot.AnswerBudget(f.usable, f.replaces)
+	f.request.Budget = pivot.AnswerBudget(f.usable, f.replaces, l.facts.Count(f.request.Previous))
+	if f.options.To > 0 {
+		f.request.Budget = min(f.request.Budget, max(f.options.To/2, 64))
+	}
 	f.request.OwnLength = f.settings.Letter || f.settings.Prompt != ""
 }
 

@@ -71,6 +71,9 @@ type SummaryPreview struct {
 func (e *Engine) Preview(ctx context.Context, id string, o CompactOptions) (Preview, error) {
 	for attempt := 0; ; attempt++ {
 		f, err := e.prepare(ctx, id, o, attempt)
+		if err == nil && attempt == 0 {
+			err = f.repeats
+		}
 		if err != nil {
 			return Preview{}, err
 		}
@@ -82,7 +85,7 @@ func (e *Engine) Preview(ctx context.Context, id string, o CompactOptions) (Prev
 		case err == nil:
 			return p, nil
 		case small && attempt == 0 && !e.policy.Pivot.Letter:
-		case small && len(f.commit) > 0:
+		case small && len(f.commit) > 0 && f.options.To == 0:
 			return e.foreseePruning(ctx, f, "nothing would be folded: "+reason(err))
 		default:
 			return Preview{}, err
@@ -179,6 +182,7 @@ func (e *Engine) foreseeSummary(ctx context.Context, f *folding) (SummaryPreview
 	if !f.settings.Letter && f.replaces < minFold {
 		return s, f.noSummary(pivot.ErrTooLarge, false)
 	}
+	e.brief(f, chosen)
 	e.align(ctx, f, chosen)
 	facts := e.factsFor(s.Summarizer)
 	pieces, ok := pivot.Fit(f.request, chosen.Limit(), facts)

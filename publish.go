@@ -165,7 +165,7 @@ func (e *Engine) compactionReceipt(l *live, f *folding, c store.Change, marker, 
 	after := l.tokens(window, ledger) + f.unwritten
 	if !f.settings.Letter {
 		over := f.usable > 0 && after+f.overhead > f.usable
-		if after >= before || over {
+		if after >= before || over || f.options.To > 0 && after > f.options.To {
 			return nil, e.noProgress(l, f, before, after, window, ledger)
 		}
 	}
@@ -191,6 +191,11 @@ func (e *Engine) noProgress(l *live, f *folding, before, after int, window []ses
 		if n := l.pinnedTokens(window); n > 0 {
 			failed.Hint = fmt.Sprintf("the pins that would be carried over take %s tokens; without them it may get smaller", token.Grouped(n))
 		}
+		return failed
+	}
+	if to := f.options.To; to > 0 && after > to {
+		failed.Err = fmt.Errorf("the view would still have %s tokens, and %s were asked for", token.Grouped(after), token.Grouped(to))
+		failed.Hint = stays(l.floor(window, ledger))
 		return failed
 	}
 	failed.Err = fmt.Errorf("the view would still have %s tokens with system prompt and tools, budget %s", token.Grouped(after+f.overhead), token.Grouped(f.usable))

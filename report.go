@@ -154,6 +154,9 @@ func (e *Engine) Inspect(ctx context.Context, id string) (Report, error) {
 	}
 	r.ByRule = ByRule(r.Candidates, nil)
 	r.Refusals = append(r.Refusals, found.Refusals...)
+	if refusal, ok := e.refoldRefused(l); ok {
+		r.Refusals = append(r.Refusals, refusal)
+	}
 	for _, c := range l.constraints() {
 		if c.Dismissed {
 			r.Dismissed = append(r.Dismissed, c.Text)

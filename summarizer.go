@@ -37,6 +37,7 @@ func (e *Engine) summarize(ctx context.Context, f *folding) error {
 	if !own && !f.settings.Letter && f.replaces < minFold {
 		return f.noSummary(fmt.Errorf("there are %s tokens to fold", token.Grouped(f.replaces)), false)
 	}
+	e.brief(f, chosen)
 	e.align(ctx, f, chosen)
 	answer, err := e.ask(ctx, f, chosen)
 	if err != nil && ctx.Err() == nil && !own && e.policy.Offline && !f.ahead {
@@ -76,6 +77,18 @@ func (f *folding) strike(ctx context.Context) {
 	source := fact.NewSource()
 	if f.info.Directory != "" {
 		source.AddFolder(f.info.Directory)
+	}
+	inWindow := map[string]bool{}
+	for i := range f.window[:f.cut.End] {
+		inWindow[f.window[i].ID] = true
+	}
+	for i := range f.past.Log { // what it was told about earlier notes stands there
+		if ctx.Err() != nil {
+			return
+		}
+		if m := &f.past.Log[i]; !inWindow[m.ID] {
+			source.AddMessage(m)
+		}
 	}
 	for i := range f.window[:f.cut.End] {
 		if ctx.Err() != nil {
@@ -195,6 +208,19 @@ func (e *Engine) offer(name string) model.Model {
 		return e.config.Models.At(provider, id)
 	}
 	return e.config.Models.Lookup(name)
+}
+
+// brief tells a model what the log says about each fact of the earlier summary, so that facts are carried on from the log and not from what a summary
+// made of them. It takes an eighth of what the model takes at most. The letter has the earlier summary alone.
+func (e *Engine) brief(f *folding, s pivot.Summarizer) {
+	if f.settings.Letter || s.Name() == offline.Name || f.request.Previous == "" {
+		return
+	}
+	size := pivot.DigestSize
+	if limit := s.Limit(); limit > 0 {
+		size = min(size, limit/8*2)
+	}
+	f.request.Standing = pivot.Digest(f.request.Previous, f.past, size)
 }
 
 // align lets the request extend what the conversation itself sent last, when the same model reads it and still has it in its cache.

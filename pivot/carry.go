@@ -35,6 +35,8 @@ type Carrying struct {
 	Ledger rule.Ledger
 	// Directory is the session's working folder.
 	Directory string
+
+	values []recall.Value // of Log
 }
 
 // Carry writes what must not ride on the summary alone: pins and the user's standing constraints word for word, the user's
@@ -47,6 +49,7 @@ func Carry(c Carrying) (string, Carried) {
 		return "", told
 	}
 	calls := call.Calls(c.Log)
+	c.values = recall.Values(c.Log)
 	var b strings.Builder
 	section := func(title string, lines []string) int {
 		if len(lines) > 0 {
@@ -84,12 +87,28 @@ func (c Carrying) stays(id string) bool {
 	return session.Index(c.Cut.Tail, id) >= 0 || c.Cut.Replay != nil && c.Cut.Replay.ID == id
 }
 
+// folded is all that the summary stands for: what earlier pivots folded as well, for a later carry-over is no poorer than the one before it.
+func (c Carrying) folded() []*session.Message {
+	stays := c.staying()
+	var messages []*session.Message
+	for i := range c.Log {
+		if m := &c.Log[i]; !stays[m.ID] && m.Marker() == nil && !m.IsSummary() && m.Companion() == "" {
+			messages = append(messages, m)
+		}
+	}
+	return messages
+}
+
 // constraints are those that stand nowhere else in the view: not in the summary, a pin or a message that stays.
 func (c Carrying) constraints(pinned Pinned) []string {
 	var lines []string
 	for _, k := range recall.Without(recall.Constraints(c.Log), c.Dismissed) {
 		if !strings.Contains(c.Summary, k.Text) && !c.stays(k.MessageID) && !pinned.Contains(k.Text) {
-			lines = append(lines, "- "+k.Text)
+			line := "- " + k.Text
+			if notes := superseded(k.Text, c.values); notes != nil {
+				line += " " + notes[0]
+			}
+			lines = append(lines, line)
 		}
 	}
 	return lines
@@ -123,12 +142,12 @@ func (c Carrying) messages(pinned Pinned) (lines []string, count int) {
 		text := written[i].Text()
 		if n := c.Facts.Count(text); n <= left && omitted == 0 {
 			left -= n
-			newest = append(newest, quote(text))
+			newest = append(newest, append(quote(text), superseded(text, c.values)...))
 		} else {
 			omitted++
 		}
 	}
-	lines = quote(first)
+	lines = append(quote(first), superseded(first, c.values)...)
 	if first != written[0].Text() {
 		lines = append(lines, "> [the rest of this message is in the log]")
 	}
@@ -140,6 +159,14 @@ func (c Carrying) messages(pinned Pinned) (lines []string, count int) {
 		lines = append(append(lines, ""), m...)
 	}
 	return lines, 1 + len(newest)
+}
+
+// superseded says below a quotation which values in it hold no more.
+func superseded(text string, values []recall.Value) []string {
+	if notes := recall.Superseded(text, values); len(notes) > 0 {
+		return []string{"[since then: " + strings.Join(notes, "; ") + "]"}
+	}
+	return nil
 }
 
 // plain is a text without its line breaks and quotation marks of Markdown, so that a quotation can be found again.
@@ -260,9 +287,9 @@ func (c Carrying) recallable(pinned Pinned) []string {
 		part       *session.Part
 	}
 	var outputs []output
-	for i := range c.Cut.Fold {
-		for j := range c.Cut.Fold[i].Parts {
-			p := &c.Cut.Fold[i].Parts[j]
+	for _, m := range c.folded() {
+		for j := range m.Parts {
+			p := &m.Parts[j]
 			if p.Type != session.ToolPart || p.State == nil || !p.State.Final() || pinned.parts[p.ID] {
 				continue
 			}

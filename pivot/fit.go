@@ -118,7 +118,7 @@ func (r Request) Tokens(facts *rule.Facts) int {
 
 // fixed is what every request has, whatever it folds: prompts, the previous summary, framing.
 func (r Request) fixed(facts *rule.Facts) int {
-	return facts.Count(r.System) + max(facts.Count(r.Instruction), facts.Count(r.Update)) + facts.Count(r.length()) + facts.Count(r.Previous) + 2*facts.Count(wire.Question) +
+	return facts.Count(r.System) + max(facts.Count(r.Instruction), facts.Count(r.Update)) + facts.Count(r.Standing) + facts.Count(r.length()) + facts.Count(r.Previous) + 2*facts.Count(wire.Question) +
 		5*framing + correction
 }
 

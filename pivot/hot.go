@@ -86,13 +86,13 @@ func (c Carrying) hot(calls []call.Call, pinned Pinned) (sections [hotSections][
 	return sections, len(kept)
 }
 
-// hotBudget is how many tokens there are for it: a share of what is folded, so that a pivot pays, and no more than what a whole tail was made
+// hotBudget is how many tokens there are for it: a share of what is folded, now and by earlier pivots, so that a pivot pays, and no more than what a whole tail was made
 // shorter by. With less of the user's words carried there is less of it too.
 func (c Carrying) hotBudget() int {
 	folded := 0
-	for i := range c.Cut.Fold {
-		for j := range c.Cut.Fold[i].Parts {
-			folded += c.Facts.Size(&c.Cut.Fold[i].Parts[j]).Total()
+	for _, m := range c.folded() {
+		for j := range m.Parts {
+			folded += c.Facts.Size(&m.Parts[j]).Total()
 		}
 	}
 	return min(folded/hotShare, MaxKeep/3, c.Settings.UserMessages/4)

@@ -36,6 +36,11 @@ type Request struct {
 	// Log is the same stretch of the log as it was written, nothing elided and nothing cut. The offline summariser reads it;
 	// it need not fit any window.
 	Log []session.Message
+	// Past is the log from its beginning, what earlier pivots folded included. A summariser that reads the log itself makes the summary from it, so that the
+	// n-th summary says what the log says and not what the one before it made of it. nil: Log is all there is beside Previous.
+	Past *Past
+	// Standing says of each fact in Previous what the log has about it (see Digest), for a model. It is sent behind Instruction; "" for nothing.
+	Standing string
 	// Tail is what stays verbatim behind the summary. It is not to be summarised: it says whether a question at the end of Log
 	// was answered, an error resolved, a todo done.
 	Tail []session.Message
@@ -76,8 +81,8 @@ type Prefix struct {
 	Overhead int
 }
 
-// Asks is the instruction as it is sent, with the length that the answer may have.
-func (r Request) Asks() string { return r.Instruction + r.length() }
+// Asks is the instruction as it is sent, with what the log has about the facts of the earlier summary, and the length that the answer may have.
+func (r Request) Asks() string { return r.Instruction + r.Standing + r.length() }
 
 // length says Budget in words. Notes are full of paths and figures, of which a word takes about two tokens.
 func (r Request) length() string {

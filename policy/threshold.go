@@ -40,7 +40,7 @@ func (p Policy) foldPays(s State) bool {
 	if u := p.Budget.Usable(s.Model); !u.Unlimited {
 		usable = u.Threshold
 	}
-	summary := pivot.AnswerBudget(usable, a.Size)
+	summary := pivot.AnswerBudget(usable, a.Size, 0)
 	leaves := p.Folding(s.Model).Tail(usable) + summary + carriedOver
 	if a.Size < 2*leaves {
 		return false

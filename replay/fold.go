@@ -47,7 +47,9 @@ func (r *run) fold(k int) error {
 			replaces += view.Message(&cut.Fold[i], ledger, r.facts)
 		}
 		request.Instruction = pivot.Instruction(settings, request.Previous, "")
-		request.Budget = pivot.AnswerBudget(usable, replaces)
+		request.Budget = pivot.AnswerBudget(usable, replaces, r.facts.Count(request.Previous))
+		past := pivot.PastOf(r.log, nil, cut)
+		request.Past = &past
 		answer, err := r.opts.Summarizer.Summarize(r.ctx, request)
 		if err != nil {
 			return fmt.Errorf("summary: %w", err)

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -44,6 +45,7 @@ type compactFlags struct {
 	html       pageOutput
 	summarizer string
 	focus      string
+	to         int
 	auto       bool
 	dry        bool
 	summary    bool
@@ -65,10 +67,14 @@ NAME.compacted.EXT in the current folder.
 
 The summary is written offline, free of charge, unless compaction.model names a model, or --summarizer llm asks one: compaction.model where it is
 set, else the model of --model, else the session's own. The session is sent to that model's provider, and the receipt says what it cost. When the model gives
-no summary that counts, the offline summariser writes it, and the receipt says why.`,
+no summary that counts, the offline summariser writes it, and the receipt says why.
+
+Each summary is made from the log, not from the one before it. When nothing was said since the last one there is nothing to do (exit code 5), unless
+--to asks for a smaller view, or --focus for a summary that dwells on something else.`,
 		Example: `  winnow compact session.jsonl
   winnow compact session.jsonl --in-place
   winnow compact session.jsonl --focus "the parser" -o smaller.jsonl
+  winnow compact session.jsonl --to 4000
   winnow compact session.jsonl --summarizer llm --model anthropic/claude-haiku-4-5
   winnow compact session.jsonl --dry-run --summary
   winnow compact session.jsonl --dry-run --html after.html`,
@@ -80,6 +86,7 @@ no summary that counts, the offline summariser writes it, and the receipt says w
 	flags := cmd.Flags()
 	flags.StringVar(&f.summarizer, "summarizer", "", "who writes the summary: llm, offline, or auto, a model where compaction.model names one (default from the configuration: auto)")
 	flags.StringVar(&f.focus, "focus", "", "what the summary is to dwell on")
+	flags.IntVar(&f.to, "to", 0, "how many tokens the session's messages may have afterwards; 0: what the policy leaves")
 	flags.BoolVar(&f.auto, "continue", false, "append a message that tells the agent to go on by itself")
 	flags.StringArrayVar(&f.pins, "pin", nil, "a text that must survive word for word; may be repeated")
 	flags.StringArrayVar(&f.dismissed, "dismiss", nil, "number or words of a standing wish that is none (see winnow dismiss); may be repeated")
@@ -100,6 +107,9 @@ func (a *app) runCompact(ctx context.Context, src string, f compactFlags) error 
 	}
 	if f.summarizer != "" && !slices.Contains(summarizers, f.summarizer) {
 		return noSummarizer(f.summarizer)
+	}
+	if f.to < 0 {
+		return usage("--to %d: give a number of tokens above 0", f.to)
 	}
 	a.summarizer = f.summarizer
 	s, err := a.openOutput(ctx, src, &f.out, f.dry)
@@ -125,8 +135,12 @@ func (a *app) runCompact(ctx context.Context, src string, f compactFlags) error 
 		return err
 	}
 	done := a.watch(s.engine, "folding "+src)
-	receipt, err := s.engine.Compact(ctx, s.id, winnow.CompactOptions{Focus: f.focus, Auto: f.auto})
+	receipt, err := s.engine.Compact(ctx, s.id, winnow.CompactOptions{Focus: f.focus, To: f.to, Auto: f.auto})
 	done()
+	if errors.Is(err, winnow.ErrNothingNew) {
+		how := "to have it folded further, ask for fewer with --to TOKENS, or for what the summary is to dwell on with --focus"
+		return nothing{fmt.Sprintf("%v; the window has %s tokens\n  %s", winnow.ErrNothingNew, token.Grouped(before.Window.Tokens), how)}
+	}
 	if tooSmall(err, before) {
 		return nothing{fmt.Sprintf("the window has %s tokens, and a summary would not make it smaller", token.Grouped(before.Window.Tokens))}
 	}

@@ -114,15 +114,7 @@ func (f *facts) commands() section {
 		seen[first(text)] = true
 	}
 	s.items = distinct(s.items)
-	if most := 20; len(s.items) > most {
-		weights := make([]int, len(s.items))
-		for i := range s.items {
-			weights[i] = s.items[i].weight
-		}
-		slices.Sort(weights)
-		limit := weights[len(weights)-most]
-		s.items = slices.DeleteFunc(s.items, func(it item) bool { return it.weight < limit })
-	}
+	s.items = f.heaviest(headCommands, s.items, 20)
 	if f.before != nil {
 		var carried []item
 		for _, it := range f.before.items(headCommands) {

@@ -32,9 +32,8 @@ func (f *facts) decisions() section {
 		}
 	}
 	type candidate struct {
-		text         string
-		score, order int
-		at           int
+		text      string
+		score, at int
 	}
 	var found []candidate
 	for _, a := range f.answers {
@@ -69,18 +68,14 @@ func (f *facts) decisions() section {
 					skip = n
 				}
 			}
-			found = append(found, candidate{whole, score*8 + focus, len(found), a.message})
+			found = append(found, candidate{whole, score*8 + focus, a.message})
 		}
 	}
-	if most := 16; len(found) > most {
-		slices.SortStableFunc(found, func(a, b candidate) int {
-			return (b.score + f.recent(b.at, 12)) - (a.score + f.recent(a.at, 12))
-		})
-		found = found[:most]
-		slices.SortFunc(found, func(a, b candidate) int { return a.order - b.order })
-	}
+	var items []item
 	for _, c := range found {
-		it := item{text: quote(c.text, 440), weight: 22 + c.score + f.recent(c.at, 20)}
+		items = append(items, item{text: quote(c.text, 440), weight: 22 + c.score + f.recent(c.at, 12)})
+	}
+	for _, it := range f.heaviest(headDecisions, items, 16) {
 		if key := strings.ToLower(it.text); !seen[key] {
 			seen[key] = true
 			s.items = append(s.items, it)

@@ -52,8 +52,8 @@ func (f *facts) changes() []change {
 	var changes []change
 	for i := range f.files {
 		file := &f.files[i]
-		if !file.Changed() || file.Creates > 0 && file.Gone() {
-			continue // made and removed again: nothing is left of it
+		if !file.Changed() || file.Creates > 0 && file.Gone() && !f.kept(headDone, code(f.short(file.Path), 200)) {
+			continue // made and removed again: nothing is left of it, and nobody was told that there is
 		}
 		at[file.Path] = len(changes)
 		changes = append(changes, change{
@@ -171,10 +171,15 @@ func (c *change) String() string {
 		text += fmt.Sprintf(" (+%d −%d)", c.added, c.removed)
 	}
 	if len(c.what) > 0 && !c.gone {
-		// Names say more than quoted lines.
+		// Names say more than quoted lines. What was shown once stays among the first, however many follow.
 		slices.SortStableFunc(c.what, func(a, b string) int { return strings.Count(a, "`") - strings.Count(b, "`") })
-		what := strings.Join(c.what[:min(8, len(c.what))], ", ")
-		if n := len(c.what) - 8; n > 0 {
+		names := len(c.what)
+		if at := slices.IndexFunc(c.what, func(s string) bool { return strings.Contains(s, "`") }); at >= 0 {
+			names = at
+		}
+		show := append(slices.Clone(c.what[:min(8, names)]), c.what[names:]...)
+		what := strings.Join(show, ", ")
+		if n := len(c.what) - len(show); n > 0 {
 			what += fmt.Sprintf(" and %d more", n)
 		}
 		text += ": " + what
@@ -192,7 +197,7 @@ func (f *facts) reports() []item {
 		if n == len(f.answers)-1 && !f.waiting && !f.spoken {
 			continue // the newest statement stands under "In progress"
 		}
-		if a.closing {
+		if a.closing || f.kept(headProgress, a.text) {
 			if text := gist(a.text, 300); len(text) > 30 {
 				all = append(all, item{text: "Reported: " + quote(text, 440), weight: 30 + f.recent(a.message, 26) + f.focused(text)})
 			}
@@ -206,21 +211,7 @@ func (f *facts) reports() []item {
 			}
 		}
 	}
-	if most := 16; len(all) > most {
-		order := make([]int, len(all))
-		for i := range order {
-			order[i] = i
-		}
-		slices.SortStableFunc(order, func(a, b int) int { return all[b].weight - all[a].weight })
-		order = order[:most]
-		slices.Sort(order)
-		kept := make([]item, 0, most)
-		for _, i := range order {
-			kept = append(kept, all[i])
-		}
-		all = kept
-	}
-	return all
+	return f.heaviest(headDone, all, 16)
 }
 
 // gist is the beginning of a report: its sentences, without headings, tables and rules, as far as they fit.

@@ -30,9 +30,12 @@ type facts struct {
 	question  recall.Question
 	waiting   bool // question waits for the user
 	before    *summary
-	changed   map[string]int  // see changedAt
-	dismissed map[string]bool // see pivot.Request
-	foreign   string          // an earlier summary that somebody else wrote
+	changed   map[string]int      // see changedAt
+	dismissed map[string]bool     // see pivot.Request
+	stood     map[string][]string // what the last summary had: see standing
+	quoted    []item              // of a summary that somebody else wrote, as the last one quoted it
+	values    []recall.Value
+	foreign   string // an earlier summary that somebody else wrote
 }
 
 // said is one text of the log.
@@ -75,11 +78,22 @@ func collect(log []session.Message, r pivot.Request) *facts {
 		f.byMessage[i] = at
 	}
 	f.listen()
-	if s, ok := parse(r.Previous); ok {
+	source := r.Previous
+	if r.Past != nil {
+		source = r.Past.Lost
+		f.stood = standing(r.Previous)
+	}
+	if s, ok := parse(source); ok {
 		f.before = s
 	} else {
-		f.foreign = strings.TrimSpace(r.Previous)
+		f.foreign = strings.TrimSpace(source)
 	}
+	if before, ok := parse(r.Previous); r.Past != nil && f.foreign == "" && !ok {
+		f.foreign = strings.TrimSpace(r.Previous) // a model wrote it: what it concluded stands in no part of the log
+	} else if r.Past != nil && ok && f.foreign == "" && f.before == nil {
+		f.quoted = before.items(headEarlier) // and this package has quoted it since
+	}
+	f.values = recall.Values(f.whole)
 	return f
 }
 

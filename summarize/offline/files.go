@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/winnowhq/winnow/call"
+	"github.com/winnowhq/winnow/recall"
 )
 
 // relevant are the files to open first: changed often, lately, or named by what fails.
@@ -54,10 +55,11 @@ func (f *facts) relevant() section {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b ranked) int { return b.score - a.score })
-	for i, r := range all[:min(16, len(all))] {
-		s.items = append(s.items, item{text: r.text, weight: 58 - 2*i})
+	for i, r := range all {
+		s.items = append(s.items, item{text: r.text, weight: max(4, 58-2*i)})
 	}
-	if n := len(all) - 16; n > 0 {
+	s.items = f.heaviest(headFiles, s.items, 16)
+	if n := len(all) - len(s.items); n > 0 {
 		s.items = append(s.items, item{text: fmt.Sprintf("(%d more left out)", n), weight: 5})
 	}
 	return s
@@ -73,7 +75,7 @@ func (f *facts) keyFacts() section {
 	s := section{heading: headFacts}
 	seen := map[string]bool{}
 	add := func(text string, weight int) {
-		if !seen[text] && len(seen) < 40 {
+		if !seen[text] && (len(seen) < 60 || f.kept(headFacts, text)) {
 			seen[text] = true
 			s.items = append(s.items, item{text: text, weight: weight + f.focused(text)})
 		}
@@ -97,12 +99,19 @@ func (f *facts) keyFacts() section {
 			}
 		}
 	}
+	for _, it := range f.agreed() {
+		add(it.text, it.weight)
+	}
 	for _, r := range f.requests {
 		for _, p := range ports(r.text) {
-			add("Port: "+p, 52)
+			if !slices.ContainsFunc(f.values, func(v recall.Value) bool { return v.Now == p || slices.Contains(v.Was, p) }) {
+				add("Port: "+p, 52)
+			}
 		}
 		for _, u := range urls(r.text) {
-			add("URL that the user gave: "+line(u, 300), 50)
+			if !slices.ContainsFunc(f.values, func(v recall.Value) bool { return v.User && v.Now == u }) {
+				add("URL that the user gave: "+line(u, 300), 50)
+			}
 		}
 	}
 	for i := range f.log {

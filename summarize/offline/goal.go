@@ -46,18 +46,16 @@ func (f *facts) goal() section {
 		later = later[1:]
 	}
 	if left := len(later) - laterMost; left > 0 {
-		later = later[left:]
-		s.items = append(s.items, item{text: fmt.Sprintf("(%d earlier requests left out)", left), weight: 58})
-	}
-	size := laterSize
-	if len(later) <= 6 {
-		size *= 2
+		stand := slices.DeleteFunc(slices.Clone(later[:left]), func(r said) bool { return !f.kept(headGoal, r.text) })
+		if left -= len(stand); left > 0 {
+			s.items = append(s.items, item{text: fmt.Sprintf("(%d earlier requests left out)", left), weight: 58})
+		}
+		later = append(stand, later[len(later)-laterMost:]...)
 	}
 	for i, r := range later {
-		if i < len(later)-10 {
-			size = oldSize
-		} else if size == oldSize {
-			size = laterSize
+		size := laterSize
+		if i < 6 { // the first of them shape the task
+			size *= 2
 		}
 		it := item{text: "Then: " + quote(r.text, size), weight: 55 + 35*(i+1)/len(later)}
 		if small(r.text) && r.asked == "" {
@@ -70,6 +68,9 @@ func (f *facts) goal() section {
 			it.text += ", in answer to " + quote(r.asked, 240)
 		}
 		s.items = append(s.items, it)
+	}
+	if f.before == nil {
+		return s
 	}
 	return bounded(s)
 }

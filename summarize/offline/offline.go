@@ -30,13 +30,17 @@ func (*Summarizer) Name() string { return Name }
 // Limit is 0: a log of any size is read.
 func (*Summarizer) Limit() int { return 0 }
 
-// Summarize writes the summary of r.Log, with what r.Previous said carried forward. It fails only when ctx has ended. The usage of
+// Summarize writes the summary of r.Past: of all that was said and done up to the cut, whatever earlier summaries said of it. What stood in r.Previous and
+// still holds is left out last. Without r.Past it is the summary of r.Log, with what r.Previous said carried forward. It fails only when ctx has ended. The usage of
 // its answer is zero: nothing was sent anywhere.
 func (*Summarizer) Summarize(ctx context.Context, r pivot.Request) (pivot.Answer, error) {
 	if err := ctx.Err(); err != nil {
 		return pivot.Answer{}, err
 	}
 	log := r.Log
+	if r.Past != nil && len(r.Past.Log) > 0 {
+		log = r.Past.Log
+	}
 	if len(log) == 0 {
 		log = r.Messages // a caller without a log of its own still gets what it has
 	}
@@ -54,6 +58,9 @@ func budget(r pivot.Request, log []session.Message) int {
 	most := r.Budget
 	if most <= 0 {
 		most = DefaultBudget
+	}
+	if r.Past != nil && most >= len(r.Previous)/4 {
+		most = max(most, estimate(r.Previous)) // counted as most do, there is room for it again
 	}
 	replaced := 0
 	for i := range log {

@@ -33,7 +33,7 @@ func parse(text string) (s *summary, ok bool) {
 			heading = ""
 		case heading == "":
 		case strings.HasPrefix(row, "- "):
-			if bullet := row[2:]; !strings.HasSuffix(bullet, " left out)") {
+			if bullet := withoutNote(row[2:]); !strings.HasSuffix(bullet, " left out)") {
 				s.sections[heading] = append(s.sections[heading], item{text: bullet})
 			} else {
 				s.sections[heading] = append(s.sections[heading], item{})

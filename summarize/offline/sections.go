@@ -2,9 +2,13 @@ package offline
 
 // sections are all that was found, in the order in which it is written.
 func (f *facts) sections() []section {
-	return []section{
+	all := []section{
 		f.goal(), f.constraints(), f.decisions(), f.done(), f.commands(), f.unresolved(), f.progress(), f.next(), f.relevant(), f.keyFacts(), f.earlier(),
 	}
+	for i := range all {
+		all[i] = f.settle(all[i])
+	}
+	return all
 }
 
 // earlierSize is how many bytes of a summary that somebody else wrote are kept: about as much as models write.
@@ -21,6 +25,10 @@ func (f *facts) earlier() section {
 		return s
 	}
 	if f.foreign == "" {
+		for _, it := range f.quoted {
+			it.weight = 80
+			s.items = append(s.items, it)
+		}
 		return s
 	}
 	return section{heading: headEarlier, items: []item{{text: "Written by another summariser:", more: block(f.foreign, earlierSize), weight: 85}}}

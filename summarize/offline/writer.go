@@ -38,19 +38,21 @@ type section struct {
 type item struct {
 	text string
 	more []string
+	// note says what of it no longer holds. It is never shortened.
+	note string
 	// weight decides what is left out first: the lowest. From about 0 to 100.
 	weight int
 }
 
 func (i *item) render(b *strings.Builder) {
-	b.WriteString("- " + i.text + "\n")
+	b.WriteString("- " + i.text + i.note + "\n")
 	for _, line := range i.more {
 		b.WriteString("  " + line + "\n")
 	}
 }
 
 func (i *item) cost() int {
-	n := estimate(i.text) + 2
+	n := estimate(i.text) + estimate(i.note) + 2
 	for _, line := range i.more {
 		n += estimate(line) + 2
 	}
@@ -87,8 +89,14 @@ func write(sections []section, budget int) string {
 			sections[i].items[j].render(&b)
 		}
 	}
+	if text := b.String(); strings.Contains(text, " left out)\n") && estimate(text)+estimate(whereElse) <= budget {
+		return text + whereElse
+	}
 	return hard(b.String(), budget)
 }
+
+// whereElse says how what was left out is had.
+const whereElse = "\nWhat was left out stands in the log: the recall tool or `winnow search` finds it.\n"
 
 // drop leaves out the items that weigh least until the rest fits, and notes how many went from each section. What must be kept stays.
 func drop(sections []section, total, budget int) ([]section, int) {
@@ -183,7 +191,13 @@ func shorten(sections []section, size int, must bool) {
 
 // thin takes items out of what must be kept when it cannot all be kept: the lightest first, but one of each section stays.
 func thin(sections []section, total, budget int) {
-	for total > budget {
+	gone := map[int]int{}
+	defer func() {
+		for i, n := range gone {
+			sections[i].items = append(sections[i].items, item{text: fmt.Sprintf("(%d more left out)", n)})
+		}
+	}()
+	for total > budget-12*len(gone) {
 		worst, at, weight := -1, -1, 0
 		for i := range sections {
 			if len(sections[i].items) < 2 {
@@ -200,6 +214,7 @@ func thin(sections []section, total, budget int) {
 		}
 		total -= sections[worst].items[at].cost()
 		sections[worst].items = slices.Delete(sections[worst].items, at, at+1)
+		gone[worst]++
 	}
 }
 

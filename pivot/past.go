@@ -1,0 +1,72 @@
+package pivot
+
+import (
+	"strings"
+
+	"github.com/winnowhq/winnow/session"
+)
+
+// Past is all that a summary stands for: not what an earlier summary said about it, but what was said and done.
+type Past struct {
+	// Log is the conversation from its beginning to the cut, what earlier pivots folded included. Markers, summaries and what the engine appended with
+	// them are left out.
+	Log []session.Message
+	// Lost is the text of the summary that the log begins with where the product threw away what it stands for, "" where the log has everything.
+	Lost string
+}
+
+// PastOf collects what a cut folds, together with what was folded before it. undone are the markers of pivots that were taken back.
+func PastOf(log []session.Message, undone map[string]bool, cut Cut) Past {
+	var p Past
+	if len(cut.Fold) > 0 {
+		log = log[:session.Index(log, cut.Fold[len(cut.Fold)-1].ID)+1]
+	}
+	if summary, stands := firstPivot(log, undone); summary != nil && !Spoken(log[:stands]) {
+		p.Lost = PreviousText(summary)
+	}
+	p.Log = make([]session.Message, 0, len(log))
+	for i := range log {
+		if m := &log[i]; m.Marker() == nil && !m.IsSummary() && m.Companion() == "" {
+			p.Log = append(p.Log, *m)
+		}
+	}
+	return p
+}
+
+// firstPivot is the summary of the oldest pivot that counts, nil without one, and what it stands for: the messages before stands.
+func firstPivot(log []session.Message, undone map[string]bool) (summary *session.Message, stands int) {
+	for i := range log {
+		m := &log[i]
+		if !m.Completes() || undone[m.ParentID] {
+			continue
+		}
+		at := session.Index(log[:i], m.ParentID)
+		if at < 0 || log[at].Marker() == nil {
+			continue
+		}
+		if tail := session.Index(log[:at], log[at].Marker().TailStartID); tail >= 0 {
+			return m, tail
+		}
+		return m, at
+	}
+	return nil, 0
+}
+
+// Spoken reports whether anything was said or done in some messages. Markers, summaries and what the engine appended with them say nothing.
+func Spoken(messages []session.Message) bool {
+	for i := range messages {
+		m := &messages[i]
+		if m.Marker() != nil || m.IsSummary() || m.Companion() != "" {
+			continue
+		}
+		if m.Written() {
+			return true
+		}
+		for j := range m.Parts {
+			if p := &m.Parts[j]; p.Type == session.ToolPart || p.Type == session.TextPart && !p.Synthetic && strings.TrimSpace(p.Text) != "" {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,396 @@
+package recall
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// statement is what a sentence says about a value.
+type statement struct {
+	name     string   // as it is written
+	words    []string // of the name, sorted
+	now, old string   // old is set where the sentence says what it was
+	firm     bool     // the sentence says so with a sign or a word of setting, not by two words that stand side by side
+}
+
+// word is a piece of a sentence.
+type word struct {
+	text, lower string
+	value       bool // a figure, or a name that is no word
+	fresh       bool // something that parts stands before it: a comma, a bracket
+	sign        bool // = : →
+}
+
+// stated finds what a sentence states about values: the name before or behind, and what it was before.
+func stated(sentence string) []statement {
+	words := pieces(sentence)
+	var all []statement
+	used := map[int]bool{}
+	for i := range words {
+		if !words[i].value || used[i] {
+			continue
+		}
+		if s, other, ok := replaced(words, i); ok {
+			used[i], used[other] = true, true
+			all = append(all, s)
+		}
+	}
+	for i := range words {
+		if words[i].value && !used[i] && !denied(words, i) {
+			if s, ok := named(words, i); ok {
+				all = append(all, s)
+			}
+		}
+	}
+	return append(all, swapped(words)...)
+}
+
+// replaced is a value that takes the place of another one in the same sentence; other is where that stands.
+func replaced(words []word, i int) (s statement, other int, ok bool) {
+	next := i + 1
+	for next < len(words) && !words[next].value {
+		next++
+	}
+	if next >= len(words) || next-i > 8 {
+		return s, 0, false
+	}
+	between := words[i+1 : next]
+	now, old := -1, -1
+	switch {
+	case contains(between, replacing) || denied(words, next) && len(between) <= 4: // 8080 instead of 7070; 8080, not 7070
+		now, old = i, next
+	case i > 0 && from[words[i-1].lower] && to[words[next-1].lower] && len(between) <= 3, denied(words, i) && len(between) <= 4,
+		len(between) == 1 && between[0].sign && strings.ContainsAny(between[0].text, "→>"): // from 7070 to 8080; not 7070 but 8080; 7070 → 8080
+		now, old = next, i
+	case len(between) <= 3 && contains(between, becoming) && changes(words[:i]): // replace 7070 with 8080
+		now, old = next, i
+	default:
+		return s, 0, false
+	}
+	s = statement{now: words[now].text, old: words[old].text, firm: true}
+	if s.now == s.old || unicode.IsDigit(rune(s.now[0])) != unicode.IsDigit(rune(s.old[0])) {
+		return s, 0, false
+	}
+	start := min(i, next)
+	if start > 0 && from[words[start-1].lower] || denied(words, start) {
+		start--
+	}
+	s.name, s.words = before(words, start)
+	if s.name == "" {
+		s.name, s.words = behind(words, max(i, next))
+	}
+	return s, next, true
+}
+
+// named is a value with its name.
+func named(words []word, i int) (s statement, ok bool) {
+	s.now = words[i].text
+	j := i
+	for j > 0 && (links[words[j-1].lower] || words[j-1].sign) && !words[j].fresh {
+		j--
+		s.firm = s.firm || words[j].sign || setting[words[j].lower]
+	}
+	figure := unicode.IsDigit(rune(strings.TrimLeft(s.now, "v$€£<>=~")[0:1][0]))
+	s.name, s.words = before(words, i)
+	if s.name == "" {
+		if s.name, s.words = behind(words, i); i+1 < len(words) && !asWords[words[i+1].lower] && !strings.Contains(s.now, " ") {
+			return s, false // "28 files": a count of them
+		}
+		s.firm = true
+	} else if j == i && (!figure || len(s.now) < 2) {
+		return s, false // "Step 3", "file x.go": nothing says that it is a value
+	}
+	return s, len(s.words) > 0 && s.now != ""
+}
+
+// before is the name that stands before a value: up to three words, with what links them left out.
+func before(words []word, i int) (name string, parts []string) {
+	j := i
+	for j > 0 && !words[j].fresh && (links[words[j-1].lower] || words[j-1].sign) {
+		j--
+	}
+	end := j
+	for j > 0 && end-j < 4 && !words[j].fresh {
+		w := &words[j-1]
+		if w.value || w.sign || strings.Contains(w.text, "/") {
+			break
+		}
+		if joining[w.lower] && len(parts) > 0 {
+			j--
+			continue
+		}
+		if !content(w.lower) || len(parts) == 3 {
+			break
+		}
+		parts = append(parts, w.lower)
+		j--
+	}
+	for j < end && (joining[words[j].lower] || !content(words[j].lower)) {
+		j++
+	}
+	if len(parts) == 0 || slices.ContainsFunc(parts, func(p string) bool { return numbered[p] }) {
+		return "", nil
+	}
+	var texts []string
+	for _, w := range words[j:end] {
+		texts = append(texts, w.text)
+	}
+	slices.Sort(parts)
+	return strings.Join(texts, " "), slices.Compact(parts)
+}
+
+// behind is the name that stands behind a value: "8080 as the port", "a 45 s timeout".
+func behind(words []word, i int) (name string, parts []string) {
+	j := i + 1
+	as := false
+	for j < len(words) && !words[j].fresh && (asWords[words[j].lower] || as && !content(words[j].lower) && !words[j].value) {
+		as = true
+		j++
+	}
+	var texts []string
+	for j < len(words) && !words[j].fresh && !words[j].value && !words[j].sign && content(words[j].lower) && !links[words[j].lower] && len(parts) < 2 {
+		parts, texts = append(parts, words[j].lower), append(texts, words[j].text)
+		j++
+		if !as {
+			break
+		}
+	}
+	if len(parts) == 0 || slices.ContainsFunc(parts, func(p string) bool { return numbered[p] }) {
+		return "", nil
+	}
+	slices.Sort(parts)
+	return strings.Join(texts, " "), slices.Compact(parts)
+}
+
+// swapped finds names that take the place of others: "Redis instead of Memcached", "switch from npm to pnpm".
+func swapped(words []word) []statement {
+	var all []statement
+	for i := 1; i < len(words)-1; i++ {
+		n := longestAt(words, i, replacing)
+		if n > 0 {
+			now, old := thing(words, i-1, -1), thing(words, i+n, 1)
+			if now != "" && old != "" && now != old {
+				all = append(all, statement{now: now, old: old, firm: true})
+			}
+			continue
+		}
+		if from[words[i].lower] {
+			for k := i + 2; k < len(words)-1 && k < i+5; k++ {
+				if old, now := thing(words, i+1, 1), thing(words, k+1, 1); to[words[k].lower] && old != "" && now != "" && old != now && changes(words[:i]) {
+					all = append(all, statement{now: now, old: old, firm: true})
+					break
+				}
+			}
+		}
+	}
+	return all
+}
+
+// thing is a name that is no value: with a capital, or in backticks. step says in which direction it is looked for, over an article at most.
+func thing(words []word, i, step int) string {
+	for range 2 {
+		if i < 0 || i >= len(words) || words[i].value {
+			return ""
+		}
+		first, _ := utf8.DecodeRuneInString(words[i].text)
+		if unicode.IsUpper(first) && (i > 0 || step > 0) && content(words[i].lower) && len(words[i].text) > 2 {
+			return words[i].text
+		}
+		if content(words[i].lower) {
+			return ""
+		}
+		i += step
+	}
+	return ""
+}
+
+func changes(words []word) bool {
+	return slices.ContainsFunc(words, func(w word) bool {
+		return slices.ContainsFunc(changing, func(c string) bool { return strings.HasPrefix(w.lower, c) })
+	})
+}
+
+// settles reports whether an assistant's statement is one of something that holds, not of what was measured or seen once.
+func (s statement) settles(sentence string) bool {
+	if s.old != "" {
+		return true
+	}
+	small := len(s.now) == 1 && !strings.Contains(sentence, s.name+"=")
+	return s.firm && !small && isValue(s.now) && !strings.ContainsAny(s.name, "'’") && slices.ContainsFunc(s.words, func(w string) bool { return !measured[w] })
+}
+
+// denied reports whether a word that denies stands before a value.
+func denied(words []word, i int) bool {
+	for j := i - 1; j >= 0 && j >= i-3; j-- {
+		if denying[words[j].lower] {
+			return true
+		}
+		if content(words[j].lower) && !links[words[j].lower] && !numbered[words[j].lower] {
+			return false
+		}
+	}
+	return false
+}
+
+func contains(words []word, phrases []string) bool {
+	for i := range words {
+		if longestAt(words, i, phrases) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// longestAt is how many words a phrase takes that begins at a word, 0 for none.
+func longestAt(words []word, i int, phrases []string) (n int) {
+	for _, p := range phrases {
+		parts := strings.Fields(p)
+		if len(parts) <= n || i+len(parts) > len(words) {
+			continue
+		}
+		same := true
+		for k, part := range parts {
+			same = same && words[i+k].lower == part
+		}
+		if same {
+			n = len(parts)
+		}
+	}
+	return n
+}
+
+// content reports whether a word may be a part of a name.
+func content(w string) bool {
+	return utf8.RuneCountInString(w) > 1 && !links[w] && !joining[w] && !empty[w] && !denying[w] && !from[w] && !to[w]
+}
+
+// pieces are the words of a sentence. What stands in backticks is one, a figure and its unit are one.
+func pieces(sentence string) []word {
+	var all []word
+	fresh := true
+	add := func(text string, quoted bool) {
+		text = strings.TrimRight(text, ".,;:!?/")
+		if text == "" {
+			return
+		}
+		if name, value, ok := assigned(text); ok {
+			all = append(all, word{text: name, lower: strings.ToLower(name), fresh: fresh}, word{text: "=", lower: "=", sign: true}, word{text: value, lower: strings.ToLower(value), value: true})
+			fresh = false
+			return
+		}
+		w := word{text: text, lower: strings.ToLower(text), fresh: fresh, value: isValue(text) || quoted && len(all) > 0 && (all[len(all)-1].sign || setting[all[len(all)-1].lower])}
+		if n := len(all); n > 0 && all[n-1].value && !fresh && units[w.lower] && figure(all[n-1].text) {
+			all[n-1].text += " " + text
+			return
+		}
+		all = append(all, w)
+		fresh = false
+	}
+	for i := 0; i < len(sentence); {
+		r, size := utf8.DecodeRuneInString(sentence[i:])
+		switch {
+		case r == '`':
+			end := strings.IndexByte(sentence[i+1:], '`')
+			if end < 0 {
+				i++
+				continue
+			}
+			text := strings.TrimSpace(sentence[i+1 : i+1+end])
+			if joined := assignment.ReplaceAllString(text, "$1=$2"); joined != text {
+				text = joined
+			}
+			if !strings.ContainsAny(text, " \t") {
+				add(text, true)
+			} else {
+				fresh = true
+			}
+			i += end + 2
+		case strings.HasPrefix(sentence[i:], "->") || strings.HasPrefix(sentence[i:], "=>"):
+			all = append(all, word{text: "→", lower: "→", sign: true})
+			i += 2
+		case r == '=' || r == '→' || r == ':':
+			all = append(all, word{text: string(r), lower: string(r), sign: true})
+			fresh = false
+			i += size
+		case inWord(r):
+			j := i
+			for j < len(sentence) {
+				c, n := utf8.DecodeRuneInString(sentence[j:])
+				if !inWord(c) && !(strings.ContainsRune(".:/-+@'’", c) && j+n < len(sentence) && inWordByte(sentence, j+n)) {
+					if c == ',' && digitAt(sentence, j-1) && digitAt(sentence, j+1) {
+						j++
+						continue
+					}
+					if c == '%' {
+						j++
+					}
+					break
+				}
+				j += n
+			}
+			add(sentence[i:j], false)
+			i = j
+		default:
+			if strings.ContainsRune(",;()[]—–", r) {
+				fresh = true
+			}
+			i += size
+		}
+	}
+	return all
+}
+
+func inWord(r rune) bool {
+	return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' || r == '$' || r == '€' || r == '/'
+}
+
+func inWordByte(text string, i int) bool {
+	r, _ := utf8.DecodeRuneInString(text[i:])
+	return inWord(r)
+}
+
+func digitAt(text string, i int) bool {
+	return i >= 0 && i < len(text) && text[i] >= '0' && text[i] <= '9'
+}
+
+// assigned takes "PORT=8080" apart.
+func assigned(text string) (name, value string, ok bool) {
+	name, value, ok = strings.Cut(text, "=")
+	if !ok {
+		if name, value, ok = strings.Cut(text, ":"); !ok || strings.HasPrefix(value, "//") || strings.ContainsAny(name, "./0123456789") {
+			return "", "", false
+		}
+	}
+	name, value = strings.Trim(name, "-\"' "), strings.Trim(value, "\"' ")
+	return name, value, name != "" && value != "" && !strings.ContainsAny(name, "/.(){}[]") && !strings.ContainsAny(value, "=(){}[]")
+}
+
+func figure(text string) bool {
+	text = strings.TrimLeft(text, "$€£")
+	return text != "" && strings.Trim(text, "0123456789.,_") == ""
+}
+
+// assignment is a name with its value, in code.
+var assignment = regexp.MustCompile(`^([A-Za-z_][\w.-]*)\s*[:=]\s*"?([^\s"=]+)"?[;,]?$`)
+
+// isValue reports whether a word is a figure, or a name that only a machine has: with digits, dots, slashes or dashes between letters.
+func isValue(text string) bool {
+	bare := strings.TrimLeft(text, "$€£v")
+	if bare == "" {
+		return false
+	}
+	if bare[0] >= '0' && bare[0] <= '9' {
+		return true
+	}
+	if strings.Contains(text, "://") {
+		return !strings.HasSuffix(text, "://")
+	}
+	if strings.Contains(text, "/") {
+		return false // a path: what was done to it is told elsewhere
+	}
+	digits := strings.ContainsAny(text, "0123456789")
+	return digits && strings.ContainsAny(text, "-._:") || strings.Count(text, ".") > 0 && strings.Contains(text, ":")
+}

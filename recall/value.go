@@ -1,0 +1,225 @@
+package recall
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/winnowhq/winnow/session"
+)
+
+// Value is something that was settled and has a value: a port, a limit, a version, a name, or which of two things is used.
+type Value struct {
+	// Name is what it is the value of, in the words of the newest sentence that says so; "" where one thing takes the place of another whatever it is
+	// called ("Redis instead of Memcached").
+	Name string
+	// Now is the newest value, and Was are the older ones, oldest first. A value that came back is not among them.
+	Now string
+	Was []string
+	// Text is the sentence that says it last, and Message where it stands: a position in the messages.
+	Text    string
+	Message int
+	// User is set where the user said so, now or earlier.
+	User bool
+	// Times is in how many sentences it was said.
+	Times int
+
+	words []string // of Name, in lower case and in order of the alphabet
+}
+
+// Values are the values that were settled in a conversation, in the order in which they were first spoken of. They are found by how
+// sentences state them ("the port is 8080", "Zeitlimit: 30 s", "8080 au lieu de 7070"), and by what edits assign.
+func Values(messages []session.Message) []Value {
+	var v valued
+	for i := range messages {
+		m := &messages[i]
+		if m.IsSummary() || m.Role == session.User && !m.Written() {
+			continue
+		}
+		for j := range m.Parts {
+			p := &m.Parts[j]
+			if p.Type != session.TextPart || p.Synthetic || p.Ignored || p.Text == "" {
+				continue
+			}
+			text := Prose(p.Text)
+			if m.Role == session.User {
+				text = rejoined(typed(text))
+			}
+			for _, s := range Sentences(text) {
+				if len(s) > tooLong || strings.HasSuffix(s, "?") {
+					continue
+				}
+				v.hear(s, i, m.Role == session.User)
+			}
+		}
+	}
+	return v.all
+}
+
+// valued collects values as sentences state them.
+type valued struct{ all []Value }
+
+func (v *valued) hear(sentence string, message int, user bool) {
+	for _, s := range stated(sentence) {
+		if !user && !s.settles(sentence) {
+			continue
+		}
+		v.take(s, sentence, message, user)
+	}
+}
+
+// take makes a statement part of what is known: a new value, the same again, or one that takes the place of another.
+func (v *valued) take(s statement, sentence string, message int, user bool) {
+	at := -1
+	for i := len(v.all) - 1; i >= 0 && at < 0; i-- {
+		k := &v.all[i]
+		switch {
+		case len(s.words) > 0 && s.about(k.words) && (s.old != "" || alike(s.now, k.Now)):
+			at = i
+		case s.old != "" && (k.Now == s.old || k.Now == s.now) && (len(s.words) == 0 || len(k.words) == 0):
+			at = i
+		}
+	}
+	if at < 0 {
+		v.all = append(v.all, Value{Name: s.name, words: s.words})
+		at = len(v.all) - 1
+	}
+	k := &v.all[at]
+	if k.Name == "" {
+		k.Name, k.words = s.name, s.words
+	}
+	for _, old := range []string{s.old, k.Now} {
+		if old != "" && old != s.now && !slices.Contains(k.Was, old) {
+			k.Was = append(k.Was, old)
+		}
+	}
+	k.Was = slices.DeleteFunc(k.Was, func(was string) bool { return was == s.now })
+	k.Now, k.Text, k.Message, k.User = s.now, sentence, message, k.User || user
+	k.Times++
+}
+
+// alike reports whether two values can be of one thing: both are figures of one unit, or neither is a figure.
+func alike(a, b string) bool {
+	unit := func(text string) (figure bool, unit string) {
+		rest := strings.TrimLeft(text, "$€£v0123456789.,_")
+		return rest != text, sized(strings.ToLower(strings.TrimSpace(rest)))
+	}
+	af, au := unit(a)
+	bf, bu := unit(b)
+	return af == bf && (!af || au == bu || au == "" || bu == "")
+}
+
+// sized is what a unit measures: sizes and times are written in units of their own.
+func sized(unit string) string {
+	switch {
+	case unit == "":
+		return ""
+	case unit[0] == '-' || unit[0] == '.' || unit[0] == ':':
+		return ""
+	case strings.HasSuffix(unit, "b") && len(unit) <= 3, strings.HasPrefix(unit, "byte"):
+		return "size"
+	}
+	for _, of := range []string{"ms", "s", "sec", "min", "h", "hour", "day", "week", "month", "year", "sek", "stund", "tag", "woche", "heure", "jour", "hora", "día", "mes"} {
+		if unit == of || len(of) > 2 && strings.HasPrefix(unit, of) {
+			return "time"
+		}
+	}
+	return unit
+}
+
+// Superseded says which values that a text states are not the newest any more: "port: now 8080". What gives the newest value too says so itself.
+func Superseded(text string, values []Value) []string {
+	var notes []string
+	var said []statement
+	parsed := false
+	for i := range values {
+		k := &values[i]
+		for _, was := range k.Was {
+			if !hasWord(text, was) || hasWord(text, k.Now) {
+				continue
+			}
+			if len(k.words) == 0 {
+				notes = append(notes, k.Now+" instead of "+was)
+				continue
+			}
+			if !parsed {
+				for _, s := range Sentences(text) {
+					said = append(said, stated(s)...)
+				}
+				parsed = true
+			}
+			if gives(said, k, was, text) {
+				notes = append(notes, k.Name+": now "+k.Now)
+			}
+		}
+	}
+	return slices.Compact(notes)
+}
+
+// gives reports whether a text gives a value its older one.
+func gives(said []statement, k *Value, was, text string) bool {
+	elsewhere := false
+	for _, s := range said {
+		if s.now != was && s.old != was {
+			continue
+		}
+		if len(s.words) == 0 || s.about(k.words) {
+			return true
+		}
+		elsewhere = true
+	}
+	if elsewhere {
+		return false
+	}
+	lower := strings.ToLower(text)
+	for _, w := range k.words {
+		if !strings.Contains(lower, w) {
+			return false
+		}
+	}
+	return true
+}
+
+// about reports whether a statement is about what has these words: the same, or one of the two is said more closely.
+func (s statement) about(words []string) bool {
+	few, many := s.words, words
+	if len(few) > len(many) {
+		few, many = many, few
+	}
+	if len(few) == 0 {
+		return false
+	}
+	for _, w := range few {
+		if !slices.Contains(many, w) {
+			return false
+		}
+	}
+	return true
+}
+
+// hasWord reports whether a text has a value as a word of its own: 80 does not stand in 8080, nor 1.2 in 1.2.3.
+func hasWord(text, value string) bool {
+	for from := 0; value != ""; {
+		at := strings.Index(text[from:], value)
+		if at < 0 {
+			return false
+		}
+		at += from
+		end := at + len(value)
+		if !(at > 0 && joins(text[at-1], text, at-2)) && !(end < len(text) && joins(text[end], text, end+1)) {
+			return true
+		}
+		from = at + 1
+	}
+	return false
+}
+
+// joins reports whether a byte next to a value makes it a part of something longer; next is the position behind or before that byte.
+func joins(b byte, text string, next int) bool {
+	switch {
+	case b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b == '_' || b >= 0x80 && b != 0xC2:
+		return b < 0x80
+	case b == '.' || b == ',' || b == '-':
+		return next >= 0 && next < len(text) && text[next] >= '0' && text[next] <= '9'
+	}
+	return false
+}

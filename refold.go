@@ -1,0 +1,90 @@
+package winnow
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/token"
+	"github.com/winnowhq/winnow/view"
+)
+
+// ErrNothingNew is what an error of the code NothingToFold wraps when a summary was asked for again although nothing was said since the last one. Another summary of the same messages would say no more, and what stays word for word behind the last one would be gone.
+var ErrNothingNew = errors.New("nothing was said since the last summary")
+
+// repeats is why a fold would only repeat the one before it, nil when it would not: there is something new, or a reason to fold the same messages once more.
+// keep is how many tokens may stay word for word.
+//
+// A reason is a focus or a size that is asked for, a provider that refused the view, a view that is over its budget, more behind the summary than may stay, and a pin
+// of something that the summary does not carry yet.
+func (e *Engine) repeats(l *live, f *folding, keep int) error {
+	o := f.options
+	if f.cut.Previous == nil || f.settings.Letter || o.Rejected || o.Focus != "" || len(f.cut.Fold) == 0 || f.saidSince() {
+		return nil
+	}
+	shown := l.look().Tokens()
+	switch {
+	case o.To > 0 && shown > o.To, f.usable > 0 && shown+f.overhead > f.usable, f.uncarried() || l.tokens(f.behind(), l.state.Ledger) > keep:
+		return nil
+	}
+	hint := fmt.Sprintf("the view has %s tokens; ask for fewer to have it folded further (compact --to TOKENS, CompactOptions.To)", token.Grouped(shown))
+	if o.To > 0 {
+		hint = fmt.Sprintf("the view has %s tokens, and %s were asked for", token.Grouped(shown), token.Grouped(o.To))
+	}
+	return &Error{Code: NothingToFold, Op: "compact", Session: f.id, Err: ErrNothingNew, Hint: hint}
+}
+
+// saidSince reports whether anything was said or done since the pivot that the window begins with. What the engine appended with it is nothing new, nor is
+// an elision or a pin.
+func (f *folding) saidSince() bool {
+	return pivot.Spoken(f.log[session.Index(f.log, f.cut.Previous.ParentID)+1:])
+}
+
+// behind are the messages that the last pivot left word for word.
+func (f *folding) behind() []session.Message {
+	marker := session.Index(f.log, f.cut.Previous.ParentID)
+	start := session.Index(f.log[:marker], f.log[marker].Marker().TailStartID)
+	if start < 0 {
+		return nil
+	}
+	unsent := session.Unsent(f.log[start:marker]) // these stay, whatever they take
+	return f.log[start : start+unsent]
+}
+
+// uncarried reports whether a pin keeps something that is folded and stands nowhere in the summary: it was pinned since.
+func (f *folding) uncarried() bool {
+	if len(f.pins) == 0 {
+		return false
+	}
+	var text strings.Builder
+	for i := range f.cut.Previous.Parts {
+		text.WriteString(f.cut.Previous.Parts[i].Text + "\n")
+	}
+	stays := func(id string) bool { return session.Index(f.window, id) >= 0 }
+	for _, block := range pivot.PinnedBlocks(f.log, f.pins, stays).Blocks {
+		if !strings.Contains(text.String(), block) {
+			return true
+		}
+	}
+	return false
+}
+
+// refoldRefused is why Compact would do nothing now, where that is because nothing was said since the last summary.
+func (e *Engine) refoldRefused(l *live) (rule.Refusal, bool) {
+	window := l.window()
+	if view.Pivot(window) == nil {
+		return rule.Refusal{}, false
+	}
+	f := e.standing(l, CompactOptions{})
+	keep := f.settings.Tail(f.usable)
+	f.ledger = f.stood
+	f.cut = pivot.Find(f.window, f.ledger, l.facts, pivot.Wanted{Keep: keep, Letter: f.settings.Letter})
+	err := e.repeats(l, f, keep)
+	if err == nil {
+		return rule.Refusal{}, false
+	}
+	return rule.Refusal{Code: NothingToFold, Reason: reason(err)}, true
+}

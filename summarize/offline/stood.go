@@ -1,0 +1,153 @@
+package offline
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/winnowhq/winnow/recall"
+)
+
+// standing are the beginnings of what an earlier summary of this package said, by heading. The summary is made from the log; this says only which of
+// what the log has was worth a line before, so that it is not left out for what is merely newer.
+func standing(previous string) map[string][]string {
+	s, ok := parse(previous)
+	if !ok {
+		return nil
+	}
+	stood := map[string][]string{}
+	for heading, items := range s.sections {
+		for _, it := range items {
+			stood[heading] = append(stood[heading], beginning(it.text))
+			if heading == headProgress && len(it.more) > 0 {
+				stood[heading] = append(stood[heading], beginning(strings.TrimLeft(it.more[0], "> ")))
+			}
+		}
+	}
+	return stood
+}
+
+// beginning is what an item is known by from one summary to the next: the path or command that it begins with, else its first words.
+func beginning(text string) string {
+	if strings.HasPrefix(text, "`") {
+		return "`" + first(text)
+	}
+	text = strings.ToLower(text)
+	for _, label := range []string{"the assistant's last statement", "the statement before it", "reported", "then", "the user asked"} {
+		if rest, ok := strings.CutPrefix(text, label); ok {
+			if _, quoted, ok := strings.Cut(rest, ": "); ok {
+				text = quoted
+			}
+		}
+	}
+	text = strings.TrimSuffix(strings.Trim(text, "\" "), " …")
+	if len(text) > 40 {
+		text = strings.ToValidUTF8(text[:40], "")
+	}
+	return text
+}
+
+// kept reports whether the last summary had this below a heading.
+func (f *facts) kept(heading, text string) bool {
+	if len(f.stood[heading]) == 0 {
+		return false
+	}
+	if strings.HasPrefix(text, "`") {
+		return slices.Contains(f.stood[heading], beginning(text))
+	}
+	known := beginning(text)
+	return slices.ContainsFunc(f.stood[heading], func(was string) bool {
+		return was != "" && was[0] != '`' && strings.HasPrefix(known, was)
+	})
+}
+
+// stays is what an item weighs more that the last summary had: rules, decisions and values are the last to go, and outcomes of commands the first.
+var stays = map[string]int{headDecisions: 80, headFacts: 80, headDone: 60, headFiles: 40, headCommands: 25}
+
+// settle lets what stood before stay before what is new, and says behind each item what of it no longer holds.
+func (f *facts) settle(s section) section {
+	for i := range s.items {
+		it := &s.items[i]
+		if more := stays[s.heading]; more > 0 && f.kept(s.heading, it.text) {
+			if s.heading == headDone && !strings.HasPrefix(it.text, "`") {
+				more /= 2 // what was reported says less than what was done
+			}
+			it.weight += more
+		}
+		if s.heading == headFacts && strings.Contains(it.text, " (was ") {
+			continue
+		}
+		text := it.text
+		if len(it.more) > 0 {
+			text += "\n" + strings.Join(it.more, "\n")
+		}
+		if notes := recall.Superseded(text, f.values); len(notes) > 0 {
+			it.note = since + line(strings.Join(notes, "; "), 200) + "]"
+		}
+	}
+	return s
+}
+
+// since begins what is said behind an item of which something no longer holds.
+const since = " [since then: "
+
+// withoutNote takes such a remark off a line that is read back.
+func withoutNote(text string) string {
+	if at := strings.LastIndex(text, since); at > 0 && strings.HasSuffix(text, "]") {
+		return text[:at]
+	}
+	return text
+}
+
+// agreed are the values that were agreed on, with what they were before.
+func (f *facts) agreed() []item {
+	var all []item
+	for i := range f.values {
+		v := &f.values[i]
+		if v.Name == "" && len(v.Was) == 0 || v.Message >= len(f.log) && len(v.Was) == 0 {
+			continue // what is said in the tail stands there
+		}
+		text := line(v.Name, 80) + ": " + line(v.Now, 120)
+		if v.Name == "" {
+			text = line(v.Now, 80) + " instead of " + line(strings.Join(v.Was, ", "), 120)
+		} else if len(v.Was) > 0 {
+			text += " (was " + line(strings.Join(v.Was, ", "), 120) + ")"
+		}
+		it := item{text: text, weight: 36 + min(6, v.Times) + f.recent(min(v.Message, len(f.log)-1), 8)}
+		if v.User {
+			it.weight += 22
+		} else {
+			it.text += ": " + quote(v.Text, 200)
+		}
+		if len(v.Was) > 0 {
+			it.weight += 20
+		}
+		all = append(all, it)
+	}
+	return f.heaviest(headFacts, all, mostValues)
+}
+
+// mostValues is how many values are told that the last summary did not tell: a screenful.
+const mostValues = 24
+
+// heaviest leaves so many items, and all that the last summary had, in their order.
+func (f *facts) heaviest(heading string, items []item, most int) []item {
+	if len(items) <= most {
+		return items
+	}
+	order := make([]int, len(items))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return items[b].weight - items[a].weight })
+	stay := make([]bool, len(items))
+	for rank, i := range order {
+		stay[i] = rank < most || f.kept(heading, items[i].text)
+	}
+	var left []item
+	for i := range items {
+		if stay[i] {
+			left = append(left, items[i])
+		}
+	}
+	return left
+}
