@@ -87,7 +87,7 @@ func (f *file) undone(log []session.Message, markers map[string]bool) map[int]bo
 	removed := map[int]bool{}
 	for i := range log {
 		m := &log[i]
-		if markers[m.ID] && m.Marker() != nil || m.IsSummary() && markers[m.ParentID] || markers[m.Companion()] {
+		if m.IsUndone(markers) {
 			removed[f.owner[m.ID]] = true
 			for _, at := range f.more[i] {
 				removed[at] = true
