@@ -64,34 +64,53 @@ func (l *live) with(c store.Change) (state store.State, log, window []session.Me
 	return state, log, view.Window(log, state.Undone)
 }
 
-// unheld are the quotations that a session needs with a change, so that everything that is pinned is in the view.
+// unheld are the quotations that a session needs with a change, so that everything that is pinned, or was restored, is in the view.
 func (l *live) unheld(id pivot.Identity, c store.Change) []session.Message {
-	if len(l.state.Pins)+len(c.Pin) == 0 {
+	restores := func(r *pivot.Receipt) bool { return r.Kind == pivot.Restoring }
+	if len(l.state.Pins)+len(c.Pin) == 0 && !slices.ContainsFunc(l.state.Receipts, func(r pivot.Receipt) bool { return restores(&r) }) {
 		return nil
 	}
 	state, log, window := l.with(c)
 	shown := keptIn(window)
 	var missing []session.Message
-	for _, pin := range state.Pins {
-		if shown.by[pin.ID] {
-			continue
-		}
-		q, marker := l.quotePin(state, log, shown, pin)
+	add := func(note session.Note, q pivot.Quotation) {
 		if q.Text == "" || shown.texts[q.Text] {
-			continue
+			return
 		}
+		m := pivot.Kept(id, l.id, lastUser(log), note, q)
 		shown.texts[q.Text] = true
-		m := pivot.Kept(id, l.id, lastUser(log), session.Note{Kept: pin.ID, Pin: true, Pivot: marker}, q)
 		for _, part := range q.Parts {
 			shown.parts[part] = m.ID
 		}
 		missing = append(missing, m)
 	}
+	for _, pin := range state.Pins {
+		if !shown.by[pin.ID] {
+			q, marker := quotePin(state, log, shown, pin)
+			add(session.Note{Kept: pin.ID, Pin: true, Pivot: marker}, q)
+		}
+	}
+	for i := range state.Receipts {
+		if r := &state.Receipts[i]; restores(r) && !shown.by[r.ID] && Stands(state, r) {
+			hidden := shown.hidden(log, r.Quoted)
+			add(session.Note{Kept: r.ID, Pivot: oldestFold(log, state.Undone, hidden)}, pivot.QuoteRestored(log, hidden...))
+		}
+	}
 	return missing
 }
 
+// hidden are those of some parts that are neither in the window nor quoted there.
+func (k kept) hidden(log []session.Message, parts []string) (hidden []string) {
+	for _, part := range parts {
+		if m, _ := session.FindPart(log, part); m != nil && !k.window[m.ID] && k.parts[part] == "" {
+			hidden = append(hidden, part)
+		}
+	}
+	return hidden
+}
+
 // quotePin is what must be quoted for a pin, no text where all of it is shown, and the marker of the pivot with which that goes.
-func (l *live) quotePin(state store.State, log []session.Message, shown kept, pin rule.Pin) (q pivot.Quotation, marker string) {
+func quotePin(state store.State, log []session.Message, shown kept, pin rule.Pin) (q pivot.Quotation, marker string) {
 	if pin.Text != "" {
 		return pivot.QuotePin(log, pin, nil), ""
 	}
@@ -181,7 +200,7 @@ func (e *Engine) restoring(l *live, c store.Change, parts []string, replaced []r
 	if len(parts) > 0 {
 		r.ID = e.ids.New("rcp", e.config.Now())
 		q := pivot.QuoteRestored(l.log, parts...)
-		c.Append = append(c.Append, pivot.Kept(id, l.id, lastUser(l.log), session.Note{Kept: r.ID, Pivot: l.oldestFold(parts)}, q))
+		c.Append = append(c.Append, pivot.Kept(id, l.id, lastUser(l.log), session.Note{Kept: r.ID, Pivot: oldestFold(l.log, l.state.Undone, parts)}, q))
 		c.Receipt = r
 	}
 	e.measured(l, c, r, id.Now)
@@ -189,17 +208,17 @@ func (e *Engine) restoring(l *live, c store.Change, parts []string, replaced []r
 }
 
 // oldestFold is the pivot that hides the oldest of some parts.
-func (l *live) oldestFold(parts []string) string {
-	oldest := len(l.log)
+func oldestFold(log []session.Message, undone map[string]bool, parts []string) string {
+	oldest := len(log)
 	for _, part := range parts {
-		if m, _ := session.FindPart(l.log, part); m != nil {
-			oldest = min(oldest, session.Index(l.log, m.ID))
+		if m, _ := session.FindPart(log, part); m != nil {
+			oldest = min(oldest, session.Index(log, m.ID))
 		}
 	}
-	if oldest == len(l.log) {
+	if oldest == len(log) {
 		return ""
 	}
-	return foldedBy(l.log, l.state.Undone, l.log[oldest].ID)
+	return foldedBy(log, undone, log[oldest].ID)
 }
 
 // measured fills a receipt in with what a change makes of the view.
@@ -230,16 +249,6 @@ func (l *live) keptTokens(window []session.Message) (n int) {
 		}
 	}
 	return n
-}
-
-// notedBy is the quotation of a window that shows a part again, nil without one.
-func notedBy(window []session.Message, part string) *session.Message {
-	for i := range window {
-		if n, kept := window[i].Kept(); kept && slices.Contains(n.Quotes, part) {
-			return &window[i]
-		}
-	}
-	return nil
 }
 
 // foundKept is a receipt for a quotation that came with a session of which the receipts are not known.
@@ -274,8 +283,5 @@ func (l *live) moot(r *pivot.Receipt, redo bool) bool {
 	if !redo {
 		return !shown.by[r.ID]
 	}
-	return len(r.Quoted) > 0 && !slices.ContainsFunc(r.Quoted, func(part string) bool {
-		m, _ := session.FindPart(l.log, part)
-		return m != nil && !shown.window[m.ID] && shown.parts[part] == ""
-	})
+	return len(r.Quoted) > 0 && len(shown.hidden(l.log, r.Quoted)) == 0
 }
