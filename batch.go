@@ -25,6 +25,8 @@ type batch struct {
 	next      rule.Ledger    // as it will be
 	committed []rule.Elision // that make it so
 	replaced  []rule.Elision // that stand and will not
+	quoted    []string       // parts before the window that will be shown again
+	shown     kept           // what is shown so already
 	notes     []string
 }
 
@@ -37,7 +39,7 @@ func (e *Engine) newBatch(l *live) *batch {
 			b.asked = i
 		}
 	}
-	b.summary = view.Pivot(b.window) != nil
+	b.summary, b.shown = view.Pivot(b.window) != nil, keptIn(b.window)
 	b.marks = rule.Window{Messages: b.window, Ledger: l.state.Ledger, Pins: l.state.Pins, Facts: l.facts, Guard: e.policy.Guard, Handles: &l.handles}
 	return b
 }
@@ -63,6 +65,8 @@ func (b *batch) refuse(m *session.Message, p *session.Part) *rule.Refusal {
 		return no(Protected, "it belongs to the summary")
 	case b.marks.Pinned(p.ID, m.ID):
 		return no(Protected, "it is pinned")
+	case isKept(m):
+		return no(Protected, "it was restored or pinned; undo that instead")
 	case m.Role == session.User && p.Type != session.FilePart:
 		return no(Protected, "it is what the user wrote")
 	}
@@ -122,7 +126,7 @@ func (b *batch) resolve(names []string) {
 			continue
 		}
 		seen[t.Part] = name
-		if r := b.refuse(t.message, t.part); r != nil && (b.op != "restore" || r.Code == BeforePivot) {
+		if r := b.refuse(t.message, t.part); r != nil && b.op != "restore" {
 			t.refuse(r.Code, r.Reason)
 		}
 	}

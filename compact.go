@@ -253,7 +253,7 @@ func (e *Engine) prepare(ctx context.Context, id string, o CompactOptions, attem
 		keep, f.settings.UserMessages, f.last = 0, f.settings.UserMessages/8, true
 	}
 	f.cut = pivot.Find(f.window, f.ledger, l.facts, pivot.Wanted{Keep: keep, Rejected: f.options.Rejected, Letter: f.settings.Letter})
-	if len(f.cut.Fold) == 0 {
+	if len(pivot.WithoutKept(f.cut.Fold)) == 0 {
 		return f, &Error{Code: NothingToFold, Op: "compact", Session: id, Err: errors.New("there is nothing to fold"),
 			Hint: "the session is empty, or all that was said since the last summary is still to be sent"}
 	}
@@ -300,8 +300,9 @@ func (e *Engine) request(l *live, f *folding) {
 		f.replaces = view.Message(f.cut.Previous, f.ledger, l.facts)
 		f.request.Previous = pivot.PreviousText(f.cut.Previous)
 	}
-	for i := range f.cut.Fold {
-		f.replaces += view.Message(&f.cut.Fold[i], f.ledger, l.facts)
+	fold := pivot.WithoutKept(f.cut.Fold) // what is shown again stays so
+	for i := range fold {
+		f.replaces += view.Message(&fold[i], f.ledger, l.facts)
 	}
 	f.offer = e.offer(e.modelName(f.info, f.log))
 	if e.config.Prefix != nil {
@@ -309,9 +310,9 @@ func (e *Engine) request(l *live, f *folding) {
 		f.cold = e.cold(l)
 	}
 	f.request.SessionID, f.request.Focus, f.request.Directory = f.id, f.options.Focus, f.info.Directory
-	f.request.Messages = e.policy.Markers().Of(view.Render(f.cut.Fold, f.ledger))
+	f.request.Messages = e.policy.Markers().Of(view.Render(fold, f.ledger))
 	f.past = pivot.PastOf(f.log, l.state.Undone, f.cut)
-	f.request.Log, f.request.Tail, f.request.Past = f.cut.Fold, f.cut.Tail, &f.past
+	f.request.Log, f.request.Tail, f.request.Past = fold, f.cut.Tail, &f.past
 	f.request.System = pivot.SystemPrompt
 	f.request.Instruction = pivot.Instruction(f.settings, f.request.Previous, f.options.Focus)
 	f.request.Update = pivot.Instruction(f.settings, "an earlier piece", f.options.Focus)

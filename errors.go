@@ -33,6 +33,9 @@ const (
 	BadInput      Code = "bad-input"         // what was handed in cannot be right
 	StoreFailed   Code = "store-failed"      // the store could not read or write
 	BadConfig     Code = "bad-configuration" //
+	Undone        Code = "undone"            // it came with something that was undone
+	TooLarge      Code = "too-large"         // the window has no room for it
+	NotKept       Code = "not-kept"          // the log has nothing of it that could be shown
 )
 
 // Error is what failed, on what, why, and what to do.

@@ -146,8 +146,8 @@ func TestExplain_aHandleNamesAPart(t *testing.T) {
 	if _, err := e.Prune(t.Context(), id); err != nil {
 		t.Fatal(err)
 	}
-	if restored, err := e.Restore(t.Context(), id, byID.Handle, old); err != nil || len(restored) != 1 {
-		t.Errorf("restoring by handle, and the same by id, gives %d elisions and %v; want 1", len(restored), err)
+	if restored, err := e.Restore(t.Context(), id, byID.Handle, old); err != nil || len(restored.Replaced) != 1 {
+		t.Errorf("restoring by handle, and the same by id, gives %d elisions and %v; want 1", len(restored.Replaced), err)
 	}
 	x := explain(t, e, id, old)
 	if len(x.Candidates) != 1 || !x.Candidates[0].Restored {

@@ -3,10 +3,8 @@ package winnow
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/winnowhq/winnow/model"
-	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
@@ -95,12 +93,8 @@ type gauging struct {
 		pinned, elided, fewerParts int
 		parts, messages            map[string]bool // that are pinned
 	}
-	scale   float64        // tokens of the provider for one of the estimate, by the newest report; 0: not known
-	saved   map[string]int // by part, what elisions keep out of it; it holds while nothing about the part changes
-	carried struct {       // of the summary with this id, under these pins, by text
-		summary, pins string
-		tokens        int
-	}
+	scale  float64        // tokens of the provider for one of the estimate, by the newest report; 0: not known
+	saved  map[string]int // by part, what elisions keep out of it; it holds while nothing about the part changes
 	prefix struct {
 		Prefix
 		tools, system int
@@ -142,9 +136,6 @@ func (g *gauging) updated(m *session.Message, behind int) {
 	if behind >= settled || m.Marker() != nil || m.IsSummary() {
 		g.window.upTo, g.log.upTo = 0, 0
 	}
-	if g.window.messages[m.ID] || slices.ContainsFunc(m.Parts, func(p session.Part) bool { return g.window.parts[p.ID] }) {
-		g.carried.summary = "" // what stands under it may not be what is pinned any more
-	}
 	for j := range m.Parts {
 		delete(g.saved, m.Parts[j].ID)
 	}
@@ -165,9 +156,7 @@ func (l *live) strata(g *Gauge, begins Prefix, told bool) {
 	}
 	g.Pinned, g.Elided, g.ElidedParts = l.pinnedAndElided(window)
 	if view.Pivot(window) != nil {
-		carried := l.carriedPins(window)
-		g.Summary = max(0, view.Message(&window[0], l.state.Ledger, l.facts)+view.Message(&window[1], l.state.Ledger, l.facts)-carried)
-		g.Pinned += carried
+		g.Summary = view.Message(&window[0], l.state.Ledger, l.facts) + view.Message(&window[1], l.state.Ledger, l.facts)
 	}
 	messages := now.Tokens()
 	g.Total = overhead + messages
@@ -256,13 +245,14 @@ func (l *live) pinnedAndElided(window []session.Message) (pinned, elided, fewer 
 	}
 	summary := view.Pivot(window) // what is pinned of it counts as the summary
 	add := func(m *session.Message, pinned, elided, fewer *int) {
+		quoted := isKept(m)
 		for j := range m.Parts {
 			p := &m.Parts[j]
 			if l.state.Ledger.Touches(p.ID) {
 				*fewer++
 				*elided += l.saved(p)
 			}
-			if len(l.state.Pins) > 0 && m != summary && (w.parts[p.ID] || w.messages[m.ID]) {
+			if quoted || len(l.state.Pins) > 0 && m != summary && (w.parts[p.ID] || w.messages[m.ID]) {
 				*pinned += l.partTokens(p, l.state.Ledger)
 			}
 		}
@@ -288,34 +278,4 @@ func (l *live) saved(p *session.Part) int {
 		l.gauging.saved[p.ID] = n
 	}
 	return n
-}
-
-// carriedPins is what of the pins stands under the summary that a window begins with.
-func (l *live) carriedPins(window []session.Message) int {
-	if len(l.state.Pins) == 0 {
-		return 0
-	}
-	c, summary := &l.gauging.carried, &window[1]
-	var ids strings.Builder
-	for i := range l.state.Pins {
-		ids.WriteString(l.state.Pins[i].ID + " ")
-	}
-	if c.summary == summary.ID && c.pins == ids.String() {
-		return c.tokens
-	}
-	c.summary, c.pins, c.tokens = summary.ID, ids.String(), 0
-	stands := make(map[string]bool, len(window))
-	for i := range window {
-		stands[window[i].ID] = true
-	}
-	text := ""
-	for j := range summary.Parts {
-		text += summary.Parts[j].Text + "\n"
-	}
-	for _, block := range pivot.PinnedBlocks(l.log, l.state.Pins, func(message string) bool { return stands[message] }).Blocks {
-		if strings.Contains(text, block) { // pinned since, it is not there yet
-			c.tokens += l.facts.Count(block)
-		}
-	}
-	return c.tokens
 }

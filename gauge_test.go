@@ -213,8 +213,8 @@ func TestGauge_whatIsPinnedIsCountedWhereItStands(t *testing.T) {
 	if _, err := l.Pin(t.Context(), l.id, rule.Pin{Text: strings.Repeat("later ", 100)}); err != nil {
 		t.Fatal(err)
 	}
-	if g := l.gauge(); g.Pinned != folded.Pinned {
-		t.Errorf("a text that was pinned after the summary is in no request yet, and %d tokens are pinned, after %d", g.Pinned, folded.Pinned)
+	if g := l.gauge(); g.Pinned < folded.Pinned+150 || g.Pinned > folded.Pinned+170 {
+		t.Errorf("a text of 150 tokens is pinned after the summary, and %d tokens are, after %d", g.Pinned, folded.Pinned)
 	}
 }
 

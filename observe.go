@@ -238,12 +238,12 @@ func (l *live) floor(window []session.Message, ledger rule.Ledger) budget.Floor 
 		switch m := &window[i]; {
 		case i == 1 && m.IsSummary():
 			f.Summary = n
+		case isKept(m):
+			f.Pins += n
 		case m.Marker() == nil:
 			f.Tail += n
 		}
 	}
-	f.Pins = l.pinnedTokens(window)
-	f.Summary = max(0, f.Summary-f.Pins) // it carries them
 	return f
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/winnowhq/winnow/pivot"
@@ -12,39 +13,91 @@ import (
 	"github.com/winnowhq/winnow/store"
 )
 
-// Pin keeps a part, a whole message, or a text through every elision and every pivot. The pin's id and time are filled in and returned. What of it
-// is elided is shown again.
+// Pin keeps a part, a whole message, or a text through every elision and every pivot, under every policy. The pin's id and time are filled in and returned. It takes
+// effect at once: what of it is elided is shown again, and a text, or what a summary stands for, is quoted behind the summary. Where that changed the view
+// there is a receipt, and Undo takes it back, as Unpin does.
+//
+// Already where the same is pinned, with that pin; TooLarge where the view would not fit any more; NotKept, Undone where there is nothing to show.
 func (e *Engine) Pin(ctx context.Context, id string, pin rule.Pin) (rule.Pin, error) {
 	given := pin
-	err := e.change(ctx, "pin", id, func(l *live) (store.Change, error) {
-		pin = given
-		var c store.Change
-		var kept []session.Part
-		switch {
-		case count(pin.Part != "", pin.Message != "", strings.TrimSpace(pin.Text) != "") != 1:
-			return c, &Error{Code: BadInput, Op: "pin", Session: id, Err: errors.New("a pin is a part, a message or a text"), Hint: "give one of them"}
-		case pin.Part != "":
-			_, p := l.find(pin.Part)
-			if p == nil {
-				return c, notFound("pin", id, "part "+pin.Part)
-			}
-			pin.Part, kept = p.ID, []session.Part{*p}
-		case pin.Message != "":
-			at := session.Index(l.log, pin.Message)
-			if at < 0 {
-				return c, notFound("pin", id, "message "+pin.Message)
-			}
-			kept = l.log[at].Parts
+	var receipt *pivot.Receipt
+	err := e.change(ctx, "pin", id, func(l *live) (c store.Change, err error) {
+		var replaced []rule.Elision
+		if pin, replaced, err = l.pinned(id, given); err != nil {
+			return c, err
 		}
-		for i := range kept {
-			c.Restore = append(c.Restore, keysOf(l.state.Ledger.Of(kept[i].ID))...)
+		for i := range l.state.Pins {
+			if samePin(l.state.Pins[i], pin) {
+				pin = l.state.Pins[i]
+				return c, &Error{Code: Already, Op: "pin", Session: id, Err: fmt.Errorf("that is pinned already, as %s", pin.ID)}
+			}
 		}
 		now := e.config.Now()
 		pin.ID, pin.Time = e.ids.New("pin", now), millis(now)
-		c.Pin = []rule.Pin{pin}
+		c.Restore, c.Pin = keysOf(replaced), []rule.Pin{pin}
+		c.Append = l.unheld(e.identity(), c)
+		if why := l.unshown(c, pin); why != nil {
+			return c, refusedTo("pin", id, "it cannot be shown", why)
+		}
+		receipt = nil
+		if len(c.Append) == 0 && len(replaced) == 0 {
+			return c, nil // it is in the view as it is
+		}
+		if len(c.Append) > 0 {
+			if why := e.roomFor(l, c); why != nil {
+				return c, refusedTo("pin", id, "it is too large to be pinned", why)
+			}
+		}
+		copied := pin
+		receipt = &pivot.Receipt{ID: e.ids.New("rcp", now), Kind: pivot.Pinning, Trigger: "pin", Pinned: &copied, Replaced: replaced}
+		e.measured(l, c, receipt, millis(now))
+		c.Receipt = receipt
 		return c, nil
-	}, nil)
+	}, func(*live) { e.shownAgain(id, receipt) })
 	return pin, err
+}
+
+// pinned is a pin as it is stored, and the elisions that it takes back.
+func (l *live) pinned(id string, pin rule.Pin) (_ rule.Pin, replaced []rule.Elision, err error) {
+	var kept []session.Part
+	switch {
+	case count(pin.Part != "", pin.Message != "", strings.TrimSpace(pin.Text) != "") != 1:
+		return pin, nil, &Error{Code: BadInput, Op: "pin", Session: id, Err: errors.New("a pin is a part, a message or a text"), Hint: "give one of them"}
+	case pin.Part != "":
+		_, p := l.find(pin.Part)
+		if p == nil {
+			return pin, nil, notFound("pin", id, "part "+pin.Part)
+		}
+		pin.Part, kept = p.ID, []session.Part{*p}
+	case pin.Message != "":
+		at := session.Index(l.log, pin.Message)
+		if at < 0 {
+			return pin, nil, notFound("pin", id, "message "+pin.Message)
+		}
+		kept = l.log[at].Parts
+	}
+	for i := range kept {
+		replaced = append(replaced, l.state.Ledger.Of(kept[i].ID)...)
+	}
+	return pin, replaced, nil
+}
+
+// unshown says why a change would not bring a pin into the view, nil when it does.
+func (l *live) unshown(c store.Change, pin rule.Pin) *rule.Refusal {
+	if pin.Text != "" {
+		return nil
+	}
+	_, log, window := l.with(c)
+	shown := keptIn(window)
+	var why *rule.Refusal
+	for _, part := range pivot.PinParts(log, pin) {
+		m, p := session.FindPart(log, part)
+		if shown.window[m.ID] || shown.parts[part] != "" {
+			return nil
+		}
+		why = l.again(shown, m, p)
+	}
+	return why
 }
 
 func count(all ...bool) (n int) {
@@ -56,7 +109,7 @@ func count(all ...bool) (n int) {
 	return n
 }
 
-// Unpin forgets a pin, named by its id, by its part or message, or by its text. NotFound names the pins that there are.
+// Unpin forgets a pin, named by its id, by its part or message, or by its text, and with it what was quoted for it. NotFound names the pins that there are.
 func (e *Engine) Unpin(ctx context.Context, id, pin string) error {
 	return e.change(ctx, "unpin", id, func(l *live) (store.Change, error) {
 		var c store.Change
@@ -72,6 +125,12 @@ func (e *Engine) Unpin(ctx context.Context, id, pin string) error {
 		if c.Unpin == nil {
 			return c, &Error{Code: NotFound, Op: "unpin", Session: id, Err: fmt.Errorf("there is no pin %s", pin), Hint: pinsOf(l.state.Pins)}
 		}
+		for i := range l.log {
+			if n, kept := l.log[i].Kept(); kept && slices.Contains(c.Unpin, n.Kept) && !slices.Contains(c.Undo, n.Kept) {
+				c.Undo = append(c.Undo, n.Kept)
+			}
+		}
+		c.Append = l.unheld(e.identity(), c) // another pin may hold what this one quoted
 		return c, nil
 	}, nil)
 }
@@ -98,13 +157,4 @@ func pinsOf(pins []rule.Pin) string {
 		text += fmt.Sprintf(", and %d more", n)
 	}
 	return text
-}
-
-// pinnedTokens is what pins take beside the messages that stay: their texts, and the parts that a pivot has folded or would fold.
-func (l *live) pinnedTokens(window []session.Message) int {
-	if len(l.state.Pins) == 0 {
-		return 0
-	}
-	blocks := pivot.PinnedBlocks(l.log, l.state.Pins, func(message string) bool { return session.Index(window, message) >= 0 })
-	return l.facts.Count(strings.Join(blocks.Lines(), "\n"))
 }

@@ -68,7 +68,7 @@ func (k *keeper) Pin(*rapid.T) {
 			pin = rule.Pin{Message: p.MessageID}
 		}
 	}
-	if _, err := k.engine.Pin(context.Background(), k.id, pin); err != nil {
+	if _, err := k.engine.Pin(context.Background(), k.id, pin); err != nil && CodeOf(err) != Already {
 		k.Fatal(err)
 	}
 }
@@ -141,13 +141,16 @@ func (k *keeper) look(summary string) {
 	if err != nil {
 		k.Fatal(err)
 	}
-	var told, carried string // by the summariser, and by the engine
+	var told, carried, pinned string // by the summariser, and by the engine
 	verbatim := map[string]bool{}
 	tail := ""
 	for i := range v.Messages {
 		m := &v.Messages[i]
 		if m.ID != summary {
 			verbatim[m.ID] = true
+			if _, kept := m.Kept(); kept {
+				pinned += "\n\n" + m.Parts[0].Text
+			}
 			tail += m.Text() + "\n"
 			continue
 		}
@@ -159,7 +162,8 @@ func (k *keeper) look(summary string) {
 			}
 		}
 	}
-	pinned, listed := section(carried, "Pinned"), section(carried, "The user's standing constraints")
+	pinned += "\n\n"
+	listed := section(carried, "The user's standing constraints")
 	for text, dismissed := range k.rules {
 		line := "- " + text
 		own := strings.Count("\n"+listed+"\n", "\n"+line+"\n")

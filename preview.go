@@ -115,16 +115,17 @@ func (e *Engine) foresee(ctx context.Context, f *folding) (Preview, error) {
 	}
 	carried, told := f.carry(l)
 	marker := f.marker(id)
-	answer := []session.Message{pivot.Summary(id, marker, lastPath(f.log), f.answer, carried)}
+	summary := pivot.Summary(id, marker, lastPath(f.log), f.answer, carried)
+	var follow []session.Message
 	switch {
 	case f.cut.Replay != nil:
-		answer = append(answer, pivot.Replay(id, marker, *f.cut.Replay))
+		follow = append(follow, pivot.Replay(id, marker, *f.cut.Replay))
 	case f.goesOn():
 	case f.options.Auto && !pivot.Waiting(f.log):
-		answer = append(answer, pivot.Continue(id, marker))
+		follow = append(follow, pivot.Continue(id, marker))
 	}
-	c, marker := f.change(l, id, marker, answer)
-	r, err := e.compactionReceipt(l, f, c, marker, answer[0], told)
+	c, marker := f.change(l, id, marker, summary, follow)
+	r, err := e.compactionReceipt(l, f, c, marker, summary, told)
 	if err != nil {
 		return Preview{}, err
 	}

@@ -28,7 +28,7 @@ func (e *Engine) publish(ctx context.Context, f *folding) (*pivot.Receipt, error
 
 	marker := f.marker(id)
 	summary := pivot.Summary(id, marker, lastPath(f.log), f.answer, carried)
-	var follow []session.Message
+	var follow []session.Message // what the work goes on with
 	switch {
 	case f.cut.Replay != nil:
 		follow = append(follow, pivot.Replay(id, marker, *f.cut.Replay))
@@ -46,7 +46,7 @@ func (e *Engine) publish(ctx context.Context, f *folding) (*pivot.Receipt, error
 			carried, told = f.carry(l) // somebody pinned or dismissed something while the hook thought about it
 			summary = pivot.Summary(id, marker, lastPath(f.log), f.answer, carried)
 		}
-		c, m := f.change(l, id, marker, append([]session.Message{summary}, follow...))
+		c, m := f.change(l, id, marker, summary, follow)
 		receipt, err = e.compactionReceipt(l, f, c, m, summary, told)
 		c.Receipt = receipt
 		return c, err
@@ -69,16 +69,28 @@ func (f *folding) marker(id pivot.Identity) session.Message {
 	return pivot.Marker(id, f.id, lastUser(f.log), f.options.Auto, f.options.Rejected)
 }
 
-// change is what is stored: the marker, as it is then, what answers it, the elisions, and what it cost.
-func (f *folding) change(l *live, id pivot.Identity, marker session.Message, answer []session.Message) (store.Change, session.Message) {
+// change is what is stored: the marker, as it is then, its summary, what is kept behind it, what follows, the elisions, and what it cost.
+func (f *folding) change(l *live, id pivot.Identity, marker, summary session.Message, follow []session.Message) (store.Change, session.Message) {
 	if tail := f.tailStart(l); tail != "" {
 		marker = pivot.WithTail(marker, tail)
 	}
 	c := store.Change{Commit: append(f.stamped(id.Now), f.unbound(l, id.Now)...), Spend: f.spent}
+	again, letGo := pivot.KeptAgain(id, marker, f.cut.Fold, f.last)
+	c.Undo = letGo
+	answer := append([]session.Message{summary}, again...)
+	publish := func(follow []session.Message) {
+		c.Append = append(answer[:len(answer):len(answer)], follow...)
+		if f.pending == nil {
+			c.Append = append([]session.Message{marker}, c.Append...)
+		}
+	}
 	if f.pending != nil {
-		c.Update, c.Append = []session.Message{marker}, answer
-	} else {
-		c.Append = append([]session.Message{marker}, answer...)
+		c.Update = []session.Message{marker}
+	}
+	publish(follow)
+	if pins := l.unheld(id, c); len(pins) > 0 {
+		answer = append(answer, pins...)
+		publish(follow)
 	}
 	return f.shorten(l, c, id.Now), marker
 }
@@ -131,7 +143,7 @@ func (f *folding) stamped(now session.Millis) []rule.Elision {
 	pinned := rule.Window{Pins: f.pins} // also what was pinned since the elisions were found
 	committed := make([]rule.Elision, 0, len(f.commit))
 	for _, el := range f.commit {
-		if !f.settings.Letter && pinned.Pinned(el.Part, el.Message) {
+		if pinned.Pinned(el.Part, el.Message) {
 			continue
 		}
 		el.Time = now
@@ -173,9 +185,9 @@ func (e *Engine) compactionReceipt(l *live, f *folding, c store.Change, marker, 
 	r := &pivot.Receipt{
 		ID: e.ids.New("rcp", now), SessionID: f.id, Kind: pivot.Compaction, Time: millis(now), Policy: e.policy.Name, Trigger: f.trigger,
 		MessagesBefore: len(l.window()), MessagesAfter: len(window), TokensBefore: before, TokensAfter: after, Usable: f.usable,
-		Marker: marker.ID, Summary: summary.ID, TailStart: marker.Marker().TailStartID, Folded: len(f.cut.Fold), Tail: len(f.cut.Tail),
-		Gone: gone(f.cut.Fold, f.ledger, l.facts), Carried: told, Summarizer: f.answer.Model, Usage: f.usages,
-		Duration: now.Sub(f.began).Seconds(), Notes: f.notes, Struck: f.struck, Committed: c.Commit,
+		Marker: marker.ID, Summary: summary.ID, TailStart: marker.Marker().TailStartID, Folded: len(pivot.WithoutKept(f.cut.Fold)), Tail: len(f.cut.Tail),
+		Gone: gone(pivot.WithoutKept(f.cut.Fold), f.ledger, l.facts), Carried: told, Summarizer: f.answer.Model, Usage: f.usages,
+		Duration: now.Sub(f.began).Seconds(), Notes: f.notes, Struck: f.struck, Committed: c.Commit, LetGo: c.Undo,
 		Undo: "winnow undo " + f.id + " " + marker.ID,
 	}
 	r.Cost = f.cost()
@@ -188,8 +200,8 @@ func (e *Engine) noProgress(l *live, f *folding, before, after int, window []ses
 	if after >= before {
 		failed.Err = fmt.Errorf("the view would have %s tokens after, %s before", token.Grouped(after), token.Grouped(before))
 		failed.Hint = "the session is as small as it gets"
-		if n := l.pinnedTokens(window); n > 0 {
-			failed.Hint = fmt.Sprintf("the pins that would be carried over take %s tokens; without them it may get smaller", token.Grouped(n))
+		if n := l.keptTokens(window); n > 0 {
+			failed.Hint = fmt.Sprintf("what is pinned or restored and would be carried over takes %s tokens; without them it may get smaller", token.Grouped(n))
 		}
 		return failed
 	}

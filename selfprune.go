@@ -11,6 +11,7 @@ import (
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/token"
+	"github.com/winnowhq/winnow/view"
 )
 
 // Targeted is what became of one target. OK says that it is now as it was asked to be, also when it was so already.
@@ -27,7 +28,7 @@ type Targeted struct {
 // SelfPruned is what Discard, Distill and RestoreEach did: one commit for all targets that could be done.
 type SelfPruned struct {
 	Targets []Targeted `json:"targets"` // in the order in which they were given
-	// Receipt is that of the commit; Undo with its id takes it back as a whole. nil when nothing was committed; RestoreEach makes none.
+	// Receipt is that of the commit; Undo with its id takes it back as a whole. nil when nothing was committed, and of RestoreEach where nothing is quoted.
 	Receipt *pivot.Receipt `json:"receipt,omitzero"`
 	// Changed says that the view is another one now.
 	Changed bool `json:"changed"`
@@ -64,7 +65,8 @@ func (e *Engine) Distill(ctx context.Context, id string, distillations ...Distil
 	})
 }
 
-// RestoreEach shows parts whole again, named as for Discard. With a part that shows the summary of several, the others come back too.
+// RestoreEach shows parts whole again, named as for Discard. With a part that shows the summary of several, the others come back too. What a compaction
+// folded is quoted behind the summary, as by Restore; the receipt is of that.
 func (e *Engine) RestoreEach(ctx context.Context, id string, targets ...string) (SelfPruned, error) {
 	return e.selfPrune(ctx, "restore", id, targets, func(b *batch) { b.restore() })
 }
@@ -80,12 +82,17 @@ func (e *Engine) selfPrune(ctx context.Context, op, id string, targets []string,
 		b.resolve(targets)
 		decide(b)
 		done = SelfPruned{Targets: b.results()}
-		if len(b.committed)+len(b.replaced) == 0 {
+		if len(b.committed)+len(b.replaced)+len(b.quoted) == 0 {
 			return store.Change{}, errUnchanged
 		}
 		done.Changed = true
 		c = store.Change{Restore: keysOf(b.replaced)}
-		if op != "restore" {
+		if op == "restore" {
+			var r *pivot.Receipt
+			if c, r = e.restoring(l, c, b.quoted, b.replaced); r.ID != "" {
+				done.Receipt = r
+			}
+		} else {
 			b.ownArguments()
 			if l.model.BoundReasoning {
 				state := l.plannerState()
@@ -149,6 +156,10 @@ func (b *batch) restore() {
 		if t.settled {
 			continue
 		}
+		if _, in := b.at[t.message.ID]; !in {
+			b.quote(t)
+			continue
+		}
 		standing := b.live.standing(t.part)
 		if len(standing) == 0 {
 			t.already("it is shown whole")
@@ -178,6 +189,33 @@ func (b *batch) restore() {
 			t.Reason = fmt.Sprintf("with %d more that its summary stood for", n)
 		}
 	}
+}
+
+// quote shows again what a compaction folded, where there is room for it.
+func (b *batch) quote(t *target) {
+	l := b.live
+	if why := l.again(b.shown, t.message, t.part); why != nil {
+		if t.refuse(why.Code, why.Reason); why.Code == Already {
+			t.already(why.Reason)
+		}
+		return
+	}
+	size := func(parts []string) int {
+		if len(parts) == 0 {
+			return 0
+		}
+		m := pivot.Kept(b.engine.identity(), l.id, nil, session.Note{}, pivot.QuoteRestored(l.log, parts...))
+		return view.Message(&m, rule.Ledger{}, l.facts)
+	}
+	parts := append(b.quoted[:len(b.quoted):len(b.quoted)], t.Part)
+	c, _ := b.engine.restoring(l, store.Change{Restore: keysOf(b.replaced)}, parts, b.replaced)
+	if why := b.engine.roomFor(l, c); why != nil {
+		t.refuse(why.Code, why.Reason)
+		return
+	}
+	t.OK, t.settled, t.Saved = true, true, size(b.quoted)-size(parts)
+	t.Reason = "quoted behind the summary, with its place in the session"
+	b.quoted = parts
 }
 
 func tokens(n int) string {

@@ -179,7 +179,7 @@ func TestDiscard_longArgumentsGoAndShortOnesStay(t *testing.T) {
 func TestDiscard_partsBeforeThePivotAreRefused(t *testing.T) {
 	l, read, _, _ := quay(t, Config{Summarizer: &scripted{answers: []any{notes("go on")}}})
 	l.compact(CompactOptions{})
-	for name, done := range map[string]SelfPruned{"discarded": l.discard(read), "distilled": l.distill("short", read), "restored": l.restoreEach(read)} {
+	for name, done := range map[string]SelfPruned{"discarded": l.discard(read), "distilled": l.distill("short", read)} {
 		if got := outcomes(done)[0]; got != string(BeforePivot) {
 			t.Errorf("%s it is %q, want %s", name, got, BeforePivot)
 		}

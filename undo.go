@@ -15,9 +15,9 @@ import (
 	"github.com/winnowhq/winnow/view"
 )
 
-// Undo takes back what a receipt is for: the pivot of a compaction with the elisions that were committed with it, or the elisions of
-// a pruning. what is the id of a receipt or of a marker, "" for the newest that still stands. The view is then to the byte
-// what it was before, plus what was appended since. Nothing is deleted: Redo makes it count again.
+// Undo takes back what a receipt is for: the pivot of a compaction with the elisions that were committed with it, the elisions of
+// a pruning, what a restore or a pin shows again. what is the id of a receipt or of a marker, "" for the newest that still stands. The view is then to the byte
+// what it was before, plus what was appended since; what is pinned stays in it. Nothing is deleted: Redo makes it count again.
 func (e *Engine) Undo(ctx context.Context, id, what string) (*pivot.Receipt, error) {
 	return e.turnBack(ctx, "undo", id, what, false)
 }
@@ -30,7 +30,7 @@ func (e *Engine) Redo(ctx context.Context, id, what string) (*pivot.Receipt, err
 func (e *Engine) turnBack(ctx context.Context, op, id, what string, redo bool) (*pivot.Receipt, error) {
 	var receipt *pivot.Receipt
 	var keys []rule.Key
-	err := e.change(ctx, op, id, func(l *live) (store.Change, error) {
+	err := e.change(ctx, op, id, func(l *live) (c store.Change, err error) {
 		receipt, keys = nil, nil
 		for i := range l.state.Receipts {
 			// The newest one that stands, or the oldest one that does not, when none is named.
@@ -38,42 +38,24 @@ func (e *Engine) turnBack(ctx context.Context, op, id, what string, redo bool) (
 			if redo {
 				r = &l.state.Receipts[i]
 			}
-			if what == r.ID || what != "" && what == r.Marker || what == "" && l.stands(r) != redo {
+			if what == r.ID || what != "" && what == r.Marker || what == "" && l.stands(r) != redo && !l.moot(r, redo) {
 				receipt = r
 				break
 			}
 		}
-		var c store.Change
-		switch {
-		case receipt == nil && what == "" && !redo && view.Pivot(l.window()) != nil:
-			receipt = &pivot.Receipt{SessionID: id, Kind: pivot.Compaction, Marker: l.window()[0].ID} // another program made it
-		case receipt == nil && what != "":
-			marker := session.Index(l.log, what)
-			if marker < 0 || l.log[marker].Marker() == nil {
-				return c, notFound(op, id, "receipt or marker "+what)
+		if receipt == nil {
+			if receipt, err = e.imported(l, op, what); err != nil {
+				return c, err
 			}
-			receipt = e.foundReceipt(l, &l.log[marker])
-			c.Receipt = receipt
-		case receipt == nil:
-			return c, &Error{Code: NotFound, Op: op, Session: id, Err: fmt.Errorf("there is nothing to %s", op)}
+			if what != "" {
+				c.Receipt = receipt
+			}
 		}
-		if l.stands(receipt) == redo {
+		if l.stands(receipt) == redo || l.moot(receipt, redo) {
 			return c, &Error{Code: Already, Op: op, Session: id, Err: fmt.Errorf("%s is %sne already", cmp.Or(receipt.ID, receipt.Marker), op)}
 		}
-		switch {
-		case redo:
-			keys = keysOf(receipt.Committed)
-			c.Commit, c.Restore = receipt.Committed, keysOf(l.own(receipt.Replaced))
-			if receipt.Marker != "" {
-				c.Redo = []string{receipt.Marker}
-			}
-		default:
-			keys = keysOf(l.own(receipt.Committed))
-			c.Restore, c.Commit = keys, receipt.Replaced
-			if receipt.Marker != "" {
-				c.Undo = []string{receipt.Marker}
-			}
-		}
+		c, keys = l.turned(c, receipt, redo)
+		c.Append = l.unheld(e.identity(), c)
 		return c, nil
 	}, func(l *live) {
 		l.reported, l.estimated, l.tries = session.Usage{}, -1, 0
@@ -85,6 +67,46 @@ func (e *Engine) turnBack(ctx context.Context, op, id, what string, redo bool) (
 		e.bus.publish(event)
 	})
 	return receipt, err
+}
+
+// imported is a receipt for what came with a session: the pivot that the window begins with, or what is named.
+func (e *Engine) imported(l *live, op, what string) (*pivot.Receipt, error) {
+	if what == "" {
+		if op == "undo" && view.Pivot(l.window()) != nil {
+			return &pivot.Receipt{SessionID: l.id, Kind: pivot.Compaction, Marker: l.window()[0].ID}, nil // another program made it
+		}
+		return nil, &Error{Code: NotFound, Op: op, Session: l.id, Err: fmt.Errorf("there is nothing to %s", op)}
+	}
+	if at := session.Index(l.log, what); at >= 0 && l.log[at].Marker() != nil {
+		return e.foundReceipt(l, &l.log[at]), nil
+	}
+	if r := e.foundKept(l, what); r != nil {
+		return r, nil
+	}
+	return nil, notFound(op, l.id, "receipt or marker "+what)
+}
+
+// turned is a change that takes back what a receipt is for, or makes it count again, and the elisions that it is about.
+func (l *live) turned(c store.Change, r *pivot.Receipt, redo bool) (store.Change, []rule.Key) {
+	var ids []string // of markers, pins and restores
+	switch {
+	case r.Kind == pivot.Pinning && r.Pinned != nil:
+		ids = []string{r.Pinned.ID}
+		if c.Unpin = ids; redo {
+			c.Unpin, c.Pin = nil, []rule.Pin{*r.Pinned}
+		}
+	case r.Kind == pivot.Restoring || r.Kind == pivot.Pinning:
+		ids = []string{r.ID}
+	case r.Marker != "":
+		ids = []string{r.Marker}
+	}
+	if redo {
+		c.Commit, c.Restore, c.Redo, c.Undo = r.Committed, keysOf(l.own(r.Replaced)), ids, r.LetGo
+		return c, keysOf(r.Committed)
+	}
+	keys := keysOf(l.own(r.Committed))
+	c.Restore, c.Commit, c.Undo, c.Redo = keys, r.Replaced, ids, r.LetGo
+	return c, keys
 }
 
 // foundReceipt is a receipt for a pivot that came with a session: another program made it, or this one did and the session was written to a file and read
@@ -125,6 +147,12 @@ func (l *live) stands(r *pivot.Receipt) bool { return Stands(l.state, r) }
 
 // Stands reports whether what a receipt of a session is for counts now, or was taken back: all of it, of the elisions of a pruning.
 func Stands(state store.State, r *pivot.Receipt) bool {
+	switch {
+	case r.Kind == pivot.Pinning && r.Pinned != nil:
+		return slices.ContainsFunc(state.Pins, func(p rule.Pin) bool { return p.ID == r.Pinned.ID })
+	case r.Kind == pivot.Restoring || r.Kind == pivot.Pinning:
+		return !state.Undone[r.ID]
+	}
 	if r.Marker != "" {
 		return !state.Undone[r.Marker]
 	}
@@ -146,39 +174,67 @@ func own(ledger rule.Ledger, elisions []rule.Elision) []rule.Elision {
 	return own
 }
 
-// Restore takes single elisions back: every one of the parts named, by id, call id or handle. It restores all of them or none; RestoreEach does
-// what it can. With a part that shows a summary of several, the others come back too.
-func (e *Engine) Restore(ctx context.Context, id string, parts ...string) ([]rule.Elision, error) {
-	var restored []rule.Elision
-	err := e.change(ctx, "restore", id, func(l *live) (store.Change, error) {
-		restored = nil
-		var c store.Change
+// Restore shows parts whole again: every one of those named, by id, call id or handle. It restores all of them or none; RestoreEach does
+// what it can. With a part that shows a summary of several, the others come back too. What a compaction folded is quoted behind the summary, word for word
+// and with its place in the session; there it stays, also behind later summaries, as long as there is room.
+//
+// The receipt has what is shown again: Replaced, the elisions that were taken back, and Quoted. Where something is quoted it is stored, and Undo takes it; otherwise
+// it has no id. Already for a part that is shown whole; NotKept, Undone, TooLarge for one that cannot be shown again.
+func (e *Engine) Restore(ctx context.Context, id string, parts ...string) (*pivot.Receipt, error) {
+	var receipt *pivot.Receipt
+	err := e.change(ctx, "restore", id, func(l *live) (c store.Change, err error) {
+		var restored []rule.Elision
+		var quoted []string
+		shown := keptIn(l.window())
 		for _, name := range parts {
-			_, p := l.find(name)
+			m, p := l.find(name)
 			if p == nil {
 				return c, notFound("restore", id, "part "+name)
+			}
+			if !shown.window[m.ID] {
+				if why := l.again(shown, m, p); why != nil {
+					return c, refusedTo("restore", id, "part "+name, why)
+				}
+				if !slices.Contains(quoted, p.ID) {
+					quoted = append(quoted, p.ID)
+				}
+				continue
 			}
 			standing := l.standing(p)
 			if len(standing) == 0 {
 				return c, &Error{Code: Already, Op: "restore", Session: id, Err: fmt.Errorf("part %s is shown whole", name)}
 			}
 			for _, el := range standing {
-				if slices.Contains(c.Restore, el.Key()) {
-					continue
+				if !slices.Contains(c.Restore, el.Key()) {
+					restored, c.Restore = append(restored, el), append(c.Restore, el.Key())
 				}
-				restored = append(restored, el)
-				c.Restore = append(c.Restore, el.Key())
+			}
+		}
+		c, receipt = e.restoring(l, c, quoted, restored)
+		if len(quoted) > 0 {
+			if why := e.roomFor(l, c); why != nil {
+				return c, refusedTo("restore", id, "there is no room", why)
 			}
 		}
 		return c, nil
-	}, func(*live) {
-		event := e.event(id, ElisionUndone)
-		for _, el := range restored {
-			event.Elisions = append(event.Elisions, el.Key())
-		}
-		e.bus.publish(event)
-	})
-	return restored, err
+	}, func(*live) { e.shownAgain(id, receipt) })
+	if err != nil {
+		return nil, err
+	}
+	return receipt, nil
+}
+
+// shownAgain tells that something is shown again.
+func (e *Engine) shownAgain(id string, r *pivot.Receipt) {
+	if r == nil {
+		return
+	}
+	event := e.event(id, ElisionUndone)
+	event.Elisions = keysOf(r.Replaced)
+	if r.ID != "" {
+		event.Receipt = r
+	}
+	e.bus.publish(event)
 }
 
 // RestoreFields takes single elisions back, by part and field, and leaves others of the same parts: what an older commit did to the arguments of a call

@@ -7,7 +7,6 @@ import (
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
-	"github.com/winnowhq/winnow/view"
 )
 
 // refusedShare is to which part of a view that a provider refused it is brought where nothing can be folded: there is one attempt at it, for what was shortened
@@ -38,13 +37,8 @@ func (f *folding) shorten(l *live, c store.Change, now session.Millis) store.Cha
 
 // left is the window that a change leaves, and its ledger.
 func (f *folding) left(l *live, c store.Change) ([]session.Message, rule.Ledger) {
-	log := append(append(make([]session.Message, 0, len(l.log)+len(c.Append)), l.log...), c.Append...)
-	for _, m := range c.Update {
-		if at := session.Index(log, m.ID); at >= 0 {
-			log[at] = m
-		}
-	}
-	return view.Window(log, l.state.Undone), l.state.Ledger.With(c.Commit...)
+	state, _, window := l.with(c)
+	return window, state.Ledger
 }
 
 // seen is a window as rules look at it.

@@ -158,6 +158,9 @@ func (r *run) mend(ctx context.Context) (unfinished bool, err error) {
 		if open(m) {
 			marked = append(marked, interrupt(*m))
 		}
+		if _, kept := m.Kept(); kept {
+			continue // what is shown again asks for nothing
+		}
 		if m.Role == session.User && m.Marker() == nil {
 			r.parent = m.ID
 		}
@@ -192,6 +195,9 @@ func (r *run) remember(m *session.Message) {
 	case m.Marker() != nil || m.IsSummary() || m.Companion() != "":
 		return
 	case m.Role == session.User:
+		if _, kept := m.Kept(); kept {
+			return
+		}
 		r.last, r.repeated = "", 0
 		return
 	}

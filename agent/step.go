@@ -75,8 +75,13 @@ func (r *run) goesOn(ctx context.Context) bool {
 	if err != nil || len(s.Messages) == 0 {
 		return false
 	}
-	last := &s.Messages[len(s.Messages)-1]
-	return last.Role == session.User && last.Companion() != ""
+	for i := len(s.Messages) - 1; i >= 0; i-- {
+		last := &s.Messages[i]
+		if _, kept := last.Kept(); !kept { // what is shown again asks for nothing
+			return last.Role == session.User && last.Companion() != ""
+		}
+	}
+	return false
 }
 
 // observe reports a step's usage. That there is nothing to fold is no reason to stop: whether the next request fits is the provider's to say.

@@ -18,6 +18,7 @@ type Pinned struct {
 	Pins   int      // how many pins they are for
 	texts  []string // as they were before they were quoted
 	parts  map[string]bool
+	files  *[]session.Part // where what is no text is put; nil: it is only named
 }
 
 // PinnedBlocks writes what pins keep, each text and each part once, in the order of the pins. A part is looked for in the whole log, so that one that
@@ -146,6 +147,10 @@ func (p *Pinned) file(part *session.Part) string {
 		if text, ok := dataText(part.URL); ok {
 			return name + ":\n\n" + p.quoted(text)
 		}
+	}
+	if p.files != nil && attachable(part) {
+		*p.files = append(*p.files, *part)
+		return name + " is attached."
 	}
 	return name + " is in the log; it cannot be written here."
 }

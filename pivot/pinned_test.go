@@ -63,7 +63,7 @@ func TestCarry_saysNothingTwiceThatIsPinned(t *testing.T) {
 	c := carrying()
 	c.Pins = []rule.Pin{{Message: "m1"}, {Message: "m7"}}
 	text, told := Carry(c)
-	if told.Constraints != 0 || told.Messages != 0 || strings.Count(text, "Never touch the Store type.") != 1 || strings.Count(text, "small please.") != 1 {
+	if told.Constraints != 0 || told.Messages != 0 || strings.Contains(text, "Never touch the Store type.") || strings.Contains(text, "small please.") {
 		t.Errorf("a pinned message is carried otherwise too: %+v\n%s", told, text)
 	}
 }

@@ -11,6 +11,8 @@ type Kind string
 const (
 	Compaction Kind = "compaction" // a pivot was published
 	Pruning    Kind = "pruning"    // elisions were committed
+	Restoring  Kind = "restore"    // parts that a summary stands for are shown again behind it
+	Pinning    Kind = "pin"        // a pin changed what is shown
 )
 
 // Receipt is what one compaction or commit did: before, after, what went, what it cost, how to undo it.
@@ -24,7 +26,7 @@ type Receipt struct {
 	Policy    string         `json:"policy"`
 	// Trigger is why it was made: "manual", "turn" and "step" (one ended), "threshold" (the window overflows), "rejected" (a request was too long), "cold" (the
 	// provider's cache held nothing of the prompt, so that it cost nothing extra), "background" (it was about to overflow, and the summary had been written while the work went on), "pays" (the schedule finds that it saves more than it costs to write
-	// the prompt again), "discard", "distill", "imported".
+	// the prompt again), "discard", "distill", "restore", "pin", "imported".
 	Trigger string `json:"trigger"`
 
 	// Log is how many messages the log had then; 0: not known.
@@ -61,6 +63,12 @@ type Receipt struct {
 	Saved    int            `json:"saved,omitzero"` // TokensBefore − TokensAfter
 	// Rewritten is how many tokens of the messages the provider's cache had that must be written to it again, of a pruning.
 	Rewritten int `json:"rewritten,omitzero"`
+
+	// Quoted are the parts that a restore shows again, by id; Pinned is the pin of a pinning.
+	Quoted []string  `json:"quoted,omitempty"`
+	Pinned *rule.Pin `json:"pinned,omitempty"`
+	// LetGo are the receipts of restores whose parts a compaction could not keep, for lack of room: they are folded again.
+	LetGo []string `json:"letGo,omitempty"`
 
 	// Undo says how to take it back.
 	Undo string `json:"undo,omitzero"`

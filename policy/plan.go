@@ -7,6 +7,7 @@ import (
 	"github.com/winnowhq/winnow/schedule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/view"
+	"slices"
 )
 
 // State is what a plan is made from. The planner changes none of it.
@@ -202,7 +203,11 @@ func (p Policy) Find(s State) rule.Found {
 		w.Messages = s.Log
 	}
 	// What the letter prunes, and what lies idle, goes although others went because it shows what they showed; what lies idle says by which handle it is found.
-	return rule.Decide(w, p.Rules, func(name string) bool {
+	found := rule.Decide(w, p.Rules, func(name string) bool {
 		return p.Pivot.Letter && name == rule.Backward{}.Name() || name == (*rule.Idle)(nil).Name()
 	})
+	if p.Pivot.Letter && len(s.Pins) > 0 { // the specification knows of no pins; they are the user's
+		found.Elisions = slices.DeleteFunc(found.Elisions, func(e rule.Elision) bool { return w.Pinned(e.Part, e.Message) })
+	}
+	return found
 }

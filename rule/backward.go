@@ -232,7 +232,7 @@ func (b Backward) letter(w Window) Found {
 walk:
 	for i := len(w.Messages) - 1; i >= 0; i-- {
 		m := &w.Messages[i]
-		if m.Role == session.User {
+		if _, kept := m.Kept(); m.Role == session.User && !kept { // which the specification does not know
 			turns++
 		}
 		if turns < b.Turns {

@@ -128,6 +128,9 @@ func (t *timeline) add(m *session.Message) {
 	if m.Path != nil && m.Path.Cwd != "" {
 		t.cwd = m.Path.Cwd
 	}
+	if _, kept := m.Kept(); kept {
+		return // it is there because somebody asked for it
+	}
 	switch {
 	case m.Role == session.User:
 		t.now.Asked++

@@ -15,6 +15,13 @@ type Note struct {
 	Replay string `json:"replay,omitzero"`
 	// Carry is set on the part of a summary that the engine wrote, not the summariser.
 	Carry bool `json:"carry,omitzero"`
+	// Kept is what a message is there for that shows something again behind a summary: the id of the pin or of the receipt of the
+	// restore. When that is undone, the message goes with it, and so do its copies behind later summaries.
+	Kept string `json:"kept,omitzero"`
+	// Pin is set where that is a pin.
+	Pin bool `json:"pin,omitzero"`
+	// Quotes are the ids of the parts that such a message quotes; none where it says a text of its own.
+	Quotes []string `json:"quotes,omitzero"`
 }
 
 // Note returns what the engine noted on a text part; ok is false when it made no note there.
@@ -35,7 +42,7 @@ func (p *Part) Note() (n Note, ok bool) {
 func (n Note) Metadata() jsontext.Value {
 	text, err := json.Marshal(struct {
 		Winnow Note `json:"winnow"`
-	}{n})
+	}{n}, ReadOptions())
 	if err != nil { // a struct of strings and a bool always encodes
 		panic(err)
 	}
@@ -51,4 +58,32 @@ func (m *Message) Companion() string {
 		}
 	}
 	return ""
+}
+
+// Kept returns the note of a message with which the engine shows again what a summary stands for, or a text that is pinned; ok is false of any other message.
+func (m *Message) Kept() (n Note, ok bool) {
+	if m.Role != User {
+		return Note{}, false
+	}
+	for i := range m.Parts {
+		if p := &m.Parts[i]; p.Synthetic {
+			if n, ok := p.Note(); ok && n.Kept != "" {
+				return n, true
+			}
+		}
+	}
+	return Note{}, false
+}
+
+// IsUndone reports whether a message came with something that was undone: a pivot of which it is the marker, the summary or a companion, or a pin or a restore.
+// undone holds the ids of markers, and what Note.Kept names.
+func (m *Message) IsUndone(undone map[string]bool) bool {
+	if len(undone) == 0 {
+		return false
+	}
+	if undone[m.ID] && m.Marker() != nil || undone[m.ParentID] && m.IsSummary() || undone[m.Companion()] {
+		return true
+	}
+	n, kept := m.Kept()
+	return kept && undone[n.Kept]
 }

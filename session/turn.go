@@ -19,10 +19,13 @@ func Turns(messages []Message) []Turn {
 	return turns
 }
 
-// LastUser returns the position of the newest user message that is not a marker, -1 without one.
+// LastUser returns the position of the newest user message that is not a marker and shows nothing again, -1 without one.
 func LastUser(messages []Message) int {
 	for i := len(messages) - 1; i >= 0; i-- {
 		if messages[i].Role == User && messages[i].Marker() == nil {
+			if _, kept := messages[i].Kept(); kept {
+				continue
+			}
 			return i
 		}
 	}

@@ -47,21 +47,13 @@ walk:
 		m := &messages[i]
 		switch {
 		case i == marker || i == summary:
-		case gone(m, undone):
+		case m.IsUndone(undone):
 		case i < marker && superseded(messages[start:marker], i-start):
 		default:
 			window = append(window, messages[i])
 		}
 	}
 	return window
-}
-
-// gone reports whether a message belongs to a pivot that was undone.
-func gone(m *session.Message, undone map[string]bool) bool {
-	if len(undone) == 0 {
-		return false
-	}
-	return undone[m.ID] && m.Marker() != nil || undone[m.ParentID] && m.IsSummary() || undone[m.Companion()]
 }
 
 // superseded reports whether tail[i] is a marker or a summary of an earlier, completed pivot.

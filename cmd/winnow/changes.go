@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/inplace"
+	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/token"
@@ -22,31 +24,40 @@ type change struct {
 	Parts        []string   `json:"parts"` // that are shown otherwise now
 	Pin          *rule.Pin  `json:"pin,omitzero"`
 	Pins         []rule.Pin `json:"pins,omitzero"`
+	Quoted       []string   `json:"quoted,omitzero"` // of the parts, those that a compaction folded and that are quoted behind its summary
 	TokensBefore int        `json:"tokensBefore"`
 	TokensAfter  int        `json:"tokensAfter"`
 	Output       string     `json:"output,omitzero"`
 
 	InPlace *inplace.Replaced `json:"inPlace,omitzero"`
+	kind    pivot.Kind
 }
 
 // touched notes the parts of elisions, each once.
 func (c *change) touched(elisions []rule.Elision) {
-	seen := map[string]bool{}
 	for _, el := range elisions {
-		if !seen[el.Part] {
-			seen[el.Part] = true
+		if !slices.Contains(c.Parts, el.Part) {
 			c.Parts = append(c.Parts, el.Part)
 		}
 	}
+}
+
+// receipt notes what was done or undone.
+func (c *change) receipt(r *pivot.Receipt) {
+	c.Receipt, c.Marker, c.kind = r.ID, r.Marker, r.Kind
+	c.touched(r.Committed)
+	c.touched(r.Replaced)
+	c.Parts = append(c.Parts, r.Quoted...)
+	c.Quoted = r.Quoted
 }
 
 func (a *app) undoCommand() *cobra.Command {
 	var out output
 	cmd := &cobra.Command{
 		Use:   "undo SRC [ID]",
-		Short: "Take back a compaction or a pruning",
-		Long: `undo takes back the newest compaction or pruning, or the one whose receipt or marker is named. What the model sees is then what it
-saw before, to the byte. In the store nothing is deleted: "winnow redo" makes it count again. Of a file a copy is written,
+		Short: "Take back a compaction, a pruning, a restore or a pin",
+		Long: `undo takes back what was done last to what the model sees, or what the receipt or the marker named is for: a compaction, a pruning, a
+restore of folded parts, a pin. What the model sees is then what it saw before, to the byte. In the store nothing is deleted: "winnow redo" makes it count again. Of a file a copy is written,
 without the compaction.`,
 		Example: `  winnow undo ses_0123            the newest one
   winnow undo session.compacted.jsonl -o session.jsonl`,
@@ -61,7 +72,7 @@ without the compaction.`,
 	return cmd
 }
 
-// undo takes a pivot or a pruning back. A file has no receipts: what it says itself counts, the time of each elision and the pivot that the
+// undo takes a pivot or a pruning back, a restore or a pin. A file has no receipts: what it says itself counts, the time of each elision and quotation, and the pivot that the
 // window begins with.
 func (a *app) undo(ctx context.Context, s *source, what string, c *change) error {
 	if what == "" && s.fromFile() {
@@ -69,7 +80,7 @@ func (a *app) undo(ctx context.Context, s *source, what string, c *change) error
 		if err != nil {
 			return err
 		}
-		if what = newest.pivot; what == "" {
+		if what = newest.made; what == "" {
 			restored, err := s.engine.RestoreFields(ctx, s.id, newest.elisions...)
 			c.touched(restored)
 			return err
@@ -79,8 +90,7 @@ func (a *app) undo(ctx context.Context, s *source, what string, c *change) error
 	if err != nil {
 		return orNothing(err, what)
 	}
-	c.Receipt, c.Marker = receipt.ID, receipt.Marker
-	c.touched(receipt.Committed)
+	c.receipt(receipt)
 	return nil
 }
 
@@ -94,7 +104,7 @@ func orNothing(err error, what string) error {
 
 // deed is the newest thing that was done to a session that was read from a file.
 type deed struct {
-	pivot    string     // id of a marker
+	made     string     // id of a marker, or what a quotation is there for
 	elisions []rule.Key // of a pruning
 }
 
@@ -117,8 +127,19 @@ func newestOf(ctx context.Context, s *source) (deed, error) {
 			newest, foreign = el.Time, el.Rule == rule.Mark
 		}
 	}
-	if at := session.Index(log.Messages, report.Window.Pivot); at >= 0 && log.Messages[at].Time.Created >= newest {
-		return deed{pivot: report.Window.Pivot}, nil
+	made, since := report.Window.Pivot, session.Millis(-1)
+	if at := session.Index(log.Messages, made); at >= 0 {
+		since = log.Messages[at].Time.Created
+	}
+	for i := range log.Messages {
+		// What was restored later than the pivot; what was carried over behind it is part of it.
+		m := &log.Messages[i]
+		if n, kept := m.Kept(); kept && m.Time.Created > since && !state.Undone[n.Kept] {
+			made, since = n.Kept, m.Time.Created
+		}
+	}
+	if made != "" && since >= newest {
+		return deed{made: made}, nil
 	}
 	var d deed
 	for _, el := range state.Ledger.All() {
@@ -139,7 +160,7 @@ func newestOf(ctx context.Context, s *source) (deed, error) {
 func (a *app) redoCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "redo ID [RECEIPT]",
-		Short:   "Make an undone compaction or pruning count again",
+		Short:   "Make an undone compaction, pruning, restore or pin count again",
 		Example: `  winnow redo ses_0123`,
 		Args:    between(1, 2, "the id of a session in the store and at most one receipt"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -149,8 +170,7 @@ func (a *app) redoCommand() *cobra.Command {
 				}
 				receipt, err := s.engine.Redo(cmd.Context(), s.id, second(args))
 				if err == nil {
-					c.Receipt, c.Marker = receipt.ID, receipt.Marker
-					c.touched(receipt.Committed)
+					c.receipt(receipt)
 				}
 				return orNothing(err, second(args))
 			})
@@ -162,15 +182,22 @@ func (a *app) restoreCommand() *cobra.Command {
 	var out output
 	cmd := &cobra.Command{
 		Use:   "restore SRC PART…",
-		Short: "Show elided parts whole again",
-		Long:  "restore shows elided parts whole again. PART is the id of a part or of a call, or a handle as placeholders show it.",
+		Short: "Show elided and folded parts whole again",
+		Long: `restore shows parts whole again. PART is the id of a part or of a call, or a handle as placeholders show it. What was elided comes back in its place. What a
+compaction folded is quoted behind the summary, a call with its result, word for word and with its place in the session; it stays there behind later summaries
+too, while there is room, and "winnow undo" takes it back. Nothing before it changes, so that the provider's cache holds.
+
+What cannot be shown is an error and changes nothing: what is shown whole already (exit 5), what is unknown, what was undone, files whose bytes are not in the log, and
+what the window has no room for.`,
 		Example: `  winnow restore ses_0123 prt_0456
   winnow restore ses_0123 k3f7a2`,
 		Args: between(2, -1, "SRC and at least one PART"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.runChange(cmd.Context(), args[0], out, "restored", func(s *source, c *change) error {
-				restored, err := s.engine.Restore(cmd.Context(), s.id, args[1:]...)
-				c.touched(restored)
+				receipt, err := s.engine.Restore(cmd.Context(), s.id, args[1:]...)
+				if err == nil {
+					c.receipt(receipt)
+				}
 				return err
 			})
 		},
@@ -255,6 +282,10 @@ func (a *app) showChange(doc change) {
 		return
 	case doc.Pin != nil:
 		a.printf("Pinned as %s\n", doc.Pin.ID)
+	case doc.kind == pivot.Pinning:
+		a.printf("The pin is %s.\n", doc.Did)
+	case doc.kind == pivot.Restoring && doc.Did != "restored":
+		a.printf("The restore of %s is %s.\n", plural(len(doc.Parts), "part", "parts"), doc.Did)
 	case doc.Marker != "":
 		a.printf("The compaction %s is %s.\n", doc.Marker, doc.Did)
 	case doc.Did == "unpinned":
@@ -265,6 +296,9 @@ func (a *app) showChange(doc change) {
 			are = "part is"
 		}
 		a.printf("%s %s %s.\n", token.Grouped(len(doc.Parts)), are, doc.Did)
+	}
+	if n := len(doc.Quoted); n > 0 && doc.Did == "restored" {
+		a.printf("%s quoted behind the summary that stands for it; \"winnow undo\" takes that back.\n", plural(n, "folded part is", "folded parts are"))
 	}
 	a.printf("The view: %s → %s tokens\n", token.Grouped(doc.TokensBefore), token.Grouped(doc.TokensAfter))
 	if doc.Output != "" {

@@ -252,6 +252,14 @@ func summaryOf(ctx context.Context, s *source, id string) (summary, carried stri
 			own = append(own, p.Text)
 		}
 	}
+	for i := range log.Messages { // what is pinned or restored stands behind it
+		m := &log.Messages[i]
+		if n, kept := m.Kept(); kept && n.Pivot == log.Messages[at].ParentID {
+			for _, p := range m.Parts {
+				carried = strings.TrimPrefix(carried+"\n\n"+p.Text, "\n\n")
+			}
+		}
+	}
 	return strings.Join(own, "\n\n"), carried, nil
 }
 

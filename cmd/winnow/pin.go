@@ -22,12 +22,15 @@ func (a *app) pinCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "pin ID [PART]",
 		Short: "Keep a part, a message or a text through every elision and every pivot",
-		Long: `pin keeps a part, a whole message, or a text of your own, word for word in what the model sees, whatever is pruned and folded. It is never
-cut: what is large and pinned stays large. PART is the id of a part, of a call or of a message, as "winnow show ID --json" prints it; with --remove
+		Long: `pin keeps a part, a whole message, or a text of your own, word for word in what the model sees, whatever is pruned and folded, under every policy. It takes
+effect at once: what is elided is shown again; a text, and what a compaction folded, is quoted behind the summary. It is never
+cut: what is large and pinned stays large. "winnow undo" and --remove take it back.
+
+PART is a handle, or the id of a part, of a call or of a message, as "winnow show ID --json" prints it; with --remove
 also that of a pin, or a pinned text.
 
 Pins live in the store, and no format of another product has a place for them: import a session first. What a pin carried over stands in the files that are
-exported; the pin itself does not. For one compaction of a file, use "winnow compact FILE --pin TEXT".
+exported, and goes along when they are compacted again; the pin itself does not. For one compaction of a file, use "winnow compact FILE --pin TEXT".
 
 What you said with "never", "always", "only use" and the like is kept without a pin: "winnow dismiss ID" lists it.`,
 		Example: `  winnow pin ses_0123 prt_0456

@@ -349,17 +349,12 @@ func (a *app) openFor(ctx context.Context, src string, dry bool) (*source, error
 	if err := copied.engine.Import(ctx, log, state.Ledger, nil); err != nil {
 		return nil, err
 	}
-	for _, p := range state.Pins {
-		if _, err := copied.engine.Pin(ctx, s.id, p); err != nil {
-			return nil, err
-		}
-	}
-	if len(state.Dismissed)+len(state.Undone) > 0 {
+	if len(state.Pins)+len(state.Dismissed)+len(state.Undone) > 0 {
 		_, now, err := copied.engine.Session(ctx, s.id)
 		if err != nil {
 			return nil, err
 		}
-		c := store.Change{Base: now.Revision, Dismiss: slices.Sorted(maps.Keys(state.Dismissed)), Undo: slices.Sorted(maps.Keys(state.Undone))}
+		c := store.Change{Base: now.Revision, Pin: state.Pins, Dismiss: slices.Sorted(maps.Keys(state.Dismissed)), Undo: slices.Sorted(maps.Keys(state.Undone))}
 		if _, err := copied.store.Apply(ctx, s.id, c); err != nil {
 			return nil, err
 		}

@@ -61,10 +61,7 @@ func (p *writer) emit(text []byte) {
 }
 
 // undone reports whether a message goes with a pivot that was undone.
-func (p *writer) undone(m *session.Message) bool {
-	u := p.change.Undone
-	return len(u) > 0 && (u[m.ID] && m.Marker() != nil || m.IsSummary() && u[m.ParentID] || u[m.Companion()])
-}
+func (p *writer) undone(m *session.Message) bool { return m.IsUndone(p.change.Undone) }
 
 // old writes what the file had: all of it, but for what the change concerns.
 func (p *writer) old() error {

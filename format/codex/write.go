@@ -63,9 +63,7 @@ type writer struct {
 }
 
 // undone reports whether a message goes with a pivot that was undone.
-func (w *writer) undone(m *session.Message) bool {
-	return w.change.Undone[m.ID] || m.IsSummary() && w.change.Undone[m.ParentID] || w.change.Undone[m.Companion()]
-}
+func (w *writer) undone(m *session.Message) bool { return m.IsUndone(w.change.Undone) }
 
 // plan decides which of the lines that were read are left out and which are written anew.
 func (w *writer) plan(read []session.Message) error {

@@ -60,7 +60,7 @@ func (e *editor) encoder() *encoder {
 	maps.Copy(names.given, e.native.given)
 	enc := newEncoder(names, &e.from.Session.Info, e.change.Ledger)
 	for i := range e.from.Session.Messages {
-		if m := &e.from.Session.Messages[i]; !undone(m, e.change.Undone) {
+		if m := &e.from.Session.Messages[i]; !m.IsUndone(e.change.Undone) {
 			enc.seen(m)
 		}
 	}
@@ -83,7 +83,7 @@ func (e *editor) list(appended []*session.Message, enc *encoder, strict bool) ([
 		var text []byte
 		if entry.at >= 0 {
 			m := &e.from.Session.Messages[entry.at]
-			if undone(m, e.change.Undone) {
+			if m.IsUndone(e.change.Undone) {
 				continue
 			}
 			text = e.message(entry, m, enc)

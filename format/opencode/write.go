@@ -48,14 +48,6 @@ func (Format) Write(w io.Writer, from *format.Document, change format.Change) er
 	return err
 }
 
-// undone reports whether a message goes with a pivot that was undone.
-func undone(m *session.Message, markers map[string]bool) bool {
-	if len(markers) == 0 {
-		return false
-	}
-	return m.Marker() != nil && markers[m.ID] || m.IsSummary() && markers[m.ParentID] || markers[m.Companion()]
-}
-
 // writeWhole writes a session that comes from elsewhere.
 func writeWhole(w io.Writer, change format.Change) error {
 	s := change.Session
@@ -68,7 +60,7 @@ func writeWhole(w io.Writer, change format.Change) error {
 	}
 	var list []jsontext.Value
 	for i := range s.Messages {
-		if undone(&s.Messages[i], change.Undone) {
+		if s.Messages[i].IsUndone(change.Undone) {
 			continue
 		}
 		m := e.message(&s.Messages[i])
@@ -177,7 +169,7 @@ func (e *editor) appended() ([]*session.Message, error) {
 	var appended []*session.Message
 	for i := range e.change.Session.Messages {
 		m := &e.change.Session.Messages[i]
-		for at < len(had) && had[at].ID != m.ID && undone(&had[at], e.change.Undone) {
+		for at < len(had) && had[at].ID != m.ID && had[at].IsUndone(e.change.Undone) {
 			at++
 		}
 		switch {
@@ -185,12 +177,12 @@ func (e *editor) appended() ([]*session.Message, error) {
 			at++
 		case at < len(had):
 			return nil, fmt.Errorf("%s: message %s stands where %s was read: a change may only append messages and undo pivots", Name, m.ID, had[at].ID)
-		case !undone(m, e.change.Undone):
+		case !m.IsUndone(e.change.Undone):
 			appended = append(appended, m)
 		}
 	}
 	for ; at < len(had); at++ {
-		if !undone(&had[at], e.change.Undone) {
+		if !had[at].IsUndone(e.change.Undone) {
 			return nil, fmt.Errorf("%s: message %s was read and is not in the change: a change may only append messages and undo pivots", Name, had[at].ID)
 		}
 	}
@@ -202,7 +194,7 @@ func (e *editor) same(appended []*session.Message) bool {
 	if len(appended) > 0 {
 		return false
 	}
-	if len(e.change.Undone) > 0 && slices.ContainsFunc(e.from.Session.Messages, func(m session.Message) bool { return undone(&m, e.change.Undone) }) {
+	if len(e.change.Undone) > 0 && slices.ContainsFunc(e.from.Session.Messages, func(m session.Message) bool { return m.IsUndone(e.change.Undone) }) {
 		return false
 	}
 	a, b := e.from.Ledger, e.change.Ledger

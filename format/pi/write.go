@@ -17,14 +17,14 @@ import (
 // product gives its entries ids when it opens it.
 func (Format) Write(w io.Writer, from *format.Document, change format.Change) error {
 	if from == nil {
-		return write(w, newFile(&change.Session), change)
+		return write(w, newFile(change), change)
 	}
 	f, ok := from.Native.(*file)
 	if from.Format != Name || !ok {
-		return write(w, newFile(&change.Session), change)
+		return write(w, newFile(change), change)
 	}
 	removed := f.undone(from.Session.Messages, change.Undone)
-	isNew := func(m *session.Message) bool { _, known := f.owner[m.ID]; return !known }
+	isNew := func(m *session.Message) bool { _, known := f.owner[m.ID]; return !known && !m.IsUndone(change.Undone) }
 	appends := slices.ContainsFunc(change.Session.Messages, func(m session.Message) bool { return isNew(&m) })
 	if !appends && len(removed) == 0 && slices.Equal(from.Ledger.All(), change.Ledger.All()) {
 		_, err := w.Write(from.Source)
@@ -57,7 +57,8 @@ func write(w io.Writer, a *appender, change format.Change) error {
 }
 
 // newFile writes a whole session as a new file of the current version.
-func newFile(s *session.Session) *appender {
+func newFile(change format.Change) *appender {
+	s := &change.Session
 	a := &appender{out: &bytes.Buffer{}, used: map[string]bool{}, first: map[string]ref{}}
 	info := *s
 	info.Messages = nil
@@ -69,7 +70,7 @@ func newFile(s *session.Session) *appender {
 	if s.Info.Title != "" {
 		a.write("title of "+id, s.Info.Time.Created, newEntry{Type: infoEntry, Name: s.Info.Title})
 	}
-	a.messages(s.Messages, func(*session.Message) bool { return true })
+	a.messages(s.Messages, func(m *session.Message) bool { return !m.IsUndone(change.Undone) })
 	return a
 }
 
@@ -87,7 +88,7 @@ func (f *file) undone(log []session.Message, markers map[string]bool) map[int]bo
 	removed := map[int]bool{}
 	for i := range log {
 		m := &log[i]
-		if markers[m.ID] && m.Marker() != nil || m.IsSummary() && markers[m.ParentID] || markers[m.Companion()] {
+		if m.IsUndone(markers) {
 			removed[f.owner[m.ID]] = true
 			for _, at := range f.more[i] {
 				removed[at] = true

@@ -1,0 +1,183 @@
+package pivot
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/session"
+)
+
+// Quotation is what one pin or one restore shows behind a summary: parts word for word, each with its place in the session, or a text of its own.
+type Quotation struct {
+	Text  string
+	Parts []string       // ids of the parts that are in it
+	Files []session.Part // pictures and documents, which stand beside the text
+	// Missing are parts of which nothing can be shown: files whose bytes are not in the log, and marks that say nothing.
+	Missing []string
+}
+
+// Titles of quotations.
+const (
+	restoredTitle = "# Shown again from before the summary"
+	pinnedTitle   = "# Pinned"
+)
+
+// QuoteRestored quotes parts that somebody wants to see again.
+func QuoteRestored(log []session.Message, parts ...string) Quotation {
+	return quotation(log, restoredTitle, parts)
+}
+
+// QuotePin quotes what a pin keeps, but for the parts that are shown.
+func QuotePin(log []session.Message, pin rule.Pin, shown func(part string) bool) Quotation {
+	if pin.Text != "" {
+		return Quotation{Text: pinnedTitle + "\n\n" + new(Pinned).quoted(pin.Text)}
+	}
+	var parts []string
+	for _, part := range PinParts(log, pin) {
+		if !shown(part) {
+			parts = append(parts, part)
+		}
+	}
+	return quotation(log, pinnedTitle, parts)
+}
+
+// PinParts are the ids of the parts that a pin keeps: its own, or those of its message.
+func PinParts(log []session.Message, pin rule.Pin) (parts []string) {
+	if pin.Part != "" {
+		if _, p := session.FindPart(log, pin.Part); p != nil {
+			return []string{p.ID}
+		}
+		return nil
+	}
+	if at := session.Index(log, pin.Message); at >= 0 {
+		for j := range log[at].Parts {
+			parts = append(parts, log[at].Parts[j].ID)
+		}
+	}
+	return parts
+}
+
+func quotation(log []session.Message, title string, parts []string) Quotation {
+	var q Quotation
+	blocks := []string{title}
+	p := Pinned{parts: map[string]bool{}, files: &q.Files}
+	last := ""
+	for _, id := range parts {
+		m, part := session.FindPart(log, id)
+		if part == nil || lost(part) {
+			q.Missing = append(q.Missing, id)
+			continue
+		}
+		n := len(p.Blocks)
+		if p.add(m, part); len(p.Blocks) == n {
+			q.Missing = append(q.Missing, id)
+			continue
+		}
+		if m.ID != last {
+			blocks, last = append(blocks, place(log, m.ID)), m.ID
+		}
+		blocks, q.Parts = append(blocks, p.Blocks[n]), append(q.Parts, id)
+	}
+	if len(q.Parts) > 0 {
+		q.Text = strings.Join(blocks, "\n\n")
+	}
+	return q
+}
+
+// place says where a message stands in the session.
+func place(log []session.Message, message string) string {
+	at := session.Index(log, message)
+	turn := 0
+	for _, t := range session.Turns(log[:at+1]) {
+		if t.Start <= at {
+			turn++
+		}
+	}
+	return fmt.Sprintf("Turn %d, message %d of the session:", turn, at+1)
+}
+
+// lost reports whether a part is a file of which the log has no bytes that could be shown.
+func lost(p *session.Part) bool {
+	if p.Type != session.FilePart {
+		return false
+	}
+	if _, text := dataText(p.URL); text && strings.HasPrefix(p.Mime, "text/") {
+		return false
+	}
+	return !attachable(p)
+}
+
+// attachable reports whether a file can stand beside a text: a picture or a document with its bytes.
+func attachable(p *session.Part) bool { return p.IsMedia() && strings.HasPrefix(p.URL, "data:") }
+
+// Kept is the message that shows a quotation: a user message that nobody wrote, with agent and model of the last one. note says with which pin or restore, and with which
+// pivot, it goes.
+func Kept(id Identity, sessionID string, last *session.Message, note session.Note, q Quotation) session.Message {
+	note.Quotes = q.Parts
+	m := session.Message{MessageInfo: session.MessageInfo{
+		ID: id.NewID(session.MessageID), SessionID: sessionID, Role: session.User, Time: session.MessageTime{Created: id.Now},
+	}}
+	if last != nil {
+		m.Agent = last.Agent
+		if ref := last.Answers(); ref != nil {
+			copied := *ref
+			m.Model = &copied
+		}
+	}
+	m.Parts = []session.Part{{
+		ID: id.NewID(session.PartID), SessionID: sessionID, MessageID: m.ID, Type: session.TextPart, Text: q.Text, Synthetic: true,
+		Metadata: note.Metadata(),
+	}}
+	for _, f := range q.Files {
+		m.Parts = append(m.Parts, session.Part{
+			ID: id.NewID(session.PartID), SessionID: sessionID, MessageID: m.ID, Type: session.FilePart, Mime: f.Mime, Filename: f.Filename, URL: f.URL, Synthetic: true,
+		})
+	}
+	return m
+}
+
+// KeptAgain are copies, for behind a new marker, of the messages of a fold that show something again: neither a pin nor what was restored is
+// lost by a compaction. They say byte for byte what they said. With pinsOnly there is no room for more: letGo are the receipts of the restores that are folded.
+func KeptAgain(id Identity, marker session.Message, fold []session.Message, pinsOnly bool) (again []session.Message, letGo []string) {
+	for i := range fold {
+		note, kept := fold[i].Kept()
+		if !kept {
+			continue
+		}
+		if pinsOnly && !note.Pin {
+			letGo = append(letGo, note.Kept)
+			continue
+		}
+		m := fold[i]
+		m.ID, m.Time = id.NewID(session.MessageID), session.MessageTime{Created: id.Now}
+		m.Parts = append([]session.Part(nil), m.Parts...)
+		note.Pivot = marker.ID
+		for j := range m.Parts {
+			p := &m.Parts[j]
+			if _, noted := p.Note(); noted {
+				p.Metadata = note.Metadata()
+			}
+			p.ID, p.MessageID = id.NewID(session.PartID), m.ID
+		}
+		again = append(again, m)
+	}
+	return again, letGo
+}
+
+// WithoutKept leaves out the messages that show something again: they are no part of what happened, and no summary is to repeat them.
+func WithoutKept(messages []session.Message) []session.Message {
+	for i := range messages {
+		if _, kept := messages[i].Kept(); !kept {
+			continue
+		}
+		rest := append([]session.Message(nil), messages[:i]...)
+		for _, m := range messages[i:] {
+			if _, kept := m.Kept(); !kept {
+				rest = append(rest, m)
+			}
+		}
+		return rest
+	}
+	return messages
+}
