@@ -62,6 +62,9 @@ type Receipt struct {
 	// Rewritten is how many tokens of the messages the provider's cache had that must be written to it again, of a pruning.
 	Rewritten int `json:"rewritten,omitzero"`
 
+	// Money is what it comes to in US dollars; nil in receipts of versions that did not say.
+	Money *Money `json:"money,omitzero"`
+
 	// Undo says how to take it back.
 	Undo string `json:"undo,omitzero"`
 }

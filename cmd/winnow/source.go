@@ -145,7 +145,7 @@ func (a *app) openDocument(ctx context.Context, src string, doc *format.Document
 		return nil, err
 	}
 	defer a.progress("looking at " + src)()
-	if err := s.engine.Import(ctx, doc.Session, doc.Ledger, nil); err != nil {
+	if err := s.engine.Import(ctx, doc.Session, doc.Ledger, nil, winnow.Beside(doc.Beside)...); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -303,7 +303,7 @@ func (a *app) openFor(ctx context.Context, src string, dry bool) (*source, error
 	if copied.engine, copied.store, err = a.engine(nil, settings); err != nil {
 		return nil, err
 	}
-	if err := copied.engine.Import(ctx, log, state.Ledger, nil); err != nil {
+	if err := copied.engine.Import(ctx, log, state.Ledger, nil, state.Spent...); err != nil {
 		return nil, err
 	}
 	for _, p := range state.Pins {
