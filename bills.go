@@ -5,56 +5,42 @@ import (
 	"context"
 	"slices"
 
+	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 )
 
-// Bill sums up requests to models.
-type Bill struct {
-	Requests int           `json:"requests"`
-	Usage    session.Usage `json:"usage"`
-	Cost     float64       `json:"cost"` // of those whose price is known
-	// Unpriced is how many took tokens at a price that nobody knows.
-	Unpriced int `json:"unpriced,omitzero"`
-}
-
-// CacheShare is how much of the prompts was read from the provider's cache, between 0 and 1.
-func (b Bill) CacheShare() float64 {
-	if prompt := b.Usage.Prompt(); prompt > 0 {
-		return float64(b.Usage.Cache.Read) / float64(prompt)
-	}
-	return 0
-}
-
-// Plus sums up two bills.
-func (b Bill) Plus(c Bill) Bill {
-	return Bill{b.Requests + c.Requests, b.Usage.Add(c.Usage), b.Cost + c.Cost, b.Unpriced + c.Unpriced}
-}
+// Bill sums up requests to models; see package bill.
+type Bill = bill.Bill
 
 // bills sums up what the session took: its steps and the summaries of other programs as the log has them, the engine's own summaries and what failed as it
 // was stored when it was paid.
 func (e *Engine) bills(l *live, g *Gauge) {
 	b, s := &l.gauging.log, &l.gauging.spent
 	if b.upTo == 0 {
-		b.steps, b.summaries, b.last = Bill{}, Bill{}, Bill{}
+		b.steps, b.summaries, b.last, b.unreported = Bill{}, Bill{}, Bill{}, 0
 	}
-	add := func(m *session.Message, steps, summaries, last *Bill) {
-		one, ok := e.billOf(l, m)
-		switch {
-		case !ok || m.IsSummary() && l.stored(m.ID):
-		case m.IsSummary():
-			*summaries = summaries.Plus(one)
-		default:
+	add := func(m *session.Message, steps, summaries, last *Bill, unreported *int) {
+		for _, r := range l.requestsOf(m) {
+			if r.Silent() {
+				*unreported++
+				continue
+			}
+			one := e.billOf(l, r)
+			if r.Kind == bill.Summary {
+				*summaries = summaries.Plus(one)
+				continue
+			}
 			*steps, *last = steps.Plus(one), one
 		}
 	}
 	for ; b.upTo < len(l.log)-settled; b.upTo++ {
-		add(&l.log[b.upTo], &b.steps, &b.summaries, &b.last)
+		add(&l.log[b.upTo], &b.steps, &b.summaries, &b.last, &b.unreported)
 	}
-	g.Steps, g.Summaries, g.Last = b.steps, b.summaries, b.last
+	g.Steps, g.Summaries, g.Last, g.Unreported = b.steps, b.summaries, b.last, b.unreported
 	for i := b.upTo; i < len(l.log); i++ {
-		add(&l.log[i], &g.Steps, &g.Summaries, &g.Last)
+		add(&l.log[i], &g.Steps, &g.Summaries, &g.Last, &g.Unreported)
 	}
 	for ; s.upTo < len(l.state.Spent); s.upTo++ {
 		x := &l.state.Spent[s.upTo]
@@ -62,17 +48,21 @@ func (e *Engine) bills(l *live, g *Gauge) {
 		switch {
 		case x.Failed:
 			s.failed = s.failed.Plus(one)
+		case x.Kind == string(bill.Agent):
+			s.agents = s.agents.Plus(one)
+		case x.Kind == string(bill.Left):
+			s.left = s.left.Plus(one)
 		case x.Kind != "step":
 			s.summaries = s.summaries.Plus(one)
 		}
 	}
-	g.Summaries, g.Failed = g.Summaries.Plus(s.summaries), s.failed
+	g.Summaries, g.Failed, g.Agents, g.Left = g.Summaries.Plus(s.summaries), s.failed, s.agents, s.left
 }
 
 // Request is one request that a session took.
 type Request struct {
 	Time  session.Millis `json:"time"`
-	Kind  string         `json:"kind"` // "step", "summary", or what else was stored
+	Kind  string         `json:"kind"` // "step", "summary", "agent" and "left" of what an imported file tells beside its log, or what else was stored
 	Model string         `json:"model"`
 	Bill  Bill           `json:"bill"`
 	// Failed says that it was paid for in vain.
@@ -90,18 +80,12 @@ func (e *Engine) Requests(ctx context.Context, id string) ([]Request, error) {
 	all := []Request{}
 	for i := range l.log {
 		m := &l.log[i]
-		b, ok := e.billOf(l, m)
-		if !ok || m.IsSummary() && l.stored(m.ID) {
-			continue
+		for _, r := range l.requestsOf(m) {
+			if r.Silent() {
+				continue
+			}
+			all = append(all, Request{Time: r.Time, Kind: string(r.Kind), Model: cmp.Or(r.Model, l.model.String()), Bill: e.billOf(l, r)})
 		}
-		r := Request{Time: m.Time.Created, Kind: "step", Model: l.model.String(), Bill: b}
-		if m.IsSummary() {
-			r.Kind = "summary"
-		}
-		if by := m.Answers(); by != nil && by.String() != "" {
-			r.Model = by.String()
-		}
-		all = append(all, r)
 	}
 	for i := range l.state.Spent {
 		if x := &l.state.Spent[i]; x.Failed || x.Kind != "step" {
@@ -122,55 +106,97 @@ func (l *live) stored(summary string) bool {
 	return false
 }
 
-// billOf is what a message says that it took; ok is false where it says nothing.
-func (e *Engine) billOf(l *live, m *session.Message) (b Bill, ok bool) {
-	if m.Tokens != nil {
-		b.Usage = *m.Tokens
+// sums is what the session took, by what it was paid for.
+func (e *Engine) sums(l *live) bill.Sums {
+	var g Gauge
+	e.bills(l, &g)
+	return g.Sums()
+}
+
+// requestsOf are those that a message of the log answers, but for what is stored as spent.
+func (l *live) requestsOf(m *session.Message) []bill.Request {
+	if m.IsSummary() && l.stored(m.ID) {
+		return nil
 	}
-	if m.Role != session.Assistant || !taken(b.Usage) && (m.Cost == nil || *m.Cost <= 0) {
-		return b, false
-	}
-	b.Requests = 1
-	name := ""
-	if by := m.Answers(); by != nil {
-		name = by.String()
-	}
-	switch {
-	case m.Cost != nil && *m.Cost > 0:
-		b.Cost = *m.Cost
-	case !e.priced(l, name):
-		b.Unpriced = 1
-	default:
-		b.Cost = e.reader(l, name).Cost(modelUsage(b.Usage))
-	}
-	return b, true
+	return bill.Requests(m)
+}
+
+// billOf is what a request took. One that names no model was answered by the session's.
+func (e *Engine) billOf(l *live, r bill.Request) Bill {
+	r.Model = cmp.Or(r.Model, l.model.String())
+	return e.prices(l).Of(r)
 }
 
 func (e *Engine) billOfSpend(l *live, x *store.Spend) Bill {
-	b := Bill{Requests: 1, Usage: x.Usage, Cost: x.Cost}
-	if x.Cost == 0 && taken(x.Usage) && !e.priced(l, x.Model) {
-		b.Unpriced = 1
+	r := bill.Request{Model: x.Model, Usage: &x.Usage, Logged: &x.Cost}
+	if x.Cost > 0 {
+		r.Usage = nil // what it cost when it was paid
+		b := e.billOf(l, r)
+		b.Usage = x.Usage
+		return b
 	}
-	return b
+	if x.Usage.Prompt()+x.Usage.Output+x.Usage.Reasoning == 0 && !beside(x.Kind) {
+		return Bill{Requests: 1}
+	}
+	return e.billOf(l, r)
 }
 
-func taken(u session.Usage) bool { return u.Prompt()+u.Output+u.Reasoning > 0 }
+// unpriced are the models without a price of which a session took something, in the order of their names.
+func (e *Engine) unpriced(l *live) []string {
+	var names []string
+	note := func(r bill.Request) {
+		if e.billOf(l, r).Unpriced == 0 {
+			return
+		}
+		if name := cmp.Or(r.Model, l.model.String()); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	for i := range l.log {
+		for _, r := range l.requestsOf(&l.log[i]) {
+			note(r)
+		}
+	}
+	for i := range l.state.Spent {
+		if x := &l.state.Spent[i]; x.Cost == 0 && (x.Kind != "step" || x.Failed) {
+			note(bill.Request{Model: x.Model, Usage: &x.Usage})
+		}
+	}
+	slices.Sort(names)
+	return names
+}
 
-// priced reports whether the price of a model is known.
-func (e *Engine) priced(l *live, name string) bool { return e.reader(l, name).Price.Known() }
+// beside reports whether a kind of what was spent is of requests that the file of an imported session tells of beside its log.
+func beside(kind string) bool { return kind == string(bill.Agent) || kind == string(bill.Left) }
+
+// Beside is what to store of requests that a file tells of beside the session in it: see format.Document.
+func Beside(requests []bill.Request) []store.Spend {
+	spent := make([]store.Spend, 0, len(requests))
+	for _, r := range requests {
+		s := store.Spend{Time: r.Time, Kind: string(r.Kind), Message: r.ID, Model: r.Model}
+		if r.Usage != nil {
+			s.Usage = *r.Usage
+		}
+		if r.Logged != nil {
+			s.Cost = *r.Logged
+		}
+		spent = append(spent, s)
+	}
+	return spent
+}
+
+// prices finds the models of requests.
+func (e *Engine) prices(l *live) *bill.Prices {
+	if l.gauging.prices == nil {
+		l.gauging.prices = bill.NewPrices(e.config.Models.Lookup)
+	}
+	return l.gauging.prices
+}
 
 // reader is the model of a name, that of the session where a message names none.
 func (e *Engine) reader(l *live, name string) model.Model {
 	if name == "" || e.config.ForceModel {
 		return l.model
 	}
-	m, known := l.gauging.models[name]
-	if !known {
-		m = e.config.Models.Lookup(name)
-		if l.gauging.models == nil {
-			l.gauging.models = map[string]model.Model{}
-		}
-		l.gauging.models[name] = m
-	}
-	return m
+	return e.prices(l).Model(name)
 }

@@ -83,11 +83,11 @@ func (e *Engine) complement(info session.Info) session.Info {
 }
 
 // Import adds a whole session with what was decided about it before. source may be nil; with it the session can be
-// exported to the product that it came from.
-func (e *Engine) Import(ctx context.Context, s session.Session, ledger rule.Ledger, source *store.Source) error {
+// exported to the product that it came from. spent is what was paid for beside the log: see Beside.
+func (e *Engine) Import(ctx context.Context, s session.Session, ledger rule.Ledger, source *store.Source, spent ...store.Spend) error {
 	s.Info = e.complement(s.Info)
 	// One change, so that nobody ever sees half of it.
-	_, err := e.config.Store.Apply(ctx, s.Info.ID, store.Change{Create: &s.Info, Append: s.Messages, Commit: ledger.All(), Source: source})
+	_, err := e.config.Store.Apply(ctx, s.Info.ID, store.Change{Create: &s.Info, Append: s.Messages, Commit: ledger.All(), Source: source, Spend: spent})
 	if err != nil {
 		return e.failed("import", s.Info.ID, err)
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/winnowhq/winnow/model"
+	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
@@ -44,6 +44,11 @@ type Gauge struct {
 	Steps     Bill `json:"steps"`
 	Summaries Bill `json:"summaries"`
 	Failed    Bill `json:"failed"`
+	// Unreported is how many steps of the log say nothing of what they took. They are in none of the bills but those of Sums.
+	Unreported int `json:"unreported,omitzero"`
+	// Agents and Left are requests that the file of an imported session tells of beside its log: of sub-agents, and of branches that were left.
+	Agents Bill `json:"agents,omitzero"`
+	Left   Bill `json:"left,omitzero"`
 }
 
 // Percent is how much of the usable window is filled, 0 where that is unlimited. It may be above 100.
@@ -61,7 +66,15 @@ func (g Gauge) Warns() bool { return g.Usable > 0 && g.Total >= g.Warn }
 func (g Gauge) Full() bool { return g.Usable > 0 && g.Total >= g.Usable }
 
 // All is the bill of the whole session.
-func (g Gauge) All() Bill { return g.Steps.Plus(g.Summaries).Plus(g.Failed) }
+func (g Gauge) All() Bill {
+	return g.Steps.Plus(g.Summaries).Plus(g.Failed).Plus(g.Agents).Plus(g.Left)
+}
+
+// Sums are the bills of the whole session, by what was paid for, with the steps that say nothing.
+func (g Gauge) Sums() bill.Sums {
+	steps := g.Steps.Plus(Bill{Requests: g.Unreported, Unreported: g.Unreported})
+	return bill.Sums{Steps: steps, Summaries: g.Summaries, Agents: g.Agents, Left: g.Left, Failed: g.Failed}
+}
 
 // Gauge measures a session. It is meant to be called after every step: what it costs grows with what came in since the last call, not with the log.
 func (e *Engine) Gauge(ctx context.Context, id string) (Gauge, error) {
@@ -103,12 +116,13 @@ type gauging struct {
 		upTo             int
 		steps, summaries Bill
 		last             Bill
+		unreported       int
 	}
 	spent struct {
-		upTo                     int // position in what is stored as spent
-		steps, summaries, failed Bill
+		upTo                            int // position in what is stored as spent
+		summaries, failed, agents, left Bill
 	}
-	models map[string]model.Model
+	prices *bill.Prices
 }
 
 // settled is how many of the newest messages are counted anew each time: those that a program may still replace.

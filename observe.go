@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/budget"
-	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/policy"
 	"github.com/winnowhq/winnow/rule"
@@ -49,9 +49,9 @@ func (e *Engine) Observe(ctx context.Context, id string, usage session.Usage) (O
 			return store.Change{}, &Error{Code: BadInput, Op: "observe", Session: id, Err: fmt.Errorf("no assistant message to report for"), Hint: "append the step's message first"}
 		}
 		m := l.log[at]
-		cost := l.model.Cost(modelUsage(usage))
+		cost, priced := l.model.Cost(bill.Usage(usage))
 		m.Tokens = &usage
-		if m.Cost == nil {
+		if m.Cost == nil && priced {
 			m.Cost = &cost
 		}
 		return store.Change{Update: []session.Message{m}, Spend: []store.Spend{{
@@ -345,8 +345,4 @@ func pendingAfter(log []session.Message, at int, facts *rule.Facts) int {
 		}
 	}
 	return pending + facts.Total(log[at+1:])
-}
-
-func modelUsage(u session.Usage) model.Usage {
-	return model.Usage{Input: u.Input, Output: u.Output, Reasoning: u.Reasoning, CacheRead: u.Cache.Read, CacheWrite: u.Cache.Write}
 }

@@ -226,5 +226,6 @@ func (e *Engine) price(s SummaryPreview) float64 {
 		return 0
 	}
 	n := s.Calls
-	return float64(n) * e.offer(s.Summarizer).Cost(model.Usage{Input: (s.Prompt - s.Cached) / n, CacheRead: s.Cached / n, Output: s.Output / n})
+	each, _ := e.offer(s.Summarizer).Cost(model.Usage{Input: (s.Prompt - s.Cached) / n, CacheRead: s.Cached / n, Output: s.Output / n})
+	return float64(n) * each
 }

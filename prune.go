@@ -29,6 +29,7 @@ func (e *Engine) commit(ctx context.Context, id string, found []rule.Elision, tr
 		if tried != nil {
 			notes = append(tried.notes, notes...)
 			receipt.Usage, receipt.Cost, c.Spend = tried.usages, tried.cost(), tried.spent
+			receipt.Money = e.money(l, receipt.TokensBefore, receipt.TokensAfter, receipt.Rewritten, tried.spent)
 		}
 		receipt.Notes = notes
 		return c, nil
@@ -58,9 +59,25 @@ func (e *Engine) pruningReceipt(l *live, committed []rule.Elision, now session.M
 		MessagesBefore: len(window), MessagesAfter: len(window), TokensBefore: before, TokensAfter: after, Committed: committed, Replaced: replaced, Saved: before - after,
 		Rewritten: rewrites.rewritten, Log: len(l.log),
 	}
+	r.Money = e.money(l, before, after, rewrites.rewritten, nil)
 	if !usable.Unlimited {
 		r.Usable = usable.Threshold
 	}
 	r.Undo = "winnow undo " + l.id + " " + r.ID
 	return r
+}
+
+// money is what a change of the view comes to, by the model that reads it: from before to after tokens of messages, so many of them written again, with what
+// was spent on a summary.
+func (e *Engine) money(l *live, before, after, rewritten int, spent []store.Spend) *pivot.Money {
+	var paid Bill
+	for i := range spent {
+		paid = paid.Plus(e.billOfSpend(l, &spent[i]))
+	}
+	summary := &paid.Cost
+	if paid.Unknown() > 0 {
+		summary = nil
+	}
+	overhead := l.overhead()
+	return pivot.NewMoney(l.model, pivot.Change{Before: before + overhead, After: after + overhead, Rewritten: rewritten}, summary)
 }

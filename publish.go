@@ -191,6 +191,7 @@ func (e *Engine) compactionReceipt(l *live, f *folding, c store.Change, marker, 
 		Undo: "winnow undo " + f.id + " " + marker.ID,
 	}
 	r.Cost = f.cost()
+	r.Money = e.money(l, before, after, after, f.spent)
 	r.Saved = before - after
 	return r, nil
 }

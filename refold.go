@@ -54,14 +54,20 @@ func (f *folding) behind() []session.Message {
 	return f.log[start : start+unsent]
 }
 
-// uncarried reports whether a pin keeps something that is folded and stands nowhere in the summary: it was pinned since.
+// uncarried reports whether a pin keeps something that is folded and stands nowhere in the window: neither in the summary nor in a message that shows it again.
 func (f *folding) uncarried() bool {
 	if len(f.pins) == 0 {
 		return false
 	}
 	var text strings.Builder
-	for i := range f.cut.Previous.Parts {
-		text.WriteString(f.cut.Previous.Parts[i].Text + "\n")
+	for i := range f.window {
+		_, kept := f.window[i].Kept()
+		if !kept && f.window[i].ID != f.cut.Previous.ID {
+			continue
+		}
+		for j := range f.window[i].Parts {
+			text.WriteString(f.window[i].Parts[j].Text + "\n")
+		}
 	}
 	stays := func(id string) bool { return session.Index(f.window, id) >= 0 }
 	for _, block := range pivot.PinnedBlocks(f.log, f.pins, stays).Blocks {

@@ -3,6 +3,7 @@ package winnow
 import (
 	"context"
 
+	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/call"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/policy"
@@ -26,8 +27,13 @@ type Report struct {
 	ToolCalls   int         `json:"toolCalls"`
 	ToolResults int         `json:"toolResults"`
 	Tokens      TokenReport `json:"tokens"`
-	// Cost in US dollars, as the log has it, or from the reported usage and the model's prices. 0 is unknown.
-	Cost float64 `json:"cost"`
+	// Cost in US dollars of all requests that the log and its file tell of, at the price of the model of each: at least so much where Bill says that some
+	// are unknown, nil where all of them are.
+	Cost *float64 `json:"cost"`
+	// Bill is the same by what was paid for.
+	Bill bill.Sums `json:"bill"`
+	// Unpriced are the models whose price nobody knows, of the requests that the cost is without.
+	Unpriced []string `json:"unpriced,omitempty"`
 	// Summaries are the calls that were made for summaries, those included that came to nothing and stand in no log.
 	Summaries  SummaryCalls `json:"summaries,omitzero"`
 	Window     WindowReport `json:"window"`
@@ -165,6 +171,9 @@ func (e *Engine) Inspect(ctx context.Context, id string) (Report, error) {
 		}
 	}
 	r.count(l)
+	r.Bill = e.sums(l)
+	r.Cost = r.Bill.Total().Dollars()
+	r.Unpriced = e.unpriced(l)
 	r.Window = e.windowReport(l, window)
 	r.Strata = strata(l, window, prunable, e.firstActive(l.log))
 	return r, nil
@@ -197,12 +206,6 @@ func (r *Report) count(l *live) {
 	directory := l.state.Info.Directory
 	for i := range l.log {
 		m := &l.log[i]
-		switch {
-		case m.Cost != nil && *m.Cost > 0:
-			r.Cost += *m.Cost
-		case m.Tokens != nil:
-			r.Cost += l.model.Cost(modelUsage(*m.Tokens))
-		}
 		for j := range m.Parts {
 			p := &m.Parts[j]
 			size := l.facts.Size(p)

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/winnowhq/winnow/agent"
+	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/llm/llmtest"
-	"github.com/winnowhq/winnow/model"
 )
 
 // A fork begins with nothing spent: what its log took was paid by the session that it was forked from, and the totals of all sessions add up to what was paid.
@@ -41,7 +41,8 @@ func TestTotals_aForkCountsNothingTwice(t *testing.T) {
 	paid := 0.0
 	for _, r := range b.upstream.Records() {
 		u := r.Usage
-		paid += reader.Cost(model.Usage{Input: u.Input, Output: u.Output, Reasoning: u.Reasoning, CacheRead: u.Cache.Read, CacheWrite: u.Cache.Write})
+		cost, _ := reader.Cost(bill.Usage(u))
+		paid += cost
 	}
 	got := totals(fork)
 	if !same(got.Cost+totals(first.SessionID).Cost, paid) || !same(second.Spent.Cost, got.Cost) || second.Spent.Inherited != 0 || got.Steps != 2 {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/wire"
@@ -16,7 +17,8 @@ type Totals struct {
 	Summaries int           // requests for summaries, failed ones too
 	Failed    int           // requests that were paid for in vain
 	Usage     session.Usage // of all of them, and of what asked for titles
-	Cost      float64       // US dollars, of all of them
+	Cost      float64       // US dollars, of all of them whose price is known
+	Unpriced  int           // of how many it is not
 
 	// Inherited is what the log of a fork took in the session that it was forked from, in US dollars. It was paid there, and nothing above has any of it.
 	Inherited float64
@@ -38,6 +40,12 @@ func (l *Loop) Totals(ctx context.Context, id string) (Totals, error) {
 		if s.Inherited {
 			t.Inherited += s.Cost
 			continue
+		}
+		if s.Kind == string(bill.Agent) || s.Kind == string(bill.Left) {
+			continue // the file that was imported tells of it
+		}
+		if s.Cost == 0 && s.Usage.Prompt()+s.Usage.Output+s.Usage.Reasoning > 0 {
+			t.Unpriced++
 		}
 		t.Usage, t.Cost = t.Usage.Add(s.Usage), t.Cost+s.Cost
 		switch {
@@ -92,7 +100,7 @@ func Children(log []session.Message) []string {
 
 func (t Totals) minus(u Totals) Totals {
 	v := u.Usage
-	v.Total, v.Input, v.Output, v.Reasoning, v.Cache.Read, v.Cache.Write = -v.Total, -v.Input, -v.Output, -v.Reasoning, -v.Cache.Read, -v.Cache.Write
-	return Totals{t.Steps - u.Steps, t.Summaries - u.Summaries, t.Failed - u.Failed, t.Usage.Add(v), t.Cost - u.Cost, t.Inherited - u.Inherited,
+	v.Total, v.Input, v.Output, v.Reasoning, v.Cache.Read, v.Cache.Write, v.Cache.Write1h = -v.Total, -v.Input, -v.Output, -v.Reasoning, -v.Cache.Read, -v.Cache.Write, -v.Cache.Write1h
+	return Totals{t.Steps - u.Steps, t.Summaries - u.Summaries, t.Failed - u.Failed, t.Usage.Add(v), t.Cost - u.Cost, t.Unpriced - u.Unpriced, t.Inherited - u.Inherited,
 		t.Children - u.Children, t.ChildrenCost - u.ChildrenCost}
 }

@@ -175,8 +175,8 @@ func barCost(g winnow.Gauge) (all, last string) {
 		return "", ""
 	}
 	switch all = cost(bill); {
-	case g.Last.Requests == 0 || bill.Cost == 0 && bill.Unpriced > 0:
-	case g.Last.Unpriced > 0:
+	case g.Last.Requests == 0 || bill.Cost == 0 && bill.Unknown() > 0:
+	case g.Last.Unknown() > 0:
 		last = "?"
 	default:
 		last = cost(g.Last)
@@ -187,7 +187,7 @@ func barCost(g winnow.Gauge) (all, last string) {
 // cost is what requests have cost: "?" where nobody knows a price, and "≥" where some are known.
 func cost(b winnow.Bill) string {
 	switch {
-	case b.Unpriced == 0:
+	case b.Unknown() == 0:
 		return tui.Dollars(b.Cost)
 	case b.Cost > 0:
 		return "≥ " + tui.Dollars(b.Cost)

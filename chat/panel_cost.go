@@ -83,13 +83,16 @@ func (p *costPanel) draw(width int) []string {
 	if bill.Unpriced > 0 {
 		lines = append(lines, wrap("the price of "+tui.Count(bill.Unpriced, "request")+" is not known", width, "")...)
 	}
+	if bill.Unreported > 0 {
+		lines = append(lines, wrap(tui.Count(bill.Unreported, "request")+" without a report of usage", width, "")...)
+	}
 	lines = append(lines, "")
 	t := billTable{width: width, style: p.style}
 	t.head("by kind")
 	for _, k := range []struct {
 		name string
 		bill winnow.Bill
-	}{{"steps", p.gauge.Steps}, {"summaries", p.gauge.Summaries}, {"failed", p.gauge.Failed}, {"last step", p.gauge.Last}} {
+	}{{"steps", p.gauge.Steps}, {"summaries", p.gauge.Summaries}, {"sub-agents", p.gauge.Agents}, {"left", p.gauge.Left}, {"failed", p.gauge.Failed}, {"last step", p.gauge.Last}} {
 		if k.bill.Requests > 0 {
 			t.row(k.name, k.bill)
 		}
@@ -176,7 +179,7 @@ func chart(all []winnow.Request, width int, s style) []string {
 	}
 	all = all[max(0, len(all)-room):]
 	value, label, title := func(r *winnow.Request) float64 { return r.Bill.Cost }, tui.Dollars, "cost"
-	if slices.ContainsFunc(all, func(r winnow.Request) bool { return r.Bill.Unpriced > 0 }) {
+	if slices.ContainsFunc(all, func(r winnow.Request) bool { return r.Bill.Unknown() > 0 }) {
 		value, label, title = func(r *winnow.Request) float64 { return float64(r.Bill.Usage.Prompt()) }, func(n float64) string { return shortly(int(n)) }, "tokens sent"
 	}
 	most := 0.0

@@ -14,7 +14,7 @@ import (
 )
 
 // cacheVersion changes with what is remembered; a cache of another version is begun anew.
-const cacheVersion = 3
+const cacheVersion = 4
 
 // Cache remembers what was measured, so that a file that did not change is not read again. It is nothing but a convenience: a damaged one is
 // begun anew, and one that cannot be written is done without. A nil Cache remembers nothing. It is safe for concurrent use.

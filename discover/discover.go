@@ -53,11 +53,14 @@ type Found struct {
 	// Where the log reports nothing, it is an estimate of what the log itself holds.
 	Tokens          int  `json:"tokens"`
 	TokensEstimated bool `json:"tokensEstimated,omitzero"`
-	// Cost in US dollars, as the log has it. Where it has none, it is computed from the reported usage and the list prices of the
-	// model; 0 is nothing or unknown.
-	Cost          float64 `json:"cost"`
-	CostEstimated bool    `json:"costEstimated,omitzero"`
-	Damaged       int     `json:"damaged,omitzero"` // pieces that could not be read
+	// Cost in US dollars of all requests that the log tells of, at the list price of the model of each: what Report.Cost says of the same file. Nil where
+	// nothing is known of any of them, or the session was not measured.
+	Cost *float64 `json:"cost"`
+	// Uncosted is how many requests it is without: of models without a price, or without a report that can be.
+	Uncosted int `json:"uncosted,omitzero"`
+	// Agents is the share of sub-agents that the same log tells of, in US dollars.
+	Agents  float64 `json:"agents,omitzero"`
+	Damaged int     `json:"damaged,omitzero"` // pieces that could not be read
 
 	path, session string    // where it is read from; session is set in a store of many
 	folder        bool      // a conversation of OpenHands

@@ -188,15 +188,17 @@ func (s *Search) listStore(ctx context.Context, p Place, path string) (found []F
 	for _, l := range sessions {
 		f := Found{
 			Product: p.Product, Source: opencodedb.Name(path, l.ID), ID: l.ID, Parent: l.ParentID, Project: l.Directory, Title: l.Title,
-			Bytes: sizes[l.ID], Updated: time.UnixMilli(int64(l.Updated)), Messages: max(0, l.Messages), Cost: l.Cost, path: path, session: l.ID,
+			Bytes: sizes[l.ID], Updated: time.UnixMilli(int64(l.Updated)), Messages: max(0, l.Messages), path: path, session: l.ID,
 		}
 		f.stamp = f.Updated
 		if f.Project == "" {
 			f.Project = l.Project
 		}
 		f.Tokens = l.Tokens.Prompt() + l.Tokens.Output + l.Tokens.Reasoning
-		// Without sums of the product's own, the messages have to be read: without a cost, for what the list prices say.
-		f.known = f.Tokens > 0 && f.Cost > 0 || l.Messages == 0
+		if l.Cost > 0 {
+			f.Cost = &l.Cost // the product's own sum, for where the messages say nothing
+		}
+		f.known = l.Messages == 0
 		f.Measured = f.known
 		found = append(found, f)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 
+	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/all"
 	"github.com/winnowhq/winnow/format/opencodedb"
@@ -11,7 +12,6 @@ import (
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/plainfile"
 	"github.com/winnowhq/winnow/rule"
-	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/token"
 )
 
@@ -36,7 +36,7 @@ func measure(ctx context.Context, f *Found, models *model.Catalogue) (err error)
 	if f.ID == "" {
 		f.ID = info.ID
 	}
-	account(f, doc.Session.Messages, models)
+	account(f, doc, models)
 	f.Measured = true
 	return nil
 }
@@ -63,46 +63,17 @@ func read(ctx context.Context, f *Found) (*format.Document, error) {
 	return all.Read(data)
 }
 
-// account sums what the messages report, and estimates what they do not.
-func account(f *Found, messages []session.Message, models *model.Catalogue) {
-	var used session.Usage
-	reported, costed := false, false
-	cost, priced := 0.0, 0.0
-	known := map[string]model.Model{}
-	for i := range messages {
-		m := &messages[i]
-		if m.Cost != nil {
-			cost += *m.Cost
-			costed = true
-		}
-		if m.Tokens == nil || *usageOf(m) == (model.Usage{}) {
-			continue
-		}
-		reported = true
-		used = used.Add(*m.Tokens)
-		if m.Cost != nil && *m.Cost > 0 {
-			continue
-		}
-		name := m.Answers().String()
-		reader, ok := known[name]
-		if !ok {
-			reader = models.Lookup(name)
-			known[name] = reader
-		}
-		priced += reader.Cost(*usageOf(m)) // 0 where the prices are not known
+// account sums what the requests took, and estimates the tokens of what does not say.
+func account(f *Found, doc *format.Document, models *model.Catalogue) {
+	sums := bill.Of(doc.Session.Messages, doc.Beside, bill.NewPrices(models.Lookup))
+	all := sums.Total()
+	if all.Dollars() == nil && f.Cost != nil && f.Tokens > 0 {
+		return // the product has summed up what its messages do not say
 	}
-	f.Tokens, f.TokensEstimated = used.Prompt()+used.Output+used.Reasoning, false
-	if !reported {
-		f.Tokens = rule.NewFacts(token.Linear{}).Total(messages)
+	f.Tokens, f.TokensEstimated = all.Usage.Prompt()+all.Usage.Output+all.Usage.Reasoning, false
+	if f.Tokens == 0 {
+		f.Tokens = rule.NewFacts(token.Linear{}).Total(doc.Session.Messages)
 		f.TokensEstimated = f.Tokens > 0
 	}
-	f.Cost, f.CostEstimated = cost, false
-	if !(costed && cost > 0) && priced > 0 {
-		f.Cost, f.CostEstimated = priced, true
-	}
-}
-
-func usageOf(m *session.Message) *model.Usage {
-	u := m.Tokens
-	return &model.Usage{Input: u.Input, Output: u.Output, Reasoning: u.Reasoning, CacheRead: u.Cache.Read, CacheWrite: u.Cache.Write}
+	f.Cost, f.Uncosted, f.Agents = all.Dollars(), all.Unknown(), sums.Agents.Cost
 }

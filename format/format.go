@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 )
@@ -55,6 +56,8 @@ type Document struct {
 	Ledger  rule.Ledger
 	Counts  Counts
 	Damaged []Damage
+	// Beside are requests that the file tells of and that are no part of the session: of sub-agents, and of branches that were left. They were paid for.
+	Beside []bill.Request
 	// Source is the file as it was read, without compression. Together with the reader it gives this document again.
 	Source []byte
 	// Native is the reader's own index into Source, for its writer.

@@ -6,6 +6,8 @@ import (
 	"io"
 	"iter"
 	"slices"
+
+	"github.com/winnowhq/winnow/bill"
 )
 
 // Outliner is a format whose files are lines, and can be read a stretch at a time: what a stretch says does not hang on the rest.
@@ -25,6 +27,9 @@ type Outline interface {
 	End() ([]Use, Counts)
 }
 
+// Biller is an Outline that knows every request that the file tells of, once each, also where its entries are in several stretches. It is asked behind End.
+type Biller interface{ Requests() []bill.Request }
+
 // Use says what a line is in a session.
 type Use uint8
 
@@ -40,9 +45,12 @@ const (
 type Pieces struct {
 	Counts  Counts
 	Damaged []Damage
-	src     io.ReaderAt
-	always  []stretch
-	pieces  []piece
+	// Requests that the file tells of; Billed is false where its outline knows of none.
+	Requests []bill.Request
+	Billed   bool
+	src      io.ReaderAt
+	always   []stretch
+	pieces   []piece
 }
 
 // stretch is a range of bytes, whole lines.
@@ -67,6 +75,10 @@ func Cut(src io.ReaderAt, size int64, o Outline, length int64) (*Pieces, error) 
 	}
 	uses, counts := o.End()
 	p.Counts = counts
+	if b, ok := o.(Biller); ok {
+		p.Requests = b.Requests()
+		p.Billed = len(p.Requests) > 0
+	}
 	shown, last := 0, map[Use]stretch{}
 	var open piece
 	for l, show := range lines.all() {

@@ -153,7 +153,7 @@ func (c *Catalogue) assume(name string) Model {
 		Assumed: []string{
 			fmt.Sprintf("%s is not in the catalogue of %s: a context of %d tokens and an output of %d are assumed",
 				orNameless(name), c.Date, AssumedContext, AssumedOutput),
-			"its prices are unknown: costs count as 0",
+			"its prices are unknown: `models` in winnow.jsonc sets them",
 			"its prompt cache is unknown: none is assumed",
 		},
 	}

@@ -53,23 +53,6 @@ type Cache struct {
 	Explicit bool
 }
 
-// Usage is what one request took, in tokens, every token in one field only.
-type Usage struct {
-	Input        int // of the prompt, neither read from the cache nor written to it
-	Output       int // of the answer, without reasoning
-	Reasoning    int // billed like output
-	CacheRead    int
-	CacheWrite   int // for the cache's usual lifetime
-	CacheWrite1h int // for an hour, where that is offered
-}
-
-// Prompt is the size of the whole prompt: fresh, read from the cache and written to it.
-func (u Usage) Prompt() int { return u.Input + u.CacheRead + u.CacheWrite + u.CacheWrite1h }
-
-// Cost is what the usage costs in US dollars, at the tier that its prompt falls into. Numbers that cannot
-// be (negative, not a number) count as 0.
-func (m Model) Cost(u Usage) float64 { return m.Price.For(u.Prompt()).cost(u) }
-
 // Price is in US dollars per million tokens. All zero means unknown, or a plan that does not bill tokens.
 type Price struct {
 	Input        float64
@@ -111,20 +94,6 @@ func (p Price) Relative() (read, write, output float64) {
 		return 0.1, 1.25, 5
 	}
 	return plain(p.CacheRead) / p.Input, plain(p.CacheWrite) / p.Input, plain(p.Output) / p.Input
-}
-
-func (p Price) cost(u Usage) float64 {
-	sum := bill(u.Input, p.Input) + bill(u.Output, p.Output) + bill(u.Reasoning, p.Output) +
-		bill(u.CacheRead, p.CacheRead) + bill(u.CacheWrite, p.CacheWrite) + bill(u.CacheWrite1h, p.CacheWrite1h)
-	return sum / 1e6
-}
-
-// bill is tokens × price, before the division by a million: sums of whole prices stay exact.
-func bill(tokens int, price float64) float64 {
-	if tokens <= 0 {
-		return 0
-	}
-	return float64(tokens) * plain(price)
 }
 
 func plain(price float64) float64 {

@@ -16,6 +16,7 @@ import (
 )
 
 func TestCost(t *testing.T) {
+	const unknown = -1.0
 	million := 1_000_000
 	tiered := model.Price{
 		Input: 2, Output: 8, CacheRead: 0.2, CacheWrite: 2,
@@ -37,20 +38,37 @@ func TestCost(t *testing.T) {
 		{"at the tier's edge the base price holds", tiered, model.Usage{Input: 200_000}, 0.4},
 		{"a middle tier", tiered, model.Usage{Input: 300_000, Output: 100_000}, 0.9 + 0.4},
 		{"the highest tier, reached by what the cache served", tiered, model.Usage{Input: 550_000, CacheRead: 100_000, Output: 50_000}, 2.75 + 0.6 + 0.05},
-		{"one token more", tiered, model.Usage{Input: 1, CacheRead: 200_000}, 3e-6},
+		{"one token more, read from a cache that has no price of its own", tiered, model.Usage{Input: 1, CacheRead: 200_000}, 0.600003},
+		{"an hour in the cache", model.Price{Input: 4, Output: 1, CacheWrite: 5, CacheWrite1h: 8}, model.Usage{CacheWrite: million, CacheWrite1h: million}, 13},
 		{"nothing", tiered, model.Usage{}, 0},
-		{"no price", model.Price{}, model.Usage{Input: million, Output: million}, 0},
-		{"not a number", model.Price{Input: math.NaN(), Output: 1}, model.Usage{Input: million, Output: million}, 1},
-		{"a negative price", model.Price{Input: -3, Output: 1}, model.Usage{Input: million, Output: million}, 1},
-		{"an infinite price", model.Price{Input: math.Inf(1)}, model.Usage{Input: million}, 0},
-		{"negative tokens", model.Price{Input: 3, Output: 1}, model.Usage{Input: -million, Output: million}, 1},
+		{"nothing, of a model without a price", model.Price{}, model.Usage{}, 0},
+		{"no price", model.Price{}, model.Usage{Input: million, Output: million}, unknown},
+		{"not a number", model.Price{Input: math.NaN(), Output: 1}, model.Usage{Input: million, Output: million}, unknown},
+		{"not a number, of what was not used", model.Price{Input: math.NaN(), Output: 1}, model.Usage{Output: million}, 1},
+		{"a negative price", model.Price{Input: -3, Output: 1}, model.Usage{Input: million, Output: million}, unknown},
+		{"an infinite price", model.Price{Input: math.Inf(1)}, model.Usage{Input: million}, unknown},
+		{"negative tokens", model.Price{Input: 3, Output: 1}, model.Usage{Input: -million, Output: million}, unknown},
+		{"more tokens than there can be", model.Price{Input: 3, Output: 1}, model.Usage{Input: math.MaxInt, CacheRead: 1}, unknown},
+		{"a service with other prices", model.Price{Input: 3, Output: 1}, model.Usage{Input: million, Tier: "fast"}, unknown},
+		{"a search of the web that nobody prices", model.Price{Input: 3, Output: 1}, model.Usage{Input: million, Searches: 1}, unknown},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := (model.Model{Price: tt.price}).Cost(tt.usage); math.Abs(got-tt.want) > 1e-12 {
+			got, ok := (model.Model{Price: tt.price}).Cost(tt.usage)
+			if !ok {
+				got = unknown
+			}
+			if math.Abs(got-tt.want) > 1e-12 {
 				t.Errorf("Cost(%+v) = %v, want %v", tt.usage, got, tt.want)
 			}
 		})
+	}
+}
+
+func TestCost_searchesOfTheWeb(t *testing.T) {
+	m := model.Default().Lookup("anthropic/claude-sonnet-4-5")
+	if got, ok := m.Cost(model.Usage{Input: 1_000_000, Searches: 3}); !ok || math.Abs(got-6.03) > 1e-9 { // a prompt of a million is long: 6 dollars
+		t.Errorf("a million tokens and three searches cost %v, %v; want 6.03", got, ok)
 	}
 }
 
@@ -62,7 +80,9 @@ func TestCost_isNeverNegativeAndGrows(t *testing.T) {
 		u := model.Usage{Input: n.Draw(t, "in"), Output: n.Draw(t, "out"), CacheRead: n.Draw(t, "read"), CacheWrite: n.Draw(t, "write")}
 		more := u
 		more.Output += 1000
-		if a, b := m.Cost(u), m.Cost(more); a < 0 || b < a {
+		a, ok := m.Cost(u)
+		b, also := m.Cost(more)
+		if a < 0 || ok && also && b < a || ok && !u.Plausible() {
 			t.Errorf("%s: Cost(%+v) = %v, with more output %v", m, u, a, b)
 		}
 	})
@@ -182,7 +202,7 @@ func TestLookup_longWindow(t *testing.T) {
 	if m.Limits.Context != 1_000_000 || m.ID != "claude-sonnet-4-5[1m]" || m.Provider != "anthropic" {
 		t.Errorf("got %s with %+v, want the long window", m, m.Limits)
 	}
-	if got := m.Cost(model.Usage{Input: 300_000}); math.Abs(got-1.8) > 1e-9 {
+	if got, _ := m.Cost(model.Usage{Input: 300_000}); math.Abs(got-1.8) > 1e-9 {
 		t.Errorf("300,000 tokens cost %v, want 1.8: the price of long prompts", got)
 	}
 }

@@ -142,8 +142,12 @@ func (d *document) about() {
 	d.Facts = []fact{
 		{"log", grouped(r.Tokens.Total) + " tokens"}, {"messages", messages}, {"turns", grouped(r.Turns)}, {"steps", grouped(r.Steps)}, {"tool calls", grouped(r.ToolCalls)},
 	}
-	if r.Cost > 0 {
-		d.Facts = append(d.Facts, fact{"cost", dollars(r.Cost)})
+	if words := r.Bill.Words(dollars); len(words) > 0 {
+		text := strings.TrimPrefix(strings.Join(words, ", "), "cost ")
+		if len(r.Unpriced) > 0 {
+			text += " (" + strings.Join(r.Unpriced, ", ") + ")"
+		}
+		d.Facts = append(d.Facts, fact{"cost", visible(text)})
 	}
 	d.Facts = append(d.Facts, fact{"policy", visible(r.Policy)}, fact{"counted by", visible(r.Counter)})
 }

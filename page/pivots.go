@@ -163,6 +163,9 @@ func receiptFacts(r *pivot.Receipt) []fact {
 			}
 		}
 	}
+	if r.Money != nil {
+		add("dollars", visible(r.Money.Words(dollars)))
+	}
 	const most = 8
 	var claims []string
 	for _, s := range r.Struck[:min(len(r.Struck), most)] {

@@ -25,7 +25,7 @@ const (
 
 // QuoteRestored quotes parts that somebody wants to see again.
 func QuoteRestored(log []session.Message, parts ...string) Quotation {
-	return quotation(log, restoredTitle, parts)
+	return quoteParts(log, restoredTitle, parts)
 }
 
 // QuotePin quotes what a pin keeps, but for the parts that are shown.
@@ -39,7 +39,7 @@ func QuotePin(log []session.Message, pin rule.Pin, shown func(part string) bool)
 			parts = append(parts, part)
 		}
 	}
-	return quotation(log, pinnedTitle, parts)
+	return quoteParts(log, pinnedTitle, parts)
 }
 
 // PinParts are the ids of the parts that a pin keeps: its own, or those of its message.
@@ -58,7 +58,7 @@ func PinParts(log []session.Message, pin rule.Pin) (parts []string) {
 	return parts
 }
 
-func quotation(log []session.Message, title string, parts []string) Quotation {
+func quoteParts(log []session.Message, title string, parts []string) Quotation {
 	var q Quotation
 	blocks := []string{title}
 	p := Pinned{parts: map[string]bool{}, files: &q.Files}

@@ -8,8 +8,8 @@ import (
 
 // Past is all that a summary stands for: not what an earlier summary said about it, but what was said and done.
 type Past struct {
-	// Log is the conversation from its beginning to the cut, what earlier pivots folded included. Markers, summaries and what the engine appended with
-	// them are left out.
+	// Log is the conversation from its beginning to the cut, what earlier pivots folded included. Markers, summaries, what the engine appended with
+	// them and what it shows again are left out.
 	Log []session.Message
 	// Lost is the text of the summary that the log begins with where the product threw away what it stands for, "" where the log has everything.
 	Lost string
@@ -30,6 +30,7 @@ func PastOf(log []session.Message, undone map[string]bool, cut Cut) Past {
 			p.Log = append(p.Log, *m)
 		}
 	}
+	p.Log = WithoutKept(p.Log)
 	return p
 }
 

@@ -69,6 +69,8 @@ type Receipt struct {
 	Pinned *rule.Pin `json:"pinned,omitempty"`
 	// LetGo are the receipts of restores whose parts a compaction could not keep, for lack of room: they are folded again.
 	LetGo []string `json:"letGo,omitempty"`
+	// Money is what it comes to in US dollars; nil in receipts of versions that did not say.
+	Money *Money `json:"money,omitzero"`
 
 	// Undo says how to take it back.
 	Undo string `json:"undo,omitzero"`

@@ -16,6 +16,12 @@ func (l *Lab) report(sessions []Recorded, skipped []Skipped) Report {
 	for i, s := range l.Setups {
 		r.Policies = append(r.Policies, standing(s, sessions, i, base))
 	}
+	for i := range sessions {
+		r.Paid = r.Paid.plus(sessions[i].Paid)
+	}
+	if base >= 0 && len(sessions) > 0 {
+		r.Differs = r.Paid.differs(r.Policies[base], l.Options.Hour)
+	}
 	at := r.advise(l.Setups, l.Regrets)
 	if len(sessions) > 0 {
 		r.compare(base, at)

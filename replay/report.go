@@ -5,6 +5,9 @@ type Report struct {
 	// Sessions in the order in which they were found; those that could not be replayed are in Skipped.
 	Sessions []Recorded `json:"sessions"`
 	Policies []Standing `json:"policies"` // in the order in which they were asked for
+	// Paid is what the recorded sessions took together, in US dollars, and Differs says why the baseline's bill is another one.
+	Paid    Paid     `json:"paid,omitzero"`
+	Differs []string `json:"differs,omitempty"`
 	// Baseline is the name of the policy that ratios are relative to.
 	Baseline string `json:"baseline"`
 	// Relative says that bills are in millions of input tokens, not in US dollars: for one session at least no price is known, or terms were chosen.
@@ -36,6 +39,7 @@ type Recorded struct {
 	Base     int       `json:"base"`
 	Input    float64   `json:"input,omitzero"` // price of a million input tokens in US dollars; 0: not known, and bills are relative
 	Bound    float64   `json:"bound,omitzero"` // the cheapest bill with knowledge of the future; 0: not computed
+	Paid     Paid      `json:"paid,omitzero"`  // what it took as it was recorded, always in US dollars
 	Outcomes []Outcome `json:"outcomes"`       // by policy, in the order of Report.Policies
 }
 

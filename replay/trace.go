@@ -27,6 +27,8 @@ type Trace struct {
 	// Base is what system prompt and tools take, in tokens; BaseKnown says that a report told.
 	Base      int
 	BaseKnown bool
+	// Paid is what the session took as it was recorded; zero where nobody looked.
+	Paid Paid
 
 	directory string
 	log       []session.Message

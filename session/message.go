@@ -32,16 +32,18 @@ type MessageInfo struct {
 	Model *ModelRef `json:"model,omitzero"`
 
 	// Of an assistant message.
-	ParentID   string         `json:"parentID,omitzero"` // the user message that it answers
-	ModelID    string         `json:"modelID,omitzero"`
-	ProviderID string         `json:"providerID,omitzero"`
-	Variant    string         `json:"variant,omitzero"`
-	Mode       string         `json:"mode,omitzero"`
-	Path       *Path          `json:"path,omitzero"`
-	Cost       *float64       `json:"cost,omitzero"`   // US dollars, summed over the steps of the message
-	Tokens     *Usage         `json:"tokens,omitzero"` // of the last step
-	Finish     string         `json:"finish,omitzero"` // why the model stopped; empty while it has not
-	Error      jsontext.Value `json:"error,omitzero"`  // {name, data}
+	ParentID   string   `json:"parentID,omitzero"` // the user message that it answers
+	ModelID    string   `json:"modelID,omitzero"`
+	ProviderID string   `json:"providerID,omitzero"`
+	Variant    string   `json:"variant,omitzero"`
+	Mode       string   `json:"mode,omitzero"`
+	Path       *Path    `json:"path,omitzero"`
+	Cost       *float64 `json:"cost,omitzero"`   // US dollars, summed over the steps of the message
+	Tokens     *Usage   `json:"tokens,omitzero"` // of the last step
+	Finish     string   `json:"finish,omitzero"` // why the model stopped; empty while it has not
+	// Repeats is the id of an earlier message of the same request, which has its usage: this one took nothing more.
+	Repeats string         `json:"repeats,omitzero"`
+	Error   jsontext.Value `json:"error,omitzero"` // {name, data}
 
 	// Summary is true on the assistant message that answers a marker. On a user message it is
 	// an object for people (title, body, diffs), which has no bearing on the context.
@@ -74,6 +76,10 @@ type Usage struct {
 	Output    int        `json:"output"`
 	Reasoning int        `json:"reasoning"`
 	Cache     CacheUsage `json:"cache"`
+	// Searches is how many searches of the web the provider made for the step: they have a price each.
+	Searches int `json:"searches,omitzero"`
+	// Tier is what was asked of the provider beside its usual service, which has other prices: "priority", "fast".
+	Tier string `json:"tier,omitzero"`
 
 	Unknown jsontext.Value `json:",embed"`
 }
@@ -82,6 +88,8 @@ type Usage struct {
 type CacheUsage struct {
 	Read  int `json:"read"`
 	Write int `json:"write"`
+	// Write1h is how much of Write stays for an hour, where the provider tells: that is dearer than its usual lifetime.
+	Write1h int `json:"write1h,omitzero"`
 
 	Unknown jsontext.Value `json:",embed"`
 }
@@ -93,7 +101,8 @@ func (u Usage) Prompt() int { return u.Input + u.Cache.Read + u.Cache.Write }
 func (u Usage) Add(v Usage) Usage {
 	return Usage{
 		Total: u.Total + v.Total, Input: u.Input + v.Input, Output: u.Output + v.Output, Reasoning: u.Reasoning + v.Reasoning,
-		Cache: CacheUsage{Read: u.Cache.Read + v.Cache.Read, Write: u.Cache.Write + v.Cache.Write},
+		Cache:    CacheUsage{Read: u.Cache.Read + v.Cache.Read, Write: u.Cache.Write + v.Cache.Write, Write1h: u.Cache.Write1h + v.Cache.Write1h},
+		Searches: u.Searches + v.Searches,
 	}
 }
 
@@ -155,12 +164,16 @@ func (m *Message) Text() string {
 	return text
 }
 
-// Answers names the model that wrote an assistant message, or that a user message asks for.
+// Answers names the model that wrote an assistant message, or that a user message asks for; nil where none did. "<synthetic>" and
+// the like, which products write over what they say themselves, are no models.
 func (m *Message) Answers() *ModelRef {
 	if m.Model != nil {
+		if m.Model.placeholder() {
+			return nil
+		}
 		return m.Model
 	}
-	if m.ModelID == "" && m.ProviderID == "" {
+	if m.ModelID == "" && m.ProviderID == "" || placeholder(m.ModelID) {
 		return nil
 	}
 	return &ModelRef{ProviderID: m.ProviderID, ModelID: m.ModelID, Variant: m.Variant}

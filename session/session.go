@@ -4,7 +4,11 @@
 // A log is only ever appended to. Order is position: ids and clocks say nothing about it.
 package session
 
-import "github.com/go-json-experiment/json/jsontext"
+import (
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
 
 // Session is one log: what is known about it, and its messages in the order in which they were appended.
 type Session struct {
@@ -52,6 +56,11 @@ type ModelRef struct {
 
 	Unknown jsontext.Value `json:",embed"`
 }
+
+// placeholder reports whether a product wrote something in angle brackets where a model would stand: "<synthetic>".
+func placeholder(id string) bool { return strings.HasPrefix(id, "<") && strings.HasSuffix(id, ">") }
+
+func (r *ModelRef) placeholder() bool { return placeholder(r.ModelID) || placeholder(r.ID) }
 
 // String is "provider/model", or the half that is known.
 func (r *ModelRef) String() string {

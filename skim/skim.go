@@ -13,6 +13,7 @@ import (
 	"slices"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/session"
@@ -97,6 +98,10 @@ type skimming struct {
 	turns   int // turns that are still protected
 	stopped bool
 
+	prices   *bill.Prices
+	bill     bill.Sums
+	unpriced []string // models
+
 	rows        [][]winnow.Stratum // of each stretch, the newest first
 	turnsOf     []int
 	constraints [][]string
@@ -120,6 +125,7 @@ func (s *skimming) stretch(ctx context.Context, i int, newest bool) error {
 	c := s.config
 	c.Settings, c.Store, c.Stretch = &settings, nil, !newest
 	if !newest {
+		s.charge(doc)
 		c.Model, c.ForceModel = s.model.String(), true
 		s.withoutReports(doc.Session.Messages, i == 0)
 	}
@@ -149,29 +155,48 @@ func (s *skimming) stretch(ctx context.Context, i int, newest bool) error {
 			models = model.Default()
 		}
 		s.model = models.Lookup(r.Model)
+		s.prices = bill.NewPrices(models.Lookup)
+		s.requests(s.file.Pieces.Requests)
+		s.charge(doc)
 	}
 	s.add(r, newest)
 	return nil
 }
 
-// withoutReports turns what steps reported into what they cost: of a stretch in the middle, a report says nothing about the sizes
-// of what is in it. The first of all stays, for what it tells about the system prompt.
+// withoutReports takes out what steps reported: of a stretch in the middle, a report says nothing about the sizes of what is in it. The first of all stays,
+// for what it tells about the system prompt. What was reported is billed before.
 func (s *skimming) withoutReports(messages []session.Message, first bool) {
 	for i := range messages {
 		m := &messages[i]
 		if m.Tokens == nil {
 			continue
 		}
-		if m.Cost == nil || *m.Cost <= 0 {
-			u := *m.Tokens
-			cost := s.model.Cost(model.Usage{Input: u.Input, Output: u.Output, Reasoning: u.Reasoning, CacheRead: u.Cache.Read, CacheWrite: u.Cache.Write})
-			m.Cost = &cost
-		}
 		if first && m.Role == session.Assistant && m.Tokens.Prompt() > 0 && !m.IsSummary() {
 			first = false
 			continue
 		}
 		m.Tokens = nil
+	}
+}
+
+// charge takes in what the requests of a stretch took, where the file did not tell it as a whole.
+func (s *skimming) charge(doc *format.Document) {
+	if !s.file.Pieces.Billed {
+		for i := range doc.Session.Messages {
+			s.requests(bill.Requests(&doc.Session.Messages[i]))
+		}
+		s.requests(doc.Beside)
+	}
+}
+
+func (s *skimming) requests(all []bill.Request) {
+	for _, r := range all {
+		r.Model = cmp.Or(r.Model, s.model.String())
+		one := s.prices.Of(r)
+		s.bill.Add(r.Kind, one)
+		if one.Unpriced > 0 && !slices.Contains(s.unpriced, r.Model) {
+			s.unpriced = append(s.unpriced, r.Model)
+		}
 	}
 }
 
@@ -194,7 +219,6 @@ func (s *skimming) add(r winnow.Report, newest bool) {
 	t.Turns += r.Turns
 	t.ToolCalls += r.ToolCalls
 	t.ToolResults += r.ToolResults
-	t.Cost += r.Cost
 	t.Tokens.Total += r.Tokens.Total
 	sum(t.Tokens.ByKind, r.Tokens.ByKind)
 	sum(t.Tokens.ByTool, r.Tokens.ByTool)
@@ -317,6 +341,8 @@ func alone(s winnow.Stratum) bool { return s.Pivot || s.Zones[winnow.Summary] > 
 func (s *skimming) finish() winnow.Report {
 	r := s.report
 	r.ID, r.Title = cmp.Or(s.info.ID, r.ID), cmp.Or(s.info.Title, r.Title)
+	r.Bill, r.Cost, r.Unpriced = s.bill, s.bill.Total().Dollars(), s.unpriced
+	slices.Sort(r.Unpriced)
 	r.Strata, r.Constraints, r.Dismissed = nil, []string{}, []string{}
 	turns := 0
 	for i := len(s.rows) - 1; i >= 0; i-- {

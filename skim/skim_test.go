@@ -62,8 +62,8 @@ func TestInspect_saysWhatTheWholeSays(t *testing.T) {
 					t.Errorf("candidates of %d stretches (-whole +skimmed):\n%s", p.Len(), diff)
 				}
 			}
-			if math.Abs(whole.Cost-got.Cost) > 1e-6 {
-				t.Errorf("cost %v, want %v", got.Cost, whole.Cost)
+			if a, b := whole.Bill.Total(), got.Bill.Total(); math.Abs(a.Cost-b.Cost) > 1e-6 || (got.Cost == nil) != (whole.Cost == nil) {
+				t.Errorf("cost %v, want %v", b, a)
 			}
 			if diff := cmp.Diff(zones(whole), zones(got)); diff != "" {
 				t.Errorf("timeline of %d stretches (-whole +skimmed):\n%s", p.Len(), diff)
@@ -71,7 +71,7 @@ func TestInspect_saysWhatTheWholeSays(t *testing.T) {
 			if diff := cmp.Diff(winnow.ByRule(got.Candidates, got.Omitted), got.ByRule); diff != "" {
 				t.Errorf("sums by rule of %d stretches (-of the candidates +skimmed):\n%s", p.Len(), diff)
 			}
-			rest := cmpopts.IgnoreFields(winnow.Report{}, "Window", "Candidates", "ByRule", "Cost", "Strata", "Refusals")
+			rest := cmpopts.IgnoreFields(winnow.Report{}, "Window", "Candidates", "ByRule", "Cost", "Bill", "Unpriced", "Strata", "Refusals")
 			if diff := cmp.Diff(whole, got, rest); diff != "" {
 				t.Errorf("%d stretches (-whole +skimmed):\n%s", p.Len(), diff)
 			}
@@ -99,7 +99,7 @@ func inspectWhole(t *testing.T, doc *format.Document) winnow.Report {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	if err := e.Import(context.Background(), doc.Session, doc.Ledger, nil); err != nil {
+	if err := e.Import(context.Background(), doc.Session, doc.Ledger, nil, winnow.Beside(doc.Beside)...); err != nil {
 		t.Fatal(err)
 	}
 	r, err := e.Inspect(context.Background(), doc.Session.Info.ID)

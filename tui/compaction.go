@@ -26,6 +26,7 @@ func (p Painter) Pruning(r winnow.Report, receipt pivot.Receipt, title string) {
 	if calls := asked(receipt); len(calls) > 0 { // for a summary that came to nothing
 		pg.fact("asked", strings.Join(calls, ", "))
 	}
+	pg.money(receipt)
 	pg.notes(receipt)
 	pg.timeline(r)
 	pg.windowNow(r)
@@ -44,6 +45,7 @@ func (p Painter) Compaction(before, after winnow.Report, receipt pivot.Receipt, 
 		leaders{title: "Folded, by kind", by: receipt.Gone, whole: receipt.TokensBefore, most: mostLeaders + 1, style: foldedTone},
 		leaders{title: "Elided first, by rule", by: by, whole: receipt.TokensBefore, most: mostLeaders, style: prunedTone})
 	pg.kept(receipt)
+	pg.money(receipt)
 	pg.notes(receipt)
 	pg.timeline(after)
 	pg.windowNow(after)
@@ -107,6 +109,13 @@ func savedByRule(receipt pivot.Receipt, hidden map[string]bool) (saved map[strin
 		saved[name] = plus(saved[name], el.Saves)
 	}
 	return saved, beyond
+}
+
+// money says what it comes to in dollars.
+func (pg *page) money(receipt pivot.Receipt) {
+	if receipt.Money != nil {
+		pg.fact("dollars", receipt.Money.Words(dollars))
+	}
 }
 
 // kept says what was carried over and what stays as it was.

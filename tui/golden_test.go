@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/rule"
@@ -38,9 +39,10 @@ func timelineOf(turns ...[]winnow.Stratum) []winnow.Stratum {
 }
 
 func overflowing() winnow.Report {
+	cost := 3.14159
 	return winnow.Report{
 		Title: "Teach the kiln to cool down slowly", Model: "anthropic/claude-sonnet-4-5", Policy: "balanced",
-		Messages: 61, Steps: 56, Turns: 5, ToolCalls: 104, ToolResults: 104, Cost: 3.14159,
+		Messages: 61, Steps: 56, Turns: 5, ToolCalls: 104, ToolResults: 104, Cost: &cost, Bill: bill.Sums{Steps: bill.Bill{Requests: 56, Cost: cost}},
 		Tokens: winnow.TokenReport{
 			Total:  200_400,
 			ByKind: map[string]int{"tool output": 180_000, "tool input": 12_400, "user": 900, "assistant": 5_100, "reasoning": 2_000},
@@ -82,7 +84,7 @@ func folded() winnow.Report {
 	r := overflowing()
 	r.Window = winnow.WindowReport{
 		Messages: 12, Tokens: 21_000, Overhead: 12_600, Context: 128_000, Usable: 95_232, Pivot: "msg_9", Folded: 51, Elided: 3, ElidedTokens: 8_200,
-		Reason: "local/m1 is not in the catalogue: a context of 128000 tokens and an output of 16384 are assumed; its prices are unknown: costs count as 0",
+		Reason: "local/m1 is not in the catalogue: a context of 128000 tokens and an output of 16384 are assumed; its prices are unknown: `models` in winnow.jsonc sets them",
 	}
 	r.Model, r.Candidates = "local/m1", nil
 	r.Refusals = []rule.Refusal{{Code: rule.BelowMinimum, Rule: "backward", Reason: "14729 tokens of old tool output could go; it takes more than 20000 to be worth a commit"}}

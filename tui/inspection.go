@@ -101,8 +101,9 @@ func (pg *page) about(r winnow.Report, title string) {
 	if r.Turns > 0 || r.Steps > 0 {
 		facts = append(facts, count(r.Turns, "turn"), count(r.Steps, "step"), count(r.ToolCalls, "tool call"))
 	}
-	if r.Cost > 0 {
-		facts = append(facts, dollars(r.Cost))
+	facts = append(facts, r.Bill.Words(dollars)...)
+	if len(r.Unpriced) > 0 {
+		facts = append(facts, "no price known for "+strings.Join(r.Unpriced, ", ")+": `models` in winnow.jsonc sets prices")
 	}
 	if s := r.Summaries; s.Calls > 0 {
 		text := count(s.Calls, "call") + " for summaries"

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/rule"
@@ -42,7 +43,7 @@ func anyReport(t *rapid.T) winnow.Report {
 	})
 	r := winnow.Report{
 		Title: text.Draw(t, "title"), Model: text.Draw(t, "model"), Messages: n.Draw(t, "messages"), Steps: n.Draw(t, "steps"), Turns: n.Draw(t, "turns"),
-		ToolCalls: n.Draw(t, "calls"), Cost: rapid.Float64().Draw(t, "cost"),
+		ToolCalls: n.Draw(t, "calls"), Bill: bill.Sums{Steps: bill.Bill{Requests: n.Draw(t, "requests"), Cost: rapid.Float64().Draw(t, "cost"), Unpriced: n.Draw(t, "unpriced")}},
 		Tokens: winnow.TokenReport{Total: n.Draw(t, "total"), ByKind: byName(t, "kinds"), ByTool: byName(t, "tools"), ByFile: byName(t, "files")},
 		Window: winnow.WindowReport{
 			Messages: n.Draw(t, "window"), Tokens: n.Draw(t, "window tokens"), Overhead: n.Draw(t, "overhead"), Context: n.Draw(t, "context"),

@@ -11,6 +11,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/replay"
 	"github.com/winnowhq/winnow/token"
 )
@@ -92,7 +93,7 @@ func (pg *page) policies(r replay.Report) {
 	pg.heading("Policies", count(len(r.Sessions), "session")+", "+count(steps, "step"))
 	names := namesOf(r.Policies)
 	all, _ := spots(r.Policies)
-	longest := len("policy")
+	longest := len(asRecorded)
 	for _, n := range names {
 		longest = max(longest, columns(n))
 	}
@@ -100,6 +101,9 @@ func (pg *page) policies(r replay.Report) {
 	widths := make([]int, len(figures))
 	for i, f := range figures {
 		widths[i] = len(f.head)
+		if all := r.Paid.Total(); f.head == "bill" && all.Requests > 0 {
+			widths[i] = max(widths[i], columns(recordedBill(all)))
+		}
 		for k := range r.Policies {
 			text, _ := f.cell(&r.Policies[k])
 			widths[i] = max(widths[i], columns(text))
@@ -134,6 +138,9 @@ func (pg *page) policies(r replay.Report) {
 		head = append(head, say(faint, "  "+padLeft(f.head, widths[i])))
 	}
 	pg.addAll([]line{head})
+	if l := recordedRow(r, name, figures, widths); l != nil {
+		pg.addAll([]line{l})
+	}
 	advised := ""
 	if r.Advice != nil {
 		advised = r.Advice.Policy
@@ -159,7 +166,71 @@ func (pg *page) policies(r replay.Report) {
 		pg.addAll([]line{l})
 	}
 	pg.gap()
+	pg.recorded(r)
 	pg.explain(r, left)
+}
+
+// asRecorded is what the first row of the table is called.
+const asRecorded = "as recorded"
+
+// recordedRow is the row of what the sessions really took, nil where no request was seen.
+func recordedRow(r replay.Report, name int, figures []standingColumn, widths []int) line {
+	all := r.Paid.Total()
+	if all.Requests == 0 {
+		return nil
+	}
+	l := line{say(fine, "  "), say(faint, "· "), say(normal, padRight(cut(asRecorded, name), name))}
+	for i, f := range figures {
+		text := ""
+		switch f.head {
+		case "bill":
+			text = recordedBill(all)
+		case "ratio":
+			text = recordedRatio(r)
+		case "hits":
+			text = shareOf(all.CacheShare())
+		}
+		l = append(l, say(normal, "  "+padLeft(text, widths[i])))
+	}
+	return l
+}
+
+// recordedBill is what requests cost, in a few columns: they are dollars whatever the unit of the others.
+func recordedBill(b bill.Bill) string {
+	switch {
+	case b.Dollars() == nil:
+		return "unknown"
+	case b.Unknown() > 0:
+		return "≥" + dollars(b.Cost)
+	}
+	return dollars(b.Cost)
+}
+
+// recordedRatio is the recorded bill relative to the baseline's, "" where they are of different units or some of it is not known.
+func recordedRatio(r replay.Report) string {
+	all := r.Paid.Total()
+	for i := range r.Policies {
+		if s := &r.Policies[i]; s.Name == r.Baseline && !r.Relative && all.Unknown() == 0 && s.Bill.Total() > 0 {
+			return ratio(all.Cost / s.Bill.Total())
+		}
+	}
+	return ""
+}
+
+// recorded says what the first row is, and why the baseline differs from it.
+func (pg *page) recorded(r replay.Report) {
+	words := r.Paid.Words(dollars)
+	if len(words) == 0 {
+		return
+	}
+	pg.words(span{}, normal, asRecorded+": "+strings.Join(words, ", ")+", by the reports in the log at list prices.", 2)
+	if len(r.Differs) > 0 {
+		pg.words(span{}, faint, "Why “"+r.Baseline+"” differs from it:", 2)
+	}
+	for _, why := range r.Differs {
+		pg.words(say(faint, "  · "), faint, why, 4)
+	}
+	pg.gap()
 }
 
 // explain says what the columns mean that are there.

@@ -30,6 +30,7 @@ func (p Painter) Receipt(receipt pivot.Receipt, overhead int) {
 		pg.tables(leaders{title: "Folded, by kind", by: receipt.Gone, whole: receipt.TokensBefore, most: mostLeaders + 1, style: foldedTone}, elided)
 		pg.kept(receipt)
 	}
+	pg.money(receipt)
 	pg.notes(receipt)
 	p.draw(pg)
 }

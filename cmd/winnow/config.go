@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/winnowhq/winnow/config"
+	"github.com/winnowhq/winnow/visible"
 )
 
 // configured is the JSON document of config.
@@ -111,7 +112,7 @@ func (a *app) runConfig() error {
 		a.printf("%-52s %-28s %s\n", key, strings.ReplaceAll(string(values[key]), `","`, `", "`), origin)
 	}
 	for _, i := range loaded.Ignored {
-		a.printf("%s is ignored at %s:%d:%d: %s\n", i.Key, visible(a.short(i.File)), i.Line, i.Column, visible(i.Reason))
+		a.printf("%s is ignored at %s:%d:%d: %s\n", i.Key, visible.Line(a.short(i.File)), i.Line, i.Column, visible.Line(i.Reason))
 	}
 	return nil
 }

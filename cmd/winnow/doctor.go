@@ -13,6 +13,7 @@ import (
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/all"
 	"github.com/winnowhq/winnow/inplace"
+	"github.com/winnowhq/winnow/visible"
 )
 
 // diagnosis is the JSON document of doctor.
@@ -90,10 +91,10 @@ func (a *app) tellDiagnosis(doc diagnosis) error {
 		}
 	} else {
 		for _, f := range doc.Findings {
-			a.printf("%s (%s)\n  %s\n", visibleText(f.What), f.Code, visibleText(f.Do))
+			a.printf("%s (%s)\n  %s\n", visible.Text(f.What), f.Code, visible.Text(f.Do))
 		}
 		for _, p := range doc.Open {
-			a.printf("%s\n", visibleText(fmt.Sprintf("%v has the file open now", p)))
+			a.printf("%s\n", visible.Text(fmt.Sprintf("%v has the file open now", p)))
 		}
 		if doc.Healthy {
 			a.printf("Nothing is wrong; %s looked at\n", plural(doc.Originals, "original was", "originals were"))

@@ -34,16 +34,16 @@ type onComputer struct {
 
 // sumOf is what some sessions come to.
 type sumOf struct {
-	Name      string  `json:"name"`
-	Sessions  int     `json:"sessions"`  // sub-agents not among them
-	SubAgents int     `json:"subAgents"` // sessions that work for another
-	Bytes     int64   `json:"bytes"`
-	Tokens    int     `json:"tokens"`
-	Cost      float64 `json:"cost"`
+	Name      string `json:"name"`
+	Sessions  int    `json:"sessions"`  // sub-agents not among them
+	SubAgents int    `json:"subAgents"` // sessions that work for another
+	Bytes     int64  `json:"bytes"`
+	Tokens    int    `json:"tokens"`
+	// Cost of those requests whose cost is known, nil where there were some and none is.
+	Cost *float64 `json:"cost"`
 	// Whether one of them is an estimate.
 	TokensEstimated bool `json:"tokensEstimated"`
-	CostEstimated   bool `json:"costEstimated"`
-	// Uncosted is how many of them took tokens and have no cost, which is without them: of a model without a price, or none.
+	// Uncosted is how many of them have requests that the cost is without: of a model without a price, or without a report.
 	Uncosted int `json:"uncosted"`
 }
 
@@ -143,8 +143,16 @@ func (a *app) runEverywhere(ctx context.Context, f everywhereFlags) error {
 func (a *app) everywhere(found []discover.Found, problems []discover.Problem) everywhere {
 	doc := everywhere{Sessions: []onComputer{}, Problems: []unread{}, Total: sumOf{Name: "total"}}
 	products, projects := map[string]*sumOf{}, map[string]*sumOf{}
+	parents := map[string]bool{}
+	for _, f := range found {
+		parents[f.Product+" "+f.Parent] = true
+	}
 	for _, f := range found {
 		doc.Sessions = append(doc.Sessions, onComputer{f, session.Millis(f.Updated.UnixMilli())})
+		if f.Cost != nil && f.ID != "" && parents[f.Product+" "+f.ID] {
+			own := *f.Cost - f.Agents // what its sub-agents took stands in their own files too
+			f.Cost = &own
+		}
 		doc.Total.add(f)
 		for name, sums := range map[string]map[string]*sumOf{f.Product: products, f.Project: projects} {
 			if sums[name] == nil {
@@ -168,12 +176,36 @@ func (s *sumOf) add(f discover.Found) {
 	}
 	s.Bytes += f.Bytes
 	s.Tokens += f.Tokens
-	s.Cost += f.Cost
 	s.TokensEstimated = s.TokensEstimated || f.TokensEstimated
-	s.CostEstimated = s.CostEstimated || f.CostEstimated
-	if f.Measured && f.Tokens > 0 && f.Cost == 0 {
+	if f.Measured && (f.Cost == nil || f.Uncosted > 0) {
 		s.Uncosted++
 	}
+	if f.Cost != nil {
+		sum := *f.Cost
+		if s.Cost != nil {
+			sum += *s.Cost
+		}
+		s.Cost = &sum
+	}
+}
+
+// known is a cost to sort by: one that is not known comes last.
+func known(cost *float64) float64 {
+	if cost == nil {
+		return -1
+	}
+	return *cost
+}
+
+// costOf is a cost for people: with a mark where some of it is not known.
+func costOf(cost *float64, without int) string {
+	switch {
+	case cost == nil:
+		return "unknown"
+	case without > 0 && *cost > 0:
+		return "≥" + dollars(*cost)
+	}
+	return dollars(*cost)
 }
 
 func sorted(sums map[string]*sumOf) []sumOf {
@@ -182,7 +214,7 @@ func sorted(sums map[string]*sumOf) []sumOf {
 		list = append(list, *s)
 	}
 	slices.SortFunc(list, func(x, y sumOf) int {
-		return cmp.Or(cmp.Compare(y.Cost, x.Cost), cmp.Compare(y.Bytes, x.Bytes), strings.Compare(x.Name, y.Name))
+		return cmp.Or(cmp.Compare(known(y.Cost), known(x.Cost)), cmp.Compare(y.Bytes, x.Bytes), strings.Compare(x.Name, y.Name))
 	})
 	return list
 }
@@ -196,7 +228,7 @@ func order(sessions []onComputer, by string) {
 		case "tokens":
 			return cmp.Compare(y.Tokens, x.Tokens)
 		case "cost":
-			return cmp.Compare(y.Cost, x.Cost)
+			return cmp.Compare(known(y.Cost), known(x.Cost))
 		}
 		return 0
 	})
@@ -223,7 +255,7 @@ func (a *app) showEverywhere(doc everywhere, f everywhereFlags) {
 		}
 		used, price := "", ""
 		if s.Measured {
-			used, price = marked(short(s.Tokens), s.TokensEstimated), marked(dollars(s.Cost), s.CostEstimated)
+			used, price = marked(short(s.Tokens), s.TokensEstimated), costOf(s.Cost, s.Uncosted)
 		}
 		what := strings.Join(strings.Fields(s.Title), " ")
 		if project := lastOf(s.Project); project != "" && what != "" {
@@ -258,7 +290,7 @@ func (a *app) showEverywhere(doc everywhere, f everywhereFlags) {
 		for _, s := range list {
 			used, price := "", ""
 			if !f.quick {
-				used, price = marked(short(s.Tokens), s.TokensEstimated), marked(dollars(s.Cost), s.CostEstimated)
+				used, price = marked(short(s.Tokens), s.TokensEstimated), costOf(s.Cost, s.Uncosted)
 			}
 			text := runewidth.Truncate(visible.Line(name(s.Name)), max(column, 24), "…")
 			text = fmt.Sprintf("%s  %8s  %7s  %7s  %9s", runewidth.FillRight(text, max(column, 24)), token.Grouped(s.Sessions), bytesOf(s.Bytes), used, price)
@@ -280,12 +312,12 @@ func (a *app) showEverywhere(doc everywhere, f everywhereFlags) {
 	if f.quick {
 		return
 	}
-	a.printf("\ntokens are what models read, from caches too, and wrote over all steps.\n")
+	a.printf("\ntokens are what models read, from caches too, and wrote over all steps; cost is that by list prices.\n")
 	if n := doc.Total.Uncosted; n > 0 {
-		a.printf("%s no cost, neither in the log nor by list prices;\n  the sums of cost are without.\n", plural(n, "session has", "sessions have"))
+		a.printf("%s requests of unknown cost, and cost at least what is said: the log has no report\n  of them, or their model no price. `models` in winnow.jsonc sets prices.\n", plural(n, "session has", "sessions have"))
 	}
-	if doc.Total.TokensEstimated || doc.Total.CostEstimated {
-		a.printf("~ is an estimate: tokens of the log itself where it reports none,\n  cost by list prices where it has none.\n")
+	if doc.Total.TokensEstimated {
+		a.printf("~ is an estimate: tokens of the log itself where it reports none.\n")
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/winnowhq/winnow/agent/tools"
 	"github.com/winnowhq/winnow/config"
+	"github.com/winnowhq/winnow/visible"
 )
 
 // tellIgnored says on standard error what the project's file may not set: once for what it says, not for each command of a loop.
@@ -32,7 +33,7 @@ func (a *app) tellIgnored(ignored []config.Ignored) {
 		}
 		file := ignored[0].File
 		fmt.Fprintf(a.env.Stderr, "winnow: ignored in %s, which may be anybody's: %s\n  if you want it, set it in %s (winnow config set KEY VALUE), or give --config %s; `winnow config` says why it is ignored\n",
-			visible(a.short(file)), strings.Join(keys, ", "), visible(where), shellWord(visible(a.short(file))))
+			visible.Line(a.short(file)), strings.Join(keys, ", "), visible.Line(where), shellWord(visible.Line(a.short(file))))
 	})
 }
 

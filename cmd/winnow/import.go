@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/all"
 	"github.com/winnowhq/winnow/rule"
@@ -200,7 +201,8 @@ func (in *importer) put(ctx context.Context, l looked, one *importedSession) err
 		now := session.Millis(in.app.env.Now().UnixMilli())
 		s.Info.Time.Created, s.Info.Time.Updated = now, now
 	}
-	change := store.Change{Create: &s.Info, Append: s.Messages, Commit: l.doc.Ledger.All(), Source: &store.Source{Format: l.doc.Format, Path: l.path, Data: l.doc.Source}}
+	change := store.Change{Create: &s.Info, Append: s.Messages, Commit: l.doc.Ledger.All(), Source: &store.Source{Format: l.doc.Format, Path: l.path, Data: l.doc.Source},
+		Spend: winnow.Beside(l.doc.Beside)}
 	if l.file.Path != "" {
 		change.File = &l.file
 	}
@@ -231,6 +233,9 @@ func (in *importer) put(ctx context.Context, l looked, one *importedSession) err
 		_, err = in.store.Apply(ctx, s.Info.ID, change)
 		return err
 	}
+	change.Spend = slices.DeleteFunc(change.Spend, func(s store.Spend) bool {
+		return slices.ContainsFunc(state.Spent, func(t store.Spend) bool { return t.Message == s.Message && t.Kind == s.Kind })
+	})
 	change.Commit = nil
 	for _, e := range l.doc.Ledger.All() {
 		if !state.Ledger.Has(rule.Key{Part: e.Part, Field: e.Field}) {

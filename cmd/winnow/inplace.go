@@ -12,6 +12,7 @@ import (
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/all"
 	"github.com/winnowhq/winnow/inplace"
+	"github.com/winnowhq/winnow/visible"
 )
 
 // room is where the originals of files that are replaced are kept.
@@ -49,7 +50,7 @@ func (a *app) hold(ctx context.Context, src string, o *output, dry bool) (*inpla
 		return nil, err
 	}
 	return room.Take(ctx, a.path(src), inplace.Taking{Command: o.command, Force: o.force, Waiting: func(holder string) {
-		fmt.Fprintln(a.env.Stderr, visibleText(fmt.Sprintf("winnow: waiting for %s, which is replacing %s", holder, src)))
+		fmt.Fprintln(a.env.Stderr, visible.Text(fmt.Sprintf("winnow: waiting for %s, which is replacing %s", holder, src)))
 	}})
 }
 
@@ -97,7 +98,7 @@ func (a *app) warnOfAgents(s *source) {
 		return
 	}
 	for _, p := range room.Clients(s.doc.Format, s.doc.Session.Info.Directory) {
-		fmt.Fprintln(a.env.Stderr, visibleText(fmt.Sprintf("winnow: %v is running in %s; if it has this session, end it: what it writes next goes on from before the change",
+		fmt.Fprintln(a.env.Stderr, visible.Text(fmt.Sprintf("winnow: %v is running in %s; if it has this session, end it: what it writes next goes on from before the change",
 			p, s.doc.Session.Info.Directory)))
 	}
 }
@@ -180,6 +181,6 @@ func (a *app) sayOriginal(o *output) {
 		a.printf("%s written meanwhile, and carried over\n", plural(n, "line was", "lines were"))
 	}
 	for _, note := range o.replaced.Notes {
-		a.printf("%s\n", visibleText(note))
+		a.printf("%s\n", visible.Text(note))
 	}
 }

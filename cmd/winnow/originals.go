@@ -11,6 +11,7 @@ import (
 
 	"github.com/winnowhq/winnow/inplace"
 	"github.com/winnowhq/winnow/token"
+	"github.com/winnowhq/winnow/visible"
 )
 
 // originalList is the JSON document of originals.
@@ -79,7 +80,7 @@ func (a *app) showOriginal(o inplace.Original) {
 	case o.Grown > 0:
 		state = fmt.Sprintf("; %s more since, see winnow doctor %s", plural(int(o.Grown), "byte", "bytes"), shellWord(o.Source))
 	}
-	a.printf("%s  %-8s %12s  %s%s\n  %s\n", o.When().Local().Format("2006-01-02 15:04"), visibleText(o.Command), token.Grouped(int(o.Size)), visibleText(o.Source), visibleText(state), visibleText(o.Path))
+	a.printf("%s  %-8s %12s  %s%s\n  %s\n", o.When().Local().Format("2006-01-02 15:04"), visible.Text(o.Command), token.Grouped(int(o.Size)), visible.Text(o.Source), visible.Text(state), visible.Text(o.Path))
 }
 
 func (a *app) originalsPruneCommand() *cobra.Command {
@@ -153,7 +154,7 @@ func (a *app) runOriginalsPrune(_ context.Context, p inplace.Pruning) error {
 		}
 	} else {
 		for _, k := range kept {
-			a.printf("kept %s: %s\n", visibleText(k.Path), visibleText(k.Reason))
+			a.printf("kept %s: %s\n", visible.Text(k.Path), visible.Text(k.Reason))
 		}
 		word := "removed"
 		if p.Dry {

@@ -8,6 +8,7 @@ import (
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/inplace"
+	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/policy"
 	"github.com/winnowhq/winnow/rule"
 )
@@ -24,6 +25,7 @@ type pruning struct {
 	TokensBefore int             `json:"tokensBefore"`
 	TokensAfter  int             `json:"tokensAfter"`
 	Receipt      string          `json:"receipt,omitzero"`
+	Money        *pivot.Money    `json:"money,omitzero"` // what it comes to in US dollars
 	Output       string          `json:"output,omitzero"`
 	Damaged      []format.Damage `json:"damaged"`
 
@@ -80,6 +82,7 @@ func (a *app) runPrune(ctx context.Context, src string, out output, dry bool) er
 	}
 	if r := outcome.Pruned; r != nil {
 		doc.Elisions, doc.TokensAfter, doc.Receipt = r.Committed, r.TokensAfter, r.ID
+		doc.Money = r.Money
 		for _, el := range r.Committed {
 			if el.Field == rule.Output {
 				doc.Marked = append(doc.Marked, el.Part)

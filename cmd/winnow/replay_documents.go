@@ -23,18 +23,36 @@ type replayed struct {
 	Sessions int `json:"sessions"`
 	Steps    int `json:"steps"`
 	// Unit of bills: "USD", or "Mtok" for millions of tokens at the input price.
-	Unit     string           `json:"unit"`
-	Prices   string           `json:"prices"`
-	Baseline string           `json:"baseline"`
-	Policies []replayedPolicy `json:"policies"`
-	Recorded []replayedOne    `json:"recorded"`
-	Skipped  []replay.Skipped `json:"skipped"`
-	Subject  string           `json:"subject,omitzero"`
-	Gains    []replay.Change  `json:"gains"`
-	Losses   []replay.Change  `json:"losses"`
-	Advice   *replay.Advice   `json:"advice,omitzero"`
+	Unit     string `json:"unit"`
+	Prices   string `json:"prices"`
+	Baseline string `json:"baseline"`
+	// RecordedBill is what the sessions took as they were recorded.
+	RecordedBill recordedBill     `json:"recordedBill"`
+	Policies     []replayedPolicy `json:"policies"`
+	Recorded     []replayedOne    `json:"recorded"`
+	Skipped      []replay.Skipped `json:"skipped"`
+	Subject      string           `json:"subject,omitzero"`
+	Gains        []replay.Change  `json:"gains"`
+	Losses       []replay.Change  `json:"losses"`
+	Advice       *replay.Advice   `json:"advice,omitzero"`
 	// Unadvised says why there is no advice.
 	Unadvised string `json:"unadvised,omitzero"`
+}
+
+// recordedBill is what sessions took by the reports in their logs, always in US dollars.
+type recordedBill struct {
+	Cost *float64 `json:"cost"` // null where nothing is known
+	replay.Paid
+	// Differs says why the baseline's bill is another one.
+	Differs []string `json:"differs"`
+}
+
+func recordedOf(p replay.Paid, differs []string) recordedBill {
+	b := recordedBill{Paid: p, Differs: append([]string{}, differs...)}
+	if all := p.Total(); all.Requests > 0 {
+		b.Cost = all.Dollars()
+	}
+	return b
 }
 
 // replayedPolicy is a policy over all sessions.
@@ -71,13 +89,14 @@ type replayedOne struct {
 	Tokens   int              `json:"tokens"`
 	Base     int              `json:"base"`
 	Damaged  int              `json:"damaged,omitzero"`
+	Cost     *float64         `json:"cost"` // as recorded, in US dollars; null where nothing is known
 	Bound    float64          `json:"bound,omitzero"`
 	Outcomes []replay.Outcome `json:"outcomes"`
 }
 
 // replayedOf makes the document.
 func replayedOf(r replay.Report, detail bool) replayed {
-	doc := replayed{Sessions: len(r.Sessions), Unit: "USD", Prices: r.Prices, Baseline: r.Baseline, Policies: []replayedPolicy{}, Recorded: []replayedOne{},
+	doc := replayed{Sessions: len(r.Sessions), Unit: "USD", Prices: r.Prices, Baseline: r.Baseline, RecordedBill: recordedOf(r.Paid, r.Differs), Policies: []replayedPolicy{}, Recorded: []replayedOne{},
 		Skipped: append([]replay.Skipped{}, r.Skipped...), Subject: r.Subject, Gains: append([]replay.Change{}, r.Gains...), Losses: append([]replay.Change{}, r.Losses...),
 		Advice: r.Advice, Unadvised: r.Unadvised}
 	if r.Relative {
@@ -92,7 +111,7 @@ func replayedOf(r replay.Report, detail bool) replayed {
 	}
 	for _, s := range r.Sessions {
 		doc.Steps += s.Steps
-		one := replayedOne{s.ID, s.Name, s.Path, s.Product, s.Model, s.Steps, s.Tokens, s.Base, s.Damaged, s.Bound, s.Outcomes}
+		one := replayedOne{s.ID, s.Name, s.Path, s.Product, s.Model, s.Steps, s.Tokens, s.Base, s.Damaged, recordedOf(s.Paid, nil).Cost, s.Bound, s.Outcomes}
 		if !detail {
 			one.Outcomes = make([]replay.Outcome, len(s.Outcomes))
 			for i, o := range s.Outcomes {

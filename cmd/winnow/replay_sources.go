@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/replay"
 	"github.com/winnowhq/winnow/rule"
@@ -184,7 +186,7 @@ func (r *replayReader) source(c candidate) replay.Source {
 		case l.err != nil:
 			return nil, r.note(s.Path, l.err)
 		}
-		t := r.trace(l.doc.Session)
+		t := r.trace(l.doc.Session, l.doc.Beside)
 		t.Path, t.Product, t.Damaged = s.Path, l.doc.Format, len(l.doc.Damaged)
 		if t.ID == "" {
 			t.ID = filepath.Base(c.path)
@@ -225,23 +227,40 @@ func (r *replayReader) stored(ctx context.Context, id string) (replay.Source, er
 		if err != nil {
 			return nil, r.note(full, err)
 		}
-		t := r.trace(log)
+		paid, err := opened.engine.Gauge(ctx, full)
+		if err != nil {
+			return nil, r.note(full, err)
+		}
+		t := r.trace(log, nil)
+		t.Paid.Sums = paid.Sums()
 		t.Path, t.Product = full, "winnow"
 		return t, nil
 	}
 	return s, nil
 }
 
-func (r *replayReader) trace(s session.Session) *replay.Trace {
-	name := r.app.model
-	for i := len(s.Messages) - 1; i >= 0 && name == ""; i-- {
-		if ref := s.Messages[i].Answers(); ref != nil && !s.Messages[i].IsSummary() {
-			name = ref.String()
-		}
-	}
+func (r *replayReader) trace(s session.Session, beside []bill.Request) *replay.Trace {
+	name := cmp.Or(r.app.model, answering(s.Messages))
 	t := replay.NewTrace(s, r.models.Lookup(name), r.counter)
+	t.Paid = replay.PaidFor(s.Messages, beside, bill.NewPrices(func(step string) model.Model { return r.models.Lookup(cmp.Or(step, name)) }))
 	t.Name = rule.Shorten(strings.Join(strings.Fields(t.Name), " "), 60)
 	return t
+}
+
+// answering is the model that answered most steps of a log, the newest of those that answered as many: it is billed in a replay.
+func answering(log []session.Message) string {
+	steps := map[string]int{}
+	most := ""
+	for i := range log {
+		if m := &log[i]; m.Role == session.Assistant && !m.IsSummary() && m.Repeats == "" {
+			if name := m.Answers().String(); name != "" {
+				if steps[name]++; steps[name] >= steps[most] {
+					most = name
+				}
+			}
+		}
+	}
+	return most
 }
 
 // note remembers why something could not be read: its kind decides how the command ends.

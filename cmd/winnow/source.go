@@ -188,7 +188,7 @@ func (a *app) openDocument(ctx context.Context, src string, doc *format.Document
 		return nil, err
 	}
 	defer a.progress("looking at " + src)()
-	if err := s.engine.Import(ctx, doc.Session, doc.Ledger, nil); err != nil {
+	if err := s.engine.Import(ctx, doc.Session, doc.Ledger, nil, winnow.Beside(doc.Beside)...); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -346,7 +346,7 @@ func (a *app) openFor(ctx context.Context, src string, dry bool) (*source, error
 	if copied.engine, copied.store, err = a.engine(nil, settings); err != nil {
 		return nil, err
 	}
-	if err := copied.engine.Import(ctx, log, state.Ledger, nil); err != nil {
+	if err := copied.engine.Import(ctx, log, state.Ledger, nil, state.Spent...); err != nil {
 		return nil, err
 	}
 	if len(state.Pins)+len(state.Dismissed)+len(state.Undone) > 0 {

@@ -127,20 +127,6 @@ func (s *scanner) result(content []byte) (text string, files []session.Part) {
 	return strings.Join(texts, "\n"), files
 }
 
-// usage is what the provider reported.
-func (s *scanner) tokens(usage []byte) *session.Usage {
-	var reported struct {
-		Input  int `json:"input_tokens"`
-		Output int `json:"output_tokens"`
-		Read   int `json:"cache_read_input_tokens"`
-		Write  int `json:"cache_creation_input_tokens"`
-	}
-	if len(usage) == 0 || json.Unmarshal(usage, &reported, session.ReadOptions()) != nil {
-		return nil
-	}
-	return &session.Usage{Input: reported.Input, Output: reported.Output, Cache: session.CacheUsage{Read: reported.Read, Write: reported.Write}}
-}
-
 // finish says in the canonical words why the model stopped.
 func finish(stop string) string {
 	switch stop {

@@ -16,6 +16,7 @@ type builder struct {
 	messages []session.Message
 	calls    map[string][]int // call id → message and part of the newest call that has it
 	groups   map[string]int   // API message id → its message, until the user speaks again
+	billed   map[string]int   // request → the first message of it, which has its usage
 	ids      map[string]int   // how often a message id was used
 	parts    map[string]int   // how often a part id was used
 	user     string           // id of the newest user message
@@ -232,15 +233,18 @@ func (b *builder) assistant(i int) {
 	b.index.owner[i] = m
 	message := &b.messages[m]
 	message.ModelID, message.ProviderID = e.model, "anthropic"
-	if e.model == "" || e.model == "<synthetic>" {
+	if e.model == "" || isSynthetic(e.model) {
 		message.ProviderID = ""
 	}
 	if e.cwd != "" {
 		message.Path = &session.Path{Cwd: e.cwd, Root: e.cwd}
 	}
 	message.Time.Completed = e.time
-	if tokens := b.scan.tokens(e.usage); tokens != nil {
-		message.Tokens = tokens
+	if first, again := b.billed[keyOf(e)]; again && first != m {
+		message.Repeats = b.messages[first].ID
+	} else {
+		b.billed[keyOf(e)] = m
+		message.Tokens = b.spent.usage(e)
 	}
 	message.Finish = finish(e.stop)
 	blocks := b.scan.blocks(e.content)

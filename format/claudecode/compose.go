@@ -201,6 +201,12 @@ func (c *composer) assistant(m *session.Message) error {
 		usage.add("cache_creation_input_tokens", tokens.Cache.Write)
 		usage.add("cache_read_input_tokens", tokens.Cache.Read)
 		usage.add("output_tokens", tokens.Output+tokens.Reasoning)
+		if hour := tokens.Cache.Write1h; hour > 0 {
+			kept := &object{}
+			kept.add("ephemeral_5m_input_tokens", tokens.Cache.Write-hour)
+			kept.add("ephemeral_1h_input_tokens", hour)
+			usage.raw("cache_creation", kept.close())
+		}
 		body.raw("usage", usage.close())
 
 		o := c.begin()

@@ -38,6 +38,7 @@ type entry struct {
 	messageID, model      string
 	stop                  string
 	usage, content        []byte
+	data                  []byte // of a progress record
 }
 
 // speaks reports whether the entry is a message in the product's terms.
@@ -217,6 +218,8 @@ func (s *scanner) entry(line []byte, e *entry) error {
 			e.winnow = value
 		case `"message"`:
 			e.message = value
+		case `"data"`:
+			e.data = value
 		}
 	})
 }

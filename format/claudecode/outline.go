@@ -3,6 +3,7 @@ package claudecode
 import (
 	"bytes"
 
+	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/format"
 )
 
@@ -10,14 +11,18 @@ var _ format.Outliner = Format{}
 
 // Outline reads a file's lines for the branch that the product would resume. See format.Outliner.
 func (Format) Outline() format.Outline {
-	return &outlining{scan: newScanner()}
+	scan := newScanner()
+	return &outlining{scan: scan, spent: newSpending(scan)}
 }
 
 type outlining struct {
 	scan   *scanner
+	spent  *spending
 	names  format.Names
 	nodes  []node
 	uses   []format.Use
+	keys   []int32 // position of a line's request among those that were paid for, -1 without one
+	inLog  map[string]bool
 	counts format.Counts
 
 	open    int  // calls that wait for their result
@@ -36,6 +41,7 @@ func (o *outlining) Line(text []byte) error {
 	if e.speaks() {
 		o.counts.Messages++
 	}
+	o.spent.note(&e, e.side)
 	n := nodeOf(&o.names, &e)
 	use := format.Inside
 	switch {
@@ -55,6 +61,11 @@ func (o *outlining) Line(text []byte) error {
 	}
 	if e.kind == "user" && written || e.boundary() {
 		o.open = 0 // a call that has no result by now gets none
+	}
+	if e.kind == "assistant" {
+		o.keys = append(o.keys, int32(o.spent.by[keyOf(&e)]))
+	} else {
+		o.keys = append(o.keys, -1)
 	}
 	o.nodes, o.uses = append(o.nodes, n), append(o.uses, use)
 	return nil
@@ -97,7 +108,24 @@ func (o *outlining) End() ([]format.Use, format.Counts) {
 			o.counts.Aside++
 		}
 	}
+	o.inLog = map[string]bool{}
+	for i, at := range o.keys {
+		if at < 0 {
+			continue
+		}
+		r := &o.spent.requests[at]
+		r.side = r.side && o.nodes[i].has(sideways) // of a file that is a sub-agent's own, nothing is
+		if in[i] {
+			o.inLog[r.ID] = true
+		}
+	}
 	return o.uses, o.counts
+}
+
+// Requests are those that the file tells of, each once. It is asked behind the end.
+func (o *outlining) Requests() []bill.Request {
+	log, beside := o.spent.list(func(key string) bool { return o.inLog[key] })
+	return append(log, beside...)
 }
 
 // errorText is an error that says no more than its text.

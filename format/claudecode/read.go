@@ -49,6 +49,7 @@ func document(src []byte, stretch bool) (*format.Document, error) {
 		doc:   &format.Document{Format: Name, Source: src},
 		index: &index{places: map[string]place{}, leaf: -1, replaced: map[int][]rule.Elision{}},
 	}
+	r.spent = newSpending(r.scan)
 	r.lines(src)
 	if len(r.index.entries) == 0 {
 		err := &format.SyntaxError{Format: Name, Line: 1, Expected: "a line that is a JSON object"}
@@ -69,6 +70,7 @@ func document(src []byte, stretch bool) (*format.Document, error) {
 		x.inBranch[i] = true
 	}
 	x.owner = slices.Repeat([]int{-1}, len(x.entries))
+	r.spend()
 	r.log()
 	r.info()
 	r.count()
@@ -77,10 +79,25 @@ func document(src []byte, stretch bool) (*format.Document, error) {
 	return r.doc, nil
 }
 
+// spend lists what requests took that are no part of the branch.
+func (r *reader) spend() {
+	x := r.index
+	inLog := make(map[string]bool, len(x.active))
+	for i := range x.entries {
+		e := &x.entries[i]
+		if e.kind == "assistant" && x.inBranch[i] {
+			inLog[keyOf(e)] = true
+		}
+		r.spent.note(e, x.tree.all[i].has(sideways))
+	}
+	_, r.doc.Beside = r.spent.list(func(key string) bool { return inLog[key] })
+}
+
 type reader struct {
 	scan    *scanner
 	doc     *format.Document
 	index   *index
+	spent   *spending
 	tallied []bool // position of an entry → whether its calls and results were counted
 }
 
@@ -132,7 +149,7 @@ func (r *reader) unmark(e *entry) {
 
 // log makes the messages of the branch.
 func (r *reader) log() {
-	b := &builder{reader: r, calls: map[string][]int{}, groups: map[string]int{}, ids: map[string]int{}, parts: map[string]int{}, whole: map[int]bool{}}
+	b := &builder{reader: r, billed: map[string]int{}, calls: map[string][]int{}, groups: map[string]int{}, ids: map[string]int{}, parts: map[string]int{}, whole: map[int]bool{}}
 	for place := range r.index.active {
 		b.add(place)
 	}

@@ -3,6 +3,10 @@ package codex
 import (
 	"bytes"
 	"cmp"
+	"fmt"
+
+	"github.com/winnowhq/winnow/bill"
+	"github.com/winnowhq/winnow/session"
 )
 
 // sessionMeta reads the head of a rollout.
@@ -64,12 +68,7 @@ func (r *reader) event(payload []byte) error {
 		if r.records {
 			return nil
 		}
-		var count struct {
-			Info *struct {
-				Total usage `json:"total_token_usage"`
-				Last  usage `json:"last_token_usage"`
-			} `json:"info"`
-		}
+		var count tokenCount
 		if err := decode(payload, &count); err != nil {
 			return err
 		}
@@ -89,7 +88,18 @@ func (r *reader) usage(u usage) {
 		r.doc.Session.Messages[r.step].Tokens = &tokens
 		return
 	}
+	r.unclaimed()
 	r.pending = &tokens
+}
+
+// unclaimed takes in that a request was paid for of which the log has no answer.
+func (r *reader) unclaimed() {
+	if r.pending == nil {
+		return
+	}
+	by := session.ModelRef{ProviderID: r.provider, ModelID: r.model}
+	r.doc.Beside = append(r.doc.Beside, bill.Request{ID: fmt.Sprintf("unclaimed-%d", len(r.doc.Beside)+1), Kind: bill.Left, Model: by.String(), Usage: r.pending})
+	r.pending = nil
 }
 
 func (r *reader) endStep() { r.step, r.answered = -1, false }
@@ -97,7 +107,7 @@ func (r *reader) endStep() { r.step, r.answered = -1, false }
 // endTurn closes what a turn leaves open. A compaction in a turn in which nobody spoke was asked for by hand.
 func (r *reader) endTurn() {
 	r.endStep()
-	r.pending = nil
+	r.unclaimed()
 	if r.compaction >= 0 && r.inTurn && !r.spoken && r.compaction < len(r.doc.Session.Messages) {
 		if marker := r.doc.Session.Messages[r.compaction].Marker(); marker != nil {
 			marker.Auto = false
@@ -120,6 +130,12 @@ func (r *reader) rollBack(turns int) {
 	for id, c := range r.calls {
 		if c.message >= from {
 			delete(r.calls, id)
+		}
+	}
+	for i := from; i < len(messages); i++ {
+		for _, paid := range bill.Requests(&messages[i]) {
+			paid.Kind = bill.Left
+			r.doc.Beside = append(r.doc.Beside, paid)
 		}
 	}
 	r.doc.Session.Messages = messages[:from]

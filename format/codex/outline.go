@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/format"
 )
 
@@ -17,6 +18,7 @@ func (Format) Outline() format.Outline { return &outlining{} }
 func (f Format) ReadStretch(src []byte) (*format.Document, error) { return f.Read(src) }
 
 type outlining struct {
+	paid   tally
 	uses   []format.Use
 	counts format.Counts
 	known  bool  // the head of the session was read
@@ -45,6 +47,7 @@ func (o *outlining) Line(text []byte) error {
 
 func (o *outlining) line(text []byte, l *line) (format.Use, error) {
 	payload := l.payload.of(text)
+	o.paid.note(l.kind, payload)
 	switch l.kind {
 	case metaLine:
 		if o.known {
@@ -146,3 +149,6 @@ func (it *item) byUser() bool {
 }
 
 func (o *outlining) End() ([]format.Use, format.Counts) { return o.uses, o.counts }
+
+// Requests are those that the file reports, each once. See format.Biller.
+func (o *outlining) Requests() []bill.Request { return o.paid.requests }

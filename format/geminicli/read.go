@@ -380,7 +380,7 @@ func (t *tokens) usage() *session.Usage {
 	if t == nil {
 		return nil
 	}
-	return &session.Usage{Total: t.Total, Input: max(0, t.Input-t.Cached) + t.Tool, Output: t.Output, Reasoning: t.Thoughts, Cache: session.CacheUsage{Read: t.Cached}}
+	return &session.Usage{Total: t.Total, Input: t.Input - t.Cached + t.Tool, Output: t.Output, Reasoning: t.Thoughts, Cache: session.CacheUsage{Read: t.Cached}}
 }
 
 func millis(timestamp string) session.Millis {

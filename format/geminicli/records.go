@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/session"
 )
@@ -159,6 +160,10 @@ func (r *reader) aside(left []record) {
 		if left[i].spoken() {
 			r.doc.Counts.Messages++
 			r.doc.Counts.Aside++
+		}
+		if left[i].Type == "gemini" && left[i].Tokens != nil {
+			by := session.ModelRef{ProviderID: "google", ModelID: left[i].Model}
+			r.doc.Beside = append(r.doc.Beside, bill.Request{ID: left[i].ID, Kind: bill.Left, Time: millis(left[i].Timestamp), Model: by.String(), Usage: left[i].Tokens.usage()})
 		}
 	}
 }

@@ -106,13 +106,16 @@ func (b *builder) assistant(at int, e *entry, mark *mark) {
 		m.Error = failure("MessageAbortedError", native.failure)
 	}
 	if u := &native.usage; u.known {
-		m.Tokens = &session.Usage{Total: u.total, Input: u.input, Output: u.output, Cache: session.CacheUsage{Read: u.cacheRead, Write: u.cacheWrite}}
-		m.Cost = &u.cost
+		m.Tokens, m.Cost = u.tokens(), &u.cost
 	}
 	m.Parts = parts(m.ID)
 	b.setModel(native.provider, native.model)
 	b.add(at, m)
 	b.remember(len(b.s.Messages)-1, 0)
+}
+
+func (u *usage) tokens() *session.Usage {
+	return &session.Usage{Total: u.total, Input: u.input, Output: u.output, Cache: session.CacheUsage{Read: u.cacheRead, Write: u.cacheWrite, Write1h: u.hour}}
 }
 
 func (b *builder) workingPath() *session.Path {

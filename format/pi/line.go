@@ -97,9 +97,9 @@ type message struct {
 }
 
 type usage struct {
-	input, output, cacheRead, cacheWrite, total int
-	cost                                        float64
-	known                                       bool
+	input, output, cacheRead, cacheWrite, hour, total int
+	cost                                              float64
+	known                                             bool
 }
 
 // Kinds of blocks in a message's content.

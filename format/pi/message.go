@@ -121,15 +121,17 @@ func (d *decoder) usage(u *usage) {
 	d.object(func(name []byte) {
 		switch string(name) {
 		case "input":
-			u.input = int(d.number())
+			u.input = d.count()
 		case "output":
-			u.output = int(d.number())
+			u.output = d.count()
 		case "cacheRead":
-			u.cacheRead = int(d.number())
+			u.cacheRead = d.count()
 		case "cacheWrite":
-			u.cacheWrite = int(d.number())
+			u.cacheWrite = d.count()
+		case "cacheWrite1h":
+			u.hour = d.count()
 		case "totalTokens":
-			u.total = int(d.number())
+			u.total = d.count()
 		case "cost":
 			if d.dec.PeekKind() != '{' {
 				d.skip()
@@ -262,6 +264,19 @@ func (d *decoder) number() float64 {
 		return 0
 	}
 	return n
+}
+
+// count is how many tokens of a kind there were: -1 for a number that is no count.
+func (d *decoder) count() int {
+	v := d.raw()
+	if len(v) == 0 || v.Kind() != '0' {
+		return 0
+	}
+	n, err := strconv.ParseFloat(string(v), 64)
+	if err != nil || n > 1<<53 || n < 0 {
+		return -1
+	}
+	return int(n)
 }
 
 func (d *decoder) bool() bool { v := d.raw(); return len(v) > 0 && v.Kind() == 't' }

@@ -48,6 +48,7 @@ type newUsage struct {
 	Output     int     `json:"output"`
 	CacheRead  int     `json:"cacheRead"`
 	CacheWrite int     `json:"cacheWrite"`
+	Hour       int     `json:"cacheWrite1h,omitzero"`
 	Total      int     `json:"totalTokens"`
 	Cost       newCost `json:"cost"`
 }
@@ -174,7 +175,7 @@ func (a *appender) assistant(m *session.Message) {
 	end()
 	last := &entries[step]
 	if u := m.Tokens; u != nil {
-		last.Usage = &newUsage{Input: u.Input, Output: u.Output + u.Reasoning, CacheRead: u.Cache.Read, CacheWrite: u.Cache.Write, Total: u.Total}
+		last.Usage = &newUsage{Input: u.Input, Output: u.Output + u.Reasoning, CacheRead: u.Cache.Read, CacheWrite: u.Cache.Write, Hour: u.Cache.Write1h, Total: u.Total}
 		last.Usage.Total = max(u.Total, u.Prompt()+u.Output+u.Reasoning)
 	}
 	if m.Cost != nil {

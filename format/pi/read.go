@@ -10,7 +10,9 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 )
@@ -47,6 +49,7 @@ func document(src []byte, stretch bool) (*format.Document, error) {
 	}
 	doc.Session = b.finish()
 	doc.Ledger = b.ledger()
+	doc.Beside = f.beside()
 	return doc, nil
 }
 
@@ -79,6 +82,28 @@ func (f *file) count(c *format.Counts) {
 			}
 		}
 	}
+}
+
+// beside lists the requests of branches that were left.
+func (f *file) beside() []bill.Request {
+	active := make([]bool, len(f.entries))
+	for _, at := range f.path {
+		active[at] = true
+	}
+	var left []bill.Request
+	for i := range f.entries {
+		e := &f.entries[i]
+		if active[i] || e.gone || e.damaged || e.kind != messageEntry || e.message == nil || e.message.role != assistantRole || !e.message.usage.known {
+			continue
+		}
+		by := session.ModelRef{ProviderID: e.message.provider, ModelID: e.message.model}
+		u := &e.message.usage
+		r := bill.Request{ID: f.messageID(i), Kind: bill.Left, Time: e.created(), Model: by.String(), Usage: u.tokens(), Logged: &u.cost}
+		if bill.Usage(*r.Usage) != (model.Usage{}) {
+			left = append(left, r)
+		}
+	}
+	return left
 }
 
 // builder makes messages of entries.

@@ -214,7 +214,7 @@ func (c *Case) checkMoney(t TB, e ending, spent []store.Spend) {
 			t.Errorf("of request %d is recorded %+v, the provider reported %+v", i+1, s.Usage, bill.Usage)
 		}
 		u := s.Usage
-		cost := c.model.Cost(model.Usage{Input: u.Input, Output: u.Output, Reasoning: u.Reasoning, CacheRead: u.Cache.Read, CacheWrite: u.Cache.Write})
+		cost, _ := c.model.Cost(model.Usage{Input: u.Input, Output: u.Output, Reasoning: u.Reasoning, CacheRead: u.Cache.Read, CacheWrite: u.Cache.Write})
 		if math.Abs(s.Cost-cost) > 1e-9 {
 			t.Errorf("request %d is recorded for $%g, want $%g", i+1, s.Cost, cost)
 		}

@@ -122,7 +122,7 @@ func (c *scripted) Ask(ctx context.Context, r llm.Request) (llm.Answer, error) {
 	answer := llm.Answer{Model: c.model.String(), Finish: llm.Stop}
 	paid := func(output int) {
 		answer.Usage = session.Usage{Input: len(body) / 4, Output: output}
-		answer.Cost = c.model.Cost(model.Usage{Input: len(body) / 4, Output: output})
+		answer.Cost, _ = c.model.Cost(model.Usage{Input: len(body) / 4, Output: output})
 		c.mu.Lock()
 		c.bills[at].Usage = answer.Usage
 		c.mu.Unlock()

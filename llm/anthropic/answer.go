@@ -143,7 +143,8 @@ func (a *answer) whole(m model.Model) llm.Answer {
 	}
 	u := a.usage
 	got.Usage = upstream.Split(u.input+u.read+u.write, u.read, u.write, u.output, u.thinking, 0)
-	got.Cost = upstream.Cost(m, got.Usage, int(u.hour))
+	got.Usage.Cache.Write1h = min(max(0, int(u.hour)), got.Usage.Cache.Write)
+	got.Cost = upstream.Cost(m, got.Usage)
 	return got
 }
 

@@ -118,7 +118,7 @@ func (a *answer) call(c *genai.FunctionCall, metadata jsontext.Value) {
 
 // whole is the answer as far as it arrived.
 func (a *answer) whole(m model.Model) llm.Answer {
-	return llm.Answer{Parts: a.parts, Finish: a.finish(), Model: m.String(), Usage: a.usage, Cost: upstream.Cost(m, a.usage, 0)}
+	return llm.Answer{Parts: a.parts, Finish: a.finish(), Model: m.String(), Usage: a.usage, Cost: upstream.Cost(m, a.usage)}
 }
 
 func (a *answer) finish() llm.Finish {

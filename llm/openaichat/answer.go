@@ -148,7 +148,7 @@ func (a *answer) failed() (kind llm.Kind, message string) {
 
 // whole is the answer as far as it arrived: thoughts, text, calls, the order in which the protocol has them.
 func (a *answer) whole(m model.Model) llm.Answer {
-	got := llm.Answer{Model: m.String(), Finish: a.finish(), Usage: a.usage, Cost: upstream.Cost(m, a.usage, 0)}
+	got := llm.Answer{Model: m.String(), Finish: a.finish(), Usage: a.usage, Cost: upstream.Cost(m, a.usage)}
 	if a.thought.Len() > 0 {
 		got.Parts = append(got.Parts, session.Part{
 			Type: session.ReasoningPart, Text: a.thought.String(), Metadata: wire.Metadata("openai", "field", a.field),

@@ -111,7 +111,7 @@ func TestUpstream_aConversationIsReadFromTheCache(t *testing.T) {
 				reported.Output+reported.Reasoning != got.Output+got.Reasoning {
 				t.Errorf("step %d: usage %+v, reported was %+v", step, got, reported)
 			}
-			if a.Cost != upstream.Cost(r.Model, a.Usage, 0) || a.Cost <= 0 {
+			if a.Cost != upstream.Cost(r.Model, a.Usage) || a.Cost <= 0 {
 				t.Errorf("step %d: cost %v", step, a.Cost)
 			}
 			last = a

@@ -126,7 +126,7 @@ func (a *answer) whole(m model.Model) llm.Answer {
 	u := a.response.Usage
 	got.Usage = upstream.Split(u.InputTokens, u.InputTokensDetails.CachedTokens, u.InputTokensDetails.CacheWriteTokens,
 		u.OutputTokens, u.OutputTokensDetails.ReasoningTokens, u.TotalTokens)
-	got.Cost = upstream.Cost(m, got.Usage, 0)
+	got.Cost = upstream.Cost(m, got.Usage)
 	return got
 }
 

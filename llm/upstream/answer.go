@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/llm"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/session"
@@ -25,12 +26,10 @@ func Options(r llm.Request) wire.Options {
 	return o
 }
 
-// Cost is what a usage costs by the prices of a model. hour is how many of the tokens that were written to the cache stay for an hour.
-func Cost(m model.Model, u session.Usage, hour int) float64 {
-	hour = min(hour, u.Cache.Write)
-	return m.Cost(model.Usage{
-		Input: u.Input, Output: u.Output, Reasoning: u.Reasoning, CacheRead: u.Cache.Read, CacheWrite: u.Cache.Write - hour, CacheWrite1h: hour,
-	})
+// Cost is what a usage costs by the prices of a model, in US dollars; 0 where they are not known.
+func Cost(m model.Model, u session.Usage) float64 {
+	cost, _ := m.Cost(bill.Usage(u))
+	return cost
 }
 
 // Split makes a usage of what providers report that count everything in the prompt and all of the answer: tokens of the prompt that
