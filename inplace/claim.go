@@ -152,8 +152,11 @@ func (c *Claim) look(left holder) *Refusal {
 	if open, _ := c.room.Openers(c.info); len(open) > 0 {
 		return c.openBy(open)
 	}
-	if agent, lives := c.room.claudes(c.Path); lives {
+	if agent, lives := c.room.Agent(c.Path); lives {
 		return c.alive(agent)
+	}
+	if !belongs(c.info) {
+		return c.foreign()
 	}
 	ours := left.Size == c.info.Size() && left.Modified.Equal(c.info.ModTime())
 	if age := c.room.Now().Sub(c.info.ModTime()); !ours && age < Recent && age > -Recent {

@@ -161,9 +161,9 @@ func (r Room) Clients(format, folder string) (clients []Process) {
 	return clients
 }
 
-// claudes finds the living Claude Code that has the session of a file: each leaves sessions/PID.json in its configuration folder, with the id of the session that
+// Agent finds the living agent that has the session of a file, where its product leaves a trace of that: each Claude Code leaves sessions/PID.json in its configuration folder, with the id of the session that
 // it is in. The folder is the one that the file lies in, PROJECTS/FOLDER/ID.jsonl, and the user's own.
-func (r Room) claudes(path string) (Process, bool) {
+func (r Room) Agent(path string) (Process, bool) {
 	folders := []string{filepath.Dir(filepath.Dir(filepath.Dir(path)))}
 	if r.Home != "" {
 		folders = append(folders, filepath.Join(r.Home, ".claude"))

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"syscall"
 	"time"
 
@@ -52,7 +53,7 @@ func (c *Claim) Replace(ctx context.Context, draft Draft) (Replaced, error) {
 	if err != nil {
 		return done, err
 	}
-	out, err := c.finish(ctx, draft)
+	out, err := c.finish(ctx, draft, kept.Path)
 	if err != nil {
 		return done, errors.Join(err, c.forget(kept))
 	}
@@ -235,14 +236,15 @@ func (c *Claim) forget(o Original) error {
 
 // finish adds to the draft what came meanwhile, gives it the owner and mode of the file, looks at the file once more and renames. It returns the new file, for
 // what comes later.
-func (c *Claim) finish(ctx context.Context, draft Draft) (_ *os.File, err error) {
-	out, err := os.OpenFile(draft.Name, os.O_RDWR|os.O_APPEND, 0)
+func (c *Claim) finish(ctx context.Context, draft Draft, kept string) (out *os.File, err error) {
+	out, err = os.OpenFile(draft.Name, os.O_RDWR|os.O_APPEND, 0)
 	if err != nil {
 		return nil, err
 	}
+	draftFile := out
 	defer func() {
 		if err != nil {
-			out.Close()
+			draftFile.Close()
 		}
 	}()
 	written, err := out.Stat()
@@ -254,8 +256,7 @@ func (c *Claim) finish(ctx context.Context, draft Draft) (_ *os.File, err error)
 		return nil, err
 	}
 	if !owned(out, c.info) && !c.force {
-		return nil, &Refusal{Code: Foreign, Path: c.Path, Reason: "it belongs to another user or group, and the new file would not",
-			Hint: "run winnow as the user to whom it belongs", Risk: "it then belongs to you"}
+		return nil, c.foreign()
 	}
 	if err := c.room.step("chmod", func() error { return out.Chmod(c.info.Mode().Perm()) }); err != nil {
 		return nil, err
@@ -272,13 +273,35 @@ func (c *Claim) finish(ctx context.Context, draft Draft) (_ *os.File, err error)
 	if c.room.Looked != nil {
 		c.room.Looked()
 	}
-	if err := draft.Rename(draft.Name, c.Path); err != nil {
+	if runtime.GOOS == "windows" { // a file that is open is not renamed over
+		err = c.renameClosed(&out, draft, kept)
+	} else {
+		err = draft.Rename(draft.Name, c.Path)
+	}
+	if err != nil {
 		return nil, err
 	}
 	if c.room.Renamed != nil {
 		c.room.Renamed()
 	}
 	return out, nil
+}
+
+// renameClosed closes the two files for the rename, and opens them by their new names.
+func (c *Claim) renameClosed(out **os.File, draft Draft, kept string) error {
+	if err := errors.Join((*out).Close(), c.old.Close()); err != nil {
+		return err
+	}
+	err := draft.Rename(draft.Name, c.Path)
+	old, opened := os.Open(kept)
+	if opened == nil {
+		c.old = old
+	}
+	if err != nil {
+		return err
+	}
+	*out, err = os.OpenFile(c.Path, os.O_RDWR|os.O_APPEND, 0)
+	return errors.Join(err, opened)
 }
 
 // catchUp adds the whole lines to the draft that the file has grown by, in their order.
@@ -329,7 +352,7 @@ func (c *Claim) carry(out *os.File, step string) (int64, error) {
 		err = write()
 	}
 	if err == nil {
-		err = c.noteWrite(out, len(add))
+		err = c.noteWrite(out, add)
 	}
 	if err != nil {
 		return 0, err
