@@ -34,6 +34,8 @@ type Claim struct {
 	read    string      // hash of what was read of it
 	carried int         // lines of it that were carried over
 
+	renamed bool // the file has been replaced
+
 	end   int64  // up to here the new file is ours and in order
 	late  []span // of the new file: what was added behind other's lines
 	tries int    // how often it was put in order

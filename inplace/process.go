@@ -170,7 +170,7 @@ func (r Room) Agent(path string) (Process, bool) {
 	}
 	id := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
 	for _, folder := range slices.Compact(folders) {
-		traces, _ := filepath.Glob(filepath.Join(folder, "sessions", "*.json")) // the pattern is sound
+		traces, _ := jsonIn(filepath.Join(folder, "sessions")) // without them nothing is known
 		for _, trace := range traces {
 			text, err := os.ReadFile(trace)
 			if err != nil || len(text) > 1<<20 {

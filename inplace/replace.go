@@ -54,6 +54,9 @@ func (c *Claim) Replace(ctx context.Context, draft Draft) (Replaced, error) {
 		return done, err
 	}
 	out, err := c.finish(ctx, draft, kept.Path)
+	if err != nil && c.renamed {
+		return done, &Late{Original: kept.Path, Err: err}
+	}
 	if err != nil {
 		return done, errors.Join(err, c.forget(kept))
 	}
@@ -64,7 +67,7 @@ func (c *Claim) Replace(ctx context.Context, draft Draft) (Replaced, error) {
 		c.putInOrder(ctx, out, &done)
 	}
 	if copied := c.bring(&kept, &done); copied != nil {
-		done.Notes = append(done.Notes, fmt.Sprintf("the original stays beside the file, as %s: %v", kept.Path, copied))
+		done.Notes = append(done.Notes, fmt.Sprintf("the original stays as %s: %v", kept.Path, copied))
 	}
 	done.Original, done.Beside, done.CarriedLines = kept.Path, kept.Beside != "", c.carried
 	kept.Carried = c.at - done.Bytes
@@ -197,7 +200,7 @@ func (c *Claim) copied(o *Original, path string, why error) error {
 		return errors.Join(&Refusal{Code: Unlinkable, Path: c.Path, Reason: fmt.Sprintf("its disk takes no hard link (%v), and %s", why, who),
 			Hint: "end the program that has it open, or write to another file with -o", Risk: risk}, os.Remove(o.receipt))
 	}
-	o.Path, o.Beside = path, ""
+	o.Path, o.Beside, o.copied = path, "", true
 	err := c.room.step("copy", func() error { return copyFile(c.old, c.info.Size(), path, c.info.Mode().Perm()) })
 	if err == nil {
 		err = c.room.step("receipt", o.save)
@@ -281,6 +284,7 @@ func (c *Claim) finish(ctx context.Context, draft Draft, kept string) (out *os.F
 	if err != nil {
 		return nil, err
 	}
+	c.renamed = true
 	if c.room.Renamed != nil {
 		c.room.Renamed()
 	}
@@ -300,6 +304,7 @@ func (c *Claim) renameClosed(out **os.File, draft Draft, kept string) error {
 	if err != nil {
 		return err
 	}
+	c.renamed = true
 	*out, err = os.OpenFile(c.Path, os.O_RDWR|os.O_APPEND, 0)
 	return errors.Join(err, opened)
 }
@@ -429,6 +434,13 @@ func (c *Claim) settle(ctx context.Context, out *os.File, done *Replaced) error 
 
 // bring copies an original that is beside the file into the folder of originals, once nobody writes to it any more. What of it is in no other file goes along.
 func (c *Claim) bring(o *Original, done *Replaced) error {
+	if o.copied { // what came to the original since goes along
+		info, err := c.old.Stat()
+		if err != nil || info.Size() == c.info.Size() {
+			return err
+		}
+		return copyFile(c.old, info.Size(), o.Path, info.Mode().Perm())
+	}
 	if o.Beside == "" {
 		return nil
 	}
@@ -463,6 +475,9 @@ func (c *Claim) bring(o *Original, done *Replaced) error {
 func (c *Claim) tidy(o Original) {
 	list, _ := c.room.Originals() // what cannot be read stays
 	for _, other := range list {
+		if other.Source == o.Source && other.Missing && other.receipt != o.receipt {
+			_ = other.remove() // a replacement that was broken off before the link was made, or somebody removed it
+		}
 		if other.Source != o.Source || other.receipt == o.receipt || other.info == nil || other.Beside != "" && other.Path == o.Path {
 			continue
 		}
