@@ -34,6 +34,8 @@ type Claim struct {
 	read    string      // hash of what was read of it
 	carried int         // lines of it that were carried over
 
+	renamed bool // the file has been replaced
+
 	end   int64  // up to here the new file is ours and in order
 	late  []span // of the new file: what was added behind other's lines
 	tries int    // how often it was put in order
@@ -152,8 +154,11 @@ func (c *Claim) look(left holder) *Refusal {
 	if open, _ := c.room.Openers(c.info); len(open) > 0 {
 		return c.openBy(open)
 	}
-	if agent, lives := c.room.claudes(c.Path); lives {
+	if agent, lives := c.room.Agent(c.Path); lives {
 		return c.alive(agent)
+	}
+	if !belongs(c.info) {
+		return c.foreign()
 	}
 	ours := left.Size == c.info.Size() && left.Modified.Equal(c.info.ModTime())
 	if age := c.room.Now().Sub(c.info.ModTime()); !ours && age < Recent && age > -Recent {

@@ -345,7 +345,7 @@ func TestReplace_whereNoLinkCanBeMadeInTheFolderOfOriginals(t *testing.T) {
 	if done, err = d.replace(false, `{"sum":3}`+"\n"); err != nil {
 		t.Fatal(err)
 	}
-	if got := d.read(done.Original); got != now {
+	if got := d.read(done.Original); got != now+`{"n":4}`+"\n" {
 		t.Errorf("the original is %q, want %q", got, now)
 	}
 	if got := d.read(d.path); got != `{"sum":3}`+"\n"+`{"n":4}`+"\n" {

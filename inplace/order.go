@@ -19,12 +19,16 @@ type span struct{ start, end int64 }
 const tries = 5
 
 // noteWrite remembers a piece that was just added to the new file, where somebody else's lines stand before it.
-func (c *Claim) noteWrite(out *os.File, size int) error {
+func (c *Claim) noteWrite(out *os.File, piece []byte) error {
 	end, err := out.Seek(0, io.SeekCurrent) // behind what was appended last
 	if err != nil {
 		return err
 	}
-	at := span{end - int64(size), end}
+	at := span{end - int64(len(piece)), end}
+	there := make([]byte, len(piece))
+	if _, err := out.ReadAt(there, max(0, at.start)); err != nil || !bytes.Equal(there, piece) {
+		return nil // the system does not say where it put it
+	}
 	if at.start == c.end {
 		c.end = at.end
 	} else {

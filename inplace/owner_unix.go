@@ -5,8 +5,19 @@ package inplace
 import (
 	"io/fs"
 	"os"
+	"slices"
 	"syscall"
 )
+
+// belongs tells whether a new file of this process can have the owner and group of another.
+func belongs(as fs.FileInfo) bool {
+	want, ok := as.Sys().(*syscall.Stat_t)
+	if !ok || os.Geteuid() == 0 {
+		return true
+	}
+	groups, _ := os.Getgroups() // without them only the own one is known
+	return int(want.Uid) == os.Geteuid() && slices.Contains(append(groups, os.Getegid()), int(want.Gid))
+}
 
 // owned gives a new file the owner and group of another, and reports whether it has them.
 func owned(f *os.File, as fs.FileInfo) bool {

@@ -161,16 +161,16 @@ func (r Room) Clients(format, folder string) (clients []Process) {
 	return clients
 }
 
-// claudes finds the living Claude Code that has the session of a file: each leaves sessions/PID.json in its configuration folder, with the id of the session that
+// Agent finds the living agent that has the session of a file, where its product leaves a trace of that: each Claude Code leaves sessions/PID.json in its configuration folder, with the id of the session that
 // it is in. The folder is the one that the file lies in, PROJECTS/FOLDER/ID.jsonl, and the user's own.
-func (r Room) claudes(path string) (Process, bool) {
+func (r Room) Agent(path string) (Process, bool) {
 	folders := []string{filepath.Dir(filepath.Dir(filepath.Dir(path)))}
 	if r.Home != "" {
 		folders = append(folders, filepath.Join(r.Home, ".claude"))
 	}
 	id := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
 	for _, folder := range slices.Compact(folders) {
-		traces, _ := filepath.Glob(filepath.Join(folder, "sessions", "*.json")) // the pattern is sound
+		traces, _ := jsonIn(filepath.Join(folder, "sessions")) // without them nothing is known
 		for _, trace := range traces {
 			text, err := os.ReadFile(trace)
 			if err != nil || len(text) > 1<<20 {

@@ -44,11 +44,12 @@ type Original struct {
 
 	receipt string      // path of its receipt
 	info    fs.FileInfo // nil when it is missing
+	copied  bool        // it is no link
 }
 
 // Originals lists all that are kept, the newest first. What cannot be read is in the error; the others are listed.
 func (r Room) Originals() ([]Original, error) {
-	receipts, err := filepath.Glob(filepath.Join(r.Folder(), "*.json"))
+	receipts, err := jsonIn(r.Folder())
 	if err != nil {
 		return nil, err
 	}
@@ -66,6 +67,20 @@ func (r Room) Originals() ([]Original, error) {
 	}
 	slices.SortStableFunc(list, func(a, b Original) int { return cmp.Compare(b.Time, a.Time) })
 	return list, errors.Join(failed...)
+}
+
+// jsonIn are the JSON files of a folder; one that is not there has none.
+func jsonIn(folder string) (paths []string, err error) {
+	list, err := os.ReadDir(folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for _, entry := range list {
+		if strings.HasSuffix(entry.Name(), ".json") {
+			paths = append(paths, filepath.Join(folder, entry.Name()))
+		}
+	}
+	return paths, err
 }
 
 func readOriginal(receipt string) (Original, error) {

@@ -74,6 +74,11 @@ func (c *Claim) changed(reason string, grown bool) *Refusal {
 	return r
 }
 
+func (c *Claim) foreign() *Refusal {
+	return &Refusal{Code: Foreign, Path: c.Path, Reason: "it belongs to another user or group, and the new file would not",
+		Hint: "run winnow as the user to whom it belongs", Risk: "it then belongs to you"}
+}
+
 func names(list []Process) string {
 	var words []string
 	for i, p := range list {

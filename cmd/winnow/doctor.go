@@ -94,7 +94,7 @@ func (a *app) tellDiagnosis(doc diagnosis) error {
 			a.printf("%s (%s)\n  %s\n", visible.Text(f.What), f.Code, visible.Text(f.Do))
 		}
 		for _, p := range doc.Open {
-			a.printf("%s\n", visible.Text(fmt.Sprintf("%v has the file open now", p)))
+			a.printf("%s\n", visible.Text(fmt.Sprintf("%v has the session open now", p)))
 		}
 		if doc.Healthy {
 			a.printf("Nothing is wrong; %s looked at\n", plural(doc.Originals, "original was", "originals were"))
@@ -124,6 +124,9 @@ func (a *app) examine(ctx context.Context, room inplace.Room, src string, doc *d
 	}
 	open, _ := room.Openers(info)
 	doc.Open = append(doc.Open, open...)
+	if agent, lives := room.Agent(doc.Source); lives {
+		doc.Open = append(doc.Open, agent)
+	}
 	read, err := all.Read(data)
 	if err != nil {
 		return fmt.Errorf("%s: %w", src, err)
@@ -134,7 +137,7 @@ func (a *app) examine(ctx context.Context, room inplace.Room, src string, doc *d
 		doc.Findings = append(doc.Findings, finding{Code: bypassedFold, What: sayBypass(b), Line: b.Line, Path: doc.Source, Bypass: &b,
 			Do: fmt.Sprintf("end the agent, then compact the session as it is now: winnow compact %s --in-place", name)})
 	}
-	doc.Findings = append(doc.Findings, damageOf(read, data, doc.Source, name)...)
+	doc.Findings = append(doc.Findings, damageOf(read, doc.Source, name)...)
 	list, failed := room.Originals()
 	if failed != nil {
 		return failed
@@ -153,9 +156,9 @@ func (a *app) examine(ctx context.Context, room inplace.Room, src string, doc *d
 }
 
 // damageOf tells of what could not be read in a file. What stands behind its last line break is a line that was not written to its end.
-func damageOf(read *format.Document, data []byte, path, name string) (found []finding) {
+func damageOf(read *format.Document, path, name string) (found []finding) {
 	damaged := read.Damaged
-	if n := len(damaged); n > 0 && !bytes.HasSuffix(data, []byte{'\n'}) && damaged[n-1].Line > 0 && damaged[n-1].Offset+int64(damaged[n-1].Bytes) == int64(len(read.Source)) {
+	if n := len(damaged); n > 0 && !bytes.HasSuffix(read.Source, []byte{'\n'}) && damaged[n-1].Line > 0 && damaged[n-1].Offset+int64(damaged[n-1].Bytes) == int64(len(read.Source)) {
 		d := damaged[n-1]
 		damaged = damaged[:n-1]
 		found = append(found, finding{Code: tornLine, Path: path, Line: d.Line, What: fmt.Sprintf("the last line, %d, is incomplete: %s without a line break", d.Line, plural(d.Bytes, "byte", "bytes")),
@@ -181,10 +184,14 @@ func missingLines(o inplace.Original, data []byte) ([]finding, error) {
 	if lines == 0 && torn == 0 {
 		return nil, nil
 	}
-	what := fmt.Sprintf("the original from %s has %s that %s has not", o.When().Local().Format("2006-01-02 15:04"), plural(lines, "line", "lines"), o.Source)
-	if torn > 0 {
-		what += fmt.Sprintf(", and %s of an incomplete one", plural(int(torn), "byte", "bytes"))
+	has := plural(lines, "line", "lines")
+	switch incomplete := plural(int(torn), "byte", "bytes") + " of an incomplete line"; {
+	case lines == 0:
+		has = incomplete
+	case torn > 0:
+		has += " and " + incomplete
 	}
+	what := fmt.Sprintf("the original from %s has %s that %s has not", o.When().Local().Format("2006-01-02 15:04"), has, o.Source)
 	return []finding{{Code: grownOriginal, Path: o.Path, What: what,
 		Do: fmt.Sprintf("end the agent; they are: tail -c +%d %s", o.Size+o.Carried+1, shellWord(o.Path))}}, nil
 }

@@ -1,3 +1,5 @@
+//go:build unix
+
 package main
 
 import (
@@ -9,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -543,9 +544,6 @@ func TestInPlace_withoutAHomeThereIsNoPlaceForOriginals(t *testing.T) {
 }
 
 func TestInPlace_aPipeIsNotReplaced(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("there are no named pipes in folders")
-	}
 	d := newDesk(t)
 	if err := syscall.Mkfifo(filepath.Join(d.dir, "pipe.jsonl"), 0o600); err != nil {
 		t.Skip(err)

@@ -1,0 +1,185 @@
+package inplace
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/winnowhq/winnow/session"
+)
+
+// keep makes the original's second name, before its first is taken away.
+func (c *Claim) keep() (Original, error) {
+	if err := os.MkdirAll(c.room.Folder(), 0o700); err != nil {
+		return Original{}, err
+	}
+	o := Original{Receipt: Receipt{Source: c.Path, Command: c.command, Time: session.Millis(c.room.Now().UnixMilli()), Hash: c.read, Size: c.at}, info: c.info}
+	base := filepath.Join(c.room.Folder(), c.read[:32]+"-"+filepath.Base(c.room.lockOf(c.Path))[:8])
+	for n := 1; ; n++ {
+		o.Path = base
+		if n > 1 {
+			o.Path += fmt.Sprintf(".%d", n)
+		}
+		o.receipt = o.Path + ".json"
+		there, err := readOriginal(o.receipt)
+		switch {
+		case errors.Is(err, fs.ErrNotExist), err == nil && there.Missing:
+			return o, c.name(&o)
+		case err == nil && os.SameFile(there.info, c.info): // a replacement that was broken off
+			o.Path, o.Beside = there.Path, there.Beside
+			return o, c.room.step("receipt", o.save)
+		}
+	}
+}
+
+// name writes the receipt and makes the link: in the folder of originals, or beside the file where that is on another disk.
+func (c *Claim) name(o *Original) error {
+	if err := c.room.step("receipt", o.save); err != nil {
+		return err
+	}
+	err := c.room.step("link", func() error { return c.room.link(c.Path, o.Path) })
+	if errors.Is(err, syscall.EIO) || errors.Is(err, syscall.ENOSPC) { // the disk fails; anything else says that there can be no such link
+		return errors.Join(err, c.forget(*o))
+	}
+	if err != nil {
+		o.Beside = filepath.Join(filepath.Dir(c.Path), "."+filepath.Base(c.Path)+"."+c.read[:12]+".original")
+		for n := 2; exists(o.Beside) && !sameFile(o.Beside, c.info); n++ {
+			o.Beside = filepath.Join(filepath.Dir(c.Path), fmt.Sprintf(".%s.%s.%d.original", filepath.Base(c.Path), c.read[:12], n))
+		}
+		inFolder := o.Path
+		o.Path = o.Beside
+		if err = c.room.step("receipt", o.save); err == nil && !sameFile(o.Beside, c.info) {
+			err = c.room.step("link", func() error { return c.room.link(c.Path, o.Beside) })
+		}
+		if err != nil {
+			return c.copied(o, inFolder, err)
+		}
+	}
+	if !sameFile(o.Path, c.info) {
+		return errors.Join(c.changed("another file was put in its place since it was read", false), o.remove())
+	}
+	syncFolder(filepath.Dir(o.Path))
+	return nil
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// copied keeps a copy where no link can be made. What is written to the original after this process has ended would be lost, so nobody may have it open.
+func (c *Claim) copied(o *Original, path string, why error) error {
+	open, known := c.room.Openers(c.info)
+	if writing := writersOf(open); len(writing) > 0 || !known && !c.force {
+		who := "whether a program has it open cannot be found out"
+		risk := "what an open program writes afterwards is lost"
+		if len(writing) > 0 {
+			who, risk = "it is open in "+names(writing), ""
+		}
+		return errors.Join(&Refusal{Code: Unlinkable, Path: c.Path, Reason: fmt.Sprintf("its disk takes no hard link (%v), and %s", why, who),
+			Hint: "end the program that has it open, or write to another file with -o", Risk: risk}, os.Remove(o.receipt))
+	}
+	o.Path, o.Beside, o.copied = path, "", true
+	err := c.room.step("copy", func() error { return copyFile(c.old, c.info.Size(), path, c.info.Mode().Perm()) })
+	if err == nil {
+		err = c.room.step("receipt", o.save)
+	}
+	if err != nil {
+		return errors.Join(err, c.forget(*o))
+	}
+	return nil
+}
+
+// copyFile copies the first bytes of a file to a new one: all of it or nothing.
+func copyFile(from io.ReaderAt, size int64, path string, mode fs.FileMode) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".*.unfinished")
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, io.NewSectionReader(from, 0, size))
+	err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
+}
+
+// forget takes the second name back from a file that was not replaced.
+func (c *Claim) forget(o Original) error {
+	err := o.remove()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// bring copies an original that is beside the file into the folder of originals, once nobody writes to it any more. What of it is in no other file goes along.
+func (c *Claim) bring(o *Original, done *Replaced) error {
+	if o.copied { // what came to the original since goes along
+		info, err := c.old.Stat()
+		if err != nil || info.Size() == c.info.Size() {
+			return err
+		}
+		return copyFile(c.old, info.Size(), o.Path, info.Mode().Perm())
+	}
+	if o.Beside == "" {
+		return nil
+	}
+	if len(done.Open) > 0 {
+		return errors.New("it is open in " + names(done.Open))
+	}
+	info, err := os.Lstat(o.Beside)
+	if err != nil {
+		return err
+	}
+	path := o.receipt[:len(o.receipt)-len(".json")]
+	if err := copyFile(c.old, info.Size(), path, info.Mode().Perm()); err != nil {
+		return err
+	}
+	if now, err := os.Lstat(o.Beside); err != nil || now.Size() != info.Size() {
+		return errors.Join(errors.New("it was written to while it was copied"), err, os.Remove(path))
+	}
+	beside := o.Beside
+	o.Path, o.Beside = path, ""
+	if err := o.save(); err != nil {
+		o.Path, o.Beside = beside, beside
+		return err
+	}
+	if err := os.Remove(beside); err != nil {
+		done.Notes = append(done.Notes, fmt.Sprintf("a second name of the original could not be removed: %v", err))
+	}
+	return nil
+}
+
+// tidy removes what an original makes superfluous: other names of it that replacements left which were broken off, and older originals of the same file
+// with the same content.
+func (c *Claim) tidy(o Original) {
+	list, _ := c.room.Originals() // what cannot be read stays
+	for _, other := range list {
+		if other.Source == o.Source && other.Missing && other.receipt != o.receipt {
+			_ = other.remove() // a replacement that was broken off before the link was made, or somebody removed it
+		}
+		if other.Source != o.Source || other.receipt == o.receipt || other.info == nil || other.Beside != "" && other.Path == o.Path {
+			continue
+		}
+		same := os.SameFile(other.info, c.info)
+		if !same && (other.Hash != o.Hash || other.Bytes != other.Size || c.room.reasonToKeep(other) != "") {
+			continue
+		}
+		if !same {
+			if f, err := os.Open(other.Path); err != nil {
+				continue
+			} else if hash, err := hashOf(f, other.Size); f.Close() != nil || err != nil || hash != o.Hash {
+				continue
+			}
+		}
+		_ = other.remove() // it is in nobody's way
+	}
+}
