@@ -3,6 +3,7 @@ package format
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"slices"
@@ -51,6 +52,8 @@ type Pieces struct {
 	src      io.ReaderAt
 	always   []stretch
 	pieces   []piece
+	unread   int    // lines
+	reason   string // of the last one that is told by itself
 }
 
 // stretch is a range of bytes, whole lines.
@@ -186,7 +189,7 @@ func (p *Pieces) scan(src io.ReaderAt, size int64, o Outline) (*outlined, error)
 			shown := false
 			if content := trimLine(text); len(content) > 0 {
 				if err := o.Line(content); err != nil {
-					p.Damaged = append(p.Damaged, Damage{Line: number, Offset: at, Bytes: len(text), Reason: err.Error()})
+					p.damage(Damage{Line: number, Offset: at, Bytes: len(text), Reason: err.Error()})
 				} else {
 					shown = true
 				}
@@ -198,6 +201,23 @@ func (p *Pieces) scan(src io.ReaderAt, size int64, o Outline) (*outlined, error)
 			return lines, nil
 		}
 	}
+}
+
+// mostDamaged is how many lines that cannot be read are told one by one. Whoever has more has another kind of file.
+const mostDamaged = 10_000
+
+// damage tells of a line that cannot be read; beyond mostDamaged the last one stands for the rest.
+func (p *Pieces) damage(d Damage) {
+	if p.unread++; p.unread <= mostDamaged {
+		p.Damaged = append(p.Damaged, d)
+		return
+	}
+	last := &p.Damaged[mostDamaged-1]
+	if p.unread == mostDamaged+1 {
+		p.reason = last.Reason
+	}
+	last.Bytes += d.Bytes
+	last.Reason = fmt.Sprintf("%s; so are %d lines behind it", p.reason, p.unread-mostDamaged)
 }
 
 // readLong reads a line that is longer than the buffer of r, which has read so many bytes of it: first to its end, then all of it into as much

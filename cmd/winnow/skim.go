@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"runtime/debug"
 
 	"github.com/winnowhq/winnow/format"
@@ -14,6 +16,22 @@ import (
 // tooLarge is the size, in bytes, above which a file of lines is inspected a stretch at a time: reading it whole would take some four
 // times as much memory.
 const tooLarge = 64 << 20
+
+// tooMany is the number of lines above which a file is inspected that way, however short they are: what is made of a line takes three kilobytes and more.
+const tooMany = 1 << 15
+
+// manyLines reports whether a file has more lines than that. It is at its beginning before and has been read after.
+func manyLines(file io.Reader) bool {
+	piece := make([]byte, 64<<10)
+	for lines := 0; lines <= tooMany; {
+		n, err := file.Read(piece)
+		lines += bytes.Count(piece[:n], []byte{'\n'})
+		if err != nil {
+			return lines > tooMany
+		}
+	}
+	return true
+}
 
 // skimMemory is how much memory, in bytes, the program may take, but for its own text, before it collects garbage more often than usual: twice what
 // looking at one stretch takes.
@@ -29,7 +47,7 @@ func (a *app) skim(ctx context.Context, src string) (skimmed bool, err error) {
 		return false, nil // it may be in the store; if not, that is said there
 	}
 	defer file.Close()
-	if info.Size() < a.env.tooLarge() {
+	if info.Size() < a.env.tooLarge() && !manyLines(file) {
 		return false, nil
 	}
 	head := make([]byte, 64<<10)

@@ -27,6 +27,7 @@ type outlining struct {
 	recent   bool // since the newest entry
 	named    int
 	open     int // calls that wait for their result
+	joins    format.Joins
 }
 
 // slim is an entry as far as the branch needs it: numbers of names, and the newest entry before the newest damage.
@@ -66,6 +67,11 @@ func (o *outlining) Line(text []byte) error {
 	case e.kind == compactionEntry:
 		use = format.Begins
 	}
+	if use == format.Begins && len(e.winnow) > 0 {
+		if m := readMark(e.winnow); m != nil && m.Of != "" {
+			use = format.Inside // it goes on with the message of an entry before it
+		}
+	}
 	o.headless = o.headless || at == 0 && use != format.Always
 	if s.chain && s.id > 0 {
 		o.named++
@@ -83,6 +89,7 @@ func (o *outlining) message(m *message) format.Use {
 		o.counts.ToolResults++
 		if m.role == resultRole {
 			o.open = max(0, o.open-1)
+			o.joins.Result(m.callID, len(o.entries))
 		}
 	case userRole:
 		o.open = 0 // a call that has no result by now gets none
@@ -95,6 +102,7 @@ func (o *outlining) message(m *message) format.Use {
 			if m.content[i].kind == callBlock {
 				o.counts.ToolCalls++
 				o.open++
+				o.joins.Call(m.content[i].id, len(o.entries))
 			}
 		}
 	}
@@ -118,6 +126,7 @@ func (o *outlining) End() ([]format.Use, format.Counts) {
 			}
 		}
 	}
+	o.joins.Keep(o.uses, in)
 	return o.uses, o.counts
 }
 
