@@ -117,9 +117,10 @@ func TestBash_gitRunsNothingThatARepositoryNames(t *testing.T) {
 			b.put("sub/b.txt", "c")
 		}, false},
 		{"a bare repository", func(b *bench, evil string) {
-			for _, name := range []string{"HEAD", "objects/info/x", "refs/heads/x", "config"} {
-				b.put(name, map[string]string{"HEAD": "ref: refs/heads/main\n", "config": "[core]\n\tbare = false\n\tworktree = .\n\tfsmonitor = " + evil + "\n[diff]\n\texternal = " + evil + "\n"}[name])
+			if err := os.CopyFS(b.folder, os.DirFS(b.at(".git"))); err != nil {
+				b.Fatal(err)
 			}
+			b.put("config", "[core]\n\tbare = false\n\tworktree = "+b.folder+"\n\tfsmonitor = "+evil+"\n[diff]\n\texternal = "+evil+"\n")
 			if err := os.RemoveAll(b.at(".git")); err != nil {
 				b.Fatal(err)
 			}
