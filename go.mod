@@ -26,10 +26,9 @@ require (
 	google.golang.org/genai v1.77.0
 	modernc.org/libc v1.79.0
 	modernc.org/sqlite v1.61.1
+	mvdan.cc/sh/v3 v3.14.1
 	pgregory.net/rapid v1.3.0
 )
-
-require mvdan.cc/sh/v3 v3.14.1 // indirect
 
 require (
 	github.com/JohannesKaufmann/dom v0.3.1 // indirect

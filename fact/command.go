@@ -120,7 +120,7 @@ func (s *Source) ranCommand(words []string) bool {
 			continue
 		}
 		if s.texts[n].input && len(text) < 20_000 {
-			for _, one := range commands(text) {
+			for _, one := range s.commands(n) {
 				if inOrder(one.words, words) {
 					return true
 				}
@@ -234,6 +234,16 @@ func commands(text string) []simple {
 		} else {
 			all = append(all, simple{line, pieces(line)})
 		}
+	}
+	return all
+}
+
+// commands are those of one text of the source, which is parsed once.
+func (s *Source) commands(n int) []simple {
+	all, known := s.parsed[n]
+	if !known {
+		all = commands(s.texts[n].text)
+		s.parsed[n] = all
 	}
 	return all
 }

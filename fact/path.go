@@ -339,7 +339,7 @@ func (s *Source) listed(g *group, folder string) bool {
 		}
 		return false
 	}
-	for _, t := range s.texts[g.first:g.end] {
+	for n, t := range s.texts[g.first:g.end] {
 		if !t.input {
 			continue
 		}
@@ -349,7 +349,7 @@ func (s *Source) listed(g *group, folder string) bool {
 		if len(t.text) > 5000 {
 			continue
 		}
-		for _, one := range commands(t.text) {
+		for _, one := range s.commands(g.first + n) {
 			words := one.words
 			if len(words) == 0 {
 				continue

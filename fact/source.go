@@ -28,6 +28,7 @@ type Source struct {
 	where  string // the folder that the last command went to
 	date   int64  // the day of the last message, since 1970
 	seen   map[string]bool
+	parsed map[int][]simple // the commands of texts that were looked at for some
 }
 
 // piece is one text of the source.
@@ -46,7 +47,7 @@ type group struct {
 
 // NewSource returns a source in which nothing occurs yet.
 func NewSource() *Source {
-	return &Source{counts: map[int]bool{}, lines: map[int]bool{}, called: map[string]int{}, files: map[string]bool{}, seen: map[string]bool{}}
+	return &Source{counts: map[int]bool{}, lines: map[int]bool{}, called: map[string]int{}, files: map[string]bool{}, seen: map[string]bool{}, parsed: map[int][]simple{}}
 }
 
 // AddText adds a text that is no message: an earlier summary, the working folder, a listing of it. What Mark struck in it is left out.

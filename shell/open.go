@@ -29,15 +29,7 @@ func (w *walker) open(c *Command, a around) {
 			w.run(words[1].Text, perhaps)
 		}
 	case "env": // Unwrap has stopped at it: env -S text
-		for i, word := range words {
-			if text, ok := strings.CutPrefix(word.Text, "--split-string="); ok {
-				w.run(text, a)
-			} else if (word.Text == "-S" || word.Text == "--split-string" || strings.HasPrefix(word.Text, "-") && strings.HasSuffix(word.Text, "S")) && i+1 < len(words) {
-				w.run(joined(words[i+1:]), a)
-			} else if text, ok := strings.CutPrefix(word.Text, "-S"); ok && text != "" {
-				w.run(text+" "+joined(words[i+1:]), a)
-			}
-		}
+		w.run(split(words), a)
 	case "find":
 		w.found(words, perhaps)
 	case "xargs", "parallel":
@@ -52,6 +44,24 @@ func (w *walker) open(c *Command, a around) {
 			w.words(inner, a)
 		}
 	}
+}
+
+// split is the text that env -S takes apart.
+func split(words []Word) string {
+	for i, word := range words {
+		text, found := strings.CutPrefix(word.Text, "--split-string=")
+		if !found && splits(word.Text) {
+			_, text, found = strings.Cut(word.Text, "S")
+			found = found && !strings.HasPrefix(word.Text, "--")
+		}
+		switch {
+		case found && text != "":
+			return text + " " + joined(words[i+1:])
+		case splits(word.Text):
+			return joined(words[i+1:])
+		}
+	}
+	return ""
 }
 
 // shell reads what a shell is asked to run: its argument, its here-document, what the program before it prints.

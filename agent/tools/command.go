@@ -198,8 +198,13 @@ func begun(rule, words []string) bool {
 
 // runsOthers reports whether words are those of a program that runs another one, with its options.
 func runsOthers(words []string) bool {
+	if len(words) == 0 {
+		return false
+	}
 	name := path.Base(words[0])
 	switch name {
+	case "command":
+		return len(words) < 2 || words[1] != "-v" && words[1] != "-V" // those only say where it is
 	case "find", "watch", "parallel", "xargs", "su", "ssh", "trap", "eval", "git", "cmd", "cmd.exe", "powershell", "pwsh", "powershell.exe":
 		return name != "git" || slices.Contains(words, "run") || slices.Contains(words, "foreach")
 	}

@@ -114,6 +114,9 @@ func asked(rule []string, list []shell.Word, at *standing) int {
 	}
 	program := shell.Base(texts[0])
 	if program == "git" {
+		if i := slices.IndexFunc(list, func(w shell.Word) bool { return !w.Fixed() && at.becomesOption(w) }); i > 0 {
+			return i
+		}
 		return gitAsked(texts, meant, at)
 	}
 	o, listed := asking[program]

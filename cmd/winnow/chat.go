@@ -22,7 +22,7 @@ func (a *app) chatCommand() *cobra.Command {
 space in its window, what is left, and what it costs; /help lists the commands that look at it, prune, fold and take back. The session is kept in winnow's
 own store, and every other command of winnow takes its id.
 
-Files in the folder are read and written; commands, and everything outside, are asked about unless the configuration ("permissions") or --allow says otherwise.`,
+Files in the folder are read and written, and commands that only look at them run; other commands, and everything outside, are asked about unless the configuration ("permissions") or --allow says otherwise.`,
 		Example: `  winnow chat --demo
   winnow chat --model anthropic/claude-sonnet-4-5
   winnow chat --continue

@@ -42,8 +42,8 @@ written while it works on. A provider that is not known is defined under provide
 
 Of "winnow run" and "winnow chat": model (provider/model) is whom they ask, titles (provider/model) a small one that names finished turns for lists; where it is
 empty their first sentences do. snapshots (true, false) keeps the state of the folder's files, for diffs and "winnow revert". permissions is a list of rules about what their tools may do, {"tool", "action",
-"target", "verdict"}; the last that matches counts. action is read, write, run or fetch, target a glob for a path, or the words that a command begins with, verdict
-allow, ask or deny; --allow comes behind them.
+"target", "verdict"}; the last that matches counts. action is read, write, run, fetch or env, target a glob for a path, or the words that a command begins with,
+verdict allow, ask or deny; --allow comes behind them. env is about a variable that holds a key, which commands get only where it is allowed.
 
 A project's file may be anybody's, so it may only hold Winnow back: deny (its rules come last), raise what is protected, add protected tools and paths, switch
 rules of the policy off, and set schedule to economic, compaction.summarizer to offline, compaction.prune and compaction.background to false. Whatever else it

@@ -33,8 +33,9 @@ last answer on standard output, and on standard error a line for each call, prun
 The prompt is made of the arguments; "-" among them is standard input, which is read as well where there is no argument and no session to go on with. Without a
 prompt, --session and --continue finish what was interrupted.
 
-Nobody is asked: what lies in the folder is read and written, commands and everything outside are refused unless the configuration ("permissions"), --allow or
---yes allows them. What the configuration denies stays denied.`,
+Nobody is asked: what lies in the folder is read and written, but for secrets (.env) and what git would run (.git), and commands that only look at it run (ls, cat,
+git status). Other commands and everything outside are refused unless the configuration ("permissions"), --allow or --yes allows them. --allow "git log" is not for
+options that write or run something, unless it names them. What the configuration denies stays denied.`,
 		Example: `  winnow run --model anthropic/claude-sonnet-4-5 --allow "go test" "the test of the parser fails; repair it"
   git diff | winnow run "write a commit message for this" -
   winnow run --continue "and now the documentation"

@@ -22,7 +22,7 @@ const module = "github.com/winnowhq/winnow"
 
 // floors, from the ground up. A name ending in /* stands for the packages one level below it.
 var floors = [][]string{
-	{"session", "token", "token/*", "model", "call", "plot", "plainfile", "visible", "secret"},
+	{"session", "token", "token/*", "model", "shell", "call", "plot", "plainfile", "visible", "secret"},
 	{"rule", "budget", "bill", "recall", "fact", "coverage", "wire", "wire/*"},
 	{"view", "pivot", "schedule", "store", "format", "llm"},
 	{"policy", "summarize/*", "llm/*", "store/*", "store/internal/exact", "store/internal/words", "format/*"},
@@ -36,6 +36,7 @@ var floors = [][]string{
 var siblings = map[string]string{
 	"rule coverage":                     "what newer parts show again",
 	"call session":                      "what it understands",
+	"call shell":                        "the commands of a text",
 	"token/* token":                     "kinds of counters",
 	"wire/* wire":                       "what the protocols share",
 	"wire/responses wire/openaichat":    "the two share the shape of arguments",
