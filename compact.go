@@ -233,7 +233,7 @@ type folding struct {
 // sameFold reports whether an earlier attempt folded the same messages and has a summary of them.
 func (f *folding) sameFold(before *folding) bool {
 	n := len(f.cut.Fold)
-	return before.answer.Text != "" && n == len(before.cut.Fold) && f.size == before.size && f.cut.Fold[n-1].ID == before.cut.Fold[n-1].ID
+	return before.answer.Text != "" && n == len(before.cut.Fold) && f.size == before.size && (n == 0 || f.cut.Fold[n-1].ID == before.cut.Fold[n-1].ID)
 }
 
 // prepare looks at the session and decides what to fold. Nothing is written. Beside NothingToFold there is a folding of nothing.
@@ -253,11 +253,14 @@ func (e *Engine) prepare(ctx context.Context, id string, o CompactOptions, attem
 		keep, f.settings.UserMessages, f.last = 0, f.settings.UserMessages/8, true
 	}
 	f.cut = pivot.Find(f.window, f.ledger, l.facts, pivot.Wanted{Keep: keep, Rejected: f.options.Rejected, Letter: f.settings.Letter})
-	if len(f.cut.Fold) == 0 {
+	f.repeats = e.repeats(l, f, usual)
+	if len(f.cut.Fold) == 0 && (f.cut.Previous == nil || f.settings.Letter || f.repeats == nil && !e.anew(l, f)) {
 		return f, &Error{Code: NothingToFold, Op: "compact", Session: id, Err: errors.New("there is nothing to fold"),
 			Hint: "the session is empty, or all that was said since the last summary is still to be sent"}
 	}
-	f.repeats = e.repeats(l, f, usual)
+	if len(f.cut.Fold) == 0 && f.repeats != nil {
+		return f, f.repeats
+	}
 	e.request(l, f)
 	return f, nil
 }
