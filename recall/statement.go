@@ -235,9 +235,9 @@ func denied(words []word, i int) bool {
 	return false
 }
 
-func contains(words []word, phrases []string) bool {
+func contains(words []word, all wordings) bool {
 	for i := range words {
-		if longestAt(words, i, phrases) > 0 {
+		if longestAt(words, i, all) > 0 {
 			return true
 		}
 	}
@@ -245,9 +245,8 @@ func contains(words []word, phrases []string) bool {
 }
 
 // longestAt is how many words a phrase takes that begins at a word, 0 for none.
-func longestAt(words []word, i int, phrases []string) (n int) {
-	for _, p := range phrases {
-		parts := strings.Fields(p)
+func longestAt(words []word, i int, all wordings) (n int) {
+	for _, parts := range all[words[i].lower] {
 		if len(parts) <= n || i+len(parts) > len(words) {
 			continue
 		}
