@@ -93,7 +93,8 @@ func named(words []word, i int) (s statement, ok bool) {
 		j--
 		s.firm = s.firm || words[j].sign || setting[words[j].lower]
 	}
-	figure := unicode.IsDigit(rune(strings.TrimLeft(s.now, "v$€£<>=~")[0:1][0]))
+	bare := strings.TrimLeft(s.now, "v$€£<>=~")
+	figure := bare != "" && bare[0] >= '0' && bare[0] <= '9'
 	s.name, s.words = before(words, i)
 	if s.name == "" {
 		if s.name, s.words = behind(words, i); i+1 < len(words) && !asWords[words[i+1].lower] && !strings.Contains(s.now, " ") {
