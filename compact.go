@@ -25,7 +25,8 @@ type CompactOptions struct {
 	// Focus is what the summary is to dwell on.
 	Focus string
 	// To is how many tokens the view may have afterwards, system prompt and tools not counted: less is kept word for word, and the summary is shorter. 0 is without
-	// a bound but the model's window. What cannot be made so small ends in NoProgress, and the session is as it was.
+	// a bound but the model's window. What cannot be made so small ends in NoProgress, and the session is as it was. A policy
+	// that folds by the letter keeps nothing else, and is not bound by it.
 	To int
 }
 

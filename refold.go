@@ -12,7 +12,8 @@ import (
 	"github.com/winnowhq/winnow/view"
 )
 
-// ErrNothingNew is what an error of the code NothingToFold wraps when a summary was asked for again although nothing was said since the last one. Another summary of the same messages would say no more, and what stays word for word behind the last one would be gone.
+// ErrNothingNew is what an error of the code NothingToFold wraps when a summary was asked for again although nothing was said since the last one. Another summary
+// of the same messages would say no more, and what stays word for word behind the last one would be gone.
 var ErrNothingNew = errors.New("nothing was said since the last summary")
 
 // repeats is why a fold would only repeat the one before it, nil when it would not: there is something new, or a reason to fold the same messages once more.
