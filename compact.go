@@ -25,7 +25,8 @@ type CompactOptions struct {
 	// Focus is what the summary is to dwell on.
 	Focus string
 	// To is how many tokens the view may have afterwards, system prompt and tools not counted: less is kept word for word, and the summary is shorter. 0 is without
-	// a bound but the model's window. What cannot be made so small ends in NoProgress, and the session is as it was.
+	// a bound but the model's window. What cannot be made so small ends in NoProgress, and the session is as it was. A policy
+	// that folds by the letter keeps nothing else, and is not bound by it.
 	To int
 }
 
@@ -233,7 +234,7 @@ type folding struct {
 // sameFold reports whether an earlier attempt folded the same messages and has a summary of them.
 func (f *folding) sameFold(before *folding) bool {
 	n := len(f.cut.Fold)
-	return before.answer.Text != "" && n == len(before.cut.Fold) && f.size == before.size && f.cut.Fold[n-1].ID == before.cut.Fold[n-1].ID
+	return before.answer.Text != "" && n == len(before.cut.Fold) && f.size == before.size && (n == 0 || f.cut.Fold[n-1].ID == before.cut.Fold[n-1].ID)
 }
 
 // prepare looks at the session and decides what to fold. Nothing is written. Beside NothingToFold there is a folding of nothing.
@@ -253,11 +254,15 @@ func (e *Engine) prepare(ctx context.Context, id string, o CompactOptions, attem
 		keep, f.settings.UserMessages, f.last = 0, f.settings.UserMessages/8, true
 	}
 	f.cut = pivot.Find(f.window, f.ledger, l.facts, pivot.Wanted{Keep: keep, Rejected: f.options.Rejected, Letter: f.settings.Letter})
-	if len(pivot.WithoutKept(f.cut.Fold)) == 0 {
+	f.repeats = e.repeats(l, f, usual)
+	empty := len(pivot.WithoutKept(f.cut.Fold)) == 0
+	if empty && (f.cut.Previous == nil || f.settings.Letter || f.repeats == nil && !e.anew(l, f)) {
 		return f, &Error{Code: NothingToFold, Op: "compact", Session: id, Err: errors.New("there is nothing to fold"),
 			Hint: "the session is empty, or all that was said since the last summary is still to be sent"}
 	}
-	f.repeats = e.repeats(l, f, usual)
+	if empty && f.repeats != nil {
+		return f, f.repeats
+	}
 	e.request(l, f)
 	return f, nil
 }

@@ -12,7 +12,8 @@ import (
 	"github.com/winnowhq/winnow/view"
 )
 
-// ErrNothingNew is what an error of the code NothingToFold wraps when a summary was asked for again although nothing was said since the last one. Another summary of the same messages would say no more, and what stays word for word behind the last one would be gone.
+// ErrNothingNew is what an error of the code NothingToFold wraps when a summary was asked for again although nothing was said since the last one. Another summary
+// of the same messages would say no more, and what stays word for word behind the last one would be gone.
 var ErrNothingNew = errors.New("nothing was said since the last summary")
 
 // repeats is why a fold would only repeat the one before it, nil when it would not: there is something new, or a reason to fold the same messages once more.
@@ -22,12 +23,11 @@ var ErrNothingNew = errors.New("nothing was said since the last summary")
 // of something that the summary does not carry yet.
 func (e *Engine) repeats(l *live, f *folding, keep int) error {
 	o := f.options
-	if f.cut.Previous == nil || f.settings.Letter || o.Rejected || o.Focus != "" || len(f.cut.Fold) == 0 || f.saidSince() {
+	if f.cut.Previous == nil || f.settings.Letter || o.Rejected || f.saidSince() || e.anew(l, f) {
 		return nil
 	}
 	shown := l.look().Tokens()
-	switch {
-	case o.To > 0 && shown > o.To, f.usable > 0 && shown+f.overhead > f.usable, f.uncarried() || l.tokens(f.behind(), l.state.Ledger) > keep:
+	if f.usable > 0 && shown+f.overhead > f.usable || l.tokens(f.behind(), l.state.Ledger) > keep {
 		return nil
 	}
 	hint := fmt.Sprintf("the view has %s tokens; ask for fewer to have it folded further (compact --to TOKENS, CompactOptions.To)", token.Grouped(shown))
@@ -35,6 +35,11 @@ func (e *Engine) repeats(l *live, f *folding, keep int) error {
 		hint = fmt.Sprintf("the view has %s tokens, and %s were asked for", token.Grouped(shown), token.Grouped(o.To))
 	}
 	return &Error{Code: NothingToFold, Op: "compact", Session: f.id, Err: ErrNothingNew, Hint: hint}
+}
+
+// anew reports whether the summary is to be written again although nothing else may be folded: it is to dwell on something, to be shorter, or to carry a pin.
+func (e *Engine) anew(l *live, f *folding) bool {
+	return f.options.Focus != "" || f.options.To > 0 && l.look().Tokens() > f.options.To || f.uncarried()
 }
 
 // saidSince reports whether anything was said or done since the pivot that the window begins with. What the engine appended with it is nothing new, nor is

@@ -18,8 +18,11 @@ type Past struct {
 // PastOf collects what a cut folds, together with what was folded before it. undone are the markers of pivots that were taken back.
 func PastOf(log []session.Message, undone map[string]bool, cut Cut) Past {
 	var p Past
-	if len(cut.Fold) > 0 {
+	switch {
+	case len(cut.Fold) > 0:
 		log = log[:session.Index(log, cut.Fold[len(cut.Fold)-1].ID)+1]
+	case len(cut.Tail) > 0:
+		log = log[:session.Index(log, cut.Tail[0].ID)]
 	}
 	if summary, stands := firstPivot(log, undone); summary != nil && !Spoken(log[:stands]) {
 		p.Lost = PreviousText(summary)

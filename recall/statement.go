@@ -93,7 +93,8 @@ func named(words []word, i int) (s statement, ok bool) {
 		j--
 		s.firm = s.firm || words[j].sign || setting[words[j].lower]
 	}
-	figure := unicode.IsDigit(rune(strings.TrimLeft(s.now, "v$€£<>=~")[0:1][0]))
+	bare := strings.TrimLeft(s.now, "v$€£<>=~")
+	figure := bare != "" && bare[0] >= '0' && bare[0] <= '9'
 	s.name, s.words = before(words, i)
 	if s.name == "" {
 		if s.name, s.words = behind(words, i); i+1 < len(words) && !asWords[words[i+1].lower] && !strings.Contains(s.now, " ") {
@@ -235,9 +236,9 @@ func denied(words []word, i int) bool {
 	return false
 }
 
-func contains(words []word, phrases []string) bool {
+func contains(words []word, all wordings) bool {
 	for i := range words {
-		if longestAt(words, i, phrases) > 0 {
+		if longestAt(words, i, all) > 0 {
 			return true
 		}
 	}
@@ -245,9 +246,8 @@ func contains(words []word, phrases []string) bool {
 }
 
 // longestAt is how many words a phrase takes that begins at a word, 0 for none.
-func longestAt(words []word, i int, phrases []string) (n int) {
-	for _, p := range phrases {
-		parts := strings.Fields(p)
+func longestAt(words []word, i int, all wordings) (n int) {
+	for _, parts := range all[words[i].lower] {
 		if len(parts) <= n || i+len(parts) > len(words) {
 			continue
 		}

@@ -10,6 +10,18 @@ func set(words string) map[string]bool {
 	return m
 }
 
+// wordings are phrases of several words each, by their first one.
+type wordings map[string][][]string
+
+func wordingsOf(all ...string) wordings {
+	m := wordings{}
+	for _, p := range all {
+		words := strings.Fields(p)
+		m[words[0]] = append(m[words[0]], words)
+	}
+	return m
+}
+
 // Words of English, German, French, Spanish, Italian and Portuguese by which sentences state values.
 var (
 	// links stand between a name and its value.
@@ -47,6 +59,6 @@ var (
 		sekunde sekunden minuten stunde stunden tag tage wochen monate prozent verbindungen versuche seconde secondes heure heures jour jours mois connexions segundo segundos minuto minutos hora horas día días meses conexiones intentos secondi minuti ore giorni`)
 	changing = []string{"chang", "switch", "mov", "migrat", "wechs", "umst", "änder", "remplac", "cambi", "mud", "reempl", "replac", "ersetz", "pas", "convert", "port", "upgrad"}
 	// replacing stands between the new and the old, becoming between the old and the new.
-	replacing = []string{"instead of", "rather than", "in place of", "in lieu of", "replaces", "replacing", "statt", "anstatt", "anstelle von", "anstelle", "an stelle von", "ersetzt", "au lieu de", "au lieu du", "au lieu d'", "plutôt que", "à la place de", "remplace", "en lugar de", "en lugar del", "en vez de", "en vez del", "reemplaza", "sustituye a", "invece di", "al posto di", "em vez de", "no lugar de", "and not", "und nicht", "et non", "y no"}
-	becoming  = []string{"becomes", "is now", "are now", "with", "by", "but", "sondern", "mais", "sino", "wird zu", "ist jetzt", "ist nun", "durch", "par", "por", "devient", "est maintenant", "pasa a", "ahora es", "bensì"}
+	replacing = wordingsOf("instead of", "rather than", "in place of", "in lieu of", "replaces", "replacing", "statt", "anstatt", "anstelle von", "anstelle", "an stelle von", "ersetzt", "au lieu de", "au lieu du", "au lieu d'", "plutôt que", "à la place de", "remplace", "en lugar de", "en lugar del", "en vez de", "en vez del", "reemplaza", "sustituye a", "invece di", "al posto di", "em vez de", "no lugar de", "and not", "und nicht", "et non", "y no")
+	becoming  = wordingsOf("becomes", "is now", "are now", "with", "by", "but", "sondern", "mais", "sino", "wird zu", "ist jetzt", "ist nun", "durch", "par", "por", "devient", "est maintenant", "pasa a", "ahora es", "bensì")
 )

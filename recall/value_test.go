@@ -102,3 +102,31 @@ func TestSuperseded_saysWhatHoldsNow(t *testing.T) {
 		}
 	}
 }
+
+// A value that is nothing but a sign or a letter is one all the same.
+func TestValues_oddOnes(t *testing.T) {
+	for _, text := range []string{"The mode is `v`.", "Set it to `$`.", "limit = `~`", "x: `=`", "`a=`", "`:b`", "The key is €.", "port: ", "→ 8080", "from 1 to", "not 5", "v to v1 instead of v"} {
+		Superseded(text, Values(conversation("u "+text, "a "+text)))
+	}
+}
+
+func FuzzValues(f *testing.F) {
+	for _, seed := range []string{"The port is 7070.", "Use `v` instead of `$` → 8080", "MAX=`1` to 2 MB, not 3: → x", "Le délai passe de 30 s à 45 s"} {
+		f.Add(seed, seed)
+	}
+	f.Fuzz(func(t *testing.T, one, two string) {
+		values := Values(conversation("u "+one, "a "+two, "u "+two))
+		for _, v := range values {
+			if v.Now == "" || v.Text == "" {
+				t.Errorf("a value without one: %+v", v)
+			}
+			for _, was := range v.Was {
+				if was == v.Now {
+					t.Errorf("what holds is said to be gone: %+v", v)
+				}
+			}
+		}
+		Superseded(one, values)
+		Superseded(two, values)
+	})
+}

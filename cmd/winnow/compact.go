@@ -141,7 +141,7 @@ func (a *app) runCompact(ctx context.Context, src string, f compactFlags) error 
 		how := "to have it folded further, ask for fewer with --to TOKENS, or for what the summary is to dwell on with --focus"
 		return nothing{fmt.Sprintf("%v; the window has %s tokens\n  %s", winnow.ErrNothingNew, token.Grouped(before.Window.Tokens), how)}
 	}
-	if tooSmall(err, before) {
+	if f.to == 0 && tooSmall(err, before) {
 		return nothing{fmt.Sprintf("the window has %s tokens, and a summary would not make it smaller", token.Grouped(before.Window.Tokens))}
 	}
 	if err != nil {

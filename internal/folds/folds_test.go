@@ -3,10 +3,13 @@ package folds
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/format/all"
+	"github.com/winnowhq/winnow/internal/outside"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/session"
@@ -103,6 +106,41 @@ func beside(text, was, now string) string {
 		}
 	}
 	return ""
+}
+
+// The example's second fold had half the room of the first, and lost commands, a decision and the file under work.
+func TestFolds_theExampleTwice(t *testing.T) {
+	doc, err := all.Read(outside.Read(t, filepath.Join(outside.Root(t), "examples", "long-session.json")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := winnow.Open(winnow.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	if err := e.Import(t.Context(), doc.Session, doc.Ledger, nil); err != nil {
+		t.Fatal(err)
+	}
+	id := doc.Session.Info.ID
+	first, _ := fold(t, e, id)
+	if _, err := e.Compact(t.Context(), id, winnow.CompactOptions{}); winnow.CodeOf(err) != winnow.NothingToFold {
+		t.Errorf("folding again: %v, want %s", err, winnow.NothingToFold)
+	}
+	if err := e.Append(t.Context(), id, newMaker(1, known).fifth(1)...); err != nil {
+		t.Fatal(err)
+	}
+	fold(t, e, id)
+	v, err := e.View(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	view := flat(pivot.Transcript(v.Messages))
+	for _, f := range tells(first) {
+		if !f.passing() && !strings.Contains(view, flat(f.text)) {
+			t.Errorf("%s: %q is lost", f.heading, f.text)
+		}
+	}
 }
 
 // Folding again with nothing new loses nothing, for nothing is done.

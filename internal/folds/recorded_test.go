@@ -20,7 +20,7 @@ import (
 const least = 90
 
 // recorded are ten recorded sessions, without the summaries that their products made.
-func recorded(t *testing.T) (names []string, sessions map[string][]session.Message) {
+func recorded(t testing.TB) (names []string, sessions map[string][]session.Message) {
 	sessions = map[string][]session.Message{}
 	for _, folder := range []string{"claude-code", "pi", "claude-code-damaged"} {
 		err := filepath.WalkDir(outside.Path(t, "corpus", folder), func(path string, d fs.DirEntry, err error) error {
@@ -173,4 +173,40 @@ func renamed(messages []session.Message) []session.Message {
 		}
 	}
 	return all
+}
+
+// BenchmarkFold folds a session of about twenty megabytes of text for the second time, after some new turns: all of its log is read for the summary.
+func BenchmarkFold(b *testing.B) {
+	names, sessions := recorded(b)
+	var log []session.Message
+	for size := 0; size < 20_000_000; {
+		for _, name := range names {
+			log = append(log, renamed(sessions[name])...)
+			for i := range sessions[name] {
+				for j := range sessions[name][i].Parts {
+					p := &sessions[name][i].Parts[j]
+					if size += len(p.Text); p.State != nil {
+						size += len(p.State.Input) + len(p.State.Output)
+					}
+				}
+			}
+		}
+	}
+	for b.Loop() {
+		b.StopTimer()
+		e := engine(b, 200_000)
+		id, err := e.Create(b.Context(), session.Info{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := e.Append(b.Context(), id, renamed(log)...); err != nil {
+			b.Fatal(err)
+		}
+		fold(b, e, id)
+		if err := e.Append(b.Context(), id, newMaker(1, known).fifth(1)...); err != nil {
+			b.Fatal(err)
+		}
+		b.StartTimer()
+		fold(b, e, id)
+	}
 }
