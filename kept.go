@@ -261,6 +261,9 @@ func (e *Engine) foundKept(l *live, what string) *pivot.Receipt {
 		r := &pivot.Receipt{ID: n.Kept, SessionID: l.id, Kind: pivot.Restoring, Time: l.log[i].Time.Created, Trigger: "imported", Quoted: n.Quotes}
 		if n.Pin {
 			r.Kind = pivot.Pinning
+			if at := slices.IndexFunc(l.state.Pins, func(p rule.Pin) bool { return p.ID == n.Kept }); at >= 0 {
+				r.Pinned = &l.state.Pins[at]
+			}
 		}
 		r.Undo = "winnow undo " + l.id + " " + n.Kept
 		return r
@@ -284,4 +287,30 @@ func (l *live) moot(r *pivot.Receipt, redo bool) bool {
 		return !shown.by[r.ID]
 	}
 	return len(r.Quoted) > 0 && len(shown.hidden(l.log, r.Quoted)) == 0
+}
+
+// quotations are the quotations of a window, by the parts that they show.
+func (l *live) quotations(window []session.Message) map[string]*Quoted {
+	by := map[string]*Quoted{}
+	for i := range window {
+		n, kept := window[i].Kept()
+		if !kept {
+			continue
+		}
+		q := &Quoted{Message: window[i].ID, By: n.Kept, Pin: n.Pin, Time: window[i].Time.Created, Undo: "winnow undo " + l.id + " " + n.Kept}
+		for _, r := range l.state.Receipts {
+			if r.ID == n.Kept {
+				q.Time = r.Time
+			}
+		}
+		for _, p := range l.state.Pins {
+			if p.ID == n.Kept {
+				q.Time, q.Undo = p.Time, "winnow pin --remove "+l.id+" "+p.ID
+			}
+		}
+		for _, part := range n.Quotes {
+			by[part] = q
+		}
+	}
+	return by
 }

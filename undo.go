@@ -38,7 +38,7 @@ func (e *Engine) turnBack(ctx context.Context, op, id, what string, redo bool) (
 			if redo {
 				r = &l.state.Receipts[i]
 			}
-			if what == r.ID || what != "" && what == r.Marker || what == "" && l.stands(r) != redo && !l.moot(r, redo) {
+			if what == r.ID || what != "" && (what == r.Marker || r.Pinned != nil && what == r.Pinned.ID) || what == "" && l.stands(r) != redo && !l.moot(r, redo) {
 				receipt = r
 				break
 			}
