@@ -71,7 +71,7 @@ func (x *explainer) again(q *Quoted) string {
 		did = "pinned"
 	}
 	if q.Time > 0 {
-		did += " on " + time.UnixMilli(int64(q.Time)).UTC().Format("2 January 2006, 15:04 UTC")
+		did += " on " + time.UnixMilli(int64(q.Time)).UTC().Format("2006-01-02 15:04 UTC")
 	}
 	return fmt.Sprintf("folded behind pivot %s, %s: message %s quotes it; undone with: %s", x.window[0].ID, did, q.Message, q.Undo)
 }
