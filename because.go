@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/winnowhq/winnow/policy"
 	"github.com/winnowhq/winnow/rule"
@@ -39,13 +40,17 @@ func (x *explainer) because(of *Explanation, p *session.Part, at int) {
 	of.Kept = x.kept(of, p, at)
 	switch {
 	case of.Zone == Folded && x.undone(at) != "":
-		of.Because, of.Undo = "it came with a compaction that was undone", "winnow redo "+l.id+" "+x.undone(at)
+		of.Because, of.Undo = "it came with something that was undone", "winnow redo "+l.id+" "+x.undone(at)
+	case of.Quoted != nil:
+		of.Because, of.Undo = x.again(of.Quoted), of.Quoted.Undo
 	case of.Zone == Folded:
 		of.Because, of.Undo = "the summary of "+x.window[0].ID+" stands for everything before it", "winnow undo "+l.id+" "+x.window[0].ID
 	case of.Zone == Summary:
 		of.Because, of.Undo = "it is the summary that the window begins with", "winnow undo "+l.id+" "+x.window[0].ID
 	case of.Zone == Pruned:
 		of.Rule, of.Because, of.Undo = of.Elisions[0].Rule, sentences(of.Elisions, ""), "winnow restore "+l.id+" "+nameOf(of)
+	case isKept(&l.log[at]):
+		of.Because, of.Undo = x.quotes(&l.log[at])
 	case of.Zone == Prunable:
 		of.Rule, of.Because = of.Candidates[0].Rule, sentences(of.Candidates, " would elide it: ")
 	case of.Pinned && !x.pins.Pinned(of.Part):
@@ -59,10 +64,41 @@ func (x *explainer) because(of *Explanation, p *session.Part, at int) {
 	}
 }
 
+// again says where a folded part is shown again, and since when.
+func (x *explainer) again(q *Quoted) string {
+	did := "restored"
+	if q.Pin {
+		did = "pinned"
+	}
+	if q.Time > 0 {
+		did += " on " + time.UnixMilli(int64(q.Time)).UTC().Format("2006-01-02 15:04 UTC")
+	}
+	return fmt.Sprintf("folded behind pivot %s, %s: message %s quotes it; undone with: %s", x.window[0].ID, did, q.Message, q.Undo)
+}
+
+// quotes says what a quotation is there for, and how it goes.
+func (x *explainer) quotes(m *session.Message) (because, undo string) {
+	n, _ := m.Kept()
+	for _, part := range n.Quotes {
+		if q := x.quoted[part]; q != nil {
+			undo = q.Undo
+		}
+	}
+	switch parts := x.refs(n.Quotes); {
+	case len(parts) == 0:
+		return "it is a text that is pinned", "winnow undo " + x.live.id + " " + n.Kept
+	case n.Pin:
+		return "it quotes what is pinned and was folded: " + list(parts, 2), undo
+	default:
+		return "it quotes what was folded and restored: " + list(parts, 2), undo
+	}
+}
+
 // undone is the marker of the undone compaction that the message at a position came with, "" for most.
 func (x *explainer) undone(at int) string {
 	m := &x.live.log[at]
-	for _, marker := range []string{m.ID, m.ParentID, m.Companion()} {
+	kept, _ := m.Kept()
+	for _, marker := range []string{m.ID, m.ParentID, m.Companion(), kept.Kept} {
 		if x.live.state.Undone[marker] && (marker != m.ParentID || m.IsSummary()) {
 			return marker
 		}

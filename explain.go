@@ -41,12 +41,23 @@ type Explanation struct {
 	// Kept says what protects it, nil when nothing does.
 	Kept   *Kept `json:"kept,omitzero"`
 	Pinned bool  `json:"pinned"`
+	// Quoted says where a part that a summary stands for is shown again, nil where it is not.
+	Quoted *Quoted `json:"quoted,omitzero"`
 	// Undo says how to have it shown whole.
 	Undo string `json:"undo,omitzero"`
 	// Text is what the model sees of it now, the result of a tool call or the text of another part.
 	Text string `json:"text"`
 	// Pieces are its texts as the log has them and as the model is shown them.
 	Pieces []Piece `json:"pieces"`
+}
+
+// Quoted is how a folded part is shown again: by a message behind the summary, because it was restored or is pinned.
+type Quoted struct {
+	Message string         `json:"message"` // that quotes it
+	By      string         `json:"by"`      // the receipt of the restore, or the pin
+	Pin     bool           `json:"pin,omitzero"`
+	Time    session.Millis `json:"time"` // of the restore or the pin
+	Undo    string         `json:"undo"`
 }
 
 // Reason is an elision of a part, one that stands or one that a rule would make, with what it takes to judge it.

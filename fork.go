@@ -36,14 +36,14 @@ func (e *Engine) Fork(ctx context.Context, id, beforeMessage string) (newID stri
 	info := state.Info
 	info.ID, info.ParentID = e.ids.New(session.SessionID, e.config.Now()), id
 	info.Time.Created, info.Time.Updated = now, now
-	f := fork{messages: map[string]bool{}, parts: map[string]bool{}, until: until}
+	f := fork{messages: map[string]bool{}, parts: map[string]bool{}, kept: map[string]bool{}, until: until}
 	for i := range log {
 		f.take(&log[i], info.ID)
 	}
 	c := store.Change{Create: &info, Append: log, Commit: f.ledger(state.Ledger), Pin: f.pins(state.Pins), Spend: f.spent(state.Spent),
 		Receipts: f.receipts(state.Receipts, info.ID), Keep: id}
 	for marker := range state.Undone {
-		if f.messages[marker] {
+		if f.messages[marker] || f.kept[marker] {
 			c.Undo = append(c.Undo, marker)
 		}
 	}
@@ -61,11 +61,15 @@ func (e *Engine) Fork(ctx context.Context, id, beforeMessage string) (newID stri
 // fork is what a new session has of an old one.
 type fork struct {
 	messages, parts map[string]bool
-	until           session.Millis // 0: whenever
+	kept            map[string]bool // pins and restores of which there are quotations
+	until           session.Millis  // 0: whenever
 }
 
 func (f *fork) take(m *session.Message, id string) {
 	f.messages[m.ID] = true
+	if n, quotes := m.Kept(); quotes {
+		f.kept[n.Kept] = true
+	}
 	m.SessionID = id
 	m.Parts = slices.Clone(m.Parts)
 	for j := range m.Parts {
@@ -116,7 +120,7 @@ func (f *fork) receipts(all []pivot.Receipt, id string) []pivot.Receipt {
 	for _, r := range all {
 		r.Committed = slices.DeleteFunc(slices.Clone(r.Committed), func(el rule.Elision) bool { return !f.has(el) })
 		r.Replaced = slices.DeleteFunc(slices.Clone(r.Replaced), func(el rule.Elision) bool { return !f.has(el) })
-		if r.Marker != "" && !f.messages[r.Marker] || r.Marker == "" && len(r.Committed) == 0 || !f.in(r.Time) {
+		if r.Marker != "" && !f.messages[r.Marker] || r.Marker == "" && len(r.Committed) == 0 && !f.quotes(&r) || !f.in(r.Time) {
 			continue
 		}
 		r.Undo = strings.ReplaceAll(r.Undo, r.SessionID, id)
@@ -124,4 +128,9 @@ func (f *fork) receipts(all []pivot.Receipt, id string) []pivot.Receipt {
 		kept = append(kept, r)
 	}
 	return kept
+}
+
+// quotes reports whether the new session has the quotation that a receipt is for.
+func (f *fork) quotes(r *pivot.Receipt) bool {
+	return f.kept[r.ID] || r.Pinned != nil && f.kept[r.Pinned.ID]
 }

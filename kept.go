@@ -1,6 +1,7 @@
 package winnow
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -64,8 +65,9 @@ func (l *live) with(c store.Change) (state store.State, log, window []session.Me
 	return state, log, view.Window(log, state.Undone)
 }
 
-// unheld are the quotations that a session needs with a change, so that everything that is pinned, or was restored, is in the view.
-func (l *live) unheld(id pivot.Identity, c store.Change) []session.Message {
+// unheld are the quotations that a session needs with a change, so that everything that is pinned, or was restored, is in the view. They go with the
+// pivot of the marker named, which the change makes: before it they were not needed. "" for those with which each goes by itself.
+func (l *live) unheld(id pivot.Identity, c store.Change, marker string) []session.Message {
 	restores := func(r *pivot.Receipt) bool { return r.Kind == pivot.Restoring }
 	if len(l.state.Pins)+len(c.Pin) == 0 && !slices.ContainsFunc(l.state.Receipts, func(r pivot.Receipt) bool { return restores(&r) }) {
 		return nil
@@ -77,6 +79,7 @@ func (l *live) unheld(id pivot.Identity, c store.Change) []session.Message {
 		if q.Text == "" || shown.texts[q.Text] {
 			return
 		}
+		note.Pivot = cmp.Or(marker, note.Pivot)
 		m := pivot.Kept(id, l.id, lastUser(log), note, q)
 		shown.texts[q.Text] = true
 		for _, part := range q.Parts {
@@ -86,8 +89,8 @@ func (l *live) unheld(id pivot.Identity, c store.Change) []session.Message {
 	}
 	for _, pin := range state.Pins {
 		if !shown.by[pin.ID] {
-			q, marker := quotePin(state, log, shown, pin)
-			add(session.Note{Kept: pin.ID, Pin: true, Pivot: marker}, q)
+			q, fold := quotePin(state, log, shown, pin)
+			add(session.Note{Kept: pin.ID, Pin: true, Pivot: fold}, q)
 		}
 	}
 	for i := range state.Receipts {
@@ -261,6 +264,9 @@ func (e *Engine) foundKept(l *live, what string) *pivot.Receipt {
 		r := &pivot.Receipt{ID: n.Kept, SessionID: l.id, Kind: pivot.Restoring, Time: l.log[i].Time.Created, Trigger: "imported", Quoted: n.Quotes}
 		if n.Pin {
 			r.Kind = pivot.Pinning
+			if at := slices.IndexFunc(l.state.Pins, func(p rule.Pin) bool { return p.ID == n.Kept }); at >= 0 {
+				r.Pinned = &l.state.Pins[at]
+			}
 		}
 		r.Undo = "winnow undo " + l.id + " " + n.Kept
 		return r
@@ -284,4 +290,30 @@ func (l *live) moot(r *pivot.Receipt, redo bool) bool {
 		return !shown.by[r.ID]
 	}
 	return len(r.Quoted) > 0 && len(shown.hidden(l.log, r.Quoted)) == 0
+}
+
+// quotations are the quotations of a window, by the parts that they show.
+func (l *live) quotations(window []session.Message) map[string]*Quoted {
+	by := map[string]*Quoted{}
+	for i := range window {
+		n, kept := window[i].Kept()
+		if !kept {
+			continue
+		}
+		q := &Quoted{Message: window[i].ID, By: n.Kept, Pin: n.Pin, Time: window[i].Time.Created, Undo: "winnow undo " + l.id + " " + n.Kept}
+		for _, r := range l.state.Receipts {
+			if r.ID == n.Kept {
+				q.Time = r.Time
+			}
+		}
+		for _, p := range l.state.Pins {
+			if p.ID == n.Kept {
+				q.Time, q.Undo = p.Time, "winnow pin --remove "+l.id+" "+p.ID
+			}
+		}
+		for _, part := range n.Quotes {
+			by[part] = q
+		}
+	}
+	return by
 }

@@ -59,7 +59,8 @@ type explainer struct {
 	standsFor  map[string][]string // part → those that were elided for it
 	wouldStand map[string][]string
 	commits    map[commitKey]commit
-	steps      []session.Millis // when each step and turn began, sorted
+	quoted     map[string]*Quoted // by part
+	steps      []session.Millis   // when each step and turn began, sorted
 	turns      []session.Millis
 	newest     map[string]bool // outputs within the newest tokens that the backward scan leaves
 }
@@ -123,6 +124,7 @@ func (e *Engine) explainer(l *live) *explainer {
 			x.commits[commitKey{el.Key(), el.Time}] = commit{r.ID, "winnow undo " + l.id + " " + r.ID, parts}
 		}
 	}
+	x.quoted = l.quotations(x.window)
 	x.walk()
 	return x
 }
@@ -242,6 +244,8 @@ func (x *explainer) explain(m *session.Message, p *session.Part, at int) Explana
 	out.Zone = zoneOf(l, m, p, x.inWindow[m.ID], x.prunable, at >= x.active)
 	if out.Zone != Folded {
 		out.Shown = l.partTokens(p, l.state.Ledger)
+	} else {
+		out.Quoted = x.quoted[p.ID]
 	}
 	x.because(&out, p, at)
 	return out

@@ -35,7 +35,7 @@ func (e *Engine) Pin(ctx context.Context, id string, pin rule.Pin) (rule.Pin, er
 		now := e.config.Now()
 		pin.ID, pin.Time = e.ids.New("pin", now), millis(now)
 		c.Restore, c.Pin = keysOf(replaced), []rule.Pin{pin}
-		c.Append = l.unheld(e.identity(), c)
+		c.Append = l.unheld(e.identity(), c, "")
 		if why := l.unshown(c, pin); why != nil {
 			return c, refusedTo("pin", id, "it cannot be shown", why)
 		}
@@ -130,7 +130,7 @@ func (e *Engine) Unpin(ctx context.Context, id, pin string) error {
 				c.Undo = append(c.Undo, n.Kept)
 			}
 		}
-		c.Append = l.unheld(e.identity(), c) // another pin may hold what this one quoted
+		c.Append = l.unheld(e.identity(), c, "") // another pin may hold what this one quoted
 		return c, nil
 	}, nil)
 }

@@ -88,7 +88,7 @@ func (f *folding) change(l *live, id pivot.Identity, marker, summary session.Mes
 		c.Update = []session.Message{marker}
 	}
 	publish(follow)
-	if pins := l.unheld(id, c); len(pins) > 0 {
+	if pins := l.unheld(id, c, marker.ID); len(pins) > 0 {
 		answer = append(answer, pins...)
 		publish(follow)
 	}

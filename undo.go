@@ -38,7 +38,7 @@ func (e *Engine) turnBack(ctx context.Context, op, id, what string, redo bool) (
 			if redo {
 				r = &l.state.Receipts[i]
 			}
-			if what == r.ID || what != "" && what == r.Marker || what == "" && l.stands(r) != redo && !l.moot(r, redo) {
+			if what == r.ID || what != "" && (what == r.Marker || r.Pinned != nil && what == r.Pinned.ID) || what == "" && l.stands(r) != redo && !l.moot(r, redo) {
 				receipt = r
 				break
 			}
@@ -55,7 +55,9 @@ func (e *Engine) turnBack(ctx context.Context, op, id, what string, redo bool) (
 			return c, &Error{Code: Already, Op: op, Session: id, Err: fmt.Errorf("%s is %sne already", cmp.Or(receipt.ID, receipt.Marker), op)}
 		}
 		c, keys = l.turned(c, receipt, redo)
-		c.Append = l.unheld(e.identity(), c)
+		pins := rule.Window{Pins: after(l.state, c, l.state.Revision).Pins} // what is pinned since stays whole
+		c.Commit = slices.DeleteFunc(slices.Clone(c.Commit), func(el rule.Elision) bool { return pins.Pinned(el.Part, el.Message) })
+		c.Append = l.unheld(e.identity(), c, "")
 		return c, nil
 	}, func(l *live) {
 		l.reported, l.estimated, l.tries = session.Usage{}, -1, 0

@@ -44,7 +44,12 @@ func (m *chat) takeBack(done, what string, take func(ctx context.Context, id, wh
 
 // described says what a receipt is of.
 func described(r *pivot.Receipt) string {
-	if r.Kind == pivot.Pruning {
+	switch r.Kind {
+	case pivot.Restoring:
+		return "the restore of " + tui.Count(len(r.Quoted)+len(r.Replaced), "part") + ", " + grouped(max(0, r.TokensAfter-r.TokensBefore)) + " tokens"
+	case pivot.Pinning:
+		return "the pin, " + grouped(max(0, r.TokensAfter-r.TokensBefore)) + " tokens"
+	case pivot.Pruning:
 		return "the pruning of " + tui.Count(r.Parts(), "part") + ", " + grouped(max(0, r.TokensBefore-r.TokensAfter)) + " tokens"
 	}
 	return "the folding of " + tui.Count(r.Folded, "message") + ", " + grouped(max(0, r.TokensBefore-r.TokensAfter)) + " tokens"

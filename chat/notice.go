@@ -53,7 +53,7 @@ func wrong(text string) notice { return notice{"✗", text, trouble} }
 
 // prunedNotice tells of a commit of elisions.
 func prunedNotice(r *pivot.Receipt, m model.Model) notice {
-	text := "pruned " + tui.Count(r.Parts(), "part") + ": " + span(r)
+	text := tui.Did(r) + ": " + span(r)
 	if saved := float64(r.TokensBefore-r.TokensAfter) * m.Price.CacheRead / 1e6; saved > 0 {
 		text += ", saves " + tui.Dollars(saved) + " a step from here on"
 	}

@@ -180,10 +180,7 @@ func (p *receiptPanel) View(width, height int) []string {
 
 func (p *receiptPanel) row(item int) string {
 	r := &p.all[item]
-	what := "pruned " + tui.Count(r.Parts(), "part")
-	if r.Kind == pivot.Compaction {
-		what = "folded " + tui.Count(r.Folded, "message")
-	}
+	what := tui.Did(r)
 	if why := because[r.Trigger]; why != "" && p.width >= 70 {
 		what += ", " + why
 	}

@@ -28,7 +28,7 @@ func Tools() []Tool {
 			jsontext.Value(`{"type":"object","properties":{` + handles + `},"required":["handles"],"additionalProperties":false}`)},
 		{rule.ToolDistill, "Show a summary in the place of parts that you need the substance of. Keep the paths, names, numbers and decisions that matter.",
 			jsontext.Value(`{"type":"object","properties":{` + handles + `,"summary":{"type":"string"}},"required":["handles","summary"],"additionalProperties":false}`)},
-		{rule.ToolRestore, "Show parts whole again that were left out or summarised.",
+		{rule.ToolRestore, "Show parts whole again that were left out, summarised, or folded by a compaction.",
 			jsontext.Value(`{"type":"object","properties":{` + handles + `},"required":["handles"],"additionalProperties":false}`)},
 	}
 }

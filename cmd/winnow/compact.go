@@ -16,6 +16,7 @@ import (
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/token"
+	"github.com/winnowhq/winnow/view"
 )
 
 // compaction is the JSON document of compact.
@@ -235,7 +236,7 @@ func undoOf(path string) string {
 
 // summaryOf returns the two texts of a summary: the summariser's and the engine's.
 func summaryOf(ctx context.Context, s *source, id string) (summary, carried string, err error) {
-	log, _, err := s.engine.Session(ctx, s.id)
+	log, state, err := s.engine.Session(ctx, s.id)
 	if err != nil {
 		return "", "", err
 	}
@@ -252,9 +253,10 @@ func summaryOf(ctx context.Context, s *source, id string) (summary, carried stri
 			own = append(own, p.Text)
 		}
 	}
-	for i := range log.Messages { // what is pinned or restored stands behind it
-		m := &log.Messages[i]
-		if n, kept := m.Kept(); kept && n.Pivot == log.Messages[at].ParentID {
+	window := view.Window(log.Messages, state.Undone)
+	for i := range window { // what is pinned or restored stands behind it
+		m := &window[i]
+		if _, kept := m.Kept(); kept {
 			for _, p := range m.Parts {
 				carried = strings.TrimPrefix(carried+"\n\n"+p.Text, "\n\n")
 			}

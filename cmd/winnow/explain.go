@@ -95,6 +95,11 @@ func (s *source) rename(x *winnow.Explanation, src string) {
 	}
 	named := func(command string) string { return strings.Replace(command, " "+s.id+" ", " "+src+" ", 1) }
 	x.Undo = named(x.Undo)
+	if q := x.Quoted; q != nil {
+		undo := named(q.Undo)
+		x.Because = strings.Replace(x.Because, q.Undo, undo, 1)
+		x.Quoted = &winnow.Quoted{Message: q.Message, By: q.By, Pin: q.Pin, Time: q.Time, Undo: undo}
+	}
 	for i := range x.Elisions {
 		x.Elisions[i].Undo = named(x.Elisions[i].Undo)
 	}

@@ -75,6 +75,11 @@ func (a *app) runPin(ctx context.Context, src, part string, f pinFlags) error {
 		}
 		_, state, err := s.engine.Session(ctx, s.id)
 		c.Pins = append([]rule.Pin{}, state.Pins...)
+		for _, r := range state.Receipts {
+			if c.Pin != nil && r.Pinned != nil && r.Pinned.ID == c.Pin.ID {
+				c.Receipt = r.ID
+			}
+		}
 		return err
 	})
 }

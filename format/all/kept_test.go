@@ -417,3 +417,47 @@ func TestKept_isInTheViewUnderEveryPolicy(t *testing.T) {
 		})
 	}
 }
+
+// A pivot that was undone, and what was restored and undone, is in no product's file, also where the session comes from elsewhere.
+func TestWrite_leavesOutWhatWasUndone(t *testing.T) {
+	text := func(id string, role session.Role, text string, note session.Note) session.Message {
+		p := session.Part{ID: "prt_" + id, MessageID: "msg_" + id, Type: session.TextPart, Text: text}
+		if note.Kept != "" {
+			p.Synthetic, p.Metadata = true, note.Metadata()
+		}
+		return session.Message{MessageInfo: session.MessageInfo{ID: "msg_" + id, Role: role, Time: session.MessageTime{Created: 1_700_000_000_000}}, Parts: []session.Part{p}}
+	}
+	marker := text("0003", session.User, "", session.Note{})
+	marker.Parts = []session.Part{{ID: "prt_0003", MessageID: marker.ID, Type: session.CompactionPart}}
+	summary := text("0004", session.Assistant, "THE SUMMARY", session.Note{})
+	summary.ParentID, summary.Summary, summary.Finish = marker.ID, []byte("true"), "stop"
+	log := []session.Message{
+		text("0001", session.User, "Begin.", session.Note{}), text("0002", session.Assistant, "Begun.", session.Note{}), marker, summary,
+		text("0005", session.User, "QUOTED WITH THE PIVOT", session.Note{Kept: "rcp_1", Pivot: marker.ID}), text("0006", session.User, "QUOTED ALONE", session.Note{Kept: "rcp_2"}),
+		text("0007", session.User, "KEPT", session.Note{Kept: "pin_1", Pin: true}),
+	}
+	for _, name := range []string{"claude-code", "codex", "opencode", "pi"} {
+		f, err := all.Named(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		change := format.Change{Session: session.Session{Info: session.Info{ID: "ses_1"}, Messages: log}, Undone: map[string]bool{marker.ID: true, "rcp_2": true}}
+		if err := f.Write(&out, nil, change); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		for _, gone := range []string{"THE SUMMARY", "QUOTED"} {
+			if bytes.Contains(out.Bytes(), []byte(gone)) {
+				t.Errorf("%s: %q was undone and is written", name, gone)
+			}
+		}
+		again, err := f.Read(out.Bytes())
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		last := again.Session.Messages[len(again.Session.Messages)-1]
+		if n, kept := last.Kept(); !kept || !n.Pin || n.Kept != "pin_1" {
+			t.Errorf("%s: a quotation is read back as %+v", name, last)
+		}
+	}
+}
