@@ -112,7 +112,7 @@ func (e *Engine) foresee(ctx context.Context, f *folding) (Preview, error) {
 	}
 	carried, told := f.carry(l)
 	marker := f.marker(id)
-	answer := []session.Message{pivot.Summary(id, marker, lastPath(f.log), f.answer, carried)}
+	answer := []session.Message{f.written(id, marker, carried)}
 	switch {
 	case f.cut.Replay != nil:
 		answer = append(answer, pivot.Replay(id, marker, *f.cut.Replay))

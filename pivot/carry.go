@@ -20,6 +20,9 @@ const (
 	firstMessage  = 2_000
 )
 
+// pinnedTitle heads what somebody chose to the letter.
+const pinnedTitle = "Pinned"
+
 // Carrying is what a carry-over is made from.
 type Carrying struct {
 	Log  []session.Message // the whole log up to the marker
@@ -35,6 +38,8 @@ type Carrying struct {
 	Ledger rule.Ledger
 	// Directory is the session's working folder.
 	Directory string
+	// Mask takes the secrets out of what is carried over beside the pins, which somebody chose to the letter; nil leaves them.
+	Mask func(string) string
 }
 
 // Carry writes what must not ride on the summary alone: pins and the user's standing constraints word for word, the user's
@@ -50,12 +55,16 @@ func Carry(c Carrying) (string, Carried) {
 	var b strings.Builder
 	section := func(title string, lines []string) int {
 		if len(lines) > 0 {
-			fmt.Fprintf(&b, "\n## %s\n\n%s\n", title, strings.Join(lines, "\n"))
+			text := strings.Join(lines, "\n")
+			if c.Mask != nil && title != pinnedTitle {
+				text = c.Mask(text)
+			}
+			fmt.Fprintf(&b, "\n## %s\n\n%s\n", title, text)
 		}
 		return len(lines)
 	}
 	pinned := PinnedBlocks(c.Log, c.Pins, c.stays)
-	section("Pinned", pinned.Lines())
+	section(pinnedTitle, pinned.Lines())
 	told.Pins = pinned.Pins
 	told.Constraints = section("The user's standing constraints", c.constraints(pinned))
 	messages, n := c.messages(pinned)

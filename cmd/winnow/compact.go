@@ -73,7 +73,7 @@ no summary that counts, the offline summariser writes it, and the receipt says w
 		RunE: func(cmd *cobra.Command, args []string) error { return a.runCompact(cmd.Context(), args[0], f) },
 	}
 	f.out.flags(cmd)
-	f.html.flags(cmd)
+	f.html.flags(a, cmd, "in the page and in what is written under the pivot")
 	flags := cmd.Flags()
 	flags.StringVar(&f.summarizer, "summarizer", "", "who writes the summary: llm, offline, or auto, a model where compaction.model names one (default from the configuration: auto)")
 	flags.StringVar(&f.focus, "focus", "", "what the summary is to dwell on")
@@ -125,7 +125,7 @@ func (a *app) runCompact(ctx context.Context, src string, f compactFlags) error 
 		return err
 	}
 	done := a.watch(s.engine, "folding "+src)
-	receipt, err := s.engine.Compact(ctx, s.id, winnow.CompactOptions{Focus: f.focus, Auto: f.auto})
+	receipt, err := s.engine.Compact(ctx, s.id, winnow.CompactOptions{Focus: f.focus, Auto: f.auto, KeepSecrets: a.keepSecrets()})
 	done()
 	if tooSmall(err, before) {
 		return nothing{fmt.Sprintf("the window has %s tokens, and a summary would not make it smaller", token.Grouped(before.Window.Tokens))}
