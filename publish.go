@@ -124,7 +124,6 @@ func (f *folding) maskedNote() []string {
 	return []string{token.Count(n, "secret") + " masked in what was written under the pivot; the log has them, and --secrets keep leaves them"}
 }
 
-
 // unchanged reports whether what was folded is still what is there: messages may have been appended since, nothing else.
 func (f *folding) unchanged(l *live) error {
 	gone := len(l.log) < f.size
