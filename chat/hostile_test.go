@@ -41,7 +41,9 @@ func TestScreen_nothingOfAHostileSessionIsObeyed(t *testing.T) {
 		llmtest.Reply{Text: "Done " + poison + "\n\n```\n" + poison + "\n```\n- " + poison + "\n> " + poison}),
 	}, func(c *Config, _ *agent.Config) {
 		c.NoColor, c.Directory, c.Notice, c.Models = false, "/srv/"+poison, "a notice "+poison, []string{reader.String(), "acme/" + poison}
-		c.Export = func(_ context.Context, _, file string) (string, error) { return "/tmp/" + file, errors.New("no room " + poison) }
+		c.Export = func(_ context.Context, _, file string) (string, error) {
+			return "/tmp/" + file, errors.New("no room " + poison)
+		}
 		c.Revert = func(context.Context, string, string) (string, string, error) { return "", poison, errors.New(poison) }
 		c.Advice = func(error) string { return "advice " + poison }
 	}, tool{"bash", func(ctx context.Context, c agent.Call) (agent.Result, error) {
