@@ -28,6 +28,9 @@ type CompactOptions struct {
 	// a bound but the model's window. What cannot be made so small ends in NoProgress, and the session is as it was. A policy
 	// that folds by the letter keeps nothing else, and is not bound by it.
 	To int
+	// KeepSecrets leaves keys, tokens and passwords in what is written under the pivot as they are. Otherwise those of a known shape are masked there, but for
+	// what is pinned; the log keeps them either way.
+	KeepSecrets bool
 }
 
 // Schedule appends a marker: "compact here", to be executed by the next Compact. At most one is pending; a second request returns the
@@ -221,6 +224,8 @@ type folding struct {
 	notes    []string
 	struck   []pivot.Struck
 	requests atomic.Int32 // that were begun, as events count them
+	// masked and masks count the secrets that were masked in the carry-over and in the summary.
+	masked, masks int
 	// unwritten is how many tokens a summary is taken to have that was not asked for: see Preview.
 	unwritten int
 	last      bool          // no other attempt follows: what does not fit by itself is shown in part

@@ -115,7 +115,7 @@ func (e *Engine) foresee(ctx context.Context, f *folding) (Preview, error) {
 	}
 	carried, told := f.carry(l)
 	marker := f.marker(id)
-	summary := pivot.Summary(id, marker, lastPath(f.log), f.answer, carried)
+	summary := f.written(id, marker, carried)
 	var follow []session.Message
 	switch {
 	case f.cut.Replay != nil:

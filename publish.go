@@ -9,6 +9,7 @@ import (
 
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/secret"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/token"
@@ -27,7 +28,7 @@ func (e *Engine) publish(ctx context.Context, f *folding) (*pivot.Receipt, error
 	l.mu.Unlock()
 
 	marker := f.marker(id)
-	summary := pivot.Summary(id, marker, lastPath(f.log), f.answer, carried)
+	summary := f.written(id, marker, carried)
 	var follow []session.Message // what the work goes on with
 	switch {
 	case f.cut.Replay != nil:
@@ -44,7 +45,7 @@ func (e *Engine) publish(ctx context.Context, f *folding) (*pivot.Receipt, error
 		}
 		if !slices.Equal(f.pins, l.state.Pins) || !maps.Equal(f.dismissed, l.state.Dismissed) {
 			carried, told = f.carry(l) // somebody pinned or dismissed something while the hook thought about it
-			summary = pivot.Summary(id, marker, lastPath(f.log), f.answer, carried)
+			summary = f.written(id, marker, carried)
 		}
 		c, m := f.change(l, id, marker, summary, follow)
 		receipt, err = e.compactionReceipt(l, f, c, m, summary, told)
@@ -100,8 +101,39 @@ func (f *folding) carry(l *live) (string, pivot.Carried) {
 	f.pins, f.dismissed = l.state.Pins, l.state.Dismissed
 	return pivot.Carry(pivot.Carrying{
 		Log: f.log, Cut: f.cut, Pins: f.pins, Dismissed: f.dismissed, Summary: f.answer.Text, Facts: l.facts, Settings: f.settings, Directory: f.info.Directory,
-		Guard: f.guard, Ledger: l.state.Ledger,
+		Guard: f.guard, Ledger: l.state.Ledger, Mask: f.mask(),
 	})
+}
+
+// mask takes secrets out of what is written under a pivot, and counts them; nil where they are to be kept.
+func (f *folding) mask() func(string) string {
+	f.masked = 0
+	if f.options.KeepSecrets {
+		return nil
+	}
+	return func(text string) string {
+		masked, n := secret.Mask(text)
+		f.masked += n
+		return masked
+	}
+}
+
+// written is the summary with what is carried over. Secrets are masked in it; in the log, which it stands for, they stay.
+func (f *folding) written(id pivot.Identity, marker session.Message, carried string) session.Message {
+	answer := f.answer
+	if !f.options.KeepSecrets {
+		answer.Text, f.masks = secret.Mask(answer.Text)
+	}
+	return pivot.Summary(id, marker, lastPath(f.log), answer, carried)
+}
+
+// maskedNote says on a receipt how many secrets were masked.
+func (f *folding) maskedNote() []string {
+	n := f.masked + f.masks
+	if n == 0 {
+		return nil
+	}
+	return []string{token.Count(n, "secret") + " masked in what was written under the pivot; the log has them, and --secrets keep leaves them"}
 }
 
 // unchanged reports whether what was folded is still what is there: messages may have been appended since, nothing else.
@@ -187,7 +219,7 @@ func (e *Engine) compactionReceipt(l *live, f *folding, c store.Change, marker, 
 		MessagesBefore: len(l.window()), MessagesAfter: len(window), TokensBefore: before, TokensAfter: after, Usable: f.usable,
 		Marker: marker.ID, Summary: summary.ID, TailStart: marker.Marker().TailStartID, Folded: len(pivot.WithoutKept(f.cut.Fold)), Tail: len(f.cut.Tail),
 		Gone: gone(pivot.WithoutKept(f.cut.Fold), f.ledger, l.facts), Carried: told, Summarizer: f.answer.Model, Usage: f.usages,
-		Duration: now.Sub(f.began).Seconds(), Notes: f.notes, Struck: f.struck, Committed: c.Commit, LetGo: c.Undo,
+		Duration: now.Sub(f.began).Seconds(), Notes: slices.Concat(f.notes, f.maskedNote()), Struck: f.struck, Committed: c.Commit, LetGo: c.Undo,
 		Undo: "winnow undo " + f.id + " " + marker.ID,
 	}
 	r.Cost = f.cost()

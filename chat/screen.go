@@ -97,6 +97,7 @@ func (m *chat) current() *question {
 
 // rule is a line across the screen with a text at its left and one at its right.
 func (m *chat) rule(left, right string) string {
+	left, right = tui.Clean(left), tui.Clean(right)
 	if left != "" {
 		left = tui.Cut(left, max(8, m.width-10)) + " "
 	}

@@ -172,6 +172,9 @@ func (d *document) verdict() {
 	default:
 		d.Verdict = "it fits, with room for " + grouped(w.Usable-used) + " more"
 	}
+	if n := d.c.masked; n > 0 {
+		d.Notes = append(d.Notes, count(n, "secret")+" masked on this page, each time one is shown; the log has them, and --secrets keep shows them.")
+	}
 	if w.Pending != "" {
 		d.Notes = append(d.Notes, "A compaction was begun and is not finished: marker "+visible(w.Pending)+".")
 	}

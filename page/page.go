@@ -19,6 +19,8 @@ import (
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/secret"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 )
@@ -44,6 +46,24 @@ type Content struct {
 	Done *pivot.Receipt
 	// Remark is a sentence about it: where the session was written, or that it was not.
 	Remark string
+
+	// KeepSecrets shows keys, tokens and passwords as they are. Otherwise those of a known shape are masked, wherever they stand.
+	KeepSecrets bool
+	masked      int
+}
+
+// withoutSecrets is the content with its secrets masked. What it was made from stays as it is.
+func (c Content) withoutSecrets() Content {
+	if c.KeepSecrets {
+		return c
+	}
+	elisions, n := secret.Values(c.State.Ledger.All())
+	masked, m := secret.Values(c)
+	if n > 0 {
+		masked.State.Ledger = rule.NewLedger(elisions...)
+	}
+	masked.masked = n + m
+	return masked
 }
 
 var (
@@ -75,7 +95,7 @@ func Write(w io.Writer, c Content) error {
 		return err
 	}
 	out := bufio.NewWriterSize(w, 64<<10)
-	d := newDocument(c)
+	d := newDocument(c.withoutSecrets())
 	if _, err := out.WriteString(opening + head(style, script)); err != nil {
 		return err
 	}

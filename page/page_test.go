@@ -17,6 +17,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/winnowhq/winnow"
@@ -645,5 +646,40 @@ func BenchmarkWrite(b *testing.B) {
 		if err := Write(io.Discard, c); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// A secret stands in a title, in a text, in a call, in a result that is kept as data, in a pin and in what an elision shows in its place.
+func TestPage_masksSecrets(t *testing.T) {
+	key := "sk-ant-api03-" + strings.Repeat("Tide7lamp", 10)
+	s := small()
+	s.Info.Title = "The lamp of " + key
+	for i := range s.Messages {
+		for j := range s.Messages[i].Parts {
+			p := &s.Messages[i].Parts[j]
+			switch {
+			case p.State != nil:
+				p.State.Input, p.State.Output, p.State.Title = jsontext.Value(`{"command":"deploy `+key+`"}`), strings.Repeat("the tide comes in\n", 2_000)+key, key
+			case p.Text != "":
+				p.Text += " " + key
+			}
+		}
+	}
+	c := deskWith(t, s, rule.Ledger{}).content()
+	c.State.Ledger = rule.NewLedger(rule.Elision{Part: s.Messages[0].Parts[0].ID, Field: rule.Whole, Shown: key})
+	html := written(t, c)
+	kept := strings.Join(unpacked(t, html), "\n")
+	if strings.Contains(html+kept, "Tide7lamp") {
+		t.Error("the page has a secret in it")
+	}
+	if !strings.Contains(html, "sk-ant-[masked]") || !strings.Contains(kept, "sk-ant-[masked]") || !strings.Contains(html, "masked on this page") {
+		t.Error("the page does not say that anything was masked")
+	}
+	if strings.Contains(c.Session.Info.Title, "masked") {
+		t.Error("the content itself was changed")
+	}
+	c.KeepSecrets = true
+	if html := written(t, c); !strings.Contains(html, "Tide7lamp") || strings.Contains(html, "masked on this page") {
+		t.Error("KeepSecrets keeps none")
 	}
 }

@@ -14,12 +14,15 @@ import (
 	"strings"
 
 	"github.com/winnowhq/winnow/replay"
+	"github.com/winnowhq/winnow/secret"
 )
 
 // ReplayDetails are what the page of a replay says beside its report.
 type ReplayDetails struct {
 	// Name of what was replayed: a folder or a file, as the user gave it.
 	Name string
+	// KeepSecrets shows keys, tokens and passwords in names and commands as they are.
+	KeepSecrets bool
 	// Part says for people what a part of a session is: "read kiln/cooling.go". nil: parts are named by their id.
 	Part func(session, part string) string
 }
@@ -40,6 +43,12 @@ func Replay(w io.Writer, r replay.Report, details ReplayDetails) error {
 	t, err := template.New("replay").Parse(replayMarkup)
 	if err != nil {
 		return err
+	}
+	if part := details.Part; part != nil && !details.KeepSecrets {
+		details.Part = func(session, id string) string {
+			text, _ := secret.Mask(part(session, id))
+			return text
+		}
 	}
 	d := newReplayDocument(&r, details)
 	courses := &texts{}

@@ -35,6 +35,8 @@ type Carrying struct {
 	Ledger rule.Ledger
 	// Directory is the session's working folder.
 	Directory string
+	// Mask takes the secrets out of what is carried over; nil leaves them. Pins are not among it: somebody chose them to the letter.
+	Mask func(string) string
 
 	values []recall.Value // of Log
 }
@@ -53,7 +55,11 @@ func Carry(c Carrying) (string, Carried) {
 	var b strings.Builder
 	section := func(title string, lines []string) int {
 		if len(lines) > 0 {
-			fmt.Fprintf(&b, "\n## %s\n\n%s\n", title, strings.Join(lines, "\n"))
+			text := strings.Join(lines, "\n")
+			if c.Mask != nil {
+				text = c.Mask(text)
+			}
+			fmt.Fprintf(&b, "\n## %s\n\n%s\n", title, text)
 		}
 		return len(lines)
 	}

@@ -186,7 +186,7 @@ func kindOf(name string, sign byte) kind {
 	switch {
 	case ends("pagetoken", "nexttoken", "continuationtoken"):
 		return ordinary
-	case ends("password", "passwd", "passphrase", "pwd"), flat == "pass", ends("dbpass", "userpass"):
+	case ends("password", "passwd", "passphrase", "pwd"), ends("dbpass", "userpass"), flat == "pass" && sign == '=': // "PASS: TestLamp1" is none
 		return password
 	case ends("authorization"):
 		return header

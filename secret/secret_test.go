@@ -83,7 +83,7 @@ func TestMask_leavesWhatIsNone(t *testing.T) {
 		"sk-learn is spelled scikit-learn-something-very-long-indeed", "task-force-sk-abcdefghijklmnopqrstuvwxyzabcdef", "https://example.org:8443/a@b", "ssh://git@github.com/a/b", "http://a:8080",
 		"postgres://keeper:$PASSWORD@db/coast", "postgres://keeper:****@db/coast", "BUILD_KEY=" + strings.Repeat("0a1b", 10), "-----BEGIN PUBLIC KEY-----\n" + body + "-----END PUBLIC KEY-----",
 		"-----BEGIN PRIVATE KEY-----\n...\n-----END PRIVATE KEY-----", "AKIAIOSFOD", "ghp_short", "eyJhbGciOi.eyJ.x", "secret: projects/tide1/secrets/lamp2/versions/12", "the secret: nobody knows it",
-		"xAKIA" + upperFill(16), "keys: a=1 b=2", "Bearer of bad news and good", "author: tide1234567890123456",
+		"xAKIA" + upperFill(16), "keys: a=1 b=2", "Bearer of bad news and good", "author: tide1234567890123456", "--- PASS: TestLamp0 (0.00s)", `--- PASS: TestLamp0\n--- PASS: Test1`,
 	} {
 		if got, n := Mask(text); got != text || n != 0 {
 			t.Errorf("Mask(%q) = %q, %d", text, got, n)

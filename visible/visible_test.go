@@ -30,7 +30,7 @@ func TestText_writesOutWhatATerminalObeys(t *testing.T) {
 		"tag \U000e0041":                     "tag ⟨U+E0041⟩",
 		"hidden \ufe0f\U000e0101":            "hidden \ufe0f⟨U+E0101⟩",
 		"line\u2028sep":                      "line⟨U+2028⟩sep",
-		"größe 日本 👩\u200d🔧 עברית نام\u200cه‌ها fl": "größe 日本 👩\u200d🔧 עברית نام\u200cه‌ها fl",
+		"größe 日本 👩\u200d🔧 עברית نام\u200cه\u200cها fl": "größe 日本 👩\u200d🔧 עברית نام\u200cه\u200cها fl",
 	} {
 		if got := Text(text); got != want {
 			t.Errorf("Text(%q) = %q, want %q", text, got, want)

@@ -35,8 +35,9 @@ type app struct {
 	storeFile  string
 	policy     string
 	model      string
-	summarizer string // of compact
-	schedule   string // of prune and compact
+	summarizer string  // of compact
+	schedule   string  // of prune and compact
+	secrets    secrets // of what writes a page, a summary or an export: mask or keep
 	counter    string
 	noColor    bool
 	quiet      bool

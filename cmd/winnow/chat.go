@@ -126,6 +126,6 @@ func (b *workbench) export(ctx context.Context, id, file, started string) (strin
 	if !filepath.IsAbs(file) {
 		file = filepath.Join(started, file)
 	}
-	out.to = file
+	out.to, out.mask = file, true
 	return b.app.write(ctx, s, &out, "exported")
 }

@@ -83,7 +83,7 @@ Each summary is made from the log, not from the one before it. When nothing was 
 		RunE: func(cmd *cobra.Command, args []string) error { return a.runCompact(cmd.Context(), args[0], f) },
 	}
 	f.out.flags(cmd)
-	f.html.flags(cmd)
+	f.html.flags(a, cmd, "in the page and in what is written under the pivot")
 	flags := cmd.Flags()
 	flags.StringVar(&f.summarizer, "summarizer", "", "who writes the summary: llm, offline, or auto, a model where compaction.model names one (default from the configuration: auto)")
 	flags.StringVar(&f.focus, "focus", "", "what the summary is to dwell on")
@@ -136,7 +136,7 @@ func (a *app) runCompact(ctx context.Context, src string, f compactFlags) error 
 		return err
 	}
 	done := a.watch(s.engine, "folding "+src)
-	receipt, err := s.engine.Compact(ctx, s.id, winnow.CompactOptions{Focus: f.focus, To: f.to, Auto: f.auto})
+	receipt, err := s.engine.Compact(ctx, s.id, winnow.CompactOptions{Focus: f.focus, To: f.to, Auto: f.auto, KeepSecrets: a.keepSecrets()})
 	done()
 	if errors.Is(err, winnow.ErrNothingNew) {
 		how := "to have it folded further, ask for fewer with --to TOKENS, or for what the summary is to dwell on with --focus"

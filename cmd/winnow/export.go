@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -13,6 +14,7 @@ type exported struct {
 	ID     string `json:"id"`
 	Format string `json:"format"`
 	Output string `json:"output"`
+	Masked int    `json:"masked"` // secrets that were masked in it
 }
 
 func (a *app) exportCommand() *cobra.Command {
@@ -21,7 +23,10 @@ func (a *app) exportCommand() *cobra.Command {
 		Use:   "export SRC",
 		Short: "Write a session in the format of a product",
 		Long: `export writes a session of the store, or of a file, as the product that owns the format reads it: by default in the format that
-it came from, with what was pruned and folded since. Without -o it goes to standard output.`,
+it came from, with what was pruned and folded since. Without -o it goes to standard output.
+
+A file that leaves the store is for others: keys, tokens, passwords and private keys of a known shape are masked in it, and their number is said on
+standard error. --secrets keep writes all of it as it is in the log, for example to go on with it elsewhere.`,
 		Example: `  winnow export ses_0123 -o session.jsonl
   winnow export session.jsonl --format opencode > session.json`,
 		Args: exactly(1, "one SRC"),
@@ -29,6 +34,7 @@ it came from, with what was pruned and folded since. Without -o it goes to stand
 	}
 	cmd.Flags().StringVarP(&out.to, "output", "o", "-", `where to write, "-" for standard output`)
 	cmd.Flags().StringVar(&out.format, "format", "", "format to write (default: the one it came from, or opencode)")
+	a.secretsFlag(cmd, "in what is written")
 	cmd.Flags().BoolVarP(&out.force, "force", "f", false, "overwrite the file that is written to")
 	complete(cmd, "format", writable()...)
 	return cmd
@@ -37,6 +43,7 @@ it came from, with what was pruned and folded since. Without -o it goes to stand
 func (a *app) runExport(ctx context.Context, src string, out output) error {
 	out.command = "export"
 	s, err := a.openHeld(ctx, src, &out, false, func() (*source, error) { return a.open(ctx, src) })
+	out.mask = !a.keepSecrets() && !out.inPlace // a log of one's own is not masked in its place
 	if err != nil {
 		return err
 	}
@@ -50,6 +57,9 @@ func (a *app) runExport(ctx context.Context, src string, out output) error {
 	if err != nil {
 		return err
 	}
+	if out.masked > 0 && !a.quiet && !a.json {
+		fmt.Fprintf(a.err, "%s masked; --secrets keep writes them\n", plural(out.masked, "secret was", "secrets were"))
+	}
 	if path == "-" {
 		return s.done()
 	}
@@ -58,7 +68,7 @@ func (a *app) runExport(ctx context.Context, src string, out output) error {
 		if name == "" {
 			name = s.doc.Format
 		}
-		if err := a.print(exported{ID: s.id, Format: name, Output: path}); err != nil {
+		if err := a.print(exported{ID: s.id, Format: name, Output: path, Masked: out.masked}); err != nil {
 			return err
 		}
 		return s.done()

@@ -37,7 +37,7 @@ it is shown or elided. The page needs nothing but itself.`,
 		Args: exactly(1, "one SRC"),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.runInspect(cmd.Context(), args[0], html) },
 	}
-	html.flags(cmd)
+	html.flags(a, cmd, "in the page")
 	html.withForce(cmd)
 	return cmd
 }

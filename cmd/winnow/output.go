@@ -19,6 +19,7 @@ import (
 	"github.com/winnowhq/winnow/format/all"
 	"github.com/winnowhq/winnow/format/openhands"
 	"github.com/winnowhq/winnow/inplace"
+	"github.com/winnowhq/winnow/secret"
 )
 
 // output is where a changed session goes.
@@ -28,6 +29,8 @@ type output struct {
 	inPlace bool
 	force   bool
 	command string // that writes it
+	mask    bool   // secrets are masked: what is written is for others
+	masked  int    // how many were, once it was written
 
 	replaced *inplace.Replaced // how SRC was replaced, once it was
 }
@@ -90,6 +93,9 @@ func (a *app) write(ctx context.Context, s *source, o *output, word string) (str
 	if doc != nil && unchanged(doc, change) { // also where the format is only read
 		writeTo = func(w io.Writer) error { _, err := w.Write(doc.Source); return err }
 	}
+	if o.mask {
+		writeTo = o.withoutSecrets(writeTo)
+	}
 	defer a.progress("writing " + s.title())()
 	if o.to == "-" {
 		return "-", writeTo(a.data())
@@ -109,6 +115,20 @@ func (a *app) write(ctx context.Context, s *source, o *output, word string) (str
 		return path, a.replace(ctx, s, o, packed)
 	}
 	return path, a.files.write(ctx, path, packed)
+}
+
+// withoutSecrets masks the secrets in all that is written, the members that no format knows among it. A file of JSON stays one.
+func (o *output) withoutSecrets(write func(io.Writer) error) func(io.Writer) error {
+	return func(w io.Writer) error {
+		var whole strings.Builder
+		if err := write(&whole); err != nil {
+			return err
+		}
+		text, n := secret.Mask(whole.String())
+		o.masked = n
+		_, err := io.WriteString(w, text)
+		return err
+	}
 }
 
 // unchanged tells whether a session still is what the document says. Messages are only ever added to it.

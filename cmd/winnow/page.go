@@ -23,8 +23,10 @@ type pageOutput struct {
 	force bool
 }
 
-func (o *pageOutput) flags(cmd *cobra.Command) {
+// flags adds --html, and --secrets for the page and for whatever else of the command where names.
+func (o *pageOutput) flags(a *app, cmd *cobra.Command, where string) {
 	cmd.Flags().StringVar(&o.to, "html", "", `write a page for a browser to this file, "-" for standard output`)
+	a.secretsFlag(cmd, where)
 }
 
 // withForce adds --force where the command has none of its own.
@@ -98,7 +100,7 @@ func (a *app) writePage(ctx context.Context, s *source, o *pageOutput, name stri
 			return "", err
 		}
 	}
-	c := page.Content{Name: s.title(), Source: name, Done: done, Remark: remark}
+	c := page.Content{Name: s.title(), Source: name, Done: done, Remark: remark, KeepSecrets: a.keepSecrets()}
 	if err := s.look(ctx, &c); err != nil {
 		return "", err
 	}

@@ -80,7 +80,7 @@ Results are remembered in $XDG_CACHE_HOME/winnow/replay: a replay that was stopp
 	flags.Float64Var(&f.regrets, "regrets", replay.DefaultRegrets, "how many regrets in 100 steps a recommended policy may cause")
 	flags.StringVar(&f.baseline, "baseline", "", "the policy that ratios are relative to (default nothing, else the first)")
 	flags.StringVar(&f.csv, "csv", "", `write a line for each session and policy to this file, "-" for standard output`)
-	f.page.flags(cmd)
+	f.page.flags(a, cmd, "in the page")
 	flags.BoolVarP(&f.page.force, "force", "f", false, "overwrite the files that --csv and --html name")
 	flags.BoolVar(&f.detail, "detail", false, "with --json: each session's commits, compactions and regrets, and its bill after every step")
 	flags.BoolVar(&f.apply, "apply", false, "write the recommendation into your configuration file, or the one of --config")

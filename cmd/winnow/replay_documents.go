@@ -186,7 +186,7 @@ func (a *app) writeReplay(ctx context.Context, r replay.Report, reader *replayRe
 		return nil
 	}
 	defer a.progress("writing the page")()
-	details := page.ReplayDetails{Name: to.name, Part: reader.describer(ctx, r)}
+	details := page.ReplayDetails{Name: to.name, Part: reader.describer(ctx, r), KeepSecrets: a.keepSecrets()}
 	write := func(w io.Writer) error { return page.Replay(w, r, details) }
 	if to.page == "-" {
 		return write(a.data())

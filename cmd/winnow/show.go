@@ -45,7 +45,7 @@ their place. --diff prints what changed in the files, too.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.runShow(cmd.Context(), args[0], diff, html) },
 	}
 	cmd.Flags().BoolVar(&diff, "diff", false, "print what changed in the files")
-	html.flags(cmd)
+	html.flags(a, cmd, "in the page")
 	html.withForce(cmd)
 	return cmd
 }
