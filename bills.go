@@ -148,7 +148,7 @@ func (e *Engine) unpriced(l *live) []string {
 		if e.billOf(l, r).Unpriced == 0 {
 			return
 		}
-		if name := cmp.Or(r.Model, l.model.String()); !slices.Contains(names, name) {
+		if name := r.Priced(l.model.String()); !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}

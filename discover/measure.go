@@ -75,4 +75,5 @@ func account(f *Found, doc *format.Document, models *model.Catalogue) {
 		f.TokensEstimated = f.Tokens > 0
 	}
 	f.Cost, f.Uncosted, f.Agents = all.Dollars(), all.Unknown(), sums.Agents.Cost
+	f.CostEstimated = all.Cost > 0
 }

@@ -42,6 +42,7 @@ type sumOf struct {
 	Cost *float64 `json:"cost"`
 	// Whether one of them is an estimate.
 	TokensEstimated bool `json:"tokensEstimated"`
+	CostEstimated   bool `json:"costEstimated"`
 	// Uncosted is how many of them have requests that the cost is without: of a model without a price, or without a report.
 	Uncosted int `json:"uncosted"`
 }
@@ -176,6 +177,7 @@ func (s *sumOf) add(f discover.Found) {
 	s.Bytes += f.Bytes
 	s.Tokens += f.Tokens
 	s.TokensEstimated = s.TokensEstimated || f.TokensEstimated
+	s.CostEstimated = s.CostEstimated || f.CostEstimated
 	if f.Measured && (f.Cost == nil || f.Uncosted > 0) {
 		s.Uncosted++
 	}
