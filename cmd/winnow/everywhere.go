@@ -313,9 +313,9 @@ func (a *app) showEverywhere(doc everywhere, f everywhereFlags) {
 	if f.quick {
 		return
 	}
-	a.printf("\ntokens are what models read, from caches too, and wrote over all steps; cost is that by list prices.\n")
+	a.printf("\ntokens are what models read, from caches too, and wrote over all steps;\n  cost is that by the list prices of the model of each step.\n")
 	if n := doc.Total.Uncosted; n > 0 {
-		a.printf("%s requests of unknown cost, and cost at least what is said: the log has no report\n  of them, or their model no price. `models` in winnow.jsonc sets prices.\n", plural(n, "session has", "sessions have"))
+		a.printf("%s requests of unknown cost, which the sums of cost are without:\n  the log has no report of them, or their model no price\n  (`models` in winnow.jsonc sets prices).\n", plural(n, "session has", "sessions have"))
 	}
 	if doc.Total.TokensEstimated {
 		a.printf("~ is an estimate: tokens of the log itself where it reports none.\n")
