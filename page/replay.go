@@ -87,7 +87,8 @@ type replayDocument struct {
 	Heads                     []figureHead
 	Rows                      []standingRow
 	Paid                      []legend
-	Notes                     []string
+	Recorded                  string   // what was really paid, a sentence
+	Differs                   []string // why the baseline is another bill
 	Changes                   []changeList
 	Subject                   string
 	Sessions                  []sessionRow
@@ -290,6 +291,10 @@ func (d *replayDocument) recorded(cells int) (row standingRow, ok bool) {
 		if all.Unknown() > 0 {
 			paid = "≥ " + paid
 		}
+	}
+	d.Recorded = visible("As recorded: " + strings.Join(r.Paid.Words(dollars), ", ") + ", by the reports in the log at list prices.")
+	for _, why := range r.Differs {
+		d.Differs = append(d.Differs, visible(why))
 	}
 	row.trait.Name, row.trait.Bill = "as recorded", paid
 	row.Cells = make([]cell, cells)
