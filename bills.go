@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/winnowhq/winnow/bill"
-	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 )
@@ -191,12 +190,4 @@ func (e *Engine) prices(l *live) *bill.Prices {
 		l.gauging.prices = bill.NewPrices(e.config.Models.Lookup)
 	}
 	return l.gauging.prices
-}
-
-// reader is the model of a name, that of the session where a message names none.
-func (e *Engine) reader(l *live, name string) model.Model {
-	if name == "" || e.config.ForceModel {
-		return l.model
-	}
-	return e.prices(l).Model(name)
 }
