@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/winnowhq/winnow/bill"
-	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 )
@@ -148,7 +147,7 @@ func (e *Engine) unpriced(l *live) []string {
 		if e.billOf(l, r).Unpriced == 0 {
 			return
 		}
-		if name := cmp.Or(r.Model, l.model.String()); !slices.Contains(names, name) {
+		if name := r.Priced(l.model.String()); !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
@@ -191,12 +190,4 @@ func (e *Engine) prices(l *live) *bill.Prices {
 		l.gauging.prices = bill.NewPrices(e.config.Models.Lookup)
 	}
 	return l.gauging.prices
-}
-
-// reader is the model of a name, that of the session where a message names none.
-func (e *Engine) reader(l *live, name string) model.Model {
-	if name == "" || e.config.ForceModel {
-		return l.model
-	}
-	return e.prices(l).Model(name)
 }

@@ -13,13 +13,15 @@ import (
 
 // Bill sums up requests to models.
 type Bill struct {
-	Requests int
-	Usage    session.Usage
-	Cost     float64 // US dollars, of those requests whose cost is known: at least so much
+	Requests int           `json:"requests"`
+	Usage    session.Usage `json:"usage"`
+	Cost     float64       `json:"cost"` // US dollars, of those requests whose cost is known: at least so much
 	// Unpriced is how many took tokens at a price that nobody knows, and Unreported how many say nothing that can be of what they took.
-	Unpriced, Unreported int
+	Unpriced   int `json:"unpriced"`
+	Unreported int `json:"unreported"`
 	// Logged is what the log itself says that they cost, and Counted what Cost says of the same requests. A log that prices nothing leaves both 0.
-	Logged, Counted float64
+	Logged  float64 `json:"logged"`
+	Counted float64 `json:"counted"`
 }
 
 // Unknown is how many requests the cost is without.

@@ -1,6 +1,7 @@
 package bill
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/winnowhq/winnow/model"
@@ -27,6 +28,15 @@ type Request struct {
 	Usage *session.Usage // nil: the log has no report
 	// Logged is what the log says that it cost, in US dollars; nil where it does not.
 	Logged *float64
+}
+
+// Priced names what a price is missing of: the model, else the session's, with the service where that is not the usual one: "anthropic/claude-opus-4-6 (fast)".
+func (r *Request) Priced(session string) string {
+	name := cmp.Or(r.Model, session)
+	if r.Usage != nil && r.Usage.Tier != "" {
+		name += " (" + r.Usage.Tier + ")"
+	}
+	return name
 }
 
 // Silent reports whether the log says nothing of what it took.

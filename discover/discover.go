@@ -56,6 +56,8 @@ type Found struct {
 	// Cost in US dollars of all requests that the log tells of, at the list price of the model of each: what Report.Cost says of the same file. Nil where
 	// nothing is known of any of them, or the session was not measured.
 	Cost *float64 `json:"cost"`
+	// CostEstimated says that the cost is by list prices, as all but what a database of OpenCode's alone knows.
+	CostEstimated bool `json:"costEstimated,omitzero"`
 	// Uncosted is how many requests it is without: of models without a price, or without a report that can be.
 	Uncosted int `json:"uncosted,omitzero"`
 	// Agents is the share of sub-agents that the same log tells of, in US dollars.

@@ -67,8 +67,11 @@ func read(ctx context.Context, f *Found) (*format.Document, error) {
 func account(f *Found, doc *format.Document, models *model.Catalogue) {
 	sums := bill.Of(doc.Session.Messages, doc.Beside, bill.NewPrices(models.Lookup))
 	all := sums.Total()
-	if all.Dollars() == nil && f.Cost != nil && f.Tokens > 0 {
-		return // the product has summed up what its messages do not say
+	if (all.Requests == 0 || all.Dollars() == nil) && f.session != "" && f.Tokens > 0 { // the product has summed up what its messages do not say
+		if f.Cost == nil {
+			f.Uncosted = max(1, all.Requests)
+		}
+		return
 	}
 	f.Tokens, f.TokensEstimated = all.Usage.Prompt()+all.Usage.Output+all.Usage.Reasoning, false
 	if f.Tokens == 0 {
@@ -76,4 +79,5 @@ func account(f *Found, doc *format.Document, models *model.Catalogue) {
 		f.TokensEstimated = f.Tokens > 0
 	}
 	f.Cost, f.Uncosted, f.Agents = all.Dollars(), all.Unknown(), sums.Agents.Cost
+	f.CostEstimated = all.Cost > 0
 }

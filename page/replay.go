@@ -96,7 +96,8 @@ type replayDocument struct {
 	Heads                     []figureHead
 	Rows                      []standingRow
 	Paid                      []legend
-	Notes                     []string
+	Recorded                  string   // what was really paid, a sentence
+	Differs                   []string // why the baseline is another bill
 	Changes                   []changeList
 	Subject                   string
 	Sessions                  []sessionRow
@@ -254,6 +255,9 @@ func (d *replayDocument) standings() {
 			most = max(most, t)
 		}
 	}
+	if row, ok := d.recorded(len(d.Heads)); ok {
+		d.Rows = append(d.Rows, row)
+	}
 	for i, s := range r.Policies {
 		row := standingRow{trait: d.traits[i], Advised: i == d.advised}
 		row.Cells = []cell{
@@ -281,6 +285,36 @@ func (d *replayDocument) standings() {
 	for _, p := range paid {
 		d.Paid = append(d.Paid, legend{Class: p.class, Name: p.name})
 	}
+}
+
+// recorded is the row of what the sessions really took, with so many cells; ok is false where no request was seen.
+func (d *replayDocument) recorded(cells int) (row standingRow, ok bool) {
+	r := d.r
+	all := r.Paid.Total()
+	if all.Requests == 0 {
+		return row, false
+	}
+	paid := "unknown"
+	if cost := all.Dollars(); cost != nil {
+		paid = dollars(*cost)
+		if all.Unknown() > 0 {
+			paid = "≥ " + paid
+		}
+	}
+	d.Recorded = visible("As recorded: " + strings.Join(r.Paid.Words(dollars), ", ") + ", by the reports in the log at list prices.")
+	for _, why := range r.Differs {
+		d.Differs = append(d.Differs, visible(why))
+	}
+	row.trait.Name, row.trait.Bill = "as recorded", paid
+	row.Cells = make([]cell, cells)
+	row.Cells[0].Text = paid
+	if d.Base < len(r.Policies) && !r.Relative && all.Unknown() == 0 {
+		if base := r.Policies[d.Base].Bill.Total(); base > 0 {
+			row.Cells[1].Text = fixed(all.Cost/base, 3)
+		}
+	}
+	row.Cells[4].Text = shareOf(all.CacheShare())
+	return row, true
 }
 
 // sessions are those of which there is a course to draw. The first that is shown is the one that would gain most, else the dearest.

@@ -194,8 +194,8 @@ func (s *skimming) requests(all []bill.Request) {
 		r.Model = cmp.Or(r.Model, s.model.String())
 		one := s.prices.Of(r)
 		s.bill.Add(r.Kind, one)
-		if one.Unpriced > 0 && !slices.Contains(s.unpriced, r.Model) {
-			s.unpriced = append(s.unpriced, r.Model)
+		if name := r.Priced(""); one.Unpriced > 0 && !slices.Contains(s.unpriced, name) {
+			s.unpriced = append(s.unpriced, name)
 		}
 	}
 }

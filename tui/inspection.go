@@ -102,9 +102,6 @@ func (pg *page) about(r winnow.Report, title string) {
 		facts = append(facts, count(r.Turns, "turn"), count(r.Steps, "step"), count(r.ToolCalls, "tool call"))
 	}
 	facts = append(facts, r.Bill.Words(dollars)...)
-	if len(r.Unpriced) > 0 {
-		facts = append(facts, "no price known for "+strings.Join(r.Unpriced, ", ")+": `models` in winnow.jsonc sets prices")
-	}
 	if s := r.Summaries; s.Calls > 0 {
 		text := count(s.Calls, "call") + " for summaries"
 		if s.Failed > 0 {
@@ -116,6 +113,9 @@ func (pg *page) about(r winnow.Report, title string) {
 		facts = append(facts, text)
 	}
 	pg.words(span{}, faint, strings.Join(facts, " · "), 2)
+	if len(r.Unpriced) > 0 {
+		pg.words(span{}, faint, "no price known for "+strings.Join(r.Unpriced, ", ")+": `models` in winnow.jsonc sets prices", 3)
+	}
 }
 
 // windowNow draws how full the window is.

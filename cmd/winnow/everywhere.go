@@ -43,6 +43,7 @@ type sumOf struct {
 	Cost *float64 `json:"cost"`
 	// Whether one of them is an estimate.
 	TokensEstimated bool `json:"tokensEstimated"`
+	CostEstimated   bool `json:"costEstimated"`
 	// Uncosted is how many of them have requests that the cost is without: of a model without a price, or without a report.
 	Uncosted int `json:"uncosted"`
 }
@@ -177,6 +178,7 @@ func (s *sumOf) add(f discover.Found) {
 	s.Bytes += f.Bytes
 	s.Tokens += f.Tokens
 	s.TokensEstimated = s.TokensEstimated || f.TokensEstimated
+	s.CostEstimated = s.CostEstimated || f.CostEstimated
 	if f.Measured && (f.Cost == nil || f.Uncosted > 0) {
 		s.Uncosted++
 	}
@@ -312,9 +314,9 @@ func (a *app) showEverywhere(doc everywhere, f everywhereFlags) {
 	if f.quick {
 		return
 	}
-	a.printf("\ntokens are what models read, from caches too, and wrote over all steps; cost is that by list prices.\n")
+	a.printf("\ntokens are what models read, from caches too, and wrote over all steps;\n  cost is that by the list prices of the model of each step.\n")
 	if n := doc.Total.Uncosted; n > 0 {
-		a.printf("%s requests of unknown cost, and cost at least what is said: the log has no report\n  of them, or their model no price. `models` in winnow.jsonc sets prices.\n", plural(n, "session has", "sessions have"))
+		a.printf("%s requests of unknown cost, which the sums of cost are without:\n  the log has no report of them, or their model no price\n  (`models` in winnow.jsonc sets prices).\n", plural(n, "session has", "sessions have"))
 	}
 	if doc.Total.TokensEstimated {
 		a.printf("~ is an estimate: tokens of the log itself where it reports none.\n")

@@ -286,7 +286,7 @@ func TestTerminal_aSessionWithEveryCommand(t *testing.T) {
 		x.gone("What /compact would do")
 		x.gone("folding the past")
 		x.shows("≡ folded", "/receipt")
-		x.panel("/receipt", "Receipts", "folded", "u undoes it here")
+		x.panel("/receipt", "Receipts", "folded", "dollars", "u undo")
 		x.say("/undo")
 		x.shows("↶ undone: the folding")
 		x.say("/export lamp.json")
