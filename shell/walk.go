@@ -149,7 +149,7 @@ func (w *walker) binary(c *syntax.BinaryCmd, a around) {
 		op   syntax.BinCmdOperator // before it
 	}
 	var chain []link
-	first := c.X
+	var first *syntax.Stmt
 	for {
 		chain = append(chain, link{c.Y, c.Op})
 		left, ok := c.X.Cmd.(*syntax.BinaryCmd)

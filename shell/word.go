@@ -105,7 +105,7 @@ func (w *walker) word(c *syntax.Word) Word {
 
 // literal is a piece of a word that is not quoted, the first one perhaps.
 func literal(value string, first bool) Word {
-	if strings.IndexAny(value, "\\*?[]{}~") < 0 {
+	if !strings.ContainsAny(value, "\\*?[]{}~") {
 		return Word{Text: value}
 	}
 	var k kind
