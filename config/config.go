@@ -85,7 +85,7 @@ func Load(s Sources) (Loaded, error) {
 			continue
 		}
 		if err == nil && s.File == "" && file == s.project() {
-			err = l.project(file, data)
+			err = l.project(file, data, payer(s.Environ))
 		} else if err == nil {
 			err = l.file(file, data)
 		}

@@ -45,7 +45,7 @@ func TestLoad_laterSourcesWin(t *testing.T) {
 	}
 	files := map[string]string{
 		filepath.Join(user, "winnow", Name): `{"policy": "classic", "compaction": {"protect": 1, "minimum": 2, "keep": 3}}`,
-		filepath.Join(dir, Name):            `{"policy": "aggressive", "compaction": {"minimum": 20, /* for now */ "keep": 30,}}`, // of which the minimum counts
+		filepath.Join(dir, Name):            `{"policy": "aggressive", "compaction": {"minimum": 20, /* for now */ "keep": 30,}}`,
 	}
 	for file, text := range files {
 		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
@@ -57,11 +57,11 @@ func TestLoad_laterSourcesWin(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := l.Settings.Compaction
-	if l.Settings.Policy != "classic" || c.Protect != 1 || c.Minimum != 20 || *c.Keep != 300 || c.Prune || !c.Auto {
+	if l.Settings.Policy != "aggressive" || c.Protect != 1 || c.Minimum != 20 || *c.Keep != 300 || c.Prune || !c.Auto {
 		t.Errorf("settings: %+v", l.Settings)
 	}
 	want := map[string]string{
-		"policy": filepath.Join(user, "winnow", Name), "compaction.protect": filepath.Join(user, "winnow", Name), "compaction.minimum": filepath.Join(dir, Name),
+		"policy": filepath.Join(dir, Name), "compaction.protect": filepath.Join(user, "winnow", Name), "compaction.minimum": filepath.Join(dir, Name),
 		"compaction.keep": "WINNOW_COMPACTION_KEEP", "compaction.prune": "OPENCODE_DISABLE_PRUNE",
 	}
 	if diff := cmp.Diff(want, l.Origins); diff != "" {

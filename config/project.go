@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
-	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -15,62 +13,61 @@ import (
 	"github.com/winnowhq/winnow"
 )
 
-// A project's file comes with the folder, and the folder may be anybody's. It may hold Winnow back, and no more: protect more, leave less out, deny
-// more, keep summaries on this computer. Whatever makes a request to a provider, says to whom, when or with what words, makes one dearer, or lets an
+// A project's file comes with the folder, and the folder may be anybody's. It may say how a session is pruned and counted, as a team agrees on it, and protect
+// or deny more. It may not make anything leave this computer or cost money: whatever reaches a provider, says to whom, when or with what words, or lets an
 // agent do more, is for the user's own file, the environment and flags.
 
-// consent says what a project's file may make of one key: of the value in force and the one in the file, the one to take. A reason says that
-// the file's value is not taken, or not all of it.
-type consent func(own, theirs jsontext.Value) (taken jsontext.Value, reason string)
+// consent says what a project's file may make of one key: of the value in force and the one in the file, the one to take. paid is set where the user has a
+// model write summaries. A reason says that the file's value is not taken, or not all of it.
+type consent func(own, theirs jsontext.Value, paid bool) (taken jsontext.Value, reason string)
 
-// projectMay is what a project's file may set. A key that is not in it is the user's alone, so that one that was forgotten is safe.
+// projectMay is what a project's file may set, beside the strategies: see mayOf. A key that is not in it is the user's alone, so that one that was forgotten
+// is safe.
 var projectMay = map[string]consent{
-	"schedule":                  only(`"economic"`),
+	"policy":                    anything,
+	"schedule":                  anything,
+	"counter":                   anything,
+	"compaction.prune":          anything,
+	"compaction.protect":        anything,
+	"compaction.minimum":        anything,
+	"compaction.protectTurns":   anything,
+	"compaction.auto":           unpaid,
+	"compaction.threshold":      unpaid,
+	"compaction.reserved":       unpaid,
+	"compaction.keep":           unpaid,
+	"compaction.userMessages":   unpaid,
 	"compaction.background":     only("false"),
-	"compaction.prune":          only("false"),
 	"compaction.summarizer":     only(`"offline"`),
-	"compaction.protect":        more,
-	"compaction.minimum":        more,
-	"compaction.protectTurns":   more,
 	"compaction.protectedTools": added,
 	"compaction.protectedPaths": added,
 	permissions:                 denials,
+}
 
-	"strategies.handles":                               only("false"),
-	"strategies.aggressivePruning.pruneToolInputs":     only("false"),
-	"strategies.aggressivePruning.pruneStepMarkers":    only("false"),
-	"strategies.aggressivePruning.pruneSourceUrls":     only("false"),
-	"strategies.aggressivePruning.pruneFiles":          only("false"),
-	"strategies.aggressivePruning.pruneSnapshots":      only("false"),
-	"strategies.aggressivePruning.pruneRetryParts":     only("false"),
-	"strategies.aggressivePruning.pruneUserCodeBlocks": only("false"),
-	"strategies.aggressivePruning.truncateOldErrors":   only("false"),
-	"strategies.aggressivePruning.aggressiveFilePrune": only("false"),
-	"strategies.aggressivePruning.stateQuerySupersede": only("false"),
-	"strategies.balancedPruning.pruneToolInputs":       only("false"),
-	"strategies.balancedPruning.pruneStepMarkers":      only("false"),
-	"strategies.balancedPruning.pruneSourceUrls":       only("false"),
-	"strategies.balancedPruning.pruneFiles":            only("false"),
-	"strategies.balancedPruning.pruneSnapshots":        only("false"),
-	"strategies.balancedPruning.pruneRetryParts":       only("false"),
-	"strategies.balancedPruning.pruneUserCodeBlocks":   only("false"),
-	"strategies.balancedPruning.truncateOldErrors":     only("false"),
-	"strategies.balancedPruning.aggressiveFilePrune":   only("false"),
-	"strategies.balancedPruning.stateQuerySupersede":   only("false"),
-	"strategies.balancedPruning.pruneDuplicates":       only("false"),
-	"strategies.balancedPruning.pruneTodos":            only("false"),
-	"strategies.balancedPruning.pruneIdle":             only("false"),
-	"strategies.balancedPruning.minTokens":             more,
-	"strategies.balancedPruning.quietSteps":            more,
-	"strategies.balancedPruning.keepSnapshots":         more,
+// mayOf is what a project's file may make of a key, nil for one that is the user's alone. Which rules prune, and how far, reaches nobody and can be undone.
+func mayOf(key string) consent {
+	if strings.HasPrefix(key, "strategies.") {
+		return anything
+	}
+	return projectMay[key]
 }
 
 // permissions say what an agent may do on this computer. Rules of a project's file come behind the user's, of which the last one counts.
 const permissions = "permissions"
 
+// anything takes any value.
+func anything(_, theirs jsontext.Value, _ bool) (jsontext.Value, string) { return theirs, "" }
+
+// unpaid takes any value where summaries cost nothing: it is about when they are written.
+func unpaid(own, theirs jsontext.Value, paid bool) (jsontext.Value, string) {
+	if paid {
+		return own, "it says when summaries are written, and yours are written by a model"
+	}
+	return theirs, ""
+}
+
 // only takes one value.
 func only(value string) consent {
-	return func(own, theirs jsontext.Value) (jsontext.Value, string) {
+	return func(own, theirs jsontext.Value, _ bool) (jsontext.Value, string) {
 		if string(theirs) == value {
 			return theirs, ""
 		}
@@ -78,17 +75,8 @@ func only(value string) consent {
 	}
 }
 
-// more takes a number that is larger than the user's.
-func more(own, theirs jsontext.Value) (jsontext.Value, string) {
-	ours, _ := strconv.Atoi(string(own))
-	if n, err := strconv.Atoi(string(theirs)); err == nil && n >= ours {
-		return theirs, ""
-	}
-	return own, fmt.Sprintf("a project's file may only raise it, and it is %s", own)
-}
-
 // added lays entries of a list beside the user's.
-func added(own, theirs jsontext.Value) (jsontext.Value, string) {
+func added(own, theirs jsontext.Value, _ bool) (jsontext.Value, string) {
 	var all, more []string
 	if json.Unmarshal(own, &all) != nil || json.Unmarshal(theirs, &more) != nil {
 		return own, "it must be a list of texts"
@@ -106,7 +94,7 @@ func added(own, theirs jsontext.Value) (jsontext.Value, string) {
 }
 
 // denials takes the rules that take something away. They are laid behind all others when everything is read, so that the list in force stays the user's.
-func denials(own, theirs jsontext.Value) (jsontext.Value, string) {
+func denials(own, theirs jsontext.Value, _ bool) (jsontext.Value, string) {
 	var rules []winnow.Permission
 	if json.Unmarshal(theirs, &rules) != nil {
 		return own, "it must be a list of objects"
@@ -130,10 +118,15 @@ var reasons = map[string]string{
 	"snapshots":          "it says whether what an agent did can be taken back",
 }
 
+// paid reports whether a model writes summaries by these settings.
+func paid(s winnow.Settings) bool {
+	return s.Compaction.Summarizer == "llm" || s.Compaction.Summarizer != "offline" && s.Compaction.Model != ""
+}
+
 // allow is what becomes of a project's value.
-func allow(key string, own, theirs jsontext.Value) (taken jsontext.Value, reason string) {
-	if may := projectMay[key]; may != nil {
-		return may(own, theirs)
+func allow(key string, own, theirs jsontext.Value, paid bool) (taken jsontext.Value, reason string) {
+	if may := mayOf(key); may != nil {
+		return may(own, theirs, paid)
 	}
 	return own, cmp.Or(reasons[key], usersAlone)
 }
@@ -148,7 +141,7 @@ func ProjectMay(key, value string, own winnow.Settings) error {
 	for !slices.Contains(Keys(), leaf) && strings.Contains(leaf, ".") {
 		leaf = leaf[:strings.LastIndexByte(leaf, '.')] // an entry of providers, a member of a rule
 	}
-	if projectMay[leaf] == nil || leaf != key {
+	if mayOf(leaf) == nil || leaf != key {
 		return errors.New(cmp.Or(reasons[leaf], usersAlone))
 	}
 	text, err := valueOf(key, value)
@@ -159,7 +152,7 @@ func ProjectMay(key, value string, own winnow.Settings) error {
 	if err != nil {
 		return err
 	}
-	if _, reason := allow(key, values[key], text); reason != "" {
+	if _, reason := allow(key, values[key], text, paid(own)); reason != "" {
 		return errors.New(reason)
 	}
 	return nil
@@ -174,8 +167,16 @@ type Ignored struct {
 	Reason string `json:"reason"`
 }
 
-// project lays over what is there what a project's file may say, and notes the rest. A mistake in the file is an error, as in any other.
-func (l *Loaded) project(name string, data []byte) error {
+// payer reports whether the environment, which is read later, has a model write summaries.
+func payer(environ []string) bool {
+	return slices.ContainsFunc(environ, func(pair string) bool {
+		name, value, _ := strings.Cut(pair, "=")
+		return value != "" && (name == Variable("compaction.model") || name == Variable("compaction.summarizer") && value != "offline")
+	})
+}
+
+// project lays over what is there what a project's file may say, and notes the rest. payer is set where the environment has a model write summaries. A mistake in the file is an error, as in any other.
+func (l *Loaded) project(name string, data []byte, payer bool) error {
 	theirs := Loaded{Settings: winnow.DefaultSettings(), Origins: map[string]string{}}
 	if err := theirs.file(name, data); err != nil {
 		return err
@@ -192,11 +193,12 @@ func (l *Loaded) project(name string, data []byte) error {
 	if err != nil {
 		return err
 	}
+	costs := paid(l.Settings) || payer
 	for _, key := range Keys() {
 		if theirs.Origins[key] == "" || bytes.Equal(own[key], said[key]) {
 			continue
 		}
-		taken, reason := allow(key, own[key], said[key])
+		taken, reason := allow(key, own[key], said[key], costs)
 		if reason != "" {
 			i := Ignored{Key: key, File: name, Reason: reason}
 			i.Line, i.Column = position(data, int64(max(0, offsetOf(data, key))))

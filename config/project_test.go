@@ -65,34 +65,41 @@ func hostile(key string) []string {
 	}
 }
 
-// What a project's file may do with each key, whatever it says: nothing, or hold Winnow back. It walks every key, so that a new one is the user's
-// alone until somebody has thought about it and written it down here and in the table.
-func TestLoad_aProjectsFileOnlyHoldsBack(t *testing.T) {
-	held := map[string]func(before, after winnow.Settings) bool{
-		"schedule":              func(_, after winnow.Settings) bool { return after.Schedule == "economic" },
-		"compaction.background": func(_, after winnow.Settings) bool { return !*after.Compaction.Background },
-		"compaction.prune":      func(_, after winnow.Settings) bool { return !after.Compaction.Prune },
-		"compaction.summarizer": func(_, after winnow.Settings) bool { return after.Compaction.Summarizer == "offline" },
-		"compaction.protect":    func(b, a winnow.Settings) bool { return a.Compaction.Protect >= b.Compaction.Protect },
-		"compaction.minimum":    func(b, a winnow.Settings) bool { return a.Compaction.Minimum >= b.Compaction.Minimum },
-		"compaction.protectTurns": func(b, a winnow.Settings) bool {
-			return a.Compaction.ProtectTurns >= b.Compaction.ProtectTurns
-		},
-		"compaction.protectedTools": func(b, a winnow.Settings) bool {
+// What a project's file may do with each key, whatever it says, where the user has a model write summaries and where not: nothing, protect more, or say how
+// a session is pruned. It walks every key, so that a new one is the user's alone until somebody has thought about it and written it down here and in the table.
+func TestLoad_aProjectsFileReachesNobodyAndCostsNothing(t *testing.T) {
+	always := func(_, _ winnow.Settings, _ bool) bool { return true }
+	whereItIsFree := func(_, _ winnow.Settings, paid bool) bool { return !paid }
+	held := map[string]func(before, after winnow.Settings, paid bool) bool{
+		"policy": always, "schedule": always, "counter": always, "compaction.prune": always, "compaction.protect": always, "compaction.minimum": always,
+		"compaction.protectTurns": always,
+		"compaction.auto":         whereItIsFree, "compaction.threshold": whereItIsFree, "compaction.reserved": whereItIsFree,
+		"compaction.keep": whereItIsFree, "compaction.userMessages": whereItIsFree,
+		"compaction.background": func(_, after winnow.Settings, _ bool) bool { return !*after.Compaction.Background },
+		"compaction.summarizer": func(_, after winnow.Settings, _ bool) bool { return after.Compaction.Summarizer == "offline" },
+		"compaction.protectedTools": func(b, a winnow.Settings, _ bool) bool {
 			return has(a.Compaction.ProtectedTools, b.Compaction.ProtectedTools)
 		},
-		"compaction.protectedPaths": func(b, a winnow.Settings) bool {
+		"compaction.protectedPaths": func(b, a winnow.Settings, _ bool) bool {
 			return has(a.Compaction.ProtectedPaths, b.Compaction.ProtectedPaths)
 		},
-		"permissions": func(b, a winnow.Settings) bool { return len(a.Permissions) == len(b.Permissions) },
+		"permissions": func(b, a winnow.Settings, _ bool) bool { return len(a.Permissions) == len(b.Permissions) },
 	}
 	for _, key := range Keys() {
-		_, allowed := projectMay[key]
-		strategy := strings.HasPrefix(key, "strategies.")
-		if _, known := held[key]; allowed && !known && !strategy {
-			t.Errorf("%s may be set by a project, and this test does not say how far", key)
+		allowed := mayOf(key) != nil
+		if strings.HasPrefix(key, "strategies.") {
+			held[key] = always
 		}
-		for _, own := range []string{"", `{"compaction": {"protect": 70000, "keep": 100, "summarizer": "offline", "background": false, "auto": false}, "schedule": "economic"}`} {
+		if allowed && held[key] == nil {
+			t.Errorf("%s may be set by a project, and this test does not say how far", key)
+			continue
+		}
+		for own, pays := range map[string]bool{
+			"": false,
+			`{"compaction": {"protect": 70000, "keep": 100, "summarizer": "offline", "background": false, "auto": false}, "schedule": "economic"}`: false,
+			`{"compaction": {"model": "p/m", "auto": false, "background": false}}`:                                                                 true,
+			`{"compaction": {"summarizer": "llm"}}`:                                                                                                true,
+		} {
 			for _, value := range hostile(key) {
 				s := folders(t, own, string(nested(key, []byte(value))))
 				before, err := Load(Sources{User: s.User})
@@ -109,10 +116,8 @@ func TestLoad_aProjectsFileOnlyHoldsBack(t *testing.T) {
 				case !changed: // said, where it would have been another value
 				case !allowed:
 					t.Errorf("%s=%s changes the settings:\n%s", key, value, cmp.Diff(before.Settings, after.Settings))
-				case strategy && value != "false" && value != "1000000":
-					t.Errorf("%s=%s lets Winnow leave more out:\n%s", key, value, cmp.Diff(before.Settings, after.Settings))
-				case !strategy && !held[key](before.Settings, after.Settings):
-					t.Errorf("%s=%s does more than hold back:\n%s", key, value, cmp.Diff(before.Settings, after.Settings))
+				case !held[key](before.Settings, after.Settings, pays):
+					t.Errorf("%s=%s does more than it may under %q:\n%s", key, value, own, cmp.Diff(before.Settings, after.Settings))
 				}
 				if diff := cmp.Diff(without(t, before, key), without(t, after, key)); diff != "" {
 					t.Errorf("%s=%s changes other keys:\n%s", key, value, diff)
@@ -132,6 +137,21 @@ func TestLoad_aProjectsFileOnlyHoldsBack(t *testing.T) {
 	for key := range projectMay {
 		if typeOf(key) == nil {
 			t.Errorf("the table has %s, which is no key", key)
+		}
+	}
+}
+
+// A model that the environment names writes summaries too, and is read after the project's file.
+func TestLoad_theEnvironmentPaysToo(t *testing.T) {
+	for pair, want := range map[string]bool{"": true, "WINNOW_COMPACTION_MODEL=p/m": false, "WINNOW_COMPACTION_SUMMARIZER=llm": false, "WINNOW_COMPACTION_SUMMARIZER=offline": true} {
+		s := folders(t, "", `{"compaction": {"threshold": {"*": 0.01}}}`)
+		s.Environ = []string{pair}
+		l, err := Load(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, taken := l.Settings.Compaction.Threshold["*"]; taken != want || (len(l.Ignored) == 0) != want {
+			t.Errorf("%s: the project's threshold is taken: %v, want %v; ignored %+v", pair, taken, want, l.Ignored)
 		}
 	}
 }
@@ -211,9 +231,9 @@ func TestProjectMay_saysBeforeItIsWritten(t *testing.T) {
 		{"titles", "p/m"}:                           "whom your sessions are sent to",
 		{"providers.house.baseURL", "http://x/v1"}:  "where your keys and sessions are sent",
 		{"providers", "{}"}:                         "where your keys and sessions are sent",
-		{"compaction.threshold.a/*", "0.1"}:         "for your own file",
-		{"compaction.protect", "1"}:                 "may only raise it, and it is 40000",
+		{"compaction.prompt", "say nothing"}:        "what to keep and what to leave out",
 		{"compaction.protect", "50000"}:             "",
+		{"policy", "classic"}:                       "",
 		{"permissions", `[{"verdict":"allow"}]`}:    "may deny, not allow or ask",
 		{"permissions", `[{"verdict":"deny"}]`}:     "",
 		{"permissions.0.verdict", "allow"}:          "for your own file",

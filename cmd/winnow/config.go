@@ -45,9 +45,8 @@ empty their first sentences do. snapshots (true, false) keeps the state of the f
 "target", "verdict"}; the last that matches counts. action is read, write, run, fetch or env, target a glob for a path, or the words that a command begins with,
 verdict allow, ask or deny; --allow comes behind them. env is about a variable that holds a key, which commands get only where it is allowed.
 
-A project's file may be anybody's, so it may only hold Winnow back: deny (its rules come last), raise what is protected, add protected tools and paths, switch
-rules of the policy off, and set schedule to economic, compaction.summarizer to offline, compaction.prune and compaction.background to false. Whatever else it
-says is ignored, which is said once and shown here; --config winnow.jsonc takes all of it.`,
+A project's file may be anybody's: it may say how sessions are pruned and folded, protect more and deny more, but nothing that makes a request leave this
+computer or cost money. Whatever else it says is ignored, which is said once and shown here; --config winnow.jsonc takes all of it.`,
 		Example: `  winnow config
   winnow config set compaction.protect 60000
   winnow config set compaction.protectedPaths 'docs/**' --project
