@@ -131,18 +131,26 @@ func TestCompact_toASizeFoldsAgainAndKeepsIt(t *testing.T) {
 	}
 }
 
-// What is pinned and folded, and stands in no summary yet, is a reason to fold once more.
-func TestCompact_aNewPinOfWhatIsFoldedIsNew(t *testing.T) {
+// What is pinned and folded is shown at once, and is no reason to fold once more.
+func TestCompact_aPinOfWhatIsFoldedIsNothingNew(t *testing.T) {
 	l := folded(t, CompactOptions{})
 	s, _, err := l.Session(t.Context(), l.id)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.Pin(t.Context(), l.id, rule.Pin{Part: s.Messages[2].Parts[0].ID}); err != nil {
+	part := &s.Messages[2].Parts[0]
+	if _, err := l.Pin(t.Context(), l.id, rule.Pin{Part: part.ID}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.Compact(t.Context(), l.id, CompactOptions{}); errors.Is(err, ErrNothingNew) {
-		t.Errorf("a pin of a folded part: %v", err)
+	pinned := string(l.bytes())
+	if !strings.Contains(pinned, "# Pinned") {
+		t.Errorf("the view does not show what was pinned:\n%s", pinned)
+	}
+	if _, err := l.Compact(t.Context(), l.id, CompactOptions{}); !errors.Is(err, ErrNothingNew) {
+		t.Errorf("after a pin of a folded part: %v, want %v", err, ErrNothingNew)
+	}
+	if string(l.bytes()) != pinned {
+		t.Error("a refusal changed the view")
 	}
 }
 

@@ -38,7 +38,7 @@ func TestSummarize_endsWhenTheModelDoesNot(t *testing.T) {
 	}{
 		"a drip":               {slow{"a", 30 * time.Second}, Options{}, "not complete after 10m0s", DefaultLongest},
 		"a drip, set":          {slow{"a", 30 * time.Second}, Options{Longest: time.Hour}, "not complete after 1h0m0s", time.Hour},
-		"a flood":              {slow{strings.Repeat("word ", 1000), time.Second}, Options{Reserve: 1000}, "more than 32000 bytes", 7 * time.Second},
+		"a flood":              {slow{strings.Repeat("word ", 1000), time.Second}, Options{Reserve: 1000}, "more than 1048576 bytes", 210 * time.Second},
 		"attempts that go on":  {slow{"", 30 * time.Second}, Options{}, "not complete after 10m0s", DefaultLongest},
 		"what would be enough": {slow{"a", 30 * time.Second}, Options{Longest: 30 * time.Minute, Reserve: 16}, "not complete after 30m0s", 30 * time.Minute},
 	} {

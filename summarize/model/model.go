@@ -26,6 +26,10 @@ const DefaultLongest = 10 * time.Minute
 // bytesOf is how many bytes of text a token stands for at most. Words have four, indentation and rules of one character some dozens.
 const bytesOf = 32
 
+// leastCap is how many bytes an answer may always have. A summary that is merely too long is asked for once more, shorter; what is larger than
+// this is no summary.
+const leastCap = 1 << 20
+
 // Options say how a model is asked. The zero value is meant to be used.
 type Options struct {
 	// Reserve is how many tokens the answer may have, reasoning included; they are taken off what a request may have. 0 takes DefaultReserve,
@@ -104,7 +108,7 @@ func (s *Summarizer) endless(message string) *llm.Error {
 
 // bounded listens to the text of an answer, and ends the request when there is more of it than the tokens that it was allowed can be.
 func (s *Summarizer) bounded(asked llm.Request, end context.CancelCauseFunc) (delta func(string), restart func()) {
-	most, heard := bytesOf*asked.MaxOutput, 0
+	most, heard := max(bytesOf*asked.MaxOutput, leastCap), 0
 	delta = func(text string) {
 		if heard += len(text); heard > most {
 			tooMuch := s.endless(fmt.Sprintf("the summary has more than %d bytes, and was allowed %d tokens", most, asked.MaxOutput))
