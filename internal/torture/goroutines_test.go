@@ -78,7 +78,7 @@ func shareGoroutines(t *testing.T, kept store.Store, each int) {
 				ids, err := one(ctx, engine, id, kind, g*10_000+n, dice)
 				appendedBy[g] = append(appendedBy[g], ids...)
 				switch code := winnow.CodeOf(err); {
-				case err == nil, code == winnow.NothingToFold, code == winnow.NoProgress, code == winnow.Already, code == winnow.NotFound, code == winnow.Busy:
+				case err == nil, code == winnow.NothingToFold, code == winnow.NoProgress, code == winnow.Already, code == winnow.NotFound, code == winnow.Busy, code == winnow.TooLarge, code == winnow.NotKept, code == winnow.Undone:
 				default:
 					t.Errorf("goroutine %d, %s: %v", g, kind, err)
 				}

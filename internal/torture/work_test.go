@@ -123,7 +123,7 @@ func (w *worker) do(ctx context.Context, o op) (string, error) {
 	switch code := winnow.CodeOf(err); code {
 	case "":
 		return "ok", err
-	case winnow.NothingToFold, winnow.NoProgress, winnow.Already, winnow.NotFound, winnow.Busy:
+	case winnow.NothingToFold, winnow.NoProgress, winnow.Already, winnow.NotFound, winnow.Busy, winnow.TooLarge, winnow.NotKept, winnow.Undone:
 		return string(code), nil
 	}
 	return "failed", err
