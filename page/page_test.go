@@ -480,7 +480,8 @@ func TestWrite_ofWhatWasNotWrittenShowsNoCommands(t *testing.T) {
 	c := folded(t)
 	c.Source, c.Done.Undo = "", ""
 	if html := written(t, c); strings.Contains(html, "<code>winnow") || strings.Contains(html, "Undo with") {
-		t.Error("the page shows commands that fail")
+		at := max(strings.Index(html, "<code>winnow"), strings.Index(html, "Undo with"))
+		t.Errorf("the page shows commands that fail: … %s …", html[max(0, at-100):min(len(html), at+200)])
 	}
 }
 
