@@ -105,6 +105,35 @@ func (l *live) stored(summary string) bool {
 	return false
 }
 
+// Sums is what a session took, by what it was paid for: what Report.Bill says of it. It reads the log and keeps nothing of it at hand.
+func (e *Engine) Sums(ctx context.Context, id string) (bill.Sums, error) {
+	e.mu.Lock()
+	atHand := e.live[id] != nil
+	e.mu.Unlock()
+	if atHand {
+		l, err := e.lock(ctx, "sums", id)
+		if err != nil {
+			return bill.Sums{}, err
+		}
+		defer l.mu.Unlock()
+		return e.sums(l), nil
+	}
+	state, err := e.config.Store.State(ctx, id)
+	if err != nil {
+		return bill.Sums{}, e.failed("sums", id, err)
+	}
+	l := &live{id: id, state: state, log: make([]session.Message, 0, state.Messages)}
+	for m, err := range e.config.Store.Messages(ctx, id) {
+		if err != nil {
+			return bill.Sums{}, e.failed("sums", id, err)
+		}
+		l.log = append(l.log, m)
+	}
+	slices.Reverse(l.log)
+	l.model = e.modelOf(state.Info, l.log)
+	return e.sums(l), nil
+}
+
 // sums is what the session took, by what it was paid for.
 func (e *Engine) sums(l *live) bill.Sums {
 	var g Gauge

@@ -27,9 +27,9 @@ type Bill struct {
 // Unknown is how many requests the cost is without.
 func (b Bill) Unknown() int { return b.Unpriced + b.Unreported }
 
-// Dollars is the cost, nil where there were requests and nothing is known of any of them.
+// Dollars is the cost, nil where some requests are of unknown cost and the others come to nothing: at least nothing says nothing.
 func (b Bill) Dollars() *float64 {
-	if b.Requests > 0 && b.Unknown() >= b.Requests {
+	if b.Unknown() > 0 && b.Cost == 0 {
 		return nil
 	}
 	return &b.Cost

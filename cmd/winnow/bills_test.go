@@ -4,140 +4,105 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"fmt"
 	"io"
 	"math"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
 )
 
-// listPrices are those of the providers' own pages, in US dollars per million tokens: input and output. Reading from the cache costs a tenth of the input
-// price, writing to it for five minutes 1.25 times, for an hour twice.
-var listPrices = map[string][2]float64{
-	"claude-opus-4-5": {5, 25}, "claude-opus-4-6": {5, 25}, "claude-opus-4-8": {5, 25}, "claude-opus-5-5": {5, 25}, "claude-sonnet-4-5": {3, 15}, "claude-sonnet-4-6": {3, 15}, "claude-haiku-4-5": {1, 5},
-}
-
-// billed reads the usage in a file of Claude Code's, line by line, with nothing of ours: what it cost, and of how many requests that is not known.
-func billed(data []byte) (dollars float64, unknown int) {
-	type object = map[string]any
-	of := func(o object, key string) object { v, _ := o[key].(object); return v }
-	requests, date := map[string]object{}, regexp.MustCompile(`-20\d{6}$`)
-	for line := range bytes.Lines(data) {
-		var o object
-		if json.Unmarshal(line, &o) != nil {
-			continue
-		}
-		m := of(o, "message")
-		if o["type"] == "progress" {
-			m = of(of(of(o, "data"), "message"), "message")
-		}
-		id, _ := m["id"].(string)
-		model, _ := m["model"].(string)
-		if id == "" || model == "" || model == "<synthetic>" || m["role"] != "assistant" {
-			continue
-		}
-		output := func(m object) float64 { n, _ := of(m, "usage")["output_tokens"].(float64); return n }
-		if before, known := requests[id]; !known || output(m) >= output(before) {
-			requests[id] = m
-		}
-	}
-	for _, m := range requests {
-		u := of(m, "usage")
-		n := func(o object, key string) float64 { v, _ := o[key].(float64); return v }
-		in, out, read, write, hour := n(u, "input_tokens"), n(u, "output_tokens"), n(u, "cache_read_input_tokens"), n(u, "cache_creation_input_tokens"), n(of(u, "cache_creation"), "ephemeral_1h_input_tokens")
-		name := date.ReplaceAllString(m["model"].(string), "")
-		price, known := listPrices[name]
-		if !known || u == nil || u["speed"] == "fast" || in < 0 || in > 1e9 || out > 1e9 {
-			unknown++
-			continue
-		}
-		if name == "claude-sonnet-4-5" && in+read+write > 200_000 {
-			price = [2]float64{6, 22.5}
-		}
-		dollars += (price[0]*(in+0.1*read+1.25*(write-hour)+2*hour)+price[1]*out)/1e6 + 0.01*n(of(u, "server_tool_use"), "web_search_requests")
-	}
-	return dollars, unknown
-}
-
 func TestBills_inspectListAndReplaySayWhatTheRawUsageComesTo(t *testing.T) {
 	d := newDesk(t)
 	home := filepath.Join(d.dir, "..", "home")
 	d.env = []string{"HOME=" + home, "XDG_CACHE_HOME=" + filepath.Join(d.dir, "..", "cache")}
-	folder := filepath.Join(home, ".claude", "projects", "-loom")
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	files, _ := filepath.Glob(filepath.Join("testdata", "bills", "*.jsonl"))
-	made := len(files)
-	for _, pattern := range []string{"corpus/claude-code/*", "corpus/claude-code-damaged/*", "corpus/dev/claude-code/*", "fixtures/claude-code*.jsonl*", "fixtures/hook-compacted/*.jsonl.gz"} {
-		more, _ := filepath.Glob(filepath.Join("..", "..", "..", "shared", filepath.FromSlash(pattern)))
-		files = append(files, more...)
-	}
-	type figure struct {
-		dollars float64
-		unknown int
+	made := func(pattern string) string { return filepath.Join("testdata", "bills", filepath.FromSlash(pattern)) }
+	recorded := func(pattern string) string {
+		return filepath.Join("..", "..", "..", "shared", filepath.FromSlash(pattern))
 	}
 	want := map[string]figure{}
-	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
+	var imported []string // of Claude Code's, whose recorded sessions share ids, the made-up ones alone
+	compared := 0
+	for _, product := range []struct {
+		folder   string // in which the product keeps its sessions
+		ending   string
+		raw      func(data []byte) figure
+		made     int
+		patterns []string
+	}{
+		{".claude/projects/-loom", ".jsonl", rawClaude, 2, []string{made("*.jsonl"), recorded("corpus/claude-code/*"), recorded("corpus/claude-code-damaged/*"),
+			recorded("corpus/dev/claude-code/*"), recorded("fixtures/claude-code*.jsonl*"), recorded("fixtures/hook-compacted/*.jsonl.gz")}},
+		{".pi/agent/sessions/-loom", ".jsonl", rawPi, 1, []string{made("pi/*"), recorded("corpus/pi/*"), recorded("corpus/dev/pi/*")}},
+		{".codex/sessions/2026/03/01", ".jsonl", rawCodex, 2, []string{made("codex/*"), recorded("fixtures/codex-rollout*"), recorded("corpus/dev/codex/*")}},
+		{"exports", ".json", rawOpenCode, 1, []string{made("opencode/*"), recorded("fixtures/opencode-export*"), recorded("corpus/dev/opencode/*")}},
+	} {
+		folder := filepath.Join(home, filepath.FromSlash(product.folder))
+		if err := os.MkdirAll(folder, 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if strings.HasSuffix(file, ".gz") {
-			r, err := gzip.NewReader(bytes.NewReader(data))
-			if err != nil {
-				t.Fatal(err)
+		for i, pattern := range product.patterns {
+			files, _ := filepath.Glob(pattern)
+			if i == 0 && len(files) != product.made {
+				t.Fatalf("%d made-up files are %s, want %d", len(files), pattern, product.made)
 			}
-			if data, err = io.ReadAll(r); err != nil {
-				t.Fatal(err)
+			for _, file := range files {
+				data := unpacked(t, file)
+				name, _, _ := strings.Cut(filepath.Base(file), ".")
+				path := filepath.Join(folder, fmt.Sprintf("%d-%s%s", i, name, product.ending))
+				if err := os.WriteFile(path, data, 0o600); err != nil {
+					t.Fatal(err)
+				}
+				before := time.Now().Add(-time.Hour)
+				if err := os.Chtimes(path, before, before); err != nil {
+					t.Fatal(err)
+				}
+				want[path] = product.raw(data)
+				if compared += min(i, 1); i == 0 || folder != filepath.Join(home, ".claude", "projects", "-loom") {
+					imported = append(imported, path)
+				}
 			}
 		}
-		path := filepath.Join(folder, strings.TrimSuffix(filepath.Base(file), ".gz"))
-		if err := os.WriteFile(path, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		before := time.Now().Add(-time.Hour)
-		if err := os.Chtimes(path, before, before); err != nil {
-			t.Fatal(err)
-		}
-		dollars, unknown := billed(data)
-		want[path] = figure{dollars, unknown}
 	}
-	if made < 2 {
-		t.Fatalf("%d made-up files, want 2", made)
-	}
-	if len(files) == made {
+	if compared == 0 {
 		t.Log("../shared has no recorded sessions: the made-up ones alone are compared")
 	}
 	check := func(command, path string, got *float64) {
 		t.Helper()
 		w, known := want[path]
-		switch {
+		switch name := filepath.Base(path); {
 		case !known:
+			t.Errorf("%s tells of %s, which is not there", command, path)
+		case w.known == 0 && w.unknown > 0:
+			if got != nil {
+				t.Errorf("%s: %s says $%.4f, of the raw usage nothing is known", name, command, *got)
+			}
 		case got == nil:
-			t.Errorf("%s: %s says nothing, the raw usage $%.4f", filepath.Base(path), command, w.dollars)
+			t.Errorf("%s: %s says nothing, the raw usage $%.4f", name, command, w.dollars)
 		case math.Abs(*got-w.dollars) >= 0.005:
-			t.Errorf("%s: %s says $%.4f, the raw usage $%.4f", filepath.Base(path), command, *got, w.dollars)
+			t.Errorf("%s: %s says $%.4f, the raw usage $%.4f", name, command, *got, w.dollars)
 		}
 	}
-	var listed struct {
+	without := func(command, path string, got int) {
+		t.Helper()
+		if w := want[path]; got != w.unknown && (!w.more || got < w.unknown) {
+			t.Errorf("%s: %s says that the cost of %d requests is unknown, want %d", filepath.Base(path), command, got, w.unknown)
+		}
+	}
+	var everywhere struct {
 		Sessions []struct {
 			Source   string
 			Cost     *float64
 			Uncosted int
 		}
 	}
-	decode(t, d.run("list", "--everywhere", "--json"), &listed)
-	if len(listed.Sessions) != len(files) {
-		t.Errorf("%d sessions are listed, want %d", len(listed.Sessions), len(files))
-	}
-	for _, s := range listed.Sessions {
-		if check("list --everywhere", s.Source, s.Cost); s.Uncosted != want[s.Source].unknown {
-			t.Errorf("%s: of %d requests the cost is unknown, want %d", filepath.Base(s.Source), s.Uncosted, want[s.Source].unknown)
-		}
+	decode(t, d.run("list", "--everywhere", "--json"), &everywhere)
+	listed := map[string]bool{}
+	for _, s := range everywhere.Sessions {
+		listed[s.Source] = true
+		check("list --everywhere", s.Source, s.Cost)
+		without("list --everywhere", s.Source, s.Uncosted)
 	}
 	var replayed struct {
 		Recorded []struct {
@@ -146,20 +111,75 @@ func TestBills_inspectListAndReplaySayWhatTheRawUsageComesTo(t *testing.T) {
 		}
 		RecordedBill struct{ Cost *float64 }
 	}
-	decode(t, d.run("replay", folder, "--policy", "nothing", "--min-steps", "1", "--json"), &replayed)
+	decode(t, d.run("replay", home, "--policy", "nothing", "--min-steps", "1", "--json"), &replayed)
 	sum := 0.0
 	for _, s := range replayed.Recorded {
 		check("replay", s.Path, s.Cost)
 		sum += want[s.Path].dollars
 	}
-	if got := replayed.RecordedBill.Cost; got == nil || math.Abs(*got-sum) >= 0.005 || len(replayed.Recorded) != len(files) {
-		t.Errorf("the recorded bill of %d sessions is %v, want $%.4f of %d", len(replayed.Recorded), got, sum, len(files))
+	if got := replayed.RecordedBill.Cost; got == nil || math.Abs(*got-sum) >= 0.005 || len(replayed.Recorded) != len(want) {
+		t.Errorf("the recorded bill of %d sessions is %v, want $%.4f of %d", len(replayed.Recorded), got, sum, len(want))
 	}
 	for path := range want {
-		var one struct{ Cost *float64 }
+		if !listed[path] && filepath.Base(filepath.Dir(path)) != "exports" {
+			t.Errorf("list --everywhere leaves out %s", path)
+		}
+		var one struct {
+			Cost *float64
+			Bill map[string]struct{ Unpriced, Unreported int }
+		}
 		decode(t, d.run("inspect", path, "--json"), &one)
+		unknown := 0
+		for _, share := range one.Bill {
+			unknown += share.Unpriced + share.Unreported
+		}
 		check("inspect", path, one.Cost)
+		without("inspect", path, unknown)
 	}
+	var stored struct{ Sessions []struct{ Source, ID string } }
+	decode(t, d.run(append([]string{"import", "--json"}, imported...)...), &stored)
+	sources := map[string]string{}
+	for _, s := range stored.Sessions {
+		sources[s.ID] = s.Source
+	}
+	var list struct {
+		Sessions []struct {
+			ID       string
+			Cost     *float64
+			Uncosted int
+		}
+	}
+	decode(t, d.run("list", "--json"), &list)
+	if len(list.Sessions) != len(imported) || len(sources) != len(imported) {
+		t.Fatalf("%d sessions are in the store, of %d files with %d ids", len(list.Sessions), len(imported), len(sources))
+	}
+	for _, s := range list.Sessions {
+		check("list", sources[s.ID], s.Cost)
+		without("list", sources[s.ID], s.Uncosted)
+		var shown struct{ Cost *float64 }
+		decode(t, d.run("show", s.ID, "--json"), &shown)
+		check("show", sources[s.ID], shown.Cost)
+	}
+}
+
+// unpacked is what a file holds, also one that is compressed.
+func unpacked(t *testing.T, file string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasSuffix(file, ".gz") {
+		return data
+	}
+	r, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if data, err = io.ReadAll(r); err != nil {
+		t.Fatal(err)
+	}
+	return data
 }
 
 // decode reads the JSON document of a command, also of one that was partly done.
@@ -203,5 +223,46 @@ func TestInspect_ofWhatHasNoPriceOrNoModel(t *testing.T) {
 	}
 	if o := d.run("inspect", "mixed.jsonl"); !strings.Contains(o.stdout, "of it sub-agents") {
 		t.Errorf("inspect does not tell the share of sub-agents:\n%s", o.stdout)
+	}
+}
+
+// What is kept says what it cost in words as well, and what has no price is unknown, not nothing.
+func TestListAndShow_sayWhatASessionCost(t *testing.T) {
+	d := newDesk(t)
+	bills, err := filepath.Abs(filepath.Join("testdata", "bills"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	free := filepath.Join(d.dir, "free.jsonl")
+	data := unpacked(t, filepath.Join(bills, "codex", "records.jsonl"))
+	data = bytes.ReplaceAll(bytes.ReplaceAll(data, []byte("gpt-5-codex"), []byte("loom-9")), []byte("0199dddd"), []byte("0199eeee"))
+	if err := os.WriteFile(free, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if o := d.run("import", filepath.Join(bills, "mixed.jsonl"), filepath.Join(bills, "broken.jsonl"), filepath.Join(bills, "codex", "records.jsonl"), free); o.code != 0 {
+		t.Fatal(o.stderr)
+	}
+	list := d.run("list").stdout
+	for id, want := range map[string][2]string{
+		"b1110000": {"$0.53", "cost $0.53 · of it sub-agents "},
+		"b2220000": {"≥$0.0088", "cost at least $0.0088: no price for 2 requests, 4 without a report"},
+		"0199dddd": {"$0.06", "cost $0.0613\n"},
+		"0199eeee": {"unknown", "cost unknown: no price for 2 requests\n"},
+	} {
+		line := ""
+		for l := range strings.Lines(list) {
+			if strings.HasPrefix(l, id) {
+				line = l
+			}
+		}
+		if !strings.Contains(line, " "+want[0]+" ") {
+			t.Errorf("list does not say %q of %s:\n%s", want[0], id, line)
+		}
+		if shown := d.run("show", id).stdout; !strings.Contains(shown, want[1]) {
+			t.Errorf("show does not say %q of %s:\n%s", want[1], id, shown)
+		}
+		if quick := d.run("list", "--quick").stdout; strings.Contains(quick, want[0]) {
+			t.Errorf("list --quick says %q:\n%s", want[0], quick)
+		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/winnowhq/winnow/discover"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/token"
+	"github.com/winnowhq/winnow/tui"
 	"github.com/winnowhq/winnow/visible"
 )
 
@@ -202,9 +203,11 @@ func known(cost *float64) float64 {
 // costOf is a cost for people: with a mark where some of it is not known.
 func costOf(cost *float64, without int) string {
 	switch {
-	case cost == nil:
+	case cost == nil || without > 0 && *cost == 0:
 		return "unknown"
-	case without > 0 && *cost > 0:
+	case without > 0 && *cost < 0.01:
+		return "≥" + tui.Dollars(*cost)
+	case without > 0:
 		return "≥" + dollars(*cost)
 	}
 	return dollars(*cost)

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/mattn/go-runewidth"
 	"github.com/spf13/cobra"
 
+	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
@@ -29,6 +31,8 @@ type listed struct {
 	Directory string         `json:"directory,omitzero"`
 	Origin    string         `json:"origin,omitzero"`
 	Messages  int            `json:"messages"`
+	Cost      *float64       `json:"cost"`
+	Uncosted  int            `json:"uncosted,omitzero"`
 	Updated   session.Millis `json:"updated"`
 }
 
@@ -37,7 +41,7 @@ func (a *app) listCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the sessions in the store, or on this computer, last updated first",
-		Long: `list shows the sessions in winnow's own store.
+		Long: `list shows the sessions in winnow's own store, with what each of them cost. For that it reads their logs; --quick leaves it out.
 
 With --everywhere it shows what coding agents have kept on this computer: the sessions of Claude Code, Codex, OpenCode, pi, Gemini CLI and OpenHands, where
 each of them keeps them. Every command takes such a session by the word in the first column. Of a file that was not seen before everything is read once, for
@@ -50,8 +54,8 @@ reads no more than the beginning of each file.`,
 		Args: exactly(0, "no argument"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
-			case !f.on && (f.quick || f.all || cmd.Flags().Changed("sort")):
-				return usage("--sort, --quick and --all go with --everywhere")
+			case !f.on && (f.all || cmd.Flags().Changed("sort")):
+				return usage("--sort and --all go with --everywhere")
 			case !slices.Contains(sortings(), f.sort):
 				return usage("there is no order %q; there are %s", f.sort, strings.Join(sortings(), ", "))
 			case f.quick && (f.sort == "cost" || f.sort == "tokens"):
@@ -59,13 +63,13 @@ reads no more than the beginning of each file.`,
 			case f.on:
 				return a.runEverywhere(cmd.Context(), f)
 			}
-			return a.runList(cmd.Context())
+			return a.runList(cmd.Context(), f.quick)
 		},
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&f.on, "everywhere", false, "what coding agents have kept on this computer")
 	flags.StringVar(&f.sort, "sort", "updated", "order of --everywhere: "+strings.Join(sortings(), ", "))
-	flags.BoolVar(&f.quick, "quick", false, "names, dates and sizes only: read no session whole")
+	flags.BoolVar(&f.quick, "quick", false, "no tokens and no costs: read no session whole")
 	flags.BoolVar(&f.all, "all", false, "list the sessions of sub-agents too")
 	complete(cmd, "sort", sortings()...)
 	return cmd
@@ -74,18 +78,29 @@ reads no more than the beginning of each file.`,
 // sortings are the orders of list --everywhere.
 func sortings() []string { return []string{"updated", "size", "tokens", "cost"} }
 
-func (a *app) runList(ctx context.Context) error {
-	if _, err := a.settings(); err != nil {
+func (a *app) runList(ctx context.Context, quick bool) error {
+	settings, err := a.settings()
+	if err != nil {
 		return err // a mistake in the configuration is told by every command
 	}
 	listings, err := a.listings(ctx)
 	if err != nil {
 		return err
 	}
+	var bills []winnow.Bill
+	if !quick {
+		if bills, err = a.bills(ctx, listings, settings); err != nil {
+			return err
+		}
+	}
 	if a.json {
 		doc := listing{[]listed{}}
-		for _, l := range listings {
-			doc.Sessions = append(doc.Sessions, listed{l.Info.ID, l.Info.Title, l.Info.Directory, l.Origin, l.Messages, l.Info.Time.Updated})
+		for i, l := range listings {
+			one := listed{ID: l.Info.ID, Title: l.Info.Title, Directory: l.Info.Directory, Origin: l.Origin, Messages: l.Messages, Updated: l.Info.Time.Updated}
+			if !quick {
+				one.Cost, one.Uncosted = bills[i].Dollars(), bills[i].Unknown()
+			}
+			doc.Sessions = append(doc.Sessions, one)
 		}
 		if err := a.print(doc); err != nil {
 			return err
@@ -101,8 +116,12 @@ func (a *app) runList(ctx context.Context) error {
 	for _, l := range listings {
 		width = max(width, runewidth.StringWidth(visible.Line(l.Info.ID)))
 	}
-	for _, l := range listings {
-		a.printf("%s  %-16s  %6s messages  %-12s  %s\n", runewidth.FillRight(visible.Line(l.Info.ID), width), when(l.Info.Time.Updated), token.Grouped(l.Messages), l.Origin, titleOf(l))
+	for i, l := range listings {
+		cost := ""
+		if !quick {
+			cost = fmt.Sprintf("  %8s", costOf(bills[i].Dollars(), bills[i].Unknown()))
+		}
+		a.printf("%s  %-16s  %6s messages%s  %-12s  %s\n", runewidth.FillRight(visible.Line(l.Info.ID), width), when(l.Info.Time.Updated), token.Grouped(l.Messages), cost, l.Origin, titleOf(l))
 	}
 	return nil
 }
@@ -118,6 +137,35 @@ func (a *app) listings(ctx context.Context) ([]store.Listing, error) {
 	}
 	defer kept.Close()
 	return kept.List(ctx)
+}
+
+// bills are what sessions of the store cost.
+func (a *app) bills(ctx context.Context, of []store.Listing, settings winnow.Settings) ([]winnow.Bill, error) {
+	if len(of) == 0 {
+		return nil, nil
+	}
+	kept, err := a.openStore(ctx, reading)
+	if err != nil {
+		return nil, err
+	}
+	defer kept.Close()
+	engine, _, err := a.engine(kept, settings)
+	if err != nil {
+		return nil, err
+	}
+	defer engine.Close()
+	bills := make([]winnow.Bill, len(of))
+	for i, l := range of {
+		sums, err := engine.Sums(ctx, l.Info.ID)
+		if errors.Is(err, store.ErrNotFound) {
+			continue // it was deleted meanwhile
+		}
+		if err != nil {
+			return nil, err
+		}
+		bills[i] = sums.Total()
+	}
+	return bills, nil
 }
 
 func when(t session.Millis) string {

@@ -5,13 +5,16 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/token"
+	"github.com/winnowhq/winnow/tui"
 	"github.com/winnowhq/winnow/visible"
 )
 
@@ -22,7 +25,9 @@ type shown struct {
 	Receipts  []pivot.Receipt `json:"receipts"`
 	Pins      []rule.Pin      `json:"pins"`
 	Dismissed []string        `json:"dismissed"`
-	Undone    []string        `json:"undone"`        // markers
+	Undone    []string        `json:"undone"` // markers
+	Cost      *float64        `json:"cost"`   // US dollars; null where nothing is known
+	Bill      bill.Sums       `json:"bill"`
 	Turns     []shownTurn     `json:"turns"`         // what a person reads of them
 	Files     []changedFile   `json:"files"`         // that the session changed
 	Page      string          `json:"page,omitzero"` // path of the page for a browser
@@ -73,9 +78,13 @@ func (a *app) runShow(ctx context.Context, src string, diff bool, html pageOutpu
 	if err != nil {
 		return err
 	}
+	paid, err := s.engine.Sums(ctx, s.id)
+	if err != nil {
+		return err
+	}
 	if a.json {
 		doc := shown{Turns: turns, Files: files, Session: log, Ledger: append([]rule.Elision{}, state.Ledger.All()...), Receipts: append([]pivot.Receipt{}, state.Receipts...),
-			Pins: append([]rule.Pin{}, state.Pins...), Dismissed: append([]string{}, slices.Sorted(maps.Keys(state.Dismissed))...), Undone: []string{}, Page: page}
+			Pins: append([]rule.Pin{}, state.Pins...), Dismissed: append([]string{}, slices.Sorted(maps.Keys(state.Dismissed))...), Undone: []string{}, Cost: paid.Total().Dollars(), Bill: paid, Page: page}
 		for id := range state.Undone {
 			doc.Undone = append(doc.Undone, id)
 		}
@@ -90,6 +99,9 @@ func (a *app) runShow(ctx context.Context, src string, diff bool, html pageOutpu
 	}
 	for _, r := range state.Receipts {
 		a.printf("receipt %s  %s  %s → %s tokens\n", r.ID, r.Kind, token.Grouped(r.TokensBefore), token.Grouped(r.TokensAfter))
+	}
+	if words := strings.Join(paid.Words(tui.Dollars), " · "); words != "" {
+		a.printf("cost %s\n", strings.TrimPrefix(words, "cost ")) // "cost unknown: …" says it itself
 	}
 	a.sayPage(page)
 	return s.done()

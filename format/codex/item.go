@@ -61,7 +61,7 @@ type usage struct {
 
 func (u usage) canonical() session.Usage {
 	return session.Usage{
-		Total: u.Total, Input: u.Input - u.Cached - u.CacheWrite, Output: max(0, u.Output-u.Reasoning), Reasoning: u.Reasoning,
+		Total: u.Total, Input: u.Input - u.Cached - u.CacheWrite, Output: u.Output - u.Reasoning, Reasoning: u.Reasoning,
 		Cache: session.CacheUsage{Read: u.Cached, Write: u.CacheWrite},
 	}
 }
