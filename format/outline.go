@@ -31,6 +31,12 @@ type Outline interface {
 // Biller is an Outline that knows every request that the file tells of, once each, also where its entries are in several stretches. It is asked behind End.
 type Biller interface{ Requests() []bill.Request }
 
+// Sorter is an Outline of a session whose lines may come in another order than in the file. It is asked behind End.
+type Sorter interface {
+	// Order tells which of the lines that were shown comes at which place; nil where the file has them in order.
+	Order() []int32
+}
+
 // Use says what a line is in a session.
 type Use uint8
 
@@ -82,14 +88,20 @@ func Cut(src io.ReaderAt, size int64, o Outline, length int64) (*Pieces, error) 
 		p.Requests = b.Requests()
 		p.Billed = len(p.Requests) > 0
 	}
-	shown, last := 0, map[Use]stretch{}
+	var order []int32
+	if s, ok := o.(Sorter); ok {
+		order = s.Order()
+	}
+	p.cut(lines.shown(order), uses, length)
+	return p, nil
+}
+
+// cut puts lines into stretches.
+func (p *Pieces) cut(lines iter.Seq2[int, stretch], uses []Use, length int64) {
+	last := map[Use]stretch{}
 	var open piece
-	for l, show := range lines.all() {
-		if !show {
-			continue
-		}
-		use := uses[shown]
-		shown++
+	for i, l := range lines {
+		use := uses[i]
 		switch use {
 		case Always:
 			p.always = join(p.always, l)
@@ -120,7 +132,6 @@ func Cut(src io.ReaderAt, size int64, o Outline, length int64) (*Pieces, error) 
 	} else if len(open.lines) > 0 {
 		p.pieces = append(p.pieces, open)
 	}
-	return p, nil
 }
 
 // join appends a stretch, as one with the last where it follows it.
@@ -167,6 +178,30 @@ func (o *outlined) all() iter.Seq2[stretch, bool] {
 				return
 			}
 			at += length
+		}
+	}
+}
+
+// shown yields the lines that the outline was shown, each with its number among them: in this order, or in that of the file.
+func (o *outlined) shown(order []int32) iter.Seq2[int, stretch] {
+	return func(yield func(int, stretch) bool) {
+		lines := make([]stretch, 0, len(order))
+		n := 0
+		for l, shown := range o.all() {
+			switch {
+			case !shown:
+			case order != nil:
+				lines = append(lines, l)
+			case !yield(n, l):
+				return
+			default:
+				n++
+			}
+		}
+		for _, at := range order {
+			if !yield(int(at), lines[at]) {
+				return
+			}
 		}
 	}
 }
