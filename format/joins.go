@@ -21,7 +21,7 @@ type joined struct {
 
 // farthest is how many lines a result may stand behind its call. One that stands farther away is reported as a message of its own: a file could otherwise say
 // that all of it must be held at once.
-const farthest = 1 << perStretch
+const farthest = 1 << (perStretch - 2)
 
 // Call notes a call on a line, by its number among those that were shown.
 func (j *Joins) Call(id string, line int) {

@@ -69,10 +69,14 @@ type piece struct {
 	lasts  []stretch // what it needs of before
 	lines  []stretch
 	length int64
+	count  int // lines
 }
 
 // perStretch is how many lines, as a power of two, make a stretch however short they are: what is made of a line takes memory too.
 const perStretch = 14
+
+// mostLines is how many lines a stretch has at most, wherever that ends it: in a file of which no line begins anything, and where what belongs together reaches too far.
+const mostLines = 1<<perStretch + farthest
 
 // Cut finds the stretches of a file, of about so many bytes each, or fewer where the lines are short; a turn longer than that is cut between steps, and a line
 // stays whole. The newest stretch has at least half of it where the file does.
@@ -111,7 +115,7 @@ func (p *Pieces) cut(lines iter.Seq2[int, stretch], uses []Use, length int64) {
 		case Lasts:
 			last[Lasts] = l
 		}
-		if use == Begins && open.length >= length {
+		if use == Begins && open.length >= length || open.count >= mostLines {
 			p.pieces = append(p.pieces, open)
 			open = piece{}
 		}
@@ -122,6 +126,7 @@ func (p *Pieces) cut(lines iter.Seq2[int, stretch], uses []Use, length int64) {
 		}
 		open.lines = join(open.lines, l)
 		open.length += l.to - l.from + length>>perStretch
+		open.count++
 	}
 	if n := len(p.pieces); n > 0 && open.length < length/2 {
 		newest := &p.pieces[n-1]
