@@ -1,5 +1,10 @@
 package format
 
+import (
+	"cmp"
+	"slices"
+)
+
 // Joins keeps what is one message in one stretch: a call and its result, which may come after the user has said something else. The zero value is
 // ready.
 type Joins struct {
@@ -16,7 +21,7 @@ type joined struct {
 
 // farthest is how many lines a result may stand behind its call. One that stands farther away is reported as a message of its own: a file could otherwise say
 // that all of it must be held at once.
-const farthest = 1 << perStretch
+const farthest = 1 << (perStretch - 2)
 
 // Call notes a call on a line, by its number among those that were shown.
 func (j *Joins) Call(id string, line int) {
@@ -32,7 +37,7 @@ func (j *Joins) Result(id string, line int) {
 // the first one without a call stands for it.
 func (j *Joins) Keep(uses []Use, in []bool) {
 	newest := make([]int32, j.names.Len()+1) // line of the call, plus one
-	steps := make([]int32, len(uses)+1)
+	spans := NewSpans(len(uses))
 	for _, s := range j.seen {
 		if !in[s.line] {
 			continue
@@ -41,14 +46,44 @@ func (j *Joins) Keep(uses []Use, in []bool) {
 		switch {
 		case !s.result || call < 0:
 			newest[s.id] = s.line + 1
-		case s.line-call <= farthest:
-			steps[call+1]++
-			steps[s.line+1]--
+		default:
+			spans.Add(int(call), int(s.line))
 		}
 	}
+	spans.Keep(uses)
+}
+
+// Reorder numbers the lines anew: order tells which line comes at which place.
+func (j *Joins) Reorder(order []int32) {
+	place := make([]int32, len(order))
+	for at, line := range order {
+		place[line] = int32(at)
+	}
+	for i := range j.seen {
+		j.seen[i].line = place[j.seen[i].line]
+	}
+	slices.SortStableFunc(j.seen, func(a, b joined) int { return cmp.Compare(a.line, b.line) })
+}
+
+// Spans are lines between which no stretch may begin.
+type Spans []int32
+
+// NewSpans has none yet, of so many lines.
+func NewSpans(lines int) Spans { return make(Spans, lines+1) }
+
+// Add keeps two lines, and what stands between them, in one stretch. Lines that are too far from one another are not kept.
+func (s Spans) Add(from, to int) {
+	if to-from <= farthest {
+		s[from+1]++
+		s[to+1]--
+	}
+}
+
+// Keep lets no stretch begin behind the first line of a span, up to its last.
+func (s Spans) Keep(uses []Use) {
 	within := int32(0)
 	for i := range uses {
-		if within += steps[i]; within > 0 && uses[i] == Begins {
+		if within += s[i]; within > 0 && uses[i] == Begins {
 			uses[i] = Inside
 		}
 	}

@@ -31,6 +31,12 @@ type Outline interface {
 // Biller is an Outline that knows every request that the file tells of, once each, also where its entries are in several stretches. It is asked behind End.
 type Biller interface{ Requests() []bill.Request }
 
+// Sorter is an Outline of a session whose lines may come in another order than in the file. It is asked behind End.
+type Sorter interface {
+	// Order tells which of the lines that were shown comes at which place; nil where the file has them in order.
+	Order() []int32
+}
+
 // Use says what a line is in a session.
 type Use uint8
 
@@ -63,10 +69,14 @@ type piece struct {
 	lasts  []stretch // what it needs of before
 	lines  []stretch
 	length int64
+	count  int // lines
 }
 
 // perStretch is how many lines, as a power of two, make a stretch however short they are: what is made of a line takes memory too.
 const perStretch = 14
+
+// mostLines is how many lines a stretch has at most, wherever that ends it: in a file of which no line begins anything, and where what belongs together reaches too far.
+const mostLines = 1<<perStretch + farthest
 
 // Cut finds the stretches of a file, of about so many bytes each, or fewer where the lines are short; a turn longer than that is cut between steps, and a line
 // stays whole. The newest stretch has at least half of it where the file does.
@@ -82,14 +92,20 @@ func Cut(src io.ReaderAt, size int64, o Outline, length int64) (*Pieces, error) 
 		p.Requests = b.Requests()
 		p.Billed = len(p.Requests) > 0
 	}
-	shown, last := 0, map[Use]stretch{}
+	var order []int32
+	if s, ok := o.(Sorter); ok {
+		order = s.Order()
+	}
+	p.cut(lines.shown(order), uses, length)
+	return p, nil
+}
+
+// cut puts lines into stretches.
+func (p *Pieces) cut(lines iter.Seq2[int, stretch], uses []Use, length int64) {
+	last := map[Use]stretch{}
 	var open piece
-	for l, show := range lines.all() {
-		if !show {
-			continue
-		}
-		use := uses[shown]
-		shown++
+	for i, l := range lines {
+		use := uses[i]
 		switch use {
 		case Always:
 			p.always = join(p.always, l)
@@ -99,7 +115,7 @@ func Cut(src io.ReaderAt, size int64, o Outline, length int64) (*Pieces, error) 
 		case Lasts:
 			last[Lasts] = l
 		}
-		if use == Begins && open.length >= length {
+		if use == Begins && open.length >= length || open.count >= mostLines {
 			p.pieces = append(p.pieces, open)
 			open = piece{}
 		}
@@ -110,6 +126,7 @@ func Cut(src io.ReaderAt, size int64, o Outline, length int64) (*Pieces, error) 
 		}
 		open.lines = join(open.lines, l)
 		open.length += l.to - l.from + length>>perStretch
+		open.count++
 	}
 	if n := len(p.pieces); n > 0 && open.length < length/2 {
 		newest := &p.pieces[n-1]
@@ -120,7 +137,6 @@ func Cut(src io.ReaderAt, size int64, o Outline, length int64) (*Pieces, error) 
 	} else if len(open.lines) > 0 {
 		p.pieces = append(p.pieces, open)
 	}
-	return p, nil
 }
 
 // join appends a stretch, as one with the last where it follows it.
@@ -167,6 +183,30 @@ func (o *outlined) all() iter.Seq2[stretch, bool] {
 				return
 			}
 			at += length
+		}
+	}
+}
+
+// shown yields the lines that the outline was shown, each with its number among them: in this order, or in that of the file.
+func (o *outlined) shown(order []int32) iter.Seq2[int, stretch] {
+	return func(yield func(int, stretch) bool) {
+		lines := make([]stretch, 0, len(order))
+		n := 0
+		for l, shown := range o.all() {
+			switch {
+			case !shown:
+			case order != nil:
+				lines = append(lines, l)
+			case !yield(n, l):
+				return
+			default:
+				n++
+			}
+		}
+		for _, at := range order {
+			if !yield(int(at), lines[at]) {
+				return
+			}
 		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/model"
+	"github.com/winnowhq/winnow/recall"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/token"
 	"github.com/winnowhq/winnow/view"
@@ -344,7 +345,7 @@ func (s *skimming) finish() winnow.Report {
 	r.Bill, r.Cost, r.Unpriced = s.bill, s.bill.Total().Dollars(), s.unpriced
 	slices.Sort(r.Unpriced)
 	r.Strata, r.Constraints, r.Dismissed = nil, []string{}, []string{}
-	turns := 0
+	turns, said := 0, map[string]bool{}
 	for i := len(s.rows) - 1; i >= 0; i-- {
 		for _, row := range s.rows[i] {
 			row.Turn += turns
@@ -352,7 +353,8 @@ func (s *skimming) finish() winnow.Report {
 		}
 		turns += s.turnsOf[i]
 		for _, text := range s.constraints[i] {
-			if !slices.Contains(r.Constraints, text) {
+			if key := recall.Key(text); !said[key] {
+				said[key] = true
 				r.Constraints = append(r.Constraints, text)
 			}
 		}

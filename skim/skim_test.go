@@ -3,6 +3,7 @@ package skim_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io/fs"
 	"math"
 	"os"
@@ -16,6 +17,7 @@ import (
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/all"
+	"github.com/winnowhq/winnow/format/claudecode"
 	"github.com/winnowhq/winnow/internal/outside"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/skim"
@@ -79,6 +81,26 @@ func TestInspect_saysWhatTheWholeSays(t *testing.T) {
 	}
 	if tried == 0 {
 		t.Fatal("no file of lines at hand")
+	}
+}
+
+// What the user asks for twice is one wish, whether or not both are in one stretch, and however it is written.
+func TestInspect_aWishIsToldOnce(t *testing.T) {
+	var src []byte
+	for i, text := range []string{"Never edit the generated files.", "Go on.", "never edit the generated files", "Go on."} {
+		src = fmt.Appendf(src, `{"type":"user","uuid":"u%d","parentUuid":"u%d","sessionId":"s","message":{"role":"user","content":%q}}`+"\n", i+1, i, text)
+	}
+	p, err := format.Cut(bytes.NewReader(src), int64(len(src)), claudecode.Format{}.Outline(), 150)
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings := fixed()
+	r, err := skim.Inspect(t.Context(), skim.File{Pieces: p, Format: claudecode.Format{}}, winnow.Config{Settings: &settings})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"Never edit the generated files."}, r.Constraints); diff != "" || p.Len() < 2 {
+		t.Errorf("%d stretches (-want +got):\n%s", p.Len(), diff)
 	}
 }
 

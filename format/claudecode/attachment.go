@@ -1,6 +1,7 @@
 package claudecode
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/winnowhq/winnow/session"
@@ -9,29 +10,14 @@ import (
 // attachment keeps what the product put into the context beside the conversation, where the record carries a text. What the
 // user typed while the model worked is one of its kinds, and is the user's.
 func (b *builder) attachment(i int) {
-	var kind, mode string
-	var meta bool
-	var prompt []byte
 	var texts []string
 	say := func(value []byte) {
 		if text := b.text(value, 0); text != "" {
 			texts = append(texts, text)
 		}
 	}
-	b.scan.object(b.index.entries[i].attachment, false, func(_ bool, name, value []byte) {
-		switch string(name) {
-		case `"type"`:
-			kind = b.scan.string(value)
-		case `"commandMode"`:
-			mode = b.scan.string(value)
-		case `"isMeta"`:
-			meta = string(value) == "true"
-		case `"prompt"`:
-			prompt = value
-		}
-	})
-	if kind == "queued_command" {
-		b.queued(i, prompt, meta || mode == "task-notification")
+	if prompt, synthetic, ok := b.scan.prompt(b.index.entries[i].attachment); ok {
+		b.queued(i, prompt, synthetic)
 		return
 	}
 	var carriers [][]byte
@@ -50,6 +36,35 @@ func (b *builder) attachment(i int) {
 	m := b.begin(i, session.User)
 	b.part(i, 0, session.Part{Type: session.TextPart, Text: strings.Join(texts, "\n"), Synthetic: true})
 	b.aside(m)
+}
+
+// prompt is what an attachment has of what was typed while the model worked.
+func (s *scanner) prompt(attachment []byte) (prompt []byte, synthetic, ok bool) {
+	var kind, mode string
+	var meta bool
+	s.object(attachment, false, func(_ bool, name, value []byte) {
+		switch string(name) {
+		case `"type"`:
+			kind = s.string(value)
+		case `"commandMode"`:
+			mode = s.string(value)
+		case `"isMeta"`:
+			meta = string(value) == "true"
+		case `"prompt"`:
+			prompt = value
+		}
+	})
+	return prompt, meta || mode == "task-notification", kind == "queued_command"
+}
+
+// queues reports whether an attachment makes a message that the user typed.
+func (s *scanner) queues(attachment []byte) bool {
+	prompt, _, ok := s.prompt(attachment)
+	if !ok {
+		return false
+	}
+	blocks := s.blocks(prompt)
+	return slices.ContainsFunc(blocks, func(b block) bool { return s.says(&b) })
 }
 
 // aside closes a message that does not interrupt the assistant's.

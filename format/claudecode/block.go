@@ -102,6 +102,21 @@ func (s *scanner) file(b *block) (p session.Part, ok bool) {
 	return p, true
 }
 
+// written reports whether a value is a text that is not empty.
+func written(value []byte) bool { return len(value) > len(`""`) && value[0] == '"' }
+
+// says reports whether a block holds something that a message of the user's is made of.
+func (s *scanner) says(b *block) bool {
+	switch b.kind {
+	case "text":
+		return written(b.text)
+	case "image", "document":
+		_, ok := s.file(b)
+		return ok
+	}
+	return false
+}
+
 // escape writes a text into a data URL.
 func escape(text string) string {
 	return strings.NewReplacer("%", "%25", "\n", "%0A", "\r", "%0D", "#", "%23").Replace(text)

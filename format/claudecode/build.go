@@ -174,13 +174,20 @@ func (b *builder) userEntry(i int) {
 	b.end(m)
 }
 
+func isCommand(text string) bool {
+	return strings.HasPrefix(text, "<command-name>") || strings.HasPrefix(text, "<command-message>")
+}
+
+// isPrinted reports whether a text is what a slash command printed.
+func isPrinted(text string) bool { return strings.HasPrefix(text, "<local-command-std") }
+
 // localCommand notes that a slash command ran inside the product alone: what it printed follows it, and it asked the model nothing.
 func (b *builder) localCommand(m int) {
 	text := b.messages[m].Parts[0].Text
 	switch {
-	case strings.HasPrefix(text, "<command-name>"), strings.HasPrefix(text, "<command-message>"):
+	case isCommand(text):
 		b.command = m + 1
-	case strings.HasPrefix(text, "<local-command-std") && b.command > 0:
+	case isPrinted(text) && b.command > 0:
 		for j := range b.messages[b.command-1].Parts {
 			b.messages[b.command-1].Parts[j].Synthetic = true
 		}

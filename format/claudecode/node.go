@@ -11,7 +11,7 @@ import (
 type name = uint32
 
 // trait is what the tree must know of an entry beside its names.
-type trait uint16
+type trait uint32
 
 const (
 	chained     trait = 1 << iota // a node of the tree that the product walks
@@ -25,6 +25,12 @@ const (
 	preserving                    // and kept a tail
 	summarising                   // the summary of a compaction
 	resulting                     // a user's entry with a tool's result
+	telling                       // it makes a user's message, which ends the assistant's
+	asking                        // what the user wrote himself
+	commanding                    // a slash command
+	printing                      // what a slash command printed
+	keeping                       // a message that the engine made, written whole
+	waiting                       // calls before it have no result yet
 )
 
 func (t trait) has(other trait) bool { return t&other != 0 }

@@ -2,9 +2,11 @@ package claudecode
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/session"
 )
 
 var _ format.Outliner = Format{}
@@ -21,46 +23,36 @@ type outlining struct {
 	names  format.Names
 	nodes  []node
 	uses   []format.Use
+	order  []int32
+	joins  format.Joins
 	keys   []int32 // position of a line's request among those that were paid for, -1 without one
 	inLog  map[string]bool
 	counts format.Counts
 
-	open    int  // calls that wait for their result
-	message name // of the newest step
+	open, since int // calls that wait for their result, and the line of the first of them
 }
+
+// patient is how many lines a call is waited for: some results never come, and a stretch would have no end.
+const patient = 1 << 10
 
 func (o *outlining) Line(text []byte) error {
 	var e entry
 	if err := o.scan.entry(trim(text), &e); err != nil {
 		return errorText(reason(err))
 	}
+	o.scan.unmark(&e)
 	o.counts.Entries++
-	calls, results, written := o.blocks(&e)
-	o.counts.ToolCalls += calls
-	o.counts.ToolResults += results
-	if e.speaks() {
-		o.counts.Messages++
-	}
 	o.spent.note(&e, e.side)
 	n := nodeOf(&o.names, &e)
+	calls, results := o.counts.ToolCalls, o.counts.ToolResults
+	n.trait |= o.traits(&e)
+	o.wait(&n, o.counts.ToolCalls-calls, o.counts.ToolResults-results)
 	use := format.Inside
 	switch {
 	case !e.chained() && e.title != "":
 		use = format.Always
 	case !e.chained() && e.kind != "content-replacement":
 		use = format.Aside
-	case e.boundary(), e.kind == "user" && written && !e.summary && o.open == 0,
-		e.kind == "assistant" && n.message != o.message && o.open == 0:
-		use = format.Begins
-	}
-	if e.kind == "assistant" {
-		o.message = n.message
-	}
-	if !e.side {
-		o.open = max(0, o.open+calls-results)
-	}
-	if e.kind == "user" && written || e.boundary() {
-		o.open = 0 // a call that has no result by now gets none
 	}
 	if e.kind == "assistant" {
 		o.keys = append(o.keys, int32(o.spent.by[keyOf(&e)]))
@@ -71,26 +63,98 @@ func (o *outlining) Line(text []byte) error {
 	return nil
 }
 
-// blocks counts the calls and results of an entry, and tells whether it says something of its own.
-func (o *outlining) blocks(e *entry) (calls, results int, written bool) {
-	if !e.speaks() {
-		return 0, 0, false
+// wait notes whether calls wait for their results. What ends in the midst of a step is judged as a step that still runs.
+func (o *outlining) wait(n *node, calls, results int) {
+	line := len(o.nodes)
+	if o.open > 0 && line-o.since <= patient {
+		n.trait |= waiting
 	}
-	written = true
-	if bytes.Contains(e.content, []byte(`"tool_`)) {
-		written = false
-		for _, b := range o.scan.blocks(e.content) {
-			switch b.kind {
-			case "tool_use":
-				calls++
-			case "tool_result":
-				results++
-			default:
-				written = true
+	if n.has(telling) || n.has(bounding) {
+		o.open = 0 // a call that has no result by now gets none
+	}
+	if n.has(sideways) {
+		return
+	}
+	if o.open == 0 {
+		o.since = line
+	}
+	o.open = max(0, o.open+calls-results)
+}
+
+// traits are what an entry says, as far as messages are joined by it; its calls and results are counted.
+func (o *outlining) traits(e *entry) (t trait) {
+	kept := e.marks != nil && e.marks.Message != nil && !e.boundary()
+	if e.speaks() {
+		o.counts.Messages++
+		t = o.blocks(e, kept)
+	}
+	switch {
+	case kept && !e.summary:
+		t = keeping
+		if e.marks.Message.Role == session.User {
+			t |= telling
+		}
+	case e.kind == "system" && e.subtype == "local_command" && written(e.text), e.kind == "attachment" && o.scan.queues(e.attachment):
+		t |= telling
+	}
+	return t
+}
+
+// blocks counts the calls and results of an entry, and tells what the user says in it.
+func (o *outlining) blocks(e *entry, kept bool) (t trait) {
+	if e.kind == "assistant" && !bytes.Contains(e.content, []byte(`"tool_`)) {
+		return 0
+	}
+	line := len(o.nodes)
+	for _, b := range o.scan.blocks(e.content) {
+		switch b.kind {
+		case "tool_use":
+			o.counts.ToolCalls++
+			if e.kind == "assistant" && !kept {
+				o.joins.Call(b.id, line)
+			}
+		case "tool_result":
+			o.counts.ToolResults++
+			if e.kind == "user" && !kept && !e.summary {
+				o.joins.Result(b.call, line)
+			}
+		default:
+			if !t.has(telling) && o.scan.says(&b) {
+				t = telling | said(o.scan.string(beginning(b.text)), e.meta)
 			}
 		}
 	}
-	return calls, results, written
+	if e.kind == "user" {
+		return t
+	}
+	return 0
+}
+
+// said tells who says a text that begins like this in the user's name.
+func said(text string, meta bool) (t trait) {
+	if isCommand(text) {
+		t |= commanding
+	}
+	if isPrinted(text) {
+		t |= printing
+	}
+	if !meta && !byProgram(text) {
+		t |= asking
+	}
+	return t
+}
+
+// beginning is a JSON string without what is of no interest of it.
+func beginning(text []byte) []byte {
+	const enough, escape = 400, 12 // what programs begin with is shorter, even with each letter written as an escape
+	if len(text) <= enough {
+		return text
+	}
+	cut := enough
+	if at := bytes.LastIndexByte(text[cut-escape:cut], '\\'); at >= 0 {
+		cut += at - escape
+	}
+	return append(slices.Clip(bytes.TrimRight(text[:cut], `\`)), '"')
 }
 
 func (o *outlining) End() ([]format.Use, format.Counts) {
@@ -100,6 +164,8 @@ func (o *outlining) End() ([]format.Use, format.Counts) {
 	for _, i := range active {
 		in[i] = true
 	}
+	o.sort(t)
+	o.begin(active)
 	for i, n := range o.nodes {
 		if n.has(chained) && !in[i] {
 			o.uses[i] = format.Aside
@@ -120,6 +186,88 @@ func (o *outlining) End() ([]format.Use, format.Counts) {
 		}
 	}
 	return o.uses, o.counts
+}
+
+// sort puts the lines in order where some were written again: they stand where they came first.
+func (o *outlining) sort(t *tree) {
+	if len(t.first) == 0 {
+		return
+	}
+	o.order = make([]int32, len(o.nodes))
+	for i := range o.order {
+		o.order[i] = int32(i)
+	}
+	slices.SortStableFunc(o.order, func(a, b int32) int { return t.place(int(a)) - t.place(int(b)) })
+}
+
+// Order is that of the log. See format.Sorter.
+func (o *outlining) Order() []int32 { return o.order }
+
+// begin finds the lines of the branch with which a stretch may begin: not within what makes one message, or is understood by what came before it.
+func (o *outlining) begin(active []int) {
+	places := make([]int32, len(o.nodes))
+	for at := range places {
+		places[o.line(at)] = int32(at)
+	}
+	in := make([]bool, len(o.nodes))
+	uses := make([]format.Use, len(o.nodes))
+	spans := format.NewSpans(len(uses))
+	groups := make([]int32, o.names.Len()+1) // place of the first entry of an API message, plus one
+	var ended, boundary, command int32       // places, plus one
+	for _, i := range active {
+		n, at := &o.nodes[i], places[i]
+		in[at] = true
+		if n.has(summarising) && boundary > 0 {
+			spans.Add(int(boundary-1), int(at))
+			boundary = 0
+		}
+		may := format.Begins
+		if n.has(waiting) {
+			may = format.Inside
+		}
+		switch {
+		case n.has(keeping):
+			uses[at] = may
+		case n.has(bounding):
+			uses[at], boundary = format.Begins, at+1
+		case n.has(fromModel):
+			if first := groups[n.message]; n.message != 0 && first > ended {
+				spans.Add(int(first-1), int(at))
+			} else {
+				uses[at], groups[n.message] = may, at+1
+			}
+		case n.has(summarising):
+			ended = at + 1
+		case n.has(commanding):
+			command = at + 1
+		case n.has(printing) && command > 0:
+			spans.Add(int(command-1), int(at))
+			command = 0
+		case n.has(asking):
+			command = 0
+		}
+		if n.has(telling) {
+			uses[at], ended = may, at+1
+		}
+	}
+	if o.order != nil {
+		o.joins.Reorder(o.order)
+	}
+	o.joins.Keep(uses, in)
+	spans.Keep(uses)
+	for at, use := range uses {
+		if i := o.line(at); use == format.Begins && o.uses[i] == format.Inside {
+			o.uses[i] = use
+		}
+	}
+}
+
+// line is the line at a place.
+func (o *outlining) line(at int) int {
+	if o.order == nil {
+		return at
+	}
+	return int(o.order[at])
 }
 
 // Requests are those that the file tells of, each once. It is asked behind the end.

@@ -118,7 +118,7 @@ func (r *reader) lines(src []byte) {
 			if err := r.scan.entry(text, &e); err != nil {
 				r.doc.Damaged = append(r.doc.Damaged, format.Damage{Line: number, Offset: int64(start), Bytes: end - start, Reason: reason(err)})
 			} else {
-				r.unmark(&e)
+				r.scan.unmark(&e)
 				l.entry = len(x.entries)
 				x.entries = append(x.entries, e)
 			}
@@ -131,16 +131,16 @@ func (r *reader) lines(src []byte) {
 }
 
 // unmark takes our own marks off an entry.
-func (r *reader) unmark(e *entry) {
+func (s *scanner) unmark(e *entry) {
 	if e.winnow == nil {
 		return
 	}
-	if e.marks = r.scan.marks(e.winnow); e.marks == nil || e.marks.Elisions == nil {
+	if e.marks = s.marks(e.winnow); e.marks == nil || e.marks.Elisions == nil {
 		return
 	}
 	before := entry{line: e.line, start: e.start, end: e.end}
-	line, err := r.scan.unmarked(e)
-	if err != nil || r.scan.entry(line, &before) != nil {
+	line, err := s.unmarked(e)
+	if err != nil || s.entry(line, &before) != nil {
 		return // the original is damaged: what is shown counts
 	}
 	before.marks = e.marks

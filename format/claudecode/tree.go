@@ -172,15 +172,17 @@ func (t *tree) branch() (active []int, leaf int) {
 		}
 	}
 	if len(t.first) > 0 {
-		place := func(i int) int {
-			if begin, again := t.first[i]; again {
-				return begin
-			}
-			return i
-		}
-		slices.SortStableFunc(active, func(a, b int) int { return place(a) - place(b) })
+		slices.SortStableFunc(active, func(a, b int) int { return t.place(a) - t.place(b) })
 	}
 	return active, leaf
+}
+
+// place is where an entry belongs: where its uuid came first.
+func (t *tree) place(i int) int {
+	if begin, again := t.first[i]; again {
+		return begin
+	}
+	return i
 }
 
 // everything returns the positions of all nodes.
