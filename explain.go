@@ -21,7 +21,7 @@ type Explanation struct {
 	Step   int    `json:"step"`        // model request that it belongs to, 1-based; 0 before the first
 	Turn   int    `json:"turn"`        // 1-based; 0 before the first
 	Tokens int    `json:"tokens"`      // as the log has it
-	Shown  int    `json:"shownTokens"` // as the model sees it
+	Shown  int    `json:"shownTokens"` // as the model sees it; of a folded part that is shown again, its quotation
 	// Zone is where it stands.
 	Zone Zone `json:"zone"`
 	// Rule is the one that elided it, would, or found it and let it stay; empty when none looked at it.

@@ -196,17 +196,16 @@ func refusedTo(op, id, what string, r *rule.Refusal) error {
 	return err
 }
 
-// restoring adds to a change what shows folded parts again, and makes the receipt.
+// restoring adds to a change what shows folded parts again, and the receipt of that and of the elisions that were taken back.
 func (e *Engine) restoring(l *live, c store.Change, parts []string, replaced []rule.Elision) (store.Change, *pivot.Receipt) {
 	id := e.identity()
-	r := &pivot.Receipt{Kind: pivot.Restoring, Trigger: "restore", Replaced: replaced, Quoted: parts}
+	r := &pivot.Receipt{ID: e.ids.New("rcp", e.config.Now()), Kind: pivot.Restoring, Trigger: "restore", Replaced: replaced, Quoted: parts}
 	if len(parts) > 0 {
-		r.ID = e.ids.New("rcp", e.config.Now())
 		q := pivot.QuoteRestored(l.log, parts...)
 		c.Append = append(c.Append, pivot.Kept(id, l.id, lastUser(l.log), session.Note{Kept: r.ID, Pivot: oldestFold(l.log, l.state.Undone, parts)}, q))
-		c.Receipt = r
 	}
 	e.measured(l, c, r, id.Now)
+	c.Receipt = r
 	return c, r
 }
 
@@ -234,9 +233,7 @@ func (e *Engine) measured(l *live, c store.Change, r *pivot.Receipt, now session
 	if usable := e.policy.Budget.Usable(l.model); !usable.Unlimited {
 		r.Usable = usable.Threshold
 	}
-	if r.ID != "" {
-		r.Undo = "winnow undo " + l.id + " " + r.ID
-	}
+	r.Undo = "winnow undo " + l.id + " " + r.ID
 }
 
 // samePin reports whether two pins keep the same.
@@ -252,6 +249,15 @@ func (l *live) keptTokens(window []session.Message) (n int) {
 		}
 	}
 	return n
+}
+
+// quotedTokens is what some parts take as one quotation.
+func (e *Engine) quotedTokens(l *live, parts ...string) int {
+	if len(parts) == 0 {
+		return 0
+	}
+	m := pivot.Kept(e.identity(), l.id, nil, session.Note{}, pivot.QuoteRestored(l.log, parts...))
+	return view.Message(&m, rule.Ledger{}, l.facts)
 }
 
 // foundKept is a receipt for a quotation that came with a session of which the receipts are not known.
@@ -282,8 +288,12 @@ func (l *live) moot(r *pivot.Receipt, redo bool) bool {
 		return redo && slices.ContainsFunc(l.state.Pins, func(p rule.Pin) bool { return samePin(p, *r.Pinned) })
 	case r.Kind != pivot.Restoring && r.Kind != pivot.Pinning:
 		return false
-	case len(r.Replaced) > 0:
+	}
+	if redo && len(l.own(r.Replaced)) > 0 || !redo && slices.ContainsFunc(r.Replaced, func(el rule.Elision) bool { return !l.state.Ledger.Has(el.Key()) }) {
 		return false
+	}
+	if len(r.Quoted) == 0 && r.Kind == pivot.Restoring {
+		return true
 	}
 	shown := keptIn(l.window())
 	if !redo {

@@ -68,7 +68,7 @@ func TestRestore_quotesAFoldedCallWithItsPlace(t *testing.T) {
 		t.Errorf("the receipt says %+v; the view went from %d to %d tokens", r, size, after.Tokens)
 	}
 	x, err := l.Explain(t.Context(), l.id, read.Parts[0].ID)
-	if err != nil || x.Quoted == nil || x.Quoted.By != r.ID || !strings.Contains(x.Because, "folded behind pivot") || !strings.Contains(x.Because, "restored on") || !strings.Contains(x.Because, "undone with: winnow undo") {
+	if err != nil || x.Quoted == nil || x.Quoted.By != r.ID || x.Shown <= x.Tokens || !strings.Contains(x.Because, "folded behind pivot") || !strings.Contains(x.Because, "restored on") || !strings.Contains(x.Because, "undone with: winnow undo") {
 		t.Errorf("it is explained as %q, %+v, %v", x.Because, x.Quoted, err)
 	}
 	x, err = l.Explain(t.Context(), l.id, last.Parts[0].ID)
@@ -228,5 +228,51 @@ func TestCompact_letsGoOfWhatWasRestoredWhereThereIsNoRoom(t *testing.T) {
 	}
 	if _, err := tight.Undo(t.Context(), l.id, r.ID); err != nil || tight.text() != before {
 		t.Errorf("undone, the view is not what it was: %v", err)
+	}
+}
+
+// What a restore of elided parts, alone or beside folded ones, showed again goes with its receipt, byte for byte, and comes back with it.
+func TestRestore_ofWhatWasElidedIsTakenBack(t *testing.T) {
+	l, read, again, search := quay(t, Config{})
+	l.discard(read, again)
+	l.discard(search)
+	elided := l.bytes()
+	r := l.restore(read, search)
+	restored := l.bytes()
+	if r.ID == "" || r.Undo != "winnow undo "+l.id+" "+r.ID || len(r.Replaced) != 2 || r.TokensAfter != l.view().Tokens || string(restored) == string(elided) {
+		t.Errorf("the receipt says %+v, the view has %d tokens", r, l.view().Tokens)
+	}
+	if _, err := l.Restore(t.Context(), l.id, read); CodeOf(err) != Already {
+		t.Errorf("restored twice: %v", err)
+	}
+	for _, what := range []string{"", r.ID} {
+		if _, err := l.Undo(t.Context(), l.id, what); err != nil || string(l.bytes()) != string(elided) {
+			t.Errorf("undo %q: the view is not what it was: %v", what, err)
+		}
+		if _, err := l.Undo(t.Context(), l.id, r.ID); CodeOf(err) != Already {
+			t.Errorf("undone twice: %v", err)
+		}
+		if _, err := l.Redo(t.Context(), l.id, what); err != nil || string(l.bytes()) != string(restored) {
+			t.Errorf("redo %q: the view is not what it was: %v", what, err)
+		}
+	}
+	done := l.restoreEach(again)
+	if done.Receipt == nil {
+		t.Fatal("a restore by the agent has no receipt")
+	}
+	if _, err := l.Undo(t.Context(), l.id, done.Receipt.ID); err != nil || string(l.bytes()) != string(restored) {
+		t.Errorf("the agent's undone, the view is not what it was: %v", err)
+	}
+}
+
+// What was left out again meanwhile, by something newer, is that one's: the restore is not what hides it.
+func TestRestore_undoneAfterItWasLeftOutAgainChangesNothing(t *testing.T) {
+	l, read, _, _ := quay(t, Config{})
+	l.discard(read)
+	r := l.restore(read)
+	l.distill("The crane reads its load.", read)
+	before := l.bytes()
+	if _, err := l.Undo(t.Context(), l.id, r.ID); CodeOf(err) != Already || string(l.bytes()) != string(before) {
+		t.Errorf("undone: %v", err)
 	}
 }

@@ -244,8 +244,8 @@ func (x *explainer) explain(m *session.Message, p *session.Part, at int) Explana
 	out.Zone = zoneOf(l, m, p, x.inWindow[m.ID], x.prunable, at >= x.active)
 	if out.Zone != Folded {
 		out.Shown = l.partTokens(p, l.state.Ledger)
-	} else {
-		out.Quoted = x.quoted[p.ID]
+	} else if out.Quoted = x.quoted[p.ID]; out.Quoted != nil {
+		out.Shown = x.engine.quotedTokens(l, p.ID)
 	}
 	x.because(&out, p, at)
 	return out

@@ -157,8 +157,13 @@ func (f *folding) tailStart(l *live) string {
 	if start := f.cut.TailStart(); start != "" {
 		return start
 	}
-	if f.pending == nil && len(l.log) > f.size {
-		return l.log[f.size].ID
+	if f.pending != nil {
+		return ""
+	}
+	for i := f.size; i < len(l.log); i++ {
+		if !isKept(&l.log[i]) { // a quotation is written again where it is needed
+			return l.log[i].ID
+		}
 	}
 	return ""
 }

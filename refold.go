@@ -3,7 +3,6 @@ package winnow
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/rule"
@@ -19,8 +18,8 @@ var ErrNothingNew = errors.New("nothing was said since the last summary")
 // repeats is why a fold would only repeat the one before it, nil when it would not: there is something new, or a reason to fold the same messages once more.
 // keep is how many tokens may stay word for word.
 //
-// A reason is a focus or a size that is asked for, a provider that refused the view, a view that is over its budget, more behind the summary than may stay, and a pin
-// of something that the summary does not carry yet.
+// A reason is a focus or a size that is asked for, a provider that refused the view, a view that is over its budget, and more behind the summary than may stay. A pin is
+// none: what it keeps is shown since it was pinned.
 func (e *Engine) repeats(l *live, f *folding, keep int) error {
 	o := f.options
 	if f.cut.Previous == nil || f.settings.Letter || o.Rejected || f.saidSince() || e.anew(l, f) {
@@ -37,9 +36,9 @@ func (e *Engine) repeats(l *live, f *folding, keep int) error {
 	return &Error{Code: NothingToFold, Op: "compact", Session: f.id, Err: ErrNothingNew, Hint: hint}
 }
 
-// anew reports whether the summary is to be written again although nothing else may be folded: it is to dwell on something, to be shorter, or to carry a pin.
+// anew reports whether the summary is to be written again although nothing else may be folded: it is to dwell on something, or to be shorter.
 func (e *Engine) anew(l *live, f *folding) bool {
-	return f.options.Focus != "" || f.options.To > 0 && l.look().Tokens() > f.options.To || f.uncarried()
+	return f.options.Focus != "" || f.options.To > 0 && l.look().Tokens() > f.options.To
 }
 
 // saidSince reports whether anything was said or done since the pivot that the window begins with. What the engine appended with it is nothing new, nor is
@@ -57,30 +56,6 @@ func (f *folding) behind() []session.Message {
 	}
 	unsent := session.Unsent(f.log[start:marker]) // these stay, whatever they take
 	return f.log[start : start+unsent]
-}
-
-// uncarried reports whether a pin keeps something that is folded and stands nowhere in the window: neither in the summary nor in a message that shows it again.
-func (f *folding) uncarried() bool {
-	if len(f.pins) == 0 {
-		return false
-	}
-	var text strings.Builder
-	for i := range f.window {
-		_, kept := f.window[i].Kept()
-		if !kept && f.window[i].ID != f.cut.Previous.ID {
-			continue
-		}
-		for j := range f.window[i].Parts {
-			text.WriteString(f.window[i].Parts[j].Text + "\n")
-		}
-	}
-	stays := func(id string) bool { return session.Index(f.window, id) >= 0 }
-	for _, block := range pivot.PinnedBlocks(f.log, f.pins, stays).Blocks {
-		if !strings.Contains(text.String(), block) {
-			return true
-		}
-	}
-	return false
 }
 
 // refoldRefused is why Compact would do nothing now, where that is because nothing was said since the last summary.

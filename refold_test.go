@@ -131,25 +131,28 @@ func TestCompact_toASizeFoldsAgainAndKeepsIt(t *testing.T) {
 	}
 }
 
-// What is pinned and folded is shown at once, and is no reason to fold once more.
-func TestCompact_aPinOfWhatIsFoldedIsNothingNew(t *testing.T) {
+// What is pinned and what is restored is shown at once: neither is news for a summary, and a compaction leaves both as they are.
+func TestCompact_nothingNewInWhatIsPinnedOrRestored(t *testing.T) {
 	l := folded(t, CompactOptions{})
 	s, _, err := l.Session(t.Context(), l.id)
 	if err != nil {
 		t.Fatal(err)
 	}
-	part := &s.Messages[2].Parts[0]
-	if _, err := l.Pin(t.Context(), l.id, rule.Pin{Part: part.ID}); err != nil {
+	for _, pin := range []rule.Pin{{Part: s.Messages[2].Parts[0].ID}, {Text: "Ask the keeper first."}} {
+		if _, err := l.Pin(t.Context(), l.id, pin); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := l.Restore(t.Context(), l.id, s.Messages[1].Parts[0].ID); err != nil {
 		t.Fatal(err)
 	}
-	pinned := string(l.bytes())
-	if !strings.Contains(pinned, "# Pinned") {
-		t.Errorf("the view does not show what was pinned:\n%s", pinned)
+	before := l.bytes()
+	for range 2 {
+		if _, err := l.Compact(t.Context(), l.id, CompactOptions{}); !errors.Is(err, ErrNothingNew) {
+			t.Errorf("with two pins and a restore: %v", err)
+		}
 	}
-	if _, err := l.Compact(t.Context(), l.id, CompactOptions{}); !errors.Is(err, ErrNothingNew) {
-		t.Errorf("after a pin of a folded part: %v, want %v", err, ErrNothingNew)
-	}
-	if string(l.bytes()) != pinned {
+	if string(l.bytes()) != string(before) {
 		t.Error("a refusal changed the view")
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/token"
-	"github.com/winnowhq/winnow/view"
 )
 
 // Targeted is what became of one target. OK says that it is now as it was asked to be, also when it was so already.
@@ -28,7 +27,7 @@ type Targeted struct {
 // SelfPruned is what Discard, Distill and RestoreEach did: one commit for all targets that could be done.
 type SelfPruned struct {
 	Targets []Targeted `json:"targets"` // in the order in which they were given
-	// Receipt is that of the commit; Undo with its id takes it back as a whole. nil when nothing was committed, and of RestoreEach where nothing is quoted.
+	// Receipt is that of the commit; Undo with its id takes it back as a whole. nil when nothing was done.
 	Receipt *pivot.Receipt `json:"receipt,omitzero"`
 	// Changed says that the view is another one now.
 	Changed bool `json:"changed"`
@@ -66,7 +65,7 @@ func (e *Engine) Distill(ctx context.Context, id string, distillations ...Distil
 }
 
 // RestoreEach shows parts whole again, named as for Discard. With a part that shows the summary of several, the others come back too. What a compaction
-// folded is quoted behind the summary, as by Restore; the receipt is of that.
+// folded is quoted behind the summary, as by Restore.
 func (e *Engine) RestoreEach(ctx context.Context, id string, targets ...string) (SelfPruned, error) {
 	return e.selfPrune(ctx, "restore", id, targets, func(b *batch) { b.restore() })
 }
@@ -88,10 +87,7 @@ func (e *Engine) selfPrune(ctx context.Context, op, id string, targets []string,
 		done.Changed = true
 		c = store.Change{Restore: keysOf(b.replaced)}
 		if op == "restore" {
-			var r *pivot.Receipt
-			if c, r = e.restoring(l, c, b.quoted, b.replaced); r.ID != "" {
-				done.Receipt = r
-			}
+			c, done.Receipt = e.restoring(l, c, b.quoted, b.replaced)
 		} else {
 			b.ownArguments()
 			if l.model.BoundReasoning {
@@ -200,13 +196,7 @@ func (b *batch) quote(t *target) {
 		}
 		return
 	}
-	size := func(parts []string) int {
-		if len(parts) == 0 {
-			return 0
-		}
-		m := pivot.Kept(b.engine.identity(), l.id, nil, session.Note{}, pivot.QuoteRestored(l.log, parts...))
-		return view.Message(&m, rule.Ledger{}, l.facts)
-	}
+	size := func(parts []string) int { return b.engine.quotedTokens(l, parts...) }
 	parts := append(b.quoted[:len(b.quoted):len(b.quoted)], t.Part)
 	c, _ := b.engine.restoring(l, store.Change{Restore: keysOf(b.replaced)}, parts, b.replaced)
 	if why := b.engine.roomFor(l, c); why != nil {

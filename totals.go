@@ -123,7 +123,10 @@ func Totals(parts []PartReport) ([]ZoneTotal, []RuleTotal) {
 			z = &ZoneTotal{Zone: x.Zone}
 			byZone[x.Zone] = z
 		}
-		z.Parts, z.Tokens, z.Shown = z.Parts+1, z.Tokens+x.Tokens, z.Shown+x.Shown
+		z.Parts, z.Tokens = z.Parts+1, z.Tokens+x.Tokens
+		if x.Quoted == nil { // otherwise its quotation is counted where it stands
+			z.Shown += x.Shown
+		}
 		for j, r := range x.Elisions {
 			if t := of(r.Rule); first(x.Elisions, j) {
 				t.Elided++

@@ -180,8 +180,7 @@ func own(ledger rule.Ledger, elisions []rule.Elision) []rule.Elision {
 // what it can. With a part that shows a summary of several, the others come back too. What a compaction folded is quoted behind the summary, word for word
 // and with its place in the session; there it stays, also behind later summaries, as long as there is room.
 //
-// The receipt has what is shown again: Replaced, the elisions that were taken back, and Quoted. Where something is quoted it is stored, and Undo takes it; otherwise
-// it has no id. Already for a part that is shown whole; NotKept, Undone, TooLarge for one that cannot be shown again.
+// The receipt has what is shown again: Replaced, the elisions that were taken back, and Quoted; Undo takes it. Already for a part that is shown whole; NotKept, Undone, TooLarge for one that cannot be shown again.
 func (e *Engine) Restore(ctx context.Context, id string, parts ...string) (*pivot.Receipt, error) {
 	var receipt *pivot.Receipt
 	err := e.change(ctx, "restore", id, func(l *live) (c store.Change, err error) {
@@ -232,10 +231,7 @@ func (e *Engine) shownAgain(id string, r *pivot.Receipt) {
 		return
 	}
 	event := e.event(id, ElisionUndone)
-	event.Elisions = keysOf(r.Replaced)
-	if r.ID != "" {
-		event.Receipt = r
-	}
+	event.Elisions, event.Receipt = keysOf(r.Replaced), r
 	e.bus.publish(event)
 }
 

@@ -143,7 +143,7 @@ func (m *chat) fold(focus string) tea.Cmd {
 			m.doing, m.stopFold = "", nil
 			switch {
 			case winnow.CodeOf(err) == winnow.NothingToFold:
-				m.tell(told{text: nothingToFold})
+				m.tell(told{text: nothingToFold(err)})
 			case err != nil && stopped:
 				m.tell(told{text: "folding was stopped; the session is as it was"})
 			}

@@ -3,10 +3,12 @@ package chat
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/rule"
@@ -123,7 +125,13 @@ func (m *chat) showContext(string) tea.Cmd {
 	return m.show(newContextPanel(m.ctx, m.config.Engine, m.session, m.style))
 }
 
-const nothingToFold = "there is nothing to fold yet: all there is would stay word for word"
+// nothingToFold says why a compaction has nothing to do.
+func nothingToFold(err error) string {
+	if errors.Is(err, winnow.ErrNothingNew) {
+		return "nothing was said since the last summary, and another would say no more; /compact with what it is to dwell on has it written anew"
+	}
+	return "there is nothing to fold yet: all there is would stay word for word"
+}
 
 func (m *chat) retitle(text string) tea.Cmd {
 	if !m.need() {

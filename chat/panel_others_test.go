@@ -111,6 +111,18 @@ func TestPreviewPanel_saysThatThereIsNothingToFold(t *testing.T) {
 	}
 }
 
+func TestPreviewPanel_saysThatNothingIsNew(t *testing.T) {
+	s := newScene(t).worked()
+	if _, err := s.engine.Compact(t.Context(), s.id, winnow.CompactOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	s.opens(newPreviewPanel(t.Context(), s.engine, s.id, "", newStyle(false)))
+	s.looksLike("nothing was said since the last summary")
+	if strings.Contains(s.look(80, 24), "word for word") {
+		t.Error("it says that all would stay word for word")
+	}
+}
+
 func TestCostPanel_ofASessionThatTookNothing(t *testing.T) {
 	s := newScene(t)
 	id, err := s.engine.Create(t.Context(), session.Info{})

@@ -80,7 +80,7 @@ func (p *previewPanel) draw(width int) []string {
 	case !p.loaded:
 		return []string{paint(p.style.dim, tui.Cut("looking ahead …", width))}
 	case winnow.CodeOf(p.err) == winnow.NothingToFold:
-		return wrap("there is nothing to fold yet: all there is would stay word for word", width, "")
+		return wrap(nothingToFold(p.err), width, "")
 	case p.err != nil:
 		return wrap("folding would fail: "+firstOf(oneLine(explain(p.err))), width, "")
 	}

@@ -91,8 +91,12 @@ func (c Cut) keep(rest []session.Message, ledger rule.Ledger, facts *rule.Facts,
 	return c.at(rest, start)
 }
 
-// at folds what stands before a message.
+// at folds what stands before a message. A tail does not begin with a quotation: one that is taken back later is in no file, and the tail would have no
+// beginning there. It is written again behind the new summary.
 func (c Cut) at(rest []session.Message, start int) Cut {
+	for start < len(rest) && isKept(&rest[start]) {
+		start++
+	}
 	c.Fold, c.Tail = rest[:start:start], rest[start:]
 	c.Split = len(c.Tail) > 0 && !c.Tail[0].Written()
 	return c

@@ -15,7 +15,7 @@ import (
 
 // A window in words: u1:50 a user message of 50 tokens, a1:50 an answer, t1:50 an answer that is one call with so long an
 // output, k1:50 a synthetic user message, i1 a user message with an image, c1 and s1:50 a marker and its summary, e1 an
-// answer that failed with nothing in it, b1:50 one that broke off.
+// answer that failed with nothing in it, b1:50 one that broke off, q1:50 a quotation of what is pinned.
 func windowOf(words string) []session.Message {
 	var log []session.Message
 	for _, word := range strings.Fields(words) {
@@ -29,6 +29,9 @@ func windowOf(words string) []session.Message {
 			m.Role, m.Finish = session.User, ""
 		case 'k':
 			m.Role, m.Finish, part.Synthetic = session.User, "", true
+		case 'q':
+			m.Role, m.Finish, part.Synthetic = session.User, "", true
+			part.Metadata = session.Note{Kept: id, Pin: true}.Metadata()
 		case 'i':
 			m.Role, m.Finish = session.User, ""
 			part = session.Part{ID: id + ":0", Type: session.FilePart, Mime: "image/png", Filename: "big.png", URL: "data:image/png;base64,AA=="}
@@ -68,6 +71,7 @@ func TestFind_keepsTheNewestThatFits(t *testing.T) {
 		fold, tail string
 		split      bool
 	}{
+		"a quotation does not begin a tail":                {"u1:10 a1:10 q1:10 q2:10 t1:10 q3:10 a2:10", 55, "u1 a1 q1 q2", "t1 q3 a2", true},
 		"no budget, no tail":                               {"u1:10 a1:10 u2:10 a2:10", 0, "u1 a1 u2 a2", "", false},
 		"whole turns from the newest back":                 {"u1:10 a1:10 u2:10 a2:10 u3:10 a3:10", 40, "u1 a1", "u2 a2 u3 a3", false},
 		"exactly the budget fits":                          {"u1:10 a1:10 u2:10 a2:10", 20, "u1 a1", "u2 a2", false},

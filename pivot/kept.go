@@ -2,6 +2,7 @@ package pivot
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/winnowhq/winnow/rule"
@@ -165,19 +166,12 @@ func KeptAgain(id Identity, marker session.Message, fold []session.Message, pins
 	return again, letGo
 }
 
+func isKept(m *session.Message) bool {
+	_, kept := m.Kept()
+	return kept
+}
+
 // WithoutKept leaves out the messages that show something again: they are no part of what happened, and no summary is to repeat them.
 func WithoutKept(messages []session.Message) []session.Message {
-	for i := range messages {
-		if _, kept := messages[i].Kept(); !kept {
-			continue
-		}
-		rest := append([]session.Message(nil), messages[:i]...)
-		for _, m := range messages[i:] {
-			if _, kept := m.Kept(); !kept {
-				rest = append(rest, m)
-			}
-		}
-		return rest
-	}
-	return messages
+	return slices.DeleteFunc(slices.Clone(messages), func(m session.Message) bool { return isKept(&m) })
 }

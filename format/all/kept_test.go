@@ -397,8 +397,9 @@ func flat(messages []session.Message) []session.Message {
 func TestKept_isInTheViewUnderEveryPolicy(t *testing.T) {
 	for _, policy := range []string{"classic", "aggressive", "balanced"} {
 		t.Run(policy, func(t *testing.T) {
-			folds, quoted, pinned := 0, 0, 0
+			ran, folds, quoted, pinned := 0, 0, 0, 0
 			rapid.Check(t, func(r *rapid.T) {
+				ran++
 				a := newAsker(r, policy)
 				for range 3 {
 					a.User(r)
@@ -411,7 +412,8 @@ func TestKept_isInTheViewUnderEveryPolicy(t *testing.T) {
 				folds, quoted, pinned = folds+a.folds, quoted+a.quoted, pinned+a.pinned
 			})
 			t.Logf("%d folds, %d parts restored, %d pins", folds, quoted, pinned)
-			if !t.Failed() && (folds == 0 || quoted == 0 || pinned == 0) {
+			const enough = 50 // with few checks, chance may leave something out
+			if !t.Failed() && ran >= enough && (folds == 0 || quoted == 0 || pinned == 0) {
 				t.Error("something was never done")
 			}
 		})
