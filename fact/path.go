@@ -356,7 +356,7 @@ func (s *Source) listed(g *group, folder string) bool {
 			}
 			switch words[0] {
 			case "ls", "dir", "tree", "exa", "eza", "Get-ChildItem", "gci":
-				words = slices.DeleteFunc(words[1:], func(w string) bool { return initial(w) == '-' })
+				words = slices.DeleteFunc(slices.Clone(words[1:]), func(w string) bool { return initial(w) == '-' })
 				if len(words) == 1 && is(words[0]) {
 					return true
 				}
