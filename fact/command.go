@@ -95,7 +95,7 @@ func flows(text, flat string, cut bool) bool {
 				return false
 			}
 		}
-		return k == len(flat) && (cut || asFlag(text, i-1, i))
+		return k == len(flat) && (cut || flagEnds(text, i))
 	})
 }
 

@@ -202,3 +202,17 @@ func FuzzCheck(f *testing.F) {
 		}
 	})
 }
+
+// To look for a path in a listing changes nothing about which commands ran; and what stands in the source word for word is true wherever it ends.
+func TestCheck_aCommandIsKnownAfterItsListingWasLookedThrough(t *testing.T) {
+	s := fact.NewSource()
+	s.AddFolder("/repo/shop")
+	s.AddMessage(call("bash", `{"command":"ls -la lib/core"}`, "pebble.go\n"))
+	s.AddText("Then run if [ -f lamp.sh ]; then")
+	strikes(t, s, []checked{
+		{"`lib/core/pebble.go` was found by `ls -a -l lib/core`", ""},
+		{"`ls -l lib/core -t`", "ls -l lib/core -t"},
+		{"`if [ -f lamp.sh ]; then`", ""},
+		{"`if [ -f lamp.sh ]; the`", "if [ -f lamp.sh ]; the"},
+	})
+}

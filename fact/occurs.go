@@ -72,7 +72,12 @@ func asFlag(text string, i, j int) bool {
 	if i > 0 && (isWord(text[i-1]) && !escaped(text, i) || text[i-1] == '-') {
 		return false
 	}
-	return j == len(text) || !isWord(text[j]) && !(text[j] == '-' && j+1 < len(text) && isWord(text[j+1]))
+	return flagEnds(text, j)
+}
+
+// flagEnds reports whether a flag, or an argument, ends at a place of a text.
+func flagEnds(text string, at int) bool {
+	return at == len(text) || !isWord(text[at]) && !(text[at] == '-' && at+1 < len(text) && isWord(text[at+1]))
 }
 
 // word reports whether a phrase occurs as a whole word.

@@ -227,7 +227,7 @@ func (c Carrying) files(calls []call.Call) []string {
 	for i := range files {
 		f := &files[i]
 		name := call.Shorten(f.Path, c.Directory)
-		if f.Reads+f.Creates+f.Edits+f.Deletes == 0 || strings.Contains(c.Summary, name) {
+		if f.Reads+f.Creates+f.Edits+f.Deletes == 0 && f.Perhaps == "" || strings.Contains(c.Summary, name) {
 			continue
 		}
 		if len(lines) == maxFiles {
@@ -249,18 +249,22 @@ func state(f *recall.File) string {
 		}
 	}
 	if f.Gone() {
-		return "deleted"
+		words = append(words, "deleted")
+	} else {
+		times(f.Creates, "written")
+		times(f.Edits, "edited")
 	}
-	times(f.Creates, "written")
-	times(f.Edits, "edited")
 	if len(words) == 0 {
 		times(f.Reads, "read")
 	}
+	if f.Perhaps != "" {
+		words = append(words, "perhaps "+recall.Past(f.Perhaps))
+	}
 	text := strings.Join(words, ", ")
-	if f.Added+f.Removed > 0 {
+	if f.Added+f.Removed > 0 && !f.Gone() {
 		text += fmt.Sprintf(" (+%d −%d lines)", f.Added, f.Removed)
 	}
-	if f.From != "" {
+	if f.From != "" && !f.Gone() {
 		text += ", moved from " + f.From
 	}
 	return text

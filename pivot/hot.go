@@ -243,7 +243,7 @@ func (c Carrying) put(a *call.Action, files map[string]fileState, free bool) (p 
 	f.inHand = f.inHand || !free
 	defer func() { files[a.Path] = f }()
 	switch {
-	case !a.Op.Changes():
+	case !a.Op.Changes() || a.Maybe: // what stood there may stand there still
 		return piece{}, false
 	case a.Op != call.Edit:
 		gone := f.whole

@@ -17,17 +17,37 @@ type File struct {
 	Last           call.Op // the newest operation that succeeded
 	MessageID      string  // of that operation
 	PartID         string
-	// First and At are the positions in the list of calls of the first and of the newest operation that succeeded.
+	// First and At are the positions in the list of calls of the first and of the newest operation that succeeded, or perhaps did.
 	First, At int
 	// From is the path that the file had before it was moved here, "" when it was not.
 	From string
+	// Perhaps is the newest change of which it is not known whether it was reached: one in a branch, a loop, behind "||". It is "" without one, and when
+	// what came later tells. The counts leave such changes out.
+	Perhaps call.Op
 }
 
-// Changed reports whether the file was created, edited, moved or deleted.
-func (f *File) Changed() bool { return f.Creates+f.Edits+f.Deletes > 0 || f.From != "" }
+// Changed reports whether the file was created, edited, moved or deleted, if only perhaps.
+func (f *File) Changed() bool {
+	return f.Creates+f.Edits+f.Deletes > 0 || f.From != "" || f.Perhaps != ""
+}
 
-// Gone reports whether the newest operation removed the file.
+// Gone reports whether the newest operation that surely ran removed the file.
 func (f *File) Gone() bool { return f.Last == call.Delete }
+
+// Past is what was done to a file, in a word.
+func Past(op call.Op) string {
+	switch op {
+	case call.Create:
+		return "created"
+	case call.Edit:
+		return "edited"
+	case call.Move:
+		return "moved"
+	case call.Delete:
+		return "deleted"
+	}
+	return string(op)
+}
 
 // Files is the state of every file that a log touched, in the order in which it touched them first.
 func Files(messages []session.Message) []File { return FilesOf(call.Calls(messages)) }
@@ -66,12 +86,16 @@ func FilesOf(calls []call.Call) []File {
 			}
 			f := find(a.Path, n)
 			f.note(c, a, n)
-			if a.Op == call.Move && a.To != "" {
+			switch {
+			case a.Op != call.Move || a.To == "":
+			case a.Maybe:
+				find(a.To, n).note(c, &call.Action{Op: call.Create, Maybe: true}, n)
+			default:
 				to := find(a.To, n)
 				to.Creates += f.Creates
 				to.Edits += f.Edits
 				to.Added, to.Removed = to.Added+f.Added, to.Removed+f.Removed
-				to.From = a.Path
+				to.From, to.Perhaps = a.Path, ""
 				to.Last, to.At, to.MessageID, to.PartID = call.Move, n, c.MessageID, c.PartID
 				find(a.Path, n).Last = call.Delete
 			}
@@ -81,6 +105,13 @@ func FilesOf(calls []call.Call) []File {
 }
 
 func (f *File) note(c *call.Call, a *call.Action, n int) {
+	if a.Maybe && a.Op.Changes() {
+		f.Perhaps, f.At, f.MessageID, f.PartID = a.Op, n, c.MessageID, c.PartID
+		return
+	}
+	if a.Op != call.Read || f.Perhaps == call.Delete {
+		f.Perhaps = ""
+	}
 	switch a.Op {
 	case call.Read:
 		f.Reads++
@@ -144,7 +175,7 @@ func merge(files []File) []File {
 			w.Reads, w.Creates, w.Edits, w.Deletes, w.Failed = w.Reads+f.Reads, w.Creates+f.Creates, w.Edits+f.Edits, w.Deletes+f.Deletes, w.Failed+f.Failed
 			w.Added, w.Removed, w.First = w.Added+f.Added, w.Removed+f.Removed, min(w.First, f.First)
 			if f.At > w.At {
-				w.Last, w.At, w.MessageID, w.PartID = f.Last, f.At, f.MessageID, f.PartID
+				w.Last, w.Perhaps, w.At, w.MessageID, w.PartID = f.Last, f.Perhaps, f.At, f.MessageID, f.PartID
 			}
 		}
 	}

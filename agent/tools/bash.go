@@ -37,8 +37,8 @@ type Bash struct {
 	Keys []string
 }
 
-// keys hold what is nobody's but the agent's own.
-var keys = []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY"}
+// keys hold what is nobody's but the agent's own. The settings of providers may have keys among their headers.
+var keys = []string{"WINNOW_PROVIDERS", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY"}
 
 func (Bash) Name() string { return "bash" }
 

@@ -16,6 +16,7 @@ type change struct {
 	added, removed          int
 	moved                   string // its path before
 	gone                    bool
+	perhaps                 string   // what may have been done to it last: "deleted"
 	what                    []string // names, or a short replacement
 	quoted                  int      // how many of what are replacements
 	weight                  int
@@ -52,20 +53,20 @@ func (f *facts) changes() []change {
 	var changes []change
 	for i := range f.files {
 		file := &f.files[i]
-		if !file.Changed() || file.Creates > 0 && file.Gone() && !f.kept(headDone, code(f.short(file.Path), 200)) {
+		if !file.Changed() || file.Creates > 0 && file.Gone() && file.Perhaps == "" && !f.kept(headDone, code(f.short(file.Path), 200)) {
 			continue // made and removed again: nothing is left of it, and nobody was told that there is
 		}
 		at[file.Path] = len(changes)
 		changes = append(changes, change{
 			path: f.short(file.Path), creates: min(file.Creates, 1), edits: file.Edits, deletes: file.Deletes, added: file.Added, removed: file.Removed,
-			gone: file.Gone(), moved: f.short(file.From), weight: 30 + 2*min(8, file.Edits+file.Creates) + f.recentCall(file.At, 22),
+			gone: file.Gone(), perhaps: recall.Past(file.Perhaps), moved: f.short(file.From), weight: 30 + 2*min(8, file.Edits+file.Creates) + f.recentCall(file.At, 22),
 		})
 	}
 	for n := range f.calls {
 		c := &f.calls[n]
 		for i := range c.Actions {
 			a := &c.Actions[i]
-			if !a.Op.Changes() || c.Outcome.Failed && a.Exact {
+			if !a.Op.Changes() || a.Maybe || c.Outcome.Failed && a.Exact {
 				continue
 			}
 			k, ok := at[a.Path]
@@ -162,6 +163,9 @@ func (c *change) String() string {
 	}
 	if c.gone {
 		did = append(did, "deleted")
+	}
+	if c.perhaps != "" {
+		did = append(did, "perhaps "+c.perhaps)
 	}
 	if len(did) == 0 {
 		did = append(did, "changed")

@@ -138,3 +138,20 @@ func TestEstimate_isAboveWhatTokenisersCount(t *testing.T) {
 		}
 	}
 }
+
+func TestClip_halfAWordIsNoWord(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		size int
+		want string
+	}{
+		{"plain", 10, "plain"},
+		{"two plain words", 10, "two plain …"},
+		{"import {x} from './store/pebbles.ts'", 28, "import {x} from './store/peb…"},
+		{"größer", 3, "gr…"},
+	} {
+		if got := clip(c.text, c.size); got != c.want {
+			t.Errorf("%q in %d bytes: got %q, want %q", c.text, c.size, got, c.want)
+		}
+	}
+}

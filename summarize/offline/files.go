@@ -24,7 +24,8 @@ func (f *facts) relevant() section {
 	seen := map[string]bool{}
 	for i := range f.files {
 		file := &f.files[i]
-		if file.Gone() || file.Reads+file.Creates+file.Edits == 0 || passing(file.Path) {
+		maybe := file.Perhaps != "" && file.Perhaps != call.Delete
+		if file.Gone() && !maybe || file.Reads+file.Creates+file.Edits == 0 && !maybe || passing(file.Path) {
 			continue
 		}
 		name := f.short(file.Path)
@@ -35,8 +36,11 @@ func (f *facts) relevant() section {
 			score += 20
 		}
 		var how []string
-		if file.Changed() {
+		switch {
+		case file.Creates+file.Edits+file.Deletes > 0 || file.From != "":
 			how = append(how, "changed")
+		case file.Perhaps != "":
+			how = append(how, "perhaps "+recall.Past(file.Perhaps))
 		}
 		if file.Reads > 0 {
 			how = append(how, "read "+times(file.Reads))

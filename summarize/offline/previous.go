@@ -84,6 +84,8 @@ func parseChange(text string) (change, bool) {
 			c.edits = 1
 		case strings.HasPrefix(d, "edited "):
 			c.edits, _ = strconv.Atoi(strings.TrimSuffix(d[len("edited "):], " times"))
+		case strings.HasPrefix(d, "perhaps "):
+			c.perhaps = d[len("perhaps "):]
 		case d == "changed" || d == "":
 		default:
 			return change{}, false
@@ -104,6 +106,9 @@ func mergeChange(changes []change, old change) []change {
 		c := &changes[i]
 		if c.path != old.path {
 			continue
+		}
+		if c.creates+c.edits+c.deletes == 0 && c.moved == "" {
+			c.gone = old.gone // whether anything was done to it since is not known
 		}
 		if c.creates > 0 && !old.gone {
 			c.edits++ // it was there already: this replaced it

@@ -39,7 +39,7 @@ func beginning(text string) string {
 			}
 		}
 	}
-	text = strings.TrimSuffix(strings.Trim(text, "\" "), " …")
+	text = strings.TrimRight(strings.TrimSuffix(strings.Trim(text, "\" "), "…"), " ")
 	if len(text) > 40 {
 		text = strings.ToValidUTF8(text[:40], "")
 	}

@@ -236,7 +236,8 @@ func hard(text string, budget int) string {
 	return b.String()
 }
 
-// clip shortens a line to so many bytes at a character's start, preferably between words.
+// clip shortens a line to so many bytes at a character's start, preferably between words. The ellipsis stands against a word that was cut: half a name
+// is no name.
 func clip(text string, size int) string {
 	if len(text) <= size {
 		return text
@@ -246,6 +247,9 @@ func clip(text string, size int) string {
 	}
 	if space := strings.LastIndexByte(text[:size], ' '); space > size*2/3 {
 		size = space
+	}
+	if text[size] != ' ' {
+		return strings.TrimRight(text[:size], " ,;:") + "…"
 	}
 	return strings.TrimRight(text[:size], " ,;:") + " …"
 }
