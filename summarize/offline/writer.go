@@ -95,8 +95,8 @@ func write(sections []section, budget int) string {
 	return hard(b.String(), budget)
 }
 
-// whereElse says how what was left out is had.
-const whereElse = "\nWhat was left out stands in the log: the recall tool or `winnow search` finds it.\n"
+// whereElse says that what was left out is not lost. How it is had depends on who reads the summary: some agents have a tool for it.
+const whereElse = "\nWhat was left out here is still in the log.\n"
 
 // drop leaves out the items that weigh least until the rest fits, and notes how many went from each section. What must be kept stays.
 func drop(sections []section, total, budget int) ([]section, int) {
