@@ -163,8 +163,8 @@ func (e *Engine) billOfSpend(l *live, x *store.Spend) Bill {
 		b.Usage = x.Usage
 		return b
 	}
-	if x.Usage.Prompt()+x.Usage.Output+x.Usage.Reasoning == 0 && !beside(x.Kind) {
-		return Bill{Requests: 1}
+	if x.Failed && x.Usage.Prompt()+x.Usage.Output+x.Usage.Reasoning == 0 && !beside(x.Kind) {
+		return Bill{Requests: 1} // it failed before anything was taken
 	}
 	return e.billOf(l, r)
 }

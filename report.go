@@ -57,7 +57,7 @@ type SummaryCalls struct {
 	Calls  int           `json:"calls"`
 	Failed int           `json:"failed"` // of them, in vain
 	Usage  session.Usage `json:"usage"`  // of all of them
-	Cost   float64       `json:"cost"`   // of all of them, US dollars
+	Cost   *float64      `json:"cost"`   // of those whose cost is known, US dollars; nil where it is of none
 }
 
 // TokenReport itemises the whole log as it was written, nothing elided.
@@ -171,6 +171,7 @@ func (e *Engine) Inspect(ctx context.Context, id string) (Report, error) {
 		}
 	}
 	r.count(l)
+	r.Summaries = e.summaryCalls(l)
 	r.Bill = e.sums(l)
 	r.Cost = r.Bill.Total().Dollars()
 	r.Unpriced = e.unpriced(l)
@@ -190,18 +191,28 @@ func partsOf(log []session.Message) map[string]*session.Part {
 	return parts
 }
 
-func (r *Report) count(l *live) {
-	for _, s := range l.state.Spent {
+// summaryCalls are the requests to models for summaries, as they were stored when they were paid.
+func (e *Engine) summaryCalls(l *live) (sum SummaryCalls) {
+	var paid Bill
+	for i := range l.state.Spent {
+		s := &l.state.Spent[i]
 		if s.Kind != "summary" {
 			continue
 		}
-		r.Summaries.Calls++
+		sum.Calls++
 		if s.Failed {
-			r.Summaries.Failed++
+			sum.Failed++
 		}
-		r.Summaries.Usage = r.Summaries.Usage.Add(s.Usage)
-		r.Summaries.Cost += s.Cost
+		sum.Usage = sum.Usage.Add(s.Usage)
+		paid = paid.Plus(e.billOfSpend(l, s))
 	}
+	if sum.Calls > 0 {
+		sum.Cost = paid.Dollars()
+	}
+	return sum
+}
+
+func (r *Report) count(l *live) {
 	r.Tokens = TokenReport{ByKind: map[string]int{}, ByTool: map[string]int{}, ByFile: map[string]int{}}
 	directory := l.state.Info.Directory
 	for i := range l.log {

@@ -28,6 +28,14 @@ type Totals struct {
 	ChildrenCost float64
 }
 
+// Dollars is the cost, nil where of some requests it is not known and the others come to nothing.
+func (t Totals) Dollars() *float64 {
+	if t.Unpriced > 0 && t.Cost == 0 {
+		return nil
+	}
+	return &t.Cost
+}
+
 // Totals sums what a session took since it began, steps, failed requests and summaries, as the store has it. What a fork inherited is told apart, so that the costs of all
 // sessions are what was paid.
 func (l *Loop) Totals(ctx context.Context, id string) (Totals, error) {
@@ -44,7 +52,7 @@ func (l *Loop) Totals(ctx context.Context, id string) (Totals, error) {
 		if s.Kind == string(bill.Agent) || s.Kind == string(bill.Left) {
 			continue // the file that was imported tells of it
 		}
-		if s.Cost == 0 && s.Usage.Prompt()+s.Usage.Output+s.Usage.Reasoning > 0 {
+		if s.Cost == 0 && (!s.Failed || s.Usage.Prompt()+s.Usage.Output+s.Usage.Reasoning > 0) { // what failed with nothing taken cost nothing
 			t.Unpriced++
 		}
 		t.Usage, t.Cost = t.Usage.Add(s.Usage), t.Cost+s.Cost

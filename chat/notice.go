@@ -76,6 +76,8 @@ func foldedNotice(r *pivot.Receipt) notice {
 	}
 	if r.Cost > 0 {
 		text += " · " + tui.Dollars(r.Cost)
+	} else if len(r.Usage) > 0 {
+		text += " · cost unknown"
 	}
 	if r.Duration >= 0.05 {
 		text += " · " + seconds(time.Duration(r.Duration*float64(time.Second)))

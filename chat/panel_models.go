@@ -106,10 +106,13 @@ func modelSide(window, in, out, cached string, width int) string {
 	return side
 }
 
-// perMillion is a price for a million tokens.
+// perMillion is a price for a million tokens, "?" where there is none.
 func perMillion(dollars float64) string {
+	if !(dollars > 0) {
+		return "?"
+	}
 	digits := 2
-	if dollars > 0 && dollars < 0.1 {
+	if dollars < 0.1 {
 		digits = 3
 	}
 	return "$" + strconv.FormatFloat(dollars, 'f', digits, 64)

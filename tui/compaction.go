@@ -189,6 +189,8 @@ func asked(receipt pivot.Receipt) []string {
 	}
 	if receipt.Cost > 0 {
 		facts = append(facts, dollars(receipt.Cost))
+	} else {
+		facts = append(facts, "cost unknown")
 	}
 	return facts
 }

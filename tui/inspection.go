@@ -107,8 +107,11 @@ func (pg *page) about(r winnow.Report, title string) {
 		if s.Failed > 0 {
 			text += ", " + token.Grouped(s.Failed) + " in vain"
 		}
-		if s.Cost > 0 {
-			text += ", " + dollars(s.Cost)
+		switch {
+		case s.Cost == nil:
+			text += ", cost unknown"
+		case *s.Cost > 0:
+			text += ", " + dollars(*s.Cost)
 		}
 		facts = append(facts, text)
 	}

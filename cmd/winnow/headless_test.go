@@ -63,7 +63,7 @@ func (o outcome) lines(t *testing.T) (all []map[string]any) {
 func TestRun_worksInTheFolderAndPrintsTheAnswer(t *testing.T) {
 	d, _ := agentDesk(t, llmtest.Sequence(calling("write", `{"filePath":"a.txt","content":"hello\n"}`), llmtest.Reply{Text: "It is written."}))
 	o := d.run("run", "write", "hello into a.txt")
-	o.wants(t, exitDone, "✓ write a.txt", "2 steps, $")
+	o.wants(t, exitDone, "✓ write a.txt", "2 steps, cost unknown")
 	if o.stdout != "It is written.\n" {
 		t.Errorf("standard output is %q", o.stdout)
 	}

@@ -78,12 +78,13 @@ type ran struct {
 	Outcome   string         `json:"outcome"` // done, length, refused, interrupted, steps, failed
 	Text      string         `json:"text"`    // of the last answer
 	Model     string         `json:"model"`
-	Steps     int            `json:"steps"`     // answers
-	Summaries int            `json:"summaries"` // requests for them
-	Failed    int            `json:"failed"`    // requests that were paid for in vain
-	Usage     session.Usage  `json:"usage"`     // of all of them
-	Cost      float64        `json:"cost"`      // US dollars, of all of them
-	Session   ranBefore      `json:"session"`   // the session since it began
+	Steps     int            `json:"steps"`             // answers
+	Summaries int            `json:"summaries"`         // requests for them
+	Failed    int            `json:"failed"`            // requests that were paid for in vain
+	Usage     session.Usage  `json:"usage"`             // of all of them
+	Cost      *float64       `json:"cost"`              // US dollars, of those of known cost; null where it is of none
+	Unpriced  int            `json:"unpriced,omitzero"` // of how many it is not known
+	Session   ranBefore      `json:"session"`           // the session since it began
 	Denied    []denial       `json:"denied"`
 	Error     string         `json:"error,omitzero"`
 	Resume    string         `json:"resume,omitzero"` // the command that goes on, where it can
@@ -91,8 +92,9 @@ type ran struct {
 
 // ranBefore is what a session took since it began.
 type ranBefore struct {
-	Steps int     `json:"steps"`
-	Cost  float64 `json:"cost"`
+	Steps    int      `json:"steps"`
+	Cost     *float64 `json:"cost"`
+	Unpriced int      `json:"unpriced,omitzero"`
 }
 
 // resumable is the error of a run that can be gone on with.
@@ -179,11 +181,11 @@ func (a *app) ranOut(ctx context.Context, b *workbench, f runFlags, loop *agent.
 	ctx = context.WithoutCancel(ctx)
 	o := ran{
 		Type: "outcome", SessionID: turn.SessionID, Time: session.Millis(a.env.Now().UnixMilli()), Outcome: "done", Text: turn.Text, Model: m.String(),
-		Steps: turn.Steps, Summaries: turn.Spent.Summaries, Failed: turn.Spent.Failed, Usage: turn.Spent.Usage, Cost: turn.Spent.Cost,
+		Steps: turn.Steps, Summaries: turn.Spent.Summaries, Failed: turn.Spent.Failed, Usage: turn.Spent.Usage, Cost: turn.Spent.Dollars(), Unpriced: turn.Spent.Unpriced,
 		Denied: nobody.all(),
 	}
 	if sum, err := loop.Totals(ctx, turn.SessionID); err == nil {
-		o.Session = ranBefore{sum.Steps, sum.Cost}
+		o.Session = ranBefore{sum.Steps, sum.Dollars(), sum.Unpriced}
 	}
 	err := failed
 	switch {

@@ -223,5 +223,12 @@ func (t *telling) sum(o ran) {
 	if o.Summaries > 0 {
 		summaries = " and " + plural(o.Summaries, "summary", "summaries")
 	}
-	t.note("%s%s, $%.4f%s · session %s", plural(o.Steps, "step", "steps"), summaries, o.Cost, cached, o.SessionID)
+	cost := "cost unknown"
+	switch {
+	case o.Cost != nil && o.Unpriced > 0:
+		cost = fmt.Sprintf("at least $%.4f", *o.Cost)
+	case o.Cost != nil:
+		cost = fmt.Sprintf("$%.4f", *o.Cost)
+	}
+	t.note("%s%s, %s%s · session %s", plural(o.Steps, "step", "steps"), summaries, cost, cached, o.SessionID)
 }
