@@ -1,0 +1,69 @@
+package main
+
+import (
+	"bufio"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"syscall"
+	"testing"
+)
+
+// Lines that hold next to nothing take little memory, however many there are: what is made of one weighs a hundred times as much as it.
+func TestInspect_tinyLinesNeedLittleMemory(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("elsewhere the unit of what a process took is another")
+	}
+	if testing.Short() {
+		t.Skip("nothing in it happens at the same time: -short is for the race detector")
+	}
+	const most = 200 // MB, for a million lines too: see docs/performance.md
+	const ofClaude = `{"type":"user","uuid":"u1","parentUuid":null,"sessionId":"s","message":{"role":"user","content":"Light the lamp."}}`
+	const ofCodex = `{"timestamp":"2026-01-01T00:00:00Z","type":"session_meta","payload":{"id":"s","cwd":"/pier","timestamp":"2026-01-01T00:00:00Z"}}`
+	const ofPi = `{"type":"session","version":3,"id":"s","cwd":"/pier"}`
+	for _, c := range []struct {
+		name, head, line string
+		lines            int
+	}{
+		{"messages of claude-code", ofClaude, `{"type":"user","message":{"role":"user","content":"a"}}`, 100_000},
+		{"messages of codex", ofCodex, `{"type":"response_item","payload":{"type":"message","role":"user"}}`, 100_000},
+		{"messages of pi", ofPi, `{"type":"message","message":{"role":"user","content":"a"}}`, 100_000},
+		{"nothing of claude-code", ofClaude, `{}`, 500_000},
+		{"nothing of codex", ofCodex, `{}`, 500_000},
+		{"nothing of pi", ofPi, `{}`, 500_000},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			path := filepath.Join(dir, "tiny.jsonl")
+			file, err := os.Create(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := bufio.NewWriter(file)
+			w.WriteString(c.head + "\n")
+			for range c.lines {
+				w.WriteString(c.line + "\n")
+			}
+			if err := w.Flush(); err != nil {
+				t.Fatal(err)
+			}
+			if err := file.Close(); err != nil {
+				t.Fatal(err)
+			}
+			cmd := exec.Command("winnow", "inspect", path)
+			cmd.Env = append(os.Environ(), "HOME="+dir)
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%.2000s", err, out)
+			}
+			usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+			if !ok {
+				t.Skip("this system does not tell how much memory a process took")
+			}
+			t.Logf("%d lines: %d MB of memory, %v of processor time", c.lines, usage.Maxrss>>10, cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime())
+			if usage.Maxrss>>10 > most {
+				t.Errorf("%d lines took %d MB of memory, more than %d", c.lines, usage.Maxrss>>10, most)
+			}
+		})
+	}
+}
