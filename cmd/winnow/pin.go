@@ -113,11 +113,6 @@ func (a *app) runPin(ctx context.Context, src, part string, f pinFlags, out outp
 		return usage("a pin is a part, a message or a text; give one of them")
 	}
 	return a.runChange(ctx, src, out, "pinned", func(s *source, c *change) (err error) {
-		if s.fromFile() {
-			if err := recallPins(ctx, s); err != nil {
-				return err
-			}
-		}
 		switch {
 		case f.list:
 			c.Did = "listed"

@@ -22,7 +22,7 @@ import (
 	"github.com/winnowhq/winnow/visible"
 )
 
-// restored is what is remembered of a file in which elided parts were restored: the receipts of that. The file itself says nothing of it, for a part that is shown whole is
+// restored is what is remembered of a file in which elided parts were restored, by name or with a pin: the receipts of that. The file itself says nothing of it, for a part that is shown whole is
 // to the byte what the product wrote. It lies in winnow's data folder, named by the path of the file.
 type restored struct {
 	Path     string    `json:"path"` // the real one
@@ -72,11 +72,11 @@ func hashOf(path string, size int64) (hash string, n int64, err error) {
 	return hex.EncodeToString(h.Sum(nil)), n, err
 }
 
-// recallRestores gives a session that was read from a file the receipts of the restores that made it what it is. Those of a file that was changed since, other than by
+// recallRestores gives a session that was read from a file its pins, and the receipts of the restores that made it what it is. Those of a file that was changed since, other than by
 // lines at its end, are nothing.
 func (a *app) recallRestores(ctx context.Context, s *source) error {
-	if s.stored || s.path == "-" {
-		return nil
+	if err := recallPins(ctx, s); err != nil || s.stored || s.path == "-" {
+		return err
 	}
 	file, record, err := a.restoredOf(a.path(s.path))
 	if err != nil {
@@ -121,7 +121,7 @@ func apply(ctx context.Context, s *source, change func(store.State) store.Change
 }
 
 // undone notes the bytes that the file was made from, once the last restore in it is undone and where they still are what they were: the session is then that of those
-// bytes. Otherwise it is written as it is, and only the order of the marks may differ.
+// bytes. Otherwise it is written as it is; marks in it may then stand in another order.
 func (s *source) undone(receipt string) {
 	last := len(s.restores) - 1
 	if last < 0 || s.restores[last].Receipt.ID != receipt || s.grown {
@@ -155,7 +155,7 @@ func (a *app) keepRestores(ctx context.Context, s *source, output string, replac
 	r := restored{Path: file}
 	for i := range state.Receipts {
 		made := &state.Receipts[i]
-		if made.Kind != pivot.Restoring || len(made.Replaced) == 0 || !winnow.Stands(state, made) {
+		if made.Kind != pivot.Restoring && made.Kind != pivot.Pinning || len(made.Replaced) == 0 || !winnow.Stands(state, made) {
 			continue
 		}
 		one := restore{Receipt: *made, From: from, Hash: hashText(s.doc.Source)}
