@@ -43,6 +43,12 @@ func QuotePin(log []session.Message, pin rule.Pin, shown func(part string) bool)
 	return quoteParts(log, pinnedTitle, parts)
 }
 
+// PinnedText is the text that a quotation of QuotePin shows.
+func PinnedText(quotation string) string {
+	quoted := strings.TrimPrefix(strings.TrimPrefix(quotation, pinnedTitle+"\n\n"), "> ")
+	return strings.ReplaceAll(quoted, "\n> ", "\n")
+}
+
 // PinParts are the ids of the parts that a pin keeps: its own, or those of its message.
 func PinParts(log []session.Message, pin rule.Pin) (parts []string) {
 	if pin.Part != "" {

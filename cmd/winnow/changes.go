@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -28,6 +29,7 @@ type change struct {
 	TokensBefore int        `json:"tokensBefore"`
 	TokensAfter  int        `json:"tokensAfter"`
 	Output       string     `json:"output,omitzero"`
+	Undo         string     `json:"undo,omitzero"` // the command that takes a restore or a pin back
 
 	InPlace *inplace.Replaced `json:"inPlace,omitzero"`
 	kind    pivot.Kind
@@ -57,7 +59,7 @@ func (a *app) undoCommand() *cobra.Command {
 		Use:   "undo SRC [ID]",
 		Short: "Take back a compaction, a pruning, a restore or a pin",
 		Long: `undo takes back what was done last to what the model sees, or what the receipt or the marker named is for: a compaction, a pruning, a
-restore of folded parts, a pin. What the model sees is then what it saw before, to the byte. In the store nothing is deleted: "winnow redo" makes it count again. Of a file a copy is written,
+restore, a pin. What the model sees is then what it saw before, to the byte. In the store nothing is deleted: "winnow redo" makes it count again. Of a file a copy is written,
 without the compaction.`,
 		Example: `  winnow undo ses_0123            the newest one
   winnow undo session.compacted.jsonl -o session.jsonl`,
@@ -72,11 +74,18 @@ without the compaction.`,
 	return cmd
 }
 
-// undo takes a pivot or a pruning back, a restore or a pin. A file has no receipts: what it says itself counts, the time of each elision and quotation, and the pivot that the
-// window begins with.
+// undo takes a pivot or a pruning back, a restore or a pin. A file has no receipts but those of recallRestores: what it says itself counts, the time of each elision and
+// quotation, and the pivot that the window begins with.
 func (a *app) undo(ctx context.Context, s *source, what string, c *change) error {
 	if what == "" && s.fromFile() {
 		newest, err := newestOf(ctx, s)
+		restore, failed := newestRestore(ctx, s)
+		if failed != nil {
+			return failed
+		}
+		if restore != nil && (err != nil || restore.Time >= newest.time) {
+			newest, err = deed{made: restore.ID}, nil
+		}
 		if err != nil {
 			return err
 		}
@@ -91,6 +100,7 @@ func (a *app) undo(ctx context.Context, s *source, what string, c *change) error
 		return orNothing(err, what)
 	}
 	c.receipt(receipt)
+	s.undone(receipt.ID)
 	return nil
 }
 
@@ -104,8 +114,20 @@ func orNothing(err error, what string) error {
 
 // deed is the newest thing that was done to a session that was read from a file.
 type deed struct {
-	made     string     // id of a marker, or what a quotation is there for
+	made     string     // id of a marker or a receipt, or what a quotation is there for
 	elisions []rule.Key // of a pruning
+	time     session.Millis
+}
+
+// newestRestore is the newest restore of elided parts that stands, nil without one. All receipts of a file are of such.
+func newestRestore(ctx context.Context, s *source) (*pivot.Receipt, error) {
+	_, state, err := s.engine.Session(ctx, s.id)
+	for i := range slices.Backward(state.Receipts) {
+		if r := &state.Receipts[i]; winnow.Stands(state, r) {
+			return r, err
+		}
+	}
+	return nil, err
 }
 
 // together is how far apart, in milliseconds, the marks of one pruning are: another product looks at the clock for each of them.
@@ -139,9 +161,9 @@ func newestOf(ctx context.Context, s *source) (deed, error) {
 		}
 	}
 	if made != "" && since >= newest {
-		return deed{made: made}, nil
+		return deed{made: made, time: since}, nil
 	}
-	var d deed
+	d := deed{time: newest}
 	for _, el := range state.Ledger.All() {
 		if el.Time == newest || foreign && el.Rule == rule.Mark && el.Time >= newest-together {
 			d.elisions = append(d.elisions, el.Key())
@@ -185,7 +207,7 @@ func (a *app) restoreCommand() *cobra.Command {
 		Short: "Show elided and folded parts whole again",
 		Long: `restore shows parts whole again. PART is the id of a part or of a call, or a handle as placeholders show it. What was elided comes back in its place. What a
 compaction folded is quoted behind the summary, a call with its result, word for word and with its place in the session; it stays there behind later summaries
-too, while there is room, and "winnow undo" takes it back. Nothing before it changes, so that the provider's cache holds.
+too, while there is room. Nothing before it changes, so that the provider's cache holds. "winnow undo" takes a restore back, also in the file that was written.
 
 What cannot be shown is an error and changes nothing: what is shown whole already (exit 5), what is unknown, what was undone, files whose bytes are not in the log, and
 what the window has no room for.`,
@@ -234,6 +256,11 @@ func (a *app) runChange(ctx context.Context, src string, out output, did string,
 		return err
 	}
 	defer s.Close()
+	if s.fromFile() {
+		if err := a.recallRestores(ctx, s); err != nil {
+			return err
+		}
+	}
 	doc := change{Source: src, Did: did, Parts: []string{}, TokensBefore: before.Window.Tokens}
 	if err := do(s, &doc); err != nil {
 		return err
@@ -243,14 +270,18 @@ func (a *app) runChange(ctx context.Context, src string, out output, did string,
 		return err
 	}
 	doc.TokensAfter = after.Window.Tokens
-	if s.fromFile() {
-		if doc.Output, err = a.write(ctx, s, &out, did); err != nil {
+	if s.fromFile() && doc.Did != "listed" {
+		if doc.Output, err = a.write(ctx, s, &out, doc.Did); err != nil {
 			return err
 		}
 		if doc.Output == "-" {
 			return s.done()
 		}
+		a.rememberRestores(ctx, s, doc.Output, out.replaced)
 		doc.InPlace = out.replaced
+	}
+	if doc.Did == "restored" || doc.Pin != nil && doc.Receipt != "" {
+		doc.Undo = cmp.Or(undoOf(a.short(doc.Output)), "winnow undo "+s.id+" "+doc.Receipt)
 	}
 	if a.json {
 		if err := a.print(doc); err != nil {
@@ -298,10 +329,13 @@ func (a *app) showChange(doc change) {
 		a.printf("%s %s %s.\n", token.Grouped(len(doc.Parts)), are, doc.Did)
 	}
 	if n := len(doc.Quoted); n > 0 && doc.Did == "restored" {
-		a.printf("%s quoted behind the summary that stands for it; \"winnow undo\" takes that back.\n", plural(n, "folded part is", "folded parts are"))
+		a.printf("%s quoted behind the summary that stands for it.\n", plural(n, "folded part is", "folded parts are"))
 	}
 	a.printf("The view: %s → %s tokens\n", token.Grouped(doc.TokensBefore), token.Grouped(doc.TokensAfter))
 	if doc.Output != "" {
 		a.printf("Written to %s\n", a.short(doc.Output))
+	}
+	if doc.Undo != "" {
+		a.printf("Undo with: %s\n", doc.Undo)
 	}
 }

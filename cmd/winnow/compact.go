@@ -71,7 +71,7 @@ set, else the model of --model, else the session's own. The session is sent to t
 no summary that counts, the offline summariser writes it, and the receipt says why.
 
 Each summary is made from the log, not from the one before it. When nothing was said since the last one there is nothing to do (exit code 5), unless
---to asks for a smaller view, or --focus for a summary that dwells on something else.`,
+--to asks for a smaller view, or --focus for a summary that dwells on something else. A text that --pin names is shown, and the file written, all the same.`,
 		Example: `  winnow compact session.jsonl
   winnow compact session.jsonl --in-place
   winnow compact session.jsonl --focus "the parser" -o smaller.jsonl
@@ -121,10 +121,9 @@ func (a *app) runCompact(ctx context.Context, src string, f compactFlags) error 
 	if err := a.roomForBoth(s, &f); err != nil {
 		return err
 	}
-	for _, text := range f.pins {
-		if _, err := s.engine.Pin(ctx, s.id, pinText(text)); err != nil {
-			return err
-		}
+	pins, err := pinTexts(ctx, s, f.pins)
+	if err != nil {
+		return err
 	}
 	if len(f.dismissed) > 0 {
 		if _, err := s.engine.Dismiss(ctx, s.id, f.dismissed...); err != nil && winnow.CodeOf(err) != winnow.Already {
@@ -138,12 +137,8 @@ func (a *app) runCompact(ctx context.Context, src string, f compactFlags) error 
 	done := a.watch(s.engine, "folding "+src)
 	receipt, err := s.engine.Compact(ctx, s.id, winnow.CompactOptions{Focus: f.focus, To: f.to, Auto: f.auto, KeepSecrets: a.keepSecrets()})
 	done()
-	if errors.Is(err, winnow.ErrNothingNew) {
-		how := "to have it folded further, ask for fewer with --to TOKENS, or for what the summary is to dwell on with --focus"
-		return nothing{fmt.Sprintf("%v; the window has %s tokens\n  %s", winnow.ErrNothingNew, token.Grouped(before.Window.Tokens), how)}
-	}
-	if f.to == 0 && tooSmall(err, before) {
-		return nothing{fmt.Sprintf("the window has %s tokens, and a summary would not make it smaller", token.Grouped(before.Window.Tokens))}
+	if err = notFolded(err, before, f.to); errors.As(err, &nothing{}) && len(pins) > 0 {
+		receipt, err = pinnedAlone(pins, err), nil
 	}
 	if err != nil {
 		return err
@@ -217,6 +212,18 @@ func (a *app) compactionPage(ctx context.Context, s *source, f *compactFlags, do
 	return a.writePage(ctx, s, &f.html, name, &done, remark, doc.Output)
 }
 
+// notFolded makes "there is nothing to do" of an error that says so. to is what --to asked for.
+func notFolded(err error, before winnow.Report, to int) error {
+	switch size := token.Grouped(before.Window.Tokens); {
+	case errors.Is(err, winnow.ErrNothingNew):
+		how := "to have it folded further, ask for fewer with --to TOKENS, or for what the summary is to dwell on with --focus"
+		return nothing{fmt.Sprintf("%v; the window has %s tokens\n  %s", winnow.ErrNothingNew, size, how)}
+	case to == 0 && tooSmall(err, before):
+		return nothing{fmt.Sprintf("the window has %s tokens, and a summary would not make it smaller", size)}
+	}
+	return err
+}
+
 // tooSmall reports whether there was too little to fold: a summary would be longer than what it stands for.
 func tooSmall(err error, before winnow.Report) bool {
 	code := winnow.CodeOf(err)
@@ -270,7 +277,9 @@ func (a *app) showCompaction(ctx context.Context, s *source, before winnow.Repor
 	if err != nil {
 		return err
 	}
-	if doc.Receipt.Kind == pivot.Pruning {
+	if doc.Receipt.Kind == pivot.Pinning {
+		a.showPinnedAlone(doc, len(f.pins))
+	} else if doc.Receipt.Kind == pivot.Pruning {
 		a.paint().Pruning(after, doc.Receipt, s.title())
 		a.printf("\n%s\n", strings.Join(doc.Receipt.Notes, "\n"))
 	} else {

@@ -93,6 +93,9 @@ func (a *app) write(ctx context.Context, s *source, o *output, word string) (str
 	if doc != nil && unchanged(doc, change) { // also where the format is only read
 		writeTo = func(w io.Writer) error { _, err := w.Write(doc.Source); return err }
 	}
+	if s.exact != nil && doc != nil {
+		writeTo = func(w io.Writer) error { _, err := w.Write(s.exact); return err }
+	}
 	if o.mask {
 		writeTo = o.withoutSecrets(writeTo)
 	}

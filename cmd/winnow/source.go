@@ -36,6 +36,9 @@ type source struct {
 	doc    *format.Document
 	stored bool // in a store of OpenCode's or a folder of OpenHands', which are only read: path is its word
 
+	restores  []restore      // of elided parts, that made it what it is; see recallRestores
+	grown     bool           // it has more lines since
+	exact     []byte         // what is to be written, where that is known; see undone
 	claim     *inplace.Claim // on the file, where it is to be replaced
 	unsettled []string       // what became of what others wrote to it meanwhile
 }

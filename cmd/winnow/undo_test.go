@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -198,4 +199,27 @@ func TestUndo_ofTheSecondOfTwoPruningsOfAFileLeavesTheFirst(t *testing.T) {
 			same(t, "both undone", d.read("whole"), d.read(file))
 		})
 	}
+}
+
+// A restore of elided parts leaves nothing in a file that says so; undo takes it back all the same, to the byte, also the second of two.
+func TestUndo_ofARestoreGivesTheBytesOfTheFileBefore(t *testing.T) {
+	forEachFormat(t, func(t *testing.T, d *desk, file, policy string) {
+		d.run("prune", file, "--policy", policy, "-o", "small").wants(t, exitDone)
+		names := d.elidedParts("small", policy, "handle")
+		o := d.run("restore", "small", names[0], "-o", "one")
+		o.wants(t, exitDone)
+		if !strings.Contains(o.stdout, "Undo with: winnow undo one\n") {
+			t.Errorf("it does not say how to take that back:\n%s", o.stdout)
+		}
+		one := d.read("one")
+		d.run("restore", "one", names[0], "-o", "again").wants(t, exitNothing)
+		d.run(append([]string{"restore", "one", "--in-place", "--force"}, names[1:]...)...).wants(t, exitDone)
+		same(t, "all restored", d.read("one"), d.read(file))
+		d.run("undo", "one", "--in-place", "--force").wants(t, exitDone)
+		same(t, "the second restore undone", d.read("one"), one)
+		d.run("undo", "one", "-o", "none").wants(t, exitDone)
+		same(t, "both undone", d.read("none"), d.read("small"))
+		d.run("undo", "none", "-o", "whole").wants(t, exitDone)
+		same(t, "the pruning undone", d.read("whole"), d.read(file))
+	})
 }
