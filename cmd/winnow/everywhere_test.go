@@ -308,7 +308,7 @@ func TestListEverywhere_inOrderAsJSON(t *testing.T) {
 	if total, _ := quick["total"].(map[string]any); total["sessions"] != 4.0 || total["subAgents"] != 1.0 {
 		t.Errorf("--quick: %v", quick["total"])
 	}
-	d.run("list", "--quick").wants(t, exitUsage, "--everywhere")
+	d.run("list", "--all").wants(t, exitUsage, "--everywhere")
 	d.run("list", "--everywhere", "--sort", "weight").wants(t, exitUsage, "updated, size, tokens, cost")
 	d.run("list", "--everywhere", "--quick", "--sort", "cost").wants(t, exitUsage, "--quick")
 	newDesk(t).run("list", "--everywhere").wants(t, exitNothing, "no agent has kept a session")
