@@ -134,6 +134,8 @@ func TestOf_codex(t *testing.T) {
 	whole := []string{"/repo/a 1-5 output full: one|two||\tfour|five", "nothing else"}
 	vocabulary{
 		{"exec_command", "exec_command", `{"cmd":"cat a"}`, ran(file), whole},
+		{"its command above it", "exec_command", `{"cmd":"cat a"}`, "Command: /usr/bin/bash -lc 'cat a'\n" + ran(file), whole},
+		{"its command of two lines above it", "exec_command", `{"cmd":"cat a"}`, "Command: /usr/bin/bash -lc '\ncat a'\n" + ran(file), whole},
 		{"in another folder", "exec_command", `{"cmd":"cat a","workdir":"/repo/b"}`, ran("one\n"), []string{"/repo/b/a 1-1 output full: one", "nothing else"}},
 		{"a list of words", "shell", `{"command":["bash","-lc","cat a"],"workdir":"/repo"}`, "Exit code: 0\nWall time: 0.1 seconds\nOutput:\n" + file, whole},
 		{"a list of plain words", "shell", `{"command":["cat","a"]}`, "Exit code: 0\nWall time: 0.1 seconds\nOutput:\n" + file, whole},

@@ -52,6 +52,11 @@ func unwrap(output string) (out printed, ok bool) {
 // head takes off the lines that Codex writes above an output, up to "Output:". It reports false for a command that failed or goes on.
 func (out *printed) head() bool {
 	text, short := out.text, false
+	if strings.HasPrefix(text, "Command: ") { // it may have many lines
+		if at := strings.Index(text, "\nChunk ID: "); at >= 0 {
+			text = text[at+1:]
+		}
+	}
 	for i := 0; i < 8; i++ {
 		line, rest := cut(text)
 		name, value, _ := strings.Cut(line, ":")

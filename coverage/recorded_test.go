@@ -2,7 +2,6 @@ package coverage_test
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -18,39 +17,26 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// recorded calls check for every call of every recorded session, with the folder that it ran in.
-func recorded(t *testing.T, begin func(format string), check func(p *session.Part, c *call.Call, cwd string)) {
+// recorded calls check for every call of recorded sessions, with the folder that it ran in.
+func recorded(t *testing.T, paths []string, begin func(format string), check func(p *session.Part, c *call.Call, cwd string)) {
 	t.Helper()
 	sessions := 0
-	for _, folder := range []string{"corpus", "fixtures"} {
-		root := outside.Path(t, folder)
-		err := filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
-			if err != nil || d.IsDir() {
-				if err == nil && d.Name() == "http" {
-					return filepath.SkipDir
-				}
-				return err
-			}
-			doc, err := all.Read(outside.Read(t, path))
-			if err != nil {
-				return nil // an index, a README: whether files are read is tested elsewhere
-			}
-			sessions++
-			begin(doc.Format)
-			messages := doc.Session.Messages
-			cwd := call.Directory(messages)
-			calls := call.Calls(messages)
-			for i := range calls {
-				m := &messages[calls[i].Message]
-				if m.Path != nil && m.Path.Cwd != "" {
-					cwd = m.Path.Cwd
-				}
-				check(&m.Parts[calls[i].Part], &calls[i], cwd)
-			}
-			return nil
-		})
+	for _, path := range paths {
+		doc, err := all.Read(outside.Read(t, path))
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("%s: %v", path, err)
+		}
+		sessions++
+		begin(doc.Format)
+		messages := doc.Session.Messages
+		cwd := call.Directory(messages)
+		calls := call.Calls(messages)
+		for i := range calls {
+			m := &messages[calls[i].Message]
+			if m.Path != nil && m.Path.Cwd != "" {
+				cwd = m.Path.Cwd
+			}
+			check(&m.Parts[calls[i].Part], &calls[i], cwd)
 		}
 	}
 	if sessions == 0 {
@@ -61,7 +47,7 @@ func recorded(t *testing.T, begin func(format string), check func(p *session.Par
 // A reader that is told where to begin and how much to show does so; and what it shows stands in the output.
 func TestRecorded_readsShowWhatWasAskedFor(t *testing.T) {
 	ranged := 0
-	recorded(t, func(string) {}, func(p *session.Part, c *call.Call, cwd string) {
+	recorded(t, outside.Sessions(t), func(string) {}, func(p *session.Part, c *call.Call, cwd string) {
 		s := coverage.Of(p, cwd)
 		for _, v := range s.Views {
 			if v.Field == coverage.Output && len(v.Lines) > strings.Count(p.State.Output, "\n")+1 {
@@ -91,7 +77,10 @@ func TestRecorded_readsShowWhatWasAskedFor(t *testing.T) {
 func TestRecorded_whatWasWrittenIsRead(t *testing.T) {
 	last := map[string]coverage.View{} // the newest whole view of a file that nothing may have changed since
 	var writes, reads int
-	recorded(t, func(string) { clear(last) }, func(p *session.Part, c *call.Call, cwd string) {
+	// In sessions of corpus/dev people and other programs change files between two calls, which no row tells. And how a session goes on that a hook compacted
+	// is not known from its rows: a file that it shows again is not the file as it was there.
+	paths := slices.DeleteFunc(outside.Spoken(t), func(path string) bool { return filepath.Base(filepath.Dir(path)) == "hook-compacted" })
+	recorded(t, paths, func(string) { clear(last) }, func(p *session.Part, c *call.Call, cwd string) {
 		s := coverage.Of(p, cwd)
 		looks := !slices.ContainsFunc(c.Ran, func(r call.Invocation) bool { return r.Kind != call.Look })
 		if !p.State.Final() || c.Command() != "" && len(s.Views) == 0 && !(looks && len(c.Actions) == 1) || slices.ContainsFunc(c.Actions, delegates) {
@@ -138,7 +127,8 @@ func TestRecorded_mostCallsAreUnderstood(t *testing.T) {
 	type tally struct{ Calls, Understood, Full int }
 	tallies := map[string]*tally{}
 	product := ""
-	recorded(t, func(format string) { product = format }, func(p *session.Part, c *call.Call, cwd string) {
+	// The words by which a product says that a call worked must be its own.
+	recorded(t, outside.Spoken(t), func(format string) { product = format }, func(p *session.Part, c *call.Call, cwd string) {
 		i := slices.IndexFunc(c.Actions, func(a call.Action) bool {
 			return a.Path != "" && (a.Op == call.Read || a.Op == call.Create || a.Op == call.Edit)
 		})

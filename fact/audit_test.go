@@ -3,7 +3,6 @@ package fact_test
 import (
 	"encoding/json"
 	"fmt"
-	"io/fs"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -58,19 +57,13 @@ var (
 func audit(t testing.TB) []*evidence {
 	t.Helper()
 	var sessions []*evidence
-	for _, folder := range []string{"corpus", "fixtures"} {
-		filepath.WalkDir(outside.Path(t, folder), func(path string, d fs.DirEntry, err error) error {
-			if err != nil || !d.Type().IsRegular() || filepath.Ext(path) == ".md" || filepath.Ext(path) == ".tsv" || filepath.Base(filepath.Dir(path)) == "http" {
-				return err
-			}
-			raw := outside.Read(t, path)
-			doc, err := all.Read(raw)
-			if err != nil {
-				t.Fatalf("%s: %v", path, err)
-			}
-			sessions = append(sessions, gather(t, filepath.Base(path), raw, &doc.Session))
-			return nil
-		})
+	for _, path := range outside.Spoken(t) {
+		raw := outside.Read(t, path)
+		doc, err := all.Read(raw)
+		if err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		sessions = append(sessions, gather(t, filepath.Base(path), raw, &doc.Session))
 	}
 	return sessions
 }

@@ -2,7 +2,6 @@ package fact_test
 
 import (
 	"context"
-	"io/fs"
 	"math/rand/v2"
 	"path/filepath"
 	"syscall"
@@ -23,19 +22,13 @@ var untrue = map[string]bool{}
 func corpus(t testing.TB) []*recorded {
 	t.Helper()
 	var sessions []*recorded
-	for _, folder := range []string{"corpus", "fixtures"} {
-		filepath.WalkDir(outside.Path(t, folder), func(path string, d fs.DirEntry, err error) error {
-			if err != nil || !d.Type().IsRegular() || filepath.Ext(path) == ".md" || filepath.Ext(path) == ".tsv" {
-				return err
-			}
-			file := outside.Read(t, path)
-			doc, err := all.Read(file)
-			if err != nil {
-				t.Fatalf("%s: %v", path, err)
-			}
-			sessions = append(sessions, record(filepath.Base(path), file, &doc.Session))
-			return nil
-		})
+	for _, path := range outside.Spoken(t) {
+		file := outside.Read(t, path)
+		doc, err := all.Read(file)
+		if err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		sessions = append(sessions, record(filepath.Base(path), file, &doc.Session))
 	}
 	return sessions
 }

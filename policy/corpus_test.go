@@ -2,7 +2,6 @@ package policy_test
 
 import (
 	"fmt"
-	"io/fs"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -26,26 +25,20 @@ import (
 
 // recorded runs a check on every recorded session that is there.
 func recorded(t *testing.T, check func(t *testing.T, doc *format.Document)) {
-	for _, folder := range []string{"corpus", "fixtures"} {
-		root := outside.Path(t, folder)
-		err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() || strings.Contains(name, "http") || !strings.Contains(d.Name(), ".json") && !strings.Contains(d.Name(), ".traj") {
-				return err
-			}
-			short, _ := filepath.Rel(filepath.Dir(root), name)
-			t.Run(short, func(t *testing.T) {
-				t.Parallel()
-				doc, err := all.Read(outside.Read(t, name))
-				if err != nil {
-					t.Fatal(err)
-				}
-				check(t, doc)
-			})
-			return nil
-		})
+	root := outside.Path(t)
+	for _, name := range outside.Sessions(t) {
+		short, err := filepath.Rel(root, name)
 		if err != nil {
 			t.Fatal(err)
 		}
+		t.Run(short, func(t *testing.T) {
+			t.Parallel()
+			doc, err := all.Read(outside.Read(t, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			check(t, doc)
+		})
 	}
 }
 
@@ -201,6 +194,9 @@ func (h *house) shownAgain(e rule.Elision) (how string, err error) {
 			return "whole", nil
 		}
 	}
+	if was.lines == nil && e.Field == rule.Input && together(by, was) {
+		return "whole", nil
+	}
 	if was.lines == nil {
 		return "", fmt.Errorf("of %s %s nothing is understood, and none of what covers it is a whole file", old.Tool, old.State.Input)
 	}
@@ -218,19 +214,48 @@ func (h *house) shownAgain(e rule.Elision) (how string, err error) {
 	return "lines", nil
 }
 
+// together reports whether parts show a whole file, piece by piece: as many lines as were put into it, or up to a piece that ended before it had to.
+func together(parts []*session.Part, was printed) bool {
+	lines, ended := map[int]bool{}, false
+	last := 0
+	for _, p := range parts {
+		v := printing(p, rule.Output)
+		if v.file != was.file {
+			continue
+		}
+		for n := range v.lines {
+			lines[n] = true
+			last = max(last, n)
+		}
+		var a struct {
+			Limit int `json:"limit"`
+		}
+		if _, newest := v.lines[last]; newest && json.Unmarshal(p.State.Input, &a) == nil && (a.Limit == 0 || len(v.lines) < a.Limit) {
+			ended = true
+		}
+	}
+	delete(lines, 0) // a product that is told to begin there numbers the first line so
+	return (ended || was.put > 0 && last >= was.put) && last > 0 && len(lines) == last
+}
+
 // printed is what a field of a call shows of a file, read in the plainest way.
 type printed struct {
 	file  string         // its name, without folders
 	lines map[int]string // by number
 	whole bool
+	put   int // how many lines a call put into it, 0 when it does not say
 }
 
 var (
-	catRange = regexp.MustCompile(`(?:^|&& *)sed -n ['"]?(\d+),(\d+|\$)p['"]? ([^ |;&]+)\s*$`)
-	catWhole = regexp.MustCompile(`(?:^|&& *)cat( -n)? ([^ |;&<>]+)\s*$`)
-	catHead  = regexp.MustCompile(`(?:^|&& *)head (?:-n )?-?(\d+) ([^ |;&]+)\s*$`)
-	catTail  = regexp.MustCompile(`(?:^|&& *)tail -n \+(\d+) ([^ |;&]+)\s*$`)
-	leftOut  = regexp.MustCompile(`(?m)^(\[\d+ more lines in|\[Showing lines|\(File has more lines|\.\.\. ?[\[(]).*$`)
+	catRange      = regexp.MustCompile(`(?:^|&& *)sed -n ['"]?(\d+),(\d+|\$)p['"]? ([^ |;&]+)\s*$`)
+	catWhole      = regexp.MustCompile(`(?:^|&& *)cat( -n)? ([^ |;&<>]+)\s*$`)
+	catHead       = regexp.MustCompile(`(?:^|&& *)head (?:-n )?-?(\d+) ([^ |;&]+)\s*$`)
+	catTail       = regexp.MustCompile(`(?:^|&& *)tail -n \+(\d+) ([^ |;&]+)\s*$`)
+	numberedRange = regexp.MustCompile(`^nl -ba ([^ |;&]+) \| sed -n '(\d+,\d+)p'\s*$`)
+	// Codex writes what it knows of a command above its output, and a patch names its files.
+	codexHead = regexp.MustCompile(`^(?s:Command: .*?\n)?Chunk ID: (?:.*\n)+?Output:\n`)
+	patched   = regexp.MustCompile(`(?m)^\*\*\* (Add|Update) File: (.+)$`)
+	leftOut   = regexp.MustCompile(`(?m)^(\[\d+ more lines in|\[Showing lines|\(File has more lines|\.\.\. ?[\[(]|Total output lines: |.*…\d+ tokens truncated…).*$`)
 )
 
 func printing(p *session.Part, field rule.Field) (v printed) {
@@ -255,17 +280,33 @@ func printing(p *session.Part, field rule.Field) (v printed) {
 	name, output := text("file_path", "filePath", "path"), p.State.Output
 	v.file = path.Base(strings.ReplaceAll(name, `\`, "/"))
 	tool := strings.ToLower(p.Tool)
+	output = strings.TrimPrefix(output, codexHead.FindString(output))
+	if m := patched.FindStringSubmatch(text("patchText", "patch", "input", "command", "cmd")); m != nil {
+		v.file, v.whole = path.Base(strings.ReplaceAll(m[2], `\`, "/")), m[1] == "Add"
+		if field == rule.Output {
+			v.whole = false
+		}
+		return v
+	}
 	if field == rule.Input {
 		v.whole = strings.Contains(tool, "write") || tool == "create"
+		if content := strings.TrimSuffix(text("content"), "\n"); content != "" {
+			v.put = strings.Count(content, "\n") + 1
+		}
 		return v
 	}
 	from, bare := 1, true
-	switch command := text("command", "cmd"); {
+	command := strings.TrimSuffix(text("command", "cmd"), " 2>/dev/null")
+	if m := numberedRange.FindStringSubmatch(command); m != nil {
+		command = "sed -n '" + m[2] + "p' " + m[1]
+	}
+	switch {
 	case catRange.MatchString(command):
 		m := catRange.FindStringSubmatch(command)
 		from, _ = strconv.Atoi(m[1])
 		v.file = path.Base(m[3])
-		v.whole = m[1] == "1" && m[2] == "$"
+		n, _ := strconv.Atoi(m[2])
+		v.whole = m[1] == "1" && (m[2] == "$" || strings.Count(output, "\n") < n)
 	case catWhole.MatchString(command):
 		v.file, v.whole = path.Base(catWhole.FindStringSubmatch(command)[2]), true
 	case catHead.MatchString(command):

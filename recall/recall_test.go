@@ -321,3 +321,28 @@ func BenchmarkHostileTexts(b *testing.B) {
 		})
 	}
 }
+
+// What may not have been reached is not told as done; what came later tells.
+func TestFiles_whatPerhapsHappened(t *testing.T) {
+	l := new(logOf).call("read", args{"filePath": "/repo/a.go"}, "1: x").
+		run("if test -f a.go; then rm a.go; fi", "", 0).
+		run("ls x || rm b.go", "", 0).
+		run("cat b.go", "package b\n", 0).
+		run("false || mv c.go d.go", "", 0).
+		run("rm e.go; false || touch e.go", "", 0)
+	var got []string
+	for _, f := range Files(l.messages) {
+		text := call.Shorten(f.Path, "/repo")
+		if f.Gone() {
+			text += " gone"
+		}
+		if f.Perhaps != "" {
+			text += " perhaps " + Past(f.Perhaps)
+		}
+		got = append(got, text)
+	}
+	want := []string{"a.go perhaps deleted", "b.go", "c.go perhaps moved", "d.go perhaps created", "e.go gone perhaps created"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+}

@@ -6,8 +6,11 @@ import (
 	"bytes"
 	"compress/gzip"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 )
 
@@ -60,4 +63,38 @@ func Read(t testing.TB, path string) []byte {
 		t.Fatal(err)
 	}
 	return plain
+}
+
+// Sessions are all recorded sessions that are at hand, sorted within each folder; it skips the test when there are none.
+//
+// Folders of recorded HTTP traffic are left out: a request repeats the conversation so far in the words of a protocol, and a stream is a piece of an
+// answer. Neither is a file that a product goes on with, and most are in no format that is read.
+func Sessions(t testing.TB) []string {
+	t.Helper()
+	var found []string
+	for _, folder := range []string{"corpus", "fixtures"} {
+		root := Path(t, folder)
+		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return err
+			case d.IsDir() && (d.Name() == "traffic" || d.Name() == "http"):
+				return filepath.SkipDir
+			case d.Type().IsRegular() && filepath.Ext(path) != ".md" && filepath.Ext(path) != ".tsv":
+				found = append(found, path)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return found
+}
+
+// Spoken are those of Sessions in which people and models speak. In the others, of corpus/dev, every word was replaced by one that means nothing, those of
+// the products too: what calls did and printed can be checked there, and no prose.
+func Spoken(t testing.TB) []string {
+	t.Helper()
+	return slices.DeleteFunc(Sessions(t), func(path string) bool { return strings.Contains(filepath.ToSlash(path), "/corpus/dev/") })
 }
