@@ -26,7 +26,7 @@ type outlining struct {
 	order  []int32
 	joins  format.Joins
 	keys   []int32 // position of a line's request among those that were paid for, -1 without one
-	inLog  map[string]bool
+	inLog  []bool  // position of a request → whether the log has it
 	counts format.Counts
 
 	open, since int // calls that wait for their result, and the line of the first of them
@@ -174,7 +174,7 @@ func (o *outlining) End() ([]format.Use, format.Counts) {
 			o.counts.Aside++
 		}
 	}
-	o.inLog = map[string]bool{}
+	o.inLog = make([]bool, len(o.spent.requests))
 	for i, at := range o.keys {
 		if at < 0 {
 			continue
@@ -182,7 +182,7 @@ func (o *outlining) End() ([]format.Use, format.Counts) {
 		r := &o.spent.requests[at]
 		r.side = r.side && o.nodes[i].has(sideways) // of a file that is a sub-agent's own, nothing is
 		if in[i] {
-			o.inLog[r.ID] = true
+			o.inLog[at] = true
 		}
 	}
 	return o.uses, o.counts
@@ -272,7 +272,7 @@ func (o *outlining) line(at int) int {
 
 // Requests are those that the file tells of, each once. It is asked behind the end.
 func (o *outlining) Requests() []bill.Request {
-	log, beside := o.spent.list(func(key string) bool { return o.inLog[key] })
+	log, beside := o.spent.list(func(key string) bool { return o.inLog[o.spent.by[key]] })
 	return append(log, beside...)
 }
 

@@ -2,7 +2,6 @@ package claudecode
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 
 	"github.com/go-json-experiment/json"
@@ -18,6 +17,7 @@ type spending struct {
 	scan     *scanner
 	requests []request
 	by       map[string]int // key → position in requests
+	model    string         // the newest, by its name with its provider: most requests have the same
 }
 
 type request struct {
@@ -75,7 +75,12 @@ func (s *spending) add(key, model string, time session.Millis, usage []byte, sid
 		}
 	}
 	r := &s.requests[at]
-	r.Model = cmp.Or(named(model), r.Model)
+	if name := named(model); name != s.model {
+		s.model = name
+	}
+	if model != "" {
+		r.Model = s.model
+	}
 	r.side = r.side && side
 	if reported != nil && (r.Usage == nil || reported.Output >= r.Usage.Output) {
 		r.Usage = reported // it grows while the answer comes in
@@ -92,6 +97,7 @@ func (s *spending) usage(e *entry) *session.Usage {
 
 // list are the requests that were billed: those of the log, by a function of their keys, and those beside it.
 func (s *spending) list(inLog func(key string) bool) (log, beside []bill.Request) {
+	log = make([]bill.Request, 0, len(s.requests))
 	for i := range s.requests {
 		r := s.requests[i].Request
 		switch {
