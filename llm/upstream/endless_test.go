@@ -47,8 +47,8 @@ func (d *drip) Read(p []byte) (int, error) {
 	return 0, nil
 }
 
-// ask makes a call and returns how it ended, and when.
-func ask(t *testing.T, c Config, answer http.RoundTripper) (error, time.Duration) {
+// ask makes a call and returns when it ended, and how.
+func ask(t *testing.T, c Config, answer http.RoundTripper) (time.Duration, error) {
 	t.Helper()
 	begun := time.Now()
 	c.Transport = answer
@@ -62,7 +62,8 @@ func ask(t *testing.T, c Config, answer http.RoundTripper) (error, time.Duration
 	if err == nil {
 		_, err = io.Copy(io.Discard, response.Body)
 	}
-	return call.End(false, err), time.Since(begun)
+	err = call.End(false, err)
+	return time.Since(begun), err
 }
 
 // A provider that says something every few seconds is never silent, and must come to an end all the same.
@@ -75,7 +76,7 @@ func TestCall_aDripEnds(t *testing.T) {
 		"a page":      {first: "<html>", piece: "x", every: time.Second},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			err, took := ask(t, Config{}, &d)
+			took, err := ask(t, Config{}, &d)
 			var e *llm.Error
 			if !errors.As(err, &e) || e.Kind != llm.Endless || e.Temporary() || !strings.Contains(err.Error(), "not complete after 30m0s") || took != Longest {
 				t.Errorf("%s: after %s: %v", name, took, err)
@@ -83,13 +84,13 @@ func TestCall_aDripEnds(t *testing.T) {
 		})
 	}
 	synctest.Test(t, func(t *testing.T) {
-		if err, took := ask(t, Config{Longest: time.Minute}, &drip{piece: "\n", every: time.Second}); llm.KindOf(err) != llm.Endless || took != time.Minute {
+		if took, err := ask(t, Config{Longest: time.Minute}, &drip{piece: "\n", every: time.Second}); llm.KindOf(err) != llm.Endless || took != time.Minute {
 			t.Errorf("after %s of one minute: %v", took, err)
 		}
-		if err, took := ask(t, Config{}, &drip{piece: "\n", every: time.Hour}); llm.KindOf(err) != llm.Stalled || took != Idle {
+		if took, err := ask(t, Config{}, &drip{piece: "\n", every: time.Hour}); llm.KindOf(err) != llm.Stalled || took != Idle {
 			t.Errorf("silence after %s: %v", took, err)
 		}
-		if err, took := ask(t, Config{Idle: time.Hour}, &drip{piece: "\n", every: 59 * time.Minute}); llm.KindOf(err) != llm.Endless || took != 10*time.Hour {
+		if took, err := ask(t, Config{Idle: time.Hour}, &drip{piece: "\n", every: 59 * time.Minute}); llm.KindOf(err) != llm.Endless || took != 10*time.Hour {
 			t.Errorf("of a patient configuration after %s: %v", took, err)
 		}
 	})
@@ -104,7 +105,7 @@ func TestCall_aFloodEnds(t *testing.T) {
 		"one line":    {first: "data: {\"x\":\"", piece: "x"},
 		"names":       {piece: "event: x\n"},
 	} {
-		err, _ := ask(t, Config{MostBytes: 1 << 20}, &d)
+		_, err := ask(t, Config{MostBytes: 1 << 20}, &d)
 		if e, ok := errors.AsType[*llm.Error](err); !ok || e.Kind != llm.Endless || e.Temporary() || !strings.Contains(err.Error(), "more than 1048576 bytes") {
 			t.Errorf("%s: %v", name, err)
 		}
