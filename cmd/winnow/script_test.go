@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("GORACE") == "" {
 		os.Setenv("GORACE", "atexit_sleep_ms=0")
 	}
-	testscript.Main(m, map[string]func(){"winnow": main})
+	testscript.Main(m, map[string]func(){"winnow": main, "weigh": weigh})
 }
 
 // The scripts use small settings, so that small sessions have something to prune.
