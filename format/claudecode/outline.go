@@ -44,6 +44,7 @@ func (o *outlining) Line(text []byte) error {
 	}
 	o.scan.unmark(&e)
 	o.counts.Entries++
+	e.line = o.counts.Entries // which tells apart what has no id
 	o.keys = append(o.keys, o.spent.note(&e, e.side))
 	n := nodeOf(&o.names, &e)
 	calls, results := o.counts.ToolCalls, o.counts.ToolResults

@@ -38,6 +38,10 @@ func TestOutline_billsWhatTheWholeDoes(t *testing.T) {
 	add("grows", "false", `{"input_tokens":11,"output_tokens":800}`)
 	add("less than vast", "false", `{"input_tokens":60,"output_tokens":6}`)
 
+	for range 2 { // answers without ids are two
+		src = append(src, `{"type":"assistant","message":{"role":"assistant","model":"claude-opus-4-5","content":[{"type":"text","text":"a"}],"usage":{"input_tokens":1,"output_tokens":1}}}`+"\n"...)
+	}
+
 	doc, err := claudecode.Format{}.Read(src)
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +61,7 @@ func TestOutline_billsWhatTheWholeDoes(t *testing.T) {
 			t.Errorf("got  %+v\nwant %+v", got, want)
 		}
 	}
-	if all := want.Total(); all.Requests != 10 || all.Usage.Output < 800+900+6+7 || want.Agents.Requests != 1 || want.Summaries.Requests != 1 {
+	if all := want.Total(); all.Requests != 12 || all.Usage.Output < 800+900+6+7 || want.Agents.Requests != 1 || want.Summaries.Requests != 1 {
 		t.Errorf("the whole is billed as %+v", want)
 	}
 }
