@@ -29,7 +29,8 @@ type Outline interface {
 }
 
 // Biller is an Outline that knows every request that the file tells of, once each, also where its entries are in several stretches. It is asked behind End.
-type Biller interface{ Requests() []bill.Request }
+// What it yields is put together one by one, for there may be a million; it can be asked for them again.
+type Biller interface{ Requests() iter.Seq[bill.Request] }
 
 // Sorter is an Outline of a session whose lines may come in another order than in the file. It is asked behind End.
 type Sorter interface {
@@ -52,8 +53,8 @@ const (
 type Pieces struct {
 	Counts  Counts
 	Damaged []Damage
-	// Requests that the file tells of; Billed is false where its outline knows of none.
-	Requests []bill.Request
+	// Requests that the file tells of; nil, and Billed is false, where its outline knows of none.
+	Requests iter.Seq[bill.Request]
 	Billed   bool
 	src      io.ReaderAt
 	always   []stretch
@@ -89,8 +90,11 @@ func Cut(src io.ReaderAt, size int64, o Outline, length int64) (*Pieces, error) 
 	uses, counts := o.End()
 	p.Counts = counts
 	if b, ok := o.(Biller); ok {
-		p.Requests = b.Requests()
-		p.Billed = len(p.Requests) > 0
+		requests := b.Requests()
+		for range requests {
+			p.Requests, p.Billed = requests, true
+			break
+		}
 	}
 	var order []int32
 	if s, ok := o.(Sorter); ok {

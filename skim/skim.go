@@ -10,6 +10,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/winnowhq/winnow"
@@ -157,7 +158,9 @@ func (s *skimming) stretch(ctx context.Context, i int, newest bool) error {
 		}
 		s.model = models.Lookup(r.Model)
 		s.prices = bill.NewPrices(models.Lookup)
-		s.requests(s.file.Pieces.Requests)
+		if s.file.Pieces.Billed {
+			s.requests(s.file.Pieces.Requests)
+		}
 		s.charge(doc)
 	}
 	s.add(r, newest)
@@ -184,14 +187,14 @@ func (s *skimming) withoutReports(messages []session.Message, first bool) {
 func (s *skimming) charge(doc *format.Document) {
 	if !s.file.Pieces.Billed {
 		for i := range doc.Session.Messages {
-			s.requests(bill.Requests(&doc.Session.Messages[i]))
+			s.requests(slices.Values(bill.Requests(&doc.Session.Messages[i])))
 		}
-		s.requests(doc.Beside)
+		s.requests(slices.Values(doc.Beside))
 	}
 }
 
-func (s *skimming) requests(all []bill.Request) {
-	for _, r := range all {
+func (s *skimming) requests(all iter.Seq[bill.Request]) {
+	for r := range all {
 		r.Model = cmp.Or(r.Model, s.model.String())
 		one := s.prices.Of(r)
 		s.bill.Add(r.Kind, one)

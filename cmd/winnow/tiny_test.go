@@ -25,9 +25,11 @@ func TestInspect_tinyLinesNeedLittleMemory(t *testing.T) {
 	const ofPi = `{"type":"session","version":3,"id":"s","cwd":"/pier"}`
 	for _, c := range []struct {
 		name, head, line string
-		lines            int
+		lines            int // or pairs of them
 	}{
 		{"messages of claude-code", ofClaude, `{"type":"user","message":{"role":"user","content":"a"}}`, 100_000},
+		{"answers of claude-code", ofClaude, `{"type":"user","uuid":"q%[1]d","parentUuid":"a%[2]d","message":{"role":"user","content":"a"}}
+{"type":"assistant","uuid":"a%[1]d","parentUuid":"q%[1]d","message":{"id":"m%[1]d","role":"assistant","model":"claude-opus-4-5","content":[{"type":"text","text":"a"}],"usage":{"input_tokens":3,"output_tokens":5}}}`, 250_000},
 		{"messages of codex", ofCodex, `{"type":"response_item","payload":{"type":"message","role":"user"}}`, 100_000},
 		{"messages of pi", ofPi, `{"type":"message","message":{"role":"user","content":"a"}}`, 100_000},
 		{"nothing of claude-code", ofClaude, `{}`, 500_000},
@@ -43,8 +45,12 @@ func TestInspect_tinyLinesNeedLittleMemory(t *testing.T) {
 			}
 			w := bufio.NewWriter(file)
 			w.WriteString(c.head + "\n")
-			for range c.lines {
-				w.WriteString(c.line + "\n")
+			for i := range c.lines {
+				line := c.line
+				if strings.Contains(line, "%") { // lines with ids of their own
+					line = fmt.Sprintf(line, i+1, i)
+				}
+				w.WriteString(line + "\n")
 			}
 			if err := w.Flush(); err != nil {
 				t.Fatal(err)

@@ -2,6 +2,7 @@ package claudecode
 
 import (
 	"bytes"
+	"iter"
 	"slices"
 
 	"github.com/winnowhq/winnow/bill"
@@ -13,8 +14,9 @@ var _ format.Outliner = Format{}
 
 // Outline reads a file's lines for the branch that the product would resume. See format.Outliner.
 func (Format) Outline() format.Outline {
-	scan := newScanner()
-	return &outlining{scan: scan, spent: newSpending(scan)}
+	o := &outlining{scan: newScanner()}
+	o.spent = newSpending(o.scan, &o.names)
+	return o
 }
 
 type outlining struct {
@@ -42,7 +44,8 @@ func (o *outlining) Line(text []byte) error {
 	}
 	o.scan.unmark(&e)
 	o.counts.Entries++
-	o.spent.note(&e, e.side)
+	e.line = o.counts.Entries // which tells apart what has no id
+	o.keys = append(o.keys, o.spent.note(&e, e.side))
 	n := nodeOf(&o.names, &e)
 	calls, results := o.counts.ToolCalls, o.counts.ToolResults
 	n.trait |= o.traits(&e)
@@ -53,11 +56,6 @@ func (o *outlining) Line(text []byte) error {
 		use = format.Always
 	case !e.chained() && e.kind != "content-replacement":
 		use = format.Aside
-	}
-	if e.kind == "assistant" {
-		o.keys = append(o.keys, int32(o.spent.by[keyOf(&e)]))
-	} else {
-		o.keys = append(o.keys, -1)
 	}
 	o.nodes, o.uses = append(o.nodes, n), append(o.uses, use)
 	return nil
@@ -159,13 +157,15 @@ func beginning(text []byte) []byte {
 
 func (o *outlining) End() ([]format.Use, format.Counts) {
 	t := newTree(&o.names, o.nodes)
+	names := o.names.Len()
+	o.names, o.spent.by = format.Names{}, nil // nobody asks for a name any more, and they are most of what is held
 	active, _ := t.branch()
 	in := make([]bool, len(o.nodes))
 	for _, i := range active {
 		in[i] = true
 	}
 	o.sort(t)
-	o.begin(active)
+	o.begin(active, names)
 	for i, n := range o.nodes {
 		if n.has(chained) && !in[i] {
 			o.uses[i] = format.Aside
@@ -204,7 +204,8 @@ func (o *outlining) sort(t *tree) {
 func (o *outlining) Order() []int32 { return o.order }
 
 // begin finds the lines of the branch with which a stretch may begin: not within what makes one message, or is understood by what came before it.
-func (o *outlining) begin(active []int) {
+// It is told how many names there are.
+func (o *outlining) begin(active []int, names int) {
 	places := make([]int32, len(o.nodes))
 	for at := range places {
 		places[o.line(at)] = int32(at)
@@ -212,8 +213,8 @@ func (o *outlining) begin(active []int) {
 	in := make([]bool, len(o.nodes))
 	uses := make([]format.Use, len(o.nodes))
 	spans := format.NewSpans(len(uses))
-	groups := make([]int32, o.names.Len()+1) // place of the first entry of an API message, plus one
-	var ended, boundary, command int32       // places, plus one
+	groups := make([]int32, names+1)   // place of the first entry of an API message, plus one
+	var ended, boundary, command int32 // places, plus one
 	for _, i := range active {
 		n, at := &o.nodes[i], places[i]
 		in[at] = true
@@ -270,10 +271,16 @@ func (o *outlining) line(at int) int {
 	return int(o.order[at])
 }
 
-// Requests are those that the file tells of, each once. It is asked behind the end.
-func (o *outlining) Requests() []bill.Request {
-	log, beside := o.spent.list(func(key string) bool { return o.inLog[o.spent.by[key]] })
-	return append(log, beside...)
+// Requests are those that the file tells of, each once, without their ids. It is asked behind the end; what it returns holds nothing else of the outline.
+func (o *outlining) Requests() iter.Seq[bill.Request] {
+	all, inLog := o.spent.paid, o.inLog
+	return func(yield func(bill.Request) bool) {
+		for _, r := range all.all(func(at int32) bool { return inLog[at] }) {
+			if !yield(r) {
+				return
+			}
+		}
+	}
 }
 
 // errorText is an error that says no more than its text.

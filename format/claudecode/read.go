@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
@@ -49,7 +50,8 @@ func document(src []byte, stretch bool) (*format.Document, error) {
 		doc:   &format.Document{Format: Name, Source: src},
 		index: &index{places: map[string]place{}, leaf: -1, replaced: map[int][]rule.Elision{}},
 	}
-	r.spent = newSpending(r.scan)
+	r.spent = newSpending(r.scan, &format.Names{})
+	r.spent.keep = true
 	r.lines(src)
 	if len(r.index.entries) == 0 {
 		err := &format.SyntaxError{Format: Name, Line: 1, Expected: "a line that is a JSON object"}
@@ -82,15 +84,18 @@ func document(src []byte, stretch bool) (*format.Document, error) {
 // spend lists what requests took that are no part of the branch.
 func (r *reader) spend() {
 	x := r.index
-	inLog := make(map[string]bool, len(x.active))
+	inLog := make(map[int32]bool, len(x.active))
 	for i := range x.entries {
-		e := &x.entries[i]
-		if e.kind == "assistant" && x.inBranch[i] {
-			inLog[keyOf(e)] = true
+		if at := r.spent.note(&x.entries[i], x.tree.all[i].has(sideways)); at >= 0 && x.inBranch[i] {
+			inLog[at] = true
 		}
-		r.spent.note(e, x.tree.all[i].has(sideways))
 	}
-	_, r.doc.Beside = r.spent.list(func(key string) bool { return inLog[key] })
+	for at, request := range r.spent.all(func(at int32) bool { return inLog[at] }) {
+		if request.Kind != bill.Step {
+			request.ID = r.spent.ids[at]
+			r.doc.Beside = append(r.doc.Beside, request)
+		}
+	}
 }
 
 type reader struct {

@@ -166,8 +166,15 @@ func (t *tree) branch() (active []int, leaf int) {
 	t.siblings(in)
 	t.behind(in, leaf)
 
-	for i := range t.all {
-		if in[i] {
+	count := 0
+	for _, is := range in {
+		if is {
+			count++
+		}
+	}
+	active = make([]int, 0, count)
+	for i, is := range in {
+		if is {
 			active = append(active, i)
 		}
 	}
@@ -223,7 +230,7 @@ func (t *tree) throughBoundary(in []bool, leaf int) {
 
 // siblings adds the other entries of API messages that are in the branch, and results that hang on them.
 func (t *tree) siblings(in []bool) {
-	messages := map[name]bool{}
+	messages := make([]bool, len(t.at)) // by the names of their ids
 	for i := range t.all {
 		if e := &t.all[i]; in[i] && e.has(fromModel) && e.message != 0 {
 			messages[e.message] = true

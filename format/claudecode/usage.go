@@ -7,31 +7,33 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/winnowhq/winnow/bill"
+	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/session"
 )
 
 // spending is what the requests of a file took, once each. The product writes an entry for each block of an answer and repeats the usage in it, as it was by
 // then; it copies entries behind a compaction and into the session that goes on with another; and entries of several sub-agents come in turns.
 type spending struct {
-	scan     *scanner
-	requests []request
-	by       map[string]int // key → position in requests
-	model    string         // the newest, by its name with its provider: most requests have the same
+	paid
+	scan  *scanner
+	names *format.Names
+	by    []int32  // name of a key → position of its request, plus one
+	ids   []string // of the requests, where they are kept
+	keep  bool
+	model string // the newest, as it is written: most requests have the same
+	known int32  // and the number of its name with its provider
 }
 
-type request struct {
-	bill.Request
-	side bool // of a sub-agent
+// newSpending numbers the keys of requests with names.
+func newSpending(s *scanner, names *format.Names) *spending {
+	return &spending{paid: newPaid(), scan: s, names: names}
 }
 
-func newSpending(s *scanner) *spending { return &spending{scan: s, by: map[string]int{}} }
-
-// note takes in an entry; side tells whether it is a sub-agent's.
-func (s *spending) note(e *entry, side bool) {
+// note takes in an entry; side tells whether it is a sub-agent's. It returns the position of the request that a model's entry answers, -1 for other entries.
+func (s *spending) note(e *entry, side bool) int32 {
 	switch {
 	case e.kind == "assistant":
-		s.add(keyOf(e), e.model, e.time, e.usage, side)
+		return s.add(keyOf(e), e.model, e.time, e.usage, side)
 	case e.kind == "progress" && bytes.Contains(e.data, []byte(`"agent_progress"`)):
 		var data struct {
 			Type    string `json:"type"`
@@ -45,11 +47,12 @@ func (s *spending) note(e *entry, side bool) {
 			} `json:"message"`
 		}
 		if json.Unmarshal(e.data, &data, session.ReadOptions()) != nil || data.Type != "agent_progress" || data.Message.Type != "assistant" || data.Message.Message.ID == "" {
-			return
+			return -1
 		}
 		m := data.Message.Message
 		s.add(m.ID, m.Model, e.time, m.Usage, true)
 	}
+	return -1
 }
 
 // keyOf tells one request from others.
@@ -63,61 +66,54 @@ func keyOf(e *entry) string {
 	return fmt.Sprintf("line-%d", e.line)
 }
 
-func (s *spending) add(key, model string, time session.Millis, usage []byte, side bool) {
+func (s *spending) add(key, model string, time session.Millis, usage []byte, side bool) int32 {
 	reported := s.scan.tokens(usage)
-	at, known := s.by[key]
+	if model != s.model {
+		s.model, s.known = model, s.text(named(model))
+	}
+	n := s.names.Of(key)
+	at, known := s.find(n)
 	if !known {
-		at = len(s.requests)
-		s.by[key] = at
-		s.requests = append(s.requests, request{bill.Request{ID: key, Time: time}, side})
+		at = s.begin(key, request{time: time, side: side})
+		s.by[n] = at + 1
 		if pass := s.scan.compaction(usage); pass != nil {
-			s.requests = append(s.requests, request{bill.Request{ID: key + ":compaction", Kind: bill.Summary, Time: time, Model: named(model), Usage: pass}, side})
+			s.report(s.begin(key+":compaction", request{time: time, side: side, model: s.known, compacts: true}), pass)
 		}
 	}
 	r := &s.requests[at]
-	if name := named(model); name != s.model {
-		s.model = name
-	}
 	if model != "" {
-		r.Model = s.model
+		r.model = s.known
 	}
 	r.side = r.side && side
-	if reported != nil && (r.Usage == nil || reported.Output >= r.Usage.Output) {
-		r.Usage = reported // it grows while the answer comes in
+	if before := s.usageOf(at); reported != nil && (before == nil || reported.Output >= before.Output) {
+		s.report(at, reported) // it grows while the answer comes in
 	}
+	return at
+}
+
+// find returns the position of the request whose key has this name.
+func (s *spending) find(key name) (at int32, known bool) {
+	if short := int(key) + 1 - len(s.by); short > 0 {
+		s.by = append(s.by, make([]int32, short)...)
+	}
+	return s.by[key] - 1, s.by[key] > 0
+}
+
+// begin takes in a request and returns its position.
+func (s *spending) begin(id string, r request) int32 {
+	s.requests = append(s.requests, r)
+	if s.keep {
+		s.ids = append(s.ids, id)
+	}
+	return int32(len(s.requests) - 1)
 }
 
 // usage is what the request of an entry took, nil where nothing that can be read says so.
 func (s *spending) usage(e *entry) *session.Usage {
-	if at, known := s.by[keyOf(e)]; known {
-		return s.requests[at].Usage
+	if at, known := s.find(s.names.Of(keyOf(e))); known {
+		return s.usageOf(at)
 	}
 	return nil
-}
-
-// list are the requests that were billed: those of the log, by a function of their keys, and those beside it.
-func (s *spending) list(inLog func(key string) bool) (log, beside []bill.Request) {
-	log = make([]bill.Request, 0, len(s.requests))
-	for i := range s.requests {
-		r := s.requests[i].Request
-		switch {
-		case r.Model == "" && r.Usage == nil || isSynthetic(r.Model):
-			continue
-		case r.Kind == bill.Summary:
-			beside = append(beside, r)
-			continue
-		case inLog(r.ID):
-			r.Kind = bill.Step
-			log = append(log, r)
-			continue
-		case s.requests[i].side:
-			r.Kind = bill.Agent
-		default:
-			r.Kind = bill.Left
-		}
-		beside = append(beside, r)
-	}
-	return log, beside
 }
 
 // Synthetic is what the product writes in the place of a model over what it says itself.

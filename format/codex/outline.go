@@ -3,6 +3,8 @@ package codex
 import (
 	"bytes"
 	"errors"
+	"iter"
+	"slices"
 	"strings"
 
 	"github.com/winnowhq/winnow/bill"
@@ -151,4 +153,4 @@ func (it *item) byUser() bool {
 func (o *outlining) End() ([]format.Use, format.Counts) { return o.uses, o.counts }
 
 // Requests are those that the file reports, each once. See format.Biller.
-func (o *outlining) Requests() []bill.Request { return o.paid.requests }
+func (o *outlining) Requests() iter.Seq[bill.Request] { return slices.Values(o.paid.requests) }
