@@ -9,9 +9,9 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/winnowhq/winnow/fact"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/pivot/fact"
 	"github.com/winnowhq/winnow/summarize/offline"
 	"github.com/winnowhq/winnow/token"
 )

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/winnowhq/winnow/call"
-	"github.com/winnowhq/winnow/fact"
+	"github.com/winnowhq/winnow/pivot/fact"
 	"github.com/winnowhq/winnow/recall"
 	"github.com/winnowhq/winnow/session"
 )

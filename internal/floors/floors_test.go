@@ -23,7 +23,7 @@ const module = "github.com/winnowhq/winnow"
 // floors, from the ground up. A name ending in /* stands for the packages one level below it.
 var floors = [][]string{
 	{"session", "token", "token/*", "model", "shell", "call", "plot", "plainfile", "visible", "secret"},
-	{"rule", "budget", "bill", "recall", "fact", "coverage", "wire", "wire/*"},
+	{"rule", "budget", "bill", "recall", "pivot/fact", "coverage", "wire", "wire/*"},
 	{"view", "pivot", "schedule", "store", "format", "llm"},
 	{"policy", "summarize/*", "llm/*", "store/*", "store/internal/exact", "store/internal/words", "format/*"},
 	{"", "replay"}, // the root: the engine, and the lab beside it: both run the planner
@@ -46,7 +46,6 @@ var siblings = map[string]string{
 	"store pivot":                       "receipts are kept",
 	"store/* store":                     "implementations",
 	"store/* store/internal/exact":      "bytes as they were",
-	"store/storetest store/memory":      "the model that the suite compares with",
 	"format/all format/*":               "the list of all",
 	"format/* format/body":              "what plain request bodies share",
 	"format/opencodedb format/opencode": "a database holds what an export prints",
@@ -57,7 +56,7 @@ var siblings = map[string]string{
 }
 
 // tools are programs and tests' own packages: they may import anything, nothing imports them but tests.
-var tools = []string{"internal/", "rule/ruletest", "interop", "format/body/bodytest", "llm/llmtest/sdk", "wire/wiretest", "examples/", "token/fit", "replay/need", "model/generate"}
+var tools = []string{"internal/", "rule/ruletest", "interop", "format/body/bodytest", "llm/llmtest/sdk", "wire/wiretest", "examples/", "token/fit", "model/generate"}
 
 type pkg struct {
 	ImportPath string

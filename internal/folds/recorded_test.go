@@ -9,10 +9,10 @@ import (
 	"testing"
 
 	"github.com/winnowhq/winnow"
-	"github.com/winnowhq/winnow/fact"
 	"github.com/winnowhq/winnow/format/all"
 	"github.com/winnowhq/winnow/internal/outside"
 	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/pivot/fact"
 	"github.com/winnowhq/winnow/session"
 )
 

@@ -3,9 +3,9 @@ package memory_test
 import (
 	"testing"
 
+	"github.com/winnowhq/winnow/internal/storetest"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/memory"
-	"github.com/winnowhq/winnow/store/storetest"
 )
 
 func TestStore(t *testing.T) {

@@ -4,9 +4,9 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/winnowhq/winnow/internal/storetest"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/sqlite"
-	"github.com/winnowhq/winnow/store/storetest"
 )
 
 func open(t testing.TB, c sqlite.Config) *sqlite.Store {

@@ -15,9 +15,9 @@ import (
 
 	jsonv2 "github.com/go-json-experiment/json"
 
-	"github.com/winnowhq/winnow/fact"
 	"github.com/winnowhq/winnow/format/all"
 	"github.com/winnowhq/winnow/internal/outside"
+	"github.com/winnowhq/winnow/pivot/fact"
 	"github.com/winnowhq/winnow/session"
 )
 

@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/winnowhq/winnow/fact"
+	"github.com/winnowhq/winnow/pivot/fact"
 	"github.com/winnowhq/winnow/session"
 )
 

@@ -6,8 +6,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/winnowhq/winnow/fact"
 	"github.com/winnowhq/winnow/internal/shelltest"
+	"github.com/winnowhq/winnow/pivot/fact"
 )
 
 func TestCases_whatASummaryMaySayOfACommand(t *testing.T) {

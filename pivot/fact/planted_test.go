@@ -12,7 +12,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/winnowhq/winnow/fact"
+	"github.com/winnowhq/winnow/pivot/fact"
 	"github.com/winnowhq/winnow/session"
 )
 

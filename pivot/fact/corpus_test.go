@@ -7,10 +7,10 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/winnowhq/winnow/fact"
 	"github.com/winnowhq/winnow/format/all"
 	"github.com/winnowhq/winnow/internal/outside"
 	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/pivot/fact"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/summarize/offline"
 )

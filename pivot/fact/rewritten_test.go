@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/winnowhq/winnow/fact"
+	"github.com/winnowhq/winnow/pivot/fact"
 	"github.com/winnowhq/winnow/session"
 )
 
