@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/winnowhq/winnow/lab"
 	"github.com/winnowhq/winnow/plot"
-	"github.com/winnowhq/winnow/replay"
 )
 
 // course is one session under each policy, over its steps: what it had cost so far, the prompts, and what happened.
@@ -61,15 +61,15 @@ type eventMark struct{ symbol, x, title string }
 
 // marks are the symbols of what happens, the loudest last: it is drawn above the others.
 var marks = []struct {
-	kind            replay.EventKind
+	kind            lab.EventKind
 	symbol, meaning string
 	middle          int // of the symbol, in pixels below the line on which it stands
 }{
-	{replay.Idle, "m-idle", "the cache had gone cold", 0},
-	{replay.Committed, "m-commit", "elisions were committed", 0},
-	{replay.Stuck, "m-stuck", "a fold was due and would not have helped", 0},
-	{replay.Folded, "m-fold", "the past was folded into a summary", -6},
-	{replay.Regretted, "m-regret", "what was hidden was needed again", 5},
+	{lab.Idle, "m-idle", "the cache had gone cold", 0},
+	{lab.Committed, "m-commit", "elisions were committed", 0},
+	{lab.Stuck, "m-stuck", "a fold was due and would not have helped", 0},
+	{lab.Folded, "m-fold", "the past was folded into a summary", -6},
+	{lab.Regretted, "m-regret", "what was hidden was needed again", 5},
 }
 
 const (
@@ -255,7 +255,7 @@ func spread(ends []end, height float64) {
 }
 
 // laneOf is what happened to a session under a policy. Marks of one kind that would stand on each other are one.
-func (d *replayDocument) laneOf(s *replay.Recorded, o *replay.Outcome, policy, steps int) lane {
+func (d *replayDocument) laneOf(s *lab.Recorded, o *lab.Outcome, policy, steps int) lane {
 	l := lane{trait: d.traits[policy]}
 	sum := []string{amount(o.Bill.Total(), d.r.Relative)}
 	if d.Base < len(s.Outcomes) && policy != d.Base {
@@ -306,7 +306,7 @@ func (d *replayDocument) laneOf(s *replay.Recorded, o *replay.Outcome, policy, s
 }
 
 // loudest are the events that changed most, in their order.
-func loudest(events []replay.Event, most int) []replay.Event {
+func loudest(events []lab.Event, most int) []lab.Event {
 	order := make([]int, len(events))
 	for i := range order {
 		order[i] = i
@@ -317,7 +317,7 @@ func loudest(events []replay.Event, most int) []replay.Event {
 	})
 	order = order[:most]
 	slices.Sort(order)
-	out := make([]replay.Event, most)
+	out := make([]lab.Event, most)
 	for i, at := range order {
 		out[i] = events[at]
 	}
@@ -325,17 +325,17 @@ func loudest(events []replay.Event, most int) []replay.Event {
 }
 
 // happened says in a few words what an event is.
-func (d *replayDocument) happened(e *replay.Event) string {
+func (d *replayDocument) happened(e *lab.Event) string {
 	switch e.Kind {
-	case replay.Committed:
+	case lab.Committed:
 		return count(e.N, "elision") + " committed"
-	case replay.Folded:
+	case lab.Folded:
 		return "folded"
-	case replay.Regretted:
+	case lab.Regretted:
 		return count(max(1, e.N), "regret")
-	case replay.Idle:
+	case lab.Idle:
 		return "the cache was cold"
-	case replay.Stuck:
+	case lab.Stuck:
 		return "a fold would not have helped"
 	}
 	return line(string(e.Kind), 30)
@@ -345,7 +345,7 @@ func (d *replayDocument) happened(e *replay.Event) string {
 const mostParts = 3
 
 // eventRow writes a row: step, what, tokens, rewritten, cost, parts.
-func (d *replayDocument) eventRow(b *strings.Builder, session string, e *replay.Event) {
+func (d *replayDocument) eventRow(b *strings.Builder, session string, e *lab.Event) {
 	number := func(text string) { b.WriteString(`<td class="n">` + text) }
 	b.WriteString("<tr>")
 	number(grouped(e.Step + 1))
@@ -353,7 +353,7 @@ func (d *replayDocument) eventRow(b *strings.Builder, session string, e *replay.
 	switch {
 	case e.Tokens <= 0:
 		number("")
-	case e.Kind == replay.Regretted:
+	case e.Kind == lab.Regretted:
 		number(grouped(e.Tokens))
 	default:
 		number("−" + grouped(e.Tokens))

@@ -13,7 +13,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/winnowhq/winnow/replay"
+	"github.com/winnowhq/winnow/lab"
 	"github.com/winnowhq/winnow/secret"
 )
 
@@ -39,7 +39,7 @@ var (
 // Replay writes what a replay showed as one page: the frontier, the table of policies and, for each session whose outcomes have a curve, its bill,
 // its prompts and what happened over its steps under each policy. It can be read without a script, with one session's course; with one all
 // can be chosen. A page of many sessions shows their curves with fewer points.
-func Replay(w io.Writer, r replay.Report, details ReplayDetails) error {
+func Replay(w io.Writer, r lab.Report, details ReplayDetails) error {
 	t, err := template.New("replay").Parse(replayMarkup)
 	if err != nil {
 		return err
@@ -81,7 +81,7 @@ func Replay(w io.Writer, r replay.Report, details ReplayDetails) error {
 
 // replayDocument is what the template fills in.
 type replayDocument struct {
-	r       *replay.Report
+	r       *lab.Report
 	details ReplayDetails
 	traits  []trait // of the policies
 	advised int     // -1: none
@@ -155,18 +155,18 @@ type sessionRow struct {
 	Ref                                      string
 }
 
-func newReplayDocument(r *replay.Report, details ReplayDetails) *replayDocument {
+func newReplayDocument(r *lab.Report, details ReplayDetails) *replayDocument {
 	d := &replayDocument{r: r, details: details, advised: -1, subject: -1, Unit: "$"}
 	if r.Relative {
 		d.Unit = "M"
 	}
-	d.Base = max(0, slices.IndexFunc(r.Policies, func(s replay.Standing) bool { return s.Name == r.Baseline }))
+	d.Base = max(0, slices.IndexFunc(r.Policies, func(s lab.Standing) bool { return s.Name == r.Baseline }))
 	if r.Advice != nil {
-		d.advised = slices.IndexFunc(r.Policies, func(s replay.Standing) bool { return s.Name == r.Advice.Policy })
+		d.advised = slices.IndexFunc(r.Policies, func(s lab.Standing) bool { return s.Name == r.Advice.Policy })
 	}
 	d.subject = d.advised
 	if d.subject < 0 && r.Subject != "" {
-		d.subject = slices.IndexFunc(r.Policies, func(s replay.Standing) bool { return s.Name == r.Subject })
+		d.subject = slices.IndexFunc(r.Policies, func(s lab.Standing) bool { return s.Name == r.Subject })
 	}
 	d.traits = d.traitsOf()
 	d.Policies = d.traits
@@ -225,19 +225,19 @@ func (d *replayDocument) about() {
 // paid are the parts of a bill, as the bars in the table have them.
 var paid = []struct {
 	class, name string
-	of          func(b replay.Bill) float64
+	of          func(b lab.Bill) float64
 }{
-	{"l-assistant", "prompts read from the cache", func(b replay.Bill) float64 { return b.Read }},
-	{"l-tool2", "written to it, or sent without one", func(b replay.Bill) float64 { return b.Write }},
-	{"l-user", "answers", func(b replay.Bill) float64 { return b.Output }},
-	{"l-summary", "summaries", func(b replay.Bill) float64 { return b.Compact }},
-	{"l-tool3", "regrets", func(b replay.Bill) float64 { return b.Regret }},
+	{"l-assistant", "prompts read from the cache", func(b lab.Bill) float64 { return b.Read }},
+	{"l-tool2", "written to it, or sent without one", func(b lab.Bill) float64 { return b.Write }},
+	{"l-user", "answers", func(b lab.Bill) float64 { return b.Output }},
+	{"l-summary", "summaries", func(b lab.Bill) float64 { return b.Compact }},
+	{"l-tool3", "regrets", func(b lab.Bill) float64 { return b.Regret }},
 }
 
 func (d *replayDocument) standings() {
 	r := d.r
-	bounded := slices.ContainsFunc(r.Policies, func(s replay.Standing) bool { return s.Bound > 0 })
-	over := slices.ContainsFunc(r.Policies, func(s replay.Standing) bool { return s.Over > 0 })
+	bounded := slices.ContainsFunc(r.Policies, func(s lab.Standing) bool { return s.Bound > 0 })
+	over := slices.ContainsFunc(r.Policies, func(s lab.Standing) bool { return s.Over > 0 })
 	d.Heads = []figureHead{
 		{"bill", "over all sessions"}, {"ratio", "to the baseline's bill"}, {"mean", "of the sessions' ratios"}, {"regrets", "in 100 steps: what was hidden and needed again"},
 		{"hits", "prompt tokens that were read from the cache"}, {"commits", "of elisions"}, {"folds", "compactions"}, {"rose", "sessions whose bill is higher than the baseline's"},
@@ -325,7 +325,7 @@ func (d *replayDocument) sessions() {
 	dearest := -1.0
 	for i := range d.r.Sessions {
 		s := &d.r.Sessions[i]
-		if !slices.ContainsFunc(s.Outcomes, func(o replay.Outcome) bool { return len(o.Curve) > 0 }) {
+		if !slices.ContainsFunc(s.Outcomes, func(o lab.Outcome) bool { return len(o.Curve) > 0 }) {
 			continue
 		}
 		row := sessionRow{at: i, Index: len(d.Sessions), Name: line(cmp.Or(s.Name, s.ID), 120), Steps: grouped(s.Steps), Tokens: grouped(s.Tokens)}

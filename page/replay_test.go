@@ -13,29 +13,29 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/winnowhq/winnow/replay"
+	"github.com/winnowhq/winnow/lab"
 )
 
 // outcome is a session under a policy that carries so many tokens more with each step, and folds when they are too many.
-func outcome(session, policy string, steps, grows, most int) replay.Outcome {
-	o := replay.Outcome{Session: session, Policy: policy, Steps: steps}
+func outcome(session, policy string, steps, grows, most int) lab.Outcome {
+	o := lab.Outcome{Session: session, Policy: policy, Steps: steps}
 	size := 18_000
 	for k := range steps {
 		size += grows * (1 + k%3)
 		if size > most {
-			o.Events = append(o.Events, replay.Event{Step: k, Kind: replay.Folded, Tokens: size - 20_000, Rewritten: 2_000, Cost: 0.02})
+			o.Events = append(o.Events, lab.Event{Step: k, Kind: lab.Folded, Tokens: size - 20_000, Rewritten: 2_000, Cost: 0.02})
 			o.Folds++
 			size = 20_000
 		}
 		switch {
 		case k%50 == 20:
-			o.Events = append(o.Events, replay.Event{Step: k, Kind: replay.Idle})
+			o.Events = append(o.Events, lab.Event{Step: k, Kind: lab.Idle})
 		case o.Folds > 0 && k%40 == 31:
-			o.Events = append(o.Events, replay.Event{Step: k, Kind: replay.Regretted, N: 1, Tokens: 900, Cost: 0.01, Parts: []string{"prt_" + strconv.Itoa(k-9)}})
+			o.Events = append(o.Events, lab.Event{Step: k, Kind: lab.Regretted, N: 1, Tokens: 900, Cost: 0.01, Parts: []string{"prt_" + strconv.Itoa(k-9)}})
 			o.Regrets++
 			o.Bill.Regret += 0.01
 		case policy != "nothing" && k%23 == 11:
-			o.Events = append(o.Events, replay.Event{Step: k, Kind: replay.Committed, N: 5, Tokens: 4_000, Rewritten: 9_000, Parts: []string{"prt_1", "prt_2", "prt_3", "prt_4", "prt_5"}})
+			o.Events = append(o.Events, lab.Event{Step: k, Kind: lab.Committed, N: 5, Tokens: 4_000, Rewritten: 9_000, Parts: []string{"prt_1", "prt_2", "prt_3", "prt_4", "prt_5"}})
 			o.Commits++
 		}
 		o.Bill.Read += float64(size) / 1e7
@@ -47,10 +47,10 @@ func outcome(session, policy string, steps, grows, most int) replay.Outcome {
 }
 
 // replayed is a report over so many sessions under so many policies; the last two are a sweep.
-func replayed(sessions, policies, steps int) replay.Report {
-	r := replay.Report{Baseline: "nothing", Relative: true, Prices: "cache read 0.1, write 1.25, output 5 times the input price"}
+func replayed(sessions, policies, steps int) lab.Report {
+	r := lab.Report{Baseline: "nothing", Relative: true, Prices: "cache read 0.1, write 1.25, output 5 times the input price"}
 	for j := range policies {
-		s := replay.Standing{Name: "nothing"}
+		s := lab.Standing{Name: "nothing"}
 		switch {
 		case j == 1:
 			s.Name = "balanced"
@@ -62,7 +62,7 @@ func replayed(sessions, policies, steps int) replay.Report {
 		r.Policies = append(r.Policies, s)
 	}
 	for i := range sessions {
-		one := replay.Recorded{
+		one := lab.Recorded{
 			ID: "ses_" + strconv.Itoa(i+1), Name: fmt.Sprintf("watch-%d.jsonl", i+1), Product: "Claude Code", Model: "anthropic/claude-sonnet-4-5", Steps: steps, Tokens: steps * 900, Base: 18_000, Bound: 0.3,
 		}
 		for j := range r.Policies {
@@ -79,14 +79,14 @@ func replayed(sessions, policies, steps int) replay.Report {
 		p.Mean, p.Rate, p.Hits, p.Bound = p.Ratio, 100*float64(p.Regrets)/float64(max(1, p.Steps)), 0.97, p.Ratio/0.4
 	}
 	first := r.Sessions[0]
-	r.Gains = []replay.Change{{Session: first.ID, Name: first.Name, Before: first.Outcomes[0].Bill.Total(), After: first.Outcomes[1].Bill.Total(), Why: "3 folds kept its prompts below 120000 tokens"}}
-	r.Losses = []replay.Change{{Session: "ses_gone", Name: "gone.jsonl", Before: 1, After: 1.01}}
-	r.Advice = &replay.Advice{Policy: "balanced", Reason: "on your sessions it costs half of what nothing costs.", Settings: map[string]string{"compaction.threshold": "120000"}}
-	r.Skipped = []replay.Skipped{{Path: "/home/keeper/empty.jsonl", Why: "no step in it"}}
+	r.Gains = []lab.Change{{Session: first.ID, Name: first.Name, Before: first.Outcomes[0].Bill.Total(), After: first.Outcomes[1].Bill.Total(), Why: "3 folds kept its prompts below 120000 tokens"}}
+	r.Losses = []lab.Change{{Session: "ses_gone", Name: "gone.jsonl", Before: 1, After: 1.01}}
+	r.Advice = &lab.Advice{Policy: "balanced", Reason: "on your sessions it costs half of what nothing costs.", Settings: map[string]string{"compaction.threshold": "120000"}}
+	r.Skipped = []lab.Skipped{{Path: "/home/keeper/empty.jsonl", Why: "no step in it"}}
 	return r
 }
 
-func replayPage(t testing.TB, r replay.Report, details ReplayDetails) string {
+func replayPage(t testing.TB, r lab.Report, details ReplayDetails) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := Replay(&b, r, details); err != nil {
@@ -160,14 +160,14 @@ func TestReplay_withoutAdviceSaysWhyAndStillTellsWhoGains(t *testing.T) {
 }
 
 func TestReplay_ofNothing(t *testing.T) {
-	html := replayPage(t, replay.Report{}, ReplayDetails{})
+	html := replayPage(t, lab.Report{}, ReplayDetails{})
 	if !strings.Contains(html, "there is too little to go by") || strings.Contains(html, "NaN") {
 		t.Errorf("the page of nothing: %.2000s", html[strings.Index(html, "<header>"):])
 	}
 }
 
 // hostileReplay has texts that would act if they were not escaped, and figures that no replay gives.
-func hostileReplay() replay.Report {
+func hostileReplay() lab.Report {
 	r := replayed(2, 4, 30)
 	r.Baseline, r.Prices = evil, evil
 	r.Policies[0].Name, r.Policies[3].Group = evil, evil
@@ -175,11 +175,11 @@ func hostileReplay() replay.Report {
 	r.Sessions[0].Name, r.Sessions[0].Model, r.Sessions[1].Product = evil, evil, evil
 	r.Sessions[0].Outcomes[1].Curve[4], r.Sessions[0].Outcomes[1].Curve[5] = math.NaN(), math.Inf(1)
 	r.Sessions[0].Outcomes[1].Sizes[4] = -5
-	r.Sessions[0].Outcomes[1].Events = []replay.Event{{Step: -3, Kind: replay.EventKind(evil), N: -1, Tokens: -4, Parts: []string{evil}}, {Step: 1 << 40, Kind: replay.Regretted, Cost: math.NaN()}}
+	r.Sessions[0].Outcomes[1].Events = []lab.Event{{Step: -3, Kind: lab.EventKind(evil), N: -1, Tokens: -4, Parts: []string{evil}}, {Step: 1 << 40, Kind: lab.Regretted, Cost: math.NaN()}}
 	r.Sessions[1].Outcomes = r.Sessions[1].Outcomes[:1]
 	r.Gains[0].Name, r.Gains[0].Why, r.Gains[0].Before = evil, evil, 0
-	r.Advice = &replay.Advice{Policy: evil, Reason: evil, Settings: map[string]string{evil: evil}}
-	r.Skipped = []replay.Skipped{{Path: evil, Why: evil}}
+	r.Advice = &lab.Advice{Policy: evil, Reason: evil, Settings: map[string]string{evil: evil}}
+	r.Skipped = []lab.Skipped{{Path: evil, Why: evil}}
 	return r
 }
 
@@ -247,9 +247,9 @@ func TestSpread_keepsLettersApartAndInThePicture(t *testing.T) {
 
 func TestFrontier_labelsDoNotCollideAndStayInTheFrame(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		r := replay.Report{Baseline: "p 0"}
+		r := lab.Report{Baseline: "p 0"}
 		for i := range rapid.IntRange(1, 30).Draw(t, "policies") {
-			r.Policies = append(r.Policies, replay.Standing{
+			r.Policies = append(r.Policies, lab.Standing{
 				Name: fmt.Sprintf("p %d", i), Group: rapid.SampledFrom([]string{"", "", "p"}).Draw(t, "group"), Ratio: rapid.Float64Range(0.1, 2).Draw(t, "ratio"), Rate: rapid.Float64Range(0, 15).Draw(t, "rate"),
 			})
 		}

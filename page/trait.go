@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"strconv"
 
+	"github.com/winnowhq/winnow/lab"
 	"github.com/winnowhq/winnow/plot"
-	"github.com/winnowhq/winnow/replay"
 )
 
 // trait is how a policy is drawn wherever it is.
@@ -28,7 +28,7 @@ const mostShown = 6
 
 // traitsOf gives letters and colours. A sweep is one colour, and its members are known by what each has of its own.
 func (d *replayDocument) traitsOf() []trait {
-	on := replay.Undominated(d.r.Policies)
+	on := lab.Undominated(d.r.Policies)
 	times := map[string]int{}
 	members := map[string][]int{}
 	for i, s := range d.r.Policies {
@@ -106,7 +106,7 @@ func (d *replayDocument) bound() {
 
 func windowOf(tokens int) string {
 	switch {
-	case tokens == replay.Unlimited:
+	case tokens == lab.Unlimited:
 		return "no limit"
 	case tokens <= 0:
 		return "the model's window"

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/winnowhq/winnow/lab"
 	"github.com/winnowhq/winnow/plot"
-	"github.com/winnowhq/winnow/replay"
 	"github.com/winnowhq/winnow/token"
 )
 
@@ -22,14 +22,14 @@ const (
 
 // Frontier draws the bill of each policy against its regrets: the further to the lower left, the better. Policies by themselves are letters, those
 // of a sweep marks on a dotted line; the stepped line is the frontier, below which none of them comes, and the dashed one the bound.
-func (p Painter) Frontier(r replay.Report) {
+func (p Painter) Frontier(r lab.Report) {
 	pg := p.page()
 	pg.frontier(r, true)
 	p.draw(pg)
 }
 
 // frontier draws the chart; keys are left out below the table, which has them.
-func (pg *page) frontier(r replay.Report, keys bool) {
+func (pg *page) frontier(r lab.Report, keys bool) {
 	all, sweeps := spots(r.Policies)
 	known := slices.DeleteFunc(slices.Clone(all), func(s spot) bool { return !finite(s.x) || !finite(s.y) || s.y <= 0 })
 	if len(known) == 0 {
@@ -334,7 +334,7 @@ func (pg *page) remarks(known []spot, names []string, least float64) {
 }
 
 // namesOf are the policies' names; those of equal name say which window they have.
-func namesOf(policies []replay.Standing) []string {
+func namesOf(policies []lab.Standing) []string {
 	times := map[string]int{}
 	for i := range policies {
 		times[policies[i].Name]++
@@ -351,7 +351,7 @@ func namesOf(policies []replay.Standing) []string {
 
 func windowOf(tokens int) string {
 	switch {
-	case tokens == replay.Unlimited:
+	case tokens == lab.Unlimited:
 		return "no limit"
 	case tokens <= 0:
 		return "the model's window"

@@ -4,8 +4,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/winnowhq/winnow/lab"
 	"github.com/winnowhq/winnow/plot"
-	"github.com/winnowhq/winnow/replay"
 )
 
 // spot is a policy in the picture: the glyph that stands for it, and where.
@@ -29,8 +29,8 @@ var sweepMarks = [...]struct {
 }{{'•', activeTone}, {'◦', summaryTone}, {'▪', prunableTone}, {'▫', prunedTone}, {'▴', talkTone}}
 
 // spots gives every policy its glyph: letters to those by themselves, one mark to each sweep. The letters are those of the table.
-func spots(policies []replay.Standing) (all []spot, sweeps []string) {
-	on := replay.Undominated(policies)
+func spots(policies []lab.Standing) (all []spot, sweeps []string) {
+	on := lab.Undominated(policies)
 	letters := 0
 	for i := range policies {
 		s := &policies[i]

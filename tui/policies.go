@@ -12,12 +12,12 @@ import (
 	"unicode/utf8"
 
 	"github.com/winnowhq/winnow/bill"
-	"github.com/winnowhq/winnow/replay"
+	"github.com/winnowhq/winnow/lab"
 	"github.com/winnowhq/winnow/token"
 )
 
 // Replay draws all that a replay showed: the advice, the table of policies, the frontier, who would gain and lose.
-func (p Painter) Replay(r replay.Report) {
+func (p Painter) Replay(r lab.Report) {
 	pg := p.page()
 	pg.advice(r)
 	pg.policies(r)
@@ -28,7 +28,7 @@ func (p Painter) Replay(r replay.Report) {
 }
 
 // Policies draws the table of policies, the sessions that would gain and lose most, and the advice: what [Painter.Replay] has beside the frontier.
-func (p Painter) Policies(r replay.Report) {
+func (p Painter) Policies(r lab.Report) {
 	pg := p.page()
 	pg.policies(r)
 	pg.changes(r)
@@ -43,30 +43,30 @@ type standingColumn struct {
 	head string
 	// rank orders what goes first on a narrow page: the highest.
 	rank int
-	cell func(s *replay.Standing) (string, style)
+	cell func(s *lab.Standing) (string, style)
 }
 
 // leastName is how many columns the names of policies keep while there are figures to leave out.
 const leastName, mostName = 20, 44
 
-func standingColumns(r *replay.Report) []standingColumn {
+func standingColumns(r *lab.Report) []standingColumn {
 	plain := func(text string) (string, style) { return text, normal }
 	columns := []standingColumn{
-		{"bill", 0, func(s *replay.Standing) (string, style) { return plain(amount(s.Bill.Total(), r.Relative)) }},
-		{"ratio", 0, func(s *replay.Standing) (string, style) { return ratio(s.Ratio), strong }},
-		{"mean", 8, func(s *replay.Standing) (string, style) { return plain(ratio(s.Mean)) }},
-		{"regrets", 0, func(s *replay.Standing) (string, style) { return rate(s.Rate), strong }},
-		{"hits", 5, func(s *replay.Standing) (string, style) { return plain(shareOf(s.Hits)) }},
-		{"commits", 6, func(s *replay.Standing) (string, style) { return plain(token.Grouped(max(0, s.Commits))) }},
-		{"folds", 4, func(s *replay.Standing) (string, style) { return plain(token.Grouped(max(0, s.Folds))) }},
-		{"rose", 2, func(s *replay.Standing) (string, style) { return token.Grouped(max(0, s.Rose)), rise(s.RoseMore > 0) }},
-		{"worst", 3, func(s *replay.Standing) (string, style) { return signed(s.Worst), rise(s.Worst > 0.02) }},
+		{"bill", 0, func(s *lab.Standing) (string, style) { return plain(amount(s.Bill.Total(), r.Relative)) }},
+		{"ratio", 0, func(s *lab.Standing) (string, style) { return ratio(s.Ratio), strong }},
+		{"mean", 8, func(s *lab.Standing) (string, style) { return plain(ratio(s.Mean)) }},
+		{"regrets", 0, func(s *lab.Standing) (string, style) { return rate(s.Rate), strong }},
+		{"hits", 5, func(s *lab.Standing) (string, style) { return plain(shareOf(s.Hits)) }},
+		{"commits", 6, func(s *lab.Standing) (string, style) { return plain(token.Grouped(max(0, s.Commits))) }},
+		{"folds", 4, func(s *lab.Standing) (string, style) { return plain(token.Grouped(max(0, s.Folds))) }},
+		{"rose", 2, func(s *lab.Standing) (string, style) { return token.Grouped(max(0, s.Rose)), rise(s.RoseMore > 0) }},
+		{"worst", 3, func(s *lab.Standing) (string, style) { return signed(s.Worst), rise(s.Worst > 0.02) }},
 	}
-	if slices.ContainsFunc(r.Policies, func(s replay.Standing) bool { return s.Bound > 0 }) {
-		columns = append(columns, standingColumn{"bound", 9, func(s *replay.Standing) (string, style) { return plain(ratio(s.Bound)) }})
+	if slices.ContainsFunc(r.Policies, func(s lab.Standing) bool { return s.Bound > 0 }) {
+		columns = append(columns, standingColumn{"bound", 9, func(s *lab.Standing) (string, style) { return plain(ratio(s.Bound)) }})
 	}
-	if slices.ContainsFunc(r.Policies, func(s replay.Standing) bool { return s.Over > 0 }) {
-		columns = append(columns, standingColumn{"over", 7, func(s *replay.Standing) (string, style) { return token.Grouped(max(0, s.Over)), rise(s.Over > 0) }})
+	if slices.ContainsFunc(r.Policies, func(s lab.Standing) bool { return s.Over > 0 }) {
+		columns = append(columns, standingColumn{"over", 7, func(s *lab.Standing) (string, style) { return token.Grouped(max(0, s.Over)), rise(s.Over > 0) }})
 	}
 	return columns
 }
@@ -78,7 +78,7 @@ func rise(bad bool) style {
 	return normal
 }
 
-func (pg *page) policies(r replay.Report) {
+func (pg *page) policies(r lab.Report) {
 	if len(r.Policies) == 0 {
 		pg.add(say(strong, "Nothing was replayed."))
 		return
@@ -174,7 +174,7 @@ func (pg *page) policies(r replay.Report) {
 const asRecorded = "as recorded"
 
 // recordedRow is the row of what the sessions really took, nil where no request was seen.
-func recordedRow(r replay.Report, name int, figures []standingColumn, widths []int) line {
+func recordedRow(r lab.Report, name int, figures []standingColumn, widths []int) line {
 	all := r.Paid.Total()
 	if all.Requests == 0 {
 		return nil
@@ -207,7 +207,7 @@ func recordedBill(b bill.Bill) string {
 }
 
 // recordedRatio is the recorded bill relative to the baseline's, "" where they are of different units or some of it is not known.
-func recordedRatio(r replay.Report) string {
+func recordedRatio(r lab.Report) string {
 	all := r.Paid.Total()
 	for i := range r.Policies {
 		if s := &r.Policies[i]; s.Name == r.Baseline && !r.Relative && all.Unknown() == 0 && s.Bill.Total() > 0 {
@@ -218,7 +218,7 @@ func recordedRatio(r replay.Report) string {
 }
 
 // recorded says what the first row is, and why the baseline differs from it.
-func (pg *page) recorded(r replay.Report) {
+func (pg *page) recorded(r lab.Report) {
 	words := r.Paid.Words(dollars)
 	if len(words) == 0 {
 		return
@@ -234,7 +234,7 @@ func (pg *page) recorded(r replay.Report) {
 }
 
 // explain says what the columns mean that are there.
-func (pg *page) explain(r replay.Report, left map[string]bool) {
+func (pg *page) explain(r lab.Report, left map[string]bool) {
 	bill := "bill in US dollars"
 	if r.Relative {
 		bill = "bill in millions of input tokens"
@@ -256,11 +256,11 @@ func (pg *page) explain(r replay.Report, left map[string]bool) {
 			parts = append(parts, one.text)
 		}
 	}
-	bounded := slices.ContainsFunc(r.Policies, func(s replay.Standing) bool { return s.Bound > 0 })
+	bounded := slices.ContainsFunc(r.Policies, func(s lab.Standing) bool { return s.Bound > 0 })
 	if bounded && !left["bound"] {
 		parts = append(parts, "bound: how many times the cheapest bill with knowledge of the future")
 	}
-	if slices.ContainsFunc(r.Policies, func(s replay.Standing) bool { return s.Over > 0 }) && !left["over"] {
+	if slices.ContainsFunc(r.Policies, func(s lab.Standing) bool { return s.Over > 0 }) && !left["over"] {
 		parts = append(parts, "over: steps whose prompt is larger than the window")
 	}
 	pg.words(span{text: ""}, faint, strings.Join(parts, "; "), 8)
@@ -270,7 +270,7 @@ func (pg *page) explain(r replay.Report, left map[string]bool) {
 }
 
 // changes lists the sessions that would gain and lose most.
-func (pg *page) changes(r replay.Report) {
+func (pg *page) changes(r lab.Report) {
 	under := ""
 	if r.Advice != nil && r.Advice.Policy != "" {
 		under = "under " + clean(r.Advice.Policy) + ", against " + clean(r.Baseline)
@@ -279,7 +279,7 @@ func (pg *page) changes(r replay.Report) {
 	}
 	for _, list := range []struct {
 		title string
-		all   []replay.Change
+		all   []lab.Change
 		style style
 	}{{"Would gain most", r.Gains, fine}, {"Would lose most", r.Losses, alarm}} {
 		if len(list.all) == 0 {
@@ -306,7 +306,7 @@ func (pg *page) changes(r replay.Report) {
 }
 
 // advice is the conclusion, with its reason and what to write into the configuration.
-func (pg *page) advice(r replay.Report) {
+func (pg *page) advice(r lab.Report) {
 	a := r.Advice
 	if a == nil {
 		if len(r.Policies) > 0 {
@@ -338,7 +338,7 @@ func sentence(text string) string {
 }
 
 // skipped says which files were left out.
-func (pg *page) skipped(r replay.Report) {
+func (pg *page) skipped(r lab.Report) {
 	if len(r.Skipped) == 0 {
 		return
 	}

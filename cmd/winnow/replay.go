@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/winnowhq/winnow"
-	"github.com/winnowhq/winnow/replay"
+	"github.com/winnowhq/winnow/lab"
 	"github.com/winnowhq/winnow/summarize/offline"
 	"github.com/winnowhq/winnow/token"
 )
@@ -70,14 +70,14 @@ Results are remembered in $XDG_CACHE_HOME/winnow/replay: a replay that was stopp
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVar(&f.policies, "policy", nil, "policies to compare, with commas between them (default "+strings.Join(replay.Usual(), ",")+")")
+	flags.StringSliceVar(&f.policies, "policy", nil, "policies to compare, with commas between them (default "+strings.Join(lab.Usual(), ",")+")")
 	flags.StringArrayVar(&f.sweeps, "sweep", nil, "compare many values of a setting: KEY=FROM..TO, KEY=FROM..TO/POINTS or KEY=A,B,C, where compaction.threshold also takes economic")
 	flags.StringVar(&f.prices, "prices", "", `a model whose prices are billed, "reference" (read 0.1, write 1.25, output 5 times input), or "input=3,read=0.3,write=3.75,output=15" (default: each session's model)`)
 	flags.StringVar(&f.cache, "cache", "5m", "how long the provider keeps a prompt: 5m, 1h, or none for no cache")
 	flags.StringVar(&f.window, "window", "model", "window of policies that do not name one: model, none, or a number of tokens")
 	flags.DurationVar(&f.idle, "idle", 0, "how long each turn waited for the user, in logs without a clock")
 	flags.IntVar(&f.minSteps, "min-steps", 0, "leave out sessions with fewer steps")
-	flags.Float64Var(&f.regrets, "regrets", replay.DefaultRegrets, "how many regrets in 100 steps a recommended policy may cause")
+	flags.Float64Var(&f.regrets, "regrets", lab.DefaultRegrets, "how many regrets in 100 steps a recommended policy may cause")
 	flags.StringVar(&f.baseline, "baseline", "", "the policy that ratios are relative to (default nothing, else the first)")
 	flags.StringVar(&f.csv, "csv", "", `write a line for each session and policy to this file, "-" for standard output`)
 	f.page.flags(a, cmd, "in the page")
@@ -87,7 +87,7 @@ Results are remembered in $XDG_CACHE_HOME/winnow/replay: a replay that was stopp
 	flags.BoolVar(&f.fresh, "fresh", false, "replay everything anew")
 	flags.IntVar(&f.jobs, "jobs", 0, "replays at a time (default one for each processor)")
 	flags.BoolVar(&f.everywhere, "everywhere", false, "what coding agents have kept on this computer")
-	complete(cmd, "policy", append(replay.Usual(), "compact@168k", "supersede", "config")...)
+	complete(cmd, "policy", append(lab.Usual(), "compact@168k", "supersede", "config")...)
 	complete(cmd, "cache", "5m", "1h", "none")
 	complete(cmd, "window", "model", "none", "200k")
 	return cmd
@@ -126,8 +126,8 @@ func (a *app) runReplay(ctx context.Context, args []string, f replayFlags) error
 	if err != nil {
 		return err
 	}
-	lab := replay.Lab{Setups: setups, MinSteps: f.minSteps, Jobs: f.jobs, Baseline: f.baseline, Regrets: f.regrets,
-		Options: replay.Options{Idle: f.idle, Detail: f.detail || f.page.to != "", Summarizer: offline.New()}}
+	lab := lab.Lab{Setups: setups, MinSteps: f.minSteps, Jobs: f.jobs, Baseline: f.baseline, Regrets: f.regrets,
+		Options: lab.Options{Idle: f.idle, Detail: f.detail || f.page.to != "", Summarizer: offline.New()}}
 	if lab.Options.Terms, lab.Prices, err = a.terms(f.prices, f.cache); err != nil {
 		return err
 	}
@@ -162,7 +162,7 @@ func (a *app) runReplay(ctx context.Context, args []string, f replayFlags) error
 }
 
 // tellReplay prints what a replay showed, and does what it was asked to do with it.
-func (a *app) tellReplay(ctx context.Context, report replay.Report, reader *replayReader, settings winnow.Settings, f replayFlags, files replayFiles) error {
+func (a *app) tellReplay(ctx context.Context, report lab.Report, reader *replayReader, settings winnow.Settings, f replayFlags, files replayFiles) error {
 	problems := reader.problems(report)
 	if len(report.Sessions) == 0 {
 		if a.json && len(problems.failed) == 0 {
@@ -209,7 +209,7 @@ func (f *replayFlags) fewer() string {
 }
 
 // replayMemory remembers results, nil where there is no place for them.
-func (a *app) replayMemory(fresh bool, version string) *replay.Memory {
+func (a *app) replayMemory(fresh bool, version string) *lab.Memory {
 	dir := a.env.xdg("XDG_CACHE_HOME", ".cache")
 	if dir == "" {
 		return nil
@@ -220,11 +220,11 @@ func (a *app) replayMemory(fresh bool, version string) *replay.Memory {
 			return nil
 		}
 	}
-	return replay.OpenMemory(path, version)
+	return lab.OpenMemory(path, version)
 }
 
 // showReplay prints the report for people, and what --apply would do unless it is about to be done.
-func (a *app) showReplay(r replay.Report, settings winnow.Settings, applied bool) {
+func (a *app) showReplay(r lab.Report, settings winnow.Settings, applied bool) {
 	a.paint().Replay(r)
 	if r.Advice == nil || applied {
 		return

@@ -14,13 +14,13 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/config"
+	"github.com/winnowhq/winnow/lab"
 	"github.com/winnowhq/winnow/plainfile"
-	"github.com/winnowhq/winnow/replay"
 )
 
 // applyAdvice writes the recommended settings into the user's own configuration, or the one of --config, and those back to their defaults that stand against
 // them, so that what was measured is what is done. With --json it tells on standard error.
-func (a *app) applyAdvice(r replay.Report, inForce winnow.Settings) error {
+func (a *app) applyAdvice(r lab.Report, inForce winnow.Settings) error {
 	out := a.out
 	if a.json {
 		out = a.err
@@ -78,7 +78,7 @@ func (a *app) applyAdvice(r replay.Report, inForce winnow.Settings) error {
 }
 
 // stillOtherwise names what is recommended and set otherwise in a place that counts for more.
-func (a *app) stillOtherwise(r replay.Report, out io.Writer) error {
+func (a *app) stillOtherwise(r lab.Report, out io.Writer) error {
 	loaded, err := config.Load(a.configSources())
 	if err != nil {
 		return nil // of what else is wrong with it other commands tell
@@ -90,7 +90,7 @@ func (a *app) stillOtherwise(r replay.Report, out io.Writer) error {
 }
 
 // advised are the settings to write so that what was recommended is in force, none when it is.
-func advised(r replay.Report, inForce winnow.Settings) (map[string]string, error) {
+func advised(r lab.Report, inForce winnow.Settings) (map[string]string, error) {
 	wanted, err := set(winnow.DefaultSettings(), r.Advice.Settings)
 	if err != nil {
 		return nil, err

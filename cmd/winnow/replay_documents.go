@@ -13,8 +13,8 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/winnowhq/winnow/lab"
 	"github.com/winnowhq/winnow/page"
-	"github.com/winnowhq/winnow/replay"
 	"github.com/winnowhq/winnow/visible"
 )
 
@@ -30,11 +30,11 @@ type replayed struct {
 	RecordedBill recordedBill     `json:"recordedBill"`
 	Policies     []replayedPolicy `json:"policies"`
 	Recorded     []replayedOne    `json:"recorded"`
-	Skipped      []replay.Skipped `json:"skipped"`
+	Skipped      []lab.Skipped    `json:"skipped"`
 	Subject      string           `json:"subject,omitzero"`
-	Gains        []replay.Change  `json:"gains"`
-	Losses       []replay.Change  `json:"losses"`
-	Advice       *replay.Advice   `json:"advice,omitzero"`
+	Gains        []lab.Change     `json:"gains"`
+	Losses       []lab.Change     `json:"losses"`
+	Advice       *lab.Advice      `json:"advice,omitzero"`
 	// Unadvised says why there is no advice.
 	Unadvised string `json:"unadvised,omitzero"`
 }
@@ -42,12 +42,12 @@ type replayed struct {
 // recordedBill is what sessions took by the reports in their logs, always in US dollars.
 type recordedBill struct {
 	Cost *float64 `json:"cost"` // null where nothing is known
-	replay.Paid
+	lab.Paid
 	// Differs says why the baseline's bill is another one.
 	Differs []string `json:"differs"`
 }
 
-func recordedOf(p replay.Paid, differs []string) recordedBill {
+func recordedOf(p lab.Paid, differs []string) recordedBill {
 	b := recordedBill{Paid: p, Differs: append([]string{}, differs...)}
 	if all := p.Total(); all.Requests > 0 {
 		b.Cost = all.Dollars()
@@ -57,47 +57,47 @@ func recordedOf(p replay.Paid, differs []string) recordedBill {
 
 // replayedPolicy is a policy over all sessions.
 type replayedPolicy struct {
-	Name          string      `json:"name"`
-	Group         string      `json:"group,omitzero"`
-	Window        int         `json:"window,omitzero"`
-	Bill          float64     `json:"bill"`
-	Billed        replay.Bill `json:"billed"`
-	Relative      float64     `json:"relative"`
-	Mean          float64     `json:"mean"`
-	ToBound       float64     `json:"toBound,omitzero"`
-	Regrets       int         `json:"regrets"`
-	RegretsPer100 float64     `json:"regretsPer100"`
-	Tokens        int         `json:"tokens"`
-	Largest       int         `json:"largest"`
-	HitShare      float64     `json:"hitShare"`
-	Commits       int         `json:"commits"`
-	Compactions   int         `json:"compactions"`
-	Over          int         `json:"over"`
-	Worse         int         `json:"worse"`
-	WorseBy2      int         `json:"worseBy2"`
-	Worst         float64     `json:"worst"`
+	Name          string   `json:"name"`
+	Group         string   `json:"group,omitzero"`
+	Window        int      `json:"window,omitzero"`
+	Bill          float64  `json:"bill"`
+	Billed        lab.Bill `json:"billed"`
+	Relative      float64  `json:"relative"`
+	Mean          float64  `json:"mean"`
+	ToBound       float64  `json:"toBound,omitzero"`
+	Regrets       int      `json:"regrets"`
+	RegretsPer100 float64  `json:"regretsPer100"`
+	Tokens        int      `json:"tokens"`
+	Largest       int      `json:"largest"`
+	HitShare      float64  `json:"hitShare"`
+	Commits       int      `json:"commits"`
+	Compactions   int      `json:"compactions"`
+	Over          int      `json:"over"`
+	Worse         int      `json:"worse"`
+	WorseBy2      int      `json:"worseBy2"`
+	Worst         float64  `json:"worst"`
 }
 
 // replayedOne is one session.
 type replayedOne struct {
-	ID       string           `json:"id"`
-	Name     string           `json:"name"`
-	Path     string           `json:"path,omitzero"`
-	Product  string           `json:"product,omitzero"`
-	Model    string           `json:"model,omitzero"`
-	Steps    int              `json:"steps"`
-	Tokens   int              `json:"tokens"`
-	Base     int              `json:"base"`
-	Damaged  int              `json:"damaged,omitzero"`
-	Cost     *float64         `json:"cost"` // as recorded, in US dollars; null where nothing is known
-	Bound    float64          `json:"bound,omitzero"`
-	Outcomes []replay.Outcome `json:"outcomes"`
+	ID       string        `json:"id"`
+	Name     string        `json:"name"`
+	Path     string        `json:"path,omitzero"`
+	Product  string        `json:"product,omitzero"`
+	Model    string        `json:"model,omitzero"`
+	Steps    int           `json:"steps"`
+	Tokens   int           `json:"tokens"`
+	Base     int           `json:"base"`
+	Damaged  int           `json:"damaged,omitzero"`
+	Cost     *float64      `json:"cost"` // as recorded, in US dollars; null where nothing is known
+	Bound    float64       `json:"bound,omitzero"`
+	Outcomes []lab.Outcome `json:"outcomes"`
 }
 
 // replayedOf makes the document.
-func replayedOf(r replay.Report, detail bool) replayed {
+func replayedOf(r lab.Report, detail bool) replayed {
 	doc := replayed{Sessions: len(r.Sessions), Unit: "USD", Prices: r.Prices, Baseline: r.Baseline, RecordedBill: recordedOf(r.Paid, r.Differs), Policies: []replayedPolicy{}, Recorded: []replayedOne{},
-		Skipped: append([]replay.Skipped{}, r.Skipped...), Subject: r.Subject, Gains: append([]replay.Change{}, r.Gains...), Losses: append([]replay.Change{}, r.Losses...),
+		Skipped: append([]lab.Skipped{}, r.Skipped...), Subject: r.Subject, Gains: append([]lab.Change{}, r.Gains...), Losses: append([]lab.Change{}, r.Losses...),
 		Advice: r.Advice, Unadvised: r.Unadvised}
 	if r.Relative {
 		doc.Unit = "Mtok"
@@ -113,7 +113,7 @@ func replayedOf(r replay.Report, detail bool) replayed {
 		doc.Steps += s.Steps
 		one := replayedOne{s.ID, s.Name, s.Path, s.Product, s.Model, s.Steps, s.Tokens, s.Base, s.Damaged, recordedOf(s.Paid, nil).Cost, s.Bound, s.Outcomes}
 		if !detail {
-			one.Outcomes = make([]replay.Outcome, len(s.Outcomes))
+			one.Outcomes = make([]lab.Outcome, len(s.Outcomes))
 			for i, o := range s.Outcomes {
 				o.Events, o.Curve, o.Sizes = nil, nil, nil
 				one.Outcomes[i] = o
@@ -159,7 +159,7 @@ func (f *replayFlags) files(a *app) (to replayFiles, err error) {
 }
 
 // spare refuses to write over what is replayed, also with --force.
-func (to replayFiles) spare(sources []replay.Source) error {
+func (to replayFiles) spare(sources []lab.Source) error {
 	for flag, path := range map[string]string{"--csv": to.csv, "--html": to.page} {
 		there, err := os.Stat(path)
 		if err != nil || path == "-" {
@@ -176,7 +176,7 @@ func (to replayFiles) spare(sources []replay.Source) error {
 }
 
 // writeReplay writes the table and the page.
-func (a *app) writeReplay(ctx context.Context, r replay.Report, reader *replayReader, to replayFiles) error {
+func (a *app) writeReplay(ctx context.Context, r lab.Report, reader *replayReader, to replayFiles) error {
 	if to.csv != "" {
 		if err := a.writeTable(ctx, to.csv, r); err != nil {
 			return err
@@ -195,7 +195,7 @@ func (a *app) writeReplay(ctx context.Context, r replay.Report, reader *replayRe
 }
 
 // writeTable writes a line for each session and policy.
-func (a *app) writeTable(ctx context.Context, path string, r replay.Report) error {
+func (a *app) writeTable(ctx context.Context, path string, r lab.Report) error {
 	write := func(w io.Writer) error {
 		out := csv.NewWriter(w)
 		out.Write([]string{"session", "name", "path", "product", "model", "steps", "policy", "window", "bill", "read", "write", "output", "compact", "regret", "relative",

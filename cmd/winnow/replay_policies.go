@@ -12,34 +12,34 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/config"
+	"github.com/winnowhq/winnow/lab"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/policy"
-	"github.com/winnowhq/winnow/replay"
 )
 
 // setups are the policies that are compared: those that were named, or the usual ones, with the configuration in force where it says anything else, and
 // those of the sweeps.
-func (a *app) setups(settings winnow.Settings, f replayFlags) ([]replay.Setup, error) {
+func (a *app) setups(settings winnow.Settings, f replayFlags) ([]lab.Setup, error) {
 	words := f.policies
 	usual := len(words) == 0
 	if usual {
-		words = replay.Usual()
+		words = lab.Usual()
 	}
-	read := func(path string) (replay.Setup, error) { return a.configured(path, settings) }
-	var setups []replay.Setup
+	read := func(path string) (lab.Setup, error) { return a.configured(path, settings) }
+	var setups []lab.Setup
 	seen := map[string]bool{}
-	add := func(s replay.Setup) {
+	add := func(s lab.Setup) {
 		if !seen[s.Name] {
 			seen[s.Name] = true
 			setups = append(setups, s)
 		}
 	}
 	for _, word := range words {
-		s, err := replay.Named(word, policy.Defaults(), read)
-		var unknown *replay.WordError
+		s, err := lab.Named(word, policy.Defaults(), read)
+		var unknown *lab.WordError
 		switch {
 		case errors.As(err, &unknown):
-			return nil, hinted{usage("policy %q: %s", unknown.Word, unknown.Problem), "policies are " + replay.Forms()}
+			return nil, hinted{usage("policy %q: %s", unknown.Word, unknown.Problem), "policies are " + lab.Forms()}
 		case err != nil:
 			return nil, usageError{err}
 		}
@@ -51,7 +51,7 @@ func (a *app) setups(settings winnow.Settings, f replayFlags) ([]replay.Setup, e
 			return nil, err
 		}
 		if !slices.ContainsFunc(setups, own.Same) {
-			own.Name = replay.InForce
+			own.Name = lab.InForce
 			add(own)
 		}
 	}
@@ -70,7 +70,7 @@ func (a *app) setups(settings winnow.Settings, f replayFlags) ([]replay.Setup, e
 	return setups, windowed(setups, f.window)
 }
 
-func names(setups []replay.Setup) []string {
+func names(setups []lab.Setup) []string {
 	var all []string
 	for _, s := range setups {
 		all = append(all, s.Name)
@@ -79,15 +79,15 @@ func names(setups []replay.Setup) []string {
 }
 
 // windowed gives policies that name no window the one that was chosen.
-func windowed(setups []replay.Setup, window string) error {
+func windowed(setups []lab.Setup, window string) error {
 	chosen := 0
 	switch window {
 	case "model", "":
 		return nil
 	case "none":
-		chosen = replay.Unlimited
+		chosen = lab.Unlimited
 	default:
-		n, err := replay.ParseTokens(window)
+		n, err := lab.ParseTokens(window)
 		if err != nil || n < 1000 {
 			return usage("--window %s is neither model nor none nor a number of 1,000 tokens or more", window)
 		}
@@ -102,20 +102,20 @@ func windowed(setups []replay.Setup, window string) error {
 }
 
 // configured is the policy of a configuration: of the one in force where path is "".
-func (a *app) configured(path string, inForce winnow.Settings) (replay.Setup, error) {
+func (a *app) configured(path string, inForce winnow.Settings) (lab.Setup, error) {
 	settings := inForce
 	if path != "" {
 		loaded, err := config.Load(config.Sources{File: a.path(path)})
 		if err != nil {
-			return replay.Setup{}, err
+			return lab.Setup{}, err
 		}
 		settings = loaded.Settings
 	}
 	changed, err := differing(settings, winnow.DefaultSettings())
 	if err != nil {
-		return replay.Setup{}, err
+		return lab.Setup{}, err
 	}
-	return replay.Setup{Policy: settings.NewPolicy(), Settings: changed}, nil
+	return lab.Setup{Policy: settings.NewPolicy(), Settings: changed}, nil
 }
 
 // decides reports whether a setting is part of what a replay measures and a recommendation may write: who writes summaries is not, nor what is
@@ -174,7 +174,7 @@ func set(settings winnow.Settings, values map[string]string) (winnow.Settings, e
 }
 
 // terms are what is billed, nil for the prices of each session's model, and the same in words.
-func (a *app) terms(prices, cache string) (*replay.Terms, string, error) {
+func (a *app) terms(prices, cache string) (*lab.Terms, string, error) {
 	kept := map[string]string{"5m": "", "1h": ", prompts kept in the cache for an hour", "none": ", no cache"}
 	after, ok := kept[cache]
 	if !ok {
@@ -189,9 +189,9 @@ func (a *app) terms(prices, cache string) (*replay.Terms, string, error) {
 	case prices == "":
 		return nil, fmt.Sprintf("list prices of each session's model, %s%s", models.Date, after), nil
 	case prices == "reference":
-		t := replay.Reference()
+		t := lab.Reference()
 		if hour {
-			t.Lifetime, t.Price.CacheWrite = replay.Hour, 2
+			t.Lifetime, t.Price.CacheWrite = lab.Hour, 2
 		}
 		return &t, fmt.Sprintf("cache read %g, write %g, output %g times the input price%s", t.Price.CacheRead, t.Price.CacheWrite, t.Price.Output, after), nil
 	case strings.Contains(prices, "="):
@@ -200,7 +200,7 @@ func (a *app) terms(prices, cache string) (*replay.Terms, string, error) {
 			return nil, "", err
 		}
 		if hour {
-			t.Lifetime = replay.Hour
+			t.Lifetime = lab.Hour
 		}
 		return &t, fmt.Sprintf("a million tokens: input $%s, cache read $%s, write $%s, output $%s%s", price(t.Price.Input), price(t.Price.CacheRead),
 			price(t.Price.CacheWrite), price(t.Price.Output), after), nil
@@ -209,13 +209,13 @@ func (a *app) terms(prices, cache string) (*replay.Terms, string, error) {
 	if !m.Price.Known() || m.Price.Input <= 0 {
 		return nil, "", usage(`--prices %s: no price is known of such a model; "winnow models" lists them, and "input=3,read=0.3,write=3.75,output=15" says it in numbers`, prices)
 	}
-	t := replay.TermsOf(m, hour)
+	t := lab.TermsOf(m, hour)
 	return &t, fmt.Sprintf("list prices of %s, %s%s", m, models.Date, after), nil
 }
 
 // chosenTerms reads "input=3,read=0.3,write=3.75,output=15", US dollars a million tokens. Without read or write that costs what input does.
-func chosenTerms(text string) (replay.Terms, error) {
-	t := replay.Reference()
+func chosenTerms(text string) (lab.Terms, error) {
+	t := lab.Reference()
 	t.Relative = false
 	t.Price = model.Price{}
 	fields := map[string]*float64{"input": &t.Price.Input, "read": &t.Price.CacheRead, "write": &t.Price.CacheWrite, "output": &t.Price.Output}

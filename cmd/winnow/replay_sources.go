@@ -15,8 +15,8 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/bill"
+	"github.com/winnowhq/winnow/lab"
 	"github.com/winnowhq/winnow/model"
-	"github.com/winnowhq/winnow/replay"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
@@ -31,7 +31,7 @@ type replayReader struct {
 	counts  string // name of the counter
 
 	failed []error // of what was named
-	all    []replay.Source
+	all    []lab.Source
 	mu     sync.Mutex
 	errs   map[string]error // of what could not be read, by its path
 }
@@ -63,9 +63,9 @@ func (r *replayReader) version() string {
 }
 
 // sources are the sessions that arguments name. What cannot be found is kept for the end, unless it is all there is.
-func (r *replayReader) sources(ctx context.Context, args []string, everywhere bool) ([]replay.Source, error) {
+func (r *replayReader) sources(ctx context.Context, args []string, everywhere bool) ([]lab.Source, error) {
 	a := r.app
-	var all []replay.Source
+	var all []lab.Source
 	seen := map[string]bool{}
 	add := func(c candidate) {
 		if !seen[c.path] {
@@ -94,7 +94,7 @@ func (r *replayReader) sources(ctx context.Context, args []string, everywhere bo
 		}
 		for _, err := range failed {
 			if errors.Is(err, fs.ErrNotExist) && !looksLikePath(arg) {
-				var s replay.Source
+				var s lab.Source
 				if s, err = r.stored(ctx, arg); err == nil && !seen[s.Key] {
 					seen[s.Key] = true
 					all = append(all, s)
@@ -116,7 +116,7 @@ func (r *replayReader) sources(ctx context.Context, args []string, everywhere bo
 }
 
 // describer says what the parts of sessions are: "read src/a.go". Sessions are read again for it, one at a time, as they are asked for.
-func (r *replayReader) describer(ctx context.Context, report replay.Report) func(id, part string) string {
+func (r *replayReader) describer(ctx context.Context, report lab.Report) func(id, part string) string {
 	paths := map[string]string{}
 	for _, s := range report.Sessions {
 		paths[s.ID] = s.Path
@@ -126,7 +126,7 @@ func (r *replayReader) describer(ctx context.Context, report replay.Report) func
 	return func(id, part string) string {
 		if id != now || parts == nil {
 			now, parts = id, map[string]string{}
-			at := slices.IndexFunc(r.all, func(s replay.Source) bool { return s.Path == paths[id] })
+			at := slices.IndexFunc(r.all, func(s lab.Source) bool { return s.Path == paths[id] })
 			if at < 0 || r.all[at].Path == "-" {
 				return "" // standard input is read once
 			}
@@ -158,9 +158,9 @@ func described(s session.Session) map[string]string {
 }
 
 // source is a session in a file, a folder of OpenHands' or a database of OpenCode's.
-func (r *replayReader) source(c candidate) replay.Source {
+func (r *replayReader) source(c candidate) lab.Source {
 	a := r.app
-	s := replay.Source{Path: c.path}
+	s := lab.Source{Path: c.path}
 	var changed time.Time
 	if folder, ok := a.conversation(c.path); ok {
 		s.Size, changed = folder.Size(), folder.Modified()
@@ -178,11 +178,11 @@ func (r *replayReader) source(c candidate) replay.Source {
 	if filepath.Ext(c.path) == ".gz" {
 		s.Size *= 8 // about what it is when it is unpacked
 	}
-	s.Load = func(ctx context.Context) (*replay.Trace, error) {
+	s.Load = func(ctx context.Context) (*lab.Trace, error) {
 		l := a.lookAt(ctx, c, nil)
 		switch {
 		case l.none:
-			return nil, replay.ErrNoSession
+			return nil, lab.ErrNoSession
 		case l.err != nil:
 			return nil, r.note(s.Path, l.err)
 		}
@@ -200,24 +200,24 @@ func (r *replayReader) source(c candidate) replay.Source {
 }
 
 // stored is a session in winnow's own store.
-func (r *replayReader) stored(ctx context.Context, id string) (replay.Source, error) {
+func (r *replayReader) stored(ctx context.Context, id string) (lab.Source, error) {
 	a := r.app
 	settings, err := a.settings()
 	if err != nil {
-		return replay.Source{}, err
+		return lab.Source{}, err
 	}
 	opened, err := a.openStored(ctx, id, reading, settings)
 	if err != nil {
-		return replay.Source{}, err
+		return lab.Source{}, err
 	}
 	defer opened.Close()
 	var state store.State
 	if state, err = opened.store.State(ctx, opened.id); err != nil {
-		return replay.Source{}, err
+		return lab.Source{}, err
 	}
 	full := opened.id
-	s := replay.Source{Path: full, Key: fmt.Sprintf("%s\n%s\n%s\n%d", a.env.storePath(), a.storeFile, full, state.Revision)}
-	s.Load = func(ctx context.Context) (*replay.Trace, error) {
+	s := lab.Source{Path: full, Key: fmt.Sprintf("%s\n%s\n%s\n%d", a.env.storePath(), a.storeFile, full, state.Revision)}
+	s.Load = func(ctx context.Context) (*lab.Trace, error) {
 		opened, err := a.openStored(ctx, full, reading, settings)
 		if err != nil {
 			return nil, r.note(full, err)
@@ -239,10 +239,10 @@ func (r *replayReader) stored(ctx context.Context, id string) (replay.Source, er
 	return s, nil
 }
 
-func (r *replayReader) trace(s session.Session, beside []bill.Request) *replay.Trace {
+func (r *replayReader) trace(s session.Session, beside []bill.Request) *lab.Trace {
 	name := cmp.Or(r.app.model, answering(s.Messages))
-	t := replay.NewTrace(s, r.models.Lookup(name), r.counter)
-	t.Paid = replay.PaidFor(s.Messages, beside, bill.NewPrices(func(step string) model.Model { return r.models.Lookup(cmp.Or(step, name)) }))
+	t := lab.NewTrace(s, r.models.Lookup(name), r.counter)
+	t.Paid = lab.PaidFor(s.Messages, beside, bill.NewPrices(func(step string) model.Model { return r.models.Lookup(cmp.Or(step, name)) }))
 	t.Name = rule.Shorten(strings.Join(strings.Fields(t.Name), " "), 60)
 	return t
 }
@@ -272,7 +272,7 @@ func (r *replayReader) note(path string, err error) error {
 }
 
 // problems are the damage and the failures of a replay.
-func (r *replayReader) problems(report replay.Report) partly {
+func (r *replayReader) problems(report lab.Report) partly {
 	p := partly{failed: r.failed}
 	for _, s := range report.Skipped {
 		err := r.errs[s.Path]

@@ -9,7 +9,7 @@ import (
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/budget"
 	"github.com/winnowhq/winnow/config"
-	"github.com/winnowhq/winnow/replay"
+	"github.com/winnowhq/winnow/lab"
 )
 
 // sweepPoints is how many values of a setting are compared where nobody says how many.
@@ -19,7 +19,7 @@ const sweepPoints = 8
 const economicThreshold = float64(budget.Economic)
 
 // sweptSetups are the policies of a sweep, KEY=FROM..TO, KEY=FROM..TO/POINTS or KEY=A,B,C: the configuration in force with each value of a setting.
-func sweptSetups(settings winnow.Settings, sweep string) ([]replay.Setup, error) {
+func sweptSetups(settings winnow.Settings, sweep string) ([]lab.Setup, error) {
 	key, text, ok := strings.Cut(sweep, "=")
 	if !ok || text == "" {
 		return nil, usage("--sweep %s: write KEY=FROM..TO or KEY=A,B,C, such as compaction.threshold=40k..200k or compaction.threshold=60k,economic", sweep)
@@ -28,7 +28,7 @@ func sweptSetups(settings winnow.Settings, sweep string) ([]replay.Setup, error)
 	if err != nil {
 		return nil, usage("--sweep %s: %w", sweep, err)
 	}
-	var setups []replay.Setup
+	var setups []lab.Setup
 	for _, value := range values {
 		written, err := sweptValue(key, value)
 		if err != nil {
@@ -43,7 +43,7 @@ func sweptSetups(settings winnow.Settings, sweep string) ([]replay.Setup, error)
 			return nil, err
 		}
 		last := key[strings.LastIndexByte(key, '.')+1:]
-		setups = append(setups, replay.Setup{Name: fmt.Sprintf("%s %s=%s", s.Policy, last, inThousands(value)), Group: s.Policy + " " + key, Policy: s.NewPolicy(), Settings: changed})
+		setups = append(setups, lab.Setup{Name: fmt.Sprintf("%s %s=%s", s.Policy, last, inThousands(value)), Group: s.Policy + " " + key, Policy: s.NewPolicy(), Settings: changed})
 	}
 	return setups, nil
 }
@@ -154,7 +154,7 @@ func sweptNumber(text string) (float64, error) {
 	} else if err == nil && n != math.Trunc(n) {
 		return 0, fmt.Errorf("%q is neither a share below 1 nor a whole number", text)
 	}
-	n, err := replay.ParseTokens(text)
+	n, err := lab.ParseTokens(text)
 	return float64(n), err
 }
 

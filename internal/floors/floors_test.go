@@ -26,7 +26,7 @@ var floors = [][]string{
 	{"rule", "budget", "bill", "recall", "pivot/fact", "coverage", "wire", "wire/*"},
 	{"view", "pivot", "schedule", "store", "format", "llm"},
 	{"policy", "summarize/*", "llm/*", "store/*", "store/internal/exact", "store/internal/words", "format/*"},
-	{"", "replay"}, // the root: the engine, and the lab beside it: both run the planner
+	{"", "lab"}, // the root: the engine, and the lab beside it: both run the planner
 	{"config", "tui", "page", "discover", "skim", "selfprune", "snapshot", "inplace", "agent", "agent/*"},
 	{"chat", "chat/demo"},
 	{"cmd/winnow"},

@@ -15,8 +15,8 @@ import (
 	"github.com/winnowhq/winnow/budget"
 	"github.com/winnowhq/winnow/format/all"
 	"github.com/winnowhq/winnow/internal/outside"
+	"github.com/winnowhq/winnow/lab"
 	"github.com/winnowhq/winnow/model"
-	"github.com/winnowhq/winnow/replay"
 	"github.com/winnowhq/winnow/rule/ruletest"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/token"
@@ -27,15 +27,15 @@ type setting struct {
 	name             string
 	policy, schedule string
 	window           int
-	terms            replay.Terms
+	terms            lab.Terms
 	triggers         []string // what commits and folds must come of, for the test to show something
 }
 
 // Terms of providers: a cache that is dear to write to, one that is free to write to, none.
 var (
-	dear = replay.Reference()
-	free = replay.Terms{Price: model.Price{Input: 1.25, CacheRead: 0.125, CacheWrite: 1.25, Output: 10}, Lifetime: 10 * time.Minute}
-	none = replay.Terms{Price: model.Price{Input: 1, CacheRead: 1, CacheWrite: 1, Output: 4}}
+	dear = lab.Reference()
+	free = lab.Terms{Price: model.Price{Input: 1.25, CacheRead: 0.125, CacheWrite: 1.25, Output: 10}, Lifetime: 10 * time.Minute}
+	none = lab.Terms{Price: model.Price{Input: 1, CacheRead: 1, CacheWrite: 1, Output: 4}}
 )
 
 var forecasts = []setting{
@@ -64,8 +64,8 @@ func (s setting) compare(t *testing.T, log session.Session, again int) (triggers
 		Provider: "test", ID: "model", Limits: model.Limits{Context: s.window, Output: min(32_000, s.window/4)}, Price: s.terms.Price,
 		Cache: model.Cache{Lifetime: s.terms.Lifetime},
 	}
-	trace := replay.NewTrace(log, m, token.Linear{})
-	want, steps := foretold(t, trace, replay.Setup{Name: s.name, Policy: settings.NewPolicy(), Window: s.window}, s.terms)
+	trace := lab.NewTrace(log, m, token.Linear{})
+	want, steps := foretold(t, trace, lab.Setup{Name: s.name, Policy: settings.NewPolicy(), Window: s.window}, s.terms)
 	got := lived(t, trace, settings, m, steps, again)
 	if diff := cmp.Diff(want.Deeds, got.Deeds); diff != "" {
 		t.Fatalf("%s: what was done before which request (-forecast +engine):\n%s", s.name, diff)

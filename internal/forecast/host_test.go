@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/lab"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/pivot"
-	"github.com/winnowhq/winnow/replay"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store/memory"
@@ -21,7 +21,7 @@ import (
 // deed is something that was done to a session before the request of a step.
 type deed struct {
 	Step   int
-	Kind   replay.EventKind
+	Kind   lab.EventKind
 	Parts  []string // that were elided, sorted
 	Tokens int      // by which the prompt became smaller
 }
@@ -36,15 +36,15 @@ type course struct {
 }
 
 // foretold is the course that the lab gives, as far as nothing that was left out is needed again: what an agent would have asked for again is not in the log.
-func foretold(t *testing.T, trace *replay.Trace, p replay.Setup, terms replay.Terms) (course, int) {
+func foretold(t *testing.T, trace *lab.Trace, p lab.Setup, terms lab.Terms) (course, int) {
 	t.Helper()
-	out, err := replay.Run(t.Context(), trace, p, replay.Options{Terms: &terms, Detail: true, Summarizer: offline.New()})
+	out, err := lab.Run(t.Context(), trace, p, lab.Options{Terms: &terms, Detail: true, Summarizer: offline.New()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	steps := out.Steps
 	for _, e := range out.Events {
-		if e.Kind == replay.Regretted {
+		if e.Kind == lab.Regretted {
 			steps = min(steps, e.Step+1) // its own request is the last that is comparable
 		}
 	}
@@ -53,7 +53,7 @@ func foretold(t *testing.T, trace *replay.Trace, p replay.Setup, terms replay.Te
 		c.Cached = -1
 	}
 	for _, e := range out.Events {
-		if e.Step < steps && (e.Kind == replay.Committed || e.Kind == replay.Folded) {
+		if e.Step < steps && (e.Kind == lab.Committed || e.Kind == lab.Folded) {
 			c.Deeds = append(c.Deeds, deed{e.Step, e.Kind, sorted(e.Parts), e.Tokens})
 		}
 	}
@@ -83,7 +83,7 @@ type piece struct {
 }
 
 // lived is the course that the engine gives: the first steps of a trace. again opens another engine on the same store before every so many steps, 0 never.
-func lived(t *testing.T, trace *replay.Trace, settings winnow.Settings, m model.Model, steps, again int) course {
+func lived(t *testing.T, trace *lab.Trace, settings winnow.Settings, m model.Model, steps, again int) course {
 	t.Helper()
 	h := &host{T: t, model: m, base: trace.Base, facts: rule.NewFacts(token.Linear{}), now: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)}
 	h.config = winnow.Config{
@@ -213,9 +213,9 @@ func (h *host) did(k, before int, do func() (winnow.Outcome, error)) {
 		if r == nil {
 			continue
 		}
-		d := deed{Step: k, Kind: replay.Committed, Tokens: r.Saved}
+		d := deed{Step: k, Kind: lab.Committed, Tokens: r.Saved}
 		if r.Kind == pivot.Compaction {
-			d.Kind = replay.Folded
+			d.Kind = lab.Folded
 		} else {
 			for _, el := range r.Committed {
 				d.Parts = append(d.Parts, el.Part)
@@ -224,7 +224,7 @@ func (h *host) did(k, before int, do func() (winnow.Outcome, error)) {
 		}
 		h.course.Deeds = append(h.course.Deeds, d)
 		what := r.Trigger
-		if d.Kind == replay.Folded {
+		if d.Kind == lab.Folded {
 			what = "fold: " + what
 		}
 		h.course.triggers[what]++

@@ -1,0 +1,154 @@
+package lab
+
+import (
+	"fmt"
+	"maps"
+
+	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/policy"
+	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/view"
+)
+
+// fold makes a pivot before step k, as the engine does: what can be elided is, the past is cut, summarised, and what must not ride on the summary
+// is carried over. Of two attempts the second keeps no tail but what was never sent, and shows that in part where it does not fit by itself. Where neither helps,
+// the elisions are what is done.
+func (r *run) fold(k int) error {
+	d := r.setup.Policy.Plan(r.state(), policy.Occasion{FoldAsked: true})
+	usable := 0
+	if u := r.setup.Policy.Budget.Usable(r.model); !u.Unlimited {
+		usable = u.Threshold
+	}
+	ledger := r.ledger.With(d.Commit...)
+	for attempt := range 2 {
+		settings := r.setup.Policy.Folding(r.model)
+		keep := settings.Tail(usable)
+		if attempt > 0 {
+			if settings.Letter {
+				break
+			}
+			keep, settings.UserMessages = 0, settings.UserMessages/8
+		}
+		cut := pivot.Find(r.window, ledger, r.facts, pivot.Wanted{Keep: keep, Letter: settings.Letter})
+		if len(cut.Fold) == 0 {
+			continue
+		}
+		request := pivot.Request{
+			SessionID: r.trace.ID, Directory: r.trace.directory, System: pivot.SystemPrompt,
+			Messages: r.setup.Policy.Markers().Of(view.Render(cut.Fold, ledger)), Log: cut.Fold, Tail: cut.Tail,
+		}
+		replaces := 0
+		if cut.Previous != nil {
+			request.Previous = pivot.PreviousText(cut.Previous)
+			replaces = view.Message(cut.Previous, ledger, r.facts)
+		}
+		for i := range cut.Fold {
+			replaces += view.Message(&cut.Fold[i], ledger, r.facts)
+		}
+		request.Instruction = pivot.Instruction(settings, request.Previous, "")
+		request.Budget = pivot.AnswerBudget(usable, replaces, r.facts.Count(request.Previous))
+		past := pivot.PastOf(r.log, nil, cut)
+		request.Past = &past
+		answer, err := r.opts.Summarizer.Summarize(r.ctx, request)
+		if err != nil {
+			return fmt.Errorf("summary: %w", err)
+		}
+		carried, _ := pivot.Carry(pivot.Carrying{Log: r.log, Cut: cut, Summary: answer.Text, Facts: r.facts, Settings: settings, Directory: r.trace.directory,
+			Guard: r.setup.Policy.Guard, Ledger: r.ledger})
+		marker := pivot.Marker(r.identity(), r.trace.ID, nil, true, false)
+		if start := cut.TailStart(); start != "" {
+			marker = pivot.WithTail(marker, start)
+		}
+		summary := pivot.Summary(r.identity(), marker, nil, answer, carried)
+		log := append(r.log[:len(r.log):len(r.log)], marker, summary)
+		if !pivot.Waiting(r.log) {
+			log = append(log, pivot.Continue(r.identity(), marker))
+		}
+		window := view.Window(log, nil)
+		shown := ledger
+		after, before := view.Tokens(window, shown, r.facts), r.layout.total()
+		if over := after + r.trace.Base - usable; attempt > 0 && usable > 0 && over > 0 {
+			w := rule.Window{Messages: window, Ledger: ledger, Facts: r.facts, Guard: r.setup.Policy.Guard, Handles: &r.handles}
+			shown = ledger.With(w.Shorten(over, false)...)
+			after = view.Tokens(window, shown, r.facts)
+		}
+		if !settings.Letter && (after >= before || usable > 0 && after+r.trace.Base > usable) {
+			continue
+		}
+		r.publish(k, shown, log, window, answer.Text, carried, len(cut.Tail))
+		return nil
+	}
+	r.commit(k, d.Commit)
+	r.note(Event{Step: k, Kind: Stuck})
+	return nil
+}
+
+// publish makes a pivot the beginning of the window, with the elisions that come with it, and bills its request.
+func (r *run) publish(k int, ledger rule.Ledger, log, window []session.Message, summary, carried string, tail int) {
+	r.ledger = ledger
+	before := r.layout.total()
+	prompt := r.trace.Base + before
+	read, write, output := r.terms.at(prompt)
+	cached := prompt // its request extends the last one
+	if r.kept < r.sent || r.sent == 0 {
+		cached = min(r.kept, prompt) // or begins as that did: something was left out since, or the cache is cold
+	}
+	tokens := r.facts.Count(summary)
+	cost := float64(cached)*read + float64(prompt-cached)*write + float64(tokens)*output
+	r.out.Bill.Compact += cost
+	r.account.Bill += r.inputs(cost)
+	r.out.Tokens.Sent += prompt
+	r.out.Tokens.Cached += cached
+	r.out.Tokens.Output += tokens
+	if r.out.Folds++; r.out.First == 0 {
+		r.out.First = k
+	}
+
+	fetched := r.layout
+	r.log, r.window = log, window
+	r.layout = layout{}
+	stays := make(map[string]bool, len(window))
+	for i := range window {
+		m := &window[i]
+		r.layout.add(view.Message(m, r.ledger, r.facts), m.ID)
+		if at := fetched.index(m.ID); at >= 0 && fetched.fetched[at] > 0 && i > 1 {
+			r.layout.fetch(fetched.fetched[at])
+		}
+		stays[m.ID] = true
+	}
+	maps.DeleteFunc(r.fetched, func(_ int32, behind string) bool { return !stays[behind] })
+	r.visible = map[int32]bool{}
+	r.show(summary)
+	r.show(carried)
+	r.hides = 0
+	for i := range r.trace.items {
+		x := &r.trace.items[i]
+		if x.message >= r.next {
+			break // it is still to come
+		}
+		_, fetched := r.fetched[int32(i)]
+		r.hidden[i] = !stays[r.trace.log[x.message].ID] && !fetched
+		if r.hidden[i] {
+			r.hides++
+		}
+	}
+	for i := range window {
+		for j := range window[i].Parts {
+			for _, e := range r.ledger.Of(window[i].Parts[j].ID) {
+				r.hide(e)
+			}
+		}
+	}
+	r.kept = min(r.kept, r.trace.Base)
+	r.account.Folded()
+	r.out.Folded += before - r.layout.total()
+	r.note(Event{Step: k, Kind: Folded, N: tail, Tokens: before - r.layout.total(), Cost: cost})
+}
+
+func (r *run) identity() pivot.Identity {
+	return pivot.Identity{NewID: func(prefix string) string {
+		r.ids++
+		return fmt.Sprintf("%s_r%d", prefix, r.ids)
+	}, Now: r.log[len(r.log)-1].Time.Created}
+}

@@ -1,0 +1,56 @@
+package lab
+
+// layout is how large the messages of a window are as they are sent, in their order.
+type layout struct {
+	ids     map[string]int
+	sizes   []int
+	fetched []int // tokens that stand behind each message because they were fetched again
+	sums    []int // tokens before each message; valid up to clean
+	clean   int
+	all     int
+}
+
+func (l *layout) add(tokens int, id string) {
+	if l.ids == nil {
+		l.ids = map[string]int{}
+	}
+	l.ids[id] = len(l.sizes)
+	l.sizes, l.fetched = append(l.sizes, tokens), append(l.fetched, 0)
+	l.sums = append(l.sums, 0)
+	l.all += tokens
+}
+
+// fetch puts so many tokens behind the newest message.
+func (l *layout) fetch(tokens int) {
+	if n := len(l.fetched); n > 0 {
+		l.fetched[n-1] += tokens
+		l.all += tokens
+	}
+}
+
+func (l *layout) set(i, tokens int) {
+	l.all += tokens - l.sizes[i]
+	l.sizes[i] = tokens
+	l.clean = min(l.clean, i)
+}
+
+func (l *layout) total() int { return l.all }
+
+func (l *layout) index(id string) int {
+	if i, ok := l.ids[id]; ok {
+		return i
+	}
+	return -1
+}
+
+// before is how many tokens stand before a message.
+func (l *layout) before(id string) (int, bool) {
+	i, ok := l.ids[id]
+	if !ok {
+		return 0, false
+	}
+	for ; l.clean < i; l.clean++ {
+		l.sums[l.clean+1] = l.sums[l.clean] + l.sizes[l.clean] + l.fetched[l.clean]
+	}
+	return l.sums[i], true
+}
