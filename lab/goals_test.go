@@ -3,6 +3,7 @@ package lab
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -125,7 +126,7 @@ func TestBalanced_bySource(t *testing.T) {
 		switch {
 		case strings.HasPrefix(trace.Model.ID, "claude-haiku"): // the one session of its source
 			source = "session-share"
-		case !trace.Timed() || strings.Contains(trace.Name, "-session") || strings.Contains(trace.Name, "compact"):
+		case !slices.ContainsFunc(trace.steps, func(s step) bool { return s.timed }) || strings.Contains(trace.Name, "-session") || strings.Contains(trace.Name, "compact"):
 			source = "pi"
 		}
 		sources[source] = append(sources[source], trace)

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
 )
 
 // Source is a session that can be loaded when its turn comes.
@@ -54,7 +57,8 @@ func (l *Lab) Run(ctx context.Context, sources []Source) (Report, error) {
 	if bytes <= 0 {
 		bytes = 64 << 20
 	}
-	b := &bench{lab: l, options: l.Options.fingerprint(), work: make(chan struct{}, jobs), held: newHold(bytes)}
+	b := &bench{lab: l, options: l.Options.fingerprint(), work: semaphore.NewWeighted(int64(jobs))}
+	held := semaphore.NewWeighted(bytes)
 	for _, s := range l.Setups {
 		b.setups = append(b.setups, s.fingerprint())
 	}
@@ -65,32 +69,27 @@ func (l *Lab) Run(ctx context.Context, sources []Source) (Report, error) {
 		skip *Skipped
 	}
 	results := make([]result, len(sources))
-	open := make(chan struct{}, jobs)
-	var group sync.WaitGroup
+	var group errgroup.Group
+	group.SetLimit(jobs)
 	var mu sync.Mutex
 	done := 0
 	for i := range sources {
-		select {
-		case open <- struct{}{}:
-		case <-ctx.Done():
-		}
-		if ctx.Err() != nil || !b.held.take(ctx, sources[i].Size) {
+		size := min(sources[i].Size, bytes) // a larger source waits until nothing else is held
+		if held.Acquire(ctx, size) != nil {
 			break
 		}
-		group.Go(func() {
-			defer func() {
-				mu.Lock()
-				if done++; l.Progress != nil {
-					l.Progress(done, len(sources))
-				}
-				mu.Unlock()
-				b.held.give(sources[i].Size)
-				<-open
-			}()
+		group.Go(func() error {
+			defer held.Release(size)
 			results[i].rec, results[i].skip = b.session(ctx, &sources[i])
+			mu.Lock()
+			defer mu.Unlock()
+			if done++; l.Progress != nil {
+				l.Progress(done, len(sources))
+			}
+			return nil
 		})
 	}
-	group.Wait()
+	_ = group.Wait() // what failed is in the results
 	if err := ctx.Err(); err != nil {
 		return Report{}, err
 	}
@@ -112,8 +111,7 @@ type bench struct {
 	lab     *Lab
 	options string   // fingerprint
 	setups  []string // fingerprints
-	work    chan struct{}
-	held    *hold
+	work    *semaphore.Weighted
 }
 
 // key of what a source gave under a setup, "" for none that is remembered; setup is "" for what is known of the session itself.
@@ -192,36 +190,32 @@ func (b *bench) session(ctx context.Context, s *Source) (rec Recorded, skip *Ski
 
 // replay runs the setups that are missing, several at a time.
 func (b *bench) replay(ctx context.Context, t *Trace, s *Source, missing []int, outcomes []Outcome) error {
-	errs := make([]error, len(missing))
-	var group sync.WaitGroup
-	for n, i := range missing {
-		group.Go(func() {
-			errs[n] = b.safely(ctx, func() (err error) {
-				if outcomes[i], err = Run(ctx, t, b.lab.Setups[i], b.lab.Options); err == nil {
+	var group errgroup.Group
+	for _, i := range missing {
+		setup := b.lab.Setups[i]
+		group.Go(func() error {
+			err := b.safely(ctx, func() (err error) {
+				if outcomes[i], err = Run(ctx, t, setup, b.lab.Options); err == nil {
 					b.lab.Memory.put(b.key(s, b.setups[i]), outcomes[i])
 				}
 				return err
 			})
+			if err != nil {
+				return fmt.Errorf("under %s: %w", setup.Name, err)
+			}
+			return nil
 		})
 	}
-	group.Wait()
-	for n, err := range errs {
-		if err != nil {
-			return fmt.Errorf("under %s: %w", b.lab.Setups[missing[n]].Name, err)
-		}
-	}
-	return nil
+	return group.Wait()
 }
 
 // safely does a piece of work when there is a processor for it. A panic is an error: one session that nobody thought of does not end the others.
 func (b *bench) safely(ctx context.Context, work func() error) (err error) {
-	select {
-	case b.work <- struct{}{}:
-	case <-ctx.Done():
-		return ctx.Err()
+	if err := b.work.Acquire(ctx, 1); err != nil {
+		return err
 	}
 	defer func() {
-		<-b.work
+		b.work.Release(1)
 		if p := recover(); p != nil {
 			err = fmt.Errorf("the replay failed, which is a mistake in winnow: %v", p)
 		}
@@ -240,39 +234,4 @@ func (t *Trace) recorded(path string, o Options) Recorded {
 		rec.Input = terms.Price.Input
 	}
 	return rec
-}
-
-// hold shares out bytes.
-type hold struct {
-	mu         sync.Mutex
-	freed      *sync.Cond
-	size, free int64
-}
-
-func newHold(size int64) *hold {
-	h := &hold{size: size, free: size}
-	h.freed = sync.NewCond(&h.mu)
-	return h
-}
-
-// take waits until so many bytes are free; what is larger than all of them waits for all. Somebody who holds bytes gives them back, also when ctx
-// ended, so the wait ends.
-func (h *hold) take(ctx context.Context, n int64) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for h.free < min(n, h.size) {
-		h.freed.Wait()
-	}
-	if ctx.Err() != nil {
-		return false
-	}
-	h.free -= min(n, h.size)
-	return true
-}
-
-func (h *hold) give(n int64) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.free += min(n, h.size)
-	h.freed.Broadcast()
 }

@@ -64,6 +64,12 @@ type item struct {
 // partItems are the positions of a part's items, -1 for none.
 type partItems struct{ text, input, output int32 }
 
+// Session is the log as it is replayed, with the ids that events name.
+func (t *Trace) Session() session.Session {
+	info := session.Info{ID: t.ID, Title: t.Name, Directory: t.directory}
+	return session.Session{Info: info, Messages: slices.Clone(t.log)}
+}
+
 // Steps is how many model requests the session has.
 func (t *Trace) Steps() int { return len(t.steps) }
 
@@ -74,11 +80,6 @@ func (t *Trace) Tokens() int {
 		sum += t.items[i].tokens
 	}
 	return sum
-}
-
-// Timed reports whether the log has a clock, so that idle times are known.
-func (t *Trace) Timed() bool {
-	return slices.ContainsFunc(t.steps, func(s step) bool { return s.timed })
 }
 
 // idle is how long the session waited before step k; where the log has no clock, so long between turns.
