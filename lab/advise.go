@@ -9,18 +9,19 @@ import (
 	"github.com/winnowhq/winnow/token"
 )
 
-// DefaultRegrets is how many regrets in a hundred steps are bearable where nobody says otherwise.
+// DefaultRegrets is how many misses in 100 steps are bearable by default.
 const DefaultRegrets = 2.5
 
-// What a recommendation takes: so many sessions of so many steps, and a bill that is smaller by such a share.
+// A recommendation needs this many sessions of this many steps, and this share of the bill saved.
 const (
 	adviceSessions = 3
 	adviceSteps    = 30
 	adviceGain     = 0.02
 )
 
-// advise recommends the policy that costs least of those that the engine can run and that cause no more regrets than is bearable; 0 is DefaultRegrets.
-// It returns which of the policies is worth a closer look: the recommended one, else the one that came nearest to it, -1 for none.
+// advise recommends the policy that costs least of those that the engine can run and that cause no
+// more regrets than is bearable; 0 is DefaultRegrets. It returns which of the policies is worth a
+// closer look: the recommended one, else the one that came nearest to it, -1 for none.
 func (r *Report) advise(setups []Setup, most float64) int {
 	if most <= 0 {
 		most = DefaultRegrets
@@ -67,7 +68,8 @@ func (r *Report) advise(setups []Setup, most float64) int {
 	return best
 }
 
-// cheapest are, of the policies that the engine can run, the cheapest of those that are bearable, and of those that are not; -1 for none.
+// cheapest are, of the policies that the engine can run, the cheapest of those that are bearable,
+// and of those that are not; -1 for none.
 func (r *Report) cheapest(setups []Setup, most float64) (bearable, other int) {
 	bearable, other = -1, -1
 	for i, s := range setups {
@@ -82,7 +84,7 @@ func (r *Report) cheapest(setups []Setup, most float64) (bearable, other int) {
 	return bearable, other
 }
 
-// extent says how much was replayed: "34 sessions (5,120 steps)".
+// extent describes what was replayed: "34 sessions (5,120 steps)".
 func (r *Report) extent() string {
 	steps := 0
 	for i := range r.Sessions {
@@ -98,7 +100,7 @@ func count(n int, one, many string) string {
 	return token.Grouped(n) + " " + many
 }
 
-// share writes a ratio, rate regrets in a hundred steps, with no more digits than they are worth.
+// share formats a ratio; rate, below, misses in 100 steps.
 func share(f float64) string { return fmt.Sprintf("%.2f", f) }
 
 func regrets(f float64) string {

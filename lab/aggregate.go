@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// report makes the report of a lab.
+// report sums up.
 func (l *Lab) report(sessions []Recorded, skipped []Skipped) Report {
 	relative := relate(sessions)
 	r := Report{Sessions: sessions, Baseline: baseline(l.Setups, l.Baseline), Relative: relative, Prices: l.Prices, Skipped: skipped}
@@ -29,7 +29,7 @@ func (l *Lab) report(sessions []Recorded, skipped []Skipped) Report {
 	return r
 }
 
-// baseline is the policy that ratios are relative to: the one that was named, else nothing, else the first.
+// baseline is the policy that ratios refer to: the named one, else nothing, else the first.
 func baseline(setups []Setup, name string) string {
 	for _, name := range []string{name, Nothing} {
 		if slices.ContainsFunc(setups, func(s Setup) bool { return s.Name == name }) {
@@ -42,7 +42,8 @@ func baseline(setups []Setup, name string) string {
 	return setups[0].Name
 }
 
-// relate puts all bills into one unit: US dollars, or where the price of one session is not known millions of input tokens for all.
+// relate puts all bills into one unit: US dollars, or millions of input tokens if the price of one
+// session is unknown.
 func relate(sessions []Recorded) (relative bool) {
 	relative = slices.ContainsFunc(sessions, func(s Recorded) bool { return s.Input == 0 })
 	for i := range sessions {
@@ -59,7 +60,7 @@ func relate(sessions []Recorded) (relative bool) {
 	return relative
 }
 
-// scale changes the unit of an outcome's costs.
+// scale converts an outcome's costs to another unit.
 func (o *Outcome) scale(by float64) {
 	o.Bill = Bill{o.Bill.Read * by, o.Bill.Write * by, o.Bill.Output * by, o.Bill.Compact * by, o.Bill.Regret * by}
 	o.Events, o.Curve = slices.Clone(o.Events), slices.Clone(o.Curve)
@@ -71,10 +72,10 @@ func (o *Outcome) scale(by float64) {
 	}
 }
 
-// riseShare is how much a bill must rise to count as more than a little, as a share.
+// riseShare is the share by which a bill must rise to count as a real rise.
 const riseShare = 0.02
 
-// standing sums up a policy over all sessions.
+// standing sums a policy up over all sessions.
 func standing(s Setup, sessions []Recorded, at, base int) Standing {
 	st := Standing{Name: s.Name, Window: s.Window, Group: s.Group}
 	var total, before, bound, mean float64
@@ -113,12 +114,12 @@ func standing(s Setup, sessions []Recorded, at, base int) Standing {
 	return st
 }
 
-// add sums what two sessions took; of the largest prompts the larger counts.
+// add sums the tokens of two sessions; of Largest it takes the maximum.
 func (t Tokens) add(u Tokens) Tokens {
 	return Tokens{t.Sent + u.Sent, t.Cached + u.Cached, t.Output + u.Output, max(t.Largest, u.Largest)}
 }
 
-// ratio is 0 where there is nothing to compare with.
+// ratio is 0 if b is not positive.
 func ratio(a, b float64) float64 {
 	if r := a / b; b > 0 && !math.IsInf(r, 0) {
 		return r

@@ -10,7 +10,8 @@ import (
 	"github.com/winnowhq/winnow/token"
 )
 
-// BenchmarkRun replays a made-up session of 200 steps and 180,000 tokens under each of the usual policies.
+// BenchmarkRun replays a made-up session of 200 steps and 180,000 tokens under each of the usual
+// policies.
 func BenchmarkRun(b *testing.B) {
 	t := NewTrace(workday.Make(1, workday.Steps), model.Default().Lookup("anthropic/claude-sonnet-4-5"), token.Linear{})
 	terms := Reference()

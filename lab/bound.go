@@ -2,27 +2,33 @@ package lab
 
 import "slices"
 
-// Bound is what a session costs at least without a pivot, however much is known of what comes: no schedule is billed less that commits what it
-// likes before any step it likes, as long as
+// Bound is what a session costs at least without a pivot, however much is known of what comes: no
+// schedule is billed less that commits what it likes before any step it likes, as long as
 //
-//   - it leaves out arguments and outputs of calls only, an output with its attachments, and nothing stands in their place;
-//   - each is sent once, and for as long as it is needed: by each step that would have a regret if it alone were left out, that is, that has three
-//     quotations or more of it that stand nowhere else before;
+//   - it leaves out arguments and outputs of calls only, an output with its attachments, and
+//     nothing stands in their place;
+//   - each is sent once, and for as long as it is needed: by each step that would have a regret if
+//     it alone were left out, that is, that has three quotations or more of it that stand nowhere
+//     else before;
 //   - what was left out stays so.
 //
-// It may be lower than what can be had: where two items say the same, neither is needed as long as the other one is there.
+// It may be lower than what can be had: where two items say the same, neither is needed as long as
+// the other one is there.
 //
-// A commit is a position before a step: what is needed no more and stands behind the position goes, all of it, for that makes nothing dearer; what stands
-// behind and stays is written to the cache again. Which positions pay depends on those of the commits before and after. It is a dynamic program over
-// the items from the last to the first, and for each over pairs of steps: what the items behind it cost between two commits that reach it. A step that
-// finds the cache cold is a commit of everything that costs nothing more.
+// A commit is a position before a step: what is needed no more and stands behind the position goes,
+// all of it, for that makes nothing dearer; what stands behind and stays is written to the cache
+// again. Which positions pay depends on those of the commits before and after. It is a dynamic
+// program over the items from the last to the first, and for each over pairs of steps: what the
+// items behind it cost between two commits that reach it. A step that finds the cache cold is a
+// commit of everything that costs nothing more.
 //
-// Where the cache stays warm for more than 128 steps, commits in two or more neighbouring steps count as one at the best of them: the bound is a little
-// lower then, on recorded sessions of up to 500 steps by half a per cent at most. So it is where prices have tiers: each step is billed at the tier that
-// its prompt cannot be below.
+// Where the cache stays warm for more than 128 steps, commits in two or more neighbouring steps
+// count as one at the best of them: the bound is a little lower then, on recorded sessions of up to
+// 500 steps by half a per cent at most. So it is where prices have tiers: each step is billed at
+// the tier that its prompt cannot be below.
 //
-// The money is that of Bill. A policy that lets something be needed and pays for it can undercut a bound in principle: by leaving out what is large for
-// long, and fetching it again.
+// The money is that of Bill. A policy that lets something be needed and pays for it can undercut a
+// bound in principle: by leaving out what is large for long, and fetching it again.
 func Bound(t *Trace, o Options) float64 {
 	b := newBound(t, o)
 	total := b.fixed()
@@ -37,7 +43,8 @@ func Bound(t *Trace, o Options) float64 {
 	return total
 }
 
-// spans is how many spans of time a bound tells apart between two moments at which the cache is cold: 500 steps take 10 ms so, and 40 ms one by one.
+// spans is how many spans of time a bound tells apart between two moments at which the cache is
+// cold: 500 steps take 10 ms so, and 40 ms one by one.
 const spans = 128
 
 // bounded are items in a row that are sent first together, and needed for the last time together.
@@ -118,7 +125,8 @@ func (t *Trace) needed() []int32 {
 	return last
 }
 
-// fixed is what no schedule changes: what system prompt and tools take, what each item takes when it is sent first, and what steps produce.
+// fixed is what no schedule changes: what system prompt and tools take, what each item takes when
+// it is sent first, and what steps produce.
 func (b *bound) fixed() float64 {
 	total := b.output
 	for k := range b.extra {
@@ -136,8 +144,9 @@ func (b *bound) fixed() float64 {
 // read is the price of reading a token at each step from one to before another.
 func (b *bound) read(from, to int) float64 { return b.sums[to] - b.sums[from] }
 
-// between is what the items cost in the steps from one that finds the cache cold to before the next, without what they cost when they are sent first.
-// So many steps, width, are a span, in which one commit is made at most.
+// between is what the items cost in the steps from one that finds the cache cold to before the
+// next, without what they cost when they are sent first. So many steps, width, are a span, in which
+// one commit is made at most.
 func (b *bound) between(from, to, width int) float64 {
 	n := (to - from + width - 1) / width
 	start := func(span int) int { return min(from+span*width, to) }
@@ -145,8 +154,9 @@ func (b *bound) between(from, to, width int) float64 {
 	for a := range extra {
 		extra[a] = slices.Min(b.extra[start(a):start(a+1)])
 	}
-	// cost[a][z] is what the items that were looked at cost from span a to before span z, after a commit in a that reaches all of them, and before
-	// another one in z. They arrive in their order: the rows below low are those of low.
+	// cost[a][z] is what the items that were looked at cost from span a to before span z, after a
+	// commit in a that reaches all of them, and before another one in z. They arrive in their
+	// order: the rows below low are those of low.
 	cost := make([][]float64, n+1)
 	for a := range cost {
 		cost[a] = make([]float64, n+1)

@@ -96,7 +96,8 @@ func TestBound_noPolicyIsBilledLessOnTheCorpus(t *testing.T) {
 	}
 }
 
-// withAttachments are the parts of a log, as a trace calls them, that have a text and attachments: one of them may go without the other.
+// withAttachments are the parts of a log, as a trace calls them, that have a text and attachments:
+// one of them may go without the other.
 func withAttachments(s session.Session) map[string]bool {
 	both := map[string]bool{}
 	for i := range s.Messages {
@@ -109,7 +110,8 @@ func withAttachments(s session.Session) map[string]bool {
 	return both
 }
 
-// keeps reports whether a replay left out only what a bound allows to: of calls, nothing before it was sent once, and no attachments by themselves.
+// keeps reports whether a replay left out only what a bound allows to: of calls, nothing before it
+// was sent once, and no attachments by themselves.
 func keeps(t *Trace, out Outcome, both map[string]bool) bool {
 	for _, e := range out.Events {
 		if e.Kind != Committed {

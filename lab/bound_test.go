@@ -47,7 +47,8 @@ func small(steps int) *rapid.Generator[drawn] {
 	})
 }
 
-// cheapest tries every step at which each item may go, and bills what is sent as the replay defines it.
+// cheapest tries every step at which each item may go, and bills what is sent as the replay defines
+// it.
 func cheapest(t *Trace, terms Terms) float64 {
 	last, n := t.needed(), len(t.steps)
 	gone := make([]int, len(t.items)) // before which step an item goes; n: never
@@ -141,15 +142,17 @@ func TestBound_isNeverHigherForALongSession(t *testing.T) {
 }
 
 func TestBound_byHand(t *testing.T) {
-	// The prompts of three's steps and two more are, when nothing goes, of 110, 140, 178, 185 and 193 tokens, which is what is written in all, 193,
-	// and 110+140+178+185 = 613 are read. The fourth step says eight words of the output of the first.
+	// The prompts of three's steps and two more are, when nothing goes, of 110, 140, 178, 185 and
+	// 193 tokens, which is what is written in all, 193, and 110+140+178+185 = 613 are read. The
+	// fourth step says eight words of the output of the first.
 	y := three()
 	y.step(0, say(from(words("o", 20), 1, 8))).step(0, say("e1"))
-	// After step 3 nobody needs the call of step 2 any more, 4+30 tokens. To leave it out before step 4 costs nothing: of what stands behind it
-	// nothing was sent. It saves 34 that would be read in step 4, and again in step 5:         -34·1 - 34·1 = -68
-	// The arguments of step 1, 4 tokens, would save 4 twice, for 20 + 4 (step 2's text) that are written and not read: 24·11. They stay, and so
-	// does its output, which could go before step 5, for 20 saved once and 4+7 written again: 11·11.
-	// produced: 10 + 8 + 7 + 8 + 1 = 34
+	// After step 3 nobody needs the call of step 2 any more, 4+30 tokens. To leave it out before
+	// step 4 costs nothing: of what stands behind it nothing was sent. It saves 34 that would be
+	// read in step 4, and again in step 5:         -34·1 - 34·1 = -68 The arguments of step 1, 4
+	// tokens, would save 4 twice, for 20 + 4 (step 2's text) that are written and not read: 24·11.
+	// They stay, and so does its output, which could go before step 5, for 20 saved once and 4+7
+	// written again: 11·11. produced: 10 + 8 + 7 + 8 + 1 = 34
 	terms := plain()
 	got := Bound(y.trace(), Options{Terms: &terms})
 	if want := float64(613 - 68 + 193*12 + 34*50); math.Abs(got-want) > 1e-6 {

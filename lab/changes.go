@@ -9,13 +9,13 @@ import (
 	"github.com/winnowhq/winnow/token"
 )
 
-// mostChanges is how many sessions are named that a policy helps or hurts most.
+// mostChanges limits how many sessions are named as helped or hurt most.
 const mostChanges = 5
 
-// littleChange is a share of the bill that is not worth a word.
+// littleChange is the share of the bill below which a change is not mentioned.
 const littleChange = 0.005
 
-// compare fills in the sessions that a policy helps and hurts most, against the baseline.
+// compare fills in the sessions that a policy helps and hurts most, relative to the baseline.
 func (r *Report) compare(base, at int) {
 	if at < 0 || at == base {
 		return
@@ -38,7 +38,7 @@ func (r *Report) compare(base, at int) {
 	r.Gains, r.Losses = first(r.Gains, 1), first(r.Losses, -1)
 }
 
-// first are those that change most.
+// first returns the largest changes.
 func first(changes []Change, sign float64) []Change {
 	slices.SortStableFunc(changes, func(a, b Change) int {
 		return cmp.Or(cmp.Compare(sign*(b.Before-b.After), sign*(a.Before-a.After)), strings.Compare(a.Session, b.Session))
@@ -71,7 +71,7 @@ func gained(was, is *Outcome) string {
 	return text
 }
 
-// lost says what made a bill larger: the piece of it that rose most.
+// lost says what made a bill larger: the item that rose most.
 func lost(was, is *Outcome) string {
 	written, asked, summed := is.Bill.Write-was.Bill.Write, is.Bill.Regret-was.Bill.Regret, is.Bill.Compact-was.Bill.Compact
 	switch largest := max(written, asked, summed); {

@@ -11,7 +11,8 @@ import (
 	"github.com/winnowhq/winnow/token"
 )
 
-// corpus are the recorded sessions of at least so many steps that lie beside the project, in the order of their names.
+// corpus are the recorded sessions of at least so many steps that lie beside the project, in the
+// order of their names.
 func corpus(t testing.TB, steps int) []*Trace {
 	t.Helper()
 	if testing.Short() {

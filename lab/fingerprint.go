@@ -9,7 +9,8 @@ import (
 	"slices"
 )
 
-// fingerprint is equal for values that say the same, types of what stands behind interfaces and pointers included. Functions count by their being there.
+// fingerprint is equal for equal values, behind pointers and interfaces too, types included. Of
+// functions only presence counts.
 func fingerprint(values ...any) string {
 	sum := sha256.New()
 	for _, v := range values {
@@ -57,11 +58,11 @@ func spell(w io.Writer, v reflect.Value) {
 	case reflect.Func, reflect.Chan, reflect.UnsafePointer:
 		fmt.Fprintf(w, "%s %v;", v.Type(), v.IsNil())
 	default:
-		fmt.Fprintf(w, "%s %q;", v.Type(), fmt.Sprint(v)) // fmt reads what is not exported too
+		fmt.Fprintf(w, "%s %q;", v.Type(), fmt.Sprint(v)) // fmt reads unexported fields too
 	}
 }
 
-// Same reports whether two setups do the same, whatever they are called.
+// Same reports whether two setups differ in name alone.
 func (s Setup) Same(other Setup) bool { return s.fingerprint() == other.fingerprint() }
 
 func (s Setup) fingerprint() string {
@@ -70,7 +71,7 @@ func (s Setup) fingerprint() string {
 	return fingerprint(p, s.Window)
 }
 
-// fingerprint of what a replay's result hangs on beside session and setup.
+// fingerprint covers what a result depends on besides session and setup.
 func (o Options) fingerprint() string {
 	return fingerprint(o.Terms, o.Hour, o.Uncached, o.Idle.String(), o.Detail, fmt.Sprintf("%T", o.Summarizer))
 }

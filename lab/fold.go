@@ -11,9 +11,9 @@ import (
 	"github.com/winnowhq/winnow/view"
 )
 
-// fold makes a pivot before step k, as the engine does: what can be elided is, the past is cut, summarised, and what must not ride on the summary
-// is carried over. Of two attempts the second keeps no tail but what was never sent, and shows that in part where it does not fit by itself. Where neither helps,
-// the elisions are what is done.
+// fold compacts before step k, as the engine does: it prunes, cuts, summarises and carries over. A
+// second attempt keeps no tail except what was never sent, and shortens that if it does not fit. If
+// neither helps, only the elisions are committed.
 func (r *run) fold(k int) error {
 	d := r.setup.Policy.Plan(r.state(), policy.Occasion{FoldAsked: true})
 	usable := 0
@@ -84,15 +84,15 @@ func (r *run) fold(k int) error {
 	return nil
 }
 
-// publish makes a pivot the beginning of the window, with the elisions that come with it, and bills its request.
+// publish makes a pivot the beginning of the window and bills its request.
 func (r *run) publish(k int, ledger rule.Ledger, log, window []session.Message, summary, carried string, tail int) {
 	r.ledger = ledger
 	before := r.layout.total()
 	prompt := r.trace.Base + before
 	read, write, output := r.terms.at(prompt)
-	cached := prompt // its request extends the last one
+	cached := prompt // the request extends the last one
 	if r.kept < r.sent || r.sent == 0 {
-		cached = min(r.kept, prompt) // or begins as that did: something was left out since, or the cache is cold
+		cached = min(r.kept, prompt) // something was left out since, or the cache is cold
 	}
 	tokens := r.facts.Count(summary)
 	cost := float64(cached)*read + float64(prompt-cached)*write + float64(tokens)*output
@@ -125,7 +125,7 @@ func (r *run) publish(k int, ledger rule.Ledger, log, window []session.Message, 
 	for i := range r.trace.items {
 		x := &r.trace.items[i]
 		if x.message >= r.next {
-			break // it is still to come
+			break // not appended yet
 		}
 		_, fetched := r.fetched[int32(i)]
 		r.hidden[i] = !stays[r.trace.log[x.message].ID] && !fetched

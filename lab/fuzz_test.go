@@ -33,7 +33,8 @@ func FuzzNamed(f *testing.F) {
 	})
 }
 
-// What is remembered is found whatever else is in the file, and what is not whole is not remembered.
+// What is remembered is found whatever else is in the file, and what is not whole is not
+// remembered.
 func FuzzMemory(f *testing.F) {
 	f.Add([]byte(`{"key":"k","version":"v","value":{}}`+"\n"), "k")
 	f.Add([]byte(`{"key":"k","version":"`), "a\"b")

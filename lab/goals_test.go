@@ -83,7 +83,8 @@ func balanced(threshold budget.Threshold) policy.Policy {
 	return p
 }
 
-// The reach of `balanced` on recorded sessions of at least 30 steps: what it costs, what it loses, and that it hardly ever costs more than doing nothing.
+// The reach of `balanced` on recorded sessions of at least 30 steps: what it costs, what it loses,
+// and that it hardly ever costs more than doing nothing.
 func TestBalanced_onTheCorpus(t *testing.T) {
 	traces := corpus(t, 30)
 	nothing, bills := compare(t, traces, Setup{Policy: nothingElse(0), Window: Unlimited}, nil)
@@ -114,8 +115,9 @@ func TestBalanced_onTheCorpus(t *testing.T) {
 	}
 }
 
-// The parameters that were chosen by measuring, and what others would have given on sessions of each source: whoever chooses on one source finds what
-// the choice is worth on the others. Run it with -v for the table.
+// The parameters that were chosen by measuring, and what others would have given on sessions of
+// each source: whoever chooses on one source finds what the choice is worth on the others. Run it
+// with -v for the table.
 func TestBalanced_bySource(t *testing.T) {
 	if !testing.Verbose() {
 		t.Skip("a table to look at: -v")

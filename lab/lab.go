@@ -14,40 +14,45 @@ import (
 // Source is a session that can be loaded when its turn comes.
 type Source struct {
 	Path string // for people
-	// Key stands for what is there now: it is another one once that changes. "" is what cannot be remembered.
+	// Key identifies the present content: it changes when the content does. "" means that results
+	// cannot be remembered.
 	Key string
-	// Size is about how many bytes it takes: not too many of them are loaded at once.
+	// Size is its approximate size in bytes. It limits how many sources are loaded at once.
 	Size int64
-	// Load reads it. An error that is ErrNoSession is a file of another kind, which is passed over without a word.
+	// Load reads it. ErrNoSession marks a file of another kind, which is skipped silently.
 	Load func(context.Context) (*Trace, error)
 }
 
-// ErrNoSession says that a source holds no session and was not said to.
-var ErrNoSession = errors.New("there is no session in it")
+// ErrNoSession reports that a source holds no session, and that nobody claimed it does.
+var ErrNoSession = errors.New("not a session")
 
 // Lab replays many sessions under several setups.
 type Lab struct {
 	Setups  []Setup
 	Options Options
-	// MinSteps leaves out sessions that are shorter. Those in which nothing was asked of a model are always left out.
+	// MinSteps leaves out shorter sessions. Sessions without a model request are always left out.
 	MinSteps int
-	// Jobs is how many replays run at a time, and how many sessions are held at most. 0: one for each processor.
+	// Jobs limits how many replays run, and how many sessions are held, at a time. 0: one per
+	// processor.
 	Jobs int
-	// Bytes of sources that are held at a time; a larger one is held alone. 0: 64 MiB, of which traces take several times as much.
+	// Bytes limits the sources held at a time; a larger one is held alone. 0: 64 MiB. A trace takes
+	// several times its size.
 	Bytes int64
-	// Memory of results; nil: none. It is the caller's to close.
+	// Memory keeps results; nil: no memory. The caller closes it.
 	Memory *Memory
-	// Progress is told after each session how many are done, by one goroutine at a time. It may be nil.
+	// Progress is called after each session, by one goroutine at a time. It may be nil.
 	Progress func(done, of int)
 
-	// Baseline, Regrets and Prices are what the report is made with; see NewReport.
+	// Baseline is the policy that ratios refer to, Regrets how many misses in 100 steps are
+	// bearable, Prices the words for what is billed; see Report.
 	Baseline string
 	Regrets  float64
 	Prices   string
 }
 
-// Run replays and reports. Sessions are in the order of their sources, whichever was done first. One that cannot be read, or that a replay stumbles
-// over, is in the report's Skipped. The error is that of ctx: what was found out until then is in the memory.
+// Run replays and reports. Sessions are in the order of their sources. One that cannot be read or
+// replayed is in the report's Skipped. The only error is that of ctx; results up to then are in the
+// memory.
 func (l *Lab) Run(ctx context.Context, sources []Source) (Report, error) {
 	jobs := l.Jobs
 	if jobs <= 0 {
@@ -106,7 +111,7 @@ func (l *Lab) Run(ctx context.Context, sources []Source) (Report, error) {
 	return l.report(sessions, skipped), nil
 }
 
-// bench is a run on its way.
+// bench is a Lab while it runs.
 type bench struct {
 	lab     *Lab
 	options string   // fingerprint
@@ -114,7 +119,8 @@ type bench struct {
 	work    *semaphore.Weighted
 }
 
-// key of what a source gave under a setup, "" for none that is remembered; setup is "" for what is known of the session itself.
+// key names the result of a source under a setup, or under "" what is known of the session itself.
+// It is "" if results of the source cannot be remembered.
 func (b *bench) key(s *Source, setup string) string {
 	if s.Key == "" {
 		return ""
@@ -122,7 +128,7 @@ func (b *bench) key(s *Source, setup string) string {
 	return fingerprint(s.Key, setup, b.options)
 }
 
-// recall reads what is known of the sources.
+// recall reads what the memory has of the sources.
 func (b *bench) recall(sources []Source) {
 	if b.lab.Memory == nil {
 		return
@@ -138,7 +144,8 @@ func (b *bench) recall(sources []Source) {
 	b.lab.Memory.recall(wanted)
 }
 
-// session replays one under all setups, as far as the memory does not have it. What is left out without a word has a Skipped without a reason.
+// session replays one source under the setups that the memory does not have. A session that is left
+// out silently has a Skipped without a reason.
 func (b *bench) session(ctx context.Context, s *Source) (rec Recorded, skip *Skipped) {
 	known := b.lab.Memory.get(b.key(s, ""), &rec)
 	if known && rec.Steps < max(1, b.lab.MinSteps) {
@@ -209,7 +216,8 @@ func (b *bench) replay(ctx context.Context, t *Trace, s *Source, missing []int, 
 	return group.Wait()
 }
 
-// safely does a piece of work when there is a processor for it. A panic is an error: one session that nobody thought of does not end the others.
+// safely does a piece of work when a processor is free. A panic becomes an error: one bad session
+// does not end the others.
 func (b *bench) safely(ctx context.Context, work func() error) (err error) {
 	if err := b.work.Acquire(ctx, 1); err != nil {
 		return err
@@ -217,7 +225,7 @@ func (b *bench) safely(ctx context.Context, work func() error) (err error) {
 	defer func() {
 		b.work.Release(1)
 		if p := recover(); p != nil {
-			err = fmt.Errorf("the replay failed, which is a mistake in winnow: %v", p)
+			err = fmt.Errorf("the replay failed; this is a bug in winnow: %v", p)
 		}
 	}()
 	if err := ctx.Err(); err != nil {
@@ -226,7 +234,7 @@ func (b *bench) safely(ctx context.Context, work func() error) (err error) {
 	return work()
 }
 
-// recorded is what a report says of a session beside its outcomes.
+// recorded is what a report says about a session besides its outcomes.
 func (t *Trace) recorded(path string, o Options) Recorded {
 	terms := o.terms(t.Model)
 	rec := Recorded{ID: t.ID, Name: t.Name, Path: path, Product: t.Product, Model: t.Model.String(), Steps: t.Steps(), Tokens: t.Tokens(), Base: t.Base, Damaged: t.Damaged, Paid: t.Paid}

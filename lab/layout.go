@@ -1,10 +1,10 @@
 package lab
 
-// layout is how large the messages of a window are as they are sent, in their order.
+// layout holds the sizes of the window's messages as they are sent.
 type layout struct {
 	ids     map[string]int
 	sizes   []int
-	fetched []int // tokens that stand behind each message because they were fetched again
+	fetched []int // tokens fetched again behind each message
 	sums    []int // tokens before each message; valid up to clean
 	clean   int
 	all     int
@@ -20,7 +20,7 @@ func (l *layout) add(tokens int, id string) {
 	l.all += tokens
 }
 
-// fetch puts so many tokens behind the newest message.
+// fetch adds tokens behind the newest message.
 func (l *layout) fetch(tokens int) {
 	if n := len(l.fetched); n > 0 {
 		l.fetched[n-1] += tokens
@@ -43,7 +43,7 @@ func (l *layout) index(id string) int {
 	return -1
 }
 
-// before is how many tokens stand before a message.
+// before returns the tokens in front of a message.
 func (l *layout) before(id string) (int, bool) {
 	i, ok := l.ids[id]
 	if !ok {

@@ -13,9 +13,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Memory keeps results in a file as they come, so that a replay that was stopped goes on where it was, and the next one reads what did not change. It is
-// a convenience: lines that are damaged are passed over, and a file that cannot be written is done without. A nil Memory remembers nothing. It
-// is safe for concurrent use, also by several processes.
+// Memory keeps results in a file as they arrive, so that a stopped replay continues where it was
+// and the next one reuses what did not change. Damaged lines are skipped; a file that cannot be
+// written is not used. A nil Memory remembers nothing. It is safe for concurrent use, also by
+// several processes.
 //
 // Each line is a JSON object: {"key":"…","version":"…","value":{…}}.
 type Memory struct {
@@ -23,27 +24,27 @@ type Memory struct {
 	version string
 
 	mu    sync.Mutex
-	known map[string][]byte // values by key, of those that were asked for
-	file  *os.File          // to append to, nil until something is learned
-	err   error             // that ended writing
+	known map[string][]byte // values by key
+	file  *os.File          // for appending; nil until the first put
+	err   error             // the first error of writing
 }
 
-// line is one of the file.
+// line is a line of the file.
 type line struct {
 	Key     string         `json:"key"`
 	Version string         `json:"version"`
 	Value   jsontext.Value `json:"value"`
 }
 
-// mostBytes is how large the file may become before it is begun anew.
+// mostBytes is the size from which the file is rewritten.
 const mostBytes = 512 << 20
 
-// OpenMemory remembers in a file what a version of the program found out: results of another version are none.
+// OpenMemory returns a memory in a file. Results of another version of the program are ignored.
 func OpenMemory(path, version string) *Memory {
 	return &Memory{path: path, version: fingerprint(version)}
 }
 
-// recall reads those of the results that are wanted. What another version left is dropped when it is more than what counts.
+// recall reads the wanted results. It rewrites the file if most of it belongs to other versions.
 func (m *Memory) recall(wanted map[string]bool) {
 	if m == nil {
 		return
@@ -78,7 +79,7 @@ func (m *Memory) recall(wanted map[string]bool) {
 	}
 }
 
-// header reads key and version of a line without reading the rest of it.
+// header reads only the key and the version of a line.
 func header(text []byte) (key, version string, ok bool) {
 	rest, ok := bytes.CutPrefix(text, []byte(`{"key":"`))
 	if !ok {
@@ -92,7 +93,7 @@ func header(text []byte) (key, version string, ok bool) {
 	return string(before), string(after), ok
 }
 
-// renew leaves in the file what is known.
+// renew rewrites the file with the known results alone.
 func (m *Memory) renew() {
 	var text bytes.Buffer
 	for key, value := range m.known {
@@ -113,7 +114,7 @@ func (m *Memory) renew() {
 	}
 }
 
-// get fills in a value that is known.
+// get reads a known value.
 func (m *Memory) get(key string, value any) bool {
 	if m == nil || key == "" {
 		return false
@@ -124,7 +125,7 @@ func (m *Memory) get(key string, value any) bool {
 	return ok && json.Unmarshal(text, value) == nil
 }
 
-// put writes a value down at once, a line in one piece.
+// put appends a value at once, in one write.
 func (m *Memory) put(key string, value any) {
 	if m == nil || key == "" {
 		return
@@ -150,7 +151,8 @@ func (m *Memory) put(key string, value any) {
 	_, m.err = m.file.Write(append(out, '\n'))
 }
 
-// appendTo opens a file to append to. What a process that was killed left of a line is ended.
+// appendTo opens a file for appending. A line that a killed process left unfinished gets its line
+// end.
 func appendTo(path string) (*os.File, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
@@ -168,7 +170,7 @@ func appendTo(path string) (*os.File, error) {
 	return file, nil
 }
 
-// Close ends writing. The error is what kept results from being remembered; they were found out all the same.
+// Close closes the file. The error is the first that kept a result from being remembered.
 func (m *Memory) Close() error {
 	if m == nil {
 		return nil

@@ -7,9 +7,11 @@ import (
 	"github.com/winnowhq/winnow/summarize/offline"
 )
 
-// An independent prototype replayed 145 sessions of other people under the policies that are published. What it found dearer than what is dearer on the
-// recorded sessions here, and what loses more loses more. Of one pair it does not hold: clearing all but three outputs is cheaper here than compaction
-// at 168,000 tokens, for few of these sessions grow so long. There the two were 2 % apart.
+// An independent prototype replayed 145 sessions of other people under the policies that are
+// published. What it found dearer than what is dearer on the recorded sessions here, and what loses
+// more loses more. Of one pair it does not hold: clearing all but three outputs is cheaper here
+// than compaction at 168,000 tokens, for few of these sessions grow so long. There the two were 2 %
+// apart.
 func TestCorpus_policiesStandInTheOrderOfThePrototype(t *testing.T) {
 	traces := corpus(t, 30)
 	terms := Reference()

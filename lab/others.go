@@ -13,48 +13,53 @@ import (
 	"github.com/winnowhq/winnow/schedule"
 )
 
-// Words for the policies that are compared and are none of the engine's.
+// The policies that are compared and are not the engine's.
 const (
-	Nothing   = "nothing"   // no rules, and a model that takes everything
-	Compact   = "compact"   // no rules: the past is folded when the window is full
+	Nothing   = "nothing"   // no rules and no limit
+	Compact   = "compact"   // no rules; compaction when the window is full
 	Supersede = "supersede" // S002 10 by the letter, at every step
-	InForce   = "config"    // what the configuration says
-	mask      = "mask"      // all outputs but those of the newest steps go, at every step
-	clearing  = "clear"     // all outputs but the newest go when the prompt has reached so many tokens
-	economic  = "economic"  // in place of a number of tokens: the past is folded when that has become worth what it costs
+	InForce   = "config"    // the user's configuration
+	mask      = "mask"      // at every step, hide all outputs but those of the newest steps
+	clearing  = "clear"     // hide all outputs but the newest when the prompt reaches a size
+	economic  = "economic"  // in place of a number of tokens: compact when it pays
 )
 
-// Defaults of clear: those that are published with it.
+// Published defaults of clear.
 const (
 	DefaultClearKeep = 3
 	DefaultClearAt   = 100_000
 )
 
-// Usual are the policies that are compared when none are named.
+// Usual returns the policies that are compared by default.
 func Usual() []string {
 	return []string{Nothing, Compact, policy.Classic, policy.Aggressive, policy.Balanced, policy.Balanced + "/compact@economic", "clear:3@100k", "mask:10"}
 }
 
-// Forms say how policies are written, for errors and help.
+// Forms describes how policies are written, for errors and help.
 func Forms() string {
 	return "nothing, compact, compact@168k, compact@84%, compact@economic, classic, aggressive, balanced, supersede, mask:STEPS, clear:KEEP@TRIGGER, clear:KEEP@TRIGGER+LEAST, " +
 		"config or the path of a winnow.jsonc; each may be followed by /compact@168k, /compact@economic, /200k (a window) or /nolimit"
 }
 
-// room is the window of policies that compact at a number of tokens of their own, whatever the model: wide enough to leave that to them.
+// room is the window, in tokens, of policies that compact at a size of their own: wide enough not
+// to interfere.
 const room = 1_000_000
 
 // Named makes the policy that a word names:
 //
 //   - classic, aggressive and balanced, with these options;
-//   - nothing, which keeps all and has no limit; compact, which folds when the window is full, compact@168k at so many tokens and compact@84% at that
-//     share of the window, compact@economic when it has become worth what it costs;
-//   - rules that others publish: mask:10 masks all outputs but those of the last 10 steps, at every step; clear:3@100k clears all outputs but the last 3
-//     whenever the prompt has 100,000 tokens, clear:3@100k+5k if 5,000 go with it (clear alone is clear:3@100k); supersede is what S002 10 says
-//     of files to the letter, at every step;
-//   - config, or the path of a winnow.jsonc: what file makes of it, of "" for config. A nil file knows none.
+//   - nothing, which keeps all and has no limit; compact, which folds when the window is full,
+//     compact@168k at so many tokens and compact@84% at that share of the window, compact@economic
+//     when it has become worth what it costs;
+//   - rules that others publish: mask:10 masks all outputs but those of the last 10 steps, at every
+//     step; clear:3@100k clears all outputs but the last 3 whenever the prompt has 100,000 tokens,
+//     clear:3@100k+5k if 5,000 go with it (clear alone is clear:3@100k); supersede is what S002 10
+//     says of files to the letter, at every step;
+//   - config, or the path of a winnow.jsonc: what file makes of it, of "" for config. A nil file
+//     knows none.
 //
-// After any of them /compact@168k folds at so many tokens and /compact@economic when it pays, /200k is a window in place of the model's, and /nolimit takes it away. The error of a word is a
+// After any of them /compact@168k folds at so many tokens and /compact@economic when it pays, /200k
+// is a window in place of the model's, and /nolimit takes it away. The error of a word is a
 // *WordError.
 func Named(spec string, defaults policy.Options, file func(path string) (Setup, error)) (Setup, error) {
 	spec = strings.TrimSpace(spec)
@@ -69,7 +74,7 @@ func Named(spec string, defaults policy.Options, file func(path string) (Setup, 
 			path = ""
 		}
 		if file == nil {
-			return s, bad(spec, "there is no configuration to read it from")
+			return s, bad(spec, "no configuration file can be read here")
 		}
 		if s, err = file(path); err != nil {
 			return s, fmt.Errorf("policy %q: %w", spec, err)
@@ -101,10 +106,10 @@ func Named(spec string, defaults policy.Options, file func(path string) (Setup, 
 	return s, nil
 }
 
-// leastWindow is the smallest window that is believed, in tokens.
+// leastWindow is the smallest accepted window, in tokens.
 const leastWindow = 1_000
 
-// split takes a word apart: the policy, and what follows it.
+// split separates the policy from what follows it.
 func split(spec string) (base string, after []string, err error) {
 	if spec == "" {
 		return "", nil, bad(spec, "it is empty")
@@ -119,7 +124,8 @@ func split(spec string) (base string, after []string, err error) {
 	return words[0], words[1:], nil
 }
 
-// fileEnd is where the path of a configuration file ends in a word, 0 where it is none.
+// fileEnd is where the path of a configuration file ends in a word; 0 if it does not begin with
+// one.
 func fileEnd(spec string) int {
 	for _, ext := range []string{".jsonc", ".json"} {
 		if at := strings.LastIndex(spec, ext); at > 0 && (at+len(ext) == len(spec) || spec[at+len(ext)] == '/') {
@@ -131,7 +137,7 @@ func fileEnd(spec string) int {
 
 func isFile(base string) bool { return fileEnd(base) == len(base) }
 
-// based makes a policy without what follows it.
+// based makes the policy itself, without suffixes.
 func based(spec, base string, defaults policy.Options) (Setup, error) {
 	switch base {
 	case policy.Classic, policy.Aggressive, policy.Balanced:
@@ -158,13 +164,13 @@ func based(spec, base string, defaults policy.Options) (Setup, error) {
 	case mask:
 		steps, err := strconv.Atoi(rest)
 		if err != nil || steps < 1 {
-			return Setup{}, bad(spec, "%q is no number of steps; write mask:10", rest)
+			return Setup{}, bad(spec, "%q is not a number of steps; write mask:10", rest)
 		}
 		return foreign(defaults, []rule.Rule{masked{steps}}, schedule.Eager{}), nil
 	case clearing:
 		return clearer(spec, rest, defaults)
 	}
-	return Setup{}, bad(spec, "there is no policy %q", base)
+	return Setup{}, bad(spec, "unknown policy %q", base)
 }
 
 // clearer reads KEEP@TRIGGER+LEAST.
@@ -172,24 +178,24 @@ func clearer(spec, text string, defaults policy.Options) (Setup, error) {
 	keepText, atText, hasAt := strings.Cut(text, "@")
 	keep, err := strconv.Atoi(keepText)
 	if err != nil || keep < 0 {
-		return Setup{}, bad(spec, "%q is no number of outputs to keep; write clear:3@100k", keepText)
+		return Setup{}, bad(spec, "%q is not a number of outputs to keep; write clear:3@100k", keepText)
 	}
 	at, least := DefaultClearAt, 0
 	if hasAt {
 		text, leastText, hasLeast := strings.Cut(atText, "+")
 		if at, err = ParseTokens(text); err != nil || at == 0 {
-			return Setup{}, bad(spec, "%q is no number of tokens at which outputs are cleared; write clear:3@100k", text)
+			return Setup{}, bad(spec, "%q is not a number of tokens; write clear:3@100k", text)
 		}
 		if hasLeast {
 			if least, err = ParseTokens(leastText); err != nil {
-				return Setup{}, bad(spec, "%q is no number of tokens that must go at least; write clear:3@100k+5k", leastText)
+				return Setup{}, bad(spec, "%q is not a number of tokens; write clear:3@100k+5k", leastText)
 			}
 		}
 	}
 	return foreign(defaults, []rule.Rule{cleared{keep}}, trigger{at, least}), nil
 }
 
-// foreign is a policy of rules that are none of the engine's, which folds as balanced does.
+// foreign is a policy of rules outside the engine, which compacts as balanced does.
 func foreign(defaults policy.Options, rules []rule.Rule, when schedule.Schedule) Setup {
 	p, _ := policy.New(policy.Balanced, defaults)
 	p.Rules, p.Schedule, p.Guard = rules, when, &rule.Guard{}
@@ -198,8 +204,8 @@ func foreign(defaults policy.Options, rules []rule.Rule, when schedule.Schedule)
 	return Setup{Policy: p}
 }
 
-// compacting folds at so many tokens, or at a share of the window. For policies that are not the engine's the reserve does not count: they fold at the
-// number that they were given.
+// compacting sets the size, or share of the window, at which the policy compacts. Policies outside
+// the engine have no reserve: they compact at exactly that size.
 func (s Setup) compacting(spec, text string) (Setup, error) {
 	var at budget.Threshold
 	if text == economic {
@@ -207,13 +213,13 @@ func (s Setup) compacting(spec, text string) (Setup, error) {
 	} else if percent, ok := strings.CutSuffix(text, "%"); ok {
 		share, err := strconv.ParseFloat(percent, 64)
 		if err != nil || !(share > 0 && share <= 100) {
-			return s, bad(spec, "%q is no share of the window; write compact@84%%", text)
+			return s, bad(spec, "%q is not a share of the window; write compact@84%%", text)
 		}
 		at = budget.Threshold(share / 100)
 	} else {
 		n, err := ParseTokens(text)
 		if err != nil || n < leastWindow {
-			return s, bad(spec, "%q is no number of tokens at which the past is folded; write compact@168k or compact@economic", text)
+			return s, bad(spec, "%q is not a number of tokens; write compact@168k or compact@economic", text)
 		}
 		at = budget.Threshold(n)
 	}
@@ -244,12 +250,12 @@ func ParseTokens(text string) (int, error) {
 	}
 	n, err := strconv.ParseFloat(digits, 64)
 	if err != nil || !(n >= 0) || n*unit > 1e9 || strings.ContainsAny(digits, "xXpP_+iIeEnN") {
-		return 0, fmt.Errorf("%q is no number of tokens; write 168000, 168k or 1.5m", text)
+		return 0, fmt.Errorf("%q is not a number of tokens; write 168000, 168k or 1.5m", text)
 	}
 	return int(n*unit + 0.5), nil
 }
 
-// WordError is a word that names no policy.
+// WordError reports a word that does not name a policy.
 type WordError struct{ Word, Problem string }
 
 func (e *WordError) Error() string {
@@ -260,7 +266,7 @@ func bad(word, format string, args ...any) error {
 	return &WordError{word, fmt.Sprintf(format, args...)}
 }
 
-// MaskedOutput and ClearedOutput stand where outputs stood.
+// MaskedOutput and ClearedOutput replace hidden outputs.
 const (
 	MaskedOutput  = "[output masked]"
 	ClearedOutput = "[old output cleared]"
@@ -272,7 +278,7 @@ type masked struct{ Steps int }
 // Name is "mask".
 func (masked) Name() string { return mask }
 
-// Find walks from the oldest message on to the steps that stay.
+// Find returns the outputs before the newest Steps steps.
 func (r masked) Find(w rule.Window) rule.Found {
 	border, steps := len(w.Messages), 0
 	for border > 0 && steps < r.Steps {
@@ -291,23 +297,23 @@ type cleared struct{ Keep int }
 // Name is "clear".
 func (cleared) Name() string { return clearing }
 
-// Find walks the whole window.
+// Find returns all outputs but the newest Keep.
 func (r cleared) Find(w rule.Window) rule.Found {
 	outputs := slices.Collect(outputsOf(w, len(w.Messages)))
 	outputs = outputs[:max(0, len(outputs)-r.Keep)]
 	return hidden(w, outputs, r.Name(), ClearedOutput, fmt.Sprintf("it is none of the newest %d outputs", r.Keep))
 }
 
-// trigger commits when the prompt has reached a size, if enough goes with it.
+// trigger commits when the prompt reaches a size, if at least a number of tokens goes.
 type trigger struct{ At, Least int }
 
 // Name is "trigger".
 func (trigger) Name() string { return "trigger" }
 
-// Ready reports whether the prompt is large enough.
+// Ready reports whether the prompt has reached the size.
 func (t trigger) Ready(now schedule.Moment) bool { return now.Account.Base+now.Account.Size >= t.At }
 
-// Choose takes all or nothing.
+// Choose returns everything found, or nothing.
 func (t trigger) Choose(found []rule.Elision, now schedule.Moment) []rule.Elision {
 	if !t.Ready(now) || rule.Saves(found) < t.Least {
 		return nil

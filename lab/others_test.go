@@ -72,17 +72,17 @@ func TestNamed_readsEveryForm(t *testing.T) {
 func TestNamed_saysWhatIsWrongWithAWord(t *testing.T) {
 	for word, want := range map[string]string{
 		"":                  "it is empty",
-		"balance":           `there is no policy "balance"`,
-		"mask":              `"" is no number of steps`,
-		"mask:0":            `"0" is no number of steps`,
-		"clear:x@100k":      `"x" is no number of outputs`,
-		"clear:-1":          `"-1" is no number of outputs`,
-		"clear:3@soon":      `"soon" is no number of tokens`,
-		"clear:3@0":         `"0" is no number of tokens`,
-		"clear:3@100k+lots": `"lots" is no number of tokens that must go`,
-		"compact@":          `"" is no number of tokens`,
-		"compact@0%":        `"0" is no share`,
-		"compact@120%":      `"120" is no share`,
+		"balance":           `unknown policy "balance"`,
+		"mask":              `"" is not a number of steps`,
+		"mask:0":            `"0" is not a number of steps`,
+		"clear:x@100k":      `"x" is not a number of outputs`,
+		"clear:-1":          `"-1" is not a number of outputs`,
+		"clear:3@soon":      `"soon" is not a number of tokens`,
+		"clear:3@0":         `"0" is not a number of tokens`,
+		"clear:3@100k+lots": `"lots" is not a number of tokens`,
+		"compact@":          `"" is not a number of tokens`,
+		"compact@0%":        `"0" is not a share`,
+		"compact@120%":      `"120" is not a share`,
 		"balanced/big":      `"big" is neither a window`,
 		"balanced/12":       `"12" is neither a window`,
 		"nothing/":          `"" is neither a window`,
@@ -168,7 +168,8 @@ func TestMasked_leavesTheNewestSteps(t *testing.T) {
 			}
 		}
 	}
-	// The newest two steps are the failure, and the two calls beside each other. The third output is as small as what would stand in its place, or nearly.
+	// The newest two steps are the failure, and the two calls beside each other. The third output
+	// is as small as what would stand in its place, or nearly.
 	want := []string{ids[0], ids[1], ids[2], ids[3]}
 	if diff := cmp.Diff(want, elided(found)); diff != "" {
 		t.Errorf("masked (-want +got):\n%s", diff)

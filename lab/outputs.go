@@ -7,13 +7,14 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// toolOutput is the result of a call, and where it stands.
+// toolOutput is the result of a call, with its message.
 type toolOutput struct {
 	part    *session.Part
 	message string // id
 }
 
-// outputsOf are the outputs of calls that ended in the first so many messages of a window, oldest first, those that are elided among them.
+// outputsOf yields the outputs of finished calls in the first messages of a window, oldest first,
+// elided ones included.
 func outputsOf(w rule.Window, upTo int) iter.Seq[toolOutput] {
 	return func(yield func(toolOutput) bool) {
 		for i := range w.Messages[:upTo] {
@@ -31,7 +32,7 @@ func outputsOf(w rule.Window, upTo int) iter.Seq[toolOutput] {
 	}
 }
 
-// hidden are elisions of outputs that show a fixed text in their place, of those that are larger than it.
+// hidden returns elisions that replace outputs by a fixed text, for outputs larger than it.
 func hidden(w rule.Window, outputs []toolOutput, name, shown, because string) rule.Found {
 	var found rule.Found
 	takes := w.Facts.Count(shown)

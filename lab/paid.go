@@ -10,22 +10,22 @@ import (
 	"github.com/winnowhq/winnow/token"
 )
 
-// Paid is what a recorded session really took, by the reports in its log: not what a replay makes of it.
+// Paid is what a recorded session really cost, according to the usage in its log.
 type Paid struct {
 	bill.Sums
-	// Models that answered steps.
+	// Models are the ids of the models that answered.
 	Models []string `json:"models,omitempty"`
-	// Thinking is how many tokens of reasoning steps produced that a replay does not send again, Hour how many were written to the cache for an hour, and
-	// Compactions how often the product itself folded the past.
+	// Thinking counts reasoning tokens, which a replay does not send; Hour the tokens written to
+	// the one-hour cache; Compactions how often the product itself compacted.
 	Thinking    int `json:"thinking,omitzero"`
 	Hour        int `json:"hour,omitzero"`
 	Compactions int `json:"compactions,omitzero"`
-	// Copies is how many answers of the log are copies of earlier ones, which were paid for once.
+	// Copies counts answers that repeat earlier ones and were paid for once.
 	Copies int `json:"copies,omitzero"`
 }
 
-// PaidFor sums up what the requests of a log took, and of those that its file tells of beside it. prices finds the model of
-// each.
+// PaidFor sums up the requests of a log and those that its file records beside it. prices finds the
+// model of each.
 func PaidFor(messages []session.Message, beside []bill.Request, prices *bill.Prices) Paid {
 	p := Paid{Sums: bill.Of(messages, beside, prices)}
 	for i := range messages {
@@ -52,7 +52,7 @@ func PaidFor(messages []session.Message, beside []bill.Request, prices *bill.Pri
 	return p
 }
 
-// plus sums up what two sessions took.
+// plus returns the sum of two sessions.
 func (p Paid) plus(q Paid) Paid {
 	sum := Paid{Sums: p.Sums.Plus(q.Sums), Models: slices.Clone(p.Models), Thinking: p.Thinking + q.Thinking, Hour: p.Hour + q.Hour, Compactions: p.Compactions + q.Compactions, Copies: p.Copies + q.Copies}
 	for _, name := range q.Models {
@@ -63,7 +63,7 @@ func (p Paid) plus(q Paid) Paid {
 	return sum
 }
 
-// differs says in words why the baseline's bill is another one than the recorded: what is in the one and not in the other, with figures.
+// differs explains, with figures, why the baseline's bill is not the recorded one.
 func (p Paid) differs(base Standing, hour bool) []string {
 	all := p.Total()
 	if all.Requests == all.Unknown() {
@@ -72,26 +72,26 @@ func (p Paid) differs(base Standing, hour bool) []string {
 	var why []string
 	say := func(format string, values ...any) { why = append(why, fmt.Sprintf(format, values...)) }
 	if n := all.Unknown(); n > 0 {
-		say("the recorded bill is without %s of which no cost is known", token.Count(n, "request"))
+		say("the recorded bill leaves out %s of unknown cost", token.Count(n, "request"))
 	}
 	if n := p.Agents.Requests; n > 0 {
-		say("sub-agents took %s: not replayed", token.Count(n, "request"))
+		say("not replayed: %s of sub-agents", token.Count(n, "request"))
 	}
 	if n := p.Left.Requests; n > 0 {
-		say("%s gave what is no part of the session: not replayed", token.Count(n, "request"))
+		say("not replayed: %s whose answers are not part of the session", token.Count(n, "request"))
 	}
 	if len(p.Models) > 1 {
-		say("%d models answered; a replay bills the one that answered most, for all", len(p.Models))
+		say("%d models answered; a replay bills all steps at the price of the one that answered most", len(p.Models))
 	}
 	if p.Copies > 0 {
-		say("%s in the log once more as a copy, which took nothing; the replay sends each again", stand(p.Copies))
+		say("the log repeats %s, which cost nothing the second time; the replay sends each again", token.Count(p.Copies, "answer"))
 	}
 	if p.Compactions > 0 {
 		say("the recorded session was compacted %s; a replay goes on as if it had not been", times(p.Compactions))
 	}
 	sent, recorded := base.Tokens.Sent, p.Steps.Usage.Prompt()
 	if recorded > 0 && math.Abs(float64(sent-recorded)) > 0.01*float64(recorded) {
-		say("prompts were %s tokens as recorded and are %s in the replay: what the product adds to them (reminders, attachments, thinking) is not in the log, and the provider's tokenizer counts otherwise than ours",
+		say("prompts were %s tokens as recorded and are %s in the replay: what the product adds to them (reminders, attachments, thinking) is not in the log, and the provider's tokenizer counts differently",
 			token.Grouped(recorded), token.Grouped(sent))
 	}
 	if u := p.Steps.Usage; recorded > 0 && sent > 0 {
@@ -104,17 +104,10 @@ func (p Paid) differs(base Standing, hour bool) []string {
 		say("the answers had %s tokens of thinking, which a replay does not have", token.Grouped(p.Thinking))
 	}
 	if said, is := p.Steps.Usage.Output+p.Steps.Usage.Reasoning, base.Tokens.Output; math.Abs(float64(said-is)) > 0.01*float64(max(said, is)) {
-		say("answers were %s tokens as reported and are %s as they stand in the log", token.Grouped(said), token.Grouped(is))
+		say("answers were %s tokens as reported and are %s as recorded in the log", token.Grouped(said), token.Grouped(is))
 	}
 	if p.Hour > 0 && !hour {
 		say("%s tokens were written to the cache for an hour, at double the input price; the replay's cache lives as long as the model's usual one (--cache 1h)", token.Grouped(p.Hour))
 	}
 	return why
-}
-
-func stand(n int) string {
-	if n == 1 {
-		return "1 answer stands"
-	}
-	return token.Grouped(n) + " answers stand"
 }

@@ -28,8 +28,8 @@ func TestPaid_namesWhyTheBaselineDiffers(t *testing.T) {
 	base := Standing{Tokens: Tokens{Sent: 40_000, Cached: 20_000, Output: 900}}
 	got := strings.Join(p.differs(base, false), "\n")
 	for _, want := range []string{
-		"without 1 request of which no cost is known", "sub-agents took 1 request", "1 request gave what is no part of the session", "2 models answered", "compacted once",
-		"1 answer stands", "65,000 tokens as recorded and are 40,000", "46.2 % of the prompts as recorded and 50.0 %", "300 tokens of thinking", "20,000 tokens were written to the cache for an hour",
+		"leaves out 1 request of unknown cost", "1 request of sub-agents", "1 request whose answers are not part of the session",
+		"2 models answered", "compacted once", "repeats 1 answer,", "65,000 tokens as recorded and are 40,000", "46.2 % of the prompts as recorded and 50.0 %", "300 tokens of thinking", "20,000 tokens were written to the cache for an hour",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is not said:\n%s", want, got)

@@ -8,32 +8,33 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// Words is how many words in a row make a quotation, and Quotations how many a step must have of what is hidden to have needed it.
+// Words is how many words in a row make a quotation. A step with at least Quotations of them from
+// hidden text needed that text.
 const (
 	Words      = 6
 	Quotations = 3
 )
 
-// quotes say which steps quote which items.
+// quotes records which steps quote which items.
 type quotes struct {
 	grams map[uint64]int32 // position in last, by the hash of six words
-	last  []int32          // the newest occurrence of a gram: a position in chain, -1 for none
+	last  []int32          // newest occurrence of each gram: a position in chain, or -1
 	chain []occurrence
 	needs [][]need // by step
 }
 
-// occurrence is an item that has a gram, and the position of the one before it, -1 for none.
+// occurrence is an item with a gram, and the position of the occurrence before it, or -1.
 type occurrence struct{ item, before int32 }
 
-// need is a gram that a step wrote and that stood in earlier items: the newest of them then.
+// need is a gram that a step wrote and earlier items have; newest is the latest of them then.
 type need struct{ gram, newest int32 }
 
-// read goes through the items in their order.
+// read finds the quotations, in the order of the items.
 func (t *Trace) read() quotes {
 	q := quotes{grams: map[uint64]int32{}, needs: make([][]need, len(t.steps))}
 	var produced []int // items of the step that is being read
 	for i := 0; i < len(t.items); {
-		// What a step wrote is looked up before any of it is known.
+		// What a step wrote is looked up before it is learned.
 		end, number := i, t.items[i].step
 		for end < len(t.items) && t.items[end].step == number {
 			end++
@@ -53,7 +54,7 @@ func (t *Trace) read() quotes {
 		i = end
 	}
 	for k := range t.items {
-		t.items[k].text = "" // it is in the log, and what was decoded is not needed any more
+		t.items[k].text = "" // no longer needed: it is in the log
 	}
 	return q
 }
@@ -90,7 +91,7 @@ func (q *quotes) learn(k int32, text string) {
 	}
 }
 
-// grams are the hashes of each six words in a row.
+// grams yields the hash of each row of six words.
 func grams(text string) func(yield func(uint64) bool) {
 	return func(yield func(uint64) bool) {
 		var row [Words]uint64
@@ -120,7 +121,8 @@ func grams(text string) func(yield func(uint64) bool) {
 	}
 }
 
-// wordBytes are those that words are made of: letters, digits and what paths, versions and flags have in them.
+// wordBytes are the bytes of words: letters, digits and the punctuation of paths, versions and
+// flags.
 var wordBytes = func() (is [256]bool) {
 	for b := range is {
 		c := byte(b)
@@ -129,7 +131,7 @@ var wordBytes = func() (is [256]bool) {
 	return is
 }()
 
-// values is what the arguments of a call say: names and values in their order, one a line, with escapes resolved.
+// values returns names and values of a call's arguments in their order, one per line, unescaped.
 func values(input jsontext.Value) string {
 	var b strings.Builder
 	d := jsontext.NewDecoder(strings.NewReader(string(input)), session.ReadOptions())

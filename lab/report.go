@@ -1,28 +1,31 @@
 package lab
 
-// Report is what a replay of many sessions under several policies showed. It is what the table, the chart, the page, CSV and JSON are made from.
+// Report is the result of replaying sessions under several policies. Table, chart, page, CSV and
+// JSON are made from it.
 type Report struct {
-	// Sessions in the order in which they were found; those that could not be replayed are in Skipped.
+	// Sessions are in the order of their sources; those that could not be replayed are in Skipped.
 	Sessions []Recorded `json:"sessions"`
-	Policies []Standing `json:"policies"` // in the order in which they were asked for
-	// Paid is what the recorded sessions took together, in US dollars, and Differs says why the baseline's bill is another one.
+	Policies []Standing `json:"policies"` // in the order of the setups
+	// Paid is what the recorded sessions cost together, in US dollars; Differs explains why the
+	// baseline's bill differs.
 	Paid    Paid     `json:"paid,omitzero"`
 	Differs []string `json:"differs,omitempty"`
-	// Baseline is the name of the policy that ratios are relative to.
+	// Baseline is the policy that ratios refer to.
 	Baseline string `json:"baseline"`
-	// Relative says that bills are in millions of input tokens, not in US dollars: for one session at least no price is known, or terms were chosen.
+	// Relative: bills are in millions of input tokens, not in US dollars, because a price is
+	// unknown or terms were chosen.
 	Relative bool `json:"relative"`
-	// Prices says in words what was billed.
+	// Prices describes what was billed.
 	Prices  string    `json:"prices"`
 	Skipped []Skipped `json:"skipped,omitzero"`
-	// Gains and Losses are the sessions that a policy, Subject, would help or hurt most, against the baseline: the recommended one, else the one that came
-	// nearest to it. Subject is "" when there is none.
+	// Gains and Losses are the sessions that the policy Subject would help or hurt most. Subject is
+	// the recommended policy, else the one closest to it, or "".
 	Subject string   `json:"subject,omitzero"`
 	Gains   []Change `json:"gains,omitzero"`
 	Losses  []Change `json:"losses,omitzero"`
-	// Advice is nil when there is too little to go by.
+	// Advice is nil if there is too little evidence.
 	Advice *Advice `json:"advice,omitzero"`
-	// Unadvised says why there is no advice, "" when there is.
+	// Unadvised says why Advice is nil.
 	Unadvised string `json:"unadvised,omitzero"`
 }
 
@@ -37,17 +40,18 @@ type Recorded struct {
 	Tokens   int       `json:"tokens"`
 	Damaged  int       `json:"damaged,omitzero"` // pieces of its file that could not be read
 	Base     int       `json:"base"`
-	Input    float64   `json:"input,omitzero"` // price of a million input tokens in US dollars; 0: not known, and bills are relative
-	Bound    float64   `json:"bound,omitzero"` // the cheapest bill with knowledge of the future; 0: not computed
-	Paid     Paid      `json:"paid,omitzero"`  // what it took as it was recorded, always in US dollars
+	Input    float64   `json:"input,omitzero"` // US dollars per million input tokens; 0: unknown, and bills are relative
+	Bound    float64   `json:"bound,omitzero"` // cheapest bill with knowledge of the future; 0: not computed
+	Paid     Paid      `json:"paid,omitzero"`  // recorded cost, always in US dollars
 	Outcomes []Outcome `json:"outcomes"`       // by policy, in the order of Report.Policies
 }
 
-// Standing is a policy over all sessions.
+// Standing sums a policy up over all sessions.
 type Standing struct {
 	Name   string `json:"name"`
 	Window int    `json:"window,omitzero"` // tokens; 0: the models' own; Unlimited
-	// Group joins the policies of a sweep, which the chart draws as one line; "" for a policy by itself.
+	// Group joins the policies of a sweep, which the chart draws as one line; "" for a single
+	// policy.
 	Group   string `json:"group,omitzero"`
 	Bill    Bill   `json:"bill"`
 	Tokens  Tokens `json:"tokens"`
@@ -56,15 +60,16 @@ type Standing struct {
 	Commits int    `json:"commits"`
 	Folds   int    `json:"folds"`
 	Over    int    `json:"over,omitzero"`
-	// Ratio is the bill relative to the baseline's; Mean the mean of that over sessions; Bound the bill relative to the bound's, 0 when that was not
-	// computed.
+	// Ratio is the bill relative to the baseline's, Mean the mean of the sessions' ratios, Bound
+	// the bill relative to the bound, 0 if that was not computed.
 	Ratio float64 `json:"ratio"`
 	Mean  float64 `json:"mean"`
 	Bound float64 `json:"bound,omitzero"`
-	// Rate is regrets in a hundred steps, Hits the share of prompt tokens that the cache served.
+	// Rate is the misses in 100 steps, Hits the share of prompt tokens served from the cache.
 	Rate float64 `json:"rate"`
 	Hits float64 `json:"hits"`
-	// Rose is in how many sessions the bill was higher than the baseline's, RoseMore of them by more than 2 %, Worst the largest rise as a share.
+	// Rose counts the sessions with a higher bill than the baseline's, RoseMore those with more
+	// than 2 % more; Worst is the largest rise, as a share.
 	Rose     int     `json:"rose"`
 	RoseMore int     `json:"roseMore"`
 	Worst    float64 `json:"worst"`
@@ -76,7 +81,7 @@ type Skipped struct {
 	Why  string `json:"why"`
 }
 
-// Change is what a policy would do to a session's bill.
+// Change is the effect of a policy on a session's bill.
 type Change struct {
 	Session string  `json:"session"` // id
 	Name    string  `json:"name"`
@@ -89,6 +94,6 @@ type Change struct {
 type Advice struct {
 	Policy string `json:"policy"`
 	Reason string `json:"reason"`
-	// Settings are what to write into the configuration: keys as the configuration has them, values as JSON.
+	// Settings are the configuration keys to set, with JSON values.
 	Settings map[string]string `json:"settings"`
 }

@@ -15,41 +15,41 @@ import (
 	"github.com/winnowhq/winnow/view"
 )
 
-// Asked is how many tokens a request for something that was needed again produces.
+// Asked is how many tokens the model writes to ask for something again.
 const Asked = 120
 
-// Setup is a policy as it is replayed.
+// Setup is a policy to replay.
 type Setup struct {
 	Name   string
 	Policy policy.Policy
-	// Window replaces the model's limits where it is not 0; Unlimited takes them away.
+	// Window replaces the model's context limit, in tokens. 0 keeps it; Unlimited removes it.
 	Window int
-	// Group joins the policies of a sweep, "" for one by itself.
+	// Group joins the policies of a sweep; "" for a single policy.
 	Group string
-	// Settings are what makes the engine do this, where all else is at its default: keys of the configuration, values as JSON. nil for what it cannot
-	// do, which is compared and never recommended.
+	// Settings are the configuration keys, with JSON values, that make the engine do this. nil if
+	// it cannot: such a policy is compared and never recommended.
 	Settings map[string]string
 }
 
-// Unlimited as a Setup's Window is a model that takes everything.
+// Unlimited, as a Setup's Window, removes the model's limit.
 const Unlimited = -1
 
-// output is what a model may answer at most where only the window is chosen, in tokens.
+// output is the longest answer, in tokens, when only the window is given.
 const output = 32_000
 
-// Options of a replay.
+// Options are the terms under which sessions are replayed.
 type Options struct {
-	// Terms are what is billed; nil: those of the session's model.
+	// Terms are the prices; nil: those of the session's model.
 	Terms *Terms
-	// Hour takes the hour's cache of the model's terms.
+	// Hour bills the provider's one-hour cache.
 	Hour bool
-	// Uncached is a provider without a cache: each prompt is paid in full.
+	// Uncached bills every prompt in full, as without a cache.
 	Uncached bool
-	// Idle is how long each turn waits for the user in a log without a clock.
+	// Idle is the pause before each turn in a log without times.
 	Idle time.Duration
-	// Detail fills in Events, Curve and Sizes.
+	// Detail fills in Outcome's Events, Curve and Sizes.
 	Detail bool
-	// Summarizer writes the summaries; it must answer the same each time.
+	// Summarizer writes the summaries. It must be deterministic.
 	Summarizer pivot.Summarizer
 }
 
@@ -69,7 +69,7 @@ func Run(ctx context.Context, t *Trace, s Setup, o Options) (Outcome, error) {
 	return r.out, nil
 }
 
-// run is a replay on its way.
+// run is a replay in progress.
 type run struct {
 	ctx   context.Context
 	trace *Trace
@@ -79,9 +79,9 @@ type run struct {
 	model model.Model
 	out   Outcome
 
-	// What the engine would have at hand.
-	log     []session.Message // as far as it has come, with markers and summaries
-	next    int               // of the trace's log
+	// What the engine would know.
+	log     []session.Message // up to now, with markers and summaries
+	next    int               // position in the trace's log
 	window  []session.Message
 	ledger  rule.Ledger
 	facts   *rule.Facts
@@ -89,16 +89,16 @@ type run struct {
 	tries   int
 	account schedule.Account
 
-	// prompt is the window as it is sent: each message's size, and what was fetched again before it.
+	// What is sent.
 	layout layout
-	sent   int // tokens of the last request, with what was fetched again; 0 when the cache has nothing
-	kept   int // of them before the first position that changed since
-	hit    int // of them read from the cache
+	sent   int // tokens of the last request, with what was fetched again; 0 if the cache is empty
+	kept   int // how many of them are unchanged since
+	hit    int // how many of them were read from the cache
 
 	hidden  []bool // by item
 	hides   int
-	visible map[int32]bool   // grams that stand in summaries and placeholders
-	fetched map[int32]string // items that were fetched again and stand in the window since, and the message behind which they do
+	visible map[int32]bool   // grams in summaries and placeholders
+	fetched map[int32]string // items fetched again, with the message that they follow
 	ids     int
 }
 
@@ -116,7 +116,7 @@ func newRun(ctx context.Context, t *Trace, s Setup, o Options) *run {
 	return r
 }
 
-// begin brings the log up to the request of step k, and lets the policy act before it is sent.
+// begin appends what came before the request of step k, and lets the policy act.
 func (r *run) begin(k int) {
 	for r.next < r.trace.steps[k].message {
 		r.append(r.trace.log[r.next])
@@ -194,7 +194,8 @@ func (r *run) inputs(cost float64) float64 {
 	return 0
 }
 
-// needed are the hidden items that step k quotes, if it quotes enough of what is hidden: of each quotation the newest.
+// needed returns the hidden items that step k needed: the newest source of each quotation, if there
+// are enough quotations.
 func (r *run) needed(k int) []int32 {
 	if r.hides == 0 {
 		return nil
@@ -253,7 +254,7 @@ func (r *run) end(k int) error {
 				return err
 			}
 			if d.Pays && r.out.Folds == folds {
-				r.account.SincePivot, r.account.Carried = 0, 0 // it waits until as much was paid again
+				r.account.SincePivot, r.account.Carried = 0, 0 // wait until as much was paid again
 			}
 		}
 	}
@@ -266,14 +267,14 @@ func (r *run) end(k int) error {
 
 func (r *run) append(m session.Message) {
 	if m.Written() {
-		r.tries = 0 // a new turn has its own
+		r.tries = 0 // each turn has its own attempts
 	}
 	r.log = append(r.log, m)
 	r.window = append(r.window, m)
 	r.layout.add(view.Message(&m, r.ledger, r.facts), m.ID)
 }
 
-// state is what the planner is told.
+// state is what the planner sees.
 func (r *run) state() policy.State {
 	r.handles.Name(r.log)
 	account := r.account
@@ -286,11 +287,11 @@ func (r *run) state() policy.State {
 	}
 }
 
-// before is how many tokens of the messages stand before an elision's field.
+// before counts the tokens in front of an elision's field.
 func (r *run) before(e rule.Elision) int {
 	at, ok := r.layout.before(e.Message)
 	if !ok {
-		return r.layout.total() // it is not sent anyway
+		return r.layout.total() // it is not sent
 	}
 	m := &r.window[r.layout.index(e.Message)]
 	for j := range m.Parts {
@@ -318,7 +319,7 @@ func (r *run) commit(k int, elisions []rule.Elision) {
 	}
 	first := r.layout.total()
 	for _, e := range elisions {
-		if r.layout.index(e.Message) >= 0 { // what lies before the pivot is not sent any more
+		if r.layout.index(e.Message) >= 0 { // what is before the pivot is no longer sent
 			first = min(first, r.before(e))
 		}
 	}
@@ -345,7 +346,8 @@ func (r *run) commit(k int, elisions []rule.Elision) {
 	r.note(event)
 }
 
-// hide marks the items of an elision, but for the words that its placeholder shows, and those that were fetched again.
+// hide marks the items of an elision as hidden, unless they were fetched again. Its placeholder is
+// visible.
 func (r *run) hide(e rule.Elision) {
 	at, ok := r.trace.parts[e.Part]
 	if !ok {
@@ -372,7 +374,7 @@ func (r *run) hide(e rule.Elision) {
 	r.show(e.Shown)
 }
 
-// show notes the words of a text that the engine put in the place of others.
+// show notes the words of a summary or placeholder.
 func (r *run) show(text string) {
 	for h := range grams(text) {
 		if gram, known := r.trace.quotes.grams[h]; known {
@@ -381,7 +383,7 @@ func (r *run) show(text string) {
 	}
 }
 
-// measure measures the messages of elisions anew.
+// measure updates the sizes of messages with new elisions.
 func (r *run) measure(elisions []rule.Elision) {
 	for _, e := range elisions {
 		if i := r.layout.index(e.Message); i >= 0 {

@@ -17,8 +17,8 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// working draws sessions of a coding agent: a few files that are read, read again, written and edited, commands that fail and are tried again, and
-// long stretches in which it only talks.
+// working draws sessions of a coding agent: a few files that are read, read again, written and
+// edited, commands that fail and are tried again, and long stretches in which it only talks.
 func working(most int) *rapid.Generator[drawn] {
 	return rapid.Custom(func(r *rapid.T) drawn {
 		n := func(from, to int) int { return rapid.IntRange(from, to).Draw(r, "n") }
@@ -64,9 +64,10 @@ func working(most int) *rapid.Generator[drawn] {
 	})
 }
 
-// single is the cheapest that one commit can do, or none: the input side of the bill, over all steps and, of what the rules find there, all that stands
-// behind a place. Where it is written again for, it saves least tokens. ideal is what would be billed if what the rules find at each step were not
-// there, and nothing were written again for it.
+// single is the cheapest that one commit can do, or none: the input side of the bill, over all
+// steps and, of what the rules find there, all that stands behind a place. Where it is written
+// again for, it saves least tokens. ideal is what would be billed if what the rules find at each
+// step were not there, and nothing were written again for it.
 func single(t *testing.T, trace *Trace, p policy.Policy, terms Terms, least int) (best, none, ideal float64) {
 	type offer struct{ step, first, saves int }
 	var offers []offer
@@ -123,9 +124,11 @@ func single(t *testing.T, trace *Trace, p policy.Policy, terms Terms, least int)
 	return best, none, ideal
 }
 
-// The rent that was paid for a batch covers what is written again for it, and each step's rent of a token is paid for one batch only: so much holds whatever
-// comes. That it is no more than twice what the best single commit is billed holds of whole bills, as here. Of what could be avoided at all it holds of most
-// sessions, not of all: what was cheap to commit once becomes dear when much is said behind it.
+// The rent that was paid for a batch covers what is written again for it, and each step's rent of a
+// token is paid for one batch only: so much holds whatever comes. That it is no more than twice
+// what the best single commit is billed holds of whole bills, as here. Of what could be avoided at
+// all it holds of most sessions, not of all: what was cheap to commit once becomes dear when much
+// is said behind it.
 func TestEconomic_isNeverBilledMoreThanTwiceTheBestSingleCommit(t *testing.T) {
 	terms := Reference()
 	for _, c := range []struct {

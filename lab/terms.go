@@ -7,20 +7,22 @@ import (
 	"github.com/winnowhq/winnow/model"
 )
 
-// Terms are what a provider asks for, in US dollars per million tokens, or in multiples of the input price where no price is known.
+// Terms are a provider's prices in US dollars per million tokens, or in multiples of the input
+// price if that is unknown.
 type Terms struct {
-	Price    model.Price   // with CacheRead and CacheWrite filled in where a cache is used, else equal to Input
-	Lifetime time.Duration // of a prompt in the cache after its last use; 0: no cache
-	// MinPrefix is the shortest prompt that is cached, in tokens.
+	Price    model.Price   // CacheRead and CacheWrite are always set; without a cache they equal Input
+	Lifetime time.Duration // in the cache after the last use; 0: no cache
+	// MinPrefix is the shortest cached prompt, in tokens.
 	MinPrefix int
-	// Relative says that prices are multiples of the input price: none is known.
+	// Relative: prices are multiples of the input price.
 	Relative bool
 }
 
-// Hour is the longer lifetime that some providers offer for a dearer write.
+// Hour is the longer cache lifetime that some providers sell at a higher write price.
 const Hour = time.Hour
 
-// TermsOf are the terms of a model. With hour what is written to the cache is kept for an hour, where the model's price says what that costs.
+// TermsOf returns the terms of a model, with hour those of the one-hour cache if its price is
+// known.
 func TermsOf(m model.Model, hour bool) Terms {
 	t := Terms{Price: m.Price, Lifetime: m.CacheLifetime(), MinPrefix: m.Cache.MinPrefix}
 	if !m.Price.Known() || !(m.Price.Input > 0) {
@@ -43,7 +45,7 @@ func TermsOf(m model.Model, hour bool) Terms {
 	return t
 }
 
-// terms are those that are billed for a session that a model reads.
+// terms returns what is billed for a session of a model.
 func (o Options) terms(m model.Model) Terms {
 	t := TermsOf(m, o.Hour)
 	if o.Terms != nil {
@@ -55,7 +57,7 @@ func (o Options) terms(m model.Model) Terms {
 	return t
 }
 
-// uncached are the same without a cache.
+// uncached returns the same terms without a cache.
 func (t Terms) uncached() Terms {
 	t.Lifetime = 0
 	t.Price = t.cached(t.Price)
@@ -66,7 +68,7 @@ func (t Terms) uncached() Terms {
 	return t
 }
 
-// cached fills in what a price list leaves out: a cache that is written to for nothing more than the input price, and no cache at all.
+// cached fills in missing cache prices: the input price.
 func (t Terms) cached(p model.Price) model.Price {
 	if t.Lifetime <= 0 {
 		p.CacheRead, p.CacheWrite = p.Input, p.Input
@@ -80,13 +82,13 @@ func (t Terms) cached(p model.Price) model.Price {
 	return p
 }
 
-// Reference are the terms that published comparisons use: reading from the cache 0.1, writing to it 1.25, output 5 times the input price, kept for
-// five minutes.
+// Reference returns the terms of published comparisons: cache read 0.1, cache write 1.25 and output
+// 5 times the input price, kept for five minutes.
 func Reference() Terms {
 	return Terms{Price: model.Price{Input: 1, CacheRead: 0.1, CacheWrite: 1.25, Output: 5}, Lifetime: 5 * time.Minute, Relative: true}
 }
 
-// at are the prices of a prompt of so many tokens, per token.
+// at returns the prices per token for a prompt of this size.
 func (t Terms) at(prompt int) (read, write, output float64) {
 	p := t.Price.For(prompt)
 	return p.CacheRead / 1e6, p.CacheWrite / 1e6, p.Output / 1e6

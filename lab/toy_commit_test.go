@@ -15,7 +15,8 @@ func TestToy_commitInTheMiddle(t *testing.T) {
 	// read:   110 + 120                     = 230
 	// write:  (110 + 30)·12 + (160-120)·12  = 1680 + 480 = 2160
 	at120 := Bill{Read: 230, Write: 2160, Output: 1250}
-	// The arguments of step 1 (tool and 3 words: 4 tokens) become {"q":"x"} with the tool: 2 tokens. C = 100+10+6 = 116, T = 178-2 = 176.
+	// The arguments of step 1 (tool and 3 words: 4 tokens) become {"q":"x"} with the tool: 2
+	// tokens. C = 100+10+6 = 116, T = 178-2 = 176.
 	arguments := rule.Elision{Message: "m1", Part: "p1.1", Field: rule.Input, Shown: `{"q":"x"}`, Because: "m2"}
 	at116 := Bill{Read: 110 + 116, Write: 140*12 + 60*12, Output: 1250}
 	// Both: C = 116, T = 176-18 = 158.
@@ -23,12 +24,14 @@ func TestToy_commitInTheMiddle(t *testing.T) {
 	// The user's first words (10) become 1: C = 100, T = 169.
 	text := rule.Elision{Message: "m0", Part: "p0.0", Field: rule.Text, Shown: "gone", Because: "m2"}
 	at100 := Bill{Read: 110 + 100, Write: 140*12 + 69*12, Output: 1250}
-	// The output of step 2 goes before it was ever sent: 30 tokens less 2. C = 140, T = 178-28 = 150: nothing is written twice.
+	// The output of step 2 goes before it was ever sent: 30 tokens less 2. C = 140, T = 178-28 =
+	// 150: nothing is written twice.
 	unsent := rule.Elision{Message: "m2", Part: "p2.1", Field: rule.Output, Shown: "gone away", Because: "m2"}
 	late := Bill{Read: 250, Write: 140*12 + 10*12, Output: 1250}
 	// With it the output of step 1: C = 120, T = 150-18 = 132.
 	with := Bill{Read: 230, Write: 140*12 + 12*12, Output: 1250}
-	// The call as a whole becomes {} beside its name (2 tokens) and a result of 1: 4+20 become 3. C = 116, T = 178-21 = 157.
+	// The call as a whole becomes {} beside its name (2 tokens) and a result of 1: 4+20 become 3. C
+	// = 116, T = 178-21 = 157.
 	whole := rule.Elision{Message: "m1", Part: "p1.1", Field: rule.Whole, Shown: "gone", Because: "m2"}
 	entire := Bill{Read: 110 + 116, Write: 140*12 + 41*12, Output: 1250}
 	for _, c := range []struct {
@@ -57,15 +60,16 @@ func TestToy_commitWhenTheCacheIsCold(t *testing.T) {
 }
 
 func TestToy_twoCommitsOneAfterTheOther(t *testing.T) {
-	// five is three with two steps more, of 2 tokens each and nothing given back: prompts of 110, 140, 178, 185 and 187 when nothing goes.
+	// five is three with two steps more, of 2 tokens each and nothing given back: prompts of 110,
+	// 140, 178, 185 and 187 when nothing goes.
 	y := three()
 	y.step(0, say("d1 d2")).step(0, say("e1 e2"))
 	// Before step 3 the output of step 2 goes, which was not sent yet (30 → 2):   T = 150, C = 140.
-	// Before step 4 the output of step 1 goes (20 → 2), which stands at 120:      T = 150-18+7 = 139, C = 120.
-	// Before step 5 nothing more goes:                                           T = 139+2 = 141, C = 139.
-	// read:   110 + 140 + 120 + 139                              = 509
-	// write:  110·12 + 30·12 + 10·12 + 19·12 + 2·12 = 171·12      = 2052
-	// output: (10+8+7+2+2)·50                                     = 1450
+	// Before step 4 the output of step 1 goes (20 → 2), which stands at 120:      T = 150-18+7 =
+	// 139, C = 120. Before step 5 nothing more goes:                                           T =
+	// 139+2 = 141, C = 139. read:   110 + 140 + 120 + 139                              = 509 write:
+	// 110·12 + 30·12 + 10·12 + 19·12 + 2·12 = 171·12      = 2052 output: (10+8+7+2+2)·50
+	// = 1450
 	got := billed(t, y, Setup{Policy: eliding(
 		rule.Elision{Message: "m2", Part: "p2.1", Field: rule.Output, Shown: "gone away", Because: "m2"},
 		rule.Elision{Message: "m1", Part: "p1.1", Field: rule.Output, Shown: "gone away", Because: "m3"},
@@ -80,7 +84,8 @@ func TestToy_twoCommitsOneAfterTheOther(t *testing.T) {
 }
 
 func TestToy_attachmentsStandBehindTheOutput(t *testing.T) {
-	// The picture of step 1's call takes 1,500 tokens behind its output of 20, and becomes one word.
+	// The picture of step 1's call takes 1,500 tokens behind its output of 20, and becomes one
+	// word.
 	y := three()
 	y.Messages[1].Parts[1].State.Attachments = []session.Part{{Type: session.FilePart, Mime: "image/png", URL: "data:image/png;base64,QUJD"}}
 	e := rule.Elision{Message: "m1", Part: "p1.1", Field: rule.Attachments, Shown: "picture", Because: "m2"}

@@ -7,8 +7,9 @@ import (
 )
 
 func TestToy_pivot(t *testing.T) {
-	// Behind step 1 there are 110+10+20 = 140 tokens, behind step 2 140+8+30 = 178, which is more than 145: the past is folded there.
-	// The summary has 12, and six go on: "Continue if you have next steps".
+	// Behind step 1 there are 110+10+20 = 140 tokens, behind step 2 140+8+30 = 178, which is more
+	// than 145: the past is folded there. The summary has 12, and six go on: "Continue if you have
+	// next steps".
 	summary := writes(words("s", 12))
 	// the summary's request: 178·1 + 12·50                = 778
 	// step 3: T = 100+12+6 = 118, C = 100, output 7
@@ -45,10 +46,10 @@ func TestToy_pivotWhenTheCacheIsCold(t *testing.T) {
 }
 
 func TestToy_pivotBehindACommit(t *testing.T) {
-	// Step 1's output is left out (20 → 2) at the same moment as the past is folded, so that what the summary's request begins with is what the
-	// cache has, up to where that output stood: T = 178-18 = 160, of which 120 are read.
-	// its request: 120·1 + 40·12 + 12·50                   = 1200
-	// step 3: T = 118, C = 100
+	// Step 1's output is left out (20 → 2) at the same moment as the past is folded, so that what
+	// the summary's request begins with is what the cache has, up to where that output stood: T =
+	// 178-18 = 160, of which 120 are read. its request: 120·1 + 40·12 + 12·50                   =
+	// 1200 step 3: T = 118, C = 100
 	e := rule.Elision{Message: "m1", Part: "p1.1", Field: rule.Output, Shown: "gone away", Because: "m2"}
 	billed(t, three(), folding(eliding(e), 145), Options{Summarizer: writes(words("s", 12))}, Bill{Read: 210, Write: 1896, Output: 1250, Compact: 1200})
 }
@@ -70,7 +71,8 @@ func TestToy_secondPivotFoldsTheFirst(t *testing.T) {
 }
 
 func TestToy_commitBehindThePivotOnly(t *testing.T) {
-	// A policy that walks the whole log leaves out what lies before the pivot already: nothing that is sent changes.
+	// A policy that walks the whole log leaves out what lies before the pivot already: nothing that
+	// is sent changes.
 	y := three()
 	y.step(0, say("d1 d2"))
 	s := folding(eliding(rule.Elision{Message: "m1", Part: "p1.1", Field: rule.Output, Shown: "gone away", Because: "m3"}), 145)

@@ -8,7 +8,8 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// forgotten is three with the third step's words chosen, and a fourth step. Before the third the output of the first is left out.
+// forgotten is three with the third step's words chosen, and a fourth step. Before the third the
+// output of the first is left out.
 func forgotten(shown, says string) (*toy, Setup) {
 	y := three()
 	y.Messages[3].Parts = []session.Part{say(says)}
@@ -19,49 +20,51 @@ func forgotten(shown, says string) (*toy, Setup) {
 
 func TestToy_regret(t *testing.T) {
 	output := words("o", 20)
-	// The third step says eight words of what is hidden: three quotations of six.
-	// step 3: T = 160, C = 120, output 8; it needed the output: 160·1 + 120·50 + 20·12 = 6400
-	// step 4: the 20 that were fetched again are in the prompt and in the cache: T = 160+20+8 = 188, C = 180, output 2
-	// read:   110 + 120 + 180                                    = 410
-	// write:  110·12 + 30·12 + 40·12 + 8·12 = 188·12              = 2256
-	// output: (10+8+8+2)·50                                       = 1400
+	// The third step says eight words of what is hidden: three quotations of six. step 3: T = 160,
+	// C = 120, output 8; it needed the output: 160·1 + 120·50 + 20·12 = 6400 step 4: the 20 that
+	// were fetched again are in the prompt and in the cache: T = 160+20+8 = 188, C = 180, output 2
+	// read:   110 + 120 + 180                                    = 410 write:  110·12 + 30·12 +
+	// 40·12 + 8·12 = 188·12              = 2256 output: (10+8+8+2)·50
+	// = 1400
 	y, s := forgotten("gone away", from(output, 5, 8))
 	got := billed(t, y, s, Options{}, Bill{Read: 410, Write: 2256, Output: 1400, Regret: 6400})
 	if got.Regrets != 1 || got.Rate() != 25 {
 		t.Errorf("%d regrets, %v in a hundred steps; want 1, 25", got.Regrets, got.Rate())
 	}
-	// sent 110+140+160+188, and 160+20 for what was fetched; from the cache 110+120+180, and 160; produced 28 and 120
+	// sent 110+140+160+188, and 160+20 for what was fetched; from the cache 110+120+180, and 160;
+	// produced 28 and 120
 	if want := (Tokens{Sent: 778, Cached: 570, Output: 148, Largest: 188}); got.Tokens != want {
 		t.Errorf("tokens %+v, want %+v", got.Tokens, want)
 	}
 
-	// Seven words are two quotations, which is not enough.
-	// step 4: T = 160+7 = 167, C = 160; read 110+120+160 = 390, write (110+30+40+7)·12 = 187·12 = 2244, output 27·50
+	// Seven words are two quotations, which is not enough. step 4: T = 160+7 = 167, C = 160; read
+	// 110+120+160 = 390, write (110+30+40+7)·12 = 187·12 = 2244, output 27·50
 	y, s = forgotten("gone away", from(output, 5, 7))
 	billed(t, y, s, Options{}, Bill{Read: 390, Write: 2244, Output: 1350})
 }
 
 func TestToy_regretInTheArgumentsOfACall(t *testing.T) {
-	// The third step calls with eight words of what is hidden: tool and eight words are 9 tokens. It gives back nothing.
+	// The third step calls with eight words of what is hidden: tool and eight words are 9 tokens.
+	// It gives back nothing.
 	y, s := forgotten("gone away", "")
 	y.Messages[3].Parts = []session.Part{call(from(words("o", 20), 1, 8), "")}
-	// step 4: T = 160+20+9 = 189, C = 180; read 410, write (110+30+40+9)·12 = 189·12, output (10+8+9+2)·50
+	// step 4: T = 160+20+9 = 189, C = 180; read 410, write (110+30+40+9)·12 = 189·12, output
+	// (10+8+9+2)·50
 	billed(t, y, s, Options{}, Bill{Read: 410, Write: 2268, Output: 1450, Regret: 6400})
 }
 
 func TestToy_whatWasFetchedAgainIsCarried(t *testing.T) {
 	output := words("o", 20)
-	// The fourth and the fifth step say more of the output: it is there. Then the whole call is left out, and the sixth says what none of them said:
-	// it still is.
+	// The fourth and the fifth step say more of the output: it is there. Then the whole call is
+	// left out, and the sixth says what none of them said: it still is.
 	y, s := forgotten("gone away", from(output, 5, 8))
 	y.Messages[4].Parts = []session.Part{say(from(output, 5, 10))}
 	y.step(0, say(from(output, 11, 10)))
 	y.step(0, say(from(output, 1, 10)))
-	// step 4: T = 188, C = 180; step 5: T = 198, C = 188
-	// step 6: the call (4) and its placeholder (2) become a name, {} and "gone" (3): T = 198+10-3 = 205, C = 100+10+6 = 116
-	// read:   110 + 120 + 180 + 188 + 116                         = 714
-	// write:  (110 + 30 + 40 + 8 + 10 + 89)·12 = 287·12            = 3444
-	// output: (10+8+8+10+10+10)·50                                = 2800
+	// step 4: T = 188, C = 180; step 5: T = 198, C = 188 step 6: the call (4) and its placeholder
+	// (2) become a name, {} and "gone" (3): T = 198+10-3 = 205, C = 100+10+6 = 116 read:   110 +
+	// 120 + 180 + 188 + 116                         = 714 write:  (110 + 30 + 40 + 8 + 10 + 89)·12
+	// = 287·12            = 3444 output: (10+8+8+10+10+10)·50                                = 2800
 	s.Policy = eliding(
 		rule.Elision{Message: "m1", Part: "p1.1", Field: rule.Output, Shown: "gone away", Because: "m2"},
 		rule.Elision{Message: "m1", Part: "p1.1", Field: rule.Whole, Shown: "gone", Because: "m5"},
@@ -72,7 +75,8 @@ func TestToy_whatWasFetchedAgainIsCarried(t *testing.T) {
 	}
 }
 
-// needs counts the regrets of sessions in which two outputs are left out before the third step: o1 … o20 of the first, p1 … p30 of the second.
+// needs counts the regrets of sessions in which two outputs are left out before the third step: o1
+// … o20 of the first, p1 … p30 of the second.
 func TestToy_whatIsARegret(t *testing.T) {
 	o, p := words("o", 20), words("p", 30)
 	both := func(first, second string) []rule.Elision {
@@ -139,13 +143,12 @@ func TestToy_regretBehindAPivot(t *testing.T) {
 	y := three()
 	y.Messages[3].Parts = []session.Part{say(from(o, 5, 8))}
 	y.step(0, say(from(o, 1, 8)))
-	// As TestToy_pivot: step 3 has T = 118, C = 100, output 8. It needs the output of step 1: 118 + 120·50 + 20·12 = 6358.
-	// With what was fetched it is 138+8 = 146, which is more than 145: the past is folded again, the fetched with it.
-	// the second summary's request: 146·1 + 12·50 = 746
-	// step 4: T = 118, C = 100, output 8; it needs the output again: 6358
-	// read:   110 + 100 + 100                      = 310
-	// write:  (110 + 30 + 18 + 18)·12 = 176·12      = 2112
-	// output: (10+8+8+8)·50                        = 1700
+	// As TestToy_pivot: step 3 has T = 118, C = 100, output 8. It needs the output of step 1: 118 +
+	// 120·50 + 20·12 = 6358. With what was fetched it is 138+8 = 146, which is more than 145: the
+	// past is folded again, the fetched with it. the second summary's request: 146·1 + 12·50 = 746
+	// step 4: T = 118, C = 100, output 8; it needs the output again: 6358 read:   110 + 100 + 100
+	// = 310 write:  (110 + 30 + 18 + 18)·12 = 176·12      = 2112 output: (10+8+8+8)·50
+	// = 1700
 	billed(t, y, folding(nothing(), 145), Options{Summarizer: writes(words("s", 12))},
 		Bill{Read: 310, Write: 2112, Output: 1700, Compact: 778 + 746, Regret: 6358 + 6358})
 

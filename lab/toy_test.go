@@ -36,7 +36,8 @@ func words(w string, n int) string {
 // from are the words of a text from the i-th on, n of them.
 func from(text string, i, n int) string { return strings.Join(strings.Fields(text)[i-1:i-1+n], " ") }
 
-// toy is a session written by hand. The messages have the ids m0, m1, …, and their parts p0.0, p1.0, p1.1, ….
+// toy is a session written by hand. The messages have the ids m0, m1, …, and their parts p0.0,
+// p1.0, p1.1, ….
 type toy struct{ session.Session }
 
 func (y *toy) add(m session.Message, parts ...session.Part) *toy {
@@ -71,14 +72,16 @@ func (y *toy) trace() *Trace { return NewTrace(y.Session, model.Model{}, byWord{
 
 func say(text string) session.Part { return session.Part{Type: session.TextPart, Text: text} }
 
-// call takes a token for the tool's name, and of the arguments one for each word: {"q":"w1 and w2"} are two words for as many.
+// call takes a token for the tool's name, and of the arguments one for each word: {"q":"w1 and w2"}
+// are two words for as many.
 func call(arguments, output string) session.Part {
 	return session.Part{Type: session.ToolPart, Tool: "look", CallID: "c", State: &session.ToolState{
 		Status: session.Completed, Input: jsontext.Value(`{"q":"` + arguments + `"}`), Output: output,
 	}}
 }
 
-// plain are prices that keep bills whole: a token costs 1 from the cache, 12 to write, 50 to produce, and 10 without a cache.
+// plain are prices that keep bills whole: a token costs 1 from the cache, 12 to write, 50 to
+// produce, and 10 without a cache.
 func plain() Terms {
 	return Terms{Price: model.Price{Input: 10e6, CacheRead: 1e6, CacheWrite: 12e6, Output: 50e6}, Lifetime: 5 * time.Minute}
 }
@@ -107,7 +110,8 @@ func (s script) Find(w rule.Window) rule.Found {
 	return found
 }
 
-// folding is the letter's pivot, made when what a step was sent, what it produced and what it was given back are so many tokens.
+// folding is the letter's pivot, made when what a step was sent, what it produced and what it was
+// given back are so many tokens.
 func folding(p policy.Policy, threshold int) Setup {
 	p.Auto, p.Pivot.Letter = true, true
 	p.Budget = budget.Settings{Auto: true, Full: true, Thresholds: map[string]budget.Threshold{"**": budget.Threshold(threshold)}}
@@ -196,7 +200,8 @@ func TestToy_coldAfterAGap(t *testing.T) {
 	warm := Bill{Read: 250, Write: 2136, Output: 1250}
 	second := Bill{Read: 140, Write: 110*12 + 140*12 + 38*12, Output: 1250}
 	third := Bill{Read: 110, Write: 110*12 + 30*12 + 178*12, Output: 1250}
-	// turns is three with a message of the user before the third step, so that what it sends is 5 tokens more, which are written.
+	// turns is three with a message of the user before the third step, so that what it sends is 5
+	// tokens more, which are written.
 	turns := func(clock ...int) *toy {
 		y := three(clock...)
 		y.Messages = y.Messages[:3]
@@ -295,7 +300,8 @@ func TestToy_base(t *testing.T) {
 			t.Errorf("%s: base %d, known %v; want %d, %v", c.name, got.Base, got.BaseKnown, c.want, c.known)
 		}
 	}
-	// Without a report each request has 17,900 tokens more: 17,900·12 to write once, and 2·17,900 to read.
+	// Without a report each request has 17,900 tokens more: 17,900·12 to write once, and 2·17,900
+	// to read.
 	y := three()
 	y.Messages[1].Tokens = nil
 	billed(t, y, Setup{Policy: nothing(), Window: Unlimited}, Options{}, Bill{Read: 250 + 35_800, Write: 2136 + 214_800, Output: 1250})

@@ -11,23 +11,23 @@ import (
 	"github.com/winnowhq/winnow/token"
 )
 
-// DefaultBase is what system prompt and tools are taken to be where no report tells, in tokens.
+// DefaultBase is the assumed size of system prompt and tools, in tokens, if no usage report tells.
 const DefaultBase = 18_000
 
-// Trace is a recorded session made ready to be replayed: what was said and done, without what policies decide. It is the same for all policies, and
-// is not changed by a replay, so that several can run on it at once.
+// Trace is a recorded session prepared for replay: what was said and done, without what policies
+// decide. A replay does not change it, so several can share it.
 type Trace struct {
 	ID   string
 	Name string // for people: the title, or the name of the file
-	Path string // of the file that it was read from, "" for none
-	// Product is the format that it was recorded in.
+	Path string // of its file, "" if it has no file
+	// Product is its format.
 	Product string
-	Damaged int // pieces of the file that could not be read
+	Damaged int // unreadable pieces of the file
 	Model   model.Model
-	// Base is what system prompt and tools take, in tokens; BaseKnown says that a report told.
+	// Base is the size of system prompt and tools, in tokens; BaseKnown: from a usage report.
 	Base      int
 	BaseKnown bool
-	// Paid is what the session took as it was recorded; zero where nobody looked.
+	// Paid is the recorded usage; zero if nobody looked.
 	Paid Paid
 
 	directory string
@@ -41,27 +41,27 @@ type Trace struct {
 
 // step is a model request and its answer.
 type step struct {
-	message int           // position in the log of what it produced
-	idle    time.Duration // between the end of the step before and this request; 0 where the log has no clock
-	timed   bool          // the log told idle
-	ends    bool          // of a turn
-	calls   bool          // tools
-	first   bool          // of a turn
+	message int           // position of its answer in the log
+	idle    time.Duration // pause before the request; 0 if the log has no times
+	timed   bool          // idle is known
+	ends    bool          // the turn
+	calls   bool          // calls tools
+	first   bool          // of its turn
 	output  int           // tokens that it produced
 }
 
-// item is a piece of the log that can be hidden by itself.
+// item is a piece of the log that can be hidden on its own.
 type item struct {
-	step    int // that produced it, or -1 for what the user said before the first
+	step    int // that produced it; -1 before the first
 	tokens  int
-	text    string // of which the words are read
+	text    string // whose words are looked up
 	part    string // id
 	message int    // position in the log
 	input   bool   // the arguments of a call
 	written bool   // by the model
 }
 
-// partItems are the positions of a part's items, -1 for none.
+// partItems are the positions of a part's items; -1 if it has no such item.
 type partItems struct{ text, input, output int32 }
 
 // Session is the log as it is replayed, with the ids that events name.
@@ -70,10 +70,10 @@ func (t *Trace) Session() session.Session {
 	return session.Session{Info: info, Messages: slices.Clone(t.log)}
 }
 
-// Steps is how many model requests the session has.
+// Steps returns the number of model requests.
 func (t *Trace) Steps() int { return len(t.steps) }
 
-// Tokens is what all its items take together.
+// Tokens returns the size of all items together.
 func (t *Trace) Tokens() int {
 	sum := 0
 	for i := range t.items {
@@ -82,7 +82,8 @@ func (t *Trace) Tokens() int {
 	return sum
 }
 
-// idle is how long the session waited before step k; where the log has no clock, so long between turns.
+// idle is the pause before step k. Without times it is the given pause before a turn's first step,
+// else 0.
 func (t *Trace) idle(k int, between time.Duration) time.Duration {
 	if s := &t.steps[k]; s.timed || !s.first || k == 0 {
 		return s.idle
@@ -90,8 +91,8 @@ func (t *Trace) idle(k int, between time.Duration) time.Duration {
 	return between
 }
 
-// NewTrace makes a session ready. What earlier compactions left in it, markers, summaries and what was repeated after them, is left out: the log goes
-// on as if it had never been compacted.
+// NewTrace prepares a session. Markers, summaries and repeated messages of earlier compactions are
+// dropped: the log reads as if it had never been compacted.
 func NewTrace(s session.Session, m model.Model, counter token.Counter) *Trace {
 	t := &Trace{ID: s.Info.ID, Name: s.Info.Title, Model: m, directory: s.Info.Directory, counter: counter, parts: map[string]partItems{}, Base: -1}
 	facts := rule.NewFacts(counter)
@@ -122,7 +123,7 @@ func NewTrace(s session.Session, m model.Model, counter token.Counter) *Trace {
 			t.add(&m.Parts[j], number, m.Role == session.Assistant, facts)
 		}
 		if m.Role == session.Assistant {
-			last = max(last, m.Time.Created, m.Time.Completed) // what the user says is no use of the cache
+			last = max(last, m.Time.Created, m.Time.Completed) // a user's message does not use the cache
 		}
 		before += messageTokens(&m, facts)
 		t.log = append(t.log, m)
@@ -137,7 +138,7 @@ func NewTrace(s session.Session, m model.Model, counter token.Counter) *Trace {
 	return t
 }
 
-// add takes in the items of a part.
+// add appends the items of a part.
 func (t *Trace) add(p *session.Part, number int, produced bool, facts *rule.Facts) {
 	size := facts.Size(p)
 	at := partItems{-1, -1, -1}
@@ -160,7 +161,8 @@ func (t *Trace) add(p *session.Part, number int, produced bool, facts *rule.Fact
 	t.parts[p.ID] = at
 }
 
-// bare is a message without what is no item; ok is false when nothing is left. Parts without an id get one.
+// bare is a message with only the parts that are items; ok is false if nothing remains. Ids are
+// replaced.
 func bare(m session.Message, at int) (bareMessage session.Message, ok bool) {
 	if m.Marker() != nil || m.IsSummary() || m.Companion() != "" {
 		return m, false
@@ -180,7 +182,7 @@ func bare(m session.Message, at int) (bareMessage session.Message, ok bool) {
 		default:
 			continue
 		}
-		p.ID = fmt.Sprintf("p%d.%d", at, j) // what an id looks like differs by product, and some repeat them
+		p.ID = fmt.Sprintf("p%d.%d", at, j) // ids differ by product, and some products repeat them
 		parts = append(parts, p)
 	}
 	m.ID = fmt.Sprintf("m%d", at)

@@ -2,8 +2,9 @@ package lab
 
 import "math"
 
-// Undominated says of each policy whether it stands on the frontier: no other has a bill as low with regrets as few, and one of the two lower. Of
-// equal ones all do; one without a bill or a rate does not.
+// Undominated reports for each policy whether it is on the frontier: no other is as good in bill
+// and misses, and better in one of them. Of equal ones all are; one without a bill or a rate is
+// not.
 func Undominated(policies []Standing) []bool {
 	out := make([]bool, len(policies))
 	for i := range policies {
@@ -20,12 +21,12 @@ func Undominated(policies []Standing) []bool {
 	return out
 }
 
-// known says whether the policy has a place between bill and regret.
+// known reports whether bill and rate are known.
 func (s *Standing) known() bool {
 	return s.Ratio > 0 && !math.IsInf(s.Ratio, 0) && s.Rate >= 0 && !math.IsInf(s.Rate, 0)
 }
 
-// Least is the bound relative to the baseline: the share of its bill below which no policy can come. 0: it was not computed.
+// Least returns the bound relative to the baseline; 0 if it was not computed.
 func (r *Report) Least() float64 {
 	for _, wanted := range []bool{true, false} { // the baseline's own says it without a second rounding
 		for i := range r.Policies {
