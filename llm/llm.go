@@ -10,6 +10,7 @@ import (
 
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/wire"
 )
 
 // Client asks one provider. It makes one HTTP request for each Ask and never tries again by itself: Retry does, so that every
@@ -78,14 +79,14 @@ func (a Answer) Spent() (session.Usage, float64) {
 }
 
 // Finish says why an answer ended.
-type Finish string
+type Finish = wire.Finish
 
 const (
-	Stop    Finish = "stop"
-	Length  Finish = "length"     // cut off by the output limit
-	Calls   Finish = "tool-calls" // the model wants tools to run
-	Refused Finish = "refused"    // the provider's filter
-	Other   Finish = "other"
+	Stop    = wire.FinishStop
+	Length  = wire.FinishLength  // cut off by the output limit
+	Calls   = wire.FinishCalls   // the model wants tools to run
+	Refused = wire.FinishRefused // the provider's filter
+	Other   = wire.FinishOther
 )
 
 // Text is what the answer says, reasoning and calls left out.

@@ -47,6 +47,38 @@ func Splice(text []byte, edits []Edit) []byte {
 	return append(out, text[at:]...)
 }
 
+// Set returns an object with a member set: in place if it has it, otherwise at its end.
+func Set(object []byte, name string, value []byte) []byte {
+	root := Root(object)
+	if at := Member(object, root, name); !at.Empty() {
+		return Splice(object, []Edit{{Span: at, With: value}})
+	}
+	member := append(append(Quote(name), ':'), value...)
+	if root.End-root.Start > len("{}") {
+		member = append([]byte{','}, member...)
+	}
+	return Splice(object, []Edit{{Span: Span{root.End - 1, root.End - 1}, With: member}})
+}
+
+// Without returns an object without a member.
+func Without(object []byte, name string) []byte {
+	root := Root(object)
+	if Member(object, root, name).Empty() {
+		return object
+	}
+	kept := []byte{'{'}
+	for other, value := range Members(object, root) {
+		if string(other) == name {
+			continue
+		}
+		if len(kept) > 1 {
+			kept = append(kept, ',')
+		}
+		kept = append(append(append(kept, Quote(string(other))...), ':'), value.Of(object)...)
+	}
+	return append(kept, '}')
+}
+
 // Quote writes a text as a JSON string.
 func Quote(text string) []byte {
 	quoted, _ := jsontext.AppendQuote(nil, text) // an error tells of invalid UTF-8, which is replaced

@@ -1,71 +1,41 @@
-// Package anthropic answers: who answers, at Anthropic? It asks the Messages API, Anthropic's own or one that is compatible.
+// Package anthropic asks Anthropic's Messages API, its own or a compatible one.
 package anthropic
 
 import (
-	"context"
+	"bytes"
 	"strings"
-
-	sdk "github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/option"
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/llm"
 	"github.com/winnowhq/winnow/llm/upstream"
-	wire "github.com/winnowhq/winnow/wire/anthropic"
+	"github.com/winnowhq/winnow/wire"
+	"github.com/winnowhq/winnow/wire/anthropic"
 )
 
 // BaseURL is Anthropic's own.
 const BaseURL = "https://api.anthropic.com"
 
-// maxTokens bounds an answer where neither the request nor the model does: the API wants a bound, and every model takes this one.
+// maxTokens bounds an answer if neither the request nor the model does: the API wants a bound, and every model accepts this one.
 const maxTokens = 4096
 
-// Client asks through Anthropic's SDK. It is safe for use by several goroutines.
-type Client struct {
-	config   upstream.Config
-	messages sdk.MessageService
-	encoders upstream.Encoders[wire.Encoder]
-}
-
-var _ llm.Client = (*Client)(nil)
+// maxMarks is how many marks for the prompt cache the API accepts in one request.
+const maxMarks = 4
 
 // New returns a client. A base URL may end in /v1 or not.
-func New(c upstream.Config) (*Client, error) {
+func New(c upstream.Config) (*upstream.Client, error) {
 	c = c.With("anthropic", BaseURL)
 	c.BaseURL = strings.TrimSuffix(c.BaseURL, "/v1")
-	if err := c.Check(); err != nil {
-		return nil, err
-	}
-	options := []option.RequestOption{option.WithBaseURL(c.BaseURL + "/"), option.WithHTTPClient(c.Client()), option.WithMaxRetries(0)}
-	if c.Key != "" {
-		options = append(options, option.WithAPIKey(c.Key))
-	}
-	// The service, unlike the SDK's client, reads nothing from the environment.
-	return &Client{config: c, messages: sdk.NewMessageService(options...)}, nil
+	return upstream.New(c, &protocol{key: c.Key})
 }
 
-// Ask implements llm.Client.
-func (c *Client) Ask(ctx context.Context, r llm.Request) (llm.Answer, error) {
-	call := c.config.Begin(ctx, r.Model, true)
-	a := answer{delta: r.Delta}
-	body, headers, err := c.body(r, call)
-	if err == nil {
-		stream := c.messages.NewStreaming(call.Context(), sdk.MessageNewParams{}, append(headers, option.WithRequestBody("application/json", body))...)
-		for !a.done && stream.Next() {
-			a.take(stream.Current())
-		}
-		err = stream.Err()
-		stream.Close()
-	}
-	got := a.whole(r.Model)
-	if a.exceeded() {
-		call.Fail(llm.Overflow, "the conversation filled the model's context window before an answer began")
-	}
-	return got, call.End(a.done || a.reason != "", err)
+type protocol struct {
+	key    string
+	memory upstream.Memory
 }
 
-// body encodes a request and returns what is around its messages, which the call has. The mark of the long window at the end of a model's name ("[1m]") is ours; the API knows a header.
-func (c *Client) body(r llm.Request, call *upstream.Call) ([]byte, []option.RequestOption, error) {
+func (p *protocol) Read(hear func(string)) wire.Stream { return anthropic.Stream(hear) }
+
+// Write writes a request. The mark of the long window at the end of a model's name ("[1m]") is ours; the API knows a header.
+func (p *protocol) Write(r llm.Request) (upstream.Message, error) {
 	o := upstream.Options(r)
 	if o.MaxTokens == 0 {
 		o.MaxTokens = r.Model.Limits.Output
@@ -73,27 +43,52 @@ func (c *Client) body(r llm.Request, call *upstream.Call) ([]byte, []option.Requ
 	if o.MaxTokens == 0 {
 		o.MaxTokens = maxTokens
 	}
-	encoder := c.encoders.Take(r.Conversation)
-	encoded, err := encoder.Encode(r.Messages, o)
-	c.encoders.Keep(r.Conversation, encoder)
+	known := p.memory.Take(r.Conversation)
+	body, err := anthropic.EncodeMore(known, r.Messages, o)
+	p.memory.Keep(r.Conversation, known)
 	if err != nil {
-		return nil, nil, err
+		return upstream.Message{}, err
 	}
-	var headers []option.RequestOption
-	if id, long := strings.CutSuffix(encoded.Model, "[1m]"); long {
-		encoded.Model, headers = id, append(headers, option.WithHeaderAdd("anthropic-beta", "context-1m-2025-08-07"))
+	m := upstream.Message{Path: "/v1/messages", List: "messages", Stream: true}
+	m.Header = map[string]string{"Anthropic-Version": "2023-06-01"}
+	if p.key != "" {
+		m.Header["X-Api-Key"] = p.key
 	}
-	var body []byte
+	if id, long := strings.CutSuffix(body.Model, "[1m]"); long {
+		body.Model = id
+		m.Header["Anthropic-Beta"] = "context-1m-2025-08-07"
+	}
+	left := 0
 	if r.Cache {
-		var plain, newest []jsontext.Value
-		body, plain, newest, err = marked(encoded)
-		call.Fill("messages", plain, newest)
-	} else {
-		body, err = around(encoded)
-		call.Fill("messages", encoded.Messages)
+		if left = maxMarks - bytes.Count(body.Tools, []byte(`"cache_control"`)); left >= 2 {
+			body = body.Cached()
+			left -= 2
+		}
 	}
-	if err != nil {
-		return nil, nil, err
+	m.Elements, body.Messages = body.Messages, nil
+	if m.Body, err = body.JSON(); err != nil {
+		return upstream.Message{}, err
 	}
-	return c.config.Extend(body), headers, nil
+	m.Body = marked(m.Body, left)
+	return m, nil
+}
+
+// marked marks, for the prompt cache, the system prompt and the last tool of a body, as far as marks are left for them: tools
+// may bring marks of their own.
+func marked(body []byte, left int) []byte {
+	var edits []wire.Edit
+	root := wire.Root(body)
+	if system := wire.Member(body, root, "system"); left > 0 && !system.Empty() {
+		block := `[{"type":"text","text":` + string(system.Of(body)) + anthropic.CacheControl + `}]`
+		edits = append(edits, wire.Edit{Span: system, With: []byte(block)})
+		left--
+	}
+	var last wire.Span
+	for tool := range wire.Values(body, wire.Member(body, root, "tools")) {
+		last = tool
+	}
+	if left > 0 {
+		edits = append(edits, anthropic.Mark(body, last)...)
+	}
+	return wire.Splice(body, edits)
 }

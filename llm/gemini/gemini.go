@@ -1,20 +1,16 @@
-// Package gemini answers: who answers, at Google? It asks the Gemini API, Google's own or one that is compatible.
+// Package gemini asks the Gemini API, Google's own or a compatible one.
 package gemini
 
 import (
-	"context"
-	"encoding/json"
-	"errors"
-	"net/http"
+	"fmt"
+	"net/url"
 	"path"
 	"strings"
-
-	"google.golang.org/genai"
 
 	"github.com/winnowhq/winnow/llm"
 	"github.com/winnowhq/winnow/llm/upstream"
 	"github.com/winnowhq/winnow/wire"
-	contents "github.com/winnowhq/winnow/wire/gemini"
+	"github.com/winnowhq/winnow/wire/gemini"
 )
 
 // BaseURL is Google's own.
@@ -23,98 +19,42 @@ const BaseURL = "https://generativelanguage.googleapis.com"
 // version of the API, unless the base URL ends in one.
 const version = "v1beta"
 
-// noKey stands where a server wants none: the SDK refuses to be without. It is not sent.
-const noKey = "none"
-
-// Client asks through Google's SDK. It is safe for use by several goroutines.
-type Client struct {
-	config upstream.Config
-	models *genai.Models
-
-	encoders upstream.Encoders[contents.Encoder]
-}
-
-var _ llm.Client = (*Client)(nil)
-
 // New returns a client. A base URL may end in the version of the API ("/v1beta") or not.
-func New(c upstream.Config) (*Client, error) {
+func New(c upstream.Config) (*upstream.Client, error) {
 	c = c.With("google", BaseURL)
-	if err := c.Check(); err != nil {
-		return nil, err
+	if last := path.Base(c.BaseURL); last != "v1" && last != "v1alpha" && last != "v1beta" {
+		c.BaseURL += "/" + version
 	}
-	base, v := c.BaseURL, version
-	if last := path.Base(base); last == "v1" || last == "v1alpha" || last == "v1beta" {
-		base, v = strings.TrimSuffix(base, "/"+last), last
+	return upstream.New(c, &protocol{key: c.Key})
+}
+
+type protocol struct {
+	key    string
+	memory upstream.Memory
+}
+
+func (p *protocol) Read(hear func(string)) wire.Stream { return gemini.Stream(hear) }
+
+func (p *protocol) Write(r llm.Request) (upstream.Message, error) {
+	name := r.Model.ID
+	if name == "" || strings.ContainsAny(name, "?&#") || strings.Contains(name, "..") {
+		return upstream.Message{}, fmt.Errorf("%q cannot be the name of a model", name)
 	}
-	key := c.Key
-	client := c.Client()
-	if key == "" {
-		key = noKey
-		client.Transport = withoutKey{client.Transport}
+	if !strings.HasPrefix(name, "models/") && !strings.HasPrefix(name, "tunedModels/") {
+		name = "models/" + name
 	}
-	made, err := genai.NewClient(context.Background(), &genai.ClientConfig{
-		Backend: genai.BackendGeminiAPI, APIKey: key, HTTPClient: client, HTTPOptions: genai.HTTPOptions{BaseURL: base + "/", APIVersion: v},
-	})
+	known := p.memory.Take(r.Conversation)
+	encoded, err := gemini.EncodeMore(known, r.Messages, upstream.Options(r))
+	p.memory.Keep(r.Conversation, known)
 	if err != nil {
-		return nil, errors.New(c.Provider + ": the client could not be made") // the SDK's own words have the key in them
+		return upstream.Message{}, err
 	}
-	return &Client{config: c, models: made.Models}, nil
-}
-
-// withoutKey leaves out the stand-in for a key.
-type withoutKey struct{ under http.RoundTripper }
-
-func (t withoutKey) RoundTrip(r *http.Request) (*http.Response, error) {
-	r = r.Clone(r.Context())
-	r.Header.Del("X-Goog-Api-Key")
-	return t.under.RoundTrip(r)
-}
-
-// Ask implements llm.Client.
-func (c *Client) Ask(ctx context.Context, r llm.Request) (llm.Answer, error) {
-	call := c.config.Begin(ctx, r.Model, false)
-	a := answer{delta: r.Delta}
-	body, err := c.body(r, call)
-	if err == nil {
-		err = c.stream(call.Context(), r.Model.ID, body, &a)
+	m := upstream.Message{List: "contents", Elements: encoded.Contents}
+	m.Path = (&url.URL{Path: "/" + name}).EscapedPath() + ":streamGenerateContent?alt=sse"
+	if p.key != "" {
+		m.Header = map[string]string{"X-Goog-Api-Key": p.key}
 	}
-	return a.whole(r.Model), call.End(a.reason != "", err)
-}
-
-// stream sends a body in the place of the SDK's own and takes what comes back.
-func (c *Client) stream(ctx context.Context, model string, body map[string]any, a *answer) error {
-	once := false
-	config := &genai.GenerateContentConfig{
-		AutomaticContinuation: &once,
-		HTTPOptions:           &genai.HTTPOptions{ExtrasRequestProvider: func(map[string]any) map[string]any { return body }},
-	}
-	for chunk, err := range c.models.GenerateContentStream(ctx, model, nil, config) {
-		if err != nil {
-			return err
-		}
-		a.take(chunk)
-	}
-	return nil
-}
-
-// body encodes a request as the members of an object, each as our encoder wrote it, but for its contents, which the call has.
-func (c *Client) body(r llm.Request, call *upstream.Call) (map[string]any, error) {
-	encoder := c.encoders.Take(r.Conversation)
-	encoded, err := encoder.Encode(r.Messages, upstream.Options(r))
-	c.encoders.Keep(r.Conversation, encoder)
-	if err != nil {
-		return nil, err
-	}
-	call.Fill("contents", encoded.Contents)
 	encoded.Contents = nil
-	text, err := encoded.JSON()
-	if err != nil {
-		return nil, err
-	}
-	text = c.config.Extend(text)
-	members := map[string]any{}
-	for name, value := range wire.Members(text, wire.Root(text)) {
-		members[string(name)] = json.RawMessage(value.Of(text))
-	}
-	return members, nil
+	m.Body, err = encoded.JSON()
+	return m, err
 }

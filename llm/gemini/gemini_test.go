@@ -84,11 +84,11 @@ func TestAsk_putsPiecesTogetherAndLeavesSignedOnesAlone(t *testing.T) {
 		{"two signatures", []string{parts(`{"text":"a","thoughtSignature":"b25l"}`), parts(`{"text":"","thoughtSignature":"dHdv"}`)},
 			[]session.Part{text("a", "b25l"), text("", "dHdv")}},
 		{"calls without id and arguments", []string{parts(`{"functionCall":{"name":"list"}},{"functionCall":{"name":"list","args":{}}}`)},
-			[]session.Part{upstream.Tool("call_1", "list", "{}", nil), upstream.Tool("call_2", "list", "{}", nil)}},
+			[]session.Part{wire.PendingCall("call_1", "list", "{}", nil), wire.PendingCall("call_2", "list", "{}", nil)}},
 		{"an image", []string{parts(`{"inlineData":{"mimeType":"image/png","data":"iVBORw0="}}`)},
 			[]session.Part{{Type: session.FilePart, Mime: "image/png", URL: "data:image/png;base64,iVBORw0="}}},
 		{"what only the API understands", []string{parts(`{"executableCode":{"language":"PYTHON","code":"print(1)"}}`)},
-			[]session.Part{{Type: "gemini/part", Metadata: []byte(`{"executableCode":{"code":"print(1)","language":"PYTHON"}}`)}}},
+			[]session.Part{{Type: "gemini/part", Metadata: []byte(`{"executableCode":{"language":"PYTHON","code":"print(1)"}}`)}}},
 	} {
 		_, a, err := ask(t, "", append(c.chunks, stop)...)
 		if err != nil {

@@ -1,20 +1,16 @@
-// Package openaichat answers: who answers, behind the Chat Completions protocol? It asks OpenAI's own API or one of the many servers
-// that speak it.
+// Package openaichat asks over the Chat Completions protocol: OpenAI's own API, or one of the many servers that speak it.
 package openaichat
 
 import (
-	"context"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/option"
-
 	"github.com/winnowhq/winnow/llm"
 	"github.com/winnowhq/winnow/llm/upstream"
-	wire "github.com/winnowhq/winnow/wire/openaichat"
+	"github.com/winnowhq/winnow/wire"
+	"github.com/winnowhq/winnow/wire/openaichat"
 )
 
 // BaseURL is OpenAI's own.
@@ -24,7 +20,7 @@ const BaseURL = "https://api.openai.com/v1"
 type Config struct {
 	upstream.Config
 	// MaxTokens is the member that bounds the answer: "max_completion_tokens", as OpenAI has it, or "max_tokens", as it was before and
-	// most servers still have it. Default: by the host of the base URL, "max_tokens" for one that is not known.
+	// most servers still have it. Default: by the host of the base URL, "max_tokens" for an unknown one.
 	MaxTokens string
 }
 
@@ -38,90 +34,55 @@ func on(host string, hosts []string) bool {
 	return slices.ContainsFunc(hosts, func(h string) bool { return host == h || h[0] == '.' && strings.HasSuffix(host, h) })
 }
 
-// Client asks through OpenAI's SDK. It is safe for use by several goroutines.
-type Client struct {
-	config      Config
-	host        string
-	completions openai.ChatCompletionService
-	encoders    upstream.Encoders[wire.Encoder]
-}
-
-var _ llm.Client = (*Client)(nil)
-
 // New returns a client.
-func New(c Config) (*Client, error) {
+func New(c Config) (*upstream.Client, error) {
 	c.Config = c.With("openai", BaseURL)
-	if err := c.Check(); err != nil {
-		return nil, err
+	p := &protocol{maxTokens: c.MaxTokens, header: upstream.Bearer(c.Key)}
+	if u, err := url.Parse(c.BaseURL); err == nil {
+		p.host = u.Hostname()
 	}
-	u, err := url.Parse(c.BaseURL)
-	if err != nil {
-		return nil, err
-	}
-	if c.MaxTokens == "" {
-		c.MaxTokens = "max_tokens"
-		if on(u.Hostname(), newBound) {
-			c.MaxTokens = "max_completion_tokens"
+	if p.maxTokens == "" {
+		p.maxTokens = "max_tokens"
+		if on(p.host, newBound) {
+			p.maxTokens = "max_completion_tokens"
 		}
 	}
-	options := []option.RequestOption{option.WithBaseURL(c.BaseURL + "/"), option.WithHTTPClient(c.Client()), option.WithMaxRetries(0)}
-	if c.Key != "" {
-		options = append(options, option.WithAPIKey(c.Key))
-	}
-	// The service, unlike the SDK's client, reads nothing from the environment.
-	return &Client{config: c, host: u.Hostname(), completions: openai.NewChatCompletionService(options...)}, nil
+	return upstream.New(c.Config, p)
 }
 
-// Ask implements llm.Client.
-func (c *Client) Ask(ctx context.Context, r llm.Request) (llm.Answer, error) {
-	call := c.config.Begin(ctx, r.Model, false)
-	a := answer{delta: r.Delta}
-	body, err := c.body(r, call)
-	if err == nil {
-		stream := c.completions.NewStreaming(call.Context(), openai.ChatCompletionNewParams{}, option.WithRequestBody("application/json", body))
-		for stream.Next() {
-			a.take(stream.Current())
-		}
-		err = stream.Err()
-		stream.Close()
-	}
-	if kind, message := a.failed(); kind != "" {
-		call.Fail(kind, message)
-	}
-	if a.reason == "" && call.Closed() { // there are servers that say that it is complete, and not why
-		a.reason = "stop"
-	}
-	return a.whole(r.Model), call.End(a.reason != "", err)
+type protocol struct {
+	host, maxTokens string
+	header          map[string]string
+	memory          upstream.Memory
 }
 
-// body encodes a request and returns what is around its messages, which the call has.
-func (c *Client) body(r llm.Request, call *upstream.Call) ([]byte, error) {
-	encoder := c.encoders.Take(r.Conversation)
-	encoded, err := encoder.Encode(r.Messages, upstream.Options(r))
-	c.encoders.Keep(r.Conversation, encoder)
+func (p *protocol) Read(hear func(string)) wire.Stream { return openaichat.Stream(hear) }
+
+func (p *protocol) Write(r llm.Request) (upstream.Message, error) {
+	known := p.memory.Take(r.Conversation)
+	encoded, err := openaichat.EncodeMore(known, r.Messages, upstream.Options(r))
+	p.memory.Keep(r.Conversation, known)
 	if err != nil {
-		return nil, err
+		return upstream.Message{}, err
 	}
-	var members []string
-	if encoded.MaxTokens > 0 && c.config.MaxTokens != "max_completion_tokens" {
-		members = append(members, c.config.MaxTokens, strconv.Itoa(encoded.MaxTokens))
-		encoded.MaxTokens = 0
+	m := upstream.Message{Path: "/chat/completions", Header: p.header, List: "messages", Elements: encoded.Messages, Stream: true}
+	bound := encoded.MaxTokens
+	encoded.Messages, encoded.MaxTokens = nil, 0
+	if m.Body, err = encoded.JSON(); err != nil {
+		return upstream.Message{}, err
 	}
-	if !on(c.host, strict) {
-		members = append(members, "stream_options", `{"include_usage":true}`)
+	if bound > 0 {
+		m.Body = wire.Set(m.Body, p.maxTokens, []byte(strconv.Itoa(bound)))
 	}
-	if r.Cache && c.host == "api.openai.com" {
-		beginning := encoded.Messages[:min(len(encoded.Messages), 1)]
+	if !on(p.host, strict) {
+		m.Body = wire.Set(m.Body, "stream_options", []byte(`{"include_usage":true}`))
+	}
+	if r.Cache && p.host == "api.openai.com" {
+		beginning := m.Elements[:min(len(m.Elements), 1)]
 		if r.System != "" {
-			beginning = encoded.Messages[:min(len(encoded.Messages), 2)]
+			beginning = m.Elements[:min(len(m.Elements), 2)]
 		}
-		members = append(members, "prompt_cache_key", `"`+upstream.CacheKey(encoded.Tools, beginning...)+`"`)
+		m.Body = wire.Set(m.Body, "prompt_cache_key", wire.Quote(upstream.CacheKey(encoded.Tools, beginning...)))
 	}
-	call.Fill("messages", encoded.Messages)
-	encoded.Messages = nil
-	body, err := encoded.JSON()
-	if err != nil {
-		return nil, err
-	}
-	return c.config.Extend(body, members...), nil
+	return m, nil
 }

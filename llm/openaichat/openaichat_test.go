@@ -104,7 +104,7 @@ func TestAsk_namesTheConversationToOpenAIAlone(t *testing.T) {
 
 func TestAsk_whatServersSayOtherwise(t *testing.T) {
 	tool := func(id, name string, input string) session.Part {
-		return upstream.Tool(id, name, input, nil)
+		return wire.PendingCall(id, name, input, nil)
 	}
 	thought := func(text, field string) session.Part {
 		return session.Part{Type: session.ReasoningPart, Text: text, Metadata: wire.Metadata("openai", "field", field)}

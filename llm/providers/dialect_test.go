@@ -257,7 +257,7 @@ var geminiDialect = dialect{
 	call: sse(flat(geminiText("I read."),
 		geminiChunk(`{"functionCall":{"id":"f1","name":"read","args":{"path":"a.go","line":12345678901}},"thoughtSignature":"c2ln"}`, ""),
 		geminiChunk(`{"text":""}`, `"finishReason":"STOP",`))...),
-	writtenCall: []string{`{"role":"model","parts":[{"text":"I read."},{"functionCall":{"id":"f1","name":"read","args":{"line":12345678901,"path":"a.go"}},"thoughtSignature":"c2ln"}]}`},
+	writtenCall: []string{`{"role":"model","parts":[{"text":"I read."},{"functionCall":{"id":"f1","name":"read","args":{"path":"a.go","line":12345678901}},"thoughtSignature":"c2ln"}]}`},
 	length:      sse(geminiChunk(`{"text":"Half"}`, `"finishReason":"MAX_TOKENS",`)),
 	refused:     sse(`{"promptFeedback":{"blockReason":"PROHIBITED_CONTENT"},"usageMetadata":{"promptTokenCount":1000,"cachedContentTokenCount":900,"totalTokenCount":1000}}`),
 	overload:    sse(`{"error":{"code":503,"message":"The model is overloaded.","status":"UNAVAILABLE"}}`)[0],

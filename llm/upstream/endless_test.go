@@ -52,17 +52,11 @@ func ask(t *testing.T, c Config, answer http.RoundTripper) (time.Duration, error
 	t.Helper()
 	begun := time.Now()
 	c.Transport = answer
-	c = c.With("p", "http://p.test")
-	call := c.Begin(t.Context(), model.Model{ID: "m"}, false)
-	request, err := http.NewRequestWithContext(call.Context(), http.MethodPost, c.BaseURL, strings.NewReader("{}"))
+	client, err := New(c.With("p", "http://p.test"), &taker{message: Message{Body: []byte("{}")}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	response, err := c.Client().Do(request)
-	if err == nil {
-		_, err = io.Copy(io.Discard, response.Body)
-	}
-	err = call.End(false, err)
+	_, err = client.Ask(t.Context(), llm.Request{Model: model.Model{ID: "m"}})
 	return time.Since(begun), err
 }
 

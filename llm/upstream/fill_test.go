@@ -3,14 +3,13 @@ package upstream
 import (
 	"io"
 	"net/http"
-	"strings"
 	"testing"
 	"testing/iotest"
 
 	"github.com/go-json-experiment/json/jsontext"
-	"pgregory.net/rapid"
 
-	"github.com/winnowhq/winnow/model"
+	"github.com/winnowhq/winnow/llm"
+	"github.com/winnowhq/winnow/wire"
 )
 
 // carrier keeps what it is given of a request.
@@ -35,18 +34,12 @@ func (c *carrier) RoundTrip(r *http.Request) (*http.Response, error) {
 func carried(t *testing.T, body string, elements ...jsontext.Value) *carrier {
 	t.Helper()
 	under := &carrier{}
-	c := Config{Transport: under}.With("p", "http://p.test")
-	call := c.Begin(t.Context(), model.Model{}, false)
-	defer call.End(true, nil)
-	half := len(elements) / 2
-	call.Fill("list", elements[:half], nil, elements[half:])
-	request, err := http.NewRequestWithContext(call.Context(), http.MethodPost, c.BaseURL, strings.NewReader(body))
+	k := &taker{message: Message{Body: []byte(body), List: "list", Elements: elements}}
+	client, err := New(Config{Transport: under}.With("p", "http://p.test"), k)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Client().Do(request); err != nil {
-		t.Fatal(err)
-	}
+	client.Ask(t.Context(), llm.Request{})
 	return under
 }
 
@@ -72,48 +65,26 @@ func TestFill_anEmptyListIsFilledAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestStretched_readsTheSameInPiecesOfAnySize(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
-		parts := rapid.SliceOf(rapid.StringN(0, 9, -1)).Draw(r, "elements")
-		s := stretched{before: []byte(rapid.String().Draw(r, "before")), after: []byte(rapid.String().Draw(r, "after"))}
-		for _, p := range parts {
-			if len(s.elements) == 0 || rapid.Bool().Draw(r, "another list") {
-				s.elements = append(s.elements, nil)
-			}
-			last := len(s.elements) - 1
-			s.elements[last] = append(s.elements[last], jsontext.Value(p))
-		}
-		want := string(s.before) + strings.Join(parts, ",") + string(s.after)
-		size, piece := s.size(), make([]byte, rapid.IntRange(1, 20).Draw(r, "piece"))
-		var got strings.Builder
-		if _, err := io.CopyBuffer(&got, struct{ io.Reader }{&s}, piece); err != nil {
-			r.Fatal(err)
-		}
-		if got.String() != want || size != int64(len(want)) {
-			r.Fatalf("read %q, said to be %d bytes; want %q", got.String(), size, want)
-		}
-	})
-}
-
-func TestEncoders_keepsTheNewestConversations(t *testing.T) {
-	var k Encoders[int]
+func TestMemory_keepsTheNewestConversations(t *testing.T) {
+	var m Memory
+	all := map[string]*wire.Elements{}
 	for i := range remembered + 1 {
-		e := k.Take(string(rune('a' + i)))
-		*e = i + 1
-		k.Keep(string(rune('a'+i)), e)
+		name := string(rune('a' + i))
+		all[name] = m.Take(name)
+		m.Keep(name, all[name])
 	}
-	if got := *k.Take("a"); got != 0 {
-		t.Errorf("the oldest of too many was kept: %d", got)
+	if m.Take("a") == all["a"] {
+		t.Error("the oldest of too many was kept")
 	}
-	if got := *k.Take("c"); got != 3 {
-		t.Errorf("the encoder of another conversation, or none: %d, want 3", got)
+	if m.Take("c") != all["c"] {
+		t.Error("another conversation, or nothing, was handed out")
 	}
-	if got := *k.Take("c"); got != 0 {
-		t.Errorf("one encoder was handed out to two: %d", got)
+	if m.Take("c") == all["c"] {
+		t.Error("one conversation was handed out to two")
 	}
-	nameless := 7
-	k.Keep("", &nameless)
-	if got := *k.Take(""); got != 0 {
-		t.Errorf("a conversation without name was remembered: %d", got)
+	nameless := new(wire.Elements)
+	m.Keep("", nameless)
+	if m.Take("") == nameless {
+		t.Error("a conversation without a name was remembered")
 	}
 }

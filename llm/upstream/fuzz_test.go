@@ -22,7 +22,7 @@ func FuzzRefusal(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, status int, name, value, text string) {
 		header := http.Header{http.CanonicalHeaderKey(name): {value}, "X-Ratelimit-Remaining-Tokens": {"0"}, "Anthropic-Ratelimit-Requests-Remaining": {"0"}}
-		_, err := read(t, canned{status: 400 + max(status%200, -(status%200)), header: header, text: strings.NewReader(text)}, false, false)
+		_, err := read(t, canned{status: 400 + max(status%200, -(status%200)), header: header, text: strings.NewReader(text)}, false)
 		e, ok := errors.AsType[*llm.Error](err)
 		if !ok {
 			t.Fatalf("%v is no error of this house", err)

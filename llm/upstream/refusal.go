@@ -127,7 +127,7 @@ func (r *report) google(text []byte, details wire.Span) {
 }
 
 // refusal makes the error of a response with an error's status, or of a report inside a stream, which has status 0.
-func (c *Call) refusal(status int, header http.Header, text []byte) *llm.Error {
+func (c *call) refusal(status int, header http.Header, text []byte) *llm.Error {
 	r := parse(text)
 	judged := budget.Rejection{Status: status, Code: r.code, Message: r.message, Body: string(text)}
 	if status == 0 {

@@ -14,6 +14,7 @@ import (
 	"github.com/winnowhq/winnow/llm"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/wire"
 )
 
 // canned answers with one text.
@@ -30,50 +31,49 @@ func (c canned) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: c.status, Header: c.header, Body: io.NopCloser(c.text), Request: r}, nil
 }
 
-// read makes a call and reads its answer as an SDK does.
-func read(t testing.TB, answer http.RoundTripper, names, done bool) (string, error) {
+// taker takes events and keeps them. It is a protocol that sends a fixed message, too.
+type taker struct {
+	message Message
+	events  []string
+	ended   bool
+}
+
+func (k *taker) Write(llm.Request) (Message, error) { return k.message, nil }
+func (k *taker) Read(hear func(string)) wire.Stream { return k }
+func (k *taker) Answer() wire.Answer                { return wire.Answer{Ended: k.ended} }
+func (k *taker) Take(event []byte) (last bool) {
+	k.events = append(k.events, string(event))
+	return false
+}
+
+// read makes a call and returns the events of its answer.
+func read(t testing.TB, answer http.RoundTripper, ended bool) ([]string, error) {
 	t.Helper()
-	c := Config{Transport: answer, Key: "sk-secret"}.With("p", "http://p.test")
-	call := c.Begin(t.Context(), model.Model{ID: "m"}, names)
-	request, err := http.NewRequestWithContext(call.Context(), http.MethodPost, c.BaseURL, strings.NewReader("{}"))
+	k := &taker{message: Message{Body: []byte("{}")}, ended: ended}
+	client, err := New(Config{Transport: answer, Key: "sk-secret"}.With("p", "http://p.test"), k)
 	if err != nil {
 		t.Fatal(err)
 	}
-	response, err := c.Client().Do(request)
-	if err != nil {
-		return "", call.End(done, err)
-	}
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Errorf("the SDK was given the error %v", err)
-	}
-	return string(text), call.End(done, nil)
+	_, err = client.Ask(t.Context(), llm.Request{Model: model.Model{ID: "m"}})
+	return k.events, err
 }
 
 func TestRead_handsOnWellFormedEventsOnly(t *testing.T) {
+	long := `{"x":"` + strings.Repeat("é", 100_000) + `"}`
 	for _, c := range []struct {
-		name, from, plain, named string
+		name, from string
+		want       []string
 	}{
-		{"as it should be", "event: a\ndata: {\"x\":1}\n\n", "data: {\"x\":1}\n\n", "event: a\ndata: {\"x\":1}\n\n"},
-		{"the name in the data", "data: {\"type\":\"t\"}\n\n", "data: {\"type\":\"t\"}\n\n", "event: t\ndata: {\"type\":\"t\"}\n\n"},
-		{"an error that is null", "event: a\ndata: {\"x\": [1, 2], \"error\": null,\"y\":\"\\u00e9\"}\n\n", "data: {\"x\":[1, 2],\"y\":\"\\u00e9\"}\n\n", "event: a\ndata: {\"x\":[1, 2],\"y\":\"\\u00e9\"}\n\n"},
-		{"nothing but an error that is null", "event: a\ndata: {\"error\":null}\n\n", "data: {}\n\n", "event: a\ndata: {}\n\n"},
-		{"the end", "data: [DONE]\n\n", "data: [DONE]\n\n", "data: [DONE]\n\n"},
-		{"what the end cuts off", "event: a\ndata: {}\n\ndata: {\"x\":\n", "data: {}\n\n", "event: a\ndata: {}\n\n"},
-		{"what the end cuts off amid a line", "event: a\ndata: {}\n\ndata: {\"x\":{}", "data: {}\n\n", "event: a\ndata: {}\n\n"},
-		{"a last event without its line breaks", "event: a\ndata: {}\n\nevent: a\ndata: {\"x\":1}", "data: {}\n\ndata: {\"x\":1}\n\n", "event: a\ndata: {}\n\nevent: a\ndata: {\"x\":1}\n\n"},
-		{"a last event with one line break", "event: a\ndata: {}\n\nevent: a\ndata:{\"x\":1}\r\n", "data: {}\n\ndata: {\"x\":1}\n\n", "event: a\ndata: {}\n\nevent: a\ndata: {\"x\":1}\n\n"},
-		{"the end without its line breaks", "data: [DONE]", "data: [DONE]\n\n", "data: [DONE]\n\n"},
-		{"an error that is empty", "event: a\ndata: {\"x\":1,\"error\":\"\"}\n\n", "data: {\"x\":1}\n\n", "event: a\ndata: {\"x\":1}\n\n"},
-		{"comments and unknown fields", ": hi\n\nevent: a\nid: 7\n:\nretry: 1\ndata: {}\n\n", "data: {}\n\n", "event: a\ndata: {}\n\n"},
-		{"a name without data is forgotten", "event: b\n\ndata: {\"type\":\"t\"}\n\n", "data: {\"type\":\"t\"}\n\n", "event: t\ndata: {\"type\":\"t\"}\n\n"},
-		{"a long event", "event: a\ndata: {\"x\":\"" + strings.Repeat("é", 100_000) + "\"}\n\n", "data: {\"x\":\"" + strings.Repeat("é", 100_000) + "\"}\n\n",
-			"event: a\ndata: {\"x\":\"" + strings.Repeat("é", 100_000) + "\"}\n\n"},
+		{"as it should be", "event: a\ndata: {\"x\":1}\n\n", []string{`{"x":1}`}},
+		{"an error that is null", "event: a\ndata: {\"x\": [1, 2], \"error\": null}\n\n", []string{`{"x": [1, 2], "error": null}`}},
+		{"an error that is empty", "event: a\ndata: {\"x\":1,\"error\":\"\"}\n\n", []string{`{"x":1,"error":""}`}},
+		{"the end", "data: [DONE] and more\n\n", []string{"[DONE]"}},
+		{"a byte order mark and white space", "\xEF\xBB\xBF \n\ndata: {}\n\n", []string{"{}"}},
+		{"a long event", "event: a\ndata: " + long + "\n\n", []string{long}},
 	} {
-		for names, want := range map[bool]string{false: c.plain, true: c.named} {
-			if got, err := read(t, canned{status: 200, text: strings.NewReader(c.from)}, names, true); got != want || err != nil {
-				t.Errorf("%s: %q, %v; want %q", c.name, got, err, want)
-			}
+		got, err := read(t, canned{status: 200, text: strings.NewReader(c.from)}, true)
+		if diff := cmp.Diff(c.want, got); diff != "" || err != nil {
+			t.Errorf("%s: %v (-want +got):\n%s", c.name, err, diff)
 		}
 	}
 }
@@ -87,12 +87,12 @@ func (e endless) Read(p []byte) (int, error) {
 
 func TestRead_ofWhatNeverEndsEnds(t *testing.T) {
 	for name, text := range map[string]string{"a line": "data: aaaaaaaaaa", "comments": strings.Repeat(":", 10_000) + "\n", "an event": "data: " + strings.Repeat("1", 10_000) + "\n"} {
-		_, err := read(t, canned{status: 200, text: endless{text}}, false, false)
+		_, err := read(t, canned{status: 200, text: endless{text}}, false)
 		if llm.KindOf(err) != llm.Endless {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	_, err := read(t, canned{status: 500, text: endless{"oh "}}, false, false)
+	_, err := read(t, canned{status: 500, text: endless{"oh "}}, false)
 	if e, ok := errors.AsType[*llm.Error](err); !ok || e.Kind != llm.Server || len(e.Message) > 510 {
 		t.Errorf("%v", err)
 	}
@@ -128,7 +128,7 @@ func TestRefusal_everyFormOfReport(t *testing.T) {
 		{418, "", llm.Rejected, "", "I'm a teapot"},
 		{401, `{"error":{"message":"bad key sk-secret!"}}`, llm.Auth, "", "bad key [key]!"},
 	} {
-		_, err := read(t, canned{status: c.status, text: strings.NewReader(c.body)}, false, false)
+		_, err := read(t, canned{status: c.status, text: strings.NewReader(c.body)}, false)
 		e, ok := errors.AsType[*llm.Error](err)
 		if !ok || e.Kind != c.kind || e.Code != c.code || e.Message != c.message || e.Status != c.status {
 			t.Errorf("%d %s: %+v", c.status, c.body, e)
@@ -181,49 +181,17 @@ func TestWait_whatHeadersAskFor(t *testing.T) {
 	}
 }
 
-func TestSplit_countsEveryTokenOnce(t *testing.T) {
-	for _, c := range []struct {
-		prompt, read, write, answer, thought, total int64
-		want                                        session.Usage
-	}{
-		{100, 60, 10, 50, 20, 150, session.Usage{Total: 150, Input: 30, Output: 30, Reasoning: 20, Cache: session.CacheUsage{Read: 60, Write: 10}}},
-		{100, 0, 0, 50, 20, 170, session.Usage{Total: 170, Input: 100, Output: 50, Reasoning: 20}},
-		{100, 0, 0, 10, 20, 0, session.Usage{Input: 100, Output: 10, Reasoning: 20}},
-		{10, 20, 20, -1, -1, -1, session.Usage{Cache: session.CacheUsage{Read: 10}}},
-	} {
-		if diff := cmp.Diff(c.want, Split(c.prompt, c.read, c.write, c.answer, c.thought, c.total)); diff != "" {
-			t.Errorf("%+v (-want +got):\n%s", c, diff)
-		}
-	}
-}
-
 func TestExtend_addsBehindAndReplacesInPlace(t *testing.T) {
 	c := Config{Body: jsontext.Value(`{"b":{"x":1},"n":true,"key":null,"none":null}`)}
 	for body, want := range map[string]string{
-		`{"a":1,"b":2,"list":[1, 2]}`: `{"a":1,"b":{"x":1},"list":[1, 2],"stream":true,"n":true}`,
-		`{}`:                          `{"stream":true,"b":{"x":1},"n":true}`,
-		`{"key":[1],"a":{"key":2}}`:   `{"a":{"key":2},"stream":true,"b":{"x":1},"n":true}`,
-		`{"key":1}`:                   `{"stream":true,"b":{"x":1},"n":true}`,
+		`{"a":1,"b":2,"list":[1, 2]}`: `{"a":1,"b":{"x":1},"list":[1, 2],"n":true}`,
+		`{}`:                          `{"b":{"x":1},"n":true}`,
+		`{"key":[1],"a":{"key":2}}`:   `{"a":{"key":2},"b":{"x":1},"n":true}`,
+		`{"key":1}`:                   `{"b":{"x":1},"n":true}`,
 	} {
-		if got := string(c.Extend([]byte(body), "stream", "true")); got != want {
+		if got := string(c.extend([]byte(body))); got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
-	}
-}
-
-func TestClient_hasOneRequestForOneCall(t *testing.T) {
-	c := Config{Transport: canned{status: 200, text: strings.NewReader("")}}.With("p", "http://p.test")
-	call := c.Begin(t.Context(), model.Model{}, false)
-	defer call.End(true, nil)
-	for n := range 2 {
-		request, _ := http.NewRequestWithContext(call.Context(), http.MethodPost, c.BaseURL, nil)
-		if _, err := c.Client().Do(request); (err != nil) != (n == 1) {
-			t.Errorf("request %d: %v", n+1, err)
-		}
-	}
-	request, _ := http.NewRequest(http.MethodPost, c.BaseURL, nil)
-	if _, err := c.Client().Do(request); err == nil {
-		t.Error("a request without a call was made")
 	}
 }
 
@@ -235,16 +203,15 @@ func FuzzRead(f *testing.F) {
 	f.Add(200, "data: {\"error\":null,\"a\":[{}]}\r\n\r\n: c\n\n\xef\xbb\xbf")
 	f.Fuzz(func(t *testing.T, status int, text string) {
 		status = 200 + max(status, -status)%400
-		handed, err := read(t, canned{status: max(status, 200), text: strings.NewReader(text)}, false, false)
+		handed, err := read(t, canned{status: max(status, 200), text: strings.NewReader(text)}, false)
 		if err == nil {
 			t.Error("an answer without end is whole")
 		}
 		if strings.Contains(err.Error(), "sk-secret") {
 			t.Errorf("the key shows: %v", err)
 		}
-		for event := range strings.SplitSeq(handed, "\n\n") {
-			data, ok := strings.CutPrefix(event, "data: ")
-			if event != "" && (!ok || data != "[DONE]" && !jsontext.Value(data).IsValid(session.ReadOptions())) {
+		for _, event := range handed {
+			if event != "[DONE]" && !jsontext.Value(event).IsValid(session.ReadOptions()) {
 				t.Errorf("handed on %q of %q", event, text)
 			}
 		}

@@ -21,9 +21,9 @@ var format = wiretest.Format{
 		return apart(Encode(messages, o))
 	},
 	Encoder: func() func([]session.Message, wire.Options) ([]jsontext.Value, []byte, error) {
-		var e Encoder
+		var known wire.Elements
 		return func(messages []session.Message, o wire.Options) ([]jsontext.Value, []byte, error) {
-			return apart(e.Encode(messages, o))
+			return apart(EncodeMore(&known, messages, o))
 		}
 	},
 	Decode: Decode, Check: Check, Errors: true, Thoughts: true, Merges: true, Tail: "]}",

@@ -112,6 +112,7 @@ type fields struct {
 	text, call, response, inline, file wire.Span
 	signature                          string
 	thought                            bool
+	more                               bool // a member that none of these stands for
 }
 
 func (d *decoder) fields(at wire.Span) fields {
@@ -132,6 +133,8 @@ func (d *decoder) fields(at wire.Span) fields {
 			f.inline = value
 		case "fileData", "file_data":
 			f.file = value
+		default:
+			f.more = true
 		}
 	}
 	return f

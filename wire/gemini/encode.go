@@ -54,15 +54,13 @@ const skipSignature = "skip_thought_signature_validator"
 // One more message in the view leaves all but the last content as they are to the byte; the last one grows at its end when it
 // is the model's and the model goes on.
 func Encode(messages []session.Message, o wire.Options) (Body, error) {
-	return new(Encoder).Encode(messages, o)
+	return EncodeMore(new(wire.Elements), messages, o)
 }
 
-// Encoder encodes a conversation that grows: as Encode does, but what it encoded before not again (wire.Elements). The zero value is ready.
-type Encoder struct{ elements wire.Elements }
-
-// Encode writes messages. Parts of messages that were handed in must not be changed afterwards, and nothing of the body may be.
-func (e *Encoder) Encode(messages []session.Message, o wire.Options) (Body, error) {
-	contents, err := e.elements.Write(messages, o, form)
+// EncodeMore encodes a conversation that grows: it does what Encode does, but what is known already is not encoded again.
+// Parts of messages that were handed in must not be changed afterwards, and neither may the body.
+func EncodeMore(known *wire.Elements, messages []session.Message, o wire.Options) (Body, error) {
+	contents, err := known.Write(messages, o, form)
 	return Body{o.MaxTokens, o.System, o.Tools, contents}, err
 }
 

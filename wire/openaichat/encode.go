@@ -37,15 +37,13 @@ func (b Body) JSON() ([]byte, error) {
 //
 // One more message in the view adds messages at the end of the body and changes none of those before, to the byte.
 func Encode(messages []session.Message, o wire.Options) (Body, error) {
-	return new(Encoder).Encode(messages, o)
+	return EncodeMore(new(wire.Elements), messages, o)
 }
 
-// Encoder encodes a conversation that grows: as Encode does, but what it encoded before not again (wire.Elements). The zero value is ready.
-type Encoder struct{ elements wire.Elements }
-
-// Encode writes messages. Parts of messages that were handed in must not be changed afterwards, and nothing of the body may be.
-func (e *Encoder) Encode(messages []session.Message, o wire.Options) (Body, error) {
-	elements, err := e.elements.Write(messages, o, form)
+// EncodeMore encodes a conversation that grows: it does what Encode does, but what is known already is not encoded again.
+// Parts of messages that were handed in must not be changed afterwards, and neither may the body.
+func EncodeMore(known *wire.Elements, messages []session.Message, o wire.Options) (Body, error) {
+	elements, err := known.Write(messages, o, form)
 	return Body{o.Model, o.MaxTokens, o.Tools, elements}, err
 }
 

@@ -140,8 +140,8 @@ func (d *decoder) item(at wire.Span) {
 		d.step(index)
 		// Free text, not arguments: it is kept as the one argument "input". Its place stays unknown, as no
 		// JSON can stand there.
-		input := jsontext.Value(`{"input":` + string(wire.Quote(wire.String(d.text, f.input))) + `}`)
-		d.Call(f.callID, f.name, input, wire.Metadata("openai", "field", f.kind), place)
+		input := freeText(wire.String(d.text, f.input))
+		d.Call(f.callID, f.name, jsontext.Value(input), wire.Metadata("openai", "field", f.kind), place)
 	case "function_call_output", "custom_tool_call_output":
 		d.closed = true
 		d.Result(f.callID, d.result(index, f))

@@ -1,0 +1,152 @@
+package upstream
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/winnowhq/winnow/llm"
+	"github.com/winnowhq/winnow/wire"
+)
+
+// Protocol is what the clients of different providers do differently.
+type Protocol interface {
+	// Write writes a request down. It is safe for concurrent use.
+	Write(r llm.Request) (Message, error)
+	// Read returns what puts the answer together. It calls hear with each piece of text.
+	Read(hear func(text string)) wire.Stream
+}
+
+// Message is a request as it is sent.
+type Message struct {
+	Path   string            // behind the base URL
+	Header map[string]string // beside those of the configuration, which count
+	// Body is the request body with an empty list under the name List, in which Elements are sent. They must not be changed.
+	Body     []byte
+	List     string
+	Elements []jsontext.Value
+	// Stream is set if the protocol asks for a stream with a member of that name.
+	Stream bool
+}
+
+// Client asks through a protocol. It is safe for use by several goroutines.
+type Client struct {
+	config   Config
+	protocol Protocol
+	http     *http.Client
+}
+
+var _ llm.Client = (*Client)(nil)
+
+// New returns a client for a configuration that is complete: see Config.With.
+func New(c Config, p Protocol) (*Client, error) {
+	if err := c.Check(); err != nil {
+		return nil, err
+	}
+	return &Client{c, p, &http.Client{
+		Transport: c.Transport,
+		// A redirect would carry the key to another host.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}, nil
+}
+
+// Ask implements llm.Client.
+func (c *Client) Ask(ctx context.Context, r llm.Request) (llm.Answer, error) {
+	call := c.config.begin(ctx, r.Model)
+	stream := c.protocol.Read(r.Delta)
+	err := c.exchange(call, r, stream)
+	a := stream.Answer()
+	if a.Failure != nil {
+		call.refuse(a.Failure)
+	}
+	got := llm.Answer{Parts: a.Parts, Finish: a.Finish, Model: r.Model.String(), Usage: a.Usage, Cost: Cost(r.Model, a.Usage)}
+	return got, call.end(a.Ended, err)
+}
+
+// exchange sends a request and reads the answer. An error says that the request could not be made; what goes wrong later,
+// the call knows.
+func (c *Client) exchange(call *call, r llm.Request, stream wire.Stream) error {
+	m, err := c.protocol.Write(r)
+	if err != nil {
+		return err
+	}
+	request, err := c.request(call.ctx, m)
+	if err != nil {
+		return err
+	}
+	response, err := c.http.Do(request)
+	if err != nil {
+		call.read = innermost(err)
+		return nil
+	}
+	call.receive(response, stream)
+	return nil
+}
+
+// request makes the HTTP request of a message. The elements are sent as they are, without a copy.
+func (c *Client) request(ctx context.Context, m Message) (*http.Request, error) {
+	head := c.config.extend(m.Body)
+	if m.Stream {
+		head = wire.Set(head, "stream", []byte("true"))
+	}
+	body := filled(head, m.List, m.Elements)
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.config.BaseURL+m.Path, nil)
+	if err != nil {
+		return nil, err
+	}
+	for _, piece := range body {
+		request.ContentLength += int64(len(piece))
+	}
+	request.GetBody = func() (io.ReadCloser, error) {
+		again := append(net.Buffers(nil), body...)
+		return io.NopCloser(&again), nil
+	}
+	request.Body, _ = request.GetBody()
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Accept", "text/event-stream")
+	request.Header.Set("User-Agent", "winnow")
+	for _, header := range []map[string]string{m.Header, c.config.Headers} {
+		for name, value := range header {
+			request.Header.Set(name, value)
+		}
+	}
+	return request, nil
+}
+
+// filled returns the pieces of a body with elements in its list, if it has that list and it is empty: the configuration may
+// have put another one in its place.
+func filled(body []byte, list string, elements []jsontext.Value) net.Buffers {
+	at := wire.Member(body, wire.Root(body), list)
+	if string(at.Of(body)) != "[]" {
+		return net.Buffers{body}
+	}
+	pieces := make(net.Buffers, 0, 2*len(elements)+2)
+	pieces = append(pieces, body[:at.Start+1])
+	for i, element := range elements {
+		if i > 0 {
+			pieces = append(pieces, []byte{','})
+		}
+		pieces = append(pieces, element)
+	}
+	return append(pieces, body[at.End-1:])
+}
+
+// innermost is an error of the HTTP client without the address, which may hold a password.
+func innermost(err error) error {
+	if e, ok := err.(*url.Error); ok {
+		return e.Err
+	}
+	return err
+}
+
+// Bearer is the header that carries a key, as most servers want it; none without a key.
+func Bearer(key string) map[string]string {
+	if key == "" {
+		return nil
+	}
+	return map[string]string{"Authorization": "Bearer " + key}
+}
