@@ -6,7 +6,7 @@ import (
 
 	"github.com/winnowhq/winnow/agent"
 	"github.com/winnowhq/winnow/bill"
-	"github.com/winnowhq/winnow/llm/llmtest"
+	"github.com/winnowhq/winnow/internal/llmtest"
 )
 
 // A fork begins with nothing spent: what its log took was paid by the session that it was forked from, and the totals of all sessions add up to what was paid.

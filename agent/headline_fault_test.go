@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/winnowhq/winnow/agent"
+	"github.com/winnowhq/winnow/internal/llmtest"
 	"github.com/winnowhq/winnow/llm"
-	"github.com/winnowhq/winnow/llm/llmtest"
 )
 
 // Whatever goes wrong with the request for a title: the turn is done, and has one.

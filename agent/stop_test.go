@@ -10,9 +10,9 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/agent"
+	"github.com/winnowhq/winnow/internal/llmtest"
 	"github.com/winnowhq/winnow/internal/soon"
 	"github.com/winnowhq/winnow/llm"
-	"github.com/winnowhq/winnow/llm/llmtest"
 )
 
 // Wherever it waits, it returns within 250 ms of the end of its context, and goes on when it is resumed. Answers, tools, a locked store and the offline

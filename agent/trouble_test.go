@@ -14,8 +14,8 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/agent"
+	"github.com/winnowhq/winnow/internal/llmtest"
 	"github.com/winnowhq/winnow/internal/soon"
-	"github.com/winnowhq/winnow/llm/llmtest"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"

@@ -11,7 +11,7 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/agent"
-	"github.com/winnowhq/winnow/llm/llmtest"
+	"github.com/winnowhq/winnow/internal/llmtest"
 )
 
 // seeing is a model that calls what it is told to, step by step, and a person who says something now and then. What the tools gave and what was said must be in

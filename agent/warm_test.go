@@ -8,7 +8,7 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/agent"
-	"github.com/winnowhq/winnow/llm/llmtest"
+	"github.com/winnowhq/winnow/internal/llmtest"
 )
 
 // warmth is what the provider's cache did for the requests between two commits.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/winnowhq/winnow/agent"
-	"github.com/winnowhq/winnow/llm/llmtest"
+	"github.com/winnowhq/winnow/internal/llmtest"
 )
 
 // poison is what no terminal may be sent; what is left of it to be seen has the word owned.

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/winnowhq/winnow/agent"
-	"github.com/winnowhq/winnow/llm/llmtest"
+	"github.com/winnowhq/winnow/internal/llmtest"
 )
 
 // Whatever is pressed at whatever size, the screen is full and nothing is wider than it.

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/winnowhq/winnow/agent"
+	"github.com/winnowhq/winnow/internal/llmtest"
 	"github.com/winnowhq/winnow/llm"
-	"github.com/winnowhq/winnow/llm/llmtest"
 )
 
 func TestWaiting_isSaidWithItsReason(t *testing.T) {

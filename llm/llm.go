@@ -1,5 +1,5 @@
-// Package llm answers: who answers? It is the one interface through which a model is asked; each provider has a package of its own
-// below it, and llm/llmtest is a provider for tests that needs no network.
+// Package llm asks a model. It holds the one interface through which models are asked, its errors, and Retry; each protocol
+// has a client of its own below it.
 package llm
 
 import (

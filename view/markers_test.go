@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/winnowhq/winnow/internal/wiretest"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/token"
@@ -16,7 +17,6 @@ import (
 	"github.com/winnowhq/winnow/wire/gemini"
 	"github.com/winnowhq/winnow/wire/openaichat"
 	"github.com/winnowhq/winnow/wire/responses"
-	"github.com/winnowhq/winnow/wire/wiretest"
 )
 
 // steps is an assistant's message with parts by their kinds: "<" and ">" begin and finish a step, "t" is a text, "d" a diff, anything else a call.

@@ -23,4 +23,3 @@ func TestSplitUsage_countsEveryTokenOnce(t *testing.T) {
 		}
 	}
 }
-

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/winnowhq/winnow"
-	"github.com/winnowhq/winnow/llm/llmtest"
 	"github.com/winnowhq/winnow/model"
 )
 
@@ -30,7 +29,7 @@ var Topics = []string{"tour", "fix the test", "read the logs", "write the report
 
 // Demo is a running one.
 type Demo struct {
-	upstream *llmtest.Server
+	upstream *upstream
 	script   script
 }
 
@@ -40,7 +39,7 @@ func Start(folder string) (*Demo, error) {
 		return nil, fmt.Errorf("demo: %w", err)
 	}
 	d := &Demo{script: script{pause: 25 * time.Millisecond}}
-	upstream, err := llmtest.New(llmtest.Script{Answer: d.script.answer})
+	upstream, err := startUpstream(&d.script)
 	if err != nil {
 		return nil, fmt.Errorf("demo: %w", err)
 	}
@@ -52,14 +51,11 @@ func Start(folder string) (*Demo, error) {
 func (d *Demo) Hurry() { d.script.pause = 0 }
 
 // Close ends the upstream.
-func (d *Demo) Close() error { return d.upstream.Close() }
+func (d *Demo) Close() error { return d.upstream.close() }
 
 // Protocol is what the upstream is spoken to in, BaseURL where.
-func (d *Demo) Protocol() string { return string(llmtest.Anthropic) }
-func (d *Demo) BaseURL() string  { return d.upstream.BaseURL(llmtest.Anthropic) }
-
-// Problems are requests that a provider would have refused; there should be none.
-func (d *Demo) Problems() []string { return d.upstream.Problems() }
+func (d *Demo) Protocol() string { return "anthropic" }
+func (d *Demo) BaseURL() string  { return d.upstream.url }
 
 // Models is the catalogue of the demo alone. The prices are made up, in the proportions that are usual.
 func (d *Demo) Models() *model.Catalogue {

@@ -38,7 +38,7 @@ func open(t *testing.T) *stage {
 	}
 	t.Cleanup(func() {
 		s.Close()
-		for _, p := range s.Problems() {
+		for _, p := range s.upstream.problems {
 			t.Error("a provider would refuse:", p)
 		}
 	})

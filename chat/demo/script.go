@@ -6,7 +6,6 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/winnowhq/winnow/llm/llmtest"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/session"
 )
@@ -24,34 +23,31 @@ type script struct {
 // step is one answer.
 type step struct {
 	does string // for summaries; "" for what need not be remembered
-	say  func(results []string) llmtest.Reply
+	say  func(results []string) reply
 }
 
-// answer is what the upstream asks for each request.
-func (s *script) answer(r llmtest.Request) llmtest.Reply {
-	reply := s.reply(r)
-	reply.Delay = s.pause
-	return reply
-}
-
-func (s *script) reply(r llmtest.Request) llmtest.Reply {
-	said := r.Last()
-	if strings.Contains(said, "hand-over notes") {
-		return llmtest.Reply{Text: s.summary()}
+// answer is what is said to the messages of a request.
+func (s *script) answer(messages []session.Message) reply {
+	said := ""
+	if n := len(messages); n > 0 {
+		said = messages[n-1].Text()
 	}
-	if n := len(r.Messages); n > 0 && r.Messages[n-1].Role == session.User && said != "" && !goesOn(said) {
+	if strings.Contains(said, "hand-over notes") {
+		return reply{Text: s.summary()}
+	}
+	if n := len(messages); n > 0 && messages[n-1].Role == session.User && said != "" && !goesOn(said) {
 		s.asked = append(s.asked, said)
 		s.plan = planFor(said)
 	}
 	if len(s.plan) == 0 {
-		return llmtest.Reply{Text: "That was all that I have to do. I know: " + strings.Join(Topics, ", ") + "."}
+		return reply{Text: "That was all that I have to do. I know: " + strings.Join(Topics, ", ") + "."}
 	}
 	next := s.plan[0]
 	s.plan = s.plan[1:]
 	if next.does != "" {
 		s.done = append(s.done, next.does)
 	}
-	return next.say(results(r))
+	return next.say(results(messages))
 }
 
 // goesOn reports whether a message is no new request: what the engine and the loop say in the user's place.
@@ -60,10 +56,10 @@ func goesOn(said string) bool {
 }
 
 // results are the outputs of the calls of the last answer.
-func results(r llmtest.Request) []string {
+func results(messages []session.Message) []string {
 	var all []string
-	for i := len(r.Messages) - 1; i >= 0 && len(all) == 0; i-- {
-		for _, p := range r.Messages[i].Parts {
+	for i := len(messages) - 1; i >= 0 && len(all) == 0; i-- {
+		for _, p := range messages[i].Parts {
 			if p.Type == session.ToolPart && p.State != nil {
 				all = append(all, p.State.Result())
 			}
@@ -143,11 +139,11 @@ type topic struct {
 }
 
 func (t topic) plan() []step {
-	return append(t.steps, step{"", func([]string) llmtest.Reply { return llmtest.Reply{Text: t.closing} }})
+	return append(t.steps, step{"", func([]string) reply { return reply{Text: t.closing} }})
 }
 
 // call makes a call; the arguments are names and values.
-func call(name string, arguments ...any) llmtest.Call {
+func call(name string, arguments ...any) toolCall {
 	object := map[string]any{}
 	for i := 0; i+1 < len(arguments); i += 2 {
 		object[arguments[i].(string)] = arguments[i+1]
@@ -156,9 +152,9 @@ func call(name string, arguments ...any) llmtest.Call {
 	if err != nil {
 		text = []byte("{}")
 	}
-	return llmtest.Call{Name: name, Arguments: string(text)}
+	return toolCall{Name: name, Arguments: string(text)}
 }
 
-func calls(does, text string, all ...llmtest.Call) step {
-	return step{does, func([]string) llmtest.Reply { return llmtest.Reply{Text: text, Calls: all} }}
+func calls(does, text string, all ...toolCall) step {
+	return step{does, func([]string) reply { return reply{Text: text, Calls: all} }}
 }

@@ -3,12 +3,10 @@ package demo
 import (
 	"fmt"
 	"strings"
-
-	"github.com/winnowhq/winnow/llm/llmtest"
 )
 
 // todos is the list of the tour, so many of it done.
-func todos(done int) llmtest.Call {
+func todos(done int) toolCall {
 	var list []any
 	for i, what := range []string{"Repair lamp.sh", "Read the logs", "Write REPORT.md"} {
 		status := "pending"
@@ -24,11 +22,11 @@ func todos(done int) llmtest.Call {
 
 func look() topic {
 	return topic{steps: []step{
-		{"Looked at lamp.sh and test.sh", func([]string) llmtest.Reply {
-			return llmtest.Reply{
+		{"Looked at lamp.sh and test.sh", func([]string) reply {
+			return reply{
 				Reasoning: "I should see what there is before I change anything.",
 				Text:      "I look at what is there first.",
-				Calls:     []llmtest.Call{call("list"), call("read", "filePath", "lamp.sh"), call("read", "filePath", "test.sh")},
+				Calls:     []toolCall{call("list"), call("read", "filePath", "lamp.sh"), call("read", "filePath", "test.sh")},
 			}
 		}},
 		calls("Ran sh test.sh: testdata/night.csv failed", "Now the test.", call("bash", "command", "sh test.sh", "description", "Run the test")),
@@ -42,19 +40,19 @@ const before, after = `	sum += end - begin
 
 func fix() topic {
 	return topic{[]step{
-		{"Repaired lamp.sh: a lamp that is put out after midnight counts the next day", func(results []string) llmtest.Reply {
+		{"Repaired lamp.sh: a lamp that is put out after midnight counts the next day", func(results []string) reply {
 			text := "The night is the trouble: the lamp is lit at 21:00 and put out at 07:00, and the script takes the second for earlier the same day. A day is added there."
 			if passed(results) {
 				text = "The test passes already; the edit will find nothing to do, and that is fine."
 			}
-			return llmtest.Reply{Text: text, Calls: []llmtest.Call{todos(0), call("edit", "filePath", "lamp.sh", "oldString", before, "newString", after)}}
+			return reply{Text: text, Calls: []toolCall{todos(0), call("edit", "filePath", "lamp.sh", "oldString", before, "newString", after)}}
 		}},
 		calls("Ran sh test.sh again", "And the test again, to see it.", call("bash", "command", "sh test.sh", "description", "Run the test")),
-		{"", func(results []string) llmtest.Reply {
+		{"", func(results []string) reply {
 			if passed(results) {
-				return llmtest.Reply{Text: "Both cases pass now.", Calls: []llmtest.Call{todos(1)}}
+				return reply{Text: "Both cases pass now.", Calls: []toolCall{todos(1)}}
 			}
-			return llmtest.Reply{Text: "The test does not pass here. It needs sh and awk, and your permission to run it. I go on without it.", Calls: []llmtest.Call{todos(1)}}
+			return reply{Text: "The test does not pass here. It needs sh and awk, and your permission to run it. I go on without it.", Calls: []toolCall{todos(1)}}
 		}},
 	}, "lamp.sh is repaired: when the lamp is put out after midnight, a day is added. What the test says stands above."}
 }
@@ -93,16 +91,16 @@ func notes(month string) string {
 
 func report() topic {
 	return topic{[]step{
-		{"Added up all four months for the report", func([]string) llmtest.Reply {
+		{"Added up all four months for the report", func([]string) reply {
 			var commands []string
 			for _, month := range months {
 				commands = append(commands, "sh lamp.sh logs/"+month+".csv")
 			}
-			return llmtest.Reply{Text: "The figures of all months, freshly added up.", Calls: []llmtest.Call{
+			return reply{Text: "The figures of all months, freshly added up.", Calls: []toolCall{
 				call("bash", "command", strings.Join(commands, " && "), "description", "Add up all months"),
 			}}
 		}},
-		{"Wrote REPORT.md", func(results []string) llmtest.Reply {
+		{"Wrote REPORT.md", func(results []string) reply {
 			text := "# How long the lamp burned\n\nMinutes by month, as lamp.sh adds them up:\n\n"
 			sums := strings.Fields(strings.Join(results, "\n"))
 			for i, month := range months {
@@ -110,7 +108,7 @@ func report() topic {
 					text += "- " + month + ": " + sums[i] + "\n"
 				}
 			}
-			return llmtest.Reply{Text: "Now the report.", Calls: []llmtest.Call{call("write", "filePath", "REPORT.md", "content", text), todos(2)}}
+			return reply{Text: "Now the report.", Calls: []toolCall{call("write", "filePath", "REPORT.md", "content", text), todos(2)}}
 		}},
 		calls("", "A look at what I wrote.", call("read", "filePath", "REPORT.md"), todos(3)),
 	}, "REPORT.md is written, with the minutes of each month."}

@@ -14,9 +14,9 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/internal/llmtest"
 	"github.com/winnowhq/winnow/internal/soon"
 	"github.com/winnowhq/winnow/llm"
-	"github.com/winnowhq/winnow/llm/llmtest"
 	"github.com/winnowhq/winnow/llm/providers"
 	"github.com/winnowhq/winnow/model"
 )

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/winnowhq/winnow/llm/llmtest"
+	"github.com/winnowhq/winnow/internal/llmtest"
 )
 
 // A folder that came from elsewhere cannot make a summary, a title or a step be asked of a provider. It is said once, not for each command of a loop.

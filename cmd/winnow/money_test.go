@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/winnowhq/winnow/llm/llmtest"
+	"github.com/winnowhq/winnow/internal/llmtest"
 )
 
 // Nobody knows what a model without a price costs: whatever prints dollars says so, and no number. A session that house/any has written goes through every

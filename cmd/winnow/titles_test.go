@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/winnowhq/winnow/llm/llmtest"
+	"github.com/winnowhq/winnow/internal/llmtest"
 )
 
 // naming answers requests for titles, and everything else with "Done.".

@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/winnowhq/winnow"
-	"github.com/winnowhq/winnow/llm/llmtest"
+	"github.com/winnowhq/winnow/internal/llmtest"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store/sqlite"
 	"github.com/winnowhq/winnow/token"

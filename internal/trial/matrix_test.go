@@ -11,7 +11,7 @@ import (
 
 	"fmt"
 
-	"github.com/winnowhq/winnow/llm/llmtest"
+	"github.com/winnowhq/winnow/internal/llmtest"
 )
 
 // The list of what is tried: whoever adds a stage or a fault and leaves it out of the suite is told so.
@@ -29,7 +29,7 @@ func TestMatrix_hasEveryStageAndEveryFaultThereIs(t *testing.T) {
 	for _, c := range []struct {
 		file, kind string
 		listed     []string
-	}{{"stage.go", "Stage", stages}, {"trial.go", "Fault", faults}, {"../../llm/llmtest/fault.go", "Fault", upstream}} {
+	}{{"stage.go", "Stage", stages}, {"trial.go", "Fault", faults}, {"../llmtest/fault.go", "Fault", upstream}} {
 		declared := constants(t, c.file, c.kind)
 		if slices.Sort(c.listed); len(declared) < 14 || !slices.Equal(declared, c.listed) {
 			t.Errorf("%s declares %q, tried are %q", c.file, declared, c.listed)

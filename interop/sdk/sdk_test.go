@@ -18,7 +18,7 @@ import (
 	"github.com/openai/openai-go/v3/shared"
 	"google.golang.org/genai"
 
-	"github.com/winnowhq/winnow/llm/llmtest"
+	"github.com/winnowhq/winnow/internal/llmtest"
 )
 
 // The providers' own client libraries read every stream to its end, and what they put together is what was said.

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/winnowhq/winnow/internal/llmtest"
 	"github.com/winnowhq/winnow/llm"
-	"github.com/winnowhq/winnow/llm/llmtest"
 	"github.com/winnowhq/winnow/llm/upstream"
 	"github.com/winnowhq/winnow/session"
 )

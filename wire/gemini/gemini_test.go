@@ -8,9 +8,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/winnowhq/winnow/internal/wiretest"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/wire"
-	"github.com/winnowhq/winnow/wire/wiretest"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")

@@ -17,9 +17,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/internal/wiretest"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/wire/wiretest"
 )
 
 // Write is what a format writes, or a failure of the test.

@@ -9,8 +9,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/winnowhq/winnow/internal/llmtest"
 	"github.com/winnowhq/winnow/llm"
-	"github.com/winnowhq/winnow/llm/llmtest"
 	"github.com/winnowhq/winnow/session"
 )
 

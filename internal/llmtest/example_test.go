@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/winnowhq/winnow/llm/llmtest"
+	"github.com/winnowhq/winnow/internal/llmtest"
 )
 
 func ExampleNew() {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/winnowhq/winnow/internal/llmtest"
 	"github.com/winnowhq/winnow/internal/outside"
-	"github.com/winnowhq/winnow/llm/llmtest"
 )
 
 // long is a text of about so many tokens, another one for each seed.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/winnowhq/winnow/llm/llmtest"
+	"github.com/winnowhq/winnow/internal/llmtest"
 )
 
 func TestCheck_refusesWhatTheProviderRefuses(t *testing.T) {
