@@ -16,7 +16,7 @@ import (
 
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/claudecode"
-	"github.com/winnowhq/winnow/interop/upstream"
+	"github.com/winnowhq/winnow/internal/llmtest"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 )
@@ -24,23 +24,23 @@ import (
 // claude is Claude Code with an upstream that works through a script of shell commands, then says that it is done.
 type claude struct {
 	*client
-	up     *upstream.Upstream
+	up     *llmtest.Server
 	script []string
 }
 
 func newClaude(t *testing.T, script ...string) *claude {
 	t.Helper()
 	c := &claude{script: script}
-	c.up = upstream.Start(t, func(r upstream.Request) upstream.Reply {
-		if n := r.Results; len(r.Tools) > 0 && n < len(c.script) {
+	c.up = provider(t, func(r llmtest.Request) llmtest.Reply {
+		if n := r.Results(); len(r.ToolNames()) > 0 && n < len(c.script) {
 			arguments, err := json.Marshal(map[string]string{"command": c.script[n], "description": "step " + fmt.Sprint(n)}, json.Deterministic(true))
 			if err != nil {
 				t.Error(err)
 			}
-			return upstream.Reply{Text: fmt.Sprintf("Step %d.", n), Call: &upstream.Call{
-				ID: fmt.Sprintf("toolu_%04d", n), Name: "Bash", Arguments: string(arguments)}}
+			return llmtest.Reply{Text: fmt.Sprintf("Step %d.", n), Calls: []llmtest.Call{{
+				ID: fmt.Sprintf("toolu_%04d", n), Name: "Bash", Arguments: string(arguments)}}}
 		}
-		return upstream.Reply{Text: "The job is done."}
+		return llmtest.Reply{Text: "The job is done."}
 	})
 	c.client = newClient(t, "claude",
 		"ANTHROPIC_BASE_URL="+c.up.URL, "ANTHROPIC_API_KEY=test", "IS_SANDBOX=1",
@@ -92,19 +92,19 @@ func writeClaude(t *testing.T, path string, from *format.Document, change format
 }
 
 // conversation is the last request that offered tools: the one of the conversation itself.
-func (c *claude) conversation(t *testing.T) upstream.Request {
+func (c *claude) conversation(t *testing.T) llmtest.Request {
 	t.Helper()
-	for _, r := range slices.Backward(c.up.Requests()) {
-		if len(r.Tools) > 0 {
+	for _, r := range slices.Backward(requestsTo(c.up)) {
+		if len(r.ToolNames()) > 0 {
 			return r
 		}
 	}
 	t.Fatal("the product asked nothing")
-	return upstream.Request{}
+	return llmtest.Request{}
 }
 
 // checkPairs checks what the provider would refuse: roles that do not take turns, calls without results and results without calls.
-func checkPairs(t *testing.T, r upstream.Request) {
+func checkPairs(t *testing.T, r llmtest.Request) {
 	t.Helper()
 	var asked struct {
 		Messages []struct {
@@ -157,7 +157,7 @@ func checkPairs(t *testing.T, r upstream.Request) {
 	}
 }
 
-func checkContains(t *testing.T, r upstream.Request, want bool, texts ...string) {
+func checkContains(t *testing.T, r llmtest.Request, want bool, texts ...string) {
 	t.Helper()
 	for _, text := range texts {
 		if r.Contains(text) != want {
@@ -381,11 +381,11 @@ func TestClaudeCode_resumesLargeFilesWithDamagedLines(t *testing.T) {
 
 func TestClaudeCode_resumesWithoutThoughtsAndTexts(t *testing.T) {
 	c := newClaude(t)
-	c.up = upstream.Start(t, func(r upstream.Request) upstream.Reply {
-		if len(r.Tools) > 0 && r.Results == 0 {
-			return upstream.Reply{Reasoning: "a wombat of a thought", Text: "I list them.", Call: &upstream.Call{ID: "toolu_0", Name: "Bash", Arguments: `{"command":"echo listed","description":"list"}`}}
+	c.up = provider(t, func(r llmtest.Request) llmtest.Reply {
+		if len(r.ToolNames()) > 0 && r.Results() == 0 {
+			return llmtest.Reply{Reasoning: "a wombat of a thought", Text: "I list them.", Calls: []llmtest.Call{{ID: "toolu_0", Name: "Bash", Arguments: `{"command":"echo listed","description":"list"}`}}}
 		}
-		return upstream.Reply{Reasoning: "a second wombat", Text: "The job is done."}
+		return llmtest.Reply{Reasoning: "a second wombat", Text: "The job is done."}
 	})
 	c.Env = append(c.Env, "ANTHROPIC_BASE_URL="+c.up.URL)
 	c.say(t, "List the numbers, please: capybara.")
@@ -445,12 +445,12 @@ func TestClaudeCode_elidedReadsCanBeReadAgainAndEdited(t *testing.T) {
 	if err := os.WriteFile(target, []byte("one\ntwo\nthree\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	calls := []*upstream.Call{{ID: "toolu_0", Name: "Read", Arguments: fmt.Sprintf(`{"file_path":%q}`, target)}}
-	c.up = upstream.Start(t, func(r upstream.Request) upstream.Reply {
-		if len(r.Tools) > 0 && r.Results < len(calls) {
-			return upstream.Reply{Call: calls[r.Results]}
+	calls := []llmtest.Call{{ID: "toolu_0", Name: "Read", Arguments: fmt.Sprintf(`{"file_path":%q}`, target)}}
+	c.up = provider(t, func(r llmtest.Request) llmtest.Reply {
+		if len(r.ToolNames()) > 0 && r.Results() < len(calls) {
+			return llmtest.Reply{Calls: calls[r.Results():][:1]}
 		}
-		return upstream.Reply{Text: "The job is done."}
+		return llmtest.Reply{Text: "The job is done."}
 	})
 	c.Env = append(c.Env, "ANTHROPIC_BASE_URL="+c.up.URL)
 	c.say(t, "Read it.")
@@ -461,8 +461,8 @@ func TestClaudeCode_elidedReadsCanBeReadAgainAndEdited(t *testing.T) {
 	writeClaude(t, path, doc, format.Change{Session: doc.Session, Ledger: ledger})
 
 	calls = append(calls,
-		&upstream.Call{ID: "toolu_1", Name: "Read", Arguments: fmt.Sprintf(`{"file_path":%q}`, target)},
-		&upstream.Call{ID: "toolu_2", Name: "Edit", Arguments: fmt.Sprintf(`{"file_path":%q,"old_string":"two","new_string":"2"}`, target)})
+		llmtest.Call{ID: "toolu_1", Name: "Read", Arguments: fmt.Sprintf(`{"file_path":%q}`, target)},
+		llmtest.Call{ID: "toolu_2", Name: "Edit", Arguments: fmt.Sprintf(`{"file_path":%q,"old_string":"two","new_string":"2"}`, target)})
 	c.say(t, "Again, and change it.", "--resume", doc.Session.Info.ID)
 	after := readClaude(t, path)
 	if _, p := tool(t, after, "toolu_1"); p.State.Status != session.Completed || !strings.Contains(p.State.Output, "three") {

@@ -8,9 +8,28 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/winnowhq/winnow/internal/llmtest"
 )
+
+// provider starts an upstream. The products are not judged by it: what they send is theirs.
+func provider(t *testing.T, answer llmtest.Answer) *llmtest.Server {
+	return llmtest.Start(t, llmtest.Script{Answer: answer, Lenient: true})
+}
+
+// requestsTo are the requests for answers that an upstream got, oldest first.
+func requestsTo(s *llmtest.Server) []llmtest.Request {
+	var requests []llmtest.Request
+	for _, r := range s.Records() {
+		if !strings.HasSuffix(r.Path, "/count_tokens") {
+			requests = append(requests, r.Request)
+		}
+	}
+	return requests
+}
 
 // client is a real product with a throw-away home and an empty project to work in.
 type client struct {

@@ -17,13 +17,13 @@ import (
 
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/codex"
-	"github.com/winnowhq/winnow/interop/upstream"
+	"github.com/winnowhq/winnow/internal/llmtest"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 )
 
 // newCodex is the product with a provider of ours. settings are lines of its configuration.
-func newCodex(t *testing.T, u *upstream.Upstream, settings string) *client {
+func newCodex(t *testing.T, u *llmtest.Server, settings string) *client {
 	t.Helper()
 	c := newClient(t, "codex", "OPENAI_API_KEY=test")
 	home := filepath.Join(c.Home, ".codex")
@@ -95,17 +95,17 @@ func codexRollout(t *testing.T, c *client) (path string, doc *format.Document) {
 }
 
 // cat is the script of a job that prints one file after the other: one call for each result that is not there yet.
-func codexCat(files ...string) upstream.Answer {
-	return func(r upstream.Request) upstream.Reply {
-		if r.Results >= len(files) {
-			return upstream.Reply{Text: "That is all."}
+func codexCat(files ...string) llmtest.Answer {
+	return func(r llmtest.Request) llmtest.Reply {
+		if r.Results() >= len(files) {
+			return llmtest.Reply{Text: "That is all."}
 		}
-		return upstream.Reply{Call: &upstream.Call{Name: "exec_command", Arguments: fmt.Sprintf(`{"cmd":"cat %s"}`, files[r.Results])}}
+		return llmtest.Reply{Calls: []llmtest.Call{{Name: "exec_command", Arguments: fmt.Sprintf(`{"cmd":"cat %s"}`, files[r.Results()])}}}
 	}
 }
 
 // paired checks that every call in a request has its result and every result its call.
-func codexPaired(t *testing.T, r upstream.Request) {
+func codexPaired(t *testing.T, r llmtest.Request) {
 	t.Helper()
 	var body struct {
 		Input []struct {
@@ -138,7 +138,7 @@ func codexPaired(t *testing.T, r upstream.Request) {
 }
 
 // has checks which words are in a request and which are not.
-func hasWords(t *testing.T, r upstream.Request, there, gone []string) {
+func hasWords(t *testing.T, r llmtest.Request, there, gone []string) {
 	t.Helper()
 	for _, word := range there {
 		if !bytes.Contains(r.Body, []byte(word)) {
@@ -188,10 +188,10 @@ func codexElide(t *testing.T, doc *format.Document, word, shown string) rule.Eli
 }
 
 func TestCodex_goesOnFromOurPivot(t *testing.T) {
-	var script atomic.Pointer[upstream.Answer]
-	play := func(a upstream.Answer) { script.Store(&a) }
+	var script atomic.Pointer[llmtest.Answer]
+	play := func(a llmtest.Answer) { script.Store(&a) }
 	play(codexCat("early.txt", "middle.txt", "noise.txt", "late.txt"))
-	u := upstream.Start(t, func(r upstream.Request) upstream.Reply { return (*script.Load())(r) })
+	u := provider(t, func(r llmtest.Request) llmtest.Reply { return (*script.Load())(r) })
 	c := newCodex(t, u, "")
 	codexExec(t, c, "", "Read what you find, please. The tapir rule holds.")
 	// Four results are in the conversation now: the second turn's script begins behind them.
@@ -225,9 +225,9 @@ func TestCodex_goesOnFromOurPivot(t *testing.T) {
 	putFile(t, path, written.String())
 
 	u.Forget()
-	play(upstream.Text("Understood."))
+	play(llmtest.Text("Understood."))
 	codexExec(t, c, thread, "What was the secret word?")
-	requests := u.Requests()
+	requests := requestsTo(u)
 	if len(requests) != 1 {
 		t.Fatalf("%d requests, want 1", len(requests))
 	}
@@ -263,12 +263,12 @@ func TestCodex_goesOnFromOurPivot(t *testing.T) {
 	putFile(t, path, written.String())
 	u.Forget()
 	codexExec(t, c, thread, "And now?")
-	hasWords(t, u.Requests()[0], []string{"walrus", "heron", "starling", "badger", "Understood.", "And now?"}, []string{"quagga", "left out"})
-	codexPaired(t, u.Requests()[0])
+	hasWords(t, requestsTo(u)[0], []string{"walrus", "heron", "starling", "badger", "Understood.", "And now?"}, []string{"quagga", "left out"})
+	codexPaired(t, requestsTo(u)[0])
 }
 
 func TestCodex_elisionAlone(t *testing.T) {
-	u := upstream.Start(t, codexCat("early.txt", "late.txt"))
+	u := provider(t, codexCat("early.txt", "late.txt"))
 	c := newCodex(t, u, "")
 	codexExec(t, c, "", "Read what you find.")
 	path, doc := codexRollout(t, c)
@@ -280,21 +280,21 @@ func TestCodex_elisionAlone(t *testing.T) {
 	putFile(t, path, written.String())
 	u.Forget()
 	codexExec(t, c, doc.Session.Info.ID, "And?")
-	hasWords(t, u.Requests()[0], []string{"[early.txt: left out]", "badger"}, []string{"walrus"})
-	codexPaired(t, u.Requests()[0])
+	hasWords(t, requestsTo(u)[0], []string{"[early.txt: left out]", "badger"}, []string{"walrus"})
+	codexPaired(t, requestsTo(u)[0])
 }
 
 func TestCodex_itsOwnCompactionIsRead(t *testing.T) {
-	u := upstream.Start(t, func(r upstream.Request) upstream.Reply {
+	u := provider(t, func(r llmtest.Request) llmtest.Reply {
 		switch r.Number {
 		case 1:
-			return upstream.Reply{Call: &upstream.Call{Name: "exec_command", Arguments: `{"cmd":"cat early.txt"}`}}
+			return llmtest.Reply{Calls: []llmtest.Call{{Name: "exec_command", Arguments: `{"cmd":"cat early.txt"}`}}}
 		case 2: // its size makes the product fold
-			return upstream.Reply{Call: &upstream.Call{Name: "exec_command", Arguments: `{"cmd":"cat late.txt"}`}, Usage: upstream.Usage{Input: 150000, Output: 20}}
+			return llmtest.Reply{Calls: []llmtest.Call{{Name: "exec_command", Arguments: `{"cmd":"cat late.txt"}`}}, Usage: &session.Usage{Input: 150000, Output: 20}}
 		case 3:
-			return upstream.Reply{Text: "Folded: the zebu word."}
+			return llmtest.Reply{Text: "Folded: the zebu word."}
 		}
-		return upstream.Reply{Text: "That is all."}
+		return llmtest.Reply{Text: "That is all."}
 	})
 	c := newCodex(t, u, "model_auto_compact_token_limit = 100000")
 	codexExec(t, c, "", "Read what you find, slowly.")
@@ -320,7 +320,7 @@ func TestCodex_itsOwnCompactionIsRead(t *testing.T) {
 		t.Errorf("the user's request is carried %d times, want once", carried)
 	}
 	// What we take for the window after the pivot is what the product sent.
-	requests := u.Requests()
+	requests := requestsTo(u)
 	last := requests[len(requests)-1]
 	for _, p := range messages[at].Parts {
 		text, err := json.Marshal(p.Text)
@@ -335,7 +335,7 @@ func TestCodex_itsOwnCompactionIsRead(t *testing.T) {
 }
 
 func TestCodex_resumesWhatIsNotItsOwn(t *testing.T) {
-	u := upstream.Start(t, upstream.Text("Hello there."))
+	u := provider(t, llmtest.Text("Hello there."))
 	c := newCodex(t, u, "")
 	s := session.Session{Info: session.Info{ID: "ses_from_elsewhere", Directory: c.Project, Title: "elsewhere", Time: session.Lifetime{Created: 1772359300000}}}
 	text := func(id string, role session.Role, text string) session.Message {
@@ -355,7 +355,7 @@ func TestCodex_resumesWhatIsNotItsOwn(t *testing.T) {
 	}
 	putFile(t, filepath.Join(c.Home, ".codex", "sessions", codex.Path(&s.Info)), written.String())
 	codexExec(t, c, codex.ThreadID(s.Info.ID), "Go on from there.")
-	r := u.Requests()[0]
+	r := requestsTo(u)[0]
 	hasWords(t, r, []string{"The okapi question.", "I look.", "the walrus word", "Well?", "Go on from there."}, nil)
 	codexPaired(t, r)
 	_, doc := codexRollout(t, c)
@@ -365,7 +365,7 @@ func TestCodex_resumesWhatIsNotItsOwn(t *testing.T) {
 }
 
 func TestCodex_goesOnFromAPivotThatWasNeverItsOwn(t *testing.T) {
-	u := upstream.Start(t, upstream.Text("Hello there."))
+	u := provider(t, llmtest.Text("Hello there."))
 	c := newCodex(t, u, "")
 	doc := &format.Document{Session: session.Session{Info: session.Info{
 		ID: "ses_folded_elsewhere", Directory: c.Project, Title: "elsewhere", Time: session.Lifetime{Created: 1772359300000, Updated: 1772359300000},
@@ -386,5 +386,5 @@ func TestCodex_goesOnFromAPivotThatWasNeverItsOwn(t *testing.T) {
 	}
 	putFile(t, filepath.Join(c.Home, ".codex", "sessions", codex.Path(&s.Info)), written.String())
 	codexExec(t, c, codex.ThreadID(s.Info.ID), "Go on from there.")
-	hasWords(t, u.Requests()[0], []string{"quagga", "tapir rule", "The badger question.", "Go on from there."}, []string{"walrus", "heron"})
+	hasWords(t, requestsTo(u)[0], []string{"quagga", "tapir rule", "The badger question.", "Go on from there."}, []string{"walrus", "heron"})
 }

@@ -17,13 +17,13 @@ import (
 
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/opencode"
-	"github.com/winnowhq/winnow/interop/upstream"
+	"github.com/winnowhq/winnow/internal/llmtest"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 )
 
 // newOpenCode is an OpenCode whose only model is the upstream's.
-func newOpenCode(t *testing.T, u *upstream.Upstream) *client {
+func newOpenCode(t *testing.T, u *llmtest.Server) *client {
 	t.Helper()
 	c := newClient(t, "opencode", "OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1")
 	config := fmt.Sprintf(`{"autoupdate":false,"permission":"allow","model":"local/m1","small_model":"local/m1","compaction":{"auto":false,"prune":false},
@@ -36,7 +36,7 @@ func newOpenCode(t *testing.T, u *upstream.Upstream) *client {
 }
 
 // importInto writes a file and imports it into a fresh installation.
-func importInto(t *testing.T, u *upstream.Upstream, text []byte) *client {
+func importInto(t *testing.T, u *llmtest.Server, text []byte) *client {
 	t.Helper()
 	c := newOpenCode(t, u)
 	file := filepath.Join(c.Home, "import.json")
@@ -84,11 +84,11 @@ func asSaid(t *testing.T, text []byte) string {
 }
 
 // lastChat is the conversation of the newest request that offers tools: those of the agent, not of the title.
-func lastChat(t *testing.T, u *upstream.Upstream) string {
+func lastChat(t *testing.T, u *llmtest.Server) string {
 	t.Helper()
-	requests := u.Requests()
+	requests := requestsTo(u)
 	for i := len(requests) - 1; i >= 0; i-- {
-		if len(requests[i].Tools) == 0 {
+		if len(requests[i].ToolNames()) == 0 {
 			continue
 		}
 		var asked struct {
@@ -115,16 +115,16 @@ func lastChat(t *testing.T, u *upstream.Upstream) string {
 
 // TestOpenCode_resumesWhatWasCompacted makes a session with the product, folds and marks it here, and resumes it there.
 func TestOpenCode_resumesWhatWasCompacted(t *testing.T) {
-	script := []upstream.Call{
+	script := []llmtest.Call{
 		{Name: "bash", Arguments: `{"command":"echo early-$((40+2))-output","description":"say something"}`},
 		{Name: "bash", Arguments: `{"command":"echo middle-$((50+1))-output; seq 1 50","description":"say more"}`},
 		{Name: "bash", Arguments: `{"command":"echo late-$((60+3))-output","description":"say the rest"}`},
 	}
-	u := upstream.Start(t, func(r upstream.Request) upstream.Reply {
-		if len(r.Tools) == 0 || r.Results >= len(script) {
-			return upstream.Reply{Text: "All done."}
+	u := provider(t, func(r llmtest.Request) llmtest.Reply {
+		if len(r.ToolNames()) == 0 || r.Results() >= len(script) {
+			return llmtest.Reply{Text: "All done."}
 		}
-		return upstream.Reply{Text: "Next.", Call: &script[r.Results]}
+		return llmtest.Reply{Text: "Next.", Calls: script[r.Results():][:1]}
 	})
 	c := newOpenCode(t, u)
 	c.run(t, "run", "Say three things.")
@@ -239,7 +239,7 @@ func foldOpenCode(t *testing.T, doc *format.Document) ([]byte, format.Change) {
 
 // TestOpenCode_importsWhatComesFromElsewhere writes a session whose ids, times and parts are none of the product's.
 func TestOpenCode_importsWhatComesFromElsewhere(t *testing.T) {
-	u := upstream.Start(t, upstream.Text("I see."))
+	u := provider(t, llmtest.Text("I see."))
 	s := session.Session{Info: session.Info{ID: "0f3c-elsewhere", Title: "From elsewhere", Directory: "/repo", Time: session.Lifetime{Created: 1700000000000.5}}}
 	message := func(id string, role session.Role, parts ...session.Part) {
 		s.Messages = append(s.Messages, session.Message{

@@ -13,23 +13,23 @@ import (
 	"time"
 
 	"github.com/winnowhq/winnow/format/opencodedb"
-	"github.com/winnowhq/winnow/interop/upstream"
+	"github.com/winnowhq/winnow/internal/llmtest"
 	"github.com/winnowhq/winnow/session"
 )
 
 // TestOpenCode_everyKindOfSessionEqualsItsExport has reasoning, a picture, an answer that the provider refused, a turn that was reverted, a fork, and a session of another
 // project, all in one database that is read while the product serves.
 func TestOpenCode_everyKindOfSessionEqualsItsExport(t *testing.T) {
-	u := upstream.Start(t, func(r upstream.Request) upstream.Reply {
+	u := provider(t, func(r llmtest.Request) llmtest.Reply {
 		switch {
-		case len(r.Tools) == 0:
-			return upstream.Reply{Text: "The gull"}
+		case len(r.ToolNames()) == 0:
+			return llmtest.Reply{Text: "The gull"}
 		case r.Contains("Be refused."):
-			return upstream.Reply{Status: 400, Text: "the tide does not allow it"}
-		case r.Contains("Write it down.") && r.Results == 0:
-			return upstream.Reply{Reasoning: "A file will do.", Text: "So be it.", Call: &upstream.Call{Name: "write", Arguments: `{"filePath":"gull.txt","content":"white\n"}`}}
+			return llmtest.Reply{Fault: llmtest.BadRequest}
+		case r.Contains("Write it down.") && r.Results() == 0:
+			return llmtest.Reply{Reasoning: "A file will do.", Text: "So be it.", Calls: []llmtest.Call{{Name: "write", Arguments: `{"filePath":"gull.txt","content":"white\n"}`}}}
 		}
-		return upstream.Reply{Reasoning: "It has wings.", Text: "A gull."}
+		return llmtest.Reply{Reasoning: "It has wings.", Text: "A gull."}
 	})
 	c := newOpenCode(t, u)
 	file := filepath.Join(c.Project, "opencode.json")

@@ -23,7 +23,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/winnowhq/winnow/format/opencodedb"
-	"github.com/winnowhq/winnow/interop/upstream"
+	"github.com/winnowhq/winnow/internal/llmtest"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -184,34 +184,34 @@ func same(t *testing.T, store *opencodedb.Store, c *client, id, when string) {
 
 // TestOpenCode_itsDatabaseIsReadWhileItRuns lets the product write sessions of every kind and reads them from its database meanwhile.
 func TestOpenCode_itsDatabaseIsReadWhileItRuns(t *testing.T) {
-	script := []upstream.Call{
+	script := []llmtest.Call{
 		{Name: "bash", Arguments: `{"command":"echo pebble-$((40+2)); seq 1 40","description":"count the pebbles"}`},
 		{Name: "todowrite", Arguments: `{"todos":[{"content":"count the shells","status":"pending","priority":"high"},{"content":"count the pebbles","status":"completed","priority":"low"}]}`},
 		{Name: "read", Arguments: `{"filePath":"no-such-file.txt"}`},
 		{Name: "bash", Arguments: `{"command":"echo shell-$((50+1))","description":"count the shells"}`},
 	}
-	u := upstream.Start(t, func(r upstream.Request) upstream.Reply {
+	u := provider(t, func(r llmtest.Request) llmtest.Reply {
 		switch {
-		case len(r.Tools) == 0:
-			return upstream.Reply{Text: "## Goal\n\nCount what lies on the beach."}
+		case len(r.ToolNames()) == 0:
+			return llmtest.Reply{Text: "## Goal\n\nCount what lies on the beach."}
 		case r.Contains("as a diver: look below"):
-			return upstream.Reply{Text: "There is a wreck."}
+			return llmtest.Reply{Text: "There is a wreck."}
 		case r.Contains("Send a diver."):
-			if r.Results == 0 {
-				return upstream.Reply{Text: "Down.", Call: &upstream.Call{Name: "task",
-					Arguments: `{"description":"look below","prompt":"as a diver: look below","subagent_type":"general"}`}}
+			if r.Results() == 0 {
+				return llmtest.Reply{Text: "Down.", Calls: []llmtest.Call{{Name: "task",
+					Arguments: `{"description":"look below","prompt":"as a diver: look below","subagent_type":"general"}`}}}
 			}
-			return upstream.Reply{Text: "The diver saw a wreck."}
-		case r.Contains("Count the beach.") && r.Results < len(script):
-			return upstream.Reply{Text: "Next.", Call: &script[r.Results]}
+			return llmtest.Reply{Text: "The diver saw a wreck."}
+		case r.Contains("Count the beach.") && r.Results() < len(script):
+			return llmtest.Reply{Text: "Next.", Calls: script[r.Results():][:1]}
 		}
-		return upstream.Reply{Text: "All counted."}
+		return llmtest.Reply{Text: "All counted."}
 	})
 	asked, release := make(chan struct{}, 16), make(chan struct{})
-	slow := upstream.Start(t, func(upstream.Request) upstream.Reply {
+	slow := provider(t, func(llmtest.Request) llmtest.Reply {
 		asked <- struct{}{}
 		<-release
-		return upstream.Reply{Text: "Too late."}
+		return llmtest.Reply{Text: "Too late."}
 	})
 	released := false
 	letGo := func() {
@@ -401,16 +401,16 @@ func digest(t *testing.T, path string) string {
 
 // TestOpenCode_itsOlderFoldersEqualItsExport needs a version from before the database, such as 1.1.27: WINNOW_CLIENTS=…/node_modules with it alone.
 func TestOpenCode_itsOlderFoldersEqualItsExport(t *testing.T) {
-	script := []upstream.Call{
+	script := []llmtest.Call{
 		{Name: "bash", Arguments: `{"command":"echo pebble-$((40+2))","description":"count the pebbles"}`},
 		{Name: "todowrite", Arguments: `{"todos":[{"id":"1","content":"count the shells","status":"pending","priority":"high"}]}`},
 		{Name: "read", Arguments: `{"filePath":"no-such-file.txt"}`},
 	}
-	u := upstream.Start(t, func(r upstream.Request) upstream.Reply {
-		if len(r.Tools) == 0 || r.Results >= len(script) {
-			return upstream.Reply{Text: "All counted."}
+	u := provider(t, func(r llmtest.Request) llmtest.Reply {
+		if len(r.ToolNames()) == 0 || r.Results() >= len(script) {
+			return llmtest.Reply{Text: "All counted."}
 		}
-		return upstream.Reply{Text: "Next.", Call: &script[r.Results]}
+		return llmtest.Reply{Text: "Next.", Calls: script[r.Results():][:1]}
 	})
 	c := newOpenCode(t, u)
 	if version := c.run(t, "--version"); !regexp.MustCompile(`^1\.(0|1)\.`).MatchString(version) {

@@ -15,13 +15,13 @@ import (
 
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/pi"
-	"github.com/winnowhq/winnow/interop/upstream"
+	"github.com/winnowhq/winnow/internal/llmtest"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 )
 
-// newPi prepares the product with a provider of its own that speaks this protocol to the upstream.
-func newPi(t *testing.T, up *upstream.Upstream, api string) *client {
+// newPi prepares the product with a provider of its own that speaks this protocol to the llmtest.
+func newPi(t *testing.T, up *llmtest.Server, api string) *client {
 	t.Helper()
 	c := newClient(t, "pi", "PI_OFFLINE=1", "PI_SKIP_VERSION_CHECK=1")
 	url := up.URL
@@ -45,16 +45,16 @@ func askPi(t *testing.T, c *client, file, prompt string) string {
 }
 
 // piCommands asks for three commands, the first two in the first turn.
-func piCommands(r upstream.Request) upstream.Reply {
+func piCommands(r llmtest.Request) llmtest.Reply {
 	commands := []string{"echo quagga-first-output", "echo okapi-second-output", "echo bongo-third-output"}
 	switch {
 	case r.Contains("capybara"): // what is asked once the session was folded
-	case r.Results < 2:
-		return upstream.Reply{Text: "I run a command.", Call: &upstream.Call{Name: "bash", Arguments: fmt.Sprintf(`{"command":%q}`, commands[r.Results])}}
-	case r.Results == 2 && r.Contains("the third command"):
-		return upstream.Reply{Text: "One more.", Call: &upstream.Call{Name: "bash", Arguments: fmt.Sprintf(`{"command":%q}`, commands[2])}}
+	case r.Results() < 2:
+		return llmtest.Reply{Text: "I run a command.", Calls: []llmtest.Call{{Name: "bash", Arguments: fmt.Sprintf(`{"command":%q}`, commands[r.Results()])}}}
+	case r.Results() == 2 && r.Contains("the third command"):
+		return llmtest.Reply{Text: "One more.", Calls: []llmtest.Call{{Name: "bash", Arguments: fmt.Sprintf(`{"command":%q}`, commands[2])}}}
 	}
-	return upstream.Reply{Text: "That is done, says the upstream."}
+	return llmtest.Reply{Text: "That is done, says the llmtest."}
 }
 
 func readPi(t *testing.T, path string) *format.Document {
@@ -113,7 +113,7 @@ func piOutput(t *testing.T, log []session.Message, text string) (session.Message
 func TestPi_resumesFromWhatWasWritten(t *testing.T) {
 	for _, api := range []string{"openai-completions", "anthropic-messages", "openai-responses"} {
 		t.Run(api, func(t *testing.T) {
-			up := upstream.Start(t, piCommands)
+			up := provider(t, piCommands)
 			c := newPi(t, up, api)
 			file := filepath.Join(c.Home, "session.jsonl")
 			askPi(t, c, file, "Run the first two commands, about the walrus.")
@@ -140,7 +140,7 @@ func TestPi_resumesFromWhatWasWritten(t *testing.T) {
 			if !strings.Contains(said, "says the upstream") {
 				t.Errorf("the product printed %q", said)
 			}
-			requests := up.Requests()
+			requests := requestsTo(up)
 			if len(requests) != 1 {
 				t.Fatalf("got %d requests, want 1", len(requests))
 			}
@@ -183,11 +183,11 @@ func TestPi_resumesFromWhatWasWritten(t *testing.T) {
 			up.Forget()
 			askPi(t, c, file, "And the tapir?")
 			for _, word := range []string{"walrus", "quagga-first-output\n", "bongo-third-output\n", "narwhal", "capybara", "tapir"} {
-				if !up.Requests()[0].Contains(word) {
+				if !requestsTo(up)[0].Contains(word) {
 					t.Errorf("after the pivot was undone, %q is not in the request", word)
 				}
 			}
-			if up.Requests()[0].Contains("xylograph") || up.Requests()[0].Contains("lemur") {
+			if requestsTo(up)[0].Contains("xylograph") || requestsTo(up)[0].Contains("lemur") {
 				t.Error("what was undone is still in the request")
 			}
 		})
@@ -195,7 +195,7 @@ func TestPi_resumesFromWhatWasWritten(t *testing.T) {
 }
 
 func TestPi_resumesFromAnOldFileThatWasFolded(t *testing.T) {
-	up := upstream.Start(t, upstream.Text("Yes, says the upstream."))
+	up := provider(t, llmtest.Text("Yes, says the llmtest."))
 	c := newPi(t, up, "openai-completions")
 	file := filepath.Join(c.Home, "session.jsonl")
 	old := fmt.Sprintf(`{"type":"session","id":"7d1c2b3a-1111-4222-8333-444455556666","timestamp":"2025-11-02T10:00:00.000Z","cwd":%q,"provider":"loopback","modelId":"scripted","thinkingLevel":"off"}
@@ -216,7 +216,7 @@ func TestPi_resumesFromAnOldFileThatWasFolded(t *testing.T) {
 	writePi(t, file, doc, change)
 
 	askPi(t, c, file, "And the capybara?")
-	request := up.Requests()[0]
+	request := requestsTo(up)[0]
 	for word, want := range map[string]bool{"xylograph": true, "narwhal": true, "lemur": true, "capybara": true, "walrus": false, "sea/bongo": false} {
 		if got := request.Contains(word); got != want {
 			t.Errorf("%q in the request: got %v, want %v", word, got, want)
@@ -238,7 +238,7 @@ func TestPi_resumesFromAnOldFileThatWasFolded(t *testing.T) {
 }
 
 func TestPi_resumesFromASessionFromElsewhere(t *testing.T) {
-	up := upstream.Start(t, upstream.Text("Yes, says the upstream."))
+	up := provider(t, llmtest.Text("Yes, says the llmtest."))
 	c := newPi(t, up, "anthropic-messages")
 	file := filepath.Join(c.Home, "session.jsonl")
 	s := session.Session{Info: session.Info{ID: "ses_elsewhere", Directory: c.Project, Title: "Elsewhere", Time: session.Lifetime{Created: 1762077600000, Updated: 1762077606000}}}
@@ -260,7 +260,7 @@ func TestPi_resumesFromASessionFromElsewhere(t *testing.T) {
 	text := writePi(t, file, nil, format.Change{Session: s})
 	askPi(t, c, file, "And the capybara?")
 	for _, word := range []string{"walrus", "find sea", "sea/bongo", "narwhal", "capybara"} {
-		if !up.Requests()[0].Contains(word) {
+		if !requestsTo(up)[0].Contains(word) {
 			t.Errorf("%q is not in the request", word)
 		}
 	}

@@ -12,8 +12,8 @@ import (
 
 	"github.com/winnowhq/winnow/format/all"
 	"github.com/winnowhq/winnow/format/codex"
+	"github.com/winnowhq/winnow/internal/llmtest"
 	"github.com/winnowhq/winnow/internal/outside"
-	"github.com/winnowhq/winnow/interop/upstream"
 )
 
 // compacted runs the command on a recorded session and returns the file that it wrote.
@@ -40,7 +40,7 @@ func compacted(t *testing.T, source string) (path string, text []byte) {
 
 // resumed checks the request with which a product goes on from a session that was folded: the summary is there, what the user demanded is
 // there, and the whole is a part of what it was.
-func resumed(t *testing.T, r upstream.Request, before int) {
+func resumed(t *testing.T, r llmtest.Request, before int) {
 	t.Helper()
 	checkContains(t, r, true, "Made from the log without a model", "Never touch the Store type", "And now, NARWHAL?")
 	t.Logf("the request has %d bytes, the session had %d", len(r.Body), before)
@@ -50,16 +50,16 @@ func resumed(t *testing.T, r upstream.Request, before int) {
 }
 
 // last is the newest request in which the user asks to go on.
-func last(t *testing.T, u *upstream.Upstream) upstream.Request {
+func last(t *testing.T, u *llmtest.Server) llmtest.Request {
 	t.Helper()
-	requests := u.Requests()
+	requests := requestsTo(u)
 	for i := len(requests) - 1; i >= 0; i-- {
-		if requests[i].Contains("And now, NARWHAL?") && len(requests[i].Tools) > 0 {
+		if requests[i].Contains("And now, NARWHAL?") && len(requests[i].ToolNames()) > 0 {
 			return requests[i]
 		}
 	}
 	t.Fatalf("none of %d requests asks to go on", len(requests))
-	return upstream.Request{}
+	return llmtest.Request{}
 }
 
 func recorded(t *testing.T, name string) (path string, size int) {
@@ -99,7 +99,7 @@ func TestWinnow_codexResumesARecordedSession(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			source, size := recorded(t, name)
 			_, text := compacted(t, source)
-			u := upstream.Start(t, upstream.Text("Done."))
+			u := provider(t, llmtest.Text("Done."))
 			c := newCodex(t, u, "")
 			doc, err := all.Read(text)
 			if err != nil {
@@ -119,7 +119,7 @@ func TestWinnow_openCodeResumesARecordedSession(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			source, size := recorded(t, name)
 			_, text := compacted(t, source)
-			u := upstream.Start(t, upstream.Text("Done."))
+			u := provider(t, llmtest.Text("Done."))
 			c := importInto(t, u, text)
 			c.run(t, "run", "-s", readExport(t, text).Session.Info.ID, "And now, NARWHAL?")
 			resumed(t, last(t, u), size)
@@ -130,7 +130,7 @@ func TestWinnow_openCodeResumesARecordedSession(t *testing.T) {
 func TestWinnow_piResumesARecordedSession(t *testing.T) {
 	source := outside.Path(t, "corpus", "pi", "00d8dfb2-large-session.jsonl.gz")
 	_, text := compacted(t, source)
-	u := upstream.Start(t, upstream.Text("Done."))
+	u := provider(t, llmtest.Text("Done."))
 	c := newPi(t, u, "openai-completions")
 	file := filepath.Join(c.Home, "session.jsonl")
 	// pi goes on only where the session's folder exists.
