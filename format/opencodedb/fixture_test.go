@@ -124,8 +124,8 @@ const lighthouseExport = `{
     },
 `
 
-// database makes a database in the state in which the product leaves one: a write-ahead log is asked for, and nothing is in it.
-func database(t testing.TB, statements ...string) string {
+// laid makes a database in the state in which the product leaves one: a write-ahead log is asked for, and nothing is in it.
+func laid(t testing.TB, statements ...string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "opencode.db")
 	db := writer(t, path)
