@@ -62,7 +62,8 @@ func TestErrors_tablesOfAnotherVersionAreNamed(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// A program that was killed in the middle of a transaction leaves a journal; the database may be half of before and half of after.
+// A program that was killed in the middle of a transaction leaves a journal; the database may be
+// half of before and half of after.
 func TestErrors_aJournalThatWasLeftBehindIsNamed(t *testing.T) {
 	path := laid(t, schema, lighthouse, "PRAGMA journal_mode=DELETE")
 	db, err := sql.Open("sqlite", path)

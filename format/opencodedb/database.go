@@ -13,8 +13,8 @@ import (
 // database is the path of an SQLite file.
 type database string
 
-// needed are the product's tables with the columns that are read by name: session, message and part of the first
-// generation, session_v2 and session_message of the second.
+// needed are the product's tables with the columns that are read by name: session, message and part
+// of the first generation, session_v2 and session_message of the second.
 var needed = []struct {
 	table   string
 	columns []string
@@ -35,7 +35,8 @@ func tablesOf(ctx context.Context, tx *sql.Tx) (tables, error) {
 	var lacking []string
 	for _, n := range needed {
 		columns := map[string]bool{}
-		const text = `SELECT c.name FROM sqlite_schema s, pragma_table_info(s.name) c WHERE s.type = 'table' AND s.name = ?`
+		const text = `SELECT c.name FROM sqlite_schema s, pragma_table_info(s.name) c
+			WHERE s.type = 'table' AND s.name = ?`
 		for r, err := range records(tx.QueryContext(ctx, text, n.table)) {
 			if err != nil {
 				return nil, err
@@ -82,7 +83,8 @@ func (t tables) counts(ctx context.Context, tx *sql.Tx, table string) (map[strin
 	if t[table] == nil {
 		return n, nil
 	}
-	for r, err := range records(tx.QueryContext(ctx, `SELECT session_id, count(*) n FROM `+table+` GROUP BY session_id`)) {
+	rows, err := tx.QueryContext(ctx, `SELECT session_id, count(*) n FROM `+table+` GROUP BY session_id`)
+	for r, err := range records(rows, err) {
 		if err != nil {
 			return nil, err
 		}
@@ -185,8 +187,8 @@ func sumRows(ctx context.Context, tx *sql.Tx) (map[string]holding, error) {
 		}
 		sums := map[string]int64{}
 		messages[table] = sums
-		// octet_length takes the length of a text from the head of its row, so that the pages of a long text are not
-		// read; "+" groups in the order of the table, where an index would jump.
+		// octet_length takes the length of a text from the head of its row, so that the pages of a
+		// long text are not read; "+" groups in the order of the table, where an index would jump.
 		for r, err := range records(tx.QueryContext(ctx,
 			`SELECT `+id+` id, sum(`+size+`) size, `+written+` written FROM `+table+` GROUP BY +`+id)) {
 			if err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -66,8 +67,8 @@ func (e *exporter) rows(ctx context.Context, tx *sql.Tx) error {
 	return ErrNotFound
 }
 
-// first writes the rows of the first generation, ordered as the product orders them: messages by the time at which they
-// were created, their parts by id. It reports whether there are any.
+// first writes the rows of the first generation, ordered as the product orders them: messages by
+// the time at which they were created, their parts by id. It reports whether there are any.
 func (e *exporter) first(ctx context.Context, tx *sql.Tx) (any bool, err error) {
 	messages, err := e.stored("message")(tx.QueryContext(ctx,
 		`SELECT id, time_created, data FROM message WHERE session_id = ? ORDER BY time_created, id`, e.id))
@@ -142,7 +143,7 @@ func (e *exporter) message(m stored, parts []stored) {
 		if answered { // only the model's messages have such parts
 			role = session.Assistant
 		}
-		info.add("role", quoted(string(role)))
+		info.add("role", span.Quote(string(role)))
 	}
 	if created, ok := number(m.created); bad && ok {
 		info.add("time", timeOf(created))
@@ -166,14 +167,14 @@ func (e *exporter) name(o object, pairs ...string) object {
 	named := o
 	for i := 0; i < len(pairs); i += 2 {
 		if !e.named || !o.has(pairs[i]) {
-			named.add(pairs[i], quoted(pairs[i+1]))
+			named.add(pairs[i], span.Quote(pairs[i+1]))
 		}
 	}
 	return named
 }
 
-// second writes the rows of the second generation in their own order. The product exports messages only once they are
-// settled; a row that is still being written is exported as it is now.
+// second writes the rows of the second generation in their own order. The product exports messages
+// only once they are settled; a row that is still being written is exported as it is now.
 func (e *exporter) second(ctx context.Context, tx *sql.Tx) error {
 	for r, err := range records(tx.QueryContext(ctx,
 		`SELECT id, type, time_created, data FROM session_message WHERE session_id = ? ORDER BY seq`, e.id)) {
@@ -187,8 +188,8 @@ func (e *exporter) second(ctx context.Context, tx *sql.Tx) error {
 		}
 		inner, _ := e.parse(data, "message "+r.text("id"))
 		var m object
-		m.add("id", quoted(r.text("id")))
-		m.add("type", quoted(r.text("type")))
+		m.add("id", span.Quote(r.text("id")))
+		m.add("type", span.Quote(r.text("type")))
 		if created, ok := number(r["time_created"]); ok && !inner.has("time") {
 			m.add("time", timeOf(created))
 		}

@@ -9,8 +9,9 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// FuzzRead puts any bytes where a message, a part, a row of the second generation and a column of the session have JSON: nothing panics,
-// every row that is not a JSON object is listed, the others are read, and what comes out is an export.
+// FuzzRead puts any bytes where a message, a part, a row of the second generation and a column of
+// the session have JSON: nothing panics, every row that is not a JSON object is listed, the others
+// are read, and what comes out is an export.
 func FuzzRead(f *testing.F) {
 	for _, seed := range []string{
 		`{"role":"user","time":{"created":1500}}`, `{"type":"text","text":"lit"}`, `{"type":"tool","state":{"status":"completed","output":"x"}}`, ``, `{`, `[]`, `null`,

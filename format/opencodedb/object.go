@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/format"
-	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/format/internal/span"
 )
 
 // object is a JSON object, member by member. Names may be there twice.
@@ -23,7 +23,7 @@ type member struct {
 // add adds a member; no value is no member.
 func (o *object) add(name string, value []byte) {
 	if len(value) > 0 {
-		*o = append(*o, member{name, quoted(name), value})
+		*o = append(*o, member{name, span.Quote(name), value})
 	}
 }
 
@@ -39,8 +39,8 @@ func (o object) without(names ...string) object {
 // text is what the last member of a name says, "" if it says no text.
 func (o object) text(name string) (text string) {
 	for _, m := range o {
-		if unquoted, err := jsontext.AppendUnquote(nil, m.value); m.name == name && (err == nil || len(unquoted) > 0) {
-			text = string(unquoted)
+		if m.name == name && span.Kind(m.value) == '"' {
+			text = span.String(m.value)
 		}
 	}
 	return text
@@ -57,59 +57,34 @@ func (o object) value() []byte {
 	return append(text, '}')
 }
 
-// parse returns the members of an object as far as they can be read, and what is wrong with the rest.
+// parse returns the members of an object as far as they can be read, and what is wrong with the
+// rest.
 func parse(data []byte, what string) (o object, damage *format.Damage) {
-	dec := jsontext.NewDecoder(bytes.NewBuffer(data), session.ReadOptions())
-	bad := func(good int64, reason string) (object, *format.Damage) {
-		return o, &format.Damage{Offset: good, Bytes: len(data) - int(good), Reason: what + ": " + reason}
-	}
-	if k := dec.PeekKind(); k != '{' && k > 0 {
-		return bad(0, "it is not a JSON object")
-	}
-	read := func() (value []byte, err error) {
-		text, err := dec.ReadValue()
-		end := dec.InputOffset()
-		return data[end-int64(len(text)) : end : end], err
-	}
-	good, err := int64(0), error(nil)
-	if _, err = dec.ReadToken(); err == nil {
-		good = dec.InputOffset()
-	}
-	for err == nil && dec.PeekKind() == '"' {
-		var m member
-		if m.key, err = read(); err != nil {
+	wrong := span.Check(data)
+	good := 0
+	for m := range span.Members(data, span.All(data)) {
+		key, value := m.Key.Of(data), m.Value.Of(data)
+		if wrong != nil && !(span.Valid(key) && span.Valid(value)) {
 			break
 		}
-		if m.value, err = read(); err != nil {
-			break
-		}
-		name, _ := jsontext.AppendUnquote(nil, m.key) // what is not UTF-8 is replaced
-		m.name = string(name)
-		o = append(o, m)
-		good = dec.InputOffset()
+		o = append(o, member{string(m.Name), key, value})
+		good = m.Value.End
 	}
-	if err == nil {
-		_, err = dec.ReadToken()
+	reason := "it is not a JSON object"
+	switch text := trim(data); {
+	case len(text) == 0:
+		reason = "it is empty"
+	case text[0] != '{':
+	case wrong != nil:
+		reason = "it is not JSON: " + wrong.Error()
+	default:
+		return o, nil
 	}
-	switch {
-	case err != nil && len(trim(data)) == 0:
-		return bad(good, "it is empty")
-	case err != nil:
-		return bad(good, "it is not JSON: "+err.Error())
-	case len(trim(data[dec.InputOffset():])) > 0:
-		return bad(good, "it goes on after its end")
-	}
-	return o, nil
+	return o, &format.Damage{Offset: int64(good), Bytes: len(data) - good, Reason: what + ": " + reason}
 }
 
 // trim removes what is white space in JSON.
 func trim(data []byte) []byte { return bytes.Trim(data, " \t\r\n") }
-
-// quoted is a text as JSON. What is not UTF-8 is replaced.
-func quoted(text string) []byte {
-	q, _ := jsontext.AppendQuote(nil, text)
-	return q
-}
 
 // numeral is a number as JSON, written as the product writes it.
 func numeral(n float64) []byte {
@@ -122,14 +97,14 @@ func numeral(n float64) []byte {
 	return jsontext.AppendFloat(nil, n, 64)
 }
 
-// infoOf writes a row of the table of sessions as the export's info, its members in the product's order. A column that
-// is NULL has no member.
+// infoOf writes a row of the table of sessions as the export's info, its members in the product's
+// order. A column that is NULL has no member.
 func infoOf(r record, damage func(format.Damage)) object {
 	var o object
 	texts := func(pairs ...string) {
 		for i := 0; i < len(pairs); i += 2 {
 			if r[pairs[i+1]] != nil {
-				o.add(pairs[i], quoted(r.text(pairs[i+1])))
+				o.add(pairs[i], span.Quote(r.text(pairs[i+1])))
 			}
 		}
 	}
@@ -143,10 +118,10 @@ func infoOf(r record, damage func(format.Damage)) object {
 	values := func(into *object, prefix string, names ...string) {
 		for _, name := range names {
 			text := r.text(prefix + name)
-			value := jsontext.Value(trim([]byte(text)))
+			value := trim([]byte(text))
 			switch {
-			case text == "" || value.Kind() == 'n':
-			case value.IsValid(session.ReadOptions()):
+			case text == "" || span.Kind(value) == 'n':
+			case span.Valid(value):
 				into.add(name, value)
 			default:
 				damage(format.Damage{Bytes: len(text), Reason: "session: the column " + prefix + name + " is not JSON"})
@@ -154,8 +129,8 @@ func infoOf(r record, damage func(format.Damage)) object {
 		}
 	}
 	var summary, tokens, cache, share, time object
-	texts("id", "id", "slug", "slug", "projectID", "project_id", "workspaceID", "workspace_id", "directory", "directory",
-		"path", "path", "parentID", "parent_id", "title", "title", "agent", "agent")
+	texts("id", "id", "slug", "slug", "projectID", "project_id", "workspaceID", "workspace_id", "directory",
+		"directory", "path", "path", "parentID", "parent_id", "title", "title", "agent", "agent")
 	values(&o, "", "model")
 	texts("version", "version")
 	if r["summary_additions"] != nil || r["summary_deletions"] != nil || r["summary_files"] != nil {
@@ -173,7 +148,7 @@ func infoOf(r record, damage func(format.Damage)) object {
 		o.add("tokens", tokens.value())
 	}
 	if r["share_url"] != nil {
-		share.add("url", quoted(r.text("share_url")))
+		share.add("url", span.Quote(r.text("share_url")))
 		o.add("share", share.value())
 	}
 	values(&o, "", "metadata", "revert", "permission")

@@ -1,22 +1,25 @@
-// Package opencodedb lists and reads the sessions of an OpenCode installation: from its SQLite database, also while the
-// product runs, and from the folders of JSON files that it kept before January 2026. A session is given as the export
-// that `opencode export` would print, read by package opencode.
+// Package opencodedb lists and reads the sessions of an OpenCode installation: from its SQLite
+// database, also while the product runs, and from the folders of JSON files that it kept before
+// January 2026. A session is given as the export that `opencode export` would print, read by
+// package opencode.
 //
 // Nothing is ever written: neither the database, nor its write-ahead log, nor a checkpoint.
 //
-// While OpenCode runs, its newest changes are only in the write-ahead log beside the database (opencode.db-wal). The
-// database is therefore opened with mode=ro, which takes part in SQLite's locking: a reader sees the log up to the
-// moment at which its transaction began, and the product neither waits for the reader nor is held up by it. The one
-// trace is a read mark in the shared index (opencode.db-shm), which belongs to the protocol. Every session is read in
-// one transaction, and no connection stays open after it, so that the product can checkpoint and clean up.
+// While OpenCode runs, its newest changes are only in the write-ahead log beside the database
+// (opencode.db-wal). The database is therefore opened with mode=ro, which takes part in SQLite's
+// locking: a reader sees the log up to the moment at which its transaction began, and the product
+// neither waits for the reader nor is held up by it. The one trace is a read mark in the shared
+// index (opencode.db-shm), which belongs to the protocol. Every session is read in one transaction,
+// and no connection stays open after it, so that the product can checkpoint and clean up.
 //
-// When OpenCode does not run, there is no log, and mode=ro would make empty files for it that stay behind. The database
-// is then opened with immutable=1, which touches and locks nothing. What was read counts only if afterwards there still
-// is no log and the file is unchanged; otherwise the product has started meanwhile, and everything is read again with
-// mode=ro. While the product runs, immutable=1 would be wrong: it does not see the log, and pages change under it.
+// When OpenCode does not run, there is no log, and mode=ro would make empty files for it that stay
+// behind. The database is then opened with immutable=1, which touches and locks nothing. What was
+// read counts only if afterwards there still is no log and the file is unchanged; otherwise the
+// product has started meanwhile, and everything is read again with mode=ro. While the product runs,
+// immutable=1 would be wrong: it does not see the log, and pages change under it.
 //
-// A log that a crash left behind without its index is the one case in which reading makes a file: SQLite has to rebuild
-// the index.
+// A log that a crash left behind without its index is the one case in which reading makes a file:
+// SQLite has to rebuild the index.
 //
 // The table event can be tens of gigabytes. It is never read.
 package opencodedb
@@ -41,8 +44,8 @@ import (
 // Magic is how every SQLite file begins.
 const Magic = "SQLite format 3\x00"
 
-// wait is how long reading waits until the database may be read. Readers wait only while another process recovers the
-// log after a crash.
+// wait is how long reading waits until the database may be read. Readers wait only while another
+// process recovers the log after a crash.
 const wait = 10 * time.Second
 
 // ErrNotFound is the error for a session that a store does not have.
@@ -51,8 +54,8 @@ var ErrNotFound = errors.New("there is no such session in it")
 // ErrNoSessions is the error for a file or folder that is not a store of OpenCode's.
 var ErrNoSessions = errors.New("it is not an OpenCode store")
 
-// Store is one place in which OpenCode keeps sessions. Use Open. It holds nothing open between calls, and may be used
-// by several goroutines at a time.
+// Store is one place in which OpenCode keeps sessions. Use Open. It holds nothing open between
+// calls, and may be used by several goroutines at a time.
 type Store struct {
 	path string
 	source
@@ -73,20 +76,23 @@ type Listing struct {
 	Project      string // the root of the project; "" when it is unknown
 	Version      string // of the product that began it
 	Generation   int    // of the rows that hold its messages: 1 or 2; 0 in JSON files
-	// Messages is -1 if they cannot be counted. A compaction in the second generation is one, and two in the log.
+	// Messages is -1 if they cannot be counted. A compaction in the second generation is one, and
+	// two in the log.
 	Messages int
-	// Cost in US dollars and Tokens are the sums that the product keeps. Older versions kept none: both are 0 there.
+	// Cost in US dollars and Tokens are the sums that the product keeps. Older versions kept none:
+	// both are 0 there.
 	Cost             float64
 	Tokens           session.Usage
 	Created, Updated session.Millis
 }
 
-// Trace is what writing to a session leaves behind, as far as it can be seen without reading the session. The session's
-// own time of update is not enough: the product sets it when a turn begins, and goes on writing parts.
+// Trace is what writing to a session leaves behind, as far as it can be seen without reading the
+// session. The session's own time of update is not enough: the product sets it when a turn begins,
+// and goes on writing parts.
 type Trace struct {
 	Bytes int64 // of JSON, and in a database of the text in the session's own row
-	// Written is the latest time of update of any of its rows, or of its files by the file system's clock. 0 is unknown:
-	// then an unchanged trace tells nothing.
+	// Written is the latest time of update of any of its rows, or of its files by the file system's
+	// clock. 0 is unknown: then an unchanged trace tells nothing.
 	Written session.Millis
 }
 
@@ -96,9 +102,9 @@ type holding struct {
 	trace Trace
 }
 
-// Open names a store: a database, the folder "storage" of JSON files, or a folder "storage" of one project of the
-// oldest form. It does not read a file: one that is not a database, or that belongs to another program, is the error
-// ErrNoSessions of the first question about it.
+// Open names a store: a database, the folder "storage" of JSON files, or a folder "storage" of one
+// project of the oldest form. It does not read a file: one that is not a database, or that belongs
+// to another program, is the error ErrNoSessions of the first question about it.
 func Open(path string) (*Store, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -133,8 +139,8 @@ func (s *Store) List(ctx context.Context) ([]Listing, error) {
 	return list, nil
 }
 
-// Sizes returns how many bytes of JSON each session holds, by id. In a database it looks at every row, though not at
-// long contents.
+// Sizes returns how many bytes of JSON each session holds, by id. In a database it looks at every
+// row, though not at long contents.
 func (s *Store) Sizes(ctx context.Context) (map[string]int64, error) {
 	sizes := map[string]int64{}
 	held, err := s.holdings(ctx)
@@ -144,10 +150,12 @@ func (s *Store) Sizes(ctx context.Context) (map[string]int64, error) {
 	return sizes, s.explain(err)
 }
 
-// Traces returns the trace of each session, by id. In a database it looks at every row, though not at long contents.
+// Traces returns the trace of each session, by id. In a database it looks at every row, though not
+// at long contents.
 //
-// A session with the same trace as at an earlier reading was not written to since, unless that was within the clock's
-// tick after Written: the trace has to be taken before the session is read, and counts only if it was old by then.
+// A session with the same trace as at an earlier reading was not written to since, unless that was
+// within the clock's tick after Written: the trace has to be taken before the session is read, and
+// counts only if it was old by then.
 func (s *Store) Traces(ctx context.Context) (map[string]Trace, error) {
 	traces := map[string]Trace{}
 	held, err := s.holdings(ctx)
@@ -157,8 +165,8 @@ func (s *Store) Traces(ctx context.Context) (map[string]Trace, error) {
 	return traces, s.explain(err)
 }
 
-// Export returns a session as `opencode export` prints it, and the rows or files that could not be read whole. What can
-// be read of them is in it.
+// Export returns a session as `opencode export` prints it, and the rows or files that could not be
+// read whole. What can be read of them is in it.
 func (s *Store) Export(ctx context.Context, id string) ([]byte, []format.Damage, error) {
 	e, err := s.export(ctx, id)
 	if err != nil {

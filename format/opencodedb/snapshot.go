@@ -25,14 +25,16 @@ type stamp struct {
 	modified time.Time
 }
 
-// stampOf looks at a database. Its path has no links: the log lies beside the file, not beside a link to it.
+// stampOf looks at a database. Its path has no links: the log lies beside the file, not beside a
+// link to it.
 func stampOf(path string) (stamp, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return stamp{}, err
 	}
 	log, logErr := os.Stat(path + "-wal")
-	// A program that has the database open made the log before anything else, and its index with it.
+	// A program that has the database open made the log before anything else, and its index with
+	// it.
 	unused := logErr != nil || log.Size() == 0 && !isThere(path+"-shm")
 	return stamp{unused && !isThere(path+"-journal"), info.Size(), info.ModTime()}, nil
 }
@@ -42,8 +44,8 @@ func isThere(path string) bool {
 	return err == nil
 }
 
-// snapshot reads in one transaction, which sees one moment of the database. It may call read again if the first time
-// did not count.
+// snapshot reads in one transaction, which sees one moment of the database. It may call read again
+// if the first time did not count.
 func snapshot[T any](ctx context.Context, d database, read func(*sql.Tx) (T, error)) (found T, err error) {
 	path, err := filepath.EvalSymlinks(string(d))
 	if err != nil {
@@ -94,9 +96,8 @@ func explainSQL(ctx context.Context, path string, err error) error {
 		return ctx.Err()
 	}
 	if e.Code() == sqlite3.SQLITE_READONLY_ROLLBACK {
-		return fmt.Errorf("a program ended while it wrote to the database, and its half-done work must first be undone "+
-			"from the journal it left (-journal): start OpenCode once, "+
-			"or copy both files to a folder of yours and open the copy with `sqlite3 FILE .schema`: %w", err)
+		return fmt.Errorf("a program ended while it wrote to the database, and its half-done work must first be "+
+			"undone from the journal it left (-journal): start OpenCode once, or copy both files to a folder of yours and open the copy with `sqlite3 FILE .schema`: %w", err)
 	}
 	switch e.Code() & 0xff {
 	case sqlite3.SQLITE_NOTADB:
@@ -106,8 +107,8 @@ func explainSQL(ctx context.Context, path string, err error) error {
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
 		return fmt.Errorf("another program holds the database locked; try again when it is done: %w", err)
 	case sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY:
-		// The system says why a file may not be read. It is asked only now: to open and close the file takes away
-		// the locks of anything else in this process that reads it.
+		// The system says why a file may not be read. It is asked only now: to open and close the
+		// file takes away the locks of anything else in this process that reads it.
 		file, openErr := os.Open(path)
 		if openErr != nil {
 			return openErr

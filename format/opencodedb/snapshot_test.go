@@ -62,7 +62,8 @@ func TestRead_seesWhatStandsInTheLogAlone(t *testing.T) {
 	if len(after) != len(before) {
 		t.Errorf("%d files before, %d after", len(before), len(after))
 	}
-	// What the product may do when it ends: nobody stands in the way of folding the log into the database.
+	// What the product may do when it ends: nobody stands in the way of folding the log into the
+	// database.
 	var busy, log, folded int
 	if err := db.QueryRow("PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &log, &folded); err != nil || busy != 0 {
 		t.Errorf("a checkpoint after reading: busy %d, %v", busy, err)
@@ -96,7 +97,8 @@ func TestRead_aLogWithoutItsIndexIsRead(t *testing.T) {
 	}
 }
 
-// The product starts, writes and checkpoints in the middle of a reading that began when it did not run.
+// The product starts, writes and checkpoints in the middle of a reading that began when it did not
+// run.
 func TestSnapshot_readsAgainWhenTheProductStartedMeanwhile(t *testing.T) {
 	path := laid(t, schema, lighthouse)
 	s := open(t, path)
@@ -116,7 +118,8 @@ func TestSnapshot_readsAgainWhenTheProductStartedMeanwhile(t *testing.T) {
 	}
 }
 
-// Every message is written in one transaction with its part: a reading that is one moment never sees one without the other.
+// Every message is written in one transaction with its part: a reading that is one moment never
+// sees one without the other.
 func TestRead_isOneMomentWhileTheProductWrites(t *testing.T) {
 	path := laid(t, schema, lighthouse, `DELETE FROM message; DELETE FROM part`)
 	db := writer(t, path)

@@ -136,8 +136,8 @@ func (l layout) list(ctx context.Context) (found []Listing, err error) {
 			Time      session.Lifetime `json:"time"`
 		}
 		if data, err := f.read(); err == nil && json.Unmarshal(data, &info, session.ReadOptions()) == nil {
-			one.ParentID, one.Title, one.Directory, one.Version = info.ParentID, info.Title, info.Directory, info.Version
-			one.Created, one.Updated = info.Time.Created, info.Time.Updated
+			one.ParentID, one.Title, one.Directory = info.ParentID, info.Title, info.Directory
+			one.Version, one.Created, one.Updated = info.Version, info.Time.Created, info.Time.Updated
 		}
 		one.Updated = cmp.Or(one.Updated, f.modified)
 		if one.Directory == "" && l.oldest { // project/<folder with slashes replaced>/storage
@@ -172,8 +172,8 @@ func (l layout) holdings(ctx context.Context) (map[string]holding, error) {
 	})
 }
 
-// export writes what the files have of a session. They are not written in one step: what is read while the product
-// writes may lack its newest parts.
+// export writes what the files have of a session. They are not written in one step: what is read
+// while the product writes may lack its newest parts.
 func (l layout) export(ctx context.Context, id string) (*exporter, error) {
 	var found *file
 	err := l.each(ctx, func(f file) {
@@ -247,9 +247,10 @@ func (e *exporter) read(f file, what string) ([]byte, bool) {
 	return data, err == nil
 }
 
-// Stores lists the stores in OpenCode's data folder, databases first: those of all channels, and the JSON files of older
-// versions. There may be none. A database of no bytes was begun, and nothing was written to it. The error says which
-// folders could not be listed; the stores beside them are in the list.
+// Stores lists the stores in OpenCode's data folder, databases first: those of all channels, and
+// the JSON files of older versions. There may be none. A database of no bytes was begun, and
+// nothing was written to it. The error says which folders could not be listed; the stores beside
+// them are in the list.
 func Stores(data string) ([]string, error) {
 	entries, err := os.ReadDir(data)
 	if errors.Is(err, fs.ErrNotExist) {
