@@ -97,7 +97,8 @@ func explainSQL(ctx context.Context, path string, err error) error {
 	}
 	if e.Code() == sqlite3.SQLITE_READONLY_ROLLBACK {
 		return fmt.Errorf("a program ended while it wrote to the database, and its half-done work must first be "+
-			"undone from the journal it left (-journal): start OpenCode once, or copy both files to a folder of yours and open the copy with `sqlite3 FILE .schema`: %w", err)
+			"undone from the journal it left (-journal): start OpenCode once, or copy both "+
+			"files to a folder of yours and open the copy with `sqlite3 FILE .schema`: %w", err)
 	}
 	switch e.Code() & 0xff {
 	case sqlite3.SQLITE_NOTADB:

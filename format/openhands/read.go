@@ -14,13 +14,14 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/session"
 )
 
 // reader reads one file.
 type reader struct {
 	doc     *format.Document
-	shift   int // where the values that are read now begin in the file
+	failed  error // the first value that could not be read
 	events  []event
 	usages  map[string]usage // by the answer's id
 	answers map[string]int   // messages by the answer's id
@@ -37,39 +38,38 @@ type reader struct {
 
 type place struct{ message, part int }
 
-// Read reads a trajectory. Events that only the product reads (states, recalls, pauses) count as aside. A condensation becomes a pivot: its summary
-// stands for what was before it, and the first event behind the forgotten ones begins the tail. What the product keeps in front of the
-// forgotten events is before the pivot here.
+// Read reads a trajectory. Events that only the product reads (states, recalls, pauses) count as
+// aside. A condensation becomes a pivot: its summary stands for what was before it, and the first
+// event behind the forgotten ones begins the tail. What the product keeps in front of the forgotten
+// events is before the pivot here.
 func (Format) Read(src []byte) (*format.Document, error) {
 	r := newReader(src)
 	text := bytes.TrimPrefix(src, []byte("\xef\xbb\xbf"))
-	err := r.values(text, len(src)-len(text))
-	return r.document("", err)
+	r.values(text, len(src)-len(text))
+	return r.document("")
 }
 
 func newReader(src []byte) *reader {
-	return &reader{doc: &format.Document{Format: Name, Source: src}, usages: map[string]usage{}, answers: map[string]int{}, causes: map[string]place{},
-		calls: map[string]place{}, of: map[string]int{}, ids: map[string]int{}}
+	return &reader{
+		doc:    &format.Document{Format: Name, Source: src},
+		usages: map[string]usage{}, answers: map[string]int{}, of: map[string]int{}, ids: map[string]int{},
+		causes: map[string]place{}, calls: map[string]place{},
+	}
 }
 
-// document makes a session of the events. One that does not say its id has the one given, or one made of its content. err is why reading ended early,
-// nil when it did not.
-func (r *reader) document(id string, err error) (*format.Document, error) {
+// document makes a session of the events. One that does not say its id has the one given, or one
+// made of its content.
+func (r *reader) document(id string) (*format.Document, error) {
 	if len(r.events) == 0 {
-		e := &format.SyntaxError{Format: Name, Line: 1, Expected: "a list of events", Err: err}
+		e := &format.SyntaxError{Format: Name, Line: 1, Expected: "a list of events", Err: r.failed}
 		if n := len(r.doc.Damaged); n > 0 {
 			e.Line, e.Offset = r.doc.Damaged[0].Line, r.doc.Damaged[0].Offset
 		}
 		return nil, e
 	}
+	sum := sha256.Sum256(r.doc.Source)
 	info := &r.doc.Session.Info
-	if info.ID == "" {
-		info.ID = id
-	}
-	if info.ID == "" {
-		sum := sha256.Sum256(r.doc.Source)
-		info.ID = "openhands_" + hex.EncodeToString(sum[:6])
-	}
+	info.ID = cmp.Or(info.ID, id, "openhands_"+hex.EncodeToString(sum[:6]))
 	for i := range r.events {
 		if e := &r.events[i]; e.Key == "stats" {
 			r.stats(e.Value)
@@ -85,14 +85,16 @@ func (r *reader) document(id string, err error) (*format.Document, error) {
 			r.old(i, e)
 		}
 	}
-	info.Time.Created, info.Time.Updated = millis(r.events[0].Timestamp), millis(r.events[len(r.events)-1].Timestamp)
+	info.Time.Created = millis(r.events[0].Timestamp)
+	info.Time.Updated = millis(r.events[len(r.events)-1].Timestamp)
 	if r.model != nil {
 		info.Model = &session.ModelRef{ID: r.model.ModelID, ProviderID: r.model.ProviderID}
 	}
 	if len(r.system) > 0 {
-		if about, err := json.Marshal(map[string]any{"openHands": map[string]any{"system": r.system}}, session.ReadOptions()); err == nil {
-			info.Unknown = about
-		}
+		var about, own span.Object
+		own.Add("system", r.system)
+		about.Raw("openHands", own.Bytes())
+		info.Unknown = about.Bytes()
 	}
 	return r.doc, nil
 }
@@ -107,7 +109,8 @@ func (r *reader) event(at int, e *event) {
 			r.doc.Counts.Aside++
 			return
 		}
-		m := r.message(at, e, e.LLMMessage.Role == "assistant" || e.LLMMessage.Role == "" && e.Source == "agent", e.Response)
+		role := e.LLMMessage.Role
+		m := r.message(at, e, role == "assistant" || role == "" && e.Source == "agent", e.Response)
 		r.think(m, cmp.Or(e.LLMMessage.Reasoning, e.Reasoning), append(e.LLMMessage.Thinking, e.Thinking...))
 		r.blocks(m, e.LLMMessage.Content, e.Source != "user" && m.Role == session.User)
 		for _, b := range e.Extended {
@@ -129,8 +132,8 @@ func (r *reader) event(at int, e *event) {
 			e.Tool, e.CallID = cmp.Or(e.Tool, e.Call.Name), cmp.Or(e.CallID, e.Call.ID)
 		}
 		r.call(m, e, e.Tool, e.CallID, input, e.Summary)
-		if e.Tool == "finish" || e.Tool == "think" {
-			r.settle(e.CallID)
+		if e.CallID != "" && (e.Tool == "finish" || e.Tool == "think") { // nothing answers these
+			r.part(r.calls[e.CallID]).State.Status = session.Completed
 		}
 	case "ObservationEvent", "AgentErrorEvent", "UserRejectObservation":
 		text, failed := observed(e.Observation)
@@ -145,7 +148,7 @@ func (r *reader) event(at int, e *event) {
 		}
 		r.result(at, e, r.calls[e.CallID], e.CallID != "", text, failed, e.Observation)
 	case "Condensation":
-		r.condensed(at, e, e.Summary, e.Forgotten)
+		r.condensed(at, e, e.Summary, func(id string) bool { return slices.Contains(e.Forgotten, id) })
 	default:
 		r.doc.Counts.Aside++
 	}
@@ -158,9 +161,11 @@ func (c *toolCall) given() jsontext.Value {
 		v = c.Function.Arguments
 	}
 	if v.Kind() == '"' {
-		text := plain(v)
-		if v = jsontext.Value(text); !v.IsValid(session.ReadOptions()) || v.Kind() != '{' {
-			v, _ = json.Marshal(map[string]string{"arguments": text}, session.ReadOptions())
+		text := span.String(v)
+		if v = jsontext.Value(text); !span.Valid(v) || v.Kind() != '{' {
+			var o span.Object
+			o.Add("arguments", text)
+			v = o.Bytes()
 		}
 	}
 	return v
@@ -188,25 +193,20 @@ func observed(v jsontext.Value) (text string, failed bool) {
 func textOf(v jsontext.Value) string {
 	switch v.Kind() {
 	case '"':
-		return plain(v)
+		return span.String(v)
 	case '{':
 		var b block
 		if json.Unmarshal(v, &b, session.ReadOptions()) == nil {
 			return b.Text
 		}
 	case '[':
-		var list []jsontext.Value
-		if json.Unmarshal(v, &list, session.ReadOptions()) == nil {
-			var texts []string
-			for _, v := range list {
-				if v.Kind() != '[' {
-					if text := textOf(v); text != "" {
-						texts = append(texts, text)
-					}
-				}
+		var texts []string
+		for one := range span.Values(v, span.All(v)) {
+			if text := textOf(one.Of(v)); text != "" && v[one.Start] != '[' {
+				texts = append(texts, text)
 			}
-			return strings.Join(texts, "\n")
 		}
+		return strings.Join(texts, "\n")
 	}
 	return ""
 }
@@ -217,8 +217,10 @@ func (r *reader) message(at int, e *event, assistant bool, answer string) *sessi
 		r.of[e.id()] = n
 		return &r.doc.Session.Messages[n]
 	}
-	m := session.Message{MessageInfo: session.MessageInfo{ID: fmt.Sprintf("oh_%06d", at+1), SessionID: r.doc.Session.Info.ID, Role: session.User,
-		Time: session.MessageTime{Created: millis(e.Timestamp)}}}
+	m := session.Message{MessageInfo: session.MessageInfo{
+		ID: fmt.Sprintf("oh_%06d", at+1), SessionID: r.doc.Session.Info.ID, Role: session.User,
+		Time: session.MessageTime{Created: millis(e.Timestamp)},
+	}}
 	r.doc.Counts.Messages++
 	if !assistant {
 		r.lastAsk = m.ID
@@ -256,7 +258,9 @@ func (r *reader) think(m *session.Message, reasoning string, blocks []thinking) 
 	for _, b := range blocks {
 		p := r.add(m, session.Part{Type: session.ReasoningPart, Text: b.Thinking})
 		if b.Signature != "" {
-			p.Metadata, _ = json.Marshal(map[string]string{"signature": b.Signature}, session.ReadOptions())
+			var about span.Object
+			about.Add("signature", b.Signature)
+			p.Metadata = about.Bytes()
 		}
 	}
 	if reasoning != "" && len(blocks) == 0 {
@@ -267,7 +271,7 @@ func (r *reader) think(m *session.Message, reasoning string, blocks []thinking) 
 // blocks adds a content: a text, or a list of texts and images.
 func (r *reader) blocks(m *session.Message, content jsontext.Value, synthetic bool) {
 	if content.Kind() == '"' {
-		r.add(m, session.Part{Type: session.TextPart, Text: plain(content), Synthetic: synthetic})
+		r.add(m, session.Part{Type: session.TextPart, Text: span.String(content), Synthetic: synthetic})
 		return
 	}
 	var list []block
@@ -302,7 +306,10 @@ func (r *reader) call(m *session.Message, e *event, tool, callID string, input j
 	if r.ids[id]++; id != "" && r.ids[id] > 1 {
 		id += "#" + strconv.Itoa(r.ids[id])
 	}
-	r.add(m, session.Part{ID: id, Type: session.ToolPart, CallID: cmp.Or(callID, m.ID+"-"+e.id()), Tool: tool, State: &session.ToolState{Status: session.Running, Input: input, Title: title}})
+	r.add(m, session.Part{
+		ID: id, Type: session.ToolPart, CallID: cmp.Or(callID, m.ID+"-"+e.id()), Tool: tool,
+		State: &session.ToolState{Status: session.Running, Input: input, Title: title},
+	})
 	m.Finish = "tool-calls"
 	at := place{r.of[e.id()], len(m.Parts) - 1}
 	r.causes[e.id()] = at
@@ -311,46 +318,49 @@ func (r *reader) call(m *session.Message, e *event, tool, callID string, input j
 	}
 }
 
-// settle ends a call that nothing answers: finish and think.
-func (r *reader) settle(callID string) {
-	if at, ok := r.calls[callID]; ok && callID != "" {
-		r.doc.Session.Messages[at.message].Parts[at.part].State.Status = session.Completed
+// part is the call at a place, nil if there is none.
+func (r *reader) part(at place) *session.Part {
+	if at.message >= len(r.doc.Session.Messages) {
+		return nil
 	}
+	parts := r.doc.Session.Messages[at.message].Parts
+	if at.part >= len(parts) || parts[at.part].State == nil {
+		return nil
+	}
+	return &parts[at.part]
 }
 
-// result gives an observation to its call; without one it stays a message that nobody wrote.
+// result gives an observation to its call. Without a call it is a message that nobody wrote.
 func (r *reader) result(at int, e *event, to place, known bool, text string, failed bool, raw jsontext.Value) {
 	r.doc.Counts.ToolResults++
-	if known {
-		messages := r.doc.Session.Messages
-		if to.message < len(messages) && to.part < len(messages[to.message].Parts) {
-			if p := &messages[to.message].Parts[to.part]; p.State != nil && (p.State.Status == session.Running || p.State.Output == "" && p.State.Error == "") {
-				p.State.Status, p.State.Output = session.Completed, text
-				if failed {
-					p.State.Status, p.State.Output, p.State.Error = session.Failed, "", text
-				}
-				if raw.Kind() == '{' && len(raw) < 4096 {
-					p.State.Metadata, _ = json.Marshal(map[string]jsontext.Value{"openHands": raw}, session.ReadOptions())
-				}
-				r.of[e.id()] = to.message
-				return
-			}
+	p := r.part(to)
+	if known && p != nil && (p.State.Status == session.Running || p.State.Output == "" && p.State.Error == "") {
+		p.State.Status, p.State.Output = session.Completed, text
+		if failed {
+			p.State.Status, p.State.Output, p.State.Error = session.Failed, "", text
 		}
+		if raw.Kind() == '{' && len(raw) < 4096 {
+			var about span.Object
+			about.Raw("openHands", raw)
+			p.State.Metadata = about.Bytes()
+		}
+		r.of[e.id()] = to.message
+		return
 	}
 	m := r.message(at, e, false, "")
 	r.add(m, session.Part{Type: session.TextPart, Text: text, Synthetic: true})
 }
 
 // condensed adds a pivot.
-func (r *reader) condensed(at int, e *event, summary string, forgotten []string) {
+func (r *reader) condensed(at int, e *event, summary string, forgotten func(id string) bool) {
 	if summary == "" {
-		r.doc.Counts.Aside++ // it only forgot: nothing stands for what went
+		r.doc.Counts.Aside++ // it only forgot: nothing replaces what went
 		return
 	}
 	last := -1
-	for _, id := range forgotten {
-		if n, ok := r.of[id]; ok {
-			last = max(last, n)
+	for id, n := range r.of {
+		if n > last && forgotten(id) {
+			last = n
 		}
 	}
 	tail := ""
@@ -359,20 +369,13 @@ func (r *reader) condensed(at int, e *event, summary string, forgotten []string)
 	}
 	m := r.message(at, e, false, "")
 	r.add(m, session.Part{Type: session.CompactionPart, Auto: true, TailStartID: tail})
-	marker := m.ID
-	answer := session.Message{MessageInfo: session.MessageInfo{ID: marker + "-summary", SessionID: m.SessionID, Role: session.Assistant, ParentID: marker, Time: m.Time,
-		Finish: "stop", Summary: jsontext.Value("true")}}
+	answer := session.Message{MessageInfo: session.MessageInfo{
+		ID: m.ID + "-summary", SessionID: m.SessionID, Role: session.Assistant, ParentID: m.ID, Time: m.Time,
+		Finish: "stop", Summary: jsontext.Value("true"),
+	}}
 	if u, ok := r.usages[e.Response]; ok && e.Response != "" {
 		answer.Tokens, answer.Cost = u.tokens(), u.cost
 	}
 	r.add(&answer, session.Part{Type: session.TextPart, Text: summary})
 	r.doc.Session.Messages = append(r.doc.Session.Messages, answer)
-}
-
-// between are the ids from one number to another.
-func between(first, last int, ids []string) []string {
-	return slices.DeleteFunc(ids, func(id string) bool {
-		n, err := strconv.Atoi(id)
-		return err != nil || n < first || n > last
-	})
 }
