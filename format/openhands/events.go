@@ -3,17 +3,14 @@ package openhands
 import (
 	"bytes"
 	"cmp"
-	"errors"
-	"io"
 	"slices"
-	"strings"
-	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/internal/span"
+	"github.com/winnowhq/winnow/format/internal/transcript"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -36,23 +33,23 @@ type event struct {
 	Success     *bool          `json:"success"`
 
 	// From 1.0 on.
-	Kind       string         `json:"kind"`
-	LLMMessage *llmMessage    `json:"llm_message"`
-	Extended   []block        `json:"extended_content"`
-	Thought    []block        `json:"thought"`
-	Reasoning  string         `json:"reasoning_content"`
-	Thinking   []thinking     `json:"thinking_blocks"`
-	Tool       string         `json:"tool_name"`
-	CallID     string         `json:"tool_call_id"`
-	Call       *toolCall      `json:"tool_call"`
-	Response   string         `json:"llm_response_id"`
-	Summary    string         `json:"summary"`
-	Forgotten  []string       `json:"forgotten_event_ids"`
-	Error      string         `json:"error"`
-	Rejection  string         `json:"rejection_reason"`
-	System     jsontext.Value `json:"system_prompt"`
-	Key        string         `json:"key"`
-	Value      jsontext.Value `json:"value"`
+	Kind       string               `json:"kind"`
+	LLMMessage *llmMessage          `json:"llm_message"`
+	Extended   []block              `json:"extended_content"`
+	Thought    []block              `json:"thought"`
+	Reasoning  string               `json:"reasoning_content"`
+	Thinking   []transcript.Thought `json:"thinking_blocks"`
+	Tool       string               `json:"tool_name"`
+	CallID     string               `json:"tool_call_id"`
+	Call       *toolCall            `json:"tool_call"`
+	Response   string               `json:"llm_response_id"`
+	Summary    string               `json:"summary"`
+	Forgotten  []string             `json:"forgotten_event_ids"`
+	Error      string               `json:"error"`
+	Rejection  string               `json:"rejection_reason"`
+	System     jsontext.Value       `json:"system_prompt"`
+	Key        string               `json:"key"`
+	Value      jsontext.Value       `json:"value"`
 }
 
 type block struct {
@@ -61,16 +58,11 @@ type block struct {
 	URLs []string `json:"image_urls"`
 }
 
-type thinking struct {
-	Thinking  string `json:"thinking"`
-	Signature string `json:"signature"`
-}
-
 type llmMessage struct {
-	Role      string         `json:"role"`
-	Content   jsontext.Value `json:"content"` // a text or blocks
-	Reasoning string         `json:"reasoning_content"`
-	Thinking  []thinking     `json:"thinking_blocks"`
+	Role      string               `json:"role"`
+	Content   jsontext.Value       `json:"content"` // a text or blocks
+	Reasoning string               `json:"reasoning_content"`
+	Thinking  []transcript.Thought `json:"thinking_blocks"`
 }
 
 type toolCall struct {
@@ -143,19 +135,14 @@ func (r *reader) values(src []byte, base int) {
 			at += len(value)
 			continue
 		}
-		reason := err.Error()
-		if errors.Is(err, io.ErrUnexpectedEOF) {
-			reason = "the file is cut short"
-		}
 		line += bytes.Count(src[counted:at], []byte("\n"))
 		counted = at
 		end := len(src)
 		if next := bytes.Index(src[at:], []byte("\n{\"")); next >= 0 {
 			end = at + next + 1
 		}
-		r.failed = cmp.Or(r.failed, err)
-		r.doc.Damaged = append(r.doc.Damaged, format.Damage{
-			Line: line, Offset: int64(base + at), Bytes: end - at, Reason: reason,
+		r.Damaged = append(r.Damaged, format.Damage{
+			Line: line, Offset: int64(base + at), Bytes: end - at, Reason: transcript.Reason(err),
 		})
 		at = end
 	}
@@ -184,7 +171,7 @@ func (r *reader) value(value jsontext.Value, at int) {
 	} else if err := json.Unmarshal(value, &any, session.ReadOptions()); err != nil {
 		reason = err.Error()
 	} else if any.Kind != "" && any.Source != "" || any.Action.Kind() == '"' || any.Observation.Kind() == '"' {
-		r.doc.Counts.Entries++
+		r.Counts.Entries++
 		r.events = append(r.events, any.event)
 	} else if lists := [][]byte{any.History, any.Events, any.Trajectory}; slices.ContainsFunc(lists, isList) {
 		r.state(any.State)
@@ -198,7 +185,7 @@ func (r *reader) value(value jsontext.Value, at int) {
 		reason = "not an event: it has neither a kind nor an action nor an observation"
 	}
 	if reason != "" {
-		r.doc.Damaged = append(r.doc.Damaged, format.Damage{Offset: int64(at), Bytes: len(value), Reason: reason})
+		r.Damaged = append(r.Damaged, format.Damage{Offset: int64(at), Bytes: len(value), Reason: reason})
 	}
 }
 
@@ -230,17 +217,14 @@ func (r *reader) state(value jsontext.Value) bool {
 	}
 	r.stats(state.Stats)
 	if state.Agent.LLM.Model != "" {
-		r.model = modelOf(state.Agent.LLM.Model)
+		r.Model = transcript.ModelOf(state.Agent.LLM.Model)
 	}
-	if state.ID != "" && (state.Status != "" || state.Agent.LLM.Model != "") {
-		r.doc.Session.Info.ID = state.ID
+	info := &r.Session.Info
+	if state.Status != "" || state.Agent.LLM.Model != "" {
+		info.ID = cmp.Or(state.ID, info.ID)
 	}
-	if state.Problem != "" {
-		r.doc.Session.Info.Title = state.Problem
-	}
-	if state.Workspace.Dir != "" {
-		r.doc.Session.Info.Directory = state.Workspace.Dir
-	}
+	info.Title = cmp.Or(state.Problem, info.Title)
+	info.Directory = cmp.Or(state.Workspace.Dir, info.Directory)
 	return state.Status != "" || state.Agent.LLM.Model != "" || state.Workspace.Dir != "" || len(state.Stats) > 0
 }
 
@@ -284,22 +268,4 @@ func (u *usage) tokens() *session.Usage {
 		Total: u.Total, Input: max(0, u.Prompt-read-u.Write), Output: max(0, u.Completion-u.Reasoning),
 		Reasoning: u.Reasoning, Cache: session.CacheUsage{Read: read, Write: u.Write},
 	}
-}
-
-func modelOf(name string) *session.ModelRef {
-	provider, model, ok := strings.Cut(name, "/")
-	if !ok {
-		provider, model = "", provider
-	}
-	return &session.ModelRef{ProviderID: provider, ModelID: model}
-}
-
-// millis reads a time with or without its zone; without one it is taken for UTC.
-func millis(timestamp string) session.Millis {
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999"} {
-		if at, err := time.Parse(layout, timestamp); err == nil {
-			return session.Millis(at.UnixMilli())
-		}
-	}
-	return 0
 }

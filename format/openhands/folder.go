@@ -213,17 +213,17 @@ func (j *joined) read(id string) (*format.Document, error) {
 		}
 		data := j.src[begin : end-1]
 		events := len(r.events)
-		r.doc.Damaged = nil
+		r.Damaged = nil
 		r.values(data, begin)
-		if len(r.events) == events && len(r.doc.Damaged) == 0 && j.names[i] != stateFile {
+		if len(r.events) == events && len(r.Damaged) == 0 && j.names[i] != stateFile {
 			j.damage(j.names[i]+": there is no event in it", len(data))
 		}
-		for _, d := range r.doc.Damaged {
+		for _, d := range r.Damaged {
 			d.Offset, d.Line, d.Reason = d.Offset-int64(begin), 0, j.names[i]+": "+d.Reason
 			j.damaged = append(j.damaged, d)
 		}
 	}
-	r.doc.Damaged = j.damaged
+	r.Damaged = j.damaged
 	return r.document(id)
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/format/internal/span"
+	"github.com/winnowhq/winnow/format/internal/transcript"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -37,7 +38,7 @@ func (r *reader) old(at int, e *event) {
 		return
 	}
 	if e.Meta != nil && e.Meta.Response.Model != "" {
-		r.model = modelOf(e.Meta.Response.Model)
+		r.Model = transcript.ModelOf(e.Meta.Response.Model)
 	}
 	action := span.String(e.Action)
 	switch {
@@ -53,14 +54,14 @@ func (r *reader) old(at int, e *event) {
 		})
 	case action == "message" && e.Source == "user":
 		m := r.message(at, e, false, "")
-		r.add(m, session.Part{Type: session.TextPart, Text: cmp.Or(args.Content, e.Message)})
+		r.Add(m, session.Part{Type: session.TextPart, Text: cmp.Or(args.Content, e.Message)})
 		r.images(m, args.Images, false)
 	case action == "message":
 		m := r.message(at, e, true, e.answer())
 		r.meter(m, e)
-		r.add(m, session.Part{Type: session.TextPart, Text: cmp.Or(args.Content, e.Message)})
+		r.Add(m, session.Part{Type: session.TextPart, Text: cmp.Or(args.Content, e.Message)})
 	case slices.Contains(aside, action):
-		r.doc.Counts.Aside++
+		r.Counts.Aside++
 	default:
 		r.oldCall(at, e, action, &args)
 	}
@@ -108,14 +109,14 @@ func (r *reader) oldCall(at int, e *event, action string, args *arguments) {
 		if input.Kind() == '{' {
 			r.sayOnce(m, args.Final)
 		}
-		r.part(r.causes[e.id()]).State.Status = session.Completed
+		r.Part(r.causes[e.id()]).State.Status = session.Completed
 	}
 }
 
 // sayOnce adds a text that the message does not have yet.
 func (r *reader) sayOnce(m *session.Message, text string) {
 	if text != "" && !slices.ContainsFunc(m.Parts, func(p session.Part) bool { return p.Text == text }) {
-		r.add(m, session.Part{Type: session.TextPart, Text: text})
+		r.Add(m, session.Part{Type: session.TextPart, Text: text})
 	}
 }
 
@@ -151,10 +152,10 @@ func (r *reader) oldObservation(at int, e *event) {
 	kind := span.String(e.Observation)
 	to, known := r.causes[idOf(e.Cause)]
 	if !known && e.Meta != nil && e.Meta.CallID != "" {
-		to, known = r.calls[e.Meta.CallID]
+		to, known = r.Find(e.Meta.CallID)
 	}
 	if !known && (kind == "agent_state_changed" || kind == "recall" || kind == "null" || kind == "condense") {
-		r.doc.Counts.Aside++
+		r.Counts.Aside++
 		return
 	}
 	r.result(at, e, to, known, textOf(e.Content), kind == "error" || kind == "user_rejected", e.Extras)
