@@ -51,6 +51,14 @@ func Replace(text []byte, s Span, with []byte) []byte {
 	return slices.Concat(text[:s.Start], with, text[s.End:])
 }
 
+// Update returns an object in which the member at the end of path has another value; an object without it stays as it is.
+func Update(object, value []byte, path ...string) []byte {
+	if at := Find(object, All(object), path...); !at.Empty() {
+		return Replace(object, at, value)
+	}
+	return object
+}
+
 // Set returns an object in which the member at the end of path has this value; a new member goes to
 // the end, and objects on the way are made if they are missing. An object over several lines stays
 // one: outer is the line feed and white space before its own line, "" if it is on one line.
