@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/rule"
@@ -24,9 +23,7 @@ func (r *reader) complete(m *session.Message) {
 		m.ID = derivedID(session.MessageID, r.doc.Session.Info.ID, r.unnamed)
 		r.unnamed++
 	}
-	if m.SessionID == "" {
-		m.SessionID = r.doc.Session.Info.ID
-	}
+	m.SessionID = cmp.Or(m.SessionID, r.doc.Session.Info.ID)
 	at := len(r.doc.Session.Messages)
 	r.doc.Counts.Messages++
 	for j := range m.Parts {
@@ -34,12 +31,8 @@ func (r *reader) complete(m *session.Message) {
 		if p.ID == "" {
 			p.ID = derivedID(session.PartID, m.ID, j)
 		}
-		if p.SessionID == "" {
-			p.SessionID = m.SessionID
-		}
-		if p.MessageID == "" {
-			p.MessageID = m.ID
-		}
+		p.SessionID = cmp.Or(p.SessionID, m.SessionID)
+		p.MessageID = cmp.Or(p.MessageID, m.ID)
 		if note, ok := noteOf(p); ok {
 			r.restore(p, note)
 			r.notes = append(r.notes, noted{at, j, note})
@@ -60,15 +53,15 @@ func (r *reader) complete(m *session.Message) {
 func (r *reader) restore(p *session.Part, note partNote) {
 	if len(note.Part) > 0 {
 		var original session.Part
-		if _, err := decodeValue(note.Part, &original); err == nil && original.Type != "" {
+		if unmarshal(note.Part, &original) == nil && original.Type != "" {
 			original.ID, original.SessionID, original.MessageID = p.ID, p.SessionID, p.MessageID
 			*p = original
 			return
 		}
 	}
 	if note.Wrapped && p.State != nil {
-		if m, ok := find(p.State.Input, "input"); ok {
-			p.State.Input = slices.Clone(p.State.Input[m.start:m.end])
+		if inner := find(p.State.Input, "input"); len(inner) > 0 {
+			p.State.Input = slices.Clone(inner)
 		}
 	}
 }
@@ -107,11 +100,7 @@ func (r *reader) identify() {
 }
 
 func noteOfSession(info *session.Info) (note sessionNote, ok bool) {
-	m, ok := find(info.Unknown, "metadata")
-	if !ok {
-		return note, false
-	}
-	return note, readNote(info.Unknown[m.start:m.end], &note)
+	return note, readNote(find(info.Unknown, "metadata"), &note)
 }
 
 // finish restores ids and the ledger once everything was read.
@@ -174,9 +163,6 @@ func (r *reader) finish() {
 	}
 	r.doc.Ledger = rule.NewLedger(elisions...)
 
-	if redacted(s.Info.Title) || redacted(s.Info.Directory) {
-		r.native.sanitized = true
-	}
 	slices.SortStableFunc(r.doc.Damaged, func(a, b format.Damage) int { return cmp.Compare(a.Offset, b.Offset) })
 }
 
@@ -184,15 +170,11 @@ func (r *reader) finish() {
 // deletes the message that info.revert names, or its parts from one on, and all that follows.
 func (r *reader) revert() {
 	s := &r.doc.Session
-	m, ok := find(s.Info.Unknown, "revert")
-	if !ok {
-		return
-	}
 	var to struct {
 		MessageID string `json:"messageID"`
 		PartID    string `json:"partID"`
 	}
-	if _, err := decodeValue(s.Info.Unknown[m.start:m.end], &to); err != nil {
+	if text := find(s.Info.Unknown, "revert"); len(text) == 0 || unmarshal(text, &to) != nil {
 		return
 	}
 	at := session.Index(s.Messages, to.MessageID)
@@ -221,14 +203,7 @@ func (r *reader) revert() {
 	s.Messages = s.Messages[:at]
 }
 
-func redacted(text string) bool { return strings.HasPrefix(text, "[redacted:") }
-
-func (r *reader) original(id string) string {
-	if original, ok := r.ids[id]; ok {
-		return original
-	}
-	return id
-}
+func (r *reader) original(id string) string { return cmp.Or(r.ids[id], id) }
 
 // rename gives messages and parts the ids that they had before they were written for the product.
 func (r *reader) rename() {

@@ -1,6 +1,7 @@
 package opencode
 
 import (
+	"cmp"
 	"math"
 	"strings"
 
@@ -23,12 +24,7 @@ func newNames(id string) *names {
 }
 
 // of is the id in the file for an id of the log.
-func (n *names) of(id string) string {
-	if given, ok := n.given[id]; ok {
-		return given
-	}
-	return id
-}
+func (n *names) of(id string) string { return cmp.Or(n.given[id], id) }
 
 // seen takes note of a message that is in the file already.
 func (n *names) seen(m *session.Message) {
@@ -43,11 +39,7 @@ func (n *names) seen(m *session.Message) {
 
 // message names a message and sets its time so that it comes after all others.
 func (n *names) message(m *session.Message) (id string, created session.Millis) {
-	created = m.Time.Created
-	if created == 0 {
-		created = n.begun
-	}
-	created = max(created, n.clock, 1)
+	created = max(cmp.Or(m.Time.Created, n.begun), n.clock, 1)
 	if m.Role != session.User {
 		created = session.Millis(math.Ceil(float64(created)))
 	}

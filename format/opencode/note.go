@@ -6,6 +6,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 )
@@ -68,7 +69,7 @@ func (n *sessionNote) empty() bool {
 
 // bare reports whether an object has no members.
 func bare(object jsontext.Value) bool {
-	for range partial(bytes.TrimSpace(object)) {
+	for range span.Members(object, span.All(object)) {
 		return false
 	}
 	return true
@@ -101,9 +102,8 @@ func readNote(metadata jsontext.Value, into any) bool {
 	if !bytes.Contains(metadata, []byte(`"`+noteName+`"`)) {
 		return false
 	}
-	object := bytes.TrimSpace(metadata)
-	m, ok := find(object, noteName)
-	return ok && object[m.start] == '{' && json.Unmarshal(m.of(object), into, session.ReadOptions()) == nil
+	note := find(metadata, noteName)
+	return span.Kind(note) == '{' && unmarshal(note, into) == nil
 }
 
 // setNote returns metadata with this note in place of the one that it has; an empty note is left out.
@@ -113,9 +113,14 @@ func setNote(metadata jsontext.Value, note interface{ empty() bool }) jsontext.V
 		object = jsontext.Value(`{}`)
 	}
 	if note.empty() {
-		return without(object, noteName)
+		return span.Remove(object, false, noteName)
 	}
-	return with(object, noteName, encode(note), "")
+	return span.Set(object, "", encode(note), noteName)
+}
+
+// find is the value of a member of an object, nil if there is none.
+func find(object []byte, name string) []byte {
+	return span.Find(object, span.All(object), name).Of(object)
 }
 
 // encode writes a value that is made of strings, numbers and JSON that was read, which always succeeds.

@@ -1,13 +1,14 @@
 package opencode
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -85,21 +86,21 @@ type rowOutput struct {
 }
 
 // other reads an element that is no message of the first generation, and returns the position after it.
-func (r *reader) other(s span, indent string) int {
-	e := entry{span: s, at: -1}
+func (r *reader) other(s span.Span, indent string) int {
+	e := entry{Span: s, at: -1}
 	var w row
-	_, err := r.decode(s.start, &w)
+	_, err := r.decode(s.Start, &w)
 	if err == nil && w.Type == "" {
 		err = errors.New("it has neither info nor type")
 	}
 	if err != nil {
-		if next := r.resume(s.start, s.end, indent, err); next > 0 && next < s.end {
-			s.end = next
+		if next := r.resume(s.Start, s.End, indent, err); next > 0 && next < s.End {
+			s.End = next
 		}
-		e.end, e.broken = s.end, syntactic(err)
-		r.damage(s.start, s.end, "a message was skipped: "+reason(err))
+		e.End, e.broken = s.End, syntactic(err)
+		r.damage(s.Start, s.End, "a message was skipped: "+reason(err))
 		r.native.entries = append(r.native.entries, e)
-		return s.end
+		return s.End
 	}
 	r.native.shape = settled
 	messages := w.messages()
@@ -112,7 +113,7 @@ func (r *reader) other(s span, indent string) int {
 		r.doc.Counts.Messages -= len(messages) - 1 // a row is one, also a compaction, which is two in the log
 	}
 	r.native.entries = append(r.native.entries, e)
-	return s.end
+	return s.End
 }
 
 // messages is a row as messages of the log: none for rows that say nothing to the model, two for a compaction.
@@ -163,15 +164,7 @@ func (w *row) answer(m *session.Message) {
 	}
 }
 
-func (e *rowError) value() jsontext.Value {
-	type data struct {
-		Message string `json:"message"`
-	}
-	return encode(struct {
-		Name string `json:"name"`
-		Data data   `json:"data"`
-	}{e.Type, data{e.Message}})
-}
+func (e *rowError) value() jsontext.Value { return failed(e.Type, e.Message) }
 
 // compaction is a marker and its summary. The recent text, which stands in for a verbatim tail there, is a part of the summary.
 func (w *row) compaction(m session.Message) []session.Message {
@@ -203,11 +196,7 @@ func (w *row) compaction(m session.Message) []session.Message {
 }
 
 func (f rowFile) part() session.Part {
-	url := f.URI
-	if url == "" {
-		url = f.URL
-	}
-	return session.Part{Type: session.FilePart, Mime: f.Mime, Filename: f.Name, URL: url}
+	return session.Part{Type: session.FilePart, Mime: f.Mime, Filename: f.Name, URL: cmp.Or(f.URI, f.URL)}
 }
 
 func (c *rowContent) part(created session.Millis) session.Part {
@@ -236,28 +225,15 @@ func (c *rowContent) part(created session.Millis) session.Part {
 	case "running":
 		state.Status, time.End = session.Running, 0
 	default: // the input as far as it was received, as a string
-		state.Status, state.Raw, state.Input, state.Time = session.Pending, unquote(c.State.Input), nil, nil
+		state.Status, state.Raw, state.Input, state.Time = session.Pending, span.String(c.State.Input), nil, nil
 	}
 	return session.Part{Type: session.ToolPart, Tool: c.Name, CallID: c.ID, State: state}
 }
 
-// object is a JSON object with one member.
-func object(name, text string) jsontext.Value {
-	return encode(map[string]string{name: text})
-}
-
 // detectShared reports whether an object is an element of a shared session's data.
-func detectShared(object []byte) bool {
-	kind, data := "", false
-	for m := range partial(object) {
-		switch m.name {
-		case "type":
-			kind = unquote(m.of(object))
-		case "data":
-			data = true
-		}
-	}
-	switch kind {
+func detectShared(head []byte) bool {
+	data := !span.Find(head, span.All(head), "data").Empty()
+	switch span.String(span.Find(head, span.All(head), "type").Of(head)) {
 	case "session", "message", "part", "session_diff", "model":
 		return data
 	}
@@ -296,11 +272,11 @@ func (r *reader) shared() error {
 			switch item.Type {
 			case "session":
 				known = true
-				err = json.Unmarshal(item.Data, &r.doc.Session.Info, session.ReadOptions())
+				err = unmarshal(item.Data, &r.doc.Session.Info)
 				r.sessionNote()
 			case "message":
 				m := session.Message{Parts: []session.Part{}}
-				if err = json.Unmarshal(item.Data, &m.MessageInfo, session.ReadOptions()); err == nil {
+				if err = unmarshal(item.Data, &m.MessageInfo); err == nil {
 					known = true
 					if n, again := messages[m.ID]; again {
 						list[n] = m // the later write counts, as it does for the product
@@ -311,7 +287,7 @@ func (r *reader) shared() error {
 				}
 			case "part":
 				var p session.Part
-				if err = json.Unmarshal(item.Data, &p, session.ReadOptions()); err == nil {
+				if err = unmarshal(item.Data, &p); err == nil {
 					parts = append(parts, loose{p.MessageID, p})
 				}
 			}

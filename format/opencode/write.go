@@ -2,6 +2,7 @@ package opencode
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 )
@@ -55,51 +57,57 @@ func writeWhole(w io.Writer, change format.Change) error {
 	names := newNames(sessionName(&info))
 	names.begun = info.Time.Created
 	e := newEncoder(names, &info, change.Ledger)
-	if info.Directory == "" {
-		info.Directory = "/"
-	}
-	var list []jsontext.Value
+	info.Directory = cmp.Or(info.Directory, "/")
+	var messages []*session.Message
 	for i := range s.Messages {
-		if s.Messages[i].IsUndone(change.Undone) {
-			continue
+		if m := &s.Messages[i]; !m.IsUndone(change.Undone) {
+			messages = append(messages, m)
 		}
-		m := e.message(&s.Messages[i])
-		text, err := json.Marshal(&m, session.ReadOptions())
-		if err != nil {
-			return fmt.Errorf("%s: message %s cannot be written: %w", Name, s.Messages[i].ID, err)
-		}
-		list = append(list, text)
+	}
+	list, err := e.list(nil, messages, "\n    ", "\n  ")
+	if err != nil {
+		return err
 	}
 	finishInfo(&info, e)
 	head, err := json.Marshal(&info, session.ReadOptions())
 	if err != nil {
 		return fmt.Errorf("%s: the session's info cannot be written: %w", Name, err)
 	}
-	var out bytes.Buffer
-	out.WriteString("{\n  \"info\": ")
-	out.Write(dress(head, "\n  "))
-	out.WriteString(",\n  \"messages\": [")
-	for i, text := range list {
-		if i > 0 {
-			out.WriteByte(',')
+	_, err = w.Write(file(head, list, s.Unknown))
+	return err
+}
+
+// list writes messages at the end of a list, each on a line of its own.
+func (e *encoder) list(list []byte, messages []*session.Message, lead, end string) ([]byte, error) {
+	for _, m := range messages {
+		out := e.message(m)
+		text, err := json.Marshal(&out, session.ReadOptions())
+		if err != nil {
+			return nil, fmt.Errorf("%s: message %s cannot be written: %w", Name, m.ID, err)
 		}
-		out.WriteString("\n    ")
-		out.Write(dress(text, "\n    "))
+		if len(list) > 0 {
+			list = append(list, ',')
+		}
+		list = append(append(list, lead...), dress(text, lead)...)
 	}
 	if len(list) > 0 {
-		out.WriteString("\n  ")
+		list = append(list, end...)
 	}
-	out.WriteByte(']')
-	for m := range partial(bytes.TrimSpace(s.Unknown)) {
-		if m.name == "info" || m.name == "messages" {
-			continue
+	return list, nil
+}
+
+// file is a whole export: the session's info, the list of messages as it is to be written, and what
+// else the file had.
+func file(info, list, unknown []byte) []byte {
+	out := span.Set([]byte(`{}`), "\n", info, "info")
+	out = span.Set(out, "\n", []byte(`[]`), "messages")
+	for m := range span.Members(unknown, span.All(unknown)) {
+		if name := string(m.Name); name != "info" && name != "messages" {
+			out = span.Set(out, "\n", m.Value.Of(unknown), name)
 		}
-		name, _ := jsontext.AppendQuote(nil, m.name)
-		fmt.Fprintf(&out, ",\n  %s: %s", name, dress(m.of(bytes.TrimSpace(s.Unknown)), "\n  "))
 	}
-	out.WriteString("\n}\n")
-	_, err = w.Write(out.Bytes())
-	return err
+	at := span.Find(out, span.All(out), "messages")
+	return slices.Concat(out[:at.Start+1], list, out[at.End-1:], []byte{'\n'})
 }
 
 // sessionName is the id of a session in the file.
@@ -121,24 +129,15 @@ func finishInfo(info *session.Info, e *encoder) {
 		note.Parent = info.ParentID
 		info.ParentID = session.FormatID(session.SessionID, 0, fingerprint(info.ParentID))
 	}
-	info.Unknown = without(withSessionNote(info.Unknown, &note), "revert") // what was taken back is not in the log
-	if info.Slug == "" {
-		info.Slug = "session"
-	}
-	if info.ProjectID == "" {
-		info.ProjectID = "global"
-	}
-	if info.Version == "" {
-		info.Version = version
-	}
+	info.Unknown = span.Remove(withSessionNote(info.Unknown, &note), false, "revert") // what was taken back is not in the log
+	info.Slug = cmp.Or(info.Slug, "session")
+	info.ProjectID = cmp.Or(info.ProjectID, "global")
+	info.Version = cmp.Or(info.Version, version)
 	info.Time.Created = whole(info.Time.Created)
 	info.Time.Updated = max(whole(info.Time.Updated), info.Time.Created)
 	if info.Model != nil {
 		model := *info.Model
-		if model.ID == "" {
-			model.ID = model.ModelID
-		}
-		model.ModelID = ""
+		model.ID, model.ModelID = cmp.Or(model.ID, model.ModelID), ""
 		info.Model = &model
 		if model.ID == "" {
 			info.Model = nil
@@ -152,15 +151,15 @@ func withSessionNote(unknown jsontext.Value, note *sessionNote) jsontext.Value {
 	if len(object) == 0 {
 		object = jsontext.Value(`{}`)
 	}
-	m, had := find(object, "metadata")
-	if !had && note.empty() {
+	had := find(object, "metadata")
+	if len(had) == 0 && note.empty() {
 		return unknown
 	}
-	metadata := setNote(m.of(object), note)
-	if bare(metadata) && (!had || !bare(m.of(object))) {
-		return without(object, "metadata")
+	metadata := setNote(had, note)
+	if bare(metadata) && (len(had) == 0 || !bare(had)) {
+		return span.Remove(object, false, "metadata")
 	}
-	return with(object, "metadata", metadata, "")
+	return span.Set(object, "", metadata, "metadata")
 }
 
 // appended finds the messages of a change that the file does not have.
