@@ -30,13 +30,15 @@ func (r *reader) line(at int) int {
 	return 1 + r.lines
 }
 
+const expected = "an OpenCode export, which is a JSON object with info and messages"
+
 // noExport says that nothing in the file is of this format.
 func (r *reader) noExport() error {
 	at := r.native.start
 	_, cause := r.decode(at, new(jsontext.Value))
 	return &format.SyntaxError{
 		Format: Name, Line: r.line(at), Offset: int64(at), Err: cause,
-		Expected: "an OpenCode export, which is a JSON object with info and messages",
+		Expected: expected,
 	}
 }
 
@@ -55,8 +57,8 @@ func (r *reader) cutAt(at int) {
 	r.damage(at, len(r.src), "the text is no longer an export from here on")
 }
 
-// salvage decodes an object member by member into the same value, and lists those that do not fit. cut says that the object
-// does not end, cause why it was not read as a whole.
+// salvage decodes an object member by member into the same value, and lists those that do not fit.
+// cut says that the object does not end, cause why it was not read as a whole.
 func salvage[T any](r *reader, object span.Span, cut bool, into *T, what string, cause error) {
 	last, listed := object.Start, len(r.doc.Damaged)
 	for m := range span.Members(r.src, object) {
@@ -83,13 +85,15 @@ func salvage[T any](r *reader, object span.Span, cut bool, into *T, what string,
 	}
 }
 
-// syntactic reports whether an error says that the text is not JSON, rather than JSON that does not fit.
+// syntactic reports whether an error says that the text is not JSON, rather than JSON that does not
+// fit.
 func syntactic(err error) bool {
 	var s *jsontext.SyntacticError
 	return errors.As(err, &s) && !tooDeep(err)
 }
 
-// reason says in one line what a decoder found wrong, without the name of the type that it decoded into.
+// reason says in one line what a decoder found wrong, without the name of the type that it decoded
+// into.
 func reason(err error) string {
 	if tooDeep(err) {
 		return "it is nested deeper than 10,000 levels"

@@ -21,13 +21,13 @@ type editor struct {
 	native *native
 	from   *format.Document
 	change format.Change
-	// settle is set when messages are appended to a session of which the user took back the end: the product would delete them
-	// with it, so that it is left out as the next prompt would.
+	// settle is set when messages are appended to a session of which the user took back the end:
+	// the product would delete them with it, so that it is left out as the next prompt would.
 	settle bool
 }
 
-// edit returns the new text. Where the file was damaged so that what is left of its text is no JSON, the pieces concerned are
-// written anew from what was read of them.
+// edit returns the new text. Where the file was damaged so that what is left of its text is no
+// JSON, the pieces concerned are written anew from what was read of them.
 func (e *editor) edit(appended []*session.Message) ([]byte, error) {
 	e.settle = e.native.reverted && len(appended) > 0
 	enc := e.encoder()
@@ -65,7 +65,8 @@ func (e *editor) encoder() *encoder {
 	return enc
 }
 
-// list returns the text between the brackets of the list of messages. strict holds each message to be JSON.
+// list returns the text between the brackets of the list of messages. strict holds each message to
+// be JSON.
 func (e *editor) list(appended []*session.Message, enc *encoder, strict bool) ([]byte, error) {
 	var list []byte
 	lead, end := e.style()
@@ -169,7 +170,8 @@ func (e *editor) assemble(list []byte, enc *encoder) []byte {
 	return slices.Concat(head, list, tail)
 }
 
-// end is the position after the JSON and the line feed that follows it; other text after it is not kept.
+// end is the position after the JSON and the line feed that follows it; other text after it is not
+// kept.
 func (e *editor) end() int {
 	end := e.native.end
 	for _, feed := range []string{"\n", "\r\n"} {
@@ -215,10 +217,10 @@ func (e *editor) info(note sessionNote) []byte {
 	return span.Set(text, outer, encode(&note), "metadata", noteName)
 }
 
-// message is the text of a message that was read, with the marks and notes that the change asks for.
+// message is the text of a message that was read, with the marks and notes that the change asks
+// for.
 func (e *editor) message(entry *entry, m *session.Message, enc *encoder) []byte {
-	var out bytes.Buffer
-	from := entry.Start // what was not written yet begins here
+	var edits []span.Edit
 	for i := range entry.parts {
 		p := &entry.parts[i]
 		if p.at < 0 {
@@ -229,23 +231,20 @@ func (e *editor) message(entry *entry, m *session.Message, enc *encoder) []byte 
 		if slices.Equal(before, now) {
 			continue
 		}
-		out.Write(e.src[from:p.Start])
-		out.Write(e.part(p.Of(e.src), leadAt(e.src, p.Start), m, part, now, enc))
-		from = p.End
+		with := e.part(p.Of(e.src), leadAt(e.src, p.Start), m, part, now, enc)
+		edits = append(edits, span.Edit{Span: p.Shift(-entry.Start), With: with})
 	}
-	if from == entry.Start && entry.open == "" {
-		return entry.Of(e.src)
-	}
-	out.Write(e.src[from:entry.End])
+	text := span.Splice(entry.Of(e.src), edits...)
 	if entry.open != "" {
-		text := bytes.TrimRight(out.Bytes(), ", \t\r\n")
-		return append(text, entry.open...)
+		text = slices.Concat(bytes.TrimRight(text, ", \t\r\n"), []byte(entry.open))
 	}
-	return out.Bytes()
+	return text
 }
 
 // part is the text of a part with these elisions in place of others.
-func (e *editor) part(text []byte, outer string, m *session.Message, p *session.Part, now []rule.Elision, enc *encoder) []byte {
+func (e *editor) part(
+	text []byte, outer string, m *session.Message, p *session.Part, now []rule.Elision, enc *encoder,
+) []byte {
 	var mark int64
 	note, _ := e.noteInFile(text)
 	note.Elisions = nil
@@ -278,7 +277,8 @@ func (e *editor) part(text []byte, outer string, m *session.Message, p *session.
 	return span.Set(text, outer, encode(&note), append(path, noteName)...)
 }
 
-// anew is the text of a message whose own is no JSON: its parts as they stand, the rest from what was read.
+// anew is the text of a message whose own is no JSON: its parts as they stand, the rest from what
+// was read.
 func (e *editor) anew(entry *entry, m *session.Message, lead string, enc *encoder) []byte {
 	info := m.MessageInfo
 	info.ID, info.SessionID, info.ParentID = e.inFile(info.ID), e.inFile(info.SessionID), e.inFile(info.ParentID)
@@ -318,7 +318,8 @@ func (e *editor) rebuild(list []byte, enc *encoder) []byte {
 	return file(text, list, e.from.Session.Unknown)
 }
 
-// noteInFile reads the note from the text of a part. A part that its note restored does not look like that text.
+// noteInFile reads the note from the text of a part. A part that its note restored does not look
+// like that text.
 func (e *editor) noteInFile(text []byte) (note partNote, ok bool) {
 	var p session.Part
 	if unmarshal(text, &p) != nil {

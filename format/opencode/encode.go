@@ -14,12 +14,12 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// version is the release of the product whose import the encoder was tried against. A session that names none is given it,
-// because the product requires one.
+// version is the release of the product whose import the encoder was tried against. A session that
+// names none is given it, because the product requires one.
 const version = "1.18.33"
 
-// encoder turns messages of the log into messages that the product's import accepts: every member that it requires, whole
-// numbers where it wants them, ids in its form.
+// encoder turns messages of the log into messages that the product's import accepts: every member
+// that it requires, whole numbers where it wants them, ids in its form.
 type encoder struct {
 	names  *names
 	info   *session.Info
@@ -28,7 +28,8 @@ type encoder struct {
 	parent string            // the file's id of the latest user message
 	model  *session.ModelRef // the latest that was named
 	aside  sessionNote       // what no part could hold
-	// touched are the parts, by the file's ids, whose elisions aside has in place of those that the session's note had.
+	// touched are the parts, by the file's ids, whose elisions aside has in place of those that the
+	// session's note had.
 	touched map[string]bool
 }
 
@@ -168,7 +169,8 @@ func (e *encoder) part(m *session.Message, at int, id string, created session.Mi
 	default:
 		if !known(&p) {
 			original := *had
-			original.ID, original.SessionID, original.MessageID = "", "", "" // it gets those of the part that it stands on
+			// It gets those of the part that holds it.
+			original.ID, original.SessionID, original.MessageID = "", "", ""
 			note.Part = encode(&original)
 			p = session.Part{Type: session.TextPart, Ignored: true, Text: fmt.Sprintf("[%s]", had.Type)}
 		}
@@ -271,7 +273,8 @@ func source(v jsontext.Value) jsontext.Value {
 	return nil
 }
 
-// forPeople keeps the summary of a user message when it is one, with the list that the product requires in it.
+// forPeople keeps the summary of a user message when it is one, with the list that the product
+// requires in it.
 func forPeople(v jsontext.Value) jsontext.Value {
 	switch object := bytes.TrimSpace(v); {
 	case span.Kind(object) != '{':
@@ -285,13 +288,15 @@ func forPeople(v jsontext.Value) jsontext.Value {
 // failures are the errors that the product knows, with what their data must have.
 var failures = map[string][]string{
 	"ProviderAuthError": {"providerID", "message"}, "UnknownError": {"message"}, "MessageOutputLengthError": nil,
-	"MessageAbortedError": {"message"}, "StructuredOutputError": {"message", "retries"}, "ContextOverflowError": {"message"},
-	"ContentFilterError": {"message"}, apiError: {"message", "isRetryable"},
+	"MessageAbortedError": {"message"}, "StructuredOutputError": {"message", "retries"},
+	"ContextOverflowError": {"message"},
+	"ContentFilterError":   {"message"}, apiError: {"message", "isRetryable"},
 }
 
 const apiError = "APIError"
 
-// failure is an error in a form that the product knows: another becomes an UnknownError with the same message.
+// failure is an error in a form that the product knows: another becomes an UnknownError with the
+// same message.
 func failure(v jsontext.Value) jsontext.Value {
 	object := bytes.TrimSpace(v)
 	if len(object) == 0 || string(object) == "null" {

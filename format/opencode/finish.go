@@ -166,8 +166,9 @@ func (r *reader) finish() {
 	slices.SortStableFunc(r.doc.Damaged, func(a, b format.Damage) int { return cmp.Compare(a.Offset, b.Offset) })
 }
 
-// revert leaves out of the log what the user took back. The file has it until the next prompt, with which the product
-// deletes the message that info.revert names, or its parts from one on, and all that follows.
+// revert leaves out of the log what the user took back. The file has it until the next prompt, with
+// which the product deletes the message that info.revert names, or its parts from one on, and all
+// that follows.
 func (r *reader) revert() {
 	s := &r.doc.Session
 	var to struct {
@@ -182,7 +183,8 @@ func (r *reader) revert() {
 		return
 	}
 	r.native.reverted = true
-	if from := slices.IndexFunc(s.Messages[at].Parts, func(p session.Part) bool { return p.ID == to.PartID }); to.PartID != "" && from >= 0 {
+	from := slices.IndexFunc(s.Messages[at].Parts, func(p session.Part) bool { return p.ID == to.PartID })
+	if to.PartID != "" && from >= 0 {
 		s.Messages[at].Parts = s.Messages[at].Parts[:from]
 		for i := range r.native.entries {
 			e := &r.native.entries[i]
@@ -232,7 +234,8 @@ func (r *reader) renamePart(p *session.Part) {
 	}
 }
 
-// derivedID makes an id that depends on what it is for alone, so that reading a file again gives the same.
+// derivedID makes an id that depends on what it is for alone, so that reading a file again gives
+// the same.
 func derivedID(prefix, of string, n int) string {
 	return session.FormatID(prefix, uint64(n), fingerprint(fmt.Sprintf("%s of %s, %d", prefix, of, n)))
 }

@@ -57,7 +57,8 @@ func (r *reader) messages(at int) int {
 // entry reads one element of the list and returns the position after it.
 func (r *reader) entry(at int, indent string) int {
 	if r.src[at] != '{' {
-		return r.lost(entry{Span: stretch(at, at), at: -1}, at, span.End(r.src, at), indent, errors.New("a message is a JSON object"))
+		e := entry{Span: stretch(at, at), at: -1}
+		return r.lost(e, at, span.End(r.src, at), indent, "a message is a JSON object")
 	}
 	if found := r.firstName(at); found != "info" && found != "parts" {
 		if end := span.End(r.src, at); end > 0 {
@@ -113,7 +114,7 @@ func (r *reader) entry(at int, indent string) int {
 		pos, e.End = end, end
 	}
 	if !known {
-		return r.lost(e, at, e.End, indent, errors.New("the message has no info that could be read"))
+		return r.lost(e, at, e.End, indent, "the message has no info that could be read")
 	}
 	r.keep(e, m)
 	return e.End
@@ -127,19 +128,17 @@ func (r *reader) firstName(at int) string {
 	return "info" // nothing to tell by: read it as a message, which says what is wrong with it
 }
 
-// parts walks the parts of a message. whole is false when the list does not end; end is then where it stopped making sense.
+// parts walks the parts of a message. whole is false when the list does not end; end is then where
+// it stopped making sense.
 func (r *reader) parts(at int, e *entry, m *session.Message, indent string) (end int, whole bool) {
 	e.End = at
 	for first := true; ; first = false {
 		at = r.next(at, first)
-		if at >= len(r.src) {
+		switch {
+		case at >= len(r.src) || r.src[at] == '}':
 			return at, false
-		}
-		if r.src[at] == ']' {
+		case r.src[at] == ']':
 			return at + 1, true
-		}
-		if r.src[at] == '}' {
-			return at, false
 		}
 		var p session.Part
 		end, err := r.decode(at, &p)
@@ -160,29 +159,29 @@ func (r *reader) parts(at int, e *entry, m *session.Message, indent string) (end
 	}
 }
 
-// resume returns where the next message begins for certain, -1 when that is not known, where an error broke the text
-// between at and end.
-func (r *reader) resume(at, end int, indent string, err error) int {
-	if indent == "" || end > 0 && !syntactic(err) {
-		return -1
-	}
-	if n := bytes.Index(r.src[at:], []byte(indent)); n > 0 {
+// seek returns where the next message begins, -1 if there is none. It knows only in a file that has
+// each message on a line of its own.
+func (r *reader) seek(at int, indent string) int {
+	if n := bytes.Index(r.src[at:], []byte(indent)); n > 0 && indent != "" {
 		return at + n + len(indent) - 1
 	}
 	return -1
 }
 
+// resume returns where the next message begins for certain, -1 if that is unknown, where an error
+// broke the text between at and end.
+func (r *reader) resume(at, end int, indent string, err error) int {
+	if end > 0 && !syntactic(err) {
+		return -1
+	}
+	return r.seek(at, indent)
+}
+
 // torn ends a message that stops in the middle: what was read of it stays.
 func (r *reader) torn(e entry, m *session.Message, known bool, at int, indent, open string) int {
-	end := len(r.src)
-	if indent != "" {
-		if n := bytes.Index(r.src[at:], []byte(indent)); n >= 0 {
-			end = at + n + len(indent) - 1
-		}
-	}
-	where := "the text breaks off inside a message"
-	if end == len(r.src) {
-		where = "the file ends inside a message"
+	end, where := r.seek(at, indent), "the text breaks off inside a message"
+	if end < 0 {
+		end, where = len(r.src), "the file ends inside a message"
 	}
 	r.damage(at, end, where)
 	e.open = open
@@ -195,17 +194,16 @@ func (r *reader) torn(e entry, m *session.Message, known bool, at int, indent, o
 	return end
 }
 
-// lost lists an element that is no message, and keeps its bytes.
-func (r *reader) lost(e entry, at, end int, indent string, err error) int {
-	if end <= at { // the text ends here, or this is no value at all
-		end = len(r.src)
-		if n := bytes.Index(r.src[at:], []byte(indent)); indent != "" && n > 0 {
-			end = at + n + len(indent) - 1
+// lost lists an element that is not a message, and keeps its bytes.
+func (r *reader) lost(e entry, at, end int, indent, why string) int {
+	if end <= at { // the text ends here, or this is not a value at all
+		if end = r.seek(at, indent); end < 0 {
+			end = len(r.src)
 		}
 		e.broken = true
 	}
 	e.End = end
-	r.damage(at, end, "a message was skipped: "+reason(err))
+	r.damage(at, end, "a message was skipped: "+why)
 	r.native.entries = append(r.native.entries, e)
 	return end
 }

@@ -8,8 +8,9 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// names gives messages and parts ids and times that the product accepts. It orders messages by (time created, id) and the
-// parts of a message by id, whatever their order in the file; ids begin with msg, prt and ses.
+// names gives messages and parts ids and times that the product accepts. It orders messages by
+// (time created, id) and the parts of a message by id, whatever their order in the file; ids begin
+// with msg, prt and ses.
 type names struct {
 	given   map[string]string // ids of the log → ids of the file
 	taken   map[string]bool   // ids of the file
@@ -62,7 +63,8 @@ func (n *names) messageID(id string, created session.Millis) string {
 	return n.invent(session.MessageID, id, created, 0)
 }
 
-// parts names the parts of a message: as they are called when the product would keep them in this order, else all anew.
+// parts names the parts of a message: as they are called when the product would keep them in this
+// order, else all anew.
 func (n *names) parts(m *session.Message, created session.Millis) []string {
 	ids := make([]string, len(m.Parts))
 	fine, last := true, ""

@@ -1,5 +1,6 @@
-// Package opencode answers: what is in an OpenCode export, and how is one written? It reads the exports of both generations and
-// the data of a shared session, and writes exports that `opencode import` takes.
+// Package opencode answers: what is in an OpenCode export, and how is one written? It reads the
+// exports of both generations and the data of a shared session, and writes exports that `opencode
+// import` takes.
 package opencode
 
 import (
@@ -67,7 +68,8 @@ type native struct {
 	info    span.Span
 	list    span.Span // the messages, brackets included; while cut, up to the last thing that was read
 	entries []entry
-	// given and original translate between ids of the log and of the file, where a file was written from another format.
+	// given and original translate between ids of the log and of the file, where a file was written
+	// from another format.
 	given, original map[string]string
 	reverted        bool // the user took back the end of the session
 }
@@ -77,10 +79,11 @@ type entry struct {
 	span.Span
 	at    int // position in Session.Messages, -1 when it is none
 	parts []piece
-	// open is what must follow span to close a message that the file cut short; such a span ends after the last thing read.
+	// open is what must follow span to close a message that the file cut short; such a span ends
+	// after the last thing read.
 	open string
-	// aside is set on what the user took back and the product deletes with the next prompt; trimmed on a message of which only
-	// parts were.
+	// aside is set on what the user took back and the product deletes with the next prompt; trimmed
+	// on a message of which only parts were.
 	aside, trimmed bool
 	// broken is set when the element is not JSON and could not be kept in a file that must be.
 	broken bool
@@ -95,7 +98,8 @@ type piece struct {
 
 func stretch(start, end int) span.Span { return span.Span{Start: start, End: end} }
 
-// leadAt is the line feed and the white space before a value that begins a line, "" for one that does not.
+// leadAt is the line feed and the white space before a value that begins a line, "" for one that
+// does not.
 func leadAt(src []byte, at int) string {
 	n := at
 	for n > 0 && (src[n-1] == ' ' || src[n-1] == '\t') {
@@ -107,8 +111,8 @@ func leadAt(src []byte, at int) string {
 	return string(src[n-1 : at])
 }
 
-// jsonStart returns where the JSON begins, -1 without any: at once, or after the lines that the product's programs print
-// before it.
+// jsonStart returns where the JSON begins, -1 without any: at once, or after the lines that the
+// product's programs print before it.
 func jsonStart(src []byte) int {
 	at := 0
 	if bytes.HasPrefix(src, []byte("\ufeff")) {

@@ -13,12 +13,13 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// Read understands a whole file. Text around the JSON, members and part types that are not known, and whatever stands before a
-// cut or a break are read or kept; what could not be understood is listed in the document.
+// Read understands a whole file. Text around the JSON, members and part types that are not known,
+// and whatever stands before a cut or a break are read or kept; what could not be understood is
+// listed in the document.
 func (Format) Read(src []byte) (*format.Document, error) {
 	start := jsonStart(src)
 	if start < 0 {
-		return nil, &format.SyntaxError{Format: Name, Line: 1, Expected: "an OpenCode export, which is a JSON object with info and messages"}
+		return nil, &format.SyntaxError{Format: Name, Line: 1, Expected: expected}
 	}
 	r := &reader{
 		src: src, doc: &format.Document{Format: Name, Source: src}, native: &native{start: start},
@@ -50,7 +51,8 @@ type reader struct {
 	counted, lines int // line feeds before a position, so that each is counted once
 }
 
-// decode reads the value at at and returns the position after it. Where it fails, end is where the value ends by its brackets, or
+// decode reads the value at at and returns the position after it. Where it fails, end is where the
+// value ends by its brackets, or
 // -1 when it does not.
 func (r *reader) decode(at int, into any) (end int, err error) {
 	r.decoder.Reset(bytes.NewBuffer(r.src[at:]), session.ReadOptions())
@@ -60,8 +62,8 @@ func (r *reader) decode(at int, into any) (end int, err error) {
 	return span.End(r.src, at), err
 }
 
-// next returns the position of the next member or element, or of the bracket that ends them. A comma that is missing or stands where
-// none should is passed over; the writer must know.
+// next returns the position of the next member or element, or of the bracket that ends them. A
+// comma that is missing or stands where none should is passed over; the writer must know.
 func (r *reader) next(at int, first bool) int {
 	at = span.Space(r.src, at)
 	comma := at < len(r.src) && r.src[at] == ','
@@ -93,19 +95,24 @@ func (r *reader) root() error {
 			}
 			break
 		}
+		name := string(m.Name)
+		known = known || name == "info" || name == "messages"
+		if name == "messages" {
+			at = r.messages(m.Value.Start)
+			if r.native.cut {
+				break
+			}
+			continue
+		}
 		end := span.End(r.src, m.Value.Start)
 		if end < 0 {
 			end, r.native.cut = len(r.src), true
 		}
 		m.Value.End = end
-		switch name := string(m.Name); {
+		switch {
 		case name == "info":
-			known = true
 			r.native.info = m.Value
 			r.info()
-		case name == "messages":
-			known, r.native.cut = true, false
-			end = r.messages(m.Value.Start)
 		case r.native.cut:
 			r.damage(m.Key.Start, end, fmt.Sprintf("the file ends inside the member %q", name))
 		default:

@@ -85,7 +85,8 @@ type rowOutput struct {
 	rowFile
 }
 
-// other reads an element that is no message of the first generation, and returns the position after it.
+// other reads an element that is no message of the first generation, and returns the position after
+// it.
 func (r *reader) other(s span.Span, indent string) int {
 	e := entry{Span: s, at: -1}
 	var w row
@@ -116,10 +117,11 @@ func (r *reader) other(s span.Span, indent string) int {
 	return s.End
 }
 
-// messages is a row as messages of the log: none for rows that say nothing to the model, two for a compaction.
+// messages is a row as messages of the log: none for rows that say nothing to the model, two for a
+// compaction.
 func (w *row) messages() []session.Message {
-	m := session.Message{MessageInfo: session.MessageInfo{ID: w.ID, Role: session.User, Agent: w.Agent}, Parts: []session.Part{}}
-	m.Time.Created = w.Time.Created
+	m := session.Message{Parts: []session.Part{}}
+	m.ID, m.Role, m.Agent, m.Time.Created = w.ID, session.User, w.Agent, w.Time.Created
 	switch w.Type {
 	case "user":
 		m.Parts = append(m.Parts, session.Part{Type: session.TextPart, Text: w.Text})
@@ -134,8 +136,10 @@ func (w *row) messages() []session.Message {
 	case "shell":
 		m.Role = session.Assistant
 		m.Time.Completed, m.Finish = w.Time.Completed, "stop"
-		state := &session.ToolState{Status: session.Completed, Output: w.Output, Title: w.Command, Input: object("command", w.Command)}
-		state.Time = &session.Span{Start: w.Time.Created, End: max(w.Time.Created, w.Time.Completed)}
+		state := &session.ToolState{
+			Status: session.Completed, Output: w.Output, Title: w.Command, Input: object("command", w.Command),
+			Time: &session.Span{Start: w.Time.Created, End: max(w.Time.Created, w.Time.Completed)},
+		}
 		if w.Exit != nil {
 			state.Metadata = encode(map[string]int{"exit": *w.Exit})
 		}
@@ -166,11 +170,15 @@ func (w *row) answer(m *session.Message) {
 
 func (e *rowError) value() jsontext.Value { return failed(e.Type, e.Message) }
 
-// compaction is a marker and its summary. The recent text, which stands in for a verbatim tail there, is a part of the summary.
+// compaction is a marker and its summary. The recent text, which stands in for a verbatim tail
+// there, is a part of the summary.
 func (w *row) compaction(m session.Message) []session.Message {
-	m.Parts = append(m.Parts, session.Part{Type: session.CompactionPart, Auto: w.Reason == "auto" || w.Reason == "overflow", Overflow: w.Reason == "overflow"})
+	overflow := w.Reason == "overflow"
+	marker := session.Part{Type: session.CompactionPart, Auto: w.Reason == "auto" || overflow, Overflow: overflow}
+	m.Parts = append(m.Parts, marker)
 	answer := session.Message{MessageInfo: session.MessageInfo{
-		ID: derivedID(session.MessageID, w.ID, 1), Role: session.Assistant, ParentID: w.ID, Agent: "compaction", Mode: "compaction",
+		ID: derivedID(session.MessageID, w.ID, 1), Role: session.Assistant, ParentID: w.ID,
+		Agent: "compaction", Mode: "compaction",
 		Time:    session.MessageTime{Created: w.Time.Created, Completed: max(w.Time.Created, w.Time.Completed)},
 		Summary: jsontext.Value(`true`), Cost: w.Cost, Tokens: w.Tokens,
 	}, Parts: []session.Part{}}
@@ -240,7 +248,8 @@ func detectShared(head []byte) bool {
 	return false
 }
 
-// shared reads the data of a shared session: a flat list of the session, its messages and their parts.
+// shared reads the data of a shared session: a flat list of the session, its messages and their
+// parts.
 func (r *reader) shared() error {
 	r.native.shape = shared
 	messages := map[string]int{}

@@ -16,12 +16,13 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// Write writes an export. What was read from one is kept byte for byte where the change does not touch it; when nothing changed,
-// text around the JSON and what could not be read are kept too, and otherwise left out where no import would take them.
-// The other two forms that are read have no import: a change to one is written as a whole export.
+// Write writes an export. What was read from one is kept byte for byte where the change does not
+// touch it; when nothing changed, text around the JSON and what could not be read are kept too, and
+// otherwise left out where no import would take them. The other two forms that are read have no
+// import: a change to one is written as a whole export.
 //
-// The product orders messages by the time at which they were created, then by id. A message whose time would put it before one that
-// it follows is written with a later one.
+// The product orders messages by the time at which they were created, then by id. A message whose
+// time would put it before one that it follows is written with a later one.
 func (Format) Write(w io.Writer, from *format.Document, change format.Change) error {
 	if from == nil {
 		return writeWhole(w, change)
@@ -118,7 +119,8 @@ func sessionName(info *session.Info) string {
 	return session.FormatID(session.SessionID, ^(uint64(whole(info.Time.Created)) * 4096), fingerprint(info.ID))
 }
 
-// finishInfo gives a session's info what the product requires of it, and the notes that no part could hold.
+// finishInfo gives a session's info what the product requires of it, and the notes that no part
+// could hold.
 func finishInfo(info *session.Info, e *encoder) {
 	note, _ := noteOfSession(info)
 	note.IDs, note.Elisions, note.Session, note.Parent = e.aside.IDs, e.aside.Elisions, "", ""
@@ -129,7 +131,8 @@ func finishInfo(info *session.Info, e *encoder) {
 		note.Parent = info.ParentID
 		info.ParentID = session.FormatID(session.SessionID, 0, fingerprint(info.ParentID))
 	}
-	info.Unknown = span.Remove(withSessionNote(info.Unknown, &note), false, "revert") // what was taken back is not in the log
+	// What was taken back is not in the log.
+	info.Unknown = span.Remove(withSessionNote(info.Unknown, &note), false, "revert")
 	info.Slug = cmp.Or(info.Slug, "session")
 	info.ProjectID = cmp.Or(info.ProjectID, "global")
 	info.Version = cmp.Or(info.Version, version)
@@ -145,7 +148,8 @@ func finishInfo(info *session.Info, e *encoder) {
 	}
 }
 
-// withSessionNote sets the note in the metadata among the members of a session's info that the log does not name.
+// withSessionNote sets the note in the metadata among the members of a session's info that the log
+// does not name.
 func withSessionNote(unknown jsontext.Value, note *sessionNote) jsontext.Value {
 	object := jsontext.Value(bytes.TrimSpace(unknown))
 	if len(object) == 0 {
@@ -162,6 +166,8 @@ func withSessionNote(unknown jsontext.Value, note *sessionNote) jsontext.Value {
 	return span.Set(object, "", metadata, "metadata")
 }
 
+const only = "a change may only append messages and undo pivots"
+
 // appended finds the messages of a change that the file does not have.
 func (e *editor) appended() ([]*session.Message, error) {
 	had, at := e.from.Session.Messages, 0
@@ -175,14 +181,14 @@ func (e *editor) appended() ([]*session.Message, error) {
 		case at < len(had) && had[at].ID == m.ID:
 			at++
 		case at < len(had):
-			return nil, fmt.Errorf("%s: message %s stands where %s was read: a change may only append messages and undo pivots", Name, m.ID, had[at].ID)
+			return nil, fmt.Errorf("%s: message %s is where %s was read: %s", Name, m.ID, had[at].ID, only)
 		case !m.IsUndone(e.change.Undone):
 			appended = append(appended, m)
 		}
 	}
 	for ; at < len(had); at++ {
 		if !had[at].IsUndone(e.change.Undone) {
-			return nil, fmt.Errorf("%s: message %s was read and is not in the change: a change may only append messages and undo pivots", Name, had[at].ID)
+			return nil, fmt.Errorf("%s: message %s was read and is not in the change: %s", Name, had[at].ID, only)
 		}
 	}
 	return appended, nil
@@ -193,7 +199,8 @@ func (e *editor) same(appended []*session.Message) bool {
 	if len(appended) > 0 {
 		return false
 	}
-	if len(e.change.Undone) > 0 && slices.ContainsFunc(e.from.Session.Messages, func(m session.Message) bool { return m.IsUndone(e.change.Undone) }) {
+	undone := func(m session.Message) bool { return m.IsUndone(e.change.Undone) }
+	if len(e.change.Undone) > 0 && slices.ContainsFunc(e.from.Session.Messages, undone) {
 		return false
 	}
 	a, b := e.from.Ledger, e.change.Ledger
