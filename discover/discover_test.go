@@ -280,7 +280,7 @@ func TestFind_oneThatCannotBeReadHidesNoOther(t *testing.T) {
 	if err != nil || len(found) != 9 {
 		t.Fatalf("%v: found %d, want 9", err, len(found))
 	}
-	if len(problems) != 1 || !strings.Contains(problems[0].Error(), "opencode-dev.db") || !strings.Contains(problems[0].Error(), "no store of OpenCode's") {
+	if len(problems) != 1 || !strings.Contains(problems[0].Error(), "opencode-dev.db") || !strings.Contains(problems[0].Error(), "not an OpenCode store") {
 		t.Errorf("problems: %v", problems)
 	}
 	if err := os.Remove(gone); err != nil {

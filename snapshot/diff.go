@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -13,7 +14,8 @@ import (
 )
 
 const (
-	// longText is how many bytes a file may have for a diff to hold its text: of a larger one its patch says more.
+	// longText is how many bytes a file may have for a diff to hold its text: of a larger one its
+	// patch says more.
 	longText = 64 << 10
 	// longPatch is how many bytes the patch of one file may have.
 	longPatch = 128 << 10
@@ -31,17 +33,19 @@ type change struct {
 	binary           bool
 }
 
-// Diff says what became of each file between two snapshots, in the order of their names (S001, FileDiff). Texts of more than 64 KiB are left out, as are
-// those that are no UTF-8; where a diff is large, the later files have counts alone. Patch gives all of it.
+// Diff says what became of each file between two snapshots, in the order of their names (S001,
+// FileDiff). Texts of more than 64 KiB are left out, as are those that are no UTF-8; where a diff
+// is large, the later files have counts alone. Patch gives all of it.
 func (r *Repository) Diff(ctx context.Context, from, to string) ([]session.FileDiff, error) {
 	changes, err := r.changes(ctx, from, to)
 	if err != nil || len(changes) == 0 {
 		return nil, err
 	}
-	sections, err := r.sections(ctx, from, to, changes)
+	patch, err := r.diff(ctx, from, to, "--patch")
 	if err != nil {
 		return nil, err
 	}
+	sections := sectionsOf(patch, changes)
 	texts, err := r.texts(ctx, changes)
 	if err != nil {
 		return nil, err
@@ -49,13 +53,17 @@ func (r *Repository) Diff(ctx context.Context, from, to string) ([]session.FileD
 	var files []session.FileDiff
 	room := allTexts
 	for i, c := range changes {
-		f := session.FileDiff{File: strings.ToValidUTF8(c.name, "\uFFFD"), Additions: c.added, Deletions: c.deleted, Status: statuses[c.status]}
+		f := session.FileDiff{
+			File:      strings.ToValidUTF8(c.name, "\uFFFD"),
+			Additions: c.added, Deletions: c.deleted, Status: statuses[c.status],
+		}
 		if p := sections[i]; !c.binary && len(p) <= min(longPatch, room) && utf8.ValidString(p) {
 			f.Patch = p
 			room -= len(p)
 		}
 		before, after := texts[c.oldID], texts[c.newID]
-		if size := len(before) + len(after); !c.binary && size <= room && utf8.ValidString(before) && utf8.ValidString(after) {
+		valid := utf8.ValidString(before) && utf8.ValidString(after)
+		if size := len(before) + len(after); !c.binary && size <= room && valid {
 			f.Before, f.After = before, after
 			room -= size
 		}
@@ -79,19 +87,21 @@ func (r *Repository) diff(ctx context.Context, from, to string, args ...string) 
 			return nil, err
 		}
 	}
-	return r.run(ctx, nil, append(append([]string{"diff-tree", "-r", "--no-renames", "--no-ext-diff", "--no-textconv", "--full-index"}, args...), from, to)...)
+	always := []string{"diff-tree", "-r", "--no-renames", "--no-ext-diff", "--no-textconv", "--full-index"}
+	return r.run(ctx, nil, slices.Concat(always, args, []string{from, to})...)
 }
 
 // has reports whether a snapshot is in the repository, as an error.
 func (r *Repository) has(ctx context.Context, tree string) error {
-	if !hash(tree) {
-		return fmt.Errorf("%q is no snapshot: one is a hash of 40 digits", tree)
+	if len(tree) != 40 || strings.Trim(tree, "0123456789abcdef") != "" {
+		return fmt.Errorf("%q is not a snapshot, which is a hash of 40 digits", tree)
 	}
 	if _, err := r.run(ctx, nil, "cat-file", "-e", tree+"^{tree}"); err != nil {
 		if ctx.Err() != nil || !strings.Contains(err.Error(), "Not a valid object name") {
 			return err
 		}
-		return fmt.Errorf("snapshot %s of %s is not kept here: another program took it, or its repository was removed", tree, r.folder)
+		return fmt.Errorf("snapshot %s of %s is not kept here: "+
+			"another program took it, or its repository was removed", tree, r.folder)
 	}
 	return nil
 }
@@ -127,7 +137,8 @@ func changesOf(out []byte) ([]change, error) {
 		case raw != "":
 			var c change
 			var letter string
-			if _, err := fmt.Sscanf(raw, ":%s %s %s %s %s", &c.oldMode, &c.newMode, &c.oldID, &c.newID, &letter); err != nil {
+			_, err := fmt.Sscanf(raw, ":%s %s %s %s %s", &c.oldMode, &c.newMode, &c.oldID, &c.newID, &letter)
+			if err != nil {
 				return nil, fmt.Errorf("git diff-tree: %q: %w", raw, err)
 			}
 			c.name, c.status, raw = field, letter[0], ""
@@ -151,15 +162,6 @@ func changesOf(out []byte) ([]change, error) {
 		}
 	}
 	return changes, nil
-}
-
-// sections are the patches of the changes, one each.
-func (r *Repository) sections(ctx context.Context, from, to string, changes []change) ([]string, error) {
-	out, err := r.diff(ctx, from, to, "--patch")
-	if err != nil {
-		return nil, err
-	}
-	return sectionsOf(out, changes), nil
 }
 
 // sectionsOf cuts a patch of all of them.
@@ -197,7 +199,8 @@ func (r *Repository) texts(ctx context.Context, changes []change) (map[string]st
 			ids = append(ids, c.oldID, c.newID)
 		}
 	}
-	sizes, err := r.run(ctx, strings.NewReader(strings.Join(ids, "\n")+"\n"), "cat-file", "--batch-check=%(objectname) %(objecttype) %(objectsize)")
+	in := strings.NewReader(strings.Join(ids, "\n") + "\n")
+	sizes, err := r.run(ctx, in, "cat-file", "--batch-check=%(objectname) %(objecttype) %(objectsize)")
 	if err != nil {
 		return nil, err
 	}
@@ -216,17 +219,14 @@ func (r *Repository) texts(ctx context.Context, changes []change) (map[string]st
 
 // blobs hands on the contents of files, in order.
 func (r *Repository) blobs(ctx context.Context, ids []string, take func(id string, data []byte) error) error {
-	const atOnce = 64 // not the contents of a whole tree in memory
-	for len(ids) > 0 {
-		n := min(atOnce, len(ids))
-		out, err := r.run(ctx, strings.NewReader(strings.Join(ids[:n], "\n")+"\n"), "cat-file", "--batch")
+	for some := range slices.Chunk(ids, 64) { // not the contents of a whole tree in memory
+		out, err := r.run(ctx, strings.NewReader(strings.Join(some, "\n")+"\n"), "cat-file", "--batch")
 		if err != nil {
 			return err
 		}
-		if err := blobsOf(out, ids[:n], take); err != nil {
+		if err := blobsOf(out, some, take); err != nil {
 			return err
 		}
-		ids = ids[n:]
 	}
 	return nil
 }
@@ -239,7 +239,8 @@ func blobsOf(out []byte, ids []string, take func(id string, data []byte) error) 
 		var id, kind string
 		var size int
 		if _, scan := fmt.Sscan(head, &id, &kind, &size); err != nil || scan != nil || size < 0 || size >= in.Len() {
-			return fmt.Errorf("snapshots: file %s cannot be read: %q: %w", want, strings.TrimSpace(head), io.ErrUnexpectedEOF)
+			head = strings.TrimSpace(head)
+			return fmt.Errorf("snapshots: file %s cannot be read: %q: %w", want, head, io.ErrUnexpectedEOF)
 		}
 		if err := take(want, in.Next(size)); err != nil {
 			return err

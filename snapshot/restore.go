@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -15,16 +16,19 @@ import (
 
 // Restored is what a Restore did.
 type Restored struct {
-	// Before is the snapshot of the folder as it was, so that a Restore to it takes everything back.
+	// Before is the snapshot of the folder as it was, so that a Restore to it takes everything
+	// back.
 	Before string
 	// Changed are the files that were written or removed, by name.
 	Changed []string
-	// Kept are files that the snapshot has not and that stayed: they are ignored, or were too large for it.
+	// Kept are files that the snapshot has not and that stayed: they are ignored, or were too large
+	// for it.
 	Kept []string
 }
 
-// Restore brings the folder back to a snapshot: what differs is written, what came later is removed. What is there now is kept as a snapshot first,
-// also what is ignored or large of it, where it is in the way. After an error the folder may be half-way: Before has it as it was.
+// Restore brings the folder back to a snapshot: what differs is written, what came later is
+// removed. What is there now is kept as a snapshot first, also what is ignored or large of it,
+// where it is in the way. After an error the folder may be half-way: Before has it as it was.
 func (r *Repository) Restore(ctx context.Context, tree string) (done Restored, err error) {
 	defer func() {
 		if err != nil {
@@ -56,12 +60,15 @@ func (r *Repository) Restore(ctx context.Context, tree string) (done Restored, e
 	}
 	defer root.Close()
 	w := &way{root: root, done: &done, repository: r}
-	// What is ignored is decided by the rules as they were. Those that something is in the way of say nothing about it; they come with the rest.
-	rules := slices.DeleteFunc(slices.Clone(changes), func(c change) bool { return path.Base(c.name) != ".gitignore" })
+	// What is ignored is decided by the rules as they were. Those that something is in the way of
+	// say nothing about it; they come with the rest.
+	rules := slices.DeleteFunc(slices.Clone(changes), func(c change) bool {
+		return path.Base(c.name) != ".gitignore"
+	})
 	if err := w.back(ctx, rules); ctx.Err() != nil {
 		return done, err
 	}
-	rest := slices.DeleteFunc(slices.Clone(changes), func(c change) bool { return slices.Contains(done.Changed, c.name) })
+	rest := slices.DeleteFunc(changes, func(c change) bool { return slices.Contains(done.Changed, c.name) })
 	if rest, err = w.sparing(ctx, tree, rest); err != nil {
 		return done, err
 	}
@@ -77,7 +84,8 @@ type way struct {
 	repository *Repository
 }
 
-// sparing leaves out of changes the removal of what the snapshot lacks for another reason than that it was not there.
+// sparing leaves out of changes the removal of what the snapshot lacks for another reason than that
+// it was not there.
 func (w *way) sparing(ctx context.Context, tree string, changes []change) ([]change, error) {
 	var removed []string
 	for _, c := range changes {
@@ -89,10 +97,12 @@ func (w *way) sparing(ctx context.Context, tree string, changes []change) ([]cha
 		return changes, nil
 	}
 	spared := map[string]bool{}
-	for name := range split(content(w.repository.leftOf(tree))) {
+	left, _ := os.ReadFile(w.repository.leftOf(tree)) // there may be none
+	for name := range split(left) {
 		spared[name] = true
 	}
-	out, err := w.repository.run(ctx, strings.NewReader(strings.Join(removed, "\x00")+"\x00"), "check-ignore", "-z", "--no-index", "--stdin")
+	in := strings.NewReader(strings.Join(removed, "\x00") + "\x00")
+	out, err := w.repository.run(ctx, in, "check-ignore", "-z", "--no-index", "--stdin")
 	var exit interface{ ExitCode() int }
 	if err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 1) { // 1: none is ignored
 		return nil, err
@@ -119,19 +129,15 @@ func (w *way) back(ctx context.Context, changes []change) error {
 			w.done.Changed = append(w.done.Changed, name)
 		}
 	}
-	var ids []string
 	at := map[string][]change{}
 	for _, c := range changes {
 		if c.status == 'D' {
 			did(c.name, w.remove(c.name))
 			continue
 		}
-		if at[c.newID] == nil {
-			ids = append(ids, c.newID)
-		}
 		at[c.newID] = append(at[c.newID], c)
 	}
-	err := w.repository.blobs(ctx, ids, func(id string, data []byte) error {
+	err := w.repository.blobs(ctx, slices.Sorted(maps.Keys(at)), func(id string, data []byte) error {
 		for _, c := range at[id] {
 			did(c.name, w.write(c, data))
 		}
@@ -176,18 +182,18 @@ func (w *way) write(c change, data []byte) error {
 	switch info, err := w.root.Lstat(name); {
 	case err == nil && info.IsDir():
 		if err := w.clear(name); err != nil {
-			return fmt.Errorf("%s: a folder is in the way that has something in it which snapshots leave out: %w", c.name, err)
+			return fmt.Errorf("%s: in the way is a folder with something that snapshots leave out: %w", c.name, err)
 		}
 	case err == nil && info.Mode().IsRegular():
 		permissions = info.Mode().Perm()
 	}
-	beside := filepath.FromSlash(path.Join(path.Dir(c.name), fmt.Sprintf(".winnow-%d-%.12s", os.Getpid(), c.newID)))
+	beside := filepath.Join(filepath.Dir(name), fmt.Sprintf(".winnow-%d-%.12s", os.Getpid(), c.newID))
 	w.root.Remove(beside)
-	if err := w.create(c, beside, permissions, data); err != nil {
-		w.root.Remove(beside)
-		return fmt.Errorf("%s: %w", c.name, err)
+	err := w.create(c, beside, permissions, data)
+	if err == nil {
+		err = w.root.Rename(beside, name)
 	}
-	if err := w.root.Rename(beside, name); err != nil {
+	if err != nil {
 		w.root.Remove(beside)
 		return fmt.Errorf("%s: %w", c.name, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,8 +15,8 @@ import (
 	"github.com/winnowhq/winnow/plainfile"
 )
 
-// Take keeps the state of the folder and returns the hash of its tree: the same for the same names, bytes and kinds. When ctx ends it stops at once;
-// what it had kept by then it need not read again.
+// Take keeps the state of the folder and returns the hash of its tree: the same for the same names,
+// bytes and kinds. When ctx ends it stops at once; what it had kept by then it need not read again.
 func (r *Repository) Take(ctx context.Context) (tree string, err error) {
 	unlock, err := r.lock(ctx)
 	if err != nil {
@@ -28,7 +29,8 @@ func (r *Repository) Take(ctx context.Context) (tree string, err error) {
 	return tree, nil
 }
 
-// take keeps the state of the folder. Of wanted, paths in the folder, what is there is kept even if it is ignored or large. The lock is held.
+// take keeps the state of the folder. Of wanted, paths in the folder, what is there is kept even if
+// it is ignored or large. The lock is held.
 func (r *Repository) take(ctx context.Context, wanted []string) (string, error) {
 	if err := put(filepath.Join(r.dir, "info", "exclude"), r.exclude); err != nil {
 		return "", err
@@ -62,10 +64,8 @@ func (r *Repository) take(ctx context.Context, wanted []string) (string, error) 
 			add = append(add, r.prefix+name)
 		}
 	}
-	if len(remove) > 0 {
-		if err := r.index(ctx, slices.Compact(remove), "--force-remove"); err != nil {
-			return "", err
-		}
+	if err := r.index(ctx, slices.Compact(remove), "--force-remove"); err != nil {
+		return "", err
 	}
 	// A stretch at a time: what is in the index need not be read again where this is cut off.
 	for stretch := range slices.Chunk(add, 2000) {
@@ -98,11 +98,9 @@ func (r *Repository) none(ctx context.Context) bool {
 	return err == nil && len(out) == 0
 }
 
-// add puts files into the index. One that cannot be read, or that git takes for no name of a file, does not keep the others out.
+// add puts files into the index. One that cannot be read, or that git takes for no name of a file,
+// does not keep the others out.
 func (r *Repository) add(ctx context.Context, names []string) error {
-	if len(names) == 0 {
-		return nil
-	}
 	err := r.index(ctx, names, "--add", "--remove", "--replace")
 	var failed interface{ ExitCode() int }
 	if err == nil || ctx.Err() != nil || !errors.As(err, &failed) {
@@ -124,12 +122,16 @@ func (r *Repository) add(ctx context.Context, names []string) error {
 }
 
 func (r *Repository) index(ctx context.Context, names []string, args ...string) error {
+	if len(names) == 0 {
+		return nil
+	}
 	in := strings.NewReader(strings.Join(names, "\x00") + "\x00")
 	_, err := r.runIn(ctx, r.top, in, append(append([]string{"update-index", "-z"}, args...), "--stdin")...)
 	return err
 }
 
-// remember notes which files of the folder a snapshot lacks for their size, so that going back to it does not remove them.
+// remember notes which files of the folder a snapshot lacks for their size, so that going back to
+// it does not remove them.
 func (r *Repository) remember(tree string, left []string) error {
 	file := r.leftOf(tree)
 	if len(left) == 0 {
@@ -138,7 +140,8 @@ func (r *Repository) remember(tree string, left []string) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return err
 	}
-	for name := range split(content(file)) {
+	before, _ := os.ReadFile(file) // there may be none
+	for name := range split(before) {
 		left = append(left, name)
 	}
 	slices.Sort(left)
@@ -147,39 +150,22 @@ func (r *Repository) remember(tree string, left []string) error {
 
 func (r *Repository) leftOf(tree string) string { return filepath.Join(r.dir, "left-out", tree) }
 
-// content is what a file has, nothing where there is none.
-func content(file string) []byte {
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return nil
-	}
-	return data
-}
-
 // lstat looks at a path in the folder, not through symbolic links on the way to it.
 func (r *Repository) lstat(name string) (fs.FileInfo, error) {
-	elements := strings.Split(name, "/")
-	for i := 1; i < len(elements); i++ {
-		info, err := os.Lstat(filepath.Join(r.folder, filepath.Join(elements[:i]...)))
-		if err != nil {
-			return nil, err
+	for i := range len(name) {
+		if name[i] != '/' {
+			continue
 		}
-		if !info.IsDir() {
+		if info, err := os.Lstat(filepath.Join(r.folder, name[:i])); err != nil {
+			return nil, err
+		} else if !info.IsDir() {
 			return nil, fs.ErrNotExist
 		}
 	}
 	return os.Lstat(filepath.Join(r.folder, filepath.FromSlash(name)))
 }
 
-// split yields what stands before each NUL.
-func split(data []byte) func(yield func(string) bool) {
-	return func(yield func(string) bool) {
-		for len(data) > 0 {
-			one, rest, _ := bytes.Cut(data, []byte{0})
-			data = rest
-			if !yield(string(one)) {
-				return
-			}
-		}
-	}
+// split yields the names between NULs.
+func split(data []byte) iter.Seq[string] {
+	return strings.FieldsFuncSeq(string(data), func(c rune) bool { return c == 0 })
 }

@@ -1,9 +1,7 @@
 package geminicli
 
 import (
-	"bytes"
 	"errors"
-	"io"
 	"slices"
 
 	"github.com/go-json-experiment/json"
@@ -11,6 +9,8 @@ import (
 
 	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/internal/span"
+	"github.com/winnowhq/winnow/format/internal/transcript"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -69,21 +69,16 @@ type tokens struct {
 }
 
 // lines reads a recording of one record a line.
-func (r *reader) lines(src []byte) {
-	number := 0
-	for at := 0; at < len(src); {
-		end := len(src)
-		if i := bytes.IndexByte(src[at:], '\n'); i >= 0 {
-			end = at + i
+func (r *reader) lines() {
+	for l := range span.Lines(r.Source) {
+		if l.Text.Empty() {
+			continue
 		}
-		number++
-		line := bytes.TrimSpace(src[at:end])
-		if len(line) > 0 {
-			if err := r.line(line); err != nil {
-				r.doc.Damaged = append(r.doc.Damaged, format.Damage{Line: number, Offset: int64(at), Bytes: end - at, Reason: reason(err)})
-			}
+		if err := r.line(l.Text.Of(r.Source)); err != nil {
+			r.Damaged = append(r.Damaged, format.Damage{
+				Line: l.Number, Offset: int64(l.Whole.Start), Bytes: l.Whole.Len(), Reason: transcript.Reason(err),
+			})
 		}
-		at = end + 1
 	}
 }
 
@@ -97,10 +92,10 @@ func (r *reader) line(line []byte) error {
 	if err := json.Unmarshal(line, &any, session.ReadOptions()); err != nil {
 		return err
 	}
-	r.doc.Counts.Entries++
+	r.Counts.Entries++
 	switch {
 	case any.Rewind != nil:
-		// That message goes, and what came after it. One that is not there takes everything along, as in the product.
+		// That message goes, and what came after it. If it is not there, all go, as in the product.
 		at := max(0, slices.IndexFunc(r.records, func(m record) bool { return m.ID == *any.Rewind }))
 		r.aside(r.records[at:])
 		r.records = r.records[:at]
@@ -120,7 +115,8 @@ func (r *reader) line(line []byte) error {
 	return nil
 }
 
-// put adds a message, or replaces the one with its id: the product writes a message again whenever it grew.
+// put adds a message, or replaces the one with its id: the product writes a message again whenever
+// it grew.
 func (r *reader) put(m record) {
 	if m.ID != "" {
 		if i := slices.IndexFunc(r.records, func(old record) bool { return old.ID == m.ID }); i >= 0 {
@@ -131,8 +127,8 @@ func (r *reader) put(m record) {
 	r.records = append(r.records, m)
 }
 
-// set takes over what is said about the conversation. A list of messages in it stands in the place of those before: the product writes one when it
-// compressed the chat or masked outputs.
+// set takes over what is said about the conversation. A list of messages in it replaces those
+// before: the product writes one when it compressed the chat or masked outputs.
 func (r *reader) set(value jsontext.Value) error {
 	update := struct {
 		*conversation
@@ -158,12 +154,15 @@ func (r *reader) set(value jsontext.Value) error {
 func (r *reader) aside(left []record) {
 	for i := range left {
 		if left[i].spoken() {
-			r.doc.Counts.Messages++
-			r.doc.Counts.Aside++
+			r.Counts.Messages++
+			r.Counts.Aside++
 		}
 		if left[i].Type == "gemini" && left[i].Tokens != nil {
 			by := session.ModelRef{ProviderID: "google", ModelID: left[i].Model}
-			r.doc.Beside = append(r.doc.Beside, bill.Request{ID: left[i].ID, Kind: bill.Left, Time: millis(left[i].Timestamp), Model: by.String(), Usage: left[i].Tokens.usage()})
+			r.Beside = append(r.Beside, bill.Request{
+				ID: left[i].ID, Kind: bill.Left, Time: transcript.Millis(left[i].Timestamp), Model: by.String(),
+				Usage: left[i].Tokens.usage(),
+			})
 		}
 	}
 }
@@ -171,77 +170,40 @@ func (r *reader) aside(left []record) {
 // spoken reports whether a record is a message of the user's or the model's.
 func (m *record) spoken() bool { return m.Type == "user" || m.Type == "gemini" }
 
-// object reads a recording in one object, or a checkpoint. On an error it returns where the value begins that could not be read.
-func (r *reader) object(src []byte) (at int64, err error) {
-	dec := jsontext.NewDecoder(bytes.NewBuffer(src), session.ReadOptions())
-	token, err := dec.ReadToken()
-	if err != nil {
-		return 0, err
+// object reads a recording in one object, or a checkpoint.
+func (r *reader) object() {
+	whole := r.Whole()
+	if r.Source[whole.Start] == '[' {
+		r.elements(whole)
+		return
 	}
-	if token.Kind() == '[' {
-		return r.elements(dec)
-	}
-	about := map[string]jsontext.Value{}
-	defer func() {
-		if text, err := json.Marshal(about, session.ReadOptions()); err == nil {
-			_ = json.Unmarshal(text, &r.about, session.ReadOptions()) // members of another type tell nothing
+	var about span.Object
+	r.Object(whole, func(name string, value span.Span) {
+		text := value.Of(r.Source)
+		if (name == "messages" || name == "history") && text[0] == '[' {
+			r.elements(value)
+		} else if span.Valid(text) {
+			about.Raw(name, text)
 		}
-	}()
-	for dec.PeekKind() != '}' {
-		at = dec.InputOffset()
-		name, err := dec.ReadToken()
-		if err != nil {
-			return at, err
-		}
-		key := name.String()
-		if (key == "messages" || key == "history") && dec.PeekKind() == '[' {
-			if _, err := dec.ReadToken(); err != nil {
-				return at, err
-			}
-			if at, err := r.elements(dec); err != nil {
-				return at, err
-			}
-			continue
-		}
-		value, err := dec.ReadValue()
-		if err != nil {
-			return at, err
-		}
-		about[key] = value.Clone()
-	}
-	_, err = dec.ReadToken()
-	return dec.InputOffset(), err
+	})
+	_ = json.Unmarshal(about.Bytes(), &r.about, session.ReadOptions()) // members of another type tell nothing
 }
 
-// elements reads the messages of a list one by one, so that a cut costs one of them.
-func (r *reader) elements(dec *jsontext.Decoder) (at int64, err error) {
-	for dec.PeekKind() != ']' {
-		at = dec.InputOffset()
-		value, err := dec.ReadValue()
-		if err != nil {
-			return at, err
-		}
-		r.doc.Counts.Entries++
-		var m record
-		if value.Kind() != '{' {
-			r.damaged(at, len(value), "no message: it is not an object")
-		} else if err := json.Unmarshal(value, &m, session.ReadOptions()); err != nil {
-			r.damaged(at, len(value), err.Error())
-		} else {
-			r.put(m)
-		}
-	}
-	_, err = dec.ReadToken()
-	return dec.InputOffset(), err
+func (r *reader) elements(list span.Span) {
+	transcript.Elements(r.Log, list, func(m record) {
+		r.Counts.Entries++
+		r.put(m)
+	})
 }
 
-func (r *reader) damaged(at int64, size int, reason string) {
-	r.doc.Damaged = append(r.doc.Damaged, format.Damage{Offset: at, Bytes: size, Reason: reason})
-}
-
-func reason(err error) string {
-	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
-		return "the file is cut short"
+// usage is what a request took. The product counts cached tokens as input, and thoughts beside the
+// output.
+func (t *tokens) usage() *session.Usage {
+	if t == nil {
+		return nil
 	}
-	return err.Error()
+	return &session.Usage{
+		Total: t.Total, Input: t.Input - t.Cached + t.Tool, Output: t.Output, Reasoning: t.Thoughts,
+		Cache: session.CacheUsage{Read: t.Cached},
+	}
 }

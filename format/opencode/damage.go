@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -28,13 +30,15 @@ func (r *reader) line(at int) int {
 	return 1 + r.lines
 }
 
+const expected = "an OpenCode export, which is a JSON object with info and messages"
+
 // noExport says that nothing in the file is of this format.
 func (r *reader) noExport() error {
 	at := r.native.start
 	_, cause := r.decode(at, new(jsontext.Value))
 	return &format.SyntaxError{
 		Format: Name, Line: r.line(at), Offset: int64(at), Err: cause,
-		Expected: "an OpenCode export, which is a JSON object with info and messages",
+		Expected: expected,
 	}
 }
 
@@ -53,50 +57,53 @@ func (r *reader) cutAt(at int) {
 	r.damage(at, len(r.src), "the text is no longer an export from here on")
 }
 
-// salvage decodes an object member by member into the same value, and lists those that do not fit. cut says that the object
-// does not end, cause why it was not read as a whole.
-func salvage[T any](r *reader, object span, cut bool, into *T, what string, cause error) {
-	value := object.of(r.src)
-	last, listed := object.start, len(r.doc.Damaged)
-	for m := range partial(value) {
-		if cut && m.end == len(value) {
+// salvage decodes an object member by member into the same value, and lists those that do not fit.
+// cut says that the object does not end, cause why it was not read as a whole.
+func salvage[T any](r *reader, object span.Span, cut bool, into *T, what string, cause error) {
+	last, listed := object.Start, len(r.doc.Damaged)
+	for m := range span.Members(r.src, object) {
+		if cut && m.Value.End == object.End {
 			break
 		}
-		last = object.start + m.end
-		name, err := jsontext.AppendQuote(nil, m.name)
+		last = m.Value.End
+		text := slices.Concat([]byte{'{'}, m.Key.Of(r.src), []byte{':'}, m.Value.Of(r.src), []byte{'}'})
+		// What does not fit must not leave half of itself, not even in the unknown members.
+		var alone T
+		err := json.Unmarshal(text, &alone, session.ReadOptions())
 		if err == nil {
-			text := append(append(append(append([]byte{'{'}, name...), ':'), value[m.start:m.end]...), '}')
-			var alone T // what does not fit must not leave half of itself, not even in the unknown members that are there already
-			if err = json.Unmarshal(text, &alone, session.ReadOptions()); err == nil {
-				err = json.Unmarshal(text, into, session.ReadOptions())
-			}
+			err = json.Unmarshal(text, into, session.ReadOptions())
 		}
 		if err != nil {
-			r.damage(object.start+m.key, last, fmt.Sprintf("%s: the member %q does not fit: %s", what, m.name, reason(err)))
+			r.damage(m.Key.Start, last, fmt.Sprintf("%s: the member %q does not fit: %s", what, m.Name, reason(err)))
 		}
 	}
 	switch {
 	case cut:
-		r.damage(last, object.end, what+": the file ends inside it")
+		r.damage(last, object.End, what+": the file ends inside it")
 	case len(r.doc.Damaged) == listed:
-		r.damage(last, object.end, what+": "+reason(cause))
+		r.damage(last, object.End, what+": "+reason(cause))
 	}
 }
 
-// syntactic reports whether an error says that the text is not JSON, rather than JSON that does not fit.
+// syntactic reports whether an error says that the text is not JSON, rather than JSON that does not
+// fit.
 func syntactic(err error) bool {
 	var s *jsontext.SyntacticError
 	return errors.As(err, &s) && !tooDeep(err)
 }
 
-// reason says in one line what a decoder found wrong, without the name of the type that it decoded into.
+// reason says in one line what a decoder found wrong, without the name of the type that it decoded
+// into.
 func reason(err error) string {
 	if tooDeep(err) {
 		return "it is nested deeper than 10,000 levels"
 	}
 	var s *json.SemanticError
 	if errors.As(err, &s) {
-		what := fmt.Sprintf("a JSON %s does not fit", kind(s.JSONKind))
+		what := "a JSON value does not fit"
+		if s.JSONKind != 0 {
+			what = fmt.Sprintf("a JSON %s does not fit", s.JSONKind)
+		}
 		if s.JSONPointer != "" {
 			what += fmt.Sprintf(" at %s", s.JSONPointer)
 		}
@@ -110,13 +117,6 @@ func reason(err error) string {
 		return syntax.Err.Error()
 	}
 	return err.Error()
-}
-
-func kind(k jsontext.Kind) string {
-	if k == 0 {
-		return "value"
-	}
-	return k.String()
 }
 
 // tooDeep recognises the decoder's limit on nesting, which it has no error value for.

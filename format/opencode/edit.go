@@ -2,14 +2,15 @@ package opencode
 
 import (
 	"bytes"
-	"fmt"
+	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 )
@@ -20,13 +21,13 @@ type editor struct {
 	native *native
 	from   *format.Document
 	change format.Change
-	// settle is set when messages are appended to a session of which the user took back the end: the product would delete them
-	// with it, so that it is left out as the next prompt would.
+	// settle is set when messages are appended to a session of which the user took back the end:
+	// the product would delete them with it, so that it is left out as the next prompt would.
 	settle bool
 }
 
-// edit returns the new text. Where the file was damaged so that what is left of its text is no JSON, the pieces concerned are
-// written anew from what was read of them.
+// edit returns the new text. Where the file was damaged so that what is left of its text is no
+// JSON, the pieces concerned are written anew from what was read of them.
 func (e *editor) edit(appended []*session.Message) ([]byte, error) {
 	e.settle = e.native.reverted && len(appended) > 0
 	enc := e.encoder()
@@ -47,11 +48,8 @@ func (e *editor) edit(appended []*session.Message) ([]byte, error) {
 
 // sound reports whether a text is one JSON value, as far as the decoder goes down.
 func sound(text []byte) bool {
-	dec := jsontext.NewDecoder(bytes.NewBuffer(text), session.ReadOptions())
-	if err := dec.SkipValue(); err != nil {
-		return tooDeep(err)
-	}
-	return space(text, int(dec.InputOffset())) == len(text)
+	err := span.Check(text)
+	return err == nil || tooDeep(err)
 }
 
 // encoder is one that knows what the file has and will keep.
@@ -67,16 +65,16 @@ func (e *editor) encoder() *encoder {
 	return enc
 }
 
-// list returns the text between the brackets of the list of messages. strict holds each message to be JSON.
+// list returns the text between the brackets of the list of messages. strict holds each message to
+// be JSON.
 func (e *editor) list(appended []*session.Message, enc *encoder, strict bool) ([]byte, error) {
-	var list bytes.Buffer
-	lead, close := e.style()
-	first := true
-	end := e.native.list.start + 1 // of the entry before
+	var list []byte
+	lead, end := e.style()
+	at := e.native.list.Start + 1 // where the entry before ended
 	for i := range e.native.entries {
 		entry := &e.native.entries[i]
-		gap := e.src[end:entry.start]
-		end = entry.end
+		gap := e.src[at:entry.Start]
+		at = entry.End
 		if entry.broken || e.settle && entry.aside {
 			continue
 		}
@@ -88,7 +86,7 @@ func (e *editor) list(appended []*session.Message, enc *encoder, strict bool) ([
 			}
 			text = e.message(entry, m, enc)
 		} else {
-			text = entry.of(e.src)
+			text = entry.Of(e.src)
 		}
 		if strict && !sound(text) || e.settle && entry.trimmed {
 			if entry.at < 0 {
@@ -97,48 +95,26 @@ func (e *editor) list(appended []*session.Message, enc *encoder, strict bool) ([
 			text = e.anew(entry, &e.from.Session.Messages[entry.at], lead, enc)
 		}
 		switch white := len(bytes.Trim(gap, ", \t\r\n")) == 0; {
-		case first:
-			list.WriteString(lead)
+		case len(list) == 0:
+			list = append(list, lead...)
 		case white && bytes.Count(gap, []byte(",")) == 1:
-			list.Write(gap)
+			list = append(list, gap...)
 		default:
-			list.WriteString("," + lead)
+			list = append(append(list, ','), lead...)
 		}
-		first = false
-		list.Write(text)
+		list = append(list, text...)
 	}
-	for _, m := range appended {
-		out := enc.message(m)
-		text, err := json.Marshal(&out, session.ReadOptions())
-		if err != nil {
-			return nil, fmt.Errorf("%s: message %s cannot be written: %w", Name, m.ID, err)
-		}
-		if !first {
-			list.WriteByte(',')
-		}
-		first = false
-		list.WriteString(lead)
-		list.Write(dress(text, lead))
-	}
-	if !first {
-		list.WriteString(close)
-	}
-	return list.Bytes(), nil
+	return enc.list(list, appended, lead, end)
 }
 
 // inFile is the id that the file has for an id of the log.
-func (e *editor) inFile(id string) string {
-	if given, ok := e.native.given[id]; ok {
-		return given
-	}
-	return id
-}
+func (e *editor) inFile(id string) string { return cmp.Or(e.native.given[id], id) }
 
 // style is the white space before each message and before the end of the list.
 func (e *editor) style() (lead, close string) {
 	if len(e.native.entries) > 0 {
 		first := e.native.entries[0]
-		lead = string(e.src[e.native.list.start+1 : first.start])
+		lead = string(e.src[e.native.list.Start+1 : first.Start])
 		if len(bytes.TrimSpace([]byte(lead))) > 0 {
 			lead = ""
 		}
@@ -146,8 +122,8 @@ func (e *editor) style() (lead, close string) {
 		if len(lead) > 2 {
 			close = lead[:len(lead)-2]
 		}
-		if last := e.native.entries[len(e.native.entries)-1]; !e.native.cut && last.end < e.native.list.end {
-			if white := e.src[last.end : e.native.list.end-1]; len(bytes.TrimSpace(white)) == 0 {
+		if last := e.native.entries[len(e.native.entries)-1]; !e.native.cut && last.End < e.native.list.End {
+			if white := e.src[last.End : e.native.list.End-1]; len(bytes.TrimSpace(white)) == 0 {
 				close = string(white) // as the file has it, however deep it indents
 			}
 		}
@@ -162,43 +138,40 @@ func (e *editor) style() (lead, close string) {
 // assemble puts the list between what stands before and after it.
 func (e *editor) assemble(list []byte, enc *encoder) []byte {
 	n := e.native
-	if n.list.start < 0 { // the file has no list of messages
+	if n.list.Empty() { // the file has no list of messages
 		text := []byte("{}")
-		if n.info.start >= 0 && !n.cut {
+		if !n.info.Empty() && !n.cut {
 			text = e.src[n.start:n.end]
 		}
-		return with(text, "messages", slices.Concat([]byte("["), list, []byte("]")), "\n")
+		return span.Set(text, "\n", slices.Concat([]byte("["), list, []byte("]")), "messages")
 	}
-	var out bytes.Buffer
-	head := e.src[n.start : n.list.start+1]
+	head := e.src[n.start : n.list.Start+1]
 	tail := []byte("\n  ]\n}\n")
 	if !n.cut {
-		tail = e.src[n.list.end-1 : e.end()]
+		tail = e.src[n.list.End-1 : e.end()]
 	} else if len(list) > 0 && bytes.HasSuffix(list, []byte("\n  ")) {
 		tail = []byte("]\n}\n")
 	}
 	note, noted := e.sessionNote(enc)
-	if (noted || e.settle) && n.info.start >= 0 {
-		info := n.info.of(e.src)
+	if (noted || e.settle) && !n.info.Empty() {
+		info := n.info.Of(e.src)
 		if noted {
 			info = e.info(note)
 		}
 		if e.settle {
-			info = without(info, "revert")
+			info = span.Remove(info, false, "revert")
 		}
-		if n.info.start < n.list.start {
-			head = slices.Concat(e.src[n.start:n.info.start], info, e.src[n.info.end:n.list.start+1])
+		if n.info.Start < n.list.Start {
+			head = slices.Concat(e.src[n.start:n.info.Start], info, e.src[n.info.End:n.list.Start+1])
 		} else if !n.cut {
-			tail = slices.Concat(e.src[n.list.end-1:n.info.start], info, e.src[n.info.end:e.end()])
+			tail = slices.Concat(e.src[n.list.End-1:n.info.Start], info, e.src[n.info.End:e.end()])
 		}
 	}
-	out.Write(head)
-	out.Write(list)
-	out.Write(tail)
-	return out.Bytes()
+	return slices.Concat(head, list, tail)
 }
 
-// end is the position after the JSON and the line feed that follows it; other text after it is not kept.
+// end is the position after the JSON and the line feed that follows it; other text after it is not
+// kept.
 func (e *editor) end() int {
 	end := e.native.end
 	for _, feed := range []string{"\n", "\r\n"} {
@@ -222,10 +195,7 @@ func (e *editor) sessionNote(enc *encoder) (note sessionNote, changed bool) {
 	kept := note.Elisions
 	note.Elisions = nil
 	for _, s := range kept {
-		part := s.Part
-		if original, ok := e.native.original[part]; ok {
-			part = original
-		}
+		part := cmp.Or(e.native.original[s.Part], s.Part)
 		if !enc.touched[s.Part] && e.change.Ledger.Has(rule.Key{Part: part, Field: s.Field}) {
 			note.Elisions = append(note.Elisions, s)
 		}
@@ -236,21 +206,21 @@ func (e *editor) sessionNote(enc *encoder) (note sessionNote, changed bool) {
 
 // info is the text of the session's info with this note.
 func (e *editor) info(note sessionNote) []byte {
-	text := e.native.info.of(e.src)
+	text := e.native.info.Of(e.src)
 	if note.empty() {
-		return withoutPath(text, true, "metadata", noteName)
+		return span.Remove(text, true, "metadata", noteName)
 	}
 	outer := ""
 	if bytes.Contains(text, []byte("\n")) {
 		outer = "\n  "
 	}
-	return withPath(text, encode(&note), outer, "metadata", noteName)
+	return span.Set(text, outer, encode(&note), "metadata", noteName)
 }
 
-// message is the text of a message that was read, with the marks and notes that the change asks for.
+// message is the text of a message that was read, with the marks and notes that the change asks
+// for.
 func (e *editor) message(entry *entry, m *session.Message, enc *encoder) []byte {
-	var out bytes.Buffer
-	from := entry.start // what was not written yet begins here
+	var edits []span.Edit
 	for i := range entry.parts {
 		p := &entry.parts[i]
 		if p.at < 0 {
@@ -261,23 +231,20 @@ func (e *editor) message(entry *entry, m *session.Message, enc *encoder) []byte 
 		if slices.Equal(before, now) {
 			continue
 		}
-		out.Write(e.src[from:p.start])
-		out.Write(e.part(p.of(e.src), leadAt(e.src, p.start), m, part, now, enc))
-		from = p.end
+		with := e.part(p.Of(e.src), leadAt(e.src, p.Start), m, part, now, enc)
+		edits = append(edits, span.Edit{Span: p.Shift(-entry.Start), With: with})
 	}
-	if from == entry.start && entry.open == "" {
-		return entry.of(e.src)
-	}
-	out.Write(e.src[from:entry.end])
+	text := span.Splice(entry.Of(e.src), edits...)
 	if entry.open != "" {
-		text := bytes.TrimRight(out.Bytes(), ", \t\r\n")
-		return append(text, entry.open...)
+		text = slices.Concat(bytes.TrimRight(text, ", \t\r\n"), []byte(entry.open))
 	}
-	return out.Bytes()
+	return text
 }
 
 // part is the text of a part with these elisions in place of others.
-func (e *editor) part(text []byte, outer string, m *session.Message, p *session.Part, now []rule.Elision, enc *encoder) []byte {
+func (e *editor) part(
+	text []byte, outer string, m *session.Message, p *session.Part, now []rule.Elision, enc *encoder,
+) []byte {
 	var mark int64
 	note, _ := e.noteInFile(text)
 	note.Elisions = nil
@@ -305,19 +272,20 @@ func (e *editor) part(text []byte, outer string, m *session.Message, p *session.
 	}
 	if note.empty() {
 		prune := p.Type != session.ToolPart || p.State == nil || p.State.Status != session.Completed
-		return withoutPath(text, prune, append(path, noteName)...)
+		return span.Remove(text, prune, append(path, noteName)...)
 	}
-	return withPath(text, encode(&note), outer, append(path, noteName)...)
+	return span.Set(text, outer, encode(&note), append(path, noteName)...)
 }
 
-// anew is the text of a message whose own is no JSON: its parts as they stand, the rest from what was read.
+// anew is the text of a message whose own is no JSON: its parts as they stand, the rest from what
+// was read.
 func (e *editor) anew(entry *entry, m *session.Message, lead string, enc *encoder) []byte {
 	info := m.MessageInfo
 	info.ID, info.SessionID, info.ParentID = e.inFile(info.ID), e.inFile(info.SessionID), e.inFile(info.ParentID)
-	parts := []byte{'['}
+	var parts [][]byte
 	for i := range entry.parts {
 		piece := &entry.parts[i]
-		text := piece.of(e.src)
+		text := piece.Of(e.src)
 		if e.settle && piece.aside || piece.at < 0 && !sound(text) {
 			continue
 		}
@@ -327,13 +295,12 @@ func (e *editor) anew(entry *entry, m *session.Message, lead string, enc *encode
 				text = e.part(text, "", m, p, now, enc)
 			}
 		}
-		if len(parts) > 1 {
-			parts = append(parts, ',')
-		}
-		parts = append(parts, text...)
+		parts = append(parts, text)
 	}
-	text := with([]byte(`{}`), "info", encode(&info), "")
-	return dress(with(text, "parts", append(parts, ']'), ""), lead)
+	var text span.Object
+	text.Raw("info", encode(&info))
+	text.Raw("parts", span.Array(parts))
+	return dress(text.Bytes(), lead)
 }
 
 // rebuild is a whole file around a list.
@@ -341,28 +308,21 @@ func (e *editor) rebuild(list []byte, enc *encoder) []byte {
 	info := e.from.Session.Info
 	info.ID, info.ParentID = e.inFile(info.ID), e.inFile(info.ParentID)
 	if e.settle {
-		info.Unknown = without(info.Unknown, "revert")
+		info.Unknown = span.Remove(info.Unknown, false, "revert")
 	}
 	text := encode(&info)
 	if note, changed := e.sessionNote(enc); changed {
 		info.Unknown = withSessionNote(info.Unknown, &note)
 		text = encode(&info)
 	}
-	out := with([]byte(`{}`), "info", text, "\n")
-	out = with(out, "messages", []byte(`[]`), "\n")
-	if m, ok := find(out, "messages"); ok {
-		out = replace(out, m.span, slices.Concat([]byte("["), list, []byte("]")))
-	}
-	for m := range partial(e.from.Session.Unknown) {
-		out = with(out, m.name, m.of(e.from.Session.Unknown), "\n")
-	}
-	return append(out, '\n')
+	return file(text, list, e.from.Session.Unknown)
 }
 
-// noteInFile reads the note from the text of a part. A part that its note restored does not look like that text.
+// noteInFile reads the note from the text of a part. A part that its note restored does not look
+// like that text.
 func (e *editor) noteInFile(text []byte) (note partNote, ok bool) {
 	var p session.Part
-	if json.Unmarshal(text, &p, session.ReadOptions()) != nil {
+	if unmarshal(text, &p) != nil {
 		return note, false
 	}
 	return noteOf(&p)
@@ -371,12 +331,12 @@ func (e *editor) noteInFile(text []byte) (note partNote, ok bool) {
 // setMark puts the mark on a completed call, or takes it away when time is 0.
 func setMark(text []byte, p *session.Part, time int64, outer string) []byte {
 	if time == 0 {
-		return withoutPath(text, false, "state", "time", "compacted")
+		return span.Remove(text, false, "state", "time", "compacted")
 	}
 	if p.State.Time == nil {
-		text = withPath(text, []byte(`{"start":0,"end":0}`), outer, "state", "time")
+		text = span.Set(text, outer, []byte(`{"start":0,"end":0}`), "state", "time")
 	}
-	return withPath(text, encode(time), outer, "state", "time", "compacted")
+	return span.Set(text, outer, encode(time), "state", "time", "compacted")
 }
 
 // notePath is where holder's metadata stands in the text of a part.
@@ -388,4 +348,17 @@ func notePath(p *session.Part) []string {
 		return []string{"metadata"}
 	}
 	return []string{"state", "metadata"}
+}
+
+// dress indents a value as the members beside it are.
+func dress(value []byte, lead string) []byte {
+	feed := strings.LastIndexByte(lead, '\n')
+	if feed < 0 || strings.Trim(lead[feed+1:], " \t") != "" {
+		return value
+	}
+	text := jsontext.Value(bytes.Clone(value))
+	if text.Indent(jsontext.WithIndentPrefix(lead[feed+1:]), jsontext.WithIndent("  "), session.ReadOptions()) != nil {
+		return value
+	}
+	return text
 }

@@ -2,22 +2,24 @@ package opencode
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 )
 
-// version is the release of the product whose import the encoder was tried against. A session that names none is given it,
-// because the product requires one.
+// version is the release of the product whose import the encoder was tried against. A session that
+// names none is given it, because the product requires one.
 const version = "1.18.33"
 
-// encoder turns messages of the log into messages that the product's import accepts: every member that it requires, whole
-// numbers where it wants them, ids in its form.
+// encoder turns messages of the log into messages that the product's import accepts: every member
+// that it requires, whole numbers where it wants them, ids in its form.
 type encoder struct {
 	names  *names
 	info   *session.Info
@@ -26,12 +28,15 @@ type encoder struct {
 	parent string            // the file's id of the latest user message
 	model  *session.ModelRef // the latest that was named
 	aside  sessionNote       // what no part could hold
-	// touched are the parts, by the file's ids, whose elisions aside has in place of those that the session's note had.
+	// touched are the parts, by the file's ids, whose elisions aside has in place of those that the
+	// session's note had.
 	touched map[string]bool
 }
 
 func newEncoder(n *names, info *session.Info, ledger rule.Ledger) *encoder {
-	e := &encoder{names: n, info: info, ledger: ledger, order: map[rule.Key]int{}, model: info.Model, touched: map[string]bool{}}
+	e := &encoder{
+		names: n, info: info, ledger: ledger, order: map[rule.Key]int{}, model: info.Model, touched: map[string]bool{},
+	}
 	commits := map[session.Millis]int{}
 	for _, c := range ledger.All() {
 		e.order[c.Key()] = commits[c.Time]
@@ -64,9 +69,7 @@ func (e *encoder) message(m *session.Message) session.Message {
 	if model := m.Answers(); model != nil {
 		e.model = model
 	}
-	if out.Agent == "" {
-		out.Agent = "build"
-	}
+	out.Agent = cmp.Or(out.Agent, "build")
 	if m.Role == session.User {
 		out.Model = e.modelRef(m.Model)
 		out.Summary = forPeople(m.Summary)
@@ -123,22 +126,12 @@ func (e *encoder) assistant(m, out *session.Message) {
 	out.ProviderID, out.ModelID = model.ProviderID, model.ModelID
 	out.ParentID = e.names.of(m.ParentID)
 	if !proper(session.MessageID, out.ParentID) {
-		if out.ParentID = e.parent; out.ParentID == "" {
-			out.ParentID = out.ID // it answers nobody; the product wants an id
-		}
+		out.ParentID = cmp.Or(e.parent, out.ID) // one that answers nobody has its own: the product wants an id
 	}
-	if out.Mode == "" {
-		out.Mode = out.Agent
-	}
-	if out.Path == nil {
-		out.Path = &session.Path{Cwd: e.info.Directory, Root: e.info.Directory}
-	}
-	if out.Cost == nil {
-		out.Cost = new(float64)
-	}
-	if out.Tokens == nil {
-		out.Tokens = new(session.Usage)
-	}
+	out.Mode = cmp.Or(out.Mode, out.Agent)
+	out.Path = cmp.Or(out.Path, &session.Path{Cwd: e.info.Directory, Root: e.info.Directory})
+	out.Cost = cmp.Or(out.Cost, new(float64))
+	out.Tokens = cmp.Or(out.Tokens, new(session.Usage))
 	if text := string(m.Summary); text != "true" && text != "false" {
 		out.Summary = nil
 	}
@@ -147,19 +140,8 @@ func (e *encoder) assistant(m, out *session.Message) {
 
 // modelRef is a model in the form of a message.
 func (e *encoder) modelRef(r *session.ModelRef) *session.ModelRef {
-	if r == nil {
-		if r = e.model; r == nil {
-			r = &session.ModelRef{ProviderID: "unknown", ID: "unknown"}
-		}
-	}
-	out := *r
-	if out.ModelID == "" {
-		out.ModelID = out.ID
-	}
-	out.ID = ""
-	if out.ModelID == "" {
-		out.ModelID = "unknown"
-	}
+	out := *cmp.Or(r, e.model, &session.ModelRef{ProviderID: "unknown"})
+	out.ModelID, out.ID = cmp.Or(out.ModelID, out.ID, "unknown"), ""
 	return &out
 }
 
@@ -187,7 +169,8 @@ func (e *encoder) part(m *session.Message, at int, id string, created session.Mi
 	default:
 		if !known(&p) {
 			original := *had
-			original.ID, original.SessionID, original.MessageID = "", "", "" // it gets those of the part that it stands on
+			// It gets those of the part that holds it.
+			original.ID, original.SessionID, original.MessageID = "", "", ""
 			note.Part = encode(&original)
 			p = session.Part{Type: session.TextPart, Ignored: true, Text: fmt.Sprintf("[%s]", had.Type)}
 		}
@@ -230,15 +213,13 @@ func (e *encoder) tool(p *session.Part, note *partNote, id string, created sessi
 		state = *p.State
 	}
 	p.State = &state
-	if p.Tool == "" {
-		p.Tool = "unknown"
-	}
+	p.Tool = cmp.Or(p.Tool, "unknown")
 	if input := bytes.TrimSpace(state.Input); len(input) > 0 && input[0] != '{' {
-		state.Input = with([]byte(`{}`), "input", input, "")
+		state.Input = member("input", input)
 		note.Wrapped = true
 	}
 	if metadata := bytes.TrimSpace(state.Metadata); len(metadata) > 0 && metadata[0] != '{' {
-		state.Metadata = with([]byte(`{}`), "value", metadata, "")
+		state.Metadata = member("value", metadata)
 	}
 	switch state.Status {
 	case session.Running:
@@ -269,46 +250,37 @@ func timed(s *session.Span, created session.Millis, ended bool) *session.Span {
 	}
 	out := *s
 	out.Compacted = 0
-	if out.Start = whole(out.Start); out.Start == 0 {
-		out.Start = whole(created)
-	}
-	if out.End = whole(out.End); out.End == 0 && ended {
-		out.End = out.Start
+	out.Start = cmp.Or(whole(out.Start), whole(created))
+	if out.End = whole(out.End); ended {
+		out.End = cmp.Or(out.End, out.Start)
 	}
 	return &out
 }
 
-func orNew(s *session.Span) *session.Span {
-	if s == nil {
-		return new(session.Span)
-	}
-	return s
-}
+func orNew(s *session.Span) *session.Span { return cmp.Or(s, new(session.Span)) }
 
 func whole(m session.Millis) session.Millis { return session.Millis(math.Ceil(max(0, float64(m)))) }
 
 // source keeps what says where a file was mentioned when it is of a shape that the product knows.
 func source(v jsontext.Value) jsontext.Value {
-	kind, ok := find(bytes.TrimSpace(v), "type")
-	text, has := find(bytes.TrimSpace(v), "text")
-	if !ok || !has || text.start == text.end {
+	if len(find(v, "text")) == 0 {
 		return nil
 	}
-	switch unquote(kind.of(bytes.TrimSpace(v))) {
+	switch span.String(find(v, "type")) {
 	case "file", "symbol", "resource":
 		return v
 	}
 	return nil
 }
 
-// forPeople keeps the summary of a user message when it is one, with the list that the product requires in it.
+// forPeople keeps the summary of a user message when it is one, with the list that the product
+// requires in it.
 func forPeople(v jsontext.Value) jsontext.Value {
-	object := bytes.TrimSpace(v)
-	if len(object) == 0 || object[0] != '{' {
+	switch object := bytes.TrimSpace(v); {
+	case span.Kind(object) != '{':
 		return nil
-	}
-	if _, ok := find(object, "diffs"); !ok {
-		return with(object, "diffs", []byte(`[]`), "")
+	case len(find(object, "diffs")) == 0:
+		return span.Set(object, "", []byte(`[]`), "diffs")
 	}
 	return v
 }
@@ -316,40 +288,49 @@ func forPeople(v jsontext.Value) jsontext.Value {
 // failures are the errors that the product knows, with what their data must have.
 var failures = map[string][]string{
 	"ProviderAuthError": {"providerID", "message"}, "UnknownError": {"message"}, "MessageOutputLengthError": nil,
-	"MessageAbortedError": {"message"}, "StructuredOutputError": {"message", "retries"}, "ContextOverflowError": {"message"},
-	"ContentFilterError": {"message"}, apiError: {"message", "isRetryable"},
+	"MessageAbortedError": {"message"}, "StructuredOutputError": {"message", "retries"},
+	"ContextOverflowError": {"message"},
+	"ContentFilterError":   {"message"}, apiError: {"message", "isRetryable"},
 }
 
 const apiError = "APIError"
 
-// failure is an error in a form that the product knows: another becomes an UnknownError with the same message.
+// failure is an error in a form that the product knows: another becomes an UnknownError with the
+// same message.
 func failure(v jsontext.Value) jsontext.Value {
 	object := bytes.TrimSpace(v)
 	if len(object) == 0 || string(object) == "null" {
 		return nil
 	}
 	message := string(object)
-	if data, ok := find(object, "data"); ok && object[data.start] == '{' {
-		inner := data.of(object)
+	if data := find(object, "data"); span.Kind(data) == '{' {
 		required, known := failures[failureName(v)]
-		if known && !slices.ContainsFunc(required, func(name string) bool { _, ok := find(inner, name); return !ok }) {
+		if known && !slices.ContainsFunc(required, func(name string) bool { return len(find(data, name)) == 0 }) {
 			return v
 		}
-		if text, ok := find(inner, "message"); ok && inner[text.start] == '"' {
-			message = unquote(text.of(inner))
+		if text := find(data, "message"); span.Kind(text) == '"' {
+			message = span.String(text)
 		}
 	}
-	type data struct {
-		Message string `json:"message"`
-	}
-	return encode(struct {
-		Name string `json:"name"`
-		Data data   `json:"data"`
-	}{"UnknownError", data{message}})
+	return failed("UnknownError", message)
 }
 
-func failureName(v jsontext.Value) string {
-	object := bytes.TrimSpace(v)
-	name, _ := find(object, "name")
-	return unquote(name.of(object))
+// failed is an error as the product writes it.
+func failed(name, message string) jsontext.Value {
+	var o span.Object
+	o.Add("name", name)
+	o.Raw("data", object("message", message))
+	return o.Bytes()
 }
+
+func failureName(v jsontext.Value) string { return span.String(find(v, "name")) }
+
+// member is an object with one member.
+func member(name string, value []byte) jsontext.Value {
+	var o span.Object
+	o.Raw(name, value)
+	return o.Bytes()
+}
+
+// object is an object with one member, a text.
+func object(name, text string) jsontext.Value { return member(name, span.Quote(text)) }

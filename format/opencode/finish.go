@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/rule"
@@ -24,9 +23,7 @@ func (r *reader) complete(m *session.Message) {
 		m.ID = derivedID(session.MessageID, r.doc.Session.Info.ID, r.unnamed)
 		r.unnamed++
 	}
-	if m.SessionID == "" {
-		m.SessionID = r.doc.Session.Info.ID
-	}
+	m.SessionID = cmp.Or(m.SessionID, r.doc.Session.Info.ID)
 	at := len(r.doc.Session.Messages)
 	r.doc.Counts.Messages++
 	for j := range m.Parts {
@@ -34,12 +31,8 @@ func (r *reader) complete(m *session.Message) {
 		if p.ID == "" {
 			p.ID = derivedID(session.PartID, m.ID, j)
 		}
-		if p.SessionID == "" {
-			p.SessionID = m.SessionID
-		}
-		if p.MessageID == "" {
-			p.MessageID = m.ID
-		}
+		p.SessionID = cmp.Or(p.SessionID, m.SessionID)
+		p.MessageID = cmp.Or(p.MessageID, m.ID)
 		if note, ok := noteOf(p); ok {
 			r.restore(p, note)
 			r.notes = append(r.notes, noted{at, j, note})
@@ -60,15 +53,15 @@ func (r *reader) complete(m *session.Message) {
 func (r *reader) restore(p *session.Part, note partNote) {
 	if len(note.Part) > 0 {
 		var original session.Part
-		if _, err := decodeValue(note.Part, &original); err == nil && original.Type != "" {
+		if unmarshal(note.Part, &original) == nil && original.Type != "" {
 			original.ID, original.SessionID, original.MessageID = p.ID, p.SessionID, p.MessageID
 			*p = original
 			return
 		}
 	}
 	if note.Wrapped && p.State != nil {
-		if m, ok := find(p.State.Input, "input"); ok {
-			p.State.Input = slices.Clone(p.State.Input[m.start:m.end])
+		if inner := find(p.State.Input, "input"); len(inner) > 0 {
+			p.State.Input = slices.Clone(inner)
 		}
 	}
 }
@@ -107,11 +100,7 @@ func (r *reader) identify() {
 }
 
 func noteOfSession(info *session.Info) (note sessionNote, ok bool) {
-	m, ok := find(info.Unknown, "metadata")
-	if !ok {
-		return note, false
-	}
-	return note, readNote(info.Unknown[m.start:m.end], &note)
+	return note, readNote(find(info.Unknown, "metadata"), &note)
 }
 
 // finish restores ids and the ledger once everything was read.
@@ -174,25 +163,19 @@ func (r *reader) finish() {
 	}
 	r.doc.Ledger = rule.NewLedger(elisions...)
 
-	if redacted(s.Info.Title) || redacted(s.Info.Directory) {
-		r.native.sanitized = true
-	}
 	slices.SortStableFunc(r.doc.Damaged, func(a, b format.Damage) int { return cmp.Compare(a.Offset, b.Offset) })
 }
 
-// revert leaves out of the log what the user took back. The file has it until the next prompt, with which the product
-// deletes the message that info.revert names, or its parts from one on, and all that follows.
+// revert leaves out of the log what the user took back. The file has it until the next prompt, with
+// which the product deletes the message that info.revert names, or its parts from one on, and all
+// that follows.
 func (r *reader) revert() {
 	s := &r.doc.Session
-	m, ok := find(s.Info.Unknown, "revert")
-	if !ok {
-		return
-	}
 	var to struct {
 		MessageID string `json:"messageID"`
 		PartID    string `json:"partID"`
 	}
-	if _, err := decodeValue(s.Info.Unknown[m.start:m.end], &to); err != nil {
+	if text := find(s.Info.Unknown, "revert"); len(text) == 0 || unmarshal(text, &to) != nil {
 		return
 	}
 	at := session.Index(s.Messages, to.MessageID)
@@ -200,7 +183,8 @@ func (r *reader) revert() {
 		return
 	}
 	r.native.reverted = true
-	if from := slices.IndexFunc(s.Messages[at].Parts, func(p session.Part) bool { return p.ID == to.PartID }); to.PartID != "" && from >= 0 {
+	from := slices.IndexFunc(s.Messages[at].Parts, func(p session.Part) bool { return p.ID == to.PartID })
+	if to.PartID != "" && from >= 0 {
 		s.Messages[at].Parts = s.Messages[at].Parts[:from]
 		for i := range r.native.entries {
 			e := &r.native.entries[i]
@@ -221,14 +205,7 @@ func (r *reader) revert() {
 	s.Messages = s.Messages[:at]
 }
 
-func redacted(text string) bool { return strings.HasPrefix(text, "[redacted:") }
-
-func (r *reader) original(id string) string {
-	if original, ok := r.ids[id]; ok {
-		return original
-	}
-	return id
-}
+func (r *reader) original(id string) string { return cmp.Or(r.ids[id], id) }
 
 // rename gives messages and parts the ids that they had before they were written for the product.
 func (r *reader) rename() {
@@ -257,7 +234,8 @@ func (r *reader) renamePart(p *session.Part) {
 	}
 }
 
-// derivedID makes an id that depends on what it is for alone, so that reading a file again gives the same.
+// derivedID makes an id that depends on what it is for alone, so that reading a file again gives
+// the same.
 func derivedID(prefix, of string, n int) string {
 	return session.FormatID(prefix, uint64(n), fingerprint(fmt.Sprintf("%s of %s, %d", prefix, of, n)))
 }

@@ -1,14 +1,16 @@
 package opencode
 
 import (
+	"cmp"
 	"math"
 	"strings"
 
 	"github.com/winnowhq/winnow/session"
 )
 
-// names gives messages and parts ids and times that the product accepts. It orders messages by (time created, id) and the
-// parts of a message by id, whatever their order in the file; ids begin with msg, prt and ses.
+// names gives messages and parts ids and times that the product accepts. It orders messages by
+// (time created, id) and the parts of a message by id, whatever their order in the file; ids begin
+// with msg, prt and ses.
 type names struct {
 	given   map[string]string // ids of the log → ids of the file
 	taken   map[string]bool   // ids of the file
@@ -23,12 +25,7 @@ func newNames(id string) *names {
 }
 
 // of is the id in the file for an id of the log.
-func (n *names) of(id string) string {
-	if given, ok := n.given[id]; ok {
-		return given
-	}
-	return id
-}
+func (n *names) of(id string) string { return cmp.Or(n.given[id], id) }
 
 // seen takes note of a message that is in the file already.
 func (n *names) seen(m *session.Message) {
@@ -43,11 +40,7 @@ func (n *names) seen(m *session.Message) {
 
 // message names a message and sets its time so that it comes after all others.
 func (n *names) message(m *session.Message) (id string, created session.Millis) {
-	created = m.Time.Created
-	if created == 0 {
-		created = n.begun
-	}
-	created = max(created, n.clock, 1)
+	created = max(cmp.Or(m.Time.Created, n.begun), n.clock, 1)
 	if m.Role != session.User {
 		created = session.Millis(math.Ceil(float64(created)))
 	}
@@ -70,7 +63,8 @@ func (n *names) messageID(id string, created session.Millis) string {
 	return n.invent(session.MessageID, id, created, 0)
 }
 
-// parts names the parts of a message: as they are called when the product would keep them in this order, else all anew.
+// parts names the parts of a message: as they are called when the product would keep them in this
+// order, else all anew.
 func (n *names) parts(m *session.Message, created session.Millis) []string {
 	ids := make([]string, len(m.Parts))
 	fine, last := true, ""

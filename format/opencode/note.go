@@ -6,12 +6,14 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 )
 
-// noteName is the member of a metadata object in which this engine keeps what the product has no place for. The product carries
-// the metadata of tool states, texts and sessions through import and export as it is, and drops every other unknown member.
+// noteName is the member of a metadata object in which this engine keeps what the product has no
+// place for. The product carries the metadata of tool states, texts and sessions through import and
+// export as it is, and drops every other unknown member.
 const noteName = "winnow"
 
 // partNote is what is kept beside one part.
@@ -19,13 +21,14 @@ type partNote struct {
 	ID       string         `json:"id,omitzero"`      // of the part, where the file had to give it another
 	Message  string         `json:"message,omitzero"` // of its message, likewise, on one part of the message
 	Part     jsontext.Value `json:"part,omitzero"`    // the whole part, where the product knows none like it
-	Wrapped  bool           `json:"wrapped,omitzero"` // the input was no object, and stands in the member "input" of one
+	Wrapped  bool           `json:"wrapped,omitzero"` // the input was not an object, and is the member "input" of one
 	Elisions []standing     `json:"elisions,omitzero"`
 
 	Rest jsontext.Value `json:",embed"` // what the engine notes on a part for itself: session.Note
 }
 
-// standing is a committed elision as it is kept: its part and message are known from where it stands.
+// standing is a committed elision as it is kept: its part and message are known from where it
+// stands.
 type standing struct {
 	Part    string         `json:"part,omitzero"` // only in the session's note
 	Field   rule.Field     `json:"field"`
@@ -39,12 +42,15 @@ type standing struct {
 }
 
 func stand(e rule.Elision, n int) standing {
-	return standing{Field: e.Field, Rule: e.Rule, Because: e.Because, By: e.By, Shown: e.Shown, Saves: e.Saves, Time: e.Time, N: n}
+	return standing{
+		Field: e.Field, Rule: e.Rule, Because: e.Because, By: e.By, Shown: e.Shown, Saves: e.Saves, Time: e.Time, N: n,
+	}
 }
 
 func (s standing) elision(message, part string) rule.Elision {
 	return rule.Elision{
-		Part: part, Message: message, Field: s.Field, Rule: s.Rule, Because: s.Because, By: s.By, Shown: s.Shown, Saves: s.Saves, Time: s.Time,
+		Part: part, Message: message, Field: s.Field, Rule: s.Rule, Because: s.Because, By: s.By, Shown: s.Shown,
+		Saves: s.Saves, Time: s.Time,
 	}
 }
 
@@ -68,7 +74,7 @@ func (n *sessionNote) empty() bool {
 
 // bare reports whether an object has no members.
 func bare(object jsontext.Value) bool {
-	for range partial(bytes.TrimSpace(object)) {
+	for range span.Members(object, span.All(object)) {
 		return false
 	}
 	return true
@@ -101,24 +107,30 @@ func readNote(metadata jsontext.Value, into any) bool {
 	if !bytes.Contains(metadata, []byte(`"`+noteName+`"`)) {
 		return false
 	}
-	object := bytes.TrimSpace(metadata)
-	m, ok := find(object, noteName)
-	return ok && object[m.start] == '{' && json.Unmarshal(m.of(object), into, session.ReadOptions()) == nil
+	note := find(metadata, noteName)
+	return span.Kind(note) == '{' && unmarshal(note, into) == nil
 }
 
-// setNote returns metadata with this note in place of the one that it has; an empty note is left out.
+// setNote returns metadata with this note in place of the one that it has; an empty note is left
+// out.
 func setNote(metadata jsontext.Value, note interface{ empty() bool }) jsontext.Value {
 	object := jsontext.Value(bytes.TrimSpace(metadata))
 	if object.Kind() != '{' {
 		object = jsontext.Value(`{}`)
 	}
 	if note.empty() {
-		return without(object, noteName)
+		return span.Remove(object, false, noteName)
 	}
-	return with(object, noteName, encode(note), "")
+	return span.Set(object, "", encode(note), noteName)
 }
 
-// encode writes a value that is made of strings, numbers and JSON that was read, which always succeeds.
+// find is the value of a member of an object, nil if there is none.
+func find(object []byte, name string) []byte {
+	return span.Find(object, span.All(object), name).Of(object)
+}
+
+// encode writes a value that is made of strings, numbers and JSON that was read, which always
+// succeeds.
 func encode(v any) []byte {
 	text, err := json.Marshal(v, session.ReadOptions(), json.Deterministic(true))
 	if err != nil {
@@ -127,8 +139,8 @@ func encode(v any) []byte {
 	return text
 }
 
-// marks reports whether an elision is written as a mark that the product understands: it then sends its own placeholder
-// instead of the output.
+// marks reports whether an elision is written as a mark that the product understands: it then sends
+// its own placeholder instead of the output.
 func marks(e rule.Elision, p *session.Part) bool {
 	return p.Type == session.ToolPart && p.State != nil && p.State.Status == session.Completed &&
 		(e.Field == rule.Output || e.Field == rule.Whole)
@@ -140,10 +152,12 @@ func plain(e rule.Elision, p *session.Part, message string) bool {
 		return false
 	}
 	marked := session.Message{MessageInfo: session.MessageInfo{ID: message}, Parts: []session.Part{{
-		ID: p.ID, Type: p.Type, State: &session.ToolState{Status: session.Completed, Time: &session.Span{Compacted: e.Time}},
+		ID: p.ID, Type: p.Type,
+		State: &session.ToolState{Status: session.Completed, Time: &session.Span{Compacted: e.Time}},
 	}}}
 	return rule.Marks([]session.Message{marked})[0] == e
 }
 
-// markTime is the time of a mark: a positive whole number, because the product reads 0 as no mark and refuses fractions.
+// markTime is the time of a mark: a positive whole number, because the product reads 0 as no mark
+// and refuses fractions.
 func markTime(e rule.Elision) int64 { return max(1, int64(e.Time)) }

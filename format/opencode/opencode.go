@@ -1,11 +1,13 @@
-// Package opencode answers: what is in an OpenCode export, and how is one written? It reads the exports of both generations and
-// the data of a shared session, and writes exports that `opencode import` takes.
+// Package opencode answers: what is in an OpenCode export, and how is one written? It reads the
+// exports of both generations and the data of a shared session, and writes exports that `opencode
+// import` takes.
 package opencode
 
 import (
 	"bytes"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/internal/span"
 )
 
 // Name is the word for the format on the command line.
@@ -29,21 +31,19 @@ func (Format) Detect(head []byte) bool {
 		return false
 	}
 	if head[start] == '[' {
-		at := space(head, start+1)
+		at := span.Space(head, start+1)
 		return at < len(head) && head[at] == '{' && detectShared(head[at:])
 	}
 	info, messages := false, false
-	for m := range partial(head[start:]) {
-		switch value := head[start:][m.start:]; m.name {
+	for m := range span.Members(head, stretch(start, len(head))) {
+		switch string(m.Name) {
 		case "info":
-			info = value[0] == '{'
-			for inner := range partial(value) {
-				if id := value[inner.start:]; inner.name == "id" && bytes.HasPrefix(id, []byte(`"ses`)) {
-					return info
-				}
+			info = head[m.Value.Start] == '{'
+			if id := span.Find(head, m.Value, "id").Of(head); bytes.HasPrefix(id, []byte(`"ses`)) {
+				return info
 			}
 		case "messages":
-			messages = value[0] == '['
+			messages = head[m.Value.Start] == '['
 		}
 	}
 	return info && messages
@@ -65,24 +65,25 @@ type native struct {
 	end     int  // after it
 	cut     bool // the file ends before its JSON does
 	loose   bool // a comma is missing or too many, or a name is no JSON
-	info    span
-	list    span // the messages, brackets included; while cut, up to the last thing that was read
+	info    span.Span
+	list    span.Span // the messages, brackets included; while cut, up to the last thing that was read
 	entries []entry
-	// given and original translate between ids of the log and of the file, where a file was written from another format.
+	// given and original translate between ids of the log and of the file, where a file was written
+	// from another format.
 	given, original map[string]string
-	sanitized       bool
 	reverted        bool // the user took back the end of the session
 }
 
 // entry is one element of the list of messages.
 type entry struct {
-	span
+	span.Span
 	at    int // position in Session.Messages, -1 when it is none
 	parts []piece
-	// open is what must follow span to close a message that the file cut short; such a span ends after the last thing read.
+	// open is what must follow span to close a message that the file cut short; such a span ends
+	// after the last thing read.
 	open string
-	// aside is set on what the user took back and the product deletes with the next prompt; trimmed on a message of which only
-	// parts were.
+	// aside is set on what the user took back and the product deletes with the next prompt; trimmed
+	// on a message of which only parts were.
 	aside, trimmed bool
 	// broken is set when the element is not JSON and could not be kept in a file that must be.
 	broken bool
@@ -90,18 +91,54 @@ type entry struct {
 
 // piece is one part in the file.
 type piece struct {
-	span
+	span.Span
 	at    int  // position in Message.Parts, -1 when it did not decode
 	aside bool // taken back, as an entry may be
 }
 
-// span is a range of bytes.
-type span struct{ start, end int }
+func stretch(start, end int) span.Span { return span.Span{Start: start, End: end} }
 
-func (s span) of(src []byte) []byte { return src[s.start:s.end] }
+// leadAt is the line feed and the white space before a value that begins a line, "" for one that
+// does not.
+func leadAt(src []byte, at int) string {
+	n := at
+	for n > 0 && (src[n-1] == ' ' || src[n-1] == '\t') {
+		n--
+	}
+	if n == 0 || src[n-1] != '\n' {
+		return ""
+	}
+	return string(src[n-1 : at])
+}
 
-// Sanitized reports whether the export was made with --sanitize: what was said is replaced by tags, so that sizes mean nothing.
-func Sanitized(d *format.Document) bool {
-	n, ok := d.Native.(*native)
-	return ok && n.sanitized
+// jsonStart returns where the JSON begins, -1 without any: at once, or after the lines that the
+// product's programs print before it.
+func jsonStart(src []byte) int {
+	at := 0
+	if bytes.HasPrefix(src, []byte("\ufeff")) {
+		at = 3
+	}
+	first := span.Space(src, at)
+	if first < len(src) && (src[first] == '{' || src[first] == '[') {
+		return first
+	}
+	const far = 64 << 10 // a status line is short
+	head := src[:min(len(src), far)]
+	if status := bytes.Index(head, []byte("Exporting session")); status >= 0 {
+		// The line may end without a line feed where two streams were joined.
+		if n := bytes.IndexByte(head[status:], '{'); n >= 0 {
+			return status + n
+		}
+		return -1
+	}
+	for at := first; ; {
+		n := bytes.IndexByte(head[at:], '\n')
+		if n < 0 {
+			return -1
+		}
+		at = at + n + 1
+		if at < len(head) && head[at] == '{' {
+			return at
+		}
+	}
 }

@@ -1,13 +1,14 @@
 package opencode
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -84,22 +85,23 @@ type rowOutput struct {
 	rowFile
 }
 
-// other reads an element that is no message of the first generation, and returns the position after it.
-func (r *reader) other(s span, indent string) int {
-	e := entry{span: s, at: -1}
+// other reads an element that is no message of the first generation, and returns the position after
+// it.
+func (r *reader) other(s span.Span, indent string) int {
+	e := entry{Span: s, at: -1}
 	var w row
-	_, err := r.decode(s.start, &w)
+	_, err := r.decode(s.Start, &w)
 	if err == nil && w.Type == "" {
 		err = errors.New("it has neither info nor type")
 	}
 	if err != nil {
-		if next := r.resume(s.start, s.end, indent, err); next > 0 && next < s.end {
-			s.end = next
+		if next := r.resume(s.Start, s.End, indent, err); next > 0 && next < s.End {
+			s.End = next
 		}
-		e.end, e.broken = s.end, syntactic(err)
-		r.damage(s.start, s.end, "a message was skipped: "+reason(err))
+		e.End, e.broken = s.End, syntactic(err)
+		r.damage(s.Start, s.End, "a message was skipped: "+reason(err))
 		r.native.entries = append(r.native.entries, e)
-		return s.end
+		return s.End
 	}
 	r.native.shape = settled
 	messages := w.messages()
@@ -112,13 +114,14 @@ func (r *reader) other(s span, indent string) int {
 		r.doc.Counts.Messages -= len(messages) - 1 // a row is one, also a compaction, which is two in the log
 	}
 	r.native.entries = append(r.native.entries, e)
-	return s.end
+	return s.End
 }
 
-// messages is a row as messages of the log: none for rows that say nothing to the model, two for a compaction.
+// messages is a row as messages of the log: none for rows that say nothing to the model, two for a
+// compaction.
 func (w *row) messages() []session.Message {
-	m := session.Message{MessageInfo: session.MessageInfo{ID: w.ID, Role: session.User, Agent: w.Agent}, Parts: []session.Part{}}
-	m.Time.Created = w.Time.Created
+	m := session.Message{Parts: []session.Part{}}
+	m.ID, m.Role, m.Agent, m.Time.Created = w.ID, session.User, w.Agent, w.Time.Created
 	switch w.Type {
 	case "user":
 		m.Parts = append(m.Parts, session.Part{Type: session.TextPart, Text: w.Text})
@@ -133,8 +136,10 @@ func (w *row) messages() []session.Message {
 	case "shell":
 		m.Role = session.Assistant
 		m.Time.Completed, m.Finish = w.Time.Completed, "stop"
-		state := &session.ToolState{Status: session.Completed, Output: w.Output, Title: w.Command, Input: object("command", w.Command)}
-		state.Time = &session.Span{Start: w.Time.Created, End: max(w.Time.Created, w.Time.Completed)}
+		state := &session.ToolState{
+			Status: session.Completed, Output: w.Output, Title: w.Command, Input: object("command", w.Command),
+			Time: &session.Span{Start: w.Time.Created, End: max(w.Time.Created, w.Time.Completed)},
+		}
 		if w.Exit != nil {
 			state.Metadata = encode(map[string]int{"exit": *w.Exit})
 		}
@@ -163,21 +168,17 @@ func (w *row) answer(m *session.Message) {
 	}
 }
 
-func (e *rowError) value() jsontext.Value {
-	type data struct {
-		Message string `json:"message"`
-	}
-	return encode(struct {
-		Name string `json:"name"`
-		Data data   `json:"data"`
-	}{e.Type, data{e.Message}})
-}
+func (e *rowError) value() jsontext.Value { return failed(e.Type, e.Message) }
 
-// compaction is a marker and its summary. The recent text, which stands in for a verbatim tail there, is a part of the summary.
+// compaction is a marker and its summary. The recent text, which stands in for a verbatim tail
+// there, is a part of the summary.
 func (w *row) compaction(m session.Message) []session.Message {
-	m.Parts = append(m.Parts, session.Part{Type: session.CompactionPart, Auto: w.Reason == "auto" || w.Reason == "overflow", Overflow: w.Reason == "overflow"})
+	overflow := w.Reason == "overflow"
+	marker := session.Part{Type: session.CompactionPart, Auto: w.Reason == "auto" || overflow, Overflow: overflow}
+	m.Parts = append(m.Parts, marker)
 	answer := session.Message{MessageInfo: session.MessageInfo{
-		ID: derivedID(session.MessageID, w.ID, 1), Role: session.Assistant, ParentID: w.ID, Agent: "compaction", Mode: "compaction",
+		ID: derivedID(session.MessageID, w.ID, 1), Role: session.Assistant, ParentID: w.ID,
+		Agent: "compaction", Mode: "compaction",
 		Time:    session.MessageTime{Created: w.Time.Created, Completed: max(w.Time.Created, w.Time.Completed)},
 		Summary: jsontext.Value(`true`), Cost: w.Cost, Tokens: w.Tokens,
 	}, Parts: []session.Part{}}
@@ -203,11 +204,7 @@ func (w *row) compaction(m session.Message) []session.Message {
 }
 
 func (f rowFile) part() session.Part {
-	url := f.URI
-	if url == "" {
-		url = f.URL
-	}
-	return session.Part{Type: session.FilePart, Mime: f.Mime, Filename: f.Name, URL: url}
+	return session.Part{Type: session.FilePart, Mime: f.Mime, Filename: f.Name, URL: cmp.Or(f.URI, f.URL)}
 }
 
 func (c *rowContent) part(created session.Millis) session.Part {
@@ -236,35 +233,23 @@ func (c *rowContent) part(created session.Millis) session.Part {
 	case "running":
 		state.Status, time.End = session.Running, 0
 	default: // the input as far as it was received, as a string
-		state.Status, state.Raw, state.Input, state.Time = session.Pending, unquote(c.State.Input), nil, nil
+		state.Status, state.Raw, state.Input, state.Time = session.Pending, span.String(c.State.Input), nil, nil
 	}
 	return session.Part{Type: session.ToolPart, Tool: c.Name, CallID: c.ID, State: state}
 }
 
-// object is a JSON object with one member.
-func object(name, text string) jsontext.Value {
-	return encode(map[string]string{name: text})
-}
-
 // detectShared reports whether an object is an element of a shared session's data.
-func detectShared(object []byte) bool {
-	kind, data := "", false
-	for m := range partial(object) {
-		switch m.name {
-		case "type":
-			kind = unquote(m.of(object))
-		case "data":
-			data = true
-		}
-	}
-	switch kind {
+func detectShared(head []byte) bool {
+	data := !span.Find(head, span.All(head), "data").Empty()
+	switch span.String(span.Find(head, span.All(head), "type").Of(head)) {
 	case "session", "message", "part", "session_diff", "model":
 		return data
 	}
 	return false
 }
 
-// shared reads the data of a shared session: a flat list of the session, its messages and their parts.
+// shared reads the data of a shared session: a flat list of the session, its messages and their
+// parts.
 func (r *reader) shared() error {
 	r.native.shape = shared
 	messages := map[string]int{}
@@ -296,11 +281,11 @@ func (r *reader) shared() error {
 			switch item.Type {
 			case "session":
 				known = true
-				err = json.Unmarshal(item.Data, &r.doc.Session.Info, session.ReadOptions())
+				err = unmarshal(item.Data, &r.doc.Session.Info)
 				r.sessionNote()
 			case "message":
 				m := session.Message{Parts: []session.Part{}}
-				if err = json.Unmarshal(item.Data, &m.MessageInfo, session.ReadOptions()); err == nil {
+				if err = unmarshal(item.Data, &m.MessageInfo); err == nil {
 					known = true
 					if n, again := messages[m.ID]; again {
 						list[n] = m // the later write counts, as it does for the product
@@ -311,7 +296,7 @@ func (r *reader) shared() error {
 				}
 			case "part":
 				var p session.Part
-				if err = json.Unmarshal(item.Data, &p, session.ReadOptions()); err == nil {
+				if err = unmarshal(item.Data, &p); err == nil {
 					parts = append(parts, loose{p.MessageID, p})
 				}
 			}

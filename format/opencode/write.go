@@ -2,6 +2,7 @@ package opencode
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -10,16 +11,18 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 )
 
-// Write writes an export. What was read from one is kept byte for byte where the change does not touch it; when nothing changed,
-// text around the JSON and what could not be read are kept too, and otherwise left out where no import would take them.
-// The other two forms that are read have no import: a change to one is written as a whole export.
+// Write writes an export. What was read from one is kept byte for byte where the change does not
+// touch it; when nothing changed, text around the JSON and what could not be read are kept too, and
+// otherwise left out where no import would take them. The other two forms that are read have no
+// import: a change to one is written as a whole export.
 //
-// The product orders messages by the time at which they were created, then by id. A message whose time would put it before one that
-// it follows is written with a later one.
+// The product orders messages by the time at which they were created, then by id. A message whose
+// time would put it before one that it follows is written with a later one.
 func (Format) Write(w io.Writer, from *format.Document, change format.Change) error {
 	if from == nil {
 		return writeWhole(w, change)
@@ -55,51 +58,57 @@ func writeWhole(w io.Writer, change format.Change) error {
 	names := newNames(sessionName(&info))
 	names.begun = info.Time.Created
 	e := newEncoder(names, &info, change.Ledger)
-	if info.Directory == "" {
-		info.Directory = "/"
-	}
-	var list []jsontext.Value
+	info.Directory = cmp.Or(info.Directory, "/")
+	var messages []*session.Message
 	for i := range s.Messages {
-		if s.Messages[i].IsUndone(change.Undone) {
-			continue
+		if m := &s.Messages[i]; !m.IsUndone(change.Undone) {
+			messages = append(messages, m)
 		}
-		m := e.message(&s.Messages[i])
-		text, err := json.Marshal(&m, session.ReadOptions())
-		if err != nil {
-			return fmt.Errorf("%s: message %s cannot be written: %w", Name, s.Messages[i].ID, err)
-		}
-		list = append(list, text)
+	}
+	list, err := e.list(nil, messages, "\n    ", "\n  ")
+	if err != nil {
+		return err
 	}
 	finishInfo(&info, e)
 	head, err := json.Marshal(&info, session.ReadOptions())
 	if err != nil {
 		return fmt.Errorf("%s: the session's info cannot be written: %w", Name, err)
 	}
-	var out bytes.Buffer
-	out.WriteString("{\n  \"info\": ")
-	out.Write(dress(head, "\n  "))
-	out.WriteString(",\n  \"messages\": [")
-	for i, text := range list {
-		if i > 0 {
-			out.WriteByte(',')
+	_, err = w.Write(file(head, list, s.Unknown))
+	return err
+}
+
+// list writes messages at the end of a list, each on a line of its own.
+func (e *encoder) list(list []byte, messages []*session.Message, lead, end string) ([]byte, error) {
+	for _, m := range messages {
+		out := e.message(m)
+		text, err := json.Marshal(&out, session.ReadOptions())
+		if err != nil {
+			return nil, fmt.Errorf("%s: message %s cannot be written: %w", Name, m.ID, err)
 		}
-		out.WriteString("\n    ")
-		out.Write(dress(text, "\n    "))
+		if len(list) > 0 {
+			list = append(list, ',')
+		}
+		list = append(append(list, lead...), dress(text, lead)...)
 	}
 	if len(list) > 0 {
-		out.WriteString("\n  ")
+		list = append(list, end...)
 	}
-	out.WriteByte(']')
-	for m := range partial(bytes.TrimSpace(s.Unknown)) {
-		if m.name == "info" || m.name == "messages" {
-			continue
+	return list, nil
+}
+
+// file is a whole export: the session's info, the list of messages as it is to be written, and what
+// else the file had.
+func file(info, list, unknown []byte) []byte {
+	out := span.Set([]byte(`{}`), "\n", info, "info")
+	out = span.Set(out, "\n", []byte(`[]`), "messages")
+	for m := range span.Members(unknown, span.All(unknown)) {
+		if name := string(m.Name); name != "info" && name != "messages" {
+			out = span.Set(out, "\n", m.Value.Of(unknown), name)
 		}
-		name, _ := jsontext.AppendQuote(nil, m.name)
-		fmt.Fprintf(&out, ",\n  %s: %s", name, dress(m.of(bytes.TrimSpace(s.Unknown)), "\n  "))
 	}
-	out.WriteString("\n}\n")
-	_, err = w.Write(out.Bytes())
-	return err
+	at := span.Find(out, span.All(out), "messages")
+	return slices.Concat(out[:at.Start+1], list, out[at.End-1:], []byte{'\n'})
 }
 
 // sessionName is the id of a session in the file.
@@ -110,7 +119,8 @@ func sessionName(info *session.Info) string {
 	return session.FormatID(session.SessionID, ^(uint64(whole(info.Time.Created)) * 4096), fingerprint(info.ID))
 }
 
-// finishInfo gives a session's info what the product requires of it, and the notes that no part could hold.
+// finishInfo gives a session's info what the product requires of it, and the notes that no part
+// could hold.
 func finishInfo(info *session.Info, e *encoder) {
 	note, _ := noteOfSession(info)
 	note.IDs, note.Elisions, note.Session, note.Parent = e.aside.IDs, e.aside.Elisions, "", ""
@@ -121,24 +131,16 @@ func finishInfo(info *session.Info, e *encoder) {
 		note.Parent = info.ParentID
 		info.ParentID = session.FormatID(session.SessionID, 0, fingerprint(info.ParentID))
 	}
-	info.Unknown = without(withSessionNote(info.Unknown, &note), "revert") // what was taken back is not in the log
-	if info.Slug == "" {
-		info.Slug = "session"
-	}
-	if info.ProjectID == "" {
-		info.ProjectID = "global"
-	}
-	if info.Version == "" {
-		info.Version = version
-	}
+	// What was taken back is not in the log.
+	info.Unknown = span.Remove(withSessionNote(info.Unknown, &note), false, "revert")
+	info.Slug = cmp.Or(info.Slug, "session")
+	info.ProjectID = cmp.Or(info.ProjectID, "global")
+	info.Version = cmp.Or(info.Version, version)
 	info.Time.Created = whole(info.Time.Created)
 	info.Time.Updated = max(whole(info.Time.Updated), info.Time.Created)
 	if info.Model != nil {
 		model := *info.Model
-		if model.ID == "" {
-			model.ID = model.ModelID
-		}
-		model.ModelID = ""
+		model.ID, model.ModelID = cmp.Or(model.ID, model.ModelID), ""
 		info.Model = &model
 		if model.ID == "" {
 			info.Model = nil
@@ -146,22 +148,25 @@ func finishInfo(info *session.Info, e *encoder) {
 	}
 }
 
-// withSessionNote sets the note in the metadata among the members of a session's info that the log does not name.
+// withSessionNote sets the note in the metadata among the members of a session's info that the log
+// does not name.
 func withSessionNote(unknown jsontext.Value, note *sessionNote) jsontext.Value {
 	object := jsontext.Value(bytes.TrimSpace(unknown))
 	if len(object) == 0 {
 		object = jsontext.Value(`{}`)
 	}
-	m, had := find(object, "metadata")
-	if !had && note.empty() {
+	had := find(object, "metadata")
+	if len(had) == 0 && note.empty() {
 		return unknown
 	}
-	metadata := setNote(m.of(object), note)
-	if bare(metadata) && (!had || !bare(m.of(object))) {
-		return without(object, "metadata")
+	metadata := setNote(had, note)
+	if bare(metadata) && (len(had) == 0 || !bare(had)) {
+		return span.Remove(object, false, "metadata")
 	}
-	return with(object, "metadata", metadata, "")
+	return span.Set(object, "", metadata, "metadata")
 }
+
+const only = "a change may only append messages and undo pivots"
 
 // appended finds the messages of a change that the file does not have.
 func (e *editor) appended() ([]*session.Message, error) {
@@ -176,14 +181,14 @@ func (e *editor) appended() ([]*session.Message, error) {
 		case at < len(had) && had[at].ID == m.ID:
 			at++
 		case at < len(had):
-			return nil, fmt.Errorf("%s: message %s stands where %s was read: a change may only append messages and undo pivots", Name, m.ID, had[at].ID)
+			return nil, fmt.Errorf("%s: message %s is where %s was read: %s", Name, m.ID, had[at].ID, only)
 		case !m.IsUndone(e.change.Undone):
 			appended = append(appended, m)
 		}
 	}
 	for ; at < len(had); at++ {
 		if !had[at].IsUndone(e.change.Undone) {
-			return nil, fmt.Errorf("%s: message %s was read and is not in the change: a change may only append messages and undo pivots", Name, had[at].ID)
+			return nil, fmt.Errorf("%s: message %s was read and is not in the change: %s", Name, had[at].ID, only)
 		}
 	}
 	return appended, nil
@@ -194,7 +199,8 @@ func (e *editor) same(appended []*session.Message) bool {
 	if len(appended) > 0 {
 		return false
 	}
-	if len(e.change.Undone) > 0 && slices.ContainsFunc(e.from.Session.Messages, func(m session.Message) bool { return m.IsUndone(e.change.Undone) }) {
+	undone := func(m session.Message) bool { return m.IsUndone(e.change.Undone) }
+	if len(e.change.Undone) > 0 && slices.ContainsFunc(e.from.Session.Messages, undone) {
 		return false
 	}
 	a, b := e.from.Ledger, e.change.Ledger

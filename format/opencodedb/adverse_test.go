@@ -13,7 +13,7 @@ import (
 
 func TestRead_rowsWithoutAnIDHideNothingElse(t *testing.T) {
 	loose := strings.NewReplacer("session_id text NOT NULL", "session_id text", "message_id text NOT NULL", "message_id text").Replace(schema)
-	path := database(t, loose, lighthouse,
+	path := laid(t, loose, lighthouse,
 		`INSERT INTO message VALUES (NULL, NULL, 1, 1, '{}'); INSERT INTO part VALUES (NULL, NULL, NULL, 1, 1, '{}')`,
 		`INSERT INTO message VALUES (NULL, 'ses_light', 5000, 5000, '{"role":"user","time":{"created":5000}}'); INSERT INTO part VALUES (NULL, 'msg_c', 'ses_light', 1, 1, '{"type":"text","text":"nameless"}')`)
 	s := open(t, path)
@@ -49,7 +49,7 @@ func TestErrors_tablesOfAnotherVersionAreNamed(t *testing.T) {
 		{`ALTER TABLE session RENAME COLUMN id TO key`, "lacks session.id"},
 	} {
 		tables := strings.NewReplacer("CREATE INDEX message_session_time_created_id_idx ON message (session_id, time_created, id);", "", "CREATE INDEX part_session_idx ON part (session_id);", "").Replace(schema)
-		s := open(t, database(t, tables, c.statement))
+		s := open(t, laid(t, tables, c.statement))
 		for what, err := range map[string]error{
 			"List": second(s.List(t.Context())), "Sizes": second(s.Sizes(t.Context())), "Traces": second(s.Traces(t.Context())), "Read": second(s.Read(t.Context(), "ses_light")),
 		} {
@@ -62,9 +62,10 @@ func TestErrors_tablesOfAnotherVersionAreNamed(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// A program that was killed in the middle of a transaction leaves a journal; the database may be half of before and half of after.
+// A program that was killed in the middle of a transaction leaves a journal; the database may be
+// half of before and half of after.
 func TestErrors_aJournalThatWasLeftBehindIsNamed(t *testing.T) {
-	path := database(t, schema, lighthouse, "PRAGMA journal_mode=DELETE")
+	path := laid(t, schema, lighthouse, "PRAGMA journal_mode=DELETE")
 	db, err := sql.Open("sqlite", path)
 	if err != nil {
 		t.Fatal(err)
@@ -95,7 +96,7 @@ func TestErrors_aJournalThatWasLeftBehindIsNamed(t *testing.T) {
 
 // The log lies beside the database, not beside a link to it.
 func TestRead_throughALinkSeesWhatStandsInTheLogAlone(t *testing.T) {
-	path := database(t, schema, lighthouse)
+	path := laid(t, schema, lighthouse)
 	run(t, writer(t, path), "PRAGMA wal_autocheckpoint=0", `UPDATE session SET title = 'Only in the log'`)
 	link := filepath.Join(t.TempDir(), "opencode.db")
 	if err := os.Symlink(path, link); err != nil {

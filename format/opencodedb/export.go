@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -22,247 +22,197 @@ type exporter struct {
 	damaged []format.Damage
 }
 
+// stored is a message or a part as it is stored.
+type stored struct {
+	id      string
+	created any // the time at which a message was created, where a column tells
+	data    []byte
+}
+
+func (d database) export(ctx context.Context, id string) (*exporter, error) {
+	return snapshot(ctx, d, func(tx *sql.Tx) (*exporter, error) {
+		e := &exporter{id: id}
+		return e, e.rows(ctx, tx)
+	})
+}
+
 // rows writes what a database has of the session.
 func (e *exporter) rows(ctx context.Context, tx *sql.Tx) error {
 	t, err := tablesOf(ctx, tx)
 	if err != nil {
 		return err
 	}
-	second := false
-	var row record
 	for _, table := range t.sessions() {
-		found, err := records(ctx, tx, `SELECT * FROM `+table+` WHERE id = ?`, e.id)
-		if err != nil {
-			return err
+		var found record
+		for r, err := range records(tx.QueryContext(ctx, `SELECT * FROM `+table+` WHERE id = ?`, e.id)) {
+			if err != nil {
+				return err
+			}
+			found = r
 		}
-		if len(found) > 0 {
-			row, second = found[0], table == "session_v2"
-			break
+		if found == nil {
+			continue
 		}
-	}
-	if row == nil {
-		return ErrNotFound
-	}
-	if !second && t.message2 {
-		n := []int{0}
-		if t.message {
-			if n, err = list[int](ctx, tx, `SELECT count(*) FROM (SELECT 1 FROM message WHERE session_id = ? LIMIT 1)`, e.id); err != nil {
+		e.begin(infoOf(found, e.damage))
+		if table == "session" && t["message"] != nil {
+			if any, err := e.first(ctx, tx); any || err != nil {
 				return err
 			}
 		}
-		if n[0] == 0 {
-			if n, err = list[int](ctx, tx, `SELECT count(*) FROM (SELECT 1 FROM session_message WHERE session_id = ? LIMIT 1)`, e.id); err != nil {
-				return err
-			}
-			second = n[0] > 0
+		if t["session_message"] != nil {
+			return e.second(ctx, tx)
 		}
+		return nil
 	}
-	e.begin(infoOf(row, e.damage))
-	if second {
-		return e.settled(ctx, tx)
-	}
-	return e.messages(ctx, tx)
+	return ErrNotFound
 }
 
-// messages writes the rows of the first generation: messages by the time at which they were created, their parts by id, as the product
-// orders them.
-func (e *exporter) messages(ctx context.Context, tx *sql.Tx) error {
-	type message struct {
-		id      string
-		created any
-		data    []byte
-	}
-	rows, err := tx.QueryContext(ctx, `SELECT id, time_created, data FROM message WHERE session_id = ? ORDER BY time_created, id`, e.id)
+// first writes the rows of the first generation, ordered as the product orders them: messages by
+// the time at which they were created, their parts by id. It reports whether there are any.
+func (e *exporter) first(ctx context.Context, tx *sql.Tx) (any bool, err error) {
+	messages, err := e.stored("message")(tx.QueryContext(ctx,
+		`SELECT id, time_created, data FROM message WHERE session_id = ? ORDER BY time_created, id`, e.id))
 	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	var messages []message
-	for rows.Next() {
-		var m message
-		var id sql.NullString
-		if err := rows.Scan(&id, &m.created, &m.data); err != nil {
-			return err
-		}
-		if m.id = id.String; !id.Valid {
-			e.damage(format.Damage{Bytes: len(m.data), Reason: "a row of the table message has no id"})
-		}
-		messages = append(messages, m)
-	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
-		return err
+		return false, err
 	}
 	statement, err := tx.PrepareContext(ctx, `SELECT id, data FROM part WHERE message_id = ? ORDER BY id`)
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer statement.Close()
-	total := 0
-	for i := range messages {
-		m := &messages[i]
-		parts, err := e.parts(ctx, statement, m.id)
+	missing := 0
+	const held = `SELECT count(*) FROM part WHERE session_id = ?`
+	if err := tx.QueryRowContext(ctx, held, e.id).Scan(&missing); err != nil {
+		return false, err
+	}
+	for i, m := range messages {
+		parts, err := e.stored("part")(statement.QueryContext(ctx, m.id))
+		if err != nil {
+			return false, err
+		}
+		e.message(m, parts)
+		missing -= len(parts)
+		messages[i].data = nil // a session may be large
+	}
+	if missing > 0 {
+		reason := fmt.Sprintf("%d rows of the table part belong to messages that are not there", missing)
+		e.damage(format.Damage{Reason: reason})
+	}
+	return len(messages) > 0, nil
+}
+
+// stored reads rows of a table: id, data, and the time where there is one.
+func (e *exporter) stored(table string) func(*sql.Rows, error) ([]stored, error) {
+	return func(rows *sql.Rows, err error) (found []stored, _ error) {
+		for r, err := range records(rows, err) {
+			if err != nil {
+				return nil, err
+			}
+			one := stored{r.text("id"), r["time_created"], []byte(r.text("data"))}
+			if r["id"] == nil {
+				e.damage(format.Damage{Bytes: len(one.data), Reason: "a row of the table " + table + " has no id"})
+			}
+			found = append(found, one)
+		}
+		return found, nil
+	}
+}
+
+// message writes one message of the first generation.
+func (e *exporter) message(m stored, parts []stored) {
+	answered := false
+	list := []byte{'['}
+	for _, p := range parts {
+		inner, bad := e.parse(p.data, "part "+p.id)
+		if bad && len(inner) == 0 {
+			continue
+		}
+		switch inner.text("type") {
+		case "tool", "step-start", "step-finish", "reasoning", "patch":
+			answered = true
+		}
+		if len(list) > 1 {
+			list = append(list, ',')
+		}
+		list = append(list, e.name(inner, "id", p.id, "sessionID", e.id, "messageID", m.id).value()...)
+	}
+	var info object
+	inner, bad := e.parse(m.data, "message "+m.id)
+	if bad && inner.text("role") == "" {
+		role := session.User
+		if answered { // only the model's messages have such parts
+			role = session.Assistant
+		}
+		info.add("role", span.Quote(string(role)))
+	}
+	if created, ok := number(m.created); bad && ok {
+		info.add("time", timeOf(created))
+	}
+	info = append(info, inner...)
+	var whole object
+	whole.add("info", e.name(info, "id", m.id, "sessionID", e.id).value())
+	whole.add("parts", append(list, ']'))
+	e.next(whole)
+}
+
+// timeOf is the member "time" of a message.
+func timeOf(created float64) []byte {
+	var time object
+	time.add("created", numeral(created))
+	return time.value()
+}
+
+// name adds the ids that a row has in columns of their own. To a file it adds those that it lacks.
+func (e *exporter) name(o object, pairs ...string) object {
+	named := o
+	for i := 0; i < len(pairs); i += 2 {
+		if !e.named || !o.has(pairs[i]) {
+			named.add(pairs[i], span.Quote(pairs[i+1]))
+		}
+	}
+	return named
+}
+
+// second writes the rows of the second generation in their own order. The product exports messages
+// only once they are settled; a row that is still being written is exported as it is now.
+func (e *exporter) second(ctx context.Context, tx *sql.Tx) error {
+	for r, err := range records(tx.QueryContext(ctx,
+		`SELECT id, type, time_created, data FROM session_message WHERE session_id = ? ORDER BY seq`, e.id)) {
 		if err != nil {
 			return err
 		}
-		total += len(parts)
-		e.message(m.id, m.data, record{"time_created": m.created}, parts)
-		m.data = nil // a session may be large
-	}
-	held, err := list[int](ctx, tx, `SELECT count(*) FROM part WHERE session_id = ?`, e.id)
-	if err != nil {
-		return err
-	}
-	if missing := held[0] - total; missing > 0 {
-		e.damage(format.Damage{Reason: fmt.Sprintf("%d rows of the table part belong to messages that are not there", missing)})
+		data := []byte(r.text("data"))
+		if r["id"] == nil || r["type"] == nil {
+			reason := "a row of the table session_message has no id or no type"
+			e.damage(format.Damage{Bytes: len(data), Reason: reason})
+		}
+		inner, _ := e.parse(data, "message "+r.text("id"))
+		var m object
+		m.add("id", span.Quote(r.text("id")))
+		m.add("type", span.Quote(r.text("type")))
+		if created, ok := number(r["time_created"]); ok && !inner.has("time") {
+			m.add("time", timeOf(created))
+		}
+		e.next(append(m, inner.without("id", "type")...))
 	}
 	return nil
 }
 
-// piece is one part as it is stored.
-type piece struct {
-	id   string
-	data []byte
-}
-
-func (e *exporter) parts(ctx context.Context, statement *sql.Stmt, message string) ([]piece, error) {
-	rows, err := statement.QueryContext(ctx, message)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var parts []piece
-	for rows.Next() {
-		var p piece
-		var id sql.NullString
-		if err := rows.Scan(&id, &p.data); err != nil {
-			return nil, err
-		}
-		if p.id = id.String; !id.Valid {
-			e.damage(format.Damage{Bytes: len(p.data), Reason: "a row of the table part has no id"})
-		}
-		parts = append(parts, p)
-	}
-	return parts, rows.Err()
-}
-
-// message writes one message of the first generation.
-func (e *exporter) message(id string, data []byte, row record, parts []piece) {
-	var info object
-	list := make([][]byte, 0, len(parts))
-	answered := false
-	for _, p := range parts {
-		inner, bad := members(p.data, "part "+p.id)
-		if bad != nil {
-			e.damage(*bad)
-			if len(inner) == 0 {
-				continue
-			}
-		}
-		switch kind(inner, "type") {
-		case "tool", "step-start", "step-finish", "reasoning", "patch":
-			answered = true
-		}
-		var part object
-		part.splice(inner)
-		e.name(&part, inner, "id", p.id, "sessionID", e.id, "messageID", id)
-		list = append(list, part.value())
-	}
-	inner, bad := members(data, "message "+id)
-	if bad != nil {
-		e.damage(*bad)
-		if kind(inner, "role") == "" {
-			role := session.User
-			if answered { // such parts are the model's
-				role = session.Assistant
-			}
-			info.add("role", quoted(string(role)))
-		}
-		if created, ok := row.number("time_created"); ok {
-			var time object
-			time.add("created", numeral(created))
-			info.add("time", time.value())
-		}
-	}
-	info.splice(inner)
-	e.name(&info, inner, "id", id, "sessionID", e.id)
-	e.next()
-	e.out.WriteString("{\n      \"info\": ")
-	e.out.Write(dress(info.value(), "      "))
-	e.out.WriteString(",\n      \"parts\": [")
-	for i, part := range list {
-		if i > 0 {
-			e.out.WriteByte(',')
-		}
-		e.out.WriteString("\n        ")
-		e.out.Write(dress(part, "        "))
-	}
-	if len(list) > 0 {
-		e.out.WriteString("\n      ")
-	}
-	e.out.WriteString("]\n    }")
-}
-
-// name adds the ids that a row has in columns of their own. Of a file it adds those that it lacks.
-func (e *exporter) name(o *object, inner []byte, pairs ...string) {
-	for i := 0; i < len(pairs); i += 2 {
-		if !e.named || !hasMember(inner, pairs[i]) {
-			o.add(pairs[i], quoted(pairs[i+1]))
-		}
-	}
-}
-
-// settled writes the rows of the second generation in their own order. The product exports messages only once they are settled; a
-// row that is still being written is as it is now.
-func (e *exporter) settled(ctx context.Context, tx *sql.Tx) error {
-	rows, err := tx.QueryContext(ctx, `SELECT id, type, time_created, data FROM session_message WHERE session_id = ? ORDER BY seq`, e.id)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var named, typed sql.NullString
-		var created sql.NullFloat64
-		var data []byte
-		if err := rows.Scan(&named, &typed, &created, &data); err != nil {
-			return err
-		}
-		id, of := named.String, typed.String
-		if !named.Valid || !typed.Valid {
-			e.damage(format.Damage{Bytes: len(data), Reason: "a row of the table session_message has no id or no type"})
-		}
-		inner, bad := members(data, "message "+id)
-		if bad != nil {
-			e.damage(*bad)
-		}
-		var m object
-		m.add("id", quoted(id))
-		m.add("type", quoted(of))
-		if !hasMember(inner, "time") && created.Valid {
-			var time object
-			time.add("created", numeral(created.Float64))
-			m.add("time", time.value())
-		}
-		m.splice(without(inner, "id", "type"))
-		e.next()
-		e.out.Write(dress(m.value(), "    "))
-	}
-	return rows.Err()
-}
-
 // begin writes the head of the export.
-func (e *exporter) begin(info []byte) {
+func (e *exporter) begin(info object) {
 	e.out.WriteString("{\n  \"info\": ")
 	e.out.Write(dress(info, "  "))
 	e.out.WriteString(",\n  \"messages\": [")
 }
 
-// next begins an element of the list.
-func (e *exporter) next() {
+// next writes an element of the list.
+func (e *exporter) next(message object) {
 	if e.any {
 		e.out.WriteByte(',')
 	}
 	e.any = true
 	e.out.WriteString("\n    ")
+	e.out.Write(dress(message, "    "))
 }
 
 // text is the whole export.
@@ -276,57 +226,20 @@ func (e *exporter) text() []byte {
 
 func (e *exporter) damage(d format.Damage) { e.damaged = append(e.damaged, d) }
 
+// parse notes what cannot be read.
+func (e *exporter) parse(data []byte, what string) (o object, bad bool) {
+	o, damage := parse(data, what)
+	if damage != nil {
+		e.damage(*damage)
+	}
+	return o, damage != nil
+}
+
 // dress indents a value as the product does.
-func dress(value []byte, prefix string) []byte {
-	text := jsontext.Value(value)
+func dress(o object, prefix string) []byte {
+	text := jsontext.Value(o.value())
 	if text.Indent(jsontext.WithIndentPrefix(prefix), jsontext.WithIndent("  "), session.ReadOptions()) != nil {
-		return value
+		return o.value()
 	}
 	return text
-}
-
-// hasMember reports whether members have one of this name.
-func hasMember(inner []byte, name string) bool {
-	return len(without(inner, name)) != len(inner)
-}
-
-// without returns members without those of these names.
-func without(inner []byte, names ...string) []byte {
-	found := false
-	for _, name := range names {
-		found = found || bytes.Contains(inner, quoted(name))
-	}
-	if !found {
-		return inner
-	}
-	dec := jsontext.NewDecoder(bytes.NewBuffer(append(append([]byte{'{'}, inner...), '}')), session.ReadOptions())
-	if _, err := dec.ReadToken(); err != nil {
-		return inner
-	}
-	var rest object
-	dropped := false
-	for dec.PeekKind() == '"' {
-		name, err := dec.ReadToken()
-		if err != nil {
-			return inner
-		}
-		text := name.String()
-		value, err := dec.ReadValue()
-		if err != nil {
-			return inner
-		}
-		drop := false
-		for _, n := range names {
-			drop = drop || n == text
-		}
-		if drop {
-			dropped = true
-		} else {
-			rest.add(text, value)
-		}
-	}
-	if !dropped {
-		return inner
-	}
-	return rest.text
 }

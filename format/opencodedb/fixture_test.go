@@ -11,7 +11,8 @@ import (
 	_ "modernc.org/sqlite"
 )
 
-// The product's tables, as far as sessions go. The table event is one that cannot be read at all: a query that touches it fails.
+// The product's tables, as far as sessions go. The table event is one that cannot be read at all: a
+// query that touches it fails.
 const schema = `
 CREATE TABLE project (id text PRIMARY KEY, worktree text NOT NULL, time_created integer NOT NULL, time_updated integer NOT NULL, sandboxes text NOT NULL);
 CREATE TABLE session (id text PRIMARY KEY, project_id text NOT NULL, workspace_id text, parent_id text, slug text NOT NULL, directory text NOT NULL, path text,
@@ -33,7 +34,8 @@ CREATE TABLE session_message (id text PRIMARY KEY, session_id text NOT NULL, typ
 CREATE UNIQUE INDEX session_message_session_seq_idx ON session_message (session_id, seq);
 `
 
-// One session with a call, a mark, an unknown part and a compaction. The ids of parts are not in the order in which they were put in.
+// One session with a call, a mark, an unknown part and a compaction. The ids of parts are not in
+// the order in which they were put in.
 const lighthouse = `
 INSERT INTO project VALUES ('pr1', '/isle', 1, 1, '[]');
 INSERT INTO session (id, project_id, slug, directory, path, title, version, share_url, summary_additions, summary_deletions, summary_files, cost, tokens_input, tokens_output,
@@ -124,8 +126,9 @@ const lighthouseExport = `{
     },
 `
 
-// database makes a database in the state in which the product leaves one: a write-ahead log is asked for, and nothing is in it.
-func database(t testing.TB, statements ...string) string {
+// laid makes a database in the state in which the product leaves one: a write-ahead log is asked
+// for, and nothing is in it.
+func laid(t testing.TB, statements ...string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "opencode.db")
 	db := writer(t, path)

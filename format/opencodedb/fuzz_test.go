@@ -9,8 +9,9 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// FuzzRead puts any bytes where a message, a part, a row of the second generation and a column of the session have JSON: nothing panics,
-// every row that is no JSON object is listed, the others are read, and what comes out is an export.
+// FuzzRead puts any bytes where a message, a part, a row of the second generation and a column of
+// the session have JSON: nothing panics, every row that is not a JSON object is listed, the others
+// are read, and what comes out is an export.
 func FuzzRead(f *testing.F) {
 	for _, seed := range []string{
 		`{"role":"user","time":{"created":1500}}`, `{"type":"text","text":"lit"}`, `{"type":"tool","state":{"status":"completed","output":"x"}}`, ``, `{`, `[]`, `null`,
@@ -19,7 +20,7 @@ func FuzzRead(f *testing.F) {
 	} {
 		f.Add([]byte(seed), []byte(seed), []byte(seed))
 	}
-	db := database(f, schema, schemaTwo, lighthouse, secondGeneration)
+	db := laid(f, schema, schemaTwo, lighthouse, secondGeneration)
 	w := writer(f, db)
 	run(f, w, `PRAGMA journal_mode=MEMORY`, `PRAGMA synchronous=OFF`) // nothing but speed
 	f.Fuzz(func(t *testing.T, message, part, row []byte) {
@@ -47,7 +48,7 @@ func FuzzRead(f *testing.F) {
 				t.Fatal(err)
 			}
 			if !jsontext.Value(text).IsValid(session.ReadOptions()) {
-				t.Fatalf("the export is no JSON:\n%s", text)
+				t.Fatalf("the export is not JSON:\n%s", text)
 			}
 			want := 0
 			for _, data := range broken {
@@ -79,15 +80,17 @@ func FuzzMessage(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, message, part []byte) {
 		e := &exporter{id: "ses_1"}
-		e.begin([]byte(`{"id":"ses_1"}`))
-		e.message("msg_1", message, record{"time_created": int64(7)}, []piece{{"prt_1", part}, {"prt_2", []byte(`{"type":"text","text":"after it"}`)}})
+		info, _ := parse([]byte(`{"id":"ses_1"}`), "session")
+		e.begin(info)
+		e.message(stored{"msg_1", int64(7), message},
+			[]stored{{"prt_1", nil, part}, {"prt_2", nil, []byte(`{"type":"text","text":"after it"}`)}})
 		text := e.text()
 		if !jsontext.Value(text).IsValid(session.ReadOptions()) {
-			t.Fatalf("the export is no JSON:\n%s", text)
+			t.Fatalf("the export is not JSON:\n%s", text)
 		}
 		for what, data := range map[string][]byte{"message": message, "part": part} {
 			if v := jsontext.Value(data); (!v.IsValid(session.ReadOptions()) || v.Kind() != '{') && len(e.damaged) == 0 {
-				t.Errorf("the %s is no JSON object and is not listed", what)
+				t.Errorf("the %s is not a JSON object and is not listed", what)
 			}
 		}
 		doc, err := opencode.Format{}.Read(text)

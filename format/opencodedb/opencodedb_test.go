@@ -16,7 +16,7 @@ import (
 )
 
 func TestExport_isWhatTheProductPrints(t *testing.T) {
-	s := open(t, database(t, schema, lighthouse))
+	s := open(t, laid(t, schema, lighthouse))
 	text, damaged, err := s.Export(t.Context(), "ses_light")
 	if err != nil || len(damaged) > 0 {
 		t.Fatalf("%v, damaged: %v", err, damaged)
@@ -36,7 +36,7 @@ func TestExport_isWhatTheProductPrints(t *testing.T) {
 }
 
 func TestRead_givesTheLogWithItsPivotAndMarks(t *testing.T) {
-	s := open(t, database(t, schema, lighthouse))
+	s := open(t, laid(t, schema, lighthouse))
 	doc, err := s.Read(t.Context(), "ses_light")
 	if err != nil {
 		t.Fatal(err)
@@ -67,7 +67,7 @@ func outline(messages []session.Message) string {
 
 func TestList_readsNoMessage(t *testing.T) {
 	// In messages that cannot be parsed nothing could be found.
-	s := open(t, database(t, schema, lighthouse, `UPDATE message SET data = 'none'; UPDATE part SET data = 'none'`))
+	s := open(t, laid(t, schema, lighthouse, `UPDATE message SET data = 'none'; UPDATE part SET data = 'none'`))
 	list, err := s.List(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -87,7 +87,7 @@ func TestList_readsNoMessage(t *testing.T) {
 }
 
 func TestStore_anOlderOneHasFewerColumns(t *testing.T) {
-	s := open(t, database(t, `
+	s := open(t, laid(t, `
 		CREATE TABLE session (id text PRIMARY KEY, project_id text, slug text, directory text, title text, version text, time_created integer, time_updated integer);
 		CREATE TABLE message (id text PRIMARY KEY, session_id text, time_created integer, data text);
 		CREATE TABLE part (id text PRIMARY KEY, message_id text, session_id text, data text);
@@ -121,7 +121,7 @@ func TestRead_rowsOfTheSecondGeneration(t *testing.T) {
 			`INSERT INTO message VALUES ('msg_first', 'ses_two', 1, 1, '{"role":"user","time":{"created":1}}')`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := open(t, database(t, statements...))
+			s := open(t, laid(t, statements...))
 			doc, err := s.Read(t.Context(), "ses_two")
 			if err != nil {
 				t.Fatal(err)
@@ -147,7 +147,7 @@ func TestRead_rowsOfTheSecondGeneration(t *testing.T) {
 }
 
 func TestRead_damagedRowsAreListedAndTheRestIsRead(t *testing.T) {
-	s := open(t, database(t, schema, lighthouse,
+	s := open(t, laid(t, schema, lighthouse,
 		`UPDATE message SET data = '{"role":"assistant","modelID":"m1","time":{"crea' WHERE id = 'msg_b'`,
 		`UPDATE message SET data = '' WHERE id = 'msg_d'`,
 		`UPDATE part SET data = '{"type":"text","text":"Is the lamp' WHERE id = 'prt_1'`,
@@ -165,8 +165,8 @@ func TestRead_damagedRowsAreListedAndTheRestIsRead(t *testing.T) {
 	for _, d := range doc.Damaged {
 		reasons += d.Reason + "\n"
 	}
-	for _, want := range []string{"message msg_b: it is no JSON", "message msg_d: it is empty", "part prt_1: it is no JSON", "part prt_3: it is no JSON object",
-		"1 rows of the table part belong to messages that are not there", "the column model is no JSON"} {
+	for _, want := range []string{"message msg_b: it is not JSON", "message msg_d: it is empty", "part prt_1: it is not JSON", "part prt_3: it is not a JSON object",
+		"1 rows of the table part belong to messages that are not there", "the column model is not JSON"} {
 		if !strings.Contains(reasons, want) {
 			t.Errorf("%q is not listed:\n%s", want, reasons)
 		}
@@ -185,7 +185,7 @@ func TestErrors_sayWhatIsWrong(t *testing.T) {
 	if _, err := open(t, text).List(t.Context()); !errors.Is(err, ErrNoSessions) || !strings.Contains(err.Error(), text) {
 		t.Errorf("a text file: %v", err)
 	}
-	if _, err := open(t, database(t, `CREATE TABLE message (body text)`)).List(t.Context()); !errors.Is(err, ErrNoSessions) {
+	if _, err := open(t, laid(t, `CREATE TABLE message (body text)`)).List(t.Context()); !errors.Is(err, ErrNoSessions) {
 		t.Errorf("another program's database: %v", err)
 	}
 	if _, err := Open(folder); !errors.Is(err, ErrNoSessions) {
@@ -194,7 +194,7 @@ func TestErrors_sayWhatIsWrong(t *testing.T) {
 	if _, err := Open(filepath.Join(folder, "none.db")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no file: %v", err)
 	}
-	s := open(t, database(t, schema, lighthouse))
+	s := open(t, laid(t, schema, lighthouse))
 	if _, err := s.Read(t.Context(), "ses_none"); !errors.Is(err, ErrNotFound) || !strings.Contains(err.Error(), "ses_none") {
 		t.Errorf("no such session: %v", err)
 	}

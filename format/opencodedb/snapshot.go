@@ -1,10 +1,12 @@
 package opencodedb
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+	"iter"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -18,77 +20,70 @@ import (
 
 // stamp is what can be seen of a database from outside.
 type stamp struct {
-	quiet    bool // there is no log in which anything could stand: nobody has the database open
+	quiet    bool // there is no log that could hold anything: no program has the database open
 	size     int64
 	modified time.Time
 }
 
-// stampOf looks at the database that has a path without links: its log lies beside the file, not beside a link to it.
+// stampOf looks at a database. Its path has no links: the log lies beside the file, not beside a
+// link to it.
 func stampOf(path string) (stamp, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return stamp{}, err
 	}
-	there := func(suffix string) (bool, int64) {
-		info, err := os.Stat(path + suffix)
-		if err != nil {
-			return false, 0
-		}
-		return true, info.Size()
-	}
-	log, length := there("-wal")
-	index, _ := there("-shm")
-	journal, _ := there("-journal")
-	// Whoever has the database open made the log before anything else, and its index with it.
-	quiet := !journal && (!log || length == 0 && !index)
-	return stamp{quiet: quiet, size: info.Size(), modified: info.ModTime()}, nil
+	log, logErr := os.Stat(path + "-wal")
+	// A program that has the database open made the log before anything else, and its index with
+	// it.
+	unused := logErr != nil || log.Size() == 0 && !isThere(path+"-shm")
+	return stamp{unused && !isThere(path+"-journal"), info.Size(), info.ModTime()}, nil
 }
 
-// snapshot reads in one transaction, which sees one moment of the database. read may be called again when the first time did not
-// count, and must forget what it had.
-func (s *Store) snapshot(ctx context.Context, read func(context.Context, *sql.Tx) error) error {
-	path, err := filepath.EvalSymlinks(s.path)
+func isThere(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// snapshot reads in one transaction, which sees one moment of the database. It may call read again
+// if the first time did not count.
+func snapshot[T any](ctx context.Context, d database, read func(*sql.Tx) (T, error)) (found T, err error) {
+	path, err := filepath.EvalSymlinks(string(d))
 	if err != nil {
-		return err
+		return found, err
 	}
 	before, err := stampOf(path)
 	if err != nil {
-		return err
+		return found, err
 	}
 	if before.quiet {
-		err := s.once(ctx, path, read, "mode", "ro", "immutable", "1")
+		found, err = once(ctx, path, read, url.Values{"mode": {"ro"}, "immutable": {"1"}})
 		if after, statErr := stampOf(path); ctx.Err() != nil || statErr == nil && after == before {
-			return err
+			return found, err
 		}
-		// The product has started meanwhile, and what was read may be half of this and half of that.
+		// The product has started meanwhile, and what was read may be half old and half new.
 	}
-	return s.once(ctx, path, read, "mode", "ro")
+	return once(ctx, path, read, url.Values{"mode": {"ro"}})
 }
 
-func (s *Store) once(ctx context.Context, path string, read func(context.Context, *sql.Tx) error, parameters ...string) (err error) {
-	db, err := sql.Open("sqlite", source(path, s.wait, parameters...))
+func once[T any](
+	ctx context.Context, path string, read func(*sql.Tx) (T, error), how url.Values,
+) (found T, err error) {
+	how["_pragma"] = []string{"busy_timeout(" + strconv.FormatInt(wait.Milliseconds(), 10) + ")", "query_only(1)"}
+	// "file:" and the absolute path, escaped as in a URL; a drive letter has a slash before it.
+	slashed := "/" + strings.TrimPrefix(filepath.ToSlash(path), "/")
+	name := url.URL{Scheme: "file", OmitHost: true, Path: slashed, RawQuery: how.Encode()}
+	db, err := sql.Open("sqlite", name.String())
 	if err != nil {
-		return err
+		return found, err
 	}
 	defer func() { err = errors.Join(explainSQL(ctx, path, err), db.Close()) }()
 	db.SetMaxOpenConns(1)
 	tx, err := db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
-		return err
+		return found, err
 	}
 	defer tx.Rollback() // nothing was written
-	return read(ctx, tx)
-}
-
-func source(path string, wait time.Duration, parameters ...string) string {
-	q := url.Values{"_pragma": {"busy_timeout(" + strconv.FormatInt(wait.Milliseconds(), 10) + ")", "query_only(1)"}}
-	for i := 0; i < len(parameters); i += 2 {
-		q.Add(parameters[i], parameters[i+1])
-	}
-	// "file:" and the absolute path, with what a URL would take for its own escaped; a drive letter has a slash before it.
-	path = "/" + strings.TrimPrefix(filepath.ToSlash(path), "/")
-	u := url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: q.Encode()}
-	return u.String()
+	return read(tx)
 }
 
 // explainSQL says in words what SQLite says in codes.
@@ -101,8 +96,9 @@ func explainSQL(ctx context.Context, path string, err error) error {
 		return ctx.Err()
 	}
 	if e.Code() == sqlite3.SQLITE_READONLY_ROLLBACK {
-		return fmt.Errorf("a program ended while it wrote to the database, and left its journal (-journal), by which the half of it has to be undone first: "+
-			"start OpenCode once, or copy both files to a folder of yours and open the copy with `sqlite3 FILE .schema`: %w", err)
+		return fmt.Errorf("a program ended while it wrote to the database, and its half-done work must first be "+
+			"undone from the journal it left (-journal): start OpenCode once, or copy both "+
+			"files to a folder of yours and open the copy with `sqlite3 FILE .schema`: %w", err)
 	}
 	switch e.Code() & 0xff {
 	case sqlite3.SQLITE_NOTADB:
@@ -112,79 +108,49 @@ func explainSQL(ctx context.Context, path string, err error) error {
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
 		return fmt.Errorf("another program holds the database locked; try again when it is done: %w", err)
 	case sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY:
-		// The system says why a file may not be read. It is asked only now: to open and close the file takes away the locks of whoever else in this
-		// process is reading it.
-		if file, err := os.Open(path); err != nil {
-			return err
-		} else if err := file.Close(); err != nil {
-			return err
+		// The system says why a file may not be read. It is asked only now: to open and close the
+		// file takes away the locks of anything else in this process that reads it.
+		file, openErr := os.Open(path)
+		if openErr != nil {
+			return openErr
 		}
-		return fmt.Errorf("it cannot be opened: it has a log (-wal) whose index (-shm) can be neither read nor made; copy the database with its log to a folder of yours: %w", err)
+		return errors.Join(file.Close(), fmt.Errorf("it cannot be opened: the index (-shm) of its log (-wal) can be "+
+			"neither read nor made; copy the database with its log to a folder of yours: %w", err))
 	}
 	return err
-}
-
-// columns are the names of a table's columns, none when there is no such table.
-func columns(ctx context.Context, tx *sql.Tx, table string) (map[string]bool, error) {
-	names, err := list[string](ctx, tx, `SELECT name FROM pragma_table_info(?)`, table)
-	if err != nil {
-		return nil, err
-	}
-	has := map[string]bool{}
-	for _, name := range names {
-		has[name] = true
-	}
-	return has, nil
-}
-
-// list reads a query of one column.
-func list[T any](ctx context.Context, tx *sql.Tx, query string, args ...any) ([]T, error) {
-	rows, err := tx.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var values []T
-	for rows.Next() {
-		var v T
-		if err := rows.Scan(&v); err != nil {
-			return nil, err
-		}
-		values = append(values, v)
-	}
-	return values, rows.Err()
 }
 
 // record is one row by the names of its columns. Versions of the product differ in which there are.
 type record map[string]any
 
-// records reads a query into records.
-func records(ctx context.Context, tx *sql.Tx, query string, args ...any) ([]record, error) {
-	rows, err := tx.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	names, err := rows.Columns()
-	if err != nil {
-		return nil, err
-	}
-	var found []record
-	for rows.Next() {
-		values, into := make([]any, len(names)), make([]any, len(names))
-		for i := range values {
-			into[i] = &values[i]
+// records yields the rows of an answer.
+func records(rows *sql.Rows, err error) iter.Seq2[record, error] {
+	return func(yield func(record, error) bool) {
+		if err != nil {
+			yield(nil, err)
+			return
 		}
-		if err := rows.Scan(into...); err != nil {
-			return nil, err
+		defer rows.Close()
+		names, err := rows.Columns()
+		for err == nil && rows.Next() {
+			values, into := make([]any, len(names)), make([]any, len(names))
+			for i := range values {
+				into[i] = &values[i]
+			}
+			r := record{}
+			if err = rows.Scan(into...); err == nil {
+				for i, name := range names {
+					r[name] = values[i]
+				}
+				if !yield(r, nil) {
+					return
+				}
+			}
 		}
-		r := record{}
-		for i, name := range names {
-			r[name] = values[i]
+		if err = cmp.Or(err, rows.Err()); err != nil {
+			yield(nil, err)
 		}
-		found = append(found, r)
 	}
-	return found, rows.Err()
 }
 
 // text is a column as a string, "" when it is NULL, missing, or something else.
@@ -198,9 +164,15 @@ func (r record) text(name string) string {
 	return ""
 }
 
-// number is a column as a number; ok is false when it is NULL, missing, or something else.
-func (r record) number(name string) (n float64, ok bool) {
-	switch v := r[name].(type) {
+// number is a column as a number, 0 when it is NULL, missing, or something else.
+func (r record) number(name string) float64 {
+	n, _ := number(r[name])
+	return n
+}
+
+// number is the number that a column holds; ok is false when it holds none.
+func number(value any) (n float64, ok bool) {
+	switch v := value.(type) {
 	case int64:
 		return float64(v), true
 	case float64:
@@ -213,5 +185,3 @@ func (r record) number(name string) (n float64, ok bool) {
 	}
 	return 0, false
 }
-
-func (r record) has(name string) bool { return r[name] != nil }

@@ -1,7 +1,6 @@
 package opencodedb
 
 import (
-	"context"
 	"database/sql"
 	"fmt"
 	"os"
@@ -12,7 +11,7 @@ import (
 )
 
 func TestRead_leavesNoTraceWhenTheProductDoesNotRun(t *testing.T) {
-	path := database(t, schema, lighthouse)
+	path := laid(t, schema, lighthouse)
 	before := look(t, filepath.Dir(path))
 	if len(before) != 1 {
 		t.Fatalf("there should be the database alone: %d files", len(before))
@@ -30,7 +29,7 @@ func TestRead_leavesNoTraceWhenTheProductDoesNotRun(t *testing.T) {
 }
 
 func TestRead_seesWhatStandsInTheLogAlone(t *testing.T) {
-	path := database(t, schema, lighthouse)
+	path := laid(t, schema, lighthouse)
 	db := writer(t, path)
 	run(t, db, "PRAGMA wal_autocheckpoint=0", `UPDATE part SET data = '{"type":"text","text":"Is it lit now?"}' WHERE id = 'prt_1'`)
 	before := look(t, filepath.Dir(path))
@@ -63,7 +62,8 @@ func TestRead_seesWhatStandsInTheLogAlone(t *testing.T) {
 	if len(after) != len(before) {
 		t.Errorf("%d files before, %d after", len(before), len(after))
 	}
-	// What the product may do when it ends: nobody stands in the way of folding the log into the database.
+	// What the product may do when it ends: nobody stands in the way of folding the log into the
+	// database.
 	var busy, log, folded int
 	if err := db.QueryRow("PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &log, &folded); err != nil || busy != 0 {
 		t.Errorf("a checkpoint after reading: busy %d, %v", busy, err)
@@ -72,7 +72,7 @@ func TestRead_seesWhatStandsInTheLogAlone(t *testing.T) {
 }
 
 func TestRead_aLogWithoutItsIndexIsRead(t *testing.T) {
-	path := database(t, schema, lighthouse)
+	path := laid(t, schema, lighthouse)
 	db := writer(t, path)
 	run(t, db, "PRAGMA wal_autocheckpoint=0", `UPDATE session SET title = 'Only in the log'`)
 	copied := filepath.Join(t.TempDir(), "opencode.db") // as after a crash, or from a backup
@@ -97,30 +97,31 @@ func TestRead_aLogWithoutItsIndexIsRead(t *testing.T) {
 	}
 }
 
-// The product starts, writes and checkpoints in the middle of a reading that began when it did not run.
+// The product starts, writes and checkpoints in the middle of a reading that began when it did not
+// run.
 func TestSnapshot_readsAgainWhenTheProductStartedMeanwhile(t *testing.T) {
-	path := database(t, schema, lighthouse)
+	path := laid(t, schema, lighthouse)
 	s := open(t, path)
 	times := 0
-	var titles []string
-	err := s.snapshot(t.Context(), func(ctx context.Context, tx *sql.Tx) (err error) {
+	title, err := snapshot(t.Context(), database(s.Path()), func(tx *sql.Tx) (title string, err error) {
 		if times++; times == 1 {
 			run(t, writer(t, path), `UPDATE session SET title = 'New'`, `PRAGMA wal_checkpoint(TRUNCATE)`)
 		}
-		titles, err = list[string](ctx, tx, `SELECT title FROM session WHERE id = 'ses_light'`)
-		return err
+		err = tx.QueryRowContext(t.Context(), `SELECT title FROM session WHERE id = 'ses_light'`).Scan(&title)
+		return title, err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if times != 2 || len(titles) != 1 || titles[0] != "New" {
-		t.Errorf("read %d times, last %q; want a second time that sees what was written", times, titles)
+	if times != 2 || title != "New" {
+		t.Errorf("read %d times, last %q; want a second time that sees what was written", times, title)
 	}
 }
 
-// Every message is written in one transaction with its part: a reading that is one moment never sees one without the other.
+// Every message is written in one transaction with its part: a reading that is one moment never
+// sees one without the other.
 func TestRead_isOneMomentWhileTheProductWrites(t *testing.T) {
-	path := database(t, schema, lighthouse, `DELETE FROM message; DELETE FROM part`)
+	path := laid(t, schema, lighthouse, `DELETE FROM message; DELETE FROM part`)
 	db := writer(t, path)
 	run(t, db, "PRAGMA wal_autocheckpoint=20")
 	s := open(t, path)

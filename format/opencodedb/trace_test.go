@@ -19,7 +19,7 @@ func traces(t *testing.T, path string) map[string]Trace {
 }
 
 func TestTraces_showWhatIsWrittenThoughTheSessionDoesNot(t *testing.T) {
-	path := database(t, schema, schemaTwo, lighthouse)
+	path := laid(t, schema, schemaTwo, lighthouse)
 	before := traces(t, path)
 	if len(before) != 2 || before["ses_light"].Written != 9000 || before["ses_light"].Bytes < 1000 || before["ses_keeper"].Written != 9500 {
 		t.Fatalf("%+v", before)
@@ -46,7 +46,7 @@ func TestTraces_showWhatIsWrittenThoughTheSessionDoesNot(t *testing.T) {
 }
 
 func TestTraces_rowsWithoutATimeTellNothing(t *testing.T) {
-	path := database(t, `CREATE TABLE session (id text PRIMARY KEY, title text, time_created integer, time_updated integer);
+	path := laid(t, `CREATE TABLE session (id text PRIMARY KEY, title text, time_created integer, time_updated integer);
 		CREATE TABLE message (id text PRIMARY KEY, session_id text, time_created integer, data text);
 		CREATE TABLE part (id text PRIMARY KEY, message_id text, session_id text, data text);
 		INSERT INTO session VALUES ('ses_a', 'A', 1, 7); INSERT INTO session VALUES ('ses_b', 'B', 1, 8);

@@ -2,15 +2,15 @@ package openhands
 
 import (
 	"bytes"
-	"errors"
-	"io"
-	"strings"
-	"time"
+	"cmp"
+	"slices"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/internal/span"
+	"github.com/winnowhq/winnow/format/internal/transcript"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -33,23 +33,23 @@ type event struct {
 	Success     *bool          `json:"success"`
 
 	// From 1.0 on.
-	Kind       string         `json:"kind"`
-	LLMMessage *llmMessage    `json:"llm_message"`
-	Extended   []block        `json:"extended_content"`
-	Thought    []block        `json:"thought"`
-	Reasoning  string         `json:"reasoning_content"`
-	Thinking   []thinking     `json:"thinking_blocks"`
-	Tool       string         `json:"tool_name"`
-	CallID     string         `json:"tool_call_id"`
-	Call       *toolCall      `json:"tool_call"`
-	Response   string         `json:"llm_response_id"`
-	Summary    string         `json:"summary"`
-	Forgotten  []string       `json:"forgotten_event_ids"`
-	Error      string         `json:"error"`
-	Rejection  string         `json:"rejection_reason"`
-	System     jsontext.Value `json:"system_prompt"`
-	Key        string         `json:"key"`
-	Value      jsontext.Value `json:"value"`
+	Kind       string               `json:"kind"`
+	LLMMessage *llmMessage          `json:"llm_message"`
+	Extended   []block              `json:"extended_content"`
+	Thought    []block              `json:"thought"`
+	Reasoning  string               `json:"reasoning_content"`
+	Thinking   []transcript.Thought `json:"thinking_blocks"`
+	Tool       string               `json:"tool_name"`
+	CallID     string               `json:"tool_call_id"`
+	Call       *toolCall            `json:"tool_call"`
+	Response   string               `json:"llm_response_id"`
+	Summary    string               `json:"summary"`
+	Forgotten  []string             `json:"forgotten_event_ids"`
+	Error      string               `json:"error"`
+	Rejection  string               `json:"rejection_reason"`
+	System     jsontext.Value       `json:"system_prompt"`
+	Key        string               `json:"key"`
+	Value      jsontext.Value       `json:"value"`
 }
 
 type block struct {
@@ -58,16 +58,11 @@ type block struct {
 	URLs []string `json:"image_urls"`
 }
 
-type thinking struct {
-	Thinking  string `json:"thinking"`
-	Signature string `json:"signature"`
-}
-
 type llmMessage struct {
-	Role      string         `json:"role"`
-	Content   jsontext.Value `json:"content"` // a text or blocks
-	Reasoning string         `json:"reasoning_content"`
-	Thinking  []thinking     `json:"thinking_blocks"`
+	Role      string               `json:"role"`
+	Content   jsontext.Value       `json:"content"` // a text or blocks
+	Reasoning string               `json:"reasoning_content"`
+	Thinking  []transcript.Thought `json:"thinking_blocks"`
 }
 
 type toolCall struct {
@@ -98,7 +93,8 @@ type callMeta struct {
 	} `json:"model_response"`
 }
 
-// usage is what a provider reported, in either way of writing it: the prompt has what was read from the cache in it.
+// usage is what a provider reported, in either way of writing it: the prompt has what was read from
+// the cache in it.
 type usage struct {
 	Response   string `json:"response_id"`
 	Model      string `json:"model"`
@@ -124,137 +120,79 @@ type metrics struct {
 	} `json:"costs"`
 }
 
-// values gives every value of the file: one after the other, or, where a line cannot be read, those of the lines around it. In a list nothing
-// that begins an object follows on a line of its own but its elements: they are read as if they stood alone. base is where src begins in the source.
-func (r *reader) values(src []byte, base int) error {
+// values reads every value of a file: one after the other, or in lists. What is not JSON is damage
+// up to the next line that begins an object. base is where src begins in the source.
+func (r *reader) values(src []byte, base int) {
 	line, counted := 1, 0
-	for from := 0; ; {
-		r.shift = base + from
-		stop, err := r.stretch(src[from:])
+	for at := 0; ; {
+		at = len(src) - len(bytes.TrimLeft(src[at:], " \t\r\n,[]"))
+		if at == len(src) {
+			return
+		}
+		value, err := jsontext.NewDecoder(bytes.NewBuffer(src[at:]), session.ReadOptions()).ReadValue()
 		if err == nil {
-			return nil
-		}
-		at := from + int(stop)
-		rest := bytes.TrimLeft(src[at:], " \t\r\n,")
-		separated := bytes.IndexByte(src[at:len(src)-len(rest)], ',') >= 0
-		at = len(src) - len(rest)
-		switch {
-		case separated && len(rest) > 0:
-			from = at // of a list that was entered in its middle, or whose next element cannot be read: that shows when it is read alone
+			r.value(value, base+at)
+			at += len(value)
 			continue
-		case from > 0 && len(rest) > 0 && len(bytes.Trim(rest, " \t\r\n]")) == 0:
-			return nil // the end of such a list
-		}
-		if len(rest) == 0 {
-			at = from + int(stop) // there are separators and nothing between them
-			rest = src[at:]
-		}
-		reason := err.Error()
-		if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
-			reason = "the file is cut short"
 		}
 		line += bytes.Count(src[counted:at], []byte("\n"))
 		counted = at
-		next := bytes.Index(rest, []byte("\n{\""))
-		size := len(rest)
-		if next >= 0 {
-			size = next + 1
+		end := len(src)
+		if next := bytes.Index(src[at:], []byte("\n{\"")); next >= 0 {
+			end = at + next + 1
 		}
-		r.doc.Damaged = append(r.doc.Damaged, format.Damage{Line: line, Offset: int64(base + at), Bytes: size, Reason: reason})
-		if next < 0 {
-			return err
-		}
-		from = at + size
-	}
-}
-
-// stretch reads values as far as it can. On an error it returns where the value begins that could not be read.
-func (r *reader) stretch(src []byte) (at int64, err error) {
-	dec := jsontext.NewDecoder(bytes.NewBuffer(src), session.ReadOptions())
-	for {
-		at = dec.InputOffset()
-		if dec.PeekKind() == '[' {
-			if _, err := dec.ReadToken(); err != nil {
-				return at, err
-			}
-			for dec.PeekKind() != ']' {
-				at = dec.InputOffset()
-				value, err := dec.ReadValue()
-				if err != nil {
-					return at, err
-				}
-				r.value(value, at)
-			}
-			if _, err := dec.ReadToken(); err != nil {
-				return at, err
-			}
-			continue
-		}
-		value, err := dec.ReadValue()
-		if errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-			return at, nil
-		}
-		if err != nil {
-			return at, err
-		}
-		r.value(value, at)
+		r.Damaged = append(r.Damaged, format.Damage{
+			Line: line, Offset: int64(base + at), Bytes: end - at, Reason: transcript.Reason(err),
+		})
+		at = end
 	}
 }
 
 // value takes an event, a list of them, or an object that has them.
-func (r *reader) value(value jsontext.Value, at int64) {
+func (r *reader) value(value jsontext.Value, at int) {
 	if value.Kind() == '[' { // a pair of action and observation
-		var pair []jsontext.Value
-		if json.Unmarshal(value, &pair, session.ReadOptions()) == nil {
-			for _, v := range pair {
-				if v.Kind() == '{' {
-					r.value(v, at)
-				}
+		for v := range span.Values(value, span.All(value)) {
+			if value[v.Start] == '{' {
+				r.value(jsontext.Value(v.Of(value)), at)
 			}
 		}
 		return
 	}
 	var any struct {
 		event
-		History    []jsontext.Value `json:"history"`
-		Events     []jsontext.Value `json:"events"`
-		Trajectory []jsontext.Value `json:"trajectory"`
-		State      jsontext.Value   `json:"base_state"`
+		History    jsontext.Value `json:"history"`
+		Events     jsontext.Value `json:"events"`
+		Trajectory jsontext.Value `json:"trajectory"`
+		State      jsontext.Value `json:"base_state"`
 	}
+	reason := ""
 	if value.Kind() != '{' {
-		r.damage(at, len(value), "no event: it is not an object")
-		return
-	}
-	if err := json.Unmarshal(value, &any, session.ReadOptions()); err != nil {
-		r.damage(at, len(value), err.Error())
-		return
-	}
-	switch {
-	case any.Kind != "" && any.Source != "" || any.Action.Kind() == '"' || any.Observation.Kind() == '"':
-		r.doc.Counts.Entries++
+		reason = "not an event: it is not an object"
+	} else if err := json.Unmarshal(value, &any, session.ReadOptions()); err != nil {
+		reason = err.Error()
+	} else if any.Kind != "" && any.Source != "" || any.Action.Kind() == '"' || any.Observation.Kind() == '"' {
+		r.Counts.Entries++
 		r.events = append(r.events, any.event)
-	case any.History != nil || any.Events != nil || any.Trajectory != nil:
+	} else if lists := [][]byte{any.History, any.Events, any.Trajectory}; slices.ContainsFunc(lists, isList) {
 		r.state(any.State)
 		r.state(value)
-		for _, list := range [][]jsontext.Value{any.History, any.Events, any.Trajectory} {
-			for _, v := range list {
-				r.value(v, at)
+		for _, list := range lists {
+			for v := range span.Values(list, span.All(list)) {
+				r.value(v.Of(list), at)
 			}
 		}
-	default:
-		if !r.state(value) {
-			r.damage(at, len(value), "no event: it has neither a kind nor an action nor an observation")
-		}
+	} else if !r.state(value) {
+		reason = "not an event: it has neither a kind nor an action nor an observation"
+	}
+	if reason != "" {
+		r.Damaged = append(r.Damaged, format.Damage{Offset: int64(at), Bytes: len(value), Reason: reason})
 	}
 }
 
-func (r *reader) damage(at int64, size int, reason string) {
-	begin := r.shift + int(at) // of what stands before the value
-	begin += len(r.doc.Source[begin:]) - len(bytes.TrimLeft(r.doc.Source[begin:], " \t\r\n,"))
-	r.doc.Damaged = append(r.doc.Damaged, format.Damage{Offset: int64(begin), Bytes: size, Reason: reason})
-}
+func isList(value []byte) bool { return span.Kind(value) == '[' }
 
-// state takes over what is said about a conversation as a whole, and reports whether that was something.
+// state takes over what is said about a conversation as a whole, and reports whether that was
+// something.
 func (r *reader) state(value jsontext.Value) bool {
 	if value.Kind() != '{' {
 		return false
@@ -279,17 +217,14 @@ func (r *reader) state(value jsontext.Value) bool {
 	}
 	r.stats(state.Stats)
 	if state.Agent.LLM.Model != "" {
-		r.model = modelOf(state.Agent.LLM.Model)
+		r.Model = transcript.ModelOf(state.Agent.LLM.Model)
 	}
-	if state.ID != "" && (state.Status != "" || state.Agent.LLM.Model != "") {
-		r.doc.Session.Info.ID = state.ID
+	info := &r.Session.Info
+	if state.Status != "" || state.Agent.LLM.Model != "" {
+		info.ID = cmp.Or(state.ID, info.ID)
 	}
-	if state.Problem != "" {
-		r.doc.Session.Info.Title = state.Problem
-	}
-	if state.Workspace.Dir != "" {
-		r.doc.Session.Info.Directory = state.Workspace.Dir
-	}
+	info.Title = cmp.Or(state.Problem, info.Title)
+	info.Directory = cmp.Or(state.Workspace.Dir, info.Directory)
 	return state.Status != "" || state.Agent.LLM.Model != "" || state.Workspace.Dir != "" || len(state.Stats) > 0
 }
 
@@ -313,11 +248,14 @@ func (r *reader) stats(value jsontext.Value) {
 	}
 }
 
-func (e *event) id() string {
-	if e.ID.Kind() == '"' {
-		return plain(e.ID)
+func (e *event) id() string { return idOf(e.ID) }
+
+// idOf is the id of an event: a text, or a number.
+func idOf(v jsontext.Value) string {
+	if v.Kind() == '"' {
+		return span.String(v)
 	}
-	return string(e.ID)
+	return string(v)
 }
 
 // tokens is a usage as a session has it.
@@ -326,32 +264,8 @@ func (u *usage) tokens() *session.Usage {
 	if u.Details != nil && read == 0 {
 		read = u.Details.Cached
 	}
-	return &session.Usage{Total: u.Total, Input: max(0, u.Prompt-read-u.Write), Output: max(0, u.Completion-u.Reasoning), Reasoning: u.Reasoning, Cache: session.CacheUsage{Read: read, Write: u.Write}}
-}
-
-func modelOf(name string) *session.ModelRef {
-	provider, model, ok := strings.Cut(name, "/")
-	if !ok {
-		provider, model = "", provider
+	return &session.Usage{
+		Total: u.Total, Input: max(0, u.Prompt-read-u.Write), Output: max(0, u.Completion-u.Reasoning),
+		Reasoning: u.Reasoning, Cache: session.CacheUsage{Read: read, Write: u.Write},
 	}
-	return &session.ModelRef{ProviderID: provider, ModelID: model}
-}
-
-// millis reads a time with or without its zone; without one it is taken for UTC.
-func millis(timestamp string) session.Millis {
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999"} {
-		if at, err := time.Parse(layout, timestamp); err == nil {
-			return session.Millis(at.UnixMilli())
-		}
-	}
-	return 0
-}
-
-// plain is the text of a JSON string, "" for anything else.
-func plain(v jsontext.Value) string {
-	if v.Kind() != '"' {
-		return ""
-	}
-	text, _ := jsontext.AppendUnquote(nil, bytes.TrimSpace(v)) // invalid UTF-8 becomes U+FFFD
-	return string(text)
 }

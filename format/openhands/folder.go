@@ -13,25 +13,24 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/plainfile"
-	"github.com/winnowhq/winnow/session"
 )
 
 // Folder is a conversation as the product keeps it, a file for each event:
 //
-//	<conversation>/base_state.json, <conversation>/events/event-00000-<id>.json, event-00001-<id>.json, …
+//	<conversation>/base_state.json
+//	<conversation>/events/event-00000-<id>.json, event-00001-<id>.json, …
 //
-// and up to 0.x <conversation>/events/0.json, 1.json, …. Conversations that work for this one are folders of the same shape below
-// <conversation>/subagents.
+// and up to 0.x <conversation>/events/0.json, 1.json, …. Conversations of its sub-agents are
+// folders of the same shape below <conversation>/subagents.
 type Folder struct {
 	path   string
-	state  *piece // nil when there is none
-	events []piece
+	pieces []piece // in the order in which they are read: the state, if there is one, and the events
 }
 
-// SubAgents is the name of the folder in a conversation's in which those of its sub-agents are.
+// SubAgents is the name of the folder in a conversation's that holds those of its sub-agents.
 const SubAgents = "subagents"
 
 const (
@@ -42,13 +41,14 @@ const (
 // piece is one file of a conversation.
 type piece struct {
 	name     string // below the folder, with slashes
-	index    int    // of an event
+	index    int    // of an event; -1 for the state
 	size     int64
 	modified time.Time
 }
 
-// Conversation lists what is in a conversation's folder; ok is false for any other folder. Without a state the first event has to look like one,
-// because other programs have folders of such names too.
+// Conversation lists what is in a conversation's folder; ok is false for any other folder. Without
+// a state the first event has to look like one, because other programs have folders of that name
+// too.
 func Conversation(path string) (f Folder, ok bool) {
 	entries, err := os.ReadDir(filepath.Join(path, eventsFolder))
 	if err != nil {
@@ -56,7 +56,7 @@ func Conversation(path string) (f Folder, ok bool) {
 	}
 	f.path = path
 	if info, err := os.Stat(filepath.Join(path, stateFile)); err == nil && info.Mode().IsRegular() {
-		f.state = &piece{stateFile, 0, info.Size(), info.ModTime()}
+		f.pieces = append(f.pieces, piece{stateFile, -1, info.Size(), info.ModTime()})
 	}
 	for _, d := range entries {
 		index, ok := eventIndex(d.Name())
@@ -67,16 +67,18 @@ func Conversation(path string) (f Folder, ok bool) {
 		if info, err := d.Info(); err == nil {
 			p.size, p.modified = info.Size(), info.ModTime()
 		}
-		f.events = append(f.events, p)
+		f.pieces = append(f.pieces, p)
 	}
-	slices.SortStableFunc(f.events, func(a, b piece) int { return cmp.Or(cmp.Compare(a.index, b.index), strings.Compare(a.name, b.name)) })
-	if f.state == nil && (len(f.events) == 0 || !f.looksRight(f.events[0])) {
-		return Folder{}, false
-	}
-	return f, true
+	slices.SortStableFunc(f.pieces, func(a, b piece) int {
+		return cmp.Or(cmp.Compare(a.index, b.index), strings.Compare(a.name, b.name))
+	})
+	return f, f.hasState() || !f.Empty() && f.looksRight(f.pieces[0])
 }
 
-// eventIndex takes the place of an event from the name of its file: event-00012-<id>.json, with five digits or more, or 12.json.
+func (f Folder) hasState() bool { return len(f.pieces) > 0 && f.pieces[0].index < 0 }
+
+// eventIndex takes the place of an event from the name of its file: event-00012-<id>.json, with
+// five digits or more, or 12.json.
 func eventIndex(name string) (int, bool) {
 	name, ok := strings.CutSuffix(name, ".json")
 	if !ok {
@@ -110,22 +112,20 @@ func (f Folder) file(p piece) string { return filepath.Join(f.path, filepath.Fro
 // Path is where the folder is.
 func (f Folder) Path() string { return f.path }
 
-// Empty tells whether the conversation was begun and nothing was said.
-func (f Folder) Empty() bool { return len(f.events) == 0 }
+// Empty reports whether the conversation was begun and nothing was said.
+func (f Folder) Empty() bool { return len(f.pieces) == 0 || f.pieces[len(f.pieces)-1].index < 0 }
 
 // Size is how many bytes the files of the conversation have, without those of its sub-agents.
-func (f Folder) Size() int64 {
-	var size int64
-	for p := range f.pieces() {
+func (f Folder) Size() (size int64) {
+	for _, p := range f.pieces {
 		size += p.size
 	}
 	return size
 }
 
 // Modified is when a file of the conversation was last written.
-func (f Folder) Modified() time.Time {
-	var last time.Time
-	for p := range f.pieces() {
+func (f Folder) Modified() (last time.Time) {
+	for _, p := range f.pieces {
 		if p.modified.After(last) {
 			last = p.modified
 		}
@@ -133,35 +133,20 @@ func (f Folder) Modified() time.Time {
 	return last
 }
 
-// pieces are the files in the order in which they are read.
-func (f Folder) pieces() func(yield func(piece) bool) {
-	return func(yield func(piece) bool) {
-		if f.state != nil && !yield(*f.state) {
-			return
-		}
-		for _, p := range f.events {
-			if !yield(p) {
-				return
-			}
-		}
-	}
-}
-
 // ID is the id of the conversation: what its state says, else the name of the folder.
 func (f Folder) ID() string {
-	var state struct {
-		ID string `json:"id"`
-	}
-	if f.state != nil {
-		if data, _, err := plainfile.Read(f.file(*f.state), 0); err == nil && json.Unmarshal(data, &state, session.ReadOptions()) == nil && state.ID != "" {
-			return state.ID
+	if f.hasState() {
+		data, _, _ := plainfile.Read(f.file(f.pieces[0]), 0)
+		if id := span.Find(data, span.All(data), "id").Of(data); span.Valid(data) && span.String(id) != "" {
+			return span.String(id)
 		}
 	}
 	return filepath.Base(f.path)
 }
 
-// Read reads the conversation. The document's source is its files one behind the other, in the order of the events, which Format reads too. What
-// could not be read is damage under the name of its file; the offset is that in the file. So are events that are missing before others.
+// Read reads the conversation. The document's source is its files one after the other, in the order
+// of the events, which Format reads too. What could not be read is damage under the name of its
+// file; the offset is that in the file. So are events that are missing before others.
 func (f Folder) Read() (*format.Document, error) { return f.read(-1) }
 
 // Glance reads the state, and of the events about the first n bytes.
@@ -171,8 +156,8 @@ func (f Folder) Glance(n int64) (*format.Document, error) { return f.read(n) }
 func (f Folder) read(limit int64) (*format.Document, error) {
 	var j joined
 	next, taken := 0, int64(0)
-	for p := range f.pieces() {
-		if event := f.state == nil || p.name != stateFile; event {
+	for _, p := range f.pieces {
+		if p.index >= 0 {
 			if limit >= 0 && taken > limit {
 				break
 			}
@@ -221,7 +206,6 @@ func (j *joined) add(name string, data []byte) {
 // read reads each file by itself, so that what is broken in one ends with it.
 func (j *joined) read(id string) (*format.Document, error) {
 	r := newReader(j.src)
-	var failed error
 	for i, begin := range j.begins {
 		end := len(j.src)
 		if i+1 < len(j.begins) {
@@ -229,17 +213,18 @@ func (j *joined) read(id string) (*format.Document, error) {
 		}
 		data := j.src[begin : end-1]
 		events := len(r.events)
-		r.doc.Damaged = nil
-		failed = errors.Join(failed, r.values(data, begin))
-		if len(r.events) == events && len(r.doc.Damaged) == 0 && j.names[i] != stateFile {
+		r.Damaged = nil
+		r.values(data, begin)
+		if len(r.events) == events && len(r.Damaged) == 0 && j.names[i] != stateFile {
 			j.damage(j.names[i]+": there is no event in it", len(data))
 		}
-		for _, d := range r.doc.Damaged {
-			j.damaged = append(j.damaged, format.Damage{Offset: d.Offset - int64(begin), Bytes: d.Bytes, Reason: j.names[i] + ": " + d.Reason})
+		for _, d := range r.Damaged {
+			d.Offset, d.Line, d.Reason = d.Offset-int64(begin), 0, j.names[i]+": "+d.Reason
+			j.damaged = append(j.damaged, d)
 		}
 	}
-	r.doc.Damaged = j.damaged
-	return r.document(id, failed)
+	r.Damaged = j.damaged
+	return r.document(id)
 }
 
 func missing(first, last int) string {

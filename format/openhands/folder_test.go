@@ -104,9 +104,9 @@ func TestFolder_anEventThatCannotBeReadIsDamageAndHidesNoOther(t *testing.T) {
 		"empty":            {"", "it is empty"},
 		"zeros":            {strings.Repeat("\x00", 40), "invalid character"},
 		"no JSON":          {"oops\n", "invalid character"},
-		"a comma":          {",", "invalid character"},
+		"a comma":          {",", "there is no event in it"},
 		"white space":      {" \n", "there is no event in it"},
-		"another object":   {`{"a":1}`, "no event"},
+		"another object":   {`{"a":1}`, "not an event"},
 		"not an object":    {`12`, "not an object"},
 		"of a wrong shape": {`{"kind":"MessageEvent","source":7}`, "source"},
 	} {

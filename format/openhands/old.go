@@ -8,6 +8,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/winnowhq/winnow/format/internal/span"
+	"github.com/winnowhq/winnow/format/internal/transcript"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -24,6 +26,9 @@ type arguments struct {
 	Unknown   jsontext.Value `json:",embed"`
 }
 
+// aside are actions that only the product reads.
+var aside = []string{"recall", "change_agent_state", "pause", "resume", "null", "condensation_request"}
+
 // old takes an event up to 0.x.
 func (r *reader) old(at int, e *event) {
 	var args arguments
@@ -33,36 +38,30 @@ func (r *reader) old(at int, e *event) {
 		return
 	}
 	if e.Meta != nil && e.Meta.Response.Model != "" {
-		r.model = modelOf(e.Meta.Response.Model)
+		r.Model = transcript.ModelOf(e.Meta.Response.Model)
 	}
-	action := plain(e.Action)
+	action := span.String(e.Action)
 	switch {
 	case action == "system":
 		r.system = append(r.system, args.Content)
 	case action == "condensation":
-		forgotten := args.Forgotten
-		var ids []string
-		for id := range r.of {
-			ids = append(ids, id)
-		}
-		if args.First != nil && args.Last != nil {
-			ids = between(*args.First, *args.Last, ids)
-		} else {
-			ids = slices.DeleteFunc(ids, func(id string) bool {
-				return !slices.ContainsFunc(forgotten, func(n int) bool { return id == strconv.Itoa(n) })
-			})
-		}
-		r.condensed(at, e, args.Summary, ids)
+		r.condensed(at, e, args.Summary, func(id string) bool {
+			n, err := strconv.Atoi(id)
+			if args.First != nil && args.Last != nil {
+				return err == nil && *args.First <= n && n <= *args.Last
+			}
+			return err == nil && slices.Contains(args.Forgotten, n)
+		})
 	case action == "message" && e.Source == "user":
 		m := r.message(at, e, false, "")
-		r.add(m, session.Part{Type: session.TextPart, Text: cmp.Or(args.Content, e.Message)})
+		r.Add(m, session.Part{Type: session.TextPart, Text: cmp.Or(args.Content, e.Message)})
 		r.images(m, args.Images, false)
 	case action == "message":
 		m := r.message(at, e, true, e.answer())
 		r.meter(m, e)
-		r.add(m, session.Part{Type: session.TextPart, Text: cmp.Or(args.Content, e.Message)})
-	case action == "recall" || action == "change_agent_state" || action == "pause" || action == "resume" || action == "null" || action == "condensation_request":
-		r.doc.Counts.Aside++
+		r.Add(m, session.Part{Type: session.TextPart, Text: cmp.Or(args.Content, e.Message)})
+	case slices.Contains(aside, action):
+		r.Counts.Aside++
 	default:
 		r.oldCall(at, e, action, &args)
 	}
@@ -89,8 +88,8 @@ func (r *reader) oldCall(at int, e *event, action string, args *arguments) {
 		}
 	}
 	// Events of one answer repeat its thought.
-	if thought != "" && action != "think" && !slices.ContainsFunc(m.Parts, func(p session.Part) bool { return p.Type == session.TextPart && p.Text == thought }) {
-		r.add(m, session.Part{Type: session.TextPart, Text: thought})
+	if action != "think" {
+		r.sayOnce(m, thought)
 	}
 	tool, callID, input := action, "", e.Args
 	if e.Meta != nil {
@@ -107,15 +106,22 @@ func (r *reader) oldCall(at int, e *event, action string, args *arguments) {
 	}
 	r.call(m, e, tool, callID, input, e.Message)
 	if action == "finish" || action == "reject" {
-		if args.Final != "" && input.Kind() == '{' && !slices.ContainsFunc(m.Parts, func(p session.Part) bool { return p.Text == args.Final }) {
-			r.add(m, session.Part{Type: session.TextPart, Text: args.Final})
+		if input.Kind() == '{' {
+			r.sayOnce(m, args.Final)
 		}
-		state := r.doc.Session.Messages[r.causes[e.id()].message].Parts[r.causes[e.id()].part].State
-		state.Status = session.Completed
+		r.Part(r.causes[e.id()]).State.Status = session.Completed
 	}
 }
 
-// meter gives an answer what it took: what its provider reported, else by how much the run's sum grew.
+// sayOnce adds a text that the message does not have yet.
+func (r *reader) sayOnce(m *session.Message, text string) {
+	if text != "" && !slices.ContainsFunc(m.Parts, func(p session.Part) bool { return p.Text == text }) {
+		r.Add(m, session.Part{Type: session.TextPart, Text: text})
+	}
+}
+
+// meter gives an answer what it took: what its provider reported, else by how much the run's sum
+// grew.
 func (r *reader) meter(m *session.Message, e *event) {
 	if m.Role != session.Assistant || m.Tokens != nil {
 		return
@@ -128,7 +134,10 @@ func (r *reader) meter(m *session.Message, e *event) {
 	}
 	if now := e.Metrics.Usage; now != nil {
 		if m.Tokens == nil && now.Prompt > r.before.Prompt {
-			grown := usage{Prompt: now.Prompt - r.before.Prompt, Completion: now.Completion - r.before.Completion, Read: now.Read - r.before.Read, Write: now.Write - r.before.Write}
+			grown := usage{
+				Prompt: now.Prompt - r.before.Prompt, Completion: now.Completion - r.before.Completion,
+				Read: now.Read - r.before.Read, Write: now.Write - r.before.Write,
+			}
 			m.Tokens = grown.tokens()
 		}
 		r.before = *now
@@ -140,20 +149,14 @@ func (r *reader) meter(m *session.Message, e *event) {
 }
 
 func (r *reader) oldObservation(at int, e *event) {
-	kind := plain(e.Observation)
-	text := textOf(e.Content)
-	cause := string(e.Cause)
-	if e.Cause.Kind() == '"' {
-		cause = plain(e.Cause)
-	}
-	to, known := r.causes[cause]
+	kind := span.String(e.Observation)
+	to, known := r.causes[idOf(e.Cause)]
 	if !known && e.Meta != nil && e.Meta.CallID != "" {
-		to, known = r.calls[e.Meta.CallID]
+		to, known = r.Find(e.Meta.CallID)
 	}
 	if !known && (kind == "agent_state_changed" || kind == "recall" || kind == "null" || kind == "condense") {
-		r.doc.Counts.Aside++
+		r.Counts.Aside++
 		return
 	}
-	failed := kind == "error" || kind == "user_rejected"
-	r.result(at, e, to, known, text, failed, e.Extras)
+	r.result(at, e, to, known, textOf(e.Content), kind == "error" || kind == "user_rejected", e.Extras)
 }

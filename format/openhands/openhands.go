@@ -1,22 +1,23 @@
-// Package openhands answers: what happened in a run of OpenHands? It reads trajectories, lists of events, in both generations:
+// Package openhands reads trajectories of OpenHands, which are lists of events, in both
+// generations:
 //
-//   - up to 0.x: events with action or observation ({id, timestamp, source, action, args} and {…, observation, content, extras, cause}), as the
-//     trajectory download and --save-trajectory write them, the list bare or as history in an object;
-//   - the agent SDK from 1.0 on: events with a kind (MessageEvent, ActionEvent, ObservationEvent, Condensation, …), as a list, one a line, or the
-//     files of a conversation's folder one behind the other (cat base_state.json events/*.json). Conversation reads the folder itself.
+//   - up to 0.x: events with action or observation ({id, timestamp, source, action, args} and
+//     {…, observation, content, extras, cause}), as the trajectory download and --save-trajectory
+//     write them, the list bare or as history in an object;
+//   - the agent SDK from 1.0 on: events with a kind (MessageEvent, ActionEvent, ObservationEvent,
+//     Condensation, …), as a list, one a line, or the files of a conversation's folder one after the
+//     other (cat base_state.json events/*.json). Conversation reads the folder itself.
 //
-// The shapes are those of the published sources of 2025 and 2026 (openhands/events/serialization; openhands.sdk.event). They are only read: a
-// trajectory is the record of a run.
+// The shapes are those of the published sources of 2025 and 2026 (openhands/events/serialization;
+// openhands.sdk.event). Trajectories are only read: they are the record of a run.
 package openhands
 
 import (
 	"bytes"
 	"io"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/winnowhq/winnow/format"
-	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/format/internal/span"
 )
 
 // Name is the word for this format.
@@ -36,81 +37,54 @@ func (Format) Title() string { return "OpenHands trajectory (JSON or JSONL)" }
 // Write returns format.ErrReadOnly.
 func (Format) Write(io.Writer, *format.Document, format.Change) error { return format.ErrReadOnly }
 
-// Detect looks for an event at the top of the file: in a list, in an object's history, trajectory or events, or the first of several values; or for
-// the state of a conversation.
+// Detect looks for an event at the top of the file: in a list, in an object's history, trajectory
+// or events, or the first of several values; or for the state of a conversation.
 func (Format) Detect(head []byte) bool {
 	head = bytes.TrimPrefix(head, []byte("\xef\xbb\xbf"))
-	dec := jsontext.NewDecoder(bytes.NewReader(head), session.ReadOptions())
-	token, err := dec.ReadToken()
-	if err != nil {
-		return false
+	at := span.Space(head, 0)
+	if at < len(head) && head[at] == '[' {
+		at = span.Space(head, at+1)
 	}
-	if token.Kind() == '[' {
-		if token, err = dec.ReadToken(); err != nil {
-			return false
-		}
-	}
-	return token.Kind() == '{' && isEvent(dec, 0)
+	return isEvent(head, span.Span{Start: at, End: len(head)}, true)
 }
 
-// isEvent reports whether the members that follow are those of an event, as far as they can be read: a source that the product has, and
-// beside it what kind of event it is.
-func isEvent(dec *jsontext.Decoder, depth int) bool {
+// isEvent reports whether an object has the members of an event, as far as they can be read: a
+// source that the product has, and beside it what kind of event it is. On top it may have a list of
+// events instead, or be a state.
+func isEvent(head []byte, object span.Span, top bool) bool {
 	source, kind, shape := false, false, 0
-	for dec.PeekKind() == '"' {
-		token, err := dec.ReadToken()
-		if err != nil {
+	for m := range span.Members(head, object) {
+		if m.Cut && head[m.Value.Start] == '"' {
 			break
 		}
-		name, value := token.String(), dec.PeekKind()
-		switch {
-		case value == '"':
-			token, err := dec.ReadToken()
-			if err != nil {
-				return source && (kind || shape > 1)
-			}
-			switch text := token.String(); name {
-			case "source":
-				source = text == "agent" || text == "user" || text == "environment" || text == "hook"
-			case "kind":
-				kind = knownKind(text)
-			case "action", "observation":
-				shape++
-			case "message":
-				shape++
-			case "execution_status", "agent_status":
+		value := m.Value.Of(head)
+		text := span.String(value)
+		switch name := string(m.Name); name {
+		case "source":
+			source = text == "agent" || text == "user" || text == "environment" || text == "hook"
+		case "kind":
+			kind = knownKind(text)
+		case "action", "observation", "message", "execution_status", "agent_status":
+			if span.Kind(value) == '"' {
 				shape++
 			}
-		case depth == 0 && value == '[' && (name == "history" || name == "events" || name == "trajectory"):
-			if _, err := dec.ReadToken(); err != nil {
-				return false
-			}
-			for dec.PeekKind() == '[' { // a pair of action and observation
-				if _, err := dec.ReadToken(); err != nil {
-					return false
+		case "history", "events", "trajectory":
+			if list := m.Value; top && span.Kind(value) == '[' {
+				for span.Kind(list.Of(head)) == '[' { // there may be pairs of action and observation in it
+					var first span.Span
+					for first = range span.Values(head, list) {
+						break
+					}
+					list = first
 				}
+				return isEvent(head, list, false)
 			}
-			if dec.PeekKind() != '{' {
-				return false
+		case "args", "extras", "agent", "workspace":
+			if span.Kind(value) == '{' {
+				shape++
 			}
-			if _, err := dec.ReadToken(); err != nil {
-				return false
-			}
-			return isEvent(dec, 1)
-		case name == "args" && value == '{' || name == "extras" && value == '{' || name == "tool_call_metadata" || name == "llm_metrics" || name == "cause":
+		case "tool_call_metadata", "llm_metrics", "cause", "confirmation_policy":
 			shape++
-			if dec.SkipValue() != nil {
-				return source && (kind || shape > 1)
-			}
-		case name == "agent" && value == '{' || name == "workspace" && value == '{' || name == "confirmation_policy":
-			shape++
-			if dec.SkipValue() != nil {
-				return kind
-			}
-		default:
-			if dec.SkipValue() != nil {
-				return source && (kind || shape > 1)
-			}
 		}
 	}
 	return source && (kind || shape > 1) || shape > 2
@@ -118,8 +92,9 @@ func isEvent(dec *jsontext.Decoder, depth int) bool {
 
 func knownKind(kind string) bool {
 	switch kind {
-	case "SystemPromptEvent", "MessageEvent", "ActionEvent", "ObservationEvent", "AgentErrorEvent", "UserRejectObservation", "Condensation", "CondensationRequest",
-		"CondensationSummaryEvent", "ConversationStateUpdateEvent", "ConversationErrorEvent", "PauseEvent", "TokenEvent", "ACPToolCallEvent":
+	case "SystemPromptEvent", "MessageEvent", "ActionEvent", "ObservationEvent", "AgentErrorEvent",
+		"UserRejectObservation", "Condensation", "CondensationRequest", "CondensationSummaryEvent",
+		"ConversationStateUpdateEvent", "ConversationErrorEvent", "PauseEvent", "TokenEvent", "ACPToolCallEvent":
 		return true
 	}
 	return false

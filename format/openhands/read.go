@@ -3,73 +3,58 @@ package openhands
 import (
 	"bytes"
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/internal/span"
+	"github.com/winnowhq/winnow/format/internal/transcript"
 	"github.com/winnowhq/winnow/session"
 )
 
 // reader reads one file.
 type reader struct {
-	doc     *format.Document
-	shift   int // where the values that are read now begin in the file
+	*transcript.Log
 	events  []event
-	usages  map[string]usage // by the answer's id
-	answers map[string]int   // messages by the answer's id
-	causes  map[string]place // calls by the event's id
-	calls   map[string]place // calls by their own id
-	of      map[string]int   // the message that an event is in
-	ids     map[string]int
+	usages  map[string]usage            // by the answer's id
+	answers map[string]int              // messages by the answer's id
+	causes  map[string]transcript.Place // calls by the event's id
+	of      map[string]int              // the message that an event is in
 	system  []string
-	model   *session.ModelRef
-	lastAsk string
 	before  usage // what the run had taken until the last answer
 	cost    float64
 }
 
-type place struct{ message, part int }
-
-// Read reads a trajectory. Events that only the product reads (states, recalls, pauses) count as aside. A condensation becomes a pivot: its summary
-// stands for what was before it, and the first event behind the forgotten ones begins the tail. What the product keeps in front of the
-// forgotten events is before the pivot here.
+// Read reads a trajectory. Events that only the product reads (states, recalls, pauses) count as
+// aside. A condensation becomes a pivot: its summary stands for what was before it, and the first
+// event behind the forgotten ones begins the tail. What the product keeps in front of the forgotten
+// events is before the pivot here.
 func (Format) Read(src []byte) (*format.Document, error) {
 	r := newReader(src)
 	text := bytes.TrimPrefix(src, []byte("\xef\xbb\xbf"))
-	err := r.values(text, len(src)-len(text))
-	return r.document("", err)
+	r.values(text, len(src)-len(text))
+	return r.document("")
 }
 
 func newReader(src []byte) *reader {
-	return &reader{doc: &format.Document{Format: Name, Source: src}, usages: map[string]usage{}, answers: map[string]int{}, causes: map[string]place{},
-		calls: map[string]place{}, of: map[string]int{}, ids: map[string]int{}}
+	return &reader{
+		Log: transcript.New(Name, src), usages: map[string]usage{}, answers: map[string]int{}, of: map[string]int{},
+		causes: map[string]transcript.Place{},
+	}
 }
 
-// document makes a session of the events. One that does not say its id has the one given, or one made of its content. err is why reading ended early,
-// nil when it did not.
-func (r *reader) document(id string, err error) (*format.Document, error) {
+// document makes a session of the events. One that does not say its id has the one given, or one
+// made of its content.
+func (r *reader) document(id string) (*format.Document, error) {
 	if len(r.events) == 0 {
-		e := &format.SyntaxError{Format: Name, Line: 1, Expected: "a list of events", Err: err}
-		if n := len(r.doc.Damaged); n > 0 {
-			e.Line, e.Offset = r.doc.Damaged[0].Line, r.doc.Damaged[0].Offset
-		}
-		return nil, e
+		return nil, r.Syntax("a list of events")
 	}
-	info := &r.doc.Session.Info
-	if info.ID == "" {
-		info.ID = id
-	}
-	if info.ID == "" {
-		sum := sha256.Sum256(r.doc.Source)
-		info.ID = "openhands_" + hex.EncodeToString(sum[:6])
-	}
+	info := &r.Session.Info
+	info.ID = cmp.Or(info.ID, id, r.Hash("openhands_"))
 	for i := range r.events {
 		if e := &r.events[i]; e.Key == "stats" {
 			r.stats(e.Value)
@@ -85,16 +70,14 @@ func (r *reader) document(id string, err error) (*format.Document, error) {
 			r.old(i, e)
 		}
 	}
-	info.Time.Created, info.Time.Updated = millis(r.events[0].Timestamp), millis(r.events[len(r.events)-1].Timestamp)
-	if r.model != nil {
-		info.Model = &session.ModelRef{ID: r.model.ModelID, ProviderID: r.model.ProviderID}
-	}
+	info.Time.Created = transcript.Millis(r.events[0].Timestamp)
+	info.Time.Updated = transcript.Millis(r.events[len(r.events)-1].Timestamp)
+	var about any
 	if len(r.system) > 0 {
-		if about, err := json.Marshal(map[string]any{"openHands": map[string]any{"system": r.system}}, session.ReadOptions()); err == nil {
-			info.Unknown = about
-		}
+		about = map[string]any{"system": r.system}
 	}
-	return r.doc, nil
+	r.End(r.Model, "openHands", about)
+	return r.Document, nil
 }
 
 // event takes an event from 1.0 on.
@@ -104,21 +87,22 @@ func (r *reader) event(at int, e *event) {
 		r.system = append(r.system, textOf(e.System))
 	case "MessageEvent":
 		if e.LLMMessage == nil {
-			r.doc.Counts.Aside++
+			r.Counts.Aside++
 			return
 		}
-		m := r.message(at, e, e.LLMMessage.Role == "assistant" || e.LLMMessage.Role == "" && e.Source == "agent", e.Response)
+		role := e.LLMMessage.Role
+		m := r.message(at, e, role == "assistant" || role == "" && e.Source == "agent", e.Response)
 		r.think(m, cmp.Or(e.LLMMessage.Reasoning, e.Reasoning), append(e.LLMMessage.Thinking, e.Thinking...))
 		r.blocks(m, e.LLMMessage.Content, e.Source != "user" && m.Role == session.User)
 		for _, b := range e.Extended {
-			r.add(m, session.Part{Type: session.TextPart, Text: b.Text, Synthetic: true})
+			r.Add(m, session.Part{Type: session.TextPart, Text: b.Text, Synthetic: true})
 		}
 	case "ActionEvent":
 		m := r.message(at, e, true, e.Response)
 		r.think(m, e.Reasoning, e.Thinking)
 		for _, b := range e.Thought {
 			if b.Text != "" {
-				r.add(m, session.Part{Type: session.TextPart, Text: b.Text})
+				r.Add(m, session.Part{Type: session.TextPart, Text: b.Text})
 			}
 		}
 		input := e.Action
@@ -129,8 +113,9 @@ func (r *reader) event(at int, e *event) {
 			e.Tool, e.CallID = cmp.Or(e.Tool, e.Call.Name), cmp.Or(e.CallID, e.Call.ID)
 		}
 		r.call(m, e, e.Tool, e.CallID, input, e.Summary)
-		if e.Tool == "finish" || e.Tool == "think" {
-			r.settle(e.CallID)
+		if e.CallID != "" && (e.Tool == "finish" || e.Tool == "think") { // nothing answers these
+			at, _ := r.Find(e.CallID)
+			r.Part(at).State.Status = session.Completed
 		}
 	case "ObservationEvent", "AgentErrorEvent", "UserRejectObservation":
 		text, failed := observed(e.Observation)
@@ -143,27 +128,21 @@ func (r *reader) event(at int, e *event) {
 		for _, b := range e.Extended {
 			text += "\n" + b.Text
 		}
-		r.result(at, e, r.calls[e.CallID], e.CallID != "", text, failed, e.Observation)
+		to, known := r.Find(e.CallID)
+		r.result(at, e, to, known, text, failed, e.Observation)
 	case "Condensation":
-		r.condensed(at, e, e.Summary, e.Forgotten)
+		r.condensed(at, e, e.Summary, func(id string) bool { return slices.Contains(e.Forgotten, id) })
 	default:
-		r.doc.Counts.Aside++
+		r.Counts.Aside++
 	}
 }
 
-// given are the arguments of a call, which are JSON in a text.
+// given are the arguments of a call.
 func (c *toolCall) given() jsontext.Value {
-	v := c.Arguments
-	if c.Function != nil && len(v) == 0 {
-		v = c.Function.Arguments
+	if c.Function != nil && len(c.Arguments) == 0 {
+		return transcript.Arguments(c.Function.Arguments)
 	}
-	if v.Kind() == '"' {
-		text := plain(v)
-		if v = jsontext.Value(text); !v.IsValid(session.ReadOptions()) || v.Kind() != '{' {
-			v, _ = json.Marshal(map[string]string{"arguments": text}, session.ReadOptions())
-		}
-	}
-	return v
+	return transcript.Arguments(c.Arguments)
 }
 
 // observed is the text of an observation from 1.0 on.
@@ -188,25 +167,20 @@ func observed(v jsontext.Value) (text string, failed bool) {
 func textOf(v jsontext.Value) string {
 	switch v.Kind() {
 	case '"':
-		return plain(v)
+		return span.String(v)
 	case '{':
 		var b block
 		if json.Unmarshal(v, &b, session.ReadOptions()) == nil {
 			return b.Text
 		}
 	case '[':
-		var list []jsontext.Value
-		if json.Unmarshal(v, &list, session.ReadOptions()) == nil {
-			var texts []string
-			for _, v := range list {
-				if v.Kind() != '[' {
-					if text := textOf(v); text != "" {
-						texts = append(texts, text)
-					}
-				}
+		var texts []string
+		for one := range span.Values(v, span.All(v)) {
+			if text := textOf(one.Of(v)); text != "" && v[one.Start] != '[' {
+				texts = append(texts, text)
 			}
-			return strings.Join(texts, "\n")
 		}
+		return strings.Join(texts, "\n")
 	}
 	return ""
 }
@@ -215,59 +189,40 @@ func textOf(v jsontext.Value) string {
 func (r *reader) message(at int, e *event, assistant bool, answer string) *session.Message {
 	if n, ok := r.answers[answer]; ok && answer != "" && assistant {
 		r.of[e.id()] = n
-		return &r.doc.Session.Messages[n]
+		return &r.Session.Messages[n]
 	}
-	m := session.Message{MessageInfo: session.MessageInfo{ID: fmt.Sprintf("oh_%06d", at+1), SessionID: r.doc.Session.Info.ID, Role: session.User,
-		Time: session.MessageTime{Created: millis(e.Timestamp)}}}
-	r.doc.Counts.Messages++
-	if !assistant {
-		r.lastAsk = m.ID
-	} else {
-		m.Role, m.ParentID, m.Finish = session.Assistant, r.lastAsk, "stop"
-		if u, ok := r.usages[answer]; ok && answer != "" {
-			m.Tokens, m.Cost = u.tokens(), u.cost
-			if u.Model != "" {
-				r.model = modelOf(u.Model)
-			}
-		}
-		if r.model != nil {
-			m.ProviderID, m.ModelID = r.model.ProviderID, r.model.ModelID
-		}
+	role := session.User
+	u, metered := r.usages[answer]
+	if metered = metered && assistant && answer != ""; metered && u.Model != "" {
+		r.Model = transcript.ModelOf(u.Model)
 	}
-	r.doc.Session.Messages = append(r.doc.Session.Messages, m)
-	n := len(r.doc.Session.Messages) - 1
+	if assistant {
+		role = session.Assistant
+	}
+	m := r.Message(role, fmt.Sprintf("oh_%06d", at+1), e.Timestamp)
+	r.Counts.Messages++
+	if metered {
+		m.Tokens, m.Cost = u.tokens(), u.cost
+	}
+	n := len(r.Session.Messages) - 1
 	r.of[e.id()] = n
 	if assistant && answer != "" {
 		r.answers[answer] = n
 	}
-	return &r.doc.Session.Messages[n]
+	return m
 }
 
-func (r *reader) add(m *session.Message, p session.Part) *session.Part {
-	p.SessionID, p.MessageID = m.SessionID, m.ID
-	if p.ID == "" {
-		p.ID = m.ID + ":" + strconv.Itoa(len(m.Parts))
-	}
-	m.Parts = append(m.Parts, p)
-	return &m.Parts[len(m.Parts)-1]
-}
-
-func (r *reader) think(m *session.Message, reasoning string, blocks []thinking) {
-	for _, b := range blocks {
-		p := r.add(m, session.Part{Type: session.ReasoningPart, Text: b.Thinking})
-		if b.Signature != "" {
-			p.Metadata, _ = json.Marshal(map[string]string{"signature": b.Signature}, session.ReadOptions())
-		}
-	}
+func (r *reader) think(m *session.Message, reasoning string, blocks []transcript.Thought) {
+	r.Think(m, blocks)
 	if reasoning != "" && len(blocks) == 0 {
-		r.add(m, session.Part{Type: session.ReasoningPart, Text: reasoning})
+		r.Add(m, session.Part{Type: session.ReasoningPart, Text: reasoning})
 	}
 }
 
 // blocks adds a content: a text, or a list of texts and images.
 func (r *reader) blocks(m *session.Message, content jsontext.Value, synthetic bool) {
 	if content.Kind() == '"' {
-		r.add(m, session.Part{Type: session.TextPart, Text: plain(content), Synthetic: synthetic})
+		r.Add(m, session.Part{Type: session.TextPart, Text: span.String(content), Synthetic: synthetic})
 		return
 	}
 	var list []block
@@ -276,7 +231,7 @@ func (r *reader) blocks(m *session.Message, content jsontext.Value, synthetic bo
 	}
 	for _, b := range list {
 		if b.Text != "" {
-			r.add(m, session.Part{Type: session.TextPart, Text: b.Text, Synthetic: synthetic})
+			r.Add(m, session.Part{Type: session.TextPart, Text: b.Text, Synthetic: synthetic})
 		}
 		r.images(m, b.URLs, synthetic)
 	}
@@ -284,95 +239,66 @@ func (r *reader) blocks(m *session.Message, content jsontext.Value, synthetic bo
 
 func (r *reader) images(m *session.Message, urls []string, synthetic bool) {
 	for _, url := range urls {
-		mime := "image/png"
-		if data, ok := strings.CutPrefix(url, "data:"); ok {
-			mime, _, _ = strings.Cut(data, ";")
-		}
-		r.add(m, session.Part{Type: session.FilePart, Mime: mime, URL: url, Synthetic: synthetic})
+		image := transcript.Image(url)
+		image.Synthetic = synthetic
+		r.Add(m, image)
 	}
 }
 
 // call adds a call whose result is still to come.
-func (r *reader) call(m *session.Message, e *event, tool, callID string, input jsontext.Value, title string) {
-	r.doc.Counts.ToolCalls++
-	if input.Kind() != '{' {
-		input = jsontext.Value("{}")
-	}
-	id := callID
-	if r.ids[id]++; id != "" && r.ids[id] > 1 {
-		id += "#" + strconv.Itoa(r.ids[id])
-	}
-	r.add(m, session.Part{ID: id, Type: session.ToolPart, CallID: cmp.Or(callID, m.ID+"-"+e.id()), Tool: tool, State: &session.ToolState{Status: session.Running, Input: input, Title: title}})
-	m.Finish = "tool-calls"
-	at := place{r.of[e.id()], len(m.Parts) - 1}
+func (r *reader) call(m *session.Message, e *event, tool, id string, input jsontext.Value, title string) {
+	p, at := r.Call(m, id, tool, input)
+	p.CallID = cmp.Or(id, m.ID+"-"+e.id())
+	p.State.Title = title
 	r.causes[e.id()] = at
-	if callID != "" {
-		r.calls[callID] = at
-	}
 }
 
-// settle ends a call that nothing answers: finish and think.
-func (r *reader) settle(callID string) {
-	if at, ok := r.calls[callID]; ok && callID != "" {
-		r.doc.Session.Messages[at.message].Parts[at.part].State.Status = session.Completed
-	}
-}
-
-// result gives an observation to its call; without one it stays a message that nobody wrote.
-func (r *reader) result(at int, e *event, to place, known bool, text string, failed bool, raw jsontext.Value) {
-	r.doc.Counts.ToolResults++
+// result gives an observation to its call. Without a call it is a message that nobody wrote.
+func (r *reader) result(at int, e *event, to transcript.Place, known bool, text string, failed bool, raw jsontext.Value) {
+	r.Counts.ToolResults++
 	if known {
-		messages := r.doc.Session.Messages
-		if to.message < len(messages) && to.part < len(messages[to.message].Parts) {
-			if p := &messages[to.message].Parts[to.part]; p.State != nil && (p.State.Status == session.Running || p.State.Output == "" && p.State.Error == "") {
-				p.State.Status, p.State.Output = session.Completed, text
-				if failed {
-					p.State.Status, p.State.Output, p.State.Error = session.Failed, "", text
-				}
-				if raw.Kind() == '{' && len(raw) < 4096 {
-					p.State.Metadata, _ = json.Marshal(map[string]jsontext.Value{"openHands": raw}, session.ReadOptions())
-				}
-				r.of[e.id()] = to.message
-				return
+		state := r.Part(to).State
+		if state.Status == session.Running || state.Output == "" && state.Error == "" {
+			state.Status, state.Output = session.Completed, text
+			if failed {
+				state.Status, state.Output, state.Error = session.Failed, "", text
 			}
+			if raw.Kind() == '{' && len(raw) < 4096 {
+				state.Metadata = transcript.About("openHands", raw)
+			}
+			r.of[e.id()] = to.Message
+			return
 		}
 	}
 	m := r.message(at, e, false, "")
-	r.add(m, session.Part{Type: session.TextPart, Text: text, Synthetic: true})
+	r.Add(m, session.Part{Type: session.TextPart, Text: text, Synthetic: true})
 }
 
 // condensed adds a pivot.
-func (r *reader) condensed(at int, e *event, summary string, forgotten []string) {
+func (r *reader) condensed(at int, e *event, summary string, forgotten func(id string) bool) {
 	if summary == "" {
-		r.doc.Counts.Aside++ // it only forgot: nothing stands for what went
+		r.Counts.Aside++ // it only forgot: nothing replaces what went
 		return
 	}
 	last := -1
-	for _, id := range forgotten {
-		if n, ok := r.of[id]; ok {
-			last = max(last, n)
+	for id, n := range r.of {
+		if n > last && forgotten(id) {
+			last = n
 		}
 	}
 	tail := ""
-	if messages := r.doc.Session.Messages; last >= 0 && last+1 < len(messages) {
+	if messages := r.Session.Messages; last >= 0 && last+1 < len(messages) {
 		tail = messages[last+1].ID
 	}
 	m := r.message(at, e, false, "")
-	r.add(m, session.Part{Type: session.CompactionPart, Auto: true, TailStartID: tail})
-	marker := m.ID
-	answer := session.Message{MessageInfo: session.MessageInfo{ID: marker + "-summary", SessionID: m.SessionID, Role: session.Assistant, ParentID: marker, Time: m.Time,
-		Finish: "stop", Summary: jsontext.Value("true")}}
+	r.Add(m, session.Part{Type: session.CompactionPart, Auto: true, TailStartID: tail})
+	answer := session.Message{MessageInfo: session.MessageInfo{
+		ID: m.ID + "-summary", SessionID: m.SessionID, Role: session.Assistant, ParentID: m.ID, Time: m.Time,
+		Finish: "stop", Summary: jsontext.Value("true"),
+	}}
 	if u, ok := r.usages[e.Response]; ok && e.Response != "" {
 		answer.Tokens, answer.Cost = u.tokens(), u.cost
 	}
-	r.add(&answer, session.Part{Type: session.TextPart, Text: summary})
-	r.doc.Session.Messages = append(r.doc.Session.Messages, answer)
-}
-
-// between are the ids from one number to another.
-func between(first, last int, ids []string) []string {
-	return slices.DeleteFunc(ids, func(id string) bool {
-		n, err := strconv.Atoi(id)
-		return err != nil || n < first || n > last
-	})
+	r.Add(&answer, session.Part{Type: session.TextPart, Text: summary})
+	r.Session.Messages = append(r.Session.Messages, answer)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -72,10 +73,7 @@ func (a *appender) write(name string, at session.Millis, e newEntry) ref {
 	here := ref{parsed: a.parsed}
 	if !a.linear && e.Type != sessionEntry {
 		e.ID = a.newID(name)
-		e.ParentID = jsontext.Value("null")
-		if a.leaf != "" {
-			e.ParentID = quoted(a.leaf)
-		}
+		e.ParentID = parentID(a.leaf)
 		if e.FirstKept == itself {
 			e.FirstKept = e.ID
 		}
@@ -95,9 +93,12 @@ func (a *appender) write(name string, at session.Millis, e newEntry) ref {
 // itself stands for the id of the entry that is being written.
 const itself = "\x00"
 
-func quoted(text string) jsontext.Value {
-	v, _ := jsontext.AppendQuote(nil, text) // invalid UTF-8 is replaced
-	return v
+// parentID is the value of a member parentId.
+func parentID(id string) jsontext.Value {
+	if id == "" {
+		return jsontext.Value("null")
+	}
+	return span.Quote(id)
 }
 
 func stamp(at session.Millis) string {

@@ -11,7 +11,7 @@ func (Format) Bypassed(doc *format.Document) (format.Bypass, bool) {
 	}
 	last := -1
 	for i := range f.entries {
-		if e := &f.entries[i]; !e.gone && e.kind == compactionEntry {
+		if e := &f.entries[i]; !e.gone && e.Kind == compactionEntry {
 			last = i
 		}
 	}
@@ -21,7 +21,7 @@ func (Format) Bypassed(doc *format.Document) (format.Bypass, bool) {
 	b := format.Bypass{Line: f.entries[last].line}
 	for _, at := range f.path {
 		switch {
-		case at == last || b.First == 0 && at > last && f.entries[at].kind == branchEntry:
+		case at == last || b.First == 0 && at > last && f.entries[at].Kind == branchEntry:
 			return format.Bypass{}, false
 		case at > last:
 			if b.Entries++; b.First == 0 {

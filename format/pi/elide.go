@@ -8,11 +8,12 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 )
 
-// wanted is an elision that an entry is to show, with the position of its block in the entry, -1 where it has none there.
+// wanted is an elision that an entry is to show, with the position of its block in the entry, -1 if it has none there.
 type wanted struct {
 	elided
 	block int
@@ -29,18 +30,19 @@ func elide(src []byte, ledger rule.Ledger) ([]byte, error) {
 	}
 	f := doc.Native.(*file)
 	entries := f.place(doc.Session.Messages, ledger)
-	out := make([]byte, 0, len(src)+len(src)/8)
+	var edits []span.Edit
 	for i := range f.entries {
 		e := &f.entries[i]
-		line := src[e.start:e.end]
-		if len(entries[i]) > 0 || len(e.winnow) > 0 {
-			if line, err = e.show(line, entries[i]); err != nil {
-				return nil, fmt.Errorf("%s: line %d: %w", Name, e.line, err)
-			}
+		if len(entries[i]) == 0 && e.Winnow.Empty() {
+			continue
 		}
-		out = append(out, line...)
+		text, err := e.show(entries[i])
+		if err != nil {
+			return nil, fmt.Errorf("%s: line %d: %w", Name, e.line, err)
+		}
+		edits = append(edits, span.Edit{Span: e.json, With: text})
 	}
-	return out, nil
+	return span.Splice(src, edits...), nil
 }
 
 // place finds the entries that the elisions of a ledger change.
@@ -58,7 +60,7 @@ func (f *file) place(log []session.Message, ledger rule.Ledger) map[int][]wanted
 			continue
 		}
 		want := wanted{elided{Elision: e, Index: at.part, Order: order}, at.part}
-		want.Answer = log[at.message].IsSummary() && f.entries[f.owner[log[at.message].ID]].kind == compactionEntry
+		want.Answer = log[at.message].IsSummary() && f.entries[f.owner[log[at.message].ID]].Kind == compactionEntry
 		if from, ok := f.from[at.message]; ok {
 			want.block = -1
 			if at.part < len(from) {
@@ -86,8 +88,8 @@ func (f *file) holder(m *session.Message, p place) (entry, block int) {
 	block = p.part
 	for _, next := range f.more[p.message] {
 		n := 0
-		if f.entries[at].message != nil {
-			n = len(f.entries[at].message.content)
+		if f.entries[at].Message != nil {
+			n = len(f.entries[at].Message.Content)
 		}
 		if block < n {
 			break
@@ -98,26 +100,22 @@ func (f *file) holder(m *session.Message, p place) (entry, block int) {
 	return at, block
 }
 
-// show writes a line so that it shows these elisions and no others.
-func (e *entry) show(line []byte, want []wanted) ([]byte, error) {
-	m := readMark(e.winnow)
-	if m == nil {
-		if len(e.winnow) > 0 && len(want) == 0 {
-			return line, nil // not a mark of ours
+// show returns the entry's JSON with these elisions and no others.
+func (e *entry) show(want []wanted) ([]byte, error) {
+	m := &mark{}
+	if !e.Winnow.Empty() {
+		if m = readMark(e.Winnow.Of(e.text)); m == nil {
+			if len(want) == 0 {
+				return e.text, nil // not a mark of ours
+			}
+			m = &mark{}
 		}
-		m = &mark{}
 	}
 	if e.shows(m.Elisions, want) {
-		return line, nil
+		return e.text, nil
 	}
-	at := e.at.message
-	switch e.replaceable() {
-	case "content":
-		at = e.at.content
-	case "summary":
-		at = e.at.summary
-	}
-	original := jsontext.Value(line[at.start:at.end])
+	member := e.replaceable()
+	original := jsontext.Value(span.Find(e.text, span.All(e.text), member).Of(e.text))
 	if len(m.Original) > 0 {
 		original = m.Original
 	}
@@ -135,34 +133,20 @@ func (e *entry) show(line []byte, want []wanted) ([]byte, error) {
 			m.Original = original
 		}
 	}
-	var edits []edit
-	if at.len() > 0 {
-		edits = append(edits, edit{at, value})
+	text := span.Update(e.text, value, member)
+	if m.empty() {
+		return span.Remove(text, false, "winnow"), nil
 	}
-	switch winnow := e.at.winnow; {
-	case m.empty():
-		if winnow.len() > 0 { // with its name and the comma before it
-			start := bytes.LastIndexByte(line[:winnow.start], ':')
-			start = bytes.LastIndexByte(line[:start], ',')
-			edits = append(edits, edit{span{start, winnow.end}, nil})
-		}
-	default:
-		kept := m.Original
-		m.Original = nil
-		text, err := json.Marshal(m, session.ReadOptions())
-		if err != nil {
-			return nil, err
-		}
-		if len(kept) > 0 { // byte for byte: an encoder would write its strings anew
-			text = slices.Concat(text[:len(text)-1], []byte(`,"original":`), kept, []byte{'}'})
-		}
-		if winnow.len() == 0 {
-			end := bytes.LastIndexByte(line, '}')
-			winnow, text = span{end, end}, append([]byte(`,"winnow":`), text...)
-		}
-		edits = append(edits, edit{winnow, text})
+	kept := m.Original
+	m.Original = nil
+	winnow, err := json.Marshal(m, session.ReadOptions())
+	if err != nil {
+		return nil, err
 	}
-	return splice(line, edits), nil
+	if len(kept) > 0 { // byte for byte: an encoder would write its strings anew
+		winnow = span.Set(winnow, "", kept, "original")
+	}
+	return span.Set(text, "", winnow, "winnow"), nil
 }
 
 // shows reports whether the elisions of a mark are those that are wanted.
@@ -172,7 +156,7 @@ func (e *entry) shows(has []elided, want []wanted) bool {
 	}
 	for i, h := range has {
 		h.Part, h.Message = want[i].Part, want[i].Message // ids may have changed with the product's rewriting
-		if e.message != nil && e.message.role == resultRole {
+		if e.Message != nil && e.Message.Role == resultRole {
 			h.Index = want[i].Index
 		}
 		if h != want[i].elided {
@@ -184,9 +168,9 @@ func (e *entry) shows(has []elided, want []wanted) bool {
 
 // shown is the value of the entry's member with elisions applied.
 func (e *entry) shown(original jsontext.Value, want []wanted) (jsontext.Value, error) {
-	switch e.kind {
+	switch e.Kind {
 	case branchEntry:
-		return quoted(want[len(want)-1].Shown), nil
+		return span.Quote(want[len(want)-1].Shown), nil
 	case customMessageEntry:
 		return shownContent(original, want)
 	case messageEntry:
@@ -194,49 +178,47 @@ func (e *entry) shown(original jsontext.Value, want []wanted) (jsontext.Value, e
 		return original, nil
 	}
 	full, ok := e.restored(original)
-	if !ok || full.message == nil {
+	if !ok || full.Message == nil {
 		return original, nil
 	}
-	switch m := full.message; m.role {
-	case shellRole:
-		return json.Marshal(newMessage{Role: userRole, Content: []newBlock{text(want[len(want)-1].Shown)}, Timestamp: m.timestamp}, session.ReadOptions())
-	case resultRole:
-		return changeMember(original, "content", func(v jsontext.Value) (jsontext.Value, error) { return shownResult(v, want) })
+	content, err := span.Find(original, span.All(original), "content").Of(original), error(nil)
+	switch m := full.Message; {
+	case m.Role == shellRole:
+		told := newMessage{Role: userRole, Content: []newBlock{text(want[len(want)-1].Shown)}, Timestamp: m.Timestamp.orZero()}
+		return json.Marshal(told, session.ReadOptions())
+	case len(content) == 0:
+		return original, nil
+	case m.Role == resultRole:
+		content, err = shownResult(content, want)
+	default:
+		content, err = shownContent(content, want)
 	}
-	return changeMember(original, "content", func(v jsontext.Value) (jsontext.Value, error) { return shownContent(v, want) })
+	return span.Update(original, content, "content"), err
 }
 
 // shownResult is the content of a tool result with elisions applied.
-func shownResult(content jsontext.Value, want []wanted) (jsontext.Value, error) {
+func shownResult(content []byte, want []wanted) ([]byte, error) {
 	blocks := elements(content)
-	add := func(shown string) error {
-		b, err := json.Marshal(text(shown), session.ReadOptions())
-		blocks = append(blocks, b)
-		return err
-	}
 	for _, w := range want {
 		if w.Field == rule.Attachments {
-			kept := blocks[:0]
-			for _, b := range blocks {
-				if kindOf(b) != imageBlock {
-					kept = append(kept, b)
-				}
-			}
-			if blocks = kept; w.Shown == "" {
+			blocks = slices.DeleteFunc(blocks, func(b []byte) bool { return kindOf(b) == imageBlock })
+			if w.Shown == "" {
 				continue
 			}
 		} else {
 			blocks = nil
 		}
-		if err := add(w.Shown); err != nil {
+		b, err := json.Marshal(text(w.Shown), session.ReadOptions())
+		if err != nil {
 			return nil, err
 		}
+		blocks = append(blocks, b)
 	}
-	return array(blocks), nil
+	return span.Array(blocks), nil
 }
 
-// shownContent is the content of any other message with elisions applied: a block that shows nothing any more is left out.
-func shownContent(content jsontext.Value, want []wanted) (jsontext.Value, error) {
+// shownContent is the content of any other message with elisions applied. A block that shows nothing any more is left out.
+func shownContent(content []byte, want []wanted) ([]byte, error) {
 	blocks := elements(content)
 	for _, w := range want {
 		if w.block < 0 || w.block >= len(blocks) || blocks[w.block] == nil {
@@ -245,16 +227,10 @@ func shownContent(content jsontext.Value, want []wanted) (jsontext.Value, error)
 		b := &blocks[w.block]
 		kind := kindOf(*b)
 		switch {
-		case kind == callBlock && (w.Field == rule.Input || w.Field == rule.Whole):
-			arguments := jsontext.Value("{}")
-			if w.Field == rule.Input {
-				arguments = object(w.Shown)
-			}
-			changed, err := changeMember(*b, "arguments", func(jsontext.Value) (jsontext.Value, error) { return arguments, nil })
-			if err != nil {
-				return nil, err
-			}
-			*b = changed
+		case kind == callBlock && w.Field == rule.Input:
+			*b = span.Update(*b, object(w.Shown), "arguments")
+		case kind == callBlock && w.Field == rule.Whole:
+			*b = span.Update(*b, []byte("{}"), "arguments")
 		case kind == callBlock:
 		case w.Shown == "":
 			*b = nil
@@ -270,85 +246,30 @@ func shownContent(content jsontext.Value, want []wanted) (jsontext.Value, error)
 			*b = changed
 		}
 	}
-	return array(blocks), nil
+	return span.Array(slices.DeleteFunc(blocks, func(b []byte) bool { return b == nil })), nil
 }
 
-// object is the text itself where it is a JSON object, else an object that holds it.
-func object(text string) jsontext.Value {
+// object is the text itself if it is a JSON object, else an object that holds it.
+func object(text string) []byte {
 	if v := jsontext.Value(text); v.IsValid() && v.Kind() == '{' {
 		return v
 	}
-	return jsontext.Value(`{"elided":` + string(quoted(text)) + `}`)
+	return span.Set([]byte("{}"), "", span.Quote(text), "elided")
 }
 
-// elements are the blocks of a content; a text is one block.
-func elements(content jsontext.Value) []jsontext.Value {
-	if content.Kind() == '"' {
-		return []jsontext.Value{jsontext.Value(`{"type":"text","text":` + string(content) + `}`)}
+// elements are the blocks of a content; a text is one block. What is not an object the reader drops as well.
+func elements(content []byte) (blocks [][]byte) {
+	if span.Kind(content) == '"' {
+		return [][]byte{slices.Concat([]byte(`{"type":"text","text":`), content, []byte{'}'})}
 	}
-	var all, blocks []jsontext.Value
-	if json.Unmarshal(content, &all, session.ReadOptions()) != nil {
-		return nil
-	}
-	for _, v := range all {
-		if v.Kind() == '{' { // the reader drops the rest as well
+	for at := range span.Values(content, span.All(content)) {
+		if v := at.Of(content); v[0] == '{' {
 			blocks = append(blocks, v)
 		}
 	}
 	return blocks
 }
 
-func array(blocks []jsontext.Value) jsontext.Value {
-	out := []byte{'['}
-	for _, b := range blocks {
-		if b == nil {
-			continue
-		}
-		if len(out) > 1 {
-			out = append(out, ',')
-		}
-		out = append(out, b...)
-	}
-	return append(out, ']')
-}
-
-func kindOf(block jsontext.Value) string {
-	var b struct {
-		Type string `json:"type"`
-	}
-	if json.Unmarshal(block, &b, session.ReadOptions()) != nil {
-		return ""
-	}
-	return b.Type
-}
-
-// changeMember changes the value of one member of an object, the last of that name; everything else keeps its bytes.
-func changeMember(raw jsontext.Value, member string, change func(jsontext.Value) (jsontext.Value, error)) (jsontext.Value, error) {
-	dec := jsontext.NewDecoder(bytes.NewReader(raw), session.ReadOptions())
-	if _, err := dec.ReadToken(); err != nil {
-		return nil, err
-	}
-	var at span
-	for dec.PeekKind() == '"' {
-		name, err := dec.ReadToken()
-		if err != nil {
-			return nil, err
-		}
-		found := name.String() == member
-		v, err := dec.ReadValue()
-		if err != nil {
-			return nil, err
-		}
-		if end := int(dec.InputOffset()); found {
-			at = span{end - len(v), end}
-		}
-	}
-	if at.len() == 0 {
-		return raw, nil
-	}
-	value, err := change(raw[at.start:at.end:at.end])
-	if err != nil {
-		return nil, err
-	}
-	return splice(raw, []edit{{at, value}}), nil
+func kindOf(block []byte) string {
+	return span.String(span.Find(block, span.All(block), "type").Of(block))
 }

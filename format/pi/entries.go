@@ -7,16 +7,17 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/session"
 )
 
 // message adds what a message entry says. The place is that of the call of a tool result.
 func (b *builder) message(at int, e *entry, mark *mark) *place {
-	switch m := e.message; m.role {
+	switch m := e.Message; m.Role {
 	case userRole:
-		b.user(at, e, m.content, false)
+		b.user(at, e, m.Content, false)
 	case customRole, hookRole:
-		b.user(at, e, m.content, true)
+		b.user(at, e, m.Content, true)
 	case shellRole:
 		b.shell(at, e)
 	case assistantRole:
@@ -28,17 +29,17 @@ func (b *builder) message(at int, e *entry, mark *mark) *place {
 }
 
 func (e *entry) created() session.Millis {
-	if e.message != nil && e.message.timestamp > 0 {
-		return session.Millis(e.message.timestamp)
+	if e.Message != nil && e.Message.Timestamp > 0 {
+		return session.Millis(e.Message.Timestamp)
 	}
-	return moment(e.timestamp)
+	return moment(e.Timestamp)
 }
 
 // user adds a message in the user's name; synthetic when a program wrote it.
-func (b *builder) user(at int, e *entry, content []block, synthetic bool) *session.Message {
+func (b *builder) user(at int, e *entry, blocks content, synthetic bool) *session.Message {
 	m := session.Message{MessageInfo: session.MessageInfo{ID: b.f.messageID(at), Role: session.User, Model: b.model}}
 	m.Time.Created = e.created()
-	m.Parts = b.blocks(m.ID, content)
+	m.Parts = b.blocks(m.ID, e, blocks)
 	for i := range m.Parts {
 		m.Parts[i].Synthetic = synthetic
 	}
@@ -48,26 +49,26 @@ func (b *builder) user(at int, e *entry, content []block, synthetic bool) *sessi
 // shell adds a command that the user ran. The product tells the model about it in a user message, unless the command was
 // started with two exclamation marks; nobody wrote that message, so that it starts no turn here.
 func (b *builder) shell(at int, e *entry) {
-	m := b.user(at, e, []block{{kind: textBlock, text: shellText(e.message)}}, true)
-	m.Parts[0].Ignored = e.message.hidden
+	m := b.user(at, e, content{{Kind: textBlock, Text: shellText(e.Message)}}, true)
+	m.Parts[0].Ignored = e.Message.Hidden
 }
 
 // shellText is how the product tells the model what the user ran.
 func shellText(m *message) string {
-	text := "Ran `" + m.command + "`\n"
-	if m.output != "" {
-		text += "```\n" + m.output + "\n```"
+	text := "Ran `" + m.Command + "`\n"
+	if m.Output != "" {
+		text += "```\n" + m.Output + "\n```"
 	} else {
 		text += "(no output)"
 	}
 	switch {
-	case m.cancelled:
+	case m.Cancelled:
 		text += "\n\n(command cancelled)"
-	case m.exit != 0:
-		text += "\n\nCommand exited with code " + strconv.Itoa(m.exit)
+	case m.Exit != 0:
+		text += "\n\nCommand exited with code " + strconv.Itoa(int(m.Exit.orZero()))
 	}
-	if m.truncated && m.fullOutput != "" {
-		text += "\n\n[Output truncated. Full output: " + m.fullOutput + "]"
+	if m.Truncated && m.FullOutput != "" {
+		text += "\n\n[Output truncated. Full output: " + m.FullOutput + "]"
 	}
 	return text
 }
@@ -76,8 +77,8 @@ func shellText(m *message) string {
 var stops = [][2]string{{"stop", "stop"}, {"length", "length"}, {"toolUse", "tool-calls"}}
 
 func (b *builder) assistant(at int, e *entry, mark *mark) {
-	native := e.message
-	parts := func(id string) []session.Part { return b.blocks(id, native.content) }
+	native := e.Message
+	parts := func(id string) []session.Part { return b.blocks(id, e, native.Content) }
 	if mark != nil && mark.Of != "" {
 		if known, ok := b.byID[mark.Of]; ok {
 			m := &b.s.Messages[known]
@@ -89,33 +90,41 @@ func (b *builder) assistant(at int, e *entry, mark *mark) {
 		}
 	}
 	m := session.Message{MessageInfo: session.MessageInfo{
-		ID: b.f.messageID(at), Role: session.Assistant, ParentID: b.lastUser, ProviderID: native.provider, ModelID: native.model,
-		Variant: b.level, Path: b.workingPath(), Finish: native.stop,
+		ID: b.f.messageID(at), Role: session.Assistant, ParentID: b.lastUser, ProviderID: native.Provider, ModelID: native.Model,
+		Variant: b.level, Path: b.workingPath(), Finish: native.Stop,
 	}}
 	m.Time.Created = e.created()
-	m.Time.Completed = max(m.Time.Created, moment(e.timestamp))
+	m.Time.Completed = max(m.Time.Created, moment(e.Timestamp))
 	for _, s := range stops {
-		if s[0] == native.stop {
+		if s[0] == native.Stop {
 			m.Finish = s[1]
 		}
 	}
-	switch native.stop {
+	switch native.Stop {
 	case "error":
-		m.Error = failure("UnknownError", native.failure)
+		m.Error = failure("UnknownError", native.Failure)
 	case "aborted":
-		m.Error = failure("MessageAbortedError", native.failure)
+		m.Error = failure("MessageAbortedError", native.Failure)
 	}
-	if u := &native.usage; u.known {
-		m.Tokens, m.Cost = u.tokens(), &u.cost
+	if u := native.Usage; u != nil {
+		m.Tokens, m.Cost = u.tokens(), u.cost()
 	}
 	m.Parts = parts(m.ID)
-	b.setModel(native.provider, native.model)
+	b.setModel(native.Provider, native.Model)
 	b.add(at, m)
 	b.remember(len(b.s.Messages)-1, 0)
 }
 
 func (u *usage) tokens() *session.Usage {
-	return &session.Usage{Total: u.total, Input: u.input, Output: u.output, Cache: session.CacheUsage{Read: u.cacheRead, Write: u.cacheWrite, Write1h: u.hour}}
+	return &session.Usage{
+		Total: u.Total.count(), Input: u.Input.count(), Output: u.Output.count(),
+		Cache: session.CacheUsage{Read: u.CacheRead.count(), Write: u.CacheWrite.count(), Write1h: u.Hour.count()},
+	}
+}
+
+func (u *usage) cost() *float64 {
+	total := u.Cost.Total.orZero()
+	return &total
 }
 
 func (b *builder) workingPath() *session.Path {
@@ -136,33 +145,32 @@ func (b *builder) remember(message, first int) {
 	}
 }
 
-// blocks makes a part of each block.
-func (b *builder) blocks(id string, content []block) []session.Part {
-	parts := make([]session.Part, len(content))
-	for i := range content {
-		block, p := &content[i], &parts[i]
+// blocks makes a part of each block of an entry.
+func (b *builder) blocks(id string, e *entry, blocks content) []session.Part {
+	parts := make([]session.Part, len(blocks))
+	for i := range blocks {
+		block, p := &blocks[i], &parts[i]
 		p.ID, p.SessionID, p.MessageID = id+":"+strconv.Itoa(i), b.s.Info.ID, id
-		switch block.kind {
-		case textBlock:
-			p.Type, p.Text = session.TextPart, block.text
-			p.Metadata = signature(block)
-		case thinkingBlock:
-			p.Type, p.Text = session.ReasoningPart, block.text
-			p.Metadata = signature(block)
+		switch block.Kind {
+		case textBlock, thinkingBlock:
+			p.Type, p.Text, p.Metadata = session.TextPart, block.said(), signature(block)
+			if block.Kind == thinkingBlock {
+				p.Type = session.ReasoningPart
+			}
 		case imageBlock:
-			p.Type, p.Mime, p.URL = session.FilePart, block.mime, dataURL(block)
+			p.Type, p.Mime, p.URL = session.FilePart, block.Mime, dataURL(block)
 		case callBlock:
-			p.Type, p.CallID, p.Tool = session.ToolPart, block.id, block.name
+			p.Type, p.CallID, p.Tool = session.ToolPart, block.ID, block.Name
 			p.ID = b.partID(p)
-			p.State = &session.ToolState{Status: session.Running, Input: block.arguments}
-			if len(block.arguments) == 0 {
+			p.State = &session.ToolState{Status: session.Running, Input: block.Arguments.Of(e.text)}
+			if block.Arguments.Empty() {
 				p.State.Input = jsontext.Value("{}")
 			}
-			if block.signature != "" {
+			if block.signature() != "" {
 				p.Metadata = signature(block)
 			}
 		default: // a kind that this reader does not know
-			p.Type, p.Text = session.PartType("pi-"+block.kind), block.text // under a name of its own: ours mean more
+			p.Type, p.Text = session.PartType("pi-"+block.Kind), block.said() // under a name of its own: ours mean more
 		}
 	}
 	return parts
@@ -180,17 +188,17 @@ func (b *builder) partID(p *session.Part) string {
 	return p.CallID
 }
 
-func dataURL(b *block) string { return "data:" + b.mime + ";base64," + b.data }
+func dataURL(b *block) string { return "data:" + b.Mime + ";base64," + b.Data }
 
 // signature keeps what the provider wants back with a block.
 func signature(b *block) jsontext.Value {
-	if b.signature == "" && !b.redacted {
+	if b.signature() == "" && !b.Redacted {
 		return nil
 	}
 	text, err := json.Marshal(struct {
 		Signature string `json:"signature,omitzero"`
 		Redacted  bool   `json:"redacted,omitzero"`
-	}{b.signature, b.redacted}, session.ReadOptions())
+	}{b.signature(), b.Redacted}, session.ReadOptions())
 	if err != nil {
 		return nil
 	}
@@ -214,18 +222,18 @@ func failure(name, text string) jsontext.Value {
 
 // result joins a tool result with its call. One without a call gets a call of its own, for it is readable.
 func (b *builder) result(at int, e *entry) *place {
-	native := e.message
-	call, ok := b.calls[native.callID]
+	native := e.Message
+	call, ok := b.calls[native.CallID]
 	if !ok {
 		id := b.f.messageID(at)
-		parts := b.blocks(id, []block{{kind: callBlock, id: native.callID, name: native.tool}})
+		parts := b.blocks(id, e, content{{Kind: callBlock, ID: native.CallID, Name: native.Tool}})
 		m := session.Message{MessageInfo: session.MessageInfo{
 			ID: id, Role: session.Assistant, ParentID: b.lastUser, Path: b.workingPath(), Finish: "tool-calls"}, Parts: parts}
 		m.Time.Created = e.created()
 		b.add(at, m)
 		call = place{len(b.s.Messages) - 1, 0}
 		b.remember(call.message, 0)
-		call = b.calls[native.callID]
+		call = b.calls[native.CallID]
 	}
 	state := b.s.Messages[call.message].Parts[call.part].State
 	if state.Final() {
@@ -233,30 +241,31 @@ func (b *builder) result(at int, e *entry) *place {
 	}
 	b.f.results[call] = at
 	text := ""
-	for i := range native.content {
-		switch block := &native.content[i]; block.kind {
+	for i := range native.Content {
+		switch block := &native.Content[i]; block.Kind {
 		case textBlock:
 			if text != "" {
 				text += "\n"
 			}
-			text += block.text
+			text += block.Text
 		case imageBlock:
 			id := b.f.messageID(at)
 			state.Attachments = append(state.Attachments, session.Part{
 				ID: id + ":" + strconv.Itoa(i), SessionID: b.s.Info.ID, MessageID: b.s.Messages[call.message].ID,
-				Type: session.FilePart, Mime: block.mime, URL: dataURL(block),
+				Type: session.FilePart, Mime: block.Mime, URL: dataURL(block),
 			})
 		}
 	}
 	state.Status, state.Output = session.Completed, text
-	if native.isError {
+	if native.IsError {
 		state.Status, state.Output, state.Error = session.Failed, "", text
 	}
-	switch {
-	case native.details.Kind() == '{':
-		state.Metadata = native.details
-	case len(native.details) > 0 && native.details.Kind() != 'n':
-		state.Metadata = jsontext.Value(`{"details":` + string(native.details) + `}`)
+	switch details := native.Details.Of(e.text); span.Kind(details) {
+	case '{':
+		state.Metadata = details
+	case 0, 'n':
+	default:
+		state.Metadata = jsontext.Value(`{"details":` + string(details) + `}`)
 	}
 	state.Time.End = e.created()
 	return &call
@@ -266,7 +275,7 @@ func (b *builder) result(at int, e *entry) *place {
 func (b *builder) compaction(at int, e *entry, mark *mark) {
 	id := b.f.messageID(at)
 	marker := session.Message{MessageInfo: session.MessageInfo{ID: id, Role: session.User, Model: b.model}}
-	marker.Time.Created = moment(e.timestamp)
+	marker.Time.Created = moment(e.Timestamp)
 	marker.Parts = []session.Part{{
 		ID: id + ":0", SessionID: b.s.Info.ID, MessageID: id, Type: session.CompactionPart, TailStartID: b.tailStart(at, e),
 	}}
@@ -284,7 +293,7 @@ func (b *builder) compaction(at int, e *entry, mark *mark) {
 	if mark != nil {
 		cuts = mark.Cuts
 	}
-	for i, piece := range pieces(e.summary, cuts) {
+	for i, piece := range pieces(e.Summary, cuts) {
 		summary.Parts = append(summary.Parts, session.Part{
 			ID: summary.ID + ":" + strconv.Itoa(i), SessionID: b.s.Info.ID, MessageID: summary.ID, Type: session.TextPart, Text: piece,
 		})
@@ -297,12 +306,12 @@ func (b *builder) compaction(at int, e *entry, mark *mark) {
 func (b *builder) tailStart(at int, e *entry) string {
 	kept := -1
 	if b.f.linear {
-		if e.firstIndex >= 0 {
-			kept = b.f.nth(e.firstIndex)
+		if e.FirstIndex != nil {
+			kept = b.f.nth(e.FirstIndex.count())
 		}
-	} else if e.firstKept != "" {
+	} else if e.FirstKept != "" {
 		for _, i := range b.f.path {
-			if b.f.entries[i].id == e.firstKept {
+			if b.f.entries[i].ID == e.FirstKept {
 				kept = i
 				break
 			}

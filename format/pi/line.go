@@ -1,14 +1,17 @@
 package pi
 
 import (
-	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"strconv"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/format/internal/span"
 )
 
 // Types of entries.
@@ -35,73 +38,6 @@ const (
 	hookRole      = "hookMessage" // what custom was called before version 3
 )
 
-// span is a piece of the source, from start up to end.
-type span struct{ start, end int }
-
-func (s span) len() int { return s.end - s.start }
-
-// entry is one line, with what the reader needs of it.
-type entry struct {
-	span        // of the line in the source, its line break included
-	line int    // 1-based
-	kind string // type
-
-	gone    bool // blank or damaged: not an entry at all
-	damaged bool
-
-	id, parent string
-	timestamp  string
-
-	// The header.
-	version    int
-	cwd        string
-	forkedFrom string // a path
-	title      string // of session_info
-	provider   string // of model_change, and of old headers
-	model      string
-	thinking   string
-
-	message    *message
-	content    []block // of custom_message
-	summary    string
-	firstKept  string
-	firstIndex int // -1 without one
-	winnow     jsontext.Value
-
-	at members
-}
-
-// members says where the values of a line's members stand, counted from the start of the line, for the writer.
-type members struct{ parent, firstKept, firstIndex, message, content, summary, winnow span }
-
-// message is the message of a message entry.
-type message struct {
-	role      string
-	content   []block
-	timestamp float64
-
-	// assistant
-	api, provider, model string
-	usage                usage
-	stop, failure        string
-
-	// toolResult
-	callID, tool string
-	isError      bool
-	details      jsontext.Value
-
-	// bashExecution
-	command, output, fullOutput  string
-	exit                         int
-	cancelled, truncated, hidden bool
-}
-
-type usage struct {
-	input, output, cacheRead, cacheWrite, hour, total int
-	cost                                              float64
-	known                                             bool
-}
-
 // Kinds of blocks in a message's content.
 const (
 	textBlock     = "text"
@@ -110,102 +46,191 @@ const (
 	callBlock     = "toolCall"
 )
 
+// entry is one line, with what the reader needs of it.
+type entry struct {
+	whole   span.Span // of the line in the source, its line break included
+	json    span.Span // of the JSON in it
+	line    int       // 1-based
+	gone    bool      // blank or damaged: not an entry at all
+	damaged bool
+	text    []byte // the JSON; spans in the record count from its beginning
+	record
+}
+
+// record is what an entry says.
+type record struct {
+	Kind      string `json:"type"`
+	ID        string `json:"id"`
+	Parent    string `json:"parentId"`
+	Timestamp string `json:"timestamp"`
+
+	Version       number `json:"version"` // of a header
+	Cwd           string `json:"cwd"`
+	ParentSession string `json:"parentSession"` // a path
+	BranchedFrom  string `json:"branchedFrom"`  // the same in older headers
+	Title         string `json:"name"`          // of session_info
+	Provider      string `json:"provider"`      // of model_change, and of old headers
+	Model         string `json:"modelId"`
+	Thinking      string `json:"thinkingLevel"`
+
+	Message    *message  `json:"message"`
+	Content    content   `json:"content"` // of custom_message
+	Summary    string    `json:"summary"`
+	FirstKept  string    `json:"firstKeptEntryId"`
+	FirstIndex *number   `json:"firstKeptEntryIndex"`
+	Winnow     span.Span `json:"winnow"`
+}
+
+// message is the message of a message entry.
+type message struct {
+	Role      string  `json:"role"`
+	Content   content `json:"content"`
+	Timestamp number  `json:"timestamp"`
+
+	// assistant
+	Provider string `json:"provider"`
+	Model    string `json:"model"`
+	Usage    *usage `json:"usage"`
+	Stop     string `json:"stopReason"`
+	Failure  string `json:"errorMessage"`
+
+	// toolResult
+	CallID  string    `json:"toolCallId"`
+	Tool    string    `json:"toolName"`
+	IsError bool      `json:"isError"`
+	Details span.Span `json:"details"`
+
+	// bashExecution
+	Command    string `json:"command"`
+	Output     string `json:"output"`
+	FullOutput string `json:"fullOutputPath"`
+	Exit       number `json:"exitCode"`
+	Cancelled  bool   `json:"cancelled"`
+	Truncated  bool   `json:"truncated"`
+	Hidden     bool   `json:"excludeFromContext"`
+}
+
+type usage struct {
+	Input      number `json:"input"`
+	Output     number `json:"output"`
+	CacheRead  number `json:"cacheRead"`
+	CacheWrite number `json:"cacheWrite"`
+	Hour       number `json:"cacheWrite1h"`
+	Total      number `json:"totalTokens"`
+	Cost       struct {
+		Total number `json:"total"`
+	} `json:"cost"`
+}
+
 type block struct {
-	kind      string
-	text      string // or thinking
-	signature string // of text, thinking or a call
-	redacted  bool
-	mime      string
-	data      string
-	id, name  string
-	arguments jsontext.Value
+	Kind              string    `json:"type"`
+	Text              string    `json:"text"`
+	Thinking          string    `json:"thinking"`
+	TextSignature     string    `json:"textSignature"`
+	ThinkingSignature string    `json:"thinkingSignature"`
+	ThoughtSignature  string    `json:"thoughtSignature"` // of a call
+	Redacted          bool      `json:"redacted"`
+	Mime              string    `json:"mimeType"`
+	Data              string    `json:"data"`
+	ID                string    `json:"id"`
+	Name              string    `json:"name"`
+	Arguments         span.Span `json:"arguments"`
 }
 
-// decoder reads lines. What does not have the type that it should have counts as missing, so that one odd member does not
-// cost a line.
-type decoder struct {
-	dec  *jsontext.Decoder
-	buf  bytes.Buffer
-	text []byte
-	err  error
-	last span // of the value that was read last
+// said is the text of a block, or its thought.
+func (b *block) said() string { return cmp.Or(b.Text, b.Thinking) }
+
+// signature is what the provider wants back with a block.
+func (b *block) signature() string {
+	return cmp.Or(b.TextSignature, b.ThinkingSignature, b.ThoughtSignature)
 }
 
-var errNotObject = errors.New("not a JSON object")
+// content is a text, which is one block, or a list of blocks. Elements that are not objects are dropped.
+type content []block
 
-// line reads one line.
-func (d *decoder) line(text []byte) (entry, error) {
-	d.text, d.err = text, nil
-	d.buf = *bytes.NewBuffer(text)
-	if d.dec == nil {
-		d.dec = jsontext.NewDecoder(&d.buf, session.ReadOptions())
-	} else {
-		d.dec.Reset(&d.buf, session.ReadOptions())
-	}
-	e := entry{firstIndex: -1}
-	if d.dec.PeekKind() != '{' {
-		if _, err := d.dec.ReadValue(); err != nil {
-			return e, err
-		}
-		return e, errNotObject
-	}
-	d.object(func(name []byte) { d.member(&e, name) })
-	if d.err == nil {
-		if _, err := d.dec.ReadToken(); err != io.EOF {
-			d.err = fmt.Errorf("something follows the JSON object at byte %d", d.dec.InputOffset())
-		}
-	}
-	return e, d.err
-}
-
-func (d *decoder) member(e *entry, name []byte) {
-	switch string(name) {
-	case "type":
-		e.kind = d.word()
-	case "id":
-		e.id = d.string()
-	case "parentId":
-		e.parent = d.string()
-		e.at.parent = d.last
-	case "timestamp":
-		e.timestamp = d.string()
-	case "version":
-		e.version = int(d.number())
-	case "cwd":
-		e.cwd = d.string()
-	case "parentSession", "branchedFrom":
-		e.forkedFrom = d.string()
-	case "name":
-		e.title = d.string()
-	case "provider":
-		e.provider = d.string()
-	case "modelId":
-		e.model = d.string()
-	case "thinkingLevel":
-		e.thinking = d.string()
-	case "message":
-		e.message = d.message()
-		e.at.message = d.last
-	case "content":
-		e.content = d.content()
-		e.at.content = d.last
-	case "summary":
-		e.summary = d.string()
-		e.at.summary = d.last
-	case "firstKeptEntryId":
-		e.firstKept = d.string()
-		e.at.firstKept = d.last
-	case "firstKeptEntryIndex":
-		if d.dec.PeekKind() == '0' {
-			e.firstIndex = max(-1, int(d.number()))
-			e.at.firstIndex = d.last
-		} else {
-			d.skip()
-		}
-	case "winnow":
-		e.winnow = d.raw()
-		e.at.winnow = d.last
+// UnmarshalJSONFrom reads either form; anything else is no content.
+func (c *content) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	*c = nil
+	switch dec.PeekKind() {
+	case '"':
+		*c = content{{Kind: textBlock}}
+		return json.UnmarshalDecode(dec, &(*c)[0].Text)
+	case '[':
 	default:
-		d.skip()
+		return dec.SkipValue()
 	}
+	if _, err := dec.ReadToken(); err != nil {
+		return err
+	}
+	for dec.PeekKind() != ']' {
+		if dec.PeekKind() != '{' {
+			if err := dec.SkipValue(); err != nil {
+				return err
+			}
+			continue
+		}
+		*c = append(*c, block{})
+		if err := json.UnmarshalDecode(dec, &(*c)[len(*c)-1]); err != nil {
+			return err
+		}
+	}
+	_, err := dec.ReadToken()
+	return err
+}
+
+// number is a JSON number, NaN if it is too large to count anything, and 0 for any other value.
+type number float64
+
+// UnmarshalJSONFrom reads a number.
+func (n *number) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	value, err := dec.ReadValue()
+	if *n = 0; err != nil || value.Kind() != '0' {
+		return err
+	}
+	f, invalid := strconv.ParseFloat(string(value), 64)
+	if invalid != nil || math.Abs(f) > 1<<53 {
+		f = math.NaN()
+	}
+	*n = number(f)
+	return nil
+}
+
+// orZero is the number, 0 if it is too large.
+func (n number) orZero() float64 {
+	if n != n {
+		return 0
+	}
+	return float64(n)
+}
+
+// count is the number as a count, -1 if it cannot be one.
+func (n number) count() int {
+	if n >= 0 {
+		return int(n)
+	}
+	return -1
+}
+
+// parse reads one line.
+func parse(text []byte) (entry, error) {
+	e := entry{text: text}
+	if err := span.Decode(text, &e.record); err != nil {
+		return e, err
+	}
+	if span.Kind(text) != '{' {
+		return e, span.ErrNotObject
+	}
+	return e, nil
+}
+
+// reason says shortly why a line could not be read.
+func reason(err error) string {
+	var syntax *jsontext.SyntacticError
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return "the line is cut short"
+	case errors.As(err, &syntax):
+		return fmt.Sprintf("not JSON at byte %d of the line: %v", syntax.ByteOffset, syntax.Err)
+	}
+	return err.Error()
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -258,30 +259,23 @@ func (a *appender) message(m *session.Message, entries []newMessage, at []int) {
 
 // read gives the parts that entries give when they are read alone.
 func (a *appender) read(entries []newMessage) []session.Part {
-	f := &file{header: -1, owner: map[string]int{}, more: map[int][]int{}, from: map[int][]int{}, results: map[place]int{}}
+	f := newFile()
 	b := newBuilder(f)
-	var d decoder
+	f.entries = make([]entry, len(entries))
 	for i := range entries {
-		raw, err := json.Marshal(newEntry{Type: messageEntry, ID: strconv.Itoa(i)}, session.ReadOptions())
-		if err != nil {
-			a.err = err
-			return nil
-		}
 		message, err := json.Marshal(entries[i], session.ReadOptions())
+		if err == nil {
+			var line span.Object
+			line.Add("id", strconv.Itoa(i))
+			line.Raw("message", message)
+			f.entries[i], err = parse(line.Bytes())
+		}
 		if err != nil {
 			a.err = err
 			return nil
 		}
-		line := append(raw[:len(raw)-1], `,"message":`...)
-		line = append(append(line, message...), '}')
-		e, err := d.line(line)
-		if err != nil {
-			a.err = err
-			return nil
-		}
-		f.entries = append(f.entries, e)
-		m := (*mark)(nil)
-		if i > 0 && e.message.role == assistantRole {
+		var m *mark
+		if i > 0 && entries[i].Role == assistantRole {
 			m = &mark{Of: "0"}
 		}
 		b.message(i, &f.entries[i], m)

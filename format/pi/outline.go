@@ -13,70 +13,40 @@ func (Format) Outline() format.Outline {
 	return &outlining{}
 }
 
-// outlining follows the branch as file.findPath does, with a few bytes an entry.
 type outlining struct {
-	d        decoder
-	names    format.Names
-	byID     []int32 // number of an id → its newest entry, plus one
-	entries  []slim
-	uses     []format.Use
-	counts   format.Counts
-	headless bool // the first line that can be read is no header
-	linear   bool
-	damaged  bool // a line could not be read
-	recent   bool // since the newest entry
-	named    int
-	open     int // calls that wait for their result
-	joins    format.Joins
-}
-
-// slim is an entry as far as the branch needs it: numbers of names, and the newest entry before the newest damage.
-type slim struct {
-	id, parent   int32
-	beforeDamage int32
-	talks, chain bool
+	branch branch
+	talks  []bool // whether an entry is a message
+	uses   []format.Use
+	counts format.Counts
+	open   int // calls that wait for their result
+	joins  format.Joins
 }
 
 func (o *outlining) Line(text []byte) error {
-	e, err := o.d.line(text)
+	e, err := parse(text)
 	o.counts.Entries++
 	if err != nil {
-		o.damaged, o.recent = true, true
+		o.branch.damage()
 		return errors.New(reason(err))
 	}
-	at := int32(len(o.entries))
-	s := slim{id: int32(o.names.Of(e.id)), parent: int32(o.names.Of(e.parent)), beforeDamage: -1, chain: e.kind != sessionEntry}
-	if at > 0 {
-		s.beforeDamage = o.entries[at-1].beforeDamage
-		if o.recent && o.entries[at-1].chain {
-			s.beforeDamage = at - 1
-		}
-	}
-	o.recent = false
+	header := o.branch.add(&e)
 	use := format.Inside
 	switch {
-	case e.kind == sessionEntry:
+	case header:
+		use = format.Always
+	case e.Kind == sessionEntry:
 		use = format.Aside
-		if at == 0 && e.id != "" {
-			use = format.Always
-			o.linear = e.version < 2
-		}
-	case e.kind == messageEntry && e.message != nil:
-		s.talks = true
-		use = o.message(e.message)
-	case e.kind == compactionEntry:
+	case e.Kind == messageEntry && e.Message != nil:
+		use = o.message(e.Message)
+	case e.Kind == compactionEntry:
 		use = format.Begins
 	}
-	if use == format.Begins && len(e.winnow) > 0 {
-		if m := readMark(e.winnow); m != nil && m.Of != "" {
+	if use == format.Begins && !e.Winnow.Empty() {
+		if m := readMark(e.Winnow.Of(text)); m != nil && m.Of != "" {
 			use = format.Inside // it goes on with the message of an entry before it
 		}
 	}
-	o.headless = o.headless || at == 0 && use != format.Always
-	if s.chain && s.id > 0 {
-		o.named++
-	}
-	o.entries, o.uses = append(o.entries, s), append(o.uses, use)
+	o.uses, o.talks = append(o.uses, use), append(o.talks, e.Kind == messageEntry && e.Message != nil)
 	return nil
 }
 
@@ -84,12 +54,12 @@ func (o *outlining) Line(text []byte) error {
 func (o *outlining) message(m *message) format.Use {
 	o.counts.Messages++
 	use := format.Inside
-	switch m.role {
+	switch m.Role {
 	case resultRole, shellRole:
 		o.counts.ToolResults++
-		if m.role == resultRole {
+		if m.Role == resultRole {
 			o.open = max(0, o.open-1)
-			o.joins.Result(m.callID, len(o.entries))
+			o.joins.Result(m.CallID, len(o.uses))
 		}
 	case userRole:
 		o.open = 0 // a call that has no result by now gets none
@@ -98,11 +68,11 @@ func (o *outlining) message(m *message) format.Use {
 		if o.open == 0 {
 			use = format.Begins
 		}
-		for i := range m.content {
-			if m.content[i].kind == callBlock {
+		for i := range m.Content {
+			if m.Content[i].Kind == callBlock {
 				o.counts.ToolCalls++
 				o.open++
-				o.joins.Call(m.content[i].id, len(o.entries))
+				o.joins.Call(m.Content[i].ID, len(o.uses))
 			}
 		}
 	}
@@ -110,59 +80,18 @@ func (o *outlining) message(m *message) format.Use {
 }
 
 func (o *outlining) End() ([]format.Use, format.Counts) {
-	in := make([]bool, len(o.entries))
-	if o.linear || o.headless && o.named == 0 {
-		for i := range o.entries {
-			in[i] = o.entries[i].chain
-		}
-	} else {
-		o.follow(in)
+	in := make([]bool, len(o.uses))
+	for _, at := range o.branch.path() {
+		in[at] = true
 	}
-	for i := range o.entries {
-		if e := &o.entries[i]; e.chain && !in[i] {
+	for i, is := range in {
+		if !is && o.branch.nodes[i].chain {
 			o.uses[i] = format.Aside
-			if e.talks {
+			if o.talks[i] {
 				o.counts.Aside++
 			}
 		}
 	}
 	o.joins.Keep(o.uses, in)
 	return o.uses, o.counts
-}
-
-// follow marks the branch, from its end.
-func (o *outlining) follow(in []bool) {
-	o.byID = make([]int32, o.names.Len()+1)
-	leaf := int32(-1)
-	for i := range o.entries {
-		if e := &o.entries[i]; e.chain {
-			if e.id > 0 {
-				o.byID[e.id] = int32(i) + 1
-			}
-			leaf = int32(i)
-		}
-	}
-	before := func(at int32) int32 {
-		if at > 0 && o.entries[at-1].chain {
-			return at - 1
-		}
-		return -1
-	}
-	for at := leaf; at >= 0 && !in[at]; {
-		in[at] = true
-		e := &o.entries[at]
-		next := int32(-1)
-		if e.parent > 0 {
-			next = o.byID[e.parent] - 1
-		}
-		switch b := before(at); {
-		case b >= 0 && o.entries[b].id == 0, e.id == 0 && next < 0:
-			next = b
-		case e.parent == 0:
-			next = -1
-		case next < 0 && o.damaged:
-			next = e.beforeDamage
-		}
-		at = next
-	}
 }

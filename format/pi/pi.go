@@ -8,10 +8,10 @@
 package pi
 
 import (
-	"bytes"
 	"fmt"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/internal/span"
 )
 
 // Name is the word for this format.
@@ -33,34 +33,25 @@ func (Format) Title() string { return "pi session (JSONL)" }
 
 // Detect looks for the header in the first line, or, where that line is damaged, for an entry that only this product writes.
 func (Format) Detect(head []byte) bool {
-	rest := bytes.TrimPrefix(head, byteOrderMark)
-	var d decoder
-	for range 8 {
-		text, after, whole := bytes.Cut(rest, []byte{'\n'})
-		if len(bytes.TrimSpace(text)) == 0 && !whole {
+	for l := range span.Lines(head) {
+		if l.Number > 8 {
 			return false
 		}
-		if e, err := d.line(text); err == nil && len(text) > 0 {
-			switch e.kind {
+		if e, err := parse(l.Text.Of(head)); err == nil {
+			switch e.Kind {
 			case sessionEntry:
-				return e.id != "" && (e.cwd != "" || e.timestamp != "")
+				return e.ID != "" && (e.Cwd != "" || e.Timestamp != "")
 			case messageEntry:
-				return e.message != nil && e.timestamp != "" && e.message.role != ""
+				return e.Message != nil && e.Timestamp != "" && e.Message.Role != ""
 			case compactionEntry, modelEntry, thinkingEntry, branchEntry, customEntry, customMessageEntry, infoEntry, labelEntry:
-				return e.timestamp != ""
+				return e.Timestamp != ""
 			default:
 				return false
 			}
 		}
-		if !whole {
-			return false
-		}
-		rest = after
 	}
 	return false
 }
-
-var byteOrderMark = []byte("\xef\xbb\xbf")
 
 // errNoHeader is why a file without a header is not changed.
 func errNoHeader(line int) error {

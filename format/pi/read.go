@@ -64,19 +64,19 @@ func (f *file) count(c *format.Counts) {
 		if !e.gone || e.damaged {
 			c.Entries++
 		}
-		if e.gone || e.kind != messageEntry || e.message == nil {
+		if e.gone || e.Kind != messageEntry || e.Message == nil {
 			continue
 		}
 		c.Messages++
 		if !active[i] {
 			c.Aside++
 		}
-		if e.message.role == resultRole || e.message.role == shellRole {
+		if e.Message.Role == resultRole || e.Message.Role == shellRole {
 			c.ToolResults++
 		}
-		if e.message.role == assistantRole {
-			for j := range e.message.content {
-				if e.message.content[j].kind == callBlock {
+		if e.Message.Role == assistantRole {
+			for j := range e.Message.Content {
+				if e.Message.Content[j].Kind == callBlock {
 					c.ToolCalls++
 				}
 			}
@@ -93,12 +93,12 @@ func (f *file) beside() []bill.Request {
 	var left []bill.Request
 	for i := range f.entries {
 		e := &f.entries[i]
-		if active[i] || e.gone || e.damaged || e.kind != messageEntry || e.message == nil || e.message.role != assistantRole || !e.message.usage.known {
+		if active[i] || e.gone || e.damaged || e.Kind != messageEntry || e.Message == nil || e.Message.Role != assistantRole || e.Message.Usage == nil {
 			continue
 		}
-		by := session.ModelRef{ProviderID: e.message.provider, ModelID: e.message.model}
-		u := &e.message.usage
-		r := bill.Request{ID: f.messageID(i), Kind: bill.Left, Time: e.created(), Model: by.String(), Usage: u.tokens(), Logged: &u.cost}
+		by := session.ModelRef{ProviderID: e.Message.Provider, ModelID: e.Message.Model}
+		u := e.Message.Usage
+		r := bill.Request{ID: f.messageID(i), Kind: bill.Left, Time: e.created(), Model: by.String(), Usage: u.tokens(), Logged: u.cost()}
 		if bill.Usage(*r.Usage) != (model.Usage{}) {
 			left = append(left, r)
 		}
@@ -145,19 +145,19 @@ func newBuilder(f *file) *builder {
 }
 
 func (b *builder) head(e *entry) {
-	if m := readMark(e.winnow); m != nil && m.Session != nil {
+	if m := readMark(e.Winnow.Of(e.text)); m != nil && m.Session != nil {
 		b.s, b.foreign = *m.Session, true
 		b.s.Messages = make([]session.Message, 0, len(b.f.path))
 		return
 	}
-	b.s.Info.ID, b.s.Info.Directory = e.id, e.cwd
-	b.s.Info.ParentID = forkedFrom(e.forkedFrom)
-	b.s.Info.Time.Created = moment(e.timestamp)
-	b.setModel(e.provider, e.model)
-	b.setLevel(e.thinking)
+	b.s.Info.ID, b.s.Info.Directory = e.ID, e.Cwd
+	b.s.Info.ParentID = forkedFrom(cmp.Or(e.ParentSession, e.BranchedFrom))
+	b.s.Info.Time.Created = moment(e.Timestamp)
+	b.setModel(e.Provider, e.Model)
+	b.setLevel(e.Thinking)
 	for i := range b.f.entries {
-		if e := &b.f.entries[i]; !e.gone && e.kind == infoEntry {
-			b.s.Info.Title = strings.TrimSpace(e.title)
+		if e := &b.f.entries[i]; !e.gone && e.Kind == infoEntry {
+			b.s.Info.Title = strings.TrimSpace(e.Title)
 		}
 	}
 }
@@ -191,8 +191,8 @@ func (b *builder) setLevel(level string) {
 func (b *builder) entry(at int) {
 	e := &b.f.entries[at]
 	var m *mark
-	if len(e.winnow) > 0 {
-		m = readMark(e.winnow)
+	if !e.Winnow.Empty() {
+		m = readMark(e.Winnow.Of(e.text))
 	}
 	if m != nil && len(m.Original) > 0 {
 		original, ok := e.restored(m.Original)
@@ -202,23 +202,23 @@ func (b *builder) entry(at int) {
 	}
 	before := len(b.s.Messages)
 	var result *place
-	switch e.kind {
+	switch e.Kind {
 	case messageEntry:
-		if e.message != nil {
+		if e.Message != nil {
 			result = b.message(at, e, m)
 		}
 	case customMessageEntry:
-		b.user(at, e, e.content, true)
+		b.user(at, e, e.Content, true)
 	case branchEntry:
-		if e.summary != "" {
-			b.user(at, e, []block{{kind: textBlock, text: "Summary of a branch of this conversation that was left:\n\n" + e.summary}}, true)
+		if e.Summary != "" {
+			b.user(at, e, content{{Kind: textBlock, Text: "Summary of a branch of this conversation that was left:\n\n" + e.Summary}}, true)
 		}
 	case compactionEntry:
 		b.compaction(at, e, m)
 	case modelEntry:
-		b.setModel(e.provider, e.model)
+		b.setModel(e.Provider, e.Model)
 	case thinkingEntry:
-		b.setLevel(e.thinking)
+		b.setLevel(e.Thinking)
 	case customEntry:
 		if m != nil && m.Message != nil { // a message that has no form of its own in this format
 			b.add(at, session.Message{MessageInfo: session.MessageInfo{ID: m.Message.ID, Role: m.Message.Role}})
@@ -358,19 +358,18 @@ func (b *builder) restoredAt(p place) int {
 
 // restored reads the entry with the value that elisions replaced in its place.
 func (e *entry) restored(original jsontext.Value) (*entry, bool) {
-	var d decoder
-	full, err := d.line([]byte(`{"type":` + strconv.Quote(e.kind) + `,"` + e.replaceable() + `":` + string(original) + `}`))
+	full, err := parse([]byte(`{"type":` + strconv.Quote(e.Kind) + `,"` + e.replaceable() + `":` + string(original) + `}`))
 	if err != nil {
 		return nil, false
 	}
 	restored := *e
-	restored.message, restored.content, restored.summary = full.message, full.content, full.summary
+	restored.text, restored.Message, restored.Content, restored.Summary = full.text, full.Message, full.Content, full.Summary
 	return &restored, true
 }
 
 // replaceable names the member of an entry that elisions change.
 func (e *entry) replaceable() string {
-	switch e.kind {
+	switch e.Kind {
 	case customMessageEntry:
 		return "content"
 	case branchEntry, compactionEntry:

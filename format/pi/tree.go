@@ -2,182 +2,80 @@ package pi
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"io"
-
-	"github.com/go-json-experiment/json/jsontext"
+	"slices"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/internal/span"
 )
 
-// file is the index of a session file: its entries, and where in them the session stands.
+// file is the index of a session file: its entries, and where in them the session is.
 type file struct {
 	entries []entry // one for every line, blank and damaged ones included
-	header  int     // position of the header, -1 when the first entry is none
+	header  int     // position of the header, -1 if the first entry is not one
 	linear  bool    // version 1: no ids, the order of the file is the order of the session
-	path    []int   // positions of the entries of the active branch, oldest first, the header left out
+	path    []int   // positions of the entries of the active branch, oldest first, without the header
 
 	owner   map[string]int // message id → position of the entry that it was made from
 	more    map[int][]int  // position of a message → of the entries that continue it
-	from    map[int][]int  // position of a message that a mark gave back → where each part was in the entries, see mark.From
+	from    map[int][]int  // position of a message that a mark gave back → its parts in the entries, see mark.From
 	results map[place]int  // tool part, as the entries have it → position of the entry with its result
 }
 
 // place is a part by position: of its message in the session, and in the message.
 type place struct{ message, part int }
 
+func newFile() *file {
+	return &file{
+		header: -1, owner: map[string]int{}, more: map[int][]int{}, from: map[int][]int{}, results: map[place]int{},
+	}
+}
+
 // index reads every line of src and finds the active branch.
 func index(src []byte) (*file, []format.Damage) {
-	f := &file{header: -1, owner: map[string]int{}, more: map[int][]int{}, from: map[int][]int{}, results: map[place]int{}}
+	f := newFile()
 	f.entries = make([]entry, 0, bytes.Count(src, []byte{'\n'})+1)
 	var damaged []format.Damage
-	var d decoder
-	first := true
-	for start, line := 0, 1; start < len(src); line++ {
-		end := len(src)
-		if at := bytes.IndexByte(src[start:], '\n'); at >= 0 {
-			end = start + at + 1
-		}
-		text := src[start:end]
-		if start == 0 {
-			text = text[len(text)-len(bytes.TrimPrefix(text, byteOrderMark)):]
-		}
-		offset := end - len(text)
+	var b branch
+	var places []int // of the branch's nodes
+	for l := range span.Lines(src) {
 		e := entry{gone: true}
-		if len(bytes.TrimSpace(text)) > 0 {
+		if !l.Text.Empty() {
 			var err error
-			if e, err = d.line(text); err != nil {
+			if e, err = parse(l.Text.Of(src)); err != nil {
 				e = entry{gone: true, damaged: true}
-				damaged = append(damaged, format.Damage{Line: line, Offset: int64(start), Bytes: end - start, Reason: reason(err)})
-			} else if e.kind == sessionEntry {
-				if first && e.id != "" {
+				b.damage()
+				damaged = append(damaged, format.Damage{
+					Line: l.Number, Offset: int64(l.Whole.Start), Bytes: l.Whole.Len(), Reason: reason(err),
+				})
+			} else {
+				if b.add(&e) {
 					f.header = len(f.entries)
 				}
+				places = append(places, len(f.entries))
 			}
-			first = first && e.gone
 		}
-		e.span, e.line = span{start, end}, line
-		e.at.shift(offset - start)
+		e.whole, e.json, e.line = l.Whole, l.Text, l.Number
 		f.entries = append(f.entries, e)
-		start = end
 	}
-	f.findPath(len(damaged) > 0)
+	f.linear = b.linear()
+	for _, at := range b.path() {
+		f.path = append(f.path, places[at])
+	}
 	return f, damaged
-}
-
-func (m *members) shift(by int) {
-	if by == 0 {
-		return
-	}
-	for _, s := range []*span{&m.parent, &m.firstKept, &m.firstIndex, &m.message, &m.content, &m.summary, &m.winnow} {
-		if s.len() > 0 {
-			s.start, s.end = s.start+by, s.end+by
-		}
-	}
-}
-
-func reason(err error) string {
-	var syntax *jsontext.SyntacticError
-	switch {
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		return "the line is cut short"
-	case errors.As(err, &syntax):
-		return fmt.Sprintf("not JSON at byte %d of the line: %v", syntax.ByteOffset, syntax.Err)
-	}
-	return err.Error()
-}
-
-// findPath finds the entries that the product resumes from: those from the root to the last one of the file. The product ends
-// the branch at a parent that is not there; where damage stands between, it is bridged to the entry before, for
-// what can be read is not to be lost.
-func (f *file) findPath(damaged bool) {
-	byID := make(map[string]int, len(f.entries))
-	leaf, withID := -1, 0
-	for i := range f.entries {
-		e := &f.entries[i]
-		if e.gone || e.kind == sessionEntry {
-			continue
-		}
-		if e.id != "" {
-			byID[e.id] = i
-			withID++
-		}
-		leaf = i
-	}
-	f.linear = f.header >= 0 && f.entries[f.header].version < 2 || f.header < 0 && withID == 0
-	if f.linear {
-		f.allInPath()
-		return
-	}
-	seen := make([]bool, len(f.entries))
-	for at := leaf; at >= 0 && !seen[at]; {
-		seen[at] = true
-		f.path = append(f.path, at)
-		e := &f.entries[at]
-		next, ok := byID[e.parent]
-		switch {
-		case f.nameless(f.before(at)):
-			next = f.before(at)
-		case f.nameless(at) && !ok:
-			next = f.before(at)
-		case e.parent == "":
-			next = -1
-		case !ok && damaged:
-			next = f.beforeDamage(at)
-		case !ok:
-			next = -1
-		}
-		at = next
-	}
-	for i, j := 0, len(f.path)-1; i < j; i, j = i+1, j-1 {
-		f.path[i], f.path[j] = f.path[j], f.path[i]
-	}
 }
 
 // allInPath makes every entry one of the branch.
 func (f *file) allInPath() {
 	f.path = f.path[:0]
 	for i := range f.entries {
-		if e := &f.entries[i]; !e.gone && e.kind != sessionEntry {
+		if e := &f.entries[i]; !e.gone && e.Kind != sessionEntry {
 			f.path = append(f.path, i)
 		}
 	}
 }
 
-// nameless reports whether an entry has no id. Nothing can name it as its parent, so that it goes on from the entry before it in the
-// file, and the one behind it goes on from it: what can be read is not to be lost.
-func (f *file) nameless(at int) bool { return at >= 0 && f.entries[at].id == "" }
-
-// before is the newest readable entry before a position, the header left out; -1 without one.
-func (f *file) before(at int) int {
-	for i := at - 1; i >= 0; i-- {
-		if e := &f.entries[i]; !e.gone {
-			if e.kind == sessionEntry {
-				return -1
-			}
-			return i
-		}
-	}
-	return -1
-}
-
-// beforeDamage is the newest readable entry before a damaged line that stands before the entry at this position, or -1.
-func (f *file) beforeDamage(at int) int {
-	damage := false
-	for i := at - 1; i >= 0; i-- {
-		switch e := &f.entries[i]; {
-		case e.damaged:
-			damage = true
-		case e.gone:
-		case damage && e.kind != sessionEntry:
-			return i
-		}
-	}
-	return -1
-}
-
-// nth is the position of the n-th entry that the product sees, -1 without one.
+// nth is the position of the n-th entry that the product sees, -1 if there are fewer.
 func (f *file) nth(n int) int {
 	for i := range f.entries {
 		if f.entries[i].gone {
@@ -193,8 +91,97 @@ func (f *file) nth(n int) int {
 
 // messageID is the id of the message that is made from an entry.
 func (f *file) messageID(at int) string {
-	if e := &f.entries[at]; !f.linear && e.id != "" {
-		return e.id
+	if e := &f.entries[at]; !f.linear && e.ID != "" {
+		return e.ID
 	}
 	return fmt.Sprintf("pi_%06d", f.entries[at].line)
+}
+
+// branch finds the entries that the product resumes from: those from the root to the last one of the file. The product ends
+// the branch at a parent that is not there. If damage is between them, the branch goes on at the entry before the damage, for
+// what can be read must not be lost; so it does at an entry without an id, which nothing can name as its parent. The branch
+// keeps a few bytes an entry. The zero value is ready.
+type branch struct {
+	names   format.Names
+	nodes   []node
+	old     bool // the header is of a version without ids
+	header  bool // the first entry is a header
+	damaged bool // a line could not be read
+	recent  bool // since the newest entry
+	named   int  // entries with an id
+}
+
+// node is an entry as far as the branch needs it.
+type node struct {
+	id, parent   uint32 // numbers of names
+	beforeDamage int32  // the newest entry before the newest damage, -1 without one
+	chain        bool   // not a header
+}
+
+func (b *branch) damage() { b.damaged, b.recent = true, true }
+
+// add notes the next entry, and reports whether it is the header of the file.
+func (b *branch) add(e *entry) (header bool) {
+	at := int32(len(b.nodes))
+	n := node{id: b.names.Of(e.ID), parent: b.names.Of(e.Parent), beforeDamage: -1, chain: e.Kind != sessionEntry}
+	if at > 0 {
+		n.beforeDamage = b.nodes[at-1].beforeDamage
+		if b.recent && b.nodes[at-1].chain {
+			n.beforeDamage = at - 1
+		}
+	}
+	b.recent = false
+	if n.chain && n.id > 0 {
+		b.named++
+	}
+	if header = at == 0 && !n.chain && n.id > 0; header {
+		b.header, b.old = true, !(e.Version >= 2)
+	}
+	b.nodes = append(b.nodes, n)
+	return header
+}
+
+// linear reports whether the order of the file is that of the session.
+func (b *branch) linear() bool { return b.header && b.old || !b.header && b.named == 0 }
+
+// path returns the branch from its root on, by the numbers of its entries among those that were added.
+func (b *branch) path() (path []int32) {
+	byID := make([]int32, b.names.Len()+1) // the newest entry of an id, plus one
+	leaf := int32(-1)
+	for i, n := range b.nodes {
+		if !n.chain {
+			continue
+		}
+		if leaf = int32(i); b.linear() {
+			path = append(path, leaf)
+		}
+		if n.id > 0 {
+			byID[n.id] = leaf + 1
+		}
+	}
+	if path != nil {
+		return path
+	}
+	in := make([]bool, len(b.nodes))
+	for at := leaf; at >= 0 && !in[at]; {
+		in[at] = true
+		path = append(path, at)
+		n := &b.nodes[at]
+		before, next := int32(-1), int32(-1)
+		if at > 0 && b.nodes[at-1].chain {
+			before = at - 1
+		}
+		if n.parent > 0 {
+			next = byID[n.parent] - 1
+		}
+		switch {
+		case before >= 0 && b.nodes[before].id == 0, n.id == 0 && next < 0:
+			next = before
+		case next < 0 && n.parent > 0 && b.damaged:
+			next = n.beforeDamage
+		}
+		at = next
+	}
+	slices.Reverse(path)
+	return path
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -17,11 +18,11 @@ import (
 // product gives its entries ids when it opens it.
 func (Format) Write(w io.Writer, from *format.Document, change format.Change) error {
 	if from == nil {
-		return write(w, newFile(change), change)
+		return write(w, newSession(change), change)
 	}
 	f, ok := from.Native.(*file)
 	if from.Format != Name || !ok {
-		return write(w, newFile(change), change)
+		return write(w, newSession(change), change)
 	}
 	removed := f.undone(from.Session.Messages, change.Undone)
 	isNew := func(m *session.Message) bool { _, known := f.owner[m.ID]; return !known && !m.IsUndone(change.Undone) }
@@ -56,8 +57,8 @@ func write(w io.Writer, a *appender, change format.Change) error {
 	return err
 }
 
-// newFile writes a whole session as a new file of the current version.
-func newFile(change format.Change) *appender {
+// newSession writes a whole session as a new file of the current version.
+func newSession(change format.Change) *appender {
 	s := &change.Session
 	a := &appender{out: &bytes.Buffer{}, used: map[string]bool{}, first: map[string]ref{}}
 	info := *s
@@ -108,28 +109,28 @@ func (f *file) without(src []byte, removed map[int]bool) *appender {
 	for i := range f.entries {
 		e := &f.entries[i]
 		parsed[i] = a.parsed
-		if e.id != "" {
-			ids[e.id] = i
+		if e.ID != "" {
+			ids[e.ID] = i
 		}
 		if removed[i] {
-			parents[e.id] = e.parent
+			parents[e.ID] = e.Parent
 			continue
 		}
-		if !e.gone || e.span.len() != len(emptied) || string(src[e.start:e.end]) != emptied {
+		if !e.gone || string(e.whole.Of(src)) != emptied {
 			last = i
 		}
 		if e.gone {
 			continue
 		}
 		a.parsed++
-		a.used[e.id] = true
-		if e.kind != sessionEntry && e.id != "" && !f.linear {
-			a.leaf = e.id
+		a.used[e.ID] = true
+		if e.Kind != sessionEntry && e.ID != "" && !f.linear {
+			a.leaf = e.ID
 		}
 	}
 	for i := range f.entries {
 		e := f.entries[i]
-		line := src[e.start:e.end]
+		line := e.whole.Of(src)
 		switch {
 		case removed[i]:
 			if f.linear && i < last {
@@ -142,36 +143,33 @@ func (f *file) without(src []byte, removed map[int]bool) *appender {
 			a.out.Write(line)
 			continue
 		}
-		var edits []edit
-		if parent, ok := parents[e.parent]; ok && !f.linear && e.parent != "" {
+		text := e.text
+		if parent, ok := parents[e.Parent]; ok && !f.linear && e.Parent != "" {
 			for range parents { // those that were removed may follow one another, though never in a ring
-				e.parent = parent
-				if parent, ok = parents[e.parent]; !ok || e.parent == "" {
+				e.Parent = parent
+				if parent, ok = parents[e.Parent]; !ok || e.Parent == "" {
 					break
 				}
 			}
-			to := []byte("null")
-			if e.parent != "" {
-				to = quoted(e.parent)
-			}
-			edits = append(edits, edit{e.at.parent, to})
+			text = span.Update(text, parentID(e.Parent), "parentId")
 		}
-		if kept, ok := ids[e.firstKept]; ok && removed[kept] && e.at.firstKept.len() > 0 {
+		if kept, ok := ids[e.FirstKept]; ok && removed[kept] {
 			for kept < i && (removed[kept] || f.entries[kept].gone) {
 				kept++
 			}
-			edits = append(edits, edit{e.at.firstKept, quoted(f.entries[kept].id)})
+			text = span.Update(text, span.Quote(f.entries[kept].ID), "firstKeptEntryId")
 		}
-		if e.firstIndex >= 0 && e.kind == compactionEntry {
-			if kept := f.nth(e.firstIndex); kept >= 0 && kept <= i && parsed[kept] != e.firstIndex {
-				edits = append(edits, edit{e.at.firstIndex, []byte(strconv.Itoa(parsed[kept]))})
+		if e.FirstIndex != nil && e.Kind == compactionEntry {
+			first := e.FirstIndex.count()
+			if kept := f.nth(first); kept >= 0 && kept <= i && parsed[kept] != first {
+				text = span.Update(text, strconv.AppendInt(nil, int64(parsed[kept]), 10), "firstKeptEntryIndex")
 			}
 		}
-		a.out.Write(splice(line, edits))
+		a.out.Write(span.Replace(line, e.json.Shift(-e.whole.Start), text))
 	}
 	for id, at := range f.owner {
 		if !removed[at] {
-			a.first[id] = ref{f.entries[at].id, parsed[at]}
+			a.first[id] = ref{f.entries[at].ID, parsed[at]}
 		}
 	}
 	return a
@@ -180,24 +178,3 @@ func (f *file) without(src []byte, removed map[int]bool) *appender {
 // emptied stands where an entry was taken out of a file without ids, in which messages are named by the numbers of
 // their lines. The product skips lines that are blank.
 const emptied = " \n"
-
-// edit puts other bytes in place of a span.
-type edit struct {
-	span
-	to []byte
-}
-
-// splice makes edits that do not overlap, in any order.
-func splice(text []byte, edits []edit) []byte {
-	if len(edits) == 0 {
-		return text
-	}
-	slices.SortFunc(edits, func(x, y edit) int { return x.start - y.start })
-	out := make([]byte, 0, len(text)+64)
-	at := 0
-	for _, e := range edits {
-		out = append(append(out, text[at:e.start]...), e.to...)
-		at = e.end
-	}
-	return append(out, text[at:]...)
-}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 )
@@ -307,13 +308,13 @@ func TestRead_pivotAndElisionSurviveTheProductsRewritingOfAnOldFile(t *testing.T
 			v["version"] = jsontext.Value("3")
 			return
 		}
-		v["id"], v["parentId"] = quoted(id(line)), jsontext.Value("null")
+		v["id"], v["parentId"] = span.Quote(id(line)), jsontext.Value("null")
 		if line > 1 {
-			v["parentId"] = quoted(id(line - 1))
+			v["parentId"] = span.Quote(id(line - 1))
 		}
 		if index, ok := v["firstKeptEntryIndex"]; ok {
 			n, _ := strconv.Atoi(string(index))
-			v["firstKeptEntryId"] = quoted(id(n))
+			v["firstKeptEntryId"] = span.Quote(id(n))
 			delete(v, "firstKeptEntryIndex")
 		}
 	})
