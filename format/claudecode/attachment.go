@@ -4,31 +4,25 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/session"
 )
 
 // attachment keeps what the product put into the context beside the conversation, where the record carries a text. What the
 // user typed while the model worked is one of its kinds, and is the user's.
 func (b *builder) attachment(i int) {
-	var texts []string
-	say := func(value []byte) {
-		if text := b.text(value, 0); text != "" {
-			texts = append(texts, text)
-		}
-	}
-	if prompt, synthetic, ok := b.scan.prompt(b.index.entries[i].attachment); ok {
+	e := &b.index.entries[i]
+	attachment := e.of(e.Attachment)
+	if prompt, synthetic, ok := prompt(attachment); ok {
 		b.queued(i, prompt, synthetic)
 		return
 	}
-	var carriers [][]byte
-	b.scan.object(b.index.entries[i].attachment, false, func(_ bool, name, value []byte) {
-		switch string(name) {
-		case `"content"`, `"snippet"`, `"addedLines"`, `"text"`, `"message"`:
-			carriers = append(carriers, value)
+	var texts []string
+	for m := range span.Members(attachment, span.All(attachment)) {
+		switch string(m.Name) {
+		case "content", "snippet", "addedLines", "text", "message":
+			texts = gather(texts, m.Value.Of(attachment), 0)
 		}
-	})
-	for _, value := range carriers {
-		say(value)
 	}
 	if len(texts) == 0 {
 		return
@@ -39,32 +33,23 @@ func (b *builder) attachment(i int) {
 }
 
 // prompt is what an attachment has of what was typed while the model worked.
-func (s *scanner) prompt(attachment []byte) (prompt []byte, synthetic, ok bool) {
-	var kind, mode string
-	var meta bool
-	s.object(attachment, false, func(_ bool, name, value []byte) {
-		switch string(name) {
-		case `"type"`:
-			kind = s.string(value)
-		case `"commandMode"`:
-			mode = s.string(value)
-		case `"isMeta"`:
-			meta = string(value) == "true"
-		case `"prompt"`:
-			prompt = value
-		}
-	})
-	return prompt, meta || mode == "task-notification", kind == "queued_command"
+func prompt(attachment []byte) (prompt []byte, synthetic, ok bool) {
+	var queued struct {
+		Kind   string    `json:"type"`
+		Mode   string    `json:"commandMode"`
+		Meta   bool      `json:"isMeta"`
+		Prompt span.Span `json:"prompt"`
+	}
+	if span.Kind(attachment) != '{' || span.Decode(attachment, &queued) != nil || queued.Kind != "queued_command" {
+		return nil, false, false
+	}
+	return queued.Prompt.Of(attachment), queued.Meta || queued.Mode == "task-notification", true
 }
 
 // queues reports whether an attachment makes a message that the user typed.
-func (s *scanner) queues(attachment []byte) bool {
-	prompt, _, ok := s.prompt(attachment)
-	if !ok {
-		return false
-	}
-	blocks := s.blocks(prompt)
-	return slices.ContainsFunc(blocks, func(b block) bool { return s.says(&b) })
+func queues(attachment []byte) bool {
+	prompt, _, ok := prompt(attachment)
+	return ok && slices.ContainsFunc(blocks(prompt), func(b block) bool { return b.says() })
 }
 
 // aside closes a message that does not interrupt the assistant's.
@@ -76,16 +61,9 @@ func (b *builder) aside(m int) {
 
 func (b *builder) queued(i int, prompt []byte, synthetic bool) {
 	begun := -1
-	blocks := b.scan.blocks(prompt)
-	for at := range blocks {
-		var p session.Part
-		switch block := &blocks[at]; block.kind {
-		case "text":
-			p = session.Part{Type: session.TextPart, Text: b.scan.string(block.text)}
-		case "image", "document":
-			p, _ = b.scan.file(block)
-		}
-		if p.Type == "" || p.Text == "" && p.URL == "" {
+	for at, block := range blocks(prompt) {
+		p, ok := block.part()
+		if !ok {
 			continue
 		}
 		if begun < 0 {
@@ -99,33 +77,23 @@ func (b *builder) queued(i int, prompt []byte, synthetic bool) {
 	}
 }
 
-// text gathers the texts of a value: a string, a list of them, or what "content", "text" and "file" of an object hold.
-func (b *builder) text(value []byte, depth int) string {
-	if len(value) == 0 || depth > 4 {
-		return ""
+// gather adds the texts of a value: a string, a list of them, or what "content", "text" and "file" of an object hold.
+func gather(texts []string, value []byte, depth int) []string {
+	const deepest = 4
+	if depth > deepest {
+		return texts
 	}
-	var inner [][]byte
-	switch value[0] {
-	case '"':
-		return b.scan.string(value)
-	case '[':
-		b.scan.array(value, func(v []byte) error {
-			inner = append(inner, v)
-			return nil
-		})
-	case '{':
-		b.scan.object(value, false, func(_ bool, name, v []byte) {
-			switch string(name) {
-			case `"content"`, `"text"`, `"file"`:
-				inner = append(inner, v)
-			}
-		})
+	if text := span.String(value); text != "" {
+		return append(texts, text)
 	}
-	var texts []string
-	for _, v := range inner {
-		if text := b.text(v, depth+1); text != "" {
-			texts = append(texts, text)
+	for at := range span.Values(value, span.All(value)) {
+		texts = gather(texts, at.Of(value), depth+1)
+	}
+	for m := range span.Members(value, span.All(value)) {
+		switch string(m.Name) {
+		case "content", "text", "file":
+			texts = gather(texts, m.Value.Of(value), depth+1)
 		}
 	}
-	return strings.Join(texts, "\n")
+	return texts
 }

@@ -1,117 +1,111 @@
 package claudecode
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/session"
 )
 
-// block is one element of a message's content. Values are as they stand in the file.
+// block is one element of a message's content.
 type block struct {
-	raw                    []byte
-	kind, id, name, call   string // call is tool_use_id
-	text, signature, data  []byte // text is that of text and thinking
-	input, content, source []byte
-	failed                 bool
+	raw []byte // spans count from its beginning
+	blockRecord
 }
 
-// blocks reads a message's content; a string is one text block.
-func (s *scanner) blocks(content []byte) []block {
-	if len(content) == 0 {
-		return nil
+type blockRecord struct {
+	Kind      string    `json:"type"`
+	ID        string    `json:"id"`
+	Name      string    `json:"name"`
+	Call      string    `json:"tool_use_id"`
+	Text      span.Span `json:"text"`
+	Thinking  span.Span `json:"thinking"`
+	Signature span.Span `json:"signature"`
+	Data      span.Span `json:"data"`
+	Input     span.Span `json:"input"`
+	Content   span.Span `json:"content"`
+	Source    span.Span `json:"source"`
+	Failed    bool      `json:"is_error"`
+}
+
+// text is the JSON of a block's text or thought.
+func (b *block) text() []byte {
+	if b.Text.Empty() {
+		return b.Thinking.Of(b.raw)
 	}
-	if content[0] == '"' {
-		return []block{{raw: content, kind: "text", text: content}}
+	return b.Text.Of(b.raw)
+}
+
+// blocks reads a message's content; a string is one text block. What is not an object is a block of an unknown kind.
+func blocks(content []byte) (found []block) {
+	single := span.All(content)
+	if span.Kind(content) == '"' {
+		return []block{{content, blockRecord{Kind: "text", Text: single}}}
 	}
-	var pieces [][]byte
-	s.array(content, func(value []byte) error {
-		pieces = append(pieces, value)
-		return nil
-	})
-	found := make([]block, len(pieces))
-	for i, piece := range pieces {
-		b := &found[i]
-		b.raw = piece
-		if piece[0] == '"' {
-			b.kind, b.text = "text", piece
-			continue
+	for at := range span.Values(content, single) {
+		b := block{raw: at.Of(content)}
+		switch b.raw[0] {
+		case '"':
+			b.Kind, b.Text = "text", span.All(b.raw)
+		case '{':
+			_ = span.Decode(b.raw, &b.blockRecord) // the line was decoded already
 		}
-		s.object(piece, false, func(_ bool, name, value []byte) { // what is no object stays an unknown block
-			switch string(name) {
-			case `"type"`:
-				b.kind = s.string(value)
-			case `"text"`, `"thinking"`:
-				b.text = value
-			case `"signature"`:
-				b.signature = value
-			case `"data"`:
-				b.data = value
-			case `"id"`:
-				b.id = s.string(value)
-			case `"name"`:
-				b.name = s.string(value)
-			case `"tool_use_id"`:
-				b.call = s.string(value)
-			case `"input"`:
-				b.input = value
-			case `"content"`:
-				b.content = value
-			case `"source"`:
-				b.source = value
-			case `"is_error"`:
-				b.failed = string(value) == "true"
-			}
-		})
+		found = append(found, b)
 	}
 	return found
 }
 
-// file makes a file part of an image or document block; ok is false when the block holds nothing that can be shown.
-func (s *scanner) file(b *block) (p session.Part, ok bool) {
-	p = session.Part{Type: session.FilePart}
-	var kind, data string
-	s.object(b.source, false, func(_ bool, name, value []byte) {
-		switch string(name) {
-		case `"type"`:
-			kind = s.string(value)
-		case `"media_type"`:
-			p.Mime = s.string(value)
-		case `"data"`:
-			data = s.string(value)
-		case `"url"`:
-			p.URL = s.string(value)
-		}
-	})
+// file makes a file part of an image or document block; ok is false if the block holds nothing that can be shown.
+func (b *block) file() (p session.Part, ok bool) {
+	var source struct {
+		Kind string `json:"type"`
+		Mime string `json:"media_type"`
+		Data string `json:"data"`
+		URL  string `json:"url"`
+	}
+	if b.Source.Empty() || span.Decode(b.Source.Of(b.raw), &source) != nil {
+		return p, false
+	}
+	p = session.Part{Type: session.FilePart, Mime: source.Mime, URL: source.URL}
 	switch {
-	case kind == "base64":
-		p.URL = "data:" + p.Mime + ";base64," + data
-	case kind == "text":
-		if p.Mime == "" {
-			p.Mime = "text/plain"
-		}
-		p.URL = "data:" + p.Mime + "," + escape(data)
+	case source.Kind == "base64":
+		p.URL = "data:" + p.Mime + ";base64," + source.Data
+	case source.Kind == "text":
+		p.Mime = cmp.Or(p.Mime, "text/plain")
+		p.URL = "data:" + p.Mime + "," + escape(source.Data)
 	case p.URL == "":
 		return p, false
 	}
-	if p.Mime == "" {
-		p.Mime = map[string]string{"image": "image/png", "document": "application/pdf"}[b.kind]
-	}
+	p.Mime = cmp.Or(p.Mime, map[string]string{"image": "image/png", "document": "application/pdf"}[b.Kind])
 	return p, true
 }
 
 // written reports whether a value is a text that is not empty.
 func written(value []byte) bool { return len(value) > len(`""`) && value[0] == '"' }
 
-// says reports whether a block holds something that a message of the user's is made of.
-func (s *scanner) says(b *block) bool {
-	switch b.kind {
+// part is what a block adds to a message of the user's: a text or a file that is not empty.
+func (b *block) part() (p session.Part, ok bool) {
+	switch b.Kind {
 	case "text":
-		return written(b.text)
+		p = session.Part{Type: session.TextPart, Text: span.String(b.text())}
+		return p, p.Text != ""
 	case "image", "document":
-		_, ok := s.file(b)
+		return b.file()
+	}
+	return p, false
+}
+
+// says reports whether a block holds something that a message of the user's is made of.
+func (b *block) says() bool {
+	switch b.Kind {
+	case "text":
+		return written(b.text())
+	case "image", "document":
+		_, ok := b.file()
 		return ok
 	}
 	return false
@@ -123,18 +117,15 @@ func escape(text string) string {
 }
 
 // result is the text of a tool's result and the files in it.
-func (s *scanner) result(content []byte) (text string, files []session.Part) {
-	blocks := s.blocks(content)
-	if len(blocks) == 1 && blocks[0].kind == "text" {
-		return s.string(blocks[0].text), nil
-	}
+func result(content []byte) (text string, files []session.Part) {
+	found := blocks(content)
 	var texts []string
-	for i := range blocks {
-		switch b := &blocks[i]; b.kind {
+	for i := range found {
+		switch b := &found[i]; b.Kind {
 		case "text":
-			texts = append(texts, s.string(b.text))
+			texts = append(texts, span.String(b.text()))
 		case "image", "document":
-			if p, ok := s.file(b); ok {
+			if p, ok := b.file(); ok {
 				files = append(files, p)
 			}
 		}

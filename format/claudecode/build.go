@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -31,20 +32,20 @@ func (b *builder) add(place int) {
 	i := b.index.active[place]
 	e := &b.index.entries[i]
 	switch {
-	case e.marks != nil && e.marks.Message != nil && !e.summary && !e.boundary():
+	case e.marks != nil && e.marks.Message != nil && !e.Summed && !e.boundary():
 		b.kept(i, *e.marks.Message)
 	case e.boundary():
 		b.boundary(i, b.index.active[place+1:])
-	case e.kind == "user" && e.summary:
+	case e.Kind == "user" && e.Summed:
 		b.summary(i)
-	case e.kind == "user":
+	case e.Kind == "user":
 		b.userEntry(i)
-	case e.kind == "assistant":
+	case e.Kind == "assistant":
 		b.assistant(i)
-	case e.kind == "attachment":
+	case e.Kind == "attachment":
 		b.attachment(i)
-	case e.kind == "system" && e.subtype == "local_command":
-		if text := b.scan.string(e.text); text != "" {
+	case e.Kind == "system" && e.Subtype == "local_command":
+		if text := span.String(e.of(e.Text)); text != "" {
 			m := b.begin(i, session.User)
 			b.part(i, 0, session.Part{Type: session.TextPart, Text: text, Synthetic: true})
 			b.end(m)
@@ -55,7 +56,7 @@ func (b *builder) add(place int) {
 // begin appends a message for an entry and returns its position.
 func (b *builder) begin(i int, role session.Role) int {
 	e := &b.index.entries[i]
-	id := e.uuid
+	id := e.UUID
 	if id == "" {
 		id = fmt.Sprintf("line-%d", e.line)
 	}
@@ -97,8 +98,8 @@ func (b *builder) partOf(m, i, at int, p session.Part) {
 	id := p.CallID
 	if id == "" {
 		id = fmt.Sprintf("%s:%d", b.messages[b.index.owner[i]].ID, at)
-		if e := &b.index.entries[i]; e.uuid != "" {
-			id = fmt.Sprintf("%s:%d", e.uuid, at)
+		if e := &b.index.entries[i]; e.UUID != "" {
+			id = fmt.Sprintf("%s:%d", e.UUID, at)
 		}
 	}
 	p.ID, p.MessageID = b.unique(b.parts, id), b.messages[m].ID
@@ -141,30 +142,25 @@ func byProgram(text string) bool {
 
 func (b *builder) userEntry(i int) {
 	e := &b.index.entries[i]
-	blocks := b.scan.blocks(e.content)
-	b.tally(i, blocks)
+	found := blocks(e.content())
+	b.tally(i, found)
 	begun := false
-	say := func(at int, p session.Part) {
+	for at := range found {
+		block := &found[at]
+		if block.Kind == "tool_result" {
+			b.result(i, at, block)
+			continue
+		}
+		p, ok := block.part()
+		if !ok {
+			continue
+		}
 		if !begun {
 			b.begin(i, session.User)
 			begun = true
 		}
+		p.Synthetic = e.Meta || p.Type == session.TextPart && byProgram(p.Text)
 		b.part(i, at, p)
-	}
-	for at := range blocks {
-		switch block := &blocks[at]; block.kind {
-		case "tool_result":
-			b.result(i, at, block)
-		case "text":
-			if text := b.scan.string(block.text); text != "" {
-				say(at, session.Part{Type: session.TextPart, Text: text, Synthetic: e.meta || byProgram(text)})
-			}
-		case "image", "document":
-			if p, ok := b.scan.file(block); ok {
-				p.Synthetic = e.meta
-				say(at, p)
-			}
-		}
 	}
 	if !begun {
 		return
@@ -199,7 +195,7 @@ func (b *builder) localCommand(m int) {
 
 // result joins a tool's result to its call. A result without a call stays in the file alone.
 func (b *builder) result(i, at int, block *block) {
-	call, known := b.calls[block.call]
+	call, known := b.calls[block.Call]
 	if !known {
 		return
 	}
@@ -211,9 +207,9 @@ func (b *builder) result(i, at int, block *block) {
 	if b.index.owner[i] < 0 {
 		b.index.owner[i] = call[0]
 	}
-	text, files := b.scan.result(block.content)
+	text, files := result(block.Content.Of(block.raw))
 	p.State.Status, p.State.Output = session.Completed, text
-	if block.failed {
+	if block.Failed {
 		p.State.Status, p.State.Output, p.State.Error = session.Failed, "", text
 	}
 	for n := range files {
@@ -230,21 +226,21 @@ func (b *builder) result(i, at int, block *block) {
 
 func (b *builder) assistant(i int) {
 	e := &b.index.entries[i]
-	m, known := b.groups[e.messageID]
-	if !known || e.messageID == "" {
+	m, known := b.groups[e.Message.ID]
+	if !known || e.Message.ID == "" {
 		m = b.begin(i, session.Assistant)
-		if e.messageID != "" {
-			b.groups[e.messageID] = m
+		if e.Message.ID != "" {
+			b.groups[e.Message.ID] = m
 		}
 	}
 	b.index.owner[i] = m
 	message := &b.messages[m]
-	message.ModelID, message.ProviderID = e.model, "anthropic"
-	if e.model == "" || isSynthetic(e.model) {
+	message.ModelID, message.ProviderID = e.Message.Model, "anthropic"
+	if e.Message.Model == "" || isSynthetic(e.Message.Model) {
 		message.ProviderID = ""
 	}
-	if e.cwd != "" {
-		message.Path = &session.Path{Cwd: e.cwd, Root: e.cwd}
+	if e.Cwd != "" {
+		message.Path = &session.Path{Cwd: e.Cwd, Root: e.Cwd}
 	}
 	message.Time.Completed = e.time
 	if first, again := b.billed[keyOf(e)]; again && first != m {
@@ -253,38 +249,38 @@ func (b *builder) assistant(i int) {
 		b.billed[keyOf(e)] = m
 		message.Tokens = b.spent.usage(e)
 	}
-	message.Finish = finish(e.stop)
-	blocks := b.scan.blocks(e.content)
-	b.tally(i, blocks)
-	for at := range blocks {
-		b.block(m, i, at, &blocks[at])
+	message.Finish = finish(e.Message.Stop)
+	found := blocks(e.content())
+	b.tally(i, found)
+	for at := range found {
+		b.block(m, i, at, &found[at])
 	}
 }
 
 func (b *builder) block(m, i, at int, block *block) {
 	e := &b.index.entries[i]
 	message := &b.messages[m]
-	switch block.kind {
+	switch block.Kind {
 	case "text":
-		p := session.Part{Type: session.TextPart, Text: b.scan.string(block.text), Ignored: e.apiError}
-		if e.apiError {
+		p := session.Part{Type: session.TextPart, Text: span.String(block.text()), Ignored: e.APIError}
+		if e.APIError {
 			message.Error = apiError(p.Text)
 		}
 		b.partOf(m, i, at, p)
 	case "thinking", "redacted_thinking":
 		var t thought
-		t.Anthropic.Signature, t.Anthropic.RedactedData = b.scan.string(block.signature), b.scan.string(block.data)
-		b.partOf(m, i, at, session.Part{Type: session.ReasoningPart, Text: b.scan.string(block.text), Metadata: t.metadata()})
+		t.Anthropic.Signature, t.Anthropic.RedactedData = span.String(block.Signature.Of(block.raw)), span.String(block.Data.Of(block.raw))
+		b.partOf(m, i, at, session.Part{Type: session.ReasoningPart, Text: span.String(block.text()), Metadata: t.metadata()})
 	case "tool_use":
 		p := session.Part{
-			Type: session.ToolPart, CallID: block.id, Tool: block.name,
-			State: &session.ToolState{Status: session.Running, Input: jsontext.Value(block.input[:len(block.input):len(block.input)])},
+			Type: session.ToolPart, CallID: block.ID, Tool: block.Name,
+			State: &session.ToolState{Status: session.Running, Input: block.Input.Of(block.raw)},
 		}
 		if e.time != 0 {
 			p.State.Time = &session.Span{Start: e.time}
 		}
 		b.partOf(m, i, at, p)
-		b.calls[block.id] = []int{m, len(b.messages[m].Parts) - 1}
+		b.calls[block.ID] = []int{m, len(b.messages[m].Parts) - 1}
 	}
 }
 

@@ -30,7 +30,7 @@ func (Format) Bypassed(doc *format.Document) (format.Bypass, bool) {
 			return format.Bypass{}, false
 		case parent < boundary:
 			b.First = x.entries[i].line
-			return b, !slices.Contains(x.preserved(boundary), x.entries[parent].uuid)
+			return b, !slices.Contains(x.preserved(boundary), x.entries[parent].UUID)
 		}
 		i = parent
 	}
@@ -62,7 +62,7 @@ func (x *index) preserved(boundary int) []string {
 			UUIDs []string `json:"uuids"`
 		} `json:"preservedMessages"`
 	}
-	if json.Unmarshal(x.entries[boundary].compact, &metadata, session.ReadOptions()) != nil {
+	if json.Unmarshal(x.entries[boundary].of(x.entries[boundary].Compact), &metadata, session.ReadOptions()) != nil {
 		return nil
 	}
 	return append(metadata.Messages.UUIDs, metadata.Segment.Tail)

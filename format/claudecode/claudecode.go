@@ -11,6 +11,7 @@ import (
 	"bytes"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/internal/span"
 )
 
 // Name is the format's word on the command line.
@@ -31,25 +32,24 @@ func (Format) Title() string { return "Claude Code session (JSONL)" }
 // records that it keeps beside the conversation. A first line that is cut off or damaged is passed over.
 func (Format) Detect(head []byte) bool {
 	const lines = 50 // a session may begin with dozens of records without a conversation
-	scan := newScanner()
-	for n := 0; n < lines && len(head) > 0; n++ {
-		line, rest, whole := bytes.Cut(head, newline)
-		head = rest
-		line = trim(line)
-		if len(line) == 0 || line[0] != '{' {
+	for l := range span.Lines(head) {
+		if l.Number > lines {
+			return false
+		}
+		line := l.Text.Of(head)
+		if span.Kind(line) != '{' {
 			continue
 		}
-		var e entry
-		err := scan.entry(line, &e)
-		if err != nil && whole {
+		e, err := parse(line)
+		if err != nil && head[l.Whole.End-1] == '\n' {
 			continue
 		}
 		// A line that is longer than the head is understood as far as it goes.
-		if e.session != "" && (e.uuid != "" || aside[e.kind]) || e.kind == "file-history-snapshot" && e.message == nil && e.uuid == "" ||
-			e.kind == "summary" && e.leaf != "" {
+		if e.Session != "" && (e.UUID != "" || aside[e.Kind]) || e.Kind == "file-history-snapshot" && e.UUID == "" ||
+			e.Kind == "summary" && e.Leaf != "" {
 			return true
 		}
-		if err != nil && (e.side || bytes.HasPrefix(line, []byte(`{"parentUuid":`))) {
+		if err != nil && (e.Side || bytes.HasPrefix(line, []byte(`{"parentUuid":`))) {
 			return true
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -17,36 +18,36 @@ func (c *composer) pivot(marker, summary *session.Message, tail []string, tokens
 	part := marker.Marker()
 	boundary, anchor := uuid(marker.ID), uuid(summary.ID)
 
-	metadata := &object{}
-	metadata.add("trigger", map[bool]string{true: "auto", false: "manual"}[part.Auto])
-	metadata.add("preTokens", tokens)
+	metadata := &span.Object{}
+	metadata.Add("trigger", map[bool]string{true: "auto", false: "manual"}[part.Auto])
+	metadata.Add("preTokens", tokens)
 	if len(tail) > 0 {
-		segment := &object{}
-		segment.add("headUuid", tail[0])
-		segment.add("anchorUuid", anchor)
-		segment.add("tailUuid", tail[len(tail)-1])
-		metadata.raw("preservedSegment", segment.close())
-		messages := &object{}
-		messages.add("anchorUuid", anchor)
-		messages.add("uuids", tail)
-		messages.add("allUuids", tail)
-		metadata.raw("preservedMessages", messages.close())
+		segment := &span.Object{}
+		segment.Add("headUuid", tail[0])
+		segment.Add("anchorUuid", anchor)
+		segment.Add("tailUuid", tail[len(tail)-1])
+		metadata.Raw("preservedSegment", segment.Bytes())
+		messages := &span.Object{}
+		messages.Add("anchorUuid", anchor)
+		messages.Add("uuids", tail)
+		messages.Add("allUuids", tail)
+		metadata.Raw("preservedMessages", messages.Bytes())
 	}
 
-	o := &object{}
-	o.raw("parentUuid", []byte("null"))
+	o := &span.Object{}
+	o.Raw("parentUuid", []byte("null"))
 	if c.parent != "" {
-		o.add("logicalParentUuid", c.parent)
+		o.Add("logicalParentUuid", c.parent)
 	}
-	o.add("isSidechain", false)
-	o.add("type", "system")
-	o.add("subtype", "compact_boundary")
-	o.add("content", "Conversation compacted")
-	o.add("isMeta", false)
-	o.add("timestamp", c.moment(marker.Time.Created))
-	o.add("uuid", boundary)
-	o.add("level", "info")
-	o.raw("compactMetadata", metadata.close())
+	o.Add("isSidechain", false)
+	o.Add("type", "system")
+	o.Add("subtype", "compact_boundary")
+	o.Add("content", "Conversation compacted")
+	o.Add("isMeta", false)
+	o.Add("timestamp", c.moment(marker.Time.Created))
+	o.Add("uuid", boundary)
+	o.Add("level", "info")
+	o.Raw("compactMetadata", metadata.Bytes())
 	if err := c.end(o, boundary, marker.ID, marker); err != nil {
 		return err
 	}
@@ -57,17 +58,17 @@ func (c *composer) pivot(marker, summary *session.Message, tail []string, tokens
 			texts = append(texts, p.Text)
 		}
 	}
-	body := &object{}
-	body.add("role", "user")
-	body.raw("content", quoted(strings.Join(texts, "\n\n")))
+	body := &span.Object{}
+	body.Add("role", "user")
+	body.Raw("content", span.Quote(strings.Join(texts, "\n\n")))
 	o = c.begin()
-	o.add("isSidechain", false)
-	o.add("type", "user")
-	o.raw("message", body.close())
-	o.add("isVisibleInTranscriptOnly", true)
-	o.add("isCompactSummary", true)
-	o.add("uuid", anchor)
-	o.add("timestamp", c.moment(max(summary.Time.Created, summary.Time.Completed)))
+	o.Add("isSidechain", false)
+	o.Add("type", "user")
+	o.Raw("message", body.Bytes())
+	o.Add("isVisibleInTranscriptOnly", true)
+	o.Add("isCompactSummary", true)
+	o.Add("uuid", anchor)
+	o.Add("timestamp", c.moment(max(summary.Time.Created, summary.Time.Completed)))
 	return c.end(o, anchor, summary.ID, summary)
 }
 
@@ -100,7 +101,7 @@ func (b *builder) answered(behind []int) bool {
 		switch e := &b.index.entries[i]; {
 		case e.boundary():
 			return false
-		case e.summary:
+		case e.Summed:
 			return true
 		}
 	}
@@ -122,7 +123,7 @@ func (b *builder) compaction(e *entry) compaction {
 			UUIDs []string `json:"uuids"`
 		} `json:"preservedMessages"`
 	}
-	if json.Unmarshal(e.compact, &metadata, session.ReadOptions()) != nil {
+	if json.Unmarshal(e.of(e.Compact), &metadata, session.ReadOptions()) != nil {
 		return compaction{}
 	}
 	c := compaction{auto: metadata.Trigger == "auto"}
@@ -139,9 +140,9 @@ func (b *builder) summary(i int) {
 	e := &b.index.entries[i]
 	if !b.marked { // older versions wrote none
 		m := b.begin(i, session.User)
-		b.messages[m].ID = b.unique(b.ids, e.uuid+":marker")
-		b.messages[m].Parts = []session.Part{{ID: b.unique(b.parts, e.uuid+":marker"), MessageID: b.messages[m].ID, Type: session.CompactionPart}}
-		b.ids[e.uuid]--
+		b.messages[m].ID = b.unique(b.ids, e.UUID+":marker")
+		b.messages[m].Parts = []session.Part{{ID: b.unique(b.parts, e.UUID+":marker"), MessageID: b.messages[m].ID, Type: session.CompactionPart}}
+		b.ids[e.UUID]--
 		b.user, b.marker, b.marked = b.messages[m].ID, m, true
 	}
 	if e.marks != nil && e.marks.Message != nil {
@@ -151,9 +152,9 @@ func (b *builder) summary(i int) {
 		s := &b.messages[m]
 		s.Summary, s.Finish, s.Mode, s.Agent = jsontext.Value("true"), "stop", "compaction", "compaction"
 		s.ParentID, s.Time.Completed = b.messages[b.marker].ID, e.time
-		for at, block := range b.scan.blocks(e.content) {
-			if block.kind == "text" {
-				b.part(i, at, session.Part{Type: session.TextPart, Text: b.scan.string(block.text)})
+		for at, block := range blocks(e.content()) {
+			if block.Kind == "text" {
+				b.part(i, at, session.Part{Type: session.TextPart, Text: span.String(block.text())})
 			}
 		}
 	}

@@ -1,21 +1,20 @@
 package claudecode
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json"
-
+	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/session"
 )
 
 // composer writes messages that come from elsewhere as entries of this product. Members stand in the product's order: in
 // files of more than 5 MiB it looks for some of them without reading the JSON.
 type composer struct {
-	scan    *scanner
 	keep    bool // user messages are kept whole beside the product's form
 	where   where
 	parent  string         // uuid of the entry before
@@ -28,33 +27,6 @@ type composer struct {
 
 // where is what every entry repeats.
 type where struct{ session, cwd, version, branch string }
-
-// object is a JSON object of which the order of members matters.
-type object struct{ text []byte }
-
-func (o *object) add(name string, value any) {
-	text, err := json.Marshal(value, session.ReadOptions(), json.Deterministic(true))
-	if err != nil {
-		text = []byte("null") // only a broken foreign value gets here
-	}
-	o.raw(name, text)
-}
-
-func (o *object) raw(name string, value []byte) {
-	begin := byte(',')
-	if len(o.text) == 0 {
-		begin = '{'
-	}
-	o.text = append(append(o.text, begin), quoted(name)...)
-	o.text = append(append(o.text, ':'), value...)
-}
-
-func (o *object) close() []byte {
-	if len(o.text) == 0 {
-		return []byte("{}")
-	}
-	return append(o.text, '}')
-}
 
 // uuid is the id itself where it is a UUID, else one that is always the same for the same id.
 func uuid(id string) string {
@@ -91,37 +63,37 @@ func stamp(t session.Millis) string {
 	return time.UnixMilli(int64(t)).UTC().Format("2006-01-02T15:04:05.000Z")
 }
 
-// begin starts an entry behind the last one.
-func (c *composer) begin() *object {
-	o := &object{}
-	if c.parent == "" {
-		o.raw("parentUuid", []byte("null"))
-	} else {
-		o.add("parentUuid", c.parent)
+// parentUUID is the value of a member parentUuid.
+func parentUUID(uuid string) []byte {
+	if uuid == "" {
+		return []byte("null")
 	}
+	return span.Quote(uuid)
+}
+
+// begin starts an entry behind the last one.
+func (c *composer) begin() *span.Object {
+	o := &span.Object{}
+	o.Raw("parentUuid", parentUUID(c.parent))
 	return o
 }
 
 // end finishes an entry and appends it.
-func (c *composer) end(o *object, id, message string, kept *session.Message) error {
-	o.add("userType", "external")
-	o.add("entrypoint", "cli")
-	o.add("cwd", c.where.cwd)
-	o.add("sessionId", c.where.session)
-	o.add("version", c.where.version)
+func (c *composer) end(o *span.Object, id, message string, kept *session.Message) error {
+	o.Add("userType", "external")
+	o.Add("entrypoint", "cli")
+	o.Add("cwd", c.where.cwd)
+	o.Add("sessionId", c.where.session)
+	o.Add("version", c.where.version)
 	if c.where.branch != "" {
-		o.add("gitBranch", c.where.branch)
+		o.Add("gitBranch", c.where.branch)
 	}
+	line, err := o.Bytes(), error(nil)
 	if kept != nil {
-		text, err := (&marks{Message: kept}).member()
-		if err != nil {
-			return fmt.Errorf("write message %s: %w", message, err)
-		}
-		o.text = append(o.text, text...)
+		line, err = (&marks{Message: kept}).on(line)
 	}
-	line := o.close()
-	e := entry{}
-	if err := c.scan.entry(line, &e); err != nil {
+	e, failed := parse(line)
+	if err = cmp.Or(err, failed); err != nil {
 		return fmt.Errorf("write message %s: %w", message, err)
 	}
 	c.entries, c.owner = append(c.entries, e), append(c.owner, message)
@@ -155,17 +127,17 @@ func (c *composer) user(m *session.Message) error {
 	}
 	id := uuid(m.ID)
 	o := c.begin()
-	o.add("isSidechain", false)
-	o.add("type", "user")
-	body := &object{}
-	body.add("role", "user")
-	body.raw("content", content)
-	o.raw("message", body.close())
+	o.Add("isSidechain", false)
+	o.Add("type", "user")
+	body := &span.Object{}
+	body.Add("role", "user")
+	body.Raw("content", content)
+	o.Raw("message", body.Bytes())
 	if !m.Written() {
-		o.add("isMeta", true)
+		o.Add("isMeta", true)
 	}
-	o.add("uuid", id)
-	o.add("timestamp", c.moment(m.Time.Created))
+	o.Add("uuid", id)
+	o.Add("timestamp", c.moment(m.Time.Created))
 	for at := range m.Parts {
 		if blocks[at] >= 0 {
 			c.places[m.Parts[at].ID] = place{len(c.entries), blocks[at], -1, -1}
@@ -184,37 +156,37 @@ func (c *composer) assistant(m *session.Message) error {
 			id = uuid(m.ID + "/" + p.ID)
 		}
 		first = false
-		body := &object{}
-		body.add("model", orDefault(m.ModelID, "unknown"))
-		body.add("id", "msg_"+strings.ReplaceAll(uuid(m.ID), "-", ""))
-		body.add("type", "message")
-		body.add("role", "assistant")
-		body.raw("content", list([][]byte{block}))
-		body.add("stop_reason", orNull(orDefault(reasons[m.Finish], m.Finish)))
-		body.raw("stop_sequence", []byte("null"))
+		body := &span.Object{}
+		body.Add("model", orDefault(m.ModelID, "unknown"))
+		body.Add("id", "msg_"+strings.ReplaceAll(uuid(m.ID), "-", ""))
+		body.Add("type", "message")
+		body.Add("role", "assistant")
+		body.Raw("content", span.Array([][]byte{block}))
+		body.Add("stop_reason", orNull(orDefault(reasons[m.Finish], m.Finish)))
+		body.Raw("stop_sequence", []byte("null"))
 		tokens := session.Usage{}
 		if m.Tokens != nil {
 			tokens = *m.Tokens
 		}
-		usage := &object{}
-		usage.add("input_tokens", tokens.Input)
-		usage.add("cache_creation_input_tokens", tokens.Cache.Write)
-		usage.add("cache_read_input_tokens", tokens.Cache.Read)
-		usage.add("output_tokens", tokens.Output+tokens.Reasoning)
+		usage := &span.Object{}
+		usage.Add("input_tokens", tokens.Input)
+		usage.Add("cache_creation_input_tokens", tokens.Cache.Write)
+		usage.Add("cache_read_input_tokens", tokens.Cache.Read)
+		usage.Add("output_tokens", tokens.Output+tokens.Reasoning)
 		if hour := tokens.Cache.Write1h; hour > 0 {
-			kept := &object{}
-			kept.add("ephemeral_5m_input_tokens", tokens.Cache.Write-hour)
-			kept.add("ephemeral_1h_input_tokens", hour)
-			usage.raw("cache_creation", kept.close())
+			kept := &span.Object{}
+			kept.Add("ephemeral_5m_input_tokens", tokens.Cache.Write-hour)
+			kept.Add("ephemeral_1h_input_tokens", hour)
+			usage.Raw("cache_creation", kept.Bytes())
 		}
-		body.raw("usage", usage.close())
+		body.Raw("usage", usage.Bytes())
 
 		o := c.begin()
-		o.add("isSidechain", false)
-		o.raw("message", body.close())
-		o.add("type", "assistant")
-		o.add("uuid", id)
-		o.add("timestamp", c.moment(m.Time.Created))
+		o.Add("isSidechain", false)
+		o.Raw("message", body.Bytes())
+		o.Add("type", "assistant")
+		o.Add("uuid", id)
+		o.Add("timestamp", c.moment(m.Time.Created))
 		c.places[p.ID] = place{len(c.entries), 0, -1, -1}
 		return c.end(o, id, m.ID, nil)
 	}
@@ -265,7 +237,7 @@ func (c *composer) callID(p *session.Part) string {
 }
 
 func (c *composer) result(m *session.Message, p *session.Part, call, by string) error {
-	content := quoted(p.State.Result())
+	content := span.Quote(p.State.Result())
 	if len(p.State.Attachments) > 0 {
 		var blocks [][]byte
 		if text := p.State.Result(); text != "" {
@@ -274,16 +246,16 @@ func (c *composer) result(m *session.Message, p *session.Part, call, by string) 
 		for i := range p.State.Attachments {
 			blocks = append(blocks, fileBlock(&p.State.Attachments[i]))
 		}
-		content = list(blocks)
+		content = span.Array(blocks)
 	}
-	block := &object{}
-	block.add("tool_use_id", call)
-	block.add("type", "tool_result")
-	block.raw("content", content)
-	block.add("is_error", p.State.Status == session.Failed)
-	body := &object{}
-	body.add("role", "user")
-	body.raw("content", list([][]byte{block.close()}))
+	block := &span.Object{}
+	block.Add("tool_use_id", call)
+	block.Add("type", "tool_result")
+	block.Raw("content", content)
+	block.Add("is_error", p.State.Status == session.Failed)
+	body := &span.Object{}
+	body.Add("role", "user")
+	body.Raw("content", span.Array([][]byte{block.Bytes()}))
 
 	id := uuid(m.ID + "/" + p.ID + "/result")
 	ended := m.Time.Created
@@ -291,12 +263,12 @@ func (c *composer) result(m *session.Message, p *session.Part, call, by string) 
 		ended = max(ended, p.State.Time.End)
 	}
 	o := c.begin()
-	o.add("isSidechain", false)
-	o.add("type", "user")
-	o.raw("message", body.close())
-	o.add("uuid", id)
-	o.add("timestamp", c.moment(ended))
-	o.add("sourceToolAssistantUUID", by)
+	o.Add("isSidechain", false)
+	o.Add("type", "user")
+	o.Raw("message", body.Bytes())
+	o.Add("uuid", id)
+	o.Add("timestamp", c.moment(ended))
+	o.Add("sourceToolAssistantUUID", by)
 	place := c.places[p.ID]
 	place.result, place.answer = len(c.entries), 0
 	c.places[p.ID] = place

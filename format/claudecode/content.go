@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -36,45 +37,33 @@ func spoken(m *session.Message) (content []byte, blocks []int) {
 	case len(written) == 1 && text:
 		for i := range m.Parts {
 			if blocks[i] == 0 {
-				return quoted(m.Parts[i].Text), blocks
+				return span.Quote(m.Parts[i].Text), blocks
 			}
 		}
 	}
-	return list(written), blocks
-}
-
-// list writes a JSON array.
-func list(elements [][]byte) []byte {
-	text := []byte{'['}
-	for i, e := range elements {
-		if i > 0 {
-			text = append(text, ',')
-		}
-		text = append(text, e...)
-	}
-	return append(text, ']')
+	return span.Array(written), blocks
 }
 
 func textBlock(text string) []byte {
-	o := &object{}
-	o.add("type", "text")
-	o.raw("text", quoted(text))
-	return o.close()
+	o := &span.Object{}
+	o.Add("type", "text")
+	o.Raw("text", span.Quote(text))
+	return o.Bytes()
 }
 
 // fileBlock shows images and PDFs as such, and names every other file.
 func fileBlock(p *session.Part) []byte {
 	kind := map[bool]string{true: "document", false: "image"}[p.Mime == "application/pdf"]
 	header, data, inline := strings.Cut(strings.TrimPrefix(p.URL, "data:"), ",")
-	source := &object{}
+	source := &span.Object{}
 	switch {
 	case p.IsMedia() && strings.HasPrefix(p.URL, "data:") && inline && strings.HasSuffix(header, ";base64"):
-		source.add("type", "base64")
-		source.add("media_type", p.Mime)
-		source.raw("data", quoted(data))
+		source.Add("type", "base64")
+		source.Add("media_type", p.Mime)
+		source.Raw("data", span.Quote(data))
 	case p.IsMedia() && strings.HasPrefix(p.URL, "http"):
-		source.add("type", "url")
-		source.add("url", p.URL)
+		source.Add("type", "url")
+		source.Add("url", p.URL)
 	default:
 		if strings.HasPrefix(p.URL, "data:text/") && inline && !strings.HasSuffix(header, ";base64") {
 			if text, err := url.PathUnescape(data); err == nil && text != "" {
@@ -87,10 +76,10 @@ func fileBlock(p *session.Part) []byte {
 		}
 		return textBlock("[File: " + name + "]")
 	}
-	o := &object{}
-	o.add("type", kind)
-	o.raw("source", source.close())
-	return o.close()
+	o := &span.Object{}
+	o.Add("type", kind)
+	o.Raw("source", source.Bytes())
+	return o.Bytes()
 }
 
 // thinkingBlock writes reasoning that the provider signed; it refuses any other.
@@ -99,19 +88,19 @@ func thinkingBlock(p *session.Part) []byte {
 	if json.Unmarshal(p.Metadata, &t, session.ReadOptions()) != nil {
 		return nil
 	}
-	o := &object{}
+	o := &span.Object{}
 	switch {
 	case t.Anthropic.Signature != "":
-		o.add("type", "thinking")
-		o.raw("thinking", quoted(p.Text))
-		o.add("signature", t.Anthropic.Signature)
+		o.Add("type", "thinking")
+		o.Raw("thinking", span.Quote(p.Text))
+		o.Add("signature", t.Anthropic.Signature)
 	case t.Anthropic.RedactedData != "":
-		o.add("type", "redacted_thinking")
-		o.add("data", t.Anthropic.RedactedData)
+		o.Add("type", "redacted_thinking")
+		o.Add("data", t.Anthropic.RedactedData)
 	default:
 		return nil
 	}
-	return o.close()
+	return o.Bytes()
 }
 
 // word replaces what ids and tool names may not have.
@@ -125,16 +114,16 @@ func word(name string) string {
 }
 
 func callBlock(p *session.Part, call string) []byte {
-	o := &object{}
-	o.add("type", "tool_use")
-	o.add("id", call)
-	o.add("name", orDefault(word(p.Tool), "tool"))
+	o := &span.Object{}
+	o.Add("type", "tool_use")
+	o.Add("id", call)
+	o.Add("name", orDefault(word(p.Tool), "tool"))
 	input := []byte(p.State.Input)
 	if p.State.Input.Kind() != '{' || !p.State.Input.IsValid(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)) {
 		input = []byte("{}")
 	}
-	o.raw("input", oneLine(input))
-	return o.close()
+	o.Raw("input", oneLine(input))
+	return o.Bytes()
 }
 
 // oneLine takes line breaks between tokens out of a JSON value: an entry is one line.

@@ -43,7 +43,7 @@ type node struct {
 
 // nodeOf reads an entry's place in the tree.
 func nodeOf(n *format.Names, e *entry) node {
-	to := node{uuid: n.Of(e.uuid), parent: n.Of(e.parent), logical: n.Of(e.logical), leaf: n.Of(e.leaf), message: n.Of(e.messageID)}
+	to := node{uuid: n.Of(e.UUID), parent: n.Of(e.Parent), logical: n.Of(e.Logical), leaf: n.Of(e.Leaf), message: n.Of(e.Message.ID)}
 	set := func(t trait, is bool) {
 		if is {
 			to.trait |= t
@@ -51,14 +51,14 @@ func nodeOf(n *format.Names, e *entry) node {
 	}
 	set(chained, e.chained())
 	set(speaking, e.speaks())
-	set(fromModel, e.kind == "assistant")
-	set(sideways, e.side)
-	set(progressing, e.kind == "progress")
-	set(prompting, e.kind == "last-prompt")
-	set(explicitly, e.explicit)
+	set(fromModel, e.Kind == "assistant")
+	set(sideways, e.Side)
+	set(progressing, e.Kind == "progress")
+	set(prompting, e.Kind == "last-prompt")
+	set(explicitly, e.Explicit)
 	set(bounding, e.boundary())
-	set(preserving, bytes.Contains(e.compact, []byte(`"preserved`)))
-	set(summarising, e.summary)
-	set(resulting, e.kind == "user" && bytes.Contains(e.content, []byte(`"tool_result"`)))
+	set(preserving, bytes.Contains(e.of(e.Compact), []byte(`"preserved`)))
+	set(summarising, e.Summed)
+	set(resulting, e.Kind == "user" && bytes.Contains(e.content(), []byte(`"tool_result"`)))
 	return to
 }

@@ -2,11 +2,13 @@ package claudecode
 
 import (
 	"bytes"
+	"errors"
 	"iter"
 	"slices"
 
 	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -14,13 +16,12 @@ var _ format.Outliner = Format{}
 
 // Outline reads a file's lines for the branch that the product would resume. See format.Outliner.
 func (Format) Outline() format.Outline {
-	o := &outlining{scan: newScanner()}
-	o.spent = newSpending(o.scan, &o.names)
+	o := &outlining{}
+	o.spent = newSpending(&o.names)
 	return o
 }
 
 type outlining struct {
-	scan   *scanner
 	spent  *spending
 	names  format.Names
 	nodes  []node
@@ -38,14 +39,14 @@ type outlining struct {
 const patient = 1 << 10
 
 func (o *outlining) Line(text []byte) error {
-	var e entry
-	if err := o.scan.entry(trim(text), &e); err != nil {
-		return errorText(reason(err))
+	e, err := parse(text)
+	if err != nil {
+		return errors.New(reason(err))
 	}
-	o.scan.unmark(&e)
+	e.unmark()
 	o.counts.Entries++
 	e.line = o.counts.Entries // which tells apart what has no id
-	o.keys = append(o.keys, o.spent.note(&e, e.side))
+	o.keys = append(o.keys, o.spent.note(&e, e.Side))
 	n := nodeOf(&o.names, &e)
 	calls, results := o.counts.ToolCalls, o.counts.ToolResults
 	n.trait |= o.traits(&e)
@@ -54,7 +55,7 @@ func (o *outlining) Line(text []byte) error {
 	switch {
 	case !e.chained() && e.title != "":
 		use = format.Always
-	case !e.chained() && e.kind != "content-replacement":
+	case !e.chained() && e.Kind != "content-replacement":
 		use = format.Aside
 	}
 	o.nodes, o.uses = append(o.nodes, n), append(o.uses, use)
@@ -87,12 +88,12 @@ func (o *outlining) traits(e *entry) (t trait) {
 		t = o.blocks(e, kept)
 	}
 	switch {
-	case kept && !e.summary:
+	case kept && !e.Summed:
 		t = keeping
 		if e.marks.Message.Role == session.User {
 			t |= telling
 		}
-	case e.kind == "system" && e.subtype == "local_command" && written(e.text), e.kind == "attachment" && o.scan.queues(e.attachment):
+	case e.Kind == "system" && e.Subtype == "local_command" && written(e.of(e.Text)), e.Kind == "attachment" && queues(e.of(e.Attachment)):
 		t |= telling
 	}
 	return t
@@ -100,29 +101,29 @@ func (o *outlining) traits(e *entry) (t trait) {
 
 // blocks counts the calls and results of an entry, and tells what the user says in it.
 func (o *outlining) blocks(e *entry, kept bool) (t trait) {
-	if e.kind == "assistant" && !bytes.Contains(e.content, []byte(`"tool_`)) {
+	if e.Kind == "assistant" && !bytes.Contains(e.content(), []byte(`"tool_`)) {
 		return 0
 	}
 	line := len(o.nodes)
-	for _, b := range o.scan.blocks(e.content) {
-		switch b.kind {
+	for _, b := range blocks(e.content()) {
+		switch b.Kind {
 		case "tool_use":
 			o.counts.ToolCalls++
-			if e.kind == "assistant" && !kept {
-				o.joins.Call(b.id, line)
+			if e.Kind == "assistant" && !kept {
+				o.joins.Call(b.ID, line)
 			}
 		case "tool_result":
 			o.counts.ToolResults++
-			if e.kind == "user" && !kept && !e.summary {
-				o.joins.Result(b.call, line)
+			if e.Kind == "user" && !kept && !e.Summed {
+				o.joins.Result(b.Call, line)
 			}
 		default:
-			if !t.has(telling) && o.scan.says(&b) {
-				t = telling | said(o.scan.string(beginning(b.text)), e.meta)
+			if !t.has(telling) && b.says() {
+				t = telling | said(span.String(beginning(b.text())), e.Meta)
 			}
 		}
 	}
-	if e.kind == "user" {
+	if e.Kind == "user" {
 		return t
 	}
 	return 0
@@ -282,8 +283,3 @@ func (o *outlining) Requests() iter.Seq[bill.Request] {
 		}
 	}
 }
-
-// errorText is an error that says no more than its text.
-type errorText string
-
-func (e errorText) Error() string { return string(e) }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 )
@@ -36,7 +37,10 @@ type place struct {
 }
 
 // line is a line of the file with its newline; entry is -1 for lines that hold none.
-type line struct{ start, end, entry int }
+type line struct {
+	span.Span
+	entry int
+}
 
 // Read understands a session file. See format.Format.
 func (Format) Read(src []byte) (*format.Document, error) { return document(src, false) }
@@ -46,11 +50,10 @@ func (Format) ReadStretch(src []byte) (*format.Document, error) { return documen
 
 func document(src []byte, stretch bool) (*format.Document, error) {
 	r := &reader{
-		scan:  newScanner(),
 		doc:   &format.Document{Format: Name, Source: src},
 		index: &index{places: map[string]place{}, leaf: -1, replaced: map[int][]rule.Elision{}},
 	}
-	r.spent = newSpending(r.scan, &format.Names{})
+	r.spent = newSpending(&format.Names{})
 	r.spent.keep = true
 	r.lines(src)
 	if len(r.index.entries) == 0 {
@@ -99,7 +102,6 @@ func (r *reader) spend() {
 }
 
 type reader struct {
-	scan    *scanner
 	doc     *format.Document
 	index   *index
 	spent   *spending
@@ -109,47 +111,28 @@ type reader struct {
 // lines reads each line of the file.
 func (r *reader) lines(src []byte) {
 	x := r.index
-	x.entries = make([]entry, 0, bytes.Count(src, newline)+1)
-	for start, number := 0, 1; start < len(src); number++ {
-		end := len(src)
-		if n := bytes.IndexByte(src[start:], '\n'); n >= 0 {
-			end = start + n + 1
+	x.entries = make([]entry, 0, bytes.Count(src, []byte{'\n'})+1)
+	for l := range span.Lines(src) {
+		damage := func(reason string) {
+			r.doc.Damaged = append(r.doc.Damaged, format.Damage{
+				Line: l.Number, Offset: int64(l.Whole.Start), Bytes: l.Whole.Len(), Reason: reason,
+			})
 		}
-		text := trim(bytes.TrimSuffix(src[start:end], newline))
-		l := line{start, end, -1}
-		if len(text) > 0 {
-			from := at(src, text)
-			e := entry{line: number, start: from, end: from + len(text)}
-			if err := r.scan.entry(text, &e); err != nil {
-				r.doc.Damaged = append(r.doc.Damaged, format.Damage{Line: number, Offset: int64(start), Bytes: end - start, Reason: reason(err)})
-			} else {
-				r.scan.unmark(&e)
-				l.entry = len(x.entries)
-				x.entries = append(x.entries, e)
+		own := line{l.Whole, -1}
+		if l.Text.Empty() {
+			if bytes.IndexByte(l.Whole.Of(src), 0) >= 0 {
+				damage("NUL bytes alone")
 			}
-		} else if bytes.IndexByte(src[start:end], 0) >= 0 {
-			r.doc.Damaged = append(r.doc.Damaged, format.Damage{Line: number, Offset: int64(start), Bytes: end - start, Reason: "NUL bytes alone"})
+		} else if e, err := parse(l.Text.Of(src)); err != nil {
+			damage(reason(err))
+		} else {
+			e.line, e.at = l.Number, l.Text
+			e.unmark()
+			own.entry = len(x.entries)
+			x.entries = append(x.entries, e)
 		}
-		x.lines = append(x.lines, l)
-		start = end
+		x.lines = append(x.lines, own)
 	}
-}
-
-// unmark takes our own marks off an entry.
-func (s *scanner) unmark(e *entry) {
-	if e.winnow == nil {
-		return
-	}
-	if e.marks = s.marks(e.winnow); e.marks == nil || e.marks.Elisions == nil {
-		return
-	}
-	before := entry{line: e.line, start: e.start, end: e.end}
-	line, err := s.unmarked(e)
-	if err != nil || s.entry(line, &before) != nil {
-		return // the original is damaged: what is shown counts
-	}
-	before.marks = e.marks
-	*e = before
 }
 
 // log makes the messages of the branch.
@@ -168,27 +151,27 @@ func (r *reader) info() {
 	titles := map[string]string{}
 	for i := range r.index.entries {
 		e := &r.index.entries[i]
-		if e.chained() && e.session != "" {
-			info.ID = e.session // a resumed session is written on under the newest id
+		if e.chained() && e.Session != "" {
+			info.ID = e.Session // a resumed session is written on under the newest id
 		}
 		if e.title != "" {
-			titles[e.kind] = e.title
+			titles[e.Kind] = e.title
 		}
 		if e.time != 0 && (info.Time.Created == 0 || e.time < info.Time.Created) {
 			info.Time.Created = e.time
 		}
 		info.Time.Updated = max(info.Time.Updated, e.time)
-		if e.cwd != "" && info.Directory == "" {
-			info.Directory = e.cwd
+		if e.Cwd != "" && info.Directory == "" {
+			info.Directory = e.Cwd
 		}
-		if e.version != "" {
-			info.Version = e.version
+		if e.Version != "" {
+			info.Version = e.Version
 		}
-		if e.slug != "" {
-			info.Slug = e.slug
+		if e.Slug != "" {
+			info.Slug = e.Slug
 		}
-		if info.ID == "" && e.session != "" {
-			info.ID = e.session
+		if info.ID == "" && e.Session != "" {
+			info.ID = e.Session
 		}
 	}
 	messages := r.doc.Session.Messages
@@ -238,17 +221,17 @@ func (r *reader) count() {
 		if !x.inBranch[i] {
 			c.Aside++
 		}
-		if !r.tallied[i] && bytes.Contains(e.content, []byte(`"tool_`)) {
-			r.tally(i, r.scan.blocks(e.content))
+		if !r.tallied[i] && bytes.Contains(e.content(), []byte(`"tool_`)) {
+			r.tally(i, blocks(e.content()))
 		}
 	}
 }
 
 // tally counts the calls and results of an entry.
-func (r *reader) tally(i int, blocks []block) {
+func (r *reader) tally(i int, found []block) {
 	r.tallied[i] = true
-	for at := range blocks {
-		switch blocks[at].kind {
+	for at := range found {
+		switch found[at].Kind {
 		case "tool_use":
 			r.doc.Counts.ToolCalls++
 		case "tool_result":
@@ -266,7 +249,7 @@ func (r *reader) ledger() {
 		}
 	}
 	for i := range r.index.entries {
-		if e := &r.index.entries[i]; e.kind == "content-replacement" && len(e.replacements) > 0 {
+		if e := &r.index.entries[i]; e.Kind == "content-replacement" && len(e.of(e.Replacements)) > 0 {
 			own := r.replaced(e)
 			r.index.replaced[i] = own
 			found = append(found, own...)
@@ -285,7 +268,7 @@ func (r *reader) replaced(e *entry) []rule.Elision {
 		Call string `json:"toolUseId"`
 		Text string `json:"replacement"`
 	}
-	if json.Unmarshal(e.replacements, &records, session.ReadOptions()) != nil {
+	if json.Unmarshal(e.of(e.Replacements), &records, session.ReadOptions()) != nil {
 		return nil
 	}
 	var found []rule.Elision

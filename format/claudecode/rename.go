@@ -27,7 +27,7 @@ func (p *writer) renamed(c *composer) (rule.Ledger, map[string]place, error) {
 	for i := range c.entries {
 		lines = append(lines, c.entries[i].raw)
 	}
-	doc, err := Format{}.Read(append(bytes.Join(lines, newline), '\n'))
+	doc, err := Format{}.Read(append(bytes.Join(lines, []byte{'\n'}), '\n'))
 	if err != nil {
 		return rule.Ledger{}, nil, fmt.Errorf("%s: reading what was composed: %w", Name, err)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/rule"
 )
 
@@ -55,56 +56,56 @@ func stands(e *entry, wanted []target, ledger rule.Ledger) bool {
 }
 
 // show returns the entry's line with these elisions in place, and what it had instead beside them.
-func (s *scanner) show(e *entry, wanted []target) ([]byte, error) {
+func (e *entry) show(wanted []target) ([]byte, error) {
+	if len(wanted) == 0 {
+		return e.raw, nil
+	}
 	m := &marks{}
 	if e.marks != nil {
 		m.Message = e.marks.Message
 	}
-	blocks := s.blocks(e.content)
+	for _, t := range wanted {
+		m.Elisions = append(m.Elisions, t.elision)
+	}
+	content := e.content()
+	if len(content) == 0 {
+		return m.on(e.raw) // what the product injects has a form of its own for each kind: it is only noted
+	}
+	m.Content = content
 	var shown [][]byte
-	for at := range blocks {
-		b := &blocks[at]
+	for at, b := range blocks(content) {
 		text := b.raw
-		if own := slices.DeleteFunc(slices.Clone(wanted), func(t target) bool { return t.block != at }); len(own) > 0 {
-			text = s.elided(b, own)
+		own := slices.DeleteFunc(slices.Clone(wanted), func(t target) bool { return t.block != at })
+		if len(own) > 0 {
+			text = b.elided(own)
 		}
 		if text != nil {
 			shown = append(shown, text)
 		}
 	}
-	for _, t := range wanted {
-		m.Elisions = append(m.Elisions, t.elision)
+	value := span.Array(shown)
+	if content[0] == '"' && len(shown) == 1 {
+		value = shown[0]
 	}
-	if len(m.Elisions) == 0 {
-		return e.raw, nil
-	}
-	if len(e.content) == 0 {
-		return s.marked(e, nil, m) // what the product injects has a form of its own for each kind: it is only noted
-	}
-	m.Content = e.content
-	content := list(shown)
-	if e.content[0] == '"' && len(shown) == 1 {
-		content = shown[0]
-	}
-	return s.marked(e, content, m)
+	return m.on(span.Replace(e.raw, e.Message.Content, value))
 }
 
-// elided is a block with elisions applied in their order, nil when nothing of it is left.
-func (s *scanner) elided(b *block, wanted []target) []byte {
-	switch b.kind {
+// elided is a block with elisions applied in their order, nil if nothing of it is left.
+func (b *block) elided(wanted []target) []byte {
+	switch b.Kind {
 	case "tool_use":
-		input := []byte(nil)
+		call := b.raw
 		for _, t := range wanted {
 			switch t.elision.Field {
 			case rule.Input:
-				input = argument(t.elision.Shown)
+				call = span.Update(call, argument(t.elision.Shown), "input")
 			case rule.Whole:
-				input = []byte("{}")
+				call = span.Update(call, []byte("{}"), "input")
 			}
 		}
-		return replace(b.raw, b.input, input)
+		return call
 	case "tool_result":
-		text, _ := s.result(b.content)
+		text, _ := result(b.Content.Of(b.raw))
 		for _, t := range wanted {
 			switch t.elision.Field {
 			case rule.Attachments:
@@ -113,7 +114,7 @@ func (s *scanner) elided(b *block, wanted []target) []byte {
 				text = t.elision.Shown
 			}
 		}
-		return replace(b.raw, b.content, quoted(text))
+		return span.Update(b.raw, span.Quote(text), "content")
 	}
 	// A text, a thought or a file: what is shown is text. A signature would not fit it.
 	shown := wanted[len(wanted)-1].elision.Shown
@@ -121,29 +122,15 @@ func (s *scanner) elided(b *block, wanted []target) []byte {
 	case shown == "":
 		return nil
 	case b.raw[0] == '"':
-		return quoted(shown)
+		return span.Quote(shown)
 	}
 	return textBlock(shown)
 }
 
-// argument is the text itself where it is a JSON object, else an object that holds it.
+// argument is the text itself if it is a JSON object, else an object that holds it.
 func argument(text string) []byte {
 	if v := jsontext.Value(text); v.Kind() == '{' && v.IsValid() {
 		return oneLine(v)
 	}
-	o := &object{}
-	o.add("elided", text)
-	return o.close()
-}
-
-// replace puts another value in the place of a piece of the whole; without either it stays as it is.
-func replace(whole, piece, value []byte) []byte {
-	if len(piece) == 0 || value == nil {
-		return whole
-	}
-	from := at(whole, piece)
-	text := make([]byte, 0, len(whole)+len(value)-len(piece))
-	text = append(text, whole[:from]...)
-	text = append(text, value...)
-	return append(text, whole[from+len(piece):]...)
+	return span.Set([]byte("{}"), "", span.Quote(text), "elided")
 }

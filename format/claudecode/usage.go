@@ -15,7 +15,6 @@ import (
 // then; it copies entries behind a compaction and into the session that goes on with another; and entries of several sub-agents come in turns.
 type spending struct {
 	paid
-	scan  *scanner
 	names *format.Names
 	by    []int32  // name of a key → position of its request, plus one
 	ids   []string // of the requests, where they are kept
@@ -25,16 +24,16 @@ type spending struct {
 }
 
 // newSpending numbers the keys of requests with names.
-func newSpending(s *scanner, names *format.Names) *spending {
-	return &spending{paid: newPaid(), scan: s, names: names}
+func newSpending(names *format.Names) *spending {
+	return &spending{paid: newPaid(), names: names}
 }
 
 // note takes in an entry; side tells whether it is a sub-agent's. It returns the position of the request that a model's entry answers, -1 for other entries.
 func (s *spending) note(e *entry, side bool) int32 {
 	switch {
-	case e.kind == "assistant":
-		return s.add(keyOf(e), e.model, e.time, e.usage, side)
-	case e.kind == "progress" && bytes.Contains(e.data, []byte(`"agent_progress"`)):
+	case e.Kind == "assistant":
+		return s.add(keyOf(e), e.Message.Model, e.time, e.of(e.Message.Usage), side)
+	case e.Kind == "progress" && bytes.Contains(e.of(e.Data), []byte(`"agent_progress"`)):
 		var data struct {
 			Type    string `json:"type"`
 			Message struct {
@@ -46,7 +45,7 @@ func (s *spending) note(e *entry, side bool) int32 {
 				} `json:"message"`
 			} `json:"message"`
 		}
-		if json.Unmarshal(e.data, &data, session.ReadOptions()) != nil || data.Type != "agent_progress" || data.Message.Type != "assistant" || data.Message.Message.ID == "" {
+		if json.Unmarshal(e.of(e.Data), &data, session.ReadOptions()) != nil || data.Type != "agent_progress" || data.Message.Type != "assistant" || data.Message.Message.ID == "" {
 			return -1
 		}
 		m := data.Message.Message
@@ -58,16 +57,16 @@ func (s *spending) note(e *entry, side bool) int32 {
 // keyOf tells one request from others.
 func keyOf(e *entry) string {
 	switch {
-	case e.messageID != "":
-		return e.messageID
-	case e.uuid != "":
-		return e.uuid
+	case e.Message.ID != "":
+		return e.Message.ID
+	case e.UUID != "":
+		return e.UUID
 	}
 	return fmt.Sprintf("line-%d", e.line)
 }
 
 func (s *spending) add(key, model string, time session.Millis, usage []byte, side bool) int32 {
-	reported := s.scan.tokens(usage)
+	reported := tokens(usage)
 	if model != s.model {
 		s.model, s.known = model, s.text(named(model))
 	}
@@ -76,7 +75,7 @@ func (s *spending) add(key, model string, time session.Millis, usage []byte, sid
 	if !known {
 		at = s.begin(key, request{time: time, side: side})
 		s.by[n] = at + 1
-		if pass := s.scan.compaction(usage); pass != nil {
+		if pass := compactionUsage(usage); pass != nil {
 			s.report(s.begin(key+":compaction", request{time: time, side: side, model: s.known, compacts: true}), pass)
 		}
 	}
@@ -130,7 +129,7 @@ func named(model string) string {
 }
 
 // tokens is what the provider reported: nil where it cannot be read, numbers that are too large included.
-func (s *scanner) tokens(usage []byte) *session.Usage {
+func tokens(usage []byte) *session.Usage {
 	var reported struct {
 		counts
 		Speed string `json:"speed"`
@@ -176,8 +175,8 @@ func (c *counts) usage() *session.Usage {
 	return &session.Usage{Input: c.Input, Output: c.Output, Cache: session.CacheUsage{Read: c.Read, Write: write, Write1h: c.Written.Hour}}
 }
 
-// compaction is what the provider took to compact the conversation before it answered, which the rest of the usage is without; nil where it did not.
-func (s *scanner) compaction(usage []byte) *session.Usage {
+// compactionUsage is what the provider took to compact the conversation before it answered, which the rest of the usage is without; nil where it did not.
+func compactionUsage(usage []byte) *session.Usage {
 	if !bytes.Contains(usage, []byte(`"compaction"`)) {
 		return nil
 	}

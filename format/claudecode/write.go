@@ -5,10 +5,8 @@ import (
 	"io"
 	"slices"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 )
@@ -26,7 +24,7 @@ func (Format) Write(w io.Writer, from *format.Document, change format.Change) er
 			x, source = native, from.Source
 		}
 	}
-	p := &writer{w: w, index: x, source: source, change: change, scan: newScanner()}
+	p := &writer{w: w, index: x, source: source, change: change}
 	if len(x.entries) > 0 {
 		p.before = x.messages
 	}
@@ -45,7 +43,6 @@ type writer struct {
 	err    error
 	index  *index
 	source []byte
-	scan   *scanner
 	change format.Change
 	before []session.Message // as the file had them
 	gone   map[int]string    // position of an entry that is left out → uuid that takes its place as a parent
@@ -68,7 +65,7 @@ func (p *writer) old() error {
 	p.leaveOut()
 	x := p.index
 	wanted := targets(p.change.Ledger, x.places, p.recorded())
-	copied := 0
+	var edits []span.Edit
 	for _, l := range x.lines {
 		if l.entry < 0 {
 			continue
@@ -77,20 +74,17 @@ func (p *writer) old() error {
 		if err != nil {
 			return err
 		}
-		if !changed {
-			continue
+		switch {
+		case !changed:
+		case text == nil:
+			edits = append(edits, span.Edit{Span: l.Span})
+		default:
+			edits = append(edits, span.Edit{Span: x.entries[l.entry].at, With: text})
 		}
-		if text == nil {
-			p.emit(p.source[copied:l.start])
-			copied = l.end
-			continue
-		}
-		e := &x.entries[l.entry]
-		p.emit(p.source[copied:e.start])
-		p.emit(text)
-		copied = e.end
 	}
-	p.emit(p.source[copied:])
+	for piece := range span.Pieces(p.source, edits...) {
+		p.emit(piece)
+	}
 	return nil
 }
 
@@ -105,16 +99,16 @@ func (p *writer) entry(i int, wanted []target) (text []byte, changed bool, err e
 		return p.record(e, own)
 	}
 	if x.inBranch[i] && !stands(e, wanted, p.change.Ledger) {
-		if text, err = p.scan.show(e, wanted); err != nil {
+		if text, err = e.show(wanted); err != nil {
 			return nil, false, fmt.Errorf("%s: line %d: %w", Name, e.line, err)
 		}
 	}
-	if len(p.gone) > 0 && e.parent != "" {
-		if to, moved := p.ancestor(e.parent); moved {
+	if len(p.gone) > 0 && e.Parent != "" {
+		if to, moved := p.ancestor(e.Parent); moved {
 			if text == nil {
-				text = p.source[e.start:e.end]
+				text = e.at.Of(p.source)
 			}
-			text = p.reparent(text, to)
+			text = span.Update(text, parentUUID(to), "parentUuid")
 		}
 	}
 	return text, text != nil, nil
@@ -129,7 +123,7 @@ func (p *writer) leaveOut() {
 		}
 		before := ""
 		if at := p.index.tree.parent(i); at >= 0 {
-			before = p.index.entries[at].uuid
+			before = p.index.entries[at].UUID
 		}
 		p.gone[i] = before
 	}
@@ -146,24 +140,6 @@ func (p *writer) ancestor(uuid string) (to string, moved bool) {
 		uuid, moved = before, true
 	}
 	return uuid, moved
-}
-
-// reparent hangs a line on another entry.
-func (p *writer) reparent(line []byte, parent string) []byte {
-	value := []byte("null")
-	if parent != "" {
-		value = quoted(parent)
-	}
-	var at []byte
-	err := p.scan.object(line, false, func(_ bool, name, value []byte) {
-		if string(name) == `"parentUuid"` {
-			at = value
-		}
-	})
-	if err != nil {
-		return line
-	}
-	return replace(line, at, value)
 }
 
 // recorded tells elisions apart that the product itself recorded: they need no mark of ours.
@@ -189,26 +165,24 @@ func (p *writer) record(e *entry, own []rule.Elision) (text []byte, changed bool
 		return nil, false, nil
 	}
 	var kept [][]byte
-	p.scan.array(e.replacements, func(value []byte) error {
-		kept = append(kept, value)
-		return nil
-	})
-	kept = slices.DeleteFunc(kept, func(value []byte) bool {
+	for at := range span.Values(e.raw, e.Replacements) {
 		var record struct {
 			Call string `json:"toolUseId"`
 		}
-		return json.Unmarshal(jsontext.Value(value), &record, session.ReadOptions()) == nil && out[record.Call]
-	})
+		if span.Decode(at.Of(e.raw), &record) != nil || !out[record.Call] {
+			kept = append(kept, at.Of(e.raw))
+		}
+	}
 	if len(kept) == 0 {
 		return nil, true, nil
 	}
-	return replace(e.raw, e.replacements, list(kept)), true, nil
+	return span.Replace(e.raw, e.Replacements, span.Array(kept)), true, nil
 }
 
 // fresh writes the messages that the file did not have.
 func (p *writer) fresh() error {
 	c := &composer{
-		scan: p.scan, keep: len(p.index.entries) > 0, places: map[string]place{}, calls: map[string]bool{},
+		keep: len(p.index.entries) > 0, places: map[string]place{}, calls: map[string]bool{},
 		where: where{session: uuid(p.change.Session.Info.ID), cwd: p.change.Session.Info.Directory, version: "2.1.0"},
 	}
 	p.join(c)
@@ -232,7 +206,7 @@ func (p *writer) fresh() error {
 		if summary == nil {
 			continue
 		}
-		if err := c.pivot(m, summary, p.tail(c, messages[:i], m.Marker().TailStartID), prompt(messages[:i])); err != nil {
+		if err := c.pivot(m, summary, p.tail(c, messages[:i], m.Marker().TailStartID), promptBefore(messages[:i])); err != nil {
 			return err
 		}
 	}
@@ -240,7 +214,7 @@ func (p *writer) fresh() error {
 		return p.err
 	}
 	if len(p.source) > 0 && p.last != '\n' && p.last != 0 {
-		p.emit(newline)
+		p.emit([]byte{'\n'})
 	}
 	ledger, places, err := p.renamed(c)
 	if err != nil {
@@ -250,12 +224,12 @@ func (p *writer) fresh() error {
 	for i := range c.entries {
 		text := c.entries[i].raw
 		if len(wanted[i]) > 0 {
-			if text, err = p.scan.show(c.withMarks(i), wanted[i]); err != nil {
+			if text, err = c.withMarks(i).show(wanted[i]); err != nil {
 				return fmt.Errorf("write message %s: %w", c.owner[i], err)
 			}
 		}
 		p.emit(text)
-		p.emit(newline)
+		p.emit([]byte{'\n'})
 	}
 	return p.err
 }
@@ -263,8 +237,8 @@ func (p *writer) fresh() error {
 // withMarks is a composed entry as reading it would give it.
 func (c *composer) withMarks(i int) *entry {
 	e := &c.entries[i]
-	if e.winnow != nil {
-		e.marks = c.scan.marks(e.winnow)
+	if !e.Winnow.Empty() {
+		e.marks = readMarks(e.of(e.Winnow))
 	}
 	return e
 }
@@ -275,7 +249,7 @@ func (p *writer) join(c *composer) {
 	for _, i := range slices.Backward(x.active) {
 		e := &x.entries[i]
 		if c.where.cwd == "" || x.leaf >= 0 && i == x.leaf {
-			c.where.cwd = orDefault(e.cwd, c.where.cwd)
+			c.where.cwd = orDefault(e.Cwd, c.where.cwd)
 		}
 		c.time = max(c.time, e.time)
 	}
@@ -283,12 +257,12 @@ func (p *writer) join(c *composer) {
 		return
 	}
 	leaf := &x.entries[x.leaf]
-	c.where.session = orDefault(leaf.session, c.where.session)
-	c.where.version = orDefault(leaf.version, c.where.version)
-	c.where.branch = leaf.branch
-	c.parent = leaf.uuid
+	c.where.session = orDefault(leaf.Session, c.where.session)
+	c.where.version = orDefault(leaf.Version, c.where.version)
+	c.where.branch = leaf.Branch
+	c.parent = leaf.UUID
 	if _, out := p.gone[x.leaf]; out {
-		c.parent, _ = p.ancestor(leaf.uuid)
+		c.parent, _ = p.ancestor(leaf.UUID)
 	}
 	for id := range x.places {
 		c.calls[id] = true
@@ -319,20 +293,20 @@ func (p *writer) tail(c *composer, before []session.Message, start string) []str
 	}
 	var uuids []string
 	for _, i := range p.index.active {
-		if owner := p.index.owner[i]; owner >= 0 && in[p.before[owner].ID] && p.index.entries[i].uuid != "" {
-			uuids = append(uuids, p.index.entries[i].uuid)
+		if owner := p.index.owner[i]; owner >= 0 && in[p.before[owner].ID] && p.index.entries[i].UUID != "" {
+			uuids = append(uuids, p.index.entries[i].UUID)
 		}
 	}
 	for i := range c.entries {
 		if in[c.owner[i]] {
-			uuids = append(uuids, c.entries[i].uuid)
+			uuids = append(uuids, c.entries[i].UUID)
 		}
 	}
 	return uuids
 }
 
-// prompt is how many tokens the context had before a compaction, as the provider last reported.
-func prompt(before []session.Message) int {
+// promptBefore is how many tokens the context had before a compaction, as the provider last reported.
+func promptBefore(before []session.Message) int {
 	for i := len(before) - 1; i >= 0; i-- {
 		if m := &before[i]; m.Role == session.Assistant && m.Tokens != nil && !m.IsSummary() {
 			return m.Tokens.Prompt() + m.Tokens.Output

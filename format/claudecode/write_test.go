@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 )
@@ -84,7 +85,7 @@ func TestWrite_everythingComesBackAndEverythingCanBeUndone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !bytes.HasSuffix(src, newline) {
+		if !bytes.HasSuffix(src, []byte("\n")) {
 			src = append(src, '\n')
 		}
 		t.Run(name, func(t *testing.T) { checkRoundTrips(t, src, 30) })
@@ -98,7 +99,7 @@ func TestWrite_recordedSessionsRoundTrip(t *testing.T) {
 	}
 	for _, path := range append(files, outside.Path(t, filepath.Join("fixtures", "claude-code-compacted.jsonl.gz"))) {
 		src := outside.Read(t, path)
-		if !bytes.HasSuffix(src, newline) {
+		if !bytes.HasSuffix(src, []byte("\n")) {
 			src = append(src, '\n')
 		}
 		t.Run(filepath.Base(path), func(t *testing.T) { checkRoundTrips(t, src, 1) })
@@ -347,7 +348,7 @@ func long(size int) []byte {
 		body := `{"model":"claude-opus-4-8","id":"msg_%d","type":"message","role":"assistant","content":[%s],"stop_reason":"tool_use","usage":{"input_tokens":12,"cache_creation_input_tokens":300,"cache_read_input_tokens":4000,"output_tokens":25}}`
 		entry("assistant", fmt.Sprintf(body, call, `{"type":"text","text":"The next shelf."}`), "")
 		entry("assistant", fmt.Sprintf(body, call, fmt.Sprintf(`{"type":"tool_use","id":"toolu_%d","name":"Read","input":{"file_path":"/home/dev/shop/shelf%d.go"}}`, call, call)), "")
-		text := quoted(source)
+		text := span.Quote(source)
 		entry("user", fmt.Sprintf(`{"role":"user","content":[{"tool_use_id":"toolu_%d","type":"tool_result","content":%s}]}`, call, text),
 			fmt.Sprintf(`,"toolUseResult":{"type":"text","file":{"filePath":"/home/dev/shop/shelf%d.go","content":%s,"numLines":180}}`, call, text))
 		if call%40 == 39 {

@@ -7,7 +7,11 @@
 // the product has no words for is kept in a member "winnow" of a line, or in lines of the type "winnow".
 package codex
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/winnowhq/winnow/format/internal/span"
+)
 
 // Format reads and writes rollouts. The zero value is ready.
 type Format struct{}
@@ -23,22 +27,20 @@ const name = "codex"
 // Detect looks at the first lines: a session_meta line, or, in rollouts of the first versions, an unnamed line
 // with the session's id and instructions and then bare response items.
 func (Format) Detect(head []byte) bool {
-	head = bytes.TrimPrefix(head, []byte("\xef\xbb\xbf"))
-	for range 8 {
-		first, rest, whole := bytes.Cut(head, []byte("\n"))
-		first = bytes.TrimSpace(first)
-		head = rest
+	for found := range span.Lines(head) {
+		if found.Number > 8 {
+			return false
+		}
+		first := found.Text.Of(head)
 		if len(first) == 0 {
-			if !whole {
-				return false
-			}
 			continue
 		}
+		whole := head[found.Whole.End-1] == '\n'
 		var l line
 		if scanLine(first, &l) != nil {
 			// The first line of a rollout can be longer than the head: its instructions are in it.
 			if !whole {
-				return bytes.HasPrefix(first, []byte("{")) && bytes.Contains(first, []byte(`"type":"session_meta"`)) &&
+				return first[0] == '{' && bytes.Contains(first, []byte(`"type":"session_meta"`)) &&
 					bytes.Contains(first, []byte(`"payload":{`))
 			}
 			continue
@@ -50,9 +52,6 @@ func (Format) Detect(head []byte) bool {
 			if !l.bare {
 				return !l.foreign
 			}
-		}
-		if !whole {
-			return false
 		}
 	}
 	return false

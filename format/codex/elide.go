@@ -6,33 +6,14 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/rule"
 )
-
-// splice replaces a stretch of a text; neither argument is changed.
-func splice(text []byte, at span, with []byte) []byte {
-	return slices.Concat(text[:at.from], with, text[at.to:])
-}
-
-func quoted(text string) []byte {
-	q, _ := jsontext.AppendQuote(nil, text) // invalid UTF-8 becomes U+FFFD
-	return q
-}
-
-// set replaces the value of a member; an object without it stays as it is.
-func set(object []byte, name string, with []byte) []byte {
-	if at, ok := value(object, name); ok {
-		return splice(object, at, with)
-	}
-	return object
-}
 
 // shown is a payload with an elision applied. element is which content element of a message it is about. withdrawn
 // is true when nothing of the line is to be sent.
 func shown(payload []byte, e rule.Elision, element int) (text []byte, withdrawn bool) {
-	kindAt, _ := value(payload, "type")
-	it := item{Type: unquoted(kindAt.of(payload))}
-	it.CallID = "set" // isOutput asks for one
+	it := item{Type: typeOf(payload), CallID: "set"} // isOutput asks for one
 	switch {
 	case it.Type == "message":
 		return shownContent(payload, e, element)
@@ -42,81 +23,76 @@ func shown(payload []byte, e rule.Elision, element int) (text []byte, withdrawn 
 		}
 		return marshal(messageItem{Type: "message", Role: "assistant", Content: []any{textItem{"output_text", e.Shown}}}), false
 	case it.Type == "reasoning" && e.Field == rule.Text:
-		return set(payload, "summary", slices.Concat([]byte(`[{"type":"summary_text","text":`), quoted(e.Shown), []byte(`}]`))), false
+		return span.Update(payload, span.Array([][]byte{textElement("summary_text", e.Shown)}), "summary"), false
 	case it.isOutput():
 		switch e.Field {
-		case rule.Output, rule.Error:
-			return set(payload, "output", quoted(e.Shown)), false
 		case rule.Attachments:
 			return shownOutputs(payload, e), false
-		case rule.Whole:
-			return set(payload, "output", quoted(e.Shown)), false
+		case rule.Output, rule.Error, rule.Whole:
+			return span.Update(payload, span.Quote(e.Shown), "output"), false
 		}
 	case it.isCall():
 		switch e.Field {
 		case rule.Whole: // a call cannot vanish alone: the shortest call is left, with the shortest result
-			return set(set(payload, "arguments", quoted("{}")), "input", quoted("")), false
+			return span.Update(span.Update(payload, span.Quote("{}"), "arguments"), span.Quote(""), "input"), false
 		case rule.Input:
 			arguments := jsontext.Value(e.Shown)
 			if arguments.Kind() != '{' || !arguments.IsValid() {
-				arguments = slices.Concat([]byte(`{"elided":`), quoted(e.Shown), []byte(`}`))
+				arguments = span.Set([]byte("{}"), "", span.Quote(e.Shown), "elided")
 			}
-			return set(set(payload, "arguments", quoted(string(arguments))), "input", quoted(e.Shown)), false
+			return span.Update(span.Update(payload, span.Quote(string(arguments)), "arguments"), span.Quote(e.Shown), "input"), false
 		}
 	}
 	return payload, false
 }
 
+// textElement is an element of content that is a text.
+func textElement(kind, text string) []byte { return marshal(textItem{kind, text}) }
+
 // shownContent applies an elision to one element of a message's content.
 func shownContent(payload []byte, e rule.Elision, element int) ([]byte, bool) {
-	at, ok := value(payload, "content")
-	if !ok {
+	at := span.Find(payload, span.All(payload), "content")
+	if at.Empty() {
 		return payload, false
-	}
-	list := at.of(payload)
-	with := slices.Concat([]byte(`{"type":"input_text","text":`), quoted(e.Shown), []byte(`}`))
-	if role, ok := value(payload, "role"); ok && unquoted(role.of(payload)) == "assistant" {
-		with = slices.Concat([]byte(`{"type":"output_text","text":`), quoted(e.Shown), []byte(`}`))
 	}
 	if element == whole { // the content is one text
 		if e.Field != rule.Text && e.Field != rule.Whole {
 			return payload, false
 		}
-		return splice(payload, at, quoted(e.Shown)), e.Shown == ""
+		return span.Replace(payload, at, span.Quote(e.Shown)), e.Shown == ""
 	}
-	spans := elements(list)
+	spans := slices.Collect(span.Values(payload, at))
 	if element >= len(spans) {
 		return payload, false
 	}
 	var c content
-	isFile := decode(spans[element].of(list), &c) == nil && c.url() != ""
+	isFile := decode(spans[element].Of(payload), &c) == nil && c.url() != ""
 	if e.Field != rule.Whole && e.Field != rule.Text && !(isFile && e.Field == rule.Attachments) || isFile && e.Field == rule.Text {
 		return payload, false
 	}
 	if e.Shown == "" && len(spans) == 1 {
 		return payload, true
 	}
-	return splice(payload, at, splice(list, spans[element], with)), false
+	kind := "input_text"
+	if span.String(span.Find(payload, span.All(payload), "role").Of(payload)) == "assistant" {
+		kind = "output_text"
+	}
+	return span.Replace(payload, spans[element], textElement(kind, e.Shown)), false
 }
 
 // shownOutputs leaves the images of an output out and says so at its end.
 func shownOutputs(payload []byte, e rule.Elision) []byte {
-	at, ok := value(payload, "output")
-	if !ok {
-		return payload
-	}
-	held := at.of(payload)
-	var kept list
-	for _, span := range elements(held) {
-		var c content
-		if decode(span.of(held), &c) != nil || c.url() == "" {
-			kept = append(kept, span.of(held))
+	at := span.Find(payload, span.All(payload), "output")
+	var kept [][]byte
+	for _, c := range contents(at.Of(payload)) {
+		if c.url() == "" {
+			kept = append(kept, c.raw)
 		}
 	}
 	if e.Shown != "" {
-		kept = append(kept, slices.Concat([]byte(`{"type":"input_text","text":`), quoted(e.Shown), []byte(`}`)))
+		kept = append(kept, textElement("input_text", e.Shown))
 	}
-	return splice(payload, at, kept.text())
+	return span.Update(payload, span.Array(kept), "output")
 }
 
 // aim says which content element of which line an elision is about.
@@ -127,7 +103,7 @@ type aim struct {
 
 // original is a line as it was before any elision: its payload, its type, and its mark without the elisions.
 func original(text []byte, l *line, m *mark) (payload []byte, kind string, bare mark) {
-	payload, kind = l.payload.of(text), unquoted(l.typ.of(text))
+	payload, kind = l.payload.Of(text), span.String(l.typ.Of(text))
 	if m == nil {
 		return payload, kind, mark{}
 	}
@@ -171,50 +147,13 @@ func rebuild(text []byte, l *line, m *mark, aims []aim) ([]byte, error) {
 	}
 	head := changed
 	if l.bare && withdrawn {
-		head = set(head, "type", quoted(oursType))
+		head = span.Update(head, span.Quote(oursType), "type")
 	} else if !l.bare {
-		head = text
-		if l.ours.to > 0 {
-			head = withoutMember(text, l.ours)
-		}
-		head = set(set(head, "payload", changed), "type", quoted(typ))
+		head = span.Remove(text, false, oursType)
+		head = span.Update(span.Update(head, changed, "payload"), span.Quote(typ), "type")
 	}
 	if bare.empty() {
 		return head, nil
 	}
-	return withMember(head, &bare)
-}
-
-// withMember adds the member "winnow" to an object.
-func withMember(object []byte, m *mark) ([]byte, error) {
-	v, err := m.encode()
-	if err != nil {
-		return nil, err
-	}
-	end := bytes.LastIndexByte(object, '}')
-	comma := []byte(`,"` + oursType + `":`)
-	if trimmed := bytes.TrimSpace(object[:end]); len(trimmed) > 0 && trimmed[len(trimmed)-1] == '{' {
-		comma = comma[1:]
-	}
-	return slices.Concat(object[:end], comma, v, object[end:]), nil
-}
-
-// withoutMember takes out the member "winnow" whose value is at v, with the comma before it.
-func withoutMember(object []byte, v span) []byte {
-	from := bytes.LastIndexByte(object[:v.from], ':')
-	for from--; object[from] != '"'; from-- {
-	}
-	for from--; object[from] != '"'; from-- {
-	}
-	to := v.to
-	i := from - 1
-	for i > 0 && object[i] <= ' ' {
-		i--
-	}
-	if object[i] == ',' {
-		from = i
-	} else if j := space(object, to); j < len(object) && object[j] == ',' {
-		to = j + 1
-	}
-	return slices.Concat(object[:from], object[to:])
+	return bare.on(head)
 }

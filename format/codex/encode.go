@@ -250,15 +250,10 @@ func skeleton(m *session.Message, made []encoded) *session.Message {
 
 // element is which content element of its item a part is, -1 when it is the whole item.
 func (e *encoded) element(part int) int {
-	if at := slices.Index(e.parts, part); at >= 0 && (len(e.parts) > 1 || isMessage(e.payload)) {
+	if at := slices.Index(e.parts, part); at >= 0 && (len(e.parts) > 1 || typeOf(e.payload) == "message") {
 		return at
 	}
 	return -1
-}
-
-func isMessage(payload []byte) bool {
-	at, ok := value(payload, "type")
-	return ok && unquoted(at.of(payload)) == "message"
 }
 
 // stamp writes a time as the product does.
@@ -280,8 +275,7 @@ func holders(made []encoded, m *session.Message) []int {
 // concerns tells which of a message's elisions are kept on the line of an item, and which content element each is about.
 func (made *encoded) concerns(m *session.Message, held []int, ledger rule.Ledger) []aim {
 	var aims []aim
-	kindAt, _ := value(made.payload, "type")
-	result := strings.HasSuffix(unquoted(kindAt.of(made.payload)), "_output")
+	result := strings.HasSuffix(typeOf(made.payload), "_output")
 	for _, part := range made.parts {
 		for _, e := range ledger.Of(m.Parts[part].ID) {
 			if on(e.Field, result, held[part] > 1) {

@@ -1,7 +1,6 @@
 package codex
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 
@@ -41,15 +40,7 @@ func (r *reader) sessionMeta(payload []byte, m *mark) error {
 // event reads what events tell that items do not: where turns begin and end, what was rolled back, and in older files what a
 // request cost. Messages in events repeat response items.
 func (r *reader) event(payload []byte) error {
-	kind := ""
-	if rest, ok := bytes.CutPrefix(payload, []byte(`{"type":"`)); ok {
-		if end := bytes.IndexByte(rest, '"'); end >= 0 {
-			kind = string(rest[:end])
-		}
-	} else if at, ok := value(payload, "type"); ok {
-		kind = unquoted(at.of(payload))
-	}
-	switch kind {
+	switch typeOf(payload) {
 	case "task_started", "turn_started":
 		r.endTurn()
 		r.inTurn = true

@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -47,6 +48,22 @@ type content struct {
 	Text     string         `json:"text"`
 	Refusal  string         `json:"refusal"`
 	ImageURL jsontext.Value `json:"image_url"` // a string, in old files an object with url
+
+	raw []byte
+	odd bool // it could not be read
+}
+
+// contents reads the elements of a list; anything else has none.
+func contents(list jsontext.Value) (found []content) {
+	for at := range span.Values(list, span.All(list)) {
+		c := content{}
+		if decode(at.Of(list), &c) != nil {
+			c = content{odd: true}
+		}
+		c.raw = at.Of(list)
+		found = append(found, c)
+	}
+	return found
 }
 
 // usage is what a request cost, as the product counts: input includes what the cache served and took in.
@@ -67,15 +84,6 @@ func (u usage) canonical() session.Usage {
 }
 
 func decode(text []byte, into any) error { return json.Unmarshal(text, into, session.ReadOptions()) }
-
-// str is the text of a JSON string, "" for anything else.
-func str(v jsontext.Value) string {
-	if v.Kind() != '"' {
-		return ""
-	}
-	text, _ := jsontext.AppendUnquote(make([]byte, 0, len(v)), v) // invalid UTF-8 becomes U+FFFD
-	return string(text)
-}
 
 func millis(stamp string) session.Millis {
 	t, err := time.Parse(time.RFC3339Nano, stamp)
@@ -106,7 +114,7 @@ func (it *item) input() jsontext.Value {
 	case it.Arguments.Kind() == '{':
 		return it.Arguments
 	case it.Arguments.Kind() == '"':
-		text := str(it.Arguments)
+		text := span.String(it.Arguments)
 		if v := jsontext.Value(text); v.Kind() == '{' && v.IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) {
 			return v
 		}
@@ -134,22 +142,19 @@ func (it *item) result() (text string, files []session.Part, failed bool) {
 func result(output jsontext.Value) (text string, files []session.Part, failed bool) {
 	switch output.Kind() {
 	case '"':
-		return str(output), nil, false
+		return span.String(output), nil, false
 	case '[':
 		var texts []string
-		for _, at := range elements(output) {
-			var c content
-			if decode(at.of(output), &c) != nil {
-				texts = append(texts, string(at.of(output)))
-				continue
-			}
+		for _, c := range contents(output) {
 			switch url := c.url(); {
+			case c.odd:
+				texts = append(texts, string(c.raw))
 			case url != "":
 				files = append(files, session.Part{Type: session.FilePart, Mime: mime(url), URL: url})
 			case c.Text != "":
 				texts = append(texts, c.Text)
 			case c.Type != "input_text" && c.Type != "output_text" && c.Type != "text":
-				texts = append(texts, string(at.of(output)))
+				texts = append(texts, string(c.raw))
 			}
 		}
 		return strings.Join(texts, "\n"), files, false
@@ -177,7 +182,7 @@ func (c *content) url() string {
 			return old.URL
 		}
 	}
-	return str(c.ImageURL)
+	return span.String(c.ImageURL)
 }
 
 // mime is the type of a data URL; other images are not told apart.
@@ -194,9 +199,8 @@ func mime(url string) string {
 func (it *item) reasoningText() string {
 	var texts []string
 	for _, list := range []jsontext.Value{it.Summary, it.Content} {
-		for _, at := range elements(list) {
-			var c content
-			if decode(at.of(list), &c) == nil && c.Text != "" {
+		for _, c := range contents(list) {
+			if c.Text != "" {
 				texts = append(texts, c.Text)
 			}
 		}

@@ -1,11 +1,10 @@
 package codex
 
 import (
-	"slices"
-
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 )
@@ -49,16 +48,19 @@ func (m *mark) empty() bool {
 	return len(m.Elisions) == 0 && len(m.Messages) == 0 && m.Message == nil && m.Of == "" && m.Pivot == "" && m.Info == nil
 }
 
-// encode writes the mark. The original payload goes in byte for byte, so that undoing an elision gives the line back as
-// the product wrote it.
-func (m *mark) encode() ([]byte, error) {
+// on returns a line with the mark as its member "winnow". The original payload goes in byte for byte, so that undoing an
+// elision gives the line back as the product wrote it.
+func (m *mark) on(line []byte) ([]byte, error) {
 	flat := *m
 	flat.Version, flat.Original = 1, nil
 	text, err := json.Marshal(&flat, session.ReadOptions(), jsontext.PreserveRawStrings(true))
-	if err != nil || len(m.Original) == 0 {
-		return text, err
+	if err != nil {
+		return nil, err
 	}
-	return slices.Concat(text[:len(text)-1], []byte(`,"original":`), m.Original, []byte("}")), nil
+	if len(m.Original) > 0 {
+		text = span.Set(text, "", m.Original, "original")
+	}
+	return span.Set(line, "", text, oursType), nil
 }
 
 // place is where a part is in the file: the lines of a call and its result, or the line and content element of

@@ -9,6 +9,7 @@ import (
 
 	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/internal/span"
 )
 
 var _ format.Outliner = Format{}
@@ -33,9 +34,9 @@ type outlining struct {
 
 func (o *outlining) Line(text []byte) error {
 	o.number++
-	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
 	o.counts.Entries++
-	l := line{size: len(text), number: o.number}
+	text = bytes.TrimPrefix(text, []byte("\ufeff"))
+	l := line{number: o.number}
 	if err := scanLine(text, &l); err != nil {
 		return errors.New(strings.TrimPrefix(err.Error(), "jsontext: "))
 	}
@@ -48,7 +49,7 @@ func (o *outlining) Line(text []byte) error {
 }
 
 func (o *outlining) line(text []byte, l *line) (format.Use, error) {
-	payload := l.payload.of(text)
+	payload := l.payload.Of(text)
 	o.paid.note(l.kind, payload)
 	switch l.kind {
 	case metaLine:
@@ -69,7 +70,7 @@ func (o *outlining) line(text []byte, l *line) (format.Use, error) {
 		if err := decode(payload, &it); err != nil {
 			return 0, err
 		}
-		if l.metadata.to > 0 && bytes.Contains(l.metadata.of(text), []byte(`"compaction_output":true`)) {
+		if bytes.Contains(l.metadata.Of(text), []byte(`"compaction_output":true`)) {
 			it.count(&o.counts)
 			o.counts.Aside++
 			return format.Inside, nil
@@ -139,11 +140,10 @@ func (it *item) byUser() bool {
 		return false
 	}
 	if it.Content.Kind() == '"' {
-		return it.written(0, str(it.Content))
+		return it.written(0, span.String(it.Content))
 	}
-	for i, span := range elements(it.Content) {
-		var c content
-		if decode(span.of(it.Content), &c) == nil && it.written(i, c.Text+c.Refusal) {
+	for i, c := range contents(it.Content) {
+		if !c.odd && it.written(i, c.Text+c.Refusal) {
 			return true
 		}
 	}

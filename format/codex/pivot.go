@@ -7,15 +7,9 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/session"
 )
-
-// list is a JSON array in the making.
-type list [][]byte
-
-func (l list) text() []byte {
-	return slices.Concat([]byte("["), bytes.Join(l, []byte(",")), []byte("]"))
-}
 
 // pivot writes a compaction: a compacted line whose replacement_history is what the product goes on from, and
 // behind it the product's own state, so that it does not introduce itself to the model once more. marker is nil
@@ -38,8 +32,10 @@ func (w *writer) pivot(summary int, marker *session.Message) error {
 	tail, _ := w.window(summary)
 	history := w.history(m, end, tail)
 	text, _ := summaryTexts(m)
-	payload := slices.Concat([]byte(`{"message":`), quoted(text), []byte(`,"replacement_history":`), history.text(), []byte("}"))
-	if err := w.line("compacted", payload, &mk); err != nil {
+	var payload span.Object
+	payload.Raw("message", span.Quote(text))
+	payload.Raw("replacement_history", span.Array(history))
+	if err := w.line("compacted", payload.Bytes(), &mk); err != nil {
 		return err
 	}
 	c := w.context(end)
@@ -48,7 +44,8 @@ func (w *writer) pivot(summary int, marker *session.Message) error {
 			continue
 		}
 		l := &w.from.lines[at]
-		if err := w.line(unquoted(l.typ.of(l.text(w.src))), l.payload.of(l.text(w.src)), &mark{Pivot: pivot}); err != nil {
+		text := l.text(w.src)
+		if err := w.line(span.String(l.typ.Of(text)), l.payload.Of(text), &mark{Pivot: pivot}); err != nil {
 			return err
 		}
 	}
@@ -74,9 +71,9 @@ func summaryTexts(m *session.Message) (text string, carried []string) {
 
 // history is the replacement_history of a pivot: the product's instructions, what was carried over, the summary, the tail.
 // at is the line before which the pivot is.
-func (w *writer) history(m *session.Message, at int32, tail list) list {
+func (w *writer) history(m *session.Message, at int32, tail [][]byte) [][]byte {
 	text, carried := summaryTexts(m)
-	var history list
+	var history [][]byte
 	if c := w.context(at); !slices.ContainsFunc(c.items, func(it []byte) bool {
 		return slices.ContainsFunc(tail, func(t []byte) bool { return bytes.Equal(it, t) })
 	}) {
@@ -91,7 +88,7 @@ func (w *writer) history(m *session.Message, at int32, tail list) list {
 
 // window is what a summary leaves as it is: the items of the tail, and of what came between the marker and the summary.
 // touched is true when an item of it is written anew.
-func (w *writer) window(summary int) (items list, touched bool) {
+func (w *writer) window(summary int) (items [][]byte, touched bool) {
 	messages := w.change.Session.Messages
 	marker := session.Index(messages[:summary], messages[summary].ParentID)
 	if marker < 0 {
@@ -123,7 +120,7 @@ func (w *writer) window(summary int) (items list, touched bool) {
 }
 
 // shownItems is what the product sends of a message.
-func (w *writer) shownItems(m *session.Message) (items list, changed bool) {
+func (w *writer) shownItems(m *session.Message) (items [][]byte, changed bool) {
 	if w.from == nil {
 		return w.made[m.ID], false
 	}
@@ -144,9 +141,9 @@ func (w *writer) shownItems(m *session.Message) (items list, changed bool) {
 		}
 		switch l.kind {
 		case itemLine:
-			items = append(items, l.payload.of(text))
+			items = append(items, l.payload.Of(text))
 		case agentLine: // a line of its own in the file, no response item
-			if _, said, err := agentText(l.payload.of(text)); err == nil && said != "" {
+			if _, said, err := agentText(l.payload.Of(text)); err == nil && said != "" {
 				items = append(items, marshal(userItem([]string{said}, syntheticKind)))
 			}
 		}
@@ -157,7 +154,7 @@ func (w *writer) shownItems(m *session.Message) (items list, changed bool) {
 // context is what the product last told the model about itself: its instructions, and the lines by which it knows
 // that it did. items is empty when the product is better left to say it anew.
 type context struct {
-	items       list
+	items       [][]byte
 	world, turn int32
 }
 
@@ -178,14 +175,14 @@ func (w *writer) context(before int32) context {
 				c.turn = i
 			}
 		case worldLine:
-			if at, ok := value(l.payload.of(text), "full"); !ok || string(at.of(l.payload.of(text))) != "true" {
+			if full := span.Find(text, l.payload, "full"); string(full.Of(text)) != "true" {
 				return context{world: -1, turn: -1} // changed since: what was said first is out of date
 			}
 			c.world = i
 			c.items = w.said(i)
 			return c
 		case compactedLine:
-			c.items = injected(l.payload.of(text))
+			c.items = injected(l.payload.Of(text))
 			return c
 		}
 	}
@@ -194,7 +191,7 @@ func (w *writer) context(before int32) context {
 		if l.kind != itemLine || l.damaged {
 			continue
 		}
-		payload := l.payload.of(l.text(w.src))
+		payload := l.payload.Of(l.text(w.src))
 		if !isInjected(payload) {
 			break
 		}
@@ -204,14 +201,14 @@ func (w *writer) context(before int32) context {
 }
 
 // said is what the product told the model right before a line.
-func (w *writer) said(before int32) list {
-	var items list
+func (w *writer) said(before int32) [][]byte {
+	var items [][]byte
 	for i := before - 1; i >= 0; i-- {
 		l := &w.from.lines[i]
 		if w.removed[i] || l.damaged {
 			continue
 		}
-		payload := l.payload.of(l.text(w.src))
+		payload := l.payload.Of(l.text(w.src))
 		if l.kind == compactedLine && len(items) == 0 {
 			return injected(payload)
 		}
@@ -227,14 +224,14 @@ func (w *writer) said(before int32) list {
 }
 
 // injected is what a replacement_history holds of the product's own.
-func injected(payload []byte) list {
+func injected(payload []byte) [][]byte {
 	var c struct {
 		Replacement []jsontext.Value `json:"replacement_history"`
 	}
 	if decode(payload, &c) != nil {
 		return nil
 	}
-	var items list
+	var items [][]byte
 	for _, v := range c.Replacement {
 		if isInjected(v) {
 			items = append(items, v)
@@ -249,15 +246,14 @@ func isInjected(payload []byte) bool {
 	if decode(payload, &it) != nil || it.Type != "message" || it.Role != "user" && it.Role != "developer" {
 		return false
 	}
-	spans := elements(it.Content)
-	for i, span := range spans {
-		var c content
-		if decode(span.of(it.Content), &c) != nil || it.written(i, c.Text) {
+	found := contents(it.Content)
+	for i, c := range found {
+		if c.odd || it.written(i, c.Text) {
 			return false
 		}
 		if kind := it.kind(i); kind == summaryKind || strings.HasPrefix(kind, "winnow.") {
 			return false
 		}
 	}
-	return len(spans) > 0
+	return len(found) > 0
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 )
@@ -86,50 +87,39 @@ type reader struct {
 
 // scan finds the lines.
 func (r *reader) scan() {
-	src := r.src
-	at := 0
-	if bytes.HasPrefix(src, []byte("\xef\xbb\xbf")) {
-		at = 3
-	}
-	r.index.lines = make([]line, 0, bytes.Count(src, []byte("\n"))+1)
-	for number := 1; at < len(src); number++ {
-		end := bytes.IndexByte(src[at:], '\n')
-		next := at + end + 1
-		if end < 0 {
-			end, next = len(src)-at, len(src)
+	r.index.lines = make([]line, 0, bytes.Count(r.src, []byte{'\n'})+1)
+	for found := range span.Lines(r.src) {
+		if found.Text.Empty() {
+			continue
 		}
-		text := bytes.TrimRight(src[at:at+end], " \t\r")
-		if len(bytes.TrimSpace(text)) > 0 {
-			l := line{at: at, size: len(text), number: number}
-			r.doc.Counts.Entries++
-			if err := scanLine(text, &l); err != nil {
-				r.damage(&l, err)
-			}
-			if l.hasOrdinal && l.kind != oursLine {
-				r.index.mode.ordinals, r.index.mode.last = true, l.ordinal
-			}
-			r.index.lines = append(r.index.lines, l)
+		l := line{json: found.Text, number: found.Number}
+		r.doc.Counts.Entries++
+		if err := scanLine(l.text(r.src), &l); err != nil {
+			r.damage(&l, err)
 		}
-		at = next
+		if l.hasOrdinal && l.kind != oursLine {
+			r.index.mode.ordinals, r.index.mode.last = true, l.ordinal
+		}
+		r.index.lines = append(r.index.lines, l)
 	}
 }
 
 func (r *reader) damage(l *line, err error) {
 	l.damaged = true
 	r.doc.Damaged = append(r.doc.Damaged, format.Damage{
-		Line: l.number, Offset: int64(l.at), Bytes: l.size, Reason: strings.TrimPrefix(err.Error(), "jsontext: "),
+		Line: l.number, Offset: int64(l.json.Start), Bytes: l.json.Len(), Reason: strings.TrimPrefix(err.Error(), "jsontext: "),
 	})
 }
 
 // line reads one line.
 func (r *reader) line(at int32, l *line) error {
 	text := l.text(r.src)
-	payload := l.payload.of(text)
+	payload := l.payload.Of(text)
 	kind := l.kind
 	var m *mark
-	if l.ours.to > 0 {
+	if !l.ours.Empty() {
 		m = new(mark)
-		if err := decode(l.ours.of(text), m); err != nil {
+		if err := decode(l.ours.Of(text), m); err != nil {
 			m = nil // not ours, or of a version to come: the rest of the line is still readable
 		}
 	}
@@ -193,7 +183,7 @@ func (r *reader) line(at int32, l *line) error {
 		if m != nil && (m.Message != nil || m.Of != "") && r.fill(at, &it, m) {
 			return nil
 		}
-		if l.metadata.to > 0 && bytes.Contains(l.metadata.of(text), []byte(`"compaction_output":true`)) {
+		if bytes.Contains(l.metadata.Of(text), []byte(`"compaction_output":true`)) {
 			it.count(&r.doc.Counts)
 			r.doc.Counts.Aside++
 			return nil // the summary itself, as the model wrote it: the compacted line has it
@@ -216,9 +206,7 @@ func (r *reader) finish() {
 		}
 	}
 	for i := len(r.index.lines) - 1; i >= 0 && s.Info.Time.Updated == 0; i-- {
-		if l := &r.index.lines[i]; l.timestamp.to > 0 {
-			s.Info.Time.Updated = millis(unquoted(l.timestamp.of(l.text(r.src))))
-		}
+		s.Info.Time.Updated = r.index.lines[i].created(r.src)
 	}
 	for i := range s.Messages {
 		m := &s.Messages[i]

@@ -30,7 +30,7 @@ func (r *reader) compacted(at int32, l *line, payload []byte) error {
 		return err
 	}
 	r.endStep()
-	created := millis(unquoted(l.timestamp.of(l.text(r.src))))
+	created := l.created(r.src)
 	marker := session.Message{MessageInfo: session.MessageInfo{
 		ID: r.messageID("", l), Role: session.User, Time: session.MessageTime{Created: created},
 	}}
@@ -80,9 +80,8 @@ func (r *reader) tail(c *compacted) (start string, items int) {
 		if decode(v, &it) != nil || it.Type != "message" {
 			continue
 		}
-		for _, span := range elements(it.Content) {
-			var element content
-			if decode(span.of(it.Content), &element) == nil && element.Text == c.Message {
+		for _, element := range contents(it.Content) {
+			if !element.odd && element.Text == c.Message {
 				summary = i
 			}
 		}
@@ -117,11 +116,7 @@ func carried(v jsontext.Value, summary string) []session.Part {
 		return []session.Part{{Type: unknownPart(it.Type), Metadata: slices.Clone(v)}}
 	}
 	var parts []session.Part
-	for i, span := range elements(it.Content) {
-		var c content
-		if decode(span.of(it.Content), &c) != nil {
-			continue
-		}
+	for i, c := range contents(it.Content) {
 		switch url := c.url(); {
 		case url != "":
 			parts = append(parts, session.Part{Type: session.FilePart, Mime: mime(url), URL: url, Synthetic: true})

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -22,7 +23,7 @@ func (it *item) count(c *format.Counts) {
 // item reads a response item of the product.
 func (r *reader) item(at int32, l *line, it *item, payload []byte) {
 	it.count(&r.doc.Counts)
-	created := millis(unquoted(l.timestamp.of(l.text(r.src))))
+	created := l.created(r.src)
 	switch {
 	case it.Type == "message" && it.Role != "assistant":
 		r.input(at, l, it, created)
@@ -66,7 +67,7 @@ func (r *reader) agent(at int32, l *line, payload []byte) error {
 	}
 	r.endStep()
 	i := r.append(at, session.Message{MessageInfo: session.MessageInfo{
-		ID: r.messageID(id, l), Role: session.User, Time: session.MessageTime{Created: millis(unquoted(l.timestamp.of(l.text(r.src))))},
+		ID: r.messageID(id, l), Role: session.User, Time: session.MessageTime{Created: l.created(r.src)},
 	}})
 	r.spoken = true
 	r.addPart(i, session.Part{Type: session.TextPart, Text: text, Synthetic: true}, place{line: at, output: -1, element: nowhere})
@@ -76,26 +77,23 @@ func (r *reader) agent(at int32, l *line, payload []byte) error {
 // content reads the content of a message into parts.
 func (r *reader) content(message int, at int32, it *item, written func(i int, text string) bool) {
 	if it.Content.Kind() == '"' { // the first versions
-		text := str(it.Content)
+		text := span.String(it.Content)
 		r.addPart(message, session.Part{Type: session.TextPart, Text: text, Synthetic: !written(0, text)}, place{line: at, output: -1, element: whole})
 		return
 	}
-	for i, span := range elements(it.Content) {
+	for i, c := range contents(it.Content) {
 		where := place{line: at, output: -1, element: int32(i)}
-		var c content
-		if decode(span.of(it.Content), &c) != nil {
-			r.addPart(message, session.Part{Type: unknownPart("content"), Metadata: raw(span.of(it.Content))}, where)
-			continue
-		}
 		text := c.Text + c.Refusal
 		url := c.url()
 		switch {
+		case c.odd:
+			r.addPart(message, session.Part{Type: unknownPart("content"), Metadata: raw(c.raw)}, where)
 		case url != "":
 			r.addPart(message, session.Part{Type: session.FilePart, Mime: mime(url), URL: url, Synthetic: !written(i, "")}, where)
 		case c.Type == "input_text" || c.Type == "output_text" || c.Type == "text" || text != "":
 			r.addPart(message, session.Part{Type: session.TextPart, Text: text, Synthetic: !written(i, text)}, where)
 		default:
-			r.addPart(message, session.Part{Type: unknownPart(c.Type), Metadata: raw(span.of(it.Content))}, where)
+			r.addPart(message, session.Part{Type: unknownPart(c.Type), Metadata: raw(c.raw)}, where)
 		}
 	}
 }
@@ -232,29 +230,26 @@ func (r *reader) fill(at int32, it *item, m *mark) bool {
 	}
 	it.count(&r.doc.Counts)
 	r.own(id, at)
-	spans := elements(it.Content)
+	found := contents(it.Content)
 	for k, part := range m.Parts {
 		p := &message.Parts[part]
 		where := r.index.places[p.ID]
 		where.line, where.element = at, -1
 		switch {
-		case it.Type == "message" && k < len(spans):
+		case it.Type == "message" && k < len(found):
 			where.element = int32(k)
-			var c content
-			if decode(spans[k].of(it.Content), &c) == nil {
-				switch {
-				case p.Type == session.FilePart && c.url() != "":
-					p.URL = c.url()
-				case p.Type == session.TextPart:
-					p.Text = c.Text
-				}
+			switch c := &found[k]; {
+			case p.Type == session.FilePart && c.url() != "":
+				p.URL = c.url()
+			case p.Type == session.TextPart && !c.odd:
+				p.Text = c.Text
 			}
 		case it.Type == "reasoning":
 			p.Text = it.reasoningText()
 		case p.State == nil:
 		case it.isCall():
 			p.State.Input = it.input()
-			if text := str(it.Arguments); text != "" {
+			if text := span.String(it.Arguments); text != "" {
 				p.State.Input = []byte(text)
 			}
 		case it.isOutput():

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -192,12 +193,8 @@ func (w *writer) rest() error {
 			if t, ok := w.changed[int32(at)]; ok {
 				text = t
 			}
-			payload, ok := value(text, "payload")
-			if !ok {
-				continue
-			}
-			history := w.history(&messages[s], int32(at), tail)
-			w.changed[int32(at)] = splice(text, payload, set(payload.of(text), "replacement_history", history.text()))
+			history := span.Array(w.history(&messages[s], int32(at), tail))
+			w.changed[int32(at)] = span.Update(text, history, "payload", "replacement_history")
 		}
 	}
 	return nil
@@ -242,8 +239,7 @@ func (w *writer) lastTime() session.Millis {
 		return w.change.Session.Info.Time.Created
 	}
 	for i := range slices.Backward(w.from.lines) {
-		l := &w.from.lines[i]
-		if at := millis(unquoted(l.timestamp.of(l.text(w.src)))); at != 0 {
+		if at := w.from.lines[i].created(w.src); at != 0 {
 			return at
 		}
 	}
@@ -314,15 +310,18 @@ func (w *writer) elisionsOf(m *session.Message) []elided {
 
 // line writes a new line. Lines of our own type get no ordinal: the product does not see them, and counts on.
 func (w *writer) line(kind string, payload []byte, m *mark) error {
-	text := append([]byte(`{"timestamp":`), quoted(stamp(w.time))...)
+	var o span.Object
+	o.Raw("timestamp", span.Quote(stamp(w.time)))
 	if w.ordinals && kind != oursType {
-		text = fmt.Appendf(text, `,"ordinal":%d`, w.next)
+		o.Add("ordinal", w.next)
 		w.next++
 	}
-	text = fmt.Appendf(text, `,"type":%s,"payload":%s}`, quoted(kind), payload)
+	o.Raw("type", span.Quote(kind))
+	o.Raw("payload", payload)
+	text := o.Bytes()
 	if m != nil {
 		var err error
-		if text, err = withMember(text, m); err != nil {
+		if text, err = m.on(text); err != nil {
 			return err
 		}
 	}
@@ -333,36 +332,31 @@ func (w *writer) line(kind string, payload []byte, m *mark) error {
 
 // flush writes the file: what was read, with what was planned for it, and the new lines.
 func (w *writer) flush(out io.Writer) error {
-	var err error
-	put := func(text []byte) {
-		if err == nil && len(text) > 0 {
-			_, err = out.Write(text)
-		}
-	}
-	done, kept := 0, w.lastKept() // everything before this offset is written
+	var edits []span.Edit
+	kept := w.lastKept()
 	for i := range w.from.lines {
 		l := &w.from.lines[i]
 		changed, anew := w.changed[int32(i)]
 		if !w.removed[int32(i)] && !anew {
 			continue
 		}
-		put(w.src[done:l.at])
-		put(changed)
-		done = l.at + l.size
+		at := l.json
 		// Messages of files without ordinals are named by their line: an empty line keeps the place of one that is left out.
-		if !anew && (l.hasOrdinal || kept < int32(i)) && done < len(w.src) {
-			if end := bytes.IndexByte(w.src[done:], '\n'); end >= 0 {
-				done += end + 1
+		if !anew && (l.hasOrdinal || kept < int32(i)) {
+			if end := bytes.IndexByte(w.src[at.End:], '\n'); end >= 0 {
+				at.End += end + 1
 			}
 		}
+		edits = append(edits, span.Edit{Span: at, With: changed})
 	}
-	put(w.src[done:])
 	if n := len(w.src); w.tail.Len() > 0 && n > 0 && w.src[n-1] != '\n' {
-		put([]byte("\n"))
+		edits = append(edits, span.Edit{Span: span.Span{Start: n, End: n}, With: []byte{'\n'}})
 	}
-	put(w.tail.Bytes())
-	if err != nil {
-		return fmt.Errorf("write %s: %w", name, err)
+	edits = append(edits, span.Edit{Span: span.Span{Start: len(w.src), End: len(w.src)}, With: w.tail.Bytes()})
+	for piece := range span.Pieces(w.src, edits...) {
+		if _, err := out.Write(piece); err != nil {
+			return fmt.Errorf("write %s: %w", name, err)
+		}
 	}
 	return nil
 }

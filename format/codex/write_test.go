@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 )
@@ -125,14 +126,14 @@ func TestWrite_pivotIsWhatTheProductGoesOnFrom(t *testing.T) {
 	var got []string
 	for _, it := range history {
 		var texts []string
-		for _, span := range elements(it.Content) {
+		for at := range span.Values(it.Content, span.All(it.Content)) {
 			var c content
-			if err := decode(span.of(it.Content), &c); err != nil {
+			if err := decode(at.Of(it.Content), &c); err != nil {
 				t.Fatal(err)
 			}
 			texts = append(texts, c.Text)
 		}
-		got = append(got, strings.TrimSpace(it.Type+" "+it.Role+it.CallID+" "+strings.Join(texts, "+")+str(it.Output)))
+		got = append(got, strings.TrimSpace(it.Type+" "+it.Role+it.CallID+" "+strings.Join(texts, "+")+span.String(it.Output)))
 	}
 	want := []string{
 		"message developer Be careful with the tomatoes.+Permissions: all.",
@@ -160,9 +161,7 @@ func TestRead_pivotOfOursWithoutItsMark(t *testing.T) {
 		if err := scanLine(text, &l); err != nil {
 			t.Fatal(err)
 		}
-		if l.ours.to > 0 {
-			text = withoutMember(text, l.ours)
-		}
+		text = span.Remove(text, false, oursType)
 		bare.Write(append(text, '\n'))
 	}
 	messages := read(t, bare.Bytes()).Session.Messages
@@ -270,7 +269,7 @@ func sent(t *testing.T, src []byte) string {
 			t.Fatal(err)
 		}
 		if l.kind == itemLine {
-			payloads = append(payloads, string(l.payload.of(text)))
+			payloads = append(payloads, string(l.payload.Of(text)))
 		}
 	}
 	return strings.Join(payloads, "\n")

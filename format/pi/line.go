@@ -214,13 +214,10 @@ func (n number) count() int {
 // parse reads one line.
 func parse(text []byte) (entry, error) {
 	e := entry{text: text}
-	if err := span.Decode(text, &e.record); err != nil {
-		return e, err
-	}
 	if span.Kind(text) != '{' {
 		return e, span.ErrNotObject
 	}
-	return e, nil
+	return e, span.Decode(text, &e.record)
 }
 
 // reason says shortly why a line could not be read.

@@ -3,6 +3,7 @@ package span
 import (
 	"bytes"
 	"cmp"
+	"iter"
 	"slices"
 	"strings"
 
@@ -24,6 +25,19 @@ func Splice(text []byte, edits ...Edit) []byte {
 	if len(edits) == 0 {
 		return text
 	}
+	size := len(text)
+	for _, e := range edits {
+		size += len(e.With)
+	}
+	out := make([]byte, 0, size)
+	for piece := range Pieces(text, edits...) {
+		out = append(out, piece...)
+	}
+	return out
+}
+
+// Pieces yields what Splice joins, without a copy of the text.
+func Pieces(text []byte, edits ...Edit) iter.Seq[[]byte] {
 	edits = slices.Clone(edits)
 	slices.SortStableFunc(edits, func(a, b Edit) int {
 		if a.Start != b.Start || a.Empty() == b.Empty() {
@@ -31,19 +45,19 @@ func Splice(text []byte, edits ...Edit) []byte {
 		}
 		return cmp.Compare(a.End, b.End)
 	})
-	size := len(text)
-	for _, e := range edits {
-		size += len(e.With)
-	}
-	out, at := make([]byte, 0, size), 0
-	for _, e := range edits {
-		if e.Start < at || e.End > len(text) {
-			continue
+	return func(yield func([]byte) bool) {
+		at := 0
+		for _, e := range edits {
+			if e.Start < at || e.End > len(text) {
+				continue
+			}
+			if !yield(text[at:e.Start]) || !yield(e.With) {
+				return
+			}
+			at = max(e.Start, e.End)
 		}
-		out = append(append(out, text[at:e.Start]...), e.With...)
-		at = max(e.Start, e.End)
+		yield(text[at:])
 	}
-	return append(out, text[at:]...)
 }
 
 // Replace puts other bytes in the place of one span.
