@@ -15,6 +15,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/agent"
+	"github.com/winnowhq/winnow/agent/permission"
 	"github.com/winnowhq/winnow/call"
 )
 
@@ -32,7 +33,7 @@ const (
 type Bash struct {
 	// Policy tells which commands run without anybody having been asked: git runs for those without what a repository names. It also says which of Keys are
 	// passed on: those that a rule of the action "env" allows.
-	Policy Policy
+	Policy permission.Policy
 	// Keys are variables of the environment that commands do not get, beside those that hold the keys of the large providers.
 	Keys []string
 }
@@ -88,13 +89,13 @@ func (t Bash) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
 		return agent.Result{}, err
 	}
 	want := agent.Permission{Tool: t.Name(), Action: "run", Target: command, Inside: at.inside}
-	if home, err := Resolve(c.Directory); err != nil || home != at.path {
+	if home, err := permission.Resolve(c.Directory); err != nil || home != at.path {
 		want.Folder = at.path
 	}
 	if err := ask(ctx, c, want); err != nil {
 		return agent.Result{}, err
 	}
-	if still, err := Resolve(at.path); err != nil || still != at.path {
+	if still, err := permission.Resolve(at.path); err != nil || still != at.path {
 		return agent.Result{}, errMoved(at)
 	}
 	if info, err := os.Stat(at.path); err != nil || !info.IsDir() {
@@ -234,13 +235,13 @@ func copyTo(kept *ends, from io.Reader, progress func(string)) {
 
 // environment is the program's own, without keys, and for a command that nobody was asked about with what keeps git from running what a repository names.
 func (t Bash) environment(want agent.Permission) []string {
-	withheld := slices.DeleteFunc(append(slices.Clone(keys), t.Keys...), t.Policy.passes)
+	withheld := slices.DeleteFunc(append(slices.Clone(keys), t.Keys...), t.Policy.Passes)
 	env := slices.DeleteFunc(os.Environ(), func(s string) bool {
 		name, _, _ := strings.Cut(s, "=")
 		return slices.Contains(withheld, name)
 	})
 	if t.Policy.Guarded(want) {
-		env = Guard(env)
+		env = permission.Guard(env)
 	}
 	return env
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/agent"
+	"github.com/winnowhq/winnow/agent/permission"
 	"github.com/winnowhq/winnow/plainfile"
 	"github.com/winnowhq/winnow/token"
 )
@@ -33,7 +34,7 @@ const (
 // Grep finds lines by what is in them.
 type Grep struct {
 	// Policy has the rules by which a file is passed over though its folder may be searched: those whose verdict for it is stricter than that for the folder.
-	Policy Policy
+	Policy permission.Policy
 }
 
 func (Grep) Name() string { return "grep" }
@@ -70,7 +71,7 @@ func (t Grep) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
 		return agent.Result{}, err
 	}
 	if info.IsDir() {
-		verdict := func(name string) Verdict {
+		verdict := func(name string) permission.Verdict {
 			return t.Policy.Decide(agent.Permission{Tool: t.Name(), Action: "read", Target: name, Inside: at.inside})
 		}
 		folder := verdict(at.path)
@@ -82,7 +83,7 @@ func (t Grep) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
 			if err != nil {
 				return nil // it is gone
 			}
-			if len(t.Policy.Rules) > 0 && verdict(e.path).stricter(folder) {
+			if len(t.Policy.Rules) > 0 && verdict(e.path).Stricter(folder) {
 				s.closed++
 				return nil
 			}

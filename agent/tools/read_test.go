@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/winnowhq/winnow/agent"
+	"github.com/winnowhq/winnow/agent/permission"
 	"github.com/winnowhq/winnow/coverage"
 )
 
@@ -192,8 +193,8 @@ func TestRead_throughALinkNeedsPermissionForWhereItLeads(t *testing.T) {
 	if err := os.Symlink(outside.folder, b.at("link")); err != nil {
 		t.Fatal(err)
 	}
-	_, err := Read{}.Run(t.Context(), agent.Call{Input: input(t, args{"filePath": "link/secret.txt"}), Directory: b.folder, Ask: Policy{Directory: b.folder}.Asker(nil)})
-	var refused *Refused
+	_, err := Read{}.Run(t.Context(), agent.Call{Input: input(t, args{"filePath": "link/secret.txt"}), Directory: b.folder, Ask: permission.Policy{Directory: b.folder}.Asker(nil)})
+	var refused *permission.Refused
 	if !errors.As(err, &refused) || refused.Permission.Target != outside.at("secret.txt") || refused.Permission.Inside {
 		t.Errorf("got %v, want it refused for %s", err, outside.at("secret.txt"))
 	}

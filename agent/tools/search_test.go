@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/winnowhq/winnow/agent/permission"
 )
 
 // aged gives files their times: the first is the oldest.
@@ -57,7 +59,7 @@ func TestGlob_asksForTheFolderThatThePatternNames(t *testing.T) {
 	}
 	for _, in := range []args{{"pattern": outside.at("*.go")}, {"pattern": "link/*.go"}, {"pattern": "*.go", "path": "link"}, {"pattern": "../**/none-such-*"}} {
 		b.asked = nil
-		b.refuses = &Refused{}
+		b.refuses = &permission.Refused{}
 		if _, err := b.try(t.Context(), Glob{}, in); err == nil || len(b.asked) != 1 || b.asked[0].Inside {
 			t.Errorf("%v: asked %+v, %v, want once for outside", in, b.asked, err)
 		}
@@ -206,7 +208,7 @@ func TestGrep_doesNotFollowLinks(t *testing.T) {
 func TestGrep_passesOverWhatTheRulesKeep(t *testing.T) {
 	b := newBench(t, "a.txt", "key\n", ".env", "key\n", "secret/b.txt", "key\n", "ask/c.txt", "key\n")
 	outside := newBench(t, "d.txt", "key\n", ".env", "key\n")
-	p := Policy{Directory: b.folder, Rules: []Rule{{Target: "**/.env", Verdict: Deny}, {Target: "/**/.env", Verdict: Deny}, {Action: "read", Target: "secret", Verdict: Deny}, {Tool: "grep", Target: "ask", Verdict: Ask}}}
+	p := permission.Policy{Directory: b.folder, Rules: []permission.Rule{{Target: "**/.env", Verdict: permission.Deny}, {Target: "/**/.env", Verdict: permission.Deny}, {Action: "read", Target: "secret", Verdict: permission.Deny}, {Tool: "grep", Target: "ask", Verdict: permission.Ask}}}
 	if got, want := b.run(Grep{p}, args{"pattern": "key"}).Output, "1 line in 1 file:\na.txt\n  1: key\n(3 files passed over by the rules of this session.)"; got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

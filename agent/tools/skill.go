@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/agent"
+	"github.com/winnowhq/winnow/agent/permission"
 	"github.com/winnowhq/winnow/call"
 	"github.com/winnowhq/winnow/plainfile"
 	"github.com/winnowhq/winnow/token"
@@ -85,9 +86,9 @@ func (s *Skills) add(folder, within string) {
 
 // leads reports whether a path lies in a folder when links are followed.
 func leads(name, folder string) bool {
-	at, err := Resolve(name)
-	home, failed := Resolve(folder)
-	return err == nil && failed == nil && Within(home, at)
+	at, err := permission.Resolve(name)
+	home, failed := permission.Resolve(folder)
+	return err == nil && failed == nil && permission.Within(home, at)
 }
 
 // Names are the skills that there are, sorted.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/agent"
+	"github.com/winnowhq/winnow/agent/permission"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -21,8 +22,8 @@ type Options struct {
 	// tool for them.
 	Skills []string
 	// Policy keeps grep out of what a search of its folder must not show, and tells bash what nobody is asked about. What the other tools may do is decided by
-	// whom they ask: see Policy.Asker.
-	Policy Policy
+	// whom they ask: see permission.Policy.Asker.
+	Policy permission.Policy
 	// Keys are variables of the environment that commands do not get, beside those of the large providers: see Bash.
 	Keys []string
 	// Lists are the todo lists. Default: lists of their own, which read the log of Engine.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/agent"
+	"github.com/winnowhq/winnow/agent/permission"
 	"github.com/winnowhq/winnow/llm"
 	"github.com/winnowhq/winnow/llm/llmtest"
 	"github.com/winnowhq/winnow/llm/providers"
@@ -108,7 +109,7 @@ func work(t *testing.T, b *bench, answer llmtest.Answer) *at {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { w.engine.Close() })
-	policy := Policy{Directory: b.folder, Rules: []Rule{{Action: "run", Verdict: Allow}}}
+	policy := permission.Policy{Directory: b.folder, Rules: []permission.Rule{{Action: "run", Verdict: permission.Allow}}}
 	w.Loop, err = agent.New(agent.Config{
 		Engine: w.engine, Client: client, Model: m, Retry: llm.RetryOptions{}, Directory: b.folder, Ask: policy.Asker(func(_ context.Context, p agent.Permission) error {
 			w.mu.Lock()

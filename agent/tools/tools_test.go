@@ -15,6 +15,7 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/agent"
+	"github.com/winnowhq/winnow/agent/permission"
 	"github.com/winnowhq/winnow/call"
 	"github.com/winnowhq/winnow/coverage"
 	"github.com/winnowhq/winnow/rule"
@@ -222,7 +223,7 @@ func TestAll_withoutAnybodyToAskOnlyTheInsideIsOpen(t *testing.T) {
 	if err := run(Read{}, args{"filePath": "a.txt"}); err != nil {
 		t.Errorf("reading inside: %v", err)
 	}
-	var refused *Refused
+	var refused *permission.Refused
 	for _, err := range []error{run(Read{}, args{"filePath": outside.at("secret.txt")}), run(Bash{}, args{"command": "true"}), run(Write{}, args{"filePath": outside.at("x"), "content": ""})} {
 		if !errors.As(err, &refused) {
 			t.Errorf("got %v, want it refused", err)

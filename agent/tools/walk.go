@@ -93,7 +93,7 @@ func enter(ctx context.Context, c agent.Call, tool, name string) (place, fs.File
 		return place{}, nil, err
 	}
 	info, err := os.Stat(at.path)
-	if errors.Is(err, fs.ErrNotExist) || isNotFolder(err) {
+	if missing(err) {
 		return place{}, nil, fmt.Errorf("there is no folder %s%s", at.shown, alike(at))
 	}
 	return at, info, err

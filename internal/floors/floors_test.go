@@ -41,6 +41,7 @@ var siblings = map[string]string{
 	"wire/* wire":                       "what the protocols share",
 	"wire/responses wire/openaichat":    "the two share the shape of arguments",
 	"agent/* agent":                     "its tools are the loop's",
+	"agent/tools agent/permission":      "what a call may do",
 	"agent/tools selfprune":             "the model prunes its own context",
 	"pivot view":                        "where to cut is decided on what is shown",
 	"store pivot":                       "receipts are kept",

@@ -1,9 +1,14 @@
-package tools
+package permission
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // Secret reports whether a path is by its name one that holds keys or passwords: .env, private keys, credentials. Templates of such are none.
@@ -53,4 +58,58 @@ func Runs(name string) (part string, runs bool) {
 		}
 	}
 	return "", false
+}
+
+// Within reports whether a path is a folder or below it. Both are clean, absolute and without links.
+func Within(folder, name string) bool {
+	rel, err := filepath.Rel(folder, name)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// mostLinks is how many links one path may go through, as in Linux.
+const mostLinks = 40
+
+// Resolve gives the path at which the system would find, or make, what an absolute path names: detours taken out, every link followed, one that leads to
+// nothing too. What does not exist yet stays as it is named. It fails where links go in a circle and where a folder cannot be looked into.
+func Resolve(name string) (string, error) {
+	name = filepath.Clean(name)
+	volume := filepath.VolumeName(name)
+	at := volume + string(filepath.Separator)
+	rest := strings.Split(strings.TrimPrefix(name[len(volume):], string(filepath.Separator)), string(filepath.Separator))
+	for links := 0; len(rest) > 0; {
+		word := rest[0]
+		rest = rest[1:]
+		switch word {
+		case "", ".":
+			continue
+		case "..": // of a link's target
+			at = filepath.Dir(at)
+			continue
+		}
+		next := filepath.Join(at, word)
+		info, err := os.Lstat(next)
+		switch {
+		case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR):
+			at = next
+			continue
+		case err != nil:
+			return "", err
+		case info.Mode()&fs.ModeSymlink == 0:
+			at = next
+			continue
+		}
+		if links++; links > mostLinks {
+			return "", fmt.Errorf("%s: more than %d links", name, mostLinks)
+		}
+		target, err := os.Readlink(next)
+		if err != nil {
+			return "", err
+		}
+		if filepath.IsAbs(target) {
+			at = filepath.VolumeName(target) + string(filepath.Separator)
+			target = target[len(filepath.VolumeName(target)):]
+		}
+		rest = append(strings.Split(filepath.ToSlash(target), "/"), rest...)
+	}
+	return at, nil
 }

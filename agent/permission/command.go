@@ -1,4 +1,4 @@
-package tools
+package permission
 
 import (
 	"path"
@@ -42,7 +42,7 @@ func (p Policy) judge(want agent.Permission) (Verdict, means) {
 	at := p.standing(want)
 	verdict, how := Verdict(""), byAll
 	count := func(v Verdict, m means) {
-		if how = max(how, m); verdict == "" || v.stricter(verdict) {
+		if how = max(how, m); verdict == "" || v.Stricter(verdict) {
 			verdict = v
 		}
 	}
@@ -88,7 +88,7 @@ func (p Policy) one(want agent.Permission, c *shell.Command, plain bool, at *sta
 		case !simple || !prefix(rule, words):
 			return false
 		}
-		if simple && !p.asItIs(rule, c, at) {
+		if simple && asked(rule, c.Words, at) >= 0 {
 			return false
 		}
 		how = byWords

@@ -1,4 +1,4 @@
-package tools
+package permission
 
 import (
 	"testing"

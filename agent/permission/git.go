@@ -1,4 +1,4 @@
-package tools
+package permission
 
 import (
 	"bytes"
@@ -10,29 +10,18 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
+
+	"github.com/winnowhq/winnow/shell"
 )
-
-// gitQuiet are git's own options, before its command, that change nothing of what it does.
-var gitQuiet = []string{"--no-pager", "-P", "--no-optional-locks", "--no-replace-objects", "--literal-pathspecs", "--glob-pathspecs", "--noglob-pathspecs", "--icase-pathspecs", "--version", "-v"}
-
-// gitOptions are those of git's commands that write a file, run a program, or read another configuration.
-var gitOptions = options{long: []string{"output", "ext-diff", "textconv", "no-index", "upload-pack", "receive-pack", "exec", "open-files-in-pager", "template", "show-signature", "config", "config-env",
-	"filters", "separate-git-dir", "git-dir", "work-tree", "exec-path", "pathspec-from-file", "attr-source", "interactive", "contents", "tool", "extcmd", "strategy", "reference"}}
-
-// gitLetters are such options of one letter, by command.
-var gitLetters = map[string]string{"archive": "o", "format-patch": "o", "grep": "O", "rebase": "xis", "clone": "uc", "add": "ie", "merge": "s", "pull": "s", "cherry-pick": "", "difftool": "tx", "fetch": "", "bundle": ""}
-
-// gitPrograms are commands of git that run others, or set what later ones run.
-var gitPrograms = []string{"config", "daemon", "difftool", "mergetool", "filter-branch", "help", "instaweb", "gui", "citool", "send-email", "imap-send", "web--browse", "upload-pack", "upload-archive", "receive-pack", "shell", "svn", "p4", "cvsserver", "credential",
-	"credential-cache", "credential-store", "hook", "submodule", "maintenance", "fsmonitor--daemon", "clone", "init", "lfs", "http-backend", "remote-ext", "remote-fd", "archimport", "cvsimport", "quiltimport", "request-pull", "update-index", "for-each-repo"}
 
 // gitAsked is what asked is for git.
 func gitAsked(texts []string, meant func(int) bool, at *standing) int {
 	i := 1
 	for ; i < len(texts) && strings.HasPrefix(texts[i], "-"); i++ {
 		switch {
-		case meant(i), slices.Contains(gitQuiet, texts[i]):
+		case meant(i), slices.Contains(programs()["git quiet"].listed, texts[i]):
 		case texts[i] == "-C" && i+1 < len(texts) && at.folder != "":
 			to, err := Resolve(at.join(texts[i+1]))
 			if err != nil || !Within(at.home, to) {
@@ -48,16 +37,23 @@ func gitAsked(texts []string, meant func(int) bool, at *standing) int {
 		return -1
 	}
 	sub := texts[i]
-	if slices.Contains(gitPrograms, sub) && !meant(i) {
+	if slices.Contains(programs()["git programs"].listed, sub) && !meant(i) {
 		return i
+	}
+	letters := ""
+	for _, one := range programs()["git letters"].listed {
+		if name, value, _ := strings.Cut(one, "=-"); name == sub {
+			letters = value
+		}
 	}
 	for k := i + 1; k < len(texts); k++ {
 		w := texts[k]
 		switch {
 		case meant(k):
-		case gitOptions.asks(w), strings.Contains(w, "::"), strings.HasPrefix(w, "{") || strings.ContainsAny(w, "*?[") && strings.HasPrefix(w, "-"):
+		case programs()["git asks"].asks(w), strings.Contains(w, "::"), strings.HasPrefix(w, "{"),
+			strings.HasPrefix(w, "-") && strings.ContainsAny(w, "*?["):
 			return k
-		case len(w) > 1 && w[0] == '-' && w[1] != '-' && gitLetters[sub] != "" && strings.ContainsAny(w, gitLetters[sub]):
+		case isOption(w) && w[1] != '-' && strings.ContainsAny(w, letters):
 			return k
 		case sub == "bisect" && w == "run", sub == "remote" && (w == "add" || w == "set-url"), sub == "notes" && w == "edit":
 			return k
@@ -160,4 +156,63 @@ func Guard(env []string) []string {
 		count++
 	}
 	return append(kept, "GIT_CONFIG_COUNT="+strconv.Itoa(count), "GIT_PAGER=cat", "GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1")
+}
+
+// gitOptions are the patterns of what git's commands that only look may be told beside names.
+var gitOptions = sync.OnceValue(func() map[string]*regexp.Regexp {
+	all := map[string]*regexp.Regexp{}
+	for name, p := range programs() {
+		if sub, ok := strings.CutPrefix(strings.TrimSuffix(name, " looks"), "git."); ok {
+			all[sub] = regexp.MustCompile("^(" + strings.Join(p.listed, "|") + ")$")
+		}
+	}
+	return all
+})
+
+// gitLooks knows those of git's commands that only look. What signatures are checked with is a program.
+func gitLooks(words []string) bool {
+	i := 1
+	for i < len(words) && slices.Contains([]string{"--no-pager", "-P", "--no-optional-locks"}, words[i]) {
+		i++
+	}
+	if i == len(words) {
+		return false
+	}
+	sub, args := words[i], words[i+1:]
+	may := gitOptions()[sub]
+	if may == nil {
+		return false
+	}
+	for _, w := range args {
+		if strings.HasPrefix(w, "-") && !may.MatchString(w) || strings.Contains(w, "%G") {
+			return false
+		}
+	}
+	named := slices.DeleteFunc(slices.Clone(args), func(w string) bool { return strings.HasPrefix(w, "-") })
+	switch sub {
+	case "branch":
+		return len(named) == 0
+	case "tag":
+		return len(named) == 0 || slices.Contains(args, "-l") || slices.Contains(args, "--list")
+	case "remote":
+		return len(named) == 0 || len(named) == 2 && named[0] == "get-url"
+	case "stash":
+		return len(args) == 1 && args[0] == "list"
+	case "diff": // of two files that it does not know it compares what they hold, wherever they are
+		return !slices.ContainsFunc(named, func(w string) bool {
+			return strings.HasPrefix(w, "/") || strings.Contains(w, "..") && strings.Contains(w, "/")
+		})
+	}
+	return true
+}
+
+// gitFiles are words of git that may name a secret: HEAD:.env too.
+func gitFiles(list []shell.Word) (files []shell.Word) {
+	for _, w := range list[1:] {
+		name := w.Text[strings.LastIndexByte(w.Text, ':')+1:]
+		if !strings.HasPrefix(w.Text, "-") && Secret(name) {
+			files = append(files, shell.Fix(name))
+		}
+	}
+	return files
 }

@@ -1,4 +1,4 @@
-package tools
+package permission
 
 import (
 	"context"
@@ -22,8 +22,8 @@ const (
 	Deny  Verdict = "deny"  // never
 )
 
-// stricter reports whether one verdict lets less through than another.
-func (v Verdict) stricter(than Verdict) bool {
+// Stricter reports whether one verdict lets less through than another.
+func (v Verdict) Stricter(than Verdict) bool {
 	rank := map[Verdict]int{Allow: 0, Ask: 1, Deny: 2}
 	return rank[v] > rank[than]
 }
@@ -94,8 +94,8 @@ func (p Policy) Decide(want agent.Permission) Verdict {
 	return p.last(want, Ask, func(r Rule) bool { return r.about(want.Target) })
 }
 
-// passes reports whether commands get a variable of the environment that holds a key. A rule for everything is not meant.
-func (p Policy) passes(name string) bool {
+// Passes reports whether commands get a variable of the environment that holds a key. A rule for everything is not meant.
+func (p Policy) Passes(name string) bool {
 	for i := len(p.Rules) - 1; i >= 0; i-- {
 		if r := p.Rules[i]; r.Action == "env" && wild(r.Target, name) {
 			return r.Verdict == Allow
