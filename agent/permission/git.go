@@ -55,7 +55,8 @@ func gitAsked(texts []string, meant func(int) bool, at *standing) int {
 			return k
 		case isOption(w) && w[1] != '-' && strings.ContainsAny(w, letters):
 			return k
-		case sub == "bisect" && w == "run", sub == "remote" && (w == "add" || w == "set-url"), sub == "notes" && w == "edit":
+		case sub == "bisect" && w == "run", sub == "remote" && (w == "add" || w == "set-url"),
+			sub == "notes" && w == "edit":
 			return k
 		}
 	}
@@ -65,18 +66,21 @@ func gitAsked(texts []string, meant func(int) bool, at *standing) int {
 	return -1
 }
 
-// gitOthers are the settings by which a repository has git run something that no variable of the environment keeps it from: those are asked about.
+// gitOthers are the settings by which a repository has git run something that no variable of the
+// environment keeps it from: those are asked about.
 var gitOthers = regexp.MustCompile(`^(filter\..*\.(clean|smudge|process)|diff\.external|diff\..*\.(command|textconv)|merge\..*\.driver|gpg\.(.*\.)?program|core\.(sshcommand|gitproxy|editor|askpass|alternaterefscommand|worktree)|credential\..*|` +
 	`remote\..*\.(uploadpack|receivepack|vcs|promisor)|extensions\.partialclone|url\..*|submodule\..*\.update|uploadpack\..*|receive\..*|protocol\..*|sequence\.editor|interactive\.difffilter|trailer\..*\.(command|cmd)|tar\..*\.command|(difftool|mergetool|man|browser|sendemail|instaweb|hook|guitool)\..*)$`)
 
-// How long git may take to say what its settings are, and of how many repositories in one another they are looked at.
+// How long git may take to say what its settings are, and of how many repositories in one another
+// they are looked at.
 const (
 	gitTime          = 10 * time.Second
 	mostRepositories = 30
 )
 
-// gitRunsNothing reports whether no setting of the repository there, and of those in it, makes a command of git run something that Guard does not keep it from.
-// The user's own settings are the user's. Where git cannot say, it is not so.
+// gitRunsNothing reports whether no setting of the repository there, and of those in it, makes a
+// command of git run something that Guard does not keep it from. The user's own settings are the
+// user's. Where git cannot say, it is not so.
 func (at *standing) gitRunsNothing(sub string) bool {
 	if at.folder == "" {
 		return false
@@ -100,7 +104,8 @@ func (at *standing) gitRunsNothing(sub string) bool {
 				continue
 			}
 			key, _, _ := strings.Cut(string(field), "\n")
-			if key = strings.ToLower(key); (scope == "local" || scope == "worktree") && (gitOthers.MatchString(key) || key == "alias."+strings.ToLower(sub)) {
+			if key = strings.ToLower(key); (scope == "local" || scope == "worktree") &&
+				(gitOthers.MatchString(key) || key == "alias."+strings.ToLower(sub)) {
 				return false
 			}
 		}
@@ -132,12 +137,17 @@ func gitSays(ctx context.Context, folder string, args ...string) ([]byte, error)
 	return cmd.Output()
 }
 
-// gitSettings are those that a command has that nobody was asked about: a repository is one only where it is named so, and nothing that its settings name runs.
-var gitSettings = [][2]string{{"safe.bareRepository", "explicit"}, {"core.fsmonitor", "false"}, {"core.hooksPath", os.DevNull}, {"core.pager", "cat"}, {"log.showSignature", "false"}, {"submodule.recurse", "false"}, {"protocol.ext.allow", "never"}}
+// gitSettings are those that a command has that nobody was asked about: a repository is one only
+// where it is named so, and nothing that its settings name runs.
+var gitSettings = [][2]string{{"safe.bareRepository", "explicit"}, {"core.fsmonitor", "false"},
+	{"core.hooksPath", os.DevNull}, {"core.pager", "cat"}, {"log.showSignature", "false"},
+	{"submodule.recurse", "false"}, {"protocol.ext.allow", "never"}}
 
-// Guard adds to an environment what keeps git from running what a repository names: its monitor, its hooks, pagers, and a repository that is none.
+// Guard adds to an environment what keeps git from running what a repository names: its monitor,
+// its hooks, pagers, and a repository that is none.
 func Guard(env []string) []string {
-	drop := []string{"GIT_EXTERNAL_DIFF", "GIT_OPTIONAL_LOCKS", "GIT_PAGER", "GIT_NO_LAZY_FETCH", "GIT_CONFIG_COUNT", "CDPATH", "BASH_ENV", "ENV"}
+	drop := []string{"GIT_EXTERNAL_DIFF", "GIT_OPTIONAL_LOCKS", "GIT_PAGER", "GIT_NO_LAZY_FETCH", "GIT_CONFIG_COUNT",
+		"CDPATH", "BASH_ENV", "ENV"}
 	count := 0
 	kept := make([]string, 0, len(env)+2*len(gitSettings)+5)
 	for _, s := range env {
@@ -155,7 +165,8 @@ func Guard(env []string) []string {
 		kept = append(kept, "GIT_CONFIG_KEY_"+n+"="+s[0], "GIT_CONFIG_VALUE_"+n+"="+s[1])
 		count++
 	}
-	return append(kept, "GIT_CONFIG_COUNT="+strconv.Itoa(count), "GIT_PAGER=cat", "GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1")
+	return append(kept, "GIT_CONFIG_COUNT="+strconv.Itoa(count), "GIT_PAGER=cat", "GIT_OPTIONAL_LOCKS=0",
+		"GIT_NO_LAZY_FETCH=1")
 }
 
 // gitOptions are the patterns of what git's commands that only look may be told beside names.
@@ -169,7 +180,8 @@ var gitOptions = sync.OnceValue(func() map[string]*regexp.Regexp {
 	return all
 })
 
-// gitLooks knows those of git's commands that only look. What signatures are checked with is a program.
+// gitLooks knows those of git's commands that only look. What signatures are checked with is a
+// program.
 func gitLooks(words []string) bool {
 	i := 1
 	for i < len(words) && slices.Contains([]string{"--no-pager", "-P", "--no-optional-locks"}, words[i]) {

@@ -11,7 +11,8 @@ import (
 )
 
 // harmless reports whether a command only looks, in the working folder, at what the tools may read
-// there without asking: nobody needs to be asked about it. Only what programs.txt lists is harmless.
+// there without asking: nobody needs to be asked about it. Only what programs.txt lists is
+// harmless.
 func (p Policy) harmless(c *shell.Command, at *standing) bool {
 	name := c.Words[0].Text
 	if at.folder == "" || strings.Contains(name, "/") {
@@ -101,7 +102,8 @@ func (l *program) operandFiles(list []shell.Word) (files []shell.Word, ok bool) 
 // mostMatches is how many files of a folder are looked at for a pattern.
 const mostMatches = 10_000
 
-// looksAt reports whether a file may be read without a word. Of a pattern every file of its folder may be one that it means.
+// looksAt reports whether a file may be read without a word. Of a pattern every file of its folder
+// may be one that it means.
 func (p Policy) looksAt(at *standing, file shell.Word, names bool) bool {
 	name := file.Text
 	if name == "" || name == "-" {
@@ -149,7 +151,9 @@ func (p Policy) reads(name string, listed bool) bool {
 		return true
 	}
 	// What a secret is called is none.
-	return listed && Secret(really) && (Policy{Rules: p.Rules, Directory: p.Directory}).last(agent.Permission{Tool: "bash", Action: "read"}, Allow, func(r Rule) bool { return p.covers(r, really) || p.covers(r, name) }) == Allow
+	return listed && Secret(really) && (Policy{Rules: p.Rules,
+		Directory: p.Directory}).last(agent.Permission{Tool: "bash", Action: "read"}, Allow,
+		func(r Rule) bool { return p.covers(r, really) || p.covers(r, name) }) == Allow
 }
 
 // findLooks reports whether find is told nothing that does something.

@@ -20,7 +20,8 @@ const (
 var sedQuiet = []string{"--quiet", "--silent", "--regexp-extended", "--separate", "--unbuffered", "--null-data",
 	"--posix", "--sandbox", "--debug"}
 
-// sedAsks finds what may write or run something: every script but those that plainly do not, and the options for files.
+// sedAsks finds what may write or run something: every script but those that plainly do not, and
+// the options for files.
 func sedAsks(words []string) int {
 	scripted := false
 	for i := 1; i < len(words); i++ {
@@ -63,7 +64,8 @@ func awkAsks(words []string) int {
 		case !scripted:
 			scripted = true
 			text := strings.NewReplacer("||", " ", ">=", " ").Replace(w)
-			if strings.ContainsAny(text, "|>@") || strings.Contains(text, "system") || strings.Contains(text, "getline") {
+			if strings.ContainsAny(text, "|>@") || strings.Contains(text, "system") ||
+				strings.Contains(text, "getline") {
 				return i
 			}
 		}

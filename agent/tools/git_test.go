@@ -14,13 +14,16 @@ import (
 	"github.com/winnowhq/winnow/agent/permission"
 )
 
-// cloned is a working folder with a commit in it and a program that leaves a file behind when anything runs it.
+// cloned is a working folder with a commit in it and a program that leaves a file behind when
+// anything runs it.
 func cloned(t *testing.T) (b *bench, evil string) {
 	t.Helper()
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("there is no git")
 	}
-	for name, value := range map[string]string{"GIT_CONFIG_GLOBAL": os.DevNull, "GIT_CONFIG_NOSYSTEM": "1", "GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@example.com", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@example.com"} {
+	for name, value := range map[string]string{"GIT_CONFIG_GLOBAL": os.DevNull, "GIT_CONFIG_NOSYSTEM": "1",
+		"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@example.com", "GIT_COMMITTER_NAME": "a",
+		"GIT_COMMITTER_EMAIL": "a@example.com"} {
 		t.Setenv(name, value)
 	}
 	b = newBench(t, "a.txt", "one\n")
@@ -44,16 +47,20 @@ func (b *bench) git(folder string, args ...string) {
 	}
 }
 
-// unasked runs a command as an agent's without anybody to ask. It is false where the policy would have asked.
+// unasked runs a command as an agent's without anybody to ask. It is false where the policy would
+// have asked.
 func (b *bench) unasked(p permission.Policy, command string) bool {
 	b.Helper()
-	_, err := Bash{Policy: p}.Run(b.Context(), agent.Call{Directory: b.folder, Input: input(b, args{"command": command}), Ask: p.Asker(nil)})
+	_, err := Bash{Policy: p}.Run(b.Context(), agent.Call{Directory: b.folder,
+		Input: input(b, args{"command": command}), Ask: p.Asker(nil)})
 	return err == nil
 }
 
-// A command of git that nobody was asked about runs no program that the repository names: it is kept from it, or it is asked about.
+// A command of git that nobody was asked about runs no program that the repository names: it is
+// kept from it, or it is asked about.
 func TestBash_gitRunsNothingThatARepositoryNames(t *testing.T) {
-	commands := []string{"git status", "git status --short && git log --oneline", "git log -p", "git diff", "git diff --stat", "git show", "git blame a.txt", "git branch -a", "git --no-pager diff HEAD"}
+	commands := []string{"git status", "git status --short && git log --oneline", "git log -p", "git diff",
+		"git diff --stat", "git show", "git blame a.txt", "git branch -a", "git --no-pager diff HEAD"}
 	for _, c := range []struct {
 		name      string
 		prepare   func(b *bench, evil string)
@@ -121,7 +128,8 @@ func TestBash_gitRunsNothingThatARepositoryNames(t *testing.T) {
 			if err := os.CopyFS(b.folder, os.DirFS(b.at(".git"))); err != nil {
 				b.Fatal(err)
 			}
-			b.put("config", "[core]\n\tbare = false\n\tworktree = "+b.folder+"\n\tfsmonitor = "+evil+"\n[diff]\n\texternal = "+evil+"\n")
+			b.put("config", "[core]\n\tbare = false\n\tworktree = "+b.folder+"\n\tfsmonitor = "+
+				""+evil+"\n[diff]\n\texternal = "+evil+"\n")
 			if err := os.RemoveAll(b.at(".git")); err != nil {
 				b.Fatal(err)
 			}
@@ -131,7 +139,9 @@ func TestBash_gitRunsNothingThatARepositoryNames(t *testing.T) {
 			b, evil := cloned(t)
 			c.prepare(b, evil)
 			os.Remove(evil + ".ran")
-			for _, rules := range [][]permission.Rule{nil, {{Action: "run", Target: "git", Verdict: permission.Allow}}, {{Action: "run", Target: "git status", Verdict: permission.Allow}, {Action: "run", Target: "git diff", Verdict: permission.Allow}}} {
+			for _, rules := range [][]permission.Rule{nil, {{Action: "run", Target: "git", Verdict: permission.Allow}},
+				{{Action: "run", Target: "git status", Verdict: permission.Allow},
+					{Action: "run", Target: "git diff", Verdict: permission.Allow}}} {
 				p := permission.Policy{Directory: b.folder, Rules: rules}
 				for _, command := range commands {
 					ran := b.unasked(p, command)
@@ -154,7 +164,9 @@ func TestBash_gitRunsWhatARepositoryNamesWhenSomebodyAgreed(t *testing.T) {
 	os.Remove(evil + ".ran")
 	yes := func(context.Context, agent.Permission) error { return nil }
 	p := permission.Policy{Directory: b.folder, Rules: []permission.Rule{{Action: "run", Verdict: permission.Ask}}}
-	if _, err := (Bash{Policy: p}).Run(t.Context(), agent.Call{Directory: b.folder, Input: input(b, args{"command": "git status"}), Ask: p.Asker(yes)}); err != nil {
+	if _, err := (Bash{Policy: p}).Run(t.Context(),
+		agent.Call{Directory: b.folder, Input: input(b, args{"command": "git status"}),
+			Ask: p.Asker(yes)}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(evil + ".ran"); err != nil {
@@ -164,7 +176,8 @@ func TestBash_gitRunsWhatARepositoryNamesWhenSomebodyAgreed(t *testing.T) {
 
 // Commands get no keys of providers, but for those that a rule passes on.
 func TestBash_commandsGetNoKeys(t *testing.T) {
-	for _, name := range []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "HOUSE_KEY", "OTHER_KEY"} {
+	for _, name := range []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY", "GEMINI_API_KEY",
+		"GOOGLE_API_KEY", "HOUSE_KEY", "OTHER_KEY"} {
 		t.Setenv(name, "secret")
 	}
 	for _, c := range []struct {
@@ -173,11 +186,15 @@ func TestBash_commandsGetNoKeys(t *testing.T) {
 	}{
 		{nil, "OTHER_KEY=secret\n"},
 		{[]permission.Rule{{Verdict: permission.Allow}}, "OTHER_KEY=secret\n"},
-		{[]permission.Rule{{Action: "env", Target: "HOUSE_KEY", Verdict: permission.Allow}}, "HOUSE_KEY=secret\nOTHER_KEY=secret\n"},
-		{[]permission.Rule{{Action: "env", Target: "*", Verdict: permission.Allow}, {Action: "env", Target: "*_API_KEY", Verdict: permission.Deny}}, "ANTHROPIC_AUTH_TOKEN=secret\nHOUSE_KEY=secret\nOTHER_KEY=secret\n"},
+		{[]permission.Rule{{Action: "env", Target: "HOUSE_KEY", Verdict: permission.Allow}},
+			"HOUSE_KEY=secret\nOTHER_KEY=secret\n"},
+		{[]permission.Rule{{Action: "env", Target: "*", Verdict: permission.Allow},
+			{Action: "env", Target: "*_API_KEY", Verdict: permission.Deny}},
+			"ANTHROPIC_AUTH_TOKEN=secret\nHOUSE_KEY=secret\nOTHER_KEY=secret\n"},
 	} {
 		b := newBench(t)
-		r := b.run(Bash{Policy: permission.Policy{Directory: b.folder, Rules: c.rules}, Keys: []string{"HOUSE_KEY"}}, args{"command": "env | grep =secret | sort"})
+		r := b.run(Bash{Policy: permission.Policy{Directory: b.folder, Rules: c.rules}, Keys: []string{"HOUSE_KEY"}},
+			args{"command": "env | grep =secret | sort"})
 		if r.Output != c.want {
 			t.Errorf("%+v: got %q, want %q", c.rules, r.Output, c.want)
 		}

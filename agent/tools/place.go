@@ -62,28 +62,29 @@ func missing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// permit asks for permission to do something with a place. Where there is nobody to ask, the default policy decides, and what it would ask about is refused.
-// An answer may take long: it holds for the place that was asked about, not for where a link that came meanwhile leads.
-func permit(ctx context.Context, c agent.Call, tool, action string, at place) error {
-	if err := ask(ctx, c, agent.Permission{Tool: tool, Action: action, Target: at.path, Inside: at.inside}); err != nil {
+// permitted locates what a call means by a name, and asks for permission to do something with it.
+// An answer may take long: it holds for the place that was asked about, not for where a link that
+// came meanwhile leads.
+func permitted(ctx context.Context, c agent.Call, tool, action, name string) (place, error) {
+	at, err := locate(c, name)
+	if err != nil {
+		return place{}, err
+	}
+	return at, ask(ctx, c, at, agent.Permission{Tool: tool, Action: action, Target: at.path, Inside: at.inside})
+}
+
+// ask asks for permission. If there is nobody to ask, the default policy decides, and what it would
+// ask about is refused.
+func ask(ctx context.Context, c agent.Call, at place, p agent.Permission) error {
+	if c.Ask == nil {
+		c.Ask = permission.Policy{}.Asker(nil)
+	}
+	if err := c.Ask(ctx, p); err != nil || at.path == "" {
 		return err
 	}
 	if still, err := permission.Resolve(at.path); err != nil || still != at.path {
-		return errMoved(at)
-	}
-	return nil
-}
-
-func errMoved(at place) error {
-	return fmt.Errorf("nothing was done: while permission was asked for, %s became a link to another place", at.shown)
-}
-
-func ask(ctx context.Context, c agent.Call, p agent.Permission) error {
-	if c.Ask != nil {
-		return c.Ask(ctx, p)
-	}
-	if (permission.Policy{}).Decide(p) != permission.Allow {
-		return &permission.Refused{Permission: p}
+		return fmt.Errorf("nothing was done: while permission was asked for, %s became a link to another place",
+			at.shown)
 	}
 	return nil
 }
@@ -104,7 +105,8 @@ func regular(at place) (fs.FileInfo, error) {
 	return info, nil
 }
 
-// alike names files of the same folder that may have been meant: the same name in another case or with another ending. Of a folder outside nothing is told.
+// alike names files of the same folder that may have been meant: the same name in another case or
+// with another ending. Of a folder outside nothing is told.
 func alike(at place) string {
 	if !at.inside {
 		return ""
