@@ -22,7 +22,7 @@ const module = "github.com/winnowhq/winnow"
 
 // floors, from the ground up. A name ending in /* stands for the packages one level below it.
 var floors = [][]string{
-	{"session", "token", "token/*", "model", "shell", "call", "plot", "plainfile", "visible", "secret"},
+	{"session", "token", "token/*", "model", "shell", "call", "plot", "quantity", "plainfile", "visible", "secret"},
 	{"rule", "budget", "bill", "recall", "fact", "coverage", "wire", "wire/*"},
 	{"view", "pivot", "schedule", "store", "format", "llm"},
 	{"policy", "summarize/*", "llm/*", "store/*", "store/internal/exact", "store/internal/words", "format/*"},
