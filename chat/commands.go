@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/rule"
 )
 
@@ -182,7 +183,7 @@ func refusals(all []rule.Refusal) string {
 		if len(said) == 3 {
 			break
 		}
-		said = append(said, grouped(s.Parts)+"× "+oneLine(s.Reason))
+		said = append(said, quantity.Number(s.Parts)+"× "+oneLine(s.Reason))
 	}
 	if len(said) == 0 {
 		return "the rules find nothing that is redundant"

@@ -2,12 +2,12 @@ package chat
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/winnowhq/winnow/model"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/tui"
 )
 
@@ -85,12 +85,15 @@ func (p *modelsPanel) row(m *model.Model, chosen bool, width int) string {
 	}
 	window := "?"
 	if m.Limits.Context > 0 {
-		window = shortly(m.Limits.Context)
+		window = quantity.Short(m.Limits.Context)
 	}
-	in, out, cached := "?", "?", "?"
-	if m.Price.Known() {
-		in, out, cached = perMillion(m.Price.Input), perMillion(m.Price.Output), perMillion(m.Price.CacheRead)
+	price := func(dollars float64) string {
+		if !m.Price.Known() || !(dollars > 0) {
+			return "?"
+		}
+		return quantity.Price(dollars)
 	}
+	in, out, cached := price(m.Price.Input), price(m.Price.Output), price(m.Price.CacheRead)
 	return pick(chosen, name, modelSide(window, in, out, cached, width), min(width, mostRow), p.style)
 }
 
@@ -104,16 +107,4 @@ func modelSide(window, in, out, cached string, width int) string {
 		side += right(cached, 9)
 	}
 	return side
-}
-
-// perMillion is a price for a million tokens, "?" where there is none.
-func perMillion(dollars float64) string {
-	if !(dollars > 0) {
-		return "?"
-	}
-	digits := 2
-	if dollars < 0.1 {
-		digits = 3
-	}
-	return "$" + strconv.FormatFloat(dollars, 'f', digits, 64)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/tui"
 )
 
@@ -187,9 +188,9 @@ func (p *receiptPanel) row(item int) string {
 	if !p.stands[item] {
 		what += " (undone)"
 	}
-	side := grouped(r.TokensBefore) + " → " + grouped(r.TokensAfter)
+	side := quantity.Number(r.TokensBefore) + " → " + quantity.Number(r.TokensAfter)
 	if p.width >= 60 {
-		side += "  " + right(ago(p.now.Sub(time.UnixMilli(int64(r.Time)))), 8)
+		side += "  " + right(quantity.Age(p.now.Sub(time.UnixMilli(int64(r.Time)))), 8)
 	}
 	return pick(item == p.at, what, side, min(p.width, mostRow), p.style)
 }

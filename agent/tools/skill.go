@@ -16,7 +16,7 @@ import (
 	"github.com/winnowhq/winnow/agent/permission"
 	"github.com/winnowhq/winnow/call"
 	"github.com/winnowhq/winnow/plainfile"
-	"github.com/winnowhq/winnow/token"
+	"github.com/winnowhq/winnow/quantity"
 )
 
 const (
@@ -214,7 +214,7 @@ func (t Skill) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
 	}
 	if info.Size() > skillBytes {
 		return agent.Result{}, fmt.Errorf("%s has %s bytes; instructions have %s at most", at.shown,
-			token.Grouped(int(info.Size())), token.Grouped(skillBytes))
+			quantity.Number(int(info.Size())), quantity.Number(skillBytes))
 	}
 	text, err := readUpTo(at.path, skillBytes)
 	if err != nil {
