@@ -24,27 +24,31 @@ func (p *contextPanel) act(do func(ctx context.Context, row contextRow) (did dee
 		p.said, p.wrong = "every request begins with it: another agent or fewer tools make it smaller", true
 		return nil
 	}
-	p.busy = true
 	chosen := *row
-	return func() tea.Msg {
-		before := p.size()
-		did, err := do(p.ctx, chosen)
-		r := contextRead{fail: err}
-		if err == nil {
-			r.said = did.what + effect(p.size()-before)
-			if did.back != nil {
-				r.said += " · u takes it back"
-				r.did = &did
-			}
+	return p.begin(func(ctx context.Context) (string, *deed, error) {
+		did, err := do(ctx, chosen)
+		if err != nil || did.back == nil {
+			return did.what, nil, err
 		}
-		return p.read(r)
-	}
+		return did.what, &did, nil
+	})
 }
 
-// size is how many tokens the messages of the window have. It can be said of a view that no provider would take, too.
-func (p *contextPanel) size() int {
-	v, _ := p.engine.View(p.ctx, p.id)
-	return v.Tokens
+// begin does something beside the program, and reads the window again.
+func (p *contextPanel) begin(do func(ctx context.Context) (what string, did *deed, err error)) tea.Cmd {
+	p.busy = true
+	return func() tea.Msg {
+		before := sizeOf(p.ctx, p.engine, p.id)
+		what, did, err := do(p.ctx)
+		what += effect(sizeOf(p.ctx, p.engine, p.id) - before)
+		return p.read(func() {
+			if did != nil {
+				what += " · u takes it back"
+				p.done = append(p.done, *did)
+			}
+			p.tell(what, err)
+		})
+	}
 }
 
 // effect says what something did to the window.
@@ -235,13 +239,8 @@ func (p *contextPanel) undo() tea.Cmd {
 		return nil
 	}
 	last := p.done[len(p.done)-1]
-	p.done, p.busy = p.done[:len(p.done)-1], true
-	return func() tea.Msg {
-		before := p.size()
-		r := contextRead{fail: last.back(p.ctx)}
-		if r.fail == nil {
-			r.said = "taken back: " + last.what + effect(p.size()-before)
-		}
-		return p.read(r)
-	}
+	p.done = p.done[:len(p.done)-1]
+	return p.begin(func(ctx context.Context) (string, *deed, error) {
+		return "taken back: " + last.what, nil, last.back(ctx)
+	})
 }
