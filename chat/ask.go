@@ -11,7 +11,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/winnowhq/winnow/agent"
-	"github.com/winnowhq/winnow/agent/tools"
+	"github.com/winnowhq/winnow/agent/permission"
 )
 
 // question is a permission that somebody is asked for.
@@ -241,9 +241,9 @@ func (g grant) covers(p agent.Permission) bool {
 		if !strings.HasSuffix(g.target, string(filepath.Separator)) {
 			return false
 		}
-		really, err := tools.Resolve(p.Target)
-		folder, err2 := tools.Resolve(filepath.Clean(g.target))
-		return err == nil && err2 == nil && tools.Within(folder, really)
+		really, err := permission.Resolve(p.Target)
+		folder, err2 := permission.Resolve(filepath.Clean(g.target))
+		return err == nil && err2 == nil && permission.Within(folder, really)
 	case "fetch":
 		return strings.HasSuffix(g.target, "/") && strings.HasPrefix(p.Target, g.target) && g.note == noteOf(p.Target)
 	}

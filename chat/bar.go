@@ -6,6 +6,7 @@ import (
 	"charm.land/lipgloss/v2"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/tui"
 )
 
@@ -90,7 +91,7 @@ func drawStrata(g winnow.Gauge, cells int, s style) string {
 func drawLegend(g winnow.Gauge, s style) (drawn string, columns int) {
 	for _, p := range strata(g, s) {
 		if p.tokens > 0 {
-			text := p.name + " " + grouped(p.tokens)
+			text := p.name + " " + quantity.Number(p.tokens)
 			drawn += "  " + paint(p.look, p.glyph) + " " + paint(s.dim, text)
 			columns += 4 + tui.Columns(text)
 		}
@@ -104,7 +105,7 @@ func barText(g winnow.Gauge, width int) string {
 	all, last := barCost(g)
 	var elided, cost, spent, cache, both string
 	if g.Elided > 0 {
-		elided = " · elided " + grouped(g.Elided)
+		elided = " · elided " + quantity.Number(g.Elided)
 	}
 	if all != "" {
 		spent = " · " + all
@@ -143,29 +144,17 @@ func barSize(g winnow.Gauge) [5]string {
 	if g.System+g.Tools == 0 && g.Total > 0 {
 		longer = " without system and tools"
 	}
-	total := about + grouped(g.Total)
+	total := about + quantity.Number(g.Total)
 	if g.Usable <= 0 {
 		short := total + " tokens"
 		return [5]string{short + longer + ", the limit is not known", short + ", no known limit", short, short, short}
 	}
-	percent := tui.Percent(g.Total, g.Usable)
-	usable := total + " of " + grouped(g.Usable)
+	percent := quantity.Percent(g.Total, g.Usable)
+	usable := total + " of " + quantity.Number(g.Usable)
 	return [5]string{
 		usable + " usable, " + percent + longer + remark, usable + " usable, " + percent + remark, usable + ", " + percent + remark,
-		about + shortly(g.Total) + " of " + shortly(g.Usable) + ", " + percent, about + percent,
+		about + quantity.Short(g.Total) + " of " + quantity.Short(g.Usable) + ", " + percent, about + percent,
 	}
-}
-
-// shortly is a count in a few letters: "61k", "1.2M".
-func shortly(n int) string {
-	switch {
-	case n < 1_000:
-		return grouped(n)
-	case n < 999_500:
-		return grouped((n+500)/1_000) + "k"
-	}
-	tenths := (n + 50_000) / 100_000
-	return grouped(tenths/10) + "." + string(rune('0'+tenths%10)) + "M"
 }
 
 // barCost is what the session and its newest step have cost, "" before the first.
@@ -188,12 +177,12 @@ func barCost(g winnow.Gauge) (all, last string) {
 func cost(b winnow.Bill) string {
 	switch {
 	case b.Unknown() == 0:
-		return tui.Dollars(b.Cost)
+		return quantity.Dollars(b.Cost)
 	case b.Cost > 0:
-		return "≥ " + tui.Dollars(b.Cost)
+		return "≥ " + quantity.Dollars(b.Cost)
 	}
 	return "cost ?"
 }
 
 // cacheShare is how much of the prompts came from the provider's cache.
-func cacheShare(b winnow.Bill) string { return tui.Percent(b.Usage.Cache.Read, b.Usage.Prompt()) }
+func cacheShare(b winnow.Bill) string { return quantity.Percent(b.Usage.Cache.Read, b.Usage.Prompt()) }

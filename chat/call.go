@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/call"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/tui"
 )
@@ -87,7 +88,7 @@ func (t *transcript) layCall(p *session.Part, open bool) (lines []string, moving
 		lines = append(lines, gutter+gutter+paint(t.style.dim, l))
 	}
 	if hidden > 0 {
-		lines = append(lines, gutter+gutter+paint(t.style.dim, "… "+tui.Count(hidden, "more line")))
+		lines = append(lines, gutter+gutter+paint(t.style.dim, "… "+quantity.Count(hidden, "more line")))
 	}
 	return lines, moving
 }
@@ -114,7 +115,7 @@ func (t *transcript) layArguments(p *session.Part, changed bool) []string {
 			lines = append(lines, gutter+gutter+paint(t.style.dim, l))
 		}
 		if hidden > 0 {
-			lines = append(lines, gutter+gutter+gutter+paint(t.style.dim, "… "+tui.Count(hidden, "more line")))
+			lines = append(lines, gutter+gutter+gutter+paint(t.style.dim, "… "+quantity.Count(hidden, "more line")))
 		}
 	}
 	return lines
@@ -163,50 +164,39 @@ func (t *transcript) outcome(p *session.Part, f facts) string {
 	case p.State.Status == session.Failed:
 		said = append(said, firstLine(p.State.Result()))
 	case f.Added != nil && f.Removed != nil:
-		said = append(said, fmt.Sprintf("+%s −%s", grouped(*f.Added), grouped(*f.Removed)))
+		said = append(said, fmt.Sprintf("+%s −%s", quantity.Number(*f.Added), quantity.Number(*f.Removed)))
 		if f.Created {
 			said = append(said, "new")
 		}
 	case f.Lines != nil:
 		if *f.Lines < f.Total {
-			said = append(said, grouped(*f.Lines)+" of "+tui.Count(f.Total, "line"))
+			said = append(said, quantity.Number(*f.Lines)+" of "+quantity.Count(f.Total, "line"))
 		} else {
-			said = append(said, tui.Count(*f.Lines, "line"))
+			said = append(said, quantity.Count(*f.Lines, "line"))
 		}
 	case f.Matches != nil && f.Files != nil:
-		said = append(said, matches(*f.Matches)+" in "+tui.Count(*f.Files, "file"))
+		said = append(said, quantity.Count(*f.Matches, "match")+" in "+quantity.Count(*f.Files, "file"))
 	case f.Matches != nil && call.Name(p.Tool) == "glob":
-		said = append(said, tui.Count(*f.Matches, "file"))
+		said = append(said, quantity.Count(*f.Matches, "file"))
 	case f.Matches != nil && call.Name(p.Tool) == "grep":
-		said = append(said, matches(*f.Matches))
+		said = append(said, quantity.Count(*f.Matches, "match"))
 	case f.Entries != nil:
-		if *f.Entries == 1 {
-			said = append(said, "1 entry")
-		} else {
-			said = append(said, grouped(*f.Entries)+" entries")
-		}
+		said = append(said, quantity.Count(*f.Entries, "entry"))
 	default:
 		if added, removed, ok := counts(p, f); ok {
-			said = append(said, fmt.Sprintf("+%s −%s", grouped(added), grouped(removed)))
+			said = append(said, fmt.Sprintf("+%s −%s", quantity.Number(added), quantity.Number(removed)))
 		} else if out := strings.TrimRight(p.State.Output, "\n "); out == "" {
 			said = append(said, "no output")
 		} else if n := strings.Count(out, "\n") + 1; n == 1 {
 			said = append(said, oneLine(out[:min(len(out), 400)]))
 		} else {
-			said = append(said, tui.Count(n, "line"))
+			said = append(said, quantity.Count(n, "line"))
 		}
 	}
 	if took >= 100*time.Millisecond && (took >= time.Second || f.Exit != nil) {
-		said = append(said, seconds(took))
+		said = append(said, quantity.Duration(took))
 	}
 	return strings.Join(said, " · ")
-}
-
-func matches(n int) string {
-	if n == 1 {
-		return "1 match"
-	}
-	return grouped(n) + " matches"
 }
 
 func duration(s *session.Span) time.Duration {
@@ -214,23 +204,6 @@ func duration(s *session.Span) time.Duration {
 		return 0
 	}
 	return time.Duration(float64(s.End-s.Start)) * time.Millisecond
-}
-
-// seconds writes how long something took: "0.4 s", "3.2 s", "48 s", "2 min 5 s".
-func seconds(d time.Duration) string {
-	switch s := d.Seconds(); {
-	case s < 9.95:
-		return strconv.FormatFloat(s, 'f', 1, 64) + " s"
-	default:
-		return wholeSeconds(d)
-	}
-}
-
-func wholeSeconds(d time.Duration) string {
-	if s := int(d.Seconds()); s >= 60 {
-		return fmt.Sprintf("%d min %d s", s/60, s%60)
-	}
-	return strconv.Itoa(int(d.Seconds())) + " s"
 }
 
 func firstLine(text string) string {

@@ -232,7 +232,7 @@ func (m *chat) update(msg tea.Msg) tea.Cmd {
 }
 
 func (m *chat) toPanel(msg tea.Msg) tea.Cmd {
-	next, cmd := m.panel.Update(msg)
+	next, cmd := updated(m.panel, msg)
 	m.panel = next
 	return cmd
 }

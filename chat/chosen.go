@@ -28,11 +28,3 @@ type (
 
 // choose sends a message.
 func choose(msg tea.Msg) tea.Cmd { return func() tea.Msg { return msg } }
-
-// command is something that is typed with a slash.
-type command struct {
-	name      string // without the slash
-	arguments string // "[focus]", "" for none
-	help      string // one line, for people
-	run       func(m *chat, arguments string) tea.Cmd
-}

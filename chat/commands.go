@@ -8,40 +8,54 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/rule"
 )
+
+// command is something that is typed with a slash.
+type command struct {
+	name      string // without the slash
+	arguments string // "[focus]", "" for none
+	help      string // one line, for people
+	session   bool   // there must be one
+	run       func(m *chat, arguments string) tea.Cmd
+}
 
 // commands are all that can be typed with a slash, in the order in which /help lists them.
 func commands() []command {
 	return []command{
-		{"compact", "[focus]", "fold the past into a summary; shows first what would go", (*chat).preview},
-		{"prune", "", "leave out what the rules find, now", (*chat).prune},
-		{"context", "", "what takes the space in the window", (*chat).showContext},
-		{"undo", "[id]", "take the newest pruning or folding back, or the one named", (*chat).undo},
-		{"redo", "", "make what was undone count again", (*chat).redo},
-		{"receipt", "[id]", "what prunings and foldings did", (*chat).showReceipts},
-		{"model", "[name]", "show or choose who answers", (*chat).chooseModel},
-		{"cost", "", "what the session took", (*chat).showCost},
-		{"sessions", "", "go on with another session", (*chat).showSessions},
-		{"title", "[text]", "show or set the title of the session", (*chat).retitle},
-		{"export", "[file]", "write the session into a file", (*chat).export},
-		{"revert", "", "go back to before a message of yours, files too", (*chat).chooseRevert},
-		{"pin", "text", "keep a text through every pruning and folding", (*chat).pin},
-		{"new", "", "begin a new session", (*chat).restart},
-		{"help", "", "commands and keys", (*chat).showHelp},
-		{"quit", "", "leave; the session is kept", (*chat).quit},
+		{"compact", "[focus]", "fold the past into a summary; shows first what would go", true, (*chat).preview},
+		{"prune", "", "leave out what the rules find, now", true, (*chat).prune},
+		{"context", "", "what takes the space in the window", true, (*chat).showContext},
+		{"undo", "[id]", "undo the newest pruning or folding, or the one named", true, (*chat).undo},
+		{"redo", "", "redo what was undone", true, (*chat).redo},
+		{"receipt", "[id]", "what prunings and foldings did", true, (*chat).showReceipts},
+		{"model", "[name]", "show or choose the model", false, (*chat).chooseModel},
+		{"cost", "", "what the session cost", true, (*chat).showCost},
+		{"sessions", "", "go on with another session", false, (*chat).showSessions},
+		{"title", "[text]", "show or set the title of the session", true, (*chat).retitle},
+		{"export", "[file]", "write the session into a file", true, (*chat).export},
+		{"revert", "", "go back to before a message of yours, files too", false, (*chat).chooseRevert},
+		{"pin", "text", "keep a text through every pruning and folding", true, (*chat).pin},
+		{"new", "", "begin a new session", false, (*chat).restart},
+		{"help", "", "commands and keys", false, (*chat).showHelp},
+		{"quit", "", "leave; the session is kept", false, (*chat).quit},
 	}
 }
 
 // typedCommand carries out what was typed with a slash.
 func (m *chat) typedCommand(text string) tea.Cmd {
 	name, arguments, _ := strings.Cut(strings.TrimPrefix(strings.TrimSpace(text), "/"), " ")
-	arguments = strings.TrimSpace(arguments)
 	all := commands()
 	for _, c := range all {
-		if c.name == strings.ToLower(name) {
-			return c.run(m, arguments)
+		if c.name != strings.ToLower(name) {
+			continue
 		}
+		if c.session && m.session == "" {
+			m.tell(told{text: "there is no session yet: say something first"})
+			return nil
+		}
+		return c.run(m, strings.TrimSpace(arguments))
 	}
 	m.transcript.say(wrong(unknownCommand(name, all)))
 	return nil
@@ -92,14 +106,6 @@ func distance(a, b string) int {
 	return d[len(x)][len(y)]
 }
 
-// need reports whether there is a session, and says so where there is none.
-func (m *chat) need() bool {
-	if m.session == "" {
-		m.tell(told{text: "there is no session yet: say something first"})
-	}
-	return m.session != ""
-}
-
 // idle reports whether no turn goes on, and says so where one does.
 func (m *chat) idle(what string) bool {
 	if m.work != nil {
@@ -110,22 +116,12 @@ func (m *chat) idle(what string) bool {
 
 // fold folds the past.
 func (m *chat) fold(focus string) tea.Cmd {
-	if !m.need() {
-		return nil
-	}
 	m.panel = nil
 	id, engine := m.session, m.config.Engine
 	if m.work != nil {
-		return m.do(func(ctx context.Context) func(m *chat) tea.Cmd {
+		return m.attempt("the past is not folded", func(ctx context.Context) (string, error) {
 			_, err := engine.Schedule(ctx, id, true)
-			return func(m *chat) tea.Cmd {
-				if err != nil {
-					m.tell(told{"the past is not folded", err})
-				} else {
-					m.tell(told{text: "the past will be folded before the next step"})
-				}
-				return m.sync()
-			}
+			return "the past will be folded before the next step", err
 		})
 	}
 	if m.doing != "" {
@@ -153,19 +149,25 @@ func (m *chat) fold(focus string) tea.Cmd {
 }
 
 func (m *chat) prune(string) tea.Cmd {
-	if !m.need() {
-		return nil
-	}
 	id, engine := m.session, m.config.Engine
-	return m.do(func(ctx context.Context) func(m *chat) tea.Cmd {
+	return m.attempt("nothing was pruned", func(ctx context.Context) (string, error) {
 		out, err := engine.Prune(ctx, id)
+		if out.Pruned == nil {
+			return "nothing to prune: " + refusals(out.Refusals), err
+		}
+		return "", err
+	})
+}
+
+// attempt does something that takes time beside the program, and says what came of it.
+func (m *chat) attempt(failed string, work func(ctx context.Context) (said string, err error)) tea.Cmd {
+	return m.do(func(ctx context.Context) func(m *chat) tea.Cmd {
+		said, err := work(ctx)
 		return func(m *chat) tea.Cmd {
-			switch {
-			case err != nil:
-				m.tell(told{"nothing was pruned", err})
-			case out.Pruned == nil:
-				m.tell(told{text: "nothing to prune: " + refusals(out.Refusals)})
+			if err != nil {
+				said = failed
 			}
+			m.tell(told{said, err})
 			return m.sync()
 		}
 	})
@@ -182,7 +184,7 @@ func refusals(all []rule.Refusal) string {
 		if len(said) == 3 {
 			break
 		}
-		said = append(said, grouped(s.Parts)+"× "+oneLine(s.Reason))
+		said = append(said, quantity.Number(s.Parts)+"× "+oneLine(s.Reason))
 	}
 	if len(said) == 0 {
 		return "the rules find nothing that is redundant"

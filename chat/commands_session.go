@@ -11,16 +11,13 @@ import (
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/tui"
 )
 
 // takeBack undoes, or does again.
 func (m *chat) takeBack(done, what string, take func(ctx context.Context, id, what string) (*pivot.Receipt, error)) tea.Cmd {
-	if !m.need() {
-		return nil
-	}
 	if m.stopFold != nil {
 		m.tell(told{text: "a folding goes on: esc stops it, and nothing is to be taken back then"})
 		return nil
@@ -29,17 +26,15 @@ func (m *chat) takeBack(done, what string, take func(ctx context.Context, id, wh
 	return m.do(func(ctx context.Context) func(m *chat) tea.Cmd {
 		r, err := take(ctx, id, what)
 		return func(m *chat) tea.Cmd {
-			switch {
-			case err != nil:
+			if err != nil {
 				m.tell(told{err: err})
-			default:
-				other := "/redo"
-				if done != "undone" {
-					other = "/undo"
-				}
-				return m.noteAfter(notice{"↶", done + ": " + described(r) + " · " + other + " " + r.ID, well})
+				return m.sync()
 			}
-			return m.sync()
+			other := "/redo"
+			if done != "undone" {
+				other = "/undo"
+			}
+			return m.noteAfter(notice{"↶", done + ": " + described(r) + " · " + other + " " + r.ID, well})
 		}
 	})
 }
@@ -48,13 +43,13 @@ func (m *chat) takeBack(done, what string, take func(ctx context.Context, id, wh
 func described(r *pivot.Receipt) string {
 	switch r.Kind {
 	case pivot.Restoring:
-		return "the restore of " + tui.Count(len(r.Quoted)+len(r.Replaced), "part") + ", " + grouped(max(0, r.TokensAfter-r.TokensBefore)) + " tokens"
+		return "the restore of " + quantity.Count(len(r.Quoted)+len(r.Replaced), "part") + ", " + quantity.Number(max(0, r.TokensAfter-r.TokensBefore)) + " tokens"
 	case pivot.Pinning:
-		return "the pin, " + grouped(max(0, r.TokensAfter-r.TokensBefore)) + " tokens"
+		return "the pin, " + quantity.Number(max(0, r.TokensAfter-r.TokensBefore)) + " tokens"
 	case pivot.Pruning:
-		return "the pruning of " + tui.Count(r.Parts(), "part") + ", " + grouped(max(0, r.TokensBefore-r.TokensAfter)) + " tokens"
+		return "the pruning of " + quantity.Count(r.Parts(), "part") + ", " + quantity.Number(max(0, r.TokensBefore-r.TokensAfter)) + " tokens"
 	}
-	return "the folding of " + tui.Count(r.Folded, "message") + ", " + grouped(max(0, r.TokensBefore-r.TokensAfter)) + " tokens"
+	return "the folding of " + quantity.Count(r.Folded, "message") + ", " + quantity.Number(max(0, r.TokensBefore-r.TokensAfter)) + " tokens"
 }
 
 func (m *chat) chooseModel(name string) tea.Cmd {
@@ -98,30 +93,18 @@ func (m *chat) showSessions(string) tea.Cmd {
 }
 
 func (m *chat) showReceipts(id string) tea.Cmd {
-	if !m.need() {
-		return nil
-	}
 	return m.show(newReceiptPanel(m.ctx, m.config.Engine, m.session, id, m.now(), m.style))
 }
 
 func (m *chat) showCost(string) tea.Cmd {
-	if !m.need() {
-		return nil
-	}
 	return m.show(newCostPanel(m.ctx, m.config.Engine, m.session, m.style))
 }
 
 func (m *chat) preview(focus string) tea.Cmd {
-	if !m.need() {
-		return nil
-	}
 	return m.show(newPreviewPanel(m.ctx, m.config.Engine, m.session, focus, m.style))
 }
 
 func (m *chat) showContext(string) tea.Cmd {
-	if !m.need() {
-		return nil
-	}
 	return m.show(newContextPanel(m.ctx, m.config.Engine, m.session, m.style))
 }
 
@@ -134,23 +117,12 @@ func nothingToFold(err error) string {
 }
 
 func (m *chat) retitle(text string) tea.Cmd {
-	if !m.need() {
-		return nil
-	}
 	if text == "" {
 		m.tell(told{text: "the title is: " + oneLine(m.title)})
 		return nil
 	}
 	id, engine := m.session, m.config.Engine
-	return m.do(func(ctx context.Context) func(m *chat) tea.Cmd {
-		err := engine.Rename(ctx, id, text)
-		return func(m *chat) tea.Cmd {
-			if err != nil {
-				m.tell(told{"the title stays", err})
-			}
-			return m.sync()
-		}
-	})
+	return m.attempt("the title stays", func(ctx context.Context) (string, error) { return "", engine.Rename(ctx, id, text) })
 }
 
 func (m *chat) export(file string) tea.Cmd {
@@ -158,20 +130,10 @@ func (m *chat) export(file string) tea.Cmd {
 		m.tell(told{text: "sessions cannot be exported here"})
 		return nil
 	}
-	if !m.need() {
-		return nil
-	}
 	id, export := m.session, m.config.Export
-	return m.do(func(ctx context.Context) func(m *chat) tea.Cmd {
+	return m.attempt("nothing was exported", func(ctx context.Context) (string, error) {
 		path, err := export(ctx, id, file)
-		return func(m *chat) tea.Cmd {
-			if err != nil {
-				m.tell(told{"nothing was exported", err})
-			} else {
-				m.tell(told{text: "exported to " + oneLine(path)})
-			}
-			return nil
-		}
+		return "exported to " + oneLine(path), err
 	})
 }
 
@@ -181,7 +143,7 @@ func (m *chat) chooseRevert(string) tea.Cmd {
 		m.tell(told{text: cmp.Or(m.config.NoRevert, "there is no going back here")})
 		return nil
 	}
-	if !m.need() || !m.idle("/revert") {
+	if !m.idle("/revert") {
 		return nil
 	}
 	var written []*session.Message
@@ -224,24 +186,14 @@ func (m *chat) revert(target *session.Message) tea.Cmd {
 }
 
 func (m *chat) pin(text string) tea.Cmd {
-	if !m.need() {
-		return nil
-	}
 	if text == "" {
 		m.tell(told{text: "/pin takes the text that must stay: /pin never touch the migrations"})
 		return nil
 	}
 	id, engine := m.session, m.config.Engine
-	return m.do(func(ctx context.Context) func(m *chat) tea.Cmd {
+	return m.attempt("nothing was pinned", func(ctx context.Context) (string, error) {
 		_, err := engine.Pin(ctx, id, rule.Pin{Text: text})
-		return func(m *chat) tea.Cmd {
-			if err != nil {
-				m.tell(told{"nothing was pinned", err})
-			} else {
-				m.tell(told{text: "pinned: " + oneLine(text)})
-			}
-			return nil
-		}
+		return "pinned: " + oneLine(text), err
 	})
 }
 

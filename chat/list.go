@@ -6,6 +6,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/tui"
 )
 
@@ -234,7 +235,7 @@ func (l *list) state(shown, all, room int) string {
 		text += "▏"
 	}
 	if l.filter != "" {
-		text += "  " + grouped(shown) + " of " + grouped(all)
+		text += "  " + quantity.Number(shown) + " of " + quantity.Number(all)
 	}
 	return tui.Cut(text, room)
 }

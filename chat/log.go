@@ -84,6 +84,9 @@ func (m *chat) synced(msg logMsg) tea.Cmd {
 		}
 	}
 	m.notes()
+	if m.panel != nil {
+		next = tea.Batch(next, m.toPanel(windowChanged{m.session}))
+	}
 	return next
 }
 

@@ -20,10 +20,10 @@ func TestMoney_ofAModelWithoutAPriceIsNeverANumber(t *testing.T) {
 	receipt.Money = pivot.NewMoney(model.Model{Provider: "house", ID: "any"}, pivot.Change{Before: 90_000, After: 9_000}, nil)
 	for name, bill := range map[string]winnow.Bill{"without a price": unpriced, "without a report": silent} {
 		all, last := barCost(winnow.Gauge{Last: bill, Steps: bill})
-		p := &costPanel{gauge: winnow.Gauge{Last: bill, Steps: bill}, all: requests, loaded: true}
+		panel := drawCost(winnow.Gauge{Last: bill, Steps: bill}, requests, 100, style{})
 		for painter, text := range map[string]string{
 			"the bar":           all + " " + last,
-			"the panel of cost": strings.Join(p.draw(100), "\n"),
+			"the panel of cost": strings.Join(panel, "\n"),
 			"a compaction":      foldedNotice(receipt).text,
 			"a pruning":         prunedNotice(receipt, model.Model{Provider: "house", ID: "any"}).text,
 			"a preview":         summaryForeseen(&winnow.SummaryPreview{Summarizer: "house/any", Calls: 1, Prompt: 9_000, Tokens: 300}),

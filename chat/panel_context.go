@@ -1,12 +1,15 @@
 package chat
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/tui"
 )
 
@@ -30,11 +33,9 @@ type contextPanel struct {
 	open  map[string]bool // rows by key
 
 	explained map[string]*explained // by part
-	said      string                // what the last key did
-	wrong     bool                  // it did not
-	busy      bool
-	reading   bool
-	done      []deed // that can be taken back, the newest last
+	outcome
+	reading bool
+	done    []deed // that can be taken back, the newest last
 }
 
 // deed is something that was done from the panel, with what takes it back.
@@ -67,60 +68,56 @@ const (
 
 func (g grouping) String() string { return [...]string{"parts", "by target", "by tool"}[g] }
 
-// contextRead is what a context panel waits for: the window as it is, and what was done to it.
-type contextRead struct {
-	of    *contextPanel
-	parts []winnow.PartReport
-	gauge winnow.Gauge
-	err   error
-
-	said string // "" where it was only read
-	news bool   // it was read because the session changed: what was said stays
-	did  *deed
-	fail error // of what was to be done
-}
-
 // windowChanged tells an open panel that a session is another now: it looks again.
 type windowChanged struct{ id string }
 
 // newContextPanel lists what takes the space in a session.
 func newContextPanel(ctx context.Context, e *winnow.Engine, id string, s style) (panel, tea.Cmd) {
-	p := &contextPanel{ctx: ctx, engine: e, id: id, style: s, open: map[string]bool{}, explained: map[string]*explained{}, busy: true}
-	return p, func() tea.Msg { return p.read(contextRead{}) }
+	p := &contextPanel{ctx: ctx, engine: e, id: id, style: s, open: map[string]bool{}, explained: map[string]*explained{}}
+	p.busy = true
+	return p, func() tea.Msg { return p.read(func() { p.busy = false }) }
 }
 
 func (p *contextPanel) Title() string { return "Context" }
 
 func (p *contextPanel) Keys() string {
 	if p.typing {
-		return "type to filter · enter done · esc clear"
+		return filterKeys
 	}
 	return "enter open · e elide · p pin · r restore · u undo · s sort · g group · / filter · esc"
 }
 
-// read looks at the session. It runs beside the program and touches nothing that is drawn.
-func (p *contextPanel) read(r contextRead) contextRead {
-	r.of = p
-	if r.parts, r.err = p.engine.Parts(p.ctx, p.id); r.err == nil {
-		r.gauge, r.err = p.engine.Gauge(p.ctx, p.id)
+// read looks at the session, and then says what was done before. It runs beside the program and
+// touches nothing that is drawn.
+func (p *contextPanel) read(then func()) panelRead {
+	var g winnow.Gauge
+	all, err := p.engine.Parts(p.ctx, p.id)
+	if err == nil {
+		g, err = p.engine.Gauge(p.ctx, p.id)
 	}
-	return r
+	return panelRead{p, func() {
+		p.loaded, p.failed = true, err
+		if then(); err != nil {
+			return
+		}
+		p.gauge, p.parts, p.newest = g, p.parts[:0], 0
+		for _, x := range all {
+			p.newest = max(p.newest, x.Step)
+			if x.Zone != winnow.Folded && (x.Tokens > 0 || x.Shown > 0) {
+				p.parts = append(p.parts, x)
+			}
+		}
+		clear(p.explained) // it may be another now
+		p.arrange(p.chosen())
+	}}
 }
 
 func (p *contextPanel) Update(msg tea.Msg) (panel, tea.Cmd) {
 	switch msg := msg.(type) {
-	case contextRead:
-		if msg.of == p {
-			p.take(msg)
-		}
 	case windowChanged:
 		if msg.id == p.id && !p.busy && !p.reading {
 			p.reading = true
-			return p, func() tea.Msg { return p.read(contextRead{news: true}) }
-		}
-	case partExplained:
-		if msg.of == p {
-			p.explained[msg.part] = &explained{x: msg.x, err: msg.err}
+			return p, func() tea.Msg { return p.read(func() { p.reading = false }) }
 		}
 	case tea.PasteMsg:
 		if p.paste(msg.Content) {
@@ -130,34 +127,6 @@ func (p *contextPanel) Update(msg tea.Msg) (panel, tea.Cmd) {
 		return p.press(msg)
 	}
 	return p, nil
-}
-
-func (p *contextPanel) take(r contextRead) {
-	p.loaded, p.failed = true, r.err
-	if r.news {
-		p.reading = false
-	} else {
-		p.busy, p.said, p.wrong = false, r.said, false
-	}
-	if r.fail != nil {
-		p.said, p.wrong = firstOf(explain(r.fail)), true
-	}
-	if r.did != nil {
-		p.done = append(p.done, *r.did)
-	}
-	if r.err != nil {
-		return
-	}
-	p.gauge, p.parts, p.newest = r.gauge, p.parts[:0], 0
-	for i := range r.parts {
-		x := &r.parts[i]
-		p.newest = max(p.newest, x.Step)
-		if x.Zone != winnow.Folded && (x.Tokens > 0 || x.Shown > 0) {
-			p.parts = append(p.parts, *x)
-		}
-	}
-	clear(p.explained) // it may be another now
-	p.arrange(p.chosen())
 }
 
 // firstOf is a text of several lines as one.
@@ -208,26 +177,18 @@ func (p *contextPanel) explain() tea.Cmd {
 	p.explained[part] = &explained{}
 	return func() tea.Msg {
 		x, err := p.engine.Explain(p.ctx, p.id, part)
-		return partExplained{p, part, x, err}
+		return panelRead{p, func() { p.explained[part] = &explained{x: x, err: err} }}
 	}
-}
-
-// partExplained is the answer to it.
-type partExplained struct {
-	of   *contextPanel
-	part string
-	x    winnow.Explanation
-	err  error
 }
 
 func (p *contextPanel) View(width, height int) []string {
 	if !p.loaded {
-		return shows([]string{paint(p.style.dim, tui.Cut("reading …", width))}, height)
+		return shows(dim(p.style, width, "reading …"), height)
 	}
 	if p.failed != nil {
 		return shows(wrap("the window cannot be looked at: "+firstOf(oneLine(explain(p.failed))), width, ""), height)
 	}
-	lines := []string{paint(p.style.dim, tui.Cut(p.head(width), width))}
+	lines := dim(p.style, width, p.head(width))
 	foot := p.foot(width)
 	room := height - len(lines) - len(foot)
 	if room > 4 {
@@ -245,13 +206,13 @@ func (p *contextPanel) View(width, height int) []string {
 // head says how full the window is and what is listed how.
 func (p *contextPanel) head(width int) string {
 	size := barSize(p.gauge)
-	what := tui.Count(len(p.parts), "part")
+	what := quantity.Count(len(p.parts), "part")
 	if p.group != eachPart {
 		what += " " + p.group.String()
 	}
 	what += ", " + p.order.String()
 	if p.gauge.Elided > 0 {
-		what += " · " + grouped(p.gauge.Elided) + " left out"
+		what += " · " + quantity.Number(p.gauge.Elided) + " left out"
 	}
 	for _, one := range size {
 		if text := one + " · " + what; tui.Columns(text) <= width {
@@ -263,7 +224,7 @@ func (p *contextPanel) head(width int) string {
 
 // foot is what the last key did, or the filter.
 func (p *contextPanel) foot(width int) []string {
-	if said := footOf(p.busy, p.said, p.wrong, width, p.style); said != nil {
+	if said := p.outcome.foot(width, p.style); said != nil {
 		return said
 	}
 	if state := p.state(p.matched(), len(p.parts), width); state != "" {
@@ -281,4 +242,152 @@ func (p *contextPanel) matched() (n int) {
 		n += len(p.rows[i].members)
 	}
 	return n
+}
+
+// contextRow is a part, a group of parts, or what every request begins with.
+type contextRow struct {
+	key     string
+	name    string
+	part    *winnow.PartReport // nil of a group and of what is no part
+	members []*winnow.PartReport
+	inside  bool // it stands under its group
+	tokens  int  // as the model sees it
+	elided  int
+	step    int // of the newest of it
+}
+
+func rowOf(x *winnow.PartReport, inside bool) contextRow {
+	row := contextRow{key: "part:" + x.Part, name: partName(x), part: x, inside: inside, tokens: x.Shown, step: x.Step}
+	if len(x.Elisions) > 0 {
+		row.elided = max(0, x.Tokens-x.Shown)
+	}
+	return row
+}
+
+func (p *contextPanel) row() *contextRow {
+	if p.at < len(p.rows) {
+		return &p.rows[p.at]
+	}
+	return nil
+}
+
+func (p *contextPanel) chosen() string {
+	if row := p.row(); row != nil {
+		return row.key
+	}
+	return ""
+}
+
+// arrange makes the rows anew, and stays on the one with a key where it is still there.
+func (p *contextPanel) arrange(stay string) {
+	var rows []contextRow
+	if p.filter == "" && p.group == eachPart {
+		system := "system prompt"
+		if !p.gauge.Split {
+			system = "system prompt and tools"
+		}
+		for _, b := range []contextRow{{name: system, tokens: p.gauge.System}, {name: "tools", tokens: p.gauge.Tools}} {
+			if b.tokens > 0 {
+				rows = append(rows, contextRow{key: "begins:" + b.name, name: b.name, tokens: b.tokens, step: -1})
+			}
+		}
+	}
+	groups := map[string]int{}
+	for i := range p.parts {
+		x := &p.parts[i]
+		if !p.matches(x.Handle, x.Part, partName(x), p.stateOf(x), string(x.Zone)) {
+			continue
+		}
+		one := rowOf(x, false)
+		if p.group == eachPart {
+			rows = append(rows, one)
+			continue
+		}
+		name := groupName(x, p.group)
+		at, known := groups[name]
+		if !known {
+			at = len(rows)
+			groups[name] = at
+			rows = append(rows, contextRow{key: "group:" + name, name: name})
+		}
+		g := &rows[at]
+		g.members, g.tokens, g.elided, g.step = append(g.members, x), g.tokens+one.tokens, g.elided+one.elided, max(g.step, one.step)
+	}
+	slices.SortStableFunc(rows, p.compare)
+	if p.group != eachPart {
+		rows = p.unfold(rows)
+	}
+	p.rows = rows
+	if at := slices.IndexFunc(rows, func(r contextRow) bool { return stay != "" && r.key == stay }); at >= 0 {
+		p.at = at
+	} else if stay == "" {
+		p.at, p.top = 0, 0
+	}
+	p.at = max(0, min(p.at, len(rows)-1))
+}
+
+func (p *contextPanel) compare(a, b contextRow) int {
+	switch p.order {
+	case byElided:
+		return cmp.Or(cmp.Compare(b.elided, a.elided), cmp.Compare(b.tokens, a.tokens))
+	case byAge:
+		return cmp.Compare(b.step, a.step)
+	}
+	return cmp.Compare(b.tokens, a.tokens)
+}
+
+// unfold puts the parts of open groups under them.
+func (p *contextPanel) unfold(groups []contextRow) []contextRow {
+	var rows []contextRow
+	for _, g := range groups {
+		rows = append(rows, g)
+		if !p.open[g.key] {
+			continue
+		}
+		var inside []contextRow
+		for _, x := range g.members {
+			inside = append(inside, rowOf(x, true))
+		}
+		slices.SortStableFunc(inside, p.compare)
+		rows = append(rows, inside...)
+	}
+	return rows
+}
+
+// partName says what a part is, on one line.
+func partName(x *winnow.PartReport) string {
+	if x.Tool != "" {
+		return strings.TrimSpace(oneLine(x.Tool) + " " + oneLine(x.Target))
+	}
+	if target := oneLine(x.Target); target != "" {
+		return x.Type + " " + target
+	}
+	return x.Type
+}
+
+func groupName(x *winnow.PartReport, by grouping) string {
+	switch target := oneLine(x.Target); {
+	case x.Tool == "":
+		return x.Type
+	case by == byTarget && target != "":
+		return target
+	}
+	return oneLine(x.Tool)
+}
+
+// stateOf says how a part is shown, and who decided it.
+func (p *contextPanel) stateOf(x *winnow.PartReport) string {
+	switch {
+	case len(x.Elisions) > 0:
+		return "elided " + oneLine(x.Rule)
+	case x.Pinned:
+		return "pinned"
+	case len(x.Candidates) > 0:
+		return "could go " + oneLine(x.Rule)
+	case x.Kept != nil:
+		return "kept " + string(x.Kept.By)
+	case x.Zone == winnow.Summary, x.Zone == winnow.Talk:
+		return string(x.Zone)
+	}
+	return "shown"
 }

@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/tui"
 )
@@ -23,36 +24,40 @@ func (p *contextPanel) act(do func(ctx context.Context, row contextRow) (did dee
 		p.said, p.wrong = "every request begins with it: another agent or fewer tools make it smaller", true
 		return nil
 	}
-	p.busy = true
 	chosen := *row
-	return func() tea.Msg {
-		before := p.size()
-		did, err := do(p.ctx, chosen)
-		r := contextRead{fail: err}
-		if err == nil {
-			r.said = did.what + effect(p.size()-before)
-			if did.back != nil {
-				r.said += " · u takes it back"
-				r.did = &did
-			}
+	return p.begin(func(ctx context.Context) (string, *deed, error) {
+		did, err := do(ctx, chosen)
+		if err != nil || did.back == nil {
+			return did.what, nil, err
 		}
-		return p.read(r)
-	}
+		return did.what, &did, nil
+	})
 }
 
-// size is how many tokens the messages of the window have. It can be said of a view that no provider would take, too.
-func (p *contextPanel) size() int {
-	v, _ := p.engine.View(p.ctx, p.id)
-	return v.Tokens
+// begin does something beside the program, and reads the window again.
+func (p *contextPanel) begin(do func(ctx context.Context) (what string, did *deed, err error)) tea.Cmd {
+	p.busy = true
+	return func() tea.Msg {
+		before := sizeOf(p.ctx, p.engine, p.id)
+		what, did, err := do(p.ctx)
+		what += effect(sizeOf(p.ctx, p.engine, p.id) - before)
+		return p.read(func() {
+			if did != nil {
+				what += " · u takes it back"
+				p.done = append(p.done, *did)
+			}
+			p.tell(what, err)
+		})
+	}
 }
 
 // effect says what something did to the window.
 func effect(tokens int) string {
 	switch {
 	case tokens < 0:
-		return ": −" + tui.Count(-tokens, "token")
+		return ": −" + quantity.Count(-tokens, "token")
 	case tokens > 0:
-		return ": +" + tui.Count(tokens, "token")
+		return ": +" + quantity.Count(tokens, "token")
 	}
 	return ": the window is as large as it was"
 }
@@ -93,7 +98,7 @@ func (p *contextPanel) elide(ctx context.Context, row contextRow) (deed, error) 
 	}
 	did := deed{what: row.label() + " is left out"}
 	if n := len(out.Targets); n > 1 {
-		did.what = fmt.Sprintf("%s: %s of %s left out", row.label(), grouped(done), tui.Count(n, "part"))
+		did.what = fmt.Sprintf("%s: %s of %s left out", row.label(), quantity.Number(done), quantity.Count(n, "part"))
 		if why != "" {
 			did.what += " (" + why + ")"
 		}
@@ -141,7 +146,7 @@ func (p *contextPanel) restore(ctx context.Context, row contextRow) (deed, error
 	}
 	did := deed{what: row.label() + " is shown whole again", back: p.again(elided)}
 	if row.part == nil {
-		did.what = fmt.Sprintf("%s: %s shown whole again", row.label(), tui.Count(done, "part"))
+		did.what = fmt.Sprintf("%s: %s shown whole again", row.label(), quantity.Count(done, "part"))
 	}
 	return did, nil
 }
@@ -234,13 +239,8 @@ func (p *contextPanel) undo() tea.Cmd {
 		return nil
 	}
 	last := p.done[len(p.done)-1]
-	p.done, p.busy = p.done[:len(p.done)-1], true
-	return func() tea.Msg {
-		before := p.size()
-		r := contextRead{fail: last.back(p.ctx)}
-		if r.fail == nil {
-			r.said = "taken back: " + last.what + effect(p.size()-before)
-		}
-		return p.read(r)
-	}
+	p.done = p.done[:len(p.done)-1]
+	return p.begin(func(ctx context.Context) (string, *deed, error) {
+		return "taken back: " + last.what, nil, last.back(ctx)
+	})
 }

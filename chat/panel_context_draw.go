@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/winnowhq/winnow"
-	"github.com/winnowhq/winnow/token"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/tui"
 )
 
@@ -61,12 +61,12 @@ func (p *contextPanel) drawRow(item, width int) string {
 	case row.part != nil:
 		glyph, state = p.glyph(row.part), p.stateOf(row.part)
 	case row.members != nil:
-		state = tui.Count(len(row.members), "part")
+		state = quantity.Count(len(row.members), "part")
 	default:
 		glyph, state = "▓", "every request"
 	}
 	if row.elided > 0 { // the glyph says that it is elided
-		state = "−" + grouped(row.elided) + " " + strings.TrimPrefix(state, "elided ")
+		state = "−" + quantity.Number(row.elided) + " " + strings.TrimPrefix(state, "elided ")
 	}
 	if w.state > 1 {
 		state = glyph + " " + state
@@ -86,7 +86,7 @@ func (p *contextPanel) drawRow(item, width int) string {
 	}
 	age := ""
 	if row.step > 0 && p.newest > 0 {
-		age = grouped(p.newest - row.step)
+		age = quantity.Number(p.newest - row.step)
 	}
 	room := width - 2 - tui.Columns(w.beside("", "", "")) - 2
 	if path := strings.LastIndexByte(row.name, '/'); path > 0 && tui.Columns(name) > room { // of a path the end says most
@@ -96,7 +96,7 @@ func (p *contextPanel) drawRow(item, width int) string {
 			name = before + tui.CutFront(target, room-tui.Columns(before))
 		}
 	}
-	return pick(item == p.at, name, w.beside(grouped(row.tokens), age, state), width, p.style)
+	return pick(item == p.at, name, w.beside(quantity.Number(row.tokens), age, state), width, p.style)
 }
 
 // glyph is how a part is shown, in the glyphs of the timeline that inspect draws.
@@ -141,24 +141,24 @@ func (p *contextPanel) details(item, width int) []string {
 
 func (p *contextPanel) drawDetails(x *winnow.Explanation, width int) []string {
 	d := under{width: width, style: p.style}
-	d.say("", token.GroupDigitsIn(x.Because))
-	where := grouped(x.Tokens) + " tokens in the log, " + grouped(x.Shown) + " in the view"
+	d.say("", quantity.Sentence(x.Because))
+	where := quantity.Number(x.Tokens) + " tokens in the log, " + quantity.Number(x.Shown) + " in the view"
 	if x.Step > 0 {
-		where += " · step " + grouped(x.Step) + " of turn " + grouped(x.Turn)
+		where += " · step " + quantity.Number(x.Step) + " of turn " + quantity.Number(x.Turn)
 	}
 	d.faint(where)
 	for _, r := range x.Elisions {
-		text := "the " + string(r.Field) + ", by " + r.Rule + ", saves " + grouped(r.Saves)
+		text := "the " + string(r.Field) + ", by " + r.Rule + ", saves " + quantity.Number(r.Saves)
 		if r.StepsSince > 0 {
-			text += "; " + tui.Count(r.StepsSince, "step") + " ago"
+			text += "; " + quantity.Count(r.StepsSince, "step") + " ago"
 		}
 		if r.Together > 1 {
-			text += "; with " + grouped(r.Together-1) + " more, /undo " + r.Receipt + " takes back all of them"
+			text += "; with " + quantity.Number(r.Together-1) + " more, /undo " + r.Receipt + " takes back all of them"
 		}
 		d.say("elided: ", text)
 	}
 	for _, r := range x.Candidates {
-		text := "the " + string(r.Field) + ", by " + r.Rule + ", saves " + grouped(r.Saves)
+		text := "the " + string(r.Field) + ", by " + r.Rule + ", saves " + quantity.Number(r.Saves)
 		switch {
 		case r.Restored:
 			text += "; it was taken back before, only /prune takes it again"
@@ -169,7 +169,7 @@ func (p *contextPanel) drawDetails(x *winnow.Explanation, width int) []string {
 	}
 	for i, r := range x.StandsFor {
 		if i == 2 {
-			d.faint("stands for " + grouped(len(x.StandsFor)-i) + " more")
+			d.faint("stands for " + quantity.Number(len(x.StandsFor)-i) + " more")
 			break
 		}
 		d.faint("stands for " + r.String())
@@ -224,6 +224,6 @@ func (d *under) text(name, text string) {
 		d.lines = append(d.lines, tui.Cut(inset+"│ "+l, d.width))
 	}
 	if hidden > 0 {
-		d.faint("│ … " + tui.Count(hidden, "more line"))
+		d.faint("│ … " + quantity.Count(hidden, "more line"))
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 )
@@ -54,7 +55,7 @@ func TestContextPanel_elidesAndTakesItBack(t *testing.T) {
 		t.Fatalf("the part has the elisions %+v, want one of discard", x.Elisions)
 	}
 	after := s.size()
-	s.says(x.Handle + " is left out: −" + grouped(before-after) + " tokens · u takes it back")
+	s.says(x.Handle + " is left out: −" + quantity.Number(before-after) + " tokens · u takes it back")
 	if look := s.look(80, 24); !strings.Contains(look, "░ −") {
 		t.Errorf("the row does not say that it is elided:\n%s", look)
 	}
@@ -84,7 +85,7 @@ func TestContextPanel_restoresAndTakesItBack(t *testing.T) {
 	if err != nil || len(restored.Elisions) > 0 || s.size() <= pruned {
 		t.Fatalf("it has %d elisions, the window %d tokens after %d, %v", len(restored.Elisions), s.size(), pruned, err)
 	}
-	s.says(was.Handle + " is shown whole again: +" + grouped(s.size()-pruned) + " tokens")
+	s.says(was.Handle + " is shown whole again: +" + quantity.Number(s.size()-pruned) + " tokens")
 	s.press("u")
 	if again, err := s.engine.Explain(t.Context(), s.id, was.Part); err != nil || len(again.Elisions) == 0 {
 		t.Errorf("taken back it is shown whole: %+v, %v", again.Elisions, err)

@@ -9,101 +9,62 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/tui"
 )
 
-// costPanel shows what a session took: by kind, by model, and request by request.
-type costPanel struct {
-	scrolled
-	style  style
-	gauge  winnow.Gauge
-	all    []winnow.Request
-	err    error
-	loaded bool
-}
-
-// costRead is what a cost panel waits for.
-type costRead struct {
-	of    *costPanel
-	gauge winnow.Gauge
-	all   []winnow.Request
-	err   error
-}
-
-// newCostPanel shows what a session took.
+// newCostPanel shows what a session took: by kind, by model, and request by request.
 func newCostPanel(ctx context.Context, e *winnow.Engine, id string, s style) (panel, tea.Cmd) {
-	p := &costPanel{style: s}
+	p := &page{title: "Cost", keys: func() string { return "↑↓ scroll · esc back" }}
+	p.enter = func() (bool, tea.Msg) { return true, nil }
+	p.draw = func(width int) []string { return dim(s, width, "reading …") }
 	return p, func() tea.Msg {
-		r := costRead{of: p}
-		if r.gauge, r.err = e.Gauge(ctx, id); r.err == nil {
-			r.all, r.err = e.Requests(ctx, id)
+		g, err := e.Gauge(ctx, id)
+		var all []winnow.Request
+		if err == nil {
+			all, err = e.Requests(ctx, id)
 		}
-		return r
+		return panelRead{p, func() {
+			p.text, p.draw = nil, func(width int) []string {
+				if err != nil {
+					return wrap("what it took cannot be read: "+firstOf(oneLine(explain(err))), width, "")
+				}
+				return drawCost(g, all, width, s)
+			}
+		}}
 	}
 }
 
-func (p *costPanel) Title() string { return "Cost" }
-func (p *costPanel) Keys() string  { return "↑↓ scroll · esc back" }
-
-func (p *costPanel) Update(msg tea.Msg) (panel, tea.Cmd) {
-	switch msg := msg.(type) {
-	case costRead:
-		if msg.of == p {
-			p.gauge, p.all, p.err, p.loaded, p.drawn = msg.gauge, msg.all, msg.err, true, false
-		}
-	case tea.KeyPressMsg:
-		switch msg.String() {
-		case "esc", "q", "enter":
-			return nil, nil
-		case "/": // there is nothing to filter
-		default:
-			p.key(msg)
-		}
-	}
-	return p, nil
-}
-
-func (p *costPanel) View(width, height int) []string { return p.show(width, height, p.draw) }
-
-func (p *costPanel) draw(width int) []string {
-	bill := p.gauge.All()
-	switch {
-	case !p.loaded:
-		return []string{paint(p.style.dim, tui.Cut("reading …", width))}
-	case p.err != nil:
-		return wrap("what it took cannot be read: "+firstOf(oneLine(explain(p.err))), width, "")
-	case bill.Requests == 0:
+func drawCost(g winnow.Gauge, all []winnow.Request, width int, s style) []string {
+	bill := g.All()
+	if bill.Requests == 0 {
 		return wrap("nothing was paid yet: no request has said what it took", width, "")
 	}
-	head := money(bill) + " for " + tui.Count(bill.Requests, "request") + " · " + cacheShare(bill) + " of what was sent came from the cache"
 	var lines []string
-	for _, l := range wrap(head, width, "") {
-		lines = append(lines, paint(p.style.bold, tui.Cut(l, width)))
+	for _, l := range wrap(money(bill)+" for "+quantity.Count(bill.Requests, "request")+" · "+cacheShare(bill)+
+		" of what was sent came from the cache", width, "") {
+		lines = append(lines, paint(s.bold, tui.Cut(l, width)))
 	}
 	if bill.Unpriced > 0 {
-		lines = append(lines, wrap("the price of "+tui.Count(bill.Unpriced, "request")+" is not known", width, "")...)
+		lines = append(lines, wrap("the price of "+quantity.Count(bill.Unpriced, "request")+" is not known", width, "")...)
 	}
 	if bill.Unreported > 0 {
-		lines = append(lines, wrap(tui.Count(bill.Unreported, "request")+" without a report of usage", width, "")...)
+		lines = append(lines, wrap(quantity.Count(bill.Unreported, "request")+" without a report of usage", width, "")...)
 	}
-	lines = append(lines, "")
-	t := billTable{width: width, style: p.style}
+	t := billTable{width: width, style: s, lines: append(lines, "")}
 	t.head("by kind")
-	for _, k := range []struct {
-		name string
-		bill winnow.Bill
-	}{{"steps", p.gauge.Steps}, {"summaries", p.gauge.Summaries}, {"sub-agents", p.gauge.Agents}, {"left", p.gauge.Left}, {"failed", p.gauge.Failed}, {"last step", p.gauge.Last}} {
+	for _, k := range []modelBill{{"steps", g.Steps}, {"summaries", g.Summaries}, {"sub-agents", g.Agents},
+		{"left", g.Left}, {"failed", g.Failed}, {"last step", g.Last}} {
 		if k.bill.Requests > 0 {
 			t.row(k.name, k.bill)
 		}
 	}
 	t.lines = append(t.lines, "")
 	t.head("by model")
-	for _, m := range byModel(p.all) {
+	for _, m := range byModel(all) {
 		t.row(m.name, m.bill)
 	}
-	lines = append(lines, t.lines...)
-	return append(append(lines, ""), chart(p.all, width, p.style)...)
+	return append(append(t.lines, ""), chart(all, width, s)...)
 }
 
 type modelBill struct {
@@ -150,7 +111,7 @@ func (t *billTable) head(name string) {
 func (t *billTable) row(name string, b winnow.Bill) {
 	u := b.Usage
 	t.lines = append(t.lines, t.line("  "+oneLine(name), []string{
-		money(b), grouped(b.Requests), grouped(u.Prompt()), cacheShare(b), grouped(u.Cache.Write), grouped(u.Output + u.Reasoning),
+		money(b), quantity.Number(b.Requests), quantity.Number(u.Prompt()), cacheShare(b), quantity.Number(u.Cache.Write), quantity.Number(u.Output + u.Reasoning),
 	}))
 }
 
@@ -178,9 +139,9 @@ func chart(all []winnow.Request, width int, s style) []string {
 		return nil
 	}
 	all = all[max(0, len(all)-room):]
-	value, label, title := func(r *winnow.Request) float64 { return r.Bill.Cost }, tui.Dollars, "cost"
+	value, label, title := func(r *winnow.Request) float64 { return r.Bill.Cost }, quantity.Dollars, "cost"
 	if slices.ContainsFunc(all, func(r winnow.Request) bool { return r.Bill.Unknown() > 0 }) {
-		value, label, title = func(r *winnow.Request) float64 { return float64(r.Bill.Usage.Prompt()) }, func(n float64) string { return shortly(int(n)) }, "tokens sent"
+		value, label, title = func(r *winnow.Request) float64 { return float64(r.Bill.Usage.Prompt()) }, func(n float64) string { return quantity.Short(int(n)) }, "tokens sent"
 	}
 	most := 0.0
 	for i := range all {
@@ -188,7 +149,7 @@ func chart(all []winnow.Request, width int, s style) []string {
 	}
 	what := "the only request"
 	if len(all) > 1 {
-		what = "the newest " + tui.Count(len(all), "request")
+		what = "the newest " + quantity.Count(len(all), "request")
 	}
 	lines := []string{paint(s.dim, tui.Cut(title+" of "+what, width))}
 	if most <= 0 {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/model"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -47,7 +48,7 @@ func TestReceiptPanel_undoesAndDoesAgain(t *testing.T) {
 	if s.size() != whole {
 		t.Errorf("undone the window has %d tokens, want %d", s.size(), whole)
 	}
-	s.looksLike("(undone)", "undone: +"+grouped(whole-folded)+" tokens", "u does it again here")
+	s.looksLike("(undone)", "undone: +"+quantity.Number(whole-folded)+" tokens", "u does it again here")
 	s.press("u")
 	if s.size() != folded {
 		t.Errorf("done again the window has %d tokens, want %d", s.size(), folded)

@@ -2,89 +2,58 @@ package chat
 
 import (
 	"context"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/pivot"
-	"github.com/winnowhq/winnow/token"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/tui"
 )
 
-// previewPanel shows what /compact would do. Enter does it: told as compactChosen.
-type previewPanel struct {
-	scrolled
-	style   style
-	focus   string
-	preview winnow.Preview
-	err     error
-	loaded  bool
-}
-
-// foreseen is what a preview panel waits for.
-type foreseen struct {
-	of      *previewPanel
-	preview winnow.Preview
-	err     error
-}
-
-// newPreviewPanel shows what folding a session would do; focus is what the summary is to dwell on.
+// newPreviewPanel shows what folding a session would do, and does it on enter; focus is what the
+// summary is to dwell on.
 func newPreviewPanel(ctx context.Context, e *winnow.Engine, id, focus string, s style) (panel, tea.Cmd) {
-	p := &previewPanel{style: s, focus: focus}
+	p := &page{title: "What /compact would do"}
+	does := "fold"
+	p.keys = func() string {
+		if does == "" {
+			return "esc back"
+		}
+		return "enter " + does + " · ↑↓ scroll · esc leave it"
+	}
+	loaded := false
+	p.enter = func() (bool, tea.Msg) {
+		if !loaded || does == "" {
+			return false, nil
+		}
+		return true, compactChosen{focus}
+	}
+	p.draw = func(width int) []string { return dim(s, width, "looking ahead …") }
 	return p, func() tea.Msg {
-		preview, err := e.Preview(ctx, id, winnow.CompactOptions{Focus: focus})
-		return foreseen{p, preview, err}
-	}
-}
-
-func (p *previewPanel) Title() string { return "What /compact would do" }
-
-func (p *previewPanel) Keys() string {
-	switch {
-	case p.err != nil:
-		return "esc back"
-	case p.preview.Kind == pivot.Pruning:
-		return "enter prune · ↑↓ scroll · esc leave it"
-	}
-	return "enter fold · ↑↓ scroll · esc leave it"
-}
-
-func (p *previewPanel) Update(msg tea.Msg) (panel, tea.Cmd) {
-	switch msg := msg.(type) {
-	case foreseen:
-		if msg.of == p {
-			p.preview, p.err, p.loaded, p.drawn = msg.preview, msg.err, true, false
-		}
-	case tea.KeyPressMsg:
-		switch name := msg.String(); name {
-		case "esc", "q":
-			return nil, nil
-		case "enter":
-			if p.loaded && p.err == nil {
-				return nil, choose(compactChosen{p.focus})
+		v, err := e.Preview(ctx, id, winnow.CompactOptions{Focus: focus})
+		return panelRead{p, func() {
+			switch loaded = true; {
+			case err != nil:
+				does = ""
+			case v.Kind == pivot.Pruning:
+				does = "prune"
 			}
-		case "/": // there is nothing to filter
-		default:
-			p.key(msg)
-		}
+			p.text, p.draw = nil, func(width int) []string {
+				switch {
+				case winnow.CodeOf(err) == winnow.NothingToFold:
+					return wrap(nothingToFold(err), width, "")
+				case err != nil:
+					return wrap("folding would fail: "+firstOf(oneLine(explain(err))), width, "")
+				}
+				return drawPreview(&v, focus, width)
+			}
+		}}
 	}
-	return p, nil
 }
 
-func (p *previewPanel) View(width, height int) []string {
-	return p.show(width, height, p.draw)
-}
-
-func (p *previewPanel) draw(width int) []string {
-	switch {
-	case !p.loaded:
-		return []string{paint(p.style.dim, tui.Cut("looking ahead …", width))}
-	case winnow.CodeOf(p.err) == winnow.NothingToFold:
-		return wrap(nothingToFold(p.err), width, "")
-	case p.err != nil:
-		return wrap("folding would fail: "+firstOf(oneLine(explain(p.err))), width, "")
-	}
-	v := &p.preview
+func drawPreview(v *winnow.Preview, focus string, width int) []string {
 	lines := receiptText(pivot.Receipt{
 		Kind: v.Kind, MessagesBefore: v.MessagesBefore, MessagesAfter: v.MessagesAfter, TokensBefore: v.TokensBefore, TokensAfter: v.TokensAfter, Saved: v.Saved,
 		Usable: v.Usable, Folded: v.Folded, Gone: v.Gone, Tail: v.Tail, Carried: v.Carried, Committed: v.Committed, Notes: v.Notes,
@@ -94,7 +63,7 @@ func (p *previewPanel) draw(width int) []string {
 	}
 	lines = append(lines, "")
 	if v.Tail > 0 {
-		text := tui.Count(v.Tail, "message") + " of " + tui.Count(v.TailTokens, "token") + " would stay word for word"
+		text := quantity.Count(v.Tail, "message") + " of " + quantity.Count(v.TailTokens, "token") + " would stay word for word"
 		if v.Split {
 			text += ", from the middle of a turn on"
 		}
@@ -103,8 +72,8 @@ func (p *previewPanel) draw(width int) []string {
 	if s := v.Summary; s != nil {
 		say(summaryForeseen(s))
 	}
-	if p.focus != "" {
-		say("the summary would dwell on: " + p.focus)
+	if focus != "" {
+		say("the summary would dwell on: " + focus)
 	}
 	return lines
 }
@@ -114,21 +83,32 @@ func summaryForeseen(s *winnow.SummaryPreview) string {
 	text := "the summary would be written by " + s.Summarizer
 	switch s.Basis {
 	case "written":
-		text += ", which costs nothing: " + tui.Count(s.Tokens, "token")
+		text += ", which costs nothing: " + quantity.Count(s.Tokens, "token")
 	case "earlier":
-		text += ": about " + tui.Count(s.Tokens, "token") + ", as long as the one before"
+		text += ": about " + quantity.Count(s.Tokens, "token") + ", as long as the one before"
 	default:
-		text += ": at most " + tui.Count(s.Tokens, "token")
+		text += ": at most " + quantity.Count(s.Tokens, "token")
 	}
 	if s.Calls == 0 {
 		return text
 	}
-	text += "; " + tui.Count(s.Calls, "request") + " of " + token.Grouped(s.Prompt) + " tokens in all"
+	text += "; " + quantity.Count(s.Calls, "request") + " of " + quantity.Number(s.Prompt) + " tokens in all"
 	if s.Cached > 0 {
-		text += ", " + tui.Percent(s.Cached, s.Prompt) + " of it from the cache"
+		text += ", " + quantity.Percent(s.Cached, s.Prompt) + " of it from the cache"
 	}
 	if s.Cost > 0 {
-		return text + ", about " + tui.Dollars(s.Cost)
+		return text + ", about " + quantity.Dollars(s.Cost)
 	}
 	return text + ", at a price that is not known"
+}
+
+// receiptText is a receipt in lines of a width, each behind an inset.
+func receiptText(r pivot.Receipt, overhead, width int, before string) []string {
+	var b strings.Builder
+	tui.Painter{W: &b, Width: max(10, width-tui.Columns(before))}.Receipt(r, overhead)
+	var lines []string
+	for l := range strings.Lines(b.String()) {
+		lines = append(lines, tui.Cut(before+strings.TrimRight(l, "\n"), width))
+	}
+	return lines
 }

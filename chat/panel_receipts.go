@@ -2,12 +2,14 @@ package chat
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/tui"
 )
 
@@ -28,20 +30,7 @@ type receiptPanel struct {
 	width    int
 	err      error
 	loaded   bool
-	busy     bool
-	said     string
-	wrong    bool
-}
-
-// receiptsRead is what a receipt panel waits for.
-type receiptsRead struct {
-	of       *receiptPanel
-	all      []pivot.Receipt
-	stands   []bool
-	overhead int
-	err      error
-	said     string
-	fail     error
+	outcome
 }
 
 // newReceiptPanel lists the receipts of a session. The newest is open, or the one that is named.
@@ -50,7 +39,7 @@ func newReceiptPanel(ctx context.Context, e *winnow.Engine, id, open string, now
 	if open != "" {
 		p.open[open] = true
 	}
-	return p, func() tea.Msg { return p.read(receiptsRead{}) }
+	return p, func() tea.Msg { return p.read("", nil) }
 }
 
 func (p *receiptPanel) Title() string { return "Receipts" }
@@ -58,72 +47,58 @@ func (p *receiptPanel) Keys() string {
 	return "↑↓ move · enter open · u undo or redo · esc back"
 }
 
-// read looks at the session. It runs beside the program and touches nothing that is drawn.
-func (p *receiptPanel) read(r receiptsRead) receiptsRead {
-	r.of = p
+// read looks at the session, after something was done. It runs beside the program and touches nothing
+// that is drawn.
+func (p *receiptPanel) read(said string, failed error) panelRead {
+	var all []pivot.Receipt
+	var stands []bool
+	overhead := 0
 	_, state, err := p.engine.Session(p.ctx, p.id)
-	if r.err = err; err != nil {
-		return r
+	for _, x := range slices.Backward(state.Receipts) {
+		all, stands = append(all, x), append(stands, winnow.Stands(state, &x))
 	}
-	for i := len(state.Receipts) - 1; i >= 0; i-- {
-		x := state.Receipts[i]
-		r.all, r.stands = append(r.all, x), append(r.stands, winnow.Stands(state, &x))
+	if err == nil {
+		var g winnow.Gauge
+		if g, err = p.engine.Gauge(p.ctx, p.id); g.Learned {
+			overhead = g.System + g.Tools
+		}
 	}
-	g, err := p.engine.Gauge(p.ctx, p.id)
-	if r.err = err; g.Learned {
-		r.overhead = g.System + g.Tools
-	}
-	return r
+	return panelRead{p, func() {
+		p.tell(said, failed)
+		first := !p.loaded
+		if p.loaded, p.err = true, err; err != nil {
+			return
+		}
+		p.all, p.stands, p.overhead = all, stands, overhead
+		clear(p.drawn)
+		if first && len(p.open) == 0 && len(all) > 0 {
+			p.open[all[0].ID] = true
+		}
+		if first {
+			p.at = max(0, slices.IndexFunc(all, func(r pivot.Receipt) bool { return p.open[r.ID] }))
+		}
+	}}
 }
 
 func (p *receiptPanel) Update(msg tea.Msg) (panel, tea.Cmd) {
-	switch msg := msg.(type) {
-	case receiptsRead:
-		if msg.of == p {
-			p.take(msg)
+	k, ok := msg.(tea.KeyPressMsg)
+	if !ok || k.String() == "/" {
+		return p, nil
+	}
+	if taken, _ := p.key(k); taken {
+		return p, nil
+	}
+	switch k.String() {
+	case "esc", "q":
+		return nil, nil
+	case "enter", "space":
+		if p.at < len(p.all) {
+			p.open[p.all[p.at].ID] = !p.open[p.all[p.at].ID]
 		}
-	case tea.KeyPressMsg:
-		name := msg.String()
-		if name == "/" {
-			return p, nil
-		}
-		if taken, _ := p.key(msg); taken {
-			return p, nil
-		}
-		switch name {
-		case "esc", "q":
-			return nil, nil
-		case "enter", "space":
-			if p.at < len(p.all) {
-				p.open[p.all[p.at].ID] = !p.open[p.all[p.at].ID]
-			}
-		case "u":
-			return p, p.turn()
-		}
+	case "u":
+		return p, p.turn()
 	}
 	return p, nil
-}
-
-func (p *receiptPanel) take(r receiptsRead) {
-	first := !p.loaded
-	p.busy, p.loaded, p.err = false, true, r.err
-	p.said, p.wrong = r.said, r.fail != nil
-	if r.fail != nil {
-		p.said = firstOf(explain(r.fail))
-	}
-	if r.err != nil {
-		return
-	}
-	p.all, p.stands, p.overhead = r.all, r.stands, r.overhead
-	clear(p.drawn)
-	if first && len(p.open) == 0 && len(p.all) > 0 {
-		p.open[p.all[0].ID] = true
-	}
-	for i := range p.all {
-		if first && p.open[p.all[i].ID] {
-			p.at = i
-		}
-	}
 }
 
 // turn undoes the chosen one, or does it again.
@@ -134,41 +109,30 @@ func (p *receiptPanel) turn() tea.Cmd {
 	p.busy = true
 	r, stands := p.all[p.at], p.stands[p.at]
 	return func() tea.Msg {
-		size := func() int {
-			v, _ := p.engine.View(p.ctx, p.id)
-			return v.Tokens
-		}
-		before := size()
-		var err error
-		done := "undone"
+		before := sizeOf(p.ctx, p.engine, p.id)
+		done, turn := "done again", p.engine.Redo
 		if stands {
-			_, err = p.engine.Undo(p.ctx, p.id, r.ID)
-		} else {
-			done = "done again"
-			_, err = p.engine.Redo(p.ctx, p.id, r.ID)
+			done, turn = "undone", p.engine.Undo
 		}
-		read := receiptsRead{fail: err}
-		if err == nil {
-			read.said = done + effect(size()-before) + " · u turns it back"
-		}
-		return p.read(read)
+		_, err := turn(p.ctx, p.id, r.ID)
+		return p.read(done+effect(sizeOf(p.ctx, p.engine, p.id)-before)+" · u turns it back", err)
 	}
 }
 
 func (p *receiptPanel) View(width, height int) []string {
 	switch {
 	case !p.loaded:
-		return shows([]string{paint(p.style.dim, tui.Cut("reading …", width))}, height)
+		return shows(dim(p.style, width, "reading …"), height)
 	case p.err != nil:
 		return shows(wrap("the receipts cannot be read: "+firstOf(oneLine(explain(p.err))), width, ""), height)
 	case len(p.all) == 0:
-		return shows([]string{paint(p.style.dim, tui.Cut("nothing was pruned or folded yet", width))}, height)
+		return shows(dim(p.style, width, "nothing was pruned or folded yet"), height)
 	}
 	if p.width != width {
 		p.width = width
 		clear(p.drawn)
 	}
-	foot := footOf(p.busy, p.said, p.wrong, width, p.style)
+	foot := p.foot(width, p.style)
 	lines := p.view(len(p.all), max(1, height-len(foot)), func(item int) int { return 1 + len(p.details(item)) }, func(item, line int) string {
 		if line == 0 {
 			return p.row(item)
@@ -187,9 +151,9 @@ func (p *receiptPanel) row(item int) string {
 	if !p.stands[item] {
 		what += " (undone)"
 	}
-	side := grouped(r.TokensBefore) + " → " + grouped(r.TokensAfter)
+	side := quantity.Number(r.TokensBefore) + " → " + quantity.Number(r.TokensAfter)
 	if p.width >= 60 {
-		side += "  " + right(ago(p.now.Sub(time.UnixMilli(int64(r.Time)))), 8)
+		side += "  " + age(p.now, r.Time)
 	}
 	return pick(item == p.at, what, side, min(p.width, mostRow), p.style)
 }
@@ -220,23 +184,4 @@ func (p *receiptPanel) details(item int) []string {
 		p.drawn[r.ID] = lines
 	}
 	return lines
-}
-
-// footOf is what the last key of a panel did, "…" while it is done.
-func footOf(busy bool, said string, wrong bool, width int, s style) []string {
-	switch {
-	case busy:
-		return []string{paint(s.dim, "…")}
-	case said == "":
-		return nil
-	}
-	look := s.good
-	if wrong {
-		look = s.bad
-	}
-	lines := wrap(oneLine(said), width, "")
-	for i := range lines {
-		lines[i] = paint(look, tui.Cut(lines[i], width))
-	}
-	return lines[:min(3, len(lines))]
 }

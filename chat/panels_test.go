@@ -141,7 +141,7 @@ func (s *scene) runs(cmd tea.Cmd) {
 		if s.panel == nil {
 			return
 		}
-		s.panel, cmd = s.panel.Update(msg)
+		s.panel, cmd = updated(s.panel, msg)
 	}
 }
 
@@ -165,7 +165,7 @@ func (s *scene) press(keys ...string) *scene {
 			}
 			s.panel.View(80, 24) // keys are pressed on what is seen
 			var cmd tea.Cmd
-			s.panel, cmd = s.panel.Update(one)
+			s.panel, cmd = updated(s.panel, one)
 			s.runs(cmd)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/tui"
 	"github.com/winnowhq/winnow/visible"
 )
@@ -117,7 +118,7 @@ func (m *chat) status() string {
 	case m.doing != "":
 		left = spinner[m.frame%len(spinner)] + " " + m.doing
 		if m.written > 0 {
-			left += " · " + tui.Count(m.written, "character") + " of the summary"
+			left += " · " + quantity.Count(m.written, "character") + " of the summary"
 		}
 	case m.work != nil && m.work.stopped:
 		left = spinner[m.frame%len(spinner)] + " stopping"
@@ -127,10 +128,10 @@ func (m *chat) status() string {
 	case m.work != nil:
 		left = spinner[m.frame%len(spinner)] + " working"
 		if since := m.now().Sub(m.work.since); since >= time.Second {
-			left += " " + wholeSeconds(since)
+			left += " " + quantity.Duration(since.Truncate(time.Second))
 		}
 		if m.work.step > 1 {
-			left += " · step " + grouped(m.work.step)
+			left += " · step " + quantity.Number(m.work.step)
 		}
 		right = "esc stops"
 		if m.preparing {
@@ -151,14 +152,14 @@ func (m *chat) waiting() string {
 	if m.work.waits == "" || left <= 0 {
 		return ""
 	}
-	return "waits " + wholeSeconds((left + time.Second - 1).Truncate(time.Second)) + ": " + m.work.waits
+	return "waits " + quantity.Duration((left + time.Second - 1).Truncate(time.Second)) + ": " + m.work.waits
 }
 
 // drawInput draws what is typed, what is said and waits, and the commands that may be meant.
 func (m *chat) drawInput(most int) (lines []string, x, y int) {
 	for i, q := range m.queued {
 		if i == 2 {
-			lines = append(lines, paint(m.style.dim, gutter+"… "+tui.Count(len(m.queued)-i, "more message")+" waiting"))
+			lines = append(lines, paint(m.style.dim, gutter+"… "+quantity.Count(len(m.queued)-i, "more message")+" waiting"))
 			break
 		}
 		lines = append(lines, paint(m.style.dim, tui.Cut("↥ waits: "+oneLine(q.text[:min(len(q.text), 400)]), m.width)))
@@ -210,7 +211,7 @@ func (m *chat) bar() []string {
 	if m.gauge.Model != "" {
 		lines = drawBar(m.gauge, m.width, m.style)
 	} else if window := m.model.Limits.Context; window > 0 {
-		lines[1] = paint(m.style.dim, tui.Cut("nothing was said yet · a window of "+grouped(window)+" tokens", m.width))
+		lines[1] = paint(m.style.dim, tui.Cut("nothing was said yet · a window of "+quantity.Number(window)+" tokens", m.width))
 	}
 	if m.height < lowScreen {
 		lines = lines[len(lines)-1:]

@@ -11,89 +11,106 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// arguments are those of one call. Models write a number as a text and a name in another spelling; what is plainly meant is taken.
+// arguments are those of one call. Models write a number as a string and a name in another
+// spelling; what is plainly meant is taken. err is the first thing that was wrong.
 type arguments struct {
 	tool string
 	all  call.Arguments
+	err  error
 }
 
-func argumentsOf(tool string, input jsontext.Value) (arguments, error) {
-	if len(input) > 0 && input.Kind() != '{' {
-		return arguments{}, fmt.Errorf("%s takes a JSON object of arguments", tool)
+func argumentsOf(tool string, input jsontext.Value) *arguments {
+	a := &arguments{tool: tool}
+	switch {
+	case len(input) > 0 && input.Kind() != '{':
+		a.err = fmt.Errorf("the arguments of %s must be a JSON object", tool)
+	case len(input) > 0 && !input.IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)):
+		a.err = fmt.Errorf("the arguments of %s are not valid JSON; they may have been cut off: "+
+			"send the call again, with less in it", tool)
+	default:
+		a.all = call.Parse(input)
 	}
-	if len(input) > 0 && !input.IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) {
-		return arguments{}, fmt.Errorf("the arguments of %s are no valid JSON; they may have been cut off: send the call again, with less in it", tool)
-	}
-	return arguments{tool, call.Parse(input)}, nil
+	return a
 }
 
-// has reports whether one of these arguments was given. null counts as not given.
-func (a arguments) has(names ...string) bool {
+// get is the value of the first of these arguments that was given, nil if there is none. null
+// counts as not given.
+func (a *arguments) get(names ...string) jsontext.Value {
 	for _, name := range names {
 		if v := a.all.Get(name); v != nil && v.Kind() != 'n' {
-			return true
+			return v
 		}
 	}
-	return false
+	return nil
 }
 
-// text is the first of these arguments that was given; it must be a text, which may be empty. Without one it is "" and false.
-func (a arguments) text(names ...string) (string, bool, error) {
-	for _, name := range names {
-		v := a.all.Get(name)
-		if v == nil || v.Kind() == 'n' {
-			continue
-		}
-		var s string
-		if v.Kind() != '"' || json.Unmarshal(v, &s, session.ReadOptions()) != nil {
-			return "", false, fmt.Errorf("%s: the argument %q must be a text", a.tool, name)
-		}
-		return s, true, nil
+func (a *arguments) fail(name, what string) {
+	if a.err == nil {
+		a.err = fmt.Errorf("%s: the argument %q %s", a.tool, name, what)
 	}
-	return "", false, nil
 }
 
-// need is text for an argument that a call cannot do without. empty says whether it may be "".
-func (a arguments) need(empty bool, names ...string) (string, error) {
-	s, ok, err := a.text(names...)
-	if err == nil && (!ok || s == "" && !empty) {
-		err = fmt.Errorf("%s needs the argument %q, a text", a.tool, names[0])
+// text is the first of these arguments that was given; it must be a string. It is "" if there is
+// none.
+func (a *arguments) text(names ...string) (s string) {
+	if v := a.get(names...); v != nil && (v.Kind() != '"' || json.Unmarshal(v, &s, session.ReadOptions()) != nil) {
+		a.fail(names[0], "must be a string")
 	}
-	return s, err
+	return s
 }
 
-// whole is an argument that is a whole number, otherwise where it was not given. It must not be less than least.
-func (a arguments) whole(name string, otherwise, least int) (int, error) {
-	if !a.has(name) {
-		return otherwise, nil
+// need is text for an argument that a call cannot do without. It must not be "".
+func (a *arguments) need(names ...string) string {
+	s := a.text(names...)
+	if s == "" {
+		a.missing(names[0])
+	}
+	return s
+}
+
+// given is need for an argument that may be "".
+func (a *arguments) given(names ...string) string {
+	if a.get(names...) == nil {
+		a.missing(names[0])
+	}
+	return a.text(names...)
+}
+
+func (a *arguments) missing(name string) {
+	if a.err == nil {
+		a.err = fmt.Errorf("%s needs the argument %q, a string", a.tool, name)
+	}
+}
+
+// whole is an argument that is a whole number and at least least. It is otherwise if it is not
+// given.
+func (a *arguments) whole(name string, otherwise, least int) int {
+	if a.get(name) == nil {
+		return otherwise
 	}
 	text := a.all.Text(name)
 	n, err := strconv.Atoi(text)
 	if f, ferr := strconv.ParseFloat(text, 64); err != nil && ferr == nil && f == float64(int(f)) {
 		n, err = int(f), nil
 	}
-	if err != nil {
-		return 0, fmt.Errorf("%s: the argument %q must be a whole number", a.tool, name)
+	switch {
+	case err != nil:
+		a.fail(name, "must be a whole number")
+	case n < least:
+		a.fail(name, fmt.Sprintf("is %d, but must be at least %d", n, least))
 	}
-	if n < least {
-		return 0, fmt.Errorf("%s: the argument %q is %d, and the least is %d", a.tool, name, n, least)
-	}
-	return n, nil
+	return n
 }
 
-// truth is an argument that is true or false; not given, it is false.
-func (a arguments) truth(names ...string) (bool, error) {
-	for _, name := range names {
-		switch v := a.all.Get(name); {
-		case v == nil, v.Kind() == 'n':
-			continue
-		case v.Kind() == 't' || string(v) == `"true"`:
-			return true, nil
-		case v.Kind() == 'f' || string(v) == `"false"`:
-			return false, nil
-		default:
-			return false, fmt.Errorf("%s: the argument %q must be true or false", a.tool, name)
-		}
+// truth is an argument that is true or false; it is false if it is not given.
+func (a *arguments) truth(names ...string) bool {
+	v := a.get(names...)
+	switch string(v) {
+	case "true", `"true"`:
+		return true
+	case "", "false", `"false"`:
+	default:
+		a.fail(names[0], "must be true or false")
 	}
-	return false, nil
+	return false
 }

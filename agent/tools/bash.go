@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -15,6 +16,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/agent"
+	"github.com/winnowhq/winnow/agent/permission"
 	"github.com/winnowhq/winnow/call"
 )
 
@@ -22,30 +24,39 @@ import (
 const (
 	commandTime     = 120 * time.Second // where the call says nothing
 	mostCommandTime = 600 * time.Second
-	// graceTime is between asking a group of processes to end and ending it: a cancelled call answers within 100 ms.
+	// graceTime is between asking a group of processes to end and ending it: a cancelled call
+	// answers within 100 ms.
 	graceTime = 40 * time.Millisecond
-	// drainTime is how long is waited for the rest of an output after the group has ended: only a process that left it can hold the pipe open.
+	// drainTime is how long is waited for the rest of an output after the group has ended: only a
+	// process that left it can hold the pipe open.
 	drainTime = 200 * time.Millisecond
 )
 
 // Bash runs a command in a shell.
 type Bash struct {
-	// Policy tells which commands run without anybody having been asked: git runs for those without what a repository names. It also says which of Keys are
-	// passed on: those that a rule of the action "env" allows.
-	Policy Policy
-	// Keys are variables of the environment that commands do not get, beside those that hold the keys of the large providers.
+	// Policy tells which commands run without anybody having been asked: git runs for those without
+	// what a repository names. It also says which of Keys are passed on: those that a rule of the
+	// action "env" allows.
+	Policy permission.Policy
+	// Keys are variables of the environment that commands do not get, beside those that hold the
+	// keys of the large providers.
 	Keys []string
 }
 
-// keys hold what is nobody's but the agent's own. The settings of providers may have keys among their headers.
-var keys = []string{"WINNOW_PROVIDERS", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY"}
+// keys hold what is nobody's but the agent's own. The settings of providers may have keys among
+// their headers.
+var keys = []string{"WINNOW_PROVIDERS", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY", "GEMINI_API_KEY",
+	"GOOGLE_API_KEY"}
 
 func (Bash) Name() string { return "bash" }
 
 func (Bash) Description() string {
-	return "Run a command with sh in the working folder and show what it printed, its errors among it in their order. A command that ends with another exit code " +
-		"than 0 says so in the last line. It has no terminal and no input; what it leaves running in the background ends with it. " +
-		"It may take 120 seconds unless timeout says otherwise. To read, write, find or search files use the tools for that."
+	return "Run a command with sh in the working folder and show what it printed, its errors among it in their " +
+		"order. A command that ends with another exit code " +
+		"than 0 says so in the last line. It has no terminal and no input; what it leaves running in the background " +
+		"ends with it. " +
+		"It may take 120 seconds unless timeout says otherwise. To read, write, find or search files use the tools " +
+		"for that."
 }
 
 func (Bash) Schema() jsontext.Value {
@@ -61,41 +72,26 @@ func (Bash) Schema() jsontext.Value {
 func (Bash) Serial() {}
 
 func (t Bash) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
-	a, err := argumentsOf(t.Name(), c.Input)
-	if err != nil {
-		return agent.Result{}, err
-	}
-	command, err := a.need(false, "command")
-	if err != nil {
-		return agent.Result{}, err
-	}
-	if strings.TrimSpace(command) == "" || strings.ContainsRune(command, 0) {
+	a := argumentsOf(t.Name(), c.Input)
+	command := a.need("command")
+	seconds := a.whole("timeout", int(commandTime/time.Second), 1)
+	folder, title := cmp.Or(a.text("workdir"), c.Directory), cmp.Or(a.text("description"), command)
+	switch {
+	case a.err != nil:
+		return agent.Result{}, a.err
+	case strings.TrimSpace(command) == "" || strings.ContainsRune(command, 0):
 		return agent.Result{}, errors.New("bash needs a command without NUL in it")
-	}
-	seconds, err := a.whole("timeout", int(commandTime/time.Second), 1)
-	if err != nil {
-		return agent.Result{}, err
-	}
-	folder, ok, err := a.text("workdir")
-	if err != nil {
-		return agent.Result{}, err
-	}
-	if !ok || folder == "" {
-		folder = c.Directory
 	}
 	at, err := locate(c, folder)
 	if err != nil {
 		return agent.Result{}, err
 	}
 	want := agent.Permission{Tool: t.Name(), Action: "run", Target: command, Inside: at.inside}
-	if home, err := Resolve(c.Directory); err != nil || home != at.path {
+	if home, err := permission.Resolve(c.Directory); err != nil || home != at.path {
 		want.Folder = at.path
 	}
-	if err := ask(ctx, c, want); err != nil {
+	if err := ask(ctx, c, at, want); err != nil {
 		return agent.Result{}, err
-	}
-	if still, err := Resolve(at.path); err != nil || still != at.path {
-		return agent.Result{}, errMoved(at)
 	}
 	if info, err := os.Stat(at.path); err != nil || !info.IsDir() {
 		return agent.Result{}, fmt.Errorf("there is no folder %s to run in", at.shown)
@@ -107,10 +103,6 @@ func (t Bash) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
 	}
 	if ran.cancelled {
 		return agent.Result{}, context.Cause(ctx)
-	}
-	title, _, _ := a.text("description")
-	if title == "" {
-		title = command
 	}
 	return agent.Result{
 		Title:    call.Cut(strings.Join(strings.Fields(title), " "), 120),
@@ -128,8 +120,8 @@ type ran struct {
 	cancelled bool
 }
 
-// text is what the model sees: the output as it is, and how it ended where that was not well. A command that worked adds nothing, so that a file that it
-// printed is there to the byte.
+// text is what the model sees: the output as it is, and how it ended where that was not well. A
+// command that worked adds nothing, so that a file that it printed is there to the byte.
 func (r ran) text(limit time.Duration) string {
 	if r.exit == 0 {
 		if strings.TrimSpace(r.output) == "" {
@@ -142,13 +134,15 @@ func (r ran) text(limit time.Duration) string {
 		text += "\n"
 	}
 	if r.late {
-		text += fmt.Sprintf("[It took longer than %d s and was ended; timeout can be %d s at most.]\n", int(limit.Seconds()), int(mostCommandTime.Seconds()))
+		text += fmt.Sprintf("[It took longer than %d s and was ended; timeout can be %d s at most.]\n",
+			int(limit.Seconds()), int(mostCommandTime.Seconds()))
 	}
 	return text + fmt.Sprintf("[exit code %d]", r.exit)
 }
 
 // run runs a command in a folder and waits until it and its group have ended.
-func run(ctx context.Context, command, folder string, env []string, limit time.Duration, progress func(string)) (ran, error) {
+func run(ctx context.Context, command, folder string, env []string, limit time.Duration, progress func(string)) (ran,
+	error) {
 	if err := ctx.Err(); err != nil {
 		return ran{cancelled: true}, nil
 	}
@@ -197,7 +191,8 @@ func run(ctx context.Context, command, folder string, env []string, limit time.D
 		case <-time.After(graceTime):
 		}
 	}
-	// The group goes with its leader. Where the leader has been waited for, its number is taken by nobody else as long as one process is in the group.
+	// The group goes with its leader. Where the leader has been waited for, its number is taken by
+	// nobody else as long as one process is in the group.
 	finish(cmd, true)
 	if r.late || r.cancelled {
 		endStrays(mark) // a command that came to its end may leave a server that it started behind
@@ -232,23 +227,26 @@ func copyTo(kept *ends, from io.Reader, progress func(string)) {
 	}
 }
 
-// environment is the program's own, without keys, and for a command that nobody was asked about with what keeps git from running what a repository names.
+// environment is the program's own, without keys, and for a command that nobody was asked about
+// with what keeps git from running what a repository names.
 func (t Bash) environment(want agent.Permission) []string {
-	withheld := slices.DeleteFunc(append(slices.Clone(keys), t.Keys...), t.Policy.passes)
+	withheld := slices.DeleteFunc(append(slices.Clone(keys), t.Keys...), t.Policy.Passes)
 	env := slices.DeleteFunc(os.Environ(), func(s string) bool {
 		name, _, _ := strings.Cut(s, "=")
 		return slices.Contains(withheld, name)
 	})
 	if t.Policy.Guarded(want) {
-		env = Guard(env)
+		env = permission.Guard(env)
 	}
 	return env
 }
 
-// commandMark is the variable by which a command's processes are known, wherever they went. It has the marks of the commands around it too.
+// commandMark is the variable by which a command's processes are known, wherever they went. It has
+// the marks of the commands around it too.
 const commandMark = "WINNOW_COMMAND"
 
-// environment is that of a command: the program's own, without what makes programs colour their output, ask questions or open a pager.
+// environment is that of a command: the program's own, without what makes programs colour their
+// output, ask questions or open a pager.
 func environment(own []string, folder, mark string) []string {
 	set := []string{"NO_COLOR=1", "CLICOLOR=0", "TERM=dumb", "PAGER=cat", "GIT_PAGER=cat", "MANPAGER=cat",
 		"GIT_TERMINAL_PROMPT=0", "DEBIAN_FRONTEND=noninteractive", "PWD=" + folder}
@@ -258,7 +256,8 @@ func environment(own []string, folder, mark string) []string {
 		}
 	}
 	set = append(set, commandMark+"="+mark)
-	drop := map[string]bool{"FORCE_COLOR": true, "CLICOLOR_FORCE": true, "COLORTERM": true, "LS_COLORS": true, "GREP_COLORS": true, "GREP_COLOR": true, "OLDPWD": true}
+	drop := map[string]bool{"FORCE_COLOR": true, "CLICOLOR_FORCE": true, "COLORTERM": true, "LS_COLORS": true,
+		"GREP_COLORS": true, "GREP_COLOR": true, "OLDPWD": true}
 	for _, s := range set {
 		name, _, _ := strings.Cut(s, "=")
 		drop[name] = true

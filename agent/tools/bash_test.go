@@ -42,7 +42,8 @@ func TestBash_showsWhatACommandPrinted(t *testing.T) {
 			t.Setenv("FORCE_COLOR", "1")
 			r := b.run(Bash{}, args{"command": c.command})
 			if r.Output != c.want || r.Metadata["exit"] != c.exit || r.Failed != (c.exit != 0) {
-				t.Errorf("got %q, exit %v, failed %v; want %q, exit %d", r.Output, r.Metadata["exit"], r.Failed, c.want, c.exit)
+				t.Errorf("got %q, exit %v, failed %v; want %q, exit %d", r.Output, r.Metadata["exit"], r.Failed, c.want,
+					c.exit)
 			}
 			did := call.Of(b.part(Bash{}, args{"command": c.command}, r), b.folder)
 			if did.Outcome.Exit != c.exit || !did.Outcome.Known {
@@ -120,7 +121,8 @@ func TestBash_childrenThatHoldTheOutputEndWithIt(t *testing.T) {
 
 // leaves is a command whose child leaves its group, in a way that can be found or not.
 func leaves(how string) string {
-	return "command -v setsid >/dev/null || exit 9; " + how + " sh -c 'echo $$ > pid; exec sleep 60' & until test -s pid; do sleep 0.02; done; echo done"
+	return "command -v setsid >/dev/null || exit 9; " + how +
+		" sh -c 'echo $$ > pid; exec sleep 60' & until test -s pid; do sleep 0.02; done; echo done"
 }
 
 func TestBash_aChildThatLeftTheGroupEndsWithTheTime(t *testing.T) {
@@ -133,14 +135,16 @@ func TestBash_aChildThatLeftTheGroupEndsWithTheTime(t *testing.T) {
 		if r.Metadata["exit"] == 9 {
 			t.Skip("no setsid here")
 		}
-		if want := "done\n[It took longer than 1 s and was ended; timeout can be 600 s at most.]\n[exit code 124]"; r.Output != want {
+		if want := "done\n[It took longer than 1 s and was ended; timeout can be 600 s at most.]\n[exit code " +
+			"124]"; r.Output != want {
 			t.Errorf("%s: got %q, want %q", how, r.Output, want)
 		}
 		gone(t, b.text("pid"))
 	}
 }
 
-// What a command leaves behind that came to its end, and what cleared its environment, goes on and does not hold up the call.
+// What a command leaves behind that came to its end, and what cleared its environment, goes on and
+// does not hold up the call.
 func TestBash_aChildThatGoesOnDoesNotHoldItUp(t *testing.T) {
 	for _, command := range []string{leaves("setsid"), leaves("env -i setsid") + "; sleep 300"} {
 		b := newBench(t)
@@ -166,7 +170,8 @@ func TestBash_endsInTime(t *testing.T) {
 	b := newBench(t)
 	for _, command := range []string{"echo a; sleep 300", "trap '' TERM; echo a; sleep 300; sleep 300"} {
 		r := b.run(Bash{}, args{"command": command, "timeout": 1})
-		if want := "a\n[It took longer than 1 s and was ended; timeout can be 600 s at most.]\n[exit code 124]"; r.Output != want || !r.Failed || r.Metadata["timedOut"] != true {
+		if want := "a\n[It took longer than 1 s and was ended; timeout can be 600 s at most.]\n[exit code " +
+			"124]"; r.Output != want || !r.Failed || r.Metadata["timedOut"] != true {
 			t.Errorf("got %q, failed %v, want %q", r.Output, r.Failed, want)
 		}
 	}
@@ -174,12 +179,14 @@ func TestBash_endsInTime(t *testing.T) {
 }
 
 func TestBash_cancelledItEndsAtOnce(t *testing.T) {
-	for _, command := range []string{"touch started; sleep 300", "trap '' TERM; touch started; sleep 300 & echo $! > pid; wait; sleep 300", "touch started; yes"} {
+	for _, command := range []string{"touch started; sleep 300",
+		"trap '' TERM; touch started; sleep 300 & echo $! > pid; wait; sleep 300", "touch started; yes"} {
 		b := newBench(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)
 		go func() {
-			_, err := Bash{}.Run(ctx, agent.Call{Input: input(t, args{"command": command}), Directory: b.folder, Ask: func(context.Context, agent.Permission) error { return nil }})
+			_, err := Bash{}.Run(ctx, agent.Call{Input: input(t, args{"command": command}), Directory: b.folder,
+				Ask: func(context.Context, agent.Permission) error { return nil }})
 			ended <- err
 		}()
 		for {
@@ -216,7 +223,8 @@ func TestBash_aCancelledCallDoesNotBegin(t *testing.T) {
 func TestBash_keepsBothEndsOfAnEndlessOutput(t *testing.T) {
 	b := newBench(t)
 	r := b.run(Bash{}, args{"command": "echo first; head -c 20000000 /dev/zero | tr '\\0' x; echo; echo last"})
-	if !strings.HasPrefix(r.Output, "first\nxxx") || !strings.HasSuffix(r.Output, "xxx\nlast\n") || !strings.Contains(r.Output, "[11,611,404 bytes omitted here: only 8,388,608 of an output are kept]") {
+	if !strings.HasPrefix(r.Output, "first\nxxx") || !strings.HasSuffix(r.Output, "xxx\nlast\n") ||
+		!strings.Contains(r.Output, "[11,611,404 bytes omitted here: only 8,388,608 of an output are kept]") {
 		t.Errorf("got %d bytes, %.10q … %q", len(r.Output), r.Output, r.Output[len(r.Output)-20:])
 	}
 }
@@ -245,9 +253,10 @@ func TestEnds_keepsTheFirstAndTheLast(t *testing.T) {
 func TestBash_tellsHowFarItIs(t *testing.T) {
 	b := newBench(t)
 	var told []string
-	_, err := Bash{}.Run(t.Context(), agent.Call{Input: input(t, args{"command": "printf '\\033[31mone\\033[0m\\n'"}), Directory: b.folder,
-		Ask:      func(context.Context, agent.Permission) error { return nil },
-		Progress: func(text string) { told = append(told, text) }})
+	_, err := Bash{}.Run(t.Context(), agent.Call{Input: input(t, args{"command": "printf '\\033[31mone\\033[0m\\n'"}),
+		Directory: b.folder,
+		Ask:       func(context.Context, agent.Permission) error { return nil },
+		Progress:  func(text string) { told = append(told, text) }})
 	if err != nil || len(told) != 1 || told[0] != "one" {
 		t.Errorf("got %q, %v, want one", told, err)
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/agent"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/rule"
-	"github.com/winnowhq/winnow/token"
 )
 
 // Edit puts one text in the place of another in a file.
@@ -19,8 +19,10 @@ type Edit struct{}
 func (Edit) Name() string { return "edit" }
 
 func (Edit) Description() string {
-	return "Put newString in the place of oldString in a file. oldString must stand in the file exactly so, blanks and indentation included, without the line " +
-		"numbers that read shows, and once only: take enough of the lines around it. With replaceAll every place is changed. " +
+	return "Put newString in the place of oldString in a file. oldString must stand in the file exactly so, blanks " +
+		"and indentation included, without the line " +
+		"numbers that read shows, and once only: take enough of the lines around it. With replaceAll every place is " +
+		"changed. " +
 		"How lines end, a byte order mark and the mode of the file stay as they are."
 }
 
@@ -37,39 +39,24 @@ func (Edit) Schema() jsontext.Value {
 func (Edit) Serial() {}
 
 func (t Edit) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
-	a, err := argumentsOf(t.Name(), c.Input)
-	if err != nil {
-		return agent.Result{}, err
-	}
-	name, err := a.need(false, "filePath", "file_path", "path")
-	if err != nil {
-		return agent.Result{}, err
-	}
-	from, err := a.need(true, "oldString", "old_string")
-	if err != nil {
-		return agent.Result{}, err
-	}
-	to, err := a.need(true, "newString", "new_string")
-	if err != nil {
-		return agent.Result{}, err
-	}
-	all, err := a.truth("replaceAll", "replace_all")
-	if err != nil {
-		return agent.Result{}, err
-	}
+	a := argumentsOf(t.Name(), c.Input)
+	name := a.need("filePath", "file_path", "path")
+	from := a.given("oldString", "old_string")
+	to := a.given("newString", "new_string")
+	all := a.truth("replaceAll", "replace_all")
 	switch {
+	case a.err != nil:
+		return agent.Result{}, a.err
 	case from == "":
-		return agent.Result{}, errors.New("oldString is empty: say what is to be replaced, or use write for a whole file")
+		return agent.Result{}, errors.New("oldString is empty: say what is to be replaced, or use write for a whole " +
+			"file")
 	case from == to:
 		return agent.Result{}, errors.New("oldString and newString are the same: there is nothing to change")
 	case rule.ContainsPlaceholder(to) && !rule.ContainsPlaceholder(from):
 		return agent.Result{}, errPlaceholder
 	}
-	at, err := locate(c, name)
+	at, err := permitted(ctx, c, t.Name(), "write", name)
 	if err != nil {
-		return agent.Result{}, err
-	}
-	if err := permit(ctx, c, t.Name(), "write", at); err != nil {
 		return agent.Result{}, err
 	}
 	if _, err := regular(at); err != nil {
@@ -80,7 +67,8 @@ func (t Edit) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
 		return agent.Result{}, err
 	}
 	if info == nil || info.Size() > mostEdited {
-		return agent.Result{}, fmt.Errorf("%s is larger than %s bytes: change it with a command", at.shown, token.Grouped(mostEdited))
+		return agent.Result{}, fmt.Errorf("%s is larger than %s bytes: change it with a command", at.shown,
+			quantity.Number(mostEdited))
 	}
 	if what := binary(old[:min(len(old), sniffLength)]); what != "" {
 		return agent.Result{}, fmt.Errorf("%s is %s, not text", at.shown, what)
@@ -92,11 +80,13 @@ func (t Edit) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
 	case e.places == 0:
 		return agent.Result{}, fmt.Errorf("oldString does not stand in %s%s", at.shown, nearly(string(old), from))
 	case e.places > 1 && !all:
-		return agent.Result{}, fmt.Errorf("oldString stands %d times in %s, in lines %s: take more of the text around the one you mean, or set replaceAll", e.places, at.shown, e.where())
+		return agent.Result{}, fmt.Errorf("oldString stands %d times in %s, in lines %s: take more of the text "+
+			"around the one you mean, or set replaceAll", e.places, at.shown, e.where())
 	}
 	now := e.apply()
 	if now == string(old) {
-		return agent.Result{}, errors.New("oldString and newString differ in how their lines end alone, and edit leaves that as it is: there is nothing to change")
+		return agent.Result{}, errors.New("oldString and newString differ in how their lines end alone, and edit " +
+			"leaves that as it is: there is nothing to change")
 	}
 	if err := ctx.Err(); err != nil {
 		return agent.Result{}, err
@@ -105,9 +95,11 @@ func (t Edit) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
 		return agent.Result{}, err
 	}
 	r := agent.Result{Title: at.shown, Metadata: map[string]any{"matches": e.places, "replaced": e.replaced}}
-	r.Output = fmt.Sprintf("Done: replaced %s in %s, at line %s.", token.Count(e.replaced, "match"), printable(at.shown), e.where())
+	r.Output = fmt.Sprintf("Done: replaced %s in %s, at line %s.", quantity.Count(e.replaced, "match"),
+		printable(at.shown), e.where())
 	if e.replaced > 1 {
-		r.Output = fmt.Sprintf("Done: replaced %s in %s, in lines %s.", token.Count(e.replaced, "match"), printable(at.shown), e.where())
+		r.Output = fmt.Sprintf("Done: replaced %s in %s, in lines %s.", quantity.Count(e.replaced, "match"),
+			printable(at.shown), e.where())
 	}
 	addDiff(r.Metadata, at, old, []byte(now))
 	return r, nil
@@ -121,8 +113,8 @@ type replacement struct {
 	replaced   int    // how many of them do not overlap
 }
 
-// edited finds the places. A text whose lines end in CRLF is looked through for lines that end so, and what comes in ends so too; one without CRLF takes
-// LF where that is what matched.
+// edited finds the places. A text whose lines end in CRLF is looked through for lines that end so,
+// and what comes in ends so too; one without CRLF takes LF where that is what matched.
 func edited(text, from, to string) replacement {
 	e := replacement{text: text, from: from, to: to}
 	if rest, ok := strings.CutPrefix(text, bom); ok {
@@ -134,7 +126,8 @@ func edited(text, from, to string) replacement {
 	from, to = strings.ReplaceAll(e.from, "\r\n", "\n"), strings.ReplaceAll(e.to, "\r\n", "\n")
 	exact := false
 	switch crlf := strings.ReplaceAll(from, "\n", "\r\n"); {
-	case windows && strings.Contains(e.text, crlf): // before the exact text: of "\r\nx" a "\nx" would leave half a line end
+	// before the exact text: of "\r\nx" a "\nx" would leave half a line end
+	case windows && strings.Contains(e.text, crlf):
 		e.from = crlf
 	case strings.Contains(e.text, e.from):
 		exact = true
@@ -197,7 +190,8 @@ func nearly(text, from string) string {
 	first, _, _ := strings.Cut(strings.TrimSpace(from), "\n")
 	if first = strings.TrimSpace(first); len(first) > 3 {
 		if i := strings.Index(text, first); i >= 0 {
-			return fmt.Sprintf(": its first line stands in line %d, and what follows is another. Read those lines again", strings.Count(text[:i], "\n")+1)
+			return fmt.Sprintf(": its first line stands in line %d, and what follows is another. Read those lines "+
+				"again", strings.Count(text[:i], "\n")+1)
 		}
 	}
 	return ". Read the file again: it may have changed, or the numbers of the lines were copied"

@@ -19,16 +19,27 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// Whatever a model writes as arguments, a tool answers soon: with a result that can be stored, or with an error that says something and has changed nothing. What
-// lies outside of the working folder stays as it is. Commands are not run here, and nothing is fetched.
+// Whatever a model writes as arguments, a tool answers soon: with a result that can be stored, or
+// with an error that says something and has changed nothing. What lies outside of the working
+// folder stays as it is. Commands are not run here, and nothing is fetched.
 func FuzzRun_leavesTheRestAlone(f *testing.F) {
 	for _, seed := range [][2]string{
-		{"read", `{"filePath":"a.go","offset":"2","limit":1e300}`}, {"read", `{"filePath":"../outside"}`}, {"read", `{"file_path":"a.go","offset":9223372036854775807,"limit":9223372036854775807}`},
-		{"write", `{"filePath":"b/c.go","content":"\u0000"}`}, {"edit", `{"filePath":"a.go","oldString":"one","newString":"two"}`}, {"edit", `{"filePath":"a.go","oldString":"","newString":"x","replaceAll":"true"}`},
-		{"glob", `{"pattern":"**/{a,b}*.{go,txt}"}`}, {"glob", `{"pattern":"/etc/*","limit":1}`}, {"grep", `{"pattern":"(a|b)+$","include":"*.{go,txt}","path":"."}`}, {"grep", `{"pattern":"o","context":5,"limit":2}`},
-		{"list", `{"path":"sub"}`}, {"todowrite", `{"todos":[{"content":"x","status":"done"}]}`}, {"todowrite", `{"todos":"[]"}`}, {"todoread", `{}`}, {"skill", `{"name":"sail"}`}, {"task", `{"prompt":"x"}`},
-		{"read", "{\"filePath\":\"\xff\\u0000\"}"}, {"list", `[]`}, {"list", `{"path":null}`}, {"read", `{"filePath":"~/x"}`}, {"edit", `{"filePath":"a.go","oldString":"one","newString":"two`}, {"write", `{"filePath":"","content":""}`},
-		{"write", `{"filePath":"out/x","content":"through a link"}`}, {"edit", `{"filePath":"out","oldString":"nobody's","newString":"mine"}`},
+		{"read", `{"filePath":"a.go","offset":"2","limit":1e300}`}, {"read", `{"filePath":"../outside"}`},
+		{"read", `{"file_path":"a.go","offset":9223372036854775807,"limit":9223372036854775807}`},
+		{"write", `{"filePath":"b/c.go","content":"\u0000"}`},
+		{"edit", `{"filePath":"a.go","oldString":"one","newString":"two"}`},
+		{"edit", `{"filePath":"a.go","oldString":"","newString":"x","replaceAll":"true"}`},
+		{"glob", `{"pattern":"**/{a,b}*.{go,txt}"}`}, {"glob", `{"pattern":"/etc/*","limit":1}`},
+		{"grep", `{"pattern":"(a|b)+$","include":"*.{go,txt}","path":"."}`},
+		{"grep", `{"pattern":"o","context":5,"limit":2}`},
+		{"list", `{"path":"sub"}`}, {"todowrite", `{"todos":[{"content":"x","status":"done"}]}`},
+		{"todowrite", `{"todos":"[]"}`}, {"todoread", `{}`}, {"skill", `{"name":"sail"}`},
+		{"task", `{"prompt":"x"}`},
+		{"read", "{\"filePath\":\"\xff\\u0000\"}"}, {"list", `[]`}, {"list", `{"path":null}`},
+		{"read", `{"filePath":"~/x"}`}, {"edit", `{"filePath":"a.go","oldString":"one","newString":"two`},
+		{"write", `{"filePath":"","content":""}`},
+		{"write", `{"filePath":"out/x","content":"through a link"}`},
+		{"edit", `{"filePath":"out","oldString":"nobody's","newString":"mine"}`},
 	} {
 		f.Add(seed[0], []byte(seed[1]), true)
 		f.Add(seed[0], []byte(seed[1]), false)
@@ -39,8 +50,10 @@ func FuzzRun_leavesTheRestAlone(f *testing.F) {
 	}
 	const others = "nobody's"
 	files := map[string]string{
-		"outside": others, "work/a.go": "one\n\ttwo\r\nthree", "work/sub/b.txt": "\x00\x01binary", "work/sub/deep/c.go": strings.Repeat("long line ", 300),
-		"work/.gitignore": "*.log\n", "work/x.log": "no", "work/.winnow/skills/sail/SKILL.md": "---\nname: sail\n---\nHoist it.\n",
+		"outside": others, "work/a.go": "one\n\ttwo\r\nthree", "work/sub/b.txt": "\x00\x01binary",
+		"work/sub/deep/c.go": strings.Repeat("long line ", 300),
+		"work/.gitignore":    "*.log\n", "work/x.log": "no",
+		"work/.winnow/skills/sail/SKILL.md": "---\nname: sail\n---\nHoist it.\n",
 	}
 	f.Fuzz(func(t *testing.T, name string, input []byte, allowed bool) {
 		above, err := os.MkdirTemp(root, "")
@@ -51,7 +64,8 @@ func FuzzRun_leavesTheRestAlone(f *testing.F) {
 		folder := filepath.Join(above, "work")
 		for n, text := range files {
 			at := filepath.Join(above, filepath.FromSlash(n))
-			if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o755), os.WriteFile(at, []byte(text), 0o644)); err != nil {
+			if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o755),
+				os.WriteFile(at, []byte(text), 0o644)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -70,12 +84,13 @@ func FuzzRun_leavesTheRestAlone(f *testing.F) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
-		r, err := tool.Run(ctx, agent.Call{SessionID: "ses_1", ID: "call_1", Input: jsontext.Value(input), Directory: folder, Ask: func(_ context.Context, p agent.Permission) error {
-			if !allowed || !p.Inside {
-				return errors.New("no")
-			}
-			return nil
-		}})
+		r, err := tool.Run(ctx, agent.Call{SessionID: "ses_1", ID: "call_1", Input: jsontext.Value(input),
+			Directory: folder, Ask: func(_ context.Context, p agent.Permission) error {
+				if !allowed || !p.Inside {
+					return errors.New("no")
+				}
+				return nil
+			}})
 		after := contentsOf(t, above)
 		switch {
 		case ctx.Err() != nil:
@@ -128,9 +143,12 @@ func contentsOf(t *testing.T, folder string) map[string]string {
 	return all
 }
 
-// A skill is told of in one line of text, whatever its file says, and its instructions are a piece of the file.
+// A skill is told of in one line of text, whatever its file says, and its instructions are a piece
+// of the file.
 func FuzzFrontMatter(f *testing.F) {
-	for _, seed := range []string{"", "---\nname: x\ndescription: >\n  two\n  lines\n---\nDo it.\n", "---\n", "---\n---", "---\nname: \"a\": b\n---\n", "---\n:\n: x\n#a: b\nname:\n\tx\n---x\ny", "# Sail\n\x1b[2J", "---\nname: \xff\n\n---\n", "------"} {
+	for _, seed := range []string{"", "---\nname: x\ndescription: >\n  two\n  lines\n---\nDo it.\n", "---\n",
+		"---\n---", "---\nname: \"a\": b\n---\n", "---\n:\n: x\n#a: b\nname:\n\tx\n---x\ny", "# Sail\n\x1b[2J",
+		"---\nname: \xff\n\n---\n", "------"} {
 		f.Add(seed)
 	}
 	root := f.TempDir()
@@ -160,7 +178,8 @@ func FuzzFrontMatter(f *testing.F) {
 
 // What a file of ignored names says holds for names alone, and its last word counts.
 func FuzzIgnored(f *testing.F) {
-	for _, seed := range []string{"*.log\n", "!a\n", "/a/**\n", "**/x/**/y", "a\\ ", "[", "{a,b}", "\\", "/", "!", "a/**/", "*****************************b\n", "[a-", "\xff*"} {
+	for _, seed := range []string{"*.log\n", "!a\n", "/a/**\n", "**/x/**/y", "a\\ ", "[", "{a,b}", "\\", "/", "!",
+		"a/**/", "*****************************b\n", "[a-", "\xff*"} {
 		f.Add(seed, "a/b/c.log")
 	}
 	root := f.TempDir()

@@ -1,10 +1,12 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,7 +14,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/agent"
-	"github.com/winnowhq/winnow/token"
+	"github.com/winnowhq/winnow/quantity"
 )
 
 // How many files one answer names.
@@ -27,7 +29,8 @@ type Glob struct{}
 func (Glob) Name() string { return "glob" }
 
 func (Glob) Description() string {
-	return "Find files by name, those changed last first. In a pattern * stands for anything in a name, ** for any folders, {a,b} for either: \"src/**/*.{ts,tsx}\". " +
+	return "Find files by name, those changed last first. In a pattern * stands for anything in a name, ** for any " +
+		"folders, {a,b} for either: \"src/**/*.{ts,tsx}\". " +
 		"A pattern without a slash finds names in every folder. What .gitignore names is left out."
 }
 
@@ -42,7 +45,8 @@ func (Glob) Schema() jsontext.Value {
 // Paged says that the tool keeps its answers short itself.
 func (Glob) Paged() {}
 
-// mostWays is how many ways a pattern may be read in, its alternatives multiplied: one name is tried with each of them, and no context ends that.
+// mostWays is how many ways a pattern may be read in, its alternatives multiplied: one name is
+// tried with each of them, and no context ends that.
 const mostWays = 10_000
 
 // ways is in how many ways a pattern can be read, at most about mostWays².
@@ -63,34 +67,29 @@ func ways(pattern string) int {
 	return n
 }
 
+// checkPattern fails for a pattern of names that means nothing, or too much.
+func checkPattern(a *arguments, pattern, asked string) {
+	switch {
+	case a.err != nil:
+	case !doublestar.ValidatePattern(pattern):
+		a.err = fmt.Errorf("%q is not a pattern for names: see that every [ and { is closed", asked)
+	case ways(pattern) > mostWays:
+		a.err = fmt.Errorf("%q has too many {alternatives}: ask for fewer at a time", asked)
+	}
+}
+
 type dated struct {
 	name    string
 	changed time.Time
 }
 
 func (t Glob) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
-	a, err := argumentsOf(t.Name(), c.Input)
-	if err != nil {
-		return agent.Result{}, err
-	}
-	pattern, err := a.need(false, "pattern")
-	if err != nil {
-		return agent.Result{}, err
-	}
-	limit, err := a.whole("limit", globbed, 1)
-	if err != nil {
-		return agent.Result{}, err
-	}
-	limit = min(limit, mostGlobbed)
-	asked := pattern
-	folder, _, err := a.text("path")
-	if err != nil {
-		return agent.Result{}, err
-	}
-	if folder == "" {
-		folder = c.Directory
-	}
-	// The folders that a pattern begins with are where the search begins, so that permission is asked for what is really looked at.
+	a := argumentsOf(t.Name(), c.Input)
+	pattern := a.need("pattern")
+	limit := min(a.whole("limit", globbed, 1), mostGlobbed)
+	asked, folder := pattern, cmp.Or(a.text("path"), c.Directory)
+	// The folders that a pattern begins with are where the search begins, so that permission is
+	// asked for what is really looked at.
 	pattern = filepath.ToSlash(pattern)
 	anywhere := !strings.Contains(pattern, "/")
 	base, pattern := doublestar.SplitPattern(path.Clean(pattern))
@@ -102,13 +101,8 @@ func (t Glob) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
 	if anywhere {
 		pattern = "**/" + pattern
 	}
-	if !doublestar.ValidatePattern(pattern) {
-		return agent.Result{}, fmt.Errorf("%q is no pattern: see that every [ and { is closed", asked)
-	}
-	if ways(pattern) > mostWays {
-		return agent.Result{}, fmt.Errorf("%q has too many {alternatives}: ask for fewer at a time", asked)
-	}
-	at, info, err := enter(ctx, c, t.Name(), folder)
+	checkPattern(a, pattern, asked)
+	at, info, err := searched(ctx, c, a, folder)
 	if err != nil {
 		return agent.Result{}, err
 	}
@@ -133,7 +127,9 @@ func (t Glob) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
 	if err != nil {
 		return agent.Result{}, err
 	}
-	newest(found)
+	slices.SortFunc(found, func(a, b dated) int {
+		return cmp.Or(b.changed.Compare(a.changed), strings.Compare(a.name, b.name))
+	})
 	shown := min(limit, len(found))
 	for size, i := 0, 0; i < shown; i++ {
 		if size += len(found[i].name) + 1; size > readBytes-500 {
@@ -146,12 +142,13 @@ func (t Glob) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
 		return r, nil
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, newest first:\n", token.Count(len(found), "file"))
+	fmt.Fprintf(&b, "%s, newest first:\n", quantity.Count(len(found), "file"))
 	for _, d := range found[:shown] {
 		b.WriteString(d.name + "\n")
 	}
 	if shown < len(found) {
-		fmt.Fprintf(&b, "(%s more files not shown: narrow the pattern, or raise limit.)\n", token.Grouped(len(found)-shown))
+		fmt.Fprintf(&b, "(%s more files not shown: narrow the pattern, or raise limit.)\n",
+			quantity.Number(len(found)-shown))
 	}
 	r.Output = strings.TrimSuffix(b.String(), "\n")
 	return r, nil

@@ -18,8 +18,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/agent"
+	"github.com/winnowhq/winnow/agent/permission"
 	"github.com/winnowhq/winnow/plainfile"
-	"github.com/winnowhq/winnow/token"
+	"github.com/winnowhq/winnow/quantity"
 )
 
 // What one search shows and looks through at most.
@@ -32,15 +33,18 @@ const (
 
 // Grep finds lines by what is in them.
 type Grep struct {
-	// Policy has the rules by which a file is passed over though its folder may be searched: those whose verdict for it is stricter than that for the folder.
-	Policy Policy
+	// Policy has the rules by which a file is passed over though its folder may be searched: those
+	// whose verdict for it is stricter than that for the folder.
+	Policy permission.Policy
 }
 
 func (Grep) Name() string { return "grep" }
 
 func (Grep) Description() string {
-	return "Find the lines of files that a regular expression (Go, RE2: no look-around) matches, by file, with their numbers. " +
-		"What .gitignore names, and files that are no text, are left out. Read the lines around a match with read and its offset."
+	return "Find the lines of files that a regular expression (Go, RE2: no look-around) matches, by file, with their " +
+		"numbers. " +
+		"What .gitignore names, and files that are no text, are left out. Read the lines around a match with read " +
+		"and its offset."
 }
 
 func (Grep) Schema() jsontext.Value {
@@ -57,20 +61,14 @@ func (Grep) Schema() jsontext.Value {
 func (Grep) Paged() {}
 
 func (t Grep) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
-	a, err := argumentsOf(t.Name(), c.Input)
-	if err != nil {
-		return agent.Result{}, err
-	}
-	s, pattern, err := searchOf(a)
-	if err != nil {
-		return agent.Result{}, err
-	}
-	at, info, err := searched(ctx, c, a)
+	a := argumentsOf(t.Name(), c.Input)
+	s := searchOf(a)
+	at, info, err := searched(ctx, c, a, a.text("path"))
 	if err != nil {
 		return agent.Result{}, err
 	}
 	if info.IsDir() {
-		verdict := func(name string) Verdict {
+		verdict := func(name string) permission.Verdict {
 			return t.Policy.Decide(agent.Permission{Tool: t.Name(), Action: "read", Target: name, Inside: at.inside})
 		}
 		folder := verdict(at.path)
@@ -82,7 +80,7 @@ func (t Grep) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
 			if err != nil {
 				return nil // it is gone
 			}
-			if len(t.Policy.Rules) > 0 && verdict(e.path).stricter(folder) {
+			if len(t.Policy.Rules) > 0 && verdict(e.path).Stricter(folder) {
 				s.closed++
 				return nil
 			}
@@ -95,7 +93,7 @@ func (t Grep) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
 		return agent.Result{}, err
 	}
 	return agent.Result{
-		Title:    pattern,
+		Title:    s.pattern,
 		Output:   s.String(at),
 		Metadata: map[string]any{"matches": s.matches, "files": s.files, "truncated": s.shown < s.matches},
 	}, nil
@@ -103,6 +101,7 @@ func (t Grep) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
 
 // search is one search and what it found.
 type search struct {
+	pattern    string
 	expression *regexp.Regexp
 	word       []byte // stands in every line that matches; nil where none is known
 	include    string
@@ -113,50 +112,32 @@ type search struct {
 	large, closed         int // files that were passed over
 }
 
-func searchOf(a arguments) (*search, string, error) {
-	pattern, err := a.need(false, "pattern")
-	if err != nil {
-		return nil, "", err
-	}
-	fold, err := a.truth("ignoreCase", "ignore_case", "-i")
-	if err != nil {
-		return nil, "", err
-	}
-	s := &search{}
-	if s.include, _, err = a.text("include", "glob"); err != nil {
-		return nil, "", err
-	}
-	if s.include != "" {
-		if !strings.Contains(s.include, "/") {
-			s.include = "**/" + s.include
+func searchOf(a *arguments) *search {
+	s := &search{pattern: a.need("pattern"), limit: min(a.whole("limit", grepped, 1), mostGrepped)}
+	if include := a.text("include", "glob"); include != "" {
+		if s.include = include; !strings.Contains(include, "/") {
+			s.include = "**/" + include
 		}
 		s.include = strings.TrimPrefix(path.Clean(s.include), "/")
-		if !doublestar.ValidatePattern(s.include) {
-			return nil, "", fmt.Errorf("%q is no pattern for names", s.include)
-		}
-		if ways(s.include) > mostWays {
-			return nil, "", fmt.Errorf("%q has too many {alternatives}: ask for fewer at a time", s.include)
-		}
+		checkPattern(a, s.include, include)
 	}
-	if s.limit, err = a.whole("limit", grepped, 1); err != nil {
-		return nil, "", err
+	expression := s.pattern
+	if a.truth("ignoreCase", "ignore_case", "-i") {
+		expression = "(?i)" + s.pattern
 	}
-	s.limit = min(s.limit, mostGrepped)
-	expression := pattern
-	if fold {
-		expression = "(?i)" + pattern
-	}
-	if s.expression, err = regexp.Compile(expression); err != nil {
-		return nil, "", fmt.Errorf("%q is no regular expression of Go's kind: %v", pattern, strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+	var err error
+	if s.expression, err = regexp.Compile(expression); err != nil && a.err == nil {
+		a.err = fmt.Errorf("%q is not a regular expression of Go's kind: %v", s.pattern,
+			strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 	}
 	if tree, err := syntax.Parse(expression, syntax.Perl); err == nil {
 		s.word = []byte(needed(tree))
 	}
-	return s, pattern, nil
+	return s
 }
 
-// needed is the longest text that stands in whatever an expression matches, as far as that is plain to see: most files do not hold it, and to look for a text is
-// many times faster than to match.
+// needed is the longest text that stands in whatever an expression matches, as far as that is plain
+// to see: most files do not hold it, and to look for a text is many times faster than to match.
 func needed(e *syntax.Regexp) string {
 	switch e.Op {
 	case syntax.OpLiteral:
@@ -263,16 +244,17 @@ func (s *search) String(at place) string {
 	if s.matches == 0 {
 		b.WriteString("No line in " + printable(at.shown) + " matches.\n")
 	} else {
-		fmt.Fprintf(&b, "%s in %s:\n%s", token.Count(s.matches, "line"), token.Count(s.files, "file"), s.text.String())
+		fmt.Fprintf(&b, "%s in %s:\n%s", quantity.Count(s.matches, "line"), quantity.Count(s.files, "file"), s.text.String())
 	}
 	if s.shown < s.matches {
-		fmt.Fprintf(&b, "(%s more lines not shown: narrow the pattern or the folder, or raise limit.)\n", token.Grouped(s.matches-s.shown))
+		fmt.Fprintf(&b, "(%s more lines not shown: narrow the pattern or the folder, or raise limit.)\n",
+			quantity.Number(s.matches-s.shown))
 	}
 	if s.large > 0 {
-		fmt.Fprintf(&b, "(%s larger than 16 MB passed over.)\n", token.Count(s.large, "file"))
+		fmt.Fprintf(&b, "(%s larger than 16 MB passed over.)\n", quantity.Count(s.large, "file"))
 	}
 	if s.closed > 0 {
-		fmt.Fprintf(&b, "(%s passed over by the rules of this session.)\n", token.Count(s.closed, "file"))
+		fmt.Fprintf(&b, "(%s passed over by the rules of this session.)\n", quantity.Count(s.closed, "file"))
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }

@@ -11,8 +11,9 @@ import (
 	"github.com/winnowhq/winnow/plainfile"
 )
 
-// ignored are the lines of .gitignore files from the outermost folder to the innermost; the last one that matches counts. A file below an ignored folder
-// stays ignored. What git reads elsewhere, .git/info/exclude and its user's own file, is not looked at.
+// ignored are the lines of .gitignore files from the outermost folder to the innermost; the last
+// one that matches counts. A file below an ignored folder stays ignored. What git reads elsewhere,
+// .git/info/exclude and its user's own file, is not looked at.
 type ignored []ignoreLine
 
 type ignoreLine struct {
@@ -28,7 +29,8 @@ type ignoreLine struct {
 func (g ignored) with(folder, at string) ignored {
 	name := filepath.Join(folder, ".gitignore")
 	info, err := os.Lstat(name)
-	if err != nil || !info.Mode().IsRegular() || info.Size() > 1<<20 { // git takes no link for one either: it may lead to what never ends
+	// git takes no link for one either: it may lead to what never ends
+	if err != nil || !info.Mode().IsRegular() || info.Size() > 1<<20 {
 		return g
 	}
 	text, _, err := plainfile.Read(name, 1<<20)
@@ -67,7 +69,8 @@ func (g ignored) with(folder, at string) ignored {
 // braces mean nothing to git.
 var braces = strings.NewReplacer("{", `\{`, "}", `\}`)
 
-// leavesOut reports whether a file or folder is ignored. name is slash-separated and relative to the outermost folder.
+// leavesOut reports whether a file or folder is ignored. name is slash-separated and relative to
+// the outermost folder.
 func (g ignored) leavesOut(name string, folder bool) bool {
 	for i := len(g) - 1; i >= 0; i-- {
 		l := &g[i]
@@ -96,7 +99,8 @@ func (g ignored) leavesOut(name string, folder bool) bool {
 	return false
 }
 
-// repository is the nearest folder above one, itself included, with a .git in it; the folder itself where there is none.
+// repository is the nearest folder above one, itself included, with a .git in it; the folder itself
+// where there is none.
 func repository(folder string) string {
 	for at := folder; ; {
 		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
@@ -110,7 +114,8 @@ func repository(folder string) string {
 	}
 }
 
-// ignoredIn are the lines that hold in a folder from those above it in its repository, its own not yet among them; prefix is how lines name the folder.
+// ignoredIn are the lines that hold in a folder from those above it in its repository, its own not
+// yet among them; prefix is how lines name the folder.
 func ignoredIn(folder string) (g ignored, prefix string) {
 	root := repository(folder)
 	rel, err := filepath.Rel(root, folder)

@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/agent"
-	"github.com/winnowhq/winnow/token"
+	"github.com/winnowhq/winnow/quantity"
 )
 
 // How many entries one answer names, and how many a walk for it looks at.
@@ -26,7 +26,8 @@ type List struct{}
 func (List) Name() string { return "list" }
 
 func (List) Description() string {
-	return "Show the files and folders below a folder as a tree; folders end in a slash. Of a large tree the upper levels are shown, and how much more there is. " +
+	return "Show the files and folders below a folder as a tree; folders end in a slash. Of a large tree the upper " +
+		"levels are shown, and how much more there is. " +
 		"What .gitignore names is left out."
 }
 
@@ -42,19 +43,10 @@ func (List) Schema() jsontext.Value {
 func (List) Paged() {}
 
 func (t List) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
-	a, err := argumentsOf(t.Name(), c.Input)
-	if err != nil {
-		return agent.Result{}, err
-	}
-	depth, err := a.whole("depth", 1<<30, 1)
-	if err != nil {
-		return agent.Result{}, err
-	}
-	limit, err := a.whole("limit", listedEntries, 1)
-	if err != nil {
-		return agent.Result{}, err
-	}
-	at, info, err := searched(ctx, c, a)
+	a := argumentsOf(t.Name(), c.Input)
+	depth := a.whole("depth", 1<<30, 1)
+	limit := a.whole("limit", listedEntries, 1)
+	at, info, err := searched(ctx, c, a, a.text("path"))
 	if err != nil {
 		return agent.Result{}, err
 	}
@@ -78,12 +70,14 @@ func (t List) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
 		return agent.Result{}, err
 	}
 	shown := upper(all, min(limit, mostListed))
-	r := agent.Result{Title: at.shown, Metadata: map[string]any{"entries": len(all), "truncated": more || len(shown) < len(all)}}
+	r := agent.Result{Title: at.shown, Metadata: map[string]any{"entries": len(all), "truncated": more ||
+		len(shown) < len(all)}}
 	r.Output = tree(at, all, shown, more)
 	return r, nil
 }
 
-// upper chooses which entries are shown: whole levels from the top, of the first level that does not fit as many as do. Their order stays.
+// upper chooses which entries are shown: whole levels from the top, of the first level that does
+// not fit as many as do. Their order stays.
 func upper(all []entry, limit int) []entry {
 	var levels []int // entries of each level
 	for _, e := range all {
@@ -135,9 +129,9 @@ func tree(at place, all, shown []entry, more bool) string {
 	}
 	switch left := len(all) - len(shown); {
 	case more:
-		fmt.Fprintf(&b, "(More than %s entries not shown: list a folder below.)", token.Grouped(left))
+		fmt.Fprintf(&b, "(More than %s entries not shown: list a folder below.)", quantity.Number(left))
 	case left > 0:
-		fmt.Fprintf(&b, "(%s more entries not shown: list a folder below, or raise limit.)", token.Grouped(left))
+		fmt.Fprintf(&b, "(%s more entries not shown: list a folder below, or raise limit.)", quantity.Number(left))
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }

@@ -11,12 +11,12 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// markdownBytes is how large a page may be that becomes Markdown: what has ever more elements side by side takes time that grows with the square of its
-// length, 0.7 s for 512 KB of nothing but <p>.
+// markdownBytes is how large a page may be that becomes Markdown: what has ever more elements side
+// by side takes time that grows with the square of its length, 0.7 s for 512 KB of nothing but <p>.
 const markdownBytes = 1 << 20
 
-// markdown is a page of HTML as Markdown, its links complete. It is false for a page that is too large for it, and for one that the parser gives up on because
-// it is nested too deep.
+// markdown is a page of HTML as Markdown, its links complete. It is false for a page that is too
+// large for it, and for one that the parser gives up on because it is nested too deep.
 func markdown(text, address string) (_ string, ok bool) {
 	if len(text) > markdownBytes {
 		return "", false
@@ -26,8 +26,10 @@ func markdown(text, address string) (_ string, ok bool) {
 			ok = false
 		}
 	}()
-	// Nothing is escaped: it is read, not rendered, and escaping takes time that grows with the square of a text (23 s for 256 KB of signs).
-	c := converter.NewConverter(converter.WithEscapeMode(converter.EscapeModeDisabled), converter.WithPlugins(base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(), table.NewTablePlugin()))
+	// Nothing is escaped: it is read, not rendered, and escaping takes time that grows with the
+	// square of a text (23 s for 256 KB of signs).
+	c := converter.NewConverter(converter.WithEscapeMode(converter.EscapeModeDisabled),
+		converter.WithPlugins(base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(), table.NewTablePlugin()))
 	out, err := c.ConvertString(text, converter.WithDomain(address))
 	if err != nil {
 		return "", false
@@ -35,16 +37,23 @@ func markdown(text, address string) (_ string, ok bool) {
 	return strings.TrimSpace(strings.ToValidUTF8(out, "\uFFFD")), true
 }
 
-// silent are elements whose text nobody reads; lines those that begin a new line, and apart those before which there is an empty one.
+// silent are elements whose text nobody reads; lines those that begin a new line, and apart those
+// before which there is an empty one.
 var (
-	silent = map[atom.Atom]bool{atom.Script: true, atom.Style: true, atom.Template: true, atom.Noscript: true, atom.Iframe: true, atom.Svg: true}
-	lines  = map[atom.Atom]bool{atom.P: true, atom.Div: true, atom.Br: true, atom.Li: true, atom.Tr: true, atom.H1: true, atom.H2: true, atom.H3: true, atom.H4: true, atom.H5: true, atom.H6: true,
-		atom.Section: true, atom.Article: true, atom.Header: true, atom.Footer: true, atom.Nav: true, atom.Ul: true, atom.Ol: true, atom.Table: true, atom.Pre: true, atom.Blockquote: true,
-		atom.Dt: true, atom.Dd: true, atom.Hr: true, atom.Form: true, atom.Option: true, atom.Main: true, atom.Title: true, atom.Aside: true, atom.Figure: true, atom.Figcaption: true, atom.Body: true}
-	apart = map[atom.Atom]bool{atom.P: true, atom.H1: true, atom.H2: true, atom.H3: true, atom.H4: true, atom.H5: true, atom.H6: true, atom.Table: true, atom.Ul: true, atom.Ol: true, atom.Pre: true}
+	silent = map[atom.Atom]bool{atom.Script: true, atom.Style: true, atom.Template: true, atom.Noscript: true,
+		atom.Iframe: true, atom.Svg: true}
+	lines = map[atom.Atom]bool{atom.P: true, atom.Div: true, atom.Br: true, atom.Li: true, atom.Tr: true,
+		atom.H1: true, atom.H2: true, atom.H3: true, atom.H4: true, atom.H5: true, atom.H6: true,
+		atom.Section: true, atom.Article: true, atom.Header: true, atom.Footer: true, atom.Nav: true, atom.Ul: true,
+		atom.Ol: true, atom.Table: true, atom.Pre: true, atom.Blockquote: true,
+		atom.Dt: true, atom.Dd: true, atom.Hr: true, atom.Form: true, atom.Option: true, atom.Main: true,
+		atom.Title: true, atom.Aside: true, atom.Figure: true, atom.Figcaption: true, atom.Body: true}
+	apart = map[atom.Atom]bool{atom.P: true, atom.H1: true, atom.H2: true, atom.H3: true, atom.H4: true, atom.H5: true,
+		atom.H6: true, atom.Table: true, atom.Ul: true, atom.Ol: true, atom.Pre: true}
 )
 
-// plainText is what there is to read in a page of HTML: its tags are looked at one by one, so that no nesting is too deep.
+// plainText is what there is to read in a page of HTML: its tags are looked at one by one, so that
+// no nesting is too deep.
 func plainText(page string) string {
 	var b strings.Builder
 	var inside atom.Atom // the silent element that we are in

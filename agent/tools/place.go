@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/winnowhq/winnow/agent"
+	"github.com/winnowhq/winnow/agent/permission"
 	"github.com/winnowhq/winnow/plainfile"
 )
 
@@ -41,11 +42,11 @@ func locate(c agent.Call, name string) (place, error) {
 		name = filepath.Join(c.Directory, name)
 	}
 	name = filepath.Clean(name)
-	at, err := Resolve(name)
+	at, err := permission.Resolve(name)
 	if err != nil {
 		return place{}, err
 	}
-	home, err := Resolve(c.Directory)
+	home, err := permission.Resolve(c.Directory)
 	if err != nil {
 		return place{}, err
 	}
@@ -53,88 +54,37 @@ func locate(c agent.Call, name string) (place, error) {
 	if rel, err := filepath.Rel(filepath.Clean(c.Directory), name); err == nil && filepath.IsLocal(rel) {
 		shown = rel
 	}
-	return place{shown: shown, path: at, inside: Within(home, at)}, nil
+	return place{shown: shown, path: at, inside: permission.Within(home, at)}, nil
 }
 
-// Within reports whether a path is a folder or below it. Both are clean, absolute and without links.
-func Within(folder, name string) bool {
-	rel, err := filepath.Rel(folder, name)
-	return err == nil && filepath.IsLocal(rel)
+// missing reports whether an error means that there is nothing at a path.
+func missing(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// mostLinks is how many links one path may go through, as in Linux.
-const mostLinks = 40
-
-// Resolve gives the path at which the system would find, or make, what an absolute path names: detours taken out, every link followed, one that leads to
-// nothing too. What does not exist yet stays as it is named. It fails where links go in a circle and where a folder cannot be looked into.
-func Resolve(name string) (string, error) {
-	name = filepath.Clean(name)
-	volume := filepath.VolumeName(name)
-	at := volume + string(filepath.Separator)
-	rest := strings.Split(strings.TrimPrefix(name[len(volume):], string(filepath.Separator)), string(filepath.Separator))
-	for links := 0; len(rest) > 0; {
-		word := rest[0]
-		rest = rest[1:]
-		switch word {
-		case "", ".":
-			continue
-		case "..": // of a link's target
-			at = filepath.Dir(at)
-			continue
-		}
-		next := filepath.Join(at, word)
-		info, err := os.Lstat(next)
-		switch {
-		case errors.Is(err, fs.ErrNotExist) || isNotFolder(err):
-			at = next
-			continue
-		case err != nil:
-			return "", err
-		case info.Mode()&fs.ModeSymlink == 0:
-			at = next
-			continue
-		}
-		if links++; links > mostLinks {
-			return "", fmt.Errorf("%s: more than %d links", name, mostLinks)
-		}
-		target, err := os.Readlink(next)
-		if err != nil {
-			return "", err
-		}
-		if filepath.IsAbs(target) {
-			at = filepath.VolumeName(target) + string(filepath.Separator)
-			target = target[len(filepath.VolumeName(target)):]
-		}
-		rest = append(strings.Split(filepath.ToSlash(target), "/"), rest...)
+// permitted locates what a call means by a name, and asks for permission to do something with it.
+// An answer may take long: it holds for the place that was asked about, not for where a link that
+// came meanwhile leads.
+func permitted(ctx context.Context, c agent.Call, tool, action, name string) (place, error) {
+	at, err := locate(c, name)
+	if err != nil {
+		return place{}, err
 	}
-	return at, nil
+	return at, ask(ctx, c, at, agent.Permission{Tool: tool, Action: action, Target: at.path, Inside: at.inside})
 }
 
-// isNotFolder reports whether a path goes through something that is no folder.
-func isNotFolder(err error) bool { return errors.Is(err, syscall.ENOTDIR) }
-
-// permit asks for permission to do something with a place. Where there is nobody to ask, the default policy decides, and what it would ask about is refused.
-// An answer may take long: it holds for the place that was asked about, not for where a link that came meanwhile leads.
-func permit(ctx context.Context, c agent.Call, tool, action string, at place) error {
-	if err := ask(ctx, c, agent.Permission{Tool: tool, Action: action, Target: at.path, Inside: at.inside}); err != nil {
+// ask asks for permission. If there is nobody to ask, the default policy decides, and what it would
+// ask about is refused.
+func ask(ctx context.Context, c agent.Call, at place, p agent.Permission) error {
+	if c.Ask == nil {
+		c.Ask = permission.Policy{}.Asker(nil)
+	}
+	if err := c.Ask(ctx, p); err != nil || at.path == "" {
 		return err
 	}
-	if still, err := Resolve(at.path); err != nil || still != at.path {
-		return errMoved(at)
-	}
-	return nil
-}
-
-func errMoved(at place) error {
-	return fmt.Errorf("nothing was done: while permission was asked for, %s became a link to another place", at.shown)
-}
-
-func ask(ctx context.Context, c agent.Call, p agent.Permission) error {
-	if c.Ask != nil {
-		return c.Ask(ctx, p)
-	}
-	if (Policy{}).Decide(p) != Allow {
-		return &Refused{p}
+	if still, err := permission.Resolve(at.path); err != nil || still != at.path {
+		return fmt.Errorf("nothing was done: while permission was asked for, %s became a link to another place",
+			at.shown)
 	}
 	return nil
 }
@@ -143,7 +93,7 @@ func ask(ctx context.Context, c agent.Call, p agent.Permission) error {
 func regular(at place) (fs.FileInfo, error) {
 	info, err := os.Stat(at.path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist) || isNotFolder(err):
+	case missing(err):
 		return nil, fmt.Errorf("there is no file %s%s", at.shown, alike(at))
 	case err != nil:
 		return nil, err
@@ -155,7 +105,8 @@ func regular(at place) (fs.FileInfo, error) {
 	return info, nil
 }
 
-// alike names files of the same folder that may have been meant: the same name in another case or with another ending. Of a folder outside nothing is told.
+// alike names files of the same folder that may have been meant: the same name in another case or
+// with another ending. Of a folder outside nothing is told.
 func alike(at place) string {
 	if !at.inside {
 		return ""

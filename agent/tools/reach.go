@@ -17,7 +17,8 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// reach is how far away a host is: who agrees to an address on the web has not agreed to one in the house.
+// reach is how far away a host is: who agrees to an address on the web has not agreed to one in the
+// house.
 type reach int
 
 const (
@@ -40,9 +41,11 @@ func (r reach) note() string {
 	return ""
 }
 
-// reachOf looks where a host is: the nearest of its addresses counts. What cannot be found is on the web: a proxy may find it.
+// reachOf looks where a host is: the nearest of its addresses counts. What cannot be found is on
+// the web: a proxy may find it.
 func reachOf(ctx context.Context, host string) (reach, error) {
-	if plain, err := idna.Lookup.ToASCII(host); err == nil { // digits have other forms, which a connection is made to all the same
+	// digits have other forms, which a connection is made to all the same
+	if plain, err := idna.Lookup.ToASCII(host); err == nil {
 		host = plain
 	}
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
@@ -65,7 +68,8 @@ func reachOf(ctx context.Context, host string) (reach, error) {
 	return nearest, nil
 }
 
-// addressIn reads a host that is an address, also in the old ways that resolvers and proxies still understand: 127.1, 0x7f000001, 2130706433, 0177.0.0.1.
+// addressIn reads a host that is an address, also in the old ways that resolvers and proxies still
+// understand: 127.1, 0x7f000001, 2130706433, 0177.0.0.1.
 func addressIn(host string) (netip.Addr, bool) {
 	if at, err := netip.ParseAddr(host); err == nil {
 		return at, true
@@ -106,16 +110,21 @@ func prefixes(of ...string) (all []netip.Prefix) {
 }
 
 var (
-	// keepers are where clouds give a computer its keys: AWS, Azure, Google and most others; containers of AWS; Alibaba; Oracle; Azure's own; AWS and Google by IPv6.
-	keepers = prefixes("169.254.169.254/32", "169.254.170.2/32", "169.254.170.23/32", "100.100.100.200/32", "192.0.0.192/32", "168.63.129.16/32",
+	// keepers are where clouds give a computer its keys: AWS, Azure, Google and most others;
+	// containers of AWS; Alibaba; Oracle; Azure's own; AWS and Google by IPv6.
+	keepers = prefixes("169.254.169.254/32", "169.254.170.2/32", "169.254.170.23/32", "100.100.100.200/32",
+		"192.0.0.192/32", "168.63.129.16/32",
 		"fd00:ec2::254/128", "fd00:ec2::23/128", "fd20:ce::254/128")
-	// shared are addresses of networks that are neither private by name nor reachable from the web: of providers, for tests, for examples, for what is to come,
-	// translated within a network, once of a site.
-	shared = prefixes("0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4",
+	// shared are addresses of networks that are neither private by name nor reachable from the web:
+	// of providers, for tests, for examples, for what is to come, translated within a network, once
+	// of a site.
+	shared = prefixes("0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "198.18.0.0/15", "198.51.100.0/24",
+		"203.0.113.0/24", "240.0.0.0/4",
 		"64:ff9b:1::/48", "100::/64", "2001:db8::/32", "fec0::/10")
 )
 
-// carriers are the ways in which an IPv6 address leads to an IPv4 one, by the position of that in it. Teredo has two, the client's with every bit turned round.
+// carriers are the ways in which an IPv6 address leads to an IPv4 one, by the position of that in
+// it. Teredo has two, the client's with every bit turned round.
 var carriers = []struct {
 	prefix netip.Prefix
 	at     int
@@ -178,11 +187,13 @@ func reachOfAddress(at netip.Addr) reach {
 
 var errNearer = errors.New("the host is nearer than it was when permission was asked for")
 
-// transport connects to addresses as far away as this one, or farther: a name may mean another address by the time of the connection. What a proxy of the
-// environment is for goes to that, wherever it is.
+// transport connects to addresses as far away as this one, or farther: a name may mean another
+// address by the time of the connection. What a proxy of the environment is for goes to that,
+// wherever it is.
 func (r reach) transport(to *url.URL) *http.Transport {
 	dialer := &net.Dialer{Timeout: fetchTime}
-	t := &http.Transport{DialContext: dialer.DialContext, ForceAttemptHTTP2: true, TLSHandshakeTimeout: 10 * time.Second, DisableKeepAlives: true, MaxResponseHeaderBytes: 256 << 10}
+	t := &http.Transport{DialContext: dialer.DialContext, ForceAttemptHTTP2: true,
+		TLSHandshakeTimeout: 10 * time.Second, DisableKeepAlives: true, MaxResponseHeaderBytes: 256 << 10}
 	if proxy, err := http.ProxyFromEnvironment(&http.Request{URL: to}); err == nil && proxy != nil {
 		t.Proxy = http.ProxyURL(proxy)
 		return t

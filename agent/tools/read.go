@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -16,8 +17,8 @@ import (
 
 	"github.com/winnowhq/winnow/agent"
 	"github.com/winnowhq/winnow/plainfile"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/token"
 )
 
 // What one read shows at most.
@@ -35,8 +36,10 @@ type Read struct{}
 func (Read) Name() string { return "read" }
 
 func (Read) Description() string {
-	return "Show a text file, each line with its number and a colon before it, which are not part of the file. At most 2,000 lines or 50 KB are shown at once; " +
-		"the last line of the answer says whether the file ended, and otherwise with which offset to go on. Images and PDFs are attached. " +
+	return "Show a text file, each line with its number and a colon before it, which are not part of the file. At " +
+		"most 2,000 lines or 50 KB are shown at once; " +
+		"the last line of the answer says whether the file ended, and otherwise with which offset to go on. Images " +
+		"and PDFs are attached. " +
 		"For a large file read the piece you need; several files can be read in one step."
 }
 
@@ -52,31 +55,19 @@ func (Read) Schema() jsontext.Value {
 func (Read) Paged() {}
 
 func (t Read) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
-	a, err := argumentsOf(t.Name(), c.Input)
+	a := argumentsOf(t.Name(), c.Input)
+	// Under the name "path" a reader that prints bare text takes its file; a result of this one
+	// must not be read as one of that.
+	name := a.need("filePath", "file_path")
+	offset, limit := a.whole("offset", 1, 0), a.whole("limit", readLines, 1)
+	switch {
+	case a.err != nil:
+		return agent.Result{}, a.err
+	case a.get("path") != nil:
+		return agent.Result{}, errors.New(`read takes the file as "filePath" alone, without "path"`)
+	}
+	at, err := permitted(ctx, c, t.Name(), "read", name)
 	if err != nil {
-		return agent.Result{}, err
-	}
-	// Under the name "path" a reader that prints bare text takes its file; a result of this one must not be read as one of that.
-	name, err := a.need(false, "filePath", "file_path")
-	if err != nil {
-		return agent.Result{}, err
-	}
-	if a.has("path") {
-		return agent.Result{}, fmt.Errorf("read takes the file as \"filePath\" alone, without \"path\"")
-	}
-	offset, err := a.whole("offset", 1, 0)
-	if err != nil {
-		return agent.Result{}, err
-	}
-	limit, err := a.whole("limit", readLines, 1)
-	if err != nil {
-		return agent.Result{}, err
-	}
-	at, err := locate(c, name)
-	if err != nil {
-		return agent.Result{}, err
-	}
-	if err := permit(ctx, c, t.Name(), "read", at); err != nil {
 		return agent.Result{}, err
 	}
 	info, err := regular(at)
@@ -98,7 +89,8 @@ func (t Read) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
 		return attach(f, at, mime, info.Size())
 	}
 	if what := binary(head); what != "" {
-		return agent.Result{}, fmt.Errorf("%s is %s of %s bytes, not text", at.shown, what, token.Grouped(int(info.Size())))
+		return agent.Result{}, fmt.Errorf("%s is %s of %s bytes, not text", at.shown, what,
+			quantity.Number(int(info.Size())))
 	}
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return agent.Result{}, err
@@ -107,12 +99,14 @@ func (t Read) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
 	if err := p.read(ctx, f); err != nil {
 		return agent.Result{}, err
 	}
-	r := agent.Result{Title: at.shown, Metadata: map[string]any{"lines": p.shown, "total": p.total, "truncated": p.from+p.shown-1 < p.total}}
+	r := agent.Result{Title: at.shown, Metadata: map[string]any{"lines": p.shown, "total": p.total,
+		"truncated": p.from+p.shown-1 < p.total}}
 	switch {
 	case p.total == 0:
 		r.Output = "(The file is empty.)"
 	case p.shown == 0:
-		return agent.Result{}, fmt.Errorf("%s has %s, and offset %d is behind its end", at.shown, token.Count(p.total, "line"), p.from)
+		return agent.Result{}, fmt.Errorf("%s has %s, and offset %d is behind its end", at.shown,
+			quantity.Count(p.total, "line"), p.from)
 	default:
 		r.Output = p.String()
 	}
@@ -203,7 +197,7 @@ func (p *page) take(line []byte, length int) {
 	}
 	text = strconv.Itoa(p.total) + ": " + text
 	if left > 0 {
-		text += " … [" + token.Grouped(left) + " more bytes of this line, truncated]"
+		text += " … [" + quantity.Number(left) + " more bytes of this line, truncated]"
 	}
 	if p.shown > 0 && p.text.Len()+len(text)+1 > readBytes {
 		p.full = true
@@ -214,21 +208,22 @@ func (p *page) take(line []byte, length int) {
 	p.shown++
 }
 
-// String is the piece and, behind it, what is to be known of the file. The words of that line are those that tell package coverage whether
-// the file ended.
+// String is the piece and, behind it, what is to be known of the file. The words of that line are
+// those that tell package coverage whether the file ended.
 func (p *page) String() string {
 	var notes []string
 	last := p.from + p.shown - 1
 	if last < p.total {
-		notes = append(notes, fmt.Sprintf("Showing lines %s-%s of %s", token.Grouped(p.from), token.Grouped(last), token.Grouped(p.total)))
+		notes = append(notes, fmt.Sprintf("Showing lines %s-%s of %s", quantity.Number(p.from), quantity.Number(last),
+			quantity.Number(p.total)))
 	} else {
-		notes = append(notes, "End of file, "+token.Count(p.total, "line"))
+		notes = append(notes, "End of file, "+quantity.Count(p.total, "line"))
 	}
 	switch {
 	case p.crlf > 0 && p.lf == 0:
 		notes = append(notes, "CRLF line ends")
 	case p.crlf > 0:
-		notes = append(notes, "line ends mixed, "+token.Grouped(p.crlf)+" of them CRLF")
+		notes = append(notes, "line ends mixed, "+quantity.Number(p.crlf)+" of them CRLF")
 	}
 	if p.bom {
 		notes = append(notes, "begins with a byte order mark")
@@ -248,7 +243,8 @@ func (p *page) String() string {
 
 const bom = "\xEF\xBB\xBF"
 
-// runes is where the first n characters of a text end, in bytes. A byte that is no UTF-8 counts as one.
+// runes is where the first n characters of a text end, in bytes. A byte that is no UTF-8 counts as
+// one.
 func runes(text string, n int) int {
 	if len(text) <= n {
 		return len(text)
@@ -295,7 +291,8 @@ func binary(head []byte) string {
 // attach gives an image or a document as a file part.
 func attach(f *os.File, at place, mime string, size int64) (agent.Result, error) {
 	if size > mediaBytes {
-		return agent.Result{}, fmt.Errorf("%s is %s of %s bytes; at most %s can be attached", at.shown, mime, token.Grouped(int(size)), token.Grouped(mediaBytes))
+		return agent.Result{}, fmt.Errorf("%s is %s of %s bytes; at most %s can be attached", at.shown, mime,
+			quantity.Number(int(size)), quantity.Number(mediaBytes))
 	}
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return agent.Result{}, err
@@ -306,7 +303,7 @@ func attach(f *os.File, at place, mime string, size int64) (agent.Result, error)
 	}
 	return agent.Result{
 		Title:    at.shown,
-		Output:   fmt.Sprintf("Attached: %s, %s, %s bytes.", at.shown, mime, token.Grouped(len(data))),
+		Output:   fmt.Sprintf("Attached: %s, %s, %s bytes.", at.shown, mime, quantity.Number(len(data))),
 		Metadata: map[string]any{"mime": mime, "bytes": len(data)},
 		Attachments: []session.Part{{Type: session.FilePart, Mime: mime, Filename: filepath.Base(at.path),
 			URL: "data:" + mime + ";base64," + base64.StdEncoding.EncodeToString(data)}},

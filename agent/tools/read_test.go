@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/winnowhq/winnow/agent"
+	"github.com/winnowhq/winnow/agent/permission"
 	"github.com/winnowhq/winnow/coverage"
 )
 
@@ -30,8 +31,10 @@ func TestRead_showsNumberedLines(t *testing.T) {
 		{"without newline", "one\ntwo", nil, "1: one\n2: two\n\n(End of file, 2 lines; no newline at its end)"},
 		{"blank lines", "\n\nx\n\n", nil, "1: \n2: \n3: x\n4: \n\n(End of file, 4 lines)"},
 		{"from an offset", "a\nb\nc\n", args{"offset": 2}, "2: b\n3: c\n\n(End of file, 3 lines)"},
-		{"a piece", "a\nb\nc\n", args{"offset": 2, "limit": 1}, "2: b\n\n(Showing lines 2-2 of 3. Go on with offset 3.)"},
-		{"numbers as texts", "a\nb\nc\n", args{"offset": "2", "limit": "1"}, "2: b\n\n(Showing lines 2-2 of 3. Go on with offset 3.)"},
+		{"a piece", "a\nb\nc\n", args{"offset": 2, "limit": 1},
+			"2: b\n\n(Showing lines 2-2 of 3. Go on with offset 3.)"},
+		{"numbers as texts", "a\nb\nc\n", args{"offset": "2", "limit": "1"},
+			"2: b\n\n(Showing lines 2-2 of 3. Go on with offset 3.)"},
 		{"offset 0", "a\n", args{"offset": 0}, "1: a\n\n(End of file, 1 line)"},
 		{"CRLF", "a\r\nb\r\n", nil, "1: a\n2: b\n\n(End of file, 2 lines; CRLF line ends)"},
 		{"an empty line with CRLF", "\r\nb\r\n", nil, "1: \n2: b\n\n(End of file, 2 lines; CRLF line ends)"},
@@ -116,22 +119,27 @@ func TestRead_staysBelowItsBytes(t *testing.T) {
 func TestRead_cutsLongLines(t *testing.T) {
 	b := newBench(t, "a.js", "x\n"+strings.Repeat("é", 300_000)+"\r\ny\n")
 	r := b.run(Read{}, args{"filePath": "a.js"})
-	want := "1: x\n2: " + strings.Repeat("é", 2000) + " … [596,000 more bytes of this line, truncated]\n3: y\n\n(End of file, 3 lines; line ends mixed, 1 of them CRLF)"
+	want := "1: x\n2: " + strings.Repeat("é", 2000) +
+		" … [596,000 more bytes of this line, truncated]\n3: y\n\n(End of file, 3 lines; line ends mixed, 1 of them " +
+		"CRLF)"
 	if r.Output != want {
 		t.Errorf("got %d bytes ending in %q, want %d", len(r.Output), r.Output[max(0, len(r.Output)-120):], len(want))
 	}
 	if !utf8.ValidString(r.Output) {
 		t.Error("cut in the middle of a character")
 	}
-	if s := b.shown(Read{}, args{"filePath": "a.js"}); len(s.Views) != 1 || s.Views[0].Full || len(s.Views[0].Lines) != 3 {
+	if s := b.shown(Read{}, args{"filePath": "a.js"}); len(s.Views) != 1 || s.Views[0].Full ||
+		len(s.Views[0].Lines) != 3 {
 		t.Errorf("coverage: got %+v, want three lines that are not the full file", s)
 	}
 }
 
 func TestRead_attachesImages(t *testing.T) {
-	b := newBench(t, "a.png", "\x89PNG\r\n\x1a\n\x00\x00", "fake.png", "text\n", "big.pdf", "%PDF-"+strings.Repeat("x", mediaBytes))
+	b := newBench(t, "a.png", "\x89PNG\r\n\x1a\n\x00\x00", "fake.png", "text\n", "big.pdf",
+		"%PDF-"+strings.Repeat("x", mediaBytes))
 	r := b.run(Read{}, args{"filePath": "a.png"})
-	if len(r.Attachments) != 1 || r.Attachments[0].Mime != "image/png" || r.Attachments[0].URL != "data:image/png;base64,iVBORw0KGgoAAA==" || !r.Attachments[0].IsMedia() {
+	if len(r.Attachments) != 1 || r.Attachments[0].Mime != "image/png" ||
+		r.Attachments[0].URL != "data:image/png;base64,iVBORw0KGgoAAA==" || !r.Attachments[0].IsMedia() {
 		t.Errorf("attachments: got %+v", r.Attachments)
 	}
 	if s := b.shown(Read{}, args{"filePath": "a.png"}); len(s.Views) != 0 {
@@ -144,7 +152,8 @@ func TestRead_attachesImages(t *testing.T) {
 }
 
 func TestRead_isWhatCoverageReads(t *testing.T) {
-	texts := []string{"one\ntwo\n", "one", "\n", "a\n\n", "\n\nx\n\n\n", "a\r\n\r\nb\r\n", "\xEF\xBB\xBFa\nb\n", "(End of file\n(3 more lines)\n", "1: x\n2: y\n", "[90 more lines in file]\n", "error: x\n",
+	texts := []string{"one\ntwo\n", "one", "\n", "a\n\n", "\n\nx\n\n\n", "a\r\n\r\nb\r\n", "\xEF\xBB\xBFa\nb\n",
+		"(End of file\n(3 more lines)\n", "1: x\n2: y\n", "[90 more lines in file]\n", "error: x\n",
 		"<system-reminder>\nx", strings.Repeat("x\n", 1999), strings.Repeat("x\n", 2000)}
 	for _, text := range texts {
 		b := newBench(t, "a.txt", text)
@@ -155,7 +164,8 @@ func TestRead_isWhatCoverageReads(t *testing.T) {
 		}
 		v := read.Views[0]
 		if v.Path != b.at("a.txt") || !v.Full || v.Start != 1 || !v.End {
-			t.Errorf("%.40q: got path %s, start %d, end %v, full %v, want the full file", text, v.Path, v.Start, v.End, v.Full)
+			t.Errorf("%.40q: got path %s, start %d, end %v, full %v, want the full file", text, v.Path, v.Start, v.End,
+				v.Full)
 		}
 		wrote := b.shown(Write{}, args{"filePath": "a.txt", "content": strings.TrimPrefix(text, bom)})
 		if len(wrote.Views) != 1 || !wrote.Views[0].Full {
@@ -167,7 +177,8 @@ func TestRead_isWhatCoverageReads(t *testing.T) {
 		again := v
 		again.Full = false
 		if len(v.Lines) != len(old.Lines) || !coverage.Covered(old, again) {
-			t.Errorf("%.40q: what is read does not cover what was written: %d and %d lines", text, len(v.Lines), len(old.Lines))
+			t.Errorf("%.40q: what is read does not cover what was written: %d and %d lines", text, len(v.Lines),
+				len(old.Lines))
 		}
 	}
 }
@@ -179,7 +190,8 @@ func TestRead_aPieceCoversThatPieceAlone(t *testing.T) {
 		t.Errorf("2,000 of 2,500 lines: got %d views, %+v", len(s.Views), s.OutputIsViews)
 	}
 	s = b.shown(Read{}, args{"filePath": "a.txt", "offset": 2001})
-	if len(s.Views) != 1 || s.Views[0].Full || !s.Views[0].End || s.Views[0].Start != 2001 || len(s.Views[0].Lines) != 500 {
+	if len(s.Views) != 1 || s.Views[0].Full || !s.Views[0].End || s.Views[0].Start != 2001 ||
+		len(s.Views[0].Lines) != 500 {
 		t.Errorf("the rest: got %+v", s.Views)
 	}
 	if s := newBench(t, "a.txt", "").shown(Read{}, args{"filePath": "a.txt"}); len(s.Views) != 0 {
@@ -192,8 +204,9 @@ func TestRead_throughALinkNeedsPermissionForWhereItLeads(t *testing.T) {
 	if err := os.Symlink(outside.folder, b.at("link")); err != nil {
 		t.Fatal(err)
 	}
-	_, err := Read{}.Run(t.Context(), agent.Call{Input: input(t, args{"filePath": "link/secret.txt"}), Directory: b.folder, Ask: Policy{Directory: b.folder}.Asker(nil)})
-	var refused *Refused
+	_, err := Read{}.Run(t.Context(), agent.Call{Input: input(t, args{"filePath": "link/secret.txt"}),
+		Directory: b.folder, Ask: permission.Policy{Directory: b.folder}.Asker(nil)})
+	var refused *permission.Refused
 	if !errors.As(err, &refused) || refused.Permission.Target != outside.at("secret.txt") || refused.Permission.Inside {
 		t.Errorf("got %v, want it refused for %s", err, outside.at("secret.txt"))
 	}
@@ -211,7 +224,8 @@ func TestRead_endsWithItsContext(t *testing.T) {
 func TestResolve_linksDoNotLeadOutsideUnseen(t *testing.T) {
 	b, outside := newBench(t, "sub/a.txt", "a\n"), newBench(t, "secret.txt", "key\n")
 	for name, target := range map[string]string{
-		"file": outside.at("secret.txt"), "folder": outside.folder, "dangling": outside.at("new.txt"), "chain": "folder", "up": "../" + "../etc",
+		"file": outside.at("secret.txt"), "folder": outside.folder, "dangling": outside.at("new.txt"),
+		"chain": "folder", "up": "../" + "../etc",
 		"inner": "sub/a.txt", "innerfolder": "sub", "round": "round", "detour": "sub/../folder/secret.txt",
 	} {
 		if err := os.Symlink(target, b.at(name)); err != nil {

@@ -15,9 +15,9 @@ import (
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/agent"
 	"github.com/winnowhq/winnow/call"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/token"
 )
 
 // What one recall shows.
@@ -33,14 +33,17 @@ type Whole interface {
 	Whole(ctx context.Context, id, part string) (winnow.Whole, error)
 }
 
-// Recall shows what was left out of the context, once, without bringing it back into it: a result that was too long to be sent, or a part that was elided.
+// Recall shows what was left out of the context, once, without bringing it back into it: a result
+// that was too long to be sent, or a part that was elided.
 type Recall struct{ Whole Whole }
 
 func (Recall) Name() string { return "recall" }
 
 func (Recall) Description() string {
-	return "Look into something that was left out of your context: the whole of a result that was too long, or a part in whose place a note with a handle stands. " +
-		"It shows 400 lines unless limit says otherwise, and says how to go on; with a pattern it shows the lines that match and two lines around each. " +
+	return "Look into something that was left out of your context: the whole of a result that was too long, or a " +
+		"part in whose place a note with a handle stands. " +
+		"It shows 400 lines unless limit says otherwise, and says how to go on; with a pattern it shows the lines " +
+		"that match and two lines around each. " +
 		"Lines of more than 2,000 characters count as several."
 }
 
@@ -62,25 +65,12 @@ func (t Recall) Recall(handle string) string {
 }
 
 func (t Recall) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
-	a, err := argumentsOf(t.Name(), c.Input)
-	if err != nil {
-		return agent.Result{}, err
-	}
-	name, err := a.need(false, "name", "handle", "id")
-	if err != nil {
-		return agent.Result{}, err
-	}
-	offset, err := a.whole("offset", 1, 0)
-	if err != nil {
-		return agent.Result{}, err
-	}
-	limit, err := a.whole("limit", recallLines, 1)
-	if err != nil {
-		return agent.Result{}, err
-	}
-	pattern, err := patternOf(a)
-	if err != nil {
-		return agent.Result{}, err
+	a := argumentsOf(t.Name(), c.Input)
+	name := a.need("name", "handle", "id")
+	offset, limit := a.whole("offset", 1, 0), a.whole("limit", recallLines, 1)
+	pattern := patternOf(a)
+	if a.err != nil {
+		return agent.Result{}, a.err
 	}
 	w, err := t.Whole.Whole(ctx, c.SessionID, name)
 	switch {
@@ -89,7 +79,8 @@ func (t Recall) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
 	case err != nil:
 		return agent.Result{}, err
 	}
-	r := agent.Result{Title: strings.TrimSpace(cmp.Or(w.Part.Tool, string(w.Part.Type)) + " " + call.Cut(strings.Join(strings.Fields(w.Target), " "), 80))}
+	r := agent.Result{Title: strings.TrimSpace(cmp.Or(w.Part.Tool, string(w.Part.Type)) + " " +
+		call.Cut(strings.Join(strings.Fields(w.Target), " "), 80))}
 	s := &slice{lines: linesOf(textOf(w)), from: max(1, offset), most: min(limit, readLines), pattern: pattern}
 	if err := s.take(ctx); err != nil {
 		return agent.Result{}, err
@@ -98,11 +89,12 @@ func (t Recall) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
 	r.Attachments = attachmentsOf(w)
 	switch {
 	case len(s.lines) == 0 && len(r.Attachments) > 0:
-		r.Output = "Attached: " + token.Count(len(r.Attachments), "file") + "."
+		r.Output = "Attached: " + quantity.Count(len(r.Attachments), "file") + "."
 	case len(s.lines) == 0:
 		r.Output = "(It is empty.)"
 	case s.from > len(s.lines):
-		return agent.Result{}, fmt.Errorf("%s has %s, and offset %d is behind its end", w.Handle, token.Count(len(s.lines), "line"), s.from)
+		return agent.Result{}, fmt.Errorf("%s has %s, and offset %d is behind its end", w.Handle,
+			quantity.Count(len(s.lines), "line"), s.from)
 	default:
 		r.Output = s.String()
 	}
@@ -120,22 +112,23 @@ func cause(err error) error {
 // mostPattern is how long a pattern may be, in bytes.
 const mostPattern = 1000
 
-func patternOf(a arguments) (*regexp.Regexp, error) {
-	text, ok, err := a.text("pattern")
-	if err != nil || !ok || text == "" {
-		return nil, err
-	}
-	if len(text) > mostPattern {
-		return nil, fmt.Errorf("the pattern has %s bytes; %s are the most", token.Grouped(len(text)), token.Grouped(mostPattern))
-	}
+func patternOf(a *arguments) *regexp.Regexp {
+	text := a.text("pattern")
 	pattern, err := regexp.Compile(text)
-	if err != nil {
-		return nil, fmt.Errorf("the pattern is no regular expression: %w", err)
+	switch {
+	case a.err != nil || text == "":
+		return nil
+	case len(text) > mostPattern:
+		a.err = fmt.Errorf("the pattern has %s bytes; %s is the maximum", quantity.Number(len(text)),
+			quantity.Number(mostPattern))
+	case err != nil:
+		a.err = fmt.Errorf("the pattern is not a regular expression: %w", err)
 	}
-	return pattern, nil
+	return pattern
 }
 
-// textOf is what there is to read of a part: its text, and before it the arguments of a call where they were left out.
+// textOf is what there is to read of a part: its text, and before it the arguments of a call where
+// they were left out.
 func textOf(w winnow.Whole) string {
 	if w.Part.State == nil || !slices.Contains(w.Elided, rule.Input) {
 		return w.Text
@@ -261,20 +254,21 @@ func (s *slice) add(n int, before string) bool {
 }
 
 func (s *slice) String() string {
-	all := token.Count(len(s.lines), "line")
+	all := quantity.Count(len(s.lines), "line")
 	var note string
 	switch {
 	case s.pattern != nil && s.matches == 0:
 		note = "No line matches, of " + all
 		if s.from > 1 {
-			note += " from line " + token.Grouped(s.from) + " on"
+			note += " from line " + quantity.Number(s.from) + " on"
 		}
 	case s.pattern != nil:
-		note = token.Count(s.matches, "matching line") + " of " + all
+		note = quantity.Count(s.matches, "matching line") + " of " + all
 	case s.from == 1 && s.next == 0:
 		note = "All of it, " + all
 	default:
-		note = fmt.Sprintf("Lines %s-%s of %s", token.Grouped(s.from), token.Grouped(s.from+s.shown-1), token.Grouped(len(s.lines)))
+		note = fmt.Sprintf("Lines %s-%s of %s", quantity.Number(s.from), quantity.Number(s.from+s.shown-1),
+			quantity.Number(len(s.lines)))
 	}
 	if s.next > 0 {
 		note += ". Go on with offset " + strconv.Itoa(s.next)

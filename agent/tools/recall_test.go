@@ -19,7 +19,8 @@ type shelf struct{ part winnow.Whole }
 
 func (s shelf) Whole(_ context.Context, id, part string) (winnow.Whole, error) {
 	if part != s.part.Handle {
-		return winnow.Whole{}, &winnow.Error{Code: winnow.NotFound, Op: "read", Err: fmt.Errorf("there is no part %s", part), Hint: "words for people"}
+		return winnow.Whole{}, &winnow.Error{Code: winnow.NotFound, Op: "read",
+			Err: fmt.Errorf("there is no part %s", part), Hint: "words for people"}
 	}
 	return s.part, nil
 }
@@ -37,16 +38,23 @@ func TestRecall_pages(t *testing.T) {
 		{"no newline at the end", "one\ntwo", args{}, "one\ntwo\n\n(All of it, 2 lines.)"},
 		{"a piece", few, args{"offset": 2, "limit": 2}, "two\nthree\n\n(Lines 2-3 of 5. Go on with offset 4.)"},
 		{"the end", few, args{"offset": 5, "limit": 9}, "five\n\n(Lines 5-5 of 5.)"},
-		{"so many lines at once", numbers(1, 401), args{}, numbers(1, 400) + "\n(Lines 1-400 of 401. Go on with offset 401.)"},
-		{"as many as may be", numbers(1, 2001), args{"limit": 5000}, numbers(1, 2000) + "\n(Lines 1-2,000 of 2,001. Go on with offset 2001.)"},
+		{"so many lines at once", numbers(1, 401), args{},
+			numbers(1, 400) + "\n(Lines 1-400 of 401. Go on with offset 401.)"},
+		{"as many as may be", numbers(1, 2001), args{"limit": 5000},
+			numbers(1, 2000) + "\n(Lines 1-2,000 of 2,001. Go on with offset 2001.)"},
 		{"nothing", "", args{}, "(It is empty.)"},
 		{"a long line", strings.Repeat("x", 2000) + "y", args{"offset": 2}, "y\n\n(Lines 2-2 of 2.)"},
 		{"what is no UTF-8", "a\xffb", args{}, "a\uFFFDb\n\n(All of it, 1 line.)"},
-		{"a pattern", numbers(1, 30), args{"pattern": "^1?[05]$"}, "3- 3\n4- 4\n5: 5\n6- 6\n7- 7\n8- 8\n9- 9\n10: 10\n11- 11\n12- 12\n13- 13\n14- 14\n15: 15\n16- 16\n17- 17\n\n(3 matching lines of 30 lines.)"},
-		{"far apart", numbers(1, 30), args{"pattern": "^(1|30)$"}, "1: 1\n2- 2\n3- 3\n--\n28- 28\n29- 29\n30: 30\n\n(2 matching lines of 30 lines.)"},
-		{"a pattern from a line on", numbers(1, 30), args{"pattern": "^(1|30)$", "offset": 29}, "29- 29\n30: 30\n\n(1 matching line of 30 lines.)"},
+		{"a pattern", numbers(1, 30), args{"pattern": "^1?[05]$"},
+			"3- 3\n4- 4\n5: 5\n6- 6\n7- 7\n8- 8\n9- 9\n10: 10\n11- 11\n12- 12\n13- 13\n14- 14\n15: 15\n16- 16\n17- " +
+				"17\n\n(3 matching lines of 30 lines.)"},
+		{"far apart", numbers(1, 30), args{"pattern": "^(1|30)$"},
+			"1: 1\n2- 2\n3- 3\n--\n28- 28\n29- 29\n30: 30\n\n(2 matching lines of 30 lines.)"},
+		{"a pattern from a line on", numbers(1, 30), args{"pattern": "^(1|30)$", "offset": 29},
+			"29- 29\n30: 30\n\n(1 matching line of 30 lines.)"},
 		{"a pattern without a match", few, args{"pattern": "six"}, "(No line matches, of 5 lines.)"},
-		{"a pattern, so many lines", numbers(1, 30), args{"pattern": "^(1|30)$", "limit": 4}, "1: 1\n2- 2\n3- 3\n--\n28- 28\n\n(2 matching lines of 30 lines. Go on with offset 29.)"},
+		{"a pattern, so many lines", numbers(1, 30), args{"pattern": "^(1|30)$", "limit": 4},
+			"1: 1\n2- 2\n3- 3\n--\n28- 28\n\n(2 matching lines of 30 lines. Go on with offset 29.)"},
 	} {
 		c.in["name"] = "k3f9a2"
 		if got := newBench(t).run(text(c.text), c.in).Output; got != c.want {
@@ -60,9 +68,9 @@ func TestRecall_saysWhatIsWrong(t *testing.T) {
 	b.fails(text("x"), args{}, `needs the argument "name"`)
 	b.fails(text("x"), args{"name": "nosuch"}, "nothing has the name nosuch", "there is no part nosuch")
 	b.fails(text("x"), args{"name": "k3f9a2", "offset": 2}, "1 line", "behind its end")
-	b.fails(text("x"), args{"name": "k3f9a2", "pattern": "("}, "no regular expression")
+	b.fails(text("x"), args{"name": "k3f9a2", "pattern": "("}, "not a regular expression")
 	b.fails(text("x"), args{"name": "k3f9a2", "pattern": strings.Repeat("x", 1001)}, "1,001 bytes")
-	b.fails(text("x"), args{"name": "k3f9a2", "limit": 0}, "the least is 1")
+	b.fails(text("x"), args{"name": "k3f9a2", "limit": 0}, "must be at least 1")
 	if _, err := b.try(t.Context(), text("x"), args{"name": "nosuch"}); strings.Contains(err.Error(), "people") {
 		t.Errorf("the model is told what is for people: %v", err)
 	}
@@ -76,7 +84,8 @@ func TestRecall_goesOnToTheEnd(t *testing.T) {
 		whole = strings.Repeat(whole, rapid.SampledFrom([]int{1, 3, 2000}).Draw(r, "times"))
 		var read []string
 		for next := "1"; next != ""; {
-			got := newBench(t).run(text(whole), args{"name": "k3f9a2", "offset": next, "limit": rapid.IntRange(1, 3000).Draw(r, "limit")}).Output
+			got := newBench(t).run(text(whole), args{"name": "k3f9a2", "offset": next,
+				"limit": rapid.IntRange(1, 3000).Draw(r, "limit")}).Output
 			at := again.FindStringSubmatchIndex(got)
 			if at == nil {
 				if whole == "" {
@@ -93,16 +102,20 @@ func TestRecall_goesOnToTheEnd(t *testing.T) {
 			}
 		}
 		got, want := strings.Join(read, "\n"), strings.TrimSuffix(whole, "\n")
-		if strings.ReplaceAll(got, "\n", "") != strings.ReplaceAll(want, "\n", "") || strings.Count(got, "\n") < strings.Count(want, "\n") {
+		if strings.ReplaceAll(got, "\n", "") != strings.ReplaceAll(want, "\n", "") ||
+			strings.Count(got, "\n") < strings.Count(want, "\n") {
 			r.Fatalf("read %d bytes of %d", len(got), len(want))
 		}
 	})
 }
 
 func TestRecall_showsArgumentsAndFilesThatWereLeftOut(t *testing.T) {
-	picture := session.Part{ID: "prt_9", Type: session.FilePart, Mime: "image/png", Filename: "a.png", URL: "data:image/png;base64,AA=="}
-	call := winnow.Whole{Handle: "k3f9a2", Text: "Done.", Target: "a.go", Part: session.Part{Type: session.ToolPart, Tool: "write", State: &session.ToolState{
-		Input: []byte(`{"filePath":"a.go","content":"package a\n\nvar n = 1\n","mode":7}`), Output: "Done.", Attachments: []session.Part{picture}}}}
+	picture := session.Part{ID: "prt_9", Type: session.FilePart, Mime: "image/png", Filename: "a.png",
+		URL: "data:image/png;base64,AA=="}
+	call := winnow.Whole{Handle: "k3f9a2", Text: "Done.", Target: "a.go",
+		Part: session.Part{Type: session.ToolPart, Tool: "write", State: &session.ToolState{
+			Input: []byte(`{"filePath":"a.go","content":"package a\n\nvar n = 1\n","mode":7}`), Output: "Done.",
+			Attachments: []session.Part{picture}}}}
 	b := newBench(t)
 	r := b.run(Recall{shelf{call}}, args{"name": "k3f9a2"})
 	if want := "Done.\n\n(All of it, 1 line.)"; r.Output != want || len(r.Attachments) != 0 || r.Title != "write a.go" {
@@ -110,7 +123,8 @@ func TestRecall_showsArgumentsAndFilesThatWereLeftOut(t *testing.T) {
 	}
 	call.Elided = []rule.Field{rule.Input, rule.Attachments}
 	r = b.run(Recall{shelf{call}}, args{"name": "k3f9a2"})
-	want := "[argument content]\npackage a\n\nvar n = 1\n[argument filePath]\na.go\n[argument mode]\n7\n[result]\nDone.\n\n(All of it, 10 lines.)"
+	want := "[argument content]\npackage a\n\nvar n = 1\n[argument filePath]\na.go\n[argument " +
+		"mode]\n7\n[result]\nDone.\n\n(All of it, 10 lines.)"
 	if r.Output != want || len(r.Attachments) != 1 || r.Attachments[0].URL != picture.URL || r.Attachments[0].ID != "" {
 		t.Errorf("got\n%s\nwith %d files", r.Output, len(r.Attachments))
 	}

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/winnowhq/winnow/agent/permission"
 )
 
 // aged gives files their times: the first is the oldest.
@@ -25,7 +27,8 @@ func (b *bench) aged(names ...string) {
 }
 
 func TestGlob_findsFilesNewestFirst(t *testing.T) {
-	b := newBench(t, "a.go", "", "src/b.go", "", "src/deep/c.go", "", "src/d.ts", "", ".git/e.go", "", "out/f.go", "", ".gitignore", "out/\n", "[id].go", "", "naïve 日.go", "")
+	b := newBench(t, "a.go", "", "src/b.go", "", "src/deep/c.go", "", "src/d.ts", "", ".git/e.go", "", "out/f.go", "",
+		".gitignore", "out/\n", "[id].go", "", "naïve 日.go", "")
 	b.aged("naïve 日.go", "[id].go", "a.go", "src/deep/c.go", "src/b.go", "src/d.ts")
 	for _, c := range []struct {
 		in   args
@@ -38,7 +41,8 @@ func TestGlob_findsFilesNewestFirst(t *testing.T) {
 		{args{"pattern": "*.go", "path": "src"}, "2 files, newest first:\nsrc/b.go\nsrc/deep/c.go"},
 		{args{"pattern": "./src/b.go"}, "1 file, newest first:\nsrc/b.go"},
 		{args{"pattern": b.at("src/*.ts")}, "1 file, newest first:\nsrc/d.ts"},
-		{args{"pattern": "*.go", "limit": 1}, "5 files, newest first:\nsrc/b.go\n(4 more files not shown: narrow the pattern, or raise limit.)"},
+		{args{"pattern": "*.go", "limit": 1}, "5 files, newest first:\nsrc/b.go\n(4 more files not shown: narrow the " +
+			"pattern, or raise limit.)"},
 		{args{"pattern": "*.rs"}, "No file in . matches *.rs."},
 		{args{"pattern": "out/*.go"}, "1 file, newest first:\nout/f.go"}, // asked for by name
 	} {
@@ -46,7 +50,7 @@ func TestGlob_findsFilesNewestFirst(t *testing.T) {
 			t.Errorf("%v: got\n%s\nwant\n%s", c.in, got, c.want)
 		}
 	}
-	b.fails(Glob{}, args{"pattern": "[a"}, "no pattern")
+	b.fails(Glob{}, args{"pattern": "[a"}, "not a pattern")
 	b.fails(Glob{}, args{"pattern": "*", "path": "none"}, "no folder none")
 }
 
@@ -55,9 +59,10 @@ func TestGlob_asksForTheFolderThatThePatternNames(t *testing.T) {
 	if err := os.Symlink(outside.folder, b.at("link")); err != nil {
 		t.Fatal(err)
 	}
-	for _, in := range []args{{"pattern": outside.at("*.go")}, {"pattern": "link/*.go"}, {"pattern": "*.go", "path": "link"}, {"pattern": "../**/none-such-*"}} {
+	for _, in := range []args{{"pattern": outside.at("*.go")}, {"pattern": "link/*.go"},
+		{"pattern": "*.go", "path": "link"}, {"pattern": "../**/none-such-*"}} {
 		b.asked = nil
-		b.refuses = &Refused{}
+		b.refuses = &permission.Refused{}
 		if _, err := b.try(t.Context(), Glob{}, in); err == nil || len(b.asked) != 1 || b.asked[0].Inside {
 			t.Errorf("%v: asked %+v, %v, want once for outside", in, b.asked, err)
 		}
@@ -69,9 +74,12 @@ func TestGlob_asksForTheFolderThatThePatternNames(t *testing.T) {
 }
 
 func TestIgnored_readsWhatGitReads(t *testing.T) {
-	b := newBench(t, ".git/HEAD", "", ".gitignore", "# comment\n\n*.log\n!keep.log\n/build\nnode_modules/\ndocs/*.tmp\nspace \\ \n**/gen/**\n\\#x\n",
-		"a.log", "", "keep.log", "", "sub/b.log", "", "build/x", "", "sub/build/y", "", "node_modules/z", "", "sub/node_modules/z", "", "docs/a.tmp", "", "docs/deep/a.tmp", "",
-		"gen/a/b", "", "#x", "", "sub/.gitignore", "*.txt\n!/b.log\n", "sub/c.txt", "", "c.txt", "", "sub/deep/d.txt", "")
+	b := newBench(t, ".git/HEAD", "", ".gitignore",
+		"# comment\n\n*.log\n!keep.log\n/build\nnode_modules/\ndocs/*.tmp\nspace \\ \n**/gen/**\n\\#x\n",
+		"a.log", "", "keep.log", "", "sub/b.log", "", "build/x", "", "sub/build/y", "", "node_modules/z", "",
+		"sub/node_modules/z", "", "docs/a.tmp", "", "docs/deep/a.tmp", "",
+		"gen/a/b", "", "#x", "", "sub/.gitignore", "*.txt\n!/b.log\n", "sub/c.txt", "", "c.txt", "", "sub/deep/d.txt",
+		"")
 	var got []string
 	if err := walk(t.Context(), b.folder, func(e entry) error {
 		if !e.folder && !strings.HasSuffix(e.name, ".gitignore") {
@@ -86,7 +94,11 @@ func TestIgnored_readsWhatGitReads(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	got = nil
-	if err := walk(t.Context(), b.at("sub"), func(e entry) error { got = append(got, e.name); return nil }); err != nil {
+	if err := walk(t.Context(), b.at("sub"), func(e entry) error {
+		got = append(got,
+			e.name)
+		return nil
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if want := ".gitignore b.log build build/y deep"; strings.Join(got, " ") != want {
@@ -103,7 +115,8 @@ func TestIgnored_isWhatGitLeavesOut(t *testing.T) {
 	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 	random := rand.New(rand.NewPCG(3, 4))
 	names := []string{"a", "b", "ab", "a.b", ".x", "c d"}
-	patterns := []string{"a", "b", "*", "a*", "/a", "/a/", "a/", "!a", "!b", "a/b", "**/b", "a/**", "!a/b", "*.b", "?", "[ab]", "[!a]", "/*", "!/b", "a/*/b", "**", "{a,b}", "!*/", `\a`, "c d", "!/ab/", "a/**/b", ".*",
+	patterns := []string{"a", "b", "*", "a*", "/a", "/a/", "a/", "!a", "!b", "a/b", "**/b", "a/**", "!a/b", "*.b", "?",
+		"[ab]", "[!a]", "/*", "!/b", "a/*/b", "**", "{a,b}", "!*/", `\a`, "c d", "!/ab/", "a/**/b", ".*",
 		"**/a/b", "# a", "", "a/** "}
 	for range 60 {
 		b := newBench(t)
@@ -153,7 +166,9 @@ func TestIgnored_isWhatGitLeavesOut(t *testing.T) {
 }
 
 func TestGrep_looksForAWordBeforeItMatches(t *testing.T) {
-	for expression, want := range map[string]string{"foo": "foo", "fo+bar": "bar", "(?i)foo": "", "a|b": "", "(foo)+x*": "foo", "^func (One|Two)": "func ", "foo?": "fo", "(foo)?bar": "bar", "x{2,3}": "", "\uFFFD": "", ".*": ""} {
+	for expression, want := range map[string]string{"foo": "foo", "fo+bar": "bar", "(?i)foo": "", "a|b": "",
+		"(foo)+x*": "foo", "^func (One|Two)": "func ", "foo?": "fo", "(foo)?bar": "bar", "x{2,3}": "", "\uFFFD": "",
+		".*": ""} {
 		tree, err := syntax.Parse(expression, syntax.Perl)
 		if err != nil {
 			t.Fatal(err)
@@ -165,16 +180,22 @@ func TestGrep_looksForAWordBeforeItMatches(t *testing.T) {
 }
 
 func TestGrep_findsLines(t *testing.T) {
-	b := newBench(t, "a.go", "package a\n\nfunc One() {}\r\n", "src/b.go", "func one() {}\nfunc two() {}", "src/c.ts", "function One()\n", "bin", "One\x00One", ".gitignore", "out\n", "out/x.go", "One\n", "日.txt", "ünï One\n")
+	b := newBench(t, "a.go", "package a\n\nfunc One() {}\r\n", "src/b.go", "func one() {}\nfunc two() {}", "src/c.ts",
+		"function One()\n", "bin", "One\x00One", ".gitignore", "out\n", "out/x.go", "One\n", "日.txt", "ünï One\n")
 	for _, c := range []struct {
 		in   args
 		want string
 	}{
-		{args{"pattern": "One"}, "3 lines in 3 files:\na.go\n  3: func One() {}\nsrc/c.ts\n  1: function One()\n日.txt\n  1: ünï One"},
-		{args{"pattern": "^func"}, "4 lines in 3 files:\na.go\n  3: func One() {}\nsrc/b.go\n  1: func one() {}\n  2: func two() {}\nsrc/c.ts\n  1: function One()"},
-		{args{"pattern": "}$", "include": "*.go", "path": "src"}, "2 lines in 1 file:\nsrc/b.go\n  1: func one() {}\n  2: func two() {}"},
-		{args{"pattern": "one", "ignoreCase": true, "include": "src/*"}, "2 lines in 2 files:\nsrc/b.go\n  1: func one() {}\nsrc/c.ts\n  1: function One()"},
-		{args{"pattern": "func", "limit": 1}, "4 lines in 3 files:\na.go\n  3: func One() {}\n(3 more lines not shown: narrow the pattern or the folder, or raise limit.)"},
+		{args{"pattern": "One"}, "3 lines in 3 files:\na.go\n  3: func One() {}\nsrc/c.ts\n  1: function " +
+			"One()\n日.txt\n  1: ünï One"},
+		{args{"pattern": "^func"}, "4 lines in 3 files:\na.go\n  3: func One() {}\nsrc/b.go\n  1: func one() {}\n  " +
+			"2: func two() {}\nsrc/c.ts\n  1: function One()"},
+		{args{"pattern": "}$", "include": "*.go", "path": "src"},
+			"2 lines in 1 file:\nsrc/b.go\n  1: func one() {}\n  2: func two() {}"},
+		{args{"pattern": "one", "ignoreCase": true, "include": "src/*"},
+			"2 lines in 2 files:\nsrc/b.go\n  1: func one() {}\nsrc/c.ts\n  1: function One()"},
+		{args{"pattern": "func", "limit": 1}, "4 lines in 3 files:\na.go\n  3: func One() {}\n(3 more lines not " +
+			"shown: narrow the pattern or the folder, or raise limit.)"},
 		{args{"pattern": "two", "path": "src/b.go"}, "1 line in 1 file:\nsrc/b.go\n  2: func two() {}"},
 		{args{"pattern": "nowhere"}, "No line in . matches."},
 	} {
@@ -182,9 +203,9 @@ func TestGrep_findsLines(t *testing.T) {
 			t.Errorf("%v: got\n%s\nwant\n%s", c.in, got, c.want)
 		}
 	}
-	b.fails(Grep{}, args{"pattern": "(a"}, "no regular expression", "missing closing")
+	b.fails(Grep{}, args{"pattern": "(a"}, "not a regular expression", "missing closing")
 	b.fails(Grep{}, args{"pattern": "a", "path": "none"}, "no folder none")
-	b.fails(Grep{}, args{"pattern": "a", "include": "[a"}, "no pattern")
+	b.fails(Grep{}, args{"pattern": "a", "include": "[a"}, "not a pattern")
 }
 
 func TestGrep_doesNotFollowLinks(t *testing.T) {
@@ -206,21 +227,28 @@ func TestGrep_doesNotFollowLinks(t *testing.T) {
 func TestGrep_passesOverWhatTheRulesKeep(t *testing.T) {
 	b := newBench(t, "a.txt", "key\n", ".env", "key\n", "secret/b.txt", "key\n", "ask/c.txt", "key\n")
 	outside := newBench(t, "d.txt", "key\n", ".env", "key\n")
-	p := Policy{Directory: b.folder, Rules: []Rule{{Target: "**/.env", Verdict: Deny}, {Target: "/**/.env", Verdict: Deny}, {Action: "read", Target: "secret", Verdict: Deny}, {Tool: "grep", Target: "ask", Verdict: Ask}}}
-	if got, want := b.run(Grep{p}, args{"pattern": "key"}).Output, "1 line in 1 file:\na.txt\n  1: key\n(3 files passed over by the rules of this session.)"; got != want {
+	p := permission.Policy{Directory: b.folder, Rules: []permission.Rule{{Target: "**/.env", Verdict: permission.Deny},
+		{Target: "/**/.env", Verdict: permission.Deny}, {Action: "read", Target: "secret", Verdict: permission.Deny},
+		{Tool: "grep", Target: "ask", Verdict: permission.Ask}}}
+	if got, want := b.run(Grep{p}, args{"pattern": "key"}).Output,
+		"1 line in 1 file:\na.txt\n  1: key\n(3 files passed over by the rules of this session.)"; got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	// A folder that a person has just agreed to.
-	if got, want := b.run(Grep{p}, args{"pattern": "key", "path": "ask"}).Output, "1 line in 1 file:\nask/c.txt\n  1: key"; got != want {
+	if got, want := b.run(Grep{p}, args{"pattern": "key", "path": "ask"}).Output,
+		"1 line in 1 file:\nask/c.txt\n  1: key"; got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	if got, want := b.run(Grep{p}, args{"pattern": "key", "path": outside.folder}).Output, "1 line in 1 file:\n"+outside.at("d.txt")+"\n  1: key\n(1 file passed over by the rules of this session.)"; got != want {
+	if got, want := b.run(Grep{p}, args{"pattern": "key", "path": outside.folder}).Output,
+		"1 line in 1 file:\n"+outside.at("d.txt")+"\n  1: key\n(1 file passed over by the rules of this "+
+			"session.)"; got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
 
 func TestGrep_isShortWhateverItFinds(t *testing.T) {
-	b := newBench(t, "long.js", strings.Repeat("é", 100_000)+"needle"+strings.Repeat("é", 100_000)+"\n", "many.txt", strings.Repeat(strings.Repeat("y", 250)+"\n", 1000))
+	b := newBench(t, "long.js", strings.Repeat("é", 100_000)+"needle"+strings.Repeat("é", 100_000)+"\n", "many.txt",
+		strings.Repeat(strings.Repeat("y", 250)+"\n", 1000))
 	r := b.run(Grep{}, args{"pattern": "needle"})
 	if len(r.Output) > 1000 || !strings.Contains(r.Output, "needle") || !strings.Contains(r.Output, "… é") {
 		t.Errorf("got %d bytes", len(r.Output))
@@ -243,7 +271,8 @@ func TestList_showsATree(t *testing.T) {
 		{args{}, "./\n  a.go\n  link@\n  \"odd\\nname\"\n  src/\n    b.go\n    deep/\n      c.go\n  z.txt"},
 		{args{"depth": 1}, "./\n  a.go\n  link@\n  \"odd\\nname\"\n  src/\n  z.txt"},
 		{args{"path": "src"}, "src/\n  b.go\n  deep/\n    c.go"},
-		{args{"limit": 6}, "./\n  a.go\n  link@\n  \"odd\\nname\"\n  src/\n    b.go\n  z.txt\n(2 more entries not shown: list a folder below, or raise limit.)"},
+		{args{"limit": 6}, "./\n  a.go\n  link@\n  \"odd\\nname\"\n  src/\n    b.go\n  z.txt\n(2 more entries not " +
+			"shown: list a folder below, or raise limit.)"},
 	} {
 		if got := b.run(List{}, c.in).Output; got != c.want {
 			t.Errorf("%v: got\n%s\nwant\n%s", c.in, got, c.want)
@@ -264,7 +293,8 @@ func TestList_aLargeTreeShowsItsUpperLevels(t *testing.T) {
 		}
 	}
 	got := b.run(List{}, args{"limit": 50}).Output
-	if strings.Count(got, "\n") != 51 || !strings.Contains(got, "  d29/\n") || !strings.Contains(got, "(580 more entries not shown") {
+	if strings.Count(got, "\n") != 51 || !strings.Contains(got, "  d29/\n") ||
+		!strings.Contains(got, "(580 more entries not shown") {
 		t.Errorf("got %d lines:\n%s", strings.Count(got, "\n"), got)
 	}
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/winnowhq/winnow/selfprune"
 )
 
-// SelfPruning are the tools with which the model prunes its own context, in the order of selfprune.Tools. k is the engine of the loop.
+// SelfPruning are the tools with which the model prunes its own context, in the order of
+// selfprune.Tools. k is the engine of the loop.
 func SelfPruning(k selfprune.Keeper) []agent.Tool {
 	var all []agent.Tool
 	for _, t := range selfprune.Tools() {

@@ -13,9 +13,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/agent"
+	"github.com/winnowhq/winnow/agent/permission"
 	"github.com/winnowhq/winnow/call"
 	"github.com/winnowhq/winnow/plainfile"
-	"github.com/winnowhq/winnow/token"
+	"github.com/winnowhq/winnow/quantity"
 )
 
 const (
@@ -25,7 +26,8 @@ const (
 	skillHeadBytes = 16 << 10
 )
 
-// Skills are instructions for kinds of work, as they were found when they were looked for: what is told of them must not change during a session.
+// Skills are instructions for kinds of work, as they were found when they were looked for: what is
+// told of them must not change during a session.
 type Skills struct{ found []skill }
 
 // skill is one of them.
@@ -35,14 +37,17 @@ type skill struct {
 	own         bool   // from a folder that the user named, not from the working folder
 }
 
-// FindSkills looks for files NAME/SKILL.md in the skill folders of a working folder (.winnow/skills, .claude/skills, .opencode/skill, .opencode/skills,
-// .agents/skills) and in the user's own folders. Of several with one name the first counts. What cannot be read is passed over.
+// FindSkills looks for files NAME/SKILL.md in the skill folders of a working folder
+// (.winnow/skills, .claude/skills, .opencode/skill, .opencode/skills, .agents/skills) and in the
+// user's own folders. Of several with one name the first counts. What cannot be read is passed
+// over.
 func FindSkills(directory string, own ...string) *Skills {
 	s := &Skills{}
 	if at, err := filepath.Abs(directory); err == nil {
 		directory = at
 	}
-	for _, folder := range []string{".winnow/skills", ".claude/skills", ".opencode/skill", ".opencode/skills", ".agents/skills"} {
+	for _, folder := range []string{".winnow/skills", ".claude/skills", ".opencode/skill", ".opencode/skills",
+		".agents/skills"} {
 		s.add(filepath.Join(directory, filepath.FromSlash(folder)), directory)
 	}
 	for _, folder := range own {
@@ -53,8 +58,9 @@ func FindSkills(directory string, own ...string) *Skills {
 	return s
 }
 
-// add looks for skills in a folder. Where a link leads out of another folder, "" for none, the skill is told by the name of its folder alone: what it says is not
-// read before somebody was asked.
+// add looks for skills in a folder. Where a link leads out of another folder, "" for none, the
+// skill is told by the name of its folder alone: what it says is not read before somebody was
+// asked.
 func (s *Skills) add(folder, within string) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -85,9 +91,9 @@ func (s *Skills) add(folder, within string) {
 
 // leads reports whether a path lies in a folder when links are followed.
 func leads(name, folder string) bool {
-	at, err := Resolve(name)
-	home, failed := Resolve(folder)
-	return err == nil && failed == nil && Within(home, at)
+	at, err := permission.Resolve(name)
+	home, failed := permission.Resolve(folder)
+	return err == nil && failed == nil && permission.Within(home, at)
 }
 
 // Names are the skills that there are, sorted.
@@ -114,8 +120,8 @@ func readUpTo(name string, most int64) (string, error) {
 	return strings.ReplaceAll(strings.TrimPrefix(string(text), bom), "\r\n", "\n"), err
 }
 
-// frontMatter takes the block between two lines of dashes off the beginning of a text, and reads its members that are texts: on their line, in quotes or not, or
-// in the indented lines below.
+// frontMatter takes the block between two lines of dashes off the beginning of a text, and reads
+// its members that are texts: on their line, in quotes or not, or in the indented lines below.
 func frontMatter(text string) (head map[string]string, body string) {
 	rest, ok := strings.CutPrefix(text, "---\n")
 	if !ok {
@@ -181,34 +187,34 @@ func (Skill) Schema() jsontext.Value {
 }
 
 func (t Skill) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
-	a, err := argumentsOf(t.Name(), c.Input)
-	if err != nil {
-		return agent.Result{}, err
+	a := argumentsOf(t.Name(), c.Input)
+	name := a.need("name", "skill")
+	if a.err != nil {
+		return agent.Result{}, a.err
 	}
-	name, err := a.need(false, "name", "skill")
-	if err != nil {
-		return agent.Result{}, err
-	}
-	i := slices.IndexFunc(t.Skills.found, func(one skill) bool { return strings.EqualFold(one.name, strings.TrimSpace(name)) })
+	i := slices.IndexFunc(t.Skills.found, func(one skill) bool {
+		return strings.EqualFold(one.name,
+			strings.TrimSpace(name))
+	})
 	if i < 0 {
-		return agent.Result{}, fmt.Errorf("there is no skill %s; there are: %s", oneLine(name, 64), strings.Join(t.Skills.Names(), ", "))
+		return agent.Result{}, fmt.Errorf("there is no skill %s; there are: %s", oneLine(name, 64),
+			strings.Join(t.Skills.Names(), ", "))
 	}
 	one := t.Skills.found[i]
-	at, err := locate(c, one.path)
+	if one.own {
+		c.Ask = func(context.Context, agent.Permission) error { return nil }
+	} // else a link in a folder that somebody else made may lead anywhere
+	at, err := permitted(ctx, c, t.Name(), "read", one.path)
 	if err != nil {
 		return agent.Result{}, err
-	}
-	if !one.own { // a link in a folder that somebody else made may lead anywhere
-		if err := permit(ctx, c, t.Name(), "read", at); err != nil {
-			return agent.Result{}, err
-		}
 	}
 	info, err := regular(at)
 	if err != nil {
 		return agent.Result{}, err
 	}
 	if info.Size() > skillBytes {
-		return agent.Result{}, fmt.Errorf("%s has %s bytes; instructions have %s at most", at.shown, token.Grouped(int(info.Size())), token.Grouped(skillBytes))
+		return agent.Result{}, fmt.Errorf("%s has %s bytes; instructions have %s at most", at.shown,
+			quantity.Number(int(info.Size())), quantity.Number(skillBytes))
 	}
 	text, err := readUpTo(at.path, skillBytes)
 	if err != nil {

@@ -14,7 +14,8 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-const sailing = "---\nname: sailing\ndescription: >\n  How to sail,\n  and when not to.\nallowed: [a]\n---\n\n# Sailing\n\nLook at the flag first.\n"
+const sailing = "---\nname: sailing\ndescription: >\n  How to sail,\n  and when not to.\nallowed: [a]\n---\n\n# " +
+	"Sailing\n\nLook at the flag first.\n"
 
 func TestSkill_loadsWhatItLists(t *testing.T) {
 	b := newBench(t,
@@ -27,7 +28,8 @@ func TestSkill_loadsWhatItLists(t *testing.T) {
 	)
 	own := newBench(t, "cooking/SKILL.md", "Soup.", "sailing/SKILL.md", "not this one")
 	tool := Skill{FindSkills(b.folder, own.folder, own.at("nosuch"))}
-	want := "Load the instructions for a kind of work before you begin it. There are:\n- cooking: Soup.\n- crlf: Quoted: yes\n- mooring: Mooring a boat\n- sailing: How to sail, and when not to."
+	want := "Load the instructions for a kind of work before you begin it. There are:\n- cooking: Soup.\n- crlf: " +
+		"Quoted: yes\n- mooring: Mooring a boat\n- sailing: How to sail, and when not to."
 	if got := tool.Description(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
@@ -64,7 +66,8 @@ func TestSkill_isKnownAsAnInstruction(t *testing.T) {
 	if len(c.Actions) != 1 || c.Actions[0].Op != call.Load || c.Actions[0].Query != "sailing" {
 		t.Errorf("the call is understood as %+v", c.Actions)
 	}
-	log := []session.Message{{MessageInfo: session.MessageInfo{ID: "m", Role: session.Assistant}, Parts: []session.Part{*p}}}
+	log := []session.Message{{MessageInfo: session.MessageInfo{ID: "m", Role: session.Assistant},
+		Parts: []session.Part{*p}}}
 	if s := recall.Skills(log); len(s) != 1 || s[0].Name != "sailing" {
 		t.Errorf("the instructions of the log are %+v", s)
 	}
@@ -90,7 +93,8 @@ func TestSkill_aLinkOutOfTheFolderAsks(t *testing.T) {
 func TestSkill_isBounded(t *testing.T) {
 	b := newBench(t)
 	for i := range 120 {
-		b.put(filepath.Join(".winnow/skills", fmt.Sprintf("skill-%03d", i), "SKILL.md"), "---\ndescription: "+strings.Repeat("long ", 2000)+"\n---\ntext")
+		b.put(filepath.Join(".winnow/skills", fmt.Sprintf("skill-%03d", i), "SKILL.md"),
+			"---\ndescription: "+strings.Repeat("long ", 2000)+"\n---\ntext")
 	}
 	b.put(".winnow/skills/a/SKILL.md", "---\n"+strings.Repeat("x", skillBytes))
 	b.put(".winnow/skills/b/SKILL.md", "---\nname: b\n---\n")

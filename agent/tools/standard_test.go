@@ -15,6 +15,7 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/agent"
+	"github.com/winnowhq/winnow/agent/permission"
 	"github.com/winnowhq/winnow/internal/llmtest"
 	"github.com/winnowhq/winnow/llm"
 	"github.com/winnowhq/winnow/llm/providers"
@@ -47,7 +48,8 @@ func TestStandard_isTheSameEveryTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	want := []string{"read", "write", "edit", "bash", "glob", "grep", "list", "webfetch", "todowrite", "todoread", "skill", "task", "recall",
+	want := []string{"read", "write", "edit", "bash", "glob", "grep", "list", "webfetch", "todowrite", "todoread",
+		"skill", "task", "recall",
 		"context_list", "context_discard", "context_distill", "context_restore"}
 	first := Standard(Options{Engine: e, Directory: b.folder})
 	if got := names(first); !slices.Equal(got, want) {
@@ -56,8 +58,10 @@ func TestStandard_isTheSameEveryTime(t *testing.T) {
 	if again := Standard(Options{Engine: e, Directory: b.folder}); declared(t, again) != declared(t, first) {
 		t.Error("the second time they are declared otherwise")
 	}
-	without := slices.DeleteFunc(slices.Clone(want), func(name string) bool { return name == "bash" || name == "skill" || name == "context_list" })
-	if got := names(Standard(Options{Engine: e, Directory: t.TempDir(), Without: []string{"bash", "context_list", "nosuch"}})); !slices.Equal(got, without) {
+	without := slices.DeleteFunc(slices.Clone(want),
+		func(name string) bool { return name == "bash" || name == "skill" || name == "context_list" })
+	if got := names(Standard(Options{Engine: e, Directory: t.TempDir(),
+		Without: []string{"bash", "context_list", "nosuch"}})); !slices.Equal(got, without) {
 		t.Errorf("without some: %v, want %v", got, without)
 	}
 	if got := names(Standard(Options{Directory: b.folder})); !slices.Equal(got, want[:12]) {
@@ -90,11 +94,14 @@ type at struct {
 
 func work(t *testing.T, b *bench, answer llmtest.Answer) *at {
 	t.Helper()
-	m := model.Model{Provider: "acme", ID: "reader", Limits: model.Limits{Context: 64_000, Output: 4_000}, Price: model.Price{Input: 3, Output: 15}}
+	m := model.Model{Provider: "acme", ID: "reader", Limits: model.Limits{Context: 64_000, Output: 4_000},
+		Price: model.Price{Input: 3, Output: 15}}
 	upstream := llmtest.Start(t, llmtest.Script{Answer: answer})
 	carrier := &http.Transport{}
 	t.Cleanup(carrier.CloseIdleConnections)
-	set, err := providers.New(func(string) string { return "key" }, map[string]providers.Provider{"acme": {Protocol: providers.Protocol(llmtest.Chat), BaseURL: upstream.BaseURL(llmtest.Chat), KeyEnv: "KEY"}})
+	set, err := providers.New(func(string) string { return "key" },
+		map[string]providers.Provider{"acme": {Protocol: providers.Protocol(llmtest.Chat),
+			BaseURL: upstream.BaseURL(llmtest.Chat), KeyEnv: "KEY"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,13 +111,16 @@ func work(t *testing.T, b *bench, answer llmtest.Answer) *at {
 		t.Fatal(err)
 	}
 	w := &at{bench: b}
-	if w.engine, err = winnow.Open(winnow.Config{Models: &model.Catalogue{Models: []model.Model{m}}, Model: m.String()}); err != nil {
+	if w.engine, err = winnow.Open(winnow.Config{Models: &model.Catalogue{Models: []model.Model{m}},
+		Model: m.String()}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { w.engine.Close() })
-	policy := Policy{Directory: b.folder, Rules: []Rule{{Action: "run", Verdict: Allow}}}
+	policy := permission.Policy{Directory: b.folder,
+		Rules: []permission.Rule{{Action: "run", Verdict: permission.Allow}}}
 	w.Loop, err = agent.New(agent.Config{
-		Engine: w.engine, Client: client, Model: m, Retry: llm.RetryOptions{}, Directory: b.folder, Ask: policy.Asker(func(_ context.Context, p agent.Permission) error {
+		Engine: w.engine, Client: client, Model: m, Retry: llm.RetryOptions{}, Directory: b.folder,
+		Ask: policy.Asker(func(_ context.Context, p agent.Permission) error {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			b.asked = append(b.asked, p)
@@ -178,7 +188,8 @@ func TestStandard_aLongOutputIsCutAndLookedInto(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := w.outputs(turn.SessionID)
-	if len(out["recall"]) != 1 || out["recall"][0].Output != "2500\n2501\n\n(Lines 2,500-2,501 of 5,000. Go on with offset 2502.)" {
+	if len(out["recall"]) != 1 || out["recall"][0].Output != "2500\n2501\n\n(Lines 2,500-2,501 of 5,000. Go on with "+
+		"offset 2502.)" {
 		t.Errorf("recall gave %+v", out["recall"])
 	}
 	if n := len(out["bash"][0].Output); n > 5000 {
@@ -254,7 +265,8 @@ func TestStandard_aTaskWorksBesideAndGoesOn(t *testing.T) {
 		case inTask(q):
 			return llmtest.Reply{Text: "It is lit."}
 		case n == 0:
-			return calling("task", args{"description": "look at the lamp", "prompt": "Read a.txt and say what it says."})
+			return calling("task", args{"description": "look at the lamp",
+				"prompt": "Read a.txt and say what it says."})
 		case n == 1:
 			id := strings.TrimSuffix(strings.Fields(q.Messages[1].Parts[0].State.Output)[4], ",")
 			return calling("task", args{"description": "again", "prompt": "Sure?", "task_id": id})
@@ -277,13 +289,15 @@ func TestStandard_aTaskWorksBesideAndGoesOn(t *testing.T) {
 	if err := json.Unmarshal(tasks[0].Metadata, &told); err != nil {
 		t.Fatal(err)
 	}
-	if want := fmt.Sprintf("It is lit.\n\n[task_id %s, 2 steps]", told.SessionID); tasks[0].Output != want || told.Steps != 2 || told.Cost <= 0 || tasks[0].Title != "look at the lamp" {
+	if want := fmt.Sprintf("It is lit.\n\n[task_id %s, 2 steps]", told.SessionID); tasks[0].Output != want ||
+		told.Steps != 2 || told.Cost <= 0 || tasks[0].Title != "look at the lamp" {
 		t.Errorf("got %q, titled %q, %+v, want %q", tasks[0].Output, tasks[0].Title, told, want)
 	}
 	if want := fmt.Sprintf("Quite sure.\n\n[task_id %s, 1 step]", told.SessionID); tasks[1].Output != want {
 		t.Errorf("the second one: %q, want %q", tasks[1].Output, want)
 	}
-	if child := w.outputs(told.SessionID); len(child["bash"]) != 1 || !strings.Contains(child["bash"][0].Output, "the lamp is lit") {
+	if child := w.outputs(told.SessionID); len(child["bash"]) != 1 ||
+		!strings.Contains(child["bash"][0].Output, "the lamp is lit") {
 		t.Errorf("the calls of the task are %+v", child)
 	}
 	var heard []string
@@ -296,7 +310,10 @@ func TestStandard_aTaskWorksBesideAndGoesOn(t *testing.T) {
 		}
 	}
 	want := []string{"step 1: thinks", "step 1: bash", "step 1: bash cat a.txt", "step 2: thinks", "step 1: thinks"}
-	if heard = slices.DeleteFunc(heard, func(s string) bool { return strings.Contains(s, "lamp") }); !slices.Equal(heard, want) {
+	if heard = slices.DeleteFunc(heard, func(s string) bool {
+		return strings.Contains(s,
+			"lamp")
+	}); !slices.Equal(heard, want) {
 		t.Errorf("heard %q, want %q", heard, want)
 	}
 	if turn.Spent.Children != 1 || turn.Spent.ChildrenCost < told.Cost {

@@ -7,8 +7,9 @@ import (
 	"strconv"
 )
 
-// endStrays ends the processes that a command left behind outside of its group, as setsid does: their environment has the command's mark. What cleared its
-// environment, or runs as another user, is not found.
+// endStrays ends the processes that a command left behind outside of its group, as setsid does:
+// their environment has the command's mark. What cleared its environment, or runs as another user,
+// is not found.
 func endStrays(mark string) {
 	for range 4 { // one of them may just be starting another
 		entries, err := os.ReadDir("/proc")

@@ -2,5 +2,6 @@
 
 package tools
 
-// endStrays does nothing where the environment of other processes cannot be read: what leaves its group goes on.
+// endStrays does nothing where the environment of other processes cannot be read: what leaves its
+// group goes on.
 func endStrays(string) {}

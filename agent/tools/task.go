@@ -9,25 +9,30 @@ import (
 
 	"github.com/winnowhq/winnow/agent"
 	"github.com/winnowhq/winnow/call"
-	"github.com/winnowhq/winnow/token"
+	"github.com/winnowhq/winnow/quantity"
 )
 
-// Task lets another agent work in a session of its own, with the tools of this one but for Task itself, and gives back what it said last.
+// Task lets another agent work in a session of its own, with the tools of this one but for Task
+// itself, and gives back what it said last.
 type Task struct {
 	// Tools are names of those it may use; nil: all that the session has.
 	Tools []string
 }
 
 // sent is what the other agent is told of where it is.
-const sent = "You work for another agent, in a session of your own. Nobody answers questions: decide yourself, and say what you assumed. " +
+const sent = "You work for another agent, in a session of your own. Nobody answers questions: decide yourself, and " +
+	"say what you assumed. " +
 	"Your last message is all that the other agent gets, so put everything into it that was asked for."
 
 func (Task) Name() string { return "task" }
 
 func (Task) Description() string {
-	return "Let another agent do a piece of work in a session of its own, so that what it reads on the way stays out of your context: a search through many files, " +
-		"a question that takes several steps. It knows nothing but the prompt, works in the same folder, and you get its last message alone, so say what it is to report. " +
-		"Several tasks of one step work side by side. With the task_id of an earlier task it goes on where that one was."
+	return "Let another agent do a piece of work in a session of its own, so that what it reads on the way stays out " +
+		"of your context: a search through many files, " +
+		"a question that takes several steps. It knows nothing but the prompt, works in the same folder, and you get " +
+		"its last message alone, so say what it is to report. " +
+		"Several tasks of one step work side by side. With the task_id of an earlier task it goes on where that one " +
+		"was."
 }
 
 func (Task) Schema() jsontext.Value {
@@ -39,27 +44,19 @@ func (Task) Schema() jsontext.Value {
 }
 
 func (t Task) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
-	a, err := argumentsOf(t.Name(), c.Input)
-	if err != nil {
-		return agent.Result{}, err
-	}
-	prompt, err := a.need(false, "prompt")
-	if err != nil {
-		return agent.Result{}, err
-	}
-	about, _, err := a.text("description")
-	if err != nil {
-		return agent.Result{}, err
-	}
-	id, _, err := a.text("task_id", "taskId", "session_id")
-	if err != nil {
-		return agent.Result{}, err
-	}
-	if c.Child == nil {
+	a := argumentsOf(t.Name(), c.Input)
+	prompt := a.need("prompt")
+	about := a.text("description")
+	id := a.text("task_id", "taskId", "session_id")
+	switch {
+	case a.err != nil:
+		return agent.Result{}, a.err
+	case c.Child == nil:
 		return agent.Result{}, fmt.Errorf("there is no other agent here")
 	}
 	title := call.Cut(strings.Join(strings.Fields(about), " "), 120)
-	turn, err := c.Child(ctx, agent.Child{SessionID: strings.TrimSpace(id), Title: title, Prompt: prompt, System: sent, Tools: t.Tools, OnEvent: steps(c.Progress)})
+	turn, err := c.Child(ctx, agent.Child{SessionID: strings.TrimSpace(id), Title: title, Prompt: prompt, System: sent,
+		Tools: t.Tools, OnEvent: steps(c.Progress)})
 	r := agent.Result{Title: title, Output: strings.TrimSpace(turn.Text)}
 	if turn.SessionID == "" {
 		return r, err
@@ -69,8 +66,9 @@ func (t Task) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
 	} else if err == nil {
 		r.Output = "(It said nothing.)\n\n"
 	}
-	r.Output += "[task_id " + turn.SessionID + ", " + token.Count(turn.Steps, "step") + "]"
-	r.Metadata = map[string]any{"sessionId": turn.SessionID, "steps": turn.Steps, "cost": turn.Spent.Cost, "tokens": turn.Spent.Usage}
+	r.Output += "[task_id " + turn.SessionID + ", " + quantity.Count(turn.Steps, "step") + "]"
+	r.Metadata = map[string]any{"sessionId": turn.SessionID, "steps": turn.Steps, "cost": turn.Spent.Cost,
+		"tokens": turn.Spent.Usage}
 	return r, err
 }
 

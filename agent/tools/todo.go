@@ -13,9 +13,9 @@ import (
 
 	"github.com/winnowhq/winnow/agent"
 	"github.com/winnowhq/winnow/call"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/token"
 )
 
 // Todo is one thing to be done.
@@ -37,7 +37,8 @@ const mostTodos = 200
 
 // Lists are the todo lists of sessions, in memory. Safe for concurrent use.
 type Lists struct {
-	// Log gives the log of a session whose list is not in memory, as after a restart; see TodosIn. It may be nil.
+	// Log gives the log of a session whose list is not in memory, as after a restart; see TodosIn.
+	// It may be nil.
 	Log func(ctx context.Context, sessionID string) ([]session.Message, error)
 
 	mu    sync.Mutex
@@ -69,7 +70,8 @@ func (l *Lists) Of(ctx context.Context, sessionID string) ([]Todo, error) {
 	return slices.Clone(todos), nil
 }
 
-// Forget takes the list of a session out of memory: the log is asked again, as it must be when the session was put back to an earlier message.
+// Forget takes the list of a session out of memory: the log is asked again, as it must be when the
+// session was put back to an earlier message.
 func (l *Lists) Forget(sessionID string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -89,12 +91,14 @@ func (l *Lists) keep(sessionID string, todos []Todo) {
 	l.known[sessionID] = todos
 }
 
-// TodosIn is the list that the last todowrite of a log wrote, nil without one. A call that failed, or whose arguments are no list, is passed over.
+// TodosIn is the list that the last todowrite of a log wrote, nil without one. A call that failed,
+// or whose arguments are no list, is passed over.
 func TodosIn(messages []session.Message) []Todo {
 	for i := len(messages) - 1; i >= 0; i-- {
 		for j := len(messages[i].Parts) - 1; j >= 0; j-- {
 			p := &messages[i].Parts[j]
-			if p.Type != session.ToolPart || p.State == nil || p.State.Status != session.Completed || call.Name(p.Tool) != "todowrite" {
+			if p.Type != session.ToolPart || p.State == nil || p.State.Status != session.Completed ||
+				call.Name(p.Tool) != "todowrite" {
 				continue
 			}
 			if todos, err := todosOf(p.State.Input); err == nil {
@@ -107,14 +111,13 @@ func TodosIn(messages []session.Message) []Todo {
 
 // todosOf reads the list among the arguments of a call.
 func todosOf(input jsontext.Value) ([]Todo, error) {
-	a, err := argumentsOf("todowrite", input)
-	if err != nil {
-		return nil, err
+	a := argumentsOf("todowrite", input)
+	if a.err != nil {
+		return nil, a.err
 	}
-	list := a.all.Get("todos")
-	if list.Kind() == '"' { // a list that was written as a text
-		text, _, _ := a.text("todos")
-		list = jsontext.Value(text)
+	list := a.get("todos")
+	if list.Kind() == '"' { // a list that was written as a string
+		list = jsontext.Value(a.text("todos"))
 	}
 	var todos []Todo
 	if list == nil || list.Kind() != '[' || json.Unmarshal(list, &todos, session.ReadOptions()) != nil {
@@ -132,7 +135,8 @@ func todosOf(input jsontext.Value) ([]Todo, error) {
 		case strings.TrimSpace(t.Content) == "":
 			return nil, fmt.Errorf("todo %d has no content", i+1)
 		case !slices.Contains(statuses, t.Status):
-			return nil, fmt.Errorf("todo %d has the status %q; there are %s", i+1, t.Status, strings.Join(statuses, ", "))
+			return nil, fmt.Errorf("todo %d has the status %q; there are %s", i+1, t.Status,
+				strings.Join(statuses, ", "))
 		case !slices.Contains(priorities, t.Priority):
 			return nil, fmt.Errorf("todo %d has the priority %q; there are high, medium, low", i+1, t.Priority)
 		}
@@ -172,7 +176,8 @@ type TodoWrite struct{ Lists *Lists }
 func (TodoWrite) Name() string { return "todowrite" }
 
 func (TodoWrite) Description() string {
-	return "Write the list of what is to be done, the whole of it: what is not in it is gone. Worth it for work of several steps. " +
+	return "Write the list of what is to be done, the whole of it: what is not in it is gone. Worth it for work of " +
+		"several steps. " +
 		"Have one thing in_progress at a time, and write the list again as soon as one is done."
 }
 
@@ -206,8 +211,8 @@ func (t TodoWrite) Run(_ context.Context, c agent.Call) (agent.Result, error) {
 	t.Lists.write(c.SessionID, todos)
 	left := open(todos)
 	return agent.Result{
-		Title:    token.Count(left, "open todo"),
-		Output:   fmt.Sprintf("Done: %s, %d of them open.", token.Count(len(todos), "todo"), left),
+		Title:    quantity.Count(left, "open todo"),
+		Output:   fmt.Sprintf("Done: %s, %d of them open.", quantity.Count(len(todos), "todo"), left),
 		Metadata: map[string]any{"todos": todos},
 	}, nil
 }
@@ -218,7 +223,8 @@ type TodoRead struct{ Lists *Lists }
 func (TodoRead) Name() string { return "todoread" }
 
 func (TodoRead) Description() string {
-	return "Show the list of what is to be done as it was last written: [ ] pending, [>] in progress, [x] completed, [-] cancelled."
+	return "Show the list of what is to be done as it was last written: [ ] pending, [>] in progress, [x] completed, " +
+		"[-] cancelled."
 }
 
 func (TodoRead) Schema() jsontext.Value {
@@ -230,5 +236,6 @@ func (t TodoRead) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
 	if err != nil {
 		return agent.Result{}, err
 	}
-	return agent.Result{Title: token.Count(open(todos), "open todo"), Output: listed(todos), Metadata: map[string]any{"todos": todos}}, nil
+	return agent.Result{Title: quantity.Count(open(todos), "open todo"), Output: listed(todos),
+		Metadata: map[string]any{"todos": todos}}, nil
 }

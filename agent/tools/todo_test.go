@@ -28,12 +28,14 @@ func TestTodos_areReadAsTheyWereWritten(t *testing.T) {
 		t.Errorf("before anything is written: got %q", got)
 	}
 	r := b.run(TodoWrite{lists}, args{"todos": []args{
-		{"content": "find the fault", "status": "completed", "priority": "high"}, {"content": "mend it,\n in two lines", "status": "in_progress"},
+		{"content": "find the fault", "status": "completed", "priority": "high"},
+		{"content": "mend it,\n in two lines", "status": "in_progress"},
 		{"content": "test", "status": "pending", "priority": "low"}, {"content": "dance", "status": "cancelled"}}})
 	if want := "Done: 4 todos, 2 of them open."; r.Output != want {
 		t.Errorf("got %q, want %q", r.Output, want)
 	}
-	if got, want := b.run(TodoRead{lists}, args{}).Output, "[x] find the fault (high)\n[>] mend it, in two lines\n[ ] test (low)\n[-] dance"; got != want {
+	if got, want := b.run(TodoRead{lists}, args{}).Output,
+		"[x] find the fault (high)\n[>] mend it, in two lines\n[ ] test (low)\n[-] dance"; got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	b.run(TodoWrite{lists}, args{"todos": []args{}})
@@ -48,10 +50,12 @@ func TestTodos_whatIsNoListIsRefused(t *testing.T) {
 	b.fails(TodoWrite{lists}, args{}, "a list")
 	b.fails(TodoWrite{lists}, args{"todos": []args{{"content": " ", "status": "pending"}}}, "todo 1 has no content")
 	b.fails(TodoWrite{lists}, args{"todos": []args{{"content": "x", "status": "done"}}}, `"done"`)
-	b.fails(TodoWrite{lists}, args{"todos": []args{{"content": "x", "status": "pending", "priority": "urgent"}}}, `"urgent"`)
+	b.fails(TodoWrite{lists}, args{"todos": []args{{"content": "x", "status": "pending", "priority": "urgent"}}},
+		`"urgent"`)
 	b.fails(TodoWrite{lists}, args{"todos": todos(201)}, "200")
 	b.fails(TodoWrite{lists}, args{"todos": []string{placeholder}}, "a list")
-	b.fails(TodoWrite{lists}, args{"todos": []args{{"content": placeholder, "status": "pending"}}}, "nothing was written")
+	b.fails(TodoWrite{lists}, args{"todos": []args{{"content": placeholder, "status": "pending"}}},
+		"nothing was written")
 	if got := b.run(TodoRead{lists}, args{}).Output; got != "[ ] thing 0" {
 		t.Errorf("got %q", got)
 	}
@@ -59,7 +63,8 @@ func TestTodos_whatIsNoListIsRefused(t *testing.T) {
 
 func TestTodosIn_takesTheLastListThatWasWritten(t *testing.T) {
 	wrote := func(tool string, status session.Status, in string) session.Message {
-		return session.Message{Parts: []session.Part{{Type: session.ToolPart, Tool: tool, State: &session.ToolState{Status: status, Input: jsontext.Value(in)}}}}
+		return session.Message{Parts: []session.Part{{Type: session.ToolPart, Tool: tool,
+			State: &session.ToolState{Status: status, Input: jsontext.Value(in)}}}}
 	}
 	log := []session.Message{
 		wrote("todowrite", session.Completed, `{"todos":[{"content":"old","status":"pending"}]}`),
@@ -101,7 +106,8 @@ func TestTodos_sessionsHaveTheirOwn(t *testing.T) {
 		wait.Go(func() {
 			id := fmt.Sprint("ses_", i)
 			for n := 1; n < 20; n++ {
-				if _, err := (TodoWrite{lists}).Run(t.Context(), agent.Call{SessionID: id, Input: input(t, args{"todos": todos(n)})}); err != nil {
+				if _, err := (TodoWrite{lists}).Run(t.Context(),
+					agent.Call{SessionID: id, Input: input(t, args{"todos": todos(n)})}); err != nil {
 					t.Error(err)
 				}
 				if got, err := lists.Of(t.Context(), id); err != nil || len(got) != n {

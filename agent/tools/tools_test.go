@@ -15,6 +15,7 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/agent"
+	"github.com/winnowhq/winnow/agent/permission"
 	"github.com/winnowhq/winnow/call"
 	"github.com/winnowhq/winnow/coverage"
 	"github.com/winnowhq/winnow/rule"
@@ -116,8 +117,10 @@ func (b *bench) part(tool agent.Tool, in args, r agent.Result) *session.Part {
 	if err != nil {
 		b.Fatal(err)
 	}
-	return &session.Part{ID: "prt_1", Type: session.ToolPart, Tool: tool.Name(), CallID: "call_1", State: &session.ToolState{
-		Status: session.Completed, Input: input(b, in), Output: r.Output, Metadata: metadata, Attachments: r.Attachments}}
+	return &session.Part{ID: "prt_1", Type: session.ToolPart, Tool: tool.Name(), CallID: "call_1",
+		State: &session.ToolState{
+			Status: session.Completed, Input: input(b, in), Output: r.Output, Metadata: metadata,
+			Attachments: r.Attachments}}
 }
 
 func (b *bench) shown(tool agent.Tool, in args) coverage.Shown {
@@ -200,7 +203,8 @@ func TestAll_aRefusedCallDoesNothing(t *testing.T) {
 		if _, err := b.try(t.Context(), c.tool, c.in); !errors.Is(err, refused) {
 			t.Errorf("%s: error %v, want that of asking", c.tool.Name(), err)
 		}
-		if len(b.asked) != 1 || b.asked[0].Action != c.action || b.asked[0].Tool != c.tool.Name() || !b.asked[0].Inside {
+		if len(b.asked) != 1 || b.asked[0].Action != c.action || b.asked[0].Tool != c.tool.Name() ||
+			!b.asked[0].Inside {
 			t.Errorf("%s: asked %+v, want once to %s inside", c.tool.Name(), b.asked, c.action)
 		}
 		if got := b.text("a.txt"); got != "old\n" {
@@ -222,8 +226,9 @@ func TestAll_withoutAnybodyToAskOnlyTheInsideIsOpen(t *testing.T) {
 	if err := run(Read{}, args{"filePath": "a.txt"}); err != nil {
 		t.Errorf("reading inside: %v", err)
 	}
-	var refused *Refused
-	for _, err := range []error{run(Read{}, args{"filePath": outside.at("secret.txt")}), run(Bash{}, args{"command": "true"}), run(Write{}, args{"filePath": outside.at("x"), "content": ""})} {
+	var refused *permission.Refused
+	for _, err := range []error{run(Read{}, args{"filePath": outside.at("secret.txt")}),
+		run(Bash{}, args{"command": "true"}), run(Write{}, args{"filePath": outside.at("x"), "content": ""})} {
 		if !errors.As(err, &refused) {
 			t.Errorf("got %v, want it refused", err)
 		}
@@ -233,7 +238,8 @@ func TestAll_withoutAnybodyToAskOnlyTheInsideIsOpen(t *testing.T) {
 func TestAll_argumentsThatAreNone(t *testing.T) {
 	b := newBench(t)
 	for _, tool := range every(t) {
-		for _, in := range []string{`[]`, `{"filePath":`, `"x"`, `{"filePath":7,"command":[],"pattern":{},"path":3,"todos":4,"content":null}`} {
+		for _, in := range []string{`[]`, `{"filePath":`, `"x"`,
+			`{"filePath":7,"command":[],"pattern":{},"path":3,"todos":4,"content":null}`} {
 			if tool.Name() == "todoread" || rule.SelfPrunes(tool.Name()) {
 				continue
 			}

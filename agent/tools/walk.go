@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,7 +9,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -24,8 +24,10 @@ type entry struct {
 	dir    fs.DirEntry
 }
 
-// walk goes through a folder by name, folders before what is in them. .git is left out, and what .gitignore files say; a link is told as what it is, and not
-// followed. visit returns errSkip for a folder that it does not want to see the inside of, errStop to end. A folder that cannot be read is passed over.
+// walk goes through a folder by name, folders before what is in them. .git is left out, and what
+// .gitignore files say; a link is told as what it is, and not followed. visit returns errSkip for a
+// folder that it does not want to see the inside of, errStop to end. A folder that cannot be read
+// is passed over.
 func walk(ctx context.Context, root string, visit func(entry) error) error {
 	g, prefix := ignoredIn(root)
 	err := walkFolder(ctx, root, "", prefix, g, visit)
@@ -71,29 +73,18 @@ func walkFolder(ctx context.Context, folder, name, prefix string, g ignored, vis
 	return nil
 }
 
-// searched is the folder, or the file, that a search begins in: what "path" names, else the working folder.
-func searched(ctx context.Context, c agent.Call, a arguments) (place, fs.FileInfo, error) {
-	name, ok, err := a.text("path")
+// searched is the folder or file that a search begins in, the working folder if name is "". It asks
+// for permission to read it.
+func searched(ctx context.Context, c agent.Call, a *arguments, name string) (place, fs.FileInfo, error) {
+	if a.err != nil {
+		return place{}, nil, a.err
+	}
+	at, err := permitted(ctx, c, a.tool, "read", cmp.Or(name, c.Directory))
 	if err != nil {
-		return place{}, nil, err
-	}
-	if !ok || name == "" {
-		name = c.Directory
-	}
-	return enter(ctx, c, a.tool, name)
-}
-
-// enter locates a folder or file to search in, and asks for it.
-func enter(ctx context.Context, c agent.Call, tool, name string) (place, fs.FileInfo, error) {
-	at, err := locate(c, name)
-	if err != nil {
-		return place{}, nil, err
-	}
-	if err := permit(ctx, c, tool, "read", at); err != nil {
 		return place{}, nil, err
 	}
 	info, err := os.Stat(at.path)
-	if errors.Is(err, fs.ErrNotExist) || isNotFolder(err) {
+	if missing(err) {
 		return place{}, nil, fmt.Errorf("there is no folder %s%s", at.shown, alike(at))
 	}
 	return at, info, err
@@ -110,14 +101,4 @@ func printable(name string) string {
 		return strconv.Quote(name)
 	}
 	return name
-}
-
-// newest sorts by the time of the last change, newest first, and by name where that is the same.
-func newest(found []dated) {
-	slices.SortFunc(found, func(a, b dated) int {
-		if n := b.changed.Compare(a.changed); n != 0 {
-			return n
-		}
-		return strings.Compare(a.name, b.name)
-	})
 }

@@ -49,14 +49,17 @@ const harbour = `<html><head><title>The harbour</title><style>p{color:red}</styl
   b</pre></body></html>`
 
 func TestWebFetch_givesThePageAsItIsAskedFor(t *testing.T) {
-	s := site(t, map[string]http.HandlerFunc{"/": says("text/html; charset=utf-8", harbour), "/plain": says("text/plain", "as it is\n<b>\n"), "/data": says("application/json", `{"a": 1}`)})
+	s := site(t, map[string]http.HandlerFunc{"/": says("text/html; charset=utf-8", harbour),
+		"/plain": says("text/plain", "as it is\n<b>\n"), "/data": says("application/json", `{"a": 1}`)})
 	for _, c := range []struct {
 		path, format string
 		has, hasNot  []string
 	}{
-		{"/", "", []string{"# Ships & boats", "[list](" + s.URL + "/list)", "- one", "| Vera | 12"}, []string{"hidden", "color", "<"}},
+		{"/", "", []string{"# Ships & boats", "[list](" + s.URL + "/list)", "- one", "| Vera | 12"},
+			[]string{"hidden", "color", "<"}},
 		{"/", "markdown", []string{"# Ships & boats"}, nil},
-		{"/", "text", []string{"The harbour\n", "Ships & boats\n", "See the list.\n", "one\ntwo\n", "Vera 12", "a\n  b"}, []string{"hidden", "color", "<", "#"}},
+		{"/", "text", []string{"The harbour\n", "Ships & boats\n", "See the list.\n", "one\ntwo\n", "Vera 12",
+			"a\n  b"}, []string{"hidden", "color", "<", "#"}},
 		{"/", "html", []string{harbour}, nil},
 		{"/plain", "markdown", []string{"as it is\n<b>\n"}, nil},
 		{"/data", "text", []string{`{"a": 1}`}, nil},
@@ -99,9 +102,11 @@ func TestWebFetch_readsTheCharset(t *testing.T) {
 		"/utf16":    says("text/plain; charset=utf-16le", "h\x00i\x00"),
 		"/none":     says("", "<!doctype html><p>caf\u00e9</p>"),
 	})
-	for path, want := range map[string]string{"/latin1": "café", "/meta": "日本", "/late": "日本", "/json": "é", "/undeclar": "café", "/bom": "x", "/utf16": "hi", "/none": "café"} {
+	for path, want := range map[string]string{"/latin1": "café", "/meta": "日本", "/late": "日本", "/json": "é",
+		"/undeclar": "café", "/bom": "x", "/utf16": "hi", "/none": "café"} {
 		r := newBench(t).run(WebFetch{}, args{"url": s.URL + path})
-		if !strings.HasSuffix(strings.Trim(r.Output, `"`), want) || strings.HasPrefix(r.Output, bom) || !utf8.ValidString(r.Output) {
+		if !strings.HasSuffix(strings.Trim(r.Output, `"`), want) || strings.HasPrefix(r.Output, bom) ||
+			!utf8.ValidString(r.Output) {
 			t.Errorf("%s: got …%q, want …%q", path, r.Output[max(0, len(r.Output)-40):], want)
 		}
 	}
@@ -115,10 +120,13 @@ func TestWebFetch_refusesWhatIsNoText(t *testing.T) {
 		"/stream": says("application/octet-stream", "\x7fELF\x00\x01\x02"),
 		"/lies":   says("text/html", "<p>\x00\x01\x02</p>"),
 	})
-	for path, want := range map[string]string{"/image": "image/png of 11 bytes, not text", "/zip": "application/zip", "/sniff": "image/png", "/stream": "application/octet-stream", "/lies": "binary"} {
+	for path, want := range map[string]string{"/image": "image/png of 11 bytes, not text", "/zip": "application/zip",
+		"/sniff": "image/png", "/stream": "application/octet-stream", "/lies": "binary"} {
 		newBench(t).fails(WebFetch{}, args{"url": s.URL + path}, want)
 	}
-	if r := newBench(t).run(WebFetch{}, args{"url": site(t, map[string]http.HandlerFunc{"/a.go": says("application/octet-stream", "package a\n")}).URL + "/a.go"}); r.Output != "package a\n" {
+	if r := newBench(t).run(WebFetch{}, args{"url": site(t,
+		map[string]http.HandlerFunc{"/a.go": says("application/octet-stream", "package a\n")}).URL +
+		"/a.go"}); r.Output != "package a\n" {
 		t.Errorf("a text that is declared to be bytes: %q", r.Output)
 	}
 }
@@ -147,7 +155,8 @@ func TestWebFetch_refusesWhatIsTooLong(t *testing.T) {
 			z.Close()
 		},
 	})
-	for path, want := range map[string]string{"/declared": "6,000,000 bytes", "/endless": "more than 5,242,880 bytes", "/bomb": "more than 5,242,880 bytes"} {
+	for path, want := range map[string]string{"/declared": "6,000,000 bytes", "/endless": "more than 5,242,880 bytes",
+		"/bomb": "more than 5,242,880 bytes"} {
 		newBench(t).fails(WebFetch{}, args{"url": s.URL + path}, want)
 	}
 }
@@ -175,11 +184,13 @@ func TestWebFetch_asksAgainWhenTheHostChanges(t *testing.T) {
 		"/three": says("text/plain", "still here"),
 	})
 	b := newBench(t)
-	if r := b.run(WebFetch{}, args{"url": here.URL + "/one"}); r.Output != "still here" || len(b.asked) != 1 || r.Metadata["url"] != here.URL+"/three?x=1" {
+	if r := b.run(WebFetch{}, args{"url": here.URL + "/one"}); r.Output != "still here" || len(b.asked) != 1 ||
+		r.Metadata["url"] != here.URL+"/three?x=1" {
 		t.Errorf("got %q from %v, asked %d times", r.Output, r.Metadata["url"], len(b.asked))
 	}
 	b = newBench(t)
-	if r := b.run(WebFetch{}, args{"url": here.URL + "/away"}); r.Output != "arrived" || len(b.asked) != 2 || !strings.HasPrefix(b.asked[1].Target, away.URL+"/there") {
+	if r := b.run(WebFetch{}, args{"url": here.URL + "/away"}); r.Output != "arrived" || len(b.asked) != 2 ||
+		!strings.HasPrefix(b.asked[1].Target, away.URL+"/there") {
 		t.Errorf("got %q, asked %+v", r.Output, b.asked)
 	}
 	newBench(t).fails(WebFetch{}, args{"url": here.URL + "/loop"}, "more than 10 redirects")
@@ -190,12 +201,13 @@ func TestWebFetch_asksAgainWhenTheHostChanges(t *testing.T) {
 	reached := false
 	silent := site(t, map[string]http.HandlerFunc{"/": func(http.ResponseWriter, *http.Request) { reached = true }})
 	here2 := site(t, map[string]http.HandlerFunc{"/": to(func() string { return silent.URL + "/" })})
-	_, err := WebFetch{}.Run(t.Context(), agent.Call{Input: input(t, args{"url": here2.URL}), Directory: t.TempDir(), Ask: func(_ context.Context, p agent.Permission) error {
-		if strings.HasPrefix(p.Target, silent.URL) {
-			return refused
-		}
-		return nil
-	}})
+	_, err := WebFetch{}.Run(t.Context(), agent.Call{Input: input(t, args{"url": here2.URL}), Directory: t.TempDir(),
+		Ask: func(_ context.Context, p agent.Permission) error {
+			if strings.HasPrefix(p.Target, silent.URL) {
+				return refused
+			}
+			return nil
+		}})
 	if !errors.Is(err, refused) || reached {
 		t.Errorf("error %v, reached %v", err, reached)
 	}
@@ -203,15 +215,17 @@ func TestWebFetch_asksAgainWhenTheHostChanges(t *testing.T) {
 
 func TestWebFetch_takesNoOtherAddress(t *testing.T) {
 	for address, want := range map[string]string{
-		"": "needs the argument", "example.org/a": "http:// or https://", "ftp://example.org": "http:// or https://", "file:///etc/passwd": "http:// or https://",
-		"http://": "no host", "http://a b": "no address", "http://[::1": "no address", "https://example.org/\x7f": "no address",
+		"": "needs the argument", "example.org/a": "http:// or https://", "ftp://example.org": "http:// or https://",
+		"file:///etc/passwd": "http:// or https://",
+		"http://":            "no host", "http://a b": "no address", "http://[::1": "no address",
+		"https://example.org/\x7f": "no address",
 	} {
 		b := newBench(t)
 		if b.fails(WebFetch{}, args{"url": address}, want); len(b.asked) != 0 {
 			t.Errorf("%q: asked for %v", address, b.asked)
 		}
 	}
-	newBench(t).fails(WebFetch{}, args{"url": "http://example.org", "format": "pdf"}, "no format")
+	newBench(t).fails(WebFetch{}, args{"url": "http://example.org", "format": "pdf"}, "must be markdown")
 	b := newBench(t)
 	b.refuses = errors.New("no")
 	b.fails(WebFetch{}, args{"url": "http://user:secret@127.0.0.1:1/"}, "no")
@@ -232,7 +246,8 @@ func TestWebFetch_endsInTime(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	began := soon.Start()
-	if _, err := newBench(t).try(ctx, WebFetch{}, args{"url": s.URL}); !errors.Is(err, context.DeadlineExceeded) || began.Took() > 900*time.Millisecond {
+	if _, err := newBench(t).try(ctx, WebFetch{}, args{"url": s.URL}); !errors.Is(err, context.DeadlineExceeded) ||
+		began.Took() > 900*time.Millisecond {
 		t.Errorf("after %v: %v", began.Took(), err)
 	}
 }
@@ -257,28 +272,39 @@ func TestReach_isHeldWhenItIsConnected(t *testing.T) {
 
 func TestReach_ofAddresses(t *testing.T) {
 	for text, want := range map[string]reach{
-		"127.0.0.1": loopback, "127.9.9.9": loopback, "::1": loopback, "0.0.0.0": loopback, "::": loopback, "::ffff:127.0.0.1": loopback,
-		"10.1.2.3": private, "192.168.0.1": private, "172.16.0.1": private, "169.254.169.253": private, "fe80::1%eth0": private, "fd00::1": private, "100.64.0.1": private,
+		"127.0.0.1": loopback, "127.9.9.9": loopback, "::1": loopback, "0.0.0.0": loopback, "::": loopback,
+		"::ffff:127.0.0.1": loopback,
+		"10.1.2.3":         private, "192.168.0.1": private, "172.16.0.1": private, "169.254.169.253": private,
+		"fe80::1%eth0": private, "fd00::1": private, "100.64.0.1": private,
 		"::ffff:10.0.0.1": private, "8.8.8.8": public, "2001:4860:4860::8888": public, "172.32.0.1": public,
 		// What gives out keys.
-		"169.254.169.254": metadata, "::ffff:169.254.169.254": metadata, "fd00:ec2::254": metadata, "fd20:ce::254": metadata, "100.100.100.200": metadata,
+		"169.254.169.254": metadata, "::ffff:169.254.169.254": metadata, "fd00:ec2::254": metadata,
+		"fd20:ce::254": metadata, "100.100.100.200": metadata,
 		"192.0.0.192": metadata, "168.63.129.16": metadata, "169.254.170.2": metadata,
 		// Networks that are not the web.
-		"100.127.255.255": private, "100.128.0.1": public, "198.18.0.1": private, "192.0.0.1": private, "240.0.0.1": private, "255.255.255.255": private, "0.1.2.3": private,
-		"224.0.0.251": private, "ff02::fb": private, "fc00::1": private, "fe80::1": private, "fec0::1": private, "2001:db8::1": private, "100::1": private, "203.0.113.9": private,
-		// IPv6 addresses that lead to IPv4 ones: NAT64, within a network, 6to4, Teredo (server, client), compatible, translated, ISATAP.
-		"64:ff9b::7f00:1": loopback, "64:ff9b::a00:1": private, "64:ff9b::a9fe:a9fe": metadata, "64:ff9b::808:808": public,
+		"100.127.255.255": private, "100.128.0.1": public, "198.18.0.1": private, "192.0.0.1": private,
+		"240.0.0.1": private, "255.255.255.255": private, "0.1.2.3": private,
+		"224.0.0.251": private, "ff02::fb": private, "fc00::1": private, "fe80::1": private, "fec0::1": private,
+		"2001:db8::1": private, "100::1": private, "203.0.113.9": private,
+		// IPv6 addresses that lead to IPv4 ones: NAT64, within a network, 6to4, Teredo (server,
+		// client), compatible, translated, ISATAP.
+		"64:ff9b::7f00:1": loopback, "64:ff9b::a00:1": private, "64:ff9b::a9fe:a9fe": metadata,
+		"64:ff9b::808:808":   public,
 		"64:ff9b:1::808:808": private, "64:ff9b:1::7f00:1": loopback, "64:ff9b:1:2:3:4:a9fe:a9fe": metadata,
-		"2002:7f00:1::": loopback, "2002:c0a8:101::1": private, "2002:a9fe:a9fe::1": metadata, "2002:808:808::1": public,
-		"2001:0:7f00:1:0:0:f7f7:f7f7": loopback, "2001:0:808:808:0:0:80ff:fffe": loopback, "2001:0:808:808:0:0:5601:5601": metadata, "2001:0:808:808:0:0:f7f7:f7f7": public,
-		"::10.0.0.1": private, "::127.0.0.1": loopback, "::8.8.8.8": public, "::ffff:0:7f00:1": loopback, "::ffff:0:808:808": public,
+		"2002:7f00:1::": loopback, "2002:c0a8:101::1": private, "2002:a9fe:a9fe::1": metadata,
+		"2002:808:808::1":             public,
+		"2001:0:7f00:1:0:0:f7f7:f7f7": loopback, "2001:0:808:808:0:0:80ff:fffe": loopback,
+		"2001:0:808:808:0:0:5601:5601": metadata, "2001:0:808:808:0:0:f7f7:f7f7": public,
+		"::10.0.0.1": private, "::127.0.0.1": loopback, "::8.8.8.8": public, "::ffff:0:7f00:1": loopback,
+		"::ffff:0:808:808": public,
 		"2600::5efe:a00:1": private, "2600::200:5efe:7f00:1": loopback, "2600::5efe:808:808": public,
 	} {
 		if got := reachOfAddress(netip.MustParseAddr(text)); got != want {
 			t.Errorf("%s: got %d, want %d", text, got, want)
 		}
 	}
-	for _, host := range []string{"localhost", "a.LOCALHOST", "127.0.0.1", "localhost.", "127.0.0.1.", "127.1", "127.0.1", "2130706433", "0x7f000001", "0x7F.1", "0177.0.0.1", "017700000001",
+	for _, host := range []string{"localhost", "a.LOCALHOST", "127.0.0.1", "localhost.", "127.0.0.1.", "127.1",
+		"127.0.1", "2130706433", "0x7f000001", "0x7F.1", "0177.0.0.1", "017700000001",
 		"１２７.0.0.1", "①②⑦.0.0.1", "::1", "0", "::ffff:127.0.0.1"} {
 		if got, err := reachOf(t.Context(), host); got != loopback || err != nil {
 			t.Errorf("%s: got %d, %v", host, got, err)
@@ -286,21 +312,28 @@ func TestReach_ofAddresses(t *testing.T) {
 	}
 }
 
-// A page on the web that leads to one in the house asks for it by what it is, however it is written down.
+// A page on the web that leads to one in the house asks for it by what it is, however it is written
+// down.
 func TestWebFetch_aRedirectIntoTheHouseSaysSo(t *testing.T) {
 	for address, note := range map[string]string{
-		"http://169.254.169.254/latest/meta-data/": "this computer's keys", "http://[64:ff9b::a9fe:a9fe]/": "this computer's keys", "http://2852039166/": "this computer's keys",
-		"http://127.1:1/": "(this computer)", "http://[2002:7f00:1::]/": "(this computer)", "http://10.1/": "(a private network)",
+		"http://169.254.169.254/latest/meta-data/": "this computer's keys",
+		"http://[64:ff9b::a9fe:a9fe]/":             "this computer's keys", "http://2852039166/": "this computer's keys",
+		"http://127.1:1/": "(this computer)", "http://[2002:7f00:1::]/": "(this computer)",
+		"http://10.1/": "(a private network)",
 	} {
-		s := site(t, map[string]http.HandlerFunc{"/": func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, address, http.StatusFound) }})
+		s := site(t, map[string]http.HandlerFunc{"/": func(w http.ResponseWriter,
+			r *http.Request) {
+			http.Redirect(w, r, address, http.StatusFound)
+		}})
 		refused := errors.New("not there")
 		var asked []string
-		_, err := WebFetch{}.Run(t.Context(), agent.Call{Input: input(t, args{"url": s.URL}), Directory: t.TempDir(), Ask: func(_ context.Context, p agent.Permission) error {
-			if asked = append(asked, p.Target); len(asked) > 1 {
-				return refused
-			}
-			return nil
-		}})
+		_, err := WebFetch{}.Run(t.Context(), agent.Call{Input: input(t, args{"url": s.URL}), Directory: t.TempDir(),
+			Ask: func(_ context.Context, p agent.Permission) error {
+				if asked = append(asked, p.Target); len(asked) > 1 {
+					return refused
+				}
+				return nil
+			}})
 		if !errors.Is(err, refused) || len(asked) != 2 || !strings.Contains(asked[1], note) {
 			t.Errorf("%s: %v; asked %q, want %q in it", address, err, asked, note)
 		}
@@ -309,7 +342,9 @@ func TestWebFetch_aRedirectIntoTheHouseSaysSo(t *testing.T) {
 
 func TestMarkdown_noNestingIsTooDeep(t *testing.T) {
 	deep := strings.Repeat("<div>", 100_000) + "the bottom" + strings.Repeat("</div>", 100_000)
-	for _, page := range []string{deep, strings.Repeat("<b><i>", 50_000) + "the bottom", strings.Repeat("<table><tr><td>", 2000) + "the bottom", strings.Repeat("<blockquote><ul><li>", 150) + "the bottom"} {
+	for _, page := range []string{deep, strings.Repeat("<b><i>", 50_000) + "the bottom",
+		strings.Repeat("<table><tr><td>", 2000) + "the bottom",
+		strings.Repeat("<blockquote><ul><li>", 150) + "the bottom"} {
 		text, err := (&fetched{kind: "text/html", body: []byte(page)}).text("markdown")
 		if err != nil || !strings.Contains(text, "the bottom") {
 			t.Errorf("%.30s…: %.100q, %v", page, text, err)
@@ -327,13 +362,15 @@ func TestMarkdown_ofALargePageIsItsText(t *testing.T) {
 		}
 	}
 	signs := "<h1>The top</h1>" + strings.Repeat("*_`[", 100<<10) + "<p>the bottom"
-	if text, ok := markdown(signs, ""); !ok || !strings.HasPrefix(text, "# The top") || !strings.HasSuffix(text, "the bottom") {
+	if text, ok := markdown(signs, ""); !ok || !strings.HasPrefix(text, "# The top") ||
+		!strings.HasSuffix(text, "the bottom") {
 		t.Errorf("of signs: %v, %.100q", ok, text)
 	}
 }
 
 func FuzzFetched_noPageIsWrong(f *testing.F) {
-	for _, seed := range []string{harbour, "<", "<!--", "<script>", "<svg><svg></svg>x", "<pre></pre></pre>", "&#0;", "<a href='::'>x</a>", "\xff\xfe<", "<meta charset=utf-16><p>"} {
+	for _, seed := range []string{harbour, "<", "<!--", "<script>", "<svg><svg></svg>x", "<pre></pre></pre>", "&#0;",
+		"<a href='::'>x</a>", "\xff\xfe<", "<meta charset=utf-16><p>"} {
 		f.Add([]byte(seed), "text/html")
 	}
 	f.Add([]byte("x"), "text/plain; charset=\xff")

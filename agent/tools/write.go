@@ -17,8 +17,8 @@ import (
 
 	"github.com/winnowhq/winnow/agent"
 	"github.com/winnowhq/winnow/plainfile"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/rule"
-	"github.com/winnowhq/winnow/token"
 )
 
 // Write makes a file, or puts another text in its place.
@@ -27,7 +27,8 @@ type Write struct{}
 func (Write) Name() string { return "write" }
 
 func (Write) Description() string {
-	return "Write a whole file: a new one, with the folders it needs, or another text in the place of an old one. To change a piece of a file use edit."
+	return "Write a whole file: a new one, with the folders it needs, or another text in the place of an old one. To " +
+		"change a piece of a file use edit."
 }
 
 func (Write) Schema() jsontext.Value {
@@ -41,26 +42,17 @@ func (Write) Schema() jsontext.Value {
 func (Write) Serial() {}
 
 func (t Write) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
-	a, err := argumentsOf(t.Name(), c.Input)
-	if err != nil {
-		return agent.Result{}, err
-	}
-	name, err := a.need(false, "filePath", "file_path", "path")
-	if err != nil {
-		return agent.Result{}, err
-	}
-	content, err := a.need(true, "content")
-	if err != nil {
-		return agent.Result{}, err
-	}
-	if rule.ContainsPlaceholder(content) {
+	a := argumentsOf(t.Name(), c.Input)
+	name := a.need("filePath", "file_path", "path")
+	content := a.given("content")
+	switch {
+	case a.err != nil:
+		return agent.Result{}, a.err
+	case rule.ContainsPlaceholder(content):
 		return agent.Result{}, errPlaceholder
 	}
-	at, err := locate(c, name)
+	at, err := permitted(ctx, c, t.Name(), "write", name)
 	if err != nil {
-		return agent.Result{}, err
-	}
-	if err := permit(ctx, c, t.Name(), "write", at); err != nil {
 		return agent.Result{}, err
 	}
 	old, info, err := before(at)
@@ -77,11 +69,12 @@ func (t Write) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
 	what := "a new file"
 	switch {
 	case info != nil && info.Size() > mostEdited:
-		what = "in place of " + token.Count(int(info.Size()), "byte")
+		what = "in place of " + quantity.Count(int(info.Size()), "byte")
 	case info != nil:
-		what = "in place of " + token.Count(lineCount(string(old)), "line")
+		what = "in place of " + quantity.Count(lineCount(string(old)), "line")
 	}
-	r.Output = fmt.Sprintf("Done: wrote %s (%s) to %s, %s.", token.Count(lineCount(content), "line"), token.Count(len(content), "byte"), printable(at.shown), what)
+	r.Output = fmt.Sprintf("Done: wrote %s (%s) to %s, %s.", quantity.Count(lineCount(content), "line"),
+		quantity.Count(len(content), "byte"), printable(at.shown), what)
 	if info == nil || info.Size() <= mostEdited {
 		addDiff(r.Metadata, at, old, []byte(content))
 	}
@@ -89,13 +82,16 @@ func (t Write) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
 }
 
 // errPlaceholder is said to a model that copied what stands in place of a text.
-var errPlaceholder = errors.New("nothing was written: the text holds a note that stands in your context in place of something left out, " +
-	"such as [winnow …: … left out]. It is not part of any file. Read the piece again and send what really belongs there")
+var errPlaceholder = errors.New("nothing was written: the text holds a note that stands in your context in place of " +
+	"something left out, " +
+	"such as [winnow …: … left out]. It is not part of any file. Read the piece again and send what really belongs " +
+	"there")
 
 // mostEdited is how many bytes a file may have that is read to be changed.
 const mostEdited = 32 << 20
 
-// before is what a file holds before it is changed; info is nil where there is none yet, and the text of one above mostEdited is left where it is.
+// before is what a file holds before it is changed; info is nil where there is none yet, and the
+// text of one above mostEdited is left where it is.
 func before(at place) ([]byte, fs.FileInfo, error) {
 	info, err := os.Stat(at.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -114,8 +110,9 @@ func before(at place) ([]byte, fs.FileInfo, error) {
 	return old, info, err
 }
 
-// put writes a file in one go: whoever opens it sees the old text or the new one, and a crash leaves one of them. The mode of the old file stays;
-// info is nil for a new one, which gets the mode that new files have. The folder is made where it is missing.
+// put writes a file in one go: whoever opens it sees the old text or the new one, and a crash
+// leaves one of them. The mode of the old file stays; info is nil for a new one, which gets the
+// mode that new files have. The folder is made where it is missing.
 func put(path string, text []byte, info fs.FileInfo) (err error) {
 	folder := filepath.Dir(path)
 	if err := os.MkdirAll(folder, 0o777); err != nil {
@@ -163,27 +160,32 @@ func bare(err error) error {
 // unfinished is what the names of files begin with that are to be put in the place of others.
 const unfinished = ".winnow-"
 
-// sweep removes what processes left that were killed while they wrote into a folder: no write takes an hour. What cannot be removed stays.
+// sweep removes what processes left that were killed while they wrote into a folder: no write takes
+// an hour. What cannot be removed stays.
 func sweep(folder string) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
 		return
 	}
-	at, _ := slices.BinarySearchFunc(entries, unfinished, func(e fs.DirEntry, name string) int { return strings.Compare(e.Name(), name) })
+	at, _ := slices.BinarySearchFunc(entries, unfinished,
+		func(e fs.DirEntry, name string) int { return strings.Compare(e.Name(), name) })
 	for _, e := range entries[at:] {
 		if !strings.HasPrefix(e.Name(), unfinished) {
 			break
 		}
-		if info, err := e.Info(); err == nil && info.Mode().IsRegular() && strings.HasSuffix(e.Name(), ".tmp") && time.Since(info.ModTime()) > time.Hour {
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() && strings.HasSuffix(e.Name(), ".tmp") &&
+			time.Since(info.ModTime()) > time.Hour {
 			os.Remove(filepath.Join(folder, e.Name()))
 		}
 	}
 }
 
-// mostDiff is how many bytes of a diff are kept with a call; a larger one is left out, because half a diff is none.
+// mostDiff is how many bytes of a diff are kept with a call; a larger one is left out, because half
+// a diff is none.
 const mostDiff = 256 << 10
 
-// addDiff puts the unified diff of a change among the metadata, for people, with the lines that came and went.
+// addDiff puts the unified diff of a change among the metadata, for people, with the lines that
+// came and went.
 func addDiff(m map[string]any, at place, old, now []byte) {
 	name := filepath.ToSlash(at.shown)
 	text := diff.Diff("a/"+name, old, "b/"+name, now)
@@ -202,7 +204,7 @@ func addDiff(m map[string]any, at place, old, now []byte) {
 	}
 	m["added"], m["removed"] = added, removed
 	if len(text) > mostDiff {
-		m["diffOmitted"] = token.Grouped(len(text)) + " bytes"
+		m["diffOmitted"] = quantity.Number(len(text)) + " bytes"
 		return
 	}
 	m["diff"] = string(text)

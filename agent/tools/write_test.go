@@ -100,7 +100,8 @@ func TestWrite_refusesWhatWasCopiedFromAPlaceholder(t *testing.T) {
 		t.Fatal("the test's placeholder is none")
 	}
 	b := newBench(t, "a.txt", "old\n", "holds.txt", placeholder+"\n")
-	b.fails(Write{}, args{"filePath": "a.txt", "content": "x\n" + placeholder + "\ny\n"}, "left out", "Read the piece again")
+	b.fails(Write{}, args{"filePath": "a.txt", "content": "x\n" + placeholder + "\ny\n"}, "left out",
+		"Read the piece again")
 	b.fails(Write{}, args{"filePath": "b.txt", "content": placeholder}, "nothing was written")
 	b.fails(Edit{}, args{"filePath": "a.txt", "oldString": "old", "newString": placeholder}, "nothing was written")
 	b.fails(Edit{}, args{"filePath": "a.txt", "oldString": placeholder, "newString": "x"}, "nothing was written")
@@ -117,7 +118,7 @@ func TestWrite_refusesWhatWasCopiedFromAPlaceholder(t *testing.T) {
 func TestWrite_needsContentThatIsAText(t *testing.T) {
 	b := newBench(t)
 	b.fails(Write{}, args{"filePath": "a.txt"}, "content")
-	b.fails(Write{}, args{"filePath": "a.txt", "content": args{"a": 1}}, "must be a text")
+	b.fails(Write{}, args{"filePath": "a.txt", "content": args{"a": 1}}, "must be a string")
 }
 
 func TestWrite_aHugeDiffIsLeftOut(t *testing.T) {
@@ -135,7 +136,8 @@ func TestWrite_aHugeFileIsReplacedUnread(t *testing.T) {
 	}
 	b.fails(Edit{}, args{"filePath": "a.bin", "oldString": "x", "newString": "y"}, "larger than 33,554,432 bytes")
 	r := b.run(Write{}, args{"filePath": "a.bin", "content": "x\n"})
-	if want := "Done: wrote 1 line (2 bytes) to a.bin, in place of 33,554,433 bytes."; r.Output != want || r.Metadata["diff"] != nil || b.text("a.bin") != "x\n" {
+	if want := "Done: wrote 1 line (2 bytes) to a.bin, in place of 33,554,433 bytes."; r.Output != want ||
+		r.Metadata["diff"] != nil || b.text("a.bin") != "x\n" {
 		t.Errorf("got %q, %v", r.Output, r.Metadata)
 	}
 }
@@ -181,8 +183,10 @@ func TestEdit_saysWhyItDidNot(t *testing.T) {
 		in    args
 		words []string
 	}{
-		{args{"filePath": "a.txt", "oldString": "four", "newString": "x"}, []string{"does not stand in a.txt", "Read the file again"}},
-		{args{"filePath": "a.txt", "oldString": "one", "newString": "x"}, []string{"stands 2 times", "lines 1, 5", "replaceAll"}},
+		{args{"filePath": "a.txt", "oldString": "four", "newString": "x"},
+			[]string{"does not stand in a.txt", "Read the file again"}},
+		{args{"filePath": "a.txt", "oldString": "one", "newString": "x"},
+			[]string{"stands 2 times", "lines 1, 5", "replaceAll"}},
 		{args{"filePath": "a.txt", "oldString": "aa", "newString": "x"}, []string{"stands 2 times"}},
 		{args{"filePath": "a.txt", "oldString": "one\ntwo", "newString": "x"}, []string{"blanks or line breaks alone"}},
 		{args{"filePath": "a.txt", "oldString": "three\nfour", "newString": "x"}, []string{"line 3", "another"}},
@@ -192,7 +196,8 @@ func TestEdit_saysWhyItDidNot(t *testing.T) {
 		{args{"filePath": "a.txt", "newString": "x"}, []string{"oldString"}},
 		{args{"filePath": "none.txt", "oldString": "a", "newString": "x"}, []string{"no file none.txt"}},
 		{args{"filePath": "b.bin", "oldString": "a", "newString": "x"}, []string{"binary"}},
-		{args{"filePath": "a.txt", "oldString": "one", "newString": "x", "replaceAll": "maybe"}, []string{"true or false"}},
+		{args{"filePath": "a.txt", "oldString": "one", "newString": "x", "replaceAll": "maybe"},
+			[]string{"true or false"}},
 	} {
 		b.fails(Edit{}, c.in, c.words...)
 	}
@@ -205,7 +210,8 @@ func TestEdit_tellsPeopleWhatChanged(t *testing.T) {
 	b := newBench(t, "errors/a.txt", "one\ntwo\nthree\ntwo\n")
 	in := args{"filePath": "errors/a.txt", "oldString": "two", "newString": "2\n3", "replaceAll": true}
 	r := b.run(Edit{}, in)
-	want := "diff a/errors/a.txt b/errors/a.txt\n--- a/errors/a.txt\n+++ b/errors/a.txt\n@@ -1,4 +1,6 @@\n one\n-two\n+2\n+3\n three\n-two\n+2\n+3\n"
+	want := "diff a/errors/a.txt b/errors/a.txt\n--- a/errors/a.txt\n+++ b/errors/a.txt\n@@ -1,4 +1,6 @@\n " +
+		"one\n-two\n+2\n+3\n three\n-two\n+2\n+3\n"
 	if got := r.Metadata["diff"]; got != want {
 		t.Errorf("diff: got %q, want %q", got, want)
 	}
@@ -252,9 +258,11 @@ func TestEdit_changesThatPlaceAndNothingElse(t *testing.T) {
 	})
 }
 
-// A process that was killed in the middle of a write leaves a file that nobody needs. The next write there takes it away, but none that may be under way.
+// A process that was killed in the middle of a write leaves a file that nobody needs. The next
+// write there takes it away, but none that may be under way.
 func TestWrite_sweepsWhatKilledProcessesLeft(t *testing.T) {
-	b := newBench(t, "src/.winnow-OLD.tmp", "half a file", "src/.winnow-NEW.tmp", "being written", "src/.winnow.jsonc", "{}", "src/a.go", "package a\n")
+	b := newBench(t, "src/.winnow-OLD.tmp", "half a file", "src/.winnow-NEW.tmp", "being written", "src/.winnow.jsonc",
+		"{}", "src/a.go", "package a\n")
 	long := time.Now().Add(-2 * time.Hour)
 	for _, name := range []string{".winnow-OLD.tmp", ".winnow.jsonc", "a.go"} {
 		if err := os.Chtimes(b.at("src/"+name), long, long); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/agent"
+	"github.com/winnowhq/winnow/agent/permission"
 	"github.com/winnowhq/winnow/agent/tools"
 	"github.com/winnowhq/winnow/llm"
 	"github.com/winnowhq/winnow/llm/providers"
@@ -63,7 +64,7 @@ func open(t *testing.T) *stage {
 	}
 	t.Cleanup(func() { s.engine.Close() })
 	s.events = s.engine.Subscribe(1 << 14)
-	policy := tools.Policy{Directory: s.folder, Rules: []tools.Rule{{Action: "run", Verdict: tools.Allow}}}
+	policy := permission.Policy{Directory: s.folder, Rules: []permission.Rule{{Action: "run", Verdict: permission.Allow}}}
 	s.loop, err = agent.New(agent.Config{
 		Engine: s.engine, Client: client, Model: m, Protocol: agent.Protocol(s.Protocol()), System: "You show what there is.", Directory: s.folder,
 		Tools: tools.Standard(tools.Options{Engine: s.engine, Directory: s.folder, Policy: policy}), Ask: policy.Asker(nil),

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/winnowhq/winnow/agent/tools"
+	"github.com/winnowhq/winnow/agent/permission"
 	"github.com/winnowhq/winnow/config"
 	"github.com/winnowhq/winnow/visible"
 )
@@ -82,11 +82,11 @@ func (a *app) projectConfig(key, value string) (string, error) {
 		return "", usage("%s is not taken from a project's file: %w; set it without --project", key, err)
 	}
 	file := filepath.Join(a.env.Dir, config.Name)
-	folder, err := tools.Resolve(a.env.Dir)
+	folder, err := permission.Resolve(a.env.Dir)
 	if err != nil {
 		return "", err
 	}
-	if at, err := tools.Resolve(file); err != nil || !tools.Within(folder, at) {
+	if at, err := permission.Resolve(file); err != nil || !permission.Within(folder, at) {
 		return "", usage("%s is a link that leads out of this folder; name what it leads to with --config", config.Name)
 	}
 	return file, nil

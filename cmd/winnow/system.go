@@ -15,7 +15,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/winnowhq/winnow/agent/tools"
+	"github.com/winnowhq/winnow/agent/permission"
 	"github.com/winnowhq/winnow/plainfile"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
@@ -120,14 +120,14 @@ const mostInstructions = 32 << 10
 func instructions(folder, home string) []instruction {
 	var found []instruction
 	dirs := upToRoot(folder, home)
-	root, err := tools.Resolve(dirs[len(dirs)-1])
+	root, err := permission.Resolve(dirs[len(dirs)-1])
 	if err != nil {
 		return nil
 	}
 	for _, dir := range dirs {
 		for _, name := range []string{"AGENTS.md", "CLAUDE.md"} {
 			path := filepath.Join(dir, name)
-			if at, err := tools.Resolve(path); err != nil || !tools.Within(root, at) {
+			if at, err := permission.Resolve(path); err != nil || !permission.Within(root, at) {
 				continue
 			}
 			text, size, err := beginning(path, mostInstructions)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/agent"
+	"github.com/winnowhq/winnow/agent/permission"
 	"github.com/winnowhq/winnow/agent/tools"
 	"github.com/winnowhq/winnow/llm"
 	"github.com/winnowhq/winnow/llm/providers"
@@ -37,7 +38,7 @@ type workbench struct {
 	states   string // where the states of the folder are kept, "" where winnow keeps them
 	session  string // id of the session to go on with, "" for a new one
 	model    string // "provider/model" of the model to begin with
-	policy   tools.Policy
+	policy   permission.Policy
 	lists    *tools.Lists
 	files    *snapshot.Repository // nil: the states of the folder are not kept
 	blind    error                // why not
@@ -223,16 +224,16 @@ func (b *workbench) Close() error {
 }
 
 // permitted is the policy: the rules of the settings, and behind them what was allowed on the command line.
-func (b *workbench) permitted(allow []string) (tools.Policy, error) {
-	p := tools.Policy{Directory: b.folder}
+func (b *workbench) permitted(allow []string) (permission.Policy, error) {
+	p := permission.Policy{Directory: b.folder}
 	for _, r := range b.settings.Permissions {
-		p.Rules = append(p.Rules, tools.Rule{Tool: r.Tool, Action: r.Action, Target: r.Target, Verdict: tools.Verdict(r.Verdict)})
+		p.Rules = append(p.Rules, permission.Rule{Tool: r.Tool, Action: r.Action, Target: r.Target, Verdict: permission.Verdict(r.Verdict)})
 	}
 	for _, command := range allow {
 		if strings.TrimSpace(command) == "" {
 			return p, usage("--allow wants the words that a command begins with, as in --allow \"go test\"")
 		}
-		p.Rules = append(p.Rules, tools.Rule{Action: "run", Target: command, Verdict: tools.Allow})
+		p.Rules = append(p.Rules, permission.Rule{Action: "run", Target: command, Verdict: permission.Allow})
 	}
 	if err := p.Validate(); err != nil {
 		return p, usageError{fmt.Errorf("permissions: %w", err)}

@@ -22,7 +22,7 @@ const module = "github.com/winnowhq/winnow"
 
 // floors, from the ground up. A name ending in /* stands for the packages one level below it.
 var floors = [][]string{
-	{"session", "token", "token/*", "model", "shell", "call", "plot", "plainfile", "visible", "secret"},
+	{"session", "token", "token/*", "model", "shell", "call", "plot", "quantity", "plainfile", "visible", "secret"},
 	{"rule", "budget", "bill", "recall", "pivot/fact", "coverage", "wire", "wire/*", "format/internal/*"},
 	{"view", "pivot", "schedule", "store", "format", "llm"},
 	{"policy", "summarize/*", "llm/*", "store/*", "store/internal/exact", "store/internal/words", "format/*"},
@@ -42,6 +42,7 @@ var siblings = map[string]string{
 	"wire/openaichat wire/sse":          "the last event of a stream",
 	"wire/responses wire/openaichat":    "the two share the shape of arguments",
 	"agent/* agent":                     "its tools are the loop's",
+	"agent/tools agent/permission":      "what a call may do",
 	"agent/tools selfprune":             "the model prunes its own context",
 	"pivot view":                        "where to cut is decided on what is shown",
 	"store pivot":                       "receipts are kept",

@@ -1,4 +1,4 @@
-package tools
+package permission
 
 import (
 	"path"
@@ -10,15 +10,15 @@ import (
 	"github.com/winnowhq/winnow/shell"
 )
 
-// command decides about a shell command: about each of the commands in it, and the strictest verdict counts. A command that runs outside the working folder
-// is not allowed by words alone.
+// command decides about a shell command: about each of the commands in it, and the strictest
+// verdict counts. A command that runs outside the working folder is not allowed by words alone.
 func (p Policy) command(want agent.Permission) Verdict {
 	v, _ := p.judge(want)
 	return v
 }
 
-// Guarded reports whether a command runs without anybody having been asked, and not because everything may: then nothing that a file in the folder names
-// may run beside it.
+// Guarded reports whether a command runs without anybody having been asked, and not because
+// everything may: then nothing that a file in the folder names may run beside it.
 func (p Policy) Guarded(want agent.Permission) bool {
 	v, how := p.judge(want)
 	return v == Allow && how != byAll
@@ -42,7 +42,7 @@ func (p Policy) judge(want agent.Permission) (Verdict, means) {
 	at := p.standing(want)
 	verdict, how := Verdict(""), byAll
 	count := func(v Verdict, m means) {
-		if how = max(how, m); verdict == "" || v.stricter(verdict) {
+		if how = max(how, m); verdict == "" || v.Stricter(verdict) {
 			verdict = v
 		}
 	}
@@ -50,7 +50,10 @@ func (p Policy) judge(want agent.Permission) (Verdict, means) {
 	for i := range script.Commands {
 		if c := &script.Commands[i]; c.Depth == 0 || c.Source != "" {
 			count(p.one(want, c, plain, &at))
-		} else if v := p.last(want, "", func(r Rule) bool { return r.Verdict != Allow && begins(strings.Fields(r.Target), c) }); v != "" {
+		} else if v := p.last(want, "", func(r Rule) bool {
+			return r.Verdict != Allow &&
+				begins(strings.Fields(r.Target), c)
+		}); v != "" {
 			count(v, byAll) // a piece of another's words: it is allowed with that
 		}
 	}
@@ -60,8 +63,9 @@ func (p Policy) judge(want agent.Permission) (Verdict, means) {
 	return verdict, how
 }
 
-// whole decides about a text by itself: what is not plain is allowed by a rule for everything, or by one that is the whole of it. Of one that cannot be
-// parsed each word may be one that a rule keeps from something.
+// whole decides about a text by itself: what is not plain is allowed by a rule for everything, or
+// by one that is the whole of it. Of one that cannot be parsed each word may be one that a rule
+// keeps from something.
 func (p Policy) whole(want agent.Permission, unknown bool) Verdict {
 	return p.last(want, Ask, func(r Rule) bool {
 		if r.Verdict != Allow {
@@ -88,7 +92,7 @@ func (p Policy) one(want agent.Permission, c *shell.Command, plain bool, at *sta
 		case !simple || !prefix(rule, words):
 			return false
 		}
-		if simple && !p.asItIs(rule, c, at) {
+		if simple && asked(rule, c.Words, at) >= 0 {
 			return false
 		}
 		how = byWords
@@ -103,10 +107,11 @@ func (p Policy) one(want agent.Permission, c *shell.Command, plain bool, at *sta
 	return v, how
 }
 
-// plainly reports whether a command is a program with its arguments, so that every shell runs that and nothing else. What is dropped, or shown with the rest,
-// makes no difference.
+// plainly reports whether a command is a program with its arguments, so that every shell runs that
+// and nothing else. What is dropped, or shown with the rest, makes no difference.
 func plainly(c *shell.Command) bool {
-	if len(c.Words) == 0 || c.Keyword || c.Negated || c.Group != shell.Bare || c.Depth > 0 || len(c.Assigns) > 0 || c.After == "&" {
+	if len(c.Words) == 0 || c.Keyword || c.Negated || c.Group != shell.Bare || c.Depth > 0 || len(c.Assigns) > 0 ||
+		c.After == "&" {
 		return false
 	}
 	for i, w := range c.Words {
@@ -118,7 +123,8 @@ func plainly(c *shell.Command) bool {
 		null := r.Target.Plain() && r.Target.Text == "/dev/null"
 		switch {
 		case r.Op == ">" && null, r.Op == ">>" && null, r.Op == "<" && null && r.FD == "":
-		case r.Op == ">&" && r.FD != "" && (r.Target.Text == "1" || r.Target.Text == "2") && (r.FD == "1" || r.FD == "2"):
+		case r.Op == ">&" && r.FD != "" && (r.Target.Text == "1" || r.Target.Text == "2") &&
+			(r.FD == "1" || r.FD == "2"):
 		default:
 			return false
 		}
@@ -134,7 +140,8 @@ func words(list []shell.Word) []string {
 	return texts
 }
 
-// prefix reports whether words begin as a rule says, * standing for anything in a word. A * at the end is for any words, none too.
+// prefix reports whether words begin as a rule says, * standing for anything in a word. A * at the
+// end is for any words, none too.
 func prefix(rule, words []string) bool {
 	if n := len(rule); n > 1 && rule[n-1] == "*" {
 		rule = rule[:n-1]
@@ -153,8 +160,9 @@ func prefix(rule, words []string) bool {
 // mostWords is how many words of one command are looked at for another one.
 const mostWords = 64
 
-// begins reports whether a command begins as a rule says that keeps from something. It takes a program for itself in whatever folder, and looks behind what
-// runs other programs: the forms of all of these are not known, so that every word may begin one.
+// begins reports whether a command begins as a rule says that keeps from something. It takes a
+// program for itself in whatever folder, and looks behind what runs other programs: the forms of
+// all of these are not known, so that every word may begin one.
 func begins(rule []string, c *shell.Command) bool {
 	words := words(c.Words)
 	if len(words) > mostWords {
@@ -176,7 +184,8 @@ func begins(rule []string, c *shell.Command) bool {
 	return len(c.Words) > 0 && !c.Words[0].Fixed() && mentions(strings.Join(words, " "), strings.Join(rule, " "))
 }
 
-// begun is prefix for a program that may be named with its folder, and with options before its subcommand.
+// begun is prefix for a program that may be named with its folder, and with options before its
+// subcommand.
 func begun(rule, words []string) bool {
 	if len(words) == 0 || len(rule) == 0 {
 		return false
@@ -189,7 +198,8 @@ func begun(rule, words []string) bool {
 		return false
 	}
 	for i := 1; i < len(bare); i++ { // git -C folder push
-		if !strings.HasPrefix(bare[i], "-") && prefix(rule, append([]string{bare[0]}, bare[i:]...)) && strings.HasPrefix(bare[1], "-") {
+		if !strings.HasPrefix(bare[i], "-") && prefix(rule, append([]string{bare[0]}, bare[i:]...)) &&
+			strings.HasPrefix(bare[1], "-") {
 			return true
 		}
 	}
@@ -205,17 +215,20 @@ func runsOthers(words []string) bool {
 	switch name {
 	case "command":
 		return len(words) < 2 || words[1] != "-v" && words[1] != "-V" // those only say where it is
-	case "find", "watch", "parallel", "xargs", "su", "ssh", "trap", "eval", "git", "cmd", "cmd.exe", "powershell", "pwsh", "powershell.exe":
+	case "find", "watch", "parallel", "xargs", "su", "ssh", "trap", "eval", "git", "cmd", "cmd.exe", "powershell",
+		"pwsh", "powershell.exe":
 		return name != "git" || slices.Contains(words, "run") || slices.Contains(words, "foreach")
 	}
 	return shell.Wraps(words)
 }
 
-// mentions reports whether the words of a rule stand in a text one behind the other, whatever is between them that is no letter of a word.
+// mentions reports whether the words of a rule stand in a text one behind the other, whatever is
+// between them that is no letter of a word.
 func mentions(text, target string) bool {
 	split := func(text string) []string {
 		return strings.FieldsFunc(text, func(r rune) bool {
-			return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r >= 0x80 || strings.ContainsRune("_-.:=+@%*", r))
+			return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r >= 0x80 ||
+				strings.ContainsRune("_-.:=+@%*", r))
 		})
 	}
 	rule, words := split(target), split(text)
@@ -250,7 +263,8 @@ func (p Policy) standing(want agent.Permission) standing {
 	return at
 }
 
-// after follows a command: a plain "cd" whose success the next one waits for goes to another folder.
+// after follows a command: a plain "cd" whose success the next one waits for goes to another
+// folder.
 func (at *standing) after(c *shell.Command) {
 	if len(c.Words) == 0 || at.folder == "" {
 		return
@@ -266,7 +280,8 @@ func (at *standing) after(c *shell.Command) {
 
 // target is the folder that a plain cd in the working folder leads to.
 func (at *standing) target(c *shell.Command) (string, bool) {
-	if at.folder == "" || !plainly(c) || c.After != "&&" || c.Words[0].Text != "cd" || len(c.Words) != 2 || !c.Words[1].Plain() || strings.HasPrefix(c.Words[1].Text, "-") {
+	if at.folder == "" || !plainly(c) || c.After != "&&" || c.Words[0].Text != "cd" || len(c.Words) != 2 ||
+		!c.Words[1].Plain() || strings.HasPrefix(c.Words[1].Text, "-") {
 		return "", false
 	}
 	to, err := Resolve(at.join(c.Words[1].Text))

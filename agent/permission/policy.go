@@ -1,4 +1,4 @@
-package tools
+package permission
 
 import (
 	"context"
@@ -22,28 +22,36 @@ const (
 	Deny  Verdict = "deny"  // never
 )
 
-// stricter reports whether one verdict lets less through than another.
-func (v Verdict) stricter(than Verdict) bool {
+// Stricter reports whether one verdict lets less through than another.
+func (v Verdict) Stricter(than Verdict) bool {
 	rank := map[Verdict]int{Allow: 0, Ask: 1, Deny: 2}
 	return rank[v] > rank[than]
 }
 
 // Rule is one line of a policy: what it is about, and the verdict.
 type Rule struct {
-	// Tool and Action are globs for the name of the tool and for what it wants to do ("read", "write", "run", "fetch"); "" is every one. The action "env" is
-	// about a variable of the environment that holds a provider's key: commands get it where a rule of just this action allows its name.
+	// Tool and Action are globs for the name of the tool and for what it wants to do ("read",
+	// "write", "run", "fetch"); "" is every one. The action "env" is about a variable of the
+	// environment that holds a provider's key: commands get it where a rule of just this action
+	// allows its name.
 	Tool   string `json:"tool,omitempty"`
 	Action string `json:"action,omitempty"`
 	// Target is a glob for what it wants to do it to; "" and "*" are everything.
 	//
-	// For a path ("read", "write") it is a glob with ** for any folders: absolute, or relative to the policy's folder. A glob that names a folder is for all
-	// that is in it too. What is denied or asked about is so in capital and in small letters, for there are file systems to which they are the same.
+	// For a path ("read", "write") it is a glob with ** for any folders: absolute, or relative to
+	// the policy's folder. A glob that names a folder is for all that is in it too. What is denied
+	// or asked about is so in capital and in small letters, for there are file systems to which
+	// they are the same.
 	//
-	// For a command ("run") it is the words that the command begins with, * for any word: "go test" is for `go test ./...`, and not for `go testify`.
-	// A command of several is as its strictest one. Only a command that plainly is what it seems can be allowed: with a substitution, a variable
-	// or a redirection in it, it can be by "*" alone, or by a rule that is the whole of it to the byte; one that cannot be parsed too. An option that makes a
-	// program something else (git log --output, find -delete, go test -exec) is asked about unless the rule itself names it. Words that deny or ask are looked
-	// for behind what runs other commands too (sudo, env, a shell's -c, xargs, docker exec), which finds what a model does by habit, and not what somebody hides.
+	// For a command ("run") it is the words that the command begins with, * for any word: "go test"
+	// is for `go test ./...`, and not for `go testify`. A command of several is as its strictest
+	// one. Only a command that plainly is what it seems can be allowed: with a substitution, a
+	// variable or a redirection in it, it can be by "*" alone, or by a rule that is the whole of it
+	// to the byte; one that cannot be parsed too. An option that makes a program something else
+	// (git log --output, find -delete, go test -exec) is asked about unless the rule itself names
+	// it. Words that deny or ask are looked for behind what runs other commands too (sudo, env, a
+	// shell's -c, xargs, docker exec), which finds what a model does by habit, and not what
+	// somebody hides.
 	//
 	// For anything else ("fetch") it is a glob in which * stands for anything.
 	Target  string  `json:"target,omitempty"`
@@ -52,14 +60,17 @@ type Rule struct {
 
 // Policy decides by rules.
 type Policy struct {
-	// Rules in order; the last one that matches counts, so that what is more particular comes behind. Where none does: reading in the working folder but for
-	// secrets (see Secret), writing there but for what git or another tool would run (see Runs), and commands that only look at what may be read are allowed;
-	// everything outside it, every other command and every fetch asks. What Runs says is asked about whatever a rule with a pattern for it allows: only one
+	// Rules in order; the last one that matches counts, so that what is more particular comes
+	// behind. Where none does: reading in the working folder but for secrets (see Secret), writing
+	// there but for what git or another tool would run (see Runs), and commands that only look at
+	// what may be read are allowed; everything outside it, every other command and every fetch
+	// asks. What Runs says is asked about whatever a rule with a pattern for it allows: only one
 	// that names it does.
 	Rules []Rule
-	// Directory is the session's working folder, absolute. Where it is set, a path is taken for inside only if it is so when links are followed, whatever the
-	// permission says. Relative targets of rules are in it. Without it nothing is known of where commands run: those of git are asked about, and those that
-	// only look.
+	// Directory is the session's working folder, absolute. Where it is set, a path is taken for
+	// inside only if it is so when links are followed, whatever the permission says. Relative
+	// targets of rules are in it. Without it nothing is known of where commands run: those of git
+	// are asked about, and those that only look.
 	Directory string
 }
 
@@ -83,7 +94,8 @@ func (p Policy) Validate() error {
 	return nil
 }
 
-// Decide says what is to become of a permission. What cannot be judged asks: a path that is not absolute or goes in a circle.
+// Decide says what is to become of a permission. What cannot be judged asks: a path that is not
+// absolute or goes in a circle.
 func (p Policy) Decide(want agent.Permission) Verdict {
 	switch want.Action {
 	case "read", "write":
@@ -94,8 +106,9 @@ func (p Policy) Decide(want agent.Permission) Verdict {
 	return p.last(want, Ask, func(r Rule) bool { return r.about(want.Target) })
 }
 
-// passes reports whether commands get a variable of the environment that holds a key. A rule for everything is not meant.
-func (p Policy) passes(name string) bool {
+// Passes reports whether commands get a variable of the environment that holds a key. A rule for
+// everything is not meant.
+func (p Policy) Passes(name string) bool {
 	for i := len(p.Rules) - 1; i >= 0; i-- {
 		if r := p.Rules[i]; r.Action == "env" && wild(r.Target, name) {
 			return r.Verdict == Allow
@@ -104,8 +117,10 @@ func (p Policy) passes(name string) bool {
 	return false
 }
 
-// about reports whether a rule is about something that is no path and no command: an address, to which a note may be added on how near it is (see reach). Both are
-// looked at with the note and without. Whoever has a name decides to which computer it leads: what is near is allowed by a rule alone that names the host.
+// about reports whether a rule is about something that is no path and no command: an address, to
+// which a note may be added on how near it is (see reach). Both are looked at with the note and
+// without. Whoever has a name decides to which computer it leads: what is near is allowed by a rule
+// alone that names the host.
 func (r Rule) about(target string) bool {
 	address, note, near := strings.Cut(target, " (")
 	if !wild(r.Target, target) && !wild(r.Target, address) {
@@ -171,7 +186,8 @@ func (p Policy) path(want agent.Permission) Verdict {
 	}
 	matches := func(r Rule) bool {
 		// A link is allowed by where it leads; it is kept from somebody by its own name too.
-		return (p.covers(r, really) || r.Verdict != Allow && p.covers(r, named)) && (r.Verdict != Allow || want.Action != "write" || !asks || strings.Contains(r.Target, part))
+		return (p.covers(r, really) || r.Verdict != Allow && p.covers(r, named)) &&
+			(r.Verdict != Allow || want.Action != "write" || !asks || strings.Contains(r.Target, part))
 	}
 	v := p.last(want, otherwise, matches)
 	if v == Allow && asks && want.Action == "write" && !p.allowsByName(want, matches) {
@@ -180,10 +196,12 @@ func (p Policy) path(want agent.Permission) Verdict {
 	return v
 }
 
-// allowsByName reports whether a rule that names a target allows something, and not one for everything.
+// allowsByName reports whether a rule that names a target allows something, and not one for
+// everything.
 func (p Policy) allowsByName(want agent.Permission, matches func(Rule) bool) bool {
 	for _, r := range p.Rules {
-		if r.Verdict == Allow && r.Target != "" && r.Target != "*" && wild(r.Tool, want.Tool) && wild(r.Action, want.Action) && matches(r) {
+		if r.Verdict == Allow && r.Target != "" && r.Target != "*" && wild(r.Tool, want.Tool) &&
+			wild(r.Action, want.Action) && matches(r) {
 			return true
 		}
 	}
@@ -200,7 +218,8 @@ func (p Policy) below(name string) string {
 	return name
 }
 
-// inBareRepository reports whether a path is one of those that make a folder a repository of git which needs no .git.
+// inBareRepository reports whether a path is one of those that make a folder a repository of git
+// which needs no .git.
 func inBareRepository(name string) (part string, is bool) {
 	folder, base := filepath.Dir(name), filepath.Base(name)
 	if filepath.Base(folder) == "hooks" {
@@ -293,9 +312,11 @@ func wild(glob, text string) bool {
 	return strings.HasSuffix(rest, pieces[len(pieces)-1])
 }
 
-// Asker is what a call asks for permission with: what the policy allows is allowed, what it denies is Refused, and otherwise a person is asked. nil is
-// nobody, and then what would be asked is refused.
-func (p Policy) Asker(person func(ctx context.Context, want agent.Permission) error) func(ctx context.Context, want agent.Permission) error {
+// Asker is what a call asks for permission with: what the policy allows is allowed, what it denies
+// is Refused, and otherwise a person is asked. nil is nobody, and then what would be asked is
+// refused.
+func (p Policy) Asker(person func(ctx context.Context, want agent.Permission) error) func(ctx context.Context,
+	want agent.Permission) error {
 	return func(ctx context.Context, want agent.Permission) error {
 		switch v := p.Decide(want); {
 		case v == Allow:
@@ -311,6 +332,7 @@ func (p Policy) Asker(person func(ctx context.Context, want agent.Permission) er
 type Refused struct{ Permission agent.Permission }
 
 func (e *Refused) Error() string {
-	return fmt.Sprintf("nothing was done: the rules of this session rejected permission to %s %s. Do without it, or tell the user why you need it",
+	return fmt.Sprintf("nothing was done: the rules of this session rejected permission to %s %s. Do without it, or "+
+		"tell the user why you need it",
 		e.Permission.Action, e.Permission.Target)
 }

@@ -1,4 +1,4 @@
-package tools
+package permission
 
 import (
 	"context"
@@ -35,7 +35,8 @@ func TestPolicy_withoutRules(t *testing.T) {
 		{"read", "relative", false, Ask},
 		{"read", "", true, Ask},
 	} {
-		if got := (Policy{}).Decide(agent.Permission{Tool: "x", Action: c.action, Target: c.target, Inside: c.inside}); got != c.want {
+		if got := (Policy{}).Decide(agent.Permission{Tool: "x", Action: c.action, Target: c.target,
+			Inside: c.inside}); got != c.want {
 			t.Errorf("%s %s, inside %v: got %s, want %s", c.action, c.target, c.inside, got, c.want)
 		}
 	}
@@ -76,7 +77,8 @@ func TestPolicy_pathsByGlob(t *testing.T) {
 		{"read", "read", "/nowhere/repo/web/.env", Deny},
 		{"read", "read", "/nowhere/repository/a", Ask},
 	} {
-		if got := p.Decide(agent.Permission{Tool: c.tool, Action: c.action, Target: c.target, Inside: strings.HasPrefix(c.target, "/nowhere/repo/")}); got != c.want {
+		if got := p.Decide(agent.Permission{Tool: c.tool, Action: c.action, Target: c.target,
+			Inside: strings.HasPrefix(c.target, "/nowhere/repo/")}); got != c.want {
 			t.Errorf("%s: %s %s: got %s, want %s", c.tool, c.action, c.target, got, c.want)
 		}
 	}
@@ -106,7 +108,8 @@ func TestPolicy_aGlobInTheFolderAllowsNothingAboveIt(t *testing.T) {
 }
 
 func TestPolicy_asksAPersonWhereItIsNotSure(t *testing.T) {
-	p := Policy{Rules: []Rule{{Action: "run", Target: "ls", Verdict: Allow}, {Action: "run", Target: "rm", Verdict: Deny}}}
+	p := Policy{Rules: []Rule{{Action: "run", Target: "ls", Verdict: Allow},
+		{Action: "run", Target: "rm", Verdict: Deny}}}
 	no := errors.New("no")
 	asked := 0
 	person := func(context.Context, agent.Permission) error { asked++; return no }
@@ -123,7 +126,8 @@ func TestPolicy_asksAPersonWhereItIsNotSure(t *testing.T) {
 		{"make", nil, func(err error) bool { return errors.As(err, &refused) }, 0},
 	} {
 		asked = 0
-		err := p.Asker(c.person)(t.Context(), agent.Permission{Tool: "bash", Action: "run", Target: c.command, Inside: true})
+		err := p.Asker(c.person)(t.Context(), agent.Permission{Tool: "bash", Action: "run", Target: c.command,
+			Inside: true})
 		if !c.ok(err) || asked != c.asked {
 			t.Errorf("%s: got %v, asked %d times, want %d", c.command, err, asked, c.asked)
 		}
@@ -132,14 +136,18 @@ func TestPolicy_asksAPersonWhereItIsNotSure(t *testing.T) {
 
 func TestPolicy_linksAreJudgedByWhereTheyLead(t *testing.T) {
 	b, outside := newBench(t, "a.txt", "", "secret/key", ""), newBench(t, "b.txt", "")
-	for name, target := range map[string]string{"out": outside.folder, "in": "a.txt", "key": "secret/key", "round": "round"} {
+	for name, target := range map[string]string{"out": outside.folder, "in": "a.txt", "key": "secret/key",
+		"round": "round"} {
 		if err := os.Symlink(target, b.at(name)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	p := Policy{Directory: b.folder, Rules: []Rule{{Target: "secret/**", Verdict: Deny}, {Target: "out/**", Verdict: Allow}}}
-	for name, want := range map[string]Verdict{"a.txt": Allow, "in": Allow, "out/b.txt": Ask, "out/new.txt": Ask, "key": Deny, "round": Ask} {
-		if got := p.Decide(agent.Permission{Tool: "read", Action: "read", Target: b.at(name), Inside: true}); got != want {
+	p := Policy{Directory: b.folder, Rules: []Rule{{Target: "secret/**", Verdict: Deny},
+		{Target: "out/**", Verdict: Allow}}}
+	for name, want := range map[string]Verdict{"a.txt": Allow, "in": Allow, "out/b.txt": Ask, "out/new.txt": Ask,
+		"key": Deny, "round": Ask} {
+		if got := p.Decide(agent.Permission{Tool: "read", Action: "read", Target: b.at(name),
+			Inside: true}); got != want {
 			t.Errorf("%s: got %s, want %s", name, got, want)
 		}
 	}
@@ -235,14 +243,17 @@ func TestPolicy_commandsByTheirFirstWords(t *testing.T) {
 }
 
 func TestPolicy_theLastRuleCounts(t *testing.T) {
-	p := Policy{Rules: []Rule{{Target: "*", Verdict: Allow}, {Action: "run", Target: "rm", Verdict: Deny}, {Tool: "bash", Action: "run", Target: "rm -i", Verdict: Ask}}}
-	for command, want := range map[string]Verdict{"anything $(at all) > x": Allow, "rm x": Deny, "rm -i x": Ask, "rm -i x; rm y": Deny} {
+	p := Policy{Rules: []Rule{{Target: "*", Verdict: Allow}, {Action: "run", Target: "rm", Verdict: Deny},
+		{Tool: "bash", Action: "run", Target: "rm -i", Verdict: Ask}}}
+	for command, want := range map[string]Verdict{"anything $(at all) > x": Allow, "rm x": Deny, "rm -i x": Ask,
+		"rm -i x; rm y": Deny} {
 		if got := p.Decide(agent.Permission{Tool: "bash", Action: "run", Target: command}); got != want {
 			t.Errorf("%s: got %s, want %s", command, got, want)
 		}
 	}
 	fetch := Policy{Rules: []Rule{{Action: "fetch", Target: "https://pkg.go.dev/*", Verdict: Allow}}}
-	for url, want := range map[string]Verdict{"https://pkg.go.dev/fmt": Allow, "https://pkg.go.dev.evil.com/": Ask, "http://pkg.go.dev/fmt": Ask} {
+	for url, want := range map[string]Verdict{"https://pkg.go.dev/fmt": Allow, "https://pkg.go.dev.evil.com/": Ask,
+		"http://pkg.go.dev/fmt": Ask} {
 		if got := fetch.Decide(agent.Permission{Tool: "webfetch", Action: "fetch", Target: url}); got != want {
 			t.Errorf("%s: got %s, want %s", url, got, want)
 		}
@@ -250,12 +261,14 @@ func TestPolicy_theLastRuleCounts(t *testing.T) {
 }
 
 func TestPolicy_validates(t *testing.T) {
-	for _, p := range []Policy{{Rules: []Rule{{Verdict: "perhaps"}}}, {Rules: []Rule{{Action: "read", Target: "[a", Verdict: Allow}}}, {Directory: "relative"}} {
+	for _, p := range []Policy{{Rules: []Rule{{Verdict: "perhaps"}}},
+		{Rules: []Rule{{Action: "read", Target: "[a", Verdict: Allow}}}, {Directory: "relative"}} {
 		if p.Validate() == nil {
 			t.Errorf("%+v: no error", p)
 		}
 	}
-	if got := (Policy{Rules: []Rule{{Verdict: "perhaps"}}}).Decide(agent.Permission{Action: "read", Target: "/x", Inside: true}); got != Ask {
+	if got := (Policy{Rules: []Rule{{Verdict: "perhaps"}}}).Decide(agent.Permission{Action: "read", Target: "/x",
+		Inside: true}); got != Ask {
 		t.Errorf("an unknown verdict: got %s, want ask", got)
 	}
 }
@@ -266,13 +279,15 @@ func TestRefused_isSeenAsRefusedInALog(t *testing.T) {
 	if !errors.As(err, &refused) {
 		t.Fatal("no Refused")
 	}
-	p := &session.Part{Type: session.ToolPart, Tool: "bash", State: &session.ToolState{Status: session.Failed, Input: []byte(`{"command":"rm -rf /"}`), Error: err.Error()}}
+	p := &session.Part{Type: session.ToolPart, Tool: "bash",
+		State: &session.ToolState{Status: session.Failed, Input: []byte(`{"command":"rm -rf /"}`), Error: err.Error()}}
 	if got := call.Of(p, "").Outcome; !got.Refused {
 		t.Errorf("%q: package call understands %+v, want it refused", err, got)
 	}
 }
 
-// What is allowed is judged by a real shell: whatever is put together from its signs, a program that no rule allows does not run.
+// What is allowed is judged by a real shell: whatever is put together from its signs, a program
+// that no rule allows does not run.
 func TestPolicy_whatIsAllowedRunsNothingElse(t *testing.T) {
 	b := newBench(t, "bin/ls", "#!/bin/sh\nexit 0\n", "bin/evil", "#!/bin/sh\nprintf x >> \"$RAN\"\n")
 	for _, name := range []string{"bin/ls", "bin/evil"} {
@@ -357,37 +372,6 @@ func TestPolicy_aNearAddressIsAllowedByItsHostAlone(t *testing.T) {
 		p := Policy{Rules: []Rule{{Action: "fetch", Target: c.rule, Verdict: c.verdict}}}
 		if got := p.Decide(agent.Permission{Tool: "webfetch", Action: "fetch", Target: c.target}); got != c.want {
 			t.Errorf("%s %q of %q: got %s, want %s", c.verdict, c.rule, c.target, got, c.want)
-		}
-	}
-}
-
-// Who agreed to a file has not agreed to what a link leads to that came in its place before they had answered.
-func TestPermit_aLinkThatComesWhileItIsAskedForIsNotFollowed(t *testing.T) {
-	for _, tool := range []agent.Tool{Read{}, Write{}, Edit{}, Bash{}, List{}} {
-		b, away := newBench(t, "sub/a.txt", "one\n"), newBench(t, "a.txt", "one\n")
-		in := map[string]args{
-			"read": {"filePath": "sub/a.txt"}, "write": {"filePath": "sub/a.txt", "content": "x"}, "bash": {"command": "touch b", "workdir": "sub"},
-			"edit": {"filePath": "sub/a.txt", "oldString": "one", "newString": "x"}, "list": {"path": "sub"},
-		}[tool.Name()]
-		_, err := tool.Run(t.Context(), agent.Call{Input: input(t, in), Directory: b.folder, Ask: func(context.Context, agent.Permission) error {
-			return errors.Join(os.RemoveAll(b.at("sub")), os.Symlink(away.folder, b.at("sub")))
-		}})
-		if err == nil || !strings.Contains(err.Error(), "became a link") {
-			t.Errorf("%s: error %v, want one that says that it became a link", tool.Name(), err)
-		}
-		if list, _ := os.ReadDir(away.folder); len(list) != 1 || away.text("a.txt") != "one\n" {
-			t.Errorf("%s changed what the link leads to", tool.Name())
-		}
-	}
-}
-
-func TestBash_asksWithTheFolderThatItRunsIn(t *testing.T) {
-	b, away := newBench(t, "sub/a", ""), newBench(t)
-	for folder, want := range map[string]string{"": "", ".": "", "sub": b.at("sub"), away.folder: away.folder} {
-		b.asked = nil
-		b.run(Bash{}, args{"command": "true", "workdir": folder})
-		if len(b.asked) != 1 || b.asked[0].Folder != want {
-			t.Errorf("workdir %q: asked %+v, want the folder %q", folder, b.asked, want)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package tools
+package permission
 
 import (
 	"testing"
@@ -10,7 +10,8 @@ import (
 func TestCases_whatACommandMayDo(t *testing.T) {
 	b := newBench(t, "a.go", "a", "b.go", "b", "sub/c.go", "c", ".env", "KEY=1")
 	nothing := Policy{Directory: b.folder}
-	denies := Policy{Directory: b.folder, Rules: []Rule{{Action: "run", Verdict: Allow}, {Action: "run", Target: "rm", Verdict: Deny}}}
+	denies := Policy{Directory: b.folder, Rules: []Rule{{Action: "run", Verdict: Allow},
+		{Action: "run", Target: "rm", Verdict: Deny}}}
 	for _, c := range shelltest.Cases {
 		want := agent.Permission{Tool: "bash", Action: "run", Target: c.Command, Inside: true}
 		looks := Ask
