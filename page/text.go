@@ -8,6 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/token"
 	see "github.com/winnowhq/winnow/visible"
@@ -60,7 +61,7 @@ func excerpt(text string, most int) string {
 	return text[:most]
 }
 
-func grouped(n int) string { return token.Grouped(max(0, n)) }
+func grouped(n int) string { return quantity.Number(max(0, n)) }
 
 // count says how many of a thing there are, in the right number.
 func count(n int, one string) string {
@@ -71,7 +72,7 @@ func count(n int, one string) string {
 }
 
 // counted is a sentence fit to be read, with the digits of its large numbers grouped.
-func counted(sentence string) string { return token.GroupDigitsIn(visible(sentence)) }
+func counted(sentence string) string { return quantity.Sentence(visible(sentence)) }
 
 // percent of a whole. It does not round to 0% what is there, nor to 100% what is not all.
 func percent(part, whole int) string {

@@ -7,8 +7,8 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/token"
 )
 
 // Pruning draws what a pruning did; r is the session after it.
@@ -21,7 +21,7 @@ func (p Painter) Pruning(r winnow.Report, receipt pivot.Receipt, title string) {
 	by, beyond := savedByRule(receipt, foldedMessages(r))
 	pg.tables(leaders{title: "Elided, by rule", by: by, whole: receipt.TokensBefore, most: mostLeaders, style: prunedTone})
 	if beyond > 0 {
-		pg.words(say(faint, "  · "), faint, token.Grouped(beyond)+" tokens more in messages that a summary stands for: the model is not shown those", 4)
+		pg.words(say(faint, "  · "), faint, quantity.Number(beyond)+" tokens more in messages that a summary stands for: the model is not shown those", 4)
 	}
 	if calls := asked(receipt); len(calls) > 0 { // for a summary that came to nothing
 		pg.fact("asked", strings.Join(calls, ", "))
@@ -54,7 +54,7 @@ func (p Painter) Compaction(before, after winnow.Report, receipt pivot.Receipt, 
 
 // outcome says in one sentence how much smaller it became, and whether it fits.
 func (pg *page) outcome(after winnow.Report, receipt pivot.Receipt, how string) {
-	size := token.Grouped(receipt.TokensBefore) + " → " + token.Grouped(receipt.TokensAfter) + " tokens (" + change(receipt.TokensBefore, receipt.TokensAfter) + "); " + how
+	size := quantity.Number(receipt.TokensBefore) + " → " + quantity.Number(receipt.TokensAfter) + " tokens (" + change(receipt.TokensBefore, receipt.TokensAfter) + "); " + how
 	w := after.Window
 	used := plus(receipt.TokensAfter, w.Overhead)
 	verdict, s := "", fine
@@ -62,9 +62,9 @@ func (pg *page) outcome(after winnow.Report, receipt pivot.Receipt, how string) 
 	switch {
 	case usable == 0:
 	case used >= usable:
-		verdict, s = "still "+token.Grouped(less(used, usable))+" over the usable window", alarm
+		verdict, s = "still "+quantity.Number(less(used, usable))+" over the usable window", alarm
 	default:
-		verdict = "it fits, with room for " + token.Grouped(less(usable, used)) + " more"
+		verdict = "it fits, with room for " + quantity.Number(less(usable, used)) + " more"
 	}
 	if whole := size + "; " + verdict; columns(whole) <= pg.width && verdict != "" {
 		pg.add(say(strong, size+"; "), say(s, verdict))
@@ -79,7 +79,7 @@ func (pg *page) outcome(after winnow.Report, receipt pivot.Receipt, how string) 
 // beforeAfter draws two bars on one scale.
 func (pg *page) beforeAfter(after winnow.Report, receipt pivot.Receipt) {
 	most := max(receipt.TokensBefore, receipt.TokensAfter)
-	number := columns(token.Grouped(most))
+	number := columns(quantity.Number(most))
 	messages := max(columns(count(receipt.MessagesBefore, "message")), columns(count(receipt.MessagesAfter, "message")))
 	width := min(60, max(8, pg.width-12-number-messages))
 	pg.gap()
@@ -92,7 +92,7 @@ func (pg *page) beforeAfter(after winnow.Report, receipt pivot.Receipt) {
 		{"after", receipt.TokensAfter, receipt.MessagesAfter, fine},
 	} {
 		l := append(line{say(normal, padRight(side.name, 6)+"  ")}, bar(side.tokens, most, width, side.style)...)
-		pg.add(append(l, say(strong, "  "+padLeft(token.Grouped(side.tokens), number)), say(faint, "  "+count(side.messages, "message")))...)
+		pg.add(append(l, say(strong, "  "+padLeft(quantity.Number(side.tokens), number)), say(faint, "  "+count(side.messages, "message")))...)
 	}
 }
 
@@ -139,7 +139,7 @@ func (pg *page) kept(receipt pivot.Receipt) {
 		case thing.n == 1:
 			things = append(things, "1 "+thing.one)
 		case thing.n > 1:
-			things = append(things, token.Grouped(thing.n)+" "+thing.many)
+			things = append(things, quantity.Number(thing.n)+" "+thing.many)
 		}
 	}
 	pg.gap()
@@ -185,7 +185,7 @@ func asked(receipt pivot.Receipt) []string {
 	}
 	facts := []string{count(n, "call")}
 	if in, out := sum.Prompt(), plus(sum.Output, sum.Reasoning); in > 0 || out > 0 {
-		facts = append(facts, token.Grouped(max(in, 0))+" tokens in, "+token.Grouped(max(out, 0))+" out")
+		facts = append(facts, quantity.Number(max(in, 0))+" tokens in, "+quantity.Number(max(out, 0))+" out")
 	}
 	if receipt.Cost > 0 {
 		facts = append(facts, dollars(receipt.Cost))
@@ -207,7 +207,7 @@ func (pg *page) struck(receipt pivot.Receipt) {
 	}
 	text := strings.Join(claims, ", ")
 	if n > mostNotes {
-		text += " and " + token.Grouped(n-mostNotes) + " more"
+		text += " and " + quantity.Number(n-mostNotes) + " more"
 	}
 	pg.fact("made up", text)
 }
@@ -219,9 +219,9 @@ func (pg *page) fact(name, text string) {
 // notes says what was done to make it fit, and what was rejected.
 func (pg *page) notes(receipt pivot.Receipt) {
 	for _, note := range receipt.Notes[:min(len(receipt.Notes), mostNotes)] {
-		pg.fact("note", token.GroupDigitsIn(note))
+		pg.fact("note", quantity.Sentence(note))
 	}
 	if n := len(receipt.Notes) - mostNotes; n > 0 {
-		pg.fact("", token.Grouped(n)+" more")
+		pg.fact("", quantity.Number(n)+" more")
 	}
 }

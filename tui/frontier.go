@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/winnowhq/winnow/plot"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/replay"
 	"github.com/winnowhq/winnow/token"
 )
@@ -356,7 +357,7 @@ func windowOf(tokens int) string {
 	case tokens <= 0:
 		return "the model's window"
 	}
-	return token.Grouped(tokens) + " tokens"
+	return quantity.Number(tokens) + " tokens"
 }
 
 // ratio and rate are figures as the chart and the table have them.

@@ -7,9 +7,9 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/schedule"
-	"github.com/winnowhq/winnow/token"
 )
 
 const (
@@ -52,7 +52,7 @@ func (pg *page) conclusion(r winnow.Report) {
 		pg.add(say(strong, "Nothing here yet: no messages."))
 		return
 	}
-	size := token.Grouped(max(0, w.Tokens)) + " tokens in " + count(max(0, w.Messages), "message")
+	size := quantity.Number(max(0, w.Tokens)) + " tokens in " + count(max(0, w.Messages), "message")
 	used := plus(w.Tokens, w.Overhead)
 	verdict, s := "", strong
 	switch {
@@ -61,9 +61,9 @@ func (pg *page) conclusion(r winnow.Report) {
 	case w.Overflow && used <= w.Usable:
 		verdict, s = "the usable window is full", alarm
 	case w.Overflow:
-		verdict, s = token.Grouped(less(used, w.Usable))+" over the usable window", alarm
+		verdict, s = quantity.Number(less(used, w.Usable))+" over the usable window", alarm
 	default:
-		verdict, s = "it fits, with room for "+token.Grouped(less(w.Usable, used))+" more", fine
+		verdict, s = "it fits, with room for "+quantity.Number(less(w.Usable, used))+" more", fine
 	}
 	if whole := size + "; " + verdict; columns(whole) > pg.width {
 		pg.add(say(strong, size+";"))
@@ -105,7 +105,7 @@ func (pg *page) about(r winnow.Report, title string) {
 	if s := r.Summaries; s.Calls > 0 {
 		text := count(s.Calls, "call") + " for summaries"
 		if s.Failed > 0 {
-			text += ", " + token.Grouped(s.Failed) + " in vain"
+			text += ", " + quantity.Number(s.Failed) + " in vain"
 		}
 		switch {
 		case s.Cost == nil:
@@ -143,22 +143,22 @@ func (pg *page) windowNow(r winnow.Report) {
 		rows = append(rows, figure{glyph: "┃", style: strong, name: "usable", tokens: w.Usable, remark: usableRemark(w)},
 			figure{glyph: "█", style: alarm, name: "over by", tokens: less(used, w.Usable), remark: "the next request overflows", alarm: true})
 	default:
-		remark := "of " + token.Grouped(w.Usable) + " usable"
+		remark := "of " + quantity.Number(w.Usable) + " usable"
 		if w.Context > 0 {
-			remark += ", context " + token.Grouped(w.Context)
+			remark += ", context " + quantity.Number(w.Context)
 		}
 		rows = append(rows, figure{glyph: "─", style: faint, name: "free", tokens: less(w.Usable, used), remark: remark, alarm: w.Overflow})
 	}
 	pg.figures(rows)
 	if w.Elided > 0 {
-		pg.add(say(normal, "  "+count(w.Elided, "part")+" elided, which saves "+token.Grouped(max(0, w.ElidedTokens))+" tokens"))
+		pg.add(say(normal, "  "+count(w.Elided, "part")+" elided, which saves "+quantity.Number(max(0, w.ElidedTokens))+" tokens"))
 	}
 	if w.Pending != "" {
 		pg.add(say(alarm, "  a compaction was begun and is not finished: "+w.Pending))
 	}
 	for reason := range strings.SplitSeq(w.Reason, "; ") {
 		if strings.TrimSpace(reason) != "" {
-			pg.words(say(faint, "  · "), faint, token.GroupDigitsIn(reason), mostReasonLines)
+			pg.words(say(faint, "  · "), faint, quantity.Sentence(reason), mostReasonLines)
 		}
 	}
 }
@@ -169,20 +169,20 @@ func modelFit(r winnow.Report) string {
 		return "no limit is known for " + modelName(r.Model)
 	}
 	used := plus(w.Tokens, w.Overhead)
-	return token.Grouped(used) + " of " + token.Grouped(w.Usable) + " usable, " + percent(used, w.Usable)
+	return quantity.Number(used) + " of " + quantity.Number(w.Usable) + " usable, " + percent(used, w.Usable)
 }
 
 func windowRemark(w winnow.WindowReport) string {
 	remark := count(max(0, w.Messages), "message")
 	if w.Folded > 0 {
-		remark += "; " + token.Grouped(w.Folded) + " folded"
+		remark += "; " + quantity.Number(w.Folded) + " folded"
 	}
 	return remark
 }
 
 func usableRemark(w winnow.WindowReport) string {
 	if w.Context > w.Usable {
-		return "of " + token.Grouped(w.Context) + "; the rest is for the answer"
+		return "of " + quantity.Number(w.Context) + "; the rest is for the answer"
 	}
 	return ""
 }
@@ -201,10 +201,10 @@ type figure struct {
 func (pg *page) figures(rows []figure) {
 	name, number := 0, 0
 	for _, f := range rows {
-		name, number = max(name, columns(f.name)), max(number, columns(token.Grouped(f.tokens)))
+		name, number = max(name, columns(f.name)), max(number, columns(quantity.Number(f.tokens)))
 	}
 	for _, f := range rows {
-		s, n := normal, token.Grouped(f.tokens)
+		s, n := normal, quantity.Number(f.tokens)
 		if f.alarm {
 			s = alarm
 		}
@@ -236,15 +236,15 @@ func (pg *page) couldGo(r winnow.Report) {
 		pg.heading("Could go", "nothing yet")
 	default:
 		shown := less(all, folded)
-		remark := token.Grouped(all) + " tokens, " + percent(shown, r.Window.Tokens) + " of the messages"
+		remark := quantity.Number(all) + " tokens, " + percent(shown, r.Window.Tokens) + " of the messages"
 		if folded > 0 {
-			remark = token.Grouped(shown) + " tokens of what is shown, " + percent(shown, r.Window.Tokens) + "; the rest is folded already"
+			remark = quantity.Number(shown) + " tokens of what is shown, " + percent(shown, r.Window.Tokens) + "; the rest is folded already"
 		}
 		pg.heading("Could go, by rule", remark)
 	}
 	name, number := 0, 0
 	for _, s := range sums {
-		name, number = max(name, columns(clean(s.Rule))), max(number, columns(token.Grouped(s.Saves)))
+		name, number = max(name, columns(clean(s.Rule))), max(number, columns(quantity.Number(s.Saves)))
 	}
 	if len(sums) > 0 {
 		name = min(max(name, len("largest")), pg.width/3)
@@ -255,7 +255,7 @@ func (pg *page) couldGo(r winnow.Report) {
 		if s.When != "" && waits {
 			remark += ", " + s.When
 		}
-		l := line{say(normal, "  "+padRight(cut(clean(s.Rule), name), name)+"  "+padLeft(token.Grouped(s.Saves), number)+"  ")}
+		l := line{say(normal, "  "+padRight(cut(clean(s.Rule), name), name)+"  "+padLeft(quantity.Number(s.Saves), number)+"  ")}
 		pg.add(append(l, say(faint, cut(remark, max(10, pg.width-l.columns()))))...)
 	}
 	pg.largestCandidates(r.Candidates, name, number)
@@ -285,7 +285,7 @@ func (pg *page) largestCandidates(all []winnow.Candidate, name, number int) {
 		if i == 0 {
 			label = "largest"
 		}
-		l := line{say(faint, "  "+padRight(cut(label, name), name)+"  "+padLeft(token.Grouped(c.Saves), number)+"  "), say(normal, c.Tool+" ")}
+		l := line{say(faint, "  "+padRight(cut(label, name), name)+"  "+padLeft(quantity.Number(c.Saves), number)+"  "), say(normal, c.Tool+" ")}
 		target, room := clean(c.Target), pg.width-l.columns()
 		if strings.Contains(target, "/") && !strings.Contains(target, " ") { // a path: its end says more
 			target = cutFront(target, room)
@@ -298,7 +298,7 @@ func (pg *page) largestCandidates(all []winnow.Candidate, name, number int) {
 func (pg *page) refusals(all []rule.Refusal) {
 	sums, general := winnow.SumRefusals(all)
 	for _, r := range general[:min(len(general), mostNotes)] {
-		pg.words(say(faint, "  · "), faint, token.GroupDigitsIn(reasonOf(r.Reason, r.Code)), 3)
+		pg.words(say(faint, "  · "), faint, quantity.Sentence(reasonOf(r.Reason, r.Code)), 3)
 	}
 	if len(sums) == 0 {
 		return
@@ -311,7 +311,7 @@ func (pg *page) refusals(all []rule.Refusal) {
 	}
 	name = min(name, pg.width/3)
 	for _, s := range shown {
-		reason := token.GroupDigitsIn(reasonOf(s.Reason, s.Code))
+		reason := quantity.Sentence(reasonOf(s.Reason, s.Code))
 		also := ""
 		if s.Others > 0 {
 			also = "; " + count(s.Others, "other reason")
@@ -323,7 +323,7 @@ func (pg *page) refusals(all []rule.Refusal) {
 		pg.add(say(normal, before), say(faint, cut(clean(reason), max(10, pg.width-columns(before)-columns(also)))+also))
 	}
 	if n := len(sums) - len(shown); n > 0 {
-		pg.add(say(faint, "  "+token.Grouped(n)+" more"))
+		pg.add(say(faint, "  "+quantity.Number(n)+" more"))
 	}
 }
 
@@ -361,7 +361,7 @@ func (pg *page) texts(all []string) {
 		pg.words(say(faint, "  • "), normal, text, 2)
 	}
 	if n := len(all) - len(shown); n > 0 {
-		pg.add(say(faint, "    "+token.Grouped(n)+" more"))
+		pg.add(say(faint, "    "+quantity.Number(n)+" more"))
 	}
 }
 
@@ -373,13 +373,13 @@ func (pg *page) damage(all []format.Damage) {
 	pg.gap()
 	pg.add(say(alarm, "Damaged"), say(faint, "  "+count(len(all), "piece")+" skipped; everything else was read"))
 	for _, d := range all[:min(len(all), mostDamaged)] {
-		where := "byte " + token.Grouped(int(d.Offset))
+		where := "byte " + quantity.Number(int(d.Offset))
 		if d.Line > 0 {
-			where = "line " + token.Grouped(d.Line)
+			where = "line " + quantity.Number(d.Line)
 		}
 		pg.add(say(normal, "  "+where+"  "), say(faint, cmp.Or(d.Reason, "not understood")))
 	}
 	if n := len(all) - mostDamaged; n > 0 {
-		pg.add(say(faint, "  "+token.Grouped(n)+" more"))
+		pg.add(say(faint, "  "+quantity.Number(n)+" more"))
 	}
 }

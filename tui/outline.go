@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/winnowhq/winnow/token"
+	"github.com/winnowhq/winnow/quantity"
 )
 
 // Outline is what a person reads about a session before its log: its turns, and what they changed.
@@ -67,7 +67,7 @@ func total(files []ChangedFile) line {
 }
 
 func lines(added, deleted int) line {
-	return line{say(fine, " +"+token.Grouped(added)), say(alarm, " −"+token.Grouped(deleted))}
+	return line{say(fine, " +"+quantity.Number(added)), say(alarm, " −"+quantity.Number(deleted))}
 }
 
 // signs say what became of a file.

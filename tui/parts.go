@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/winnowhq/winnow"
-	"github.com/winnowhq/winnow/token"
+	"github.com/winnowhq/winnow/quantity"
 )
 
 // zoneOf is how a zone is drawn; one that is not known is the last.
@@ -50,7 +50,7 @@ func (pg *page) partLines(parts []winnow.PartReport) {
 		x := &parts[i]
 		w.name = max(w.name, min(12, columns(clean(nameOf(x)))))
 		w.step = max(w.step, len(strconv.Itoa(x.Step)))
-		w.tokens = max(w.tokens, columns(token.Grouped(x.Tokens)))
+		w.tokens = max(w.tokens, columns(quantity.Number(x.Tokens)))
 		w.zone = max(w.zone, 2+columns(string(x.Zone)))
 		w.rule = max(w.rule, min(14, columns(clean(x.Rule))))
 	}
@@ -68,7 +68,7 @@ func (pg *page) partLines(parts []winnow.PartReport) {
 		if x.Step > 0 {
 			step = strconv.Itoa(x.Step)
 		}
-		row(normal, nameOf(x), step, cut(clean(what(x.Explanation)), w.what), token.Grouped(x.Tokens), z.glyph+" "+string(x.Zone), x.Rule, z.style, shortly(x))
+		row(normal, nameOf(x), step, cut(clean(what(x.Explanation)), w.what), quantity.Number(x.Tokens), z.glyph+" "+string(x.Zone), x.Rule, z.style, shortly(x))
 	}
 }
 
@@ -76,7 +76,7 @@ func nameOf(x *winnow.PartReport) string { return cmp.Or(x.Handle, x.Part) }
 
 // shortly is the reason without what other columns say already.
 func shortly(x *winnow.PartReport) string {
-	text := token.GroupDigitsIn(x.Because)
+	text := quantity.Sentence(x.Because)
 	for _, said := range []string{x.Rule + " would elide it: ", x.Rule + " would elide it, but "} {
 		text = strings.TrimPrefix(text, said)
 	}
@@ -106,13 +106,13 @@ func (pg *page) zoneTotals(totals []winnow.ZoneTotal) {
 	pg.heading("By zone", "whole calls; inspect counts their arguments as conversation")
 	name, parts, number := 0, 0, 0
 	for _, t := range totals {
-		name, parts, number = max(name, columns(string(t.Zone))), max(parts, columns(count(t.Parts, "part"))), max(number, columns(token.Grouped(t.Tokens)))
+		name, parts, number = max(name, columns(string(t.Zone))), max(parts, columns(count(t.Parts, "part"))), max(number, columns(quantity.Number(t.Tokens)))
 	}
 	for _, t := range totals {
 		z := zoneOf(t.Zone)
-		l := line{say(z.style, "  "+z.glyph), say(normal, " "+padRight(string(t.Zone), name)+"  "+padLeft(count(t.Parts, "part"), parts)+"  "+padLeft(token.Grouped(t.Tokens), number))}
+		l := line{say(z.style, "  "+z.glyph), say(normal, " "+padRight(string(t.Zone), name)+"  "+padLeft(count(t.Parts, "part"), parts)+"  "+padLeft(quantity.Number(t.Tokens), number))}
 		if t.Shown != t.Tokens {
-			l = append(l, say(fine, " → "+token.Grouped(t.Shown)))
+			l = append(l, say(fine, " → "+quantity.Number(t.Shown)))
 		}
 		pg.add(append(l, say(faint, "  "+z.meaning))...)
 	}
@@ -128,7 +128,7 @@ func (pg *page) ruleTotals(totals []winnow.RuleTotal) {
 		if parts == 0 {
 			return "–"
 		}
-		return count(parts, "part") + ", " + token.Grouped(tokens)
+		return count(parts, "part") + ", " + quantity.Number(tokens)
 	}
 	for _, t := range totals {
 		stay := "–"

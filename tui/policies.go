@@ -12,8 +12,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/winnowhq/winnow/bill"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/replay"
-	"github.com/winnowhq/winnow/token"
 )
 
 // Replay draws all that a replay showed: the advice, the table of policies, the frontier, who would gain and lose.
@@ -57,16 +57,16 @@ func standingColumns(r *replay.Report) []standingColumn {
 		{"mean", 8, func(s *replay.Standing) (string, style) { return plain(ratio(s.Mean)) }},
 		{"regrets", 0, func(s *replay.Standing) (string, style) { return rate(s.Rate), strong }},
 		{"hits", 5, func(s *replay.Standing) (string, style) { return plain(shareOf(s.Hits)) }},
-		{"commits", 6, func(s *replay.Standing) (string, style) { return plain(token.Grouped(max(0, s.Commits))) }},
-		{"folds", 4, func(s *replay.Standing) (string, style) { return plain(token.Grouped(max(0, s.Folds))) }},
-		{"rose", 2, func(s *replay.Standing) (string, style) { return token.Grouped(max(0, s.Rose)), rise(s.RoseMore > 0) }},
+		{"commits", 6, func(s *replay.Standing) (string, style) { return plain(quantity.Number(max(0, s.Commits))) }},
+		{"folds", 4, func(s *replay.Standing) (string, style) { return plain(quantity.Number(max(0, s.Folds))) }},
+		{"rose", 2, func(s *replay.Standing) (string, style) { return quantity.Number(max(0, s.Rose)), rise(s.RoseMore > 0) }},
 		{"worst", 3, func(s *replay.Standing) (string, style) { return signed(s.Worst), rise(s.Worst > 0.02) }},
 	}
 	if slices.ContainsFunc(r.Policies, func(s replay.Standing) bool { return s.Bound > 0 }) {
 		columns = append(columns, standingColumn{"bound", 9, func(s *replay.Standing) (string, style) { return plain(ratio(s.Bound)) }})
 	}
 	if slices.ContainsFunc(r.Policies, func(s replay.Standing) bool { return s.Over > 0 }) {
-		columns = append(columns, standingColumn{"over", 7, func(s *replay.Standing) (string, style) { return token.Grouped(max(0, s.Over)), rise(s.Over > 0) }})
+		columns = append(columns, standingColumn{"over", 7, func(s *replay.Standing) (string, style) { return quantity.Number(max(0, s.Over)), rise(s.Over > 0) }})
 	}
 	return columns
 }
@@ -299,7 +299,7 @@ func (pg *page) changes(r replay.Report) {
 			indent := l.columns()
 			pg.add(append(l, span{text: cutFront(clean(cmp.Or(c.Name, path.Base(c.Session))), max(8, pg.width-indent))})...)
 			if c.Why != "" {
-				pg.words(span{text: strings.Repeat(" ", indent)}, faint, token.GroupDigitsIn(c.Why), 2)
+				pg.words(span{text: strings.Repeat(" ", indent)}, faint, quantity.Sentence(c.Why), 2)
 			}
 		}
 	}
@@ -310,13 +310,13 @@ func (pg *page) advice(r replay.Report) {
 	a := r.Advice
 	if a == nil {
 		if len(r.Policies) > 0 {
-			pg.words(span{}, faint, "No recommendation: "+cmp.Or(token.GroupDigitsIn(r.Unadvised), "there is too little to go by")+".", 4)
+			pg.words(span{}, faint, "No recommendation: "+cmp.Or(quantity.Sentence(r.Unadvised), "there is too little to go by")+".", 4)
 		}
 		return
 	}
 	pg.words(span{}, strong, "Recommended: "+clean(a.Policy), 2)
 	if a.Reason != "" {
-		pg.words(span{}, normal, sentence(token.GroupDigitsIn(a.Reason)), 8)
+		pg.words(span{}, normal, sentence(quantity.Sentence(a.Reason)), 8)
 	}
 	widest := 0
 	for key := range a.Settings {
@@ -348,7 +348,7 @@ func (pg *page) skipped(r replay.Report) {
 		pg.words(span{text: "  " + name + "  "}, faint, s.Why, 2)
 	}
 	if n := len(r.Skipped) - mostNotes; n > 0 {
-		pg.add(say(faint, "  "+token.Grouped(n)+" more"))
+		pg.add(say(faint, "  "+quantity.Number(n)+" more"))
 	}
 }
 

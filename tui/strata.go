@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/token"
 )
 
 // zone is how a zone of the timeline is drawn.
@@ -132,13 +132,13 @@ func (pg *page) timeline(r winnow.Report) {
 	for _, one := range slices.Concat(above, below) {
 		d.most = max(d.most, one.total())
 		d.label = max(d.label, columns(one.label()))
-		d.number = max(d.number, columns(token.Grouped(one.total())))
+		d.number = max(d.number, columns(quantity.Number(one.total())))
 	}
 	top := row{}
 	for _, s := range summary {
 		top.amounts.add(amountsOf(s))
 	}
-	d.most, d.label, d.number = max(d.most, top.total()), max(d.label, len("turn")), max(d.number, columns(token.Grouped(top.total())), len("tokens"))
+	d.most, d.label, d.number = max(d.most, top.total()), max(d.label, len("turn")), max(d.number, columns(quantity.Number(top.total())), len("tokens"))
 	d.bar = min(56, max(len(zones), pg.width*3/10))
 	pg.heading("Timeline", "oldest at the top; sizes are those of the log")
 	pg.add(say(faint, padLeft("turn", d.label)+"  "+padRight("", d.bar)+"  "+padLeft("tokens", d.number)+"  what the user wrote"))
@@ -160,7 +160,7 @@ func (pg *page) timeline(r winnow.Report) {
 
 // across draws the pivot.
 func (pg *page) across(messages, tokens int) {
-	text := "── pivot: " + count(messages, "message") + ", " + token.Grouped(tokens) + " tokens folded "
+	text := "── pivot: " + count(messages, "message") + ", " + quantity.Number(tokens) + " tokens folded "
 	for columns(text) < pg.width {
 		text += "─"
 	}
@@ -172,13 +172,13 @@ func (pg *page) legend(sum amounts, whole int) {
 	name, number := 0, 0
 	for i, n := range sum {
 		if n > 0 {
-			name, number = max(name, len(zones[i].name())), max(number, columns(token.Grouped(n)))
+			name, number = max(name, len(zones[i].name())), max(number, columns(quantity.Number(n)))
 		}
 	}
 	for i, n := range sum {
 		if n > 0 {
 			pg.add(
-				say(zones[i].style, "  "+zones[i].glyph+zones[i].glyph), say(normal, " "+padRight(zones[i].name(), name)+"  "+padLeft(token.Grouped(n), number)+"  "),
+				say(zones[i].style, "  "+zones[i].glyph+zones[i].glyph), say(normal, " "+padRight(zones[i].name(), name)+"  "+padLeft(quantity.Number(n), number)+"  "),
 				say(strong, padLeft(percent(n, whole), 4)), say(faint, "  "+zones[i].meaning))
 		}
 	}
@@ -198,7 +198,7 @@ func (d rowDrawer) draw(one row) {
 		l = append(l[:1], stacked(one.segments(), zones)...)
 	}
 	l = l.pad(d.label + 2 + d.bar)
-	l = append(l, say(normal, "  "+padLeft(token.Grouped(one.total()), d.number)+"  "))
+	l = append(l, say(normal, "  "+padLeft(quantity.Number(one.total()), d.number)+"  "))
 	room := d.pg.width - l.columns()
 	switch text := one.text(); {
 	case text == "" || room < 4:
@@ -228,9 +228,9 @@ func (r row) label() string {
 	case r.lastTurn <= 0:
 		return ""
 	case r.firstTurn < r.lastTurn:
-		return token.Grouped(max(r.firstTurn, 1)) + "–" + token.Grouped(r.lastTurn)
+		return quantity.Number(max(r.firstTurn, 1)) + "–" + quantity.Number(r.lastTurn)
 	}
-	return token.Grouped(r.lastTurn)
+	return quantity.Number(r.lastTurn)
 }
 
 // text is what the user wrote, or which steps these are.
@@ -243,9 +243,9 @@ func (r row) text() string {
 	case r.lastTurn <= 0 && !r.goesOn:
 		return "(before the first turn)"
 	case r.firstStep > 0 && r.firstStep == r.lastStep:
-		return "step " + token.Grouped(r.firstStep)
+		return "step " + quantity.Number(r.firstStep)
 	case r.firstStep > 0:
-		return "steps " + token.Grouped(r.firstStep) + "–" + token.Grouped(r.lastStep)
+		return "steps " + quantity.Number(r.firstStep) + "–" + quantity.Number(r.lastStep)
 	case r.goesOn:
 		return "(goes on)"
 	}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/winnowhq/winnow/token"
+	"github.com/winnowhq/winnow/quantity"
 )
 
 func padLeft(text string, width int) string {
@@ -55,17 +55,17 @@ func (t leaders) lines(width int) []line {
 		for _, p := range all[t.most:] {
 			rest.tokens = plus(rest.tokens, p.tokens)
 		}
-		rest.name = token.Grouped(len(all)-t.most) + " more"
+		rest.name = quantity.Number(len(all)-t.most) + " more"
 		all = all[:t.most]
 	}
-	number := columns(token.Grouped(all[0].tokens))
+	number := columns(quantity.Number(all[0].tokens))
 	longest := columns(rest.name)
 	for i := range all {
 		all[i].name = clean(all[i].name)
 		longest = max(longest, columns(all[i].name))
 	}
 	if rest.tokens > 0 {
-		number = max(number, columns(token.Grouped(rest.tokens)))
+		number = max(number, columns(quantity.Number(rest.tokens)))
 	}
 	// Two spaces before the name, the bar and the number, one before the percentage, which takes up to four.
 	name := max(len("tool output"), (width-number-11)*6/10)
@@ -86,12 +86,12 @@ func (t leaders) lines(width int) []line {
 		l := line{span{text: "  " + padRight(shown, name) + "  "}}
 		if i == len(all) {
 			l = line{span{text: "  " + padRight(shown, name) + "  ", style: faint}}
-			l = append(l.pad(name+bars+4), say(faint, "  "+padLeft(token.Grouped(p.tokens), number)+" "+padLeft(percent(p.tokens, t.whole), 4)))
+			l = append(l.pad(name+bars+4), say(faint, "  "+padLeft(quantity.Number(p.tokens), number)+" "+padLeft(percent(p.tokens, t.whole), 4)))
 			out = append(out, l)
 			continue
 		}
 		l = append(l, bar(p.tokens, all[0].tokens, bars, t.style)...)
-		l = append(l, say(normal, "  "+padLeft(token.Grouped(p.tokens), number)), say(faint, " "+padLeft(percent(p.tokens, t.whole), 4)))
+		l = append(l, say(normal, "  "+padLeft(quantity.Number(p.tokens), number)), say(faint, " "+padLeft(percent(p.tokens, t.whole), 4)))
 		out = append(out, l)
 	}
 	return out

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/mattn/go-runewidth"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/token"
 	"github.com/winnowhq/winnow/visible"
 )
@@ -163,7 +164,7 @@ func change(before, after int) string {
 }
 
 // count says how many of a thing there are, in the right number.
-func count(n int, one string) string { return token.Count(n, one) }
+func count(n int, one string) string { return quantity.Count(n, one) }
 
 func dollars(amount float64) string {
 	switch {

@@ -7,8 +7,9 @@ import (
 	"unicode"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/winnowhq/winnow/token"
 	"pgregory.net/rapid"
+
+	"github.com/winnowhq/winnow/quantity"
 )
 
 func TestClean_leavesNothingThatSteersTheTerminal(t *testing.T) {
@@ -93,7 +94,7 @@ func TestNumbers_readAsAPersonWritesThem(t *testing.T) {
 		{"dollars, small", dollars(0.0421), "$0.0421"},
 		{"dollars, large", dollars(1234.5), "$1,234.50"},
 		{"dollars, not a number", dollars(math.NaN()), "$0"},
-		{"counted", token.GroupDigitsIn("14729 tokens of 2000, in msg12345 of 2026-05-08"), "14,729 tokens of 2,000, in msg12345 of 2026-05-08"},
+		{"counted", quantity.Sentence("14729 tokens of 2000, in msg12345 of 2026-05-08"), "14,729 tokens of 2,000, in msg12345 of 2026-05-08"},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s: got %q, want %q", c.name, c.got, c.want)
