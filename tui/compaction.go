@@ -14,7 +14,7 @@ import (
 // Pruning draws what a pruning did; r is the session after it.
 func (p Painter) Pruning(r winnow.Report, receipt pivot.Receipt, title string) {
 	pg := p.page()
-	pg.outcome(r, receipt, count(receipt.Parts(), "part")+" elided")
+	pg.outcome(r, receipt, quantity.Count(receipt.Parts(), "part")+" elided")
 	pg.about(r, title)
 	pg.beforeAfter(r, receipt)
 	pg.gap()
@@ -36,7 +36,7 @@ func (p Painter) Pruning(r winnow.Report, receipt pivot.Receipt, title string) {
 // Compaction draws what a compaction did.
 func (p Painter) Compaction(before, after winnow.Report, receipt pivot.Receipt, title string) {
 	pg := p.page()
-	pg.outcome(after, receipt, count(receipt.Folded, "message")+" folded into a summary")
+	pg.outcome(after, receipt, quantity.Count(receipt.Folded, "message")+" folded into a summary")
 	pg.about(before, title)
 	pg.beforeAfter(after, receipt)
 	pg.gap()
@@ -54,7 +54,7 @@ func (p Painter) Compaction(before, after winnow.Report, receipt pivot.Receipt, 
 
 // outcome says in one sentence how much smaller it became, and whether it fits.
 func (pg *page) outcome(after winnow.Report, receipt pivot.Receipt, how string) {
-	size := quantity.Number(receipt.TokensBefore) + " → " + quantity.Number(receipt.TokensAfter) + " tokens (" + change(receipt.TokensBefore, receipt.TokensAfter) + "); " + how
+	size := quantity.Number(receipt.TokensBefore) + " → " + quantity.Number(receipt.TokensAfter) + " tokens (" + quantity.Change(receipt.TokensBefore, receipt.TokensAfter) + "); " + how
 	w := after.Window
 	used := plus(receipt.TokensAfter, w.Overhead)
 	verdict, s := "", fine
@@ -66,7 +66,7 @@ func (pg *page) outcome(after winnow.Report, receipt pivot.Receipt, how string) 
 	default:
 		verdict = "it fits, with room for " + quantity.Number(less(usable, used)) + " more"
 	}
-	if whole := size + "; " + verdict; columns(whole) <= pg.width && verdict != "" {
+	if whole := size + "; " + verdict; Columns(whole) <= pg.width && verdict != "" {
 		pg.add(say(strong, size+"; "), say(s, verdict))
 		return
 	}
@@ -79,8 +79,8 @@ func (pg *page) outcome(after winnow.Report, receipt pivot.Receipt, how string) 
 // beforeAfter draws two bars on one scale.
 func (pg *page) beforeAfter(after winnow.Report, receipt pivot.Receipt) {
 	most := max(receipt.TokensBefore, receipt.TokensAfter)
-	number := columns(quantity.Number(most))
-	messages := max(columns(count(receipt.MessagesBefore, "message")), columns(count(receipt.MessagesAfter, "message")))
+	number := Columns(quantity.Number(most))
+	messages := max(Columns(quantity.Count(receipt.MessagesBefore, "message")), Columns(quantity.Count(receipt.MessagesAfter, "message")))
 	width := min(60, max(8, pg.width-12-number-messages))
 	pg.gap()
 	for _, side := range []struct {
@@ -92,7 +92,7 @@ func (pg *page) beforeAfter(after winnow.Report, receipt pivot.Receipt) {
 		{"after", receipt.TokensAfter, receipt.MessagesAfter, fine},
 	} {
 		l := append(line{say(normal, padRight(side.name, 6)+"  ")}, bar(side.tokens, most, width, side.style)...)
-		pg.add(append(l, say(strong, "  "+padLeft(quantity.Number(side.tokens), number)), say(faint, "  "+count(side.messages, "message")))...)
+		pg.add(append(l, say(strong, "  "+padLeft(quantity.Number(side.tokens), number)), say(faint, "  "+quantity.Count(side.messages, "message")))...)
 	}
 }
 
@@ -114,7 +114,7 @@ func savedByRule(receipt pivot.Receipt, hidden map[string]bool) (saved map[strin
 // money says what it comes to in dollars.
 func (pg *page) money(receipt pivot.Receipt) {
 	if receipt.Money != nil {
-		pg.fact("dollars", receipt.Money.Words(dollars))
+		pg.fact("dollars", receipt.Money.Words(quantity.Dollars))
 	}
 }
 
@@ -145,14 +145,14 @@ func (pg *page) kept(receipt pivot.Receipt) {
 	pg.gap()
 	stays := "no message: the summary stands for all of them"
 	if receipt.Tail > 0 {
-		stays = count(receipt.Tail, "message") + ", word for word"
+		stays = quantity.Count(receipt.Tail, "message") + ", word for word"
 	}
 	pg.fact("stays", stays)
 	if len(things) > 0 {
-		pg.fact("carried", strings.Join(things, ", ")+"; "+count(c.Tokens, "token"))
+		pg.fact("carried", strings.Join(things, ", ")+"; "+quantity.Count(c.Tokens, "token"))
 	}
 	if c.Recallable > 0 {
-		pg.fact("named", count(c.Recallable, "output")+" that the summary stands for, by id")
+		pg.fact("named", quantity.Count(c.Recallable, "output")+" that the summary stands for, by id")
 	}
 	if by := bySummarizer(receipt); by != "" {
 		pg.fact("written by", by)
@@ -183,12 +183,12 @@ func asked(receipt pivot.Receipt) []string {
 	for _, u := range receipt.Usage {
 		sum = sum.Add(u)
 	}
-	facts := []string{count(n, "call")}
+	facts := []string{quantity.Count(n, "call")}
 	if in, out := sum.Prompt(), plus(sum.Output, sum.Reasoning); in > 0 || out > 0 {
 		facts = append(facts, quantity.Number(max(in, 0))+" tokens in, "+quantity.Number(max(out, 0))+" out")
 	}
 	if receipt.Cost > 0 {
-		facts = append(facts, dollars(receipt.Cost))
+		facts = append(facts, quantity.Dollars(receipt.Cost))
 	} else {
 		facts = append(facts, "cost unknown")
 	}

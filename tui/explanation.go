@@ -23,7 +23,7 @@ func (p Painter) Explanation(x winnow.Explanation) {
 	if name == "" {
 		name = x.Part
 	}
-	pg.add(say(strong, name), say(normal, "  "+cut(clean(what(x)), max(0, pg.width-columns(name)-2))))
+	pg.add(say(strong, name), say(normal, "  "+Cut(Clean(what(x)), max(0, pg.width-Columns(name)-2))))
 	z := zoneOf(x.Zone)
 	pg.fact("is", string(x.Zone)+": "+z.meaning)
 	pg.fact("because", quantity.Sentence(x.Because))
@@ -91,7 +91,7 @@ func (pg *page) reason(how string, r winnow.Reason) {
 	}
 	since := "since " + time.UnixMilli(int64(r.Time)).UTC().Format("2006-01-02 15:04") + " UTC"
 	if r.StepsSince > 0 {
-		since += ", " + count(r.StepsSince, "step") + " and " + count(r.TurnsSince, "turn") + " ago"
+		since += ", " + quantity.Count(r.StepsSince, "step") + " and " + quantity.Count(r.TurnsSince, "turn") + " ago"
 	}
 	pg.fact("", since)
 	if r.Undo != "" && r.Together > 1 {
@@ -164,8 +164,8 @@ func (pg *page) excerpt(title, text string) {
 			}
 			return
 		}
-		l = clean(strings.ReplaceAll(l, "\t", "    "))
-		if columns(l) > pg.width-2 {
+		l = Clean(strings.ReplaceAll(l, "\t", "    "))
+		if Columns(l) > pg.width-2 {
 			wide++
 		}
 		pg.add(say(normal, "  "+l))
@@ -173,10 +173,10 @@ func (pg *page) excerpt(title, text string) {
 	}
 	var left []string
 	if n := strings.Count(rest, "\n"); rest != "" {
-		left = append(left, count(n+1, "more line"))
+		left = append(left, quantity.Count(n+1, "more line"))
 	}
 	if wide > 0 {
-		left = append(left, count(wide, "line")+" cut at the right")
+		left = append(left, quantity.Count(wide, "line")+" cut at the right")
 	}
 	if len(left) > 0 {
 		pg.add(say(faint, "  … "+strings.Join(left, ", ")+"; --json has all of it"))

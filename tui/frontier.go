@@ -4,13 +4,11 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/winnowhq/winnow/plot"
 	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/replay"
-	"github.com/winnowhq/winnow/token"
 )
 
 // The chart takes the width of the page up to mostPlot columns, and no more rows than leave room on a screen for what stands below it.
@@ -39,7 +37,7 @@ func (pg *page) frontier(r replay.Report, keys bool) {
 	pg.heading("Frontier", "the lower and the further left, the better")
 	least := r.Least()
 	c := chartOf(known, sweeps, least, pg.width)
-	pg.addAll(c.lines("bill, " + cut(clean(cmp.Or(r.Baseline, "the first")), 30) + " = 1"))
+	pg.addAll(c.lines("bill, " + Cut(Clean(cmp.Or(r.Baseline, "the first")), 30) + " = 1"))
 	pg.gap()
 	names := namesOf(r.Policies)
 	if keys {
@@ -155,10 +153,10 @@ func (c *chart) label(least float64) {
 		for i := range c.spots {
 			s := &c.spots[i]
 			e := ends[s.sweep]
-			if s.sweep < 0 || !s.drawn || (i == e[0] || i == e[1]) != first || columns(s.value) > 10 {
+			if s.sweep < 0 || !s.drawn || (i == e[0] || i == e[1]) != first || Columns(s.value) > 10 {
 				continue
 			}
-			n := columns(s.value)
+			n := Columns(s.value)
 			for _, at := range [][2]int{{s.col + 1, s.row}, {s.col - n, s.row}, {s.col + 1, s.row - 1}, {s.col - n, s.row + 1}} {
 				if c.on.write(at[0], at[1], s.col, s.value, s.style()) {
 					break
@@ -217,7 +215,7 @@ func (c *chart) lines(title string) []line {
 	}
 	out := []line{{say(faint, strings.Repeat(" ", 2)+title)}}
 	for y := range c.on.height {
-		l := line{say(faint, padLeft(cut(ticks[y], leftOfPlot-2), leftOfPlot-2)+" ")}
+		l := line{say(faint, padLeft(Cut(ticks[y], leftOfPlot-2), leftOfPlot-2)+" ")}
 		edge := "│"
 		if ticks[y] != "" {
 			edge = "┤"
@@ -244,7 +242,7 @@ func (pg *page) keys(names []string, known []spot, sweeps []string) {
 	lone := slices.DeleteFunc(slices.Clone(known), func(s spot) bool { return s.sweep >= 0 })
 	widest := 0
 	for _, s := range lone {
-		widest = max(widest, columns(names[s.policy]))
+		widest = max(widest, Columns(names[s.policy]))
 	}
 	each := min(pg.width, 22+widest)
 	across := max(1, min(3, (pg.width+2)/(each+2)))
@@ -270,7 +268,7 @@ func (pg *page) keys(names []string, known []spot, sweeps []string) {
 				members = append(members, sign(s.on)+s.value+" "+ratio(s.y)+" at "+rate(s.x))
 			}
 		}
-		pg.add(say(mark.style, "  "+string(mark.glyph)+" "), span{text: cut(clean(name), pg.width-4)})
+		pg.add(say(mark.style, "  "+string(mark.glyph)+" "), span{text: Cut(Clean(name), pg.width-4)})
 		pg.flow("    ", members, mostSweepRows)
 	}
 }
@@ -282,7 +280,7 @@ func (s spot) key(name string, width int) line {
 		head = "◆ "
 	}
 	l := line{say(fine, head), say(s.style(), string(s.glyph)), span{text: " " + padLeft(ratio(s.y), 6) + " " + padLeft(rate(s.x), 5) + "  "}}
-	return append(l, say(s.style(), cut(name, max(1, width-l.columns()))))
+	return append(l, say(s.style(), Cut(name, max(1, width-l.columns()))))
 }
 
 // mostSweepRows of a sweep's members are listed; the table has all of them.
@@ -295,7 +293,7 @@ func (pg *page) flow(indent string, pieces []string, most int) {
 		if i < len(pieces)-1 {
 			piece += ", "
 		}
-		if at != indent && columns(at)+columns(strings.TrimRight(piece, " ")) > pg.width {
+		if at != indent && Columns(at)+Columns(strings.TrimRight(piece, " ")) > pg.width {
 			pg.add(span{text: strings.TrimRight(at, " ")})
 			if rows++; rows == most {
 				return
@@ -342,7 +340,7 @@ func namesOf(policies []replay.Standing) []string {
 	}
 	out := make([]string, len(policies))
 	for i, s := range policies {
-		out[i] = clean(cmp.Or(s.Name, "no name"))
+		out[i] = Clean(cmp.Or(s.Name, "no name"))
 		if times[s.Name] > 1 {
 			out[i] += ", " + windowOf(s.Window)
 		}
@@ -361,17 +359,5 @@ func windowOf(tokens int) string {
 }
 
 // ratio and rate are figures as the chart and the table have them.
-func ratio(v float64) string { return decimal(v, 3) }
-func rate(v float64) string  { return decimal(v, 1) }
-
-func decimal(v float64, decimals int) string {
-	switch {
-	case !finite(v):
-		return "–"
-	case v >= 1000:
-		return token.GroupDigits(strconv.FormatFloat(v, 'f', 0, 64))
-	case v >= 100:
-		decimals = min(decimals, 1)
-	}
-	return strconv.FormatFloat(v, 'f', decimals, 64)
-}
+func ratio(v float64) string { return quantity.Decimal(v, 3) }
+func rate(v float64) string  { return quantity.Decimal(v, 1) }

@@ -52,7 +52,7 @@ func (pg *page) conclusion(r winnow.Report) {
 		pg.add(say(strong, "Nothing here yet: no messages."))
 		return
 	}
-	size := quantity.Number(max(0, w.Tokens)) + " tokens in " + count(max(0, w.Messages), "message")
+	size := quantity.Number(max(0, w.Tokens)) + " tokens in " + quantity.Count(max(0, w.Messages), "message")
 	used := plus(w.Tokens, w.Overhead)
 	verdict, s := "", strong
 	switch {
@@ -65,7 +65,7 @@ func (pg *page) conclusion(r winnow.Report) {
 	default:
 		verdict, s = "it fits, with room for "+quantity.Number(less(w.Usable, used))+" more", fine
 	}
-	if whole := size + "; " + verdict; columns(whole) > pg.width {
+	if whole := size + "; " + verdict; Columns(whole) > pg.width {
 		pg.add(say(strong, size+";"))
 		pg.words(span{}, s, verdict, 2)
 		return
@@ -94,16 +94,16 @@ func (pg *page) about(r winnow.Report, title string) {
 	}
 	switch log := plus(r.Window.Messages, r.Window.Folded); {
 	case r.Messages > log: // a product may write several for one, and branches that were left
-		facts = append(facts, count(r.Messages, "message")+" in the file")
+		facts = append(facts, quantity.Count(r.Messages, "message")+" in the file")
 	case log > r.Window.Messages:
-		facts = append(facts, count(log, "message")+" in all")
+		facts = append(facts, quantity.Count(log, "message")+" in all")
 	}
 	if r.Turns > 0 || r.Steps > 0 {
-		facts = append(facts, count(r.Turns, "turn"), count(r.Steps, "step"), count(r.ToolCalls, "tool call"))
+		facts = append(facts, quantity.Count(r.Turns, "turn"), quantity.Count(r.Steps, "step"), quantity.Count(r.ToolCalls, "tool call"))
 	}
-	facts = append(facts, r.Bill.Words(dollars)...)
+	facts = append(facts, r.Bill.Words(quantity.Dollars)...)
 	if s := r.Summaries; s.Calls > 0 {
-		text := count(s.Calls, "call") + " for summaries"
+		text := quantity.Count(s.Calls, "call") + " for summaries"
 		if s.Failed > 0 {
 			text += ", " + quantity.Number(s.Failed) + " in vain"
 		}
@@ -111,7 +111,7 @@ func (pg *page) about(r winnow.Report, title string) {
 		case s.Cost == nil:
 			text += ", cost unknown"
 		case *s.Cost > 0:
-			text += ", " + dollars(*s.Cost)
+			text += ", " + quantity.Dollars(*s.Cost)
 		}
 		facts = append(facts, text)
 	}
@@ -151,7 +151,7 @@ func (pg *page) windowNow(r winnow.Report) {
 	}
 	pg.figures(rows)
 	if w.Elided > 0 {
-		pg.add(say(normal, "  "+count(w.Elided, "part")+" elided, which saves "+quantity.Number(max(0, w.ElidedTokens))+" tokens"))
+		pg.add(say(normal, "  "+quantity.Count(w.Elided, "part")+" elided, which saves "+quantity.Number(max(0, w.ElidedTokens))+" tokens"))
 	}
 	if w.Pending != "" {
 		pg.add(say(alarm, "  a compaction was begun and is not finished: "+w.Pending))
@@ -169,11 +169,11 @@ func modelFit(r winnow.Report) string {
 		return "no limit is known for " + modelName(r.Model)
 	}
 	used := plus(w.Tokens, w.Overhead)
-	return quantity.Number(used) + " of " + quantity.Number(w.Usable) + " usable, " + percent(used, w.Usable)
+	return quantity.Number(used) + " of " + quantity.Number(w.Usable) + " usable, " + quantity.Percent(used, w.Usable)
 }
 
 func windowRemark(w winnow.WindowReport) string {
-	remark := count(max(0, w.Messages), "message")
+	remark := quantity.Count(max(0, w.Messages), "message")
 	if w.Folded > 0 {
 		remark += "; " + quantity.Number(w.Folded) + " folded"
 	}
@@ -201,7 +201,7 @@ type figure struct {
 func (pg *page) figures(rows []figure) {
 	name, number := 0, 0
 	for _, f := range rows {
-		name, number = max(name, columns(f.name)), max(number, columns(quantity.Number(f.tokens)))
+		name, number = max(name, Columns(f.name)), max(number, Columns(quantity.Number(f.tokens)))
 	}
 	for _, f := range rows {
 		s, n := normal, quantity.Number(f.tokens)
@@ -236,27 +236,27 @@ func (pg *page) couldGo(r winnow.Report) {
 		pg.heading("Could go", "nothing yet")
 	default:
 		shown := less(all, folded)
-		remark := quantity.Number(all) + " tokens, " + percent(shown, r.Window.Tokens) + " of the messages"
+		remark := quantity.Number(all) + " tokens, " + quantity.Percent(shown, r.Window.Tokens) + " of the messages"
 		if folded > 0 {
-			remark = quantity.Number(shown) + " tokens of what is shown, " + percent(shown, r.Window.Tokens) + "; the rest is folded already"
+			remark = quantity.Number(shown) + " tokens of what is shown, " + quantity.Percent(shown, r.Window.Tokens) + "; the rest is folded already"
 		}
 		pg.heading("Could go, by rule", remark)
 	}
 	name, number := 0, 0
 	for _, s := range sums {
-		name, number = max(name, columns(clean(s.Rule))), max(number, columns(quantity.Number(s.Saves)))
+		name, number = max(name, Columns(Clean(s.Rule))), max(number, Columns(quantity.Number(s.Saves)))
 	}
 	if len(sums) > 0 {
 		name = min(max(name, len("largest")), pg.width/3)
 	}
 	waits := slices.ContainsFunc(sums, func(s winnow.RuleSum) bool { return s.When != "" && s.When != (schedule.Wait{}).When() })
 	for _, s := range sums {
-		remark := count(s.Parts, "part")
+		remark := quantity.Count(s.Parts, "part")
 		if s.When != "" && waits {
 			remark += ", " + s.When
 		}
-		l := line{say(normal, "  "+padRight(cut(clean(s.Rule), name), name)+"  "+padLeft(quantity.Number(s.Saves), number)+"  ")}
-		pg.add(append(l, say(faint, cut(remark, max(10, pg.width-l.columns()))))...)
+		l := line{say(normal, "  "+padRight(Cut(Clean(s.Rule), name), name)+"  "+padLeft(quantity.Number(s.Saves), number)+"  ")}
+		pg.add(append(l, say(faint, Cut(remark, max(10, pg.width-l.columns()))))...)
 	}
 	pg.largestCandidates(r.Candidates, name, number)
 	pg.refusals(r.Refusals)
@@ -285,10 +285,10 @@ func (pg *page) largestCandidates(all []winnow.Candidate, name, number int) {
 		if i == 0 {
 			label = "largest"
 		}
-		l := line{say(faint, "  "+padRight(cut(label, name), name)+"  "+padLeft(quantity.Number(c.Saves), number)+"  "), say(normal, c.Tool+" ")}
-		target, room := clean(c.Target), pg.width-l.columns()
+		l := line{say(faint, "  "+padRight(Cut(label, name), name)+"  "+padLeft(quantity.Number(c.Saves), number)+"  "), say(normal, c.Tool+" ")}
+		target, room := Clean(c.Target), pg.width-l.columns()
 		if strings.Contains(target, "/") && !strings.Contains(target, " ") { // a path: its end says more
-			target = cutFront(target, room)
+			target = CutFront(target, room)
 		}
 		pg.add(append(l, say(faint, target))...)
 	}
@@ -307,20 +307,20 @@ func (pg *page) refusals(all []rule.Refusal) {
 	shown := sums[:min(len(sums), mostRefusals)]
 	parts, name := 0, 0
 	for _, s := range shown {
-		parts, name = max(parts, columns(count(s.Parts, "part"))), max(name, columns(clean(s.Rule)))
+		parts, name = max(parts, Columns(quantity.Count(s.Parts, "part"))), max(name, Columns(Clean(s.Rule)))
 	}
 	name = min(name, pg.width/3)
 	for _, s := range shown {
 		reason := quantity.Sentence(reasonOf(s.Reason, s.Code))
 		also := ""
 		if s.Others > 0 {
-			also = "; " + count(s.Others, "other reason")
+			also = "; " + quantity.Count(s.Others, "other reason")
 		}
-		before := "  " + padLeft(count(s.Parts, "part"), parts) + "  "
+		before := "  " + padLeft(quantity.Count(s.Parts, "part"), parts) + "  "
 		if name > 0 {
-			before += padRight(cut(clean(s.Rule), name), name) + "  "
+			before += padRight(Cut(Clean(s.Rule), name), name) + "  "
 		}
-		pg.add(say(normal, before), say(faint, cut(clean(reason), max(10, pg.width-columns(before)-columns(also)))+also))
+		pg.add(say(normal, before), say(faint, Cut(Clean(reason), max(10, pg.width-Columns(before)-Columns(also)))+also))
 	}
 	if n := len(sums) - len(shown); n > 0 {
 		pg.add(say(faint, "  "+quantity.Number(n)+" more"))
@@ -339,7 +339,7 @@ func (pg *page) standing(r winnow.Report) {
 		pg.texts(r.Constraints)
 	}
 	if n := len(r.Dismissed); n > 0 {
-		pg.add(say(faint, "  "+count(n, "dismissed sentence")+" beside them, which stay out"))
+		pg.add(say(faint, "  "+quantity.Count(n, "dismissed sentence")+" beside them, which stay out"))
 	}
 	if len(r.Pins) > 0 {
 		var texts []string
@@ -371,7 +371,7 @@ func (pg *page) damage(all []format.Damage) {
 		return
 	}
 	pg.gap()
-	pg.add(say(alarm, "Damaged"), say(faint, "  "+count(len(all), "piece")+" skipped; everything else was read"))
+	pg.add(say(alarm, "Damaged"), say(faint, "  "+quantity.Count(len(all), "piece")+" skipped; everything else was read"))
 	for _, d := range all[:min(len(all), mostDamaged)] {
 		where := "byte " + quantity.Number(int(d.Offset))
 		if d.Line > 0 {

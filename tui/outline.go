@@ -63,7 +63,7 @@ func total(files []ChangedFile) line {
 	for _, f := range files {
 		added, deleted = plus(added, f.Added), plus(deleted, f.Deleted)
 	}
-	return append(line{say(faint, "  "+count(len(files), "file")+" changed ")}, lines(added, deleted)...)
+	return append(line{say(faint, "  "+quantity.Count(len(files), "file")+" changed ")}, lines(added, deleted)...)
 }
 
 func lines(added, deleted int) line {
@@ -76,7 +76,7 @@ var signs = map[string]string{"added": "+", "deleted": "−", "modified": "~"}
 func (pg *page) files(indent int, files []ChangedFile) {
 	width := 0
 	for _, f := range files {
-		width = max(width, columns(clean(f.Name)))
+		width = max(width, Columns(Clean(f.Name)))
 	}
 	width = min(width, max(10, pg.width-indent-20))
 	for _, f := range files {
@@ -84,7 +84,7 @@ func (pg *page) files(indent int, files []ChangedFile) {
 		if sign == "" {
 			sign = " "
 		}
-		l := line{say(faint, strings.Repeat(" ", indent)+sign+" "), say(normal, padRight(cutFront(clean(f.Name), width), width))}
+		l := line{say(faint, strings.Repeat(" ", indent)+sign+" "), say(normal, padRight(CutFront(Clean(f.Name), width), width))}
 		if f.Added+f.Deleted > 0 || f.Status == "" {
 			l = append(l, lines(f.Added, f.Deleted)...)
 		}

@@ -100,7 +100,7 @@ type span struct {
 	style style
 }
 
-func say(s style, text string) span { return span{text: clean(text), style: s} }
+func say(s style, text string) span { return span{text: Clean(text), style: s} }
 
 // line is what stands on one line of the screen.
 type line []span
@@ -108,7 +108,7 @@ type line []span
 func (l line) columns() int {
 	n := 0
 	for _, s := range l {
-		n += columns(s.text)
+		n += Columns(s.text)
 	}
 	return n
 }
@@ -127,10 +127,10 @@ func (l line) clip(width int) line {
 		kept := make(line, 0, len(l))
 		room := width
 		for _, s := range l {
-			n := columns(s.text)
+			n := Columns(s.text)
 			if n >= room {
 				// Something follows, or this is too long itself: either way the mark has to fit in.
-				s.text = cut(s.text+"…", room)
+				s.text = Cut(s.text+"…", room)
 				kept = append(kept, s)
 				break
 			}
@@ -198,8 +198,8 @@ func heading(title, remark string) line {
 
 // words writes a sentence below a first column, over as many lines as it takes, at most the given number.
 func (pg *page) words(first span, s style, text string, most int) {
-	indent := columns(first.text)
-	for i, piece := range wrap(clean(text), max(10, pg.width-indent), most) {
+	indent := Columns(first.text)
+	for i, piece := range wrap(Clean(text), max(10, pg.width-indent), most) {
 		if i > 0 {
 			first = span{text: strings.Repeat(" ", indent)}
 		}

@@ -27,7 +27,7 @@ func (p Painter) Parts(parts []winnow.PartReport, zones []winnow.ZoneTotal, rule
 	pg.ruleTotals(rules)
 	if left > 0 {
 		pg.gap()
-		pg.add(say(faint, count(left, "part")+" that no rule looked at have no line; --all lists them"))
+		pg.add(say(faint, quantity.Count(left, "part")+" that no rule looked at have no line; --all lists them"))
 	}
 	p.draw(pg)
 }
@@ -48,17 +48,17 @@ func (pg *page) partLines(parts []winnow.PartReport) {
 	w := widths{name: len("part"), step: len("step"), tokens: len("tokens"), zone: len("zone"), rule: len("rule")}
 	for i := range parts {
 		x := &parts[i]
-		w.name = max(w.name, min(12, columns(clean(nameOf(x)))))
+		w.name = max(w.name, min(12, Columns(Clean(nameOf(x)))))
 		w.step = max(w.step, len(strconv.Itoa(x.Step)))
-		w.tokens = max(w.tokens, columns(quantity.Number(x.Tokens)))
-		w.zone = max(w.zone, 2+columns(string(x.Zone)))
-		w.rule = max(w.rule, min(14, columns(clean(x.Rule))))
+		w.tokens = max(w.tokens, Columns(quantity.Number(x.Tokens)))
+		w.zone = max(w.zone, 2+Columns(string(x.Zone)))
+		w.rule = max(w.rule, min(14, Columns(Clean(x.Rule))))
 	}
 	room := pg.width - w.name - w.step - w.tokens - w.zone - w.rule - 10 // two spaces between
 	w.what = min(mostWhat, max(leastWhat, room*45/100))
 	row := func(s style, name, step, what, tokens, zone, rule string, zoneStyle style, because string) {
-		pg.add(say(s, padRight(cut(clean(name), w.name), w.name)+"  "+padLeft(step, w.step)+"  "), say(s, padRight(what, w.what)+"  "+padLeft(tokens, w.tokens)+"  "),
-			say(zoneStyle, padRight(zone, w.zone)+"  "), say(s, padRight(cut(clean(rule), w.rule), w.rule)+"  "), say(faint, because))
+		pg.add(say(s, padRight(Cut(Clean(name), w.name), w.name)+"  "+padLeft(step, w.step)+"  "), say(s, padRight(what, w.what)+"  "+padLeft(tokens, w.tokens)+"  "),
+			say(zoneStyle, padRight(zone, w.zone)+"  "), say(s, padRight(Cut(Clean(rule), w.rule), w.rule)+"  "), say(faint, because))
 	}
 	row(strong, "part", "step", "what", "tokens", "zone", "rule", strong, "because")
 	for i := range parts {
@@ -68,7 +68,7 @@ func (pg *page) partLines(parts []winnow.PartReport) {
 		if x.Step > 0 {
 			step = strconv.Itoa(x.Step)
 		}
-		row(normal, nameOf(x), step, cut(clean(what(x.Explanation)), w.what), quantity.Number(x.Tokens), z.glyph+" "+string(x.Zone), x.Rule, z.style, shortly(x))
+		row(normal, nameOf(x), step, Cut(Clean(what(x.Explanation)), w.what), quantity.Number(x.Tokens), z.glyph+" "+string(x.Zone), x.Rule, z.style, shortly(x))
 	}
 }
 
@@ -106,11 +106,11 @@ func (pg *page) zoneTotals(totals []winnow.ZoneTotal) {
 	pg.heading("By zone", "whole calls; inspect counts their arguments as conversation")
 	name, parts, number := 0, 0, 0
 	for _, t := range totals {
-		name, parts, number = max(name, columns(string(t.Zone))), max(parts, columns(count(t.Parts, "part"))), max(number, columns(quantity.Number(t.Tokens)))
+		name, parts, number = max(name, Columns(string(t.Zone))), max(parts, Columns(quantity.Count(t.Parts, "part"))), max(number, Columns(quantity.Number(t.Tokens)))
 	}
 	for _, t := range totals {
 		z := zoneOf(t.Zone)
-		l := line{say(z.style, "  "+z.glyph), say(normal, " "+padRight(string(t.Zone), name)+"  "+padLeft(count(t.Parts, "part"), parts)+"  "+padLeft(quantity.Number(t.Tokens), number))}
+		l := line{say(z.style, "  "+z.glyph), say(normal, " "+padRight(string(t.Zone), name)+"  "+padLeft(quantity.Count(t.Parts, "part"), parts)+"  "+padLeft(quantity.Number(t.Tokens), number))}
 		if t.Shown != t.Tokens {
 			l = append(l, say(fine, " → "+quantity.Number(t.Shown)))
 		}
@@ -128,19 +128,19 @@ func (pg *page) ruleTotals(totals []winnow.RuleTotal) {
 		if parts == 0 {
 			return "–"
 		}
-		return count(parts, "part") + ", " + quantity.Number(tokens)
+		return quantity.Count(parts, "part") + ", " + quantity.Number(tokens)
 	}
 	for _, t := range totals {
 		stay := "–"
 		if t.Refused > 0 {
-			stay = count(t.Refused, "part")
+			stay = quantity.Count(t.Refused, "part")
 		}
-		cells = append(cells, [4]string{clean(t.Rule), figure(t.Elided, t.Saved), figure(t.Could, t.Saves), stay})
+		cells = append(cells, [4]string{Clean(t.Rule), figure(t.Elided, t.Saved), figure(t.Could, t.Saves), stay})
 	}
 	var wide [4]int
 	for _, c := range cells {
 		for i := range c {
-			wide[i] = max(wide[i], columns(c[i]))
+			wide[i] = max(wide[i], Columns(c[i]))
 		}
 	}
 	for i, c := range cells {

@@ -52,7 +52,7 @@ func spots(policies []replay.Standing) (all []spot, sweeps []string) {
 		var names []string
 		for i := range all {
 			if all[i].sweep == k {
-				members, names = append(members, i), append(names, clean(policies[i].Name))
+				members, names = append(members, i), append(names, Clean(policies[i].Name))
 			}
 		}
 		for j, own := range plot.Own(names) {

@@ -3,10 +3,8 @@ package tui
 import (
 	"cmp"
 	"maps"
-	"math"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -52,15 +50,15 @@ const leastName, mostName = 20, 44
 func standingColumns(r *replay.Report) []standingColumn {
 	plain := func(text string) (string, style) { return text, normal }
 	columns := []standingColumn{
-		{"bill", 0, func(s *replay.Standing) (string, style) { return plain(amount(s.Bill.Total(), r.Relative)) }},
+		{"bill", 0, func(s *replay.Standing) (string, style) { return plain(quantity.Bill(s.Bill.Total(), r.Relative)) }},
 		{"ratio", 0, func(s *replay.Standing) (string, style) { return ratio(s.Ratio), strong }},
 		{"mean", 8, func(s *replay.Standing) (string, style) { return plain(ratio(s.Mean)) }},
 		{"regrets", 0, func(s *replay.Standing) (string, style) { return rate(s.Rate), strong }},
-		{"hits", 5, func(s *replay.Standing) (string, style) { return plain(shareOf(s.Hits)) }},
+		{"hits", 5, func(s *replay.Standing) (string, style) { return plain(quantity.Share(s.Hits)) }},
 		{"commits", 6, func(s *replay.Standing) (string, style) { return plain(quantity.Number(max(0, s.Commits))) }},
 		{"folds", 4, func(s *replay.Standing) (string, style) { return plain(quantity.Number(max(0, s.Folds))) }},
 		{"rose", 2, func(s *replay.Standing) (string, style) { return quantity.Number(max(0, s.Rose)), rise(s.RoseMore > 0) }},
-		{"worst", 3, func(s *replay.Standing) (string, style) { return signed(s.Worst), rise(s.Worst > 0.02) }},
+		{"worst", 3, func(s *replay.Standing) (string, style) { return quantity.Signed(s.Worst), rise(s.Worst > 0.02) }},
 	}
 	if slices.ContainsFunc(r.Policies, func(s replay.Standing) bool { return s.Bound > 0 }) {
 		columns = append(columns, standingColumn{"bound", 9, func(s *replay.Standing) (string, style) { return plain(ratio(s.Bound)) }})
@@ -90,23 +88,23 @@ func (pg *page) policies(r replay.Report) {
 	if steps == 0 {
 		steps = max(0, r.Policies[0].Steps)
 	}
-	pg.heading("Policies", count(len(r.Sessions), "session")+", "+count(steps, "step"))
+	pg.heading("Policies", quantity.Count(len(r.Sessions), "session")+", "+quantity.Count(steps, "step"))
 	names := namesOf(r.Policies)
 	all, _ := spots(r.Policies)
 	longest := len(asRecorded)
 	for _, n := range names {
-		longest = max(longest, columns(n))
+		longest = max(longest, Columns(n))
 	}
 	figures := standingColumns(&r)
 	widths := make([]int, len(figures))
 	for i, f := range figures {
 		widths[i] = len(f.head)
 		if all := r.Paid.Total(); f.head == "bill" && all.Requests > 0 {
-			widths[i] = max(widths[i], columns(recordedBill(all)))
+			widths[i] = max(widths[i], Columns(recordedBill(all)))
 		}
 		for k := range r.Policies {
 			text, _ := f.cell(&r.Policies[k])
-			widths[i] = max(widths[i], columns(text))
+			widths[i] = max(widths[i], Columns(text))
 		}
 	}
 	name := min(longest, leastName)
@@ -154,9 +152,9 @@ func (pg *page) policies(r replay.Report) {
 		if s.Name == advised {
 			tone = strong
 		}
-		shorten := cut
+		shorten := Cut
 		if all[k].sweep >= 0 { // what tells its policies apart stands at the end
-			shorten = cutFront
+			shorten = CutFront
 		}
 		l := line{say(fine, mark), say(all[k].style(), string(all[k].glyph)+" "), say(tone, padRight(shorten(names[k], name), name))}
 		for i, f := range figures {
@@ -179,7 +177,7 @@ func recordedRow(r replay.Report, name int, figures []standingColumn, widths []i
 	if all.Requests == 0 {
 		return nil
 	}
-	l := line{say(fine, "  "), say(faint, "· "), say(normal, padRight(cut(asRecorded, name), name))}
+	l := line{say(fine, "  "), say(faint, "· "), say(normal, padRight(Cut(asRecorded, name), name))}
 	for i, f := range figures {
 		text := ""
 		switch f.head {
@@ -188,7 +186,7 @@ func recordedRow(r replay.Report, name int, figures []standingColumn, widths []i
 		case "ratio":
 			text = recordedRatio(r)
 		case "hits":
-			text = shareOf(all.CacheShare())
+			text = quantity.Share(all.CacheShare())
 		}
 		l = append(l, say(normal, "  "+padLeft(text, widths[i])))
 	}
@@ -201,9 +199,9 @@ func recordedBill(b bill.Bill) string {
 	case b.Dollars() == nil:
 		return "unknown"
 	case b.Unknown() > 0:
-		return "≥" + dollars(b.Cost)
+		return "≥" + quantity.Dollars(b.Cost)
 	}
-	return dollars(b.Cost)
+	return quantity.Dollars(b.Cost)
 }
 
 // recordedRatio is the recorded bill relative to the baseline's, "" where they are of different units or some of it is not known.
@@ -219,7 +217,7 @@ func recordedRatio(r replay.Report) string {
 
 // recorded says what the first row is, and why the baseline differs from it.
 func (pg *page) recorded(r replay.Report) {
-	words := r.Paid.Words(dollars)
+	words := r.Paid.Words(quantity.Dollars)
 	if len(words) == 0 {
 		return
 	}
@@ -240,9 +238,9 @@ func (pg *page) explain(r replay.Report, left map[string]bool) {
 		bill = "bill in millions of input tokens"
 	}
 	if r.Prices != "" {
-		bill += " (" + clean(r.Prices) + ")"
+		bill += " (" + Clean(r.Prices) + ")"
 	}
-	base := `"` + clean(cmp.Or(r.Baseline, "the first")) + `"`
+	base := `"` + Clean(cmp.Or(r.Baseline, "the first")) + `"`
 	parts := []string{bill, "ratio: to the bill of " + base}
 	for _, one := range []struct{ head, text string }{
 		{"mean", "mean: that of the sessions' ratios"},
@@ -273,9 +271,9 @@ func (pg *page) explain(r replay.Report, left map[string]bool) {
 func (pg *page) changes(r replay.Report) {
 	under := ""
 	if r.Advice != nil && r.Advice.Policy != "" {
-		under = "under " + clean(r.Advice.Policy) + ", against " + clean(r.Baseline)
+		under = "under " + Clean(r.Advice.Policy) + ", against " + Clean(r.Baseline)
 	} else if r.Subject != "" {
-		under = "under " + clean(r.Subject) + ", against " + clean(r.Baseline)
+		under = "under " + Clean(r.Subject) + ", against " + Clean(r.Baseline)
 	}
 	for _, list := range []struct {
 		title string
@@ -289,15 +287,15 @@ func (pg *page) changes(r replay.Report) {
 		var widths [3]int
 		rows := make([][3]string, len(list.all))
 		for i, c := range list.all {
-			rows[i] = [3]string{signed(c.After/c.Before - 1), amount(c.Before, r.Relative), amount(c.After, r.Relative)}
+			rows[i] = [3]string{quantity.Signed(c.After/c.Before - 1), quantity.Bill(c.Before, r.Relative), quantity.Bill(c.After, r.Relative)}
 			for k, text := range rows[i] {
-				widths[k] = max(widths[k], columns(text))
+				widths[k] = max(widths[k], Columns(text))
 			}
 		}
 		for i, c := range list.all {
 			l := line{say(list.style, "  "+padLeft(rows[i][0], widths[0])), say(faint, "  "+padLeft(rows[i][1], widths[1])+" → "), say(normal, padLeft(rows[i][2], widths[2])+"  ")}
 			indent := l.columns()
-			pg.add(append(l, span{text: cutFront(clean(cmp.Or(c.Name, path.Base(c.Session))), max(8, pg.width-indent))})...)
+			pg.add(append(l, span{text: CutFront(Clean(cmp.Or(c.Name, path.Base(c.Session))), max(8, pg.width-indent))})...)
 			if c.Why != "" {
 				pg.words(span{text: strings.Repeat(" ", indent)}, faint, quantity.Sentence(c.Why), 2)
 			}
@@ -314,17 +312,17 @@ func (pg *page) advice(r replay.Report) {
 		}
 		return
 	}
-	pg.words(span{}, strong, "Recommended: "+clean(a.Policy), 2)
+	pg.words(span{}, strong, "Recommended: "+Clean(a.Policy), 2)
 	if a.Reason != "" {
 		pg.words(span{}, normal, sentence(quantity.Sentence(a.Reason)), 8)
 	}
 	widest := 0
 	for key := range a.Settings {
-		widest = max(widest, columns(clean(key)))
+		widest = max(widest, Columns(Clean(key)))
 	}
 	widest = min(widest, pg.width/2)
 	for _, key := range slices.Sorted(maps.Keys(a.Settings)) {
-		pg.words(say(faint, "  "+padRight(cut(clean(key), widest), widest)+"  "), normal, a.Settings[key], 2)
+		pg.words(say(faint, "  "+padRight(Cut(Clean(key), widest), widest)+"  "), normal, a.Settings[key], 2)
 	}
 }
 
@@ -342,48 +340,12 @@ func (pg *page) skipped(r replay.Report) {
 	if len(r.Skipped) == 0 {
 		return
 	}
-	pg.heading("Not replayed", count(len(r.Skipped), "file"))
+	pg.heading("Not replayed", quantity.Count(len(r.Skipped), "file"))
 	for _, s := range r.Skipped[:min(len(r.Skipped), mostNotes)] {
-		name := cutFront(clean(path.Base(s.Path)), pg.width/2)
+		name := CutFront(Clean(path.Base(s.Path)), pg.width/2)
 		pg.words(span{text: "  " + name + "  "}, faint, s.Why, 2)
 	}
 	if n := len(r.Skipped) - mostNotes; n > 0 {
 		pg.add(say(faint, "  "+quantity.Number(n)+" more"))
 	}
-}
-
-// amount is a bill: in US dollars, or in millions of input tokens.
-func amount(v float64, relative bool) string {
-	switch {
-	case !relative:
-		return dollars(v)
-	case !(v > 0) || math.IsInf(v, 0):
-		return "0 M"
-	case v >= 1000:
-		return decimal(v, 0) + " M"
-	case v >= 0.1:
-		return strconv.FormatFloat(v, 'f', 2, 64) + " M"
-	}
-	return strconv.FormatFloat(v, 'f', 4, 64) + " M"
-}
-
-// shareOf is a share between 0 and 1 as percent.
-func shareOf(v float64) string {
-	if !finite(v) {
-		return "–"
-	}
-	return percent(int(math.Round(min(v, 10)*1e6)), 1e6)
-}
-
-// signed is a relative change with its sign and a decimal.
-func signed(v float64) string {
-	switch {
-	case math.IsNaN(v) || math.IsInf(v, 0):
-		return "–"
-	case math.Abs(v) < 0.0005:
-		return "±0%"
-	case v < 0:
-		return "−" + decimal(-100*v, 1) + "%"
-	}
-	return "+" + decimal(100*v, 1) + "%"
 }

@@ -5,28 +5,29 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/quantity"
 )
 
 // Did says what a receipt is for: "folded 12 messages".
 func Did(r *pivot.Receipt) string {
 	switch r.Kind {
 	case pivot.Compaction:
-		return "folded " + Count(r.Folded, "message")
+		return "folded " + quantity.Count(r.Folded, "message")
 	case pivot.Restoring:
-		return "showed " + Count(len(r.Quoted)+len(r.Replaced), "part") + " again"
+		return "showed " + quantity.Count(len(r.Quoted)+len(r.Replaced), "part") + " again"
 	case pivot.Pinning:
 		return "showed again what is pinned"
 	}
-	return "pruned " + Count(r.Parts(), "part")
+	return "pruned " + quantity.Count(r.Parts(), "part")
 }
 
 // Receipt draws a receipt by itself, without the session as it is now. overhead is what system prompt and tools take besides what it measured, in tokens, 0
 // where that is not known.
 func (p Painter) Receipt(receipt pivot.Receipt, overhead int) {
 	pg := p.page()
-	how := count(receipt.Parts(), "part") + " elided"
+	how := quantity.Count(receipt.Parts(), "part") + " elided"
 	if receipt.Kind == pivot.Compaction {
-		how = count(receipt.Folded, "message") + " folded into a summary"
+		how = quantity.Count(receipt.Folded, "message") + " folded into a summary"
 	}
 	if receipt.Kind == pivot.Restoring || receipt.Kind == pivot.Pinning {
 		how = Did(&receipt)

@@ -131,14 +131,14 @@ func (pg *page) timeline(r winnow.Report) {
 	d := rowDrawer{pg: pg}
 	for _, one := range slices.Concat(above, below) {
 		d.most = max(d.most, one.total())
-		d.label = max(d.label, columns(one.label()))
-		d.number = max(d.number, columns(quantity.Number(one.total())))
+		d.label = max(d.label, Columns(one.label()))
+		d.number = max(d.number, Columns(quantity.Number(one.total())))
 	}
 	top := row{}
 	for _, s := range summary {
 		top.amounts.add(amountsOf(s))
 	}
-	d.most, d.label, d.number = max(d.most, top.total()), max(d.label, len("turn")), max(d.number, columns(quantity.Number(top.total())), len("tokens"))
+	d.most, d.label, d.number = max(d.most, top.total()), max(d.label, len("turn")), max(d.number, Columns(quantity.Number(top.total())), len("tokens"))
 	d.bar = min(56, max(len(zones), pg.width*3/10))
 	pg.heading("Timeline", "oldest at the top; sizes are those of the log")
 	pg.add(say(faint, padLeft("turn", d.label)+"  "+padRight("", d.bar)+"  "+padLeft("tokens", d.number)+"  what the user wrote"))
@@ -160,8 +160,8 @@ func (pg *page) timeline(r winnow.Report) {
 
 // across draws the pivot.
 func (pg *page) across(messages, tokens int) {
-	text := "── pivot: " + count(messages, "message") + ", " + quantity.Number(tokens) + " tokens folded "
-	for columns(text) < pg.width {
+	text := "── pivot: " + quantity.Count(messages, "message") + ", " + quantity.Number(tokens) + " tokens folded "
+	for Columns(text) < pg.width {
 		text += "─"
 	}
 	pg.add(say(summaryTone, text))
@@ -172,14 +172,14 @@ func (pg *page) legend(sum amounts, whole int) {
 	name, number := 0, 0
 	for i, n := range sum {
 		if n > 0 {
-			name, number = max(name, len(zones[i].name())), max(number, columns(quantity.Number(n)))
+			name, number = max(name, len(zones[i].name())), max(number, Columns(quantity.Number(n)))
 		}
 	}
 	for i, n := range sum {
 		if n > 0 {
 			pg.add(
 				say(zones[i].style, "  "+zones[i].glyph+zones[i].glyph), say(normal, " "+padRight(zones[i].name(), name)+"  "+padLeft(quantity.Number(n), number)+"  "),
-				say(strong, padLeft(percent(n, whole), 4)), say(faint, "  "+zones[i].meaning))
+				say(strong, padLeft(quantity.Percent(n, whole), 4)), say(faint, "  "+zones[i].meaning))
 		}
 	}
 }
@@ -203,9 +203,9 @@ func (d rowDrawer) draw(one row) {
 	switch text := one.text(); {
 	case text == "" || room < 4:
 	case one.written == "":
-		l = append(l, say(faint, cut(text, room)))
+		l = append(l, say(faint, Cut(text, room)))
 	default:
-		l = append(l, span{text: cut(text, room)})
+		l = append(l, span{text: Cut(text, room)})
 	}
 	d.pg.add(l...)
 }
@@ -237,7 +237,7 @@ func (r row) label() string {
 func (r row) text() string {
 	switch {
 	case r.written != "":
-		return clean(r.written)
+		return Clean(r.written)
 	case r.amounts[1] > 0:
 		return "summary"
 	case r.lastTurn <= 0 && !r.goesOn:

@@ -10,11 +10,11 @@ import (
 )
 
 func padLeft(text string, width int) string {
-	return strings.Repeat(" ", max(0, width-columns(text))) + text
+	return strings.Repeat(" ", max(0, width-Columns(text))) + text
 }
 
 func padRight(text string, width int) string {
-	return text + strings.Repeat(" ", max(0, width-columns(text)))
+	return text + strings.Repeat(" ", max(0, width-Columns(text)))
 }
 
 // share of a whole that something takes.
@@ -58,14 +58,14 @@ func (t leaders) lines(width int) []line {
 		rest.name = quantity.Number(len(all)-t.most) + " more"
 		all = all[:t.most]
 	}
-	number := columns(quantity.Number(all[0].tokens))
-	longest := columns(rest.name)
+	number := Columns(quantity.Number(all[0].tokens))
+	longest := Columns(rest.name)
 	for i := range all {
-		all[i].name = clean(all[i].name)
-		longest = max(longest, columns(all[i].name))
+		all[i].name = Clean(all[i].name)
+		longest = max(longest, Columns(all[i].name))
 	}
 	if rest.tokens > 0 {
-		number = max(number, columns(quantity.Number(rest.tokens)))
+		number = max(number, Columns(quantity.Number(rest.tokens)))
 	}
 	// Two spaces before the name, the bar and the number, one before the percentage, which takes up to four.
 	name := max(len("tool output"), (width-number-11)*6/10)
@@ -79,19 +79,19 @@ func (t leaders) lines(width int) []line {
 		if p.tokens <= 0 {
 			continue
 		}
-		shown := cut(p.name, name)
+		shown := Cut(p.name, name)
 		if t.isPath {
-			shown = cutFront(p.name, name)
+			shown = CutFront(p.name, name)
 		}
 		l := line{span{text: "  " + padRight(shown, name) + "  "}}
 		if i == len(all) {
 			l = line{span{text: "  " + padRight(shown, name) + "  ", style: faint}}
-			l = append(l.pad(name+bars+4), say(faint, "  "+padLeft(quantity.Number(p.tokens), number)+" "+padLeft(percent(p.tokens, t.whole), 4)))
+			l = append(l.pad(name+bars+4), say(faint, "  "+padLeft(quantity.Number(p.tokens), number)+" "+padLeft(quantity.Percent(p.tokens, t.whole), 4)))
 			out = append(out, l)
 			continue
 		}
 		l = append(l, bar(p.tokens, all[0].tokens, bars, t.style)...)
-		l = append(l, say(normal, "  "+padLeft(quantity.Number(p.tokens), number)), say(faint, " "+padLeft(percent(p.tokens, t.whole), 4)))
+		l = append(l, say(normal, "  "+padLeft(quantity.Number(p.tokens), number)), say(faint, " "+padLeft(quantity.Percent(p.tokens, t.whole), 4)))
 		out = append(out, l)
 	}
 	return out
