@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/winnowhq/winnow/plot"
+	"github.com/winnowhq/winnow/quantity"
 )
 
 // frontierSize is a drawing of the frontier: one for wide pages, with names, and one for narrow ones, with letters alone.
@@ -68,7 +69,7 @@ func (d *replayDocument) frontier(size frontierSize) (frontierView, bool) {
 	for i, s := range d.r.Policies {
 		if drawable(s.Ratio) && s.Ratio > 0 && drawable(s.Rate) {
 			f.Spots = append(f.Spots, spot{trait: d.traits[i], ratio: s.Ratio, rate: s.Rate, Advised: i == d.advised,
-				Title: fmt.Sprintf("%s: %s of the baseline's bill, %s regrets in 100 steps", d.traits[i].Name, fixed(s.Ratio, 3), fixed(s.Rate, 1))})
+				Title: fmt.Sprintf("%s: %s of the baseline's bill, %s regrets in 100 steps", d.traits[i].Name, quantity.Decimal(s.Ratio, 3), quantity.Decimal(s.Rate, 1))})
 			xs, ys, low = append(xs, s.Rate), append(ys, s.Ratio), min(low, s.Ratio)
 		}
 	}
@@ -102,12 +103,12 @@ func (d *replayDocument) frontier(size frontierSize) (frontierView, bool) {
 	}
 	f.join()
 	if bounded {
-		f.Bound = &pixelLabel{X: float64(f.Right), Y: y(least), Text: "bound " + fixed(least, 3), Anchor: "end"}
+		f.Bound = &pixelLabel{X: float64(f.Right), Y: y(least), Text: "bound " + quantity.Decimal(least, 3), Anchor: "end"}
 	}
 	f.name()
-	f.Describe = "The bill of " + count(len(f.Spots), "policy") + " against their regrets"
+	f.Describe = "The bill of " + quantity.Count(len(f.Spots), "policy") + " against their regrets"
 	if len(f.Spots) != 1 {
-		f.Describe = "The bills of " + grouped(len(f.Spots)) + " policies against their regrets"
+		f.Describe = "The bills of " + quantity.Number(len(f.Spots)) + " policies against their regrets"
 	}
 	return f, true
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/view"
 )
@@ -78,14 +79,14 @@ func (d *document) pivots(s strata) {
 		if counts {
 			before, after := s.moments[f.summary].before, s.moments[f.summary].amounts
 			whole := max(sum(before), sum(after))
-			p.N, p.Before, p.After, p.Change = len(d.Pivots)+1, grouped(f.before), grouped(f.after), change(f.before, f.after)
+			p.N, p.Before, p.After, p.Change = len(d.Pivots)+1, quantity.Number(f.before), quantity.Number(f.after), quantity.Change(f.before, f.after)
 			p.Bars = bars{bar(s, before, whole, summaryLayer), bar(s, after, whole, summaryLayer)}
 			d.summary(&p, &log[f.summary])
 			d.replaced(&p)
 		}
 		r := d.receiptOf(log[i].ID)
 		if !counts && r != nil && r.TokensBefore > 0 {
-			p.Before, p.After, p.Change = grouped(r.TokensBefore), grouped(r.TokensAfter), change(r.TokensBefore, r.TokensAfter)
+			p.Before, p.After, p.Change = quantity.Number(r.TokensBefore), quantity.Number(r.TokensAfter), quantity.Change(r.TokensBefore, r.TokensAfter)
 		}
 		d.receipt(&p, r)
 		if counts {
@@ -135,27 +136,27 @@ func receiptFacts(r *pivot.Receipt) []fact {
 	}
 	if r.Kind == pivot.Compaction {
 		if r.Folded > 0 {
-			add("folded", count(r.Folded, "message"))
+			add("folded", quantity.Count(r.Folded, "message"))
 		}
 		tail := "no message: the summary stands for all of them"
 		if r.Tail > 0 {
-			tail = count(r.Tail, "message") + ", word for word"
+			tail = quantity.Count(r.Tail, "message") + ", word for word"
 		}
 		add("stays", tail)
 		add("carried", carried(r.Carried))
 		if r.Carried.Recallable > 0 {
-			add("named", count(r.Carried.Recallable, "output")+" that the summary stands for, by id")
+			add("named", quantity.Count(r.Carried.Recallable, "output")+" that the summary stands for, by id")
 		}
 		by := []string{visible(cmp.Or(r.Summarizer, "unknown"))}
 		if n := len(r.Usage); n > 0 {
-			by = append(by, count(n, "call"))
+			by = append(by, quantity.Count(n, "call"))
 		}
 		if r.Duration >= 0.1 && r.Duration < 1e9 {
 			by = append(by, strconv.FormatFloat(r.Duration, 'f', 1, 64)+" s")
 		}
 		add("written by", strings.Join(by, ", "))
 		if r.Cost > 0 {
-			add("cost", dollars(r.Cost))
+			add("cost", quantity.Dollars(r.Cost))
 		} else {
 			add("cost", "nothing: no model was asked")
 			if len(r.Usage) > 0 {
@@ -164,7 +165,7 @@ func receiptFacts(r *pivot.Receipt) []fact {
 		}
 	}
 	if r.Money != nil {
-		add("dollars", visible(r.Money.Words(dollars)))
+		add("dollars", visible(r.Money.Words(quantity.Dollars)))
 	}
 	const most = 8
 	var claims []string
@@ -172,11 +173,11 @@ func receiptFacts(r *pivot.Receipt) []fact {
 		claims = append(claims, visible(s.Kind+" "+s.Text))
 	}
 	if n := len(r.Struck) - most; n > 0 {
-		claims = append(claims, count(n, "claim")+" more")
+		claims = append(claims, quantity.Count(n, "claim")+" more")
 	}
 	add("made up", strings.Join(claims, ", "))
 	if n := r.Parts(); n > 0 {
-		add("elided", count(n, "part"))
+		add("elided", quantity.Count(n, "part"))
 	}
 	add("policy", visible(r.Policy))
 	add("because", trigger(r.Trigger))
@@ -221,13 +222,13 @@ func carried(c pivot.Carried) string {
 		case thing.n == 1:
 			things = append(things, "1 "+thing.one)
 		case thing.n > 1:
-			things = append(things, grouped(thing.n)+" "+thing.many)
+			things = append(things, quantity.Number(thing.n)+" "+thing.many)
 		}
 	}
 	if len(things) == 0 {
 		return ""
 	}
-	return strings.Join(things, ", ") + "; " + count(c.Tokens, "token")
+	return strings.Join(things, ", ") + "; " + quantity.Count(c.Tokens, "token")
 }
 
 func (d *document) summary(p *pivotView, m *session.Message) {
@@ -269,7 +270,7 @@ func (d *document) replaced(p *pivotView) {
 		if m.Written() || len(p.Replaced) == 0 || m.IsSummary() {
 			r := replaced{Href: "#m" + strconv.Itoa(i+1)}
 			if i < len(d.c.Report.Strata) && d.c.Report.Strata[i].Turn > 0 {
-				r.Turn = "Turn " + grouped(d.c.Report.Strata[i].Turn)
+				r.Turn = "Turn " + quantity.Number(d.c.Report.Strata[i].Turn)
 			}
 			switch {
 			case m.IsSummary():
@@ -290,12 +291,12 @@ func (d *document) replaced(p *pivotView) {
 				continue
 			}
 			what, text := d.heading(m, &m.Parts[j], x)
-			r.Entries = append(r.Entries, entry{Href: partHref(start[i] + j), What: what, Text: text, Tokens: grouped(x.Tokens)})
+			r.Entries = append(r.Entries, entry{Href: partHref(start[i] + j), What: what, Text: text, Tokens: quantity.Number(x.Tokens)})
 		}
 	}
-	p.ReplacedHow = count(messages, "message")
+	p.ReplacedHow = quantity.Count(messages, "message")
 	if left > 0 {
-		p.More = fmt.Sprintf("%s more, in the log below", grouped(left))
+		p.More = fmt.Sprintf("%s more, in the log below", quantity.Number(left))
 	}
 }
 
@@ -303,22 +304,22 @@ func (d *document) replaced(p *pivotView) {
 func (d *document) doneOf(s strata) *done {
 	r := d.c.Done
 	out := &done{
-		Before: grouped(r.TokensBefore), After: grouped(r.TokensAfter), Messages: [2]string{count(r.MessagesBefore, "message"), count(r.MessagesAfter, "message")},
+		Before: quantity.Number(r.TokensBefore), After: quantity.Number(r.TokensAfter), Messages: [2]string{quantity.Count(r.MessagesBefore, "message"), quantity.Count(r.MessagesAfter, "message")},
 		Facts: receiptFacts(r), Remark: visible(d.c.Remark), Undo: visible(r.Undo),
 	}
-	out.Size = out.Before + " → " + out.After + " tokens (" + change(r.TokensBefore, r.TokensAfter) + ")"
-	out.How = count(r.Folded, "message") + " folded into a summary"
+	out.Size = out.Before + " → " + out.After + " tokens (" + quantity.Change(r.TokensBefore, r.TokensAfter) + ")"
+	out.How = quantity.Count(r.Folded, "message") + " folded into a summary"
 	if r.Kind == pivot.Pruning {
-		out.How = count(r.Parts(), "part") + " elided"
+		out.How = quantity.Count(r.Parts(), "part") + " elided"
 	}
 	w := d.c.Report.Window
 	used := r.TokensAfter + w.Overhead
 	switch {
 	case w.Usable <= 0:
 	case used >= w.Usable:
-		out.Verdict, out.Over = "still "+grouped(used-w.Usable)+" over the usable window", true
+		out.Verdict, out.Over = "still "+quantity.Number(used-w.Usable)+" over the usable window", true
 	default:
-		out.Verdict = "it fits, with room for " + grouped(w.Usable-used) + " more"
+		out.Verdict = "it fits, with room for " + quantity.Number(w.Usable-used) + " more"
 	}
 	before, after := s.now.amounts, s.now.amounts
 	if n := len(s.moments); n > 0 {
@@ -371,8 +372,8 @@ func (d *document) Prunings() []pruning {
 		for _, el := range r.Committed {
 			rules[visible(el.Rule)] = true
 		}
-		text := fmt.Sprintf("%s → %s tokens (%s); %s elided by %s.", grouped(r.TokensBefore), grouped(r.TokensAfter),
-			change(r.TokensBefore, r.TokensAfter), count(r.Parts(), "part"), strings.Join(slices.Sorted(maps.Keys(rules)), ", "))
+		text := fmt.Sprintf("%s → %s tokens (%s); %s elided by %s.", quantity.Number(r.TokensBefore), quantity.Number(r.TokensAfter),
+			quantity.Change(r.TokensBefore, r.TokensAfter), quantity.Count(r.Parts(), "part"), strings.Join(slices.Sorted(maps.Keys(rules)), ", "))
 		one := pruning{When: moment(r.Time, "2 January 2006, 15:04 UTC"), Text: text, Undo: d.command("winnow undo", r.ID)}
 		if one.Undone = !standing[r.ID] && len(r.Committed) > 0; one.Undone {
 			one.Undo = d.command("winnow redo", r.ID)

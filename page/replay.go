@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/replay"
 	"github.com/winnowhq/winnow/secret"
 )
@@ -184,7 +185,7 @@ func newReplayDocument(r *replay.Report, details ReplayDetails) *replayDocument 
 		d.Skipped = append(d.Skipped, fact{visible(path.Base(s.Path)), counted(s.Why)})
 	}
 	if n := len(r.Skipped) - mostDamaged; n > 0 {
-		d.Skipped = append(d.Skipped, fact{"", grouped(n) + " more"})
+		d.Skipped = append(d.Skipped, fact{"", quantity.Number(n) + " more"})
 	}
 	for _, m := range marks {
 		d.Marks = append(d.Marks, markLegend{m.symbol, m.meaning, 8 - m.middle})
@@ -205,12 +206,12 @@ func (d *replayDocument) about() {
 	}
 	d.Name, d.Prices = visible(d.details.Name), sentence(counted(r.Prices))
 	d.Title = "What it would have cost, and lost"
-	d.Facts = []fact{{"sessions", grouped(len(r.Sessions))}, {"steps", grouped(steps)}, {"tokens", grouped(tokens)}}
+	d.Facts = []fact{{"sessions", quantity.Number(len(r.Sessions))}, {"steps", quantity.Number(steps)}, {"tokens", quantity.Number(tokens)}}
 	if d.Base < len(r.Policies) {
 		d.Facts = append(d.Facts, fact{"baseline", d.traits[d.Base].Name + ", " + d.traits[d.Base].Bill})
 	}
 	if least := r.Least(); drawable(least) && least > 0 {
-		d.Facts = append(d.Facts, fact{"bound", fixed(least, 3) + " of it"})
+		d.Facts = append(d.Facts, fact{"bound", quantity.Decimal(least, 3) + " of it"})
 	}
 	if a := r.Advice; a != nil {
 		d.Advice = &adviceView{Policy: visible(a.Policy), Reason: sentence(counted(a.Reason))}
@@ -261,14 +262,14 @@ func (d *replayDocument) standings() {
 	for i, s := range r.Policies {
 		row := standingRow{trait: d.traits[i], Advised: i == d.advised}
 		row.Cells = []cell{
-			{Text: d.traits[i].Bill}, {Text: fixed(s.Ratio, 3)}, {Text: fixed(s.Mean, 3)}, {Text: fixed(s.Rate, 1)}, {Text: shareOf(s.Hits)},
-			{Text: grouped(s.Commits)}, {Text: grouped(s.Folds)}, {grouped(s.Rose), s.RoseMore > 0}, {signed(s.Worst), s.Worst > 0.02},
+			{Text: d.traits[i].Bill}, {Text: quantity.Decimal(s.Ratio, 3)}, {Text: quantity.Decimal(s.Mean, 3)}, {Text: quantity.Decimal(s.Rate, 1)}, {Text: quantity.Share(s.Hits)},
+			{Text: quantity.Number(s.Commits)}, {Text: quantity.Number(s.Folds)}, {quantity.Number(s.Rose), s.RoseMore > 0}, {quantity.Signed(s.Worst), s.Worst > 0.02},
 		}
 		if bounded {
-			row.Cells = append(row.Cells, cell{Text: fixed(s.Bound, 3)})
+			row.Cells = append(row.Cells, cell{Text: quantity.Decimal(s.Bound, 3)})
 		}
 		if over {
-			row.Cells = append(row.Cells, cell{grouped(s.Over), s.Over > 0})
+			row.Cells = append(row.Cells, cell{quantity.Number(s.Over), s.Over > 0})
 		}
 		x := 0.0
 		for _, p := range paid {
@@ -277,7 +278,7 @@ func (d *replayDocument) standings() {
 				continue
 			}
 			width := chartWidth * v / most
-			row.Bar = append(row.Bar, segment{p.class, share(x), share(width), p.name + " " + amount(v, r.Relative)})
+			row.Bar = append(row.Bar, segment{p.class, share(x), share(width), p.name + " " + quantity.Bill(v, r.Relative)})
 			x += width
 		}
 		d.Rows = append(d.Rows, row)
@@ -296,12 +297,12 @@ func (d *replayDocument) recorded(cells int) (row standingRow, ok bool) {
 	}
 	paid := "unknown"
 	if cost := all.Dollars(); cost != nil {
-		paid = dollars(*cost)
+		paid = quantity.Dollars(*cost)
 		if all.Unknown() > 0 {
 			paid = "≥ " + paid
 		}
 	}
-	d.Recorded = visible("As recorded: " + strings.Join(r.Paid.Words(dollars), ", ") + ", by the reports in the log at list prices.")
+	d.Recorded = visible("As recorded: " + strings.Join(r.Paid.Words(quantity.Dollars), ", ") + ", by the reports in the log at list prices.")
 	for _, why := range r.Differs {
 		d.Differs = append(d.Differs, visible(why))
 	}
@@ -310,10 +311,10 @@ func (d *replayDocument) recorded(cells int) (row standingRow, ok bool) {
 	row.Cells[0].Text = paid
 	if d.Base < len(r.Policies) && !r.Relative && all.Unknown() == 0 {
 		if base := r.Policies[d.Base].Bill.Total(); base > 0 {
-			row.Cells[1].Text = fixed(all.Cost/base, 3)
+			row.Cells[1].Text = quantity.Decimal(all.Cost/base, 3)
 		}
 	}
-	row.Cells[4].Text = shareOf(all.CacheShare())
+	row.Cells[4].Text = quantity.Share(all.CacheShare())
 	return row, true
 }
 
@@ -328,15 +329,15 @@ func (d *replayDocument) sessions() {
 		if !slices.ContainsFunc(s.Outcomes, func(o replay.Outcome) bool { return len(o.Curve) > 0 }) {
 			continue
 		}
-		row := sessionRow{at: i, Index: len(d.Sessions), Name: line(cmp.Or(s.Name, s.ID), 120), Steps: grouped(s.Steps), Tokens: grouped(s.Tokens)}
+		row := sessionRow{at: i, Index: len(d.Sessions), Name: line(cmp.Or(s.Name, s.ID), 120), Steps: quantity.Number(s.Steps), Tokens: quantity.Number(s.Tokens)}
 		before := 0.0
 		if d.Base < len(s.Outcomes) {
 			before = s.Outcomes[d.Base].Bill.Total()
-			row.Before = amount(before, d.r.Relative)
+			row.Before = quantity.Bill(before, d.r.Relative)
 		}
 		if d.subject >= 0 && d.subject < len(s.Outcomes) {
 			after := s.Outcomes[d.subject].Bill.Total()
-			row.After, row.Diff, row.Bad = amount(after, d.r.Relative), signed(after/before-1), after > 1.02*before
+			row.After, row.Diff, row.Bad = quantity.Bill(after, d.r.Relative), quantity.Signed(after/before-1), after > 1.02*before
 		}
 		gains := len(d.r.Gains) > 0 && d.r.Gains[0].Session == s.ID
 		if gains && !math.IsInf(dearest, 1) || before > dearest {
@@ -367,7 +368,7 @@ func (d *replayDocument) changes() {
 		list.Under = under
 		for _, c := range all {
 			list.Rows = append(list.Rows, changeRow{
-				Name: line(cmp.Or(c.Name, c.Session), 120), Change: signed(c.After/c.Before - 1), Before: amount(c.Before, d.r.Relative), After: amount(c.After, d.r.Relative),
+				Name: line(cmp.Or(c.Name, c.Session), 120), Change: quantity.Signed(c.After/c.Before - 1), Before: quantity.Bill(c.Before, d.r.Relative), After: quantity.Bill(c.After, d.r.Relative),
 				Why: counted(c.Why), Index: index[c.Session],
 			})
 		}

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/winnowhq/winnow/plot"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/replay"
 )
 
@@ -40,7 +41,7 @@ func (d *replayDocument) traitsOf() []trait {
 	out := make([]trait, len(d.r.Policies))
 	letters, lines, sweeps, shown := 0, 0, map[string]int{}, 0
 	for i, s := range d.r.Policies {
-		x := trait{At: i, Name: line(cmp.Or(s.Name, "no name"), 80), On: on[i], sweep: s.Group, Bill: amount(s.Bill.Total(), d.r.Relative)}
+		x := trait{At: i, Name: line(cmp.Or(s.Name, "no name"), 80), On: on[i], sweep: s.Group, Bill: quantity.Bill(s.Bill.Total(), d.r.Relative)}
 		if times[s.Name] > 1 {
 			x.Name += ", " + windowOf(s.Window)
 		}
@@ -111,5 +112,5 @@ func windowOf(tokens int) string {
 	case tokens <= 0:
 		return "the model's window"
 	}
-	return grouped(tokens) + " tokens"
+	return quantity.Number(tokens) + " tokens"
 }

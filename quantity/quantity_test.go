@@ -75,6 +75,7 @@ func TestFigures_readAsAPersonWritesThem(t *testing.T) {
 		{"change, more", quantity.Change(100, 150), "+50%"},
 		{"change, same", quantity.Change(5, 5), "±0%"},
 		{"change, nearly all", quantity.Change(100_000, 14), "−99.9%"},
+		{"change, nearly all, cut", quantity.Change(45_184, 126), "−99.7%"},
 		{"change, all", quantity.Change(100_000, 0), "−100%"},
 		{"signed, less", quantity.Signed(-0.125), "−12.5%"},
 		{"signed, more", quantity.Signed(0.03), "+3.0%"},
