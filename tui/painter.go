@@ -10,6 +10,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/visible"
 )
 
@@ -198,11 +199,23 @@ func heading(title, remark string) line {
 
 // words writes a sentence below a first column, over as many lines as it takes, at most the given number.
 func (pg *page) words(first span, s style, text string, most int) {
+	pg.flow(first, s, strings.Fields(Clean(text)), most)
+}
+
+// flow writes pieces one after the other as words does, and breaks lines only between them.
+func (pg *page) flow(first span, s style, pieces []string, most int) {
 	indent := Columns(first.text)
-	for i, piece := range wrap(Clean(text), max(10, pg.width-indent), most) {
+	for i, text := range wrap(pieces, max(10, pg.width-indent), most) {
 		if i > 0 {
 			first = span{text: strings.Repeat(" ", indent)}
 		}
-		pg.add(first, say(s, piece))
+		pg.add(first, say(s, text))
+	}
+}
+
+// more says that n things more were left out, if there are any.
+func (pg *page) more(indent string, n int) {
+	if n > 0 {
+		pg.add(say(faint, indent+quantity.Number(n)+" more"))
 	}
 }

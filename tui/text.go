@@ -113,11 +113,10 @@ func CutFront(text string, width int) string {
 	return text
 }
 
-// wrap breaks a cleaned text between words. What does not fit in the lines allowed is cut with a mark.
-func wrap(text string, width, most int) []string {
+// wrap puts cleaned words on lines. What does not fit in the lines allowed is cut with a mark.
+func wrap(words []string, width, most int) []string {
 	var lines []string
 	at := ""
-	words := strings.Fields(text)
 	for i, word := range words {
 		switch {
 		case at == "":

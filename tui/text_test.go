@@ -63,7 +63,7 @@ func TestCut_fitsAndKeepsWhatFits(t *testing.T) {
 			}
 		}
 		most := rapid.IntRange(1, 4).Draw(t, "lines")
-		lines := wrap(text, max(1, width), most)
+		lines := wrap(strings.Fields(text), max(1, width), most)
 		if len(lines) > most {
 			t.Fatalf("wrap(%q, %d, %d) has %d lines", text, width, most, len(lines))
 		}
@@ -76,7 +76,7 @@ func TestCut_fitsAndKeepsWhatFits(t *testing.T) {
 }
 
 func TestWrap_breaksBetweenWords(t *testing.T) {
-	if diff := cmp.Diff([]string{"keep the names", "as they are,", "all of them w…"}, wrap("keep the names as they are, all of them without exception", 14, 3)); diff != "" {
+	if diff := cmp.Diff([]string{"keep the names", "as they are,", "all of them w…"}, wrap(strings.Fields("keep the names as they are, all of them without exception"), 14, 3)); diff != "" {
 		t.Error("-want +got:\n" + diff)
 	}
 }
