@@ -183,11 +183,11 @@ func Advised(r *replay.Report) string {
 type Changes struct {
 	Title, Under string
 	Good         bool
-	Rows         []Change
+	Rows         []Changed
 }
 
-// Change is one of them.
-type Change struct{ Session, Name, Change, Before, After, Why string }
+// Changed is one of them.
+type Changed struct{ Session, Name, Change, Before, After, Why string }
 
 // ChangesOf lists the sessions that would gain most, and those that would lose most.
 func ChangesOf(r *replay.Report) []Changes {
@@ -203,7 +203,7 @@ func ChangesOf(r *replay.Report) []Changes {
 	}{{"Would gain most", true, r.Gains}, {"Would lose most", false, r.Losses}} {
 		one := Changes{Title: list.title, Under: under, Good: list.good}
 		for _, c := range list.all {
-			one.Rows = append(one.Rows, Change{c.Session, c.Name, quantity.Signed(c.After/c.Before - 1),
+			one.Rows = append(one.Rows, Changed{c.Session, c.Name, quantity.Signed(c.After/c.Before - 1),
 				quantity.Bill(c.Before, r.Relative), quantity.Bill(c.After, r.Relative), quantity.Sentence(c.Why)})
 		}
 		if len(one.Rows) > 0 {

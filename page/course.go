@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/winnowhq/winnow/plot"
+	"github.com/winnowhq/winnow/display"
 	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/replay"
 )
@@ -120,7 +120,7 @@ func (d *replayDocument) courseOf(at int) course {
 	spread(c.Cost.Ends, costHeight)
 	c.Size.Ends = nil
 	if c.Steps > 1 {
-		axis := plot.NewAxis(0, float64(c.Steps), 6)
+		axis := display.NewAxis(0, float64(c.Steps), 6)
 		for _, v := range axis.Ticks(0) {
 			k := max(0, int(v)-1)
 			if v > float64(c.Steps) || v != math.Trunc(v) {
@@ -150,7 +150,7 @@ func curvesOf(height int, most float64, text func(float64) string) curves {
 	if most <= 0 {
 		most = 1
 	}
-	step := plot.NewAxis(0, most, max(4, height/40)).Step
+	step := display.NewAxis(0, most, max(4, height/40)).Step
 	c.Top = most * 1.04
 	for v := step; v < c.Top && len(c.Grid) < 20; v += step {
 		c.Grid = append(c.Grid, label{Y: round1(float64(height) * (1 - v/c.Top)), Text: text(v)})
