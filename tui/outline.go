@@ -61,7 +61,7 @@ func total(files []ChangedFile) line {
 	}
 	added, deleted := 0, 0
 	for _, f := range files {
-		added, deleted = plus(added, f.Added), plus(deleted, f.Deleted)
+		added, deleted = added+f.Added, deleted+f.Deleted
 	}
 	return append(line{say(faint, "  "+quantity.Count(len(files), "file")+" changed ")}, lines(added, deleted)...)
 }

@@ -213,6 +213,39 @@ func (pg *page) flow(first span, s style, pieces []string, most int) {
 	}
 }
 
+// grid puts cells below each other, two spaces apart. Its columns are '<' or '>', or '.' for a sign that
+// is only one space apart from its name. The last column is as long as the page lets it be.
+func (pg *page) grid(indent int, align string, rows ...[]span) {
+	widths := make([]int, len(align))
+	for _, row := range rows {
+		for i, c := range row {
+			widths[i] = max(widths[i], Columns(c.text))
+		}
+	}
+	for _, row := range rows {
+		l := line{span{text: strings.Repeat(" ", indent)}}
+		for i, c := range row {
+			switch {
+			case align[i] == '>':
+				c.text = padLeft(c.text, widths[i])
+			case i < len(align)-1:
+				c.text = padRight(c.text, widths[i])
+			}
+			switch l = append(l, c); {
+			case i == len(row)-1:
+			case align[i] == '.':
+				l = append(l, span{text: " "})
+			default:
+				l = append(l, span{text: "  "})
+			}
+		}
+		pg.add(l...)
+	}
+}
+
+// figure is a cell of a grid.
+func figure(s style, n int) span { return span{text: quantity.Number(n), style: s} }
+
 // more says that n things more were left out, if there are any.
 func (pg *page) more(indent string, n int) {
 	if n > 0 {

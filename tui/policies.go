@@ -44,7 +44,7 @@ func (pg *page) policies(r *replay.Report) {
 	}
 	steps := 0
 	for i := range r.Sessions {
-		steps = plus(steps, r.Sessions[i].Steps)
+		steps += r.Sessions[i].Steps
 	}
 	pg.heading("Policies", quantity.Count(len(r.Sessions), "session")+", "+
 		quantity.Count(cmp.Or(steps, max(0, r.Policies[0].Steps)), "step"))

@@ -19,10 +19,10 @@ type zone struct {
 
 // zones are in the order in which bars stack them and the legend lists them: from what is far away to what is at hand.
 var zones = [...]zone{
-	{winnow.Folded, "·", foldedTone, "the summary stands for it"},
+	{winnow.Folded, "·", foldedTone, "replaced by the summary"},
 	{winnow.Summary, "◆", summaryTone, "the summary, and what it carries over"},
-	{winnow.Pruned, "░", prunedTone, "elided; a placeholder stands there"},
-	{winnow.Prunable, "▒", prunableTone, "could go: a rule would elide it"},
+	{winnow.Pruned, "░", prunedTone, "left out; a placeholder is shown"},
+	{winnow.Prunable, "▒", prunableTone, "could go: a rule would leave it out"},
 	{winnow.Guarded, "█", guardedTone, "tool output that stays"},
 	{winnow.Talk, "≡", talkTone, "what was said and asked"},
 	{winnow.ActiveNow, "▓", activeTone, "the last turns, left alone"},
@@ -45,14 +45,14 @@ type amounts [len(zones)]int
 
 func (a *amounts) add(b amounts) {
 	for i, n := range b {
-		a[i] = plus(a[i], n)
+		a[i] += n
 	}
 }
 
 func (a amounts) total() int {
 	sum := 0
 	for _, n := range a {
-		sum = plus(sum, n)
+		sum += n
 	}
 	return sum
 }
@@ -72,7 +72,7 @@ func amountsOf(s winnow.Stratum) amounts {
 		if at < 0 {
 			at = len(zones) - 1
 		}
-		a[at] = plus(a[at], n)
+		a[at] += n
 	}
 	return a
 }
@@ -169,19 +169,14 @@ func (pg *page) across(messages, tokens int) {
 
 // legend lists the zones that are there.
 func (pg *page) legend(sum amounts, whole int) {
-	name, number := 0, 0
+	var rows [][]span
 	for i, n := range sum {
-		if n > 0 {
-			name, number = max(name, len(zones[i].name())), max(number, Columns(quantity.Number(n)))
+		if z := zones[i]; n > 0 {
+			rows = append(rows, []span{say(z.style, z.glyph+z.glyph), say(normal, z.name()), figure(normal, n),
+				say(strong, quantity.Percent(n, whole)), say(faint, z.meaning)})
 		}
 	}
-	for i, n := range sum {
-		if n > 0 {
-			pg.add(
-				say(zones[i].style, "  "+zones[i].glyph+zones[i].glyph), say(normal, " "+padRight(zones[i].name(), name)+"  "+padLeft(quantity.Number(n), number)+"  "),
-				say(strong, padLeft(quantity.Percent(n, whole), 4)), say(faint, "  "+zones[i].meaning))
-		}
-	}
+	pg.grid(2, ".<>><", rows...)
 }
 
 // rowDrawer knows the columns of the timeline.

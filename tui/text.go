@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"math"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -134,15 +133,3 @@ func wrap(words []string, width, most int) []string {
 	}
 	return lines
 }
-
-// plus adds two counts. A negative one counts as none, and the sum stops at the largest number.
-func plus(a, b int) int {
-	a, b = max(a, 0), max(b, 0)
-	if a > math.MaxInt-b {
-		return math.MaxInt
-	}
-	return a + b
-}
-
-// less is what is left of a when b is taken, at least nothing.
-func less(a, b int) int { return max(0, max(a, 0)-max(b, 0)) }
