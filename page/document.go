@@ -2,12 +2,12 @@ package page
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/display"
 	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
@@ -94,16 +94,8 @@ func newDocument(c Content) *document {
 		}
 		d.Pins = append(d.Pins, one)
 	}
-	for i, damage := range c.Damaged {
-		if i == mostDamaged {
-			d.Damaged = append(d.Damaged, fact{"", quantity.Number(len(c.Damaged)-i) + " more"})
-			break
-		}
-		where := "byte " + quantity.Number(int(damage.Offset))
-		if damage.Line > 0 {
-			where = "line " + quantity.Number(damage.Line)
-		}
-		d.Damaged = append(d.Damaged, fact{where, quantity.Count(damage.Bytes, "byte") + ": " + visible(cmp.Or(damage.Reason, "not understood"))})
+	for _, f := range display.Damage(c.Damaged, mostDamaged) {
+		d.Damaged = append(d.Damaged, fact{f.Name, visible(f.Text)})
 	}
 	d.DamagedCount = quantity.Count(len(c.Damaged), "piece")
 	return d
@@ -161,18 +153,8 @@ func (d *document) verdict() {
 		return
 	}
 	d.Size = quantity.Number(w.Tokens) + " tokens in " + quantity.Count(w.Messages, "message") + "; "
-	used := w.Tokens + w.Overhead
-	model := d.Model[strings.LastIndex(d.Model, "/")+1:]
-	switch {
-	case w.Usable <= 0:
-		d.Verdict = "the window of " + cmp.Or(model, "the model") + " is not known"
-	case w.Overflow && used <= w.Usable:
-		d.Verdict, d.Over = "the usable window is full", true
-	case w.Overflow:
-		d.Verdict, d.Over = quantity.Number(used-w.Usable)+" over the usable window", true
-	default:
-		d.Verdict = "it fits, with room for " + quantity.Number(w.Usable-used) + " more"
-	}
+	verdict, fit := display.Verdict(w, d.Model)
+	d.Verdict, d.Over = verdict, fit == display.Over
 	if n := d.c.masked; n > 0 {
 		d.Notes = append(d.Notes, quantity.Count(n, "secret")+" masked on this page, each time one is shown; the log has them, and --secrets keep shows them.")
 	}
@@ -242,22 +224,14 @@ const mostRows = 8
 
 func tableOf(title string, by map[string]int, whole int) table {
 	t := table{Title: title}
-	names := slices.SortedFunc(maps.Keys(by), func(a, b string) int { return cmp.Or(by[b]-by[a], cmp.Compare(a, b)) })
-	rest, others := 0, 0
-	for i, name := range names {
-		if by[name] <= 0 {
-			continue
-		}
-		if i >= mostRows && len(names) > mostRows+1 {
-			rest, others = rest+by[name], others+1
-			continue
-		}
-		t.Rows = append(t.Rows, rowOf(line(name, 160), by[name], whole, by[names[0]]))
+	all, rest := display.Leaders(by, mostRows)
+	for _, one := range all {
+		t.Rows = append(t.Rows, rowOf(line(one.Name, 160), one.Tokens, whole, all[0].Tokens))
 	}
-	if others > 0 {
-		all := rowOf(quantity.Number(others)+" more", rest, whole, 0)
-		all.Bar = "0%" // of many things together, it is no length to compare with that of one
-		t.Rows = append(t.Rows, all)
+	if rest.Tokens > 0 {
+		one := rowOf(rest.Name, rest.Tokens, whole, 0)
+		one.Bar = "0%" // of many things together, it is no length to compare with that of one
+		t.Rows = append(t.Rows, one)
 	}
 	return t
 }
@@ -356,11 +330,8 @@ func (d *document) candidates() {
 		d.CandidatesBy = append(d.CandidatesBy, group)
 	}
 	sums, general := winnow.SumRefusals(r.Refusals)
-	say := func(reason string, code rule.Code) string {
-		return counted(cmp.Or(reason, strings.ReplaceAll(string(code), "-", " ")))
-	}
 	for _, one := range general {
-		d.Refusals = append(d.Refusals, say(one.Reason, one.Code))
+		d.Refusals = append(d.Refusals, visible(display.Refused(one.Reason, one.Code)))
 	}
 	for _, one := range sums {
 		text := quantity.Count(one.Parts, "part") + " stay"
@@ -370,7 +341,7 @@ func (d *document) candidates() {
 		if one.Rule != "" {
 			text += " for " + visible(one.Rule)
 		}
-		text += ": " + say(one.Reason, one.Code)
+		text += ": " + visible(display.Refused(one.Reason, one.Code))
 		if one.Others > 0 {
 			text += "; " + quantity.Count(one.Others, "other reason")
 		}
