@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/token"
 )
 
 // Limits say which outputs are too long to be sent, and how much of them is.
@@ -46,11 +46,11 @@ func Shape(output string, l Limits, how func() string) string {
 	if left == "" {
 		return output
 	}
-	what := token.Count(lineCount(left), "line") + ", " + token.Count(len(left), "byte")
+	what := quantity.Count(lineCount(left), "line") + ", " + quantity.Count(len(left), "byte")
 	if !strings.Contains(left, "\n") && (!strings.HasSuffix(head, "\n") || tail == "") {
-		what = token.Count(len(left), "byte")
+		what = quantity.Count(len(left), "byte")
 	}
-	note := fmt.Sprintf("[%s omitted here, of %s and %s in all; %s]", what, token.Count(lines, "line"), token.Count(len(output), "byte"), how())
+	note := fmt.Sprintf("[%s omitted here, of %s and %s in all; %s]", what, quantity.Count(lines, "line"), quantity.Count(len(output), "byte"), how())
 	if head != "" && !strings.HasSuffix(head, "\n") {
 		note = "\n" + note
 	}

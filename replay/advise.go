@@ -6,7 +6,7 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/winnowhq/winnow/token"
+	"github.com/winnowhq/winnow/quantity"
 )
 
 // DefaultRegrets is how many regrets in a hundred steps are bearable where nobody says otherwise.
@@ -95,7 +95,7 @@ func count(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}
-	return token.Grouped(n) + " " + many
+	return quantity.Number(n) + " " + many
 }
 
 // share writes a ratio, rate regrets in a hundred steps, with no more digits than they are worth.

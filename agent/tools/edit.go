@@ -9,8 +9,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/agent"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/rule"
-	"github.com/winnowhq/winnow/token"
 )
 
 // Edit puts one text in the place of another in a file.
@@ -80,7 +80,7 @@ func (t Edit) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
 		return agent.Result{}, err
 	}
 	if info == nil || info.Size() > mostEdited {
-		return agent.Result{}, fmt.Errorf("%s is larger than %s bytes: change it with a command", at.shown, token.Grouped(mostEdited))
+		return agent.Result{}, fmt.Errorf("%s is larger than %s bytes: change it with a command", at.shown, quantity.Number(mostEdited))
 	}
 	if what := binary(old[:min(len(old), sniffLength)]); what != "" {
 		return agent.Result{}, fmt.Errorf("%s is %s, not text", at.shown, what)
@@ -105,9 +105,9 @@ func (t Edit) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
 		return agent.Result{}, err
 	}
 	r := agent.Result{Title: at.shown, Metadata: map[string]any{"matches": e.places, "replaced": e.replaced}}
-	r.Output = fmt.Sprintf("Done: replaced %s in %s, at line %s.", token.Count(e.replaced, "match"), printable(at.shown), e.where())
+	r.Output = fmt.Sprintf("Done: replaced %s in %s, at line %s.", quantity.Count(e.replaced, "match"), printable(at.shown), e.where())
 	if e.replaced > 1 {
-		r.Output = fmt.Sprintf("Done: replaced %s in %s, in lines %s.", token.Count(e.replaced, "match"), printable(at.shown), e.where())
+		r.Output = fmt.Sprintf("Done: replaced %s in %s, in lines %s.", quantity.Count(e.replaced, "match"), printable(at.shown), e.where())
 	}
 	addDiff(r.Metadata, at, old, []byte(now))
 	return r, nil

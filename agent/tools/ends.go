@@ -3,7 +3,7 @@ package tools
 import (
 	"fmt"
 
-	"github.com/winnowhq/winnow/token"
+	"github.com/winnowhq/winnow/quantity"
 )
 
 // mostOutput is how many bytes of one command's output are kept: one that never stops printing must not fill the memory.
@@ -44,7 +44,7 @@ func (e *ends) add(piece []byte) {
 func (e *ends) String() string {
 	text := string(e.head)
 	if e.left > 0 {
-		text += fmt.Sprintf("\n[%s bytes omitted here: only %s of an output are kept]\n", token.Grouped(e.left), token.Grouped(e.most))
+		text += fmt.Sprintf("\n[%s bytes omitted here: only %s of an output are kept]\n", quantity.Number(e.left), quantity.Number(e.most))
 	}
 	return text + string(e.tail[e.at:]) + string(e.tail[:e.at])
 }

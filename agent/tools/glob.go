@@ -12,7 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/agent"
-	"github.com/winnowhq/winnow/token"
+	"github.com/winnowhq/winnow/quantity"
 )
 
 // How many files one answer names.
@@ -146,12 +146,12 @@ func (t Glob) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
 		return r, nil
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, newest first:\n", token.Count(len(found), "file"))
+	fmt.Fprintf(&b, "%s, newest first:\n", quantity.Count(len(found), "file"))
 	for _, d := range found[:shown] {
 		b.WriteString(d.name + "\n")
 	}
 	if shown < len(found) {
-		fmt.Fprintf(&b, "(%s more files not shown: narrow the pattern, or raise limit.)\n", token.Grouped(len(found)-shown))
+		fmt.Fprintf(&b, "(%s more files not shown: narrow the pattern, or raise limit.)\n", quantity.Number(len(found)-shown))
 	}
 	r.Output = strings.TrimSuffix(b.String(), "\n")
 	return r, nil

@@ -19,7 +19,7 @@ import (
 
 	"github.com/winnowhq/winnow/agent"
 	"github.com/winnowhq/winnow/plainfile"
-	"github.com/winnowhq/winnow/token"
+	"github.com/winnowhq/winnow/quantity"
 )
 
 // What one search shows and looks through at most.
@@ -263,16 +263,16 @@ func (s *search) String(at place) string {
 	if s.matches == 0 {
 		b.WriteString("No line in " + printable(at.shown) + " matches.\n")
 	} else {
-		fmt.Fprintf(&b, "%s in %s:\n%s", token.Count(s.matches, "line"), token.Count(s.files, "file"), s.text.String())
+		fmt.Fprintf(&b, "%s in %s:\n%s", quantity.Count(s.matches, "line"), quantity.Count(s.files, "file"), s.text.String())
 	}
 	if s.shown < s.matches {
-		fmt.Fprintf(&b, "(%s more lines not shown: narrow the pattern or the folder, or raise limit.)\n", token.Grouped(s.matches-s.shown))
+		fmt.Fprintf(&b, "(%s more lines not shown: narrow the pattern or the folder, or raise limit.)\n", quantity.Number(s.matches-s.shown))
 	}
 	if s.large > 0 {
-		fmt.Fprintf(&b, "(%s larger than 16 MB passed over.)\n", token.Count(s.large, "file"))
+		fmt.Fprintf(&b, "(%s larger than 16 MB passed over.)\n", quantity.Count(s.large, "file"))
 	}
 	if s.closed > 0 {
-		fmt.Fprintf(&b, "(%s passed over by the rules of this session.)\n", token.Count(s.closed, "file"))
+		fmt.Fprintf(&b, "(%s passed over by the rules of this session.)\n", quantity.Count(s.closed, "file"))
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }

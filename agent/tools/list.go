@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/agent"
-	"github.com/winnowhq/winnow/token"
+	"github.com/winnowhq/winnow/quantity"
 )
 
 // How many entries one answer names, and how many a walk for it looks at.
@@ -135,9 +135,9 @@ func tree(at place, all, shown []entry, more bool) string {
 	}
 	switch left := len(all) - len(shown); {
 	case more:
-		fmt.Fprintf(&b, "(More than %s entries not shown: list a folder below.)", token.Grouped(left))
+		fmt.Fprintf(&b, "(More than %s entries not shown: list a folder below.)", quantity.Number(left))
 	case left > 0:
-		fmt.Fprintf(&b, "(%s more entries not shown: list a folder below, or raise limit.)", token.Grouped(left))
+		fmt.Fprintf(&b, "(%s more entries not shown: list a folder below, or raise limit.)", quantity.Number(left))
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }

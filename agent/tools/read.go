@@ -16,8 +16,8 @@ import (
 
 	"github.com/winnowhq/winnow/agent"
 	"github.com/winnowhq/winnow/plainfile"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/token"
 )
 
 // What one read shows at most.
@@ -98,7 +98,7 @@ func (t Read) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
 		return attach(f, at, mime, info.Size())
 	}
 	if what := binary(head); what != "" {
-		return agent.Result{}, fmt.Errorf("%s is %s of %s bytes, not text", at.shown, what, token.Grouped(int(info.Size())))
+		return agent.Result{}, fmt.Errorf("%s is %s of %s bytes, not text", at.shown, what, quantity.Number(int(info.Size())))
 	}
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return agent.Result{}, err
@@ -112,7 +112,7 @@ func (t Read) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
 	case p.total == 0:
 		r.Output = "(The file is empty.)"
 	case p.shown == 0:
-		return agent.Result{}, fmt.Errorf("%s has %s, and offset %d is behind its end", at.shown, token.Count(p.total, "line"), p.from)
+		return agent.Result{}, fmt.Errorf("%s has %s, and offset %d is behind its end", at.shown, quantity.Count(p.total, "line"), p.from)
 	default:
 		r.Output = p.String()
 	}
@@ -203,7 +203,7 @@ func (p *page) take(line []byte, length int) {
 	}
 	text = strconv.Itoa(p.total) + ": " + text
 	if left > 0 {
-		text += " … [" + token.Grouped(left) + " more bytes of this line, truncated]"
+		text += " … [" + quantity.Number(left) + " more bytes of this line, truncated]"
 	}
 	if p.shown > 0 && p.text.Len()+len(text)+1 > readBytes {
 		p.full = true
@@ -220,15 +220,15 @@ func (p *page) String() string {
 	var notes []string
 	last := p.from + p.shown - 1
 	if last < p.total {
-		notes = append(notes, fmt.Sprintf("Showing lines %s-%s of %s", token.Grouped(p.from), token.Grouped(last), token.Grouped(p.total)))
+		notes = append(notes, fmt.Sprintf("Showing lines %s-%s of %s", quantity.Number(p.from), quantity.Number(last), quantity.Number(p.total)))
 	} else {
-		notes = append(notes, "End of file, "+token.Count(p.total, "line"))
+		notes = append(notes, "End of file, "+quantity.Count(p.total, "line"))
 	}
 	switch {
 	case p.crlf > 0 && p.lf == 0:
 		notes = append(notes, "CRLF line ends")
 	case p.crlf > 0:
-		notes = append(notes, "line ends mixed, "+token.Grouped(p.crlf)+" of them CRLF")
+		notes = append(notes, "line ends mixed, "+quantity.Number(p.crlf)+" of them CRLF")
 	}
 	if p.bom {
 		notes = append(notes, "begins with a byte order mark")
@@ -295,7 +295,7 @@ func binary(head []byte) string {
 // attach gives an image or a document as a file part.
 func attach(f *os.File, at place, mime string, size int64) (agent.Result, error) {
 	if size > mediaBytes {
-		return agent.Result{}, fmt.Errorf("%s is %s of %s bytes; at most %s can be attached", at.shown, mime, token.Grouped(int(size)), token.Grouped(mediaBytes))
+		return agent.Result{}, fmt.Errorf("%s is %s of %s bytes; at most %s can be attached", at.shown, mime, quantity.Number(int(size)), quantity.Number(mediaBytes))
 	}
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return agent.Result{}, err
@@ -306,7 +306,7 @@ func attach(f *os.File, at place, mime string, size int64) (agent.Result, error)
 	}
 	return agent.Result{
 		Title:    at.shown,
-		Output:   fmt.Sprintf("Attached: %s, %s, %s bytes.", at.shown, mime, token.Grouped(len(data))),
+		Output:   fmt.Sprintf("Attached: %s, %s, %s bytes.", at.shown, mime, quantity.Number(len(data))),
 		Metadata: map[string]any{"mime": mime, "bytes": len(data)},
 		Attachments: []session.Part{{Type: session.FilePart, Mime: mime, Filename: filepath.Base(at.path),
 			URL: "data:" + mime + ";base64," + base64.StdEncoding.EncodeToString(data)}},

@@ -15,9 +15,9 @@ import (
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/agent"
 	"github.com/winnowhq/winnow/call"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/token"
 )
 
 // What one recall shows.
@@ -98,11 +98,11 @@ func (t Recall) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
 	r.Attachments = attachmentsOf(w)
 	switch {
 	case len(s.lines) == 0 && len(r.Attachments) > 0:
-		r.Output = "Attached: " + token.Count(len(r.Attachments), "file") + "."
+		r.Output = "Attached: " + quantity.Count(len(r.Attachments), "file") + "."
 	case len(s.lines) == 0:
 		r.Output = "(It is empty.)"
 	case s.from > len(s.lines):
-		return agent.Result{}, fmt.Errorf("%s has %s, and offset %d is behind its end", w.Handle, token.Count(len(s.lines), "line"), s.from)
+		return agent.Result{}, fmt.Errorf("%s has %s, and offset %d is behind its end", w.Handle, quantity.Count(len(s.lines), "line"), s.from)
 	default:
 		r.Output = s.String()
 	}
@@ -126,7 +126,7 @@ func patternOf(a arguments) (*regexp.Regexp, error) {
 		return nil, err
 	}
 	if len(text) > mostPattern {
-		return nil, fmt.Errorf("the pattern has %s bytes; %s are the most", token.Grouped(len(text)), token.Grouped(mostPattern))
+		return nil, fmt.Errorf("the pattern has %s bytes; %s are the most", quantity.Number(len(text)), quantity.Number(mostPattern))
 	}
 	pattern, err := regexp.Compile(text)
 	if err != nil {
@@ -261,20 +261,20 @@ func (s *slice) add(n int, before string) bool {
 }
 
 func (s *slice) String() string {
-	all := token.Count(len(s.lines), "line")
+	all := quantity.Count(len(s.lines), "line")
 	var note string
 	switch {
 	case s.pattern != nil && s.matches == 0:
 		note = "No line matches, of " + all
 		if s.from > 1 {
-			note += " from line " + token.Grouped(s.from) + " on"
+			note += " from line " + quantity.Number(s.from) + " on"
 		}
 	case s.pattern != nil:
-		note = token.Count(s.matches, "matching line") + " of " + all
+		note = quantity.Count(s.matches, "matching line") + " of " + all
 	case s.from == 1 && s.next == 0:
 		note = "All of it, " + all
 	default:
-		note = fmt.Sprintf("Lines %s-%s of %s", token.Grouped(s.from), token.Grouped(s.from+s.shown-1), token.Grouped(len(s.lines)))
+		note = fmt.Sprintf("Lines %s-%s of %s", quantity.Number(s.from), quantity.Number(s.from+s.shown-1), quantity.Number(len(s.lines)))
 	}
 	if s.next > 0 {
 		note += ". Go on with offset " + strconv.Itoa(s.next)

@@ -15,7 +15,7 @@ import (
 	"github.com/winnowhq/winnow/agent"
 	"github.com/winnowhq/winnow/call"
 	"github.com/winnowhq/winnow/plainfile"
-	"github.com/winnowhq/winnow/token"
+	"github.com/winnowhq/winnow/quantity"
 )
 
 const (
@@ -208,7 +208,7 @@ func (t Skill) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
 		return agent.Result{}, err
 	}
 	if info.Size() > skillBytes {
-		return agent.Result{}, fmt.Errorf("%s has %s bytes; instructions have %s at most", at.shown, token.Grouped(int(info.Size())), token.Grouped(skillBytes))
+		return agent.Result{}, fmt.Errorf("%s has %s bytes; instructions have %s at most", at.shown, quantity.Number(int(info.Size())), quantity.Number(skillBytes))
 	}
 	text, err := readUpTo(at.path, skillBytes)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/winnowhq/winnow/agent"
 	"github.com/winnowhq/winnow/call"
-	"github.com/winnowhq/winnow/token"
+	"github.com/winnowhq/winnow/quantity"
 )
 
 // Task lets another agent work in a session of its own, with the tools of this one but for Task itself, and gives back what it said last.
@@ -69,7 +69,7 @@ func (t Task) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
 	} else if err == nil {
 		r.Output = "(It said nothing.)\n\n"
 	}
-	r.Output += "[task_id " + turn.SessionID + ", " + token.Count(turn.Steps, "step") + "]"
+	r.Output += "[task_id " + turn.SessionID + ", " + quantity.Count(turn.Steps, "step") + "]"
 	r.Metadata = map[string]any{"sessionId": turn.SessionID, "steps": turn.Steps, "cost": turn.Spent.Cost, "tokens": turn.Spent.Usage}
 	return r, err
 }

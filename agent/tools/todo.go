@@ -13,9 +13,9 @@ import (
 
 	"github.com/winnowhq/winnow/agent"
 	"github.com/winnowhq/winnow/call"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/token"
 )
 
 // Todo is one thing to be done.
@@ -206,8 +206,8 @@ func (t TodoWrite) Run(_ context.Context, c agent.Call) (agent.Result, error) {
 	t.Lists.write(c.SessionID, todos)
 	left := open(todos)
 	return agent.Result{
-		Title:    token.Count(left, "open todo"),
-		Output:   fmt.Sprintf("Done: %s, %d of them open.", token.Count(len(todos), "todo"), left),
+		Title:    quantity.Count(left, "open todo"),
+		Output:   fmt.Sprintf("Done: %s, %d of them open.", quantity.Count(len(todos), "todo"), left),
 		Metadata: map[string]any{"todos": todos},
 	}, nil
 }
@@ -230,5 +230,5 @@ func (t TodoRead) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
 	if err != nil {
 		return agent.Result{}, err
 	}
-	return agent.Result{Title: token.Count(open(todos), "open todo"), Output: listed(todos), Metadata: map[string]any{"todos": todos}}, nil
+	return agent.Result{Title: quantity.Count(open(todos), "open todo"), Output: listed(todos), Metadata: map[string]any{"todos": todos}}, nil
 }

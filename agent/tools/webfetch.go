@@ -17,7 +17,7 @@ import (
 
 	"github.com/winnowhq/winnow/agent"
 	"github.com/winnowhq/winnow/call"
-	"github.com/winnowhq/winnow/token"
+	"github.com/winnowhq/winnow/quantity"
 )
 
 const (
@@ -204,24 +204,24 @@ func (f *fetch) get(caller context.Context, u *url.URL, reach reach) (got *fetch
 	}
 	got = &fetched{url: u.Redacted(), status: response.StatusCode, declared: response.Header.Get("Content-Type")}
 	if response.ContentLength > pageBytes {
-		return nil, nil, got.tooLong(token.Grouped(int(response.ContentLength)))
+		return nil, nil, got.tooLong(quantity.Number(int(response.ContentLength)))
 	}
 	got.body, err = io.ReadAll(io.LimitReader(response.Body, pageBytes+1))
 	if err != nil && len(got.body) == 0 {
 		return nil, nil, fmt.Errorf("webfetch: %s: %w", call.Cut(got.url, 200), err)
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("webfetch: %s: it broke off after %s: %w", call.Cut(got.url, 200), token.Count(len(got.body), "byte"), err)
+		return nil, nil, fmt.Errorf("webfetch: %s: it broke off after %s: %w", call.Cut(got.url, 200), quantity.Count(len(got.body), "byte"), err)
 	}
 	if len(got.body) > pageBytes {
-		return nil, nil, got.tooLong("more than " + token.Grouped(pageBytes))
+		return nil, nil, got.tooLong("more than " + quantity.Number(pageBytes))
 	}
 	got.classify()
 	return got, nil, nil
 }
 
 func (g *fetched) tooLong(size string) error {
-	return fmt.Errorf("webfetch: %s has %s bytes; %s are the most. Get it with a command, into a file", call.Cut(g.url, 200), size, token.Grouped(pageBytes))
+	return fmt.Errorf("webfetch: %s has %s bytes; %s are the most. Get it with a command, into a file", call.Cut(g.url, 200), size, quantity.Number(pageBytes))
 }
 
 // classify finds out what a body is: by what the server says, and by how it begins where that says nothing.
@@ -253,11 +253,11 @@ func isText(kind string) bool {
 func (g *fetched) text(format string) (string, error) {
 	html := g.kind == "text/html" || g.kind == "application/xhtml+xml"
 	if !isText(g.kind) && !html && g.kind != "image/svg+xml" {
-		return "", fmt.Errorf("webfetch: %s is %s of %s, not text. Get it with a command, into a file", call.Cut(g.url, 200), call.Cut(g.kind, 100), token.Count(len(g.body), "byte"))
+		return "", fmt.Errorf("webfetch: %s is %s of %s, not text. Get it with a command, into a file", call.Cut(g.url, 200), call.Cut(g.kind, 100), quantity.Count(len(g.body), "byte"))
 	}
 	text := g.decoded()
 	if strings.Contains(text, "\x00") {
-		return "", fmt.Errorf("webfetch: %s says that it is %s, and is binary: %s", call.Cut(g.url, 200), call.Cut(g.kind, 100), token.Count(len(g.body), "byte"))
+		return "", fmt.Errorf("webfetch: %s says that it is %s, and is binary: %s", call.Cut(g.url, 200), call.Cut(g.kind, 100), quantity.Count(len(g.body), "byte"))
 	}
 	if !html || format == "html" {
 		return text, nil

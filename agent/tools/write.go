@@ -17,8 +17,8 @@ import (
 
 	"github.com/winnowhq/winnow/agent"
 	"github.com/winnowhq/winnow/plainfile"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/rule"
-	"github.com/winnowhq/winnow/token"
 )
 
 // Write makes a file, or puts another text in its place.
@@ -77,11 +77,11 @@ func (t Write) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
 	what := "a new file"
 	switch {
 	case info != nil && info.Size() > mostEdited:
-		what = "in place of " + token.Count(int(info.Size()), "byte")
+		what = "in place of " + quantity.Count(int(info.Size()), "byte")
 	case info != nil:
-		what = "in place of " + token.Count(lineCount(string(old)), "line")
+		what = "in place of " + quantity.Count(lineCount(string(old)), "line")
 	}
-	r.Output = fmt.Sprintf("Done: wrote %s (%s) to %s, %s.", token.Count(lineCount(content), "line"), token.Count(len(content), "byte"), printable(at.shown), what)
+	r.Output = fmt.Sprintf("Done: wrote %s (%s) to %s, %s.", quantity.Count(lineCount(content), "line"), quantity.Count(len(content), "byte"), printable(at.shown), what)
 	if info == nil || info.Size() <= mostEdited {
 		addDiff(r.Metadata, at, old, []byte(content))
 	}
@@ -202,7 +202,7 @@ func addDiff(m map[string]any, at place, old, now []byte) {
 	}
 	m["added"], m["removed"] = added, removed
 	if len(text) > mostDiff {
-		m["diffOmitted"] = token.Grouped(len(text)) + " bytes"
+		m["diffOmitted"] = quantity.Number(len(text)) + " bytes"
 		return
 	}
 	m["diff"] = string(text)
