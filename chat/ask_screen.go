@@ -3,6 +3,7 @@ package chat
 import (
 	"strings"
 
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/tui"
 	"github.com/winnowhq/winnow/visible"
 )
@@ -60,11 +61,11 @@ func (q *question) saw(width, lines, seen int) {
 func (q *question) hidden(n int) string {
 	switch unread := q.unseen(); {
 	case q.nudged && unread > 0:
-		return "… " + tui.Count(unread, "more line") + " first: ↓ or space"
+		return "… " + quantity.Count(unread, "more line") + " first: ↓ or space"
 	case unread > 0:
-		return "… " + tui.Count(unread, "more line") + ": ↓ or space shows them"
+		return "… " + quantity.Count(unread, "more line") + ": ↓ or space shows them"
 	case n > 0:
-		return "… " + tui.Count(n, "line") + " not seen here, ↑↓ scroll"
+		return "… " + quantity.Count(n, "line") + " not seen here, ↑↓ scroll"
 	}
 	return ""
 }
@@ -84,7 +85,7 @@ func (m *chat) questionHead(q *question) (lines []string) {
 		head += " in " + oneLine(q.want.Folder)
 	}
 	if n := len(m.asks) - 1; n > 0 {
-		head += " (" + tui.Count(n, "more question") + " after this one)"
+		head += " (" + quantity.Count(n, "more question") + " after this one)"
 	}
 	for i, l := range wrap(head+":", m.width-len(gutter), "") {
 		mark := gutter

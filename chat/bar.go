@@ -6,6 +6,7 @@ import (
 	"charm.land/lipgloss/v2"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/tui"
 )
 
@@ -148,7 +149,7 @@ func barSize(g winnow.Gauge) [5]string {
 		short := total + " tokens"
 		return [5]string{short + longer + ", the limit is not known", short + ", no known limit", short, short, short}
 	}
-	percent := tui.Percent(g.Total, g.Usable)
+	percent := quantity.Percent(g.Total, g.Usable)
 	usable := total + " of " + grouped(g.Usable)
 	return [5]string{
 		usable + " usable, " + percent + longer + remark, usable + " usable, " + percent + remark, usable + ", " + percent + remark,
@@ -188,12 +189,12 @@ func barCost(g winnow.Gauge) (all, last string) {
 func cost(b winnow.Bill) string {
 	switch {
 	case b.Unknown() == 0:
-		return tui.Dollars(b.Cost)
+		return quantity.Dollars(b.Cost)
 	case b.Cost > 0:
-		return "≥ " + tui.Dollars(b.Cost)
+		return "≥ " + quantity.Dollars(b.Cost)
 	}
 	return "cost ?"
 }
 
 // cacheShare is how much of the prompts came from the provider's cache.
-func cacheShare(b winnow.Bill) string { return tui.Percent(b.Usage.Cache.Read, b.Usage.Prompt()) }
+func cacheShare(b winnow.Bill) string { return quantity.Percent(b.Usage.Cache.Read, b.Usage.Prompt()) }

@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/call"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/tui"
 )
@@ -87,7 +88,7 @@ func (t *transcript) layCall(p *session.Part, open bool) (lines []string, moving
 		lines = append(lines, gutter+gutter+paint(t.style.dim, l))
 	}
 	if hidden > 0 {
-		lines = append(lines, gutter+gutter+paint(t.style.dim, "… "+tui.Count(hidden, "more line")))
+		lines = append(lines, gutter+gutter+paint(t.style.dim, "… "+quantity.Count(hidden, "more line")))
 	}
 	return lines, moving
 }
@@ -114,7 +115,7 @@ func (t *transcript) layArguments(p *session.Part, changed bool) []string {
 			lines = append(lines, gutter+gutter+paint(t.style.dim, l))
 		}
 		if hidden > 0 {
-			lines = append(lines, gutter+gutter+gutter+paint(t.style.dim, "… "+tui.Count(hidden, "more line")))
+			lines = append(lines, gutter+gutter+gutter+paint(t.style.dim, "… "+quantity.Count(hidden, "more line")))
 		}
 	}
 	return lines
@@ -169,14 +170,14 @@ func (t *transcript) outcome(p *session.Part, f facts) string {
 		}
 	case f.Lines != nil:
 		if *f.Lines < f.Total {
-			said = append(said, grouped(*f.Lines)+" of "+tui.Count(f.Total, "line"))
+			said = append(said, grouped(*f.Lines)+" of "+quantity.Count(f.Total, "line"))
 		} else {
-			said = append(said, tui.Count(*f.Lines, "line"))
+			said = append(said, quantity.Count(*f.Lines, "line"))
 		}
 	case f.Matches != nil && f.Files != nil:
-		said = append(said, matches(*f.Matches)+" in "+tui.Count(*f.Files, "file"))
+		said = append(said, matches(*f.Matches)+" in "+quantity.Count(*f.Files, "file"))
 	case f.Matches != nil && call.Name(p.Tool) == "glob":
-		said = append(said, tui.Count(*f.Matches, "file"))
+		said = append(said, quantity.Count(*f.Matches, "file"))
 	case f.Matches != nil && call.Name(p.Tool) == "grep":
 		said = append(said, matches(*f.Matches))
 	case f.Entries != nil:
@@ -193,7 +194,7 @@ func (t *transcript) outcome(p *session.Part, f facts) string {
 		} else if n := strings.Count(out, "\n") + 1; n == 1 {
 			said = append(said, oneLine(out[:min(len(out), 400)]))
 		} else {
-			said = append(said, tui.Count(n, "line"))
+			said = append(said, quantity.Count(n, "line"))
 		}
 	}
 	if took >= 100*time.Millisecond && (took >= time.Second || f.Exit != nil) {

@@ -11,9 +11,9 @@ import (
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/tui"
 )
 
 // takeBack undoes, or does again.
@@ -48,13 +48,13 @@ func (m *chat) takeBack(done, what string, take func(ctx context.Context, id, wh
 func described(r *pivot.Receipt) string {
 	switch r.Kind {
 	case pivot.Restoring:
-		return "the restore of " + tui.Count(len(r.Quoted)+len(r.Replaced), "part") + ", " + grouped(max(0, r.TokensAfter-r.TokensBefore)) + " tokens"
+		return "the restore of " + quantity.Count(len(r.Quoted)+len(r.Replaced), "part") + ", " + grouped(max(0, r.TokensAfter-r.TokensBefore)) + " tokens"
 	case pivot.Pinning:
 		return "the pin, " + grouped(max(0, r.TokensAfter-r.TokensBefore)) + " tokens"
 	case pivot.Pruning:
-		return "the pruning of " + tui.Count(r.Parts(), "part") + ", " + grouped(max(0, r.TokensBefore-r.TokensAfter)) + " tokens"
+		return "the pruning of " + quantity.Count(r.Parts(), "part") + ", " + grouped(max(0, r.TokensBefore-r.TokensAfter)) + " tokens"
 	}
-	return "the folding of " + tui.Count(r.Folded, "message") + ", " + grouped(max(0, r.TokensBefore-r.TokensAfter)) + " tokens"
+	return "the folding of " + quantity.Count(r.Folded, "message") + ", " + grouped(max(0, r.TokensBefore-r.TokensAfter)) + " tokens"
 }
 
 func (m *chat) chooseModel(name string) tea.Cmd {

@@ -6,6 +6,7 @@ import (
 	"charm.land/lipgloss/v2"
 
 	"github.com/winnowhq/winnow/call"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/tui"
 )
@@ -44,7 +45,7 @@ func (t *transcript) layDiff(p *session.Part, f facts, open bool) []string {
 	var lines []string
 	for i, c := range all {
 		if i == most || i == most-1 && len(all) > most {
-			lines = append(lines, gutter+gutter+paint(t.style.dim, "… "+tui.Count(len(all)-i, "more line")))
+			lines = append(lines, gutter+gutter+paint(t.style.dim, "… "+quantity.Count(len(all)-i, "more line")))
 			break
 		}
 		s := t.style.dim

@@ -8,7 +8,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/winnowhq/winnow/token"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/tui"
 )
 
@@ -46,7 +46,7 @@ func (e *editor) paste(text string) {
 		e.insert(text)
 		return
 	}
-	label := "[pasted " + token.Grouped(len(text)) + " bytes, " + tui.Count(lines, "line") + "]"
+	label := "[pasted " + quantity.Number(len(text)) + " bytes, " + quantity.Count(lines, "line") + "]"
 	e.pastes = append(e.pastes, paste{text, label})
 	e.put(aside + rune(len(e.pastes)-1))
 }

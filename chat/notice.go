@@ -6,6 +6,7 @@ import (
 
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/tui"
 )
 
@@ -55,7 +56,7 @@ func wrong(text string) notice { return notice{"✗", text, trouble} }
 func prunedNotice(r *pivot.Receipt, m model.Model) notice {
 	text := tui.Did(r) + ": " + span(r)
 	if saved := float64(r.TokensBefore-r.TokensAfter) * m.Price.CacheRead / 1e6; saved > 0 {
-		text += ", saves " + tui.Dollars(saved) + " a step from here on"
+		text += ", saves " + quantity.Dollars(saved) + " a step from here on"
 	}
 	if r.Trigger != "" {
 		if why := because[r.Trigger]; why != "" {
@@ -67,7 +68,7 @@ func prunedNotice(r *pivot.Receipt, m model.Model) notice {
 
 // foldedNotice tells of a compaction.
 func foldedNotice(r *pivot.Receipt) notice {
-	text := "folded " + tui.Count(r.Folded, "message") + ": " + span(r)
+	text := "folded " + quantity.Count(r.Folded, "message") + ": " + span(r)
 	if r.Summarizer != "" {
 		text += " · summary by " + oneLine(r.Summarizer)
 	}
@@ -75,7 +76,7 @@ func foldedNotice(r *pivot.Receipt) notice {
 		text += ", beside the work"
 	}
 	if r.Cost > 0 {
-		text += " · " + tui.Dollars(r.Cost)
+		text += " · " + quantity.Dollars(r.Cost)
 	} else if len(r.Usage) > 0 {
 		text += " · cost unknown"
 	}

@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/tui"
 )
 
@@ -245,7 +246,7 @@ func (p *contextPanel) View(width, height int) []string {
 // head says how full the window is and what is listed how.
 func (p *contextPanel) head(width int) string {
 	size := barSize(p.gauge)
-	what := tui.Count(len(p.parts), "part")
+	what := quantity.Count(len(p.parts), "part")
 	if p.group != eachPart {
 		what += " " + p.group.String()
 	}

@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/tui"
 )
@@ -50,9 +51,9 @@ func (p *contextPanel) size() int {
 func effect(tokens int) string {
 	switch {
 	case tokens < 0:
-		return ": −" + tui.Count(-tokens, "token")
+		return ": −" + quantity.Count(-tokens, "token")
 	case tokens > 0:
-		return ": +" + tui.Count(tokens, "token")
+		return ": +" + quantity.Count(tokens, "token")
 	}
 	return ": the window is as large as it was"
 }
@@ -93,7 +94,7 @@ func (p *contextPanel) elide(ctx context.Context, row contextRow) (deed, error) 
 	}
 	did := deed{what: row.label() + " is left out"}
 	if n := len(out.Targets); n > 1 {
-		did.what = fmt.Sprintf("%s: %s of %s left out", row.label(), grouped(done), tui.Count(n, "part"))
+		did.what = fmt.Sprintf("%s: %s of %s left out", row.label(), grouped(done), quantity.Count(n, "part"))
 		if why != "" {
 			did.what += " (" + why + ")"
 		}
@@ -141,7 +142,7 @@ func (p *contextPanel) restore(ctx context.Context, row contextRow) (deed, error
 	}
 	did := deed{what: row.label() + " is shown whole again", back: p.again(elided)}
 	if row.part == nil {
-		did.what = fmt.Sprintf("%s: %s shown whole again", row.label(), tui.Count(done, "part"))
+		did.what = fmt.Sprintf("%s: %s shown whole again", row.label(), quantity.Count(done, "part"))
 	}
 	return did, nil
 }

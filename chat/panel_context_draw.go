@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/winnowhq/winnow"
-	"github.com/winnowhq/winnow/token"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/tui"
 )
 
@@ -61,7 +61,7 @@ func (p *contextPanel) drawRow(item, width int) string {
 	case row.part != nil:
 		glyph, state = p.glyph(row.part), p.stateOf(row.part)
 	case row.members != nil:
-		state = tui.Count(len(row.members), "part")
+		state = quantity.Count(len(row.members), "part")
 	default:
 		glyph, state = "▓", "every request"
 	}
@@ -141,7 +141,7 @@ func (p *contextPanel) details(item, width int) []string {
 
 func (p *contextPanel) drawDetails(x *winnow.Explanation, width int) []string {
 	d := under{width: width, style: p.style}
-	d.say("", token.GroupDigitsIn(x.Because))
+	d.say("", quantity.Sentence(x.Because))
 	where := grouped(x.Tokens) + " tokens in the log, " + grouped(x.Shown) + " in the view"
 	if x.Step > 0 {
 		where += " · step " + grouped(x.Step) + " of turn " + grouped(x.Turn)
@@ -150,7 +150,7 @@ func (p *contextPanel) drawDetails(x *winnow.Explanation, width int) []string {
 	for _, r := range x.Elisions {
 		text := "the " + string(r.Field) + ", by " + r.Rule + ", saves " + grouped(r.Saves)
 		if r.StepsSince > 0 {
-			text += "; " + tui.Count(r.StepsSince, "step") + " ago"
+			text += "; " + quantity.Count(r.StepsSince, "step") + " ago"
 		}
 		if r.Together > 1 {
 			text += "; with " + grouped(r.Together-1) + " more, /undo " + r.Receipt + " takes back all of them"
@@ -224,6 +224,6 @@ func (d *under) text(name, text string) {
 		d.lines = append(d.lines, tui.Cut(inset+"│ "+l, d.width))
 	}
 	if hidden > 0 {
-		d.faint("│ … " + tui.Count(hidden, "more line"))
+		d.faint("│ … " + quantity.Count(hidden, "more line"))
 	}
 }

@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/tui"
 )
 
@@ -75,16 +76,16 @@ func (p *costPanel) draw(width int) []string {
 	case bill.Requests == 0:
 		return wrap("nothing was paid yet: no request has said what it took", width, "")
 	}
-	head := money(bill) + " for " + tui.Count(bill.Requests, "request") + " · " + cacheShare(bill) + " of what was sent came from the cache"
+	head := money(bill) + " for " + quantity.Count(bill.Requests, "request") + " · " + cacheShare(bill) + " of what was sent came from the cache"
 	var lines []string
 	for _, l := range wrap(head, width, "") {
 		lines = append(lines, paint(p.style.bold, tui.Cut(l, width)))
 	}
 	if bill.Unpriced > 0 {
-		lines = append(lines, wrap("the price of "+tui.Count(bill.Unpriced, "request")+" is not known", width, "")...)
+		lines = append(lines, wrap("the price of "+quantity.Count(bill.Unpriced, "request")+" is not known", width, "")...)
 	}
 	if bill.Unreported > 0 {
-		lines = append(lines, wrap(tui.Count(bill.Unreported, "request")+" without a report of usage", width, "")...)
+		lines = append(lines, wrap(quantity.Count(bill.Unreported, "request")+" without a report of usage", width, "")...)
 	}
 	lines = append(lines, "")
 	t := billTable{width: width, style: p.style}
@@ -178,7 +179,7 @@ func chart(all []winnow.Request, width int, s style) []string {
 		return nil
 	}
 	all = all[max(0, len(all)-room):]
-	value, label, title := func(r *winnow.Request) float64 { return r.Bill.Cost }, tui.Dollars, "cost"
+	value, label, title := func(r *winnow.Request) float64 { return r.Bill.Cost }, quantity.Dollars, "cost"
 	if slices.ContainsFunc(all, func(r winnow.Request) bool { return r.Bill.Unknown() > 0 }) {
 		value, label, title = func(r *winnow.Request) float64 { return float64(r.Bill.Usage.Prompt()) }, func(n float64) string { return shortly(int(n)) }, "tokens sent"
 	}
@@ -188,7 +189,7 @@ func chart(all []winnow.Request, width int, s style) []string {
 	}
 	what := "the only request"
 	if len(all) > 1 {
-		what = "the newest " + tui.Count(len(all), "request")
+		what = "the newest " + quantity.Count(len(all), "request")
 	}
 	lines := []string{paint(s.dim, tui.Cut(title+" of "+what, width))}
 	if most <= 0 {

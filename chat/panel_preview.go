@@ -7,7 +7,7 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/pivot"
-	"github.com/winnowhq/winnow/token"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/tui"
 )
 
@@ -94,7 +94,7 @@ func (p *previewPanel) draw(width int) []string {
 	}
 	lines = append(lines, "")
 	if v.Tail > 0 {
-		text := tui.Count(v.Tail, "message") + " of " + tui.Count(v.TailTokens, "token") + " would stay word for word"
+		text := quantity.Count(v.Tail, "message") + " of " + quantity.Count(v.TailTokens, "token") + " would stay word for word"
 		if v.Split {
 			text += ", from the middle of a turn on"
 		}
@@ -114,21 +114,21 @@ func summaryForeseen(s *winnow.SummaryPreview) string {
 	text := "the summary would be written by " + s.Summarizer
 	switch s.Basis {
 	case "written":
-		text += ", which costs nothing: " + tui.Count(s.Tokens, "token")
+		text += ", which costs nothing: " + quantity.Count(s.Tokens, "token")
 	case "earlier":
-		text += ": about " + tui.Count(s.Tokens, "token") + ", as long as the one before"
+		text += ": about " + quantity.Count(s.Tokens, "token") + ", as long as the one before"
 	default:
-		text += ": at most " + tui.Count(s.Tokens, "token")
+		text += ": at most " + quantity.Count(s.Tokens, "token")
 	}
 	if s.Calls == 0 {
 		return text
 	}
-	text += "; " + tui.Count(s.Calls, "request") + " of " + token.Grouped(s.Prompt) + " tokens in all"
+	text += "; " + quantity.Count(s.Calls, "request") + " of " + quantity.Number(s.Prompt) + " tokens in all"
 	if s.Cached > 0 {
-		text += ", " + tui.Percent(s.Cached, s.Prompt) + " of it from the cache"
+		text += ", " + quantity.Percent(s.Cached, s.Prompt) + " of it from the cache"
 	}
 	if s.Cost > 0 {
-		return text + ", about " + tui.Dollars(s.Cost)
+		return text + ", about " + quantity.Dollars(s.Cost)
 	}
 	return text + ", at a price that is not known"
 }

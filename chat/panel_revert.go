@@ -6,6 +6,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/tui"
 )
@@ -61,7 +62,7 @@ func (p *revertPanel) View(width, height int) []string {
 	if height < 8 {
 		lines = lines[:0]
 	}
-	lines = append(lines, paint(p.style.dim, cmp.Or(p.state(len(p.shown), len(p.all), width), tui.Cut(tui.Count(len(p.all), "message")+" of yours, newest first", width))))
+	lines = append(lines, paint(p.style.dim, cmp.Or(p.state(len(p.shown), len(p.all), width), tui.Cut(quantity.Count(len(p.all), "message")+" of yours, newest first", width))))
 	return shows(append(lines, p.view(len(p.shown), height-len(lines), func(int) int { return 1 }, func(item, _ int) string {
 		m := p.all[p.shown[item]]
 		return pick(item == p.at, cmp.Or(firstLine(m.Text()), "(no text)"), right(ago(p.now.Sub(time.UnixMilli(int64(m.Time.Created)))), 8), min(width, mostRow), p.style)

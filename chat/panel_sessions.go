@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
 
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/tui"
 )
@@ -87,7 +88,7 @@ func (p *sessionsPanel) View(width, height int) []string {
 	case p.loaded && len(p.all) == 0:
 		head = "no session is kept yet"
 	case p.loaded:
-		head = cmp.Or(p.state(len(p.shown), len(p.all), width), tui.Count(len(p.all), "session")+" · ● is this one")
+		head = cmp.Or(p.state(len(p.shown), len(p.all), width), quantity.Count(len(p.all), "session")+" · ● is this one")
 	}
 	lines := []string{paint(p.style.dim, tui.Cut(head, width))}
 	return shows(append(lines, p.view(len(p.shown), height-1, func(int) int { return 1 }, func(item, _ int) string {
@@ -103,7 +104,7 @@ func (p *sessionsPanel) row(one *store.Listing, chosen bool, width int) string {
 	}
 	side := []string{right(ago(p.now.Sub(time.UnixMilli(int64(one.Info.Time.Updated)))), 8)}
 	if width >= 60 {
-		side = append(side, right(tui.Count(one.Messages, "message"), 14))
+		side = append(side, right(quantity.Count(one.Messages, "message"), 14))
 	}
 	if width >= 78 {
 		side = append(side, fit(oneLine(modelOf(one)), min(30, width/4)))

@@ -6,6 +6,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/tui"
 	"github.com/winnowhq/winnow/visible"
 )
@@ -117,7 +118,7 @@ func (m *chat) status() string {
 	case m.doing != "":
 		left = spinner[m.frame%len(spinner)] + " " + m.doing
 		if m.written > 0 {
-			left += " · " + tui.Count(m.written, "character") + " of the summary"
+			left += " · " + quantity.Count(m.written, "character") + " of the summary"
 		}
 	case m.work != nil && m.work.stopped:
 		left = spinner[m.frame%len(spinner)] + " stopping"
@@ -158,7 +159,7 @@ func (m *chat) waiting() string {
 func (m *chat) drawInput(most int) (lines []string, x, y int) {
 	for i, q := range m.queued {
 		if i == 2 {
-			lines = append(lines, paint(m.style.dim, gutter+"… "+tui.Count(len(m.queued)-i, "more message")+" waiting"))
+			lines = append(lines, paint(m.style.dim, gutter+"… "+quantity.Count(len(m.queued)-i, "more message")+" waiting"))
 			break
 		}
 		lines = append(lines, paint(m.style.dim, tui.Cut("↥ waits: "+oneLine(q.text[:min(len(q.text), 400)]), m.width)))

@@ -6,8 +6,8 @@ import (
 	"charm.land/lipgloss/v2"
 	"github.com/go-json-experiment/json"
 
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/token"
 	"github.com/winnowhq/winnow/tui"
 )
 
@@ -99,7 +99,7 @@ func (t *transcript) laySaid(m *session.Message, open bool) []string {
 		hidden += 1 + strings.Count(strings.TrimSuffix(rest, "\n"), "\n")
 	}
 	if hidden > 0 {
-		lines = append(lines, mark+paint(t.style.dim, tui.Cut("… "+tui.Count(hidden, "more line")+" · ctrl+o unfolds", t.width-len(gutter))))
+		lines = append(lines, mark+paint(t.style.dim, tui.Cut("… "+quantity.Count(hidden, "more line")+" · ctrl+o unfolds", t.width-len(gutter))))
 	}
 	for _, f := range files {
 		lines = append(lines, mark+paint(t.style.dim, tui.Cut(f, t.width-len(gutter))))
@@ -124,7 +124,7 @@ func (t *transcript) laySummary(m *session.Message, open bool) []string {
 		}
 	}
 	if !open {
-		return t.note("≡", "the summary that stands for what is above: "+tui.Count(len(strings.Fields(text.String())), "word")+" · ctrl+o unfolds", t.style.dim)
+		return t.note("≡", "the summary that stands for what is above: "+quantity.Count(len(strings.Fields(text.String())), "word")+" · ctrl+o unfolds", t.style.dim)
 	}
 	return append(t.note("≡", "the summary that stands for what is above:", t.style.dim), markdown(text.String(), t.width, t.style)...)
 }
@@ -205,4 +205,4 @@ func excerpt(text string, width, most int) (lines []string, hidden int) {
 	return lines, hidden
 }
 
-func grouped(n int) string { return token.Grouped(n) }
+func grouped(n int) string { return quantity.Number(n) }
