@@ -8,10 +8,10 @@ import (
 	"strings"
 
 	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/summarize/offline"
-	"github.com/winnowhq/winnow/token"
 )
 
 // asking is how one summariser is asked: what is still to be sent to it, and what it has answered so far.
@@ -51,7 +51,7 @@ func (a *asking) fit(r pivot.Request) error {
 
 func (a *asking) take(pieces []pivot.Request, ok bool) error {
 	if !ok {
-		return fmt.Errorf("the request does not fit %s, which takes %s tokens", a.s.Name(), token.Grouped(a.limit))
+		return fmt.Errorf("the request does not fit %s, which takes %s tokens", a.s.Name(), quantity.Number(a.limit))
 	}
 	a.pieces = pieces
 	if a.lowered > 0 {
@@ -162,7 +162,7 @@ func (a *asking) otherwise(r pivot.Request, failed error) error {
 	}
 	a.limit = min(int(float64(a.believed)*lowerings[a.lowered]), r.Tokens(a.facts)*3/4)
 	a.lowered++
-	a.f.note(fmt.Sprintf("%s found %s tokens too long; it was sent no more than %s", a.s.Name(), token.Grouped(r.Tokens(a.facts)), token.Grouped(a.limit)))
+	a.f.note(fmt.Sprintf("%s found %s tokens too long; it was sent no more than %s", a.s.Name(), quantity.Number(r.Tokens(a.facts)), quantity.Number(a.limit)))
 	if !a.begun && len(a.pieces) == 1 {
 		r.Notes = nil
 		return a.fit(r)
@@ -223,7 +223,7 @@ func (e *Engine) spend(f *folding, s pivot.Summarizer, a pivot.Answer, err error
 		})
 	}
 	if err == nil && failures > 0 {
-		f.note(fmt.Sprintf("%s answered after %s: %s", s.Name(), token.Count(failures, "failed call"), strings.TrimPrefix(calls[failures-1].Failed, s.Name()+": ")))
+		f.note(fmt.Sprintf("%s answered after %s: %s", s.Name(), quantity.Count(failures, "failed call"), strings.TrimPrefix(calls[failures-1].Failed, s.Name()+": ")))
 	}
 }
 

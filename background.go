@@ -8,10 +8,10 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/summarize/offline"
-	"github.com/winnowhq/winnow/token"
 )
 
 // inBackground is the trigger of a compaction for which nothing had to wait.
@@ -305,7 +305,7 @@ func (e *Engine) rebase(ctx context.Context, prepared *folding, o CompactOptions
 	f.replaces, f.request, f.answer, f.struck = prepared.replaces, prepared.request, prepared.answer, prepared.struck
 	f.spent, f.usages, f.notes = prepared.spent, prepared.usages, append([]string(nil), prepared.notes...)
 	if since := len(f.cut.Tail) - len(prepared.cut.Tail); since > 0 {
-		f.note("the summary was written while the work went on: " + token.Count(since, "message") + " came in meanwhile")
+		f.note("the summary was written while the work went on: " + quantity.Count(since, "message") + " came in meanwhile")
 	} else {
 		f.note("the summary was written before it was needed")
 	}
@@ -373,7 +373,7 @@ func (f *folding) refusedAgain(l *live) string {
 		}
 	}
 	if left, all := l.tokens(f.cut.Tail, f.ledger), l.look().Tokens(); float64(left) > enough*float64(all) {
-		return fmt.Sprintf("what came since has %s of %s tokens", token.Grouped(left), token.Grouped(all))
+		return fmt.Sprintf("what came since has %s of %s tokens", quantity.Number(left), quantity.Number(all))
 	}
 	return ""
 }

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/winnowhq/winnow/policy"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/token"
 )
 
 // Protection is a way in which a part is kept.
@@ -137,7 +137,7 @@ func list(refs []Ref, most int) string {
 	names := make([]string, 0, most+1)
 	for i, r := range refs {
 		if i == most {
-			names = append(names, fmt.Sprintf("and %s more", token.Grouped(len(refs)-most)))
+			names = append(names, fmt.Sprintf("and %s more", quantity.Number(len(refs)-most)))
 			break
 		}
 		names = append(names, r.String())
@@ -198,7 +198,7 @@ func (x *explainer) protection(of *Explanation) string {
 		}
 		return fmt.Sprintf("it belongs to the last %d turns, which stay whole", scan.Turns)
 	case ByNewest:
-		return fmt.Sprintf("it is among the newest %s tokens of tool output, which stay", token.Grouped(scan.Protect))
+		return fmt.Sprintf("it is among the newest %s tokens of tool output, which stay", quantity.Number(scan.Protect))
 	case ByTail:
 		return "the compaction " + k.What + " kept it word for word"
 	}

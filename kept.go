@@ -8,10 +8,10 @@ import (
 	"slices"
 
 	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
-	"github.com/winnowhq/winnow/token"
 	"github.com/winnowhq/winnow/view"
 )
 
@@ -179,7 +179,7 @@ func (e *Engine) roomFor(l *live, c store.Change) *rule.Refusal {
 	if size <= usable.Threshold {
 		return nil
 	}
-	return &rule.Refusal{Code: TooLarge, Tokens: size, Reason: fmt.Sprintf("with it the prompt would have %s tokens, and %s are usable", token.Grouped(size), token.Grouped(usable.Threshold))}
+	return &rule.Refusal{Code: TooLarge, Tokens: size, Reason: fmt.Sprintf("with it the prompt would have %s tokens, and %s are usable", quantity.Number(size), quantity.Number(usable.Threshold))}
 }
 
 const tooLargeHint = "read pieces of it with the recall tool or winnow show, or make room first"

@@ -9,11 +9,11 @@ import (
 	"github.com/winnowhq/winnow/budget"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/policy"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/schedule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
-	"github.com/winnowhq/winnow/token"
 	"github.com/winnowhq/winnow/view"
 )
 
@@ -208,9 +208,9 @@ func (e *Engine) Rejected(ctx context.Context, id string, r budget.Rejection) (o
 
 // stuck is the error that ends the attempts.
 func (e *Engine) stuck(ctx context.Context, id string, size, usable int) error {
-	failed := &Error{Code: NoProgress, Op: "compact", Session: id, Err: fmt.Errorf("two compactions in a row did not bring it below its budget: still %s tokens", token.Grouped(size))}
+	failed := &Error{Code: NoProgress, Op: "compact", Session: id, Err: fmt.Errorf("two compactions in a row did not bring it below its budget: still %s tokens", quantity.Number(size))}
 	if usable > 0 {
-		failed.Err = fmt.Errorf("%w of %s usable", failed.Err, token.Grouped(usable))
+		failed.Err = fmt.Errorf("%w of %s usable", failed.Err, quantity.Number(usable))
 	}
 	l, err := e.lock(ctx, "compact", id)
 	if err != nil {

@@ -8,11 +8,11 @@ import (
 	"slices"
 
 	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/secret"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
-	"github.com/winnowhq/winnow/token"
 	"github.com/winnowhq/winnow/view"
 )
 
@@ -133,7 +133,7 @@ func (f *folding) maskedNote() []string {
 	if n == 0 {
 		return nil
 	}
-	return []string{token.Count(n, "secret") + " masked in what was written under the pivot; the log has them, and --secrets keep leaves them"}
+	return []string{quantity.Count(n, "secret") + " masked in what was written under the pivot; the log has them, and --secrets keep leaves them"}
 }
 
 // unchanged reports whether what was folded is still what is there: messages may have been appended since, nothing else.
@@ -236,19 +236,19 @@ func (e *Engine) compactionReceipt(l *live, f *folding, c store.Change, marker, 
 func (e *Engine) noProgress(l *live, f *folding, before, after int, window []session.Message, ledger rule.Ledger) error {
 	failed := &Error{Code: NoProgress, Op: "compact", Session: f.id}
 	if after >= before {
-		failed.Err = fmt.Errorf("the view would have %s tokens after, %s before", token.Grouped(after), token.Grouped(before))
+		failed.Err = fmt.Errorf("the view would have %s tokens after, %s before", quantity.Number(after), quantity.Number(before))
 		failed.Hint = "the session is as small as it gets"
 		if n := l.keptTokens(window); n > 0 {
-			failed.Hint = fmt.Sprintf("what is pinned or restored and would be carried over takes %s tokens; without them it may get smaller", token.Grouped(n))
+			failed.Hint = fmt.Sprintf("what is pinned or restored and would be carried over takes %s tokens; without them it may get smaller", quantity.Number(n))
 		}
 		return failed
 	}
 	if to := f.options.To; to > 0 && after > to {
-		failed.Err = fmt.Errorf("the view would still have %s tokens, and %s were asked for", token.Grouped(after), token.Grouped(to))
+		failed.Err = fmt.Errorf("the view would still have %s tokens, and %s were asked for", quantity.Number(after), quantity.Number(to))
 		failed.Hint = stays(l.floor(window, ledger))
 		return failed
 	}
-	failed.Err = fmt.Errorf("the view would still have %s tokens with system prompt and tools, budget %s", token.Grouped(after+f.overhead), token.Grouped(f.usable))
+	failed.Err = fmt.Errorf("the view would still have %s tokens with system prompt and tools, budget %s", quantity.Number(after+f.overhead), quantity.Number(f.usable))
 	failed.Hint = stays(l.floor(window, ledger))
 	return failed
 }

@@ -5,9 +5,9 @@ import (
 	"fmt"
 
 	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/token"
 	"github.com/winnowhq/winnow/view"
 )
 
@@ -29,9 +29,9 @@ func (e *Engine) repeats(l *live, f *folding, keep int) error {
 	if f.usable > 0 && shown+f.overhead > f.usable || l.tokens(f.behind(), l.state.Ledger) > keep {
 		return nil
 	}
-	hint := fmt.Sprintf("the view has %s tokens; ask for fewer to have it folded further (compact --to TOKENS, CompactOptions.To)", token.Grouped(shown))
+	hint := fmt.Sprintf("the view has %s tokens; ask for fewer to have it folded further (compact --to TOKENS, CompactOptions.To)", quantity.Number(shown))
 	if o.To > 0 {
-		hint = fmt.Sprintf("the view has %s tokens, and %s were asked for", token.Grouped(shown), token.Grouped(o.To))
+		hint = fmt.Sprintf("the view has %s tokens, and %s were asked for", quantity.Number(shown), quantity.Number(o.To))
 	}
 	return &Error{Code: NothingToFold, Op: "compact", Session: f.id, Err: ErrNothingNew, Hint: hint}
 }

@@ -7,10 +7,10 @@ import (
 	"strings"
 
 	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
-	"github.com/winnowhq/winnow/token"
 )
 
 // Targeted is what became of one target. OK says that it is now as it was asked to be, also when it was so already.
@@ -212,5 +212,5 @@ func tokens(n int) string {
 	if n == 1 {
 		return "1 token"
 	}
-	return token.Grouped(n) + " tokens"
+	return quantity.Number(n) + " tokens"
 }

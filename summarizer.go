@@ -12,8 +12,8 @@ import (
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/pivot/fact"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/summarize/offline"
-	"github.com/winnowhq/winnow/token"
 )
 
 // Prefix is what every request of a program begins with, before the messages of its view.
@@ -35,7 +35,7 @@ func (e *Engine) summarize(ctx context.Context, f *folding) error {
 	}
 	own := chosen.Name() == offline.Name
 	if !own && !f.settings.Letter && f.replaces < minFold {
-		return f.noSummary(fmt.Errorf("there are %s tokens to fold", token.Grouped(f.replaces)), false)
+		return f.noSummary(fmt.Errorf("there are %s tokens to fold", quantity.Number(f.replaces)), false)
 	}
 	e.brief(f, chosen)
 	e.align(ctx, f, chosen)
@@ -117,7 +117,7 @@ func (f *folding) strike(ctx context.Context) {
 	if !f.settings.Letter {
 		f.answer.Text, how = fact.Mark(f.answer.Text, invented), how+", and struck"
 	}
-	f.note(fmt.Sprintf("%s: %s of the summary", how, token.Count(len(f.struck), "claim")))
+	f.note(fmt.Sprintf("%s: %s of the summary", how, quantity.Count(len(f.struck), "claim")))
 }
 
 // minFold is how many tokens a model is asked to summarise at least: one heading and a line under it are hardly shorter.

@@ -22,7 +22,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/winnowhq/winnow/model"
-	"github.com/winnowhq/winnow/token"
+	"github.com/winnowhq/winnow/quantity"
 )
 
 const (
@@ -146,7 +146,7 @@ func (s Settings) full(l model.Limits) Usable {
 		if quarter := window / 4; u.Output > quarter {
 			u.Output = quarter
 			why = fmt.Sprintf("the output limit is %s: a quarter of the window, %s tokens, is set aside for the answer",
-				unknownOr(l.Output), token.Grouped(quarter))
+				unknownOr(l.Output), quantity.Number(quarter))
 		}
 	}
 	u.Reserved = min(DefaultReserved, u.Output)
@@ -178,7 +178,7 @@ func fallback(u Usable, l model.Limits) Usable {
 	u.Output = min(u.Output, l.Context/4)
 	u.Tokens = l.Context - u.Output
 	u.Fallback = fmt.Sprintf("the limits (context %s, output %s) leave no room for a prompt: %s tokens are taken to be usable",
-		token.Grouped(l.Context), unknownOr(l.Output), token.Grouped(u.Tokens))
+		quantity.Number(l.Context), unknownOr(l.Output), quantity.Number(u.Tokens))
 	return u
 }
 
@@ -198,5 +198,5 @@ func unknownOr(tokens int) string {
 	if tokens == 0 {
 		return "unknown"
 	}
-	return token.Grouped(tokens)
+	return quantity.Number(tokens)
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/winnowhq/winnow/model"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/token"
 )
 
 // The reasons of a verdict that was not computed, and of one that should not be trusted alone.
@@ -49,18 +49,18 @@ func (s Settings) Check(m model.Model, u session.Usage, pending int) Verdict {
 		v.Code, v.Reason = CodeAutoOff, "automatic compaction is off"
 	case v.Total > v.Usable || s.Full && v.Total == v.Usable:
 		v.Overflow, v.Code = true, CodeOverflow
-		v.Reason = fmt.Sprintf("%s tokens of %s usable", token.Grouped(v.Total), token.Grouped(v.Usable))
+		v.Reason = fmt.Sprintf("%s tokens of %s usable", quantity.Number(v.Total), quantity.Number(v.Usable))
 		if usable.Threshold < usable.Tokens {
-			v.Reason = fmt.Sprintf("%s tokens, threshold %s", token.Grouped(v.Total), token.Grouped(v.Usable))
+			v.Reason = fmt.Sprintf("%s tokens, threshold %s", quantity.Number(v.Total), quantity.Number(v.Usable))
 		}
 		if prompt := sum(u.Input, u.Cache.Read, u.Cache.Write); s.Full && usable.Context > 0 && prompt > usable.Context {
 			v.Code = CodeDoubtful
 			v.Reason += fmt.Sprintf("; the report has a prompt of %s tokens, more than the window of %s: cache reads counted more than once, or a limit that is out of date",
-				token.Grouped(prompt), token.Grouped(usable.Context))
+				quantity.Number(prompt), quantity.Number(usable.Context))
 		}
 	default:
 		v.Code = CodeFits
-		v.Reason = fmt.Sprintf("%s tokens of %s usable", token.Grouped(v.Total), token.Grouped(v.Usable))
+		v.Reason = fmt.Sprintf("%s tokens of %s usable", quantity.Number(v.Total), quantity.Number(v.Usable))
 	}
 	return v
 }
@@ -111,7 +111,7 @@ func (f Floor) String() string {
 		tokens int
 	}{{"system", f.System}, {"tools", f.Tools}, {"pins", f.Pins}, {"tail", f.Tail}, {"summary", f.Summary}} {
 		if item.tokens > 0 {
-			items = append(items, item.name+" "+token.Grouped(item.tokens))
+			items = append(items, item.name+" "+quantity.Number(item.tokens))
 		}
 	}
 	switch len(items) {
@@ -120,5 +120,5 @@ func (f Floor) String() string {
 	case 1:
 		return items[0]
 	}
-	return strings.Join(items, " + ") + " = " + token.Grouped(f.Total())
+	return strings.Join(items, " + ") + " = " + quantity.Number(f.Total())
 }

@@ -6,7 +6,7 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/winnowhq/winnow/token"
+	"github.com/winnowhq/winnow/quantity"
 )
 
 // DefaultRegrets is how many misses in 100 steps are bearable by default.
@@ -97,7 +97,7 @@ func count(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}
-	return token.Grouped(n) + " " + many
+	return quantity.Number(n) + " " + many
 }
 
 // share formats a ratio; rate, below, misses in 100 steps.

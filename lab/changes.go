@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/winnowhq/winnow/token"
+	"github.com/winnowhq/winnow/quantity"
 )
 
 // mostChanges limits how many sessions are named as helped or hurt most.
@@ -78,7 +78,7 @@ func lost(was, is *Outcome) string {
 	case largest <= 0:
 		return "more was read from the cache"
 	case largest == asked:
-		return fmt.Sprintf("%s of %s needed what was hidden", token.Grouped(is.Needy), count(is.Steps, "step", "steps"))
+		return fmt.Sprintf("%s of %s needed what was hidden", quantity.Number(is.Needy), count(is.Steps, "step", "steps"))
 	case largest == summed:
 		return fmt.Sprintf("%s cost more than the %s left saved", count(is.Folds, "compaction", "compactions"), count(max(0, is.Steps-is.First), "step that was", "steps that were"))
 	case is.Commits > 0:

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/winnowhq/winnow/bill"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/token"
 )
@@ -72,19 +73,19 @@ func (p Paid) differs(base Standing, hour bool) []string {
 	var why []string
 	say := func(format string, values ...any) { why = append(why, fmt.Sprintf(format, values...)) }
 	if n := all.Unknown(); n > 0 {
-		say("the recorded bill leaves out %s of unknown cost", token.Count(n, "request"))
+		say("the recorded bill leaves out %s of unknown cost", quantity.Count(n, "request"))
 	}
 	if n := p.Agents.Requests; n > 0 {
-		say("not replayed: %s of sub-agents", token.Count(n, "request"))
+		say("not replayed: %s of sub-agents", quantity.Count(n, "request"))
 	}
 	if n := p.Left.Requests; n > 0 {
-		say("not replayed: %s whose answers are not part of the session", token.Count(n, "request"))
+		say("not replayed: %s whose answers are not part of the session", quantity.Count(n, "request"))
 	}
 	if len(p.Models) > 1 {
 		say("%d models answered; a replay bills all steps at the price of the one that answered most", len(p.Models))
 	}
 	if p.Copies > 0 {
-		say("the log repeats %s, which cost nothing the second time; the replay sends each again", token.Count(p.Copies, "answer"))
+		say("the log repeats %s, which cost nothing the second time; the replay sends each again", quantity.Count(p.Copies, "answer"))
 	}
 	if p.Compactions > 0 {
 		say("the recorded session was compacted %s; a replay goes on as if it had not been", times(p.Compactions))
@@ -92,7 +93,7 @@ func (p Paid) differs(base Standing, hour bool) []string {
 	sent, recorded := base.Tokens.Sent, p.Steps.Usage.Prompt()
 	if recorded > 0 && math.Abs(float64(sent-recorded)) > 0.01*float64(recorded) {
 		say("prompts were %s tokens as recorded and are %s in the replay: what the product adds to them (reminders, attachments, thinking) is not in the log, and the provider's tokenizer counts differently",
-			token.Grouped(recorded), token.Grouped(sent))
+			quantity.Number(recorded), quantity.Number(sent))
 	}
 	if u := p.Steps.Usage; recorded > 0 && sent > 0 {
 		was, is := float64(u.Cache.Read)/float64(recorded), float64(base.Tokens.Cached)/float64(sent)
@@ -101,13 +102,13 @@ func (p Paid) differs(base Standing, hour bool) []string {
 		}
 	}
 	if p.Thinking > 0 {
-		say("the answers had %s tokens of thinking, which a replay does not have", token.Grouped(p.Thinking))
+		say("the answers had %s tokens of thinking, which a replay does not have", quantity.Number(p.Thinking))
 	}
 	if said, is := p.Steps.Usage.Output+p.Steps.Usage.Reasoning, base.Tokens.Output; math.Abs(float64(said-is)) > 0.01*float64(max(said, is)) {
-		say("answers were %s tokens as reported and are %s as recorded in the log", token.Grouped(said), token.Grouped(is))
+		say("answers were %s tokens as reported and are %s as recorded in the log", quantity.Number(said), quantity.Number(is))
 	}
 	if p.Hour > 0 && !hour {
-		say("%s tokens were written to the cache for an hour, at double the input price; the replay's cache lives as long as the model's usual one (--cache 1h)", token.Grouped(p.Hour))
+		say("%s tokens were written to the cache for an hour, at double the input price; the replay's cache lives as long as the model's usual one (--cache 1h)", quantity.Number(p.Hour))
 	}
 	return why
 }

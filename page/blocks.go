@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 )
@@ -104,7 +105,7 @@ func (d *document) block(out *part, title, text string, isJSON bool) {
 }
 
 func (d *document) textBlock(title, text string, isJSON bool) block {
-	b := block{Title: title, Weight: weight(len(text)), JSON: isJSON}
+	b := block{Title: title, Weight: quantity.Bytes(len(text)), JSON: isJSON}
 	if len(text) <= d.inline {
 		b.Text = kept{text, isJSON}.shown()
 	} else {
@@ -123,7 +124,7 @@ func attachment(p *session.Part) string {
 		if strings.HasSuffix(p.URL[:at], ";base64") {
 			n = len(strings.TrimRight(p.URL[at+1:], "=")) * 3 / 4
 		}
-		size = weight(n)
+		size = quantity.Bytes(n)
 	}
 	switch {
 	case embedded:

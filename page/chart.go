@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -105,17 +106,17 @@ func chartOf(c *Content, s strata) chart {
 	case usable > 0 && float64(usable) < 1.6*float64(most):
 		most = max(most, usable)
 	case usable > 0:
-		d.UsableAbove = grouped(usable)
+		d.UsableAbove = quantity.Number(usable)
 	}
 	step := niceStep(most)
 	top := float64(most) * 1.06
 	y := func(tokens float64) float64 { return math.Round(10*(chartHeight-chartHeight*tokens/top)) / 10 }
 	for n := step; float64(n) < top; n += step {
-		d.Grid = append(d.Grid, label{Y: y(float64(n)), Text: short(n)})
+		d.Grid = append(d.Grid, label{Y: y(float64(n)), Text: quantity.Short(n)})
 	}
 	if usable > 0 && d.UsableAbove == "" {
 		height := y(float64(usable))
-		d.Usable = &label{X: beside(columns, height, y), Y: height, Text: "usable " + grouped(usable)}
+		d.Usable = &label{X: beside(columns, height, y), Y: height, Text: "usable " + quantity.Number(usable)}
 	}
 	below := make([]curve, len(columns))
 	for i := range columns {
@@ -135,9 +136,9 @@ func chartOf(c *Content, s strata) chart {
 		if taken > 0 {
 			d.Areas = append(d.Areas, area{l.Class, outline(columns, above, below, y)})
 			d.Labels = append(d.Labels, name(l, columns, above, below, y)...)
-			one := legend{l.Class, l.Name, grouped(s.now.amounts[k]), ""}
+			one := legend{l.Class, l.Name, quantity.Number(s.now.amounts[k]), ""}
 			if s.now.amounts[k] > 0 && k < len(s.layers)-1 {
-				one.Share = percent(s.now.amounts[k], s.now.shown())
+				one.Share = quantity.Percent(s.now.amounts[k], s.now.shown())
 			}
 			d.Legend = append(d.Legend, one)
 		}
@@ -147,9 +148,9 @@ func chartOf(c *Content, s strata) chart {
 	d.faults(s, columns)
 	d.turns(c, columns)
 	d.hits(c, s, columns)
-	d.Describe = fmt.Sprintf("What the window was made of after each of %s: at most %s tokens, now %s.", count(len(s.moments), "message"), grouped(peak(s)), grouped(s.now.shown()))
+	d.Describe = fmt.Sprintf("What the window was made of after each of %s: at most %s tokens, now %s.", quantity.Count(len(s.moments), "message"), quantity.Number(peak(s)), quantity.Number(s.now.shown()))
 	if n := len(s.faults); n > 0 {
-		d.Describe += " " + count(n, "pivot") + " cut through it."
+		d.Describe += " " + quantity.Count(n, "pivot") + " cut through it."
 	}
 	return d
 }
@@ -288,17 +289,6 @@ func niceStep(most int) int {
 	}
 }
 
-// short writes 150,000 as 150k.
-func short(n int) string {
-	switch {
-	case n >= 1_000_000:
-		return strconv.FormatFloat(float64(n)/1e6, 'f', -1, 64) + "M"
-	case n >= 1000:
-		return strconv.FormatFloat(float64(n)/1e3, 'f', -1, 64) + "k"
-	}
-	return strconv.Itoa(n)
-}
-
 func columnOf(columns []column, message int) column {
 	for _, c := range columns {
 		if message >= c.from && message < c.to {
@@ -312,8 +302,8 @@ func (d *chart) faults(s strata, columns []column) {
 	for i, f := range s.faults {
 		x := columnOf(columns, f.summary).x
 		l := label{
-			X: share(x), Href: fmt.Sprintf("#pivot%d", i+1), Text: change(f.before, f.after), Anchor: "end",
-			Title: fmt.Sprintf("Pivot %d: %s → %s tokens", i+1, grouped(f.before), grouped(f.after)),
+			X: share(x), Href: fmt.Sprintf("#pivot%d", i+1), Text: quantity.Change(f.before, f.after), Anchor: "end",
+			Title: fmt.Sprintf("Pivot %d: %s → %s tokens", i+1, quantity.Number(f.before), quantity.Number(f.after)),
 		}
 		if x < chartWidth*0.2 {
 			l.Anchor = "start"
@@ -332,7 +322,7 @@ func (d *chart) turns(c *Content, columns []column) {
 			continue
 		}
 		last = col.x
-		text := grouped(i + 1)
+		text := quantity.Number(i + 1)
 		if len(d.Turns) == 0 {
 			text = "turn " + text
 			last += chartWidth * 0.05
@@ -350,14 +340,14 @@ func (d *chart) hits(c *Content, s strata, columns []column) {
 		case col.from == col.to:
 			b.WriteString("Now")
 		case col.to-col.from == 1:
-			b.WriteString("Message " + grouped(col.to))
+			b.WriteString("Message " + quantity.Number(col.to))
 		default:
 			d.Folded = true
-			b.WriteString("Messages " + grouped(col.from+1) + " to " + grouped(col.to))
+			b.WriteString("Messages " + quantity.Number(col.from+1) + " to " + quantity.Number(col.to))
 		}
 		if col.to > col.from && col.to <= len(c.Report.Strata) {
 			if t := c.Report.Strata[col.to-1]; t.Turn > 0 {
-				b.WriteString(", turn " + grouped(t.Turn))
+				b.WriteString(", turn " + quantity.Number(t.Turn))
 			}
 			m := &c.Session.Messages[col.to-1]
 			switch {
@@ -369,11 +359,11 @@ func (d *chart) hits(c *Content, s strata, columns []column) {
 				b.WriteString(", " + line(string(m.Role), 20))
 			}
 		}
-		b.WriteString(": " + grouped(col.shown()) + " tokens in the window")
+		b.WriteString(": " + quantity.Number(col.shown()) + " tokens in the window")
 		sep := " — "
 		for k := range s.layers {
 			if n := col.amounts[k]; n > 0 {
-				b.WriteString(sep + s.layers[k].Name + " " + grouped(n))
+				b.WriteString(sep + s.layers[k].Name + " " + quantity.Number(n))
 				sep = ", "
 			}
 		}

@@ -8,8 +8,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/winnowhq/winnow/display"
 	"github.com/winnowhq/winnow/lab"
-	"github.com/winnowhq/winnow/plot"
+	"github.com/winnowhq/winnow/quantity"
 )
 
 // course is one session under each policy, over its steps: what it had cost so far, the prompts, and what happened.
@@ -86,9 +87,9 @@ func (d *replayDocument) courseOf(at int) course {
 			where = append(where, line(text, 60))
 		}
 	}
-	where = append(where, count(s.Steps, "step"), count(s.Tokens, "token"))
+	where = append(where, quantity.Count(s.Steps, "step"), quantity.Count(s.Tokens, "token"))
 	if s.Bound > 0 && drawable(s.Bound) {
-		where = append(where, "bound "+amount(s.Bound, d.r.Relative))
+		where = append(where, "bound "+quantity.Bill(s.Bound, d.r.Relative))
 	}
 	c.Where = strings.Join(where, " · ")
 	outcomes := s.Outcomes[:min(len(s.Outcomes), len(d.traits))]
@@ -104,8 +105,8 @@ func (d *replayDocument) courseOf(at int) course {
 			size = max(size, float64(n))
 		}
 	}
-	c.Cost = curvesOf(costHeight, cost, func(v float64) string { return strings.Replace(amount(v, d.r.Relative), ".00", "", 1) })
-	c.Size = curvesOf(sizeHeight, min(size, 1e8), func(v float64) string { return short(int(math.Round(v))) })
+	c.Cost = curvesOf(costHeight, cost, func(v float64) string { return strings.Replace(quantity.Bill(v, d.r.Relative), ".00", "", 1) })
+	c.Size = curvesOf(sizeHeight, min(size, 1e8), func(v float64) string { return quantity.Short(int(math.Round(v))) })
 	for i := range outcomes {
 		o := &outcomes[i]
 		d.line(&c.Cost, i, o.Curve)
@@ -119,13 +120,13 @@ func (d *replayDocument) courseOf(at int) course {
 	spread(c.Cost.Ends, costHeight)
 	c.Size.Ends = nil
 	if c.Steps > 1 {
-		axis := plot.NewAxis(0, float64(c.Steps), 6)
+		axis := display.NewAxis(0, float64(c.Steps), 6)
 		for _, v := range axis.Ticks(0) {
 			k := max(0, int(v)-1)
 			if v > float64(c.Steps) || v != math.Trunc(v) {
 				continue
 			}
-			one := label{X: share(stepAt(k, c.Steps)), Text: grouped(k + 1), Anchor: "middle"}
+			one := label{X: share(stepAt(k, c.Steps)), Text: quantity.Number(k + 1), Anchor: "middle"}
 			switch {
 			case k == 0:
 				one.Text, one.Anchor = "step 1", "start"
@@ -135,7 +136,7 @@ func (d *replayDocument) courseOf(at int) course {
 			c.Ticks = append(c.Ticks, one)
 		}
 	}
-	c.Describe = "The bill over " + count(c.Steps, "step") + " under each policy"
+	c.Describe = "The bill over " + quantity.Count(c.Steps, "step") + " under each policy"
 	return c
 }
 
@@ -149,7 +150,7 @@ func curvesOf(height int, most float64, text func(float64) string) curves {
 	if most <= 0 {
 		most = 1
 	}
-	step := plot.NewAxis(0, most, max(4, height/40)).Step
+	step := display.NewAxis(0, most, max(4, height/40)).Step
 	c.Top = most * 1.04
 	for v := step; v < c.Top && len(c.Grid) < 20; v += step {
 		c.Grid = append(c.Grid, label{Y: round1(float64(height) * (1 - v/c.Top)), Text: text(v)})
@@ -257,16 +258,16 @@ func spread(ends []end, height float64) {
 // laneOf is what happened to a session under a policy. Marks of one kind that would stand on each other are one.
 func (d *replayDocument) laneOf(s *lab.Recorded, o *lab.Outcome, policy, steps int) lane {
 	l := lane{trait: d.traits[policy]}
-	sum := []string{amount(o.Bill.Total(), d.r.Relative)}
+	sum := []string{quantity.Bill(o.Bill.Total(), d.r.Relative)}
 	if d.Base < len(s.Outcomes) && policy != d.Base {
-		sum = append(sum, signed(o.Bill.Total()/s.Outcomes[d.Base].Bill.Total()-1))
+		sum = append(sum, quantity.Signed(o.Bill.Total()/s.Outcomes[d.Base].Bill.Total()-1))
 	}
 	for _, one := range []struct {
 		n    int
 		name string
 	}{{o.Commits, "commit"}, {o.Folds, "fold"}, {o.Regrets, "regret"}} {
 		if one.n > 0 {
-			sum = append(sum, count(one.n, one.name))
+			sum = append(sum, quantity.Count(one.n, one.name))
 		}
 	}
 	l.Sum = strings.Join(sum, ", ")
@@ -280,11 +281,11 @@ func (d *replayDocument) laneOf(s *lab.Recorded, o *lab.Outcome, policy, steps i
 			x := stepAt(e.Step, steps)
 			if n > 0 && x-stepAt(from, steps) < 5 {
 				n++
-				all[len(all)-1].title = count(n, "time") + ": " + m.meaning + ", steps " + grouped(from+1) + " to " + grouped(e.Step+1)
+				all[len(all)-1].title = quantity.Count(n, "time") + ": " + m.meaning + ", steps " + quantity.Number(from+1) + " to " + quantity.Number(e.Step+1)
 				continue
 			}
 			n, from = 1, e.Step
-			all = append(all, eventMark{m.symbol, share(x), "step " + grouped(e.Step+1) + ": " + d.happened(&o.Events[i])})
+			all = append(all, eventMark{m.symbol, share(x), "step " + quantity.Number(e.Step+1) + ": " + d.happened(&o.Events[i])})
 		}
 	}
 	var b strings.Builder
@@ -296,7 +297,7 @@ func (d *replayDocument) laneOf(s *lab.Recorded, o *lab.Outcome, policy, steps i
 	kept := o.Events
 	if len(kept) > d.rows {
 		kept = loudest(kept, d.rows)
-		l.More = grouped(len(o.Events)-len(kept)) + " smaller ones are not listed."
+		l.More = quantity.Number(len(o.Events)-len(kept)) + " smaller ones are not listed."
 	}
 	for i := range kept {
 		d.eventRow(&b, s.ID, &kept[i])
@@ -328,11 +329,11 @@ func loudest(events []lab.Event, most int) []lab.Event {
 func (d *replayDocument) happened(e *lab.Event) string {
 	switch e.Kind {
 	case lab.Committed:
-		return count(e.N, "elision") + " committed"
+		return quantity.Count(e.N, "elision") + " committed"
 	case lab.Folded:
 		return "folded"
 	case lab.Regretted:
-		return count(max(1, e.N), "regret")
+		return quantity.Count(max(1, e.N), "regret")
 	case lab.Idle:
 		return "the cache was cold"
 	case lab.Stuck:
@@ -348,23 +349,23 @@ const mostParts = 3
 func (d *replayDocument) eventRow(b *strings.Builder, session string, e *lab.Event) {
 	number := func(text string) { b.WriteString(`<td class="n">` + text) }
 	b.WriteString("<tr>")
-	number(grouped(e.Step + 1))
+	number(quantity.Number(e.Step + 1))
 	b.WriteString("<td>" + template.HTMLEscapeString(d.happened(e)))
 	switch {
 	case e.Tokens <= 0:
 		number("")
 	case e.Kind == lab.Regretted:
-		number(grouped(e.Tokens))
+		number(quantity.Number(e.Tokens))
 	default:
-		number("−" + grouped(e.Tokens))
+		number("−" + quantity.Number(e.Tokens))
 	}
 	if e.Rewritten > 0 {
-		number(grouped(e.Rewritten))
+		number(quantity.Number(e.Rewritten))
 	} else {
 		number("")
 	}
 	if e.Cost > 0 {
-		number(amount(e.Cost, d.r.Relative))
+		number(quantity.Bill(e.Cost, d.r.Relative))
 	} else {
 		number("")
 	}
@@ -377,6 +378,6 @@ func (d *replayDocument) eventRow(b *strings.Builder, session string, e *lab.Eve
 	}
 	b.WriteString("<td>" + template.HTMLEscapeString(strings.Join(names, ", ")))
 	if n := len(e.Parts) - mostParts; n > 0 {
-		b.WriteString(" and " + grouped(n) + " more")
+		b.WriteString(" and " + quantity.Number(n) + " more")
 	}
 }

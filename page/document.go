@@ -2,12 +2,13 @@ package page
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/display"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 )
@@ -93,18 +94,10 @@ func newDocument(c Content) *document {
 		}
 		d.Pins = append(d.Pins, one)
 	}
-	for i, damage := range c.Damaged {
-		if i == mostDamaged {
-			d.Damaged = append(d.Damaged, fact{"", grouped(len(c.Damaged)-i) + " more"})
-			break
-		}
-		where := "byte " + grouped(int(damage.Offset))
-		if damage.Line > 0 {
-			where = "line " + grouped(damage.Line)
-		}
-		d.Damaged = append(d.Damaged, fact{where, count(damage.Bytes, "byte") + ": " + visible(cmp.Or(damage.Reason, "not understood"))})
+	for _, f := range display.Damage(c.Damaged, mostDamaged) {
+		d.Damaged = append(d.Damaged, fact{f.Name, visible(f.Text)})
 	}
-	d.DamagedCount = count(len(c.Damaged), "piece")
+	d.DamagedCount = quantity.Count(len(c.Damaged), "piece")
 	return d
 }
 
@@ -135,14 +128,14 @@ func (d *document) about() {
 		to = max(to, m.Time.Created, m.Time.Completed)
 	}
 	d.When = span(from, to)
-	messages := grouped(len(c.Session.Messages))
+	messages := quantity.Number(len(c.Session.Messages))
 	if r.Messages > len(c.Session.Messages) {
-		messages += ", " + grouped(r.Messages) + " in the file"
+		messages += ", " + quantity.Number(r.Messages) + " in the file"
 	}
 	d.Facts = []fact{
-		{"log", grouped(r.Tokens.Total) + " tokens"}, {"messages", messages}, {"turns", grouped(r.Turns)}, {"steps", grouped(r.Steps)}, {"tool calls", grouped(r.ToolCalls)},
+		{"log", quantity.Number(r.Tokens.Total) + " tokens"}, {"messages", messages}, {"turns", quantity.Number(r.Turns)}, {"steps", quantity.Number(r.Steps)}, {"tool calls", quantity.Number(r.ToolCalls)},
 	}
-	if words := r.Bill.Words(dollars); len(words) > 0 {
+	if words := r.Bill.Words(quantity.Dollars); len(words) > 0 {
 		text := strings.TrimPrefix(strings.Join(words, ", "), "cost ")
 		if len(r.Unpriced) > 0 {
 			text += " (" + strings.Join(r.Unpriced, ", ") + ")"
@@ -159,21 +152,11 @@ func (d *document) verdict() {
 		d.Size = "Nothing here yet: no messages."
 		return
 	}
-	d.Size = grouped(w.Tokens) + " tokens in " + count(w.Messages, "message") + "; "
-	used := w.Tokens + w.Overhead
-	model := d.Model[strings.LastIndex(d.Model, "/")+1:]
-	switch {
-	case w.Usable <= 0:
-		d.Verdict = "the window of " + cmp.Or(model, "the model") + " is not known"
-	case w.Overflow && used <= w.Usable:
-		d.Verdict, d.Over = "the usable window is full", true
-	case w.Overflow:
-		d.Verdict, d.Over = grouped(used-w.Usable)+" over the usable window", true
-	default:
-		d.Verdict = "it fits, with room for " + grouped(w.Usable-used) + " more"
-	}
+	d.Size = quantity.Number(w.Tokens) + " tokens in " + quantity.Count(w.Messages, "message") + "; "
+	verdict, fit := display.Verdict(w, d.Model)
+	d.Verdict, d.Over = verdict, fit == display.Over
 	if n := d.c.masked; n > 0 {
-		d.Notes = append(d.Notes, count(n, "secret")+" masked on this page, each time one is shown; the log has them, and --secrets keep shows them.")
+		d.Notes = append(d.Notes, quantity.Count(n, "secret")+" masked on this page, each time one is shown; the log has them, and --secrets keep shows them.")
 	}
 	if w.Pending != "" {
 		d.Notes = append(d.Notes, "A compaction was begun and is not finished: marker "+visible(w.Pending)+".")
@@ -197,7 +180,7 @@ func bar(s strata, amounts []int, whole, first int) []segment {
 			continue
 		}
 		width := chartWidth * float64(n) / float64(whole)
-		out = append(out, segment{s.layers[k].Class, share(x), share(width), s.layers[k].Name + " " + grouped(n)})
+		out = append(out, segment{s.layers[k].Class, share(x), share(width), s.layers[k].Name + " " + quantity.Number(n)})
 		x += width
 	}
 	return out
@@ -210,18 +193,18 @@ func (d *document) window(s strata) {
 	d.Window = bar(s, s.now.amounts, whole, systemLayer)
 	if w.Usable > 0 {
 		d.UsableAt = share(chartWidth * float64(w.Usable) / float64(whole))
-		d.Facts = append([]fact{{"window", grouped(used) + " of " + grouped(w.Usable) + " usable, " + percent(used, w.Usable)}}, d.Facts...)
+		d.Facts = append([]fact{{"window", quantity.Number(used) + " of " + quantity.Number(w.Usable) + " usable, " + quantity.Percent(used, w.Usable)}}, d.Facts...)
 	} else {
-		d.Facts = append([]fact{{"window", grouped(used) + " tokens"}}, d.Facts...)
+		d.Facts = append([]fact{{"window", quantity.Number(used) + " tokens"}}, d.Facts...)
 	}
 	if w.Overhead > 0 {
-		d.Facts = slices.Insert(d.Facts, 1, fact{"of it system and tools", grouped(w.Overhead)})
+		d.Facts = slices.Insert(d.Facts, 1, fact{"of it system and tools", quantity.Number(w.Overhead)})
 	}
 	if w.Elided > 0 {
-		d.Facts = append(d.Facts, fact{"elided", count(w.Elided, "part") + ", saving " + grouped(w.ElidedTokens)})
+		d.Facts = append(d.Facts, fact{"elided", quantity.Count(w.Elided, "part") + ", saving " + quantity.Number(w.ElidedTokens)})
 	}
 	if w.Folded > 0 {
-		d.Facts = append(d.Facts, fact{"folded", count(w.Folded, "message")})
+		d.Facts = append(d.Facts, fact{"folded", quantity.Count(w.Folded, "message")})
 	}
 }
 
@@ -241,28 +224,20 @@ const mostRows = 8
 
 func tableOf(title string, by map[string]int, whole int) table {
 	t := table{Title: title}
-	names := slices.SortedFunc(maps.Keys(by), func(a, b string) int { return cmp.Or(by[b]-by[a], cmp.Compare(a, b)) })
-	rest, others := 0, 0
-	for i, name := range names {
-		if by[name] <= 0 {
-			continue
-		}
-		if i >= mostRows && len(names) > mostRows+1 {
-			rest, others = rest+by[name], others+1
-			continue
-		}
-		t.Rows = append(t.Rows, rowOf(line(name, 160), by[name], whole, by[names[0]]))
+	all, rest := display.Leaders(by, mostRows)
+	for _, one := range all {
+		t.Rows = append(t.Rows, rowOf(line(one.Name, 160), one.Tokens, whole, all[0].Tokens))
 	}
-	if others > 0 {
-		all := rowOf(grouped(others)+" more", rest, whole, 0)
-		all.Bar = "0%" // of many things together, it is no length to compare with that of one
-		t.Rows = append(t.Rows, all)
+	if rest.Tokens > 0 {
+		one := rowOf(rest.Name, rest.Tokens, whole, 0)
+		one.Bar = "0%" // of many things together, it is no length to compare with that of one
+		t.Rows = append(t.Rows, one)
 	}
 	return t
 }
 
 func rowOf(name string, n, whole, most int) row {
-	return row{Name: name, Tokens: grouped(n), Share: percent(n, whole), Bar: share(chartWidth * float64(n) / float64(max(1, most)))}
+	return row{Name: name, Tokens: quantity.Number(n), Share: quantity.Percent(n, whole), Bar: share(chartWidth * float64(n) / float64(max(1, most)))}
 }
 
 func (d *document) leaders() {
@@ -302,7 +277,7 @@ func (d *document) biggest() {
 			if at, ok := wanted[k]; ok {
 				x := &d.c.Parts[k]
 				what, text := d.heading(m, &m.Parts[j], x)
-				d.Biggest[at] = entry{Href: partHref(k), What: what, Text: text, State: stateOf(x).Text, Tokens: grouped(x.Tokens)}
+				d.Biggest[at] = entry{Href: partHref(k), What: what, Text: text, State: stateOf(x).Text, Tokens: quantity.Number(x.Tokens)}
 			}
 			k++
 		}
@@ -332,18 +307,18 @@ func (d *document) candidates() {
 		all += c.Saves
 		if len(byRule[c.Rule]) < mostCandidates {
 			byRule[c.Rule] = append(byRule[c.Rule], entry{
-				Href: partHref(d.at[c.Part]), What: line(c.Tool, 40), Text: line(d.near(c.Target), 120), Because: counted(c.Because), Tokens: grouped(c.Saves),
+				Href: partHref(d.at[c.Part]), What: line(c.Tool, 40), Text: line(d.near(c.Target), 120), Because: counted(c.Because), Tokens: quantity.Number(c.Saves),
 			})
 		}
 	}
-	d.Candidates.Title = grouped(all) + " tokens, " + percent(all, r.Window.Tokens) + " of the messages"
+	d.Candidates.Title = quantity.Number(all) + " tokens, " + quantity.Percent(all, r.Window.Tokens) + " of the messages"
 	for _, sum := range winnow.ByRule(r.Candidates, nil) {
 		one := rowOf(visible(sum.Rule), sum.Saves, r.Window.Tokens, all)
-		one.Remark = count(sum.Parts, "part")
+		one.Remark = quantity.Count(sum.Parts, "part")
 		d.Candidates.Rows = append(d.Candidates.Rows, one)
 		entries := byRule[sum.Rule]
 		group := candidates{
-			Rule: visible(sum.Rule), Sum: count(sum.Parts, "part") + ", " + count(sum.Saves, "token"), Entries: entries, More: max(0, sum.Parts-len(entries)),
+			Rule: visible(sum.Rule), Sum: quantity.Count(sum.Parts, "part") + ", " + quantity.Count(sum.Saves, "token"), Entries: entries, More: max(0, sum.Parts-len(entries)),
 		}
 		first := group.Entries[0].Because
 		if !slices.ContainsFunc(group.Entries, func(e entry) bool { return e.Because != first }) {
@@ -355,23 +330,20 @@ func (d *document) candidates() {
 		d.CandidatesBy = append(d.CandidatesBy, group)
 	}
 	sums, general := winnow.SumRefusals(r.Refusals)
-	say := func(reason string, code rule.Code) string {
-		return counted(cmp.Or(reason, strings.ReplaceAll(string(code), "-", " ")))
-	}
 	for _, one := range general {
-		d.Refusals = append(d.Refusals, say(one.Reason, one.Code))
+		d.Refusals = append(d.Refusals, visible(display.Refused(one.Reason, one.Code)))
 	}
 	for _, one := range sums {
-		text := count(one.Parts, "part") + " stay"
+		text := quantity.Count(one.Parts, "part") + " stay"
 		if one.Parts == 1 {
 			text += "s"
 		}
 		if one.Rule != "" {
 			text += " for " + visible(one.Rule)
 		}
-		text += ": " + say(one.Reason, one.Code)
+		text += ": " + visible(display.Refused(one.Reason, one.Code))
 		if one.Others > 0 {
-			text += "; " + count(one.Others, "other reason")
+			text += "; " + quantity.Count(one.Others, "other reason")
 		}
 		d.Refusals = append(d.Refusals, text)
 	}

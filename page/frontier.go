@@ -3,12 +3,12 @@ package page
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/winnowhq/winnow/plot"
+	"github.com/winnowhq/winnow/display"
+	"github.com/winnowhq/winnow/quantity"
 )
 
 // frontierSize is a drawing of the frontier: one for wide pages, with names, and one for narrow ones, with letters alone.
@@ -41,13 +41,11 @@ type pixelLabel struct {
 // spot is a policy in the picture.
 type spot struct {
 	trait
+	display.Spot
 	X, Y       float64
-	ratio      float64
-	rate       float64
 	Label      *pixelLabel
 	Title      string
 	Advised    bool
-	beyond     bool
 	first, end bool // of its sweep
 }
 
@@ -59,96 +57,66 @@ func (a box) meets(b box) bool {
 }
 
 func (d *replayDocument) frontier(size frontierSize) (frontierView, bool) {
+	of := display.FrontierOf(d.r, d.named, size.width/90, size.height/70)
+	if len(of.Spots) == 0 {
+		return frontierView{}, false
+	}
 	f := frontierView{
-		Width: size.width, Height: size.height, Left: 50, Right: size.width - 14, Top: 22, Bottom: size.height - 42, Wide: size.wide,
-		YName: "bill, " + line(cmp.Or(d.r.Baseline, "the first"), 24) + " = 1", XName: "regrets in 100 steps",
+		Width: size.width, Height: size.height, Left: 50, Right: size.width - 14, Top: 22, Bottom: size.height - 42,
+		Wide: size.wide, XName: of.Name(), YName: "bill, " + line(cmp.Or(d.r.Baseline, "the first"), 24) + " = 1",
 	}
-	var xs, ys []float64
-	low := math.Inf(1)
-	for i, s := range d.r.Policies {
-		if drawable(s.Ratio) && s.Ratio > 0 && drawable(s.Rate) {
-			f.Spots = append(f.Spots, spot{trait: d.traits[i], ratio: s.Ratio, rate: s.Rate, Advised: i == d.advised,
-				Title: fmt.Sprintf("%s: %s of the baseline's bill, %s regrets in 100 steps", d.traits[i].Name, fixed(s.Ratio, 3), fixed(s.Rate, 1))})
-			xs, ys, low = append(xs, s.Rate), append(ys, s.Ratio), min(low, s.Ratio)
-		}
+	x := func(v float64) float64 { return round1(float64(f.Left) + of.Across.At(v)*float64(f.Right-f.Left)) }
+	y := func(v float64) float64 { return round1(float64(f.Bottom) - of.Up.At(v)*float64(f.Bottom-f.Top)) }
+	for _, v := range of.Across.Ticks(0.09) {
+		f.X = append(f.X, pixelLabel{X: x(v), Text: of.Across.Text(v)})
 	}
-	if len(f.Spots) == 0 {
-		return f, false
+	for _, v := range of.Up.Ticks(0) {
+		f.Y = append(f.Y, pixelLabel{Y: y(v), Text: of.Up.Text(v)})
 	}
-	right, top, least := cmp.Or(plot.End(xs, 0), 1), plot.End(ys, low), d.r.Least()
-	bounded := drawable(least) && least > 0
-	if bounded {
-		low, top = min(low, least), max(top, least)
-	}
-	across := plot.NewAxis(0, right, f.Width/90)
-	if across.Root = plot.Crowded(xs, right); across.Root {
-		f.XName += ", closer together to the right"
-	}
-	up := plot.NewAxis(low, top, f.Height/70)
-	x := func(v float64) float64 { return round1(float64(f.Left) + across.At(v)*float64(f.Right-f.Left)) }
-	y := func(v float64) float64 { return round1(float64(f.Bottom) - up.At(v)*float64(f.Bottom-f.Top)) }
-	for _, v := range across.Ticks(0.09) {
-		f.X = append(f.X, pixelLabel{X: x(v), Text: across.Text(v)})
-	}
-	for _, v := range up.Ticks(0) {
-		f.Y = append(f.Y, pixelLabel{Y: y(v), Text: up.Text(v)})
-	}
-	for i := range f.Spots {
-		s := &f.Spots[i]
-		s.X, s.Y, s.beyond = x(s.rate), y(s.ratio), s.rate > right || s.ratio > top
-		if s.beyond {
+	for _, at := range of.Spots {
+		s := spot{trait: d.traits[at.Policy], Spot: at, X: x(at.Rate), Y: y(at.Ratio), Advised: at.Policy == d.advised}
+		s.Title = s.Name + ": " + display.Ratio(at.Ratio) + " of the baseline's bill, " +
+			display.Rate(at.Rate) + " regrets in 100 steps"
+		f.Spots = append(f.Spots, s)
+		if at.Beyond {
 			f.Beyond = append(f.Beyond, s.Title)
 		}
 	}
-	f.join()
-	if bounded {
-		f.Bound = &pixelLabel{X: float64(f.Right), Y: y(least), Text: "bound " + fixed(least, 3), Anchor: "end"}
+	f.join(of.Steps, d.sweeps)
+	if of.Bound > 0 {
+		f.Bound = &pixelLabel{X: float64(f.Right), Y: y(of.Bound), Text: "bound " + display.Ratio(of.Bound), Anchor: "end"}
 	}
 	f.name()
-	f.Describe = "The bill of " + count(len(f.Spots), "policy") + " against their regrets"
-	if len(f.Spots) != 1 {
-		f.Describe = "The bills of " + grouped(len(f.Spots)) + " policies against their regrets"
-	}
+	f.Describe = "Bill against regrets of " + quantity.Count(len(f.Spots), "policy")
 	return f, true
 }
 
 // join draws the steps of the frontier and the lines of sweeps.
-func (f *frontierView) join() {
-	var on []*spot
-	var order []string
-	bySweep := map[string][]*spot{}
-	for i := range f.Spots {
-		s := &f.Spots[i]
-		if s.On && !s.beyond {
-			on = append(on, s)
-		}
-		if s.sweep != "" {
-			if bySweep[s.sweep] == nil {
-				order = append(order, s.sweep)
-			}
-			bySweep[s.sweep] = append(bySweep[s.sweep], s)
-		}
-	}
-	slices.SortFunc(on, func(a, b *spot) int { return cmp.Or(cmp.Compare(a.X, b.X), cmp.Compare(a.Y, b.Y)) })
+func (f *frontierView) join(steps []int, sweeps int) {
 	var b strings.Builder
-	for i, s := range on {
-		if i == 0 {
+	for i, at := range steps {
+		if s := &f.Spots[at]; i == 0 {
 			fmt.Fprintf(&b, "M%v %v", s.X, s.Y)
-			continue
+		} else {
+			fmt.Fprintf(&b, "H%vV%v", s.X, s.Y)
 		}
-		fmt.Fprintf(&b, "H%vV%v", s.X, s.Y)
 	}
-	if len(on) > 1 {
+	if len(steps) > 1 {
 		f.Steps = b.String()
 	}
-	for _, name := range order {
-		all := bySweep[name]
-		all[0].first, all[len(all)-1].end = true, true
-		points := make([]string, len(all))
-		for i, s := range all {
-			points[i] = fmt.Sprintf("%v %v", s.X, s.Y)
+	for k := range sweeps {
+		var points []string
+		var first, last *spot
+		for i := range f.Spots {
+			if s := &f.Spots[i]; s.Sweep == k {
+				first, last = cmp.Or(first, s), s
+				points = append(points, fmt.Sprintf("%v %v", s.X, s.Y))
+			}
 		}
-		f.Sweeps = append(f.Sweeps, area{all[0].Tone, "M" + strings.Join(points, "L")})
+		if first != nil {
+			first.first, last.end = true, true
+			f.Sweeps = append(f.Sweeps, area{first.Tone, "M" + strings.Join(points, "L")})
+		}
 	}
 }
 
@@ -180,9 +148,9 @@ func (f *frontierView) name() {
 		switch {
 		case s.Advised:
 			return -1
-		case s.sweep == "" && s.On:
+		case s.Sweep < 0 && s.On:
 			return 0
-		case s.sweep == "":
+		case s.Sweep < 0:
 			return 1
 		case s.first || s.end:
 			return 2
@@ -197,7 +165,7 @@ func (f *frontierView) name() {
 	frame := box{float64(f.Left), float64(f.Top) - 8, float64(f.Right) + 12, float64(f.Bottom)}
 	for _, s := range order {
 		texts := []string{s.Key}
-		if f.Wide && s.sweep == "" {
+		if f.Wide && s.Sweep < 0 {
 			texts = []string{s.Key + " " + line(s.Name, 28), s.Key}
 		}
 	placing:

@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/view"
 )
@@ -137,7 +138,7 @@ func (d *document) turn(n int, t session.Turn) *turn {
 			steps++
 		}
 	}
-	return &turn{N: n, When: moment(d.c.Session.Messages[t.Start].Time.Created, "2 January, 15:04"), Size: count(tokens, "token") + ", " + count(steps, "step")}
+	return &turn{N: n, When: moment(d.c.Session.Messages[t.Start].Time.Created, "2 January, 15:04"), Size: quantity.Count(tokens, "token") + ", " + quantity.Count(steps, "step")}
 }
 
 func (d *document) message(i, k int) message {
@@ -274,10 +275,10 @@ func finished(p *session.Part) string {
 		facts = append(facts, line(p.Reason, 40))
 	}
 	if u := p.Tokens; u != nil {
-		facts = append(facts, "prompt "+grouped(u.Prompt())+", of it "+grouped(u.Cache.Read)+" from the cache", "answer "+grouped(u.Output+u.Reasoning))
+		facts = append(facts, "prompt "+quantity.Number(u.Prompt())+", of it "+quantity.Number(u.Cache.Read)+" from the cache", "answer "+quantity.Number(u.Output+u.Reasoning))
 	}
 	if p.Cost != nil && *p.Cost > 0 {
-		facts = append(facts, dollars(*p.Cost))
+		facts = append(facts, quantity.Dollars(*p.Cost))
 	}
 	return strings.Join(facts, ", ")
 }
@@ -287,10 +288,10 @@ func (d *document) part(m *session.Message, p *session.Part, k int) part {
 	out := part{N: k + 1, ID: visible(p.ID), State: stateOf(x), Kind: d.kind(m, p)}
 	out.What, out.Line = d.heading(m, p, x)
 	if x.Tokens > 0 {
-		out.Tokens = grouped(x.Tokens)
+		out.Tokens = quantity.Number(x.Tokens)
 	}
 	if len(x.Elisions) > 0 {
-		out.Shown = grouped(x.Rendered.Total())
+		out.Shown = quantity.Number(x.Rendered.Total())
 	}
 	out.Said = p.Type == session.TextPart || p.Type == session.ReasoningPart
 	d.blocks(&out, p, x)
@@ -358,26 +359,26 @@ func together(reasons []winnow.Reason) []winnow.Reason {
 // standing says of an elision why it stands, since when, and how to take it back.
 func (d *document) standing(r *winnow.Reason, x *winnow.PartReport) reason {
 	out := reason{
-		Rule: "Elided by rule " + visible(r.Rule), Because: counted(r.Because), Switch: r.Switch, Facts: []fact{{"what", string(r.Field)}, {"saves", count(r.Saves, "token")}},
+		Rule: "Elided by rule " + visible(r.Rule), Because: counted(r.Because), Switch: r.Switch, Facts: []fact{{"what", string(r.Field)}, {"saves", quantity.Count(r.Saves, "token")}},
 		Undo: d.command("winnow restore", cmp.Or(x.Handle, x.Part)),
 	}
 	out.By, out.More = d.links(r.Covering)
 	if at := moment(r.Time, "2 January 2006, 15:04"); at != "" {
 		at += " UTC"
 		if r.StepsSince > 0 {
-			at += ", " + count(r.StepsSince, "step") + " ago"
+			at += ", " + quantity.Count(r.StepsSince, "step") + " ago"
 		}
 		out.Facts = append(out.Facts, fact{"since", at})
 	}
 	if r.Receipt != "" && r.Together > 1 {
-		out.Together, out.UndoAll = count(r.Together-1, "more part"), d.command("winnow undo", r.Receipt)
+		out.Together, out.UndoAll = quantity.Count(r.Together-1, "more part"), d.command("winnow undo", r.Receipt)
 	}
 	return out
 }
 
 // could says of a candidate why it may go.
 func (d *document) could(r *winnow.Reason) reason {
-	out := reason{Rule: "Could go by rule " + visible(r.Rule), Because: counted(r.Because), Switch: r.Switch, Facts: []fact{{"what", string(r.Field)}, {"would save", count(r.Saves, "token")}}}
+	out := reason{Rule: "Could go by rule " + visible(r.Rule), Because: counted(r.Because), Switch: r.Switch, Facts: []fact{{"what", string(r.Field)}, {"would save", quantity.Count(r.Saves, "token")}}}
 	if r.Restored {
 		out.Because += "; it was taken back before, so that only pruning on demand takes it"
 	}
@@ -430,7 +431,7 @@ func (d *document) count() {
 			d.Kinds = append(d.Kinds, kind)
 		}
 	}
-	d.Cut, d.CutWeight = cut, weight(size)
+	d.Cut, d.CutWeight = cut, quantity.Bytes(size)
 }
 
 // Length is how many messages the log has.

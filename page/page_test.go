@@ -25,6 +25,7 @@ import (
 	"github.com/winnowhq/winnow/format/all"
 	"github.com/winnowhq/winnow/internal/outside"
 	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 )
@@ -455,8 +456,8 @@ func TestWrite_ofAPruning(t *testing.T) {
 	r := outcome.Pruned
 	n := r.Parts()
 	for _, want := range []string{
-		fmt.Sprintf("%s → %s tokens (%s); %d parts elided", grouped(r.TokensBefore), grouped(r.TokensAfter), change(r.TokensBefore, r.TokensAfter), n),
-		`<section id="prunings"`, ". <span class=\"undo\">undo with <code>winnow undo session.json " + r.ID + "</code></span>", `<path class="l-elided"`, "elided, not sent " + grouped(r.Saved),
+		fmt.Sprintf("%s → %s tokens (%s); %d parts elided", quantity.Number(r.TokensBefore), quantity.Number(r.TokensAfter), quantity.Change(r.TokensBefore, r.TokensAfter), n),
+		`<section id="prunings"`, ". <span class=\"undo\">undo with <code>winnow undo session.json " + r.ID + "</code></span>", `<path class="l-elided"`, "elided, not sent " + quantity.Number(r.Saved),
 		"winnow undo session.json " + r.ID + "</code>", fmt.Sprintf("with %d more parts that went at once", n-1),
 		"<h5>The model is shown, ",
 	} {
@@ -579,17 +580,6 @@ func TestProse_setsNumberedListsAndTables(t *testing.T) {
 		"<table><tr><td>a<td>b\n<tr><td><code>x|y</code><td>&lt;i&gt; | z\n</table>\n"
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("prose (-want +got):\n%s", diff)
-	}
-}
-
-func TestChange_isNeverRoundedToAllOfIt(t *testing.T) {
-	for _, c := range []struct {
-		before, after int
-		want          string
-	}{{200, 100, "−50%"}, {45_184, 126, "−99.7%"}, {1_000_000, 1, "−99.9%"}, {10, 0, "−100%"}, {100, 101, "+1%"}, {5, 5, "±0%"}} {
-		if got := change(c.before, c.after); got != c.want {
-			t.Errorf("change(%d, %d) = %q, want %q", c.before, c.after, got, c.want)
-		}
 	}
 }
 

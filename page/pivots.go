@@ -9,7 +9,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/winnowhq/winnow/display"
 	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/view"
 )
@@ -78,14 +80,14 @@ func (d *document) pivots(s strata) {
 		if counts {
 			before, after := s.moments[f.summary].before, s.moments[f.summary].amounts
 			whole := max(sum(before), sum(after))
-			p.N, p.Before, p.After, p.Change = len(d.Pivots)+1, grouped(f.before), grouped(f.after), change(f.before, f.after)
+			p.N, p.Before, p.After, p.Change = len(d.Pivots)+1, quantity.Number(f.before), quantity.Number(f.after), quantity.Change(f.before, f.after)
 			p.Bars = bars{bar(s, before, whole, summaryLayer), bar(s, after, whole, summaryLayer)}
 			d.summary(&p, &log[f.summary])
 			d.replaced(&p)
 		}
 		r := d.receiptOf(log[i].ID)
 		if !counts && r != nil && r.TokensBefore > 0 {
-			p.Before, p.After, p.Change = grouped(r.TokensBefore), grouped(r.TokensAfter), change(r.TokensBefore, r.TokensAfter)
+			p.Before, p.After, p.Change = quantity.Number(r.TokensBefore), quantity.Number(r.TokensAfter), quantity.Change(r.TokensBefore, r.TokensAfter)
 		}
 		d.receipt(&p, r)
 		if counts {
@@ -125,109 +127,42 @@ func (d *document) receipt(p *pivotView, r *pivot.Receipt) {
 	}
 }
 
-// receiptFacts are what a receipt says beside its sizes.
+// receiptFacts are what a receipt says besides its sizes.
 func receiptFacts(r *pivot.Receipt) []fact {
 	var facts []fact
 	add := func(name, text string) {
 		if text != "" {
-			facts = append(facts, fact{name, text})
+			facts = append(facts, fact{name, visible(text)})
 		}
 	}
-	if r.Kind == pivot.Compaction {
-		if r.Folded > 0 {
-			add("folded", count(r.Folded, "message"))
-		}
-		tail := "no message: the summary stands for all of them"
-		if r.Tail > 0 {
-			tail = count(r.Tail, "message") + ", word for word"
-		}
-		add("stays", tail)
-		add("carried", carried(r.Carried))
-		if r.Carried.Recallable > 0 {
-			add("named", count(r.Carried.Recallable, "output")+" that the summary stands for, by id")
-		}
-		by := []string{visible(cmp.Or(r.Summarizer, "unknown"))}
-		if n := len(r.Usage); n > 0 {
-			by = append(by, count(n, "call"))
-		}
-		if r.Duration >= 0.1 && r.Duration < 1e9 {
-			by = append(by, strconv.FormatFloat(r.Duration, 'f', 1, 64)+" s")
-		}
-		add("written by", strings.Join(by, ", "))
-		if r.Cost > 0 {
-			add("cost", dollars(r.Cost))
-		} else {
-			add("cost", "nothing: no model was asked")
-			if len(r.Usage) > 0 {
-				facts[len(facts)-1].Text = "unknown"
-			}
-		}
+	if r.Kind == pivot.Compaction && r.Folded > 0 {
+		add("folded", quantity.Count(r.Folded, "message"))
 	}
-	if r.Money != nil {
-		add("dollars", visible(r.Money.Words(dollars)))
+	for _, f := range display.Receipt(r) {
+		add(f.Name, f.Text)
 	}
-	const most = 8
-	var claims []string
-	for _, s := range r.Struck[:min(len(r.Struck), most)] {
-		claims = append(claims, visible(s.Kind+" "+s.Text))
+	if r.Kind == pivot.Compaction && len(r.Usage) == 0 {
+		add("cost", "nothing: no model was asked")
 	}
-	if n := len(r.Struck) - most; n > 0 {
-		claims = append(claims, count(n, "claim")+" more")
-	}
-	add("made up", strings.Join(claims, ", "))
 	if n := r.Parts(); n > 0 {
-		add("elided", count(n, "part"))
+		add("elided", quantity.Count(n, "part"))
 	}
-	add("policy", visible(r.Policy))
-	add("because", trigger(r.Trigger))
-	add("receipt", visible(r.ID))
+	add("policy", r.Policy)
+	add("because", cmp.Or(triggers[r.Trigger], r.Trigger))
+	add("receipt", r.ID)
 	return facts
 }
 
-func trigger(name string) string {
-	switch name {
-	case "manual":
-		return "it was asked for"
-	case "threshold":
-		return "the window was full"
-	case "rejected":
-		return "the provider refused the request as too long"
-	case "turn":
-		return "a turn had ended"
-	case "step":
-		return "a step had ended"
-	case "cold":
-		return "the provider's cache held nothing of the prompt"
-	case "pays":
-		return "it saves more than writing the prompt again costs"
-	case "imported":
-		return "it came with the file"
-	}
-	return visible(name)
-}
-
-func carried(c pivot.Carried) string {
-	var things []string
-	for _, thing := range []struct {
-		n    int
-		one  string
-		many string
-	}{
-		{c.Messages, "user message", "user messages"}, {c.Constraints, "standing wish", "standing wishes"}, {c.Pins, "pin", "pins"},
-		{c.Todos, "todo list", "todo lists"}, {c.Skills, "skill", "skills"}, {c.Files, "file", "files"}, {c.Failures, "unresolved error", "unresolved errors"},
-		{c.Hot, "call or edit", "calls and edits"},
-	} {
-		switch {
-		case thing.n == 1:
-			things = append(things, "1 "+thing.one)
-		case thing.n > 1:
-			things = append(things, grouped(thing.n)+" "+thing.many)
-		}
-	}
-	if len(things) == 0 {
-		return ""
-	}
-	return strings.Join(things, ", ") + "; " + count(c.Tokens, "token")
+// triggers say why a receipt was written.
+var triggers = map[string]string{
+	"manual":    "it was asked for",
+	"threshold": "the window was full",
+	"rejected":  "the provider refused the request as too long",
+	"turn":      "a turn had ended",
+	"step":      "a step had ended",
+	"cold":      "the provider's cache held nothing of the prompt",
+	"pays":      "it saves more than writing the prompt again costs",
+	"imported":  "it came with the file",
 }
 
 func (d *document) summary(p *pivotView, m *session.Message) {
@@ -269,7 +204,7 @@ func (d *document) replaced(p *pivotView) {
 		if m.Written() || len(p.Replaced) == 0 || m.IsSummary() {
 			r := replaced{Href: "#m" + strconv.Itoa(i+1)}
 			if i < len(d.c.Report.Strata) && d.c.Report.Strata[i].Turn > 0 {
-				r.Turn = "Turn " + grouped(d.c.Report.Strata[i].Turn)
+				r.Turn = "Turn " + quantity.Number(d.c.Report.Strata[i].Turn)
 			}
 			switch {
 			case m.IsSummary():
@@ -290,12 +225,12 @@ func (d *document) replaced(p *pivotView) {
 				continue
 			}
 			what, text := d.heading(m, &m.Parts[j], x)
-			r.Entries = append(r.Entries, entry{Href: partHref(start[i] + j), What: what, Text: text, Tokens: grouped(x.Tokens)})
+			r.Entries = append(r.Entries, entry{Href: partHref(start[i] + j), What: what, Text: text, Tokens: quantity.Number(x.Tokens)})
 		}
 	}
-	p.ReplacedHow = count(messages, "message")
+	p.ReplacedHow = quantity.Count(messages, "message")
 	if left > 0 {
-		p.More = fmt.Sprintf("%s more, in the log below", grouped(left))
+		p.More = fmt.Sprintf("%s more, in the log below", quantity.Number(left))
 	}
 }
 
@@ -303,23 +238,16 @@ func (d *document) replaced(p *pivotView) {
 func (d *document) doneOf(s strata) *done {
 	r := d.c.Done
 	out := &done{
-		Before: grouped(r.TokensBefore), After: grouped(r.TokensAfter), Messages: [2]string{count(r.MessagesBefore, "message"), count(r.MessagesAfter, "message")},
+		Before: quantity.Number(r.TokensBefore), After: quantity.Number(r.TokensAfter), Messages: [2]string{quantity.Count(r.MessagesBefore, "message"), quantity.Count(r.MessagesAfter, "message")},
 		Facts: receiptFacts(r), Remark: visible(d.c.Remark), Undo: visible(r.Undo),
 	}
-	out.Size = out.Before + " → " + out.After + " tokens (" + change(r.TokensBefore, r.TokensAfter) + ")"
-	out.How = count(r.Folded, "message") + " folded into a summary"
+	out.Size = display.Shrunk(r.TokensBefore, r.TokensAfter)
+	out.How = quantity.Count(r.Folded, "message") + " folded into a summary"
 	if r.Kind == pivot.Pruning {
-		out.How = count(r.Parts(), "part") + " elided"
+		out.How = quantity.Count(r.Parts(), "part") + " elided"
 	}
-	w := d.c.Report.Window
-	used := r.TokensAfter + w.Overhead
-	switch {
-	case w.Usable <= 0:
-	case used >= w.Usable:
-		out.Verdict, out.Over = "still "+grouped(used-w.Usable)+" over the usable window", true
-	default:
-		out.Verdict = "it fits, with room for " + grouped(w.Usable-used) + " more"
-	}
+	verdict, fit := display.VerdictAfter(r, d.c.Report.Window)
+	out.Verdict, out.Over = verdict, fit == display.Over
 	before, after := s.now.amounts, s.now.amounts
 	if n := len(s.moments); n > 0 {
 		before = s.moments[n-1].amounts
@@ -334,11 +262,7 @@ func (d *document) doneOf(s strata) *done {
 	if t := tableOf("Folded, by kind", r.Gone, r.TokensBefore); len(t.Rows) > 0 {
 		out.Tables = append(out.Tables, t)
 	}
-	saved := map[string]int{}
-	for _, el := range r.Committed {
-		saved[cmp.Or(el.Rule, "other")] += el.Saves
-	}
-	if len(saved) > 0 {
+	if saved, _ := display.SavedByRule(r, nil); len(saved) > 0 {
 		out.Tables = append(out.Tables, tableOf("Elided, by rule", saved, r.TokensBefore))
 	}
 	for _, note := range r.Notes {
@@ -371,8 +295,8 @@ func (d *document) Prunings() []pruning {
 		for _, el := range r.Committed {
 			rules[visible(el.Rule)] = true
 		}
-		text := fmt.Sprintf("%s → %s tokens (%s); %s elided by %s.", grouped(r.TokensBefore), grouped(r.TokensAfter),
-			change(r.TokensBefore, r.TokensAfter), count(r.Parts(), "part"), strings.Join(slices.Sorted(maps.Keys(rules)), ", "))
+		text := display.Shrunk(r.TokensBefore, r.TokensAfter) + "; " + quantity.Count(r.Parts(), "part") +
+			" elided by " + strings.Join(slices.Sorted(maps.Keys(rules)), ", ") + "."
 		one := pruning{When: moment(r.Time, "2 January 2006, 15:04 UTC"), Text: text, Undo: d.command("winnow undo", r.ID)}
 		if one.Undone = !standing[r.ID] && len(r.Committed) > 0; one.Undone {
 			one.Undo = d.command("winnow redo", r.ID)

@@ -13,7 +13,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/winnowhq/winnow/display"
 	"github.com/winnowhq/winnow/lab"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/secret"
 )
 
@@ -83,6 +85,8 @@ func Replay(w io.Writer, r lab.Report, details ReplayDetails) error {
 type replayDocument struct {
 	r       *lab.Report
 	details ReplayDetails
+	named   []display.Policy
+	sweeps  int
 	traits  []trait // of the policies
 	advised int     // -1: none
 	subject int     // what gains and losses are told of; -1: none
@@ -93,7 +97,7 @@ type replayDocument struct {
 	Facts                     []fact
 	Advice                    *adviceView
 	Frontiers                 []frontierView
-	Heads                     []figureHead
+	Heads                     []display.Column
 	Rows                      []standingRow
 	Paid                      []legend
 	Recorded                  string   // what was really paid, a sentence
@@ -115,9 +119,6 @@ type adviceView struct {
 	Settings       []fact
 }
 
-// figureHead is one of a table's columns, and what it means.
-type figureHead struct{ Text, Title string }
-
 // markLegend says what a mark means; Y is where it stands in a picture of sixteen pixels.
 type markLegend struct {
 	Symbol, Name string
@@ -127,13 +128,8 @@ type markLegend struct {
 type standingRow struct {
 	trait
 	Advised bool
-	Cells   []cell
+	Cells   []display.Cell
 	Bar     []segment
-}
-
-type cell struct {
-	Text string
-	Bad  bool
 }
 
 type changeList struct {
@@ -143,8 +139,8 @@ type changeList struct {
 }
 
 type changeRow struct {
-	Name, Change, Before, After, Why string
-	Index                            string // of the session's course, "" when it has none
+	display.Changed
+	Index string // of the session's course, "" when it has none
 }
 
 type sessionRow struct {
@@ -160,14 +156,18 @@ func newReplayDocument(r *lab.Report, details ReplayDetails) *replayDocument {
 	if r.Relative {
 		d.Unit = "M"
 	}
-	d.Base = max(0, slices.IndexFunc(r.Policies, func(s lab.Standing) bool { return s.Name == r.Baseline }))
+	at := func(name string) int {
+		return slices.IndexFunc(r.Policies, func(s lab.Standing) bool { return s.Name == name })
+	}
+	d.Base = display.Baseline(r)
 	if r.Advice != nil {
-		d.advised = slices.IndexFunc(r.Policies, func(s lab.Standing) bool { return s.Name == r.Advice.Policy })
+		d.advised = at(r.Advice.Policy)
 	}
-	d.subject = d.advised
-	if d.subject < 0 && r.Subject != "" {
-		d.subject = slices.IndexFunc(r.Policies, func(s lab.Standing) bool { return s.Name == r.Subject })
+	if d.subject = d.advised; d.subject < 0 && r.Subject != "" {
+		d.subject = at(r.Subject)
 	}
+	named, sweeps := display.Policies(r)
+	d.named, d.sweeps = named, len(sweeps)
 	d.traits = d.traitsOf()
 	d.Policies = d.traits
 	d.bound()
@@ -184,7 +184,7 @@ func newReplayDocument(r *lab.Report, details ReplayDetails) *replayDocument {
 		d.Skipped = append(d.Skipped, fact{visible(path.Base(s.Path)), counted(s.Why)})
 	}
 	if n := len(r.Skipped) - mostDamaged; n > 0 {
-		d.Skipped = append(d.Skipped, fact{"", grouped(n) + " more"})
+		d.Skipped = append(d.Skipped, fact{"", quantity.Number(n) + " more"})
 	}
 	for _, m := range marks {
 		d.Marks = append(d.Marks, markLegend{m.symbol, m.meaning, 8 - m.middle})
@@ -203,17 +203,17 @@ func (d *replayDocument) about() {
 	for i := range r.Sessions {
 		steps, tokens = steps+max(0, r.Sessions[i].Steps), tokens+max(0, r.Sessions[i].Tokens)
 	}
-	d.Name, d.Prices = visible(d.details.Name), sentence(counted(r.Prices))
+	d.Name, d.Prices = visible(d.details.Name), display.Capital(counted(r.Prices))
 	d.Title = "What it would have cost, and lost"
-	d.Facts = []fact{{"sessions", grouped(len(r.Sessions))}, {"steps", grouped(steps)}, {"tokens", grouped(tokens)}}
+	d.Facts = []fact{{"sessions", quantity.Number(len(r.Sessions))}, {"steps", quantity.Number(steps)}, {"tokens", quantity.Number(tokens)}}
 	if d.Base < len(r.Policies) {
 		d.Facts = append(d.Facts, fact{"baseline", d.traits[d.Base].Name + ", " + d.traits[d.Base].Bill})
 	}
 	if least := r.Least(); drawable(least) && least > 0 {
-		d.Facts = append(d.Facts, fact{"bound", fixed(least, 3) + " of it"})
+		d.Facts = append(d.Facts, fact{"bound", display.Ratio(least) + " of it"})
 	}
 	if a := r.Advice; a != nil {
-		d.Advice = &adviceView{Policy: visible(a.Policy), Reason: sentence(counted(a.Reason))}
+		d.Advice = &adviceView{Policy: visible(a.Policy), Reason: display.Capital(counted(a.Reason))}
 		for _, key := range slices.Sorted(maps.Keys(a.Settings)) {
 			d.Advice.Settings = append(d.Advice.Settings, fact{visible(key), visible(a.Settings[key])})
 		}
@@ -236,39 +236,19 @@ var paid = []struct {
 
 func (d *replayDocument) standings() {
 	r := d.r
-	bounded := slices.ContainsFunc(r.Policies, func(s lab.Standing) bool { return s.Bound > 0 })
-	over := slices.ContainsFunc(r.Policies, func(s lab.Standing) bool { return s.Over > 0 })
-	d.Heads = []figureHead{
-		{"bill", "over all sessions"}, {"ratio", "to the baseline's bill"}, {"mean", "of the sessions' ratios"}, {"regrets", "in 100 steps: what was hidden and needed again"},
-		{"hits", "prompt tokens that were read from the cache"}, {"commits", "of elisions"}, {"folds", "compactions"}, {"rose", "sessions whose bill is higher than the baseline's"},
-		{"worst", "the largest rise of a session"},
-	}
-	if bounded {
-		d.Heads = append(d.Heads, figureHead{"bound", "how many times the cheapest bill with knowledge of the future"})
-	}
-	if over {
-		d.Heads = append(d.Heads, figureHead{"over", "steps whose prompt is larger than the window"})
-	}
+	d.Heads = display.Columns(r)
 	most := 0.0
 	for i := range r.Policies {
 		if t := r.Policies[i].Bill.Total(); drawable(t) {
 			most = max(most, t)
 		}
 	}
-	if row, ok := d.recorded(len(d.Heads)); ok {
-		d.Rows = append(d.Rows, row)
-	}
-	for i, s := range r.Policies {
+	d.recorded()
+	for i := range r.Policies {
+		s := &r.Policies[i]
 		row := standingRow{trait: d.traits[i], Advised: i == d.advised}
-		row.Cells = []cell{
-			{Text: d.traits[i].Bill}, {Text: fixed(s.Ratio, 3)}, {Text: fixed(s.Mean, 3)}, {Text: fixed(s.Rate, 1)}, {Text: shareOf(s.Hits)},
-			{Text: grouped(s.Commits)}, {Text: grouped(s.Folds)}, {grouped(s.Rose), s.RoseMore > 0}, {signed(s.Worst), s.Worst > 0.02},
-		}
-		if bounded {
-			row.Cells = append(row.Cells, cell{Text: fixed(s.Bound, 3)})
-		}
-		if over {
-			row.Cells = append(row.Cells, cell{grouped(s.Over), s.Over > 0})
+		for k := range d.Heads {
+			row.Cells = append(row.Cells, d.Heads[k].Cell(s))
 		}
 		x := 0.0
 		for _, p := range paid {
@@ -277,7 +257,7 @@ func (d *replayDocument) standings() {
 				continue
 			}
 			width := chartWidth * v / most
-			row.Bar = append(row.Bar, segment{p.class, share(x), share(width), p.name + " " + amount(v, r.Relative)})
+			row.Bar = append(row.Bar, segment{p.class, share(x), share(width), p.name + " " + quantity.Bill(v, r.Relative)})
 			x += width
 		}
 		d.Rows = append(d.Rows, row)
@@ -287,34 +267,23 @@ func (d *replayDocument) standings() {
 	}
 }
 
-// recorded is the row of what the sessions really took, with so many cells; ok is false where no request was seen.
-func (d *replayDocument) recorded(cells int) (row standingRow, ok bool) {
+// recorded is the row of what the sessions really cost, if a request was seen.
+func (d *replayDocument) recorded() {
 	r := d.r
-	all := r.Paid.Total()
-	if all.Requests == 0 {
-		return row, false
+	if r.Paid.Total().Requests == 0 || len(r.Policies) == 0 {
+		return
 	}
-	paid := "unknown"
-	if cost := all.Dollars(); cost != nil {
-		paid = dollars(*cost)
-		if all.Unknown() > 0 {
-			paid = "≥ " + paid
-		}
-	}
-	d.Recorded = visible("As recorded: " + strings.Join(r.Paid.Words(dollars), ", ") + ", by the reports in the log at list prices.")
+	words := strings.Join(r.Paid.Words(quantity.Dollars), ", ")
+	d.Recorded = visible("As recorded: " + words + ", by the reports in the log at list prices.")
 	for _, why := range r.Differs {
 		d.Differs = append(d.Differs, visible(why))
 	}
-	row.trait.Name, row.trait.Bill = "as recorded", paid
-	row.Cells = make([]cell, cells)
-	row.Cells[0].Text = paid
-	if d.Base < len(r.Policies) && !r.Relative && all.Unknown() == 0 {
-		if base := r.Policies[d.Base].Bill.Total(); base > 0 {
-			row.Cells[1].Text = fixed(all.Cost/base, 3)
-		}
+	var row standingRow
+	for k := range d.Heads {
+		row.Cells = append(row.Cells, display.Cell{Text: d.Heads[k].Recorded(r)})
 	}
-	row.Cells[4].Text = shareOf(all.CacheShare())
-	return row, true
+	row.Name, row.Bill = display.AsRecorded, row.Cells[0].Text
+	d.Rows = append(d.Rows, row)
 }
 
 // sessions are those of which there is a course to draw. The first that is shown is the one that would gain most, else the dearest.
@@ -328,15 +297,15 @@ func (d *replayDocument) sessions() {
 		if !slices.ContainsFunc(s.Outcomes, func(o lab.Outcome) bool { return len(o.Curve) > 0 }) {
 			continue
 		}
-		row := sessionRow{at: i, Index: len(d.Sessions), Name: line(cmp.Or(s.Name, s.ID), 120), Steps: grouped(s.Steps), Tokens: grouped(s.Tokens)}
+		row := sessionRow{at: i, Index: len(d.Sessions), Name: line(cmp.Or(s.Name, s.ID), 120), Steps: quantity.Number(s.Steps), Tokens: quantity.Number(s.Tokens)}
 		before := 0.0
 		if d.Base < len(s.Outcomes) {
 			before = s.Outcomes[d.Base].Bill.Total()
-			row.Before = amount(before, d.r.Relative)
+			row.Before = quantity.Bill(before, d.r.Relative)
 		}
 		if d.subject >= 0 && d.subject < len(s.Outcomes) {
 			after := s.Outcomes[d.subject].Bill.Total()
-			row.After, row.Diff, row.Bad = amount(after, d.r.Relative), signed(after/before-1), after > 1.02*before
+			row.After, row.Diff, row.Bad = quantity.Bill(after, d.r.Relative), quantity.Signed(after/before-1), after > 1.02*before
 		}
 		gains := len(d.r.Gains) > 0 && d.r.Gains[0].Session == s.ID
 		if gains && !math.IsInf(dearest, 1) || before > dearest {
@@ -354,25 +323,15 @@ func (d *replayDocument) changes() {
 	for i, s := range d.Sessions {
 		index[d.r.Sessions[s.at].ID] = strconv.Itoa(i)
 	}
-	under := ""
 	if d.subject >= 0 {
 		d.Subject = d.traits[d.subject].Name
-		under = "under " + d.Subject
 	}
-	for _, list := range []changeList{{Title: "Would gain most", Good: true}, {Title: "Would lose most"}} {
-		all := d.r.Losses
-		if list.Good {
-			all = d.r.Gains
+	for _, list := range display.ChangesOf(d.r) {
+		one := changeList{list.Title, line(list.Under, 200), list.Good, nil}
+		for _, c := range list.Rows {
+			c.Name, c.Why = line(cmp.Or(c.Name, c.Session), 120), visible(c.Why)
+			one.Rows = append(one.Rows, changeRow{c, index[c.Session]})
 		}
-		list.Under = under
-		for _, c := range all {
-			list.Rows = append(list.Rows, changeRow{
-				Name: line(cmp.Or(c.Name, c.Session), 120), Change: signed(c.After/c.Before - 1), Before: amount(c.Before, d.r.Relative), After: amount(c.After, d.r.Relative),
-				Why: counted(c.Why), Index: index[c.Session],
-			})
-		}
-		if len(list.Rows) > 0 {
-			d.Changes = append(d.Changes, list)
-		}
+		d.Changes = append(d.Changes, one)
 	}
 }

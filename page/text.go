@@ -1,15 +1,13 @@
 package page
 
 import (
-	"math"
-	"strconv"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/token"
 	see "github.com/winnowhq/winnow/visible"
 )
 
@@ -60,75 +58,8 @@ func excerpt(text string, most int) string {
 	return text[:most]
 }
 
-func grouped(n int) string { return token.Grouped(max(0, n)) }
-
-// count says how many of a thing there are, in the right number.
-func count(n int, one string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return grouped(n) + " " + one + "s"
-}
-
 // counted is a sentence fit to be read, with the digits of its large numbers grouped.
-func counted(sentence string) string { return token.GroupDigitsIn(visible(sentence)) }
-
-// percent of a whole. It does not round to 0% what is there, nor to 100% what is not all.
-func percent(part, whole int) string {
-	if whole <= 0 || part <= 0 {
-		return "0%"
-	}
-	p := 100 * float64(part) / float64(whole)
-	switch rounded := math.Round(p); {
-	case rounded < 1:
-		return "<1%"
-	case rounded == 100 && part < whole:
-		return ">99%"
-	default:
-		return grouped(int(min(rounded, 99_999))) + "%"
-	}
-}
-
-// change is the relative difference between two numbers, with its sign.
-func change(before, after int) string {
-	switch {
-	case before <= 0 || before == after:
-		return "±0%"
-	case after < before:
-		share := percent(before-after, before)
-		if share == ">99%" { // to the decimal, and not rounded up to all of it
-			share = strconv.FormatFloat(math.Floor(1000*float64(before-after)/float64(before))/10, 'f', 1, 64) + "%"
-		}
-		return "−" + share
-	}
-	return "+" + percent(after-before, before)
-}
-
-func dollars(amount float64) string {
-	switch {
-	case !(amount > 0) || math.IsInf(amount, 0):
-		return "$0"
-	case amount < 0.0001:
-		return "under $0.0001"
-	case amount < 0.1:
-		return "$" + strconv.FormatFloat(amount, 'f', 4, 64)
-	case amount > 1e12:
-		return "$" + strconv.FormatFloat(amount, 'g', 3, 64)
-	}
-	whole, cents, _ := strings.Cut(strconv.FormatFloat(amount, 'f', 2, 64), ".")
-	return "$" + token.GroupDigits(whole) + "." + cents
-}
-
-// weight says how much a text weighs.
-func weight(n int) string {
-	switch {
-	case n < 1000:
-		return count(n, "byte")
-	case n < 1_000_000:
-		return strconv.FormatFloat(float64(n)/1e3, 'f', 1, 64) + " KB"
-	}
-	return strconv.FormatFloat(float64(n)/1e6, 'f', 1, 64) + " MB"
-}
+func counted(sentence string) string { return quantity.Sentence(visible(sentence)) }
 
 // moment is a point in time in UTC, "" when it is unknown or no year that a session was written in.
 func moment(at session.Millis, layout string) string {
@@ -169,3 +100,6 @@ func quoted(name string) string {
 	}
 	return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
 }
+
+// drawable reports whether a figure can be drawn.
+func drawable(v float64) bool { return v >= 0 && v < 1e9 }

@@ -1,82 +1,56 @@
 package page
 
 import (
-	"cmp"
 	"strconv"
 
-	"github.com/winnowhq/winnow/lab"
-	"github.com/winnowhq/winnow/plot"
+	"github.com/winnowhq/winnow/display"
+	"github.com/winnowhq/winnow/quantity"
 )
 
-// trait is how a policy is drawn wherever it is.
+// trait is how a policy is drawn wherever it is shown.
 type trait struct {
+	display.Policy
 	At     int
-	Key    string // A, B … or what it has of its own in a sweep
-	Name   string
 	Tone   string // classes of its line
-	On     bool   // the frontier
 	Hidden bool   // at first
-	sweep  string
 	Bill   string
 }
 
-// tones is how many colours lines have; further policies take them again, dashed.
+// tones is how many colours lines have; further policies use them again, dashed.
 const tones = 6
 
 // mostShown is how many policies' lines are drawn at first.
 const mostShown = 6
 
-// traitsOf gives letters and colours. A sweep is one colour, and its members are known by what each has of its own.
+// traitsOf gives policies their colours. A sweep has one.
 func (d *replayDocument) traitsOf() []trait {
-	on := lab.Undominated(d.r.Policies)
-	times := map[string]int{}
-	members := map[string][]int{}
-	for i, s := range d.r.Policies {
-		times[s.Name]++
-		if s.Group != "" {
-			members[s.Group] = append(members[s.Group], i)
-		}
-	}
 	out := make([]trait, len(d.r.Policies))
-	letters, lines, sweeps, shown := 0, 0, map[string]int{}, 0
-	for i, s := range d.r.Policies {
-		x := trait{At: i, Name: line(cmp.Or(s.Name, "no name"), 80), On: on[i], sweep: s.Group, Bill: amount(s.Bill.Total(), d.r.Relative)}
-		if times[s.Name] > 1 {
-			x.Name += ", " + windowOf(s.Window)
+	lines, sweeps := 0, map[int]int{}
+	for i, p := range d.named {
+		p.Name, p.Key = line(p.Name, 80), line(p.Key, 40)
+		n, known := sweeps[p.Sweep]
+		if !known {
+			n = lines
 		}
-		n := lines
-		if s.Group == "" {
-			x.Key = string(plot.Letter(letters))
-			letters++
-		} else if k, ok := sweeps[s.Group]; ok {
-			n = k
-		} else {
-			sweeps[s.Group] = n
+		if p.Sweep >= 0 {
+			sweeps[p.Sweep] = n
 		}
-		switch {
-		case i == d.Base && s.Group == "":
+		x := trait{Policy: p, At: i, Bill: quantity.Bill(d.r.Policies[i].Bill.Total(), d.r.Relative)}
+		if i == d.Base && p.Sweep < 0 {
 			x.Tone = "tb"
-		default:
+		} else {
 			x.Tone = "t" + strconv.Itoa(n%tones) + " d" + strconv.Itoa(n/tones%3)
-			if n == lines {
+			if !known {
 				lines++
 			}
 		}
 		out[i] = x
 	}
-	for _, all := range members {
-		names := make([]string, len(all))
-		for k, i := range all {
-			names[k] = out[i].Name
-		}
-		for k, own := range plot.Own(names) {
-			out[all[k]].Key = own
-		}
-	}
+	shown := 0
 	for _, first := range []bool{true, false} { // the baseline and what gains are told of before the others
 		for i := range out {
 			if preferred := i == d.Base || i == d.subject; preferred == first {
-				out[i].Hidden = shown >= mostShown || !preferred && out[i].sweep != ""
+				out[i].Hidden = shown >= mostShown || !preferred && out[i].Sweep >= 0
 				if !out[i].Hidden {
 					shown++
 				}
@@ -102,14 +76,4 @@ func (d *replayDocument) bound() {
 	if events > 40_000 {
 		d.rows = min(d.rows, max(12, 40_000/max(1, curves)))
 	}
-}
-
-func windowOf(tokens int) string {
-	switch {
-	case tokens == lab.Unlimited:
-		return "no limit"
-	case tokens <= 0:
-		return "the model's window"
-	}
-	return grouped(tokens) + " tokens"
 }

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/token"
 	"github.com/winnowhq/winnow/wire"
 )
 
@@ -35,7 +35,7 @@ func Fit(r Request, limit int, facts *rule.Facts) (requests []Request, ok bool) 
 			return []Request{r}, true
 		}
 		r = r.Plain(fmt.Sprintf("it would have %s tokens, %s with the answer, and the limit is %s",
-			token.Grouped(size), token.Grouped(size+r.Budget), token.Grouped(limit)))
+			quantity.Number(size), quantity.Number(size+r.Budget), quantity.Number(limit)))
 	}
 	if limit <= 0 || r.Tokens(facts) <= limit {
 		return []Request{r}, true

@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/winnowhq/winnow/model"
-	"github.com/winnowhq/winnow/token"
+	"github.com/winnowhq/winnow/quantity"
 )
 
 // Money is what a compaction or a pruning comes to in US dollars, by the price of the model that reads the session. What is not known is nil.
@@ -70,7 +70,7 @@ func (m *Money) Words(dollars func(float64) string) string {
 		}
 		return text
 	}
-	text := "saves " + said(m.Step) + " a step; rewriting " + token.Count(m.Rewritten, "token") + " costs " + said(m.Rewriting) + " once"
+	text := "saves " + said(m.Step) + " a step; rewriting " + quantity.Count(m.Rewritten, "token") + " costs " + said(m.Rewriting) + " once"
 	if m.Summary == nil || *m.Summary > 0 {
 		text += ", the summary " + said(m.Summary)
 	}
@@ -82,7 +82,7 @@ func (m *Money) Words(dollars func(float64) string) string {
 	case *m.Steps == 0:
 		text += "; it pays at once"
 	default:
-		text += fmt.Sprintf("; it pays after %s", token.Count(*m.Steps, "step"))
+		text += fmt.Sprintf("; it pays after %s", quantity.Count(*m.Steps, "step"))
 	}
 	return text
 }

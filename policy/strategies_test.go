@@ -13,6 +13,7 @@ import (
 	"github.com/winnowhq/winnow/format/all"
 	"github.com/winnowhq/winnow/internal/outside"
 	"github.com/winnowhq/winnow/policy"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/rule/ruletest"
 	"github.com/winnowhq/winnow/session"
@@ -204,7 +205,7 @@ func example(log []session.Message, elisions []rule.Elision) string {
 			fmt.Fprintf(&out, "before\n%safter\n%s", indent(p), indent(&shown))
 		}
 	}
-	fmt.Fprintf(&out, "saves %s tokens\n", token.Grouped(saves))
+	fmt.Fprintf(&out, "saves %s tokens\n", quantity.Number(saves))
 	return out.String()
 }
 
@@ -229,7 +230,7 @@ func indent(p *session.Part) string {
 
 func cut(text string, size int) string {
 	if len(text) > size {
-		return text[:size] + fmt.Sprintf("… (%s bytes)", token.Grouped(len(text)))
+		return text[:size] + fmt.Sprintf("… (%s bytes)", quantity.Number(len(text)))
 	}
 	return text
 }
@@ -305,13 +306,13 @@ func TestStrategies_onTheCorpus(t *testing.T) {
 		}
 	}
 	var out strings.Builder
-	fmt.Fprintf(&out, "%d sessions, %s tokens\n\n%-12s %28s   %28s\n", sessions, token.Grouped(total), "", "balanced", "aggressive")
+	fmt.Fprintf(&out, "%d sessions, %s tokens\n\n%-12s %28s   %28s\n", sessions, quantity.Number(total), "", "balanced", "aggressive")
 	fmt.Fprintf(&out, "%-12s %9s %6s %11s   %9s %6s %11s\n", "rule alone", "tokens", "parts", "in sessions", "tokens", "parts", "in sessions")
 	for _, s := range append(slices.Clone(strategies), strategy{name: "all"}) {
 		row := []any{s.name}
 		for _, name := range []string{policy.Balanced, policy.Aggressive} {
 			of := sums[name+" "+s.name]
-			row = append(row, token.Grouped(of.saves), of.parts, of.sessions)
+			row = append(row, quantity.Number(of.saves), of.parts, of.sessions)
 		}
 		fmt.Fprintf(&out, "%-12s %9s %6d %11d   %9s %6d %11d\n", row...)
 	}

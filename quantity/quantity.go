@@ -154,10 +154,12 @@ func Bill(amount float64, relative bool) string {
 		return Dollars(amount)
 	case !(amount > 0) || math.IsInf(amount, 0):
 		return "0 M"
-	case amount >= 0.1:
-		return Decimal(amount, 2) + " M"
+	case amount < 0.1:
+		return strconv.FormatFloat(amount, 'f', 4, 64) + " M"
+	case amount < 1000:
+		return strconv.FormatFloat(amount, 'f', 2, 64) + " M"
 	}
-	return Decimal(amount, 4) + " M"
+	return Decimal(amount, 0) + " M"
 }
 
 // mostPercent is the largest percentage that is written out.

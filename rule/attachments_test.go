@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/rule/ruletest"
 	"github.com/winnowhq/winnow/session"
@@ -75,9 +76,9 @@ func TestAttachments_theSoundFormShowsTypeAndDimensions(t *testing.T) {
 
 func sizeWords(size int) string {
 	if size < 1024 {
-		return token.Grouped(size) + " bytes"
+		return quantity.Number(size) + " bytes"
 	}
-	return token.Grouped((size+512)/1024) + " KB"
+	return quantity.Number((size+512)/1024) + " KB"
 }
 
 func TestAttachments_aLargePictureLeavesAShortLine(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/call"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/token"
 )
 
 // What the specification's programs show in place of what they left out.
@@ -76,7 +76,7 @@ func Measure(text string) string {
 		return inLines(n)
 	}
 	if n := utf8.RuneCountInString(text); n != 1 {
-		return token.Grouped(n) + " characters"
+		return quantity.Number(n) + " characters"
 	}
 	return "1 character"
 }
@@ -84,12 +84,12 @@ func Measure(text string) string {
 // linesOf counts the lines of a text, at least 1; empty ones at its end are none.
 func linesOf(text string) int { return strings.Count(strings.TrimRight(text, "\n"), "\n") + 1 }
 
-func inLines(n int) string { return token.Grouped(n) + " lines" }
+func inLines(n int) string { return quantity.Number(n) + " lines" }
 
 // appendMeasure says behind a text how big a field of an item is, of an output from what was counted with it.
 func (x *Item) appendMeasure(text []byte, field Field) []byte {
 	if x.size != nil && x.size.lines > 1 && x.Part.State != nil && field != Input {
-		return append(token.AppendGrouped(text, int(x.size.lines)), " lines"...)
+		return append(quantity.AppendNumber(text, int(x.size.lines)), " lines"...)
 	}
 	return append(text, Measure(fieldText(x.Part, field))...)
 }

@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/rule"
-	"github.com/winnowhq/winnow/token"
 )
 
 // Wait says why something that was found is not committed yet. The zero value is of what is.
@@ -78,11 +78,11 @@ func (w Wait) String() string {
 		}
 		with := ""
 		if w.Parts > 1 {
-			with = fmt.Sprintf("with %s more ", token.Grouped(w.Parts-1))
+			with = fmt.Sprintf("with %s more ", quantity.Number(w.Parts-1))
 		}
 		return with + "it " + w.figures()
 	case rule.BelowMinimum:
-		return token.Grouped(w.Saves) + " tokens could go, too little to rewrite the prompt for"
+		return quantity.Number(w.Saves) + " tokens could go, too little to rewrite the prompt for"
 	case rule.Recent:
 		return "it waits until the turn has ended"
 	case rule.Fits:
@@ -97,14 +97,14 @@ func (w Wait) String() string {
 
 // figures are what a batch would save and what it would cost.
 func (w Wait) figures() string {
-	return fmt.Sprintf("would save %s tokens a step and rewrite %s; that pays in about %s", token.Grouped(w.Saves), token.Grouped(w.Rewrites), steps(w.Steps))
+	return fmt.Sprintf("would save %s tokens a step and rewrite %s; that pays in about %s", quantity.Number(w.Saves), quantity.Number(w.Rewrites), steps(w.Steps))
 }
 
 func steps(n int) string {
 	if n == 1 {
 		return "1 step"
 	}
-	return token.Grouped(n) + " steps"
+	return quantity.Number(n) + " steps"
 }
 
 // Explain says of each elision that a schedule left for later why.
@@ -194,7 +194,7 @@ func Summary(waits []Wait) rule.Refusal {
 	if best.Code == rule.Unprofitable && best.Steps > 0 {
 		what := "the part that pays"
 		if best.Parts > 1 {
-			what = fmt.Sprintf("the %s parts that pay", token.Grouped(best.Parts))
+			what = fmt.Sprintf("the %s parts that pay", quantity.Number(best.Parts))
 		}
 		r.Reason = what + " soonest " + best.figures()
 	}

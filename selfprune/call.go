@@ -12,9 +12,9 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/call"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/token"
 )
 
 // Keeper is what the calls are done with: a *winnow.Engine.
@@ -95,9 +95,9 @@ func said(done winnow.SelfPruned, did string, err error) (string, error) {
 
 func difference(saved int) string {
 	if saved < 0 {
-		return token.Grouped(-saved) + " tokens more"
+		return quantity.Number(-saved) + " tokens more"
 	}
-	return token.Grouped(saved) + " tokens less"
+	return quantity.Number(saved) + " tokens less"
 }
 
 // mostListed is how many parts the list shows: about a thousand tokens of it.
@@ -128,9 +128,9 @@ func listed(named []winnow.Named) string {
 		if n.Target != "" {
 			what += " " + n.Target
 		}
-		fmt.Fprintf(&b, "%s  %s  %d  %s", n.Handle, token.Grouped(n.Tokens), n.Age, what)
+		fmt.Fprintf(&b, "%s  %s  %d  %s", n.Handle, quantity.Number(n.Tokens), n.Age, what)
 		if n.State == winnow.Elided {
-			fmt.Fprintf(&b, "  (left out: %s, %s tokens shown)", n.Rule, token.Grouped(n.Shown))
+			fmt.Fprintf(&b, "  (left out: %s, %s tokens shown)", n.Rule, quantity.Number(n.Shown))
 		}
 		b.WriteString("\n")
 	}

@@ -103,7 +103,7 @@ func bar(size, most, width int, s style) line {
 func gauge(used []segment, limit, cells int) line {
 	total := 0
 	for _, s := range used {
-		total = plus(total, s.size)
+		total += s.size
 	}
 	if limit <= 0 || cells < 4 {
 		return stacked(used, cells)

@@ -66,7 +66,7 @@ func TestGauge_isAsWideAsItsCells(t *testing.T) {
 		for _, s := range l {
 			marks += strings.Count(s.text, "┃")
 		}
-		over := plus(used[0].size, used[1].size) > limit
+		over := used[0].size+used[1].size > limit
 		if over != (marks == 1) {
 			t.Fatalf("gauge of %v, limit %d has %d marks", used, limit, marks)
 		}

@@ -29,7 +29,7 @@ func (c *canvas) put(x, y int, glyph rune, s style) bool {
 // whose letters take more than a cell are not written.
 func (c *canvas) write(x, y, beside int, text string, s style) bool {
 	runes := []rune(text)
-	if len(runes) == 0 || columns(text) != len(runes) {
+	if len(runes) == 0 || Columns(text) != len(runes) {
 		return false
 	}
 	for i := range runes {

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/rule"
-	"github.com/winnowhq/winnow/token"
 )
 
 const (
@@ -23,15 +23,15 @@ func (p Painter) Explanation(x winnow.Explanation) {
 	if name == "" {
 		name = x.Part
 	}
-	pg.add(say(strong, name), say(normal, "  "+cut(clean(what(x)), max(0, pg.width-columns(name)-2))))
+	pg.add(say(strong, name), say(normal, "  "+Cut(Clean(what(x)), max(0, pg.width-Columns(name)-2))))
 	z := zoneOf(x.Zone)
 	pg.fact("is", string(x.Zone)+": "+z.meaning)
-	pg.fact("because", token.GroupDigitsIn(x.Because))
-	size := token.Grouped(x.Tokens) + " tokens in the log, " + token.Grouped(x.Shown) + " in the view"
+	pg.fact("because", quantity.Sentence(x.Because))
+	size := quantity.Number(x.Tokens) + " tokens in the log, " + quantity.Number(x.Shown) + " in the view"
 	pg.fact("size", size)
 	where := "message " + x.Message + ", part " + x.Part
 	if x.Step > 0 {
-		where = "step " + token.Grouped(x.Step) + " of turn " + token.Grouped(x.Turn) + ", " + where
+		where = "step " + quantity.Number(x.Step) + " of turn " + quantity.Number(x.Turn) + ", " + where
 	}
 	pg.fact("where", where)
 	if k := x.Kept; k != nil {
@@ -45,7 +45,7 @@ func (p Painter) Explanation(x winnow.Explanation) {
 	}
 	for i, r := range x.Refusals {
 		if i > 0 || x.Rule != r.Rule { // the first is the reason above
-			pg.fact("stays for", r.Rule+" ("+string(r.Code)+"): "+token.GroupDigitsIn(r.Reason))
+			pg.fact("stays for", r.Rule+" ("+string(r.Code)+"): "+quantity.Sentence(r.Reason))
 		}
 	}
 	pg.refs("stands for", x.StandsFor)
@@ -81,7 +81,7 @@ func (pg *page) reason(how string, r winnow.Reason) {
 		text += "; it was taken back before: only pruning on demand takes it again"
 	}
 	pg.fact(how, text)
-	pg.fact("", "saves "+token.Grouped(r.Saves)+" tokens")
+	pg.fact("", "saves "+quantity.Number(r.Saves)+" tokens")
 	if r.When != "" && !r.Restored {
 		pg.fact("when", r.When)
 	}
@@ -91,11 +91,11 @@ func (pg *page) reason(how string, r winnow.Reason) {
 	}
 	since := "since " + time.UnixMilli(int64(r.Time)).UTC().Format("2006-01-02 15:04") + " UTC"
 	if r.StepsSince > 0 {
-		since += ", " + count(r.StepsSince, "step") + " and " + count(r.TurnsSince, "turn") + " ago"
+		since += ", " + quantity.Count(r.StepsSince, "step") + " and " + quantity.Count(r.TurnsSince, "turn") + " ago"
 	}
 	pg.fact("", since)
 	if r.Undo != "" && r.Together > 1 {
-		pg.fact("", "committed with "+token.Grouped(r.Together-1)+" more; to take back all of them:")
+		pg.fact("", "committed with "+quantity.Number(r.Together-1)+" more; to take back all of them:")
 		pg.fact("", r.Undo)
 	}
 }
@@ -104,7 +104,7 @@ func (pg *page) reason(how string, r winnow.Reason) {
 func (pg *page) refs(name string, refs []winnow.Ref) {
 	for i, r := range refs {
 		if i == mostRefs {
-			pg.fact("", token.Grouped(len(refs)-mostRefs)+" more")
+			pg.fact("", quantity.Number(len(refs)-mostRefs)+" more")
 			break
 		}
 		label := ""
@@ -164,8 +164,8 @@ func (pg *page) excerpt(title, text string) {
 			}
 			return
 		}
-		l = clean(strings.ReplaceAll(l, "\t", "    "))
-		if columns(l) > pg.width-2 {
+		l = Clean(strings.ReplaceAll(l, "\t", "    "))
+		if Columns(l) > pg.width-2 {
 			wide++
 		}
 		pg.add(say(normal, "  "+l))
@@ -173,10 +173,10 @@ func (pg *page) excerpt(title, text string) {
 	}
 	var left []string
 	if n := strings.Count(rest, "\n"); rest != "" {
-		left = append(left, count(n+1, "more line"))
+		left = append(left, quantity.Count(n+1, "more line"))
 	}
 	if wide > 0 {
-		left = append(left, count(wide, "line")+" cut at the right")
+		left = append(left, quantity.Count(wide, "line")+" cut at the right")
 	}
 	if len(left) > 0 {
 		pg.add(say(faint, "  … "+strings.Join(left, ", ")+"; --json has all of it"))

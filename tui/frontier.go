@@ -4,162 +4,186 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
+	"github.com/winnowhq/winnow/display"
 	"github.com/winnowhq/winnow/lab"
-	"github.com/winnowhq/winnow/plot"
-	"github.com/winnowhq/winnow/token"
+	"github.com/winnowhq/winnow/quantity"
 )
 
-// The chart takes the width of the page up to mostPlot columns, and no more rows than leave room on a screen for what stands below it.
+// The chart is as wide as the page, up to mostPlot columns, and high enough to be read while leaving room
+// on a screen for what is below it.
 const (
 	mostPlot             = 110
 	leastHigh, mostHigh  = 11, 19
 	leftOfPlot           = 7 // a tick's text and the axis
 	columnsTick, rowTick = 14, 4
+	leastTick            = 7 // columns between two ticks
 )
 
-// Frontier draws the bill of each policy against its regrets: the further to the lower left, the better. Policies by themselves are letters, those
-// of a sweep marks on a dotted line; the stepped line is the frontier, below which none of them comes, and the dashed one the bound.
+// Frontier draws the bill of each policy against its regrets: the further to the lower left, the better.
+// Policies by themselves are letters, those of a sweep are marks on a dotted line. The stepped line is the
+// frontier, which no policy is below; the dashed line is the bound.
 func (p Painter) Frontier(r lab.Report) {
 	pg := p.page()
-	pg.frontier(r, true)
+	pg.frontier(&r, true)
 	p.draw(pg)
 }
 
-// frontier draws the chart; keys are left out below the table, which has them.
-func (pg *page) frontier(r lab.Report, keys bool) {
-	all, sweeps := spots(r.Policies)
-	known := slices.DeleteFunc(slices.Clone(all), func(s spot) bool { return !finite(s.x) || !finite(s.y) || s.y <= 0 })
-	if len(known) == 0 {
+// frontier draws the chart. Below the table of policies the keys are left out: the table has them.
+func (pg *page) frontier(r *lab.Report, keys bool) {
+	policies, sweeps := policiesOf(r)
+	c := chartOf(r, policies, sweeps, pg.width)
+	if len(c.spots) == 0 {
 		return
 	}
 	pg.heading("Frontier", "the lower and the further left, the better")
-	least := r.Least()
-	c := chartOf(known, sweeps, least, pg.width)
-	pg.addAll(c.lines("bill, " + cut(clean(cmp.Or(r.Baseline, "the first")), 30) + " = 1"))
+	pg.addAll(c.lines("bill, " + Cut(Clean(cmp.Or(r.Baseline, "the first")), 30) + " = 1"))
 	pg.gap()
-	names := namesOf(r.Policies)
 	if keys {
-		pg.keys(names, known, sweeps)
+		pg.keys(c.spots, sweeps)
 	}
-	pg.remarks(c.spots, names, least)
+	pg.remarks(c)
 }
 
-// finite says that a figure can be drawn.
-func finite(v float64) bool { return v >= 0 && v < 1e9 }
+// policy is a policy with the glyph that stands for it.
+type policy struct {
+	display.Policy
+	glyph rune
+	style style
+}
+
+// sweepMarks stand for the policies of a sweep; after the last the first is used again.
+var sweepMarks = [...]struct {
+	glyph rune
+	style style
+}{{'•', activeTone}, {'◦', summaryTone}, {'▪', prunableTone}, {'▫', prunedTone}, {'▴', talkTone}}
+
+// policiesOf gives every policy its glyph: its letter, or the mark of its sweep.
+func policiesOf(r *lab.Report) ([]policy, []string) {
+	named, sweeps := display.Policies(r)
+	out := make([]policy, len(named))
+	for i, p := range named {
+		p.Name, p.Key = Clean(p.Name), Clean(p.Key)
+		switch {
+		case p.Sweep >= 0:
+			mark := sweepMarks[p.Sweep%len(sweepMarks)]
+			out[i] = policy{p, mark.glyph, mark.style}
+		case p.On:
+			out[i] = policy{p, []rune(p.Key)[0], strong}
+		default:
+			out[i] = policy{p, []rune(p.Key)[0], normal}
+		}
+	}
+	return out, sweeps
+}
+
+// spot is a policy in the picture.
+type spot struct {
+	display.Spot
+	policy
+	drawn    bool
+	col, row int
+}
+
+// where says the figures of a spot.
+func (s spot) where() string { return display.Ratio(s.Ratio) + " at " + display.Rate(s.Rate) }
 
 // chart is the picture without its legend.
 type chart struct {
-	x, y  axis
+	display.Frontier
 	on    *canvas
 	spots []spot
 }
 
-func chartOf(known []spot, sweeps []string, least float64, width int) chart {
-	var xs, ys []float64
-	low := math.Inf(1)
-	for _, s := range known {
-		xs, ys = append(xs, s.x), append(ys, s.y)
-		low = min(low, s.y)
-	}
-	right, top := plot.End(xs, 0), plot.End(ys, low)
-	if right <= 0 {
-		right = 1
-	}
-	if least > 0 && finite(least) {
-		low, top = min(low, least), max(top, least)
-	}
+func chartOf(r *lab.Report, policies []policy, sweeps []string, width int) chart {
 	cells := min(mostPlot, width-leftOfPlot-1)
 	high := min(mostHigh, max(leastHigh, cells*2/7))
+	named := make([]display.Policy, len(policies))
+	for i, p := range policies {
+		named[i] = p.Policy
+	}
 	c := chart{on: newCanvas(cells, high)}
-	c.x = axis{plot.NewAxis(0, right, max(2, cells/columnsTick)), cells}
-	c.x.Root = plot.Crowded(xs, right)
-	c.y = axis{plot.NewAxis(low, top, max(2, high/rowTick)), high}
-	c.place(known, right, top)
-	c.label(least)
-	c.frontier()
+	c.Frontier = display.FrontierOf(r, named, max(2, cells/columnsTick), max(2, high/rowTick))
+	for _, s := range c.Spots {
+		c.spots = append(c.spots, spot{Spot: s, policy: policies[s.Policy], col: c.col(s.Rate), row: c.row(s.Ratio)})
+	}
+	c.place()
+	c.label()
+	c.steps()
 	for k := range sweeps {
 		c.sweep(k)
 	}
-	if y, ok := c.bound(least); ok {
-		c.on.line(-1, y, cells, y, '╌', faint)
+	if c.Bound > 0 {
+		c.on.line(-1, c.row(c.Bound), cells, c.row(c.Bound), '╌', faint)
 	}
 	return c
 }
 
-// offsets are where a letter may stand whose own cell is taken, nearest first. Further away it would lie.
-var offsets = [...][2]int{{0, 0}, {1, 0}, {-1, 0}, {2, 0}, {-2, 0}, {0, -1}, {0, 1}, {1, -1}, {1, 1}, {-1, -1}, {-1, 1}, {3, 0}, {-3, 0}, {2, -1}, {2, 1}}
+// col and row are the cell of a value.
+func (c *chart) col(v float64) int { return int(math.Round(c.Across.At(v) * float64(c.on.width-1))) }
+func (c *chart) row(v float64) int {
+	return c.on.height - 1 - int(math.Round(c.Up.At(v)*float64(c.on.height-1)))
+}
 
-// place puts letters first, each in a cell of its own, then the marks of sweeps where no letter stands.
-func (c *chart) place(known []spot, right, top float64) {
-	c.spots = known
+// offsets are where a letter may go if its own cell is taken, the nearest first.
+var offsets = [...][2]int{
+	{0, 0}, {1, 0}, {-1, 0}, {2, 0}, {-2, 0}, {0, -1}, {0, 1}, {1, -1}, {1, 1}, {-1, -1}, {-1, 1}, {3, 0}, {-3, 0}, {2, -1}, {2, 1},
+}
+
+// place puts letters first, each in a cell of its own, then the marks of sweeps where no letter is.
+func (c *chart) place() {
 	for _, alone := range []bool{true, false} {
 		for i := range c.spots {
 			s := &c.spots[i]
-			if (s.sweep < 0) != alone {
+			if (s.Sweep < 0) != alone {
 				continue
 			}
-			s.col, s.row = c.x.at(s.x), c.on.height-1-c.y.at(s.y)
-			s.beyond = s.x > right || s.y > top
 			tries := offsets[:]
 			if !alone {
 				tries = tries[:1]
 			}
 			for _, o := range tries {
-				x, y := s.col+o[0], s.row+o[1]
-				if c.on.put(x, y, s.glyph, s.style()) {
-					s.col, s.row, s.drawn = x, y, true
+				if c.on.put(s.col+o[0], s.row+o[1], s.glyph, s.style) {
+					s.col, s.row, s.drawn = s.col+o[0], s.row+o[1], true
 					break
 				}
 			}
-			if s.drawn && s.x > right && !c.on.put(s.col-1, s.row, '»', faint) {
+			switch {
+			case !s.drawn || !s.Beyond:
+			case s.Rate <= c.Across.High:
+				c.on.put(s.col, s.row+1, '^', faint)
+			case !c.on.put(s.col-1, s.row, '»', faint):
 				c.on.put(s.col+1, s.row, '»', faint)
 			}
-			if s.drawn && s.x <= right && s.y > top {
-				c.on.put(s.col, s.row+1, '^', faint)
-			}
 		}
 	}
 }
 
-func (s spot) style() style {
-	switch {
-	case s.sweep >= 0:
-		return sweepMarks[s.sweep%len(sweepMarks)].style
-	case s.on:
-		return strong
-	}
-	return normal
-}
-
-// label names the members of sweeps by what they have of their own, the ends first, and the bound.
-func (c *chart) label(least float64) {
-	if y, ok := c.bound(least); ok {
-		text := "bound " + ratio(least)
-		if n := len(text); !c.on.write(c.on.width-n, y, -1, text, faint) && !c.on.write(1, y, -1, text, faint) {
-			c.on.write(c.on.width-n, y-1, -1, text, faint)
+// label names the bound, and the members of sweeps by their keys, the ends first.
+func (c *chart) label() {
+	if c.Bound > 0 {
+		text, y := "bound "+display.Ratio(c.Bound), c.row(c.Bound)
+		right := c.on.width - len(text)
+		if !c.on.write(right, y, -1, text, faint) && !c.on.write(1, y, -1, text, faint) {
+			c.on.write(right, y-1, -1, text, faint)
 		}
 	}
-	ends := map[int][2]int{}
+	first, last := map[int]int{}, map[int]int{}
 	for i, s := range c.spots {
-		if e, ok := ends[s.sweep]; ok {
-			ends[s.sweep] = [2]int{e[0], i}
-		} else {
-			ends[s.sweep] = [2]int{i, i}
+		if _, ok := first[s.Sweep]; !ok {
+			first[s.Sweep] = i
 		}
+		last[s.Sweep] = i
 	}
-	for _, first := range []bool{true, false} {
-		for i := range c.spots {
-			s := &c.spots[i]
-			e := ends[s.sweep]
-			if s.sweep < 0 || !s.drawn || (i == e[0] || i == e[1]) != first || columns(s.value) > 10 {
+	for _, ends := range []bool{true, false} {
+		for i, s := range c.spots {
+			n := Columns(s.Key)
+			if s.Sweep < 0 || !s.drawn || n > 10 || (i == first[s.Sweep] || i == last[s.Sweep]) != ends {
 				continue
 			}
-			n := columns(s.value)
 			for _, at := range [][2]int{{s.col + 1, s.row}, {s.col - n, s.row}, {s.col + 1, s.row - 1}, {s.col - n, s.row + 1}} {
-				if c.on.write(at[0], at[1], s.col, s.value, s.style()) {
+				if c.on.write(at[0], at[1], s.col, s.Key, s.style) {
 					break
 				}
 			}
@@ -167,17 +191,10 @@ func (c *chart) label(least float64) {
 	}
 }
 
-// frontier draws the steps between the policies that stand on it.
-func (c *chart) frontier() {
-	var on []spot
-	for _, s := range c.spots {
-		if s.on && !s.beyond {
-			on = append(on, s)
-		}
-	}
-	slices.SortFunc(on, func(a, b spot) int { return cmp.Or(cmp.Compare(a.x, b.x), cmp.Compare(b.y, a.y)) })
-	for i := 1; i < len(on); i++ {
-		from, to := on[i-1], on[i]
+// steps draws the frontier.
+func (c *chart) steps() {
+	for i := 1; i < len(c.Steps); i++ {
+		from, to := c.spots[c.Steps[i-1]], c.spots[c.Steps[i]]
 		c.on.line(from.col, from.row, to.col, from.row, '─', fine)
 		if to.row != from.row {
 			c.on.put(to.col, from.row, '┐', fine)
@@ -186,191 +203,154 @@ func (c *chart) frontier() {
 	}
 }
 
-// sweep connects the members of one.
+// sweep connects the members of a sweep.
 func (c *chart) sweep(k int) {
-	last := -1
-	for i, s := range c.spots {
-		if s.sweep != k {
-			continue
+	var last *spot
+	for i := range c.spots {
+		if s := &c.spots[i]; s.Sweep == k {
+			if last != nil {
+				c.on.line(last.col, last.row, s.col, s.row, '·', s.style)
+			}
+			last = s
 		}
-		if last >= 0 {
-			from := c.spots[last]
-			c.on.line(from.col, from.row, s.col, s.row, '·', s.style())
-		}
-		last = i
 	}
-}
-
-func (c *chart) bound(least float64) (row int, ok bool) {
-	if !(least > 0) || !finite(least) {
-		return 0, false
-	}
-	return c.on.height - 1 - c.y.at(least), true
 }
 
 // lines are the picture with its axes.
 func (c *chart) lines(title string) []line {
 	ticks := map[int]string{}
-	for _, v := range c.y.ticks() {
-		ticks[c.on.height-1-c.y.at(v)] = c.y.Text(v)
+	for _, v := range c.Up.Ticks(0) {
+		ticks[c.row(v)] = c.Up.Text(v)
 	}
-	out := []line{{say(faint, strings.Repeat(" ", 2)+title)}}
+	out := []line{{say(faint, "  "+title)}}
 	for y := range c.on.height {
-		l := line{say(faint, padLeft(cut(ticks[y], leftOfPlot-2), leftOfPlot-2)+" ")}
 		edge := "│"
 		if ticks[y] != "" {
 			edge = "┤"
 		}
-		out = append(out, append(append(l, say(faint, edge)), c.on.row(y)...))
+		l := line{say(faint, padLeft(Cut(ticks[y], leftOfPlot-2), leftOfPlot-2)+" "+edge)}
+		out = append(out, append(l, c.on.row(y)...))
 	}
 	rule, below := []rune("└"+strings.Repeat("─", c.on.width)), newCanvas(c.on.width+leftOfPlot+1, 1)
-	for _, v := range c.x.ticks() {
-		at := c.x.at(v)
+	for _, v := range c.Across.Ticks(leastTick / float64(c.on.width-1)) {
+		at, text := c.col(v), c.Across.Text(v)
 		rule[at+1] = '┬'
-		text := c.x.Text(v)
 		below.write(min(leftOfPlot+at-(len(text)-1)/2, below.width-len(text)), 0, -1, text, faint)
 	}
-	out = append(out, line{say(faint, strings.Repeat(" ", leftOfPlot-1)+string(rule))}, below.row(0))
-	name := "regrets in 100 steps"
-	if c.x.Root {
-		name += ", closer together to the right"
-	}
-	return append(out, line{say(faint, padLeft(name, leftOfPlot+c.on.width))})
+	return append(out, line{say(faint, strings.Repeat(" ", leftOfPlot-1)+string(rule))}, below.row(0),
+		line{say(faint, padLeft(c.Name(), leftOfPlot+c.on.width))})
 }
 
-// keys say which letter is which policy, and where it stands.
-func (pg *page) keys(names []string, known []spot, sweeps []string) {
-	lone := slices.DeleteFunc(slices.Clone(known), func(s spot) bool { return s.sweep >= 0 })
+// keys say which letter is which policy, and where it is in the picture.
+func (pg *page) keys(spots []spot, sweeps []string) {
+	lone := slices.DeleteFunc(slices.Clone(spots), func(s spot) bool { return s.Sweep >= 0 })
 	widest := 0
 	for _, s := range lone {
-		widest = max(widest, columns(names[s.policy]))
+		widest = max(widest, Columns(s.Name))
 	}
 	each := min(pg.width, 22+widest)
 	across := max(1, min(3, (pg.width+2)/(each+2)))
-	if across > 1 && len(lone) < 2*across {
+	if len(lone) < 2*across {
 		across = max(1, len(lone)/2)
 	}
 	each = min(each, (pg.width+2)/across-2)
 	rows := (len(lone) + across - 1) / across
 	for y := range rows {
 		var l line
-		for x := range across {
-			if i := x*rows + y; i < len(lone) {
-				l = append(l.pad(x*(each+2)), lone[i].key(names[lone[i].policy], each)...)
-			}
+		for i := y; i < len(lone); i += rows {
+			l = append(l.pad(i/rows*(each+2)), lone[i].key(each)...)
 		}
-		pg.addAll([]line{l})
+		pg.add(l...)
 	}
 	for k, name := range sweeps {
 		mark := sweepMarks[k%len(sweepMarks)]
 		var members []string
-		for _, s := range known {
-			if s.sweep == k {
-				members = append(members, sign(s.on)+s.value+" "+ratio(s.y)+" at "+rate(s.x))
+		for _, s := range spots {
+			if s.Sweep == k {
+				members = append(members, strings.TrimSpace(s.sign())+s.Key+" "+s.where()+",")
 			}
 		}
-		pg.add(say(mark.style, "  "+string(mark.glyph)+" "), span{text: cut(clean(name), pg.width-4)})
-		pg.flow("    ", members, mostSweepRows)
+		pg.add(say(mark.style, "  "+string(mark.glyph)+" "), span{text: Cut(Clean(name), pg.width-4)})
+		if n := len(members); n > 0 {
+			members[n-1] = strings.TrimSuffix(members[n-1], ",")
+		}
+		pg.flow(span{text: "    "}, normal, members, mostSweepRows)
 	}
 }
 
-// key is one entry: sign of the frontier, letter, bill, regrets, name.
-func (s spot) key(name string, width int) line {
-	head := "  "
-	if s.on {
-		head = "◆ "
-	}
-	l := line{say(fine, head), say(s.style(), string(s.glyph)), span{text: " " + padLeft(ratio(s.y), 6) + " " + padLeft(rate(s.x), 5) + "  "}}
-	return append(l, say(s.style(), cut(name, max(1, width-l.columns()))))
-}
-
-// mostSweepRows of a sweep's members are listed; the table has all of them.
+// mostSweepRows is how many lines list a sweep's members; the table has all of them.
 const mostSweepRows = 6
 
-// flow writes pieces one after the other, and breaks lines between them alone.
-func (pg *page) flow(indent string, pieces []string, most int) {
-	at, rows := indent, 0
-	for i, piece := range pieces {
-		if i < len(pieces)-1 {
-			piece += ", "
-		}
-		if at != indent && columns(at)+columns(strings.TrimRight(piece, " ")) > pg.width {
-			pg.add(span{text: strings.TrimRight(at, " ")})
-			if rows++; rows == most {
-				return
-			}
-			at = indent
-		}
-		at += piece
-	}
-	pg.add(span{text: at})
+// key is one entry: sign of the frontier, letter, bill, regrets, name.
+func (s spot) key(width int) line {
+	l := line{say(fine, s.sign()), say(s.style, string(s.glyph)),
+		span{text: " " + padLeft(display.Ratio(s.Ratio), 6) + " " + padLeft(display.Rate(s.Rate), 5) + "  "}}
+	return append(l, say(s.style, Cut(s.Name, max(1, width-l.columns()))))
 }
 
-func sign(on bool) string {
-	if on {
-		return "◆"
+// sign marks the policies on the frontier.
+func (p policy) sign() string {
+	if p.On {
+		return "◆ "
 	}
-	return ""
+	return "  "
 }
 
-// remarks say how the picture is to be read, and what is not in it.
-func (pg *page) remarks(known []spot, names []string, least float64) {
+// remarks say how to read the picture, and what is not in it.
+func (pg *page) remarks(c chart) {
 	pg.words(say(fine, "◆ "), faint, "on the stepped line: no other is as cheap with as few regrets", 2)
-	if least > 0 {
-		pg.words(say(faint, "╌ "), faint, "the bound, "+ratio(least)+": the cheapest bill with knowledge of the future, without a regret", 2)
+	if c.Bound > 0 {
+		pg.words(say(faint, "╌ "), faint,
+			"the bound, "+display.Ratio(c.Bound)+": the cheapest bill with knowledge of the future, without a regret", 2)
 	}
-	for _, s := range known {
-		name := string(s.glyph) + " " + names[s.policy]
-		if s.sweep >= 0 {
-			name = names[s.policy]
+	for _, s := range c.spots {
+		name := s.Name
+		if s.Sweep < 0 {
+			name = string(s.glyph) + " " + name
 		}
 		switch {
-		case s.beyond:
-			pg.words(say(faint, "» "), faint, name+" is beyond the picture: "+ratio(s.y)+" at "+rate(s.x)+" regrets in 100 steps", 2)
-		case !s.drawn && s.sweep < 0:
-			pg.words(say(faint, "= "), faint, name+" has no room of its own: it stands where others do", 2)
+		case s.Beyond:
+			pg.words(say(faint, "» "), faint, name+" is beyond the picture: "+s.where()+" regrets in 100 steps", 2)
+		case !s.drawn && s.Sweep < 0:
+			pg.words(say(faint, "= "), faint, name+" has no room of its own: it is where others are", 2)
 		}
 	}
 }
 
-// namesOf are the policies' names; those of equal name say which window they have.
-func namesOf(policies []lab.Standing) []string {
-	times := map[string]int{}
-	for i := range policies {
-		times[policies[i].Name]++
-	}
-	out := make([]string, len(policies))
-	for i, s := range policies {
-		out[i] = clean(cmp.Or(s.Name, "no name"))
-		if times[s.Name] > 1 {
-			out[i] += ", " + windowOf(s.Window)
+// changes lists the sessions that would gain and lose most.
+func (pg *page) changes(r *lab.Report) {
+	for _, list := range display.ChangesOf(r) {
+		pg.heading(list.Title, list.Under)
+		tone := alarm
+		if list.Good {
+			tone = fine
+		}
+		var widths [3]int
+		for _, c := range list.Rows {
+			for k, text := range []string{c.Change, c.Before, c.After} {
+				widths[k] = max(widths[k], Columns(text))
+			}
+		}
+		for _, c := range list.Rows {
+			l := line{say(tone, "  "+padLeft(c.Change, widths[0])), say(faint, "  "+padLeft(c.Before, widths[1])+" → "),
+				say(normal, padLeft(c.After, widths[2])+"  ")}
+			indent := l.columns()
+			name := cmp.Or(c.Name, c.Session[strings.LastIndexByte(c.Session, '/')+1:])
+			pg.add(append(l, span{text: CutFront(Clean(name), max(8, pg.width-indent))})...)
+			pg.words(span{text: strings.Repeat(" ", indent)}, faint, c.Why, 2)
 		}
 	}
-	return out
 }
 
-func windowOf(tokens int) string {
-	switch {
-	case tokens == lab.Unlimited:
-		return "no limit"
-	case tokens <= 0:
-		return "the model's window"
+// skipped says which files were left out.
+func (pg *page) skipped(r *lab.Report) {
+	if len(r.Skipped) == 0 {
+		return
 	}
-	return token.Grouped(tokens) + " tokens"
-}
-
-// ratio and rate are figures as the chart and the table have them.
-func ratio(v float64) string { return decimal(v, 3) }
-func rate(v float64) string  { return decimal(v, 1) }
-
-func decimal(v float64, decimals int) string {
-	switch {
-	case !finite(v):
-		return "–"
-	case v >= 1000:
-		return token.GroupDigits(strconv.FormatFloat(v, 'f', 0, 64))
-	case v >= 100:
-		decimals = min(decimals, 1)
+	pg.heading("Not replayed", quantity.Count(len(r.Skipped), "file"))
+	for _, s := range r.Skipped[:min(len(r.Skipped), mostNotes)] {
+		name := CutFront(Clean(s.Path[strings.LastIndexByte(s.Path, '/')+1:]), pg.width/2)
+		pg.words(span{text: "  " + name + "  "}, faint, s.Why, 2)
 	}
-	return strconv.FormatFloat(v, 'f', decimals, 64)
+	pg.more("  ", len(r.Skipped)-mostNotes)
 }

@@ -83,9 +83,13 @@ func TestFrontier_drawsNoLetterTwiceAndNoneOutsideTheFrame(t *testing.T) {
 			group := rapid.SampledFrom([]string{"", "", "s", "t"}).Draw(t, "group")
 			all = append(all, standing(fmt.Sprintf("p=%d", i), group, rapid.Float64Range(0.01, 3).Draw(t, "ratio"), rapid.Float64Range(0, 20).Draw(t, "rate")))
 		}
-		known, sweeps := spots(all)
+		if bound := rapid.Float64Range(0, 1).Draw(t, "bound"); bound > 0 {
+			all[0].Bound = all[0].Ratio / bound
+		}
+		r := lab.Report{Policies: all}
+		policies, sweeps := policiesOf(&r)
 		width := rapid.IntRange(40, 160).Draw(t, "width")
-		c := chartOf(known, sweeps, rapid.Float64Range(0, 1).Draw(t, "bound"), width)
+		c := chartOf(&r, policies, sweeps, width)
 		times := map[rune]int{}
 		for i, g := range c.on.cells {
 			if strings.ContainsRune("┐│─╌·", g) || g == 0 {
@@ -99,13 +103,13 @@ func TestFrontier_drawsNoLetterTwiceAndNoneOutsideTheFrame(t *testing.T) {
 			}
 		}
 		for _, s := range c.spots {
-			if s.sweep < 0 && s.drawn && times[s.glyph] != 1 {
+			if s.Sweep < 0 && s.drawn && times[s.glyph] != 1 {
 				t.Fatalf("%q is drawn %d times", s.glyph, times[s.glyph])
 			}
 			if !s.drawn {
 				continue
 			}
-			if col := c.x.at(s.x); s.col < col-3 || s.col > col+3 {
+			if col := c.col(s.Rate); s.col < col-3 || s.col > col+3 {
 				t.Fatalf("%q stands in column %d, its place is %d", s.glyph, s.col, col)
 			}
 		}

@@ -14,7 +14,7 @@ func FuzzClean(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string, width int) {
 		width = 1 + max(width, -width)%200
-		line := clean(text)
+		line := Clean(text)
 		if !utf8.ValidString(line) {
 			t.Fatalf("%q is no UTF-8", line)
 		}
@@ -23,27 +23,27 @@ func FuzzClean(f *testing.F) {
 				t.Fatalf("%q has %U", line, r)
 			}
 		}
-		if again := clean(line); again != line {
+		if again := Clean(line); again != line {
 			t.Errorf("cleaned twice %q is %q", line, again)
 		}
-		for what, short := range map[string]string{"the beginning": cut(line, width), "the end": cutFront(line, width)} {
-			if n := columns(short); n > width {
+		for what, short := range map[string]string{"the beginning": Cut(line, width), "the end": CutFront(line, width)} {
+			if n := Columns(short); n > width {
 				t.Errorf("%s of %q has %d columns, not %d", what, line, n, width)
 			}
 		}
-		if columns(line) <= width && cut(line, width) != line {
+		if Columns(line) <= width && Cut(line, width) != line {
 			t.Errorf("%q fits into %d and was cut", line, width)
 		}
-		lines := wrap(line, width, 5)
+		lines := wrap(strings.Fields(line), width, 5)
 		if len(lines) > 5 {
 			t.Errorf("%d lines where five may be", len(lines))
 		}
 		for _, l := range lines {
-			if columns(l) > width {
+			if Columns(l) > width {
 				t.Errorf("%q is wider than %d", l, width)
 			}
 		}
-		if whole := wrap(line, 1<<20, 5); strings.Join(whole, "") != strings.Join(strings.Fields(line), " ") {
+		if whole := wrap(strings.Fields(line), 1<<20, 5); strings.Join(whole, "") != strings.Join(strings.Fields(line), " ") {
 			t.Errorf("%q was wrapped as %q", line, whole)
 		}
 	})

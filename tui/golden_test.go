@@ -260,7 +260,7 @@ func TestPainter_saysTheConclusionFirst(t *testing.T) {
 		"over":    {overflowing(), "200,400 tokens in 61 messages; 65,000 over the usable window"},
 		"fits":    {fits, "100,000 tokens in 61 messages; it fits, with room for 35,400 more"},
 		"meets":   {meets, "135,400 tokens in 61 messages; the usable window is full"},
-		"unknown": {small(), "12 tokens in 2 messages; the window of anvil is not known"},
+		"unknown": {small(), "12 tokens in 2 messages; the window of anvil is unknown"},
 		"empty":   {winnow.Report{}, "Nothing here yet: no messages."},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -6,15 +6,16 @@ import (
 	"strings"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/display"
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/schedule"
-	"github.com/winnowhq/winnow/token"
 )
 
 const (
 	mostLeaders     = 5
-	mostTexts       = 8 // constraints and pins
+	mostTexts       = 8 // instructions and pins
 	mostDamaged     = 3
 	mostNotes       = 8
 	mostCandidates  = 3 // the largest, by name
@@ -27,58 +28,53 @@ func (p Painter) Inspection(r winnow.Report, title string, damaged []format.Dama
 	pg := p.page()
 	pg.conclusion(r)
 	pg.about(r, title)
-	if r.Messages <= 0 && len(r.Strata) == 0 {
-		pg.damage(damaged)
-		p.draw(pg)
-		return
+	if r.Messages > 0 || len(r.Strata) > 0 {
+		pg.timeline(r)
+		pg.gap()
+		t := r.Tokens
+		pg.tables(
+			leaders{title: "By kind", by: t.ByKind, whole: t.Total, most: mostLeaders + 1, style: barTone},
+			leaders{title: "By tool", by: t.ByTool, whole: t.Total, most: mostLeaders, style: barTone},
+			leaders{title: "By file", by: t.ByFile, whole: t.Total, most: mostLeaders, isPath: true, style: barTone})
+		pg.windowNow(r)
+		pg.couldGo(r)
+		pg.lasting(r)
 	}
-	pg.timeline(r)
-	pg.gap()
-	pg.tables(
-		leaders{title: "By kind", by: r.Tokens.ByKind, whole: r.Tokens.Total, most: mostLeaders + 1, style: barTone},
-		leaders{title: "By tool", by: r.Tokens.ByTool, whole: r.Tokens.Total, most: mostLeaders, style: barTone},
-		leaders{title: "By file", by: r.Tokens.ByFile, whole: r.Tokens.Total, most: mostLeaders, isPath: true, style: barTone})
-	pg.windowNow(r)
-	pg.couldGo(r)
-	pg.standing(r)
-	pg.damage(damaged)
+	if len(damaged) > 0 {
+		pg.gap()
+		pg.add(say(alarm, "Damaged"), say(faint, "  "+quantity.Count(len(damaged), "piece")+" skipped; everything else was read"))
+		for _, d := range display.Damage(damaged, mostDamaged) {
+			pg.add(say(normal, strings.TrimRight("  "+d.Name, " ")), say(faint, "  "+d.Text))
+		}
+	}
 	p.draw(pg)
 }
 
-// conclusion says in one sentence how large it is, and whether it fits.
+// fitStyle is the colour of a verdict.
+func fitStyle(f display.Fit) style { return [...]style{strong, fine, alarm}[f] }
+
+// conclusion says in one sentence how large the window is, and whether it fits.
 func (pg *page) conclusion(r winnow.Report) {
 	w := r.Window
 	if r.Messages <= 0 && w.Messages <= 0 && w.Tokens <= 0 {
 		pg.add(say(strong, "Nothing here yet: no messages."))
 		return
 	}
-	size := token.Grouped(max(0, w.Tokens)) + " tokens in " + count(max(0, w.Messages), "message")
-	used := plus(w.Tokens, w.Overhead)
-	verdict, s := "", strong
-	switch {
-	case w.Usable <= 0:
-		verdict = "the window of " + modelName(r.Model) + " is not known"
-	case w.Overflow && used <= w.Usable:
-		verdict, s = "the usable window is full", alarm
-	case w.Overflow:
-		verdict, s = token.Grouped(less(used, w.Usable))+" over the usable window", alarm
-	default:
-		verdict, s = "it fits, with room for "+token.Grouped(less(w.Usable, used))+" more", fine
-	}
-	if whole := size + "; " + verdict; columns(whole) > pg.width {
-		pg.add(say(strong, size+";"))
-		pg.words(span{}, s, verdict, 2)
-		return
-	}
-	pg.add(say(strong, size+"; "), say(s, verdict))
+	verdict, fit := display.Verdict(w, r.Model)
+	pg.sentence(quantity.Number(max(0, w.Tokens))+" tokens in "+quantity.Count(max(0, w.Messages), "message"), verdict, fitStyle(fit))
 }
 
-// modelName is the model without its provider.
-func modelName(model string) string {
-	if name := model[strings.LastIndex(model, "/")+1:]; name != "" {
-		return name
+// sentence writes a size and a verdict on one line, or on two if the page is too narrow.
+func (pg *page) sentence(size, verdict string, s style) {
+	switch {
+	case verdict == "":
+		pg.words(span{}, strong, size, 2)
+	case Columns(Clean(size+"; "+verdict)) <= pg.width:
+		pg.add(say(strong, size+"; "), say(s, verdict))
+	default:
+		pg.words(span{}, strong, size, 2)
+		pg.words(span{}, s, verdict, 2)
 	}
-	return "the model"
 }
 
 // about says what was looked at.
@@ -92,26 +88,26 @@ func (pg *page) about(r winnow.Report, title string) {
 	if r.Model != "" {
 		facts = append(facts, r.Model)
 	}
-	switch log := plus(r.Window.Messages, r.Window.Folded); {
+	switch log := r.Window.Messages + r.Window.Folded; {
 	case r.Messages > log: // a product may write several for one, and branches that were left
-		facts = append(facts, count(r.Messages, "message")+" in the file")
+		facts = append(facts, quantity.Count(r.Messages, "message")+" in the file")
 	case log > r.Window.Messages:
-		facts = append(facts, count(log, "message")+" in all")
+		facts = append(facts, quantity.Count(log, "message")+" in all")
 	}
 	if r.Turns > 0 || r.Steps > 0 {
-		facts = append(facts, count(r.Turns, "turn"), count(r.Steps, "step"), count(r.ToolCalls, "tool call"))
+		facts = append(facts, quantity.Count(r.Turns, "turn"), quantity.Count(r.Steps, "step"), quantity.Count(r.ToolCalls, "tool call"))
 	}
-	facts = append(facts, r.Bill.Words(dollars)...)
+	facts = append(facts, r.Bill.Words(quantity.Dollars)...)
 	if s := r.Summaries; s.Calls > 0 {
-		text := count(s.Calls, "call") + " for summaries"
+		text := quantity.Count(s.Calls, "call") + " for summaries"
 		if s.Failed > 0 {
-			text += ", " + token.Grouped(s.Failed) + " in vain"
+			text += ", " + quantity.Number(s.Failed) + " in vain"
 		}
 		switch {
 		case s.Cost == nil:
 			text += ", cost unknown"
 		case *s.Cost > 0:
-			text += ", " + dollars(*s.Cost)
+			text += ", " + quantity.Dollars(*s.Cost)
 		}
 		facts = append(facts, text)
 	}
@@ -124,94 +120,60 @@ func (pg *page) about(r winnow.Report, title string) {
 // windowNow draws how full the window is.
 func (pg *page) windowNow(r winnow.Report) {
 	w := r.Window
-	used := plus(w.Tokens, w.Overhead)
-	segments := []segment{{size: w.Overhead, glyph: "▒", style: foldedTone}, {size: w.Tokens, glyph: "█", style: barTone}}
-	pg.heading("Window now", modelFit(r))
+	used, title := w.Tokens+w.Overhead, "no limit is known for "+display.ModelName(r.Model)
+	if w.Usable > 0 {
+		title = quantity.Number(used) + " of " + quantity.Number(w.Usable) + " usable, " + quantity.Percent(used, w.Usable)
+	}
+	pg.heading("Window now", title)
 	if used > 0 && w.Usable > 0 {
+		segments := []segment{{size: w.Overhead, glyph: "▒", style: foldedTone}, {size: w.Tokens, glyph: "█", style: barTone}}
 		pg.add(append(line{say(normal, "  ")}, gauge(segments, w.Usable, min(72, pg.width-4))...)...)
 	}
-	rows := []figure{
-		{glyph: "█", style: barTone, name: "messages", tokens: max(0, w.Tokens), remark: windowRemark(w)},
-		{glyph: "▒", style: foldedTone, name: "system, tools", tokens: max(0, w.Overhead), remark: "what every request carries besides"},
+	row := func(glyph string, tone style, name string, s style, tokens int, remark string) []span {
+		return []span{say(tone, glyph), say(s, name), figure(s, tokens), say(faint, remark)}
+	}
+	messages := quantity.Count(max(0, w.Messages), "message")
+	if w.Folded > 0 {
+		messages += "; " + quantity.Number(w.Folded) + " folded"
+	}
+	rows := [][]span{
+		row("█", barTone, "messages", normal, max(0, w.Tokens), messages),
+		row("▒", foldedTone, "system, tools", normal, max(0, w.Overhead), "what every request carries besides"),
 	}
 	if w.Overhead <= 0 {
-		rows[1].remark, rows[1].unknown = "not known: no usage was reported", true
+		rows[1] = []span{say(foldedTone, "▒"), say(normal, "system, tools"), say(normal, "?"), say(faint, "unknown: no usage was reported")}
 	}
 	switch {
 	case w.Usable <= 0:
 	case used > w.Usable:
-		rows = append(rows, figure{glyph: "┃", style: strong, name: "usable", tokens: w.Usable, remark: usableRemark(w)},
-			figure{glyph: "█", style: alarm, name: "over by", tokens: less(used, w.Usable), remark: "the next request overflows", alarm: true})
-	default:
-		remark := "of " + token.Grouped(w.Usable) + " usable"
-		if w.Context > 0 {
-			remark += ", context " + token.Grouped(w.Context)
+		rest := ""
+		if w.Context > w.Usable {
+			rest = "of " + quantity.Number(w.Context) + "; the rest is for the answer"
 		}
-		rows = append(rows, figure{glyph: "─", style: faint, name: "free", tokens: less(w.Usable, used), remark: remark, alarm: w.Overflow})
+		rows = append(rows, row("┃", strong, "usable", normal, w.Usable, rest),
+			row("█", alarm, "over by", alarm, used-w.Usable, "the next request overflows"))
+	default:
+		remark, s := "of "+quantity.Number(w.Usable)+" usable", normal
+		if w.Context > 0 {
+			remark += ", context " + quantity.Number(w.Context)
+		}
+		if w.Overflow {
+			s = alarm
+		}
+		rows = append(rows, row("─", faint, "free", s, w.Usable-used, remark))
 	}
-	pg.figures(rows)
+	pg.grid(2, ".<><", rows...)
 	if w.Elided > 0 {
-		pg.add(say(normal, "  "+count(w.Elided, "part")+" elided, which saves "+token.Grouped(max(0, w.ElidedTokens))+" tokens"))
+		saved := quantity.Number(max(0, w.ElidedTokens))
+		pg.add(say(normal, "  "+quantity.Count(w.Elided, "part")+" elided, which saves "+saved+" tokens"))
 	}
 	if w.Pending != "" {
 		pg.add(say(alarm, "  a compaction was begun and is not finished: "+w.Pending))
 	}
 	for reason := range strings.SplitSeq(w.Reason, "; ") {
 		if strings.TrimSpace(reason) != "" {
-			pg.words(say(faint, "  · "), faint, token.GroupDigitsIn(reason), mostReasonLines)
+			pg.words(say(faint, "  · "), faint, quantity.Sentence(reason), mostReasonLines)
 		}
-	}
-}
-
-func modelFit(r winnow.Report) string {
-	w := r.Window
-	if w.Usable <= 0 {
-		return "no limit is known for " + modelName(r.Model)
-	}
-	used := plus(w.Tokens, w.Overhead)
-	return token.Grouped(used) + " of " + token.Grouped(w.Usable) + " usable, " + percent(used, w.Usable)
-}
-
-func windowRemark(w winnow.WindowReport) string {
-	remark := count(max(0, w.Messages), "message")
-	if w.Folded > 0 {
-		remark += "; " + token.Grouped(w.Folded) + " folded"
-	}
-	return remark
-}
-
-func usableRemark(w winnow.WindowReport) string {
-	if w.Context > w.Usable {
-		return "of " + token.Grouped(w.Context) + "; the rest is for the answer"
-	}
-	return ""
-}
-
-// figure is a row with a glyph, a name, a number and a remark.
-type figure struct {
-	glyph   string
-	style   style
-	name    string
-	tokens  int
-	remark  string
-	alarm   bool
-	unknown bool
-}
-
-func (pg *page) figures(rows []figure) {
-	name, number := 0, 0
-	for _, f := range rows {
-		name, number = max(name, columns(f.name)), max(number, columns(token.Grouped(f.tokens)))
-	}
-	for _, f := range rows {
-		s, n := normal, token.Grouped(f.tokens)
-		if f.alarm {
-			s = alarm
-		}
-		if f.unknown {
-			n = "?"
-		}
-		pg.add(say(f.style, "  "+f.glyph), say(s, " "+padRight(f.name, name)+"  "+padLeft(n, number)), say(faint, "  "+f.remark))
 	}
 }
 
@@ -220,12 +182,12 @@ func (pg *page) couldGo(r winnow.Report) {
 	sums := winnow.ByRule(r.Candidates, r.Omitted)
 	all := 0
 	for _, s := range sums {
-		all = plus(all, s.Saves)
+		all += s.Saves
 	}
 	hidden, folded := foldedMessages(r), 0
 	for _, c := range r.Candidates {
 		if hidden[c.Message] {
-			folded = plus(folded, c.Saves)
+			folded += c.Saves
 		}
 	}
 	switch {
@@ -234,36 +196,31 @@ func (pg *page) couldGo(r winnow.Report) {
 		return
 	case len(sums) == 0:
 		pg.heading("Could go", "nothing yet")
+	case folded > 0:
+		shown := max(0, all-folded)
+		pg.heading("Could go, by rule", quantity.Number(shown)+" tokens of what is shown, "+
+			quantity.Percent(shown, r.Window.Tokens)+"; the rest is folded already")
 	default:
-		shown := less(all, folded)
-		remark := token.Grouped(all) + " tokens, " + percent(shown, r.Window.Tokens) + " of the messages"
-		if folded > 0 {
-			remark = token.Grouped(shown) + " tokens of what is shown, " + percent(shown, r.Window.Tokens) + "; the rest is folded already"
-		}
-		pg.heading("Could go, by rule", remark)
-	}
-	name, number := 0, 0
-	for _, s := range sums {
-		name, number = max(name, columns(clean(s.Rule))), max(number, columns(token.Grouped(s.Saves)))
-	}
-	if len(sums) > 0 {
-		name = min(max(name, len("largest")), pg.width/3)
+		pg.heading("Could go, by rule", quantity.Number(all)+" tokens, "+quantity.Percent(all, r.Window.Tokens)+" of the messages")
 	}
 	waits := slices.ContainsFunc(sums, func(s winnow.RuleSum) bool { return s.When != "" && s.When != (schedule.Wait{}).When() })
+	var rows [][]span
 	for _, s := range sums {
-		remark := count(s.Parts, "part")
+		remark := quantity.Count(s.Parts, "part")
 		if s.When != "" && waits {
 			remark += ", " + s.When
 		}
-		l := line{say(normal, "  "+padRight(cut(clean(s.Rule), name), name)+"  "+padLeft(token.Grouped(s.Saves), number)+"  ")}
-		pg.add(append(l, say(faint, cut(remark, max(10, pg.width-l.columns()))))...)
+		rows = append(rows, []span{say(normal, Cut(Clean(s.Rule), pg.width/3)), figure(normal, s.Saves), say(faint, remark)})
 	}
-	pg.largestCandidates(r.Candidates, name, number)
+	if len(r.Candidates) > 1 {
+		rows = append(rows, pg.largest(r.Candidates, rows)...)
+	}
+	pg.grid(2, "<><", rows...)
 	pg.refusals(r.Refusals)
 }
 
-// foldedMessages are those that a summary stands for. Rules that follow their specification to the letter elide in them too; of that the window
-// shows nothing.
+// foldedMessages are those that a summary replaced. Rules that follow their specification to the letter
+// elide in them too, which saves nothing in the window.
 func foldedMessages(r winnow.Report) map[string]bool {
 	hidden := map[string]bool{}
 	for _, s := range r.Strata {
@@ -274,72 +231,57 @@ func foldedMessages(r winnow.Report) map[string]bool {
 	return hidden
 }
 
-func (pg *page) largestCandidates(all []winnow.Candidate, name, number int) {
-	if len(all) < 2 {
-		return
+// largest are the rows of the largest candidates, below those of the rules.
+func (pg *page) largest(all []winnow.Candidate, rules [][]span) (rows [][]span) {
+	label, used := "largest", [2]int{len("largest"), 0}
+	for _, row := range rules {
+		for i := range used {
+			used[i] = max(used[i], Columns(row[i].text))
+		}
 	}
 	all = slices.Clone(all)
 	slices.SortStableFunc(all, func(a, b winnow.Candidate) int { return cmp.Compare(b.Saves, a.Saves) })
-	for i, c := range all[:min(len(all), mostCandidates)] {
-		label := ""
-		if i == 0 {
-			label = "largest"
+	for _, c := range all[:min(len(all), mostCandidates)] {
+		target := Clean(c.Target)
+		if strings.Contains(target, "/") && !strings.Contains(target, " ") { // the end of a path says more
+			target = CutFront(target, pg.width-7-used[0]-used[1]-Columns(Clean(c.Tool)))
 		}
-		l := line{say(faint, "  "+padRight(cut(label, name), name)+"  "+padLeft(token.Grouped(c.Saves), number)+"  "), say(normal, c.Tool+" ")}
-		target, room := clean(c.Target), pg.width-l.columns()
-		if strings.Contains(target, "/") && !strings.Contains(target, " ") { // a path: its end says more
-			target = cutFront(target, room)
-		}
-		pg.add(append(l, say(faint, target))...)
+		rows = append(rows, []span{say(faint, label), figure(faint, c.Saves), say(normal, c.Tool+" "+target)})
+		label = ""
 	}
+	return rows
 }
 
 // refusals says what was left alone and why, a line for each rule and reason.
 func (pg *page) refusals(all []rule.Refusal) {
 	sums, general := winnow.SumRefusals(all)
 	for _, r := range general[:min(len(general), mostNotes)] {
-		pg.words(say(faint, "  · "), faint, token.GroupDigitsIn(reasonOf(r.Reason, r.Code)), 3)
+		pg.words(say(faint, "  · "), faint, display.Refused(r.Reason, r.Code), 3)
 	}
 	if len(sums) == 0 {
 		return
 	}
 	pg.heading("Stays", "what rules found and left alone")
-	shown := sums[:min(len(sums), mostRefusals)]
-	parts, name := 0, 0
-	for _, s := range shown {
-		parts, name = max(parts, columns(count(s.Parts, "part"))), max(name, columns(clean(s.Rule)))
-	}
-	name = min(name, pg.width/3)
-	for _, s := range shown {
-		reason := token.GroupDigitsIn(reasonOf(s.Reason, s.Code))
-		also := ""
+	var rows [][]span
+	for _, s := range sums[:min(len(sums), mostRefusals)] {
+		reason := display.Refused(s.Reason, s.Code)
 		if s.Others > 0 {
-			also = "; " + count(s.Others, "other reason")
+			reason += "; " + quantity.Count(s.Others, "other reason")
 		}
-		before := "  " + padLeft(count(s.Parts, "part"), parts) + "  "
-		if name > 0 {
-			before += padRight(cut(clean(s.Rule), name), name) + "  "
-		}
-		pg.add(say(normal, before), say(faint, cut(clean(reason), max(10, pg.width-columns(before)-columns(also)))+also))
+		rows = append(rows, []span{say(normal, quantity.Count(s.Parts, "part")), say(normal, Cut(Clean(s.Rule), pg.width/3)), say(faint, reason)})
 	}
-	if n := len(sums) - len(shown); n > 0 {
-		pg.add(say(faint, "  "+token.Grouped(n)+" more"))
-	}
+	pg.grid(2, "><<", rows...)
+	pg.more("  ", len(sums)-mostRefusals)
 }
 
-// reasonOf is the reason of a refusal, or its code in words.
-func reasonOf(reason string, code rule.Code) string {
-	return cmp.Or(reason, strings.ReplaceAll(string(code), "-", " "))
-}
-
-// standing lists what survives word for word.
-func (pg *page) standing(r winnow.Report) {
+// lasting lists what survives word for word.
+func (pg *page) lasting(r winnow.Report) {
 	if len(r.Constraints) > 0 {
-		pg.heading("Standing wishes", "they survive every compaction word for word")
+		pg.heading("Instructions", "they survive every compaction word for word")
 		pg.texts(r.Constraints)
 	}
 	if n := len(r.Dismissed); n > 0 {
-		pg.add(say(faint, "  "+count(n, "dismissed sentence")+" beside them, which stay out"))
+		pg.add(say(faint, "  "+quantity.Count(n, "dismissed sentence")+" left out"))
 	}
 	if len(r.Pins) > 0 {
 		var texts []string
@@ -353,33 +295,12 @@ func (pg *page) standing(r winnow.Report) {
 
 // texts lists sentences, each on two lines at most.
 func (pg *page) texts(all []string) {
-	shown := all
-	if len(all) > mostTexts+1 {
-		shown = all[:mostTexts]
+	most := mostTexts
+	if len(all) == mostTexts+1 {
+		most++
 	}
-	for _, text := range shown {
+	for _, text := range all[:min(len(all), most)] {
 		pg.words(say(faint, "  • "), normal, text, 2)
 	}
-	if n := len(all) - len(shown); n > 0 {
-		pg.add(say(faint, "    "+token.Grouped(n)+" more"))
-	}
-}
-
-// damage says what could not be read.
-func (pg *page) damage(all []format.Damage) {
-	if len(all) == 0 {
-		return
-	}
-	pg.gap()
-	pg.add(say(alarm, "Damaged"), say(faint, "  "+count(len(all), "piece")+" skipped; everything else was read"))
-	for _, d := range all[:min(len(all), mostDamaged)] {
-		where := "byte " + token.Grouped(int(d.Offset))
-		if d.Line > 0 {
-			where = "line " + token.Grouped(d.Line)
-		}
-		pg.add(say(normal, "  "+where+"  "), say(faint, cmp.Or(d.Reason, "not understood")))
-	}
-	if n := len(all) - mostDamaged; n > 0 {
-		pg.add(say(faint, "  "+token.Grouped(n)+" more"))
-	}
+	pg.more("    ", len(all)-most)
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/winnowhq/winnow/token"
+	"github.com/winnowhq/winnow/quantity"
 )
 
 // Outline is what a person reads about a session before its log: its turns, and what they changed.
@@ -61,13 +61,13 @@ func total(files []ChangedFile) line {
 	}
 	added, deleted := 0, 0
 	for _, f := range files {
-		added, deleted = plus(added, f.Added), plus(deleted, f.Deleted)
+		added, deleted = added+f.Added, deleted+f.Deleted
 	}
-	return append(line{say(faint, "  "+count(len(files), "file")+" changed ")}, lines(added, deleted)...)
+	return append(line{say(faint, "  "+quantity.Count(len(files), "file")+" changed ")}, lines(added, deleted)...)
 }
 
 func lines(added, deleted int) line {
-	return line{say(fine, " +"+token.Grouped(added)), say(alarm, " −"+token.Grouped(deleted))}
+	return line{say(fine, " +"+quantity.Number(added)), say(alarm, " −"+quantity.Number(deleted))}
 }
 
 // signs say what became of a file.
@@ -76,7 +76,7 @@ var signs = map[string]string{"added": "+", "deleted": "−", "modified": "~"}
 func (pg *page) files(indent int, files []ChangedFile) {
 	width := 0
 	for _, f := range files {
-		width = max(width, columns(clean(f.Name)))
+		width = max(width, Columns(Clean(f.Name)))
 	}
 	width = min(width, max(10, pg.width-indent-20))
 	for _, f := range files {
@@ -84,7 +84,7 @@ func (pg *page) files(indent int, files []ChangedFile) {
 		if sign == "" {
 			sign = " "
 		}
-		l := line{say(faint, strings.Repeat(" ", indent)+sign+" "), say(normal, padRight(cutFront(clean(f.Name), width), width))}
+		l := line{say(faint, strings.Repeat(" ", indent)+sign+" "), say(normal, padRight(CutFront(Clean(f.Name), width), width))}
 		if f.Added+f.Deleted > 0 || f.Status == "" {
 			l = append(l, lines(f.Added, f.Deleted)...)
 		}

@@ -10,6 +10,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/visible"
 )
 
@@ -100,7 +101,7 @@ type span struct {
 	style style
 }
 
-func say(s style, text string) span { return span{text: clean(text), style: s} }
+func say(s style, text string) span { return span{text: Clean(text), style: s} }
 
 // line is what stands on one line of the screen.
 type line []span
@@ -108,7 +109,7 @@ type line []span
 func (l line) columns() int {
 	n := 0
 	for _, s := range l {
-		n += columns(s.text)
+		n += Columns(s.text)
 	}
 	return n
 }
@@ -127,10 +128,10 @@ func (l line) clip(width int) line {
 		kept := make(line, 0, len(l))
 		room := width
 		for _, s := range l {
-			n := columns(s.text)
+			n := Columns(s.text)
 			if n >= room {
 				// Something follows, or this is too long itself: either way the mark has to fit in.
-				s.text = cut(s.text+"…", room)
+				s.text = Cut(s.text+"…", room)
 				kept = append(kept, s)
 				break
 			}
@@ -198,11 +199,56 @@ func heading(title, remark string) line {
 
 // words writes a sentence below a first column, over as many lines as it takes, at most the given number.
 func (pg *page) words(first span, s style, text string, most int) {
-	indent := columns(first.text)
-	for i, piece := range wrap(clean(text), max(10, pg.width-indent), most) {
+	pg.flow(first, s, strings.Fields(Clean(text)), most)
+}
+
+// flow writes pieces one after the other as words does, and breaks lines only between them.
+func (pg *page) flow(first span, s style, pieces []string, most int) {
+	indent := Columns(first.text)
+	for i, text := range wrap(pieces, max(10, pg.width-indent), most) {
 		if i > 0 {
 			first = span{text: strings.Repeat(" ", indent)}
 		}
-		pg.add(first, say(s, piece))
+		pg.add(first, say(s, text))
+	}
+}
+
+// grid puts cells below each other, two spaces apart. Its columns are '<' or '>', or '.' for a sign that
+// is only one space apart from its name. The last column is as long as the page lets it be.
+func (pg *page) grid(indent int, align string, rows ...[]span) {
+	widths := make([]int, len(align))
+	for _, row := range rows {
+		for i, c := range row {
+			widths[i] = max(widths[i], Columns(c.text))
+		}
+	}
+	for _, row := range rows {
+		l := line{span{text: strings.Repeat(" ", indent)}}
+		for i, c := range row {
+			switch {
+			case align[i] == '>':
+				c.text = padLeft(c.text, widths[i])
+			case i < len(align)-1:
+				c.text = padRight(c.text, widths[i])
+			}
+			switch l = append(l, c); {
+			case i == len(row)-1:
+			case align[i] == '.':
+				l = append(l, span{text: " "})
+			default:
+				l = append(l, span{text: "  "})
+			}
+		}
+		pg.add(l...)
+	}
+}
+
+// figure is a cell of a grid.
+func figure(s style, n int) span { return span{text: quantity.Number(n), style: s} }
+
+// more says that n things more were left out, if there are any.
+func (pg *page) more(indent string, n int) {
+	if n > 0 {
+		pg.add(say(faint, indent+quantity.Number(n)+" more"))
 	}
 }

@@ -105,8 +105,8 @@ func checkPage(t *rapid.T, out string, p Painter) {
 		out = ourColours.ReplaceAllString(out, "")
 	}
 	for l := range strings.SplitSeq(out, "\n") {
-		if columns(l) > width {
-			t.Fatalf("%d columns, want at most %d: %q", columns(l), width, l)
+		if Columns(l) > width {
+			t.Fatalf("%d columns, want at most %d: %q", Columns(l), width, l)
 		}
 		if strings.HasSuffix(l, " ") {
 			t.Fatalf("spaces at the end of %q", l)

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/winnowhq/winnow"
-	"github.com/winnowhq/winnow/token"
+	"github.com/winnowhq/winnow/quantity"
 )
 
 // zoneOf is how a zone is drawn; one that is not known is the last.
@@ -27,13 +27,10 @@ func (p Painter) Parts(parts []winnow.PartReport, zones []winnow.ZoneTotal, rule
 	pg.ruleTotals(rules)
 	if left > 0 {
 		pg.gap()
-		pg.add(say(faint, count(left, "part")+" that no rule looked at have no line; --all lists them"))
+		pg.add(say(faint, quantity.Count(left, "part")+" that no rule looked at have no line; --all lists them"))
 	}
 	p.draw(pg)
 }
-
-// columns of the table, besides what a part is and why it stands as it does.
-type widths struct{ name, step, what, tokens, zone, rule int }
 
 const (
 	leastWhat = 18
@@ -42,25 +39,15 @@ const (
 
 func (pg *page) partLines(parts []winnow.PartReport) {
 	if len(parts) == 0 {
-		pg.add(say(strong, "No part of this session is such."))
+		pg.add(say(strong, "There is no such part in this session."))
 		return
 	}
-	w := widths{name: len("part"), step: len("step"), tokens: len("tokens"), zone: len("zone"), rule: len("rule")}
-	for i := range parts {
-		x := &parts[i]
-		w.name = max(w.name, min(12, columns(clean(nameOf(x)))))
-		w.step = max(w.step, len(strconv.Itoa(x.Step)))
-		w.tokens = max(w.tokens, columns(token.Grouped(x.Tokens)))
-		w.zone = max(w.zone, 2+columns(string(x.Zone)))
-		w.rule = max(w.rule, min(14, columns(clean(x.Rule))))
+	var rows [][]span
+	for _, head := range []string{"part", "step", "what", "tokens", "zone", "rule", "because"} {
+		rows = append(rows, []span{say(strong, head)})
 	}
-	room := pg.width - w.name - w.step - w.tokens - w.zone - w.rule - 10 // two spaces between
-	w.what = min(mostWhat, max(leastWhat, room*45/100))
-	row := func(s style, name, step, what, tokens, zone, rule string, zoneStyle style, because string) {
-		pg.add(say(s, padRight(cut(clean(name), w.name), w.name)+"  "+padLeft(step, w.step)+"  "), say(s, padRight(what, w.what)+"  "+padLeft(tokens, w.tokens)+"  "),
-			say(zoneStyle, padRight(zone, w.zone)+"  "), say(s, padRight(cut(clean(rule), w.rule), w.rule)+"  "), say(faint, because))
-	}
-	row(strong, "part", "step", "what", "tokens", "zone", "rule", strong, "because")
+	rows = [][]span{slices.Concat(rows...)}
+	widest := 0
 	for i := range parts {
 		x := &parts[i]
 		z := zoneOf(x.Zone)
@@ -68,15 +55,38 @@ func (pg *page) partLines(parts []winnow.PartReport) {
 		if x.Step > 0 {
 			step = strconv.Itoa(x.Step)
 		}
-		row(normal, nameOf(x), step, cut(clean(what(x.Explanation)), w.what), token.Grouped(x.Tokens), z.glyph+" "+string(x.Zone), x.Rule, z.style, shortly(x))
+		row := []span{
+			say(normal, Cut(Clean(nameOf(x)), 12)), say(normal, step), say(normal, what(x.Explanation)), figure(normal, x.Tokens),
+			say(z.style, z.glyph+" "+string(x.Zone)), say(normal, Cut(Clean(x.Rule), 14)), say(faint, shortly(x)),
+		}
+		rows = append(rows, row)
 	}
+	others := [6]int{}
+	for _, row := range rows {
+		for i := range others {
+			others[i] = max(others[i], Columns(row[i].text))
+		}
+	}
+	for i, n := range others {
+		if i != whatColumn {
+			widest += n + 2
+		}
+	}
+	room := min(mostWhat, max(leastWhat, (pg.width-widest)*45/100))
+	for _, row := range rows {
+		row[whatColumn].text = padRight(Cut(row[whatColumn].text, room), room)
+	}
+	pg.grid(0, "<><><<<", rows...)
 }
+
+// whatColumn of the table says what a part is.
+const whatColumn = 2
 
 func nameOf(x *winnow.PartReport) string { return cmp.Or(x.Handle, x.Part) }
 
 // shortly is the reason without what other columns say already.
 func shortly(x *winnow.PartReport) string {
-	text := token.GroupDigitsIn(x.Because)
+	text := quantity.Sentence(x.Because)
 	for _, said := range []string{x.Rule + " would elide it: ", x.Rule + " would elide it, but "} {
 		text = strings.TrimPrefix(text, said)
 	}
@@ -104,18 +114,17 @@ func (pg *page) zoneTotals(totals []winnow.ZoneTotal) {
 		return
 	}
 	pg.heading("By zone", "whole calls; inspect counts their arguments as conversation")
-	name, parts, number := 0, 0, 0
-	for _, t := range totals {
-		name, parts, number = max(name, columns(string(t.Zone))), max(parts, columns(count(t.Parts, "part"))), max(number, columns(token.Grouped(t.Tokens)))
-	}
+	var rows [][]span
 	for _, t := range totals {
 		z := zoneOf(t.Zone)
-		l := line{say(z.style, "  "+z.glyph), say(normal, " "+padRight(string(t.Zone), name)+"  "+padLeft(count(t.Parts, "part"), parts)+"  "+padLeft(token.Grouped(t.Tokens), number))}
+		meaning := z.meaning
 		if t.Shown != t.Tokens {
-			l = append(l, say(fine, " → "+token.Grouped(t.Shown)))
+			meaning = "→ " + quantity.Number(t.Shown) + "  " + meaning
 		}
-		pg.add(append(l, say(faint, "  "+z.meaning))...)
+		rows = append(rows, []span{say(z.style, z.glyph), say(normal, string(t.Zone)),
+			say(normal, quantity.Count(t.Parts, "part")), figure(normal, t.Tokens), say(faint, meaning)})
 	}
+	pg.grid(2, ".<>><", rows...)
 }
 
 func (pg *page) ruleTotals(totals []winnow.RuleTotal) {
@@ -123,31 +132,19 @@ func (pg *page) ruleTotals(totals []winnow.RuleTotal) {
 		return
 	}
 	pg.heading("By rule", "tokens are net: what is shown instead is counted")
-	cells := [][4]string{{"", "elided", "could go", "stay"}}
-	figure := func(parts, tokens int) string {
+	rows := [][]span{{span{}, say(faint, "elided"), say(faint, "could go"), say(faint, "stay")}}
+	cell := func(parts int, tokens ...int) span {
 		if parts == 0 {
-			return "–"
+			return say(normal, "–")
 		}
-		return count(parts, "part") + ", " + token.Grouped(tokens)
+		text := quantity.Count(parts, "part")
+		for _, n := range tokens {
+			text += ", " + quantity.Number(n)
+		}
+		return say(normal, text)
 	}
 	for _, t := range totals {
-		stay := "–"
-		if t.Refused > 0 {
-			stay = count(t.Refused, "part")
-		}
-		cells = append(cells, [4]string{clean(t.Rule), figure(t.Elided, t.Saved), figure(t.Could, t.Saves), stay})
+		rows = append(rows, []span{say(normal, t.Rule), cell(t.Elided, t.Saved), cell(t.Could, t.Saves), cell(t.Refused)})
 	}
-	var wide [4]int
-	for _, c := range cells {
-		for i := range c {
-			wide[i] = max(wide[i], columns(c[i]))
-		}
-	}
-	for i, c := range cells {
-		s := normal
-		if i == 0 {
-			s = faint
-		}
-		pg.add(say(s, "  "+padRight(c[0], wide[0])+"  "+padLeft(c[1], wide[1])+"  "+padLeft(c[2], wide[2])+"  "+padLeft(c[3], wide[3])))
-	}
+	pg.grid(2, "<>>>", rows...)
 }

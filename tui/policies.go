@@ -3,227 +3,136 @@ package tui
 import (
 	"cmp"
 	"maps"
-	"math"
-	"path"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
-	"github.com/winnowhq/winnow/bill"
+	"github.com/winnowhq/winnow/display"
 	"github.com/winnowhq/winnow/lab"
-	"github.com/winnowhq/winnow/token"
+	"github.com/winnowhq/winnow/quantity"
 )
 
 // Replay draws all that a replay showed: the advice, the table of policies, the frontier, who would gain and lose.
 func (p Painter) Replay(r lab.Report) {
 	pg := p.page()
-	pg.advice(r)
-	pg.policies(r)
-	pg.frontier(r, false)
-	pg.changes(r)
-	pg.skipped(r)
+	pg.advice(&r)
+	pg.policies(&r)
+	pg.frontier(&r, false)
+	pg.changes(&r)
+	pg.skipped(&r)
 	p.draw(pg)
 }
 
-// Policies draws the table of policies, the sessions that would gain and lose most, and the advice: what [Painter.Replay] has beside the frontier.
+// Policies draws what [Painter.Replay] draws except the frontier: the table of policies, the sessions that
+// would gain and lose most, and the advice.
 func (p Painter) Policies(r lab.Report) {
 	pg := p.page()
-	pg.policies(r)
-	pg.changes(r)
+	pg.policies(&r)
+	pg.changes(&r)
 	pg.gap()
-	pg.advice(r)
-	pg.skipped(r)
+	pg.advice(&r)
+	pg.skipped(&r)
 	p.draw(pg)
-}
-
-// standingColumn is a column of figures.
-type standingColumn struct {
-	head string
-	// rank orders what goes first on a narrow page: the highest.
-	rank int
-	cell func(s *lab.Standing) (string, style)
 }
 
 // leastName is how many columns the names of policies keep while there are figures to leave out.
 const leastName, mostName = 20, 44
 
-func standingColumns(r *lab.Report) []standingColumn {
-	plain := func(text string) (string, style) { return text, normal }
-	columns := []standingColumn{
-		{"bill", 0, func(s *lab.Standing) (string, style) { return plain(amount(s.Bill.Total(), r.Relative)) }},
-		{"ratio", 0, func(s *lab.Standing) (string, style) { return ratio(s.Ratio), strong }},
-		{"mean", 8, func(s *lab.Standing) (string, style) { return plain(ratio(s.Mean)) }},
-		{"regrets", 0, func(s *lab.Standing) (string, style) { return rate(s.Rate), strong }},
-		{"hits", 5, func(s *lab.Standing) (string, style) { return plain(shareOf(s.Hits)) }},
-		{"commits", 6, func(s *lab.Standing) (string, style) { return plain(token.Grouped(max(0, s.Commits))) }},
-		{"folds", 4, func(s *lab.Standing) (string, style) { return plain(token.Grouped(max(0, s.Folds))) }},
-		{"rose", 2, func(s *lab.Standing) (string, style) { return token.Grouped(max(0, s.Rose)), rise(s.RoseMore > 0) }},
-		{"worst", 3, func(s *lab.Standing) (string, style) { return signed(s.Worst), rise(s.Worst > 0.02) }},
-	}
-	if slices.ContainsFunc(r.Policies, func(s lab.Standing) bool { return s.Bound > 0 }) {
-		columns = append(columns, standingColumn{"bound", 9, func(s *lab.Standing) (string, style) { return plain(ratio(s.Bound)) }})
-	}
-	if slices.ContainsFunc(r.Policies, func(s lab.Standing) bool { return s.Over > 0 }) {
-		columns = append(columns, standingColumn{"over", 7, func(s *lab.Standing) (string, style) { return token.Grouped(max(0, s.Over)), rise(s.Over > 0) }})
-	}
-	return columns
-}
-
-func rise(bad bool) style {
-	if bad {
-		return alarm
-	}
-	return normal
-}
-
-func (pg *page) policies(r lab.Report) {
+func (pg *page) policies(r *lab.Report) {
 	if len(r.Policies) == 0 {
 		pg.add(say(strong, "Nothing was replayed."))
 		return
 	}
 	steps := 0
 	for i := range r.Sessions {
-		steps = plus(steps, r.Sessions[i].Steps)
+		steps += r.Sessions[i].Steps
 	}
-	if steps == 0 {
-		steps = max(0, r.Policies[0].Steps)
+	pg.heading("Policies", quantity.Count(len(r.Sessions), "session")+", "+
+		quantity.Count(cmp.Or(steps, max(0, r.Policies[0].Steps)), "step"))
+	policies, _ := policiesOf(r)
+	longest := len(display.AsRecorded)
+	for _, p := range policies {
+		longest = max(longest, Columns(p.Name))
 	}
-	pg.heading("Policies", count(len(r.Sessions), "session")+", "+count(steps, "step"))
-	names := namesOf(r.Policies)
-	all, _ := spots(r.Policies)
-	longest := len(asRecorded)
-	for _, n := range names {
-		longest = max(longest, columns(n))
-	}
-	figures := standingColumns(&r)
-	widths := make([]int, len(figures))
-	for i, f := range figures {
-		widths[i] = len(f.head)
-		if all := r.Paid.Total(); f.head == "bill" && all.Requests > 0 {
-			widths[i] = max(widths[i], columns(recordedBill(all)))
+	all := display.Columns(r)
+	widths := map[string]int{}
+	for _, c := range all {
+		widths[c.Head] = len(c.Head)
+		if r.Paid.Total().Requests > 0 {
+			widths[c.Head] = max(widths[c.Head], Columns(c.Recorded(r)))
 		}
 		for k := range r.Policies {
-			text, _ := f.cell(&r.Policies[k])
-			widths[i] = max(widths[i], columns(text))
+			widths[c.Head] = max(widths[c.Head], Columns(c.Cell(&r.Policies[k]).Text))
 		}
 	}
-	name := min(longest, leastName)
-	left := map[string]bool{}
-	for {
-		used := 4 + name
-		for _, w := range widths {
-			used += 2 + w
+	shown, left, name := fitColumns(all, widths, min(longest, leastName), pg.width)
+	name = min(name, longest)
+	row := func(key, title line, cell func(c *display.Column) span) {
+		l := append(key, title...)
+		for i := range shown {
+			one := cell(&shown[i])
+			one.text = "  " + padLeft(one.text, widths[shown[i].Head])
+			l = append(l, one)
 		}
-		if used <= pg.width {
-			name = min(longest, mostName, name+pg.width-used)
-			break
-		}
-		worst := 0
-		for i := range figures {
-			if figures[i].rank > figures[worst].rank {
-				worst = i
-			}
-		}
-		if figures[worst].rank == 0 {
-			name = max(6, name-(used-pg.width))
-			break
-		}
-		left[figures[worst].head] = true
-		figures, widths = slices.Delete(figures, worst, worst+1), slices.Delete(widths, worst, worst+1)
+		pg.add(l...)
 	}
-	head := line{say(faint, "    "+padRight("policy", name))}
-	for i, f := range figures {
-		head = append(head, say(faint, "  "+padLeft(f.head, widths[i])))
+	row(line{say(faint, "    ")}, line{say(faint, padRight("policy", name))}, func(c *display.Column) span { return say(faint, c.Head) })
+	if r.Paid.Total().Requests > 0 {
+		title := line{say(normal, padRight(Cut(display.AsRecorded, name), name))}
+		row(line{say(faint, "  · ")}, title, func(c *display.Column) span { return say(normal, c.Recorded(r)) })
 	}
-	pg.addAll([]line{head})
-	if l := recordedRow(r, name, figures, widths); l != nil {
-		pg.addAll([]line{l})
-	}
-	advised := ""
-	if r.Advice != nil {
-		advised = r.Advice.Policy
-	}
-	for k := range r.Policies {
-		s := &r.Policies[k]
-		mark, tone := "  ", normal
-		if all[k].on {
-			mark = "◆ "
-		}
-		if s.Name == advised {
+	for k, p := range policies {
+		s, tone, shorten := &r.Policies[k], normal, Cut
+		if r.Advice != nil && s.Name == r.Advice.Policy {
 			tone = strong
 		}
-		shorten := cut
-		if all[k].sweep >= 0 { // what tells its policies apart stands at the end
-			shorten = cutFront
+		if p.Sweep >= 0 { // what its policies differ in is at the end
+			shorten = CutFront
 		}
-		l := line{say(fine, mark), say(all[k].style(), string(all[k].glyph)+" "), say(tone, padRight(shorten(names[k], name), name))}
-		for i, f := range figures {
-			text, shade := f.cell(s)
-			l = append(l, say(shade, "  "+padLeft(text, widths[i])))
-		}
-		pg.addAll([]line{l})
+		key := line{say(fine, p.sign()), say(p.style, string(p.glyph)+" ")}
+		row(key, line{say(tone, padRight(shorten(p.Name, name), name))}, func(c *display.Column) span {
+			switch cell := c.Cell(s); {
+			case cell.Bad:
+				return say(alarm, cell.Text)
+			case c.Strong:
+				return say(strong, cell.Text)
+			default:
+				return say(normal, cell.Text)
+			}
+		})
 	}
 	pg.gap()
 	pg.recorded(r)
-	pg.explain(r, left)
+	pg.explain(r, shown, left)
 }
 
-// asRecorded is what the first row of the table is called.
-const asRecorded = "as recorded"
-
-// recordedRow is the row of what the sessions really took, nil where no request was seen.
-func recordedRow(r lab.Report, name int, figures []standingColumn, widths []int) line {
-	all := r.Paid.Total()
-	if all.Requests == 0 {
-		return nil
-	}
-	l := line{say(fine, "  "), say(faint, "· "), say(normal, padRight(cut(asRecorded, name), name))}
-	for i, f := range figures {
-		text := ""
-		switch f.head {
-		case "bill":
-			text = recordedBill(all)
-		case "ratio":
-			text = recordedRatio(r)
-		case "hits":
-			text = shareOf(all.CacheShare())
+// fitColumns leaves out columns of a table that is too wide, and says how wide the first one may be.
+func fitColumns(shown []display.Column, widths map[string]int, name, width int) (_ []display.Column, left []string, _ int) {
+	for {
+		free, worst := width-4-name, 0
+		for i, c := range shown {
+			free -= 2 + widths[c.Head]
+			if c.Rank > shown[worst].Rank {
+				worst = i
+			}
 		}
-		l = append(l, say(normal, "  "+padLeft(text, widths[i])))
-	}
-	return l
-}
-
-// recordedBill is what requests cost, in a few columns: they are dollars whatever the unit of the others.
-func recordedBill(b bill.Bill) string {
-	switch {
-	case b.Dollars() == nil:
-		return "unknown"
-	case b.Unknown() > 0:
-		return "≥" + dollars(b.Cost)
-	}
-	return dollars(b.Cost)
-}
-
-// recordedRatio is the recorded bill relative to the baseline's, "" where they are of different units or some of it is not known.
-func recordedRatio(r lab.Report) string {
-	all := r.Paid.Total()
-	for i := range r.Policies {
-		if s := &r.Policies[i]; s.Name == r.Baseline && !r.Relative && all.Unknown() == 0 && s.Bill.Total() > 0 {
-			return ratio(all.Cost / s.Bill.Total())
+		switch {
+		case free >= 0:
+			return shown, left, min(mostName, name+free)
+		case shown[worst].Rank == 0:
+			return shown, left, max(6, name+free)
 		}
+		left = append(left, shown[worst].Head)
+		shown = slices.Delete(shown, worst, worst+1)
 	}
-	return ""
 }
 
 // recorded says what the first row is, and why the baseline differs from it.
-func (pg *page) recorded(r lab.Report) {
-	words := r.Paid.Words(dollars)
+func (pg *page) recorded(r *lab.Report) {
+	words := r.Paid.Words(quantity.Dollars)
 	if len(words) == 0 {
 		return
 	}
-	pg.words(span{}, normal, asRecorded+": "+strings.Join(words, ", ")+", by the reports in the log at list prices.", 2)
+	pg.words(span{}, normal, display.AsRecorded+": "+strings.Join(words, ", ")+", by the reports in the log at list prices.", 2)
 	if len(r.Differs) > 0 {
 		pg.words(span{}, faint, "Why “"+r.Baseline+"” differs from it:", 2)
 	}
@@ -233,157 +142,44 @@ func (pg *page) recorded(r lab.Report) {
 	pg.gap()
 }
 
-// explain says what the columns mean that are there.
-func (pg *page) explain(r lab.Report, left map[string]bool) {
-	bill := "bill in US dollars"
+// explain says what the columns mean that are shown.
+func (pg *page) explain(r *lab.Report, shown []display.Column, left []string) {
+	unit := "bills are in US dollars"
 	if r.Relative {
-		bill = "bill in millions of input tokens"
+		unit = "bills are in millions of input tokens"
 	}
 	if r.Prices != "" {
-		bill += " (" + clean(r.Prices) + ")"
+		unit += " (" + r.Prices + ")"
 	}
-	base := `"` + clean(cmp.Or(r.Baseline, "the first")) + `"`
-	parts := []string{bill, "ratio: to the bill of " + base}
-	for _, one := range []struct{ head, text string }{
-		{"mean", "mean: that of the sessions' ratios"},
-		{"", "regrets: in 100 steps, what was hidden and needed again"},
-		{"hits", "hits: prompt tokens read from the cache"},
-		{"folds", "folds: compactions"},
-		{"rose", "rose: sessions whose bill is higher than under " + base},
-		{"worst", "worst: by how much at most"},
-	} {
-		if one.head == "" || !left[one.head] {
-			parts = append(parts, one.text)
-		}
+	parts := []string{unit, `the baseline is "` + cmp.Or(r.Baseline, "the first") + `"`}
+	for _, c := range shown {
+		parts = append(parts, c.Head+": "+c.Meaning)
 	}
-	bounded := slices.ContainsFunc(r.Policies, func(s lab.Standing) bool { return s.Bound > 0 })
-	if bounded && !left["bound"] {
-		parts = append(parts, "bound: how many times the cheapest bill with knowledge of the future")
-	}
-	if slices.ContainsFunc(r.Policies, func(s lab.Standing) bool { return s.Over > 0 }) && !left["over"] {
-		parts = append(parts, "over: steps whose prompt is larger than the window")
-	}
-	pg.words(span{text: ""}, faint, strings.Join(parts, "; "), 8)
+	pg.words(span{}, faint, strings.Join(parts, "; "), 10)
 	if len(left) > 0 {
-		pg.words(span{text: ""}, faint, "A wider terminal shows also "+strings.Join(slices.Sorted(maps.Keys(left)), ", ")+".", 2)
-	}
-}
-
-// changes lists the sessions that would gain and lose most.
-func (pg *page) changes(r lab.Report) {
-	under := ""
-	if r.Advice != nil && r.Advice.Policy != "" {
-		under = "under " + clean(r.Advice.Policy) + ", against " + clean(r.Baseline)
-	} else if r.Subject != "" {
-		under = "under " + clean(r.Subject) + ", against " + clean(r.Baseline)
-	}
-	for _, list := range []struct {
-		title string
-		all   []lab.Change
-		style style
-	}{{"Would gain most", r.Gains, fine}, {"Would lose most", r.Losses, alarm}} {
-		if len(list.all) == 0 {
-			continue
-		}
-		pg.heading(list.title, under)
-		var widths [3]int
-		rows := make([][3]string, len(list.all))
-		for i, c := range list.all {
-			rows[i] = [3]string{signed(c.After/c.Before - 1), amount(c.Before, r.Relative), amount(c.After, r.Relative)}
-			for k, text := range rows[i] {
-				widths[k] = max(widths[k], columns(text))
-			}
-		}
-		for i, c := range list.all {
-			l := line{say(list.style, "  "+padLeft(rows[i][0], widths[0])), say(faint, "  "+padLeft(rows[i][1], widths[1])+" → "), say(normal, padLeft(rows[i][2], widths[2])+"  ")}
-			indent := l.columns()
-			pg.add(append(l, span{text: cutFront(clean(cmp.Or(c.Name, path.Base(c.Session))), max(8, pg.width-indent))})...)
-			if c.Why != "" {
-				pg.words(span{text: strings.Repeat(" ", indent)}, faint, token.GroupDigitsIn(c.Why), 2)
-			}
-		}
+		slices.Sort(left)
+		pg.words(span{}, faint, "A wider terminal shows also "+strings.Join(left, ", ")+".", 2)
 	}
 }
 
 // advice is the conclusion, with its reason and what to write into the configuration.
-func (pg *page) advice(r lab.Report) {
+func (pg *page) advice(r *lab.Report) {
 	a := r.Advice
 	if a == nil {
 		if len(r.Policies) > 0 {
-			pg.words(span{}, faint, "No recommendation: "+cmp.Or(token.GroupDigitsIn(r.Unadvised), "there is too little to go by")+".", 4)
+			why := cmp.Or(quantity.Sentence(r.Unadvised), "there is too little to go by")
+			pg.words(span{}, faint, "No recommendation: "+why+".", 4)
 		}
 		return
 	}
-	pg.words(span{}, strong, "Recommended: "+clean(a.Policy), 2)
-	if a.Reason != "" {
-		pg.words(span{}, normal, sentence(token.GroupDigitsIn(a.Reason)), 8)
-	}
+	pg.words(span{}, strong, "Recommended: "+a.Policy, 2)
+	pg.words(span{}, normal, display.Capital(quantity.Sentence(a.Reason)), 8)
 	widest := 0
 	for key := range a.Settings {
-		widest = max(widest, columns(clean(key)))
+		widest = max(widest, Columns(Clean(key)))
 	}
 	widest = min(widest, pg.width/2)
 	for _, key := range slices.Sorted(maps.Keys(a.Settings)) {
-		pg.words(say(faint, "  "+padRight(cut(clean(key), widest), widest)+"  "), normal, a.Settings[key], 2)
+		pg.words(say(faint, "  "+padRight(Cut(Clean(key), widest), widest)+"  "), normal, a.Settings[key], 2)
 	}
-}
-
-// sentence begins a text with a capital letter.
-func sentence(text string) string {
-	first, size := utf8.DecodeRuneInString(text)
-	if first == utf8.RuneError {
-		return text
-	}
-	return string(unicode.ToUpper(first)) + text[size:]
-}
-
-// skipped says which files were left out.
-func (pg *page) skipped(r lab.Report) {
-	if len(r.Skipped) == 0 {
-		return
-	}
-	pg.heading("Not replayed", count(len(r.Skipped), "file"))
-	for _, s := range r.Skipped[:min(len(r.Skipped), mostNotes)] {
-		name := cutFront(clean(path.Base(s.Path)), pg.width/2)
-		pg.words(span{text: "  " + name + "  "}, faint, s.Why, 2)
-	}
-	if n := len(r.Skipped) - mostNotes; n > 0 {
-		pg.add(say(faint, "  "+token.Grouped(n)+" more"))
-	}
-}
-
-// amount is a bill: in US dollars, or in millions of input tokens.
-func amount(v float64, relative bool) string {
-	switch {
-	case !relative:
-		return dollars(v)
-	case !(v > 0) || math.IsInf(v, 0):
-		return "0 M"
-	case v >= 1000:
-		return decimal(v, 0) + " M"
-	case v >= 0.1:
-		return strconv.FormatFloat(v, 'f', 2, 64) + " M"
-	}
-	return strconv.FormatFloat(v, 'f', 4, 64) + " M"
-}
-
-// shareOf is a share between 0 and 1 as percent.
-func shareOf(v float64) string {
-	if !finite(v) {
-		return "–"
-	}
-	return percent(int(math.Round(min(v, 10)*1e6)), 1e6)
-}
-
-// signed is a relative change with its sign and a decimal.
-func signed(v float64) string {
-	switch {
-	case math.IsNaN(v) || math.IsInf(v, 0):
-		return "–"
-	case math.Abs(v) < 0.0005:
-		return "±0%"
-	case v < 0:
-		return "−" + decimal(-100*v, 1) + "%"
-	}
-	return "+" + decimal(100*v, 1) + "%"
 }

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/token"
 )
 
 // zone is how a zone of the timeline is drawn.
@@ -19,10 +19,10 @@ type zone struct {
 
 // zones are in the order in which bars stack them and the legend lists them: from what is far away to what is at hand.
 var zones = [...]zone{
-	{winnow.Folded, "·", foldedTone, "the summary stands for it"},
+	{winnow.Folded, "·", foldedTone, "replaced by the summary"},
 	{winnow.Summary, "◆", summaryTone, "the summary, and what it carries over"},
-	{winnow.Pruned, "░", prunedTone, "elided; a placeholder stands there"},
-	{winnow.Prunable, "▒", prunableTone, "could go: a rule would elide it"},
+	{winnow.Pruned, "░", prunedTone, "left out; a placeholder is shown"},
+	{winnow.Prunable, "▒", prunableTone, "could go: a rule would leave it out"},
 	{winnow.Guarded, "█", guardedTone, "tool output that stays"},
 	{winnow.Talk, "≡", talkTone, "what was said and asked"},
 	{winnow.ActiveNow, "▓", activeTone, "the last turns, left alone"},
@@ -45,14 +45,14 @@ type amounts [len(zones)]int
 
 func (a *amounts) add(b amounts) {
 	for i, n := range b {
-		a[i] = plus(a[i], n)
+		a[i] += n
 	}
 }
 
 func (a amounts) total() int {
 	sum := 0
 	for _, n := range a {
-		sum = plus(sum, n)
+		sum += n
 	}
 	return sum
 }
@@ -72,7 +72,7 @@ func amountsOf(s winnow.Stratum) amounts {
 		if at < 0 {
 			at = len(zones) - 1
 		}
-		a[at] = plus(a[at], n)
+		a[at] += n
 	}
 	return a
 }
@@ -131,14 +131,14 @@ func (pg *page) timeline(r winnow.Report) {
 	d := rowDrawer{pg: pg}
 	for _, one := range slices.Concat(above, below) {
 		d.most = max(d.most, one.total())
-		d.label = max(d.label, columns(one.label()))
-		d.number = max(d.number, columns(token.Grouped(one.total())))
+		d.label = max(d.label, Columns(one.label()))
+		d.number = max(d.number, Columns(quantity.Number(one.total())))
 	}
 	top := row{}
 	for _, s := range summary {
 		top.amounts.add(amountsOf(s))
 	}
-	d.most, d.label, d.number = max(d.most, top.total()), max(d.label, len("turn")), max(d.number, columns(token.Grouped(top.total())), len("tokens"))
+	d.most, d.label, d.number = max(d.most, top.total()), max(d.label, len("turn")), max(d.number, Columns(quantity.Number(top.total())), len("tokens"))
 	d.bar = min(56, max(len(zones), pg.width*3/10))
 	pg.heading("Timeline", "oldest at the top; sizes are those of the log")
 	pg.add(say(faint, padLeft("turn", d.label)+"  "+padRight("", d.bar)+"  "+padLeft("tokens", d.number)+"  what the user wrote"))
@@ -160,8 +160,8 @@ func (pg *page) timeline(r winnow.Report) {
 
 // across draws the pivot.
 func (pg *page) across(messages, tokens int) {
-	text := "── pivot: " + count(messages, "message") + ", " + token.Grouped(tokens) + " tokens folded "
-	for columns(text) < pg.width {
+	text := "── pivot: " + quantity.Count(messages, "message") + ", " + quantity.Number(tokens) + " tokens folded "
+	for Columns(text) < pg.width {
 		text += "─"
 	}
 	pg.add(say(summaryTone, text))
@@ -169,19 +169,14 @@ func (pg *page) across(messages, tokens int) {
 
 // legend lists the zones that are there.
 func (pg *page) legend(sum amounts, whole int) {
-	name, number := 0, 0
+	var rows [][]span
 	for i, n := range sum {
-		if n > 0 {
-			name, number = max(name, len(zones[i].name())), max(number, columns(token.Grouped(n)))
+		if z := zones[i]; n > 0 {
+			rows = append(rows, []span{say(z.style, z.glyph+z.glyph), say(normal, z.name()), figure(normal, n),
+				say(strong, quantity.Percent(n, whole)), say(faint, z.meaning)})
 		}
 	}
-	for i, n := range sum {
-		if n > 0 {
-			pg.add(
-				say(zones[i].style, "  "+zones[i].glyph+zones[i].glyph), say(normal, " "+padRight(zones[i].name(), name)+"  "+padLeft(token.Grouped(n), number)+"  "),
-				say(strong, padLeft(percent(n, whole), 4)), say(faint, "  "+zones[i].meaning))
-		}
-	}
+	pg.grid(2, ".<>><", rows...)
 }
 
 // rowDrawer knows the columns of the timeline.
@@ -198,14 +193,14 @@ func (d rowDrawer) draw(one row) {
 		l = append(l[:1], stacked(one.segments(), zones)...)
 	}
 	l = l.pad(d.label + 2 + d.bar)
-	l = append(l, say(normal, "  "+padLeft(token.Grouped(one.total()), d.number)+"  "))
+	l = append(l, say(normal, "  "+padLeft(quantity.Number(one.total()), d.number)+"  "))
 	room := d.pg.width - l.columns()
 	switch text := one.text(); {
 	case text == "" || room < 4:
 	case one.written == "":
-		l = append(l, say(faint, cut(text, room)))
+		l = append(l, say(faint, Cut(text, room)))
 	default:
-		l = append(l, span{text: cut(text, room)})
+		l = append(l, span{text: Cut(text, room)})
 	}
 	d.pg.add(l...)
 }
@@ -228,24 +223,24 @@ func (r row) label() string {
 	case r.lastTurn <= 0:
 		return ""
 	case r.firstTurn < r.lastTurn:
-		return token.Grouped(max(r.firstTurn, 1)) + "–" + token.Grouped(r.lastTurn)
+		return quantity.Number(max(r.firstTurn, 1)) + "–" + quantity.Number(r.lastTurn)
 	}
-	return token.Grouped(r.lastTurn)
+	return quantity.Number(r.lastTurn)
 }
 
 // text is what the user wrote, or which steps these are.
 func (r row) text() string {
 	switch {
 	case r.written != "":
-		return clean(r.written)
+		return Clean(r.written)
 	case r.amounts[1] > 0:
 		return "summary"
 	case r.lastTurn <= 0 && !r.goesOn:
 		return "(before the first turn)"
 	case r.firstStep > 0 && r.firstStep == r.lastStep:
-		return "step " + token.Grouped(r.firstStep)
+		return "step " + quantity.Number(r.firstStep)
 	case r.firstStep > 0:
-		return "steps " + token.Grouped(r.firstStep) + "–" + token.Grouped(r.lastStep)
+		return "steps " + quantity.Number(r.firstStep) + "–" + quantity.Number(r.lastStep)
 	case r.goesOn:
 		return "(goes on)"
 	}

@@ -1,38 +1,19 @@
 package tui
 
 import (
-	"cmp"
-	"maps"
 	"slices"
 	"strings"
 
-	"github.com/winnowhq/winnow/token"
+	"github.com/winnowhq/winnow/display"
+	"github.com/winnowhq/winnow/quantity"
 )
 
 func padLeft(text string, width int) string {
-	return strings.Repeat(" ", max(0, width-columns(text))) + text
+	return strings.Repeat(" ", max(0, width-Columns(text))) + text
 }
 
 func padRight(text string, width int) string {
-	return text + strings.Repeat(" ", max(0, width-columns(text)))
-}
-
-// share of a whole that something takes.
-type portion struct {
-	name   string
-	tokens int
-}
-
-// largest are the portions by size, the smallest of equal names first, those without tokens left out.
-func largest(by map[string]int) []portion {
-	var all []portion
-	for _, name := range slices.Sorted(maps.Keys(by)) {
-		if by[name] > 0 {
-			all = append(all, portion{name, by[name]})
-		}
-	}
-	slices.SortStableFunc(all, func(a, b portion) int { return cmp.Compare(b.tokens, a.tokens) })
-	return all
+	return text + strings.Repeat(" ", max(0, width-Columns(text)))
 }
 
 // leaders is a table of what takes most: name, bar, tokens, percent of whole. What comes after the first few is one row.
@@ -46,26 +27,14 @@ type leaders struct {
 }
 
 func (t leaders) lines(width int) []line {
-	all := largest(t.by)
+	all, rest := display.Leaders(t.by, t.most)
 	if len(all) == 0 {
 		return nil
 	}
-	rest := portion{}
-	if len(all) > t.most+1 { // a rest of one is a row as well
-		for _, p := range all[t.most:] {
-			rest.tokens = plus(rest.tokens, p.tokens)
-		}
-		rest.name = token.Grouped(len(all)-t.most) + " more"
-		all = all[:t.most]
-	}
-	number := columns(token.Grouped(all[0].tokens))
-	longest := columns(rest.name)
+	number, longest := Columns(quantity.Number(max(all[0].Tokens, rest.Tokens))), Columns(rest.Name)
 	for i := range all {
-		all[i].name = clean(all[i].name)
-		longest = max(longest, columns(all[i].name))
-	}
-	if rest.tokens > 0 {
-		number = max(number, columns(token.Grouped(rest.tokens)))
+		all[i].Name = Clean(all[i].Name)
+		longest = max(longest, Columns(all[i].Name))
 	}
 	// Two spaces before the name, the bar and the number, one before the percentage, which takes up to four.
 	name := max(len("tool output"), (width-number-11)*6/10)
@@ -75,24 +44,20 @@ func (t leaders) lines(width int) []line {
 	name = min(name, longest)
 	bars := min(24, max(3, width-number-name-11))
 	out := []line{{say(strong, t.title)}}
-	for i, p := range append(all, rest) {
-		if p.tokens <= 0 {
-			continue
-		}
-		shown := cut(p.name, name)
+	row := func(s style, p display.Leader, b line) {
+		shorten := Cut
 		if t.isPath {
-			shown = cutFront(p.name, name)
+			shorten = CutFront
 		}
-		l := line{span{text: "  " + padRight(shown, name) + "  "}}
-		if i == len(all) {
-			l = line{span{text: "  " + padRight(shown, name) + "  ", style: faint}}
-			l = append(l.pad(name+bars+4), say(faint, "  "+padLeft(token.Grouped(p.tokens), number)+" "+padLeft(percent(p.tokens, t.whole), 4)))
-			out = append(out, l)
-			continue
-		}
-		l = append(l, bar(p.tokens, all[0].tokens, bars, t.style)...)
-		l = append(l, say(normal, "  "+padLeft(token.Grouped(p.tokens), number)), say(faint, " "+padLeft(percent(p.tokens, t.whole), 4)))
-		out = append(out, l)
+		l := append(line{span{text: "  " + padRight(shorten(p.Name, name), name) + "  ", style: s}}, b.pad(bars)...)
+		figures := padLeft(quantity.Number(p.Tokens), number)
+		out = append(out, append(l, say(s, "  "+figures), say(faint, " "+padLeft(quantity.Percent(p.Tokens, t.whole), 4))))
+	}
+	for _, p := range all {
+		row(normal, p, bar(p.Tokens, all[0].Tokens, bars, t.style))
+	}
+	if rest.Tokens > 0 {
+		row(faint, rest, nil)
 	}
 	return out
 }
@@ -113,7 +78,7 @@ func (t leaders) least() int {
 
 // tables puts tables next to each other as far as the page is wide enough, the rest below. The last of a row takes what is left of the width.
 func (pg *page) tables(all ...leaders) {
-	all = slices.DeleteFunc(all, func(t leaders) bool { return len(largest(t.by)) == 0 })
+	all = slices.DeleteFunc(all, func(t leaders) bool { return len(t.lines(pg.width)) == 0 })
 	for first := 0; first < len(all); {
 		used, next := all[first].least(), first+1
 		for next < len(all) && used+tableGap+all[next].least() <= pg.width {

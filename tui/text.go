@@ -1,14 +1,12 @@
 package tui
 
 import (
-	"math"
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/mattn/go-runewidth"
-	"github.com/winnowhq/winnow/token"
+
 	"github.com/winnowhq/winnow/visible"
 )
 
@@ -16,10 +14,10 @@ import (
 // are a way to paint over the neighbouring lines.
 const mostMarks = 2
 
-// clean makes a foreign text fit for one line of a terminal. Colours go; line breaks and tabs become one space. What a terminal would obey, and what changes
+// Clean makes a foreign text fit for one line of a terminal. Colours go; line breaks and tabs become one space. What a terminal would obey, and what changes
 // the direction of what is around it, is written out as package visible does it. Joiners and variation selectors go (an emoji that they hold together falls into
 // its parts, whose width is known). Anything else that cannot be printed becomes U+FFFD.
-func clean(text string) string {
+func Clean(text string) string {
 	if plain(text) {
 		return text
 	}
@@ -63,7 +61,8 @@ func plain(text string) bool {
 // letters are measured one by one, which is never less than what a terminal takes for them together.
 var letters = runewidth.Condition{StrictEmojiNeutral: true}
 
-func columns(text string) int {
+// Columns is how many columns a cleaned text takes.
+func Columns(text string) int {
 	n := 0
 	for _, r := range text {
 		n += letters.RuneWidth(r)
@@ -71,9 +70,12 @@ func columns(text string) int {
 	return n
 }
 
-// cut shortens a text to a width, and ends it with "…" when something went.
-func cut(text string, width int) string {
-	if columns(text) <= width {
+// Rune is how many columns one character takes.
+func Rune(r rune) int { return letters.RuneWidth(r) }
+
+// Cut shortens a cleaned text to a width, and ends it with "…" when something went.
+func Cut(text string, width int) string {
+	if Columns(text) <= width {
 		return text
 	}
 	if width <= 0 {
@@ -90,9 +92,9 @@ func cut(text string, width int) string {
 	return text
 }
 
-// cutFront shortens a path to a width: its end says more than its beginning.
-func cutFront(text string, width int) string {
-	if columns(text) <= width {
+// CutFront shortens a path to a width: its end says more than its beginning.
+func CutFront(text string, width int) string {
+	if Columns(text) <= width {
 		return text
 	}
 	if width <= 0 {
@@ -110,84 +112,24 @@ func cutFront(text string, width int) string {
 	return text
 }
 
-// wrap breaks a cleaned text between words. What does not fit in the lines allowed is cut with a mark.
-func wrap(text string, width, most int) []string {
+// wrap puts cleaned words on lines. What does not fit in the lines allowed is cut with a mark.
+func wrap(words []string, width, most int) []string {
 	var lines []string
 	at := ""
-	words := strings.Fields(text)
 	for i, word := range words {
 		switch {
 		case at == "":
 			at = word
-		case columns(at)+1+columns(word) <= width:
+		case Columns(at)+1+Columns(word) <= width:
 			at += " " + word
 		case len(lines) == most-1:
-			return append(lines, cut(at+" "+strings.Join(words[i:], " "), width))
+			return append(lines, Cut(at+" "+strings.Join(words[i:], " "), width))
 		default:
-			lines, at = append(lines, cut(at, width)), word
+			lines, at = append(lines, Cut(at, width)), word
 		}
 	}
 	if at != "" {
-		lines = append(lines, cut(at, width))
+		lines = append(lines, Cut(at, width))
 	}
 	return lines
 }
-
-// percent of a whole. It does not round to 0% what is there, nor to 100% what is not all.
-func percent(part, whole int) string {
-	if whole <= 0 || part <= 0 {
-		return "0%"
-	}
-	p := 100 * float64(part) / float64(whole)
-	switch rounded := math.Round(p); {
-	case rounded < 1:
-		return "<1%"
-	case rounded == 100 && part < whole:
-		return ">99%"
-	case rounded > 99_999:
-		return ">99999%"
-	default:
-		return strconv.Itoa(int(rounded)) + "%"
-	}
-}
-
-// change is the relative difference between two numbers, with its sign.
-func change(before, after int) string {
-	switch {
-	case before <= 0 || before == after:
-		return "±0%"
-	case after < before:
-		return "−" + percent(less(before, after), before)
-	}
-	return "+" + percent(less(after, before), before)
-}
-
-// count says how many of a thing there are, in the right number.
-func count(n int, one string) string { return token.Count(n, one) }
-
-func dollars(amount float64) string {
-	switch {
-	case amount <= 0 || math.IsNaN(amount) || math.IsInf(amount, 0):
-		return "$0"
-	case amount < 0.0001:
-		return "under $0.0001"
-	case amount < 0.1:
-		return "$" + strconv.FormatFloat(amount, 'f', 4, 64)
-	case amount > 1e12:
-		return "$" + strconv.FormatFloat(amount, 'g', 3, 64)
-	}
-	whole, cents, _ := strings.Cut(strconv.FormatFloat(amount, 'f', 2, 64), ".")
-	return "$" + token.GroupDigits(whole) + "." + cents
-}
-
-// plus adds two counts. A negative one counts as none, and the sum stops at the largest number.
-func plus(a, b int) int {
-	a, b = max(a, 0), max(b, 0)
-	if a > math.MaxInt-b {
-		return math.MaxInt
-	}
-	return a + b
-}
-
-// less is what is left of a when b is taken, at least nothing.
-func less(a, b int) int { return max(0, max(a, 0)-max(b, 0)) }

@@ -1,13 +1,11 @@
 package tui
 
 import (
-	"math"
 	"strings"
 	"testing"
 	"unicode"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/winnowhq/winnow/token"
 	"pgregory.net/rapid"
 )
 
@@ -32,7 +30,7 @@ func TestClean_leavesNothingThatSteersTheTerminal(t *testing.T) {
 		"line\u2028sep":                            "line sep",
 		"private \ue0b0":                           "private \ufffd",
 	} {
-		if got := clean(in); got != want {
+		if got := Clean(in); got != want {
 			t.Errorf("clean(%q)\n got %q\nwant %q", in, got, want)
 		}
 	}
@@ -41,13 +39,13 @@ func TestClean_leavesNothingThatSteersTheTerminal(t *testing.T) {
 func TestClean_isPrintableAndDoneOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := hostile().Draw(t, "text")
-		got := clean(in)
+		got := Clean(in)
 		for _, r := range got {
 			if r != unicode.ReplacementChar && !unicode.IsPrint(r) {
 				t.Fatalf("clean(%q) = %q has %U", in, got, r)
 			}
 		}
-		if again := clean(got); again != got {
+		if again := Clean(got); again != got {
 			t.Fatalf("clean(%q) = %q, cleaned again %q", in, got, again)
 		}
 	})
@@ -55,54 +53,30 @@ func TestClean_isPrintableAndDoneOnce(t *testing.T) {
 
 func TestCut_fitsAndKeepsWhatFits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		text, width := clean(hostile().Draw(t, "text")), rapid.IntRange(0, 40).Draw(t, "width")
-		for name, got := range map[string]string{"cut": cut(text, width), "cutFront": cutFront(text, width)} {
-			if columns(got) > width {
-				t.Fatalf("%s(%q, %d) = %q takes %d", name, text, width, got, columns(got))
+		text, width := Clean(hostile().Draw(t, "text")), rapid.IntRange(0, 40).Draw(t, "width")
+		for name, got := range map[string]string{"cut": Cut(text, width), "cutFront": CutFront(text, width)} {
+			if Columns(got) > width {
+				t.Fatalf("%s(%q, %d) = %q takes %d", name, text, width, got, Columns(got))
 			}
-			if columns(text) <= width && got != text {
+			if Columns(text) <= width && got != text {
 				t.Fatalf("%s(%q, %d) = %q although it fits", name, text, width, got)
 			}
 		}
 		most := rapid.IntRange(1, 4).Draw(t, "lines")
-		lines := wrap(text, max(1, width), most)
+		lines := wrap(strings.Fields(text), max(1, width), most)
 		if len(lines) > most {
 			t.Fatalf("wrap(%q, %d, %d) has %d lines", text, width, most, len(lines))
 		}
 		for _, l := range lines {
-			if columns(l) > max(1, width) {
-				t.Fatalf("wrap(%q, %d, %d): %q takes %d", text, width, most, l, columns(l))
+			if Columns(l) > max(1, width) {
+				t.Fatalf("wrap(%q, %d, %d): %q takes %d", text, width, most, l, Columns(l))
 			}
 		}
 	})
 }
 
-func TestNumbers_readAsAPersonWritesThem(t *testing.T) {
-	for _, c := range []struct{ name, got, want string }{
-		{"percent, half", percent(1, 2), "50%"},
-		{"percent, little is not none", percent(1, 1000), "<1%"},
-		{"percent, nearly is not all", percent(999, 1000), ">99%"},
-		{"percent, all", percent(7, 7), "100%"},
-		{"percent, of nothing", percent(7, 0), "0%"},
-		{"percent, more than all", percent(3, 2), "150%"},
-		{"change, less", change(200, 50), "−75%"},
-		{"change, more", change(100, 150), "+50%"},
-		{"change, same", change(5, 5), "±0%"},
-		{"count, one", count(1, "part"), "1 part"},
-		{"count, many", count(1200, "part"), "1,200 parts"},
-		{"dollars, small", dollars(0.0421), "$0.0421"},
-		{"dollars, large", dollars(1234.5), "$1,234.50"},
-		{"dollars, not a number", dollars(math.NaN()), "$0"},
-		{"counted", token.GroupDigitsIn("14729 tokens of 2000, in msg12345 of 2026-05-08"), "14,729 tokens of 2,000, in msg12345 of 2026-05-08"},
-	} {
-		if c.got != c.want {
-			t.Errorf("%s: got %q, want %q", c.name, c.got, c.want)
-		}
-	}
-}
-
 func TestWrap_breaksBetweenWords(t *testing.T) {
-	if diff := cmp.Diff([]string{"keep the names", "as they are,", "all of them w…"}, wrap("keep the names as they are, all of them without exception", 14, 3)); diff != "" {
+	if diff := cmp.Diff([]string{"keep the names", "as they are,", "all of them w…"}, wrap(strings.Fields("keep the names as they are, all of them without exception"), 14, 3)); diff != "" {
 		t.Error("-want +got:\n" + diff)
 	}
 }
@@ -110,11 +84,11 @@ func TestWrap_breaksBetweenWords(t *testing.T) {
 // A text of nothing but beginnings of sequences would take minutes if each of them were followed to the end of the text.
 func TestClean_beginningsWithoutAnEndTakeNoLonger(t *testing.T) {
 	for _, intro := range []string{"\x1b]", "\x1bP", "\u009d", "\x1b]x\x1b[", "\x1b_\x1b^"} {
-		if got := clean(strings.Repeat(intro, 1<<20) + "\nend"); !strings.HasSuffix(got, " end") {
+		if got := Clean(strings.Repeat(intro, 1<<20) + "\nend"); !strings.HasSuffix(got, " end") {
 			t.Errorf("%q hides what follows: it ends with %q", intro, got[max(0, len(got)-9):])
 		}
 	}
-	if got, want := clean("\x1b]a\x1b]b\nc\x1b]d\x07e"), "␛]a␛]b c␛]d␇e"; got != want {
+	if got, want := Clean("\x1b]a\x1b]b\nc\x1b]d\x07e"), "␛]a␛]b c␛]d␇e"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/config"
 	"github.com/winnowhq/winnow/inplace"
-	"github.com/winnowhq/winnow/token"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/visible"
 )
 
@@ -146,7 +146,7 @@ func firstLines(text string) string {
 	if len(lines) <= mostLines {
 		return text
 	}
-	return strings.Join(lines[:mostLines-1], "\n") + fmt.Sprintf("\n  and %s more lines", token.Grouped(len(lines)-mostLines+1))
+	return strings.Join(lines[:mostLines-1], "\n") + fmt.Sprintf("\n  and %s more lines", quantity.Number(len(lines)-mostLines+1))
 }
 
 func (a *app) root() *cobra.Command {

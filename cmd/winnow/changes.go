@@ -11,9 +11,9 @@ import (
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/inplace"
 	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/token"
 )
 
 // change is the JSON document of undo, redo, restore and pin.
@@ -326,12 +326,12 @@ func (a *app) showChange(doc change) {
 		if len(doc.Parts) == 1 {
 			are = "part is"
 		}
-		a.printf("%s %s %s.\n", token.Grouped(len(doc.Parts)), are, doc.Did)
+		a.printf("%s %s %s.\n", quantity.Number(len(doc.Parts)), are, doc.Did)
 	}
 	if n := len(doc.Quoted); n > 0 && doc.Did == "restored" {
 		a.printf("%s quoted behind the summary that stands for it.\n", plural(n, "folded part is", "folded parts are"))
 	}
-	a.printf("The view: %s → %s tokens\n", token.Grouped(doc.TokensBefore), token.Grouped(doc.TokensAfter))
+	a.printf("The view: %s → %s tokens\n", quantity.Number(doc.TokensBefore), quantity.Number(doc.TokensAfter))
 	if doc.Output != "" {
 		a.printf("Written to %s\n", a.short(doc.Output))
 	}

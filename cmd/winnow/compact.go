@@ -14,8 +14,8 @@ import (
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/inplace"
 	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/token"
 	"github.com/winnowhq/winnow/view"
 )
 
@@ -214,7 +214,7 @@ func (a *app) compactionPage(ctx context.Context, s *source, f *compactFlags, do
 
 // notFolded makes "there is nothing to do" of an error that says so. to is what --to asked for.
 func notFolded(err error, before winnow.Report, to int) error {
-	switch size := token.Grouped(before.Window.Tokens); {
+	switch size := quantity.Number(before.Window.Tokens); {
 	case errors.Is(err, winnow.ErrNothingNew):
 		how := "to have it folded further, ask for fewer with --to TOKENS, or for what the summary is to dwell on with --focus"
 		return nothing{fmt.Sprintf("%v; the window has %s tokens\n  %s", winnow.ErrNothingNew, size, how)}

@@ -12,9 +12,8 @@ import (
 	"github.com/mattn/go-runewidth"
 
 	"github.com/winnowhq/winnow/discover"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/token"
-	"github.com/winnowhq/winnow/tui"
 	"github.com/winnowhq/winnow/visible"
 )
 
@@ -75,7 +74,7 @@ func (a *app) search() *discover.Search {
 	if a.env.StderrTerminal && !a.quiet {
 		s.Progress = func(done, of int) {
 			if done%10 == 0 || done == of {
-				a.say("reading %s of %s sessions…", token.Grouped(done), token.Grouped(of))
+				a.say("reading %s of %s sessions…", quantity.Number(done), quantity.Number(of))
 			}
 		}
 	}
@@ -206,7 +205,7 @@ func costOf(cost *float64, without int) string {
 	case cost == nil || without > 0 && *cost == 0:
 		return "unknown"
 	case without > 0 && *cost < 0.01:
-		return "≥" + tui.Dollars(*cost)
+		return "≥" + quantity.Dollars(*cost)
 	case without > 0:
 		return "≥" + dollars(*cost)
 	}
@@ -298,7 +297,7 @@ func (a *app) showEverywhere(doc everywhere, f everywhereFlags) {
 				used, price = marked(short(s.Tokens), s.TokensEstimated), costOf(s.Cost, s.Uncosted)
 			}
 			text := runewidth.Truncate(visible.Line(name(s.Name)), max(column, 24), "…")
-			text = fmt.Sprintf("%s  %8s  %7s  %7s  %9s", runewidth.FillRight(text, max(column, 24)), token.Grouped(s.Sessions), bytesOf(s.Bytes), used, price)
+			text = fmt.Sprintf("%s  %8s  %7s  %7s  %9s", runewidth.FillRight(text, max(column, 24)), quantity.Number(s.Sessions), bytesOf(s.Bytes), used, price)
 			a.printf("%s\n", strings.TrimRight(text, " "))
 		}
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/winnowhq/winnow/format/all"
 	"github.com/winnowhq/winnow/format/opencodedb"
 	"github.com/winnowhq/winnow/inplace"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/store"
-	"github.com/winnowhq/winnow/token"
 )
 
 // Exit codes.
@@ -71,7 +71,7 @@ func (p partly) Error() string {
 	}
 	for i, d := range p.damaged {
 		if i == listedDamage {
-			fmt.Fprintf(&b, "\n  and %s more", token.Grouped(len(p.damaged)-i))
+			fmt.Fprintf(&b, "\n  and %s more", quantity.Number(len(p.damaged)-i))
 			break
 		}
 		where := fmt.Sprintf("byte %d", d.Offset)
@@ -106,7 +106,7 @@ func plural(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}
-	return token.Grouped(n) + " " + many
+	return quantity.Number(n) + " " + many
 }
 
 // nothing is the end of a command that had nothing to do.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/winnowhq/winnow/token"
+	"github.com/winnowhq/winnow/quantity"
 )
 
 // marked marks an estimate.
@@ -64,7 +64,7 @@ func dollars(cost float64) string {
 	case cost < 0.01:
 		return "<$0.01"
 	case cost >= 1000:
-		return "$" + token.Grouped(int(cost+0.5))
+		return "$" + quantity.Number(int(cost+0.5))
 	}
 	return fmt.Sprintf("$%.2f", cost)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/all"
 	"github.com/winnowhq/winnow/format/opencodedb"
-	"github.com/winnowhq/winnow/token"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/visible"
 )
 
@@ -162,9 +162,9 @@ func (a *app) showFolder(doc folderInspection) {
 			full = fmt.Sprintf("%.0f %%", 100*s.share())
 		}
 		if s.Damaged > 0 {
-			damaged = fmt.Sprintf("%7s", token.Grouped(s.Damaged))
+			damaged = fmt.Sprintf("%7s", quantity.Number(s.Damaged))
 		}
-		line := fmt.Sprintf("%s  %-11s  %8s  %10s  %10s  %6s  %s", runewidth.FillRight(visible.Line(s.Path), width), s.Format, token.Grouped(s.Messages), token.Grouped(s.Tokens), token.Grouped(s.Window), full, damaged)
+		line := fmt.Sprintf("%s  %-11s  %8s  %10s  %10s  %6s  %s", runewidth.FillRight(visible.Line(s.Path), width), s.Format, quantity.Number(s.Messages), quantity.Number(s.Tokens), quantity.Number(s.Window), full, damaged)
 		a.printf("%s\n", strings.TrimRight(line, " "))
 	}
 }

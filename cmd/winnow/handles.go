@@ -11,8 +11,8 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/inplace"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/rule"
-	"github.com/winnowhq/winnow/token"
 	"github.com/winnowhq/winnow/visible"
 )
 
@@ -88,15 +88,15 @@ func (a *app) runHandles(ctx context.Context, src string) error {
 func (a *app) showHandles(named []winnow.Named) {
 	handle, size := len("handle"), len("tokens")
 	for _, n := range named {
-		handle, size = max(handle, len(n.Handle)), max(size, len(token.Grouped(n.Tokens)))
+		handle, size = max(handle, len(n.Handle)), max(size, len(quantity.Number(n.Tokens)))
 	}
 	a.printf("%-*s  %*s  %5s  %s\n", handle, "handle", size, "tokens", "steps", "what")
 	for _, n := range named {
 		what := visible.Line(cmp.Or(n.Tool, n.Type) + " " + n.Target)
 		if n.State == winnow.Elided {
-			what += fmt.Sprintf(" (%s: %s tokens shown)", n.Rule, token.Grouped(n.Shown))
+			what += fmt.Sprintf(" (%s: %s tokens shown)", n.Rule, quantity.Number(n.Shown))
 		}
-		a.printf("%-*s  %*s  %5d  %s\n", handle, n.Handle, size, token.Grouped(n.Tokens), n.Age, what)
+		a.printf("%-*s  %*s  %5d  %s\n", handle, n.Handle, size, quantity.Number(n.Tokens), n.Age, what)
 	}
 }
 
@@ -219,7 +219,7 @@ func (a *app) showSelfPruned(doc selfPruned, s *source) {
 		if !t.OK {
 			continue // standard error has it
 		}
-		line := fmt.Sprintf("%s  %s tokens less", t.Handle, token.Grouped(t.Saved))
+		line := fmt.Sprintf("%s  %s tokens less", t.Handle, quantity.Number(t.Saved))
 		if t.Code == winnow.Already {
 			line = t.Handle + "  nothing to do"
 		}
@@ -228,7 +228,7 @@ func (a *app) showSelfPruned(doc selfPruned, s *source) {
 		}
 		a.printf("%s\n", line)
 	}
-	a.printf("The view: %s → %s tokens\n", token.Grouped(doc.TokensBefore), token.Grouped(doc.TokensAfter))
+	a.printf("The view: %s → %s tokens\n", quantity.Number(doc.TokensBefore), quantity.Number(doc.TokensAfter))
 	if doc.Output != "" {
 		a.printf("Written to %s\n", a.short(doc.Output))
 	} else {

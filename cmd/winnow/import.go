@@ -14,10 +14,10 @@ import (
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/all"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
-	"github.com/winnowhq/winnow/token"
 	"github.com/winnowhq/winnow/visible"
 )
 
@@ -124,7 +124,7 @@ func (in *importer) run(ctx context.Context, files []candidate) (err error) {
 		if l.read {
 			in.doc.Read++
 		}
-		say("importing %s of %s files, %s changed", token.Grouped(in.doc.Files), token.Grouped(len(files)), plural(in.changed, "session", "sessions"))
+		say("importing %s of %s files, %s changed", quantity.Number(in.doc.Files), quantity.Number(len(files)), plural(in.changed, "session", "sessions"))
 		err = in.take(ctx, l)
 		return err == nil
 	})
@@ -356,13 +356,13 @@ func (in *importer) show() {
 		case one.Skipped != "":
 			line += one.Skipped
 		case one.Aside != "":
-			line += fmt.Sprintf("%s messages (%s); the one that was there is %s", token.Grouped(one.Messages), one.Format, one.Aside)
+			line += fmt.Sprintf("%s messages (%s); the one that was there is %s", quantity.Number(one.Messages), one.Format, one.Aside)
 		case one.Added == one.Messages:
-			line += fmt.Sprintf("%s messages (%s)", token.Grouped(one.Messages), one.Format)
+			line += fmt.Sprintf("%s messages (%s)", quantity.Number(one.Messages), one.Format)
 		default:
-			line += fmt.Sprintf("%s of %s messages are new", token.Grouped(one.Added), token.Grouped(one.Messages))
+			line += fmt.Sprintf("%s of %s messages are new", quantity.Number(one.Added), quantity.Number(one.Messages))
 			if one.Updated > 0 {
-				line += fmt.Sprintf(", %s went on", token.Grouped(one.Updated))
+				line += fmt.Sprintf(", %s went on", quantity.Number(one.Updated))
 			}
 			line += " (" + one.Format + ")"
 		}

@@ -12,10 +12,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
-	"github.com/winnowhq/winnow/token"
 	"github.com/winnowhq/winnow/visible"
 )
 
@@ -121,7 +121,7 @@ func (a *app) runList(ctx context.Context, quick bool) error {
 		if !quick {
 			cost = fmt.Sprintf("  %8s", costOf(bills[i].Dollars(), bills[i].Unknown()))
 		}
-		a.printf("%s  %-16s  %6s messages%s  %-12s  %s\n", runewidth.FillRight(visible.Line(l.Info.ID), width), when(l.Info.Time.Updated), token.Grouped(l.Messages), cost, l.Origin, titleOf(l))
+		a.printf("%s  %-16s  %6s messages%s  %-12s  %s\n", runewidth.FillRight(visible.Line(l.Info.ID), width), when(l.Info.Time.Updated), quantity.Number(l.Messages), cost, l.Origin, titleOf(l))
 	}
 	return nil
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/winnowhq/winnow/model"
-	"github.com/winnowhq/winnow/token"
+	"github.com/winnowhq/winnow/quantity"
 )
 
 // modelList is the JSON document of models.
@@ -93,7 +93,7 @@ func (a *app) runModels(args []string) error {
 	}
 	a.printf("%-*s  %9s  %8s  %8s  %8s  %8s  %8s  %s\n", width, "model", "context", "output", "$ in", "$ read", "$ write", "$ out", "cache")
 	for _, m := range models {
-		a.printf("%-*s  %9s  %8s  %8s  %8s  %8s  %8s  %s\n", width, m, token.Grouped(m.Limits.Context), token.Grouped(m.Limits.Output),
+		a.printf("%-*s  %9s  %8s  %8s  %8s  %8s  %8s  %s\n", width, m, quantity.Number(m.Limits.Context), quantity.Number(m.Limits.Output),
 			price(m.Price.Input), price(m.Price.CacheRead), price(m.Price.CacheWrite), price(m.Price.Output), lifetime(m))
 		for _, assumed := range m.Assumed {
 			a.printf("  assumed: %s\n", assumed)

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/winnowhq/winnow/inplace"
-	"github.com/winnowhq/winnow/token"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/visible"
 )
 
@@ -80,7 +80,7 @@ func (a *app) showOriginal(o inplace.Original) {
 	case o.Grown > 0:
 		state = fmt.Sprintf("; %s more since, see winnow doctor %s", plural(int(o.Grown), "byte", "bytes"), shellWord(o.Source))
 	}
-	a.printf("%s  %-8s %12s  %s%s\n  %s\n", o.When().Local().Format("2006-01-02 15:04"), visible.Text(o.Command), token.Grouped(int(o.Size)), visible.Text(o.Source), visible.Text(state), visible.Text(o.Path))
+	a.printf("%s  %-8s %12s  %s%s\n  %s\n", o.When().Local().Format("2006-01-02 15:04"), visible.Text(o.Command), quantity.Number(int(o.Size)), visible.Text(o.Source), visible.Text(state), visible.Text(o.Path))
 }
 
 func (a *app) originalsPruneCommand() *cobra.Command {
@@ -160,7 +160,7 @@ func (a *app) runOriginalsPrune(_ context.Context, p inplace.Pruning) error {
 		if p.Dry {
 			word = "would be removed"
 		}
-		a.printf("%s, %s bytes, %s\n", plural(len(removed), "original", "originals"), token.Grouped(int(doc.Bytes)), word)
+		a.printf("%s, %s bytes, %s\n", plural(len(removed), "original", "originals"), quantity.Number(int(doc.Bytes)), word)
 	}
 	if len(removed) == 0 {
 		return nothing{"no original is to go"}

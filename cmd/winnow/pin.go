@@ -9,10 +9,10 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
-	"github.com/winnowhq/winnow/token"
 )
 
 // pinTexts pins texts, and gives the receipts of those that changed the view. One that is pinned already is as it was wanted.
@@ -58,7 +58,7 @@ func pinnedAlone(pins []pivot.Receipt, why error) *pivot.Receipt {
 
 func (a *app) showPinnedAlone(doc compaction, texts int) {
 	a.printf("%s pinned, and shown to the model from now on; %s\n", plural(texts, "text is", "texts are"), strings.Join(doc.Receipt.Notes, "\n"))
-	a.printf("The view: %s → %s tokens\n", token.Grouped(doc.TokensBefore), token.Grouped(doc.TokensAfter))
+	a.printf("The view: %s → %s tokens\n", quantity.Number(doc.TokensBefore), quantity.Number(doc.TokensAfter))
 }
 
 // pinFlags are those of pin.

@@ -14,8 +14,8 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/lab"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/summarize/offline"
-	"github.com/winnowhq/winnow/token"
 )
 
 // replayFlags are those of replay.
@@ -152,7 +152,7 @@ func (a *app) runReplay(ctx context.Context, args []string, f replayFlags) error
 		defer lab.Memory.Close()
 	}
 	say, done := a.counting()
-	lab.Progress = func(done, of int) { say("replaying: %s of %s sessions", token.Grouped(done), token.Grouped(of)) }
+	lab.Progress = func(done, of int) { say("replaying: %s of %s sessions", quantity.Number(done), quantity.Number(of)) }
 	report, err := lab.Run(ctx, sources)
 	done()
 	if err != nil {

@@ -12,10 +12,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/winnowhq/winnow/format/all"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
-	"github.com/winnowhq/winnow/token"
 	"github.com/winnowhq/winnow/view"
 	"github.com/winnowhq/winnow/visible"
 )
@@ -152,7 +152,7 @@ func (a *app) runSearch(ctx context.Context, q store.Search) error {
 		return errors.New("this store cannot be searched")
 	}
 	say, done := a.counting()
-	err = searcher.Index(ctx, func(done, all int) { say("indexing %s of %s messages", token.Grouped(done), token.Grouped(all)) })
+	err = searcher.Index(ctx, func(done, all int) { say("indexing %s of %s messages", quantity.Number(done), quantity.Number(all)) })
 	done()
 	if err != nil && !errors.Is(err, store.ErrReadOnly) && !errors.Is(err, store.ErrLocked) {
 		return err
@@ -295,7 +295,7 @@ func (a *app) showHits(doc searched) {
 		a.spans(append(snippet, paint("", h.Snippet[at:]+"\n")))
 	}
 	if doc.Total > len(doc.Hits) {
-		a.printf("\n%s of %s; --limit shows more\n", token.Grouped(len(doc.Hits)), plural(doc.Total, "hit", "hits"))
+		a.printf("\n%s of %s; --limit shows more\n", quantity.Number(len(doc.Hits)), plural(doc.Total, "hit", "hits"))
 	}
 	if doc.Behind > 0 && len(doc.Hits) > 0 {
 		a.printf("\n%s not looked in: the store cannot be written now, and its index lacks them\n", plural(doc.Behind, "message was", "messages were"))

@@ -11,10 +11,9 @@ import (
 
 	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/token"
-	"github.com/winnowhq/winnow/tui"
 	"github.com/winnowhq/winnow/visible"
 )
 
@@ -98,9 +97,9 @@ func (a *app) runShow(ctx context.Context, src string, diff bool, html pageOutpu
 		a.showMessage(&log.Messages[i], state.Ledger, state.Undone)
 	}
 	for _, r := range state.Receipts {
-		a.printf("receipt %s  %s  %s → %s tokens\n", r.ID, r.Kind, token.Grouped(r.TokensBefore), token.Grouped(r.TokensAfter))
+		a.printf("receipt %s  %s  %s → %s tokens\n", r.ID, r.Kind, quantity.Number(r.TokensBefore), quantity.Number(r.TokensAfter))
 	}
-	if words := strings.Join(paid.Words(tui.Dollars), " · "); words != "" {
+	if words := strings.Join(paid.Words(quantity.Dollars), " · "); words != "" {
 		a.printf("cost %s\n", strings.TrimPrefix(words, "cost ")) // "cost unknown: …" says it itself
 	}
 	a.sayPage(page)

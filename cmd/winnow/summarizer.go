@@ -10,8 +10,8 @@ import (
 	"github.com/winnowhq/winnow/llm/providers"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/quantity"
 	asking "github.com/winnowhq/winnow/summarize/model"
-	"github.com/winnowhq/winnow/token"
 )
 
 // clientFor makes the client that asks a model by its name, and says which model that is: by its provider, what the settings say of that, and the
@@ -89,7 +89,7 @@ func (a *app) watch(e *winnow.Engine, what string) func() {
 				request, written = event.Request, 0
 			}
 			written += len(event.Text)
-			a.say("%s… %s tokens written", what, token.Grouped((written+2)/4))
+			a.say("%s… %s tokens written", what, quantity.Number((written+2)/4))
 		}
 	})
 	return func() {

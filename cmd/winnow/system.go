@@ -17,9 +17,9 @@ import (
 
 	"github.com/winnowhq/winnow/agent/permission"
 	"github.com/winnowhq/winnow/plainfile"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
-	"github.com/winnowhq/winnow/token"
 )
 
 // ours is the member of a session's info in which its system prompt stands. Other products pass it over.
@@ -135,7 +135,7 @@ func instructions(folder, home string) []instruction {
 				continue
 			}
 			if size > mostInstructions {
-				text += fmt.Sprintf("\n[%s of %s bytes; the rest is in the file]", token.Grouped(len(text)), token.Grouped(int(size)))
+				text += fmt.Sprintf("\n[%s of %s bytes; the rest is in the file]", quantity.Number(len(text)), quantity.Number(int(size)))
 			}
 			found = append([]instruction{{path, text}}, found...)
 			break

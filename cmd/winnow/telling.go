@@ -13,9 +13,9 @@ import (
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/agent"
 	"github.com/winnowhq/winnow/pivot"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/token"
 	"github.com/winnowhq/winnow/visible"
 )
 
@@ -100,9 +100,9 @@ func (t *telling) engine(e winnow.Event) {
 	case e.Type == winnow.BudgetWarning, e.Type == winnow.CompactionFailed:
 		t.note("! %s", e.Text)
 	case e.Type == winnow.Compacted && r != nil:
-		t.note("~ compacted: %s → %s tokens, %s folded into a summary by %s", token.Grouped(r.TokensBefore), token.Grouped(r.TokensAfter), plural(r.Folded, "message", "messages"), r.Summarizer)
+		t.note("~ compacted: %s → %s tokens, %s folded into a summary by %s", quantity.Number(r.TokensBefore), quantity.Number(r.TokensAfter), plural(r.Folded, "message", "messages"), r.Summarizer)
 	case e.Type == winnow.ElisionCommitted && r != nil && r.Kind == pivot.Pruning:
-		t.note("~ pruned: %s → %s tokens, %s left out (%s)", token.Grouped(r.TokensBefore), token.Grouped(r.TokensAfter), plural(len(r.Committed), "part", "parts"), r.Trigger)
+		t.note("~ pruned: %s → %s tokens, %s left out (%s)", quantity.Number(r.TokensBefore), quantity.Number(r.TokensAfter), plural(len(r.Committed), "part", "parts"), r.Trigger)
 	}
 }
 

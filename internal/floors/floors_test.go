@@ -22,12 +22,12 @@ const module = "github.com/winnowhq/winnow"
 
 // floors, from the ground up. A name ending in /* stands for the packages one level below it.
 var floors = [][]string{
-	{"session", "token", "token/*", "model", "shell", "call", "plot", "quantity", "plainfile", "visible", "secret"},
+	{"session", "token", "token/*", "model", "shell", "call", "quantity", "plainfile", "visible", "secret"},
 	{"rule", "budget", "bill", "recall", "pivot/fact", "coverage", "wire", "wire/*", "format/internal/*"},
 	{"view", "pivot", "schedule", "store", "format", "llm"},
 	{"policy", "summarize/*", "llm/*", "store/*", "store/internal/exact", "store/internal/words", "format/*"},
 	{"", "lab"}, // the root: the engine, and the lab beside it: both run the planner
-	{"config", "tui", "page", "discover", "skim", "selfprune", "snapshot", "inplace", "agent", "agent/*"},
+	{"config", "display", "tui", "page", "discover", "skim", "selfprune", "snapshot", "inplace", "agent", "agent/*"},
 	{"chat", "chat/demo"},
 	{"cmd/winnow"},
 }
@@ -54,11 +54,13 @@ var siblings = map[string]string{
 	"token/counters token/bpe":          "by name",
 	"llm/* llm/upstream":                "the connection that all of them have",
 	"llm/providers llm/*":               "by name",
+	"tui display":                       "what the page shows too",
+	"page display":                      "what the terminal shows too",
 	"store/* store/internal/words":      "words as they are looked for",
 }
 
 // tools are programs and tests' own packages: they may import anything, nothing imports them but tests.
-var tools = []string{"internal/", "rule/ruletest", "interop", "format/body/bodytest", "examples/", "token/fit", "model/generate"}
+var tools = []string{"internal/", "rule/ruletest", "interop", "format/body/bodytest", "examples/"}
 
 type pkg struct {
 	ImportPath string

@@ -1,6 +1,6 @@
-// Package plot answers: where does it stand in a picture? Axes with round numbers on them, scales that a value far away does not spoil, and short
-// names for what is drawn. The terminal and the page draw with it.
-package plot
+// Package display prepares what the terminal and the page both show: the axes of a picture, the table and
+// the frontier of policies, the facts of a receipt. Package tui and package page only lay it out.
+package display
 
 import (
 	"math"
@@ -12,11 +12,11 @@ import (
 type Axis struct {
 	Low, High float64
 	Step      float64 // between ticks
-	// Root lays the range out by the square root, which gives more room to what is small. Low is 0 then.
+	// Root lays the range out by the square root, which gives small values more room. Low is then 0.
 	Root bool
 }
 
-// NewAxis spans two values, neither below zero, with about so many ticks. It always has a length.
+// NewAxis spans two values, neither below zero, with about that many ticks. It always has a length.
 func NewAxis(low, high float64, ticks int) Axis {
 	if !(high-low > high*1e-9) || high < 1e-9 {
 		pad := max(0.05, math.Abs(high)*0.05)
@@ -37,7 +37,7 @@ func roundStep(least float64) float64 {
 	return 10 * power
 }
 
-// At is where on the axis a value stands: 0 at its beginning, 1 at its end. What is outside stands at the ends.
+// At is where on the axis a value is: 0 at its beginning, 1 at its end. A value outside is at the nearer end.
 func (a Axis) At(v float64) float64 {
 	share := min(1, max(0, (v-a.Low)/(a.High-a.Low)))
 	if a.Root {
@@ -46,10 +46,10 @@ func (a Axis) At(v float64) float64 {
 	return share
 }
 
-// leastShare of the range is the smallest tick of an axis by the root.
+// leastShare says how small a tick on a root axis may be: an eightieth of the range.
 const leastShare = 80
 
-// Ticks are the round values on the axis, at least as far apart as is said, as a share of its length.
+// Ticks are the round values on the axis. Those of a root axis are at least that share of its length apart.
 func (a Axis) Ticks(apart float64) []float64 {
 	var out []float64
 	if !a.Root {
@@ -73,7 +73,7 @@ func (a Axis) Ticks(apart float64) []float64 {
 	return out
 }
 
-// Text of a tick, with as many decimals as its step has.
+// Text writes a tick with as many decimals as its step has.
 func (a Axis) Text(v float64) string {
 	step, decimals := a.Step, 0
 	if a.Root && v > 0 {
@@ -85,7 +85,8 @@ func (a Axis) Text(v float64) string {
 	return strconv.FormatFloat(v, 'f', decimals, 64)
 }
 
-// Crowded says that most of the values lie near zero, and the largest far from them: such an axis is better laid out by the root.
+// Crowded reports whether most of the values lie near zero and the largest far from them: a root axis
+// shows them better.
 func Crowded(values []float64, high float64) bool {
 	near := 0
 	for _, v := range values {
@@ -96,11 +97,11 @@ func Crowded(values []float64, high float64) bool {
 	return len(values) >= 4 && 2*near >= len(values) && near < len(values)
 }
 
-// outlier is how many times further than all others something must be to be left out of the scale.
+// outlier is how many times further away than all others a value must be to be left out of the scale.
 const outlier = 6
 
-// End is where a scale that begins at low may end so that a few values far away do not press the others together: the largest value of those
-// that stay. At least four stay, and no more than a quarter goes.
+// End is where a scale that begins at low may end so that a few values far away do not press the others
+// together: the largest value of those that stay. At least four stay, and at most a quarter goes.
 func End(values []float64, low float64) float64 {
 	if len(values) == 0 {
 		return low

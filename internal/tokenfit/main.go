@@ -1,8 +1,8 @@
 // Fit finds the weights of token.Linear: it writes token/weights.go, and prints how far the estimate is off.
 //
-//	go run ./token/fit                                  # what the Go distribution offers: source, documents, tool output
-//	go run ./token/fit -add 'python=/usr/lib/python3/**/*.py' -add 'prose-de=texts/de/**' ... -o token/weights.go
-//	go run ./token/fit -judge 'sessions=outputs/**'     # measures on text that is never learned from
+//	go run ./internal/tokenfit                                  # what the Go distribution offers: source, documents, tool output
+//	go run ./internal/tokenfit -add 'python=/usr/lib/python3/**/*.py' -add 'prose-de=texts/de/**' ... -o token/weights.go
+//	go run ./internal/tokenfit -judge 'sessions=outputs/**'     # measures on text that is never learned from
 //
 // Texts are cut into chunks of 2 to 4 KB. Three files of four are learned from, the fourth is held out; every kind
 // has about the same weight, and an error counts relative to the size of its chunk. The truth is the o200k_base

@@ -1,7 +1,7 @@
 // Generate writes model/catalogue.json from the model list of the npm package @mariozechner/pi-ai (MIT).
 //
 //	npm install @mariozechner/pi-ai
-//	go run ./model/generate node_modules/@mariozechner/pi-ai
+//	go run ./internal/catalogue node_modules/@mariozechner/pi-ai
 //
 // It takes the package's folder, its dist folder or the file models.generated.js. Limits and prices are
 // the package's; what it does not say (cache terms, the price of an hour, limits of the prompt alone, prices of long
@@ -30,7 +30,7 @@ func main() {
 	date := flag.String("date", "", "day of the list, 2006-01-02 (default: of the file)")
 	flag.Parse()
 	if flag.NArg() != 1 {
-		fmt.Fprintln(os.Stderr, "usage: go run ./model/generate [-date 2006-01-02] [-o file] <folder of @mariozechner/pi-ai>")
+		fmt.Fprintln(os.Stderr, "usage: go run ./internal/catalogue [-date 2006-01-02] [-o file] <folder of @mariozechner/pi-ai>")
 		os.Exit(2)
 	}
 	if err := run(flag.Arg(0), *out, *date); err != nil {
@@ -56,7 +56,7 @@ func run(source, out, date string) error {
 	if err != nil {
 		return err
 	}
-	c := model.Catalogue{Source: "@mariozechner/pi-ai " + version + " (MIT), and the rules of model/generate", Date: cmp.Or(date, day)}
+	c := model.Catalogue{Source: "@mariozechner/pi-ai " + version + " (MIT), and the rules of internal/catalogue", Date: cmp.Or(date, day)}
 	for _, choice := range choices {
 		ids := make([]string, 0, len(list[choice.provider]))
 		for id := range list[choice.provider] {

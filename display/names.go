@@ -1,12 +1,12 @@
-package plot
+package display
 
 import (
 	"strings"
 	"unicode"
 )
 
-// Letter is the n-th: A to Z, a to z, and # for all others.
-func Letter(n int) rune {
+// letter is the n-th: A to Z, a to z, and # for all others.
+func letter(n int) rune {
 	switch {
 	case n < 26:
 		return 'A' + rune(n)
@@ -16,8 +16,9 @@ func Letter(n int) rune {
 	return '#'
 }
 
-// Own is what each of some names has that the others have not: 40k and 60k of t=40k and t=60k. Names are parted where a word ends.
-func Own(names []string) []string {
+// distinct is what each of some names has that the others do not have: 40k and 60k of t=40k and t=60k.
+// Names are cut only where a word ends.
+func distinct(names []string) []string {
 	word := func(r rune) bool {
 		return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '.' || r == '_' || r == '-'
 	}

@@ -1,4 +1,4 @@
-package plot
+package display
 
 import (
 	"testing"
@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestOwn_isWhatNamesDoNotShare(t *testing.T) {
+func TestDistinct_isWhatNamesDoNotShare(t *testing.T) {
 	for _, c := range []struct{ names, want []string }{
 		{[]string{"t=40k", "t=48k", "t=160k"}, []string{"40k", "48k", "160k"}},
 		{[]string{"balanced @ 1.5", "balanced @ 1.25"}, []string{"1.5", "1.25"}},
@@ -19,8 +19,8 @@ func TestOwn_isWhatNamesDoNotShare(t *testing.T) {
 		{[]string{"", "x"}, []string{"", "x"}},
 		{[]string{"値=本", "値=木"}, []string{"本", "木"}},
 	} {
-		if diff := cmp.Diff(c.want, Own(c.names)); diff != "" {
-			t.Errorf("Own(%q) (-want +got):\n%s", c.names, diff)
+		if diff := cmp.Diff(c.want, distinct(c.names)); diff != "" {
+			t.Errorf("distinct(%q) (-want +got):\n%s", c.names, diff)
 		}
 	}
 }

@@ -1,0 +1,71 @@
+package display
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/winnowhq/winnow/lab"
+)
+
+// Spot is where a policy is in the picture of bills and regrets.
+type Spot struct {
+	Policy      int
+	Rate, Ratio float64
+	Beyond      bool // it is so far away that it does not fit into the picture
+}
+
+// Frontier is the bill of each policy against its regrets.
+type Frontier struct {
+	Across, Up Axis // regrets in a hundred steps, and the bill relative to the baseline's
+	Spots      []Spot
+	Bound      float64 // the cheapest bill with knowledge of the future, 0 if it is unknown
+	Steps      []int   // the spots on the frontier, from left to right
+}
+
+// finite reports whether a figure can be drawn.
+func finite(v float64) bool { return v >= 0 && v < 1e9 }
+
+// FrontierOf lays out a report on axes with about that many ticks. Policies of which a figure is not
+// known are left out.
+func FrontierOf(r *lab.Report, all []Policy, across, up int) Frontier {
+	var f Frontier
+	var xs, ys []float64
+	low := math.Inf(1)
+	for i := range r.Policies {
+		s := &r.Policies[i]
+		if finite(s.Rate) && finite(s.Ratio) && s.Ratio > 0 {
+			f.Spots = append(f.Spots, Spot{Policy: i, Rate: s.Rate, Ratio: s.Ratio})
+			xs, ys, low = append(xs, s.Rate), append(ys, s.Ratio), min(low, s.Ratio)
+		}
+	}
+	if len(f.Spots) == 0 {
+		return f
+	}
+	right, top := cmp.Or(End(xs, 0), 1), End(ys, low)
+	if least := r.Least(); finite(least) && least > 0 {
+		f.Bound, low, top = least, min(low, least), max(top, least)
+	}
+	f.Across, f.Up = NewAxis(0, right, across), NewAxis(low, top, up)
+	f.Across.Root = Crowded(xs, right)
+	for i := range f.Spots {
+		s := &f.Spots[i]
+		s.Beyond = s.Rate > right || s.Ratio > top
+		if all[s.Policy].On && !s.Beyond {
+			f.Steps = append(f.Steps, i)
+		}
+	}
+	slices.SortFunc(f.Steps, func(a, b int) int {
+		x, y := f.Spots[a], f.Spots[b]
+		return cmp.Or(cmp.Compare(x.Rate, y.Rate), cmp.Compare(y.Ratio, x.Ratio))
+	})
+	return f
+}
+
+// Name is what the axis across is called.
+func (f *Frontier) Name() string {
+	if f.Across.Root {
+		return "regrets in 100 steps, closer together to the right"
+	}
+	return "regrets in 100 steps"
+}

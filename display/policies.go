@@ -1,0 +1,223 @@
+package display
+
+import (
+	"cmp"
+	"slices"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/winnowhq/winnow/bill"
+	"github.com/winnowhq/winnow/lab"
+	"github.com/winnowhq/winnow/quantity"
+)
+
+// Policy is how one policy of a replay is called wherever it is shown.
+type Policy struct {
+	Name  string // with its window, where several policies have one name
+	Key   string // a letter; in a sweep what sets the policy apart, such as "40k"
+	Sweep int    // its sweep, -1 if it is by itself
+	On    bool   // the frontier: no other policy is as cheap with as few regrets
+}
+
+// Policies names all policies of a report, and its sweeps in the order in which they appear.
+func Policies(r *lab.Report) (all []Policy, sweeps []string) {
+	on := lab.Undominated(r.Policies)
+	times := map[string]int{}
+	for i := range r.Policies {
+		times[r.Policies[i].Name]++
+	}
+	letters := 0
+	members := map[int][]int{}
+	for i := range r.Policies {
+		s := &r.Policies[i]
+		one := Policy{Name: cmp.Or(s.Name, "no name"), Sweep: -1, On: on[i]}
+		if times[s.Name] > 1 {
+			one.Name += ", " + windowOf(s.Window)
+		}
+		if s.Group == "" {
+			one.Key = string(letter(letters))
+			letters++
+		} else {
+			if one.Sweep = slices.Index(sweeps, s.Group); one.Sweep < 0 {
+				one.Sweep = len(sweeps)
+				sweeps = append(sweeps, s.Group)
+			}
+			members[one.Sweep] = append(members[one.Sweep], i)
+		}
+		all = append(all, one)
+	}
+	for _, of := range members {
+		names := make([]string, len(of))
+		for k, i := range of {
+			names[k] = r.Policies[i].Name
+		}
+		for k, own := range distinct(names) {
+			all[of[k]].Key = own
+		}
+	}
+	return all, sweeps
+}
+
+func windowOf(tokens int) string {
+	switch {
+	case tokens == lab.Unlimited:
+		return "unlimited"
+	case tokens <= 0:
+		return "the model's window"
+	}
+	return quantity.Number(tokens) + " tokens"
+}
+
+// AsRecorded is the name of the table's first row: what the sessions really cost.
+const AsRecorded = "as recorded"
+
+// Column is one of the table's columns of figures.
+type Column struct {
+	Head, Meaning string
+	// Rank says which column a narrow table leaves out first: the one with the highest rank. Those of rank 0 stay.
+	Rank   int
+	Strong bool
+
+	cell     func(s *lab.Standing) Cell
+	recorded func(r *lab.Report, all bill.Bill) string
+}
+
+// Cell is a figure. A bad one is to be noticed.
+type Cell struct {
+	Text string
+	Bad  bool
+}
+
+// Cell is the column's figure for a policy.
+func (c *Column) Cell(s *lab.Standing) Cell { return c.cell(s) }
+
+// Recorded is the column's figure for what the sessions really cost, "" if there is none.
+func (c *Column) Recorded(r *lab.Report) string {
+	if c.recorded == nil {
+		return ""
+	}
+	return c.recorded(r, r.Paid.Total())
+}
+
+// Columns are the columns of figures that the table of policies has.
+func Columns(r *lab.Report) []Column {
+	text := func(of func(s *lab.Standing) string) func(s *lab.Standing) Cell {
+		return func(s *lab.Standing) Cell { return Cell{Text: of(s)} }
+	}
+	number := func(of func(s *lab.Standing) int) func(s *lab.Standing) Cell {
+		return text(func(s *lab.Standing) string { return quantity.Number(max(0, of(s))) })
+	}
+	all := []Column{
+		{Head: "bill", Meaning: "over all sessions", recorded: recordedBill,
+			cell: text(func(s *lab.Standing) string { return quantity.Bill(s.Bill.Total(), r.Relative) })},
+		{Head: "ratio", Meaning: "to the baseline's bill", Strong: true, recorded: recordedRatio,
+			cell: text(func(s *lab.Standing) string { return Ratio(s.Ratio) })},
+		{Head: "mean", Meaning: "of the sessions' ratios", Rank: 8,
+			cell: text(func(s *lab.Standing) string { return Ratio(s.Mean) })},
+		{Head: "regrets", Meaning: "in 100 steps: what was hidden and needed again", Strong: true,
+			cell: text(func(s *lab.Standing) string { return Rate(s.Rate) })},
+		{Head: "hits", Meaning: "prompt tokens that were read from the cache", Rank: 5,
+			recorded: func(_ *lab.Report, all bill.Bill) string { return quantity.Share(all.CacheShare()) },
+			cell:     text(func(s *lab.Standing) string { return quantity.Share(s.Hits) })},
+		{Head: "commits", Meaning: "of elisions", Rank: 6, cell: number(func(s *lab.Standing) int { return s.Commits })},
+		{Head: "folds", Meaning: "compactions", Rank: 4, cell: number(func(s *lab.Standing) int { return s.Folds })},
+		{Head: "rose", Meaning: "sessions whose bill is higher than the baseline's", Rank: 2, cell: func(s *lab.Standing) Cell {
+			return Cell{quantity.Number(max(0, s.Rose)), s.RoseMore > 0}
+		}},
+		{Head: "worst", Meaning: "the largest rise of a session", Rank: 3, cell: func(s *lab.Standing) Cell {
+			return Cell{quantity.Signed(s.Worst), s.Worst > 0.02}
+		}},
+	}
+	if slices.ContainsFunc(r.Policies, func(s lab.Standing) bool { return s.Bound > 0 }) {
+		all = append(all, Column{Head: "bound", Meaning: "how many times the cheapest bill with knowledge of the future", Rank: 9,
+			cell: text(func(s *lab.Standing) string { return Ratio(s.Bound) })})
+	}
+	if slices.ContainsFunc(r.Policies, func(s lab.Standing) bool { return s.Over > 0 }) {
+		all = append(all, Column{Head: "over", Meaning: "steps whose prompt is larger than the window", Rank: 7,
+			cell: func(s *lab.Standing) Cell { return Cell{quantity.Number(max(0, s.Over)), s.Over > 0} }})
+	}
+	return all
+}
+
+// Ratio writes a bill relative to another, and Rate regrets in a hundred steps.
+func Ratio(v float64) string { return quantity.Decimal(v, 3) }
+
+// Rate writes regrets in a hundred steps.
+func Rate(v float64) string { return quantity.Decimal(v, 1) }
+
+// recordedBill is in dollars, whatever the unit of the other bills.
+func recordedBill(_ *lab.Report, all bill.Bill) string {
+	switch {
+	case all.Dollars() == nil:
+		return "unknown"
+	case all.Unknown() > 0:
+		return "≥ " + quantity.Dollars(all.Cost)
+	}
+	return quantity.Dollars(all.Cost)
+}
+
+// recordedRatio is "" if the baseline's bill is in tokens, or some of the recorded bill is unknown.
+func recordedRatio(r *lab.Report, all bill.Bill) string {
+	base := r.Policies[Baseline(r)].Bill.Total()
+	if r.Relative || all.Unknown() > 0 || !(base > 0) {
+		return ""
+	}
+	return Ratio(all.Cost / base)
+}
+
+// Baseline is the position of the policy that the others are compared with.
+func Baseline(r *lab.Report) int {
+	return max(0, slices.IndexFunc(r.Policies, func(s lab.Standing) bool { return s.Name == r.Baseline }))
+}
+
+// Advised is the name of the policy that gains and losses are told of: the one that is recommended, else
+// the one that was asked about. It is "" if there is neither.
+func Advised(r *lab.Report) string {
+	if r.Advice != nil && r.Advice.Policy != "" {
+		return r.Advice.Policy
+	}
+	return r.Subject
+}
+
+// Changes is a list of sessions whose bill would change most.
+type Changes struct {
+	Title, Under string
+	Good         bool
+	Rows         []Changed
+}
+
+// Changed is one of them.
+type Changed struct{ Session, Name, Change, Before, After, Why string }
+
+// ChangesOf lists the sessions that would gain most, and those that would lose most.
+func ChangesOf(r *lab.Report) []Changes {
+	under := ""
+	if policy := Advised(r); policy != "" {
+		under = "under " + policy + ", against " + r.Baseline
+	}
+	var out []Changes
+	for _, list := range []struct {
+		title string
+		good  bool
+		all   []lab.Change
+	}{{"Would gain most", true, r.Gains}, {"Would lose most", false, r.Losses}} {
+		one := Changes{Title: list.title, Under: under, Good: list.good}
+		for _, c := range list.all {
+			one.Rows = append(one.Rows, Changed{c.Session, c.Name, quantity.Signed(c.After/c.Before - 1),
+				quantity.Bill(c.Before, r.Relative), quantity.Bill(c.After, r.Relative), quantity.Sentence(c.Why)})
+		}
+		if len(one.Rows) > 0 {
+			out = append(out, one)
+		}
+	}
+	return out
+}
+
+// Capital begins a sentence with a capital letter.
+func Capital(text string) string {
+	first, size := utf8.DecodeRuneInString(text)
+	if first == utf8.RuneError {
+		return text
+	}
+	return string(unicode.ToUpper(first)) + text[size:]
+}
