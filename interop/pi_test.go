@@ -20,7 +20,7 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// newPi prepares the product with a provider of its own that speaks this protocol to the llmtest.
+// newPi prepares the product with a provider of its own that speaks this protocol to the upstream.
 func newPi(t *testing.T, up *llmtest.Server, api string) *client {
 	t.Helper()
 	c := newClient(t, "pi", "PI_OFFLINE=1", "PI_SKIP_VERSION_CHECK=1")
@@ -54,7 +54,7 @@ func piCommands(r llmtest.Request) llmtest.Reply {
 	case r.Results() == 2 && r.Contains("the third command"):
 		return llmtest.Reply{Text: "One more.", Calls: []llmtest.Call{{Name: "bash", Arguments: fmt.Sprintf(`{"command":%q}`, commands[2])}}}
 	}
-	return llmtest.Reply{Text: "That is done, says the llmtest."}
+	return llmtest.Reply{Text: "That is done, says the upstream."}
 }
 
 func readPi(t *testing.T, path string) *format.Document {
@@ -195,7 +195,7 @@ func TestPi_resumesFromWhatWasWritten(t *testing.T) {
 }
 
 func TestPi_resumesFromAnOldFileThatWasFolded(t *testing.T) {
-	up := provider(t, llmtest.Text("Yes, says the llmtest."))
+	up := provider(t, llmtest.Text("Yes, says the upstream."))
 	c := newPi(t, up, "openai-completions")
 	file := filepath.Join(c.Home, "session.jsonl")
 	old := fmt.Sprintf(`{"type":"session","id":"7d1c2b3a-1111-4222-8333-444455556666","timestamp":"2025-11-02T10:00:00.000Z","cwd":%q,"provider":"loopback","modelId":"scripted","thinkingLevel":"off"}
@@ -238,7 +238,7 @@ func TestPi_resumesFromAnOldFileThatWasFolded(t *testing.T) {
 }
 
 func TestPi_resumesFromASessionFromElsewhere(t *testing.T) {
-	up := provider(t, llmtest.Text("Yes, says the llmtest."))
+	up := provider(t, llmtest.Text("Yes, says the upstream."))
 	c := newPi(t, up, "anthropic-messages")
 	file := filepath.Join(c.Home, "session.jsonl")
 	s := session.Session{Info: session.Info{ID: "ses_elsewhere", Directory: c.Project, Title: "Elsewhere", Time: session.Lifetime{Created: 1762077600000, Updated: 1762077606000}}}

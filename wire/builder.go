@@ -21,10 +21,29 @@ type Builder struct {
 type call struct{ message, part int }
 
 // NewBuilder begins to read a body. Its JSON is completed where it was cut; root is its one value.
-func NewBuilder(body []byte, provider string) (b *Builder, root Span) {
+func NewBuilder(body []byte, provider string) (b *Builder, root Value) {
 	text, skipped := Complete(body)
 	d := &Decoded{Text: text, Skipped: skipped, Places: map[string]Place{}}
-	return &Builder{Decoded: d, provider: provider, used: map[string]bool{}, open: map[string][]call{}}, Root(text)
+	return &Builder{Decoded: d, provider: provider, used: map[string]bool{}, open: map[string][]call{}}, ValueOf(text)
+}
+
+// SetList sets the list of elements to the member of that name, if there is such a member and it is a list.
+func (b *Builder) SetList(list Value, name string) {
+	switch list.Kind() {
+	case '[':
+		b.List = list.Span
+	case 0:
+	default:
+		b.Skip(list.Span, name+" are not a list")
+	}
+}
+
+// Entries walks the elements of the list.
+func (b *Builder) Entries() func(yield func(Value) bool) { return Value{b.List, b.Text}.Values() }
+
+// Bare is the place of content that is a plain string.
+func Bare(element int, content Value) Place {
+	return Place{Element: element, Block: content.Span, Text: content.Span, Bare: true}
 }
 
 // Skip notes a piece that was not understood.
@@ -86,6 +105,15 @@ func (b *Builder) Remark(text string, element int, place Place) {
 	b.Add(session.Part{Type: session.TextPart, Text: text, Synthetic: true, Metadata: jsontext.Value(systemNote)}, place)
 }
 
+// RemarkTexts appends the texts of content as one remark.
+func (b *Builder) RemarkTexts(content Value, element int) {
+	place := Bare(element, content)
+	if content.Kind() != '"' {
+		place.Text = Span{}
+	}
+	b.Remark(content.Texts(), element, place)
+}
+
 // Injected reports whether a text is wholly enclosed in one tag whose name is of several words.
 func Injected(text string) bool {
 	text = strings.TrimSpace(text)
@@ -114,6 +142,21 @@ type Result struct {
 	Attachments []session.Part
 	// Where it stands: the fields of Place that begin with Result, Keep and Object.
 	Place Place
+}
+
+// ReadResult reads the value of a result in a block or an element: a text, or a list of texts and media.
+func ReadResult(element int, block, value Value, media func(Value) (session.Part, bool)) Result {
+	r := Result{Text: value.Texts(), Place: Place{
+		ResultElement: element, ResultBlock: block.Span, Result: value.Span, NoResultValue: value.Empty(),
+	}}
+	for at := range value.Values() {
+		if p, ok := media(at); ok {
+			r.Attachments = append(r.Attachments, p)
+		} else if !strings.HasSuffix(at.Get("type").String(), "text") {
+			r.Place.Keep = append(r.Place.Keep, at.Span)
+		}
+	}
+	return r
 }
 
 // Result joins a result to the oldest call with its id that has none yet. A result whose call is not in the body (the provider

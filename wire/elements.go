@@ -9,8 +9,35 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// Form is how one wire format writes entries down.
+// Body is a request body. Its elements are kept apart, each as its JSON, so that two bodies can be compared element by element.
+type Body struct {
+	Model     string
+	MaxTokens int
+	System    string
+	Tools     jsontext.Value
+	Elements  []jsontext.Value
+
+	form *Form
+}
+
+// JSON writes the body down. The values are written as they are.
+func (b Body) JSON() ([]byte, error) {
+	object, err := json.Marshal(b.form.Head(b), session.ReadOptions())
+	if err != nil {
+		return nil, err
+	}
+	head := object[:len(object)-1]
+	if len(head) > 1 {
+		head = append(head, ',')
+	}
+	return slices.Concat(head, Quote(b.form.List), []byte{':'}, Array(b.Elements), []byte{'}'}), nil
+}
+
+// Form is how one wire format writes a body down.
 type Form struct {
+	// Head is what encodes as the object around the elements, and List the name under which they stand in it.
+	Head func(b Body) any
+	List string
 	// Own begins the type of parts that hold blocks only this format understands ("anthropic/").
 	Own string
 	// Content names the member of an element that holds its blocks. Empty where every block is an element.
@@ -102,11 +129,11 @@ func identify(m *session.Message) identity {
 	return i
 }
 
-// Write returns the elements of messages that are already a view, as the form has them. The caller must not change them.
+// Encode returns the body of messages that are already a view, as the form has it. The caller must not change its elements.
 //
 // It costs what the first message that is another than in the last call has behind it, and of that only the joining, where a message stood elsewhere
 // in the last call. Calls with other options begin anew, and so does one with call ids that are in use.
-func (e *Elements) Write(messages []session.Message, o Options, f Form) ([]jsontext.Value, error) {
+func (e *Elements) Encode(messages []session.Message, o Options, f *Form) (Body, error) {
 	if options := (same{o.Model, o.Provider, o.System, o.Continues}); e.ids.used == nil || e.options != options || len(o.Calls) > 0 {
 		*e = Elements{options: options, ids: newCallIDs(o.Calls)}
 		if f.First != nil {
@@ -114,7 +141,7 @@ func (e *Elements) Write(messages []session.Message, o Options, f Form) ([]jsont
 			f.First(&b, o)
 			if b.err != nil {
 				*e = Elements{}
-				return nil, b.err
+				return Body{}, b.err
 			}
 			e.list.all(b.list, f, o)
 		}
@@ -134,7 +161,7 @@ func (e *Elements) Write(messages []session.Message, o Options, f Form) ([]jsont
 			}
 			if b.err != nil {
 				*e = Elements{}
-				return nil, b.err
+				return Body{}, b.err
 			}
 			w = written{of: of, calls: slices.Clone(e.ids.given[ids:]), blocks: b.list}
 		}
@@ -145,7 +172,7 @@ func (e *Elements) Write(messages []session.Message, o Options, f Form) ([]jsont
 	if len(o.Calls) > 0 {
 		e.ids.used = nil // those are another's
 	}
-	return slices.Clip(e.list.elements(f)), nil
+	return Body{o.Model, o.MaxTokens, o.System, o.Tools, slices.Clip(e.list.elements(f)), f}, nil
 }
 
 // cut takes back all messages from the n-th on, and returns what they were.
@@ -175,13 +202,13 @@ type list struct {
 	had   int
 }
 
-func (l *list) all(blocks []block, f Form, o Options) {
+func (l *list) all(blocks []block, f *Form, o Options) {
 	for _, b := range blocks {
 		l.add(b, f, o)
 	}
 }
 
-func (l *list) add(b block, f Form, o Options) {
+func (l *list) add(b block, f *Form, o Options) {
 	if f.Content == "" {
 		l.closed = append(l.closed, b.json)
 		return
@@ -198,7 +225,7 @@ func (l *list) add(b block, f Form, o Options) {
 }
 
 // last is the open element.
-func (l *list) last(f Form) jsontext.Value {
+func (l *list) last(f *Form) jsontext.Value {
 	head := `{"role":"` + l.role + `","` + f.Content + `":`
 	size := len(head) + len("[]}")
 	for _, b := range l.open {
@@ -209,7 +236,7 @@ func (l *list) last(f Form) jsontext.Value {
 }
 
 // elements are all of them, in memory that later ones are added to but never written over.
-func (l *list) elements(f Form) []jsontext.Value {
+func (l *list) elements(f *Form) []jsontext.Value {
 	if len(l.open) == 0 {
 		return l.closed
 	}

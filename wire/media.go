@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"encoding/base64"
 	"net/url"
 	"strings"
@@ -103,4 +104,13 @@ func ParseDataURL(address, mime, name string) Media {
 		m.URL = address
 	}
 	return m
+}
+
+// AddressedMedia reads the media of a block that has its URL in one of the members "url", "image_url", "file_url" or
+// "file_data", and its name in "filename"; mime is its type if the URL does not tell.
+func AddressedMedia(v Value, mime string) (session.Part, bool) {
+	var url, image, file, data, name string
+	v.Read("url", &url, "image_url", &image, "file_url", &file, "file_data", &data, "filename", &name)
+	address := cmp.Or(url, image, file, data)
+	return ParseDataURL(address, mime, name).FilePart(), address != ""
 }

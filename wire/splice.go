@@ -3,10 +3,7 @@ package wire
 import (
 	"slices"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/winnowhq/winnow/session"
 )
 
 // Edit replaces a span of a body; an empty span inserts.
@@ -103,17 +100,4 @@ func appendArray(array []byte, values []jsontext.Value) []byte {
 		array = append(array, v...)
 	}
 	return append(array, ']')
-}
-
-// Body writes a body: the members of head, which encodes as an object, then the list. The values are written as they are.
-func Body(head any, list string, values []jsontext.Value) ([]byte, error) {
-	object, err := json.Marshal(head, session.ReadOptions())
-	if err != nil {
-		return nil, err
-	}
-	body := object[:len(object)-1]
-	if len(body) > 1 {
-		body = append(body, ',')
-	}
-	return slices.Concat(body, Quote(list), []byte{':'}, Array(values), []byte{'}'}), nil
 }

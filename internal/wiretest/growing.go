@@ -14,13 +14,13 @@ import (
 // growing plays a conversation as an engine does, which grows, has parts elided, is folded, goes back to what it was and is read by another
 // model, and compares what one encoder makes of it with what a new one does.
 func growing(r *rapid.T, f Format) {
-	encode := f.Encoder()
+	var known wire.Elements
 	messages, o := Messages(r), wire.Options{Model: Model}
 	var before [][]session.Message
 	var handed [][]jsontext.Value
 	var copies [][]byte
 	for range rapid.IntRange(1, 8).Draw(r, "steps") {
-		got, body, err := encode(messages, o)
+		got, body, err := f.encode(&known, messages, o)
 		if err != nil {
 			r.Fatal(err)
 		}

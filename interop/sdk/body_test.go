@@ -63,7 +63,8 @@ func TestBody_decodesWithTheirTypes(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.Tools = jsontext.Value(`[{"name":"read","description":"Reads.","input_schema":{"type":"object","properties":{"path":{"type":"string"}}}}]`)
-	body, err := a.Cached().JSON()
+	a.Elements = wireanthropic.Cached(a.Elements)
+	body, err := a.JSON()
 	through["anthropic"] = pair{body, err, &anthropic.MessageNewParams{}, wireanthropic.Decode}
 	c, err := wirechat.Encode(conversation(), options)
 	if err != nil {

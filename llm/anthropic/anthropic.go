@@ -43,9 +43,7 @@ func (p *protocol) Write(r llm.Request) (upstream.Message, error) {
 	if o.MaxTokens == 0 {
 		o.MaxTokens = maxTokens
 	}
-	known := p.memory.Take(r.Conversation)
-	body, err := anthropic.EncodeMore(known, r.Messages, o)
-	p.memory.Keep(r.Conversation, known)
+	body, err := p.memory.Encode(r, o, anthropic.Form)
 	if err != nil {
 		return upstream.Message{}, err
 	}
@@ -61,11 +59,11 @@ func (p *protocol) Write(r llm.Request) (upstream.Message, error) {
 	left := 0
 	if r.Cache {
 		if left = maxMarks - bytes.Count(body.Tools, []byte(`"cache_control"`)); left >= 2 {
-			body = body.Cached()
+			body.Elements = anthropic.Cached(body.Elements)
 			left -= 2
 		}
 	}
-	m.Elements, body.Messages = body.Messages, nil
+	m.Elements, body.Elements = body.Elements, nil
 	if m.Body, err = body.JSON(); err != nil {
 		return upstream.Message{}, err
 	}
@@ -77,18 +75,18 @@ func (p *protocol) Write(r llm.Request) (upstream.Message, error) {
 // may bring marks of their own.
 func marked(body []byte, left int) []byte {
 	var edits []wire.Edit
-	root := wire.Root(body)
-	if system := wire.Member(body, root, "system"); left > 0 && !system.Empty() {
-		block := `[{"type":"text","text":` + string(system.Of(body)) + anthropic.CacheControl + `}]`
-		edits = append(edits, wire.Edit{Span: system, With: []byte(block)})
+	root := wire.ValueOf(body)
+	if system := root.Get("system"); left > 0 && !system.Empty() {
+		block := `[{"type":"text","text":` + string(system.Bytes()) + anthropic.CacheControl + `}]`
+		edits = append(edits, wire.Edit{Span: system.Span, With: []byte(block)})
 		left--
 	}
-	var last wire.Span
-	for tool := range wire.Values(body, wire.Member(body, root, "tools")) {
+	var last wire.Value
+	for tool := range root.Get("tools").Values() {
 		last = tool
 	}
 	if left > 0 {
-		edits = append(edits, anthropic.Mark(body, last)...)
+		edits = append(edits, anthropic.Mark(last)...)
 	}
 	return wire.Splice(body, edits)
 }

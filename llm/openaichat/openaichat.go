@@ -59,15 +59,13 @@ type protocol struct {
 func (p *protocol) Read(hear func(string)) wire.Stream { return openaichat.Stream(hear) }
 
 func (p *protocol) Write(r llm.Request) (upstream.Message, error) {
-	known := p.memory.Take(r.Conversation)
-	encoded, err := openaichat.EncodeMore(known, r.Messages, upstream.Options(r))
-	p.memory.Keep(r.Conversation, known)
+	encoded, err := p.memory.Encode(r, upstream.Options(r), openaichat.Form)
 	if err != nil {
 		return upstream.Message{}, err
 	}
-	m := upstream.Message{Path: "/chat/completions", Header: p.header, List: "messages", Elements: encoded.Messages, Stream: true}
+	m := upstream.Message{Path: "/chat/completions", Header: p.header, List: "messages", Elements: encoded.Elements, Stream: true}
 	bound := encoded.MaxTokens
-	encoded.Messages, encoded.MaxTokens = nil, 0
+	encoded.Elements, encoded.MaxTokens = nil, 0
 	if m.Body, err = encoded.JSON(); err != nil {
 		return upstream.Message{}, err
 	}

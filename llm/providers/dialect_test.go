@@ -125,7 +125,7 @@ var anthropicDialect = dialect{
 	usage:       session.Usage{Input: 100, Output: 30, Reasoning: 20, Cache: session.CacheUsage{Read: 900, Write: 50}},
 	encode: func(messages []session.Message, o wire.Options) ([]jsontext.Value, error) {
 		b, err := wireanthropic.Encode(messages, o)
-		return b.Messages, err
+		return b.Elements, err
 	},
 }
 
@@ -173,7 +173,7 @@ var chatDialect = dialect{
 	usage: session.Usage{Total: 1100, Input: 100, Output: 30, Reasoning: 20, Cache: session.CacheUsage{Read: 900, Write: 50}},
 	encode: func(messages []session.Message, o wire.Options) ([]jsontext.Value, error) {
 		b, err := wirechat.Encode(messages, o)
-		return b.Messages, err
+		return b.Elements, err
 	},
 }
 
@@ -229,7 +229,7 @@ var responsesDialect = dialect{
 	usage:    session.Usage{Total: 1100, Input: 100, Output: 30, Reasoning: 20, Cache: session.CacheUsage{Read: 900, Write: 50}},
 	encode: func(messages []session.Message, o wire.Options) ([]jsontext.Value, error) {
 		b, err := wireresponses.Encode(messages, o)
-		return b.Input, err
+		return b.Elements, err
 	},
 }
 
@@ -268,6 +268,6 @@ var geminiDialect = dialect{
 	usage:    session.Usage{Total: 1050, Input: 100, Output: 30, Reasoning: 20, Cache: session.CacheUsage{Read: 900}},
 	encode: func(messages []session.Message, o wire.Options) ([]jsontext.Value, error) {
 		b, err := wiregemini.Encode(messages, o)
-		return b.Contents, err
+		return b.Elements, err
 	},
 }

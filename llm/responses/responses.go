@@ -35,17 +35,15 @@ type protocol struct {
 func (p *protocol) Read(hear func(string)) wire.Stream { return responses.Stream(hear) }
 
 func (p *protocol) Write(r llm.Request) (upstream.Message, error) {
-	known := p.memory.Take(r.Conversation)
-	encoded, err := responses.EncodeMore(known, r.Messages, upstream.Options(r))
-	p.memory.Keep(r.Conversation, known)
+	encoded, err := p.memory.Encode(r, upstream.Options(r), responses.Form)
 	if err != nil {
 		return upstream.Message{}, err
 	}
 	if encoded.MaxTokens > 0 {
 		encoded.MaxTokens = max(encoded.MaxTokens, minTokens)
 	}
-	m := upstream.Message{Path: "/responses", Header: p.header, List: "input", Elements: encoded.Input, Stream: true}
-	encoded.Input = nil
+	m := upstream.Message{Path: "/responses", Header: p.header, List: "input", Elements: encoded.Elements, Stream: true}
+	encoded.Elements = nil
 	if m.Body, err = encoded.JSON(); err != nil {
 		return upstream.Message{}, err
 	}

@@ -17,24 +17,8 @@ import (
 var update = flag.Bool("update", false, "write the golden files anew")
 
 var format = wiretest.Format{
-	Encode: func(messages []session.Message, o wire.Options) ([]jsontext.Value, []byte, error) {
-		return apart(Encode(messages, o))
-	},
-	Encoder: func() func([]session.Message, wire.Options) ([]jsontext.Value, []byte, error) {
-		var known wire.Elements
-		return func(messages []session.Message, o wire.Options) ([]jsontext.Value, []byte, error) {
-			return apart(EncodeMore(&known, messages, o))
-		}
-	},
+	Form:   Form,
 	Decode: Decode, Check: Check, Errors: true, Thoughts: true, Merges: true, Tail: "]}",
-}
-
-func apart(body Body, err error) ([]jsontext.Value, []byte, error) {
-	if err != nil {
-		return nil, nil, err
-	}
-	text, err := body.JSON()
-	return body.Messages, text, err
 }
 
 func TestEncode_golden(t *testing.T) {
@@ -154,22 +138,23 @@ func TestCheck_findsWhatTheProviderRefuses(t *testing.T) {
 	}
 }
 
-func TestBody_cachedMarksTheLastTwoMessagesOfTheUsers(t *testing.T) {
+func TestCached_marksTheLastTwoMessagesOfTheUsers(t *testing.T) {
 	messages := wiretest.Long(5)
 	body, err := Encode(messages, wire.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	marked := body.Cached()
+	marked := body
+	marked.Elements = Cached(body.Elements)
 	var at []int
-	for i := range marked.Messages {
-		if strings.HasSuffix(string(marked.Messages[i]), `,"cache_control":{"type":"ephemeral"}}]}`) {
+	for i := range marked.Elements {
+		if strings.HasSuffix(string(marked.Elements[i]), `,"cache_control":{"type":"ephemeral"}}]}`) {
 			at = append(at, i)
-		} else if string(marked.Messages[i]) != string(body.Messages[i]) {
+		} else if string(marked.Elements[i]) != string(body.Elements[i]) {
 			t.Errorf("message %d changed", i)
 		}
 	}
-	if n := len(body.Messages); !cmp.Equal(at, []int{n - 3, n - 1}) {
+	if n := len(body.Elements); !cmp.Equal(at, []int{n - 3, n - 1}) {
 		t.Errorf("marked %v of %d messages", at, n)
 	}
 	text, err := marked.JSON()

@@ -8,23 +8,14 @@ import (
 	"github.com/winnowhq/winnow/wire"
 )
 
-// Body is a request body. Messages are kept apart, each as its JSON, so that two bodies can be compared element by element.
-type Body struct {
-	Model     string
-	MaxTokens int
-	System    string
-	Tools     jsontext.Value
-	Messages  []jsontext.Value
-}
-
-// JSON writes the body down.
-func (b Body) JSON() ([]byte, error) {
-	return wire.Body(struct {
+// head is a body without its elements.
+func head(b wire.Body) any {
+	return struct {
 		Model     string         `json:"model,omitzero"`
 		MaxTokens int            `json:"max_tokens,omitzero"`
 		System    string         `json:"system,omitzero"`
 		Tools     jsontext.Value `json:"tools,omitzero"`
-	}{b.Model, b.MaxTokens, b.System, b.Tools}, "messages", b.Messages)
+	}{b.Model, b.MaxTokens, b.System, b.Tools}
 }
 
 // Encode writes messages, already a view, as the API wants them: roles alternate, the first message is the user's, results
@@ -34,15 +25,8 @@ func (b Body) JSON() ([]byte, error) {
 // The messages of the body grow at their end alone: with one more message in the view, all but the last message of the body
 // stay as they are to the byte, and the last one either stays or gets more blocks behind those that it has. It stays whenever the
 // added message begins a step: an assistant's message after the user's, or the user's after an assistant's without calls.
-func Encode(messages []session.Message, o wire.Options) (Body, error) {
-	return EncodeMore(new(wire.Elements), messages, o)
-}
-
-// EncodeMore encodes a conversation that grows: it does what Encode does, but what is known already is not encoded again.
-// Parts of messages that were handed in must not be changed afterwards, and neither may the body.
-func EncodeMore(known *wire.Elements, messages []session.Message, o wire.Options) (Body, error) {
-	elements, err := known.Write(messages, o, form)
-	return Body{o.Model, o.MaxTokens, o.System, o.Tools, elements}, err
+func Encode(messages []session.Message, o wire.Options) (wire.Body, error) {
+	return new(wire.Elements).Encode(messages, o, Form)
 }
 
 // The roles of a body.
@@ -51,7 +35,9 @@ const (
 	fromAssistant = string(session.Assistant)
 )
 
-var form = wire.Form{
+// Form is how the API writes a body down.
+var Form = &wire.Form{
+	Head: head, List: "messages",
 	Own: prefix, Content: "content", Write: write, Opening: fromAssistant, User: fromUser, Text: func(s string) any { return text(s) },
 }
 

@@ -10,15 +10,6 @@ import (
 	"github.com/winnowhq/winnow/wire"
 )
 
-// Body is a request body. Contents are kept apart, each as its JSON, so that two bodies can be compared one by one. The
-// model is not in the body: the API has it in the URL.
-type Body struct {
-	MaxTokens int
-	System    string
-	Tools     jsontext.Value
-	Contents  []jsontext.Value
-}
-
 type instruction struct {
 	Parts []part `json:"parts"`
 }
@@ -27,20 +18,20 @@ type config struct {
 	MaxOutputTokens int `json:"maxOutputTokens"`
 }
 
-// JSON writes the body down.
-func (b Body) JSON() ([]byte, error) {
-	body := struct {
+// head is a body without its contents. The API has the model in the URL.
+func head(b wire.Body) any {
+	h := struct {
 		System *instruction   `json:"systemInstruction,omitzero"`
 		Tools  jsontext.Value `json:"tools,omitzero"`
 		Config *config        `json:"generationConfig,omitzero"`
 	}{Tools: b.Tools}
 	if b.System != "" {
-		body.System = &instruction{[]part{{Text: b.System}}}
+		h.System = &instruction{[]part{{Text: b.System}}}
 	}
 	if b.MaxTokens > 0 {
-		body.Config = &config{b.MaxTokens}
+		h.Config = &config{b.MaxTokens}
 	}
-	return wire.Body(body, "contents", b.Contents)
+	return h
 }
 
 // skipSignature stands for the signature of a call that Gemini did not make itself. Models from Gemini 3 on refuse the first call
@@ -53,15 +44,8 @@ const skipSignature = "skip_thought_signature_validator"
 //
 // One more message in the view leaves all but the last content as they are to the byte; the last one grows at its end when it
 // is the model's and the model goes on.
-func Encode(messages []session.Message, o wire.Options) (Body, error) {
-	return EncodeMore(new(wire.Elements), messages, o)
-}
-
-// EncodeMore encodes a conversation that grows: it does what Encode does, but what is known already is not encoded again.
-// Parts of messages that were handed in must not be changed afterwards, and neither may the body.
-func EncodeMore(known *wire.Elements, messages []session.Message, o wire.Options) (Body, error) {
-	contents, err := known.Write(messages, o, form)
-	return Body{o.MaxTokens, o.System, o.Tools, contents}, err
+func Encode(messages []session.Message, o wire.Options) (wire.Body, error) {
+	return new(wire.Elements).Encode(messages, o, Form)
 }
 
 // The roles of a body.
@@ -70,7 +54,9 @@ const (
 	fromModel = "model"
 )
 
-var form = wire.Form{
+// Form is how the API writes a body down.
+var Form = &wire.Form{
+	Head: head, List: "contents",
 	Own: prefix, Content: "parts", Write: write, Opening: fromModel, User: fromUser, Text: func(s string) any { return part{Text: s} },
 }
 

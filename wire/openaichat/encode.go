@@ -11,22 +11,13 @@ import (
 	"github.com/winnowhq/winnow/wire"
 )
 
-// Body is a request body. Messages are kept apart, each as its JSON, so that two bodies can be compared element by element; the
-// system prompt is the first of them.
-type Body struct {
-	Model     string
-	MaxTokens int // written as max_completion_tokens
-	Tools     jsontext.Value
-	Messages  []jsontext.Value
-}
-
-// JSON writes the body down.
-func (b Body) JSON() ([]byte, error) {
-	return wire.Body(struct {
+// head is a body without its elements.
+func head(b wire.Body) any {
+	return struct {
 		Model     string         `json:"model,omitzero"`
 		MaxTokens int            `json:"max_completion_tokens,omitzero"`
 		Tools     jsontext.Value `json:"tools,omitzero"`
-	}{b.Model, b.MaxTokens, b.Tools}, "messages", b.Messages)
+	}{b.Model, b.MaxTokens, b.Tools}
 }
 
 // Encode writes messages, already a view: an assistant's step is one message with its text and its calls, and one "tool"
@@ -36,18 +27,13 @@ func (b Body) JSON() ([]byte, error) {
 // of its own (reasoning_content): OpenAI refuses that member, the servers that need it sent it first.
 //
 // One more message in the view adds messages at the end of the body and changes none of those before, to the byte.
-func Encode(messages []session.Message, o wire.Options) (Body, error) {
-	return EncodeMore(new(wire.Elements), messages, o)
+func Encode(messages []session.Message, o wire.Options) (wire.Body, error) {
+	return new(wire.Elements).Encode(messages, o, Form)
 }
 
-// EncodeMore encodes a conversation that grows: it does what Encode does, but what is known already is not encoded again.
-// Parts of messages that were handed in must not be changed afterwards, and neither may the body.
-func EncodeMore(known *wire.Elements, messages []session.Message, o wire.Options) (Body, error) {
-	elements, err := known.Write(messages, o, form)
-	return Body{o.Model, o.MaxTokens, o.Tools, elements}, err
-}
-
-var form = wire.Form{Own: prefix, Write: write, First: first}
+// Form is how the API writes a body down.
+var Form = &wire.Form{
+	Head: head, List: "messages", Own: prefix, Write: write, First: first}
 
 func first(b *wire.Blocks, o wire.Options) {
 	if o.System != "" {
