@@ -2,6 +2,7 @@ package wire
 
 import (
 	"fmt"
+	"iter"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -39,7 +40,7 @@ func (b *Builder) SetList(list Value, name string) {
 }
 
 // Entries walks the elements of the list.
-func (b *Builder) Entries() func(yield func(Value) bool) { return Value{b.List, b.Text}.Values() }
+func (b *Builder) Entries() iter.Seq[Value] { return Value{b.List, b.Text}.Values() }
 
 // Bare is the place of content that is a plain string.
 func Bare(element int, content Value) Place {

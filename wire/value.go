@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"iter"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -37,10 +38,21 @@ func (v Value) Get(path ...string) Value {
 }
 
 // Values walks the values of an array; anything else has none.
-func (v Value) Values() func(yield func(Value) bool) {
+func (v Value) Values() iter.Seq[Value] {
 	return func(yield func(Value) bool) {
 		for at := range Values(v.Text, v.Span) {
 			if !yield(Value{at, v.Text}) {
+				return
+			}
+		}
+	}
+}
+
+// Members walks the members of an object; anything else has none.
+func (v Value) Members() iter.Seq2[string, Value] {
+	return func(yield func(string, Value) bool) {
+		for name, at := range Members(v.Text, v.Span) {
+			if !yield(string(name), Value{at, v.Text}) {
 				return
 			}
 		}

@@ -1,6 +1,7 @@
 package llmtest
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 
@@ -102,54 +103,28 @@ func orNull(s string) any {
 
 func requestID(number int) string { return fmt.Sprintf("req_%06d", number) }
 
-// kindOf is how a provider calls refusals of a status, in the member that says so.
+// kinds are how providers call refusals of a status, in the member that says so; 500 and 400 stand for all others.
+var kinds = map[Protocol]map[int]string{
+	Anthropic: {
+		401: "authentication_error", 402: "billing_error", 403: "permission_error", 404: "not_found_error",
+		413: "request_too_large", 429: "rate_limit_error", 529: "overloaded_error",
+		500: "api_error", 400: "invalid_request_error",
+	},
+	Gemini: {
+		401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND", 429: "RESOURCE_EXHAUSTED", 500: "INTERNAL",
+		503: "UNAVAILABLE", 529: "UNAVAILABLE", 400: "INVALID_ARGUMENT",
+	},
+	Chat: {429: "tokens", 503: "service_unavailable_error", 500: "server_error", 400: "invalid_request_error"},
+}
+
+// kindOf is how a provider calls refusals of a status.
 func kindOf(p Protocol, status int) string {
-	switch p {
-	case Anthropic:
-		switch status {
-		case 401:
-			return "authentication_error"
-		case 402:
-			return "billing_error"
-		case 403:
-			return "permission_error"
-		case 404:
-			return "not_found_error"
-		case 413:
-			return "request_too_large"
-		case 429:
-			return "rate_limit_error"
-		case 529:
-			return "overloaded_error"
-		}
-		if status >= 500 {
-			return "api_error"
-		}
-		return "invalid_request_error"
-	case Gemini:
-		switch status {
-		case 401:
-			return "UNAUTHENTICATED"
-		case 403:
-			return "PERMISSION_DENIED"
-		case 404:
-			return "NOT_FOUND"
-		case 429:
-			return "RESOURCE_EXHAUSTED"
-		case 500:
-			return "INTERNAL"
-		case 503, 529:
-			return "UNAVAILABLE"
-		}
-		return "INVALID_ARGUMENT"
+	if p == Responses {
+		p = Chat
 	}
-	switch {
-	case status == 429:
-		return "tokens"
-	case status == 503:
-		return "service_unavailable_error"
-	case status >= 500:
-		return "server_error"
+	general := 400
+	if status >= 500 && p != Gemini {
+		general = 500
 	}
-	return "invalid_request_error"
+	return cmp.Or(kinds[p][status], kinds[p][general])
 }
