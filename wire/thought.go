@@ -23,43 +23,19 @@ type Thought struct {
 func ThoughtOf(p *session.Part) Thought {
 	t := Thought{Text: p.Text}
 	if len(p.Metadata) > 0 && jsontext.Value(p.Metadata).IsValid(session.ReadOptions()) {
-		text := []byte(p.Metadata)
-		for name, value := range Members(text, Root(text)) {
-			if Kind(text, value) == '{' {
-				for name, value := range Members(text, value) {
-					t.read(string(name), text, value)
-				}
-				continue
-			}
-			t.read(string(name), text, value)
+		root := ValueOf(p.Metadata)
+		t.read(root)
+		for _, provider := range root.Members() {
+			t.read(provider)
 		}
 	}
 	return t
 }
 
-func (t *Thought) read(name string, text []byte, value Span) {
-	var into *string
-	switch name {
-	case "signature":
-		into = &t.Signature
-	case "redactedData":
-		into = &t.Redacted
-	case "itemId":
-		into = &t.ItemID
-	case "reasoningEncryptedContent", "encrypted_content":
-		into = &t.Encrypted
-	case "thoughtSignature", "thought_signature":
-		into = &t.Google
-	case "field":
-		into = &t.Field
-	case "phase":
-		into = &t.Phase
-	default:
-		return
-	}
-	if s := String(text, value); s != "" {
-		*into = s
-	}
+func (t *Thought) read(v Value) {
+	v.Read("signature", &t.Signature, "redactedData", &t.Redacted, "itemId", &t.ItemID,
+		"reasoningEncryptedContent", &t.Encrypted, "encrypted_content", &t.Encrypted,
+		"thoughtSignature", &t.Google, "thought_signature", &t.Google, "field", &t.Field, "phase", &t.Phase)
 }
 
 // Metadata writes string members under a provider's name, as ThoughtOf reads them: names and values alternate,

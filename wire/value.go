@@ -74,29 +74,38 @@ func (v Value) Texts() string {
 }
 
 // Read reads members into variables: names and pointers alternate. A *string takes the text of a JSON string, an *int a number,
-// a *bool whether the value is true, a *Value the value as it is; members of another kind leave "", 0 and false. One variable may
-// have several names. Read reports the number of other members.
+// a *bool true and false, a *Value whatever it is; a member of another kind changes nothing. One variable may have several names.
+// Read returns the number of other members.
 func (v Value) Read(members ...any) (others int) {
 next:
 	for name, at := range Members(v.Text, v.Span) {
-		value := Value{at, v.Text}
 		for i := 0; i+1 < len(members); i += 2 {
-			if string(name) != members[i].(string) {
-				continue
+			if string(name) == members[i].(string) {
+				Value{at, v.Text}.into(members[i+1])
+				continue next
 			}
-			switch into := members[i+1].(type) {
-			case *string:
-				*into = value.String()
-			case *int:
-				*into = value.Int()
-			case *bool:
-				*into = value.Kind() == 't'
-			case *Value:
-				*into = value
-			}
-			continue next
 		}
 		others++
 	}
 	return others
+}
+
+func (v Value) into(variable any) {
+	kind := v.Kind()
+	switch variable := variable.(type) {
+	case *Value:
+		*variable = v
+	case *string:
+		if kind == '"' {
+			*variable = v.String()
+		}
+	case *int:
+		if kind == '0' {
+			*variable = v.Int()
+		}
+	case *bool:
+		if kind == 't' || kind == 'f' {
+			*variable = kind == 't'
+		}
+	}
 }

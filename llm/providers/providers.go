@@ -3,6 +3,7 @@
 package providers
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net"
@@ -60,36 +61,23 @@ type Provider struct {
 	Body jsontext.Value `json:"body,omitzero"`
 }
 
-// over returns the provider with what another one says in the place of its own.
+// over returns the provider with what another one says in place of its own.
 func (p Provider) over(other Provider) Provider {
-	if other.Protocol != "" {
-		p.Protocol = other.Protocol
-	}
-	if other.BaseURL != "" {
-		p.BaseURL = other.BaseURL
-	}
-	if other.KeyEnv != "" {
-		p.KeyEnv = other.KeyEnv
-	}
-	if other.MaxTokens != "" {
-		p.MaxTokens = other.MaxTokens
-	}
-	if other.Idle != 0 {
-		p.Idle = other.Idle
-	}
-	if other.Longest != 0 {
-		p.Longest = other.Longest
-	}
+	p.Protocol = cmp.Or(other.Protocol, p.Protocol)
+	p.BaseURL = cmp.Or(other.BaseURL, p.BaseURL)
+	p.KeyEnv = cmp.Or(other.KeyEnv, p.KeyEnv)
+	p.MaxTokens = cmp.Or(other.MaxTokens, p.MaxTokens)
+	p.Idle = cmp.Or(other.Idle, p.Idle)
+	p.Longest = cmp.Or(other.Longest, p.Longest)
 	if len(other.Body) > 0 {
 		p.Body = other.Body
 	}
-	p.Headers = maps.Clone(p.Headers)
-	for name, value := range other.Headers {
-		if p.Headers == nil {
-			p.Headers = map[string]string{}
-		}
-		p.Headers[name] = value
+	headers := maps.Clone(p.Headers)
+	if headers == nil {
+		headers = map[string]string{}
 	}
+	maps.Copy(headers, other.Headers)
+	p.Headers = headers
 	return p
 }
 
