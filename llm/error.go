@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,34 +30,21 @@ const (
 )
 
 // Words say for people what went wrong: "rate limited".
-func (k Kind) Words() string {
-	switch k {
-	case Overflow:
-		return "the request is too long"
-	case Auth:
-		return "the key is not accepted"
-	case RateLimited:
-		return "rate limited"
-	case Overloaded:
-		return "the provider is overloaded"
-	case Server:
-		return "the provider failed"
-	case Network:
-		return "no connection"
-	case Cut:
-		return "the answer broke off"
-	case Stalled:
-		return "the provider fell silent"
-	case Endless:
-		return "the answer did not end"
-	case Garbage:
-		return "the answer made no sense"
-	case Rejected:
-		return "the request was refused"
-	case Cancelled:
-		return "interrupted"
-	}
-	return string(k)
+func (k Kind) Words() string { return cmp.Or(words[k], string(k)) }
+
+var words = map[Kind]string{
+	Overflow:    "the request is too long",
+	Auth:        "the key is not accepted",
+	RateLimited: "rate limited",
+	Overloaded:  "the provider is overloaded",
+	Server:      "the provider failed",
+	Network:     "no connection",
+	Cut:         "the answer broke off",
+	Stalled:     "the provider fell silent",
+	Endless:     "the answer did not end",
+	Garbage:     "the answer made no sense",
+	Rejected:    "the request was refused",
+	Cancelled:   "interrupted",
 }
 
 // Error is a request that failed.

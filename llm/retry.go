@@ -28,17 +28,16 @@ type RetryOptions struct {
 }
 
 func (o RetryOptions) withDefaults() RetryOptions {
+	positive := func(d *time.Duration, standard time.Duration) {
+		if *d <= 0 {
+			*d = standard
+		}
+	}
+	positive(&o.First, time.Second)
+	positive(&o.Most, 30*time.Second)
+	positive(&o.Longest, 10*time.Minute)
 	if o.Attempts <= 0 {
 		o.Attempts = 4
-	}
-	if o.First <= 0 {
-		o.First = time.Second
-	}
-	if o.Most <= 0 {
-		o.Most = 30 * time.Second
-	}
-	if o.Longest <= 0 {
-		o.Longest = 10 * time.Minute
 	}
 	if o.Sleep == nil {
 		o.Sleep = sleep

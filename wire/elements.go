@@ -42,8 +42,8 @@ type Form struct {
 	Own string
 	// Content names the member of an element that holds its blocks. Empty where every block is an element.
 	Content string
-	// Write adds the blocks of an entry, whatever stands before and behind it.
-	Write func(b *Blocks, e Entry, o Options)
+	// Said adds the blocks of an entry of the user's, Answered those of the assistant's, whatever stands before and behind it.
+	Said, Answered func(b *Blocks, e Entry, o Options)
 	// First adds what stands before all messages, if anything does.
 	First func(b *Blocks, o Options)
 	// Opening is the role in which no conversation may begin: a block in the role User, with Beginning for its text, comes before it. Empty: any may.
@@ -157,7 +157,11 @@ func (e *Elements) Encode(messages []session.Message, o Options, f *Form) (Body,
 		if !known || !e.ids.again(w.calls) {
 			var b Blocks
 			for _, entry := range appendEntries(nil, &messages[i], o, f.Own, &e.ids) {
-				f.Write(&b, entry, o)
+				if entry.Role == session.User {
+					f.Said(&b, entry, o)
+				} else {
+					f.Answered(&b, entry, o)
+				}
 			}
 			if b.err != nil {
 				*e = Elements{}

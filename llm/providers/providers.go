@@ -244,12 +244,12 @@ func (s *Set) headers(c *upstream.Config, name string, p Provider) error {
 	return nil
 }
 
-// KeyEnv is the environment variable from which the key of a provider is taken, "" where none is.
+// KeyEnv is the environment variable from which the key of a provider is taken, "" if there is none.
 func (s *Set) KeyEnv(name string) string {
 	p, _ := s.provider(name)
-	variables := []string{p.KeyEnv}
+	variables := keyVariables(name, p)
 	if k := known[name]; p.KeyEnv == k.KeyEnv {
-		variables = append(append(variables, k.keyEnvs...), k.tokenEnv)
+		variables = append(variables, k.tokenEnv)
 	}
 	for _, variable := range variables {
 		if variable != "" && strings.TrimSpace(s.getenv(variable)) != "" {
@@ -257,6 +257,14 @@ func (s *Set) KeyEnv(name string) string {
 		}
 	}
 	return p.KeyEnv
+}
+
+// keyVariables are the variables that may hold the key of a provider, in the order in which they are looked at.
+func keyVariables(name string, p Provider) []string {
+	if k := known[name]; p.KeyEnv != "" && p.KeyEnv == k.KeyEnv { // no other variable was defined
+		return append([]string{p.KeyEnv}, k.keyEnvs...)
+	}
+	return []string{p.KeyEnv}
 }
 
 // KeyEnvs are all the variables of the environment that hold keys of providers: of the known ones, and what the defined ones name, in headers too.
@@ -283,10 +291,7 @@ func (s *Set) KeyEnvs() []string {
 // key finds the key. A server on this computer may do without the key of the provider whose place it takes.
 func (s *Set) key(c *upstream.Config, name string, p Provider) error {
 	k := known[name]
-	variables := append([]string{p.KeyEnv}, k.keyEnvs...)
-	if p.KeyEnv == "" || p.KeyEnv != k.KeyEnv {
-		variables = variables[:1] // another variable was defined
-	}
+	variables := keyVariables(name, p)
 	for _, variable := range variables {
 		if variable == "" {
 			continue

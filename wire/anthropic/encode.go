@@ -38,18 +38,10 @@ const (
 // Form is how the API writes a body down.
 var Form = &wire.Form{
 	Head: head, List: "messages",
-	Own: prefix, Content: "content", Write: write, Opening: fromAssistant, User: fromUser, Text: func(s string) any { return text(s) },
+	Own: prefix, Content: "content", Said: user, Answered: assistant, Opening: fromAssistant, User: fromUser, Text: func(s string) any { return text(s) },
 }
 
-func write(b *wire.Blocks, entry wire.Entry, _ wire.Options) {
-	if entry.Role == session.User {
-		user(b, entry)
-	} else {
-		assistant(b, entry)
-	}
-}
-
-func user(b *wire.Blocks, entry wire.Entry) {
+func user(b *wire.Blocks, entry wire.Entry, _ wire.Options) {
 	for _, piece := range entry.Pieces {
 		switch {
 		case piece.Media != nil:
@@ -62,7 +54,7 @@ func user(b *wire.Blocks, entry wire.Entry) {
 	}
 }
 
-func assistant(b *wire.Blocks, entry wire.Entry) {
+func assistant(b *wire.Blocks, entry wire.Entry, _ wire.Options) {
 	var calls []*wire.Call
 	for _, piece := range entry.Pieces {
 		switch {

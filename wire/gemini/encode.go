@@ -57,16 +57,7 @@ const (
 // Form is how the API writes a body down.
 var Form = &wire.Form{
 	Head: head, List: "contents",
-	Own: prefix, Content: "parts", Write: write, Opening: fromModel, User: fromUser, Text: func(s string) any { return part{Text: s} },
-}
-
-func write(b *wire.Blocks, entry wire.Entry, o wire.Options) {
-	if entry.Role == session.User {
-		b.Apart()
-		user(b, entry)
-	} else {
-		model(b, entry, strings.HasPrefix(o.Model, "gemini-3"))
-	}
+	Own: prefix, Content: "parts", Said: user, Answered: model, Opening: fromModel, User: fromUser, Text: func(s string) any { return part{Text: s} },
 }
 
 // prefix begins the part type of parts that only this API understands.
@@ -119,7 +110,8 @@ func media(m wire.Media) part {
 	return part{Text: m.Line()}
 }
 
-func user(b *wire.Blocks, entry wire.Entry) {
+func user(b *wire.Blocks, entry wire.Entry, _ wire.Options) {
+	b.Apart()
 	for _, piece := range entry.Pieces {
 		switch {
 		case piece.Media != nil:
@@ -132,8 +124,8 @@ func user(b *wire.Blocks, entry wire.Entry) {
 	}
 }
 
-// model writes what the model said. stub says that its first call needs a signature.
-func model(b *wire.Blocks, entry wire.Entry, stub bool) {
+func model(b *wire.Blocks, entry wire.Entry, o wire.Options) {
+	stub := strings.HasPrefix(o.Model, "gemini-3") // the first call needs a signature
 	var calls []*wire.Call
 	for _, piece := range entry.Pieces {
 		signature := ""

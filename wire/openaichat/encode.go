@@ -33,19 +33,11 @@ func Encode(messages []session.Message, o wire.Options) (wire.Body, error) {
 
 // Form is how the API writes a body down.
 var Form = &wire.Form{
-	Head: head, List: "messages", Own: prefix, Write: write, First: first}
+	Head: head, List: "messages", Own: prefix, Said: user, Answered: assistant, First: first}
 
 func first(b *wire.Blocks, o wire.Options) {
 	if o.System != "" {
 		b.Add("system", message{Role: "system", Content: o.System})
-	}
-}
-
-func write(b *wire.Blocks, entry wire.Entry, _ wire.Options) {
-	if entry.Role == session.User {
-		user(b, entry)
-	} else {
-		assistant(b, entry)
 	}
 }
 
@@ -96,7 +88,7 @@ func media(m wire.Media) part {
 	return part{Type: "image_url", ImageURL: &imageURL{m.DataURL()}}
 }
 
-func user(b *wire.Blocks, entry wire.Entry) {
+func user(b *wire.Blocks, entry wire.Entry, _ wire.Options) {
 	role := "user"
 	if entry.System {
 		role = "system"
@@ -133,7 +125,7 @@ func raw(b *wire.Blocks, role string, parts []part, opaque jsontext.Value) {
 // prefix begins the part type of blocks that only this format understands.
 const prefix = "openai/chat."
 
-func assistant(b *wire.Blocks, entry wire.Entry) {
+func assistant(b *wire.Blocks, entry wire.Entry, _ wire.Options) {
 	m := message{Role: "assistant"}
 	var texts, thoughts []string
 	var calls []*wire.Call

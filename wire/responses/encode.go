@@ -29,15 +29,7 @@ func Encode(messages []session.Message, o wire.Options) (wire.Body, error) {
 
 // Form is how the API writes a body down.
 var Form = &wire.Form{
-	Head: head, List: "input", Own: prefix, Write: write}
-
-func write(b *wire.Blocks, entry wire.Entry, _ wire.Options) {
-	if entry.Role == session.User {
-		user(b, entry)
-	} else {
-		assistant(b, entry)
-	}
-}
+	Head: head, List: "input", Own: prefix, Said: user, Answered: assistant}
 
 type item struct {
 	Type      string `json:"type"`
@@ -80,7 +72,7 @@ func media(m wire.Media) part {
 	return part{Type: "input_image", ImageURL: m.DataURL()}
 }
 
-func user(b *wire.Blocks, entry wire.Entry) {
+func user(b *wire.Blocks, entry wire.Entry, _ wire.Options) {
 	said := item{Type: "message", Role: "user"}
 	if entry.System {
 		said.Role = "developer"
@@ -110,7 +102,7 @@ func message(b *wire.Blocks, said *item) {
 // prefix begins the part type of items that only this API understands.
 const prefix = "openai/responses."
 
-func assistant(b *wire.Blocks, entry wire.Entry) {
+func assistant(b *wire.Blocks, entry wire.Entry, _ wire.Options) {
 	var calls []wire.Piece
 	said := item{Type: "message", Role: "assistant"}
 	thought := item{Type: "reasoning"}
