@@ -21,7 +21,8 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// claude is Claude Code with an upstream that works through a script of shell commands, then says that it is done.
+// claude is Claude Code with an upstream that works through a script of shell commands, then says
+// that it is done.
 type claude struct {
 	*client
 	up     *llmtest.Server
@@ -103,7 +104,8 @@ func (c *claude) conversation(t *testing.T) llmtest.Request {
 	return llmtest.Request{}
 }
 
-// checkPairs checks what the provider would refuse: roles that do not take turns, calls without results and results without calls.
+// checkPairs checks what the provider would refuse: roles that do not take turns, calls without
+// results and results without calls.
 func checkPairs(t *testing.T, r llmtest.Request) {
 	t.Helper()
 	var asked struct {
@@ -298,7 +300,8 @@ func TestClaudeCode_compactionOfItsOwnSurvivesUs(t *testing.T) {
 	checkContains(t, asked, false, "EARLY-line-1")
 }
 
-// place writes a session from elsewhere to where the product looks for it, and returns its path and id.
+// place writes a session from elsewhere to where the product looks for it, and returns its path and
+// id.
 func (c *claude) place(t *testing.T, s session.Session, ledger rule.Ledger) (path, id string) {
 	t.Helper()
 	var file bytes.Buffer
@@ -334,7 +337,8 @@ func typed(id string, role session.Role, text string) session.Message {
 	return m
 }
 
-// Files of more than 5 MiB are read by another way: members are looked for without reading the JSON.
+// Files of more than 5 MiB are read by another way: members are looked for without reading the
+// JSON.
 func TestClaudeCode_resumesLargeFilesWithDamagedLines(t *testing.T) {
 	c := newClaude(t)
 	s := session.Session{Info: session.Info{ID: "ses_large", Directory: c.Project}}

@@ -94,7 +94,8 @@ func codexRollout(t *testing.T, c *client) (path string, doc *format.Document) {
 	return found[0], doc
 }
 
-// cat is the script of a job that prints one file after the other: one call for each result that is not there yet.
+// cat is the script of a job that prints one file after the other: one call for each result that is
+// not there yet.
 func codexCat(files ...string) llmtest.Answer {
 	return func(r llmtest.Request) llmtest.Reply {
 		if r.Results() >= len(files) {

@@ -61,7 +61,8 @@ func readExport(t *testing.T, text []byte) *format.Document {
 	return doc
 }
 
-// asSaid is what an export says, without what the product decides itself at import: where the session is.
+// asSaid is what an export says, without what the product decides itself at import: where the
+// session is.
 func asSaid(t *testing.T, text []byte) string {
 	t.Helper()
 	var export map[string]any
@@ -83,7 +84,8 @@ func asSaid(t *testing.T, text []byte) string {
 	return string(v)
 }
 
-// lastChat is the conversation of the newest request that offers tools: those of the agent, not of the title.
+// lastChat is the conversation of the newest request that offers tools: those of the agent, not of
+// the title.
 func lastChat(t *testing.T, u *llmtest.Server) string {
 	t.Helper()
 	requests := requestsTo(u)
@@ -113,7 +115,8 @@ func lastChat(t *testing.T, u *llmtest.Server) string {
 	return ""
 }
 
-// TestOpenCode_resumesWhatWasCompacted makes a session with the product, folds and marks it here, and resumes it there.
+// TestOpenCode_resumesWhatWasCompacted makes a session with the product, folds and marks it here,
+// and resumes it there.
 func TestOpenCode_resumesWhatWasCompacted(t *testing.T) {
 	script := []llmtest.Call{
 		{Name: "bash", Arguments: `{"command":"echo early-$((40+2))-output","description":"say something"}`},
@@ -146,8 +149,8 @@ func TestOpenCode_resumesWhatWasCompacted(t *testing.T) {
 		t.Errorf("the ledger did not survive the product (-written +read):\n%s", diff)
 	}
 
-	// Where the session is already, the product adds the messages that it does not have and leaves the others as they are:
-	// the pivot arrives, the marks do not.
+	// Where the session is already, the product adds the messages that it does not have and leaves
+	// the others as they are: the pivot arrives, the marks do not.
 	file := filepath.Join(c.Home, "again.json")
 	if err := os.WriteFile(file, text, 0o644); err != nil {
 		t.Fatal(err)
@@ -190,7 +193,8 @@ func TestOpenCode_resumesWhatWasCompacted(t *testing.T) {
 	}
 }
 
-// fold appends a pivot whose tail is the step with the second call and what follows it, and elides that call's output.
+// fold appends a pivot whose tail is the step with the second call and what follows it, and elides
+// that call's output.
 func foldOpenCode(t *testing.T, doc *format.Document) ([]byte, format.Change) {
 	t.Helper()
 	s := doc.Session
@@ -237,7 +241,8 @@ func foldOpenCode(t *testing.T, doc *format.Document) ([]byte, format.Change) {
 	return out.Bytes(), change
 }
 
-// TestOpenCode_importsWhatComesFromElsewhere writes a session whose ids, times and parts are none of the product's.
+// TestOpenCode_importsWhatComesFromElsewhere writes a session whose ids, times and parts are none
+// of the product's.
 func TestOpenCode_importsWhatComesFromElsewhere(t *testing.T) {
 	u := provider(t, llmtest.Text("I see."))
 	s := session.Session{Info: session.Info{ID: "0f3c-elsewhere", Title: "From elsewhere", Directory: "/repo", Time: session.Lifetime{Created: 1700000000000.5}}}

@@ -17,8 +17,9 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// TestOpenCode_everyKindOfSessionEqualsItsExport has reasoning, a picture, an answer that the provider refused, a turn that was reverted, a fork, and a session of another
-// project, all in one database that is read while the product serves.
+// TestOpenCode_everyKindOfSessionEqualsItsExport has reasoning, a picture, an answer that the
+// provider refused, a turn that was reverted, a fork, and a session of another project, all in one
+// database that is read while the product serves.
 func TestOpenCode_everyKindOfSessionEqualsItsExport(t *testing.T) {
 	u := provider(t, func(r llmtest.Request) llmtest.Reply {
 		switch {
@@ -106,7 +107,8 @@ func TestOpenCode_everyKindOfSessionEqualsItsExport(t *testing.T) {
 		}
 	}
 
-	// Nothing of the database is written: names, contents and times of change are as before. The product still writes by itself now and then.
+	// Nothing of the database is written: names, contents and times of change are as before. The
+	// product still writes by itself now and then.
 	for attempt := 1; ; attempt++ {
 		before := digest(t, stores[0]) + changed(t, stores[0])
 		for _, l := range list {
@@ -176,7 +178,8 @@ func TestOpenCode_everyKindOfSessionEqualsItsExport(t *testing.T) {
 	}
 }
 
-// changed is when the database and its log were changed, and which files there are. The index of the log is shared memory, whose time is not kept.
+// changed is when the database and its log were changed, and which files there are. The index of
+// the log is shared memory, whose time is not kept.
 func changed(t *testing.T, path string) string {
 	t.Helper()
 	names, err := filepath.Glob(path + "*")

@@ -145,8 +145,8 @@ func prompt(provider, text string) map[string]any {
 	}
 }
 
-// same compares our reading of a session with the product's own export, byte for byte. Where the product wrote by itself between the two, they
-// are compared again.
+// same compares our reading of a session with the product's own export, byte for byte. Where the
+// product wrote by itself between the two, they are compared again.
 func same(t *testing.T, store *opencodedb.Store, c *client, id, when string) {
 	t.Helper()
 	read := func() string {
@@ -182,7 +182,8 @@ func same(t *testing.T, store *opencodedb.Store, c *client, id, when string) {
 	t.Logf("%s: %s equals its export: %d messages, %d bytes", when, id, len(doc.Session.Messages), len(ours))
 }
 
-// TestOpenCode_itsDatabaseIsReadWhileItRuns lets the product write sessions of every kind and reads them from its database meanwhile.
+// TestOpenCode_itsDatabaseIsReadWhileItRuns lets the product write sessions of every kind and reads
+// them from its database meanwhile.
 func TestOpenCode_itsDatabaseIsReadWhileItRuns(t *testing.T) {
 	script := []llmtest.Call{
 		{Name: "bash", Arguments: `{"command":"echo pebble-$((40+2)); seq 1 40","description":"count the pebbles"}`},
@@ -264,7 +265,8 @@ func TestOpenCode_itsDatabaseIsReadWhileItRuns(t *testing.T) {
 	if len(list) != 3 || child == "" {
 		t.Errorf("%d sessions are listed, want the two and the diver's own", len(list))
 	}
-	// The product still writes by itself now and then; a reader that wrote would change the files every time.
+	// The product still writes by itself now and then; a reader that wrote would change the files
+	// every time.
 	for attempt := 1; ; attempt++ {
 		before := digest(t, stores[0])
 		for _, l := range list {
@@ -374,7 +376,8 @@ func TestOpenCode_itsDatabaseIsReadWhileItRuns(t *testing.T) {
 		same(t, store, c, id, "after it was stopped")
 	}
 
-	// Compacted, a session of the database is an export that another installation imports and resumes.
+	// Compacted, a session of the database is an export that another installation imports and
+	// resumes.
 	_, text := compacted(t, opencodedb.Name(stores[0], dived))
 	resumed := importInto(t, u, text)
 	u.Forget()
@@ -399,7 +402,8 @@ func digest(t *testing.T, path string) string {
 	return sum
 }
 
-// TestOpenCode_itsOlderFoldersEqualItsExport needs a version from before the database, such as 1.1.27: WINNOW_CLIENTS=…/node_modules with it alone.
+// TestOpenCode_itsOlderFoldersEqualItsExport needs a version from before the database, such as
+// 1.1.27: WINNOW_CLIENTS=…/node_modules with it alone.
 func TestOpenCode_itsOlderFoldersEqualItsExport(t *testing.T) {
 	script := []llmtest.Call{
 		{Name: "bash", Arguments: `{"command":"echo pebble-$((40+2))","description":"count the pebbles"}`},

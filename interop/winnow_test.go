@@ -38,8 +38,8 @@ func compacted(t *testing.T, source string) (path string, text []byte) {
 	return path, text
 }
 
-// resumed checks the request with which a product goes on from a session that was folded: the summary is there, what the user demanded is
-// there, and the whole is a part of what it was.
+// resumed checks the request with which a product goes on from a session that was folded: the
+// summary is there, what the user demanded is there, and the whole is a part of what it was.
 func resumed(t *testing.T, r llmtest.Request, before int) {
 	t.Helper()
 	checkContains(t, r, true, "Made from the log without a model", "Never touch the Store type", "And now, NARWHAL?")

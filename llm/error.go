@@ -25,7 +25,7 @@ const (
 	Stalled     Kind = "stalled"      // nothing came for too long
 	Endless     Kind = "endless"      // something came for too long, or too much of it: trying again would take as much
 	Garbage     Kind = "garbage"      // the answer could not be understood
-	Rejected    Kind = "rejected"     // the request was refused for another reason: trying again is in vain
+	Rejected    Kind = "rejected"     // the request was refused for another reason: trying again cannot help
 	Cancelled   Kind = "cancelled"    // the caller's context ended
 )
 
@@ -52,10 +52,10 @@ type Error struct {
 	Kind     Kind
 	Provider string
 	Model    string
-	Status   int    // of HTTP; 0 when there was none
+	Status   int    // of HTTP; 0 if there was no response
 	Code     string // the provider's own code or type
 	Message  string // the provider's own words, shortened
-	// RetryAfter is how long the provider asks to wait; 0 when it did not say.
+	// RetryAfter is how long the provider asks to wait; 0 if it did not say.
 	RetryAfter time.Duration
 	Err        error
 }
@@ -85,7 +85,8 @@ func (e *Error) Temporary() bool {
 	return false
 }
 
-// KindOf is the kind of an error, Other errors being of the network unless a context ended.
+// KindOf is the kind of an error. Errors that are not an *Error count as failures of the network,
+// unless a context ended.
 func KindOf(err error) Kind {
 	var e *Error
 	switch {
@@ -120,10 +121,12 @@ func Classify(r budget.Rejection) Kind {
 	return Rejected
 }
 
-// unpaid are codes that come with a status of something else: 429 for a quota that no waiting brings back, 400 for a wrong key.
+// unpaid are codes that come with a status of something else: 429 for a quota that no waiting
+// brings back, 400 for a wrong key.
 var unpaid = map[string]bool{"insufficient_quota": true, "billing_error": true, "API_KEY_INVALID": true}
 
-// codes are the codes that providers send without a status, in the middle of a stream, or with a general one.
+// codes are the codes that providers send without a status, in the middle of a stream, or with a
+// general one.
 var codes = map[string]Kind{
 	"api_error":            Server, // Anthropic
 	"timeout_error":        Server,

@@ -165,7 +165,8 @@ func TestRetry_saysThatTheAnswerBeginsAnew(t *testing.T) {
 	}
 }
 
-// A client that asks again by itself is asked again as any other, and what it made of each asking is counted.
+// A client that asks again by itself is asked again as any other, and what it made of each asking
+// is counted.
 func TestRetry_ofAClientThatRetries(t *testing.T) {
 	asked := 0
 	fails := clientFunc(func(context.Context, Request) (Answer, error) {

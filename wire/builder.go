@@ -28,7 +28,8 @@ func NewBuilder(body []byte, provider string) (b *Builder, root Value) {
 	return &Builder{Decoded: d, provider: provider, used: map[string]bool{}, open: map[string][]call{}}, ValueOf(text)
 }
 
-// SetList sets the list of elements to the member of that name, if there is such a member and it is a list.
+// SetList sets the list of elements to the member of that name, if there is such a member and it is
+// a list.
 func (b *Builder) SetList(list Value, name string) {
 	switch list.Kind() {
 	case '[':
@@ -92,15 +93,17 @@ func (b *Builder) Add(p session.Part, place Place) {
 	b.Places[p.ID] = place
 }
 
-// Say appends a text of the user's or the assistant's. A user's text that is wholly one tag, as clients wrap what they put
-// into the user's mouth ("<environment-info>…</environment-info>"), counts as synthetic.
+// Say appends a text of the user's or the assistant's. A user's text that is wholly one tag, as
+// clients wrap what they put into the user's mouth ("<environment-info>…</environment-info>"),
+// counts as synthetic.
 func (b *Builder) Say(text string, metadata jsontext.Value, place Place) {
 	p := session.Part{Type: session.TextPart, Text: text, Metadata: metadata}
 	p.Synthetic = b.Speaks(session.User) && (Injected(text) || text == Beginning || text == Returned)
 	b.Add(p, place)
 }
 
-// Remark appends what was said in the system's name amid the conversation, as a user message that nobody wrote.
+// Remark appends what was said in the system's name in the middle of the conversation, as a user
+// message that nobody wrote.
 func (b *Builder) Remark(text string, element int, place Place) {
 	b.Begin(session.User, element)
 	b.Add(session.Part{Type: session.TextPart, Text: text, Synthetic: true, Metadata: jsontext.Value(systemNote)}, place)
@@ -145,7 +148,8 @@ type Result struct {
 	Place Place
 }
 
-// ReadResult reads the value of a result in a block or an element: a text, or a list of texts and media.
+// ReadResult reads the value of a result in a block or an element: a text, or a list of texts and
+// media.
 func ReadResult(element int, block, value Value, media func(Value) (session.Part, bool)) Result {
 	r := Result{Text: value.Texts(), Place: Place{
 		ResultElement: element, ResultBlock: block.Span, Result: value.Span, NoResultValue: value.Empty(),
@@ -160,8 +164,9 @@ func ReadResult(element int, block, value Value, media func(Value) (session.Part
 	return r
 }
 
-// Result joins a result to the oldest call with its id that has none yet. A result whose call is not in the body (the provider
-// may hold it) becomes a call of its own, to the tool "unknown", so that its text is not lost.
+// Result joins a result to the oldest call with its id that has no result yet. A result whose call
+// is not in the body (the provider may hold it) becomes a call of its own, to the tool "unknown",
+// so that its text is not lost.
 func (b *Builder) Result(id string, r Result) {
 	b.ToolResults++
 	if len(b.open[id]) == 0 {

@@ -12,8 +12,8 @@ type Checker struct {
 	problems     []error
 }
 
-// Run checks each element of a body's list, which may be the body itself; end is called behind the last. The words for an
-// API and its elements stand in the errors: "anthropic", "message".
+// Run checks each element of a body's list, which may be the body itself; end is called behind the
+// last. The errors name the API and its elements: "anthropic", "message".
 func (c *Checker) Run(body []byte, api, list, element string, each func(Value), end func()) error {
 	c.api, c.element = api, element
 	text, skipped := Complete(body)

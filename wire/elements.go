@@ -9,7 +9,8 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// Body is a request body. Its elements are kept apart, each as its JSON, so that two bodies can be compared element by element.
+// Body is a request body. Its elements are kept apart, each as its JSON, so that two bodies can be
+// compared element by element.
 type Body struct {
 	Model     string
 	MaxTokens int
@@ -35,20 +36,25 @@ func (b Body) JSON() ([]byte, error) {
 
 // Form is how one wire format writes a body down.
 type Form struct {
-	// Head is what encodes as the object around the elements, and List the name under which they stand in it.
+	// Head is what encodes as the object around the elements, and List the name of their member in
+	// it.
 	Head func(b Body) any
 	List string
 	// Own begins the type of parts that hold blocks only this format understands ("anthropic/").
 	Own string
-	// Content names the member of an element that holds its blocks. Empty where every block is an element.
+	// Content names the member of an element that holds its blocks. Empty where every block is an
+	// element.
 	Content string
-	// Said adds the blocks of an entry of the user's, Answered those of the assistant's, whatever stands before and behind it.
+	// Said adds the blocks of an entry of the user's, Answered those of the assistant's, no matter
+	// what precedes or follows it.
 	Said, Answered func(b *Blocks, e Entry, o Options)
 	// First adds what stands before all messages, if anything does.
 	First func(b *Blocks, o Options)
-	// Opening is the role in which no conversation may begin: a block in the role User, with Beginning for its text, comes before it. Empty: any may.
+	// Opening is the role in which no conversation may begin: a block in the role User, with
+	// Beginning for its text, comes before it. Empty: any may.
 	Opening string
-	// User is the role of who is answered, Text writes a block of text. Only a format with Opening has them.
+	// User is the role of who is answered, Text writes a block of text. Only a format with Opening
+	// has them.
 	User string
 	Text func(text string) any
 }
@@ -85,10 +91,11 @@ func (b *Blocks) Raw(role string, raw jsontext.Value) {
 // Apart has the next block begin an element, also after one of the same role.
 func (b *Blocks) Apart() { b.apart = true }
 
-// Elements are the elements of a conversation that grows: what was written down of its messages once is not written again. The zero value
-// has none. It is not safe for concurrent use.
+// Elements are the elements of a conversation that grows: what was written down of its messages
+// once is not written again. The zero value has none. It is not safe for concurrent use.
 //
-// A message is known again by its list of parts, the slice and not what is in it: parts that were handed in must not be changed afterwards.
+// A message is known again by its list of parts, the slice and not what is in it: parts that were
+// handed in must not be changed afterwards.
 type Elements struct {
 	options same
 	ids     callIDs
@@ -106,7 +113,8 @@ type written struct {
 	of     identity
 	calls  []named
 	blocks []block
-	// What was there before it: how many call ids were given, how many elements closed, and the open one.
+	// What was there before it: how many call ids were given, how many elements closed, and the
+	// open one.
 	ids, closed int
 	open        []jsontext.Value
 	role        string
@@ -129,10 +137,12 @@ func identify(m *session.Message) identity {
 	return i
 }
 
-// Encode returns the body of messages that are already a view, as the form has it. The caller must not change its elements.
+// Encode returns the body of messages that are already a view, as the form has it. The caller must
+// not change its elements.
 //
-// It costs what the first message that is another than in the last call has behind it, and of that only the joining, where a message stood elsewhere
-// in the last call. Calls with other options begin anew, and so does one with call ids that are in use.
+// It costs what the first message that is another than in the last call has behind it, and of that
+// only the joining, where a message stood elsewhere in the last call. Calls with other options
+// begin anew, and so does one with call ids that are in use.
 func (e *Elements) Encode(messages []session.Message, o Options, f *Form) (Body, error) {
 	if options := (same{o.Model, o.Provider, o.System, o.Continues}); e.ids.used == nil || e.options != options || len(o.Calls) > 0 {
 		*e = Elements{options: options, ids: newCallIDs(o.Calls)}
@@ -196,7 +206,8 @@ func (e *Elements) cut(n int) map[identity]written {
 	return before
 }
 
-// list is a list of elements of which the last may be open. What is added never changes what was there.
+// list is a list of elements of which the last may be open. What is added never changes what was
+// there.
 type list struct {
 	closed []jsontext.Value
 	open   []jsontext.Value // blocks of the last one

@@ -12,8 +12,8 @@ type Edit struct {
 	With []byte
 }
 
-// Splice applies edits to a text and leaves every other byte as it is. Of edits that overlap, the one that begins first
-// counts, and of those that begin together the longest.
+// Splice applies edits to a text and leaves every other byte as it is. Of edits that overlap, the
+// one that begins first counts, and of those that begin together the longest.
 func Splice(text []byte, edits []Edit) []byte {
 	if len(edits) == 0 {
 		return text
@@ -23,7 +23,7 @@ func Splice(text []byte, edits []Edit) []byte {
 		if a.Start != b.Start {
 			return a.Start - b.Start
 		}
-		// Insertions stand before what replaces or removes the bytes behind them.
+		// Insertions come before what replaces or removes the bytes after them.
 		if (a.End == a.Start) != (b.End == b.Start) {
 			return a.End - b.End
 		}

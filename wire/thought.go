@@ -18,8 +18,9 @@ type Thought struct {
 	Phase     string // OpenAI Responses: of an assistant's text
 }
 
-// ThoughtOf reads the secrets of a reasoning, text or tool part from its metadata. They stand there under the name of
-// the provider ("anthropic", "openai", "google", …) or at the top, in the spelling of the AI SDK or of the wire.
+// ThoughtOf reads the secrets of a reasoning, text or tool part from its metadata. They are there
+// under the name of the provider ("anthropic", "openai", "google", …) or at the top, in the
+// spelling of the AI SDK or of the wire.
 func ThoughtOf(p *session.Part) Thought {
 	t := Thought{Text: p.Text}
 	if len(p.Metadata) > 0 && jsontext.Value(p.Metadata).IsValid(session.ReadOptions()) {
@@ -38,8 +39,8 @@ func (t *Thought) read(v Value) {
 		"thoughtSignature", &t.Google, "thought_signature", &t.Google, "field", &t.Field, "phase", &t.Phase)
 }
 
-// Metadata writes string members under a provider's name, as ThoughtOf reads them: names and values alternate,
-// empty values are left out. nil when all are.
+// Metadata writes string members under a provider's name, as ThoughtOf reads them: names and values
+// alternate, empty values are left out. nil when all are.
 func Metadata(provider string, members ...string) jsontext.Value {
 	var inner []byte
 	for i := 0; i+1 < len(members); i += 2 {

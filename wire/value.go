@@ -7,7 +7,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Value is a value in well-formed JSON. The zero value is no value: it has no members, and its text is empty.
+// Value is a value in well-formed JSON. The zero value is no value: it has no members, and its text
+// is empty.
 type Value struct {
 	Span
 	Text []byte // what the span points into
@@ -73,9 +74,10 @@ func (v Value) Texts() string {
 	return strings.Join(texts, "\n")
 }
 
-// Read reads members into variables: names and pointers alternate. A *string takes the text of a JSON string, an *int a number,
-// a *bool true and false, a *Value whatever it is; a member of another kind changes nothing. One variable may have several names.
-// Read returns the number of other members.
+// Read reads members into variables: names and pointers alternate. A *string takes the text of a
+// JSON string, an *int a number, a *bool true and false, a *Value whatever it is; a member of
+// another kind changes nothing. One variable may have several names. Read returns the number of
+// other members.
 func (v Value) Read(members ...any) (others int) {
 next:
 	for name, at := range Members(v.Text, v.Span) {

@@ -113,7 +113,8 @@ func TestServer_reportsTheUsageThatTheScriptSays(t *testing.T) {
 	}
 }
 
-// Gemini reports with each chunk what was taken up to there, so that a stream that is cut was told of what it had.
+// Gemini reports with each chunk what was taken up to there, so that a stream that is cut was told
+// of what it had.
 func TestServer_geminisUsageGrows(t *testing.T) {
 	s := llmtest.Start(t, llmtest.Script{Answer: llmtest.Sequence(llmtest.Reply{
 		Reasoning: strings.Repeat("I think. ", 20), Text: strings.Repeat("I say. ", 20), Calls: []llmtest.Call{{Name: "ls"}},
@@ -132,7 +133,8 @@ func TestServer_geminisUsageGrows(t *testing.T) {
 	}
 }
 
-// Responses says twice in a stream that it fails: as an event that is an error, and with the state of the response.
+// Responses says twice in a stream that it fails: as an event that is an error, and with the state
+// of the response.
 func TestServer_responsesFailsTwice(t *testing.T) {
 	for fault, code := range map[llmtest.Fault]string{
 		llmtest.TooLong: "context_length_exceeded", llmtest.OverflowInStream: "context_length_exceeded", llmtest.ErrorInStream: "server_is_overloaded",

@@ -18,7 +18,8 @@ func writeAnthropic(q Request, r Reply, a account) written {
 			"cache_read_input_tokens": a.usage.Cache.Read, "cache_creation_input_tokens": a.usage.Cache.Write,
 		}
 	}
-	// What a whole answer and the beginning of a stream tell beside; the end of a stream does not repeat it.
+	// What a whole answer and the beginning of a stream tell beside; the end of a stream does not
+	// repeat it.
 	full := func(output, reasoned int) object {
 		usage := spent(output, reasoned)
 		usage["cache_creation"] = object{"ephemeral_5m_input_tokens": a.usage.Cache.Write - a.hour, "ephemeral_1h_input_tokens": a.hour}

@@ -207,7 +207,8 @@ func TestCache_callsInARowAreOnePlace(t *testing.T) {
 	}
 	results[29]["cache_control"] = object{"type": "ephemeral"}
 	a.extra = map[string]any{"messages": []object{opening, {"role": "assistant", "content": calls}, {"role": "user", "content": results}}}
-	// The opening's own mark would find the entry by itself: without it only the last mark looks back.
+	// The opening's own mark would find the entry by itself: without it only the last mark looks
+	// back.
 	a.extra["messages"].([]object)[0] = object{"role": "user", "content": long(1, 1500)}
 	if h := hear(t, s, llmtest.Anthropic, a); h.read != first.prompt {
 		t.Errorf("read %d over 60 blocks of calls and results, want the %d that were written", h.read, first.prompt)
@@ -227,7 +228,8 @@ func TestCache_smallPromptsAreNotCached(t *testing.T) {
 	}
 }
 
-// The smallest prefix is the model's own, where the model is known and the script does not say another.
+// The smallest prefix is the model's own, where the model is known and the script does not say
+// another.
 func TestCache_theSmallestPrefixIsTheModels(t *testing.T) {
 	for _, c := range []struct {
 		protocol llmtest.Protocol
@@ -361,7 +363,8 @@ func TestCache_refusedRequestsLeaveNothing(t *testing.T) {
 	}
 }
 
-// What real agents sent, with their own marks, is read from the cache for the most part, as their bills say.
+// What real agents sent, with their own marks, is read from the cache for the most part, as their
+// bills say.
 func TestCache_recordedClients(t *testing.T) {
 	for file, p := range map[string]llmtest.Protocol{"claude-code": llmtest.Anthropic, "codex": llmtest.Responses, "opencode": llmtest.Chat} {
 		t.Run(file, func(t *testing.T) {

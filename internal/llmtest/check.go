@@ -23,7 +23,8 @@ func (b body) has(path ...string) bool {
 	return kind != 0 && kind != 'n'
 }
 
-// check finds what the provider would refuse a request for, and how. The first thing that is wrong counts.
+// check finds what the provider would refuse a request for, and how. The first thing that is wrong
+// counts.
 func (s *Server) check(q Request, r *http.Request, rt route) (failure, bool) {
 	refuse := func(status int, message string) (failure, bool) {
 		f := failure{status: status, kind: kindOf(q.Protocol, status), message: message}

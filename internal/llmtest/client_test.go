@@ -182,7 +182,8 @@ type heard struct {
 	signature string
 	calls     []string // "name arguments"
 	stop      string
-	// prompt, read, write and output are the tokens as the provider reports them, prompt being everything.
+	// prompt, read, write and output are the tokens as the provider reports them, prompt being
+	// everything.
 	prompt, read, write, output int
 	reasoned                    int    // of output
 	ended                       bool   // the end that the protocol wants was there

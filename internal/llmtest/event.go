@@ -81,7 +81,8 @@ func (f failure) events(p Protocol, number, sequence int, model string) []event 
 		if code == "" {
 			code = f.kind
 		}
-		// The error comes twice, first in the form of a refusal: libraries end the stream at that, and never see the other.
+		// The error comes twice, first in the form of a refusal: libraries end the stream at that,
+		// and never see the other.
 		w.send("error", object{"type": "error", "sequence_number": sequence, "error": object{
 			"type": f.kind, "code": code, "message": f.message, "param": orNull(f.param),
 		}})
@@ -103,7 +104,8 @@ func orNull(s string) any {
 
 func requestID(number int) string { return fmt.Sprintf("req_%06d", number) }
 
-// kinds are how providers call refusals of a status, in the member that says so; 500 and 400 stand for all others.
+// kinds are how providers call refusals of a status, in the member that says so; 500 and 400 stand
+// for all others.
 var kinds = map[Protocol]map[int]string{
 	Anthropic: {
 		401: "authentication_error", 402: "billing_error", 403: "permission_error", 404: "not_found_error",

@@ -33,7 +33,8 @@ func ExampleNew() {
 	// 2 anthropic What is it? 200
 }
 
-// An agent's loop is tested with a script that looks at the request: what a model would do depends on what it has been told.
+// An agent's loop is tested with a script that looks at the request: what a model would do depends
+// on what it has been told.
 func ExampleScript() {
 	s, err := llmtest.New(llmtest.Script{Answer: func(r llmtest.Request) llmtest.Reply {
 		if r.Results() == 0 {

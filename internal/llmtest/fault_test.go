@@ -19,7 +19,8 @@ import (
 
 const summary = "## Goal\n\nMake the server log its requests.\n\n## Done\n\nThe handler is wrapped; the tests are green.\n"
 
-// Every fault, in every protocol, streamed and not: the client sees what the fault is named for, and nothing hangs or leaks.
+// Every fault, in every protocol, streamed and not: the client sees what the fault is named for,
+// and nothing hangs or leaks.
 func TestFaults_everyOneInEveryProtocol(t *testing.T) {
 	for _, p := range llmtest.Protocols() {
 		for _, stream := range []bool{true, false} {

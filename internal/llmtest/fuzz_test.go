@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// Any bytes for a body, under any protocol: they are understood or refused, and never stop the server.
+// Any bytes for a body, under any protocol: they are understood or refused, and never stop the
+// server.
 func FuzzBody(f *testing.F) {
 	for _, seed := range []string{
 		`{"model":"m","max_tokens":9,"system":[{"type":"text","text":"s","cache_control":{"type":"ephemeral","ttl":"1h"}}],"tools":[{"name":"ls","input_schema":{"type":"object"}}],` +

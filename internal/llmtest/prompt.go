@@ -12,7 +12,8 @@ import (
 const (
 	// perBlock is what a block costs beside its text: the signs around it.
 	perBlock = 4
-	// perMedia is what an image or a document costs, whatever its size: about that of a picture of 1,092 by 1,092.
+	// perMedia is what an image or a document costs, of any size: about that of a picture of 1,092
+	// by 1,092.
 	perMedia = 1590
 )
 
@@ -24,7 +25,8 @@ const (
 	conversation
 )
 
-// block is a piece of a prompt: a tool, a text, a call, a result, a thought. Two blocks with one sum are the same to a cache.
+// block is a piece of a prompt: a tool, a text, a call, a result, a thought. Two blocks with one
+// sum are the same to a cache.
 type block struct {
 	level  level
 	kind   string // the block's own type, for blocks of messages
@@ -39,13 +41,15 @@ type block struct {
 type prompt struct {
 	blocks []block
 	tokens int
-	// manner are the parameters that a provider writes into the prompt before the conversation: thinking, tool_choice.
+	// manner are the parameters that a provider writes into the prompt before the conversation:
+	// thinking, tool_choice.
 	manner string
 	// route decides which cache is asked: OpenAI's prompt_cache_key.
 	route string
 }
 
-// ordered are the members whose value reaches the model as the text that it is: the order of its members counts, though not its spaces.
+// ordered are the members whose value reaches the model as the text that it is: the order of its
+// members counts, though not its spaces.
 var ordered = map[string]bool{
 	"input": true, "args": true, "arguments": true, "parameters": true, "input_schema": true, "schema": true,
 	"parametersJsonSchema": true, "response": true,
@@ -128,7 +132,8 @@ func read(p Protocol, body []byte, count token.Counter) prompt {
 	return r.prompt
 }
 
-// content adds the blocks of a value that is a text, a block of text by another way to write it, or a list of blocks.
+// content adds the blocks of a value that is a text, a block of text by another way to write it, or
+// a list of blocks.
 func (r *reader) content(l level, role, with string, at wire.Value) {
 	switch at.Kind() {
 	case '"':
@@ -178,8 +183,8 @@ func (r *reader) lifetime(mark wire.Value) string {
 	return "5m"
 }
 
-// canonical writes a value in one form: no spaces, one way to write a string, members by name except where their order is
-// content. Marks are left out.
+// canonical writes a value in one form: no spaces, one way to write a string, members by name
+// except where their order is content. Marks are left out.
 func (r *reader) canonical(to []byte, at wire.Value, inOrder bool, dropped ...string) []byte {
 	switch at.Kind() {
 	case '"':

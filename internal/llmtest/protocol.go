@@ -31,7 +31,7 @@ type route struct {
 	count    bool   // only count the tokens of the prompt
 }
 
-// routeOf reads a path; whatever stands before the provider's own part of it is passed over.
+// routeOf reads a path; anything before the provider's own part of it is ignored.
 func routeOf(path string) (route, bool) {
 	path = strings.TrimSuffix(path, "/")
 	for _, r := range []struct {

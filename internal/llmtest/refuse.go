@@ -113,7 +113,8 @@ func (s *Server) rate(f *failure, q Request, r Reply) {
 	}
 }
 
-// tooLong is how a provider says that a prompt is too long for a window. It is 400 everywhere; a streamed Responses request has it in the stream.
+// tooLong is how a provider says that a prompt is too long for a window. It is 400 everywhere; a
+// streamed Responses request has it in the stream.
 func tooLong(q Request, window int) failure {
 	f := failure{status: 400, kind: kindOf(q.Protocol, 400), code: "context_length_exceeded", header: http.Header{}}
 	switch q.Protocol {
@@ -139,7 +140,8 @@ func tooLong(q Request, window int) failure {
 	return f
 }
 
-// fits reports whether a request fits into the window. Anthropic and Chat count the answer's limit with it.
+// fits reports whether a request fits into the window. Anthropic and Chat count the answer's limit
+// with it.
 func fits(q Request, window int) bool {
 	switch {
 	case window <= 0:

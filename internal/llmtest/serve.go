@@ -187,7 +187,7 @@ func (s *Server) open(q Request) *Record {
 	return r
 }
 
-// other answers what is no request to a model.
+// other answers a request that is not for a model.
 func (s *Server) other(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	s.others = append(s.others, r.Method+" "+r.URL.Path)

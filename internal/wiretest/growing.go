@@ -11,8 +11,9 @@ import (
 	"github.com/winnowhq/winnow/wire"
 )
 
-// growing plays a conversation as an engine does, which grows, has parts elided, is folded, goes back to what it was and is read by another
-// model, and compares what one encoder makes of it with what a new one does.
+// growing plays a conversation as an engine does, which grows, has parts elided, is folded, goes
+// back to what it was and is read by another model, and compares what one encoder makes of it with
+// what a new one does.
 func growing(r *rapid.T, f Format) {
 	var known wire.Elements
 	messages, o := Messages(r), wire.Options{Model: Model}
@@ -56,8 +57,8 @@ func growing(r *rapid.T, f Format) {
 	}
 }
 
-// elided is a conversation with less of a few messages, as a view has it, or with others said to have failed: what shows less has parts of its own, all
-// others share theirs.
+// elided is a conversation with less of a few messages, as a view has it, or with others said to
+// have failed: what shows less has parts of its own, all others share theirs.
 func elided(r *rapid.T, messages []session.Message) []session.Message {
 	messages = slices.Clone(messages)
 	for i := range messages {

@@ -26,8 +26,8 @@ type Format struct {
 	Errors bool
 	// Thoughts is set where the reasoning of a random session can be written down.
 	Thoughts bool
-	// Merges is set where neighbours of one role become one element: the last element may then grow, and Tail is what
-	// closes an element ("]}").
+	// Merges is set where neighbours of one role become one element: the last element may then
+	// grow, and Tail is what closes an element ("]}").
 	Merges bool
 	Tail   string
 }
@@ -47,7 +47,8 @@ func (f Format) Encode(messages []session.Message, o wire.Options) ([]jsontext.V
 	return f.encode(new(wire.Elements), messages, o)
 }
 
-// Golden compares the encoding of the shared session with a golden file beside the test; update writes it anew.
+// Golden compares the encoding of the shared session with a golden file beside the test; update
+// writes it anew.
 func Golden(t *testing.T, f Format, o wire.Options, update bool) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "testdata", "session.json"))
@@ -85,7 +86,8 @@ func Golden(t *testing.T, f Format, o wire.Options, update bool) {
 	}
 }
 
-// Recorded encodes the session of a real agent: every call has its result, and the body is accepted.
+// Recorded encodes the session of a real agent: every call has its result, and the body is
+// accepted.
 func Recorded(t *testing.T, f Format) {
 	t.Helper()
 	text, err := os.ReadFile(outside.Path(t, "fixtures", "opencode-export.json"))

@@ -1,5 +1,5 @@
-// Package wiretest answers: do the wire formats agree on what was said? It holds the random sessions that the tests of
-// each format encode, and what they compare after reading a body back.
+// Package wiretest tests that the wire formats agree on what was said. It holds the random sessions
+// that the tests of each format encode, and what they compare after reading a body back.
 package wiretest
 
 import (
@@ -17,8 +17,8 @@ import (
 // Model is the model that wrote about half of the messages of a random session.
 const Model = "model-a"
 
-// Messages draws a random conversation: every kind of part, every status, empty and repeated call ids, several steps in a
-// message and several assistant messages in a row.
+// Messages draws a random conversation: every kind of part, every status, empty and repeated call
+// ids, several steps in a message and several assistant messages in a row.
 func Messages(t *rapid.T) []session.Message {
 	n := rapid.IntRange(0, 12).Draw(t, "messages")
 	messages := make([]session.Message, n)
@@ -102,8 +102,9 @@ type Said struct {
 	Thoughts        []string
 }
 
-// Says collects what messages say. The placeholder that opens a conversation of the assistant's is not counted. Blank results
-// count as empty: providers take no blank text. errors says whether the format tells failed calls from others.
+// Says collects what messages say. The placeholder that opens a conversation of the assistant's is
+// not counted. Blank results count as empty: providers take no blank text. errors says whether the
+// format tells failed calls from others.
 func Says(messages []session.Message, o wire.Options, errors bool) Said {
 	var s Said
 	for _, e := range wire.Entries(messages, o, "") {
@@ -134,7 +135,7 @@ func Says(messages []session.Message, o wire.Options, errors bool) Said {
 	return s
 }
 
-// Long is a session of so many messages with tool outputs of about 1,500 bytes, for benchmarks.
+// Long is a session of n messages with tool outputs of about 1,500 bytes, for benchmarks.
 func Long(messages int) []session.Message {
 	line := "func (s *Store) Get(key string) (\"value\", error) {\t// line of an output\n"
 	long := make([]session.Message, messages)
@@ -165,7 +166,8 @@ func Load(text []byte) ([]session.Message, error) {
 	return s.Messages, err
 }
 
-// Prefix reports how the elements of a body grow: how many of before's elements stand unchanged at the front of after.
+// Prefix reports how the elements of a body grow: how many of before's elements stand unchanged at
+// the front of after.
 func Prefix(before, after []jsontext.Value) int {
 	n := 0
 	for n < len(before) && n < len(after) && string(before[n]) == string(after[n]) {

@@ -48,7 +48,8 @@ func conversation() []session.Message {
 	}
 }
 
-// What we write has the form of the libraries' own types: nothing of it is lost on the way through them.
+// What we write has the form of the libraries' own types: nothing of it is lost on the way through
+// them.
 func TestBody_decodesWithTheirTypes(t *testing.T) {
 	options := wire.Options{Model: "m", Provider: "p", System: "You help.", MaxTokens: 500}
 	type pair struct {

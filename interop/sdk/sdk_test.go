@@ -1,5 +1,5 @@
-// Package sdk_test answers: do the providers' own client libraries understand the scripted upstream? It stands apart because they take
-// minutes to compile.
+// Package sdk_test has the providers' own client libraries judge what we write and read. It is a
+// module of its own because the libraries take minutes to compile.
 package sdk_test
 
 import (
@@ -21,7 +21,8 @@ import (
 	"github.com/winnowhq/winnow/internal/llmtest"
 )
 
-// The providers' own client libraries read every stream to its end, and what they put together is what was said.
+// The providers' own client libraries read every stream to its end, and what they put together is
+// what was said.
 
 var looked = llmtest.Reply{
 	Reasoning: "The file is named in the question.", Text: "I read it now, in one go.",
@@ -267,7 +268,8 @@ func TestOfficialLibrary_gemini(t *testing.T) {
 	}
 }
 
-// The libraries make their own typed errors of the refusals, with the provider's code, and notice an error within a stream.
+// The libraries make their own typed errors of the refusals, with the provider's code, and notice
+// an error within a stream.
 func TestOfficialLibraries_readTheErrors(t *testing.T) {
 	s := llmtest.Start(t, llmtest.Script{Answer: llmtest.Text("A text that is long enough to be streamed in several pieces.")})
 	a := anthropic.NewClient(anthropicoption.WithBaseURL(s.BaseURL(llmtest.Anthropic)), anthropicoption.WithAPIKey("test-key"), anthropicoption.WithMaxRetries(0))

@@ -14,7 +14,8 @@ import (
 // BaseURL is Anthropic's own.
 const BaseURL = "https://api.anthropic.com"
 
-// maxTokens bounds an answer if neither the request nor the model does: the API wants a bound, and every model accepts this one.
+// maxTokens bounds an answer if neither the request nor the model does: the API wants a bound, and
+// every model accepts this one.
 const maxTokens = 4096
 
 // maxMarks is how many marks for the prompt cache the API accepts in one request.
@@ -34,7 +35,8 @@ type protocol struct {
 
 func (p *protocol) Read(hear func(string)) wire.Stream { return anthropic.Stream(hear) }
 
-// Write writes a request. The mark of the long window at the end of a model's name ("[1m]") is ours; the API knows a header.
+// Write writes a request. The mark of the long window at the end of a model's name ("[1m]") is
+// ours; the API knows a header.
 func (p *protocol) Write(r llm.Request) (upstream.Message, error) {
 	o := upstream.Options(r)
 	if o.MaxTokens == 0 {
@@ -71,8 +73,8 @@ func (p *protocol) Write(r llm.Request) (upstream.Message, error) {
 	return m, nil
 }
 
-// marked marks, for the prompt cache, the system prompt and the last tool of a body, as far as marks are left for them: tools
-// may bring marks of their own.
+// marked marks, for the prompt cache, the system prompt and the last tool of a body, as far as
+// marks are left for them: tools may bring marks of their own.
 func marked(body []byte, left int) []byte {
 	var edits []wire.Edit
 	root := wire.ValueOf(body)

@@ -1,4 +1,5 @@
-// Package openaichat asks over the Chat Completions protocol: OpenAI's own API, or one of the many servers that speak it.
+// Package openaichat asks over the Chat Completions protocol: OpenAI's own API, or one of the many
+// servers that speak it.
 package openaichat
 
 import (
@@ -19,12 +20,14 @@ const BaseURL = "https://api.openai.com/v1"
 // Config says where a server is reached, and what it wants otherwise than others.
 type Config struct {
 	upstream.Config
-	// MaxTokens is the member that bounds the answer: "max_completion_tokens", as OpenAI has it, or "max_tokens", as it was before and
-	// most servers still have it. Default: by the host of the base URL, "max_tokens" for an unknown one.
+	// MaxTokens is the member that bounds the answer: "max_completion_tokens", as OpenAI has it, or
+	// "max_tokens", as it was before and most servers still have it. Default: by the host of the
+	// base URL, "max_tokens" for an unknown one.
 	MaxTokens string
 }
 
-// newBound are the hosts, or the ends of their names, that take max_completion_tokens and give up or refuse max_tokens.
+// newBound are the hosts, or the ends of their names, that take max_completion_tokens and give up
+// or refuse max_tokens.
 var newBound = []string{"api.openai.com", ".openai.azure.com", "api.groq.com", "api.cerebras.ai", "api.x.ai"}
 
 // strict are the hosts that refuse stream_options. They report usage without being asked.

@@ -20,7 +20,8 @@ func (s streamed) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(strings.NewReader(string(s))), Request: r}, nil
 }
 
-// Whatever a provider streams, there is an answer that can be stored and be sent again, or one error, and what arrived beside it.
+// Whatever a provider streams, there is an answer that can be stored and be sent again, or one
+// error, and what arrived beside it.
 func FuzzAsk(f *testing.F) {
 	for i, d := range dialects {
 		for _, stream := range [][]string{d.text("one", " two"), d.thinking, d.call, d.length, d.refused, {d.overload}, {d.limited}} {

@@ -15,7 +15,8 @@ import (
 	"github.com/winnowhq/winnow/model"
 )
 
-// network is a server reached through pipes instead of sockets, so that a test can run in a bubble where time is not waited for.
+// network is a server reached through pipes instead of sockets, so that a test can run in a bubble
+// where time is not waited for.
 type network struct {
 	*http.Transport
 	requests atomic.Int32

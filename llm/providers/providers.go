@@ -1,5 +1,6 @@
-// Package providers answers: which provider is meant by a model's name? It knows where the well-known providers are reached, takes
-// others from the configuration, and makes the client that asks the one before the slash in "provider/model".
+// Package providers finds the provider that a model's name means. It knows where the well-known
+// providers are reached, adds the ones in the configuration, and makes the client that asks the one
+// before the slash in "provider/model".
 package providers
 
 import (
@@ -37,27 +38,35 @@ const (
 // Protocols are all of them, the most usual of a provider that somebody defines first.
 func Protocols() []Protocol { return []Protocol{Chat, Responses, Anthropic, Gemini} }
 
-// Provider says how a provider is reached. It is an entry of "providers" in the configuration, by the provider's name:
+// Provider says how a provider is reached. It is an entry of "providers" in the configuration, by
+// the provider's name:
 //
 //	"providers": {"house": {"protocol": "openai-chat", "baseURL": "http://localhost:8000/v1"}}
 //
-// An entry with the name of a well-known provider changes what it says and leaves the rest as it is known.
+// An entry with the name of a well-known provider changes what it says and leaves the rest as it is
+// known.
 type Provider struct {
 	// Protocol is what it speaks. Default: openai-chat.
 	Protocol Protocol `json:"protocol,omitzero"`
-	// BaseURL is what stands before the protocol's own path, the version included: "https://host/v1".
+	// BaseURL is what stands before the protocol's own path, the version included:
+	// "https://host/v1".
 	BaseURL string `json:"baseURL,omitzero"`
-	// KeyEnv is the environment variable that holds the key; keys stand in no file. Empty: no key is sent.
+	// KeyEnv is the environment variable that holds the key; no file holds keys. If it is empty, no
+	// key is sent.
 	KeyEnv string `json:"keyEnv,omitzero"`
-	// Headers are sent with every request. "$NAME" as a whole value is the environment variable of that name.
+	// Headers are sent with every request. "$NAME" as a whole value is the environment variable of
+	// that name.
 	Headers map[string]string `json:"headers,omitzero"`
 	// Idle is how long it may be silent before a request is given up, in seconds. Default 120.
 	Idle int `json:"idle,omitzero"`
-	// Longest is how long a request may take in all, in seconds, whatever is received. Default 1,800; of a summary 600.
+	// Longest is how long a request may take in all, in seconds, whatever is received. Default
+	// 1,800; of a summary 600.
 	Longest int `json:"longest,omitzero"`
-	// MaxTokens is the member that bounds an answer of openai-chat, "max_tokens" or "max_completion_tokens". Default: by host.
+	// MaxTokens is the member that bounds an answer of openai-chat, "max_tokens" or
+	// "max_completion_tokens". Default: by host.
 	MaxTokens string `json:"maxTokens,omitzero"`
-	// Body is a JSON object of members that every request gets besides, such as {"reasoning_effort":"low"}; null leaves one out.
+	// Body is a JSON object of members that every request gets besides, such as
+	// {"reasoning_effort":"low"}; null leaves one out.
 	Body jsontext.Value `json:"body,omitzero"`
 }
 
@@ -89,7 +98,8 @@ type Set struct {
 	Transport http.RoundTripper
 }
 
-// New returns the well-known providers and the defined ones, and checks what is defined. getenv reads the environment.
+// New returns the well-known providers and the defined ones, and checks what is defined. getenv
+// reads the environment.
 func New(getenv func(string) string, defined map[string]Provider) (*Set, error) {
 	s := &Set{getenv: getenv, defined: defined}
 	for _, name := range slices.Sorted(maps.Keys(defined)) {
@@ -102,10 +112,10 @@ func New(getenv func(string) string, defined map[string]Provider) (*Set, error) 
 
 func (s *Set) check(name string, p Provider) error {
 	if name == "" || strings.ContainsAny(name, "/ \t\n") {
-		return fmt.Errorf("providers: %q is no name for a provider: use one word without a slash", name)
+		return fmt.Errorf("providers: %q cannot name a provider: use one word without a slash", name)
 	}
 	if p.Protocol != "" && !slices.Contains(Protocols(), p.Protocol) {
-		return fmt.Errorf("providers.%s: protocol %q is not known: use one of %s", name, p.Protocol, join(Protocols()))
+		return fmt.Errorf("providers.%s: unknown protocol %q; use one of %s", name, p.Protocol, join(Protocols()))
 	}
 	if p.Idle < 0 {
 		return fmt.Errorf("providers.%s: idle is %d seconds: use 1 or more, or leave it out for 120", name, p.Idle)
@@ -161,7 +171,8 @@ func (s *Set) provider(name string) (p Provider, ok bool) {
 	return p, ok
 }
 
-// Open returns the client that asks a model, and the model. A name without a provider is looked up in the catalogue.
+// Open returns the client that asks a model, and the model. A name without a provider is looked up
+// in the catalogue.
 func (s *Set) Open(catalogue *model.Catalogue, name string) (llm.Client, model.Model, error) {
 	provider, id, slashed := strings.Cut(strings.TrimSpace(name), "/")
 	if alias, ok := aliases[provider]; ok && slashed {
@@ -185,7 +196,8 @@ func (s *Set) Open(catalogue *model.Catalogue, name string) (llm.Client, model.M
 	return client, m, err
 }
 
-// Protocol is what a provider speaks. Of one that is not known it is openai-chat, as Client would refuse it.
+// Protocol is what a provider speaks. Of one that is not known it is openai-chat, as Client would
+// refuse it.
 func (s *Set) Protocol(name string) Protocol {
 	if p, _ := s.provider(name); p.Protocol != "" {
 		return p.Protocol
@@ -193,7 +205,8 @@ func (s *Set) Protocol(name string) Protocol {
 	return Chat
 }
 
-// Client returns the client that asks a provider. The error of a missing key says which variable to set.
+// Client returns the client that asks a provider. The error of a missing key says which variable to
+// set.
 func (s *Set) Client(name string) (llm.Client, error) {
 	p, ok := s.provider(name)
 	if !ok {
@@ -234,7 +247,7 @@ func (s *Set) headers(c *upstream.Config, name string, p Provider) error {
 			if value = s.getenv(variable); value == "" {
 				return fmt.Errorf("%s: the header %s wants the environment variable %s, which is not set", name, header, variable)
 			}
-			c.Secrets = append(c.Secrets, value) // what stands in no file is not to stand in an error either
+			c.Secrets = append(c.Secrets, value) // what no file holds must not be shown in an error either
 		}
 		if c.Headers == nil {
 			c.Headers = map[string]string{}
@@ -244,7 +257,8 @@ func (s *Set) headers(c *upstream.Config, name string, p Provider) error {
 	return nil
 }
 
-// KeyEnv is the environment variable from which the key of a provider is taken, "" if there is none.
+// KeyEnv is the environment variable from which the key of a provider is taken, "" if there is
+// none.
 func (s *Set) KeyEnv(name string) string {
 	p, _ := s.provider(name)
 	variables := keyVariables(name, p)
@@ -259,7 +273,8 @@ func (s *Set) KeyEnv(name string) string {
 	return p.KeyEnv
 }
 
-// keyVariables are the variables that may hold the key of a provider, in the order in which they are looked at.
+// keyVariables are the variables that may hold the key of a provider, in the order in which they
+// are looked at.
 func keyVariables(name string, p Provider) []string {
 	if k := known[name]; p.KeyEnv != "" && p.KeyEnv == k.KeyEnv { // no other variable was defined
 		return append([]string{p.KeyEnv}, k.keyEnvs...)
@@ -267,7 +282,8 @@ func keyVariables(name string, p Provider) []string {
 	return []string{p.KeyEnv}
 }
 
-// KeyEnvs are all the variables of the environment that hold keys of providers: of the known ones, and what the defined ones name, in headers too.
+// KeyEnvs are all the variables of the environment that hold keys of providers: of the known ones,
+// and what the defined ones name, in headers too.
 func (s *Set) KeyEnvs() []string {
 	var all []string
 	add := func(p Provider, others ...string) {
@@ -288,7 +304,8 @@ func (s *Set) KeyEnvs() []string {
 	return slices.DeleteFunc(slices.Compact(all), func(name string) bool { return name == "" })
 }
 
-// key finds the key. A server on this computer may do without the key of the provider whose place it takes.
+// key finds the key. A server on this computer may do without the key of the provider whose place
+// it takes.
 func (s *Set) key(c *upstream.Config, name string, p Provider) error {
 	k := known[name]
 	variables := keyVariables(name, p)

@@ -20,7 +20,8 @@ var spoken = map[Protocol]llmtest.Protocol{
 	Anthropic: llmtest.Anthropic, Chat: llmtest.Chat, Responses: llmtest.Responses, Gemini: llmtest.Gemini,
 }
 
-// scripted runs a test against an upstream for every dialect. At the end no request may have been one that a provider would refuse.
+// scripted runs a test against an upstream for every dialect. At the end no request may have been
+// one that a provider would refuse.
 func scripted(t *testing.T, script func() llmtest.Script, test func(t *testing.T, d dialect, s *llmtest.Server, c llm.Client)) {
 	t.Helper()
 	for _, d := range dialects {
@@ -83,8 +84,8 @@ func TestUpstream_waitsWhatItIsAskedTo(t *testing.T) {
 	})
 }
 
-// A conversation goes on over several steps, with thoughts and calls, and its last request is extended: the upstream reads what it
-// has from its cache, and finds its own signatures unchanged.
+// A conversation goes on over several steps, with thoughts and calls, and its last request is
+// extended: the upstream reads what it has from its cache, and finds its own signatures unchanged.
 func TestUpstream_aConversationIsReadFromTheCache(t *testing.T) {
 	long := strings.Repeat("This is one of many lines of a tool's output, about nothing.\n", 200)
 	replies := []llmtest.Reply{

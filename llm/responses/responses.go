@@ -1,5 +1,5 @@
-// Package responses asks OpenAI's Responses API, its own or a server that speaks it, and has nothing stored there: what the
-// model thought arrives encrypted, and goes back with the next request.
+// Package responses asks OpenAI's Responses API, its own or a server that speaks it, and has it
+// store nothing: what the model thought arrives encrypted, and goes back with the next request.
 package responses
 
 import (
@@ -58,7 +58,8 @@ func (p *protocol) Write(r llm.Request) (upstream.Message, error) {
 	return m, nil
 }
 
-// plain are the models that do not think. They refuse requests for encrypted thoughts; all newer models think.
+// plain are the models that do not think. They refuse requests for encrypted thoughts; all newer
+// models think.
 var plain = regexp.MustCompile(`^(?:chatgpt-|gpt-(?:3|4)|gpt-5[0-9.]*-chat)|-chat-latest$`)
 
 func thinks(model string) bool {

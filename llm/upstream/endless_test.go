@@ -14,7 +14,8 @@ import (
 	"github.com/winnowhq/winnow/model"
 )
 
-// drip is a response that goes on for ever, a piece at a time. It ends with the request's context, as a connection does.
+// drip is a response that goes on for ever, a piece at a time. It ends with the request's context,
+// as a connection does.
 type drip struct {
 	ctx   context.Context
 	first string
@@ -60,7 +61,8 @@ func ask(t *testing.T, c Config, answer http.RoundTripper) (time.Duration, error
 	return time.Since(begun), err
 }
 
-// A provider that says something every few seconds is never silent, and must come to an end all the same.
+// A provider that says something every few seconds is never silent, and must come to an end all the
+// same.
 func TestCall_aDripEnds(t *testing.T) {
 	for name, d := range map[string]drip{
 		"comments":    {piece: ": still here\n", every: 5 * time.Second},

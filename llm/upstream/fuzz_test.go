@@ -11,7 +11,8 @@ import (
 	"github.com/winnowhq/winnow/llm"
 )
 
-// Whatever a refusal says, it becomes an error for people that asks to wait neither backwards nor for more than a year.
+// Whatever a refusal says, it becomes an error for people that asks to wait neither backwards nor
+// for more than a year.
 func FuzzRefusal(f *testing.F) {
 	for _, seed := range [][3]string{
 		{"Retry-After", "7", `{"error":{"message":"no"}}`}, {"Retry-After", "Wed, 21 Oct 2099 07:28:00 GMT", ""}, {"Retry-After", "-1", "<html><title>x</title>"}, {"Retry-After-Ms", "1e300", ""},

@@ -8,12 +8,12 @@ import (
 	"github.com/winnowhq/winnow/wire"
 )
 
-// remembered is how many conversations a client remembers: those of an agent and of the agents that work for it. What is
-// remembered of a conversation is about twice as large as its body.
+// remembered is how many conversations a client remembers: those of an agent and of the agents that
+// work for it. What is remembered of a conversation is about twice as large as its body.
 const remembered = 8
 
-// Memory keeps what was written down of the newest conversations, so that it is not written again. The zero value keeps
-// nothing. It is safe for concurrent use.
+// Memory keeps what was written down of the newest conversations, so that it is not written again.
+// The zero value keeps nothing. It is safe for concurrent use.
 type Memory struct {
 	mu   sync.Mutex
 	kept []kept // newest first
@@ -24,8 +24,8 @@ type kept struct {
 	elements     *wire.Elements
 }
 
-// Encode writes a request down in a form. Of several requests that are written at once in one conversation, all but one are
-// written anew. So are those without a conversation.
+// Encode writes a request down in a form. Of several requests that are written at once in one
+// conversation, all but one are written anew. So are those without a conversation.
 func (m *Memory) Encode(r llm.Request, o wire.Options, form *wire.Form) (wire.Body, error) {
 	known := m.take(r.Conversation)
 	body, err := known.Encode(r.Messages, o, form)

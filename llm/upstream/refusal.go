@@ -16,7 +16,8 @@ import (
 	"github.com/winnowhq/winnow/wire"
 )
 
-// reportOf is the object of a report in JSON: Google puts errors of streams into a list. Text that is not JSON has none.
+// reportOf is the object of a report in JSON: Google puts errors of streams into a list. Text that
+// is not JSON has no members.
 func reportOf(text []byte) wire.Value {
 	if !jsontext.Value(text).IsValid(session.ReadOptions()) {
 		return wire.Value{}
@@ -48,8 +49,8 @@ type report struct {
 	wait    time.Duration
 }
 
-// parse reads a report in any of the forms that providers use: {"error":{…}}, {"error":"…"}, [{"error":{…}}], {"message":…},
-// {"detail":…}.
+// parse reads a report in any of the forms that providers use: {"error":{…}}, {"error":"…"},
+// [{"error":{…}}], {"message":…}, {"detail":…}.
 func parse(text []byte) report {
 	root := reportOf(text)
 	failure := root.Get("error")
@@ -94,7 +95,8 @@ func (r *report) google(details wire.Value) {
 	}
 }
 
-// refusal makes the error of a response with an error's status, or of a report inside a stream, which has status 0.
+// refusal makes the error of a response with an error's status, or of a report inside a stream,
+// which has status 0.
 func (c *call) refusal(status int, header http.Header, text []byte) *llm.Error {
 	r := parse(text)
 	judged := budget.Rejection{Status: status, Code: r.code, Message: r.message, Body: string(text)}
@@ -119,7 +121,7 @@ func (c *call) refusal(status int, header http.Header, text []byte) *llm.Error {
 	return e
 }
 
-// words are what a refusal says that is no JSON.
+// words are what a refusal says that is not JSON.
 func words(status int, text []byte) string {
 	said := strings.TrimSpace(string(text))
 	switch {
@@ -143,8 +145,8 @@ func page(text []byte) string {
 
 // wait is how long the headers of a refusal ask to wait, 0 when they do not say.
 //
-// The headers that tell when a limit is reset count only beside one that says that nothing of it remains: they stand in
-// every response, and most of them are about limits that were not reached.
+// The headers that tell when a limit is reset count only together with one that says that nothing
+// of it remains: every response has them, and most are about limits that were not reached.
 func wait(header http.Header, now time.Time) time.Duration {
 	if ms, err := strconv.ParseFloat(header.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
 		return seconds(ms / 1000)
@@ -179,7 +181,7 @@ func until(value string, now time.Time) time.Duration {
 	if at, err := time.Parse(time.RFC3339, value); err == nil {
 		return max(at.Sub(now), 0)
 	}
-	if s, err := strconv.ParseFloat(value, 64); err == nil && s < 1e6 { // more is a time since 1970, in who knows which unit
+	if s, err := strconv.ParseFloat(value, 64); err == nil && s < 1e6 { // more is a time since 1970, in an unknown unit
 		return seconds(s)
 	}
 	return 0
@@ -202,8 +204,8 @@ var (
 		"h": 3600, "hour": 3600, "hours": 3600}
 )
 
-// tryAgain reads how long to wait from the words of a report that has no headers (OpenAI, in a stream: "Please try again in 6m1.2s"; Azure: "Please retry after
-// 20 seconds").
+// tryAgain reads how long to wait from the words of a report that has no headers (OpenAI, in a
+// stream: "Please try again in 6m1.2s"; Azure: "Please retry after 20 seconds").
 func tryAgain(message string) time.Duration {
 	found := again.FindStringSubmatch(message)
 	if found == nil {

@@ -8,13 +8,14 @@ import (
 	"github.com/winnowhq/winnow/wire"
 )
 
-// CacheControl is the member that asks the API to keep everything up to its block in the prompt cache for five minutes, with
-// the comma before it.
+// CacheControl is the member that asks the API to keep everything up to its block in the prompt
+// cache for five minutes, with the comma before it.
 const CacheControl = `,"cache_control":{"type":"ephemeral"}`
 
-// Cached returns the messages of a body with the last two of the user's marked for the prompt cache: the one that the request
-// before this one ended with is read, the newest is written. Together with a marked system prompt that is three of the
-// four marks that the API allows. A mark changes no cached content; bodies are compared before they are marked.
+// Cached returns the messages of a body with the last two of the user's marked for the prompt
+// cache: the one that the request before this one ended with is read, the newest is written.
+// Together with a marked system prompt that is three of the four marks that the API allows. A mark
+// changes no cached content; bodies are compared before they are marked.
 func Cached(messages []jsontext.Value) []jsontext.Value {
 	messages = slices.Clone(messages)
 	marks := 0
@@ -35,7 +36,8 @@ func Cached(messages []jsontext.Value) []jsontext.Value {
 	return messages
 }
 
-// Mark is the edit that marks a block or a tool for the prompt cache; nil if it is not an object, or is marked already.
+// Mark is the edit that marks a block or a tool for the prompt cache; nil if it is not an object,
+// or is marked already.
 func Mark(block wire.Value) []wire.Edit {
 	if block.Kind() != '{' || !block.Get("cache_control").Empty() {
 		return nil

@@ -2,9 +2,10 @@ package anthropic
 
 import "github.com/winnowhq/winnow/wire"
 
-// Check reports what the API would refuse in a body: JSON that does not parse, roles that do not alternate, a first message
-// that is not the user's, blank text, a call without its result in the next message or a result without its call, a call id that
-// occurs twice. Messages of the role "system", which the API accepts amid a conversation in a beta, are passed over.
+// Check reports what the API would refuse in a body: JSON that does not parse, roles that do not
+// alternate, a first message that is not the user's, blank text, a call without its result in the
+// next message or a result without its call, a call id that occurs twice. Messages of the role
+// "system", which the API accepts in the middle of a conversation in a beta, are passed over.
 func Check(body []byte) error {
 	c := checker{seen: map[string]bool{}}
 	return c.Run(body, "anthropic", "messages", "message", c.message, func() {

@@ -5,10 +5,12 @@ import (
 	"github.com/winnowhq/winnow/wire"
 )
 
-// Decode reads a request body, or a bare array of messages. What is damaged is skipped and listed; it never fails.
+// Decode reads a request body, or a bare array of messages. What is damaged is skipped and listed;
+// it never fails.
 //
-// A "system" message amid the conversation becomes a user message that nobody wrote. Blocks that only the API understands
-// (server tools, search results, compaction) become parts that keep their JSON.
+// A "system" message in the middle of the conversation becomes a user message that nobody wrote.
+// Blocks that only the API understands (server tools, search results, compaction) become parts that
+// keep their JSON.
 func Decode(body []byte) *wire.Decoded {
 	b, root := wire.NewBuilder(body, "anthropic")
 	d := decoder{b}
@@ -79,7 +81,8 @@ func read(v wire.Value) blockFields {
 	return b
 }
 
-// user reads results first, whatever stands between them: the rest of the message was said after them.
+// user reads results first, whatever stands between them: the rest of the message was said after
+// them.
 func (d decoder) user(index int, content wire.Value) {
 	var said []blockFields
 	results := false

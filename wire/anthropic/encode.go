@@ -1,4 +1,4 @@
-// Package anthropic answers: how does Anthropic's Messages API write a conversation down?
+// Package anthropic reads and writes conversations in the JSON of Anthropic's Messages API.
 package anthropic
 
 import (
@@ -18,13 +18,15 @@ func head(b wire.Body) any {
 	}{b.Model, b.MaxTokens, b.System, b.Tools}
 }
 
-// Encode writes messages, already a view, as the API wants them: roles alternate, the first message is the user's, results
-// open the user message that follows their calls, and no text block is blank. Thinking goes along where the model of the
-// options wrote and signed it. A result without text has no content; the API refuses empty text.
+// Encode writes messages, already a view, as the API wants them: roles alternate, the first message
+// is the user's, results open the user message that follows their calls, and no text block is
+// blank. Thinking goes along where the model of the options wrote and signed it. A result without
+// text has no content; the API refuses empty text.
 //
-// The messages of the body grow at their end alone: with one more message in the view, all but the last message of the body
-// stay as they are to the byte, and the last one either stays or gets more blocks behind those that it has. It stays whenever the
-// added message begins a step: an assistant's message after the user's, or the user's after an assistant's without calls.
+// The messages of the body grow at their end alone: with one more message in the view, all but the
+// last message of the body stay as they are to the byte, and the last one either stays or gets more
+// blocks behind those that it has. It stays whenever the added message begins a step: an
+// assistant's message after the user's, or the user's after an assistant's without calls.
 func Encode(messages []session.Message, o wire.Options) (wire.Body, error) {
 	return new(wire.Elements).Encode(messages, o, Form)
 }

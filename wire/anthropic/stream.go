@@ -10,7 +10,8 @@ import (
 	"github.com/winnowhq/winnow/wire"
 )
 
-// Stream puts an answer together from its events. hear is called with each piece of text as it arrives; nil if nobody listens.
+// Stream puts an answer together from its events. hear is called with each piece of text as it
+// arrives; nil if nobody listens.
 func Stream(hear func(text string)) wire.Stream { return &stream{hear: hear} }
 
 type stream struct {
@@ -28,7 +29,8 @@ type growing struct {
 	text, signature strings.Builder
 }
 
-// usage holds the newest of each figure: the beginning of a stream has those of the prompt, its end may repeat them.
+// usage holds the newest of each figure: the beginning of a stream has those of the prompt, its end
+// may repeat them.
 type usage struct{ input, output, thinking, read, write, hour int }
 
 // take takes the figures of a report that are more than nothing.
@@ -159,7 +161,7 @@ func (b *growing) part() session.Part {
 	return wire.OpaquePart("anthropic", b.kind, raw)
 }
 
-// finish is why the answer ended. A compatible server may say that it has without saying why.
+// finish is why the answer ended. A compatible server may say that it ended without saying why.
 func (s *stream) finish() wire.Finish {
 	switch s.reason {
 	case "":

@@ -6,8 +6,9 @@ import (
 	"github.com/winnowhq/winnow/wire"
 )
 
-// Check reports what the API would refuse in a body: JSON that does not parse, unknown roles, a first content that is not the
-// user's, two of the model's in a row, calls whose responses are not all in the next content, parts that are empty.
+// Check reports what the API would refuse in a body: JSON that does not parse, unknown roles, a
+// first content that is not the user's, two of the model's in a row, calls whose responses are not
+// all in the next content, parts that are empty.
 func Check(body []byte) error {
 	var c checker
 	return c.Run(body, "gemini", "contents", "content", c.content, func() {

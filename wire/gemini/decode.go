@@ -7,9 +7,10 @@ import (
 	"github.com/winnowhq/winnow/wire"
 )
 
-// Decode reads a request body, or a bare array of contents. What is damaged is skipped and listed; it never fails. Responses find
-// their calls by id, or by name if they have none. The model is unknown unless the body says it: if its signatures
-// are to go back, set the ModelID of the assistant's messages.
+// Decode reads a request body, or a bare array of contents. What is damaged is skipped and listed;
+// it never fails. Responses find their calls by id, or by name if they have none. The model is
+// unknown unless the body says it: if its signatures are to go back, set the ModelID of the
+// assistant's messages.
 func Decode(body []byte) *wire.Decoded {
 	b, root := wire.NewBuilder(body, "google")
 	d := &decoder{Builder: b, waiting: map[string][]string{}}
@@ -120,7 +121,7 @@ func (d *decoder) part(index int, p partFields, returned bool) {
 	case p.Kind() == '{':
 		d.Add(wire.OpaquePart("gemini", "part", p.Raw()), place)
 	default:
-		d.Skip(p.Span, "a part that is no object")
+		d.Skip(p.Span, "a part that is not an object")
 	}
 }
 
@@ -143,7 +144,8 @@ func (d *decoder) response(index int, p partFields) {
 	r := wire.Result{Place: wire.Place{
 		ResultElement: index, ResultBlock: p.Span, Result: c.response.Span, Object: true, NoResultValue: c.response.Empty(),
 	}}
-	// {"output": …} and {"error": …} are what the API asks for; any other object is the text itself.
+	// {"output": …} and {"error": …} are what the API asks for; any other object is the text
+	// itself.
 	var output, failure wire.Value
 	c.response.Read("output", &output, "result", &output, "error", &failure)
 	alone := c.response.Read() == 1

@@ -1,4 +1,4 @@
-// Package gemini answers: how does Google's Gemini API write a conversation down?
+// Package gemini reads and writes conversations in the JSON of Google's Gemini API.
 package gemini
 
 import (
@@ -34,16 +34,18 @@ func head(b wire.Body) any {
 	return h
 }
 
-// skipSignature stands for the signature of a call that Gemini did not make itself. Models from Gemini 3 on refuse the first call
-// of a step without signature; Google documents this value for calls that come from elsewhere.
+// skipSignature replaces the signature of a call that Gemini did not make itself. Models from
+// Gemini 3 on refuse the first call of a step without signature; Google documents this value for
+// calls that come from elsewhere.
 const skipSignature = "skip_thought_signature_validator"
 
-// Encode writes messages, already a view: what the model says in a row is one content, and the responses to its calls are one
-// content of the user's that follows at once. Media that tools returned stand behind the responses, under a caption. The user's
-// messages are contents of their own. Thought signatures go along where the model of the options wrote them.
+// Encode writes messages, already a view: what the model says in a row is one content, and the
+// responses to its calls are one content of the user's that follows at once. Media that tools
+// returned follow the responses, under a caption. The user's messages are contents of their own.
+// Thought signatures go along where the model of the options wrote them.
 //
-// One more message in the view leaves all but the last content as they are to the byte; the last one grows at its end when it
-// is the model's and the model goes on.
+// One more message in the view leaves all but the last content as they are to the byte; the last
+// one grows at its end when it is the model's and the model goes on.
 func Encode(messages []session.Message, o wire.Options) (wire.Body, error) {
 	return new(wire.Elements).Encode(messages, o, Form)
 }

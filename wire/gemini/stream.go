@@ -9,7 +9,8 @@ import (
 	"github.com/winnowhq/winnow/wire"
 )
 
-// Stream puts an answer together from its events. hear is called with each piece of text as it arrives; nil if nobody listens.
+// Stream puts an answer together from its events. hear is called with each piece of text as it
+// arrives; nil if nobody listens.
 func Stream(hear func(text string)) wire.Stream { return &stream{hear: hear} }
 
 type stream struct {
@@ -45,8 +46,8 @@ func (s *stream) Take(event []byte) (last bool) {
 	return false
 }
 
-// count reads a report of usage: the prompt's tokens include those that were read from the cache, the answer's exclude its
-// thoughts.
+// count reads a report of usage: the prompt's tokens include those that were read from the cache,
+// the answer's exclude its thoughts.
 func count(report wire.Value) session.Usage {
 	var prompt, cached, tools, answer, thoughts, total int
 	report.Read("promptTokenCount", &prompt, "cachedContentTokenCount", &cached, "toolUsePromptTokenCount", &tools,
@@ -56,8 +57,9 @@ func count(report wire.Value) session.Usage {
 	return usage
 }
 
-// part takes a part. Texts and thoughts come in pieces, which are put together. A part with a signature stays by itself, as
-// Google wants it back. A signature that comes after its text, with nothing else, belongs to that text.
+// part takes a part. Texts and thoughts come in pieces, which are put together. A part with a
+// signature stays by itself, as Google wants it back. A signature that comes after its text, with
+// nothing else, belongs to that text.
 func (s *stream) part(p partFields) {
 	metadata := wire.Metadata("google", "thoughtSignature", p.signature)
 	text := p.text.String()

@@ -2,8 +2,9 @@ package openaichat
 
 import "github.com/winnowhq/winnow/wire"
 
-// Check reports what the API would refuse in a body: JSON that does not parse, an unknown role, a call that is not followed
-// by its "tool" message or the reverse, a call id that occurs twice among calls that wait, empty content.
+// Check reports what the API would refuse in a body: JSON that does not parse, an unknown role, a
+// call that is not followed by its "tool" message or the reverse, a call id that occurs twice among
+// calls that wait, empty content.
 func Check(body []byte) error {
 	c := checker{seen: map[string]bool{}, open: map[string]bool{}}
 	return c.Run(body, "chat", "messages", "message", c.message, func() {

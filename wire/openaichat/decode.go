@@ -7,10 +7,12 @@ import (
 	"github.com/winnowhq/winnow/wire"
 )
 
-// Decode reads a request body, or a bare array of messages. What is damaged is skipped and listed; it never fails.
+// Decode reads a request body, or a bare array of messages. What is damaged is skipped and listed;
+// it never fails.
 //
-// System and developer messages before the conversation are the system prompt; those amid it become user messages that
-// nobody wrote. The old "function" messages are read as results of the call before them.
+// System and developer messages before the conversation are the system prompt; later ones become
+// user messages that nobody wrote. The old "function" messages are read as results of the call
+// before them.
 func Decode(body []byte) *wire.Decoded {
 	b, root := wire.NewBuilder(body, "openai")
 	d := &decoder{Builder: b}
@@ -152,7 +154,8 @@ func (d *decoder) call(index int, id string, at, body wire.Value) {
 	d.Call(id, tool, input, nil, wire.Place{Element: index, Block: at.Span, Input: arguments.Span, Quoted: quoted})
 }
 
-// Arguments reads the arguments of a call, JSON within a JSON string: the JSON if it is valid, otherwise the string.
+// Arguments reads the arguments of a call, JSON within a JSON string: the JSON if it is valid,
+// otherwise the string.
 func Arguments(arguments wire.Value) (input jsontext.Value, quoted bool) {
 	if arguments.Kind() != '"' {
 		return arguments.Raw(), false

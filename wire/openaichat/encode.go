@@ -1,5 +1,5 @@
-// Package openaichat answers: how do OpenAI's Chat Completions, and the many servers that speak it, write a
-// conversation down?
+// Package openaichat reads and writes conversations in the JSON of OpenAI's Chat Completions, which
+// many servers speak.
 package openaichat
 
 import (
@@ -20,20 +20,24 @@ func head(b wire.Body) any {
 	}{b.Model, b.MaxTokens, b.Tools}
 }
 
-// Encode writes messages, already a view: an assistant's step is one message with its text and its calls, and one "tool"
-// message for each call follows it. Texts of a step are joined by blank lines. Media that tools returned follow in one
-// user message, under a caption: "tool" messages are text. There is no place for errors; a failed call's result is its error's text.
-// Reasoning goes along where the model of the options wrote it *and* it was read from a body that had it in a member
-// of its own (reasoning_content): OpenAI refuses that member, the servers that need it sent it first.
+// Encode writes messages, already a view: an assistant's step is one message with its text and its
+// calls, and one "tool" message for each call follows it. Texts of a step are joined by blank
+// lines. Media that tools returned follow in one user message, under a caption: "tool" messages are
+// text. The API has no place for errors; the result of a failed call is the text of its error.
+// Reasoning goes along where the model of the options wrote it *and* it was read from a body that
+// had it in a member of its own (reasoning_content): OpenAI refuses that member, the servers that
+// need it sent it first.
 //
-// One more message in the view adds messages at the end of the body and changes none of those before, to the byte.
+// One more message in the view adds messages at the end of the body and changes none of those
+// before, to the byte.
 func Encode(messages []session.Message, o wire.Options) (wire.Body, error) {
 	return new(wire.Elements).Encode(messages, o, Form)
 }
 
 // Form is how the API writes a body down.
 var Form = &wire.Form{
-	Head: head, List: "messages", Own: prefix, Said: user, Answered: assistant, First: first}
+	Head: head, List: "messages", Own: prefix, Said: user, Answered: assistant, First: first,
+}
 
 func first(b *wire.Blocks, o wire.Options) {
 	if o.System != "" {

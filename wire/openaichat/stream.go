@@ -9,7 +9,8 @@ import (
 	"github.com/winnowhq/winnow/wire/sse"
 )
 
-// Stream puts an answer together from its events. hear is called with each piece of text as it arrives; nil if nobody listens.
+// Stream puts an answer together from its events. hear is called with each piece of text as it
+// arrives; nil if nobody listens.
 func Stream(hear func(text string)) wire.Stream { return &stream{hear: hear} }
 
 type stream struct {
@@ -31,7 +32,7 @@ type growing struct {
 
 func (s *stream) Take(event []byte) (last bool) {
 	if string(event) == sse.Done {
-		if s.reason == "" { // there are servers that say that the answer is complete, and not why
+		if s.reason == "" { // some servers say that the answer is complete, but not why
 			s.reason = "stop"
 		}
 		return true
@@ -85,8 +86,8 @@ func (s *stream) say(text string) {
 	}
 }
 
-// called takes a piece of a call. A piece belongs to the newest call of its index, unless it has another id: there are servers
-// that leave every index at 0.
+// called takes a piece of a call. A piece belongs to the newest call of its index, unless it has
+// another id: some servers leave every index at 0.
 func (s *stream) called(piece wire.Value) {
 	var index int
 	var id string
@@ -111,8 +112,8 @@ func (s *stream) called(piece wire.Value) {
 	c.arguments.WriteString(function.Get("arguments").String())
 }
 
-// count reads a report of usage. What was read from the cache stands in one of three places, by server: OpenAI's, DeepSeek's,
-// Moonshot's.
+// count reads a report of usage. Servers report what was read from the cache in one of three
+// places: OpenAI's, DeepSeek's, Moonshot's.
 func (s *stream) count(report wire.Value) {
 	var prompt, answer, total, deepSeek, moonshot int
 	var details, answerDetails wire.Value
@@ -120,7 +121,7 @@ func (s *stream) count(report wire.Value) {
 		"prompt_cache_hit_tokens", &deepSeek, "cached_tokens", &moonshot,
 		"prompt_tokens_details", &details, "completion_tokens_details", &answerDetails)
 	if prompt+answer == 0 {
-		return // there are servers that report nothing once more at the end
+		return // some servers report zeros once more at the end
 	}
 	s.usage = wire.SplitUsage(prompt, max(details.Get("cached_tokens").Int(), deepSeek, moonshot),
 		details.Get("cache_write_tokens").Int(), answer, answerDetails.Get("reasoning_tokens").Int(), total)
@@ -162,7 +163,8 @@ func (s *stream) failure() []byte {
 	return nil
 }
 
-// finish is why the answer ended. Servers have words of their own, or hand on those of the model behind them.
+// finish is why the answer ended. Servers have words of their own, or hand on those of the model
+// behind them.
 func (s *stream) finish() wire.Finish {
 	reason := strings.ToLower(s.reason)
 	switch reason {
@@ -174,7 +176,7 @@ func (s *stream) finish() wire.Finish {
 	switch {
 	case s.refused:
 		return wire.FinishRefused
-	case len(s.calls) > 0: // there are servers that say "stop"
+	case len(s.calls) > 0: // some servers say "stop"
 		return wire.FinishCalls
 	}
 	switch reason {

@@ -5,8 +5,9 @@ import (
 	"github.com/winnowhq/winnow/wire/openaichat"
 )
 
-// Check reports what the API would refuse in a body: JSON that does not parse, a call without its output or the reverse, a call
-// id that occurs twice, reasoning that nothing follows, a message without content. Items of unknown types are passed over.
+// Check reports what the API would refuse in a body: JSON that does not parse, a call without its
+// output or the reverse, a call id that occurs twice, reasoning that nothing follows, a message
+// without content. Items of unknown types are passed over.
 func Check(body []byte) error {
 	if text, cut := wire.Complete(body); len(cut) == 0 && wire.ValueOf(text).Get("input").Kind() == '"' {
 		return nil

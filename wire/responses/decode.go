@@ -10,12 +10,13 @@ import (
 	"github.com/winnowhq/winnow/wire/openaichat"
 )
 
-// Decode reads a request body, or a bare array of items; an input that is one string is one user message. What is damaged is
-// skipped and listed; it never fails.
+// Decode reads a request body, or a bare array of items; an input that is one string is one user
+// message. What is damaged is skipped and listed; it never fails.
 //
-// System and developer messages before the conversation belong to the system prompt, behind the instructions; those amid
-// it become user messages that nobody wrote. What the assistant thought, said and called in a row is one message. Items that
-// only the API understands become parts that keep their JSON.
+// System and developer messages before the conversation belong to the system prompt, after the
+// instructions; later ones become user messages that nobody wrote. What the assistant thought, said
+// and called in a row is one message. Items that only the API understands become parts that keep
+// their JSON.
 func Decode(body []byte) *wire.Decoded {
 	b, root := wire.NewBuilder(body, "openai")
 	d := &decoder{Builder: b}
@@ -95,8 +96,8 @@ func (d *decoder) item(i itemFields) {
 		d.Call(i.callID, i.name, input, nil, place)
 	case "custom_tool_call":
 		d.step(index)
-		// Free text, not arguments: it is kept as the one argument "input". Its place stays unknown, as no
-		// JSON can stand there.
+		// Free text, not arguments: it is kept as the one argument "input". Its place stays
+		// unknown, as it cannot hold JSON.
 		d.Call(i.callID, i.name, jsontext.Value(freeText(i.input.String())), wire.Metadata("openai", "field", i.kind), place)
 	case "function_call_output", "custom_tool_call_output":
 		d.closed = true
@@ -177,7 +178,8 @@ func mediaOf(part wire.Value) (session.Part, bool) {
 	return session.Part{}, false
 }
 
-// reasoning makes a part of each text of the summary; the secret stands in all of them, so that they find together again.
+// reasoning makes a part of each text of the summary; all of them hold the secret, so that they can
+// be joined again.
 func (d *decoder) reasoning(i itemFields, place wire.Place) {
 	metadata := wire.Metadata("openai", "itemId", i.id, "reasoningEncryptedContent", i.encrypted)
 	added := false

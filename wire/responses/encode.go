@@ -1,4 +1,4 @@
-// Package responses answers: how does OpenAI's Responses API write a conversation down?
+// Package responses reads and writes conversations in the JSON of OpenAI's Responses API.
 package responses
 
 import (
@@ -18,9 +18,10 @@ func head(b wire.Body) any {
 	}{b.Model, b.MaxTokens, b.System, b.Tools}
 }
 
-// Encode writes messages, already a view, as items: a step is its reasoning, texts and calls in their order, then one
-// output for each call. Reasoning goes along where the model of the options wrote it and its encrypted content is known: that alone
-// needs nothing that the server stored. There is no place for errors; a failed call's output is its error's text.
+// Encode writes messages, already a view, as items: a step is its reasoning, texts and calls in
+// their order, then one output for each call. Reasoning goes along where the model of the options
+// wrote it and its encrypted content is known: that alone needs nothing that the server stored. The
+// API has no place for errors; the output of a failed call is the text of its error.
 //
 // One more message in the view adds items at the end and changes none of those before, to the byte.
 func Encode(messages []session.Message, o wire.Options) (wire.Body, error) {
@@ -29,7 +30,8 @@ func Encode(messages []session.Message, o wire.Options) (wire.Body, error) {
 
 // Form is how the API writes a body down.
 var Form = &wire.Form{
-	Head: head, List: "input", Own: prefix, Said: user, Answered: assistant}
+	Head: head, List: "input", Own: prefix, Said: user, Answered: assistant,
+}
 
 type item struct {
 	Type      string `json:"type"`

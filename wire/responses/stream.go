@@ -9,7 +9,8 @@ import (
 	"github.com/winnowhq/winnow/wire"
 )
 
-// Stream puts an answer together from its events. hear is called with each piece of text as it arrives; nil if nobody listens.
+// Stream puts an answer together from its events. hear is called with each piece of text as it
+// arrives; nil if nobody listens.
 func Stream(hear func(text string)) wire.Stream { return &stream{hear: hear} }
 
 type stream struct {
@@ -77,7 +78,8 @@ func (s *stream) item(index int, f itemFields, done bool) {
 	}
 }
 
-// at is the item at an index. It is made if it is not there, as some servers leave out its announcement.
+// at is the item at an index. It is made if it is not there, as some servers leave out its
+// announcement.
 func (s *stream) at(index int) *growing {
 	if index > wire.MaxBlocks {
 		return nil
@@ -104,11 +106,11 @@ func (s *stream) grow(index int, kind, delta string) {
 	i.text.WriteString(delta)
 }
 
-// Answer reads items that are complete as the decoder of the protocol reads them in a request, so that the encoder makes the
-// same items of them again.
+// Answer reads items that are complete as the decoder of the protocol reads them in a request, so
+// that the encoder makes the same items of them again.
 func (s *stream) Answer() wire.Answer {
 	items := s.items
-	if len(items) == 0 { // there are servers that tell of items in the end alone
+	if len(items) == 0 { // some servers report items at the end only
 		for output := range s.response.Get("output").Values() {
 			items = append(items, &growing{kind: output.Get("type").String(), raw: output.Raw()})
 		}
