@@ -157,15 +157,18 @@ func TestOpenCode_resumesWhatWasCompacted(t *testing.T) {
 	}
 	c.run(t, "import", file)
 	beside := readExport(t, []byte(c.run(t, "export", id)))
-	if got, want := len(beside.Session.Messages), len(change.Session.Messages); got != want || beside.Ledger.Len() != 0 {
-		t.Errorf("imported where it came from, the session has %d messages and %d marks, want %d and none", got, beside.Ledger.Len(), want)
+	if got, want := len(beside.Session.Messages), len(change.Session.Messages); got != want ||
+		beside.Ledger.Len() != 0 {
+		t.Errorf("imported where it came from, the session has %d messages and %d marks, want %d and none", got,
+			beside.Ledger.Len(), want)
 	}
 
 	u.Forget()
 	resumed.run(t, "run", "-s", id, "Where are we?")
 	sent := lastChat(t, u)
 	// The product has its own words for a marked output.
-	for _, want := range []string{"zanzibar-summary", "carried-over-word", rule.Cleared, "late-63-output", "Where are we?"} {
+	for _, want := range []string{"zanzibar-summary", "carried-over-word", rule.Cleared, "late-63-output",
+		"Where are we?"} {
 		if !strings.Contains(sent, want) {
 			t.Errorf("the request after the import lacks %q:\n%s", want, sent)
 		}
@@ -220,13 +223,17 @@ func foldOpenCode(t *testing.T, doc *format.Document) ([]byte, format.Change) {
 	}
 	summary := session.Message{
 		MessageInfo: session.MessageInfo{
-			ID: "msg_aaaaaaaaaaaasummary0000001", SessionID: s.Info.ID, Role: session.Assistant, ParentID: marker.ID, Agent: "compaction",
-			Mode: "compaction", ProviderID: "local", ModelID: "m1", Time: session.MessageTime{Created: at + 1, Completed: at + 2},
+			ID: "msg_aaaaaaaaaaaasummary0000001", SessionID: s.Info.ID, Role: session.Assistant, ParentID: marker.ID,
+			Agent: "compaction",
+			Mode:  "compaction", ProviderID: "local", ModelID: "m1", Time: session.MessageTime{Created: at + 1,
+				Completed: at + 2},
 			Summary: jsontext.Value(`true`), Finish: "stop",
 		},
 		Parts: []session.Part{
-			{ID: "prt_aaaaaaaaaaaasummary0000001", Type: session.TextPart, Text: "## Goal\n\nThe zanzibar-summary of it all."},
-			{ID: "prt_aaaaaaaaaaaasummary0000002", Type: session.TextPart, Text: "The carried-over-word.", Metadata: session.Note{Carry: true}.Metadata()},
+			{ID: "prt_aaaaaaaaaaaasummary0000001", Type: session.TextPart,
+				Text: "## Goal\n\nThe zanzibar-summary of it all."},
+			{ID: "prt_aaaaaaaaaaaasummary0000002", Type: session.TextPart, Text: "The carried-over-word.",
+				Metadata: session.Note{Carry: true}.Metadata()},
 		},
 	}
 	change := format.Change{Session: s, Ledger: doc.Ledger.With(rule.Elision{
@@ -245,10 +252,12 @@ func foldOpenCode(t *testing.T, doc *format.Document) ([]byte, format.Change) {
 // of the product's.
 func TestOpenCode_importsWhatComesFromElsewhere(t *testing.T) {
 	u := provider(t, llmtest.Text("I see."))
-	s := session.Session{Info: session.Info{ID: "0f3c-elsewhere", Title: "From elsewhere", Directory: "/repo", Time: session.Lifetime{Created: 1700000000000.5}}}
+	s := session.Session{Info: session.Info{ID: "0f3c-elsewhere", Title: "From elsewhere", Directory: "/repo",
+		Time: session.Lifetime{Created: 1700000000000.5}}}
 	message := func(id string, role session.Role, parts ...session.Part) {
 		s.Messages = append(s.Messages, session.Message{
-			MessageInfo: session.MessageInfo{ID: id, SessionID: s.Info.ID, Role: role, Time: session.MessageTime{Created: 1700000000000.5}}, Parts: parts,
+			MessageInfo: session.MessageInfo{ID: id, SessionID: s.Info.ID, Role: role,
+				Time: session.MessageTime{Created: 1700000000000.5}}, Parts: parts,
 		})
 	}
 	call := func(id string, state session.ToolState) session.Part {
@@ -257,12 +266,15 @@ func TestOpenCode_importsWhatComesFromElsewhere(t *testing.T) {
 	message("z-uuid-1", session.User, session.Part{ID: "9", Type: session.TextPart, Text: "folded-away request"})
 	message("a-uuid-2", session.Assistant,
 		session.Part{ID: "8", Type: session.ReasoningPart, Text: "I think."},
-		call("7", session.ToolState{Status: session.Completed, Input: jsontext.Value(`"raw"`), Output: "folded-away output"}))
+		call("7", session.ToolState{Status: session.Completed, Input: jsontext.Value(`"raw"`),
+			Output: "folded-away output"}))
 	message("m-uuid-3", session.User, session.Part{ID: "6", Type: session.TextPart, Text: "kept request"},
 		session.Part{ID: "5", Type: "custom-kind", Text: "kept for later"},
-		session.Part{ID: "55", Type: session.FilePart, Mime: "image/png", URL: "data:image/png;base64,iVBORw0KGgo=", Source: jsontext.Value(`{"kind":"paste"}`)})
+		session.Part{ID: "55", Type: session.FilePart, Mime: "image/png", URL: "data:image/png;base64,iVBORw0KGgo=",
+			Source: jsontext.Value(`{"kind":"paste"}`)})
 	message("b-uuid-4", session.Assistant,
-		call("4", session.ToolState{Status: session.Failed, Input: jsontext.Value(`{"path":"x"}`), Error: "kept error"}),
+		call("4", session.ToolState{Status: session.Failed, Input: jsontext.Value(`{"path":"x"}`),
+			Error: "kept error"}),
 		call("3", session.ToolState{Status: session.Running}),
 		call("2", session.ToolState{Status: session.Pending}))
 	message("c-uuid-5", session.Assistant, session.Part{ID: "33", Type: session.TextPart, Text: "half an answer"})
@@ -289,7 +301,8 @@ func TestOpenCode_importsWhatComesFromElsewhere(t *testing.T) {
 			got = append(got, fmt.Sprint("  ", p.ID, " ", p.Type, " ", p.TailStartID))
 		}
 	}
-	parents := map[string]string{"a-uuid-2": "z-uuid-1", "b-uuid-4": "m-uuid-3", "c-uuid-5": "m-uuid-3", "x-summary": "y-marker"}
+	parents := map[string]string{"a-uuid-2": "z-uuid-1", "b-uuid-4": "m-uuid-3", "c-uuid-5": "m-uuid-3",
+		"x-summary": "y-marker"}
 	for _, m := range s.Messages {
 		want = append(want, fmt.Sprint(m.ID, " ", parents[m.ID]))
 		for _, p := range m.Parts {

@@ -131,7 +131,8 @@ func (s *served) begin(t *testing.T, title string) string {
 	var made struct {
 		ID string `json:"id"`
 	}
-	if err := json.Unmarshal(s.call(t, "/session", map[string]any{"title": title}), &made); err != nil || made.ID == "" {
+	if err := json.Unmarshal(s.call(t, "/session", map[string]any{"title": title}), &made); err != nil ||
+		made.ID == "" {
 		t.Fatalf("no session was made: %v", err)
 	}
 	return made.ID
@@ -187,7 +188,9 @@ func same(t *testing.T, store *opencodedb.Store, c *client, id, when string) {
 func TestOpenCode_itsDatabaseIsReadWhileItRuns(t *testing.T) {
 	script := []llmtest.Call{
 		{Name: "bash", Arguments: `{"command":"echo pebble-$((40+2)); seq 1 40","description":"count the pebbles"}`},
-		{Name: "todowrite", Arguments: `{"todos":[{"content":"count the shells","status":"pending","priority":"high"},{"content":"count the pebbles","status":"completed","priority":"low"}]}`},
+		{Name: "todowrite", Arguments: `{"todos":[{"content":"count the ` +
+			`shells","status":"pending","priority":"high"},{"content":"count the ` +
+			`pebbles","status":"completed","priority":"low"}]}`},
 		{Name: "read", Arguments: `{"filePath":"no-such-file.txt"}`},
 		{Name: "bash", Arguments: `{"command":"echo shell-$((50+1))","description":"count the shells"}`},
 	}
@@ -200,7 +203,8 @@ func TestOpenCode_itsDatabaseIsReadWhileItRuns(t *testing.T) {
 		case r.Contains("Send a diver."):
 			if r.Results() == 0 {
 				return llmtest.Reply{Text: "Down.", Calls: []llmtest.Call{{Name: "task",
-					Arguments: `{"description":"look below","prompt":"as a diver: look below","subagent_type":"general"}`}}}
+					Arguments: `{"description":"look below","prompt":"as a diver: look ` +
+						`below","subagent_type":"general"}`}}}
 			}
 			return llmtest.Reply{Text: "The diver saw a wreck."}
 		case r.Contains("Count the beach.") && r.Results() < len(script):
@@ -229,7 +233,9 @@ func TestOpenCode_itsDatabaseIsReadWhileItRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	other := fmt.Sprintf(`"provider":{"slow":{"npm":"@ai-sdk/openai-compatible","name":"slow","options":{"baseURL":"%s/v1","apiKey":"k"},"models":{"m1":{"name":"m1","limit":{"context":200000,"output":8000},"tool_call":true}}},`, slow.URL)
+	other := fmt.Sprintf(`"provider":{"slow":{"npm":"@ai-sdk/openai-compatible","name":"slow",`+
+		`"options":{"baseURL":"%s/v1","apiKey":"k"},"models":{"m1":{"name":"m1","limit":{"context":200000,`+
+		`"output":8000},"tool_call":true}}},`, slow.URL)
 	if err := os.WriteFile(file, []byte(strings.Replace(string(config), `"provider":{`, other, 1)), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -257,7 +263,8 @@ func TestOpenCode_itsDatabaseIsReadWhileItRuns(t *testing.T) {
 	}
 	child := ""
 	for _, l := range list {
-		t.Logf("listed: %s %q parent %q, %d messages, %.0f tokens in", l.ID, l.Title, l.ParentID, l.Messages, float64(l.Tokens.Input))
+		t.Logf("listed: %s %q parent %q, %d messages, %.0f tokens in", l.ID, l.Title, l.ParentID, l.Messages,
+			float64(l.Tokens.Input))
 		if l.ParentID == dived {
 			child = l.ID
 		}
@@ -334,7 +341,8 @@ func TestOpenCode_itsDatabaseIsReadWhileItRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if last := doc.Session.Messages[len(doc.Session.Messages)-1]; !last.Failed() || !strings.Contains(string(last.Error), "Aborted") {
+	if last := doc.Session.Messages[len(doc.Session.Messages)-1]; !last.Failed() ||
+		!strings.Contains(string(last.Error), "Aborted") {
 		t.Errorf("the aborted turn ends with the error %s", last.Error)
 	}
 
@@ -407,7 +415,8 @@ func digest(t *testing.T, path string) string {
 func TestOpenCode_itsOlderFoldersEqualItsExport(t *testing.T) {
 	script := []llmtest.Call{
 		{Name: "bash", Arguments: `{"command":"echo pebble-$((40+2))","description":"count the pebbles"}`},
-		{Name: "todowrite", Arguments: `{"todos":[{"id":"1","content":"count the shells","status":"pending","priority":"high"}]}`},
+		{Name: "todowrite", Arguments: `{"todos":[{"id":"1","content":"count the ` +
+			`shells","status":"pending","priority":"high"}]}`},
 		{Name: "read", Arguments: `{"filePath":"no-such-file.txt"}`},
 	}
 	u := provider(t, func(r llmtest.Request) llmtest.Reply {

@@ -21,7 +21,8 @@ func compacted(t *testing.T, source string) (path string, text []byte) {
 	t.Helper()
 	dir := t.TempDir()
 	winnow := filepath.Join(dir, "winnow")
-	if out, err := exec.Command("go", "build", "-o", winnow, "github.com/winnowhq/winnow/cmd/winnow").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", winnow,
+		"github.com/winnowhq/winnow/cmd/winnow").CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
 	path = filepath.Join(dir, strings.TrimSuffix(filepath.Base(source), ".gz"))

@@ -104,7 +104,8 @@ func Classify(r budget.Rejection) Kind {
 	case budget.Rejected(r):
 		return Overflow
 	case r.Status == 401, r.Status == 402, r.Status == 403, unpaid[r.Code],
-		strings.Contains(strings.ToLower(r.Message), "credit balance is too low"): // Anthropic, as a request that is not valid
+		// Anthropic, as a request that is not valid
+		strings.Contains(strings.ToLower(r.Message), "credit balance is too low"):
 		return Auth
 	case r.Status == 429:
 		return RateLimited

@@ -103,7 +103,8 @@ func (c retrying) Ask(ctx context.Context, r Request) (Answer, error) {
 		if len(answer.Attempts) > 0 { // of a client that asks again by itself
 			attempts = append(attempts, answer.Attempts...)
 		} else {
-			attempts = append(attempts, Attempt{Usage: answer.Usage, Cost: answer.Cost, Duration: c.Now().Sub(at), Err: err})
+			attempts = append(attempts, Attempt{Usage: answer.Usage, Cost: answer.Cost, Duration: c.Now().Sub(at),
+				Err: err})
 		}
 		answer.Attempts = attempts
 		if err == nil {
@@ -130,7 +131,8 @@ func (c retrying) wait(err error, made int, passed time.Duration) (time.Duration
 		return 0, err
 	}
 	if e.RetryAfter > c.Most {
-		return 0, e.because(fmt.Sprintf("the provider asks to wait %s, longer than the %s that are waited for", e.RetryAfter.Round(time.Second), c.Most))
+		return 0, e.because(fmt.Sprintf("the provider asks to wait %s, longer than the %s that are waited for",
+			e.RetryAfter.Round(time.Second), c.Most))
 	}
 	bound := c.Most
 	if doubled := c.First << min(made-1, 30); doubled > 0 {

@@ -106,7 +106,8 @@ func (b *Builder) Say(text string, metadata jsontext.Value, place Place) {
 // message that nobody wrote.
 func (b *Builder) Remark(text string, element int, place Place) {
 	b.Begin(session.User, element)
-	b.Add(session.Part{Type: session.TextPart, Text: text, Synthetic: true, Metadata: jsontext.Value(systemNote)}, place)
+	b.Add(session.Part{Type: session.TextPart, Text: text, Synthetic: true, Metadata: jsontext.Value(systemNote)},
+		place)
 }
 
 // RemarkTexts appends the texts of content as one remark.
@@ -122,7 +123,8 @@ func (b *Builder) RemarkTexts(content Value, element int) {
 func Injected(text string) bool {
 	text = strings.TrimSpace(text)
 	name, _, found := strings.Cut(strings.TrimPrefix(text, "<"), ">")
-	return found && strings.HasPrefix(text, "<") && strings.ContainsAny(name, "-_") && !strings.ContainsAny(name, " \n<") &&
+	return found && strings.HasPrefix(text, "<") && strings.ContainsAny(name, "-_") &&
+		!strings.ContainsAny(name, " \n<") &&
 		strings.HasSuffix(text, "</"+name+">")
 }
 

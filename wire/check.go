@@ -37,5 +37,6 @@ func (c *Checker) Run(body []byte, api, list, element string, each func(Value), 
 
 // Fail notes a problem of the element that is checked.
 func (c *Checker) Fail(format string, args ...any) {
-	c.problems = append(c.problems, fmt.Errorf("%s body: %s %d: %s", c.api, c.element, c.index, fmt.Sprintf(format, args...)))
+	c.problems = append(c.problems, fmt.Errorf("%s body: %s %d: %s", c.api, c.element, c.index,
+		fmt.Sprintf(format, args...)))
 }

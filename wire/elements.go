@@ -144,7 +144,8 @@ func identify(m *session.Message) identity {
 // only the joining, where a message stood elsewhere in the last call. Calls with other options
 // begin anew, and so does one with call ids that are in use.
 func (e *Elements) Encode(messages []session.Message, o Options, f *Form) (Body, error) {
-	if options := (same{o.Model, o.Provider, o.System, o.Continues}); e.ids.used == nil || e.options != options || len(o.Calls) > 0 {
+	options := same{o.Model, o.Provider, o.System, o.Continues}
+	if e.ids.used == nil || e.options != options || len(o.Calls) > 0 {
 		*e = Elements{options: options, ids: newCallIDs(o.Calls)}
 		if f.First != nil {
 			var b Blocks

@@ -97,10 +97,10 @@ func (m Media) FilePart() session.Part {
 // is.
 func ParseDataURL(address, mime, name string) Media {
 	p := session.Part{Type: session.FilePart, Mime: mime, Filename: name, URL: address}
-	if head, _, found := strings.Cut(strings.TrimPrefix(address, "data:"), ","); found && strings.HasPrefix(address, "data:") {
-		if kind, _, _ := strings.Cut(head, ";"); kind != "" {
-			p.Mime = kind
-		}
+	if data, ok := strings.CutPrefix(address, "data:"); ok && strings.Contains(data, ",") {
+		head, _, _ := strings.Cut(data, ",")
+		kind, _, _ := strings.Cut(head, ";")
+		p.Mime = cmp.Or(kind, mime)
 	}
 	m := mediaOf(&p)
 	if m.Data == "" && m.URL == "" {

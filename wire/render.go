@@ -206,7 +206,8 @@ func interruptedOutput(s *session.ToolState) (string, bool) {
 		Interrupted bool    `json:"interrupted"`
 		Output      *string `json:"output"`
 	}
-	if json.Unmarshal(s.Metadata, &metadata, session.ReadOptions()) != nil || !metadata.Interrupted || metadata.Output == nil {
+	if json.Unmarshal(s.Metadata, &metadata, session.ReadOptions()) != nil || !metadata.Interrupted ||
+		metadata.Output == nil {
 		return "", false
 	}
 	return *metadata.Output, true

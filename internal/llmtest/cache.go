@@ -155,7 +155,8 @@ func (c *prefixes) marked(a *account, q prompt, salt key, minimum int) {
 func (c *prefixes) before(blocks []block, chain []key, mark int, now time.Time) int {
 	places := 0
 	for i := mark; i >= 0; i-- {
-		run := i < mark && blocks[i].kind == blocks[i+1].kind && (blocks[i].kind == "tool_use" || blocks[i].kind == "tool_result")
+		run := i < mark && blocks[i].kind == blocks[i+1].kind && (blocks[i].kind == "tool_use" ||
+			blocks[i].kind == "tool_result")
 		if !run {
 			places++
 		}

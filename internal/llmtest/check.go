@@ -57,7 +57,8 @@ func (s *Server) check(q Request, r *http.Request, rt route) (failure, bool) {
 		}
 	}
 	if limit := s.script.MaxOutput; message == "" && limit > 0 && q.MaxTokens > limit {
-		message = fmt.Sprintf("max_tokens: %d > %d, which is the maximum allowed number of output tokens for %s", q.MaxTokens, limit, q.Model)
+		message = fmt.Sprintf("max_tokens: %d > %d, which is the maximum allowed number of output tokens for %s",
+			q.MaxTokens, limit, q.Model)
 	}
 	if message != "" {
 		return refuse(400, message)
@@ -78,11 +79,13 @@ func authorised(p Protocol, r *http.Request) (status int, message string) {
 		}
 	case Chat, Responses:
 		if bearer == "" {
-			return 401, "You didn't provide an API key. You need to provide your API key in an Authorization header using Bearer auth (i.e. Authorization: Bearer YOUR_KEY)."
+			return 401, "You didn't provide an API key. You need to provide your API key in an Authorization header " +
+				"using Bearer auth (i.e. Authorization: Bearer YOUR_KEY)."
 		}
 	case Gemini:
 		if r.Header.Get("X-Goog-Api-Key") == "" && r.URL.Query().Get("key") == "" && bearer == "" {
-			return 403, "Method doesn't allow unregistered callers (callers without established identity). Please use API Key or other form of API consumer identity to call this API."
+			return 403, "Method doesn't allow unregistered callers (callers without established identity). Please " +
+				"use API Key or other form of API consumer identity to call this API."
 		}
 		if strings.HasSuffix(r.URL.Path, ":streamGenerateContent") && r.URL.Query().Get("alt") != "sse" {
 			return 400, "this server streams server-sent events alone: ask with ?alt=sse"
@@ -177,7 +180,8 @@ func (b body) marks() string {
 		case ttl != "" && ttl != "5m" && ttl != "1h":
 			problem = where + ".cache_control.ephemeral.ttl: Input should be '5m' or '1h'"
 		case ttl == "1h" && short:
-			problem = where + ".cache_control.ttl: a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block"
+			problem = where + ".cache_control.ttl: a ttl='1h' cache_control block must not come after a ttl='5m' " +
+				"cache_control block"
 		case of == "thinking" || of == "redacted_thinking":
 			problem = where + "." + of + ".cache_control: Extra inputs are not permitted"
 		case of == "text" && block.Get("text").String() == "":
@@ -243,21 +247,25 @@ func (b body) chat() string {
 	case b.has("tool_choice") && !b.has("tools"):
 		return "Invalid value for 'tool_choice': 'tool_choice' is only allowed when 'tools' are specified."
 	case b.has("parallel_tool_calls") && !b.has("tools"):
-		return "Invalid value for 'parallel_tool_calls': 'parallel_tool_calls' is only allowed when 'tools' are specified."
+		return "Invalid value for 'parallel_tool_calls': 'parallel_tool_calls' is only allowed when 'tools' are " +
+			"specified."
 	case b.has("stream_options") && b.Get("stream").Kind() != 't':
 		return "The 'stream_options' parameter is only allowed when 'stream' is enabled."
 	case b.has("max_tokens") && b.has("max_completion_tokens"):
 		return "Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported."
 	case b.has("max_tokens") && reasons(model):
-		return "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
-	case b.has("max_tokens") && b.Get("max_tokens").Int() < 1, b.has("max_completion_tokens") && b.Get("max_completion_tokens").Int() < 1:
+		return "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' " +
+			"instead."
+	case b.has("max_tokens") && b.Get("max_tokens").Int() < 1, b.has("max_completion_tokens") &&
+		b.Get("max_completion_tokens").Int() < 1:
 		return "Invalid value for the limit of the answer: integer below minimum value. Expected a value >= 1."
 	}
 	i := 0
 	for at := range b.Get("tools").Values() {
 		name := at.Get("function", "name").String()
 		if at.Get("type").String() == "function" && (!toolName.MatchString(name) || len(name) > 64) {
-			return fmt.Sprintf("Invalid 'tools[%d].function.name': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.", i)
+			return fmt.Sprintf("Invalid 'tools[%d].function.name': string does not match pattern. Expected a string "+
+				"that matches the pattern '^[a-zA-Z0-9_-]+$'.", i)
 		}
 		i++
 	}
@@ -301,7 +309,8 @@ func (b body) responses() string {
 		}
 		secret := item.Get("encrypted_content").String()
 		if secret == "" && b.Get("store").Kind() == 'f' {
-			return "Item with id '" + item.Get("id").String() + "' not found. Items are not persisted when `store` is set to false."
+			return "Item with id '" + item.Get("id").String() +
+				"' not found. Items are not persisted when `store` is set to false."
 		}
 		text := ""
 		for part := range item.Get("summary").Values() {

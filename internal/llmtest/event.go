@@ -57,9 +57,11 @@ type failure struct {
 func (f failure) body(p Protocol, number int) object {
 	switch p {
 	case Anthropic:
-		return object{"type": "error", "error": object{"type": f.kind, "message": f.message}, "request_id": requestID(number)}
+		return object{"type": "error", "error": object{"type": f.kind, "message": f.message},
+			"request_id": requestID(number)}
 	case Chat, Responses:
-		return object{"error": object{"type": f.kind, "code": orNull(f.code), "param": orNull(f.param), "message": f.message}}
+		return object{"error": object{"type": f.kind, "code": orNull(f.code), "param": orNull(f.param),
+			"message": f.message}}
 	}
 	e := object{"code": f.status, "message": f.message, "status": f.kind}
 	if len(f.details) > 0 {
@@ -88,7 +90,8 @@ func (f failure) events(p Protocol, number, sequence int, model string) []event 
 		}})
 		failed := responseHead(number, model, "failed")
 		failed["error"] = object{"code": code, "message": f.message}
-		w.send("response.failed", object{"type": "response.failed", "sequence_number": sequence + 1, "response": failed})
+		w.send("response.failed", object{"type": "response.failed", "sequence_number": sequence + 1,
+			"response": failed})
 	case Gemini:
 		w.send("", f.body(p, number))
 	}

@@ -44,10 +44,12 @@ const (
 
 // Answers with 200 that are not answers.
 const (
-	ErrorInStream    Fault = "error-in-stream"    // half an answer, then an error event: overloaded. Not streamed: 503, 529
-	OverflowInStream Fault = "overflow-in-stream" // the stream begins, then says that the prompt is too long. Not streamed: 400
-	HTML             Fault = "html"               // a page, as captive portals and proxies give
-	BadJSON          Fault = "bad-json"           // one event is not JSON, the rest is. Not streamed: not JSON
+	// ErrorInStream is half an answer, then an error event: overloaded. Not streamed: 503, 529
+	ErrorInStream Fault = "error-in-stream"
+	// OverflowInStream begins a stream, then says that the prompt is too long. Not streamed: 400
+	OverflowInStream Fault = "overflow-in-stream"
+	HTML             Fault = "html"     // a page, as captive portals and proxies give
+	BadJSON          Fault = "bad-json" // one event is not JSON, the rest is. Not streamed: not JSON
 )
 
 // Answers that are complete as far as the wire can tell, and bad.
@@ -65,7 +67,8 @@ const (
 )
 
 var faults = []Fault{
-	Unauthorized, BadKey, NoCredit, Forbidden, Gone, TooLarge, TooLong, BadRequest, RateLimit, RateSeconds, RateMillis, RateDate, RateInfo, Failed,
+	Unauthorized, BadKey, NoCredit, Forbidden, Gone, TooLarge, TooLong, BadRequest, RateLimit, RateSeconds, RateMillis,
+	RateDate, RateInfo, Failed,
 	Gateway, Unavailable, Overloaded, Status529,
 	Reset, HangBeforeHeaders, HangMidStream, SlowDrip, CutMidEvent, CutClean, EmptyBody,
 	ErrorInStream, OverflowInStream, HTML, BadJSON,

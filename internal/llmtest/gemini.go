@@ -23,7 +23,8 @@ func writeGemini(q Request, r Reply, a account) written {
 		if finish != "" {
 			candidate["finishReason"] = finish
 		}
-		c := object{"candidates": []object{candidate}, "modelVersion": q.Model, "responseId": fmt.Sprintf("resp%06d", q.Number)}
+		c := object{"candidates": []object{candidate}, "modelVersion": q.Model,
+			"responseId": fmt.Sprintf("resp%06d", q.Number)}
 		if r.Fault != NoUsage {
 			c["usageMetadata"] = geminiUsage(q, a, said, thought)
 		}

@@ -57,8 +57,10 @@ var ordered = map[string]bool{
 
 // unspoken are the members that take no tokens: names of the form, ids, secrets.
 var unspoken = map[string]bool{
-	"cache_control": true, "signature": true, "encrypted_content": true, "thoughtSignature": true, "thought_signature": true,
-	"id": true, "call_id": true, "tool_use_id": true, "tool_call_id": true, "type": true, "role": true, "status": true, "mimeType": true,
+	"cache_control": true, "signature": true, "encrypted_content": true, "thoughtSignature": true,
+	"thought_signature": true,
+	"id":                true, "call_id": true, "tool_use_id": true, "tool_call_id": true, "type": true, "role": true, "status": true,
+	"mimeType":  true,
 	"mime_type": true, "media_type": true, "phase": true, "is_error": true, "detail": true,
 }
 
@@ -146,7 +148,8 @@ func (r *reader) content(l level, role, with string, at wire.Value) {
 			kind = map[bool]string{true: "output_text", false: "input_text"}[role == "assistant"]
 		}
 		// As canonical writes the block that it stands for; the line end is that of spoken.
-		r.append(block{level: l, kind: kind, text: text + "\n"}, role+" "+with+` {"text":`+string(wire.Quote(text))+`,"type":"`+kind+`",}`)
+		r.append(block{level: l, kind: kind, text: text + "\n"},
+			role+" "+with+` {"text":`+string(wire.Quote(text))+`,"type":"`+kind+`",}`)
 	case '[':
 		for part := range at.Values() {
 			r.add(l, role, with, part)

@@ -50,7 +50,8 @@ func routeOf(path string) (route, bool) {
 	}
 	_, last, found := strings.Cut(path, "/models/")
 	model, method, called := strings.Cut(last, ":")
-	r := route{protocol: Gemini, model: model, stream: method == "streamGenerateContent", count: method == "countTokens"}
+	r := route{protocol: Gemini, model: model, stream: method == "streamGenerateContent",
+		count: method == "countTokens"}
 	return r, found && called && model != "" && (r.stream || r.count || method == "generateContent")
 }
 

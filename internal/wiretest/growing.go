@@ -32,7 +32,8 @@ func growing(r *rapid.T, f Format) {
 		if Prefix(want, got) != len(want) || len(got) != len(want) || !bytes.Equal(body, whole) {
 			r.Fatalf("got\n%s\nwant\n%s", body, whole)
 		}
-		before, handed, copies = append(before, messages), append(handed, got), append(copies, bytes.Clone(wire.Array(got)))
+		before, handed, copies = append(before, messages), append(handed, got),
+			append(copies, bytes.Clone(wire.Array(got)))
 		switch rapid.IntRange(0, 9).Draw(r, "what happens") {
 		case 0: // nothing: the request is made again
 		case 1:
@@ -94,7 +95,8 @@ func elided(r *rapid.T, messages []session.Message) []session.Message {
 func folded(r *rapid.T, messages []session.Message) []session.Message {
 	var marker, summary session.Message
 	marker.Role, marker.Parts = session.User, []session.Part{{ID: "marker", Type: session.CompactionPart}}
-	summary.Role, summary.Parts = session.Assistant, []session.Part{{ID: "summary", Type: session.TextPart, Text: text(r)}}
+	summary.Role, summary.Parts = session.Assistant, []session.Part{{ID: "summary", Type: session.TextPart,
+		Text: text(r)}}
 	tail := rapid.IntRange(0, len(messages)).Draw(r, "tail")
 	return append([]session.Message{marker, summary}, messages[tail:]...)
 }

@@ -33,7 +33,8 @@ type Format struct {
 }
 
 // encode returns the elements of the body, and the body. What is known is not encoded again.
-func (f Format) encode(known *wire.Elements, messages []session.Message, o wire.Options) ([]jsontext.Value, []byte, error) {
+func (f Format) encode(known *wire.Elements, messages []session.Message, o wire.Options) ([]jsontext.Value, []byte,
+	error) {
 	b, err := known.Encode(messages, o, f.Form)
 	if err != nil {
 		return nil, nil, err

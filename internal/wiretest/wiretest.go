@@ -48,14 +48,16 @@ func message(t *rapid.T, i int) session.Message {
 }
 
 func text(t *rapid.T) string {
-	return rapid.OneOf(rapid.SampledFrom([]string{"", " ", "\n", "plain", "\"quoted\" \\ and <b>", "two\nlines", "ünï – 🙂"}), rapid.String()).Draw(t, "text")
+	return rapid.OneOf(rapid.SampledFrom([]string{"", " ", "\n", "plain", "\"quoted\" \\ and <b>", "two\nlines",
+		"ünï – 🙂"}), rapid.String()).Draw(t, "text")
 }
 
 func part(t *rapid.T, role session.Role) session.Part {
 	if role == session.User {
 		switch rapid.IntRange(0, 6).Draw(t, "kind") {
 		case 0:
-			return session.Part{Type: session.FilePart, Mime: "image/png", Filename: "a.png", URL: "data:image/png;base64,iVBORw0="}
+			return session.Part{Type: session.FilePart, Mime: "image/png", Filename: "a.png",
+				URL: "data:image/png;base64,iVBORw0="}
 		case 1:
 			return session.Part{Type: session.FilePart, Mime: "text/plain", Filename: "a.txt", URL: "file:///a.txt"}
 		case 2:
@@ -63,7 +65,8 @@ func part(t *rapid.T, role session.Role) session.Part {
 		case 3:
 			return session.Part{Type: session.CompactionPart}
 		}
-		return session.Part{Type: session.TextPart, Text: text(t), Ignored: rapid.IntRange(0, 5).Draw(t, "ignored") == 0}
+		return session.Part{Type: session.TextPart, Text: text(t), Ignored: rapid.IntRange(0, 5).Draw(t,
+			"ignored") == 0}
 	}
 	switch rapid.IntRange(0, 9).Draw(t, "kind") {
 	case 0:
@@ -72,24 +75,29 @@ func part(t *rapid.T, role session.Role) session.Part {
 		return session.Part{Type: session.StepFinishPart, Reason: "stop"}
 	case 2:
 		return session.Part{Type: session.ReasoningPart, Text: text(t), Metadata: jsontext.Value(
-			`{"anthropic":{"signature":"c2ln"},"openai":{"itemId":"rs_1","reasoningEncryptedContent":"ZW5j"},"google":{"thoughtSignature":"Z29v"}}`)}
+			`{"anthropic":{"signature":"c2ln"},"openai":{"itemId":"rs_1","reasoningEncryptedContent":"ZW5j"},` +
+				`"google":{"thoughtSignature":"Z29v"}}`)}
 	case 3, 4, 5:
 		return session.Part{Type: session.TextPart, Text: text(t)}
 	}
 	p := session.Part{
 		Type: session.ToolPart, Tool: rapid.SampledFrom([]string{"read", "bash", "mcp-x_y"}).Draw(t, "tool"),
-		CallID: rapid.SampledFrom([]string{"", "call_1", "call_2", "call_3", "a|b", "long" + strings.Repeat("g", 80)}).Draw(t, "call"),
+		CallID: rapid.SampledFrom([]string{"", "call_1", "call_2", "call_3", "a|b", "long" +
+			strings.Repeat("g", 80)}).Draw(t, "call"),
 	}
 	if rapid.IntRange(0, 19).Draw(t, "stateless") == 0 {
 		return p
 	}
 	p.State = &session.ToolState{
-		Status: rapid.SampledFrom([]session.Status{session.Pending, session.Running, session.Completed, session.Completed, session.Failed}).Draw(t, "status"),
-		Input:  rapid.SampledFrom([]jsontext.Value{nil, jsontext.Value(`{"path":"a.go","n":1.50}`), jsontext.Value(`[1, 2]`), jsontext.Value(`"x"`), jsontext.Value(`{"cut`)}).Draw(t, "input"),
+		Status: rapid.SampledFrom([]session.Status{session.Pending, session.Running, session.Completed,
+			session.Completed, session.Failed}).Draw(t, "status"),
+		Input: rapid.SampledFrom([]jsontext.Value{nil, jsontext.Value(`{"path":"a.go","n":1.50}`),
+			jsontext.Value(`[1, 2]`), jsontext.Value(`"x"`), jsontext.Value(`{"cut`)}).Draw(t, "input"),
 		Output: text(t), Error: text(t),
 	}
 	if rapid.IntRange(0, 5).Draw(t, "attached") == 0 {
-		p.State.Attachments = []session.Part{{Type: session.FilePart, Mime: "image/png", URL: "data:image/png;base64,iVBORw0="}}
+		p.State.Attachments = []session.Part{{Type: session.FilePart, Mime: "image/png",
+			URL: "data:image/png;base64,iVBORw0="}}
 	}
 	return p
 }
@@ -150,10 +158,12 @@ func Long(messages int) []session.Message {
 		m.ModelID = Model
 		m.Parts = []session.Part{
 			{ID: m.ID + ":0", Type: session.TextPart, Text: "I read the next file."},
-			{ID: m.ID + ":1", Type: session.ToolPart, CallID: fmt.Sprintf("call_%d", i), Tool: "read", State: &session.ToolState{
-				Status: session.Completed, Input: jsontext.Value(fmt.Sprintf(`{"filePath":"/repo/file%d.go","limit":200}`, i)),
-				Output: strings.Repeat(line, 20),
-			}},
+			{ID: m.ID + ":1", Type: session.ToolPart, CallID: fmt.Sprintf("call_%d", i), Tool: "read",
+				State: &session.ToolState{
+					Status: session.Completed, Input: jsontext.Value(fmt.Sprintf(`{"filePath":"/repo/file%d.go",`+
+						`"limit":200}`, i)),
+					Output: strings.Repeat(line, 20),
+				}},
 		}
 	}
 	return long

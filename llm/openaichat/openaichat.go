@@ -34,7 +34,10 @@ var newBound = []string{"api.openai.com", ".openai.azure.com", "api.groq.com", "
 var strict = []string{"api.mistral.ai"}
 
 func on(host string, hosts []string) bool {
-	return slices.ContainsFunc(hosts, func(h string) bool { return host == h || h[0] == '.' && strings.HasSuffix(host, h) })
+	return slices.ContainsFunc(hosts, func(h string) bool {
+		return host == h || h[0] == '.' &&
+			strings.HasSuffix(host, h)
+	})
 }
 
 // New returns a client.
@@ -66,7 +69,8 @@ func (p *protocol) Write(r llm.Request) (upstream.Message, error) {
 	if err != nil {
 		return upstream.Message{}, err
 	}
-	m := upstream.Message{Path: "/chat/completions", Header: p.header, List: "messages", Elements: encoded.Elements, Stream: true}
+	m := upstream.Message{Path: "/chat/completions", Header: p.header, List: "messages", Elements: encoded.Elements,
+		Stream: true}
 	bound := encoded.MaxTokens
 	encoded.Elements, encoded.MaxTokens = nil, 0
 	if m.Body, err = encoded.JSON(); err != nil {

@@ -89,7 +89,8 @@ func client(t *testing.T, d dialect, transport http.RoundTripper, change ...func
 	for _, c := range change {
 		c(&p)
 	}
-	s, err := New(func(name string) string { return map[string]string{"THE_KEY": key}[name] }, map[string]Provider{"house": p})
+	s, err := New(func(name string) string { return map[string]string{"THE_KEY": key}[name] },
+		map[string]Provider{"house": p})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -121,7 +121,8 @@ func (s *Set) check(name string, p Provider) error {
 		return fmt.Errorf("providers.%s: idle is %d seconds: use 1 or more, or leave it out for 120", name, p.Idle)
 	}
 	if p.Longest < 0 {
-		return fmt.Errorf("providers.%s: longest is %d seconds: use 1 or more, or leave it out for 1800", name, p.Longest)
+		return fmt.Errorf("providers.%s: longest is %d seconds: use 1 or more, or leave it out for 1800", name,
+			p.Longest)
 	}
 	if p.MaxTokens != "" && p.MaxTokens != "max_tokens" && p.MaxTokens != "max_completion_tokens" {
 		return fmt.Errorf("providers.%s: maxTokens is %q: use max_tokens or max_completion_tokens", name, p.MaxTokens)
@@ -130,10 +131,8 @@ func (s *Set) check(name string, p Provider) error {
 	if merged.BaseURL == "" {
 		return fmt.Errorf("providers.%s: baseURL is missing: where is it reached? For example https://host/v1", name)
 	}
-	if err := (upstream.Config{BaseURL: merged.BaseURL, Headers: p.Headers, Body: p.Body, Provider: "providers." + name}).Check(); err != nil {
-		return err
-	}
-	return nil
+	c := upstream.Config{Provider: "providers." + name, BaseURL: merged.BaseURL, Headers: p.Headers, Body: p.Body}
+	return c.Check()
 }
 
 func join[T ~string](names []T) string {
@@ -190,7 +189,8 @@ func (s *Set) Open(catalogue *model.Catalogue, name string) (llm.Client, model.M
 	}
 	m := catalogue.Lookup(name)
 	if m.Provider == "" {
-		return nil, m, fmt.Errorf("which provider has the model %q? Write provider/model; known are %s", name, join(s.Names()))
+		return nil, m, fmt.Errorf("which provider has the model %q? Write provider/model; known are %s", name,
+			join(s.Names()))
 	}
 	client, err := s.Client(m.Provider)
 	return client, m, err
@@ -210,11 +210,12 @@ func (s *Set) Protocol(name string) Protocol {
 func (s *Set) Client(name string) (llm.Client, error) {
 	p, ok := s.provider(name)
 	if !ok {
-		return nil, fmt.Errorf("the provider %q is not known: known are %s; define another under \"providers\" with its protocol and baseURL",
-			name, join(s.Names()))
+		return nil, fmt.Errorf("the provider %q is not known: known are %s; "+
+			"define another under \"providers\" with its protocol and baseURL", name, join(s.Names()))
 	}
 	c := upstream.Config{
-		Provider: name, BaseURL: p.BaseURL, Body: p.Body, Idle: time.Duration(p.Idle) * time.Second, Longest: time.Duration(p.Longest) * time.Second, Transport: s.Transport,
+		Provider: name, BaseURL: p.BaseURL, Body: p.Body, Idle: time.Duration(p.Idle) * time.Second,
+		Longest: time.Duration(p.Longest) * time.Second, Transport: s.Transport,
 	}
 	if err := s.headers(&c, name, p); err != nil {
 		return nil, err
@@ -245,7 +246,8 @@ func (s *Set) headers(c *upstream.Config, name string, p Provider) error {
 	for header, value := range p.Headers {
 		if variable, ok := strings.CutPrefix(value, "$"); ok {
 			if value = s.getenv(variable); value == "" {
-				return fmt.Errorf("%s: the header %s wants the environment variable %s, which is not set", name, header, variable)
+				return fmt.Errorf("%s: the header %s wants the environment variable %s, which is not set", name, header,
+					variable)
 			}
 			c.Secrets = append(c.Secrets, value) // what no file holds must not be shown in an error either
 		}

@@ -23,7 +23,8 @@ const minTokens = 16
 func New(c upstream.Config) (*upstream.Client, error) {
 	c = c.With("openai", BaseURL)
 	u, err := url.Parse(c.BaseURL)
-	return upstream.New(c, &protocol{openAI: err == nil && u.Hostname() == "api.openai.com", header: upstream.Bearer(c.Key)})
+	return upstream.New(c, &protocol{openAI: err == nil && u.Hostname() == "api.openai.com",
+		header: upstream.Bearer(c.Key)})
 }
 
 type protocol struct {

@@ -230,14 +230,16 @@ func (c *call) outcome(ended bool, why, failed error) *llm.Error {
 		message := fmt.Sprintf("the answer was not complete after %s", c.Longest)
 		return &llm.Error{Kind: llm.Endless, Status: c.status, Message: message}
 	case errors.Is(why, errStalled):
-		return &llm.Error{Kind: llm.Stalled, Status: c.status, Message: fmt.Sprintf("nothing was received for %s", c.Idle)}
+		message := fmt.Sprintf("nothing was received for %s", c.Idle)
+		return &llm.Error{Kind: llm.Stalled, Status: c.status, Message: message}
 	case failed != nil:
 		return &llm.Error{Kind: llm.Rejected, Message: "the request could not be made: " + c.clean(failed.Error())}
 	case c.status == 0:
 		return &llm.Error{Kind: llm.Network, Message: c.clean(c.read.Error()), Err: c.safe(c.read)}
 	case c.read != nil:
 		return &llm.Error{
-			Kind: llm.Cut, Status: c.status, Message: "the connection broke before the answer's end", Err: c.safe(c.read),
+			Kind: llm.Cut, Status: c.status, Message: "the connection broke before the answer's end",
+			Err: c.safe(c.read),
 		}
 	}
 	return &llm.Error{Kind: llm.Cut, Status: c.status, Message: "the answer ended before its end"}

@@ -64,7 +64,9 @@ func (c *Client) Ask(ctx context.Context, r llm.Request) (llm.Answer, error) {
 	if a.Failure != nil {
 		call.refuse(a.Failure)
 	}
-	got := llm.Answer{Parts: a.Parts, Finish: a.Finish, Model: r.Model.String(), Usage: a.Usage, Cost: Cost(r.Model, a.Usage)}
+	got := llm.Answer{
+		Parts: a.Parts, Finish: a.Finish, Model: r.Model.String(), Usage: a.Usage, Cost: Cost(r.Model, a.Usage),
+	}
 	return got, call.end(a.Ended, err)
 }
 

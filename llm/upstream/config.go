@@ -89,7 +89,8 @@ func (c Config) With(provider, baseURL string) Config {
 func (c Config) Check() error {
 	u, err := url.Parse(c.BaseURL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return fmt.Errorf("%s: the base URL %q is not an http or https address: write one like https://host/v1", c.Provider, c.BaseURL)
+		return fmt.Errorf("%s: the base URL %q is not an http or https address: write one like https://host/v1",
+			c.Provider, c.BaseURL)
 	}
 	if len(c.Body) > 0 && (!c.Body.IsValid(session.ReadOptions()) || c.Body.Kind() != '{') {
 		return fmt.Errorf("%s: body is not a JSON object", c.Provider)

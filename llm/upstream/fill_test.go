@@ -60,7 +60,8 @@ func TestFill_anEmptyListIsFilledAndNothingElse(t *testing.T) {
 	} {
 		got := carried(t, c.body, c.elements...)
 		if got.body != c.want || got.again != c.want || got.size != int64(len(c.want)) {
-			t.Errorf("%s with %s: sent %s of %d bytes, and again %s; want %s", c.body, c.elements, got.body, got.size, got.again, c.want)
+			t.Errorf("%s with %s: sent %s of %d bytes, and again %s; want %s", c.body, c.elements, got.body, got.size,
+				got.again, c.want)
 		}
 	}
 }

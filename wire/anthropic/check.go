@@ -56,7 +56,8 @@ func (c *checker) message(message wire.Value) {
 			}
 		case "tool_use":
 			if role != "assistant" || c.seen[b.id] || b.id == "" || b.name == "" || b.input.Kind() != '{' {
-				c.Fail("block %d: a call by the %s, id %q, name %q, input %s", blocks, role, b.id, b.name, b.input.Bytes())
+				c.Fail("block %d: a call by the %s, id %q, name %q, input %s", blocks, role, b.id, b.name,
+					b.input.Bytes())
 			}
 			c.seen[b.id] = true
 			calls = append(calls, b.id)

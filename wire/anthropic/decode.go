@@ -133,7 +133,8 @@ func (d decoder) block(index int, b blockFields) {
 }
 
 func thought(text, signature string) session.Part {
-	return session.Part{Type: session.ReasoningPart, Text: text, Metadata: wire.Metadata("anthropic", "signature", signature)}
+	metadata := wire.Metadata("anthropic", "signature", signature)
+	return session.Part{Type: session.ReasoningPart, Text: text, Metadata: metadata}
 }
 
 func redacted(data string) session.Part {

@@ -40,7 +40,8 @@ const (
 // Form is how the API writes a body down.
 var Form = &wire.Form{
 	Head: head, List: "messages",
-	Own: prefix, Content: "content", Said: user, Answered: assistant, Opening: fromAssistant, User: fromUser, Text: func(s string) any { return text(s) },
+	Own: prefix, Content: "content", Said: user, Answered: assistant, Opening: fromAssistant, User: fromUser,
+	Text: func(s string) any { return text(s) },
 }
 
 func user(b *wire.Blocks, entry wire.Entry, _ wire.Options) {
@@ -72,7 +73,8 @@ func assistant(b *wire.Blocks, entry wire.Entry, _ wire.Options) {
 			}
 		case piece.Call != nil:
 			calls = append(calls, piece.Call)
-			b.Add(fromAssistant, block{Type: "tool_use", ID: piece.Call.ID, Name: piece.Call.Name, Input: piece.Call.Input})
+			c := piece.Call
+			b.Add(fromAssistant, block{Type: "tool_use", ID: c.ID, Name: c.Name, Input: c.Input})
 		default:
 			b.Add(fromAssistant, text(piece.Text))
 		}

@@ -91,7 +91,8 @@ func read(v wire.Value) partFields {
 	p := partFields{Value: v}
 	p.others = v.Read("text", &p.text, "thought", &p.thought,
 		"thoughtSignature", &p.signature, "thought_signature", &p.signature,
-		"functionCall", &p.call, "function_call", &p.call, "functionResponse", &p.response, "function_response", &p.response,
+		"functionCall", &p.call, "function_call", &p.call,
+		"functionResponse", &p.response, "function_response", &p.response,
 		"inlineData", &p.inline, "inline_data", &p.inline, "fileData", &p.file, "file_data", &p.file)
 	return p
 }
@@ -142,7 +143,8 @@ func (d *decoder) response(index int, p partFields) {
 		c.id, d.waiting[c.name] = waiting[0], waiting[1:]
 	}
 	r := wire.Result{Place: wire.Place{
-		ResultElement: index, ResultBlock: p.Span, Result: c.response.Span, Object: true, NoResultValue: c.response.Empty(),
+		ResultElement: index, ResultBlock: p.Span, Result: c.response.Span, Object: true,
+		NoResultValue: c.response.Empty(),
 	}}
 	// {"output": …} and {"error": …} are what the API asks for; any other object is the text
 	// itself.

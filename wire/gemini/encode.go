@@ -59,7 +59,8 @@ const (
 // Form is how the API writes a body down.
 var Form = &wire.Form{
 	Head: head, List: "contents",
-	Own: prefix, Content: "parts", Said: user, Answered: model, Opening: fromModel, User: fromUser, Text: func(s string) any { return part{Text: s} },
+	Own: prefix, Content: "parts", Said: user, Answered: model, Opening: fromModel, User: fromUser,
+	Text: func(s string) any { return part{Text: s} },
 }
 
 // prefix begins the part type of parts that only this API understands.

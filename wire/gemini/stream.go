@@ -29,7 +29,8 @@ func (s *stream) Take(event []byte) (last bool) {
 	if usage := root.Get("usageMetadata"); usage.Kind() == '{' {
 		s.usage = count(usage) // each report counts from the beginning
 	}
-	if reason := root.Get("promptFeedback", "blockReason").String(); reason != "" && reason != "BLOCKED_REASON_UNSPECIFIED" {
+	if reason := root.Get("promptFeedback", "blockReason").String(); reason != "" &&
+		reason != "BLOCKED_REASON_UNSPECIFIED" {
 		s.reason = blocked
 	}
 	for candidate := range root.Get("candidates").Values() {
@@ -93,7 +94,8 @@ func (s *stream) text(kind session.PartType, text string, metadata jsontext.Valu
 	if text == "" && metadata == nil {
 		return
 	}
-	if n := len(s.parts); n > 0 && s.parts[n-1].Type == kind && s.parts[n-1].Metadata == nil && (text == "" || metadata == nil) {
+	if n := len(s.parts); n > 0 && s.parts[n-1].Type == kind && s.parts[n-1].Metadata == nil &&
+		(text == "" || metadata == nil) {
 		s.parts[n-1].Text += text
 		s.parts[n-1].Metadata = metadata
 		return

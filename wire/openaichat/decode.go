@@ -126,8 +126,9 @@ func (d *decoder) assistant(index int, message, content wire.Value) {
 	message.Read("tool_calls", &calls, "function_call", &functionCall)
 	d.Begin(session.Assistant, index)
 	if !thought.Empty() {
-		metadata := wire.Metadata("openai", "field", field)
-		d.Add(session.Part{Type: session.ReasoningPart, Text: thought.String(), Metadata: metadata}, wire.Bare(index, thought))
+		reasoning := session.Part{Type: session.ReasoningPart, Text: thought.String()}
+		reasoning.Metadata = wire.Metadata("openai", "field", field)
+		d.Add(reasoning, wire.Bare(index, thought))
 	}
 	d.content(index, content)
 	if functionCall.Kind() == '{' {

@@ -138,7 +138,8 @@ func assistant(b *wire.Blocks, entry wire.Entry, _ wire.Options) {
 		switch {
 		case piece.Call != nil:
 			calls = append(calls, piece.Call)
-			m.ToolCalls = append(m.ToolCalls, call{piece.Call.ID, "function", function{piece.Call.Name, string(piece.Call.Input)}})
+			called := function{piece.Call.Name, string(piece.Call.Input)}
+			m.ToolCalls = append(m.ToolCalls, call{piece.Call.ID, "function", called})
 		case piece.Thought != nil:
 			if piece.Thought.Field != "" && piece.Thought.Text != "" {
 				field, thoughts = piece.Thought.Field, append(thoughts, piece.Thought.Text)

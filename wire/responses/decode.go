@@ -98,7 +98,8 @@ func (d *decoder) item(i itemFields) {
 		d.step(index)
 		// Free text, not arguments: it is kept as the one argument "input". Its place stays
 		// unknown, as it cannot hold JSON.
-		d.Call(i.callID, i.name, jsontext.Value(freeText(i.input.String())), wire.Metadata("openai", "field", i.kind), place)
+		input := jsontext.Value(freeText(i.input.String()))
+		d.Call(i.callID, i.name, input, wire.Metadata("openai", "field", i.kind), place)
 	case "function_call_output", "custom_tool_call_output":
 		d.closed = true
 		r := wire.ReadResult(index, i.Value, i.output, mediaOf)

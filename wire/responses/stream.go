@@ -32,7 +32,8 @@ func (s *stream) Take(event []byte) (last bool) {
 	var kind, delta string
 	var index int
 	var item, response wire.Value
-	wire.ValueOf(event).Read("type", &kind, "delta", &delta, "output_index", &index, "item", &item, "response", &response)
+	wire.ValueOf(event).Read("type", &kind, "delta", &delta, "output_index", &index, "item", &item,
+		"response", &response)
 	switch kind = strings.TrimPrefix(kind, "response."); kind {
 	case "output_item.added", "output_item.done":
 		s.item(index, read(item), kind == "output_item.done")
@@ -138,7 +139,8 @@ func (s *stream) Answer() wire.Answer {
 	}
 	number := func(path ...string) int { return s.response.Get("usage").Get(path...).Int() }
 	const details = "input_tokens_details"
-	a.Usage = wire.SplitUsage(number("input_tokens"), number(details, "cached_tokens"), number(details, "cache_write_tokens"),
+	a.Usage = wire.SplitUsage(number("input_tokens"), number(details, "cached_tokens"),
+		number(details, "cache_write_tokens"),
 		number("output_tokens"), number("output_tokens_details", "reasoning_tokens"), number("total_tokens"))
 	return a
 }

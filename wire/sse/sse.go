@@ -94,7 +94,8 @@ func (e Event) cut(line []byte, err error) (Event, error) {
 	if string(field) == "data" && len(e.Data) == 0 {
 		e.Data = bytes.TrimSpace(value)
 	}
-	if string(e.Data) == Done || bytes.HasPrefix(e.Data, []byte("{")) && jsontext.Value(e.Data).IsValid(session.ReadOptions()) {
+	if string(e.Data) == Done || bytes.HasPrefix(e.Data, []byte("{")) &&
+		jsontext.Value(e.Data).IsValid(session.ReadOptions()) {
 		return e, nil
 	}
 	return Event{}, io.EOF
