@@ -113,19 +113,19 @@ var reader = model.Model{Provider: "p", ID: "m", Limits: model.Limits{Context: 2
 var encoders = map[string]func([]session.Message, wire.Options) ([]jsontext.Value, error){
 	"anthropic": func(m []session.Message, o wire.Options) ([]jsontext.Value, error) {
 		b, err := anthropic.Encode(m, o)
-		return b.Messages, err
+		return b.Elements, err
 	},
 	"openaichat": func(m []session.Message, o wire.Options) ([]jsontext.Value, error) {
 		b, err := openaichat.Encode(m, o)
-		return b.Messages, err
+		return b.Elements, err
 	},
 	"responses": func(m []session.Message, o wire.Options) ([]jsontext.Value, error) {
 		b, err := responses.Encode(m, o)
-		return b.Input, err
+		return b.Elements, err
 	},
 	"gemini": func(m []session.Message, o wire.Options) ([]jsontext.Value, error) {
 		b, err := gemini.Encode(m, o)
-		return b.Contents, err
+		return b.Elements, err
 	},
 }
 

@@ -21,7 +21,8 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// claude is Claude Code with an upstream that works through a script of shell commands, then says that it is done.
+// claude is Claude Code with an upstream that works through a script of shell commands, then says
+// that it is done.
 type claude struct {
 	*client
 	up     *llmtest.Server
@@ -33,7 +34,8 @@ func newClaude(t *testing.T, script ...string) *claude {
 	c := &claude{script: script}
 	c.up = provider(t, func(r llmtest.Request) llmtest.Reply {
 		if n := r.Results(); len(r.ToolNames()) > 0 && n < len(c.script) {
-			arguments, err := json.Marshal(map[string]string{"command": c.script[n], "description": "step " + fmt.Sprint(n)}, json.Deterministic(true))
+			arguments, err := json.Marshal(map[string]string{"command": c.script[n], "description": "step " +
+				fmt.Sprint(n)}, json.Deterministic(true))
 			if err != nil {
 				t.Error(err)
 			}
@@ -44,7 +46,8 @@ func newClaude(t *testing.T, script ...string) *claude {
 	})
 	c.client = newClient(t, "claude",
 		"ANTHROPIC_BASE_URL="+c.up.URL, "ANTHROPIC_API_KEY=test", "IS_SANDBOX=1",
-		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_TELEMETRY=1", "DISABLE_AUTOUPDATER=1", "DISABLE_ERROR_REPORTING=1")
+		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_TELEMETRY=1", "DISABLE_AUTOUPDATER=1",
+		"DISABLE_ERROR_REPORTING=1")
 	return c
 }
 
@@ -103,7 +106,8 @@ func (c *claude) conversation(t *testing.T) llmtest.Request {
 	return llmtest.Request{}
 }
 
-// checkPairs checks what the provider would refuse: roles that do not take turns, calls without results and results without calls.
+// checkPairs checks what the provider would refuse: roles that do not take turns, calls without
+// results and results without calls.
 func checkPairs(t *testing.T, r llmtest.Request) {
 	t.Helper()
 	var asked struct {
@@ -189,7 +193,8 @@ func fold(s session.Session, tail string) (session.Session, string) {
 func foldAs(s session.Session, word, tail string) (session.Session, string) {
 	marker := session.Message{
 		MessageInfo: session.MessageInfo{ID: "msg_marker" + word, SessionID: s.Info.ID, Role: session.User},
-		Parts:       []session.Part{{ID: "prt_marker" + word, Type: session.CompactionPart, Auto: true, TailStartID: tail}},
+		Parts: []session.Part{{ID: "prt_marker" + word, Type: session.CompactionPart, Auto: true,
+			TailStartID: tail}},
 	}
 	summary := session.Message{
 		MessageInfo: session.MessageInfo{
@@ -198,12 +203,14 @@ func foldAs(s session.Session, word, tail string) (session.Session, string) {
 		},
 		Parts: []session.Part{
 			{ID: "prt_summary" + word, Type: session.TextPart, Text: "## Goal\nThe zanzibar" + word + " of the job."},
-			{ID: "prt_carry" + word, Type: session.TextPart, Text: "## Carried over\nquokka" + word, Metadata: session.Note{Carry: true}.Metadata()},
+			{ID: "prt_carry" + word, Type: session.TextPart, Text: "## Carried over\nquokka" + word,
+				Metadata: session.Note{Carry: true}.Metadata()},
 		},
 	}
 	goOn := session.Message{
 		MessageInfo: session.MessageInfo{ID: "msg_continue" + word, SessionID: s.Info.ID, Role: session.User},
-		Parts: []session.Part{{ID: "prt_continue" + word, Type: session.TextPart, Text: "Continue if you have next steps", Synthetic: true,
+		Parts: []session.Part{{ID: "prt_continue" + word, Type: session.TextPart,
+			Text: "Continue if you have next steps", Synthetic: true,
 			Metadata: session.Note{Pivot: marker.ID}.Metadata()}},
 	}
 	s.Messages = append(slices.Clone(s.Messages), marker, summary, goOn)
@@ -220,7 +227,8 @@ func TestClaudeCode_resumesFromWhatWeFolded(t *testing.T) {
 	message, middle := tool(t, doc, "toolu_0001")
 	shown := "[Bash: output left out; id toolu_0001]"
 	change := format.Change{Ledger: rule.NewLedger(rule.Elision{
-		Part: middle.ID, Message: message.ID, Field: rule.Output, Rule: "test", Because: "it is old", Shown: shown, Saves: 100, Time: 1,
+		Part: middle.ID, Message: message.ID, Field: rule.Output, Rule: "test", Because: "it is old", Shown: shown,
+		Saves: 100, Time: 1,
 	})}
 	var marker string
 	change.Session, marker = fold(doc.Session, message.ID)
@@ -231,7 +239,8 @@ func TestClaudeCode_resumesFromWhatWeFolded(t *testing.T) {
 	c.say(t, "And now?", "--resume", id)
 	asked := c.conversation(t)
 	checkPairs(t, asked)
-	checkContains(t, asked, true, "zanzibar", "quokka", shown, "LATE-line-20", "Continue if you have next steps", "And now?", "The job is done.")
+	checkContains(t, asked, true, "zanzibar", "quokka", shown, "LATE-line-20", "Continue if you have next steps",
+		"And now?", "The job is done.")
 	checkContains(t, asked, false, "EARLY-line-1", "MIDDLE-line-1", "capybara")
 
 	grown, err := os.ReadFile(path)
@@ -242,10 +251,12 @@ func TestClaudeCode_resumesFromWhatWeFolded(t *testing.T) {
 		t.Errorf("the product did not append to the file: %d bytes, before %d", len(grown), len(file))
 	}
 	after := readClaude(t, path)
-	if n := session.Index(after.Session.Messages, marker); n < 0 || after.Session.Messages[n].Marker().TailStartID != message.ID {
+	if n := session.Index(after.Session.Messages, marker); n < 0 ||
+		after.Session.Messages[n].Marker().TailStartID != message.ID {
 		t.Errorf("the marker is not in what the product went on from")
 	}
-	if _, p := tool(t, after, "toolu_0001"); !strings.Contains(p.State.Output, "MIDDLE-line-60") || !after.Ledger.Has(rule.Key{Part: p.ID, Field: rule.Output}) {
+	if _, p := tool(t, after, "toolu_0001"); !strings.Contains(p.State.Output, "MIDDLE-line-60") ||
+		!after.Ledger.Has(rule.Key{Part: p.ID, Field: rule.Output}) {
 		t.Errorf("the elided output came back as %.60q", p.State.Output)
 	}
 
@@ -256,7 +267,8 @@ func TestClaudeCode_resumesFromWhatWeFolded(t *testing.T) {
 		c.say(t, "Once more?", "--resume", id)
 		asked := c.conversation(t)
 		checkPairs(t, asked)
-		checkContains(t, asked, true, "capybara", "EARLY-line-1", "MIDDLE-line-1", "LATE-line-20", "And now?", "Once more?")
+		checkContains(t, asked, true, "capybara", "EARLY-line-1", "MIDDLE-line-1", "LATE-line-20", "And now?",
+			"Once more?")
 		checkContains(t, asked, false, "zanzibar", "quokka", shown, "Continue if you have next steps")
 	})
 }
@@ -298,7 +310,8 @@ func TestClaudeCode_compactionOfItsOwnSurvivesUs(t *testing.T) {
 	checkContains(t, asked, false, "EARLY-line-1")
 }
 
-// place writes a session from elsewhere to where the product looks for it, and returns its path and id.
+// place writes a session from elsewhere to where the product looks for it, and returns its path and
+// id.
 func (c *claude) place(t *testing.T, s session.Session, ledger rule.Ledger) (path, id string) {
 	t.Helper()
 	var file bytes.Buffer
@@ -327,14 +340,16 @@ func (c *claude) place(t *testing.T, s session.Session, ledger rule.Ledger) (pat
 }
 
 func typed(id string, role session.Role, text string) session.Message {
-	m := session.Message{MessageInfo: session.MessageInfo{ID: "msg_" + id, Role: role}, Parts: []session.Part{{ID: "prt_" + id, Type: session.TextPart, Text: text}}}
+	m := session.Message{MessageInfo: session.MessageInfo{ID: "msg_" + id, Role: role},
+		Parts: []session.Part{{ID: "prt_" + id, Type: session.TextPart, Text: text}}}
 	if role == session.Assistant {
 		m.Finish = "stop"
 	}
 	return m
 }
 
-// Files of more than 5 MiB are read by another way: members are looked for without reading the JSON.
+// Files of more than 5 MiB are read by another way: members are looked for without reading the
+// JSON.
 func TestClaudeCode_resumesLargeFilesWithDamagedLines(t *testing.T) {
 	c := newClaude(t)
 	s := session.Session{Info: session.Info{ID: "ses_large", Directory: c.Project}}
@@ -342,8 +357,10 @@ func TestClaudeCode_resumesLargeFilesWithDamagedLines(t *testing.T) {
 	for i := range 60 {
 		m := typed(fmt.Sprintf("step%d", i), session.Assistant, fmt.Sprintf("Step %d.", i))
 		m.Finish = "tool-calls"
-		m.Parts = append(m.Parts, session.Part{ID: fmt.Sprintf("call%d", i), CallID: fmt.Sprintf("toolu_%d", i), Type: session.ToolPart, Tool: "Bash", State: &session.ToolState{
-			Status: session.Completed, Input: jsontext.Value(`{"command":"true"}`), Output: fmt.Sprintf("output-of-%d ", i) + strings.Repeat("many words ", 10_000)}})
+		m.Parts = append(m.Parts, session.Part{ID: fmt.Sprintf("call%d", i), CallID: fmt.Sprintf("toolu_%d", i),
+			Type: session.ToolPart, Tool: "Bash", State: &session.ToolState{
+				Status: session.Completed, Input: jsontext.Value(`{"command":"true"}`),
+				Output: fmt.Sprintf("output-of-%d ", i) + strings.Repeat("many words ", 10_000)}})
 		s.Messages = append(s.Messages, m)
 	}
 	s.Messages = append(s.Messages, typed("last", session.Assistant, "The words are counted."))
@@ -366,13 +383,15 @@ func TestClaudeCode_resumesLargeFilesWithDamagedLines(t *testing.T) {
 		t.Fatalf("damaged: %+v, want three lines", doc.Damaged)
 	}
 	message, part := tool(t, doc, "toolu_58")
-	change := format.Change{Ledger: rule.NewLedger(rule.Elision{Part: part.ID, Message: message.ID, Field: rule.Output, Shown: "[output 58 left out]"})}
+	change := format.Change{Ledger: rule.NewLedger(rule.Elision{Part: part.ID, Message: message.ID, Field: rule.Output,
+		Shown: "[output 58 left out]"})}
 	change.Session, _ = fold(doc.Session, message.ID)
 	file := writeClaude(t, path, doc, change)
 	c.say(t, "And now?", "--resume", id)
 	asked := c.conversation(t)
 	checkPairs(t, asked)
-	checkContains(t, asked, true, "zanzibar", "[output 58 left out]", "output-of-59 ", "The words are counted.", "And now?")
+	checkContains(t, asked, true, "zanzibar", "[output 58 left out]", "output-of-59 ", "The words are counted.",
+		"And now?")
 	checkContains(t, asked, false, "capybara", "output-of-57 ", "output-of-58 ")
 	if grown, err := os.ReadFile(path); err != nil || !bytes.HasPrefix(grown, file) || len(grown) == len(file) {
 		t.Errorf("the product did not append to the file: %v", err)
@@ -383,7 +402,9 @@ func TestClaudeCode_resumesWithoutThoughtsAndTexts(t *testing.T) {
 	c := newClaude(t)
 	c.up = provider(t, func(r llmtest.Request) llmtest.Reply {
 		if len(r.ToolNames()) > 0 && r.Results() == 0 {
-			return llmtest.Reply{Reasoning: "a wombat of a thought", Text: "I list them.", Calls: []llmtest.Call{{ID: "toolu_0", Name: "Bash", Arguments: `{"command":"echo listed","description":"list"}`}}}
+			return llmtest.Reply{Reasoning: "a wombat of a thought", Text: "I list them.",
+				Calls: []llmtest.Call{{ID: "toolu_0", Name: "Bash",
+					Arguments: `{"command":"echo listed","description":"list"}`}}}
 		}
 		return llmtest.Reply{Reasoning: "a second wombat", Text: "The job is done."}
 	})
@@ -396,10 +417,12 @@ func TestClaudeCode_resumesWithoutThoughtsAndTexts(t *testing.T) {
 	for _, m := range doc.Session.Messages {
 		for _, p := range m.Parts {
 			switch {
-			case p.Type == session.ReasoningPart, p.Text == "I list them.", p.Text == "List the numbers, please: capybara.":
+			case p.Type == session.ReasoningPart, p.Text == "I list them.",
+				p.Text == "List the numbers, please: capybara.":
 				elisions = append(elisions, rule.Elision{Part: p.ID, Message: m.ID, Field: rule.Whole, Rule: "test"})
 			case p.Type == session.ToolPart:
-				elisions = append(elisions, rule.Elision{Part: p.ID, Message: m.ID, Field: rule.Whole, Rule: "test", Shown: "[listed]"})
+				elisions = append(elisions, rule.Elision{Part: p.ID, Message: m.ID, Field: rule.Whole, Rule: "test",
+					Shown: "[listed]"})
 			}
 		}
 	}
@@ -422,14 +445,21 @@ func TestClaudeCode_resumesWhatWasNeverItsOwn(t *testing.T) {
 		return []session.Part{{ID: id, Type: session.TextPart, Text: text}}
 	}
 	s.Messages = []session.Message{
-		{MessageInfo: session.MessageInfo{ID: "msg_1", Role: session.User, Time: session.MessageTime{Created: 1_700_000_000_000}}, Parts: text("prt_1", "Say capybara.")},
-		{MessageInfo: session.MessageInfo{ID: "msg_2", Role: session.Assistant, ProviderID: "openai", ModelID: "gpt", Finish: "tool-calls"}, Parts: []session.Part{
+		{MessageInfo: session.MessageInfo{ID: "msg_1", Role: session.User,
+			Time: session.MessageTime{Created: 1_700_000_000_000}}, Parts: text("prt_1", "Say capybara.")},
+		{MessageInfo: session.MessageInfo{ID: "msg_2", Role: session.Assistant, ProviderID: "openai", ModelID: "gpt",
+			Finish: "tool-calls"}, Parts: []session.Part{
 			{ID: "prt_2", Type: session.ReasoningPart, Text: "unsigned thought"},
-			{ID: "prt_3", Type: session.ToolPart, CallID: "call|1", Tool: "bash", State: &session.ToolState{Status: session.Completed, Input: jsontext.Value("{\n \"cmd\": \"ls\"}"), Output: "one file"}},
-			{ID: "prt_4", Type: session.ToolPart, CallID: "call|1", Tool: "bash", State: &session.ToolState{Status: session.Failed, Error: "no such file"}},
-			{ID: "prt_5", Type: session.ToolPart, CallID: "call_2", Tool: "bash", State: &session.ToolState{Status: session.Running}},
+			{ID: "prt_3", Type: session.ToolPart, CallID: "call|1", Tool: "bash",
+				State: &session.ToolState{Status: session.Completed, Input: jsontext.Value("{\n \"cmd\": \"ls\"}"),
+					Output: "one file"}},
+			{ID: "prt_4", Type: session.ToolPart, CallID: "call|1", Tool: "bash",
+				State: &session.ToolState{Status: session.Failed, Error: "no such file"}},
+			{ID: "prt_5", Type: session.ToolPart, CallID: "call_2", Tool: "bash",
+				State: &session.ToolState{Status: session.Running}},
 		}},
-		{MessageInfo: session.MessageInfo{ID: "msg_3", Role: session.Assistant, Finish: "stop"}, Parts: text("prt_6", "Capybara, said.")},
+		{MessageInfo: session.MessageInfo{ID: "msg_3", Role: session.Assistant, Finish: "stop"},
+			Parts: text("prt_6", "Capybara, said.")},
 	}
 	_, id := c.place(t, s, rule.Ledger{})
 	c.say(t, "And now?", "--resume", id)
@@ -462,10 +492,12 @@ func TestClaudeCode_elidedReadsCanBeReadAgainAndEdited(t *testing.T) {
 
 	calls = append(calls,
 		llmtest.Call{ID: "toolu_1", Name: "Read", Arguments: fmt.Sprintf(`{"file_path":%q}`, target)},
-		llmtest.Call{ID: "toolu_2", Name: "Edit", Arguments: fmt.Sprintf(`{"file_path":%q,"old_string":"two","new_string":"2"}`, target)})
+		llmtest.Call{ID: "toolu_2", Name: "Edit",
+			Arguments: fmt.Sprintf(`{"file_path":%q,"old_string":"two","new_string":"2"}`, target)})
 	c.say(t, "Again, and change it.", "--resume", doc.Session.Info.ID)
 	after := readClaude(t, path)
-	if _, p := tool(t, after, "toolu_1"); p.State.Status != session.Completed || !strings.Contains(p.State.Output, "three") {
+	if _, p := tool(t, after, "toolu_1"); p.State.Status != session.Completed ||
+		!strings.Contains(p.State.Output, "three") {
 		t.Errorf("reading again: %s %q", p.State.Status, p.State.Result())
 	}
 	if _, p := tool(t, after, "toolu_2"); p.State.Status != session.Completed {
@@ -496,7 +528,8 @@ func TestClaudeCode_sendsTheBranchThatWeRead(t *testing.T) {
 			}
 		}
 	}
-	checkContains(t, asked, false, "Never mind, forget that.", "Forgotten.", "count the shelves", "a result without a call")
+	checkContains(t, asked, false, "Never mind, forget that.", "Forgotten.", "count the shelves",
+		"a result without a call")
 }
 
 func TestClaudeCode_foldsUponFolds(t *testing.T) {

@@ -50,7 +50,8 @@ func newClient(t *testing.T, name string, env ...string) *client {
 	if _, err := os.Stat(bin); err != nil {
 		t.Skipf("%s is not installed: %v", name, err)
 	}
-	// Some products refuse to run where the path has links in it or keep sessions by the resolved path.
+	// Some products refuse to run where the path has links in it or keep sessions by the resolved
+	// path.
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

@@ -42,7 +42,8 @@ wire_api = "responses"
 	}
 	putFile(t, filepath.Join(home, "config.toml"), config)
 	for name, text := range map[string]string{
-		"early.txt": "the walrus word\n", "middle.txt": "the heron word\n", "late.txt": "the badger word\n", "noise.txt": "the starling word\n",
+		"early.txt": "the walrus word\n", "middle.txt": "the heron word\n", "late.txt": "the badger word\n",
+		"noise.txt": "the starling word\n",
 	} {
 		putFile(t, filepath.Join(c.Project, name), text)
 	}
@@ -94,13 +95,15 @@ func codexRollout(t *testing.T, c *client) (path string, doc *format.Document) {
 	return found[0], doc
 }
 
-// cat is the script of a job that prints one file after the other: one call for each result that is not there yet.
+// cat is the script of a job that prints one file after the other: one call for each result that is
+// not there yet.
 func codexCat(files ...string) llmtest.Answer {
 	return func(r llmtest.Request) llmtest.Reply {
 		if r.Results() >= len(files) {
 			return llmtest.Reply{Text: "That is all."}
 		}
-		return llmtest.Reply{Calls: []llmtest.Call{{Name: "exec_command", Arguments: fmt.Sprintf(`{"cmd":"cat %s"}`, files[r.Results()])}}}
+		return llmtest.Reply{Calls: []llmtest.Call{{Name: "exec_command",
+			Arguments: fmt.Sprintf(`{"cmd":"cat %s"}`, files[r.Results()])}}}
 	}
 }
 
@@ -156,17 +159,22 @@ func codexFold(doc *format.Document, tail string, auto bool) (marker, summary se
 	id := doc.Session.Info.ID
 	at := doc.Session.Info.Time.Updated
 	marker = session.Message{
-		MessageInfo: session.MessageInfo{ID: "msg_marker", SessionID: id, Role: session.User, Time: session.MessageTime{Created: at}},
-		Parts:       []session.Part{{ID: "prt_marker", SessionID: id, MessageID: "msg_marker", Type: session.CompactionPart, Auto: auto, TailStartID: tail}},
+		MessageInfo: session.MessageInfo{ID: "msg_marker", SessionID: id, Role: session.User,
+			Time: session.MessageTime{Created: at}},
+		Parts: []session.Part{{ID: "prt_marker", SessionID: id, MessageID: "msg_marker",
+			Type: session.CompactionPart, Auto: auto, TailStartID: tail}},
 	}
 	summary = session.Message{
 		MessageInfo: session.MessageInfo{
-			ID: "msg_summary", SessionID: id, Role: session.Assistant, ParentID: marker.ID, Time: session.MessageTime{Created: at, Completed: at},
+			ID: "msg_summary", SessionID: id, Role: session.Assistant, ParentID: marker.ID,
+			Time:    session.MessageTime{Created: at, Completed: at},
 			Summary: jsontext.Value("true"), Finish: "stop",
 		},
 		Parts: []session.Part{
-			{ID: "prt_summary", SessionID: id, MessageID: "msg_summary", Type: session.TextPart, Text: "So far: two files were read. The secret word is quagga."},
-			{ID: "prt_carry", SessionID: id, MessageID: "msg_summary", Type: session.TextPart, Text: "Carried over: the tapir rule.", Metadata: session.Note{Carry: true}.Metadata()},
+			{ID: "prt_summary", SessionID: id, MessageID: "msg_summary", Type: session.TextPart,
+				Text: "So far: two files were read. The secret word is quagga."},
+			{ID: "prt_carry", SessionID: id, MessageID: "msg_summary", Type: session.TextPart,
+				Text: "Carried over: the tapir rule.", Metadata: session.Note{Carry: true}.Metadata()},
 		},
 	}
 	return marker, summary
@@ -179,7 +187,8 @@ func codexElide(t *testing.T, doc *format.Document, word, shown string) rule.Eli
 		m := &doc.Session.Messages[i]
 		for j := range m.Parts {
 			if p := &m.Parts[j]; p.Type == session.ToolPart && strings.Contains(p.State.Output, word) {
-				return rule.Elision{Part: p.ID, Message: m.ID, Field: rule.Output, Rule: "test", Because: "a test", Shown: shown, Saves: 1, Time: 1}
+				return rule.Elision{Part: p.ID, Message: m.ID, Field: rule.Output, Rule: "test", Because: "a test",
+					Shown: shown, Saves: 1, Time: 1}
 			}
 		}
 	}
@@ -213,7 +222,8 @@ func TestCodex_goesOnFromOurPivot(t *testing.T) {
 	for i := range doc.Session.Messages { // the newest of the two
 		for j := range doc.Session.Messages[i].Parts {
 			if p := &doc.Session.Messages[i].Parts[j]; p.State != nil && strings.Contains(p.State.Output, "starling") {
-				noise = rule.Elision{Part: p.ID, Message: doc.Session.Messages[i].ID, Field: rule.Output, Rule: "test", Shown: "[noise.txt: left out; ask for it]"}
+				noise = rule.Elision{Part: p.ID, Message: doc.Session.Messages[i].ID, Field: rule.Output, Rule: "test",
+					Shown: "[noise.txt: left out; ask for it]"}
 			}
 		}
 	}
@@ -232,7 +242,8 @@ func TestCodex_goesOnFromOurPivot(t *testing.T) {
 		t.Fatalf("%d requests, want 1", len(requests))
 	}
 	hasWords(t, requests[0],
-		[]string{"quagga", "tapir rule", "Read noise and late once more.", "the badger word", "[noise.txt: left out; ask for it]", "What was the secret word?", "<environment_context>"},
+		[]string{"quagga", "tapir rule", "Read noise and late once more.", "the badger word",
+			"[noise.txt: left out; ask for it]", "What was the secret word?", "<environment_context>"},
 		[]string{"walrus", "heron", "starling"})
 	if n := bytes.Count(requests[0].Body, []byte("<environment_context>")); n != 1 {
 		t.Errorf("the product introduces its environment %d times, want once", n)
@@ -257,13 +268,15 @@ func TestCodex_goesOnFromOurPivot(t *testing.T) {
 
 	// Undone, the whole conversation is there again, with what came after the pivot.
 	written.Reset()
-	if err := (codex.Format{}).Write(&written, doc, format.Change{Session: doc.Session, Undone: map[string]bool{"msg_marker": true}}); err != nil {
+	if err := (codex.Format{}).Write(&written, doc, format.Change{Session: doc.Session,
+		Undone: map[string]bool{"msg_marker": true}}); err != nil {
 		t.Fatal(err)
 	}
 	putFile(t, path, written.String())
 	u.Forget()
 	codexExec(t, c, thread, "And now?")
-	hasWords(t, requestsTo(u)[0], []string{"walrus", "heron", "starling", "badger", "Understood.", "And now?"}, []string{"quagga", "left out"})
+	hasWords(t, requestsTo(u)[0], []string{"walrus", "heron", "starling", "badger", "Understood.", "And now?"},
+		[]string{"quagga", "left out"})
 	codexPaired(t, requestsTo(u)[0])
 }
 
@@ -290,7 +303,8 @@ func TestCodex_itsOwnCompactionIsRead(t *testing.T) {
 		case 1:
 			return llmtest.Reply{Calls: []llmtest.Call{{Name: "exec_command", Arguments: `{"cmd":"cat early.txt"}`}}}
 		case 2: // its size makes the product fold
-			return llmtest.Reply{Calls: []llmtest.Call{{Name: "exec_command", Arguments: `{"cmd":"cat late.txt"}`}}, Usage: &session.Usage{Input: 150000, Output: 20}}
+			return llmtest.Reply{Calls: []llmtest.Call{{Name: "exec_command", Arguments: `{"cmd":"cat late.txt"}`}},
+				Usage: &session.Usage{Input: 150000, Output: 20}}
 		case 3:
 			return llmtest.Reply{Text: "Folded: the zebu word."}
 		}
@@ -337,14 +351,17 @@ func TestCodex_itsOwnCompactionIsRead(t *testing.T) {
 func TestCodex_resumesWhatIsNotItsOwn(t *testing.T) {
 	u := provider(t, llmtest.Text("Hello there."))
 	c := newCodex(t, u, "")
-	s := session.Session{Info: session.Info{ID: "ses_from_elsewhere", Directory: c.Project, Title: "elsewhere", Time: session.Lifetime{Created: 1772359300000}}}
+	s := session.Session{Info: session.Info{ID: "ses_from_elsewhere", Directory: c.Project, Title: "elsewhere",
+		Time: session.Lifetime{Created: 1772359300000}}}
 	text := func(id string, role session.Role, text string) session.Message {
 		return session.Message{
-			MessageInfo: session.MessageInfo{ID: id, Role: role, Time: session.MessageTime{Created: 1772359300000}, Finish: map[session.Role]string{session.Assistant: "stop"}[role]},
-			Parts:       []session.Part{{ID: id + "p", Type: session.TextPart, Text: text}},
+			MessageInfo: session.MessageInfo{ID: id, Role: role, Time: session.MessageTime{Created: 1772359300000},
+				Finish: map[session.Role]string{session.Assistant: "stop"}[role]},
+			Parts: []session.Part{{ID: id + "p", Type: session.TextPart, Text: text}},
 		}
 	}
-	s.Messages = []session.Message{text("m1", session.User, "The okapi question."), text("m2", session.Assistant, "I look."), text("m3", session.User, "Well?")}
+	s.Messages = []session.Message{text("m1", session.User, "The okapi question."),
+		text("m2", session.Assistant, "I look."), text("m3", session.User, "Well?")}
 	s.Messages[1].Parts = append(s.Messages[1].Parts, session.Part{
 		ID: "p9", Type: session.ToolPart, CallID: "toolu_9", Tool: "mcp.read file", State: &session.ToolState{
 			Status: session.Completed, Input: jsontext.Value(`{"path":"early.txt"}`), Output: "the walrus word",
@@ -359,7 +376,8 @@ func TestCodex_resumesWhatIsNotItsOwn(t *testing.T) {
 	hasWords(t, r, []string{"The okapi question.", "I look.", "the walrus word", "Well?", "Go on from there."}, nil)
 	codexPaired(t, r)
 	_, doc := codexRollout(t, c)
-	if n := len(doc.Session.Messages); doc.Session.Info.ID != s.Info.ID || n < 5 || doc.Session.Messages[n-1].Text() != "Hello there." {
+	if n := len(doc.Session.Messages); doc.Session.Info.ID != s.Info.ID || n < 5 ||
+		doc.Session.Messages[n-1].Text() != "Hello there." {
 		t.Errorf("read back: session %s, %d messages", doc.Session.Info.ID, n)
 	}
 }
@@ -368,7 +386,8 @@ func TestCodex_goesOnFromAPivotThatWasNeverItsOwn(t *testing.T) {
 	u := provider(t, llmtest.Text("Hello there."))
 	c := newCodex(t, u, "")
 	doc := &format.Document{Session: session.Session{Info: session.Info{
-		ID: "ses_folded_elsewhere", Directory: c.Project, Title: "elsewhere", Time: session.Lifetime{Created: 1772359300000, Updated: 1772359300000},
+		ID: "ses_folded_elsewhere", Directory: c.Project, Title: "elsewhere",
+		Time: session.Lifetime{Created: 1772359300000, Updated: 1772359300000},
 	}}}
 	message := func(id string, role session.Role, text string) session.Message {
 		return session.Message{
@@ -377,7 +396,8 @@ func TestCodex_goesOnFromAPivotThatWasNeverItsOwn(t *testing.T) {
 		}
 	}
 	s := &doc.Session
-	s.Messages = []session.Message{message("m1", session.User, "The walrus question."), message("m2", session.Assistant, "The heron answer."), message("m3", session.User, "The badger question.")}
+	s.Messages = []session.Message{message("m1", session.User, "The walrus question."),
+		message("m2", session.Assistant, "The heron answer."), message("m3", session.User, "The badger question.")}
 	marker, summary := codexFold(doc, "m3", false)
 	s.Messages = append(s.Messages, marker, summary)
 	var written bytes.Buffer
@@ -386,5 +406,6 @@ func TestCodex_goesOnFromAPivotThatWasNeverItsOwn(t *testing.T) {
 	}
 	putFile(t, filepath.Join(c.Home, ".codex", "sessions", codex.Path(&s.Info)), written.String())
 	codexExec(t, c, codex.ThreadID(s.Info.ID), "Go on from there.")
-	hasWords(t, requestsTo(u)[0], []string{"quagga", "tapir rule", "The badger question.", "Go on from there."}, []string{"walrus", "heron"})
+	hasWords(t, requestsTo(u)[0], []string{"quagga", "tapir rule", "The badger question.", "Go on from there."},
+		[]string{"walrus", "heron"})
 }

@@ -61,7 +61,8 @@ func readExport(t *testing.T, text []byte) *format.Document {
 	return doc
 }
 
-// asSaid is what an export says, without what the product decides itself at import: where the session is.
+// asSaid is what an export says, without what the product decides itself at import: where the
+// session is.
 func asSaid(t *testing.T, text []byte) string {
 	t.Helper()
 	var export map[string]any
@@ -83,7 +84,8 @@ func asSaid(t *testing.T, text []byte) string {
 	return string(v)
 }
 
-// lastChat is the conversation of the newest request that offers tools: those of the agent, not of the title.
+// lastChat is the conversation of the newest request that offers tools: those of the agent, not of
+// the title.
 func lastChat(t *testing.T, u *llmtest.Server) string {
 	t.Helper()
 	requests := requestsTo(u)
@@ -113,7 +115,8 @@ func lastChat(t *testing.T, u *llmtest.Server) string {
 	return ""
 }
 
-// TestOpenCode_resumesWhatWasCompacted makes a session with the product, folds and marks it here, and resumes it there.
+// TestOpenCode_resumesWhatWasCompacted makes a session with the product, folds and marks it here,
+// and resumes it there.
 func TestOpenCode_resumesWhatWasCompacted(t *testing.T) {
 	script := []llmtest.Call{
 		{Name: "bash", Arguments: `{"command":"echo early-$((40+2))-output","description":"say something"}`},
@@ -146,23 +149,26 @@ func TestOpenCode_resumesWhatWasCompacted(t *testing.T) {
 		t.Errorf("the ledger did not survive the product (-written +read):\n%s", diff)
 	}
 
-	// Where the session is already, the product adds the messages that it does not have and leaves the others as they are:
-	// the pivot arrives, the marks do not.
+	// Where the session is already, the product adds the messages that it does not have and leaves
+	// the others as they are: the pivot arrives, the marks do not.
 	file := filepath.Join(c.Home, "again.json")
 	if err := os.WriteFile(file, text, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	c.run(t, "import", file)
 	beside := readExport(t, []byte(c.run(t, "export", id)))
-	if got, want := len(beside.Session.Messages), len(change.Session.Messages); got != want || beside.Ledger.Len() != 0 {
-		t.Errorf("imported where it came from, the session has %d messages and %d marks, want %d and none", got, beside.Ledger.Len(), want)
+	if got, want := len(beside.Session.Messages), len(change.Session.Messages); got != want ||
+		beside.Ledger.Len() != 0 {
+		t.Errorf("imported where it came from, the session has %d messages and %d marks, want %d and none", got,
+			beside.Ledger.Len(), want)
 	}
 
 	u.Forget()
 	resumed.run(t, "run", "-s", id, "Where are we?")
 	sent := lastChat(t, u)
 	// The product has its own words for a marked output.
-	for _, want := range []string{"zanzibar-summary", "carried-over-word", rule.Cleared, "late-63-output", "Where are we?"} {
+	for _, want := range []string{"zanzibar-summary", "carried-over-word", rule.Cleared, "late-63-output",
+		"Where are we?"} {
 		if !strings.Contains(sent, want) {
 			t.Errorf("the request after the import lacks %q:\n%s", want, sent)
 		}
@@ -190,7 +196,8 @@ func TestOpenCode_resumesWhatWasCompacted(t *testing.T) {
 	}
 }
 
-// fold appends a pivot whose tail is the step with the second call and what follows it, and elides that call's output.
+// fold appends a pivot whose tail is the step with the second call and what follows it, and elides
+// that call's output.
 func foldOpenCode(t *testing.T, doc *format.Document) ([]byte, format.Change) {
 	t.Helper()
 	s := doc.Session
@@ -216,13 +223,17 @@ func foldOpenCode(t *testing.T, doc *format.Document) ([]byte, format.Change) {
 	}
 	summary := session.Message{
 		MessageInfo: session.MessageInfo{
-			ID: "msg_aaaaaaaaaaaasummary0000001", SessionID: s.Info.ID, Role: session.Assistant, ParentID: marker.ID, Agent: "compaction",
-			Mode: "compaction", ProviderID: "local", ModelID: "m1", Time: session.MessageTime{Created: at + 1, Completed: at + 2},
+			ID: "msg_aaaaaaaaaaaasummary0000001", SessionID: s.Info.ID, Role: session.Assistant, ParentID: marker.ID,
+			Agent: "compaction",
+			Mode:  "compaction", ProviderID: "local", ModelID: "m1", Time: session.MessageTime{Created: at + 1,
+				Completed: at + 2},
 			Summary: jsontext.Value(`true`), Finish: "stop",
 		},
 		Parts: []session.Part{
-			{ID: "prt_aaaaaaaaaaaasummary0000001", Type: session.TextPart, Text: "## Goal\n\nThe zanzibar-summary of it all."},
-			{ID: "prt_aaaaaaaaaaaasummary0000002", Type: session.TextPart, Text: "The carried-over-word.", Metadata: session.Note{Carry: true}.Metadata()},
+			{ID: "prt_aaaaaaaaaaaasummary0000001", Type: session.TextPart,
+				Text: "## Goal\n\nThe zanzibar-summary of it all."},
+			{ID: "prt_aaaaaaaaaaaasummary0000002", Type: session.TextPart, Text: "The carried-over-word.",
+				Metadata: session.Note{Carry: true}.Metadata()},
 		},
 	}
 	change := format.Change{Session: s, Ledger: doc.Ledger.With(rule.Elision{
@@ -237,13 +248,16 @@ func foldOpenCode(t *testing.T, doc *format.Document) ([]byte, format.Change) {
 	return out.Bytes(), change
 }
 
-// TestOpenCode_importsWhatComesFromElsewhere writes a session whose ids, times and parts are none of the product's.
+// TestOpenCode_importsWhatComesFromElsewhere writes a session whose ids, times and parts are none
+// of the product's.
 func TestOpenCode_importsWhatComesFromElsewhere(t *testing.T) {
 	u := provider(t, llmtest.Text("I see."))
-	s := session.Session{Info: session.Info{ID: "0f3c-elsewhere", Title: "From elsewhere", Directory: "/repo", Time: session.Lifetime{Created: 1700000000000.5}}}
+	s := session.Session{Info: session.Info{ID: "0f3c-elsewhere", Title: "From elsewhere", Directory: "/repo",
+		Time: session.Lifetime{Created: 1700000000000.5}}}
 	message := func(id string, role session.Role, parts ...session.Part) {
 		s.Messages = append(s.Messages, session.Message{
-			MessageInfo: session.MessageInfo{ID: id, SessionID: s.Info.ID, Role: role, Time: session.MessageTime{Created: 1700000000000.5}}, Parts: parts,
+			MessageInfo: session.MessageInfo{ID: id, SessionID: s.Info.ID, Role: role,
+				Time: session.MessageTime{Created: 1700000000000.5}}, Parts: parts,
 		})
 	}
 	call := func(id string, state session.ToolState) session.Part {
@@ -252,12 +266,15 @@ func TestOpenCode_importsWhatComesFromElsewhere(t *testing.T) {
 	message("z-uuid-1", session.User, session.Part{ID: "9", Type: session.TextPart, Text: "folded-away request"})
 	message("a-uuid-2", session.Assistant,
 		session.Part{ID: "8", Type: session.ReasoningPart, Text: "I think."},
-		call("7", session.ToolState{Status: session.Completed, Input: jsontext.Value(`"raw"`), Output: "folded-away output"}))
+		call("7", session.ToolState{Status: session.Completed, Input: jsontext.Value(`"raw"`),
+			Output: "folded-away output"}))
 	message("m-uuid-3", session.User, session.Part{ID: "6", Type: session.TextPart, Text: "kept request"},
 		session.Part{ID: "5", Type: "custom-kind", Text: "kept for later"},
-		session.Part{ID: "55", Type: session.FilePart, Mime: "image/png", URL: "data:image/png;base64,iVBORw0KGgo=", Source: jsontext.Value(`{"kind":"paste"}`)})
+		session.Part{ID: "55", Type: session.FilePart, Mime: "image/png", URL: "data:image/png;base64,iVBORw0KGgo=",
+			Source: jsontext.Value(`{"kind":"paste"}`)})
 	message("b-uuid-4", session.Assistant,
-		call("4", session.ToolState{Status: session.Failed, Input: jsontext.Value(`{"path":"x"}`), Error: "kept error"}),
+		call("4", session.ToolState{Status: session.Failed, Input: jsontext.Value(`{"path":"x"}`),
+			Error: "kept error"}),
 		call("3", session.ToolState{Status: session.Running}),
 		call("2", session.ToolState{Status: session.Pending}))
 	message("c-uuid-5", session.Assistant, session.Part{ID: "33", Type: session.TextPart, Text: "half an answer"})
@@ -284,7 +301,8 @@ func TestOpenCode_importsWhatComesFromElsewhere(t *testing.T) {
 			got = append(got, fmt.Sprint("  ", p.ID, " ", p.Type, " ", p.TailStartID))
 		}
 	}
-	parents := map[string]string{"a-uuid-2": "z-uuid-1", "b-uuid-4": "m-uuid-3", "c-uuid-5": "m-uuid-3", "x-summary": "y-marker"}
+	parents := map[string]string{"a-uuid-2": "z-uuid-1", "b-uuid-4": "m-uuid-3", "c-uuid-5": "m-uuid-3",
+		"x-summary": "y-marker"}
 	for _, m := range s.Messages {
 		want = append(want, fmt.Sprint(m.ID, " ", parents[m.ID]))
 		for _, p := range m.Parts {

@@ -17,8 +17,9 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// TestOpenCode_everyKindOfSessionEqualsItsExport has reasoning, a picture, an answer that the provider refused, a turn that was reverted, a fork, and a session of another
-// project, all in one database that is read while the product serves.
+// TestOpenCode_everyKindOfSessionEqualsItsExport has reasoning, a picture, an answer that the
+// provider refused, a turn that was reverted, a fork, and a session of another project, all in one
+// database that is read while the product serves.
 func TestOpenCode_everyKindOfSessionEqualsItsExport(t *testing.T) {
 	u := provider(t, func(r llmtest.Request) llmtest.Reply {
 		switch {
@@ -27,7 +28,8 @@ func TestOpenCode_everyKindOfSessionEqualsItsExport(t *testing.T) {
 		case r.Contains("Be refused."):
 			return llmtest.Reply{Fault: llmtest.BadRequest}
 		case r.Contains("Write it down.") && r.Results() == 0:
-			return llmtest.Reply{Reasoning: "A file will do.", Text: "So be it.", Calls: []llmtest.Call{{Name: "write", Arguments: `{"filePath":"gull.txt","content":"white\n"}`}}}
+			return llmtest.Reply{Reasoning: "A file will do.", Text: "So be it.",
+				Calls: []llmtest.Call{{Name: "write", Arguments: `{"filePath":"gull.txt","content":"white\n"}`}}}
 		}
 		return llmtest.Reply{Reasoning: "It has wings.", Text: "A gull."}
 	})
@@ -37,8 +39,11 @@ func TestOpenCode_everyKindOfSessionEqualsItsExport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	thinking := fmt.Sprintf(`"provider":{"deep":{"npm":"@ai-sdk/anthropic","name":"deep","options":{"baseURL":"%s/v1","apiKey":"k"},"models":{"m1":{"name":"m1","limit":{"context":200000,"output":8000},`+
-		`"tool_call":true,"reasoning":true,"attachment":true,"modalities":{"input":["text","image"],"output":["text"]},"cost":{"input":3,"output":15}}}},`, u.URL)
+	thinking := fmt.Sprintf(`"provider":{"deep":{"npm":"@ai-sdk/anthropic","name":"deep",`+
+		`"options":{"baseURL":"%s/v1","apiKey":"k"},"models":{"m1":{"name":"m1","limit":{"context":200000,`+
+		`"output":8000},`+
+		`"tool_call":true,"reasoning":true,"attachment":true,"modalities":{"input":["text","image"],`+
+		`"output":["text"]},"cost":{"input":3,"output":15}}}},`, u.URL)
 	text := []byte(strings.Replace(string(config), `"provider":{`, thinking, 1))
 	elsewhere := filepath.Join(filepath.Dir(c.Project), "elsewhere")
 	if err := os.Mkdir(elsewhere, 0o755); err != nil {
@@ -53,8 +58,10 @@ func TestOpenCode_everyKindOfSessionEqualsItsExport(t *testing.T) {
 
 	seen := s.begin(t, "The picture")
 	look := prompt("deep", "What is this?")
-	look["parts"] = append(look["parts"].([]any), map[string]any{"type": "file", "mime": "image/png", "filename": "gull.png",
-		"url": "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="})
+	look["parts"] = append(look["parts"].([]any), map[string]any{"type": "file", "mime": "image/png",
+		"filename": "gull.png",
+		"url": "data:image/png;base64," +
+			"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="})
 	s.call(t, "/session/"+seen+"/message", look)
 	s.call(t, "/session/"+seen+"/message", prompt("deep", "Write it down."))
 	refused := s.begin(t, "The refusal")
@@ -68,18 +75,21 @@ func TestOpenCode_everyKindOfSessionEqualsItsExport(t *testing.T) {
 			ParentID string `json:"parentID"`
 		} `json:"info"`
 	}
-	if err := json.Unmarshal(s.call(t, "/session/"+reverted+"/message", prompt("deep", "And what swims?")), &answer); err != nil || answer.Info.ParentID == "" {
+	if err := json.Unmarshal(s.call(t, "/session/"+reverted+"/message", prompt("deep", "And what swims?")),
+		&answer); err != nil || answer.Info.ParentID == "" {
 		t.Fatalf("an answer without its question: %v", err)
 	}
 	s.call(t, "/session/"+reverted+"/revert", map[string]any{"messageID": answer.Info.ParentID})
 	var forked, far struct {
 		ID string `json:"id"`
 	}
-	if err := json.Unmarshal(s.call(t, "/session/"+seen+"/fork", map[string]any{}), &forked); err != nil || forked.ID == "" {
+	if err := json.Unmarshal(s.call(t, "/session/"+seen+"/fork", map[string]any{}), &forked); err != nil ||
+		forked.ID == "" {
 		t.Fatalf("no fork: %v", err)
 	}
 	there := "?directory=" + url.QueryEscape(elsewhere)
-	if err := json.Unmarshal(s.call(t, "/session"+there, map[string]any{"title": "Elsewhere"}), &far); err != nil || far.ID == "" {
+	if err := json.Unmarshal(s.call(t, "/session"+there, map[string]any{"title": "Elsewhere"}), &far); err != nil ||
+		far.ID == "" {
 		t.Fatalf("no session elsewhere: %v", err)
 	}
 	s.call(t, "/session/"+far.ID+"/message"+there, prompt("deep", "What flies here?"))
@@ -106,7 +116,8 @@ func TestOpenCode_everyKindOfSessionEqualsItsExport(t *testing.T) {
 		}
 	}
 
-	// Nothing of the database is written: names, contents and times of change are as before. The product still writes by itself now and then.
+	// Nothing of the database is written: names, contents and times of change are as before. The
+	// product still writes by itself now and then.
 	for attempt := 1; ; attempt++ {
 		before := digest(t, stores[0]) + changed(t, stores[0])
 		for _, l := range list {
@@ -155,7 +166,8 @@ func TestOpenCode_everyKindOfSessionEqualsItsExport(t *testing.T) {
 		}
 	}
 	t.Logf("parts: %v", found)
-	for _, kind := range []session.PartType{session.TextPart, session.ReasoningPart, session.FilePart, session.ToolPart} {
+	for _, kind := range []session.PartType{session.TextPart, session.ReasoningPart, session.FilePart,
+		session.ToolPart} {
 		if found[kind] == 0 {
 			t.Errorf("none of the sessions has a part %q: the product did not get to it", kind)
 		}
@@ -172,11 +184,13 @@ func TestOpenCode_everyKindOfSessionEqualsItsExport(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(doc.Session.Messages) != 2 || doc.Counts.Aside == 0 {
-		t.Errorf("of the reverted session %d messages count and %d are aside, want 2 and the rest", len(doc.Session.Messages), doc.Counts.Aside)
+		t.Errorf("of the reverted session %d messages count and %d are aside, want 2 and the rest",
+			len(doc.Session.Messages), doc.Counts.Aside)
 	}
 }
 
-// changed is when the database and its log were changed, and which files there are. The index of the log is shared memory, whose time is not kept.
+// changed is when the database and its log were changed, and which files there are. The index of
+// the log is shared memory, whose time is not kept.
 func changed(t *testing.T, path string) string {
 	t.Helper()
 	names, err := filepath.Glob(path + "*")

@@ -131,7 +131,8 @@ func (s *served) begin(t *testing.T, title string) string {
 	var made struct {
 		ID string `json:"id"`
 	}
-	if err := json.Unmarshal(s.call(t, "/session", map[string]any{"title": title}), &made); err != nil || made.ID == "" {
+	if err := json.Unmarshal(s.call(t, "/session", map[string]any{"title": title}), &made); err != nil ||
+		made.ID == "" {
 		t.Fatalf("no session was made: %v", err)
 	}
 	return made.ID
@@ -145,8 +146,8 @@ func prompt(provider, text string) map[string]any {
 	}
 }
 
-// same compares our reading of a session with the product's own export, byte for byte. Where the product wrote by itself between the two, they
-// are compared again.
+// same compares our reading of a session with the product's own export, byte for byte. Where the
+// product wrote by itself between the two, they are compared again.
 func same(t *testing.T, store *opencodedb.Store, c *client, id, when string) {
 	t.Helper()
 	read := func() string {
@@ -182,11 +183,14 @@ func same(t *testing.T, store *opencodedb.Store, c *client, id, when string) {
 	t.Logf("%s: %s equals its export: %d messages, %d bytes", when, id, len(doc.Session.Messages), len(ours))
 }
 
-// TestOpenCode_itsDatabaseIsReadWhileItRuns lets the product write sessions of every kind and reads them from its database meanwhile.
+// TestOpenCode_itsDatabaseIsReadWhileItRuns lets the product write sessions of every kind and reads
+// them from its database meanwhile.
 func TestOpenCode_itsDatabaseIsReadWhileItRuns(t *testing.T) {
 	script := []llmtest.Call{
 		{Name: "bash", Arguments: `{"command":"echo pebble-$((40+2)); seq 1 40","description":"count the pebbles"}`},
-		{Name: "todowrite", Arguments: `{"todos":[{"content":"count the shells","status":"pending","priority":"high"},{"content":"count the pebbles","status":"completed","priority":"low"}]}`},
+		{Name: "todowrite", Arguments: `{"todos":[{"content":"count the ` +
+			`shells","status":"pending","priority":"high"},{"content":"count the ` +
+			`pebbles","status":"completed","priority":"low"}]}`},
 		{Name: "read", Arguments: `{"filePath":"no-such-file.txt"}`},
 		{Name: "bash", Arguments: `{"command":"echo shell-$((50+1))","description":"count the shells"}`},
 	}
@@ -199,7 +203,8 @@ func TestOpenCode_itsDatabaseIsReadWhileItRuns(t *testing.T) {
 		case r.Contains("Send a diver."):
 			if r.Results() == 0 {
 				return llmtest.Reply{Text: "Down.", Calls: []llmtest.Call{{Name: "task",
-					Arguments: `{"description":"look below","prompt":"as a diver: look below","subagent_type":"general"}`}}}
+					Arguments: `{"description":"look below","prompt":"as a diver: look ` +
+						`below","subagent_type":"general"}`}}}
 			}
 			return llmtest.Reply{Text: "The diver saw a wreck."}
 		case r.Contains("Count the beach.") && r.Results() < len(script):
@@ -228,7 +233,9 @@ func TestOpenCode_itsDatabaseIsReadWhileItRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	other := fmt.Sprintf(`"provider":{"slow":{"npm":"@ai-sdk/openai-compatible","name":"slow","options":{"baseURL":"%s/v1","apiKey":"k"},"models":{"m1":{"name":"m1","limit":{"context":200000,"output":8000},"tool_call":true}}},`, slow.URL)
+	other := fmt.Sprintf(`"provider":{"slow":{"npm":"@ai-sdk/openai-compatible","name":"slow",`+
+		`"options":{"baseURL":"%s/v1","apiKey":"k"},"models":{"m1":{"name":"m1","limit":{"context":200000,`+
+		`"output":8000},"tool_call":true}}},`, slow.URL)
 	if err := os.WriteFile(file, []byte(strings.Replace(string(config), `"provider":{`, other, 1)), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -256,7 +263,8 @@ func TestOpenCode_itsDatabaseIsReadWhileItRuns(t *testing.T) {
 	}
 	child := ""
 	for _, l := range list {
-		t.Logf("listed: %s %q parent %q, %d messages, %.0f tokens in", l.ID, l.Title, l.ParentID, l.Messages, float64(l.Tokens.Input))
+		t.Logf("listed: %s %q parent %q, %d messages, %.0f tokens in", l.ID, l.Title, l.ParentID, l.Messages,
+			float64(l.Tokens.Input))
 		if l.ParentID == dived {
 			child = l.ID
 		}
@@ -264,7 +272,8 @@ func TestOpenCode_itsDatabaseIsReadWhileItRuns(t *testing.T) {
 	if len(list) != 3 || child == "" {
 		t.Errorf("%d sessions are listed, want the two and the diver's own", len(list))
 	}
-	// The product still writes by itself now and then; a reader that wrote would change the files every time.
+	// The product still writes by itself now and then; a reader that wrote would change the files
+	// every time.
 	for attempt := 1; ; attempt++ {
 		before := digest(t, stores[0])
 		for _, l := range list {
@@ -332,7 +341,8 @@ func TestOpenCode_itsDatabaseIsReadWhileItRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if last := doc.Session.Messages[len(doc.Session.Messages)-1]; !last.Failed() || !strings.Contains(string(last.Error), "Aborted") {
+	if last := doc.Session.Messages[len(doc.Session.Messages)-1]; !last.Failed() ||
+		!strings.Contains(string(last.Error), "Aborted") {
 		t.Errorf("the aborted turn ends with the error %s", last.Error)
 	}
 
@@ -374,7 +384,8 @@ func TestOpenCode_itsDatabaseIsReadWhileItRuns(t *testing.T) {
 		same(t, store, c, id, "after it was stopped")
 	}
 
-	// Compacted, a session of the database is an export that another installation imports and resumes.
+	// Compacted, a session of the database is an export that another installation imports and
+	// resumes.
 	_, text := compacted(t, opencodedb.Name(stores[0], dived))
 	resumed := importInto(t, u, text)
 	u.Forget()
@@ -399,11 +410,13 @@ func digest(t *testing.T, path string) string {
 	return sum
 }
 
-// TestOpenCode_itsOlderFoldersEqualItsExport needs a version from before the database, such as 1.1.27: WINNOW_CLIENTS=…/node_modules with it alone.
+// TestOpenCode_itsOlderFoldersEqualItsExport needs a version from before the database, such as
+// 1.1.27: WINNOW_CLIENTS=…/node_modules with it alone.
 func TestOpenCode_itsOlderFoldersEqualItsExport(t *testing.T) {
 	script := []llmtest.Call{
 		{Name: "bash", Arguments: `{"command":"echo pebble-$((40+2))","description":"count the pebbles"}`},
-		{Name: "todowrite", Arguments: `{"todos":[{"id":"1","content":"count the shells","status":"pending","priority":"high"}]}`},
+		{Name: "todowrite", Arguments: `{"todos":[{"id":"1","content":"count the ` +
+			`shells","status":"pending","priority":"high"}]}`},
 		{Name: "read", Arguments: `{"filePath":"no-such-file.txt"}`},
 	}
 	u := provider(t, func(r llmtest.Request) llmtest.Reply {

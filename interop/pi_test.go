@@ -20,7 +20,7 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// newPi prepares the product with a provider of its own that speaks this protocol to the llmtest.
+// newPi prepares the product with a provider of its own that speaks this protocol to the upstream.
 func newPi(t *testing.T, up *llmtest.Server, api string) *client {
 	t.Helper()
 	c := newClient(t, "pi", "PI_OFFLINE=1", "PI_SKIP_VERSION_CHECK=1")
@@ -28,7 +28,8 @@ func newPi(t *testing.T, up *llmtest.Server, api string) *client {
 	if api != "anthropic-messages" {
 		url += "/v1"
 	}
-	config := fmt.Sprintf(`{"providers":{"loopback":{"baseUrl":%q,"api":%q,"apiKey":"none","models":[{"id":"scripted","contextWindow":200000,"maxTokens":8000}]}}}`, url, api)
+	config := fmt.Sprintf(`{"providers":{"loopback":{"baseUrl":%q,"api":%q,"apiKey":"none",`+
+		`"models":[{"id":"scripted","contextWindow":200000,"maxTokens":8000}]}}}`, url, api)
 	dir := filepath.Join(c.Home, ".pi", "agent")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
@@ -50,11 +51,13 @@ func piCommands(r llmtest.Request) llmtest.Reply {
 	switch {
 	case r.Contains("capybara"): // what is asked once the session was folded
 	case r.Results() < 2:
-		return llmtest.Reply{Text: "I run a command.", Calls: []llmtest.Call{{Name: "bash", Arguments: fmt.Sprintf(`{"command":%q}`, commands[r.Results()])}}}
+		return llmtest.Reply{Text: "I run a command.", Calls: []llmtest.Call{{Name: "bash",
+			Arguments: fmt.Sprintf(`{"command":%q}`, commands[r.Results()])}}}
 	case r.Results() == 2 && r.Contains("the third command"):
-		return llmtest.Reply{Text: "One more.", Calls: []llmtest.Call{{Name: "bash", Arguments: fmt.Sprintf(`{"command":%q}`, commands[2])}}}
+		return llmtest.Reply{Text: "One more.", Calls: []llmtest.Call{{Name: "bash",
+			Arguments: fmt.Sprintf(`{"command":%q}`, commands[2])}}}
 	}
-	return llmtest.Reply{Text: "That is done, says the llmtest."}
+	return llmtest.Reply{Text: "That is done, says the upstream."}
 }
 
 func readPi(t *testing.T, path string) *format.Document {
@@ -89,11 +92,15 @@ func writePi(t *testing.T, path string, from *format.Document, change format.Cha
 func piPivot(s session.Session, tail string) []session.Message {
 	now := s.Info.Time.Updated + 1000
 	return []session.Message{
-		{MessageInfo: session.MessageInfo{ID: "msg_marker", SessionID: s.Info.ID, Role: session.User, Time: session.MessageTime{Created: now}},
-			Parts: []session.Part{{ID: "prt_marker", MessageID: "msg_marker", Type: session.CompactionPart, TailStartID: tail}}},
-		{MessageInfo: session.MessageInfo{ID: "msg_summary", SessionID: s.Info.ID, Role: session.Assistant, ParentID: "msg_marker", Finish: "stop",
+		{MessageInfo: session.MessageInfo{ID: "msg_marker", SessionID: s.Info.ID, Role: session.User,
+			Time: session.MessageTime{Created: now}},
+			Parts: []session.Part{{ID: "prt_marker", MessageID: "msg_marker", Type: session.CompactionPart,
+				TailStartID: tail}}},
+		{MessageInfo: session.MessageInfo{ID: "msg_summary", SessionID: s.Info.ID, Role: session.Assistant,
+			ParentID: "msg_marker", Finish: "stop",
 			Summary: jsontext.Value("true"), Time: session.MessageTime{Created: now, Completed: now}},
-			Parts: []session.Part{{ID: "prt_summary", MessageID: "msg_summary", Type: session.TextPart, Text: "## Goal\nThe xylograph is to be found."}}},
+			Parts: []session.Part{{ID: "prt_summary", MessageID: "msg_summary", Type: session.TextPart,
+				Text: "## Goal\nThe xylograph is to be found."}}},
 	}
 }
 
@@ -101,7 +108,8 @@ func piOutput(t *testing.T, log []session.Message, text string) (session.Message
 	t.Helper()
 	for _, m := range log {
 		for _, p := range m.Parts {
-			if p.Type == session.ToolPart && p.State.Status == session.Completed && strings.Contains(p.State.Output, text) {
+			if p.Type == session.ToolPart && p.State.Status == session.Completed &&
+				strings.Contains(p.State.Output, text) {
 				return m, p
 			}
 		}
@@ -132,7 +140,8 @@ func TestPi_resumesFromWhatWasWritten(t *testing.T) {
 			change := format.Change{Session: doc.Session}
 			change.Session.Messages = append(change.Session.Messages[:len(doc.Session.Messages):len(doc.Session.Messages)], piPivot(doc.Session, narwhal)...)
 			m, p := piOutput(t, doc.Session.Messages, "bongo-third-output")
-			change.Ledger = rule.NewLedger(rule.Elision{Part: p.ID, Message: m.ID, Field: rule.Output, Rule: "test", Because: "it is tried", Shown: "[the lemur was left out]"})
+			change.Ledger = rule.NewLedger(rule.Elision{Part: p.ID, Message: m.ID, Field: rule.Output, Rule: "test",
+				Because: "it is tried", Shown: "[the lemur was left out]"})
 			text := writePi(t, file, doc, change)
 
 			up.Forget()
@@ -168,7 +177,8 @@ func TestPi_resumesFromWhatWasWritten(t *testing.T) {
 
 			again := readPi(t, file)
 			if got := len(again.Session.Messages); got != len(change.Session.Messages)+2 || again.Ledger.Len() != 1 {
-				t.Errorf("read again: %d messages and %d elisions, want %d and 1", got, again.Ledger.Len(), len(change.Session.Messages)+2)
+				t.Errorf("read again: %d messages and %d elisions, want %d and 1", got, again.Ledger.Len(),
+					len(change.Session.Messages)+2)
 			}
 
 			// Undone, the product sends everything again.
@@ -182,7 +192,8 @@ func TestPi_resumesFromWhatWasWritten(t *testing.T) {
 			writePi(t, file, again, back)
 			up.Forget()
 			askPi(t, c, file, "And the tapir?")
-			for _, word := range []string{"walrus", "quagga-first-output\n", "bongo-third-output\n", "narwhal", "capybara", "tapir"} {
+			for _, word := range []string{"walrus", "quagga-first-output\n", "bongo-third-output\n", "narwhal",
+				"capybara", "tapir"} {
 				if !requestsTo(up)[0].Contains(word) {
 					t.Errorf("after the pivot was undone, %q is not in the request", word)
 				}
@@ -195,7 +206,7 @@ func TestPi_resumesFromWhatWasWritten(t *testing.T) {
 }
 
 func TestPi_resumesFromAnOldFileThatWasFolded(t *testing.T) {
-	up := provider(t, llmtest.Text("Yes, says the llmtest."))
+	up := provider(t, llmtest.Text("Yes, says the upstream."))
 	c := newPi(t, up, "openai-completions")
 	file := filepath.Join(c.Home, "session.jsonl")
 	old := fmt.Sprintf(`{"type":"session","id":"7d1c2b3a-1111-4222-8333-444455556666","timestamp":"2025-11-02T10:00:00.000Z","cwd":%q,"provider":"loopback","modelId":"scripted","thinkingLevel":"off"}
@@ -210,14 +221,17 @@ func TestPi_resumesFromAnOldFileThatWasFolded(t *testing.T) {
 		t.Fatal(err)
 	}
 	change := format.Change{Session: doc.Session}
-	change.Session.Messages = append(change.Session.Messages[:len(doc.Session.Messages):len(doc.Session.Messages)], piPivot(doc.Session, doc.Session.Messages[2].ID)...)
+	change.Session.Messages = append(change.Session.Messages[:len(doc.Session.Messages):len(doc.Session.Messages)],
+		piPivot(doc.Session, doc.Session.Messages[2].ID)...)
 	m, p := piOutput(t, doc.Session.Messages, "sea/bongo")
-	change.Ledger = rule.NewLedger(rule.Elision{Part: p.ID, Message: m.ID, Field: rule.Output, Rule: "test", Because: "it is tried", Shown: "[the lemur was left out]"})
+	change.Ledger = rule.NewLedger(rule.Elision{Part: p.ID, Message: m.ID, Field: rule.Output, Rule: "test",
+		Because: "it is tried", Shown: "[the lemur was left out]"})
 	writePi(t, file, doc, change)
 
 	askPi(t, c, file, "And the capybara?")
 	request := requestsTo(up)[0]
-	for word, want := range map[string]bool{"xylograph": true, "narwhal": true, "lemur": true, "capybara": true, "walrus": false, "sea/bongo": false} {
+	for word, want := range map[string]bool{"xylograph": true, "narwhal": true, "lemur": true, "capybara": true,
+		"walrus": false, "sea/bongo": false} {
 		if got := request.Contains(word); got != want {
 			t.Errorf("%q in the request: got %v, want %v", word, got, want)
 		}
@@ -238,19 +252,24 @@ func TestPi_resumesFromAnOldFileThatWasFolded(t *testing.T) {
 }
 
 func TestPi_resumesFromASessionFromElsewhere(t *testing.T) {
-	up := provider(t, llmtest.Text("Yes, says the llmtest."))
+	up := provider(t, llmtest.Text("Yes, says the upstream."))
 	c := newPi(t, up, "anthropic-messages")
 	file := filepath.Join(c.Home, "session.jsonl")
-	s := session.Session{Info: session.Info{ID: "ses_elsewhere", Directory: c.Project, Title: "Elsewhere", Time: session.Lifetime{Created: 1762077600000, Updated: 1762077606000}}}
+	s := session.Session{Info: session.Info{ID: "ses_elsewhere", Directory: c.Project, Title: "Elsewhere",
+		Time: session.Lifetime{Created: 1762077600000, Updated: 1762077606000}}}
 	s.Messages = []session.Message{
-		{MessageInfo: session.MessageInfo{ID: "msg_1", Role: session.User, Time: session.MessageTime{Created: 1762077601000}},
+		{MessageInfo: session.MessageInfo{ID: "msg_1", Role: session.User,
+			Time: session.MessageTime{Created: 1762077601000}},
 			Parts: []session.Part{{ID: "prt_1", Type: session.TextPart, Text: "Where is the walrus?"}}},
-		{MessageInfo: session.MessageInfo{ID: "msg_2", Role: session.Assistant, ParentID: "msg_1", ProviderID: "loopback", ModelID: "scripted", Finish: "stop",
+		{MessageInfo: session.MessageInfo{ID: "msg_2", Role: session.Assistant, ParentID: "msg_1",
+			ProviderID: "loopback", ModelID: "scripted", Finish: "stop",
 			Time: session.MessageTime{Created: 1762077602000, Completed: 1762077604000}},
 			Parts: []session.Part{
 				{ID: "prt_2", Type: session.StepStartPart},
-				{ID: "prt_3", Type: session.ToolPart, CallID: "toolu_1", Tool: "bash", State: &session.ToolState{Status: session.Completed,
-					Input: jsontext.Value(`{"command":"find sea"}`), Output: "sea/bongo", Time: &session.Span{Start: 1762077602000, End: 1762077603000}}},
+				{ID: "prt_3", Type: session.ToolPart, CallID: "toolu_1", Tool: "bash",
+					State: &session.ToolState{Status: session.Completed,
+						Input: jsontext.Value(`{"command":"find sea"}`), Output: "sea/bongo",
+						Time: &session.Span{Start: 1762077602000, End: 1762077603000}}},
 				{ID: "prt_4", Type: session.StepFinishPart, Reason: "tool-calls"},
 				{ID: "prt_5", Type: session.StepStartPart},
 				{ID: "prt_6", Type: session.TextPart, Text: "On the floe with the narwhal."},

@@ -21,7 +21,8 @@ func compacted(t *testing.T, source string) (path string, text []byte) {
 	t.Helper()
 	dir := t.TempDir()
 	winnow := filepath.Join(dir, "winnow")
-	if out, err := exec.Command("go", "build", "-o", winnow, "github.com/winnowhq/winnow/cmd/winnow").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", winnow,
+		"github.com/winnowhq/winnow/cmd/winnow").CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
 	path = filepath.Join(dir, strings.TrimSuffix(filepath.Base(source), ".gz"))
@@ -38,8 +39,8 @@ func compacted(t *testing.T, source string) (path string, text []byte) {
 	return path, text
 }
 
-// resumed checks the request with which a product goes on from a session that was folded: the summary is there, what the user demanded is
-// there, and the whole is a part of what it was.
+// resumed checks the request with which a product goes on from a session that was folded: the
+// summary is there, what the user demanded is there, and the whole is a part of what it was.
 func resumed(t *testing.T, r llmtest.Request, before int) {
 	t.Helper()
 	checkContains(t, r, true, "Made from the log without a model", "Never touch the Store type", "And now, NARWHAL?")

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,39 +25,26 @@ const (
 	Stalled     Kind = "stalled"      // nothing came for too long
 	Endless     Kind = "endless"      // something came for too long, or too much of it: trying again would take as much
 	Garbage     Kind = "garbage"      // the answer could not be understood
-	Rejected    Kind = "rejected"     // the request was refused for another reason: trying again is in vain
+	Rejected    Kind = "rejected"     // the request was refused for another reason: trying again cannot help
 	Cancelled   Kind = "cancelled"    // the caller's context ended
 )
 
 // Words say for people what went wrong: "rate limited".
-func (k Kind) Words() string {
-	switch k {
-	case Overflow:
-		return "the request is too long"
-	case Auth:
-		return "the key is not accepted"
-	case RateLimited:
-		return "rate limited"
-	case Overloaded:
-		return "the provider is overloaded"
-	case Server:
-		return "the provider failed"
-	case Network:
-		return "no connection"
-	case Cut:
-		return "the answer broke off"
-	case Stalled:
-		return "the provider fell silent"
-	case Endless:
-		return "the answer did not end"
-	case Garbage:
-		return "the answer made no sense"
-	case Rejected:
-		return "the request was refused"
-	case Cancelled:
-		return "interrupted"
-	}
-	return string(k)
+func (k Kind) Words() string { return cmp.Or(words[k], string(k)) }
+
+var words = map[Kind]string{
+	Overflow:    "the request is too long",
+	Auth:        "the key is not accepted",
+	RateLimited: "rate limited",
+	Overloaded:  "the provider is overloaded",
+	Server:      "the provider failed",
+	Network:     "no connection",
+	Cut:         "the answer broke off",
+	Stalled:     "the provider fell silent",
+	Endless:     "the answer did not end",
+	Garbage:     "the answer made no sense",
+	Rejected:    "the request was refused",
+	Cancelled:   "interrupted",
 }
 
 // Error is a request that failed.
@@ -64,10 +52,10 @@ type Error struct {
 	Kind     Kind
 	Provider string
 	Model    string
-	Status   int    // of HTTP; 0 when there was none
+	Status   int    // of HTTP; 0 if there was no response
 	Code     string // the provider's own code or type
 	Message  string // the provider's own words, shortened
-	// RetryAfter is how long the provider asks to wait; 0 when it did not say.
+	// RetryAfter is how long the provider asks to wait; 0 if it did not say.
 	RetryAfter time.Duration
 	Err        error
 }
@@ -97,7 +85,8 @@ func (e *Error) Temporary() bool {
 	return false
 }
 
-// KindOf is the kind of an error, Other errors being of the network unless a context ended.
+// KindOf is the kind of an error. Errors that are not an *Error count as failures of the network,
+// unless a context ended.
 func KindOf(err error) Kind {
 	var e *Error
 	switch {
@@ -115,7 +104,8 @@ func Classify(r budget.Rejection) Kind {
 	case budget.Rejected(r):
 		return Overflow
 	case r.Status == 401, r.Status == 402, r.Status == 403, unpaid[r.Code],
-		strings.Contains(strings.ToLower(r.Message), "credit balance is too low"): // Anthropic, as a request that is not valid
+		// Anthropic, as a request that is not valid
+		strings.Contains(strings.ToLower(r.Message), "credit balance is too low"):
 		return Auth
 	case r.Status == 429:
 		return RateLimited
@@ -132,10 +122,12 @@ func Classify(r budget.Rejection) Kind {
 	return Rejected
 }
 
-// unpaid are codes that come with a status of something else: 429 for a quota that no waiting brings back, 400 for a wrong key.
+// unpaid are codes that come with a status of something else: 429 for a quota that no waiting
+// brings back, 400 for a wrong key.
 var unpaid = map[string]bool{"insufficient_quota": true, "billing_error": true, "API_KEY_INVALID": true}
 
-// codes are the codes that providers send without a status, in the middle of a stream, or with a general one.
+// codes are the codes that providers send without a status, in the middle of a stream, or with a
+// general one.
 var codes = map[string]Kind{
 	"api_error":            Server, // Anthropic
 	"timeout_error":        Server,

@@ -1,5 +1,5 @@
-// Package llm asks a model. It holds the one interface through which models are asked, its errors, and Retry; each protocol
-// has a client of its own below it.
+// Package llm asks a model. It holds the one interface through which models are asked, its errors,
+// and Retry; each protocol has a client of its own below it.
 package llm
 
 import (
@@ -13,11 +13,13 @@ import (
 	"github.com/winnowhq/winnow/wire"
 )
 
-// Client asks one provider. It makes one HTTP request for each Ask and never tries again by itself: Retry does, so that every
-// attempt is seen and counted. A Client is safe for use by several goroutines.
+// Client asks one provider. It makes one HTTP request for each Ask and never retries by itself:
+// Retry does, so that every attempt is seen and counted. A Client is safe for use by several
+// goroutines.
 type Client interface {
-	// Ask sends a request and returns the whole answer. It returns within 250 ms after ctx ends. An error is an *Error, and the answer
-	// beside it holds what had arrived, usage included: a request that failed late was paid for.
+	// Ask sends a request and returns the whole answer. It returns within 250 ms after ctx ends. An
+	// error is an *Error; the answer that comes with it holds what had arrived, usage included,
+	// because a request that failed late was paid for.
 	Ask(ctx context.Context, r Request) (Answer, error)
 }
 
@@ -25,35 +27,41 @@ type Client interface {
 type Request struct {
 	Model    model.Model // Model.ID is what the provider is told
 	System   string
-	Tools    jsontext.Value // the provider's own JSON of the tools, sent as it is; empty: none
+	Tools    jsontext.Value // the provider's own JSON of the tools, sent as it is; may be empty
 	Messages []session.Message
-	// Conversation names what the messages belong to, where it is asked about again and again: a client may remember how it wrote them down and not
-	// do it again. Parts of messages must then not be changed after they were handed in; a message that changes gets a new list of them. Empty: nothing
-	// is remembered.
+	// Conversation names the conversation that the messages belong to, so that a client can
+	// remember how it wrote them down. Parts of messages must then not be changed after they were
+	// handed in: a message that changes gets a new list of parts. If it is empty, nothing is
+	// remembered.
 	Conversation string
 	// MaxOutput bounds the answer, in tokens; 0 takes the model's own limit.
 	MaxOutput int
-	// Cache asks the provider to keep the prompt, and to read what it has kept, where that must be asked for.
+	// Cache asks the provider to cache the prompt, and to read what it has cached, if its protocol
+	// has to be asked.
 	Cache bool
-	// Delta is called with each piece of text as it arrives; nil for nobody listening. It must return soon: nothing else arrives meanwhile.
+	// Delta is called with each piece of text as it arrives; nil if nobody listens. It must return
+	// soon: nothing else arrives meanwhile.
 	Delta func(text string)
-	// Restart is called before a further attempt when Delta was called during the one that failed: what was heard does not count, the
-	// answer begins anew. Only a client that makes several attempts calls it; nil for nobody listening.
+	// Restart is called before a further attempt when Delta was called during the one that failed:
+	// what was heard does not count, the answer begins anew. Only a client that makes several
+	// attempts calls it; nil if nobody listens.
 	Restart func()
-	// Waiting is called before a wait of this length for a further attempt, with the error of the one that failed. Only a client that makes several attempts
-	// calls it; nil for nobody listening.
+	// Waiting is called before a wait of this length for a further attempt, with the error of the
+	// one that failed. Only a client that makes several attempts calls it; nil if nobody listens.
 	Waiting func(wait time.Duration, failed error)
 }
 
 // Answer is what a model said.
 type Answer struct {
-	// Parts are text, reasoning (with what its provider wants back) and tool calls (pending, without ids of a session), in their order.
+	// Parts are text, reasoning (with what its provider wants back) and tool calls (pending,
+	// without ids of a session), in their order.
 	Parts  []session.Part
 	Finish Finish
 	Model  string // "provider/model" as it was asked
 	Usage  session.Usage
 	Cost   float64 // US dollars, by the model's prices
-	// Attempts are the requests that were made for it, the failed ones too, oldest first. A Client leaves it empty; Retry fills it.
+	// Attempts are the requests that were made for it, the failed ones too, oldest first. A Client
+	// leaves it empty; Retry fills it.
 	Attempts []Attempt
 }
 

@@ -8,13 +8,16 @@ import (
 	"time"
 )
 
-// RetryOptions say how often and how patiently a request is tried again. The zero value has the defaults.
+// RetryOptions say how often and how patiently a request is tried again. The zero value has the
+// defaults.
 type RetryOptions struct {
 	// Attempts is how many requests are made at most, the first one included. Default 4.
 	Attempts int
-	// First is the longest wait before the second attempt; it doubles with each further one. Default 1 s.
+	// First is the longest wait before the second attempt; it doubles with each further one.
+	// Default 1 s.
 	First time.Duration
-	// Most is the longest wait between two attempts. A provider that asks for a longer one is not waited for. Default 30 s.
+	// Most is the longest wait between two attempts. A provider that asks for a longer one is not
+	// waited for. Default 30 s.
 	Most time.Duration
 	// Longest bounds all of it, requests and waits: no attempt begins later. Default 10 minutes.
 	Longest time.Duration
@@ -28,17 +31,16 @@ type RetryOptions struct {
 }
 
 func (o RetryOptions) withDefaults() RetryOptions {
+	positive := func(d *time.Duration, standard time.Duration) {
+		if *d <= 0 {
+			*d = standard
+		}
+	}
+	positive(&o.First, time.Second)
+	positive(&o.Most, 30*time.Second)
+	positive(&o.Longest, 10*time.Minute)
 	if o.Attempts <= 0 {
 		o.Attempts = 4
-	}
-	if o.First <= 0 {
-		o.First = time.Second
-	}
-	if o.Most <= 0 {
-		o.Most = 30 * time.Second
-	}
-	if o.Longest <= 0 {
-		o.Longest = 10 * time.Minute
 	}
 	if o.Sleep == nil {
 		o.Sleep = sleep
@@ -63,15 +65,16 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Retry returns a client that asks again when a failure may pass: see Error.Temporary. A request that is too long, refused,
-// without permission, or cancelled is never made again.
+// Retry returns a client that asks again when a failure may pass: see Error.Temporary. A request
+// that is too long, refused, not permitted, or cancelled is never made again.
 //
-// Waits grow exponentially, each of them random from nothing to its bound, so that many clients that failed together do not come
-// back together. A provider that says how long to wait is waited for that long, and a little longer.
+// Waits grow exponentially, each of them random from nothing to its bound, so that many clients
+// that failed together do not come back together. A provider that says how long to wait is waited
+// for that long, and a little longer.
 //
-// The answer's Attempts has every request that was made, also when the last one failed. Its Usage and Cost are the last one's; those of
-// the failed ones are in Attempts: Spent sums them. Before an attempt that follows one whose text was heard, Request.Restart is called, and before each
-// wait Request.Waiting.
+// The answer's Attempts has every request that was made, also if the last one failed. Its Usage and
+// Cost are those of the last request; Spent sums up all of them. Before an attempt that follows one
+// whose text was heard, Request.Restart is called, and before each wait Request.Waiting.
 func Retry(client Client, o RetryOptions) Client { return retrying{client, o.withDefaults()} }
 
 type retrying struct {
@@ -100,7 +103,8 @@ func (c retrying) Ask(ctx context.Context, r Request) (Answer, error) {
 		if len(answer.Attempts) > 0 { // of a client that asks again by itself
 			attempts = append(attempts, answer.Attempts...)
 		} else {
-			attempts = append(attempts, Attempt{Usage: answer.Usage, Cost: answer.Cost, Duration: c.Now().Sub(at), Err: err})
+			attempts = append(attempts, Attempt{Usage: answer.Usage, Cost: answer.Cost, Duration: c.Now().Sub(at),
+				Err: err})
 		}
 		answer.Attempts = attempts
 		if err == nil {
@@ -119,14 +123,16 @@ func (c retrying) Ask(ctx context.Context, r Request) (Answer, error) {
 	}
 }
 
-// wait is how long to wait before the next attempt; otherwise it returns the error with which to give up.
+// wait is how long to wait before the next attempt; otherwise it returns the error with which to
+// give up.
 func (c retrying) wait(err error, made int, passed time.Duration) (time.Duration, error) {
 	var e *Error
 	if !errors.As(err, &e) || !e.Temporary() || made >= c.Attempts {
 		return 0, err
 	}
 	if e.RetryAfter > c.Most {
-		return 0, e.because(fmt.Sprintf("the provider asks to wait %s, longer than the %s that are waited for", e.RetryAfter.Round(time.Second), c.Most))
+		return 0, e.because(fmt.Sprintf("the provider asks to wait %s, longer than the %s that are waited for",
+			e.RetryAfter.Round(time.Second), c.Most))
 	}
 	bound := c.Most
 	if doubled := c.First << min(made-1, 30); doubled > 0 {
@@ -155,7 +161,8 @@ func (e *Error) because(reason string) *Error {
 	return &final
 }
 
-// cancelled is the error of a wait that the caller's context ended. What was waited for stands in its words.
+// cancelled is the error of a wait that the caller's context ended. Its message names the failure
+// after which it waited.
 func cancelled(ctx context.Context, ended, waited error) *Error {
 	e := &Error{Kind: Cancelled, Message: "while waiting after: " + waited.Error(), Err: ended}
 	if cause := context.Cause(ctx); cause != nil {

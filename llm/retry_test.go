@@ -31,7 +31,8 @@ func (s *scripted) Ask(ctx context.Context, r Request) (Answer, error) {
 	if r.Delta != nil && o.text != "" {
 		r.Delta(o.text)
 	}
-	return Answer{Parts: []session.Part{{Type: session.TextPart, Text: o.text}}, Usage: session.Usage{Input: 10, Output: 1}, Cost: 0.5}, o.err
+	return Answer{Parts: []session.Part{{Type: session.TextPart, Text: o.text}},
+		Usage: session.Usage{Input: 10, Output: 1}, Cost: 0.5}, o.err
 }
 
 func fails(kind Kind) error { return &Error{Kind: kind, Provider: "p", Model: "m", Message: "no"} }
@@ -65,25 +66,29 @@ func TestRetry_triesAgainWhatMayPass(t *testing.T) {
 func TestRetry_waitsLongerEachTimeAndCountsEveryAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &scripted{outcomes: []outcome{
-			{err: fails(Server), takes: time.Second}, {err: fails(Cut)}, {err: fails(Overloaded)}, {err: fails(Stalled)}, {text: "done", takes: 2 * time.Second},
+			{err: fails(Server), takes: time.Second}, {err: fails(Cut)}, {err: fails(Overloaded)},
+			{err: fails(Stalled)}, {text: "done", takes: 2 * time.Second},
 		}}
 		var waits []time.Duration
-		o := RetryOptions{Attempts: 5, First: 4 * time.Second, Most: 10 * time.Second, Random: always(0.5), Sleep: func(_ context.Context, d time.Duration) error {
-			waits = append(waits, d)
-			return nil
-		}}
+		o := RetryOptions{Attempts: 5, First: 4 * time.Second, Most: 10 * time.Second, Random: always(0.5),
+			Sleep: func(_ context.Context, d time.Duration) error {
+				waits = append(waits, d)
+				return nil
+			}}
 		a, err := Retry(s, o).Ask(t.Context(), Request{})
 		if err != nil || a.Text() != "done" {
 			t.Fatalf("%q, %v", a.Text(), err)
 		}
-		if want := []time.Duration{2 * time.Second, 4 * time.Second, 5 * time.Second, 5 * time.Second}; !slices.Equal(waits, want) {
+		if want := []time.Duration{2 * time.Second, 4 * time.Second, 5 * time.Second,
+			5 * time.Second}; !slices.Equal(waits, want) {
 			t.Errorf("waited %s, want %s", waits, want)
 		}
 		usage, cost := a.Spent()
 		if len(a.Attempts) != 5 || usage.Input != 50 || cost != 2.5 || a.Usage.Input != 10 {
 			t.Errorf("%d attempts, spent %+v and $%v, the answer itself %+v", len(a.Attempts), usage, cost, a.Usage)
 		}
-		if a.Attempts[0].Duration != time.Second || KindOf(a.Attempts[2].Err) != Overloaded || a.Attempts[4].Err != nil || a.Attempts[4].Duration != 2*time.Second {
+		if a.Attempts[0].Duration != time.Second || KindOf(a.Attempts[2].Err) != Overloaded ||
+			a.Attempts[4].Err != nil || a.Attempts[4].Duration != 2*time.Second {
 			t.Errorf("attempts %+v", a.Attempts)
 		}
 	})
@@ -104,14 +109,16 @@ func TestRetry_waitsAsLongAsTheProviderAsks(t *testing.T) {
 		want  time.Duration // with the largest random number
 		gives string        // gives up with these words
 	}{
-		"a little":        {200 * time.Millisecond, 220 * time.Millisecond, ""},
-		"some seconds":    {7 * time.Second, 7700 * time.Millisecond, ""},
-		"just the bound":  {30 * time.Second, 31 * time.Second, ""},
-		"over the bound":  {31 * time.Second, 0, "p/m: rate-limited: no (the provider asks to wait 31s, longer than the 30s that are waited for)"},
+		"a little":       {200 * time.Millisecond, 220 * time.Millisecond, ""},
+		"some seconds":   {7 * time.Second, 7700 * time.Millisecond, ""},
+		"just the bound": {30 * time.Second, 31 * time.Second, ""},
+		"over the bound": {31 * time.Second, 0,
+			"p/m: rate-limited: no (the provider asks to wait 31s, longer than the 30s that are waited for)"},
 		"for a long time": {24 * time.Hour, 0, "24h0m0s"},
 	} {
 		o := RetryOptions{Random: always(1)}.withDefaults()
-		got, err := retrying{nil, o}.wait(&Error{Kind: RateLimited, Provider: "p", Model: "m", Message: "no", RetryAfter: c.after}, 1, 0)
+		got, err := retrying{nil, o}.wait(&Error{Kind: RateLimited, Provider: "p", Model: "m", Message: "no",
+			RetryAfter: c.after}, 1, 0)
 		if got != c.want || (err != nil) != (c.gives != "") || err != nil && !strings.Contains(err.Error(), c.gives) {
 			t.Errorf("%s: %s, %v; want %s", name, got, err, c.want)
 		}
@@ -124,7 +131,8 @@ func TestRetry_waitsAsLongAsTheProviderAsks(t *testing.T) {
 func TestRetry_beginsNoAttemptAfterTheLongestTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &scripted{outcomes: []outcome{{err: fails(Stalled), takes: 2 * time.Minute}}}
-		_, err := Retry(s, RetryOptions{Attempts: 100, Longest: 5 * time.Minute, Random: always(0.5)}).Ask(t.Context(), Request{})
+		_, err := Retry(s, RetryOptions{Attempts: 100, Longest: 5 * time.Minute, Random: always(0.5)}).Ask(t.Context(),
+			Request{})
 		if s.asked != 3 || KindOf(err) != Stalled || !strings.Contains(err.Error(), "no time is left") {
 			t.Errorf("asked %d times: %v", s.asked, err)
 		}
@@ -133,13 +141,15 @@ func TestRetry_beginsNoAttemptAfterTheLongestTime(t *testing.T) {
 
 func TestRetry_aWaitEndsWithTheContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &scripted{outcomes: []outcome{{err: &Error{Kind: RateLimited, Provider: "p", Model: "m", RetryAfter: 20 * time.Second}}}}
+		s := &scripted{outcomes: []outcome{{err: &Error{Kind: RateLimited, Provider: "p", Model: "m",
+			RetryAfter: 20 * time.Second}}}}
 		ctx, cancel := context.WithCancelCause(t.Context())
 		mine := errors.New("the user pressed a key")
 		time.AfterFunc(3*time.Second, func() { cancel(mine) })
 		began := time.Now()
 		a, err := Retry(s, RetryOptions{}).Ask(ctx, Request{})
-		if time.Since(began) != 3*time.Second || KindOf(err) != Cancelled || !errors.Is(err, mine) || len(a.Attempts) != 1 {
+		if time.Since(began) != 3*time.Second || KindOf(err) != Cancelled || !errors.Is(err, mine) ||
+			len(a.Attempts) != 1 {
 			t.Errorf("after %s: %v, %d attempts", time.Since(began), err, len(a.Attempts))
 		}
 		if !strings.Contains(err.Error(), "p/m: cancelled: while waiting after: p/m: rate-limited") {
@@ -151,7 +161,8 @@ func TestRetry_aWaitEndsWithTheContext(t *testing.T) {
 func TestRetry_saysThatTheAnswerBeginsAnew(t *testing.T) {
 	s := &scripted{outcomes: []outcome{{text: "Hel", err: fails(Cut)}, {err: fails(Server)}, {text: "Hello"}}}
 	var heard []string
-	r := Request{Delta: func(text string) { heard = append(heard, text) }, Restart: func() { heard = append(heard, "|") }}
+	r := Request{Delta: func(text string) { heard = append(heard, text) },
+		Restart: func() { heard = append(heard, "|") }}
 	if _, err := Retry(s, RetryOptions{First: 1}).Ask(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +176,8 @@ func TestRetry_saysThatTheAnswerBeginsAnew(t *testing.T) {
 	}
 }
 
-// A client that asks again by itself is asked again as any other, and what it made of each asking is counted.
+// A client that asks again by itself is asked again as any other, and what it made of each asking
+// is counted.
 func TestRetry_ofAClientThatRetries(t *testing.T) {
 	asked := 0
 	fails := clientFunc(func(context.Context, Request) (Answer, error) {

@@ -17,10 +17,11 @@ func TestRetry_tellsOfEachWait(t *testing.T) {
 		var told []wait
 		began := time.Now()
 		var sum time.Duration
-		_, err := Retry(s, RetryOptions{Random: always(0.5)}).Ask(t.Context(), Request{Waiting: func(d time.Duration, failed error) {
-			told = append(told, wait{d, KindOf(failed)})
-			sum += d
-		}})
+		_, err := Retry(s, RetryOptions{Random: always(0.5)}).Ask(t.Context(),
+			Request{Waiting: func(d time.Duration, failed error) {
+				told = append(told, wait{d, KindOf(failed)})
+				sum += d
+			}})
 		if err != nil {
 			t.Fatal(err)
 		}

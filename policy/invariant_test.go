@@ -141,9 +141,9 @@ func encode(rendered []session.Message) ([][]byte, error) {
 	if err := anthropic.Check(text); err != nil && len(rendered) > 0 {
 		return nil, fmt.Errorf("a provider would refuse the request: %w", err)
 	}
-	all := make([][]byte, len(body.Messages))
+	all := make([][]byte, len(body.Elements))
 	for i := range all {
-		all[i] = body.Messages[i]
+		all[i] = body.Elements[i]
 	}
 	return all, nil
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// Stream puts an answer together from the events of a stream. Each protocol has its own; none of them fails: an event that
-// is damaged changes nothing.
+// Stream puts an answer together from the events of a stream. Each protocol has its own; none of
+// them fails: an event that is damaged changes nothing.
 type Stream interface {
 	// Take takes the data of one event and reports whether it was the last one of the answer.
 	Take(event []byte) (last bool)
@@ -17,7 +17,8 @@ type Stream interface {
 
 // Answer is what a model said.
 type Answer struct {
-	// Parts are text, reasoning (with what its provider wants back) and pending tool calls, in their order, without ids.
+	// Parts are text, reasoning (with what its provider wants back) and pending tool calls, in
+	// their order, without ids.
 	Parts  []session.Part
 	Finish Finish
 	Usage  session.Usage
@@ -38,17 +39,17 @@ const (
 	FinishOther   Finish = "other"
 )
 
-// WindowFull is the report of a conversation that filled the model's context window before an answer began: some providers
-// say so with the reason for which the answer ended.
+// WindowFull is the report of a conversation that filled the model's context window before an
+// answer began: some providers say so with the reason for which the answer ended.
 const WindowFull = `{"error":{"code":"context_length_exceeded",` +
 	`"message":"the conversation filled the model's context window before an answer began"}}`
 
 // MaxBlocks is how many blocks an answer may have: a larger index is damage.
 const MaxBlocks = 10_000
 
-// SplitUsage makes a usage of what providers report that count everything in the prompt and all of the answer: tokens of
-// the prompt that were read from or written to the cache, and tokens of the answer that were thought. Impossible reports
-// are bounded.
+// SplitUsage makes a usage of what providers report that count everything in the prompt and all of
+// the answer: tokens of the prompt that were read from or written to the cache, and tokens of the
+// answer that were thought. Impossible reports are bounded.
 func SplitUsage(prompt, read, write, answer, thought, total int) session.Usage {
 	prompt, answer, thought = max(prompt, 0), max(answer, 0), max(thought, 0)
 	read = min(max(read, 0), prompt)
@@ -63,7 +64,8 @@ func SplitUsage(prompt, read, write, answer, thought, total int) session.Usage {
 	}
 }
 
-// PendingCall makes the part of a call: with its arguments if they are JSON, otherwise with as much of them as arrived.
+// PendingCall makes the part of a call: with its arguments if they are JSON, otherwise with as much
+// of them as arrived.
 func PendingCall(id, name, arguments string, metadata jsontext.Value) session.Part {
 	state := &session.ToolState{Status: session.Pending}
 	switch input := jsontext.Value(arguments); {

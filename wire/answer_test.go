@@ -13,7 +13,8 @@ func TestSplitUsage_countsEveryTokenOnce(t *testing.T) {
 		prompt, read, write, answer, thought, total int
 		want                                        session.Usage
 	}{
-		{100, 60, 10, 50, 20, 150, session.Usage{Total: 150, Input: 30, Output: 30, Reasoning: 20, Cache: session.CacheUsage{Read: 60, Write: 10}}},
+		{100, 60, 10, 50, 20, 150, session.Usage{Total: 150, Input: 30, Output: 30, Reasoning: 20,
+			Cache: session.CacheUsage{Read: 60, Write: 10}}},
 		{100, 0, 0, 50, 20, 170, session.Usage{Total: 170, Input: 100, Output: 50, Reasoning: 20}},
 		{100, 0, 0, 10, 20, 0, session.Usage{Input: 100, Output: 10, Reasoning: 20}},
 		{10, 20, 20, -1, -1, -1, session.Usage{Cache: session.CacheUsage{Read: 10}}},

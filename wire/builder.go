@@ -2,6 +2,7 @@ package wire
 
 import (
 	"fmt"
+	"iter"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -21,10 +22,30 @@ type Builder struct {
 type call struct{ message, part int }
 
 // NewBuilder begins to read a body. Its JSON is completed where it was cut; root is its one value.
-func NewBuilder(body []byte, provider string) (b *Builder, root Span) {
+func NewBuilder(body []byte, provider string) (b *Builder, root Value) {
 	text, skipped := Complete(body)
 	d := &Decoded{Text: text, Skipped: skipped, Places: map[string]Place{}}
-	return &Builder{Decoded: d, provider: provider, used: map[string]bool{}, open: map[string][]call{}}, Root(text)
+	return &Builder{Decoded: d, provider: provider, used: map[string]bool{}, open: map[string][]call{}}, ValueOf(text)
+}
+
+// SetList sets the list of elements to the member of that name, if there is such a member and it is
+// a list.
+func (b *Builder) SetList(list Value, name string) {
+	switch list.Kind() {
+	case '[':
+		b.List = list.Span
+	case 0:
+	default:
+		b.Skip(list.Span, name+" are not a list")
+	}
+}
+
+// Entries walks the elements of the list.
+func (b *Builder) Entries() iter.Seq[Value] { return Value{b.List, b.Text}.Values() }
+
+// Bare is the place of content that is a plain string.
+func Bare(element int, content Value) Place {
+	return Place{Element: element, Block: content.Span, Text: content.Span, Bare: true}
 }
 
 // Skip notes a piece that was not understood.
@@ -72,25 +93,38 @@ func (b *Builder) Add(p session.Part, place Place) {
 	b.Places[p.ID] = place
 }
 
-// Say appends a text of the user's or the assistant's. A user's text that is wholly one tag, as clients wrap what they put
-// into the user's mouth ("<environment-info>…</environment-info>"), counts as synthetic.
+// Say appends a text of the user's or the assistant's. A user's text that is wholly one tag, as
+// clients wrap what they put into the user's mouth ("<environment-info>…</environment-info>"),
+// counts as synthetic.
 func (b *Builder) Say(text string, metadata jsontext.Value, place Place) {
 	p := session.Part{Type: session.TextPart, Text: text, Metadata: metadata}
 	p.Synthetic = b.Speaks(session.User) && (Injected(text) || text == Beginning || text == Returned)
 	b.Add(p, place)
 }
 
-// Remark appends what was said in the system's name amid the conversation, as a user message that nobody wrote.
+// Remark appends what was said in the system's name in the middle of the conversation, as a user
+// message that nobody wrote.
 func (b *Builder) Remark(text string, element int, place Place) {
 	b.Begin(session.User, element)
-	b.Add(session.Part{Type: session.TextPart, Text: text, Synthetic: true, Metadata: jsontext.Value(systemNote)}, place)
+	b.Add(session.Part{Type: session.TextPart, Text: text, Synthetic: true, Metadata: jsontext.Value(systemNote)},
+		place)
+}
+
+// RemarkTexts appends the texts of content as one remark.
+func (b *Builder) RemarkTexts(content Value, element int) {
+	place := Bare(element, content)
+	if content.Kind() != '"' {
+		place.Text = Span{}
+	}
+	b.Remark(content.Texts(), element, place)
 }
 
 // Injected reports whether a text is wholly enclosed in one tag whose name is of several words.
 func Injected(text string) bool {
 	text = strings.TrimSpace(text)
 	name, _, found := strings.Cut(strings.TrimPrefix(text, "<"), ">")
-	return found && strings.HasPrefix(text, "<") && strings.ContainsAny(name, "-_") && !strings.ContainsAny(name, " \n<") &&
+	return found && strings.HasPrefix(text, "<") && strings.ContainsAny(name, "-_") &&
+		!strings.ContainsAny(name, " \n<") &&
 		strings.HasSuffix(text, "</"+name+">")
 }
 
@@ -116,8 +150,25 @@ type Result struct {
 	Place Place
 }
 
-// Result joins a result to the oldest call with its id that has none yet. A result whose call is not in the body (the provider
-// may hold it) becomes a call of its own, to the tool "unknown", so that its text is not lost.
+// ReadResult reads the value of a result in a block or an element: a text, or a list of texts and
+// media.
+func ReadResult(element int, block, value Value, media func(Value) (session.Part, bool)) Result {
+	r := Result{Text: value.Texts(), Place: Place{
+		ResultElement: element, ResultBlock: block.Span, Result: value.Span, NoResultValue: value.Empty(),
+	}}
+	for at := range value.Values() {
+		if p, ok := media(at); ok {
+			r.Attachments = append(r.Attachments, p)
+		} else if !strings.HasSuffix(at.Get("type").String(), "text") {
+			r.Place.Keep = append(r.Place.Keep, at.Span)
+		}
+	}
+	return r
+}
+
+// Result joins a result to the oldest call with its id that has no result yet. A result whose call
+// is not in the body (the provider may hold it) becomes a call of its own, to the tool "unknown",
+// so that its text is not lost.
 func (b *Builder) Result(id string, r Result) {
 	b.ToolResults++
 	if len(b.open[id]) == 0 {

@@ -21,15 +21,16 @@ type named struct {
 	id   string
 }
 
-// newCallIDs hands out none of those that are in use.
+// newCallIDs returns ids that never hand out one that is in use.
 func newCallIDs(used map[string]bool) callIDs {
 	ids := callIDs{used: map[string]bool{}}
 	maps.Copy(ids.used, used)
 	return ids
 }
 
-// next returns the call id of a part. An id with characters that some provider refuses, one that is too long, empty
-// or repeated is replaced by one that depends on the part and on what came before it alone.
+// next returns the call id of a part. An id with characters that some provider refuses, one that is
+// too long, empty or repeated is replaced by one that depends on the part and on what came before
+// it alone.
 func (ids *callIDs) next(p *session.Part) string {
 	id := SafeName(p.CallID, 64)
 	if p.CallID == "" {
@@ -46,7 +47,8 @@ func (ids *callIDs) next(p *session.Part) string {
 	return id
 }
 
-// again gives calls the ids that they had. It does nothing and reports false where one of them would get another.
+// again gives calls the ids that they had. It does nothing and reports false where one of them
+// would get another.
 func (ids *callIDs) again(calls []named) bool {
 	before := len(ids.given)
 	for _, c := range calls {
@@ -66,8 +68,9 @@ func (ids *callIDs) cut(n int) {
 	ids.given = ids.given[:n]
 }
 
-// SafeName makes a name of letters, digits, '_' and '-', of so many bytes at most: every provider accepts such names
-// of calls and tools. Two long names that differ anywhere stay different. An empty name becomes "unknown".
+// SafeName makes a name of letters, digits, '_' and '-', of at most that many bytes: every provider
+// accepts such names of calls and tools. Two long names that differ anywhere stay different. An
+// empty name becomes "unknown".
 func SafeName(name string, longest int) string {
 	if name == "" {
 		return "unknown"

@@ -9,19 +9,52 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// Form is how one wire format writes entries down.
+// Body is a request body. Its elements are kept apart, each as its JSON, so that two bodies can be
+// compared element by element.
+type Body struct {
+	Model     string
+	MaxTokens int
+	System    string
+	Tools     jsontext.Value
+	Elements  []jsontext.Value
+
+	form *Form
+}
+
+// JSON writes the body down. The values are written as they are.
+func (b Body) JSON() ([]byte, error) {
+	object, err := json.Marshal(b.form.Head(b), session.ReadOptions())
+	if err != nil {
+		return nil, err
+	}
+	head := object[:len(object)-1]
+	if len(head) > 1 {
+		head = append(head, ',')
+	}
+	return slices.Concat(head, Quote(b.form.List), []byte{':'}, Array(b.Elements), []byte{'}'}), nil
+}
+
+// Form is how one wire format writes a body down.
 type Form struct {
+	// Head is what encodes as the object around the elements, and List the name of their member in
+	// it.
+	Head func(b Body) any
+	List string
 	// Own begins the type of parts that hold blocks only this format understands ("anthropic/").
 	Own string
-	// Content names the member of an element that holds its blocks. Empty where every block is an element.
+	// Content names the member of an element that holds its blocks. Empty where every block is an
+	// element.
 	Content string
-	// Write adds the blocks of an entry, whatever stands before and behind it.
-	Write func(b *Blocks, e Entry, o Options)
+	// Said adds the blocks of an entry of the user's, Answered those of the assistant's, no matter
+	// what precedes or follows it.
+	Said, Answered func(b *Blocks, e Entry, o Options)
 	// First adds what stands before all messages, if anything does.
 	First func(b *Blocks, o Options)
-	// Opening is the role in which no conversation may begin: a block in the role User, with Beginning for its text, comes before it. Empty: any may.
+	// Opening is the role in which no conversation may begin: a block in the role User, with
+	// Beginning for its text, comes before it. Empty: any may.
 	Opening string
-	// User is the role of who is answered, Text writes a block of text. Only a format with Opening has them.
+	// User is the role of who is answered, Text writes a block of text. Only a format with Opening
+	// has them.
 	User string
 	Text func(text string) any
 }
@@ -58,10 +91,11 @@ func (b *Blocks) Raw(role string, raw jsontext.Value) {
 // Apart has the next block begin an element, also after one of the same role.
 func (b *Blocks) Apart() { b.apart = true }
 
-// Elements are the elements of a conversation that grows: what was written down of its messages once is not written again. The zero value
-// has none. It is not safe for concurrent use.
+// Elements are the elements of a conversation that grows: what was written down of its messages
+// once is not written again. The zero value has none. It is not safe for concurrent use.
 //
-// A message is known again by its list of parts, the slice and not what is in it: parts that were handed in must not be changed afterwards.
+// A message is known again by its list of parts, the slice and not what is in it: parts that were
+// handed in must not be changed afterwards.
 type Elements struct {
 	options same
 	ids     callIDs
@@ -79,7 +113,8 @@ type written struct {
 	of     identity
 	calls  []named
 	blocks []block
-	// What was there before it: how many call ids were given, how many elements closed, and the open one.
+	// What was there before it: how many call ids were given, how many elements closed, and the
+	// open one.
 	ids, closed int
 	open        []jsontext.Value
 	role        string
@@ -102,19 +137,22 @@ func identify(m *session.Message) identity {
 	return i
 }
 
-// Write returns the elements of messages that are already a view, as the form has them. The caller must not change them.
+// Encode returns the body of messages that are already a view, as the form has it. The caller must
+// not change its elements.
 //
-// It costs what the first message that is another than in the last call has behind it, and of that only the joining, where a message stood elsewhere
-// in the last call. Calls with other options begin anew, and so does one with call ids that are in use.
-func (e *Elements) Write(messages []session.Message, o Options, f Form) ([]jsontext.Value, error) {
-	if options := (same{o.Model, o.Provider, o.System, o.Continues}); e.ids.used == nil || e.options != options || len(o.Calls) > 0 {
+// It costs what the first message that is another than in the last call has behind it, and of that
+// only the joining, where a message stood elsewhere in the last call. Calls with other options
+// begin anew, and so does one with call ids that are in use.
+func (e *Elements) Encode(messages []session.Message, o Options, f *Form) (Body, error) {
+	options := same{o.Model, o.Provider, o.System, o.Continues}
+	if e.ids.used == nil || e.options != options || len(o.Calls) > 0 {
 		*e = Elements{options: options, ids: newCallIDs(o.Calls)}
 		if f.First != nil {
 			var b Blocks
 			f.First(&b, o)
 			if b.err != nil {
 				*e = Elements{}
-				return nil, b.err
+				return Body{}, b.err
 			}
 			e.list.all(b.list, f, o)
 		}
@@ -130,11 +168,15 @@ func (e *Elements) Write(messages []session.Message, o Options, f Form) ([]jsont
 		if !known || !e.ids.again(w.calls) {
 			var b Blocks
 			for _, entry := range appendEntries(nil, &messages[i], o, f.Own, &e.ids) {
-				f.Write(&b, entry, o)
+				if entry.Role == session.User {
+					f.Said(&b, entry, o)
+				} else {
+					f.Answered(&b, entry, o)
+				}
 			}
 			if b.err != nil {
 				*e = Elements{}
-				return nil, b.err
+				return Body{}, b.err
 			}
 			w = written{of: of, calls: slices.Clone(e.ids.given[ids:]), blocks: b.list}
 		}
@@ -145,7 +187,7 @@ func (e *Elements) Write(messages []session.Message, o Options, f Form) ([]jsont
 	if len(o.Calls) > 0 {
 		e.ids.used = nil // those are another's
 	}
-	return slices.Clip(e.list.elements(f)), nil
+	return Body{o.Model, o.MaxTokens, o.System, o.Tools, slices.Clip(e.list.elements(f)), f}, nil
 }
 
 // cut takes back all messages from the n-th on, and returns what they were.
@@ -165,7 +207,8 @@ func (e *Elements) cut(n int) map[identity]written {
 	return before
 }
 
-// list is a list of elements of which the last may be open. What is added never changes what was there.
+// list is a list of elements of which the last may be open. What is added never changes what was
+// there.
 type list struct {
 	closed []jsontext.Value
 	open   []jsontext.Value // blocks of the last one
@@ -175,13 +218,13 @@ type list struct {
 	had   int
 }
 
-func (l *list) all(blocks []block, f Form, o Options) {
+func (l *list) all(blocks []block, f *Form, o Options) {
 	for _, b := range blocks {
 		l.add(b, f, o)
 	}
 }
 
-func (l *list) add(b block, f Form, o Options) {
+func (l *list) add(b block, f *Form, o Options) {
 	if f.Content == "" {
 		l.closed = append(l.closed, b.json)
 		return
@@ -198,7 +241,7 @@ func (l *list) add(b block, f Form, o Options) {
 }
 
 // last is the open element.
-func (l *list) last(f Form) jsontext.Value {
+func (l *list) last(f *Form) jsontext.Value {
 	head := `{"role":"` + l.role + `","` + f.Content + `":`
 	size := len(head) + len("[]}")
 	for _, b := range l.open {
@@ -209,7 +252,7 @@ func (l *list) last(f Form) jsontext.Value {
 }
 
 // elements are all of them, in memory that later ones are added to but never written over.
-func (l *list) elements(f Form) []jsontext.Value {
+func (l *list) elements(f *Form) []jsontext.Value {
 	if len(l.open) == 0 {
 		return l.closed
 	}

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"encoding/base64"
 	"net/url"
 	"strings"
@@ -30,7 +31,8 @@ func (m Media) DataURL() string {
 // Line names the media in a line of text, for a reader that cannot take it.
 func (m Media) Line() string { return fileLine(m.Name, m.Mime) }
 
-// Common reports whether the media is of a type that every provider takes: JPEG, PNG, GIF, WebP, PDF.
+// Common reports whether the media is of a type that every provider takes: JPEG, PNG, GIF, WebP,
+// PDF.
 func (m Media) Common() bool {
 	switch m.Mime {
 	case "image/jpeg", "image/png", "image/gif", "image/webp", "application/pdf":
@@ -65,7 +67,8 @@ func fileLine(name, mime string) string {
 	return "[Attached file " + name + ", " + mime + "]"
 }
 
-// mediaOf reads the URL of a media part. Files on a disk have neither data nor URL: no provider can fetch them.
+// mediaOf reads the URL of a media part. Files on a disk have neither data nor URL: no provider can
+// fetch them.
 func mediaOf(p *session.Part) Media {
 	m := Media{Mime: p.Mime, Name: p.Filename}
 	switch {
@@ -90,17 +93,28 @@ func (m Media) FilePart() session.Part {
 	return session.Part{Type: session.FilePart, Mime: m.Mime, Filename: m.Name, URL: m.DataURL()}
 }
 
-// ParseDataURL reads the media type and the base64 data of a data URL; any other URL is kept as it is.
+// ParseDataURL reads the media type and the base64 data of a data URL; any other URL is kept as it
+// is.
 func ParseDataURL(address, mime, name string) Media {
 	p := session.Part{Type: session.FilePart, Mime: mime, Filename: name, URL: address}
-	if head, _, found := strings.Cut(strings.TrimPrefix(address, "data:"), ","); found && strings.HasPrefix(address, "data:") {
-		if kind, _, _ := strings.Cut(head, ";"); kind != "" {
-			p.Mime = kind
-		}
+	if data, ok := strings.CutPrefix(address, "data:"); ok && strings.Contains(data, ",") {
+		head, _, _ := strings.Cut(data, ",")
+		kind, _, _ := strings.Cut(head, ";")
+		p.Mime = cmp.Or(kind, mime)
 	}
 	m := mediaOf(&p)
 	if m.Data == "" && m.URL == "" {
 		m.URL = address
 	}
 	return m
+}
+
+// AddressedMedia reads the media of a block that has its URL in one of the members "url",
+// "image_url", "file_url" or "file_data", and its name in "filename"; mime is its type if the URL
+// does not tell.
+func AddressedMedia(v Value, mime string) (session.Part, bool) {
+	var url, image, file, data, name string
+	v.Read("url", &url, "image_url", &image, "file_url", &file, "file_data", &data, "filename", &name)
+	address := cmp.Or(url, image, file, data)
+	return ParseDataURL(address, mime, name).FilePart(), address != ""
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// Entry is one side of an exchange, as a model gets to see it: what the user said, or what the assistant thought,
-// said and called in one step, with the results of those calls.
+// Entry is one side of an exchange, as a model gets to see it: what the user said, or what the
+// assistant thought, said and called in one step, with the results of those calls.
 type Entry struct {
 	Role session.Role
 	// System is set on what a body said in the system's name in the middle of the conversation.
@@ -50,11 +50,12 @@ type Call struct {
 //     Reasoning after which nothing follows in its step is left out as well; providers refuse it.
 //   - Step markers, snapshots, patches and retries never; a failed message without text or call neither.
 //
-// A message with several steps gives an entry for each, so that the result of a call stands before what was said after it.
-// What an entry holds depends on its message and on the call ids of the messages before it, never on later messages.
+// A message with several steps gives an entry for each, so that the result of a call comes before
+// what was said after it. What an entry holds depends on its message and on the call ids of the
+// messages before it, never on later messages.
 //
-// own begins the type of parts that hold blocks only this wire format understands ("anthropic/"); other formats' blocks are
-// left out. Empty: all are.
+// own begins the type of parts that hold blocks only this wire format understands ("anthropic/");
+// other formats' blocks are left out. Empty: all are.
 func Entries(messages []session.Message, o Options, own string) []Entry {
 	entries := make([]Entry, 0, len(messages))
 	ids := newCallIDs(o.Calls)
@@ -205,14 +206,15 @@ func interruptedOutput(s *session.ToolState) (string, bool) {
 		Interrupted bool    `json:"interrupted"`
 		Output      *string `json:"output"`
 	}
-	if json.Unmarshal(s.Metadata, &metadata, session.ReadOptions()) != nil || !metadata.Interrupted || metadata.Output == nil {
+	if json.Unmarshal(s.Metadata, &metadata, session.ReadOptions()) != nil || !metadata.Interrupted ||
+		metadata.Output == nil {
 		return "", false
 	}
 	return *metadata.Output, true
 }
 
-// object makes an object of arguments: providers take nothing else. What is no object becomes the member
-// "input" of one; what is no JSON at all becomes a string there.
+// object makes an object of arguments: providers accept nothing else. Anything but an object
+// becomes the member "input" of one, as a string if it is not JSON.
 func object(input jsontext.Value) jsontext.Value {
 	if len(input) == 0 {
 		return jsontext.Value(`{}`)
@@ -230,7 +232,8 @@ func object(input jsontext.Value) jsontext.Value {
 // Blank reports whether a text has nothing but white space: providers refuse such blocks.
 func Blank(text string) bool { return strings.TrimSpace(text) == "" }
 
-// OpaquePart makes a part of a block that only its provider understands, so that it survives the way back.
+// OpaquePart makes a part of a block that only its provider understands, so that it survives the
+// way back.
 func OpaquePart(format, kind string, raw jsontext.Value) session.Part {
 	return session.Part{Type: session.PartType(format + "/" + kind), Metadata: raw}
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// Complete returns a body that is well-formed JSON: body itself where it is, else its readable beginning with the
-// open brackets closed, and what was left out. A string that was cut keeps the text that is there. Offsets into the
-// result are offsets into body, up to the cut.
+// Complete returns a body that is well-formed JSON: body itself where it is, else its readable
+// beginning with the open brackets closed, and what was left out. A string that was cut keeps the
+// text that is there. Offsets into the result are offsets into body, up to the cut.
 func Complete(body []byte) ([]byte, []Skipped) {
 	if jsontext.Value(body).IsValid(session.ReadOptions()) {
 		return body, nil
@@ -73,7 +73,8 @@ func skippedFrom(body []byte, cut int, reason string) []Skipped {
 	return []Skipped{{Span{cut, len(body)}, reason}}
 }
 
-// wholeString closes a string literal that was cut: an escape or a character that is not whole goes.
+// wholeString closes a string literal that was cut: an escape or a character that is not whole
+// goes.
 func wholeString(cut []byte) []byte {
 	for back := 1; back < utf8.UTFMax && back < len(cut); back++ {
 		if last := cut[len(cut)-back:]; utf8.RuneStart(last[0]) {
@@ -92,7 +93,8 @@ func wholeString(cut []byte) []byte {
 	return []byte(`""`)
 }
 
-// closingQuote returns the position of the quote that ends the string literal at start, -1 without one.
+// closingQuote returns the position of the quote that ends the string literal at start, -1 without
+// one.
 func closingQuote(text []byte, start int) int {
 	for at := start + 1; at < len(text); {
 		quote := bytes.IndexByte(text[at:], '"')
@@ -144,7 +146,8 @@ func valueEnd(text []byte, start int) int {
 	return len(text)
 }
 
-// Kind is the first byte of the value: '{', '[', '"', 't', 'f', 'n', or '0' for a number and 0 for nothing.
+// Kind is the first byte of the value: '{', '[', '"', 't', 'f', 'n', or '0' for a number and 0 for
+// nothing.
 func Kind(text []byte, value Span) byte {
 	if value.Empty() {
 		return 0
@@ -171,8 +174,8 @@ func skipSpace(text []byte, at int) int {
 	return at
 }
 
-// Members walks the members of a JSON object in well-formed text; anything else has none. Names are unescaped and
-// valid until the next step only.
+// Members walks the members of a JSON object in well-formed text; anything else has none. Names are
+// unescaped and valid until the next step only.
 func Members(text []byte, object Span) func(yield func(name []byte, value Span) bool) {
 	return func(yield func([]byte, Span) bool) {
 		if Kind(text, object) != '{' {
@@ -223,7 +226,8 @@ func Values(text []byte, array Span) func(yield func(value Span) bool) {
 	}
 }
 
-// Member returns the value of a member, empty without one. Of two with one name the later one counts.
+// Member returns the value of a member, empty without one. Of two with one name the later one
+// counts.
 func Member(text []byte, object Span, name string) Span {
 	var found Span
 	for n, value := range Members(text, object) {
@@ -234,7 +238,8 @@ func Member(text []byte, object Span, name string) Span {
 	return found
 }
 
-// String returns the text of a JSON string, and "" for anything else. Bytes that are not UTF-8 become U+FFFD.
+// String returns the text of a JSON string, and "" for anything else. Bytes that are not UTF-8
+// become U+FFFD.
 func String(text []byte, value Span) string {
 	if Kind(text, value) != '"' {
 		return ""

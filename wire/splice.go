@@ -3,10 +3,7 @@ package wire
 import (
 	"slices"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/winnowhq/winnow/session"
 )
 
 // Edit replaces a span of a body; an empty span inserts.
@@ -15,8 +12,8 @@ type Edit struct {
 	With []byte
 }
 
-// Splice applies edits to a text and leaves every other byte as it is. Of edits that overlap, the one that begins first
-// counts, and of those that begin together the longest.
+// Splice applies edits to a text and leaves every other byte as it is. Of edits that overlap, the
+// one that begins first counts, and of those that begin together the longest.
 func Splice(text []byte, edits []Edit) []byte {
 	if len(edits) == 0 {
 		return text
@@ -26,7 +23,7 @@ func Splice(text []byte, edits []Edit) []byte {
 		if a.Start != b.Start {
 			return a.Start - b.Start
 		}
-		// Insertions stand before what replaces or removes the bytes behind them.
+		// Insertions come before what replaces or removes the bytes after them.
 		if (a.End == a.Start) != (b.End == b.Start) {
 			return a.End - b.End
 		}
@@ -103,17 +100,4 @@ func appendArray(array []byte, values []jsontext.Value) []byte {
 		array = append(array, v...)
 	}
 	return append(array, ']')
-}
-
-// Body writes a body: the members of head, which encodes as an object, then the list. The values are written as they are.
-func Body(head any, list string, values []jsontext.Value) ([]byte, error) {
-	object, err := json.Marshal(head, session.ReadOptions())
-	if err != nil {
-		return nil, err
-	}
-	body := object[:len(object)-1]
-	if len(body) > 1 {
-		body = append(body, ',')
-	}
-	return slices.Concat(body, Quote(list), []byte{':'}, Array(values), []byte{'}'}), nil
 }

@@ -18,52 +18,29 @@ type Thought struct {
 	Phase     string // OpenAI Responses: of an assistant's text
 }
 
-// ThoughtOf reads the secrets of a reasoning, text or tool part from its metadata. They stand there under the name of
-// the provider ("anthropic", "openai", "google", …) or at the top, in the spelling of the AI SDK or of the wire.
+// ThoughtOf reads the secrets of a reasoning, text or tool part from its metadata. They are there
+// under the name of the provider ("anthropic", "openai", "google", …) or at the top, in the
+// spelling of the AI SDK or of the wire.
 func ThoughtOf(p *session.Part) Thought {
 	t := Thought{Text: p.Text}
 	if len(p.Metadata) > 0 && jsontext.Value(p.Metadata).IsValid(session.ReadOptions()) {
-		text := []byte(p.Metadata)
-		for name, value := range Members(text, Root(text)) {
-			if Kind(text, value) == '{' {
-				for name, value := range Members(text, value) {
-					t.read(string(name), text, value)
-				}
-				continue
-			}
-			t.read(string(name), text, value)
+		root := ValueOf(p.Metadata)
+		t.read(root)
+		for _, provider := range root.Members() {
+			t.read(provider)
 		}
 	}
 	return t
 }
 
-func (t *Thought) read(name string, text []byte, value Span) {
-	var into *string
-	switch name {
-	case "signature":
-		into = &t.Signature
-	case "redactedData":
-		into = &t.Redacted
-	case "itemId":
-		into = &t.ItemID
-	case "reasoningEncryptedContent", "encrypted_content":
-		into = &t.Encrypted
-	case "thoughtSignature", "thought_signature":
-		into = &t.Google
-	case "field":
-		into = &t.Field
-	case "phase":
-		into = &t.Phase
-	default:
-		return
-	}
-	if s := String(text, value); s != "" {
-		*into = s
-	}
+func (t *Thought) read(v Value) {
+	v.Read("signature", &t.Signature, "redactedData", &t.Redacted, "itemId", &t.ItemID,
+		"reasoningEncryptedContent", &t.Encrypted, "encrypted_content", &t.Encrypted,
+		"thoughtSignature", &t.Google, "thought_signature", &t.Google, "field", &t.Field, "phase", &t.Phase)
 }
 
-// Metadata writes string members under a provider's name, as ThoughtOf reads them: names and values alternate,
-// empty values are left out. nil when all are.
+// Metadata writes string members under a provider's name, as ThoughtOf reads them: names and values
+// alternate, empty values are left out. nil when all are.
 func Metadata(provider string, members ...string) jsontext.Value {
 	var inner []byte
 	for i := 0; i+1 < len(members); i += 2 {

@@ -1,8 +1,9 @@
-// Package wire answers: how do providers write it down? It holds what the wire formats below it share: what of a
-// message reaches a model at all, and where in a request body each piece stands.
+// Package wire reads and writes the JSON of providers. It holds what the protocols below it share:
+// what of a message reaches a model at all, and where each piece is in a request body.
 //
-// Each format has a package of its own with Encode (messages that are already a view → a request body), Decode (a
-// request body → messages, with the byte ranges of their pieces) and Check (would the provider accept this body's order).
+// Each format has a package of its own with Encode (messages that are already a view → a request
+// body), Decode (a request body → messages, with the byte ranges of their pieces) and Check (would
+// the provider accept this body's order).
 package wire
 
 import (
@@ -11,15 +12,17 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// Texts that stand in a body for what has no text of its own.
+// Texts that a body has in place of what has no text of its own.
 const (
 	// Question is what a marker asks.
 	Question = "What did we do so far?"
 	// Interrupted is the result of a call that never ended.
 	Interrupted = "[Tool execution was interrupted]"
-	// Wordless is the result of a call that failed and said nothing: providers want a reason with a failure.
+	// Wordless is the result of a call that failed and said nothing: providers want a reason with a
+	// failure.
 	Wordless = "[The tool failed without a message]"
-	// Beginning opens a conversation whose first message is the assistant's, where a provider wants the user's first.
+	// Beginning opens a conversation whose first message is the assistant's, where a provider wants
+	// the user's first.
 	Beginning = "[The conversation begins before this point]"
 	// Returned introduces media that a tool returned, where a provider takes no media in results.
 	Returned = "[Media returned by the tool calls above]"
@@ -27,10 +30,11 @@ const (
 
 // Options say what a body holds besides its messages. The zero value is a body of messages alone.
 type Options struct {
-	// Model is the provider's own id of the model that will read the body. It decides which reasoning goes
-	// along: only the model that wrote reasoning can take it back. Empty: none does.
+	// Model is the provider's own id of the model that will read the body. It decides which
+	// reasoning goes along: only the model that wrote reasoning can take it back. Empty: none does.
 	Model string
-	// Provider narrows Model to one provider, as sessions name it. Empty: any provider with that model.
+	// Provider narrows Model to one provider, as sessions name it. Empty: any provider with that
+	// model.
 	Provider string
 	// System is the system prompt. Empty: none is written.
 	System string
@@ -38,8 +42,8 @@ type Options struct {
 	Tools jsontext.Value
 	// MaxTokens bounds the answer. 0: not written.
 	MaxTokens int
-	// Continues says that the messages go on with a conversation that is written down elsewhere: they may begin with the
-	// assistant's, and nothing opens them.
+	// Continues says that the messages go on with a conversation that is written down elsewhere:
+	// they may begin with the assistant's, and nothing opens them.
 	Continues bool
 	// Calls holds the call ids that are in use where the messages go; calls get others.
 	Calls map[string]bool
@@ -61,8 +65,8 @@ func (s Span) Of(text []byte) []byte { return text[s.Start:s.End] }
 
 // Decoded is a request body as messages.
 type Decoded struct {
-	// Text is what every span points into: the body, or, when it was cut short, the body up to there with its
-	// brackets closed.
+	// Text is what every span points into: the body, or, when it was cut short, the body up to
+	// there with its brackets closed.
 	Text []byte
 
 	Model     string
@@ -70,17 +74,18 @@ type Decoded struct {
 	Tools     jsontext.Value // as written, empty without tools
 	MaxTokens int
 
-	// Messages is the conversation. Ids count up ("m0001", its parts "m0001:0"); a call's part has the id of
-	// the call. A call and its result are one part, wherever the body has them.
+	// Messages is the conversation. Ids count up ("m0001", its parts "m0001:0"); a call's part has
+	// the id of the call. A call and its result are one part, wherever the body has them.
 	Messages []session.Message
 	// Starts holds, for each message, the position of the element in which it begins.
 	Starts []int
 
-	// List is the JSON array that holds the elements, brackets included; a body without one has an empty span.
+	// List is the JSON array that holds the elements, brackets included; a body without one has an
+	// empty span.
 	List Span
 	// Elements are the entries of that list, in order.
 	Elements []Element
-	// Places tells where each part stands, by part id.
+	// Places tells where each part is, by part id.
 	Places map[string]Place
 
 	ToolCalls, ToolResults int
@@ -93,13 +98,13 @@ type Element struct {
 	Span
 	// Role as the body spells it, "" for items that have none.
 	Role string
-	// Leading is set on system messages that stand before the conversation: they belong to the system prompt.
+	// Leading is set on system messages before the conversation: they belong to the system prompt.
 	Leading bool
 	// Content is the span of the value that holds the blocks, empty for items without.
 	Content Span
 }
 
-// Place is where a part stands in a body. Spans that do not apply are empty.
+// Place is where a part is in a body. Spans that do not apply are empty.
 type Place struct {
 	Element int
 	Block   Span // the block that is the part; the whole element when it is not made of blocks

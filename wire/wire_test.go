@@ -68,7 +68,8 @@ func TestSplice_leavesEverythingElse(t *testing.T) {
 }
 
 func TestSplice_insertionsStandBeforeWhatIsReplaced(t *testing.T) {
-	got := Splice([]byte("abc"), []Edit{{Span{1, 2}, []byte("X")}, {Span{1, 1}, []byte("1")}, {Span{1, 1}, []byte("2")}, {Span{2, 2}, []byte("3")}})
+	got := Splice([]byte("abc"), []Edit{{Span{1, 2}, []byte("X")}, {Span{1, 1}, []byte("1")}, {Span{1, 1}, []byte("2")},
+		{Span{2, 2}, []byte("3")}})
 	if string(got) != "a12X3c" {
 		t.Errorf("got %s", got)
 	}
@@ -95,8 +96,10 @@ func TestMembers_readsWhatTheDecoderReads(t *testing.T) {
 
 func TestEntries_onlyTheModelThatWroteReasoningGetsItBack(t *testing.T) {
 	thinks := func(model string) session.Message {
-		return session.Message{MessageInfo: session.MessageInfo{Role: session.Assistant, ModelID: model, ProviderID: "p"}, Parts: []session.Part{
-			{Type: session.ReasoningPart, Text: "hm"}, {Type: session.TextPart, Text: "so"}, {Type: session.ReasoningPart, Text: "nothing follows"},
+		return session.Message{MessageInfo: session.MessageInfo{Role: session.Assistant, ModelID: model,
+			ProviderID: "p"}, Parts: []session.Part{
+			{Type: session.ReasoningPart, Text: "hm"}, {Type: session.TextPart, Text: "so"},
+			{Type: session.ReasoningPart, Text: "nothing follows"},
 		}}
 	}
 	for name, c := range map[string]struct {
@@ -118,7 +121,8 @@ func TestEntries_onlyTheModelThatWroteReasoningGetsItBack(t *testing.T) {
 
 func TestEntries_failedMessagesWithoutContentAreLeftOut(t *testing.T) {
 	failed := func(parts ...session.Part) session.Message {
-		return session.Message{MessageInfo: session.MessageInfo{Role: session.Assistant, ModelID: "m", Error: jsontext.Value(`{"name":"E"}`)}, Parts: parts}
+		return session.Message{MessageInfo: session.MessageInfo{Role: session.Assistant, ModelID: "m",
+			Error: jsontext.Value(`{"name":"E"}`)}, Parts: parts}
 	}
 	for name, c := range map[string]struct {
 		message session.Message
@@ -142,16 +146,22 @@ func TestEntries_resultOfACall(t *testing.T) {
 		failed bool
 		input  string
 	}{
-		"completed":                 {&session.ToolState{Status: session.Completed, Output: "o", Input: jsontext.Value(`{"a": 1}`)}, "o", false, `{"a":1}`},
-		"failed":                    {&session.ToolState{Status: session.Failed, Error: "e"}, "e", true, `{}`},
-		"failed without a word":     {&session.ToolState{Status: session.Failed}, Wordless, true, `{}`},
-		"running":                   {&session.ToolState{Status: session.Running, Output: "half"}, Interrupted, false, `{}`},
-		"pending":                   {&session.ToolState{Status: session.Pending, Input: jsontext.Value(`{"cut`)}, Interrupted, false, `{"input":"{\"cut"}`},
-		"without state":             {nil, Interrupted, false, `{}`},
-		"stopped with what it said": {&session.ToolState{Status: session.Failed, Error: "e", Metadata: jsontext.Value(`{"interrupted":true,"output":"half"}`)}, "half", false, `{}`},
-		"arguments that are a list": {&session.ToolState{Status: session.Completed, Input: jsontext.Value(`[1]`)}, "", false, `{"input":[1]}`},
+		"completed": {&session.ToolState{Status: session.Completed, Output: "o",
+			Input: jsontext.Value(`{"a": 1}`)}, "o", false, `{"a":1}`},
+		"failed":                {&session.ToolState{Status: session.Failed, Error: "e"}, "e", true, `{}`},
+		"failed without a word": {&session.ToolState{Status: session.Failed}, Wordless, true, `{}`},
+		"running": {&session.ToolState{Status: session.Running, Output: "half"}, Interrupted, false,
+			`{}`},
+		"pending": {&session.ToolState{Status: session.Pending, Input: jsontext.Value(`{"cut`)},
+			Interrupted, false, `{"input":"{\"cut"}`},
+		"without state": {nil, Interrupted, false, `{}`},
+		"stopped with what it said": {&session.ToolState{Status: session.Failed, Error: "e",
+			Metadata: jsontext.Value(`{"interrupted":true,"output":"half"}`)}, "half", false, `{}`},
+		"arguments that are a list": {&session.ToolState{Status: session.Completed, Input: jsontext.Value(`[1]`)}, "",
+			false, `{"input":[1]}`},
 	} {
-		m := session.Message{MessageInfo: session.MessageInfo{Role: session.Assistant}, Parts: []session.Part{{Type: session.ToolPart, CallID: "c", State: c.state}}}
+		m := session.Message{MessageInfo: session.MessageInfo{Role: session.Assistant},
+			Parts: []session.Part{{Type: session.ToolPart, CallID: "c", State: c.state}}}
 		call := Entries([]session.Message{m}, Options{}, "")[0].Pieces[0].Call
 		if call.Result != c.result || call.Failed != c.failed || string(call.Input) != c.input {
 			t.Errorf("%s: got %q, failed %v, input %s", name, call.Result, call.Failed, call.Input)
@@ -161,7 +171,8 @@ func TestEntries_resultOfACall(t *testing.T) {
 
 func TestSafeName(t *testing.T) {
 	long := strings.Repeat("a", 70)
-	for name, want := range map[string]string{"": "unknown", "a-b_C9": "a-b_C9", "mcp:x.y": "mcp_x_y", "fc|1é": "fc_1_"} {
+	for name, want := range map[string]string{"": "unknown", "a-b_C9": "a-b_C9", "mcp:x.y": "mcp_x_y",
+		"fc|1é": "fc_1_"} {
 		if got := SafeName(name, 64); got != want {
 			t.Errorf("%q: got %q, want %q", name, got, want)
 		}
@@ -173,7 +184,8 @@ func TestSafeName(t *testing.T) {
 
 func TestInjected(t *testing.T) {
 	for text, want := range map[string]bool{
-		"<environment-info>\nx\n</environment-info>\n": true, "<a_b></a_b>": true, "<b>bold</b>": false, "<a-b>open": false,
+		"<environment-info>\nx\n</environment-info>\n": true, "<a_b></a_b>": true, "<b>bold</b>": false,
+		"<a-b>open":        false,
 		"text <a-b></a-b>": false, "<a-b c=d></a-b>": false, "": false,
 	} {
 		if got := Injected(text); got != want {

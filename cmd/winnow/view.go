@@ -30,19 +30,19 @@ type viewed struct {
 var encoders = map[string]func([]session.Message, wire.Options) (jsontext.Value, error){
 	"anthropic": func(m []session.Message, o wire.Options) (jsontext.Value, error) {
 		b, err := anthropic.Encode(m, o)
-		return wire.Array(b.Messages), err
+		return wire.Array(b.Elements), err
 	},
 	"openai": func(m []session.Message, o wire.Options) (jsontext.Value, error) {
 		b, err := openaichat.Encode(m, o)
-		return wire.Array(b.Messages), err
+		return wire.Array(b.Elements), err
 	},
 	"responses": func(m []session.Message, o wire.Options) (jsontext.Value, error) {
 		b, err := responses.Encode(m, o)
-		return wire.Array(b.Input), err
+		return wire.Array(b.Elements), err
 	},
 	"gemini": func(m []session.Message, o wire.Options) (jsontext.Value, error) {
 		b, err := gemini.Encode(m, o)
-		return wire.Array(b.Contents), err
+		return wire.Array(b.Elements), err
 	},
 }
 

@@ -49,7 +49,7 @@ func dialect() body.Dialect {
 				return nil, nil, err
 			}
 			text, err := b.JSON()
-			return b.Messages, text, err
+			return b.Elements, text, err
 		},
 		Block: func(_, text string) []byte {
 			return append(append([]byte(`{"type":"text","text":`), wire.Quote(text)...), '}')

@@ -61,7 +61,7 @@ func chat() body.Dialect {
 				return nil, nil, err
 			}
 			text, err := b.JSON()
-			return b.Messages, text, err
+			return b.Elements, text, err
 		},
 		Block: func(_, text string) []byte { return block("text", text) },
 	}
@@ -76,7 +76,7 @@ func items() body.Dialect {
 				return nil, nil, err
 			}
 			text, err := b.JSON()
-			return b.Input, text, err
+			return b.Elements, text, err
 		},
 		Block: func(role, text string) []byte {
 			if role == "assistant" {

@@ -7,21 +7,25 @@ import (
 )
 
 var anthropicStops = map[llm.Finish]string{
-	llm.Stop: "end_turn", llm.Length: "max_tokens", llm.Calls: "tool_use", llm.Refused: "refusal", llm.Other: "pause_turn",
+	llm.Stop: "end_turn", llm.Length: "max_tokens", llm.Calls: "tool_use", llm.Refused: "refusal",
+	llm.Other: "pause_turn",
 }
 
 // writeAnthropic writes an answer as Anthropic Messages does.
 func writeAnthropic(q Request, r Reply, a account) written {
 	spent := func(output, reasoned int) object {
 		return object{
-			"input_tokens": a.usage.Input, "output_tokens": output, "output_tokens_details": object{"thinking_tokens": reasoned},
+			"input_tokens": a.usage.Input, "output_tokens": output,
+			"output_tokens_details":   object{"thinking_tokens": reasoned},
 			"cache_read_input_tokens": a.usage.Cache.Read, "cache_creation_input_tokens": a.usage.Cache.Write,
 		}
 	}
-	// What a whole answer and the beginning of a stream tell beside; the end of a stream does not repeat it.
+	// What a whole answer and the beginning of a stream tell beside; the end of a stream does not
+	// repeat it.
 	full := func(output, reasoned int) object {
 		usage := spent(output, reasoned)
-		usage["cache_creation"] = object{"ephemeral_5m_input_tokens": a.usage.Cache.Write - a.hour, "ephemeral_1h_input_tokens": a.hour}
+		usage["cache_creation"] = object{"ephemeral_5m_input_tokens": a.usage.Cache.Write - a.hour,
+			"ephemeral_1h_input_tokens": a.hour}
 		usage["service_tier"] = "standard"
 		return usage
 	}
@@ -54,7 +58,8 @@ func writeAnthropic(q Request, r Reply, a account) written {
 	}
 
 	var w written
-	w.send("message_start", object{"type": "message_start", "message": message([]object{}, nil, full(min(1, r.Output), 0))})
+	w.send("message_start", object{"type": "message_start", "message": message([]object{}, nil,
+		full(min(1, r.Output), 0))})
 	first := len(content) - len(r.Calls)
 	for i, block := range content {
 		start := object{}
@@ -88,7 +93,8 @@ func writeAnthropic(q Request, r Reply, a account) written {
 		}
 		w.send("content_block_stop", object{"type": "content_block_stop", "index": i})
 	}
-	w.send("message_delta", object{"type": "message_delta", "delta": object{"stop_reason": stop, "stop_sequence": nil}, "usage": spent(r.Output, r.Reasoned)})
+	w.send("message_delta", object{"type": "message_delta", "delta": object{"stop_reason": stop, "stop_sequence": nil},
+		"usage": spent(r.Output, r.Reasoned)})
 	w.send("message_stop", object{"type": "message_stop"})
 	return w
 }

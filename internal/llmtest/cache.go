@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	// lookback is how many places before a mark Anthropic looks for an entry, the mark's own included.
+	// lookback is how many places before a mark Anthropic looks for an entry, the mark's own
+	// included.
 	lookback = 20
 	// step is what OpenAI's cached prefixes grow by, in tokens.
 	step = 128
@@ -95,7 +96,8 @@ func (c *prefixes) alive(k key, now time.Time) (entry, bool) {
 
 func (k key) with(next []byte) key { return sha256.Sum256(append(k[:], next...)) }
 
-// marked is Anthropic's way: entries are written at marks alone, and looked for from marks backwards.
+// marked is Anthropic's way: entries are written at marks alone, and looked for from marks
+// backwards.
 func (c *prefixes) marked(a *account, q prompt, salt key, minimum int) {
 	chain, sums := make([]key, len(q.blocks)), make([]int, len(q.blocks))
 	at, sum, entered := salt, 0, false
@@ -148,11 +150,13 @@ func (c *prefixes) marked(a *account, q prompt, salt key, minimum int) {
 	a.usage.Input = q.tokens - from
 }
 
-// before finds the entry nearest before a mark, -1 without one. Calls in a row are one place, results in a row too.
+// before finds the entry nearest before a mark, -1 without one. Calls in a row are one place,
+// results in a row too.
 func (c *prefixes) before(blocks []block, chain []key, mark int, now time.Time) int {
 	places := 0
 	for i := mark; i >= 0; i-- {
-		run := i < mark && blocks[i].kind == blocks[i+1].kind && (blocks[i].kind == "tool_use" || blocks[i].kind == "tool_result")
+		run := i < mark && blocks[i].kind == blocks[i+1].kind && (blocks[i].kind == "tool_use" ||
+			blocks[i].kind == "tool_result")
 		if !run {
 			places++
 		}
@@ -166,7 +170,8 @@ func (c *prefixes) before(blocks []block, chain []key, mark int, now time.Time) 
 	return -1
 }
 
-// pictured says whether there are images: the first one, and the last one to go, change how a conversation is read.
+// pictured says whether there are images: the first one, and the last one to go, change how a
+// conversation is read.
 func pictured(blocks []block) string {
 	for _, b := range blocks {
 		if b.media {
@@ -176,7 +181,8 @@ func pictured(blocks []block) string {
 	return ""
 }
 
-// automatic is the way of OpenAI and Gemini: every prefix is kept, and the longest one that is known is read.
+// automatic is the way of OpenAI and Gemini: every prefix is kept, and the longest one that is
+// known is read.
 func (c *prefixes) automatic(a *account, p Protocol, q prompt, salt key, minimum int) {
 	lifetime := 10 * time.Minute // OpenAI: 5 to 10 minutes without use
 	if p == Gemini {

@@ -57,7 +57,8 @@ func TestCache_secondRequestReadsWhatTheFirstOneHad(t *testing.T) {
 			if p == llmtest.Anthropic && second.read+second.write != second.prompt {
 				t.Errorf("read %d and wrote %d of %d", second.read, second.write, second.prompt)
 			}
-			if r := settled(t, s)[1]; r.Usage.Cache.Read != second.read || r.Usage.Prompt() != second.prompt || r.Usage.Cache.Write != second.write {
+			if r := settled(t, s)[1]; r.Usage.Cache.Read != second.read || r.Usage.Prompt() != second.prompt ||
+				r.Usage.Cache.Write != second.write {
 				t.Errorf("recorded %+v, reported %d of %d", r.Usage, second.read, second.prompt)
 			}
 		})
@@ -134,10 +135,12 @@ func TestCache_aTextIsAListOfOneText(t *testing.T) {
 			{"system": []object{{"type": "text", "text": text}}, "cache_control": object{"type": "ephemeral"}},
 		},
 		llmtest.Chat: {
-			{"messages": []object{{"role": "user", "content": text}}}, {"messages": []object{{"role": "user", "content": []object{{"type": "text", "text": text}}}}},
+			{"messages": []object{{"role": "user", "content": text}}},
+			{"messages": []object{{"role": "user", "content": []object{{"type": "text", "text": text}}}}},
 		},
 		llmtest.Responses: {
-			{"input": text}, {"input": []object{{"role": "user", "content": []object{{"type": "input_text", "text": text}}}}},
+			{"input": text}, {"input": []object{{"role": "user", "content": []object{{"type": "input_text",
+				"text": text}}}}},
 		},
 	} {
 		s := llmtest.Start(t, llmtest.Script{})
@@ -148,7 +151,8 @@ func TestCache_aTextIsAListOfOneText(t *testing.T) {
 			prompts[i] = hear(t, s, p, a)
 		}
 		if prompts[0].prompt != prompts[1].prompt || prompts[1].read < prompts[1].prompt-2*128 {
-			t.Errorf("%s: %d tokens as a text; %d as a list, of which %d read", p, prompts[0].prompt, prompts[1].prompt, prompts[1].read)
+			t.Errorf("%s: %d tokens as a text; %d as a list, of which %d read", p, prompts[0].prompt, prompts[1].prompt,
+				prompts[1].read)
 		}
 	}
 }
@@ -195,7 +199,8 @@ func TestCache_anthropicLooksBackTwentyBlocks(t *testing.T) {
 
 func TestCache_callsInARowAreOnePlace(t *testing.T) {
 	s := llmtest.Start(t, llmtest.Script{})
-	opening := object{"role": "user", "content": []object{{"type": "text", "text": long(1, 1500), "cache_control": object{"type": "ephemeral"}}}}
+	opening := object{"role": "user", "content": []object{{"type": "text", "text": long(1, 1500),
+		"cache_control": object{"type": "ephemeral"}}}}
 	a := say("unused")
 	a.extra = map[string]any{"messages": []object{opening}}
 	first := hear(t, s, llmtest.Anthropic, a)
@@ -206,8 +211,10 @@ func TestCache_callsInARowAreOnePlace(t *testing.T) {
 		results = append(results, object{"type": "tool_result", "tool_use_id": id, "content": "a file"})
 	}
 	results[29]["cache_control"] = object{"type": "ephemeral"}
-	a.extra = map[string]any{"messages": []object{opening, {"role": "assistant", "content": calls}, {"role": "user", "content": results}}}
-	// The opening's own mark would find the entry by itself: without it only the last mark looks back.
+	a.extra = map[string]any{"messages": []object{opening, {"role": "assistant", "content": calls},
+		{"role": "user", "content": results}}}
+	// The opening's own mark would find the entry by itself: without it only the last mark looks
+	// back.
 	a.extra["messages"].([]object)[0] = object{"role": "user", "content": long(1, 1500)}
 	if h := hear(t, s, llmtest.Anthropic, a); h.read != first.prompt {
 		t.Errorf("read %d over 60 blocks of calls and results, want the %d that were written", h.read, first.prompt)
@@ -227,7 +234,8 @@ func TestCache_smallPromptsAreNotCached(t *testing.T) {
 	}
 }
 
-// The smallest prefix is the model's own, where the model is known and the script does not say another.
+// The smallest prefix is the model's own, where the model is known and the script does not say
+// another.
 func TestCache_theSmallestPrefixIsTheModels(t *testing.T) {
 	for _, c := range []struct {
 		protocol llmtest.Protocol
@@ -257,7 +265,8 @@ func TestCache_theSmallestPrefixIsTheModels(t *testing.T) {
 			}
 			first := hear(t, s, c.protocol, a)
 			if got := hear(t, s, c.protocol, a).read > 0; got != (first.prompt >= c.least) {
-				t.Errorf("%s, minimum %d: a prompt of %d tokens is read from the cache: %t", c.model, c.least, first.prompt, got)
+				t.Errorf("%s, minimum %d: a prompt of %d tokens is read from the cache: %t", c.model, c.least,
+					first.prompt, got)
 			}
 			if (first.prompt >= c.least) != (tokens > c.least) {
 				t.Errorf("a prompt of about %d tokens has %d", tokens, first.prompt)
@@ -284,7 +293,8 @@ func TestCache_openAIReadsInSteps(t *testing.T) {
 
 func TestCache_forgets(t *testing.T) {
 	hour := func(a ask) ask { // the mark with a lifetime, on the system prompt
-		a.extra = map[string]any{"system": []object{{"type": "text", "text": long(77, 1200), "cache_control": object{"type": "ephemeral", "ttl": "1h"}}}}
+		a.extra = map[string]any{"system": []object{{"type": "text", "text": long(77, 1200),
+			"cache_control": object{"type": "ephemeral", "ttl": "1h"}}}}
 		return a
 	}
 	for name, c := range map[string]struct {
@@ -293,12 +303,18 @@ func TestCache_forgets(t *testing.T) {
 		waits    []time.Duration
 		reads    []bool
 	}{
-		"after five minutes":                {llmtest.Anthropic, func() ask { return conversation(3) }, []time.Duration{5*time.Minute - time.Second, 5*time.Minute + time.Second}, []bool{true, false}},
-		"not while it is read":              {llmtest.Anthropic, func() ask { return conversation(3) }, []time.Duration{4 * time.Minute, 4 * time.Minute, 4 * time.Minute}, []bool{true, true, true}},
-		"after an hour when that was asked": {llmtest.Anthropic, func() ask { return hour(conversation(3)) }, []time.Duration{59 * time.Minute, 61 * time.Minute}, []bool{true, false}},
-		"OpenAI's after ten minutes":        {llmtest.Chat, func() ask { return conversation(3) }, []time.Duration{9 * time.Minute, 11 * time.Minute}, []bool{true, false}},
-		"Gemini's after five minutes":       {llmtest.Gemini, func() ask { return conversation(3) }, []time.Duration{4 * time.Minute, 6 * time.Minute}, []bool{true, false}},
-		"the clock stands still":            {llmtest.Responses, func() ask { return conversation(3) }, []time.Duration{0, 0}, []bool{true, true}},
+		"after five minutes": {llmtest.Anthropic, func() ask { return conversation(3) },
+			[]time.Duration{5*time.Minute - time.Second, 5*time.Minute + time.Second}, []bool{true, false}},
+		"not while it is read": {llmtest.Anthropic, func() ask { return conversation(3) },
+			[]time.Duration{4 * time.Minute, 4 * time.Minute, 4 * time.Minute}, []bool{true, true, true}},
+		"after an hour when that was asked": {llmtest.Anthropic, func() ask { return hour(conversation(3)) },
+			[]time.Duration{59 * time.Minute, 61 * time.Minute}, []bool{true, false}},
+		"OpenAI's after ten minutes": {llmtest.Chat, func() ask { return conversation(3) },
+			[]time.Duration{9 * time.Minute, 11 * time.Minute}, []bool{true, false}},
+		"Gemini's after five minutes": {llmtest.Gemini, func() ask { return conversation(3) },
+			[]time.Duration{4 * time.Minute, 6 * time.Minute}, []bool{true, false}},
+		"the clock stands still": {llmtest.Responses, func() ask { return conversation(3) },
+			[]time.Duration{0, 0}, []bool{true, true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			clock := newClock()
@@ -318,7 +334,8 @@ func TestCache_anthropicLevels(t *testing.T) {
 	base := func() ask {
 		a := conversation(5)
 		a.tools = []string{"read"}
-		a.extra = map[string]any{"system": []object{{"type": "text", "text": long(88, 1500), "cache_control": object{"type": "ephemeral"}}}}
+		a.extra = map[string]any{"system": []object{{"type": "text", "text": long(88, 1500),
+			"cache_control": object{"type": "ephemeral"}}}}
 		return a
 	}
 	s := llmtest.Start(t, llmtest.Script{})
@@ -361,9 +378,11 @@ func TestCache_refusedRequestsLeaveNothing(t *testing.T) {
 	}
 }
 
-// What real agents sent, with their own marks, is read from the cache for the most part, as their bills say.
+// What real agents sent, with their own marks, is read from the cache for the most part, as their
+// bills say.
 func TestCache_recordedClients(t *testing.T) {
-	for file, p := range map[string]llmtest.Protocol{"claude-code": llmtest.Anthropic, "codex": llmtest.Responses, "opencode": llmtest.Chat} {
+	for file, p := range map[string]llmtest.Protocol{"claude-code": llmtest.Anthropic, "codex": llmtest.Responses,
+		"opencode": llmtest.Chat} {
 		t.Run(file, func(t *testing.T) {
 			recorded := outside.Read(t, outside.Path(t, "fixtures", "http", file+".jsonl.gz"))
 			s := llmtest.Start(t, llmtest.Script{})

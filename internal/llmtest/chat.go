@@ -18,13 +18,16 @@ const created = 1_760_000_000
 func writeChat(q Request, r Reply, a account) written {
 	usage := object{
 		"prompt_tokens": q.Prompt, "completion_tokens": r.Output, "total_tokens": q.Prompt + r.Output,
-		"prompt_tokens_details":     object{"cached_tokens": a.usage.Cache.Read, "cache_write_tokens": a.usage.Cache.Write, "audio_tokens": 0},
-		"completion_tokens_details": object{"reasoning_tokens": r.Reasoned, "audio_tokens": 0, "accepted_prediction_tokens": 0, "rejected_prediction_tokens": 0},
+		"prompt_tokens_details": object{"cached_tokens": a.usage.Cache.Read,
+			"cache_write_tokens": a.usage.Cache.Write, "audio_tokens": 0},
+		"completion_tokens_details": object{"reasoning_tokens": r.Reasoned, "audio_tokens": 0,
+			"accepted_prediction_tokens": 0, "rejected_prediction_tokens": 0},
 	}
 	id, stop := fmt.Sprintf("chatcmpl-%06d", q.Number), chatStops[r.Finish]
 	var calls []object
 	for _, c := range r.Calls {
-		calls = append(calls, object{"id": c.ID, "type": "function", "function": object{"name": c.Name, "arguments": c.Arguments}})
+		calls = append(calls, object{"id": c.ID, "type": "function", "function": object{"name": c.Name,
+			"arguments": c.Arguments}})
 	}
 	if !q.Stream {
 		message := object{"role": "assistant", "content": r.Text, "refusal": nil}
@@ -49,9 +52,11 @@ func writeChat(q Request, r Reply, a account) written {
 
 	var w written
 	root := wire.Root(q.Body)
-	include := wire.Kind(q.Body, wire.Member(q.Body, wire.Member(q.Body, root, "stream_options"), "include_usage")) == 't' && r.Fault != NoUsage
+	include := wire.Kind(q.Body, wire.Member(q.Body, wire.Member(q.Body, root, "stream_options"),
+		"include_usage")) == 't' && r.Fault != NoUsage
 	chunk := func(choices []object, reported any) {
-		c := object{"id": id, "object": "chat.completion.chunk", "created": created, "model": q.Model, "choices": choices}
+		c := object{"id": id, "object": "chat.completion.chunk", "created": created, "model": q.Model,
+			"choices": choices}
 		if include {
 			c["usage"] = reported
 		}
@@ -68,7 +73,8 @@ func writeChat(q Request, r Reply, a account) written {
 		delta(object{"content": piece}, nil)
 	}
 	for i, c := range r.Calls {
-		delta(object{"tool_calls": []object{{"index": i, "id": c.ID, "type": "function", "function": object{"name": c.Name, "arguments": ""}}}}, nil)
+		delta(object{"tool_calls": []object{{"index": i, "id": c.ID, "type": "function",
+			"function": object{"name": c.Name, "arguments": ""}}}}, nil)
 		for _, piece := range r.pieces(c.Arguments) {
 			delta(object{"tool_calls": []object{{"index": i, "function": object{"arguments": piece}}}}, nil)
 		}

@@ -16,31 +16,15 @@ import (
 func isJSON(body []byte) bool { return jsontext.Value(body).IsValid(session.ReadOptions()) }
 
 // body looks at the members of a request.
-type body struct {
-	text []byte
-	root wire.Span
-}
-
-func (b body) member(path ...string) wire.Span {
-	at := b.root
-	for _, name := range path {
-		at = wire.Member(b.text, at, name)
-	}
-	return at
-}
+type body struct{ wire.Value }
 
 func (b body) has(path ...string) bool {
-	kind := wire.Kind(b.text, b.member(path...))
+	kind := b.Get(path...).Kind()
 	return kind != 0 && kind != 'n'
 }
 
-func (b body) string(path ...string) string { return wire.String(b.text, b.member(path...)) }
-
-func (b body) number(path ...string) int { return wire.Number(b.text, b.member(path...)) }
-
-func (b body) kind(path ...string) byte { return wire.Kind(b.text, b.member(path...)) }
-
-// check finds what the provider would refuse a request for, and how. The first thing that is wrong counts.
+// check finds what the provider would refuse a request for, and how. The first thing that is wrong
+// counts.
 func (s *Server) check(q Request, r *http.Request, rt route) (failure, bool) {
 	refuse := func(status int, message string) (failure, bool) {
 		f := failure{status: status, kind: kindOf(q.Protocol, status), message: message}
@@ -52,10 +36,10 @@ func (s *Server) check(q Request, r *http.Request, rt route) (failure, bool) {
 	if status, message := authorised(q.Protocol, r); message != "" {
 		return refuse(status, message)
 	}
-	if !isJSON(q.Body) || wire.Kind(q.Body, wire.Root(q.Body)) != '{' {
+	if !isJSON(q.Body) || wire.ValueOf(q.Body).Kind() != '{' {
 		return refuse(400, "the body is not a JSON object")
 	}
-	b := body{q.Body, wire.Root(q.Body)}
+	b := body{wire.ValueOf(q.Body)}
 	var message string
 	switch q.Protocol {
 	case Anthropic:
@@ -73,7 +57,8 @@ func (s *Server) check(q Request, r *http.Request, rt route) (failure, bool) {
 		}
 	}
 	if limit := s.script.MaxOutput; message == "" && limit > 0 && q.MaxTokens > limit {
-		message = fmt.Sprintf("max_tokens: %d > %d, which is the maximum allowed number of output tokens for %s", q.MaxTokens, limit, q.Model)
+		message = fmt.Sprintf("max_tokens: %d > %d, which is the maximum allowed number of output tokens for %s",
+			q.MaxTokens, limit, q.Model)
 	}
 	if message != "" {
 		return refuse(400, message)
@@ -94,11 +79,13 @@ func authorised(p Protocol, r *http.Request) (status int, message string) {
 		}
 	case Chat, Responses:
 		if bearer == "" {
-			return 401, "You didn't provide an API key. You need to provide your API key in an Authorization header using Bearer auth (i.e. Authorization: Bearer YOUR_KEY)."
+			return 401, "You didn't provide an API key. You need to provide your API key in an Authorization header " +
+				"using Bearer auth (i.e. Authorization: Bearer YOUR_KEY)."
 		}
 	case Gemini:
 		if r.Header.Get("X-Goog-Api-Key") == "" && r.URL.Query().Get("key") == "" && bearer == "" {
-			return 403, "Method doesn't allow unregistered callers (callers without established identity). Please use API Key or other form of API consumer identity to call this API."
+			return 403, "Method doesn't allow unregistered callers (callers without established identity). Please " +
+				"use API Key or other form of API consumer identity to call this API."
 		}
 		if strings.HasSuffix(r.URL.Path, ":streamGenerateContent") && r.URL.Query().Get("alt") != "sse" {
 			return 400, "this server streams server-sent events alone: ask with ?alt=sse"
@@ -116,7 +103,7 @@ var anthropicMembers = strings.Fields(`model messages max_tokens system tools to
 var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,128}$`)
 
 func (b body) anthropic(header http.Header, count bool) string {
-	for name := range wire.Members(b.text, b.root) {
+	for name := range wire.Members(b.Text, b.Span) {
 		if !slices.Contains(anthropicMembers, string(name)) {
 			return string(name) + ": Extra inputs are not permitted"
 		}
@@ -127,25 +114,25 @@ func (b body) anthropic(header http.Header, count bool) string {
 		}
 	}
 	switch {
-	case b.string("model") == "":
+	case b.Get("model").String() == "":
 		return "model: Field required"
 	case !count && !b.has("max_tokens"):
 		return "max_tokens: Field required"
-	case !count && b.number("max_tokens") < 1:
+	case !count && b.Get("max_tokens").Int() < 1:
 		return "max_tokens: Input should be greater than or equal to 1"
-	case b.kind("messages") != '[':
+	case b.Get("messages").Kind() != '[':
 		return "messages: Field required"
 	}
-	if kind := b.kind("system"); kind != 0 && kind != '"' && kind != '[' {
+	if kind := b.Get("system").Kind(); kind != 0 && kind != '"' && kind != '[' {
 		return "system: Input should be a valid list"
 	}
-	if thinking := b.string("thinking", "type"); thinking == "enabled" {
-		switch budget := b.number("thinking", "budget_tokens"); {
+	if thinking := b.Get("thinking", "type").String(); thinking == "enabled" {
+		switch budget := b.Get("thinking", "budget_tokens").Int(); {
 		case budget < 1024:
 			return "thinking.enabled.budget_tokens: Input should be greater than or equal to 1024"
-		case !count && budget >= b.number("max_tokens"):
+		case !count && budget >= b.Get("max_tokens").Int():
 			return "`max_tokens` must be greater than `thinking.budget_tokens`"
-		case b.has("temperature") && string(b.member("temperature").Of(b.text)) != "1":
+		case b.has("temperature") && string(b.Get("temperature").Bytes()) != "1":
 			return "`temperature` may only be set to 1 when thinking is enabled"
 		}
 	}
@@ -154,16 +141,16 @@ func (b body) anthropic(header http.Header, count bool) string {
 	}
 	seen := map[string]bool{}
 	i := 0
-	for at := range wire.Values(b.text, b.member("tools")) {
-		tool := body{b.text, at}
-		name := tool.string("name")
-		own := tool.string("type") == "" || tool.string("type") == "custom"
+	for at := range b.Get("tools").Values() {
+		tool := at
+		name := tool.Get("name").String()
+		own := tool.Get("type").String() == "" || tool.Get("type").String() == "custom"
 		switch {
 		case !toolName.MatchString(name) && own:
 			return fmt.Sprintf("tools.%d.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'", i)
 		case seen[name]:
 			return "tools: Tool names must be unique."
-		case own && tool.string("input_schema", "type") != "object":
+		case own && tool.Get("input_schema", "type").String() != "object":
 			return fmt.Sprintf("tools.%d.custom.input_schema.type: Field required", i)
 		}
 		seen[name] = true
@@ -178,14 +165,14 @@ func (b body) anthropic(header http.Header, count bool) string {
 // marks checks the cache_control of a request: how many, for how long, in which order, on what.
 func (b body) marks() string {
 	count, short, problem := 0, false, ""
-	mark := func(where string, block wire.Span) {
-		at := wire.Member(b.text, block, "cache_control")
-		if wire.Kind(b.text, at) != '{' {
+	mark := func(where string, block wire.Value) {
+		at := block.Get("cache_control")
+		if at.Kind() != '{' {
 			return
 		}
 		count++
-		kind, ttl := wire.String(b.text, wire.Member(b.text, at, "type")), wire.String(b.text, wire.Member(b.text, at, "ttl"))
-		of := wire.String(b.text, wire.Member(b.text, block, "type"))
+		kind, ttl := at.Get("type").String(), at.Get("ttl").String()
+		of := block.Get("type").String()
 		switch {
 		case problem != "":
 		case kind != "ephemeral":
@@ -193,33 +180,34 @@ func (b body) marks() string {
 		case ttl != "" && ttl != "5m" && ttl != "1h":
 			problem = where + ".cache_control.ephemeral.ttl: Input should be '5m' or '1h'"
 		case ttl == "1h" && short:
-			problem = where + ".cache_control.ttl: a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block"
+			problem = where + ".cache_control.ttl: a ttl='1h' cache_control block must not come after a ttl='5m' " +
+				"cache_control block"
 		case of == "thinking" || of == "redacted_thinking":
 			problem = where + "." + of + ".cache_control: Extra inputs are not permitted"
-		case of == "text" && wire.String(b.text, wire.Member(b.text, block, "text")) == "":
+		case of == "text" && block.Get("text").String() == "":
 			problem = where + ": cache_control cannot be set for empty text blocks"
 		}
 		short = short || ttl != "1h"
 	}
-	each := func(where string, list wire.Span) {
+	each := func(where string, list wire.Value) {
 		i := 0
-		for block := range wire.Values(b.text, list) {
+		for block := range list.Values() {
 			mark(fmt.Sprintf("%s.%d", where, i), block)
 			i++
 		}
 	}
-	each("tools", b.member("tools"))
-	each("system", b.member("system"))
+	each("tools", b.Get("tools"))
+	each("system", b.Get("system"))
 	i := 0
-	for message := range wire.Values(b.text, b.member("messages")) {
-		content := wire.Member(b.text, message, "content")
+	for message := range b.Get("messages").Values() {
+		content := message.Get("content")
 		each(fmt.Sprintf("messages.%d.content", i), content)
-		for block := range wire.Values(b.text, content) {
-			each(fmt.Sprintf("messages.%d.content.0.tool_result.content", i), wire.Member(b.text, block, "content"))
+		for block := range content.Values() {
+			each(fmt.Sprintf("messages.%d.content.0.tool_result.content", i), block.Get("content"))
 		}
 		i++
 	}
-	mark("request", b.root)
+	mark("request", b.Value)
 	if problem == "" && count > 4 {
 		problem = fmt.Sprintf("A maximum of 4 blocks with cache_control may be provided. Found %d.", count)
 	}
@@ -229,14 +217,14 @@ func (b body) marks() string {
 // thoughts checks that thinking which this server wrote comes back as it was written.
 func (b body) thoughts() string {
 	i := 0
-	for message := range wire.Values(b.text, b.member("messages")) {
+	for message := range b.Get("messages").Values() {
 		j := 0
-		for at := range wire.Values(b.text, wire.Member(b.text, message, "content")) {
-			if block := (body{b.text, at}); block.string("type") == "thinking" {
-				if block.string("signature") == "" {
+		for at := range message.Get("content").Values() {
+			if block := at; block.Get("type").String() == "thinking" {
+				if block.Get("signature").String() == "" {
 					return fmt.Sprintf("messages.%d.content.%d.thinking.signature: Field required", i, j)
 				}
-				if forged(block.string("signature"), block.string("thinking")) {
+				if forged(block.Get("signature").String(), block.Get("thinking").String()) {
 					return fmt.Sprintf("messages.%d.content.%d: Invalid `signature` in `thinking` block", i, j)
 				}
 			}
@@ -248,31 +236,36 @@ func (b body) thoughts() string {
 }
 
 func (b body) chat() string {
-	model := b.string("model")
+	model := b.Get("model").String()
 	switch {
 	case model == "":
 		return "you must provide a model parameter"
-	case b.kind("messages") != '[':
+	case b.Get("messages").Kind() != '[':
 		return "Missing required parameter: 'messages'."
-	case b.kind("tools") == '[' && !b.any("tools"):
+	case b.Get("tools").Kind() == '[' && !b.any("tools"):
 		return "Invalid 'tools': empty array. Expected an array with minimum length 1, but got an empty array instead."
 	case b.has("tool_choice") && !b.has("tools"):
 		return "Invalid value for 'tool_choice': 'tool_choice' is only allowed when 'tools' are specified."
 	case b.has("parallel_tool_calls") && !b.has("tools"):
-		return "Invalid value for 'parallel_tool_calls': 'parallel_tool_calls' is only allowed when 'tools' are specified."
-	case b.has("stream_options") && b.kind("stream") != 't':
+		return "Invalid value for 'parallel_tool_calls': 'parallel_tool_calls' is only allowed when 'tools' are " +
+			"specified."
+	case b.has("stream_options") && b.Get("stream").Kind() != 't':
 		return "The 'stream_options' parameter is only allowed when 'stream' is enabled."
 	case b.has("max_tokens") && b.has("max_completion_tokens"):
 		return "Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported."
 	case b.has("max_tokens") && reasons(model):
-		return "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
-	case b.has("max_tokens") && b.number("max_tokens") < 1, b.has("max_completion_tokens") && b.number("max_completion_tokens") < 1:
+		return "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' " +
+			"instead."
+	case b.has("max_tokens") && b.Get("max_tokens").Int() < 1, b.has("max_completion_tokens") &&
+		b.Get("max_completion_tokens").Int() < 1:
 		return "Invalid value for the limit of the answer: integer below minimum value. Expected a value >= 1."
 	}
 	i := 0
-	for at := range wire.Values(b.text, b.member("tools")) {
-		if name := (body{b.text, at}).string("function", "name"); (body{b.text, at}).string("type") == "function" && (!toolName.MatchString(name) || len(name) > 64) {
-			return fmt.Sprintf("Invalid 'tools[%d].function.name': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.", i)
+	for at := range b.Get("tools").Values() {
+		name := at.Get("function", "name").String()
+		if at.Get("type").String() == "function" && (!toolName.MatchString(name) || len(name) > 64) {
+			return fmt.Sprintf("Invalid 'tools[%d].function.name': string does not match pattern. Expected a string "+
+				"that matches the pattern '^[a-zA-Z0-9_-]+$'.", i)
 		}
 		i++
 	}
@@ -290,40 +283,41 @@ func reasons(model string) bool {
 }
 
 func (b body) any(list string) bool {
-	for range wire.Values(b.text, b.member(list)) {
+	for range b.Get(list).Values() {
 		return true
 	}
 	return false
 }
 
 func (b body) responses() string {
-	switch kind := b.kind("input"); {
-	case b.string("model") == "":
+	switch kind := b.Get("input").Kind(); {
+	case b.Get("model").String() == "":
 		return "Missing required parameter: 'model'."
 	case b.has("previous_response_id"):
-		return "Previous response with id '" + b.string("previous_response_id") + "' not found."
+		return "Previous response with id '" + b.Get("previous_response_id").String() + "' not found."
 	case kind != '[' && kind != '"':
 		return "Missing required parameter: 'input'."
-	case b.has("max_output_tokens") && b.number("max_output_tokens") < 16:
+	case b.has("max_output_tokens") && b.Get("max_output_tokens").Int() < 16:
 		return "Invalid 'max_output_tokens': integer below minimum value. Expected a value >= 16."
 	case b.has("max_tokens"), b.has("max_completion_tokens"), b.has("messages"):
 		return "Unsupported parameter: this endpoint takes 'input' and 'max_output_tokens'."
 	}
-	for at := range wire.Values(b.text, b.member("input")) {
-		item := body{b.text, at}
-		if item.string("type") != "reasoning" {
+	for at := range b.Get("input").Values() {
+		item := at
+		if item.Get("type").String() != "reasoning" {
 			continue
 		}
-		secret := item.string("encrypted_content")
-		if secret == "" && b.kind("store") == 'f' {
-			return "Item with id '" + item.string("id") + "' not found. Items are not persisted when `store` is set to false."
+		secret := item.Get("encrypted_content").String()
+		if secret == "" && b.Get("store").Kind() == 'f' {
+			return "Item with id '" + item.Get("id").String() +
+				"' not found. Items are not persisted when `store` is set to false."
 		}
 		text := ""
-		for part := range wire.Values(b.text, item.member("summary")) {
-			text += wire.String(b.text, wire.Member(b.text, part, "text"))
+		for part := range item.Get("summary").Values() {
+			text += part.Get("text").String()
 		}
 		if forged(secret, text) {
-			return "The encrypted content for item " + item.string("id") + " could not be verified."
+			return "The encrypted content for item " + item.Get("id").String() + " could not be verified."
 		}
 	}
 	return ""
@@ -335,15 +329,15 @@ func (b body) gemini() string {
 			return `Invalid JSON payload received. Unknown name "` + foreign + `": Cannot find field.`
 		}
 	}
-	if b.kind("contents") != '[' || !b.any("contents") {
+	if b.Get("contents").Kind() != '[' || !b.any("contents") {
 		return "* GenerateContentRequest.contents: contents is not specified"
 	}
-	if b.has("generationConfig", "maxOutputTokens") && b.number("generationConfig", "maxOutputTokens") < 1 {
+	if b.has("generationConfig", "maxOutputTokens") && b.Get("generationConfig", "maxOutputTokens").Int() < 1 {
 		return "* GenerateContentRequest.generation_config.max_output_tokens: max_output_tokens must be positive."
 	}
-	for at := range wire.Values(b.text, b.member("tools")) {
-		for declared := range wire.Values(b.text, wire.Member(b.text, at, "functionDeclarations")) {
-			if name := wire.String(b.text, wire.Member(b.text, declared, "name")); !geminiName.MatchString(name) {
+	for at := range b.Get("tools").Values() {
+		for declared := range at.Get("functionDeclarations").Values() {
+			if name := declared.Get("name").String(); !geminiName.MatchString(name) {
 				return "* GenerateContentRequest.tools.function_declarations.name: Invalid function name: " + name
 			}
 		}

@@ -94,7 +94,8 @@ func (a ask) request(t testing.TB, p llmtest.Protocol, root string) *http.Reques
 		body["messages"] = messages
 		var tools []object
 		for _, name := range a.tools {
-			tools = append(tools, object{"type": "function", "function": object{"name": name, "parameters": object{"type": "object"}}})
+			tools = append(tools, object{"type": "function", "function": object{"name": name,
+				"parameters": object{"type": "object"}}})
 		}
 		if tools != nil {
 			body["tools"] = tools
@@ -112,7 +113,8 @@ func (a ask) request(t testing.TB, p llmtest.Protocol, root string) *http.Reques
 			if turn.role == "assistant" {
 				kind = "output_text"
 			}
-			input = append(input, object{"type": "message", "role": turn.role, "content": []object{{"type": kind, "text": turn.text}}})
+			input = append(input, object{"type": "message", "role": turn.role,
+				"content": []object{{"type": kind, "text": turn.text}}})
 		}
 		body["input"] = input
 		var tools []object
@@ -134,7 +136,8 @@ func (a ask) request(t testing.TB, p llmtest.Protocol, root string) *http.Reques
 		}
 		var contents []object
 		for _, turn := range a.turns {
-			contents = append(contents, object{"role": strings.Replace(turn.role, "assistant", "model", 1), "parts": []object{{"text": turn.text}}})
+			contents = append(contents, object{"role": strings.Replace(turn.role, "assistant", "model", 1),
+				"parts": []object{{"text": turn.text}}})
 		}
 		body["contents"] = contents
 		var declared []object
@@ -182,7 +185,8 @@ type heard struct {
 	signature string
 	calls     []string // "name arguments"
 	stop      string
-	// prompt, read, write and output are the tokens as the provider reports them, prompt being everything.
+	// prompt, read, write and output are the tokens as the provider reports them, prompt being
+	// everything.
 	prompt, read, write, output int
 	reasoned                    int    // of output
 	ended                       bool   // the end that the protocol wants was there
@@ -365,7 +369,8 @@ func (h *heard) take(p llmtest.Protocol, data jsontext.Value, stream bool) error
 
 func (h *heard) anthropic(m message, stream bool) error {
 	used := func(u usage) {
-		h.prompt, h.read, h.write, h.output = u.InputTokens+u.CacheRead+u.CacheWrite, u.CacheRead, u.CacheWrite, u.OutputTokens
+		h.prompt, h.read, h.write, h.output = u.InputTokens+u.CacheRead+u.CacheWrite, u.CacheRead, u.CacheWrite,
+			u.OutputTokens
 		h.reasoned = u.OutputTokensDetails.ThinkingTokens
 	}
 	blocks := m.Content
@@ -506,7 +511,8 @@ func (h *heard) gemini(m message) {
 		}
 	}
 	if u := m.UsageMetadata; u != nil {
-		h.prompt, h.read, h.output = u.PromptTokenCount, u.CachedContentTokenCount, u.CandidatesTokenCount+u.ThoughtsTokenCount
+		h.prompt, h.read, h.output = u.PromptTokenCount, u.CachedContentTokenCount,
+			u.CandidatesTokenCount+u.ThoughtsTokenCount
 		h.reasoned = u.ThoughtsTokenCount
 	}
 }

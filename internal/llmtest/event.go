@@ -1,6 +1,7 @@
 package llmtest
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 
@@ -56,9 +57,11 @@ type failure struct {
 func (f failure) body(p Protocol, number int) object {
 	switch p {
 	case Anthropic:
-		return object{"type": "error", "error": object{"type": f.kind, "message": f.message}, "request_id": requestID(number)}
+		return object{"type": "error", "error": object{"type": f.kind, "message": f.message},
+			"request_id": requestID(number)}
 	case Chat, Responses:
-		return object{"error": object{"type": f.kind, "code": orNull(f.code), "param": orNull(f.param), "message": f.message}}
+		return object{"error": object{"type": f.kind, "code": orNull(f.code), "param": orNull(f.param),
+			"message": f.message}}
 	}
 	e := object{"code": f.status, "message": f.message, "status": f.kind}
 	if len(f.details) > 0 {
@@ -80,13 +83,15 @@ func (f failure) events(p Protocol, number, sequence int, model string) []event 
 		if code == "" {
 			code = f.kind
 		}
-		// The error comes twice, first in the form of a refusal: libraries end the stream at that, and never see the other.
+		// The error comes twice, first in the form of a refusal: libraries end the stream at that,
+		// and never see the other.
 		w.send("error", object{"type": "error", "sequence_number": sequence, "error": object{
 			"type": f.kind, "code": code, "message": f.message, "param": orNull(f.param),
 		}})
 		failed := responseHead(number, model, "failed")
 		failed["error"] = object{"code": code, "message": f.message}
-		w.send("response.failed", object{"type": "response.failed", "sequence_number": sequence + 1, "response": failed})
+		w.send("response.failed", object{"type": "response.failed", "sequence_number": sequence + 1,
+			"response": failed})
 	case Gemini:
 		w.send("", f.body(p, number))
 	}
@@ -102,54 +107,29 @@ func orNull(s string) any {
 
 func requestID(number int) string { return fmt.Sprintf("req_%06d", number) }
 
-// kindOf is how a provider calls refusals of a status, in the member that says so.
+// kinds are how providers call refusals of a status, in the member that says so; 500 and 400 stand
+// for all others.
+var kinds = map[Protocol]map[int]string{
+	Anthropic: {
+		401: "authentication_error", 402: "billing_error", 403: "permission_error", 404: "not_found_error",
+		413: "request_too_large", 429: "rate_limit_error", 529: "overloaded_error",
+		500: "api_error", 400: "invalid_request_error",
+	},
+	Gemini: {
+		401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND", 429: "RESOURCE_EXHAUSTED", 500: "INTERNAL",
+		503: "UNAVAILABLE", 529: "UNAVAILABLE", 400: "INVALID_ARGUMENT",
+	},
+	Chat: {429: "tokens", 503: "service_unavailable_error", 500: "server_error", 400: "invalid_request_error"},
+}
+
+// kindOf is how a provider calls refusals of a status.
 func kindOf(p Protocol, status int) string {
-	switch p {
-	case Anthropic:
-		switch status {
-		case 401:
-			return "authentication_error"
-		case 402:
-			return "billing_error"
-		case 403:
-			return "permission_error"
-		case 404:
-			return "not_found_error"
-		case 413:
-			return "request_too_large"
-		case 429:
-			return "rate_limit_error"
-		case 529:
-			return "overloaded_error"
-		}
-		if status >= 500 {
-			return "api_error"
-		}
-		return "invalid_request_error"
-	case Gemini:
-		switch status {
-		case 401:
-			return "UNAUTHENTICATED"
-		case 403:
-			return "PERMISSION_DENIED"
-		case 404:
-			return "NOT_FOUND"
-		case 429:
-			return "RESOURCE_EXHAUSTED"
-		case 500:
-			return "INTERNAL"
-		case 503, 529:
-			return "UNAVAILABLE"
-		}
-		return "INVALID_ARGUMENT"
+	if p == Responses {
+		p = Chat
 	}
-	switch {
-	case status == 429:
-		return "tokens"
-	case status == 503:
-		return "service_unavailable_error"
-	case status >= 500:
-		return "server_error"
+	general := 400
+	if status >= 500 && p != Gemini {
+		general = 500
 	}
-	return "invalid_request_error"
+	return cmp.Or(kinds[p][status], kinds[p][general])
 }

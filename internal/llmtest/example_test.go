@@ -16,8 +16,10 @@ func ExampleNew() {
 	}
 	defer s.Close()
 	for range 2 {
-		r, _ := http.NewRequest("POST", s.URL+"/v1/messages", strings.NewReader(`{"model":"m","max_tokens":100,"messages":[{"role":"user","content":"What is it?"}]}`))
-		r.Header = http.Header{"Content-Type": {"application/json"}, "X-Api-Key": {"any"}, "Anthropic-Version": {"2023-06-01"}}
+		r, _ := http.NewRequest("POST", s.URL+"/v1/messages",
+			strings.NewReader(`{"model":"m","max_tokens":100,"messages":[{"role":"user","content":"What is it?"}]}`))
+		r.Header = http.Header{"Content-Type": {"application/json"}, "X-Api-Key": {"any"},
+			"Anthropic-Version": {"2023-06-01"}}
 		response, err := http.DefaultClient.Do(r)
 		if err != nil {
 			fmt.Println(err)
@@ -33,11 +35,13 @@ func ExampleNew() {
 	// 2 anthropic What is it? 200
 }
 
-// An agent's loop is tested with a script that looks at the request: what a model would do depends on what it has been told.
+// An agent's loop is tested with a script that looks at the request: what a model would do depends
+// on what it has been told.
 func ExampleScript() {
 	s, err := llmtest.New(llmtest.Script{Answer: func(r llmtest.Request) llmtest.Reply {
 		if r.Results() == 0 {
-			return llmtest.Reply{Text: "I read it.", Calls: []llmtest.Call{{ID: "toolu_1", Name: "read", Arguments: `{"path":"a.go"}`}}}
+			return llmtest.Reply{Text: "I read it.", Calls: []llmtest.Call{{ID: "toolu_1", Name: "read",
+				Arguments: `{"path":"a.go"}`}}}
 		}
 		return llmtest.Reply{Text: "It is a small server."}
 	}})
@@ -47,11 +51,16 @@ func ExampleScript() {
 	}
 	defer s.Close()
 	const asks = `{"role":"user","content":"What is it?"}`
-	const called = asks + `,{"role":"assistant","content":[{"type":"tool_use","id":"toolu_1","name":"read","input":{"path":"a.go"}}]}`
-	const answered = called + `,{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":"package a"}]}`
-	for _, messages := range []string{asks, answered, called} { // in the place of the agent; the last is a mistake of its
-		r, _ := http.NewRequest("POST", s.URL+"/v1/messages", strings.NewReader(`{"model":"m","max_tokens":100,"messages":[`+messages+`]}`))
-		r.Header = http.Header{"Content-Type": {"application/json"}, "X-Api-Key": {"any"}, "Anthropic-Version": {"2023-06-01"}}
+	const called = asks + `,{"role":"assistant","content":[{"type":"tool_use","id":"toolu_1","name":"read",` +
+		`"input":{"path":"a.go"}}]}`
+	const answered = called + `,{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1",` +
+		`"content":"package a"}]}`
+	// in the place of the agent; the last is a mistake of its
+	for _, messages := range []string{asks, answered, called} {
+		r, _ := http.NewRequest("POST", s.URL+"/v1/messages",
+			strings.NewReader(`{"model":"m","max_tokens":100,"messages":[`+messages+`]}`))
+		r.Header = http.Header{"Content-Type": {"application/json"}, "X-Api-Key": {"any"},
+			"Anthropic-Version": {"2023-06-01"}}
 		response, err := http.DefaultClient.Do(r)
 		if err != nil {
 			fmt.Println(err)

@@ -6,7 +6,7 @@ import (
 	"github.com/winnowhq/winnow/llm"
 )
 
-// Fault is a way in which a request fails, or is answered badly. The empty one is none.
+// Fault is a way in which a request fails, or is answered badly. The empty one means no fault.
 type Fault string
 
 // Refusals, each with the provider's own status and body.
@@ -42,12 +42,14 @@ const (
 	EmptyBody         Fault = "empty-body"          // 200, and nothing
 )
 
-// Answers with 200 that are none.
+// Answers with 200 that are not answers.
 const (
-	ErrorInStream    Fault = "error-in-stream"    // half an answer, then an error event: overloaded. Not streamed: 503, 529
-	OverflowInStream Fault = "overflow-in-stream" // the stream begins, then says that the prompt is too long. Not streamed: 400
-	HTML             Fault = "html"               // a page, as captive portals and proxies give
-	BadJSON          Fault = "bad-json"           // one event is no JSON, the rest is well. Not streamed: no JSON
+	// ErrorInStream is half an answer, then an error event: overloaded. Not streamed: 503, 529
+	ErrorInStream Fault = "error-in-stream"
+	// OverflowInStream begins a stream, then says that the prompt is too long. Not streamed: 400
+	OverflowInStream Fault = "overflow-in-stream"
+	HTML             Fault = "html"     // a page, as captive portals and proxies give
+	BadJSON          Fault = "bad-json" // one event is not JSON, the rest is. Not streamed: not JSON
 )
 
 // Answers that are complete as far as the wire can tell, and bad.
@@ -65,18 +67,20 @@ const (
 )
 
 var faults = []Fault{
-	Unauthorized, BadKey, NoCredit, Forbidden, Gone, TooLarge, TooLong, BadRequest, RateLimit, RateSeconds, RateMillis, RateDate, RateInfo, Failed,
+	Unauthorized, BadKey, NoCredit, Forbidden, Gone, TooLarge, TooLong, BadRequest, RateLimit, RateSeconds, RateMillis,
+	RateDate, RateInfo, Failed,
 	Gateway, Unavailable, Overloaded, Status529,
 	Reset, HangBeforeHeaders, HangMidStream, SlowDrip, CutMidEvent, CutClean, EmptyBody,
 	ErrorInStream, OverflowInStream, HTML, BadJSON,
 	Empty, Blank, ReasoningOnly, MarkupCall, RealCall, LengthCut, Refused, Larger, NoHeadings, NoUsage,
 }
 
-// Faults lists all of them. Refused connections are not among them, as they hit no single request: see Server.Down.
+// Faults lists all of them. Refused connections are not among them, as they hit no single request:
+// see Server.Down.
 func Faults() []Fault { return slices.Clone(faults) }
 
-// Kinds are the kinds of error as which a client may report the fault of a streamed request, the best one first; none when the
-// answer is complete and only its content is bad, or slow.
+// Kinds are the kinds of error as which a client may report the fault of a streamed request, the
+// best one first; none when the answer is complete and only its content is bad, or slow.
 func (f Fault) Kinds() []llm.Kind {
 	switch f {
 	case Unauthorized, BadKey, NoCredit, Forbidden:

@@ -17,9 +17,11 @@ import (
 	"github.com/winnowhq/winnow/llm"
 )
 
-const summary = "## Goal\n\nMake the server log its requests.\n\n## Done\n\nThe handler is wrapped; the tests are green.\n"
+const summary = "## Goal\n\nMake the server log its requests.\n\n## Done\n\nThe handler is wrapped; the tests are " +
+	"green.\n"
 
-// Every fault, in every protocol, streamed and not: the client sees what the fault is named for, and nothing hangs or leaks.
+// Every fault, in every protocol, streamed and not: the client sees what the fault is named for,
+// and nothing hangs or leaks.
 func TestFaults_everyOneInEveryProtocol(t *testing.T) {
 	for _, p := range llmtest.Protocols() {
 		for _, stream := range []bool{true, false} {
@@ -45,7 +47,8 @@ func TestFaults_everyOneInEveryProtocol(t *testing.T) {
 					if records[0].Aborted != f.Hangs() && f != llmtest.BadJSON {
 						t.Errorf("aborted by the client: %t", records[0].Aborted)
 					}
-					if complete := err == nil && h.status == 200 && h.ended && h.code == ""; complete != (f.Kinds() == nil) {
+					if complete := err == nil && h.status == 200 && h.ended &&
+						h.code == ""; complete != (f.Kinds() == nil) {
 						t.Errorf("complete %t, kinds %v, status %d, %v\n%s", complete, f.Kinds(), h.status, err, h.body)
 					}
 					expect(t, p, f, a, h, err)
@@ -63,7 +66,8 @@ func expect(t *testing.T, p llmtest.Protocol, f llmtest.Fault, a ask, h heard, e
 	t.Helper()
 	if h.status >= 400 && f != llmtest.Gateway {
 		rejection := budget.Rejection{Status: h.status, Code: h.code, Body: h.body}
-		if kind := llm.Classify(rejection); f != llmtest.BadKey && f != llmtest.NoCredit && !slices.Contains(f.Kinds(), kind) {
+		if kind := llm.Classify(rejection); f != llmtest.BadKey && f != llmtest.NoCredit &&
+			!slices.Contains(f.Kinds(), kind) {
 			t.Errorf("HTTP %d, code %s is classified %s, want %s\n%s", h.status, h.code, kind, f.Kinds(), h.body)
 		}
 	}
@@ -107,7 +111,8 @@ func expect(t *testing.T, p llmtest.Protocol, f llmtest.Fault, a ask, h heard, e
 		if !strings.HasPrefix(summary, h.text) || len(h.text) < 20 || len(h.text) == len(summary) {
 			t.Errorf("it says %q", h.text)
 		}
-		if want := map[llmtest.Protocol]string{"anthropic": "max_tokens", "openai-chat": "length", "openai-responses": "incomplete", "gemini": "MAX_TOKENS"}[p]; h.stop != want {
+		if want := map[llmtest.Protocol]string{"anthropic": "max_tokens", "openai-chat": "length",
+			"openai-responses": "incomplete", "gemini": "MAX_TOKENS"}[p]; h.stop != want {
 			t.Errorf("stop %q, want %q", h.stop, want)
 		}
 	case llmtest.Larger:
@@ -150,18 +155,24 @@ func lastEvent(h heard) string {
 
 func TestFaults_rateLimitsSayHowLongToWait(t *testing.T) {
 	for _, p := range llmtest.Protocols() {
-		for _, f := range []llmtest.Fault{llmtest.RateLimit, llmtest.RateSeconds, llmtest.RateMillis, llmtest.RateDate, llmtest.RateInfo} {
-			s := llmtest.Start(t, llmtest.Script{Answer: llmtest.Sequence(llmtest.Reply{Fault: f, RetryAfter: 1500 * time.Millisecond})})
+		for _, f := range []llmtest.Fault{llmtest.RateLimit, llmtest.RateSeconds, llmtest.RateMillis, llmtest.RateDate,
+			llmtest.RateInfo} {
+			s := llmtest.Start(t, llmtest.Script{Answer: llmtest.Sequence(llmtest.Reply{Fault: f,
+				RetryAfter: 1500 * time.Millisecond})})
 			h := hear(t, s, p, say("go on"))
 			after, millis := h.header.Get("Retry-After"), h.header.Get("Retry-After-Ms")
 			date, dateErr := http.ParseTime(after)
 			ok := map[llmtest.Fault]bool{
-				llmtest.RateLimit: after+millis == "", llmtest.RateSeconds: after == "2", llmtest.RateMillis: millis == "1500" && after == "",
-				llmtest.RateDate: dateErr == nil && time.Until(date) > 500*time.Millisecond && time.Until(date) < 3*time.Second,
-				llmtest.RateInfo: after == "2" || p == llmtest.Gemini && strings.Contains(h.body, `"retryDelay":"1.5s"`),
+				llmtest.RateLimit: after+millis == "", llmtest.RateSeconds: after == "2",
+				llmtest.RateMillis: millis == "1500" && after == "",
+				llmtest.RateDate: dateErr == nil && time.Until(date) > 500*time.Millisecond &&
+					time.Until(date) < 3*time.Second,
+				llmtest.RateInfo: after == "2" || p == llmtest.Gemini &&
+					strings.Contains(h.body, `"retryDelay":"1.5s"`),
 			}[f]
 			if h.status != 429 || !ok {
-				t.Errorf("%s, %s: status %d, retry-after %q, retry-after-ms %q\n%s", p, f, h.status, after, millis, h.body)
+				t.Errorf("%s, %s: status %d, retry-after %q, retry-after-ms %q\n%s", p, f, h.status, after, millis,
+					h.body)
 			}
 		}
 	}
@@ -173,11 +184,14 @@ func TestAnswer_faultsByQueueNumberAndPredicate(t *testing.T) {
 		answer llmtest.Answer
 		want   []int
 	}{
-		"a queue":     {ok.Fails(llmtest.Failed, llmtest.RateLimit), []int{500, 429, 200, 200}},
-		"a number":    {ok.FailsAt(3, llmtest.Unauthorized), []int{200, 200, 401, 200}},
-		"a predicate": {ok.FailsWhen(func(r llmtest.Request) bool { return strings.Contains(r.Last(), "2") }, llmtest.Forbidden), []int{200, 403, 200, 200}},
-		"then":        {ok.FailsWhen(func(llmtest.Request) bool { return true }, llmtest.Failed).Then(2, ok), []int{500, 500, 200, 200}},
-		"a sequence":  {llmtest.Sequence(llmtest.Reply{Fault: llmtest.TooLarge}, llmtest.Reply{}), []int{413, 200, 200, 200}},
+		"a queue":  {ok.Fails(llmtest.Failed, llmtest.RateLimit), []int{500, 429, 200, 200}},
+		"a number": {ok.FailsAt(3, llmtest.Unauthorized), []int{200, 200, 401, 200}},
+		"a predicate": {ok.FailsWhen(func(r llmtest.Request) bool { return strings.Contains(r.Last(), "2") },
+			llmtest.Forbidden), []int{200, 403, 200, 200}},
+		"then": {ok.FailsWhen(func(llmtest.Request) bool { return true }, llmtest.Failed).Then(2, ok),
+			[]int{500, 500, 200, 200}},
+		"a sequence": {llmtest.Sequence(llmtest.Reply{Fault: llmtest.TooLarge}, llmtest.Reply{}),
+			[]int{413, 200, 200, 200}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := llmtest.Start(t, llmtest.Script{Answer: c.answer})
@@ -195,15 +209,18 @@ func TestWindow_tooLongIsSaidInEachProvidersWords(t *testing.T) {
 		words   string
 		answers bool // the limit of the answer counts
 	}{
-		llmtest.Anthropic: {"tokens > 3000 maximum", true}, llmtest.Chat: {"maximum context length is 3000 tokens", true},
-		llmtest.Responses: {"exceeds the context window", false}, llmtest.Gemini: {"exceeds the maximum number of tokens allowed (3000)", false},
+		llmtest.Anthropic: {"tokens > 3000 maximum", true}, llmtest.Chat: {"maximum context length is 3000 tokens",
+			true},
+		llmtest.Responses: {"exceeds the context window", false},
+		llmtest.Gemini:    {"exceeds the maximum number of tokens allowed (3000)", false},
 	} {
 		for _, stream := range []bool{true, false} {
 			s := llmtest.Start(t, llmtest.Script{Window: 3000})
 			a := conversation(5)
 			a.stream = stream
 			h := hear(t, s, p, a)
-			if status := map[bool]int{true: 200, false: 400}[p == llmtest.Responses && stream]; h.status != status || !strings.Contains(h.body, c.words) || h.ended {
+			if status := map[bool]int{true: 200, false: 400}[p == llmtest.Responses && stream]; h.status != status ||
+				!strings.Contains(h.body, c.words) || h.ended {
 				t.Errorf("%s, streamed %t: status %d, ended %t\n%s", p, stream, h.status, h.ended, h.body)
 			}
 			if !budget.Rejected(budget.Rejection{Status: h.status, Code: h.code, Body: lastEvent(h)}) {

@@ -10,8 +10,9 @@ var geminiStops = map[llm.Finish]string{
 	llm.Stop: "STOP", llm.Length: "MAX_TOKENS", llm.Calls: "STOP", llm.Refused: "SAFETY", llm.Other: "OTHER",
 }
 
-// writeGemini writes an answer as Gemini does. Calls come whole; the signature of the thoughts comes with the first call, or with
-// an empty text at the end when there is none. Each chunk of a stream reports what was taken so far.
+// writeGemini writes an answer as Gemini does. Calls come whole; the signature of the thoughts
+// comes with the first call, or with an empty text at the end if there are no calls. Each chunk of
+// a stream reports what was taken so far.
 func writeGemini(q Request, r Reply, a account) written {
 	said, thought := r.Output-r.Reasoned, r.Reasoned
 	chunk := func(parts []object, finish string) object {
@@ -22,7 +23,8 @@ func writeGemini(q Request, r Reply, a account) written {
 		if finish != "" {
 			candidate["finishReason"] = finish
 		}
-		c := object{"candidates": []object{candidate}, "modelVersion": q.Model, "responseId": fmt.Sprintf("resp%06d", q.Number)}
+		c := object{"candidates": []object{candidate}, "modelVersion": q.Model,
+			"responseId": fmt.Sprintf("resp%06d", q.Number)}
 		if r.Fault != NoUsage {
 			c["usageMetadata"] = geminiUsage(q, a, said, thought)
 		}
@@ -80,7 +82,8 @@ func writeGemini(q Request, r Reply, a account) written {
 	return w
 }
 
-// geminiUsage is what is reported once so many tokens were said and thought. What is none is left out.
+// geminiUsage is what is reported once so many tokens were said and thought. Figures that are zero
+// are left out.
 func geminiUsage(q Request, a account, said, thought int) object {
 	usage := object{
 		"promptTokenCount": q.Prompt, "totalTokenCount": q.Prompt + said + thought,

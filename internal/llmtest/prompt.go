@@ -12,7 +12,8 @@ import (
 const (
 	// perBlock is what a block costs beside its text: the signs around it.
 	perBlock = 4
-	// perMedia is what an image or a document costs, whatever its size: about that of a picture of 1,092 by 1,092.
+	// perMedia is what an image or a document costs, of any size: about that of a picture of 1,092
+	// by 1,092.
 	perMedia = 1590
 )
 
@@ -24,7 +25,8 @@ const (
 	conversation
 )
 
-// block is a piece of a prompt: a tool, a text, a call, a result, a thought. Two blocks with one sum are the same to a cache.
+// block is a piece of a prompt: a tool, a text, a call, a result, a thought. Two blocks with one
+// sum are the same to a cache.
 type block struct {
 	level  level
 	kind   string // the block's own type, for blocks of messages
@@ -39,13 +41,15 @@ type block struct {
 type prompt struct {
 	blocks []block
 	tokens int
-	// manner are the parameters that a provider writes into the prompt before the conversation: thinking, tool_choice.
+	// manner are the parameters that a provider writes into the prompt before the conversation:
+	// thinking, tool_choice.
 	manner string
 	// route decides which cache is asked: OpenAI's prompt_cache_key.
 	route string
 }
 
-// ordered are the members whose value reaches the model as the text that it is: the order of its members counts, though not its spaces.
+// ordered are the members whose value reaches the model as the text that it is: the order of its
+// members counts, though not its spaces.
 var ordered = map[string]bool{
 	"input": true, "args": true, "arguments": true, "parameters": true, "input_schema": true, "schema": true,
 	"parametersJsonSchema": true, "response": true,
@@ -53,92 +57,89 @@ var ordered = map[string]bool{
 
 // unspoken are the members that take no tokens: names of the form, ids, secrets.
 var unspoken = map[string]bool{
-	"cache_control": true, "signature": true, "encrypted_content": true, "thoughtSignature": true, "thought_signature": true,
-	"id": true, "call_id": true, "tool_use_id": true, "tool_call_id": true, "type": true, "role": true, "status": true, "mimeType": true,
+	"cache_control": true, "signature": true, "encrypted_content": true, "thoughtSignature": true,
+	"thought_signature": true,
+	"id":                true, "call_id": true, "tool_use_id": true, "tool_call_id": true, "type": true, "role": true, "status": true,
+	"mimeType":  true,
 	"mime_type": true, "media_type": true, "phase": true, "is_error": true, "detail": true,
 }
 
 // reader reads the body of a request, which is well-formed.
 type reader struct {
 	protocol Protocol
-	text     []byte
 	count    token.Counter
 	prompt
 }
 
 func read(p Protocol, body []byte, count token.Counter) prompt {
-	r := reader{protocol: p, text: body, count: count}
-	root := wire.Root(body)
-	member := func(name string) wire.Span { return wire.Member(body, root, name) }
-	for at := range wire.Values(body, member("tools")) {
+	r := reader{protocol: p, count: count}
+	root := wire.ValueOf(body)
+	for at := range root.Get("tools").Values() {
 		r.add(tools, "tool", "", at)
 	}
 	switch p {
 	case Anthropic:
-		r.content(system, "system", "", member("system"))
-		for at := range wire.Values(body, member("messages")) {
-			r.content(conversation, r.role(at), "", wire.Member(body, at, "content"))
+		r.content(system, "system", "", root.Get("system"))
+		for at := range root.Get("messages").Values() {
+			r.content(conversation, at.Get("role").String(), "", at.Get("content"))
 		}
 		for _, name := range []string{"tool_choice", "thinking"} {
-			r.manner += string(r.canonical(nil, member(name), false)) + "\n"
+			r.manner += string(r.canonical(nil, root.Get(name), false)) + "\n"
 		}
-		r.manner += string(r.canonical(nil, wire.Member(body, member("output_config"), "effort"), false))
-		if kind := wire.Kind(body, member("cache_control")); kind == '{' { // marks the last block that can be marked
+		r.manner += string(r.canonical(nil, root.Get("output_config", "effort"), false))
+		if kind := root.Get("cache_control").Kind(); kind == '{' { // marks the last block that can be marked
 			for i := range slices.Backward(r.blocks) {
 				if r.blocks[i].mark == "" && r.blocks[i].kind != "thinking" && r.blocks[i].kind != "redacted_thinking" {
-					r.blocks[i].mark = r.lifetime(member("cache_control"))
+					r.blocks[i].mark = r.lifetime(root.Get("cache_control"))
 					break
 				}
 			}
 		}
 	case Chat:
-		for at := range wire.Values(body, member("messages")) {
-			role := r.role(at)
-			with := wire.String(body, wire.Member(body, at, "tool_call_id"))
-			r.content(conversation, role, with, wire.Member(body, at, "reasoning_content"))
-			r.content(conversation, role, with, wire.Member(body, at, "content"))
-			for call := range wire.Values(body, wire.Member(body, at, "tool_calls")) {
+		for at := range root.Get("messages").Values() {
+			role := at.Get("role").String()
+			with := at.Get("tool_call_id").String()
+			r.content(conversation, role, with, at.Get("reasoning_content"))
+			r.content(conversation, role, with, at.Get("content"))
+			for call := range at.Get("tool_calls").Values() {
 				r.add(conversation, role, "", call)
 			}
 		}
-		r.route = wire.String(body, member("prompt_cache_key"))
+		r.route = root.Get("prompt_cache_key").String()
 	case Responses:
-		r.content(system, "system", "", member("instructions"))
-		if wire.Kind(body, member("input")) == '"' {
-			r.content(conversation, "user", "", member("input"))
+		r.content(system, "system", "", root.Get("instructions"))
+		if root.Get("input").Kind() == '"' {
+			r.content(conversation, "user", "", root.Get("input"))
 		}
-		for at := range wire.Values(body, member("input")) {
-			if content := wire.Member(body, at, "content"); !content.Empty() && r.role(at) != "" {
-				r.content(conversation, r.role(at), "", content)
+		for at := range root.Get("input").Values() {
+			if content := at.Get("content"); !content.Empty() && at.Get("role").String() != "" {
+				r.content(conversation, at.Get("role").String(), "", content)
 				continue
 			}
 			r.add(conversation, "", "", at, "id", "status")
 		}
-		r.route = wire.String(body, member("prompt_cache_key"))
+		r.route = root.Get("prompt_cache_key").String()
 	case Gemini:
 		for _, name := range []string{"systemInstruction", "system_instruction"} {
-			for at := range wire.Values(body, wire.Member(body, member(name), "parts")) {
+			for at := range root.Get(name, "parts").Values() {
 				r.add(system, "system", "", at)
 			}
 		}
-		for at := range wire.Values(body, member("contents")) {
-			for part := range wire.Values(body, wire.Member(body, at, "parts")) {
-				r.add(conversation, r.role(at), "", part)
+		for at := range root.Get("contents").Values() {
+			for part := range at.Get("parts").Values() {
+				r.add(conversation, at.Get("role").String(), "", part)
 			}
 		}
 	}
 	return r.prompt
 }
 
-func (r *reader) role(at wire.Span) string {
-	return wire.String(r.text, wire.Member(r.text, at, "role"))
-}
-
-// content adds the blocks of a value that is a text, a block of text by another way to write it, or a list of blocks.
-func (r *reader) content(l level, role, with string, at wire.Span) {
-	switch wire.Kind(r.text, at) {
+// content adds the blocks of a value that is a text, a block of text by another way to write it, or
+// a list of blocks.
+func (r *reader) content(l level, role, with string, at wire.Value) {
+	switch at.Kind() {
 	case '"':
-		text := wire.String(r.text, at)
+		text := at.String()
 		if text == "" {
 			return
 		}
@@ -147,18 +148,19 @@ func (r *reader) content(l level, role, with string, at wire.Span) {
 			kind = map[bool]string{true: "output_text", false: "input_text"}[role == "assistant"]
 		}
 		// As canonical writes the block that it stands for; the line end is that of spoken.
-		r.append(block{level: l, kind: kind, text: text + "\n"}, role+" "+with+` {"text":`+string(wire.Quote(text))+`,"type":"`+kind+`",}`)
+		r.append(block{level: l, kind: kind, text: text + "\n"},
+			role+" "+with+` {"text":`+string(wire.Quote(text))+`,"type":"`+kind+`",}`)
 	case '[':
-		for part := range wire.Values(r.text, at) {
+		for part := range at.Values() {
 			r.add(l, role, with, part)
 		}
 	}
 }
 
 // add adds a value as a block, members that are dropped left out.
-func (r *reader) add(l level, role, with string, at wire.Span, dropped ...string) {
-	b := block{level: l, kind: wire.String(r.text, wire.Member(r.text, at, "type"))}
-	if mark := wire.Member(r.text, at, "cache_control"); wire.Kind(r.text, mark) == '{' {
+func (r *reader) add(l level, role, with string, at wire.Value, dropped ...string) {
+	b := block{level: l, kind: at.Get("type").String()}
+	if mark := at.Get("cache_control"); mark.Kind() == '{' {
 		b.mark = r.lifetime(mark)
 	}
 	var said strings.Builder
@@ -177,33 +179,33 @@ func (r *reader) append(b block, canonical string) {
 	r.blocks = append(r.blocks, b)
 }
 
-func (r *reader) lifetime(mark wire.Span) string {
-	if ttl := wire.String(r.text, wire.Member(r.text, mark, "ttl")); ttl != "" {
+func (r *reader) lifetime(mark wire.Value) string {
+	if ttl := mark.Get("ttl").String(); ttl != "" {
 		return ttl
 	}
 	return "5m"
 }
 
-// canonical writes a value in one form: no spaces, one way to write a string, members by name except where their order is
-// content. Marks are left out.
-func (r *reader) canonical(to []byte, at wire.Span, inOrder bool, dropped ...string) []byte {
-	switch wire.Kind(r.text, at) {
+// canonical writes a value in one form: no spaces, one way to write a string, members by name
+// except where their order is content. Marks are left out.
+func (r *reader) canonical(to []byte, at wire.Value, inOrder bool, dropped ...string) []byte {
+	switch at.Kind() {
 	case '"':
-		return append(to, wire.Quote(wire.String(r.text, at))...)
+		return append(to, wire.Quote(at.String())...)
 	case '[':
 		to = append(to, '[')
-		for value := range wire.Values(r.text, at) {
+		for value := range at.Values() {
 			to = append(r.canonical(to, value, inOrder), ',')
 		}
 		return append(to, ']')
 	case '{':
 		type member struct {
 			name  string
-			value wire.Span
+			value wire.Value
 		}
 		var members []member
-		for name, value := range wire.Members(r.text, at) {
-			if n := string(name); inOrder || n != "cache_control" && !slices.Contains(dropped, n) {
+		for n, value := range at.Members() {
+			if inOrder || n != "cache_control" && !slices.Contains(dropped, n) {
 				members = append(members, member{n, value})
 			}
 		}
@@ -217,24 +219,24 @@ func (r *reader) canonical(to []byte, at wire.Span, inOrder bool, dropped ...str
 		}
 		return append(to, '}')
 	}
-	return append(to, at.Of(r.text)...)
+	return append(to, at.Bytes()...)
 }
 
 // spoken collects what of a value is text to the model, and counts images and documents.
-func (r *reader) spoken(to *strings.Builder, name string, at wire.Span) (media int) {
+func (r *reader) spoken(to *strings.Builder, name string, at wire.Value) (media int) {
 	if unspoken[name] {
 		return 0
 	}
-	switch wire.Kind(r.text, at) {
+	switch at.Kind() {
 	case '"':
-		text := wire.String(r.text, at)
+		text := at.String()
 		if name == "data" || strings.HasPrefix(text, "data:") {
 			return 1
 		}
 		to.WriteString(text)
 		to.WriteByte('\n')
 	case '[':
-		for value := range wire.Values(r.text, at) {
+		for value := range at.Values() {
 			media += r.spoken(to, name, value)
 		}
 	case '{':
@@ -243,8 +245,8 @@ func (r *reader) spoken(to *strings.Builder, name string, at wire.Span) (media i
 			to.WriteByte('\n')
 			return 0
 		}
-		for member, value := range wire.Members(r.text, at) {
-			media += r.spoken(to, string(member), value)
+		for member, value := range at.Members() {
+			media += r.spoken(to, member, value)
 		}
 	}
 	return media

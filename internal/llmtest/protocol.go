@@ -31,7 +31,7 @@ type route struct {
 	count    bool   // only count the tokens of the prompt
 }
 
-// routeOf reads a path; whatever stands before the provider's own part of it is passed over.
+// routeOf reads a path; anything before the provider's own part of it is ignored.
 func routeOf(path string) (route, bool) {
 	path = strings.TrimSuffix(path, "/")
 	for _, r := range []struct {
@@ -50,7 +50,8 @@ func routeOf(path string) (route, bool) {
 	}
 	_, last, found := strings.Cut(path, "/models/")
 	model, method, called := strings.Cut(last, ":")
-	r := route{protocol: Gemini, model: model, stream: method == "streamGenerateContent", count: method == "countTokens"}
+	r := route{protocol: Gemini, model: model, stream: method == "streamGenerateContent",
+		count: method == "countTokens"}
 	return r, found && called && model != "" && (r.stream || r.count || method == "generateContent")
 }
 

@@ -14,17 +14,20 @@ import (
 	"github.com/winnowhq/winnow/token"
 )
 
-// Reply is what the upstream answers: reasoning, text and calls, in this order. The zero value is a complete answer that says nothing.
+// Reply is what the upstream answers: reasoning, text and calls, in this order. The zero value is a
+// complete answer that says nothing.
 type Reply struct {
-	// Reasoning is what the model thought. It goes out with what the provider wants back: a signature (Anthropic, Gemini) or
-	// encrypted content (Responses, when the request includes it). Chat has it in reasoning_content, as compatible servers do.
+	// Reasoning is what the model thought. It goes out with what the provider wants back: a
+	// signature (Anthropic, Gemini) or encrypted content (Responses, when the request includes it).
+	// Chat has it in reasoning_content, as compatible servers do.
 	Reasoning string
-	// Redacted sends the reasoning as Anthropic's redacted_thinking: encrypted, without a readable text.
+	// Redacted sends the reasoning as Anthropic's redacted_thinking: encrypted, without a readable
+	// text.
 	Redacted bool
 	Text     string
 	Calls    []Call
-	// Finish is why the answer ends; empty means llm.Calls with calls, llm.Length when the text was cut at the request's own
-	// limit, and llm.Stop otherwise.
+	// Finish is why the answer ends; empty means llm.Calls with calls, llm.Length when the text was
+	// cut at the request's own limit, and llm.Stop otherwise.
 	Finish llm.Finish
 
 	// Fault makes the request fail, or the answer be a bad one.
@@ -32,12 +35,15 @@ type Reply struct {
 	// RetryAfter is what the faults that ask for a wait ask for; 0 means one second.
 	RetryAfter time.Duration
 
-	// Output and Reasoned are the tokens to report for the answer and for its reasoning; 0 means the estimate.
+	// Output and Reasoned are the tokens to report for the answer and for its reasoning; 0 means
+	// the estimate.
 	Output, Reasoned int
-	// Usage is reported in place of what the cache model and the estimates find; nil leaves it to them.
+	// Usage is reported in place of what the cache model and the estimates find; nil leaves it to
+	// them.
 	Usage *session.Usage
 
-	// Pieces is in how many pieces each text is streamed; 0 means one for every 12 characters, at most 64.
+	// Pieces is in how many pieces each text is streamed; 0 means one for every 12 characters, at
+	// most 64.
 	Pieces int
 	// Delay is waited between two events of a stream.
 	Delay time.Duration
@@ -49,8 +55,8 @@ type Reply struct {
 type Call struct {
 	ID   string // made up when empty; Gemini sends none unless it is given
 	Name string
-	// Arguments is a JSON object; "{}" when empty. Anything else reaches the client where arguments are text on the wire:
-	// OpenAI, and Anthropic's streams. Elsewhere it becomes {}.
+	// Arguments is a JSON object; "{}" when empty. Anything else reaches the client where arguments
+	// are text on the wire: OpenAI, and Anthropic's streams. Elsewhere it becomes {}.
 	Arguments string
 }
 
@@ -62,8 +68,8 @@ func (c Call) object() jsontext.Value {
 	return jsontext.Value("{}")
 }
 
-// Answer decides what is answered. It is called by one request at a time, so that it may keep a count; to wait it returns a Reply
-// with a Hold.
+// Answer decides what is answered. It is called by one request at a time, so that it may keep a
+// count; to wait it returns a Reply with a Hold.
 type Answer func(Request) Reply
 
 // Text always says the same.
@@ -85,8 +91,8 @@ func Sequence(replies ...Reply) Answer {
 	}
 }
 
-// Fails puts faults before an answer: the first requests have one each, those after them none. The answer decides what is
-// said in all of them, which matters to faults that begin well.
+// Fails puts faults before an answer: the first requests have one each, later ones have none. The
+// answer decides what is said in all of them, which matters to faults that begin well.
 func (a Answer) Fails(faults ...Fault) Answer {
 	next := 0
 	return func(r Request) Reply {
@@ -127,7 +133,8 @@ func (a Answer) Then(n int, b Answer) Answer {
 	}
 }
 
-// complete fills in what the script left open, and cuts the text where the request's own limit cuts it.
+// complete fills in what the script left open, and cuts the text where the request's own limit cuts
+// it.
 func (r Reply) complete(q Request, count token.Counter) Reply {
 	prefix := map[Protocol]string{Anthropic: "toolu_", Chat: "call_", Responses: "call_"}[q.Protocol]
 	calls := make([]Call, len(r.Calls))
@@ -171,7 +178,7 @@ func (r Reply) complete(q Request, count token.Counter) Reply {
 	return r
 }
 
-// shorter cuts a text of so many tokens to about a limit; it always cuts something.
+// shorter cuts a text of that many tokens to about a limit; it always cuts something.
 func shorter(text string, limit, tokens int) string {
 	at := min(len(text)-1, len(text)*limit/tokens)
 	for at > 0 && !utf8.RuneStart(text[at]) {

@@ -37,7 +37,8 @@ type Request struct {
 	ctx    context.Context
 }
 
-// Context ends when the client has left, when the server is closed and when the request is answered.
+// Context ends when the client has left, when the server is closed and when the request is
+// answered.
 func (r Request) Context() context.Context { return r.ctx }
 
 // Contains reports whether a string somewhere in the body contains this text, escapes decoded.
@@ -136,17 +137,19 @@ type Record struct {
 	Reply Reply // what the script decided, completed; the zero value when it was not asked
 
 	Status int // of HTTP; 0 when no header was sent
-	// Problem is why the provider refuses the request as it is: a mistake of the client's. It was answered with 400 or the
-	// like, and the script was not asked. A prompt that is too long is no mistake of this kind.
+	// Problem is why the provider refuses the request as it is: a mistake of the client's. It was
+	// answered with 400 or the like, and the script was not asked. A prompt that is too long is not
+	// such a mistake.
 	Problem string
 	TooLong bool // the prompt did not fit into the window
-	// Usage is what was reported, or would have been at the end: Input is the fresh part of the prompt, Cache what was read
-	// and written. It is zero for a request that was refused.
+	// Usage is what was reported, or would have been at the end: Input is the fresh part of the
+	// prompt, Cache what was read and written. It is zero for a request that was refused.
 	Usage session.Usage
 
 	Began time.Time // by the real clock, as the times below
 	Ended time.Time // zero while it is being answered
-	// Aborted says that the client left before the whole answer was sent, or before a hanging one was given up; Left when.
+	// Aborted says that the client left before the whole answer was sent, or before a hanging one
+	// was given up; Left when.
 	Aborted bool
 	Left    time.Time
 	Events  int // events of the stream that were sent whole

@@ -32,7 +32,8 @@ func asked(t *testing.T, path, body string) llmtest.Request {
 func TestRequest_countsResultsAndNamesTools(t *testing.T) {
 	for path, body := range map[string]string{
 		"/v1/messages": `{"tools":[{"name":"Bash"}],"messages":[{"role":"user","content":"hi"},` +
-			`{"role":"user","content":[{"type":"tool_result","content":"say \"type\":\"tool_result\""},{"type":"tool_result"}]}]}`,
+			`{"role":"user","content":[{"type":"tool_result","content":"say ` +
+			`\"type\":\"tool_result\""},{"type":"tool_result"}]}]}`,
 		"/v1/chat/completions": `{"tools":[{"type":"function","function":{"name":"Bash"}}],` +
 			`"messages":[{"role":"tool","content":"a"},{"role":"tool","content":"b"},{"role":"user"}]}`,
 		"/v1/responses": `{"tools":[{"type":"function","name":"Bash"}],` +

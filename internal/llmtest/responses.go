@@ -10,9 +10,11 @@ import (
 // responseHead is a response without output.
 func responseHead(number int, model, status string) object {
 	return object{
-		"id": fmt.Sprintf("resp_%06d", number), "object": "response", "created_at": created, "model": model, "status": status,
-		"output": []object{}, "error": nil, "incomplete_details": nil, "instructions": nil, "metadata": object{}, "parallel_tool_calls": true,
-		"temperature": 1, "tool_choice": "auto", "tools": []object{}, "top_p": 1, "usage": nil,
+		"id": fmt.Sprintf("resp_%06d", number), "object": "response", "created_at": created, "model": model,
+		"status": status,
+		"output": []object{}, "error": nil, "incomplete_details": nil, "instructions": nil, "metadata": object{},
+		"parallel_tool_calls": true,
+		"temperature":         1, "tool_choice": "auto", "tools": []object{}, "top_p": 1, "usage": nil,
 	}
 }
 
@@ -32,7 +34,8 @@ func writeResponses(q Request, r Reply, a account) written {
 	if r.Text != "" {
 		items = append(items, object{
 			"type": "message", "id": fmt.Sprintf("msg_%06d", q.Number), "role": "assistant", "status": "completed",
-			"content": []object{{"type": "output_text", "text": r.Text, "annotations": []object{}, "logprobs": []object{}}},
+			"content": []object{{"type": "output_text", "text": r.Text, "annotations": []object{},
+				"logprobs": []object{}}},
 		})
 	}
 	for i, c := range r.Calls {
@@ -58,7 +61,8 @@ func writeResponses(q Request, r Reply, a account) written {
 	if r.Fault != NoUsage {
 		whole["usage"] = object{
 			"input_tokens": q.Prompt, "output_tokens": r.Output, "total_tokens": q.Prompt + r.Output,
-			"input_tokens_details":  object{"cached_tokens": a.usage.Cache.Read, "cache_write_tokens": a.usage.Cache.Write},
+			"input_tokens_details": object{"cached_tokens": a.usage.Cache.Read,
+				"cache_write_tokens": a.usage.Cache.Write},
 			"output_tokens_details": object{"reasoning_tokens": r.Reasoned},
 		}
 	}
@@ -90,12 +94,14 @@ func writeResponses(q Request, r Reply, a account) written {
 				begun["encrypted_content"] = ""
 			}
 			send("response.output_item.added", object{"output_index": i, "item": begun})
-			send("response.reasoning_summary_part.added", at(object{"summary_index": 0, "part": object{"type": "summary_text", "text": ""}}))
+			send("response.reasoning_summary_part.added", at(object{"summary_index": 0,
+				"part": object{"type": "summary_text", "text": ""}}))
 			for _, piece := range r.pieces(r.Reasoning) {
 				send("response.reasoning_summary_text.delta", at(object{"summary_index": 0, "delta": piece}))
 			}
 			send("response.reasoning_summary_text.done", at(object{"summary_index": 0, "text": r.Reasoning}))
-			send("response.reasoning_summary_part.done", at(object{"summary_index": 0, "part": object{"type": "summary_text", "text": r.Reasoning}}))
+			send("response.reasoning_summary_part.done", at(object{"summary_index": 0,
+				"part": object{"type": "summary_text", "text": r.Reasoning}}))
 		case "message":
 			begun["content"] = []object{}
 			part := func(text string) object {
@@ -104,7 +110,8 @@ func writeResponses(q Request, r Reply, a account) written {
 			send("response.output_item.added", object{"output_index": i, "item": begun})
 			send("response.content_part.added", at(object{"content_index": 0, "part": part("")}))
 			for _, piece := range r.pieces(r.Text) {
-				send("response.output_text.delta", at(object{"content_index": 0, "delta": piece, "logprobs": []object{}}))
+				send("response.output_text.delta", at(object{"content_index": 0, "delta": piece,
+					"logprobs": []object{}}))
 			}
 			send("response.output_text.done", at(object{"content_index": 0, "text": r.Text, "logprobs": []object{}}))
 			send("response.content_part.done", at(object{"content_index": 0, "part": part(r.Text)}))
@@ -114,7 +121,8 @@ func writeResponses(q Request, r Reply, a account) written {
 			for _, piece := range r.pieces(item["arguments"].(string)) {
 				send("response.function_call_arguments.delta", at(object{"delta": piece}))
 			}
-			send("response.function_call_arguments.done", at(object{"arguments": item["arguments"], "name": item["name"]}))
+			send("response.function_call_arguments.done", at(object{"arguments": item["arguments"],
+				"name": item["name"]}))
 		}
 		send("response.output_item.done", object{"output_index": i, "item": item})
 	}

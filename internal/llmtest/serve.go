@@ -80,10 +80,12 @@ func (s *Server) answer(e *exchange, q Request) {
 		e.reset()
 		return
 	case f == Gateway:
-		e.page(http.StatusBadGateway, "<html><head><title>502 Bad Gateway</title></head><body><h1>502 Bad Gateway</h1></body></html>")
+		e.page(http.StatusBadGateway, "<html><head><title>502 Bad Gateway</title></head><body><h1>502 Bad "+
+			"Gateway</h1></body></html>")
 		return
 	case f == HTML:
-		e.page(http.StatusOK, "<!doctype html><html><head><title>Sign in</title></head><body><p>Sign in to this network to go on.</p></body></html>")
+		e.page(http.StatusOK, "<!doctype html><html><head><title>Sign in</title></head><body><p>Sign in to this "+
+			"network to go on.</p></body></html>")
 		return
 	case f == EmptyBody:
 		e.page(http.StatusOK, "")
@@ -157,7 +159,8 @@ func (s *Server) decide(q Request) (Reply, account) {
 func opening(q Request, f failure) []event {
 	var w written
 	for i, kind := range []string{"response.created", "response.in_progress"} {
-		w.send(kind, object{"type": kind, "sequence_number": i, "response": responseHead(q.Number, q.Model, "in_progress")})
+		w.send(kind, object{"type": kind, "sequence_number": i, "response": responseHead(q.Number, q.Model,
+			"in_progress")})
 	}
 	return append(w.events, f.events(Responses, q.Number, 2, q.Model)...)
 }
@@ -187,7 +190,7 @@ func (s *Server) open(q Request) *Record {
 	return r
 }
 
-// other answers what is no request to a model.
+// other answers a request that is not for a model.
 func (s *Server) other(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	s.others = append(s.others, r.Method+" "+r.URL.Path)

@@ -22,10 +22,11 @@ type Script struct {
 	Answer Answer
 	// Window is the context window of every model, in tokens; 0 has no limit.
 	Window int
-	// MaxOutput is the most that a request may ask for as the limit of its answer, in tokens; 0 is any.
+	// MaxOutput is the most that a request may ask for as the limit of its answer, in tokens; 0 is
+	// any.
 	MaxOutput int
-	// CacheMinimum is the smallest prefix that is cached, in tokens; 0 means the model's own (of claude-haiku-4-5, 4,096), and 1,024 where
-	// the name is none that is known.
+	// CacheMinimum is the smallest prefix that is cached, in tokens; 0 means the model's own (of
+	// claude-haiku-4-5, 4,096), and 1,024 if the name is unknown.
 	CacheMinimum int
 	// Now is the clock by which the cache forgets; nil means time.Now.
 	Now func() time.Time
@@ -33,7 +34,8 @@ type Script struct {
 	Counter token.Counter
 	// Drip is the pause of the fault SlowDrip between two bits of an event; 0 means 2 ms.
 	Drip time.Duration
-	// Lenient accepts requests that the provider would refuse. Their problem is recorded all the same.
+	// Lenient accepts requests that the provider would refuse. Their problem is recorded all the
+	// same.
 	Lenient bool
 }
 
@@ -110,7 +112,8 @@ func (s *Server) listen(address string) error {
 	return nil
 }
 
-// BaseURL is the root as the provider's official client library takes it: with /v1 for OpenAI's, bare for the others.
+// BaseURL is the root as the provider's official client library takes it: with /v1 for OpenAI's,
+// bare for the others.
 func (s *Server) BaseURL(p Protocol) string {
 	if p == Chat || p == Responses {
 		return s.URL + "/v1"
@@ -199,7 +202,8 @@ func (s *Server) Records() []Record {
 	return records
 }
 
-// Problems returns what was wrong with requests that the provider would refuse, oldest first: a test asserts that there is none.
+// Problems returns what was wrong with requests that the provider would refuse, oldest first: a
+// test asserts that the list is empty.
 func (s *Server) Problems() []string {
 	var problems []string
 	for _, r := range s.Records() {
@@ -210,7 +214,8 @@ func (s *Server) Problems() []string {
 	return problems
 }
 
-// Others returns the method and path of every request that was none of the protocols; they were answered with 404, and HEAD with 200.
+// Others returns the method and path of every request outside the protocols; they were answered
+// with 404, and HEAD with 200.
 func (s *Server) Others() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -224,8 +229,9 @@ func (s *Server) Forget() {
 	s.records, s.others = nil, nil
 }
 
-// Settled waits until every request has ended, and returns the records; the error is the context's. A client that has its
-// answer, or has given it up, may be ahead of the server: who asserts what the server saw of the end waits for it.
+// Settled waits until every request has ended, and returns the records; the error is the context's.
+// A client that has its answer, or has given it up, may be ahead of the server: a test that asserts
+// what the server saw of the end waits for it.
 func (s *Server) Settled(ctx context.Context) ([]Record, error) {
 	for {
 		s.mu.Lock()

@@ -32,11 +32,13 @@ func TestServer_seesWhenTheClientLeaves(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				began := time.Now()
 				time.AfterFunc(50*time.Millisecond, cancel)
-				if _, err := listen(say("go on").request(t, p, s.URL).WithContext(ctx), p, true); !errors.Is(err, context.Canceled) {
+				if _, err := listen(say("go on").request(t, p, s.URL).WithContext(ctx), p, true); !errors.Is(err,
+					context.Canceled) {
 					t.Fatalf("got %v", err)
 				}
 				r := settled(t, s)[0]
-				if !r.Aborted || r.Left.Before(began.Add(50*time.Millisecond)) || r.Left.Before(r.Began) || r.Left.After(r.Ended) {
+				if !r.Aborted || r.Left.Before(began.Add(50*time.Millisecond)) || r.Left.Before(r.Began) ||
+					r.Left.After(r.Ended) {
 					t.Errorf("aborted %t, began %v, left %v, ended %v", r.Aborted, r.Began, r.Left, r.Ended)
 				}
 			})
@@ -161,7 +163,8 @@ func TestServer_takesCompressedBodiesAndOtherPrefixes(t *testing.T) {
 			t.Errorf("%s: status %d, %v", encoding, h.status, err)
 		}
 	}
-	if r := s.Records(); !r[0].Contains("hello, compressed") || r[0].Contains("hello, plain") || r[1].Last() != "hello, compressed" {
+	if r := s.Records(); !r[0].Contains("hello, compressed") || r[0].Contains("hello, plain") ||
+		r[1].Last() != "hello, compressed" {
 		t.Errorf("recorded %q", r[0].Body)
 	}
 }
@@ -170,7 +173,8 @@ func TestServer_countsTokens(t *testing.T) {
 	s := llmtest.Start(t, llmtest.Script{})
 	a := say("how much is this, and this, and this?")
 	a.stream = false
-	for p, path := range map[llmtest.Protocol]string{llmtest.Anthropic: "/v1/messages/count_tokens", llmtest.Responses: "/v1/responses/input_tokens", llmtest.Gemini: "/v1beta/models/model-a:countTokens"} {
+	for p, path := range map[llmtest.Protocol]string{llmtest.Anthropic: "/v1/messages/count_tokens",
+		llmtest.Responses: "/v1/responses/input_tokens", llmtest.Gemini: "/v1beta/models/model-a:countTokens"} {
 		prompt := hear(t, s, p, a).prompt
 		r := a.request(t, p, s.URL)
 		r.URL.Path = path
@@ -197,7 +201,8 @@ func value(text, name string) int {
 
 func TestServer_otherPathsAreRecorded(t *testing.T) {
 	s := llmtest.Start(t, llmtest.Script{})
-	for _, path := range []string{"/", "/v1/models", "/v1beta/models/:generateContent", "/v1beta/models/x:embedContent", "/%zz"} {
+	for _, path := range []string{"/", "/v1/models", "/v1beta/models/:generateContent", "/v1beta/models/x:embedContent",
+		"/%zz"} {
 		if response, err := http.Get(s.URL + path); err == nil {
 			response.Body.Close()
 			if response.StatusCode != http.StatusNotFound {

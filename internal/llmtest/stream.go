@@ -11,7 +11,8 @@ const (
 	breakHere = "\x00break" // within the event whose data follows
 )
 
-// broken makes a list of events fail as the fault of the reply wants it: in the middle, after one event at least.
+// broken makes a list of events fail as the fault of the reply wants it: in the middle, after one
+// event at least.
 func (s *Server) broken(q Request, r Reply, events []event) []event {
 	middle := max(1, len(events)/2)
 	if middle >= len(events) { // an answer in one event

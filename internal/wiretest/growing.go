@@ -11,16 +11,17 @@ import (
 	"github.com/winnowhq/winnow/wire"
 )
 
-// growing plays a conversation as an engine does, which grows, has parts elided, is folded, goes back to what it was and is read by another
-// model, and compares what one encoder makes of it with what a new one does.
+// growing plays a conversation as an engine does, which grows, has parts elided, is folded, goes
+// back to what it was and is read by another model, and compares what one encoder makes of it with
+// what a new one does.
 func growing(r *rapid.T, f Format) {
-	encode := f.Encoder()
+	var known wire.Elements
 	messages, o := Messages(r), wire.Options{Model: Model}
 	var before [][]session.Message
 	var handed [][]jsontext.Value
 	var copies [][]byte
 	for range rapid.IntRange(1, 8).Draw(r, "steps") {
-		got, body, err := encode(messages, o)
+		got, body, err := f.encode(&known, messages, o)
 		if err != nil {
 			r.Fatal(err)
 		}
@@ -31,7 +32,8 @@ func growing(r *rapid.T, f Format) {
 		if Prefix(want, got) != len(want) || len(got) != len(want) || !bytes.Equal(body, whole) {
 			r.Fatalf("got\n%s\nwant\n%s", body, whole)
 		}
-		before, handed, copies = append(before, messages), append(handed, got), append(copies, bytes.Clone(wire.Array(got)))
+		before, handed, copies = append(before, messages), append(handed, got),
+			append(copies, bytes.Clone(wire.Array(got)))
 		switch rapid.IntRange(0, 9).Draw(r, "what happens") {
 		case 0: // nothing: the request is made again
 		case 1:
@@ -56,8 +58,8 @@ func growing(r *rapid.T, f Format) {
 	}
 }
 
-// elided is a conversation with less of a few messages, as a view has it, or with others said to have failed: what shows less has parts of its own, all
-// others share theirs.
+// elided is a conversation with less of a few messages, as a view has it, or with others said to
+// have failed: what shows less has parts of its own, all others share theirs.
 func elided(r *rapid.T, messages []session.Message) []session.Message {
 	messages = slices.Clone(messages)
 	for i := range messages {
@@ -93,7 +95,8 @@ func elided(r *rapid.T, messages []session.Message) []session.Message {
 func folded(r *rapid.T, messages []session.Message) []session.Message {
 	var marker, summary session.Message
 	marker.Role, marker.Parts = session.User, []session.Part{{ID: "marker", Type: session.CompactionPart}}
-	summary.Role, summary.Parts = session.Assistant, []session.Part{{ID: "summary", Type: session.TextPart, Text: text(r)}}
+	summary.Role, summary.Parts = session.Assistant, []session.Part{{ID: "summary", Type: session.TextPart,
+		Text: text(r)}}
 	tail := rapid.IntRange(0, len(messages)).Draw(r, "tail")
 	return append([]session.Message{marker, summary}, messages[tail:]...)
 }

@@ -19,23 +19,37 @@ import (
 
 // Format is one wire format, as the suite calls it.
 type Format struct {
-	// Encode returns the elements of the body, and the body.
-	Encode func(messages []session.Message, o wire.Options) (elements []jsontext.Value, body []byte, err error)
-	// Encoder returns what encodes a conversation that grows, with nothing encoded yet.
-	Encoder func() func(messages []session.Message, o wire.Options) (elements []jsontext.Value, body []byte, err error)
-	Decode  func(body []byte) *wire.Decoded
-	Check   func(body []byte) error
+	Form   *wire.Form
+	Decode func(body []byte) *wire.Decoded
+	Check  func(body []byte) error
 	// Errors is set where the format tells a failed call from another.
 	Errors bool
 	// Thoughts is set where the reasoning of a random session can be written down.
 	Thoughts bool
-	// Merges is set where neighbours of one role become one element: the last element may then grow, and Tail is what
-	// closes an element ("]}").
+	// Merges is set where neighbours of one role become one element: the last element may then
+	// grow, and Tail is what closes an element ("]}").
 	Merges bool
 	Tail   string
 }
 
-// Golden compares the encoding of the shared session with a golden file beside the test; update writes it anew.
+// encode returns the elements of the body, and the body. What is known is not encoded again.
+func (f Format) encode(known *wire.Elements, messages []session.Message, o wire.Options) ([]jsontext.Value, []byte,
+	error) {
+	b, err := known.Encode(messages, o, f.Form)
+	if err != nil {
+		return nil, nil, err
+	}
+	text, err := b.JSON()
+	return b.Elements, text, err
+}
+
+// Encode is encode with nothing known.
+func (f Format) Encode(messages []session.Message, o wire.Options) ([]jsontext.Value, []byte, error) {
+	return f.encode(new(wire.Elements), messages, o)
+}
+
+// Golden compares the encoding of the shared session with a golden file beside the test; update
+// writes it anew.
 func Golden(t *testing.T, f Format, o wire.Options, update bool) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "testdata", "session.json"))
@@ -73,7 +87,8 @@ func Golden(t *testing.T, f Format, o wire.Options, update bool) {
 	}
 }
 
-// Recorded encodes the session of a real agent: every call has its result, and the body is accepted.
+// Recorded encodes the session of a real agent: every call has its result, and the body is
+// accepted.
 func Recorded(t *testing.T, f Format) {
 	t.Helper()
 	text, err := os.ReadFile(outside.Path(t, "fixtures", "opencode-export.json"))

@@ -1,5 +1,5 @@
-// Package wiretest answers: do the wire formats agree on what was said? It holds the random sessions that the tests of
-// each format encode, and what they compare after reading a body back.
+// Package wiretest tests that the wire formats agree on what was said. It holds the random sessions
+// that the tests of each format encode, and what they compare after reading a body back.
 package wiretest
 
 import (
@@ -17,8 +17,8 @@ import (
 // Model is the model that wrote about half of the messages of a random session.
 const Model = "model-a"
 
-// Messages draws a random conversation: every kind of part, every status, empty and repeated call ids, several steps in a
-// message and several assistant messages in a row.
+// Messages draws a random conversation: every kind of part, every status, empty and repeated call
+// ids, several steps in a message and several assistant messages in a row.
 func Messages(t *rapid.T) []session.Message {
 	n := rapid.IntRange(0, 12).Draw(t, "messages")
 	messages := make([]session.Message, n)
@@ -48,14 +48,16 @@ func message(t *rapid.T, i int) session.Message {
 }
 
 func text(t *rapid.T) string {
-	return rapid.OneOf(rapid.SampledFrom([]string{"", " ", "\n", "plain", "\"quoted\" \\ and <b>", "two\nlines", "ünï – 🙂"}), rapid.String()).Draw(t, "text")
+	return rapid.OneOf(rapid.SampledFrom([]string{"", " ", "\n", "plain", "\"quoted\" \\ and <b>", "two\nlines",
+		"ünï – 🙂"}), rapid.String()).Draw(t, "text")
 }
 
 func part(t *rapid.T, role session.Role) session.Part {
 	if role == session.User {
 		switch rapid.IntRange(0, 6).Draw(t, "kind") {
 		case 0:
-			return session.Part{Type: session.FilePart, Mime: "image/png", Filename: "a.png", URL: "data:image/png;base64,iVBORw0="}
+			return session.Part{Type: session.FilePart, Mime: "image/png", Filename: "a.png",
+				URL: "data:image/png;base64,iVBORw0="}
 		case 1:
 			return session.Part{Type: session.FilePart, Mime: "text/plain", Filename: "a.txt", URL: "file:///a.txt"}
 		case 2:
@@ -63,7 +65,8 @@ func part(t *rapid.T, role session.Role) session.Part {
 		case 3:
 			return session.Part{Type: session.CompactionPart}
 		}
-		return session.Part{Type: session.TextPart, Text: text(t), Ignored: rapid.IntRange(0, 5).Draw(t, "ignored") == 0}
+		return session.Part{Type: session.TextPart, Text: text(t), Ignored: rapid.IntRange(0, 5).Draw(t,
+			"ignored") == 0}
 	}
 	switch rapid.IntRange(0, 9).Draw(t, "kind") {
 	case 0:
@@ -72,24 +75,29 @@ func part(t *rapid.T, role session.Role) session.Part {
 		return session.Part{Type: session.StepFinishPart, Reason: "stop"}
 	case 2:
 		return session.Part{Type: session.ReasoningPart, Text: text(t), Metadata: jsontext.Value(
-			`{"anthropic":{"signature":"c2ln"},"openai":{"itemId":"rs_1","reasoningEncryptedContent":"ZW5j"},"google":{"thoughtSignature":"Z29v"}}`)}
+			`{"anthropic":{"signature":"c2ln"},"openai":{"itemId":"rs_1","reasoningEncryptedContent":"ZW5j"},` +
+				`"google":{"thoughtSignature":"Z29v"}}`)}
 	case 3, 4, 5:
 		return session.Part{Type: session.TextPart, Text: text(t)}
 	}
 	p := session.Part{
 		Type: session.ToolPart, Tool: rapid.SampledFrom([]string{"read", "bash", "mcp-x_y"}).Draw(t, "tool"),
-		CallID: rapid.SampledFrom([]string{"", "call_1", "call_2", "call_3", "a|b", "long" + strings.Repeat("g", 80)}).Draw(t, "call"),
+		CallID: rapid.SampledFrom([]string{"", "call_1", "call_2", "call_3", "a|b", "long" +
+			strings.Repeat("g", 80)}).Draw(t, "call"),
 	}
 	if rapid.IntRange(0, 19).Draw(t, "stateless") == 0 {
 		return p
 	}
 	p.State = &session.ToolState{
-		Status: rapid.SampledFrom([]session.Status{session.Pending, session.Running, session.Completed, session.Completed, session.Failed}).Draw(t, "status"),
-		Input:  rapid.SampledFrom([]jsontext.Value{nil, jsontext.Value(`{"path":"a.go","n":1.50}`), jsontext.Value(`[1, 2]`), jsontext.Value(`"x"`), jsontext.Value(`{"cut`)}).Draw(t, "input"),
+		Status: rapid.SampledFrom([]session.Status{session.Pending, session.Running, session.Completed,
+			session.Completed, session.Failed}).Draw(t, "status"),
+		Input: rapid.SampledFrom([]jsontext.Value{nil, jsontext.Value(`{"path":"a.go","n":1.50}`),
+			jsontext.Value(`[1, 2]`), jsontext.Value(`"x"`), jsontext.Value(`{"cut`)}).Draw(t, "input"),
 		Output: text(t), Error: text(t),
 	}
 	if rapid.IntRange(0, 5).Draw(t, "attached") == 0 {
-		p.State.Attachments = []session.Part{{Type: session.FilePart, Mime: "image/png", URL: "data:image/png;base64,iVBORw0="}}
+		p.State.Attachments = []session.Part{{Type: session.FilePart, Mime: "image/png",
+			URL: "data:image/png;base64,iVBORw0="}}
 	}
 	return p
 }
@@ -102,8 +110,9 @@ type Said struct {
 	Thoughts        []string
 }
 
-// Says collects what messages say. The placeholder that opens a conversation of the assistant's is not counted. Blank results
-// count as empty: providers take no blank text. errors says whether the format tells failed calls from others.
+// Says collects what messages say. The placeholder that opens a conversation of the assistant's is
+// not counted. Blank results count as empty: providers take no blank text. errors says whether the
+// format tells failed calls from others.
 func Says(messages []session.Message, o wire.Options, errors bool) Said {
 	var s Said
 	for _, e := range wire.Entries(messages, o, "") {
@@ -134,7 +143,7 @@ func Says(messages []session.Message, o wire.Options, errors bool) Said {
 	return s
 }
 
-// Long is a session of so many messages with tool outputs of about 1,500 bytes, for benchmarks.
+// Long is a session of n messages with tool outputs of about 1,500 bytes, for benchmarks.
 func Long(messages int) []session.Message {
 	line := "func (s *Store) Get(key string) (\"value\", error) {\t// line of an output\n"
 	long := make([]session.Message, messages)
@@ -149,10 +158,12 @@ func Long(messages int) []session.Message {
 		m.ModelID = Model
 		m.Parts = []session.Part{
 			{ID: m.ID + ":0", Type: session.TextPart, Text: "I read the next file."},
-			{ID: m.ID + ":1", Type: session.ToolPart, CallID: fmt.Sprintf("call_%d", i), Tool: "read", State: &session.ToolState{
-				Status: session.Completed, Input: jsontext.Value(fmt.Sprintf(`{"filePath":"/repo/file%d.go","limit":200}`, i)),
-				Output: strings.Repeat(line, 20),
-			}},
+			{ID: m.ID + ":1", Type: session.ToolPart, CallID: fmt.Sprintf("call_%d", i), Tool: "read",
+				State: &session.ToolState{
+					Status: session.Completed, Input: jsontext.Value(fmt.Sprintf(`{"filePath":"/repo/file%d.go",`+
+						`"limit":200}`, i)),
+					Output: strings.Repeat(line, 20),
+				}},
 		}
 	}
 	return long
@@ -165,7 +176,8 @@ func Load(text []byte) ([]session.Message, error) {
 	return s.Messages, err
 }
 
-// Prefix reports how the elements of a body grow: how many of before's elements stand unchanged at the front of after.
+// Prefix reports how the elements of a body grow: how many of before's elements stand unchanged at
+// the front of after.
 func Prefix(before, after []jsontext.Value) int {
 	n := 0
 	for n < len(before) && n < len(after) && string(before[n]) == string(after[n]) {

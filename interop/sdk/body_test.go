@@ -34,21 +34,27 @@ func conversation() []session.Message {
 		return session.Part{ID: id, Type: session.ToolPart, CallID: id, Tool: "read", State: &state}
 	}
 	thought := session.Part{Type: session.ReasoningPart, Text: "Let me see.", Metadata: jsontext.Value(
-		`{"anthropic":{"signature":"c2ln"},"openai":{"itemId":"rs_1","reasoningEncryptedContent":"ZW5j"},"google":{"thoughtSignature":"c2ln"}}`)}
+		`{"anthropic":{"signature":"c2ln"},"openai":{"itemId":"rs_1","reasoningEncryptedContent":"ZW5j"},` +
+			`"google":{"thoughtSignature":"c2ln"}}`)}
 	return []session.Message{
-		message(session.User, text("What is <in> “a.go”? 🙂"), session.Part{Type: session.FilePart, Mime: "image/png", Filename: "p.png", URL: pixel},
-			session.Part{Type: session.FilePart, Mime: "application/pdf", Filename: "d.pdf", URL: "data:application/pdf;base64,JVBERi0="}),
+		message(session.User, text("What is <in> “a.go”? 🙂"), session.Part{Type: session.FilePart, Mime: "image/png",
+			Filename: "p.png", URL: pixel},
+			session.Part{Type: session.FilePart, Mime: "application/pdf", Filename: "d.pdf",
+				URL: "data:application/pdf;base64,JVBERi0="}),
 		message(session.Assistant, thought, text("I read."),
-			call("c1", session.ToolState{Status: session.Completed, Input: jsontext.Value(`{"path":"a.go","line":12345678901}`), Output: "package a"}),
+			call("c1", session.ToolState{Status: session.Completed,
+				Input: jsontext.Value(`{"path":"a.go","line":12345678901}`), Output: "package a"}),
 			call("c2", session.ToolState{Status: session.Failed, Input: jsontext.Value(`{}`), Error: "no such file"}),
-			call("c3", session.ToolState{Status: session.Completed, Input: jsontext.Value(`{"path":"p.png"}`), Output: "a picture",
+			call("c3", session.ToolState{Status: session.Completed, Input: jsontext.Value(`{"path":"p.png"}`),
+				Output:      "a picture",
 				Attachments: []session.Part{{Type: session.FilePart, Mime: "image/png", URL: pixel}}})),
 		message(session.Assistant, text("It is a package.")),
 		message(session.User, text("Go on.")),
 	}
 }
 
-// What we write has the form of the libraries' own types: nothing of it is lost on the way through them.
+// What we write has the form of the libraries' own types: nothing of it is lost on the way through
+// them.
 func TestBody_decodesWithTheirTypes(t *testing.T) {
 	options := wire.Options{Model: "m", Provider: "p", System: "You help.", MaxTokens: 500}
 	type pair struct {
@@ -62,8 +68,10 @@ func TestBody_decodesWithTheirTypes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a.Tools = jsontext.Value(`[{"name":"read","description":"Reads.","input_schema":{"type":"object","properties":{"path":{"type":"string"}}}}]`)
-	body, err := a.Cached().JSON()
+	a.Tools = jsontext.Value(`[{"name":"read","description":"Reads.","input_schema":{"type":"object",` +
+		`"properties":{"path":{"type":"string"}}}}]`)
+	a.Elements = wireanthropic.Cached(a.Elements)
+	body, err := a.JSON()
 	through["anthropic"] = pair{body, err, &anthropic.MessageNewParams{}, wireanthropic.Decode}
 	c, err := wirechat.Encode(conversation(), options)
 	if err != nil {
@@ -129,7 +137,8 @@ func told(d *wire.Decoded) []string {
 			if p.State != nil {
 				input := any(map[string]any{}) // as which a call without arguments counts
 				json.Unmarshal(p.State.Input, &input)
-				line += fmt.Sprintf(" %s %s %v %s %q %d", p.CallID, p.Tool, input, p.State.Status, p.State.Result(), len(p.State.Attachments))
+				line += fmt.Sprintf(" %s %s %v %s %q %d", p.CallID, p.Tool, input, p.State.Status, p.State.Result(),
+					len(p.State.Attachments))
 			}
 			lines = append(lines, strings.TrimSpace(line))
 		}

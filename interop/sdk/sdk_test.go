@@ -1,5 +1,5 @@
-// Package sdk_test answers: do the providers' own client libraries understand the scripted upstream? It stands apart because they take
-// minutes to compile.
+// Package sdk_test has the providers' own client libraries judge what we write and read. It is a
+// module of its own because the libraries take minutes to compile.
 package sdk_test
 
 import (
@@ -21,7 +21,8 @@ import (
 	"github.com/winnowhq/winnow/internal/llmtest"
 )
 
-// The providers' own client libraries read every stream to its end, and what they put together is what was said.
+// The providers' own client libraries read every stream to its end, and what they put together is
+// what was said.
 
 var looked = llmtest.Reply{
 	Reasoning: "The file is named in the question.", Text: "I read it now, in one go.",
@@ -30,13 +31,16 @@ var looked = llmtest.Reply{
 
 func TestOfficialLibrary_anthropic(t *testing.T) {
 	s := llmtest.Start(t, llmtest.Script{Answer: llmtest.Sequence(looked)})
-	client := anthropic.NewClient(anthropicoption.WithBaseURL(s.BaseURL(llmtest.Anthropic)), anthropicoption.WithAPIKey("test-key"), anthropicoption.WithMaxRetries(0))
+	client := anthropic.NewClient(anthropicoption.WithBaseURL(s.BaseURL(llmtest.Anthropic)),
+		anthropicoption.WithAPIKey("test-key"), anthropicoption.WithMaxRetries(0))
 	ask := anthropic.MessageNewParams{
 		Model: "claude-test", MaxTokens: 500,
 		Messages: []anthropic.MessageParam{anthropic.NewUserMessage(anthropic.NewTextBlock("what is in a.go?"))},
 		Tools: []anthropic.ToolUnionParam{
-			{OfTool: &anthropic.ToolParam{Name: "read", InputSchema: anthropic.ToolInputSchemaParam{Properties: map[string]any{}}}},
-			{OfTool: &anthropic.ToolParam{Name: "ls", InputSchema: anthropic.ToolInputSchemaParam{Properties: map[string]any{}}}},
+			{OfTool: &anthropic.ToolParam{Name: "read",
+				InputSchema: anthropic.ToolInputSchemaParam{Properties: map[string]any{}}}},
+			{OfTool: &anthropic.ToolParam{Name: "ls",
+				InputSchema: anthropic.ToolInputSchemaParam{Properties: map[string]any{}}}},
 		},
 	}
 	check := func(m anthropic.Message) {
@@ -59,7 +63,8 @@ func TestOfficialLibrary_anthropic(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
 		}
-		if m.StopReason != "tool_use" || m.Usage.InputTokens == 0 || m.Usage.OutputTokens < 10 || m.Usage.OutputTokensDetails.ThinkingTokens == 0 {
+		if m.StopReason != "tool_use" || m.Usage.InputTokens == 0 || m.Usage.OutputTokens < 10 ||
+			m.Usage.OutputTokensDetails.ThinkingTokens == 0 {
 			t.Errorf("stop %s, usage %+v", m.StopReason, m.Usage)
 		}
 	}
@@ -82,7 +87,8 @@ func TestOfficialLibrary_anthropic(t *testing.T) {
 
 	// What was said goes back, thinking with its signature included, and is accepted.
 	ask.Messages = append(ask.Messages, streamed.ToParam(), anthropic.NewUserMessage(
-		anthropic.NewToolResultBlock(streamed.Content[2].ID, "package a", false), anthropic.NewToolResultBlock(streamed.Content[3].ID, "a.go", false)))
+		anthropic.NewToolResultBlock(streamed.Content[2].ID, "package a", false),
+		anthropic.NewToolResultBlock(streamed.Content[3].ID, "a.go", false)))
 	if _, err := client.Messages.New(t.Context(), ask); err != nil {
 		t.Error(err)
 	}
@@ -96,9 +102,11 @@ func TestOfficialLibrary_anthropic(t *testing.T) {
 
 func TestOfficialLibrary_openaiChat(t *testing.T) {
 	s := llmtest.Start(t, llmtest.Script{Answer: llmtest.Sequence(looked)})
-	client := openai.NewClient(openaioption.WithBaseURL(s.BaseURL(llmtest.Chat)), openaioption.WithAPIKey("test-key"), openaioption.WithMaxRetries(0))
+	client := openai.NewClient(openaioption.WithBaseURL(s.BaseURL(llmtest.Chat)), openaioption.WithAPIKey("test-key"),
+		openaioption.WithMaxRetries(0))
 	function := func(name string) openai.ChatCompletionToolUnionParam {
-		return openai.ChatCompletionFunctionTool(shared.FunctionDefinitionParam{Name: name, Parameters: shared.FunctionParameters{"type": "object"}})
+		return openai.ChatCompletionFunctionTool(shared.FunctionDefinitionParam{Name: name,
+			Parameters: shared.FunctionParameters{"type": "object"}})
 	}
 	ask := openai.ChatCompletionNewParams{
 		Model: "gpt-test", MaxCompletionTokens: openai.Int(500),
@@ -115,7 +123,8 @@ func TestOfficialLibrary_openaiChat(t *testing.T) {
 		if diff := cmp.Diff([]string{looked.Text, `read {"path":"a.go"}`, `ls {}`}, got); diff != "" {
 			t.Error(diff)
 		}
-		if c.Choices[0].FinishReason != "tool_calls" || c.Usage.PromptTokens == 0 || c.Usage.CompletionTokens == 0 || c.Usage.CompletionTokensDetails.ReasoningTokens == 0 {
+		if c.Choices[0].FinishReason != "tool_calls" || c.Usage.PromptTokens == 0 || c.Usage.CompletionTokens == 0 ||
+			c.Usage.CompletionTokensDetails.ReasoningTokens == 0 {
 			t.Errorf("finish %s, usage %+v", c.Choices[0].FinishReason, c.Usage)
 		}
 	}
@@ -138,7 +147,8 @@ func TestOfficialLibrary_openaiChat(t *testing.T) {
 	check(streamed.ChatCompletion)
 	ask.StreamOptions = openai.ChatCompletionStreamOptionsParam{}
 	ask.Messages = append(ask.Messages, whole.Choices[0].Message.ToParam(),
-		openai.ToolMessage("package a", whole.Choices[0].Message.ToolCalls[0].ID), openai.ToolMessage("a.go", whole.Choices[0].Message.ToolCalls[1].ID))
+		openai.ToolMessage("package a", whole.Choices[0].Message.ToolCalls[0].ID),
+		openai.ToolMessage("a.go", whole.Choices[0].Message.ToolCalls[1].ID))
 	if _, err := client.Chat.Completions.New(t.Context(), ask); err != nil {
 		t.Error(err)
 	}
@@ -149,7 +159,8 @@ func TestOfficialLibrary_openaiChat(t *testing.T) {
 
 func TestOfficialLibrary_openaiResponses(t *testing.T) {
 	s := llmtest.Start(t, llmtest.Script{Answer: llmtest.Sequence(looked)})
-	client := openai.NewClient(openaioption.WithBaseURL(s.BaseURL(llmtest.Responses)), openaioption.WithAPIKey("test-key"), openaioption.WithMaxRetries(0))
+	client := openai.NewClient(openaioption.WithBaseURL(s.BaseURL(llmtest.Responses)),
+		openaioption.WithAPIKey("test-key"), openaioption.WithMaxRetries(0))
 	function := func(name string) responses.ToolUnionParam {
 		return responses.ToolParamOfFunction(name, map[string]any{"type": "object"}, false)
 	}
@@ -179,7 +190,8 @@ func TestOfficialLibrary_openaiResponses(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
 		}
-		if r.Status != "completed" || r.Usage.InputTokens == 0 || r.Usage.OutputTokens == 0 || r.Usage.OutputTokensDetails.ReasoningTokens == 0 {
+		if r.Status != "completed" || r.Usage.InputTokens == 0 || r.Usage.OutputTokens == 0 ||
+			r.Usage.OutputTokensDetails.ReasoningTokens == 0 {
 			t.Errorf("status %s, usage %+v", r.Status, r.Usage)
 		}
 	}
@@ -209,13 +221,15 @@ func TestOfficialLibrary_openaiResponses(t *testing.T) {
 func TestOfficialLibrary_gemini(t *testing.T) {
 	s := llmtest.Start(t, llmtest.Script{Answer: llmtest.Sequence(looked)})
 	client, err := genai.NewClient(context.Background(), &genai.ClientConfig{
-		APIKey: "test-key", Backend: genai.BackendGeminiAPI, HTTPOptions: genai.HTTPOptions{BaseURL: s.BaseURL(llmtest.Gemini)},
+		APIKey: "test-key", Backend: genai.BackendGeminiAPI,
+		HTTPOptions: genai.HTTPOptions{BaseURL: s.BaseURL(llmtest.Gemini)},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ask := genai.Text("what is in a.go?")
-	config := &genai.GenerateContentConfig{MaxOutputTokens: 500, Tools: []*genai.Tool{{FunctionDeclarations: []*genai.FunctionDeclaration{{Name: "read"}, {Name: "ls"}}}}}
+	config := &genai.GenerateContentConfig{MaxOutputTokens: 500,
+		Tools: []*genai.Tool{{FunctionDeclarations: []*genai.FunctionDeclaration{{Name: "read"}, {Name: "ls"}}}}}
 	check := func(all ...*genai.GenerateContentResponse) {
 		t.Helper()
 		var reasoning, text strings.Builder
@@ -237,11 +251,13 @@ func TestOfficialLibrary_gemini(t *testing.T) {
 				}
 			}
 		}
-		if reasoning.String() != looked.Reasoning || text.String() != looked.Text || !cmp.Equal(calls, []string{"read", "ls"}) || !signed {
+		if reasoning.String() != looked.Reasoning || text.String() != looked.Text ||
+			!cmp.Equal(calls, []string{"read", "ls"}) || !signed {
 			t.Errorf("reasoning %q, text %q, calls %q, signed %t", reasoning.String(), text.String(), calls, signed)
 		}
 		last := all[len(all)-1]
-		if u := last.UsageMetadata; last.Candidates[0].FinishReason != "STOP" || u.PromptTokenCount == 0 || u.ThoughtsTokenCount == 0 || u.CandidatesTokenCount == 0 {
+		if u := last.UsageMetadata; last.Candidates[0].FinishReason != "STOP" || u.PromptTokenCount == 0 ||
+			u.ThoughtsTokenCount == 0 || u.CandidatesTokenCount == 0 {
 			t.Errorf("finish %s, usage %+v", last.Candidates[0].FinishReason, u)
 		}
 	}
@@ -267,13 +283,18 @@ func TestOfficialLibrary_gemini(t *testing.T) {
 	}
 }
 
-// The libraries make their own typed errors of the refusals, with the provider's code, and notice an error within a stream.
+// The libraries make their own typed errors of the refusals, with the provider's code, and notice
+// an error within a stream.
 func TestOfficialLibraries_readTheErrors(t *testing.T) {
-	s := llmtest.Start(t, llmtest.Script{Answer: llmtest.Text("A text that is long enough to be streamed in several pieces.")})
-	a := anthropic.NewClient(anthropicoption.WithBaseURL(s.BaseURL(llmtest.Anthropic)), anthropicoption.WithAPIKey("test-key"), anthropicoption.WithMaxRetries(0))
-	o := openai.NewClient(openaioption.WithBaseURL(s.BaseURL(llmtest.Chat)), openaioption.WithAPIKey("test-key"), openaioption.WithMaxRetries(0))
+	s := llmtest.Start(t, llmtest.Script{Answer: llmtest.Text("A text that is long enough to be streamed in several " +
+		"pieces.")})
+	a := anthropic.NewClient(anthropicoption.WithBaseURL(s.BaseURL(llmtest.Anthropic)),
+		anthropicoption.WithAPIKey("test-key"), anthropicoption.WithMaxRetries(0))
+	o := openai.NewClient(openaioption.WithBaseURL(s.BaseURL(llmtest.Chat)), openaioption.WithAPIKey("test-key"),
+		openaioption.WithMaxRetries(0))
 	g, err := genai.NewClient(context.Background(), &genai.ClientConfig{
-		APIKey: "test-key", Backend: genai.BackendGeminiAPI, HTTPOptions: genai.HTTPOptions{BaseURL: s.BaseURL(llmtest.Gemini)},
+		APIKey: "test-key", Backend: genai.BackendGeminiAPI,
+		HTTPOptions: genai.HTTPOptions{BaseURL: s.BaseURL(llmtest.Gemini)},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -314,20 +335,27 @@ func TestOfficialLibraries_readTheErrors(t *testing.T) {
 	}
 	says := map[llmtest.Protocol]map[llmtest.Fault]string{
 		llmtest.Anthropic: {
-			llmtest.TooLong: "prompt is too long", llmtest.RateSeconds: "rate_limit_error", llmtest.Unauthorized: "authentication_error",
-			llmtest.Overloaded: "529", llmtest.ErrorInStream: "overloaded_error", llmtest.OverflowInStream: "prompt is too long",
+			llmtest.TooLong: "prompt is too long", llmtest.RateSeconds: "rate_limit_error",
+			llmtest.Unauthorized: "authentication_error",
+			llmtest.Overloaded:   "529", llmtest.ErrorInStream: "overloaded_error",
+			llmtest.OverflowInStream: "prompt is too long",
 		},
 		llmtest.Chat: {
-			llmtest.TooLong: "context_length_exceeded", llmtest.RateSeconds: "rate_limit_exceeded", llmtest.Unauthorized: "invalid_api_key",
-			llmtest.Overloaded: "503", llmtest.ErrorInStream: "server_is_overloaded", llmtest.OverflowInStream: "context_length_exceeded",
+			llmtest.TooLong: "context_length_exceeded", llmtest.RateSeconds: "rate_limit_exceeded",
+			llmtest.Unauthorized: "invalid_api_key",
+			llmtest.Overloaded:   "503", llmtest.ErrorInStream: "server_is_overloaded",
+			llmtest.OverflowInStream: "context_length_exceeded",
 		},
 		llmtest.Responses: {
-			llmtest.TooLong: "context_length_exceeded", llmtest.RateSeconds: "rate_limit_exceeded", llmtest.Unauthorized: "invalid_api_key",
-			llmtest.Overloaded: "503", llmtest.ErrorInStream: "server_is_overloaded", llmtest.OverflowInStream: "context_length_exceeded",
+			llmtest.TooLong: "context_length_exceeded", llmtest.RateSeconds: "rate_limit_exceeded",
+			llmtest.Unauthorized: "invalid_api_key",
+			llmtest.Overloaded:   "503", llmtest.ErrorInStream: "server_is_overloaded",
+			llmtest.OverflowInStream: "context_length_exceeded",
 		},
 		llmtest.Gemini: {
-			llmtest.TooLong: "exceeds the maximum number of tokens", llmtest.RateSeconds: "RESOURCE_EXHAUSTED", llmtest.Unauthorized: "UNAUTHENTICATED",
-			llmtest.BadKey: "API_KEY_INVALID", llmtest.Overloaded: "UNAVAILABLE", llmtest.ErrorInStream: "UNAVAILABLE",
+			llmtest.TooLong: "exceeds the maximum number of tokens", llmtest.RateSeconds: "RESOURCE_EXHAUSTED",
+			llmtest.Unauthorized: "UNAUTHENTICATED",
+			llmtest.BadKey:       "API_KEY_INVALID", llmtest.Overloaded: "UNAVAILABLE", llmtest.ErrorInStream: "UNAVAILABLE",
 			llmtest.OverflowInStream: "exceeds the maximum number of tokens",
 		},
 	}

@@ -100,9 +100,10 @@ func ours(t *testing.T, recorded []byte, open func(func(string)) wire.Stream) sa
 
 // replies are what the upstream streams, each in the pieces that it likes.
 var replies = map[string]llmtest.Reply{
-	"everything":  looked,
-	"text":        {Text: "“One” – and\n\n\ttwo 🙂, with \\ and \x7f and \u2028."},
-	"one call":    {Calls: []llmtest.Call{{ID: "c1", Name: "read", Arguments: `{"path":"a.go","line":12345678901,"deep":{"list":[1,null,"x"]}}`}}},
+	"everything": looked,
+	"text":       {Text: "“One” – and\n\n\ttwo 🙂, with \\ and \x7f and \u2028."},
+	"one call": {Calls: []llmtest.Call{{ID: "c1", Name: "read",
+		Arguments: `{"path":"a.go","line":12345678901,"deep":{"list":[1,null,"x"]}}`}}},
 	"redacted":    {Reasoning: "Nobody shall see this.", Redacted: true, Text: "Done."},
 	"many pieces": {Reasoning: "Step by step, and slowly.", Text: "Letters, one by one.", Pieces: 100},
 	"reported": {Text: "Counted.", Usage: &session.Usage{
@@ -147,7 +148,8 @@ func TestStream_isReadAsTheLibrariesReadIt(t *testing.T) {
 }
 
 func anthropicSays(t *testing.T, url string, client *http.Client) said {
-	c := anthropic.NewClient(anthropicoption.WithBaseURL(url), anthropicoption.WithAPIKey("k"), anthropicoption.WithHTTPClient(client))
+	c := anthropic.NewClient(anthropicoption.WithBaseURL(url), anthropicoption.WithAPIKey("k"),
+		anthropicoption.WithHTTPClient(client))
 	stream := c.Messages.NewStreaming(t.Context(), anthropic.MessageNewParams{
 		Model: "claude-test", MaxTokens: 5000,
 		Messages: []anthropic.MessageParam{anthropic.NewUserMessage(anthropic.NewTextBlock("what is in a.go?"))},
@@ -162,7 +164,8 @@ func anthropicSays(t *testing.T, url string, client *http.Client) said {
 		t.Fatal(err)
 	}
 	got := said{Finish: map[anthropic.StopReason]wire.Finish{
-		"end_turn": wire.FinishStop, "max_tokens": wire.FinishLength, "tool_use": wire.FinishCalls, "refusal": wire.FinishRefused,
+		"end_turn": wire.FinishStop, "max_tokens": wire.FinishLength, "tool_use": wire.FinishCalls,
+		"refusal": wire.FinishRefused,
 	}[m.StopReason]}
 	for _, block := range m.Content {
 		got.Text += block.Text
@@ -180,7 +183,8 @@ func anthropicSays(t *testing.T, url string, client *http.Client) said {
 }
 
 func openaiClient(url string, client *http.Client) openai.Client {
-	return openai.NewClient(openaioption.WithBaseURL(url), openaioption.WithAPIKey("k"), openaioption.WithHTTPClient(client))
+	return openai.NewClient(openaioption.WithBaseURL(url), openaioption.WithAPIKey("k"),
+		openaioption.WithHTTPClient(client))
 }
 
 func chatSays(t *testing.T, url string, client *http.Client) said {
@@ -215,7 +219,8 @@ func chatSays(t *testing.T, url string, client *http.Client) said {
 		got.call(call.Function.Name, call.Function.Arguments)
 	}
 	got.Finish = map[string]wire.Finish{
-		"stop": wire.FinishStop, "length": wire.FinishLength, "tool_calls": wire.FinishCalls, "content_filter": wire.FinishRefused,
+		"stop": wire.FinishStop, "length": wire.FinishLength, "tool_calls": wire.FinishCalls,
+		"content_filter": wire.FinishRefused,
 	}[a.Choices[0].FinishReason]
 	return got
 }
@@ -223,8 +228,9 @@ func chatSays(t *testing.T, url string, client *http.Client) said {
 func responsesSays(t *testing.T, url string, client *http.Client) said {
 	c := openaiClient(url, client)
 	stream := c.Responses.NewStreaming(t.Context(), responses.ResponseNewParams{
-		Model: "gpt-test", Store: openai.Bool(false), Include: []responses.ResponseIncludable{"reasoning.encrypted_content"},
-		Input: responses.ResponseNewParamsInputUnion{OfString: param.NewOpt("what is in a.go?")},
+		Model: "gpt-test", Store: openai.Bool(false),
+		Include: []responses.ResponseIncludable{"reasoning.encrypted_content"},
+		Input:   responses.ResponseNewParamsInputUnion{OfString: param.NewOpt("what is in a.go?")},
 	})
 	var whole responses.Response
 	for stream.Next() {
@@ -256,7 +262,8 @@ func responsesSays(t *testing.T, url string, client *http.Client) said {
 		got.Finish = wire.FinishRefused
 	}
 	u := whole.Usage
-	got.Usage = wire.SplitUsage(int(u.InputTokens), int(u.InputTokensDetails.CachedTokens), int(u.InputTokensDetails.CacheWriteTokens),
+	got.Usage = wire.SplitUsage(int(u.InputTokens), int(u.InputTokensDetails.CachedTokens),
+		int(u.InputTokensDetails.CacheWriteTokens),
 		int(u.OutputTokens), int(u.OutputTokensDetails.ReasoningTokens), int(u.TotalTokens))
 	return got
 }
@@ -270,7 +277,8 @@ func geminiSays(t *testing.T, url string, client *http.Client) said {
 	}
 	var got said
 	finish := genai.FinishReason("")
-	for r, err := range c.Models.GenerateContentStream(t.Context(), "gemini-test", genai.Text("what is in a.go?"), nil) {
+	for r, err := range c.Models.GenerateContentStream(t.Context(), "gemini-test", genai.Text("what is in a.go?"),
+		nil) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,7 +14,8 @@ import (
 // BaseURL is Anthropic's own.
 const BaseURL = "https://api.anthropic.com"
 
-// maxTokens bounds an answer if neither the request nor the model does: the API wants a bound, and every model accepts this one.
+// maxTokens bounds an answer if neither the request nor the model does: the API wants a bound, and
+// every model accepts this one.
 const maxTokens = 4096
 
 // maxMarks is how many marks for the prompt cache the API accepts in one request.
@@ -34,7 +35,8 @@ type protocol struct {
 
 func (p *protocol) Read(hear func(string)) wire.Stream { return anthropic.Stream(hear) }
 
-// Write writes a request. The mark of the long window at the end of a model's name ("[1m]") is ours; the API knows a header.
+// Write writes a request. The mark of the long window at the end of a model's name ("[1m]") is
+// ours; the API knows a header.
 func (p *protocol) Write(r llm.Request) (upstream.Message, error) {
 	o := upstream.Options(r)
 	if o.MaxTokens == 0 {
@@ -43,9 +45,7 @@ func (p *protocol) Write(r llm.Request) (upstream.Message, error) {
 	if o.MaxTokens == 0 {
 		o.MaxTokens = maxTokens
 	}
-	known := p.memory.Take(r.Conversation)
-	body, err := anthropic.EncodeMore(known, r.Messages, o)
-	p.memory.Keep(r.Conversation, known)
+	body, err := p.memory.Encode(r, o, anthropic.Form)
 	if err != nil {
 		return upstream.Message{}, err
 	}
@@ -61,11 +61,11 @@ func (p *protocol) Write(r llm.Request) (upstream.Message, error) {
 	left := 0
 	if r.Cache {
 		if left = maxMarks - bytes.Count(body.Tools, []byte(`"cache_control"`)); left >= 2 {
-			body = body.Cached()
+			body.Elements = anthropic.Cached(body.Elements)
 			left -= 2
 		}
 	}
-	m.Elements, body.Messages = body.Messages, nil
+	m.Elements, body.Elements = body.Elements, nil
 	if m.Body, err = body.JSON(); err != nil {
 		return upstream.Message{}, err
 	}
@@ -73,22 +73,22 @@ func (p *protocol) Write(r llm.Request) (upstream.Message, error) {
 	return m, nil
 }
 
-// marked marks, for the prompt cache, the system prompt and the last tool of a body, as far as marks are left for them: tools
-// may bring marks of their own.
+// marked marks, for the prompt cache, the system prompt and the last tool of a body, as far as
+// marks are left for them: tools may bring marks of their own.
 func marked(body []byte, left int) []byte {
 	var edits []wire.Edit
-	root := wire.Root(body)
-	if system := wire.Member(body, root, "system"); left > 0 && !system.Empty() {
-		block := `[{"type":"text","text":` + string(system.Of(body)) + anthropic.CacheControl + `}]`
-		edits = append(edits, wire.Edit{Span: system, With: []byte(block)})
+	root := wire.ValueOf(body)
+	if system := root.Get("system"); left > 0 && !system.Empty() {
+		block := `[{"type":"text","text":` + string(system.Bytes()) + anthropic.CacheControl + `}]`
+		edits = append(edits, wire.Edit{Span: system.Span, With: []byte(block)})
 		left--
 	}
-	var last wire.Span
-	for tool := range wire.Values(body, wire.Member(body, root, "tools")) {
+	var last wire.Value
+	for tool := range root.Get("tools").Values() {
 		last = tool
 	}
 	if left > 0 {
-		edits = append(edits, anthropic.Mark(body, last)...)
+		edits = append(edits, anthropic.Mark(last)...)
 	}
 	return wire.Splice(body, edits)
 }

@@ -43,14 +43,16 @@ func said(role session.Role, text string) session.Message {
 func TestAsk_marksSystemToolsAndTheLastTwoMessagesOfTheUser(t *testing.T) {
 	r := llm.Request{
 		Model: model.Model{Provider: "anthropic", ID: "m"}, System: "You help.", Cache: true,
-		Tools:    jsontext.Value(`[{"name":"a","input_schema":{}},{"name":"b","input_schema":{}}]`),
-		Messages: []session.Message{said(session.User, "one"), said(session.Assistant, "two"), said(session.User, "three")},
+		Tools: jsontext.Value(`[{"name":"a","input_schema":{}},{"name":"b","input_schema":{}}]`),
+		Messages: []session.Message{said(session.User, "one"), said(session.Assistant, "two"),
+			said(session.User, "three")},
 	}
 	body, header := sent(t, r)
 	const mark = `"cache_control":{"type":"ephemeral"}`
 	want := `{"model":"m","max_tokens":4096,"system":[{"type":"text","text":"You help.",` + mark + `}],` +
 		`"tools":[{"name":"a","input_schema":{}},{"name":"b","input_schema":{},` + mark + `}],"messages":[` +
-		`{"role":"user","content":[{"type":"text","text":"one",` + mark + `}]},{"role":"assistant","content":[{"type":"text","text":"two"}]},` +
+		`{"role":"user","content":[{"type":"text","text":"one",` + mark +
+		`}]},{"role":"assistant","content":[{"type":"text","text":"two"}]},` +
 		`{"role":"user","content":[{"type":"text","text":"three",` + mark + `}]}],"stream":true}`
 	if string(body) != want {
 		t.Errorf("sent\n%s\nwant\n%s", body, want)
@@ -70,7 +72,8 @@ func TestAsk_neverSendsMoreThanFourMarks(t *testing.T) {
 		`[{"n":1,"cache_control":{}},{"n":2,"cache_control":{}},{"n":3,"cache_control":{}},{"n":4}]`: 4,
 	} {
 		r := llm.Request{Model: model.Model{ID: "m"}, System: "S", Cache: true, Tools: jsontext.Value(tools),
-			Messages: []session.Message{said(session.User, "one"), said(session.Assistant, "two"), said(session.User, "three")}}
+			Messages: []session.Message{said(session.User, "one"), said(session.Assistant, "two"),
+				said(session.User, "three")}}
 		body, _ := sent(t, r)
 		if got := count(body, wire.Root(body)); got != marks {
 			t.Errorf("%d marks with tools %s, want %d: %s", got, tools, marks, body)
@@ -95,8 +98,10 @@ func count(text []byte, at wire.Span) int {
 }
 
 func TestAsk_theLongWindowIsAHeader(t *testing.T) {
-	body, header := sent(t, llm.Request{Model: model.Model{ID: "m[1m]", Limits: model.Limits{Output: 64000}}, Messages: []session.Message{said(session.User, "x")}})
-	if got := wire.String(body, wire.Member(body, wire.Root(body), "model")); got != "m" || header.Get("Anthropic-Beta") != "context-1m-2025-08-07" {
+	body, header := sent(t, llm.Request{Model: model.Model{ID: "m[1m]", Limits: model.Limits{Output: 64000}},
+		Messages: []session.Message{said(session.User, "x")}})
+	if got := wire.String(body, wire.Member(body, wire.Root(body), "model")); got != "m" ||
+		header.Get("Anthropic-Beta") != "context-1m-2025-08-07" {
 		t.Errorf("model %q, header %q", got, header.Get("Anthropic-Beta"))
 	}
 	if got := wire.Number(body, wire.Member(body, wire.Root(body), "max_tokens")); got != 64000 {

@@ -43,18 +43,16 @@ func (p *protocol) Write(r llm.Request) (upstream.Message, error) {
 	if !strings.HasPrefix(name, "models/") && !strings.HasPrefix(name, "tunedModels/") {
 		name = "models/" + name
 	}
-	known := p.memory.Take(r.Conversation)
-	encoded, err := gemini.EncodeMore(known, r.Messages, upstream.Options(r))
-	p.memory.Keep(r.Conversation, known)
+	encoded, err := p.memory.Encode(r, upstream.Options(r), gemini.Form)
 	if err != nil {
 		return upstream.Message{}, err
 	}
-	m := upstream.Message{List: "contents", Elements: encoded.Contents}
+	m := upstream.Message{List: "contents", Elements: encoded.Elements}
 	m.Path = (&url.URL{Path: "/" + name}).EscapedPath() + ":streamGenerateContent?alt=sse"
 	if p.key != "" {
 		m.Header = map[string]string{"X-Goog-Api-Key": p.key}
 	}
-	encoded.Contents = nil
+	encoded.Elements = nil
 	m.Body, err = encoded.JSON()
 	return m, err
 }

@@ -28,7 +28,8 @@ func (r *recorder) RoundTrip(q *http.Request) (*http.Response, error) {
 	for _, chunk := range r.chunks {
 		text.WriteString("data: " + chunk + "\n\n")
 	}
-	return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(text.String())), Request: q}, nil
+	return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(text.String())),
+		Request: q}, nil
 }
 
 func ask(t *testing.T, base string, chunks ...string) (*recorder, llm.Answer, error) {
@@ -69,26 +70,34 @@ func TestNew_aBaseURLMayNameTheVersion(t *testing.T) {
 
 func TestAsk_putsPiecesTogetherAndLeavesSignedOnesAlone(t *testing.T) {
 	text := func(text, signature string) session.Part {
-		return session.Part{Type: session.TextPart, Text: text, Metadata: wire.Metadata("google", "thoughtSignature", signature)}
+		return session.Part{Type: session.TextPart, Text: text, Metadata: wire.Metadata("google", "thoughtSignature",
+			signature)}
 	}
 	for _, c := range []struct {
 		name   string
 		chunks []string
 		want   []session.Part
 	}{
-		{"pieces", []string{parts(`{"text":"a"},{"text":"b"}`), parts(`{"text":"c"}`)}, []session.Part{text("abc", "")}},
-		{"a signed piece", []string{parts(`{"text":"a"}`), parts(`{"text":"b","thoughtSignature":"c2ln"}`), parts(`{"text":"c"}`)},
+		{"pieces", []string{parts(`{"text":"a"},{"text":"b"}`), parts(`{"text":"c"}`)},
+			[]session.Part{text("abc", "")}},
+		{"a signed piece", []string{parts(`{"text":"a"}`), parts(`{"text":"b","thoughtSignature":"c2ln"}`),
+			parts(`{"text":"c"}`)},
 			[]session.Part{text("a", ""), text("b", "c2ln"), text("c", "")}},
-		{"a signature by itself", []string{parts(`{"text":"a"}`), parts(`{"text":"","thoughtSignature":"c2ln"}`), parts(`{"text":"c"}`)},
+		{"a signature by itself", []string{parts(`{"text":"a"}`), parts(`{"text":"","thoughtSignature":"c2ln"}`),
+			parts(`{"text":"c"}`)},
 			[]session.Part{text("a", "c2ln"), text("c", "")}},
-		{"two signatures", []string{parts(`{"text":"a","thoughtSignature":"b25l"}`), parts(`{"text":"","thoughtSignature":"dHdv"}`)},
+		{"two signatures", []string{parts(`{"text":"a","thoughtSignature":"b25l"}`),
+			parts(`{"text":"","thoughtSignature":"dHdv"}`)},
 			[]session.Part{text("a", "b25l"), text("", "dHdv")}},
-		{"calls without id and arguments", []string{parts(`{"functionCall":{"name":"list"}},{"functionCall":{"name":"list","args":{}}}`)},
-			[]session.Part{wire.PendingCall("call_1", "list", "{}", nil), wire.PendingCall("call_2", "list", "{}", nil)}},
+		{"calls without id and arguments", []string{parts(`{"functionCall":{"name":"list"}},` +
+			`{"functionCall":{"name":"list","args":{}}}`)},
+			[]session.Part{wire.PendingCall("call_1", "list", "{}", nil),
+				wire.PendingCall("call_2", "list", "{}", nil)}},
 		{"an image", []string{parts(`{"inlineData":{"mimeType":"image/png","data":"iVBORw0="}}`)},
 			[]session.Part{{Type: session.FilePart, Mime: "image/png", URL: "data:image/png;base64,iVBORw0="}}},
 		{"what only the API understands", []string{parts(`{"executableCode":{"language":"PYTHON","code":"print(1)"}}`)},
-			[]session.Part{{Type: "gemini/part", Metadata: []byte(`{"executableCode":{"language":"PYTHON","code":"print(1)"}}`)}}},
+			[]session.Part{{Type: "gemini/part",
+				Metadata: []byte(`{"executableCode":{"language":"PYTHON","code":"print(1)"}}`)}}},
 	} {
 		_, a, err := ask(t, "", append(c.chunks, stop)...)
 		if err != nil {
@@ -101,7 +110,9 @@ func TestAsk_putsPiecesTogetherAndLeavesSignedOnesAlone(t *testing.T) {
 }
 
 func TestAsk_whatToolsOfTheProviderReadIsPartOfThePrompt(t *testing.T) {
-	_, a, err := ask(t, "", `{"candidates":[{"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":100,"cachedContentTokenCount":60,"toolUsePromptTokenCount":7,"candidatesTokenCount":5,"thoughtsTokenCount":9,"totalTokenCount":121}}`)
+	_, a, err := ask(t, "", `{"candidates":[{"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":100,`+
+		`"cachedContentTokenCount":60,"toolUsePromptTokenCount":7,"candidatesTokenCount":5,"thoughtsTokenCount":9,`+
+		`"totalTokenCount":121}}`)
 	want := session.Usage{Total: 121, Input: 47, Output: 5, Reasoning: 9, Cache: session.CacheUsage{Read: 60}}
 	if diff := cmp.Diff(want, a.Usage); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
@@ -109,7 +120,8 @@ func TestAsk_whatToolsOfTheProviderReadIsPartOfThePrompt(t *testing.T) {
 }
 
 func TestAsk_reasons(t *testing.T) {
-	for reason, want := range map[string]llm.Finish{"SAFETY": llm.Refused, "RECITATION": llm.Refused, "MAX_TOKENS": llm.Length, "MALFORMED_FUNCTION_CALL": llm.Other, "NEW_ONE": llm.Other, "STOP": llm.Stop} {
+	for reason, want := range map[string]llm.Finish{"SAFETY": llm.Refused, "RECITATION": llm.Refused,
+		"MAX_TOKENS": llm.Length, "MALFORMED_FUNCTION_CALL": llm.Other, "NEW_ONE": llm.Other, "STOP": llm.Stop} {
 		if _, a, err := ask(t, "", `{"candidates":[{"finishReason":"`+reason+`"}]}`); err != nil || a.Finish != want {
 			t.Errorf("%s: %s, %v; want %s", reason, a.Finish, err, want)
 		}

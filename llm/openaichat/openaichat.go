@@ -1,4 +1,5 @@
-// Package openaichat asks over the Chat Completions protocol: OpenAI's own API, or one of the many servers that speak it.
+// Package openaichat asks over the Chat Completions protocol: OpenAI's own API, or one of the many
+// servers that speak it.
 package openaichat
 
 import (
@@ -19,19 +20,24 @@ const BaseURL = "https://api.openai.com/v1"
 // Config says where a server is reached, and what it wants otherwise than others.
 type Config struct {
 	upstream.Config
-	// MaxTokens is the member that bounds the answer: "max_completion_tokens", as OpenAI has it, or "max_tokens", as it was before and
-	// most servers still have it. Default: by the host of the base URL, "max_tokens" for an unknown one.
+	// MaxTokens is the member that bounds the answer: "max_completion_tokens", as OpenAI has it, or
+	// "max_tokens", as it was before and most servers still have it. Default: by the host of the
+	// base URL, "max_tokens" for an unknown one.
 	MaxTokens string
 }
 
-// newBound are the hosts, or the ends of their names, that take max_completion_tokens and give up or refuse max_tokens.
+// newBound are the hosts, or the ends of their names, that take max_completion_tokens and give up
+// or refuse max_tokens.
 var newBound = []string{"api.openai.com", ".openai.azure.com", "api.groq.com", "api.cerebras.ai", "api.x.ai"}
 
 // strict are the hosts that refuse stream_options. They report usage without being asked.
 var strict = []string{"api.mistral.ai"}
 
 func on(host string, hosts []string) bool {
-	return slices.ContainsFunc(hosts, func(h string) bool { return host == h || h[0] == '.' && strings.HasSuffix(host, h) })
+	return slices.ContainsFunc(hosts, func(h string) bool {
+		return host == h || h[0] == '.' &&
+			strings.HasSuffix(host, h)
+	})
 }
 
 // New returns a client.
@@ -59,15 +65,14 @@ type protocol struct {
 func (p *protocol) Read(hear func(string)) wire.Stream { return openaichat.Stream(hear) }
 
 func (p *protocol) Write(r llm.Request) (upstream.Message, error) {
-	known := p.memory.Take(r.Conversation)
-	encoded, err := openaichat.EncodeMore(known, r.Messages, upstream.Options(r))
-	p.memory.Keep(r.Conversation, known)
+	encoded, err := p.memory.Encode(r, upstream.Options(r), openaichat.Form)
 	if err != nil {
 		return upstream.Message{}, err
 	}
-	m := upstream.Message{Path: "/chat/completions", Header: p.header, List: "messages", Elements: encoded.Messages, Stream: true}
+	m := upstream.Message{Path: "/chat/completions", Header: p.header, List: "messages", Elements: encoded.Elements,
+		Stream: true}
 	bound := encoded.MaxTokens
-	encoded.Messages, encoded.MaxTokens = nil, 0
+	encoded.Elements, encoded.MaxTokens = nil, 0
 	if m.Body, err = encoded.JSON(); err != nil {
 		return upstream.Message{}, err
 	}

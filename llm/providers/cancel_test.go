@@ -11,12 +11,14 @@ import (
 	"github.com/winnowhq/winnow/llm"
 )
 
-// On a real connection, as the other tests' pipes are none: Ask is back soon after its context ends, and nothing runs on.
+// On a real connection, as the other tests' pipes are none: Ask is back soon after its context
+// ends, and nothing runs on.
 func TestAsk_isBackSoonAndLeavesNothingBehind(t *testing.T) {
 	for _, d := range dialects {
 		t.Run(string(d.protocol), func(t *testing.T) {
 			for name, answer := range map[string]http.HandlerFunc{
-				"before the headers": hang, "amid the stream": then(beginning(d), hang), "amid a slow drip": then(beginning(d), drip), "amid a flood": then(beginning(d), flood),
+				"before the headers": hang, "amid the stream": then(beginning(d), hang),
+				"amid a slow drip": then(beginning(d), drip), "amid a flood": then(beginning(d), flood),
 			} {
 				before := runtime.NumGoroutine()
 				server := httptest.NewServer(answer)
@@ -27,7 +29,8 @@ func TestAsk_isBackSoonAndLeavesNothingBehind(t *testing.T) {
 				_, err := c.Ask(ctx, question())
 				took := time.Since(ended)
 				t.Logf("%s: %s after the context ended", name, took)
-				if llm.KindOf(err) != llm.Cancelled || took > 2*time.Second { // 250 ms is what is promised; the machine may be busy
+				// 250 ms is what is promised; the machine may be busy
+				if llm.KindOf(err) != llm.Cancelled || took > 2*time.Second {
 					t.Errorf("%s: %v, %s after the context ended", name, err, took)
 				}
 				server.Close()

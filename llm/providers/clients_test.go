@@ -105,7 +105,8 @@ func again(t *testing.T, d dialect, a llm.Answer) []jsontext.Value {
 	t.Helper()
 	answer := session.Message{Parts: a.Parts}
 	answer.Role, answer.ProviderID, answer.ModelID = session.Assistant, reader.Provider, reader.ID
-	elements, err := d.encode([]session.Message{said(session.User, "Hello?"), answer}, wire.Options{Provider: reader.Provider, Model: reader.ID})
+	elements, err := d.encode([]session.Message{said(session.User, "Hello?"), answer},
+		wire.Options{Provider: reader.Provider, Model: reader.ID})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +142,8 @@ func TestAsk_callsArePendingAndGoBackAsTheyCame(t *testing.T) {
 			t.Fatal(err)
 		}
 		call := a.Parts[len(a.Parts)-1]
-		if a.Finish != llm.Calls || call.Type != session.ToolPart || call.Tool != "read" || call.CallID == "" || call.ID != "" || call.State.Status != session.Pending {
+		if a.Finish != llm.Calls || call.Type != session.ToolPart || call.Tool != "read" || call.CallID == "" ||
+			call.ID != "" || call.State.Status != session.Pending {
 			t.Fatalf("got %+v", a)
 		}
 		written := again(t, d, a)
@@ -183,17 +185,25 @@ func TestAsk_refusalsByStatus(t *testing.T) {
 			{"no such model", status(404, other), llm.Rejected, 404, 0, "[key]"},
 			{"bad request", status(400, other), llm.Rejected, 400, 0, "[key]"},
 			{"too long", status(400, d.overflow), llm.Overflow, 400, 0, ""},
-			{"too large", status(413, "<html><head><title>413 Request Entity Too Large</title></head></html>"), llm.Overflow, 413, 0, "413 Request Entity Too Large"},
+			{"too large", status(413, "<html><head><title>413 Request Entity Too Large</title></head></html>"),
+				llm.Overflow, 413, 0, "413 Request Entity Too Large"},
 			{"too many", status(429, other), llm.RateLimited, 429, 0, "[key]"},
-			{"too many, in seconds", status(429, other, "Retry-After", "7"), llm.RateLimited, 429, 7 * time.Second, "[key]"},
-			{"too many, in milliseconds", status(429, other, "Retry-After", "1", "Retry-After-Ms", "250"), llm.RateLimited, 429, 250 * time.Millisecond, "[key]"},
-			{"too many, until then", status(429, other, "Date", "Wed, 21 Oct 2026 07:28:00 GMT", "Retry-After", "Wed, 21 Oct 2026 07:28:30 GMT"), llm.RateLimited, 429, 30 * time.Second, "[key]"},
-			{"too many tokens", status(429, other, "X-Ratelimit-Remaining-Tokens", "0", "X-Ratelimit-Reset-Tokens", "1m6s", "X-Ratelimit-Remaining-Requests", "9", "X-Ratelimit-Reset-Requests", "9h"), llm.RateLimited, 429, 66 * time.Second, "[key]"},
+			{"too many, in seconds", status(429, other, "Retry-After", "7"), llm.RateLimited, 429, 7 * time.Second,
+				"[key]"},
+			{"too many, in milliseconds", status(429, other, "Retry-After", "1", "Retry-After-Ms", "250"),
+				llm.RateLimited, 429, 250 * time.Millisecond, "[key]"},
+			{"too many, until then", status(429, other, "Date", "Wed, 21 Oct 2026 07:28:00 GMT", "Retry-After",
+				"Wed, 21 Oct 2026 07:28:30 GMT"), llm.RateLimited, 429, 30 * time.Second, "[key]"},
+			{"too many tokens", status(429, other, "X-Ratelimit-Remaining-Tokens", "0", "X-Ratelimit-Reset-Tokens",
+				"1m6s", "X-Ratelimit-Remaining-Requests", "9", "X-Ratelimit-Reset-Requests", "9h"), llm.RateLimited,
+				429, 66 * time.Second, "[key]"},
 			{"failed", status(500, other), llm.Server, 500, 0, "[key]"},
 			{"failed without a word", status(502, ""), llm.Server, 502, 0, "Bad Gateway"},
-			{"unavailable", status(503, "<html><title>nginx is busy</title></html>", "Retry-After", "2"), llm.Overloaded, 503, 2 * time.Second, "nginx is busy"},
+			{"unavailable", status(503, "<html><title>nginx is busy</title></html>", "Retry-After", "2"),
+				llm.Overloaded, 503, 2 * time.Second, "nginx is busy"},
 			{"at capacity", status(529, other), llm.Overloaded, 529, 0, "[key]"},
-			{"moved", status(307, "", "Location", "http://elsewhere.test/"), llm.Rejected, 307, 0, "redirected to http://elsewhere.test/: set the base URL"},
+			{"moved", status(307, "", "Location", "http://elsewhere.test/"), llm.Rejected, 307, 0,
+				"redirected to http://elsewhere.test/: set the base URL"},
 		} {
 			n := serve(t, c.answer)
 			a, err := client(t, d, n).Ask(t.Context(), question())
@@ -245,7 +255,8 @@ func TestAsk_aStreamThatIsCut(t *testing.T) {
 				}
 			}
 			half := whole[len(whole)/2]
-			_, err := client(t, d, serve(t, then(append(slices.Clone(whole[:len(whole)/2]), half[:len(half)/2]), end))).Ask(t.Context(), question())
+			_, err := client(t, d, serve(t, then(append(slices.Clone(whole[:len(whole)/2]), half[:len(half)/2]),
+				end))).Ask(t.Context(), question())
 			failure(t, err, llm.Cut)
 		}
 	})
@@ -260,7 +271,8 @@ func TestAsk_aCallThatIsCutKeepsItsArgumentsAsFarAsTheyCame(t *testing.T) {
 			a, err := client(t, d, serve(t, events(d.call[:n+1]))).Ask(t.Context(), question())
 			failure(t, err, llm.Cut)
 			call := a.Parts[len(a.Parts)-1]
-			if call.Type != session.ToolPart || call.Tool != "read" || call.State.Raw != `{"path":"a.go",` || len(call.State.Input) > 0 {
+			if call.Type != session.ToolPart || call.Tool != "read" || call.State.Raw != `{"path":"a.go",` ||
+				len(call.State.Input) > 0 {
 				t.Errorf("got %+v %+v", call, call.State)
 			}
 			again(t, d, a)
@@ -273,7 +285,8 @@ func TestAsk_garbage(t *testing.T) {
 	each(t, func(t *testing.T, d dialect) {
 		begun := beginning(d)
 		for name, answer := range map[string]http.HandlerFunc{
-			"a page":                   page("<!doctype html><html><head><title>Sign in to the hotel</title></head><body>…"),
+			"a page": page("<!doctype html><html><head><title>Sign in to the " +
+				"hotel</title></head><body>…"),
 			"a page without a title":   page("\n\n <p>hello"),
 			"a document":               status(200, `{"id":"x","choices":[]}`),
 			"words":                    page("Hello there, this is no model."),
@@ -301,14 +314,18 @@ func TestAsk_readsAnyFormOfStream(t *testing.T) {
 	each(t, func(t *testing.T, d dialect) {
 		whole := strings.Join(d.text("Hello", " world"), "")
 		for name, text := range map[string]string{
-			"with carriage returns":  strings.ReplaceAll(whole, "\n", "\r\n"),
-			"with comments":          strings.ReplaceAll(": hello\n\n"+whole, "\n\n", "\n\n: keep-alive\n\nid: 4\nretry: 10\n"),
+			"with carriage returns": strings.ReplaceAll(whole, "\n", "\r\n"),
+			"with comments": strings.ReplaceAll(": hello\n\n"+whole, "\n\n",
+				"\n\n: keep-alive\n\nid: 4\nretry: 10\n"),
 			"with a byte order mark": "\xEF\xBB\xBF" + whole,
 			"without spaces":         strings.ReplaceAll(whole, "data: ", "data:"),
 			"with data in lines":     strings.ReplaceAll(whole, "data: {", "data: {\ndata: "),
 			"with empty events":      strings.ReplaceAll(whole, "\n\n", "\n\n\n\nevent: nothing\n\n"),
 		} {
-			a, err := client(t, d, serve(t, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, text) })).Ask(t.Context(), question())
+			a, err := client(t, d, serve(t, func(w http.ResponseWriter,
+				_ *http.Request) {
+				io.WriteString(w, text)
+			})).Ask(t.Context(), question())
 			if err != nil || a.Text() != "Hello world" || a.Finish != llm.Stop {
 				t.Errorf("%s: %q, %s, %v", name, a.Text(), a.Finish, err)
 			}
@@ -320,10 +337,15 @@ func TestAsk_endsWithItsContext(t *testing.T) {
 	each(t, func(t *testing.T, d dialect) {
 		begun := beginning(d)
 		for name, answer := range map[string]http.HandlerFunc{
-			"before the headers":     hang,
-			"amid the stream":        then(begun, hang),
-			"amid a slow drip":       then(begun, drip),
-			"amid an error's answer": then(nil, func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(500); w.(http.Flusher).Flush(); hang(w, r) }),
+			"before the headers": hang,
+			"amid the stream":    then(begun, hang),
+			"amid a slow drip":   then(begun, drip),
+			"amid an error's answer": then(nil, func(w http.ResponseWriter,
+				r *http.Request) {
+				w.WriteHeader(500)
+				w.(http.Flusher).Flush()
+				hang(w, r)
+			}),
 		} {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			mine := errors.New("the user pressed a key")
@@ -349,10 +371,12 @@ func TestAsk_endsWithItsContext(t *testing.T) {
 func TestAsk_givesUpWhenNothingIsReceived(t *testing.T) {
 	each(t, func(t *testing.T, d dialect) {
 		begun := beginning(d)
-		for name, answer := range map[string]http.HandlerFunc{"before the headers": hang, "amid the stream": then(begun, hang)} {
+		for name, answer := range map[string]http.HandlerFunc{"before the headers": hang,
+			"amid the stream": then(begun, hang)} {
 			for seconds, want := range map[int]time.Duration{0: 2 * time.Minute, 7: 7 * time.Second} {
 				began := time.Now()
-				_, err := client(t, d, serve(t, answer), func(p *Provider) { p.Idle = seconds }).Ask(t.Context(), question())
+				_, err := client(t, d, serve(t, answer), func(p *Provider) { p.Idle = seconds }).Ask(t.Context(),
+					question())
 				failure(t, err, llm.Stalled)
 				if took := time.Since(began); took != want {
 					t.Errorf("%s: given up after %s, want %s", name, took, want)
@@ -365,7 +389,8 @@ func TestAsk_givesUpWhenNothingIsReceived(t *testing.T) {
 				events([]string{e})(w, r)
 			}
 		}
-		if a, err := client(t, d, serve(t, slow)).Ask(t.Context(), question()); err != nil || a.Text() != "Hello world" {
+		if a, err := client(t, d, serve(t, slow)).Ask(t.Context(), question()); err != nil ||
+			a.Text() != "Hello world" {
 			t.Errorf("%q, %v", a.Text(), err)
 		}
 	})
@@ -403,7 +428,8 @@ func TestAsk_theSummaryRequestExtendsTheConversation(t *testing.T) {
 			if _, err := c.Ask(t.Context(), r); err != nil {
 				t.Fatal(err)
 			}
-			r.Messages, r.MaxOutput = append(r.Messages, said(session.Assistant, "I went."), said(session.User, "Summarise.")), 100
+			r.Messages, r.MaxOutput = append(r.Messages, said(session.Assistant, "I went."),
+				said(session.User, "Summarise.")), 100
 		}
 		of := func(body []byte, member string) string {
 			return string(wire.Member(body, wire.Root(body), member).Of(body))

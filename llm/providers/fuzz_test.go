@@ -17,13 +17,16 @@ import (
 type streamed string
 
 func (s streamed) RoundTrip(r *http.Request) (*http.Response, error) {
-	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(strings.NewReader(string(s))), Request: r}, nil
+	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}},
+		Body: io.NopCloser(strings.NewReader(string(s))), Request: r}, nil
 }
 
-// Whatever a provider streams, there is an answer that can be stored and be sent again, or one error, and what arrived beside it.
+// Whatever a provider streams, there is an answer that can be stored and be sent again, or one
+// error, and what arrived beside it.
 func FuzzAsk(f *testing.F) {
 	for i, d := range dialects {
-		for _, stream := range [][]string{d.text("one", " two"), d.thinking, d.call, d.length, d.refused, {d.overload}, {d.limited}} {
+		for _, stream := range [][]string{d.text("one", " two"), d.thinking, d.call, d.length, d.refused, {d.overload},
+			{d.limited}} {
 			f.Add(uint8(i), strings.Join(stream, ""))
 		}
 	}
@@ -42,7 +45,8 @@ func FuzzAsk(f *testing.F) {
 				t.Errorf("the key shows: %v", err)
 			}
 		}
-		if err == nil && strings.TrimSpace(heard.String()) != "" && a.Text() == "" { // the end of a stream may say it in other words
+		// the end of a stream may say it in other words
+		if err == nil && strings.TrimSpace(heard.String()) != "" && a.Text() == "" {
 			t.Errorf("%q was heard, and the answer says nothing: %+v", heard.String(), a)
 		}
 		u := a.Usage
@@ -58,7 +62,8 @@ func FuzzAsk(f *testing.F) {
 		if _, err := s.Clone(); err != nil {
 			t.Fatalf("the answer cannot be stored: %v\n%+v", err, a.Parts)
 		}
-		if _, err := d.encode([]session.Message{said(session.User, "Hello?"), answer}, wire.Options{Provider: reader.Provider, Model: reader.ID}); err != nil {
+		if _, err := d.encode([]session.Message{said(session.User, "Hello?"), answer},
+			wire.Options{Provider: reader.Provider, Model: reader.ID}); err != nil {
 			t.Fatalf("the answer cannot be sent again: %v\n%+v", err, a.Parts)
 		}
 	})

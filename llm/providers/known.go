@@ -50,4 +50,5 @@ func chat(base, key string) wellKnown {
 }
 
 // aliases are other names that people use.
-var aliases = map[string]string{"gemini": "google", "moonshot": "moonshotai", "z.ai": "zai", "x.ai": "xai", "lm-studio": "lmstudio"}
+var aliases = map[string]string{"gemini": "google", "moonshot": "moonshotai", "z.ai": "zai", "x.ai": "xai",
+	"lm-studio": "lmstudio"}

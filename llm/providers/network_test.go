@@ -15,7 +15,8 @@ import (
 	"github.com/winnowhq/winnow/model"
 )
 
-// network is a server reached through pipes instead of sockets, so that a test can run in a bubble where time is not waited for.
+// network is a server reached through pipes instead of sockets, so that a test can run in a bubble
+// where time is not waited for.
 type network struct {
 	*http.Transport
 	requests atomic.Int32
@@ -88,7 +89,8 @@ func client(t *testing.T, d dialect, transport http.RoundTripper, change ...func
 	for _, c := range change {
 		c(&p)
 	}
-	s, err := New(func(name string) string { return map[string]string{"THE_KEY": key}[name] }, map[string]Provider{"house": p})
+	s, err := New(func(name string) string { return map[string]string{"THE_KEY": key}[name] },
+		map[string]Provider{"house": p})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,8 +1,10 @@
-// Package providers answers: which provider is meant by a model's name? It knows where the well-known providers are reached, takes
-// others from the configuration, and makes the client that asks the one before the slash in "provider/model".
+// Package providers finds the provider that a model's name means. It knows where the well-known
+// providers are reached, adds the ones in the configuration, and makes the client that asks the one
+// before the slash in "provider/model".
 package providers
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net"
@@ -36,60 +38,55 @@ const (
 // Protocols are all of them, the most usual of a provider that somebody defines first.
 func Protocols() []Protocol { return []Protocol{Chat, Responses, Anthropic, Gemini} }
 
-// Provider says how a provider is reached. It is an entry of "providers" in the configuration, by the provider's name:
+// Provider says how a provider is reached. It is an entry of "providers" in the configuration, by
+// the provider's name:
 //
 //	"providers": {"house": {"protocol": "openai-chat", "baseURL": "http://localhost:8000/v1"}}
 //
-// An entry with the name of a well-known provider changes what it says and leaves the rest as it is known.
+// An entry with the name of a well-known provider changes what it says and leaves the rest as it is
+// known.
 type Provider struct {
 	// Protocol is what it speaks. Default: openai-chat.
 	Protocol Protocol `json:"protocol,omitzero"`
-	// BaseURL is what stands before the protocol's own path, the version included: "https://host/v1".
+	// BaseURL is what stands before the protocol's own path, the version included:
+	// "https://host/v1".
 	BaseURL string `json:"baseURL,omitzero"`
-	// KeyEnv is the environment variable that holds the key; keys stand in no file. Empty: no key is sent.
+	// KeyEnv is the environment variable that holds the key; no file holds keys. If it is empty, no
+	// key is sent.
 	KeyEnv string `json:"keyEnv,omitzero"`
-	// Headers are sent with every request. "$NAME" as a whole value is the environment variable of that name.
+	// Headers are sent with every request. "$NAME" as a whole value is the environment variable of
+	// that name.
 	Headers map[string]string `json:"headers,omitzero"`
 	// Idle is how long it may be silent before a request is given up, in seconds. Default 120.
 	Idle int `json:"idle,omitzero"`
-	// Longest is how long a request may take in all, in seconds, whatever is received. Default 1,800; of a summary 600.
+	// Longest is how long a request may take in all, in seconds, whatever is received. Default
+	// 1,800; of a summary 600.
 	Longest int `json:"longest,omitzero"`
-	// MaxTokens is the member that bounds an answer of openai-chat, "max_tokens" or "max_completion_tokens". Default: by host.
+	// MaxTokens is the member that bounds an answer of openai-chat, "max_tokens" or
+	// "max_completion_tokens". Default: by host.
 	MaxTokens string `json:"maxTokens,omitzero"`
-	// Body is a JSON object of members that every request gets besides, such as {"reasoning_effort":"low"}; null leaves one out.
+	// Body is a JSON object of members that every request gets besides, such as
+	// {"reasoning_effort":"low"}; null leaves one out.
 	Body jsontext.Value `json:"body,omitzero"`
 }
 
-// over returns the provider with what another one says in the place of its own.
+// over returns the provider with what another one says in place of its own.
 func (p Provider) over(other Provider) Provider {
-	if other.Protocol != "" {
-		p.Protocol = other.Protocol
-	}
-	if other.BaseURL != "" {
-		p.BaseURL = other.BaseURL
-	}
-	if other.KeyEnv != "" {
-		p.KeyEnv = other.KeyEnv
-	}
-	if other.MaxTokens != "" {
-		p.MaxTokens = other.MaxTokens
-	}
-	if other.Idle != 0 {
-		p.Idle = other.Idle
-	}
-	if other.Longest != 0 {
-		p.Longest = other.Longest
-	}
+	p.Protocol = cmp.Or(other.Protocol, p.Protocol)
+	p.BaseURL = cmp.Or(other.BaseURL, p.BaseURL)
+	p.KeyEnv = cmp.Or(other.KeyEnv, p.KeyEnv)
+	p.MaxTokens = cmp.Or(other.MaxTokens, p.MaxTokens)
+	p.Idle = cmp.Or(other.Idle, p.Idle)
+	p.Longest = cmp.Or(other.Longest, p.Longest)
 	if len(other.Body) > 0 {
 		p.Body = other.Body
 	}
-	p.Headers = maps.Clone(p.Headers)
-	for name, value := range other.Headers {
-		if p.Headers == nil {
-			p.Headers = map[string]string{}
-		}
-		p.Headers[name] = value
+	headers := maps.Clone(p.Headers)
+	if headers == nil {
+		headers = map[string]string{}
 	}
+	maps.Copy(headers, other.Headers)
+	p.Headers = headers
 	return p
 }
 
@@ -101,7 +98,8 @@ type Set struct {
 	Transport http.RoundTripper
 }
 
-// New returns the well-known providers and the defined ones, and checks what is defined. getenv reads the environment.
+// New returns the well-known providers and the defined ones, and checks what is defined. getenv
+// reads the environment.
 func New(getenv func(string) string, defined map[string]Provider) (*Set, error) {
 	s := &Set{getenv: getenv, defined: defined}
 	for _, name := range slices.Sorted(maps.Keys(defined)) {
@@ -114,16 +112,17 @@ func New(getenv func(string) string, defined map[string]Provider) (*Set, error) 
 
 func (s *Set) check(name string, p Provider) error {
 	if name == "" || strings.ContainsAny(name, "/ \t\n") {
-		return fmt.Errorf("providers: %q is no name for a provider: use one word without a slash", name)
+		return fmt.Errorf("providers: %q cannot name a provider: use one word without a slash", name)
 	}
 	if p.Protocol != "" && !slices.Contains(Protocols(), p.Protocol) {
-		return fmt.Errorf("providers.%s: protocol %q is not known: use one of %s", name, p.Protocol, join(Protocols()))
+		return fmt.Errorf("providers.%s: unknown protocol %q; use one of %s", name, p.Protocol, join(Protocols()))
 	}
 	if p.Idle < 0 {
 		return fmt.Errorf("providers.%s: idle is %d seconds: use 1 or more, or leave it out for 120", name, p.Idle)
 	}
 	if p.Longest < 0 {
-		return fmt.Errorf("providers.%s: longest is %d seconds: use 1 or more, or leave it out for 1800", name, p.Longest)
+		return fmt.Errorf("providers.%s: longest is %d seconds: use 1 or more, or leave it out for 1800", name,
+			p.Longest)
 	}
 	if p.MaxTokens != "" && p.MaxTokens != "max_tokens" && p.MaxTokens != "max_completion_tokens" {
 		return fmt.Errorf("providers.%s: maxTokens is %q: use max_tokens or max_completion_tokens", name, p.MaxTokens)
@@ -132,10 +131,8 @@ func (s *Set) check(name string, p Provider) error {
 	if merged.BaseURL == "" {
 		return fmt.Errorf("providers.%s: baseURL is missing: where is it reached? For example https://host/v1", name)
 	}
-	if err := (upstream.Config{BaseURL: merged.BaseURL, Headers: p.Headers, Body: p.Body, Provider: "providers." + name}).Check(); err != nil {
-		return err
-	}
-	return nil
+	c := upstream.Config{Provider: "providers." + name, BaseURL: merged.BaseURL, Headers: p.Headers, Body: p.Body}
+	return c.Check()
 }
 
 func join[T ~string](names []T) string {
@@ -173,7 +170,8 @@ func (s *Set) provider(name string) (p Provider, ok bool) {
 	return p, ok
 }
 
-// Open returns the client that asks a model, and the model. A name without a provider is looked up in the catalogue.
+// Open returns the client that asks a model, and the model. A name without a provider is looked up
+// in the catalogue.
 func (s *Set) Open(catalogue *model.Catalogue, name string) (llm.Client, model.Model, error) {
 	provider, id, slashed := strings.Cut(strings.TrimSpace(name), "/")
 	if alias, ok := aliases[provider]; ok && slashed {
@@ -191,13 +189,15 @@ func (s *Set) Open(catalogue *model.Catalogue, name string) (llm.Client, model.M
 	}
 	m := catalogue.Lookup(name)
 	if m.Provider == "" {
-		return nil, m, fmt.Errorf("which provider has the model %q? Write provider/model; known are %s", name, join(s.Names()))
+		return nil, m, fmt.Errorf("which provider has the model %q? Write provider/model; known are %s", name,
+			join(s.Names()))
 	}
 	client, err := s.Client(m.Provider)
 	return client, m, err
 }
 
-// Protocol is what a provider speaks. Of one that is not known it is openai-chat, as Client would refuse it.
+// Protocol is what a provider speaks. Of one that is not known it is openai-chat, as Client would
+// refuse it.
 func (s *Set) Protocol(name string) Protocol {
 	if p, _ := s.provider(name); p.Protocol != "" {
 		return p.Protocol
@@ -205,15 +205,17 @@ func (s *Set) Protocol(name string) Protocol {
 	return Chat
 }
 
-// Client returns the client that asks a provider. The error of a missing key says which variable to set.
+// Client returns the client that asks a provider. The error of a missing key says which variable to
+// set.
 func (s *Set) Client(name string) (llm.Client, error) {
 	p, ok := s.provider(name)
 	if !ok {
-		return nil, fmt.Errorf("the provider %q is not known: known are %s; define another under \"providers\" with its protocol and baseURL",
-			name, join(s.Names()))
+		return nil, fmt.Errorf("the provider %q is not known: known are %s; "+
+			"define another under \"providers\" with its protocol and baseURL", name, join(s.Names()))
 	}
 	c := upstream.Config{
-		Provider: name, BaseURL: p.BaseURL, Body: p.Body, Idle: time.Duration(p.Idle) * time.Second, Longest: time.Duration(p.Longest) * time.Second, Transport: s.Transport,
+		Provider: name, BaseURL: p.BaseURL, Body: p.Body, Idle: time.Duration(p.Idle) * time.Second,
+		Longest: time.Duration(p.Longest) * time.Second, Transport: s.Transport,
 	}
 	if err := s.headers(&c, name, p); err != nil {
 		return nil, err
@@ -244,9 +246,10 @@ func (s *Set) headers(c *upstream.Config, name string, p Provider) error {
 	for header, value := range p.Headers {
 		if variable, ok := strings.CutPrefix(value, "$"); ok {
 			if value = s.getenv(variable); value == "" {
-				return fmt.Errorf("%s: the header %s wants the environment variable %s, which is not set", name, header, variable)
+				return fmt.Errorf("%s: the header %s wants the environment variable %s, which is not set", name, header,
+					variable)
 			}
-			c.Secrets = append(c.Secrets, value) // what stands in no file is not to stand in an error either
+			c.Secrets = append(c.Secrets, value) // what no file holds must not be shown in an error either
 		}
 		if c.Headers == nil {
 			c.Headers = map[string]string{}
@@ -256,12 +259,13 @@ func (s *Set) headers(c *upstream.Config, name string, p Provider) error {
 	return nil
 }
 
-// KeyEnv is the environment variable from which the key of a provider is taken, "" where none is.
+// KeyEnv is the environment variable from which the key of a provider is taken, "" if there is
+// none.
 func (s *Set) KeyEnv(name string) string {
 	p, _ := s.provider(name)
-	variables := []string{p.KeyEnv}
+	variables := keyVariables(name, p)
 	if k := known[name]; p.KeyEnv == k.KeyEnv {
-		variables = append(append(variables, k.keyEnvs...), k.tokenEnv)
+		variables = append(variables, k.tokenEnv)
 	}
 	for _, variable := range variables {
 		if variable != "" && strings.TrimSpace(s.getenv(variable)) != "" {
@@ -271,7 +275,17 @@ func (s *Set) KeyEnv(name string) string {
 	return p.KeyEnv
 }
 
-// KeyEnvs are all the variables of the environment that hold keys of providers: of the known ones, and what the defined ones name, in headers too.
+// keyVariables are the variables that may hold the key of a provider, in the order in which they
+// are looked at.
+func keyVariables(name string, p Provider) []string {
+	if k := known[name]; p.KeyEnv != "" && p.KeyEnv == k.KeyEnv { // no other variable was defined
+		return append([]string{p.KeyEnv}, k.keyEnvs...)
+	}
+	return []string{p.KeyEnv}
+}
+
+// KeyEnvs are all the variables of the environment that hold keys of providers: of the known ones,
+// and what the defined ones name, in headers too.
 func (s *Set) KeyEnvs() []string {
 	var all []string
 	add := func(p Provider, others ...string) {
@@ -292,13 +306,11 @@ func (s *Set) KeyEnvs() []string {
 	return slices.DeleteFunc(slices.Compact(all), func(name string) bool { return name == "" })
 }
 
-// key finds the key. A server on this computer may do without the key of the provider whose place it takes.
+// key finds the key. A server on this computer may do without the key of the provider whose place
+// it takes.
 func (s *Set) key(c *upstream.Config, name string, p Provider) error {
 	k := known[name]
-	variables := append([]string{p.KeyEnv}, k.keyEnvs...)
-	if p.KeyEnv == "" || p.KeyEnv != k.KeyEnv {
-		variables = variables[:1] // another variable was defined
-	}
+	variables := keyVariables(name, p)
 	for _, variable := range variables {
 		if variable == "" {
 			continue

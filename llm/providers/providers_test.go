@@ -23,7 +23,8 @@ type recorder struct {
 func (r *recorder) RoundTrip(q *http.Request) (*http.Response, error) {
 	r.request = q
 	r.body, _ = io.ReadAll(q.Body)
-	return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(bytes.NewReader(nil)), Request: q}, nil
+	return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(bytes.NewReader(nil)), Request: q},
+		nil
 }
 
 func env(pairs ...string) func(string) string {
@@ -35,10 +36,12 @@ func env(pairs ...string) func(string) string {
 }
 
 func TestOpen_findsTheProviderByTheNameOfTheModel(t *testing.T) {
-	keys := env("ANTHROPIC_API_KEY", "k-anthropic", "OPENAI_API_KEY", "k-openai", "GOOGLE_API_KEY", "k-google", "OPENROUTER_API_KEY", "k-router",
+	keys := env("ANTHROPIC_API_KEY", "k-anthropic", "OPENAI_API_KEY", "k-openai", "GOOGLE_API_KEY", "k-google",
+		"OPENROUTER_API_KEY", "k-router",
 		"GROQ_API_KEY", "k-groq", "MOONSHOT_API_KEY", "k-moon", "HOUSE_KEY", "k-house", "EXTRA", "secret")
 	defined := map[string]Provider{
-		"house":     {BaseURL: "https://house.test/v1", KeyEnv: "HOUSE_KEY", Headers: map[string]string{"X-Extra": "$EXTRA", "X-Team": "a"}},
+		"house": {BaseURL: "https://house.test/v1", KeyEnv: "HOUSE_KEY",
+			Headers: map[string]string{"X-Extra": "$EXTRA", "X-Team": "a"}},
 		"local":     {Protocol: Responses, BaseURL: "http://127.0.0.1:9000/v1"},
 		"messages":  {Protocol: Anthropic, BaseURL: "https://messages.test/anthropic"},
 		"groq":      {Protocol: Responses},
@@ -47,20 +50,26 @@ func TestOpen_findsTheProviderByTheNameOfTheModel(t *testing.T) {
 	for _, c := range []struct {
 		name, url, header, value, model string
 	}{
-		{"anthropic/claude-sonnet-4-5", "https://api.anthropic.com/v1/messages", "X-Api-Key", "k-anthropic", "anthropic/claude-sonnet-4-5"},
-		{"claude-sonnet-4-5", "https://api.anthropic.com/v1/messages", "X-Api-Key", "k-anthropic", "anthropic/claude-sonnet-4-5"},
+		{"anthropic/claude-sonnet-4-5", "https://api.anthropic.com/v1/messages", "X-Api-Key", "k-anthropic",
+			"anthropic/claude-sonnet-4-5"},
+		{"claude-sonnet-4-5", "https://api.anthropic.com/v1/messages", "X-Api-Key", "k-anthropic",
+			"anthropic/claude-sonnet-4-5"},
 		{"openai/gpt-5.1", "https://api.openai.com/v1/responses", "Authorization", "Bearer k-openai", "openai/gpt-5.1"},
 		{"google/gemini-2.5-pro", "https://generativelanguage.googleapis.com/v1beta/models/gemini-2.5-pro:streamGenerateContent?alt=sse", "X-Goog-Api-Key", "k-google", "google/gemini-2.5-pro"},
 		{"gemini/gemini-2.5-pro", "https://generativelanguage.googleapis.com/v1beta/models/gemini-2.5-pro:streamGenerateContent?alt=sse", "X-Goog-Api-Key", "k-google", "google/gemini-2.5-pro"},
-		{"openrouter/anthropic/claude-sonnet-4.5", "https://openrouter.ai/api/v1/chat/completions", "Authorization", "Bearer k-router", "openrouter/anthropic/claude-sonnet-4.5"},
-		{"moonshot/kimi-k2", "https://api.moonshot.ai/v1/chat/completions", "Authorization", "Bearer k-moon", "moonshotai/kimi-k2"},
+		{"openrouter/anthropic/claude-sonnet-4.5", "https://openrouter.ai/api/v1/chat/completions", "Authorization",
+			"Bearer k-router", "openrouter/anthropic/claude-sonnet-4.5"},
+		{"moonshot/kimi-k2", "https://api.moonshot.ai/v1/chat/completions", "Authorization", "Bearer k-moon",
+			"moonshotai/kimi-k2"},
 		{"ollama/qwen3:8b", "http://localhost:11434/v1/chat/completions", "Authorization", "", "ollama/qwen3:8b"},
-		{"lmstudio/openai/gpt-oss-20b", "http://localhost:1234/v1/chat/completions", "Authorization", "", "lmstudio/openai/gpt-oss-20b"},
+		{"lmstudio/openai/gpt-oss-20b", "http://localhost:1234/v1/chat/completions", "Authorization", "",
+			"lmstudio/openai/gpt-oss-20b"},
 		{"house/any/thing", "https://house.test/v1/chat/completions", "X-Extra", "secret", "house/any/thing"},
 		{"house/any", "https://house.test/v1/chat/completions", "Authorization", "Bearer k-house", "house/any"},
 		{"local/m", "http://127.0.0.1:9000/v1/responses", "Authorization", "", "local/m"},
 		{"messages/m", "https://messages.test/anthropic/v1/messages", "X-Api-Key", "", "messages/m"},
-		{"groq/openai/gpt-oss-20b", "https://api.groq.com/openai/v1/responses", "Authorization", "Bearer k-groq", "groq/openai/gpt-oss-20b"},
+		{"groq/openai/gpt-oss-20b", "https://api.groq.com/openai/v1/responses", "Authorization", "Bearer k-groq",
+			"groq/openai/gpt-oss-20b"},
 	} {
 		s, err := New(keys, defined)
 		if err != nil {
@@ -80,7 +89,8 @@ func TestOpen_findsTheProviderByTheNameOfTheModel(t *testing.T) {
 			t.Errorf("%s: nothing was sent", c.name)
 			continue
 		}
-		if got := seen.request.URL.String(); got != c.url || seen.request.Header.Get(c.header) != c.value || m.String() != c.model {
+		if got := seen.request.URL.String(); got != c.url || seen.request.Header.Get(c.header) != c.value ||
+			m.String() != c.model {
 			t.Errorf("%s: %s, %s %q, %s; want %+v", c.name, got, c.header, seen.request.Header.Get(c.header), m, c)
 		}
 		for name, values := range seen.request.Header {
@@ -106,16 +116,18 @@ func TestOpen_ofALocalModelTakesNoPricesFromOthers(t *testing.T) {
 }
 
 func TestOpen_saysWhatToDo(t *testing.T) {
-	defined := map[string]Provider{"house": {BaseURL: "https://house.test", KeyEnv: "HOUSE_KEY"}, "headed": {BaseURL: "https://h.test", Headers: map[string]string{"X-Key": "$MISSING"}}}
+	defined := map[string]Provider{"house": {BaseURL: "https://house.test", KeyEnv: "HOUSE_KEY"},
+		"headed": {BaseURL: "https://h.test", Headers: map[string]string{"X-Key": "$MISSING"}}}
 	for name, want := range map[string][]string{
-		"anthropic/claude-sonnet-4-5": {"set ANTHROPIC_API_KEY (or ANTHROPIC_AUTH_TOKEN)", "providers.anthropic.keyEnv"},
-		"openai/gpt-5":                {"set OPENAI_API_KEY"},
-		"google/gemini-2.5-pro":       {"set GEMINI_API_KEY or GOOGLE_API_KEY"},
-		"house/m":                     {"set HOUSE_KEY"},
-		"headed/m":                    {"the header X-Key wants the environment variable MISSING"},
-		"nowhere/m":                   {`"nowhere" is not known`, "anthropic", "house", `"providers"`},
-		"m":                           {"Write provider/model"},
-		"house/":                      {"names no model"},
+		"anthropic/claude-sonnet-4-5": {"set ANTHROPIC_API_KEY (or ANTHROPIC_AUTH_TOKEN)",
+			"providers.anthropic.keyEnv"},
+		"openai/gpt-5":          {"set OPENAI_API_KEY"},
+		"google/gemini-2.5-pro": {"set GEMINI_API_KEY or GOOGLE_API_KEY"},
+		"house/m":               {"set HOUSE_KEY"},
+		"headed/m":              {"the header X-Key wants the environment variable MISSING"},
+		"nowhere/m":             {`"nowhere" is not known`, "anthropic", "house", `"providers"`},
+		"m":                     {"Write provider/model"},
+		"house/":                {"names no model"},
 	} {
 		s, err := New(env(), defined)
 		if err != nil {
@@ -140,7 +152,8 @@ func TestClient_theEnvironmentMovesAProvider(t *testing.T) {
 	}{
 		{"anthropic", "ANTHROPIC_BASE_URL", "http://localhost:4000/", "http://localhost:4000/v1/messages"},
 		{"openai", "OPENAI_BASE_URL", "http://[::1]:4000/v1", "http://[::1]:4000/v1/responses"},
-		{"google", "GOOGLE_GEMINI_BASE_URL", "http://127.0.0.1:4000", "http://127.0.0.1:4000/v1beta/models/model-a:streamGenerateContent?alt=sse"},
+		{"google", "GOOGLE_GEMINI_BASE_URL", "http://127.0.0.1:4000",
+			"http://127.0.0.1:4000/v1beta/models/model-a:streamGenerateContent?alt=sse"},
 	} {
 		s, _ := New(env(c.variable, c.base), nil) // on this computer no key is wanted
 		seen := &recorder{}
@@ -179,15 +192,17 @@ func TestClient_theEnvironmentMovesAProvider(t *testing.T) {
 
 func TestNew_refusesWhatCannotBe(t *testing.T) {
 	for want, p := range map[string]Provider{
-		`protocol "soap" is not known: use one of openai-chat, openai-responses, anthropic, gemini`: {Protocol: "soap", BaseURL: "https://a.test"},
-		"baseURL is missing":             {Protocol: Chat},
-		`"localhost:80" is no http`:      {BaseURL: "localhost:80"},
-		"idle is -1 seconds":             {BaseURL: "https://a.test", Idle: -1},
-		`maxTokens is "tokens"`:          {BaseURL: "https://a.test", MaxTokens: "tokens"},
-		"body is not a JSON object":      {BaseURL: "https://a.test", Body: jsontext.Value(`[1]`)},
-		`header "X Y" is no HTTP header`: {BaseURL: "https://a.test", Headers: map[string]string{"X Y": "1"}},
+		`unknown protocol "soap"; use one of openai-chat, openai-responses, anthropic, gemini`: {Protocol: "soap",
+			BaseURL: "https://a.test"},
+		"baseURL is missing":               {Protocol: Chat},
+		`"localhost:80" is not an http`:    {BaseURL: "localhost:80"},
+		"idle is -1 seconds":               {BaseURL: "https://a.test", Idle: -1},
+		`maxTokens is "tokens"`:            {BaseURL: "https://a.test", MaxTokens: "tokens"},
+		"body is not a JSON object":        {BaseURL: "https://a.test", Body: jsontext.Value(`[1]`)},
+		`"X Y" is not a valid HTTP header`: {BaseURL: "https://a.test", Headers: map[string]string{"X Y": "1"}},
 	} {
-		if _, err := New(env(), map[string]Provider{"house": p}); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "providers.house") {
+		if _, err := New(env(), map[string]Provider{"house": p}); err == nil || !strings.Contains(err.Error(), want) ||
+			!strings.Contains(err.Error(), "providers.house") {
 			t.Errorf("%+v: %v; want it to say %q", p, err, want)
 		}
 	}
@@ -224,7 +239,8 @@ func TestKnown_everyProviderCanBeAsked(t *testing.T) {
 }
 
 func TestProtocol_isWhatTheProviderSpeaks(t *testing.T) {
-	set, err := New(func(string) string { return "" }, map[string]Provider{"house": {BaseURL: "http://localhost:1/v1"}, "google": {Protocol: Chat}})
+	set, err := New(func(string) string { return "" }, map[string]Provider{"house": {BaseURL: "http://localhost:1/v1"},
+		"google": {Protocol: Chat}})
 	if err != nil {
 		t.Fatal(err)
 	}

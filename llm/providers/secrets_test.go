@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// What a server repeats of that which it was sent is not shown: keys, what headers have from the environment, credentials of any scheme, a password in the address.
+// What a server repeats of that which it was sent is not shown: keys, what headers have from the
+// environment, credentials of any scheme, a password in the address.
 func TestAsk_noErrorShowsASecret(t *testing.T) {
 	each(t, func(t *testing.T, d dialect) {
 		environment := map[string]string{"THE_KEY": key, "TEAM": "team-pass-4711"}

@@ -1,5 +1,5 @@
-// Package responses asks OpenAI's Responses API, its own or a server that speaks it, and has nothing stored there: what the
-// model thought arrives encrypted, and goes back with the next request.
+// Package responses asks OpenAI's Responses API, its own or a server that speaks it, and has it
+// store nothing: what the model thought arrives encrypted, and goes back with the next request.
 package responses
 
 import (
@@ -23,7 +23,8 @@ const minTokens = 16
 func New(c upstream.Config) (*upstream.Client, error) {
 	c = c.With("openai", BaseURL)
 	u, err := url.Parse(c.BaseURL)
-	return upstream.New(c, &protocol{openAI: err == nil && u.Hostname() == "api.openai.com", header: upstream.Bearer(c.Key)})
+	return upstream.New(c, &protocol{openAI: err == nil && u.Hostname() == "api.openai.com",
+		header: upstream.Bearer(c.Key)})
 }
 
 type protocol struct {
@@ -35,17 +36,15 @@ type protocol struct {
 func (p *protocol) Read(hear func(string)) wire.Stream { return responses.Stream(hear) }
 
 func (p *protocol) Write(r llm.Request) (upstream.Message, error) {
-	known := p.memory.Take(r.Conversation)
-	encoded, err := responses.EncodeMore(known, r.Messages, upstream.Options(r))
-	p.memory.Keep(r.Conversation, known)
+	encoded, err := p.memory.Encode(r, upstream.Options(r), responses.Form)
 	if err != nil {
 		return upstream.Message{}, err
 	}
 	if encoded.MaxTokens > 0 {
 		encoded.MaxTokens = max(encoded.MaxTokens, minTokens)
 	}
-	m := upstream.Message{Path: "/responses", Header: p.header, List: "input", Elements: encoded.Input, Stream: true}
-	encoded.Input = nil
+	m := upstream.Message{Path: "/responses", Header: p.header, List: "input", Elements: encoded.Elements, Stream: true}
+	encoded.Elements = nil
 	if m.Body, err = encoded.JSON(); err != nil {
 		return upstream.Message{}, err
 	}
@@ -60,7 +59,8 @@ func (p *protocol) Write(r llm.Request) (upstream.Message, error) {
 	return m, nil
 }
 
-// plain are the models that do not think. They refuse requests for encrypted thoughts; all newer models think.
+// plain are the models that do not think. They refuse requests for encrypted thoughts; all newer
+// models think.
 var plain = regexp.MustCompile(`^(?:chatgpt-|gpt-(?:3|4)|gpt-5[0-9.]*-chat)|-chat-latest$`)
 
 func thinks(model string) bool {

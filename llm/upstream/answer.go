@@ -13,8 +13,8 @@ import (
 	"github.com/winnowhq/winnow/wire"
 )
 
-// Options are what a request says to the encoder of its protocol. MaxTokens is the bound that was asked for, never more than
-// the model has, and 0 if none was asked for.
+// Options are what a request says to the encoder of its protocol. MaxTokens is the bound that was
+// asked for, never more than the model has, and 0 if none was asked for.
 func Options(r llm.Request) wire.Options {
 	o := wire.Options{Model: r.Model.ID, Provider: r.Model.Provider, System: r.System, MaxTokens: max(r.MaxOutput, 0)}
 	if len(r.Tools) > 0 {
@@ -32,8 +32,9 @@ func Cost(m model.Model, u session.Usage) float64 {
 	return cost
 }
 
-// CacheKey names a conversation by how it begins, for providers that keep the prompts of one key together: the requests of a
-// conversation, and the summary request that extends it, have the same key, no matter who sends them.
+// CacheKey names a conversation by how it begins, for providers that keep the prompts of one key
+// together: the requests of a conversation, and the summary request that extends it, have the same
+// key, no matter who sends them.
 func CacheKey(tools jsontext.Value, beginning ...jsontext.Value) string {
 	h := sha256.New()
 	h.Write(tools)

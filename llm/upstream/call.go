@@ -25,11 +25,13 @@ const maxRefusal = 64 << 10
 var (
 	// errStalled is the cause with which a silent request is cancelled.
 	errStalled = errors.New("nothing was received")
-	// errLate is the cause with which a request is cancelled that takes too long, though something is received now and then.
+	// errLate is the cause with which a request is cancelled that takes too long, though something
+	// is received now and then.
 	errLate = errors.New("the answer does not end")
 )
 
-// call is one request and its answer, from begin to end. It is not safe for use by several goroutines.
+// call is one request and its answer, from begin to end. It is not safe for use by several
+// goroutines.
 type call struct {
 	Config
 	model model.Model
@@ -126,7 +128,8 @@ func (c *call) head(body io.Reader) []byte {
 	return text
 }
 
-// streams looks at how the body begins: a page or a document of JSON is not a stream, whatever its Content-Type says.
+// streams looks at how the body begins: a page or a document of JSON is not a stream, whatever its
+// Content-Type says.
 func (c *call) streams(body *bufio.Reader) bool {
 	first, err := body.ReadByte()
 	for err == nil && strings.IndexByte(" \t\r\n\xEF\xBB\xBF", first) >= 0 { // the last three are a byte order mark
@@ -200,8 +203,8 @@ func (c *call) fail(kind llm.Kind, message string) {
 	}
 }
 
-// end ends the call. ended says that the protocol's own end was seen; failed is why the request could not be made. It returns
-// nil if the answer is whole.
+// end ends the call. ended says that the protocol's own end was seen; failed is why the request
+// could not be made. It returns nil if the answer is whole.
 func (c *call) end(ended bool, failed error) error {
 	why := context.Cause(c.ctx)
 	c.idle.Stop()
@@ -227,14 +230,16 @@ func (c *call) outcome(ended bool, why, failed error) *llm.Error {
 		message := fmt.Sprintf("the answer was not complete after %s", c.Longest)
 		return &llm.Error{Kind: llm.Endless, Status: c.status, Message: message}
 	case errors.Is(why, errStalled):
-		return &llm.Error{Kind: llm.Stalled, Status: c.status, Message: fmt.Sprintf("nothing was received for %s", c.Idle)}
+		message := fmt.Sprintf("nothing was received for %s", c.Idle)
+		return &llm.Error{Kind: llm.Stalled, Status: c.status, Message: message}
 	case failed != nil:
 		return &llm.Error{Kind: llm.Rejected, Message: "the request could not be made: " + c.clean(failed.Error())}
 	case c.status == 0:
 		return &llm.Error{Kind: llm.Network, Message: c.clean(c.read.Error()), Err: c.safe(c.read)}
 	case c.read != nil:
 		return &llm.Error{
-			Kind: llm.Cut, Status: c.status, Message: "the connection broke before the answer's end", Err: c.safe(c.read),
+			Kind: llm.Cut, Status: c.status, Message: "the connection broke before the answer's end",
+			Err: c.safe(c.read),
 		}
 	}
 	return &llm.Error{Kind: llm.Cut, Status: c.status, Message: "the answer ended before its end"}

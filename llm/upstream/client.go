@@ -24,8 +24,9 @@ type Protocol interface {
 // Message is a request as it is sent.
 type Message struct {
 	Path   string            // behind the base URL
-	Header map[string]string // beside those of the configuration, which count
-	// Body is the request body with an empty list under the name List, in which Elements are sent. They must not be changed.
+	Header map[string]string // the configuration's headers take precedence
+	// Body is the request body with an empty list under the name List, in which Elements are sent.
+	// They must not be changed.
 	Body     []byte
 	List     string
 	Elements []jsontext.Value
@@ -63,12 +64,14 @@ func (c *Client) Ask(ctx context.Context, r llm.Request) (llm.Answer, error) {
 	if a.Failure != nil {
 		call.refuse(a.Failure)
 	}
-	got := llm.Answer{Parts: a.Parts, Finish: a.Finish, Model: r.Model.String(), Usage: a.Usage, Cost: Cost(r.Model, a.Usage)}
+	got := llm.Answer{
+		Parts: a.Parts, Finish: a.Finish, Model: r.Model.String(), Usage: a.Usage, Cost: Cost(r.Model, a.Usage),
+	}
 	return got, call.end(a.Ended, err)
 }
 
-// exchange sends a request and reads the answer. An error says that the request could not be made; what goes wrong later,
-// the call knows.
+// exchange sends a request and reads the answer. An error says that the request could not be made;
+// what goes wrong later, the call knows.
 func (c *Client) exchange(call *call, r llm.Request, stream wire.Stream) error {
 	m, err := c.protocol.Write(r)
 	if err != nil {
@@ -117,8 +120,8 @@ func (c *Client) request(ctx context.Context, m Message) (*http.Request, error) 
 	return request, nil
 }
 
-// filled returns the pieces of a body with elements in its list, if it has that list and it is empty: the configuration may
-// have put another one in its place.
+// filled returns the pieces of a body with elements in its list, if it has that list and it is
+// empty: the configuration may have put another one in its place.
 func filled(body []byte, list string, elements []jsontext.Value) net.Buffers {
 	at := wire.Member(body, wire.Root(body), list)
 	if string(at.Of(body)) != "[]" {

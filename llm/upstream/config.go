@@ -1,5 +1,6 @@
-// Package upstream asks providers over HTTP. The clients of all providers share its behaviour: one request for one question,
-// an end as soon as the caller's context ends, bounds on silence, time and size, and refusals of every form as one typed error.
+// Package upstream asks providers over HTTP. The clients of all providers share its behaviour: one
+// request for one question, an end as soon as the caller's context ends, bounds on silence, time
+// and size, and refusals of every form as one typed error.
 package upstream
 
 import (
@@ -16,39 +17,47 @@ import (
 	"github.com/winnowhq/winnow/wire"
 )
 
-// Idle is how long a provider may be silent unless Config says otherwise: reasoning models and cold local servers are quiet for
-// a minute and more before they begin.
+// Idle is how long a provider may be silent unless Config says otherwise: reasoning models and cold
+// local servers are quiet for a minute and more before they begin.
 const Idle = 2 * time.Minute
 
-// Longest is how long one request may take in all unless Config says otherwise: a provider that says a word every minute is never silent. The longest answers,
-// 128,000 tokens of a model that writes 80 a second, take 27 minutes.
+// Longest is how long one request may take in all unless Config says otherwise: a provider that
+// says a word every minute is never silent. The longest answers, 128,000 tokens of a model that
+// writes 80 a second, take 27 minutes.
 const Longest = 30 * time.Minute
 
-// MostBytes is how many bytes an answer may have unless Config says otherwise: 128,000 tokens with an event of some 300 bytes for each are 40 MB.
+// MostBytes is how many bytes an answer may have unless Config says otherwise: 128,000 tokens with
+// an event of some 300 bytes for each are 40 MB.
 const MostBytes = 128 << 20
 
 // Config says where a provider is reached, and how. Every field may be left out.
 type Config struct {
 	// Provider names it in errors and answers. Default: the name that the package gives it.
 	Provider string
-	// BaseURL is what stands before the protocol's own path. Default: the provider's own.
+	// BaseURL is what precedes the protocol's own path. Default: the provider's own.
 	BaseURL string
 	// Key is the API key. Empty: none is sent, as local servers want it.
 	Key string
-	// Headers are sent with every request, over the SDK's own.
+	// Headers are sent with every request, in place of our own of the same name.
 	Headers map[string]string
-	// Secrets are further values that must not be shown, such as those of headers whose names do not tell.
+	// Secrets are further values that must not be shown, such as those of headers whose names do
+	// not say that they are secret.
 	Secrets []string
-	// Body is a JSON object of members that every request body gets, over our own: settings of the provider's that nothing else
-	// here speaks of, such as {"reasoning_effort":"low"}. One that is null is left out of what we would send.
+	// Body is a JSON object of members that every request body gets, over our own: settings of the
+	// provider that nothing else here covers, such as {"reasoning_effort":"low"}. A null removes a
+	// member that we would send.
 	Body jsontext.Value
-	// Idle is how long nothing may be received before the request is given up as stalled. Default 2 minutes.
+	// Idle is how long nothing may be received before the request is given up as stalled. Default 2
+	// minutes.
 	Idle time.Duration
-	// Longest is how long a request may take in all, whatever is received. Default 30 minutes, or ten times Idle where that is longer.
+	// Longest is how long a request may take in all, even if data keeps arriving. Default 30
+	// minutes, or ten times Idle if that is longer.
 	Longest time.Duration
-	// MostBytes is how many bytes an answer may have, what is not handed on included. Default 128 MiB.
+	// MostBytes is how many bytes an answer may have, including what is not passed on. Default 128
+	// MiB.
 	MostBytes int
-	// Transport carries the requests. It must end a request when its context ends, as http.DefaultTransport does, the default.
+	// Transport carries the requests. It must end a request when its context ends, as
+	// http.DefaultTransport does, the default.
 	Transport http.RoundTripper
 }
 
@@ -80,14 +89,15 @@ func (c Config) With(provider, baseURL string) Config {
 func (c Config) Check() error {
 	u, err := url.Parse(c.BaseURL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return fmt.Errorf("%s: the base URL %q is no http or https address: write one like https://host/v1", c.Provider, c.BaseURL)
+		return fmt.Errorf("%s: the base URL %q is not an http or https address: write one like https://host/v1",
+			c.Provider, c.BaseURL)
 	}
 	if len(c.Body) > 0 && (!c.Body.IsValid(session.ReadOptions()) || c.Body.Kind() != '{') {
 		return fmt.Errorf("%s: body is not a JSON object", c.Provider)
 	}
 	for name, value := range c.Headers {
 		if name == "" || strings.ContainsAny(name, " \t\r\n:") || strings.ContainsAny(value, "\r\n") {
-			return fmt.Errorf("%s: header %q is no HTTP header", c.Provider, name)
+			return fmt.Errorf("%s: %q is not a valid HTTP header", c.Provider, name)
 		}
 	}
 	if strings.ContainsAny(c.Key, " \t\r\n") {
@@ -140,7 +150,8 @@ func (c Config) extend(body []byte) []byte {
 	return body
 }
 
-// clean takes secrets out of a text, and what a terminal would obey, and shortens it to a line of at most 500 bytes.
+// clean takes secrets out of a text, and what a terminal would obey, and shortens it to a line of
+// at most 500 bytes.
 func (c Config) clean(text string) string {
 	for _, secret := range c.secrets() {
 		text = strings.ReplaceAll(text, secret, "[key]")

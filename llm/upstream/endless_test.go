@@ -14,7 +14,8 @@ import (
 	"github.com/winnowhq/winnow/model"
 )
 
-// drip is a response that goes on for ever, a piece at a time. It ends with the request's context, as a connection does.
+// drip is a response that goes on for ever, a piece at a time. It ends with the request's context,
+// as a connection does.
 type drip struct {
 	ctx   context.Context
 	first string
@@ -60,7 +61,8 @@ func ask(t *testing.T, c Config, answer http.RoundTripper) (time.Duration, error
 	return time.Since(begun), err
 }
 
-// A provider that says something every few seconds is never silent, and must come to an end all the same.
+// A provider that says something every few seconds is never silent, and must come to an end all the
+// same.
 func TestCall_aDripEnds(t *testing.T) {
 	for name, d := range map[string]drip{
 		"comments":    {piece: ": still here\n", every: 5 * time.Second},
@@ -72,19 +74,23 @@ func TestCall_aDripEnds(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			took, err := ask(t, Config{}, &d)
 			var e *llm.Error
-			if !errors.As(err, &e) || e.Kind != llm.Endless || e.Temporary() || !strings.Contains(err.Error(), "not complete after 30m0s") || took != Longest {
+			if !errors.As(err, &e) || e.Kind != llm.Endless || e.Temporary() ||
+				!strings.Contains(err.Error(), "not complete after 30m0s") || took != Longest {
 				t.Errorf("%s: after %s: %v", name, took, err)
 			}
 		})
 	}
 	synctest.Test(t, func(t *testing.T) {
-		if took, err := ask(t, Config{Longest: time.Minute}, &drip{piece: "\n", every: time.Second}); llm.KindOf(err) != llm.Endless || took != time.Minute {
+		if took, err := ask(t, Config{Longest: time.Minute}, &drip{piece: "\n",
+			every: time.Second}); llm.KindOf(err) != llm.Endless || took != time.Minute {
 			t.Errorf("after %s of one minute: %v", took, err)
 		}
-		if took, err := ask(t, Config{}, &drip{piece: "\n", every: time.Hour}); llm.KindOf(err) != llm.Stalled || took != Idle {
+		if took, err := ask(t, Config{}, &drip{piece: "\n", every: time.Hour}); llm.KindOf(err) != llm.Stalled ||
+			took != Idle {
 			t.Errorf("silence after %s: %v", took, err)
 		}
-		if took, err := ask(t, Config{Idle: time.Hour}, &drip{piece: "\n", every: 59 * time.Minute}); llm.KindOf(err) != llm.Endless || took != 10*time.Hour {
+		if took, err := ask(t, Config{Idle: time.Hour}, &drip{piece: "\n",
+			every: 59 * time.Minute}); llm.KindOf(err) != llm.Endless || took != 10*time.Hour {
 			t.Errorf("of a patient configuration after %s: %v", took, err)
 		}
 	})
@@ -100,7 +106,8 @@ func TestCall_aFloodEnds(t *testing.T) {
 		"names":       {piece: "event: x\n"},
 	} {
 		_, err := ask(t, Config{MostBytes: 1 << 20}, &d)
-		if e, ok := errors.AsType[*llm.Error](err); !ok || e.Kind != llm.Endless || e.Temporary() || !strings.Contains(err.Error(), "more than 1048576 bytes") {
+		if e, ok := errors.AsType[*llm.Error](err); !ok || e.Kind != llm.Endless || e.Temporary() ||
+			!strings.Contains(err.Error(), "more than 1048576 bytes") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

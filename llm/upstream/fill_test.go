@@ -60,7 +60,8 @@ func TestFill_anEmptyListIsFilledAndNothingElse(t *testing.T) {
 	} {
 		got := carried(t, c.body, c.elements...)
 		if got.body != c.want || got.again != c.want || got.size != int64(len(c.want)) {
-			t.Errorf("%s with %s: sent %s of %d bytes, and again %s; want %s", c.body, c.elements, got.body, got.size, got.again, c.want)
+			t.Errorf("%s with %s: sent %s of %d bytes, and again %s; want %s", c.body, c.elements, got.body, got.size,
+				got.again, c.want)
 		}
 	}
 }
@@ -70,21 +71,21 @@ func TestMemory_keepsTheNewestConversations(t *testing.T) {
 	all := map[string]*wire.Elements{}
 	for i := range remembered + 1 {
 		name := string(rune('a' + i))
-		all[name] = m.Take(name)
-		m.Keep(name, all[name])
+		all[name] = m.take(name)
+		m.keep(name, all[name])
 	}
-	if m.Take("a") == all["a"] {
+	if m.take("a") == all["a"] {
 		t.Error("the oldest of too many was kept")
 	}
-	if m.Take("c") != all["c"] {
+	if m.take("c") != all["c"] {
 		t.Error("another conversation, or nothing, was handed out")
 	}
-	if m.Take("c") == all["c"] {
+	if m.take("c") == all["c"] {
 		t.Error("one conversation was handed out to two")
 	}
 	nameless := new(wire.Elements)
-	m.Keep("", nameless)
-	if m.Take("") == nameless {
+	m.keep("", nameless)
+	if m.take("") == nameless {
 		t.Error("a conversation without a name was remembered")
 	}
 }

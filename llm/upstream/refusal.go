@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"cmp"
 	"net/http"
 	"regexp"
 	"strconv"
@@ -15,21 +16,29 @@ import (
 	"github.com/winnowhq/winnow/wire"
 )
 
+// reportOf is the object of a report in JSON: Google puts errors of streams into a list. Text that
+// is not JSON has no members.
+func reportOf(text []byte) wire.Value {
+	if !jsontext.Value(text).IsValid(session.ReadOptions()) {
+		return wire.Value{}
+	}
+	root := wire.ValueOf(text)
+	for first := range root.Values() {
+		return first
+	}
+	return root
+}
+
 // reportsError reports whether JSON is the report of an error rather than a piece of an answer.
 func reportsError(text []byte) bool {
-	if !jsontext.Value(text).IsValid(session.ReadOptions()) {
-		return false
+	root := reportOf(text)
+	var failure wire.Value
+	var kind, object string
+	root.Read("error", &failure, "type", &kind, "object", &object)
+	if c := failure.Kind(); c == '{' || c == '"' {
+		return len(failure.Bytes()) > len(`""`) // an empty one says nothing
 	}
-	root := wire.Root(text)
-	for first := range wire.Values(text, root) { // Google puts errors of streams into a list
-		root = first
-		break
-	}
-	switch failure := wire.Member(text, root, "error"); wire.Kind(text, failure) {
-	case '{', '"': // an empty one is none
-		return len(failure.Of(text)) > len(`""`)
-	}
-	return wire.String(text, wire.Member(text, root, "type")) == "error" || wire.String(text, wire.Member(text, root, "object")) == "error"
+	return kind == "error" || object == "error"
 }
 
 // report is what a provider says about an error.
@@ -40,93 +49,54 @@ type report struct {
 	wait    time.Duration
 }
 
-// parse reads a report in any of the forms that providers use: {"error":{…}}, {"error":"…"}, [{"error":{…}}], {"message":…},
-// {"detail":…}.
+// parse reads a report in any of the forms that providers use: {"error":{…}}, {"error":"…"},
+// [{"error":{…}}], {"message":…}, {"detail":…}.
 func parse(text []byte) report {
-	var r report
-	if !jsontext.Value(text).IsValid(session.ReadOptions()) {
-		return r
-	}
-	root := wire.Root(text)
-	for first := range wire.Values(text, root) {
-		root = first
-		break
-	}
-	failure := wire.Member(text, root, "error")
-	switch wire.Kind(text, failure) {
-	case '"':
-		r.message = wire.String(text, failure)
-		failure = root
-	case '{':
-	default:
+	root := reportOf(text)
+	failure := root.Get("error")
+	words := failure.String()
+	if failure.Kind() != '{' {
 		failure = root
 	}
-	var kind, status string
-	for name, value := range wire.Members(text, failure) {
-		switch string(name) {
-		case "code":
-			r.code, r.number = wire.String(text, value), wire.Number(text, value)
-		case "type":
-			if kind = wire.String(text, value); kind == "error" {
-				kind = ""
-			}
-		case "status":
-			status = wire.String(text, value)
-		case "message", "msg":
-			if m := wire.String(text, value); m != "" {
-				r.message = m
-			}
-		case "detail":
-			r.detail(text, value)
-		case "details":
-			r.google(text, value)
-		case "metadata": // OpenRouter: what the provider behind it said
-			if raw := wire.String(text, wire.Member(text, value, "raw")); raw != "" {
-				r.message += ": " + raw
-			}
-		}
+	var kind, status, message, msg string
+	var code, detail, details, metadata wire.Value
+	failure.Read("code", &code, "type", &kind, "status", &status, "message", &message, "msg", &msg,
+		"detail", &detail, "details", &details, "metadata", &metadata)
+	r := report{code: code.String(), number: code.Int(), message: cmp.Or(message, msg, words, detail.String())}
+	for at := range detail.Values() { // servers made with FastAPI list what is wrong with the body
+		r.message = cmp.Or(r.message, at.Get("msg").String())
 	}
+	if raw := metadata.Get("raw").String(); raw != "" { // OpenRouter: what the provider behind it said
+		r.message += ": " + raw
+	}
+	r.google(details)
 	if n, err := strconv.Atoi(r.code); err == nil && r.number == 0 {
 		r.number, r.code = n, ""
 	}
-	for _, other := range []string{kind, status} {
-		if r.code == "" {
-			r.code = other
-		}
+	if kind == "error" {
+		kind = ""
 	}
+	r.code = cmp.Or(r.code, kind, status)
 	return r
 }
 
-// detail reads what servers made with FastAPI say: a text, or a list of what is wrong with the body.
-func (r *report) detail(text []byte, value wire.Span) {
-	if r.message == "" {
-		r.message = wire.String(text, value)
-	}
-	for at := range wire.Values(text, value) {
-		if r.message == "" {
-			r.message = wire.String(text, wire.Member(text, at, "msg"))
-		}
-	}
-}
-
 // google reads Google's details: how long to wait, and the reason behind a general status.
-func (r *report) google(text []byte, details wire.Span) {
-	for at := range wire.Values(text, details) {
-		kind := wire.String(text, wire.Member(text, at, "@type"))
+func (r *report) google(details wire.Value) {
+	for at := range details.Values() {
+		kind := at.Get("@type").String()
 		switch kind[strings.LastIndexByte(kind, '.')+1:] {
 		case "RetryInfo":
-			if d, err := time.ParseDuration(wire.String(text, wire.Member(text, at, "retryDelay"))); err == nil && d > 0 {
+			if d, err := time.ParseDuration(at.Get("retryDelay").String()); err == nil && d > 0 {
 				r.wait = d
 			}
 		case "ErrorInfo":
-			if reason := wire.String(text, wire.Member(text, at, "reason")); reason != "" && r.code == "" {
-				r.code = reason
-			}
+			r.code = cmp.Or(r.code, at.Get("reason").String())
 		}
 	}
 }
 
-// refusal makes the error of a response with an error's status, or of a report inside a stream, which has status 0.
+// refusal makes the error of a response with an error's status, or of a report inside a stream,
+// which has status 0.
 func (c *call) refusal(status int, header http.Header, text []byte) *llm.Error {
 	r := parse(text)
 	judged := budget.Rejection{Status: status, Code: r.code, Message: r.message, Body: string(text)}
@@ -151,7 +121,7 @@ func (c *call) refusal(status int, header http.Header, text []byte) *llm.Error {
 	return e
 }
 
-// words are what a refusal says that is no JSON.
+// words are what a refusal says that is not JSON.
 func words(status int, text []byte) string {
 	said := strings.TrimSpace(string(text))
 	switch {
@@ -175,8 +145,8 @@ func page(text []byte) string {
 
 // wait is how long the headers of a refusal ask to wait, 0 when they do not say.
 //
-// The headers that tell when a limit is reset count only beside one that says that nothing of it remains: they stand in
-// every response, and most of them are about limits that were not reached.
+// The headers that tell when a limit is reset count only together with one that says that nothing
+// of it remains: every response has them, and most are about limits that were not reached.
 func wait(header http.Header, now time.Time) time.Duration {
 	if ms, err := strconv.ParseFloat(header.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
 		return seconds(ms / 1000)
@@ -211,7 +181,7 @@ func until(value string, now time.Time) time.Duration {
 	if at, err := time.Parse(time.RFC3339, value); err == nil {
 		return max(at.Sub(now), 0)
 	}
-	if s, err := strconv.ParseFloat(value, 64); err == nil && s < 1e6 { // more is a time since 1970, in who knows which unit
+	if s, err := strconv.ParseFloat(value, 64); err == nil && s < 1e6 { // more is a time since 1970, in an unknown unit
 		return seconds(s)
 	}
 	return 0
@@ -230,12 +200,13 @@ func seconds(s float64) time.Duration {
 var (
 	again = regexp.MustCompile(`(?i)(?:try again|retry) (?:in|after) ((?:[0-9.]+ ?[a-z]+ ?)+)`)
 	span  = regexp.MustCompile(`(?i)([0-9.]+) ?([a-z]+)`)
-	units = map[string]float64{"ms": 0.001, "milliseconds": 0.001, "s": 1, "sec": 1, "second": 1, "seconds": 1, "m": 60, "min": 60, "minute": 60, "minutes": 60,
+	units = map[string]float64{"ms": 0.001, "milliseconds": 0.001, "s": 1, "sec": 1, "second": 1, "seconds": 1, "m": 60,
+		"min": 60, "minute": 60, "minutes": 60,
 		"h": 3600, "hour": 3600, "hours": 3600}
 )
 
-// tryAgain reads how long to wait from the words of a report that has no headers (OpenAI, in a stream: "Please try again in 6m1.2s"; Azure: "Please retry after
-// 20 seconds").
+// tryAgain reads how long to wait from the words of a report that has no headers (OpenAI, in a
+// stream: "Please try again in 6m1.2s"; Azure: "Please retry after 20 seconds").
 func tryAgain(message string) time.Duration {
 	found := again.FindStringSubmatch(message)
 	if found == nil {

@@ -65,7 +65,8 @@ func TestRead_handsOnWellFormedEventsOnly(t *testing.T) {
 		want       []string
 	}{
 		{"as it should be", "event: a\ndata: {\"x\":1}\n\n", []string{`{"x":1}`}},
-		{"an error that is null", "event: a\ndata: {\"x\": [1, 2], \"error\": null}\n\n", []string{`{"x": [1, 2], "error": null}`}},
+		{"an error that is null", "event: a\ndata: {\"x\": [1, 2], \"error\": null}\n\n",
+			[]string{`{"x": [1, 2], "error": null}`}},
 		{"an error that is empty", "event: a\ndata: {\"x\":1,\"error\":\"\"}\n\n", []string{`{"x":1,"error":""}`}},
 		{"the end", "data: [DONE] and more\n\n", []string{"[DONE]"}},
 		{"a byte order mark and white space", "\xEF\xBB\xBF \n\ndata: {}\n\n", []string{"{}"}},
@@ -86,7 +87,8 @@ func (e endless) Read(p []byte) (int, error) {
 }
 
 func TestRead_ofWhatNeverEndsEnds(t *testing.T) {
-	for name, text := range map[string]string{"a line": "data: aaaaaaaaaa", "comments": strings.Repeat(":", 10_000) + "\n", "an event": "data: " + strings.Repeat("1", 10_000) + "\n"} {
+	for name, text := range map[string]string{"a line": "data: aaaaaaaaaa", "comments": strings.Repeat(":", 10_000) +
+		"\n", "an event": "data: " + strings.Repeat("1", 10_000) + "\n"} {
 		_, err := read(t, canned{status: 200, text: endless{text}}, false)
 		if llm.KindOf(err) != llm.Endless {
 			t.Errorf("%s: %v", name, err)
@@ -111,14 +113,20 @@ func TestRefusal_everyFormOfReport(t *testing.T) {
 		{400, `{"error":"no","code":"a"}`, llm.Rejected, "a", "no"},
 		{400, `{"message":"no","type":"b"}`, llm.Rejected, "b", "no"},
 		{422, `{"detail":"no"}`, llm.Rejected, "", "no"},
-		{422, `{"detail":[{"type":"extra_forbidden","loc":["body","x"],"msg":"Extra inputs are not permitted"}]}`, llm.Rejected, "", "Extra inputs are not permitted"},
-		{400, `[{"error":{"code":400,"status":"INVALID_ARGUMENT","message":"no"}}]`, llm.Rejected, "INVALID_ARGUMENT", "no"},
-		{400, `{"error":{"code":400,"status":"INVALID_ARGUMENT","message":"API key not valid.","details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"API_KEY_INVALID"}]}}`,
+		{422, `{"detail":[{"type":"extra_forbidden","loc":["body","x"],"msg":"Extra inputs are not permitted"}]}`,
+			llm.Rejected, "", "Extra inputs are not permitted"},
+		{400, `[{"error":{"code":400,"status":"INVALID_ARGUMENT","message":"no"}}]`, llm.Rejected, "INVALID_ARGUMENT",
+			"no"},
+		{400, `{"error":{"code":400,"status":"INVALID_ARGUMENT","message":"API key not ` +
+			`valid.","details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"API_KEY_INVALID"}]}}`,
 			llm.Auth, "API_KEY_INVALID", "API key not valid."},
-		{429, `{"error":{"code":"insufficient_quota","type":"insufficient_quota","message":"You exceeded your current quota"}}`, llm.Auth, "insufficient_quota", "You exceeded your current quota"},
-		{400, `{"error":{"code":400,"message":"Provider returned error","metadata":{"raw":"prompt is too long: 5 tokens > 4 maximum"}}}`, llm.Overflow, "400",
+		{429, `{"error":{"code":"insufficient_quota","type":"insufficient_quota","message":"You exceeded your ` +
+			`current quota"}}`, llm.Auth, "insufficient_quota", "You exceeded your current quota"},
+		{400, `{"error":{"code":400,"message":"Provider returned error","metadata":{"raw":"prompt is too long: 5 ` +
+			`tokens > 4 maximum"}}}`, llm.Overflow, "400",
 			"Provider returned error: prompt is too long: 5 tokens > 4 maximum"},
-		{400, `{"error":{"code":400,"type":"exceed_context_size_error","message":"the request exceeds the available context size","n_ctx":4096}}`, llm.Overflow, "exceed_context_size_error",
+		{400, `{"error":{"code":400,"type":"exceed_context_size_error","message":"the request exceeds the available ` +
+			`context size","n_ctx":4096}}`, llm.Overflow, "exceed_context_size_error",
 			"the request exceeds the available context size"},
 		{500, `{"error":{}}`, llm.Server, "", "Internal Server Error"},
 		{500, `{"error":{"message":"cut`, llm.Server, "", "Internal Server Error"},
@@ -152,14 +160,16 @@ func TestWait_whatHeadersAskFor(t *testing.T) {
 		{[]string{"Retry-After", "soon"}, 0},
 		{[]string{"Retry-After", "Wed, 21 Oct 2026 07:28:09 GMT"}, 9 * time.Second},
 		{[]string{"Retry-After", "Wed, 21 Oct 2026 07:27:09 GMT"}, 0},
-		{[]string{"Retry-After", "Wed, 21 Oct 2026 07:28:09 GMT", "Date", "Wed, 21 Oct 2026 07:28:05 GMT"}, 4 * time.Second},
+		{[]string{"Retry-After", "Wed, 21 Oct 2026 07:28:09 GMT", "Date", "Wed, 21 Oct 2026 07:28:05 GMT"},
+			4 * time.Second},
 		{[]string{"Retry-After-Ms", "1500", "Retry-After", "9"}, 1500 * time.Millisecond},
 		{[]string{"X-Ratelimit-Remaining-Requests", "0", "X-Ratelimit-Reset-Requests", "6m0s"}, 6 * time.Minute},
 		{[]string{"X-Ratelimit-Remaining-Requests", "1", "X-Ratelimit-Reset-Requests", "6m0s"}, 0},
 		{[]string{"X-Ratelimit-Remaining-Requests", "0"}, 0},
 		{[]string{"X-Ratelimit-Remaining-Requests", "0", "X-Ratelimit-Reset-Requests", "20"}, 20 * time.Second},
 		{[]string{"X-Ratelimit-Remaining", "0", "X-Ratelimit-Reset", "1792567680000"}, 0},
-		{[]string{"Anthropic-Ratelimit-Input-Tokens-Remaining", "0", "Anthropic-Ratelimit-Input-Tokens-Reset", "2026-10-21T07:28:42Z"}, 42 * time.Second},
+		{[]string{"Anthropic-Ratelimit-Input-Tokens-Remaining", "0", "Anthropic-Ratelimit-Input-Tokens-Reset",
+			"2026-10-21T07:28:42Z"}, 42 * time.Second},
 	} {
 		header := http.Header{}
 		for i := 0; i+1 < len(c.header); i += 2 {
@@ -170,10 +180,13 @@ func TestWait_whatHeadersAskFor(t *testing.T) {
 		}
 	}
 	for message, want := range map[string]time.Duration{
-		"Please try again in 1.2s.": 1200 * time.Millisecond, "try again in 250ms": 250 * time.Millisecond, "Try again in 2m": 2 * time.Minute, "try again in 6 seconds": 6 * time.Second,
+		"Please try again in 1.2s.": 1200 * time.Millisecond, "try again in 250ms": 250 * time.Millisecond,
+		"Try again in 2m": 2 * time.Minute, "try again in 6 seconds": 6 * time.Second,
 		"try again in 20 sec": 20 * time.Second, "try again later": 0, "try again in ...s": 0,
-		"Please try again in 6m0s.": 6 * time.Minute, "Please try again in 1h2m3.5s. Visit": time.Hour + 2*time.Minute + 3500*time.Millisecond,
-		"Please retry after 20 seconds.": 20 * time.Second, "Please retry in 33.9s.": 33900 * time.Millisecond, "try again in 5 more steps": 0,
+		"Please try again in 6m0s.": 6 * time.Minute, "Please try again in 1h2m3.5s. Visit": time.Hour + 2*time.Minute +
+			3500*time.Millisecond,
+		"Please retry after 20 seconds.": 20 * time.Second, "Please retry in 33.9s.": 33900 * time.Millisecond,
+		"try again in 5 more steps": 0,
 	} {
 		if got := tryAgain(message); got != want {
 			t.Errorf("%s: %s, want %s", message, got, want)

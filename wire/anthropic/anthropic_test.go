@@ -17,29 +17,14 @@ import (
 var update = flag.Bool("update", false, "write the golden files anew")
 
 var format = wiretest.Format{
-	Encode: func(messages []session.Message, o wire.Options) ([]jsontext.Value, []byte, error) {
-		return apart(Encode(messages, o))
-	},
-	Encoder: func() func([]session.Message, wire.Options) ([]jsontext.Value, []byte, error) {
-		var known wire.Elements
-		return func(messages []session.Message, o wire.Options) ([]jsontext.Value, []byte, error) {
-			return apart(EncodeMore(&known, messages, o))
-		}
-	},
+	Form:   Form,
 	Decode: Decode, Check: Check, Errors: true, Thoughts: true, Merges: true, Tail: "]}",
-}
-
-func apart(body Body, err error) ([]jsontext.Value, []byte, error) {
-	if err != nil {
-		return nil, nil, err
-	}
-	text, err := body.JSON()
-	return body.Messages, text, err
 }
 
 func TestEncode_golden(t *testing.T) {
 	wiretest.Golden(t, format, wire.Options{
-		Model: "model-a", System: "You help.", MaxTokens: 1000, Tools: jsontext.Value(`[{"name":"read","input_schema":{"type":"object"}}]`),
+		Model: "model-a", System: "You help.", MaxTokens: 1000,
+		Tools: jsontext.Value(`[{"name":"read","input_schema":{"type":"object"}}]`),
 	}, *update)
 }
 
@@ -70,7 +55,8 @@ func TestDecode_joinsResultsAndKeepsTheirPlaces(t *testing.T) {
 			{"type":"tool_result","tool_use_id":"c1","content":"one"},{"type":"text","text":"<system-note>n</system-note>","cache_control":{"type":"ephemeral"}}]},
 		{"role":"user","content":[{"type":"tool_result","tool_use_id":"lost","content":"whose"}]}]}`)
 	d := Decode(body)
-	if len(d.Skipped) != 0 || d.System != "S1\n\nS2" || d.Model != "m" || d.MaxTokens != 9 || d.ToolCalls != 2 || d.ToolResults != 3 {
+	if len(d.Skipped) != 0 || d.System != "S1\n\nS2" || d.Model != "m" || d.MaxTokens != 9 || d.ToolCalls != 2 ||
+		d.ToolResults != 3 {
 		t.Fatalf("got %+v", d)
 	}
 	var said []string
@@ -80,7 +66,8 @@ func TestDecode_joinsResultsAndKeepsTheirPlaces(t *testing.T) {
 			p := &m.Parts[j]
 			line := m.ID + " " + string(m.Role) + " " + p.ID + " " + string(p.Type) + " " + p.Text
 			if p.State != nil {
-				line += " " + string(p.State.Status) + " " + p.State.Result() + " " + string(d.Places[p.ID].Result.Of(d.Text))
+				line += " " + string(p.State.Status) + " " + p.State.Result() + " " +
+					string(d.Places[p.ID].Result.Of(d.Text))
 			}
 			if p.Synthetic {
 				line += " synthetic"
@@ -93,7 +80,8 @@ func TestDecode_joinsResultsAndKeepsTheirPlaces(t *testing.T) {
 		"m0002 user m0002:0 text mind the gap synthetic",
 		"m0003 assistant m0003:0 reasoning hm",
 		`m0003 assistant c1 tool  completed one "one"`,
-		"m0003 assistant c2 tool  error x\ny " + `[{"type":"text","text":"x"},{"type":"text","text":"y"},{"type":"tool_reference","tool_name":"t"}]`,
+		"m0003 assistant c2 tool  error x\ny " +
+			`[{"type":"text","text":"x"},{"type":"text","text":"y"},{"type":"tool_reference","tool_name":"t"}]`,
 		"m0003 assistant m0003:3 anthropic/server_tool_use ",
 		"m0004 user m0004:0 text <system-note>n</system-note> synthetic",
 		`m0005 assistant lost tool  completed whose "whose"`,
@@ -116,7 +104,10 @@ func TestDecode_joinsResultsAndKeepsTheirPlaces(t *testing.T) {
 }
 
 func TestDecode_cutAnywhereReadsWhatIsThere(t *testing.T) {
-	body := []byte(`{"messages":[{"role":"user","content":"gö \u00e9\\"},{"role":"assistant","content":[{"type":"tool_use","id":"c","name":"n","input":{"a":[1,{"b":null}]}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":"a long result"}]}]}`)
+	body := []byte(`{"messages":[{"role":"user","content":"gö ` +
+		`\u00e9\\"},{"role":"assistant","content":[{"type":"tool_use","id":"c","name":"n","input":{"a":[1,` +
+		`{"b":null}]}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":"a long ` +
+		`result"}]}]}`)
 	for cut := range body {
 		d := Decode(body[:cut])
 		if cut > 0 && len(d.Skipped) == 0 {
@@ -135,13 +126,15 @@ func TestDecode_cutAnywhereReadsWhatIsThere(t *testing.T) {
 
 func TestCheck_findsWhatTheProviderRefuses(t *testing.T) {
 	for name, c := range map[string]struct{ messages, want string }{
-		"no user first":         {`{"role":"assistant","content":"a"}`, "first message"},
-		"two in a row":          {`{"role":"user","content":"a"},{"role":"user","content":"b"}`, "in a row"},
-		"blank":                 {`{"role":"user","content":" "}`, "blank"},
-		"blank block":           {`{"role":"user","content":[{"type":"text","text":""}]}`, "blank"},
-		"nothing":               {`{"role":"user","content":[]}`, "no content"},
-		"a call without result": {`{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"tool_use","id":"c","name":"n","input":{}}]}`, "no results"},
-		"a result without call": {`{"role":"user","content":[{"type":"tool_result","tool_use_id":"c"}]}`, "does not call"},
+		"no user first": {`{"role":"assistant","content":"a"}`, "first message"},
+		"two in a row":  {`{"role":"user","content":"a"},{"role":"user","content":"b"}`, "in a row"},
+		"blank":         {`{"role":"user","content":" "}`, "blank"},
+		"blank block":   {`{"role":"user","content":[{"type":"text","text":""}]}`, "blank"},
+		"nothing":       {`{"role":"user","content":[]}`, "no content"},
+		"a call without result": {`{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"tool_use",` +
+			`"id":"c","name":"n","input":{}}]}`, "no results"},
+		"a result without call": {`{"role":"user","content":[{"type":"tool_result","tool_use_id":"c"}]}`,
+			"does not call"},
 		"a result behind a text": {`{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"tool_use","id":"c","name":"n","input":{}}]},
 			{"role":"user","content":[{"type":"text","text":"t"},{"type":"tool_result","tool_use_id":"c"}]}`, "after other blocks"},
 	} {
@@ -154,22 +147,23 @@ func TestCheck_findsWhatTheProviderRefuses(t *testing.T) {
 	}
 }
 
-func TestBody_cachedMarksTheLastTwoMessagesOfTheUsers(t *testing.T) {
+func TestCached_marksTheLastTwoMessagesOfTheUsers(t *testing.T) {
 	messages := wiretest.Long(5)
 	body, err := Encode(messages, wire.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	marked := body.Cached()
+	marked := body
+	marked.Elements = Cached(body.Elements)
 	var at []int
-	for i := range marked.Messages {
-		if strings.HasSuffix(string(marked.Messages[i]), `,"cache_control":{"type":"ephemeral"}}]}`) {
+	for i := range marked.Elements {
+		if strings.HasSuffix(string(marked.Elements[i]), `,"cache_control":{"type":"ephemeral"}}]}`) {
 			at = append(at, i)
-		} else if string(marked.Messages[i]) != string(body.Messages[i]) {
+		} else if string(marked.Elements[i]) != string(body.Elements[i]) {
 			t.Errorf("message %d changed", i)
 		}
 	}
-	if n := len(body.Messages); !cmp.Equal(at, []int{n - 3, n - 1}) {
+	if n := len(body.Elements); !cmp.Equal(at, []int{n - 3, n - 1}) {
 		t.Errorf("marked %v of %d messages", at, n)
 	}
 	text, err := marked.JSON()
@@ -182,8 +176,12 @@ func TestBody_cachedMarksTheLastTwoMessagesOfTheUsers(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	f.Add([]byte(`{"messages":[{"role":"user","content":"go"},{"role":"assistant","content":[{"type":"tool_use","id":"c","name":"n","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":[{"type":"text","text":"r"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AA=="}}]}]}]}`))
-	f.Add([]byte(`[{"role":"user","content":[{"type":"text"},{"type":"thinking"},3,null,{"type":"tool_result","content":4}]}`))
+	f.Add([]byte(`{"messages":[{"role":"user","content":"go"},{"role":"assistant","content":[{"type":"tool_use",` +
+		`"id":"c","name":"n","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"c",` +
+		`"content":[{"type":"text","text":"r"},{"type":"image","source":{"type":"base64",` +
+		`"media_type":"image/png","data":"AA=="}}]}]}]}`))
+	f.Add([]byte(`[{"role":"user","content":[{"type":"text"},{"type":"thinking"},3,null,{"type":"tool_result",` +
+		`"content":4}]}`))
 	f.Add([]byte(`{"messages":[{"role":"user","content":"cut \u00`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		d := Decode(body)

@@ -1,250 +1,157 @@
 package anthropic
 
 import (
-	"strings"
-
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/wire"
 )
 
-// Decode reads a request body, or a bare array of messages. What is damaged is skipped and listed; it never fails.
+// Decode reads a request body, or a bare array of messages. What is damaged is skipped and listed;
+// it never fails.
 //
-// A "system" message amid the conversation becomes a user message that nobody wrote. Blocks that only the API understands
-// (server tools, search results, compaction) become parts that keep their JSON.
+// A "system" message in the middle of the conversation becomes a user message that nobody wrote.
+// Blocks that only the API understands (server tools, search results, compaction) become parts that
+// keep their JSON.
 func Decode(body []byte) *wire.Decoded {
 	b, root := wire.NewBuilder(body, "anthropic")
-	d := decoder{b, b.Decoded.Text}
-	switch wire.Kind(d.text, root) {
-	case '[':
-		b.List = root
-	case '{':
-		d.head(root)
-	default:
-		return b.Decoded
+	d := decoder{b}
+	if root.Kind() == '[' {
+		d.List = root.Span
 	}
-	for element := range wire.Values(d.text, b.List) {
-		d.element(element)
+	var tools, system, messages wire.Value
+	root.Read("model", &d.Model, "max_tokens", &d.MaxTokens, "tools", &tools, "system", &system, "messages", &messages)
+	d.Tools = tools.Raw()
+	d.AddSystem(system.String())
+	for block := range system.Values() {
+		d.AddSystem(block.Get("text").String())
+	}
+	d.SetList(messages, "messages")
+	for message := range d.Entries() {
+		d.element(message)
 	}
 	return b.Decoded
 }
 
-type decoder struct {
-	*wire.Builder
-	text []byte
-}
+type decoder struct{ *wire.Builder }
 
-func (d decoder) head(root wire.Span) {
-	for name, value := range wire.Members(d.text, root) {
-		switch string(name) {
-		case "model":
-			d.Model = wire.String(d.text, value)
-		case "max_tokens":
-			d.MaxTokens = wire.Number(d.text, value)
-		case "tools":
-			d.Tools = wire.Raw(d.text, value)
-		case "system":
-			d.System = ""
-			d.AddSystem(wire.String(d.text, value))
-			for block := range wire.Values(d.text, value) {
-				d.AddSystem(wire.String(d.text, wire.Member(d.text, block, "text")))
-			}
-		case "messages":
-			if wire.Kind(d.text, value) != '[' {
-				d.Skip(value, "messages are not a list")
-				continue
-			}
-			d.List = value
-		}
-	}
-}
-
-func (d decoder) element(at wire.Span) {
-	e := wire.Element{Span: at}
-	for name, value := range wire.Members(d.text, at) {
-		switch string(name) {
-		case "role":
-			e.Role = wire.String(d.text, value)
-		case "content":
-			e.Content = value
-		}
-	}
+func (d decoder) element(message wire.Value) {
+	e := wire.Element{Span: message.Span}
+	var content wire.Value
+	message.Read("role", &e.Role, "content", &content)
+	e.Content = content.Span
 	index := d.Element(e)
-	kind := wire.Kind(d.text, e.Content)
+	kind := content.Kind()
 	switch {
 	case e.Role != "user" && e.Role != "assistant" && e.Role != "system":
-		d.Skip(at, "a message without a known role")
+		d.Skip(message.Span, "a message without a known role")
 	case kind != '"' && kind != '[':
-		d.Skip(at, "a message without content")
+		d.Skip(message.Span, "a message without content")
+	case e.Role == "system" && kind == '"':
+		d.Remark(content.String(), index, wire.Bare(index, content))
 	case e.Role == "system":
-		d.system(index, e)
+		for block := range content.Values() {
+			text := block.Get("text")
+			d.Remark(text.String(), index, wire.Place{Element: index, Block: block.Span, Text: text.Span})
+		}
 	case kind == '"':
 		d.Begin(session.Role(e.Role), index)
-		d.Say(wire.String(d.text, e.Content), nil, wire.Place{Element: index, Block: e.Content, Text: e.Content, Bare: true})
+		d.Say(content.String(), nil, wire.Bare(index, content))
 	case e.Role == "user":
-		d.user(index, e)
+		d.user(index, content)
 	default:
-		d.assistant(index, e)
+		d.Begin(session.Assistant, index)
+		for at := range content.Values() {
+			d.block(index, read(at))
+		}
 	}
 }
 
-func (d decoder) system(index int, e wire.Element) {
-	if wire.Kind(d.text, e.Content) == '"' {
-		d.Remark(wire.String(d.text, e.Content), index, wire.Place{Element: index, Block: e.Content, Text: e.Content, Bare: true})
-		return
-	}
-	for at := range wire.Values(d.text, e.Content) {
-		value := wire.Member(d.text, at, "text")
-		d.Remark(wire.String(d.text, value), index, wire.Place{Element: index, Block: at, Text: value})
-	}
-}
-
-// fields are the members of a block that matter here.
-type fields struct {
+// blockFields are the members of a block that matter here.
+type blockFields struct {
+	wire.Value
 	kind, id, name, toolUseID, signature, data, title string
-	text, thinking, input, content, source            wire.Span
+	text, thinking, input, content, source            wire.Value
 	failed                                            bool
 }
 
-func (d decoder) fields(at wire.Span) fields {
-	var f fields
-	for name, value := range wire.Members(d.text, at) {
-		switch string(name) {
-		case "type":
-			f.kind = wire.String(d.text, value)
-		case "id":
-			f.id = wire.String(d.text, value)
-		case "name":
-			f.name = wire.String(d.text, value)
-		case "tool_use_id":
-			f.toolUseID = wire.String(d.text, value)
-		case "signature":
-			f.signature = wire.String(d.text, value)
-		case "data":
-			f.data = wire.String(d.text, value)
-		case "title":
-			f.title = wire.String(d.text, value)
-		case "text":
-			f.text = value
-		case "thinking":
-			f.thinking = value
-		case "input":
-			f.input = value
-		case "content":
-			f.content = value
-		case "source":
-			f.source = value
-		case "is_error":
-			f.failed = wire.Kind(d.text, value) == 't'
-		}
-	}
-	return f
+func read(v wire.Value) blockFields {
+	b := blockFields{Value: v}
+	v.Read("type", &b.kind, "id", &b.id, "name", &b.name, "tool_use_id", &b.toolUseID, "signature", &b.signature,
+		"data", &b.data, "title", &b.title, "text", &b.text, "thinking", &b.thinking, "input", &b.input,
+		"content", &b.content, "source", &b.source, "is_error", &b.failed)
+	return b
 }
 
-// user reads results first, whatever stands between them: the rest of the message was said after them.
-func (d decoder) user(index int, e wire.Element) {
-	var said []wire.Span
+// user reads results first, whatever stands between them: the rest of the message was said after
+// them.
+func (d decoder) user(index int, content wire.Value) {
+	var said []blockFields
 	results := false
-	for at := range wire.Values(d.text, e.Content) {
-		f := d.fields(at)
-		if f.kind != "tool_result" {
-			said = append(said, at)
+	for at := range content.Values() {
+		b := read(at)
+		if b.kind != "tool_result" {
+			said = append(said, b)
 			continue
 		}
 		results = true
-		d.Result(f.toolUseID, d.result(index, at, f))
+		r := wire.ReadResult(index, at, b.content, func(at wire.Value) (session.Part, bool) { return read(at).media() })
+		r.Failed = b.failed
+		r.Place.NoResultValue = b.content.Kind() != '"' && b.content.Kind() != '['
+		d.Result(b.toolUseID, r)
 	}
 	if len(said) == 0 && results {
 		return
 	}
 	d.Begin(session.User, index)
-	for _, at := range said {
-		d.block(index, at)
+	for _, b := range said {
+		d.block(index, b)
 	}
 }
 
-func (d decoder) assistant(index int, e wire.Element) {
-	d.Begin(session.Assistant, index)
-	for at := range wire.Values(d.text, e.Content) {
-		d.block(index, at)
-	}
-}
-
-func (d decoder) block(index int, at wire.Span) {
-	f := d.fields(at)
-	place := wire.Place{Element: index, Block: at}
-	switch f.kind {
+func (d decoder) block(index int, b blockFields) {
+	place := wire.Place{Element: index, Block: b.Span}
+	switch b.kind {
 	case "text":
-		place.Text = f.text
-		d.Say(wire.String(d.text, f.text), nil, place)
+		place.Text = b.text.Span
+		d.Say(b.text.String(), nil, place)
 	case "thinking":
-		place.Text = f.thinking
-		d.Add(session.Part{
-			Type: session.ReasoningPart, Text: wire.String(d.text, f.thinking),
-			Metadata: wire.Metadata("anthropic", "signature", f.signature),
-		}, place)
+		place.Text = b.thinking.Span
+		d.Add(thought(b.thinking.String(), b.signature), place)
 	case "redacted_thinking":
-		d.Add(session.Part{Type: session.ReasoningPart, Metadata: wire.Metadata("anthropic", "redactedData", f.data)}, place)
+		d.Add(redacted(b.data), place)
 	case "tool_use":
-		place.Input = f.input
-		d.Call(f.id, f.name, wire.Raw(d.text, f.input), nil, place)
-	case "image", "document":
-		if m, ok := d.media(f); ok {
-			d.Add(m.FilePart(), place)
-			return
-		}
-		d.opaque(f.kind, at, place)
+		place.Input = b.input.Span
+		d.Call(b.id, b.name, b.input.Raw(), nil, place)
 	case "":
-		d.Skip(at, "a block without type")
+		d.Skip(b.Span, "a block without type")
 	default:
-		d.opaque(f.kind, at, place)
+		p, ok := b.media()
+		if !ok {
+			p = wire.OpaquePart("anthropic", b.kind, b.Raw())
+		}
+		d.Add(p, place)
 	}
 }
 
-func (d decoder) opaque(kind string, at wire.Span, place wire.Place) {
-	d.Add(wire.OpaquePart("anthropic", kind, wire.Raw(d.text, at)), place)
+func thought(text, signature string) session.Part {
+	metadata := wire.Metadata("anthropic", "signature", signature)
+	return session.Part{Type: session.ReasoningPart, Text: text, Metadata: metadata}
 }
 
-func (d decoder) media(f fields) (wire.Media, bool) {
-	m := wire.Media{Name: f.title, Mime: "image/png"}
-	if f.kind == "document" {
+func redacted(data string) session.Part {
+	return session.Part{Type: session.ReasoningPart, Metadata: wire.Metadata("anthropic", "redactedData", data)}
+}
+
+// media is the part of an image or a document whose bytes or address are known.
+func (b blockFields) media() (session.Part, bool) {
+	m := wire.Media{Name: b.title, Mime: "image/png"}
+	switch b.kind {
+	case "image":
+	case "document":
 		m.Mime = "application/pdf"
+	default:
+		return session.Part{}, false
 	}
 	var kind string
-	for name, value := range wire.Members(d.text, f.source) {
-		switch string(name) {
-		case "type":
-			kind = wire.String(d.text, value)
-		case "media_type":
-			m.Mime = wire.String(d.text, value)
-		case "data":
-			m.Data = wire.String(d.text, value)
-		case "url":
-			m.URL = wire.String(d.text, value)
-		}
-	}
-	return m, kind == "base64" && m.Data != "" || kind == "url" && m.URL != ""
-}
-
-func (d decoder) result(index int, at wire.Span, f fields) wire.Result {
-	r := wire.Result{Failed: f.failed, Place: wire.Place{ResultElement: index, ResultBlock: at, Result: f.content}}
-	switch wire.Kind(d.text, f.content) {
-	case '"':
-		r.Text = wire.String(d.text, f.content)
-	case '[':
-		var texts []string
-		for at := range wire.Values(d.text, f.content) {
-			inner := d.fields(at)
-			if m, ok := d.media(inner); ok && (inner.kind == "image" || inner.kind == "document") {
-				r.Attachments = append(r.Attachments, m.FilePart())
-			} else if inner.kind == "text" {
-				texts = append(texts, wire.String(d.text, inner.text))
-			} else {
-				r.Place.Keep = append(r.Place.Keep, at)
-			}
-		}
-		r.Text = strings.Join(texts, "\n")
-	default:
-		r.Place.NoResultValue = true
-	}
-	return r
+	b.source.Read("type", &kind, "media_type", &m.Mime, "data", &m.Data, "url", &m.URL)
+	return m.FilePart(), kind == "base64" && m.Data != "" || kind == "url" && m.URL != ""
 }

@@ -1,4 +1,4 @@
-// Package anthropic answers: how does Anthropic's Messages API write a conversation down?
+// Package anthropic reads and writes conversations in the JSON of Anthropic's Messages API.
 package anthropic
 
 import (
@@ -8,41 +8,27 @@ import (
 	"github.com/winnowhq/winnow/wire"
 )
 
-// Body is a request body. Messages are kept apart, each as its JSON, so that two bodies can be compared element by element.
-type Body struct {
-	Model     string
-	MaxTokens int
-	System    string
-	Tools     jsontext.Value
-	Messages  []jsontext.Value
-}
-
-// JSON writes the body down.
-func (b Body) JSON() ([]byte, error) {
-	return wire.Body(struct {
+// head is a body without its elements.
+func head(b wire.Body) any {
+	return struct {
 		Model     string         `json:"model,omitzero"`
 		MaxTokens int            `json:"max_tokens,omitzero"`
 		System    string         `json:"system,omitzero"`
 		Tools     jsontext.Value `json:"tools,omitzero"`
-	}{b.Model, b.MaxTokens, b.System, b.Tools}, "messages", b.Messages)
+	}{b.Model, b.MaxTokens, b.System, b.Tools}
 }
 
-// Encode writes messages, already a view, as the API wants them: roles alternate, the first message is the user's, results
-// open the user message that follows their calls, and no text block is blank. Thinking goes along where the model of the
-// options wrote and signed it. A result without text has no content; the API refuses empty text.
+// Encode writes messages, already a view, as the API wants them: roles alternate, the first message
+// is the user's, results open the user message that follows their calls, and no text block is
+// blank. Thinking goes along where the model of the options wrote and signed it. A result without
+// text has no content; the API refuses empty text.
 //
-// The messages of the body grow at their end alone: with one more message in the view, all but the last message of the body
-// stay as they are to the byte, and the last one either stays or gets more blocks behind those that it has. It stays whenever the
-// added message begins a step: an assistant's message after the user's, or the user's after an assistant's without calls.
-func Encode(messages []session.Message, o wire.Options) (Body, error) {
-	return EncodeMore(new(wire.Elements), messages, o)
-}
-
-// EncodeMore encodes a conversation that grows: it does what Encode does, but what is known already is not encoded again.
-// Parts of messages that were handed in must not be changed afterwards, and neither may the body.
-func EncodeMore(known *wire.Elements, messages []session.Message, o wire.Options) (Body, error) {
-	elements, err := known.Write(messages, o, form)
-	return Body{o.Model, o.MaxTokens, o.System, o.Tools, elements}, err
+// The messages of the body grow at their end alone: with one more message in the view, all but the
+// last message of the body stay as they are to the byte, and the last one either stays or gets more
+// blocks behind those that it has. It stays whenever the added message begins a step: an
+// assistant's message after the user's, or the user's after an assistant's without calls.
+func Encode(messages []session.Message, o wire.Options) (wire.Body, error) {
+	return new(wire.Elements).Encode(messages, o, Form)
 }
 
 // The roles of a body.
@@ -51,19 +37,14 @@ const (
 	fromAssistant = string(session.Assistant)
 )
 
-var form = wire.Form{
-	Own: prefix, Content: "content", Write: write, Opening: fromAssistant, User: fromUser, Text: func(s string) any { return text(s) },
+// Form is how the API writes a body down.
+var Form = &wire.Form{
+	Head: head, List: "messages",
+	Own: prefix, Content: "content", Said: user, Answered: assistant, Opening: fromAssistant, User: fromUser,
+	Text: func(s string) any { return text(s) },
 }
 
-func write(b *wire.Blocks, entry wire.Entry, _ wire.Options) {
-	if entry.Role == session.User {
-		user(b, entry)
-	} else {
-		assistant(b, entry)
-	}
-}
-
-func user(b *wire.Blocks, entry wire.Entry) {
+func user(b *wire.Blocks, entry wire.Entry, _ wire.Options) {
 	for _, piece := range entry.Pieces {
 		switch {
 		case piece.Media != nil:
@@ -76,7 +57,7 @@ func user(b *wire.Blocks, entry wire.Entry) {
 	}
 }
 
-func assistant(b *wire.Blocks, entry wire.Entry) {
+func assistant(b *wire.Blocks, entry wire.Entry, _ wire.Options) {
 	var calls []*wire.Call
 	for _, piece := range entry.Pieces {
 		switch {
@@ -92,7 +73,8 @@ func assistant(b *wire.Blocks, entry wire.Entry) {
 			}
 		case piece.Call != nil:
 			calls = append(calls, piece.Call)
-			b.Add(fromAssistant, block{Type: "tool_use", ID: piece.Call.ID, Name: piece.Call.Name, Input: piece.Call.Input})
+			c := piece.Call
+			b.Add(fromAssistant, block{Type: "tool_use", ID: c.ID, Name: c.Name, Input: c.Input})
 		default:
 			b.Add(fromAssistant, text(piece.Text))
 		}

@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -9,7 +10,8 @@ import (
 	"github.com/winnowhq/winnow/wire"
 )
 
-// Stream puts an answer together from its events. hear is called with each piece of text as it arrives; nil if nobody listens.
+// Stream puts an answer together from its events. hear is called with each piece of text as it
+// arrives; nil if nobody listens.
 func Stream(hear func(text string)) wire.Stream { return &stream{hear: hear} }
 
 type stream struct {
@@ -22,33 +24,27 @@ type stream struct {
 
 // growing is one block of the answer.
 type growing struct {
-	fields
+	kind            string
+	begun           blockFields // as it began
 	text, signature strings.Builder
-	input           jsontext.Value // as it stood at the beginning
-	raw             jsontext.Value // the block as it began
 }
 
-// usage holds the newest of each figure: the beginning of a stream has those of the prompt, its end may repeat them.
+// usage holds the newest of each figure: the beginning of a stream has those of the prompt, its end
+// may repeat them.
 type usage struct{ input, output, thinking, read, write, hour int }
 
-// read takes the figures of a report that are more than nothing.
-func (u *usage) take(text []byte, report wire.Span) {
-	for name, value := range wire.Members(text, report) {
-		switch string(name) {
-		case "input_tokens":
-			newer(&u.input, wire.Number(text, value))
-		case "output_tokens":
-			newer(&u.output, wire.Number(text, value))
-		case "output_tokens_details":
-			newer(&u.thinking, wire.Number(text, wire.Member(text, value, "thinking_tokens")))
-		case "cache_read_input_tokens":
-			newer(&u.read, wire.Number(text, value))
-		case "cache_creation_input_tokens":
-			newer(&u.write, wire.Number(text, value))
-		case "cache_creation":
-			newer(&u.hour, wire.Number(text, wire.Member(text, value, "ephemeral_1h_input_tokens")))
-		}
-	}
+// take takes the figures of a report that are more than nothing.
+func (u *usage) take(report wire.Value) {
+	var now usage
+	var details, creation wire.Value
+	report.Read("input_tokens", &now.input, "output_tokens", &now.output, "output_tokens_details", &details,
+		"cache_read_input_tokens", &now.read, "cache_creation_input_tokens", &now.write, "cache_creation", &creation)
+	newer(&u.input, now.input)
+	newer(&u.output, now.output)
+	newer(&u.thinking, details.Get("thinking_tokens").Int())
+	newer(&u.read, now.read)
+	newer(&u.write, now.write)
+	newer(&u.hour, creation.Get("ephemeral_1h_input_tokens").Int())
 }
 
 func newer(figure *int, reported int) {
@@ -59,55 +55,42 @@ func newer(figure *int, reported int) {
 
 func (s *stream) Take(event []byte) (last bool) {
 	var kind string
-	var index, message, block, delta, report wire.Span
-	for name, value := range wire.Members(event, wire.Root(event)) {
-		switch string(name) {
-		case "type":
-			kind = wire.String(event, value)
-		case "index":
-			index = value
-		case "message":
-			message = value
-		case "content_block":
-			block = value
-		case "delta":
-			delta = value
-		case "usage":
-			report = value
-		}
-	}
+	var index int
+	var message, block, delta, report wire.Value
+	wire.ValueOf(event).Read("type", &kind, "index", &index, "message", &message, "content_block", &block,
+		"delta", &delta, "usage", &report)
 	switch kind {
 	case "message_start":
 		s.usage = usage{}
-		s.usage.take(event, wire.Member(event, message, "usage"))
+		s.usage.take(message.Get("usage"))
 	case "content_block_start":
-		s.begin(wire.Number(event, index), event, block)
+		s.begin(index, block.Raw())
 	case "content_block_delta":
-		s.grow(wire.Number(event, index), event, delta)
+		s.grow(index, delta)
 	case "message_delta":
-		if reason := wire.String(event, wire.Member(event, delta, "stop_reason")); reason != "" {
+		if reason := delta.Get("stop_reason").String(); reason != "" {
 			s.reason = reason
 		}
-		s.usage.take(event, report)
+		s.usage.take(report)
 	case "message_stop":
 		s.ended = true
 	}
 	return s.ended
 }
 
-func (s *stream) begin(index int, event []byte, at wire.Span) {
+func (s *stream) begin(index int, block []byte) {
 	if index > wire.MaxBlocks {
 		return
 	}
 	for len(s.blocks) <= index {
 		s.blocks = append(s.blocks, nil)
 	}
-	f := decoder{text: event}.fields(at)
-	b := &growing{fields: f, raw: wire.Raw(event, at), input: wire.Raw(event, f.input)}
+	b := &growing{begun: read(wire.ValueOf(block))}
+	b.kind = b.begun.kind
 	s.blocks[index] = b
-	s.say(b, wire.String(event, f.text))
-	b.text.WriteString(wire.String(event, f.thinking))
-	b.signature.WriteString(f.signature)
+	s.say(b, b.begun.text.String())
+	b.text.WriteString(b.begun.thinking.String())
+	b.signature.WriteString(b.begun.signature)
 }
 
 // say adds to a block of text, and lets the listener hear it.
@@ -118,25 +101,24 @@ func (s *stream) say(b *growing, text string) {
 	}
 }
 
-func (s *stream) grow(index int, event []byte, delta wire.Span) {
+func (s *stream) grow(index int, delta wire.Value) {
 	if index >= len(s.blocks) || s.blocks[index] == nil {
 		return
 	}
 	b := s.blocks[index]
-	kind := wire.String(event, wire.Member(event, delta, "type"))
+	kind := delta.Get("type").String()
 	if b.kind == "" { // its beginning was damaged
 		b.kind = map[string]string{"text_delta": "text", "thinking_delta": "thinking"}[kind]
 	}
-	more := func(member string) string { return wire.String(event, wire.Member(event, delta, member)) }
 	switch kind {
 	case "text_delta":
-		s.say(b, more("text"))
+		s.say(b, delta.Get("text").String())
 	case "thinking_delta":
-		b.text.WriteString(more("thinking"))
+		b.text.WriteString(delta.Get("thinking").String())
 	case "signature_delta":
-		b.signature.WriteString(more("signature"))
+		b.signature.WriteString(delta.Get("signature").String())
 	case "input_json_delta":
-		b.text.WriteString(more("partial_json"))
+		b.text.WriteString(delta.Get("partial_json").String())
 	}
 }
 
@@ -165,25 +147,21 @@ func (b *growing) part() session.Part {
 	case "text":
 		return session.Part{Type: session.TextPart, Text: text}
 	case "thinking":
-		metadata := wire.Metadata("anthropic", "signature", b.signature.String())
-		return session.Part{Type: session.ReasoningPart, Text: text, Metadata: metadata}
+		return thought(text, b.signature.String())
 	case "redacted_thinking":
-		return session.Part{Type: session.ReasoningPart, Metadata: wire.Metadata("anthropic", "redactedData", b.data)}
+		return redacted(b.begun.data)
 	case "tool_use":
-		if text == "" {
-			text = string(b.input)
-		}
-		return wire.PendingCall(b.id, b.name, text, nil)
+		return wire.PendingCall(b.begun.id, b.begun.name, cmp.Or(text, string(b.begun.input.Bytes())), nil)
 	}
 	// A tool that the provider runs, its result, or what is newer than this program: kept as it is.
-	raw := []byte(b.raw)
+	raw := b.begun.Bytes()
 	if input := jsontext.Value(text); input.IsValid(session.ReadOptions()) {
 		raw = wire.Set(raw, "input", input)
 	}
 	return wire.OpaquePart("anthropic", b.kind, raw)
 }
 
-// finish is why the answer ended. A compatible server may say that it has without saying why.
+// finish is why the answer ended. A compatible server may say that it ended without saying why.
 func (s *stream) finish() wire.Finish {
 	switch s.reason {
 	case "":

@@ -1,92 +1,69 @@
 package gemini
 
 import (
-	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/winnowhq/winnow/wire"
 )
 
-// Check reports what the API would refuse in a body: JSON that does not parse, unknown roles, a first content that is not the
-// user's, two of the model's in a row, calls whose responses are not all in the next content, parts that are empty.
+// Check reports what the API would refuse in a body: JSON that does not parse, unknown roles, a
+// first content that is not the user's, two of the model's in a row, calls whose responses are not
+// all in the next content, parts that are empty.
 func Check(body []byte) error {
-	text, skipped := wire.Complete(body)
-	if len(skipped) > 0 {
-		return fmt.Errorf("gemini body: byte %d: %s", skipped[0].Start, skipped[0].Reason)
-	}
-	root := wire.Root(text)
-	list := root
-	if wire.Kind(text, root) == '{' {
-		list = wire.Member(text, root, "contents")
-	}
-	if wire.Kind(text, list) != '[' {
-		return errors.New("gemini body: no list of contents")
-	}
-	b, _ := wire.NewBuilder(body, "")
-	c := checker{decoder: &decoder{Builder: b, text: text}}
-	for at := range wire.Values(text, list) {
-		c.content(at)
-		c.index++
-	}
-	if len(c.open) > 0 {
-		c.fail("the last calls have no responses: %v", c.open)
-	}
-	return errors.Join(c.problems...)
+	var c checker
+	return c.Run(body, "gemini", "contents", "content", c.content, func() {
+		if len(c.open) > 0 {
+			c.Fail("the last calls have no responses: %v", c.open)
+		}
+	})
 }
 
 type checker struct {
-	*decoder
-	index    int
-	last     string
-	open     []string // "id name" of the calls of the content before
-	problems []error
+	wire.Checker
+	last string
+	open []string // "id name" of the calls of the content before
 }
 
-func (c *checker) fail(format string, args ...any) {
-	c.problems = append(c.problems, fmt.Errorf("gemini body: content %d: "+format, append([]any{c.index}, args...)...))
-}
-
-func (c *checker) content(at wire.Span) {
-	role := wire.String(c.text, wire.Member(c.text, at, "role"))
+func (c *checker) content(content wire.Value) {
+	role := content.Get("role").String()
 	switch {
 	case role != "user" && role != "model":
-		c.fail("role %q", role)
+		c.Fail("role %q", role)
 	case c.last == "" && role != "user":
-		c.fail("the first content is not the user's")
+		c.Fail("the first content is not the user's")
 	case c.last == "model" && role == "model":
-		c.fail("two contents of the model's in a row")
+		c.Fail("two contents of the model's in a row")
 	}
 	c.last = role
 	var calls, responses []string
 	parts := 0
-	for at := range wire.Values(c.text, wire.Member(c.text, at, "parts")) {
-		f := c.fields(at)
-		parts++
+	for at := range content.Get("parts").Values() {
+		p := read(at)
 		switch {
-		case !f.call.Empty():
-			id, name, args := c.named(f.call, "args")
-			if role != "model" || name == "" || wire.Kind(c.text, args) != '{' {
-				c.fail("part %d: a call by the %s, name %q, arguments %s", parts-1, role, name, args.Of(c.text))
+		case !p.call.Empty():
+			call := readCall(p.call)
+			if role != "model" || call.name == "" || call.args.Kind() != '{' {
+				c.Fail("part %d: a call by the %s, name %q, arguments %s", parts, role, call.name, call.args.Bytes())
 			}
-			calls = append(calls, id+" "+name)
-		case !f.response.Empty():
-			id, name, value := c.named(f.response, "response")
-			if role != "user" || wire.Kind(c.text, value) != '{' {
-				c.fail("part %d: a response by the %s: %s", parts-1, role, value.Of(c.text))
+			calls = append(calls, call.id+" "+call.name)
+		case !p.response.Empty():
+			response := readCall(p.response)
+			if role != "user" || response.response.Kind() != '{' {
+				c.Fail("part %d: a response by the %s: %s", parts, role, response.response.Bytes())
 			}
-			responses = append(responses, id+" "+name)
-		case !f.text.Empty() && wire.Blank(wire.String(c.text, f.text)):
-			c.fail("part %d: blank text", parts-1)
+			responses = append(responses, response.id+" "+response.name)
+		case !p.text.Empty() && wire.Blank(p.text.String()):
+			c.Fail("part %d: blank text", parts)
 		}
+		parts++
 	}
 	if parts == 0 {
-		c.fail("no parts")
+		c.Fail("no parts")
 	}
 	slices.Sort(c.open)
 	slices.Sort(responses)
 	if !slices.Equal(c.open, responses) {
-		c.fail("responses to %q, want to %q", responses, c.open)
+		c.Fail("responses to %q, want to %q", responses, c.open)
 	}
 	c.open = calls
 }

@@ -1,4 +1,4 @@
-// Package gemini answers: how does Google's Gemini API write a conversation down?
+// Package gemini reads and writes conversations in the JSON of Google's Gemini API.
 package gemini
 
 import (
@@ -10,15 +10,6 @@ import (
 	"github.com/winnowhq/winnow/wire"
 )
 
-// Body is a request body. Contents are kept apart, each as its JSON, so that two bodies can be compared one by one. The
-// model is not in the body: the API has it in the URL.
-type Body struct {
-	MaxTokens int
-	System    string
-	Tools     jsontext.Value
-	Contents  []jsontext.Value
-}
-
 type instruction struct {
 	Parts []part `json:"parts"`
 }
@@ -27,41 +18,36 @@ type config struct {
 	MaxOutputTokens int `json:"maxOutputTokens"`
 }
 
-// JSON writes the body down.
-func (b Body) JSON() ([]byte, error) {
-	body := struct {
+// head is a body without its contents. The API has the model in the URL.
+func head(b wire.Body) any {
+	h := struct {
 		System *instruction   `json:"systemInstruction,omitzero"`
 		Tools  jsontext.Value `json:"tools,omitzero"`
 		Config *config        `json:"generationConfig,omitzero"`
 	}{Tools: b.Tools}
 	if b.System != "" {
-		body.System = &instruction{[]part{{Text: b.System}}}
+		h.System = &instruction{[]part{{Text: b.System}}}
 	}
 	if b.MaxTokens > 0 {
-		body.Config = &config{b.MaxTokens}
+		h.Config = &config{b.MaxTokens}
 	}
-	return wire.Body(body, "contents", b.Contents)
+	return h
 }
 
-// skipSignature stands for the signature of a call that Gemini did not make itself. Models from Gemini 3 on refuse the first call
-// of a step without signature; Google documents this value for calls that come from elsewhere.
+// skipSignature replaces the signature of a call that Gemini did not make itself. Models from
+// Gemini 3 on refuse the first call of a step without signature; Google documents this value for
+// calls that come from elsewhere.
 const skipSignature = "skip_thought_signature_validator"
 
-// Encode writes messages, already a view: what the model says in a row is one content, and the responses to its calls are one
-// content of the user's that follows at once. Media that tools returned stand behind the responses, under a caption. The user's
-// messages are contents of their own. Thought signatures go along where the model of the options wrote them.
+// Encode writes messages, already a view: what the model says in a row is one content, and the
+// responses to its calls are one content of the user's that follows at once. Media that tools
+// returned follow the responses, under a caption. The user's messages are contents of their own.
+// Thought signatures go along where the model of the options wrote them.
 //
-// One more message in the view leaves all but the last content as they are to the byte; the last one grows at its end when it
-// is the model's and the model goes on.
-func Encode(messages []session.Message, o wire.Options) (Body, error) {
-	return EncodeMore(new(wire.Elements), messages, o)
-}
-
-// EncodeMore encodes a conversation that grows: it does what Encode does, but what is known already is not encoded again.
-// Parts of messages that were handed in must not be changed afterwards, and neither may the body.
-func EncodeMore(known *wire.Elements, messages []session.Message, o wire.Options) (Body, error) {
-	contents, err := known.Write(messages, o, form)
-	return Body{o.MaxTokens, o.System, o.Tools, contents}, err
+// One more message in the view leaves all but the last content as they are to the byte; the last
+// one grows at its end when it is the model's and the model goes on.
+func Encode(messages []session.Message, o wire.Options) (wire.Body, error) {
+	return new(wire.Elements).Encode(messages, o, Form)
 }
 
 // The roles of a body.
@@ -70,17 +56,11 @@ const (
 	fromModel = "model"
 )
 
-var form = wire.Form{
-	Own: prefix, Content: "parts", Write: write, Opening: fromModel, User: fromUser, Text: func(s string) any { return part{Text: s} },
-}
-
-func write(b *wire.Blocks, entry wire.Entry, o wire.Options) {
-	if entry.Role == session.User {
-		b.Apart()
-		user(b, entry)
-	} else {
-		model(b, entry, strings.HasPrefix(o.Model, "gemini-3"))
-	}
+// Form is how the API writes a body down.
+var Form = &wire.Form{
+	Head: head, List: "contents",
+	Own: prefix, Content: "parts", Said: user, Answered: model, Opening: fromModel, User: fromUser,
+	Text: func(s string) any { return part{Text: s} },
 }
 
 // prefix begins the part type of parts that only this API understands.
@@ -133,7 +113,8 @@ func media(m wire.Media) part {
 	return part{Text: m.Line()}
 }
 
-func user(b *wire.Blocks, entry wire.Entry) {
+func user(b *wire.Blocks, entry wire.Entry, _ wire.Options) {
+	b.Apart()
 	for _, piece := range entry.Pieces {
 		switch {
 		case piece.Media != nil:
@@ -146,8 +127,8 @@ func user(b *wire.Blocks, entry wire.Entry) {
 	}
 }
 
-// model writes what the model said. stub says that its first call needs a signature.
-func model(b *wire.Blocks, entry wire.Entry, stub bool) {
+func model(b *wire.Blocks, entry wire.Entry, o wire.Options) {
+	stub := strings.HasPrefix(o.Model, "gemini-3") // the first call needs a signature
 	var calls []*wire.Call
 	for _, piece := range entry.Pieces {
 		signature := ""

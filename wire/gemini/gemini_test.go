@@ -16,29 +16,14 @@ import (
 var update = flag.Bool("update", false, "write the golden files anew")
 
 var format = wiretest.Format{
-	Encode: func(messages []session.Message, o wire.Options) ([]jsontext.Value, []byte, error) {
-		return apart(Encode(messages, o))
-	},
-	Encoder: func() func([]session.Message, wire.Options) ([]jsontext.Value, []byte, error) {
-		var known wire.Elements
-		return func(messages []session.Message, o wire.Options) ([]jsontext.Value, []byte, error) {
-			return apart(EncodeMore(&known, messages, o))
-		}
-	},
+	Form:   Form,
 	Decode: Decode, Check: Check, Errors: true, Merges: true, Tail: "]}",
-}
-
-func apart(body Body, err error) ([]jsontext.Value, []byte, error) {
-	if err != nil {
-		return nil, nil, err
-	}
-	text, err := body.JSON()
-	return body.Contents, text, err
 }
 
 func TestEncode_golden(t *testing.T) {
 	wiretest.Golden(t, format, wire.Options{
-		Model: "model-a", System: "You help.", MaxTokens: 1000, Tools: jsontext.Value(`[{"functionDeclarations":[{"name":"read"}]}]`),
+		Model: "model-a", System: "You help.", MaxTokens: 1000,
+		Tools: jsontext.Value(`[{"functionDeclarations":[{"name":"read"}]}]`),
 	}, *update)
 }
 
@@ -76,7 +61,8 @@ func TestDecode_joinsResponsesAndKeepsTheirPlaces(t *testing.T) {
 			p := &m.Parts[j]
 			line := m.ID + " " + string(m.Role) + " " + p.ID + " " + string(p.Type) + " " + p.Text
 			if p.State != nil {
-				line += string(p.State.Input) + " → " + p.State.Result() + " " + string(d.Places[p.ID].Result.Of(d.Text))
+				line += string(p.State.Input) + " → " + p.State.Result() + " " +
+					string(d.Places[p.ID].Result.Of(d.Text))
 			}
 			said = append(said, line)
 		}
@@ -110,15 +96,18 @@ func TestDecode_joinsResponsesAndKeepsTheirPlaces(t *testing.T) {
 }
 
 func TestCheck_findsWhatTheProviderRefuses(t *testing.T) {
-	const call = `{"role":"user","parts":[{"text":"a"}]},{"role":"model","parts":[{"functionCall":{"name":"n","args":{}}}]}`
+	const call = `{"role":"user","parts":[{"text":"a"}]},{"role":"model","parts":[{"functionCall":{"name":"n",` +
+		`"args":{}}}]}`
 	for name, c := range map[string]struct{ contents, want string }{
-		"the model first":         {`{"role":"model","parts":[{"text":"a"}]}`, "first content"},
-		"the model twice":         {`{"role":"user","parts":[{"text":"a"}]},{"role":"model","parts":[{"text":"a"}]},{"role":"model","parts":[{"text":"a"}]}`, "in a row"},
+		"the model first": {`{"role":"model","parts":[{"text":"a"}]}`, "first content"},
+		"the model twice": {`{"role":"user","parts":[{"text":"a"}]},{"role":"model","parts":[{"text":"a"}]},` +
+			`{"role":"model","parts":[{"text":"a"}]}`, "in a row"},
 		"a call at the end":       {call, "no responses"},
 		"a call without response": {call + `,{"role":"user","parts":[{"text":"a"}]}`, "want to"},
-		"a response without call": {`{"role":"user","parts":[{"functionResponse":{"name":"n","response":{}}}]}`, "want to"},
-		"no parts":                {`{"role":"user","parts":[]}`, "no parts"},
-		"blank":                   {`{"role":"user","parts":[{"text":" "}]}`, "blank"},
+		"a response without call": {`{"role":"user","parts":[{"functionResponse":{"name":"n","response":{}}}]}`,
+			"want to"},
+		"no parts": {`{"role":"user","parts":[]}`, "no parts"},
+		"blank":    {`{"role":"user","parts":[{"text":" "}]}`, "blank"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := Check([]byte(`{"contents":[` + c.contents + `]}`))
@@ -130,8 +119,11 @@ func TestCheck_findsWhatTheProviderRefuses(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	f.Add([]byte(`{"contents":[{"role":"user","parts":[{"text":"go"}]},{"role":"model","parts":[{"functionCall":{"name":"n","args":{}}}]},{"role":"user","parts":[{"functionResponse":{"name":"n","response":{"output":"r"}}},{"fileData":{"mimeType":"image/png","fileUri":"https://example.com"}}]}]}`))
-	f.Add([]byte(`[{"role":"model","parts":[1,{"text":"t","thought":true},{"inlineData":3}]},{"parts":[{"functionResponse":{}}]}]`))
+	f.Add([]byte(`{"contents":[{"role":"user","parts":[{"text":"go"}]},{"role":"model",` +
+		`"parts":[{"functionCall":{"name":"n","args":{}}}]},{"role":"user","parts":[{"functionResponse":{"name":"n",` +
+		`"response":{"output":"r"}}},{"fileData":{"mimeType":"image/png","fileUri":"https://example.com"}}]}]}`))
+	f.Add([]byte(`[{"role":"model","parts":[1,{"text":"t","thought":true},{"inlineData":3}]},` +
+		`{"parts":[{"functionResponse":{}}]}]`))
 	f.Add([]byte(`{"contents":[{"role":"user","parts":[{"text":"cut \u00`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		d := Decode(body)

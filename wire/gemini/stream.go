@@ -9,7 +9,8 @@ import (
 	"github.com/winnowhq/winnow/wire"
 )
 
-// Stream puts an answer together from its events. hear is called with each piece of text as it arrives; nil if nobody listens.
+// Stream puts an answer together from its events. hear is called with each piece of text as it
+// arrives; nil if nobody listens.
 func Stream(hear func(text string)) wire.Stream { return &stream{hear: hear} }
 
 type stream struct {
@@ -24,56 +25,62 @@ type stream struct {
 const blocked = "BLOCKED"
 
 func (s *stream) Take(event []byte) (last bool) {
-	root := wire.Root(event)
-	if usage := wire.Member(event, root, "usageMetadata"); wire.Kind(event, usage) == '{' {
-		s.usage = count(event, usage) // each report counts from the beginning
+	root := wire.ValueOf(event)
+	if usage := root.Get("usageMetadata"); usage.Kind() == '{' {
+		s.usage = count(usage) // each report counts from the beginning
 	}
-	feedback := wire.Member(event, root, "promptFeedback")
-	switch wire.String(event, wire.Member(event, feedback, "blockReason")) {
-	case "", "BLOCKED_REASON_UNSPECIFIED":
-	default:
+	if reason := root.Get("promptFeedback", "blockReason").String(); reason != "" &&
+		reason != "BLOCKED_REASON_UNSPECIFIED" {
 		s.reason = blocked
 	}
-	for candidate := range wire.Values(event, wire.Member(event, root, "candidates")) {
-		if wire.Number(event, wire.Member(event, candidate, "index")) != 0 {
+	for candidate := range root.Get("candidates").Values() {
+		if candidate.Get("index").Int() != 0 {
 			continue
 		}
-		for at := range wire.Values(event, wire.Member(event, wire.Member(event, candidate, "content"), "parts")) {
-			s.part(decoder{text: event}, at)
+		for part := range candidate.Get("content", "parts").Values() {
+			s.part(read(part))
 		}
-		reason := wire.String(event, wire.Member(event, candidate, "finishReason"))
-		if reason != "" && reason != "FINISH_REASON_UNSPECIFIED" {
+		if reason := candidate.Get("finishReason").String(); reason != "" && reason != "FINISH_REASON_UNSPECIFIED" {
 			s.reason = reason
 		}
 	}
 	return false
 }
 
-// count reads a report of usage: the prompt's tokens include those that were read from the cache, the answer's exclude its
-// thoughts.
-func count(event []byte, report wire.Span) session.Usage {
-	number := func(name string) int { return wire.Number(event, wire.Member(event, report, name)) }
-	thoughts := number("thoughtsTokenCount")
-	usage := wire.SplitUsage(number("promptTokenCount")+number("toolUsePromptTokenCount"), number("cachedContentTokenCount"), 0,
-		number("candidatesTokenCount")+thoughts, thoughts, 0)
-	usage.Total = number("totalTokenCount")
+// count reads a report of usage: the prompt's tokens include those that were read from the cache,
+// the answer's exclude its thoughts.
+func count(report wire.Value) session.Usage {
+	var prompt, cached, tools, answer, thoughts, total int
+	report.Read("promptTokenCount", &prompt, "cachedContentTokenCount", &cached, "toolUsePromptTokenCount", &tools,
+		"candidatesTokenCount", &answer, "thoughtsTokenCount", &thoughts, "totalTokenCount", &total)
+	usage := wire.SplitUsage(prompt+tools, cached, 0, answer+thoughts, thoughts, 0)
+	usage.Total = total
 	return usage
 }
 
-// part takes a part. Texts and thoughts come in pieces, which are put together. A part with a signature stays by itself, as
-// Google wants it back. A signature that comes after its text, with nothing else, belongs to that text.
-func (s *stream) part(d decoder, at wire.Span) {
-	f := d.fields(at)
-	metadata := wire.Metadata("google", "thoughtSignature", f.signature)
-	text := wire.String(d.text, f.text)
+// part takes a part. Texts and thoughts come in pieces, which are put together. A part with a
+// signature stays by itself, as Google wants it back. A signature that comes after its text, with
+// nothing else, belongs to that text.
+func (s *stream) part(p partFields) {
+	metadata := wire.Metadata("google", "thoughtSignature", p.signature)
+	text := p.text.String()
 	switch {
-	case wire.Kind(d.text, f.call) == '{':
-		s.call(d, f.call, metadata)
-	case wire.Kind(d.text, f.inline) == '{':
-		s.parts = append(s.parts, d.media(f).FilePart())
-	case f.text.Empty() && (f.more || !f.file.Empty()): // what only the API understands
-		s.parts = append(s.parts, wire.OpaquePart("gemini", "part", wire.Raw(d.text, at)))
-	case f.thought:
+	case p.call.Kind() == '{':
+		s.calls++
+		c := readCall(p.call)
+		if c.id == "" { // the API leaves out ids at will
+			c.id = "call_" + strconv.Itoa(s.calls)
+		}
+		arguments := ""
+		if c.args.Kind() == '{' {
+			arguments = string(c.args.Bytes())
+		}
+		s.parts = append(s.parts, wire.PendingCall(c.id, c.name, arguments, metadata))
+	case p.inline.Kind() == '{':
+		s.parts = append(s.parts, p.media())
+	case p.text.Empty() && (p.others > 0 || !p.file.Empty()): // what only the API understands
+		s.parts = append(s.parts, wire.OpaquePart("gemini", "part", p.Raw()))
+	case p.thought:
 		s.text(session.ReasoningPart, text, metadata)
 	default:
 		if s.hear != nil && text != "" {
@@ -87,26 +94,13 @@ func (s *stream) text(kind session.PartType, text string, metadata jsontext.Valu
 	if text == "" && metadata == nil {
 		return
 	}
-	if n := len(s.parts); n > 0 && s.parts[n-1].Type == kind && s.parts[n-1].Metadata == nil && (text == "" || metadata == nil) {
+	if n := len(s.parts); n > 0 && s.parts[n-1].Type == kind && s.parts[n-1].Metadata == nil &&
+		(text == "" || metadata == nil) {
 		s.parts[n-1].Text += text
 		s.parts[n-1].Metadata = metadata
 		return
 	}
 	s.parts = append(s.parts, session.Part{Type: kind, Text: text, Metadata: metadata})
-}
-
-// call takes a call, which comes whole. The API leaves out ids at will.
-func (s *stream) call(d decoder, at wire.Span, metadata jsontext.Value) {
-	s.calls++
-	id, name, args := d.named(at, "args")
-	if id == "" {
-		id = "call_" + strconv.Itoa(s.calls)
-	}
-	arguments := ""
-	if wire.Kind(d.text, args) == '{' {
-		arguments = string(args.Of(d.text))
-	}
-	s.parts = append(s.parts, wire.PendingCall(id, name, arguments, metadata))
 }
 
 func (s *stream) Answer() wire.Answer {

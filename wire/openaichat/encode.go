@@ -1,5 +1,5 @@
-// Package openaichat answers: how do OpenAI's Chat Completions, and the many servers that speak it, write a
-// conversation down?
+// Package openaichat reads and writes conversations in the JSON of OpenAI's Chat Completions, which
+// many servers speak.
 package openaichat
 
 import (
@@ -11,55 +11,37 @@ import (
 	"github.com/winnowhq/winnow/wire"
 )
 
-// Body is a request body. Messages are kept apart, each as its JSON, so that two bodies can be compared element by element; the
-// system prompt is the first of them.
-type Body struct {
-	Model     string
-	MaxTokens int // written as max_completion_tokens
-	Tools     jsontext.Value
-	Messages  []jsontext.Value
-}
-
-// JSON writes the body down.
-func (b Body) JSON() ([]byte, error) {
-	return wire.Body(struct {
+// head is a body without its elements.
+func head(b wire.Body) any {
+	return struct {
 		Model     string         `json:"model,omitzero"`
 		MaxTokens int            `json:"max_completion_tokens,omitzero"`
 		Tools     jsontext.Value `json:"tools,omitzero"`
-	}{b.Model, b.MaxTokens, b.Tools}, "messages", b.Messages)
+	}{b.Model, b.MaxTokens, b.Tools}
 }
 
-// Encode writes messages, already a view: an assistant's step is one message with its text and its calls, and one "tool"
-// message for each call follows it. Texts of a step are joined by blank lines. Media that tools returned follow in one
-// user message, under a caption: "tool" messages are text. There is no place for errors; a failed call's result is its error's text.
-// Reasoning goes along where the model of the options wrote it *and* it was read from a body that had it in a member
-// of its own (reasoning_content): OpenAI refuses that member, the servers that need it sent it first.
+// Encode writes messages, already a view: an assistant's step is one message with its text and its
+// calls, and one "tool" message for each call follows it. Texts of a step are joined by blank
+// lines. Media that tools returned follow in one user message, under a caption: "tool" messages are
+// text. The API has no place for errors; the result of a failed call is the text of its error.
+// Reasoning goes along where the model of the options wrote it *and* it was read from a body that
+// had it in a member of its own (reasoning_content): OpenAI refuses that member, the servers that
+// need it sent it first.
 //
-// One more message in the view adds messages at the end of the body and changes none of those before, to the byte.
-func Encode(messages []session.Message, o wire.Options) (Body, error) {
-	return EncodeMore(new(wire.Elements), messages, o)
+// One more message in the view adds messages at the end of the body and changes none of those
+// before, to the byte.
+func Encode(messages []session.Message, o wire.Options) (wire.Body, error) {
+	return new(wire.Elements).Encode(messages, o, Form)
 }
 
-// EncodeMore encodes a conversation that grows: it does what Encode does, but what is known already is not encoded again.
-// Parts of messages that were handed in must not be changed afterwards, and neither may the body.
-func EncodeMore(known *wire.Elements, messages []session.Message, o wire.Options) (Body, error) {
-	elements, err := known.Write(messages, o, form)
-	return Body{o.Model, o.MaxTokens, o.Tools, elements}, err
+// Form is how the API writes a body down.
+var Form = &wire.Form{
+	Head: head, List: "messages", Own: prefix, Said: user, Answered: assistant, First: first,
 }
-
-var form = wire.Form{Own: prefix, Write: write, First: first}
 
 func first(b *wire.Blocks, o wire.Options) {
 	if o.System != "" {
 		b.Add("system", message{Role: "system", Content: o.System})
-	}
-}
-
-func write(b *wire.Blocks, entry wire.Entry, _ wire.Options) {
-	if entry.Role == session.User {
-		user(b, entry)
-	} else {
-		assistant(b, entry)
 	}
 }
 
@@ -110,7 +92,7 @@ func media(m wire.Media) part {
 	return part{Type: "image_url", ImageURL: &imageURL{m.DataURL()}}
 }
 
-func user(b *wire.Blocks, entry wire.Entry) {
+func user(b *wire.Blocks, entry wire.Entry, _ wire.Options) {
 	role := "user"
 	if entry.System {
 		role = "system"
@@ -147,7 +129,7 @@ func raw(b *wire.Blocks, role string, parts []part, opaque jsontext.Value) {
 // prefix begins the part type of blocks that only this format understands.
 const prefix = "openai/chat."
 
-func assistant(b *wire.Blocks, entry wire.Entry) {
+func assistant(b *wire.Blocks, entry wire.Entry, _ wire.Options) {
 	m := message{Role: "assistant"}
 	var texts, thoughts []string
 	var calls []*wire.Call
@@ -156,7 +138,8 @@ func assistant(b *wire.Blocks, entry wire.Entry) {
 		switch {
 		case piece.Call != nil:
 			calls = append(calls, piece.Call)
-			m.ToolCalls = append(m.ToolCalls, call{piece.Call.ID, "function", function{piece.Call.Name, string(piece.Call.Input)}})
+			called := function{piece.Call.Name, string(piece.Call.Input)}
+			m.ToolCalls = append(m.ToolCalls, call{piece.Call.ID, "function", called})
 		case piece.Thought != nil:
 			if piece.Thought.Field != "" && piece.Thought.Text != "" {
 				field, thoughts = piece.Thought.Field, append(thoughts, piece.Thought.Text)

@@ -16,29 +16,14 @@ import (
 var update = flag.Bool("update", false, "write the golden files anew")
 
 var format = wiretest.Format{
-	Encode: func(messages []session.Message, o wire.Options) ([]jsontext.Value, []byte, error) {
-		return apart(Encode(messages, o))
-	},
-	Encoder: func() func([]session.Message, wire.Options) ([]jsontext.Value, []byte, error) {
-		var known wire.Elements
-		return func(messages []session.Message, o wire.Options) ([]jsontext.Value, []byte, error) {
-			return apart(EncodeMore(&known, messages, o))
-		}
-	},
+	Form:   Form,
 	Decode: Decode, Check: Check,
-}
-
-func apart(body Body, err error) ([]jsontext.Value, []byte, error) {
-	if err != nil {
-		return nil, nil, err
-	}
-	text, err := body.JSON()
-	return body.Messages, text, err
 }
 
 func TestEncode_golden(t *testing.T) {
 	wiretest.Golden(t, format, wire.Options{
-		Model: "model-a", System: "You help.", MaxTokens: 1000, Tools: jsontext.Value(`[{"type":"function","function":{"name":"read"}}]`),
+		Model: "model-a", System: "You help.", MaxTokens: 1000,
+		Tools: jsontext.Value(`[{"type":"function","function":{"name":"read"}}]`),
 	}, *update)
 }
 
@@ -67,7 +52,8 @@ func TestDecode_joinsResultsAndKeepsTheirPlaces(t *testing.T) {
 		{"role":"function","name":"f","content":"result of f"},
 		{"role":"robot","content":"?"}]}`)
 	d := Decode(body)
-	if d.System != "S1\n\nS2" || d.ToolCalls != 3 || d.ToolResults != 3 || len(d.Skipped) != 1 || !strings.Contains(string(d.Skipped[0].Of(d.Text)), "robot") {
+	if d.System != "S1\n\nS2" || d.ToolCalls != 3 || d.ToolResults != 3 || len(d.Skipped) != 1 ||
+		!strings.Contains(string(d.Skipped[0].Of(d.Text)), "robot") {
 		t.Fatalf("got %+v", d)
 	}
 	var said []string
@@ -77,7 +63,8 @@ func TestDecode_joinsResultsAndKeepsTheirPlaces(t *testing.T) {
 			p := &m.Parts[j]
 			line := m.ID + " " + string(m.Role) + " " + p.ID + " " + string(p.Type) + " " + p.Text
 			if p.State != nil {
-				line += string(p.State.Input) + " → " + p.State.Result() + " " + string(d.Places[p.ID].Result.Of(d.Text))
+				line += string(p.State.Input) + " → " + p.State.Result() + " " +
+					string(d.Places[p.ID].Result.Of(d.Text))
 			}
 			said = append(said, line)
 		}
@@ -100,7 +87,8 @@ func TestDecode_joinsResultsAndKeepsTheirPlaces(t *testing.T) {
 	if err := Check([]byte(again)); err != nil {
 		t.Errorf("%v\n%s", err, again)
 	}
-	for _, want := range []string{`"reasoning_content":"hm"`, `"input_audio"`, `{"role":"system","content":"mind the gap"}`, `https://example.com/a.png`} {
+	for _, want := range []string{`"reasoning_content":"hm"`, `"input_audio"`,
+		`{"role":"system","content":"mind the gap"}`, `https://example.com/a.png`} {
 		if !strings.Contains(again, want) {
 			t.Errorf("%s is missing in %s", want, again)
 		}
@@ -111,16 +99,19 @@ func TestDecode_joinsResultsAndKeepsTheirPlaces(t *testing.T) {
 }
 
 func TestCheck_findsWhatTheProviderRefuses(t *testing.T) {
-	const call = `{"role":"user","content":"a"},{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"n","arguments":"{}"}}]}`
+	const call = `{"role":"user","content":"a"},{"role":"assistant","content":null,"tool_calls":[{"id":"c",` +
+		`"type":"function","function":{"name":"n","arguments":"{}"}}]}`
 	for name, c := range map[string]struct{ messages, want string }{
-		"a call at the end":       {call, "no results"},
-		"a call without result":   {call + `,{"role":"user","content":"b"}`, "no result yet"},
-		"a result without call":   {`{"role":"tool","tool_call_id":"c","content":"r"}`, "no call before"},
-		"two results":             {call + `,{"role":"tool","tool_call_id":"c","content":"r"},{"role":"tool","tool_call_id":"c","content":"r"}`, "no call before"},
-		"empty":                   {`{"role":"user","content":""}`, "no content"},
-		"no content":              {`{"role":"assistant","content":null}`, "no content"},
-		"arguments not an object": {`{"role":"assistant","tool_calls":[{"id":"c","function":{"name":"n","arguments":"[]"}}]},{"role":"tool","tool_call_id":"c","content":""}`, "arguments"},
-		"unknown role":            {`{"role":"robot","content":"a"}`, "role"},
+		"a call at the end":     {call, "no results"},
+		"a call without result": {call + `,{"role":"user","content":"b"}`, "no result yet"},
+		"a result without call": {`{"role":"tool","tool_call_id":"c","content":"r"}`, "no call before"},
+		"two results": {call + `,{"role":"tool","tool_call_id":"c","content":"r"},{"role":"tool",` +
+			`"tool_call_id":"c","content":"r"}`, "no call before"},
+		"empty":      {`{"role":"user","content":""}`, "no content"},
+		"no content": {`{"role":"assistant","content":null}`, "no content"},
+		"arguments not an object": {`{"role":"assistant","tool_calls":[{"id":"c","function":{"name":"n",` +
+			`"arguments":"[]"}}]},{"role":"tool","tool_call_id":"c","content":""}`, "arguments"},
+		"unknown role": {`{"role":"robot","content":"a"}`, "role"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := Check([]byte(`{"messages":[` + c.messages + `]}`))
@@ -132,8 +123,11 @@ func TestCheck_findsWhatTheProviderRefuses(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	f.Add([]byte(`{"messages":[{"role":"user","content":"go"},{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"n","arguments":"{}"}}]},{"role":"tool","tool_call_id":"c","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,AA=="}}]}]}`))
-	f.Add([]byte(`[{"role":"function","content":4},{"role":"assistant","function_call":{}},{"role":"assistant","tool_calls":[1,{}]}]`))
+	f.Add([]byte(`{"messages":[{"role":"user","content":"go"},{"role":"assistant","content":null,` +
+		`"tool_calls":[{"id":"c","type":"function","function":{"name":"n","arguments":"{}"}}]},{"role":"tool",` +
+		`"tool_call_id":"c","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,AA=="}}]}]}`))
+	f.Add([]byte(`[{"role":"function","content":4},{"role":"assistant","function_call":{}},{"role":"assistant",` +
+		`"tool_calls":[1,{}]}]`))
 	f.Add([]byte(`{"messages":[{"role":"user","content":"cut \u00`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		d := Decode(body)

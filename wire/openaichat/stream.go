@@ -9,7 +9,8 @@ import (
 	"github.com/winnowhq/winnow/wire/sse"
 )
 
-// Stream puts an answer together from its events. hear is called with each piece of text as it arrives; nil if nobody listens.
+// Stream puts an answer together from its events. hear is called with each piece of text as it
+// arrives; nil if nobody listens.
 func Stream(hear func(text string)) wire.Stream { return &stream{hear: hear} }
 
 type stream struct {
@@ -31,55 +32,50 @@ type growing struct {
 
 func (s *stream) Take(event []byte) (last bool) {
 	if string(event) == sse.Done {
-		if s.reason == "" { // there are servers that say that the answer is complete, and not why
+		if s.reason == "" { // some servers say that the answer is complete, but not why
 			s.reason = "stop"
 		}
 		return true
 	}
-	root := wire.Root(event)
-	s.count(event, wire.Member(event, root, "usage"))
-	for choice := range wire.Values(event, wire.Member(event, root, "choices")) {
-		if wire.Number(event, wire.Member(event, choice, "index")) != 0 {
+	root := wire.ValueOf(event)
+	s.count(root.Get("usage"))
+	for choice := range root.Get("choices").Values() {
+		if choice.Get("index").Int() != 0 {
 			continue
 		}
-		s.said(event, wire.Member(event, choice, "delta"))
-		if reason := wire.String(event, wire.Member(event, choice, "finish_reason")); reason != "" {
+		s.said(choice.Get("delta"))
+		if reason := choice.Get("finish_reason").String(); reason != "" {
 			s.reason = reason
 		}
-		s.count(event, wire.Member(event, choice, "usage")) // Moonshot
+		s.count(choice.Get("usage")) // Moonshot
 	}
 	return false
 }
 
 // said takes texts, thoughts, refusals and calls.
-func (s *stream) said(event []byte, delta wire.Span) {
-	for name, value := range wire.Members(event, delta) {
-		switch string(name) {
-		case "content":
-			s.say(wire.String(event, value))
-			for at := range wire.Values(event, value) { // Mistral: texts and thoughts as a list
-				s.say(wire.String(event, wire.Member(event, at, "text")))
-				for thought := range wire.Values(event, wire.Member(event, at, "thinking")) {
-					s.thought.WriteString(wire.String(event, wire.Member(event, thought, "text")))
-				}
-			}
-		case "refusal":
-			text := wire.String(event, value)
-			s.refused = s.refused || text != ""
-			s.say(text)
-		case "tool_calls":
-			for call := range wire.Values(event, value) {
-				s.called(event, call)
-			}
+func (s *stream) said(delta wire.Value) {
+	var content, calls wire.Value
+	var refusal string
+	delta.Read("content", &content, "refusal", &refusal, "tool_calls", &calls)
+	s.say(content.String())
+	for block := range content.Values() { // Mistral: texts and thoughts as a list
+		s.say(block.Get("text").String())
+		for thought := range block.Get("thinking").Values() {
+			s.thought.WriteString(thought.Get("text").String())
 		}
 	}
+	s.refused = s.refused || refusal != ""
+	s.say(refusal)
 	for _, field := range []string{"reasoning_content", "reasoning"} {
-		text := wire.String(event, wire.Member(event, delta, field))
+		text := delta.Get(field).String()
 		if text == "" || s.field != "" && s.field != field { // one server sends both, with the same text
 			continue
 		}
 		s.field = field
 		s.thought.WriteString(text)
+	}
+	for call := range calls.Values() {
+		s.called(call)
 	}
 }
 
@@ -90,12 +86,13 @@ func (s *stream) say(text string) {
 	}
 }
 
-// called takes a piece of a call. A piece belongs to the newest call of its index, unless it has another id: there are servers
-// that leave every index at 0.
-func (s *stream) called(event []byte, at wire.Span) {
-	index := wire.Number(event, wire.Member(event, at, "index"))
-	id := wire.String(event, wire.Member(event, at, "id"))
-	function := wire.Member(event, at, "function")
+// called takes a piece of a call. A piece belongs to the newest call of its index, unless it has
+// another id: some servers leave every index at 0.
+func (s *stream) called(piece wire.Value) {
+	var index int
+	var id string
+	var function wire.Value
+	piece.Read("index", &index, "id", &id, "function", &function)
 	var c *growing
 	for _, known := range s.calls {
 		if known.index == index {
@@ -110,29 +107,24 @@ func (s *stream) called(event []byte, at wire.Span) {
 		c.id = id
 	}
 	if c.name == "" {
-		c.name = wire.String(event, wire.Member(event, function, "name"))
+		c.name = function.Get("name").String()
 	}
-	c.arguments.WriteString(wire.String(event, wire.Member(event, function, "arguments")))
+	c.arguments.WriteString(function.Get("arguments").String())
 }
 
-// count reads a report of usage. What was read from the cache stands in one of three places, by server: OpenAI's, DeepSeek's,
-// Moonshot's.
-func (s *stream) count(event []byte, report wire.Span) {
-	number := func(path ...string) int {
-		at := report
-		for _, name := range path {
-			at = wire.Member(event, at, name)
-		}
-		return wire.Number(event, at)
-	}
-	prompt, answer := number("prompt_tokens"), number("completion_tokens")
+// count reads a report of usage. Servers report what was read from the cache in one of three
+// places: OpenAI's, DeepSeek's, Moonshot's.
+func (s *stream) count(report wire.Value) {
+	var prompt, answer, total, deepSeek, moonshot int
+	var details, answerDetails wire.Value
+	report.Read("prompt_tokens", &prompt, "completion_tokens", &answer, "total_tokens", &total,
+		"prompt_cache_hit_tokens", &deepSeek, "cached_tokens", &moonshot,
+		"prompt_tokens_details", &details, "completion_tokens_details", &answerDetails)
 	if prompt+answer == 0 {
-		return // there are servers that report nothing once more at the end
+		return // some servers report zeros once more at the end
 	}
-	const details = "prompt_tokens_details"
-	read := max(number(details, "cached_tokens"), number("prompt_cache_hit_tokens"), number("cached_tokens"))
-	s.usage = wire.SplitUsage(prompt, read, number(details, "cache_write_tokens"),
-		answer, number("completion_tokens_details", "reasoning_tokens"), number("total_tokens"))
+	s.usage = wire.SplitUsage(prompt, max(details.Get("cached_tokens").Int(), deepSeek, moonshot),
+		details.Get("cache_write_tokens").Int(), answer, answerDetails.Get("reasoning_tokens").Int(), total)
 }
 
 // Answer has thoughts, text and calls: the order in which the protocol has them.
@@ -171,7 +163,8 @@ func (s *stream) failure() []byte {
 	return nil
 }
 
-// finish is why the answer ended. Servers have words of their own, or hand on those of the model behind them.
+// finish is why the answer ended. Servers have words of their own, or hand on those of the model
+// behind them.
 func (s *stream) finish() wire.Finish {
 	reason := strings.ToLower(s.reason)
 	switch reason {
@@ -183,7 +176,7 @@ func (s *stream) finish() wire.Finish {
 	switch {
 	case s.refused:
 		return wire.FinishRefused
-	case len(s.calls) > 0: // there are servers that say "stop"
+	case len(s.calls) > 0: // some servers say "stop"
 		return wire.FinishCalls
 	}
 	switch reason {

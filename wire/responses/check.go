@@ -1,92 +1,69 @@
 package responses
 
 import (
-	"errors"
-	"fmt"
-
 	"github.com/winnowhq/winnow/wire"
 	"github.com/winnowhq/winnow/wire/openaichat"
 )
 
-// Check reports what the API would refuse in a body: JSON that does not parse, a call without its output or the reverse, a call id that
-// occurs twice, reasoning that nothing follows, a message without content. Items of types that it does not know are passed over.
+// Check reports what the API would refuse in a body: JSON that does not parse, a call without its
+// output or the reverse, a call id that occurs twice, reasoning that nothing follows, a message
+// without content. Items of unknown types are passed over.
 func Check(body []byte) error {
-	text, skipped := wire.Complete(body)
-	if len(skipped) > 0 {
-		return fmt.Errorf("responses body: byte %d: %s", skipped[0].Start, skipped[0].Reason)
-	}
-	root := wire.Root(text)
-	list := root
-	if wire.Kind(text, root) == '{' {
-		list = wire.Member(text, root, "input")
-	}
-	if wire.Kind(text, list) == '"' {
+	if text, cut := wire.Complete(body); len(cut) == 0 && wire.ValueOf(text).Get("input").Kind() == '"' {
 		return nil
 	}
-	if wire.Kind(text, list) != '[' {
-		return errors.New("responses body: no list of items")
-	}
-	b, _ := wire.NewBuilder(body, "")
-	c := checker{decoder: &decoder{Builder: b, text: text}, calls: map[string]bool{}}
-	for at := range wire.Values(text, list) {
-		c.item(at)
-		c.index++
-	}
-	for id, waits := range c.calls {
-		if waits {
-			c.fail("the call %q has no output", id)
+	c := checker{calls: map[string]bool{}}
+	return c.Run(body, "responses", "input", "item", c.item, func() {
+		for id, waits := range c.calls {
+			if waits {
+				c.Fail("the call %q has no output", id)
+			}
 		}
-	}
-	if c.thinks {
-		c.fail("nothing follows the last reasoning")
-	}
-	return errors.Join(c.problems...)
+		if c.thinks {
+			c.Fail("nothing follows the last reasoning")
+		}
+	})
 }
 
 type checker struct {
-	*decoder
-	index    int
-	calls    map[string]bool // true while the output is missing
-	thinks   bool            // reasoning waits for what it led to
-	problems []error
+	wire.Checker
+	calls  map[string]bool // true while the output is missing
+	thinks bool            // reasoning waits for what it led to
 }
 
-func (c *checker) fail(format string, args ...any) {
-	c.problems = append(c.problems, fmt.Errorf("responses body: item %d: "+format, append([]any{c.index}, args...)...))
-}
-
-func (c *checker) item(at wire.Span) {
-	f := c.fields(at)
-	if c.thinks && (f.kind == "function_call_output" || f.role == "user") {
-		c.fail("reasoning was not followed by what it led to")
+func (c *checker) item(at wire.Value) {
+	i := read(at)
+	if c.thinks && (i.kind == "function_call_output" || i.role == "user") {
+		c.Fail("reasoning was not followed by what it led to")
 	}
-	c.thinks = f.kind == "reasoning"
-	switch f.kind {
+	c.thinks = i.kind == "reasoning"
+	switch i.kind {
 	case "function_call", "custom_tool_call":
-		input, quoted := openaichat.Arguments(c.text, f.arguments)
-		if _, twice := c.calls[f.callID]; twice || f.callID == "" || f.name == "" || f.kind == "function_call" && (!quoted || input.Kind() != '{') {
-			c.fail("call id %q, name %q, arguments %s", f.callID, f.name, input)
+		input, quoted := openaichat.Arguments(i.arguments)
+		if _, twice := c.calls[i.callID]; twice || i.callID == "" || i.name == "" ||
+			i.kind == "function_call" && (!quoted || input.Kind() != '{') {
+			c.Fail("call id %q, name %q, arguments %s", i.callID, i.name, input)
 		}
-		c.calls[f.callID] = true
+		c.calls[i.callID] = true
 	case "function_call_output", "custom_tool_call_output":
-		if !c.calls[f.callID] {
-			c.fail("an output for %q, which no call before it waits for", f.callID)
+		if !c.calls[i.callID] {
+			c.Fail("an output for %q, which no call before it waits for", i.callID)
 		}
-		c.calls[f.callID] = false
-		if kind := wire.Kind(c.text, f.output); kind != '"' && kind != '[' {
-			c.fail("an output without text")
+		c.calls[i.callID] = false
+		if kind := i.output.Kind(); kind != '"' && kind != '[' {
+			c.Fail("an output without text")
 		}
 	case "message":
-		if f.role != "user" && f.role != "assistant" && f.role != "system" && f.role != "developer" {
-			c.fail("role %q", f.role)
+		if i.role != "user" && i.role != "assistant" && i.role != "system" && i.role != "developer" {
+			c.Fail("role %q", i.role)
 		}
-		for range wire.Values(c.text, f.content) {
+		for range i.content.Values() {
 			return
 		}
-		if wire.Kind(c.text, f.content) != '"' || wire.Blank(wire.String(c.text, f.content)) {
-			c.fail("no content")
+		if i.content.Kind() != '"' || wire.Blank(i.content.String()) {
+			c.Fail("no content")
 		}
 	case "":
-		c.fail("no type")
+		c.Fail("no type")
 	}
 }

@@ -1,4 +1,4 @@
-// Package responses answers: how does OpenAI's Responses API write a conversation down?
+// Package responses reads and writes conversations in the JSON of OpenAI's Responses API.
 package responses
 
 import (
@@ -8,49 +8,29 @@ import (
 	"github.com/winnowhq/winnow/wire"
 )
 
-// Body is a request body. Items are kept apart, each as its JSON, so that two bodies can be compared item by item.
-type Body struct {
-	Model        string
-	MaxTokens    int // written as max_output_tokens
-	Instructions string
-	Tools        jsontext.Value
-	Input        []jsontext.Value
-}
-
-// JSON writes the body down.
-func (b Body) JSON() ([]byte, error) {
-	return wire.Body(struct {
+// head is a body without its elements.
+func head(b wire.Body) any {
+	return struct {
 		Model        string         `json:"model,omitzero"`
 		MaxTokens    int            `json:"max_output_tokens,omitzero"`
 		Instructions string         `json:"instructions,omitzero"`
 		Tools        jsontext.Value `json:"tools,omitzero"`
-	}{b.Model, b.MaxTokens, b.Instructions, b.Tools}, "input", b.Input)
+	}{b.Model, b.MaxTokens, b.System, b.Tools}
 }
 
-// Encode writes messages, already a view, as items: a step is its reasoning, texts and calls in their order, then one
-// output for each call. Reasoning goes along where the model of the options wrote it and its encrypted content is known: that alone
-// needs nothing that the server stored. There is no place for errors; a failed call's output is its error's text.
+// Encode writes messages, already a view, as items: a step is its reasoning, texts and calls in
+// their order, then one output for each call. Reasoning goes along where the model of the options
+// wrote it and its encrypted content is known: that alone needs nothing that the server stored. The
+// API has no place for errors; the output of a failed call is the text of its error.
 //
 // One more message in the view adds items at the end and changes none of those before, to the byte.
-func Encode(messages []session.Message, o wire.Options) (Body, error) {
-	return EncodeMore(new(wire.Elements), messages, o)
+func Encode(messages []session.Message, o wire.Options) (wire.Body, error) {
+	return new(wire.Elements).Encode(messages, o, Form)
 }
 
-// EncodeMore encodes a conversation that grows: it does what Encode does, but what is known already is not encoded again.
-// Parts of messages that were handed in must not be changed afterwards, and neither may the body.
-func EncodeMore(known *wire.Elements, messages []session.Message, o wire.Options) (Body, error) {
-	items, err := known.Write(messages, o, form)
-	return Body{o.Model, o.MaxTokens, o.System, o.Tools, items}, err
-}
-
-var form = wire.Form{Own: prefix, Write: write}
-
-func write(b *wire.Blocks, entry wire.Entry, _ wire.Options) {
-	if entry.Role == session.User {
-		user(b, entry)
-	} else {
-		assistant(b, entry)
-	}
+// Form is how the API writes a body down.
+var Form = &wire.Form{
+	Head: head, List: "input", Own: prefix, Said: user, Answered: assistant,
 }
 
 type item struct {
@@ -94,7 +74,7 @@ func media(m wire.Media) part {
 	return part{Type: "input_image", ImageURL: m.DataURL()}
 }
 
-func user(b *wire.Blocks, entry wire.Entry) {
+func user(b *wire.Blocks, entry wire.Entry, _ wire.Options) {
 	said := item{Type: "message", Role: "user"}
 	if entry.System {
 		said.Role = "developer"
@@ -124,7 +104,7 @@ func message(b *wire.Blocks, said *item) {
 // prefix begins the part type of items that only this API understands.
 const prefix = "openai/responses."
 
-func assistant(b *wire.Blocks, entry wire.Entry) {
+func assistant(b *wire.Blocks, entry wire.Entry, _ wire.Options) {
 	var calls []wire.Piece
 	said := item{Type: "message", Role: "assistant"}
 	thought := item{Type: "reasoning"}

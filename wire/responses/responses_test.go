@@ -16,29 +16,14 @@ import (
 var update = flag.Bool("update", false, "write the golden files anew")
 
 var format = wiretest.Format{
-	Encode: func(messages []session.Message, o wire.Options) ([]jsontext.Value, []byte, error) {
-		return apart(Encode(messages, o))
-	},
-	Encoder: func() func([]session.Message, wire.Options) ([]jsontext.Value, []byte, error) {
-		var known wire.Elements
-		return func(messages []session.Message, o wire.Options) ([]jsontext.Value, []byte, error) {
-			return apart(EncodeMore(&known, messages, o))
-		}
-	},
+	Form:   Form,
 	Decode: Decode, Check: Check,
-}
-
-func apart(body Body, err error) ([]jsontext.Value, []byte, error) {
-	if err != nil {
-		return nil, nil, err
-	}
-	text, err := body.JSON()
-	return body.Input, text, err
 }
 
 func TestEncode_golden(t *testing.T) {
 	wiretest.Golden(t, format, wire.Options{
-		Model: "model-a", System: "You help.", MaxTokens: 1000, Tools: jsontext.Value(`[{"type":"function","name":"read"}]`),
+		Model: "model-a", System: "You help.", MaxTokens: 1000,
+		Tools: jsontext.Value(`[{"type":"function","name":"read"}]`),
 	}, *update)
 }
 
@@ -104,10 +89,12 @@ func TestDecode_joinsOutputsAndKeepsTheirPlaces(t *testing.T) {
 		t.Errorf("%v\n%s", err, again)
 	}
 	for _, want := range []string{
-		`{"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"hm"},{"type":"summary_text","text":"so"}],"encrypted_content":"enc"}`,
+		`{"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"hm"},{"type":"summary_text",` +
+			`"text":"so"}],"encrypted_content":"enc"}`,
 		`{"type":"message","role":"assistant","phase":"commentary","content":[{"type":"output_text","text":"I look."}]}`,
 		`{"type":"custom_tool_call","call_id":"c2","name":"patch","input":"free\ntext"}`,
-		`{"type":"custom_tool_call_output","call_id":"c2","output":[{"type":"input_text","text":"two"},{"type":"input_image","image_url":"data:image/png;base64,AA=="}]}`,
+		`{"type":"custom_tool_call_output","call_id":"c2","output":[{"type":"input_text","text":"two"},` +
+			`{"type":"input_image","image_url":"data:image/png;base64,AA=="}]}`,
 		`{"type":"web_search_call","id":"ws_1","status":"completed"}`,
 		`{"type":"message","role":"developer","content":[{"type":"input_text","text":"mind the gap"}]}`,
 	} {
@@ -129,12 +116,15 @@ func TestDecode_aTextIsOneUserMessage(t *testing.T) {
 
 func TestCheck_findsWhatTheProviderRefuses(t *testing.T) {
 	for name, c := range map[string]struct{ items, want string }{
-		"a call without output":    {`{"type":"function_call","call_id":"c","name":"n","arguments":"{}"}`, "no output"},
-		"an output without call":   {`{"type":"function_call_output","call_id":"c","output":"r"}`, "no call before"},
-		"a call id twice":          {`{"type":"function_call","call_id":"c","name":"n","arguments":"{}"},{"type":"function_call","call_id":"c","name":"n","arguments":"{}"},{"type":"function_call_output","call_id":"c","output":""}`, "call id"},
-		"reasoning at the end":     {`{"type":"reasoning","summary":[]}`, "nothing follows"},
-		"reasoning before a user":  {`{"type":"reasoning","summary":[]},{"role":"user","content":"a"}`, "led to"},
-		"arguments not an object":  {`{"type":"function_call","call_id":"c","name":"n","arguments":"3"},{"type":"function_call_output","call_id":"c","output":""}`, "arguments"},
+		"a call without output":  {`{"type":"function_call","call_id":"c","name":"n","arguments":"{}"}`, "no output"},
+		"an output without call": {`{"type":"function_call_output","call_id":"c","output":"r"}`, "no call before"},
+		"a call id twice": {`{"type":"function_call","call_id":"c","name":"n","arguments":"{}"},` +
+			`{"type":"function_call","call_id":"c","name":"n","arguments":"{}"},{"type":"function_call_output",` +
+			`"call_id":"c","output":""}`, "call id"},
+		"reasoning at the end":    {`{"type":"reasoning","summary":[]}`, "nothing follows"},
+		"reasoning before a user": {`{"type":"reasoning","summary":[]},{"role":"user","content":"a"}`, "led to"},
+		"arguments not an object": {`{"type":"function_call","call_id":"c","name":"n","arguments":"3"},` +
+			`{"type":"function_call_output","call_id":"c","output":""}`, "arguments"},
 		"a message without text":   {`{"role":"user","content":[]}`, "no content"},
 		"an item without its type": {`{"text":"a"}`, "no type"},
 	} {
@@ -148,8 +138,11 @@ func TestCheck_findsWhatTheProviderRefuses(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	f.Add([]byte(`{"input":[{"role":"user","content":"go"},{"type":"reasoning","encrypted_content":"e"},{"type":"function_call","call_id":"c","name":"n","arguments":"{}"},{"type":"function_call_output","call_id":"c","output":[{"type":"input_image","image_url":"data:,x"}]}]}`))
-	f.Add([]byte(`[{"type":"custom_tool_call","input":4},{"type":"message","role":"assistant","content":[1,{"type":"input_file"}]},{"type":"shell_call_output"}]`))
+	f.Add([]byte(`{"input":[{"role":"user","content":"go"},{"type":"reasoning","encrypted_content":"e"},` +
+		`{"type":"function_call","call_id":"c","name":"n","arguments":"{}"},{"type":"function_call_output",` +
+		`"call_id":"c","output":[{"type":"input_image","image_url":"data:,x"}]}]}`))
+	f.Add([]byte(`[{"type":"custom_tool_call","input":4},{"type":"message","role":"assistant","content":[1,` +
+		`{"type":"input_file"}]},{"type":"shell_call_output"}]`))
 	f.Add([]byte(`{"input":"cut \u00`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		d := Decode(body)

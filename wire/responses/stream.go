@@ -9,14 +9,15 @@ import (
 	"github.com/winnowhq/winnow/wire"
 )
 
-// Stream puts an answer together from its events. hear is called with each piece of text as it arrives; nil if nobody listens.
+// Stream puts an answer together from its events. hear is called with each piece of text as it
+// arrives; nil if nobody listens.
 func Stream(hear func(text string)) wire.Stream { return &stream{hear: hear} }
 
 type stream struct {
 	hear     func(string)
 	items    []*growing // by their index
 	status   string
-	response []byte // the last report of the whole
+	response wire.Value // the last report of the whole
 	refused  bool
 }
 
@@ -27,63 +28,40 @@ type growing struct {
 	raw            jsontext.Value  // the item, once it is complete
 }
 
-// event holds the members of an event that matter here.
-type event struct {
-	kind, delta    string
-	index          int
-	item, response wire.Span
-}
-
-func read(text []byte) event {
-	var e event
-	for name, value := range wire.Members(text, wire.Root(text)) {
-		switch string(name) {
-		case "type":
-			e.kind = wire.String(text, value)
-		case "delta":
-			e.delta = wire.String(text, value)
-		case "output_index":
-			e.index = wire.Number(text, value)
-		case "item":
-			e.item = value
-		case "response":
-			e.response = value
-		}
-	}
-	return e
-}
-
-func (s *stream) Take(text []byte) (last bool) {
-	e := read(text)
-	switch kind := strings.TrimPrefix(e.kind, "response."); kind {
+func (s *stream) Take(event []byte) (last bool) {
+	var kind, delta string
+	var index int
+	var item, response wire.Value
+	wire.ValueOf(event).Read("type", &kind, "delta", &delta, "output_index", &index, "item", &item,
+		"response", &response)
+	switch kind = strings.TrimPrefix(kind, "response."); kind {
 	case "output_item.added", "output_item.done":
-		s.item(text, e)
+		s.item(index, read(item), kind == "output_item.done")
 	case "output_text.delta", "refusal.delta":
 		s.refused = s.refused || kind == "refusal.delta"
-		s.grow(e.index, "message", e.delta)
-		if s.hear != nil && e.delta != "" {
-			s.hear(e.delta)
+		s.grow(index, "message", delta)
+		if s.hear != nil && delta != "" {
+			s.hear(delta)
 		}
 	case "reasoning_summary_text.delta":
-		s.grow(e.index, "reasoning", e.delta)
+		s.grow(index, "reasoning", delta)
 	case "function_call_arguments.delta", "custom_tool_call_input.delta":
-		s.grow(e.index, "", e.delta)
+		s.grow(index, "", delta)
 	case "completed", "incomplete", "failed", "cancelled":
-		s.response = wire.Raw(text, e.response)
-		if s.status = s.string("status"); s.status == "" || s.status == "in_progress" {
+		s.response = wire.ValueOf(response.Raw())
+		if s.status = s.response.Get("status").String(); s.status == "" || s.status == "in_progress" {
 			s.status = kind
 		}
 	}
 	return s.status != ""
 }
 
-// item takes the announcement of an item, or the item once it is complete.
-func (s *stream) item(text []byte, e event) {
-	f := (&decoder{text: text}).fields(e.item)
-	for at := range wire.Values(text, f.content) {
-		s.refused = s.refused || wire.String(text, wire.Member(text, at, "type")) == "refusal"
+// item takes the announcement of an item, or the item once it is done.
+func (s *stream) item(index int, f itemFields, done bool) {
+	for content := range f.content.Values() {
+		s.refused = s.refused || content.Get("type").String() == "refusal"
 	}
-	i := s.at(e.index)
+	i := s.at(index)
 	if i == nil {
 		return
 	}
@@ -91,8 +69,8 @@ func (s *stream) item(text []byte, e event) {
 		i = &growing{}
 		s.items = append(s.items, i)
 	}
-	if e.kind == "response.output_item.done" {
-		i.raw = wire.Raw(text, e.item)
+	if done {
+		i.raw = f.Raw()
 	} else {
 		i.id, i.name = f.callID, f.name
 	}
@@ -101,7 +79,8 @@ func (s *stream) item(text []byte, e event) {
 	}
 }
 
-// at is the item at an index. It is made if it is not there, as some servers leave out its announcement.
+// at is the item at an index. It is made if it is not there, as some servers leave out its
+// announcement.
 func (s *stream) at(index int) *growing {
 	if index > wire.MaxBlocks {
 		return nil
@@ -128,26 +107,13 @@ func (s *stream) grow(index int, kind, delta string) {
 	i.text.WriteString(delta)
 }
 
-// string is a text in the report of the whole, number a number.
-func (s *stream) string(path ...string) string { return wire.String(s.response, s.find(path)) }
-func (s *stream) number(path ...string) int    { return wire.Number(s.response, s.find(path)) }
-
-func (s *stream) find(path []string) wire.Span {
-	at := wire.Root(s.response)
-	for _, name := range path {
-		at = wire.Member(s.response, at, name)
-	}
-	return at
-}
-
-// Answer reads items that are complete as the decoder of the protocol reads them in a request, so that the encoder makes the
-// same items of them again.
+// Answer reads items that are complete as the decoder of the protocol reads them in a request, so
+// that the encoder makes the same items of them again.
 func (s *stream) Answer() wire.Answer {
 	items := s.items
-	if len(items) == 0 { // there are servers that tell of items in the end alone
-		for output := range wire.Values(s.response, s.find([]string{"output"})) {
-			kind := wire.String(s.response, wire.Member(s.response, output, "type"))
-			items = append(items, &growing{kind: kind, raw: wire.Raw(s.response, output)})
+	if len(items) == 0 { // some servers report items at the end only
+		for output := range s.response.Get("output").Values() {
+			items = append(items, &growing{kind: output.Get("type").String(), raw: output.Raw()})
 		}
 	}
 	a := wire.Answer{Ended: s.status != "", Finish: wire.FinishOther}
@@ -158,7 +124,7 @@ func (s *stream) Answer() wire.Answer {
 			calls = calls || p.Type == session.ToolPart
 		}
 	}
-	reason := s.string("incomplete_details", "reason")
+	reason := s.response.Get("incomplete_details", "reason").String()
 	switch {
 	case s.refused, s.status == "incomplete" && reason == "content_filter":
 		a.Finish = wire.FinishRefused
@@ -171,16 +137,18 @@ func (s *stream) Answer() wire.Answer {
 	case s.status == "failed", s.status == "cancelled":
 		a.Failure = s.failure()
 	}
-	a.Usage = wire.SplitUsage(s.number("usage", "input_tokens"), s.number("usage", "input_tokens_details", "cached_tokens"),
-		s.number("usage", "input_tokens_details", "cache_write_tokens"), s.number("usage", "output_tokens"),
-		s.number("usage", "output_tokens_details", "reasoning_tokens"), s.number("usage", "total_tokens"))
+	number := func(path ...string) int { return s.response.Get("usage").Get(path...).Int() }
+	const details = "input_tokens_details"
+	a.Usage = wire.SplitUsage(number("input_tokens"), number(details, "cached_tokens"),
+		number(details, "cache_write_tokens"),
+		number("output_tokens"), number("output_tokens_details", "reasoning_tokens"), number("total_tokens"))
 	return a
 }
 
 // failure is the error of a response that failed.
 func (s *stream) failure() []byte {
-	if failure := s.find([]string{"error"}); wire.Kind(s.response, failure) == '{' {
-		return append(append([]byte(`{"error":`), failure.Of(s.response)...), '}')
+	if failure := s.response.Get("error"); failure.Kind() == '{' {
+		return append(append([]byte(`{"error":`), failure.Bytes()...), '}')
 	}
 	return []byte(`{"error":{"code":"server_error","message":"the response ended as ` + s.status + `"}}`)
 }

@@ -37,14 +37,16 @@ type Event struct {
 	Data []byte // several lines of data are joined by spaces: a line break between JSON tokens is white space
 }
 
-// Reader reads events. Comments, empty events and fields that say nothing about the data are passed over.
+// Reader reads events. Comments, empty events and fields that say nothing about the data are passed
+// over.
 type Reader struct{ lines *bufio.Reader }
 
 // NewReader returns a reader of the events in r.
 func NewReader(r io.Reader) *Reader { return &Reader{bufio.NewReader(r)} }
 
-// Next returns the next event. At the end of the stream the error is io.EOF. An event that the end of the stream cuts off
-// does not count, unless its data is whole: some servers omit the line breaks after the last event.
+// Next returns the next event. At the end of the stream the error is io.EOF. An event that the end
+// of the stream cuts off does not count, unless its data is whole: some servers omit the line
+// breaks after the last event.
 func (r *Reader) Next() (Event, error) {
 	var e Event
 	for {
@@ -78,7 +80,8 @@ func (r *Reader) Next() (Event, error) {
 	}
 }
 
-// cut decides what becomes of an event that the stream ended in, with the beginning of its last line.
+// cut decides what becomes of an event that the stream ended in, with the beginning of its last
+// line.
 func (e Event) cut(line []byte, err error) (Event, error) {
 	if !errors.Is(err, io.EOF) {
 		return Event{}, err
@@ -91,13 +94,15 @@ func (e Event) cut(line []byte, err error) (Event, error) {
 	if string(field) == "data" && len(e.Data) == 0 {
 		e.Data = bytes.TrimSpace(value)
 	}
-	if string(e.Data) == Done || bytes.HasPrefix(e.Data, []byte("{")) && jsontext.Value(e.Data).IsValid(session.ReadOptions()) {
+	if string(e.Data) == Done || bytes.HasPrefix(e.Data, []byte("{")) &&
+		jsontext.Value(e.Data).IsValid(session.ReadOptions()) {
 		return e, nil
 	}
 	return Event{}, io.EOF
 }
 
-// line reads a line without its end. If the stream ends first, the beginning of the line comes with the error.
+// line reads a line without its end. If the stream ends first, the beginning of the line comes with
+// the error.
 func (r *Reader) line() ([]byte, error) {
 	var line []byte
 	for {

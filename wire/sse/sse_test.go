@@ -38,7 +38,8 @@ func TestNext_readsEveryFormOfStream(t *testing.T) {
 		{"the name of a field, cut off", "data: {}\n\nda", []string{" {}"}},
 		{"comments and other fields", ": hi\n\nevent: a\nid: 7\n:\nretry: 1\ndata: {}\n\n", []string{"a {}"}},
 		{"a name without data is forgotten", "event: b\n\ndata: {}\n\n", []string{" {}"}},
-		{"a long event", "data: \"" + strings.Repeat("é", 100_000) + "\"\n\n", []string{` "` + strings.Repeat("é", 100_000) + `"`}},
+		{"a long event", "data: \"" + strings.Repeat("é", 100_000) + "\"\n\n",
+			[]string{` "` + strings.Repeat("é", 100_000) + `"`}},
 	} {
 		got, err := read(strings.NewReader(c.from))
 		if diff := cmp.Diff(c.want, got); diff != "" || !errors.Is(err, io.EOF) {
@@ -55,7 +56,8 @@ func (e endless) Read(p []byte) (int, error) {
 }
 
 func TestNext_ofWhatNeverEndsEnds(t *testing.T) {
-	for name, text := range map[string]string{"a line": "data: aaaaaaaaaa", "an event": "data: " + strings.Repeat("1", 10_000) + "\n"} {
+	for name, text := range map[string]string{"a line": "data: aaaaaaaaaa", "an event": "data: " +
+		strings.Repeat("1", 10_000) + "\n"} {
 		if _, err := read(endless{text}); !errors.Is(err, ErrEndless) {
 			t.Errorf("%s: %v", name, err)
 		}
