@@ -4,9 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-
+	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/session"
 )
@@ -18,8 +16,8 @@ type builder struct {
 	calls    map[string][]int // call id → message and part of the newest call that has it
 	groups   map[string]int   // API message id → its message, until the user speaks again
 	billed   map[string]int   // request → the first message of it, which has its usage
-	ids      map[string]int   // how often a message id was used
-	parts    map[string]int   // how often a part id was used
+	ids      jsonl.IDs        // how often a message id was used
+	parts    jsonl.IDs        // how often a part id was used
 	user     string           // id of the newest user message
 	marker   int              // message of the newest marker; meaningful when marked
 	marked   bool
@@ -60,7 +58,7 @@ func (b *builder) begin(i int, role session.Role) int {
 	if id == "" {
 		id = fmt.Sprintf("line-%d", e.line)
 	}
-	m := session.Message{MessageInfo: session.MessageInfo{ID: b.unique(b.ids, id), Role: role, Time: session.MessageTime{Created: e.time}}}
+	m := session.Message{MessageInfo: session.MessageInfo{ID: b.ids.New(id), Role: role, Time: session.MessageTime{Created: e.time}}}
 	if role == session.Assistant {
 		m.ParentID = b.user
 	}
@@ -73,20 +71,6 @@ func (b *builder) begin(i int, role session.Role) int {
 func (b *builder) end(m int) {
 	b.user = b.messages[m].ID
 	clear(b.groups)
-}
-
-// unique numbers an id that was used before: "a", "a#2", "a#3".
-func (b *builder) unique(used map[string]int, id string) string {
-	used[id]++
-	for used[id] > 1 {
-		next := fmt.Sprintf("%s#%d", id, used[id])
-		if used[next] == 0 {
-			used[next]++
-			return next
-		}
-		used[id]++
-	}
-	return id
 }
 
 // part appends a part to the newest message and notes where it stands.
@@ -102,7 +86,7 @@ func (b *builder) partOf(m, i, at int, p session.Part) {
 			id = fmt.Sprintf("%s:%d", e.UUID, at)
 		}
 	}
-	p.ID, p.MessageID = b.unique(b.parts, id), b.messages[m].ID
+	p.ID, p.MessageID = b.parts.New(id), b.messages[m].ID
 	b.messages[m].Parts = append(b.messages[m].Parts, p)
 	b.index.places[p.ID] = place{i, at, -1, -1}
 }
@@ -264,7 +248,7 @@ func (b *builder) block(m, i, at int, block *block) {
 	case "text":
 		p := session.Part{Type: session.TextPart, Text: span.String(block.text()), Ignored: e.APIError}
 		if e.APIError {
-			message.Error = apiError(p.Text)
+			message.Error = jsonl.Failed("APIError", p.Text)
 		}
 		b.partOf(m, i, at, p)
 	case "thinking", "redacted_thinking":
@@ -282,17 +266,6 @@ func (b *builder) block(m, i, at int, block *block) {
 		b.partOf(m, i, at, p)
 		b.calls[block.ID] = []int{m, len(b.messages[m].Parts) - 1}
 	}
-}
-
-func apiError(text string) jsontext.Value {
-	value, err := json.Marshal(struct {
-		Name string            `json:"name"`
-		Data map[string]string `json:"data"`
-	}{"APIError", map[string]string{"message": text}}, session.ReadOptions())
-	if err != nil {
-		return nil
-	}
-	return value
 }
 
 // finish settles what only the whole log tells.

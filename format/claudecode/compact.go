@@ -140,8 +140,8 @@ func (b *builder) summary(i int) {
 	e := &b.index.entries[i]
 	if !b.marked { // older versions wrote none
 		m := b.begin(i, session.User)
-		b.messages[m].ID = b.unique(b.ids, e.UUID+":marker")
-		b.messages[m].Parts = []session.Part{{ID: b.unique(b.parts, e.UUID+":marker"), MessageID: b.messages[m].ID, Type: session.CompactionPart}}
+		b.messages[m].ID = b.ids.New(e.UUID + ":marker")
+		b.messages[m].Parts = []session.Part{{ID: b.parts.New(e.UUID + ":marker"), MessageID: b.messages[m].ID, Type: session.CompactionPart}}
 		b.ids[e.UUID]--
 		b.user, b.marker, b.marked = b.messages[m].ID, m, true
 	}

@@ -2,12 +2,11 @@ package claudecode
 
 import (
 	"cmp"
-	"crypto/sha256"
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
+	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/session"
 )
@@ -28,53 +27,18 @@ type composer struct {
 // where is what every entry repeats.
 type where struct{ session, cwd, version, branch string }
 
-// uuid is the id itself where it is a UUID, else one that is always the same for the same id.
+// uuid is the id itself if it is a UUID as the product writes them, else one that is always the same for the same id.
 func uuid(id string) string {
-	if isUUID(id) {
+	if jsonl.IsUUID(id) && id == strings.ToLower(id) {
 		return id
 	}
-	sum := sha256.Sum256([]byte("winnow " + id))
-	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80 // version 8: made up by the writer
-	return fmt.Sprintf("%x-%x-%x-%x-%x", sum[0:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])
-}
-
-func isUUID(id string) bool {
-	if len(id) != 36 {
-		return false
-	}
-	for i := range id {
-		c := id[i]
-		switch i {
-		case 8, 13, 18, 23:
-			if c != '-' {
-				return false
-			}
-		default:
-			if !('0' <= c && c <= '9' || 'a' <= c && c <= 'f') {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// stamp writes a time as the product does.
-func stamp(t session.Millis) string {
-	return time.UnixMilli(int64(t)).UTC().Format("2006-01-02T15:04:05.000Z")
-}
-
-// parentUUID is the value of a member parentUuid.
-func parentUUID(uuid string) []byte {
-	if uuid == "" {
-		return []byte("null")
-	}
-	return span.Quote(uuid)
+	return jsonl.UUID("winnow " + id)
 }
 
 // begin starts an entry behind the last one.
 func (c *composer) begin() *span.Object {
 	o := &span.Object{}
-	o.Raw("parentUuid", parentUUID(c.parent))
+	o.Raw("parentUuid", jsonl.OrNull(c.parent))
 	return o
 }
 
@@ -104,7 +68,7 @@ func (c *composer) end(o *span.Object, id, message string, kept *session.Message
 // moment is the time of an entry: its own, and never before that of the entry before.
 func (c *composer) moment(t session.Millis) string {
 	c.time = max(c.time, t)
-	return stamp(c.time)
+	return jsonl.Stamp(c.time)
 }
 
 // message composes a message that is neither a marker nor a summary.
@@ -157,12 +121,12 @@ func (c *composer) assistant(m *session.Message) error {
 		}
 		first = false
 		body := &span.Object{}
-		body.Add("model", orDefault(m.ModelID, "unknown"))
+		body.Add("model", cmp.Or(m.ModelID, "unknown"))
 		body.Add("id", "msg_"+strings.ReplaceAll(uuid(m.ID), "-", ""))
 		body.Add("type", "message")
 		body.Add("role", "assistant")
 		body.Raw("content", span.Array([][]byte{block}))
-		body.Add("stop_reason", orNull(orDefault(reasons[m.Finish], m.Finish)))
+		body.Add("stop_reason", jsonl.OrNull(cmp.Or(reasons[m.Finish], m.Finish)))
 		body.Raw("stop_sequence", []byte("null"))
 		tokens := session.Usage{}
 		if m.Tokens != nil {
@@ -229,7 +193,7 @@ func (c *composer) assistant(m *session.Message) error {
 // callID is the call's id where the provider takes it and it is new, else one made from the part's.
 func (c *composer) callID(p *session.Part) string {
 	id := p.CallID
-	if id == "" || word(id) != id || c.calls[id] {
+	if id == "" || jsonl.Word(id) != id || c.calls[id] {
 		id = "toolu_" + strings.ReplaceAll(uuid("call "+p.MessageID+" "+p.ID), "-", "")
 	}
 	c.calls[id] = true
@@ -273,18 +237,4 @@ func (c *composer) result(m *session.Message, p *session.Part, call, by string) 
 	place.result, place.answer = len(c.entries), 0
 	c.places[p.ID] = place
 	return c.end(o, id, m.ID, nil)
-}
-
-func orDefault(text, otherwise string) string {
-	if text == "" {
-		return otherwise
-	}
-	return text
-}
-
-func orNull(text string) *string {
-	if text == "" {
-		return nil
-	}
-	return &text
 }

@@ -1,12 +1,14 @@
 package claudecode
 
 import (
+	"cmp"
 	"net/url"
 	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/session"
 )
@@ -103,21 +105,11 @@ func thinkingBlock(p *session.Part) []byte {
 	return o.Bytes()
 }
 
-// word replaces what ids and tool names may not have.
-func word(name string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' {
-			return r
-		}
-		return '_'
-	}, name)
-}
-
 func callBlock(p *session.Part, call string) []byte {
 	o := &span.Object{}
 	o.Add("type", "tool_use")
 	o.Add("id", call)
-	o.Add("name", orDefault(word(p.Tool), "tool"))
+	o.Add("name", cmp.Or(jsonl.Word(p.Tool), "tool"))
 	input := []byte(p.State.Input)
 	if p.State.Input.Kind() != '{' || !p.State.Input.IsValid(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)) {
 		input = []byte("{}")

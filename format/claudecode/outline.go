@@ -8,6 +8,7 @@ import (
 
 	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/session"
 )
@@ -41,7 +42,7 @@ const patient = 1 << 10
 func (o *outlining) Line(text []byte) error {
 	e, err := parse(text)
 	if err != nil {
-		return errors.New(reason(err))
+		return errors.New(jsonl.Reason(err))
 	}
 	e.unmark()
 	o.counts.Entries++

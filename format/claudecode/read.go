@@ -2,7 +2,6 @@ package claudecode
 
 import (
 	"bytes"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -10,6 +9,7 @@ import (
 
 	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
@@ -57,12 +57,7 @@ func document(src []byte, stretch bool) (*format.Document, error) {
 	r.spent.keep = true
 	r.lines(src)
 	if len(r.index.entries) == 0 {
-		err := &format.SyntaxError{Format: Name, Line: 1, Expected: "a line that is a JSON object"}
-		if len(r.doc.Damaged) > 0 {
-			d := r.doc.Damaged[0]
-			err.Line, err.Offset, err.Err = d.Line, d.Offset, fmt.Errorf("%s", d.Reason)
-		}
-		return nil, err
+		return nil, jsonl.Unreadable(Name, "a line that is a JSON object", r.doc.Damaged)
 	}
 	x := r.index
 	x.tree = treeOf(x.entries)
@@ -124,7 +119,7 @@ func (r *reader) lines(src []byte) {
 				damage("NUL bytes alone")
 			}
 		} else if e, err := parse(l.Text.Of(src)); err != nil {
-			damage(reason(err))
+			damage(jsonl.Reason(err))
 		} else {
 			e.line, e.at = l.Number, l.Text
 			e.unmark()
@@ -137,7 +132,7 @@ func (r *reader) lines(src []byte) {
 
 // log makes the messages of the branch.
 func (r *reader) log() {
-	b := &builder{reader: r, billed: map[string]int{}, calls: map[string][]int{}, groups: map[string]int{}, ids: map[string]int{}, parts: map[string]int{}, whole: map[int]bool{}}
+	b := &builder{reader: r, billed: map[string]int{}, calls: map[string][]int{}, groups: map[string]int{}, ids: jsonl.IDs{}, parts: jsonl.IDs{}, whole: map[int]bool{}}
 	for place := range r.index.active {
 		b.add(place)
 	}
@@ -174,6 +169,7 @@ func (r *reader) info() {
 			info.ID = e.Session
 		}
 	}
+	jsonl.Own(&r.doc.Session)
 	messages := r.doc.Session.Messages
 	for _, kind := range []string{"custom-title", "ai-title", "summary"} {
 		if info.Title == "" {
@@ -182,9 +178,7 @@ func (r *reader) info() {
 	}
 	for i := range messages {
 		m := &messages[i]
-		m.SessionID = info.ID
 		for j := range m.Parts {
-			m.Parts[j].SessionID = info.ID
 			if state := m.Parts[j].State; state != nil {
 				for k := range state.Attachments {
 					state.Attachments[k].SessionID = info.ID

@@ -2,6 +2,7 @@ package claudecode
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -40,7 +41,7 @@ func (p *writer) renamed(c *composer) (rule.Ledger, map[string]place, error) {
 	}
 	names, places := map[string]string{}, map[string]place{}
 	for id, pl := range c.places {
-		name := orDefault(read[at{pl.entry, pl.block}], id)
+		name := cmp.Or(read[at{pl.entry, pl.block}], id)
 		names[id], places[name] = name, pl
 	}
 	message := map[string]string{}
@@ -53,10 +54,10 @@ func (p *writer) renamed(c *composer) (rule.Ledger, map[string]place, error) {
 	for i, e := range elisions {
 		if name, composed := names[e.Part]; composed {
 			e.Part = name
-			e.Message = orDefault(message[name], e.Message)
+			e.Message = cmp.Or(message[name], e.Message)
 			by := e.Covers()
 			for j := range by {
-				by[j] = orDefault(names[by[j]], by[j])
+				by[j] = cmp.Or(names[by[j]], by[j])
 			}
 			e.By = strings.Join(by, " ")
 		}

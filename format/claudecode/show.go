@@ -4,8 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
-
+	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/rule"
 )
@@ -24,11 +23,11 @@ func targets(ledger rule.Ledger, places map[string]place, skip func(rule.Elision
 		if !known || skip(e) {
 			continue
 		}
-		inResult := p.result >= 0 && (e.Field == rule.Output || e.Field == rule.Error || e.Field == rule.Attachments || e.Field == rule.Whole)
-		if inResult {
+		call, result := jsonl.Shows(e.Field, p.result >= 0)
+		if result {
 			found[p.result] = append(found[p.result], target{p.answer, e})
 		}
-		if !inResult || e.Field == rule.Whole {
+		if call {
 			found[p.entry] = append(found[p.entry], target{p.block, e})
 		}
 	}
@@ -98,7 +97,7 @@ func (b *block) elided(wanted []target) []byte {
 		for _, t := range wanted {
 			switch t.elision.Field {
 			case rule.Input:
-				call = span.Update(call, argument(t.elision.Shown), "input")
+				call = span.Update(call, oneLine(jsonl.Argument(t.elision.Shown)), "input")
 			case rule.Whole:
 				call = span.Update(call, []byte("{}"), "input")
 			}
@@ -125,12 +124,4 @@ func (b *block) elided(wanted []target) []byte {
 		return span.Quote(shown)
 	}
 	return textBlock(shown)
-}
-
-// argument is the text itself if it is a JSON object, else an object that holds it.
-func argument(text string) []byte {
-	if v := jsontext.Value(text); v.Kind() == '{' && v.IsValid() {
-		return oneLine(v)
-	}
-	return span.Set([]byte("{}"), "", span.Quote(text), "elided")
 }

@@ -1,11 +1,13 @@
 package claudecode
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
@@ -108,7 +110,7 @@ func (p *writer) entry(i int, wanted []target) (text []byte, changed bool, err e
 			if text == nil {
 				text = e.at.Of(p.source)
 			}
-			text = span.Update(text, parentUUID(to), "parentUuid")
+			text = span.Update(text, jsonl.OrNull(to), "parentUuid")
 		}
 	}
 	return text, text != nil, nil
@@ -206,7 +208,7 @@ func (p *writer) fresh() error {
 		if summary == nil {
 			continue
 		}
-		if err := c.pivot(m, summary, p.tail(c, messages[:i], m.Marker().TailStartID), promptBefore(messages[:i])); err != nil {
+		if err := c.pivot(m, summary, p.tail(c, messages[:i], m.Marker().TailStartID), jsonl.PromptBefore(messages[:i])); err != nil {
 			return err
 		}
 	}
@@ -249,7 +251,7 @@ func (p *writer) join(c *composer) {
 	for _, i := range slices.Backward(x.active) {
 		e := &x.entries[i]
 		if c.where.cwd == "" || x.leaf >= 0 && i == x.leaf {
-			c.where.cwd = orDefault(e.Cwd, c.where.cwd)
+			c.where.cwd = cmp.Or(e.Cwd, c.where.cwd)
 		}
 		c.time = max(c.time, e.time)
 	}
@@ -257,8 +259,8 @@ func (p *writer) join(c *composer) {
 		return
 	}
 	leaf := &x.entries[x.leaf]
-	c.where.session = orDefault(leaf.Session, c.where.session)
-	c.where.version = orDefault(leaf.Version, c.where.version)
+	c.where.session = cmp.Or(leaf.Session, c.where.session)
+	c.where.version = cmp.Or(leaf.Version, c.where.version)
 	c.where.branch = leaf.Branch
 	c.parent = leaf.UUID
 	if _, out := p.gone[x.leaf]; out {
@@ -303,14 +305,4 @@ func (p *writer) tail(c *composer, before []session.Message, start string) []str
 		}
 	}
 	return uuids
-}
-
-// promptBefore is how many tokens the context had before a compaction, as the provider last reported.
-func promptBefore(before []session.Message) int {
-	for i := len(before) - 1; i >= 0; i-- {
-		if m := &before[i]; m.Role == session.Assistant && m.Tokens != nil && !m.IsSummary() {
-			return m.Tokens.Prompt() + m.Tokens.Output
-		}
-	}
-	return 0
 }

@@ -4,8 +4,7 @@ import (
 	"bytes"
 	"slices"
 
-	"github.com/go-json-experiment/json/jsontext"
-
+	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/rule"
 )
@@ -21,7 +20,7 @@ func shown(payload []byte, e rule.Elision, element int) (text []byte, withdrawn 
 		if e.Shown == "" {
 			return payload, true
 		}
-		return marshal(messageItem{Type: "message", Role: "assistant", Content: []any{textItem{"output_text", e.Shown}}}), false
+		return jsonl.Marshal(messageItem{Type: "message", Role: "assistant", Content: []any{textItem{"output_text", e.Shown}}}), false
 	case it.Type == "reasoning" && e.Field == rule.Text:
 		return span.Update(payload, span.Array([][]byte{textElement("summary_text", e.Shown)}), "summary"), false
 	case it.isOutput():
@@ -36,10 +35,7 @@ func shown(payload []byte, e rule.Elision, element int) (text []byte, withdrawn 
 		case rule.Whole: // a call cannot vanish alone: the shortest call is left, with the shortest result
 			return span.Update(span.Update(payload, span.Quote("{}"), "arguments"), span.Quote(""), "input"), false
 		case rule.Input:
-			arguments := jsontext.Value(e.Shown)
-			if arguments.Kind() != '{' || !arguments.IsValid() {
-				arguments = span.Set([]byte("{}"), "", span.Quote(e.Shown), "elided")
-			}
+			arguments := jsonl.Argument(e.Shown)
 			return span.Update(span.Update(payload, span.Quote(string(arguments)), "arguments"), span.Quote(e.Shown), "input"), false
 		}
 	}
@@ -47,7 +43,7 @@ func shown(payload []byte, e rule.Elision, element int) (text []byte, withdrawn 
 }
 
 // textElement is an element of content that is a text.
-func textElement(kind, text string) []byte { return marshal(textItem{kind, text}) }
+func textElement(kind, text string) []byte { return jsonl.Marshal(textItem{kind, text}) }
 
 // shownContent applies an elision to one element of a message's content.
 func shownContent(payload []byte, e rule.Elision, element int) ([]byte, bool) {

@@ -1,13 +1,13 @@
 package codex
 
 import (
+	"cmp"
 	"slices"
 	"strings"
-	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 )
@@ -64,15 +64,6 @@ type (
 	}
 )
 
-// marshal writes an item; what is invalid in a text becomes U+FFFD, as it does when it is read.
-func marshal(item any) []byte {
-	text, err := json.Marshal(item, session.ReadOptions())
-	if err != nil { // strings and slices of them always encode
-		panic(err)
-	}
-	return text
-}
-
 // userItem is a message of the user: an element of text for each text that is sent. Texts that a program wrote say so, in the
 // terms of versions that ask.
 func userItem(texts []string, kind string) messageItem {
@@ -113,17 +104,17 @@ func items(m *session.Message) []encoded {
 		switch p.Type {
 		case session.TextPart:
 			if p.Text != "" && !p.Ignored {
-				found = append(found, encoded{marshal(messageItem{Type: "message", Role: "assistant", Content: []any{textItem{"output_text", p.Text}}}), at})
+				found = append(found, encoded{jsonl.Marshal(messageItem{Type: "message", Role: "assistant", Content: []any{textItem{"output_text", p.Text}}}), at})
 			}
 		case session.ReasoningPart:
 			if it, ok := thought(p); ok {
-				found = append(found, encoded{marshal(it), at})
+				found = append(found, encoded{jsonl.Marshal(it), at})
 			}
 		case session.ToolPart:
-			if p.State != nil && callID(p) != "" {
-				found = append(found, encoded{marshal(callItem{"function_call", toolName(p.Tool), string(arguments(p.State)), callID(p)}), at})
+			if p.State != nil && cmp.Or(p.CallID, p.ID) != "" {
+				found = append(found, encoded{jsonl.Marshal(callItem{"function_call", cmp.Or(jsonl.Word(p.Tool), "tool"), string(jsonl.Input(p.State)), cmp.Or(p.CallID, p.ID)}), at})
 				if p.State.Final() {
-					found = append(found, encoded{marshal(outputItem{"function_call_output", callID(p), output(p.State)}), at})
+					found = append(found, encoded{jsonl.Marshal(outputItem{"function_call_output", cmp.Or(p.CallID, p.ID), output(p.State)}), at})
 				}
 			}
 		}
@@ -153,7 +144,7 @@ func userItems(m *session.Message) []encoded {
 	if len(parts) == 0 {
 		return nil
 	}
-	return []encoded{{marshal(it), parts}}
+	return []encoded{{jsonl.Marshal(it), parts}}
 }
 
 // thought is a reasoning item, for thoughts that the product's provider gave and takes back.
@@ -174,20 +165,6 @@ func thought(p *session.Part) (reasoningItem, bool) {
 	return it, true
 }
 
-func callID(p *session.Part) string {
-	if p.CallID != "" {
-		return p.CallID
-	}
-	return p.ID
-}
-
-func arguments(s *session.ToolState) jsontext.Value {
-	if s.Input.Kind() != '{' {
-		return jsontext.Value("{}")
-	}
-	return s.Input
-}
-
 // output is a result: its text, or with what else the tool returned an array of content.
 func output(s *session.ToolState) any {
 	content := []any{textItem{"input_text", s.Result()}}
@@ -200,20 +177,6 @@ func output(s *session.ToolState) any {
 		return s.Result()
 	}
 	return content
-}
-
-// toolName keeps to the characters that the provider takes in a name.
-func toolName(tool string) string {
-	name := strings.Map(func(c rune) rune {
-		if c == '_' || c == '-' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' {
-			return c
-		}
-		return '_'
-	}, tool)
-	if name == "" {
-		return "tool"
-	}
-	return name
 }
 
 // skeleton is a message without the texts that its items hold.
@@ -256,11 +219,6 @@ func (e *encoded) element(part int) int {
 	return -1
 }
 
-// stamp writes a time as the product does.
-func stamp(at session.Millis) string {
-	return time.UnixMilli(int64(at)).UTC().Format("2006-01-02T15:04:05.000Z")
-}
-
 // holders counts for each part of a message how many of its items hold it: none, one, or a call and its result.
 func holders(made []encoded, m *session.Message) []int {
 	held := make([]int, len(m.Parts))
@@ -278,20 +236,10 @@ func (made *encoded) concerns(m *session.Message, held []int, ledger rule.Ledger
 	result := strings.HasSuffix(typeOf(made.payload), "_output")
 	for _, part := range made.parts {
 		for _, e := range ledger.Of(m.Parts[part].ID) {
-			if on(e.Field, result, held[part] > 1) {
+			if call, answer := jsonl.Shows(e.Field, held[part] > 1); answer && result || call && !result {
 				aims = append(aims, aim{elided{Elision: e}, made.element(part)})
 			}
 		}
 	}
 	return aims
-}
-
-// on reports whether an elision of this field is kept on the line of a result, or on the line of the call or of whatever else
-// the part is. answered tells whether the part has both.
-func on(field rule.Field, result, answered bool) bool {
-	ofResult := field == rule.Output || field == rule.Error || field == rule.Attachments || field == rule.Whole
-	if result {
-		return ofResult
-	}
-	return !answered || !ofResult || field == rule.Whole
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/winnowhq/winnow/bill"
+	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -33,7 +34,7 @@ func (r *reader) sessionMeta(payload []byte, m *mark) error {
 		return nil
 	}
 	info.ID, info.Directory, info.Version, info.ParentID = meta.ID, meta.Cwd, meta.Version, cmp.Or(meta.Parent, meta.Forked)
-	info.Time.Created = millis(meta.Timestamp)
+	info.Time.Created = jsonl.Millis(meta.Timestamp)
 	return nil
 }
 

@@ -2,7 +2,6 @@ package codex
 
 import (
 	"strings"
-	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -84,14 +83,6 @@ func (u usage) canonical() session.Usage {
 }
 
 func decode(text []byte, into any) error { return json.Unmarshal(text, into, session.ReadOptions()) }
-
-func millis(stamp string) session.Millis {
-	t, err := time.Parse(time.RFC3339Nano, stamp)
-	if err != nil {
-		return 0
-	}
-	return session.Millis(t.UnixMilli())
-}
 
 // isCall and isOutput tell the halves of a tool call apart, for kinds that are not known by name as well.
 func (it *item) isCall() bool   { return strings.HasSuffix(it.Type, "_call") }

@@ -3,6 +3,7 @@ package codex
 import (
 	"strconv"
 
+	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/session"
 )
@@ -51,7 +52,7 @@ func (l *line) text(src []byte) []byte { return l.json.Of(src) }
 
 // created is the time of the line, 0 if it is unknown.
 func (l *line) created(src []byte) session.Millis {
-	return millis(span.String(l.timestamp.Of(l.text(src))))
+	return jsonl.Millis(span.String(l.timestamp.Of(l.text(src))))
 }
 
 // scanLine finds the members of a line without decoding them. It checks that quotes and brackets close, no more: what

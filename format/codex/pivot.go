@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/session"
 )
@@ -80,9 +81,9 @@ func (w *writer) history(m *session.Message, at int32, tail [][]byte) [][]byte {
 		history = append(history, c.items...)
 	}
 	for _, c := range carried {
-		history = append(history, marshal(userItem([]string{c}, carryKind)))
+		history = append(history, jsonl.Marshal(userItem([]string{c}, carryKind)))
 	}
-	history = append(history, marshal(userItem([]string{text}, summaryKind)))
+	history = append(history, jsonl.Marshal(userItem([]string{text}, summaryKind)))
 	return append(history, tail...)
 }
 
@@ -108,9 +109,9 @@ func (w *writer) window(summary int) (items [][]byte, touched bool) {
 		if m.Completes() { // of an earlier pivot that the tail reaches back over
 			text, carried := summaryTexts(m)
 			for _, c := range carried {
-				items = append(items, marshal(userItem([]string{c}, carryKind)))
+				items = append(items, jsonl.Marshal(userItem([]string{c}, carryKind)))
 			}
-			items = append(items, marshal(userItem([]string{text}, summaryKind)))
+			items = append(items, jsonl.Marshal(userItem([]string{text}, summaryKind)))
 			continue
 		}
 		shown, changed := w.shownItems(m)
@@ -144,7 +145,7 @@ func (w *writer) shownItems(m *session.Message) (items [][]byte, changed bool) {
 			items = append(items, l.payload.Of(text))
 		case agentLine: // a line of its own in the file, no response item
 			if _, said, err := agentText(l.payload.Of(text)); err == nil && said != "" {
-				items = append(items, marshal(userItem([]string{said}, syntheticKind)))
+				items = append(items, jsonl.Marshal(userItem([]string{said}, syntheticKind)))
 			}
 		}
 	}

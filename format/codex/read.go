@@ -3,7 +3,6 @@ package codex
 import (
 	"bytes"
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
@@ -23,7 +23,7 @@ func (Format) Read(src []byte) (*format.Document, error) {
 		doc:   &format.Document{Format: name, Source: src},
 		src:   src,
 		index: &native{marks: map[int32]*mark{}, places: map[string]place{}, owned: map[string][]int32{}},
-		calls: map[string]call{}, ids: map[string]int{}, parts: map[string]bool{}, again: map[string]int{}, step: -1, compaction: -1,
+		calls: map[string]call{}, ids: map[string]int{}, names: jsonl.IDs{}, parts: jsonl.IDs{}, step: -1, compaction: -1,
 	}
 	r.scan()
 	readable := 0
@@ -40,13 +40,7 @@ func (Format) Read(src []byte) (*format.Document, error) {
 	}
 	r.endTurn()
 	if readable == 0 {
-		err := errors.New("the file is empty")
-		expected, number, offset := "a line with timestamp, type and payload", 1, int64(0)
-		if len(r.doc.Damaged) > 0 {
-			first := r.doc.Damaged[0]
-			err, number, offset = errors.New(first.Reason), first.Line, first.Offset
-		}
-		return nil, &format.SyntaxError{Format: name, Line: number, Offset: offset, Expected: expected, Err: err}
+		return nil, jsonl.Unreadable(name, "a line with timestamp, type and payload", r.doc.Damaged)
 	}
 	slices.SortFunc(r.doc.Damaged, func(a, b format.Damage) int { return cmp.Compare(a.Line, b.Line) })
 	r.finish()
@@ -64,9 +58,9 @@ type reader struct {
 	src   []byte
 	index *native
 
-	ids   map[string]int  // positions of messages
-	parts map[string]bool // ids of parts that are taken
-	again map[string]int  // how often an id was wanted once more
+	ids   map[string]int // positions of messages
+	names jsonl.IDs      // of messages
+	parts jsonl.IDs
 	calls map[string]call // newest call by call id
 
 	step       int  // position of the open assistant message, -1 between steps
@@ -208,21 +202,7 @@ func (r *reader) finish() {
 	for i := len(r.index.lines) - 1; i >= 0 && s.Info.Time.Updated == 0; i-- {
 		s.Info.Time.Updated = r.index.lines[i].created(r.src)
 	}
-	for i := range s.Messages {
-		m := &s.Messages[i]
-		if m.SessionID == "" {
-			m.SessionID = s.Info.ID
-		}
-		for j := range m.Parts {
-			p := &m.Parts[j]
-			if p.SessionID == "" {
-				p.SessionID = s.Info.ID
-			}
-			if p.MessageID == "" {
-				p.MessageID = m.ID
-			}
-		}
-	}
+	jsonl.Own(s)
 	slices.SortStableFunc(r.elisions, func(a, b elided) int { return cmp.Compare(a.At, b.At) })
 	committed := make([]rule.Elision, len(r.elisions))
 	for i, e := range r.elisions {
@@ -235,22 +215,15 @@ func (r *reader) finish() {
 
 // messageID is the id of a message that begins on this line: the item's own, or one made of the line's place.
 func (r *reader) messageID(own string, l *line) string {
-	if own != "" {
-		if _, taken := r.ids[own]; !taken {
-			return own
-		}
+	if own != "" && r.names[own] == 0 {
+		r.names[own]++
+		return own
 	}
 	n := int64(l.number)
 	if l.hasOrdinal {
 		n = l.ordinal
 	}
-	id := fmt.Sprintf("codex_%06d", n)
-	for unique := id; ; r.again[id]++ { // ordinals repeat where files were joined
-		if _, taken := r.ids[unique]; !taken {
-			return unique
-		}
-		unique = fmt.Sprintf("%s#%d", id, r.again[id]+2)
-	}
+	return r.names.New(fmt.Sprintf("codex_%06d", n)) // ordinals repeat where files were joined
 }
 
 // append adds a message to the log and returns its position.
@@ -270,21 +243,11 @@ func (r *reader) own(message string, at int32) {
 	}
 }
 
-// partID makes an id that no part has yet.
-func (r *reader) partID(id string) string {
-	unique := id
-	for ; r.parts[unique]; r.again[id]++ {
-		unique = fmt.Sprintf("%s#%d", id, r.again[id]+2)
-	}
-	r.parts[unique] = true
-	return unique
-}
-
 // addPart appends a part to a message and notes where it is.
 func (r *reader) addPart(message int, p session.Part, where place) *session.Part {
 	m := &r.doc.Session.Messages[message]
 	if p.ID == "" {
-		p.ID = r.partID(fmt.Sprintf("%s:%d", m.ID, len(m.Parts)))
+		p.ID = r.parts.New(fmt.Sprintf("%s:%d", m.ID, len(m.Parts)))
 	}
 	r.index.places[p.ID] = where
 	m.Parts = append(m.Parts, p)

@@ -127,7 +127,7 @@ func (r *reader) respond(at int32, l *line, it *item, payload []byte, created se
 			m.Finish = "stop"
 		}
 		if p.CallID != "" {
-			p.ID = r.partID(p.CallID)
+			p.ID = r.parts.New(p.CallID)
 		}
 		added := r.addPart(i, p, where)
 		if it.CallID != "" {
@@ -175,7 +175,7 @@ func (r *reader) answer(at int32, it *item, created session.Millis) bool {
 		p.State.Output = text
 	}
 	for i := range files {
-		files[i].ID = r.partID(p.ID + ":" + string(rune('a'+i%26)))
+		files[i].ID = r.parts.New(p.ID + ":" + string(rune('a'+i%26)))
 		files[i].MessageID = m.ID
 	}
 	p.State.Attachments = files
@@ -195,6 +195,7 @@ func (r *reader) adopt(at int32, m session.Message) {
 	if _, taken := r.ids[m.ID]; taken {
 		return // a line that was copied: the first counts
 	}
+	r.names[m.ID]++
 	m.Parts = slices.Clone(m.Parts) // the mark stays as it was written
 	for j := range m.Parts {
 		p := &m.Parts[j]
@@ -202,7 +203,7 @@ func (r *reader) adopt(at int32, m session.Message) {
 			state := *p.State
 			p.State = &state
 		}
-		r.parts[p.ID] = true
+		r.parts[p.ID]++
 		r.index.places[p.ID] = place{line: at, output: -1, element: nowhere}
 	}
 	r.append(at, m)

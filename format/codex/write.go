@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/session"
 )
@@ -110,11 +111,11 @@ func (w *writer) aimAll() error {
 		}
 		at := w.at
 		w.at++
-		answered := where.output >= 0
-		if answered && on(e.Field, true, true) {
+		call, result := jsonl.Shows(e.Field, where.output >= 0)
+		if result {
 			w.aims[where.output] = append(w.aims[where.output], aim{elided{e, at}, whole})
 		}
-		if on(e.Field, false, answered) {
+		if call {
 			w.aims[where.line] = append(w.aims[where.line], aim{elided{e, at}, int(where.element)})
 		}
 	}
@@ -311,7 +312,7 @@ func (w *writer) elisionsOf(m *session.Message) []elided {
 // line writes a new line. Lines of our own type get no ordinal: the product does not see them, and counts on.
 func (w *writer) line(kind string, payload []byte, m *mark) error {
 	var o span.Object
-	o.Raw("timestamp", span.Quote(stamp(w.time)))
+	o.Raw("timestamp", span.Quote(jsonl.Stamp(w.time)))
 	if w.ordinals && kind != oursType {
 		o.Add("ordinal", w.next)
 		w.next++

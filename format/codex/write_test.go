@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
@@ -328,7 +329,7 @@ func TestThreadID(t *testing.T) {
 	if id := "01a1f89c-081c-7c01-b645-6a1191c573e1"; ThreadID(id) != id {
 		t.Errorf("ThreadID(%s) = %s", id, ThreadID(id))
 	}
-	if a, b := ThreadID("ses_1"), ThreadID("ses_2"); a == b || !uuid.MatchString(a) || a != ThreadID("ses_1") {
+	if a, b := ThreadID("ses_1"), ThreadID("ses_2"); a == b || !jsonl.IsUUID(a) || a != ThreadID("ses_1") {
 		t.Errorf("derived ids %s and %s", a, b)
 	}
 }

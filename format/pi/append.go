@@ -5,12 +5,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"strings"
-	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/winnowhq/winnow/format/internal/span"
+	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -69,11 +68,11 @@ func (a *appender) newID(name string) string {
 
 // write writes one entry; the name is what its id is made from. It returns how the entry is referred to.
 func (a *appender) write(name string, at session.Millis, e newEntry) ref {
-	e.Timestamp = stamp(at)
+	e.Timestamp = jsonl.Stamp(at)
 	here := ref{parsed: a.parsed}
 	if !a.linear && e.Type != sessionEntry {
 		e.ID = a.newID(name)
-		e.ParentID = parentID(a.leaf)
+		e.ParentID = jsonl.OrNull(a.leaf)
 		if e.FirstKept == itself {
 			e.FirstKept = e.ID
 		}
@@ -92,18 +91,6 @@ func (a *appender) write(name string, at session.Millis, e newEntry) ref {
 
 // itself stands for the id of the entry that is being written.
 const itself = "\x00"
-
-// parentID is the value of a member parentId.
-func parentID(id string) jsontext.Value {
-	if id == "" {
-		return jsontext.Value("null")
-	}
-	return span.Quote(id)
-}
-
-func stamp(at session.Millis) string {
-	return time.UnixMilli(int64(at)).UTC().Format("2006-01-02T15:04:05.000Z")
-}
 
 // messages writes the new ones of a log as entries: a marker and its summary together as the product's compaction, everything else as messages
 // of the product.
@@ -170,7 +157,7 @@ func (a *appender) compaction(log []session.Message, marker, summary int) {
 		}
 	}
 	text := strings.Join(texts, "\n\n")
-	tokens := promptBefore(log[:marker])
+	tokens := jsonl.PromptBefore(log[:marker])
 	e := newEntry{Type: compactionEntry, Summary: &text, TokensBefore: &tokens, Details: filesTouched(log[:marker])}
 	kept, ok := a.first[log[marker].Marker().TailStartID]
 	switch {
@@ -219,18 +206,6 @@ func without(m *session.Message, native []session.Part, at []int) (*session.Mess
 		}
 	}
 	return &rest, from
-}
-
-// promptBefore is the size of the conversation before a compaction, in tokens, as the newest report has it.
-func promptBefore(log []session.Message) int {
-	for i := len(log) - 1; i >= 0; i-- {
-		if u := log[i].Tokens; u != nil && !log[i].IsSummary() && !log[i].Failed() {
-			if n := max(u.Total, u.Prompt()+u.Output); n > 0 {
-				return n
-			}
-		}
-	}
-	return 0
 }
 
 // touched is what the product notes of a compaction: files that were read and not changed, and files that were changed.

@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
@@ -71,11 +72,11 @@ func (f *file) place(log []session.Message, ledger rule.Ledger) map[int][]wanted
 		holder, block := f.holder(&log[at.message], native)
 		want.block = block
 		result, ended := f.results[native]
-		ofResult := e.Field == rule.Output || e.Field == rule.Error || e.Field == rule.Attachments
-		if !ended || !ofResult {
+		inCall, inResult := jsonl.Shows(e.Field, ended)
+		if inCall {
 			entries[holder] = append(entries[holder], want)
 		}
-		if ended && (ofResult || e.Field == rule.Whole) {
+		if inResult {
 			entries[result] = append(entries[result], want)
 		}
 	}
@@ -228,7 +229,7 @@ func shownContent(content []byte, want []wanted) ([]byte, error) {
 		kind := kindOf(*b)
 		switch {
 		case kind == callBlock && w.Field == rule.Input:
-			*b = span.Update(*b, object(w.Shown), "arguments")
+			*b = span.Update(*b, jsonl.Argument(w.Shown), "arguments")
 		case kind == callBlock && w.Field == rule.Whole:
 			*b = span.Update(*b, []byte("{}"), "arguments")
 		case kind == callBlock:
@@ -247,14 +248,6 @@ func shownContent(content []byte, want []wanted) ([]byte, error) {
 		}
 	}
 	return span.Array(slices.DeleteFunc(blocks, func(b []byte) bool { return b == nil })), nil
-}
-
-// object is the text itself if it is a JSON object, else an object that holds it.
-func object(text string) []byte {
-	if v := jsontext.Value(text); v.IsValid() && v.Kind() == '{' {
-		return v
-	}
-	return span.Set([]byte("{}"), "", span.Quote(text), "elided")
 }
 
 // elements are the blocks of a content; a text is one block. What is not an object the reader drops as well.

@@ -1,12 +1,12 @@
 package pi
 
 import (
-	"fmt"
 	"strconv"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/session"
 )
@@ -32,7 +32,7 @@ func (e *entry) created() session.Millis {
 	if e.Message != nil && e.Message.Timestamp > 0 {
 		return session.Millis(e.Message.Timestamp)
 	}
-	return moment(e.Timestamp)
+	return jsonl.Millis(e.Timestamp)
 }
 
 // user adds a message in the user's name; synthetic when a program wrote it.
@@ -94,7 +94,7 @@ func (b *builder) assistant(at int, e *entry, mark *mark) {
 		Variant: b.level, Path: b.workingPath(), Finish: native.Stop,
 	}}
 	m.Time.Created = e.created()
-	m.Time.Completed = max(m.Time.Created, moment(e.Timestamp))
+	m.Time.Completed = max(m.Time.Created, jsonl.Millis(e.Timestamp))
 	for _, s := range stops {
 		if s[0] == native.Stop {
 			m.Finish = s[1]
@@ -102,9 +102,9 @@ func (b *builder) assistant(at int, e *entry, mark *mark) {
 	}
 	switch native.Stop {
 	case "error":
-		m.Error = failure("UnknownError", native.Failure)
+		m.Error = jsonl.Failed("UnknownError", native.Failure)
 	case "aborted":
-		m.Error = failure("MessageAbortedError", native.Failure)
+		m.Error = jsonl.Failed("MessageAbortedError", native.Failure)
 	}
 	if u := native.Usage; u != nil {
 		m.Tokens, m.Cost = u.tokens(), u.cost()
@@ -161,7 +161,9 @@ func (b *builder) blocks(id string, e *entry, blocks content) []session.Part {
 			p.Type, p.Mime, p.URL = session.FilePart, block.Mime, dataURL(block)
 		case callBlock:
 			p.Type, p.CallID, p.Tool = session.ToolPart, block.ID, block.Name
-			p.ID = b.partID(p)
+			if p.CallID != "" {
+				p.ID = b.parts.New(p.CallID)
+			}
 			p.State = &session.ToolState{Status: session.Running, Input: block.Arguments.Of(e.text)}
 			if block.Arguments.Empty() {
 				p.State.Input = jsontext.Value("{}")
@@ -174,18 +176,6 @@ func (b *builder) blocks(id string, e *entry, blocks content) []session.Part {
 		}
 	}
 	return parts
-}
-
-// partID is the id of a call, made unique.
-func (b *builder) partID(p *session.Part) string {
-	if p.CallID == "" {
-		return p.ID
-	}
-	b.parts[p.CallID]++
-	if n := b.parts[p.CallID]; n > 1 {
-		return fmt.Sprintf("%s#%d", p.CallID, n)
-	}
-	return p.CallID
 }
 
 func dataURL(b *block) string { return "data:" + b.Mime + ";base64," + b.Data }
@@ -203,21 +193,6 @@ func signature(b *block) jsontext.Value {
 		return nil
 	}
 	return text
-}
-
-func failure(name, text string) jsontext.Value {
-	var e struct {
-		Name string `json:"name"`
-		Data struct {
-			Message string `json:"message"`
-		} `json:"data"`
-	}
-	e.Name, e.Data.Message = name, text
-	raw, err := json.Marshal(e, session.ReadOptions())
-	if err != nil {
-		return nil
-	}
-	return raw
 }
 
 // result joins a tool result with its call. One without a call gets a call of its own, for it is readable.
@@ -275,7 +250,7 @@ func (b *builder) result(at int, e *entry) *place {
 func (b *builder) compaction(at int, e *entry, mark *mark) {
 	id := b.f.messageID(at)
 	marker := session.Message{MessageInfo: session.MessageInfo{ID: id, Role: session.User, Model: b.model}}
-	marker.Time.Created = moment(e.Timestamp)
+	marker.Time.Created = jsonl.Millis(e.Timestamp)
 	marker.Parts = []session.Part{{
 		ID: id + ":0", SessionID: b.s.Info.ID, MessageID: id, Type: session.CompactionPart, TailStartID: b.tailStart(at, e),
 	}}

@@ -2,9 +2,6 @@ package pi
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
-	"io"
 	"math"
 	"strconv"
 
@@ -218,16 +215,4 @@ func parse(text []byte) (entry, error) {
 		return e, span.ErrNotObject
 	}
 	return e, span.Decode(text, &e.record)
-}
-
-// reason says shortly why a line could not be read.
-func reason(err error) string {
-	var syntax *jsontext.SyntacticError
-	switch {
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		return "the line is cut short"
-	case errors.As(err, &syntax):
-		return fmt.Sprintf("not JSON at byte %d of the line: %v", syntax.ByteOffset, syntax.Err)
-	}
-	return err.Error()
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/session"
 )
@@ -158,11 +159,7 @@ func (a *appender) assistant(m *session.Message) {
 			if p.State == nil {
 				continue
 			}
-			arguments := p.State.Input
-			if arguments.Kind() != '{' {
-				arguments = jsontext.Value("{}")
-			}
-			b = newBlock{Type: callBlock, ID: p.CallID, Name: p.Tool, Arguments: arguments}
+			b = newBlock{Type: callBlock, ID: p.CallID, Name: p.Tool, Arguments: jsonl.Input(p.State)}
 			if p.State.Final() {
 				results = append(results, result(p))
 			}
@@ -186,12 +183,7 @@ func (a *appender) assistant(m *session.Message) {
 		last.Stop = "length"
 	}
 	if m.Failed() {
-		var e struct {
-			Name string `json:"name"`
-			Data struct {
-				Message string `json:"message"`
-			} `json:"data"`
-		}
+		var e jsonl.Failure
 		last.Stop = "error"
 		if json.Unmarshal(m.Error, &e, session.ReadOptions()) == nil {
 			last.Failure = e.Data.Message

@@ -2,16 +2,15 @@ package pi
 
 import (
 	"cmp"
-	"errors"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
@@ -34,11 +33,7 @@ func document(src []byte, stretch bool) (*format.Document, error) {
 	doc := &format.Document{Format: Name, Damaged: damaged, Source: src, Native: f}
 	f.count(&doc.Counts)
 	if doc.Counts.Entries == len(damaged) || f.header < 0 && len(f.path) == 0 {
-		err := &format.SyntaxError{Format: Name, Line: 1, Expected: "a session header or an entry, one JSON object a line"}
-		if len(damaged) > 0 {
-			err.Line, err.Offset, err.Err = damaged[0].Line, damaged[0].Offset, errors.New(damaged[0].Reason)
-		}
-		return nil, err
+		return nil, jsonl.Unreadable(Name, "a session header or an entry, one JSON object a line", damaged)
 	}
 	b := newBuilder(f)
 	if f.header >= 0 {
@@ -117,7 +112,7 @@ type builder struct {
 	path     *session.Path
 	lastUser string
 	calls    map[string]place // call id → its newest part
-	parts    map[string]int   // part id → how often it occurs
+	parts    jsonl.IDs        // part id → how often it occurs
 	byID     map[string]int   // message id → position
 	unasked  []int            // user messages that came before any word about the model
 	restores []restore
@@ -140,7 +135,7 @@ type placed struct {
 }
 
 func newBuilder(f *file) *builder {
-	return &builder{f: f, calls: map[string]place{}, parts: map[string]int{}, byID: map[string]int{},
+	return &builder{f: f, calls: map[string]place{}, parts: jsonl.IDs{}, byID: map[string]int{},
 		s: session.Session{Messages: make([]session.Message, 0, len(f.path))}}
 }
 
@@ -152,7 +147,7 @@ func (b *builder) head(e *entry) {
 	}
 	b.s.Info.ID, b.s.Info.Directory = e.ID, e.Cwd
 	b.s.Info.ParentID = forkedFrom(cmp.Or(e.ParentSession, e.BranchedFrom))
-	b.s.Info.Time.Created = moment(e.Timestamp)
+	b.s.Info.Time.Created = jsonl.Millis(e.Timestamp)
 	b.setModel(e.Provider, e.Model)
 	b.setLevel(e.Thinking)
 	for i := range b.f.entries {
@@ -376,13 +371,4 @@ func (e *entry) replaceable() string {
 		return "summary"
 	}
 	return "message"
-}
-
-// moment reads a timestamp; 0 when it is none.
-func moment(stamp string) session.Millis {
-	t, err := time.Parse(time.RFC3339Nano, stamp)
-	if err != nil {
-		return 0
-	}
-	return session.Millis(t.UnixMicro()) / 1000
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/format/internal/span"
 )
 
@@ -46,7 +47,7 @@ func index(src []byte) (*file, []format.Damage) {
 				e = entry{gone: true, damaged: true}
 				b.damage()
 				damaged = append(damaged, format.Damage{
-					Line: l.Number, Offset: int64(l.Whole.Start), Bytes: l.Whole.Len(), Reason: reason(err),
+					Line: l.Number, Offset: int64(l.Whole.Start), Bytes: l.Whole.Len(), Reason: jsonl.Reason(err),
 				})
 			} else {
 				if b.add(&e) {

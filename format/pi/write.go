@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/session"
 )
@@ -151,7 +152,7 @@ func (f *file) without(src []byte, removed map[int]bool) *appender {
 					break
 				}
 			}
-			text = span.Update(text, parentID(e.Parent), "parentId")
+			text = span.Update(text, jsonl.OrNull(e.Parent), "parentId")
 		}
 		if kept, ok := ids[e.FirstKept]; ok && removed[kept] {
 			for kept < i && (removed[kept] || f.entries[kept].gone) {
