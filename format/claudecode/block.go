@@ -40,7 +40,8 @@ func (b *block) text() []byte {
 	return b.Text.Of(b.raw)
 }
 
-// blocks reads a message's content; a string is one text block. What is not an object is a block of an unknown kind.
+// blocks reads a message's content; a string is one text block. What is not an object is a block of
+// an unknown kind.
 func blocks(content []byte) (found []block) {
 	single := span.All(content)
 	if span.Kind(content) == '"' {
@@ -59,7 +60,8 @@ func blocks(content []byte) (found []block) {
 	return found
 }
 
-// file makes a file part of an image or document block; ok is false if the block holds nothing that can be shown.
+// file makes a file part of an image or document block; ok is false if the block holds nothing that
+// can be shown.
 func (b *block) file() (p session.Part, ok bool) {
 	var source struct {
 		Kind string `json:"type"`

@@ -161,7 +161,8 @@ func isCommand(text string) bool {
 // isPrinted reports whether a text is what a slash command printed.
 func isPrinted(text string) bool { return strings.HasPrefix(text, "<local-command-std") }
 
-// localCommand notes that a slash command ran inside the product alone: what it printed follows it, and it asked the model nothing.
+// localCommand notes that a slash command ran inside the product alone: what it printed follows it,
+// and it asked the model nothing.
 func (b *builder) localCommand(m int) {
 	text := b.messages[m].Parts[0].Text
 	switch {

@@ -11,9 +11,9 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// pivot composes a compaction: the boundary, at which the chain of parents ends, and the summary in the user's name. tail
-// holds the uuids that stay verbatim; the product hangs them behind the summary when it reads the file, and what has
-// the summary as its parent behind them.
+// pivot composes a compaction: the boundary, at which the chain of parents ends, and the summary in
+// the user's name. tail holds the uuids that stay verbatim; the product hangs them behind the
+// summary when it reads the file, and what has the summary as its parent behind them.
 func (c *composer) pivot(marker, summary *session.Message, tail []string, tokens int) error {
 	part := marker.Marker()
 	boundary, anchor := uuid(marker.ID), uuid(summary.ID)
@@ -75,7 +75,8 @@ func (c *composer) pivot(marker, summary *session.Message, tail []string, tokens
 // boundary makes a marker.
 func (b *builder) boundary(i int, behind []int) {
 	e := &b.index.entries[i]
-	// A boundary of which the summary is lost hides nothing: what came before it is still there to be read.
+	// A boundary of which the summary is lost hides nothing: what came before it is still there to
+	// be read.
 	if !b.answered(behind) {
 		return
 	}

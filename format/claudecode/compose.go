@@ -11,8 +11,9 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// composer writes messages that come from elsewhere as entries of this product. Members stand in the product's order: in
-// files of more than 5 MiB it looks for some of them without reading the JSON.
+// composer writes messages that come from elsewhere as entries of this product. Members stand in
+// the product's order: in files of more than 5 MiB it looks for some of them without reading the
+// JSON.
 type composer struct {
 	keep    bool // user messages are kept whole beside the product's form
 	where   where
@@ -27,7 +28,8 @@ type composer struct {
 // where is what every entry repeats.
 type where struct{ session, cwd, version, branch string }
 
-// uuid is the id itself if it is a UUID as the product writes them, else one that is always the same for the same id.
+// uuid is the id itself if it is a UUID as the product writes them, else one that is always the
+// same for the same id.
 func uuid(id string) string {
 	if jsonl.IsUUID(id) && id == strings.ToLower(id) {
 		return id

@@ -13,7 +13,8 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// spoken is the content of a user message, nil when it says nothing, and for each of its parts the block that it became, -1 for none.
+// spoken is the content of a user message, nil when it says nothing, and for each of its parts the
+// block that it became, -1 for none.
 func spoken(m *session.Message) (content []byte, blocks []int) {
 	blocks = make([]int, len(m.Parts))
 	var written [][]byte

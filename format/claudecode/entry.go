@@ -13,7 +13,8 @@ type entry struct {
 	line int       // 1-based
 	at   span.Span // of the JSON in the file
 	raw  []byte    // the JSON; spans in the record count from its beginning
-	// marks is what the writer of this package noted in the line, nil for most. raw is then the line as it was before.
+	// marks is what the writer of this package noted in the line, nil for most. raw is then the
+	// line as it was before.
 	marks *marks
 	time  session.Millis
 	title string

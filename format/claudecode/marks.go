@@ -15,7 +15,8 @@ type marks struct {
 	Elisions []rule.Elision
 	// Content is message.content as it was before them, to the byte.
 	Content []byte
-	// Message is the message that the engine made and the entry stands for, if the product's own form cannot hold all of it.
+	// Message is the message that the engine made and the entry stands for, if the product's own
+	// form cannot hold all of it.
 	Message *session.Message
 }
 

@@ -6,8 +6,8 @@ import (
 	"github.com/winnowhq/winnow/format"
 )
 
-// name stands for a uuid or an id, by its number in format.Names: 0 is the empty one. A session has hundreds of thousands of entries, and each
-// uuid stands in two of them.
+// name stands for a uuid or an id, by its number in format.Names: 0 is the empty one. A session has
+// hundreds of thousands of entries, and each uuid stands in two of them.
 type name = uint32
 
 // trait is what the tree must know of an entry beside its names.

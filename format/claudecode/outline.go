@@ -36,7 +36,8 @@ type outlining struct {
 	open, since int // calls that wait for their result, and the line of the first of them
 }
 
-// patient is how many lines a call is waited for: some results never come, and a stretch would have no end.
+// patient is how many lines a call is waited for: some results never come, and a stretch would have
+// no end.
 const patient = 1 << 10
 
 func (o *outlining) Line(text []byte) error {
@@ -63,7 +64,8 @@ func (o *outlining) Line(text []byte) error {
 	return nil
 }
 
-// wait notes whether calls wait for their results. What ends in the midst of a step is judged as a step that still runs.
+// wait notes whether calls wait for their results. What ends in the midst of a step is judged as a
+// step that still runs.
 func (o *outlining) wait(n *node, calls, results int) {
 	line := len(o.nodes)
 	if o.open > 0 && line-o.since <= patient {
@@ -81,7 +83,8 @@ func (o *outlining) wait(n *node, calls, results int) {
 	o.open = max(0, o.open+calls-results)
 }
 
-// traits are what an entry says, as far as messages are joined by it; its calls and results are counted.
+// traits are what an entry says, as far as messages are joined by it; its calls and results are
+// counted.
 func (o *outlining) traits(e *entry) (t trait) {
 	kept := e.marks != nil && e.marks.Message != nil && !e.boundary()
 	if e.speaks() {
@@ -205,8 +208,8 @@ func (o *outlining) sort(t *tree) {
 // Order is that of the log. See format.Sorter.
 func (o *outlining) Order() []int32 { return o.order }
 
-// begin finds the lines of the branch with which a stretch may begin: not within what makes one message, or is understood by what came before it.
-// It is told how many names there are.
+// begin finds the lines of the branch with which a stretch may begin: not within what makes one
+// message, or is understood by what came before it. It is told how many names there are.
 func (o *outlining) begin(active []int, names int) {
 	places := make([]int32, len(o.nodes))
 	for at := range places {
@@ -273,7 +276,8 @@ func (o *outlining) line(at int) int {
 	return int(o.order[at])
 }
 
-// Requests are those that the file tells of, each once, without their ids. It is asked behind the end; what it returns holds nothing else of the outline.
+// Requests are those that the file tells of, each once, without their ids. It is asked behind the
+// end; what it returns holds nothing else of the outline.
 func (o *outlining) Requests() iter.Seq[bill.Request] {
 	all, inLog := o.spent.paid, o.inLog
 	return func(yield func(bill.Request) bool) {

@@ -194,7 +194,8 @@ func (r *reader) info() {
 	}
 }
 
-// titleOf is the beginning of a text on one line. No more than a beginning is looked at: a text may have a hundred megabytes.
+// titleOf is the beginning of a text on one line. No more than a beginning is looked at: a text may
+// have a hundred megabytes.
 func titleOf(text string) string {
 	if text = strings.TrimSpace(text); len(text) > 4096 {
 		text = strings.ToValidUTF8(text[:4096], "")
@@ -234,7 +235,8 @@ func (r *reader) tally(i int, found []block) {
 	}
 }
 
-// ledger gathers the elisions that stand in the file, ours and the product's, by the time of their commit.
+// ledger gathers the elisions that stand in the file, ours and the product's, by the time of their
+// commit.
 func (r *reader) ledger() {
 	var found []rule.Elision
 	for _, i := range r.index.active {
@@ -255,7 +257,8 @@ func (r *reader) ledger() {
 	r.doc.Ledger = rule.NewLedger(found...)
 }
 
-// replaced reads what the product itself left out: results that it shows shorter, and the text that it shows.
+// replaced reads what the product itself left out: results that it shows shorter, and the text that
+// it shows.
 func (r *reader) replaced(e *entry) []rule.Elision {
 	var records []struct {
 		Kind string `json:"kind"`

@@ -15,7 +15,8 @@ type target struct {
 	elision rule.Elision
 }
 
-// targets sorts a ledger by the entries in which its elisions show. A tool part that is left out altogether shows in two.
+// targets sorts a ledger by the entries in which its elisions show. A tool part that is left out
+// altogether shows in two.
 func targets(ledger rule.Ledger, places map[string]place, skip func(rule.Elision) bool) map[int][]target {
 	found := map[int][]target{}
 	for _, e := range ledger.All() {
@@ -34,8 +35,8 @@ func targets(ledger rule.Ledger, places map[string]place, skip func(rule.Elision
 	return found
 }
 
-// stands reports whether the entry shows just what the ledger wants of it: everything that it should, and nothing that the ledger no
-// longer has.
+// stands reports whether the entry shows just what the ledger wants of it: everything that it
+// should, and nothing that the ledger no longer has.
 func stands(e *entry, wanted []target, ledger rule.Ledger) bool {
 	var have []rule.Elision
 	if e.marks != nil {

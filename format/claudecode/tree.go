@@ -8,13 +8,15 @@ import (
 
 // tree finds the branch that the product would resume.
 //
-// Its rules, as of version 2.1: nodes are user, assistant, attachment and system entries, and a later entry with the same uuid
-// takes the place of an earlier one. The branch ends at the last node outside a side chain, or at the entry that the last
-// "last-prompt" record after the last compaction names, unless the last node descends from that. It is walked along
-// parentUuid; what one API message was split into, and the results of its calls, belong to it wherever they hang.
+// Its rules, as of version 2.1: nodes are user, assistant, attachment and system entries, and a
+// later entry with the same uuid takes the place of an earlier one. The branch ends at the last
+// node outside a side chain, or at the entry that the last "last-prompt" record after the last
+// compaction names, unless the last node descends from that. It is walked along parentUuid; what
+// one API message was split into, and the results of its calls, belong to it wherever they hang.
 //
-// The product stops at a compaction; the log goes on behind it (logicalParentUuid). And where a parent is
-// missing the product ends the conversation; here the walk goes on at the node before, for nothing shows that it was left.
+// The product stops at a compaction; the log goes on behind it (logicalParentUuid). And where a
+// parent is missing the product ends the conversation; here the walk goes on at the node before,
+// for nothing shows that it was left.
 type tree struct {
 	names   *format.Names
 	all     []node
@@ -35,7 +37,8 @@ func treeOf(entries []entry) *tree {
 	return newTree(n, all)
 }
 
-// newTree finds its way about nodes. It changes them where all are of a side chain: that is the file of a sub-agent.
+// newTree finds its way about nodes. It changes them where all are of a side chain: that is the
+// file of a sub-agent.
 func newTree(n *format.Names, all []node) *tree {
 	t := &tree{names: n, all: all, at: make([]int32, n.Len()+1), bridges: map[name]name{}, first: map[int]int{}, order: make([]int32, len(all))}
 	for i := range t.at {
@@ -75,8 +78,8 @@ func newTree(n *format.Names, all []node) *tree {
 	return t
 }
 
-// find returns the position of the node with this uuid, -1 without one. Progress records, which older versions wrote into the
-// chain, are passed through.
+// find returns the position of the node with this uuid, -1 without one. Progress records, which
+// older versions wrote into the chain, are passed through.
 func (t *tree) find(uuid string) int {
 	if n, known := t.names.Find(uuid); known {
 		return t.named(n)
@@ -152,7 +155,8 @@ func (t *tree) descends(i, ancestor int) bool {
 	return false
 }
 
-// branch returns the positions of the active branch in file order, and its leaf, -1 when the file has none.
+// branch returns the positions of the active branch in file order, and its leaf, -1 when the file
+// has none.
 func (t *tree) branch() (active []int, leaf int) {
 	leaf = t.leaf()
 	if leaf < 0 {
@@ -203,8 +207,9 @@ func (t *tree) everything() []int {
 	return all
 }
 
-// throughBoundary adds the last compaction where the branch leads past it: the product keeps a tail by hanging it behind the
-// summary when it reads the file, and drops everything else from before, whatever parents say.
+// throughBoundary adds the last compaction where the branch leads past it: the product keeps a tail
+// by hanging it behind the summary when it reads the file, and drops everything else from before,
+// whatever parents say.
 func (t *tree) throughBoundary(in []bool, leaf int) {
 	for _, at := range slices.Backward(t.nodes) {
 		i := int(at)
@@ -228,7 +233,8 @@ func (t *tree) throughBoundary(in []bool, leaf int) {
 	}
 }
 
-// siblings adds the other entries of API messages that are in the branch, and results that hang on them.
+// siblings adds the other entries of API messages that are in the branch, and results that hang on
+// them.
 func (t *tree) siblings(in []bool) {
 	messages := make([]bool, len(t.at)) // by the names of their ids
 	for i := range t.all {

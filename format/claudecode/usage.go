@@ -11,8 +11,10 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// spending is what the requests of a file took, once each. The product writes an entry for each block of an answer and repeats the usage in it, as it was by
-// then; it copies entries behind a compaction and into the session that goes on with another; and entries of several sub-agents come in turns.
+// spending is what the requests of a file took, once each. The product writes an entry for each
+// block of an answer and repeats the usage in it, as it was by then; it copies entries behind a
+// compaction and into the session that goes on with another; and entries of several sub-agents come
+// in turns.
 type spending struct {
 	paid
 	names *format.Names
@@ -28,7 +30,8 @@ func newSpending(names *format.Names) *spending {
 	return &spending{paid: newPaid(), names: names}
 }
 
-// note takes in an entry; side tells whether it is a sub-agent's. It returns the position of the request that a model's entry answers, -1 for other entries.
+// note takes in an entry; side tells whether it is a sub-agent's. It returns the position of the
+// request that a model's entry answers, -1 for other entries.
 func (s *spending) note(e *entry, side bool) int32 {
 	switch {
 	case e.Kind == "assistant":
@@ -128,7 +131,8 @@ func named(model string) string {
 	return "anthropic/" + model
 }
 
-// tokens is what the provider reported: nil where it cannot be read, numbers that are too large included.
+// tokens is what the provider reported: nil where it cannot be read, numbers that are too large
+// included.
 func tokens(usage []byte) *session.Usage {
 	var reported struct {
 		counts
@@ -175,7 +179,8 @@ func (c *counts) usage() *session.Usage {
 	return &session.Usage{Input: c.Input, Output: c.Output, Cache: session.CacheUsage{Read: c.Read, Write: write, Write1h: c.Written.Hour}}
 }
 
-// compactionUsage is what the provider took to compact the conversation before it answered, which the rest of the usage is without; nil where it did not.
+// compactionUsage is what the provider took to compact the conversation before it answered, which
+// the rest of the usage is without; nil where it did not.
 func compactionUsage(usage []byte) *session.Usage {
 	if !bytes.Contains(usage, []byte(`"compaction"`)) {
 		return nil

@@ -15,9 +15,10 @@ import (
 
 // Write writes a session file that the product resumes. See format.Format.
 //
-// Without from, a message's id becomes a UUID that depends on it alone, reasoning without this provider's signature is left out,
-// and calls that have not ended stay without a result, which the product takes as interrupted. A marker without a completed
-// summary is not written in either case: the product would hide the history behind it.
+// Without from, a message's id becomes a UUID that depends on it alone, reasoning without this
+// provider's signature is left out, and calls that have not ended stay without a result, which the
+// product takes as interrupted. A marker without a completed summary is not written in either case:
+// the product would hide the history behind it.
 func (Format) Write(w io.Writer, from *format.Document, change format.Change) error {
 	x := &index{places: map[string]place{}, leaf: -1}
 	var source []byte
@@ -281,7 +282,8 @@ func answer(behind []session.Message, marker string) *session.Message {
 	return nil
 }
 
-// tail holds the uuids of the entries of a tail. Earlier pivots in it are left out: the new summary covers them.
+// tail holds the uuids of the entries of a tail. Earlier pivots in it are left out: the new summary
+// covers them.
 func (p *writer) tail(c *composer, before []session.Message, start string) []string {
 	from := session.Index(before, start)
 	if from < 0 {

@@ -107,7 +107,8 @@ func TestWrite_recordedSessionsRoundTrip(t *testing.T) {
 	}
 }
 
-// difference compares messages by their JSON, which is quick, and tells the difference only when there is one.
+// difference compares messages by their JSON, which is quick, and tells the difference only when
+// there is one.
 func difference(t *testing.T, want, got []session.Message) string {
 	t.Helper()
 	var texts [2][]byte

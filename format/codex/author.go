@@ -2,8 +2,8 @@ package codex
 
 import "strings"
 
-// injectedOpenings begin the texts that the product puts into the conversation in the user's name. Versions that say
-// where each text comes from are not asked this way.
+// injectedOpenings begin the texts that the product puts into the conversation in the user's name.
+// Versions that say where each text comes from are not asked this way.
 var injectedOpenings = []string{
 	"<environment_context>", "<user_instructions>", "# AGENTS.md instructions", "<INSTRUCTIONS>", "<skill>", "<skills_instructions>",
 	"<permissions instructions>", "<turn_aborted>", "<user_shell_command>", "<subagent_notification>", "<hook_prompt",

@@ -9,8 +9,8 @@ import (
 	"github.com/winnowhq/winnow/rule"
 )
 
-// shown is a payload with an elision applied. element is which content element of a message it is about. withdrawn
-// is true when nothing of the line is to be sent.
+// shown is a payload with an elision applied. element is which content element of a message it is
+// about. withdrawn is true when nothing of the line is to be sent.
 func shown(payload []byte, e rule.Elision, element int) (text []byte, withdrawn bool) {
 	it := item{Type: typeOf(payload), CallID: "set"} // isOutput asks for one
 	switch {
@@ -97,7 +97,8 @@ type aim struct {
 	element int
 }
 
-// original is a line as it was before any elision: its payload, its type, and its mark without the elisions.
+// original is a line as it was before any elision: its payload, its type, and its mark without the
+// elisions.
 func original(text []byte, l *line, m *mark) (payload []byte, kind string, bare mark) {
 	payload, kind = l.payload.Of(text), span.String(l.typ.Of(text))
 	if m == nil {
@@ -127,7 +128,8 @@ func apply(payload []byte, aims []aim) (text []byte, withdrawn bool) {
 	return text, withdrawn
 }
 
-// rebuild writes a line anew with these elisions instead of those that it had. Everything else in it stays byte for byte.
+// rebuild writes a line anew with these elisions instead of those that it had. Everything else in
+// it stays byte for byte.
 func rebuild(text []byte, l *line, m *mark, aims []aim) ([]byte, error) {
 	payload, kind, bare := original(text, l, m)
 	changed, withdrawn := apply(payload, aims)

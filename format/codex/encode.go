@@ -64,8 +64,8 @@ type (
 	}
 )
 
-// userItem is a message of the user: an element of text for each text that is sent. Texts that a program wrote say so, in the
-// terms of versions that ask.
+// userItem is a message of the user: an element of text for each text that is sent. Texts that a
+// program wrote say so, in the terms of versions that ask.
 func userItem(texts []string, kind string) messageItem {
 	it := messageItem{Type: "message", Role: "user", Passthrough: new(passthrough)}
 	for _, text := range texts {
@@ -91,8 +91,8 @@ const (
 	carryKind     = "winnow.carry"
 )
 
-// items are the response items of a message. None is made of what the product has no items for: markers, step markers, thoughts
-// whose provider is not the product's.
+// items are the response items of a message. None is made of what the product has no items for:
+// markers, step markers, thoughts whose provider is not the product's.
 func items(m *session.Message) []encoded {
 	if m.Role != session.Assistant {
 		return userItems(m)
@@ -219,7 +219,8 @@ func (e *encoded) element(part int) int {
 	return -1
 }
 
-// holders counts for each part of a message how many of its items hold it: none, one, or a call and its result.
+// holders counts for each part of a message how many of its items hold it: none, one, or a call and
+// its result.
 func holders(made []encoded, m *session.Message) []int {
 	held := make([]int, len(m.Parts))
 	for i := range made {
@@ -230,7 +231,8 @@ func holders(made []encoded, m *session.Message) []int {
 	return held
 }
 
-// concerns tells which of a message's elisions are kept on the line of an item, and which content element each is about.
+// concerns tells which of a message's elisions are kept on the line of an item, and which content
+// element each is about.
 func (made *encoded) concerns(m *session.Message, held []int, ledger rule.Ledger) []aim {
 	var aims []aim
 	result := strings.HasSuffix(typeOf(made.payload), "_output")

@@ -38,8 +38,8 @@ func (r *reader) sessionMeta(payload []byte, m *mark) error {
 	return nil
 }
 
-// event reads what events tell that items do not: where turns begin and end, what was rolled back, and in older files what a
-// request cost. Messages in events repeat response items.
+// event reads what events tell that items do not: where turns begin and end, what was rolled back,
+// and in older files what a request cost. Messages in events repeat response items.
 func (r *reader) event(payload []byte) error {
 	switch typeOf(payload) {
 	case "task_started", "turn_started":
@@ -72,8 +72,8 @@ func (r *reader) event(payload []byte) error {
 	return nil
 }
 
-// usage notes what a request cost on the step that it belongs to: the open one, or in some older versions, which
-// write the count first, the one to come.
+// usage notes what a request cost on the step that it belongs to: the open one, or in some older
+// versions, which write the count first, the one to come.
 func (r *reader) usage(u usage) {
 	tokens := u.canonical()
 	if r.step >= 0 && r.doc.Session.Messages[r.step].Tokens == nil {
@@ -96,7 +96,8 @@ func (r *reader) unclaimed() {
 
 func (r *reader) endStep() { r.step, r.answered = -1, false }
 
-// endTurn closes what a turn leaves open. A compaction in a turn in which nobody spoke was asked for by hand.
+// endTurn closes what a turn leaves open. A compaction in a turn in which nobody spoke was asked
+// for by hand.
 func (r *reader) endTurn() {
 	r.endStep()
 	r.unclaimed()

@@ -10,7 +10,8 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// ThreadID is the id by which the product knows a session: the session's own if it is a UUID, else one derived from it.
+// ThreadID is the id by which the product knows a session: the session's own if it is a UUID, else
+// one derived from it.
 func ThreadID(id string) string {
 	if jsonl.IsUUID(id) {
 		return id
@@ -18,8 +19,8 @@ func ThreadID(id string) string {
 	return jsonl.UUID(id)
 }
 
-// Path is where the product looks for a session's rollout, below its folder sessions. It finds a thread by the id in the
-// file's name.
+// Path is where the product looks for a session's rollout, below its folder sessions. It finds a
+// thread by the id in the file's name.
 func Path(info *session.Info) string {
 	at := time.UnixMilli(int64(info.Time.Created)).UTC()
 	return fmt.Sprintf("%s/rollout-%s-%s.jsonl", at.Format("2006/01/02"), at.Format("2006-01-02T15-04-05"), ThreadID(info.ID))

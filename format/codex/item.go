@@ -65,7 +65,8 @@ func contents(list jsontext.Value) (found []content) {
 	return found
 }
 
-// usage is what a request cost, as the product counts: input includes what the cache served and took in.
+// usage is what a request cost, as the product counts: input includes what the cache served and
+// took in.
 type usage struct {
 	Input      int `json:"input_tokens"`
 	Cached     int `json:"cached_input_tokens"`
@@ -84,7 +85,8 @@ func (u usage) canonical() session.Usage {
 
 func decode(text []byte, into any) error { return json.Unmarshal(text, into, session.ReadOptions()) }
 
-// isCall and isOutput tell the halves of a tool call apart, for kinds that are not known by name as well.
+// isCall and isOutput tell the halves of a tool call apart, for kinds that are not known by name as
+// well.
 func (it *item) isCall() bool   { return strings.HasSuffix(it.Type, "_call") }
 func (it *item) isOutput() bool { return strings.HasSuffix(it.Type, "_output") && it.CallID != "" }
 
@@ -124,8 +126,8 @@ func wrapped(name string, v jsontext.Value) jsontext.Value {
 	return jsontext.Value(`{"` + name + `":` + string(v) + `}`)
 }
 
-// result reads an output: its text, what else the tool returned, and whether the item says that it failed. A
-// command's exit code is in the text and means no failure of the tool.
+// result reads an output: its text, what else the tool returned, and whether the item says that it
+// failed. A command's exit code is in the text and means no failure of the tool.
 func (it *item) result() (text string, files []session.Part, failed bool) {
 	return result(it.Output)
 }

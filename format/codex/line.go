@@ -55,8 +55,8 @@ func (l *line) created(src []byte) session.Millis {
 	return jsonl.Millis(span.String(l.timestamp.Of(l.text(src))))
 }
 
-// scanLine finds the members of a line without decoding them. It checks that quotes and brackets close, no more: what
-// is used is decoded, and so checked, later.
+// scanLine finds the members of a line without decoding them. It checks that quotes and brackets
+// close, no more: what is used is decoded, and so checked, later.
 func scanLine(text []byte, l *line) error {
 	var id, record, instructions bool
 	err := span.Walk(text, span.All(text), func(m span.Member) bool {

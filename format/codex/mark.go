@@ -13,22 +13,23 @@ import (
 type mark struct {
 	Version int `json:"v"`
 
-	// Elisions of what the line holds, and the line's payload from before them. Type is the line's type
-	// from before, where the line was withdrawn altogether.
+	// Elisions of what the line holds, and the line's payload from before them. Type is the line's
+	// type from before, where the line was withdrawn altogether.
 	Elisions []elided       `json:"elisions,omitzero"`
 	Original jsontext.Value `json:"original,omitzero"`
 	Type     string         `json:"type,omitzero"`
 
-	// Messages of the log that are not made of the line's payload: a marker and its summary on a compacted line, and
-	// on lines of our own type what the product has no items for.
+	// Messages of the log that are not made of the line's payload: a marker and its summary on a
+	// compacted line, and on lines of our own type what the product has no items for.
 	Messages []session.Message `json:"messages,omitzero"`
 
-	// Message is a message of the log that is made of this line's items and those of the lines that follow; the
-	// texts that the items hold are left out of it. Of is the message's id on the lines that follow.
+	// Message is a message of the log that is made of this line's items and those of the lines that
+	// follow; the texts that the items hold are left out of it. Of is the message's id on the lines
+	// that follow.
 	Message *session.Message `json:"message,omitzero"`
 	Of      string           `json:"of,omitzero"`
-	// Parts says which part of the message each content element of the item is; of a call or a result,
-	// the one part.
+	// Parts says which part of the message each content element of the item is; of a call or a
+	// result, the one part.
 	Parts []int `json:"parts,omitzero"`
 
 	// Pivot is the marker with which a line was written that belongs to no message.
@@ -48,8 +49,8 @@ func (m *mark) empty() bool {
 	return len(m.Elisions) == 0 && len(m.Messages) == 0 && m.Message == nil && m.Of == "" && m.Pivot == "" && m.Info == nil
 }
 
-// on returns a line with the mark as its member "winnow". The original payload goes in byte for byte, so that undoing an
-// elision gives the line back as the product wrote it.
+// on returns a line with the mark as its member "winnow". The original payload goes in byte for
+// byte, so that undoing an elision gives the line back as the product wrote it.
 func (m *mark) on(line []byte) ([]byte, error) {
 	flat := *m
 	flat.Version, flat.Original = 1, nil
@@ -63,8 +64,8 @@ func (m *mark) on(line []byte) ([]byte, error) {
 	return span.Set(line, "", text, oursType), nil
 }
 
-// place is where a part is in the file: the lines of a call and its result, or the line and content element of
-// the rest.
+// place is where a part is in the file: the lines of a call and its result, or the line and content
+// element of the rest.
 type place struct {
 	line    int32
 	output  int32

@@ -12,9 +12,9 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// pivot writes a compaction: a compacted line whose replacement_history is what the product goes on from, and
-// behind it the product's own state, so that it does not introduce itself to the model once more. marker is nil
-// where it was written before.
+// pivot writes a compaction: a compacted line whose replacement_history is what the product goes on
+// from, and behind it the product's own state, so that it does not introduce itself to the model
+// once more. marker is nil where it was written before.
 func (w *writer) pivot(summary int, marker *session.Message) error {
 	m := &w.change.Session.Messages[summary]
 	mk := mark{}
@@ -70,8 +70,8 @@ func summaryTexts(m *session.Message) (text string, carried []string) {
 	return strings.Join(texts, "\n\n"), carried
 }
 
-// history is the replacement_history of a pivot: the product's instructions, what was carried over, the summary, the tail.
-// at is the line before which the pivot is.
+// history is the replacement_history of a pivot: the product's instructions, what was carried over,
+// the summary, the tail. at is the line before which the pivot is.
 func (w *writer) history(m *session.Message, at int32, tail [][]byte) [][]byte {
 	text, carried := summaryTexts(m)
 	var history [][]byte
@@ -87,8 +87,8 @@ func (w *writer) history(m *session.Message, at int32, tail [][]byte) [][]byte {
 	return append(history, tail...)
 }
 
-// window is what a summary leaves as it is: the items of the tail, and of what came between the marker and the summary.
-// touched is true when an item of it is written anew.
+// window is what a summary leaves as it is: the items of the tail, and of what came between the
+// marker and the summary. touched is true when an item of it is written anew.
 func (w *writer) window(summary int) (items [][]byte, touched bool) {
 	messages := w.change.Session.Messages
 	marker := session.Index(messages[:summary], messages[summary].ParentID)
@@ -152,8 +152,8 @@ func (w *writer) shownItems(m *session.Message) (items [][]byte, changed bool) {
 	return items, changed
 }
 
-// context is what the product last told the model about itself: its instructions, and the lines by which it knows
-// that it did. items is empty when the product is better left to say it anew.
+// context is what the product last told the model about itself: its instructions, and the lines by
+// which it knows that it did. items is empty when the product is better left to say it anew.
 type context struct {
 	items       [][]byte
 	world, turn int32

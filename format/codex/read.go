@@ -16,8 +16,8 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// Read understands a rollout. One response of the model becomes one assistant message; the product's own
-// compactions become a marker and a summary.
+// Read understands a rollout. One response of the model becomes one assistant message; the
+// product's own compactions become a marker and a summary.
 func (Format) Read(src []byte) (*format.Document, error) {
 	r := &reader{
 		doc:   &format.Document{Format: name, Source: src},
@@ -213,7 +213,8 @@ func (r *reader) finish() {
 	r.doc.Native = r.index
 }
 
-// messageID is the id of a message that begins on this line: the item's own, or one made of the line's place.
+// messageID is the id of a message that begins on this line: the item's own, or one made of the
+// line's place.
 func (r *reader) messageID(own string, l *line) string {
 	if own != "" && r.names[own] == 0 {
 		r.names[own]++

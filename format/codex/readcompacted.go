@@ -18,12 +18,12 @@ type compacted struct {
 	} `json:"latest_token_usage_record"`
 }
 
-// retained is how many bytes of user messages a compaction keeps whose replacement_history is not in the file: 20,000 tokens of
-// four bytes, as the product counts.
+// retained is how many bytes of user messages a compaction keeps whose replacement_history is not
+// in the file: 20,000 tokens of four bytes, as the product counts.
 const retained = 4 * 20000
 
-// compacted reads a compaction of the product: a marker and a summary, and in the summary what the product
-// keeps beside it.
+// compacted reads a compaction of the product: a marker and a summary, and in the summary what the
+// product keeps beside it.
 func (r *reader) compacted(at int32, l *line, payload []byte) error {
 	var c compacted
 	if err := decode(payload, &c); err != nil {
@@ -72,8 +72,9 @@ func (r *reader) compacted(at int32, l *line, payload []byte) error {
 	return nil
 }
 
-// tail finds the message of the log from which a replacement_history keeps everything behind its summary, and how many items that
-// is. The product keeps none; a pivot of ours does, and has lost our mark where the product copied it into a fork.
+// tail finds the message of the log from which a replacement_history keeps everything behind its
+// summary, and how many items that is. The product keeps none; a pivot of ours does, and has lost
+// our mark where the product copied it into a fork.
 func (r *reader) tail(c *compacted) (start string, items int) {
 	summary := -1
 	for i, v := range c.Replacement {
@@ -106,8 +107,9 @@ func (r *reader) tail(c *compacted) (start string, items int) {
 	return "", 0
 }
 
-// carried is what one item of a replacement_history adds to the summary: nothing when it is the summary itself. A summary of
-// ours that stood before is carried: the product takes it for a message of the user.
+// carried is what one item of a replacement_history adds to the summary: nothing when it is the
+// summary itself. A summary of ours that stood before is carried: the product takes it for a
+// message of the user.
 func carried(v jsontext.Value, summary string) []session.Part {
 	var it item
 	if decode(v, &it) != nil {
@@ -130,7 +132,8 @@ func carried(v jsontext.Value, summary string) []session.Part {
 	return parts
 }
 
-// lastWords is what the product keeps of the conversation where the file does not say: the newest messages of the user.
+// lastWords is what the product keeps of the conversation where the file does not say: the newest
+// messages of the user.
 func (r *reader) lastWords() []session.Part {
 	var parts []session.Part
 	left := retained

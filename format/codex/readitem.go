@@ -33,7 +33,8 @@ func (r *reader) item(at int32, l *line, it *item, payload []byte) {
 	}
 }
 
-// input reads a message of the user, or one that the product sent in the user's name or as the developer.
+// input reads a message of the user, or one that the product sent in the user's name or as the
+// developer.
 func (r *reader) input(at int32, l *line, it *item, created session.Millis) {
 	r.endStep()
 	m := session.Message{MessageInfo: session.MessageInfo{
@@ -49,7 +50,8 @@ func (r *reader) input(at int32, l *line, it *item, created session.Millis) {
 	}
 }
 
-// agentText is the text of a message that another agent sent; what it sent encrypted only the provider reads.
+// agentText is the text of a message that another agent sent; what it sent encrypted only the
+// provider reads.
 func agentText(payload []byte) (id, text string, err error) {
 	var said struct {
 		ID      string `json:"id"`
@@ -59,7 +61,8 @@ func agentText(payload []byte) (id, text string, err error) {
 	return said.ID, said.Content, err
 }
 
-// agent reads what another agent said to this one: nobody's turn, but part of what the model is sent.
+// agent reads what another agent said to this one: nobody's turn, but part of what the model is
+// sent.
 func (r *reader) agent(at int32, l *line, payload []byte) error {
 	id, text, err := agentText(payload)
 	if err != nil {
@@ -138,7 +141,8 @@ func (r *reader) respond(at int32, l *line, it *item, payload []byte, created se
 	}
 }
 
-// open returns the assistant message that an item of the model belongs to, and begins it where there is none.
+// open returns the assistant message that an item of the model belongs to, and begins it where
+// there is none.
 func (r *reader) open(at int32, l *line, it *item, created session.Millis) int {
 	if r.step >= 0 && !r.answered {
 		return r.step
@@ -212,8 +216,8 @@ func (r *reader) adopt(at int32, m session.Message) {
 	}
 }
 
-// fill puts the texts of an item of ours back into the message that it was made of. false when they do not fit, as after
-// an edit by hand: then the item is read as the product's.
+// fill puts the texts of an item of ours back into the message that it was made of. false when they
+// do not fit, as after an edit by hand: then the item is read as the product's.
 func (r *reader) fill(at int32, it *item, m *mark) bool {
 	id := m.Of
 	if m.Message != nil {

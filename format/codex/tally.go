@@ -9,8 +9,8 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// tally lists the requests that the lines of a rollout report, one after the other, whatever became of their answers: the whole file's, also where it is
-// read in stretches.
+// tally lists the requests that the lines of a rollout report, one after the other, whatever became
+// of their answers: the whole file's, also where it is read in stretches.
 type tally struct {
 	provider, model string
 	records         bool // usage records have been seen: what is counted in events repeats them

@@ -16,9 +16,9 @@ import (
 
 var _ format.Format = Format{}
 
-// Write writes a rollout that the product opens and goes on from. Lines that the change does not touch are written as
-// they were read; elided lines hold what is shown, and the original in their member "winnow"; a pivot
-// is a compacted line whose replacement_history is the new window.
+// Write writes a rollout that the product opens and goes on from. Lines that the change does not
+// touch are written as they were read; elided lines hold what is shown, and the original in their
+// member "winnow"; a pivot is a compacted line whose replacement_history is the new window.
 func (f Format) Write(out io.Writer, from *format.Document, change format.Change) error {
 	w := &writer{change: change, made: map[string][][]byte{}}
 	if from == nil || from.Format != name {
@@ -309,7 +309,8 @@ func (w *writer) elisionsOf(m *session.Message) []elided {
 	return found
 }
 
-// line writes a new line. Lines of our own type get no ordinal: the product does not see them, and counts on.
+// line writes a new line. Lines of our own type get no ordinal: the product does not see them, and
+// counts on.
 func (w *writer) line(kind string, payload []byte, m *mark) error {
 	var o span.Object
 	o.Raw("timestamp", span.Quote(jsonl.Stamp(w.time)))
@@ -342,7 +343,8 @@ func (w *writer) flush(out io.Writer) error {
 			continue
 		}
 		at := l.json
-		// Messages of files without ordinals are named by their line: an empty line keeps the place of one that is left out.
+		// Messages of files without ordinals are named by their line: an empty line keeps the place
+		// of one that is left out.
 		if !anew && (l.hasOrdinal || kept < int32(i)) {
 			if end := bytes.IndexByte(w.src[at.End:], '\n'); end >= 0 {
 				at.End += end + 1

@@ -19,8 +19,8 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// folded is the garden with a pivot at its end: a tail of the newest turn, a carried text, the synthetic word to go on, and two
-// elisions, one before the pivot and one in its tail.
+// folded is the garden with a pivot at its end: a tail of the newest turn, a carried text, the
+// synthetic word to go on, and two elisions, one before the pivot and one in its tail.
 func folded(doc *format.Document) format.Change {
 	s := doc.Session
 	marker := session.Message{
@@ -260,7 +260,8 @@ func TestWrite_everyFieldCanBeElidedAndRestored(t *testing.T) {
 	}
 }
 
-// sent is the payloads of the items that the product reads of a rollout without compactions. In it quotes are not escaped.
+// sent is the payloads of the items that the product reads of a rollout without compactions. In it
+// quotes are not escaped.
 func sent(t *testing.T, src []byte) string {
 	t.Helper()
 	var payloads []string

@@ -52,7 +52,8 @@ type ref struct {
 	parsed int
 }
 
-// newID is a short id for an entry, made from a name that stays the same, so that writing twice gives the same bytes.
+// newID is a short id for an entry, made from a name that stays the same, so that writing twice
+// gives the same bytes.
 func (a *appender) newID(name string) string {
 	sum := sha256.Sum256([]byte(name))
 	long := hex.EncodeToString(sum[:])
@@ -66,7 +67,8 @@ func (a *appender) newID(name string) string {
 	return long
 }
 
-// write writes one entry; the name is what its id is made from. It returns how the entry is referred to.
+// write writes one entry; the name is what its id is made from. It returns how the entry is
+// referred to.
 func (a *appender) write(name string, at session.Millis, e newEntry) ref {
 	e.Timestamp = jsonl.Stamp(at)
 	here := ref{parsed: a.parsed}
@@ -92,8 +94,8 @@ func (a *appender) write(name string, at session.Millis, e newEntry) ref {
 // itself stands for the id of the entry that is being written.
 const itself = "\x00"
 
-// messages writes the new ones of a log as entries: a marker and its summary together as the product's compaction, everything else as messages
-// of the product.
+// messages writes the new ones of a log as entries: a marker and its summary together as the
+// product's compaction, everything else as messages of the product.
 func (a *appender) messages(log []session.Message, isNew func(*session.Message) bool) {
 	answers := map[string]int{} // marker → its summary
 	for i := range log {
@@ -135,7 +137,8 @@ func sent(m *session.Message) bool {
 	return false
 }
 
-// kept writes a message that the product has no form for, as an entry that takes no part in the conversation.
+// kept writes a message that the product has no form for, as an entry that takes no part in the
+// conversation.
 func (a *appender) kept(m *session.Message) {
 	a.first[m.ID] = a.write(m.ID, m.Time.Created, newEntry{Type: customEntry, CustomType: "winnow",
 		Winnow: &mark{Message: m}})
@@ -189,8 +192,8 @@ func (a *appender) compaction(log []session.Message, marker, summary int) {
 	a.first[log[marker].ID], a.first[answer.ID] = here, here
 }
 
-// without returns a message for a mark: without what the parts that its entries give have in the same way. at holds
-// the position of each part among those, -1 for none.
+// without returns a message for a mark: without what the parts that its entries give have in the
+// same way. at holds the position of each part among those, -1 for none.
 func without(m *session.Message, native []session.Part, at []int) (*session.Message, []int) {
 	rest := *m
 	rest.Parts = append([]session.Part(nil), m.Parts...)
@@ -208,7 +211,8 @@ func without(m *session.Message, native []session.Part, at []int) (*session.Mess
 	return &rest, from
 }
 
-// touched is what the product notes of a compaction: files that were read and not changed, and files that were changed.
+// touched is what the product notes of a compaction: files that were read and not changed, and
+// files that were changed.
 type touched struct {
 	ReadFiles     []string `json:"readFiles"`
 	ModifiedFiles []string `json:"modifiedFiles"`

@@ -14,13 +14,15 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// wanted is an elision that an entry is to show, with the position of its block in the entry, -1 if it has none there.
+// wanted is an elision that an entry is to show, with the position of its block in the entry, -1 if
+// it has none there.
 type wanted struct {
 	elided
 	block int
 }
 
-// elide writes a file with the elisions of a ledger, and no others: what an entry shows is changed, and its original kept beside it.
+// elide writes a file with the elisions of a ledger, and no others: what an entry shows is changed,
+// and its original kept beside it.
 func elide(src []byte, ledger rule.Ledger) ([]byte, error) {
 	if ledger.Len() == 0 && !bytes.Contains(src, []byte(`"elisions"`)) {
 		return src, nil
@@ -218,7 +220,8 @@ func shownResult(content []byte, want []wanted) ([]byte, error) {
 	return span.Array(blocks), nil
 }
 
-// shownContent is the content of any other message with elisions applied. A block that shows nothing any more is left out.
+// shownContent is the content of any other message with elisions applied. A block that shows
+// nothing any more is left out.
 func shownContent(content []byte, want []wanted) ([]byte, error) {
 	blocks := elements(content)
 	for _, w := range want {
@@ -250,7 +253,8 @@ func shownContent(content []byte, want []wanted) ([]byte, error) {
 	return span.Array(slices.DeleteFunc(blocks, func(b []byte) bool { return b == nil })), nil
 }
 
-// elements are the blocks of a content; a text is one block. What is not an object the reader drops as well.
+// elements are the blocks of a content; a text is one block. What is not an object the reader drops
+// as well.
 func elements(content []byte) (blocks [][]byte) {
 	if span.Kind(content) == '"' {
 		return [][]byte{slices.Concat([]byte(`{"type":"text","text":`), content, []byte{'}'})}

@@ -46,8 +46,9 @@ func (b *builder) user(at int, e *entry, blocks content, synthetic bool) *sessio
 	return b.add(at, m)
 }
 
-// shell adds a command that the user ran. The product tells the model about it in a user message, unless the command was
-// started with two exclamation marks; nobody wrote that message, so that it starts no turn here.
+// shell adds a command that the user ran. The product tells the model about it in a user message,
+// unless the command was started with two exclamation marks; nobody wrote that message, so that it
+// starts no turn here.
 func (b *builder) shell(at int, e *entry) {
 	m := b.user(at, e, content{{Kind: textBlock, Text: shellText(e.Message)}}, true)
 	m.Parts[0].Ignored = e.Message.Hidden
@@ -195,7 +196,8 @@ func signature(b *block) jsontext.Value {
 	return text
 }
 
-// result joins a tool result with its call. One without a call gets a call of its own, for it is readable.
+// result joins a tool result with its call. One without a call gets a call of its own, for it is
+// readable.
 func (b *builder) result(at int, e *entry) *place {
 	native := e.Message
 	call, ok := b.calls[native.CallID]
@@ -276,8 +278,9 @@ func (b *builder) compaction(at int, e *entry, mark *mark) {
 	b.add(at, summary)
 }
 
-// tailStart is the id of the first message that stays verbatim after a compaction: the one of the first kept entry, or of the
-// next entry that gives a message. There is none where that entry is the compaction itself or not on the branch.
+// tailStart is the id of the first message that stays verbatim after a compaction: the one of the
+// first kept entry, or of the next entry that gives a message. There is none where that entry is
+// the compaction itself or not on the branch.
 func (b *builder) tailStart(at int, e *entry) string {
 	kept := -1
 	if b.f.linear {

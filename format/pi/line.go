@@ -142,7 +142,8 @@ func (b *block) signature() string {
 	return cmp.Or(b.TextSignature, b.ThinkingSignature, b.ThoughtSignature)
 }
 
-// content is a text, which is one block, or a list of blocks. Elements that are not objects are dropped.
+// content is a text, which is one block, or a list of blocks. Elements that are not objects are
+// dropped.
 type content []block
 
 // UnmarshalJSONFrom reads either form; anything else is no content.

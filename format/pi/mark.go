@@ -10,15 +10,18 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// mark is the member "winnow" of an entry: what the product's own members cannot say. The product keeps it and never looks at it.
+// mark is the member "winnow" of an entry: what the product's own members cannot say. The product
+// keeps it and never looks at it.
 type mark struct {
-	// Session is set in the header of a file that was written for a session from elsewhere: the session without its messages.
+	// Session is set in the header of a file that was written for a session from elsewhere: the
+	// session without its messages.
 	Session *session.Session `json:"session,omitzero"`
 
-	// Message is the message that the entry was written for. What the entry itself says is left out of it.
+	// Message is the message that the entry was written for. What the entry itself says is left out
+	// of it.
 	Message *session.Message `json:"message,omitzero"`
-	// From holds, for each part of Message, the position among the parts that the entry and those that continue it
-	// give when they are read alone, -1 for a part that they do not have.
+	// From holds, for each part of Message, the position among the parts that the entry and those
+	// that continue it give when they are read alone, -1 for a part that they do not have.
 	From []int `json:"from,omitzero"`
 	// Of is the id of the message that the entry continues: one message may need several entries.
 	Of string `json:"of,omitzero"`
@@ -26,12 +29,12 @@ type mark struct {
 	// Answer and AnswerFrom are Message and From of the summary, in a compaction entry.
 	Answer     *session.Message `json:"answer,omitzero"`
 	AnswerFrom []int            `json:"answerFrom,omitzero"`
-	// Cuts are the lengths of the parts, in bytes, that the summary of a compaction entry is joined of by blank lines;
-	// empty where it is one part.
+	// Cuts are the lengths of the parts, in bytes, that the summary of a compaction entry is joined
+	// of by blank lines; empty where it is one part.
 	Cuts []int `json:"cuts,omitzero"`
 
-	// Elisions are the committed elisions of what the entry holds, Original is the value that they replaced: of the member
-	// message, content or summary, as it was read.
+	// Elisions are the committed elisions of what the entry holds, Original is the value that they
+	// replaced: of the member message, content or summary, as it was read.
 	Elisions []elided       `json:"elisions,omitzero"`
 	Original jsontext.Value `json:"original,omitzero"`
 }
@@ -47,7 +50,8 @@ type elided struct {
 	Order int `json:"order"`
 }
 
-// readMark understands a winnow member; one that is not understood is left alone, as the product does.
+// readMark understands a winnow member; one that is not understood is left alone, as the product
+// does.
 func readMark(raw jsontext.Value) *mark {
 	if raw.Kind() != '{' {
 		return nil
@@ -63,7 +67,8 @@ func (m *mark) empty() bool {
 	return m.Session == nil && m.Message == nil && m.Of == "" && m.Answer == nil && len(m.Elisions) == 0 && len(m.Original) == 0
 }
 
-// omit takes out of a part what the part that the entry gives has in the same way; fill puts it back.
+// omit takes out of a part what the part that the entry gives has in the same way; fill puts it
+// back.
 func omit(p *session.Part, native *session.Part) {
 	if p.Text == native.Text {
 		p.Text = ""
@@ -95,7 +100,8 @@ func omit(p *session.Part, native *session.Part) {
 	}
 }
 
-// pieces cuts a summary into the parts that it was joined of; one that was changed since stays whole.
+// pieces cuts a summary into the parts that it was joined of; one that was changed since stays
+// whole.
 func pieces(summary string, cuts []int) []string {
 	var found []string
 	rest := summary
@@ -118,7 +124,8 @@ func pieces(summary string, cuts []int) []string {
 	return found
 }
 
-// fits reports whether fill undoes omit: a field that is empty in the part must be empty in the entry's too.
+// fits reports whether fill undoes omit: a field that is empty in the part must be empty in the
+// entry's too.
 func fits(p *session.Part, native *session.Part) bool {
 	if p.Type != native.Type || p.Text == "" && native.Text != "" || p.URL == "" && native.URL != "" {
 		return false

@@ -106,7 +106,8 @@ func (a *appender) user(m *session.Message) {
 	a.message(m, []newMessage{native}, at)
 }
 
-// assistant writes an assistant message: an entry for every step, each followed by the results of its calls.
+// assistant writes an assistant message: an entry for every step, each followed by the results of
+// its calls.
 func (a *appender) assistant(m *session.Message) {
 	var entries []newMessage
 	at := make([]int, len(m.Parts))
@@ -211,7 +212,8 @@ func result(p *session.Part) newMessage {
 	return m
 }
 
-// api is the protocol that the product speaks with a provider. It keeps signatures of messages only where it is the same.
+// api is the protocol that the product speaks with a provider. It keeps signatures of messages only
+// where it is the same.
 func api(provider string) string {
 	switch provider {
 	case "anthropic":

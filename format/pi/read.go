@@ -16,10 +16,11 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// Read reads a session file. The log is the active branch; branches that were left are counted alone. The elisions that
-// Write left are the ledger, and the log has what they hide. Counts.Messages counts entries of the type message, which is what
-// the product's own list of sessions shows: the user's, the model's, tool results and the user's own commands;
-// a command's output counts as a tool result.
+// Read reads a session file. The log is the active branch; branches that were left are counted
+// alone. The elisions that Write left are the ledger, and the log has what they hide.
+// Counts.Messages counts entries of the type message, which is what the product's own list of
+// sessions shows: the user's, the model's, tool results and the user's own commands; a command's
+// output counts as a tool result.
 func (Format) Read(src []byte) (*format.Document, error) { return document(src, false) }
 
 // ReadStretch reads lines that are all of one branch. See format.Outliner.
@@ -126,8 +127,8 @@ type restore struct {
 	from    []int
 }
 
-// placed is an elision that was read, with the message that it is in. result is set where the part is the call that
-// the entry has the result of.
+// placed is an elision that was read, with the message that it is in. result is set where the part
+// is the call that the entry has the result of.
 type placed struct {
 	elided
 	message int
@@ -224,7 +225,8 @@ func (b *builder) entry(at int) {
 	}
 }
 
-// mark notes what the mark of an entry says about the messages that the entry gave, from the one at before on.
+// mark notes what the mark of an entry says about the messages that the entry gave, from the one at
+// before on.
 func (b *builder) mark(m *mark, before int, result *place) {
 	at := before
 	if m.Of != "" {

@@ -13,10 +13,11 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// Write writes a session file. Lines that the change does not touch are written as they were read, damaged ones too. A pivot
-// becomes the product's own compaction entry; an elision changes what the entry shows and keeps the original beside it;
-// an undone pivot is left out and what followed it linked to what came before. A file of version 1 stays one: the
-// product gives its entries ids when it opens it.
+// Write writes a session file. Lines that the change does not touch are written as they were read,
+// damaged ones too. A pivot becomes the product's own compaction entry; an elision changes what the
+// entry shows and keeps the original beside it; an undone pivot is left out and what followed it
+// linked to what came before. A file of version 1 stays one: the product gives its entries ids when
+// it opens it.
 func (Format) Write(w io.Writer, from *format.Document, change format.Change) error {
 	if from == nil {
 		return write(w, newSession(change), change)
@@ -85,7 +86,8 @@ func (f *file) firstLine() int {
 	return 1
 }
 
-// undone finds the entries of pivots that were undone: of the marker, its summary, and what was appended with them.
+// undone finds the entries of pivots that were undone: of the marker, its summary, and what was
+// appended with them.
 func (f *file) undone(log []session.Message, markers map[string]bool) map[int]bool {
 	removed := map[int]bool{}
 	for i := range log {
@@ -176,6 +178,6 @@ func (f *file) without(src []byte, removed map[int]bool) *appender {
 	return a
 }
 
-// emptied stands where an entry was taken out of a file without ids, in which messages are named by the numbers of
-// their lines. The product skips lines that are blank.
+// emptied stands where an entry was taken out of a file without ids, in which messages are named by
+// the numbers of their lines. The product skips lines that are blank.
 const emptied = " \n"

@@ -1,5 +1,5 @@
-// Package jsonl holds what the formats share whose files are lines of JSON that Winnow writes too: names and times as the
-// products write them, and where and how an elision shows in a file.
+// Package jsonl holds what the formats share whose files are lines of JSON that Winnow writes too:
+// names and times as the products write them, and where and how an elision shows in a file.
 package jsonl
 
 import (
@@ -38,7 +38,8 @@ func Millis(stamp string) session.Millis {
 // IsUUID recognizes a UUID in hexadecimal digits of either case.
 var IsUUID = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`).MatchString
 
-// UUID makes a UUID of a text, always the same one. Its version, 8, says that its maker chose the bits.
+// UUID makes a UUID of a text, always the same one. Its version, 8, says that its maker chose the
+// bits.
 func UUID(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80
@@ -66,7 +67,8 @@ func OrNull(text string) jsontext.Value {
 // IDs counts how often each id is in use.
 type IDs map[string]int
 
-// New returns an id that is not in use, and notes it: "a", and if that is taken "a#2", "a#3" and so on.
+// New returns an id that is not in use, and notes it: "a", and if that is taken "a#2", "a#3" and so
+// on.
 func (used IDs) New(id string) string {
 	used[id]++
 	for used[id] > 1 {
@@ -80,8 +82,8 @@ func (used IDs) New(id string) string {
 	return id
 }
 
-// Shows tells whether an elision of a field shows where a call is in a file, and where its result is. Parts of other types,
-// and calls that have no result yet, are in one place only.
+// Shows tells whether an elision of a field shows where a call is in a file, and where its result
+// is. Parts of other types, and calls that have no result yet, are in one place only.
 func Shows(field rule.Field, answered bool) (call, result bool) {
 	switch field {
 	case rule.Output, rule.Error, rule.Attachments:
@@ -92,7 +94,8 @@ func Shows(field rule.Field, answered bool) (call, result bool) {
 	return true, false
 }
 
-// Argument is what the arguments of a call show of an elision: its text if that is a JSON object, else an object with it.
+// Argument is what the arguments of a call show of an elision: its text if that is a JSON object,
+// else an object with it.
 func Argument(shown string) jsontext.Value {
 	if v := jsontext.Value(shown); v.Kind() == '{' && v.IsValid() {
 		return v
@@ -123,8 +126,8 @@ func Failed(name, text string) jsontext.Value {
 	return Marshal(f)
 }
 
-// Marshal writes a value as JSON. What is not UTF-8 in it becomes U+FFFD, as it does when it is read; a value that cannot be
-// written is nil.
+// Marshal writes a value as JSON. What is not UTF-8 in it becomes U+FFFD, as it does when it is
+// read; a value that cannot be written is nil.
 func Marshal(v any) jsontext.Value {
 	text, err := json.Marshal(v, session.ReadOptions())
 	if err != nil {
@@ -133,7 +136,8 @@ func Marshal(v any) jsontext.Value {
 	return text
 }
 
-// PromptBefore is the size of the conversation at the end of a log, in tokens, as the provider last reported it.
+// PromptBefore is the size of the conversation at the end of a log, in tokens, as the provider last
+// reported it.
 func PromptBefore(log []session.Message) int {
 	for i := len(log) - 1; i >= 0; i-- {
 		if u := log[i].Tokens; u != nil && !log[i].IsSummary() && !log[i].Failed() {
@@ -145,7 +149,8 @@ func PromptBefore(log []session.Message) int {
 	return 0
 }
 
-// Own fills in the ids of the session and the message that messages and parts belong to, if they are missing.
+// Own fills in the ids of the session and the message that messages and parts belong to, if they
+// are missing.
 func Own(s *session.Session) {
 	for i := range s.Messages {
 		m := &s.Messages[i]
@@ -169,7 +174,8 @@ func Reason(err error) string {
 	return strings.TrimPrefix(err.Error(), "jsontext: ")
 }
 
-// Unreadable is the error for a file of which no line can be read. It names the first piece of damage.
+// Unreadable is the error for a file of which no line can be read. It names the first piece of
+// damage.
 func Unreadable(name, expected string, damaged []format.Damage) error {
 	err := &format.SyntaxError{Format: name, Line: 1, Expected: expected, Err: errors.New("the file is empty")}
 	if len(damaged) > 0 {

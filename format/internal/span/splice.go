@@ -65,7 +65,8 @@ func Replace(text []byte, s Span, with []byte) []byte {
 	return slices.Concat(text[:s.Start], with, text[s.End:])
 }
 
-// Update returns an object in which the member at the end of path has another value; an object without it stays as it is.
+// Update returns an object in which the member at the end of path has another value; an object
+// without it stays as it is.
 func Update(object, value []byte, path ...string) []byte {
 	if at := Find(object, All(object), path...); !at.Empty() {
 		return Replace(object, at, value)
