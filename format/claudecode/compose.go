@@ -39,17 +39,17 @@ func uuid(id string) string {
 
 // begin starts an entry behind the last one.
 func (c *composer) begin() *span.Object {
-	o := &span.Object{}
-	o.Raw("parentUuid", jsonl.OrNull(c.parent))
-	return o
+	return new(span.Object).With("parentUuid", jsonl.OrNull(c.parent), "isSidechain", false)
+}
+
+// speak starts an entry in the user's name.
+func (c *composer) speak(content []byte) *span.Object {
+	return c.begin().With("type", "user", "message", span.Make("role", "user", "content", content))
 }
 
 // end finishes an entry and appends it.
 func (c *composer) end(o *span.Object, id, message string, kept *session.Message) error {
-	o.Add("userType", "external")
-	o.Add("entrypoint", "cli")
-	o.Add("cwd", c.where.cwd)
-	o.Add("sessionId", c.where.session)
+	o.With("userType", "external", "entrypoint", "cli", "cwd", c.where.cwd, "sessionId", c.where.session)
 	o.Add("version", c.where.version)
 	if c.where.branch != "" {
 		o.Add("gitBranch", c.where.branch)
@@ -92,18 +92,11 @@ func (c *composer) user(m *session.Message) error {
 		kept = m
 	}
 	id := uuid(m.ID)
-	o := c.begin()
-	o.Add("isSidechain", false)
-	o.Add("type", "user")
-	body := &span.Object{}
-	body.Add("role", "user")
-	body.Raw("content", content)
-	o.Raw("message", body.Bytes())
+	o := c.speak(content)
 	if !m.Written() {
 		o.Add("isMeta", true)
 	}
-	o.Add("uuid", id)
-	o.Add("timestamp", c.moment(m.Time.Created))
+	o.With("uuid", id, "timestamp", c.moment(m.Time.Created))
 	for at := range m.Parts {
 		if blocks[at] >= 0 {
 			c.places[m.Parts[at].ID] = place{len(c.entries), blocks[at], -1, -1}
@@ -112,49 +105,42 @@ func (c *composer) user(m *session.Message) error {
 	return c.end(o, id, m.ID, kept)
 }
 
-var reasons = map[string]string{"stop": "end_turn", "tool-calls": "tool_use", "length": "max_tokens", "content-filter": "refusal"}
+// reasons are the product's words for why a model stopped.
+var reasons = map[string]string{
+	"stop": "end_turn", "tool-calls": "tool_use", "length": "max_tokens", "content-filter": "refusal",
+}
 
+// usageOf is what the provider reports for a message.
+func usageOf(m *session.Message) []byte {
+	var u session.Usage
+	if m.Tokens != nil {
+		u = *m.Tokens
+	}
+	o := new(span.Object).With("input_tokens", u.Input, "cache_creation_input_tokens", u.Cache.Write,
+		"cache_read_input_tokens", u.Cache.Read, "output_tokens", u.Output+u.Reasoning)
+	if hour := u.Cache.Write1h; hour > 0 {
+		minutes := u.Cache.Write - hour
+		o.Raw("cache_creation", span.Make("ephemeral_5m_input_tokens", minutes, "ephemeral_1h_input_tokens", hour))
+	}
+	return o.Bytes()
+}
+
+// assistant composes an entry for each block of an answer, and then those of the results.
 func (c *composer) assistant(m *session.Message) error {
-	first := true
+	message := "msg_" + strings.ReplaceAll(uuid(m.ID), "-", "")
+	id := uuid(m.ID) // of the first entry
 	say := func(p *session.Part, block []byte) error {
-		id := uuid(m.ID)
-		if !first {
+		if id == "" {
 			id = uuid(m.ID + "/" + p.ID)
 		}
-		first = false
-		body := &span.Object{}
-		body.Add("model", cmp.Or(m.ModelID, "unknown"))
-		body.Add("id", "msg_"+strings.ReplaceAll(uuid(m.ID), "-", ""))
-		body.Add("type", "message")
-		body.Add("role", "assistant")
-		body.Raw("content", span.Array([][]byte{block}))
-		body.Add("stop_reason", jsonl.OrNull(cmp.Or(reasons[m.Finish], m.Finish)))
-		body.Raw("stop_sequence", []byte("null"))
-		tokens := session.Usage{}
-		if m.Tokens != nil {
-			tokens = *m.Tokens
-		}
-		usage := &span.Object{}
-		usage.Add("input_tokens", tokens.Input)
-		usage.Add("cache_creation_input_tokens", tokens.Cache.Write)
-		usage.Add("cache_read_input_tokens", tokens.Cache.Read)
-		usage.Add("output_tokens", tokens.Output+tokens.Reasoning)
-		if hour := tokens.Cache.Write1h; hour > 0 {
-			kept := &span.Object{}
-			kept.Add("ephemeral_5m_input_tokens", tokens.Cache.Write-hour)
-			kept.Add("ephemeral_1h_input_tokens", hour)
-			usage.Raw("cache_creation", kept.Bytes())
-		}
-		body.Raw("usage", usage.Bytes())
-
-		o := c.begin()
-		o.Add("isSidechain", false)
-		o.Raw("message", body.Bytes())
-		o.Add("type", "assistant")
-		o.Add("uuid", id)
-		o.Add("timestamp", c.moment(m.Time.Created))
+		body := span.Make("model", cmp.Or(m.ModelID, "unknown"), "id", message, "type", "message", "role", "assistant",
+			"content", span.Array([][]byte{block}), "stop_reason", jsonl.OrNull(cmp.Or(reasons[m.Finish], m.Finish)),
+			"stop_sequence", []byte("null"), "usage", usageOf(m))
+		o := c.begin().With("message", body, "type", "assistant", "uuid", id, "timestamp", c.moment(m.Time.Created))
 		c.places[p.ID] = place{len(c.entries), 0, -1, -1}
-		return c.end(o, id, m.ID, nil)
+		err := c.end(o, id, m.ID, nil)
+		id = ""
+		return err
 	}
 	type answer struct {
 		part     *session.Part
@@ -214,27 +200,15 @@ func (c *composer) result(m *session.Message, p *session.Part, call, by string) 
 		}
 		content = span.Array(blocks)
 	}
-	block := &span.Object{}
-	block.Add("tool_use_id", call)
-	block.Add("type", "tool_result")
-	block.Raw("content", content)
-	block.Add("is_error", p.State.Status == session.Failed)
-	body := &span.Object{}
-	body.Add("role", "user")
-	body.Raw("content", span.Array([][]byte{block.Bytes()}))
-
+	failed := p.State.Status == session.Failed
+	block := span.Make("tool_use_id", call, "type", "tool_result", "content", content, "is_error", failed)
 	id := uuid(m.ID + "/" + p.ID + "/result")
 	ended := m.Time.Created
 	if p.State.Time != nil {
 		ended = max(ended, p.State.Time.End)
 	}
-	o := c.begin()
-	o.Add("isSidechain", false)
-	o.Add("type", "user")
-	o.Raw("message", body.Bytes())
-	o.Add("uuid", id)
-	o.Add("timestamp", c.moment(ended))
-	o.Add("sourceToolAssistantUUID", by)
+	o := c.speak(span.Array([][]byte{block}))
+	o.With("uuid", id, "timestamp", c.moment(ended), "sourceToolAssistantUUID", by)
 	place := c.places[p.ID]
 	place.result, place.answer = len(c.entries), 0
 	c.places[p.ID] = place
