@@ -20,7 +20,7 @@ func shown(payload []byte, e rule.Elision, element int) (text []byte, withdrawn 
 		if e.Shown == "" {
 			return payload, true
 		}
-		return jsonl.Marshal(messageItem{Type: "message", Role: "assistant", Content: []any{textItem{"output_text", e.Shown}}}), false
+		return answerItem(e.Shown), false
 	case it.Type == "reasoning" && e.Field == rule.Text:
 		return span.Update(payload, span.Array([][]byte{textElement("summary_text", e.Shown)}), "summary"), false
 	case it.isOutput():
@@ -36,14 +36,12 @@ func shown(payload []byte, e rule.Elision, element int) (text []byte, withdrawn 
 			return span.Update(span.Update(payload, span.Quote("{}"), "arguments"), span.Quote(""), "input"), false
 		case rule.Input:
 			arguments := jsonl.Argument(e.Shown)
-			return span.Update(span.Update(payload, span.Quote(string(arguments)), "arguments"), span.Quote(e.Shown), "input"), false
+			payload = span.Update(payload, span.Quote(string(arguments)), "arguments")
+			return span.Update(payload, span.Quote(e.Shown), "input"), false
 		}
 	}
 	return payload, false
 }
-
-// textElement is an element of content that is a text.
-func textElement(kind, text string) []byte { return jsonl.Marshal(textItem{kind, text}) }
 
 // shownContent applies an elision to one element of a message's content.
 func shownContent(payload []byte, e rule.Elision, element int) ([]byte, bool) {

@@ -57,17 +57,11 @@ func (r *reader) event(payload []byte) error {
 		r.endTurn()
 		r.rollBack(back.Turns)
 	case "token_count":
-		if r.records {
-			return nil
+		u, found, err := r.count.usage(eventLine, payload)
+		if found {
+			r.usage(u)
 		}
-		var count tokenCount
-		if err := decode(payload, &count); err != nil {
-			return err
-		}
-		if count.Info != nil && count.Info.Total.Total != r.total {
-			r.total = count.Info.Total.Total
-			r.usage(count.Info.Last)
-		}
+		return err
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/winnowhq/winnow/format/internal/jsonl"
+	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -30,15 +31,9 @@ func Path(info *session.Info) string {
 func (w *writer) fresh(out io.Writer) error {
 	info := &w.change.Session.Info
 	w.time = info.Time.Created
-	meta := struct {
-		ID         string `json:"id"`
-		Timestamp  string `json:"timestamp"`
-		Cwd        string `json:"cwd"`
-		Originator string `json:"originator"`
-		Version    string `json:"cli_version"`
-		Source     string `json:"source"`
-	}{ThreadID(info.ID), jsonl.Stamp(info.Time.Created), cmp.Or(info.Directory, "/"), "winnow", "0.0.0", "cli"}
-	if err := w.line("session_meta", jsonl.Marshal(meta), &mark{Info: info, Session: w.change.Session.Unknown}); err != nil {
+	meta := span.Make("id", ThreadID(info.ID), "timestamp", jsonl.Stamp(info.Time.Created), "cwd", cmp.Or(info.Directory, "/"),
+		"originator", "winnow", "cli_version", "0.0.0", "source", "cli")
+	if err := w.line("session_meta", meta, &mark{Info: info, Session: w.change.Session.Unknown}); err != nil {
 		return err
 	}
 	if err := w.append(); err != nil {

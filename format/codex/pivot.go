@@ -7,7 +7,6 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/session"
 )
@@ -33,10 +32,8 @@ func (w *writer) pivot(summary int, marker *session.Message) error {
 	tail, _ := w.window(summary)
 	history := w.history(m, end, tail)
 	text, _ := summaryTexts(m)
-	var payload span.Object
-	payload.Raw("message", span.Quote(text))
-	payload.Raw("replacement_history", span.Array(history))
-	if err := w.line("compacted", payload.Bytes(), &mk); err != nil {
+	payload := span.Make("message", text, "replacement_history", span.Array(history))
+	if err := w.line("compacted", payload, &mk); err != nil {
 		return err
 	}
 	c := w.context(end)
@@ -81,9 +78,9 @@ func (w *writer) history(m *session.Message, at int32, tail [][]byte) [][]byte {
 		history = append(history, c.items...)
 	}
 	for _, c := range carried {
-		history = append(history, jsonl.Marshal(userItem([]string{c}, carryKind)))
+		history = append(history, userText(c, carryKind))
 	}
-	history = append(history, jsonl.Marshal(userItem([]string{text}, summaryKind)))
+	history = append(history, userText(text, summaryKind))
 	return append(history, tail...)
 }
 
@@ -109,9 +106,9 @@ func (w *writer) window(summary int) (items [][]byte, touched bool) {
 		if m.Completes() { // of an earlier pivot that the tail reaches back over
 			text, carried := summaryTexts(m)
 			for _, c := range carried {
-				items = append(items, jsonl.Marshal(userItem([]string{c}, carryKind)))
+				items = append(items, userText(c, carryKind))
 			}
-			items = append(items, jsonl.Marshal(userItem([]string{text}, summaryKind)))
+			items = append(items, userText(text, summaryKind))
 			continue
 		}
 		shown, changed := w.shownItems(m)
@@ -145,7 +142,7 @@ func (w *writer) shownItems(m *session.Message) (items [][]byte, changed bool) {
 			items = append(items, l.payload.Of(text))
 		case agentLine: // a line of its own in the file, no response item
 			if _, said, err := agentText(l.payload.Of(text)); err == nil && said != "" {
-				items = append(items, jsonl.Marshal(userItem([]string{said}, syntheticKind)))
+				items = append(items, userText(said, syntheticKind))
 			}
 		}
 	}

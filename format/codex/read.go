@@ -65,8 +65,7 @@ type reader struct {
 
 	step       int  // position of the open assistant message, -1 between steps
 	answered   bool // the open step has a result: the next item of the model begins another
-	records    bool // usage records have been seen: what is counted in events repeats them
-	total      int  // of the last token_count, to tell a repeated one
+	count      counting
 	pending    *session.Usage
 	compaction int // position of a marker of this turn whose kind is not known yet, -1 without
 	spoken     bool
@@ -156,14 +155,11 @@ func (r *reader) line(at int32, l *line) error {
 	case eventLine:
 		return r.event(payload)
 	case usageLine:
-		var record struct {
-			Usage usage `json:"usage"`
-		}
-		if err := decode(payload, &record); err != nil {
+		u, _, err := r.count.usage(kind, payload)
+		if err != nil {
 			return err
 		}
-		r.records = true
-		r.usage(record.Usage)
+		r.usage(u)
 		r.endStep()
 	case compactedLine:
 		return r.compacted(at, l, payload)

@@ -253,7 +253,12 @@ func (w *writer) message(m *session.Message) error {
 	if len(made) == 0 {
 		return w.aside(m)
 	}
-	held := holders(made, m)
+	held := make([]int, len(m.Parts))
+	for i := range made {
+		for _, part := range made[i].parts {
+			held[part]++
+		}
+	}
 	for i := range made {
 		mk := mark{Of: m.ID, Parts: made[i].parts}
 		if i == 0 {
@@ -312,14 +317,12 @@ func (w *writer) elisionsOf(m *session.Message) []elided {
 // line writes a new line. Lines of our own type get no ordinal: the product does not see them, and
 // counts on.
 func (w *writer) line(kind string, payload []byte, m *mark) error {
-	var o span.Object
-	o.Raw("timestamp", span.Quote(jsonl.Stamp(w.time)))
+	o := new(span.Object).With("timestamp", jsonl.Stamp(w.time))
 	if w.ordinals && kind != oursType {
 		o.Add("ordinal", w.next)
 		w.next++
 	}
-	o.Raw("type", span.Quote(kind))
-	o.Raw("payload", payload)
+	o.With("type", kind, "payload", payload)
 	text := o.Bytes()
 	if m != nil {
 		var err error
