@@ -1,6 +1,5 @@
-// Package codex answers: is this a session of OpenAI's Codex CLI, and what happened in it? It reads
-// and writes the product's rollouts: one JSON object a line, {timestamp, type, payload}, appended
-// to as a thread goes on.
+// Package codex reads and writes the rollouts of OpenAI's Codex CLI: one JSON object a line,
+// {timestamp, type, payload}, appended to as a thread goes on.
 //
 // What the product itself does with such a file was learned from its version 0.169: it takes the
 // newest compaction's replacement_history as the conversation and every response item behind it; it

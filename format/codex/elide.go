@@ -61,7 +61,7 @@ func shownContent(payload []byte, e rule.Elision, element int) ([]byte, bool) {
 	}
 	var c content
 	isFile := decode(spans[element].Of(payload), &c) == nil && c.url() != ""
-	if e.Field != rule.Whole && e.Field != rule.Text && !(isFile && e.Field == rule.Attachments) || isFile && e.Field == rule.Text {
+	if e.Field != rule.Whole && (e.Field != rule.Attachments || !isFile) && (e.Field != rule.Text || isFile) {
 		return payload, false
 	}
 	if e.Shown == "" && len(spans) == 1 {
@@ -126,7 +126,7 @@ func apply(payload []byte, aims []aim) (text []byte, withdrawn bool) {
 	return text, withdrawn
 }
 
-// rebuild writes a line anew with these elisions instead of those that it had. Everything else in
+// rebuild writes a line anew with these elisions in place of the ones it had. Everything else in
 // it stays byte for byte.
 func rebuild(text []byte, l *line, m *mark, aims []aim) ([]byte, error) {
 	payload, kind, bare := original(text, l, m)

@@ -43,7 +43,8 @@ func answerItem(text string) []byte {
 	return span.Make("type", "message", "role", "assistant", "content", content)
 }
 
-// userItem is a message in the user's name. Content that a program wrote says so, in the terms of the versions that ask.
+// userItem is a message in the user's name. Content that a program wrote says so, in the terms of
+// the versions that ask.
 func userItem(elements [][]byte, kinds []string) []byte {
 	origins := make([][]byte, len(kinds))
 	for i, kind := range kinds {
@@ -63,8 +64,8 @@ func userText(text, kind string) []byte {
 	return userItem([][]byte{textElement("input_text", text)}, []string{kind})
 }
 
-// items are the response items of a message. The product has none for markers, step markers, and thoughts that its provider
-// did not give.
+// items are the response items of a message. The product has none for markers, step markers, and
+// thoughts that its provider did not give.
 func items(m *session.Message) (found []encoded) {
 	if m.Role != session.Assistant {
 		return userItems(m)
@@ -81,7 +82,8 @@ func items(m *session.Message) (found []encoded) {
 			}
 		case p.Type == session.ToolPart && p.State != nil && call != "":
 			name := cmp.Or(jsonl.Word(p.Tool), "tool")
-			add(span.Make("type", "function_call", "name", name, "arguments", string(jsonl.Input(p.State)), "call_id", call))
+			input := string(jsonl.Input(p.State))
+			add(span.Make("type", "function_call", "name", name, "arguments", input, "call_id", call))
 			if p.State.Final() {
 				add(span.Make("type", "function_call_output", "call_id", call, "output", output(p.State)))
 			}
@@ -116,7 +118,8 @@ func userItems(m *session.Message) []encoded {
 	return []encoded{{userItem(elements, kinds), parts}}
 }
 
-// thought is a reasoning item, nil unless the product's provider gave the thought and takes it back.
+// thought is a reasoning item, nil unless the product's provider gave the thought and takes it
+// back.
 func thought(p *session.Part) []byte {
 	var metadata struct {
 		OpenAI struct {
@@ -191,8 +194,8 @@ func (e *encoded) element(part int) int {
 	return -1
 }
 
-// concerns tells which of a message's elisions are kept on the line of an item, and which content element each is about. held
-// counts the items of each part: none, one, or a call and its result.
+// concerns tells which of a message's elisions are kept on the line of an item, and which content
+// element each is about. held counts the items of each part: none, one, or a call and its result.
 func (e *encoded) concerns(m *session.Message, held []int, ledger rule.Ledger) (aims []aim) {
 	result := strings.HasSuffix(typeOf(e.payload), "_output")
 	for _, part := range e.parts {

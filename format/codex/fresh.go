@@ -2,8 +2,6 @@ package codex
 
 import (
 	"cmp"
-	"fmt"
-	"io"
 	"time"
 
 	"github.com/winnowhq/winnow/format/internal/jsonl"
@@ -24,23 +22,13 @@ func ThreadID(id string) string {
 // thread by the id in the file's name.
 func Path(info *session.Info) string {
 	at := time.UnixMilli(int64(info.Time.Created)).UTC()
-	return fmt.Sprintf("%s/rollout-%s-%s.jsonl", at.Format("2006/01/02"), at.Format("2006-01-02T15-04-05"), ThreadID(info.ID))
+	return at.Format("2006/01/02/rollout-2006-01-02T15-04-05-") + ThreadID(info.ID) + ".jsonl"
 }
 
-// fresh writes a rollout of its own.
-func (w *writer) fresh(out io.Writer) error {
+// head begins a rollout.
+func (w *writer) head() error {
 	info := &w.change.Session.Info
-	w.time = info.Time.Created
-	meta := span.Make("id", ThreadID(info.ID), "timestamp", jsonl.Stamp(info.Time.Created), "cwd", cmp.Or(info.Directory, "/"),
-		"originator", "winnow", "cli_version", "0.0.0", "source", "cli")
-	if err := w.line("session_meta", meta, &mark{Info: info, Session: w.change.Session.Unknown}); err != nil {
-		return err
-	}
-	if err := w.append(); err != nil {
-		return err
-	}
-	if _, err := out.Write(w.tail.Bytes()); err != nil {
-		return fmt.Errorf("write %s: %w", name, err)
-	}
-	return nil
+	meta := span.Make("id", ThreadID(info.ID), "timestamp", jsonl.Stamp(info.Time.Created),
+		"cwd", cmp.Or(info.Directory, "/"), "originator", "winnow", "cli_version", "0.0.0", "source", "cli")
+	return w.line("session_meta", meta, &mark{Info: info, Session: w.change.Session.Unknown})
 }

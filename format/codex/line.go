@@ -26,7 +26,8 @@ const (
 
 var kinds = map[string]lineKind{
 	"session_meta": metaLine, "response_item": itemLine, "event_msg": eventLine, "turn_context": turnLine,
-	"world_state": worldLine, "token_usage_record": usageLine, "compacted": compactedLine, "inter_agent_communication": agentLine, oursType: oursLine,
+	"world_state": worldLine, "token_usage_record": usageLine, "compacted": compactedLine,
+	"inter_agent_communication": agentLine, oursType: oursLine,
 }
 
 // oursType is the type of lines, and the name of the member of lines, that are ours.
@@ -106,7 +107,8 @@ func scanLine(text []byte, l *line) error {
 // isItem knows the response items that the first versions wrote without an envelope.
 func isItem(kind string) bool {
 	switch kind {
-	case "message", "reasoning", "function_call", "function_call_output", "local_shell_call", "custom_tool_call", "custom_tool_call_output", "web_search_call":
+	case "message", "reasoning", "function_call", "function_call_output", "local_shell_call",
+		"custom_tool_call", "custom_tool_call_output", "web_search_call":
 		return true
 	}
 	return false

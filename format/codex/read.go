@@ -23,7 +23,8 @@ func (Format) Read(src []byte) (*format.Document, error) {
 		doc:   &format.Document{Format: name, Source: src},
 		src:   src,
 		index: &native{marks: map[int32]*mark{}, places: map[string]place{}, owned: map[string][]int32{}},
-		calls: map[string]call{}, ids: map[string]int{}, names: jsonl.IDs{}, parts: jsonl.IDs{}, step: -1, compaction: -1,
+		calls: map[string]call{}, ids: map[string]int{}, names: jsonl.IDs{}, parts: jsonl.IDs{},
+		step: -1, compaction: -1,
 	}
 	r.scan()
 	readable := 0
@@ -97,10 +98,13 @@ func (r *reader) scan() {
 	}
 }
 
+// reason says shortly why a line cannot be read.
+func reason(err error) string { return strings.TrimPrefix(err.Error(), "jsontext: ") }
+
 func (r *reader) damage(l *line, err error) {
 	l.damaged = true
 	r.doc.Damaged = append(r.doc.Damaged, format.Damage{
-		Line: l.number, Offset: int64(l.json.Start), Bytes: l.json.Len(), Reason: strings.TrimPrefix(err.Error(), "jsontext: "),
+		Line: l.number, Offset: int64(l.json.Start), Bytes: l.json.Len(), Reason: reason(err),
 	})
 }
 
@@ -183,7 +187,7 @@ func (r *reader) line(at int32, l *line) error {
 	return nil
 }
 
-// finish completes what only the whole file tells.
+// finish fills in what only the whole file says.
 func (r *reader) finish() {
 	s := &r.doc.Session
 	if s.Info.Title == "" {

@@ -73,8 +73,8 @@ func (r *reader) compacted(at int32, l *line, payload []byte) error {
 }
 
 // tail finds the message of the log from which a replacement_history keeps everything behind its
-// summary, and how many items that is. The product keeps none; a pivot of ours does, and has lost
-// our mark where the product copied it into a fork.
+// summary, and how many items that is. The product keeps none; a pivot of ours does, and loses our
+// mark when the product copies it into a fork.
 func (r *reader) tail(c *compacted) (start string, items int) {
 	summary := -1
 	for i, v := range c.Replacement {
@@ -96,7 +96,7 @@ func (r *reader) tail(c *compacted) (start string, items int) {
 		return "", 0
 	}
 	items = len(c.Replacement) - summary - 1
-	if at, ok := r.ids[first.ID]; ok && first.ID != "" && at < len(r.doc.Session.Messages) && r.doc.Session.Messages[at].ID == first.ID {
+	if first.ID != "" && session.Index(r.doc.Session.Messages, first.ID) >= 0 {
 		return first.ID, items
 	}
 	if first.CallID != "" {
@@ -124,15 +124,19 @@ func carried(v jsontext.Value, summary string) []session.Part {
 		case url != "":
 			parts = append(parts, session.Part{Type: session.FilePart, Mime: mime(url), URL: url, Synthetic: true})
 		case c.Text != "" && c.Text != summary:
-			parts = append(parts, session.Part{
-				Type: session.TextPart, Text: c.Text, Synthetic: it.Role != "assistant" && !it.written(i, c.Text), Metadata: session.Note{Carry: true}.Metadata(),
-			})
+			p := carriedText(c.Text)
+			p.Synthetic = it.Role != "assistant" && !it.written(i, c.Text)
+			parts = append(parts, p)
 		}
 	}
 	return parts
 }
 
-// lastWords is what the product keeps of the conversation where the file does not say: the newest
+func carriedText(text string) session.Part {
+	return session.Part{Type: session.TextPart, Text: text, Metadata: session.Note{Carry: true}.Metadata()}
+}
+
+// lastWords is what the product keeps of the conversation if the file does not say: the newest
 // messages of the user.
 func (r *reader) lastWords() []session.Part {
 	var parts []session.Part
@@ -147,7 +151,7 @@ func (r *reader) lastWords() []session.Part {
 			text = strings.ToValidUTF8(text[:left], "")
 		}
 		left -= len(text)
-		parts = append(parts, session.Part{Type: session.TextPart, Text: text, Metadata: session.Note{Carry: true}.Metadata()})
+		parts = append(parts, carriedText(text))
 	}
 	slices.Reverse(parts)
 	return parts

@@ -61,8 +61,7 @@ func agentText(payload []byte) (id, text string, err error) {
 	return said.ID, said.Content, err
 }
 
-// agent reads what another agent said to this one: nobody's turn, but part of what the model is
-// sent.
+// agent reads what another agent said to this one. It starts no turn, but the model is sent it.
 func (r *reader) agent(at int32, l *line, payload []byte) error {
 	id, text, err := agentText(payload)
 	if err != nil {
@@ -73,15 +72,16 @@ func (r *reader) agent(at int32, l *line, payload []byte) error {
 		ID: r.messageID(id, l), Role: session.User, Time: session.MessageTime{Created: l.created(r.src)},
 	}})
 	r.spoken = true
-	r.addPart(i, session.Part{Type: session.TextPart, Text: text, Synthetic: true}, place{line: at, output: -1, element: nowhere})
+	where := place{line: at, output: -1, element: nowhere}
+	r.addPart(i, session.Part{Type: session.TextPart, Text: text, Synthetic: true}, where)
 	return nil
 }
 
 // content reads the content of a message into parts.
 func (r *reader) content(message int, at int32, it *item, written func(i int, text string) bool) {
 	if it.Content.Kind() == '"' { // the first versions
-		text := span.String(it.Content)
-		r.addPart(message, session.Part{Type: session.TextPart, Text: text, Synthetic: !written(0, text)}, place{line: at, output: -1, element: whole})
+		text, where := span.String(it.Content), place{line: at, output: -1, element: whole}
+		r.addPart(message, session.Part{Type: session.TextPart, Text: text, Synthetic: !written(0, text)}, where)
 		return
 	}
 	for i, c := range contents(it.Content) {
@@ -92,7 +92,8 @@ func (r *reader) content(message int, at int32, it *item, written func(i int, te
 		case c.odd:
 			r.addPart(message, session.Part{Type: unknownPart("content"), Metadata: raw(c.raw)}, where)
 		case url != "":
-			r.addPart(message, session.Part{Type: session.FilePart, Mime: mime(url), URL: url, Synthetic: !written(i, "")}, where)
+			file := session.Part{Type: session.FilePart, Mime: mime(url), URL: url, Synthetic: !written(i, "")}
+			r.addPart(message, file, where)
 		case c.Type == "input_text" || c.Type == "output_text" || c.Type == "text" || text != "":
 			r.addPart(message, session.Part{Type: session.TextPart, Text: text, Synthetic: !written(i, text)}, where)
 		default:
@@ -118,7 +119,8 @@ func (r *reader) respond(at int32, l *line, it *item, payload []byte, created se
 			m.Finish = "stop"
 		}
 	case it.Type == "reasoning":
-		r.addPart(i, session.Part{Type: session.ReasoningPart, Text: it.reasoningText(), Metadata: it.reasoningMetadata()}, where)
+		thought := session.Part{Type: session.ReasoningPart, Text: it.reasoningText(), Metadata: it.reasoningMetadata()}
+		r.addPart(i, thought, where)
 	case it.isCall():
 		m.Finish = "tool-calls"
 		p := session.Part{Type: session.ToolPart, CallID: it.CallID, Tool: it.tool()}
@@ -141,8 +143,8 @@ func (r *reader) respond(at int32, l *line, it *item, payload []byte, created se
 	}
 }
 
-// open returns the assistant message that an item of the model belongs to, and begins it where
-// there is none.
+// open returns the assistant message that an item of the model belongs to, and begins it if there
+// is none.
 func (r *reader) open(at int32, l *line, it *item, created session.Millis) int {
 	if r.step >= 0 && !r.answered {
 		return r.step
@@ -162,7 +164,7 @@ func (r *reader) open(at int32, l *line, it *item, created session.Millis) int {
 	return r.step
 }
 
-// answer joins a result to its call; false when there is no call that waits for it.
+// answer joins a result to its call. It returns false if no call waits for it.
 func (r *reader) answer(at int32, it *item, created session.Millis) bool {
 	c, ok := r.calls[it.CallID]
 	if !ok {
@@ -216,8 +218,8 @@ func (r *reader) adopt(at int32, m session.Message) {
 	}
 }
 
-// fill puts the texts of an item of ours back into the message that it was made of. false when they
-// do not fit, as after an edit by hand: then the item is read as the product's.
+// fill puts the texts of an item of ours back into the message that it was written for. It returns
+// false if they do not fit, as after an edit by hand: then the item is read as the product's.
 func (r *reader) fill(at int32, it *item, m *mark) bool {
 	id := m.Of
 	if m.Message != nil {

@@ -37,7 +37,8 @@ func (c *counting) usage(kind lineKind, payload []byte) (u usage, found bool, er
 				Last  usage `json:"last_token_usage"`
 			} `json:"info"`
 		}
-		if err = decode(payload, &count); err != nil || count.Type != "token_count" || count.Info.Total.Total == c.total {
+		err = decode(payload, &count)
+		if err != nil || count.Type != "token_count" || count.Info.Total.Total == c.total {
 			break
 		}
 		c.total = count.Info.Total.Total
@@ -46,7 +47,8 @@ func (c *counting) usage(kind lineKind, payload []byte) (u usage, found bool, er
 	return u, false, err
 }
 
-// tally lists the requests that the lines of a rollout report, one after the other, whatever became of their answers.
+// tally lists the requests that the lines of a rollout report, one after the other, whatever became
+// of their answers.
 type tally struct {
 	counting
 	provider, model string
@@ -71,13 +73,13 @@ func (t *tally) note(kind lineKind, payload []byte) {
 	default:
 		if u, found, _ := t.usage(kind, payload); found {
 			id := fmt.Sprintf("request-%d", len(t.requests)+1)
-			t.requests = append(t.requests, u.request(id, bill.Step, t.provider, t.model))
+			tokens := u.canonical()
+			t.requests = append(t.requests, request(id, bill.Step, t.provider, t.model, &tokens))
 		}
 	}
 }
 
-// request is one that took this.
-func (u usage) request(id string, kind bill.Kind, provider, model string) bill.Request {
-	tokens, by := u.canonical(), session.ModelRef{ProviderID: provider, ModelID: model}
-	return bill.Request{ID: id, Kind: kind, Model: by.String(), Usage: &tokens}
+func request(id string, kind bill.Kind, provider, model string, tokens *session.Usage) bill.Request {
+	by := session.ModelRef{ProviderID: provider, ModelID: model}
+	return bill.Request{ID: id, Kind: kind, Model: by.String(), Usage: tokens}
 }
