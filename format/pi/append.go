@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -46,10 +47,15 @@ type appender struct {
 	err    error
 }
 
-// ref names an entry: by id, and by position where there are no ids.
+// ref names an entry: by id, and by position in files without ids.
 type ref struct {
 	id     string
 	parsed int
+}
+
+// newAppender begins a file of about this size.
+func newAppender(size int) *appender {
+	return &appender{out: bytes.NewBuffer(make([]byte, 0, size)), used: map[string]bool{}, first: map[string]ref{}}
 }
 
 // newID is a short id for an entry, made from a name that stays the same, so that writing twice
@@ -117,7 +123,7 @@ func (a *appender) messages(log []session.Message, isNew func(*session.Message) 
 			if marker := session.Index(log, m.ParentID); marker < 0 || log[marker].Marker() == nil || marker > i {
 				a.kept(m)
 			}
-		case m.Role == session.User && sent(m):
+		case m.Role == session.User && slices.ContainsFunc(m.Parts, sent):
 			a.user(m)
 		case m.Role == session.Assistant && !m.IsSummary():
 			a.assistant(m)
@@ -127,14 +133,9 @@ func (a *appender) messages(log []session.Message, isNew func(*session.Message) 
 	}
 }
 
-// sent reports whether anything of a user message is for the model.
-func sent(m *session.Message) bool {
-	for i := range m.Parts {
-		if p := &m.Parts[i]; p.Type == session.FilePart || p.Type == session.TextPart && !p.Ignored {
-			return true
-		}
-	}
-	return false
+// sent reports whether a part of a user message is for the model.
+func sent(p session.Part) bool {
+	return p.Type == session.FilePart || p.Type == session.TextPart && !p.Ignored
 }
 
 // kept writes a message that the product has no form for, as an entry that takes no part in the
@@ -220,38 +221,30 @@ type touched struct {
 
 func filesTouched(log []session.Message) *touched {
 	t := &touched{ReadFiles: []string{}, ModifiedFiles: []string{}}
-	modified, read := map[string]bool{}, map[string]bool{}
-	visit := func(done func(tool, path string)) {
-		for i := range log {
-			for j := range log[i].Parts {
-				p := &log[i].Parts[j]
-				if p.Type != session.ToolPart || p.State == nil || p.Tool != "read" && p.Tool != "write" && p.Tool != "edit" {
-					continue
-				}
-				var input struct {
-					Path     string `json:"path"`
-					FilePath string `json:"filePath"`
-				}
-				if json.Unmarshal(p.State.Input, &input, session.ReadOptions()) != nil {
-					continue
-				}
-				if path := input.Path + input.FilePath; path != "" {
-					done(p.Tool, path)
-				}
+	for i := range log {
+		for j := range log[i].Parts {
+			p := &log[i].Parts[j]
+			var input struct {
+				Path     string `json:"path"`
+				FilePath string `json:"filePath"`
+			}
+			if p.State == nil || json.Unmarshal(p.State.Input, &input, session.ReadOptions()) != nil {
+				continue
+			}
+			list := &t.ModifiedFiles
+			switch p.Tool {
+			case "read":
+				list = &t.ReadFiles
+			case "write", "edit":
+			default:
+				continue
+			}
+			if path := input.Path + input.FilePath; path != "" && !slices.Contains(*list, path) {
+				*list = append(*list, path)
 			}
 		}
 	}
-	visit(func(tool, path string) {
-		if tool != "read" && !modified[path] {
-			modified[path] = true
-			t.ModifiedFiles = append(t.ModifiedFiles, path)
-		}
-	})
-	visit(func(tool, path string) {
-		if tool == "read" && !modified[path] && !read[path] {
-			read[path] = true
-			t.ReadFiles = append(t.ReadFiles, path)
-		}
-	})
+	changed := func(path string) bool { return slices.Contains(t.ModifiedFiles, path) }
+	t.ReadFiles = slices.DeleteFunc(t.ReadFiles, changed)
 	return t
 }

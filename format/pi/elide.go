@@ -103,7 +103,7 @@ func (f *file) holder(m *session.Message, p place) (entry, block int) {
 	return at, block
 }
 
-// show returns the entry's JSON with these elisions and no others.
+// show returns the entry's JSON with exactly these elisions.
 func (e *entry) show(want []wanted) ([]byte, error) {
 	m := &mark{}
 	if !e.Winnow.Empty() {
@@ -152,7 +152,7 @@ func (e *entry) show(want []wanted) ([]byte, error) {
 	return span.Set(text, "", winnow, "winnow"), nil
 }
 
-// shows reports whether the elisions of a mark are those that are wanted.
+// shows reports whether a mark has exactly the elisions that are wanted.
 func (e *entry) shows(has []elided, want []wanted) bool {
 	if len(has) != len(want) {
 		return false
@@ -187,8 +187,8 @@ func (e *entry) shown(original jsontext.Value, want []wanted) (jsontext.Value, e
 	content, err := span.Find(original, span.All(original), "content").Of(original), error(nil)
 	switch m := full.Message; {
 	case m.Role == shellRole:
-		told := newMessage{Role: userRole, Content: []newBlock{text(want[len(want)-1].Shown)}, Timestamp: m.Timestamp.orZero()}
-		return json.Marshal(told, session.ReadOptions())
+		shown := []newBlock{text(want[len(want)-1].Shown)}
+		return jsonl.Marshal(newMessage{Role: userRole, Content: shown, Timestamp: m.Timestamp.orZero()}), nil
 	case len(content) == 0:
 		return original, nil
 	case m.Role == resultRole:

@@ -3,7 +3,6 @@ package pi
 import (
 	"strconv"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/format/internal/jsonl"
@@ -11,7 +10,7 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// message adds what a message entry says. The place is that of the call of a tool result.
+// message adds what a message entry says. For a tool result it returns the place of the call.
 func (b *builder) message(at int, e *entry, mark *mark) *place {
 	switch m := e.Message; m.Role {
 	case userRole:
@@ -47,7 +46,7 @@ func (b *builder) user(at int, e *entry, blocks content, synthetic bool) *sessio
 }
 
 // shell adds a command that the user ran. The product tells the model about it in a user message,
-// unless the command was started with two exclamation marks; nobody wrote that message, so that it
+// unless the command was started with two exclamation marks; no person wrote that message, so it
 // starts no turn here.
 func (b *builder) shell(at int, e *entry) {
 	m := b.user(at, e, content{{Kind: textBlock, Text: shellText(e.Message)}}, true)
@@ -74,9 +73,6 @@ func shellText(m *message) string {
 	return text
 }
 
-// stops are the words for why a model stopped.
-var stops = [][2]string{{"stop", "stop"}, {"length", "length"}, {"toolUse", "tool-calls"}}
-
 func (b *builder) assistant(at int, e *entry, mark *mark) {
 	native := e.Message
 	parts := func(id string) []session.Part { return b.blocks(id, e, native.Content) }
@@ -91,17 +87,14 @@ func (b *builder) assistant(at int, e *entry, mark *mark) {
 		}
 	}
 	m := session.Message{MessageInfo: session.MessageInfo{
-		ID: b.f.messageID(at), Role: session.Assistant, ParentID: b.lastUser, ProviderID: native.Provider, ModelID: native.Model,
-		Variant: b.level, Path: b.workingPath(), Finish: native.Stop,
+		ID: b.f.messageID(at), Role: session.Assistant, ParentID: b.lastUser, Path: b.workingPath(),
+		ProviderID: native.Provider, ModelID: native.Model, Variant: b.level, Finish: native.Stop,
 	}}
 	m.Time.Created = e.created()
 	m.Time.Completed = max(m.Time.Created, jsonl.Millis(e.Timestamp))
-	for _, s := range stops {
-		if s[0] == native.Stop {
-			m.Finish = s[1]
-		}
-	}
 	switch native.Stop {
+	case "toolUse":
+		m.Finish = "tool-calls"
 	case "error":
 		m.Error = jsonl.Failed("UnknownError", native.Failure)
 	case "aborted":
@@ -151,7 +144,7 @@ func (b *builder) blocks(id string, e *entry, blocks content) []session.Part {
 	parts := make([]session.Part, len(blocks))
 	for i := range blocks {
 		block, p := &blocks[i], &parts[i]
-		p.ID, p.SessionID, p.MessageID = id+":"+strconv.Itoa(i), b.s.Info.ID, id
+		p.ID, p.MessageID = id+":"+strconv.Itoa(i), id
 		switch block.Kind {
 		case textBlock, thinkingBlock:
 			p.Type, p.Text, p.Metadata = session.TextPart, block.said(), signature(block)
@@ -181,19 +174,17 @@ func (b *builder) blocks(id string, e *entry, blocks content) []session.Part {
 
 func dataURL(b *block) string { return "data:" + b.Mime + ";base64," + b.Data }
 
-// signature keeps what the provider wants back with a block.
+// signed is the metadata of a part: what the provider wants back with a block.
+type signed struct {
+	Signature string `json:"signature,omitzero"`
+	Redacted  bool   `json:"redacted,omitzero"`
+}
+
 func signature(b *block) jsontext.Value {
 	if b.signature() == "" && !b.Redacted {
 		return nil
 	}
-	text, err := json.Marshal(struct {
-		Signature string `json:"signature,omitzero"`
-		Redacted  bool   `json:"redacted,omitzero"`
-	}{b.signature(), b.Redacted}, session.ReadOptions())
-	if err != nil {
-		return nil
-	}
-	return text
+	return jsonl.Marshal(signed{b.signature(), b.Redacted})
 }
 
 // result joins a tool result with its call. One without a call gets a call of its own, for it is
@@ -204,8 +195,9 @@ func (b *builder) result(at int, e *entry) *place {
 	if !ok {
 		id := b.f.messageID(at)
 		parts := b.blocks(id, e, content{{Kind: callBlock, ID: native.CallID, Name: native.Tool}})
-		m := session.Message{MessageInfo: session.MessageInfo{
-			ID: id, Role: session.Assistant, ParentID: b.lastUser, Path: b.workingPath(), Finish: "tool-calls"}, Parts: parts}
+		m := session.Message{Parts: parts, MessageInfo: session.MessageInfo{
+			ID: id, Role: session.Assistant, ParentID: b.lastUser, Path: b.workingPath(), Finish: "tool-calls",
+		}}
 		m.Time.Created = e.created()
 		b.add(at, m)
 		call = place{len(b.s.Messages) - 1, 0}
@@ -254,13 +246,13 @@ func (b *builder) compaction(at int, e *entry, mark *mark) {
 	marker := session.Message{MessageInfo: session.MessageInfo{ID: id, Role: session.User, Model: b.model}}
 	marker.Time.Created = jsonl.Millis(e.Timestamp)
 	marker.Parts = []session.Part{{
-		ID: id + ":0", SessionID: b.s.Info.ID, MessageID: id, Type: session.CompactionPart, TailStartID: b.tailStart(at, e),
+		ID: id + ":0", MessageID: id, Type: session.CompactionPart, TailStartID: b.tailStart(at, e),
 	}}
 	b.add(at, marker)
 
 	summary := session.Message{MessageInfo: session.MessageInfo{
-		ID: id + ":summary", Role: session.Assistant, ParentID: id, Mode: "compaction", Agent: "compaction", Path: b.workingPath(),
-		Finish: "stop", Summary: jsontext.Value("true"),
+		ID: id + ":summary", Role: session.Assistant, ParentID: id, Path: b.workingPath(),
+		Mode: "compaction", Agent: "compaction", Finish: "stop", Summary: jsontext.Value("true"),
 	}}
 	if b.model != nil {
 		summary.ProviderID, summary.ModelID = b.model.ProviderID, b.model.ModelID
@@ -272,15 +264,15 @@ func (b *builder) compaction(at int, e *entry, mark *mark) {
 	}
 	for i, piece := range pieces(e.Summary, cuts) {
 		summary.Parts = append(summary.Parts, session.Part{
-			ID: summary.ID + ":" + strconv.Itoa(i), SessionID: b.s.Info.ID, MessageID: summary.ID, Type: session.TextPart, Text: piece,
+			ID: summary.ID + ":" + strconv.Itoa(i), MessageID: summary.ID, Type: session.TextPart, Text: piece,
 		})
 	}
 	b.add(at, summary)
 }
 
 // tailStart is the id of the first message that stays verbatim after a compaction: the one of the
-// first kept entry, or of the next entry that gives a message. There is none where that entry is
-// the compaction itself or not on the branch.
+// first kept entry, or of the next entry that gives a message. It is empty if that entry is the
+// compaction itself or not on the branch.
 func (b *builder) tailStart(at int, e *entry) string {
 	kept := -1
 	if b.f.linear {

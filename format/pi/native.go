@@ -65,7 +65,7 @@ type newCost struct {
 
 func text(s string) newBlock { return newBlock{Type: textBlock, Text: &s} }
 
-// image makes an image block of a file part that holds a base64 data: URL of an image.
+// image makes an image block of a file part with a base64 data: URL of an image.
 func image(p *session.Part) (newBlock, bool) {
 	head, data, ok := strings.Cut(p.URL, ";base64,")
 	mime, isData := strings.CutPrefix(head, "data:")
@@ -114,8 +114,8 @@ func (a *appender) assistant(m *session.Message) {
 	parts := 0
 	begin := func() {
 		entries = append(entries, newMessage{
-			Role: assistantRole, Content: []newBlock{}, API: api(m.ProviderID), Provider: m.ProviderID, Model: m.ModelID,
-			Usage: &newUsage{}, Stop: "stop", Timestamp: float64(int64(m.Time.Created)),
+			Role: assistantRole, Content: []newBlock{}, Usage: &newUsage{}, Stop: "stop",
+			API: api(m.ProviderID), Provider: m.ProviderID, Model: m.ModelID, Timestamp: float64(int64(m.Time.Created)),
 		})
 	}
 	begin()
@@ -147,10 +147,7 @@ func (a *appender) assistant(m *session.Message) {
 			b = text(p.Text)
 		case session.ReasoningPart:
 			b = newBlock{Type: thinkingBlock, Thinking: &p.Text}
-			var provider struct {
-				Signature string `json:"signature"`
-				Redacted  bool   `json:"redacted"`
-			}
+			var provider signed
 			if len(p.Metadata) > 0 && json.Unmarshal(p.Metadata, &provider, session.ReadOptions()) == nil {
 				b.Signature, b.Redacted = provider.Signature, provider.Redacted
 			}
@@ -174,8 +171,11 @@ func (a *appender) assistant(m *session.Message) {
 	end()
 	last := &entries[step]
 	if u := m.Tokens; u != nil {
-		last.Usage = &newUsage{Input: u.Input, Output: u.Output + u.Reasoning, CacheRead: u.Cache.Read, CacheWrite: u.Cache.Write, Hour: u.Cache.Write1h, Total: u.Total}
-		last.Usage.Total = max(u.Total, u.Prompt()+u.Output+u.Reasoning)
+		output := u.Output + u.Reasoning
+		last.Usage = &newUsage{
+			Input: u.Input, Output: output, Total: max(u.Total, u.Prompt()+output),
+			CacheRead: u.Cache.Read, CacheWrite: u.Cache.Write, Hour: u.Cache.Write1h,
+		}
 	}
 	if m.Cost != nil {
 		last.Usage.Cost.Total = *m.Cost
@@ -199,7 +199,8 @@ func (a *appender) assistant(m *session.Message) {
 // result writes the result of a call.
 func result(p *session.Part) newMessage {
 	failed := p.State.Status == session.Failed
-	m := newMessage{Role: resultRole, CallID: p.CallID, Tool: p.Tool, Content: []newBlock{text(p.State.Result())}, IsError: &failed}
+	m := newMessage{Role: resultRole, CallID: p.CallID, Tool: p.Tool, IsError: &failed}
+	m.Content = []newBlock{text(p.State.Result())}
 	for i := range p.State.Attachments {
 		m.Content = append(m.Content, fileBlock(&p.State.Attachments[i]))
 	}
@@ -212,8 +213,8 @@ func result(p *session.Part) newMessage {
 	return m
 }
 
-// api is the protocol that the product speaks with a provider. It keeps signatures of messages only
-// where it is the same.
+// api is the protocol that the product speaks with a provider. It keeps signatures only of messages
+// with the same protocol.
 func api(provider string) string {
 	switch provider {
 	case "anthropic":

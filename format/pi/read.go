@@ -3,7 +3,6 @@ package pi
 import (
 	"cmp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -11,6 +10,7 @@ import (
 	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/internal/jsonl"
+	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
@@ -89,12 +89,13 @@ func (f *file) beside() []bill.Request {
 	var left []bill.Request
 	for i := range f.entries {
 		e := &f.entries[i]
-		if active[i] || e.gone || e.damaged || e.Kind != messageEntry || e.Message == nil || e.Message.Role != assistantRole || e.Message.Usage == nil {
+		m := e.Message
+		if active[i] || e.gone || e.Kind != messageEntry || m == nil || m.Role != assistantRole || m.Usage == nil {
 			continue
 		}
-		by := session.ModelRef{ProviderID: e.Message.Provider, ModelID: e.Message.Model}
-		u := e.Message.Usage
-		r := bill.Request{ID: f.messageID(i), Kind: bill.Left, Time: e.created(), Model: by.String(), Usage: u.tokens(), Logged: u.cost()}
+		by := session.ModelRef{ProviderID: m.Provider, ModelID: m.Model}
+		r := bill.Request{ID: f.messageID(i), Kind: bill.Left, Time: e.created(), Model: by.String()}
+		r.Usage, r.Logged = m.Usage.tokens(), m.Usage.cost()
 		if bill.Usage(*r.Usage) != (model.Usage{}) {
 			left = append(left, r)
 		}
@@ -127,8 +128,8 @@ type restore struct {
 	from    []int
 }
 
-// placed is an elision that was read, with the message that it is in. result is set where the part
-// is the call that the entry has the result of.
+// placed is an elision that was read, with the message that it is in. result is set if the part is
+// the call that the entry has the result of.
 type placed struct {
 	elided
 	message int
@@ -207,7 +208,8 @@ func (b *builder) entry(at int) {
 		b.user(at, e, e.Content, true)
 	case branchEntry:
 		if e.Summary != "" {
-			b.user(at, e, content{{Kind: textBlock, Text: "Summary of a branch of this conversation that was left:\n\n" + e.Summary}}, true)
+			const heading = "Summary of a branch of this conversation that was left:\n\n"
+			b.user(at, e, content{{Kind: textBlock, Text: heading + e.Summary}}, true)
 		}
 	case compactionEntry:
 		b.compaction(at, e, m)
@@ -267,7 +269,6 @@ func (b *builder) rename(at int, id string) {
 
 // add appends a message that was made from the entry at this position.
 func (b *builder) add(at int, m session.Message) *session.Message {
-	m.SessionID = b.s.Info.ID
 	if m.Role == session.User && m.Marker() == nil {
 		b.lastUser = m.ID
 	}
@@ -291,16 +292,19 @@ func (b *builder) finish() session.Session {
 			}
 		}
 	}
+	jsonl.Own(&b.s)
 	for i := range b.restores {
 		b.restore(&b.restores[i])
 	}
 	if b.s.Info.Model == nil && b.model != nil && !b.foreign {
-		b.s.Info.Model = &session.ModelRef{ID: b.model.ModelID, ProviderID: b.model.ProviderID, Variant: b.model.Variant}
+		by := b.model
+		b.s.Info.Model = &session.ModelRef{ID: by.ModelID, ProviderID: by.ProviderID, Variant: by.Variant}
 	}
 	if b.s.Info.Time.Updated == 0 {
 		b.s.Info.Time.Updated = b.s.Info.Time.Created
 		for i := range b.s.Messages {
-			b.s.Info.Time.Updated = max(b.s.Info.Time.Updated, b.s.Messages[i].Time.Created, b.s.Messages[i].Time.Completed)
+			at := b.s.Messages[i].Time
+			b.s.Info.Time.Updated = max(b.s.Info.Time.Updated, at.Created, at.Completed)
 		}
 	}
 	return b.s
@@ -320,7 +324,8 @@ func (b *builder) restore(r *restore) {
 		m.Parts = append(m.Parts, p)
 	}
 	if marker, was := m.Marker(), native.Marker(); marker != nil && was != nil {
-		marker.TailStartID = was.TailStartID // by position: ids of messages change when the product rewrites an old file
+		// By position: ids of messages change when the product rewrites an old file.
+		marker.TailStartID = was.TailStartID
 	}
 	b.s.Messages[r.message] = m
 	b.f.from[r.message] = r.from
@@ -355,12 +360,13 @@ func (b *builder) restoredAt(p place) int {
 
 // restored reads the entry with the value that elisions replaced in its place.
 func (e *entry) restored(original jsontext.Value) (*entry, bool) {
-	full, err := parse([]byte(`{"type":` + strconv.Quote(e.Kind) + `,"` + e.replaceable() + `":` + string(original) + `}`))
+	full, err := parse(span.Make("type", e.Kind, e.replaceable(), original))
 	if err != nil {
 		return nil, false
 	}
 	restored := *e
-	restored.text, restored.Message, restored.Content, restored.Summary = full.text, full.Message, full.Content, full.Summary
+	restored.text, restored.Message = full.text, full.Message
+	restored.Content, restored.Summary = full.Content, full.Summary
 	return &restored, true
 }
 

@@ -100,9 +100,9 @@ func (f *file) messageID(at int) string {
 
 // branch finds the entries that the product resumes from: those from the root to the last one of
 // the file. The product ends the branch at a parent that is not there. If damage is between them,
-// the branch goes on at the entry before the damage, for what can be read must not be lost; so it
-// does at an entry without an id, which nothing can name as its parent. The branch keeps a few
-// bytes an entry. The zero value is ready.
+// the branch goes on at the entry before the damage, for what can be read must not be lost. Before
+// and after an entry without an id, which nothing can name as its parent, it follows the order of
+// the file. The branch keeps a few bytes an entry. The zero value is ready.
 type branch struct {
 	names   format.Names
 	nodes   []node

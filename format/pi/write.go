@@ -1,7 +1,6 @@
 package pi
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"slices"
@@ -62,14 +61,16 @@ func write(w io.Writer, a *appender, change format.Change) error {
 // newSession writes a whole session as a new file of the current version.
 func newSession(change format.Change) *appender {
 	s := &change.Session
-	a := &appender{out: &bytes.Buffer{}, used: map[string]bool{}, first: map[string]ref{}}
+	a := newAppender(0)
 	info := *s
 	info.Messages = nil
 	id := s.Info.ID
 	if id == "" {
 		id = a.newID("session")
 	}
-	a.write(id, s.Info.Time.Created, newEntry{Type: sessionEntry, Version: current, ID: id, Cwd: s.Info.Directory, Winnow: &mark{Session: &info}})
+	a.write(id, s.Info.Time.Created, newEntry{
+		Type: sessionEntry, Version: current, ID: id, Cwd: s.Info.Directory, Winnow: &mark{Session: &info},
+	})
 	if s.Info.Title != "" {
 		a.write("title of "+id, s.Info.Time.Created, newEntry{Type: infoEntry, Name: s.Info.Title})
 	}
@@ -104,7 +105,8 @@ func (f *file) undone(log []session.Message, markers map[string]bool) map[int]bo
 
 // without writes the source without the removed entries, and is ready to append to it.
 func (f *file) without(src []byte, removed map[int]bool) *appender {
-	a := &appender{out: bytes.NewBuffer(make([]byte, 0, len(src)+len(src)/8)), linear: f.linear, used: map[string]bool{}, first: map[string]ref{}}
+	a := newAppender(len(src) + len(src)/8)
+	a.linear = f.linear
 	parents := map[string]string{} // of the removed entries
 	ids := map[string]int{}
 	parsed := make([]int, len(f.entries))
@@ -178,6 +180,6 @@ func (f *file) without(src []byte, removed map[int]bool) *appender {
 	return a
 }
 
-// emptied stands where an entry was taken out of a file without ids, in which messages are named by
-// the numbers of their lines. The product skips lines that are blank.
+// emptied replaces an entry that was taken out of a file without ids, in which messages are named
+// by the numbers of their lines. The product skips lines that are blank.
 const emptied = " \n"
