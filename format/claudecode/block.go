@@ -4,9 +4,6 @@ import (
 	"cmp"
 	"strings"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/session"
 )
@@ -101,7 +98,7 @@ func (b *block) part() (p session.Part, ok bool) {
 	return p, false
 }
 
-// says reports whether a block holds something that a message of the user's is made of.
+// says reports whether a block adds something to a message of the user's.
 func (b *block) says() bool {
 	switch b.Kind {
 	case "text":
@@ -156,12 +153,4 @@ type thought struct {
 		Signature    string `json:"signature,omitzero"`
 		RedactedData string `json:"redactedData,omitzero"`
 	} `json:"anthropic"`
-}
-
-func (t thought) metadata() jsontext.Value {
-	text, err := json.Marshal(t)
-	if err != nil {
-		return nil
-	}
-	return text
 }

@@ -118,7 +118,7 @@ func (b *builder) summary(i int) {
 	if !b.marked { // older versions wrote none
 		m := b.begin(i, session.User)
 		b.messages[m].ID = b.ids.New(e.UUID + ":marker")
-		b.messages[m].Parts = []session.Part{{ID: b.parts.New(e.UUID + ":marker"), MessageID: b.messages[m].ID, Type: session.CompactionPart}}
+		b.messages[m].Parts = []session.Part{{ID: b.parts.New(e.UUID + ":marker"), Type: session.CompactionPart}}
 		b.ids[e.UUID]--
 		b.user, b.marker, b.marked = b.messages[m].ID, m, true
 	}

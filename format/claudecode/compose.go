@@ -25,7 +25,7 @@ type composer struct {
 	calls   map[string]bool // call ids in use
 }
 
-// where is what every entry repeats.
+// where holds what every entry repeats.
 type where struct{ session, cwd, version, branch string }
 
 // uuid is the id itself if it is a UUID as the product writes them, else one that is always the
@@ -178,7 +178,7 @@ func (c *composer) assistant(m *session.Message) error {
 	return nil
 }
 
-// callID is the call's id where the provider takes it and it is new, else one made from the part's.
+// callID is the call's id if the provider takes it and it is new, else one made from the part's.
 func (c *composer) callID(p *session.Part) string {
 	id := p.CallID
 	if id == "" || jsonl.Word(id) != id || c.calls[id] {

@@ -14,8 +14,8 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// spoken is the content of a user message, nil if it says nothing, and for each of its parts the block that it became, -1 for
-// none.
+// spoken is the content of a user message, nil if it says nothing, and for each of its parts the
+// block that it became, -1 for none.
 func spoken(m *session.Message) (content []byte, at []int) {
 	at = make([]int, len(m.Parts))
 	var written [][]byte
@@ -87,7 +87,8 @@ func callBlock(p *session.Part, call string) []byte {
 	return span.Make("type", "tool_use", "id", call, "name", name, "input", oneLine(jsonl.Input(p.State)))
 }
 
-// oneLine takes the line breaks between tokens out of a JSON value, for an entry is one line. A value that is not JSON is {}.
+// oneLine takes the line breaks between tokens out of a JSON value, for an entry is one line. A
+// value that is not JSON is {}.
 func oneLine(value jsontext.Value) []byte {
 	compact := bytes.Clone(value)
 	if (*jsontext.Value)(&compact).Compact(session.ReadOptions(), jsontext.PreserveRawStrings(true)) != nil {

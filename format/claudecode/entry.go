@@ -10,9 +10,10 @@ import (
 
 // entry is one line, as far as it is needed.
 type entry struct {
-	line int       // 1-based
-	at   span.Span // of the JSON in the file
-	raw  []byte    // the JSON; spans in the record count from its beginning
+	line  int       // 1-based
+	whole span.Span // of the line in the file, its newline included
+	at    span.Span // of the JSON in it
+	raw   []byte    // the JSON; spans in the record count from its beginning
 	// marks is what the writer of this package noted in the line, nil for most. raw is then the
 	// line as it was before.
 	marks *marks

@@ -84,8 +84,9 @@ func (e *entry) unmark() {
 	if e.marks.Message != nil {
 		line, err = (&marks{Message: e.marks.Message}).on(line)
 	}
-	if before, failed := parse(line); err == nil && failed == nil { // else the original is damaged: what is shown counts
-		before.line, before.at, before.marks = e.line, e.at, e.marks
+	// If the original is damaged, what is shown counts.
+	if before, failed := parse(line); err == nil && failed == nil {
+		before.line, before.whole, before.at, before.marks = e.line, e.whole, e.at, e.marks
 		*e = before
 	}
 }

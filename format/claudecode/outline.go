@@ -97,7 +97,8 @@ func (o *outlining) traits(e *entry) (t trait) {
 		if e.marks.Message.Role == session.User {
 			t |= telling
 		}
-	case e.Kind == "system" && e.Subtype == "local_command" && written(e.of(e.Text)), e.Kind == "attachment" && queues(e.of(e.Attachment)):
+	case e.Kind == "system" && e.Subtype == "local_command" && written(e.of(e.Text)),
+		e.Kind == "attachment" && queues(e.of(e.Attachment)):
 		t |= telling
 	}
 	return t
@@ -133,7 +134,7 @@ func (o *outlining) blocks(e *entry, kept bool) (t trait) {
 	return 0
 }
 
-// said tells who says a text that begins like this in the user's name.
+// said tells who wrote a text in the user's name that begins like this.
 func said(text string, meta bool) (t trait) {
 	if isCommand(text) {
 		t |= commanding
@@ -193,7 +194,7 @@ func (o *outlining) End() ([]format.Use, format.Counts) {
 	return o.uses, o.counts
 }
 
-// sort puts the lines in order where some were written again: they stand where they came first.
+// sort orders the lines if some were written twice: they belong where they came first.
 func (o *outlining) sort(t *tree) {
 	if len(t.first) == 0 {
 		return
@@ -205,11 +206,11 @@ func (o *outlining) sort(t *tree) {
 	slices.SortStableFunc(o.order, func(a, b int32) int { return t.place(int(a)) - t.place(int(b)) })
 }
 
-// Order is that of the log. See format.Sorter.
+// Order is the order of the log. See format.Sorter.
 func (o *outlining) Order() []int32 { return o.order }
 
 // begin finds the lines of the branch with which a stretch may begin: not within what makes one
-// message, or is understood by what came before it. It is told how many names there are.
+// message, or is understood by what came before it. names is how many names there are.
 func (o *outlining) begin(active []int, names int) {
 	places := make([]int32, len(o.nodes))
 	for at := range places {
@@ -276,8 +277,8 @@ func (o *outlining) line(at int) int {
 	return int(o.order[at])
 }
 
-// Requests are those that the file tells of, each once, without their ids. It is asked behind the
-// end; what it returns holds nothing else of the outline.
+// Requests are all requests of the file, each once, without their ids. What it returns keeps
+// nothing else of the outline in memory.
 func (o *outlining) Requests() iter.Seq[bill.Request] {
 	all, inLog := o.spent.paid, o.inLog
 	return func(yield func(bill.Request) bool) {

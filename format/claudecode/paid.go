@@ -8,7 +8,7 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// paid are requests in a few dozen bytes each, without a pointer in them: a file may tell of a
+// paid are requests in a few dozen bytes each, without a pointer in them: a file may have a
 // million.
 type paid struct {
 	requests []request
@@ -56,7 +56,7 @@ func (p *paid) report(at int32, u *session.Usage) {
 	r.read, r.write, r.hour = uint32(u.Cache.Read), uint32(u.Cache.Write), uint32(u.Cache.Write1h)
 }
 
-// usageOf is what a request took, nil where nothing that can be read says so.
+// usageOf is what a request took, nil if that is unknown.
 func (p *paid) usageOf(at int32) *session.Usage {
 	r := &p.requests[at]
 	if u, large := p.large[at]; large || !r.reported {

@@ -12,7 +12,7 @@ import (
 // renamed gives the elisions of composed entries, and the places that they are about, under the ids
 // with which reading the file gives their parts and messages: a part of another product has an id
 // of its own, one of this product has that of its call or of its entry. What is about other parts
-// stays.
+// stays as it is.
 func (p *writer) renamed(c *composer) (rule.Ledger, map[string]place, error) {
 	elisions := p.change.Ledger.All()
 	concerned := false

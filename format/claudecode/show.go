@@ -35,7 +35,7 @@ func targets(ledger rule.Ledger, places map[string]place, skip func(rule.Elision
 	return found
 }
 
-// stands reports whether the entry shows just what the ledger wants of it: everything that it
+// stands reports whether the entry shows exactly what the ledger wants of it: everything that it
 // should, and nothing that the ledger no longer has.
 func stands(e *entry, wanted []target, ledger rule.Ledger) bool {
 	var have []rule.Elision

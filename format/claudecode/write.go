@@ -69,20 +69,18 @@ func (p *writer) old() error {
 	x := p.index
 	wanted := targets(p.change.Ledger, x.places, p.recorded())
 	var edits []span.Edit
-	for _, l := range x.lines {
-		if l.entry < 0 {
-			continue
-		}
-		text, changed, err := p.entry(l.entry, wanted[l.entry])
+	for i := range x.entries {
+		e := &x.entries[i]
+		text, changed, err := p.entry(i, wanted[i])
 		if err != nil {
 			return err
 		}
 		switch {
 		case !changed:
 		case text == nil:
-			edits = append(edits, span.Edit{Span: l.Span})
+			edits = append(edits, span.Edit{Span: e.whole})
 		default:
-			edits = append(edits, span.Edit{Span: x.entries[l.entry].at, With: text})
+			edits = append(edits, span.Edit{Span: e.at, With: text})
 		}
 	}
 	for piece := range span.Pieces(p.source, edits...) {
@@ -91,7 +89,7 @@ func (p *writer) old() error {
 	return nil
 }
 
-// entry is the line of an entry as it is now, without its newline; nil when it is left out.
+// entry is the line of an entry as it is now, without its newline; nil if it is left out.
 func (p *writer) entry(i int, wanted []target) (text []byte, changed bool, err error) {
 	x := p.index
 	e := &x.entries[i]
@@ -117,7 +115,7 @@ func (p *writer) entry(i int, wanted []target) (text []byte, changed bool, err e
 	return text, text != nil, nil
 }
 
-// leaveOut finds the entries that go with undone pivots, and where what hung on them hangs now.
+// leaveOut finds the entries that go with undone pivots, and the new parents of their children.
 func (p *writer) leaveOut() {
 	p.gone = map[int]string{}
 	for i, owner := range p.index.owner {
@@ -145,7 +143,8 @@ func (p *writer) ancestor(uuid string) (to string, moved bool) {
 	return uuid, moved
 }
 
-// recorded tells elisions apart that the product itself recorded: they need no mark of ours.
+// recorded recognizes the elisions that the product itself recorded: they do not need a mark of
+// ours.
 func (p *writer) recorded() func(rule.Elision) bool {
 	own := map[rule.Elision]bool{}
 	for _, elisions := range p.index.replaced {
@@ -209,7 +208,8 @@ func (p *writer) fresh() error {
 		if summary == nil {
 			continue
 		}
-		if err := c.pivot(m, summary, p.tail(c, messages[:i], m.Marker().TailStartID), jsonl.PromptBefore(messages[:i])); err != nil {
+		tail := p.tail(c, messages[:i], m.Marker().TailStartID)
+		if err := c.pivot(m, summary, tail, jsonl.PromptBefore(messages[:i])); err != nil {
 			return err
 		}
 	}
@@ -246,7 +246,7 @@ func (c *composer) withMarks(i int) *entry {
 	return e
 }
 
-// join continues where the file ends.
+// join goes on at the end of the file.
 func (p *writer) join(c *composer) {
 	x := p.index
 	for _, i := range slices.Backward(x.active) {
