@@ -1,5 +1,5 @@
-// Package format answers: whose file is it? It holds what the readers and writers of session files share;
-// each product has a package of its own below.
+// Package format answers: whose file is it? It holds what the readers and writers of session files
+// share; each product has a package of its own below.
 package format
 
 import (
@@ -18,22 +18,26 @@ type Format interface {
 	Name() string
 	// Title names it for people: "Claude Code session (JSONL)".
 	Title() string
-	// Detect reports whether a file that begins with head is of this format. It looks at content alone;
-	// head holds the first 64 KiB at most, cut anywhere.
+	// Detect reports whether a file that begins with head is of this format. It looks at content
+	// alone; head holds the first 64 KiB at most, cut anywhere.
 	Detect(head []byte) bool
-	// Read understands the whole file. It keeps src: the caller must not change it. Damaged pieces are skipped and listed in the
-	// document; an error means that nothing could be read, and is a *SyntaxError where a position is known.
+	// Read understands the whole file. It keeps src: the caller must not change it. Damaged pieces
+	// are skipped and listed in the document; an error means that nothing could be read, and is a
+	// *SyntaxError where a position is known.
 	Read(src []byte) (*Document, error)
-	// Write writes the session of a change so that the product that owns the format opens it. from is the document
-	// that the session was read from, nil when it comes from elsewhere: with it, everything that the
-	// change does not touch is written byte for byte as it was read. The error is ErrReadOnly for formats that are only read.
+	// Write writes the session of a change so that the product that owns the format opens it. from
+	// is the document that the session was read from, nil when it comes from elsewhere: with it,
+	// everything that the change does not touch is written byte for byte as it was read. The error
+	// is ErrReadOnly for formats that are only read.
 	Write(w io.Writer, from *Document, change Change) error
 }
 
-// Linked is a Format whose entries name the entry before them. What is appended to its files does not by itself come after what stands before it: an agent
-// that goes on from what it remembers leads the session round a compaction that was written meanwhile.
+// Linked is a Format whose entries name the entry before them. What is appended to its files does
+// not by itself come after what stands before it: an agent that goes on from what it remembers
+// leads the session round a compaction that was written meanwhile.
 type Linked interface {
-	// Bypassed finds out whether the session of a document that the format has read leads round the newest compaction of its file.
+	// Bypassed finds out whether the session of a document that the format has read leads round the
+	// newest compaction of its file.
 	Bypassed(doc *Document) (Bypass, bool)
 }
 
@@ -50,21 +54,24 @@ var ErrReadOnly = errors.New("this format can be read but not written")
 // Document is one file as it was read.
 type Document struct {
 	Format string // Name of the format
-	// Session is the log: the active branch, in the order of the file. Marks that the product left are in it as they
-	// were; Ledger has them as elisions.
+	// Session is the log: the active branch, in the order of the file. Marks that the product left
+	// are in it as they were; Ledger has them as elisions.
 	Session session.Session
 	Ledger  rule.Ledger
 	Counts  Counts
 	Damaged []Damage
-	// Beside are requests that the file tells of and that are no part of the session: of sub-agents, and of branches that were left. They were paid for.
+	// Beside are requests that the file tells of and that are no part of the session: of
+	// sub-agents, and of branches that were left. They were paid for.
 	Beside []bill.Request
-	// Source is the file as it was read, without compression. Together with the reader it gives this document again.
+	// Source is the file as it was read, without compression. Together with the reader it gives
+	// this document again.
 	Source []byte
 	// Native is the reader's own index into Source, for its writer.
 	Native any
 }
 
-// Counts tells what is in a file in the product's own terms, branches that were left and sub-agents included.
+// Counts tells what is in a file in the product's own terms, branches that were left and sub-agents
+// included.
 type Counts struct {
 	Entries     int `json:"entries"`     // lines, or elements of the outer list
 	Messages    int `json:"messages"`    // entries that are a user's or an assistant's message
@@ -81,13 +88,14 @@ type Damage struct {
 	Reason string `json:"reason"`
 }
 
-// Change is what a writer writes down: a session as it is now. Compared with the document that it came from, it may have
-// more messages at its end, other elisions, and pivots that were undone; nothing else differs.
+// Change is what a writer writes down: a session as it is now. Compared with the document that it
+// came from, it may have more messages at its end, other elisions, and pivots that were undone;
+// nothing else differs.
 type Change struct {
 	Session session.Session
 	Ledger  rule.Ledger
-	// Undone holds the ids of markers whose pivot was undone: the marker, its summary and what the engine appended
-	// with them are left out of the file.
+	// Undone holds the ids of markers whose pivot was undone: the marker, its summary and what the
+	// engine appended with them are left out of the file.
 	Undone map[string]bool
 }
 

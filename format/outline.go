@@ -11,7 +11,8 @@ import (
 	"github.com/winnowhq/winnow/bill"
 )
 
-// Outliner is a format whose files are lines, and can be read a stretch at a time: what a stretch says does not hang on the rest.
+// Outliner is a format whose files are lines, and can be read a stretch at a time: what a stretch
+// says does not hang on the rest.
 type Outliner interface {
 	Format
 	// Outline begins to read the lines of a file.
@@ -20,21 +21,27 @@ type Outliner interface {
 	ReadStretch(src []byte) (*Document, error)
 }
 
-// Outline learns which lines of a file are the session. It keeps some dozens of bytes for each, whatever the line weighs.
+// Outline learns which lines of a file are the session. It keeps some dozens of bytes for each,
+// whatever the line weighs.
 type Outline interface {
-	// Line is shown each line, oldest first, without the newline; it must not keep it. An error says why the line cannot be read.
+	// Line is shown each line, oldest first, without the newline; it must not keep it. An error
+	// says why the line cannot be read.
 	Line(text []byte) error
-	// End is asked once, behind the last line: what each line that was shown is, and what is in the file.
+	// End is asked once, behind the last line: what each line that was shown is, and what is in the
+	// file.
 	End() ([]Use, Counts)
 }
 
-// Biller is an Outline that knows every request that the file tells of, once each, also where its entries are in several stretches. It is asked behind End.
-// What it yields is put together one by one, for there may be a million; it can be asked for them again.
+// Biller is an Outline that knows every request that the file tells of, once each, also where its
+// entries are in several stretches. It is asked behind End. What it yields is put together one by
+// one, for there may be a million; it can be asked for them again.
 type Biller interface{ Requests() iter.Seq[bill.Request] }
 
-// Sorter is an Outline of a session whose lines may come in another order than in the file. It is asked behind End.
+// Sorter is an Outline of a session whose lines may come in another order than in the file. It is
+// asked behind End.
 type Sorter interface {
-	// Order tells which of the lines that were shown comes at which place; nil where the file has them in order.
+	// Order tells which of the lines that were shown comes at which place; nil where the file has
+	// them in order.
 	Order() []int32
 }
 
@@ -49,7 +56,8 @@ const (
 	Lasts             // no message, and a stretch needs the newest one before it
 )
 
-// Pieces is a file in stretches. Each of them, put together, is a file of the same format by itself.
+// Pieces is a file in stretches. Each of them, put together, is a file of the same format by
+// itself.
 type Pieces struct {
 	Counts  Counts
 	Damaged []Damage
@@ -73,14 +81,17 @@ type piece struct {
 	count  int // lines
 }
 
-// perStretch is how many lines, as a power of two, make a stretch however short they are: what is made of a line takes memory too.
+// perStretch is how many lines, as a power of two, make a stretch however short they are: what is
+// made of a line takes memory too.
 const perStretch = 14
 
-// mostLines is how many lines a stretch has at most, wherever that ends it: in a file of which no line begins anything, and where what belongs together reaches too far.
+// mostLines is how many lines a stretch has at most, wherever that ends it: in a file of which no
+// line begins anything, and where what belongs together reaches too far.
 const mostLines = 1<<perStretch + farthest
 
-// Cut finds the stretches of a file, of about so many bytes each, or fewer where the lines are short; a turn longer than that is cut between steps, and a line
-// stays whole. The newest stretch has at least half of it where the file does.
+// Cut finds the stretches of a file, of about so many bytes each, or fewer where the lines are
+// short; a turn longer than that is cut between steps, and a line stays whole. The newest stretch
+// has at least half of it where the file does.
 func Cut(src io.ReaderAt, size int64, o Outline, length int64) (*Pieces, error) {
 	p := &Pieces{src: src}
 	lines, err := p.scan(src, size, o)
@@ -152,7 +163,8 @@ func join(all []stretch, s stretch) []stretch {
 	return append(all, s)
 }
 
-// outlined are the lines of a file in a few bytes each: their lengths, and which of them the outline was shown.
+// outlined are the lines of a file in a few bytes each: their lengths, and which of them the
+// outline was shown.
 type outlined struct {
 	lengths []uint32      // the highest bit for those that were shown
 	long    map[int]int64 // lengths that do not fit
@@ -191,7 +203,8 @@ func (o *outlined) all() iter.Seq2[stretch, bool] {
 	}
 }
 
-// shown yields the lines that the outline was shown, each with its number among them: in this order, or in that of the file.
+// shown yields the lines that the outline was shown, each with its number among them: in this
+// order, or in that of the file.
 func (o *outlined) shown(order []int32) iter.Seq2[int, stretch] {
 	return func(yield func(int, stretch) bool) {
 		lines := make([]stretch, 0, len(order))
@@ -247,7 +260,8 @@ func (p *Pieces) scan(src io.ReaderAt, size int64, o Outline) (*outlined, error)
 	}
 }
 
-// mostDamaged is how many lines that cannot be read are told one by one. Whoever has more has another kind of file.
+// mostDamaged is how many lines that cannot be read are told one by one. Whoever has more has
+// another kind of file.
 const mostDamaged = 10_000
 
 // damage tells of a line that cannot be read; beyond mostDamaged the last one stands for the rest.
@@ -264,8 +278,8 @@ func (p *Pieces) damage(d Damage) {
 	last.Reason = fmt.Sprintf("%s; so are %d lines behind it", p.reason, p.unread-mostDamaged)
 }
 
-// readLong reads a line that is longer than the buffer of r, which has read so many bytes of it: first to its end, then all of it into as much
-// memory as it takes.
+// readLong reads a line that is longer than the buffer of r, which has read so many bytes of it:
+// first to its end, then all of it into as much memory as it takes.
 func readLong(src io.ReaderAt, at, length int64, r *bufio.Reader) ([]byte, error) {
 	ended := error(bufio.ErrBufferFull)
 	for errors.Is(ended, bufio.ErrBufferFull) {
@@ -283,7 +297,8 @@ func readLong(src io.ReaderAt, at, length int64, r *bufio.Reader) ([]byte, error
 	return text, ended
 }
 
-// trimLine takes off what stands around the JSON of a line: white space, and NUL bytes that a crash left in front.
+// trimLine takes off what stands around the JSON of a line: white space, and NUL bytes that a crash
+// left in front.
 func trimLine(text []byte) []byte {
 	for len(text) > 0 && (text[0] <= ' ') {
 		text = text[1:]

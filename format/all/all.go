@@ -21,7 +21,8 @@ import (
 	"github.com/winnowhq/winnow/format/sweagent"
 )
 
-// Formats lists them in the order in which they are asked whether a file is theirs: the surest signs first.
+// Formats lists them in the order in which they are asked whether a file is theirs: the surest
+// signs first.
 func Formats() []format.Format {
 	return []format.Format{claudecode.Format{}, codex.Format{}, pi.Format{}, opencode.Format{}, sweagent.Format{}, geminicli.Format{}, openhands.Format{}, anthropic.Format{}, openai.Format{}}
 }
@@ -59,7 +60,8 @@ func Detect(src []byte) format.Format {
 	return nil
 }
 
-// Read detects and reads a file. gzip is taken off first. The error is a *format.SyntaxError when the file is of no known format.
+// Read detects and reads a file. gzip is taken off first. The error is a *format.SyntaxError when
+// the file is of no known format.
 func Read(src []byte) (*format.Document, error) {
 	plain, err := Plain(src)
 	if err != nil {
@@ -74,16 +76,18 @@ func Read(src []byte) (*format.Document, error) {
 }
 
 const (
-	// mostPlain is how long a file that was compressed may be. Ten megabytes can say that they are ten gigabytes, and a file is held as a whole.
+	// mostPlain is how long a file that was compressed may be. Ten megabytes can say that they are
+	// ten gigabytes, and a file is held as a whole.
 	mostPlain = 1 << 30
-	// mostRatio is how many times longer than it is a file may become. Sessions become 3 to 30 times longer; gzip can make a thousand of one.
+	// mostRatio is how many times longer than it is a file may become. Sessions become 3 to 30
+	// times longer; gzip can make a thousand of one.
 	mostRatio = 200
 	// smallPlain is how long any file may become, whatever the ratio.
 	smallPlain = 32 << 20
 )
 
-// Plain takes gzip compression off, where there is any. What would be longer than a gigabyte is an error, and so is what would be longer than 200 times its
-// size and than 32 MiB.
+// Plain takes gzip compression off, where there is any. What would be longer than a gigabyte is an
+// error, and so is what would be longer than 200 times its size and than 32 MiB.
 func Plain(src []byte) ([]byte, error) {
 	return plain(src, min(mostPlain, max(smallPlain, mostRatio*int64(len(src)))))
 }

@@ -29,7 +29,8 @@ func files(t testing.TB) []string {
 	if _, err := os.Stat(shared); err != nil {
 		return found
 	}
-	// Request bodies are a format too: recorded ones, a line each, that are no sessions of a product.
+	// Request bodies are a format too: recorded ones, a line each, that are no sessions of a
+	// product.
 	requests, err := filepath.Glob(filepath.Join(shared, "fixtures", "http", "*.gz"))
 	if err != nil {
 		t.Fatal(err)
@@ -71,8 +72,9 @@ func TestRead_countsWhatTheCorpusHas(t *testing.T) {
 	}
 }
 
-// Every file is read, inspected, folded, written and read again: what the product will be sent is what the engine shows, nothing of the log
-// is lost, and with the pivot undone the file is what it was.
+// Every file is read, inspected, folded, written and read again: what the product will be sent is
+// what the engine shows, nothing of the log is lost, and with the pivot undone the file is what it
+// was.
 func TestFiles_areFoldedAndReadAgain(t *testing.T) {
 	ctx := context.Background()
 	for _, path := range files(t) {

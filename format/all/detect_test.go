@@ -46,7 +46,8 @@ func TestDetect_everyExampleBelongsToOneFormat(t *testing.T) {
 	}
 }
 
-// Recorded sessions of other products are none of the formats that are only read from published shapes.
+// Recorded sessions of other products are none of the formats that are only read from published
+// shapes.
 func TestDetect_recordedSessionsKeepTheirFormat(t *testing.T) {
 	for _, path := range files(t) {
 		src, err := all.Plain(outside.Read(t, path))

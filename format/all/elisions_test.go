@@ -27,7 +27,8 @@ func tideLines(n int) string {
 	return out.String()
 }
 
-// everyRule is a session in which each rule of the policies finds something, and some find two things of one part.
+// everyRule is a session in which each rule of the policies finds something, and some find two
+// things of one part.
 func everyRule() session.Session {
 	l := ruletest.New()
 	l.User("It should look like this. This is what I have:\n\n```go\n" + tideLines(15) + "```\n\nPlease make it faster.")
@@ -107,7 +108,8 @@ func pruned(t *testing.T, s session.Session, name string, idle bool) rule.Ledger
 	return state.Ledger
 }
 
-// named are elisions with names in the place of ids, which a format may give anew: what the part is, and whether its message is in the log.
+// named are elisions with names in the place of ids, which a format may give anew: what the part
+// is, and whether its message is in the log.
 func named(log []session.Message, ledger rule.Ledger) []rule.Elision {
 	name := func(id string) string {
 		_, p := session.FindPart(log, id)
@@ -202,7 +204,8 @@ func TestWrite_keepsEveryElisionInEachFormat(t *testing.T) {
 	}
 }
 
-// byKey compares elisions in any order: those of one commit have one time, and a file need not keep their order.
+// byKey compares elisions in any order: those of one commit have one time, and a file need not keep
+// their order.
 var byKey = cmp.Transformer("sorted", func(in []rule.Elision) sorted {
 	return slices.SortedFunc(slices.Values(in), func(a, b rule.Elision) int {
 		return strings.Compare(a.Part+" "+string(a.Field), b.Part+" "+string(b.Field))

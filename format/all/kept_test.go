@@ -24,7 +24,8 @@ import (
 	"github.com/winnowhq/winnow/view"
 )
 
-// asker is somebody who folds a session and wants things back: restores, pins, undoes and redoes what was done, under one policy.
+// asker is somebody who folds a session and wants things back: restores, pins, undoes and redoes
+// what was done, under one policy.
 type asker struct {
 	*rapid.T
 	engine                *winnow.Engine
@@ -137,7 +138,8 @@ func (a *asker) same(want [][]byte, when string) {
 	}
 }
 
-// turn takes back what a receipt is for, and makes it count again, and looks whether that changes what it should to the byte.
+// turn takes back what a receipt is for, and makes it count again, and looks whether that changes
+// what it should to the byte.
 func (a *asker) turn(before [][]byte, receipt string) {
 	after := a.view()
 	ctx := context.Background()
@@ -392,8 +394,9 @@ func flat(messages []session.Message) []session.Message {
 	return messages
 }
 
-// Whatever is folded, restored, pinned, undone and redone, in whatever order and under whatever policy: what is pinned and restored is in the view word for word, undo gives the
-// bytes from before, what comes later changes nothing of what stands, and each product's file says the same.
+// Whatever is folded, restored, pinned, undone and redone, in whatever order and under whatever
+// policy: what is pinned and restored is in the view word for word, undo gives the bytes from
+// before, what comes later changes nothing of what stands, and each product's file says the same.
 func TestKept_isInTheViewUnderEveryPolicy(t *testing.T) {
 	for _, policy := range []string{"classic", "aggressive", "balanced"} {
 		t.Run(policy, func(t *testing.T) {
@@ -420,7 +423,8 @@ func TestKept_isInTheViewUnderEveryPolicy(t *testing.T) {
 	}
 }
 
-// A pivot that was undone, and what was restored and undone, is in no product's file, also where the session comes from elsewhere.
+// A pivot that was undone, and what was restored and undone, is in no product's file, also where
+// the session comes from elsewhere.
 func TestWrite_leavesOutWhatWasUndone(t *testing.T) {
 	text := func(id string, role session.Role, text string, note session.Note) session.Message {
 		p := session.Part{ID: "prt_" + id, MessageID: "msg_" + id, Type: session.TextPart, Text: text}

@@ -84,7 +84,8 @@ func pieces(messages []session.Message) []string {
 	return out
 }
 
-// Whatever a file is, its stretches can be cut and read, and each of its lines is in one of them, aside, or listed as damaged.
+// Whatever a file is, its stretches can be cut and read, and each of its lines is in one of them,
+// aside, or listed as damaged.
 func FuzzCut(f *testing.F) {
 	for _, path := range files(f) {
 		if src, err := os.ReadFile(path); err == nil {

@@ -34,7 +34,8 @@ func TestPlain_hasABound(t *testing.T) {
 	}
 }
 
-// A bomb is told from a session by how much is made of how little, long before a gigabyte of memory is taken.
+// A bomb is told from a session by how much is made of how little, long before a gigabyte of memory
+// is taken.
 func TestPlain_hasABoundByItsOwnSize(t *testing.T) {
 	var packed bytes.Buffer
 	w := gzip.NewWriter(&packed)

@@ -8,8 +8,9 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// attachment keeps what the product put into the context beside the conversation, where the record carries a text. What the
-// user typed while the model worked is one of its kinds, and is the user's.
+// attachment keeps what the product put into the context beside the conversation, where the record
+// carries a text. What the user typed while the model worked is one of its kinds, and is the
+// user's.
 func (b *builder) attachment(i int) {
 	e := &b.index.entries[i]
 	attachment := e.of(e.Attachment)
@@ -77,7 +78,8 @@ func (b *builder) queued(i int, prompt []byte, synthetic bool) {
 	}
 }
 
-// gather adds the texts of a value: a string, a list of them, or what "content", "text" and "file" of an object hold.
+// gather adds the texts of a value: a string, a list of them, or what "content", "text" and "file"
+// of an object hold.
 func gather(texts []string, value []byte, depth int) []string {
 	const deepest = 4
 	if depth > deepest {

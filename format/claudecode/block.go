@@ -4,9 +4,6 @@ import (
 	"cmp"
 	"strings"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/session"
 )
@@ -40,7 +37,8 @@ func (b *block) text() []byte {
 	return b.Text.Of(b.raw)
 }
 
-// blocks reads a message's content; a string is one text block. What is not an object is a block of an unknown kind.
+// blocks reads a message's content; a string is one text block. What is not an object is a block of
+// an unknown kind.
 func blocks(content []byte) (found []block) {
 	single := span.All(content)
 	if span.Kind(content) == '"' {
@@ -59,7 +57,8 @@ func blocks(content []byte) (found []block) {
 	return found
 }
 
-// file makes a file part of an image or document block; ok is false if the block holds nothing that can be shown.
+// file makes a file part of an image or document block; ok is false if the block holds nothing that
+// can be shown.
 func (b *block) file() (p session.Part, ok bool) {
 	var source struct {
 		Kind string `json:"type"`
@@ -99,7 +98,7 @@ func (b *block) part() (p session.Part, ok bool) {
 	return p, false
 }
 
-// says reports whether a block holds something that a message of the user's is made of.
+// says reports whether a block adds something to a message of the user's.
 func (b *block) says() bool {
 	switch b.Kind {
 	case "text":
@@ -154,12 +153,4 @@ type thought struct {
 		Signature    string `json:"signature,omitzero"`
 		RedactedData string `json:"redactedData,omitzero"`
 	} `json:"anthropic"`
-}
-
-func (t thought) metadata() jsontext.Value {
-	text, err := json.Marshal(t)
-	if err != nil {
-		return nil
-	}
-	return text
 }

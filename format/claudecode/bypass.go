@@ -9,8 +9,10 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// Bypassed finds the last compaction where the branch leads past it. See format.Linked. What a compaction preserves is hung behind its summary: a branch that goes on from
-// there comes after it. Where the user went back to before a compaction, the newest node is before it too, and nothing is bypassed.
+// Bypassed finds the last compaction, if the branch leads past it. See format.Linked. What a
+// compaction preserves is hung behind its summary: a branch that goes on from there comes after it.
+// If the user went back to before a compaction, the newest node is before it too, and nothing is
+// bypassed.
 func (Format) Bypassed(doc *format.Document) (format.Bypass, bool) {
 	x, ok := doc.Native.(*index)
 	if !ok {

@@ -1,10 +1,11 @@
-// Package claudecode answers: what does a Claude Code session file say? It reads and writes the JSONL
-// that Claude Code keeps under ~/.claude/projects/<folder>/<session>.jsonl.
+// Package claudecode reads and writes the session files that Claude Code keeps under
+// ~/.claude/projects/<folder>/<session>.jsonl.
 //
-// One line is one entry. Entries form a tree (uuid, parentUuid); a session is the branch of it that the product would resume.
-// Each block of an assistant's message has an entry of its own, results of tools are entries in the user's name, and a
-// compaction is a pair of entries at which the chain of parents is cut. The reader turns this into the canonical log and keeps
-// every byte; the writer changes only lines that a change concerns.
+// A line of JSON is an entry. Entries form a tree (uuid, parentUuid); a session is the branch of it
+// that the product would resume. Each block of an assistant's message has an entry of its own,
+// results of tools are entries in the user's name, and a compaction is a pair of entries at which
+// the chain of parents is cut. The reader turns this into the canonical log and keeps every byte;
+// the writer changes only lines that a change concerns.
 package claudecode
 
 import (
@@ -28,8 +29,9 @@ func (Format) Name() string { return Name }
 // Title names the format for people.
 func (Format) Title() string { return "Claude Code session (JSONL)" }
 
-// Detect looks for a line that only this product writes: an object with a sessionId and either a uuid, or a type of the
-// records that it keeps beside the conversation. A first line that is cut off or damaged is passed over.
+// Detect looks for a line that only this product writes: an object with a sessionId and either a
+// uuid, or a type of the records that it keeps beside the conversation. A first line that is cut
+// off or damaged is passed over.
 func (Format) Detect(head []byte) bool {
 	const lines = 50 // a session may begin with dozens of records without a conversation
 	for l := range span.Lines(head) {
@@ -58,6 +60,7 @@ func (Format) Detect(head []byte) bool {
 
 // aside holds types of entries that have a sessionId but are no part of the conversation.
 var aside = map[string]bool{
-	"queue-operation": true, "last-prompt": true, "mode": true, "permission-mode": true, "custom-title": true, "ai-title": true,
+	"queue-operation": true, "last-prompt": true, "mode": true, "permission-mode": true,
+	"custom-title": true, "ai-title": true,
 	"agent-name": true, "agent-setting": true, "tag": true, "worktree-state": true, "content-replacement": true,
 }

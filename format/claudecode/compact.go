@@ -11,71 +11,48 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// pivot composes a compaction: the boundary, at which the chain of parents ends, and the summary in the user's name. tail
-// holds the uuids that stay verbatim; the product hangs them behind the summary when it reads the file, and what has
-// the summary as its parent behind them.
+// pivot composes a compaction: the boundary, at which the chain of parents ends, and the summary in
+// the user's name. tail holds the uuids that stay verbatim; the product hangs them behind the
+// summary when it reads the file, and what has the summary as its parent behind them.
 func (c *composer) pivot(marker, summary *session.Message, tail []string, tokens int) error {
-	part := marker.Marker()
 	boundary, anchor := uuid(marker.ID), uuid(summary.ID)
-
-	metadata := &span.Object{}
-	metadata.Add("trigger", map[bool]string{true: "auto", false: "manual"}[part.Auto])
-	metadata.Add("preTokens", tokens)
-	if len(tail) > 0 {
-		segment := &span.Object{}
-		segment.Add("headUuid", tail[0])
-		segment.Add("anchorUuid", anchor)
-		segment.Add("tailUuid", tail[len(tail)-1])
-		metadata.Raw("preservedSegment", segment.Bytes())
-		messages := &span.Object{}
-		messages.Add("anchorUuid", anchor)
-		messages.Add("uuids", tail)
-		messages.Add("allUuids", tail)
-		metadata.Raw("preservedMessages", messages.Bytes())
+	trigger := "manual"
+	if marker.Marker().Auto {
+		trigger = "auto"
 	}
-
-	o := &span.Object{}
-	o.Raw("parentUuid", []byte("null"))
+	metadata := new(span.Object).With("trigger", trigger, "preTokens", tokens)
+	if n := len(tail); n > 0 {
+		segment := span.Make("headUuid", tail[0], "anchorUuid", anchor, "tailUuid", tail[n-1])
+		messages := span.Make("anchorUuid", anchor, "uuids", tail, "allUuids", tail)
+		metadata.With("preservedSegment", segment, "preservedMessages", messages)
+	}
+	o := new(span.Object).With("parentUuid", nil)
 	if c.parent != "" {
 		o.Add("logicalParentUuid", c.parent)
 	}
-	o.Add("isSidechain", false)
-	o.Add("type", "system")
-	o.Add("subtype", "compact_boundary")
-	o.Add("content", "Conversation compacted")
-	o.Add("isMeta", false)
-	o.Add("timestamp", c.moment(marker.Time.Created))
-	o.Add("uuid", boundary)
-	o.Add("level", "info")
-	o.Raw("compactMetadata", metadata.Bytes())
+	o.With("isSidechain", false, "type", "system", "subtype", "compact_boundary", "content", "Conversation compacted",
+		"isMeta", false, "timestamp", c.moment(marker.Time.Created), "uuid", boundary, "level", "info",
+		"compactMetadata", metadata.Bytes())
 	if err := c.end(o, boundary, marker.ID, marker); err != nil {
 		return err
 	}
-
 	var texts []string
 	for i := range summary.Parts {
 		if p := &summary.Parts[i]; p.Type == session.TextPart && p.Text != "" && !p.Ignored {
 			texts = append(texts, p.Text)
 		}
 	}
-	body := &span.Object{}
-	body.Add("role", "user")
-	body.Raw("content", span.Quote(strings.Join(texts, "\n\n")))
-	o = c.begin()
-	o.Add("isSidechain", false)
-	o.Add("type", "user")
-	o.Raw("message", body.Bytes())
-	o.Add("isVisibleInTranscriptOnly", true)
-	o.Add("isCompactSummary", true)
-	o.Add("uuid", anchor)
-	o.Add("timestamp", c.moment(max(summary.Time.Created, summary.Time.Completed)))
+	o = c.speak(span.Quote(strings.Join(texts, "\n\n")))
+	o.With("isVisibleInTranscriptOnly", true, "isCompactSummary", true, "uuid", anchor,
+		"timestamp", c.moment(max(summary.Time.Created, summary.Time.Completed)))
 	return c.end(o, anchor, summary.ID, summary)
 }
 
 // boundary makes a marker.
 func (b *builder) boundary(i int, behind []int) {
 	e := &b.index.entries[i]
-	// A boundary of which the summary is lost hides nothing: what came before it is still there to be read.
+	// A boundary of which the summary is lost hides nothing: what came before it is still there to
+	// be read.
 	if !b.answered(behind) {
 		return
 	}
@@ -140,8 +117,8 @@ func (b *builder) summary(i int) {
 	e := &b.index.entries[i]
 	if !b.marked { // older versions wrote none
 		m := b.begin(i, session.User)
-		b.messages[m].ID = b.unique(b.ids, e.UUID+":marker")
-		b.messages[m].Parts = []session.Part{{ID: b.unique(b.parts, e.UUID+":marker"), MessageID: b.messages[m].ID, Type: session.CompactionPart}}
+		b.messages[m].ID = b.ids.New(e.UUID + ":marker")
+		b.messages[m].Parts = []session.Part{{ID: b.parts.New(e.UUID + ":marker"), Type: session.CompactionPart}}
 		b.ids[e.UUID]--
 		b.user, b.marker, b.marked = b.messages[m].ID, m, true
 	}

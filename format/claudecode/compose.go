@@ -2,18 +2,18 @@ package claudecode
 
 import (
 	"cmp"
-	"crypto/sha256"
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
+	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/session"
 )
 
-// composer writes messages that come from elsewhere as entries of this product. Members stand in the product's order: in
-// files of more than 5 MiB it looks for some of them without reading the JSON.
+// composer writes messages that come from elsewhere as entries of this product. Members stand in
+// the product's order: in files of more than 5 MiB it looks for some of them without reading the
+// JSON.
 type composer struct {
 	keep    bool // user messages are kept whole beside the product's form
 	where   where
@@ -25,65 +25,31 @@ type composer struct {
 	calls   map[string]bool // call ids in use
 }
 
-// where is what every entry repeats.
+// where holds what every entry repeats.
 type where struct{ session, cwd, version, branch string }
 
-// uuid is the id itself where it is a UUID, else one that is always the same for the same id.
+// uuid is the id itself if it is a UUID as the product writes them, else one that is always the
+// same for the same id.
 func uuid(id string) string {
-	if isUUID(id) {
+	if jsonl.IsUUID(id) && id == strings.ToLower(id) {
 		return id
 	}
-	sum := sha256.Sum256([]byte("winnow " + id))
-	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80 // version 8: made up by the writer
-	return fmt.Sprintf("%x-%x-%x-%x-%x", sum[0:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])
-}
-
-func isUUID(id string) bool {
-	if len(id) != 36 {
-		return false
-	}
-	for i := range id {
-		c := id[i]
-		switch i {
-		case 8, 13, 18, 23:
-			if c != '-' {
-				return false
-			}
-		default:
-			if !('0' <= c && c <= '9' || 'a' <= c && c <= 'f') {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// stamp writes a time as the product does.
-func stamp(t session.Millis) string {
-	return time.UnixMilli(int64(t)).UTC().Format("2006-01-02T15:04:05.000Z")
-}
-
-// parentUUID is the value of a member parentUuid.
-func parentUUID(uuid string) []byte {
-	if uuid == "" {
-		return []byte("null")
-	}
-	return span.Quote(uuid)
+	return jsonl.UUID("winnow " + id)
 }
 
 // begin starts an entry behind the last one.
 func (c *composer) begin() *span.Object {
-	o := &span.Object{}
-	o.Raw("parentUuid", parentUUID(c.parent))
-	return o
+	return new(span.Object).With("parentUuid", jsonl.OrNull(c.parent), "isSidechain", false)
+}
+
+// speak starts an entry in the user's name.
+func (c *composer) speak(content []byte) *span.Object {
+	return c.begin().With("type", "user", "message", span.Make("role", "user", "content", content))
 }
 
 // end finishes an entry and appends it.
 func (c *composer) end(o *span.Object, id, message string, kept *session.Message) error {
-	o.Add("userType", "external")
-	o.Add("entrypoint", "cli")
-	o.Add("cwd", c.where.cwd)
-	o.Add("sessionId", c.where.session)
+	o.With("userType", "external", "entrypoint", "cli", "cwd", c.where.cwd, "sessionId", c.where.session)
 	o.Add("version", c.where.version)
 	if c.where.branch != "" {
 		o.Add("gitBranch", c.where.branch)
@@ -104,7 +70,7 @@ func (c *composer) end(o *span.Object, id, message string, kept *session.Message
 // moment is the time of an entry: its own, and never before that of the entry before.
 func (c *composer) moment(t session.Millis) string {
 	c.time = max(c.time, t)
-	return stamp(c.time)
+	return jsonl.Stamp(c.time)
 }
 
 // message composes a message that is neither a marker nor a summary.
@@ -126,18 +92,11 @@ func (c *composer) user(m *session.Message) error {
 		kept = m
 	}
 	id := uuid(m.ID)
-	o := c.begin()
-	o.Add("isSidechain", false)
-	o.Add("type", "user")
-	body := &span.Object{}
-	body.Add("role", "user")
-	body.Raw("content", content)
-	o.Raw("message", body.Bytes())
+	o := c.speak(content)
 	if !m.Written() {
 		o.Add("isMeta", true)
 	}
-	o.Add("uuid", id)
-	o.Add("timestamp", c.moment(m.Time.Created))
+	o.With("uuid", id, "timestamp", c.moment(m.Time.Created))
 	for at := range m.Parts {
 		if blocks[at] >= 0 {
 			c.places[m.Parts[at].ID] = place{len(c.entries), blocks[at], -1, -1}
@@ -146,49 +105,42 @@ func (c *composer) user(m *session.Message) error {
 	return c.end(o, id, m.ID, kept)
 }
 
-var reasons = map[string]string{"stop": "end_turn", "tool-calls": "tool_use", "length": "max_tokens", "content-filter": "refusal"}
+// reasons are the product's words for why a model stopped.
+var reasons = map[string]string{
+	"stop": "end_turn", "tool-calls": "tool_use", "length": "max_tokens", "content-filter": "refusal",
+}
 
+// usageOf is what the provider reports for a message.
+func usageOf(m *session.Message) []byte {
+	var u session.Usage
+	if m.Tokens != nil {
+		u = *m.Tokens
+	}
+	o := new(span.Object).With("input_tokens", u.Input, "cache_creation_input_tokens", u.Cache.Write,
+		"cache_read_input_tokens", u.Cache.Read, "output_tokens", u.Output+u.Reasoning)
+	if hour := u.Cache.Write1h; hour > 0 {
+		minutes := u.Cache.Write - hour
+		o.Raw("cache_creation", span.Make("ephemeral_5m_input_tokens", minutes, "ephemeral_1h_input_tokens", hour))
+	}
+	return o.Bytes()
+}
+
+// assistant composes an entry for each block of an answer, and then those of the results.
 func (c *composer) assistant(m *session.Message) error {
-	first := true
+	message := "msg_" + strings.ReplaceAll(uuid(m.ID), "-", "")
+	id := uuid(m.ID) // of the first entry
 	say := func(p *session.Part, block []byte) error {
-		id := uuid(m.ID)
-		if !first {
+		if id == "" {
 			id = uuid(m.ID + "/" + p.ID)
 		}
-		first = false
-		body := &span.Object{}
-		body.Add("model", orDefault(m.ModelID, "unknown"))
-		body.Add("id", "msg_"+strings.ReplaceAll(uuid(m.ID), "-", ""))
-		body.Add("type", "message")
-		body.Add("role", "assistant")
-		body.Raw("content", span.Array([][]byte{block}))
-		body.Add("stop_reason", orNull(orDefault(reasons[m.Finish], m.Finish)))
-		body.Raw("stop_sequence", []byte("null"))
-		tokens := session.Usage{}
-		if m.Tokens != nil {
-			tokens = *m.Tokens
-		}
-		usage := &span.Object{}
-		usage.Add("input_tokens", tokens.Input)
-		usage.Add("cache_creation_input_tokens", tokens.Cache.Write)
-		usage.Add("cache_read_input_tokens", tokens.Cache.Read)
-		usage.Add("output_tokens", tokens.Output+tokens.Reasoning)
-		if hour := tokens.Cache.Write1h; hour > 0 {
-			kept := &span.Object{}
-			kept.Add("ephemeral_5m_input_tokens", tokens.Cache.Write-hour)
-			kept.Add("ephemeral_1h_input_tokens", hour)
-			usage.Raw("cache_creation", kept.Bytes())
-		}
-		body.Raw("usage", usage.Bytes())
-
-		o := c.begin()
-		o.Add("isSidechain", false)
-		o.Raw("message", body.Bytes())
-		o.Add("type", "assistant")
-		o.Add("uuid", id)
-		o.Add("timestamp", c.moment(m.Time.Created))
+		body := span.Make("model", cmp.Or(m.ModelID, "unknown"), "id", message, "type", "message", "role", "assistant",
+			"content", span.Array([][]byte{block}), "stop_reason", jsonl.OrNull(cmp.Or(reasons[m.Finish], m.Finish)),
+			"stop_sequence", []byte("null"), "usage", usageOf(m))
+		o := c.begin().With("message", body, "type", "assistant", "uuid", id, "timestamp", c.moment(m.Time.Created))
 		c.places[p.ID] = place{len(c.entries), 0, -1, -1}
-		return c.end(o, id, m.ID, nil)
+		err := c.end(o, id, m.ID, nil)
+		id = ""
+		return err
 	}
 	type answer struct {
 		part     *session.Part
@@ -226,10 +178,10 @@ func (c *composer) assistant(m *session.Message) error {
 	return nil
 }
 
-// callID is the call's id where the provider takes it and it is new, else one made from the part's.
+// callID is the call's id if the provider takes it and it is new, else one made from the part's.
 func (c *composer) callID(p *session.Part) string {
 	id := p.CallID
-	if id == "" || word(id) != id || c.calls[id] {
+	if id == "" || jsonl.Word(id) != id || c.calls[id] {
 		id = "toolu_" + strings.ReplaceAll(uuid("call "+p.MessageID+" "+p.ID), "-", "")
 	}
 	c.calls[id] = true
@@ -248,43 +200,17 @@ func (c *composer) result(m *session.Message, p *session.Part, call, by string) 
 		}
 		content = span.Array(blocks)
 	}
-	block := &span.Object{}
-	block.Add("tool_use_id", call)
-	block.Add("type", "tool_result")
-	block.Raw("content", content)
-	block.Add("is_error", p.State.Status == session.Failed)
-	body := &span.Object{}
-	body.Add("role", "user")
-	body.Raw("content", span.Array([][]byte{block.Bytes()}))
-
+	failed := p.State.Status == session.Failed
+	block := span.Make("tool_use_id", call, "type", "tool_result", "content", content, "is_error", failed)
 	id := uuid(m.ID + "/" + p.ID + "/result")
 	ended := m.Time.Created
 	if p.State.Time != nil {
 		ended = max(ended, p.State.Time.End)
 	}
-	o := c.begin()
-	o.Add("isSidechain", false)
-	o.Add("type", "user")
-	o.Raw("message", body.Bytes())
-	o.Add("uuid", id)
-	o.Add("timestamp", c.moment(ended))
-	o.Add("sourceToolAssistantUUID", by)
+	o := c.speak(span.Array([][]byte{block}))
+	o.With("uuid", id, "timestamp", c.moment(ended), "sourceToolAssistantUUID", by)
 	place := c.places[p.ID]
 	place.result, place.answer = len(c.entries), 0
 	c.places[p.ID] = place
 	return c.end(o, id, m.ID, nil)
-}
-
-func orDefault(text, otherwise string) string {
-	if text == "" {
-		return otherwise
-	}
-	return text
-}
-
-func orNull(text string) *string {
-	if text == "" {
-		return nil
-	}
-	return &text
 }

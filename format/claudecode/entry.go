@@ -2,22 +2,20 @@ package claudecode
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
-	"time"
 
-	"github.com/go-json-experiment/json/jsontext"
-
+	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/session"
 )
 
 // entry is one line, as far as it is needed.
 type entry struct {
-	line int       // 1-based
-	at   span.Span // of the JSON in the file
-	raw  []byte    // the JSON; spans in the record count from its beginning
-	// marks is what the writer of this package noted in the line, nil for most. raw is then the line as it was before.
+	line  int       // 1-based
+	whole span.Span // of the line in the file, its newline included
+	at    span.Span // of the JSON in it
+	raw   []byte    // the JSON; spans in the record count from its beginning
+	// marks is what the writer of this package noted in the line, nil for most. raw is then the
+	// line as it was before.
 	marks *marks
 	time  session.Millis
 	title string
@@ -72,7 +70,7 @@ func parse(line []byte) (entry, error) {
 		return e, span.ErrNotObject
 	}
 	err := span.Decode(line, &e.record)
-	e.time, e.title = millis(e.Timestamp), cmp.Or(e.CustomTitle, e.AITitle, e.Summary)
+	e.time, e.title = jsonl.Millis(e.Timestamp), cmp.Or(e.CustomTitle, e.AITitle, e.Summary)
 	return e, err
 }
 
@@ -90,21 +88,3 @@ func (e *entry) chained() bool { return e.speaks() || e.Kind == "attachment" || 
 
 // boundary reports whether the entry is where a compaction cut the chain.
 func (e *entry) boundary() bool { return e.Kind == "system" && e.Subtype == "compact_boundary" }
-
-// millis reads a timestamp, 0 if it is not one.
-func millis(text string) session.Millis {
-	t, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		return 0
-	}
-	return session.Millis(t.UnixMilli())
-}
-
-// reason says shortly why a line could not be read.
-func reason(err error) string {
-	var syntax *jsontext.SyntacticError
-	if errors.As(err, &syntax) {
-		return fmt.Sprintf("column %d: %v", syntax.ByteOffset+1, syntax.Err)
-	}
-	return err.Error()
-}

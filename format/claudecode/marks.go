@@ -15,7 +15,8 @@ type marks struct {
 	Elisions []rule.Elision
 	// Content is message.content as it was before them, to the byte.
 	Content []byte
-	// Message is the message that the engine made and the entry stands for, if the product's own form cannot hold all of it.
+	// Message is the message that the engine made and the entry stands for, if the product's own
+	// form cannot hold all of it.
 	Message *session.Message
 }
 
@@ -83,8 +84,9 @@ func (e *entry) unmark() {
 	if e.marks.Message != nil {
 		line, err = (&marks{Message: e.marks.Message}).on(line)
 	}
-	if before, failed := parse(line); err == nil && failed == nil { // else the original is damaged: what is shown counts
-		before.line, before.at, before.marks = e.line, e.at, e.marks
+	// If the original is damaged, what is shown counts.
+	if before, failed := parse(line); err == nil && failed == nil {
+		before.line, before.whole, before.at, before.marks = e.line, e.whole, e.at, e.marks
 		*e = before
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/winnowhq/winnow/format"
 )
 
-// name stands for a uuid or an id, by its number in format.Names: 0 is the empty one. A session has hundreds of thousands of entries, and each
-// uuid stands in two of them.
+// name stands for a uuid or an id, by its number in format.Names: 0 is the empty one. A session has
+// hundreds of thousands of entries, and each uuid is in two of them.
 type name = uint32
 
 // trait is what the tree must know of an entry beside its names.
@@ -43,7 +43,10 @@ type node struct {
 
 // nodeOf reads an entry's place in the tree.
 func nodeOf(n *format.Names, e *entry) node {
-	to := node{uuid: n.Of(e.UUID), parent: n.Of(e.Parent), logical: n.Of(e.Logical), leaf: n.Of(e.Leaf), message: n.Of(e.Message.ID)}
+	to := node{
+		uuid: n.Of(e.UUID), parent: n.Of(e.Parent), logical: n.Of(e.Logical),
+		leaf: n.Of(e.Leaf), message: n.Of(e.Message.ID),
+	}
 	set := func(t trait, is bool) {
 		if is {
 			to.trait |= t

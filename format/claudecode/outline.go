@@ -8,6 +8,7 @@ import (
 
 	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/session"
 )
@@ -35,13 +36,14 @@ type outlining struct {
 	open, since int // calls that wait for their result, and the line of the first of them
 }
 
-// patient is how many lines a call is waited for: some results never come, and a stretch would have no end.
+// patient is how many lines a call is waited for: some results never come, and a stretch would have
+// no end.
 const patient = 1 << 10
 
 func (o *outlining) Line(text []byte) error {
 	e, err := parse(text)
 	if err != nil {
-		return errors.New(reason(err))
+		return errors.New(jsonl.Reason(err))
 	}
 	e.unmark()
 	o.counts.Entries++
@@ -62,7 +64,8 @@ func (o *outlining) Line(text []byte) error {
 	return nil
 }
 
-// wait notes whether calls wait for their results. What ends in the midst of a step is judged as a step that still runs.
+// wait notes whether calls wait for their results. What ends in the midst of a step is judged as a
+// step that still runs.
 func (o *outlining) wait(n *node, calls, results int) {
 	line := len(o.nodes)
 	if o.open > 0 && line-o.since <= patient {
@@ -80,7 +83,8 @@ func (o *outlining) wait(n *node, calls, results int) {
 	o.open = max(0, o.open+calls-results)
 }
 
-// traits are what an entry says, as far as messages are joined by it; its calls and results are counted.
+// traits are what an entry says, as far as messages are joined by it; its calls and results are
+// counted.
 func (o *outlining) traits(e *entry) (t trait) {
 	kept := e.marks != nil && e.marks.Message != nil && !e.boundary()
 	if e.speaks() {
@@ -93,7 +97,8 @@ func (o *outlining) traits(e *entry) (t trait) {
 		if e.marks.Message.Role == session.User {
 			t |= telling
 		}
-	case e.Kind == "system" && e.Subtype == "local_command" && written(e.of(e.Text)), e.Kind == "attachment" && queues(e.of(e.Attachment)):
+	case e.Kind == "system" && e.Subtype == "local_command" && written(e.of(e.Text)),
+		e.Kind == "attachment" && queues(e.of(e.Attachment)):
 		t |= telling
 	}
 	return t
@@ -129,7 +134,7 @@ func (o *outlining) blocks(e *entry, kept bool) (t trait) {
 	return 0
 }
 
-// said tells who says a text that begins like this in the user's name.
+// said tells who wrote a text in the user's name that begins like this.
 func said(text string, meta bool) (t trait) {
 	if isCommand(text) {
 		t |= commanding
@@ -189,7 +194,7 @@ func (o *outlining) End() ([]format.Use, format.Counts) {
 	return o.uses, o.counts
 }
 
-// sort puts the lines in order where some were written again: they stand where they came first.
+// sort orders the lines if some were written twice: they belong where they came first.
 func (o *outlining) sort(t *tree) {
 	if len(t.first) == 0 {
 		return
@@ -201,11 +206,11 @@ func (o *outlining) sort(t *tree) {
 	slices.SortStableFunc(o.order, func(a, b int32) int { return t.place(int(a)) - t.place(int(b)) })
 }
 
-// Order is that of the log. See format.Sorter.
+// Order is the order of the log. See format.Sorter.
 func (o *outlining) Order() []int32 { return o.order }
 
-// begin finds the lines of the branch with which a stretch may begin: not within what makes one message, or is understood by what came before it.
-// It is told how many names there are.
+// begin finds the lines of the branch with which a stretch may begin: not within what makes one
+// message, or is understood by what came before it. names is how many names there are.
 func (o *outlining) begin(active []int, names int) {
 	places := make([]int32, len(o.nodes))
 	for at := range places {
@@ -272,7 +277,8 @@ func (o *outlining) line(at int) int {
 	return int(o.order[at])
 }
 
-// Requests are those that the file tells of, each once, without their ids. It is asked behind the end; what it returns holds nothing else of the outline.
+// Requests are all requests of the file, each once, without their ids. What it returns keeps
+// nothing else of the outline in memory.
 func (o *outlining) Requests() iter.Seq[bill.Request] {
 	all, inLog := o.spent.paid, o.inLog
 	return func(yield func(bill.Request) bool) {

@@ -13,7 +13,8 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// What makes one message, or is understood by what came before it, is in one stretch: read in stretches, a file says what it says when it is read whole.
+// What makes one message, or is understood by what came before it, is in one stretch: read in
+// stretches, a file says what it says when it is read whole.
 func TestCut_whatBelongsTogetherStaysTogether(t *testing.T) {
 	long := strings.Repeat("x", 400)
 	user := func(text string) string {

@@ -8,7 +8,8 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// paid are requests in a few dozen bytes each, without a pointer in them: a file may tell of a million.
+// paid are requests in a few dozen bytes each, without a pointer in them: a file may have a
+// million.
 type paid struct {
 	requests []request
 	texts    []string // models and tiers; the first is the empty one
@@ -55,7 +56,7 @@ func (p *paid) report(at int32, u *session.Usage) {
 	r.read, r.write, r.hour = uint32(u.Cache.Read), uint32(u.Cache.Write), uint32(u.Cache.Write1h)
 }
 
-// usageOf is what a request took, nil where nothing that can be read says so.
+// usageOf is what a request took, nil if that is unknown.
 func (p *paid) usageOf(at int32) *session.Usage {
 	r := &p.requests[at]
 	if u, large := p.large[at]; large || !r.reported {
@@ -67,7 +68,8 @@ func (p *paid) usageOf(at int32) *session.Usage {
 	}
 }
 
-// all yields the requests that were billed, each with its position, by a function that tells which of them the log has. They are without their ids.
+// all yields the requests that were billed, each with its position, by a function that tells which
+// of them the log has. They are without their ids.
 func (p *paid) all(inLog func(at int32) bool) iter.Seq2[int32, bill.Request] {
 	return func(yield func(int32, bill.Request) bool) {
 		for i := range p.requests {

@@ -11,8 +11,9 @@ import (
 	"github.com/winnowhq/winnow/model"
 )
 
-// The outline bills what the whole file does, to the last token: also where the entries of a request are far from one another, where the largest report comes
-// first, and where numbers are larger than any that is true.
+// The outline bills what the whole file does, to the last token: also where the entries of a
+// request are far from one another, where the largest report comes first, and where numbers are
+// larger than any that is true.
 func TestOutline_billsWhatTheWholeDoes(t *testing.T) {
 	var src []byte
 	parent := ""

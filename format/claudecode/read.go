@@ -2,7 +2,7 @@ package claudecode
 
 import (
 	"bytes"
-	"fmt"
+	"cmp"
 	"slices"
 	"strings"
 
@@ -10,6 +10,7 @@ import (
 
 	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
@@ -25,21 +26,14 @@ type index struct {
 	owner    []int             // position of an entry → position of its message in the log, -1
 	places   map[string]place  // part id → where it stands
 	messages []session.Message // the log as it was read
-	lines    []line            // every line of the file
 	// replaced holds the elisions that the product itself made, by the entry that records them.
 	replaced map[int][]rule.Elision
 }
 
-// place is where a part stands. A call has two: itself, and its result.
+// place is where a part is. A call has two places: its own, and that of its result.
 type place struct {
 	entry, block   int
 	result, answer int // entry and block of the result, -1 while there is none
-}
-
-// line is a line of the file with its newline; entry is -1 for lines that hold none.
-type line struct {
-	span.Span
-	entry int
 }
 
 // Read understands a session file. See format.Format.
@@ -57,12 +51,7 @@ func document(src []byte, stretch bool) (*format.Document, error) {
 	r.spent.keep = true
 	r.lines(src)
 	if len(r.index.entries) == 0 {
-		err := &format.SyntaxError{Format: Name, Line: 1, Expected: "a line that is a JSON object"}
-		if len(r.doc.Damaged) > 0 {
-			d := r.doc.Damaged[0]
-			err.Line, err.Offset, err.Err = d.Line, d.Offset, fmt.Errorf("%s", d.Reason)
-		}
-		return nil, err
+		return nil, jsonl.Unreadable(Name, "a line that is a JSON object", r.doc.Damaged)
 	}
 	x := r.index
 	x.tree = treeOf(x.entries)
@@ -118,26 +107,26 @@ func (r *reader) lines(src []byte) {
 				Line: l.Number, Offset: int64(l.Whole.Start), Bytes: l.Whole.Len(), Reason: reason,
 			})
 		}
-		own := line{l.Whole, -1}
 		if l.Text.Empty() {
 			if bytes.IndexByte(l.Whole.Of(src), 0) >= 0 {
 				damage("NUL bytes alone")
 			}
 		} else if e, err := parse(l.Text.Of(src)); err != nil {
-			damage(reason(err))
+			damage(jsonl.Reason(err))
 		} else {
-			e.line, e.at = l.Number, l.Text
+			e.line, e.whole, e.at = l.Number, l.Whole, l.Text
 			e.unmark()
-			own.entry = len(x.entries)
 			x.entries = append(x.entries, e)
 		}
-		x.lines = append(x.lines, own)
 	}
 }
 
 // log makes the messages of the branch.
 func (r *reader) log() {
-	b := &builder{reader: r, billed: map[string]int{}, calls: map[string][]int{}, groups: map[string]int{}, ids: map[string]int{}, parts: map[string]int{}, whole: map[int]bool{}}
+	b := &builder{
+		reader: r, billed: map[string]int{}, calls: map[string][]int{}, groups: map[string]int{},
+		ids: jsonl.IDs{}, parts: jsonl.IDs{}, whole: map[int]bool{},
+	}
 	for place := range r.index.active {
 		b.add(place)
 	}
@@ -145,7 +134,7 @@ func (r *reader) log() {
 	r.doc.Session.Messages, r.index.messages = b.messages, slices.Clip(b.messages)
 }
 
-// info says what the records around the conversation tell about the session.
+// info reads what the records around the conversation say about the session.
 func (r *reader) info() {
 	info := &r.doc.Session.Info
 	titles := map[string]string{}
@@ -161,30 +150,16 @@ func (r *reader) info() {
 			info.Time.Created = e.time
 		}
 		info.Time.Updated = max(info.Time.Updated, e.time)
-		if e.Cwd != "" && info.Directory == "" {
-			info.Directory = e.Cwd
-		}
-		if e.Version != "" {
-			info.Version = e.Version
-		}
-		if e.Slug != "" {
-			info.Slug = e.Slug
-		}
-		if info.ID == "" && e.Session != "" {
-			info.ID = e.Session
-		}
+		info.Directory = cmp.Or(info.Directory, e.Cwd)
+		info.Version, info.Slug = cmp.Or(e.Version, info.Version), cmp.Or(e.Slug, info.Slug)
+		info.ID = cmp.Or(info.ID, e.Session)
 	}
+	jsonl.Own(&r.doc.Session)
 	messages := r.doc.Session.Messages
-	for _, kind := range []string{"custom-title", "ai-title", "summary"} {
-		if info.Title == "" {
-			info.Title = titles[kind]
-		}
-	}
+	info.Title = cmp.Or(titles["custom-title"], titles["ai-title"], titles["summary"])
 	for i := range messages {
 		m := &messages[i]
-		m.SessionID = info.ID
 		for j := range m.Parts {
-			m.Parts[j].SessionID = info.ID
 			if state := m.Parts[j].State; state != nil {
 				for k := range state.Attachments {
 					state.Attachments[k].SessionID = info.ID
@@ -200,7 +175,8 @@ func (r *reader) info() {
 	}
 }
 
-// titleOf is the beginning of a text on one line. No more than a beginning is looked at: a text may have a hundred megabytes.
+// titleOf is the beginning of a text on one line. No more than a beginning is looked at: a text may
+// have a hundred megabytes.
 func titleOf(text string) string {
 	if text = strings.TrimSpace(text); len(text) > 4096 {
 		text = strings.ToValidUTF8(text[:4096], "")
@@ -240,7 +216,8 @@ func (r *reader) tally(i int, found []block) {
 	}
 }
 
-// ledger gathers the elisions that stand in the file, ours and the product's, by the time of their commit.
+// ledger gathers the elisions in the file, ours and the product's, by the time of their
+// commit.
 func (r *reader) ledger() {
 	var found []rule.Elision
 	for _, i := range r.index.active {
@@ -255,13 +232,12 @@ func (r *reader) ledger() {
 			found = append(found, own...)
 		}
 	}
-	slices.SortStableFunc(found, func(a, b rule.Elision) int {
-		return int(min(1, max(-1, a.Time-b.Time)))
-	})
+	slices.SortStableFunc(found, func(a, b rule.Elision) int { return cmp.Compare(a.Time, b.Time) })
 	r.doc.Ledger = rule.NewLedger(found...)
 }
 
-// replaced reads what the product itself left out: results that it shows shorter, and the text that it shows.
+// replaced reads what the product itself left out: results that it shows shorter, and the text that
+// it shows.
 func (r *reader) replaced(e *entry) []rule.Elision {
 	var records []struct {
 		Kind string `json:"kind"`

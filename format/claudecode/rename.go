@@ -2,14 +2,17 @@ package claudecode
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"strings"
 
 	"github.com/winnowhq/winnow/rule"
 )
 
-// renamed gives the elisions of composed entries, and the places that they are about, under the ids with which reading the file gives their parts and
-// messages: a part of another product has an id of its own, one of this product has that of its call or of its entry. What is about other parts stays.
+// renamed gives the elisions of composed entries, and the places that they are about, under the ids
+// with which reading the file gives their parts and messages: a part of another product has an id
+// of its own, one of this product has that of its call or of its entry. What is about other parts
+// stays as it is.
 func (p *writer) renamed(c *composer) (rule.Ledger, map[string]place, error) {
 	elisions := p.change.Ledger.All()
 	concerned := false
@@ -40,7 +43,7 @@ func (p *writer) renamed(c *composer) (rule.Ledger, map[string]place, error) {
 	}
 	names, places := map[string]string{}, map[string]place{}
 	for id, pl := range c.places {
-		name := orDefault(read[at{pl.entry, pl.block}], id)
+		name := cmp.Or(read[at{pl.entry, pl.block}], id)
 		names[id], places[name] = name, pl
 	}
 	message := map[string]string{}
@@ -53,10 +56,10 @@ func (p *writer) renamed(c *composer) (rule.Ledger, map[string]place, error) {
 	for i, e := range elisions {
 		if name, composed := names[e.Part]; composed {
 			e.Part = name
-			e.Message = orDefault(message[name], e.Message)
+			e.Message = cmp.Or(message[name], e.Message)
 			by := e.Covers()
 			for j := range by {
-				by[j] = orDefault(names[by[j]], by[j])
+				by[j] = cmp.Or(names[by[j]], by[j])
 			}
 			e.By = strings.Join(by, " ")
 		}

@@ -4,8 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
-
+	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/rule"
 )
@@ -16,7 +15,8 @@ type target struct {
 	elision rule.Elision
 }
 
-// targets sorts a ledger by the entries in which its elisions show. A tool part that is left out altogether shows in two.
+// targets sorts a ledger by the entries in which its elisions show. A tool part that is left out
+// altogether shows in two.
 func targets(ledger rule.Ledger, places map[string]place, skip func(rule.Elision) bool) map[int][]target {
 	found := map[int][]target{}
 	for _, e := range ledger.All() {
@@ -24,19 +24,19 @@ func targets(ledger rule.Ledger, places map[string]place, skip func(rule.Elision
 		if !known || skip(e) {
 			continue
 		}
-		inResult := p.result >= 0 && (e.Field == rule.Output || e.Field == rule.Error || e.Field == rule.Attachments || e.Field == rule.Whole)
-		if inResult {
+		call, result := jsonl.Shows(e.Field, p.result >= 0)
+		if result {
 			found[p.result] = append(found[p.result], target{p.answer, e})
 		}
-		if !inResult || e.Field == rule.Whole {
+		if call {
 			found[p.entry] = append(found[p.entry], target{p.block, e})
 		}
 	}
 	return found
 }
 
-// stands reports whether the entry shows just what the ledger wants of it: everything that it should, and nothing that the ledger no
-// longer has.
+// stands reports whether the entry shows exactly what the ledger wants of it: everything that it
+// should, and nothing that the ledger no longer has.
 func stands(e *entry, wanted []target, ledger rule.Ledger) bool {
 	var have []rule.Elision
 	if e.marks != nil {
@@ -98,7 +98,7 @@ func (b *block) elided(wanted []target) []byte {
 		for _, t := range wanted {
 			switch t.elision.Field {
 			case rule.Input:
-				call = span.Update(call, argument(t.elision.Shown), "input")
+				call = span.Update(call, oneLine(jsonl.Argument(t.elision.Shown)), "input")
 			case rule.Whole:
 				call = span.Update(call, []byte("{}"), "input")
 			}
@@ -125,12 +125,4 @@ func (b *block) elided(wanted []target) []byte {
 		return span.Quote(shown)
 	}
 	return textBlock(shown)
-}
-
-// argument is the text itself if it is a JSON object, else an object that holds it.
-func argument(text string) []byte {
-	if v := jsontext.Value(text); v.Kind() == '{' && v.IsValid() {
-		return oneLine(v)
-	}
-	return span.Set([]byte("{}"), "", span.Quote(text), "elided")
 }

@@ -8,13 +8,15 @@ import (
 
 // tree finds the branch that the product would resume.
 //
-// Its rules, as of version 2.1: nodes are user, assistant, attachment and system entries, and a later entry with the same uuid
-// takes the place of an earlier one. The branch ends at the last node outside a side chain, or at the entry that the last
-// "last-prompt" record after the last compaction names, unless the last node descends from that. It is walked along
-// parentUuid; what one API message was split into, and the results of its calls, belong to it wherever they hang.
+// Its rules, as of version 2.1: nodes are user, assistant, attachment and system entries, and a
+// later entry with the same uuid takes the place of an earlier one. The branch ends at the last
+// node outside a side chain, or at the entry that the last "last-prompt" record after the last
+// compaction names, unless the last node descends from that. It is walked along parentUuid; what
+// one API message was split into, and the results of its calls, belong to it wherever they hang.
 //
-// The product stops at a compaction; the log goes on behind it (logicalParentUuid). And where a parent is
-// missing the product ends the conversation; here the walk goes on at the node before, for nothing shows that it was left.
+// The product stops at a compaction; the log goes on behind it (logicalParentUuid). If a parent is
+// missing, the product ends the conversation; here the walk goes on at the node before, for nothing
+// shows that it was left.
 type tree struct {
 	names   *format.Names
 	all     []node
@@ -35,9 +37,13 @@ func treeOf(entries []entry) *tree {
 	return newTree(n, all)
 }
 
-// newTree finds its way about nodes. It changes them where all are of a side chain: that is the file of a sub-agent.
+// newTree makes a tree of nodes. If all of them are of a side chain, as in the file of a sub-agent,
+// it makes them of the main one.
 func newTree(n *format.Names, all []node) *tree {
-	t := &tree{names: n, all: all, at: make([]int32, n.Len()+1), bridges: map[name]name{}, first: map[int]int{}, order: make([]int32, len(all))}
+	t := &tree{
+		names: n, all: all, at: make([]int32, n.Len()+1), order: make([]int32, len(all)),
+		bridges: map[name]name{}, first: map[int]int{},
+	}
 	for i := range t.at {
 		t.at[i] = -1
 	}
@@ -75,8 +81,8 @@ func newTree(n *format.Names, all []node) *tree {
 	return t
 }
 
-// find returns the position of the node with this uuid, -1 without one. Progress records, which older versions wrote into the
-// chain, are passed through.
+// find returns the position of the node with this uuid, -1 without one. Progress records, which
+// older versions wrote into the chain, are passed through.
 func (t *tree) find(uuid string) int {
 	if n, known := t.names.Find(uuid); known {
 		return t.named(n)
@@ -112,7 +118,7 @@ func (t *tree) parent(i int) int {
 	return -1
 }
 
-// leaf returns the node at which the branch ends, -1 when there is none.
+// leaf returns the node at which the branch ends, -1 if there is none.
 func (t *tree) leaf() int {
 	last, named, explicit := -1, name(0), false
 	for i := range t.all {
@@ -152,7 +158,8 @@ func (t *tree) descends(i, ancestor int) bool {
 	return false
 }
 
-// branch returns the positions of the active branch in file order, and its leaf, -1 when the file has none.
+// branch returns the positions of the active branch in file order, and its leaf, -1 when the file
+// has none.
 func (t *tree) branch() (active []int, leaf int) {
 	leaf = t.leaf()
 	if leaf < 0 {
@@ -166,13 +173,6 @@ func (t *tree) branch() (active []int, leaf int) {
 	t.siblings(in)
 	t.behind(in, leaf)
 
-	count := 0
-	for _, is := range in {
-		if is {
-			count++
-		}
-	}
-	active = make([]int, 0, count)
 	for i, is := range in {
 		if is {
 			active = append(active, i)
@@ -203,8 +203,9 @@ func (t *tree) everything() []int {
 	return all
 }
 
-// throughBoundary adds the last compaction where the branch leads past it: the product keeps a tail by hanging it behind the
-// summary when it reads the file, and drops everything else from before, whatever parents say.
+// throughBoundary adds the last compaction if the branch leads past it: the product keeps a tail
+// by hanging it behind the summary when it reads the file, and drops everything else from before,
+// whatever parents say.
 func (t *tree) throughBoundary(in []bool, leaf int) {
 	for _, at := range slices.Backward(t.nodes) {
 		i := int(at)
@@ -228,7 +229,8 @@ func (t *tree) throughBoundary(in []bool, leaf int) {
 	}
 }
 
-// siblings adds the other entries of API messages that are in the branch, and results that hang on them.
+// siblings adds the other entries of API messages that are in the branch, and results that hang on
+// them.
 func (t *tree) siblings(in []bool) {
 	messages := make([]bool, len(t.at)) // by the names of their ids
 	for i := range t.all {
@@ -258,7 +260,10 @@ func (t *tree) behind(in []bool, leaf int) {
 	for _, at := range t.nodes {
 		i := int(at)
 		e := &t.all[i]
-		if i > leaf && !in[i] && !e.has(speaking) && !e.has(bounding) && hanging[e.parent] && e.uuid != 0 && int(t.at[e.uuid]) == i {
+		if i <= leaf || in[i] || e.has(speaking|bounding) || e.uuid == 0 {
+			continue
+		}
+		if hanging[e.parent] && int(t.at[e.uuid]) == i {
 			in[i], hanging[e.uuid] = true, true
 		}
 	}

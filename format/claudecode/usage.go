@@ -11,8 +11,10 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// spending is what the requests of a file took, once each. The product writes an entry for each block of an answer and repeats the usage in it, as it was by
-// then; it copies entries behind a compaction and into the session that goes on with another; and entries of several sub-agents come in turns.
+// spending is what the requests of a file took, once each. The product writes an entry for each
+// block of an answer and repeats the usage in it, as it was by then; it copies entries behind a
+// compaction and into the session that goes on with another; and entries of several sub-agents come
+// in turns.
 type spending struct {
 	paid
 	names *format.Names
@@ -28,7 +30,8 @@ func newSpending(names *format.Names) *spending {
 	return &spending{paid: newPaid(), names: names}
 }
 
-// note takes in an entry; side tells whether it is a sub-agent's. It returns the position of the request that a model's entry answers, -1 for other entries.
+// note notes an entry; side is set if it is a sub-agent's. It returns the position of the
+// request that a model's entry answers, -1 for other entries.
 func (s *spending) note(e *entry, side bool) int32 {
 	switch {
 	case e.Kind == "assistant":
@@ -45,11 +48,11 @@ func (s *spending) note(e *entry, side bool) int32 {
 				} `json:"message"`
 			} `json:"message"`
 		}
-		if json.Unmarshal(e.of(e.Data), &data, session.ReadOptions()) != nil || data.Type != "agent_progress" || data.Message.Type != "assistant" || data.Message.Message.ID == "" {
-			return -1
+		err := json.Unmarshal(e.of(e.Data), &data, session.ReadOptions())
+		m := &data.Message.Message
+		if err == nil && data.Type == "agent_progress" && data.Message.Type == "assistant" && m.ID != "" {
+			s.add(m.ID, m.Model, e.time, m.Usage, true)
 		}
-		m := data.Message.Message
-		s.add(m.ID, m.Model, e.time, m.Usage, true)
 	}
 	return -1
 }
@@ -98,7 +101,7 @@ func (s *spending) find(key name) (at int32, known bool) {
 	return s.by[key] - 1, s.by[key] > 0
 }
 
-// begin takes in a request and returns its position.
+// begin adds a request and returns its position.
 func (s *spending) begin(id string, r request) int32 {
 	s.requests = append(s.requests, r)
 	if s.keep {
@@ -107,7 +110,7 @@ func (s *spending) begin(id string, r request) int32 {
 	return int32(len(s.requests) - 1)
 }
 
-// usage is what the request of an entry took, nil where nothing that can be read says so.
+// usage is what the request of an entry took, nil if that is unknown.
 func (s *spending) usage(e *entry) *session.Usage {
 	if at, known := s.find(s.names.Of(keyOf(e))); known {
 		return s.usageOf(at)
@@ -128,7 +131,7 @@ func named(model string) string {
 	return "anthropic/" + model
 }
 
-// tokens is what the provider reported: nil where it cannot be read, numbers that are too large included.
+// tokens is what the provider reported: nil if it cannot be read, as when a number is too large.
 func tokens(usage []byte) *session.Usage {
 	var reported struct {
 		counts
@@ -172,10 +175,12 @@ func (c *counts) usage() *session.Usage {
 	if write == 0 {
 		write = c.Written.Minutes + c.Written.Hour
 	}
-	return &session.Usage{Input: c.Input, Output: c.Output, Cache: session.CacheUsage{Read: c.Read, Write: write, Write1h: c.Written.Hour}}
+	cache := session.CacheUsage{Read: c.Read, Write: write, Write1h: c.Written.Hour}
+	return &session.Usage{Input: c.Input, Output: c.Output, Cache: cache}
 }
 
-// compactionUsage is what the provider took to compact the conversation before it answered, which the rest of the usage is without; nil where it did not.
+// compactionUsage is what the provider took to compact the conversation before it answered, which
+// the rest of the usage does not include; nil if it did not.
 func compactionUsage(usage []byte) *session.Usage {
 	if !bytes.Contains(usage, []byte(`"compaction"`)) {
 		return nil

@@ -1,11 +1,13 @@
 package claudecode
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
@@ -13,9 +15,10 @@ import (
 
 // Write writes a session file that the product resumes. See format.Format.
 //
-// Without from, a message's id becomes a UUID that depends on it alone, reasoning without this provider's signature is left out,
-// and calls that have not ended stay without a result, which the product takes as interrupted. A marker without a completed
-// summary is not written in either case: the product would hide the history behind it.
+// Without from, a message's id becomes a UUID that depends on it alone, reasoning without this
+// provider's signature is left out, and calls that have not ended stay without a result, which the
+// product takes as interrupted. A marker without a completed summary is not written in either case:
+// the product would hide the history behind it.
 func (Format) Write(w io.Writer, from *format.Document, change format.Change) error {
 	x := &index{places: map[string]place{}, leaf: -1}
 	var source []byte
@@ -66,20 +69,18 @@ func (p *writer) old() error {
 	x := p.index
 	wanted := targets(p.change.Ledger, x.places, p.recorded())
 	var edits []span.Edit
-	for _, l := range x.lines {
-		if l.entry < 0 {
-			continue
-		}
-		text, changed, err := p.entry(l.entry, wanted[l.entry])
+	for i := range x.entries {
+		e := &x.entries[i]
+		text, changed, err := p.entry(i, wanted[i])
 		if err != nil {
 			return err
 		}
 		switch {
 		case !changed:
 		case text == nil:
-			edits = append(edits, span.Edit{Span: l.Span})
+			edits = append(edits, span.Edit{Span: e.whole})
 		default:
-			edits = append(edits, span.Edit{Span: x.entries[l.entry].at, With: text})
+			edits = append(edits, span.Edit{Span: e.at, With: text})
 		}
 	}
 	for piece := range span.Pieces(p.source, edits...) {
@@ -88,7 +89,7 @@ func (p *writer) old() error {
 	return nil
 }
 
-// entry is the line of an entry as it is now, without its newline; nil when it is left out.
+// entry is the line of an entry as it is now, without its newline; nil if it is left out.
 func (p *writer) entry(i int, wanted []target) (text []byte, changed bool, err error) {
 	x := p.index
 	e := &x.entries[i]
@@ -108,13 +109,13 @@ func (p *writer) entry(i int, wanted []target) (text []byte, changed bool, err e
 			if text == nil {
 				text = e.at.Of(p.source)
 			}
-			text = span.Update(text, parentUUID(to), "parentUuid")
+			text = span.Update(text, jsonl.OrNull(to), "parentUuid")
 		}
 	}
 	return text, text != nil, nil
 }
 
-// leaveOut finds the entries that go with undone pivots, and where what hung on them hangs now.
+// leaveOut finds the entries that go with undone pivots, and the new parents of their children.
 func (p *writer) leaveOut() {
 	p.gone = map[int]string{}
 	for i, owner := range p.index.owner {
@@ -142,7 +143,8 @@ func (p *writer) ancestor(uuid string) (to string, moved bool) {
 	return uuid, moved
 }
 
-// recorded tells elisions apart that the product itself recorded: they need no mark of ours.
+// recorded recognizes the elisions that the product itself recorded: they do not need a mark of
+// ours.
 func (p *writer) recorded() func(rule.Elision) bool {
 	own := map[rule.Elision]bool{}
 	for _, elisions := range p.index.replaced {
@@ -206,7 +208,8 @@ func (p *writer) fresh() error {
 		if summary == nil {
 			continue
 		}
-		if err := c.pivot(m, summary, p.tail(c, messages[:i], m.Marker().TailStartID), promptBefore(messages[:i])); err != nil {
+		tail := p.tail(c, messages[:i], m.Marker().TailStartID)
+		if err := c.pivot(m, summary, tail, jsonl.PromptBefore(messages[:i])); err != nil {
 			return err
 		}
 	}
@@ -243,13 +246,13 @@ func (c *composer) withMarks(i int) *entry {
 	return e
 }
 
-// join continues where the file ends.
+// join goes on at the end of the file.
 func (p *writer) join(c *composer) {
 	x := p.index
 	for _, i := range slices.Backward(x.active) {
 		e := &x.entries[i]
 		if c.where.cwd == "" || x.leaf >= 0 && i == x.leaf {
-			c.where.cwd = orDefault(e.Cwd, c.where.cwd)
+			c.where.cwd = cmp.Or(e.Cwd, c.where.cwd)
 		}
 		c.time = max(c.time, e.time)
 	}
@@ -257,8 +260,8 @@ func (p *writer) join(c *composer) {
 		return
 	}
 	leaf := &x.entries[x.leaf]
-	c.where.session = orDefault(leaf.Session, c.where.session)
-	c.where.version = orDefault(leaf.Version, c.where.version)
+	c.where.session = cmp.Or(leaf.Session, c.where.session)
+	c.where.version = cmp.Or(leaf.Version, c.where.version)
 	c.where.branch = leaf.Branch
 	c.parent = leaf.UUID
 	if _, out := p.gone[x.leaf]; out {
@@ -279,7 +282,8 @@ func answer(behind []session.Message, marker string) *session.Message {
 	return nil
 }
 
-// tail holds the uuids of the entries of a tail. Earlier pivots in it are left out: the new summary covers them.
+// tail holds the uuids of the entries of a tail. Earlier pivots in it are left out: the new summary
+// covers them.
 func (p *writer) tail(c *composer, before []session.Message, start string) []string {
 	from := session.Index(before, start)
 	if from < 0 {
@@ -303,14 +307,4 @@ func (p *writer) tail(c *composer, before []session.Message, start string) []str
 		}
 	}
 	return uuids
-}
-
-// promptBefore is how many tokens the context had before a compaction, as the provider last reported.
-func promptBefore(before []session.Message) int {
-	for i := len(before) - 1; i >= 0; i-- {
-		if m := &before[i]; m.Role == session.Assistant && m.Tokens != nil && !m.IsSummary() {
-			return m.Tokens.Prompt() + m.Tokens.Output
-		}
-	}
-	return 0
 }

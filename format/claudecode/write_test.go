@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
@@ -106,7 +107,8 @@ func TestWrite_recordedSessionsRoundTrip(t *testing.T) {
 	}
 }
 
-// difference compares messages by their JSON, which is quick, and tells the difference only when there is one.
+// difference compares messages by their JSON, which is quick, and tells the difference only when
+// there is one.
 func difference(t *testing.T, want, got []session.Message) string {
 	t.Helper()
 	var texts [2][]byte
@@ -282,7 +284,7 @@ func TestWrite_fromElsewhere(t *testing.T) {
 		t.Error("the same session gave two files")
 	}
 	doc := read(t, file)
-	if !(Format{}).Detect(file) || len(doc.Damaged) > 0 || !isUUID(doc.Session.Info.ID) {
+	if !(Format{}).Detect(file) || len(doc.Damaged) > 0 || !jsonl.IsUUID(doc.Session.Info.ID) {
 		t.Errorf("damaged %v, session %s", doc.Damaged, doc.Session.Info.ID)
 	}
 	if problems := session.Check(doc.Session.Messages); problems != nil {

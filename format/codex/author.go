@@ -2,11 +2,12 @@ package codex
 
 import "strings"
 
-// injectedOpenings begin the texts that the product puts into the conversation in the user's name. Versions that say
-// where each text comes from are not asked this way.
+// injectedOpenings begin the texts that the product puts into the conversation in the user's name.
+// They are not looked at in files of versions that say where each text comes from.
 var injectedOpenings = []string{
-	"<environment_context>", "<user_instructions>", "# AGENTS.md instructions", "<INSTRUCTIONS>", "<skill>", "<skills_instructions>",
-	"<permissions instructions>", "<turn_aborted>", "<user_shell_command>", "<subagent_notification>", "<hook_prompt",
+	"<environment_context>", "<user_instructions>", "# AGENTS.md instructions", "<INSTRUCTIONS>", "<skill>",
+	"<skills_instructions>", "<permissions instructions>", "<turn_aborted>", "<user_shell_command>",
+	"<subagent_notification>", "<hook_prompt",
 	"<collaboration_mode>", "<model_switch>", "<personality_spec>", "<realtime_conversation>", "<apps_instructions>",
 	"<plugins_instructions>", "<goal_context>", "<image name=", "<image>", "</image>",
 }

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// generated is a rollout of about so many bytes in the proportions of a recorded one: a third outputs, a third the events
-// that repeat them, the rest records of usage.
+// generated is a rollout of about so many bytes in the proportions of a recorded one: a third
+// outputs, a third the events that repeat them, the rest records of usage.
 func generated(size int) []byte {
 	var b bytes.Buffer
 	ordinal := 0

@@ -1,10 +1,11 @@
-// Package codex answers: is this a session of OpenAI's Codex CLI, and what happened in it? It reads and writes
-// the product's rollouts: one JSON object a line, {timestamp, type, payload}, appended to as a thread goes on.
+// Package codex reads and writes the rollouts of OpenAI's Codex CLI: one JSON object a line,
+// {timestamp, type, payload}, appended to as a thread goes on.
 //
-// What the product itself does with such a file was learned from its version 0.169: it takes the newest
-// compaction's replacement_history as the conversation and every response item behind it; it skips lines of a
-// type that it does not know, and ignores members that it does not know. Both are used here: what
-// the product has no words for is kept in a member "winnow" of a line, or in lines of the type "winnow".
+// What the product itself does with such a file was learned from its version 0.169: it takes the
+// newest compaction's replacement_history as the conversation and every response item behind it; it
+// skips lines of a type that it does not know, and ignores members that it does not know. Both are
+// used here: what the product has no words for is kept in a member "winnow" of a line, or in lines
+// of the type "winnow".
 package codex
 
 import (
@@ -24,8 +25,8 @@ func (Format) Title() string { return "Codex rollout (JSONL)" }
 
 const name = "codex"
 
-// Detect looks at the first lines: a session_meta line, or, in rollouts of the first versions, an unnamed line
-// with the session's id and instructions and then bare response items.
+// Detect looks at the first lines: a session_meta line, or, in rollouts of the first versions, an
+// unnamed line with the session's id and instructions and then bare response items.
 func (Format) Detect(head []byte) bool {
 	for found := range span.Lines(head) {
 		if found.Number > 8 {

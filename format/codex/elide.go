@@ -4,14 +4,13 @@ import (
 	"bytes"
 	"slices"
 
-	"github.com/go-json-experiment/json/jsontext"
-
+	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/rule"
 )
 
-// shown is a payload with an elision applied. element is which content element of a message it is about. withdrawn
-// is true when nothing of the line is to be sent.
+// shown is a payload with an elision applied. element is which content element of a message it is
+// about. withdrawn is true when nothing of the line is to be sent.
 func shown(payload []byte, e rule.Elision, element int) (text []byte, withdrawn bool) {
 	it := item{Type: typeOf(payload), CallID: "set"} // isOutput asks for one
 	switch {
@@ -21,7 +20,7 @@ func shown(payload []byte, e rule.Elision, element int) (text []byte, withdrawn 
 		if e.Shown == "" {
 			return payload, true
 		}
-		return marshal(messageItem{Type: "message", Role: "assistant", Content: []any{textItem{"output_text", e.Shown}}}), false
+		return answerItem(e.Shown), false
 	case it.Type == "reasoning" && e.Field == rule.Text:
 		return span.Update(payload, span.Array([][]byte{textElement("summary_text", e.Shown)}), "summary"), false
 	case it.isOutput():
@@ -36,18 +35,13 @@ func shown(payload []byte, e rule.Elision, element int) (text []byte, withdrawn 
 		case rule.Whole: // a call cannot vanish alone: the shortest call is left, with the shortest result
 			return span.Update(span.Update(payload, span.Quote("{}"), "arguments"), span.Quote(""), "input"), false
 		case rule.Input:
-			arguments := jsontext.Value(e.Shown)
-			if arguments.Kind() != '{' || !arguments.IsValid() {
-				arguments = span.Set([]byte("{}"), "", span.Quote(e.Shown), "elided")
-			}
-			return span.Update(span.Update(payload, span.Quote(string(arguments)), "arguments"), span.Quote(e.Shown), "input"), false
+			arguments := jsonl.Argument(e.Shown)
+			payload = span.Update(payload, span.Quote(string(arguments)), "arguments")
+			return span.Update(payload, span.Quote(e.Shown), "input"), false
 		}
 	}
 	return payload, false
 }
-
-// textElement is an element of content that is a text.
-func textElement(kind, text string) []byte { return marshal(textItem{kind, text}) }
 
 // shownContent applies an elision to one element of a message's content.
 func shownContent(payload []byte, e rule.Elision, element int) ([]byte, bool) {
@@ -67,7 +61,7 @@ func shownContent(payload []byte, e rule.Elision, element int) ([]byte, bool) {
 	}
 	var c content
 	isFile := decode(spans[element].Of(payload), &c) == nil && c.url() != ""
-	if e.Field != rule.Whole && e.Field != rule.Text && !(isFile && e.Field == rule.Attachments) || isFile && e.Field == rule.Text {
+	if e.Field != rule.Whole && (e.Field != rule.Attachments || !isFile) && (e.Field != rule.Text || isFile) {
 		return payload, false
 	}
 	if e.Shown == "" && len(spans) == 1 {
@@ -101,7 +95,8 @@ type aim struct {
 	element int
 }
 
-// original is a line as it was before any elision: its payload, its type, and its mark without the elisions.
+// original is a line as it was before any elision: its payload, its type, and its mark without the
+// elisions.
 func original(text []byte, l *line, m *mark) (payload []byte, kind string, bare mark) {
 	payload, kind = l.payload.Of(text), span.String(l.typ.Of(text))
 	if m == nil {
@@ -131,7 +126,8 @@ func apply(payload []byte, aims []aim) (text []byte, withdrawn bool) {
 	return text, withdrawn
 }
 
-// rebuild writes a line anew with these elisions instead of those that it had. Everything else in it stays byte for byte.
+// rebuild writes a line anew with these elisions in place of the ones it had. Everything else in
+// it stays byte for byte.
 func rebuild(text []byte, l *line, m *mark, aims []aim) ([]byte, error) {
 	payload, kind, bare := original(text, l, m)
 	changed, withdrawn := apply(payload, aims)

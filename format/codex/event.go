@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/winnowhq/winnow/bill"
-	"github.com/winnowhq/winnow/session"
+	"github.com/winnowhq/winnow/format/internal/jsonl"
 )
 
 // sessionMeta reads the head of a rollout.
@@ -32,13 +32,14 @@ func (r *reader) sessionMeta(payload []byte, m *mark) error {
 		*info, r.doc.Session.Unknown = *m.Info, m.Session
 		return nil
 	}
-	info.ID, info.Directory, info.Version, info.ParentID = meta.ID, meta.Cwd, meta.Version, cmp.Or(meta.Parent, meta.Forked)
-	info.Time.Created = millis(meta.Timestamp)
+	info.ID, info.Directory, info.Version = meta.ID, meta.Cwd, meta.Version
+	info.ParentID = cmp.Or(meta.Parent, meta.Forked)
+	info.Time.Created = jsonl.Millis(meta.Timestamp)
 	return nil
 }
 
-// event reads what events tell that items do not: where turns begin and end, what was rolled back, and in older files what a
-// request cost. Messages in events repeat response items.
+// event reads what events tell that items do not: where turns begin and end, what was rolled back,
+// and in older files what a request cost. Messages in events repeat response items.
 func (r *reader) event(payload []byte) error {
 	switch typeOf(payload) {
 	case "task_started", "turn_started":
@@ -56,23 +57,17 @@ func (r *reader) event(payload []byte) error {
 		r.endTurn()
 		r.rollBack(back.Turns)
 	case "token_count":
-		if r.records {
-			return nil
+		u, found, err := r.count.usage(eventLine, payload)
+		if found {
+			r.usage(u)
 		}
-		var count tokenCount
-		if err := decode(payload, &count); err != nil {
-			return err
-		}
-		if count.Info != nil && count.Info.Total.Total != r.total {
-			r.total = count.Info.Total.Total
-			r.usage(count.Info.Last)
-		}
+		return err
 	}
 	return nil
 }
 
-// usage notes what a request cost on the step that it belongs to: the open one, or in some older versions, which
-// write the count first, the one to come.
+// usage notes what a request took on the step that it belongs to: the open one, or in some older
+// versions, which write the count first, the one to come.
 func (r *reader) usage(u usage) {
 	tokens := u.canonical()
 	if r.step >= 0 && r.doc.Session.Messages[r.step].Tokens == nil {
@@ -83,19 +78,20 @@ func (r *reader) usage(u usage) {
 	r.pending = &tokens
 }
 
-// unclaimed takes in that a request was paid for of which the log has no answer.
+// unclaimed notes that a request was paid for whose answer is not in the log.
 func (r *reader) unclaimed() {
 	if r.pending == nil {
 		return
 	}
-	by := session.ModelRef{ProviderID: r.provider, ModelID: r.model}
-	r.doc.Beside = append(r.doc.Beside, bill.Request{ID: fmt.Sprintf("unclaimed-%d", len(r.doc.Beside)+1), Kind: bill.Left, Model: by.String(), Usage: r.pending})
+	id := fmt.Sprintf("unclaimed-%d", len(r.doc.Beside)+1)
+	r.doc.Beside = append(r.doc.Beside, request(id, bill.Left, r.provider, r.model, r.pending))
 	r.pending = nil
 }
 
 func (r *reader) endStep() { r.step, r.answered = -1, false }
 
-// endTurn closes what a turn leaves open. A compaction in a turn in which nobody spoke was asked for by hand.
+// endTurn closes what a turn leaves open. A compaction in a turn without any message was asked for
+// by hand.
 func (r *reader) endTurn() {
 	r.endStep()
 	r.unclaimed()
@@ -107,7 +103,7 @@ func (r *reader) endTurn() {
 	r.compaction, r.spoken, r.inTurn = -1, false, false
 }
 
-// rollBack leaves the newest turns: they stay in the file and are no part of the session.
+// rollBack takes the newest turns out of the session. They stay in the file.
 func (r *reader) rollBack(turns int) {
 	messages := r.doc.Session.Messages
 	from := len(messages)

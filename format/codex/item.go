@@ -2,7 +2,6 @@ package codex
 
 import (
 	"strings"
-	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -66,7 +65,8 @@ func contents(list jsontext.Value) (found []content) {
 	return found
 }
 
-// usage is what a request cost, as the product counts: input includes what the cache served and took in.
+// usage is what a request cost, as the product counts: input includes what the cache served and
+// took in.
 type usage struct {
 	Input      int `json:"input_tokens"`
 	Cached     int `json:"cached_input_tokens"`
@@ -78,22 +78,16 @@ type usage struct {
 
 func (u usage) canonical() session.Usage {
 	return session.Usage{
-		Total: u.Total, Input: u.Input - u.Cached - u.CacheWrite, Output: u.Output - u.Reasoning, Reasoning: u.Reasoning,
+		Total: u.Total, Input: u.Input - u.Cached - u.CacheWrite,
+		Output: u.Output - u.Reasoning, Reasoning: u.Reasoning,
 		Cache: session.CacheUsage{Read: u.Cached, Write: u.CacheWrite},
 	}
 }
 
 func decode(text []byte, into any) error { return json.Unmarshal(text, into, session.ReadOptions()) }
 
-func millis(stamp string) session.Millis {
-	t, err := time.Parse(time.RFC3339Nano, stamp)
-	if err != nil {
-		return 0
-	}
-	return session.Millis(t.UnixMilli())
-}
-
-// isCall and isOutput tell the halves of a tool call apart, for kinds that are not known by name as well.
+// isCall and isOutput tell the halves of a tool call apart, also for kinds that are not known by
+// name.
 func (it *item) isCall() bool   { return strings.HasSuffix(it.Type, "_call") }
 func (it *item) isOutput() bool { return strings.HasSuffix(it.Type, "_output") && it.CallID != "" }
 
@@ -108,14 +102,15 @@ func (it *item) tool() string {
 	return strings.TrimSuffix(it.Type, "_call")
 }
 
-// input is a call's arguments as an object. What is none is wrapped, so that nothing is lost.
+// input is a call's arguments as an object. Anything else is wrapped in one, so that nothing is
+// lost.
 func (it *item) input() jsontext.Value {
 	switch {
 	case it.Arguments.Kind() == '{':
 		return it.Arguments
 	case it.Arguments.Kind() == '"':
 		text := span.String(it.Arguments)
-		if v := jsontext.Value(text); v.Kind() == '{' && v.IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) {
+		if v := jsontext.Value(text); v.Kind() == '{' && span.Valid(v) {
 			return v
 		}
 		return wrapped("arguments", it.Arguments)
@@ -133,8 +128,8 @@ func wrapped(name string, v jsontext.Value) jsontext.Value {
 	return jsontext.Value(`{"` + name + `":` + string(v) + `}`)
 }
 
-// result reads an output: its text, what else the tool returned, and whether the item says that it failed. A
-// command's exit code is in the text and means no failure of the tool.
+// result reads an output: its text, what else the tool returned, and whether the item says that it
+// failed. A command's exit code is in the text and means no failure of the tool.
 func (it *item) result() (text string, files []session.Part, failed bool) {
 	return result(it.Output)
 }
@@ -185,7 +180,7 @@ func (c *content) url() string {
 	return span.String(c.ImageURL)
 }
 
-// mime is the type of a data URL; other images are not told apart.
+// mime is the type of a data URL, image/* for any other image.
 func mime(url string) string {
 	if rest, ok := strings.CutPrefix(url, "data:"); ok {
 		if end := strings.IndexAny(rest, ";,"); end > 0 {

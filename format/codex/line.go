@@ -3,6 +3,7 @@ package codex
 import (
 	"strconv"
 
+	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/session"
 )
@@ -25,7 +26,8 @@ const (
 
 var kinds = map[string]lineKind{
 	"session_meta": metaLine, "response_item": itemLine, "event_msg": eventLine, "turn_context": turnLine,
-	"world_state": worldLine, "token_usage_record": usageLine, "compacted": compactedLine, "inter_agent_communication": agentLine, oursType: oursLine,
+	"world_state": worldLine, "token_usage_record": usageLine, "compacted": compactedLine,
+	"inter_agent_communication": agentLine, oursType: oursLine,
 }
 
 // oursType is the type of lines, and the name of the member of lines, that are ours.
@@ -51,11 +53,11 @@ func (l *line) text(src []byte) []byte { return l.json.Of(src) }
 
 // created is the time of the line, 0 if it is unknown.
 func (l *line) created(src []byte) session.Millis {
-	return millis(span.String(l.timestamp.Of(l.text(src))))
+	return jsonl.Millis(span.String(l.timestamp.Of(l.text(src))))
 }
 
-// scanLine finds the members of a line without decoding them. It checks that quotes and brackets close, no more: what
-// is used is decoded, and so checked, later.
+// scanLine finds the members of a line without decoding them. It checks that quotes and brackets
+// close, no more: what is used is decoded, and so checked, later.
 func scanLine(text []byte, l *line) error {
 	var id, record, instructions bool
 	err := span.Walk(text, span.All(text), func(m span.Member) bool {
@@ -105,7 +107,8 @@ func scanLine(text []byte, l *line) error {
 // isItem knows the response items that the first versions wrote without an envelope.
 func isItem(kind string) bool {
 	switch kind {
-	case "message", "reasoning", "function_call", "function_call_output", "local_shell_call", "custom_tool_call", "custom_tool_call_output", "web_search_call":
+	case "message", "reasoning", "function_call", "function_call_output", "local_shell_call",
+		"custom_tool_call", "custom_tool_call_output", "web_search_call":
 		return true
 	}
 	return false

@@ -13,25 +13,26 @@ import (
 type mark struct {
 	Version int `json:"v"`
 
-	// Elisions of what the line holds, and the line's payload from before them. Type is the line's type
-	// from before, where the line was withdrawn altogether.
+	// Elisions of what the line holds, and the line's payload from before them. Type is the line's
+	// type from before, if all of the line was withdrawn.
 	Elisions []elided       `json:"elisions,omitzero"`
 	Original jsontext.Value `json:"original,omitzero"`
 	Type     string         `json:"type,omitzero"`
 
-	// Messages of the log that are not made of the line's payload: a marker and its summary on a compacted line, and
-	// on lines of our own type what the product has no items for.
+	// Messages of the log that the line's payload does not give: a marker and its summary on a
+	// compacted line, and on lines of our own type what the product has no items for.
 	Messages []session.Message `json:"messages,omitzero"`
 
-	// Message is a message of the log that is made of this line's items and those of the lines that follow; the
-	// texts that the items hold are left out of it. Of is the message's id on the lines that follow.
+	// Message is a message of the log that the items of this line and the lines that follow give;
+	// the texts that the items hold are left out of it. Of is the message's id on the lines that
+	// follow.
 	Message *session.Message `json:"message,omitzero"`
 	Of      string           `json:"of,omitzero"`
-	// Parts says which part of the message each content element of the item is; of a call or a result,
-	// the one part.
+	// Parts says which part of the message each content element of the item is; of a call or a
+	// result, the one part.
 	Parts []int `json:"parts,omitzero"`
 
-	// Pivot is the marker with which a line was written that belongs to no message.
+	// Pivot is the marker that a line was written with that does not belong to a message.
 	Pivot string `json:"pivot,omitzero"`
 	// Info is the session, in rollouts that we began; Session what else was known about it.
 	Info    *session.Info  `json:"info,omitzero"`
@@ -45,11 +46,11 @@ type elided struct {
 }
 
 func (m *mark) empty() bool {
-	return len(m.Elisions) == 0 && len(m.Messages) == 0 && m.Message == nil && m.Of == "" && m.Pivot == "" && m.Info == nil
+	return len(m.Elisions) == 0 && len(m.Messages) == 0 && m.Message == nil && m.Info == nil && m.Of+m.Pivot == ""
 }
 
-// on returns a line with the mark as its member "winnow". The original payload goes in byte for byte, so that undoing an
-// elision gives the line back as the product wrote it.
+// on returns a line with the mark as its member "winnow". The original payload goes in byte for
+// byte, so that undoing an elision gives the line back as the product wrote it.
 func (m *mark) on(line []byte) ([]byte, error) {
 	flat := *m
 	flat.Version, flat.Original = 1, nil
@@ -63,15 +64,15 @@ func (m *mark) on(line []byte) ([]byte, error) {
 	return span.Set(line, "", text, oursType), nil
 }
 
-// place is where a part is in the file: the lines of a call and its result, or the line and content element of
-// the rest.
+// place is where a part is in the file: the lines of a call and its result, or the line and content
+// element of the rest.
 type place struct {
 	line    int32
 	output  int32
 	element int32
 }
 
-// Elements that are none: the part is the whole item, or it is in no item of its line.
+// Special elements: the part is the whole item, or no item of its line has it.
 const (
 	whole   = -1
 	nowhere = -2

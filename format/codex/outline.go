@@ -5,7 +5,6 @@ import (
 	"errors"
 	"iter"
 	"slices"
-	"strings"
 
 	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/format"
@@ -38,11 +37,11 @@ func (o *outlining) Line(text []byte) error {
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	l := line{number: o.number}
 	if err := scanLine(text, &l); err != nil {
-		return errors.New(strings.TrimPrefix(err.Error(), "jsontext: "))
+		return errors.New(reason(err))
 	}
 	use, err := o.line(text, &l)
 	if err != nil {
-		return errors.New(strings.TrimPrefix(err.Error(), "jsontext: "))
+		return errors.New(reason(err))
 	}
 	o.uses = append(o.uses, use)
 	return nil

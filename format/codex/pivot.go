@@ -11,9 +11,9 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// pivot writes a compaction: a compacted line whose replacement_history is what the product goes on from, and
-// behind it the product's own state, so that it does not introduce itself to the model once more. marker is nil
-// where it was written before.
+// pivot writes a compaction: a compacted line whose replacement_history is what the product goes on
+// from, and behind it the product's own state, so that it does not introduce itself to the model
+// once more. marker is nil if it was written before.
 func (w *writer) pivot(summary int, marker *session.Message) error {
 	m := &w.change.Session.Messages[summary]
 	mk := mark{}
@@ -25,17 +25,12 @@ func (w *writer) pivot(summary int, marker *session.Message) error {
 	mk.Messages = append(mk.Messages, *m)
 	mk.Elisions = append(mk.Elisions, w.elisionsOf(m)...)
 
-	end := int32(0)
-	if w.from != nil {
-		end = int32(len(w.from.lines))
-	}
+	end := int32(len(w.from.lines))
 	tail, _ := w.window(summary)
 	history := w.history(m, end, tail)
-	text, _ := summaryTexts(m)
-	var payload span.Object
-	payload.Raw("message", span.Quote(text))
-	payload.Raw("replacement_history", span.Array(history))
-	if err := w.line("compacted", payload.Bytes(), &mk); err != nil {
+	text, _ := summaryItems(m)
+	payload := span.Make("message", text, "replacement_history", span.Array(history))
+	if err := w.line("compacted", payload, &mk); err != nil {
 		return err
 	}
 	c := w.context(end)
@@ -52,8 +47,9 @@ func (w *writer) pivot(summary int, marker *session.Message) error {
 	return nil
 }
 
-// summaryTexts is the text of a summary, and what was carried over beside it.
-func summaryTexts(m *session.Message) (text string, carried []string) {
+// summaryItems is the text of a summary, and the items that stand for it: what was carried over
+// beside it, and itself.
+func summaryItems(m *session.Message) (text string, items [][]byte) {
 	var texts []string
 	for i := range m.Parts {
 		p := &m.Parts[i]
@@ -61,33 +57,30 @@ func summaryTexts(m *session.Message) (text string, carried []string) {
 			continue
 		}
 		if note, ok := p.Note(); ok && note.Carry {
-			carried = append(carried, p.Text)
+			items = append(items, userText(p.Text, carryKind))
 		} else {
 			texts = append(texts, p.Text)
 		}
 	}
-	return strings.Join(texts, "\n\n"), carried
+	text = strings.Join(texts, "\n\n")
+	return text, append(items, userText(text, summaryKind))
 }
 
-// history is the replacement_history of a pivot: the product's instructions, what was carried over, the summary, the tail.
-// at is the line before which the pivot is.
+// history is the replacement_history of a pivot: the product's instructions, what was carried over,
+// the summary, the tail. at is the line before which the pivot is.
 func (w *writer) history(m *session.Message, at int32, tail [][]byte) [][]byte {
-	text, carried := summaryTexts(m)
 	var history [][]byte
 	if c := w.context(at); !slices.ContainsFunc(c.items, func(it []byte) bool {
 		return slices.ContainsFunc(tail, func(t []byte) bool { return bytes.Equal(it, t) })
 	}) {
 		history = append(history, c.items...)
 	}
-	for _, c := range carried {
-		history = append(history, marshal(userItem([]string{c}, carryKind)))
-	}
-	history = append(history, marshal(userItem([]string{text}, summaryKind)))
-	return append(history, tail...)
+	_, items := summaryItems(m)
+	return slices.Concat(history, items, tail)
 }
 
-// window is what a summary leaves as it is: the items of the tail, and of what came between the marker and the summary.
-// touched is true when an item of it is written anew.
+// window is what a summary leaves as it is: the items of the tail, and of what came between the
+// marker and the summary. touched is true if an item of it is written anew.
 func (w *writer) window(summary int) (items [][]byte, touched bool) {
 	messages := w.change.Session.Messages
 	marker := session.Index(messages[:summary], messages[summary].ParentID)
@@ -106,11 +99,8 @@ func (w *writer) window(summary int) (items [][]byte, touched bool) {
 			continue
 		}
 		if m.Completes() { // of an earlier pivot that the tail reaches back over
-			text, carried := summaryTexts(m)
-			for _, c := range carried {
-				items = append(items, marshal(userItem([]string{c}, carryKind)))
-			}
-			items = append(items, marshal(userItem([]string{text}, summaryKind)))
+			_, folded := summaryItems(m)
+			items = append(items, folded...)
 			continue
 		}
 		shown, changed := w.shownItems(m)
@@ -121,9 +111,6 @@ func (w *writer) window(summary int) (items [][]byte, touched bool) {
 
 // shownItems is what the product sends of a message.
 func (w *writer) shownItems(m *session.Message) (items [][]byte, changed bool) {
-	if w.from == nil {
-		return w.made[m.ID], false
-	}
 	lines, read := w.from.owned[m.ID]
 	if !read {
 		return w.made[m.ID], false
@@ -144,15 +131,15 @@ func (w *writer) shownItems(m *session.Message) (items [][]byte, changed bool) {
 			items = append(items, l.payload.Of(text))
 		case agentLine: // a line of its own in the file, no response item
 			if _, said, err := agentText(l.payload.Of(text)); err == nil && said != "" {
-				items = append(items, marshal(userItem([]string{said}, syntheticKind)))
+				items = append(items, userText(said, syntheticKind))
 			}
 		}
 	}
 	return items, changed
 }
 
-// context is what the product last told the model about itself: its instructions, and the lines by which it knows
-// that it did. items is empty when the product is better left to say it anew.
+// context is what the product last told the model about itself: its instructions, and the lines by
+// which it knows that it did. items is empty when the product is better left to say it anew.
 type context struct {
 	items       [][]byte
 	world, turn int32
@@ -160,9 +147,6 @@ type context struct {
 
 func (w *writer) context(before int32) context {
 	c := context{world: -1, turn: -1}
-	if w.from == nil {
-		return c
-	}
 	for i := before - 1; i >= 0; i-- {
 		l := &w.from.lines[i]
 		if w.removed[i] || l.damaged {
@@ -223,7 +207,7 @@ func (w *writer) said(before int32) [][]byte {
 	return items
 }
 
-// injected is what a replacement_history holds of the product's own.
+// injected finds what the product itself put into a replacement_history.
 func injected(payload []byte) [][]byte {
 	var c struct {
 		Replacement []jsontext.Value `json:"replacement_history"`

@@ -3,7 +3,6 @@ package codex
 import (
 	"bytes"
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,19 +10,21 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 )
 
-// Read understands a rollout. One response of the model becomes one assistant message; the product's own
-// compactions become a marker and a summary.
+// Read understands a rollout. One response of the model becomes one assistant message; the
+// product's own compactions become a marker and a summary.
 func (Format) Read(src []byte) (*format.Document, error) {
 	r := &reader{
 		doc:   &format.Document{Format: name, Source: src},
 		src:   src,
 		index: &native{marks: map[int32]*mark{}, places: map[string]place{}, owned: map[string][]int32{}},
-		calls: map[string]call{}, ids: map[string]int{}, parts: map[string]bool{}, again: map[string]int{}, step: -1, compaction: -1,
+		calls: map[string]call{}, ids: map[string]int{}, names: jsonl.IDs{}, parts: jsonl.IDs{},
+		step: -1, compaction: -1,
 	}
 	r.scan()
 	readable := 0
@@ -40,13 +41,7 @@ func (Format) Read(src []byte) (*format.Document, error) {
 	}
 	r.endTurn()
 	if readable == 0 {
-		err := errors.New("the file is empty")
-		expected, number, offset := "a line with timestamp, type and payload", 1, int64(0)
-		if len(r.doc.Damaged) > 0 {
-			first := r.doc.Damaged[0]
-			err, number, offset = errors.New(first.Reason), first.Line, first.Offset
-		}
-		return nil, &format.SyntaxError{Format: name, Line: number, Offset: offset, Expected: expected, Err: err}
+		return nil, jsonl.Unreadable(name, "a line with timestamp, type and payload", r.doc.Damaged)
 	}
 	slices.SortFunc(r.doc.Damaged, func(a, b format.Damage) int { return cmp.Compare(a.Line, b.Line) })
 	r.finish()
@@ -64,15 +59,14 @@ type reader struct {
 	src   []byte
 	index *native
 
-	ids   map[string]int  // positions of messages
-	parts map[string]bool // ids of parts that are taken
-	again map[string]int  // how often an id was wanted once more
+	ids   map[string]int // positions of messages
+	names jsonl.IDs      // of messages
+	parts jsonl.IDs
 	calls map[string]call // newest call by call id
 
 	step       int  // position of the open assistant message, -1 between steps
 	answered   bool // the open step has a result: the next item of the model begins another
-	records    bool // usage records have been seen: what is counted in events repeats them
-	total      int  // of the last token_count, to tell a repeated one
+	count      counting
 	pending    *session.Usage
 	compaction int // position of a marker of this turn whose kind is not known yet, -1 without
 	spoken     bool
@@ -104,10 +98,13 @@ func (r *reader) scan() {
 	}
 }
 
+// reason says shortly why a line cannot be read.
+func reason(err error) string { return strings.TrimPrefix(err.Error(), "jsontext: ") }
+
 func (r *reader) damage(l *line, err error) {
 	l.damaged = true
 	r.doc.Damaged = append(r.doc.Damaged, format.Damage{
-		Line: l.number, Offset: int64(l.json.Start), Bytes: l.json.Len(), Reason: strings.TrimPrefix(err.Error(), "jsontext: "),
+		Line: l.number, Offset: int64(l.json.Start), Bytes: l.json.Len(), Reason: reason(err),
 	})
 }
 
@@ -162,14 +159,11 @@ func (r *reader) line(at int32, l *line) error {
 	case eventLine:
 		return r.event(payload)
 	case usageLine:
-		var record struct {
-			Usage usage `json:"usage"`
-		}
-		if err := decode(payload, &record); err != nil {
+		u, _, err := r.count.usage(kind, payload)
+		if err != nil {
 			return err
 		}
-		r.records = true
-		r.usage(record.Usage)
+		r.usage(u)
 		r.endStep()
 	case compactedLine:
 		return r.compacted(at, l, payload)
@@ -193,7 +187,7 @@ func (r *reader) line(at int32, l *line) error {
 	return nil
 }
 
-// finish completes what only the whole file tells.
+// finish fills in what only the whole file says.
 func (r *reader) finish() {
 	s := &r.doc.Session
 	if s.Info.Title == "" {
@@ -208,21 +202,7 @@ func (r *reader) finish() {
 	for i := len(r.index.lines) - 1; i >= 0 && s.Info.Time.Updated == 0; i-- {
 		s.Info.Time.Updated = r.index.lines[i].created(r.src)
 	}
-	for i := range s.Messages {
-		m := &s.Messages[i]
-		if m.SessionID == "" {
-			m.SessionID = s.Info.ID
-		}
-		for j := range m.Parts {
-			p := &m.Parts[j]
-			if p.SessionID == "" {
-				p.SessionID = s.Info.ID
-			}
-			if p.MessageID == "" {
-				p.MessageID = m.ID
-			}
-		}
-	}
+	jsonl.Own(s)
 	slices.SortStableFunc(r.elisions, func(a, b elided) int { return cmp.Compare(a.At, b.At) })
 	committed := make([]rule.Elision, len(r.elisions))
 	for i, e := range r.elisions {
@@ -233,24 +213,18 @@ func (r *reader) finish() {
 	r.doc.Native = r.index
 }
 
-// messageID is the id of a message that begins on this line: the item's own, or one made of the line's place.
+// messageID is the id of a message that begins on this line: the item's own, or one made of the
+// line's place.
 func (r *reader) messageID(own string, l *line) string {
-	if own != "" {
-		if _, taken := r.ids[own]; !taken {
-			return own
-		}
+	if own != "" && r.names[own] == 0 {
+		r.names[own]++
+		return own
 	}
 	n := int64(l.number)
 	if l.hasOrdinal {
 		n = l.ordinal
 	}
-	id := fmt.Sprintf("codex_%06d", n)
-	for unique := id; ; r.again[id]++ { // ordinals repeat where files were joined
-		if _, taken := r.ids[unique]; !taken {
-			return unique
-		}
-		unique = fmt.Sprintf("%s#%d", id, r.again[id]+2)
-	}
+	return r.names.New(fmt.Sprintf("codex_%06d", n)) // ordinals repeat where files were joined
 }
 
 // append adds a message to the log and returns its position.
@@ -270,21 +244,11 @@ func (r *reader) own(message string, at int32) {
 	}
 }
 
-// partID makes an id that no part has yet.
-func (r *reader) partID(id string) string {
-	unique := id
-	for ; r.parts[unique]; r.again[id]++ {
-		unique = fmt.Sprintf("%s#%d", id, r.again[id]+2)
-	}
-	r.parts[unique] = true
-	return unique
-}
-
 // addPart appends a part to a message and notes where it is.
 func (r *reader) addPart(message int, p session.Part, where place) *session.Part {
 	m := &r.doc.Session.Messages[message]
 	if p.ID == "" {
-		p.ID = r.partID(fmt.Sprintf("%s:%d", m.ID, len(m.Parts)))
+		p.ID = r.parts.New(fmt.Sprintf("%s:%d", m.ID, len(m.Parts)))
 	}
 	r.index.places[p.ID] = where
 	m.Parts = append(m.Parts, p)

@@ -18,12 +18,12 @@ type compacted struct {
 	} `json:"latest_token_usage_record"`
 }
 
-// retained is how many bytes of user messages a compaction keeps whose replacement_history is not in the file: 20,000 tokens of
-// four bytes, as the product counts.
+// retained is how many bytes of user messages a compaction keeps whose replacement_history is not
+// in the file: 20,000 tokens of four bytes, as the product counts.
 const retained = 4 * 20000
 
-// compacted reads a compaction of the product: a marker and a summary, and in the summary what the product
-// keeps beside it.
+// compacted reads a compaction of the product: a marker and a summary, and in the summary what the
+// product keeps beside it.
 func (r *reader) compacted(at int32, l *line, payload []byte) error {
 	var c compacted
 	if err := decode(payload, &c); err != nil {
@@ -64,6 +64,7 @@ func (r *reader) compacted(at int32, l *line, payload []byte) error {
 	m := r.append(at, marker)
 	r.addPart(m, session.Part{Type: session.CompactionPart, Auto: true, TailStartID: tail}, where)
 	r.compaction = m
+	r.names[summary.ID]++
 	s := r.append(at, summary)
 	for _, p := range parts {
 		r.addPart(s, p, where)
@@ -71,8 +72,9 @@ func (r *reader) compacted(at int32, l *line, payload []byte) error {
 	return nil
 }
 
-// tail finds the message of the log from which a replacement_history keeps everything behind its summary, and how many items that
-// is. The product keeps none; a pivot of ours does, and has lost our mark where the product copied it into a fork.
+// tail finds the message of the log from which a replacement_history keeps everything behind its
+// summary, and how many items that is. The product keeps none; a pivot of ours does, and loses our
+// mark when the product copies it into a fork.
 func (r *reader) tail(c *compacted) (start string, items int) {
 	summary := -1
 	for i, v := range c.Replacement {
@@ -94,7 +96,7 @@ func (r *reader) tail(c *compacted) (start string, items int) {
 		return "", 0
 	}
 	items = len(c.Replacement) - summary - 1
-	if at, ok := r.ids[first.ID]; ok && first.ID != "" && at < len(r.doc.Session.Messages) && r.doc.Session.Messages[at].ID == first.ID {
+	if first.ID != "" && session.Index(r.doc.Session.Messages, first.ID) >= 0 {
 		return first.ID, items
 	}
 	if first.CallID != "" {
@@ -105,8 +107,9 @@ func (r *reader) tail(c *compacted) (start string, items int) {
 	return "", 0
 }
 
-// carried is what one item of a replacement_history adds to the summary: nothing when it is the summary itself. A summary of
-// ours that stood before is carried: the product takes it for a message of the user.
+// carried is what one item of a replacement_history adds to the summary: nothing when it is the
+// summary itself. A summary of ours that stood before is carried: the product takes it for a
+// message of the user.
 func carried(v jsontext.Value, summary string) []session.Part {
 	var it item
 	if decode(v, &it) != nil {
@@ -121,15 +124,20 @@ func carried(v jsontext.Value, summary string) []session.Part {
 		case url != "":
 			parts = append(parts, session.Part{Type: session.FilePart, Mime: mime(url), URL: url, Synthetic: true})
 		case c.Text != "" && c.Text != summary:
-			parts = append(parts, session.Part{
-				Type: session.TextPart, Text: c.Text, Synthetic: it.Role != "assistant" && !it.written(i, c.Text), Metadata: session.Note{Carry: true}.Metadata(),
-			})
+			p := carriedText(c.Text)
+			p.Synthetic = it.Role != "assistant" && !it.written(i, c.Text)
+			parts = append(parts, p)
 		}
 	}
 	return parts
 }
 
-// lastWords is what the product keeps of the conversation where the file does not say: the newest messages of the user.
+func carriedText(text string) session.Part {
+	return session.Part{Type: session.TextPart, Text: text, Metadata: session.Note{Carry: true}.Metadata()}
+}
+
+// lastWords is what the product keeps of the conversation if the file does not say: the newest
+// messages of the user.
 func (r *reader) lastWords() []session.Part {
 	var parts []session.Part
 	left := retained
@@ -143,7 +151,7 @@ func (r *reader) lastWords() []session.Part {
 			text = strings.ToValidUTF8(text[:left], "")
 		}
 		left -= len(text)
-		parts = append(parts, session.Part{Type: session.TextPart, Text: text, Metadata: session.Note{Carry: true}.Metadata()})
+		parts = append(parts, carriedText(text))
 	}
 	slices.Reverse(parts)
 	return parts

@@ -33,7 +33,8 @@ func (r *reader) item(at int32, l *line, it *item, payload []byte) {
 	}
 }
 
-// input reads a message of the user, or one that the product sent in the user's name or as the developer.
+// input reads a message of the user, or one that the product sent in the user's name or as the
+// developer.
 func (r *reader) input(at int32, l *line, it *item, created session.Millis) {
 	r.endStep()
 	m := session.Message{MessageInfo: session.MessageInfo{
@@ -49,7 +50,8 @@ func (r *reader) input(at int32, l *line, it *item, created session.Millis) {
 	}
 }
 
-// agentText is the text of a message that another agent sent; what it sent encrypted only the provider reads.
+// agentText is the text of a message that another agent sent; what it sent encrypted only the
+// provider reads.
 func agentText(payload []byte) (id, text string, err error) {
 	var said struct {
 		ID      string `json:"id"`
@@ -59,7 +61,7 @@ func agentText(payload []byte) (id, text string, err error) {
 	return said.ID, said.Content, err
 }
 
-// agent reads what another agent said to this one: nobody's turn, but part of what the model is sent.
+// agent reads what another agent said to this one. It starts no turn, but the model is sent it.
 func (r *reader) agent(at int32, l *line, payload []byte) error {
 	id, text, err := agentText(payload)
 	if err != nil {
@@ -70,15 +72,16 @@ func (r *reader) agent(at int32, l *line, payload []byte) error {
 		ID: r.messageID(id, l), Role: session.User, Time: session.MessageTime{Created: l.created(r.src)},
 	}})
 	r.spoken = true
-	r.addPart(i, session.Part{Type: session.TextPart, Text: text, Synthetic: true}, place{line: at, output: -1, element: nowhere})
+	where := place{line: at, output: -1, element: nowhere}
+	r.addPart(i, session.Part{Type: session.TextPart, Text: text, Synthetic: true}, where)
 	return nil
 }
 
 // content reads the content of a message into parts.
 func (r *reader) content(message int, at int32, it *item, written func(i int, text string) bool) {
 	if it.Content.Kind() == '"' { // the first versions
-		text := span.String(it.Content)
-		r.addPart(message, session.Part{Type: session.TextPart, Text: text, Synthetic: !written(0, text)}, place{line: at, output: -1, element: whole})
+		text, where := span.String(it.Content), place{line: at, output: -1, element: whole}
+		r.addPart(message, session.Part{Type: session.TextPart, Text: text, Synthetic: !written(0, text)}, where)
 		return
 	}
 	for i, c := range contents(it.Content) {
@@ -89,7 +92,8 @@ func (r *reader) content(message int, at int32, it *item, written func(i int, te
 		case c.odd:
 			r.addPart(message, session.Part{Type: unknownPart("content"), Metadata: raw(c.raw)}, where)
 		case url != "":
-			r.addPart(message, session.Part{Type: session.FilePart, Mime: mime(url), URL: url, Synthetic: !written(i, "")}, where)
+			file := session.Part{Type: session.FilePart, Mime: mime(url), URL: url, Synthetic: !written(i, "")}
+			r.addPart(message, file, where)
 		case c.Type == "input_text" || c.Type == "output_text" || c.Type == "text" || text != "":
 			r.addPart(message, session.Part{Type: session.TextPart, Text: text, Synthetic: !written(i, text)}, where)
 		default:
@@ -115,7 +119,8 @@ func (r *reader) respond(at int32, l *line, it *item, payload []byte, created se
 			m.Finish = "stop"
 		}
 	case it.Type == "reasoning":
-		r.addPart(i, session.Part{Type: session.ReasoningPart, Text: it.reasoningText(), Metadata: it.reasoningMetadata()}, where)
+		thought := session.Part{Type: session.ReasoningPart, Text: it.reasoningText(), Metadata: it.reasoningMetadata()}
+		r.addPart(i, thought, where)
 	case it.isCall():
 		m.Finish = "tool-calls"
 		p := session.Part{Type: session.ToolPart, CallID: it.CallID, Tool: it.tool()}
@@ -127,7 +132,7 @@ func (r *reader) respond(at int32, l *line, it *item, payload []byte, created se
 			m.Finish = "stop"
 		}
 		if p.CallID != "" {
-			p.ID = r.partID(p.CallID)
+			p.ID = r.parts.New(p.CallID)
 		}
 		added := r.addPart(i, p, where)
 		if it.CallID != "" {
@@ -138,7 +143,8 @@ func (r *reader) respond(at int32, l *line, it *item, payload []byte, created se
 	}
 }
 
-// open returns the assistant message that an item of the model belongs to, and begins it where there is none.
+// open returns the assistant message that an item of the model belongs to, and begins it if there
+// is none.
 func (r *reader) open(at int32, l *line, it *item, created session.Millis) int {
 	if r.step >= 0 && !r.answered {
 		return r.step
@@ -158,7 +164,7 @@ func (r *reader) open(at int32, l *line, it *item, created session.Millis) int {
 	return r.step
 }
 
-// answer joins a result to its call; false when there is no call that waits for it.
+// answer joins a result to its call. It returns false if no call waits for it.
 func (r *reader) answer(at int32, it *item, created session.Millis) bool {
 	c, ok := r.calls[it.CallID]
 	if !ok {
@@ -175,7 +181,7 @@ func (r *reader) answer(at int32, it *item, created session.Millis) bool {
 		p.State.Output = text
 	}
 	for i := range files {
-		files[i].ID = r.partID(p.ID + ":" + string(rune('a'+i%26)))
+		files[i].ID = r.parts.New(p.ID + ":" + string(rune('a'+i%26)))
 		files[i].MessageID = m.ID
 	}
 	p.State.Attachments = files
@@ -195,6 +201,7 @@ func (r *reader) adopt(at int32, m session.Message) {
 	if _, taken := r.ids[m.ID]; taken {
 		return // a line that was copied: the first counts
 	}
+	r.names[m.ID]++
 	m.Parts = slices.Clone(m.Parts) // the mark stays as it was written
 	for j := range m.Parts {
 		p := &m.Parts[j]
@@ -202,7 +209,7 @@ func (r *reader) adopt(at int32, m session.Message) {
 			state := *p.State
 			p.State = &state
 		}
-		r.parts[p.ID] = true
+		r.parts[p.ID]++
 		r.index.places[p.ID] = place{line: at, output: -1, element: nowhere}
 	}
 	r.append(at, m)
@@ -211,8 +218,8 @@ func (r *reader) adopt(at int32, m session.Message) {
 	}
 }
 
-// fill puts the texts of an item of ours back into the message that it was made of. false when they do not fit, as after
-// an edit by hand: then the item is read as the product's.
+// fill puts the texts of an item of ours back into the message that it was written for. It returns
+// false if they do not fit, as after an edit by hand: then the item is read as the product's.
 func (r *reader) fill(at int32, it *item, m *mark) bool {
 	id := m.Of
 	if m.Message != nil {

@@ -3,26 +3,40 @@ package codex
 import (
 	"bytes"
 	"cmp"
-
 	"fmt"
 	"io"
 	"slices"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/session"
 )
 
 var _ format.Format = Format{}
 
-// Write writes a rollout that the product opens and goes on from. Lines that the change does not touch are written as
-// they were read; elided lines hold what is shown, and the original in their member "winnow"; a pivot
-// is a compacted line whose replacement_history is the new window.
+// Write writes a rollout that the product opens and goes on from. Lines that the change does not
+// touch are written as they were read; elided lines hold what is shown, and the original in their
+// member "winnow"; a pivot is a compacted line whose replacement_history is the new window.
 func (f Format) Write(out io.Writer, from *format.Document, change format.Change) error {
-	w := &writer{change: change, made: map[string][][]byte{}}
+	w := &writer{change: change, from: &native{}, made: map[string][][]byte{}, time: change.Session.Info.Time.Created}
+	var err error
 	if from == nil || from.Format != name {
-		return w.fresh(out)
+		err = w.head()
+	} else {
+		err = w.old(f, from)
 	}
+	if err == nil {
+		err = w.append()
+	}
+	if err != nil {
+		return err
+	}
+	return w.flush(out)
+}
+
+// old takes over what was read, and plans what changes of it.
+func (w *writer) old(f Format, from *format.Document) error {
 	n, ok := from.Native.(*native)
 	if !ok {
 		again, err := f.Read(from.Source)
@@ -33,16 +47,16 @@ func (f Format) Write(out io.Writer, from *format.Document, change format.Change
 	}
 	w.src, w.from = from.Source, n
 	w.ordinals, w.next, w.at = n.mode.ordinals, n.mode.last+1, n.next
+	for i := range slices.Backward(n.lines) {
+		if w.time = n.lines[i].created(w.src); w.time != 0 {
+			break
+		}
+	}
 	if err := w.plan(from.Session.Messages); err != nil {
 		return err
 	}
-	if err := w.rest(); err != nil {
-		return err
-	}
-	if err := w.append(); err != nil {
-		return err
-	}
-	return w.flush(out)
+	w.rest()
+	return nil
 }
 
 type writer struct {
@@ -56,9 +70,9 @@ type writer struct {
 	made    map[string][][]byte // what is shown of the items of a message that is new
 
 	ordinals bool
-	next     int64 // ordinal
-	at       int   // place in the order of the ledger
-	time     session.Millis
+	next     int64          // ordinal
+	at       int            // place in the order of the ledger
+	time     session.Millis // of the newest line
 
 	tail bytes.Buffer // new lines
 }
@@ -69,18 +83,16 @@ func (w *writer) undone(m *session.Message) bool { return m.IsUndone(w.change.Un
 // plan decides which of the lines that were read are left out and which are written anew.
 func (w *writer) plan(read []session.Message) error {
 	w.removed, w.changed, w.aims = map[int32]bool{}, map[int32][]byte{}, map[int32][]aim{}
-	if len(w.change.Undone) > 0 {
-		for i := range read {
-			if w.undone(&read[i]) {
-				for _, at := range w.from.owned[read[i].ID] {
-					w.removed[at] = true
-				}
-			}
-		}
-		for at, m := range w.from.marks {
-			if m.Pivot != "" && w.change.Undone[m.Pivot] {
+	for i := range read {
+		if w.undone(&read[i]) {
+			for _, at := range w.from.owned[read[i].ID] {
 				w.removed[at] = true
 			}
+		}
+	}
+	for at, m := range w.from.marks {
+		if m.Pivot != "" && w.change.Undone[m.Pivot] {
+			w.removed[at] = true
 		}
 	}
 	if err := w.aimAll(); err != nil {
@@ -96,46 +108,29 @@ func (w *writer) plan(read []session.Message) error {
 
 // aimAll finds the lines that each elision is about.
 func (w *writer) aimAll() error {
-	var fresh map[string]bool // parts of messages that are new
 	for _, e := range w.change.Ledger.All() {
 		where, ok := w.from.places[e.Part]
 		if !ok {
-			if fresh == nil {
-				fresh = w.newParts()
-			}
-			if !fresh[e.Part] {
-				return fmt.Errorf("write %s: the elision of %s (rule %s) is about a part that is not in the session", name, e.Part, e.Rule)
+			if _, fresh := session.FindPart(w.change.Session.Messages, e.Part); fresh == nil {
+				return fmt.Errorf("write %s: the elision of %s (rule %s) is about a part that is not in the session",
+					name, e.Part, e.Rule)
 			}
 			continue
 		}
 		at := w.at
 		w.at++
-		answered := where.output >= 0
-		if answered && on(e.Field, true, true) {
+		call, result := jsonl.Shows(e.Field, where.output >= 0)
+		if result {
 			w.aims[where.output] = append(w.aims[where.output], aim{elided{e, at}, whole})
 		}
-		if on(e.Field, false, answered) {
+		if call {
 			w.aims[where.line] = append(w.aims[where.line], aim{elided{e, at}, int(where.element)})
 		}
 	}
 	return nil
 }
 
-func (w *writer) newParts() map[string]bool {
-	parts := map[string]bool{}
-	for i := range w.change.Session.Messages {
-		m := &w.change.Session.Messages[i]
-		if _, read := w.from.owned[m.ID]; read {
-			continue
-		}
-		for j := range m.Parts {
-			parts[m.Parts[j].ID] = true
-		}
-	}
-	return parts
-}
-
-// replan writes a line anew whose elisions are not those that it was read with.
+// replan writes a line anew if its elisions have changed since it was read.
 func (w *writer) replan(at int32) error {
 	m, aims := w.from.marks[at], w.aims[at]
 	if m == nil && len(aims) == 0 {
@@ -147,14 +142,13 @@ func (w *writer) replan(at int32) error {
 	}
 	same := len(had) == len(aims)
 	for i := range aims {
-		found := false
-		for _, h := range had {
-			if h.Key() == aims[i].Key() {
-				aims[i].At = h.At
-				found = h.Elision == aims[i].Elision
-			}
+		before := slices.IndexFunc(had, func(h elided) bool { return h.Key() == aims[i].Key() })
+		if before < 0 {
+			same = false
+			continue
 		}
-		same = same && found
+		aims[i].At = had[before].At
+		same = same && had[before].Elision == aims[i].Elision
 	}
 	if same || w.removed[at] {
 		return nil
@@ -168,15 +162,16 @@ func (w *writer) replan(at int32) error {
 	return nil
 }
 
-// rest redoes the pivots of ours whose tail holds lines that are written anew.
-func (w *writer) rest() error {
+// rest rewrites our pivots whose tail has lines that are written anew.
+func (w *writer) rest() {
 	if len(w.changed) == 0 {
-		return nil
+		return
 	}
 	messages := w.change.Session.Messages
-	for at := range w.from.lines {
-		m := w.from.marks[int32(at)]
-		if m == nil || w.removed[int32(at)] || w.from.lines[at].kind != compactedLine {
+	for i := range w.from.lines {
+		l, at := &w.from.lines[i], int32(i)
+		m := w.from.marks[at]
+		if m == nil || w.removed[at] || l.kind != compactedLine {
 			continue
 		}
 		for i := range m.Messages {
@@ -188,16 +183,14 @@ func (w *writer) rest() error {
 			if !touched {
 				continue
 			}
-			l := &w.from.lines[at]
-			text := l.text(w.src)
-			if t, ok := w.changed[int32(at)]; ok {
-				text = t
+			text, anew := w.changed[at]
+			if !anew {
+				text = l.text(w.src)
 			}
-			history := span.Array(w.history(&messages[s], int32(at), tail))
-			w.changed[int32(at)] = span.Update(text, history, "payload", "replacement_history")
+			history := span.Array(w.history(&messages[s], at, tail))
+			w.changed[at] = span.Update(text, history, "payload", "replacement_history")
 		}
 	}
-	return nil
 }
 
 // append writes what is new in the session.
@@ -205,15 +198,10 @@ func (w *writer) append() error {
 	messages := w.change.Session.Messages
 	for i := 0; i < len(messages); i++ {
 		m := &messages[i]
-		if w.from != nil {
-			if _, read := w.from.owned[m.ID]; read {
-				continue
-			}
-		}
-		if w.undone(m) {
+		if _, read := w.from.owned[m.ID]; read || w.undone(m) {
 			continue
 		}
-		w.time = cmp.Or(m.Time.Created, w.time, w.lastTime())
+		w.time = cmp.Or(m.Time.Created, w.time)
 		var err error
 		switch {
 		case m.Marker() != nil && i+1 < len(messages) && messages[i+1].Completes() && messages[i+1].ParentID == m.ID:
@@ -233,26 +221,18 @@ func (w *writer) append() error {
 	return nil
 }
 
-// lastTime is the time of the newest line.
-func (w *writer) lastTime() session.Millis {
-	if w.from == nil {
-		return w.change.Session.Info.Time.Created
-	}
-	for i := range slices.Backward(w.from.lines) {
-		if at := w.from.lines[i].created(w.src); at != 0 {
-			return at
-		}
-	}
-	return 0
-}
-
 // message writes a message as response items.
 func (w *writer) message(m *session.Message) error {
 	made := items(m)
 	if len(made) == 0 {
 		return w.aside(m)
 	}
-	held := holders(made, m)
+	held := make([]int, len(m.Parts))
+	for i := range made {
+		for _, part := range made[i].parts {
+			held[part]++
+		}
+	}
 	for i := range made {
 		mk := mark{Of: m.ID, Parts: made[i].parts}
 		if i == 0 {
@@ -308,16 +288,15 @@ func (w *writer) elisionsOf(m *session.Message) []elided {
 	return found
 }
 
-// line writes a new line. Lines of our own type get no ordinal: the product does not see them, and counts on.
+// line writes a new line. Lines of our own type get no ordinal: the product does not see them, and
+// counts on.
 func (w *writer) line(kind string, payload []byte, m *mark) error {
-	var o span.Object
-	o.Raw("timestamp", span.Quote(stamp(w.time)))
+	o := new(span.Object).With("timestamp", jsonl.Stamp(w.time))
 	if w.ordinals && kind != oursType {
 		o.Add("ordinal", w.next)
 		w.next++
 	}
-	o.Raw("type", span.Quote(kind))
-	o.Raw("payload", payload)
+	o.With("type", kind, "payload", payload)
 	text := o.Bytes()
 	if m != nil {
 		var err error
@@ -341,7 +320,8 @@ func (w *writer) flush(out io.Writer) error {
 			continue
 		}
 		at := l.json
-		// Messages of files without ordinals are named by their line: an empty line keeps the place of one that is left out.
+		// Messages of files without ordinals are named by their line: an empty line keeps the place
+		// of one that is left out.
 		if !anew && (l.hasOrdinal || kept < int32(i)) {
 			if end := bytes.IndexByte(w.src[at.End:], '\n'); end >= 0 {
 				at.End += end + 1

@@ -13,13 +13,14 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 )
 
-// folded is the garden with a pivot at its end: a tail of the newest turn, a carried text, the synthetic word to go on, and two
-// elisions, one before the pivot and one in its tail.
+// folded is the garden with a pivot at its end: a tail of the newest turn, a carried text, the
+// synthetic word to go on, and two elisions, one before the pivot and one in its tail.
 func folded(doc *format.Document) format.Change {
 	s := doc.Session
 	marker := session.Message{
@@ -259,7 +260,8 @@ func TestWrite_everyFieldCanBeElidedAndRestored(t *testing.T) {
 	}
 }
 
-// sent is the payloads of the items that the product reads of a rollout without compactions. In it quotes are not escaped.
+// sent is the payloads of the items that the product reads of a rollout without compactions. In it
+// quotes are not escaped.
 func sent(t *testing.T, src []byte) string {
 	t.Helper()
 	var payloads []string
@@ -328,7 +330,7 @@ func TestThreadID(t *testing.T) {
 	if id := "01a1f89c-081c-7c01-b645-6a1191c573e1"; ThreadID(id) != id {
 		t.Errorf("ThreadID(%s) = %s", id, ThreadID(id))
 	}
-	if a, b := ThreadID("ses_1"), ThreadID("ses_2"); a == b || !uuid.MatchString(a) || a != ThreadID("ses_1") {
+	if a, b := ThreadID("ses_1"), ThreadID("ses_2"); a == b || !jsonl.IsUUID(a) || a != ThreadID("ses_1") {
 		t.Errorf("derived ids %s and %s", a, b)
 	}
 }

@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"strings"
-	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/winnowhq/winnow/format/internal/span"
+	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -47,13 +47,19 @@ type appender struct {
 	err    error
 }
 
-// ref names an entry: by id, and by position where there are no ids.
+// ref names an entry: by id, and by position in files without ids.
 type ref struct {
 	id     string
 	parsed int
 }
 
-// newID is a short id for an entry, made from a name that stays the same, so that writing twice gives the same bytes.
+// newAppender begins a file of about this size.
+func newAppender(size int) *appender {
+	return &appender{out: bytes.NewBuffer(make([]byte, 0, size)), used: map[string]bool{}, first: map[string]ref{}}
+}
+
+// newID is a short id for an entry, made from a name that stays the same, so that writing twice
+// gives the same bytes.
 func (a *appender) newID(name string) string {
 	sum := sha256.Sum256([]byte(name))
 	long := hex.EncodeToString(sum[:])
@@ -67,13 +73,14 @@ func (a *appender) newID(name string) string {
 	return long
 }
 
-// write writes one entry; the name is what its id is made from. It returns how the entry is referred to.
+// write writes one entry; the name is what its id is made from. It returns how the entry is
+// referred to.
 func (a *appender) write(name string, at session.Millis, e newEntry) ref {
-	e.Timestamp = stamp(at)
+	e.Timestamp = jsonl.Stamp(at)
 	here := ref{parsed: a.parsed}
 	if !a.linear && e.Type != sessionEntry {
 		e.ID = a.newID(name)
-		e.ParentID = parentID(a.leaf)
+		e.ParentID = jsonl.OrNull(a.leaf)
 		if e.FirstKept == itself {
 			e.FirstKept = e.ID
 		}
@@ -93,20 +100,8 @@ func (a *appender) write(name string, at session.Millis, e newEntry) ref {
 // itself stands for the id of the entry that is being written.
 const itself = "\x00"
 
-// parentID is the value of a member parentId.
-func parentID(id string) jsontext.Value {
-	if id == "" {
-		return jsontext.Value("null")
-	}
-	return span.Quote(id)
-}
-
-func stamp(at session.Millis) string {
-	return time.UnixMilli(int64(at)).UTC().Format("2006-01-02T15:04:05.000Z")
-}
-
-// messages writes the new ones of a log as entries: a marker and its summary together as the product's compaction, everything else as messages
-// of the product.
+// messages writes the new ones of a log as entries: a marker and its summary together as the
+// product's compaction, everything else as messages of the product.
 func (a *appender) messages(log []session.Message, isNew func(*session.Message) bool) {
 	answers := map[string]int{} // marker → its summary
 	for i := range log {
@@ -128,7 +123,7 @@ func (a *appender) messages(log []session.Message, isNew func(*session.Message) 
 			if marker := session.Index(log, m.ParentID); marker < 0 || log[marker].Marker() == nil || marker > i {
 				a.kept(m)
 			}
-		case m.Role == session.User && sent(m):
+		case m.Role == session.User && slices.ContainsFunc(m.Parts, sent):
 			a.user(m)
 		case m.Role == session.Assistant && !m.IsSummary():
 			a.assistant(m)
@@ -138,17 +133,13 @@ func (a *appender) messages(log []session.Message, isNew func(*session.Message) 
 	}
 }
 
-// sent reports whether anything of a user message is for the model.
-func sent(m *session.Message) bool {
-	for i := range m.Parts {
-		if p := &m.Parts[i]; p.Type == session.FilePart || p.Type == session.TextPart && !p.Ignored {
-			return true
-		}
-	}
-	return false
+// sent reports whether a part of a user message is for the model.
+func sent(p session.Part) bool {
+	return p.Type == session.FilePart || p.Type == session.TextPart && !p.Ignored
 }
 
-// kept writes a message that the product has no form for, as an entry that takes no part in the conversation.
+// kept writes a message that the product has no form for, as an entry that takes no part in the
+// conversation.
 func (a *appender) kept(m *session.Message) {
 	a.first[m.ID] = a.write(m.ID, m.Time.Created, newEntry{Type: customEntry, CustomType: "winnow",
 		Winnow: &mark{Message: m}})
@@ -170,7 +161,7 @@ func (a *appender) compaction(log []session.Message, marker, summary int) {
 		}
 	}
 	text := strings.Join(texts, "\n\n")
-	tokens := promptBefore(log[:marker])
+	tokens := jsonl.PromptBefore(log[:marker])
 	e := newEntry{Type: compactionEntry, Summary: &text, TokensBefore: &tokens, Details: filesTouched(log[:marker])}
 	kept, ok := a.first[log[marker].Marker().TailStartID]
 	switch {
@@ -202,8 +193,8 @@ func (a *appender) compaction(log []session.Message, marker, summary int) {
 	a.first[log[marker].ID], a.first[answer.ID] = here, here
 }
 
-// without returns a message for a mark: without what the parts that its entries give have in the same way. at holds
-// the position of each part among those, -1 for none.
+// without returns a message for a mark: without what the parts that its entries give have in the
+// same way. at holds the position of each part among those, -1 for none.
 func without(m *session.Message, native []session.Part, at []int) (*session.Message, []int) {
 	rest := *m
 	rest.Parts = append([]session.Part(nil), m.Parts...)
@@ -221,19 +212,8 @@ func without(m *session.Message, native []session.Part, at []int) (*session.Mess
 	return &rest, from
 }
 
-// promptBefore is the size of the conversation before a compaction, in tokens, as the newest report has it.
-func promptBefore(log []session.Message) int {
-	for i := len(log) - 1; i >= 0; i-- {
-		if u := log[i].Tokens; u != nil && !log[i].IsSummary() && !log[i].Failed() {
-			if n := max(u.Total, u.Prompt()+u.Output); n > 0 {
-				return n
-			}
-		}
-	}
-	return 0
-}
-
-// touched is what the product notes of a compaction: files that were read and not changed, and files that were changed.
+// touched is what the product notes of a compaction: files that were read and not changed, and
+// files that were changed.
 type touched struct {
 	ReadFiles     []string `json:"readFiles"`
 	ModifiedFiles []string `json:"modifiedFiles"`
@@ -241,38 +221,30 @@ type touched struct {
 
 func filesTouched(log []session.Message) *touched {
 	t := &touched{ReadFiles: []string{}, ModifiedFiles: []string{}}
-	modified, read := map[string]bool{}, map[string]bool{}
-	visit := func(done func(tool, path string)) {
-		for i := range log {
-			for j := range log[i].Parts {
-				p := &log[i].Parts[j]
-				if p.Type != session.ToolPart || p.State == nil || p.Tool != "read" && p.Tool != "write" && p.Tool != "edit" {
-					continue
-				}
-				var input struct {
-					Path     string `json:"path"`
-					FilePath string `json:"filePath"`
-				}
-				if json.Unmarshal(p.State.Input, &input, session.ReadOptions()) != nil {
-					continue
-				}
-				if path := input.Path + input.FilePath; path != "" {
-					done(p.Tool, path)
-				}
+	for i := range log {
+		for j := range log[i].Parts {
+			p := &log[i].Parts[j]
+			var input struct {
+				Path     string `json:"path"`
+				FilePath string `json:"filePath"`
+			}
+			if p.State == nil || json.Unmarshal(p.State.Input, &input, session.ReadOptions()) != nil {
+				continue
+			}
+			list := &t.ModifiedFiles
+			switch p.Tool {
+			case "read":
+				list = &t.ReadFiles
+			case "write", "edit":
+			default:
+				continue
+			}
+			if path := input.Path + input.FilePath; path != "" && !slices.Contains(*list, path) {
+				*list = append(*list, path)
 			}
 		}
 	}
-	visit(func(tool, path string) {
-		if tool != "read" && !modified[path] {
-			modified[path] = true
-			t.ModifiedFiles = append(t.ModifiedFiles, path)
-		}
-	})
-	visit(func(tool, path string) {
-		if tool == "read" && !modified[path] && !read[path] {
-			read[path] = true
-			t.ReadFiles = append(t.ReadFiles, path)
-		}
-	})
+	changed := func(path string) bool { return slices.Contains(t.ModifiedFiles, path) }
+	t.ReadFiles = slices.DeleteFunc(t.ReadFiles, changed)
 	return t
 }

@@ -2,8 +2,8 @@ package pi
 
 import "github.com/winnowhq/winnow/format"
 
-// Bypassed finds the last compaction where the branch leads past it. See format.Linked. A branch that begins with a summary of the one that was left is the
-// user's own doing.
+// Bypassed finds the last compaction, if the branch leads past it. See format.Linked. A branch
+// that begins with a summary of the one that was left is the user's own doing.
 func (Format) Bypassed(doc *format.Document) (format.Bypass, bool) {
 	f, ok := doc.Native.(*file)
 	if !ok || f.linear {

@@ -8,18 +8,21 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 )
 
-// wanted is an elision that an entry is to show, with the position of its block in the entry, -1 if it has none there.
+// wanted is an elision that an entry is to show, with the position of its block in the entry, -1 if
+// it has none there.
 type wanted struct {
 	elided
 	block int
 }
 
-// elide writes a file with the elisions of a ledger, and no others: what an entry shows is changed, and its original kept beside it.
+// elide writes a file with the elisions of a ledger, and no others: what an entry shows is changed,
+// and its original kept beside it.
 func elide(src []byte, ledger rule.Ledger) ([]byte, error) {
 	if ledger.Len() == 0 && !bytes.Contains(src, []byte(`"elisions"`)) {
 		return src, nil
@@ -71,11 +74,11 @@ func (f *file) place(log []session.Message, ledger rule.Ledger) map[int][]wanted
 		holder, block := f.holder(&log[at.message], native)
 		want.block = block
 		result, ended := f.results[native]
-		ofResult := e.Field == rule.Output || e.Field == rule.Error || e.Field == rule.Attachments
-		if !ended || !ofResult {
+		inCall, inResult := jsonl.Shows(e.Field, ended)
+		if inCall {
 			entries[holder] = append(entries[holder], want)
 		}
-		if ended && (ofResult || e.Field == rule.Whole) {
+		if inResult {
 			entries[result] = append(entries[result], want)
 		}
 	}
@@ -100,7 +103,7 @@ func (f *file) holder(m *session.Message, p place) (entry, block int) {
 	return at, block
 }
 
-// show returns the entry's JSON with these elisions and no others.
+// show returns the entry's JSON with exactly these elisions.
 func (e *entry) show(want []wanted) ([]byte, error) {
 	m := &mark{}
 	if !e.Winnow.Empty() {
@@ -149,7 +152,7 @@ func (e *entry) show(want []wanted) ([]byte, error) {
 	return span.Set(text, "", winnow, "winnow"), nil
 }
 
-// shows reports whether the elisions of a mark are those that are wanted.
+// shows reports whether a mark has exactly the elisions that are wanted.
 func (e *entry) shows(has []elided, want []wanted) bool {
 	if len(has) != len(want) {
 		return false
@@ -184,8 +187,8 @@ func (e *entry) shown(original jsontext.Value, want []wanted) (jsontext.Value, e
 	content, err := span.Find(original, span.All(original), "content").Of(original), error(nil)
 	switch m := full.Message; {
 	case m.Role == shellRole:
-		told := newMessage{Role: userRole, Content: []newBlock{text(want[len(want)-1].Shown)}, Timestamp: m.Timestamp.orZero()}
-		return json.Marshal(told, session.ReadOptions())
+		shown := []newBlock{text(want[len(want)-1].Shown)}
+		return jsonl.Marshal(newMessage{Role: userRole, Content: shown, Timestamp: m.Timestamp.orZero()}), nil
 	case len(content) == 0:
 		return original, nil
 	case m.Role == resultRole:
@@ -217,7 +220,8 @@ func shownResult(content []byte, want []wanted) ([]byte, error) {
 	return span.Array(blocks), nil
 }
 
-// shownContent is the content of any other message with elisions applied. A block that shows nothing any more is left out.
+// shownContent is the content of any other message with elisions applied. A block that shows
+// nothing any more is left out.
 func shownContent(content []byte, want []wanted) ([]byte, error) {
 	blocks := elements(content)
 	for _, w := range want {
@@ -228,7 +232,7 @@ func shownContent(content []byte, want []wanted) ([]byte, error) {
 		kind := kindOf(*b)
 		switch {
 		case kind == callBlock && w.Field == rule.Input:
-			*b = span.Update(*b, object(w.Shown), "arguments")
+			*b = span.Update(*b, jsonl.Argument(w.Shown), "arguments")
 		case kind == callBlock && w.Field == rule.Whole:
 			*b = span.Update(*b, []byte("{}"), "arguments")
 		case kind == callBlock:
@@ -249,15 +253,8 @@ func shownContent(content []byte, want []wanted) ([]byte, error) {
 	return span.Array(slices.DeleteFunc(blocks, func(b []byte) bool { return b == nil })), nil
 }
 
-// object is the text itself if it is a JSON object, else an object that holds it.
-func object(text string) []byte {
-	if v := jsontext.Value(text); v.IsValid() && v.Kind() == '{' {
-		return v
-	}
-	return span.Set([]byte("{}"), "", span.Quote(text), "elided")
-}
-
-// elements are the blocks of a content; a text is one block. What is not an object the reader drops as well.
+// elements are the blocks of a content; a text is one block. What is not an object the reader drops
+// as well.
 func elements(content []byte) (blocks [][]byte) {
 	if span.Kind(content) == '"' {
 		return [][]byte{slices.Concat([]byte(`{"type":"text","text":`), content, []byte{'}'})}

@@ -1,17 +1,16 @@
 package pi
 
 import (
-	"fmt"
 	"strconv"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/session"
 )
 
-// message adds what a message entry says. The place is that of the call of a tool result.
+// message adds what a message entry says. For a tool result it returns the place of the call.
 func (b *builder) message(at int, e *entry, mark *mark) *place {
 	switch m := e.Message; m.Role {
 	case userRole:
@@ -32,7 +31,7 @@ func (e *entry) created() session.Millis {
 	if e.Message != nil && e.Message.Timestamp > 0 {
 		return session.Millis(e.Message.Timestamp)
 	}
-	return moment(e.Timestamp)
+	return jsonl.Millis(e.Timestamp)
 }
 
 // user adds a message in the user's name; synthetic when a program wrote it.
@@ -46,8 +45,9 @@ func (b *builder) user(at int, e *entry, blocks content, synthetic bool) *sessio
 	return b.add(at, m)
 }
 
-// shell adds a command that the user ran. The product tells the model about it in a user message, unless the command was
-// started with two exclamation marks; nobody wrote that message, so that it starts no turn here.
+// shell adds a command that the user ran. The product tells the model about it in a user message,
+// unless the command was started with two exclamation marks; no person wrote that message, so it
+// starts no turn here.
 func (b *builder) shell(at int, e *entry) {
 	m := b.user(at, e, content{{Kind: textBlock, Text: shellText(e.Message)}}, true)
 	m.Parts[0].Ignored = e.Message.Hidden
@@ -73,9 +73,6 @@ func shellText(m *message) string {
 	return text
 }
 
-// stops are the words for why a model stopped.
-var stops = [][2]string{{"stop", "stop"}, {"length", "length"}, {"toolUse", "tool-calls"}}
-
 func (b *builder) assistant(at int, e *entry, mark *mark) {
 	native := e.Message
 	parts := func(id string) []session.Part { return b.blocks(id, e, native.Content) }
@@ -90,21 +87,18 @@ func (b *builder) assistant(at int, e *entry, mark *mark) {
 		}
 	}
 	m := session.Message{MessageInfo: session.MessageInfo{
-		ID: b.f.messageID(at), Role: session.Assistant, ParentID: b.lastUser, ProviderID: native.Provider, ModelID: native.Model,
-		Variant: b.level, Path: b.workingPath(), Finish: native.Stop,
+		ID: b.f.messageID(at), Role: session.Assistant, ParentID: b.lastUser, Path: b.workingPath(),
+		ProviderID: native.Provider, ModelID: native.Model, Variant: b.level, Finish: native.Stop,
 	}}
 	m.Time.Created = e.created()
-	m.Time.Completed = max(m.Time.Created, moment(e.Timestamp))
-	for _, s := range stops {
-		if s[0] == native.Stop {
-			m.Finish = s[1]
-		}
-	}
+	m.Time.Completed = max(m.Time.Created, jsonl.Millis(e.Timestamp))
 	switch native.Stop {
+	case "toolUse":
+		m.Finish = "tool-calls"
 	case "error":
-		m.Error = failure("UnknownError", native.Failure)
+		m.Error = jsonl.Failed("UnknownError", native.Failure)
 	case "aborted":
-		m.Error = failure("MessageAbortedError", native.Failure)
+		m.Error = jsonl.Failed("MessageAbortedError", native.Failure)
 	}
 	if u := native.Usage; u != nil {
 		m.Tokens, m.Cost = u.tokens(), u.cost()
@@ -150,7 +144,7 @@ func (b *builder) blocks(id string, e *entry, blocks content) []session.Part {
 	parts := make([]session.Part, len(blocks))
 	for i := range blocks {
 		block, p := &blocks[i], &parts[i]
-		p.ID, p.SessionID, p.MessageID = id+":"+strconv.Itoa(i), b.s.Info.ID, id
+		p.ID, p.MessageID = id+":"+strconv.Itoa(i), id
 		switch block.Kind {
 		case textBlock, thinkingBlock:
 			p.Type, p.Text, p.Metadata = session.TextPart, block.said(), signature(block)
@@ -161,7 +155,9 @@ func (b *builder) blocks(id string, e *entry, blocks content) []session.Part {
 			p.Type, p.Mime, p.URL = session.FilePart, block.Mime, dataURL(block)
 		case callBlock:
 			p.Type, p.CallID, p.Tool = session.ToolPart, block.ID, block.Name
-			p.ID = b.partID(p)
+			if p.CallID != "" {
+				p.ID = b.parts.New(p.CallID)
+			}
 			p.State = &session.ToolState{Status: session.Running, Input: block.Arguments.Of(e.text)}
 			if block.Arguments.Empty() {
 				p.State.Input = jsontext.Value("{}")
@@ -176,59 +172,32 @@ func (b *builder) blocks(id string, e *entry, blocks content) []session.Part {
 	return parts
 }
 
-// partID is the id of a call, made unique.
-func (b *builder) partID(p *session.Part) string {
-	if p.CallID == "" {
-		return p.ID
-	}
-	b.parts[p.CallID]++
-	if n := b.parts[p.CallID]; n > 1 {
-		return fmt.Sprintf("%s#%d", p.CallID, n)
-	}
-	return p.CallID
-}
-
 func dataURL(b *block) string { return "data:" + b.Mime + ";base64," + b.Data }
 
-// signature keeps what the provider wants back with a block.
+// signed is the metadata of a part: what the provider wants back with a block.
+type signed struct {
+	Signature string `json:"signature,omitzero"`
+	Redacted  bool   `json:"redacted,omitzero"`
+}
+
 func signature(b *block) jsontext.Value {
 	if b.signature() == "" && !b.Redacted {
 		return nil
 	}
-	text, err := json.Marshal(struct {
-		Signature string `json:"signature,omitzero"`
-		Redacted  bool   `json:"redacted,omitzero"`
-	}{b.signature(), b.Redacted}, session.ReadOptions())
-	if err != nil {
-		return nil
-	}
-	return text
+	return jsonl.Marshal(signed{b.signature(), b.Redacted})
 }
 
-func failure(name, text string) jsontext.Value {
-	var e struct {
-		Name string `json:"name"`
-		Data struct {
-			Message string `json:"message"`
-		} `json:"data"`
-	}
-	e.Name, e.Data.Message = name, text
-	raw, err := json.Marshal(e, session.ReadOptions())
-	if err != nil {
-		return nil
-	}
-	return raw
-}
-
-// result joins a tool result with its call. One without a call gets a call of its own, for it is readable.
+// result joins a tool result with its call. One without a call gets a call of its own, for it is
+// readable.
 func (b *builder) result(at int, e *entry) *place {
 	native := e.Message
 	call, ok := b.calls[native.CallID]
 	if !ok {
 		id := b.f.messageID(at)
 		parts := b.blocks(id, e, content{{Kind: callBlock, ID: native.CallID, Name: native.Tool}})
-		m := session.Message{MessageInfo: session.MessageInfo{
-			ID: id, Role: session.Assistant, ParentID: b.lastUser, Path: b.workingPath(), Finish: "tool-calls"}, Parts: parts}
+		m := session.Message{Parts: parts, MessageInfo: session.MessageInfo{
+			ID: id, Role: session.Assistant, ParentID: b.lastUser, Path: b.workingPath(), Finish: "tool-calls",
+		}}
 		m.Time.Created = e.created()
 		b.add(at, m)
 		call = place{len(b.s.Messages) - 1, 0}
@@ -275,15 +244,15 @@ func (b *builder) result(at int, e *entry) *place {
 func (b *builder) compaction(at int, e *entry, mark *mark) {
 	id := b.f.messageID(at)
 	marker := session.Message{MessageInfo: session.MessageInfo{ID: id, Role: session.User, Model: b.model}}
-	marker.Time.Created = moment(e.Timestamp)
+	marker.Time.Created = jsonl.Millis(e.Timestamp)
 	marker.Parts = []session.Part{{
-		ID: id + ":0", SessionID: b.s.Info.ID, MessageID: id, Type: session.CompactionPart, TailStartID: b.tailStart(at, e),
+		ID: id + ":0", MessageID: id, Type: session.CompactionPart, TailStartID: b.tailStart(at, e),
 	}}
 	b.add(at, marker)
 
 	summary := session.Message{MessageInfo: session.MessageInfo{
-		ID: id + ":summary", Role: session.Assistant, ParentID: id, Mode: "compaction", Agent: "compaction", Path: b.workingPath(),
-		Finish: "stop", Summary: jsontext.Value("true"),
+		ID: id + ":summary", Role: session.Assistant, ParentID: id, Path: b.workingPath(),
+		Mode: "compaction", Agent: "compaction", Finish: "stop", Summary: jsontext.Value("true"),
 	}}
 	if b.model != nil {
 		summary.ProviderID, summary.ModelID = b.model.ProviderID, b.model.ModelID
@@ -295,14 +264,15 @@ func (b *builder) compaction(at int, e *entry, mark *mark) {
 	}
 	for i, piece := range pieces(e.Summary, cuts) {
 		summary.Parts = append(summary.Parts, session.Part{
-			ID: summary.ID + ":" + strconv.Itoa(i), SessionID: b.s.Info.ID, MessageID: summary.ID, Type: session.TextPart, Text: piece,
+			ID: summary.ID + ":" + strconv.Itoa(i), MessageID: summary.ID, Type: session.TextPart, Text: piece,
 		})
 	}
 	b.add(at, summary)
 }
 
-// tailStart is the id of the first message that stays verbatim after a compaction: the one of the first kept entry, or of the
-// next entry that gives a message. There is none where that entry is the compaction itself or not on the branch.
+// tailStart is the id of the first message that stays verbatim after a compaction: the one of the
+// first kept entry, or of the next entry that gives a message. It is empty if that entry is the
+// compaction itself or not on the branch.
 func (b *builder) tailStart(at int, e *entry) string {
 	kept := -1
 	if b.f.linear {

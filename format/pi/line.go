@@ -2,9 +2,6 @@ package pi
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
-	"io"
 	"math"
 	"strconv"
 
@@ -145,7 +142,8 @@ func (b *block) signature() string {
 	return cmp.Or(b.TextSignature, b.ThinkingSignature, b.ThoughtSignature)
 }
 
-// content is a text, which is one block, or a list of blocks. Elements that are not objects are dropped.
+// content is a text, which is one block, or a list of blocks. Elements that are not objects are
+// dropped.
 type content []block
 
 // UnmarshalJSONFrom reads either form; anything else is no content.
@@ -218,16 +216,4 @@ func parse(text []byte) (entry, error) {
 		return e, span.ErrNotObject
 	}
 	return e, span.Decode(text, &e.record)
-}
-
-// reason says shortly why a line could not be read.
-func reason(err error) string {
-	var syntax *jsontext.SyntacticError
-	switch {
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		return "the line is cut short"
-	case errors.As(err, &syntax):
-		return fmt.Sprintf("not JSON at byte %d of the line: %v", syntax.ByteOffset, syntax.Err)
-	}
-	return err.Error()
 }

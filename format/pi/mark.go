@@ -1,6 +1,9 @@
 package pi
 
 import (
+	"bytes"
+	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -10,15 +13,18 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// mark is the member "winnow" of an entry: what the product's own members cannot say. The product keeps it and never looks at it.
+// mark is the member "winnow" of an entry: what the product's own members cannot say. The product
+// keeps it and never looks at it.
 type mark struct {
-	// Session is set in the header of a file that was written for a session from elsewhere: the session without its messages.
+	// Session is set in the header of a file that was written for a session from elsewhere: the
+	// session without its messages.
 	Session *session.Session `json:"session,omitzero"`
 
-	// Message is the message that the entry was written for. What the entry itself says is left out of it.
+	// Message is the message that the entry was written for. What the entry itself says is left out
+	// of it.
 	Message *session.Message `json:"message,omitzero"`
-	// From holds, for each part of Message, the position among the parts that the entry and those that continue it
-	// give when they are read alone, -1 for a part that they do not have.
+	// From holds, for each part of Message, the position among the parts that the entry and those
+	// that continue it give when they are read alone, -1 for a part that they do not have.
 	From []int `json:"from,omitzero"`
 	// Of is the id of the message that the entry continues: one message may need several entries.
 	Of string `json:"of,omitzero"`
@@ -26,12 +32,12 @@ type mark struct {
 	// Answer and AnswerFrom are Message and From of the summary, in a compaction entry.
 	Answer     *session.Message `json:"answer,omitzero"`
 	AnswerFrom []int            `json:"answerFrom,omitzero"`
-	// Cuts are the lengths of the parts, in bytes, that the summary of a compaction entry is joined of by blank lines;
-	// empty where it is one part.
+	// Cuts are the lengths of the parts, in bytes, that the summary of a compaction entry is joined
+	// of by blank lines; empty if it is one part.
 	Cuts []int `json:"cuts,omitzero"`
 
-	// Elisions are the committed elisions of what the entry holds, Original is the value that they replaced: of the member
-	// message, content or summary, as it was read.
+	// Elisions are the committed elisions of what the entry holds, Original is the value that they
+	// replaced: of the member message, content or summary, as it was read.
 	Elisions []elided       `json:"elisions,omitzero"`
 	Original jsontext.Value `json:"original,omitzero"`
 }
@@ -39,7 +45,7 @@ type mark struct {
 // elided is an elision with its place: ids of parts change when the product rewrites an old file.
 type elided struct {
 	rule.Elision `json:"elision"`
-	// Index is the position of the part in its message; of a tool result it has no meaning.
+	// Index is the position of the part in its message; for a tool result it means nothing.
 	Index int `json:"index"`
 	// Answer is set when the part is in the summary of a compaction entry, not in its marker.
 	Answer bool `json:"answer,omitzero"`
@@ -47,7 +53,7 @@ type elided struct {
 	Order int `json:"order"`
 }
 
-// readMark understands a winnow member; one that is not understood is left alone, as the product does.
+// readMark reads a winnow member. It returns nil for one that it does not understand.
 func readMark(raw jsontext.Value) *mark {
 	if raw.Kind() != '{' {
 		return nil
@@ -60,42 +66,40 @@ func readMark(raw jsontext.Value) *mark {
 }
 
 func (m *mark) empty() bool {
-	return m.Session == nil && m.Message == nil && m.Of == "" && m.Answer == nil && len(m.Elisions) == 0 && len(m.Original) == 0
+	return m.Session == nil && m.Message == nil && m.Of == "" && m.Answer == nil &&
+		len(m.Elisions) == 0 && len(m.Original) == 0
 }
 
-// omit takes out of a part what the part that the entry gives has in the same way; fill puts it back.
+// omit takes out of a part what the part that the entry gives has in the same way; fill puts it
+// back.
 func omit(p *session.Part, native *session.Part) {
-	if p.Text == native.Text {
-		p.Text = ""
+	drop := func(text *string, native string) {
+		if *text == native {
+			*text = ""
+		}
 	}
-	if p.URL == native.URL {
-		p.URL = ""
-	}
+	drop(&p.Text, native.Text)
+	drop(&p.URL, native.URL)
 	if p.State == nil || native.State == nil {
 		return
 	}
-	state := *p.State
-	p.State = &state
-	if state.Output == native.State.Output {
-		p.State.Output = ""
+	s, n := *p.State, native.State
+	p.State = &s
+	drop(&s.Output, n.Output)
+	drop(&s.Error, n.Error)
+	if bytes.Equal(s.Input, n.Input) {
+		s.Input = nil
 	}
-	if state.Error == native.State.Error {
-		p.State.Error = ""
-	}
-	if string(state.Input) == string(native.State.Input) {
-		p.State.Input = nil
-	}
-	if len(state.Attachments) == len(native.State.Attachments) {
-		p.State.Attachments = append([]session.Part(nil), state.Attachments...)
-		for i := range p.State.Attachments {
-			if p.State.Attachments[i].URL == native.State.Attachments[i].URL {
-				p.State.Attachments[i].URL = ""
-			}
+	if len(s.Attachments) == len(n.Attachments) {
+		s.Attachments = slices.Clone(s.Attachments)
+		for i := range s.Attachments {
+			drop(&s.Attachments[i].URL, n.Attachments[i].URL)
 		}
 	}
 }
 
-// pieces cuts a summary into the parts that it was joined of; one that was changed since stays whole.
+// pieces cuts a summary into the parts that it was joined of; one that was changed since stays
+// whole.
 func pieces(summary string, cuts []int) []string {
 	var found []string
 	rest := summary
@@ -118,7 +122,8 @@ func pieces(summary string, cuts []int) []string {
 	return found
 }
 
-// fits reports whether fill undoes omit: a field that is empty in the part must be empty in the entry's too.
+// fits reports whether fill undoes omit: a field that is empty in the part must be empty in the
+// entry's too.
 func fits(p *session.Part, native *session.Part) bool {
 	if p.Type != native.Type || p.Text == "" && native.Text != "" || p.URL == "" && native.URL != "" {
 		return false
@@ -134,12 +139,7 @@ func fits(p *session.Part, native *session.Part) bool {
 }
 
 func fill(p *session.Part, native *session.Part) {
-	if p.Text == "" {
-		p.Text = native.Text
-	}
-	if p.URL == "" {
-		p.URL = native.URL
-	}
+	p.Text, p.URL = cmp.Or(p.Text, native.Text), cmp.Or(p.URL, native.URL)
 	s, n := p.State, native.State
 	if s == nil || n == nil {
 		return
@@ -148,18 +148,11 @@ func fill(p *session.Part, native *session.Part) {
 		p.State = n
 		return
 	}
-	if s.Output == "" {
-		s.Output = n.Output
-	}
-	if s.Error == "" {
-		s.Error = n.Error
-	}
+	s.Output, s.Error = cmp.Or(s.Output, n.Output), cmp.Or(s.Error, n.Error)
 	if len(s.Input) == 0 || string(s.Input) == "{}" {
 		s.Input = n.Input
 	}
 	for i := range min(len(s.Attachments), len(n.Attachments)) {
-		if s.Attachments[i].URL == "" {
-			s.Attachments[i].URL = n.Attachments[i].URL
-		}
+		s.Attachments[i].URL = cmp.Or(s.Attachments[i].URL, n.Attachments[i].URL)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/session"
 )
@@ -64,7 +65,7 @@ type newCost struct {
 
 func text(s string) newBlock { return newBlock{Type: textBlock, Text: &s} }
 
-// image makes an image block of a file part that holds a base64 data: URL of an image.
+// image makes an image block of a file part with a base64 data: URL of an image.
 func image(p *session.Part) (newBlock, bool) {
 	head, data, ok := strings.Cut(p.URL, ";base64,")
 	mime, isData := strings.CutPrefix(head, "data:")
@@ -105,15 +106,16 @@ func (a *appender) user(m *session.Message) {
 	a.message(m, []newMessage{native}, at)
 }
 
-// assistant writes an assistant message: an entry for every step, each followed by the results of its calls.
+// assistant writes an assistant message: an entry for every step, each followed by the results of
+// its calls.
 func (a *appender) assistant(m *session.Message) {
 	var entries []newMessage
 	at := make([]int, len(m.Parts))
 	parts := 0
 	begin := func() {
 		entries = append(entries, newMessage{
-			Role: assistantRole, Content: []newBlock{}, API: api(m.ProviderID), Provider: m.ProviderID, Model: m.ModelID,
-			Usage: &newUsage{}, Stop: "stop", Timestamp: float64(int64(m.Time.Created)),
+			Role: assistantRole, Content: []newBlock{}, Usage: &newUsage{}, Stop: "stop",
+			API: api(m.ProviderID), Provider: m.ProviderID, Model: m.ModelID, Timestamp: float64(int64(m.Time.Created)),
 		})
 	}
 	begin()
@@ -145,10 +147,7 @@ func (a *appender) assistant(m *session.Message) {
 			b = text(p.Text)
 		case session.ReasoningPart:
 			b = newBlock{Type: thinkingBlock, Thinking: &p.Text}
-			var provider struct {
-				Signature string `json:"signature"`
-				Redacted  bool   `json:"redacted"`
-			}
+			var provider signed
 			if len(p.Metadata) > 0 && json.Unmarshal(p.Metadata, &provider, session.ReadOptions()) == nil {
 				b.Signature, b.Redacted = provider.Signature, provider.Redacted
 			}
@@ -158,11 +157,7 @@ func (a *appender) assistant(m *session.Message) {
 			if p.State == nil {
 				continue
 			}
-			arguments := p.State.Input
-			if arguments.Kind() != '{' {
-				arguments = jsontext.Value("{}")
-			}
-			b = newBlock{Type: callBlock, ID: p.CallID, Name: p.Tool, Arguments: arguments}
+			b = newBlock{Type: callBlock, ID: p.CallID, Name: p.Tool, Arguments: jsonl.Input(p.State)}
 			if p.State.Final() {
 				results = append(results, result(p))
 			}
@@ -176,8 +171,11 @@ func (a *appender) assistant(m *session.Message) {
 	end()
 	last := &entries[step]
 	if u := m.Tokens; u != nil {
-		last.Usage = &newUsage{Input: u.Input, Output: u.Output + u.Reasoning, CacheRead: u.Cache.Read, CacheWrite: u.Cache.Write, Hour: u.Cache.Write1h, Total: u.Total}
-		last.Usage.Total = max(u.Total, u.Prompt()+u.Output+u.Reasoning)
+		output := u.Output + u.Reasoning
+		last.Usage = &newUsage{
+			Input: u.Input, Output: output, Total: max(u.Total, u.Prompt()+output),
+			CacheRead: u.Cache.Read, CacheWrite: u.Cache.Write, Hour: u.Cache.Write1h,
+		}
 	}
 	if m.Cost != nil {
 		last.Usage.Cost.Total = *m.Cost
@@ -186,12 +184,7 @@ func (a *appender) assistant(m *session.Message) {
 		last.Stop = "length"
 	}
 	if m.Failed() {
-		var e struct {
-			Name string `json:"name"`
-			Data struct {
-				Message string `json:"message"`
-			} `json:"data"`
-		}
+		var e jsonl.Failure
 		last.Stop = "error"
 		if json.Unmarshal(m.Error, &e, session.ReadOptions()) == nil {
 			last.Failure = e.Data.Message
@@ -206,7 +199,8 @@ func (a *appender) assistant(m *session.Message) {
 // result writes the result of a call.
 func result(p *session.Part) newMessage {
 	failed := p.State.Status == session.Failed
-	m := newMessage{Role: resultRole, CallID: p.CallID, Tool: p.Tool, Content: []newBlock{text(p.State.Result())}, IsError: &failed}
+	m := newMessage{Role: resultRole, CallID: p.CallID, Tool: p.Tool, IsError: &failed}
+	m.Content = []newBlock{text(p.State.Result())}
 	for i := range p.State.Attachments {
 		m.Content = append(m.Content, fileBlock(&p.State.Attachments[i]))
 	}
@@ -219,7 +213,8 @@ func result(p *session.Part) newMessage {
 	return m
 }
 
-// api is the protocol that the product speaks with a provider. It keeps signatures of messages only where it is the same.
+// api is the protocol that the product speaks with a provider. It keeps signatures only of messages
+// with the same protocol.
 func api(provider string) string {
 	switch provider {
 	case "anthropic":

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/internal/jsonl"
 )
 
 var _ format.Outliner = Format{}
@@ -27,7 +28,7 @@ func (o *outlining) Line(text []byte) error {
 	o.counts.Entries++
 	if err != nil {
 		o.branch.damage()
-		return errors.New(reason(err))
+		return errors.New(jsonl.Reason(err))
 	}
 	header := o.branch.add(&e)
 	use := format.Inside

@@ -1,10 +1,11 @@
-// Package pi answers: what happened in a session of the pi coding agent, and how is it told again? It reads and writes
-// the session files of @mariozechner/pi-coding-agent: one JSON entry a line, below a header.
+// Package pi reads and writes the session files of @mariozechner/pi-coding-agent: one JSON entry a
+// line, below a header.
 //
-// From version 2 of the header on the entries are a tree by id and parentId, and the last line is the leaf that the product
-// resumes from; version 1 is a plain list without ids. The product rewrites files of older versions when it opens
-// them, giving each entry a new id, and then only ever appends. It parses lines and skips those that do not parse,
-// keeps members that it does not know, but throws away a file whose first entry is no header.
+// From version 2 of the header on the entries are a tree by id and parentId, and the last line is
+// the leaf that the product resumes from; version 1 is a plain list without ids. The product
+// rewrites files of older versions when it opens them, giving each entry a new id, and then only
+// ever appends. It parses lines and skips those that do not parse, keeps members that it does not
+// know, but throws away a file whose first entry is not a header.
 package pi
 
 import (
@@ -31,7 +32,8 @@ func (Format) Name() string { return Name }
 // Title names the format for people.
 func (Format) Title() string { return "pi session (JSONL)" }
 
-// Detect looks for the header in the first line, or, where that line is damaged, for an entry that only this product writes.
+// Detect looks for the header in the first line, or, if that line is damaged, for an entry that
+// only this product writes.
 func (Format) Detect(head []byte) bool {
 	for l := range span.Lines(head) {
 		if l.Number > 8 {
@@ -43,7 +45,8 @@ func (Format) Detect(head []byte) bool {
 				return e.ID != "" && (e.Cwd != "" || e.Timestamp != "")
 			case messageEntry:
 				return e.Message != nil && e.Timestamp != "" && e.Message.Role != ""
-			case compactionEntry, modelEntry, thinkingEntry, branchEntry, customEntry, customMessageEntry, infoEntry, labelEntry:
+			case compactionEntry, modelEntry, thinkingEntry, branchEntry, customEntry, customMessageEntry,
+				infoEntry, labelEntry:
 				return e.Timestamp != ""
 			default:
 				return false

@@ -2,25 +2,25 @@ package pi
 
 import (
 	"cmp"
-	"errors"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/bill"
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/internal/jsonl"
+	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 )
 
-// Read reads a session file. The log is the active branch; branches that were left are counted alone. The elisions that
-// Write left are the ledger, and the log has what they hide. Counts.Messages counts entries of the type message, which is what
-// the product's own list of sessions shows: the user's, the model's, tool results and the user's own commands;
-// a command's output counts as a tool result.
+// Read reads a session file. The log is the active branch; branches that were left are counted
+// alone. The elisions that Write left are the ledger, and the log has what they hide.
+// Counts.Messages counts entries of the type message, which is what the product's own list of
+// sessions shows: the user's, the model's, tool results and the user's own commands; a command's
+// output counts as a tool result.
 func (Format) Read(src []byte) (*format.Document, error) { return document(src, false) }
 
 // ReadStretch reads lines that are all of one branch. See format.Outliner.
@@ -34,11 +34,7 @@ func document(src []byte, stretch bool) (*format.Document, error) {
 	doc := &format.Document{Format: Name, Damaged: damaged, Source: src, Native: f}
 	f.count(&doc.Counts)
 	if doc.Counts.Entries == len(damaged) || f.header < 0 && len(f.path) == 0 {
-		err := &format.SyntaxError{Format: Name, Line: 1, Expected: "a session header or an entry, one JSON object a line"}
-		if len(damaged) > 0 {
-			err.Line, err.Offset, err.Err = damaged[0].Line, damaged[0].Offset, errors.New(damaged[0].Reason)
-		}
-		return nil, err
+		return nil, jsonl.Unreadable(Name, "a session header or an entry, one JSON object a line", damaged)
 	}
 	b := newBuilder(f)
 	if f.header >= 0 {
@@ -93,12 +89,13 @@ func (f *file) beside() []bill.Request {
 	var left []bill.Request
 	for i := range f.entries {
 		e := &f.entries[i]
-		if active[i] || e.gone || e.damaged || e.Kind != messageEntry || e.Message == nil || e.Message.Role != assistantRole || e.Message.Usage == nil {
+		m := e.Message
+		if active[i] || e.gone || e.Kind != messageEntry || m == nil || m.Role != assistantRole || m.Usage == nil {
 			continue
 		}
-		by := session.ModelRef{ProviderID: e.Message.Provider, ModelID: e.Message.Model}
-		u := e.Message.Usage
-		r := bill.Request{ID: f.messageID(i), Kind: bill.Left, Time: e.created(), Model: by.String(), Usage: u.tokens(), Logged: u.cost()}
+		by := session.ModelRef{ProviderID: m.Provider, ModelID: m.Model}
+		r := bill.Request{ID: f.messageID(i), Kind: bill.Left, Time: e.created(), Model: by.String()}
+		r.Usage, r.Logged = m.Usage.tokens(), m.Usage.cost()
 		if bill.Usage(*r.Usage) != (model.Usage{}) {
 			left = append(left, r)
 		}
@@ -117,7 +114,7 @@ type builder struct {
 	path     *session.Path
 	lastUser string
 	calls    map[string]place // call id → its newest part
-	parts    map[string]int   // part id → how often it occurs
+	parts    jsonl.IDs        // part id → how often it occurs
 	byID     map[string]int   // message id → position
 	unasked  []int            // user messages that came before any word about the model
 	restores []restore
@@ -131,8 +128,8 @@ type restore struct {
 	from    []int
 }
 
-// placed is an elision that was read, with the message that it is in. result is set where the part is the call that
-// the entry has the result of.
+// placed is an elision that was read, with the message that it is in. result is set if the part is
+// the call that the entry has the result of.
 type placed struct {
 	elided
 	message int
@@ -140,7 +137,7 @@ type placed struct {
 }
 
 func newBuilder(f *file) *builder {
-	return &builder{f: f, calls: map[string]place{}, parts: map[string]int{}, byID: map[string]int{},
+	return &builder{f: f, calls: map[string]place{}, parts: jsonl.IDs{}, byID: map[string]int{},
 		s: session.Session{Messages: make([]session.Message, 0, len(f.path))}}
 }
 
@@ -152,7 +149,7 @@ func (b *builder) head(e *entry) {
 	}
 	b.s.Info.ID, b.s.Info.Directory = e.ID, e.Cwd
 	b.s.Info.ParentID = forkedFrom(cmp.Or(e.ParentSession, e.BranchedFrom))
-	b.s.Info.Time.Created = moment(e.Timestamp)
+	b.s.Info.Time.Created = jsonl.Millis(e.Timestamp)
 	b.setModel(e.Provider, e.Model)
 	b.setLevel(e.Thinking)
 	for i := range b.f.entries {
@@ -211,7 +208,8 @@ func (b *builder) entry(at int) {
 		b.user(at, e, e.Content, true)
 	case branchEntry:
 		if e.Summary != "" {
-			b.user(at, e, content{{Kind: textBlock, Text: "Summary of a branch of this conversation that was left:\n\n" + e.Summary}}, true)
+			const heading = "Summary of a branch of this conversation that was left:\n\n"
+			b.user(at, e, content{{Kind: textBlock, Text: heading + e.Summary}}, true)
 		}
 	case compactionEntry:
 		b.compaction(at, e, m)
@@ -229,7 +227,8 @@ func (b *builder) entry(at int) {
 	}
 }
 
-// mark notes what the mark of an entry says about the messages that the entry gave, from the one at before on.
+// mark notes what the mark of an entry says about the messages that the entry gave, from the one at
+// before on.
 func (b *builder) mark(m *mark, before int, result *place) {
 	at := before
 	if m.Of != "" {
@@ -270,7 +269,6 @@ func (b *builder) rename(at int, id string) {
 
 // add appends a message that was made from the entry at this position.
 func (b *builder) add(at int, m session.Message) *session.Message {
-	m.SessionID = b.s.Info.ID
 	if m.Role == session.User && m.Marker() == nil {
 		b.lastUser = m.ID
 	}
@@ -294,16 +292,19 @@ func (b *builder) finish() session.Session {
 			}
 		}
 	}
+	jsonl.Own(&b.s)
 	for i := range b.restores {
 		b.restore(&b.restores[i])
 	}
 	if b.s.Info.Model == nil && b.model != nil && !b.foreign {
-		b.s.Info.Model = &session.ModelRef{ID: b.model.ModelID, ProviderID: b.model.ProviderID, Variant: b.model.Variant}
+		by := b.model
+		b.s.Info.Model = &session.ModelRef{ID: by.ModelID, ProviderID: by.ProviderID, Variant: by.Variant}
 	}
 	if b.s.Info.Time.Updated == 0 {
 		b.s.Info.Time.Updated = b.s.Info.Time.Created
 		for i := range b.s.Messages {
-			b.s.Info.Time.Updated = max(b.s.Info.Time.Updated, b.s.Messages[i].Time.Created, b.s.Messages[i].Time.Completed)
+			at := b.s.Messages[i].Time
+			b.s.Info.Time.Updated = max(b.s.Info.Time.Updated, at.Created, at.Completed)
 		}
 	}
 	return b.s
@@ -323,7 +324,8 @@ func (b *builder) restore(r *restore) {
 		m.Parts = append(m.Parts, p)
 	}
 	if marker, was := m.Marker(), native.Marker(); marker != nil && was != nil {
-		marker.TailStartID = was.TailStartID // by position: ids of messages change when the product rewrites an old file
+		// By position: ids of messages change when the product rewrites an old file.
+		marker.TailStartID = was.TailStartID
 	}
 	b.s.Messages[r.message] = m
 	b.f.from[r.message] = r.from
@@ -358,12 +360,13 @@ func (b *builder) restoredAt(p place) int {
 
 // restored reads the entry with the value that elisions replaced in its place.
 func (e *entry) restored(original jsontext.Value) (*entry, bool) {
-	full, err := parse([]byte(`{"type":` + strconv.Quote(e.Kind) + `,"` + e.replaceable() + `":` + string(original) + `}`))
+	full, err := parse(span.Make("type", e.Kind, e.replaceable(), original))
 	if err != nil {
 		return nil, false
 	}
 	restored := *e
-	restored.text, restored.Message, restored.Content, restored.Summary = full.text, full.Message, full.Content, full.Summary
+	restored.text, restored.Message = full.text, full.Message
+	restored.Content, restored.Summary = full.Content, full.Summary
 	return &restored, true
 }
 
@@ -376,13 +379,4 @@ func (e *entry) replaceable() string {
 		return "summary"
 	}
 	return "message"
-}
-
-// moment reads a timestamp; 0 when it is none.
-func moment(stamp string) session.Millis {
-	t, err := time.Parse(time.RFC3339Nano, stamp)
-	if err != nil {
-		return 0
-	}
-	return session.Millis(t.UnixMicro()) / 1000
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/format/internal/span"
 )
 
@@ -46,7 +47,7 @@ func index(src []byte) (*file, []format.Damage) {
 				e = entry{gone: true, damaged: true}
 				b.damage()
 				damaged = append(damaged, format.Damage{
-					Line: l.Number, Offset: int64(l.Whole.Start), Bytes: l.Whole.Len(), Reason: reason(err),
+					Line: l.Number, Offset: int64(l.Whole.Start), Bytes: l.Whole.Len(), Reason: jsonl.Reason(err),
 				})
 			} else {
 				if b.add(&e) {
@@ -97,10 +98,11 @@ func (f *file) messageID(at int) string {
 	return fmt.Sprintf("pi_%06d", f.entries[at].line)
 }
 
-// branch finds the entries that the product resumes from: those from the root to the last one of the file. The product ends
-// the branch at a parent that is not there. If damage is between them, the branch goes on at the entry before the damage, for
-// what can be read must not be lost; so it does at an entry without an id, which nothing can name as its parent. The branch
-// keeps a few bytes an entry. The zero value is ready.
+// branch finds the entries that the product resumes from: those from the root to the last one of
+// the file. The product ends the branch at a parent that is not there. If damage is between them,
+// the branch goes on at the entry before the damage, for what can be read must not be lost. Before
+// and after an entry without an id, which nothing can name as its parent, it follows the order of
+// the file. The branch keeps a few bytes an entry. The zero value is ready.
 type branch struct {
 	names   format.Names
 	nodes   []node
@@ -144,7 +146,8 @@ func (b *branch) add(e *entry) (header bool) {
 // linear reports whether the order of the file is that of the session.
 func (b *branch) linear() bool { return b.header && b.old || !b.header && b.named == 0 }
 
-// path returns the branch from its root on, by the numbers of its entries among those that were added.
+// path returns the branch from its root on, by the numbers of its entries among those that were
+// added.
 func (b *branch) path() (path []int32) {
 	byID := make([]int32, b.names.Len()+1) // the newest entry of an id, plus one
 	leaf := int32(-1)

@@ -1,21 +1,22 @@
 package pi
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"slices"
 	"strconv"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/session"
 )
 
-// Write writes a session file. Lines that the change does not touch are written as they were read, damaged ones too. A pivot
-// becomes the product's own compaction entry; an elision changes what the entry shows and keeps the original beside it;
-// an undone pivot is left out and what followed it linked to what came before. A file of version 1 stays one: the
-// product gives its entries ids when it opens it.
+// Write writes a session file. Lines that the change does not touch are written as they were read,
+// damaged ones too. A pivot becomes the product's own compaction entry; an elision changes what the
+// entry shows and keeps the original beside it; an undone pivot is left out and what followed it
+// linked to what came before. A file of version 1 stays one: the product gives its entries ids when
+// it opens it.
 func (Format) Write(w io.Writer, from *format.Document, change format.Change) error {
 	if from == nil {
 		return write(w, newSession(change), change)
@@ -60,14 +61,16 @@ func write(w io.Writer, a *appender, change format.Change) error {
 // newSession writes a whole session as a new file of the current version.
 func newSession(change format.Change) *appender {
 	s := &change.Session
-	a := &appender{out: &bytes.Buffer{}, used: map[string]bool{}, first: map[string]ref{}}
+	a := newAppender(0)
 	info := *s
 	info.Messages = nil
 	id := s.Info.ID
 	if id == "" {
 		id = a.newID("session")
 	}
-	a.write(id, s.Info.Time.Created, newEntry{Type: sessionEntry, Version: current, ID: id, Cwd: s.Info.Directory, Winnow: &mark{Session: &info}})
+	a.write(id, s.Info.Time.Created, newEntry{
+		Type: sessionEntry, Version: current, ID: id, Cwd: s.Info.Directory, Winnow: &mark{Session: &info},
+	})
 	if s.Info.Title != "" {
 		a.write("title of "+id, s.Info.Time.Created, newEntry{Type: infoEntry, Name: s.Info.Title})
 	}
@@ -84,7 +87,8 @@ func (f *file) firstLine() int {
 	return 1
 }
 
-// undone finds the entries of pivots that were undone: of the marker, its summary, and what was appended with them.
+// undone finds the entries of pivots that were undone: of the marker, its summary, and what was
+// appended with them.
 func (f *file) undone(log []session.Message, markers map[string]bool) map[int]bool {
 	removed := map[int]bool{}
 	for i := range log {
@@ -101,7 +105,8 @@ func (f *file) undone(log []session.Message, markers map[string]bool) map[int]bo
 
 // without writes the source without the removed entries, and is ready to append to it.
 func (f *file) without(src []byte, removed map[int]bool) *appender {
-	a := &appender{out: bytes.NewBuffer(make([]byte, 0, len(src)+len(src)/8)), linear: f.linear, used: map[string]bool{}, first: map[string]ref{}}
+	a := newAppender(len(src) + len(src)/8)
+	a.linear = f.linear
 	parents := map[string]string{} // of the removed entries
 	ids := map[string]int{}
 	parsed := make([]int, len(f.entries))
@@ -151,7 +156,7 @@ func (f *file) without(src []byte, removed map[int]bool) *appender {
 					break
 				}
 			}
-			text = span.Update(text, parentID(e.Parent), "parentId")
+			text = span.Update(text, jsonl.OrNull(e.Parent), "parentId")
 		}
 		if kept, ok := ids[e.FirstKept]; ok && removed[kept] {
 			for kept < i && (removed[kept] || f.entries[kept].gone) {
@@ -175,6 +180,6 @@ func (f *file) without(src []byte, removed map[int]bool) *appender {
 	return a
 }
 
-// emptied stands where an entry was taken out of a file without ids, in which messages are named by the numbers of
-// their lines. The product skips lines that are blank.
+// emptied replaces an entry that was taken out of a file without ids, in which messages are named
+// by the numbers of their lines. The product skips lines that are blank.
 const emptied = " \n"

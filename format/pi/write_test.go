@@ -17,7 +17,8 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// generated makes a session of about this size: turns of a question, three calls with results, and an answer.
+// generated makes a session of about this size: turns of a question, three calls with results, and
+// an answer.
 func generated(size int) []byte {
 	var out bytes.Buffer
 	out.WriteString(`{"type":"session","version":3,"id":"0199bbbb","timestamp":"2026-02-01T08:00:00.000Z","cwd":"/home/ada/kiln"}` + "\n")
@@ -41,7 +42,8 @@ func generated(size int) []byte {
 	return out.Bytes()
 }
 
-// folded is a change that appends a pivot with a tail and a word to go on, and elides the first output.
+// folded is a change that appends a pivot with a tail and a word to go on, and elides the first
+// output.
 func folded(doc *format.Document) format.Change {
 	s := doc.Session
 	s.Messages = append([]session.Message(nil), s.Messages...)

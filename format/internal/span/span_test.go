@@ -246,6 +246,10 @@ func TestObject(t *testing.T) {
 	if got, want := string(o.Bytes()), `{"b":{"a":2,"z":1},"a":"x","f":null}`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
+	made := Make("s", "x", "raw", []byte(`[1]`), "value", jsontext.Value(`{}`), "n", 1)
+	if want := `{"s":"x","raw":[1],"value":{},"n":1}`; string(made) != want {
+		t.Errorf("got %s, want %s", made, want)
+	}
 	if got, want := string(Array([][]byte{[]byte("1"), []byte("{}")})), `[1,{}]`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}

@@ -65,7 +65,8 @@ func Replace(text []byte, s Span, with []byte) []byte {
 	return slices.Concat(text[:s.Start], with, text[s.End:])
 }
 
-// Update returns an object in which the member at the end of path has another value; an object without it stays as it is.
+// Update returns an object in which the member at the end of path has another value; an object
+// without it stays as it is.
 func Update(object, value []byte, path ...string) []byte {
 	if at := Find(object, All(object), path...); !at.Empty() {
 		return Replace(object, at, value)
@@ -219,6 +220,25 @@ func (o *Object) Raw(name string, value []byte) {
 	o.text = append(append(o.text, begin), Quote(name)...)
 	o.text = append(append(o.text, ':'), value...)
 }
+
+// With adds members, each a name and a value. Bytes, and a jsontext.Value, are JSON already.
+func (o *Object) With(members ...any) *Object {
+	for i := 0; i+1 < len(members); i += 2 {
+		name := members[i].(string)
+		switch value := members[i+1].(type) {
+		case []byte:
+			o.Raw(name, value)
+		case jsontext.Value:
+			o.Raw(name, value)
+		default:
+			o.Add(name, value)
+		}
+	}
+	return o
+}
+
+// Make writes an object of members, each a name and a value as With takes them.
+func Make(members ...any) []byte { return new(Object).With(members...).Bytes() }
 
 // Bytes is the object.
 func (o *Object) Bytes() []byte {
