@@ -57,7 +57,7 @@ var siblings = map[string]string{
 }
 
 // tools are programs and tests' own packages: they may import anything, nothing imports them but tests.
-var tools = []string{"internal/", "rule/ruletest", "interop", "format/body/bodytest", "llm/llmtest/sdk", "wire/wiretest", "examples/", "token/fit", "replay/need", "model/generate"}
+var tools = []string{"internal/", "rule/ruletest", "interop", "llm/llmtest/sdk", "wire/wiretest", "examples/", "token/fit", "replay/need", "model/generate"}
 
 type pkg struct {
 	ImportPath string
