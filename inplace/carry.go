@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// rounds and pause are how long a writer is waited for that has the original open: whoever opens a file for a line and closes it again is done long
-// before, whoever keeps it open is not going to close it.
+// rounds and pause are how long a writer is waited for that has the original open: whoever opens a
+// file for a line and closes it again is done long before, whoever keeps it open is not going to
+// close it.
 const (
 	rounds = 10
 	pause  = 30 * time.Millisecond
@@ -31,7 +32,8 @@ func (c *Claim) catchUp(out *os.File) error {
 	return nil
 }
 
-// carry adds whole lines that the original has and the new file has not, and returns how many bytes it was.
+// carry adds whole lines that the original has and the new file has not, and returns how many bytes
+// it was.
 func (c *Claim) carry(out *os.File, step string) (int64, error) {
 	info, err := c.old.Stat()
 	if err != nil {
@@ -59,7 +61,7 @@ func (c *Claim) carry(out *os.File, step string) (int64, error) {
 	}
 	write := func() error { _, err := out.Write(add); return err }
 	if step != "" {
-		err = c.room.step(step, write)
+		err = c.room.Step(step, write)
 	} else {
 		err = write()
 	}
@@ -102,7 +104,8 @@ func unended(f *os.File) (bool, error) {
 	return last[0] != '\n', err
 }
 
-// settle carries over what was written to the original, until nobody can write to it any more: all who open the file by its name now get the new one.
+// settle carries over what was written to the original, until nobody can write to it any more: all
+// who open the file by its name now get the new one.
 func (c *Claim) settle(ctx context.Context, out *os.File, done *Replaced) error {
 	carry := func() error {
 		if _, err := c.carry(out, ""); err != nil {
@@ -128,7 +131,7 @@ func (c *Claim) settle(ctx context.Context, out *os.File, done *Replaced) error 
 		if quiet > 1 && (known || quiet > rounds/2) || ctx.Err() != nil {
 			break
 		}
-		c.room.sleep(pause)
+		c.room.Sleep(pause)
 	}
 	done.Left = c.rejected
 	if c.carried > 0 {

@@ -55,19 +55,21 @@ type holder struct {
 	Path    string `json:"path"`
 	PID     int    `json:"pid"`
 	Command string `json:"command"`
-	// Of the newest replacement. A file that still is as winnow left it is not one that an agent has just written.
+	// Of the newest replacement. A file that still is as winnow left it is not one that an agent
+	// has just written.
 	Size     int64     `json:"size"`
 	Modified time.Time `json:"modified"`
 }
 
-// Take locks a file until Close, waiting for whoever has it, and looks whether it may be replaced. The error is a *Refusal when it may not, before anything
-// costly is done. What is read of it has to be given to Read.
+// Take locks a file until Close, waiting for whoever has it, and looks whether it may be replaced.
+// The error is a *Refusal when it may not, before anything costly is done. What is read of it has
+// to be given to Read.
 func (r Room) Take(ctx context.Context, path string, how Taking) (_ *Claim, err error) {
 	real, err := Real(path)
 	if err != nil {
 		return nil, err
 	}
-	c := &Claim{Path: real, room: r, command: how.Command, force: how.Force}
+	c := &Claim{Path: real, room: r.ready(), command: how.Command, force: how.Force}
 	left, err := c.acquire(ctx, how.Waiting)
 	if err != nil {
 		return nil, err
@@ -113,7 +115,7 @@ func (c *Claim) acquire(ctx context.Context, waiting func(string)) (left holder,
 		return left, errors.Join(err, c.lock.Close())
 	}
 	left = readHolder(name)
-	return left, c.note(holder{Path: c.Path, PID: os.Getpid(), Command: c.command, Size: left.Size, Modified: left.Modified})
+	return left, c.note(left.Size, left.Modified)
 }
 
 func (h holder) String() string {
@@ -131,8 +133,10 @@ func readHolder(name string) (h holder) {
 	return h
 }
 
-// note writes into the lock file. It must stay the same file: others wait for it.
-func (c *Claim) note(h holder) error {
+// note writes into the lock file who has the file, and how it was left. It must stay the same lock
+// file: others wait for it.
+func (c *Claim) note(size int64, modified time.Time) error {
+	h := holder{Path: c.Path, PID: os.Getpid(), Command: c.command, Size: size, Modified: modified}
 	text, err := json.Marshal(h, jsontext.AllowInvalidUTF8(true))
 	if err != nil {
 		return err
@@ -172,8 +176,8 @@ func (c *Claim) look(left holder) *Refusal {
 	return nil
 }
 
-// Read is to be given what was read of the file, and returns what of it counts: with force, an incomplete last line is left to the writer who may still
-// complete it.
+// Read is to be given what was read of the file, and returns what of it counts: with force, an
+// incomplete last line is left to the writer who may still complete it.
 func (c *Claim) Read(data []byte) ([]byte, error) {
 	if c.lines {
 		whole, err := wholeLines(bytes.NewReader(data), int64(len(data)))
@@ -187,7 +191,8 @@ func (c *Claim) Read(data []byte) ([]byte, error) {
 	return data, nil
 }
 
-// consistsOfLines tells whether a file is one of JSON Lines, to which lines are added. One that is compressed is not.
+// consistsOfLines tells whether a file is one of JSON Lines, to which lines are added. One that is
+// compressed is not.
 func consistsOfLines(f io.ReaderAt, path string) (bool, error) {
 	head := make([]byte, 64<<10)
 	n, err := f.ReadAt(head, 0)
@@ -208,7 +213,8 @@ func consistsOfLines(f io.ReaderAt, path string) (bool, error) {
 
 var lenient = []jsontext.Options{jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)}
 
-// wholeLines is up to where a file consists of whole lines. A last one without a line break counts when it is a JSON value.
+// wholeLines is up to where a file consists of whole lines. A last one without a line break counts
+// when it is a JSON value.
 func wholeLines(f io.ReaderAt, size int64) (int64, error) {
 	const block = 64 << 10
 	for end := size; end > 0; {
@@ -225,7 +231,8 @@ func wholeLines(f io.ReaderAt, size int64) (int64, error) {
 	return endOf(f, 0, size)
 }
 
-// endOf is the end of the last line, which begins at start: where it is complete, the end of the file.
+// endOf is the end of the last line, which begins at start: where it is complete, the end of the
+// file.
 func endOf(f io.ReaderAt, start, size int64) (int64, error) {
 	last := make([]byte, size-start)
 	if _, err := f.ReadAt(last, start); err != nil && err != io.EOF {
