@@ -115,9 +115,9 @@ func Products() []string {
 	return []string{"claude-code", "codex", "opencode", "pi", "gemini-cli", "openhands"}
 }
 
-// Find lists the sessions of every product, last updated first. Of a file it reads the first 64
-// KiB, of a database no message. The error is that of the context alone; what could not be read is
-// among the problems.
+// Find lists the sessions of every product, last updated first. It reads the first 64 KiB of a
+// file, and no message of a database. The error is the context's; what could not be read is among
+// the problems.
 func (s *Search) Find(ctx context.Context) ([]Found, []Problem, error) {
 	var found []Found
 	var problems []Problem
@@ -200,8 +200,7 @@ func (s *Search) Measure(ctx context.Context, found []Found) ([]Problem, error) 
 	return problems, nil
 }
 
-// each calls do for 0 to n-1, some at a time, until all are done or the context ends. A file on
-// which a reader fails in a way that nobody thought of is that file's problem.
+// each calls do for 0 to n-1, some at a time, until all are done or the context ends.
 func (s *Search) each(ctx context.Context, n int, progress func(done, of int), do func(int)) {
 	parallel := s.Parallel
 	if parallel <= 0 {

@@ -26,7 +26,7 @@ const (
 	headBytes   = 64 << 10
 )
 
-// head says what the beginning of a file tells. It is nil for files that are no sessions.
+// head says what the beginning of a file tells. It is nil for files that are not sessions.
 func (s *Search) head(p Place, path string) (found *Found, err error) {
 	defer guard(&err)
 	if info, err := os.Stat(path); err == nil && info.IsDir() {

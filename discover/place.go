@@ -129,7 +129,7 @@ func (p Place) list() (files []string, problems []Problem) {
 		return stores, problems
 	}
 	unread := func(path string, err error) { problems = append(problems, Problem{path, err}) }
-	// Folders of OpenHands: what is in them is the session, but for those of its sub-agents.
+	// Folders of OpenHands: what is in them is the session, except for the ones of its sub-agents.
 	conversations := map[string]bool{}
 	err := Walk(p.Path, func(path string, d fs.DirEntry) error {
 		above := filepath.Dir(path)

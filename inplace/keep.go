@@ -13,7 +13,7 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// keep makes the original's second name, before its first is taken away.
+// keep gives the original a second name before its first is taken away.
 func (c *Claim) keep() (Original, error) {
 	if err := os.MkdirAll(c.room.Folder(), 0o700); err != nil {
 		return Original{}, err
@@ -40,8 +40,8 @@ func (c *Claim) keep() (Original, error) {
 	}
 }
 
-// name writes the receipt and makes the link: in the folder of originals, or beside the file where
-// that is on another disk.
+// name writes the receipt and makes the link: in the folder of originals, or beside the file if the
+// folder is on another disk.
 func (c *Claim) name(o *Original) error {
 	if err := c.room.Step("receipt", o.save); err != nil {
 		return err
@@ -78,8 +78,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// copied keeps a copy where no link can be made. What is written to the original after this process
-// has ended would be lost, so nobody may have it open.
+// copied keeps a copy if no link can be made. What is written to the original after this process
+// has ended would be lost, so no other program may have it open.
 func (c *Claim) copied(o *Original, path string, why error) error {
 	open, known := c.room.Openers(c.info)
 	if writing := writersOf(open); len(writing) > 0 || !known && !c.force {
@@ -113,8 +113,8 @@ func copyFile(from io.ReaderAt, size int64, path string, mode fs.FileMode) error
 	})
 }
 
-// bring copies an original that is beside the file into the folder of originals, once nobody writes
-// to it any more. What of it is in no other file goes along.
+// bring copies an original that is beside the file into the folder of originals, once no program
+// writes to it any more. With it goes what is in no other file.
 func (c *Claim) bring(o *Original, done *Replaced) error {
 	if o.copied { // what came to the original since goes along
 		info, err := c.old.Stat()
@@ -152,7 +152,7 @@ func (c *Claim) bring(o *Original, done *Replaced) error {
 	return nil
 }
 
-// tidy removes what an original makes superfluous: other names of it that replacements left which
+// tidy removes what an original makes superfluous: other names of it, left by replacements that
 // were broken off, and older originals of the same file with the same content.
 func (c *Claim) tidy(o Original) {
 	list, _ := c.room.Originals() // what cannot be read stays
@@ -173,6 +173,6 @@ func (c *Claim) tidy(o Original) {
 				continue
 			}
 		}
-		_ = other.remove() // it is in nobody's way
+		_ = other.remove() // it does no harm if it stays
 	}
 }

@@ -11,18 +11,17 @@ import (
 	"github.com/winnowhq/winnow/plainfile"
 )
 
-// Whoever opens the file between the rename and the carrying over writes to the new one at once,
-// and what he wrote to the original before is added behind it. Products take the last line for the
-// newest, so such a file is replaced once more, with its lines in their order.
+// A program that opens the file between the rename and the carrying over writes to the new one at
+// once, and what it wrote to the original before is added after that. Products take the last line
+// for the newest, so such a file is replaced once more, with its lines in their order.
 
 // span is a piece of the new file.
 type span struct{ start, end int64 }
 
-// tries is how often a file is put in order whose writer comes between again and again.
+// tries is how often a file is put in order if its writer keeps coming between.
 const tries = 5
 
-// noteWrite remembers a piece that was just added to the new file, where somebody else's lines
-// stand before it.
+// noteWrite remembers a piece that was just added to the new file after lines of another program.
 func (c *Claim) noteWrite(out *os.File, piece []byte) error {
 	end, err := out.Seek(0, io.SeekCurrent) // behind what was appended last
 	if err != nil {
@@ -41,8 +40,8 @@ func (c *Claim) noteWrite(out *os.File, piece []byte) error {
 	return nil
 }
 
-// ordered is the new file with the pieces that came late in front of what was written to it by
-// others.
+// ordered is the new file with the pieces that came late in front of what other programs wrote to
+// it.
 func ordered(text []byte, end int64, late []span) []byte {
 	sorted := bytes.Clone(text[:end])
 	for _, s := range late {

@@ -34,7 +34,7 @@ func (p Process) String() string {
 
 func (r Room) proc() string { return cmp.Or(r.Proc, "/proc") }
 
-// processes lists the processes that can be seen, without this one. known is false where the system
+// processes lists the processes that can be seen, without this one. known is false if the system
 // does not show them.
 func (r Room) processes() (pids []int, known bool) {
 	if _, err := os.Stat(filepath.Join(r.proc(), "self", "fd")); err != nil {
@@ -53,7 +53,7 @@ func (r Room) processes() (pids []int, known bool) {
 }
 
 // Openers are the other processes that have a file open, whatever its name is now. known is false
-// where that cannot be found out; processes of other users are only seen by root.
+// if that cannot be found out; only root sees processes of other users.
 func (r Room) Openers(file fs.FileInfo) (open []Process, known bool) {
 	pids, known := r.processes()
 	for _, pid := range pids {
@@ -81,8 +81,7 @@ func (r Room) Openers(file fs.FileInfo) (open []Process, known bool) {
 	return open, known
 }
 
-// writes tells whether a descriptor was opened for writing; where that is not said it may have
-// been.
+// writes reports whether a descriptor was opened for writing. If that is unknown, it may have been.
 func writes(fdinfo string) bool {
 	text, err := os.ReadFile(fdinfo)
 	if err != nil {
@@ -136,7 +135,7 @@ func runs(args []string, format string) bool {
 	return false
 }
 
-// Clients are running programs of a format's product whose working folder is the one given. That
+// Clients are running programs of a format's product whose working folder is the given one. Whether
 // one of them has a certain session cannot be seen: it is a reason to ask, no more.
 func (r Room) Clients(format, folder string) (clients []Process) {
 	if folder == "" || programs[format] == nil {
@@ -156,10 +155,9 @@ func (r Room) Clients(format, folder string) (clients []Process) {
 	return clients
 }
 
-// Agent finds the living agent that has the session of a file, where its product leaves a trace of
-// that: each Claude Code leaves sessions/PID.json in its configuration folder, with the id of the
-// session that it is in. The folder is the one that the file lies in, PROJECTS/FOLDER/ID.jsonl, and
-// the user's own.
+// Agent finds the living agent that has the session of a file, if its product leaves a trace: each
+// Claude Code leaves sessions/PID.json in its configuration folder, with the id of its session.
+// That folder is the one that the file is in, PROJECTS/FOLDER/ID.jsonl, or the user's own.
 func (r Room) Agent(path string) (Process, bool) {
 	folders := []string{filepath.Dir(filepath.Dir(filepath.Dir(path)))}
 	if r.Home != "" {
@@ -188,8 +186,8 @@ func (r Room) Agent(path string) (Process, bool) {
 	return Process{}, false
 }
 
-// lives tells whether a process is alive and, where that can be seen, still the product's: numbers
-// are given out again.
+// lives reports whether a process is alive and, if that can be seen, still the product's: process
+// numbers are used again.
 func (r Room) lives(pid int, format string) bool {
 	at := filepath.Join(r.proc(), strconv.Itoa(pid))
 	if _, known := r.processes(); known {

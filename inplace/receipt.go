@@ -29,8 +29,8 @@ type Receipt struct {
 	Size    int64          `json:"size"`    // how many bytes of it the new file was made from
 	// Carried is how many bytes after them were carried over to the new file as they were.
 	Carried int64 `json:"carried"`
-	// Beside is where it is if it is beside the file that was replaced, and "" if it is in the folder of
-	// originals.
+	// Beside is where it is if it is beside the file that was replaced, and "" if it is in the
+	// folder of originals.
 	Beside string `json:"beside"`
 }
 
@@ -51,8 +51,8 @@ type Original struct {
 	copied  bool        // it is a copy, not a link
 }
 
-// Originals lists all that are kept, the newest first. What cannot be read is in the error; the
-// others are listed.
+// Originals lists all originals that are kept, the newest first. The error says what cannot be
+// read; the others are listed.
 func (r Room) Originals() ([]Original, error) {
 	receipts, err := jsonIn(r.Folder())
 	if err != nil {
@@ -74,7 +74,7 @@ func (r Room) Originals() ([]Original, error) {
 	return list, errors.Join(failed...)
 }
 
-// jsonIn are the JSON files of a folder; one that is not there has none.
+// jsonIn are the JSON files of a folder. A folder that is not there has none.
 func jsonIn(folder string) (paths []string, err error) {
 	list, err := os.ReadDir(folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -115,7 +115,7 @@ func readOriginal(receipt string) (Original, error) {
 }
 
 // Missed counts the whole lines that came to an original and are in no line of data, which is the
-// file that took its place, and the bytes of an incomplete one behind them.
+// file that took its place, and the bytes of an incomplete line after them.
 func (o Original) Missed(data []byte) (lines int, torn int64, err error) {
 	f, err := os.Open(o.Path)
 	if err != nil {
@@ -140,7 +140,7 @@ func (o Original) Missed(data []byte) (lines int, torn int64, err error) {
 	return lines, int64(len(rest)), nil
 }
 
-// Verify tells whether an original begins with what it was when it was kept.
+// Verify reports whether an original begins with what it was when it was kept.
 func (o Original) Verify() (bool, error) {
 	f, err := os.Open(o.Path)
 	if err != nil {
@@ -165,8 +165,8 @@ func (o Original) save() error {
 	})
 }
 
-// remove removes an original and its receipt, in this order: what has no receipt would never be
-// found.
+// remove removes an original and its receipt, in this order: an original without a receipt would
+// never be found.
 func (o Original) remove() error {
 	for _, path := range []string{o.Path, o.receipt} {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -178,14 +178,14 @@ func (o Original) remove() error {
 
 // Pruning says which originals go. At least one of its fields is set.
 type Pruning struct {
-	OlderThan time.Duration // those that are older; 0 is any age
+	OlderThan time.Duration // only older ones; 0 is any age
 	Keep      int           // not these newest ones of each file
 	All       bool          // every one
-	Force     bool          // also those with lines that are nowhere else, and those that are open
-	Dry       bool          // none: only say which
+	Force     bool          // also if they are open, or have lines that are nowhere else
+	Dry       bool          // remove none, only say which
 }
 
-// Kept is an original that was to go and stays, with the reason.
+// Kept is an original that was to be removed and stays, with the reason.
 type Kept struct {
 	Original
 	Reason string `json:"reason"`

@@ -17,13 +17,13 @@ type Replaced struct {
 	Original string `json:"original"` // where the original is kept
 	Hash     string `json:"hash"`     // SHA-256 of its first bytes, from which the new file was made
 	Bytes    int64  `json:"bytes"`    // how many they are
-	// Beside says that the original is beside the file and not with winnow's originals: another program
-	// still has it open, or it could not be copied.
+	// Beside says that the original is beside the file and not with winnow's originals: another
+	// program still has it open, or it could not be copied.
 	Beside bool `json:"beside"`
 	// CarriedLines were written to the original meanwhile, and were added to the new file.
 	CarriedLines int `json:"carriedLines"`
-	// Left are bytes of the original that are not in the new file: an incomplete last line, or what is
-	// not a line.
+	// Left are bytes of the original that are not in the new file: an incomplete last line, or what
+	// is not a line.
 	Left       int64     `json:"left"`
 	Open       []Process `json:"open"`       // who still has the original open, and may write to it
 	Disordered bool      `json:"disordered"` // some of the carried lines are behind newer ones
@@ -40,8 +40,8 @@ type Draft struct {
 	Rename func(from, to string) error // puts it in its place
 }
 
-// Replace puts a draft in the place of the file. After an error that is no *Late the file is as it
-// was.
+// Replace puts a draft in the place of the file. After an error that is not a *Late the file is as
+// it was.
 func (c *Claim) Replace(ctx context.Context, draft Draft) (Replaced, error) {
 	done := Replaced{Path: c.Path, Hash: c.read, Bytes: c.at, Open: []Process{}, Notes: []string{}}
 	if err := c.unchanged(); err != nil {
@@ -79,8 +79,8 @@ func (c *Claim) Replace(ctx context.Context, draft Draft) (Replaced, error) {
 	return done, late
 }
 
-// Late is the error of a file that was replaced, and then what was written to the original
-// meanwhile could not be added to it.
+// Late is the error of a file that was replaced, if what was written to the original meanwhile
+// could not be added to it.
 type Late struct {
 	Original string
 	Err      error
@@ -93,7 +93,7 @@ func (l *Late) Error() string {
 
 func (l *Late) Unwrap() error { return l.Err }
 
-// unchanged checks that the file still begins with what was read. It may have grown by lines where
+// unchanged checks that the file still begins with what was read. It may have grown by lines if
 // they can be carried over.
 func (c *Claim) unchanged() error {
 	hash, err := hashOf(c.old, c.at)
@@ -108,7 +108,7 @@ func (c *Claim) unchanged() error {
 }
 
 // growth looks whether the file is what it was, and returns by how much it has grown. Without force
-// growth is refused.
+// it refuses growth.
 func (c *Claim) growth() (int64, error) {
 	info, err := os.Lstat(c.Path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -132,7 +132,7 @@ func (c *Claim) growth() (int64, error) {
 }
 
 // finish adds to the draft what came meanwhile, gives it the owner and mode of the file, looks at
-// the file once more and renames. It returns the new file, for what comes later.
+// the file once more and renames. It returns the new file.
 func (c *Claim) finish(ctx context.Context, draft Draft, kept string) (out *os.File, err error) {
 	out, err = os.OpenFile(draft.Name, os.O_RDWR|os.O_APPEND, 0)
 	if err != nil {

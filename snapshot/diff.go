@@ -34,8 +34,8 @@ type change struct {
 }
 
 // Diff says what became of each file between two snapshots, in the order of their names (S001,
-// FileDiff). Texts of more than 64 KiB are left out, as are those that are no UTF-8; where a diff
-// is large, the later files have counts alone. Patch gives all of it.
+// FileDiff). Texts of more than 64 KiB are left out, and texts that are not UTF-8; in a large diff,
+// the later files have only counts. Patch gives all of it.
 func (r *Repository) Diff(ctx context.Context, from, to string) ([]session.FileDiff, error) {
 	changes, err := r.changes(ctx, from, to)
 	if err != nil || len(changes) == 0 {

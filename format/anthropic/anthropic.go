@@ -1,5 +1,5 @@
-// Package anthropic answers: what session is in a request to Anthropic's Messages API? It reads and
-// writes plain request bodies, bare lists of their messages, and JSON Lines of recorded requests.
+// Package anthropic reads and writes requests to Anthropic's Messages API: plain request bodies,
+// bare lists of their messages, and JSON Lines of recorded requests.
 package anthropic
 
 import (

@@ -59,9 +59,9 @@ type Native struct {
 }
 
 // Read reads a file: one request body, a bare list of messages, or JSON Lines with a recorded
-// request each. Of a recording the session is the request with the longest history, the last of
-// those that are equally long: clients send the whole history each time, and small requests for
-// titles and the like between.
+// request each. Of a recording the session is the request with the longest history, and of several
+// that long the last: clients send the whole history each time, and small requests for titles and
+// the like between.
 func Read(src []byte, dialects ...Dialect) (*format.Document, error) {
 	name := dialects[0].Format
 	doc := &format.Document{Format: name, Source: src}

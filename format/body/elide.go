@@ -38,7 +38,7 @@ func (p *plan) elideCall(part *session.Part, place wire.Place, e rule.Elision) {
 			with = wire.Quote(string(with))
 		}
 		p.write(place.Element, place.Input, with)
-	case place.ResultElement < 0 || place.NoResultValue: // nothing stands there
+	case place.ResultElement < 0 || place.NoResultValue: // there is nothing to replace
 	default:
 		p.write(place.ResultElement, place.Result, p.result(place, shown.State.Result()))
 	}

@@ -71,8 +71,8 @@ func (p *plan) body() ([]byte, error) {
 	return p.list(start, kept, summary, added)
 }
 
-// list is the body with another list of messages: its elements but for those from start up to kept,
-// a summary in their place, and what was added.
+// list is the body with another list of messages: its elements except for the ones from start up to
+// kept, a summary in their place, and what was added.
 func (p *plan) list(start, kept int, summary, added []session.Message) ([]byte, error) {
 	d := p.Decoded
 	for p.gone[kept] && summary != nil {
@@ -119,7 +119,7 @@ func (p *plan) list(start, kept int, summary, added []session.Message) ([]byte, 
 		}
 		list = append(list, text...)
 	}
-	gap := func(i int) []byte { // what stands before an element
+	gap := func(i int) []byte { // what is before an element
 		if i == 0 || i >= len(d.Elements) {
 			return comma
 		}
@@ -167,7 +167,7 @@ func (p *plan) element(i int) []byte {
 	return wire.Splice(e.Of(p.Decoded.Text), edits)
 }
 
-// options are those for what is written behind the body's own messages.
+// options are for what is written after the body's own messages.
 func (p *plan) options(continues bool) wire.Options {
 	calls := make(map[string]bool, p.Decoded.ToolCalls)
 	for _, m := range p.Decoded.Messages {
@@ -190,7 +190,7 @@ func leading(d *wire.Decoded) int {
 	return len(d.Elements)
 }
 
-// orphans takes out results that stand behind the cut while their calls stand before it.
+// orphans takes out results after the cut whose calls are before it.
 func (p *plan) orphans(first, kept int) {
 	d := p.Decoded
 	for i := range d.Messages[:first] {
@@ -221,7 +221,7 @@ func (p *plan) removeBlocks(element int, blocks []wire.Span) []wire.Edit {
 	var inside []wire.Span
 	for _, block := range blocks {
 		switch {
-		case block.Start == block.End: // nothing stands there that could go
+		case block.Start == block.End: // there is nothing to take out
 		case block == e.Content: // a text that is the whole content
 			edits = append(edits, wire.Edit{Span: block, With: wire.Quote(rule.Cleared)})
 		case within(block, e.Content):
@@ -288,8 +288,8 @@ func inner(element jsontext.Value) []byte {
 	return content[1 : len(content)-1]
 }
 
-// surround puts blocks before and after those of an element. A content that is a text becomes a
-// block.
+// surround puts blocks before and after the blocks of an element. A content that is a text becomes
+// a block.
 func (p *plan) surround(element int, text, front, back []byte) []byte {
 	at := wire.Member(text, wire.Root(text), "content")
 	if wire.Kind(text, at) == '"' {

@@ -16,8 +16,8 @@ type window struct {
 	messages []session.Message
 }
 
-// windowOf is what counts of a change: the summary that the window begins with, and what stands
-// behind it.
+// windowOf is what counts of a change: the summary that the window begins with, and what follows
+// it.
 func windowOf(c format.Change) window {
 	messages := view.Window(c.Session.Messages, c.Undone)
 	if summary := view.Pivot(messages); summary != nil {

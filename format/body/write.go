@@ -20,14 +20,13 @@ import (
 // members, cache markers, spaces. Of a recording, which cannot hold a change, the one request that
 // is the session is written. What the body's JSON lost at its end stays lost.
 //
-// A body has no room for what is elided or folded: it holds what the model is sent, and the log
+// A body has no room for what is left out or folded: it holds what the model is sent, and the log
 // stays in the file that it was read from. Read again, a written body shows placeholders as plain
 // results and the summary as a synthetic message of the user's, and has no ledger.
 //
-// With a pivot, one message of the user's that holds the summary stands in place of the messages
-// before the tail. Without a document of this format to change, dialect says how a new body is
-// written, from the messages alone: it names no tools and no system prompt, which sessions do not
-// hold.
+// With a pivot, one message of the user's with the summary replaces the messages before the tail.
+// Without a document of this format to change, dialect says how a new body is written, from the
+// messages alone: it names no tools and no system prompt, which sessions do not hold.
 func Write(w io.Writer, from *format.Document, change format.Change, dialect Dialect) error {
 	n := nativeOf(from, dialect.Format)
 	if n == nil || !extends(change.Session.Messages, n.Decoded.Messages) {

@@ -1,7 +1,6 @@
-// Package openai answers: what session is in a request to OpenAI's APIs, or to a server that speaks
-// them? It reads and writes plain request bodies of Chat Completions and of Responses, bare lists
-// of their messages or items, and JSON Lines of recorded requests. Which of the two a file holds is
-// told by its content.
+// Package openai reads and writes requests to OpenAI's APIs, or to a server that speaks them: plain
+// request bodies of Chat Completions and of Responses, bare lists of their messages or items, and
+// JSON Lines of recorded requests. Which of the two a file holds is told by its content.
 package openai
 
 import (

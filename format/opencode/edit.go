@@ -21,13 +21,13 @@ type editor struct {
 	native *native
 	from   *format.Document
 	change format.Change
-	// settle is set when messages are appended to a session of which the user took back the end:
-	// the product would delete them with it, so that it is left out as the next prompt would.
+	// settle is set if messages are appended to a session of which the user took back the end: the
+	// product would delete them with it, so that end is left out as the next prompt would do.
 	settle bool
 }
 
-// edit returns the new text. Where the file was damaged so that what is left of its text is no
-// JSON, the pieces concerned are written anew from what was read of them.
+// edit returns the new text. If the file was so damaged that the rest of its text is not JSON, the
+// pieces concerned are written anew from what was read of them.
 func (e *editor) edit(appended []*session.Message) ([]byte, error) {
 	e.settle = e.native.reverted && len(appended) > 0
 	enc := e.encoder()
@@ -135,7 +135,7 @@ func (e *editor) style() (lead, close string) {
 	return "", ""
 }
 
-// assemble puts the list between what stands before and after it.
+// assemble puts the list between what is before and after it.
 func (e *editor) assemble(list []byte, enc *encoder) []byte {
 	n := e.native
 	if n.list.Empty() { // the file has no list of messages
@@ -277,7 +277,7 @@ func (e *editor) part(
 	return span.Set(text, outer, encode(&note), append(path, noteName)...)
 }
 
-// anew is the text of a message whose own is no JSON: its parts as they stand, the rest from what
+// anew is the text of a message whose own is not JSON: its parts as they are, the rest from what
 // was read.
 func (e *editor) anew(entry *entry, m *session.Message, lead string, enc *encoder) []byte {
 	info := m.MessageInfo
@@ -339,7 +339,7 @@ func setMark(text []byte, p *session.Part, time int64, outer string) []byte {
 	return span.Set(text, outer, encode(time), "state", "time", "compacted")
 }
 
-// notePath is where holder's metadata stands in the text of a part.
+// notePath is where the text of a part has the metadata that holder returns.
 func notePath(p *session.Part) []string {
 	switch holder(p) {
 	case nil:

@@ -85,8 +85,8 @@ type rowOutput struct {
 	rowFile
 }
 
-// other reads an element that is no message of the first generation, and returns the position after
-// it.
+// other reads an element that is not a message of the first generation, and returns the position
+// after it.
 func (r *reader) other(s span.Span, indent string) int {
 	e := entry{Span: s, at: -1}
 	var w row
@@ -170,8 +170,8 @@ func (w *row) answer(m *session.Message) {
 
 func (e *rowError) value() jsontext.Value { return failed(e.Type, e.Message) }
 
-// compaction is a marker and its summary. The recent text, which stands in for a verbatim tail
-// there, is a part of the summary.
+// compaction is a marker and its summary. The recent text, which the product keeps in place of a
+// verbatim tail, is a part of the summary.
 func (w *row) compaction(m session.Message) []session.Message {
 	overflow := w.Reason == "overflow"
 	marker := session.Part{Type: session.CompactionPart, Auto: w.Reason == "auto" || overflow, Overflow: overflow}
