@@ -24,24 +24,22 @@ type editor struct {
 	// settle is set if messages are appended to a session of which the user took back the end: the
 	// product would delete them with it, so that end is left out as the next prompt would do.
 	settle bool
+	// doubtful is set if what is kept of the file may not be JSON.
+	doubtful bool
 }
 
 // edit returns the new text. If the file was so damaged that the rest of its text is not JSON, the
 // pieces concerned are written anew from what was read of them.
 func (e *editor) edit(appended []*session.Message) ([]byte, error) {
 	e.settle = e.native.reverted && len(appended) > 0
+	e.doubtful = len(e.from.Damaged) > 0 || e.native.loose
 	enc := e.encoder()
-	list, err := e.list(appended, enc, false)
+	list, err := e.list(appended, enc)
 	if err != nil {
 		return nil, err
 	}
-	text := e.assemble(list, enc)
-	if len(e.from.Damaged) == 0 && !e.native.loose || sound(text) {
+	if text := e.assemble(list, enc); !e.doubtful || sound(text) {
 		return text, nil
-	}
-	enc = e.encoder()
-	if list, err = e.list(appended, enc, true); err != nil {
-		return nil, err
 	}
 	return e.rebuild(list, enc), nil
 }
@@ -65,9 +63,9 @@ func (e *editor) encoder() *encoder {
 	return enc
 }
 
-// list returns the text between the brackets of the list of messages. strict holds each message to
-// be JSON.
-func (e *editor) list(appended []*session.Message, enc *encoder, strict bool) ([]byte, error) {
+// list returns the text between the brackets of the list of messages. A message that is not JSON is
+// written anew.
+func (e *editor) list(appended []*session.Message, enc *encoder) ([]byte, error) {
 	var list []byte
 	lead, end := e.style()
 	at := e.native.list.Start + 1 // where the entry before ended
@@ -88,7 +86,7 @@ func (e *editor) list(appended []*session.Message, enc *encoder, strict bool) ([
 		} else {
 			text = entry.Of(e.src)
 		}
-		if strict && !sound(text) || e.settle && entry.trimmed {
+		if e.doubtful && !sound(text) || e.settle && entry.trimmed {
 			if entry.at < 0 {
 				continue
 			}
