@@ -106,15 +106,6 @@ func (r *Repository) has(ctx context.Context, tree string) error {
 	return nil
 }
 
-func hash(s string) bool {
-	for i := range len(s) {
-		if c := s[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-			return false
-		}
-	}
-	return len(s) == 40
-}
-
 // changes are what differs between two trees.
 func (r *Repository) changes(ctx context.Context, from, to string) ([]change, error) {
 	if from == to {
