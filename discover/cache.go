@@ -1,12 +1,9 @@
 package discover
 
 import (
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
-	"time"
 
 	"github.com/go-json-experiment/json"
 
@@ -16,8 +13,9 @@ import (
 // cacheVersion changes with what is remembered; a cache of another version is begun anew.
 const cacheVersion = 4
 
-// Cache remembers what was measured, so that a file that did not change is not read again. It is nothing but a convenience: a damaged one is
-// begun anew, and one that cannot be written is done without. A nil Cache remembers nothing. It is safe for concurrent use.
+// Cache remembers what was measured, so that a file that did not change is not read again. It is
+// only a convenience: a damaged one is begun anew, and one that cannot be written is done without.
+// A nil Cache remembers nothing. It is safe for concurrent use.
 type Cache struct {
 	mu      sync.Mutex
 	before  map[string]remembered
@@ -36,7 +34,7 @@ type cacheFile struct {
 	Sessions map[string]remembered `json:"sessions"`
 }
 
-// LoadCache reads a cache; without a file, or with one that is not understood, it is empty.
+// LoadCache reads a cache. It is empty if there is no file, or one that is not understood.
 func LoadCache(path string) *Cache {
 	c := &Cache{before: map[string]remembered{}, now: map[string]remembered{}}
 	data, _, err := plainfile.Read(path, 0)
@@ -58,27 +56,28 @@ func (c *Cache) recall(f *Found) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	r, ok := c.before[f.Source]
-	if !ok || r.Bytes != f.Bytes || r.Modified != f.stamp.UnixNano() {
+	if !ok || r.Bytes != f.Bytes || r.Modified != f.Updated.UnixNano() {
 		return false
 	}
 	now := *f
 	*f = r.Found
-	f.path, f.session, f.folder, f.stamp, f.Updated = now.path, now.session, now.folder, now.stamp, now.Updated
+	f.path, f.session, f.folder, f.Updated = now.path, now.session, now.folder, now.Updated
 	c.now[f.Source] = r
 	return true
 }
 
 func (c *Cache) remember(f *Found) {
-	if c == nil || f.stamp == (time.Time{}) {
+	if c == nil || f.Updated.IsZero() {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.now[f.Source] = remembered{*f, f.stamp.UnixNano()}
+	c.now[f.Source] = remembered{*f, f.Updated.UnixNano()}
 	c.changed = true
 }
 
-// Save writes the cache, mode 0600: titles and folders are in it. Sessions that were not asked for are forgotten.
+// Save writes the cache, mode 0600: titles and folders are in it. Sessions that were not asked for
+// are forgotten.
 func (c *Cache) Save(path string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -92,18 +91,8 @@ func (c *Cache) Save(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".sessions.*") // mode 0600
-	if err != nil {
+	return plainfile.Replace(path, func(f *os.File) error {
+		_, err := f.Write(text)
 		return err
-	}
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		if gone := os.Remove(f.Name()); !errors.Is(gone, fs.ErrNotExist) {
-			err = errors.Join(err, gone)
-		}
-	}
-	return err
+	})
 }

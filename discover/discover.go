@@ -1,5 +1,6 @@
-// Package discover answers: which sessions are on this computer? It knows the folders in which coding agents keep their sessions,
-// finds what is in them by name and date and the head of each file, and reads them whole only when it is asked to measure them.
+// Package discover finds the sessions on this computer. It knows the folders in which coding agents
+// keep their sessions, finds what is in them by name and date and the head of each file, and reads
+// them whole only when it is asked to measure them.
 package discover
 
 import (
@@ -8,7 +9,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -21,9 +21,10 @@ import (
 
 // Env is where to look.
 type Env struct {
-	// Home is the user's home folder, "" for none: then only what variables name is found.
+	// Home is the user's home folder. If it is "", only what variables name is found.
 	Home string
-	// Getenv gives the variables with which products are told to keep their sessions elsewhere. Nil is none.
+	// Getenv gives the variables by which products are told to keep their sessions elsewhere. Nil:
+	// there are none.
 	Getenv func(string) string
 }
 
@@ -37,7 +38,8 @@ func (e Env) get(name string) string {
 // Found is one session.
 type Found struct {
 	Product string `json:"product"` // whose it is: the name of its format
-	// Source is the word for the session on the command line: a path, of OpenHands often that of a folder, and of OpenCode's stores a path with "#" and an id.
+	// Source is the word for the session on the command line: a path, of OpenHands often that of a
+	// folder, and of OpenCode's stores a path with "#" and an id.
 	Source  string `json:"source"`
 	ID      string `json:"id,omitzero"`
 	Parent  string `json:"parent,omitzero"`  // the session that a sub-agent works for, or that this one was forked from
@@ -49,25 +51,27 @@ type Found struct {
 
 	Measured bool `json:"measured"` // whether what follows is known
 	Messages int  `json:"messages"`
-	// Tokens is what models read and wrote over all steps, as the log reports it: prompts with what was read from a cache, answers, reasoning.
-	// Where the log reports nothing, it is an estimate of what the log itself holds.
+	// Tokens is what models read and wrote over all steps, as the log reports it: prompts with what
+	// was read from a cache, answers, reasoning. Where the log reports nothing, it is an estimate
+	// of what the log itself holds.
 	Tokens          int  `json:"tokens"`
 	TokensEstimated bool `json:"tokensEstimated,omitzero"`
-	// Cost in US dollars of all requests that the log tells of, at the list price of the model of each: what Report.Cost says of the same file. Nil where
-	// nothing is known of any of them, or the session was not measured.
+	// Cost in US dollars of all requests that the log tells of, at the list price of the model of
+	// each: what Report.Cost says of the same file. Nil if nothing is known of any of them, or the
+	// session was not measured.
 	Cost *float64 `json:"cost"`
-	// CostEstimated says that the cost is by list prices, as all but what a database of OpenCode's alone knows.
+	// CostEstimated says that the cost is by list prices: all but what only OpenCode's database
+	// knows.
 	CostEstimated bool `json:"costEstimated,omitzero"`
-	// Uncosted is how many requests it is without: of models without a price, or without a report that can be.
+	// Uncosted is how many requests the cost leaves out: their model has no price, or nothing was
+	// reported.
 	Uncosted int `json:"uncosted,omitzero"`
 	// Agents is the share of sub-agents that the same log tells of, in US dollars.
 	Agents  float64 `json:"agents,omitzero"`
 	Damaged int     `json:"damaged,omitzero"` // pieces that could not be read
 
-	path, session string    // where it is read from; session is set in a store of many
-	folder        bool      // a conversation of OpenHands
-	stamp         time.Time // of the file
-	known         bool      // a database has told everything
+	path, session string // where it is read from; session is set in a store of many
+	folder        bool   // a conversation of OpenHands
 }
 
 // Problem is a place that could not be read. What is in other places is found all the same.
@@ -91,15 +95,18 @@ type Search struct {
 	Env Env
 	// Product limits the search to one product. "" is all.
 	Product string
-	// NamesOnly leaves out the sizes of sessions in databases, for which each row has to be looked at.
+	// NamesOnly leaves out the sizes of sessions in databases, for which each row has to be looked
+	// at.
 	NamesOnly bool
 	// Models gives prices, for logs that report usage but no cost. Nil is model.Default.
 	Models *model.Catalogue
-	// Cache remembers what was measured of a file, by its path, size and date. Nil remembers nothing.
+	// Cache remembers what was measured of a file, by its path, size and date. Nil remembers
+	// nothing.
 	Cache *Cache
 	// Parallel is how many files are read at a time. 0 is one for each processor.
 	Parallel int
-	// Progress is told after each file how many are done, by one goroutine at a time. It may be nil.
+	// Progress is told after each file how many are done, by one goroutine at a time. It may be
+	// nil.
 	Progress func(done, of int)
 }
 
@@ -108,15 +115,9 @@ func Products() []string {
 	return []string{"claude-code", "codex", "opencode", "pi", "gemini-cli", "openhands"}
 }
 
-func (s *Search) parallel() int {
-	if s.Parallel > 0 {
-		return s.Parallel
-	}
-	return runtime.GOMAXPROCS(0)
-}
-
-// Find lists the sessions of every product, last updated first. Of a file it reads the first 64 KiB, of a database no message. The error is
-// that of the context alone; what could not be read is among the problems.
+// Find lists the sessions of every product, last updated first. It reads the first 64 KiB of a
+// file, and no message of a database. The error is the context's; what could not be read is among
+// the problems.
 func (s *Search) Find(ctx context.Context) ([]Found, []Problem, error) {
 	var found []Found
 	var problems []Problem
@@ -128,12 +129,15 @@ func (s *Search) Find(ctx context.Context) ([]Found, []Problem, error) {
 		files, unlisted := p.list()
 		problems = append(problems, unlisted...)
 		if p.store {
-			files = slices.DeleteFunc(files, func(path string) bool { // OPENCODE_DB may name one that is found in its folder as well
+			// OPENCODE_DB may name a store that is found in its folder as well.
+			files = slices.DeleteFunc(files, func(path string) bool {
 				info, err := os.Stat(path)
-				known := err == nil && slices.ContainsFunc(stores, func(other fs.FileInfo) bool { return os.SameFile(info, other) })
-				if err == nil {
-					stores = append(stores, info)
+				if err != nil {
+					return false
 				}
+				same := func(other fs.FileInfo) bool { return os.SameFile(info, other) }
+				known := slices.ContainsFunc(stores, same)
+				stores = append(stores, info)
 				return known
 			})
 			sessions, bad := s.listStores(ctx, p, files)
@@ -165,8 +169,8 @@ func (s *Search) Find(ctx context.Context) ([]Found, []Problem, error) {
 	return found, problems, ctx.Err()
 }
 
-// Measure reads sessions whole and fills in messages, tokens and cost. A session that cannot be read stays unmeasured, and is among the
-// problems.
+// Measure reads sessions whole and fills in messages, tokens and cost. A session that cannot be
+// read stays unmeasured, and is among the problems.
 func (s *Search) Measure(ctx context.Context, found []Found) ([]Problem, error) {
 	models := s.Models
 	if models == nil {
@@ -175,12 +179,11 @@ func (s *Search) Measure(ctx context.Context, found []Found) ([]Problem, error) 
 	var problems []Problem
 	var open []int
 	for i := range found {
-		f := &found[i]
-		if f.known || s.Cache.recall(f) {
+		if f := &found[i]; f.Measured || s.Cache.recall(f) {
 			f.Measured = true
-			continue
+		} else {
+			open = append(open, i)
 		}
-		open = append(open, i)
 	}
 	bad := make([]error, len(open))
 	s.each(ctx, len(open), s.Progress, func(i int) { bad[i] = measure(ctx, &found[open[i]], models) })
@@ -197,32 +200,29 @@ func (s *Search) Measure(ctx context.Context, found []Found) ([]Problem, error) 
 	return problems, nil
 }
 
-// each calls do for 0 to n-1, some at a time, until all are done or the context ends. A file on which a reader fails in a way that nobody
-// thought of is that file's problem.
+// each calls do for 0 to n-1, some at a time, until all are done or the context ends.
 func (s *Search) each(ctx context.Context, n int, progress func(done, of int), do func(int)) {
+	parallel := s.Parallel
+	if parallel <= 0 {
+		parallel = runtime.GOMAXPROCS(0)
+	}
+	free := make(chan struct{}, parallel)
 	var wait sync.WaitGroup
 	var mu sync.Mutex
-	next, done := 0, 0
-	take := func() int {
-		mu.Lock()
-		defer mu.Unlock()
-		if next >= n || ctx.Err() != nil {
-			return -1
+	done := 0
+	for i := range n {
+		free <- struct{}{}
+		if ctx.Err() != nil {
+			break
 		}
-		next++
-		return next - 1
-	}
-	for range min(n, s.parallel()) {
 		wait.Go(func() {
-			for i := take(); i >= 0; i = take() {
-				do(i)
-				mu.Lock()
-				done++
-				if progress != nil {
-					progress(done, n)
-				}
-				mu.Unlock()
+			do(i)
+			mu.Lock()
+			defer mu.Unlock()
+			if done++; progress != nil {
+				progress(done, n)
 			}
+			<-free
 		})
 	}
 	wait.Wait()
@@ -234,6 +234,3 @@ func guard(err *error) {
 		*err = fmt.Errorf("reading it failed: %v", r)
 	}
 }
-
-// base is the last element of a path.
-func base(path string) string { return filepath.Base(path) }

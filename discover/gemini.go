@@ -14,8 +14,9 @@ import (
 	"github.com/winnowhq/winnow/plainfile"
 )
 
-// geminiFolders says to which projects the folders below ~/.gemini/tmp belong. A chat does not say it itself. The folder of a project has a file with the
-// project's path since it bears a name; ~/.gemini/projects.json has the names, by path. Before that its name was the SHA-256 of the path.
+// geminiFolders says to which projects the folders below ~/.gemini/tmp belong. A chat does not say
+// it itself. The folder of a project has a file with the project's path since it bears a name;
+// ~/.gemini/projects.json has the names, by path. Before that its name was the SHA-256 of the path.
 type geminiFolders struct {
 	tmp   string
 	known map[string]string // the project's path by the folder's name
@@ -26,7 +27,8 @@ func newGeminiFolders(tmp string) geminiFolders {
 	var registry struct {
 		Projects map[string]string `json:"projects"`
 	}
-	if text, _, err := plainfile.Read(filepath.Join(filepath.Dir(tmp), "projects.json"), 0); err == nil && json.Unmarshal(text, &registry) == nil {
+	text, _, err := plainfile.Read(filepath.Join(filepath.Dir(tmp), "projects.json"), 0)
+	if err == nil && json.Unmarshal(text, &registry) == nil {
 		for path, name := range registry.Projects {
 			sum := sha256.Sum256([]byte(path))
 			g.known[hex.EncodeToString(sum[:])] = path
@@ -36,8 +38,8 @@ func newGeminiFolders(tmp string) geminiFolders {
 	return g
 }
 
-// place returns the project of a chat, "" when nothing says it, and the session that it works for: the chat of a sub-agent is
-// chats/<session>/<id>.jsonl.
+// place returns the project of a chat, "" when nothing says it, and the session that it works for:
+// the chat of a sub-agent is chats/<session>/<id>.jsonl.
 func (g geminiFolders) place(path string) (project, parent string) {
 	rel, err := filepath.Rel(g.tmp, path)
 	if err != nil {
@@ -55,12 +57,13 @@ func (g geminiFolders) place(path string) (project, parent string) {
 	return g.known[names[0]], parent
 }
 
-// once leaves one of each chat. The product copies a project's folder when it gives it a name, and leaves the old one where it was; a chat in one object
-// that is gone on with is copied into one of lines beside it. The copies have the file's name, and the one that goes on was written last.
+// once leaves one of each chat. The product copies a project's folder when it gives it a name, and
+// leaves the old one where it was; a chat in one object that is gone on with is copied into one of
+// lines beside it. The copies have the file's name, and the one that goes on was written last.
 func once(found []Found) []Found {
 	type chat struct{ id, name string }
 	of := func(f *Found) chat {
-		name := base(f.Source)
+		name := filepath.Base(f.Source)
 		return chat{f.ID, strings.TrimSuffix(name, filepath.Ext(name))}
 	}
 	better := func(a, b *Found) int {
@@ -70,7 +73,8 @@ func once(found []Found) []Found {
 			}
 			return 0
 		}
-		return cmp.Or(a.Updated.Compare(b.Updated), cmp.Compare(lines(a), lines(b)), cmp.Compare(a.Bytes, b.Bytes), strings.Compare(a.Project, b.Project))
+		return cmp.Or(a.Updated.Compare(b.Updated), cmp.Compare(lines(a), lines(b)), cmp.Compare(a.Bytes, b.Bytes),
+			strings.Compare(a.Project, b.Project))
 	}
 	best := map[chat]*Found{}
 	for i := range found {

@@ -19,14 +19,14 @@ import (
 	"github.com/winnowhq/winnow/rule"
 )
 
-// Find reads the first 8 KiB of a file, which hold the folder and the first words of most sessions, and where they do not, the first 64 KiB:
-// what formats are told by.
+// Find reads the first 8 KiB of a file, which hold the folder and the first words of most sessions,
+// and where they do not, the first 64 KiB: what formats are told by.
 const (
 	glanceBytes = 8 << 10
 	headBytes   = 64 << 10
 )
 
-// head says what the beginning of a file tells. It is nil for files that are no sessions.
+// head says what the beginning of a file tells. It is nil for files that are not sessions.
 func (s *Search) head(p Place, path string) (found *Found, err error) {
 	defer guard(&err)
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
@@ -42,7 +42,7 @@ func (s *Search) head(p Place, path string) (found *Found, err error) {
 	}
 	f := &Found{
 		Product: p.Product, Source: path, Parent: parentOf(p, path), Bytes: info.Size(), Updated: info.ModTime(),
-		path: path, stamp: info.ModTime(),
+		path: path,
 	}
 	if p.Product == geminicli.Name {
 		f.Project, f.Parent = p.gemini.place(path)
@@ -73,12 +73,13 @@ func (s *Search) glance(p Place, path string) (*Found, error) {
 	if !ok {
 		return nil, nil
 	}
-	f := &Found{Product: p.Product, Source: path, Bytes: folder.Size(), Updated: folder.Modified(), path: path, folder: true}
-	f.stamp = f.Updated
+	f := &Found{
+		Product: p.Product, Source: path, Bytes: folder.Size(), Updated: folder.Modified(), path: path, folder: true,
+	}
 	if s.Cache.recall(f) {
 		return f, nil
 	}
-	if above := filepath.Dir(path); base(above) == openhands.SubAgents {
+	if above := filepath.Dir(path); filepath.Base(above) == openhands.SubAgents {
 		if of, ok := openhands.Conversation(filepath.Dir(above)); ok {
 			f.Parent = of.ID()
 		}
@@ -92,15 +93,17 @@ func (s *Search) glance(p Place, path string) (*Found, error) {
 	return f, nil
 }
 
-// understand takes what the beginning of a file says of its session; false is the beginning of no session.
+// understand takes what the beginning of a file says of its session; false is the beginning of no
+// session.
 func (f *Found) understand(p Place, head []byte) bool {
 	head, err := all.Plain(head)
 	if err != nil {
 		return false
 	}
 	head = bytes.TrimPrefix(head[:min(len(head), headBytes)], []byte("\ufeff"))
-	if n := bytes.LastIndexByte(head, '\n'); n > 0 && int64(len(head)) < f.Bytes && ending(".jsonl", ".jsonl.gz")(f.path) {
-		head = head[:n+1] // whole lines
+	lines := ending(".jsonl", ".jsonl.gz")(f.path)
+	if n := bytes.LastIndexByte(head, '\n'); n > 0 && int64(len(head)) < f.Bytes && lines {
+		head = head[:n+1] // whole ones
 	}
 	reader := all.Detect(head)
 	if reader == nil {
@@ -109,7 +112,8 @@ func (f *Found) understand(p Place, head []byte) bool {
 	if p.Product != "gemini-cli" && p.Product != "openhands" {
 		f.Product = reader.Name()
 	}
-	// The reader of the format takes a part of a file for a file that was cut: what the part says of the session is said.
+	// The reader of the format takes a part of a file for a file that was cut: what the part says
+	// of the session is said.
 	doc, err := reader.Read(head)
 	if err != nil {
 		return true // the whole may say more; if it does not, Measure has the error
@@ -122,7 +126,7 @@ func (f *Found) understand(p Place, head []byte) bool {
 	}
 	f.Project = info.Directory
 	if f.Parent != "" { // the entries of a sub-agent bear the id of the session that it works for
-		f.Parent, f.ID = info.ID, strings.TrimSuffix(base(f.path), ".jsonl")
+		f.Parent, f.ID = info.ID, strings.TrimSuffix(filepath.Base(f.path), ".jsonl")
 	}
 	return true
 }
@@ -140,17 +144,18 @@ func titleOf(doc *format.Document) string {
 	return ""
 }
 
-// parentOf tells the files of Claude Code's sub-agents by their names, agent-<id>.jsonl; they are in <session>/subagents, and were beside the sessions
-// in earlier versions. It returns the folder's session, or anything that is not "" until the file says.
+// parentOf tells the files of Claude Code's sub-agents by their names, agent-<id>.jsonl; they are
+// in <session>/subagents, and were beside the sessions in earlier versions. It returns the folder's
+// session, or anything that is not "" until the file says.
 func parentOf(p Place, path string) string {
-	if p.Product != "claude-code" || !strings.HasPrefix(base(path), "agent-") {
+	if p.Product != "claude-code" || !strings.HasPrefix(filepath.Base(path), "agent-") {
 		return ""
 	}
-	return base(filepath.Dir(filepath.Dir(path)))
+	return filepath.Base(filepath.Dir(filepath.Dir(path)))
 }
 
-// listStores lists the sessions of OpenCode's stores. A session that was carried over from the files into the database is listed once, as
-// the database has it.
+// listStores lists the sessions of OpenCode's stores. A session that was carried over from the
+// files into the database is listed once, as the database has it.
 func (s *Search) listStores(ctx context.Context, p Place, paths []string) (found []Found, problems []Problem) {
 	seen := map[string]bool{}
 	for _, path := range paths {
@@ -187,19 +192,15 @@ func (s *Search) listStore(ctx context.Context, p Place, path string) (found []F
 	}
 	for _, l := range sessions {
 		f := Found{
-			Product: p.Product, Source: opencodedb.Name(path, l.ID), ID: l.ID, Parent: l.ParentID, Project: l.Directory, Title: l.Title,
-			Bytes: sizes[l.ID], Updated: time.UnixMilli(int64(l.Updated)), Messages: max(0, l.Messages), path: path, session: l.ID,
+			Product: p.Product, Source: opencodedb.Name(path, l.ID), ID: l.ID, Parent: l.ParentID,
+			Project: cmp.Or(l.Directory, l.Project), Title: l.Title, Bytes: sizes[l.ID],
+			Updated: time.UnixMilli(int64(l.Updated)), Messages: max(0, l.Messages), path: path, session: l.ID,
+			Tokens:   l.Tokens.Prompt() + l.Tokens.Output + l.Tokens.Reasoning,
+			Measured: l.Messages == 0, // there is no more to know
 		}
-		f.stamp = f.Updated
-		if f.Project == "" {
-			f.Project = l.Project
-		}
-		f.Tokens = l.Tokens.Prompt() + l.Tokens.Output + l.Tokens.Reasoning
 		if l.Cost > 0 {
 			f.Cost = &l.Cost // the product's own sum, for where the messages say nothing
 		}
-		f.known = l.Messages == 0
-		f.Measured = f.known
 		found = append(found, f)
 	}
 	return found, nil

@@ -1,6 +1,7 @@
 package discover
 
 import (
+	"cmp"
 	"context"
 	"os"
 
@@ -27,15 +28,8 @@ func measure(ctx context.Context, f *Found, models *model.Catalogue) (err error)
 	if doc.Counts.Messages > 0 && f.session == "" {
 		f.Messages = doc.Counts.Messages
 	}
-	if title := titleOf(doc); title != "" {
-		f.Title = title
-	}
-	if f.Project == "" {
-		f.Project = info.Directory
-	}
-	if f.ID == "" {
-		f.ID = info.ID
-	}
+	f.Title = cmp.Or(titleOf(doc), f.Title)
+	f.Project, f.ID = cmp.Or(f.Project, info.Directory), cmp.Or(f.ID, info.ID)
 	account(f, doc, models)
 	f.Measured = true
 	return nil
@@ -67,7 +61,8 @@ func read(ctx context.Context, f *Found) (*format.Document, error) {
 func account(f *Found, doc *format.Document, models *model.Catalogue) {
 	sums := bill.Of(doc.Session.Messages, doc.Beside, bill.NewPrices(models.Lookup))
 	all := sums.Total()
-	if (all.Requests == 0 || all.Dollars() == nil) && f.session != "" && f.Tokens > 0 { // the product has summed up what its messages do not say
+	// The product has summed up what its messages do not say.
+	if (all.Requests == 0 || all.Dollars() == nil) && f.session != "" && f.Tokens > 0 {
 		if f.Cost == nil {
 			f.Uncosted = max(1, all.Requests)
 		}

@@ -21,16 +21,19 @@ type Place struct {
 	gemini  geminiFolders
 }
 
-// Places are the folders that are there. The products use the same folders on every system, below the home folder:
+// Places are the folders that are there. The products use the same folders on every system, below
+// the home folder:
 //
 //   - claude-code: .claude/projects and .config/claude/projects; CLAUDE_CONFIG_DIR names another .claude
 //   - codex: .codex/sessions and .codex/archived_sessions; CODEX_HOME names another .codex
-//   - opencode: .local/share/opencode, where XDG_DATA_HOME names another .local/share and OPENCODE_DB a database, by its path or in that folder; on macOS and
-//     Windows too, and of early versions on macOS Library/Application Support/opencode, on Windows in LOCALAPPDATA
+//   - opencode: .local/share/opencode, where XDG_DATA_HOME names another .local/share and OPENCODE_DB
+//     a database, by its path or in that folder; on macOS and Windows too, and of early versions on
+//     macOS Library/Application Support/opencode, on Windows in LOCALAPPDATA
 //   - pi: .pi/agent/sessions; PI_CODING_AGENT_DIR names another .pi/agent
 //   - gemini: .gemini/tmp/*/chats; GEMINI_CLI_HOME names another home folder
-//   - openhands: .openhands and .openhands-state, the folders of conversations and trajectories in them; OPENHANDS_PERSISTENCE_DIR names another
-//     .openhands, OPENHANDS_CONVERSATIONS_DIR a folder of conversations
+//   - openhands: .openhands and .openhands-state, the folders of conversations and trajectories in
+//     them; OPENHANDS_PERSISTENCE_DIR names another .openhands, OPENHANDS_CONVERSATIONS_DIR a folder
+//     of conversations
 func Places(env Env) []Place {
 	var places []Place
 	seen := map[string]bool{}
@@ -43,12 +46,6 @@ func Places(env Env) []Place {
 			return
 		}
 		places = append(places, Place{Product: product, Path: path, store: store, match: match})
-	}
-	below := func(folder string, more ...string) string {
-		if folder == "" {
-			return ""
-		}
-		return filepath.Join(append([]string{folder}, more...)...)
 	}
 	// instead is the folder that a variable names, else the one at home.
 	instead := func(variable string, home ...string) string {
@@ -68,7 +65,7 @@ func Places(env Env) []Place {
 	data := openCodeData(env)
 	database := env.get("OPENCODE_DB") // below the folder, unless it is a whole path
 	if database != "" && !filepath.IsAbs(database) {
-		database = below(first(data), database)
+		database = below(append(data, "")[0], database) // in the first folder, if there is one
 	}
 	add("opencode", database, true, nil)
 	for _, folder := range data {
@@ -80,11 +77,12 @@ func Places(env Env) []Place {
 	})
 	trajectory := func(name string) bool {
 		// One event a file is a part of a session.
-		return !strings.Contains(name, "/events/") && !strings.Contains(name, "/event_cache/") && ending(".json", ".jsonl")(name)
+		part := strings.Contains(name, "/events/") || strings.Contains(name, "/event_cache/")
+		return !part && ending(".json", ".jsonl")(name)
 	}
 	kept := instead("OPENHANDS_PERSISTENCE_DIR", ".openhands")
 	add("openhands", kept, false, trajectory)
-	if dir := env.get("OPENHANDS_CONVERSATIONS_DIR"); kept == "" || !strings.HasPrefix(filepath.Clean(dir), filepath.Clean(kept)+string(filepath.Separator)) {
+	if dir := env.get("OPENHANDS_CONVERSATIONS_DIR"); kept == "" || !within(kept, dir) {
 		add("openhands", dir, false, trajectory)
 	}
 	add("openhands", below(env.Home, ".openhands-state"), false, trajectory)
@@ -93,31 +91,22 @@ func Places(env Env) []Place {
 
 // openCodeData are the folders in which OpenCode may keep its data.
 func openCodeData(env Env) []string {
-	var folders []string
-	add := func(dir string, more ...string) {
-		if dir == "" {
-			return
-		}
-		if path := filepath.Join(append([]string{dir}, more...)...); !slices.Contains(folders, path) {
-			folders = append(folders, path)
-		}
-	}
+	first := below(env.Home, ".local", "share", "opencode")
 	if dir := env.get("XDG_DATA_HOME"); filepath.IsAbs(dir) {
-		add(dir, "opencode")
-	} else {
-		add(env.Home, ".local", "share", "opencode")
+		first = filepath.Join(dir, "opencode")
 	}
-	add(env.Home, "Library", "Application Support", "opencode")
-	add(env.get("LOCALAPPDATA"), "opencode")
-	return folders
+	folders := []string{
+		first, below(env.Home, "Library", "Application Support", "opencode"), below(env.get("LOCALAPPDATA"), "opencode"),
+	}
+	return slices.DeleteFunc(folders, func(path string) bool { return path == "" })
 }
 
-// first is the first of some, "" when there is none.
-func first(names []string) string {
-	if len(names) == 0 {
+// below is a path in a folder, "" if the folder is unknown.
+func below(folder string, more ...string) string {
+	if folder == "" {
 		return ""
 	}
-	return names[0]
+	return filepath.Join(append([]string{folder}, more...)...)
 }
 
 func ending(suffixes ...string) func(string) bool {
@@ -126,7 +115,8 @@ func ending(suffixes ...string) func(string) bool {
 	}
 }
 
-// list lists the files and folders of a place that may be sessions, or its stores, and what could not be listed.
+// list lists the files and folders of a place that may be sessions, or its stores, and what could
+// not be listed.
 func (p Place) list() (files []string, problems []Problem) {
 	if p.store {
 		if info, err := os.Stat(p.Path); err == nil && !info.IsDir() {
@@ -139,7 +129,8 @@ func (p Place) list() (files []string, problems []Problem) {
 		return stores, problems
 	}
 	unread := func(path string, err error) { problems = append(problems, Problem{path, err}) }
-	conversations := map[string]bool{} // folders of OpenHands: what is in them is the session, but for those of its sub-agents
+	// Folders of OpenHands: what is in them is the session, except for the ones of its sub-agents.
+	conversations := map[string]bool{}
 	err := Walk(p.Path, func(path string, d fs.DirEntry) error {
 		above := filepath.Dir(path)
 		if d.IsDir() {

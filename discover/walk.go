@@ -8,13 +8,16 @@ import (
 	"strings"
 )
 
-// Walk visits root and what is below it, in the order of the names. visit may return fs.SkipDir for a folder that is not to be entered; any other error
-// ends the walk.
+// Walk visits root and what is below it, in the order of the names. visit may return fs.SkipDir for
+// a folder that is not to be entered; any other error ends the walk.
 //
-// A link is visited as what it leads to, under its own name. What lies below root is visited where it lies and not once more through a link, and what lies
-// elsewhere is visited once, so that no file is seen twice and links that lead in a circle have an end. A link that leads nowhere is passed over.
+// A link is visited as what it leads to, under its own name. What lies below root is visited where
+// it lies and not once more through a link, and what lies elsewhere is visited once, so that no
+// file is seen twice and links that lead in a circle have an end. A link that leads nowhere is
+// passed over.
 //
-// A folder that cannot be listed, and a link that cannot be followed, is told to unread, and hides nothing else.
+// A folder that cannot be listed, and a link that cannot be followed, is told to unread, and hides
+// nothing else.
 func Walk(root string, visit func(path string, d fs.DirEntry) error, unread func(path string, err error)) error {
 	real, err := filepath.EvalSymlinks(root)
 	if err != nil {
@@ -79,8 +82,12 @@ func (w *walk) entry(path, real string, d fs.DirEntry) error {
 }
 
 // inside reports whether a path without links is root's or lies below it.
-func (w *walk) inside(real string) bool {
-	return real == w.root || strings.HasPrefix(real, strings.TrimSuffix(w.root, string(filepath.Separator))+string(filepath.Separator))
+func (w *walk) inside(real string) bool { return within(w.root, real) }
+
+// within reports whether a path is a folder's or lies below it.
+func within(folder, path string) bool {
+	rel, err := filepath.Rel(folder, path)
+	return err == nil && filepath.IsLocal(rel)
 }
 
 // follow returns what a link leads to and where that is, nil when it leads nowhere.
@@ -98,7 +105,8 @@ func follow(path string) (d fs.DirEntry, real string, err error) {
 	return named{fs.FileInfoToDirEntry(info), filepath.Base(path)}, real, nil
 }
 
-// isCircle tells of a link that leads to itself, which is what more links than a system follows come to.
+// isCircle tells of a link that leads to itself, which is what more links than a system follows
+// come to.
 func isCircle(err error) bool {
 	return err != nil && strings.Contains(err.Error(), "too many")
 }

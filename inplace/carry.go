@@ -9,16 +9,17 @@ import (
 	"time"
 )
 
-// rounds and pause are how long a writer is waited for that has the original open: whoever opens a file for a line and closes it again is done long
-// before, whoever keeps it open is not going to close it.
+// rounds and pause are how long to wait for a writer that has the original open. A program that
+// opens a file for one line and closes it again is done long before; one that keeps it open is not
+// going to close it.
 const (
 	rounds = 10
 	pause  = 30 * time.Millisecond
 )
 
-// catchUp adds the whole lines to the draft that the file has grown by, in their order.
+// catchUp adds to the draft the whole lines that the file has grown by, in their order.
 func (c *Claim) catchUp(out *os.File) error {
-	for range rounds { // one that is written without a pause is caught up with after the rename
+	for range rounds { // lines that come without a pause are carried over after the rename
 		grown, err := c.growth()
 		if err != nil || grown == 0 {
 			return err
@@ -31,7 +32,8 @@ func (c *Claim) catchUp(out *os.File) error {
 	return nil
 }
 
-// carry adds whole lines that the original has and the new file has not, and returns how many bytes it was.
+// carry adds whole lines that the original has and the new file lacks, and returns how many bytes
+// they were.
 func (c *Claim) carry(out *os.File, step string) (int64, error) {
 	info, err := c.old.Stat()
 	if err != nil {
@@ -59,7 +61,7 @@ func (c *Claim) carry(out *os.File, step string) (int64, error) {
 	}
 	write := func() error { _, err := out.Write(add); return err }
 	if step != "" {
-		err = c.room.step(step, write)
+		err = c.room.Step(step, write)
 	} else {
 		err = write()
 	}
@@ -91,7 +93,7 @@ func countLines(text []byte) (n int) {
 	return n
 }
 
-// unended tells whether a file ends within a line.
+// unended reports whether a file ends within a line.
 func unended(f *os.File) (bool, error) {
 	info, err := f.Stat()
 	if err != nil || info.Size() == 0 {
@@ -102,7 +104,8 @@ func unended(f *os.File) (bool, error) {
 	return last[0] != '\n', err
 }
 
-// settle carries over what was written to the original, until nobody can write to it any more: all who open the file by its name now get the new one.
+// settle carries over what was written to the original until no program can write to it any more:
+// programs that open the file by its name now get the new one.
 func (c *Claim) settle(ctx context.Context, out *os.File, done *Replaced) error {
 	carry := func() error {
 		if _, err := c.carry(out, ""); err != nil {
@@ -119,7 +122,7 @@ func (c *Claim) settle(ctx context.Context, out *os.File, done *Replaced) error 
 		open, known := c.room.Openers(c.info)
 		done.Open = append([]Process{}, writersOf(open)...)
 		before := c.at
-		if err := carry(); err != nil { // after it was seen that nobody writes any more
+		if err := carry(); err != nil { // after the look at who still writes
 			return err
 		}
 		if quiet++; c.at > before || len(done.Open) > 0 {
@@ -128,7 +131,7 @@ func (c *Claim) settle(ctx context.Context, out *os.File, done *Replaced) error 
 		if quiet > 1 && (known || quiet > rounds/2) || ctx.Err() != nil {
 			break
 		}
-		c.room.sleep(pause)
+		c.room.Sleep(pause)
 	}
 	done.Left = c.rejected
 	if c.carried > 0 {

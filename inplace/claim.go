@@ -19,9 +19,9 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// Claim is a file that this process has taken to replace it. It is released by Close.
+// Claim is a file that this process has taken to replace it. Close releases it.
 type Claim struct {
-	Path string // the real one: a symbolic link stands for the file that it leads to
+	Path string // the real one: no symbolic link
 
 	room    Room
 	command string
@@ -45,29 +45,30 @@ type Claim struct {
 
 // Taking says how a file is taken.
 type Taking struct {
-	Command string              // what is done to it, for whoever waits and for the receipt: "compact"
-	Force   bool                // take it although somebody is at work on it
+	Command string              // what is done to it, for the receipt and for processes that wait: "compact"
+	Force   bool                // take it although a program is at work on it
 	Waiting func(holder string) // is called once when another process has it
 }
 
-// holder is what a lock file says: who has the file, and how it was left.
+// holder is what a lock file says: which process has the file, and how it was left.
 type holder struct {
 	Path    string `json:"path"`
 	PID     int    `json:"pid"`
 	Command string `json:"command"`
-	// Of the newest replacement. A file that still is as winnow left it is not one that an agent has just written.
+	// Of the newest replacement. A file that is as winnow left it was not just written by an agent.
 	Size     int64     `json:"size"`
 	Modified time.Time `json:"modified"`
 }
 
-// Take locks a file until Close, waiting for whoever has it, and looks whether it may be replaced. The error is a *Refusal when it may not, before anything
-// costly is done. What is read of it has to be given to Read.
+// Take locks a file until Close, waiting if another process has it, and looks whether it may be
+// replaced. If not, the error is a *Refusal, before anything costly is done. What is read of the
+// file has to be given to Read.
 func (r Room) Take(ctx context.Context, path string, how Taking) (_ *Claim, err error) {
 	real, err := Real(path)
 	if err != nil {
 		return nil, err
 	}
-	c := &Claim{Path: real, room: r, command: how.Command, force: how.Force}
+	c := &Claim{Path: real, room: r.ready(), command: how.Command, force: how.Force}
 	left, err := c.acquire(ctx, how.Waiting)
 	if err != nil {
 		return nil, err
@@ -84,7 +85,7 @@ func (r Room) Take(ctx context.Context, path string, how Taking) (_ *Claim, err 
 		return nil, err
 	}
 	if !c.info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s cannot be replaced: it is no regular file", real)
+		return nil, fmt.Errorf("%s cannot be replaced: it is not a regular file", real)
 	}
 	if c.lines, err = consistsOfLines(c.old, real); err != nil {
 		return nil, err
@@ -95,7 +96,7 @@ func (r Room) Take(ctx context.Context, path string, how Taking) (_ *Claim, err 
 	return c, nil
 }
 
-// acquire takes the lock, and returns how the file was left by whoever had it last.
+// acquire takes the lock, and returns how the file was left by the process that had it last.
 func (c *Claim) acquire(ctx context.Context, waiting func(string)) (left holder, err error) {
 	if err := os.MkdirAll(c.room.locks(), 0o700); err != nil {
 		return left, err
@@ -113,7 +114,7 @@ func (c *Claim) acquire(ctx context.Context, waiting func(string)) (left holder,
 		return left, errors.Join(err, c.lock.Close())
 	}
 	left = readHolder(name)
-	return left, c.note(holder{Path: c.Path, PID: os.Getpid(), Command: c.command, Size: left.Size, Modified: left.Modified})
+	return left, c.note(left.Size, left.Modified)
 }
 
 func (h holder) String() string {
@@ -131,8 +132,10 @@ func readHolder(name string) (h holder) {
 	return h
 }
 
-// note writes into the lock file. It must stay the same file: others wait for it.
-func (c *Claim) note(h holder) error {
+// note writes into the lock file who has the file, and how it was left. It must stay the same lock
+// file: others wait for it.
+func (c *Claim) note(size int64, modified time.Time) error {
+	h := holder{Path: c.Path, PID: os.Getpid(), Command: c.command, Size: size, Modified: modified}
 	text, err := json.Marshal(h, jsontext.AllowInvalidUTF8(true))
 	if err != nil {
 		return err
@@ -140,7 +143,7 @@ func (c *Claim) note(h holder) error {
 	return os.WriteFile(c.lock.Path(), text, 0o600)
 }
 
-// Close lets the next one have the file.
+// Close lets the next process have the file.
 func (c *Claim) Close() error {
 	var err error
 	if c.old != nil {
@@ -149,7 +152,7 @@ func (c *Claim) Close() error {
 	return errors.Join(err, c.lock.Close())
 }
 
-// look finds a reason not to replace the file, nil without one.
+// look finds a reason not to replace the file, nil if there is none.
 func (c *Claim) look(left holder) *Refusal {
 	if open, _ := c.room.Openers(c.info); len(open) > 0 {
 		return c.openBy(open)
@@ -172,8 +175,8 @@ func (c *Claim) look(left holder) *Refusal {
 	return nil
 }
 
-// Read is to be given what was read of the file, and returns what of it counts: with force, an incomplete last line is left to the writer who may still
-// complete it.
+// Read takes what was read of the file, and returns the part that counts: with force, an incomplete
+// last line is left to the writer, who may still complete it.
 func (c *Claim) Read(data []byte) ([]byte, error) {
 	if c.lines {
 		whole, err := wholeLines(bytes.NewReader(data), int64(len(data)))
@@ -187,7 +190,8 @@ func (c *Claim) Read(data []byte) ([]byte, error) {
 	return data, nil
 }
 
-// consistsOfLines tells whether a file is one of JSON Lines, to which lines are added. One that is compressed is not.
+// consistsOfLines reports whether a file is JSON Lines, to which lines are added. A compressed one
+// is not.
 func consistsOfLines(f io.ReaderAt, path string) (bool, error) {
 	head := make([]byte, 64<<10)
 	n, err := f.ReadAt(head, 0)
@@ -208,7 +212,8 @@ func consistsOfLines(f io.ReaderAt, path string) (bool, error) {
 
 var lenient = []jsontext.Options{jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)}
 
-// wholeLines is up to where a file consists of whole lines. A last one without a line break counts when it is a JSON value.
+// wholeLines returns up to where a file consists of whole lines. A last line without a line break
+// counts if it is a JSON value.
 func wholeLines(f io.ReaderAt, size int64) (int64, error) {
 	const block = 64 << 10
 	for end := size; end > 0; {
@@ -225,7 +230,8 @@ func wholeLines(f io.ReaderAt, size int64) (int64, error) {
 	return endOf(f, 0, size)
 }
 
-// endOf is the end of the last line, which begins at start: where it is complete, the end of the file.
+// endOf is the end of the last line, which begins at start: if the line is complete, the end of the
+// file.
 func endOf(f io.ReaderAt, start, size int64) (int64, error) {
 	last := make([]byte, size-start)
 	if _, err := f.ReadAt(last, start); err != nil && err != io.EOF {

@@ -9,15 +9,19 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"github.com/winnowhq/winnow/plainfile"
 	"github.com/winnowhq/winnow/session"
 )
 
-// keep makes the original's second name, before its first is taken away.
+// keep gives the original a second name before its first is taken away.
 func (c *Claim) keep() (Original, error) {
 	if err := os.MkdirAll(c.room.Folder(), 0o700); err != nil {
 		return Original{}, err
 	}
-	o := Original{Receipt: Receipt{Source: c.Path, Command: c.command, Time: session.Millis(c.room.Now().UnixMilli()), Hash: c.read, Size: c.at}, info: c.info}
+	now := session.Millis(c.room.Now().UnixMilli())
+	o := Original{
+		Receipt: Receipt{Source: c.Path, Command: c.command, Time: now, Hash: c.read, Size: c.at}, info: c.info,
+	}
 	base := filepath.Join(c.room.Folder(), c.read[:32]+"-"+filepath.Base(c.room.lockOf(c.Path))[:8])
 	for n := 1; ; n++ {
 		o.Path = base
@@ -31,29 +35,32 @@ func (c *Claim) keep() (Original, error) {
 			return o, c.name(&o)
 		case err == nil && os.SameFile(there.info, c.info): // a replacement that was broken off
 			o.Path, o.Beside = there.Path, there.Beside
-			return o, c.room.step("receipt", o.save)
+			return o, c.room.Step("receipt", o.save)
 		}
 	}
 }
 
-// name writes the receipt and makes the link: in the folder of originals, or beside the file where that is on another disk.
+// name writes the receipt and makes the link: in the folder of originals, or beside the file if the
+// folder is on another disk.
 func (c *Claim) name(o *Original) error {
-	if err := c.room.step("receipt", o.save); err != nil {
+	if err := c.room.Step("receipt", o.save); err != nil {
 		return err
 	}
-	err := c.room.step("link", func() error { return c.room.link(c.Path, o.Path) })
-	if errors.Is(err, syscall.EIO) || errors.Is(err, syscall.ENOSPC) { // the disk fails; anything else says that there can be no such link
-		return errors.Join(err, c.forget(*o))
+	err := c.room.Step("link", func() error { return c.room.Link(c.Path, o.Path) })
+	// The disk fails; any other error says that there can be no such link.
+	if errors.Is(err, syscall.EIO) || errors.Is(err, syscall.ENOSPC) {
+		return errors.Join(err, o.remove())
 	}
 	if err != nil {
-		o.Beside = filepath.Join(filepath.Dir(c.Path), "."+filepath.Base(c.Path)+"."+c.read[:12]+".original")
+		base := filepath.Join(filepath.Dir(c.Path), "."+filepath.Base(c.Path)+"."+c.read[:12])
+		o.Beside = base + ".original"
 		for n := 2; exists(o.Beside) && !sameFile(o.Beside, c.info); n++ {
-			o.Beside = filepath.Join(filepath.Dir(c.Path), fmt.Sprintf(".%s.%s.%d.original", filepath.Base(c.Path), c.read[:12], n))
+			o.Beside = fmt.Sprintf("%s.%d.original", base, n)
 		}
 		inFolder := o.Path
 		o.Path = o.Beside
-		if err = c.room.step("receipt", o.save); err == nil && !sameFile(o.Beside, c.info) {
-			err = c.room.step("link", func() error { return c.room.link(c.Path, o.Beside) })
+		if err = c.room.Step("receipt", o.save); err == nil && !sameFile(o.Beside, c.info) {
+			err = c.room.Step("link", func() error { return c.room.Link(c.Path, o.Beside) })
 		}
 		if err != nil {
 			return c.copied(o, inFolder, err)
@@ -71,7 +78,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// copied keeps a copy where no link can be made. What is written to the original after this process has ended would be lost, so nobody may have it open.
+// copied keeps a copy if no link can be made. What is written to the original after this process
+// has ended would be lost, so no other program may have it open.
 func (c *Claim) copied(o *Original, path string, why error) error {
 	open, known := c.room.Openers(c.info)
 	if writing := writersOf(open); len(writing) > 0 || !known && !c.force {
@@ -80,47 +88,33 @@ func (c *Claim) copied(o *Original, path string, why error) error {
 		if len(writing) > 0 {
 			who, risk = "it is open in "+names(writing), ""
 		}
-		return errors.Join(&Refusal{Code: Unlinkable, Path: c.Path, Reason: fmt.Sprintf("its disk takes no hard link (%v), and %s", why, who),
-			Hint: "end the program that has it open, or write to another file with -o", Risk: risk}, os.Remove(o.receipt))
+		refusal := &Refusal{
+			Code: Unlinkable, Path: c.Path, Reason: fmt.Sprintf("its disk takes no hard link (%v), and %s", why, who),
+			Hint: "end the program that has it open, or write to another file with -o", Risk: risk,
+		}
+		return errors.Join(refusal, os.Remove(o.receipt))
 	}
 	o.Path, o.Beside, o.copied = path, "", true
-	err := c.room.step("copy", func() error { return copyFile(c.old, c.info.Size(), path, c.info.Mode().Perm()) })
+	err := c.room.Step("copy", func() error { return copyFile(c.old, c.info.Size(), path, c.info.Mode().Perm()) })
 	if err == nil {
-		err = c.room.step("receipt", o.save)
+		err = c.room.Step("receipt", o.save)
 	}
 	if err != nil {
-		return errors.Join(err, c.forget(*o))
+		return errors.Join(err, o.remove())
 	}
 	return nil
 }
 
 // copyFile copies the first bytes of a file to a new one: all of it or nothing.
 func copyFile(from io.ReaderAt, size int64, path string, mode fs.FileMode) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".*.unfinished")
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(f, io.NewSectionReader(from, 0, size))
-	err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-	}
-	return err
+	return plainfile.Replace(path, func(f *os.File) error {
+		_, err := io.Copy(f, io.NewSectionReader(from, 0, size))
+		return errors.Join(err, f.Chmod(mode), f.Sync())
+	})
 }
 
-// forget takes the second name back from a file that was not replaced.
-func (c *Claim) forget(o Original) error {
-	err := o.remove()
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
-}
-
-// bring copies an original that is beside the file into the folder of originals, once nobody writes to it any more. What of it is in no other file goes along.
+// bring copies an original that is beside the file into the folder of originals, once no program
+// writes to it any more. With it goes what is in no other file.
 func (c *Claim) bring(o *Original, done *Replaced) error {
 	if o.copied { // what came to the original since goes along
 		info, err := c.old.Stat()
@@ -153,20 +147,21 @@ func (c *Claim) bring(o *Original, done *Replaced) error {
 		return err
 	}
 	if err := os.Remove(beside); err != nil {
-		done.Notes = append(done.Notes, fmt.Sprintf("a second name of the original could not be removed: %v", err))
+		done.note("a second name of the original could not be removed: %v", err)
 	}
 	return nil
 }
 
-// tidy removes what an original makes superfluous: other names of it that replacements left which were broken off, and older originals of the same file
-// with the same content.
+// tidy removes what an original makes superfluous: other names of it, left by replacements that
+// were broken off, and older originals of the same file with the same content.
 func (c *Claim) tidy(o Original) {
 	list, _ := c.room.Originals() // what cannot be read stays
 	for _, other := range list {
 		if other.Source == o.Source && other.Missing && other.receipt != o.receipt {
-			_ = other.remove() // a replacement that was broken off before the link was made, or somebody removed it
+			_ = other.remove() // its replacement was broken off before the link was made, or somebody removed it
 		}
-		if other.Source != o.Source || other.receipt == o.receipt || other.info == nil || other.Beside != "" && other.Path == o.Path {
+		if other.Source != o.Source || other.receipt == o.receipt || other.info == nil ||
+			other.Beside != "" && other.Path == o.Path {
 			continue
 		}
 		same := os.SameFile(other.info, c.info)
@@ -174,12 +169,10 @@ func (c *Claim) tidy(o Original) {
 			continue
 		}
 		if !same {
-			if f, err := os.Open(other.Path); err != nil {
-				continue
-			} else if hash, err := hashOf(f, other.Size); f.Close() != nil || err != nil || hash != o.Hash {
+			if whole, err := other.Verify(); !whole || err != nil {
 				continue
 			}
 		}
-		_ = other.remove() // it is in nobody's way
+		_ = other.remove() // it does no harm if it stays
 	}
 }

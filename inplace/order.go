@@ -7,18 +7,21 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"github.com/winnowhq/winnow/plainfile"
 )
 
-// Whoever opens the file between the rename and the carrying over writes to the new one at once, and what he wrote to the original before is added behind it.
-// Products take the last line for the newest, so such a file is replaced once more, with its lines in their order.
+// A program that opens the file between the rename and the carrying over writes to the new one at
+// once, and what it wrote to the original before is added after that. Products take the last line
+// for the newest, so such a file is replaced once more, with its lines in their order.
 
 // span is a piece of the new file.
 type span struct{ start, end int64 }
 
-// tries is how often a file is put in order whose writer comes between again and again.
+// tries is how often a file is put in order if its writer keeps coming between.
 const tries = 5
 
-// noteWrite remembers a piece that was just added to the new file, where somebody else's lines stand before it.
+// noteWrite remembers a piece that was just added to the new file after lines of another program.
 func (c *Claim) noteWrite(out *os.File, piece []byte) error {
 	end, err := out.Seek(0, io.SeekCurrent) // behind what was appended last
 	if err != nil {
@@ -37,7 +40,8 @@ func (c *Claim) noteWrite(out *os.File, piece []byte) error {
 	return nil
 }
 
-// ordered is the new file with the pieces that came late in front of what was written to it by others.
+// ordered is the new file with the pieces that came late in front of what other programs wrote to
+// it.
 func ordered(text []byte, end int64, late []span) []byte {
 	sorted := bytes.Clone(text[:end])
 	for _, s := range late {
@@ -61,14 +65,17 @@ func (c *Claim) putInOrder(ctx context.Context, out *os.File, done *Replaced) {
 	}
 	if err != nil {
 		done.Disordered = true
-		done.Notes = append(done.Notes, fmt.Sprintf("some of the lines that were carried over stand behind newer ones: %v", err))
+		done.note("some of the lines that were carried over are behind newer ones: %v", err)
 	}
 }
 
 func (c *Claim) replaceAgain(ctx context.Context, out *os.File) (err error) {
 	room := c.room
-	room.Step = nil // the file has been replaced: there is nothing that could be left as it was
-	next := &Claim{Path: c.Path, room: room, command: c.command, force: true, lock: c.lock, lines: true, tries: c.tries + 1}
+	room.Step = nil // the file has been replaced: nothing could be left as it was
+	room = room.ready()
+	next := &Claim{
+		Path: c.Path, room: room, command: c.command, force: true, lock: c.lock, lines: true, tries: c.tries + 1,
+	}
 	if next.old, err = os.Open(c.Path); err != nil {
 		return err
 	}
@@ -86,28 +93,26 @@ func (c *Claim) replaceAgain(ctx context.Context, out *os.File) (err error) {
 	if text, err = next.Read(text); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(c.Path), "."+filepath.Base(c.Path)+".*.unfinished")
+	draft := filepath.Join(filepath.Dir(c.Path), fmt.Sprintf(".%s.%d.unfinished", filepath.Base(c.Path), c.tries))
+	err = plainfile.Replace(draft, func(f *os.File) error {
+		_, err := f.Write(ordered(text, c.end, c.late))
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(ordered(text, c.end, c.late))
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	var done Replaced
-	if err == nil {
-		done, err = next.Replace(ctx, Draft{Name: f.Name(), Rename: os.Rename})
-	}
+	done, err := next.Replace(ctx, Draft{Name: draft, Rename: os.Rename})
 	if err != nil {
-		os.Remove(f.Name())
+		os.Remove(draft)
 		return err
 	}
 	if done.Disordered {
 		err = fmt.Errorf("its writer did not pause")
 	}
 	if done.Left == 0 && len(done.Open) == 0 && done.Original != "" { // what it had is in the file, in another order
-		if o, unread := readOriginal(filepath.Join(room.Folder(), filepath.Base(done.Original)) + ".json"); unread == nil {
-			_ = o.remove() // it is in nobody's way
+		receipt := filepath.Join(room.Folder(), filepath.Base(done.Original)) + ".json"
+		if o, unread := readOriginal(receipt); unread == nil {
+			_ = o.remove() // it does no harm if it stays
 		}
 	}
 	return err

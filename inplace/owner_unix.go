@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// belongs tells whether a new file of this process can have the owner and group of another.
+// belongs reports whether a new file of this process can have the owner and group of another.
 func belongs(as fs.FileInfo) bool {
 	want, ok := as.Sys().(*syscall.Stat_t)
 	if !ok || os.Geteuid() == 0 {

@@ -1,6 +1,7 @@
 package inplace
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"os"
@@ -21,24 +22,20 @@ type Process struct {
 }
 
 func (p Process) String() string {
-	how := ""
+	text := fmt.Sprintf("process %d", p.PID)
 	if p.Writing {
-		how = ", writing"
+		text += ", writing"
 	}
-	if p.Name == "" {
-		return fmt.Sprintf("process %d%s", p.PID, how)
+	if p.Name != "" {
+		text = p.Name + " (" + text + ")"
 	}
-	return fmt.Sprintf("%s (process %d%s)", p.Name, p.PID, how)
+	return text
 }
 
-func (r Room) proc() string {
-	if r.Proc == "" {
-		return "/proc"
-	}
-	return r.Proc
-}
+func (r Room) proc() string { return cmp.Or(r.Proc, "/proc") }
 
-// processes lists the processes that can be seen, without this one. known is false where the system does not show them.
+// processes lists the processes that can be seen, without this one. known is false if the system
+// does not show them.
 func (r Room) processes() (pids []int, known bool) {
 	if _, err := os.Stat(filepath.Join(r.proc(), "self", "fd")); err != nil {
 		return nil, false
@@ -55,8 +52,8 @@ func (r Room) processes() (pids []int, known bool) {
 	return pids, true
 }
 
-// Openers are the other processes that have a file open, whatever its name is now. known is false where that cannot be found out; processes of other
-// users are only seen by root.
+// Openers are the other processes that have a file open, whatever its name is now. known is false
+// if that cannot be found out; only root sees processes of other users.
 func (r Room) Openers(file fs.FileInfo) (open []Process, known bool) {
 	pids, known := r.processes()
 	for _, pid := range pids {
@@ -84,7 +81,7 @@ func (r Room) Openers(file fs.FileInfo) (open []Process, known bool) {
 	return open, known
 }
 
-// writes tells whether a descriptor was opened for writing; where that is not said it may have been.
+// writes reports whether a descriptor was opened for writing. If that is unknown, it may have been.
 func writes(fdinfo string) bool {
 	text, err := os.ReadFile(fdinfo)
 	if err != nil {
@@ -99,13 +96,8 @@ func writes(fdinfo string) bool {
 	return true
 }
 
-func writersOf(list []Process) (writing []Process) {
-	for _, p := range list {
-		if p.Writing {
-			writing = append(writing, p)
-		}
-	}
-	return writing
+func writersOf(list []Process) []Process {
+	return slices.DeleteFunc(slices.Clone(list), func(p Process) bool { return !p.Writing })
 }
 
 func arguments(folder string) []string {
@@ -124,7 +116,8 @@ func nameOf(folder string) string {
 	return strings.TrimSpace(string(comm))
 }
 
-// programs are what the clients of formats look like among the first words of a command line: a program's name, or a piece of a script's path.
+// programs are what the clients of formats look like among the first words of a command line: a
+// program's name, or a piece of a script's path.
 var programs = map[string][]string{
 	"claude-code": {"claude", "/claude-code/"},
 	"codex":       {"codex", "/@openai/codex/"},
@@ -142,8 +135,8 @@ func runs(args []string, format string) bool {
 	return false
 }
 
-// Clients are running programs of a format's product whose working folder is the one given. That one of them has a certain session cannot be seen: it
-// is a reason to ask, no more.
+// Clients are running programs of a format's product whose working folder is the given one. Whether
+// one of them has a certain session cannot be seen: it is a reason to ask, no more.
 func (r Room) Clients(format, folder string) (clients []Process) {
 	if folder == "" || programs[format] == nil {
 		return nil
@@ -154,15 +147,17 @@ func (r Room) Clients(format, folder string) (clients []Process) {
 	pids, _ := r.processes()
 	for _, pid := range pids {
 		at := filepath.Join(r.proc(), strconv.Itoa(pid))
-		if cwd, err := os.Readlink(filepath.Join(at, "cwd")); err == nil && cwd == folder && runs(arguments(at), format) {
+		cwd, err := os.Readlink(filepath.Join(at, "cwd"))
+		if err == nil && cwd == folder && runs(arguments(at), format) {
 			clients = append(clients, Process{PID: pid, Name: nameOf(at)})
 		}
 	}
 	return clients
 }
 
-// Agent finds the living agent that has the session of a file, where its product leaves a trace of that: each Claude Code leaves sessions/PID.json in its configuration folder, with the id of the session that
-// it is in. The folder is the one that the file lies in, PROJECTS/FOLDER/ID.jsonl, and the user's own.
+// Agent finds the living agent that has the session of a file, if its product leaves a trace: each
+// Claude Code leaves sessions/PID.json in its configuration folder, with the id of its session.
+// That folder is the one that the file is in, PROJECTS/FOLDER/ID.jsonl, or the user's own.
 func (r Room) Agent(path string) (Process, bool) {
 	folders := []string{filepath.Dir(filepath.Dir(filepath.Dir(path)))}
 	if r.Home != "" {
@@ -183,15 +178,16 @@ func (r Room) Agent(path string) (Process, bool) {
 			if json.Unmarshal(text, &said) != nil || said.Session != id || said.PID <= 0 || said.PID == os.Getpid() {
 				continue
 			}
-			if p := (Process{PID: said.PID, Name: "claude"}); r.lives(said.PID, "claude-code") {
-				return p, true
+			if r.lives(said.PID, "claude-code") {
+				return Process{PID: said.PID, Name: "claude"}, true
 			}
 		}
 	}
 	return Process{}, false
 }
 
-// lives tells whether a process is alive and, where that can be seen, still the product's: numbers are given out again.
+// lives reports whether a process is alive and, if that can be seen, still the product's: process
+// numbers are used again.
 func (r Room) lives(pid int, format string) bool {
 	at := filepath.Join(r.proc(), strconv.Itoa(pid))
 	if _, known := r.processes(); known {

@@ -16,6 +16,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/winnowhq/winnow/plainfile"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -26,8 +27,11 @@ type Receipt struct {
 	Time    session.Millis `json:"time"`    // when
 	Hash    string         `json:"hash"`    // SHA-256 of its first Size bytes, in hexadecimal
 	Size    int64          `json:"size"`    // how many bytes of it the new file was made from
-	Carried int64          `json:"carried"` // how many bytes behind them were carried over to the new file as they were
-	Beside  string         `json:"beside"`  // where it is instead, beside the file that was replaced; "" when it is in the folder of originals
+	// Carried is how many bytes after them were carried over to the new file as they were.
+	Carried int64 `json:"carried"`
+	// Beside is where it is if it is beside the file that was replaced, and "" if it is in the
+	// folder of originals.
+	Beside string `json:"beside"`
 }
 
 // When is when the file was replaced.
@@ -39,15 +43,16 @@ type Original struct {
 	Path    string `json:"path"`    // where it is
 	Bytes   int64  `json:"bytes"`   // how many it has now
 	Grown   int64  `json:"grown"`   // bytes that came to it and are not in the file that took its place
-	Linked  bool   `json:"linked"`  // it still is what lies at Source: the replacement was broken off before it happened
+	Linked  bool   `json:"linked"`  // it still is the file at Source: its replacement was broken off before
 	Missing bool   `json:"missing"` // somebody removed it
 
 	receipt string      // path of its receipt
-	info    fs.FileInfo // nil when it is missing
-	copied  bool        // it is no link
+	info    fs.FileInfo // nil if it is missing
+	copied  bool        // it is a copy, not a link
 }
 
-// Originals lists all that are kept, the newest first. What cannot be read is in the error; the others are listed.
+// Originals lists all originals that are kept, the newest first. The error says what cannot be
+// read; the others are listed.
 func (r Room) Originals() ([]Original, error) {
 	receipts, err := jsonIn(r.Folder())
 	if err != nil {
@@ -69,7 +74,7 @@ func (r Room) Originals() ([]Original, error) {
 	return list, errors.Join(failed...)
 }
 
-// jsonIn are the JSON files of a folder; one that is not there has none.
+// jsonIn are the JSON files of a folder. A folder that is not there has none.
 func jsonIn(folder string) (paths []string, err error) {
 	list, err := os.ReadDir(folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -92,9 +97,7 @@ func readOriginal(receipt string) (Original, error) {
 	if err := json.Unmarshal(text, &o.Receipt, lenient...); err != nil {
 		return o, fmt.Errorf("%s is damaged: %w", receipt, err)
 	}
-	if o.Beside != "" {
-		o.Path = o.Beside
-	}
+	o.Path = cmp.Or(o.Beside, o.Path)
 	o.info, err = os.Lstat(o.Path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -111,8 +114,8 @@ func readOriginal(receipt string) (Original, error) {
 	return o, nil
 }
 
-// Missed counts the whole lines that came to an original and are in no line of data, which is the file that took its place, and the bytes of an incomplete
-// one behind them.
+// Missed counts the whole lines that came to an original and are in no line of data, which is the
+// file that took its place, and the bytes of an incomplete line after them.
 func (o Original) Missed(data []byte) (lines int, torn int64, err error) {
 	f, err := os.Open(o.Path)
 	if err != nil {
@@ -137,7 +140,7 @@ func (o Original) Missed(data []byte) (lines int, torn int64, err error) {
 	return lines, int64(len(rest)), nil
 }
 
-// Verify tells whether an original begins with what it was when it was kept.
+// Verify reports whether an original begins with what it was when it was kept.
 func (o Original) Verify() (bool, error) {
 	f, err := os.Open(o.Path)
 	if err != nil {
@@ -156,27 +159,33 @@ func (o Original) save() error {
 	if err != nil {
 		return err
 	}
-	return writeFile(o.receipt, append(text, '\n'))
+	return plainfile.Replace(o.receipt, func(f *os.File) error {
+		_, err := f.Write(append(text, '\n'))
+		return errors.Join(err, f.Sync())
+	})
 }
 
-// remove removes an original and its receipt, in this order: what has no receipt would never be found.
+// remove removes an original and its receipt, in this order: an original without a receipt would
+// never be found.
 func (o Original) remove() error {
-	if err := os.Remove(o.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+	for _, path := range []string{o.Path, o.receipt} {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
 	}
-	return os.Remove(o.receipt)
+	return nil
 }
 
 // Pruning says which originals go. At least one of its fields is set.
 type Pruning struct {
-	OlderThan time.Duration // those that are older; 0 is any age
+	OlderThan time.Duration // only older ones; 0 is any age
 	Keep      int           // not these newest ones of each file
 	All       bool          // every one
-	Force     bool          // also those with lines that are nowhere else, and those that are open
-	Dry       bool          // none: only say which
+	Force     bool          // also if they are open, or have lines that are nowhere else
+	Dry       bool          // remove none, only say which
 }
 
-// Kept is an original that was to go and stays, with the reason.
+// Kept is an original that was to be removed and stays, with the reason.
 type Kept struct {
 	Original
 	Reason string `json:"reason"`

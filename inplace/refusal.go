@@ -41,42 +41,48 @@ func (r *Refusal) Advice() []string {
 }
 
 const (
-	lateLines = "what is still written to the original is only carried over while this command runs, and stays in the original afterwards"
-	lostFold  = "an agent that goes on from what it remembers writes behind the old past, and its product may then ignore the change"
+	lateLines = "what is still written to the original is only carried over while this command runs, " +
+		"and stays in the original afterwards"
+	lostFold = "an agent that goes on from what it remembers writes behind the old past, " +
+		"and its product may then ignore the change"
 )
 
 func (c *Claim) openBy(holders []Process) *Refusal {
-	return &Refusal{Code: Open, Path: c.Path, Reason: "it is open in " + names(holders),
-		Hint: "end that program and try again", Risk: lateLines}
+	return &Refusal{Open, c.Path, "it is open in " + names(holders), "end that program and try again", lateLines}
 }
 
 func (c *Claim) alive(agent Process) *Refusal {
-	return &Refusal{Code: Alive, Path: c.Path, Reason: "a living agent has this session: " + agent.String(),
-		Hint: "end the agent, and resume the session afterwards", Risk: lostFold}
+	reason := "a living agent has this session: " + agent.String()
+	return &Refusal{Alive, c.Path, reason, "end the agent, and resume the session afterwards", lostFold}
 }
 
 func (c *Claim) fresh() *Refusal {
-	return &Refusal{Code: Fresh, Path: c.Path, Reason: fmt.Sprintf("it was written to in the last %.0f seconds, so an agent may be at work on it", Recent.Seconds()),
-		Hint: fmt.Sprintf("end the agent, wait for %.0f seconds and try again", Recent.Seconds()), Risk: lostFold}
+	seconds := Recent.Seconds()
+	reason := fmt.Sprintf("it was written to in the last %.0f seconds, so an agent may be at work on it", seconds)
+	hint := fmt.Sprintf("end the agent, wait for %.0f seconds and try again", seconds)
+	return &Refusal{Fresh, c.Path, reason, hint, lostFold}
 }
 
 func (c *Claim) torn(bytes int64) *Refusal {
-	return &Refusal{Code: Torn, Path: c.Path, Reason: fmt.Sprintf("its last line is incomplete (%d bytes without a line break): it is being written, or its writer was killed", bytes),
-		Hint: "if an agent runs, end it and try again", Risk: "the incomplete line then stays in the original alone"}
+	reason := fmt.Sprintf("its last line is incomplete (%d bytes without a line break): "+
+		"it is being written, or its writer was killed", bytes)
+	risk := "the incomplete line then stays in the original alone"
+	return &Refusal{Torn, c.Path, reason, "if an agent runs, end it and try again", risk}
 }
 
-// changed is for a file that is another one than what was read. Of lines that were only added, --force takes care.
+// changed is for a file that is not what was read. --force helps if lines were only added.
 func (c *Claim) changed(reason string, grown bool) *Refusal {
-	r := &Refusal{Code: Changed, Path: c.Path, Reason: reason, Hint: "nothing was changed; end the program that writes it and try again"}
+	risk := ""
 	if grown {
-		r.Risk = "lines that were added are carried over, but " + lostFold
+		risk = "lines that were added are carried over, but " + lostFold
 	}
-	return r
+	hint := "nothing was changed; end the program that writes it and try again"
+	return &Refusal{Changed, c.Path, reason, hint, risk}
 }
 
 func (c *Claim) foreign() *Refusal {
-	return &Refusal{Code: Foreign, Path: c.Path, Reason: "it belongs to another user or group, and the new file would not",
-		Hint: "run winnow as the user to whom it belongs", Risk: "it then belongs to you"}
+	reason := "it belongs to another user or group, and the new file would not"
+	return &Refusal{Foreign, c.Path, reason, "run winnow as the user to whom it belongs", "it then belongs to you"}
 }
 
 func names(list []Process) string {

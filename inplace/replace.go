@@ -1,6 +1,7 @@
 package inplace
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,16 +13,25 @@ import (
 
 // Replaced says how a file was replaced.
 type Replaced struct {
-	Path         string    `json:"path"`         // the real path of the file
-	Original     string    `json:"original"`     // where the original is kept
-	Hash         string    `json:"hash"`         // SHA-256 of its first bytes, those that the new file was made from
-	Bytes        int64     `json:"bytes"`        // how many those are
-	Beside       bool      `json:"beside"`       // it is beside the file and not with winnow's originals: another program still has it open, or it could not be copied
-	CarriedLines int       `json:"carriedLines"` // lines that were written to the original meanwhile, and were added to the new file
-	Left         int64     `json:"left"`         // bytes of the original that are not in the new file: an incomplete last line, or what is no line
-	Open         []Process `json:"open"`         // who still has the original open, and may write to it
-	Disordered   bool      `json:"disordered"`   // some of the carried lines stand behind newer ones
-	Notes        []string  `json:"notes"`        // what else is worth knowing, for people
+	Path     string `json:"path"`     // the real path of the file
+	Original string `json:"original"` // where the original is kept
+	Hash     string `json:"hash"`     // SHA-256 of its first bytes, from which the new file was made
+	Bytes    int64  `json:"bytes"`    // how many they are
+	// Beside says that the original is beside the file and not with winnow's originals: another
+	// program still has it open, or it could not be copied.
+	Beside bool `json:"beside"`
+	// CarriedLines were written to the original meanwhile, and were added to the new file.
+	CarriedLines int `json:"carriedLines"`
+	// Left are bytes of the original that are not in the new file: an incomplete last line, or what
+	// is not a line.
+	Left       int64     `json:"left"`
+	Open       []Process `json:"open"`       // who still has the original open, and may write to it
+	Disordered bool      `json:"disordered"` // some of the carried lines are behind newer ones
+	Notes      []string  `json:"notes"`      // what else is worth knowing, for people
+}
+
+func (d *Replaced) note(format string, args ...any) {
+	d.Notes = append(d.Notes, fmt.Sprintf(format, args...))
 }
 
 // Draft is the new content, written to a temporary file in the folder of the file that it replaces.
@@ -30,7 +40,8 @@ type Draft struct {
 	Rename func(from, to string) error // puts it in its place
 }
 
-// Replace puts a draft in the place of the file. After an error that is no *Late the file is as it was.
+// Replace puts a draft in the place of the file. After an error that is not a *Late the file is as
+// it was.
 func (c *Claim) Replace(ctx context.Context, draft Draft) (Replaced, error) {
 	done := Replaced{Path: c.Path, Hash: c.read, Bytes: c.at, Open: []Process{}, Notes: []string{}}
 	if err := c.unchanged(); err != nil {
@@ -45,7 +56,7 @@ func (c *Claim) Replace(ctx context.Context, draft Draft) (Replaced, error) {
 		return done, &Late{Original: kept.Path, Err: err}
 	}
 	if err != nil {
-		return done, errors.Join(err, c.forget(kept))
+		return done, errors.Join(err, kept.remove())
 	}
 	defer out.Close()
 	done.Original = kept.Path
@@ -54,33 +65,36 @@ func (c *Claim) Replace(ctx context.Context, draft Draft) (Replaced, error) {
 		c.putInOrder(ctx, out, &done)
 	}
 	if copied := c.bring(&kept, &done); copied != nil {
-		done.Notes = append(done.Notes, fmt.Sprintf("the original stays as %s: %v", kept.Path, copied))
+		done.note("the original stays as %s: %v", kept.Path, copied)
 	}
 	done.Original, done.Beside, done.CarriedLines = kept.Path, kept.Beside != "", c.carried
 	kept.Carried = c.at - done.Bytes
 	if err := kept.save(); err != nil {
-		done.Notes = append(done.Notes, fmt.Sprintf("the receipt of the original could not be brought up to date: %v", err))
+		done.note("the receipt of the original could not be brought up to date: %v", err)
 	}
 	c.tidy(kept)
 	if err := c.leave(); err != nil {
-		done.Notes = append(done.Notes, fmt.Sprintf("that the file was replaced could not be noted: %v", err))
+		done.note("that the file was replaced could not be noted: %v", err)
 	}
 	return done, late
 }
 
-// Late is the error of a file that was replaced, and then what was written to the original meanwhile could not be added to it.
+// Late is the error of a file that was replaced, if what was written to the original meanwhile
+// could not be added to it.
 type Late struct {
 	Original string
 	Err      error
 }
 
 func (l *Late) Error() string {
-	return fmt.Sprintf("the file was replaced, but what was written to it meanwhile could not be added to it and is in %s alone: %v", l.Original, l.Err)
+	return fmt.Sprintf("the file was replaced, but what was written to it meanwhile could not be added to it "+
+		"and is in %s alone: %v", l.Original, l.Err)
 }
 
 func (l *Late) Unwrap() error { return l.Err }
 
-// unchanged checks that the file still begins with what was read. It may have grown by lines where they can be carried over.
+// unchanged checks that the file still begins with what was read. It may have grown by lines if
+// they can be carried over.
 func (c *Claim) unchanged() error {
 	hash, err := hashOf(c.old, c.at)
 	if err != nil && err != io.ErrUnexpectedEOF {
@@ -93,7 +107,8 @@ func (c *Claim) unchanged() error {
 	return err
 }
 
-// growth looks whether the file is what it was, and returns by how much it has grown. Without force growth is refused.
+// growth looks whether the file is what it was, and returns by how much it has grown. Without force
+// it refuses growth.
 func (c *Claim) growth() (int64, error) {
 	info, err := os.Lstat(c.Path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -116,8 +131,8 @@ func (c *Claim) growth() (int64, error) {
 	return grown, nil
 }
 
-// finish adds to the draft what came meanwhile, gives it the owner and mode of the file, looks at the file once more and renames. It returns the new file, for
-// what comes later.
+// finish adds to the draft what came meanwhile, gives it the owner and mode of the file, looks at
+// the file once more and renames. It returns the new file.
 func (c *Claim) finish(ctx context.Context, draft Draft, kept string) (out *os.File, err error) {
 	out, err = os.OpenFile(draft.Name, os.O_RDWR|os.O_APPEND, 0)
 	if err != nil {
@@ -140,16 +155,14 @@ func (c *Claim) finish(ctx context.Context, draft Draft, kept string) (out *os.F
 	if !owned(out, c.info) && !c.force {
 		return nil, c.foreign()
 	}
-	if err := c.room.step("chmod", func() error { return out.Chmod(c.info.Mode().Perm()) }); err != nil {
-		return nil, err
+	err = c.room.Step("chmod", func() error { return out.Chmod(c.info.Mode().Perm()) })
+	if err == nil {
+		err = c.room.Step("sync", out.Sync)
 	}
-	if err := c.room.step("sync", out.Sync); err != nil {
-		return nil, err
+	if err = cmp.Or(err, ctx.Err()); err == nil {
+		err = c.catchUp(out) // the last look
 	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	if err := c.catchUp(out); err != nil { // the last look
+	if err != nil {
 		return nil, err
 	}
 	if c.room.Looked != nil {
@@ -194,5 +207,5 @@ func (c *Claim) leave() error {
 	if err != nil {
 		return err
 	}
-	return c.note(holder{Path: c.Path, PID: os.Getpid(), Command: c.command, Size: info.Size(), Modified: info.ModTime()})
+	return c.note(info.Size(), info.ModTime())
 }

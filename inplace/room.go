@@ -1,8 +1,10 @@
-// Package inplace answers: how is another program's file replaced so that nothing that is written to it gets lost?
+// Package inplace replaces a file of another program so that nothing written to it gets lost.
 //
-// A file is taken (Room.Take): a lock per real path is held from before it is read until it has been replaced, and a file that somebody is at work on is refused
-// with a reason. Then it is replaced (Claim.Replace): the original is kept under a hard link, so that what is still written to it lands in a file that
-// stays; it is looked at once more immediately before the rename; and whole lines that came to the original afterwards are carried over to the new file.
+// A file is taken (Room.Take): a lock per real path is held from before the file is read until it
+// has been replaced, and a file that a program is at work on is refused with a reason. Then it is
+// replaced (Claim.Replace): the original is kept under a hard link, so that what is still written
+// to it lands in a file that stays; the file is looked at once more immediately before the rename;
+// and whole lines that came to the original afterwards are carried over to the new file.
 package inplace
 
 import (
@@ -15,53 +17,50 @@ import (
 	"time"
 )
 
-// Recent is how long after it was last written to a file counts as being written. Agents write a line when something happens: two seconds without one
-// tell a session that has ended from one in the middle of a step, and are over by the time that somebody has typed the next command.
+// Recent is how long a file counts as being written after the last write. Agents write a line when
+// something happens: two seconds without one tell a session that has ended from one in the middle
+// of a step, and are over by the time the next command is typed.
 const Recent = 2 * time.Second
 
-// Room is where locks and originals are kept, and the world in which files are replaced. Dir and Now are required.
+// Room is where locks and originals are kept, and the world in which files are replaced. Dir and
+// Now are required.
 type Room struct {
 	Dir  string // winnow's data folder; its folders "locks" and "originals" are made when they are needed
 	Home string // the user's home folder, where products leave traces of what runs; "" when unknown
 	Now  func() time.Time
 
-	// Proc is where the kernel shows processes; "" is /proc. Where there is no such folder, who has a file open is unknown.
+	// Proc is where the kernel shows processes; "" is /proc. If there is no such folder, who has a
+	// file open is unknown.
 	Proc string
 	// Link makes a hard link; nil is os.Link.
 	Link func(from, to string) error
 	// Sleep waits for a writer that has the original open; nil is time.Sleep.
 	Sleep func(time.Duration)
-	// Step is asked to do each thing that changes the disk before a file has been replaced, and may fail instead; nil does them.
+	// Step does each thing that changes the disk before a file has been replaced, and may fail
+	// instead; nil does them.
 	Step func(name string, do func() error) error
-	// Looked is called between the last look at a file and the rename, Renamed right after it; nil is not called. They are for tests.
+	// Looked is called between the last look at a file and the rename, Renamed right after it; nil
+	// is not called. Both are for tests.
 	Looked, Renamed func()
 }
 
-func (r Room) step(name string, do func() error) error {
+// ready fills in what is nil.
+func (r Room) ready() Room {
 	if r.Step == nil {
-		return do()
+		r.Step = func(_ string, do func() error) error { return do() }
 	}
-	return r.Step(name, do)
-}
-
-func (r Room) sleep(d time.Duration) {
 	if r.Sleep == nil {
-		time.Sleep(d)
-		return
+		r.Sleep = time.Sleep
 	}
-	r.Sleep(d)
-}
-
-func (r Room) link(from, to string) error {
 	if r.Link == nil {
-		return os.Link(from, to)
+		r.Link = os.Link
 	}
-	return r.Link(from, to)
+	return r
 }
 
 func (r Room) locks() string { return filepath.Join(r.Dir, "locks") }
 
-// Folder is where originals are, but for those that are still beside their files.
+// Folder is where originals are, except for the ones that are still beside their files.
 func (r Room) Folder() string { return filepath.Join(r.Dir, "originals") }
 
 // Real is the path under which a file is taken: no link in it, and absolute.
@@ -90,29 +89,7 @@ func hashOf(f io.ReaderAt, size int64) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// writeFile writes a small file of winnow's own: whoever looks sees the old one or the new one.
-func writeFile(path string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".*.unfinished")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
-	}
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-	}
-	return err
-}
-
-// syncFolder makes what was linked and renamed in a folder outlast a power cut, where the system can.
+// syncFolder makes links and renames in a folder survive a power cut, if the system can.
 func syncFolder(path string) {
 	if f, err := os.Open(path); err == nil {
 		f.Sync()
@@ -120,7 +97,7 @@ func syncFolder(path string) {
 	}
 }
 
-// sameFile tells whether a path leads to this file, without following a link at its end.
+// sameFile reports whether a path leads to this file, without following a link at its end.
 func sameFile(path string, info fs.FileInfo) bool {
 	there, err := os.Lstat(path)
 	return err == nil && os.SameFile(there, info)

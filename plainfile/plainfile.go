@@ -1,5 +1,5 @@
-// Package plainfile answers: is it a file? It opens what is one, and refuses folders, pipes, sockets and devices, which may block whoever opens them, or
-// never end.
+// Package plainfile opens, reads and replaces plain files. It refuses folders, pipes, sockets and
+// devices, which may block the program that opens them, or never end.
 package plainfile
 
 import (
@@ -8,10 +8,11 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"syscall"
 )
 
-// KindError says that something is no plain file, and what it is.
+// KindError says that something is not a plain file, and what it is.
 type KindError struct {
 	Path string
 	Mode fs.FileMode
@@ -21,10 +22,10 @@ func (e *KindError) Error() string {
 	return fmt.Sprintf("%s is %s, not a plain file", e.Path, Kind(e.Mode))
 }
 
-// ErrTooLarge is the error of a file with more bytes than were asked for.
+// ErrTooLarge is the error for a file with more bytes than were asked for.
 var ErrTooLarge = errors.New("the file is too large")
 
-// Kind is in words what a mode is of.
+// Kind says in words what a mode is the mode of.
 func Kind(m fs.FileMode) string {
 	switch {
 	case m.IsRegular():
@@ -41,8 +42,8 @@ func Kind(m fs.FileMode) string {
 	return "something else"
 }
 
-// Open opens a plain file, or what a link to one leads to. It never waits: what takes the place of the file between the look at it and its opening is looked
-// at again.
+// Open opens a plain file, or what a link to one leads to. It never waits: a file that another one
+// replaces between the look at it and its opening is looked at again.
 func Open(path string) (*os.File, fs.FileInfo, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -65,7 +66,8 @@ func Open(path string) (*os.File, fs.FileInfo, error) {
 	return file, info, nil
 }
 
-// Read reads a plain file of at most so many bytes; ErrTooLarge is the error of a larger one. 0 is no limit.
+// Read reads a plain file of at most this many bytes; ErrTooLarge is the error for a larger one. 0
+// is unlimited.
 func Read(path string, most int64) ([]byte, fs.FileInfo, error) {
 	file, info, err := Open(path)
 	if err != nil {
@@ -93,4 +95,21 @@ func Read(path string, most int64) ([]byte, fs.FileInfo, error) {
 			data = append(data, 0)[:len(data)]
 		}
 	}
+}
+
+// Replace puts a new file, mode 0600, in the place of the one that may be there: other programs see
+// the old one or the new one, and a failure leaves nothing behind. fill writes it.
+func Replace(path string, fill func(*os.File) error) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".*.unfinished")
+	if err != nil {
+		return err
+	}
+	err = errors.Join(fill(f), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
 }

@@ -34,8 +34,8 @@ type change struct {
 }
 
 // Diff says what became of each file between two snapshots, in the order of their names (S001,
-// FileDiff). Texts of more than 64 KiB are left out, as are those that are no UTF-8; where a diff
-// is large, the later files have counts alone. Patch gives all of it.
+// FileDiff). Texts of more than 64 KiB are left out, and texts that are not UTF-8; in a large diff,
+// the later files have only counts. Patch gives all of it.
 func (r *Repository) Diff(ctx context.Context, from, to string) ([]session.FileDiff, error) {
 	changes, err := r.changes(ctx, from, to)
 	if err != nil || len(changes) == 0 {
@@ -104,15 +104,6 @@ func (r *Repository) has(ctx context.Context, tree string) error {
 			"another program took it, or its repository was removed", tree, r.folder)
 	}
 	return nil
-}
-
-func hash(s string) bool {
-	for i := range len(s) {
-		if c := s[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-			return false
-		}
-	}
-	return len(s) == 40
 }
 
 // changes are what differs between two trees.

@@ -105,8 +105,8 @@ func Open(ctx context.Context, c Config) (*Repository, error) {
 	return r, nil
 }
 
-// locate finds the user's repository that the folder lies in, for its rules of what is ignored.
-// Without one the folder stands for itself.
+// locate finds the user's repository that the folder is in, for its rules about what is ignored. If
+// there is none, the folder's own rules hold.
 func (r *Repository) locate(ctx context.Context) {
 	r.top = r.folder
 	// The user's own git, with the user's configuration: it is only asked.
@@ -217,8 +217,8 @@ func outer() []string {
 	return append(env, "LC_ALL=C", "GIT_TERMINAL_PROMPT=0")
 }
 
-// settings are those of every git that works on the repository: whatever a name looks like it is
-// kept, and none of the user's settings hold.
+// settings hold for every git that works on the repository: any name is kept whatever it looks
+// like, and none of the user's settings count.
 var settings = []string{
 	"-c", "core.protectNTFS=false", "-c", "core.protectHFS=false", "-c", "core.precomposeUnicode=false",
 	"-c", "core.autocrlf=false", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null",
@@ -269,8 +269,8 @@ func (r *Repository) lock(ctx context.Context) (unlock func(), err error) {
 	return func() { file.Close(); <-r.busy }, nil
 }
 
-// many is how many files of its own a repository may have before Pack does something; git's own
-// limit is of that order.
+// many is how many files of its own a repository may have before Pack packs them; git's own limit
+// is of that order.
 const many = 4096
 
 // Pack writes what the snapshots hold into one file where it is many. Nothing is deleted from the

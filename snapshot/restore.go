@@ -159,7 +159,7 @@ func (w *way) remove(name string) error {
 	return nil
 }
 
-// write writes a file beside its place and moves it there, so that nobody sees half of it.
+// write writes a file beside its place and moves it there, so that no program sees half of it.
 func (w *way) write(c change, data []byte) error {
 	name := filepath.FromSlash(c.name)
 	for i := range len(c.name) {
@@ -234,7 +234,7 @@ func (w *way) create(c change, beside string, permissions fs.FileMode, data []by
 	if err := errors.Join(err, statErr, f.Close()); err != nil {
 		return err
 	}
-	// Who may read it may run it, or nobody may.
+	// If it is executable, everybody who may read it may run it.
 	mode := info.Mode().Perm()
 	if permissions != 0o666 {
 		mode = permissions

@@ -37,7 +37,7 @@ func (r *Repository) take(ctx context.Context, wanted []string) (string, error) 
 	}
 	list, err := r.list(ctx)
 	if err != nil {
-		// An index that was cut off in a crash is no loss: it is made again.
+		// An index that was cut off in a crash is made again.
 		os.Remove(filepath.Join(r.dir, "index"))
 		if list, err = r.list(ctx); err != nil {
 			return "", err

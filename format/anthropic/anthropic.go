@@ -1,5 +1,5 @@
-// Package anthropic answers: what session is in a request to Anthropic's Messages API? It reads and writes plain request
-// bodies, bare lists of their messages, and JSON Lines of recorded requests.
+// Package anthropic reads and writes requests to Anthropic's Messages API: plain request bodies,
+// bare lists of their messages, and JSON Lines of recorded requests.
 package anthropic
 
 import (
@@ -9,8 +9,6 @@ import (
 
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/body"
-	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/wire"
 	wireanthropic "github.com/winnowhq/winnow/wire/anthropic"
 )
 
@@ -27,7 +25,8 @@ func (Format) Title() string {
 	return "Anthropic Messages request body (JSON, or JSON Lines of recorded requests)"
 }
 
-// Detect reports whether a file begins like a body of this API, or like a recording of requests to it.
+// Detect reports whether a file begins like a body of this API, or like a recording of requests to
+// it.
 func (Format) Detect(head []byte) bool { return body.Sniff(head) == body.Anthropic }
 
 // Read reads a body; body.Read says which request of a recording is the session.
@@ -35,24 +34,17 @@ func (Format) Read(src []byte) (*format.Document, error) {
 	return body.Read(src, dialect())
 }
 
-// Write writes a change into the body that it was read from, or a new body; body.Write says what stays and what is not kept.
+// Write writes a change into the body that it was read from, or a new body; body.Write says what
+// stays and what is not kept.
 func (Format) Write(w io.Writer, from *format.Document, change format.Change) error {
 	return body.Write(w, from, change, dialect())
 }
 
 func dialect() body.Dialect {
 	return body.Dialect{
-		Kind: body.Anthropic, Format: Format{}.Name(), List: "messages", Merges: true, Decode: wireanthropic.Decode, Check: wireanthropic.Check,
-		Encode: func(messages []session.Message, o wire.Options) ([]jsontext.Value, []byte, error) {
-			b, err := wireanthropic.Encode(messages, o)
-			if err != nil {
-				return nil, nil, err
-			}
-			text, err := b.JSON()
-			return b.Elements, text, err
-		},
-		Block: func(_, text string) []byte {
-			return append(append([]byte(`{"type":"text","text":`), wire.Quote(text)...), '}')
-		},
+		Kind: body.Anthropic, Format: Format{}.Name(), List: "messages", Merges: true,
+		Decode: wireanthropic.Decode, Check: wireanthropic.Check,
+		Encode: wireanthropic.Encode,
+		Block:  func(_, text string) []byte { return body.TextBlock("text", text) },
 	}
 }

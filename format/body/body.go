@@ -1,16 +1,16 @@
-// Package body answers: whose file is a request body? It holds what the formats of plain request bodies share: telling
-// them apart, finding the session in a recording of many requests, and writing a change into a body in place.
+// Package body holds what the formats of plain request bodies share: telling them apart, finding
+// the session in a recording of many requests, and writing a change into a body in place.
 package body
 
 import (
-	"bytes"
 	"errors"
 	"hash/fnv"
 	"strconv"
+	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/format"
+	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/wire"
@@ -21,8 +21,7 @@ type Dialect struct {
 	Kind   Kind
 	Format string // name of the format that it belongs to
 	Decode func(body []byte) *wire.Decoded
-	// Encode returns the elements of the list of messages, and the whole body.
-	Encode func(messages []session.Message, o wire.Options) ([]jsontext.Value, []byte, error)
+	Encode func(messages []session.Message, o wire.Options) (wire.Body, error)
 	Check  func(body []byte) error
 	// List is the member that holds the messages.
 	List string
@@ -32,15 +31,21 @@ type Dialect struct {
 	Block func(role, text string) []byte
 }
 
+// TextBlock writes a text as a block of this type.
+func TextBlock(kind, text string) []byte {
+	return append(append([]byte(`{"type":"`+kind+`","text":`), wire.Quote(text)...), '}')
+}
+
 // Native is what a document read by this package holds for its writer.
 type Native struct {
 	Dialect Dialect
 	Decoded *wire.Decoded
 }
 
-// Read reads a file: one request body, a bare list of messages, or JSON Lines with a recorded request each. Of a recording
-// the session is the request with the longest history, the last of those that are equally long: clients send the whole
-// history each time, and small requests for titles and the like between.
+// Read reads a file: one request body, a bare list of messages, or JSON Lines with a recorded
+// request each. Of a recording the session is the request with the longest history, and of several
+// that long the last: clients send the whole history each time, and small requests for titles and
+// the like between.
 func Read(src []byte, dialects ...Dialect) (*format.Document, error) {
 	name := dialects[0].Format
 	doc := &format.Document{Format: name, Source: src}
@@ -54,18 +59,18 @@ func Read(src []byte, dialects ...Dialect) (*format.Document, error) {
 			at = int64(decoded.Skipped[0].Start)
 		}
 		return nil, &format.SyntaxError{
-			Format: name, Offset: at, Expected: "a request body with a list of messages (" + dialect.List + "), or a list of messages",
+			Format: name, Offset: at,
+			Expected: "a request body with a list of messages (" + dialect.List + "), or a list of messages",
 		}
 	}
-	for _, s := range decoded.Skipped {
-		doc.Damaged = append(doc.Damaged, format.Damage{Offset: int64(s.Start), Bytes: s.End - s.Start, Reason: s.Reason})
-	}
+	doc.Damaged = damaged(0, 0, "", decoded.Skipped)
 	doc.Counts.Entries = len(decoded.Elements)
 	fill(doc, &Native{Dialect: dialect, Decoded: decoded})
 	return doc, nil
 }
 
-// decode reads a body in the dialect that it looks like, else in the first one that finds messages in it.
+// decode reads a body in the dialect that it looks like, else in the first one that finds messages
+// in it.
 func decode(src []byte, dialects []Dialect) (Dialect, *wire.Decoded) {
 	kind := Sniff(src)
 	for _, dialect := range dialects {
@@ -84,42 +89,47 @@ func decode(src []byte, dialects []Dialect) (Dialect, *wire.Decoded) {
 func readRecording(doc *format.Document, dialects []Dialect) (*format.Document, error) {
 	var best Native
 	var bestBody []byte
-	line, longest, bestLine, bestOffset := 0, 0, 0, 0
-	for at := 0; at < len(doc.Source); {
-		end := len(doc.Source)
-		if newline := bytes.IndexByte(doc.Source[at:], '\n'); newline >= 0 {
-			end = at + newline
-		}
-		line++
-		text := bytes.TrimSpace(doc.Source[at:end])
-		start := at
-		at = end + 1
-		if len(text) == 0 {
+	var at span.Line
+	longest := 0
+	for line := range span.Lines(doc.Source) {
+		if line.Text.Empty() {
 			continue
 		}
 		doc.Counts.Entries++
-		r, skipped := parseRequest(text)
-		for _, s := range skipped {
-			doc.Damaged = append(doc.Damaged, format.Damage{Line: line, Offset: int64(start + s.Start), Bytes: s.End - s.Start, Reason: s.Reason})
-		}
+		r, skipped := parseRequest(line.Text.Of(doc.Source))
+		doc.Damaged = append(doc.Damaged, damaged(line.Number, line.Text.Start, "", skipped)...)
 		for _, dialect := range dialects {
 			if r.kind != dialect.Kind {
 				continue
 			}
 			if n := count(r.body, dialect.List); n > 0 && n >= longest {
-				longest, best, bestBody, bestLine, bestOffset = n, Native{Dialect: dialect}, r.body, line, start
+				longest, best, bestBody, at = n, Native{Dialect: dialect}, r.body, line
 			}
 		}
 	}
 	if bestBody == nil {
-		return nil, &format.SyntaxError{Format: doc.Format, Line: 1, Expected: "recorded requests, one a line, with url and body", Err: errors.New("no request holds messages")}
+		return nil, &format.SyntaxError{
+			Format: doc.Format, Line: 1, Expected: "recorded requests, one a line, with url and body",
+			Err: errors.New("no request holds messages"),
+		}
 	}
 	best.Decoded = best.Dialect.Decode(bestBody)
-	for _, s := range best.Decoded.Skipped {
-		doc.Damaged = append(doc.Damaged, format.Damage{Line: bestLine, Offset: int64(bestOffset), Bytes: s.End - s.Start, Reason: "in the body of the request: " + s.Reason})
+	for _, d := range damaged(at.Number, 0, "in the body of the request: ", best.Decoded.Skipped) {
+		d.Offset = int64(at.Whole.Start) // the body is a text within the line
+		doc.Damaged = append(doc.Damaged, d)
 	}
 	fill(doc, &best)
 	return doc, nil
+}
+
+// damaged lists what was skipped of a text that begins at a position.
+func damaged(line, start int, where string, skipped []wire.Skipped) (list []format.Damage) {
+	for _, s := range skipped {
+		list = append(list, format.Damage{
+			Line: line, Offset: int64(start + s.Start), Bytes: s.End - s.Start, Reason: where + s.Reason,
+		})
+	}
+	return list
 }
 
 func count(body []byte, list string) int {
@@ -155,27 +165,23 @@ func fill(doc *format.Document, n *Native) {
 			m.Parts[j].SessionID = s.Info.ID
 		}
 		if s.Info.Title == "" && m.Written() {
-			s.Info.Title = rule.Shorten(oneLine(m.Text()), 60)
+			s.Info.Title = rule.Shorten(strings.Join(strings.Fields(m.Text()), " "), 60)
 		}
 	}
-	for i := range d.Elements {
-		if role := d.Elements[i].Role; role == "user" || role == "assistant" {
+	for _, e := range d.Elements {
+		if e.Role == "user" || e.Role == "assistant" {
 			doc.Counts.Messages++
 		}
 	}
 	doc.Counts.ToolCalls, doc.Counts.ToolResults = d.ToolCalls, d.ToolResults
 }
 
-func oneLine(text string) string { return string(bytes.Join(bytes.Fields([]byte(text)), []byte(" "))) }
-
-// sessionID names a session by the first message of its conversation: it stays while the conversation grows.
+// sessionID names a session by the first message of its conversation: it stays while the
+// conversation grows.
 func sessionID(d *wire.Decoded) string {
 	hash := fnv.New64a()
-	for i := range d.Elements {
-		if !d.Elements[i].Leading {
-			hash.Write(d.Elements[i].Of(d.Text))
-			break
-		}
+	if i := leading(d); i < len(d.Elements) {
+		hash.Write(d.Elements[i].Of(d.Text))
 	}
 	return "body_" + strconv.FormatUint(hash.Sum64(), 16)
 }

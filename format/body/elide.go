@@ -37,38 +37,34 @@ func (p *plan) elideCall(part *session.Part, place wire.Place, e rule.Elision) {
 		if place.Quoted {
 			with = wire.Quote(string(with))
 		}
-		p.write(place.Input, with)
-	case place.ResultElement < 0 || place.NoResultValue: // nothing stands there
+		p.write(place.Element, place.Input, with)
+	case place.ResultElement < 0 || place.NoResultValue: // there is nothing to replace
 	default:
-		p.write(place.Result, p.result(place, shown.State.Result()))
+		p.write(place.ResultElement, place.Result, p.result(place, shown.State.Result()))
 	}
 }
 
 func (p *plan) elidePart(part *session.Part, place wire.Place, e rule.Elision) {
-	element := p.Decoded.Elements[place.Element]
 	switch {
 	case e.Shown == "" || part.Type == session.ReasoningPart: // reasoning is signed: all of it or nothing
-		if place.Block == element.Span {
-			p.gone[place.Element] = true
-		} else {
-			p.blocks[place.Element] = append(p.blocks[place.Element], place.Block)
-		}
+		p.remove(place.Element, place.Block)
 	case !place.Text.Empty():
-		p.write(place.Text, wire.Quote(e.Shown))
+		p.write(place.Element, place.Text, wire.Quote(e.Shown))
 	case place.Bare:
-		p.write(place.Block, wire.Quote(e.Shown))
+		p.write(place.Element, place.Block, wire.Quote(e.Shown))
 	default:
-		p.write(place.Block, p.Dialect.Block(element.Role, e.Shown))
+		p.write(place.Element, place.Block, p.Dialect.Block(p.Decoded.Elements[place.Element].Role, e.Shown))
 	}
 }
 
-func (p *plan) write(at wire.Span, with []byte) {
+func (p *plan) write(element int, at wire.Span, with []byte) {
 	if !at.Empty() {
-		p.replace = append(p.replace, wire.Edit{Span: at, With: with})
+		p.edits[element] = append(p.edits[element], wire.Edit{Span: at, With: with})
 	}
 }
 
-// result writes what is shown of a result in the form that the result had. Blocks that are neither text nor media stay.
+// result writes what is shown of a result in the form that the result had. Blocks that are neither
+// text nor media stay.
 func (p *plan) result(place wire.Place, shown string) []byte {
 	switch {
 	case place.Object:

@@ -13,22 +13,20 @@ import (
 	"github.com/winnowhq/winnow/wire"
 )
 
-// plan turns a change into edits of a body. What concerns one element is collected first, so that no two edits overlap.
+// plan turns a change into a new body. What concerns one element is collected first, so that its
+// bytes are written once.
 type plan struct {
 	*Native
 	change format.Change
 	window window
 
-	replace []wire.Edit
-	blocks  map[int][]wire.Span // blocks that are taken out, by element
-	gone    map[int]bool        // elements that are taken out
-	around  map[int]*surround   // blocks that are put into an element
+	edits  map[int][]wire.Edit // by element
+	blocks map[int][]wire.Span // blocks that are taken out, by element
+	gone   map[int]bool        // elements that are taken out
 }
 
-// surround is what stands before and behind the blocks of an element.
-type surround struct{ front, back []byte }
-
-func (p *plan) edits() ([]wire.Edit, error) {
+// body is the body with the change in it.
+func (p *plan) body() ([]byte, error) {
 	d := p.Decoded
 	read := make(map[string]int, len(d.Messages))
 	for i := range d.Messages {
@@ -48,24 +46,134 @@ func (p *plan) edits() ([]wire.Edit, error) {
 	}
 	added = view.Render(added, p.change.Ledger)
 	p.elide(first)
-	var err error
-	if p.window.summary == "" {
-		p.remove(0)
-		err = p.append(added)
-	} else {
-		err = p.fold(first, added)
+	start, kept := 0, 0 // the elements between them are folded
+	var summary []session.Message
+	if p.window.summary != "" {
+		start, kept = leading(d), len(d.Elements)
+		if first < len(d.Messages) {
+			kept = d.Starts[first]
+		}
+		p.orphans(first, kept)
+		summary = []session.Message{summaryMessage(p.window.summary)}
 	}
-	p.put()
-	return p.replace, err
+	if wire.Kind(d.Text, d.List) == '"' { // an input that is one text
+		with := p.element(0)
+		if len(summary)+len(added) > 0 {
+			all := slices.Concat(summary, view.Render(d.Messages[first:], p.change.Ledger), added)
+			body, err := p.Dialect.Encode(all, wire.Options{Continues: len(summary) > 0})
+			if err != nil {
+				return nil, err
+			}
+			with = wire.Array(body.Elements)
+		}
+		return wire.Splice(d.Text, []wire.Edit{{Span: d.List, With: with}}), nil
+	}
+	return p.list(start, kept, summary, added)
 }
 
-// options are those for what is written behind the body's own messages.
+// list is the body with another list of messages: its elements except for the ones from start up to
+// kept, a summary in their place, and what was added.
+func (p *plan) list(start, kept int, summary, added []session.Message) ([]byte, error) {
+	d := p.Decoded
+	for p.gone[kept] && summary != nil {
+		kept++
+	}
+	last := len(d.Elements) - 1
+	for last >= 0 && p.gone[last] {
+		last--
+	}
+	alone := summary != nil && kept > last // nothing of the body stays but the system prompt
+	if alone {
+		summary, added = nil, append(summary, added...)
+	}
+	front, err := p.Dialect.Encode(summary, wire.Options{Continues: true})
+	if err != nil {
+		return nil, err
+	}
+	back, err := p.Dialect.Encode(added, p.options(alone || last >= 0))
+	if err != nil {
+		return nil, err
+	}
+	texts := make([][]byte, len(d.Elements))
+	for i := range d.Elements {
+		if !p.gone[i] && (i < start || i >= kept) {
+			texts[i] = p.element(i)
+		}
+	}
+	if len(front.Elements) > 0 && p.joins(kept, "user") {
+		texts[kept], front.Elements = p.surround(kept, texts[kept], inner(front.Elements[0]), nil), nil
+	}
+	if len(back.Elements) > 0 && !alone && last >= 0 && p.joins(last, role(back.Elements[0])) {
+		texts[last], back.Elements = p.surround(last, texts[last], nil, inner(back.Elements[0])), back.Elements[1:]
+	}
+
+	before := d.List.Start + 1 // where the element before ends
+	end := d.List.End - 1
+	var list []byte
+	put := func(gap, text []byte) {
+		switch {
+		case list == nil && len(d.Elements) > 0:
+			list = append(list, d.Text[before:d.Elements[0].Start]...)
+		case list != nil:
+			list = append(list, gap...)
+		}
+		list = append(list, text...)
+	}
+	gap := func(i int) []byte { // what is before an element
+		if i == 0 || i >= len(d.Elements) {
+			return comma
+		}
+		return d.Text[d.Elements[i-1].End:d.Elements[i].Start]
+	}
+	for i, text := range texts {
+		if i == start && len(front.Elements) > 0 {
+			put(gap(i), front.Elements[0])
+		}
+		switch {
+		case text == nil:
+		case i == kept && len(front.Elements) > 0:
+			put(comma, text)
+		case i == kept && kept > start:
+			put(gap(start), text)
+		default:
+			put(gap(i), text)
+		}
+	}
+	for i, text := range back.Elements {
+		if i == 0 && alone {
+			put(gap(start), text)
+		} else {
+			put(comma, text)
+		}
+	}
+	if n := len(d.Elements); n > 0 {
+		if list == nil {
+			list = d.Text[before:d.Elements[0].Start]
+		}
+		end = d.Elements[n-1].End
+	}
+	return slices.Concat(d.Text[:before], list, d.Text[end:]), nil
+}
+
+var comma = []byte{','}
+
+// element is an element with what is shown of it.
+func (p *plan) element(i int) []byte {
+	e := p.Decoded.Elements[i]
+	edits := append(p.edits[i], p.removeBlocks(i, p.blocks[i])...)
+	for j := range edits {
+		edits[j].Start, edits[j].End = edits[j].Start-e.Start, edits[j].End-e.Start
+	}
+	return wire.Splice(e.Of(p.Decoded.Text), edits)
+}
+
+// options are for what is written after the body's own messages.
 func (p *plan) options(continues bool) wire.Options {
 	calls := make(map[string]bool, p.Decoded.ToolCalls)
-	for i := range p.Decoded.Messages {
-		for j := range p.Decoded.Messages[i].Parts {
-			if part := &p.Decoded.Messages[i].Parts[j]; part.Type == session.ToolPart {
-				calls[part.CallID] = true
+	for _, m := range p.Decoded.Messages {
+		for i := range m.Parts {
+			if m.Parts[i].Type == session.ToolPart {
+				calls[m.Parts[i].CallID] = true
 			}
 		}
 	}
@@ -73,83 +181,39 @@ func (p *plan) options(continues bool) wire.Options {
 }
 
 // leading is how many elements belong to the system prompt.
-func (p *plan) leading() int {
-	n := slices.IndexFunc(p.Decoded.Elements, func(e wire.Element) bool { return !e.Leading })
-	if n < 0 {
-		return len(p.Decoded.Elements)
+func leading(d *wire.Decoded) int {
+	for i, e := range d.Elements {
+		if !e.Leading {
+			return i
+		}
 	}
-	return n
+	return len(d.Elements)
 }
 
-// fold puts the summary in place of everything before message first.
-func (p *plan) fold(first int, added []session.Message) error {
-	d := p.Decoded
-	start, kept := p.leading(), len(d.Elements)
-	if first < len(d.Messages) {
-		kept = d.Starts[first]
-	}
-	p.orphans(first, kept)
-	for p.gone[kept] {
-		kept++
-	}
-	summary := summaryMessage(p.window.summary)
-	if kept >= len(d.Elements) {
-		// Nothing of the body stays but the system prompt: the rest is new.
-		elements, _, err := p.Dialect.Encode(append([]session.Message{summary}, added...), p.options(true))
-		p.replace, p.around = nil, map[int]*surround{}
-		p.replaceFrom(start, elements)
-		return err
-	}
-	p.remove(kept)
-	elements, _, err := p.Dialect.Encode([]session.Message{summary}, wire.Options{Continues: true})
-	if err != nil {
-		return err
-	}
-	cut := wire.Edit{Span: wire.Span{Start: d.Elements[start].Start, End: d.Elements[kept].Start}}
-	if p.joins(kept, "user") {
-		p.surround(kept).front = inner(elements[0])
-	} else {
-		cut.With = slices.Concat(elements[0], []byte{','})
-	}
-	p.replace = append(p.replace, cut)
-	return p.append(added)
-}
-
-// orphans takes out results that stand behind the cut while their calls stand before it.
+// orphans takes out results after the cut whose calls are before it.
 func (p *plan) orphans(first, kept int) {
 	d := p.Decoded
 	for i := range d.Messages[:first] {
 		for j := range d.Messages[i].Parts {
 			part := &d.Messages[i].Parts[j]
 			if place := d.Places[part.ID]; part.Type == session.ToolPart && place.ResultElement >= kept {
-				if place.ResultBlock == d.Elements[place.ResultElement].Span {
-					p.gone[place.ResultElement] = true
-				} else {
-					p.blocks[place.ResultElement] = append(p.blocks[place.ResultElement], place.ResultBlock)
-				}
+				p.remove(place.ResultElement, place.ResultBlock)
 			}
 		}
 	}
 }
 
-// remove takes blocks and elements out, from element kept on.
-func (p *plan) remove(kept int) {
-	d := p.Decoded
-	for at, blocks := range p.blocks {
-		if at >= kept && !p.gone[at] {
-			p.replace = append(p.replace, p.removeBlocks(at, blocks)...)
-		}
+// remove takes out a block, or the element that is one.
+func (p *plan) remove(element int, block wire.Span) {
+	if block == p.Decoded.Elements[element].Span {
+		p.gone[element] = true
+	} else {
+		p.blocks[element] = append(p.blocks[element], block)
 	}
-	var gone []wire.Span
-	for at := range p.gone {
-		if at >= kept {
-			gone = append(gone, d.Elements[at].Span)
-		}
-	}
-	p.replace = append(p.replace, removeFrom(d.Text, d.List, gone)...)
 }
 
-// removeBlocks takes blocks out of an element. Where nothing would be left, a line says that something was there.
+// removeBlocks takes blocks out of an element. Where nothing would be left, a line says that
+// something was there.
 func (p *plan) removeBlocks(element int, blocks []wire.Span) []wire.Edit {
 	d := p.Decoded
 	e := d.Elements[element]
@@ -157,7 +221,7 @@ func (p *plan) removeBlocks(element int, blocks []wire.Span) []wire.Edit {
 	var inside []wire.Span
 	for _, block := range blocks {
 		switch {
-		case block.Start == block.End: // nothing stands there that could go
+		case block.Start == block.End: // there is nothing to take out
 		case block == e.Content: // a text that is the whole content
 			edits = append(edits, wire.Edit{Span: block, With: wire.Quote(rule.Cleared)})
 		case within(block, e.Content):
@@ -172,7 +236,8 @@ func (p *plan) removeBlocks(element int, blocks []wire.Span) []wire.Edit {
 		}
 	}
 	if len(inside) > 0 {
-		edits = append(edits, wire.Edit{Span: e.Content, With: slices.Concat([]byte{'['}, p.Dialect.Block(e.Role, rule.Cleared), []byte{']'})})
+		cleared := wire.Array([]jsontext.Value{p.Dialect.Block(e.Role, rule.Cleared)})
+		edits = append(edits, wire.Edit{Span: e.Content, With: cleared})
 	}
 	return edits
 }
@@ -206,60 +271,6 @@ func removeFrom(text []byte, list wire.Span, values []wire.Span) []wire.Edit {
 	return edits
 }
 
-// replaceFrom puts elements in place of all from start on.
-func (p *plan) replaceFrom(start int, elements []jsontext.Value) {
-	d := p.Decoded
-	array := wire.Array(elements)
-	joined := array[1 : len(array)-1]
-	var edit wire.Edit
-	switch {
-	case wire.Kind(d.Text, d.List) == '"': // an input that is one text
-		edit = wire.Edit{Span: d.List, With: array}
-	case start < len(d.Elements):
-		edit = wire.Edit{Span: wire.Span{Start: d.Elements[start].Start, End: d.Elements[len(d.Elements)-1].End}, With: joined}
-	case start > 0:
-		end := d.Elements[start-1].End
-		edit = wire.Edit{Span: wire.Span{Start: end, End: end}, With: slices.Concat([]byte{','}, joined)}
-	default:
-		edit = wire.Edit{Span: wire.Span{Start: d.List.Start + 1, End: d.List.Start + 1}, With: joined}
-	}
-	p.replace = append(p.replace, edit)
-}
-
-// append writes messages behind those of the body.
-func (p *plan) append(added []session.Message) error {
-	d := p.Decoded
-	last := len(d.Elements) - 1
-	for last >= 0 && p.gone[last] {
-		last--
-	}
-	elements, _, err := p.Dialect.Encode(added, p.options(last >= 0))
-	if err != nil || len(elements) == 0 {
-		return err
-	}
-	switch {
-	case last < 0:
-		p.replace = nil
-		p.replaceFrom(0, elements)
-		return nil
-	case wire.Kind(d.Text, d.List) == '"':
-		said, _, err := p.Dialect.Encode(view.Render(d.Messages, p.change.Ledger), wire.Options{})
-		p.replace = nil
-		p.replaceFrom(0, append(said, elements...))
-		return err
-	}
-	if p.joins(last, role(elements[0])) {
-		p.surround(last).back = inner(elements[0])
-		elements = elements[1:]
-	}
-	if len(elements) > 0 {
-		array := wire.Array(elements)
-		end := d.Elements[len(d.Elements)-1].End
-		p.replace = append(p.replace, wire.Edit{Span: wire.Span{Start: end, End: end}, With: slices.Concat([]byte{','}, array[1:len(array)-1])})
-	}
-	return nil
-}
-
 // joins reports whether blocks of this role have to go into an element instead of beside it.
 func (p *plan) joins(element int, role string) bool {
 	e := p.Decoded.Elements[element]
@@ -271,59 +282,30 @@ func role(element jsontext.Value) string {
 	return wire.String(element, wire.Member(element, wire.Root(element), "role"))
 }
 
-// inner is what stands between the brackets of an element's content.
+// inner is what is between the brackets of an element's content.
 func inner(element jsontext.Value) []byte {
 	content := wire.Member(element, wire.Root(element), "content").Of(element)
 	return content[1 : len(content)-1]
 }
 
-func (p *plan) surround(element int) *surround {
-	if p.around[element] == nil {
-		p.around[element] = &surround{}
+// surround puts blocks before and after the blocks of an element. A content that is a text becomes
+// a block.
+func (p *plan) surround(element int, text, front, back []byte) []byte {
+	at := wire.Member(text, wire.Root(text), "content")
+	if wire.Kind(text, at) == '"' {
+		block := p.Dialect.Block(p.Decoded.Elements[element].Role, wire.String(text, at))
+		with := slices.Concat([]byte{'['}, join(front, block, back), []byte{']'})
+		return wire.Splice(text, []wire.Edit{{Span: at, With: with}})
 	}
-	return p.around[element]
+	first, last := at.Start+1, at.Start+1
+	for v := range wire.Values(text, at) {
+		last = v.End
+	}
+	return slices.Concat(text[:first], join(front, text[first:last], back), text[last:])
 }
 
-// put writes the blocks that go into elements that are there. A content that is one text, or that another edit replaced,
-// is written anew with them.
-func (p *plan) put() {
-	d := p.Decoded
-	for at, s := range p.around {
-		e := d.Elements[at]
-		content := e.Content.Of(d.Text)
-		replaced := slices.IndexFunc(p.replace, func(edit wire.Edit) bool { return edit.Span == e.Content })
-		if replaced >= 0 {
-			content = p.replace[replaced].With
-			p.replace = slices.Delete(p.replace, replaced, replaced+1)
-		}
-		if content[0] == '"' {
-			content = p.Dialect.Block(e.Role, wire.String(content, wire.Span{End: len(content)}))
-		} else if replaced >= 0 {
-			content = content[1 : len(content)-1]
-		} else {
-			p.insert(e, s)
-			continue
-		}
-		blocks := slices.DeleteFunc([][]byte{s.front, content, s.back}, func(b []byte) bool { return len(b) == 0 })
-		p.replace = append(p.replace, wire.Edit{Span: e.Content, With: slices.Concat([]byte{'['}, bytes.Join(blocks, []byte{','}), []byte{']'})})
-	}
-}
-
-func (p *plan) insert(e wire.Element, s *surround) {
-	put := func(at int, blocks ...[]byte) {
-		p.replace = append(p.replace, wire.Edit{Span: wire.Span{Start: at, End: at}, With: slices.Concat(blocks...)})
-	}
-	values := slices.Collect(wire.Values(p.Decoded.Text, e.Content))
-	first, comma := e.Content.Start+1, []byte{','}
-	if len(values) == 0 {
-		blocks := slices.DeleteFunc([][]byte{s.front, s.back}, func(b []byte) bool { return len(b) == 0 })
-		put(first, bytes.Join(blocks, comma))
-		return
-	}
-	if len(s.front) > 0 {
-		put(first, s.front, comma)
-	}
-	if len(s.back) > 0 {
-		put(values[len(values)-1].End, comma, s.back)
-	}
+// join joins blocks that are there.
+func join(blocks ...[]byte) []byte {
+	blocks = slices.DeleteFunc(blocks, func(b []byte) bool { return len(b) == 0 })
+	return bytes.Join(blocks, comma)
 }

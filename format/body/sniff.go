@@ -2,6 +2,7 @@ package body
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/winnowhq/winnow/wire"
@@ -17,8 +18,8 @@ const (
 	Responses Kind = "openai-responses"
 )
 
-// Sniff tells which wire format a file holds, from its beginning, which may be cut anywhere: a request body, a bare list of
-// messages, or recorded requests.
+// Sniff tells which wire format a file holds, from its beginning, which may be cut anywhere: a
+// request body, a bare list of messages, or recorded requests.
 func Sniff(head []byte) Kind {
 	if IsRecording(head) {
 		for line := range bytes.Lines(head) {
@@ -32,7 +33,8 @@ func Sniff(head []byte) Kind {
 	return sniffBody(text, wire.Root(text))
 }
 
-// IsRecording reports whether a file begins with a recorded request: a line with method, url and headers or body.
+// IsRecording reports whether a file begins with a recorded request: a line with method, url and
+// headers or body.
 func IsRecording(head []byte) bool {
 	line := bytes.TrimSpace(head)
 	if newline := bytes.IndexByte(line, '\n'); newline >= 0 {
@@ -55,7 +57,8 @@ type request struct {
 	body []byte
 }
 
-// parseRequest reads a line of a recording. The address tells the wire format where it is a known one, else the body.
+// parseRequest reads a line of a recording. The address tells the wire format where it is a known
+// one, else the body.
 func parseRequest(line []byte) (request, []wire.Skipped) {
 	text, skipped := wire.Complete(line)
 	var r request
@@ -87,16 +90,54 @@ func parseRequest(line []byte) (request, []wire.Skipped) {
 	return r, skipped
 }
 
+// foreign is the kind of another product's file.
+const foreign Kind = "foreign"
+
+// What members, and types of blocks, say about whose body they are in.
+var (
+	headSigns = map[Kind][]string{
+		Anthropic: {"system", "anthropic_version", "anthropic_beta", "thinking", "stop_sequences", "output_config"},
+		Chat:      {"stream_options", "max_completion_tokens", "response_format", "logprobs", "n", "frequency_penalty"},
+		Responses: {"instructions", "previous_response_id", "prompt_cache_key", "max_output_tokens", "include"},
+		foreign: {"contents", "info", "trajectory_format", "trajectory", "history", "payload", "uuid", "sessionId",
+			"parts"},
+	}
+	toolSigns = map[Kind][]string{
+		Anthropic: {"input_schema"}, Chat: {"function"}, Responses: {"parameters", "strict"},
+	}
+	elementSigns = map[Kind][]string{
+		Chat:      {"tool_calls", "tool_call_id", "function_call"},
+		Responses: {"call_id", "encrypted_content"},
+		foreign:   {"info", "parts", "message", "payload"},
+	}
+	blockSigns = map[Kind][]string{
+		Anthropic: {"tool_use", "tool_result", "thinking", "redacted_thinking", "image", "document"},
+		Chat:      {"image_url", "input_audio"},
+		Responses: {"input_text", "output_text", "input_image", "input_file"},
+	}
+	// items are types of elements without a role.
+	items = []string{"reasoning", "function_call", "function_call_output", "custom_tool_call",
+		"custom_tool_call_output", "message", "item_reference", "compaction", "additional_tools", "web_search_call",
+		"local_shell_call"}
+)
+
 // signs counts what speaks for a wire format.
 type signs struct {
-	anthropic, chat, responses int
-	foreign                    bool // it is another product's file
-	model                      string
-	elements                   int
+	of       map[Kind]int
+	model    string
+	elements int
+}
+
+func (s *signs) saw(table map[Kind][]string, name string) {
+	for kind, names := range table {
+		if slices.Contains(names, name) {
+			s.of[kind]++
+		}
+	}
 }
 
 func sniffBody(text []byte, root wire.Span) Kind {
-	var s signs
+	s := signs{of: map[Kind]int{}}
 	list := root
 	if wire.Kind(text, root) == '{' {
 		list = s.head(text, root)
@@ -107,13 +148,14 @@ func sniffBody(text []byte, root wire.Span) Kind {
 			break
 		}
 	}
-	known := s.anthropic + s.chat + s.responses
+	anthropic, chat, responses := s.of[Anthropic], s.of[Chat], s.of[Responses]
+	known := anthropic + chat + responses
 	switch {
-	case s.foreign, s.elements == 0 && (s.model == "" || known == 0):
+	case s.of[foreign] > 0, s.elements == 0 && (s.model == "" || known == 0):
 		return Unknown
-	case s.responses > 0 && s.responses >= s.anthropic && s.responses >= s.chat:
+	case responses > 0 && responses >= anthropic && responses >= chat:
 		return Responses
-	case s.anthropic > s.chat, known == 0 && strings.Contains(s.model, "claude"):
+	case anthropic > chat, known == 0 && strings.Contains(s.model, "claude"):
 		return Anthropic
 	}
 	return Chat
@@ -122,57 +164,37 @@ func sniffBody(text []byte, root wire.Span) Kind {
 // head reads the members beside the messages, and returns the list of messages.
 func (s *signs) head(text []byte, root wire.Span) (list wire.Span) {
 	for name, value := range wire.Members(text, root) {
-		kind := wire.Kind(text, value)
+		s.saw(headSigns, string(name))
 		switch string(name) {
-		case "messages":
-			if kind == '[' {
+		case "messages", "input":
+			if wire.Kind(text, value) == '[' {
 				list = value
 			}
-		case "input":
-			if kind == '[' {
-				list = value
+			if string(name) == "input" {
+				s.of[Responses] += 10
 			}
-			s.responses += 10
-		case "contents", "info", "trajectory_format", "trajectory", "history", "payload", "uuid", "sessionId", "parts":
-			s.foreign = true
 		case "model":
 			s.model = wire.String(text, value)
-		case "system", "anthropic_version", "anthropic_beta", "thinking", "stop_sequences", "output_config":
-			s.anthropic++
-		case "stream_options", "max_completion_tokens", "response_format", "logprobs", "n", "frequency_penalty":
-			s.chat++
-		case "instructions", "previous_response_id", "prompt_cache_key", "max_output_tokens", "include":
-			s.responses++
 		case "tools":
-			s.tools(text, value)
-		}
-	}
-	if wire.Kind(text, list) == 0 && s.responses < 10 && s.model == "" {
-		s.foreign = true
-	}
-	return list
-}
-
-func (s *signs) tools(text []byte, tools wire.Span) {
-	for at := range wire.Values(text, tools) {
-		for name := range wire.Members(text, at) {
-			switch string(name) {
-			case "input_schema":
-				s.anthropic++
-			case "function":
-				s.chat++
-			case "parameters", "strict":
-				s.responses++
+			for tool := range wire.Values(text, value) {
+				for name := range wire.Members(text, tool) {
+					s.saw(toolSigns, string(name))
+				}
+				break
 			}
 		}
-		return
 	}
+	if wire.Kind(text, list) == 0 && s.of[Responses] < 10 && s.model == "" {
+		s.of[foreign]++
+	}
+	return list
 }
 
 func (s *signs) element(text []byte, at wire.Span) {
 	var role, kind string
 	var content wire.Span
 	for name, value := range wire.Members(text, at) {
+		s.saw(elementSigns, string(name))
 		switch string(name) {
 		case "role":
 			role = wire.String(text, value)
@@ -180,43 +202,25 @@ func (s *signs) element(text []byte, at wire.Span) {
 			kind = wire.String(text, value)
 		case "content":
 			content = value
-		case "tool_calls", "tool_call_id", "function_call":
-			s.chat++
-		case "call_id", "encrypted_content":
-			s.responses++
-		case "info", "parts", "message", "payload":
-			s.foreign = true
 		}
 	}
 	switch role {
 	case "system":
 		if s.elements == 0 {
-			s.chat++
+			s.of[Chat]++
 		}
 	case "developer", "tool", "function":
-		s.chat++
+		s.of[Chat]++
 	case "user", "assistant":
-	case "":
-		switch kind {
-		case "reasoning", "function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output", "message", "item_reference",
-			"compaction", "additional_tools", "web_search_call", "local_shell_call":
-		default:
-			s.foreign = true
-		}
 	default:
-		s.foreign = true
+		if role != "" || !slices.Contains(items, kind) {
+			s.of[foreign]++
+		}
 	}
 	if kind == "message" {
-		s.responses++
+		s.of[Responses]++
 	}
 	for block := range wire.Values(text, content) {
-		switch wire.String(text, wire.Member(text, block, "type")) {
-		case "tool_use", "tool_result", "thinking", "redacted_thinking", "image", "document":
-			s.anthropic++
-		case "image_url", "input_audio":
-			s.chat++
-		case "input_text", "output_text", "input_image", "input_file":
-			s.responses++
-		}
+		s.saw(blockSigns, wire.String(text, wire.Member(text, block, "type")))
 	}
 }

@@ -8,14 +8,16 @@ import (
 	"github.com/winnowhq/winnow/view"
 )
 
-// window is what a body holds of a changed session: the summary of the latest pivot and what is shown after it.
+// window is what a body holds of a changed session: the summary of the latest pivot and what is
+// shown after it.
 type window struct {
 	summary string // "" without a pivot
 	// messages that are shown, oldest first: the tail, then what follows the summary.
 	messages []session.Message
 }
 
-// windowOf is what counts of a change: the summary that the window begins with, and what stands behind it.
+// windowOf is what counts of a change: the summary that the window begins with, and what follows
+// it.
 func windowOf(c format.Change) window {
 	messages := view.Window(c.Session.Messages, c.Undone)
 	if summary := view.Pivot(messages); summary != nil {
@@ -40,6 +42,8 @@ const openSummary, closeSummary = "<conversation-summary>\n", "\n</conversation-
 func summaryMessage(text string) session.Message {
 	return session.Message{
 		MessageInfo: session.MessageInfo{ID: "summary", Role: session.User},
-		Parts:       []session.Part{{ID: "summary:0", Type: session.TextPart, Text: openSummary + text + closeSummary, Synthetic: true}},
+		Parts: []session.Part{{
+			ID: "summary:0", Type: session.TextPart, Text: openSummary + text + closeSummary, Synthetic: true,
+		}},
 	}
 }

@@ -1,8 +1,11 @@
 package body
 
 import (
+	"bytes"
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/session"
@@ -12,17 +15,18 @@ import (
 
 // Write writes the session of a change as a request body.
 //
-// A document that nothing changed is its source again, byte for byte. Otherwise the change is spliced into the body
-// that the session was read from, and every byte around it stays: unknown members, cache markers, spaces. Of a recording, which
-// cannot hold a change, the one request that is the session is written. What the body's JSON lost at its end stays lost.
+// A document that nothing changed is its source again, byte for byte. Otherwise the change is
+// spliced into the body that the session was read from, and every byte around it stays: unknown
+// members, cache markers, spaces. Of a recording, which cannot hold a change, the one request that
+// is the session is written. What the body's JSON lost at its end stays lost.
 //
-// A body has no room for what is elided or folded: it holds what the model is sent, and the log stays in the file that it was
-// read from. Read again, a written body shows placeholders as plain results and the summary as a synthetic message of the user's,
-// and has no ledger.
+// A body has no room for what is left out or folded: it holds what the model is sent, and the log
+// stays in the file that it was read from. Read again, a written body shows placeholders as plain
+// results and the summary as a synthetic message of the user's, and has no ledger.
 //
-// With a pivot, one message of the user's that holds the summary stands in place of the messages before the tail. Without
-// a document of this format to change, dialect says how a new body is written, from the messages alone: it names no
-// tools and no system prompt, which sessions do not hold.
+// With a pivot, one message of the user's with the summary replaces the messages before the tail.
+// Without a document of this format to change, dialect says how a new body is written, from the
+// messages alone: it names no tools and no system prompt, which sessions do not hold.
 func Write(w io.Writer, from *format.Document, change format.Change, dialect Dialect) error {
 	n := nativeOf(from, dialect.Format)
 	if n == nil || !extends(change.Session.Messages, n.Decoded.Messages) {
@@ -35,19 +39,18 @@ func Write(w io.Writer, from *format.Document, change format.Change, dialect Dia
 	}
 	p := plan{
 		Native: n, change: change, window: windowOf(change),
-		blocks: map[int][]wire.Span{}, gone: map[int]bool{}, around: map[int]*surround{},
+		edits: map[int][]wire.Edit{}, blocks: map[int][]wire.Span{}, gone: map[int]bool{},
 	}
-	edits, err := p.edits()
+	body, err := p.body()
 	if err != nil {
 		return err
 	}
-	if len(edits) == 0 {
+	if bytes.Equal(body, n.Decoded.Text) {
 		_, err := w.Write(from.Source)
 		return err
 	}
-	body := wire.Splice(n.Decoded.Text, edits)
 	if after := n.Dialect.Check(body); after != nil && n.Dialect.Check(n.Decoded.Text) == nil {
-		return fmt.Errorf("write %s body: the change would make a body that the provider refuses: %w", n.Dialect.Kind, after)
+		return fmt.Errorf("write %s body: the provider would refuse the changed body: %w", n.Dialect.Kind, after)
 	}
 	_, err = w.Write(body)
 	return err
@@ -64,15 +67,8 @@ func nativeOf(from *format.Document, name string) *Native {
 
 // extends reports whether a session begins with these messages.
 func extends(messages, read []session.Message) bool {
-	if len(messages) < len(read) {
-		return false
-	}
-	for i := range read {
-		if messages[i].ID != read[i].ID {
-			return false
-		}
-	}
-	return true
+	same := func(a, b session.Message) bool { return a.ID == b.ID }
+	return len(messages) >= len(read) && slices.EqualFunc(messages[:len(read)], read, same)
 }
 
 func whole(change format.Change, dialect Dialect) ([]byte, error) {
@@ -81,16 +77,16 @@ func whole(change format.Change, dialect Dialect) ([]byte, error) {
 	if w.summary != "" {
 		messages = append([]session.Message{summaryMessage(w.summary)}, messages...)
 	}
-	_, body, err := dialect.Encode(messages, wire.Options{Model: modelOf(change.Session)})
-	return body, err
+	body, err := dialect.Encode(messages, wire.Options{Model: modelOf(change.Session)})
+	if err != nil {
+		return nil, err
+	}
+	return body.JSON()
 }
 
 func modelOf(s session.Session) string {
 	if m := s.Info.Model; m != nil {
-		if m.ID != "" {
-			return m.ID
-		}
-		return m.ModelID
+		return cmp.Or(m.ID, m.ModelID)
 	}
 	for i := len(s.Messages) - 1; i >= 0; i-- {
 		if s.Messages[i].ModelID != "" {

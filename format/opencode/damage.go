@@ -20,7 +20,7 @@ func (r *reader) damage(at, end int, reason string) {
 	})
 }
 
-// line returns the number of the line in which a byte stands, 1 for the first.
+// line returns the number of the line in which a byte is, 1 for the first.
 func (r *reader) line(at int) int {
 	if at < r.counted {
 		r.counted, r.lines = 0, 0
@@ -32,7 +32,7 @@ func (r *reader) line(at int) int {
 
 const expected = "an OpenCode export, which is a JSON object with info and messages"
 
-// noExport says that nothing in the file is of this format.
+// noExport is the error of a file in which nothing is of this format.
 func (r *reader) noExport() error {
 	at := r.native.start
 	_, cause := r.decode(at, new(jsontext.Value))

@@ -21,27 +21,25 @@ type editor struct {
 	native *native
 	from   *format.Document
 	change format.Change
-	// settle is set when messages are appended to a session of which the user took back the end:
-	// the product would delete them with it, so that it is left out as the next prompt would.
+	// settle is set if messages are appended to a session of which the user took back the end: the
+	// product would delete them with it, so that end is left out as the next prompt would do.
 	settle bool
+	// doubtful is set if what is kept of the file may not be JSON.
+	doubtful bool
 }
 
-// edit returns the new text. Where the file was damaged so that what is left of its text is no
-// JSON, the pieces concerned are written anew from what was read of them.
+// edit returns the new text. If the file was so damaged that the rest of its text is not JSON, the
+// pieces concerned are written anew from what was read of them.
 func (e *editor) edit(appended []*session.Message) ([]byte, error) {
 	e.settle = e.native.reverted && len(appended) > 0
+	e.doubtful = len(e.from.Damaged) > 0 || e.native.loose
 	enc := e.encoder()
-	list, err := e.list(appended, enc, false)
+	list, err := e.list(appended, enc)
 	if err != nil {
 		return nil, err
 	}
-	text := e.assemble(list, enc)
-	if len(e.from.Damaged) == 0 && !e.native.loose || sound(text) {
+	if text := e.assemble(list, enc); !e.doubtful || sound(text) {
 		return text, nil
-	}
-	enc = e.encoder()
-	if list, err = e.list(appended, enc, true); err != nil {
-		return nil, err
 	}
 	return e.rebuild(list, enc), nil
 }
@@ -65,9 +63,9 @@ func (e *editor) encoder() *encoder {
 	return enc
 }
 
-// list returns the text between the brackets of the list of messages. strict holds each message to
-// be JSON.
-func (e *editor) list(appended []*session.Message, enc *encoder, strict bool) ([]byte, error) {
+// list returns the text between the brackets of the list of messages. A message that is not JSON is
+// written anew.
+func (e *editor) list(appended []*session.Message, enc *encoder) ([]byte, error) {
 	var list []byte
 	lead, end := e.style()
 	at := e.native.list.Start + 1 // where the entry before ended
@@ -88,7 +86,7 @@ func (e *editor) list(appended []*session.Message, enc *encoder, strict bool) ([
 		} else {
 			text = entry.Of(e.src)
 		}
-		if strict && !sound(text) || e.settle && entry.trimmed {
+		if e.doubtful && !sound(text) || e.settle && entry.trimmed {
 			if entry.at < 0 {
 				continue
 			}
@@ -135,7 +133,7 @@ func (e *editor) style() (lead, close string) {
 	return "", ""
 }
 
-// assemble puts the list between what stands before and after it.
+// assemble puts the list between what is before and after it.
 func (e *editor) assemble(list []byte, enc *encoder) []byte {
 	n := e.native
 	if n.list.Empty() { // the file has no list of messages
@@ -277,7 +275,7 @@ func (e *editor) part(
 	return span.Set(text, outer, encode(&note), append(path, noteName)...)
 }
 
-// anew is the text of a message whose own is no JSON: its parts as they stand, the rest from what
+// anew is the text of a message whose own is not JSON: its parts as they are, the rest from what
 // was read.
 func (e *editor) anew(entry *entry, m *session.Message, lead string, enc *encoder) []byte {
 	info := m.MessageInfo
@@ -339,7 +337,7 @@ func setMark(text []byte, p *session.Part, time int64, outer string) []byte {
 	return span.Set(text, outer, encode(time), "state", "time", "compacted")
 }
 
-// notePath is where holder's metadata stands in the text of a part.
+// notePath is where the text of a part has the metadata that holder returns.
 func notePath(p *session.Part) []string {
 	switch holder(p) {
 	case nil:

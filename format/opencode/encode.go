@@ -126,7 +126,7 @@ func (e *encoder) assistant(m, out *session.Message) {
 	out.ProviderID, out.ModelID = model.ProviderID, model.ModelID
 	out.ParentID = e.names.of(m.ParentID)
 	if !proper(session.MessageID, out.ParentID) {
-		out.ParentID = cmp.Or(e.parent, out.ID) // one that answers nobody has its own: the product wants an id
+		out.ParentID = cmp.Or(e.parent, out.ID) // the product wants an id
 	}
 	out.Mode = cmp.Or(out.Mode, out.Agent)
 	out.Path = cmp.Or(out.Path, &session.Path{Cwd: e.info.Directory, Root: e.info.Directory})

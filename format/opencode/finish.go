@@ -11,7 +11,7 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// noted is a note, and the part that it stands on.
+// noted is a note, and the part that has it.
 type noted struct {
 	message, part int // positions in the log
 	note          partNote
@@ -66,7 +66,7 @@ func (r *reader) restore(p *session.Part, note partNote) {
 	}
 }
 
-// name remembers that an id of the file stands for another.
+// name remembers the id that an id of the file was made from.
 func (r *reader) name(given, original string) {
 	if original == "" || original == given {
 		return

@@ -23,7 +23,7 @@ func (r *reader) messages(at int) int {
 	r.native.entries = r.native.entries[:0]
 	r.doc.Session.Messages = r.doc.Session.Messages[:0]
 	at++
-	indent := "" // what stands before each message; a line feed is in no string, so that it marks a message for certain
+	indent := "" // what precedes each message: no string has a line feed, so this is a message for certain
 	for first := true; ; first = false {
 		at = r.next(at, first)
 		switch {

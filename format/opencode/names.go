@@ -83,7 +83,7 @@ func (n *names) parts(m *session.Message, created session.Millis) []string {
 	return ids
 }
 
-// invent makes an id from what it stands for.
+// invent makes an id from the id that it replaces.
 func (n *names) invent(prefix, of string, created session.Millis, position int) string {
 	for again := 0; ; again++ {
 		text := prefix + " " + of + strings.Repeat("'", again)

@@ -27,8 +27,7 @@ type partNote struct {
 	Rest jsontext.Value `json:",embed"` // what the engine notes on a part for itself: session.Note
 }
 
-// standing is a committed elision as it is kept: its part and message are known from where it
-// stands.
+// standing is a committed elision as it is kept: its part and message are known from where it is.
 type standing struct {
 	Part    string         `json:"part,omitzero"` // only in the session's note
 	Field   rule.Field     `json:"field"`
@@ -58,7 +57,7 @@ func (s standing) elision(message, part string) rule.Elision {
 type sessionNote struct {
 	Session  string            `json:"session,omitzero"` // its id, where the file had to give it another
 	Parent   string            `json:"parent,omitzero"`  // the id of the session that it comes from, likewise
-	IDs      map[string]string `json:"ids,omitzero"`     // ids of the file → ids that they stand for
+	IDs      map[string]string `json:"ids,omitzero"`     // ids of the file → ids that they replace
 	Elisions []standing        `json:"elisions,omitzero"`
 
 	Rest jsontext.Value `json:",embed"`

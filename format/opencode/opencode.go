@@ -1,6 +1,5 @@
-// Package opencode answers: what is in an OpenCode export, and how is one written? It reads the
-// exports of both generations and the data of a shared session, and writes exports that `opencode
-// import` takes.
+// Package opencode reads and writes OpenCode exports. It reads the exports of both generations and
+// the data of a shared session, and writes exports that `opencode import` accepts.
 package opencode
 
 import (
@@ -64,7 +63,7 @@ type native struct {
 	start   int  // of the JSON
 	end     int  // after it
 	cut     bool // the file ends before its JSON does
-	loose   bool // a comma is missing or too many, or a name is no JSON
+	loose   bool // a comma is missing or too many, or a name is not JSON
 	info    span.Span
 	list    span.Span // the messages, brackets included; while cut, up to the last thing that was read
 	entries []entry
@@ -77,7 +76,7 @@ type native struct {
 // entry is one element of the list of messages.
 type entry struct {
 	span.Span
-	at    int // position in Session.Messages, -1 when it is none
+	at    int // position in Session.Messages, -1 if it is not a message
 	parts []piece
 	// open is what must follow span to close a message that the file cut short; such a span ends
 	// after the last thing read.

@@ -13,9 +13,9 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// Read understands a whole file. Text around the JSON, members and part types that are not known,
-// and whatever stands before a cut or a break are read or kept; what could not be understood is
-// listed in the document.
+// Read understands a whole file. Text around the JSON, unknown members and part types, and what
+// comes before a cut or a break are read or kept; what could not be understood is listed in the
+// document.
 func (Format) Read(src []byte) (*format.Document, error) {
 	start := jsonStart(src)
 	if start < 0 {
@@ -63,7 +63,7 @@ func (r *reader) decode(at int, into any) (end int, err error) {
 }
 
 // next returns the position of the next member or element, or of the bracket that ends them. A
-// comma that is missing or stands where none should is passed over; the writer must know.
+// comma that is missing, or is where none should be, is passed over; the writer must know.
 func (r *reader) next(at int, first bool) int {
 	at = span.Space(r.src, at)
 	comma := at < len(r.src) && r.src[at] == ','
@@ -162,7 +162,7 @@ func (r *reader) unknown(object jsontext.Value, m span.Member) jsontext.Value {
 	return slices.Concat(object, span.Quote(string(m.Name)), []byte{':'}, value, []byte{'}'})
 }
 
-// unmarshal decodes a value that stands alone.
+// unmarshal decodes a value by itself.
 func unmarshal(value []byte, into any) error {
 	return json.Unmarshal(value, into, session.ReadOptions())
 }

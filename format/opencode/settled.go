@@ -1,9 +1,9 @@
 package opencode
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -24,7 +24,6 @@ type row struct {
 	Text    string            `json:"text"`
 	Files   []rowFile         `json:"files"`
 	Agents  []rowAgent        `json:"agents"`
-	Name    string            `json:"name"`
 	ShellID string            `json:"shellID"`
 	Command string            `json:"command"`
 	Status  string            `json:"status"`
@@ -73,7 +72,6 @@ type rowContent struct {
 	} `json:"state"`
 	Time struct {
 		Created   session.Millis `json:"created"`
-		Ran       session.Millis `json:"ran"`
 		Completed session.Millis `json:"completed"`
 	} `json:"time"`
 }
@@ -85,8 +83,8 @@ type rowOutput struct {
 	rowFile
 }
 
-// other reads an element that is no message of the first generation, and returns the position after
-// it.
+// other reads an element that is not a message of the first generation, and returns the position
+// after it.
 func (r *reader) other(s span.Span, indent string) int {
 	e := entry{Span: s, at: -1}
 	var w row
@@ -170,8 +168,8 @@ func (w *row) answer(m *session.Message) {
 
 func (e *rowError) value() jsontext.Value { return failed(e.Type, e.Message) }
 
-// compaction is a marker and its summary. The recent text, which stands in for a verbatim tail
-// there, is a part of the summary.
+// compaction is a marker and its summary. The recent text, which the product keeps in place of a
+// verbatim tail, is a part of the summary.
 func (w *row) compaction(m session.Message) []session.Message {
 	overflow := w.Reason == "overflow"
 	marker := session.Part{Type: session.CompactionPart, Auto: w.Reason == "auto" || overflow, Overflow: overflow}
@@ -254,67 +252,62 @@ func (r *reader) shared() error {
 	r.native.shape = shared
 	messages := map[string]int{}
 	var list []session.Message
-	type loose struct {
-		message string
-		part    session.Part
+	var parts []session.Part
+	known := false
+	if r.native.end = span.End(r.src, r.native.start); r.native.end < 0 {
+		r.native.cut, r.native.end = true, len(r.src)
 	}
-	var parts []loose
-	at, known := r.native.start+1, false
-	for first := true; ; first = false {
-		at = r.next(at, first)
-		if at >= len(r.src) {
-			r.native.cut, r.native.end = true, len(r.src)
-			r.damage(at, at, "the file ends before its JSON does")
-			break
-		}
-		if r.src[at] == ']' {
-			r.native.end = at + 1
-			break
-		}
+	at := r.native.start + 1 // behind the last element
+	for v := range span.Values(r.src, stretch(r.native.start, r.native.end)) {
+		at = v.End
 		r.doc.Counts.Entries++
 		var item struct {
 			Type string         `json:"type"`
 			Data jsontext.Value `json:"data"`
 		}
-		end, err := r.decode(at, &item)
-		if err == nil {
-			switch item.Type {
-			case "session":
-				known = true
-				err = unmarshal(item.Data, &r.doc.Session.Info)
-				r.sessionNote()
-			case "message":
-				m := session.Message{Parts: []session.Part{}}
-				if err = unmarshal(item.Data, &m.MessageInfo); err == nil {
-					known = true
-					if n, again := messages[m.ID]; again {
-						list[n] = m // the later write counts, as it does for the product
-					} else {
-						messages[m.ID] = len(list)
-						list = append(list, m)
-					}
-				}
-			case "part":
-				var p session.Part
-				if err = unmarshal(item.Data, &p); err == nil {
-					parts = append(parts, loose{p.MessageID, p})
-				}
+		_, err := r.decode(v.Start, &item)
+		if err != nil {
+			item.Type = ""
+		}
+		switch item.Type {
+		case "session":
+			known = true
+			err = unmarshal(item.Data, &r.doc.Session.Info)
+			r.sessionNote()
+		case "message":
+			m := session.Message{Parts: []session.Part{}}
+			if err = unmarshal(item.Data, &m.MessageInfo); err != nil {
+				break
+			}
+			known = true
+			if n, again := messages[m.ID]; again {
+				list[n] = m // the later write counts, as it does for the product
+			} else {
+				messages[m.ID] = len(list)
+				list = append(list, m)
+			}
+		case "part":
+			var p session.Part
+			if err = unmarshal(item.Data, &p); err == nil {
+				parts = append(parts, p)
 			}
 		}
 		if err != nil {
-			if end < 0 || end <= at {
-				end = len(r.src)
-			}
-			r.damage(at, end, fmt.Sprintf("an element was skipped: %s", reason(err)))
+			r.damage(v.Start, v.End, "an element was skipped: "+reason(err))
 		}
-		at = end
+	}
+	switch rest := bytes.TrimLeft(r.src[at:r.native.end], ", \t\r\n"); {
+	case len(rest) > 0 && rest[0] != ']':
+		r.damage(r.native.end-len(rest), r.native.end, "the elements cannot be read from here on")
+	case r.native.cut:
+		r.damage(len(r.src), len(r.src), "the file ends before its JSON does")
 	}
 	if !known {
 		return r.noExport()
 	}
 	for _, p := range parts {
-		if n, ok := messages[p.message]; ok {
-			list[n].Parts = append(list[n].Parts, p.part)
+		if n, ok := messages[p.MessageID]; ok {
+			list[n].Parts = append(list[n].Parts, p)
 		}
 	}
 	for i := range list {

@@ -97,8 +97,8 @@ func (e *encoder) list(list []byte, messages []*session.Message, lead, end strin
 	return list, nil
 }
 
-// file is a whole export: the session's info, the list of messages as it is to be written, and what
-// else the file had.
+// file is a whole export: the session's info, the list of messages as written, and what else the
+// file had.
 func file(info, list, unknown []byte) []byte {
 	out := span.Set([]byte(`{}`), "\n", info, "info")
 	out = span.Set(out, "\n", []byte(`[]`), "messages")

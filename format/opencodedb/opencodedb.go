@@ -14,7 +14,7 @@
 //
 // When OpenCode does not run, there is no log, and mode=ro would make empty files for it that stay
 // behind. The database is then opened with immutable=1, which touches and locks nothing. What was
-// read counts only if afterwards there still is no log and the file is unchanged; otherwise the
+// read counts only if there still is no log afterwards and the file is unchanged; otherwise the
 // product has started meanwhile, and everything is read again with mode=ro. While the product runs,
 // immutable=1 would be wrong: it does not see the log, and pages change under it.
 //

@@ -270,7 +270,7 @@ func Stores(data string) ([]string, error) {
 			found = append(found, path)
 		}
 	}
-	// opencode.db comes before those of other channels.
+	// opencode.db comes before the databases of other channels.
 	slices.SortFunc(found, func(a, b string) int { return cmp.Or(len(a)-len(b), strings.Compare(a, b)) })
 	oldest, err := filepath.Glob(filepath.Join(escape(data), "project", "*", "storage"))
 	problems := []error{err}

@@ -30,7 +30,7 @@ type Folder struct {
 	pieces []piece // in the order in which they are read: the state, if there is one, and the events
 }
 
-// SubAgents is the name of the folder in a conversation's that holds those of its sub-agents.
+// SubAgents is the folder in a conversation's that holds the conversations of its sub-agents.
 const SubAgents = "subagents"
 
 const (
@@ -115,7 +115,7 @@ func (f Folder) Path() string { return f.path }
 // Empty reports whether the conversation was begun and nothing was said.
 func (f Folder) Empty() bool { return len(f.pieces) == 0 || f.pieces[len(f.pieces)-1].index < 0 }
 
-// Size is how many bytes the files of the conversation have, without those of its sub-agents.
+// Size is how many bytes the files of the conversation have, without its sub-agents.
 func (f Folder) Size() (size int64) {
 	for _, p := range f.pieces {
 		size += p.size

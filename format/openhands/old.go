@@ -13,7 +13,7 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// arguments are those of an action up to 0.x that are more than input of a tool.
+// arguments are what an action up to 0.x has beside the input of a tool.
 type arguments struct {
 	Content   string         `json:"content"`
 	Images    []string       `json:"image_urls"`

@@ -30,8 +30,8 @@ type reader struct {
 }
 
 // Read reads a trajectory. Events that only the product reads (states, recalls, pauses) count as
-// aside. A condensation becomes a pivot: its summary stands for what was before it, and the first
-// event behind the forgotten ones begins the tail. What the product keeps in front of the forgotten
+// aside. A condensation becomes a pivot: its summary replaces what was before it, and the first
+// event after the forgotten ones begins the tail. What the product keeps before the forgotten
 // events is before the pivot here.
 func (Format) Read(src []byte) (*format.Document, error) {
 	r := newReader(src)
@@ -254,7 +254,9 @@ func (r *reader) call(m *session.Message, e *event, tool, id string, input jsont
 }
 
 // result gives an observation to its call. Without a call it is a message that nobody wrote.
-func (r *reader) result(at int, e *event, to transcript.Place, known bool, text string, failed bool, raw jsontext.Value) {
+func (r *reader) result(
+	at int, e *event, to transcript.Place, known bool, text string, failed bool, raw jsontext.Value,
+) {
 	r.Counts.ToolResults++
 	if known {
 		state := r.Part(to).State

@@ -25,7 +25,7 @@ var floors = [][]string{
 	{"session", "token", "token/*", "model", "shell", "call", "quantity", "plainfile", "visible", "secret"},
 	{"rule", "budget", "bill", "recall", "pivot/fact", "coverage", "wire", "wire/*", "format/internal/*"},
 	{"view", "pivot", "schedule", "store", "format", "llm"},
-	{"policy", "summarize/*", "llm/*", "store/*", "store/internal/exact", "store/internal/words", "format/*"},
+	{"policy", "summarize/*", "llm/*", "store/*", "store/internal/exact", "store/internal/words", "format/*", "format/internal/transcript", "format/internal/jsonl"},
 	{"", "lab"}, // the root: the engine, and the lab beside it: both run the planner
 	{"config", "display", "tui", "page", "discover", "skim", "selfprune", "snapshot", "inplace", "agent", "agent/*"},
 	{"chat", "chat/demo"},
@@ -34,33 +34,35 @@ var floors = [][]string{
 
 // siblings are the imports on one floor that are meant, with the reason.
 var siblings = map[string]string{
-	"rule coverage":                     "what newer parts show again",
-	"call session":                      "what it understands",
-	"call shell":                        "the commands of a text",
-	"token/* token":                     "kinds of counters",
-	"wire/* wire":                       "what the protocols share",
-	"wire/openaichat wire/sse":          "the last event of a stream",
-	"wire/responses wire/openaichat":    "the two share the shape of arguments",
-	"agent/* agent":                     "its tools are the loop's",
-	"agent/tools agent/permission":      "what a call may do",
-	"agent/tools selfprune":             "the model prunes its own context",
-	"pivot view":                        "where to cut is decided on what is shown",
-	"store pivot":                       "receipts are kept",
-	"store/* store":                     "implementations",
-	"store/* store/internal/exact":      "bytes as they were",
-	"format/all format/*":               "the list of all",
-	"format/* format/body":              "what plain request bodies share",
-	"format/opencodedb format/opencode": "a database holds what an export prints",
-	"token/counters token/bpe":          "by name",
-	"llm/* llm/upstream":                "the connection that all of them have",
-	"llm/providers llm/*":               "by name",
-	"tui display":                       "what the page shows too",
-	"page display":                      "what the terminal shows too",
-	"store/* store/internal/words":      "words as they are looked for",
+	"format/* format/internal/transcript": "what the records of runs share",
+	"format/* format/internal/jsonl":      "what sessions of a line a message share",
+	"rule coverage":                       "what newer parts show again",
+	"call session":                        "what it understands",
+	"call shell":                          "the commands of a text",
+	"token/* token":                       "kinds of counters",
+	"wire/* wire":                         "what the protocols share",
+	"wire/openaichat wire/sse":            "the last event of a stream",
+	"wire/responses wire/openaichat":      "the two share the shape of arguments",
+	"agent/* agent":                       "its tools are the loop's",
+	"agent/tools agent/permission":        "what a call may do",
+	"agent/tools selfprune":               "the model prunes its own context",
+	"pivot view":                          "where to cut is decided on what is shown",
+	"store pivot":                         "receipts are kept",
+	"store/* store":                       "implementations",
+	"store/* store/internal/exact":        "bytes as they were",
+	"format/all format/*":                 "the list of all",
+	"format/* format/body":                "what plain request bodies share",
+	"format/opencodedb format/opencode":   "a database holds what an export prints",
+	"token/counters token/bpe":            "by name",
+	"llm/* llm/upstream":                  "the connection that all of them have",
+	"llm/providers llm/*":                 "by name",
+	"tui display":                         "what the page shows too",
+	"page display":                        "what the terminal shows too",
+	"store/* store/internal/words":        "words as they are looked for",
 }
 
 // tools are programs and tests' own packages: they may import anything, nothing imports them but tests.
-var tools = []string{"internal/", "rule/ruletest", "interop", "format/body/bodytest", "examples/"}
+var tools = []string{"internal/", "rule/ruletest", "interop", "examples/"}
 
 type pkg struct {
 	ImportPath string

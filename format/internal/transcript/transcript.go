@@ -224,14 +224,14 @@ func Elements[T any](l *Log, list span.Span, take func(T)) {
 		text := v.Of(l.Source)
 		err := json.Unmarshal(text, &one, session.ReadOptions())
 		switch {
+		case err == nil && text[0] == '{':
+			take(one)
 		case !span.Valid(text):
 			l.damage(v, span.Check(text))
 		case text[0] != '{':
 			l.damage(v, errors.New("not a message: it is not an object"))
-		case err != nil:
-			l.damage(v, err)
 		default:
-			take(one)
+			l.damage(v, err)
 		}
 	}
 }

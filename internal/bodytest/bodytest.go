@@ -1,5 +1,5 @@
-// Package bodytest answers: does a format of request bodies keep what it must? It holds the properties that hold for all of
-// them, on random sessions and on recorded traffic where there is some.
+// Package bodytest holds formats of request bodies to what all of them promise,
+// on random sessions and on recorded traffic if there is some.
 package bodytest
 
 import (
@@ -58,15 +58,18 @@ func Marker(id, tail string) session.Message {
 // Summary is the completed answer to a marker.
 func Summary(id, marker, text string) session.Message {
 	return session.Message{
-		MessageInfo: session.MessageInfo{ID: id, Role: session.Assistant, ParentID: marker, Summary: []byte("true"), Finish: "stop"},
-		Parts:       []session.Part{{ID: id + ":0", Type: session.TextPart, Text: text}},
+		MessageInfo: session.MessageInfo{
+			ID: id, Role: session.Assistant, ParentID: marker, Summary: []byte("true"), Finish: "stop",
+		},
+		Parts: []session.Part{{ID: id + ":0", Type: session.TextPart, Text: text}},
 	}
 }
 
 // User is a message of the user's.
 func User(id, text string) session.Message {
 	return session.Message{
-		MessageInfo: session.MessageInfo{ID: id, Role: session.User}, Parts: []session.Part{{ID: id + ":0", Type: session.TextPart, Text: text}},
+		MessageInfo: session.MessageInfo{ID: id, Role: session.User},
+		Parts:       []session.Part{{ID: id + ":0", Type: session.TextPart, Text: text}},
 	}
 }
 
@@ -104,7 +107,8 @@ func Run(t *testing.T, f format.Format, check func([]byte) error) {
 						p.State.Output = "[gone]"
 					}
 					p.State.Attachments = nil
-					change.Ledger = change.Ledger.With(rule.Elision{Part: p.ID, Message: want[i].ID, Field: field, Shown: "[gone]"})
+					change.Ledger = change.Ledger.With(
+						rule.Elision{Part: p.ID, Message: want[i].ID, Field: field, Shown: "[gone]"})
 				}
 			}
 			got := Write(r, f, doc, change)
@@ -126,6 +130,8 @@ func Run(t *testing.T, f format.Format, check func([]byte) error) {
 	})
 }
 
+var fields = []rule.Field{rule.Output, rule.Input, rule.Text, rule.Whole, rule.Attachments}
+
 func anyChange(r *rapid.T, f format.Format, check func([]byte) error) {
 	src, doc := random(r, f)
 	if doc == nil {
@@ -139,7 +145,7 @@ func anyChange(r *rapid.T, f format.Format, check func([]byte) error) {
 			if rapid.Bool().Draw(r, "whole") {
 				continue
 			}
-			field := rapid.SampledFrom([]rule.Field{rule.Output, rule.Input, rule.Text, rule.Whole, rule.Attachments}).Draw(r, "field")
+			field := rapid.SampledFrom(fields).Draw(r, "field")
 			shown := rapid.SampledFrom([]string{"", "[x]", `{"path":"…"}`}).Draw(r, "shown")
 			change.Ledger = change.Ledger.With(rule.Elision{Part: p.ID, Field: field, Shown: shown})
 		}
@@ -236,7 +242,8 @@ func texts(messages []session.Message) []string {
 	return all
 }
 
-// Fixture is a recording of real traffic, beside the module; the test is skipped where there is none.
+// Fixture is a recording of real traffic, beside the module; the test is skipped where there is
+// none.
 func Fixture(t testing.TB, name string) []byte {
 	t.Helper()
 	file, err := os.Open(outside.Path(t, "fixtures", "http", name))
@@ -258,25 +265,28 @@ func Fixture(t testing.TB, name string) []byte {
 // Requests are the lines of a recording, each a file of its own.
 func Requests(recording []byte) [][]byte {
 	return slices.DeleteFunc(bytes.SplitAfter(recording, []byte("\n")), func(line []byte) bool {
-		return len(bytes.TrimSpace(line)) == 0 || strings.Contains(string(line), `"method":"HEAD"`) || strings.Contains(string(line), `"method": "HEAD"`)
+		head := bytes.Contains(line, []byte(`"method":"HEAD"`)) || bytes.Contains(line, []byte(`"method": "HEAD"`))
+		return head || len(bytes.TrimSpace(line)) == 0
 	})
 }
 
-// Stir writes changes that a fuzzer chose: every elide-th part shows less, everything before tail is folded. What is written
-// must be readable again, unless the format refuses to write it.
+// Stir writes changes that a fuzzer chose: every elide-th part shows less, everything before tail
+// is folded. What is written must be readable again, unless the format refuses to write it.
 func Stir(t *testing.T, f format.Format, doc *format.Document, tail string, elide uint8) {
 	t.Helper()
 	change := Unchanged(doc)
-	fields := []rule.Field{rule.Output, rule.Input, rule.Text, rule.Whole, rule.Attachments}
 	n := 0
 	for i := range doc.Session.Messages {
 		for _, p := range doc.Session.Messages[i].Parts {
 			if n++; elide > 0 && n%int(elide) == 0 {
-				change.Ledger = change.Ledger.With(rule.Elision{Part: p.ID, Field: fields[n%len(fields)], Shown: []string{"", "[x]"}[n%2]})
+				shown := []string{"", "[x]"}[n%2]
+				change.Ledger = change.Ledger.With(rule.Elision{Part: p.ID, Field: fields[n%len(fields)], Shown: shown})
 			}
 		}
 	}
-	for _, added := range [][]session.Message{{User("n", "go on")}, {Marker("mark", tail), Summary("sum", "mark", "s"), User("n", "go on")}} {
+	for _, added := range [][]session.Message{
+		{User("n", "go on")}, {Marker("mark", tail), Summary("sum", "mark", "s"), User("n", "go on")},
+	} {
 		change.Session.Messages = append(slices.Clone(doc.Session.Messages), added...)
 		var b bytes.Buffer
 		if err := f.Write(&b, doc, change); err != nil {
@@ -286,7 +296,7 @@ func Stir(t *testing.T, f format.Format, doc *format.Document, tail string, elid
 		if err != nil {
 			t.Fatalf("what was written cannot be read: %v\n%s", err, b.Bytes())
 		}
-		if len(again.Session.Messages) == 0 || !strings.Contains(strings.Join(texts(again.Session.Messages), "\n"), "go on") {
+		if all := strings.Join(texts(again.Session.Messages), "\n"); !strings.Contains(all, "go on") {
 			t.Fatalf("what was appended is gone:\n%s", b.Bytes())
 		}
 	}
