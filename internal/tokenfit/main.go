@@ -1,7 +1,7 @@
-// Fit finds the weights of token.Linear: it writes token/weights.go, and prints how far the estimate is off.
+// Fit finds the weights of token.Linear: it writes token/weights.txt, and prints how far the estimate is off.
 //
 //	go run ./internal/tokenfit                                  # what the Go distribution offers: source, documents, tool output
-//	go run ./internal/tokenfit -add 'python=/usr/lib/python3/**/*.py' -add 'prose-de=texts/de/**' ... -o token/weights.go
+//	go run ./internal/tokenfit -add 'python=/usr/lib/python3/**/*.py' -add 'prose-de=texts/de/**' ... -o token/weights.txt
 //	go run ./internal/tokenfit -judge 'sessions=outputs/**'     # measures on text that is never learned from
 //
 // Texts are cut into chunks of 2 to 4 KB. Three files of four are learned from, the fourth is held out; every kind
