@@ -55,20 +55,20 @@ type Cache struct {
 
 // Price is in US dollars per million tokens. All zero means unknown, or a plan that does not bill tokens.
 type Price struct {
-	Input        float64
-	Output       float64
-	CacheRead    float64
-	CacheWrite   float64 // for the cache's usual lifetime, five minutes at Anthropic
-	CacheWrite1h float64 // for an hour
+	Input        float64 `json:"input"`
+	Output       float64 `json:"output"`
+	CacheRead    float64 `json:"cacheRead"`
+	CacheWrite   float64 `json:"cacheWrite"`            // for the cache's usual lifetime, five minutes at Anthropic
+	CacheWrite1h float64 `json:"cacheWrite1h,omitzero"` // for an hour
 	// Tiers are the prices of longer prompts. Their own tiers are not looked at.
-	Tiers []Tier
+	Tiers []Tier `json:"tiers,omitempty"`
 }
 
 // Tier is the price of a request whose whole prompt, what came from the cache included, has more than
 // Above tokens. It holds for all tokens of that request.
 type Tier struct {
-	Above int
-	Price Price
+	Above int   `json:"above"`
+	Price Price `json:"price"`
 }
 
 // For returns the price of a request with a prompt of so many tokens: the highest tier that it exceeds.
