@@ -10,8 +10,8 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// Catalogue is a list of models with its origin. More than one provider may offer the same id; the first
-// in the list is meant when an id is looked up without its provider.
+// Catalogue is a list of models with its origin. More than one provider may offer the same id; the
+// first in the list is meant when an id is looked up without its provider.
 type Catalogue struct {
 	Source string // where the facts are from, in words
 	Date   string // of which day they are, 2006-01-02
@@ -23,7 +23,8 @@ type Catalogue struct {
 //go:embed catalogue.json
 var catalogueJSON []byte
 
-// embedded reads the embedded catalogue once, when it is first asked for. A test reads every entry of it.
+// embedded reads the embedded catalogue once, when it is first asked for. A test reads every entry
+// of it.
 var embedded = sync.OnceValue(func() *Catalogue {
 	c, err := Parse(catalogueJSON)
 	if err != nil {
@@ -32,8 +33,8 @@ var embedded = sync.OnceValue(func() *Catalogue {
 	return c
 })
 
-// Default returns the catalogue that is embedded in the program. The list is the caller's own; the tiers
-// and assumptions inside its models are shared and must not be changed.
+// Default returns the catalogue that is embedded in the program. The list is the caller's own; the
+// tiers and assumptions inside its models are shared and must not be changed.
 func Default() *Catalogue {
 	c := *embedded()
 	c.Models = slices.Clone(c.Models)
@@ -88,7 +89,8 @@ func (c *Catalogue) MarshalJSON() ([]byte, error) {
 	for _, m := range c.Models {
 		f.Models = append(f.Models, entry{
 			Provider: m.Provider, ID: m.ID, Name: m.Name, Limit: m.Limits, Price: m.Price, Bound: m.BoundReasoning,
-			Cache: fileCache{Seconds: int(m.Cache.Lifetime / time.Second), MinPrefix: m.Cache.MinPrefix, Explicit: m.Cache.Explicit},
+			Cache: fileCache{Seconds: int(m.Cache.Lifetime / time.Second), MinPrefix: m.Cache.MinPrefix,
+				Explicit: m.Cache.Explicit},
 		})
 	}
 	return json.Marshal(f)

@@ -12,7 +12,8 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// The timeline is drawn in units that the style stretches to the width of the page: chartWidth units across, chartHeight pixels high.
+// The timeline is drawn in units that the style stretches to the width of the page: chartWidth
+// units across, chartHeight pixels high.
 const (
 	chartWidth  = 1000.0
 	chartHeight = 260.0
@@ -148,7 +149,8 @@ func chartOf(c *Content, s strata) chart {
 	d.faults(s, columns)
 	d.turns(c, columns)
 	d.hits(c, s, columns)
-	d.Describe = fmt.Sprintf("What the window was made of after each of %s: at most %s tokens, now %s.", quantity.Count(len(s.moments), "message"), quantity.Number(peak(s)), quantity.Number(s.now.shown()))
+	d.Describe = fmt.Sprintf("What the window was made of after each of %s: at most %s tokens, now %s.",
+		quantity.Count(len(s.moments), "message"), quantity.Number(peak(s)), quantity.Number(s.now.shown()))
 	if n := len(s.faults); n > 0 {
 		d.Describe += " " + quantity.Count(n, "pivot") + " cut through it."
 	}
@@ -166,7 +168,8 @@ func peak(s strata) int {
 	return most
 }
 
-// curve is the height of a layer in a column: at its end and, where something breaks within it, before the break.
+// curve is the height of a layer in a column: at its end and, where something breaks within it,
+// before the break.
 type curve struct {
 	end, before float64
 	fault       bool
@@ -179,7 +182,8 @@ func outline(columns []column, above, below []curve, y func(float64) float64) st
 	return "M" + strings.Join(append(upper, lower...), "L") + "Z"
 }
 
-// edge goes along one side. Within a column it rises to what its message adds; at a break it falls at once.
+// edge goes along one side. Within a column it rises to what its message adds; at a break it falls
+// at once.
 func edge(columns []column, curves []curve, y func(float64) float64) []string {
 	at := func(x, tokens float64) string {
 		return strconv.FormatFloat(math.Round(x*10)/10, 'f', -1, 64) + " " + strconv.FormatFloat(y(tokens), 'f', -1, 64)
@@ -221,7 +225,8 @@ func name(l layer, columns []column, above, below []curve, y func(float64) float
 		fits := true
 		for _, along := range []float64{0, 0.25, 0.5, 0.75, 1} {
 			point := x + along*(end-x)
-			fits = fits && y(heightAt(columns, above, point)) < middle-2 && y(heightAt(columns, below, point)) > middle+2
+			fits = fits && y(heightAt(columns, above, point)) < middle-2 &&
+				y(heightAt(columns, below, point)) > middle+2
 		}
 		if fits {
 			best, thickest = at, lower-upper
@@ -247,7 +252,8 @@ func heightAt(columns []column, curves []curve, x float64) float64 {
 	return 0
 }
 
-// beside finds where along a line its label is farthest from what is drawn, and from the pivots where their names are.
+// beside finds where along a line its label is farthest from what is drawn, and from the pivots
+// where their names are.
 func beside(columns []column, height float64, y func(float64) float64) string {
 	best, farthest := 0.5, -1.0
 	for _, x := range []float64{0.5, 0.35, 0.65, 0.8} {

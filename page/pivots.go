@@ -76,18 +76,21 @@ func (d *document) pivots(s strata) {
 		if log[i].Marker() == nil || !counts && !d.c.State.Undone[log[i].ID] {
 			continue
 		}
-		p := pivotView{marker: i, At: i + 1, Undone: !counts, When: moment(log[i].Time.Created, "2 January 2006, 15:04 UTC")}
+		p := pivotView{marker: i, At: i + 1, Undone: !counts, When: moment(log[i].Time.Created,
+			"2 January 2006, 15:04 UTC")}
 		if counts {
 			before, after := s.moments[f.summary].before, s.moments[f.summary].amounts
 			whole := max(sum(before), sum(after))
-			p.N, p.Before, p.After, p.Change = len(d.Pivots)+1, quantity.Number(f.before), quantity.Number(f.after), quantity.Change(f.before, f.after)
+			p.N, p.Before, p.After, p.Change = len(d.Pivots)+1, quantity.Number(f.before), quantity.Number(f.after),
+				quantity.Change(f.before, f.after)
 			p.Bars = bars{bar(s, before, whole, summaryLayer), bar(s, after, whole, summaryLayer)}
 			d.summary(&p, &log[f.summary])
 			d.replaced(&p)
 		}
 		r := d.receiptOf(log[i].ID)
 		if !counts && r != nil && r.TokensBefore > 0 {
-			p.Before, p.After, p.Change = quantity.Number(r.TokensBefore), quantity.Number(r.TokensAfter), quantity.Change(r.TokensBefore, r.TokensAfter)
+			p.Before, p.After, p.Change = quantity.Number(r.TokensBefore), quantity.Number(r.TokensAfter),
+				quantity.Change(r.TokensBefore, r.TokensAfter)
 		}
 		d.receipt(&p, r)
 		if counts {
@@ -178,7 +181,8 @@ func (d *document) summary(p *pivotView, m *session.Message) {
 	p.Summary, p.Carried = prose(strings.Join(own, "\n\n")), prose(strings.Join(carry, "\n\n"))
 }
 
-// replaced lists, turn by turn, the messages that a pivot folded: those of the window before it, but for its tail.
+// replaced lists, turn by turn, the messages that a pivot folded: those of the window before it,
+// but for its tail.
 func (d *document) replaced(p *pivotView) {
 	log := d.c.Session.Messages
 	before := view.Window(log[:p.marker], d.c.State.Undone)
@@ -225,7 +229,8 @@ func (d *document) replaced(p *pivotView) {
 				continue
 			}
 			what, text := d.heading(m, &m.Parts[j], x)
-			r.Entries = append(r.Entries, entry{Href: partHref(start[i] + j), What: what, Text: text, Tokens: quantity.Number(x.Tokens)})
+			r.Entries = append(r.Entries, entry{Href: partHref(start[i] + j), What: what, Text: text,
+				Tokens: quantity.Number(x.Tokens)})
 		}
 	}
 	p.ReplacedHow = quantity.Count(messages, "message")
@@ -238,7 +243,9 @@ func (d *document) replaced(p *pivotView) {
 func (d *document) doneOf(s strata) *done {
 	r := d.c.Done
 	out := &done{
-		Before: quantity.Number(r.TokensBefore), After: quantity.Number(r.TokensAfter), Messages: [2]string{quantity.Count(r.MessagesBefore, "message"), quantity.Count(r.MessagesAfter, "message")},
+		Before: quantity.Number(r.TokensBefore), After: quantity.Number(r.TokensAfter),
+		Messages: [2]string{quantity.Count(r.MessagesBefore, "message"),
+			quantity.Count(r.MessagesAfter, "message")},
 		Facts: receiptFacts(r), Remark: visible(d.c.Remark), Undo: visible(r.Undo),
 	}
 	out.Size = display.Shrunk(r.TokensBefore, r.TokensAfter)
@@ -297,7 +304,8 @@ func (d *document) Prunings() []pruning {
 		}
 		text := display.Shrunk(r.TokensBefore, r.TokensAfter) + "; " + quantity.Count(r.Parts(), "part") +
 			" elided by " + strings.Join(slices.Sorted(maps.Keys(rules)), ", ") + "."
-		one := pruning{When: moment(r.Time, "2 January 2006, 15:04 UTC"), Text: text, Undo: d.command("winnow undo", r.ID)}
+		one := pruning{When: moment(r.Time, "2 January 2006, 15:04 UTC"), Text: text,
+			Undo: d.command("winnow undo", r.ID)}
 		if one.Undone = !standing[r.ID] && len(r.Committed) > 0; one.Undone {
 			one.Undo = d.command("winnow redo", r.ID)
 		}

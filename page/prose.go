@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// prose sets the Markdown of a summary: headings, lists, tables, quotations, code and paragraphs; the rest is text as it is. It links nowhere and
-// shows no picture. Everything is escaped; only the tags written here are tags.
+// prose sets the Markdown of a summary: headings, lists, tables, quotations, code and paragraphs;
+// the rest is text as it is. It links nowhere and shows no picture. Everything is escaped; only the
+// tags written here are tags.
 func prose(text string) template.HTML {
 	var p proseWriter
 	fenced := ""
@@ -104,7 +105,8 @@ func ordinal(l string) int {
 	return 0
 }
 
-// cells are those of a table's row. A bar behind a backslash, or in code, is none between two cells.
+// cells are those of a table's row. A bar behind a backslash, or in code, is none between two
+// cells.
 func cells(row string) []string {
 	var out []string
 	from, code := 1, false

@@ -28,7 +28,8 @@ const (
 	firstTool
 )
 
-// ownTools is how many tools have a layer of their own, those with the most output; the others share one.
+// ownTools is how many tools have a layer of their own, those with the most output; the others
+// share one.
 const ownTools = 4
 
 // strata is the window over the session: what it was made of after each message.
@@ -63,10 +64,11 @@ type fault struct {
 	before, after   int // tokens of the window, as a receipt counts them: without system and tools
 }
 
-// strataOf goes once over the log. Elisions count from the first message that was created after they were committed, a pivot from its
-// summary on; what was undone counts as if it had never been.
+// strataOf goes once over the log. Elisions count from the first message that was created after
+// they were committed, a pivot from its summary on; what was undone counts as if it had never been.
 func strataOf(c *Content) strata {
-	b := stratifier{c: c, log: c.Session.Messages, start: make([]int, len(c.Session.Messages)), byTool: map[string]int{}, elided: elidedFrom(c)}
+	b := stratifier{c: c, log: c.Session.Messages, start: make([]int, len(c.Session.Messages)),
+		byTool: map[string]int{}, elided: elidedFrom(c)}
 	for i := range b.log {
 		if i > 0 {
 			b.start[i] = b.start[i-1] + len(b.log[i-1].Parts)
@@ -102,7 +104,8 @@ func strataOf(c *Content) strata {
 	return s
 }
 
-// drawn are the amounts of a moment. Placeholders that are together longer than what they stand for are no negative layer.
+// drawn are the amounts of a moment. Placeholders that are together longer than what they stand for
+// are no negative layer.
 func drawn(amounts []int) []int {
 	out := slices.Clone(amounts)
 	out[len(out)-1] = max(0, out[len(out)-1])
@@ -134,7 +137,8 @@ func (b *stratifier) toolLayers() []layer {
 			}
 		}
 	}
-	names := slices.SortedFunc(maps.Keys(output), func(x, y string) int { return cmp.Or(output[y]-output[x], cmp.Compare(x, y)) })
+	names := slices.SortedFunc(maps.Keys(output),
+		func(x, y string) int { return cmp.Or(output[y]-output[x], cmp.Compare(x, y)) })
 	user := "user"
 	if b.c.Report.Tokens.ByKind[view.KindSynthetic] > 0 {
 		user = "user and synthetic"
@@ -204,7 +208,8 @@ func (b *stratifier) elide(amounts []int, k int) {
 	m, p := b.elided.part(b, k)
 	b.put(amounts, p, m, report.Whole, -1)
 	b.put(amounts, p, m, report.Rendered, 1)
-	amounts[len(amounts)-1] += report.Whole.Total() - report.Rendered.Total() // less than nothing where a placeholder is the longer one
+	// less than nothing where a placeholder is the longer one
+	amounts[len(amounts)-1] += report.Whole.Total() - report.Rendered.Total()
 }
 
 func (b *stratifier) put(amounts []int, p *session.Part, m *session.Message, size rule.Size, sign int) {
@@ -224,7 +229,8 @@ func (b *stratifier) put(amounts []int, p *session.Part, m *session.Message, siz
 	}
 }
 
-// pivotOf is the position of the marker whose pivot the message completes, -1 when it completes none that counts.
+// pivotOf is the position of the marker whose pivot the message completes, -1 when it completes
+// none that counts.
 func (b *stratifier) pivotOf(i int) int {
 	m := &b.log[i]
 	if !m.Completes() || b.c.State.Undone[m.ParentID] {
@@ -244,8 +250,9 @@ type elisionTimes struct {
 	at   map[int][]int // message → parts
 }
 
-// elidedFrom finds where in the log elisions were committed. The log has no such entry: it is before the first message that was created
-// at that time or later, at the summary of the pivot that it was committed with, and behind the last one when no time is known.
+// elidedFrom finds where in the log elisions were committed. The log has no such entry: it is
+// before the first message that was created at that time or later, at the summary of the pivot that
+// it was committed with, and behind the last one when no time is known.
 func elidedFrom(c *Content) elisionTimes {
 	log := c.Session.Messages
 	latest := make([]session.Millis, len(log)) // up to each message; clocks go back at times
@@ -263,7 +270,8 @@ func elidedFrom(c *Content) elisionTimes {
 				from := len(log)
 				if el.Time > 0 {
 					from = max(i+1, sort.Search(len(log), func(n int) bool { return latest[n] >= el.Time }))
-					if from+1 < len(log) && log[from].Marker() != nil && log[from].Time.Created == el.Time && log[from+1].ParentID == log[from].ID {
+					if from+1 < len(log) && log[from].Marker() != nil && log[from].Time.Created == el.Time &&
+						log[from+1].ParentID == log[from].ID {
 						from++ // with the pivot, which is its summary
 					}
 				}

@@ -50,7 +50,8 @@ func cutLast(text string, at byte) (before, after string, found bool) {
 	return text, "", false
 }
 
-// assignments are values beside a name that says what they are: NAME=value, "name": "value", ?name=value, Name: value, also within a JSON string.
+// assignments are values beside a name that says what they are: NAME=value, "name": "value",
+// ?name=value, Name: value, also within a JSON string.
 func assignments(text string, found []span) []span {
 	for at := 0; at < len(text); at++ {
 		next := strings.IndexAny(text[at:], "=:")
@@ -115,7 +116,8 @@ func valueAfter(text string, at int, k kind) (from int, quoted bool) {
 	return from, quoted
 }
 
-// valueEnd is where a value ends. Of the escapes of JSON it takes those that stand for a letter or a sign, so that none is torn.
+// valueEnd is where a value ends. Of the escapes of JSON it takes those that stand for a letter or
+// a sign, so that none is torn.
 func valueEnd(text string, from int, quoted bool) int {
 	ends := " \t\r\n\"'`,;&<>(){}[]|#=:"
 	if quoted {
@@ -200,7 +202,8 @@ func kindOf(name string, sign byte) kind {
 	return ordinary
 }
 
-// takes reports whether a value is one that a name of the kind has: no variable, no path, no name of something else.
+// takes reports whether a value is one that a name of the kind has: no variable, no path, no name
+// of something else.
 func (k kind) takes(value string, quoted bool) bool {
 	if placeholder(value) || strings.HasPrefix(value, "/") || strings.HasPrefix(value, "~") || strings.HasPrefix(value, "./") {
 		return false
@@ -222,7 +225,8 @@ func (k kind) takes(value string, quoted bool) bool {
 
 func letter(r rune) bool { return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' }
 
-// placeholder is what stands for a secret already: a variable, a template, asterisks, what was masked.
+// placeholder is what stands for a secret already: a variable, a template, asterisks, what was
+// masked.
 func placeholder(value string) bool {
 	return value == "" || strings.IndexByte("$<{%*@[", value[0]) >= 0 || strings.Contains(value, Masked) || strings.Contains(value, "***") || strings.Contains(value, "...") ||
 		strings.Contains(strings.ToLower(value), "xxxx")

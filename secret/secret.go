@@ -1,8 +1,11 @@
-// Package secret answers: what in a text is a key, a token or a password? [Mask] gives the text without it.
+// Package secret answers: what in a text is a key, a token or a password? [Mask] gives the text
+// without it.
 //
-// It knows the shapes in which providers give keys out, private keys in PEM, JSON web tokens, passwords in addresses, and values that stand beside a name such
-// as api_key, password or Authorization. It guesses nothing from randomness alone: hashes, ids of commits, UUIDs and base64 stay. The text may be prose, code,
-// or the bytes of a JSON file: what is left is JSON of the same structure.
+// It knows the shapes in which providers give keys out, private keys in PEM, JSON web tokens,
+// passwords in addresses, and values that stand beside a name such as api_key, password or
+// Authorization. It guesses nothing from randomness alone: hashes, ids of commits, UUIDs and base64
+// stay. The text may be prose, code, or the bytes of a JSON file: what is left is JSON of the same
+// structure.
 package secret
 
 import (
@@ -16,8 +19,10 @@ const Masked = "[masked]"
 // span is a piece of a text, from and up to.
 type span struct{ from, to int }
 
-// Mask is a text without the secrets in it, and how many there were. Each keeps what it begins with, so that one sees what it was: sk-ant-[masked],
-// password=[masked]. A text that has none comes back as it is, and so does one that was masked before. It takes a time that grows with the length of the text.
+// Mask is a text without the secrets in it, and how many there were. Each keeps what it begins
+// with, so that one sees what it was: sk-ant-[masked], password=[masked]. A text that has none
+// comes back as it is, and so does one that was masked before. It takes a time that grows with the
+// length of the text.
 func Mask(text string) (string, int) {
 	all := 0
 	for range passes {
@@ -30,7 +35,8 @@ func Mask(text string) (string, int) {
 	return text, all
 }
 
-// passes is how often a text is looked at in which something was masked: what goes may uncover where a second secret begins.
+// passes is how often a text is looked at in which something was masked: what goes may uncover
+// where a second secret begins.
 const passes = 4
 
 func once(text string) (string, int) {
@@ -64,7 +70,10 @@ func find(text string) []span {
 	strong := len(found)
 	weak := assignments(text, addresses(text, bearers(text, nil)))
 	for _, s := range weak { // what has a shape keeps its beginning
-		if at, _ := slices.BinarySearchFunc(found[:strong], s, func(have, s span) int { return have.to - s.from - 1 }); at == strong || found[at].from >= s.to {
+		if at, _ := slices.BinarySearchFunc(found[:strong], s, func(have,
+			s span) int {
+			return have.to - s.from - 1
+		}); at == strong || found[at].from >= s.to {
 			found = append(found, s)
 		}
 	}
@@ -119,7 +128,8 @@ func (s *shape) find(text string, found []span) []span {
 	return found
 }
 
-// begins reports whether a word begins at a place: before it is no letter, digit, dash or underscore, but for those of an escape within a JSON string.
+// begins reports whether a word begins at a place: before it is no letter, digit, dash or
+// underscore, but for those of an escape within a JSON string.
 func begins(text string, at int) bool {
 	if at == 0 || !(word | dash).has(text[at-1]) {
 		return true
@@ -130,7 +140,8 @@ func begins(text string, at int) bool {
 	return at >= 6 && text[at-5] == 'u' && escapes(text, at-5) && hexadecimal(text[at-4:at])
 }
 
-// escapes reports whether the character at a place is preceded by a backslash that is not escaped itself.
+// escapes reports whether the character at a place is preceded by a backslash that is not escaped
+// itself.
 func escapes(text string, at int) bool {
 	n := 0
 	for n < at && n < 16 && text[at-1-n] == '\\' {
@@ -162,7 +173,8 @@ func mixed(text string, digits int) bool {
 	return letters && digits <= 0
 }
 
-// webTokens are JSON web tokens: three runs of base64url, the first two of JSON objects. The header stays: it says what it is.
+// webTokens are JSON web tokens: three runs of base64url, the first two of JSON objects. The header
+// stays: it says what it is.
 func webTokens(text string, found []span) []span {
 	each(text, "eyJ", func(at int) {
 		if !begins(text, at) {
@@ -183,7 +195,8 @@ func webTokens(text string, found []span) []span {
 	return found
 }
 
-// privateKeys are the bodies of private keys in PEM, also within a JSON string, behind numbers of lines, and cut off before their end.
+// privateKeys are the bodies of private keys in PEM, also within a JSON string, behind numbers of
+// lines, and cut off before their end.
 func privateKeys(text string, found []span) []span {
 	each(text, "-----BEGIN ", func(at int) {
 		at += len("-----BEGIN ")

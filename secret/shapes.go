@@ -9,34 +9,52 @@ type shape struct {
 	mixed  bool // letters and digits both: the prefix alone is too weak a sign
 }
 
-// shapes are the keys that providers give out, as their documentation and the rules of secret scanners (GitHub secret scanning, gitleaks, TruffleHog) describe them.
-// A longer prefix stands before a shorter one that begins it.
+// shapes are the keys that providers give out, as their documentation and the rules of secret
+// scanners (GitHub secret scanning, gitleaks, TruffleHog) describe them. A longer prefix stands
+// before a shorter one that begins it.
 var shapes = []shape{
-	{prefix: "sk-ant-", set: word | dash, least: 20},                                                                          // Anthropic
-	{prefix: "sk-proj-", set: word | dash, least: 20},                                                                         // OpenAI, of a project
-	{prefix: "sk-svcacct-", set: word | dash, least: 20},                                                                      // OpenAI, of a service account
-	{prefix: "sk-admin-", set: word | dash, least: 20},                                                                        // OpenAI, of an administrator
-	{prefix: "sk-or-v1-", set: word, least: 32},                                                                               // OpenRouter
-	{prefix: "sk-lf-", set: word | dash, least: 32, mixed: true},                                                              // Langfuse
-	{prefix: "sk-", set: alnum, least: 32, mixed: true},                                                                       // OpenAI and those that took its form after it
-	{prefix: "AIza", set: word | dash, least: 35},                                                                             // Google API
-	{prefix: "GOCSPX-", set: word | dash, least: 28},                                                                          // Google OAuth client
-	{prefix: "ya29.", set: word | dash, least: 20},                                                                            // Google OAuth access
-	{prefix: "1//0", set: word | dash, least: 30},                                                                             // Google OAuth refresh
-	{prefix: "ghp_", set: alnum, least: 36}, {prefix: "gho_", set: alnum, least: 36}, {prefix: "ghu_", set: alnum, least: 36}, // GitHub
+	// Anthropic
+	{prefix: "sk-ant-", set: word | dash, least: 20},
+	// OpenAI, of a project
+	{prefix: "sk-proj-", set: word | dash, least: 20},
+	// OpenAI, of a service account
+	{prefix: "sk-svcacct-", set: word | dash, least: 20},
+	// OpenAI, of an administrator
+	{prefix: "sk-admin-", set: word | dash, least: 20},
+	// OpenRouter
+	{prefix: "sk-or-v1-", set: word, least: 32},
+	// Langfuse
+	{prefix: "sk-lf-", set: word | dash, least: 32, mixed: true},
+	// OpenAI and those that took its form after it
+	{prefix: "sk-", set: alnum, least: 32, mixed: true},
+	// Google API
+	{prefix: "AIza", set: word | dash, least: 35},
+	// Google OAuth client
+	{prefix: "GOCSPX-", set: word | dash, least: 28},
+	// Google OAuth access
+	{prefix: "ya29.", set: word | dash, least: 20},
+	// Google OAuth refresh
+	{prefix: "1//0", set: word | dash, least: 30},
+	// GitHub
+	{prefix: "ghp_", set: alnum, least: 36}, {prefix: "gho_", set: alnum, least: 36},
+	{prefix: "ghu_", set: alnum, least: 36},
 	{prefix: "ghs_", set: alnum, least: 36}, {prefix: "ghr_", set: alnum, least: 36},
 	{prefix: "github_pat_", set: word, least: 22},
 	{prefix: "glpat-", set: word | dash | dot, least: 20}, // GitLab
 	{prefix: "AKIA", set: upper, least: 16, exact: true},  // AWS access key, and one for a while
 	{prefix: "ASIA", set: upper, least: 16, exact: true},
-	{prefix: "xoxb-", set: alnum | dash, least: 10}, {prefix: "xoxp-", set: alnum | dash, least: 10}, {prefix: "xoxa-", set: alnum | dash, least: 10}, // Slack
-	{prefix: "xoxs-", set: alnum | dash, least: 10}, {prefix: "xoxr-", set: alnum | dash, least: 10}, {prefix: "xoxe.", set: alnum | dash | dot, least: 10},
+	// Slack
+	{prefix: "xoxb-", set: alnum | dash, least: 10}, {prefix: "xoxp-", set: alnum | dash, least: 10},
+	{prefix: "xoxa-", set: alnum | dash, least: 10},
+	{prefix: "xoxs-", set: alnum | dash, least: 10}, {prefix: "xoxr-", set: alnum | dash, least: 10},
+	{prefix: "xoxe.", set: alnum | dash | dot, least: 10},
 	{prefix: "xapp-", set: alnum | dash, least: 10},
 	{prefix: "hooks.slack.com/services/", set: alnum | slash, least: 20},
 	{prefix: "npm_", set: alnum, least: 36},
 	{prefix: "pypi-AgEI", set: word | dash, least: 50},
 	{prefix: "sk_live_", set: alnum, least: 16}, {prefix: "sk_test_", set: alnum, least: 16}, // Stripe
-	{prefix: "rk_live_", set: alnum, least: 16}, {prefix: "rk_test_", set: alnum, least: 16}, {prefix: "whsec_", set: alnum | plus | slash, least: 24},
+	{prefix: "rk_live_", set: alnum, least: 16}, {prefix: "rk_test_", set: alnum, least: 16},
+	{prefix: "whsec_", set: alnum | plus | slash, least: 24},
 	{prefix: "hf_", set: alnum, least: 30},              // Hugging Face
 	{prefix: "gsk_", set: alnum, least: 40},             // Groq
 	{prefix: "xai-", set: alnum, least: 60},             // xAI

@@ -2,8 +2,9 @@ package secret
 
 import "reflect"
 
-// Values is a value with every text in it masked that can be reached from outside its package: fields, elements, what pointers point to. What has no secret in it
-// is shared with the original, which stays as it is. n is how many there were.
+// Values is a value with every text in it masked that can be reached from outside its package:
+// fields, elements, what pointers point to. What has no secret in it is shared with the original,
+// which stays as it is. n is how many there were.
 func Values[T any](v T) (masked T, n int) {
 	m := masker{}
 	out, changed := m.value(reflect.ValueOf(&v).Elem())

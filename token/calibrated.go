@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	// minSample is the smallest report, in tokens, that teaches anything: below it the overhead of a
-	// request (message framing, tool preambles) is most of the difference.
+	// minSample is the smallest report, in tokens, that teaches anything: below it the overhead of
+	// a request (message framing, tool preambles) is most of the difference.
 	minSample = 1000
 	// minFactor and maxFactor bound what is believed. No tokenizer in use is further than this from
 	// o200k on ordinary text; a report beyond is about something else (images, hidden prompts).
@@ -17,13 +17,14 @@ const (
 	newWeight = 0.2
 )
 
-// Calibrated corrects another counter by what providers report. For each model it keeps a factor, the
-// moving average of reported/estimated, because tokenizers of closed models are not published: the same
-// text takes some 10 to 40 % more tokens on one than on another. It is safe for concurrent use.
+// Calibrated corrects another counter by what providers report. For each model it keeps a factor,
+// the moving average of reported/estimated, because tokenizers of closed models are not published:
+// the same text takes some 10 to 40 % more tokens on one than on another. It is safe for concurrent
+// use.
 //
-// Used as a [Counter] itself it counts without a correction, for text that has no model yet. Learning
-// changes later counts and never earlier ones: [Calibrated.For] takes the factor as it is at that
-// moment, so that one plan is made with one measure.
+// Used as a [Counter] itself it counts without a correction, for text that has no model yet.
+// Learning changes later counts and never earlier ones: [Calibrated.For] takes the factor as it is
+// at that moment, so that one plan is made with one measure.
 type Calibrated struct {
 	base Counter
 	name string
@@ -32,8 +33,8 @@ type Calibrated struct {
 	factors map[string]Learned
 }
 
-// Learned is what is known about one model. It marshals to JSON as it stands, so that it can be kept
-// between runs.
+// Learned is what is known about one model. It marshals to JSON as it stands, so that it can be
+// kept between runs.
 type Learned struct {
 	// Factor is reported/estimated, within 0.5 and 2.
 	Factor float64 `json:"factor"`
@@ -41,7 +42,8 @@ type Learned struct {
 	Samples int `json:"samples"`
 }
 
-// NewCalibrated wraps base. The name is what [Calibrated.Name] answers; empty means the name of base.
+// NewCalibrated wraps base. The name is what [Calibrated.Name] answers; empty means the name of
+// base.
 func NewCalibrated(name string, base Counter) *Calibrated {
 	if name == "" {
 		name = base.Name()
@@ -65,9 +67,9 @@ func (c *Calibrated) Factor(model string) float64 {
 	return 1
 }
 
-// Observe teaches: for a request to model this counter had estimated so many tokens, uncorrected, and
-// the provider reported so many (everything that was in the prompt, cached or not). Samples in which
-// either number is under 1,000 tokens are ignored.
+// Observe teaches: for a request to model this counter had estimated so many tokens, uncorrected,
+// and the provider reported so many (everything that was in the prompt, cached or not). Samples in
+// which either number is under 1,000 tokens are ignored.
 func (c *Calibrated) Observe(model string, estimated, reported int) {
 	if estimated < minSample || reported < minSample {
 		return
@@ -97,8 +99,8 @@ func (c *Calibrated) Export() map[string]Learned {
 }
 
 // Import replaces what was learned about the models in state; other models keep what they have.
-// Entries that cannot be true (no samples, a factor that is not a number or not positive) are left out,
-// and a factor beyond the bounds is brought within them.
+// Entries that cannot be true (no samples, a factor that is not a number or not positive) are left
+// out, and a factor beyond the bounds is brought within them.
 func (c *Calibrated) Import(state map[string]Learned) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -6,13 +6,13 @@ import (
 	"sync/atomic"
 )
 
-// DefaultMemoSize is how many counts a [Memo] keeps when it is not told otherwise: 65,536, which holds
-// every part of a very long session in under ten megabytes.
+// DefaultMemoSize is how many counts a [Memo] keeps when it is not told otherwise: 65,536, which
+// holds every part of a very long session in under ten megabytes.
 const DefaultMemoSize = 1 << 16
 
-// A Memo keeps the counts of another counter by content, so that a text that was counted once is not
-// looked at again. Its memory is bounded: it holds at most the size given to [NewMemo], and forgets
-// what has not been asked for longest, half of it at a time. It is safe for concurrent use.
+// A Memo keeps the counts of another counter by content, so that a text that was counted once is
+// not looked at again. Its memory is bounded: it holds at most the size given to [NewMemo], and
+// forgets what has not been asked for longest, half of it at a time. It is safe for concurrent use.
 //
 // A text is known by its length and a 64-bit hash with a random seed of the process.
 type Memo struct {

@@ -230,7 +230,8 @@ func TestCalibrated_stateSurvivesJSON(t *testing.T) {
 func TestCalibrated_importLeavesOutWhatCannotBe(t *testing.T) {
 	c := token.NewCalibrated("", token.Linear{})
 	c.Import(map[string]token.Learned{
-		"nan": {Factor: math.NaN(), Samples: 3}, "zero": {Samples: 3}, "unseen": {Factor: 1.2}, "far": {Factor: 40, Samples: 1},
+		"nan": {Factor: math.NaN(), Samples: 3}, "zero": {Samples: 3}, "unseen": {Factor: 1.2},
+		"far": {Factor: 40, Samples: 1},
 	})
 	if diff := cmp.Diff(map[string]token.Learned{"far": {Factor: 2, Samples: 1}}, c.Export()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

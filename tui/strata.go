@@ -17,7 +17,8 @@ type zone struct {
 	meaning string
 }
 
-// zones are in the order in which bars stack them and the legend lists them: from what is far away to what is at hand.
+// zones are in the order in which bars stack them and the legend lists them: from what is far away
+// to what is at hand.
 var zones = [...]zone{
 	{winnow.Folded, "·", foldedTone, "replaced by the summary"},
 	{winnow.Summary, "◆", summaryTone, "the summary, and what it carries over"},
@@ -88,16 +89,19 @@ type row struct {
 
 const (
 	mostRows = 20 // what one sees at a glance, and what leaves room on a screen
-	// mostShown of the rows are for what the model is shown, as long as the folded past needs the others.
+	// mostShown of the rows are for what the model is shown, as long as the folded past needs the
+	// others.
 	mostShown = 14
-	// newestAlone is how many of the newest turns get a row of their own when the older ones share theirs.
+	// newestAlone is how many of the newest turns get a row of their own when the older ones share
+	// theirs.
 	newestAlone = 4
 	// largeShare of all tokens, and largeMessages, make a turn large enough to be split.
 	largeShare    = 0.4
 	largeMessages = 8
 )
 
-// timeline draws the strata, the oldest at the top: what the summary stands for, the pivot as a line across, the summary, and what is shown.
+// timeline draws the strata, the oldest at the top: what the summary stands for, the pivot as a
+// line across, the summary, and what is shown.
 func (pg *page) timeline(r winnow.Report) {
 	var folded, summary, shown, empty []winnow.Stratum
 	past := slices.ContainsFunc(r.Strata, func(s winnow.Stratum) bool { return s.Pivot })
@@ -124,7 +128,8 @@ func (pg *page) timeline(r winnow.Report) {
 	above, below := turns(folded), turns(shown)
 	above = fitRows(above, mostRows-min(len(below), mostShown), 0, whole)
 	below = fitRows(below, mostRows-len(above), newestAlone, whole)
-	if len(above) > 0 && len(below) > 0 && below[0].firstTurn == above[len(above)-1].lastTurn && below[0].firstTurn > 0 {
+	if len(above) > 0 && len(below) > 0 && below[0].firstTurn == above[len(above)-1].lastTurn &&
+		below[0].firstTurn > 0 {
 		below[0].goesOn = true
 	}
 
@@ -138,10 +143,12 @@ func (pg *page) timeline(r winnow.Report) {
 	for _, s := range summary {
 		top.amounts.add(amountsOf(s))
 	}
-	d.most, d.label, d.number = max(d.most, top.total()), max(d.label, len("turn")), max(d.number, Columns(quantity.Number(top.total())), len("tokens"))
+	d.most, d.label, d.number = max(d.most, top.total()), max(d.label, len("turn")),
+		max(d.number, Columns(quantity.Number(top.total())), len("tokens"))
 	d.bar = min(56, max(len(zones), pg.width*3/10))
 	pg.heading("Timeline", "oldest at the top; sizes are those of the log")
-	pg.add(say(faint, padLeft("turn", d.label)+"  "+padRight("", d.bar)+"  "+padLeft("tokens", d.number)+"  what the user wrote"))
+	pg.add(say(faint, padLeft("turn", d.label)+"  "+padRight("", d.bar)+"  "+padLeft("tokens",
+		d.number)+"  what the user wrote"))
 	for _, one := range above {
 		d.draw(one.row)
 	}
@@ -276,7 +283,8 @@ func turns(strata []winnow.Stratum) []turn {
 	return out
 }
 
-// fitRows makes at most so many rows of turns. Many turns share rows, the newest excepted; of a few, the large ones are split.
+// fitRows makes at most so many rows of turns. Many turns share rows, the newest excepted; of a
+// few, the large ones are split.
 func fitRows(all []turn, most, alone, whole int) []turn {
 	if len(all) > most {
 		alone = min(alone, most/2)

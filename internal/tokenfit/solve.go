@@ -48,7 +48,8 @@ func cuts(learned []chunk) ([]float64, error) {
 	}
 	for i := range cut {
 		if token.IsPair(i) {
-			// Ten sightings' worth of a pair that is cut half the time: rare pairs are likely to be cut.
+			// Ten sightings' worth of a pair that is cut half the time: rare pairs are likely to be
+			// cut.
 			cut[i] = (cut[i] + 5) / (seen[i] + 10)
 		}
 	}
@@ -97,9 +98,9 @@ func estimate(counts []count, weights []float64) (sum float64) {
 	return sum
 }
 
-// fit solves the least squares of relative errors over the chunks, every kind with about the same weight, by the
-// normal equations, with every weight in its bounds. An estimate that is too small counts for more than
-// one that is too large: it is the one that overflows a context window.
+// fit solves the least squares of relative errors over the chunks, every kind with about the same
+// weight, by the normal equations, with every weight in its bounds. An estimate that is too small
+// counts for more than one that is too large: it is the one that overflows a context window.
 func fit(learned []chunk, cuts []float64) []float64 {
 	prior := slices.Concat(priors(), cuts)
 	n := len(prior)
@@ -149,7 +150,8 @@ func fit(learned []chunk, cuts []float64) []float64 {
 }
 
 // english are kinds of plain English, those that are there.
-var english = []string{"chat", "sentences", "comments", "one-sentence", "words", "one-line", "markdown", "npm-md", "go-doc", "fortune-en", "ref-en"}
+var english = []string{"chat", "sentences", "comments", "one-sentence", "words", "one-line", "markdown", "npm-md",
+	"go-doc", "fortune-en", "ref-en"}
 
 // descend minimizes the quadratic of a and right, one weight after another, each in its
 // bounds. It starts from x and leaves the result there.
@@ -180,11 +182,12 @@ const (
 	ridge = 1
 	// under is how much more an estimate that is too small counts.
 	under = 1.5
-	// emphasis is how much more the kinds of plain English count: it is what sessions hold most, apart from code,
-	// and the many languages that are written in the same letters would make it seem larger than it is.
+	// emphasis is how much more the kinds of plain English count: it is what sessions hold most,
+	// apart from code, and the many languages that are written in the same letters would make it
+	// seem larger than it is.
 	emphasis = 4
-	// leastDensity is how many bytes to a token a chunk has at most, when its error is weighed: a run of thousands
-	// of spaces is a few tokens, and off by a factor it is still off by a few.
+	// leastDensity is how many bytes to a token a chunk has at most, when its error is weighed: a
+	// run of thousands of spaces is a few tokens, and off by a factor it is still off by a few.
 	leastDensity = 8
 	// rounds is how often it is decided again which estimates are too small.
 	rounds = 4
@@ -200,7 +203,8 @@ func bounds(at int) (least, most float64) {
 	return token.Bounds(at)
 }
 
-// priors are where the weights begin: at what they cannot be below, or at what such things usually take.
+// priors are where the weights begin: at what they cannot be below, or at what such things usually
+// take.
 func priors() []float64 {
 	p := make([]float64, pairAt)
 	for i := range p {
