@@ -65,7 +65,7 @@ func newDocument(c Content) *document {
 	d.count()
 	d.about()
 	d.verdict()
-	s := strataOf(&c)
+	s := historyOf(&c)
 	d.Chart = chartOf(&c, s)
 	d.window(s)
 	d.leaders()
@@ -179,7 +179,7 @@ func (d *document) verdict() {
 type segment struct{ Class, X, Width, Title string }
 
 // bar puts amounts beside each other on a scale, from one layer on.
-func bar(s strata, amounts []int, whole, first int) []segment {
+func bar(s display.History, amounts display.Amounts, whole, first int) []segment {
 	var out []segment
 	x := 0.0
 	for k, n := range amounts[:len(amounts)-1] { // what was elided is not in the window
@@ -187,18 +187,18 @@ func bar(s strata, amounts []int, whole, first int) []segment {
 			continue
 		}
 		width := chartWidth * float64(n) / float64(whole)
-		out = append(out, segment{s.layers[k].Class, share(x), share(width),
-			s.layers[k].Name + " " + quantity.Number(n)})
+		out = append(out, segment{s.Layers[k].Class, share(x), share(width),
+			s.Layers[k].Name + " " + quantity.Number(n)})
 		x += width
 	}
 	return out
 }
 
-func (d *document) window(s strata) {
+func (d *document) window(s display.History) {
 	w := d.c.Report.Window
-	used := s.now.shown()
+	used := s.Now.Amounts.Shown()
 	whole := max(used, w.Usable)
-	d.Window = bar(s, s.now.amounts, whole, systemLayer)
+	d.Window = bar(s, s.Now.Amounts, whole, display.SystemLayer)
 	if w.Usable > 0 {
 		d.UsableAt = share(chartWidth * float64(w.Usable) / float64(whole))
 		d.Facts = append([]fact{{"window", quantity.Number(used) + " of " + quantity.Number(w.Usable) + " usable, " +

@@ -21,6 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/display"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/all"
 	"github.com/winnowhq/winnow/internal/outside"
@@ -296,26 +297,26 @@ func dangling(html string) []string {
 func TestStrata_areWhatTheEngineMeasures(t *testing.T) {
 	check := func(t *testing.T, c Content) {
 		t.Helper()
-		s := strataOf(&c)
-		if got, want := sum(s.now.amounts), c.Report.Window.Tokens; got != want {
+		s := historyOf(&c)
+		if got, want := s.Now.Amounts.Messages(), c.Report.Window.Tokens; got != want {
 			t.Errorf("the strata of now have %d tokens, the window %d", got, want)
 		}
-		if got, want := s.now.amounts[len(s.now.amounts)-1], c.Report.Window.ElidedTokens; got != want {
+		if got, want := s.Now.Amounts[len(s.Now.Amounts)-1], c.Report.Window.ElidedTokens; got != want {
 			t.Errorf("the strata of now have %d tokens elided, the window %d", got, want)
 		}
-		for _, f := range s.faults {
+		for _, f := range s.Pivots {
 			for _, r := range c.State.Receipts {
-				if r.Marker == c.Session.Messages[f.marker].ID && (f.before != r.TokensBefore ||
-					f.after != r.TokensAfter) {
-					t.Errorf("pivot %s: the strata fall from %d to %d, the receipt says %d to %d", r.Marker, f.before,
-						f.after, r.TokensBefore, r.TokensAfter)
+				if r.Marker == c.Session.Messages[f.Marker].ID && (f.Before != r.TokensBefore ||
+					f.After != r.TokensAfter) {
+					t.Errorf("pivot %s: the strata fall from %d to %d, the receipt says %d to %d", r.Marker, f.Before,
+						f.After, r.TokensBefore, r.TokensAfter)
 				}
 			}
 		}
-		for i, m := range append(s.moments, s.now) {
-			for k, n := range m.amounts {
+		for i, m := range append(s.Moments, s.Now) {
+			for k, n := range m.Amounts {
 				if n < 0 {
-					t.Errorf("after message %d there are %d tokens of %s", i, n, s.layers[k].Name)
+					t.Errorf("after message %d there are %d tokens of %s", i, n, s.Layers[k].Name)
 				}
 			}
 		}
@@ -633,13 +634,13 @@ func TestChart_namesStayInTheirLayers(t *testing.T) {
 	}
 	above[18].end, above[19].end = 100, 100
 	y := func(tokens float64) float64 { return chartHeight - 2*tokens }
-	if got := name(layer{"l-elided", "elided, not sent"}, columns, above, below, y); len(got) != 1 || got[0].Y != chartHeight-10+4 {
+	if got := name(display.Layer{Class: "l-elided", Name: "elided, not sent"}, columns, above, below, y); len(got) != 1 || got[0].Y != chartHeight-10+4 {
 		t.Errorf("the name is at %v, want it low, where the layer is long enough", got)
 	}
 	for i := range above[:18] {
 		above[i].end = 0
 	}
-	if got := name(layer{"l-elided", "elided, not sent"}, columns, above, below, y); got != nil {
+	if got := name(display.Layer{Class: "l-elided", Name: "elided, not sent"}, columns, above, below, y); got != nil {
 		t.Errorf("a layer that is short has its name at %v, want it in the legend alone", got)
 	}
 }

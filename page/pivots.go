@@ -63,11 +63,11 @@ type done struct {
 	Undo, Remark  string
 }
 
-func (d *document) pivots(s strata) {
+func (d *document) pivots(s display.History) {
 	log := d.c.Session.Messages
-	faultOf := map[int]fault{}
-	for _, f := range s.faults {
-		faultOf[f.marker] = f
+	faultOf := map[int]display.Pivot{}
+	for _, f := range s.Pivots {
+		faultOf[f.Marker] = f
 	}
 	// Those that count first: the timeline numbers them. Undone ones follow.
 	var undone []pivotView
@@ -79,12 +79,12 @@ func (d *document) pivots(s strata) {
 		p := pivotView{marker: i, At: i + 1, Undone: !counts, When: moment(log[i].Time.Created,
 			"2 January 2006, 15:04 UTC")}
 		if counts {
-			before, after := s.moments[f.summary].before, s.moments[f.summary].amounts
-			whole := max(sum(before), sum(after))
-			p.N, p.Before, p.After, p.Change = len(d.Pivots)+1, quantity.Number(f.before), quantity.Number(f.after),
-				quantity.Change(f.before, f.after)
-			p.Bars = bars{bar(s, before, whole, summaryLayer), bar(s, after, whole, summaryLayer)}
-			d.summary(&p, &log[f.summary])
+			before, after := s.Moments[f.Summary].Before, s.Moments[f.Summary].Amounts
+			whole := max(before.Messages(), after.Messages())
+			p.N, p.Before, p.After, p.Change = len(d.Pivots)+1, quantity.Number(f.Before), quantity.Number(f.After),
+				quantity.Change(f.Before, f.After)
+			p.Bars = bars{bar(s, before, whole, display.SummaryLayer), bar(s, after, whole, display.SummaryLayer)}
+			d.summary(&p, &log[f.Summary])
 			d.replaced(&p)
 		}
 		r := d.receiptOf(log[i].ID)
@@ -240,7 +240,7 @@ func (d *document) replaced(p *pivotView) {
 }
 
 // doneOf is the receipt that stands on top of the page of a session that was just changed.
-func (d *document) doneOf(s strata) *done {
+func (d *document) doneOf(s display.History) *done {
 	r := d.c.Done
 	out := &done{
 		Before: quantity.Number(r.TokensBefore), After: quantity.Number(r.TokensAfter),
@@ -255,17 +255,17 @@ func (d *document) doneOf(s strata) *done {
 	}
 	verdict, fit := display.VerdictAfter(r, d.c.Report.Window)
 	out.Verdict, out.Over = verdict, fit == display.Over
-	before, after := s.now.amounts, s.now.amounts
-	if n := len(s.moments); n > 0 {
-		before = s.moments[n-1].amounts
+	before, after := s.Now.Amounts, s.Now.Amounts
+	if n := len(s.Moments); n > 0 {
+		before = s.Moments[n-1].Amounts
 	}
-	for _, f := range s.faults {
-		if r.Marker != "" && d.c.Session.Messages[f.marker].ID == r.Marker {
-			before, after = s.moments[f.summary].before, s.moments[f.summary].amounts
+	for _, f := range s.Pivots {
+		if r.Marker != "" && d.c.Session.Messages[f.Marker].ID == r.Marker {
+			before, after = s.Moments[f.Summary].Before, s.Moments[f.Summary].Amounts
 		}
 	}
-	whole := max(sum(before), sum(after))
-	out.Bars = bars{bar(s, before, whole, summaryLayer), bar(s, after, whole, summaryLayer)}
+	whole := max(before.Messages(), after.Messages())
+	out.Bars = bars{bar(s, before, whole, display.SummaryLayer), bar(s, after, whole, display.SummaryLayer)}
 	if t := tableOf("Folded, by kind", r.Gone, r.TokensBefore); len(t.Rows) > 0 {
 		out.Tables = append(out.Tables, t)
 	}
