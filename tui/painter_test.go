@@ -11,6 +11,7 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/bill"
+	"github.com/winnowhq/winnow/display"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/rule"
@@ -160,38 +161,12 @@ func TestPainter_showsThousandsOfTurnsOnAboutTwentyRows(t *testing.T) {
 	var b strings.Builder
 	Painter{W: &b, Width: 100}.Inspection(r, "many", nil)
 	rows := strings.Count(b.String(), "again")
-	if rows != mostRows {
-		t.Errorf("%d rows, want %d", rows, mostRows)
+	if rows != display.MostRows {
+		t.Errorf("%d rows, want %d", rows, display.MostRows)
 	}
 	if !strings.Contains(b.String(), "10,000  ≡") {
 		t.Errorf("the newest turn has no row of its own:\n%s", b.String())
 	}
-}
-
-func TestTimeline_rowsHoldEveryToken(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		var strata []winnow.Stratum
-		want := 0
-		for turn := range rapid.IntRange(1, 70).Draw(t, "turns") {
-			for range rapid.IntRange(1, 20).Draw(t, "messages") {
-				n := rapid.IntRange(0, 9_999).Draw(t, "tokens")
-				want += n
-				strata = append(strata, winnow.Stratum{Role: session.Assistant, Turn: turn + 1,
-					Zones: map[winnow.Zone]int{winnow.Guarded: n}})
-			}
-		}
-		rows := fitRows(turns(strata), mostRows, newestAlone, want)
-		got := 0
-		for i, r := range rows {
-			got += r.total()
-			if i > 0 && r.firstTurn < rows[i-1].lastTurn {
-				t.Fatalf("row %d begins with turn %d, after turn %d", i, r.firstTurn, rows[i-1].lastTurn)
-			}
-		}
-		if got != want || len(rows) > mostRows {
-			t.Fatalf("%d rows with %d tokens, want at most %d with %d", len(rows), got, mostRows, want)
-		}
-	})
 }
 
 func TestTimeline_splitsATurnThatIsMostOfTheSession(t *testing.T) {

@@ -10,15 +10,6 @@ import (
 	"github.com/winnowhq/winnow/quantity"
 )
 
-// zoneOf is how a zone is drawn; one that is not known is the last.
-func zoneOf(z winnow.Zone) zone {
-	at := slices.IndexFunc(zones[:], func(one zone) bool { return one.Zone == z })
-	if at < 0 {
-		at = len(zones) - 1
-	}
-	return zones[at]
-}
-
 // Parts draws a line for each part, in the order given, and sums them up below. left is how many
 // parts of the log have no line.
 func (p Painter) Parts(parts []winnow.PartReport, zones []winnow.ZoneTotal, rules []winnow.RuleTotal, left int) {
