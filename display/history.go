@@ -16,7 +16,8 @@ import (
 // Layer is one kind of content of a window.
 type Layer struct{ Class, Name string }
 
-// The layers that every history has, from the bottom up. Those of tools follow, and what was elided.
+// The layers that every history has, from the bottom up. Those of tools follow, and what was
+// elided.
 const (
 	SystemLayer = iota
 	SummaryLayer
@@ -26,7 +27,8 @@ const (
 	firstTool
 )
 
-// ownTools is how many tools have a layer of their own, those with the most output; the others share one.
+// ownTools is how many tools have a layer of their own, those with the most output; the others
+// share one.
 const ownTools = 4
 
 // History is what the window was made of after each message of a session.
@@ -62,8 +64,8 @@ func (a Amounts) All() int {
 	return sum
 }
 
-// copied are the amounts of a moment. Placeholders that are together longer than what they replace do
-// not make a negative layer.
+// copied are the amounts of a moment. Placeholders that are together longer than what they replace
+// do not make a negative layer.
 func (a Amounts) copied() Amounts {
 	out := slices.Clone(a)
 	out[len(out)-1] = max(0, out[len(out)-1])
@@ -76,11 +78,12 @@ type Pivot struct {
 	Before, After   int // tokens of the window, as a receipt counts them: without system and tools
 }
 
-// HistoryOf goes once over a log. Elisions count from the first message that was created after they were
-// committed, a pivot from its summary on; what was undone counts as if it had never been. The parts are
-// those of the log in its order.
+// HistoryOf goes once over a log. Elisions count from the first message that was created after they
+// were committed, a pivot from its summary on; what was undone counts as if it had never been. The
+// parts are those of the log in its order.
 func HistoryOf(log []session.Message, undone map[string]bool, r *winnow.Report, parts []winnow.PartReport) History {
-	b := historian{parts: parts, index: map[*session.Part]int{}, byTool: map[string]int{}, overhead: max(0, r.Window.Overhead)}
+	b := historian{parts: parts, index: map[*session.Part]int{}, byTool: map[string]int{},
+		overhead: max(0, r.Window.Overhead)}
 	output := map[string]int{}
 	for i := range log {
 		for j := range log[i].Parts {
@@ -181,8 +184,8 @@ func (b *historian) window(messages []session.Message, at int) Amounts {
 	return amounts
 }
 
-// add counts a message as it was shown at a position of the log. Messages of a window share their parts
-// with the log; others are not counted.
+// add counts a message as it was shown at a position of the log. Messages of a window share their
+// parts with the log; others are not counted.
 func (b *historian) add(amounts Amounts, m *session.Message, at int) {
 	for j := range m.Parts {
 		k, ok := b.index[&m.Parts[j]]
@@ -224,7 +227,8 @@ func (b *historian) put(amounts Amounts, k int, size rule.Size, sign int) {
 	amounts[layer] += sign * size.Total()
 }
 
-// pivotOf is the position of the marker whose pivot a message completes, -1 if it completes none that counts.
+// pivotOf is the position of the marker whose pivot a message completes, -1 if it completes none
+// that counts.
 func pivotOf(log []session.Message, undone map[string]bool, i int) int {
 	m := &log[i]
 	if !m.Completes() || undone[m.ParentID] {
@@ -238,9 +242,9 @@ func pivotOf(log []session.Message, undone map[string]bool, i int) int {
 	return -1
 }
 
-// elidedFrom finds at which messages elisions were committed; the log has no entry for that. It is before
-// the first message that was created at that time or later, at the summary of the pivot that it was
-// committed with, and behind the last message if no time is known.
+// elidedFrom finds at which messages elisions were committed; the log has no entry for that. It is
+// before the first message that was created at that time or later, at the summary of the pivot that
+// it was committed with, and behind the last message if no time is known.
 func (b *historian) elidedFrom(log []session.Message) map[int][]int {
 	latest := make([]session.Millis, len(log)) // up to each message; clocks go back at times
 	place := map[*session.Message]int{}

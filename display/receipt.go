@@ -61,7 +61,8 @@ func ModelName(model string) string {
 
 // Shrunk writes the sizes before and after: "61,000 → 14,000 tokens (−77%)".
 func Shrunk(before, after int) string {
-	return quantity.Number(before) + " → " + quantity.Number(after) + " tokens (" + quantity.Change(before, after) + ")"
+	return quantity.Number(before) + " → " + quantity.Number(after) +
+		" tokens (" + quantity.Change(before, after) + ")"
 }
 
 // mostClaims is how many inventions of a model are listed.

@@ -9,11 +9,14 @@ import (
 )
 
 const (
-	// MostRows is how many rows a timeline has: what one sees at a glance, and what leaves room on a screen.
+	// MostRows is how many rows a timeline has: what one sees at a glance, and what leaves room on
+	// a screen.
 	MostRows = 20
-	// mostShown of the rows are for what the model is shown, as long as the folded past needs the others.
+	// mostShown of the rows are for what the model is shown, as long as the folded past needs the
+	// others.
 	mostShown = 14
-	// newestAlone is how many of the newest turns have a row of their own when the older ones share theirs.
+	// newestAlone is how many of the newest turns have a row of their own when the older ones share
+	// theirs.
 	newestAlone = 4
 	// largeShare of all tokens, and largeMessages, make a turn large enough to be split.
 	largeShare    = 0.4
@@ -41,7 +44,8 @@ type Timeline struct {
 
 // TimelineOf lays out strata on at most MostRows rows besides the pivot.
 func TimelineOf(strata []winnow.Stratum) Timeline {
-	t := Timeline{Whole: rowOf(strata), Past: slices.ContainsFunc(strata, func(s winnow.Stratum) bool { return s.Pivot })}
+	t := Timeline{Whole: rowOf(strata), Past: slices.ContainsFunc(strata,
+		func(s winnow.Stratum) bool { return s.Pivot })}
 	var folded, summary, shown, empty []winnow.Stratum
 	for i, s := range strata {
 		switch {
@@ -97,8 +101,8 @@ func byTurn(strata []winnow.Stratum) [][]winnow.Stratum {
 	return turns
 }
 
-// rowsOf makes at most that many rows of strata. Many turns share rows, except the newest; of a few,
-// the large ones are split.
+// rowsOf makes at most that many rows of strata. Many turns share rows, except the newest; of a
+// few, the large ones are split.
 func rowsOf(strata []winnow.Stratum, most, alone, whole int) []Row {
 	var rows []Row
 	turns := byTurn(strata)

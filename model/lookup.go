@@ -61,7 +61,8 @@ func (c *Catalogue) At(provider, id string) Model {
 	}
 	return apply(Model{
 		Provider: provider, ID: id, Name: id, Limits: m.Limits,
-		Assumed: []string{fmt.Sprintf("%s/%s is not in the catalogue of %s: %s, its prices and its prompt cache are unknown", provider, id, c.Date, reason)},
+		Assumed: []string{fmt.Sprintf("%s/%s is not in the catalogue of %s: %s, its prices and its prompt cache are "+
+			"unknown", provider, id, c.Date, reason)},
 	}, c.overrides)
 }
 
@@ -247,7 +248,8 @@ func succeed(m Model) Model {
 	}
 	if bound && !m.BoundReasoning {
 		m.BoundReasoning = true
-		m.Assumed = append(m.Assumed, "its reasoning is taken to be bound to the exact prompt before it, as in every model of its generation")
+		m.Assumed = append(m.Assumed, "its reasoning is taken to be bound to the exact prompt before it, as in every "+
+			"model of its generation")
 	}
 	return m
 }

@@ -153,7 +153,8 @@ func (d *document) message(i, k int) message {
 		out.Role = "marker"
 		for n := range d.Pivots {
 			if d.Pivots[n].marker == i && !d.Pivots[n].Undone {
-				out.Fault = fmt.Sprintf("Pivot %d: %s → %s tokens. What is above it is represented by the summary below.", n+1, d.Pivots[n].Before, d.Pivots[n].After)
+				out.Fault = fmt.Sprintf("Pivot %d: %s → %s tokens. What is above it is represented by the summary "+
+					"below.", n+1, d.Pivots[n].Before, d.Pivots[n].After)
 			}
 		}
 	case m.IsSummary() && !m.Completes():
@@ -282,7 +283,8 @@ func finished(p *session.Part) string {
 		facts = append(facts, line(p.Reason, 40))
 	}
 	if u := p.Tokens; u != nil {
-		facts = append(facts, "prompt "+quantity.Number(u.Prompt())+", of it "+quantity.Number(u.Cache.Read)+" from the cache", "answer "+quantity.Number(u.Output+u.Reasoning))
+		cached := ", of it " + quantity.Number(u.Cache.Read) + " from the cache"
+		facts = append(facts, "prompt "+quantity.Number(u.Prompt())+cached, "answer "+quantity.Number(u.Output+u.Reasoning))
 	}
 	if p.Cost != nil && *p.Cost > 0 {
 		facts = append(facts, quantity.Dollars(*p.Cost))

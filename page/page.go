@@ -86,7 +86,8 @@ var (
 
 // opening is how every page begins. It tells a page from other files, so that only pages are
 // overwritten without being asked.
-const opening = "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"generator\" content=\"winnow\">\n"
+const opening = "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"generator\" " +
+	"content=\"winnow\">\n"
 
 // Is reports whether a file that begins with head is a page that [Write] wrote.
 func Is(head []byte) bool { return bytes.HasPrefix(head, []byte(opening)) }
@@ -129,7 +130,8 @@ func (c *Content) check() error {
 		parts += len(c.Session.Messages[i].Parts)
 	}
 	if parts != len(c.Parts) || len(c.Session.Messages) != len(c.Report.Strata) {
-		return fmt.Errorf("the log has %d messages with %d parts, but %d messages were looked at and %d parts were explained: it was written to meanwhile",
+		return fmt.Errorf("the log has %d messages with %d parts, but %d messages were looked at and %d parts were "+
+			"explained: it was written to meanwhile",
 			len(c.Session.Messages), parts, len(c.Report.Strata), len(c.Parts))
 	}
 	return nil
@@ -141,7 +143,8 @@ func head(style, script string) string {
 	policy := "default-src 'none'; style-src " + hash(style) + "; script-src " + hash(script) +
 		"; base-uri 'none'; form-action 'none'"
 	return `<meta http-equiv="Content-Security-Policy" content="` + policy + "\">\n" +
-		"<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n" +
+		"<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" " +
+		"content=\"light dark\">\n" +
 		"<meta name=\"referrer\" content=\"no-referrer\">\n<style>" + style + "</style>\n"
 }
 

@@ -1,5 +1,4 @@
-// Package secret answers: what in a text is a key, a token or a password? [Mask] gives the text
-// without it.
+// Package secret masks keys, tokens and passwords in texts.
 //
 // It knows the shapes in which providers give keys out, private keys in PEM, JSON web tokens,
 // passwords in addresses, and values that stand beside a name such as api_key, password or
@@ -13,7 +12,7 @@ import (
 	"strings"
 )
 
-// Masked is what stands in the place of a secret.
+// Masked replaces a secret.
 const Masked = "[masked]"
 
 // span is a piece of a text, from and up to.
@@ -69,11 +68,10 @@ func find(text string) []span {
 	found = settled(found)
 	strong := len(found)
 	weak := assignments(text, addresses(text, bearers(text, nil)))
+	touching := func(have, s span) int { return have.to - s.from - 1 }
 	for _, s := range weak { // what has a shape keeps its beginning
-		if at, _ := slices.BinarySearchFunc(found[:strong], s, func(have,
-			s span) int {
-			return have.to - s.from - 1
-		}); at == strong || found[at].from >= s.to {
+		at, _ := slices.BinarySearchFunc(found[:strong], s, touching)
+		if at == strong || found[at].from >= s.to {
 			found = append(found, s)
 		}
 	}
@@ -111,25 +109,27 @@ func each(text, of string, do func(at int)) {
 }
 
 func (s *shape) find(text string, found []span) []span {
-	each(text, s.prefix, func(at int) {
-		if !begins(text, at) { // asked first, so that a run is gone along once
-			return
-		}
-		from := at + len(s.prefix)
-		to := s.set.run(text, from)
-		switch {
-		case to-from < s.least, s.exact && to-from != s.least:
-		case s.set == upper && to < len(text) && word.has(text[to]): // it goes on
-		case s.mixed && !mixed(text[from:to], 2):
-		default:
-			found = append(found, span{from, to})
-		}
-	})
+	for prefix := range strings.FieldsSeq(s.prefixes) {
+		each(text, prefix, func(at int) {
+			if !begins(text, at) { // asked first, so that a run is gone along once
+				return
+			}
+			from := at + len(prefix)
+			to := s.set.run(text, from)
+			switch {
+			case to-from < s.least, s.exact && to-from != s.least:
+			case s.set == upper && to < len(text) && word.has(text[to]): // it goes on
+			case s.mixed && !mixed(text[from:to], 2):
+			default:
+				found = append(found, span{from, to})
+			}
+		})
+	}
 	return found
 }
 
-// begins reports whether a word begins at a place: before it is no letter, digit, dash or
-// underscore, but for those of an escape within a JSON string.
+// begins reports whether a word begins at a place: no letter, digit, dash or underscore is before
+// it, except those of an escape within a JSON string.
 func begins(text string, at int) bool {
 	if at == 0 || !(word | dash).has(text[at-1]) {
 		return true
@@ -159,7 +159,7 @@ func hexadecimal(text string) bool {
 	return text != ""
 }
 
-// mixed reports whether a text has letters and at least so many digits.
+// mixed reports whether a text has letters and at least that many digits.
 func mixed(text string, digits int) bool {
 	letters := false
 	for i := range len(text) {

@@ -225,7 +225,8 @@ var nexts, costs, offsets = func() (next [machineSize]uint8, cost [machineSize]u
 var pairCosts = func() (t [pairSize]uint16) {
 	for first := range utf8.RuneSelf {
 		for second := range utf8.RuneSelf {
-			t[second<<8|first] = uint16(fixed(float64(pairs[asciis[first]>>letterShift<<6|asciis[second]>>letterShift]) / 255))
+			at := asciis[first]>>letterShift<<6 | asciis[second]>>letterShift
+			t[second<<8|first] = uint16(fixed(float64(pairs[at]) / 255))
 		}
 	}
 	return t
@@ -250,7 +251,8 @@ var doubles = func() (t [doublesSize]uint32) {
 			for state := range stateCount {
 				one := first<<8 | state
 				two := second<<8 | int(nexts[one])
-				t[(first*singles+second)<<stateBits|state] = (uint32(costs[one])+uint32(costs[two]))<<stateBits | uint32(nexts[two])
+				both := uint32(costs[one]) + uint32(costs[two])
+				t[(first*singles+second)<<stateBits|state] = both<<stateBits | uint32(nexts[two])
 			}
 		}
 	}
@@ -279,5 +281,6 @@ var runeCosts = func() (t [featCount]int64) {
 // one load of it.
 func eightAt(text string, i int) uint64 {
 	b := text[i : i+8]
-	return uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 | uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
+	return uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 |
+		uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
 }

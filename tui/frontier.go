@@ -335,7 +335,8 @@ func (pg *page) changes(r *replay.Report) {
 			}
 		}
 		for _, c := range list.Rows {
-			l := line{say(tone, "  "+padLeft(c.Change, widths[0])), say(faint, "  "+padLeft(c.Before, widths[1])+" → "),
+			l := line{say(tone, "  "+padLeft(c.Change, widths[0])),
+				say(faint, "  "+padLeft(c.Before, widths[1])+" → "),
 				say(normal, padLeft(c.After, widths[2])+"  ")}
 			indent := l.columns()
 			name := cmp.Or(c.Name, c.Session[strings.LastIndexByte(c.Session, '/')+1:])

@@ -16,7 +16,8 @@ type zone struct {
 	meaning string
 }
 
-// zones are in the order in which bars stack them and the legend lists them, from the oldest past to now.
+// zones are in the order in which bars stack them and the legend lists them, from the oldest past
+// to now.
 var zones = [...]zone{
 	{winnow.Folded, "·", foldedTone, "replaced by the summary"},
 	{winnow.Summary, "◆", summaryTone, "the summary, and what it carries over"},
@@ -80,7 +81,8 @@ func (pg *page) timeline(r winnow.Report) {
 		d.number = max(d.number, Columns(quantity.Number(row.Tokens)))
 	}
 	pg.heading("Timeline", "oldest at the top; sizes are those of the log")
-	pg.add(say(faint, padLeft("turn", d.label)+padRight("", d.bar+4)+padLeft("tokens", d.number)+"  what the user wrote"))
+	pg.add(say(faint, padLeft("turn", d.label)+padRight("", d.bar+4)+padLeft("tokens",
+		d.number)+"  what the user wrote"))
 	for _, row := range t.Folded {
 		d.draw(row)
 	}

@@ -1,12 +1,13 @@
-// Package visible answers: what of a foreign text may reach a terminal? What somebody else wrote
-// (sessions, titles, names of files and tools, what a provider said) is shown as letters; whatever
-// a terminal would obey, or nobody would see, is written out in its place.
+// Package visible makes foreign text fit to be shown. What somebody else wrote (sessions, titles,
+// names of files and tools, what a provider said) is shown as letters; what a terminal would obey,
+// or nobody would see, is written out instead.
 package visible
 
 import (
 	"fmt"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -114,10 +115,8 @@ func JSON(document []byte) []byte {
 		case r == utf8.RuneError && size == 1:
 			out = append(out, `\ufffd`...)
 		case r == 0x7f || Unseen(r):
-			if hi, lo := surrogates(r); hi != 0 {
-				out = fmt.Appendf(out, `\u%04x\u%04x`, hi, lo)
-			} else {
-				out = fmt.Appendf(out, `\u%04x`, r)
+			for _, unit := range utf16.AppendRune(nil, r) {
+				out = fmt.Appendf(out, `\u%04x`, unit)
 			}
 		default:
 			out = append(out, rest[:size]...)
@@ -125,15 +124,6 @@ func JSON(document []byte) []byte {
 		rest = rest[size:]
 	}
 	return out
-}
-
-// surrogates are the two halves of a character beyond the first plane, 0 for others.
-func surrogates(r rune) (hi, lo rune) {
-	if r < 0x10000 {
-		return 0, 0
-	}
-	r -= 0x10000
-	return 0xd800 + r>>10, 0xdc00 + r&0x3ff
 }
 
 // Printable reports whether text shows itself as it is on one line: a name that is offered to be
@@ -156,10 +146,8 @@ func Styled(text string) string {
 			return b.String()
 		}
 		text = after
-		if end := strings.IndexFunc(after, func(r rune) bool {
-			return (r < '0' || r > '9') && r != ';' &&
-				r != ':'
-		}); end >= 0 && after[end] == 'm' {
+		end := strings.IndexFunc(after, func(r rune) bool { return (r < '0' || r > '9') && r != ';' && r != ':' })
+		if end >= 0 && after[end] == 'm' {
 			b.WriteString("\x1b[" + after[:end+1])
 			text = after[end+1:]
 		} else {
