@@ -100,7 +100,7 @@ func (c *Catalogue) first(tests ...func(Model) bool) (Model, bool) {
 	return Model{}, false
 }
 
-// split parts a name into provider and id. What stands before the first slash is a provider only
+// split parts a name into provider and id. What is before the first slash is a provider only
 // when the catalogue has one of that name: "openai/gpt-oss-20b" is also an id at other providers.
 func (c *Catalogue) split(name string) (provider, id string) {
 	before, after, slashed := strings.Cut(name, "/")

@@ -1,4 +1,4 @@
-// Package model answers: who reads it?
+// Package model knows the limits, prices and cache terms of models.
 //
 // A [Model] is what the engine must know about the reader of a session: how much it can take, what
 // that costs, and on what terms the provider caches a prompt. Facts come from an embedded
@@ -74,7 +74,7 @@ type Tier struct {
 	Price Price `json:"price"`
 }
 
-// For returns the price of a request with a prompt of so many tokens: the highest tier that it
+// For returns the price of a request with a prompt of that many tokens: the highest tier that it
 // exceeds.
 func (p Price) For(prompt int) Price {
 	at, above := p, -1

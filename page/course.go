@@ -28,7 +28,7 @@ type course struct {
 // stretches to the page.
 type curves struct {
 	Height int     // pixels
-	Top    float64 // what the height stands for
+	Top    float64 // the value at the upper edge
 	Grid   []label
 	Lines  []curveLine
 	Ends   []end
@@ -67,7 +67,7 @@ type eventMark struct{ symbol, x, title string }
 var marks = []struct {
 	kind            replay.EventKind
 	symbol, meaning string
-	middle          int // of the symbol, in pixels below the line on which it stands
+	middle          int // of the symbol, in pixels below its line
 }{
 	{replay.Idle, "m-idle", "the cache had gone cold", 0},
 	{replay.Committed, "m-commit", "elisions were committed", 0},
@@ -144,7 +144,7 @@ func (d *replayDocument) courseOf(at int) course {
 	return c
 }
 
-// stepAt is where a step stands across the chart.
+// stepAt is where a step is across the chart.
 func stepAt(k, steps int) float64 {
 	return square * float64(min(max(0, k), steps-1)) / float64(max(1, steps-1))
 }
@@ -201,8 +201,8 @@ func (d *replayDocument) line(c *curves, policy int, values []float64) {
 	c.Ends = append(c.Ends, end{policy, x.Tone, x.Hidden, float64(c.Height) * float64(py) / square, x.Key})
 }
 
-// thinned are the positions that are drawn, at most so many: of each stretch its largest value and
-// its last, so that neither a peak nor a fall is lost; the first and the last of all always.
+// thinned are the positions that are drawn, at most that many: of each stretch its largest value
+// and its last, so that neither a peak nor a fall is lost; the first and the last of all always.
 func thinned(values []float64, most int) []int {
 	n := len(values)
 	out := make([]int, 0, min(n, most))
@@ -236,7 +236,7 @@ func thinned(values []float64, most int) []int {
 // leastApart is how many pixels lie between two letters at the ends of lines.
 const leastApart = 13.0
 
-// spread pushes letters apart that would stand on each other, and keeps them in the picture. Those
+// spread pushes letters apart that would overlap, and keeps them in the picture. Those
 // of lines that are hidden at first stay where they are.
 func spread(ends []end, height float64) {
 	var shown []*end

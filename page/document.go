@@ -41,7 +41,7 @@ type document struct {
 	Cut                                            int      // texts that are kept as data
 	CutWeight                                      string
 
-	inline   int            // bytes of a text that stand in the page itself
+	inline   int            // bytes of a text that are in the page itself
 	position map[string]int // of messages
 	at       map[string]int // of parts, among all of the log
 }
@@ -240,7 +240,7 @@ func tableOf(title string, by map[string]int, whole int) table {
 	}
 	if rest.Tokens > 0 {
 		one := rowOf(rest.Name, rest.Tokens, whole, 0)
-		one.Bar = "0%" // of many things together, it is no length to compare with that of one
+		one.Bar = "0%" // of many things together, its length must not be compared with that of one
 		t.Rows = append(t.Rows, one)
 	}
 	return t

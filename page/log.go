@@ -57,7 +57,7 @@ type part struct {
 	About   string
 }
 
-// state is where a part stands, as a word and as a class of the style.
+// state is what became of a part, as a word and as a class of the style.
 type state struct{ Class, Text string }
 
 // link leads to a part.
@@ -308,7 +308,7 @@ func (d *document) part(m *session.Message, p *session.Part, k int) part {
 		return out
 	}
 	for _, r := range together(x.Elisions) {
-		out.Reasons = append(out.Reasons, d.standing(&r, x))
+		out.Reasons = append(out.Reasons, d.elided(&r, x))
 	}
 	for _, r := range together(x.Candidates) {
 		out.Reasons = append(out.Reasons, d.could(&r))
@@ -366,8 +366,8 @@ func together(reasons []winnow.Reason) []winnow.Reason {
 	return out
 }
 
-// standing says of an elision why it stands, since when, and how to take it back.
-func (d *document) standing(r *winnow.Reason, x *winnow.PartReport) reason {
+// elided says why something was left out, since when, and how to take it back.
+func (d *document) elided(r *winnow.Reason, x *winnow.PartReport) reason {
 	out := reason{
 		Rule: "Elided by rule " + visible(r.Rule), Because: counted(r.Because), Switch: r.Switch,
 		Facts: []fact{{"what", string(r.Field)}, {"saves", quantity.Count(r.Saves, "token")}},

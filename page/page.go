@@ -1,6 +1,5 @@
-// Package page answers: what does a person see in a browser? It writes a session as one HTML page:
-// the timeline as strata, who takes the tokens, the pivots beside what they replaced, and every
-// message and part, folded.
+// Package page writes a session, or a replay, as one HTML page: the timeline as strata, what takes
+// the tokens, the pivots beside what they replaced, and every message and part, folded.
 //
 // A page needs nothing but itself: no network, no fonts, no scripts from elsewhere. What comes from
 // a session is hostile: it is escaped, or kept as compressed data that is only ever shown as text,
@@ -52,7 +51,7 @@ type Content struct {
 	Remark string
 
 	// KeepSecrets shows keys, tokens and passwords as they are. Otherwise those of a known shape
-	// are masked, wherever they stand.
+	// are masked everywhere.
 	KeepSecrets bool
 	masked      int
 }

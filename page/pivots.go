@@ -39,7 +39,7 @@ type pivotView struct {
 // bars are two windows on one scale.
 type bars struct{ Before, After []segment }
 
-// replaced is one turn that a summary stands for.
+// replaced is one turn that a summary replaced.
 type replaced struct {
 	Turn, Written, Size string
 	Href                string
@@ -239,7 +239,7 @@ func (d *document) replaced(p *pivotView) {
 	}
 }
 
-// doneOf is the receipt that stands on top of the page of a session that was just changed.
+// doneOf is the receipt on top of the page of a session that was just changed.
 func (d *document) doneOf(s display.History) *done {
 	r := d.c.Done
 	out := &done{
@@ -287,10 +287,10 @@ type pruning struct {
 // Prunings are those of the session, as they were made.
 func (d *document) Prunings() []pruning {
 	var out []pruning
-	standing := map[string]bool{}
+	committed := map[string]bool{}
 	for k := range d.c.Parts {
 		for _, el := range d.c.Parts[k].Elisions {
-			standing[el.Receipt] = true
+			committed[el.Receipt] = true
 		}
 	}
 	for i := range d.c.State.Receipts {
@@ -306,7 +306,7 @@ func (d *document) Prunings() []pruning {
 			" elided by " + strings.Join(slices.Sorted(maps.Keys(rules)), ", ") + "."
 		one := pruning{When: moment(r.Time, "2 January 2006, 15:04 UTC"), Text: text,
 			Undo: d.command("winnow undo", r.ID)}
-		if one.Undone = !standing[r.ID] && len(r.Committed) > 0; one.Undone {
+		if one.Undone = !committed[r.ID] && len(r.Committed) > 0; one.Undone {
 			one.Undo = d.command("winnow redo", r.ID)
 		}
 		out = append(out, one)

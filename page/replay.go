@@ -121,7 +121,7 @@ type adviceView struct {
 	Settings       []fact
 }
 
-// markLegend says what a mark means; Y is where it stands in a picture of sixteen pixels.
+// markLegend says what a mark means; Y is its height in a picture of sixteen pixels.
 type markLegend struct {
 	Symbol, Name string
 	Y            int

@@ -96,7 +96,7 @@ func (k kept) shown() string {
 }
 
 // arguments are those of a call, one below the other: texts as they are, with their line breaks,
-// other values as JSON. What is no JSON object is left as it is.
+// other values as JSON. Anything else is left as it is.
 func arguments(text string) string {
 	var b strings.Builder
 	dec := jsontext.NewDecoder(strings.NewReader(text), jsontext.AllowDuplicateNames(true),

@@ -70,7 +70,7 @@ func assignments(text string, found []span) []span {
 	return found
 }
 
-// nameBefore is the name that stands before a sign, within quotation marks or without.
+// nameBefore is the name before a sign, within quotation marks or without.
 func nameBefore(text string, at int) string {
 	for n := 0; n < 8 && at > 0 && strings.IndexByte(" \"'`\\", text[at-1]) >= 0; n++ {
 		at--
@@ -82,7 +82,7 @@ func nameBefore(text string, at int) string {
 	return text[from:at]
 }
 
-// valueAfter is where the value behind a sign begins, and whether it stands within quotation marks.
+// valueAfter is where the value behind a sign begins, and whether it is within quotation marks.
 func valueAfter(text string, at int, k kind) (from int, quoted bool) {
 	from = at + 1
 	skip := func(set string, most int) {
@@ -110,7 +110,7 @@ func valueAfter(text string, at int, k kind) (from int, quoted bool) {
 	return from, quoted
 }
 
-// valueEnd is where a value ends. Of the escapes of JSON it takes those that stand for a letter or
+// valueEnd is where a value ends. Of the escapes of JSON it takes those of a letter or
 // a sign, so that none is torn.
 func valueEnd(text string, from int, quoted bool) int {
 	ends := " \t\r\n\"'`,;&<>(){}[]|#=:"
@@ -210,8 +210,8 @@ func (k kind) takes(value string, quoted bool) bool {
 
 func letter(r rune) bool { return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' }
 
-// placeholder is what stands for a secret already: a variable, a template, asterisks, what was
-// masked.
+// placeholder reports whether a value hides a secret already: a variable, a template, asterisks,
+// what was masked.
 func placeholder(value string) bool {
 	if value == "" || strings.IndexByte("$<{%*@[", value[0]) >= 0 {
 		return true

@@ -1,7 +1,7 @@
 // Package secret masks keys, tokens and passwords in texts.
 //
 // It knows the shapes in which providers give keys out, private keys in PEM, JSON web tokens,
-// passwords in addresses, and values that stand beside a name such as api_key, password or
+// passwords in addresses, and values beside a name such as api_key, password or
 // Authorization. It guesses nothing from randomness alone: hashes, ids of commits, UUIDs and base64
 // stay. The text may be prose, code, or the bytes of a JSON file: what is left is JSON of the same
 // structure.

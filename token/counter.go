@@ -1,4 +1,4 @@
-// Package token answers: how big is it?
+// Package token estimates how many tokens a text takes.
 //
 // A [Counter] estimates how many tokens a text takes. The counters differ in what they cost and in
 // how near they come:

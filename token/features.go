@@ -7,7 +7,7 @@ package token
 // token or more, so some features begin a piece and weigh one token at least, and the others say
 // how likely there is another token in it and weigh nothing at least.
 
-// Kinds of words, by what stands before them and how they are written.
+// Kinds of words, by what is before them and how they are written.
 const (
 	kindSpaced       = iota // small letters after a space
 	kindGlued               // after nothing that a word takes: a line end, a digit, a group of signs
@@ -38,7 +38,7 @@ const (
 	featLetterRun                                // letters that repeat the two before them
 	featContraction                              // 's and 'll behind a word
 	featDigits                                   // groups of up to three digits
-	featSign                                     // groups of signs; one sign that a word takes is none
+	featSign                                     // groups of signs; but not the one sign that a word takes
 	featSign2                                    // groups with a second sign
 	featSign3                                    // groups with a third
 	featSigns                                    // signs beyond the third

@@ -155,7 +155,7 @@ func (w *walk) beside(v *walk) {
 // rest counts what is left of a text.
 func (w *walk) rest() { w.some(len(w.text)) }
 
-// some counts a text up to a place, or a little further where a rune stands over it.
+// some counts a text up to a place, or a little further if a rune crosses it.
 func (w *walk) some(to int) {
 	sum, state, last, twice := int64(0), uint32(w.state), uint32(w.last), uint32(w.twice)>>7
 	i := w.i

@@ -3,7 +3,6 @@ package token
 import (
 	"hash/maphash"
 	"sync"
-	"sync/atomic"
 )
 
 // DefaultMemoSize is how many counts a [Memo] keeps when it is not told otherwise: 65,536, which
@@ -16,10 +15,9 @@ const DefaultMemoSize = 1 << 16
 //
 // A text is known by its length and a 64-bit hash with a random seed of the process.
 type Memo struct {
-	base   Counter
-	half   int
-	seed   maphash.Seed
-	misses atomic.Int64
+	base Counter
+	half int
+	seed maphash.Seed
 
 	mu         sync.Mutex
 	young, old map[memoKey]int
@@ -50,22 +48,11 @@ func (m *Memo) Count(text string) int {
 	if n, known := m.recall(key); known {
 		return n
 	}
-	m.misses.Add(1)
 	n := m.base.Count(text) // outside the lock: two goroutines may count the same text, and agree
 	m.mu.Lock()
 	m.keep(key, n)
 	m.mu.Unlock()
 	return n
-}
-
-// Misses returns how many texts had to be counted, for tests and for tuning the size.
-func (m *Memo) Misses() int { return int(m.misses.Load()) }
-
-// Len returns how many counts are held.
-func (m *Memo) Len() int {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return len(m.young) + len(m.old)
 }
 
 func (m *Memo) recall(key memoKey) (int, bool) {

@@ -12,7 +12,7 @@ import (
 var fitted string
 
 // pairs holds how many 255ths of a token a pair of letters adds, at the places of [Pairs]; weights
-// holds how many tokens one of each feature stands for. A test checks that all of them are there.
+// holds how many tokens one of each feature takes. A test checks that all of them are there.
 var pairs, weights = func() (p [64 * 64]uint8, w [featCount]float64) {
 	row, feature := 0, 0
 	for line := range strings.Lines(fitted) {

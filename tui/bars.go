@@ -13,7 +13,7 @@ type segment struct {
 	style style
 }
 
-// length is how many of width cells stand for size, when most takes them all. What is there gets at
+// length is how many of width cells show size, when most takes them all. What is there gets at
 // least one cell.
 func length(size, most, width int) int {
 	if size <= 0 || most <= 0 || width <= 0 {

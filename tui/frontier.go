@@ -46,14 +46,14 @@ func (pg *page) frontier(r *replay.Report, keys bool) {
 	pg.remarks(c)
 }
 
-// policy is a policy with the glyph that stands for it.
+// policy is a policy with its glyph.
 type policy struct {
 	display.Policy
 	glyph rune
 	style style
 }
 
-// sweepMarks stand for the policies of a sweep; after the last the first is used again.
+// sweepMarks are the glyphs of sweeps; after the last the first is used again.
 var sweepMarks = [...]struct {
 	glyph rune
 	style style

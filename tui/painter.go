@@ -1,5 +1,5 @@
-// Package tui answers: what does a person see? It draws reports for a terminal: the timeline as
-// strata, who takes the tokens, before and after.
+// Package tui draws reports for a terminal: the timeline as strata, what takes the tokens, before
+// and after.
 //
 // Every line fits the width, so that a terminal never wraps one, and what comes from a session is
 // cleaned before it is drawn: no control character and no escape sequence of a foreign text reaches
@@ -106,7 +106,7 @@ type span struct {
 
 func say(s style, text string) span { return span{text: Clean(text), style: s} }
 
-// line is what stands on one line of the screen.
+// line is one line of the screen.
 type line []span
 
 func (l line) columns() int {

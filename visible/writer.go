@@ -81,7 +81,7 @@ func unfinished(text []byte) int {
 // Span is a piece of a line with its colour.
 type Span struct {
 	// Style is the parameters of an SGR sequence such as "1;38;5;167", "" for none. Anything but
-	// digits and semicolons is none, too.
+	// digits and semicolons counts as "".
 	Style string
 	Text  string
 }

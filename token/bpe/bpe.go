@@ -1,4 +1,4 @@
-// Package bpe answers: how big is it, exactly, for a model whose vocabulary is public?
+// Package bpe counts the tokens of models whose vocabulary is public, exactly.
 //
 // It counts with the byte-pair vocabularies of OpenAI, which are embedded: nothing is downloaded.
 // They add about twelve megabytes to a binary and count a few megabytes a second, so programs that
