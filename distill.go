@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/winnowhq/winnow/call"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 )
@@ -63,11 +64,11 @@ func (b *batch) distill(targets []*target, summary string) {
 		case again && saved == 0:
 			t.already("it is distilled in these words")
 		case again:
-			t.refuse(Unprofitable, fmt.Sprintf("the view would grow by %s; restore it first, or write less", tokens(-saved)))
+			t.refuse(Unprofitable, fmt.Sprintf("the view would grow by %s; restore it first, or write less", quantity.Count(-saved, "token")))
 		case saved == 0:
 			t.refuse(Unprofitable, "the summary is as large as what it would replace")
 		default:
-			t.refuse(Unprofitable, fmt.Sprintf("the summary is %s larger than what it would replace", tokens(-saved)))
+			t.refuse(Unprofitable, fmt.Sprintf("the summary is %s larger than what it would replace", quantity.Count(-saved, "token")))
 		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/winnowhq/winnow/pivot"
-	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
@@ -206,11 +205,4 @@ func (b *batch) quote(t *target) {
 	t.OK, t.settled, t.Saved = true, true, size(b.quoted)-size(parts)
 	t.Reason = "quoted behind the summary, with its place in the session"
 	b.quoted = parts
-}
-
-func tokens(n int) string {
-	if n == 1 {
-		return "1 token"
-	}
-	return quantity.Number(n) + " tokens"
 }

@@ -1,6 +1,10 @@
 package bill
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/winnowhq/winnow/quantity"
+)
 
 // Words say what a session cost, the whole first, then the shares that are no steps of the session's own log, with dollars written by a function: "$3.80",
 // "of it sub-agents $0.26". What nobody knows is said, never written as a number. Nothing is said where no model was asked.
@@ -34,21 +38,14 @@ func (b Bill) Words(dollars func(float64) string) string {
 	case b.Unpriced == 0 && b.Unreported == b.Requests:
 		why = "the log has no report of usage"
 	case b.Unpriced == 0:
-		why = requests(b.Unreported) + " without a report"
+		why = quantity.Count(b.Unreported, "request") + " without a report"
 	case b.Unreported == 0:
-		why = "no price for " + requests(b.Unpriced)
+		why = "no price for " + quantity.Count(b.Unpriced, "request")
 	default:
-		why = fmt.Sprintf("no price for %s, %d without a report", requests(b.Unpriced), b.Unreported)
+		why = fmt.Sprintf("no price for %s, %d without a report", quantity.Count(b.Unpriced, "request"), b.Unreported)
 	}
 	if b.Dollars() == nil {
 		return "cost unknown: " + why
 	}
 	return "at least " + dollars(b.Cost) + ": " + why
-}
-
-func requests(n int) string {
-	if n == 1 {
-		return "1 request"
-	}
-	return fmt.Sprintf("%d requests", n)
 }

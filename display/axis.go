@@ -1,5 +1,6 @@
-// Package display prepares what the terminal and the page both show: the axes of a picture, the table and
-// the frontier of policies, the facts of a receipt. Package tui and package page only lay it out.
+// Package display prepares what the terminal and the page both show: the axes of a picture, the
+// table and the frontier of policies, the facts of a receipt. Package tui and package page only lay
+// it out.
 package display
 
 import (
@@ -12,7 +13,8 @@ import (
 type Axis struct {
 	Low, High float64
 	Step      float64 // between ticks
-	// Root lays the range out by the square root, which gives small values more room. Low is then 0.
+	// Root lays the range out by the square root, which gives small values more room. Low is then
+	// 0.
 	Root bool
 }
 
@@ -37,7 +39,8 @@ func roundStep(least float64) float64 {
 	return 10 * power
 }
 
-// At is where on the axis a value is: 0 at its beginning, 1 at its end. A value outside is at the nearer end.
+// At is where on the axis a value is: 0 at its beginning, 1 at its end. A value outside is at the
+// nearer end.
 func (a Axis) At(v float64) float64 {
 	share := min(1, max(0, (v-a.Low)/(a.High-a.Low)))
 	if a.Root {
@@ -49,7 +52,8 @@ func (a Axis) At(v float64) float64 {
 // leastShare says how small a tick on a root axis may be: an eightieth of the range.
 const leastShare = 80
 
-// Ticks are the round values on the axis. Those of a root axis are at least that share of its length apart.
+// Ticks are the round values on the axis. Those of a root axis are at least that share of its
+// length apart.
 func (a Axis) Ticks(apart float64) []float64 {
 	var out []float64
 	if !a.Root {
@@ -85,8 +89,8 @@ func (a Axis) Text(v float64) string {
 	return strconv.FormatFloat(v, 'f', decimals, 64)
 }
 
-// Crowded reports whether most of the values lie near zero and the largest far from them: a root axis
-// shows them better.
+// Crowded reports whether most of the values lie near zero and the largest far from them: a root
+// axis shows them better.
 func Crowded(values []float64, high float64) bool {
 	near := 0
 	for _, v := range values {
@@ -97,11 +101,13 @@ func Crowded(values []float64, high float64) bool {
 	return len(values) >= 4 && 2*near >= len(values) && near < len(values)
 }
 
-// outlier is how many times further away than all others a value must be to be left out of the scale.
+// outlier is how many times further away than all others a value must be to be left out of the
+// scale.
 const outlier = 6
 
-// End is where a scale that begins at low may end so that a few values far away do not press the others
-// together: the largest value of those that stay. At least four stay, and at most a quarter goes.
+// End is where a scale that begins at low may end so that a few values far away do not press the
+// others together: the largest value of those that stay. At least four stay, and at most a quarter
+// goes.
 func End(values []float64, low float64) float64 {
 	if len(values) == 0 {
 		return low

@@ -5,6 +5,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/session"
 )
 
 func TestDistinct_isWhatNamesDoNotShare(t *testing.T) {
@@ -89,4 +92,30 @@ func TestCrowded_isWhenMostLieNearZeroAndSomeFarAway(t *testing.T) {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}
+}
+
+func TestTimeline_rowsHoldEveryToken(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var strata []winnow.Stratum
+		want := 0
+		for turn := range rapid.IntRange(1, 70).Draw(t, "turns") {
+			for range rapid.IntRange(1, 20).Draw(t, "messages") {
+				n := rapid.IntRange(0, 9_999).Draw(t, "tokens")
+				want += n
+				strata = append(strata, winnow.Stratum{Role: session.Assistant, Turn: turn + 1,
+					Zones: map[winnow.Zone]int{winnow.Guarded: n}})
+			}
+		}
+		rows := rowsOf(strata, MostRows, newestAlone, want)
+		got := 0
+		for i, r := range rows {
+			got += r.Tokens
+			if i > 0 && r.FirstTurn < rows[i-1].LastTurn {
+				t.Fatalf("row %d begins with turn %d, after turn %d", i, r.FirstTurn, rows[i-1].LastTurn)
+			}
+		}
+		if got != want || len(rows) > MostRows {
+			t.Fatalf("%d rows with %d tokens, want at most %d with %d", len(rows), got, MostRows, want)
+		}
+	})
 }

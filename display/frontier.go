@@ -26,8 +26,8 @@ type Frontier struct {
 // finite reports whether a figure can be drawn.
 func finite(v float64) bool { return v >= 0 && v < 1e9 }
 
-// FrontierOf lays out a report on axes with about that many ticks. Policies of which a figure is not
-// known are left out.
+// FrontierOf lays out a report on axes with about that many ticks. Policies of which a figure is
+// not known are left out.
 func FrontierOf(r *lab.Report, all []Policy, across, up int) Frontier {
 	var f Frontier
 	var xs, ys []float64

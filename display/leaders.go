@@ -14,8 +14,8 @@ type Leader struct {
 	Tokens int
 }
 
-// Leaders are those that take most tokens, the largest first, and all others together. A rest of one is
-// listed as well: its row is there anyway.
+// Leaders are those that take most tokens, the largest first, and all others together. A rest of
+// one is listed as well: its row is there anyway.
 func Leaders(by map[string]int, most int) (all []Leader, rest Leader) {
 	for _, name := range slices.Sorted(maps.Keys(by)) {
 		if by[name] > 0 {

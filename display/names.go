@@ -16,8 +16,8 @@ func letter(n int) rune {
 	return '#'
 }
 
-// distinct is what each of some names has that the others do not have: 40k and 60k of t=40k and t=60k.
-// Names are cut only where a word ends.
+// distinct is what each of some names has that the others do not have: 40k and 60k of t=40k and
+// t=60k. Names are cut only where a word ends.
 func distinct(names []string) []string {
 	word := func(r rune) bool {
 		return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '.' || r == '_' || r == '-'

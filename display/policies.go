@@ -74,7 +74,8 @@ const AsRecorded = "as recorded"
 // Column is one of the table's columns of figures.
 type Column struct {
 	Head, Meaning string
-	// Rank says which column a narrow table leaves out first: the one with the highest rank. Those of rank 0 stay.
+	// Rank says which column a narrow table leaves out first: the one with the highest rank. Those
+	// of rank 0 stay.
 	Rank   int
 	Strong bool
 
@@ -119,17 +120,20 @@ func Columns(r *lab.Report) []Column {
 		{Head: "hits", Meaning: "prompt tokens that were read from the cache", Rank: 5,
 			recorded: func(_ *lab.Report, all bill.Bill) string { return quantity.Share(all.CacheShare()) },
 			cell:     text(func(s *lab.Standing) string { return quantity.Share(s.Hits) })},
-		{Head: "commits", Meaning: "of elisions", Rank: 6, cell: number(func(s *lab.Standing) int { return s.Commits })},
+		{Head: "commits", Meaning: "of elisions", Rank: 6,
+			cell: number(func(s *lab.Standing) int { return s.Commits })},
 		{Head: "folds", Meaning: "compactions", Rank: 4, cell: number(func(s *lab.Standing) int { return s.Folds })},
-		{Head: "rose", Meaning: "sessions whose bill is higher than the baseline's", Rank: 2, cell: func(s *lab.Standing) Cell {
-			return Cell{quantity.Number(max(0, s.Rose)), s.RoseMore > 0}
-		}},
+		{Head: "rose", Meaning: "sessions whose bill is higher than the baseline's", Rank: 2,
+			cell: func(s *lab.Standing) Cell {
+				return Cell{quantity.Number(max(0, s.Rose)), s.RoseMore > 0}
+			}},
 		{Head: "worst", Meaning: "the largest rise of a session", Rank: 3, cell: func(s *lab.Standing) Cell {
 			return Cell{quantity.Signed(s.Worst), s.Worst > 0.02}
 		}},
 	}
 	if slices.ContainsFunc(r.Policies, func(s lab.Standing) bool { return s.Bound > 0 }) {
-		all = append(all, Column{Head: "bound", Meaning: "how many times the cheapest bill with knowledge of the future", Rank: 9,
+		all = append(all, Column{Head: "bound",
+			Meaning: "how many times the cheapest bill with knowledge of the future", Rank: 9,
 			cell: text(func(s *lab.Standing) string { return Ratio(s.Bound) })})
 	}
 	if slices.ContainsFunc(r.Policies, func(s lab.Standing) bool { return s.Over > 0 }) {
@@ -170,8 +174,8 @@ func Baseline(r *lab.Report) int {
 	return max(0, slices.IndexFunc(r.Policies, func(s lab.Standing) bool { return s.Name == r.Baseline }))
 }
 
-// Advised is the name of the policy that gains and losses are told of: the one that is recommended, else
-// the one that was asked about. It is "" if there is neither.
+// Advised is the name of the policy that gains and losses are told of: the one that is recommended,
+// else the one that was asked about. It is "" if there is neither.
 func Advised(r *lab.Report) string {
 	if r.Advice != nil && r.Advice.Policy != "" {
 		return r.Advice.Policy

@@ -61,14 +61,15 @@ func ModelName(model string) string {
 
 // Shrunk writes the sizes before and after: "61,000 → 14,000 tokens (−77%)".
 func Shrunk(before, after int) string {
-	return quantity.Number(before) + " → " + quantity.Number(after) + " tokens (" + quantity.Change(before, after) + ")"
+	return quantity.Number(before) + " → " + quantity.Number(after) +
+		" tokens (" + quantity.Change(before, after) + ")"
 }
 
 // mostClaims is how many inventions of a model are listed.
 const mostClaims = 8
 
-// Receipt lists what a receipt says besides its sizes and notes: what stays, what was carried over, who
-// wrote the summary, what it cost and comes to.
+// Receipt lists what a receipt says besides its sizes and notes: what stays, what was carried over,
+// who wrote the summary, what it cost and comes to.
 func Receipt(r *pivot.Receipt) []Fact {
 	var facts []Fact
 	add := func(name, text string) {
@@ -149,7 +150,8 @@ func asked(r *pivot.Receipt) []string {
 	return append(facts, "cost unknown")
 }
 
-// SavedByRule sums up what the elisions of a receipt save. Those in hidden messages are summed apart.
+// SavedByRule sums up what the elisions of a receipt save. Those in hidden messages are summed
+// apart.
 func SavedByRule(r *pivot.Receipt, hidden map[string]bool) (saved map[string]int, beyond int) {
 	saved = map[string]int{}
 	for _, el := range r.Committed {

@@ -10,8 +10,8 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// Catalogue is a list of models with its origin. More than one provider may offer the same id; the first
-// in the list is meant when an id is looked up without its provider.
+// Catalogue is a list of models with its origin. More than one provider may offer the same id; the
+// first in the list is meant when an id is looked up without its provider.
 type Catalogue struct {
 	Source string // where the facts are from, in words
 	Date   string // of which day they are, 2006-01-02
@@ -23,7 +23,8 @@ type Catalogue struct {
 //go:embed catalogue.json
 var catalogueJSON []byte
 
-// embedded reads the embedded catalogue once, when it is first asked for. A test reads every entry of it.
+// embedded reads the embedded catalogue once, when it is first asked for. A test reads every entry
+// of it.
 var embedded = sync.OnceValue(func() *Catalogue {
 	c, err := Parse(catalogueJSON)
 	if err != nil {
@@ -32,8 +33,8 @@ var embedded = sync.OnceValue(func() *Catalogue {
 	return c
 })
 
-// Default returns the catalogue that is embedded in the program. The list is the caller's own; the tiers
-// and assumptions inside its models are shared and must not be changed.
+// Default returns the catalogue that is embedded in the program. The list is the caller's own; the
+// tiers and assumptions inside its models are shared and must not be changed.
 func Default() *Catalogue {
 	c := *embedded()
 	c.Models = slices.Clone(c.Models)
@@ -52,23 +53,9 @@ type entry struct {
 	ID       string    `json:"id"`
 	Name     string    `json:"name"`
 	Limit    Limits    `json:"limit"`
-	Price    filePrice `json:"price,omitzero"`
+	Price    Price     `json:"price,omitzero"`
 	Cache    fileCache `json:"cache,omitzero"`
 	Bound    bool      `json:"boundReasoning,omitzero"`
-}
-
-type filePrice struct {
-	Input        float64    `json:"input"`
-	Output       float64    `json:"output"`
-	CacheRead    float64    `json:"cacheRead"`
-	CacheWrite   float64    `json:"cacheWrite"`
-	CacheWrite1h float64    `json:"cacheWrite1h,omitzero"`
-	Tiers        []fileTier `json:"tiers,omitempty"`
-}
-
-type fileTier struct {
-	Above int       `json:"above"`
-	Price filePrice `json:"price"`
 }
 
 type fileCache struct {
@@ -89,7 +76,7 @@ func Parse(data []byte) (*Catalogue, error) {
 			return nil, fmt.Errorf("model: read catalogue: entry %d has no id", i)
 		}
 		c.Models = append(c.Models, Model{
-			Provider: e.Provider, ID: e.ID, Name: e.Name, Limits: e.Limit, Price: e.Price.price(), BoundReasoning: e.Bound,
+			Provider: e.Provider, ID: e.ID, Name: e.Name, Limits: e.Limit, Price: e.Price, BoundReasoning: e.Bound,
 			Cache: Cache{Lifetime: lifetime(e.Cache.Seconds), MinPrefix: e.Cache.MinPrefix, Explicit: e.Cache.Explicit},
 		})
 	}
@@ -101,25 +88,10 @@ func (c *Catalogue) MarshalJSON() ([]byte, error) {
 	f := file{Source: c.Source, Date: c.Date, Models: make([]entry, 0, len(c.Models))}
 	for _, m := range c.Models {
 		f.Models = append(f.Models, entry{
-			Provider: m.Provider, ID: m.ID, Name: m.Name, Limit: m.Limits, Price: toFile(m.Price), Bound: m.BoundReasoning,
-			Cache: fileCache{Seconds: int(m.Cache.Lifetime / time.Second), MinPrefix: m.Cache.MinPrefix, Explicit: m.Cache.Explicit},
+			Provider: m.Provider, ID: m.ID, Name: m.Name, Limit: m.Limits, Price: m.Price, Bound: m.BoundReasoning,
+			Cache: fileCache{Seconds: int(m.Cache.Lifetime / time.Second), MinPrefix: m.Cache.MinPrefix,
+				Explicit: m.Cache.Explicit},
 		})
 	}
 	return json.Marshal(f)
-}
-
-func (p filePrice) price() Price {
-	out := Price{Input: p.Input, Output: p.Output, CacheRead: p.CacheRead, CacheWrite: p.CacheWrite, CacheWrite1h: p.CacheWrite1h}
-	for _, t := range p.Tiers {
-		out.Tiers = append(out.Tiers, Tier{Above: t.Above, Price: t.Price.price()})
-	}
-	return out
-}
-
-func toFile(p Price) filePrice {
-	out := filePrice{Input: p.Input, Output: p.Output, CacheRead: p.CacheRead, CacheWrite: p.CacheWrite, CacheWrite1h: p.CacheWrite1h}
-	for _, t := range p.Tiers {
-		out.Tiers = append(out.Tiers, fileTier{Above: t.Above, Price: toFile(t.Price)})
-	}
-	return out
 }

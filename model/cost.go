@@ -14,10 +14,12 @@ type Usage struct {
 	Tier string
 }
 
-// most is how many tokens a request can take, at the very most: what a report says beyond that is a mistake.
+// most is how many tokens a request can take, at the very most: what a report says beyond that is a
+// mistake.
 const most = 1_000_000_000
 
-// Plausible reports whether the usage can be: nothing in it is negative, or larger than any request.
+// Plausible reports whether the usage can be: nothing in it is negative, or larger than any
+// request.
 func (u Usage) Plausible() bool {
 	for _, n := range []int{u.Input, u.Output, u.Reasoning, u.CacheRead, u.CacheWrite, u.CacheWrite1h, u.Searches} {
 		if n < 0 || n > most {
@@ -30,11 +32,13 @@ func (u Usage) Plausible() bool {
 // Prompt is the size of the whole prompt: fresh, read from the cache and written to it.
 func (u Usage) Prompt() int { return u.Input + u.CacheRead + u.CacheWrite + u.CacheWrite1h }
 
-// perSearch is what providers ask for a search of the web, in US dollars, where they bill it by itself: 10 dollars a thousand (Anthropic's price list, 2026).
+// perSearch is what providers ask for a search of the web, in US dollars, where they bill it by
+// itself: 10 dollars a thousand (Anthropic's price list, 2026).
 var perSearch = map[string]float64{"anthropic": 0.01}
 
-// Cost is what the usage costs in US dollars, at the tier that its prompt falls into. It is the one place that says so. ok is false where nobody knows: the
-// model, or a kind of what was used, has no price, or the usage cannot be.
+// Cost is what the usage costs in US dollars, at the tier that its prompt falls into. It is the one
+// place that says so. ok is false where nobody knows: the model, or a kind of what was used, has no
+// price, or the usage cannot be.
 func (m Model) Cost(u Usage) (dollars float64, ok bool) {
 	if !u.Plausible() {
 		return 0, false
@@ -63,8 +67,9 @@ func (m Model) Cost(u Usage) (dollars float64, ok bool) {
 	return sum/1e6 + searches, true
 }
 
-// whole fills in what a price list leaves out: reading from the cache, or writing to it, costs what input costs where no other price is told, and an hour of it
-// what its usual lifetime costs. Prices that cannot be count as none.
+// whole fills in what a price list leaves out: reading from the cache, or writing to it, costs what
+// input costs where no other price is told, and an hour of it what its usual lifetime costs. Prices
+// that cannot be count as none.
 func (p Price) whole() Price {
 	p.Input, p.Output = plain(p.Input), plain(p.Output)
 	if p.CacheRead = plain(p.CacheRead); p.CacheRead == 0 {

@@ -10,21 +10,24 @@ import (
 
 // What is assumed of a model that nothing is known about.
 const (
-	// AssumedContext is 128,000 tokens: the smallest window that is common among models which agents are
-	// run on. Too small costs a summary that came early; too large costs a request that is rejected.
+	// AssumedContext is 128,000 tokens: the smallest window that is common among models which
+	// agents are run on. Too small costs a summary that came early; too large costs a request that
+	// is rejected.
 	AssumedContext = 128_000
 	// AssumedOutput is 16,384 tokens, what the models with such a window can answer.
 	AssumedOutput = 16_384
 )
 
-// Lookup finds a model by "provider/id" or by id alone. It knows a model under the spellings in use: with
-// a date ("claude-sonnet-4-5-20250929"), with "-latest", with a dot for a dash, with the affixes of Bedrock
-// and Vertex ("us.anthropic.claude-sonnet-4-5-20250929-v1:0", "claude-sonnet-4-5@20250929"), and with the
-// mark of the long window, "[1m]", which sets the context to a million.
+// Lookup finds a model by "provider/id" or by id alone. It knows a model under the spellings in
+// use: with a date ("claude-sonnet-4-5-20250929"), with "-latest", with a dot for a dash, with the
+// affixes of Bedrock and Vertex ("us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+// "claude-sonnet-4-5@20250929"), and with the mark of the long window, "[1m]", which sets the
+// context to a million.
 //
 // A lookup never fails. A newer or unlisted member of a known family is taken to be like the newest
-// listed one, and of any other model a window of [AssumedContext] is assumed; [Model.Assumed] says so in words,
-// and the model keeps the name that was asked for. The catalogue's overrides have the last word.
+// listed one, and of any other model a window of [AssumedContext] is assumed; [Model.Assumed] says
+// so in words, and the model keeps the name that was asked for. The catalogue's overrides have the
+// last word.
 func (c *Catalogue) Lookup(name string) Model {
 	asked := strings.TrimSpace(name)
 	bare, long := strings.CutSuffix(asked, "[1m]")
@@ -43,9 +46,9 @@ func (c *Catalogue) Lookup(name string) Model {
 	return m
 }
 
-// At describes a model as one provider offers it. Unlike Lookup it takes the provider for granted, whether the catalogue lists it or
-// not, and never answers with another's offer: of what only others are known to offer it takes the limits, not the prices. Overrides have
-// the last word.
+// At describes a model as one provider offers it. Unlike Lookup it takes the provider for granted,
+// whether the catalogue lists it or not, and never answers with another's offer: of what only
+// others are known to offer it takes the limits, not the prices. Overrides have the last word.
 func (c *Catalogue) At(provider, id string) Model {
 	m := c.Lookup(provider + "/" + id)
 	listed := slices.ContainsFunc(c.Models, func(m Model) bool { return strings.EqualFold(m.Provider, provider) })
@@ -58,12 +61,14 @@ func (c *Catalogue) At(provider, id string) Model {
 	}
 	return apply(Model{
 		Provider: provider, ID: id, Name: id, Limits: m.Limits,
-		Assumed: []string{fmt.Sprintf("%s/%s is not in the catalogue of %s: %s, its prices and its prompt cache are unknown", provider, id, c.Date, reason)},
+		Assumed: []string{fmt.Sprintf("%s/%s is not in the catalogue of %s: %s, its prices and its prompt cache are "+
+			"unknown", provider, id, c.Date, reason)},
 	}, c.overrides)
 }
 
-// find looks for the model itself: "provider/id" as written, then the provider's own spellings of it, then
-// an id that itself has a slash, then, of a name without a provider, the first provider in the list that has it.
+// find looks for the model itself: "provider/id" as written, then the provider's own spellings of
+// it, then an id that itself has a slash, then, of a name without a provider, the first provider in
+// the list that has it.
 func (c *Catalogue) find(name string) (Model, bool) {
 	provider, id := c.split(name)
 	want := canonical(id)
@@ -95,8 +100,8 @@ func (c *Catalogue) first(tests ...func(Model) bool) (Model, bool) {
 	return Model{}, false
 }
 
-// split parts a name into provider and id. What stands before the first slash is a provider only when the
-// catalogue has one of that name: "openai/gpt-oss-20b" is also an id at other providers.
+// split parts a name into provider and id. What is before the first slash is a provider only
+// when the catalogue has one of that name: "openai/gpt-oss-20b" is also an id at other providers.
 func (c *Catalogue) split(name string) (provider, id string) {
 	before, after, slashed := strings.Cut(name, "/")
 	if !slashed {
@@ -114,8 +119,8 @@ var (
 	dateSuffix  = regexp.MustCompile(`(?:[-@](?:20\d{6}|20\d\d-\d\d-\d\d)|-latest|@latest|@default)$`)
 )
 
-// canonical brings the spellings of an id together: lower case, its last path segment, no cloud affixes,
-// no date, dashes for dots.
+// canonical brings the spellings of an id together: lower case, its last path segment, no cloud
+// affixes, no date, dashes for dots.
 func canonical(id string) string {
 	id = strings.ToLower(strings.TrimSpace(id))
 	id = id[strings.LastIndexByte(id, '/')+1:]
@@ -141,7 +146,8 @@ func (c *Catalogue) assume(name string) Model {
 		if provider != "" {
 			m.Provider = provider
 		}
-		m.Assumed = []string{fmt.Sprintf("%s is not in the catalogue of %s: limits, prices and cache are taken from %s", name, c.Date, like)}
+		m.Assumed = []string{fmt.Sprintf("%s is not in the catalogue of %s: limits, prices and cache are taken from %s",
+			name, c.Date, like)}
 		return succeed(m)
 	}
 	if strings.TrimSpace(id) == "" {
@@ -166,9 +172,9 @@ func orNameless(name string) string {
 	return name
 }
 
-// relative finds the listed model that an unlisted one is most likely to be like: the longest listed id
-// that the name extends ("gpt-5.2-codex-preview"), else the newest of the same family, which is the name
-// without its numbers ("claude-sonnet-6" is of the family of claude-sonnet-4-6).
+// relative finds the listed model that an unlisted one is most likely to be like: the longest
+// listed id that the name extends ("gpt-5.2-codex-preview"), else the newest of the same family,
+// which is the name without its numbers ("claude-sonnet-6" is of the family of claude-sonnet-4-6).
 func (c *Catalogue) relative(name string) (Model, bool) {
 	provider, id := c.split(name)
 	want := canonical(id)
@@ -202,7 +208,8 @@ func (c *Catalogue) relative(name string) (Model, bool) {
 	return best, found
 }
 
-// versioned reports whether what follows an id begins with a number: "gpt-5" and "gpt-5-6" are two models.
+// versioned reports whether what follows an id begins with a number: "gpt-5" and "gpt-5-6" are two
+// models.
 func versioned(rest string) bool {
 	_, err := strconv.Atoi(rest[:strings.IndexByte(rest+"-", '-')])
 	return err == nil
@@ -220,8 +227,8 @@ func kin(id string) (family []string, version []int) {
 	return family, version
 }
 
-// succeed gives an assumed model what is known of the generations after the catalogue's date: with Claude
-// 5.5 and GPT-5.6 reasoning came to be bound to the exact prompt before it.
+// succeed gives an assumed model what is known of the generations after the catalogue's date: with
+// Claude 5.5 and GPT-5.6 reasoning came to be bound to the exact prompt before it.
 func succeed(m Model) Model {
 	family, version := kin(canonical(m.ID))
 	if len(family) == 0 {
@@ -230,7 +237,8 @@ func succeed(m Model) Model {
 	bound := false
 	switch family[0] {
 	case "claude":
-		bound = slices.Compare(version, []int{5, 1}) >= 0 && (slices.Contains(family, "fable") || slices.Contains(family, "mythos")) ||
+		bound = slices.Compare(version, []int{5, 1}) >= 0 && (slices.Contains(family, "fable") ||
+			slices.Contains(family, "mythos")) ||
 			slices.Compare(version, []int{5, 5}) >= 0
 		if len(version) > 0 && version[0] >= 5 {
 			m.Cache.MinPrefix = min(m.Cache.MinPrefix, 1024)
@@ -240,7 +248,8 @@ func succeed(m Model) Model {
 	}
 	if bound && !m.BoundReasoning {
 		m.BoundReasoning = true
-		m.Assumed = append(m.Assumed, "its reasoning is taken to be bound to the exact prompt before it, as in every model of its generation")
+		m.Assumed = append(m.Assumed, "its reasoning is taken to be bound to the exact prompt before it, as in every "+
+			"model of its generation")
 	}
 	return m
 }

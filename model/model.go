@@ -1,9 +1,9 @@
-// Package model answers: who reads it?
+// Package model knows the limits, prices and cache terms of models.
 //
-// A [Model] is what the engine must know about the reader of a session: how much it can take, what that
-// costs, and on what terms the provider caches a prompt. Facts come from an embedded [Catalogue], which
-// says where it is from and of which day, and from the user's overrides. What is not known is assumed,
-// and said in words: see [Model.Assumed].
+// A [Model] is what the engine must know about the reader of a session: how much it can take, what
+// that costs, and on what terms the provider caches a prompt. Facts come from an embedded
+// [Catalogue], which says where it is from and of which day, and from the user's overrides. What is
+// not known is assumed, and said in words: see [Model.Assumed].
 package model
 
 import (
@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// Model describes one model as one provider offers it. The zero value is a model of which nothing is known.
+// Model describes one model as one provider offers it. The zero value is a model of which nothing
+// is known.
 type Model struct {
 	Provider string // "anthropic"
 	ID       string // "claude-sonnet-4-5": what a request names
@@ -19,11 +20,12 @@ type Model struct {
 	Limits   Limits
 	Price    Price
 	Cache    Cache
-	// BoundReasoning says that reasoning is valid only after the exact prompt that it was made for: when
-	// anything before it changes, the provider rejects or drops it. Elisions for such a model wait for
-	// a cold cache or a pivot, and take the earlier reasoning with them.
+	// BoundReasoning says that reasoning is valid only after the exact prompt that it was made for:
+	// when anything before it changes, the provider rejects or drops it. Elisions for such a model
+	// wait for a cold cache or a pivot, and take the earlier reasoning with them.
 	BoundReasoning bool
-	// Assumed lists, in words, which of the facts are assumptions. Empty for entries of the catalogue.
+	// Assumed lists, in words, which of the facts are assumptions. Empty for entries of the
+	// catalogue.
 	Assumed []string
 }
 
@@ -44,8 +46,8 @@ type Limits struct {
 
 // Cache describes the provider's prompt cache.
 type Cache struct {
-	// Lifetime is how long a prefix stays after its last use. 0 means that there is no cache, or that it
-	// gives no discount.
+	// Lifetime is how long a prefix stays after its last use. 0 means that there is no cache, or
+	// that it gives no discount.
 	Lifetime time.Duration
 	// MinPrefix is the shortest prompt, in tokens, that is cached.
 	MinPrefix int
@@ -53,25 +55,27 @@ type Cache struct {
 	Explicit bool
 }
 
-// Price is in US dollars per million tokens. All zero means unknown, or a plan that does not bill tokens.
+// Price is in US dollars per million tokens. All zero means unknown, or a plan that does not bill
+// tokens.
 type Price struct {
-	Input        float64
-	Output       float64
-	CacheRead    float64
-	CacheWrite   float64 // for the cache's usual lifetime, five minutes at Anthropic
-	CacheWrite1h float64 // for an hour
+	Input        float64 `json:"input"`
+	Output       float64 `json:"output"`
+	CacheRead    float64 `json:"cacheRead"`
+	CacheWrite   float64 `json:"cacheWrite"`            // for the cache's usual lifetime, five minutes at Anthropic
+	CacheWrite1h float64 `json:"cacheWrite1h,omitzero"` // for an hour
 	// Tiers are the prices of longer prompts. Their own tiers are not looked at.
-	Tiers []Tier
+	Tiers []Tier `json:"tiers,omitempty"`
 }
 
-// Tier is the price of a request whose whole prompt, what came from the cache included, has more than
-// Above tokens. It holds for all tokens of that request.
+// Tier is the price of a request whose whole prompt, what came from the cache included, has more
+// than Above tokens. It holds for all tokens of that request.
 type Tier struct {
-	Above int
-	Price Price
+	Above int   `json:"above"`
+	Price Price `json:"price"`
 }
 
-// For returns the price of a request with a prompt of so many tokens: the highest tier that it exceeds.
+// For returns the price of a request with a prompt of that many tokens: the highest tier that it
+// exceeds.
 func (p Price) For(prompt int) Price {
 	at, above := p, -1
 	for _, tier := range p.Tiers {
@@ -86,9 +90,9 @@ func (p Price) For(prompt int) Price {
 // Known reports whether there is a price at all.
 func (p Price) Known() bool { return p.Input > 0 || p.Output > 0 }
 
-// Relative returns the prices of reading from the cache, writing to it, and output, as multiples of the
-// input price. Where the price is unknown they are 0.1, 1.25 and 5, the terms on which most agent
-// sessions are billed, so that what pays can be judged without a price list.
+// Relative returns the prices of reading from the cache, writing to it, and output, as multiples of
+// the input price. Where the price is unknown they are 0.1, 1.25 and 5, the terms on which most
+// agent sessions are billed, so that what pays can be judged without a price list.
 func (p Price) Relative() (read, write, output float64) {
 	if !(p.Input > 0) {
 		return 0.1, 1.25, 5

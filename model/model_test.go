@@ -32,25 +32,34 @@ func TestCost(t *testing.T) {
 		want  float64
 	}{
 		{"input and output", model.Price{Input: 3, Output: 15}, model.Usage{Input: million, Output: 100_000}, 4.5},
-		{"reasoning costs what output costs", model.Price{Output: 15}, model.Usage{Output: 750_000, Reasoning: 250_000}, 15},
+		{"reasoning costs what output costs", model.Price{Output: 15}, model.Usage{Output: 750_000, Reasoning: 250_000},
+			15},
 		{"cache", model.Price{Input: 3, CacheRead: 0.3, CacheWrite: 3.75, CacheWrite1h: 6},
 			model.Usage{CacheRead: million, CacheWrite: million, CacheWrite1h: million}, 10.05},
 		{"at the tier's edge the base price holds", tiered, model.Usage{Input: 200_000}, 0.4},
 		{"a middle tier", tiered, model.Usage{Input: 300_000, Output: 100_000}, 0.9 + 0.4},
-		{"the highest tier, reached by what the cache served", tiered, model.Usage{Input: 550_000, CacheRead: 100_000, Output: 50_000}, 2.75 + 0.6 + 0.05},
-		{"one token more, read from a cache that has no price of its own", tiered, model.Usage{Input: 1, CacheRead: 200_000}, 0.600003},
-		{"an hour in the cache", model.Price{Input: 4, Output: 1, CacheWrite: 5, CacheWrite1h: 8}, model.Usage{CacheWrite: million, CacheWrite1h: million}, 13},
+		{"the highest tier, reached by what the cache served", tiered,
+			model.Usage{Input: 550_000, CacheRead: 100_000, Output: 50_000}, 2.75 + 0.6 + 0.05},
+		{"one token more, read from a cache that has no price of its own", tiered,
+			model.Usage{Input: 1, CacheRead: 200_000}, 0.600003},
+		{"an hour in the cache", model.Price{Input: 4, Output: 1, CacheWrite: 5, CacheWrite1h: 8},
+			model.Usage{CacheWrite: million, CacheWrite1h: million}, 13},
 		{"nothing", tiered, model.Usage{}, 0},
 		{"nothing, of a model without a price", model.Price{}, model.Usage{}, 0},
 		{"no price", model.Price{}, model.Usage{Input: million, Output: million}, unknown},
-		{"not a number", model.Price{Input: math.NaN(), Output: 1}, model.Usage{Input: million, Output: million}, unknown},
-		{"not a number, of what was not used", model.Price{Input: math.NaN(), Output: 1}, model.Usage{Output: million}, 1},
+		{"not a number", model.Price{Input: math.NaN(), Output: 1}, model.Usage{Input: million, Output: million},
+			unknown},
+		{"not a number, of what was not used", model.Price{Input: math.NaN(), Output: 1}, model.Usage{Output: million},
+			1},
 		{"a negative price", model.Price{Input: -3, Output: 1}, model.Usage{Input: million, Output: million}, unknown},
 		{"an infinite price", model.Price{Input: math.Inf(1)}, model.Usage{Input: million}, unknown},
 		{"negative tokens", model.Price{Input: 3, Output: 1}, model.Usage{Input: -million, Output: million}, unknown},
-		{"more tokens than there can be", model.Price{Input: 3, Output: 1}, model.Usage{Input: math.MaxInt, CacheRead: 1}, unknown},
-		{"a service with other prices", model.Price{Input: 3, Output: 1}, model.Usage{Input: million, Tier: "fast"}, unknown},
-		{"a search of the web that nobody prices", model.Price{Input: 3, Output: 1}, model.Usage{Input: million, Searches: 1}, unknown},
+		{"more tokens than there can be", model.Price{Input: 3, Output: 1},
+			model.Usage{Input: math.MaxInt, CacheRead: 1}, unknown},
+		{"a service with other prices", model.Price{Input: 3, Output: 1}, model.Usage{Input: million, Tier: "fast"},
+			unknown},
+		{"a search of the web that nobody prices", model.Price{Input: 3, Output: 1},
+			model.Usage{Input: million, Searches: 1}, unknown},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -67,7 +76,8 @@ func TestCost(t *testing.T) {
 
 func TestCost_searchesOfTheWeb(t *testing.T) {
 	m := model.Default().Lookup("anthropic/claude-sonnet-4-5")
-	if got, ok := m.Cost(model.Usage{Input: 1_000_000, Searches: 3}); !ok || math.Abs(got-6.03) > 1e-9 { // a prompt of a million is long: 6 dollars
+	// a prompt of a million is long: 6 dollars
+	if got, ok := m.Cost(model.Usage{Input: 1_000_000, Searches: 3}); !ok || math.Abs(got-6.03) > 1e-9 {
 		t.Errorf("a million tokens and three searches cost %v, %v; want 6.03", got, ok)
 	}
 }
@@ -77,7 +87,8 @@ func TestCost_isNeverNegativeAndGrows(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := rapid.SampledFrom(models).Draw(t, "model")
 		n := rapid.IntRange(-1000, 1_000_000)
-		u := model.Usage{Input: n.Draw(t, "in"), Output: n.Draw(t, "out"), CacheRead: n.Draw(t, "read"), CacheWrite: n.Draw(t, "write")}
+		u := model.Usage{Input: n.Draw(t, "in"), Output: n.Draw(t, "out"), CacheRead: n.Draw(t, "read"),
+			CacheWrite: n.Draw(t, "write")}
 		more := u
 		more.Output += 1000
 		a, ok := m.Cost(u)
@@ -90,7 +101,8 @@ func TestCost_isNeverNegativeAndGrows(t *testing.T) {
 
 func TestPrice_Relative(t *testing.T) {
 	read, write, output := model.Default().Lookup("claude-sonnet-4-5").Price.Relative()
-	if diff := cmp.Diff([]float64{0.1, 1.25, 5}, []float64{read, write, output}, cmpopts.EquateApprox(0, 1e-9)); diff != "" {
+	if diff := cmp.Diff([]float64{0.1, 1.25, 5}, []float64{read, write, output},
+		cmpopts.EquateApprox(0, 1e-9)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if read, write, output = (model.Price{}).Relative(); read != 0.1 || write != 1.25 || output != 5 {
@@ -136,7 +148,8 @@ func TestDefault_wellKnownModels(t *testing.T) {
 			if m.Price.Input != tt.price {
 				t.Errorf("input price %v, want %v", m.Price.Input, tt.price)
 			}
-			if want := (model.Cache{Lifetime: tt.lifetime, MinPrefix: tt.minPrefix, Explicit: tt.explicit}); m.Cache != want {
+			if want := (model.Cache{Lifetime: tt.lifetime, MinPrefix: tt.minPrefix,
+				Explicit: tt.explicit}); m.Cache != want {
 				t.Errorf("cache %+v, want %+v", m.Cache, want)
 			}
 		})
@@ -227,7 +240,8 @@ func TestLookup_newerMembersOfAFamilyAreLikeTheNewestListed(t *testing.T) {
 			t.Errorf("Lookup(%q) has %+v, want the limits of %s: %+v", tt.asked, m.Limits, tt.like, like.Limits)
 		}
 		if !strings.HasSuffix(tt.asked, m.ID) || m.BoundReasoning != tt.bound {
-			t.Errorf("Lookup(%q) = %s, bound %t; want the name asked for, bound %t", tt.asked, m, m.BoundReasoning, tt.bound)
+			t.Errorf("Lookup(%q) = %s, bound %t; want the name asked for, bound %t", tt.asked, m, m.BoundReasoning,
+				tt.bound)
 		}
 	}
 }
@@ -235,7 +249,8 @@ func TestLookup_newerMembersOfAFamilyAreLikeTheNewestListed(t *testing.T) {
 func TestLookup_unknown(t *testing.T) {
 	c := model.Default()
 	m := c.Lookup("local/my-finetune")
-	if m.String() != "local/my-finetune" || m.Limits.Context != model.AssumedContext || m.Limits.Output != model.AssumedOutput {
+	if m.String() != "local/my-finetune" || m.Limits.Context != model.AssumedContext ||
+		m.Limits.Output != model.AssumedOutput {
 		t.Errorf("got %s with %+v", m, m.Limits)
 	}
 	if len(m.Assumed) != 3 || !strings.Contains(m.Assumed[0], "128000") {
@@ -266,7 +281,8 @@ func TestWith_overridesByPattern(t *testing.T) {
 	}
 	base := model.Default()
 	c := base.With(overrides...)
-	if got := c.Lookup("claude-sonnet-4-5"); got.Limits.Context != 1_000_000 || got.Price.Input != 2 || got.Price.Output != 15 || got.Price.Tiers != nil {
+	if got := c.Lookup("claude-sonnet-4-5"); got.Limits.Context != 1_000_000 || got.Price.Input != 2 ||
+		got.Price.Output != 15 || got.Price.Tiers != nil {
 		t.Errorf("sonnet has %+v %+v, want the longer pattern's window and price", got.Limits, got.Price)
 	}
 	if got := c.Lookup("claude-haiku-4-5").Limits.Context; got != 150_000 {
@@ -275,13 +291,15 @@ func TestWith_overridesByPattern(t *testing.T) {
 	if got := c.Lookup("gpt-5").Limits.Context; got != 400_000 {
 		t.Errorf("gpt-5 has a window of %d, want its own", got)
 	}
-	if got := c.Lookup("local/qwen/coder"); got.Limits.Context != 32_768 || got.Cache.Lifetime != time.Minute || !got.BoundReasoning {
+	if got := c.Lookup("local/qwen/coder"); got.Limits.Context != 32_768 || got.Cache.Lifetime != time.Minute ||
+		!got.BoundReasoning {
 		t.Errorf("a local model has %+v %+v, want what was said of it", got.Limits, got.Cache)
 	}
 	if got := base.Lookup("claude-haiku-4-5").Limits.Context; got != 200_000 {
 		t.Errorf("the original catalogue has %d now, want it unchanged", got)
 	}
-	if _, err := model.Overrides(map[string]model.Patch{"a[": {}}); err == nil || !strings.Contains(err.Error(), `"a["`) {
+	if _, err := model.Overrides(map[string]model.Patch{"a[": {}}); err == nil ||
+		!strings.Contains(err.Error(), `"a["`) {
 		t.Errorf("a broken pattern: %v, want an error that names it", err)
 	}
 }

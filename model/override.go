@@ -10,8 +10,9 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// Override changes what is known about the models whose "provider/id" matches a pattern. In a pattern *
-// stands for anything but a slash, ** for anything, {a,b} for either, as in "anthropic/claude-*" or "openrouter/**".
+// Override changes what is known about the models whose "provider/id" matches a pattern. In a
+// pattern * stands for anything but a slash, ** for anything, {a,b} for either, as in
+// "anthropic/claude-*" or "openrouter/**".
 type Override struct {
 	Match string
 	Patch Patch
@@ -32,8 +33,8 @@ type LimitPatch struct {
 	Output  *int `json:"output,omitzero"`
 }
 
-// PricePatch is in US dollars per million tokens; see [Price]. Any of its fields, once set, ends the
-// catalogue's tiers: a price that was agreed on holds for prompts of any length.
+// PricePatch is in US dollars per million tokens; see [Price]. Any of its fields, once set, ends
+// the catalogue's tiers: a price that was agreed on holds for prompts of any length.
 type PricePatch struct {
 	Input        *float64 `json:"input,omitzero"`
 	Output       *float64 `json:"output,omitzero"`
@@ -49,13 +50,15 @@ type CachePatch struct {
 	Explicit  *bool `json:"explicit,omitzero"`
 }
 
-// Overrides turns the object of a configuration file, patterns to patches, into overrides in the order in
-// which they apply: shorter patterns first, so that the more specific one has the last word.
+// Overrides turns the object of a configuration file, patterns to patches, into overrides in the
+// order in which they apply: shorter patterns first, so that the more specific one has the last
+// word.
 func Overrides(byPattern map[string]Patch) ([]Override, error) {
 	var out []Override
 	for _, pattern := range slices.Sorted(maps.Keys(byPattern)) {
 		if !doublestar.ValidatePattern(pattern) {
-			return nil, fmt.Errorf("model: override %q is not a pattern; write one like \"anthropic/claude-*\"", pattern)
+			return nil, fmt.Errorf("model: override %q is not a pattern; write one like \"anthropic/claude-*\"",
+				pattern)
 		}
 		out = append(out, Override{Match: pattern, Patch: byPattern[pattern]})
 	}
@@ -63,8 +66,8 @@ func Overrides(byPattern map[string]Patch) ([]Override, error) {
 	return out, nil
 }
 
-// With returns a catalogue in which the overrides are applied in order, to the models in it and to those
-// that a lookup will assume. The receiver is not changed.
+// With returns a catalogue in which the overrides are applied in order, to the models in it and to
+// those that a lookup will assume. The receiver is not changed.
 func (c *Catalogue) With(overrides ...Override) *Catalogue {
 	out := &Catalogue{Source: c.Source, Date: c.Date, Models: slices.Clone(c.Models)}
 	out.overrides = append(slices.Clone(c.overrides), overrides...)

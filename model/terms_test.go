@@ -18,21 +18,29 @@ func TestTerms(t *testing.T) {
 		prompt int
 		want   [3]float64 // read, write, output
 	}{
-		{"a provider that asks for writing", model.Model{Price: model.Price{Input: 3, Output: 15, CacheRead: 0.3, CacheWrite: 3.75}, Cache: cache}, 1000, [3]float64{0.1, 1.25, 5}},
-		{"a provider whose writes are free", model.Model{Price: model.Price{Input: 1.25, Output: 10, CacheRead: 0.125}, Cache: cache}, 1000, [3]float64{0.1, 1, 8}},
-		{"a cache that gives no discount", model.Model{Price: model.Price{Input: 2, Output: 4}, Cache: cache}, 1000, [3]float64{1, 1, 2}},
-		{"no cache", model.Model{Price: model.Price{Input: 2, Output: 4, CacheRead: 0.2, CacheWrite: 2.5}}, 1000, [3]float64{1, 1, 2}},
+		{"a provider that asks for writing",
+			model.Model{Price: model.Price{Input: 3, Output: 15, CacheRead: 0.3, CacheWrite: 3.75}, Cache: cache}, 1000,
+			[3]float64{0.1, 1.25, 5}},
+		{"a provider whose writes are free", model.Model{Price: model.Price{Input: 1.25, Output: 10, CacheRead: 0.125},
+			Cache: cache}, 1000, [3]float64{0.1, 1, 8}},
+		{"a cache that gives no discount", model.Model{Price: model.Price{Input: 2, Output: 4}, Cache: cache}, 1000,
+			[3]float64{1, 1, 2}},
+		{"no cache", model.Model{Price: model.Price{Input: 2, Output: 4, CacheRead: 0.2, CacheWrite: 2.5}}, 1000,
+			[3]float64{1, 1, 2}},
 		{"an unknown price", model.Model{Cache: cache}, 1000, [3]float64{0.1, 1.25, 5}},
 		{"an unknown price and an unknown cache", model.Model{}, 1000, [3]float64{0.1, 1.25, 5}},
-		{"a long prompt", model.Model{Price: model.Price{Input: 3, Output: 15, CacheRead: 0.3, CacheWrite: 3.75, Tiers: []model.Tier{
-			{Above: 200_000, Price: model.Price{Input: 6, Output: 22.5, CacheRead: 0.6, CacheWrite: 7.5}},
-		}}, Cache: cache}, 200_001, [3]float64{0.1, 1.25, 3.75}},
-		{"a prompt that is not long yet", model.Model{Price: model.Price{Input: 3, Output: 15, CacheRead: 0.3, CacheWrite: 3.75, Tiers: []model.Tier{
-			{Above: 200_000, Price: model.Price{Input: 6, Output: 22.5, CacheRead: 0.6, CacheWrite: 7.5}},
-		}}, Cache: cache}, 200_000, [3]float64{0.1, 1.25, 5}},
-		{"a long prompt of which nothing but the input is priced", model.Model{Price: model.Price{Input: 1, Output: 4, CacheRead: 0.25, CacheWrite: 1, Tiers: []model.Tier{
-			{Above: 128_000, Price: model.Price{Input: 2, Output: 8}},
-		}}, Cache: cache}, 150_000, [3]float64{1, 1, 4}},
+		{"a long prompt", model.Model{Price: model.Price{Input: 3, Output: 15, CacheRead: 0.3, CacheWrite: 3.75,
+			Tiers: []model.Tier{
+				{Above: 200_000, Price: model.Price{Input: 6, Output: 22.5, CacheRead: 0.6, CacheWrite: 7.5}},
+			}}, Cache: cache}, 200_001, [3]float64{0.1, 1.25, 3.75}},
+		{"a prompt that is not long yet",
+			model.Model{Price: model.Price{Input: 3, Output: 15, CacheRead: 0.3, CacheWrite: 3.75, Tiers: []model.Tier{
+				{Above: 200_000, Price: model.Price{Input: 6, Output: 22.5, CacheRead: 0.6, CacheWrite: 7.5}},
+			}}, Cache: cache}, 200_000, [3]float64{0.1, 1.25, 5}},
+		{"a long prompt of which nothing but the input is priced",
+			model.Model{Price: model.Price{Input: 1, Output: 4, CacheRead: 0.25, CacheWrite: 1, Tiers: []model.Tier{
+				{Above: 128_000, Price: model.Price{Input: 2, Output: 8}},
+			}}, Cache: cache}, 150_000, [3]float64{1, 1, 4}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -63,7 +71,8 @@ func TestCacheLifetime_isAssumedWhereNothingIsKnown(t *testing.T) {
 		model model.Model
 		want  time.Duration
 	}{
-		"of the catalogue":      {model.Model{Price: model.Price{Input: 3}, Cache: model.Cache{Lifetime: time.Hour}}, time.Hour},
+		"of the catalogue": {model.Model{Price: model.Price{Input: 3}, Cache: model.Cache{Lifetime: time.Hour}},
+			time.Hour},
 		"a price, and no cache": {model.Model{Price: model.Price{Input: 3}}, 0},
 		"nothing known":         {model.Model{}, model.AssumedLifetime},
 		"no price, but a cache": {model.Model{Cache: model.Cache{Lifetime: time.Minute}}, time.Minute},

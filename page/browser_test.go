@@ -53,7 +53,8 @@ func TestBrowser(t *testing.T) {
 	b := openBrowser(t)
 	content := folded(t)
 	example := file(t, content)
-	// What is kept as data is unpacked once no such reference is left in an open part, and open parts are unfolded.
+	// What is kept as data is unpacked once no such reference is left in an open part, and open
+	// parts are unfolded.
 	const openAll = "document.querySelectorAll('details').forEach(d => d.open = true)"
 	const allOpen = "!document.querySelector('#messages details > noscript, #messages pre[data-t]')"
 	t.Run("a part that is opened shows its text", func(t *testing.T) {
@@ -63,7 +64,8 @@ func TestBrowser(t *testing.T) {
 			ID string `json:"identifier"`
 		}
 		// Nothing is unfolded by itself here: the page is never idle.
-		b.call("Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": "window.requestIdleCallback = () => {}"}, &added)
+		b.call("Page.addScriptToEvaluateOnNewDocument",
+			map[string]any{"source": "window.requestIdleCallback = () => {}"}, &added)
 		defer b.call("Page.removeScriptToEvaluateOnNewDocument", map[string]any{"identifier": added.ID}, nil)
 		b.open(example)
 		b.eval("(() => { window.part = [...document.querySelectorAll('#messages details')].find(d => /output<.*data-t=/s.test(d.querySelector('noscript').textContent)); part.open = true })()", nil)
@@ -81,7 +83,8 @@ func TestBrowser(t *testing.T) {
 		var added struct {
 			ID string `json:"identifier"`
 		}
-		b.call("Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": "delete window.DecompressionStream"}, &added)
+		b.call("Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": "delete window.DecompressionStream"},
+			&added)
 		defer b.call("Page.removeScriptToEvaluateOnNewDocument", map[string]any{"identifier": added.ID}, nil)
 		b.open(example)
 		b.eval(openAll, nil)
@@ -108,11 +111,13 @@ func TestBrowser(t *testing.T) {
 			b.until("/" + want + "/.test(document.getElementById('found').textContent)")
 			return shown()
 		}
-		n := find("(() => { q.value = 'data  RACE'; q.dispatchEvent(new Event('input', {bubbles: true})) })()", `\d+ parts? in`)
+		n := find("(() => { q.value = 'data  RACE'; q.dispatchEvent(new Event('input', {bubbles: true})) })()",
+			`\d+ parts? in`)
 		if n == 0 || n >= before {
 			t.Errorf("%d of %d parts have the words", n, before)
 		}
-		if n := find("(() => { q.value = 'no such words (['; q.dispatchEvent(new Event('input', {bubbles: true})) })()", "^0 parts"); n != 0 {
+		if n := find("(() => { q.value = 'no such words (['; q.dispatchEvent(new Event('input', {bubbles: true})) })()",
+			"^0 parts"); n != 0 {
 			t.Errorf("%d parts have words that are nowhere", n)
 		}
 		n = find("(() => { q.value = ''; elided.checked = true; elided.dispatchEvent(new Event('input', {bubbles: true})) })()", `^\d+ parts`)
@@ -159,14 +164,16 @@ func TestBrowser(t *testing.T) {
 		b.eval("document.getElementById('strata').focus()", nil)
 		key := func(name string) {
 			for _, kind := range []string{"keyDown", "keyUp"} {
-				b.call("Input.dispatchKeyEvent", map[string]any{"type": kind, "key": name, "code": name, "windowsVirtualKeyCode": map[string]int{"Home": 36, "ArrowRight": 39, "Enter": 13}[name]}, nil)
+				b.call("Input.dispatchKeyEvent", map[string]any{"type": kind, "key": name, "code": name,
+					"windowsVirtualKeyCode": map[string]int{"Home": 36, "ArrowRight": 39, "Enter": 13}[name]}, nil)
 			}
 		}
 		key("Home")
 		key("ArrowRight")
 		says := ""
 		b.eval("document.getElementById('step').textContent", &says)
-		if !strings.HasPrefix(says, "Message 2, turn 1, assistant: ") || !strings.Contains(says, "system, tools 15,335") {
+		if !strings.HasPrefix(says, "Message 2, turn 1, assistant: ") ||
+			!strings.Contains(says, "system, tools 15,335") {
 			t.Errorf("the second column says %q", says)
 		}
 		key("Enter")
@@ -233,7 +240,9 @@ func TestBrowser(t *testing.T) {
 				break
 			}
 		}
-		for _, want := range []string{"Expiry tracking for larder", "Timeline", "output of bash", "Who takes the tokens", "What it replaced", "Without JavaScript this page lacks the filter", "go test ./..."} {
+		for _, want := range []string{"Expiry tracking for larder", "Timeline", "output of bash",
+			"Who takes the tokens", "What it replaced", "Without JavaScript this page lacks the filter",
+			"go test ./..."} {
 			if !strings.Contains(text, want) {
 				t.Errorf("without JavaScript the page does not say %q", want)
 			}
@@ -244,7 +253,8 @@ func TestBrowser(t *testing.T) {
 	})
 }
 
-// TestBrowser_pictures makes the pictures of docs/ from the example: WINNOW_SHOTS=../docs go test -run pictures ./page
+// TestBrowser_pictures makes the pictures of docs/ from the example: WINNOW_SHOTS=../docs go test
+// -run pictures ./page
 func TestBrowser_pictures(t *testing.T) {
 	if os.Getenv("WINNOW_SHOTS") == "" {
 		t.Skip("WINNOW_SHOTS names no folder")
@@ -265,7 +275,8 @@ func TestBrowser_pictures(t *testing.T) {
 	b.quiet(path)
 }
 
-// large is a session of so many bytes: turns of forty steps, each with words, a read of 6,000 bytes and a command of 3,000.
+// large is a session of so many bytes: turns of forty steps, each with words, a read of 6,000 bytes
+// and a command of 3,000.
 func large(bytes int) session.Session {
 	r := rand.New(rand.NewPCG(1, 2))
 	words := strings.Fields("the keeper of tower north checks every lamp twice and writes down wind tide pressure fog horn signals boats seen error: retry ok func return if else for range nil")
@@ -284,7 +295,8 @@ func large(bytes int) session.Session {
 	total := 0
 	for n := 0; total < bytes; n++ {
 		id := fmt.Sprintf("msg_%06d", n)
-		m := session.Message{MessageInfo: session.MessageInfo{ID: id, Role: session.Assistant, Finish: "stop", Time: session.MessageTime{Created: session.Millis(1772438400000 + n*1000)}}}
+		m := session.Message{MessageInfo: session.MessageInfo{ID: id, Role: session.Assistant, Finish: "stop",
+			Time: session.MessageTime{Created: session.Millis(1772438400000 + n*1000)}}}
 		if n%41 == 0 {
 			m.Role, m.Model, m.Finish = session.User, ref, ""
 			m.Parts = []session.Part{{ID: id + "_t", Type: session.TextPart, Text: text(300)}}
@@ -306,8 +318,8 @@ func large(bytes int) session.Session {
 	return s
 }
 
-// TestBrowser_opensTwentyMegabytes measures and does not judge: how long a page takes depends on who else uses the machine. It fails when the
-// page is not usable at all.
+// TestBrowser_opensTwentyMegabytes measures and does not judge: how long a page takes depends on
+// who else uses the machine. It fails when the page is not usable at all.
 func TestBrowser_opensTwentyMegabytes(t *testing.T) {
 	b := openBrowser(t)
 	path := file(t, deskWith(t, large(20<<20), rule.Ledger{}).content())
@@ -315,7 +327,8 @@ func TestBrowser_opensTwentyMegabytes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// From the start of the navigation until the page listens, and until the text of the first long part stands there, laid out.
+	// From the start of the navigation until the page listens, and until the text of the first long
+	// part stands there, laid out.
 	b.call("Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": `(async () => {
 		const wait = () => new Promise(r => setTimeout(r, 1));
 		while (!document.documentElement?.classList.contains('js')) await wait();
@@ -348,7 +361,8 @@ func TestBrowser_opensTwentyMegabytes(t *testing.T) {
 				t.Logf("the page's thread worked for %.0f ms", 1000*m.Value)
 			}
 		}
-		t.Logf("%d MB of HTML: first paint %.0f ms, listens %.0f ms, first part opened %.0f ms, all loaded %.0f ms", info.Size()>>20, paint, usable, opened, loaded)
+		t.Logf("%d MB of HTML: first paint %.0f ms, listens %.0f ms, first part opened %.0f ms, all loaded %.0f ms",
+			info.Size()>>20, paint, usable, opened, loaded)
 		var search float64
 		b.eval(`(async () => {
 			const from = performance.now();

@@ -8,11 +8,13 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/winnowhq/winnow/display"
 	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/session"
 )
 
-// The timeline is drawn in units that the style stretches to the width of the page: chartWidth units across, chartHeight pixels high.
+// The timeline is drawn in units that the style stretches to the width of the page: chartWidth
+// units across, chartHeight pixels high.
 const (
 	chartWidth  = 1000.0
 	chartHeight = 260.0
@@ -62,11 +64,20 @@ type legend struct {
 type column struct {
 	from, to int // messages, to exclusive; the last column has none: it is now
 	x, width float64
-	instant
+	display.Moment
 }
 
-func columnsOf(s strata) []column {
-	n := len(s.moments)
+// historyOf is the history of the window, with names of tools fit to be read.
+func historyOf(c *Content) display.History {
+	h := display.HistoryOf(c.Session.Messages, c.State.Undone, &c.Report, c.Parts)
+	for i := range h.Layers {
+		h.Layers[i].Name = line(h.Layers[i].Name, 60)
+	}
+	return h
+}
+
+func columnsOf(s display.History) []column {
+	n := len(s.Moments)
 	count := min(n, mostColumns-1)
 	width := chartWidth / float64(count+1)
 	now := max(width, chartWidth*nowShare)
@@ -76,29 +87,29 @@ func columnsOf(s strata) []column {
 	out := make([]column, 0, count+1)
 	for i := range count {
 		c := column{from: i * n / count, to: (i + 1) * n / count, x: float64(i) * width, width: width}
-		c.instant = s.moments[c.to-1]
+		c.Moment = s.Moments[c.to-1]
 		for k := c.from; k < c.to; k++ { // a fault is drawn wherever it falls
-			if s.moments[k].fault && !c.fault {
-				c.fault, c.before = true, s.moments[k].before
+			if s.Moments[k].Pivot && !c.Pivot {
+				c.Pivot, c.Before = true, s.Moments[k].Before
 			}
 		}
 		out = append(out, c)
 	}
-	last := column{from: n, to: n, x: float64(count) * width, width: now, instant: s.now}
+	last := column{from: n, to: n, x: float64(count) * width, width: now, Moment: s.Now}
 	if n > 0 {
-		last.fault, last.before = true, s.moments[n-1].amounts // a step down where elisions were committed at the end
+		last.Pivot, last.Before = true, s.Moments[n-1].Amounts // a step down where elisions were committed at the end
 	}
 	return append(out, last)
 }
 
-func chartOf(c *Content, s strata) chart {
+func chartOf(c *Content, s display.History) chart {
 	d := chart{Height: int(chartHeight), Foot: int(chartHeight) + 40}
 	columns := columnsOf(s)
 	most := 1
 	for _, col := range columns {
-		most = max(most, col.all())
-		if col.fault {
-			most = max(most, instant{amounts: col.before}.all())
+		most = max(most, col.Amounts.All())
+		if col.Pivot {
+			most = max(most, col.Before.All())
 		}
 	}
 	usable := c.Report.Window.Usable
@@ -120,25 +131,25 @@ func chartOf(c *Content, s strata) chart {
 	}
 	below := make([]curve, len(columns))
 	for i := range columns {
-		below[i] = curve{fault: columns[i].fault}
+		below[i] = curve{fault: columns[i].Pivot}
 	}
-	for k, l := range s.layers {
+	for k, l := range s.Layers {
 		above := slices.Clone(below)
 		taken := 0
 		for i, col := range columns {
-			above[i].end += float64(col.amounts[k])
-			if col.fault {
-				above[i].before += float64(col.before[k])
-				taken = max(taken, col.before[k])
+			above[i].end += float64(col.Amounts[k])
+			if col.Pivot {
+				above[i].before += float64(col.Before[k])
+				taken = max(taken, col.Before[k])
 			}
-			taken = max(taken, col.amounts[k])
+			taken = max(taken, col.Amounts[k])
 		}
 		if taken > 0 {
 			d.Areas = append(d.Areas, area{l.Class, outline(columns, above, below, y)})
 			d.Labels = append(d.Labels, name(l, columns, above, below, y)...)
-			one := legend{l.Class, l.Name, quantity.Number(s.now.amounts[k]), ""}
-			if s.now.amounts[k] > 0 && k < len(s.layers)-1 {
-				one.Share = quantity.Percent(s.now.amounts[k], s.now.shown())
+			one := legend{l.Class, l.Name, quantity.Number(s.Now.Amounts[k]), ""}
+			if s.Now.Amounts[k] > 0 && k < len(s.Layers)-1 {
+				one.Share = quantity.Percent(s.Now.Amounts[k], s.Now.Amounts.Shown())
 			}
 			d.Legend = append(d.Legend, one)
 		}
@@ -148,25 +159,27 @@ func chartOf(c *Content, s strata) chart {
 	d.faults(s, columns)
 	d.turns(c, columns)
 	d.hits(c, s, columns)
-	d.Describe = fmt.Sprintf("What the window was made of after each of %s: at most %s tokens, now %s.", quantity.Count(len(s.moments), "message"), quantity.Number(peak(s)), quantity.Number(s.now.shown()))
-	if n := len(s.faults); n > 0 {
+	d.Describe = fmt.Sprintf("What the window was made of after each of %s: at most %s tokens, now %s.",
+		quantity.Count(len(s.Moments), "message"), quantity.Number(peak(s)), quantity.Number(s.Now.Amounts.Shown()))
+	if n := len(s.Pivots); n > 0 {
 		d.Describe += " " + quantity.Count(n, "pivot") + " cut through it."
 	}
 	return d
 }
 
-func peak(s strata) int {
-	most := s.now.shown()
-	for _, m := range s.moments {
-		most = max(most, m.shown())
-		if m.fault {
-			most = max(most, instant{amounts: m.before}.shown())
+func peak(s display.History) int {
+	most := s.Now.Amounts.Shown()
+	for _, m := range s.Moments {
+		most = max(most, m.Amounts.Shown())
+		if m.Pivot {
+			most = max(most, m.Before.Shown())
 		}
 	}
 	return most
 }
 
-// curve is the height of a layer in a column: at its end and, where something breaks within it, before the break.
+// curve is the height of a layer in a column: at its end and, where something breaks within it,
+// before the break.
 type curve struct {
 	end, before float64
 	fault       bool
@@ -179,7 +192,8 @@ func outline(columns []column, above, below []curve, y func(float64) float64) st
 	return "M" + strings.Join(append(upper, lower...), "L") + "Z"
 }
 
-// edge goes along one side. Within a column it rises to what its message adds; at a break it falls at once.
+// edge goes along one side. Within a column it rises to what its message adds; at a break it falls
+// at once.
 func edge(columns []column, curves []curve, y func(float64) float64) []string {
 	at := func(x, tokens float64) string {
 		return strconv.FormatFloat(math.Round(x*10)/10, 'f', -1, 64) + " " + strconv.FormatFloat(y(tokens), 'f', -1, 64)
@@ -198,7 +212,7 @@ func edge(columns []column, curves []curve, y func(float64) float64) []string {
 }
 
 // name writes the name of a layer into it, where it is thickest and long enough for the name.
-func name(l layer, columns []column, above, below []curve, y func(float64) float64) []label {
+func name(l display.Layer, columns []column, above, below []curve, y func(float64) float64) []label {
 	text := strings.TrimPrefix(l.Name, "output of ")
 	length := letterWidth * float64(utf8.RuneCountInString(text))
 	var best label
@@ -221,7 +235,8 @@ func name(l layer, columns []column, above, below []curve, y func(float64) float
 		fits := true
 		for _, along := range []float64{0, 0.25, 0.5, 0.75, 1} {
 			point := x + along*(end-x)
-			fits = fits && y(heightAt(columns, above, point)) < middle-2 && y(heightAt(columns, below, point)) > middle+2
+			fits = fits && y(heightAt(columns, above, point)) < middle-2 &&
+				y(heightAt(columns, below, point)) > middle+2
 		}
 		if fits {
 			best, thickest = at, lower-upper
@@ -247,7 +262,8 @@ func heightAt(columns []column, curves []curve, x float64) float64 {
 	return 0
 }
 
-// beside finds where along a line its label is farthest from what is drawn, and from the pivots where their names are.
+// beside finds where along a line its label is farthest from what is drawn, and from the pivots
+// where their names are.
 func beside(columns []column, height float64, y func(float64) float64) string {
 	best, farthest := 0.5, -1.0
 	for _, x := range []float64{0.5, 0.35, 0.65, 0.8} {
@@ -256,9 +272,9 @@ func beside(columns []column, height float64, y func(float64) float64) string {
 			if c.x+c.width < (x-0.07)*chartWidth || c.x > (x+0.07)*chartWidth {
 				continue
 			}
-			tops := []int{c.all()}
-			if c.fault {
-				tops = append(tops, instant{amounts: c.before}.all())
+			tops := []int{c.Amounts.All()}
+			if c.Pivot {
+				tops = append(tops, c.Before.All())
 				nearest = min(nearest, math.Abs(height-labelHeight)) // its name is at the upper end
 			}
 			for _, top := range tops {
@@ -298,12 +314,12 @@ func columnOf(columns []column, message int) column {
 	return columns[len(columns)-1]
 }
 
-func (d *chart) faults(s strata, columns []column) {
-	for i, f := range s.faults {
-		x := columnOf(columns, f.summary).x
+func (d *chart) faults(s display.History, columns []column) {
+	for i, f := range s.Pivots {
+		x := columnOf(columns, f.Summary).x
 		l := label{
-			X: share(x), Href: fmt.Sprintf("#pivot%d", i+1), Text: quantity.Change(f.before, f.after), Anchor: "end",
-			Title: fmt.Sprintf("Pivot %d: %s → %s tokens", i+1, quantity.Number(f.before), quantity.Number(f.after)),
+			X: share(x), Href: fmt.Sprintf("#pivot%d", i+1), Text: quantity.Change(f.Before, f.After), Anchor: "end",
+			Title: fmt.Sprintf("Pivot %d: %s → %s tokens", i+1, quantity.Number(f.Before), quantity.Number(f.After)),
 		}
 		if x < chartWidth*0.2 {
 			l.Anchor = "start"
@@ -332,9 +348,9 @@ func (d *chart) turns(c *Content, columns []column) {
 }
 
 // hits are the columns that tell their figures and lead to their message.
-func (d *chart) hits(c *Content, s strata, columns []column) {
+func (d *chart) hits(c *Content, s display.History, columns []column) {
 	for _, col := range columns {
-		h := hit{X: share(col.x), Width: share(col.width), Href: "#m" + strconv.Itoa(min(col.from+1, len(s.moments)))}
+		h := hit{X: share(col.x), Width: share(col.width), Href: "#m" + strconv.Itoa(min(col.from+1, len(s.Moments)))}
 		var b strings.Builder
 		switch {
 		case col.from == col.to:
@@ -351,7 +367,7 @@ func (d *chart) hits(c *Content, s strata, columns []column) {
 			}
 			m := &c.Session.Messages[col.to-1]
 			switch {
-			case col.fault && s.moments[col.to-1].fault:
+			case col.Pivot && s.Moments[col.to-1].Pivot:
 				b.WriteString(", the summary of a pivot")
 			case m.Marker() != nil:
 				b.WriteString(", a marker")
@@ -359,11 +375,11 @@ func (d *chart) hits(c *Content, s strata, columns []column) {
 				b.WriteString(", " + line(string(m.Role), 20))
 			}
 		}
-		b.WriteString(": " + quantity.Number(col.shown()) + " tokens in the window")
+		b.WriteString(": " + quantity.Number(col.Amounts.Shown()) + " tokens in the window")
 		sep := " — "
-		for k := range s.layers {
-			if n := col.amounts[k]; n > 0 {
-				b.WriteString(sep + s.layers[k].Name + " " + quantity.Number(n))
+		for k := range s.Layers {
+			if n := col.Amounts[k]; n > 0 {
+				b.WriteString(sep + s.Layers[k].Name + " " + quantity.Number(n))
 				sep = ", "
 			}
 		}

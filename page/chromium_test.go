@@ -18,7 +18,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// browser is a headless Chromium that is driven over two pipes, by the protocol of its developer tools: no port, no module.
+// browser is a headless Chromium that is driven over two pipes, by the protocol of its developer
+// tools: no port, no module.
 type browser struct {
 	t       *testing.T
 	in      io.WriteCloser
@@ -73,8 +74,10 @@ func openBrowser(t *testing.T) *browser {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(path, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-		"--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--hide-scrollbars", "--remote-debugging-pipe", "--user-data-dir="+profile, "about:blank")
+	cmd := exec.Command(path, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+		"--disable-background-networking",
+		"--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--hide-scrollbars",
+		"--remote-debugging-pipe", "--user-data-dir="+profile, "about:blank")
 	cmd.ExtraFiles = []*os.File{toBrowser, fromBrowser} // 3 and 4
 	var noise bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &noise, &noise
@@ -218,7 +221,8 @@ func (b *browser) eval(expression string, value any) {
 			Exception jsontext.Value `json:"exception"`
 		} `json:"exceptionDetails"`
 	}
-	b.call("Runtime.evaluate", map[string]any{"expression": expression, "awaitPromise": true, "returnByValue": true, "userGesture": true}, &got)
+	b.call("Runtime.evaluate", map[string]any{"expression": expression, "awaitPromise": true, "returnByValue": true,
+		"userGesture": true}, &got)
 	if got.Exception != nil {
 		b.t.Fatalf("%s: %s %s", expression, got.Exception.Text, got.Exception.Exception)
 	}
@@ -247,8 +251,11 @@ func (b *browser) until(expression string) {
 // screen sets size and colour scheme.
 func (b *browser) screen(width, height int, scheme string) {
 	b.t.Helper()
-	b.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}, nil)
-	b.call("Emulation.setEmulatedMedia", map[string]any{"media": "", "features": []any{map[string]any{"name": "prefers-color-scheme", "value": scheme}}}, nil)
+	b.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": height,
+		"deviceScaleFactor": 1, "mobile": width < 500}, nil)
+	b.call("Emulation.setEmulatedMedia",
+		map[string]any{"media": "", "features": []any{map[string]any{"name": "prefers-color-scheme", "value": scheme}}},
+		nil)
 }
 
 // shoot writes what the screen shows from a height on, when WINNOW_SHOTS names a folder.
@@ -277,7 +284,8 @@ func (b *browser) keep(path, data string) {
 	}
 }
 
-// complaints are what the page did that it must not do: requests beside the page itself, messages on the console, exceptions, blocked things.
+// complaints are what the page did that it must not do: requests beside the page itself, messages
+// on the console, exceptions, blocked things.
 func (b *browser) complaints(path string) []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

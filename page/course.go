@@ -13,7 +13,8 @@ import (
 	"github.com/winnowhq/winnow/quantity"
 )
 
-// course is one session under each policy, over its steps: what it had cost so far, the prompts, and what happened.
+// course is one session under each policy, over its steps: what it had cost so far, the prompts,
+// and what happened.
 type course struct {
 	Name, Where string
 	Steps       int
@@ -23,10 +24,11 @@ type course struct {
 	Describe    string
 }
 
-// curves are lines on one scale. They are drawn in a square of a thousand units that the style stretches to the page.
+// curves are lines on one scale. They are drawn in a square of a thousand units that the style
+// stretches to the page.
 type curves struct {
 	Height int     // pixels
-	Top    float64 // what the height stands for
+	Top    float64 // the value at the upper edge
 	Grid   []label
 	Lines  []curveLine
 	Ends   []end
@@ -57,14 +59,15 @@ type lane struct {
 	More   string
 }
 
-// eventMark and the rows of events are written without the template: there are tens of thousands of them.
+// eventMark and the rows of events are written without the template: there are tens of thousands of
+// them.
 type eventMark struct{ symbol, x, title string }
 
 // marks are the symbols of what happens, the loudest last: it is drawn above the others.
 var marks = []struct {
 	kind            lab.EventKind
 	symbol, meaning string
-	middle          int // of the symbol, in pixels below the line on which it stands
+	middle          int // of the symbol, in pixels below its line
 }{
 	{lab.Idle, "m-idle", "the cache had gone cold", 0},
 	{lab.Committed, "m-commit", "elisions were committed", 0},
@@ -105,7 +108,8 @@ func (d *replayDocument) courseOf(at int) course {
 			size = max(size, float64(n))
 		}
 	}
-	c.Cost = curvesOf(costHeight, cost, func(v float64) string { return strings.Replace(quantity.Bill(v, d.r.Relative), ".00", "", 1) })
+	c.Cost = curvesOf(costHeight, cost,
+		func(v float64) string { return strings.Replace(quantity.Bill(v, d.r.Relative), ".00", "", 1) })
 	c.Size = curvesOf(sizeHeight, min(size, 1e8), func(v float64) string { return quantity.Short(int(math.Round(v))) })
 	for i := range outcomes {
 		o := &outcomes[i]
@@ -140,7 +144,7 @@ func (d *replayDocument) courseOf(at int) course {
 	return c
 }
 
-// stepAt is where a step stands across the chart.
+// stepAt is where a step is across the chart.
 func stepAt(k, steps int) float64 {
 	return square * float64(min(max(0, k), steps-1)) / float64(max(1, steps-1))
 }
@@ -197,8 +201,8 @@ func (d *replayDocument) line(c *curves, policy int, values []float64) {
 	c.Ends = append(c.Ends, end{policy, x.Tone, x.Hidden, float64(c.Height) * float64(py) / square, x.Key})
 }
 
-// thinned are the positions that are drawn, at most so many: of each stretch its largest value and its last, so that neither a peak nor a fall is
-// lost; the first and the last of all always.
+// thinned are the positions that are drawn, at most that many: of each stretch its largest value
+// and its last, so that neither a peak nor a fall is lost; the first and the last of all always.
 func thinned(values []float64, most int) []int {
 	n := len(values)
 	out := make([]int, 0, min(n, most))
@@ -232,8 +236,8 @@ func thinned(values []float64, most int) []int {
 // leastApart is how many pixels lie between two letters at the ends of lines.
 const leastApart = 13.0
 
-// spread pushes letters apart that would stand on each other, and keeps them in the picture. Those of lines that are hidden at first stay where
-// they are.
+// spread pushes letters apart that would overlap, and keeps them in the picture. Those
+// of lines that are hidden at first stay where they are.
 func spread(ends []end, height float64) {
 	var shown []*end
 	for i := range ends {
@@ -255,7 +259,8 @@ func spread(ends []end, height float64) {
 	}
 }
 
-// laneOf is what happened to a session under a policy. Marks of one kind that would stand on each other are one.
+// laneOf is what happened to a session under a policy. Marks of one kind that would stand on each
+// other are one.
 func (d *replayDocument) laneOf(s *lab.Recorded, o *lab.Outcome, policy, steps int) lane {
 	l := lane{trait: d.traits[policy]}
 	sum := []string{quantity.Bill(o.Bill.Total(), d.r.Relative)}
@@ -281,16 +286,19 @@ func (d *replayDocument) laneOf(s *lab.Recorded, o *lab.Outcome, policy, steps i
 			x := stepAt(e.Step, steps)
 			if n > 0 && x-stepAt(from, steps) < 5 {
 				n++
-				all[len(all)-1].title = quantity.Count(n, "time") + ": " + m.meaning + ", steps " + quantity.Number(from+1) + " to " + quantity.Number(e.Step+1)
+				all[len(all)-1].title = quantity.Count(n, "time") + ": " + m.meaning + ", steps " +
+					quantity.Number(from+1) + " to " + quantity.Number(e.Step+1)
 				continue
 			}
 			n, from = 1, e.Step
-			all = append(all, eventMark{m.symbol, share(x), "step " + quantity.Number(e.Step+1) + ": " + d.happened(&o.Events[i])})
+			all = append(all, eventMark{m.symbol, share(x), "step " + quantity.Number(e.Step+1) + ": " +
+				d.happened(&o.Events[i])})
 		}
 	}
 	var b strings.Builder
 	for _, m := range all {
-		b.WriteString(`<use class="mark-of ` + m.symbol + `" href="#` + m.symbol + `" x="` + m.x + `" y="12"><title>` + template.HTMLEscapeString(m.title) + `</title></use>`)
+		b.WriteString(`<use class="mark-of ` + m.symbol + `" href="#` + m.symbol + `" x="` + m.x + `" y="12"><title>` +
+			template.HTMLEscapeString(m.title) + `</title></use>`)
 	}
 	l.Marks = template.HTML(b.String())
 	b.Reset()

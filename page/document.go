@@ -41,7 +41,7 @@ type document struct {
 	Cut                                            int      // texts that are kept as data
 	CutWeight                                      string
 
-	inline   int            // bytes of a text that stand in the page itself
+	inline   int            // bytes of a text that are in the page itself
 	position map[string]int // of messages
 	at       map[string]int // of parts, among all of the log
 }
@@ -65,7 +65,7 @@ func newDocument(c Content) *document {
 	d.count()
 	d.about()
 	d.verdict()
-	s := strataOf(&c)
+	s := historyOf(&c)
 	d.Chart = chartOf(&c, s)
 	d.window(s)
 	d.leaders()
@@ -78,7 +78,8 @@ func newDocument(c Content) *document {
 		d.Wishes = append(d.Wishes, visible(text))
 	}
 	for _, p := range r.Pins {
-		one := pin{Text: visible(p.Text), Note: visible(p.Note), Undo: d.command("winnow pin --remove", cmp.Or(p.Part, p.ID))}
+		one := pin{Text: visible(p.Text), Note: visible(p.Note), Undo: d.command("winnow pin --remove",
+			cmp.Or(p.Part, p.ID))}
 		if p.Message != "" {
 			one.Text = "message " + visible(p.Message)
 			if at, ok := d.position[p.Message]; ok {
@@ -89,7 +90,8 @@ func newDocument(c Content) *document {
 			one.Text = "part " + visible(p.Part)
 			if m, part := session.FindPart(c.Session.Messages, p.Part); part != nil {
 				one.Href = "#m" + strconv.Itoa(d.position[m.ID]+1)
-				one.Text = strings.TrimSpace(line(part.Tool, 40)+" "+line(cmp.Or(rule.Target(part), part.Text), 120)) + " (" + visible(p.Part) + ")"
+				one.Text = strings.TrimSpace(line(part.Tool, 40)+" "+line(cmp.Or(rule.Target(part), part.Text), 120)) +
+					" (" + visible(p.Part) + ")"
 			}
 		}
 		d.Pins = append(d.Pins, one)
@@ -103,7 +105,8 @@ func newDocument(c Content) *document {
 
 const mostDamaged = 200
 
-// command is what to type about something of the session, "" where the session as it is here is in no file and no store.
+// command is what to type about something of the session, "" where the session as it is here is in
+// no file and no store.
 func (d *document) command(name, about string) string {
 	if d.c.Source == "" {
 		return ""
@@ -114,7 +117,8 @@ func (d *document) command(name, about string) string {
 // about says what was looked at.
 func (d *document) about() {
 	c, r := d.c, &d.c.Report
-	d.Name, d.Product, d.Project, d.Model, d.ID = visible(c.Name), visible(c.Product), visible(c.Session.Info.Directory), visible(r.Model), visible(c.Session.Info.ID)
+	d.Name, d.Product, d.Project, d.Model, d.ID = visible(c.Name), visible(c.Product),
+		visible(c.Session.Info.Directory), visible(r.Model), visible(c.Session.Info.ID)
 	d.Title = line(cmp.Or(c.Session.Info.Title, c.Name, "A session"), 160)
 	from, to := c.Session.Info.Time.Created, session.Millis(0)
 	for i := range c.Session.Messages {
@@ -133,7 +137,9 @@ func (d *document) about() {
 		messages += ", " + quantity.Number(r.Messages) + " in the file"
 	}
 	d.Facts = []fact{
-		{"log", quantity.Number(r.Tokens.Total) + " tokens"}, {"messages", messages}, {"turns", quantity.Number(r.Turns)}, {"steps", quantity.Number(r.Steps)}, {"tool calls", quantity.Number(r.ToolCalls)},
+		{"log", quantity.Number(r.Tokens.Total) + " tokens"}, {"messages", messages},
+		{"turns", quantity.Number(r.Turns)}, {"steps", quantity.Number(r.Steps)},
+		{"tool calls", quantity.Number(r.ToolCalls)},
 	}
 	if words := r.Bill.Words(quantity.Dollars); len(words) > 0 {
 		text := strings.TrimPrefix(strings.Join(words, ", "), "cost ")
@@ -156,7 +162,8 @@ func (d *document) verdict() {
 	verdict, fit := display.Verdict(w, d.Model)
 	d.Verdict, d.Over = verdict, fit == display.Over
 	if n := d.c.masked; n > 0 {
-		d.Notes = append(d.Notes, quantity.Count(n, "secret")+" masked on this page, each time one is shown; the log has them, and --secrets keep shows them.")
+		d.Notes = append(d.Notes, quantity.Count(n,
+			"secret")+" masked on this page, each time one is shown; the log has them, and --secrets keep shows them.")
 	}
 	if w.Pending != "" {
 		d.Notes = append(d.Notes, "A compaction was begun and is not finished: marker "+visible(w.Pending)+".")
@@ -172,7 +179,7 @@ func (d *document) verdict() {
 type segment struct{ Class, X, Width, Title string }
 
 // bar puts amounts beside each other on a scale, from one layer on.
-func bar(s strata, amounts []int, whole, first int) []segment {
+func bar(s display.History, amounts display.Amounts, whole, first int) []segment {
 	var out []segment
 	x := 0.0
 	for k, n := range amounts[:len(amounts)-1] { // what was elided is not in the window
@@ -180,20 +187,22 @@ func bar(s strata, amounts []int, whole, first int) []segment {
 			continue
 		}
 		width := chartWidth * float64(n) / float64(whole)
-		out = append(out, segment{s.layers[k].Class, share(x), share(width), s.layers[k].Name + " " + quantity.Number(n)})
+		out = append(out, segment{s.Layers[k].Class, share(x), share(width),
+			s.Layers[k].Name + " " + quantity.Number(n)})
 		x += width
 	}
 	return out
 }
 
-func (d *document) window(s strata) {
+func (d *document) window(s display.History) {
 	w := d.c.Report.Window
-	used := s.now.shown()
+	used := s.Now.Amounts.Shown()
 	whole := max(used, w.Usable)
-	d.Window = bar(s, s.now.amounts, whole, systemLayer)
+	d.Window = bar(s, s.Now.Amounts, whole, display.SystemLayer)
 	if w.Usable > 0 {
 		d.UsableAt = share(chartWidth * float64(w.Usable) / float64(whole))
-		d.Facts = append([]fact{{"window", quantity.Number(used) + " of " + quantity.Number(w.Usable) + " usable, " + quantity.Percent(used, w.Usable)}}, d.Facts...)
+		d.Facts = append([]fact{{"window", quantity.Number(used) + " of " + quantity.Number(w.Usable) + " usable, " +
+			quantity.Percent(used, w.Usable)}}, d.Facts...)
 	} else {
 		d.Facts = append([]fact{{"window", quantity.Number(used) + " tokens"}}, d.Facts...)
 	}
@@ -201,7 +210,8 @@ func (d *document) window(s strata) {
 		d.Facts = slices.Insert(d.Facts, 1, fact{"of it system and tools", quantity.Number(w.Overhead)})
 	}
 	if w.Elided > 0 {
-		d.Facts = append(d.Facts, fact{"elided", quantity.Count(w.Elided, "part") + ", saving " + quantity.Number(w.ElidedTokens)})
+		d.Facts = append(d.Facts, fact{"elided", quantity.Count(w.Elided, "part") + ", saving " +
+			quantity.Number(w.ElidedTokens)})
 	}
 	if w.Folded > 0 {
 		d.Facts = append(d.Facts, fact{"folded", quantity.Count(w.Folded, "message")})
@@ -230,14 +240,15 @@ func tableOf(title string, by map[string]int, whole int) table {
 	}
 	if rest.Tokens > 0 {
 		one := rowOf(rest.Name, rest.Tokens, whole, 0)
-		one.Bar = "0%" // of many things together, it is no length to compare with that of one
+		one.Bar = "0%" // of many things together, its length must not be compared with that of one
 		t.Rows = append(t.Rows, one)
 	}
 	return t
 }
 
 func rowOf(name string, n, whole, most int) row {
-	return row{Name: name, Tokens: quantity.Number(n), Share: quantity.Percent(n, whole), Bar: share(chartWidth * float64(n) / float64(max(1, most)))}
+	return row{Name: name, Tokens: quantity.Number(n), Share: quantity.Percent(n, whole),
+		Bar: share(chartWidth * float64(n) / float64(max(1, most)))}
 }
 
 func (d *document) leaders() {
@@ -277,7 +288,8 @@ func (d *document) biggest() {
 			if at, ok := wanted[k]; ok {
 				x := &d.c.Parts[k]
 				what, text := d.heading(m, &m.Parts[j], x)
-				d.Biggest[at] = entry{Href: partHref(k), What: what, Text: text, State: stateOf(x).Text, Tokens: quantity.Number(x.Tokens)}
+				d.Biggest[at] = entry{Href: partHref(k), What: what, Text: text, State: stateOf(x).Text,
+					Tokens: quantity.Number(x.Tokens)}
 			}
 			k++
 		}
@@ -294,7 +306,8 @@ type candidates struct {
 	More      int
 }
 
-// mostCandidates is how many of a rule are listed; each of the others says so at its place in the log.
+// mostCandidates is how many of a rule are listed; each of the others says so at its place in the
+// log.
 const mostCandidates = 100
 
 func (d *document) candidates() {
@@ -307,18 +320,21 @@ func (d *document) candidates() {
 		all += c.Saves
 		if len(byRule[c.Rule]) < mostCandidates {
 			byRule[c.Rule] = append(byRule[c.Rule], entry{
-				Href: partHref(d.at[c.Part]), What: line(c.Tool, 40), Text: line(d.near(c.Target), 120), Because: counted(c.Because), Tokens: quantity.Number(c.Saves),
+				Href: partHref(d.at[c.Part]), What: line(c.Tool, 40), Text: line(d.near(c.Target), 120),
+				Because: counted(c.Because), Tokens: quantity.Number(c.Saves),
 			})
 		}
 	}
-	d.Candidates.Title = quantity.Number(all) + " tokens, " + quantity.Percent(all, r.Window.Tokens) + " of the messages"
+	d.Candidates.Title = quantity.Number(all) + " tokens, " + quantity.Percent(all, r.Window.Tokens) +
+		" of the messages"
 	for _, sum := range winnow.ByRule(r.Candidates, nil) {
 		one := rowOf(visible(sum.Rule), sum.Saves, r.Window.Tokens, all)
 		one.Remark = quantity.Count(sum.Parts, "part")
 		d.Candidates.Rows = append(d.Candidates.Rows, one)
 		entries := byRule[sum.Rule]
 		group := candidates{
-			Rule: visible(sum.Rule), Sum: quantity.Count(sum.Parts, "part") + ", " + quantity.Count(sum.Saves, "token"), Entries: entries, More: max(0, sum.Parts-len(entries)),
+			Rule: visible(sum.Rule), Sum: quantity.Count(sum.Parts, "part") + ", " + quantity.Count(sum.Saves, "token"),
+			Entries: entries, More: max(0, sum.Parts-len(entries)),
 		}
 		first := group.Entries[0].Because
 		if !slices.ContainsFunc(group.Entries, func(e entry) bool { return e.Because != first }) {

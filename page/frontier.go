@@ -11,7 +11,8 @@ import (
 	"github.com/winnowhq/winnow/quantity"
 )
 
-// frontierSize is a drawing of the frontier: one for wide pages, with names, and one for narrow ones, with letters alone.
+// frontierSize is a drawing of the frontier: one for wide pages, with names, and one for narrow
+// ones, with letters alone.
 type frontierSize struct {
 	width, height int
 	wide          bool
@@ -84,7 +85,8 @@ func (d *replayDocument) frontier(size frontierSize) (frontierView, bool) {
 	}
 	f.join(of.Steps, d.sweeps)
 	if of.Bound > 0 {
-		f.Bound = &pixelLabel{X: float64(f.Right), Y: y(of.Bound), Text: "bound " + display.Ratio(of.Bound), Anchor: "end"}
+		f.Bound = &pixelLabel{X: float64(f.Right), Y: y(of.Bound), Text: "bound " + display.Ratio(of.Bound),
+			Anchor: "end"}
 	}
 	f.name()
 	f.Describe = "Bill against regrets of " + quantity.Count(len(f.Spots), "policy")
@@ -126,8 +128,9 @@ const (
 	pointWide              = 6.0
 )
 
-// name writes the names beside the points, where they have room: what is recommended first, those by themselves before sweeps, the ends of sweeps
-// before what lies between. On a narrow page, and where a name has no room, it is the letter alone; where that has none, the table tells.
+// name writes the names beside the points, where they have room: what is recommended first, those
+// by themselves before sweeps, the ends of sweeps before what lies between. On a narrow page, and
+// where a name has no room, it is the letter alone; where that has none, the table tells.
 func (f *frontierView) name() {
 	var taken []box
 	for _, s := range f.Spots {
@@ -174,7 +177,8 @@ func (f *frontierView) name() {
 			for _, at := range [...]struct {
 				dx, dy float64
 				anchor string
-			}{{9, 4, "start"}, {-9, 4, "end"}, {0, -10, "middle"}, {0, 19, "middle"}, {7, -8, "start"}, {7, 16, "start"}, {-7, -8, "end"}, {-7, 16, "end"}} {
+			}{{9, 4, "start"}, {-9, 4, "end"}, {0, -10, "middle"}, {0, 19, "middle"}, {7, -8, "start"},
+				{7, 16, "start"}, {-7, -8, "end"}, {-7, 16, "end"}} {
 				l := pixelLabel{X: round1(s.X + at.dx), Y: round1(s.Y + at.dy), Text: text, Anchor: at.anchor}
 				left := l.X
 				switch at.anchor {
@@ -184,7 +188,8 @@ func (f *frontierView) name() {
 					left -= wide / 2
 				}
 				here := box{left, l.Y - letterHigh + 3, left + wide, l.Y + 3}
-				if here.left < frame.left || here.right > frame.right || here.top < frame.top || here.bottom > frame.bottom || slices.ContainsFunc(taken, here.meets) {
+				if here.left < frame.left || here.right > frame.right || here.top < frame.top ||
+					here.bottom > frame.bottom || slices.ContainsFunc(taken, here.meets) {
 					continue
 				}
 				s.Label, taken = &l, append(taken, here)

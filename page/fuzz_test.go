@@ -12,7 +12,8 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// Whatever a session says, its page runs nothing but the page's own script, fetches nothing, and is told to be one.
+// Whatever a session says, its page runs nothing but the page's own script, fetches nothing, and is
+// told to be one.
 func FuzzWrite(f *testing.F) {
 	whole, err := json.Marshal(small(), session.ReadOptions())
 	if err != nil {
@@ -71,7 +72,8 @@ func harmless(t *testing.T, page string) {
 		}
 		token := z.Token()
 		if kind == html.TextToken && inScript {
-			if token.Data != script && strings.Trim(token.Data, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=") != "" {
+			if token.Data != script && strings.Trim(token.Data,
+				"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=") != "" {
 				t.Fatalf("a script that is not the page's: %.300q", token.Data)
 			}
 		}
@@ -87,7 +89,8 @@ func harmless(t *testing.T, page string) {
 		}
 		for _, a := range token.Attr {
 			value := strings.ToLower(strings.TrimSpace(a.Val))
-			if strings.HasPrefix(a.Key, "on") || a.Key == "src" || a.Key == "srcdoc" || a.Key == "action" || a.Key == "formaction" ||
+			if strings.HasPrefix(a.Key, "on") || a.Key == "src" || a.Key == "srcdoc" || a.Key == "action" ||
+				a.Key == "formaction" ||
 				(a.Key == "href" || a.Key == "xlink:href") && !strings.HasPrefix(value, "#") {
 				t.Fatalf("<%s> has %s=%q", token.Data, a.Key, a.Val)
 			}

@@ -57,7 +57,7 @@ type part struct {
 	About   string
 }
 
-// state is where a part stands, as a word and as a class of the style.
+// state is what became of a part, as a word and as a class of the style.
 type state struct{ Class, Text string }
 
 // link leads to a part.
@@ -138,12 +138,14 @@ func (d *document) turn(n int, t session.Turn) *turn {
 			steps++
 		}
 	}
-	return &turn{N: n, When: moment(d.c.Session.Messages[t.Start].Time.Created, "2 January, 15:04"), Size: quantity.Count(tokens, "token") + ", " + quantity.Count(steps, "step")}
+	return &turn{N: n, When: moment(d.c.Session.Messages[t.Start].Time.Created, "2 January, 15:04"),
+		Size: quantity.Count(tokens, "token") + ", " + quantity.Count(steps, "step")}
 }
 
 func (d *document) message(i, k int) message {
 	m := &d.c.Session.Messages[i]
-	out := message{N: i + 1, ID: visible(m.ID), Role: line(string(m.Role), 24), When: moment(m.Time.Created, "15:04:05")}
+	out := message{N: i + 1, ID: visible(m.ID), Role: line(string(m.Role), 24),
+		When: moment(m.Time.Created, "15:04:05")}
 	switch undone := d.c.State.Undone; {
 	case m.Marker() != nil && undone[m.ID]:
 		out.Role = "marker, undone"
@@ -151,7 +153,8 @@ func (d *document) message(i, k int) message {
 		out.Role = "marker"
 		for n := range d.Pivots {
 			if d.Pivots[n].marker == i && !d.Pivots[n].Undone {
-				out.Fault = fmt.Sprintf("Pivot %d: %s → %s tokens. What is above it is represented by the summary below.", n+1, d.Pivots[n].Before, d.Pivots[n].After)
+				out.Fault = fmt.Sprintf("Pivot %d: %s → %s tokens. What is above it is represented by the summary "+
+					"below.", n+1, d.Pivots[n].Before, d.Pivots[n].After)
 			}
 		}
 	case m.IsSummary() && !m.Completes():
@@ -162,7 +165,8 @@ func (d *document) message(i, k int) message {
 		out.Role = "summary"
 	}
 	if m.Failed() {
-		out.Parts = append(out.Parts, part{What: "failed", Line: line(failure(m.Error), 400), Kind: "other", Mark: true})
+		out.Parts = append(out.Parts, part{What: "failed", Line: line(failure(m.Error), 400), Kind: "other",
+			Mark: true})
 	}
 	out.Odd = out.Role != "user" && out.Role != "assistant"
 	for j := range m.Parts {
@@ -211,13 +215,15 @@ func (d *document) heading(m *session.Message, p *session.Part, x *winnow.PartRe
 	return line(string(p.Type), 40), ""
 }
 
-// uncut is what a call was about where its name for people was cut: the end of a path says more than its beginning.
+// uncut is what a call was about where its name for people was cut: the end of a path says more
+// than its beginning.
 func uncut(target string, p *session.Part) string {
 	beginning, cut := strings.CutSuffix(target, "…")
 	if !cut || p.State == nil {
 		return target
 	}
-	dec := jsontext.NewDecoder(bytes.NewReader(p.State.Input), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	dec := jsontext.NewDecoder(bytes.NewReader(p.State.Input), jsontext.AllowDuplicateNames(true),
+		jsontext.AllowInvalidUTF8(true))
 	if first, err := dec.ReadToken(); err != nil || first.Kind() != '{' {
 		return target
 	}
@@ -232,7 +238,8 @@ func uncut(target string, p *session.Part) string {
 		if value.Kind() != '"' || len(value) > 1000 {
 			continue
 		}
-		if text, err := jsontext.AppendUnquote(nil, value); err == nil && strings.HasPrefix(strings.Join(strings.Fields(string(text)), " "), beginning) {
+		if text, err := jsontext.AppendUnquote(nil, value); err == nil &&
+			strings.HasPrefix(strings.Join(strings.Fields(string(text)), " "), beginning) {
 			return string(text)
 		}
 	}
@@ -258,7 +265,8 @@ func failure(text []byte) string {
 	return cmp.Or(e.Name+message, string(text))
 }
 
-// near shortens what a call was about: paths below the session's folder begin there, and that a command goes there first is not said.
+// near shortens what a call was about: paths below the session's folder begin there, and that a
+// command goes there first is not said.
 func (d *document) near(target string) string {
 	folder := strings.TrimSuffix(d.c.Session.Info.Directory, "/")
 	if len(folder) < 2 {
@@ -275,7 +283,8 @@ func finished(p *session.Part) string {
 		facts = append(facts, line(p.Reason, 40))
 	}
 	if u := p.Tokens; u != nil {
-		facts = append(facts, "prompt "+quantity.Number(u.Prompt())+", of it "+quantity.Number(u.Cache.Read)+" from the cache", "answer "+quantity.Number(u.Output+u.Reasoning))
+		cached := ", of it " + quantity.Number(u.Cache.Read) + " from the cache"
+		facts = append(facts, "prompt "+quantity.Number(u.Prompt())+cached, "answer "+quantity.Number(u.Output+u.Reasoning))
 	}
 	if p.Cost != nil && *p.Cost > 0 {
 		facts = append(facts, quantity.Dollars(*p.Cost))
@@ -299,7 +308,7 @@ func (d *document) part(m *session.Message, p *session.Part, k int) part {
 		return out
 	}
 	for _, r := range together(x.Elisions) {
-		out.Reasons = append(out.Reasons, d.standing(&r, x))
+		out.Reasons = append(out.Reasons, d.elided(&r, x))
 	}
 	for _, r := range together(x.Candidates) {
 		out.Reasons = append(out.Reasons, d.could(&r))
@@ -344,7 +353,8 @@ func together(reasons []winnow.Reason) []winnow.Reason {
 	var out []winnow.Reason
 	for _, r := range reasons {
 		at := slices.IndexFunc(out, func(o winnow.Reason) bool {
-			return o.Rule == r.Rule && o.Because == r.Because && o.By == r.By && o.Receipt == r.Receipt && o.Restored == r.Restored
+			return o.Rule == r.Rule && o.Because == r.Because && o.By == r.By && o.Receipt == r.Receipt &&
+				o.Restored == r.Restored
 		})
 		if at < 0 {
 			out = append(out, r)
@@ -356,11 +366,12 @@ func together(reasons []winnow.Reason) []winnow.Reason {
 	return out
 }
 
-// standing says of an elision why it stands, since when, and how to take it back.
-func (d *document) standing(r *winnow.Reason, x *winnow.PartReport) reason {
+// elided says why something was left out, since when, and how to take it back.
+func (d *document) elided(r *winnow.Reason, x *winnow.PartReport) reason {
 	out := reason{
-		Rule: "Elided by rule " + visible(r.Rule), Because: counted(r.Because), Switch: r.Switch, Facts: []fact{{"what", string(r.Field)}, {"saves", quantity.Count(r.Saves, "token")}},
-		Undo: d.command("winnow restore", cmp.Or(x.Handle, x.Part)),
+		Rule: "Elided by rule " + visible(r.Rule), Because: counted(r.Because), Switch: r.Switch,
+		Facts: []fact{{"what", string(r.Field)}, {"saves", quantity.Count(r.Saves, "token")}},
+		Undo:  d.command("winnow restore", cmp.Or(x.Handle, x.Part)),
 	}
 	out.By, out.More = d.links(r.Covering)
 	if at := moment(r.Time, "2 January 2006, 15:04"); at != "" {
@@ -378,7 +389,8 @@ func (d *document) standing(r *winnow.Reason, x *winnow.PartReport) reason {
 
 // could says of a candidate why it may go.
 func (d *document) could(r *winnow.Reason) reason {
-	out := reason{Rule: "Could go by rule " + visible(r.Rule), Because: counted(r.Because), Switch: r.Switch, Facts: []fact{{"what", string(r.Field)}, {"would save", quantity.Count(r.Saves, "token")}}}
+	out := reason{Rule: "Could go by rule " + visible(r.Rule), Because: counted(r.Because), Switch: r.Switch,
+		Facts: []fact{{"what", string(r.Field)}, {"would save", quantity.Count(r.Saves, "token")}}}
 	if r.Restored {
 		out.Because += "; it was taken back before, so that only pruning on demand takes it"
 	}

@@ -1,9 +1,10 @@
-// Package page answers: what does a person see in a browser? It writes a session as one HTML page: the timeline as strata, who takes the
-// tokens, the pivots beside what they replaced, and every message and part, folded.
+// Package page writes a session, or a replay, as one HTML page: the timeline as strata, what takes
+// the tokens, the pivots beside what they replaced, and every message and part, folded.
 //
-// A page needs nothing but itself: no network, no fonts, no scripts from elsewhere. What comes from a session is hostile: it is escaped, or
-// kept as compressed data that is only ever shown as text, and a content security policy names the two hashes of the page's own style and
-// script, so that nothing else can run. The same session gives the same bytes.
+// A page needs nothing but itself: no network, no fonts, no scripts from elsewhere. What comes from
+// a session is hostile: it is escaped, or kept as compressed data that is only ever shown as text,
+// and a content security policy names the two hashes of the page's own style and script, so that
+// nothing else can run. The same session gives the same bytes.
 package page
 
 import (
@@ -29,10 +30,11 @@ import (
 type Content struct {
 	// Name is what the user calls the session: a file name, or its id.
 	Name string
-	// Source names it on the command line, for the commands that the page shows, such as "winnow restore SOURCE PART". "" shows none: what
-	// is told of was not written.
+	// Source names it on the command line, for the commands that the page shows, such as "winnow
+	// restore SOURCE PART". "" shows none: what is told of was not written.
 	Source string
-	// Product says whose session it is, for people: "Claude Code session (JSONL)". "" when it is winnow's own.
+	// Product says whose session it is, for people: "Claude Code session (JSONL)". "" when it is
+	// winnow's own.
 	Product string
 
 	Report  winnow.Report
@@ -42,12 +44,14 @@ type Content struct {
 	Parts   []winnow.PartReport
 	Damaged []format.Damage
 
-	// Done is the receipt of what the command did just now; nil when it only looked. The rest is of the session after it.
+	// Done is the receipt of what the command did just now; nil when it only looked. The rest is of
+	// the session after it.
 	Done *pivot.Receipt
 	// Remark is a sentence about it: where the session was written, or that it was not.
 	Remark string
 
-	// KeepSecrets shows keys, tokens and passwords as they are. Otherwise those of a known shape are masked, wherever they stand.
+	// KeepSecrets shows keys, tokens and passwords as they are. Otherwise those of a known shape
+	// are masked everywhere.
 	KeepSecrets bool
 	masked      int
 }
@@ -79,13 +83,16 @@ var (
 	script = scriptOfKept + scriptOfPage
 )
 
-// opening is how every page begins. It tells a page from other files, so that only pages are overwritten without being asked.
-const opening = "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"generator\" content=\"winnow\">\n"
+// opening is how every page begins. It tells a page from other files, so that only pages are
+// overwritten without being asked.
+const opening = "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"generator\" " +
+	"content=\"winnow\">\n"
 
 // Is reports whether a file that begins with head is a page that [Write] wrote.
 func Is(head []byte) bool { return bytes.HasPrefix(head, []byte(opening)) }
 
-// Write writes the page, piece by piece: what it holds in memory beside the content grows with the number of messages, not with their size.
+// Write writes the page, piece by piece: what it holds in memory beside the content grows with the
+// number of messages, not with their size.
 func Write(w io.Writer, c Content) error {
 	if err := c.check(); err != nil {
 		return err
@@ -122,17 +129,21 @@ func (c *Content) check() error {
 		parts += len(c.Session.Messages[i].Parts)
 	}
 	if parts != len(c.Parts) || len(c.Session.Messages) != len(c.Report.Strata) {
-		return fmt.Errorf("the log has %d messages with %d parts, but %d messages were looked at and %d parts were explained: it was written to meanwhile",
+		return fmt.Errorf("the log has %d messages with %d parts, but %d messages were looked at and %d parts were "+
+			"explained: it was written to meanwhile",
 			len(c.Session.Messages), parts, len(c.Report.Strata), len(c.Parts))
 	}
 	return nil
 }
 
-// head is the policy and the style. Nothing may be loaded, and only this style and this script count.
+// head is the policy and the style. Nothing may be loaded, and only this style and this script
+// count.
 func head(style, script string) string {
-	policy := "default-src 'none'; style-src " + hash(style) + "; script-src " + hash(script) + "; base-uri 'none'; form-action 'none'"
+	policy := "default-src 'none'; style-src " + hash(style) + "; script-src " + hash(script) +
+		"; base-uri 'none'; form-action 'none'"
 	return `<meta http-equiv="Content-Security-Policy" content="` + policy + "\">\n" +
-		"<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n" +
+		"<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" " +
+		"content=\"light dark\">\n" +
 		"<meta name=\"referrer\" content=\"no-referrer\">\n<style>" + style + "</style>\n"
 }
 

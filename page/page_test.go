@@ -21,6 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/display"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/all"
 	"github.com/winnowhq/winnow/internal/outside"
@@ -116,18 +117,23 @@ func small() session.Session {
 	}
 	text := func(id, s string) session.Part { return session.Part{ID: id, Type: session.TextPart, Text: s} }
 	return session.Session{
-		Info: session.Info{ID: "ses_small", Title: "Mend the lamp", Directory: "/home/keeper/tower", Time: session.Lifetime{Created: 1772438400000}},
+		Info: session.Info{ID: "ses_small", Title: "Mend the lamp", Directory: "/home/keeper/tower",
+			Time: session.Lifetime{Created: 1772438400000}},
 		Messages: []session.Message{
-			{MessageInfo: info("msg_1", session.User, 0), Parts: []session.Part{text("prt_1", "The lamp flickers. Never touch the lens.")}},
+			{MessageInfo: info("msg_1", session.User, 0),
+				Parts: []session.Part{text("prt_1", "The lamp flickers. Never touch the lens.")}},
 			{MessageInfo: info("msg_2", session.Assistant, 1), Parts: []session.Part{
 				{ID: "prt_2", Type: session.StepStartPart},
 				text("prt_3", "I'll look at the *wiring* first."),
-				call("prt_4", "read", `{"filePath":"/home/keeper/tower/wiring.txt"}`, strings.Repeat("red to red, blue to blue\n", 300), session.Completed),
+				call("prt_4", "read", `{"filePath":"/home/keeper/tower/wiring.txt"}`,
+					strings.Repeat("red to red, blue to blue\n", 300), session.Completed),
 				call("prt_5", "bash", `{"command":"make lamp","timeout":5}`, "lamp: no current", session.Failed),
-				{ID: "prt_6", Type: session.StepFinishPart, Reason: "tool-calls", Tokens: &session.Usage{Input: 900, Output: 40}},
+				{ID: "prt_6", Type: session.StepFinishPart, Reason: "tool-calls",
+					Tokens: &session.Usage{Input: 900, Output: 40}},
 			}},
 			{MessageInfo: info("msg_3", session.User, 2), Parts: []session.Part{text("prt_7", "And the <b>fuse</b>?")}},
-			{MessageInfo: info("msg_4", session.Assistant, 3), Parts: []session.Part{text("prt_8", "It had blown. Replaced.")}},
+			{MessageInfo: info("msg_4", session.Assistant, 3),
+				Parts: []session.Part{text("prt_8", "It had blown. Replaced.")}},
 		},
 	}
 }
@@ -157,11 +163,13 @@ func unpacked(t testing.TB, html string) []string {
 	return out
 }
 
-// golden compares with a file, without what is a file of its own and without what compression makes of texts.
+// golden compares with a file, without what is a file of its own and without what compression makes
+// of texts.
 func golden(t *testing.T, name, html string) {
 	t.Helper()
 	css, js := style+replayStyle, scriptOfKept+replayScript
-	got := strings.NewReplacer(css, "…", hash(css), "'…'", js, "…", hash(js), "'…'", style, "…", script, "…", hash(style), "'…'", hash(script), "'…'").Replace(html)
+	got := strings.NewReplacer(css, "…", hash(css), "'…'", js, "…", hash(js), "'…'", style, "…", script, "…",
+		hash(style), "'…'", hash(script), "'…'").Replace(html)
 	got = keptTexts.ReplaceAllStringFunc(got, func(s string) string {
 		told := "kept:"
 		for _, text := range unpacked(t, s) {
@@ -187,7 +195,8 @@ func golden(t *testing.T, name, html string) {
 func TestWrite_ofASmallSession(t *testing.T) {
 	s := small()
 	d := deskWith(t, s, rule.NewLedger(rule.Elision{
-		Part: "prt_4", Message: "msg_2", Field: rule.Output, Rule: "backward", Because: "it lies behind the newest 40000 tokens", Shown: "[read: left out]", Time: 1772438500000,
+		Part: "prt_4", Message: "msg_2", Field: rule.Output, Rule: "backward",
+		Because: "it lies behind the newest 40000 tokens", Shown: "[read: left out]", Time: 1772438500000,
 	}))
 	if _, err := d.engine.Pin(t.Context(), d.id, rule.Pin{Text: "The lens stays.", Note: "promised"}); err != nil {
 		t.Fatal(err)
@@ -283,28 +292,31 @@ func dangling(html string) []string {
 	return broken
 }
 
-// Sizes on the page are those that the engine measures: the window now, and both sides of each receipt.
+// Sizes on the page are those that the engine measures: the window now, and both sides of each
+// receipt.
 func TestStrata_areWhatTheEngineMeasures(t *testing.T) {
 	check := func(t *testing.T, c Content) {
 		t.Helper()
-		s := strataOf(&c)
-		if got, want := sum(s.now.amounts), c.Report.Window.Tokens; got != want {
+		s := historyOf(&c)
+		if got, want := s.Now.Amounts.Messages(), c.Report.Window.Tokens; got != want {
 			t.Errorf("the strata of now have %d tokens, the window %d", got, want)
 		}
-		if got, want := s.now.amounts[len(s.now.amounts)-1], c.Report.Window.ElidedTokens; got != want {
+		if got, want := s.Now.Amounts[len(s.Now.Amounts)-1], c.Report.Window.ElidedTokens; got != want {
 			t.Errorf("the strata of now have %d tokens elided, the window %d", got, want)
 		}
-		for _, f := range s.faults {
+		for _, f := range s.Pivots {
 			for _, r := range c.State.Receipts {
-				if r.Marker == c.Session.Messages[f.marker].ID && (f.before != r.TokensBefore || f.after != r.TokensAfter) {
-					t.Errorf("pivot %s: the strata fall from %d to %d, the receipt says %d to %d", r.Marker, f.before, f.after, r.TokensBefore, r.TokensAfter)
+				if r.Marker == c.Session.Messages[f.Marker].ID && (f.Before != r.TokensBefore ||
+					f.After != r.TokensAfter) {
+					t.Errorf("pivot %s: the strata fall from %d to %d, the receipt says %d to %d", r.Marker, f.Before,
+						f.After, r.TokensBefore, r.TokensAfter)
 				}
 			}
 		}
-		for i, m := range append(s.moments, s.now) {
-			for k, n := range m.amounts {
+		for i, m := range append(s.Moments, s.Now) {
+			for k, n := range m.Amounts {
 				if n < 0 {
-					t.Errorf("after message %d there are %d tokens of %s", i, n, s.layers[k].Name)
+					t.Errorf("after message %d there are %d tokens of %s", i, n, s.Layers[k].Name)
 				}
 			}
 		}
@@ -344,14 +356,16 @@ func TestStrata_areWhatTheEngineMeasures(t *testing.T) {
 	})
 	t.Run("a placeholder that is longer than what it stands for", func(t *testing.T) {
 		elided := func(part, message, shown string) rule.Elision {
-			return rule.Elision{Part: part, Message: message, Field: rule.Output, Rule: "mark", Because: "it was marked", Shown: shown}
+			return rule.Elision{Part: part, Message: message, Field: rule.Output, Rule: "mark",
+				Because: "it was marked", Shown: shown}
 		}
 		failed := elided("prt_5", "msg_2", strings.Repeat("longer than that ", 9))
 		failed.Field = rule.Error
 		check(t, deskWith(t, small(), rule.NewLedger(elided("prt_4", "msg_2", "[gone]"), failed)).content())
 	})
 	t.Run("recorded sessions", func(t *testing.T) {
-		for _, name := range []string{"pi/ef706663-compact.jsonl.gz", "pi/00d8dfb2-large-session.jsonl.gz", "claude-code-damaged/81300114-images-in-user-messages.jsonl.gz"} {
+		for _, name := range []string{"pi/ef706663-compact.jsonl.gz", "pi/00d8dfb2-large-session.jsonl.gz",
+			"claude-code-damaged/81300114-images-in-user-messages.jsonl.gz"} {
 			doc, err := all.Read(outside.Read(t, outside.Path(t, "corpus", name)))
 			if err != nil {
 				t.Fatal(err)
@@ -420,7 +434,8 @@ func TestWrite_hostileTextStaysText(t *testing.T) {
 			t.Errorf("the page has %s", what)
 		}
 	}
-	// Its own style and script aside, no tag has a style or a handler, and there are as many scripts as there must be.
+	// Its own style and script aside, no tag has a style or a handler, and there are as many
+	// scripts as there must be.
 	body := strings.NewReplacer(style, "", script, "").Replace(html)
 	if found := aStyle.FindString(body); found != "" {
 		t.Errorf("a tag has a style or a handler: %.200s", found)
@@ -583,7 +598,8 @@ func TestProse_setsNumberedListsAndTables(t *testing.T) {
 	}
 }
 
-// The name for people that a call has is cut after 80 characters; the page has room for the file's name, which stands at the end.
+// The name for people that a call has is cut after 80 characters; the page has room for the file's
+// name, which stands at the end.
 func TestHeading_hasTheEndOfALongPath(t *testing.T) {
 	s := small()
 	path := "/home/keeper/tower/" + strings.Repeat("stairs/", 9) + "lamp room.txt"
@@ -618,13 +634,13 @@ func TestChart_namesStayInTheirLayers(t *testing.T) {
 	}
 	above[18].end, above[19].end = 100, 100
 	y := func(tokens float64) float64 { return chartHeight - 2*tokens }
-	if got := name(layer{"l-elided", "elided, not sent"}, columns, above, below, y); len(got) != 1 || got[0].Y != chartHeight-10+4 {
+	if got := name(display.Layer{Class: "l-elided", Name: "elided, not sent"}, columns, above, below, y); len(got) != 1 || got[0].Y != chartHeight-10+4 {
 		t.Errorf("the name is at %v, want it low, where the layer is long enough", got)
 	}
 	for i := range above[:18] {
 		above[i].end = 0
 	}
-	if got := name(layer{"l-elided", "elided, not sent"}, columns, above, below, y); got != nil {
+	if got := name(display.Layer{Class: "l-elided", Name: "elided, not sent"}, columns, above, below, y); got != nil {
 		t.Errorf("a layer that is short has its name at %v, want it in the legend alone", got)
 	}
 }
@@ -640,7 +656,8 @@ func BenchmarkWrite(b *testing.B) {
 	}
 }
 
-// A secret stands in a title, in a text, in a call, in a result that is kept as data, in a pin and in what an elision shows in its place.
+// A secret stands in a title, in a text, in a call, in a result that is kept as data, in a pin and
+// in what an elision shows in its place.
 func TestPage_masksSecrets(t *testing.T) {
 	key := "sk-ant-api03-" + strings.Repeat("Tide7lamp", 10)
 	s := small()

@@ -39,7 +39,7 @@ type pivotView struct {
 // bars are two windows on one scale.
 type bars struct{ Before, After []segment }
 
-// replaced is one turn that a summary stands for.
+// replaced is one turn that a summary replaced.
 type replaced struct {
 	Turn, Written, Size string
 	Href                string
@@ -63,11 +63,11 @@ type done struct {
 	Undo, Remark  string
 }
 
-func (d *document) pivots(s strata) {
+func (d *document) pivots(s display.History) {
 	log := d.c.Session.Messages
-	faultOf := map[int]fault{}
-	for _, f := range s.faults {
-		faultOf[f.marker] = f
+	faultOf := map[int]display.Pivot{}
+	for _, f := range s.Pivots {
+		faultOf[f.Marker] = f
 	}
 	// Those that count first: the timeline numbers them. Undone ones follow.
 	var undone []pivotView
@@ -76,18 +76,21 @@ func (d *document) pivots(s strata) {
 		if log[i].Marker() == nil || !counts && !d.c.State.Undone[log[i].ID] {
 			continue
 		}
-		p := pivotView{marker: i, At: i + 1, Undone: !counts, When: moment(log[i].Time.Created, "2 January 2006, 15:04 UTC")}
+		p := pivotView{marker: i, At: i + 1, Undone: !counts, When: moment(log[i].Time.Created,
+			"2 January 2006, 15:04 UTC")}
 		if counts {
-			before, after := s.moments[f.summary].before, s.moments[f.summary].amounts
-			whole := max(sum(before), sum(after))
-			p.N, p.Before, p.After, p.Change = len(d.Pivots)+1, quantity.Number(f.before), quantity.Number(f.after), quantity.Change(f.before, f.after)
-			p.Bars = bars{bar(s, before, whole, summaryLayer), bar(s, after, whole, summaryLayer)}
-			d.summary(&p, &log[f.summary])
+			before, after := s.Moments[f.Summary].Before, s.Moments[f.Summary].Amounts
+			whole := max(before.Messages(), after.Messages())
+			p.N, p.Before, p.After, p.Change = len(d.Pivots)+1, quantity.Number(f.Before), quantity.Number(f.After),
+				quantity.Change(f.Before, f.After)
+			p.Bars = bars{bar(s, before, whole, display.SummaryLayer), bar(s, after, whole, display.SummaryLayer)}
+			d.summary(&p, &log[f.Summary])
 			d.replaced(&p)
 		}
 		r := d.receiptOf(log[i].ID)
 		if !counts && r != nil && r.TokensBefore > 0 {
-			p.Before, p.After, p.Change = quantity.Number(r.TokensBefore), quantity.Number(r.TokensAfter), quantity.Change(r.TokensBefore, r.TokensAfter)
+			p.Before, p.After, p.Change = quantity.Number(r.TokensBefore), quantity.Number(r.TokensAfter),
+				quantity.Change(r.TokensBefore, r.TokensAfter)
 		}
 		d.receipt(&p, r)
 		if counts {
@@ -178,7 +181,8 @@ func (d *document) summary(p *pivotView, m *session.Message) {
 	p.Summary, p.Carried = prose(strings.Join(own, "\n\n")), prose(strings.Join(carry, "\n\n"))
 }
 
-// replaced lists, turn by turn, the messages that a pivot folded: those of the window before it, but for its tail.
+// replaced lists, turn by turn, the messages that a pivot folded: those of the window before it,
+// but for its tail.
 func (d *document) replaced(p *pivotView) {
 	log := d.c.Session.Messages
 	before := view.Window(log[:p.marker], d.c.State.Undone)
@@ -225,7 +229,8 @@ func (d *document) replaced(p *pivotView) {
 				continue
 			}
 			what, text := d.heading(m, &m.Parts[j], x)
-			r.Entries = append(r.Entries, entry{Href: partHref(start[i] + j), What: what, Text: text, Tokens: quantity.Number(x.Tokens)})
+			r.Entries = append(r.Entries, entry{Href: partHref(start[i] + j), What: what, Text: text,
+				Tokens: quantity.Number(x.Tokens)})
 		}
 	}
 	p.ReplacedHow = quantity.Count(messages, "message")
@@ -234,11 +239,13 @@ func (d *document) replaced(p *pivotView) {
 	}
 }
 
-// doneOf is the receipt that stands on top of the page of a session that was just changed.
-func (d *document) doneOf(s strata) *done {
+// doneOf is the receipt on top of the page of a session that was just changed.
+func (d *document) doneOf(s display.History) *done {
 	r := d.c.Done
 	out := &done{
-		Before: quantity.Number(r.TokensBefore), After: quantity.Number(r.TokensAfter), Messages: [2]string{quantity.Count(r.MessagesBefore, "message"), quantity.Count(r.MessagesAfter, "message")},
+		Before: quantity.Number(r.TokensBefore), After: quantity.Number(r.TokensAfter),
+		Messages: [2]string{quantity.Count(r.MessagesBefore, "message"),
+			quantity.Count(r.MessagesAfter, "message")},
 		Facts: receiptFacts(r), Remark: visible(d.c.Remark), Undo: visible(r.Undo),
 	}
 	out.Size = display.Shrunk(r.TokensBefore, r.TokensAfter)
@@ -248,17 +255,17 @@ func (d *document) doneOf(s strata) *done {
 	}
 	verdict, fit := display.VerdictAfter(r, d.c.Report.Window)
 	out.Verdict, out.Over = verdict, fit == display.Over
-	before, after := s.now.amounts, s.now.amounts
-	if n := len(s.moments); n > 0 {
-		before = s.moments[n-1].amounts
+	before, after := s.Now.Amounts, s.Now.Amounts
+	if n := len(s.Moments); n > 0 {
+		before = s.Moments[n-1].Amounts
 	}
-	for _, f := range s.faults {
-		if r.Marker != "" && d.c.Session.Messages[f.marker].ID == r.Marker {
-			before, after = s.moments[f.summary].before, s.moments[f.summary].amounts
+	for _, f := range s.Pivots {
+		if r.Marker != "" && d.c.Session.Messages[f.Marker].ID == r.Marker {
+			before, after = s.Moments[f.Summary].Before, s.Moments[f.Summary].Amounts
 		}
 	}
-	whole := max(sum(before), sum(after))
-	out.Bars = bars{bar(s, before, whole, summaryLayer), bar(s, after, whole, summaryLayer)}
+	whole := max(before.Messages(), after.Messages())
+	out.Bars = bars{bar(s, before, whole, display.SummaryLayer), bar(s, after, whole, display.SummaryLayer)}
 	if t := tableOf("Folded, by kind", r.Gone, r.TokensBefore); len(t.Rows) > 0 {
 		out.Tables = append(out.Tables, t)
 	}
@@ -280,10 +287,10 @@ type pruning struct {
 // Prunings are those of the session, as they were made.
 func (d *document) Prunings() []pruning {
 	var out []pruning
-	standing := map[string]bool{}
+	committed := map[string]bool{}
 	for k := range d.c.Parts {
 		for _, el := range d.c.Parts[k].Elisions {
-			standing[el.Receipt] = true
+			committed[el.Receipt] = true
 		}
 	}
 	for i := range d.c.State.Receipts {
@@ -297,8 +304,9 @@ func (d *document) Prunings() []pruning {
 		}
 		text := display.Shrunk(r.TokensBefore, r.TokensAfter) + "; " + quantity.Count(r.Parts(), "part") +
 			" elided by " + strings.Join(slices.Sorted(maps.Keys(rules)), ", ") + "."
-		one := pruning{When: moment(r.Time, "2 January 2006, 15:04 UTC"), Text: text, Undo: d.command("winnow undo", r.ID)}
-		if one.Undone = !standing[r.ID] && len(r.Committed) > 0; one.Undone {
+		one := pruning{When: moment(r.Time, "2 January 2006, 15:04 UTC"), Text: text,
+			Undo: d.command("winnow undo", r.ID)}
+		if one.Undone = !committed[r.ID] && len(r.Committed) > 0; one.Undone {
 			one.Undo = d.command("winnow redo", r.ID)
 		}
 		out = append(out, one)

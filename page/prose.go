@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// prose sets the Markdown of a summary: headings, lists, tables, quotations, code and paragraphs; the rest is text as it is. It links nowhere and
-// shows no picture. Everything is escaped; only the tags written here are tags.
+// prose sets the Markdown of a summary: headings, lists, tables, quotations, code and paragraphs;
+// the rest is text as it is. It links nowhere and shows no picture. Everything is escaped; only the
+// tags written here are tags.
 func prose(text string) template.HTML {
 	var p proseWriter
 	fenced := ""
@@ -31,7 +32,8 @@ func prose(text string) template.HTML {
 			if n > 2 {
 				tag = "h5"
 			}
-			p.b.WriteString("<" + tag + ">" + inline(strings.TrimSpace(strings.TrimRight(bare[n:], "#"))) + "</" + tag + ">")
+			title := strings.TrimSpace(strings.TrimRight(bare[n:], "#"))
+			p.b.WriteString("<" + tag + ">" + inline(title) + "</" + tag + ">")
 		case strings.HasPrefix(bare, "- "), strings.HasPrefix(bare, "* "), strings.HasPrefix(bare, "• "):
 			p.open("ul")
 			_, item, _ := strings.Cut(bare, " ")
@@ -43,7 +45,8 @@ func prose(text string) template.HTML {
 		case ordinal(bare) > 0:
 			p.open("ol")
 			n := ordinal(bare)
-			p.b.WriteString(`<li value="` + strings.TrimLeft(bare[:n-1], "0") + `">` + inline(strings.TrimSpace(bare[n:])))
+			number := strings.TrimLeft(bare[:n-1], "0")
+			p.b.WriteString(`<li value="` + number + `">` + inline(strings.TrimSpace(bare[n:])))
 		case strings.HasPrefix(bare, "|") && strings.HasSuffix(bare, "|") && len(bare) > 1:
 			p.open("table")
 			if strings.Trim(bare, "|-: ") == "" { // the line below the heads
@@ -98,13 +101,15 @@ func heading(l string) int {
 // ordinal is how long the number of an item is, with the sign behind it: "12. " or "3) ".
 func ordinal(l string) int {
 	n := len(l) - len(strings.TrimLeft(l, "0123456789"))
-	if n > 0 && n < 5 && n+1 < len(l) && (l[n] == '.' || l[n] == ')') && l[n+1] == ' ' && strings.Trim(l[:n], "0") != "" {
+	sign := n+1 < len(l) && (l[n] == '.' || l[n] == ')') && l[n+1] == ' '
+	if n > 0 && n < 5 && sign && strings.Trim(l[:n], "0") != "" {
 		return n + 1
 	}
 	return 0
 }
 
-// cells are those of a table's row. A bar behind a backslash, or in code, is none between two cells.
+// cells are those of a table's row. A bar behind a backslash, or in code, is none between two
+// cells.
 func cells(row string) []string {
 	var out []string
 	from, code := 1, false

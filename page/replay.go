@@ -25,7 +25,8 @@ type ReplayDetails struct {
 	Name string
 	// KeepSecrets shows keys, tokens and passwords in names and commands as they are.
 	KeepSecrets bool
-	// Part says for people what a part of a session is: "read kiln/cooling.go". nil: parts are named by their id.
+	// Part says for people what a part of a session is: "read kiln/cooling.go". nil: parts are
+	// named by their id.
 	Part func(session, part string) string
 }
 
@@ -38,9 +39,10 @@ var (
 	replayScript string
 )
 
-// Replay writes what a replay showed as one page: the frontier, the table of policies and, for each session whose outcomes have a curve, its bill,
-// its prompts and what happened over its steps under each policy. It can be read without a script, with one session's course; with one all
-// can be chosen. A page of many sessions shows their curves with fewer points.
+// Replay writes what a replay showed as one page: the frontier, the table of policies and, for each
+// session whose outcomes have a curve, its bill, its prompts and what happened over its steps under
+// each policy. It can be read without a script, with one session's course; with one all can be
+// chosen. A page of many sessions shows their curves with fewer points.
 func Replay(w io.Writer, r lab.Report, details ReplayDetails) error {
 	t, err := template.New("replay").Parse(replayMarkup)
 	if err != nil {
@@ -119,7 +121,7 @@ type adviceView struct {
 	Settings       []fact
 }
 
-// markLegend says what a mark means; Y is where it stands in a picture of sixteen pixels.
+// markLegend says what a mark means; Y is its height in a picture of sixteen pixels.
 type markLegend struct {
 	Symbol, Name string
 	Y            int
@@ -205,7 +207,8 @@ func (d *replayDocument) about() {
 	}
 	d.Name, d.Prices = visible(d.details.Name), display.Capital(counted(r.Prices))
 	d.Title = "What it would have cost, and lost"
-	d.Facts = []fact{{"sessions", quantity.Number(len(r.Sessions))}, {"steps", quantity.Number(steps)}, {"tokens", quantity.Number(tokens)}}
+	d.Facts = []fact{{"sessions", quantity.Number(len(r.Sessions))}, {"steps", quantity.Number(steps)},
+		{"tokens", quantity.Number(tokens)}}
 	if d.Base < len(r.Policies) {
 		d.Facts = append(d.Facts, fact{"baseline", d.traits[d.Base].Name + ", " + d.traits[d.Base].Bill})
 	}
@@ -257,7 +260,8 @@ func (d *replayDocument) standings() {
 				continue
 			}
 			width := chartWidth * v / most
-			row.Bar = append(row.Bar, segment{p.class, share(x), share(width), p.name + " " + quantity.Bill(v, r.Relative)})
+			row.Bar = append(row.Bar, segment{p.class, share(x), share(width),
+				p.name + " " + quantity.Bill(v, r.Relative)})
 			x += width
 		}
 		d.Rows = append(d.Rows, row)
@@ -286,7 +290,8 @@ func (d *replayDocument) recorded() {
 	d.Rows = append(d.Rows, row)
 }
 
-// sessions are those of which there is a course to draw. The first that is shown is the one that would gain most, else the dearest.
+// sessions are those of which there is a course to draw. The first that is shown is the one that
+// would gain most, else the dearest.
 func (d *replayDocument) sessions() {
 	if len(d.r.Policies) == 0 {
 		return
@@ -297,7 +302,8 @@ func (d *replayDocument) sessions() {
 		if !slices.ContainsFunc(s.Outcomes, func(o lab.Outcome) bool { return len(o.Curve) > 0 }) {
 			continue
 		}
-		row := sessionRow{at: i, Index: len(d.Sessions), Name: line(cmp.Or(s.Name, s.ID), 120), Steps: quantity.Number(s.Steps), Tokens: quantity.Number(s.Tokens)}
+		row := sessionRow{at: i, Index: len(d.Sessions), Name: line(cmp.Or(s.Name, s.ID), 120),
+			Steps: quantity.Number(s.Steps), Tokens: quantity.Number(s.Tokens)}
 		before := 0.0
 		if d.Base < len(s.Outcomes) {
 			before = s.Outcomes[d.Base].Bill.Total()
@@ -305,7 +311,8 @@ func (d *replayDocument) sessions() {
 		}
 		if d.subject >= 0 && d.subject < len(s.Outcomes) {
 			after := s.Outcomes[d.subject].Bill.Total()
-			row.After, row.Diff, row.Bad = quantity.Bill(after, d.r.Relative), quantity.Signed(after/before-1), after > 1.02*before
+			row.After, row.Diff, row.Bad = quantity.Bill(after, d.r.Relative), quantity.Signed(after/before-1),
+				after > 1.02*before
 		}
 		gains := len(d.r.Gains) > 0 && d.r.Gains[0].Session == s.ID
 		if gains && !math.IsInf(dearest, 1) || before > dearest {

@@ -58,10 +58,12 @@ func TestBrowser_replay(t *testing.T) {
 		b.eval("document.querySelector('.course').focus()", nil)
 		for _, name := range []string{"End", "ArrowLeft"} {
 			for _, kind := range []string{"keyDown", "keyUp"} {
-				b.call("Input.dispatchKeyEvent", map[string]any{"type": kind, "key": name, "code": name, "windowsVirtualKeyCode": map[string]int{"End": 35, "ArrowLeft": 37}[name]}, nil)
+				b.call("Input.dispatchKeyEvent", map[string]any{"type": kind, "key": name, "code": name,
+					"windowsVirtualKeyCode": map[string]int{"End": 35, "ArrowLeft": 37}[name]}, nil)
 			}
 		}
-		if got := text("#view .step"); !strings.HasPrefix(got, "Step 249 (bill so far, prompt): A 3.") || !strings.Contains(got, "B ") {
+		if got := text("#view .step"); !strings.HasPrefix(got, "Step 249 (bill so far, prompt): A 3.") ||
+			!strings.Contains(got, "B ") {
 			t.Errorf("the last step but one says %q", got)
 		}
 		b.quiet(path)
@@ -75,7 +77,8 @@ func TestBrowser_replay(t *testing.T) {
 				b.open(one)
 				b.eval("document.querySelectorAll('details').forEach(d => d.open = true)", nil)
 				over := 0
-				if b.eval("document.documentElement.scrollWidth - document.documentElement.clientWidth", &over); over > 0 {
+				if b.eval("document.documentElement.scrollWidth - document.documentElement.clientWidth",
+					&over); over > 0 {
 					t.Errorf("the page is %d pixels wider than the screen of %d", over, width)
 				}
 				b.quiet(one)
@@ -98,7 +101,8 @@ func TestBrowser_replay(t *testing.T) {
 				break
 			}
 		}
-		for _, want := range []string{"Recommended: balanced", "Frontier", "Policies", "watch-1.jsonl", "Bill so far", "shows the course of one session alone"} {
+		for _, want := range []string{"Recommended: balanced", "Frontier", "Policies", "watch-1.jsonl", "Bill so far",
+			"shows the course of one session alone"} {
 			if !strings.Contains(says, want) {
 				t.Errorf("without JavaScript the page does not say %q", want)
 			}
@@ -112,7 +116,8 @@ func TestBrowser_replay(t *testing.T) {
 	})
 }
 
-// TestBrowser_opensAReplayOfManySessions measures and does not judge, as the other one: it fails when the page is not usable at all.
+// TestBrowser_opensAReplayOfManySessions measures and does not judge, as the other one: it fails
+// when the page is not usable at all.
 func TestBrowser_opensAReplayOfManySessions(t *testing.T) {
 	b := openBrowser(t)
 	html := replayPage(t, replayed(200, 8, 300), ReplayDetails{})
@@ -130,6 +135,7 @@ func TestBrowser_opensAReplayOfManySessions(t *testing.T) {
 		document.querySelector('.course').getBoundingClientRect();
 		return performance.now() - from;
 	})()`, &chosen)
-	t.Logf("%d KB: first paint %.0f ms, all loaded %.0f ms, the last session chosen %.0f ms", len(html)>>10, paint, loaded, chosen)
+	t.Logf("%d KB: first paint %.0f ms, all loaded %.0f ms, the last session chosen %.0f ms", len(html)>>10, paint,
+		loaded, chosen)
 	b.quiet(path)
 }

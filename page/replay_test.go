@@ -16,14 +16,16 @@ import (
 	"github.com/winnowhq/winnow/lab"
 )
 
-// outcome is a session under a policy that carries so many tokens more with each step, and folds when they are too many.
+// outcome is a session under a policy that carries so many tokens more with each step, and folds
+// when they are too many.
 func outcome(session, policy string, steps, grows, most int) lab.Outcome {
 	o := lab.Outcome{Session: session, Policy: policy, Steps: steps}
 	size := 18_000
 	for k := range steps {
 		size += grows * (1 + k%3)
 		if size > most {
-			o.Events = append(o.Events, lab.Event{Step: k, Kind: lab.Folded, Tokens: size - 20_000, Rewritten: 2_000, Cost: 0.02})
+			o.Events = append(o.Events, lab.Event{Step: k, Kind: lab.Folded, Tokens: size - 20_000,
+				Rewritten: 2_000, Cost: 0.02})
 			o.Folds++
 			size = 20_000
 		}
@@ -31,11 +33,13 @@ func outcome(session, policy string, steps, grows, most int) lab.Outcome {
 		case k%50 == 20:
 			o.Events = append(o.Events, lab.Event{Step: k, Kind: lab.Idle})
 		case o.Folds > 0 && k%40 == 31:
-			o.Events = append(o.Events, lab.Event{Step: k, Kind: lab.Regretted, N: 1, Tokens: 900, Cost: 0.01, Parts: []string{"prt_" + strconv.Itoa(k-9)}})
+			o.Events = append(o.Events, lab.Event{Step: k, Kind: lab.Regretted, N: 1, Tokens: 900, Cost: 0.01,
+				Parts: []string{"prt_" + strconv.Itoa(k-9)}})
 			o.Regrets++
 			o.Bill.Regret += 0.01
 		case policy != "nothing" && k%23 == 11:
-			o.Events = append(o.Events, lab.Event{Step: k, Kind: lab.Committed, N: 5, Tokens: 4_000, Rewritten: 9_000, Parts: []string{"prt_1", "prt_2", "prt_3", "prt_4", "prt_5"}})
+			o.Events = append(o.Events, lab.Event{Step: k, Kind: lab.Committed, N: 5, Tokens: 4_000,
+				Rewritten: 9_000, Parts: []string{"prt_1", "prt_2", "prt_3", "prt_4", "prt_5"}})
 			o.Commits++
 		}
 		o.Bill.Read += float64(size) / 1e7
@@ -48,7 +52,8 @@ func outcome(session, policy string, steps, grows, most int) lab.Outcome {
 
 // replayed is a report over so many sessions under so many policies; the last two are a sweep.
 func replayed(sessions, policies, steps int) lab.Report {
-	r := lab.Report{Baseline: "nothing", Relative: true, Prices: "cache read 0.1, write 1.25, output 5 times the input price"}
+	r := lab.Report{Baseline: "nothing", Relative: true,
+		Prices: "cache read 0.1, write 1.25, output 5 times the input price"}
 	for j := range policies {
 		s := lab.Standing{Name: "nothing"}
 		switch {
@@ -63,12 +68,15 @@ func replayed(sessions, policies, steps int) lab.Report {
 	}
 	for i := range sessions {
 		one := lab.Recorded{
-			ID: "ses_" + strconv.Itoa(i+1), Name: fmt.Sprintf("watch-%d.jsonl", i+1), Product: "Claude Code", Model: "anthropic/claude-sonnet-4-5", Steps: steps, Tokens: steps * 900, Base: 18_000, Bound: 0.3,
+			ID: "ses_" + strconv.Itoa(i+1), Name: fmt.Sprintf("watch-%d.jsonl", i+1), Product: "Claude Code",
+			Model: "anthropic/claude-sonnet-4-5", Steps: steps, Tokens: steps * 900, Base: 18_000, Bound: 0.3,
 		}
 		for j := range r.Policies {
-			o := outcome(one.ID, r.Policies[j].Name, steps, 400+10*i, []int{1e9, 60_000, 45_000, 40_000}[min(j, 3)]+1_000*j)
+			o := outcome(one.ID, r.Policies[j].Name, steps, 400+10*i, []int{1e9, 60_000, 45_000,
+				40_000}[min(j, 3)]+1_000*j)
 			p := &r.Policies[j]
-			p.Bill, p.Steps, p.Regrets, p.Commits, p.Folds = p.Bill.Add(o.Bill), p.Steps+steps, p.Regrets+o.Regrets, p.Commits+o.Commits, p.Folds+o.Folds
+			p.Bill, p.Steps, p.Regrets, p.Commits, p.Folds = p.Bill.Add(o.Bill), p.Steps+steps, p.Regrets+o.Regrets,
+				p.Commits+o.Commits, p.Folds+o.Folds
 			one.Outcomes = append(one.Outcomes, o)
 		}
 		r.Sessions = append(r.Sessions, one)
@@ -79,9 +87,11 @@ func replayed(sessions, policies, steps int) lab.Report {
 		p.Mean, p.Rate, p.Hits, p.Bound = p.Ratio, 100*float64(p.Regrets)/float64(max(1, p.Steps)), 0.97, p.Ratio/0.4
 	}
 	first := r.Sessions[0]
-	r.Gains = []lab.Change{{Session: first.ID, Name: first.Name, Before: first.Outcomes[0].Bill.Total(), After: first.Outcomes[1].Bill.Total(), Why: "3 folds kept its prompts below 120000 tokens"}}
+	r.Gains = []lab.Change{{Session: first.ID, Name: first.Name, Before: first.Outcomes[0].Bill.Total(),
+		After: first.Outcomes[1].Bill.Total(), Why: "3 folds kept its prompts below 120000 tokens"}}
 	r.Losses = []lab.Change{{Session: "ses_gone", Name: "gone.jsonl", Before: 1, After: 1.01}}
-	r.Advice = &lab.Advice{Policy: "balanced", Reason: "on your sessions it costs half of what nothing costs.", Settings: map[string]string{"compaction.threshold": "120000"}}
+	r.Advice = &lab.Advice{Policy: "balanced", Reason: "on your sessions it costs half of what nothing costs.",
+		Settings: map[string]string{"compaction.threshold": "120000"}}
 	r.Skipped = []lab.Skipped{{Path: "/home/keeper/empty.jsonl", Why: "no step in it"}}
 	return r
 }
@@ -140,7 +150,8 @@ func TestReplay_withoutDetailHasNoCourses(t *testing.T) {
 		}
 	}
 	html := replayPage(t, r, ReplayDetails{})
-	if strings.Contains(html, `id="course"`) || !strings.Contains(html, `id="frontier"`) || !strings.Contains(html, `id="policies"`) {
+	if strings.Contains(html, `id="course"`) || !strings.Contains(html, `id="frontier"`) ||
+		!strings.Contains(html, `id="policies"`) {
 		t.Error("want the frontier and the table, and no course")
 	}
 }
@@ -149,7 +160,8 @@ func TestReplay_withoutAdviceSaysWhyAndStillTellsWhoGains(t *testing.T) {
 	r := replayed(2, 3, 10)
 	r.Advice, r.Unadvised, r.Subject = nil, "2 sessions are too little; it takes 10000 steps", "rule 2"
 	html := replayPage(t, r, ReplayDetails{})
-	for _, want := range []string{"No recommendation: 2 sessions are too little; it takes 10,000 steps.", `under rule 2`, `<th scope="col" class="n">rule 2</th>`} {
+	for _, want := range []string{"No recommendation: 2 sessions are too little; it takes 10,000 steps.",
+		`under rule 2`, `<th scope="col" class="n">rule 2</th>`} {
 		if !strings.Contains(html, want) {
 			t.Errorf("the page does not say %q", want)
 		}
@@ -166,7 +178,8 @@ func TestReplay_ofNothing(t *testing.T) {
 	}
 }
 
-// hostileReplay has texts that would act if they were not escaped, and figures that no replay gives.
+// hostileReplay has texts that would act if they were not escaped, and figures that no replay
+// gives.
 func hostileReplay() lab.Report {
 	r := replayed(2, 4, 30)
 	r.Baseline, r.Prices = evil, evil
@@ -175,7 +188,8 @@ func hostileReplay() lab.Report {
 	r.Sessions[0].Name, r.Sessions[0].Model, r.Sessions[1].Product = evil, evil, evil
 	r.Sessions[0].Outcomes[1].Curve[4], r.Sessions[0].Outcomes[1].Curve[5] = math.NaN(), math.Inf(1)
 	r.Sessions[0].Outcomes[1].Sizes[4] = -5
-	r.Sessions[0].Outcomes[1].Events = []lab.Event{{Step: -3, Kind: lab.EventKind(evil), N: -1, Tokens: -4, Parts: []string{evil}}, {Step: 1 << 40, Kind: lab.Regretted, Cost: math.NaN()}}
+	r.Sessions[0].Outcomes[1].Events = []lab.Event{{Step: -3, Kind: lab.EventKind(evil), N: -1, Tokens: -4,
+		Parts: []string{evil}}, {Step: 1 << 40, Kind: lab.Regretted, Cost: math.NaN()}}
 	r.Sessions[1].Outcomes = r.Sessions[1].Outcomes[:1]
 	r.Gains[0].Name, r.Gains[0].Why, r.Gains[0].Before = evil, evil, 0
 	r.Advice = &lab.Advice{Policy: evil, Reason: evil, Settings: map[string]string{evil: evil}}
@@ -187,7 +201,8 @@ func TestReplay_hostileTextStaysText(t *testing.T) {
 	html := replayPage(t, hostileReplay(), ReplayDetails{Name: evil, Part: func(string, string) string { return evil }})
 	body := strings.NewReplacer(style, "", replayStyle, "", scriptOfKept, "", replayScript, "").Replace(html)
 	for _, text := range append(unpacked(t, html), body) {
-		for what, bad := range map[string]string{"a script": "<script>window.pwned", "an image": "<img", "NaN": "NaN", "an override": "\u202e", "an escape sequence": "\x1b"} {
+		for what, bad := range map[string]string{"a script": "<script>window.pwned", "an image": "<img", "NaN": "NaN",
+			"an override": "\u202e", "an escape sequence": "\x1b"} {
 			if strings.Contains(text, bad) {
 				t.Errorf("the page has %s", what)
 			}
@@ -196,7 +211,8 @@ func TestReplay_hostileTextStaysText(t *testing.T) {
 			t.Errorf("a tag has a style or a handler: %.200s", found)
 		}
 	}
-	if got, want := strings.Count(strings.ToLower(body), "<script"), 1+len(keptTexts.FindAllString(body, -1)); got != want {
+	if got, want := strings.Count(strings.ToLower(body), "<script"),
+		1+len(keptTexts.FindAllString(body, -1)); got != want {
 		t.Errorf("there are %d scripts, want %d", got, want)
 	}
 }
@@ -250,7 +266,8 @@ func TestFrontier_labelsDoNotCollideAndStayInTheFrame(t *testing.T) {
 		r := lab.Report{Baseline: "p 0"}
 		for i := range rapid.IntRange(1, 30).Draw(t, "policies") {
 			r.Policies = append(r.Policies, lab.Standing{
-				Name: fmt.Sprintf("p %d", i), Group: rapid.SampledFrom([]string{"", "", "p"}).Draw(t, "group"), Ratio: rapid.Float64Range(0.1, 2).Draw(t, "ratio"), Rate: rapid.Float64Range(0, 15).Draw(t, "rate"),
+				Name: fmt.Sprintf("p %d", i), Group: rapid.SampledFrom([]string{"", "", "p"}).Draw(t, "group"),
+				Ratio: rapid.Float64Range(0.1, 2).Draw(t, "ratio"), Rate: rapid.Float64Range(0, 15).Draw(t, "rate"),
 			})
 		}
 		d := newReplayDocument(&r, ReplayDetails{})

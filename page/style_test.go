@@ -40,8 +40,8 @@ func contrast(a, b string) float64 {
 	return (max(x, y) + 0.05) / (min(x, y) + 0.05)
 }
 
-// Text has the contrast that WCAG 2 AA asks for, in both schemes; strata differ from the ground as graphics must, with the line between them,
-// the names in them and the legend to tell them apart.
+// Text has the contrast that WCAG 2 AA asks for, in both schemes; strata differ from the ground as
+// graphics must, with the line between them, the names in them and the legend to tell them apart.
 func TestStyle_contrast(t *testing.T) {
 	light, dark, _ := strings.Cut(style, "@media screen and (prefers-color-scheme: dark)")
 	dark, _, _ = strings.Cut(dark, "* {")
@@ -66,9 +66,11 @@ func TestStyle_contrast(t *testing.T) {
 // Everything that the style and the script name is on the page itself: nothing is fetched.
 func TestStyle_namesNothingElsewhere(t *testing.T) {
 	for name, text := range map[string]string{
-		"style": style, "script": script, "markup": markup, "replay's style": replayStyle, "replay's script": replayScript, "replay's markup": replayMarkup,
+		"style": style, "script": script, "markup": markup, "replay's style": replayStyle,
+		"replay's script": replayScript, "replay's markup": replayMarkup,
 	} {
-		for _, bad := range []string{"http:", "https:", "//fonts", "@import", "fetch(", "XMLHttpRequest", "WebSocket", "eval(", "new Function", "localStorage"} {
+		for _, bad := range []string{"http:", "https:", "//fonts", "@import", "fetch(", "XMLHttpRequest", "WebSocket",
+			"eval(", "new Function", "localStorage"} {
 			if strings.Contains(text, bad) {
 				t.Errorf("the %s has %q", name, bad)
 			}

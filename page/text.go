@@ -14,7 +14,8 @@ import (
 // visible makes a foreign text fit to be read: what would act unseen is written out.
 func visible(text string) string { return see.Text(text) }
 
-// line is the beginning of a foreign text on one line of at most so many characters. Escape sequences go: colour is nothing to read.
+// line is the beginning of a foreign text on one line of at most that many characters. Escape
+// sequences go: colour is nothing to read.
 func line(text string, most int) string {
 	if room := 8 * most; len(text) > room { // enough, whatever is folded into one space
 		for room > 0 && !utf8.RuneStart(text[room]) {
@@ -47,7 +48,7 @@ func line(text string, most int) string {
 	return visible(b.String())
 }
 
-// excerpt is the beginning of a text, at most so many bytes, cut between characters.
+// excerpt is the beginning of a text, at most that many bytes, cut between characters.
 func excerpt(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -94,7 +95,8 @@ func command(name string, arguments ...string) string {
 // quoted is a name as a shell takes it.
 func quoted(name string) string {
 	if name != "" && !strings.ContainsFunc(name, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-./:=@%+,~", r))
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
+			strings.ContainsRune("_-./:=@%+,~", r))
 	}) {
 		return name
 	}

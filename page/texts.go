@@ -11,12 +11,12 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// chunkSize is how many bytes of texts are compressed together: enough to compress well, and little enough to be unpacked while somebody
-// waits for one of them.
+// chunkSize is how many bytes of texts are compressed together: enough to compress well, and little
+// enough to be unpacked while somebody waits for one of them.
 const chunkSize = 256 << 10
 
-// texts are those that the page keeps as data and unpacks when a part is opened. Only references into the log are held until they are
-// written.
+// texts are those that the page keeps as data and unpacks when a part is opened. Only references
+// into the log are held until they are written.
 type texts struct {
 	chunks [][]kept
 	room   int // in the last chunk
@@ -42,7 +42,8 @@ func (t *texts) add(text string, isJSON bool) string {
 	return strconv.Itoa(last) + "." + strconv.Itoa(len(t.chunks[last])-1)
 }
 
-// write writes each chunk as base64 of the deflated JSON list of its texts: letters, digits and three signs, whatever a session says.
+// write writes each chunk as base64 of the deflated JSON list of its texts: letters, digits and
+// three signs, whatever a session says.
 func (t *texts) write(w io.Writer) error {
 	var packed bytes.Buffer
 	// Somebody waits for the page: harder compression takes more than twice as long for 3 % less.
@@ -94,11 +95,12 @@ func (k kept) shown() string {
 	return visible(arguments(k.text))
 }
 
-// arguments are those of a call, one below the other: texts as they are, with their line breaks, other values as JSON. What is no
-// JSON object is left as it is.
+// arguments are those of a call, one below the other: texts as they are, with their line breaks,
+// other values as JSON. Anything else is left as it is.
 func arguments(text string) string {
 	var b strings.Builder
-	dec := jsontext.NewDecoder(strings.NewReader(text), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	dec := jsontext.NewDecoder(strings.NewReader(text), jsontext.AllowDuplicateNames(true),
+		jsontext.AllowInvalidUTF8(true))
 	if first, err := dec.ReadToken(); err != nil || first.Kind() != '{' {
 		return text
 	}

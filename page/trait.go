@@ -60,7 +60,8 @@ func (d *replayDocument) traitsOf() []trait {
 	return out
 }
 
-// bound keeps the page small enough to open quickly: with many sessions and policies a curve has fewer points and a list fewer rows.
+// bound keeps the page small enough to open quickly: with many sessions and policies a curve has
+// fewer points and a list fewer rows.
 func (d *replayDocument) bound() {
 	curves, events := 0, 0
 	for i := range d.r.Sessions {

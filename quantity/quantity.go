@@ -1,5 +1,6 @@
-// Package quantity writes numbers for people: counts, tokens, money, shares, sizes and times. Whatever
-// prints a figure prints it with this package, so that the same figure reads the same everywhere.
+// Package quantity writes numbers for people: counts, tokens, money, shares, sizes and times.
+// Whatever prints a figure prints it with this package, so that the same figure reads the same
+// everywhere.
 package quantity
 
 import (
@@ -26,7 +27,8 @@ func AppendNumber(text []byte, n int) []byte {
 	return append(text, Number(n)...)
 }
 
-// Count writes a number of things whose plural is regular: "1 line", "2,000 lines", "3 matches", "2 entries".
+// Count writes a number of things whose plural is regular: "1 line", "2,000 lines", "3 matches", "2
+// entries".
 func Count(n int, one string) string {
 	if n == 1 {
 		return "1 " + one
@@ -121,7 +123,8 @@ func Decimal(v float64, decimals int) string {
 	return strconv.FormatFloat(v, 'f', decimals, 64)
 }
 
-// Dollars writes an amount in cents, and a small one with four decimals: $1,234.56, $0.0260, <$0.0001.
+// Dollars writes an amount in cents, and a small one with four decimals: $1,234.56, $0.0260,
+// <$0.0001.
 func Dollars(amount float64) string {
 	switch {
 	case !(amount > 0) || math.IsInf(amount, 0):
@@ -165,7 +168,8 @@ func Bill(amount float64, relative bool) string {
 // mostPercent is the largest percentage that is written out.
 const mostPercent = 99_999
 
-// Percent writes a part of a whole. What is there is not rounded to 0%, nor what is not all to 100%.
+// Percent writes a part of a whole. What is there is not rounded to 0%, nor what is not all to
+// 100%.
 func Percent(part, whole int) string {
 	if whole <= 0 || part <= 0 {
 		return "0%"
@@ -190,8 +194,8 @@ func Share(v float64) string {
 	return Percent(int(math.Round(min(v, 10)*1e6)), 1e6)
 }
 
-// Change writes the relative difference between two sizes: −42%, +7%, ±0%. What nearly vanished has a
-// decimal, which is not rounded up: −99.9%.
+// Change writes the relative difference between two sizes: −42%, +7%, ±0%. What nearly vanished has
+// a decimal, which is not rounded up: −99.9%.
 func Change(before, after int) string {
 	before, after = max(before, 0), max(after, 0)
 	switch {
@@ -221,7 +225,8 @@ func Signed(v float64) string {
 	return "+" + Decimal(100*v, 1) + "%"
 }
 
-// Duration writes how long something took, in at most two units: 0.4 s, 48 s, 2 min 5 s, 1 h 10 min.
+// Duration writes how long something took, in at most two units: 0.4 s, 48 s, 2 min 5 s, 1 h 10
+// min.
 func Duration(d time.Duration) string {
 	switch s := d.Seconds(); {
 	case s <= 0:

@@ -102,7 +102,8 @@ func TestShort_takesFewCharacters(t *testing.T) {
 
 func TestBytes_countsInThousands(t *testing.T) {
 	for n, want := range map[int]string{
-		0: "0 B", 512: "512 B", 1000: "1 kB", 1280: "1.3 kB", 61_480: "61 kB", 1_500_000: "1.5 MB", 45_300_000: "45.3 MB", 2e9: "2 GB",
+		0: "0 B", 512: "512 B", 1000: "1 kB", 1280: "1.3 kB", 61_480: "61 kB", 1_500_000: "1.5 MB",
+		45_300_000: "45.3 MB", 2e9: "2 GB",
 	} {
 		if got := quantity.Bytes(n); got != want {
 			t.Errorf("Bytes(%d) = %q, want %q", n, got, want)
@@ -112,9 +113,12 @@ func TestBytes_countsInThousands(t *testing.T) {
 
 func TestDuration_hasTwoUnitsAtMost(t *testing.T) {
 	for d, want := range map[time.Duration]string{
-		-time.Second: "0 s", 0: "0 s", 20 * time.Millisecond: "<0.1 s", 400 * time.Millisecond: "0.4 s", 3 * time.Second: "3 s",
-		3240 * time.Millisecond: "3.2 s", 9960 * time.Millisecond: "10 s", 48700 * time.Millisecond: "49 s", 59500 * time.Millisecond: "1 min", time.Minute: "1 min",
-		125 * time.Second: "2 min 5 s", time.Hour: "1 h", time.Hour - time.Millisecond: "1 h", 70*time.Minute + 5*time.Second: "1 h 10 min", 1200 * time.Hour: "1,200 h",
+		-time.Second: "0 s", 0: "0 s", 20 * time.Millisecond: "<0.1 s", 400 * time.Millisecond: "0.4 s",
+		3 * time.Second:         "3 s",
+		3240 * time.Millisecond: "3.2 s", 9960 * time.Millisecond: "10 s", 48700 * time.Millisecond: "49 s",
+		59500 * time.Millisecond: "1 min", time.Minute: "1 min",
+		125 * time.Second: "2 min 5 s", time.Hour: "1 h", time.Hour - time.Millisecond: "1 h",
+		70*time.Minute + 5*time.Second: "1 h 10 min", 1200 * time.Hour: "1,200 h",
 	} {
 		if got := quantity.Duration(d); got != want {
 			t.Errorf("Duration(%s) = %q, want %q", d, got, want)
@@ -125,8 +129,9 @@ func TestDuration_hasTwoUnitsAtMost(t *testing.T) {
 func TestAge_hasOneUnit(t *testing.T) {
 	const day = 24 * time.Hour
 	for d, want := range map[time.Duration]string{
-		-time.Hour: "now", 59 * time.Second: "now", time.Minute: "1 min", 59 * time.Minute: "59 min", time.Hour: "1 h", 47 * time.Hour: "47 h",
-		2 * day: "2 days", 99 * day: "99 days", 100 * day: "3 months", 400 * day: "13 months",
+		-time.Hour: "now", 59 * time.Second: "now", time.Minute: "1 min", 59 * time.Minute: "59 min", time.Hour: "1 h",
+		47 * time.Hour: "47 h",
+		2 * day:        "2 days", 99 * day: "99 days", 100 * day: "3 months", 400 * day: "13 months",
 	} {
 		if got := quantity.Age(d); got != want {
 			t.Errorf("Age(%s) = %q, want %q", d, got, want)

@@ -29,7 +29,7 @@ func (w Wait) When() string {
 		if w.Steps == 0 {
 			return "when the cache is cold, or with a compaction"
 		}
-		return "pays in about " + steps(w.Steps)
+		return "pays in about " + quantity.Count(w.Steps, "step")
 	case rule.BelowMinimum:
 		return "when there is more of it"
 	case rule.Recent:
@@ -97,14 +97,7 @@ func (w Wait) String() string {
 
 // figures are what a batch would save and what it would cost.
 func (w Wait) figures() string {
-	return fmt.Sprintf("would save %s tokens a step and rewrite %s; that pays in about %s", quantity.Number(w.Saves), quantity.Number(w.Rewrites), steps(w.Steps))
-}
-
-func steps(n int) string {
-	if n == 1 {
-		return "1 step"
-	}
-	return quantity.Number(n) + " steps"
+	return fmt.Sprintf("would save %s tokens a step and rewrite %s; that pays in about %s", quantity.Number(w.Saves), quantity.Number(w.Rewrites), quantity.Count(w.Steps, "step"))
 }
 
 // Explain says of each elision that a schedule left for later why.

@@ -1,6 +1,7 @@
 package secret
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -31,26 +32,17 @@ func addresses(text string, found []span) []span {
 		for end < len(text) && end-from < 512 && strings.IndexByte(" \t\r\n/?#\"'`<>\\|,;", text[end]) < 0 {
 			end++
 		}
-		user, _, found2 := cutLast(text[from:end], '@')
-		if !found2 {
-			return
-		}
-		name, password, has := strings.Cut(user, ":")
-		if has && password != "" && !placeholder(password) {
+		user := text[from : from+max(0, strings.LastIndexByte(text[from:end], '@'))]
+		name, password, _ := strings.Cut(user, ":")
+		if password != "" && !placeholder(password) {
 			found = append(found, span{from + len(name) + 1, from + len(user)})
 		}
 	})
 	return found
 }
 
-func cutLast(text string, at byte) (before, after string, found bool) {
-	if i := strings.LastIndexByte(text, at); i >= 0 {
-		return text[:i], text[i+1:], true
-	}
-	return text, "", false
-}
-
-// assignments are values beside a name that says what they are: NAME=value, "name": "value", ?name=value, Name: value, also within a JSON string.
+// assignments are values beside a name that says what they are: NAME=value, "name": "value",
+// ?name=value, Name: value, also within a JSON string.
 func assignments(text string, found []span) []span {
 	for at := 0; at < len(text); at++ {
 		next := strings.IndexAny(text[at:], "=:")
@@ -64,7 +56,10 @@ func assignments(text string, found []span) []span {
 		}
 		from, quoted := valueAfter(text, at, kind)
 		to := valueEnd(text, from, quoted)
-		if to-from > longestValue || !quoted && to < len(text) && (text[to] == '(' || text[to] == '[') { // a call, or an element of a list
+		if to-from > longestValue {
+			continue
+		}
+		if !quoted && to < len(text) && (text[to] == '(' || text[to] == '[') { // a call, or an element of a list
 			continue
 		}
 		if value := text[from:to]; kind.takes(value, quoted) {
@@ -75,7 +70,7 @@ func assignments(text string, found []span) []span {
 	return found
 }
 
-// nameBefore is the name that stands before a sign, within quotation marks or without.
+// nameBefore is the name before a sign, within quotation marks or without.
 func nameBefore(text string, at int) string {
 	for n := 0; n < 8 && at > 0 && strings.IndexByte(" \"'`\\", text[at-1]) >= 0; n++ {
 		at--
@@ -87,7 +82,7 @@ func nameBefore(text string, at int) string {
 	return text[from:at]
 }
 
-// valueAfter is where the value behind a sign begins, and whether it stands within quotation marks.
+// valueAfter is where the value behind a sign begins, and whether it is within quotation marks.
 func valueAfter(text string, at int, k kind) (from int, quoted bool) {
 	from = at + 1
 	skip := func(set string, most int) {
@@ -115,7 +110,8 @@ func valueAfter(text string, at int, k kind) (from int, quoted bool) {
 	return from, quoted
 }
 
-// valueEnd is where a value ends. Of the escapes of JSON it takes those that stand for a letter or a sign, so that none is torn.
+// valueEnd is where a value ends. Of the escapes of JSON it takes those of a letter or
+// a sign, so that none is torn.
 func valueEnd(text string, from int, quoted bool) int {
 	ends := " \t\r\n\"'`,;&<>(){}[]|#=:"
 	if quoted {
@@ -129,7 +125,7 @@ func valueEnd(text string, from int, quoted bool) int {
 			case to+1 < len(text) && text[to+1] == '/':
 				to += 2
 				continue
-			case to+5 < len(text) && text[to+1] == 'u' && text[to+2:to+4] == "00" && hexadecimal(text[to+4:to+6]) && text[to+4] > '1':
+			case to+5 < len(text) && text[to+1:to+4] == "u00" && hexadecimal(text[to+4:to+6]) && text[to+4] > '1':
 				to += 6
 				continue
 			}
@@ -165,32 +161,21 @@ func kindOf(name string, sign byte) kind {
 	if len(name) < 3 {
 		return ordinary
 	}
-	letters := make([]byte, 0, longestName)
-	for i := range len(name) {
-		if c := name[i]; alnum.has(c) {
-			if c >= 'A' && c <= 'Z' {
-				c += 'a' - 'A'
-			}
-			letters = append(letters, c)
-		}
-	}
-	flat := string(letters)
+	flat := strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name))
 	ends := func(words ...string) bool {
-		for _, w := range words {
-			if strings.HasSuffix(flat, w) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(words, func(w string) bool { return strings.HasSuffix(flat, w) })
 	}
 	switch {
 	case ends("pagetoken", "nexttoken", "continuationtoken"):
 		return ordinary
-	case ends("password", "passwd", "passphrase", "pwd"), ends("dbpass", "userpass"), flat == "pass" && sign == '=': // "PASS: TestLamp1" is none
+	case ends("password", "passwd", "passphrase", "pwd", "dbpass", "userpass"):
+		return password
+	case flat == "pass" && sign == '=': // "PASS: TestLamp1" is not one
 		return password
 	case ends("authorization"):
 		return header
-	case ends("apikey", "accesskey", "secretkey", "privatekey", "signingkey", "encryptionkey", "authkey", "accountkey", "secret", "token", "credential"):
+	case ends("apikey", "accesskey", "secretkey", "privatekey", "signingkey", "encryptionkey", "authkey",
+		"accountkey", "secret", "token", "credential"):
 		return key
 	case flat == "sig" && sign == '=': // of a shared access signature
 		return key
@@ -200,16 +185,19 @@ func kindOf(name string, sign byte) kind {
 	return ordinary
 }
 
-// takes reports whether a value is one that a name of the kind has: no variable, no path, no name of something else.
+// takes reports whether a value is one that a name of the kind has: no variable, no path, no name
+// of something else.
 func (k kind) takes(value string, quoted bool) bool {
-	if placeholder(value) || strings.HasPrefix(value, "/") || strings.HasPrefix(value, "~") || strings.HasPrefix(value, "./") {
+	path := strings.HasPrefix(value, "/") || strings.HasPrefix(value, "~") || strings.HasPrefix(value, "./")
+	if path || placeholder(value) {
 		return false
 	}
 	if !quoted && strings.Contains(value, ".") && named(value) {
 		return false // a member of something in a program
 	}
 	if k == password {
-		return len(value) >= 6 && (mixed(value, 1) || strings.ContainsAny(value, "!@#%^&*+?~") && strings.ContainsFunc(value, letter))
+		signs := strings.ContainsAny(value, "!@#%^&*+?~") && strings.ContainsFunc(value, letter)
+		return len(value) >= 6 && (signs || mixed(value, 1))
 	}
 	if len(value) < 16 || !mixed(value, 2) || uuid(value) || digest(value) {
 		return false
@@ -222,10 +210,14 @@ func (k kind) takes(value string, quoted bool) bool {
 
 func letter(r rune) bool { return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' }
 
-// placeholder is what stands for a secret already: a variable, a template, asterisks, what was masked.
+// placeholder reports whether a value hides a secret already: a variable, a template, asterisks,
+// what was masked.
 func placeholder(value string) bool {
-	return value == "" || strings.IndexByte("$<{%*@[", value[0]) >= 0 || strings.Contains(value, Masked) || strings.Contains(value, "***") || strings.Contains(value, "...") ||
-		strings.Contains(strings.ToLower(value), "xxxx")
+	if value == "" || strings.IndexByte("$<{%*@[", value[0]) >= 0 {
+		return true
+	}
+	value = strings.ToLower(value)
+	return slices.ContainsFunc([]string{Masked, "***", "...", "xxxx"}, func(sign string) bool { return strings.Contains(value, sign) })
 }
 
 // named is a chain of names in a program: config.Auth2.Token.
@@ -248,24 +240,21 @@ func named(value string) bool {
 	return true
 }
 
-// uuid is an id in the usual form.
+// uuid reports whether a value is an id in the usual form.
 func uuid(value string) bool {
-	if len(value) != 36 {
+	pieces := strings.Split(value, "-")
+	if len(pieces) != 5 {
 		return false
 	}
-	for i := range len(value) {
-		if i == 8 || i == 13 || i == 18 || i == 23 {
-			if value[i] != '-' {
-				return false
-			}
-		} else if !hexadecimal(value[i : i+1]) {
+	for i, n := range []int{8, 4, 4, 4, 12} {
+		if len(pieces[i]) != n || !hexadecimal(pieces[i]) {
 			return false
 		}
 	}
 	return true
 }
 
-// digest is a hash that says so: sha256:…, sha512-….
+// digest reports whether a value is a hash that says so: sha256:…, sha512-….
 func digest(value string) bool {
 	return strings.HasPrefix(value, "sha") || strings.HasPrefix(value, "md5")
 }

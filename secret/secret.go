@@ -1,8 +1,10 @@
-// Package secret answers: what in a text is a key, a token or a password? [Mask] gives the text without it.
+// Package secret masks keys, tokens and passwords in texts.
 //
-// It knows the shapes in which providers give keys out, private keys in PEM, JSON web tokens, passwords in addresses, and values that stand beside a name such
-// as api_key, password or Authorization. It guesses nothing from randomness alone: hashes, ids of commits, UUIDs and base64 stay. The text may be prose, code,
-// or the bytes of a JSON file: what is left is JSON of the same structure.
+// It knows the shapes in which providers give keys out, private keys in PEM, JSON web tokens,
+// passwords in addresses, and values beside a name such as api_key, password or
+// Authorization. It guesses nothing from randomness alone: hashes, ids of commits, UUIDs and base64
+// stay. The text may be prose, code, or the bytes of a JSON file: what is left is JSON of the same
+// structure.
 package secret
 
 import (
@@ -10,14 +12,16 @@ import (
 	"strings"
 )
 
-// Masked is what stands in the place of a secret.
+// Masked replaces a secret.
 const Masked = "[masked]"
 
 // span is a piece of a text, from and up to.
 type span struct{ from, to int }
 
-// Mask is a text without the secrets in it, and how many there were. Each keeps what it begins with, so that one sees what it was: sk-ant-[masked],
-// password=[masked]. A text that has none comes back as it is, and so does one that was masked before. It takes a time that grows with the length of the text.
+// Mask is a text without the secrets in it, and how many there were. Each keeps what it begins
+// with, so that one sees what it was: sk-ant-[masked], password=[masked]. A text that has none
+// comes back as it is, and so does one that was masked before. It takes a time that grows with the
+// length of the text.
 func Mask(text string) (string, int) {
 	all := 0
 	for range passes {
@@ -30,7 +34,8 @@ func Mask(text string) (string, int) {
 	return text, all
 }
 
-// passes is how often a text is looked at in which something was masked: what goes may uncover where a second secret begins.
+// passes is how often a text is looked at in which something was masked: what goes may uncover
+// where a second secret begins.
 const passes = 4
 
 func once(text string) (string, int) {
@@ -63,8 +68,10 @@ func find(text string) []span {
 	found = settled(found)
 	strong := len(found)
 	weak := assignments(text, addresses(text, bearers(text, nil)))
+	touching := func(have, s span) int { return have.to - s.from - 1 }
 	for _, s := range weak { // what has a shape keeps its beginning
-		if at, _ := slices.BinarySearchFunc(found[:strong], s, func(have, s span) int { return have.to - s.from - 1 }); at == strong || found[at].from >= s.to {
+		at, _ := slices.BinarySearchFunc(found[:strong], s, touching)
+		if at == strong || found[at].from >= s.to {
 			found = append(found, s)
 		}
 	}
@@ -102,24 +109,27 @@ func each(text, of string, do func(at int)) {
 }
 
 func (s *shape) find(text string, found []span) []span {
-	each(text, s.prefix, func(at int) {
-		if !begins(text, at) { // asked first, so that a run is gone along once
-			return
-		}
-		from := at + len(s.prefix)
-		to := s.set.run(text, from)
-		switch {
-		case to-from < s.least, s.exact && to-from != s.least:
-		case s.set == upper && to < len(text) && word.has(text[to]): // it goes on
-		case s.mixed && !mixed(text[from:to], 2):
-		default:
-			found = append(found, span{from, to})
-		}
-	})
+	for prefix := range strings.FieldsSeq(s.prefixes) {
+		each(text, prefix, func(at int) {
+			if !begins(text, at) { // asked first, so that a run is gone along once
+				return
+			}
+			from := at + len(prefix)
+			to := s.set.run(text, from)
+			switch {
+			case to-from < s.least, s.exact && to-from != s.least:
+			case s.set == upper && to < len(text) && word.has(text[to]): // it goes on
+			case s.mixed && !mixed(text[from:to], 2):
+			default:
+				found = append(found, span{from, to})
+			}
+		})
+	}
 	return found
 }
 
-// begins reports whether a word begins at a place: before it is no letter, digit, dash or underscore, but for those of an escape within a JSON string.
+// begins reports whether a word begins at a place: no letter, digit, dash or underscore is before
+// it, except those of an escape within a JSON string.
 func begins(text string, at int) bool {
 	if at == 0 || !(word | dash).has(text[at-1]) {
 		return true
@@ -130,7 +140,8 @@ func begins(text string, at int) bool {
 	return at >= 6 && text[at-5] == 'u' && escapes(text, at-5) && hexadecimal(text[at-4:at])
 }
 
-// escapes reports whether the character at a place is preceded by a backslash that is not escaped itself.
+// escapes reports whether the character at a place is preceded by a backslash that is not escaped
+// itself.
 func escapes(text string, at int) bool {
 	n := 0
 	for n < at && n < 16 && text[at-1-n] == '\\' {
@@ -148,7 +159,7 @@ func hexadecimal(text string) bool {
 	return text != ""
 }
 
-// mixed reports whether a text has letters and at least so many digits.
+// mixed reports whether a text has letters and at least that many digits.
 func mixed(text string, digits int) bool {
 	letters := false
 	for i := range len(text) {
@@ -162,7 +173,8 @@ func mixed(text string, digits int) bool {
 	return letters && digits <= 0
 }
 
-// webTokens are JSON web tokens: three runs of base64url, the first two of JSON objects. The header stays: it says what it is.
+// webTokens are JSON web tokens: three runs of base64url, the first two of JSON objects. The header
+// stays: it says what it is.
 func webTokens(text string, found []span) []span {
 	each(text, "eyJ", func(at int) {
 		if !begins(text, at) {
@@ -183,7 +195,8 @@ func webTokens(text string, found []span) []span {
 	return found
 }
 
-// privateKeys are the bodies of private keys in PEM, also within a JSON string, behind numbers of lines, and cut off before their end.
+// privateKeys are the bodies of private keys in PEM, also within a JSON string, behind numbers of
+// lines, and cut off before their end.
 func privateKeys(text string, found []span) []span {
 	each(text, "-----BEGIN ", func(at int) {
 		at += len("-----BEGIN ")

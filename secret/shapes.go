@@ -1,57 +1,48 @@
 package secret
 
-// shape is a key that is known by what it begins with.
+// shape is what keys look like behind the words that they begin with.
 type shape struct {
-	prefix string
-	set    alphabet
-	least  int // characters after the prefix
-	exact  bool
-	mixed  bool // letters and digits both: the prefix alone is too weak a sign
+	prefixes string // words
+	set      alphabet
+	least    int  // characters behind the prefix
+	exact    bool // no more than those
+	mixed    bool // letters and digits both: the prefix alone is too weak a sign
 }
 
-// shapes are the keys that providers give out, as their documentation and the rules of secret scanners (GitHub secret scanning, gitleaks, TruffleHog) describe them.
-// A longer prefix stands before a shorter one that begins it.
+// shapes are the keys that providers give out, as their documentation and the rules of secret
+// scanners (GitHub secret scanning, gitleaks, TruffleHog) describe them.
 var shapes = []shape{
-	{prefix: "sk-ant-", set: word | dash, least: 20},                                                                          // Anthropic
-	{prefix: "sk-proj-", set: word | dash, least: 20},                                                                         // OpenAI, of a project
-	{prefix: "sk-svcacct-", set: word | dash, least: 20},                                                                      // OpenAI, of a service account
-	{prefix: "sk-admin-", set: word | dash, least: 20},                                                                        // OpenAI, of an administrator
-	{prefix: "sk-or-v1-", set: word, least: 32},                                                                               // OpenRouter
-	{prefix: "sk-lf-", set: word | dash, least: 32, mixed: true},                                                              // Langfuse
-	{prefix: "sk-", set: alnum, least: 32, mixed: true},                                                                       // OpenAI and those that took its form after it
-	{prefix: "AIza", set: word | dash, least: 35},                                                                             // Google API
-	{prefix: "GOCSPX-", set: word | dash, least: 28},                                                                          // Google OAuth client
-	{prefix: "ya29.", set: word | dash, least: 20},                                                                            // Google OAuth access
-	{prefix: "1//0", set: word | dash, least: 30},                                                                             // Google OAuth refresh
-	{prefix: "ghp_", set: alnum, least: 36}, {prefix: "gho_", set: alnum, least: 36}, {prefix: "ghu_", set: alnum, least: 36}, // GitHub
-	{prefix: "ghs_", set: alnum, least: 36}, {prefix: "ghr_", set: alnum, least: 36},
-	{prefix: "github_pat_", set: word, least: 22},
-	{prefix: "glpat-", set: word | dash | dot, least: 20}, // GitLab
-	{prefix: "AKIA", set: upper, least: 16, exact: true},  // AWS access key, and one for a while
-	{prefix: "ASIA", set: upper, least: 16, exact: true},
-	{prefix: "xoxb-", set: alnum | dash, least: 10}, {prefix: "xoxp-", set: alnum | dash, least: 10}, {prefix: "xoxa-", set: alnum | dash, least: 10}, // Slack
-	{prefix: "xoxs-", set: alnum | dash, least: 10}, {prefix: "xoxr-", set: alnum | dash, least: 10}, {prefix: "xoxe.", set: alnum | dash | dot, least: 10},
-	{prefix: "xapp-", set: alnum | dash, least: 10},
-	{prefix: "hooks.slack.com/services/", set: alnum | slash, least: 20},
-	{prefix: "npm_", set: alnum, least: 36},
-	{prefix: "pypi-AgEI", set: word | dash, least: 50},
-	{prefix: "sk_live_", set: alnum, least: 16}, {prefix: "sk_test_", set: alnum, least: 16}, // Stripe
-	{prefix: "rk_live_", set: alnum, least: 16}, {prefix: "rk_test_", set: alnum, least: 16}, {prefix: "whsec_", set: alnum | plus | slash, least: 24},
-	{prefix: "hf_", set: alnum, least: 30},              // Hugging Face
-	{prefix: "gsk_", set: alnum, least: 40},             // Groq
-	{prefix: "xai-", set: alnum, least: 60},             // xAI
-	{prefix: "pplx-", set: alnum, least: 40},            // Perplexity
-	{prefix: "r8_", set: alnum, least: 36},              // Replicate
-	{prefix: "nvapi-", set: word | dash, least: 40},     // NVIDIA
-	{prefix: "SG.", set: word | dash | dot, least: 60},  // SendGrid
-	{prefix: "dop_v1_", set: alnum, least: 64},          // DigitalOcean
-	{prefix: "shpat_", set: alnum, least: 32},           // Shopify
-	{prefix: "dckr_pat_", set: word | dash, least: 20},  // Docker
-	{prefix: "hvs.", set: word | dash, least: 24},       // Vault
-	{prefix: "lin_api_", set: alnum, least: 32},         // Linear
-	{prefix: "ntn_", set: alnum, least: 40},             // Notion
-	{prefix: "tskey-", set: alnum | dash, least: 20},    // Tailscale
-	{prefix: "AGE-SECRET-KEY-1", set: upper, least: 58}, // age
+	// Anthropic; OpenAI, of a project, a service account and an administrator; Google OAuth; Docker
+	{prefixes: "sk-ant- sk-proj- sk-svcacct- sk-admin- ya29. dckr_pat_", set: word | dash, least: 20},
+	{prefixes: "sk-or-v1-", set: word, least: 32},                  // OpenRouter
+	{prefixes: "sk-lf-", set: word | dash, least: 32, mixed: true}, // Langfuse
+	// OpenAI, and those that took its form after it
+	{prefixes: "sk-", set: alnum, least: 32, mixed: true},
+	{prefixes: "AIza", set: word | dash, least: 35},               // Google API
+	{prefixes: "GOCSPX-", set: word | dash, least: 28},            // Google OAuth client
+	{prefixes: "1//0", set: word | dash, least: 30},               // Google OAuth refresh
+	{prefixes: "ghp_ gho_ ghu_ ghs_ ghr_", set: alnum, least: 36}, // GitHub
+	{prefixes: "github_pat_", set: word, least: 22},               // GitHub
+	{prefixes: "glpat-", set: word | dash | dot, least: 20},       // GitLab
+	// AWS access key, and one for a while
+	{prefixes: "AKIA ASIA", set: upper, least: 16, exact: true},
+	{prefixes: "xoxb- xoxp- xoxa- xoxs- xoxr- xapp-", set: alnum | dash, least: 10}, // Slack
+	{prefixes: "xoxe.", set: alnum | dash | dot, least: 10},                         // Slack
+	{prefixes: "hooks.slack.com/services/", set: alnum | slash, least: 20},
+	{prefixes: "npm_ r8_", set: alnum, least: 36}, // npm, Replicate
+	{prefixes: "pypi-AgEI", set: word | dash, least: 50},
+	{prefixes: "sk_live_ sk_test_ rk_live_ rk_test_", set: alnum, least: 16}, // Stripe
+	{prefixes: "whsec_", set: alnum | plus | slash, least: 24},               // Stripe
+	{prefixes: "hf_", set: alnum, least: 30},                                 // Hugging Face
+	{prefixes: "gsk_ pplx- ntn_", set: alnum, least: 40},                     // Groq, Perplexity, Notion
+	{prefixes: "xai-", set: alnum, least: 60},                                // xAI
+	{prefixes: "nvapi-", set: word | dash, least: 40},                        // NVIDIA
+	{prefixes: "SG.", set: word | dash | dot, least: 60},                     // SendGrid
+	{prefixes: "dop_v1_", set: alnum, least: 64},                             // DigitalOcean
+	{prefixes: "shpat_ lin_api_", set: alnum, least: 32},                     // Shopify, Linear
+	{prefixes: "hvs.", set: word | dash, least: 24},                          // Vault
+	{prefixes: "tskey-", set: alnum | dash, least: 20},                       // Tailscale
+	{prefixes: "AGE-SECRET-KEY-1", set: upper, least: 58},                    // age
 }
 
 // alphabet is a set of characters.

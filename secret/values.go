@@ -2,8 +2,9 @@ package secret
 
 import "reflect"
 
-// Values is a value with every text in it masked that can be reached from outside its package: fields, elements, what pointers point to. What has no secret in it
-// is shared with the original, which stays as it is. n is how many there were.
+// Values is a value with every text in it masked that can be reached from outside its package:
+// fields, elements, what pointers point to. What has no secret in it is shared with the original,
+// which stays as it is. n is how many there were.
 func Values[T any](v T) (masked T, n int) {
 	m := masker{}
 	out, changed := m.value(reflect.ValueOf(&v).Elem())
@@ -24,7 +25,11 @@ func (m *masker) value(v reflect.Value) (reflect.Value, bool) {
 		if v.Type().Elem().Kind() == reflect.Uint8 {
 			return m.text(v, string(v.Bytes()))
 		}
-		return m.list(v)
+		return m.each(v, v.Len(), reflect.Value.Index, func() reflect.Value {
+			out := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
+			reflect.Copy(out, v)
+			return out
+		})
 	case reflect.Map:
 		return m.table(v)
 	case reflect.Pointer, reflect.Interface:
@@ -44,7 +49,11 @@ func (m *masker) value(v reflect.Value) (reflect.Value, bool) {
 		}
 		return out, true
 	case reflect.Struct:
-		return m.fields(v)
+		return m.each(v, v.NumField(), reflect.Value.Field, func() reflect.Value {
+			out := reflect.New(v.Type()).Elem()
+			out.Set(v)
+			return out
+		})
 	}
 	return v, false
 }
@@ -61,18 +70,21 @@ func (m *masker) text(v reflect.Value, text string) (reflect.Value, bool) {
 	return reflect.ValueOf([]byte(masked)).Convert(v.Type()), true
 }
 
-func (m *masker) list(v reflect.Value) (out reflect.Value, changed bool) {
+// each masks elements or fields. The value is copied before the first change.
+func (m *masker) each(
+	v reflect.Value, n int, at func(reflect.Value, int) reflect.Value, copied func() reflect.Value,
+) (out reflect.Value, changed bool) {
 	out = v
-	for i := range v.Len() {
-		element, other := m.value(v.Index(i))
-		if !other {
+	for i := range n {
+		if !at(v, i).CanInterface() { // an unexported field
 			continue
 		}
-		if !changed {
-			out, changed = reflect.MakeSlice(v.Type(), v.Len(), v.Len()), true
-			reflect.Copy(out, v)
+		if element, other := m.value(at(v, i)); other {
+			if !changed {
+				out, changed = copied(), true
+			}
+			at(out, i).Set(element)
 		}
-		out.Index(i).Set(element)
 	}
 	return out, changed
 }
@@ -91,25 +103,6 @@ func (m *masker) table(v reflect.Value) (out reflect.Value, changed bool) {
 			}
 		}
 		out.SetMapIndex(key, element)
-	}
-	return out, changed
-}
-
-func (m *masker) fields(v reflect.Value) (out reflect.Value, changed bool) {
-	out = v
-	for i := range v.NumField() {
-		if !v.Type().Field(i).IsExported() {
-			continue
-		}
-		field, other := m.value(v.Field(i))
-		if !other {
-			continue
-		}
-		if !changed {
-			out, changed = reflect.New(v.Type()).Elem(), true
-			out.Set(v)
-		}
-		out.Field(i).Set(field)
 	}
 	return out, changed
 }

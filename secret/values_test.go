@@ -25,12 +25,14 @@ type outer struct {
 func TestValues_masksWhatCanBeReachedAndLeavesTheOriginal(t *testing.T) {
 	key := "sk-ant-" + fill(40)
 	before := func() outer {
-		return outer{Name: "tide", List: []inner{{Text: "plain", N: 1}, {Text: "a " + key, Raw: jsontext.Value(`{"x":"` + key + `"}`), Any: key}},
+		return outer{Name: "tide", List: []inner{{Text: "plain", N: 1},
+			{Text: "a " + key, Raw: jsontext.Value(`{"x":"` + key + `"}`), Any: key}},
 			Table: map[string]string{"a": key, "b": "c"}, Next: &inner{Text: key}, own: key}
 	}
 	in := before()
 	got, n := Values(in)
-	want := outer{Name: "tide", List: []inner{{Text: "plain", N: 1}, {Text: "a sk-ant-[masked]", Raw: jsontext.Value(`{"x":"sk-ant-[masked]"}`), Any: "sk-ant-[masked]"}},
+	want := outer{Name: "tide", List: []inner{{Text: "plain", N: 1}, {Text: "a sk-ant-[masked]",
+		Raw: jsontext.Value(`{"x":"sk-ant-[masked]"}`), Any: "sk-ant-[masked]"}},
 		Table: map[string]string{"a": "sk-ant-[masked]", "b": "c"}, Next: &inner{Text: "sk-ant-[masked]"}, own: key}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(outer{})); diff != "" || n != 5 {
 		t.Errorf("%d masked (-want +got):\n%s", n, diff)

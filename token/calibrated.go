@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	// minSample is the smallest report, in tokens, that teaches anything: below it the overhead of a
-	// request (message framing, tool preambles) is most of the difference.
+	// minSample is the smallest report, in tokens, that teaches anything: below it the overhead of
+	// a request (message framing, tool preambles) is most of the difference.
 	minSample = 1000
 	// minFactor and maxFactor bound what is believed. No tokenizer in use is further than this from
 	// o200k on ordinary text; a report beyond is about something else (images, hidden prompts).
@@ -17,36 +17,35 @@ const (
 	newWeight = 0.2
 )
 
-// Calibrated corrects another counter by what providers report. For each model it keeps a factor, the
-// moving average of reported/estimated, because tokenizers of closed models are not published: the same
-// text takes some 10 to 40 % more tokens on one than on another. It is safe for concurrent use.
+// Calibrated corrects another counter by what providers report. For each model it keeps a factor,
+// the moving average of reported/estimated, because tokenizers of closed models are not published:
+// the same text takes some 10 to 40 % more tokens on one than on another. It is safe for concurrent
+// use.
 //
-// Used as a [Counter] itself it counts without a correction, for text that has no model yet. Learning
-// changes later counts and never earlier ones: [Calibrated.For] takes the factor as it is at that
-// moment, so that one plan is made with one measure.
+// Used as a [Counter] itself it counts without a correction, for text that has no model yet.
+// Learning changes later counts and never earlier ones: [Calibrated.For] takes the factor as it is
+// at that moment, so that one plan is made with one measure.
 type Calibrated struct {
 	base Counter
 	name string
 
 	mu      sync.RWMutex
-	factors map[string]Learned
+	factors map[string]learned
 }
 
-// Learned is what is known about one model. It marshals to JSON as it stands, so that it can be kept
-// between runs.
-type Learned struct {
-	// Factor is reported/estimated, within 0.5 and 2.
-	Factor float64 `json:"factor"`
-	// Samples is how many reports it was learned from.
-	Samples int `json:"samples"`
+// learned is what is known about one model.
+type learned struct {
+	factor  float64 // reported/estimated, within the bounds
+	samples int     // how many reports it was learned from
 }
 
-// NewCalibrated wraps base. The name is what [Calibrated.Name] answers; empty means the name of base.
+// NewCalibrated wraps base. The name is what [Calibrated.Name] answers; empty means the name of
+// base.
 func NewCalibrated(name string, base Counter) *Calibrated {
 	if name == "" {
 		name = base.Name()
 	}
-	return &Calibrated{base: base, name: name, factors: map[string]Learned{}}
+	return &Calibrated{base: base, name: name, factors: map[string]learned{}}
 }
 
 // Name returns the name that was given.
@@ -60,14 +59,14 @@ func (c *Calibrated) Factor(model string) float64 {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	if l, known := c.factors[model]; known {
-		return l.Factor
+		return l.factor
 	}
 	return 1
 }
 
-// Observe teaches: for a request to model this counter had estimated so many tokens, uncorrected, and
-// the provider reported so many (everything that was in the prompt, cached or not). Samples in which
-// either number is under 1,000 tokens are ignored.
+// Observe teaches: for a request to model this counter had estimated a number of tokens,
+// uncorrected, and the provider reported another (everything that was in the prompt, cached or
+// not). Samples in which either number is under 1,000 tokens are ignored.
 func (c *Calibrated) Observe(model string, estimated, reported int) {
 	if estimated < minSample || reported < minSample {
 		return
@@ -76,38 +75,13 @@ func (c *Calibrated) Observe(model string, estimated, reported int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	l := c.factors[model]
-	weight := max(newWeight, 1/float64(l.Samples+1)) // a plain mean first, then a moving one
-	c.factors[model] = Learned{Factor: clampFactor(l.Factor + weight*(seen-l.Factor)), Samples: l.Samples + 1}
+	weight := max(newWeight, 1/float64(l.samples+1)) // a plain mean first, then a moving one
+	c.factors[model] = learned{clampFactor(l.factor + weight*(seen-l.factor)), l.samples + 1}
 }
 
 // For returns a counter for model with the factor of this moment.
 func (c *Calibrated) For(model string) Counter {
 	return scaled{base: c.base, name: c.name, factor: c.Factor(model)}
-}
-
-// Export returns a copy of what was learned, by model.
-func (c *Calibrated) Export() map[string]Learned {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	out := make(map[string]Learned, len(c.factors))
-	for model, l := range c.factors {
-		out[model] = l
-	}
-	return out
-}
-
-// Import replaces what was learned about the models in state; other models keep what they have.
-// Entries that cannot be true (no samples, a factor that is not a number or not positive) are left out,
-// and a factor beyond the bounds is brought within them.
-func (c *Calibrated) Import(state map[string]Learned) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for model, l := range state {
-		if l.Samples < 1 || math.IsNaN(l.Factor) || l.Factor <= 0 {
-			continue
-		}
-		c.factors[model] = Learned{Factor: clampFactor(l.Factor), Samples: l.Samples}
-	}
 }
 
 func clampFactor(f float64) float64 { return min(max(f, minFactor), maxFactor) }

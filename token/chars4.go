@@ -2,8 +2,8 @@ package token
 
 import "unicode/utf8"
 
-// Chars4 counts four UTF-16 code units as one token, rounded half up: (n+2)/4. It is the estimate of
-// the specification that the classic policy follows, reproduced exactly, empty text being 0.
+// Chars4 counts four UTF-16 code units as one token, rounded half up: (n+2)/4. It is the estimate
+// of the specification that the classic policy follows, reproduced exactly, empty text being 0.
 type Chars4 struct{}
 
 // Name returns "chars4".
@@ -15,9 +15,9 @@ func (Chars4) Count(text string) int { return (UTF16Len(text) + 2) / 4 }
 // highBits has the top bit of each of eight bytes set: none of them is set in eight bytes of ASCII.
 const highBits = 0x8080808080808080
 
-// UTF16Len returns the length of text in UTF-16 code units, which is what JavaScript calls its length.
-// A rune outside the basic plane counts 2. Bytes that are not UTF-8, lone surrogates among them, count
-// 1 for each replacement rune that Go reads in their place.
+// UTF16Len returns the length of text in UTF-16 code units, which is what JavaScript calls its
+// length. A rune outside the basic plane counts 2. Bytes that are not UTF-8, lone surrogates among
+// them, count 1 for each replacement rune that Go reads in their place.
 func UTF16Len(text string) int {
 	n := 0
 	for i := 0; i < len(text); {

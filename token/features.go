@@ -1,12 +1,13 @@
 package token
 
-// A text is described by counts of what is in it. Tokenizers of the GPT-4o family cut a text into pieces before
-// they look at any vocabulary: a word takes the one space or sign before it, words end where lower case meets
-// upper case, digits go in threes, signs go together with the line ends behind them, white space goes together
-// but for the one space that a word takes. A piece is one token or more, so some features begin a piece and
-// weigh one token at least, and the others say how likely there is another token in it and weigh nothing at least.
+// A text is described by counts of what is in it. Tokenizers of the GPT-4o family cut a text into
+// pieces before they look at any vocabulary: a word takes the one space or sign before it, words
+// end where lower case meets upper case, digits go in threes, signs go together with the line ends
+// behind them, white space goes together but for the one space that a word takes. A piece is one
+// token or more, so some features begin a piece and weigh one token at least, and the others say
+// how likely there is another token in it and weigh nothing at least.
 
-// Kinds of words, by what stands before them and how they are written.
+// Kinds of words, by what is before them and how they are written.
 const (
 	kindSpaced       = iota // small letters after a space
 	kindGlued               // after nothing that a word takes: a line end, a digit, a group of signs
@@ -37,7 +38,7 @@ const (
 	featLetterRun                                // letters that repeat the two before them
 	featContraction                              // 's and 'll behind a word
 	featDigits                                   // groups of up to three digits
-	featSign                                     // groups of signs; one sign that a word takes is none
+	featSign                                     // groups of signs; but not the one sign that a word takes
 	featSign2                                    // groups with a second sign
 	featSign3                                    // groups with a third
 	featSigns                                    // signs beyond the third
@@ -75,8 +76,9 @@ const (
 	featCount
 )
 
-// Pairs counts the pairs of letters within pieces, at first<<6|second, a small letter being its place in the
-// alphabet and a capital 26 more. A capital behind a small letter begins a piece and makes no pair.
+// Pairs counts the pairs of letters within pieces, at first<<6|second, a small letter being its
+// place in the alphabet and a capital 26 more. A capital behind a small letter begins a piece and
+// makes no pair.
 type Pairs [64 * 64]int32
 
 // IsPair says whether a place in [Pairs] is that of a pair that is counted.
@@ -91,19 +93,22 @@ type Features [featCount]int32
 // FeatureName describes feature i, for reports of the program that fits the weights.
 func FeatureName(i int) string {
 	if i < featLetters {
-		kinds := [...]string{"spaced", "glued", "tabbed", "signed", "dotted", "scored", "titled", "titled glued", "titled tabbed", "titled signed",
+		kinds := [...]string{"spaced", "glued", "tabbed", "signed", "dotted", "scored", "titled", "titled glued",
+			"titled tabbed", "titled signed",
 			"titled dotted", "titled scored", "camel", "mixed", "upper", "upper spaced", "upper scored"}
 		return kinds[i/maxWord] + " " + string(rune('a'+i%maxWord))
 	}
-	names := [...]string{"letters", "letter run", "contraction", "digits", "sign", "sign 2", "sign 3", "signs", "sign triple", "sign run", "sign lines",
+	names := [...]string{"letters", "letter run", "contraction", "digits", "sign", "sign 2", "sign 3", "signs",
+		"sign triple", "sign run", "sign lines",
 		"lines", "more lines", "line run", "blank", "indent", "space run", "tab run", "control",
-		"latin", "vietnamese", "cyrillic", "cyrillic capitals", "greek", "hebrew", "arabic", "indic", "dravidian", "thai", "kana", "han", "hangul",
+		"latin", "vietnamese", "cyrillic", "cyrillic capitals", "greek", "hebrew", "arabic", "indic", "dravidian",
+		"thai", "kana", "han", "hangul",
 		"marks", "wide", "symbols", "same symbol", "pictures", "foreign", "invalid"}
 	return names[i-featLetters]
 }
 
-// Bounds returns what feature i can weigh, in tokens. What begins a piece is one token or more; the rest of it
-// cannot make it less. A run of one sign or of spaces is in the vocabulary by the dozen.
+// Bounds returns what feature i can weigh, in tokens. What begins a piece is one token or more; the
+// rest of it cannot make it less. A run of one sign or of spaces is in the vocabulary by the dozen.
 func Bounds(i int) (least, most float64) {
 	if i < featLetters {
 		if i%maxWord == 0 && i/maxWord < kindMixed {
@@ -116,7 +121,8 @@ func Bounds(i int) (least, most float64) {
 		return 1, 3
 	case featMarks, featWide, featSymbols, featPictures, featForeign:
 		return 0.5, 3
-	case featCyrillic, featCyrillicUpper, featGreek, featHebrew, featArabic, featIndic, featDravidian, featThai, featKana, featHan, featHangul:
+	case featCyrillic, featCyrillicUpper, featGreek, featHebrew, featArabic, featIndic, featDravidian, featThai,
+		featKana, featHan, featHangul:
 		return 0.05, 3
 	case featLetterRun:
 		return 1. / 8, 1. / 4

@@ -5,15 +5,15 @@ import (
 	"unicode/utf8"
 )
 
-// Linear estimates tokens from the [Features] of a text: a sum of counts, each with a weight that was
-// fitted to the o200k_base vocabulary by the program in internal/tokenfit. It knows no vocabulary and allocates
-// nothing.
+// Linear estimates tokens from the [Features] of a text: a sum of counts, each with a weight that
+// was fitted to the o200k_base vocabulary by the program in internal/tokenfit. It knows no
+// vocabulary and allocates nothing.
 //
-// On 97 kinds of text, source in ten languages, tool output, prose in thirty languages, chunks of 2 to 4 KB
-// that it had not learned from are 4.2 % off in the mean, and neither too large nor too small together;
-// outputs of the tools of real agent sessions, of which it had learned nothing, 3.2 %. Plain English comes out
-// up to a tenth too large. Long runs of one sign, text in capitals and Vietnamese are the worst: up to
-// twice, a third and a sixth too large.
+// On 97 kinds of text, source in ten languages, tool output, prose in thirty languages, chunks of 2
+// to 4 KB that it had not learned from are 4.2 % off in the mean, and neither too large nor too
+// small together; outputs of the tools of real agent sessions, of which it had learned nothing, 3.2
+// %. Plain English comes out up to a tenth too large. Long runs of one sign, text in capitals and
+// Vietnamese are the worst: up to twice, a third and a sixth too large.
 type Linear struct{}
 
 // Name returns "linear".
@@ -43,8 +43,9 @@ func (Linear) Count(text string) int {
 // apart is from how many bytes on a text is counted in two halves.
 const apart = 80
 
-// parting is a place near the middle of a text at which it can be taken apart, 0 where there is none: a space or a line end behind an ASCII letter or a digit,
-// where the machine goes to a state, and counts what it counts, whatever was before.
+// parting is a place near the middle of a text at which it can be taken apart, 0 where there is
+// none: a space or a line end behind an ASCII letter or a digit, where the machine goes to a state,
+// and counts what it counts, whatever was before.
 func parting(text string) int {
 	if len(text) < apart {
 		return 0
@@ -78,21 +79,23 @@ const (
 	others  = 0x7F7F7F7F7F7F7F7F
 )
 
-// thrice looks at the next eight bytes. marks has the highest bit of each that repeats the two before it, repeats that of each that repeats the one before it.
+// thrice looks at the next eight bytes. marks has the highest bit of each that repeats the two
+// before it, repeats that of each that repeats the one before it.
 func (w *walk) thrice(eight uint64) (marks, repeats uint64) {
 	differ := eight ^ (eight<<8 | uint64(w.last))
 	repeats = ^(differ&others + others | differ) & highest
 	return repeats & (repeats<<8 | uint64(w.twice)), repeats
 }
 
-// digits marks those of eight bytes of ASCII that are digits: to repeat two others makes them nothing else.
+// digits marks those of eight bytes of ASCII that are digits: to repeat two others makes them
+// nothing else.
 func digits(eight uint64) uint64 {
 	const each = highest >> 7
 	return (eight + each*(0x80-'0')) &^ (eight + each*(0x7F-'9')) & highest
 }
 
-// beside counts two texts at once, as far as both have eight bytes more. Each byte waits for the state that the one before it has led to, and meanwhile one of
-// the other text can be counted.
+// beside counts two texts at once, as far as both have eight bytes more. Each byte waits for the
+// state that the one before it has led to, and meanwhile one of the other text can be counted.
 func (w *walk) beside(v *walk) {
 	var sum uint64
 	a, b := uint32(w.state), uint32(v.state)
@@ -108,7 +111,8 @@ func (w *walk) beside(v *walk) {
 			continue
 		}
 		if thrice|again != 0 && thrice&^digits(one)|again&^digits(two) != 0 {
-			// As below, but that those which repeat two others are in columns of their own, and make no pair.
+			// As below, but that those which repeat two others are in columns of their own, and
+			// make no pair.
 			first, second := uint32(w.last), uint32(v.last)
 			w.last, v.last = byte(one>>56), byte(two>>56)
 			w.twice, v.twice = uint8(repeatsOne>>56), uint8(repeatsTwo>>56)
@@ -117,7 +121,8 @@ func (w *walk) beside(v *walk) {
 				same, alike := uint32(thrice)>>7&1, uint32(again)>>7&1
 				c, d := a+uint32(offsets[x])+same*sameOffset, b+uint32(offsets[y])+alike*sameOffset
 				sum += uint64(costs[c%machineSize]) + uint64(costs[d%machineSize]) +
-					uint64(pairCosts[(x<<8|first)&(same-1)%pairSize]) + uint64(pairCosts[(y<<8|second)&(alike-1)%pairSize])
+					uint64(pairCosts[(x<<8|first)&(same-1)%pairSize]) +
+					uint64(pairCosts[(y<<8|second)&(alike-1)%pairSize])
 				a, b = uint32(nexts[c%machineSize]), uint32(nexts[d%machineSize])
 				first, second = x, y
 				one, two, thrice, again = one>>8, two>>8, thrice>>8, again>>8
@@ -125,7 +130,8 @@ func (w *walk) beside(v *walk) {
 			w.i, v.i = w.i+8, v.i+8
 			continue
 		}
-		sum += uint64(pairCosts[(uint32(one)<<8|uint32(w.last))%pairSize]) + uint64(pairCosts[(uint32(two)<<8|uint32(v.last))%pairSize])
+		sum += uint64(pairCosts[(uint32(one)<<8|uint32(w.last))%pairSize]) +
+			uint64(pairCosts[(uint32(two)<<8|uint32(v.last))%pairSize])
 		w.last, v.last = byte(one>>56), byte(two>>56)
 		w.twice, v.twice = uint8(repeatsOne>>56), uint8(repeatsTwo>>56)
 		for range 3 { // two bytes at once, and the pair of the second of them with the next
@@ -149,7 +155,7 @@ func (w *walk) beside(v *walk) {
 // rest counts what is left of a text.
 func (w *walk) rest() { w.some(len(w.text)) }
 
-// some counts a text up to a place, or a little further where a rune stands over it.
+// some counts a text up to a place, or a little further if a rune crosses it.
 func (w *walk) some(to int) {
 	sum, state, last, twice := int64(0), uint32(w.state), uint32(w.last), uint32(w.twice)>>7
 	i := w.i
@@ -198,8 +204,8 @@ const (
 	sameOffset  = sameColumn << 8
 )
 
-// nexts and costs are the machine with its weights, at column<<8|state; offsets has what a byte of ASCII adds to a state. They are constant after the program
-// was loaded.
+// nexts and costs are the machine with its weights, at column<<8|state; offsets has what a byte of
+// ASCII adds to a state. They are constant after the program was loaded.
 var nexts, costs, offsets = func() (next [machineSize]uint8, cost [machineSize]uint16, offset [256]uint16) {
 	for i, m := range moves {
 		tokens := 0.0
@@ -219,15 +225,17 @@ var nexts, costs, offsets = func() (next [machineSize]uint8, cost [machineSize]u
 var pairCosts = func() (t [pairSize]uint16) {
 	for first := range utf8.RuneSelf {
 		for second := range utf8.RuneSelf {
-			t[second<<8|first] = uint16(fixed(float64(pairs[asciis[first]>>letterShift<<6|asciis[second]>>letterShift]) / 255))
+			at := asciis[first]>>letterShift<<6 | asciis[second]>>letterShift
+			t[second<<8|first] = uint16(fixed(float64(pairs[at]) / 255))
 		}
 	}
 	return t
 }()
 
-// What two bytes of ASCII do at once. doubles is the machine for two columns, of which neither repeats two others: at pair of columns<<stateBits|state it has the
-// state that they lead to, and above that what they cost. twos is a pair of columns, shifted so, at second<<8|first, and from costShift on what the pair of
-// letters weighs.
+// What two bytes of ASCII do at once. doubles is the machine for two columns, of which neither
+// repeats two others: at pair of columns<<stateBits|state it has the state that they lead to, and
+// above that what they cost. twos is a pair of columns, shifted so, at second<<8|first, and from
+// costShift on what the pair of letters weighs.
 const (
 	stateBits   = 8
 	costShift   = 16
@@ -243,7 +251,8 @@ var doubles = func() (t [doublesSize]uint32) {
 			for state := range stateCount {
 				one := first<<8 | state
 				two := second<<8 | int(nexts[one])
-				t[(first*singles+second)<<stateBits|state] = (uint32(costs[one])+uint32(costs[two]))<<stateBits | uint32(nexts[two])
+				both := uint32(costs[one]) + uint32(costs[two])
+				t[(first*singles+second)<<stateBits|state] = both<<stateBits | uint32(nexts[two])
 			}
 		}
 	}
@@ -268,8 +277,10 @@ var runeCosts = func() (t [featCount]int64) {
 	return t
 }()
 
-// eightAt are eight bytes of a text as a number, the first of them its lowest; the compiler makes one load of it.
+// eightAt are eight bytes of a text as a number, the first of them its lowest; the compiler makes
+// one load of it.
 func eightAt(text string, i int) uint64 {
 	b := text[i : i+8]
-	return uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 | uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
+	return uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 |
+		uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
 }

@@ -2,11 +2,13 @@ package token
 
 import "unicode/utf8"
 
-// The estimator is a finite machine: a byte moves it from one state to the next, and each move counts some
-// features. What a group is, is known only when it has ended: so a space, a tab or a sign that the next word
-// may take is a state, and counts with the move that shows whether it was taken.
+// The estimator is a finite machine: a byte moves it from one state to the next, and each move
+// counts some features. What a group is, is known only when it has ended: so a space, a tab or a
+// sign that the next word may take is a state, and counts with the move that shows whether it was
+// taken.
 
-// Columns are what a byte or rune is to the machine. One that repeats the two before it is sameColumn further.
+// Columns are what a byte or rune is to the machine. One that repeats the two before it is
+// sameColumn further.
 const (
 	colLower = iota
 	colUpper
@@ -49,7 +51,8 @@ const (
 	stateCount    = stateWord + kindCount*maxWord
 )
 
-// blank is white space within a line: one or more, at its end a tab or a space, behind a line end of white space or not.
+// blank is white space within a line: one or more, at its end a tab or a space, behind a line end
+// of white space or not.
 func blank(many, tab, line bool) int {
 	s := stateBlank
 	for i, is := range [...]bool{many, tab, line} {
@@ -162,7 +165,8 @@ func lead(state int) (kind int, counts []int) {
 	return kindGlued, leave(state)
 }
 
-// joined says whether a group of signs after a state takes a space, and what else the state leaves behind.
+// joined says whether a group of signs after a state takes a space, and what else the state leaves
+// behind.
 func joined(state int) (spaced bool, counts []int) {
 	many, tab, _, ok := spread(state)
 	if !ok || tab {

@@ -3,23 +3,21 @@ package token
 import (
 	"hash/maphash"
 	"sync"
-	"sync/atomic"
 )
 
-// DefaultMemoSize is how many counts a [Memo] keeps when it is not told otherwise: 65,536, which holds
-// every part of a very long session in under ten megabytes.
+// DefaultMemoSize is how many counts a [Memo] keeps when it is not told otherwise: 65,536, which
+// holds every part of a very long session in under ten megabytes.
 const DefaultMemoSize = 1 << 16
 
-// A Memo keeps the counts of another counter by content, so that a text that was counted once is not
-// looked at again. Its memory is bounded: it holds at most the size given to [NewMemo], and forgets
-// what has not been asked for longest, half of it at a time. It is safe for concurrent use.
+// A Memo keeps the counts of another counter by content, so that a text that was counted once is
+// not looked at again. Its memory is bounded: it holds at most the size given to [NewMemo], and
+// forgets what has not been asked for longest, half of it at a time. It is safe for concurrent use.
 //
 // A text is known by its length and a 64-bit hash with a random seed of the process.
 type Memo struct {
-	base   Counter
-	half   int
-	seed   maphash.Seed
-	misses atomic.Int64
+	base Counter
+	half int
+	seed maphash.Seed
 
 	mu         sync.Mutex
 	young, old map[memoKey]int
@@ -50,22 +48,11 @@ func (m *Memo) Count(text string) int {
 	if n, known := m.recall(key); known {
 		return n
 	}
-	m.misses.Add(1)
 	n := m.base.Count(text) // outside the lock: two goroutines may count the same text, and agree
 	m.mu.Lock()
 	m.keep(key, n)
 	m.mu.Unlock()
 	return n
-}
-
-// Misses returns how many texts had to be counted, for tests and for tuning the size.
-func (m *Memo) Misses() int { return int(m.misses.Load()) }
-
-// Len returns how many counts are held.
-func (m *Memo) Len() int {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return len(m.young) + len(m.old)
 }
 
 func (m *Memo) recall(key memoKey) (int, bool) {

@@ -58,7 +58,8 @@ func runeAt(text string, i int) wideRune {
 	return w
 }
 
-// basic says what the runes of the basic plane are, sixteen at once. It is constant after the program was loaded.
+// basic says what the runes of the basic plane are, sixteen at once. It is constant after the
+// program was loaded.
 var basic = func() (t [4096]wideRune) {
 	for i := range t {
 		r := rune(i << 4)
@@ -74,7 +75,8 @@ var basic = func() (t [4096]wideRune) {
 	return t
 }()
 
-// script says which feature a rune of the basic plane that is not ASCII counts for, and whether it is a letter.
+// script says which feature a rune of the basic plane that is not ASCII counts for, and whether it
+// is a letter.
 func script(r rune) (kind int, letter bool) {
 	switch {
 	case r < 0xC0:

@@ -2,6 +2,7 @@ package token
 
 import (
 	"math"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -55,5 +56,29 @@ func TestWeights_areWithinTheirBounds(t *testing.T) {
 		if least, most := Bounds(i); w < least-1e-4 || w > most+1e-4 {
 			t.Errorf("%s weighs %.4f, want %.4f to %.4f", FeatureName(i), w, least, most)
 		}
+	}
+}
+
+func TestWeights_areAllThere(t *testing.T) {
+	pairRows, features := 0, 0
+	for line := range strings.Lines(fitted) {
+		switch fields := strings.Fields(line); fields[0] {
+		case "#":
+		case "pairs":
+			if pairRows++; len(fields) != 2+52 {
+				t.Errorf("%d figures in %q, want 52", len(fields)-2, line)
+			}
+		default:
+			if _, err := strconv.ParseFloat(fields[0], 64); err != nil {
+				t.Errorf("%q: %v", line, err)
+			}
+			if _, name, _ := strings.Cut(strings.TrimSpace(line), " "); name != FeatureName(features) {
+				t.Errorf("weight %d is of %q, want %q", features, name, FeatureName(features))
+			}
+			features++
+		}
+	}
+	if pairRows != 52 || features != int(featCount) {
+		t.Errorf("%d rows of pairs and %d features, want 52 and %d", pairRows, features, featCount)
 	}
 }

@@ -13,7 +13,8 @@ type segment struct {
 	style style
 }
 
-// length is how many of width cells stand for size, when most takes them all. What is there gets at least one cell.
+// length is how many of width cells show size, when most takes them all. What is there gets at
+// least one cell.
 func length(size, most, width int) int {
 	if size <= 0 || most <= 0 || width <= 0 {
 		return 0
@@ -21,8 +22,9 @@ func length(size, most, width int) int {
 	return min(width, max(1, int(float64(size)/float64(most)*float64(width)+0.5)))
 }
 
-// divide gives cells to sizes by their share. Every size above zero gets at least one while there are enough; the cells that rounding leaves
-// go to the largest remainders. Negative sizes count as zero. The sum is cells, or 0 when there is nothing to show.
+// divide gives cells to sizes by their share. Every size above zero gets at least one while there
+// are enough; the cells that rounding leaves go to the largest remainders. Negative sizes count as
+// zero. The sum is cells, or 0 when there is nothing to show.
 func divide(sizes []int, cells int) []int {
 	out := make([]int, len(sizes))
 	var order []int // the sizes that are there, largest first
@@ -74,8 +76,8 @@ func divide(sizes []int, cells int) []int {
 	return out
 }
 
-// Divide gives cells to sizes by their share, as bars do: every size above zero gets at least one while there are enough, and the sum is cells, or 0
-// where all sizes are 0.
+// Divide gives cells to sizes by their share, as bars do: every size above zero gets at least one
+// while there are enough, and the sum is cells, or 0 where all sizes are 0.
 func Divide(sizes []int, cells int) []int { return divide(sizes, cells) }
 
 // stacked draws segments one after the other over exactly the given cells.
@@ -98,8 +100,9 @@ func bar(size, most, width int, s style) line {
 	return line{span{text: strings.Repeat("█", length(size, most, width)), style: s}}.pad(width)
 }
 
-// gauge shows how much of a limit is used. Within the limit the rest is drawn as free; beyond it the bar stands for all that is used, a mark
-// stands where the limit is, and what lies behind the mark is in the colour of alarm.
+// gauge shows how much of a limit is used. Within the limit the rest is drawn as free; beyond it
+// the bar stands for all that is used, a mark stands where the limit is, and what lies behind the
+// mark is in the colour of alarm.
 func gauge(used []segment, limit, cells int) line {
 	total := 0
 	for _, s := range used {

@@ -11,7 +11,8 @@ import (
 
 func TestDivide_givesEveryCellAndEveryPortionOne(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		sizes := rapid.SliceOfN(rapid.OneOf(rapid.IntRange(-5, 5), rapid.Int(), rapid.Just(math.MaxInt)), 0, 12).Draw(t, "sizes")
+		sizes := rapid.SliceOfN(rapid.OneOf(rapid.IntRange(-5, 5), rapid.Int(), rapid.Just(math.MaxInt)), 0, 12).Draw(t,
+			"sizes")
 		cells := rapid.IntRange(-1, 200).Draw(t, "cells")
 		there := 0
 		for _, s := range sizes {
@@ -57,7 +58,8 @@ func TestGauge_isAsWideAsItsCells(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		size := rapid.OneOf(rapid.IntRange(0, 1000), rapid.Just(math.MaxInt))
 		used := []segment{{size: size.Draw(t, "a"), glyph: "▒"}, {size: size.Draw(t, "b"), glyph: "█"}}
-		limit, cells := rapid.OneOf(rapid.IntRange(1, 1000), rapid.Just(math.MaxInt)).Draw(t, "limit"), rapid.IntRange(4, 100).Draw(t, "cells")
+		limit, cells := rapid.OneOf(rapid.IntRange(1, 1000), rapid.Just(math.MaxInt)).Draw(t, "limit"),
+			rapid.IntRange(4, 100).Draw(t, "cells")
 		l := gauge(used, limit, cells)
 		if got := l.columns(); got != cells {
 			t.Fatalf("gauge of %v, limit %d: %d cells, want %d", used, limit, got, cells)

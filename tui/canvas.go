@@ -1,6 +1,7 @@
 package tui
 
-// canvas is a field of cells that a chart is drawn into. What is put there first stays: texts before points that they name, points before lines.
+// canvas is a field of cells that a chart is drawn into. What is put there first stays: texts
+// before points that they name, points before lines.
 type canvas struct {
 	width, height int
 	cells         []rune // row by row; 0: free
@@ -25,8 +26,9 @@ func (c *canvas) put(x, y int, glyph rune, s style) bool {
 	return true
 }
 
-// write puts a text where it fits with a free cell, or the frame, on both sides of it; beside is the column of the glyph that it may touch. Texts
-// whose letters take more than a cell are not written.
+// write puts a text where it fits with a free cell, or the frame, on both sides of it; beside is
+// the column of the glyph that it may touch. Texts whose letters take more than a cell are not
+// written.
 func (c *canvas) write(x, y, beside int, text string, s style) bool {
 	runes := []rune(text)
 	if len(runes) == 0 || Columns(text) != len(runes) {

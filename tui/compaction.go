@@ -29,8 +29,8 @@ func (p Painter) Compaction(before, after winnow.Report, receipt pivot.Receipt, 
 	p.draw(pg)
 }
 
-// Receipt draws a receipt by itself, without the session as it is now. overhead is how many tokens the
-// system prompt and the tools take besides what the receipt measured, 0 if that is unknown.
+// Receipt draws a receipt by itself, without the session as it is now. overhead is how many tokens
+// the system prompt and the tools take besides what the receipt measured, 0 if that is unknown.
 func (p Painter) Receipt(receipt pivot.Receipt, overhead int) {
 	pg := p.page()
 	pg.outcome(winnow.Report{Window: winnow.WindowReport{Overhead: max(0, overhead)}}, &receipt)
@@ -67,7 +67,8 @@ func (pg *page) outcome(after winnow.Report, r *pivot.Receipt) {
 // took draws the window before and after, and says what went and what was kept.
 func (pg *page) took(r *pivot.Receipt, hidden map[string]bool) {
 	most := max(r.TokensBefore, r.TokensAfter)
-	messages := max(Columns(quantity.Count(r.MessagesBefore, "message")), Columns(quantity.Count(r.MessagesAfter, "message")))
+	messages := max(Columns(quantity.Count(r.MessagesBefore, "message")),
+		Columns(quantity.Count(r.MessagesAfter, "message")))
 	width := min(60, max(8, pg.width-12-Columns(quantity.Number(most))-messages))
 	pg.gap()
 	for _, side := range []struct {
@@ -87,7 +88,8 @@ func (pg *page) took(r *pivot.Receipt, hidden map[string]bool) {
 	elided := leaders{title: "Elided, by rule", by: by, whole: r.TokensBefore, most: mostLeaders, style: prunedTone}
 	if r.Kind == pivot.Compaction {
 		elided.title = "Elided first, by rule"
-		pg.tables(leaders{title: "Folded, by kind", by: r.Gone, whole: r.TokensBefore, most: mostLeaders + 1, style: foldedTone}, elided)
+		pg.tables(leaders{title: "Folded, by kind", by: r.Gone, whole: r.TokensBefore, most: mostLeaders + 1,
+			style: foldedTone}, elided)
 		pg.gap()
 	} else {
 		pg.tables(elided)

@@ -48,8 +48,8 @@ func (p Painter) Explanation(x winnow.Explanation) {
 			pg.fact("stays for", r.Rule+" ("+string(r.Code)+"): "+quantity.Sentence(r.Reason))
 		}
 	}
-	pg.refs("stands for", x.StandsFor)
-	pg.refs("would for", x.WouldStandFor)
+	pg.refs("replaces", x.StandsFor)
+	pg.refs("would too", x.WouldStandFor)
 	if x.Undo != "" {
 		pg.fact("undo", x.Undo)
 	}

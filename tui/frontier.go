@@ -11,8 +11,8 @@ import (
 	"github.com/winnowhq/winnow/quantity"
 )
 
-// The chart is as wide as the page, up to mostPlot columns, and high enough to be read while leaving room
-// on a screen for what is below it.
+// The chart is as wide as the page, up to mostPlot columns, and high enough to be read while
+// leaving room on a screen for what is below it.
 const (
 	mostPlot             = 110
 	leastHigh, mostHigh  = 11, 19
@@ -21,9 +21,9 @@ const (
 	leastTick            = 7 // columns between two ticks
 )
 
-// Frontier draws the bill of each policy against its regrets: the further to the lower left, the better.
-// Policies by themselves are letters, those of a sweep are marks on a dotted line. The stepped line is the
-// frontier, which no policy is below; the dashed line is the bound.
+// Frontier draws the bill of each policy against its regrets: the further to the lower left, the
+// better. Policies by themselves are letters, those of a sweep are marks on a dotted line. The
+// stepped line is the frontier, which no policy is below; the dashed line is the bound.
 func (p Painter) Frontier(r lab.Report) {
 	pg := p.page()
 	pg.frontier(&r, true)
@@ -46,14 +46,14 @@ func (pg *page) frontier(r *lab.Report, keys bool) {
 	pg.remarks(c)
 }
 
-// policy is a policy with the glyph that stands for it.
+// policy is a policy with its glyph.
 type policy struct {
 	display.Policy
 	glyph rune
 	style style
 }
 
-// sweepMarks stand for the policies of a sweep; after the last the first is used again.
+// sweepMarks are the glyphs of sweeps; after the last the first is used again.
 var sweepMarks = [...]struct {
 	glyph rune
 	style style
@@ -128,7 +128,8 @@ func (c *chart) row(v float64) int {
 
 // offsets are where a letter may go if its own cell is taken, the nearest first.
 var offsets = [...][2]int{
-	{0, 0}, {1, 0}, {-1, 0}, {2, 0}, {-2, 0}, {0, -1}, {0, 1}, {1, -1}, {1, 1}, {-1, -1}, {-1, 1}, {3, 0}, {-3, 0}, {2, -1}, {2, 1},
+	{0, 0}, {1, 0}, {-1, 0}, {2, 0}, {-2, 0}, {0, -1}, {0, 1}, {1, -1}, {1, 1}, {-1, -1}, {-1, 1}, {3, 0}, {-3, 0},
+	{2, -1}, {2, 1},
 }
 
 // place puts letters first, each in a cell of its own, then the marks of sweeps where no letter is.
@@ -182,7 +183,8 @@ func (c *chart) label() {
 			if s.Sweep < 0 || !s.drawn || n > 10 || (i == first[s.Sweep] || i == last[s.Sweep]) != ends {
 				continue
 			}
-			for _, at := range [][2]int{{s.col + 1, s.row}, {s.col - n, s.row}, {s.col + 1, s.row - 1}, {s.col - n, s.row + 1}} {
+			for _, at := range [][2]int{{s.col + 1, s.row}, {s.col - n, s.row}, {s.col + 1, s.row - 1},
+				{s.col - n, s.row + 1}} {
 				if c.on.write(at[0], at[1], s.col, s.Key, s.style) {
 					break
 				}
@@ -301,7 +303,8 @@ func (pg *page) remarks(c chart) {
 	pg.words(say(fine, "◆ "), faint, "on the stepped line: no other is as cheap with as few regrets", 2)
 	if c.Bound > 0 {
 		pg.words(say(faint, "╌ "), faint,
-			"the bound, "+display.Ratio(c.Bound)+": the cheapest bill with knowledge of the future, without a regret", 2)
+			"the bound, "+display.Ratio(c.Bound)+": the cheapest bill with knowledge of the future, without a regret",
+			2)
 	}
 	for _, s := range c.spots {
 		name := s.Name
@@ -332,7 +335,8 @@ func (pg *page) changes(r *lab.Report) {
 			}
 		}
 		for _, c := range list.Rows {
-			l := line{say(tone, "  "+padLeft(c.Change, widths[0])), say(faint, "  "+padLeft(c.Before, widths[1])+" → "),
+			l := line{say(tone, "  "+padLeft(c.Change, widths[0])),
+				say(faint, "  "+padLeft(c.Before, widths[1])+" → "),
 				say(normal, padLeft(c.After, widths[2])+"  ")}
 			indent := l.columns()
 			name := cmp.Or(c.Name, c.Session[strings.LastIndexByte(c.Session, '/')+1:])

@@ -14,7 +14,8 @@ import (
 // standing is a policy over a hundred sessions with a thousand steps.
 func standing(name, group string, ratio, rate float64) lab.Standing {
 	return lab.Standing{
-		Name: name, Group: group, Ratio: ratio, Mean: ratio*0.9 + 0.08, Rate: rate, Hits: 0.97, Steps: 4_000, Regrets: int(rate * 40), Commits: int(100 * rate), Folds: int(30 / ratio),
+		Name: name, Group: group, Ratio: ratio, Mean: ratio*0.9 + 0.08, Rate: rate, Hits: 0.97, Steps: 4_000,
+		Regrets: int(rate * 40), Commits: int(100 * rate), Folds: int(30 / ratio),
 		Bill: lab.Bill{Read: 90 * ratio, Write: 40 * ratio, Output: 12}, Rose: int(rate), Worst: rate/100 - 0.01,
 	}
 }
@@ -23,9 +24,11 @@ func standing(name, group string, ratio, rate float64) lab.Standing {
 func replayed() lab.Report {
 	r := lab.Report{
 		Baseline: "nothing", Relative: true, Prices: "cache read 0.1, write 1.25, output 5 times the input price",
-		Sessions: []lab.Recorded{{ID: "ses_1", Name: "kiln.jsonl", Steps: 3_100}, {ID: "ses_2", Name: "glaze.jsonl", Steps: 900}},
+		Sessions: []lab.Recorded{{ID: "ses_1", Name: "kiln.jsonl", Steps: 3_100},
+			{ID: "ses_2", Name: "glaze.jsonl", Steps: 900}},
 		Policies: []lab.Standing{
-			standing("nothing", "", 1, 0), standing("compaction alone", "", 0.66, 3.2), standing("mask all but the last 10 steps", "", 0.9, 4.4), standing("balanced", "", 0.58, 1.9),
+			standing("nothing", "", 1, 0), standing("compaction alone", "", 0.66, 3.2),
+			standing("mask all but the last 10 steps", "", 0.9, 4.4), standing("balanced", "", 0.58, 1.9),
 			standing("aggressive", "", 0.85, 7.5),
 		},
 		Advice: &lab.Advice{
@@ -33,14 +36,18 @@ func replayed() lab.Report {
 			Settings: map[string]string{"policy": `"balanced"`, "compaction.threshold": "120000"},
 		},
 		Gains: []lab.Change{
-			{Session: "ses_1", Name: "kiln.jsonl", Before: 90.5, After: 41.25, Why: "its prompts grew to 431000 tokens; three folds kept them below 120000"},
-			{Session: "ses_2", Name: "pottery/winter/2026/glaze-recipes-with-a-long-name.jsonl", Before: 9.5, After: 9.02},
+			{Session: "ses_1", Name: "kiln.jsonl", Before: 90.5, After: 41.25,
+				Why: "its prompts grew to 431000 tokens; three folds kept them below 120000"},
+			{Session: "ses_2", Name: "pottery/winter/2026/glaze-recipes-with-a-long-name.jsonl", Before: 9.5,
+				After: 9.02},
 		},
-		Losses:  []lab.Change{{Session: "ses_3", Name: "日本語.jsonl", Before: 0.05, After: 0.0512, Why: "a commit near its end was not paid back"}},
+		Losses: []lab.Change{{Session: "ses_3", Name: "日本語.jsonl", Before: 0.05, After: 0.0512,
+			Why: "a commit near its end was not paid back"}},
 		Skipped: []lab.Skipped{{Path: "/home/potter/notes.jsonl", Why: "no step in it"}},
 	}
 	for i, at := range []int{40, 60, 80, 100, 120, 160} {
-		r.Policies = append(r.Policies, standing(fmt.Sprintf("balanced, compaction.threshold=%dk", at), "balanced, compaction.threshold", 0.5+0.03*float64(i), 9/float64(i+1)-1))
+		r.Policies = append(r.Policies, standing(fmt.Sprintf("balanced, compaction.threshold=%dk", at),
+			"balanced, compaction.threshold", 0.5+0.03*float64(i), 9/float64(i+1)-1))
 	}
 	for i := range r.Policies {
 		r.Policies[i].Bound = r.Policies[i].Ratio / 0.44
@@ -62,17 +69,21 @@ func inDollars() lab.Report {
 	return r
 }
 
-// odd are reports that a chart can be spoilt by: nothing, one policy, equal ones, some far away, too many for their letters to have room.
+// odd are reports that a chart can be spoilt by: nothing, one policy, equal ones, some far away,
+// too many for their letters to have room.
 func odd() []lab.Report {
 	report := func(all ...lab.Standing) lab.Report { return lab.Report{Baseline: "nothing", Policies: all} }
-	far := report(standing("nothing", "", 1, 0), standing("b", "", 0.9, 1), standing("c", "", 0.8, 2), standing("d", "", 0.7, 3),
-		standing("forgets everything", "", 0.75, 180), standing("pays twice", "", 9.5, 1.5), standing("e", "", 0.72, 2.6), standing("f", "", 0.77, 2.2))
+	far := report(standing("nothing", "", 1, 0), standing("b", "", 0.9, 1), standing("c", "", 0.8, 2),
+		standing("d", "", 0.7, 3),
+		standing("forgets everything", "", 0.75, 180), standing("pays twice", "", 9.5, 1.5),
+		standing("e", "", 0.72, 2.6), standing("f", "", 0.77, 2.2))
 	many := report()
 	for i := range 31 {
 		many.Policies = append(many.Policies, standing(fmt.Sprintf("candidate %d", i+1), "", 0.8+0.0001*float64(i), 2))
 	}
 	return []lab.Report{
-		report(), report(standing("nothing", "", 1, 0)), report(standing("nothing", "", 1, 0), standing("the same", "", 1, 0), standing("once more", "", 1, 0)), far, many,
+		report(), report(standing("nothing", "", 1, 0)), report(standing("nothing", "", 1, 0),
+			standing("the same", "", 1, 0), standing("once more", "", 1, 0)), far, many,
 	}
 }
 
@@ -81,7 +92,8 @@ func TestFrontier_drawsNoLetterTwiceAndNoneOutsideTheFrame(t *testing.T) {
 		var all []lab.Standing
 		for i := range rapid.IntRange(1, 30).Draw(t, "policies") {
 			group := rapid.SampledFrom([]string{"", "", "s", "t"}).Draw(t, "group")
-			all = append(all, standing(fmt.Sprintf("p=%d", i), group, rapid.Float64Range(0.01, 3).Draw(t, "ratio"), rapid.Float64Range(0, 20).Draw(t, "rate")))
+			all = append(all, standing(fmt.Sprintf("p=%d", i), group, rapid.Float64Range(0.01, 3).Draw(t, "ratio"),
+				rapid.Float64Range(0, 20).Draw(t, "rate")))
 		}
 		if bound := rapid.Float64Range(0, 1).Draw(t, "bound"); bound > 0 {
 			all[0].Bound = all[0].Ratio / bound
@@ -95,7 +107,10 @@ func TestFrontier_drawsNoLetterTwiceAndNoneOutsideTheFrame(t *testing.T) {
 			if strings.ContainsRune("┐│─╌·", g) || g == 0 {
 				continue
 			}
-			if at := slices.IndexFunc(c.spots, func(s spot) bool { return s.drawn && s.col == i%c.on.width && s.row == i/c.on.width }); at >= 0 {
+			if at := slices.IndexFunc(c.spots, func(s spot) bool {
+				return s.drawn && s.col == i%c.on.width &&
+					s.row == i/c.on.width
+			}); at >= 0 {
 				if c.spots[at].glyph != g {
 					t.Fatalf("%q stands where %q should", g, c.spots[at].glyph)
 				}
@@ -119,7 +134,8 @@ func TestFrontier_drawsNoLetterTwiceAndNoneOutsideTheFrame(t *testing.T) {
 func TestFrontier_saysWhatIsBeyondThePicture(t *testing.T) {
 	var b strings.Builder
 	Painter{W: &b, Width: 100}.Frontier(odd()[3])
-	for _, want := range []string{"E forgets everything is beyond the picture: 0.750 at 180.0 regrets", "F pays twice is beyond the picture: 9.500 at 1.5 regrets"} {
+	for _, want := range []string{"E forgets everything is beyond the picture: 0.750 at 180.0 regrets",
+		"F pays twice is beyond the picture: 9.500 at 1.5 regrets"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())
 		}
@@ -129,20 +145,27 @@ func TestFrontier_saysWhatIsBeyondThePicture(t *testing.T) {
 // anyReplay is a report with figures and texts that no replay makes.
 func anyReplay(t *rapid.T) lab.Report {
 	text, f, n := hostile(), rapid.Float64(), number()
-	r := lab.Report{Baseline: text.Draw(t, "baseline"), Relative: rapid.Bool().Draw(t, "relative"), Prices: text.Draw(t, "prices")}
+	r := lab.Report{Baseline: text.Draw(t, "baseline"), Relative: rapid.Bool().Draw(t, "relative"),
+		Prices: text.Draw(t, "prices")}
 	for range rapid.IntRange(0, 12).Draw(t, "policies") {
 		r.Policies = append(r.Policies, lab.Standing{
-			Name: text.Draw(t, "name"), Window: n.Draw(t, "window"), Group: rapid.SampledFrom([]string{"", "", "sweep", "\x1b[2J"}).Draw(t, "group"),
-			Bill: lab.Bill{Read: f.Draw(t, "bill")}, Ratio: f.Draw(t, "ratio"), Rate: f.Draw(t, "rate"), Mean: f.Draw(t, "mean"), Hits: f.Draw(t, "hits"), Bound: f.Draw(t, "bound"),
-			Commits: n.Draw(t, "commits"), Folds: n.Draw(t, "folds"), Rose: n.Draw(t, "rose"), RoseMore: n.Draw(t, "more"), Over: n.Draw(t, "over"), Worst: f.Draw(t, "worst"), Steps: n.Draw(t, "steps"),
+			Name: text.Draw(t, "name"), Window: n.Draw(t, "window"),
+			Group: rapid.SampledFrom([]string{"", "", "sweep", "\x1b[2J"}).Draw(t, "group"),
+			Bill:  lab.Bill{Read: f.Draw(t, "bill")}, Ratio: f.Draw(t, "ratio"), Rate: f.Draw(t, "rate"),
+			Mean: f.Draw(t, "mean"), Hits: f.Draw(t, "hits"), Bound: f.Draw(t, "bound"),
+			Commits: n.Draw(t, "commits"), Folds: n.Draw(t, "folds"), Rose: n.Draw(t, "rose"),
+			RoseMore: n.Draw(t, "more"), Over: n.Draw(t, "over"), Worst: f.Draw(t, "worst"),
+			Steps: n.Draw(t, "steps"),
 		})
 	}
 	changes := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) lab.Change {
-		return lab.Change{Session: text.Draw(t, "id"), Name: text.Draw(t, "session"), Before: f.Draw(t, "before"), After: f.Draw(t, "after"), Why: text.Draw(t, "why")}
+		return lab.Change{Session: text.Draw(t, "id"), Name: text.Draw(t, "session"), Before: f.Draw(t, "before"),
+			After: f.Draw(t, "after"), Why: text.Draw(t, "why")}
 	}), 0, 3)
 	r.Gains, r.Losses = changes.Draw(t, "gains"), changes.Draw(t, "losses")
 	if rapid.Bool().Draw(t, "advised") {
-		r.Advice = &lab.Advice{Policy: text.Draw(t, "policy"), Reason: text.Draw(t, "reason"), Settings: map[string]string{text.Draw(t, "key"): text.Draw(t, "value")}}
+		r.Advice = &lab.Advice{Policy: text.Draw(t, "policy"), Reason: text.Draw(t, "reason"),
+			Settings: map[string]string{text.Draw(t, "key"): text.Draw(t, "value")}}
 	}
 	for range rapid.IntRange(0, 9).Draw(t, "skipped") {
 		r.Skipped = append(r.Skipped, lab.Skipped{Path: text.Draw(t, "path"), Why: text.Draw(t, "because")})
@@ -153,7 +176,8 @@ func anyReplay(t *rapid.T) lab.Report {
 func TestPainter_drawsAnyReplayWithinItsWidthAndCleanly(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var b strings.Builder
-		p := Painter{W: &b, Color: rapid.Bool().Draw(t, "color"), Width: rapid.OneOf(rapid.IntRange(60, 200), rapid.IntRange(-1, 60)).Draw(t, "width")}
+		p := Painter{W: &b, Color: rapid.Bool().Draw(t, "color"), Width: rapid.OneOf(rapid.IntRange(60, 200),
+			rapid.IntRange(-1, 60)).Draw(t, "width")}
 		r := anyReplay(t)
 		p.Replay(r)
 		p.Policies(r)

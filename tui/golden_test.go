@@ -42,20 +42,27 @@ func overflowing() winnow.Report {
 	cost := 3.14159
 	return winnow.Report{
 		Title: "Teach the kiln to cool down slowly", Model: "anthropic/claude-sonnet-4-5", Policy: "balanced",
-		Messages: 61, Steps: 56, Turns: 5, ToolCalls: 104, ToolResults: 104, Cost: &cost, Bill: bill.Sums{Steps: bill.Bill{Requests: 56, Cost: cost}},
+		Messages: 61, Steps: 56, Turns: 5, ToolCalls: 104, ToolResults: 104, Cost: &cost,
+		Bill: bill.Sums{Steps: bill.Bill{Requests: 56, Cost: cost}},
 		Tokens: winnow.TokenReport{
-			Total:  200_400,
-			ByKind: map[string]int{"tool output": 180_000, "tool input": 12_400, "user": 900, "assistant": 5_100, "reasoning": 2_000},
-			ByTool: map[string]int{"bash": 120_000, "read": 61_000, "edit": 8_000, "grep": 1_900, "list": 800, "glob": 500, "write": 200},
-			ByFile: map[string]int{"kiln/firing/cooling_curve.go": 24_000, "kiln/firing/cooling_curve_test.go": 9_000, "README.md": 310},
+			Total: 200_400,
+			ByKind: map[string]int{"tool output": 180_000, "tool input": 12_400, "user": 900, "assistant": 5_100,
+				"reasoning": 2_000},
+			ByTool: map[string]int{"bash": 120_000, "read": 61_000, "edit": 8_000, "grep": 1_900, "list": 800,
+				"glob": 500, "write": 200},
+			ByFile: map[string]int{"kiln/firing/cooling_curve.go": 24_000, "kiln/firing/cooling_curve_test.go": 9_000,
+				"README.md": 310},
 		},
 		Window: winnow.WindowReport{
 			Messages: 61, Tokens: 200_400, Overhead: 12_600, Context: 200_000, Usable: 148_000, Overflow: true,
 		},
 		Candidates: []winnow.Candidate{
-			{Elision: rule.Elision{Rule: "backward", Part: "prt_1", Saves: 41_000}, Tool: "bash", Target: "make simulate CURVE=slow"},
-			{Elision: rule.Elision{Rule: "backward", Part: "prt_2", Saves: 22_000}, Tool: "read", Target: "/home/potter/kiln/firing/cooling_curve.go"},
-			{Elision: rule.Elision{Rule: "retries", Part: "prt_3", Saves: 1_800}, Tool: "bash", Target: "go test ./..."},
+			{Elision: rule.Elision{Rule: "backward", Part: "prt_1", Saves: 41_000}, Tool: "bash",
+				Target: "make simulate CURVE=slow"},
+			{Elision: rule.Elision{Rule: "backward", Part: "prt_2", Saves: 22_000}, Tool: "read",
+				Target: "/home/potter/kiln/firing/cooling_curve.go"},
+			{Elision: rule.Elision{Rule: "retries", Part: "prt_3", Saves: 1_800}, Tool: "bash",
+				Target: "go test ./..."},
 		},
 		Refusals: []rule.Refusal{
 			{Code: rule.Protected, Rule: "files", Part: "prt_4", Reason: ".env is protected"},
@@ -71,9 +78,12 @@ func overflowing() winnow.Report {
 		},
 		Pins: []rule.Pin{{Text: "cone 6 is 1222 °C"}},
 		Strata: timelineOf(
-			turnOf(1, "The kiln cools too fast and the glaze crazes. Find out why.", 12, map[winnow.Zone]int{winnow.Prunable: 4_000, winnow.Talk: 120}),
-			turnOf(2, "Good. Now write a test that fails with the old curve.", 9, map[winnow.Zone]int{winnow.Prunable: 1_800, winnow.Guarded: 900, winnow.Talk: 200}),
-			turnOf(3, "日本語のコメントを英語に直してください。表は変えないでください。", 10, map[winnow.Zone]int{winnow.Guarded: 3_300, winnow.Talk: 100}),
+			turnOf(1, "The kiln cools too fast and the glaze crazes. Find out why.", 12,
+				map[winnow.Zone]int{winnow.Prunable: 4_000, winnow.Talk: 120}),
+			turnOf(2, "Good. Now write a test that fails with the old curve.", 9,
+				map[winnow.Zone]int{winnow.Prunable: 1_800, winnow.Guarded: 900, winnow.Talk: 200}),
+			turnOf(3, "日本語のコメントを英語に直してください。表は変えないでください。", 10, map[winnow.Zone]int{winnow.Guarded: 3_300,
+				winnow.Talk: 100}),
 			turnOf(4, "ok", 1, map[winnow.Zone]int{winnow.ActiveNow: 11}),
 			turnOf(5, "Run everything again, twenty times.", 24, map[winnow.Zone]int{winnow.ActiveNow: 3_600}),
 		),
@@ -83,14 +93,17 @@ func overflowing() winnow.Report {
 func folded() winnow.Report {
 	r := overflowing()
 	r.Window = winnow.WindowReport{
-		Messages: 12, Tokens: 21_000, Overhead: 12_600, Context: 128_000, Usable: 95_232, Pivot: "msg_9", Folded: 51, Elided: 3, ElidedTokens: 8_200,
+		Messages: 12, Tokens: 21_000, Overhead: 12_600, Context: 128_000, Usable: 95_232, Pivot: "msg_9", Folded: 51,
+		Elided: 3, ElidedTokens: 8_200,
 		Reason: "local/m1 is not in the catalogue: a context of 128000 tokens and an output of 16384 are assumed; its prices are unknown: `models` in winnow.jsonc sets them",
 	}
 	r.Model, r.Candidates = "local/m1", nil
-	r.Refusals = []rule.Refusal{{Code: rule.BelowMinimum, Rule: "backward", Reason: "14729 tokens of old tool output could go; it takes more than 20000 to be worth a commit"}}
+	r.Refusals = []rule.Refusal{{Code: rule.BelowMinimum, Rule: "backward",
+		Reason: "14729 tokens of old tool output could go; it takes more than 20000 to be worth a commit"}}
 	var early [][]winnow.Stratum
 	for n := range 40 {
-		early = append(early, turnOf(n+1, fmt.Sprintf("Batch %d: fire it, look at it, write down what you see.", n+1), 2, map[winnow.Zone]int{winnow.Folded: 1_000 + 137*(n%7)}))
+		early = append(early, turnOf(n+1, fmt.Sprintf("Batch %d: fire it, look at it, write down what you see.", n+1),
+			2, map[winnow.Zone]int{winnow.Folded: 1_000 + 137*(n%7)}))
 	}
 	early = append(early,
 		turnOf(41, "Write the report.", 2, map[winnow.Zone]int{winnow.Pruned: 4_100, winnow.Talk: 300}),
@@ -106,10 +119,15 @@ func folded() winnow.Report {
 
 func receipt() pivot.Receipt {
 	return pivot.Receipt{
-		Kind: pivot.Compaction, Trigger: "manual", MessagesBefore: 61, MessagesAfter: 12, TokensBefore: 200_400, TokensAfter: 21_000, Usable: 95_232,
-		Folded: 51, Tail: 9, Gone: map[string]int{"tool output": 101_000, "assistant": 4_800, "user": 800, "reasoning": 2_000},
-		Carried:    pivot.Carried{Pins: 1, Constraints: 2, Messages: 5, Todos: 1, Files: 7, Failures: 1, Recallable: 34, Tokens: 1_830},
-		Summarizer: "anthropic/claude-haiku-4-5", Usage: []session.Usage{{Input: 1_200, Cache: session.CacheUsage{Read: 38_000}}, {Input: 41_000, Output: 640, Reasoning: 250}}, Cost: 0.0421, Duration: 12.34,
+		Kind: pivot.Compaction, Trigger: "manual", MessagesBefore: 61, MessagesAfter: 12, TokensBefore: 200_400,
+		TokensAfter: 21_000, Usable: 95_232,
+		Folded: 51, Tail: 9, Gone: map[string]int{"tool output": 101_000, "assistant": 4_800, "user": 800,
+			"reasoning": 2_000},
+		Carried: pivot.Carried{Pins: 1, Constraints: 2, Messages: 5, Todos: 1, Files: 7, Failures: 1, Recallable: 34,
+			Tokens: 1_830},
+		Summarizer: "anthropic/claude-haiku-4-5",
+		Usage: []session.Usage{{Input: 1_200, Cache: session.CacheUsage{Read: 38_000}},
+			{Input: 41_000, Output: 640, Reasoning: 250}}, Cost: 0.0421, Duration: 12.34,
 		Notes:     []string{"3 tool outputs were cut to 2000 characters", "the 20000 oldest exchanges were left out"},
 		Struck:    []pivot.Struck{{Kind: "path", Text: "internal/lamp/oil.go"}, {Kind: "number", Text: "4711"}},
 		Committed: []rule.Elision{{Rule: "backward", Saves: 63_000}, {Rule: "retry", Saves: 1_800}},
@@ -119,51 +137,70 @@ func receipt() pivot.Receipt {
 
 // explained are parts in every zone, with what there is to say of each.
 func explained() []winnow.PartReport {
-	covering := winnow.Ref{Part: "prt_41", Handle: "k3f9a2", Type: "tool", Tool: "read", Target: "kiln/firing/cooling_curve.go", Step: 41}
+	covering := winnow.Ref{Part: "prt_41", Handle: "k3f9a2", Type: "tool", Tool: "read",
+		Target: "kiln/firing/cooling_curve.go", Step: 41}
 	files := rule.Elision{
-		Part: "prt_12", Field: rule.Output, Rule: "files", Because: "newer parts show every line of it", By: "prt_41", Saves: 3_880, Time: 1_772_438_500_000,
+		Part: "prt_12", Field: rule.Output, Rule: "files", Because: "newer parts show every line of it", By: "prt_41",
+		Saves: 3_880, Time: 1_772_438_500_000,
 		Shown: "[winnow b7xq2e: read kiln/firing/cooling_curve.go, 412 lines left out; shown again below]",
 	}
 	standing := winnow.Reason{
-		Elision: files, Covering: []winnow.Ref{covering}, Switch: "strategies.balancedPruning.aggressiveFilePrune", StepsSince: 12, TurnsSince: 2,
+		Elision: files, Covering: []winnow.Ref{covering}, Switch: "strategies.balancedPruning.aggressiveFilePrune",
+		StepsSince: 12, TurnsSince: 2,
 		Receipt: "rcp_7", Together: 17, Undo: "winnow undo kiln.jsonl rcp_7",
 	}
 	could := winnow.Reason{
-		Elision: rule.Elision{Part: "prt_20", Field: rule.Output, Rule: "backward", Because: "it lies behind the newest 40000 tokens of tool output and the last 2 turns", Saves: 40_990},
-		Switch:  "compaction.prune", Restored: true,
+		Elision: rule.Elision{Part: "prt_20", Field: rule.Output, Rule: "backward",
+			Because: "it lies behind the newest 40000 tokens of tool output and the last 2 turns", Saves: 40_990},
+		Switch: "compaction.prune", Restored: true,
 	}
 	part := func(x winnow.Explanation) winnow.PartReport { return winnow.PartReport{Explanation: x} }
 	return []winnow.PartReport{
 		part(winnow.Explanation{
-			Part: "prt_12", Message: "msg_9", Handle: "b7xq2e", Type: "tool", Tool: "read", Target: "kiln/firing/cooling_curve.go", Step: 9, Turn: 1, Tokens: 3_910, Shown: 30,
-			Zone: winnow.Pruned, Rule: "files", Because: files.Because + ": " + covering.String(), Elisions: []winnow.Reason{standing},
-			Refusals: []rule.Refusal{{Code: rule.Recent, Rule: "inputs", Reason: "it is too new: it stays for 5 steps"}},
-			Undo:     "winnow restore kiln.jsonl b7xq2e",
+			Part: "prt_12", Message: "msg_9", Handle: "b7xq2e", Type: "tool", Tool: "read",
+			Target: "kiln/firing/cooling_curve.go", Step: 9, Turn: 1, Tokens: 3_910, Shown: 30,
+			Zone: winnow.Pruned, Rule: "files", Because: files.Because + ": " + covering.String(),
+			Elisions: []winnow.Reason{standing},
+			Refusals: []rule.Refusal{{Code: rule.Recent, Rule: "inputs",
+				Reason: "it is too new: it stays for 5 steps"}},
+			Undo: "winnow restore kiln.jsonl b7xq2e",
 			Pieces: []winnow.Piece{
-				{Field: rule.Input, Log: `{"filePath":"kiln/firing/cooling_curve.go"}`, Shown: `{"filePath":"kiln/firing/cooling_curve.go"}`, Would: `{"filePath":"kiln/firing/cooling_curve.go"}`},
-				{Field: rule.Output, Log: strings.Repeat("\tcurve = append(curve, 1222)\n", 412), Shown: files.Shown, Would: files.Shown},
+				{Field: rule.Input, Log: `{"filePath":"kiln/firing/cooling_curve.go"}`,
+					Shown: `{"filePath":"kiln/firing/cooling_curve.go"}`,
+					Would: `{"filePath":"kiln/firing/cooling_curve.go"}`},
+				{Field: rule.Output, Log: strings.Repeat("\tcurve = append(curve, 1222)\n", 412), Shown: files.Shown,
+					Would: files.Shown},
 			},
 		}),
 		part(winnow.Explanation{
-			Part: "prt_20", Handle: "pw4mzc", Type: "tool", Tool: "bash", Target: "make simulate CURVE=slow", Step: 17, Turn: 2, Tokens: 41_020, Shown: 41_020,
-			Zone: winnow.Prunable, Rule: "backward", Because: "backward would elide it: " + could.Because, Candidates: []winnow.Reason{could},
+			Part: "prt_20", Handle: "pw4mzc", Type: "tool", Tool: "bash", Target: "make simulate CURVE=slow", Step: 17,
+			Turn: 2, Tokens: 41_020, Shown: 41_020,
+			Zone: winnow.Prunable, Rule: "backward", Because: "backward would elide it: " + could.Because,
+			Candidates: []winnow.Reason{could},
 		}),
 		part(winnow.Explanation{
-			Part: "prt_41", Handle: "k3f9a2", Type: "tool", Tool: "read", Target: "kiln/firing/cooling_curve.go", Step: 41, Turn: 3, Tokens: 3_910, Shown: 3_910,
-			Zone: winnow.Guarded, Rule: "backward", Because: "backward would elide it, but others were left out because it shows what they showed: read kiln/firing/cooling_curve.go (step 9, b7xq2e)",
-			Refusals:  []rule.Refusal{{Code: rule.Covers, Rule: "backward", Reason: "others were left out because it shows what they showed"}},
-			StandsFor: []winnow.Ref{{Part: "prt_12", Handle: "b7xq2e", Type: "tool", Tool: "read", Target: "kiln/firing/cooling_curve.go", Step: 9}},
+			Part: "prt_41", Handle: "k3f9a2", Type: "tool", Tool: "read", Target: "kiln/firing/cooling_curve.go",
+			Step: 41, Turn: 3, Tokens: 3_910, Shown: 3_910,
+			Zone: winnow.Guarded, Rule: "backward",
+			Because: "backward would elide it, but others were left out because it shows what they showed: read kiln/firing/cooling_curve.go (step 9, b7xq2e)",
+			Refusals: []rule.Refusal{{Code: rule.Covers, Rule: "backward",
+				Reason: "others were left out because it shows what they showed"}},
+			StandsFor: []winnow.Ref{{Part: "prt_12", Handle: "b7xq2e", Type: "tool", Tool: "read",
+				Target: "kiln/firing/cooling_curve.go", Step: 9}},
 		}),
 		part(winnow.Explanation{
-			Part: "prt_50", Handle: "zz2o7a", Type: "tool", Tool: "read", Target: "日本語/窯.md", Step: 48, Turn: 3, Tokens: 120, Shown: 120,
-			Zone: winnow.Guarded, Because: "the file that it is about is protected (**/窯.md)", Kept: &winnow.Kept{By: winnow.ByPath, What: "**/窯.md", Switch: "compaction.protectedPaths"},
+			Part: "prt_50", Handle: "zz2o7a", Type: "tool", Tool: "read", Target: "日本語/窯.md", Step: 48, Turn: 3,
+			Tokens: 120, Shown: 120,
+			Zone: winnow.Guarded, Because: "the file that it is about is protected (**/窯.md)",
+			Kept: &winnow.Kept{By: winnow.ByPath, What: "**/窯.md", Switch: "compaction.protectedPaths"},
 		}),
 	}
 }
 
 func small() winnow.Report {
 	return winnow.Report{
-		Messages: 2, Steps: 1, Turns: 1, Model: "acme/anvil", Tokens: winnow.TokenReport{Total: 12, ByKind: map[string]int{"user": 4, "assistant": 8}},
+		Messages: 2, Steps: 1, Turns: 1, Model: "acme/anvil", Tokens: winnow.TokenReport{Total: 12,
+			ByKind: map[string]int{"user": 4, "assistant": 8}},
 		Window: winnow.WindowReport{Messages: 2, Tokens: 12},
 		Strata: turnOf(1, "hi", 1, map[winnow.Zone]int{winnow.ActiveNow: 12}),
 	}
@@ -171,7 +208,8 @@ func small() winnow.Report {
 
 func TestPainter_drawsWhatTheGoldenFilesShow(t *testing.T) {
 	damaged := []format.Damage{
-		{Line: 12, Reason: "unexpected end of input"}, {Offset: 123_456, Reason: "not an object"}, {Line: 14}, {Line: 99, Reason: "never shown"},
+		{Line: 12, Reason: "unexpected end of input"}, {Offset: 123_456, Reason: "not an object"}, {Line: 14},
+		{Line: 99, Reason: "never shown"},
 	}
 	for name, draw := range map[string]func(p Painter){
 		"overflowing": func(p Painter) { p.Inspection(overflowing(), "kiln.jsonl", damaged) },
@@ -197,7 +235,8 @@ func TestPainter_drawsWhatTheGoldenFilesShow(t *testing.T) {
 			r := receipt()
 			r.Kind = pivot.Compaction
 			p.Receipt(r, 12_600)
-			p.Receipt(pivot.Receipt{Kind: pivot.Pruning, MessagesBefore: 61, MessagesAfter: 61, TokensBefore: 200_400, TokensAfter: 137_000, Usable: 148_000, Committed: receipt().Committed}, 0)
+			p.Receipt(pivot.Receipt{Kind: pivot.Pruning, MessagesBefore: 61, MessagesAfter: 61, TokensBefore: 200_400,
+				TokensAfter: 137_000, Usable: 148_000, Committed: receipt().Committed}, 0)
 		},
 		"replay":   func(p Painter) { p.Replay(replayed()) },
 		"policies": func(p Painter) { p.Policies(inDollars()) },
@@ -212,8 +251,10 @@ func TestPainter_drawsWhatTheGoldenFilesShow(t *testing.T) {
 		},
 		"pruning": func(p Painter) {
 			after := overflowing()
-			after.Window = winnow.WindowReport{Messages: 61, Tokens: 137_000, Overhead: 12_600, Context: 200_000, Usable: 148_000, Overflow: true, Elided: 2, ElidedTokens: 63_400}
-			p.Pruning(after, pivot.Receipt{MessagesBefore: 61, MessagesAfter: 61, TokensBefore: 200_400, TokensAfter: 137_000, Committed: receipt().Committed}, "kiln.jsonl")
+			after.Window = winnow.WindowReport{Messages: 61, Tokens: 137_000, Overhead: 12_600, Context: 200_000,
+				Usable: 148_000, Overflow: true, Elided: 2, ElidedTokens: 63_400}
+			p.Pruning(after, pivot.Receipt{MessagesBefore: 61, MessagesAfter: 61, TokensBefore: 200_400,
+				TokensAfter: 137_000, Committed: receipt().Committed}, "kiln.jsonl")
 		},
 	} {
 		for _, color := range []bool{false, true} {

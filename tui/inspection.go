@@ -42,7 +42,8 @@ func (p Painter) Inspection(r winnow.Report, title string, damaged []format.Dama
 	}
 	if len(damaged) > 0 {
 		pg.gap()
-		pg.add(say(alarm, "Damaged"), say(faint, "  "+quantity.Count(len(damaged), "piece")+" skipped; everything else was read"))
+		pg.add(say(alarm, "Damaged"), say(faint, "  "+quantity.Count(len(damaged),
+			"piece")+" skipped; everything else was read"))
 		for _, d := range display.Damage(damaged, mostDamaged) {
 			pg.add(say(normal, strings.TrimRight("  "+d.Name, " ")), say(faint, "  "+d.Text))
 		}
@@ -61,7 +62,8 @@ func (pg *page) conclusion(r winnow.Report) {
 		return
 	}
 	verdict, fit := display.Verdict(w, r.Model)
-	pg.sentence(quantity.Number(max(0, w.Tokens))+" tokens in "+quantity.Count(max(0, w.Messages), "message"), verdict, fitStyle(fit))
+	pg.sentence(quantity.Number(max(0, w.Tokens))+" tokens in "+quantity.Count(max(0, w.Messages), "message"), verdict,
+		fitStyle(fit))
 }
 
 // sentence writes a size and a verdict on one line, or on two if the page is too narrow.
@@ -95,7 +97,8 @@ func (pg *page) about(r winnow.Report, title string) {
 		facts = append(facts, quantity.Count(log, "message")+" in all")
 	}
 	if r.Turns > 0 || r.Steps > 0 {
-		facts = append(facts, quantity.Count(r.Turns, "turn"), quantity.Count(r.Steps, "step"), quantity.Count(r.ToolCalls, "tool call"))
+		facts = append(facts, quantity.Count(r.Turns, "turn"), quantity.Count(r.Steps, "step"),
+			quantity.Count(r.ToolCalls, "tool call"))
 	}
 	facts = append(facts, r.Bill.Words(quantity.Dollars)...)
 	if s := r.Summaries; s.Calls > 0 {
@@ -113,7 +116,8 @@ func (pg *page) about(r winnow.Report, title string) {
 	}
 	pg.words(span{}, faint, strings.Join(facts, " · "), 2)
 	if len(r.Unpriced) > 0 {
-		pg.words(span{}, faint, "no price known for "+strings.Join(r.Unpriced, ", ")+": `models` in winnow.jsonc sets prices", 3)
+		pg.words(span{}, faint, "no price known for "+strings.Join(r.Unpriced,
+			", ")+": `models` in winnow.jsonc sets prices", 3)
 	}
 }
 
@@ -122,11 +126,13 @@ func (pg *page) windowNow(r winnow.Report) {
 	w := r.Window
 	used, title := w.Tokens+w.Overhead, "no limit is known for "+display.ModelName(r.Model)
 	if w.Usable > 0 {
-		title = quantity.Number(used) + " of " + quantity.Number(w.Usable) + " usable, " + quantity.Percent(used, w.Usable)
+		title = quantity.Number(used) + " of " + quantity.Number(w.Usable) + " usable, " +
+			quantity.Percent(used, w.Usable)
 	}
 	pg.heading("Window now", title)
 	if used > 0 && w.Usable > 0 {
-		segments := []segment{{size: w.Overhead, glyph: "▒", style: foldedTone}, {size: w.Tokens, glyph: "█", style: barTone}}
+		segments := []segment{{size: w.Overhead, glyph: "▒", style: foldedTone},
+			{size: w.Tokens, glyph: "█", style: barTone}}
 		pg.add(append(line{say(normal, "  ")}, gauge(segments, w.Usable, min(72, pg.width-4))...)...)
 	}
 	row := func(glyph string, tone style, name string, s style, tokens int, remark string) []span {
@@ -141,7 +147,8 @@ func (pg *page) windowNow(r winnow.Report) {
 		row("▒", foldedTone, "system, tools", normal, max(0, w.Overhead), "what every request carries besides"),
 	}
 	if w.Overhead <= 0 {
-		rows[1] = []span{say(foldedTone, "▒"), say(normal, "system, tools"), say(normal, "?"), say(faint, "unknown: no usage was reported")}
+		rows[1] = []span{say(foldedTone, "▒"), say(normal, "system, tools"), say(normal, "?"),
+			say(faint, "unknown: no usage was reported")}
 	}
 	switch {
 	case w.Usable <= 0:
@@ -201,16 +208,21 @@ func (pg *page) couldGo(r winnow.Report) {
 		pg.heading("Could go, by rule", quantity.Number(shown)+" tokens of what is shown, "+
 			quantity.Percent(shown, r.Window.Tokens)+"; the rest is folded already")
 	default:
-		pg.heading("Could go, by rule", quantity.Number(all)+" tokens, "+quantity.Percent(all, r.Window.Tokens)+" of the messages")
+		pg.heading("Could go, by rule", quantity.Number(all)+" tokens, "+quantity.Percent(all,
+			r.Window.Tokens)+" of the messages")
 	}
-	waits := slices.ContainsFunc(sums, func(s winnow.RuleSum) bool { return s.When != "" && s.When != (schedule.Wait{}).When() })
+	waits := slices.ContainsFunc(sums, func(s winnow.RuleSum) bool {
+		return s.When != "" &&
+			s.When != (schedule.Wait{}).When()
+	})
 	var rows [][]span
 	for _, s := range sums {
 		remark := quantity.Count(s.Parts, "part")
 		if s.When != "" && waits {
 			remark += ", " + s.When
 		}
-		rows = append(rows, []span{say(normal, Cut(Clean(s.Rule), pg.width/3)), figure(normal, s.Saves), say(faint, remark)})
+		rows = append(rows, []span{say(normal, Cut(Clean(s.Rule), pg.width/3)), figure(normal, s.Saves),
+			say(faint, remark)})
 	}
 	if len(r.Candidates) > 1 {
 		rows = append(rows, pg.largest(r.Candidates, rows)...)
@@ -219,8 +231,8 @@ func (pg *page) couldGo(r winnow.Report) {
 	pg.refusals(r.Refusals)
 }
 
-// foldedMessages are those that a summary replaced. Rules that follow their specification to the letter
-// elide in them too, which saves nothing in the window.
+// foldedMessages are those that a summary replaced. Rules that follow their specification to the
+// letter elide in them too, which saves nothing in the window.
 func foldedMessages(r winnow.Report) map[string]bool {
 	hidden := map[string]bool{}
 	for _, s := range r.Strata {
@@ -268,7 +280,8 @@ func (pg *page) refusals(all []rule.Refusal) {
 		if s.Others > 0 {
 			reason += "; " + quantity.Count(s.Others, "other reason")
 		}
-		rows = append(rows, []span{say(normal, quantity.Count(s.Parts, "part")), say(normal, Cut(Clean(s.Rule), pg.width/3)), say(faint, reason)})
+		rows = append(rows, []span{say(normal, quantity.Count(s.Parts, "part")),
+			say(normal, Cut(Clean(s.Rule), pg.width/3)), say(faint, reason)})
 	}
 	pg.grid(2, "><<", rows...)
 	pg.more("  ", len(sums)-mostRefusals)

@@ -21,7 +21,8 @@ type TurnOutline struct {
 	Files                []ChangedFile
 }
 
-// ChangedFile is a file that differs. Status is "added", "deleted" or "modified"; Patch may be empty.
+// ChangedFile is a file that differs. Status is "added", "deleted" or "modified"; Patch may be
+// empty.
 type ChangedFile struct {
 	Name           string
 	Status         string
@@ -84,7 +85,8 @@ func (pg *page) files(indent int, files []ChangedFile) {
 		if sign == "" {
 			sign = " "
 		}
-		l := line{say(faint, strings.Repeat(" ", indent)+sign+" "), say(normal, padRight(CutFront(Clean(f.Name), width), width))}
+		l := line{say(faint, strings.Repeat(" ", indent)+sign+" "), say(normal,
+			padRight(CutFront(Clean(f.Name), width), width))}
 		if f.Added+f.Deleted > 0 || f.Status == "" {
 			l = append(l, lines(f.Added, f.Deleted)...)
 		}

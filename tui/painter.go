@@ -1,9 +1,10 @@
-// Package tui answers: what does a person see? It draws reports for a terminal: the timeline as strata, who takes
-// the tokens, before and after.
+// Package tui draws reports for a terminal: the timeline as strata, what takes the tokens, before
+// and after.
 //
-// Every line fits the width, so that a terminal never wraps one, and what comes from a session is cleaned before it is
-// drawn: no control character and no escape sequence of a foreign text reaches the terminal; [visible.Writer] would not let it through either. Colour only repeats what
-// glyphs and words say already.
+// Every line fits the width, so that a terminal never wraps one, and what comes from a session is
+// cleaned before it is drawn: no control character and no escape sequence of a foreign text reaches
+// the terminal; [visible.Writer] would not let it through either. Colour only repeats what glyphs
+// and words say already.
 package tui
 
 import (
@@ -14,7 +15,8 @@ import (
 	"github.com/winnowhq/winnow/visible"
 )
 
-// defaultWidth is for writers that are no terminal, and leastWidth what a layout needs; a narrower page is cut.
+// defaultWidth is for writers that are no terminal, and leastWidth what a layout needs; a narrower
+// page is cut.
 const (
 	defaultWidth = 80
 	leastWidth   = 40
@@ -64,7 +66,8 @@ const (
 	activeTone
 )
 
-// codes are parameters of an SGR sequence: middle tones of the 256-colour palette, which read on dark and on light grounds.
+// codes are parameters of an SGR sequence: middle tones of the 256-colour palette, which read on
+// dark and on light grounds.
 func (s style) codes() string {
 	switch s {
 	case strong:
@@ -103,7 +106,7 @@ type span struct {
 
 func say(s style, text string) span { return span{text: Clean(text), style: s} }
 
-// line is what stands on one line of the screen.
+// line is one line of the screen.
 type line []span
 
 func (l line) columns() int {
@@ -197,7 +200,8 @@ func heading(title, remark string) line {
 	return l
 }
 
-// words writes a sentence below a first column, over as many lines as it takes, at most the given number.
+// words writes a sentence below a first column, over as many lines as it takes, at most the given
+// number.
 func (pg *page) words(first span, s style, text string, most int) {
 	pg.flow(first, s, strings.Fields(Clean(text)), most)
 }
@@ -213,8 +217,8 @@ func (pg *page) flow(first span, s style, pieces []string, most int) {
 	}
 }
 
-// grid puts cells below each other, two spaces apart. Its columns are '<' or '>', or '.' for a sign that
-// is only one space apart from its name. The last column is as long as the page lets it be.
+// grid puts cells below each other, two spaces apart. Its columns are '<' or '>', or '.' for a sign
+// that is only one space apart from its name. The last column is as long as the page lets it be.
 func (pg *page) grid(indent int, align string, rows ...[]span) {
 	widths := make([]int, len(align))
 	for _, row := range rows {

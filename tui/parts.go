@@ -10,16 +10,8 @@ import (
 	"github.com/winnowhq/winnow/quantity"
 )
 
-// zoneOf is how a zone is drawn; one that is not known is the last.
-func zoneOf(z winnow.Zone) zone {
-	at := slices.IndexFunc(zones[:], func(one zone) bool { return one.Zone == z })
-	if at < 0 {
-		at = len(zones) - 1
-	}
-	return zones[at]
-}
-
-// Parts draws a line for each part, in the order given, and sums them up below. left is how many parts of the log have no line.
+// Parts draws a line for each part, in the order given, and sums them up below. left is how many
+// parts of the log have no line.
 func (p Painter) Parts(parts []winnow.PartReport, zones []winnow.ZoneTotal, rules []winnow.RuleTotal, left int) {
 	pg := p.page()
 	pg.partLines(parts)
@@ -56,7 +48,8 @@ func (pg *page) partLines(parts []winnow.PartReport) {
 			step = strconv.Itoa(x.Step)
 		}
 		row := []span{
-			say(normal, Cut(Clean(nameOf(x)), 12)), say(normal, step), say(normal, what(x.Explanation)), figure(normal, x.Tokens),
+			say(normal, Cut(Clean(nameOf(x)), 12)), say(normal, step), say(normal, what(x.Explanation)),
+			figure(normal, x.Tokens),
 			say(z.style, z.glyph+" "+string(x.Zone)), say(normal, Cut(Clean(x.Rule), 14)), say(faint, shortly(x)),
 		}
 		rows = append(rows, row)
@@ -144,7 +137,8 @@ func (pg *page) ruleTotals(totals []winnow.RuleTotal) {
 		return say(normal, text)
 	}
 	for _, t := range totals {
-		rows = append(rows, []span{say(normal, t.Rule), cell(t.Elided, t.Saved), cell(t.Could, t.Saves), cell(t.Refused)})
+		rows = append(rows, []span{say(normal, t.Rule), cell(t.Elided, t.Saved), cell(t.Could, t.Saves),
+			cell(t.Refused)})
 	}
 	pg.grid(2, "<>>>", rows...)
 }

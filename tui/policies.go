@@ -11,7 +11,8 @@ import (
 	"github.com/winnowhq/winnow/quantity"
 )
 
-// Replay draws all that a replay showed: the advice, the table of policies, the frontier, who would gain and lose.
+// Replay draws all that a replay showed: the advice, the table of policies, the frontier, who would
+// gain and lose.
 func (p Painter) Replay(r lab.Report) {
 	pg := p.page()
 	pg.advice(&r)
@@ -22,8 +23,8 @@ func (p Painter) Replay(r lab.Report) {
 	p.draw(pg)
 }
 
-// Policies draws what [Painter.Replay] draws except the frontier: the table of policies, the sessions that
-// would gain and lose most, and the advice.
+// Policies draws what [Painter.Replay] draws except the frontier: the table of policies, the
+// sessions that would gain and lose most, and the advice.
 func (p Painter) Policies(r lab.Report) {
 	pg := p.page()
 	pg.policies(&r)
@@ -75,7 +76,8 @@ func (pg *page) policies(r *lab.Report) {
 		}
 		pg.add(l...)
 	}
-	row(line{say(faint, "    ")}, line{say(faint, padRight("policy", name))}, func(c *display.Column) span { return say(faint, c.Head) })
+	row(line{say(faint, "    ")}, line{say(faint, padRight("policy", name))},
+		func(c *display.Column) span { return say(faint, c.Head) })
 	if r.Paid.Total().Requests > 0 {
 		title := line{say(normal, padRight(Cut(display.AsRecorded, name), name))}
 		row(line{say(faint, "  · ")}, title, func(c *display.Column) span { return say(normal, c.Recorded(r)) })
@@ -105,8 +107,10 @@ func (pg *page) policies(r *lab.Report) {
 	pg.explain(r, shown, left)
 }
 
-// fitColumns leaves out columns of a table that is too wide, and says how wide the first one may be.
-func fitColumns(shown []display.Column, widths map[string]int, name, width int) (_ []display.Column, left []string, _ int) {
+// fitColumns leaves out columns of a table that is too wide, and says how wide the first one may
+// be.
+func fitColumns(shown []display.Column, widths map[string]int, name, width int) (_ []display.Column, left []string,
+	_ int) {
 	for {
 		free, worst := width-4-name, 0
 		for i, c := range shown {
@@ -132,7 +136,8 @@ func (pg *page) recorded(r *lab.Report) {
 	if len(words) == 0 {
 		return
 	}
-	pg.words(span{}, normal, display.AsRecorded+": "+strings.Join(words, ", ")+", by the reports in the log at list prices.", 2)
+	pg.words(span{}, normal, display.AsRecorded+": "+strings.Join(words,
+		", ")+", by the reports in the log at list prices.", 2)
 	if len(r.Differs) > 0 {
 		pg.words(span{}, faint, "Why “"+r.Baseline+"” differs from it:", 2)
 	}

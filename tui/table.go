@@ -16,7 +16,8 @@ func padRight(text string, width int) string {
 	return text + strings.Repeat(" ", max(0, width-Columns(text)))
 }
 
-// leaders is a table of what takes most: name, bar, tokens, percent of whole. What comes after the first few is one row.
+// leaders is a table of what takes most: name, bar, tokens, percent of whole. What comes after the
+// first few is one row.
 type leaders struct {
 	title  string
 	by     map[string]int
@@ -36,7 +37,8 @@ func (t leaders) lines(width int) []line {
 		all[i].Name = Clean(all[i].Name)
 		longest = max(longest, Columns(all[i].Name))
 	}
-	// Two spaces before the name, the bar and the number, one before the percentage, which takes up to four.
+	// Two spaces before the name, the bar and the number, one before the percentage, which takes up
+	// to four.
 	name := max(len("tool output"), (width-number-11)*6/10)
 	if t.isPath {
 		name = max(8, width-number-11-6) // a path says more than a long bar
@@ -51,7 +53,8 @@ func (t leaders) lines(width int) []line {
 		}
 		l := append(line{span{text: "  " + padRight(shorten(p.Name, name), name) + "  ", style: s}}, b.pad(bars)...)
 		figures := padLeft(quantity.Number(p.Tokens), number)
-		out = append(out, append(l, say(s, "  "+figures), say(faint, " "+padLeft(quantity.Percent(p.Tokens, t.whole), 4))))
+		out = append(out, append(l, say(s, "  "+figures),
+			say(faint, " "+padLeft(quantity.Percent(p.Tokens, t.whole), 4))))
 	}
 	for _, p := range all {
 		row(normal, p, bar(p.Tokens, all[0].Tokens, bars, t.style))
@@ -62,7 +65,8 @@ func (t leaders) lines(width int) []line {
 	return out
 }
 
-// least is the narrowest that a table may be beside another one; mostTable keeps bars near their numbers on a wide page.
+// least is the narrowest that a table may be beside another one; mostTable keeps bars near their
+// numbers on a wide page.
 const (
 	leastTable, leastPaths = 36, 42
 	mostTable              = 84
@@ -76,7 +80,8 @@ func (t leaders) least() int {
 	return leastTable
 }
 
-// tables puts tables next to each other as far as the page is wide enough, the rest below. The last of a row takes what is left of the width.
+// tables puts tables next to each other as far as the page is wide enough, the rest below. The last
+// of a row takes what is left of the width.
 func (pg *page) tables(all ...leaders) {
 	all = slices.DeleteFunc(all, func(t leaders) bool { return len(t.lines(pg.width)) == 0 })
 	for first := 0; first < len(all); {

@@ -10,13 +10,15 @@ import (
 	"github.com/winnowhq/winnow/visible"
 )
 
-// mostMarks is how many combining marks may follow each other. More than two serve no script that a first line needs, and dozens
-// are a way to paint over the neighbouring lines.
+// mostMarks is how many combining marks may follow each other. More than two serve no script that a
+// first line needs, and dozens are a way to paint over the neighbouring lines.
 const mostMarks = 2
 
-// Clean makes a foreign text fit for one line of a terminal. Colours go; line breaks and tabs become one space. What a terminal would obey, and what changes
-// the direction of what is around it, is written out as package visible does it. Joiners and variation selectors go (an emoji that they hold together falls into
-// its parts, whose width is known). Anything else that cannot be printed becomes U+FFFD.
+// Clean makes a foreign text fit for one line of a terminal. Colours go; line breaks and tabs
+// become one space. What a terminal would obey, and what changes the direction of what is around
+// it, is written out as package visible does it. Joiners and variation selectors go (an emoji that
+// they hold together falls into its parts, whose width is known). Anything else that cannot be
+// printed becomes U+FFFD.
 func Clean(text string) string {
 	if plain(text) {
 		return text
@@ -58,7 +60,8 @@ func plain(text string) bool {
 	return true
 }
 
-// letters are measured one by one, which is never less than what a terminal takes for them together.
+// letters are measured one by one, which is never less than what a terminal takes for them
+// together.
 var letters = runewidth.Condition{StrictEmojiNeutral: true}
 
 // Columns is how many columns a cleaned text takes.

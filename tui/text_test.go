@@ -76,12 +76,14 @@ func TestCut_fitsAndKeepsWhatFits(t *testing.T) {
 }
 
 func TestWrap_breaksBetweenWords(t *testing.T) {
-	if diff := cmp.Diff([]string{"keep the names", "as they are,", "all of them w…"}, wrap(strings.Fields("keep the names as they are, all of them without exception"), 14, 3)); diff != "" {
+	if diff := cmp.Diff([]string{"keep the names", "as they are,", "all of them w…"},
+		wrap(strings.Fields("keep the names as they are, all of them without exception"), 14, 3)); diff != "" {
 		t.Error("-want +got:\n" + diff)
 	}
 }
 
-// A text of nothing but beginnings of sequences would take minutes if each of them were followed to the end of the text.
+// A text of nothing but beginnings of sequences would take minutes if each of them were followed to
+// the end of the text.
 func TestClean_beginningsWithoutAnEndTakeNoLonger(t *testing.T) {
 	for _, intro := range []string{"\x1b]", "\x1bP", "\u009d", "\x1b]x\x1b[", "\x1b_\x1b^"} {
 		if got := Clean(strings.Repeat(intro, 1<<20) + "\nend"); !strings.HasSuffix(got, " end") {

@@ -45,7 +45,8 @@ func TestLine_isOneLine(t *testing.T) {
 }
 
 func TestWithoutColour_takesColoursAlone(t *testing.T) {
-	for text, want := range map[string]string{"\x1b[1;31mred\x1b[0m \x1b[2K.": "red .", "\x1b[31": "\x1b[31", "\x1b]0;x\x07": "\x1b]0;x\x07", "\x1b[\x1b[1m": "\x1b["} {
+	for text, want := range map[string]string{"\x1b[1;31mred\x1b[0m \x1b[2K.": "red .", "\x1b[31": "\x1b[31",
+		"\x1b]0;x\x07": "\x1b]0;x\x07", "\x1b[\x1b[1m": "\x1b["} {
 		if got := WithoutColour(text); got != want {
 			t.Errorf("WithoutColour(%q) = %q, want %q", text, got, want)
 		}
@@ -56,7 +57,9 @@ func TestWithoutColour_takesColoursAlone(t *testing.T) {
 }
 
 // pieces are what hostile text is made of.
-var pieces = []string{"a", "é", "日", "\n", "\t", "\r", "\r\n", "\x1b", "\x1b[31m", "\x1b]52;c;eA==\x07", "\x1bP", "\x9b2J", "\u009b", "\u202e", "\u2066", "\xff", "\xe2", "\x80", "\xae", "\U000e0041", "\x00", "\b", "\x7f", "\ufeff", "\u200d"}
+var pieces = []string{"a", "é", "日", "\n", "\t", "\r", "\r\n", "\x1b", "\x1b[31m", "\x1b]52;c;eA==\x07", "\x1bP",
+	"\x9b2J", "\u009b", "\u202e", "\u2066", "\xff", "\xe2", "\x80", "\xae", "\U000e0041", "\x00", "\b", "\x7f",
+	"\ufeff", "\u200d"}
 
 func hostile(t *rapid.T) string {
 	return strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 0, 40).Draw(t, "text"), "")
@@ -88,7 +91,8 @@ func TestText_isHarmlessAndDoneOnce(t *testing.T) {
 	})
 }
 
-// However a text is cut into writes, the same is written, and only what has a method of its own is obeyed.
+// However a text is cut into writes, the same is written, and only what has a method of its own is
+// obeyed.
 func TestWriter_letsNothingThroughThatIsNotItsOwn(t *testing.T) {
 	ours := regexp.MustCompile("\x1b\\[[0-9;]+m|\r\x1b\\[K")
 	rapid.Check(t, func(t *rapid.T) {
@@ -154,13 +158,15 @@ func TestJSON_meansWhatItDid(t *testing.T) {
 			}
 		}
 	})
-	if got, want := string(JSON([]byte("{\"a\":\"\u202e \U000e0041 \xff \x7f\"}"))), `{"a":"\u202e \udb40\udc41 \ufffd \u007f"}`; got != want {
+	if got, want := string(JSON([]byte("{\"a\":\"\u202e \U000e0041 \xff \x7f\"}"))),
+		`{"a":"\u202e \udb40\udc41 \ufffd \u007f"}`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
 
 func TestPrintable_isWhatCanBeTypedAgain(t *testing.T) {
-	for text, want := range map[string]bool{"ses_1": true, "a\tb": false, "a\nb": false, "a\x1bb": false, "日本": true, "\u202ea": false} {
+	for text, want := range map[string]bool{"ses_1": true, "a\tb": false, "a\nb": false, "a\x1bb": false, "日本": true,
+		"\u202ea": false} {
 		if Printable(text) != want {
 			t.Errorf("Printable(%q) is not %v", text, want)
 		}

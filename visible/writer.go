@@ -7,8 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// Writer writes to a terminal, or to what may be shown on one later. Whatever is written to it is text and goes through [Text]: no byte of it is obeyed by a
-// terminal. What is ours to do beside text, colour and the one line of progress, has methods of its own; there is no other way to an escape sequence.
+// Writer writes to a terminal, or to what may be shown on one later. Whatever is written to it is
+// text and goes through [Text]: no byte of it is obeyed by a terminal. What is ours to do beside
+// text, colour and the one line of progress, has methods of its own; there is no other way to an
+// escape sequence.
 type Writer struct {
 	mu   sync.Mutex
 	to   io.Writer
@@ -78,7 +80,8 @@ func unfinished(text []byte) int {
 
 // Span is a piece of a line with its colour.
 type Span struct {
-	// Style is the parameters of an SGR sequence such as "1;38;5;167", "" for none. Anything but digits and semicolons is none, too.
+	// Style is the parameters of an SGR sequence such as "1;38;5;167", "" for none. Anything but
+	// digits and semicolons counts as "".
 	Style string
 	Text  string
 }
@@ -102,7 +105,8 @@ func (w *Writer) Spans(spans ...Span) error {
 	return err
 }
 
-// Progress puts a text in the place of the line that the cursor is in, "" to wipe it. It is for terminals.
+// Progress puts a text in the place of the line that the cursor is in, "" to wipe it. It is for
+// terminals.
 func (w *Writer) Progress(text string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -5,8 +5,6 @@ package anthropic
 import (
 	"io"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/body"
 	wireanthropic "github.com/winnowhq/winnow/wire/anthropic"

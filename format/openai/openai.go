@@ -6,8 +6,6 @@ package openai
 import (
 	"io"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/body"
 	"github.com/winnowhq/winnow/wire/openaichat"

@@ -1,11 +1,12 @@
-// Generate writes model/catalogue.json from the model list of the npm package @mariozechner/pi-ai (MIT).
+// Generate writes model/catalogue.json from the model list of the npm package @mariozechner/pi-ai
+// (MIT).
 //
 //	npm install @mariozechner/pi-ai
 //	go run ./internal/catalogue node_modules/@mariozechner/pi-ai
 //
-// It takes the package's folder, its dist folder or the file models.generated.js. Limits and prices are
-// the package's; what it does not say (cache terms, the price of an hour, limits of the prompt alone, prices of long
-// prompts) comes from the rules in rules.go, each with its reason.
+// It takes the package's folder, its dist folder or the file models.generated.js. Limits and prices
+// are the package's; what it does not say (cache terms, the price of an hour, limits of the prompt
+// alone, prices of long prompts) comes from the rules in rules.go, each with its reason.
 package main
 
 import (
@@ -56,7 +57,8 @@ func run(source, out, date string) error {
 	if err != nil {
 		return err
 	}
-	c := model.Catalogue{Source: "@mariozechner/pi-ai " + version + " (MIT), and the rules of internal/catalogue", Date: cmp.Or(date, day)}
+	c := model.Catalogue{Source: "@mariozechner/pi-ai " + version + " (MIT), and the rules of internal/catalogue",
+		Date: cmp.Or(date, day)}
 	for _, choice := range choices {
 		ids := make([]string, 0, len(list[choice.provider]))
 		for id := range list[choice.provider] {
@@ -65,7 +67,8 @@ func run(source, out, date string) error {
 			}
 		}
 		if len(ids) == 0 {
-			return fmt.Errorf("%s lists no model of %s that is wanted: has the package changed?", source, choice.provider)
+			return fmt.Errorf("%s lists no model of %s that is wanted: has the package changed?", source,
+				choice.provider)
 		}
 		slices.Sort(ids)
 		for _, id := range ids {
@@ -90,7 +93,8 @@ func entry(provider string, l listed) model.Model {
 		Provider: provider, ID: l.ID, Name: l.Name,
 		Limits: model.Limits{Context: max(0, l.ContextWindow), Output: max(0, l.MaxTokens)},
 		Price: model.Price{
-			Input: round(l.Cost.Input), Output: round(l.Cost.Output), CacheRead: round(l.Cost.CacheRead), CacheWrite: round(l.Cost.CacheWrite),
+			Input: round(l.Cost.Input), Output: round(l.Cost.Output), CacheRead: round(l.Cost.CacheRead),
+			CacheWrite: round(l.Cost.CacheWrite),
 		},
 	}
 	limits(&m)
@@ -133,8 +137,8 @@ var (
 	lastOne  = regexp.MustCompile(`,(\s*[}\]])`)
 )
 
-// toJSON makes JSON of the JavaScript module, which is one literal, a property a line: quotes the names of
-// properties, drops the commas after the last.
+// toJSON makes JSON of the JavaScript module, which is one literal, a property a line: quotes the
+// names of properties, drops the commas after the last.
 func toJSON(js []byte) []byte {
 	from, to := bytes.IndexByte(js, '{'), bytes.LastIndexByte(js, '}')
 	if from < 0 || to < from {

@@ -9,43 +9,52 @@ import (
 	"github.com/winnowhq/winnow/model"
 )
 
-// choices are the models that agents are run on. The order is that of a lookup without a provider: those
-// who make a model come before those who pass it on.
+// choices are the models that agents are run on. The order is that of a lookup without a provider:
+// those who make a model come before those who pass it on.
 var choices = []choice{
-	{provider: "anthropic", ids: []string{"claude-*"}, not: []string{"claude-3-sonnet-*", "claude-3-5-sonnet-20240620"}},
-	{provider: "openai", ids: []string{"gpt-4.1*", "gpt-4o", "gpt-4o-mini", "gpt-5*", "o1", "o3", "o3-mini", "o4-mini"}},
-	{provider: "google", ids: []string{"gemini-2.5-pro", "gemini-2.5-flash", "gemini-2.5-flash-lite", "gemini-3*", "gemini-flash*latest"}},
+	{provider: "anthropic", ids: []string{"claude-*"}, not: []string{"claude-3-sonnet-*",
+		"claude-3-5-sonnet-20240620"}},
+	{provider: "openai", ids: []string{"gpt-4.1*", "gpt-4o", "gpt-4o-mini", "gpt-5*", "o1", "o3", "o3-mini",
+		"o4-mini"}},
+	{provider: "google", ids: []string{"gemini-2.5-pro", "gemini-2.5-flash", "gemini-2.5-flash-lite", "gemini-3*",
+		"gemini-flash*latest"}},
 	{provider: "xai", ids: []string{"grok-3", "grok-3-mini", "grok-4*", "grok-code-*"}},
-	{provider: "mistral", ids: []string{"codestral-latest", "devstral-*", "mistral-large-*", "mistral-medium-*", "mistral-small-*", "magistral-*"}},
+	{provider: "mistral", ids: []string{"codestral-latest", "devstral-*", "mistral-large-*", "mistral-medium-*",
+		"mistral-small-*", "magistral-*"}},
 	{provider: "deepseek", ids: []string{"*"}},
 	{provider: "moonshotai", ids: []string{"kimi-*"}},
 	{provider: "zai", ids: []string{"glm-*"}},
 	{provider: "minimax", ids: []string{"*"}},
 	{provider: "github-copilot", ids: []string{"*"}},
 	{provider: "groq", ids: []string{"openai/gpt-oss-*", "moonshotai/kimi-*", "qwen/*", "llama-3.*"}},
-	{provider: "openrouter", ids: []string{"qwen/qwen3*coder*", "qwen/qwen3-max*", "z-ai/glm-4.[5-9]", "z-ai/glm-5*", "moonshotai/kimi-k2*",
-		"deepseek/deepseek-*", "minimax/minimax-m2*", "anthropic/claude-*-4*", "openai/gpt-5*", "google/gemini-2.5-pro", "google/gemini-3*",
+	{provider: "openrouter", ids: []string{"qwen/qwen3*coder*", "qwen/qwen3-max*", "z-ai/glm-4.[5-9]", "z-ai/glm-5*",
+		"moonshotai/kimi-k2*",
+		"deepseek/deepseek-*", "minimax/minimax-m2*", "anthropic/claude-*-4*", "openai/gpt-5*", "google/gemini-2.5-pro",
+		"google/gemini-3*",
 		"x-ai/grok-4*", "x-ai/grok-code*"}, not: []string{"*/*:free", "*/*image*", "*/*distill*"}},
 }
 
 // limits adds the limit of the prompt alone.
 func limits(m *model.Model) {
-	// OpenAI's reasoning models with a window of 400,000 take 272,000 of prompt and 128,000 of answer.
+	// OpenAI's reasoning models with a window of 400,000 take 272,000 of prompt and 128,000 of
+	// answer.
 	if m.Provider == "openai" && m.Limits.Context == 400_000 && m.Limits.Output == 128_000 {
 		m.Limits.Input = 272_000
 	}
-	// For those with a window beyond a million the list names the prompt at which the higher price begins,
-	// 272,000, as the window. It bounds the prompt, not the answer.
+	// For those with a window beyond a million the list names the prompt at which the higher price
+	// begins, 272,000, as the window. It bounds the prompt, not the answer.
 	if m.Provider == "openai" && m.Limits.Context == 272_000 {
 		m.Limits.Input, m.Limits.Context = 272_000, 272_000+m.Limits.Output
 	}
-	// An answer as long as the window leaves no prompt: the list repeats the window where the provider names no limit.
+	// An answer as long as the window leaves no prompt: the list repeats the window where the
+	// provider names no limit.
 	if m.Limits.Output >= m.Limits.Context {
 		m.Limits.Output = 0
 	}
 }
 
-// minPrefixes are the shortest prompts that Anthropic caches, from its documentation of prompt caching.
+// minPrefixes are the shortest prompts that Anthropic caches, from its documentation of prompt
+// caching.
 var minPrefixes = []struct {
 	prefix string
 	tokens int
@@ -55,8 +64,8 @@ var minPrefixes = []struct {
 }
 
 // cache sets the terms of the prompt cache. Where a provider names a range, or nothing, the shorter
-// lifetime is taken: to believe in a warm cache that is cold costs a late elision, the other way round costs a
-// rewrite of the prefix.
+// lifetime is taken: to believe in a warm cache that is cold costs a late elision, the other way
+// round costs a rewrite of the prefix.
 func cache(m *model.Model) {
 	if m.Price.Input > 0 && (m.Price.CacheRead <= 0 || m.Price.CacheRead >= m.Price.Input) {
 		return // no discount is listed: as good as no cache
@@ -64,7 +73,8 @@ func cache(m *model.Model) {
 	m.Cache = model.Cache{Lifetime: 5 * time.Minute, MinPrefix: 1024}
 	switch m.Provider {
 	case "anthropic":
-		// Five minutes from the start of the request, renewed by each use; only where the request marks it.
+		// Five minutes from the start of the request, renewed by each use; only where the request
+		// marks it.
 		m.Cache.Explicit = true
 		at := slices.IndexFunc(minPrefixes, func(p struct {
 			prefix string
@@ -89,15 +99,19 @@ func cache(m *model.Model) {
 	}
 }
 
-// longPrompts are prices of prompts of more than 200,000 tokens, from the providers' price lists: double
-// input, half as much again for output. For Sonnet 4 and 4.5 such prompts need the long window to be asked for.
+// longPrompts are prices of prompts of more than 200,000 tokens, from the providers' price lists:
+// double input, half as much again for output. For Sonnet 4 and 4.5 such prompts need the long
+// window to be asked for.
 var longPrompts = []struct {
 	provider, prefix string
 	price            model.Price
 }{
-	{"anthropic", "claude-sonnet-4-5", model.Price{Input: 6, Output: 22.5, CacheRead: 0.6, CacheWrite: 7.5, CacheWrite1h: 12}},
-	{"anthropic", "claude-sonnet-4-0", model.Price{Input: 6, Output: 22.5, CacheRead: 0.6, CacheWrite: 7.5, CacheWrite1h: 12}},
-	{"anthropic", "claude-sonnet-4-2025", model.Price{Input: 6, Output: 22.5, CacheRead: 0.6, CacheWrite: 7.5, CacheWrite1h: 12}},
+	{"anthropic", "claude-sonnet-4-5", model.Price{Input: 6, Output: 22.5, CacheRead: 0.6, CacheWrite: 7.5,
+		CacheWrite1h: 12}},
+	{"anthropic", "claude-sonnet-4-0", model.Price{Input: 6, Output: 22.5, CacheRead: 0.6, CacheWrite: 7.5,
+		CacheWrite1h: 12}},
+	{"anthropic", "claude-sonnet-4-2025", model.Price{Input: 6, Output: 22.5, CacheRead: 0.6, CacheWrite: 7.5,
+		CacheWrite1h: 12}},
 	{"google", "gemini-2.5-pro", model.Price{Input: 2.5, Output: 15, CacheRead: 0.25, CacheWrite: 2.5}},
 	{"google", "gemini-3-pro", model.Price{Input: 4, Output: 18, CacheRead: 0.4, CacheWrite: 4}},
 	{"google", "gemini-3.1-pro", model.Price{Input: 4, Output: 18, CacheRead: 0.4, CacheWrite: 4}},
@@ -112,8 +126,8 @@ func prices(m *model.Model) {
 	if p.CacheRead <= 0 {
 		p.CacheRead = p.Input // without a discount, what was seen before costs what it cost
 	}
-	// Who does not charge for writing bills what is written as input. Google's number is rent for an
-	// explicit cache by the hour, not a price of writing.
+	// Who does not charge for writing bills what is written as input. Google's number is rent for
+	// an explicit cache by the hour, not a price of writing.
 	if p.CacheWrite <= 0 || m.Provider == "google" || strings.HasPrefix(m.ID, "google/") {
 		p.CacheWrite = p.Input
 	}

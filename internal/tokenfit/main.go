@@ -1,19 +1,22 @@
-// Fit finds the weights of token.Linear: it writes token/weights.go, and prints how far the estimate is off.
+// Fit finds the weights of token.Linear: it writes token/weights.txt, and prints how far the
+// estimate is off.
 //
 //	go run ./internal/tokenfit                                  # what the Go distribution offers: source, documents, tool output
-//	go run ./internal/tokenfit -add 'python=/usr/lib/python3/**/*.py' -add 'prose-de=texts/de/**' ... -o token/weights.go
+//	go run ./internal/tokenfit -add 'python=/usr/lib/python3/**/*.py' -add 'prose-de=texts/de/**' ... -o token/weights.txt
 //	go run ./internal/tokenfit -judge 'sessions=outputs/**'     # measures on text that is never learned from
 //
-// Texts are cut into chunks of 2 to 4 KB. Three files of four are learned from, the fourth is held out; every kind
-// has about the same weight, and an error counts relative to the size of its chunk. The truth is the o200k_base
-// vocabulary. First the chance of a cut between each pair of letters is counted inside the words of the
-// learned text; from there the weights of all features and pairs follow by bounded least squares: what begins
-// a piece of text is one token or more, and nothing weighs less than nothing.
+// Texts are cut into chunks of 2 to 4 KB. Three files of four are learned from, the fourth is held
+// out; every kind has about the same weight, and an error counts relative to the size of its chunk.
+// The truth is the o200k_base vocabulary. First the chance of a cut between each pair of letters is
+// counted inside the words of the learned text; from there the weights of all features and pairs
+// follow by bounded least squares: what begins a piece of text is one token or more, and nothing
+// weighs less than nothing.
 //
-// The same texts give the same weights. Those in the repository learned from what the first line names, and with
-// -add from Debian packages (python3, perl, the headers of libc6-dev, shell scripts, rust-doc, debian-reference, fortunes
-// and program translations in thirty languages, handbooks) and npm packages (openai, zod and what they need).
-// Agent sessions and Vim scripts were judges.
+// The same texts give the same weights. Those in the repository learned from what the first line
+// names, and with -add from Debian packages (python3, perl, the headers of libc6-dev, shell
+// scripts, rust-doc, debian-reference, fortunes and program translations in thirty languages,
+// handbooks) and npm packages (openai, zod and what they need). Agent sessions and Vim scripts were
+// judges.
 package main
 
 import (
@@ -91,7 +94,8 @@ func run(more, judges sources, out string, most int) error {
 	if out == "" {
 		return nil
 	}
-	return write(out, weights, fmt.Sprintf("Fitted to %s on %d chunks. How far off it is on chunks held out:\n\n%s", bpe.O200k, len(learned), measured))
+	return write(out, weights, fmt.Sprintf("Fitted to %s on %d chunks. How far off it is on chunks held out:\n\n%s",
+		bpe.O200k, len(learned), measured))
 }
 
 // sources are the kinds of text named on the command line.

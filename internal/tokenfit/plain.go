@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// plain makes the simplest texts there are, which files hold too seldom to be learned from: what people write to
-// an agent and what it answers, comments without their code, one word or sentence or sign again and again.
+// plain makes the simplest texts there are, which files hold too seldom to be learned from: what
+// people write to an agent and what it answers, comments without their code, one word or sentence
+// or sign again and again.
 func plain(kinds []kind) []kind {
 	random := rand.New(rand.NewPCG(7, 4))
 	comments := comments(kinds)

@@ -32,8 +32,8 @@ type chunk struct {
 	tokens     int
 }
 
-// chunks cuts the files of a kind, in an order that does not depend on their names, into at most so many
-// chunks for learning and a third as many held out.
+// chunks cuts the files of a kind, in an order that does not depend on their names, into at most so
+// many chunks for learning and a third as many held out.
 func (k kind) chunks(most int) (learned, held []chunk) {
 	files := slices.Clone(k.files)
 	hash := func(name string) uint32 {
@@ -113,9 +113,11 @@ func readText(name string) (string, bool) {
 	return string(data), true
 }
 
-// distribution reads what a Go installation offers: source in several languages, and what tools print about it.
+// distribution reads what a Go installation offers: source in several languages, and what tools
+// print about it.
 func distribution(root string) ([]kind, error) {
-	byExt := map[string]string{".go": "go", ".s": "assembly", ".md": "markdown", ".html": "html", ".json": "json", ".txt": "go-texts", ".c": "c", ".js": "javascript", ".css": "css"}
+	byExt := map[string]string{".go": "go", ".s": "assembly", ".md": "markdown", ".html": "html", ".json": "json",
+		".txt": "go-texts", ".c": "c", ".js": "javascript", ".css": "css"}
 	kinds := map[string]*kind{}
 	add := func(name string, f file) {
 		if kinds[name] == nil {
@@ -190,8 +192,11 @@ type tool struct {
 
 // tools are commands whose output agents read all day.
 func tools(root string) []tool {
-	packages := []string{"bufio", "bytes", "context", "crypto", "encoding", "errors", "fmt", "go", "html", "io", "log", "math", "net", "os", "reflect", "regexp", "runtime", "sort", "strconv", "strings", "sync", "testing", "text", "time", "unicode"}
-	ls, grep, find, diff, list, doc, sums, tests := tool{kind: "ls"}, tool{kind: "grep"}, tool{kind: "find"}, tool{kind: "diff"}, tool{kind: "json-list"}, tool{kind: "go-doc"}, tool{kind: "sums"}, tool{kind: "go-test"}
+	packages := []string{"bufio", "bytes", "context", "crypto", "encoding", "errors", "fmt", "go", "html", "io", "log",
+		"math", "net", "os", "reflect", "regexp", "runtime", "sort", "strconv", "strings", "sync", "testing", "text",
+		"time", "unicode"}
+	ls, grep, find, diff, list, doc, sums, tests := tool{kind: "ls"}, tool{kind: "grep"}, tool{kind: "find"},
+		tool{kind: "diff"}, tool{kind: "json-list"}, tool{kind: "go-doc"}, tool{kind: "sums"}, tool{kind: "go-test"}
 	words := []string{"func", "return", "error", "range", "const", "TODO", "package", "string"}
 	for i, p := range packages {
 		src := filepath.Join("src", p)
@@ -203,13 +208,15 @@ func tools(root string) []tool {
 		doc.runs = append(doc.runs, []string{"go", "doc", "-all", p})
 		sums.runs = append(sums.runs, []string{"sh", "-c", "sha256sum " + src + "/*.go; md5sum " + src + "/*.go"})
 	}
-	for _, p := range []string{"sort", "strconv", "path", "unicode/utf8", "container/list", "text/tabwriter", "errors", "bufio"} {
+	for _, p := range []string{"sort", "strconv", "path", "unicode/utf8", "container/list", "text/tabwriter", "errors",
+		"bufio"} {
 		tests.runs = append(tests.runs, []string{"go", "test", "-v", p})
 	}
 	return []tool{ls, grep, find, diff, list, doc, sums, tests}
 }
 
-// synthetic makes what programs print and no distribution holds: logs, identifiers, tables of numbers.
+// synthetic makes what programs print and no distribution holds: logs, identifiers, tables of
+// numbers.
 func synthetic() []kind {
 	random := rand.New(rand.NewPCG(20, 26))
 	pick := func(list ...string) string { return list[random.IntN(len(list))] }
@@ -226,17 +233,22 @@ func synthetic() []kind {
 	}{
 		{"log", func() string {
 			return fmt.Sprintf("2026-%02d-%02dT%02d:%02d:%02d.%03dZ %s [%s-%d] %s request_id=%x user=%d duration=%dms status=%d path=/api/v%d/%s/%d\n",
-				1+random.IntN(12), 1+random.IntN(28), random.IntN(24), random.IntN(60), random.IntN(60), random.IntN(1000),
+				1+random.IntN(12), 1+random.IntN(28), random.IntN(24), random.IntN(60), random.IntN(60),
+				random.IntN(1000),
 				pick("INFO", "WARN", "ERROR", "DEBUG"), pick("worker", "http", "db", "scheduler"), random.IntN(64),
-				pick("request completed", "connection reset by peer", "retrying after error", "cache miss for key", "query took too long"),
+				pick("request completed", "connection reset by peer", "retrying after error", "cache miss for key",
+					"query took too long"),
 				bytesOf(8), random.IntN(100000), random.IntN(5000), 200+random.IntN(300), 1+random.IntN(3),
 				pick("users", "orders", "items", "sessions", "invoices"), random.IntN(1000000))
 		}},
 		{"log-plain", func() string {
-			return fmt.Sprintf("%s %2d %02d:%02d:%02d %s %s[%d]: %s %s (%d) at 0x%012x\n", pick("Jan", "Mar", "Jun", "Oct"), 1+random.IntN(28),
-				random.IntN(24), random.IntN(60), random.IntN(60), pick("web01", "db-3", "localhost"), pick("kernel", "sshd", "systemd", "nginx"),
+			return fmt.Sprintf("%s %2d %02d:%02d:%02d %s %s[%d]: %s %s (%d) at 0x%012x\n",
+				pick("Jan", "Mar", "Jun", "Oct"), 1+random.IntN(28),
+				random.IntN(24), random.IntN(60), random.IntN(60), pick("web01", "db-3", "localhost"),
+				pick("kernel", "sshd", "systemd", "nginx"),
 				random.IntN(60000), pick("Started", "Failed to start", "Accepted publickey for", "segfault in"),
-				pick("session 42 of user root", "nginx.service", "daily cleanup", "unit docker.socket"), random.IntN(4000), random.Uint64()>>16)
+				pick("session 42 of user root", "nginx.service", "daily cleanup", "unit docker.socket"),
+				random.IntN(4000), random.Uint64()>>16)
 		}},
 		{"uuids", func() string {
 			b := bytesOf(16)
@@ -248,21 +260,25 @@ func synthetic() []kind {
 			return fmt.Sprintf("%08x  % x  % x\n", random.Uint32(), b[:8], b[8:])
 		}},
 		{"table", func() string {
-			return fmt.Sprintf("| %-12s | %8.2f | %6d | %5.1f%% | %s |\n", pick("alpha", "beta", "requests", "latency p99", "memory"),
+			return fmt.Sprintf("| %-12s | %8.2f | %6d | %5.1f%% | %s |\n",
+				pick("alpha", "beta", "requests", "latency p99", "memory"),
 				random.Float64()*10000, random.IntN(100000), random.Float64()*100, pick("yes", "no", "n/a"))
 		}},
 		{"csv", func() string {
-			return fmt.Sprintf("%d,%s,%q,%.4f,%d,2025-%02d-%02d,%s\n", random.IntN(100000), pick("DE", "US", "FR", "JP"), pick("Widget, large", "Gadget", "Spare part"),
+			return fmt.Sprintf("%d,%s,%q,%.4f,%d,2025-%02d-%02d,%s\n", random.IntN(100000),
+				pick("DE", "US", "FR", "JP"), pick("Widget, large", "Gadget", "Spare part"),
 				random.Float64()*1000, random.IntN(50), 1+random.IntN(12), 1+random.IntN(28), pick("true", "false"))
 		}},
 		{"json-minified", func() string {
 			return fmt.Sprintf(`{"id":"%x","name":"%s","count":%d,"ratio":%.3f,"tags":["%s","%s"],"nested":{"ok":%s,"at":"2026-01-%02dT10:00:00Z"}},`,
-				bytesOf(6), pick("example item", "second thing", "user_profile"), random.IntN(10000), random.Float64(), pick("a", "new", "beta"), pick("x", "internal"),
+				bytesOf(6), pick("example item", "second thing", "user_profile"), random.IntN(10000), random.Float64(),
+				pick("a", "new", "beta"), pick("x", "internal"),
 				pick("true", "false", "null"), 1+random.IntN(28))
 		}},
 		{"json-indented", func() string {
 			return fmt.Sprintf("    {\n      \"id\": %d,\n      \"name\": \"%s\",\n      \"enabled\": %s,\n      \"values\": [\n        %d,\n        %.2f\n      ]\n    },\n",
-				random.IntN(10000), pick("example item", "second thing", "userProfile"), pick("true", "false", "null"), random.IntN(300), random.Float64()*50)
+				random.IntN(10000), pick("example item", "second thing", "userProfile"), pick("true", "false", "null"),
+				random.IntN(300), random.Float64()*50)
 		}},
 	}
 	var kinds []kind

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/winnowhq/winnow/call"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/recall"
 )
 
@@ -159,7 +160,7 @@ func (c *change) String() string {
 		did = append(did, "created")
 	}
 	if c.edits > 0 {
-		did = append(did, "edited "+times(c.edits))
+		did = append(did, "edited "+quantity.Times(c.edits))
 	}
 	if c.gone {
 		did = append(did, "deleted")

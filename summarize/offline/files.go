@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/winnowhq/winnow/call"
+	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/recall"
 )
 
@@ -43,7 +44,7 @@ func (f *facts) relevant() section {
 			how = append(how, "perhaps "+recall.Past(file.Perhaps))
 		}
 		if file.Reads > 0 {
-			how = append(how, "read "+times(file.Reads))
+			how = append(how, "read "+quantity.Times(file.Reads))
 		}
 		if failing {
 			how = append(how, "named by what fails")

@@ -332,10 +332,3 @@ func lastLine(text string, size int) string {
 	}
 	return ""
 }
-
-func times(n int) string {
-	if n == 1 {
-		return "once"
-	}
-	return fmt.Sprintf("%d times", n)
-}

@@ -1,8 +1,8 @@
-// Package bpe answers: how big is it, exactly, for a model whose vocabulary is public?
+// Package bpe counts the tokens of models whose vocabulary is public, exactly.
 //
-// It counts with the byte-pair vocabularies of OpenAI, which are embedded: nothing is downloaded. They
-// add about twelve megabytes to a binary and count a few megabytes a second, so programs that can live
-// with a few per cent use token.Linear instead and keep this package out.
+// It counts with the byte-pair vocabularies of OpenAI, which are embedded: nothing is downloaded.
+// They add about twelve megabytes to a binary and count a few megabytes a second, so programs that
+// can live with a few per cent use token.Linear instead and keep this package out.
 package bpe
 
 import (
@@ -21,14 +21,15 @@ const (
 	Cl100k = "cl100k_base"
 )
 
-// blockSize is how many bytes are given to the tokenizer at once. Its time grows faster than its input on
-// a text without boundaries (a megabyte of one letter), and it holds a rune slice of all it was given;
-// in blocks both stay in proportion. A cut costs at most one token, and most cuts fall on a line end,
-// where they cost none.
+// blockSize is how many bytes are given to the tokenizer at once. Its time grows faster than its
+// input on a text without boundaries (a megabyte of one letter), and it holds a rune slice of all
+// it was given; in blocks both stay in proportion. A cut costs at most one token, and most cuts
+// fall on a line end, where they cost none.
 const blockSize = 16 << 10
 
-// maxSpace is how much white space in a row is given to the tokenizer at once. It looks for the last line
-// end of a run from each of its characters: a megabyte of " \n" took 90 seconds in one block of 32 KB after another.
+// maxSpace is how much white space in a row is given to the tokenizer at once. It looks for the
+// last line end of a run from each of its characters: a megabyte of " \n" took 90 seconds in one
+// block of 32 KB after another.
 const maxSpace = 128
 
 // A Counter counts with one vocabulary. It is safe for concurrent use.
@@ -86,8 +87,9 @@ func (c *Counter) block(text string) (n int) {
 	return n
 }
 
-// cut says how much of text is the next block: up to white space that goes on for too long, else to the last
-// line end that is followed by something printable, else the last space, else the last whole rune.
+// cut says how much of text is the next block: up to white space that goes on for too long, else to
+// the last line end that is followed by something printable, else the last space, else the last
+// whole rune.
 func cut(text string) int {
 	window := text[:min(len(text), blockSize)]
 	space := 0

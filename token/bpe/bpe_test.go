@@ -48,8 +48,8 @@ func TestCount_knownTexts(t *testing.T) {
 	}
 }
 
-// The estimator against the vocabulary that it was fitted to, on texts that it was not: each within 15 %, which
-// is wide because they are short, and all together within 5 %.
+// The estimator against the vocabulary that it was fitted to, on texts that it was not: each within
+// 15 %, which is wide because they are short, and all together within 5 %.
 func TestLinear_isNearTheVocabulary(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) < 9 {
@@ -104,7 +104,8 @@ func TestLinear_isPlausibleOnSimpleText(t *testing.T) {
 			factor := float64(got) / float64(want)
 			t.Logf("%5d tokens, estimated %5d, %+.1f %%", want, got, 100*(factor-1))
 			if factor > tt.factor || factor < 1/tt.factor {
-				t.Errorf("estimated %d, %d by the vocabulary: off by %.2f, want at most %.2f", got, want, max(factor, 1/factor), tt.factor)
+				t.Errorf("estimated %d, %d by the vocabulary: off by %.2f, want at most %.2f", got, want,
+					max(factor, 1/factor), tt.factor)
 			}
 		})
 	}
@@ -139,7 +140,8 @@ func TestCount_hostileTextTakesTimeInProportion(t *testing.T) {
 	}
 	c := o200k(t)
 	for name, unit := range map[string]string{
-		"one letter": "a", "spaces": " ", "line ends": "\n", "signs": "{", "wide spaces": "\u3000", "indents": "x\n" + strings.Repeat(" ", 300), "spaces and line ends": " \n", "Chinese": "漢",
+		"one letter": "a", "spaces": " ", "line ends": "\n", "signs": "{", "wide spaces": "\u3000",
+		"indents": "x\n" + strings.Repeat(" ", 300), "spaces and line ends": " \n", "Chinese": "漢",
 		"pictures": "👩‍👩‍👧", "invalid": "\xff", "capitals": "A", "digits": "7", "apostrophes": "'s", "combining": "é",
 	} {
 		text := strings.Repeat(unit, (256<<10)/len(unit))

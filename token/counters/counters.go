@@ -1,7 +1,7 @@
-// Package counters answers: which counter has this name?
+// Package counters makes token counters by name.
 //
-// It is apart from package token because it knows the byte-pair vocabularies, which are large: a program
-// that needs none of them imports package token alone.
+// It is apart from package token because it knows the byte-pair vocabularies, which are large: a
+// program that needs none of them imports package token alone.
 package counters
 
 import (

@@ -18,7 +18,8 @@ func TestNew_knowsEveryName(t *testing.T) {
 			t.Errorf("New(%q).Name() = %q", name, c.Name())
 		}
 		if c.Count("") != 0 || c.Count("two words, and more of them") < 4 {
-			t.Errorf("%s counts %d and %d, want 0 and a handful", name, c.Count(""), c.Count("two words, and more of them"))
+			t.Errorf("%s counts %d and %d, want 0 and a handful", name, c.Count(""),
+				c.Count("two words, and more of them"))
 		}
 	}
 }
