@@ -12,6 +12,7 @@ import (
 
 	"github.com/winnowhq/winnow/agent"
 	"github.com/winnowhq/winnow/agent/permission"
+	"github.com/winnowhq/winnow/chat/internal/editor"
 )
 
 // question is a permission that somebody is asked for.
@@ -21,7 +22,7 @@ type question struct {
 	title  string     // of the session that it comes from
 	child  bool       // that is one of a sub-agent
 
-	words  editor // what the model is told with a refusal
+	words  editor.Editor // what the model is told with a refusal
 	typing bool
 	from   int  // the first line of the target that is seen
 	read   int  // how many of its lines were seen in one go from the first
@@ -89,11 +90,11 @@ func (m *chat) answerKey(k tea.KeyPressMsg, before time.Time) tea.Cmd {
 	if q.typing {
 		switch name {
 		case "enter":
-			m.decide(denied(q.want, q.words.value()))
+			m.decide(denied(q.want, q.words.Value()))
 		case "esc":
 			q.typing = false
 		default:
-			q.words.key(k)
+			q.words.Key(k)
 		}
 		return nil
 	}
@@ -155,7 +156,7 @@ func (m *chat) decide(err error) {
 
 func (q *question) paste(text string) {
 	if q.typing {
-		q.words.paste(text)
+		q.words.Paste(text)
 	}
 }
 

@@ -3,6 +3,7 @@ package chat
 import (
 	"strings"
 
+	"github.com/winnowhq/winnow/chat/internal/draw"
 	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/tui"
 	"github.com/winnowhq/winnow/visible"
@@ -23,14 +24,14 @@ func (m *chat) drawQuestion(most int) (lines []string, x, y int) {
 	q.saw(m.width, len(target), len(seen))
 	lines = head
 	for _, l := range seen {
-		lines = append(lines, gutter+gutter+l)
+		lines = append(lines, draw.Gutter+draw.Gutter+l)
 	}
 	if line := q.hidden(len(target) - len(seen)); line != "" {
-		look := m.style.warn
+		look := m.style.Warn
 		if q.nudged {
-			look = m.style.bad
+			look = m.style.Bad
 		}
-		lines = append(lines, gutter+paint(look, tui.Cut(line, m.width-len(gutter))))
+		lines = append(lines, draw.Gutter+draw.Paint(look, tui.Cut(line, m.width-len(draw.Gutter))))
 	}
 	if y >= 0 {
 		y += len(lines)
@@ -41,7 +42,7 @@ func (m *chat) drawQuestion(most int) (lines []string, x, y int) {
 // questionTarget is what is asked about, to the letter: nothing of it is left out as a colour would be elsewhere, because whoever agrees agrees to all of it.
 func (m *chat) questionTarget(q *question) (lines []string) {
 	for line := range strings.Lines(visible.Text(q.want.Target)) {
-		lines = append(lines, chop(clean(strings.TrimRight(line, "\n")), m.width-2*len(gutter))...)
+		lines = append(lines, draw.Chop(draw.Clean(strings.TrimRight(line, "\n")), m.width-2*len(draw.Gutter))...)
 	}
 	return lines
 }
@@ -71,28 +72,28 @@ func (q *question) hidden(n int) string {
 }
 
 func (m *chat) questionHead(q *question) (lines []string) {
-	head := oneLine(q.want.Tool) + " wants to " + oneLine(q.want.Action)
+	head := draw.OneLine(q.want.Tool) + " wants to " + draw.OneLine(q.want.Action)
 	if !q.want.Inside && q.want.Action != "run" && q.want.Action != "fetch" {
 		head += " outside of the folder"
 	}
 	if q.child {
 		head += " for the sub-agent"
-		if title := oneLine(q.title); title != "" {
+		if title := draw.OneLine(q.title); title != "" {
 			head += " “" + tui.Cut(title, 60) + "”"
 		}
 	}
 	if q.want.Folder != "" {
-		head += " in " + oneLine(q.want.Folder)
+		head += " in " + draw.OneLine(q.want.Folder)
 	}
 	if n := len(m.asks) - 1; n > 0 {
 		head += " (" + quantity.Count(n, "more question") + " after this one)"
 	}
-	for i, l := range wrap(head+":", m.width-len(gutter), "") {
-		mark := gutter
+	for i, l := range draw.Wrap(head+":", m.width-len(draw.Gutter), "") {
+		mark := draw.Gutter
 		if i == 0 {
-			mark = paint(m.style.warn, "?") + " "
+			mark = draw.Paint(m.style.Warn, "?") + " "
 		}
-		lines = append(lines, mark+paint(m.style.bold, l))
+		lines = append(lines, mark+draw.Paint(m.style.Bold, l))
 	}
 	return lines
 }
@@ -100,20 +101,20 @@ func (m *chat) questionHead(q *question) (lines []string) {
 // questionFoot is how a question can be answered, or the line in which the model is told why not.
 func (m *chat) questionFoot(q *question) (lines []string, x, y int) {
 	if q.typing {
-		lines = append(lines, paint(m.style.dim, tui.Cut("  what is the model told? enter denies · esc back", m.width)))
-		rows, x, y := q.words.rows(m.width-len(gutter)-1, 3)
+		lines = append(lines, draw.Paint(m.style.Dim, tui.Cut("  what is the model told? enter denies · esc back", m.width)))
+		rows, x, y := q.words.Rows(m.width-len(draw.Gutter)-1, 3)
 		for i, row := range rows {
-			mark := gutter
+			mark := draw.Gutter
 			if i == 0 {
-				mark = paint(m.style.accent, "›") + " "
+				mark = draw.Paint(m.style.Accent, "›") + " "
 			}
 			lines = append(lines, mark+row)
 		}
-		return lines, x + len(gutter), y + 1
+		return lines, x + len(draw.Gutter), y + 1
 	}
 	put := func(choice string) {
-		for _, l := range wrap(clean(choice), m.width-len(gutter), gutter) {
-			lines = append(lines, gutter+paint(m.style.accent, l))
+		for _, l := range draw.Wrap(draw.Clean(choice), m.width-len(draw.Gutter), draw.Gutter) {
+			lines = append(lines, draw.Gutter+draw.Paint(m.style.Accent, l))
 		}
 	}
 	line := ""
@@ -121,7 +122,7 @@ func (m *chat) questionFoot(q *question) (lines []string, x, y int) {
 		switch {
 		case line == "":
 			line = c
-		case tui.Columns(line)+3+tui.Columns(c) <= m.width-len(gutter):
+		case tui.Columns(line)+3+tui.Columns(c) <= m.width-len(draw.Gutter):
 			line += " · " + c
 		default:
 			put(line)

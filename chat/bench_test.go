@@ -14,6 +14,7 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/agent"
+	"github.com/winnowhq/winnow/chat/internal/drawtest"
 	"github.com/winnowhq/winnow/llm"
 	"github.com/winnowhq/winnow/llm/llmtest"
 	"github.com/winnowhq/winnow/llm/providers"
@@ -183,7 +184,7 @@ func (b *bench) look() string {
 		if w := ansi.StringWidth(l); w > b.width {
 			b.t.Fatalf("line %d is %d columns wide, of %d: %q", i, w, b.width, l)
 		}
-		if bad := obeyed(l); bad != "" {
+		if bad := drawtest.Obeyed(l); bad != "" {
 			b.t.Fatalf("line %d has %s: %q", i, bad, l)
 		}
 		lines[i] = strings.TrimRight(ansi.Strip(l), " ")
@@ -203,23 +204,13 @@ func (b *bench) types(text string) {
 func (b *bench) press(names ...string) {
 	b.t.Helper()
 	for _, name := range names {
-		k, known := keys[name]
+		k, known := drawtest.Keys[name]
 		if !known {
 			b.t.Fatalf("no key %q", name)
 		}
 		b.clock = b.clock.Add(time.Second)
 		b.send(k)
 	}
-}
-
-var keys = map[string]tea.KeyPressMsg{
-	"enter": {Code: tea.KeyEnter}, "esc": {Code: tea.KeyEscape}, "tab": {Code: tea.KeyTab}, "up": {Code: tea.KeyUp}, "down": {Code: tea.KeyDown},
-	"left": {Code: tea.KeyLeft}, "right": {Code: tea.KeyRight}, "home": {Code: tea.KeyHome}, "end": {Code: tea.KeyEnd},
-	"pgup": {Code: tea.KeyPgUp}, "pgdown": {Code: tea.KeyPgDown}, "backspace": {Code: tea.KeyBackspace}, "delete": {Code: tea.KeyDelete},
-	"alt+enter": {Code: tea.KeyEnter, Mod: tea.ModAlt}, "ctrl+j": {Code: 'j', Mod: tea.ModCtrl}, "ctrl+c": {Code: 'c', Mod: tea.ModCtrl},
-	"ctrl+o": {Code: 'o', Mod: tea.ModCtrl}, "ctrl+w": {Code: 'w', Mod: tea.ModCtrl}, "ctrl+u": {Code: 'u', Mod: tea.ModCtrl}, "ctrl+k": {Code: 'k', Mod: tea.ModCtrl},
-	"ctrl+a": {Code: 'a', Mod: tea.ModCtrl}, "ctrl+e": {Code: 'e', Mod: tea.ModCtrl}, "shift+up": {Code: tea.KeyUp, Mod: tea.ModShift},
-	"shift+down": {Code: tea.KeyDown, Mod: tea.ModShift}, "ctrl+left": {Code: tea.KeyLeft, Mod: tea.ModCtrl}, "shift+tab": {Code: tea.KeyTab, Mod: tea.ModShift},
 }
 
 // says types a text and sends it.

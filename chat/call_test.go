@@ -8,6 +8,7 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/agent"
+	"github.com/winnowhq/winnow/chat/internal/draw"
 	"github.com/winnowhq/winnow/llm/llmtest"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/tui"
@@ -41,7 +42,7 @@ func TestCall_oneLineWithItsOutcome(t *testing.T) {
 		{"one with an escape sequence", "read\x1b[2J", "{\"filePath\":\"a\\u001b]0;x\\u0007b\"}", ``, "\x1b[31mred\x1b[0m", session.Completed, "", nil, "✓ read a␛]0;x␇b · red"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			tr := newTranscript(newStyle(false))
+			tr := newTranscript(draw.NewStyle(false))
 			tr.resize(80, 20)
 			p := session.Part{Type: session.ToolPart, CallID: "c", Tool: c.tool, State: &session.ToolState{
 				Status: c.status, Input: jsontext.Value(c.input), Title: c.title, Metadata: jsontext.Value(c.metadata), Time: c.time}}
@@ -59,7 +60,7 @@ func TestCall_oneLineWithItsOutcome(t *testing.T) {
 }
 
 func TestCall_thatRunsShowsHowFarItIs(t *testing.T) {
-	tr := newTranscript(newStyle(false))
+	tr := newTranscript(draw.NewStyle(false))
 	tr.resize(60, 20)
 	tr.spinner = "◐"
 	p := session.Part{Type: session.ToolPart, CallID: "c", Tool: "bash", State: &session.ToolState{Status: session.Running, Input: jsontext.Value(`{"command":"make"}`)}}
@@ -81,7 +82,7 @@ func TestCall_thatRunsShowsHowFarItIs(t *testing.T) {
 }
 
 func TestDiff_ofArgumentsWhereNoToolGivesOne(t *testing.T) {
-	tr := newTranscript(newStyle(false))
+	tr := newTranscript(draw.NewStyle(false))
 	tr.resize(60, 20)
 	p := session.Part{Type: session.ToolPart, CallID: "c", Tool: "edit", State: &session.ToolState{Status: session.Completed, Output: "done", Title: "a.go",
 		Input: jsontext.Value(`{"filePath":"a.go","oldString":"one\ntwo\nthree","newString":"one\n2\n2b\nthree"}`)}}
@@ -93,7 +94,7 @@ func TestDiff_ofArgumentsWhereNoToolGivesOne(t *testing.T) {
 }
 
 func TestDiff_aLongOneIsCutWithACount(t *testing.T) {
-	tr := newTranscript(newStyle(false))
+	tr := newTranscript(draw.NewStyle(false))
 	tr.resize(60, 20)
 	p := session.Part{Type: session.ToolPart, CallID: "c", Tool: "write", State: &session.ToolState{Status: session.Completed, Title: "a",
 		Input: jsontext.Value(`{"filePath":"a","content":"` + strings.Repeat(`x\n`, 500) + `"}`)}}
@@ -149,27 +150,6 @@ func TestNotice_ofAFailedCompactionSaysWhatToDo(t *testing.T) {
 	}
 }
 
-func TestText_wrap(t *testing.T) {
-	for _, c := range []struct {
-		line  string
-		width int
-		hang  string
-		want  string
-	}{
-		{"one two three", 8, "", "one two|three"},
-		{"one two three", 7, "  ", "one two|  three"},
-		{"onetwothree", 5, "", "onetw|othre|e"},
-		{"    indented words here", 14, "    ", "    indented|    words here"},
-		{"日本語日本語", 6, "", "日本語|日本語"},
-		{"", 10, "", ""},
-		{"exactly ten", 11, "", "exactly ten"},
-	} {
-		if got := strings.Join(wrap(c.line, c.width, c.hang), "|"); got != c.want {
-			t.Errorf("%q in %d: %q, want %q", c.line, c.width, got, c.want)
-		}
-	}
-}
-
 func TestBackground_aSummaryThatIsWrittenBesideTheWorkIsNoReasonToWait(t *testing.T) {
 	hold := make(chan struct{})
 	b := setUp(t, llmtest.Script{Answer: func(llmtest.Request) llmtest.Reply { return llmtest.Reply{Text: "said at last", Hold: hold} }}, nil)
@@ -194,7 +174,7 @@ func TestBackground_aSummaryThatIsWrittenBesideTheWorkIsNoReasonToWait(t *testin
 func TestCall_fitsItsLine(t *testing.T) {
 	for _, name := range []string{"bash", strings.Repeat("a_tool_", 9)} {
 		for width := 20; width < 90; width++ {
-			tr := newTranscript(newStyle(false))
+			tr := newTranscript(draw.NewStyle(false))
 			tr.width = width
 			p := &session.Part{Type: session.ToolPart, Tool: name, State: &session.ToolState{Status: session.Failed, Title: "go test ./... -run TestOfEverything", Error: "no",
 				Metadata: jsontext.Value(`{"exit":1,"title":"go test ./..."}`)}}

@@ -13,6 +13,9 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/agent"
+	"github.com/winnowhq/winnow/chat/internal/draw"
+	"github.com/winnowhq/winnow/chat/internal/editor"
+	"github.com/winnowhq/winnow/chat/internal/panel"
 	"github.com/winnowhq/winnow/model"
 )
 
@@ -22,7 +25,7 @@ type chat struct {
 	ctx    context.Context // ends with the program; work and questions live in it
 	group  *sync.WaitGroup // of what was begun and has to end before Run does
 	feed   *feed
-	style  style
+	style  draw.Style
 
 	loop    *agent.Loop
 	model   model.Model
@@ -30,8 +33,8 @@ type chat struct {
 	title   string
 
 	transcript *transcript
-	editor     editor
-	panel      panel
+	editor     editor.Editor
+	panel      panel.Panel
 	asks       []*question // the first is shown
 	shown      shown
 	grants     *grants
@@ -39,15 +42,15 @@ type chat struct {
 
 	work      *work
 	queued    []*queued
-	first     []string // to be said once the log is read
-	after     []notice // to be shown then, behind the messages that they are about
-	resumes   bool     // the last turn is not at its end: enter goes on with it
-	doing     string   // what else takes time: "folding the past"
-	preparing bool     // a summary is being written beside the work, or is at hand
-	stopFold  func()   // stops a folding that was asked for, nil while none goes on
-	written   int      // characters of the summary so far
-	warned    bool     // that the window fills up, since it was made smaller
-	frame     int      // of the spinner
+	first     []string      // to be said once the log is read
+	after     []draw.Notice // to be shown then, behind the messages that they are about
+	resumes   bool          // the last turn is not at its end: enter goes on with it
+	doing     string        // what else takes time: "folding the past"
+	preparing bool          // a summary is being written beside the work, or is at hand
+	stopFold  func()        // stops a folding that was asked for, nil while none goes on
+	written   int           // characters of the summary so far
+	warned    bool          // that the window fills up, since it was made smaller
+	frame     int           // of the spinner
 	ticking   bool
 	syncing   bool // the log is being read
 	again     bool // and must be read once more
@@ -113,11 +116,11 @@ func quitBy(p *tea.Program) {
 }
 
 func newChat(ctx context.Context, c Config) *chat {
-	s := newStyle(!colorless(c))
+	s := draw.NewStyle(!colorless(c))
 	m := &chat{config: c, ctx: ctx, group: &sync.WaitGroup{}, feed: newFeed(), style: s, session: c.Session,
 		transcript: newTranscript(s), grants: &grants{}, now: time.Now, width: 80, height: 24, due: true}
 	if c.Notice != "" {
-		m.transcript.say(say(c.Notice))
+		m.transcript.say(draw.Say(c.Notice))
 	}
 	return m
 }
@@ -184,6 +187,12 @@ func (m *chat) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return m, cmd
 }
 
+// told is a line for the transcript: what a command did.
+type told struct {
+	text string
+	err  error
+}
+
 type redrawMsg struct{}
 
 // View draws where something is due.
@@ -211,18 +220,15 @@ func (m *chat) update(msg tea.Msg) tea.Cmd {
 		return m.ended(msg)
 	case doneMsg:
 		return msg.then(m)
-	case told:
-		m.tell(msg)
-		return nil
-	case modelChosen:
+	case panel.ModelChosen:
 		return m.typedCommand("/model " + string(msg))
-	case sessionChosen:
+	case panel.SessionChosen:
 		return m.enter(string(msg))
-	case revertChosen:
-		return m.revert(msg.message)
-	case compactChosen:
-		return m.fold(msg.focus)
-	case commandChosen:
+	case panel.RevertChosen:
+		return m.revert(msg.Message)
+	case panel.CompactChosen:
+		return m.fold(msg.Focus)
+	case panel.CommandChosen:
 		return m.typedCommand(string(msg))
 	}
 	if m.panel != nil {
@@ -232,7 +238,7 @@ func (m *chat) update(msg tea.Msg) tea.Cmd {
 }
 
 func (m *chat) toPanel(msg tea.Msg) tea.Cmd {
-	next, cmd := updated(m.panel, msg)
+	next, cmd := panel.Updated(m.panel, msg)
 	m.panel = next
 	return cmd
 }
@@ -240,16 +246,16 @@ func (m *chat) toPanel(msg tea.Msg) tea.Cmd {
 func (m *chat) tell(t told) {
 	switch {
 	case t.err != nil && t.text != "":
-		m.note(wrong(t.text + ": " + explain(t.err)))
+		m.note(draw.Wrong(t.text + ": " + draw.Explain(t.err)))
 	case t.err != nil:
-		m.note(wrong(explain(t.err)))
+		m.note(draw.Wrong(draw.Explain(t.err)))
 	case t.text != "":
-		m.note(say(t.text))
+		m.note(draw.Say(t.text))
 	}
 }
 
 // note shows a notice, behind those that wait for the log.
-func (m *chat) note(n notice) {
+func (m *chat) note(n draw.Notice) {
 	if len(m.after) > 0 {
 		m.after = append(m.after, n)
 		return
@@ -258,7 +264,7 @@ func (m *chat) note(n notice) {
 }
 
 // noteAfter shows a notice once the log is read again: what it is about may not be in the transcript yet.
-func (m *chat) noteAfter(n notice) tea.Cmd {
+func (m *chat) noteAfter(n draw.Notice) tea.Cmd {
 	m.after = append(m.after, n)
 	return m.sync()
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/winnowhq/winnow/agent"
+	"github.com/winnowhq/winnow/chat/internal/drawtest"
 	"github.com/winnowhq/winnow/llm/llmtest"
 )
 
@@ -23,7 +24,7 @@ func (b *bench) golden(name string) {
 		b.send(tea.WindowSizeMsg{Width: size[0], Height: size[1]})
 		got := receiptID.ReplaceAllString(b.look(), "rcp_01234567890123456789012345") + "\n"
 		file := filepath.Join("testdata", fmt.Sprintf("%s_%dx%d.txt", name, size[0], size[1]))
-		if *update {
+		if drawtest.Updates() {
 			if err := os.MkdirAll("testdata", 0o755); err != nil {
 				b.t.Fatal(err)
 			}

@@ -11,6 +11,9 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/winnowhq/winnow/agent"
+	"github.com/winnowhq/winnow/chat/internal/draw"
+	"github.com/winnowhq/winnow/chat/internal/drawtest"
+	"github.com/winnowhq/winnow/chat/internal/panel"
 	"github.com/winnowhq/winnow/llm/llmtest"
 	"github.com/winnowhq/winnow/session"
 )
@@ -72,7 +75,7 @@ func TestCompletion_offersWhatBeginsAlike(t *testing.T) {
 	b.shows("no session yet")
 	b.types("/und")
 	b.press("tab")
-	if got := b.editor.value(); got != "/undo " {
+	if got := b.editor.Value(); got != "/undo " {
 		t.Errorf("tab makes %q of /und", got)
 	}
 }
@@ -171,7 +174,7 @@ func TestCommands_work(t *testing.T) {
 	if reverted == "" {
 		t.Error("no message was named to go back to")
 	}
-	if got := b.editor.value(); got != "turn 2" {
+	if got := b.editor.Value(); got != "turn 2" {
 		t.Errorf("the message that was taken back is not in the line to be changed, but %q", got)
 	}
 	b.press("ctrl+u")
@@ -219,7 +222,7 @@ func TestResume_showsTheSessionThatWas(t *testing.T) {
 	again.shows("▌ turn 1")
 	again.press("end")
 	again.press("up")
-	if got := again.editor.value(); got != "turn 3" {
+	if got := again.editor.Value(); got != "turn 3" {
 		t.Errorf("up gives %q, want what was said last", got)
 	}
 }
@@ -267,5 +270,21 @@ func TestGrants_areOfOneSession(t *testing.T) {
 	b.shows("begins with your next message")
 	if b.grants.allow(p) {
 		t.Error("what was granted for the session before is allowed in the next one")
+	}
+}
+
+// What /help shows at three sizes, without colour.
+func TestHelp_look(t *testing.T) {
+	var all []panel.Command
+	for _, c := range commands() {
+		all = append(all, c.Command)
+	}
+	p := panel.NewHelp(all, [][2]string{{"enter", "send"}, {"esc", "stop the turn"},
+		{"ctrl+o", "unfold what was done: the newest turn, all, nothing"}}, draw.NewStyle(false))
+	p.View(80, 24)
+	p.Update(drawtest.Keys["down"])
+	for _, size := range [][2]int{{80, 24}, {40, 12}, {140, 40}} {
+		lines := drawtest.Fits(t, p.View(size[0], size[1]), size[0], size[1])
+		drawtest.Golden(t, fmt.Sprintf("help-%dx%d", size[0], size[1]), strings.Join(lines, "\n")+"\n")
 	}
 }

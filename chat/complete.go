@@ -1,6 +1,10 @@
 package chat
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/winnowhq/winnow/chat/internal/editor"
+)
 
 // completion offers the commands that begin as what is typed does.
 type completion struct {
@@ -19,7 +23,7 @@ func (c *completion) offers(typed []rune) []command {
 	}
 	var fitting []command
 	for _, one := range commands() {
-		if strings.HasPrefix("/"+one.name, strings.ToLower(text)) {
+		if strings.HasPrefix("/"+one.Name, strings.ToLower(text)) {
 			fitting = append(fitting, one)
 		}
 	}
@@ -31,12 +35,12 @@ func (c *completion) dismiss(typed []rune)   { c.dismissed = string(typed) }
 
 // completeNext puts the command that is offered into the line, with the first tab; further ones go through what is offered.
 func (m *chat) completeNext(direction int) {
-	fitting := m.complete.offers(m.editor.text)
+	fitting := m.complete.offers(m.editor.Typed())
 	if len(fitting) == 0 {
 		return
 	}
 	if len(fitting) == 1 {
-		m.editor.set("/" + fitting[0].name + " ")
+		m.editor.Set("/" + fitting[0].Name + " ")
 		m.complete.reset()
 		return
 	}
@@ -51,15 +55,15 @@ func (m *chat) completeNext(direction int) {
 }
 
 // take puts the command that was chosen with tab into the line, and reports whether it needs an argument before it can be sent.
-func (c *completion) take(e *editor) (waits bool) {
-	fitting := c.offers(e.text)
+func (c *completion) take(e *editor.Editor) (waits bool) {
+	fitting := c.offers(e.Typed())
 	if !c.begun || c.at >= len(fitting) {
 		return false
 	}
 	one := fitting[c.at]
-	e.set("/" + one.name)
-	if one.arguments != "" && !strings.HasPrefix(one.arguments, "[") {
-		e.insert(" ")
+	e.Set("/" + one.Name)
+	if one.Arguments != "" && !strings.HasPrefix(one.Arguments, "[") {
+		e.Insert(" ")
 		return true
 	}
 	return false

@@ -6,6 +6,7 @@ import (
 	"charm.land/lipgloss/v2"
 
 	"github.com/winnowhq/winnow/call"
+	"github.com/winnowhq/winnow/chat/internal/draw"
 	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/tui"
@@ -45,27 +46,27 @@ func (t *transcript) layDiff(p *session.Part, f facts, open bool) []string {
 	var lines []string
 	for i, c := range all {
 		if i == most || i == most-1 && len(all) > most {
-			lines = append(lines, gutter+gutter+paint(t.style.dim, "… "+quantity.Count(len(all)-i, "more line")))
+			lines = append(lines, draw.Gutter+draw.Gutter+draw.Paint(t.style.Dim, "… "+quantity.Count(len(all)-i, "more line")))
 			break
 		}
-		s := t.style.dim
+		s := t.style.Dim
 		switch c.sign {
 		case '+':
-			s = t.style.added
+			s = t.style.Added
 		case '-':
-			s = t.style.removed
+			s = t.style.Removed
 		}
-		lines = append(lines, gutter+gutter+t.changeLine(c, s))
+		lines = append(lines, draw.Gutter+draw.Gutter+t.changeLine(c, s))
 	}
 	return lines
 }
 
 func (t *transcript) changeLine(c change, s lipgloss.Style) string {
-	room := t.width - 2*len(gutter) - 2
+	room := t.width - 2*len(draw.Gutter) - 2
 	if c.sign == '@' {
-		return paint(s, "⋯")
+		return draw.Paint(s, "⋯")
 	}
-	return paint(s, string(c.sign)+" "+tui.Cut(clean(c.text), room))
+	return draw.Paint(s, string(c.sign)+" "+tui.Cut(draw.Clean(c.text), room))
 }
 
 // changes are the lines of a change: from the diff that a tool gave, else from its arguments.

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/winnowhq/winnow/agent"
+	"github.com/winnowhq/winnow/chat/internal/draw"
+	"github.com/winnowhq/winnow/chat/internal/drawtest"
 	"github.com/winnowhq/winnow/llm/llmtest"
 )
 
@@ -86,11 +88,11 @@ func TestScreen_nothingOfAHostileSessionIsObeyed(t *testing.T) {
 			b.look()
 		}
 		v := b.draw()
-		if bad := obeyed(v.WindowTitle); bad != "" {
+		if bad := drawtest.Obeyed(v.WindowTitle); bad != "" {
 			t.Errorf("after /%s the title of the window has %s: %q", c.name, bad, v.WindowTitle)
 		}
 		for line := range strings.SplitSeq(v.Content, "\n") {
-			if bad := obeyed(line); bad != "" {
+			if bad := drawtest.Obeyed(line); bad != "" {
 				t.Errorf("after /%s a line has %s: %q", c.name, bad, line)
 			}
 		}
@@ -104,8 +106,8 @@ func TestScreen_nothingOfAHostileSessionIsObeyed(t *testing.T) {
 		t.Errorf("only after %d commands the screen had anything of what is hostile: it is no test", saw)
 	}
 	for _, c := range commands() {
-		if !given[c.name] {
-			t.Errorf("/%s is not tried in a hostile session: put it into the table", c.name)
+		if !given[c.Name] {
+			t.Errorf("/%s is not tried in a hostile session: put it into the table", c.Name)
 		}
 	}
 }
@@ -115,7 +117,7 @@ func TestScreen_nothingOfAHostileErrorIsObeyed(t *testing.T) {
 	b := setUp(t, llmtest.Script{Answer: llmtest.Text("never")}, func(c *Config, _ *agent.Config) {
 		c.Advice = func(error) string { return "advice " + poison }
 	})
-	b.transcript.say(wrong("the provider said " + poison))
+	b.transcript.say(draw.Wrong("the provider said " + poison))
 	b.send(told{"nothing was done", errors.New(poison)})
 	b.shows("owned")
 }

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/winnowhq/winnow/agent"
+	"github.com/winnowhq/winnow/chat/internal/drawtest"
 	"github.com/winnowhq/winnow/llm/llmtest"
 )
 
@@ -21,7 +22,7 @@ func TestScreen_fitsWhateverHappens(t *testing.T) {
 	b.shows("the end of the file")
 	b.rests()
 	names := slices.Sorted(func(yield func(string) bool) {
-		for name := range keys {
+		for name := range drawtest.Keys {
 			if name != "ctrl+c" && name != "enter" && !yield(name) {
 				return
 			}
@@ -44,7 +45,7 @@ func TestScreen_fitsWhateverHappens(t *testing.T) {
 					b.asks = []*question{{want: agent.Permission{Tool: "bash", Action: "run", Target: strings.Repeat("rm -rf /\n", 30)}, answer: make(chan error, 1)}}
 				}
 			default:
-				b.Update(keys[rapid.SampledFrom(names).Draw(t, "key")])
+				b.Update(drawtest.Keys[rapid.SampledFrom(names).Draw(t, "key")])
 			}
 		}
 		lines, cursor := b.screen()

@@ -3,6 +3,7 @@ package chat
 import (
 	"slices"
 
+	"github.com/winnowhq/winnow/chat/internal/draw"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/session"
 )
@@ -20,8 +21,8 @@ const (
 // item is one thing in the transcript: a message of the log, an answer that is being written, or a notice.
 type item struct {
 	message *session.Message
-	notice  *notice
-	live    *prose
+	notice  *draw.Notice
+	live    *draw.Prose
 	step    int // that is being written
 
 	// What was laid out, and for what.
@@ -44,7 +45,7 @@ type transcript struct {
 	asking   map[string]bool           // tools that wait for a permission, by name
 
 	width, height int
-	style         style
+	style         draw.Style
 	details       details
 	spinner       string
 
@@ -56,7 +57,7 @@ type transcript struct {
 	laid int // lines laid out so far, for tests
 }
 
-func newTranscript(s style) *transcript {
+func newTranscript(s draw.Style) *transcript {
 	t := &transcript{style: s}
 	t.clear()
 	return t
@@ -158,16 +159,16 @@ func (t *transcript) add(it *item) {
 }
 
 // say adds a notice.
-func (t *transcript) say(n notice) { t.add(&item{notice: &n}) }
+func (t *transcript) say(n draw.Notice) { t.add(&item{notice: &n}) }
 
 // delta adds to the answer that is being written.
 func (t *transcript) delta(step int, text string) {
 	it := t.writing()
 	if it == nil {
-		it = &item{live: &prose{width: t.width, style: t.style}, step: step}
+		it = &item{live: &draw.Prose{Width: t.width, Style: t.style}, step: step}
 		t.add(it)
 	}
-	it.live.write(text)
+	it.live.Write(text)
 	it.stale = true
 }
 
@@ -208,7 +209,7 @@ func (t *transcript) answered(id string) {
 		return
 	}
 	live.message = &session.Message{MessageInfo: session.MessageInfo{ID: id, Role: session.Assistant},
-		Parts: []session.Part{{Type: session.TextPart, Text: live.live.text()}}}
+		Parts: []session.Part{{Type: session.TextPart, Text: live.live.Text()}}}
 	live.live, live.stale = nil, true
 	t.at[id] = slices.Index(t.items, live)
 }
@@ -245,12 +246,12 @@ func (t *transcript) laidOut(i int) []string {
 	it.moving = false
 	switch {
 	case it.live != nil:
-		if it.live.width != t.width {
-			it.live.resize(t.width)
+		if it.live.Width != t.width {
+			it.live.Resize(t.width)
 		}
-		it.lines = it.live.all()
+		it.lines = it.live.All()
 	case it.notice != nil:
-		it.lines = it.notice.lines(t.width, t.style)
+		it.lines = it.notice.Lines(t.width, t.style)
 	default:
 		it.lines = t.layMessage(it, open)
 	}

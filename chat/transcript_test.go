@@ -10,13 +10,14 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/winnowhq/winnow/agent"
+	"github.com/winnowhq/winnow/chat/internal/draw"
 	"github.com/winnowhq/winnow/llm/llmtest"
 	"github.com/winnowhq/winnow/session"
 )
 
 // long fills a transcript with steps of two lines each, and some with many.
 func long(steps, lines int) *transcript {
-	t := newTranscript(newStyle(false))
+	t := newTranscript(draw.NewStyle(false))
 	t.resize(80, 20)
 	ask := session.Message{MessageInfo: session.MessageInfo{ID: "ask", Role: session.User}, Parts: []session.Part{{Type: session.TextPart, Text: "go"}}}
 	t.message(&ask, -1)
@@ -106,7 +107,7 @@ func TestTranscript_whatComesBelowMovesNothingThatIsReadAbove(t *testing.T) {
 	tr.scroll(-40)
 	before := strings.Join(tr.view(), "\n")
 	tr.delta(1, "a new answer\n\nof some lines")
-	tr.say(say("a notice"))
+	tr.say(draw.Say("a notice"))
 	if got := strings.Join(tr.view(), "\n"); got != before {
 		t.Errorf("got\n%s\nwant\n%s", got, before)
 	}
@@ -128,7 +129,7 @@ func TestTranscript_aResizeKeepsThePlace(t *testing.T) {
 }
 
 func TestTranscript_callsStandInTheOrderOfTheLog(t *testing.T) {
-	tr := newTranscript(newStyle(false))
+	tr := newTranscript(draw.NewStyle(false))
 	tr.resize(80, 20)
 	tr.answered("a") // no text yet, and the log is read late
 	tr.delta(2, "the last word")
@@ -145,25 +146,6 @@ func TestTranscript_callsStandInTheOrderOfTheLog(t *testing.T) {
 	}
 }
 
-// A text in pieces looks as it does whole.
-func TestProse_inPiecesAsWhole(t *testing.T) {
-	pieces := []string{"# Title\n", "```go\n", "x := 1\n", "```\n", "a word ", "- item that is rather long for its line\n", "\n", "> quoted\n", "1. one\n", "\t tab", "日本語 "}
-	rapid.Check(t, func(t *rapid.T) {
-		var whole strings.Builder
-		p := prose{width: rapid.IntRange(12, 60).Draw(t, "width"), style: newStyle(false)}
-		for range rapid.IntRange(1, 20).Draw(t, "pieces") {
-			piece := rapid.SampledFrom(pieces).Draw(t, "piece")
-			whole.WriteString(piece)
-			p.write(piece)
-			p.all()
-		}
-		got, want := strings.Join(p.all(), "\n"), strings.Join(markdown(whole.String(), p.width, p.style), "\n")
-		if got != want {
-			t.Fatalf("in pieces\n%s\nwhole\n%s", got, want)
-		}
-	})
-}
-
 func TestOtherSessions_areNotMixedIn(t *testing.T) {
 	b := setUp(t, llmtest.Script{Answer: llmtest.Text("mine")}, nil)
 	b.says("one")
@@ -177,7 +159,7 @@ func TestOtherSessions_areNotMixedIn(t *testing.T) {
 
 // The log is read again for each message. What the transcript keeps of it are messages, not logs.
 func TestTranscript_holdsNoLog(t *testing.T) {
-	tr := newTranscript(newStyle(false))
+	tr := newTranscript(draw.NewStyle(false))
 	var log []session.Message
 	for i := range 1200 {
 		id := fmt.Sprint("msg_", i)

@@ -1,10 +1,11 @@
-package chat
+package panel
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/chat/internal/draw"
 	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
@@ -12,7 +13,7 @@ import (
 
 func (s *scene) context() *scene {
 	s.t.Helper()
-	return s.opens(newContextPanel(s.t.Context(), s.engine, s.id, newStyle(false)))
+	return s.opens(NewContext(s.t.Context(), s.engine, s.id, draw.NewStyle(false)))
 }
 
 // size is how many tokens the messages of the window have.
@@ -206,11 +207,11 @@ func TestContextPanel_looksAgainWhenTheSessionChanges(t *testing.T) {
 	if err := s.engine.Append(t.Context(), s.id, m); err != nil {
 		t.Fatal(err)
 	}
-	s.runs(choose(windowChanged{s.id}))
+	s.runs(choose(WindowChanged{s.id}))
 	if p := s.panel.(*contextPanel); len(p.parts) != parts+1 || p.said != said {
 		t.Errorf("it has %d parts and says %q, want %d and %q", len(p.parts), p.said, parts+1, said)
 	}
-	s.runs(choose(windowChanged{"ses_other"}))
+	s.runs(choose(WindowChanged{"ses_other"}))
 	if p := s.panel.(*contextPanel); p.reading {
 		t.Error("another session is not its business")
 	}

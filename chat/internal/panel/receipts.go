@@ -1,4 +1,4 @@
-package chat
+package panel
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/chat/internal/draw"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/tui"
@@ -20,7 +21,7 @@ type receiptPanel struct {
 	engine *winnow.Engine
 	id     string
 	now    time.Time
-	style  style
+	style  draw.Style
 
 	all      []pivot.Receipt // newest first
 	stands   []bool          // parallel: it counts now
@@ -33,8 +34,8 @@ type receiptPanel struct {
 	outcome
 }
 
-// newReceiptPanel lists the receipts of a session. The newest is open, or the one that is named.
-func newReceiptPanel(ctx context.Context, e *winnow.Engine, id, open string, now time.Time, s style) (panel, tea.Cmd) {
+// NewReceipts lists the receipts of a session. The newest is open, or the one that is named.
+func NewReceipts(ctx context.Context, e *winnow.Engine, id, open string, now time.Time, s draw.Style) (Panel, tea.Cmd) {
 	p := &receiptPanel{ctx: ctx, engine: e, id: id, now: now, style: s, open: map[string]bool{}, drawn: map[string][]string{}}
 	if open != "" {
 		p.open[open] = true
@@ -80,7 +81,7 @@ func (p *receiptPanel) read(said string, failed error) panelRead {
 	}}
 }
 
-func (p *receiptPanel) Update(msg tea.Msg) (panel, tea.Cmd) {
+func (p *receiptPanel) Update(msg tea.Msg) (Panel, tea.Cmd) {
 	k, ok := msg.(tea.KeyPressMsg)
 	if !ok || k.String() == "/" {
 		return p, nil
@@ -124,7 +125,7 @@ func (p *receiptPanel) View(width, height int) []string {
 	case !p.loaded:
 		return shows(dim(p.style, width, "reading …"), height)
 	case p.err != nil:
-		return shows(wrap("the receipts cannot be read: "+firstOf(oneLine(explain(p.err))), width, ""), height)
+		return shows(draw.Wrap("the receipts cannot be read: "+draw.OneLine(draw.Explain(p.err)), width, ""), height)
 	case len(p.all) == 0:
 		return shows(dim(p.style, width, "nothing was pruned or folded yet"), height)
 	}
@@ -145,7 +146,7 @@ func (p *receiptPanel) View(width, height int) []string {
 func (p *receiptPanel) row(item int) string {
 	r := &p.all[item]
 	what := tui.Did(r)
-	if why := because[r.Trigger]; why != "" && p.width >= 70 {
+	if why := draw.Because[r.Trigger]; why != "" && p.width >= 70 {
 		what += ", " + why
 	}
 	if !p.stands[item] {
@@ -174,11 +175,11 @@ func (p *receiptPanel) details(item int) []string {
 		if !p.stands[item] {
 			undo = "it was undone: u does it again here, /redo " + r.ID + " anywhere"
 		}
-		for _, l := range wrap(oneLine(undo), max(8, p.width-len(before)), "") {
+		for _, l := range draw.Wrap(draw.OneLine(undo), max(8, p.width-len(before)), "") {
 			lines = append(lines, tui.Cut(before+l, p.width))
 		}
 		if r.Undo != "" {
-			lines = append(lines, paint(p.style.dim, tui.Cut(before+"in a shell: "+oneLine(r.Undo), p.width)))
+			lines = append(lines, draw.Paint(p.style.Dim, tui.Cut(before+"in a shell: "+draw.OneLine(r.Undo), p.width)))
 		}
 		lines = append(lines, "")
 		p.drawn[r.ID] = lines

@@ -1,13 +1,18 @@
-package chat
+// Package editor holds what a person types: several lines with a cursor, large pastes as one sign, and
+// what was typed before.
+//
+// It is not the textarea of bubbles, which turns tabs into spaces and drops what is longer than its limit:
+// a paste must reach the model to the byte.
+package editor
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"unicode"
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/winnowhq/winnow/chat/internal/draw"
 	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/tui"
 )
@@ -21,8 +26,8 @@ const (
 	aside = rune(0xF0000)
 )
 
-// editor is what is being typed: several lines, in which a large paste is one character.
-type editor struct {
+// Editor is what is being typed: several lines, in which a large paste is one character.
+type Editor struct {
 	text   []rune
 	cursor int
 	pastes []paste
@@ -33,8 +38,8 @@ type editor struct {
 
 type paste struct{ text, label string }
 
-// paste inserts a text at once. Whatever its size, it is looked at once, to count its lines.
-func (e *editor) paste(text string) {
+// Paste inserts a text at once. Whatever its size, it is looked at once, to count its lines.
+func (e *Editor) Paste(text string) {
 	if strings.ContainsRune(text, '\r') {
 		text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 	}
@@ -43,7 +48,7 @@ func (e *editor) paste(text string) {
 		lines++
 	}
 	if len(text) < asideBytes && lines <= asideLines {
-		e.insert(text)
+		e.Insert(text)
 		return
 	}
 	label := "[pasted " + quantity.Number(len(text)) + " bytes, " + quantity.Count(lines, "line") + "]"
@@ -51,21 +56,22 @@ func (e *editor) paste(text string) {
 	e.put(aside + rune(len(e.pastes)-1))
 }
 
-func (e *editor) insert(text string) {
+// Insert puts a text at the cursor, without what would act on a terminal.
+func (e *Editor) Insert(text string) {
 	runes := slices.DeleteFunc([]rune(text), func(r rune) bool {
 		return r >= aside || r == unicode.ReplacementChar || unicode.IsControl(r) && r != '\n' && r != '\t'
 	})
 	e.put(runes...)
 }
 
-func (e *editor) put(runes ...rune) {
+func (e *Editor) put(runes ...rune) {
 	e.text = slices.Insert(e.text, e.cursor, runes...)
 	e.cursor += len(runes)
 	e.at = len(e.history)
 }
 
-// value is what was typed, pastes whole.
-func (e *editor) value() string {
+// Value is what was typed, pastes whole.
+func (e *Editor) Value() string {
 	var b strings.Builder
 	for _, r := range e.text {
 		if r >= aside {
@@ -77,30 +83,32 @@ func (e *editor) value() string {
 	return b.String()
 }
 
-func (e *editor) empty() bool { return len(e.text) == 0 }
+// Empty reports whether nothing is typed.
+func (e *Editor) Empty() bool { return len(e.text) == 0 }
 
-func (e *editor) set(text string) {
+// Set replaces all that is typed.
+func (e *Editor) Set(text string) {
 	e.text, e.cursor, e.pastes = nil, 0, nil
 	if len(text) >= asideBytes || strings.Count(text, "\n") > asideLines {
-		e.paste(text)
+		e.Paste(text)
 		return
 	}
-	e.insert(text)
+	e.Insert(text)
 }
 
-// sent empties the editor and remembers what was in it.
-func (e *editor) sent() string {
-	text := e.value()
+// Sent empties the editor and remembers what was in it.
+func (e *Editor) Sent() string {
+	text := e.Value()
 	if n := len(e.history); strings.TrimSpace(text) != "" && (n == 0 || e.history[n-1] != text) {
 		e.history = append(e.history, text)
 	}
-	e.set("")
+	e.Set("")
 	e.at = len(e.history)
 	return text
 }
 
-// key takes a key, and reports whether it was one for an editor.
-func (e *editor) key(k tea.KeyPressMsg) bool {
+// Key takes a key, and reports whether it was one for an editor.
+func (e *Editor) Key(k tea.KeyPressMsg) bool {
 	switch k.String() {
 	case "alt+enter", "shift+enter", "ctrl+j":
 		e.put('\n')
@@ -136,19 +144,19 @@ func (e *editor) key(k tea.KeyPressMsg) bool {
 		if k.Text == "" {
 			return false
 		}
-		e.insert(k.Text)
+		e.Insert(k.Text)
 	}
 	return true
 }
 
-func (e *editor) cut(from, to int) {
+func (e *Editor) cut(from, to int) {
 	from, to = max(0, from), min(len(e.text), to)
 	if from < to {
 		e.text, e.cursor, e.at = slices.Delete(e.text, from, to), from, len(e.history)
 	}
 }
 
-func (e *editor) lineStart() int {
+func (e *Editor) lineStart() int {
 	at := e.cursor
 	for at > 0 && e.text[at-1] != '\n' {
 		at--
@@ -156,7 +164,7 @@ func (e *editor) lineStart() int {
 	return at
 }
 
-func (e *editor) lineEnd() int {
+func (e *Editor) lineEnd() int {
 	at := e.cursor
 	for at < len(e.text) && e.text[at] != '\n' {
 		at++
@@ -165,7 +173,7 @@ func (e *editor) lineEnd() int {
 }
 
 // word is where the next word in a direction ends.
-func (e *editor) word(direction int) int {
+func (e *Editor) word(direction int) int {
 	at := e.cursor
 	look := func() (rune, bool) {
 		i := at
@@ -190,9 +198,9 @@ func (e *editor) word(direction int) int {
 }
 
 // vertical moves between lines, and between what was said before where nothing else is typed.
-func (e *editor) vertical(direction int) {
+func (e *Editor) vertical(direction int) {
 	browsing := e.at < len(e.history)
-	if e.empty() || browsing {
+	if e.Empty() || browsing {
 		e.browse(direction)
 		return
 	}
@@ -217,7 +225,7 @@ func (e *editor) vertical(direction int) {
 	e.cursor = min(e.cursor+column, e.lineEnd())
 }
 
-func (e *editor) browse(direction int) {
+func (e *Editor) browse(direction int) {
 	at := e.at + direction
 	if at < 0 || at > len(e.history) {
 		return
@@ -226,12 +234,12 @@ func (e *editor) browse(direction int) {
 	if at < len(e.history) {
 		text = e.history[at]
 	}
-	e.set(text)
+	e.Set(text)
 	e.at = at
 }
 
-// rows draws the newest rows up to a number, and says where the cursor is among them.
-func (e *editor) rows(width, most int) (rows []string, x, y int) {
+// Rows draws the newest rows up to a number, and says where the cursor is among them.
+func (e *Editor) Rows(width, most int) (rows []string, x, y int) {
 	width = max(width, 8)
 	var row strings.Builder
 	used := 0
@@ -270,7 +278,7 @@ func (e *editor) rows(width, most int) (rows []string, x, y int) {
 }
 
 // drawn is how one character looks, and its width.
-func (e *editor) drawn(r rune, width int) (string, int) {
+func (e *Editor) drawn(r rune, width int) (string, int) {
 	switch {
 	case r >= aside:
 		label := tui.Cut(e.pastes[r-aside].label, width)
@@ -278,14 +286,14 @@ func (e *editor) drawn(r rune, width int) (string, int) {
 	case r == '\n':
 		return "", 0
 	case r == '\t':
-		return tab, len(tab)
+		return draw.Tab, len(draw.Tab)
 	}
 	text := tui.Clean(string(r))
 	return text, tui.Columns(text)
 }
 
-// String is for tests: what one sees in one line.
-func (e *editor) String() string {
-	rows, _, _ := e.rows(1<<20, 1<<20)
-	return fmt.Sprintf("%q", rows)
-}
+// Typed are the characters that were typed, a paste being one.
+func (e *Editor) Typed() []rune { return e.text }
+
+// Remember replaces what was typed before, the oldest first.
+func (e *Editor) Remember(history []string) { e.history, e.at = history, len(history) }

@@ -1,4 +1,4 @@
-package chat
+package panel
 
 import (
 	"strings"
@@ -6,6 +6,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/winnowhq/winnow/chat/internal/draw"
 	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/tui"
 )
@@ -112,7 +113,7 @@ func (l *list) paste(text string) bool {
 	if !l.typing && !l.always {
 		return false
 	}
-	return l.search(l.filter + oneLine(text[:min(len(text), mostFilter)]))
+	return l.search(l.filter + draw.OneLine(text[:min(len(text), mostFilter)]))
 }
 
 func (l *list) search(text string) bool {

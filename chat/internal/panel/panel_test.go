@@ -1,21 +1,18 @@
-package chat
+package panel
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
-	"github.com/charmbracelet/x/ansi"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/chat/internal/draw"
+	"github.com/winnowhq/winnow/chat/internal/drawtest"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/rule/ruletest"
@@ -23,10 +20,13 @@ import (
 	"github.com/winnowhq/winnow/store"
 	"github.com/winnowhq/winnow/store/memory"
 	"github.com/winnowhq/winnow/token"
-	"github.com/winnowhq/winnow/tui"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+// reader is the model of these tests.
+var reader = model.Model{
+	Provider: "acme", ID: "reader", Limits: model.Limits{Context: 64_000, Output: 4_000},
+	Price: model.Price{Input: 3, Output: 15, CacheRead: 0.3, CacheWrite: 3.75}, Cache: model.Cache{Lifetime: 5 * time.Minute, MinPrefix: 1024, Explicit: true},
+}
 
 // scribe writes every summary.
 type scribe struct{}
@@ -45,7 +45,7 @@ type scene struct {
 	store  store.Store
 	id     string
 	clock  time.Time
-	panel  panel
+	panel  Panel
 	told   []tea.Msg
 }
 
@@ -121,7 +121,7 @@ func (s *scene) worked() *scene {
 }
 
 // opens shows a panel.
-func (s *scene) opens(p panel, cmd tea.Cmd) *scene {
+func (s *scene) opens(p Panel, cmd tea.Cmd) *scene {
 	s.t.Helper()
 	s.panel = p
 	s.runs(cmd)
@@ -134,14 +134,14 @@ func (s *scene) runs(cmd tea.Cmd) {
 	for cmd != nil {
 		msg := cmd()
 		switch msg.(type) {
-		case modelChosen, sessionChosen, compactChosen, commandChosen, told:
+		case ModelChosen, SessionChosen, CompactChosen, CommandChosen:
 			s.told = append(s.told, msg)
 			return
 		}
 		if s.panel == nil {
 			return
 		}
-		s.panel, cmd = updated(s.panel, msg)
+		s.panel, cmd = Updated(s.panel, msg)
 	}
 }
 
@@ -165,7 +165,7 @@ func (s *scene) press(keys ...string) *scene {
 			}
 			s.panel.View(80, 24) // keys are pressed on what is seen
 			var cmd tea.Cmd
-			s.panel, cmd = updated(s.panel, one)
+			s.panel, cmd = Updated(s.panel, one)
 			s.runs(cmd)
 		}
 	}
@@ -178,68 +178,30 @@ func (s *scene) look(width, height int) string {
 	if s.panel == nil {
 		return "(closed)"
 	}
-	return strings.Join(fits(s.t, s.panel.View(width, height), width, height), "\n") + "\n"
-}
-
-// fits fails where lines are not as many, or wider than they may be, or hold what a terminal would act on.
-func fits(t testing.TB, lines []string, width, height int) []string {
-	t.Helper()
-	if len(lines) != height {
-		t.Errorf("%d lines at %d×%d, want %d", len(lines), width, height, height)
-	}
-	out := make([]string, len(lines))
-	for i, l := range lines {
-		bare := ansi.Strip(l)
-		if n := tui.Columns(bare); n > width || ansi.StringWidth(l) > width {
-			t.Errorf("line %d has %d columns at %d×%d: %q", i, n, width, height, bare)
-		}
-		if bad := obeyed(l); bad != "" {
-			t.Errorf("line %d holds %s: %q", i, bad, l)
-		}
-		out[i] = strings.TrimRight(bare, " ")
-	}
-	return out
-}
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	file := filepath.Join("testdata", "panels", name+".txt")
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got; -update writes it anew):\n%s", file, diff)
-	}
+	return strings.Join(drawtest.Fits(s.t, s.panel.View(width, height), width, height), "\n") + "\n"
 }
 
 var sizes = [][2]int{{80, 24}, {40, 12}, {140, 40}}
 
 // each panel as somebody sees it at three sizes, without colour.
 func TestPanels_look(t *testing.T) {
-	plain := newStyle(false)
+	plain := draw.NewStyle(false)
 	now := func(s *scene) time.Time { return s.clock.Add(3 * time.Hour) }
 	for name, show := range map[string]func(s *scene) *scene{
 		"context": func(s *scene) *scene {
-			return s.opens(newContextPanel(s.t.Context(), s.engine, s.id, plain)).press("down", "down", "enter")
+			return s.opens(NewContext(s.t.Context(), s.engine, s.id, plain)).press("down", "down", "enter")
 		},
 		"context-by-tool": func(s *scene) *scene {
-			return s.opens(newContextPanel(s.t.Context(), s.engine, s.id, plain)).press("g", "g", "enter", "down", "p", "s")
+			return s.opens(NewContext(s.t.Context(), s.engine, s.id, plain)).press("g", "g", "enter", "down", "p", "s")
 		},
 		"context-elided": func(s *scene) *scene {
 			if _, err := s.engine.Prune(s.t.Context(), s.id); err != nil {
 				s.t.Fatal(err)
 			}
-			return s.opens(newContextPanel(s.t.Context(), s.engine, s.id, plain)).press("s", "enter", "down", "/go")
+			return s.opens(NewContext(s.t.Context(), s.engine, s.id, plain)).press("s", "enter", "down", "/go")
 		},
 		"preview": func(s *scene) *scene {
-			return s.opens(newPreviewPanel(s.t.Context(), s.engine, s.id, "the winter", plain))
+			return s.opens(NewPreview(s.t.Context(), s.engine, s.id, "the winter", plain))
 		},
 		"receipts": func(s *scene) *scene {
 			if _, err := s.engine.Prune(s.t.Context(), s.id); err != nil {
@@ -248,13 +210,13 @@ func TestPanels_look(t *testing.T) {
 			if _, err := s.engine.Compact(s.t.Context(), s.id, winnow.CompactOptions{}); err != nil {
 				s.t.Fatal(err)
 			}
-			return s.opens(newReceiptPanel(s.t.Context(), s.engine, s.id, "", now(s), plain))
+			return s.opens(NewReceipts(s.t.Context(), s.engine, s.id, "", now(s), plain))
 		},
 		"cost": func(s *scene) *scene {
 			if _, err := s.engine.Compact(s.t.Context(), s.id, winnow.CompactOptions{}); err != nil {
 				s.t.Fatal(err)
 			}
-			return s.opens(newCostPanel(s.t.Context(), s.engine, s.id, plain))
+			return s.opens(NewCost(s.t.Context(), s.engine, s.id, plain))
 		},
 		"sessions": func(s *scene) *scene {
 			for i, title := range []string{"Move the buoy", "", strings.Repeat("港", 60), "A very long title about the lighthouse and everything that is in it"} {
@@ -264,7 +226,7 @@ func TestPanels_look(t *testing.T) {
 					s.t.Fatal(err)
 				}
 			}
-			return s.opens(newSessionsPanel(s.t.Context(), s.store, s.id, now(s), plain)).press("down")
+			return s.opens(NewSessions(s.t.Context(), s.store, s.id, now(s), plain)).press("down")
 		},
 		"revert": func(s *scene) *scene {
 			var written []*session.Message
@@ -272,7 +234,7 @@ func TestPanels_look(t *testing.T) {
 				written = append(written, &session.Message{MessageInfo: session.MessageInfo{Time: session.MessageTime{Created: session.Millis(s.clock.Add(-time.Duration(i) * 40 * time.Minute).UnixMilli())}},
 					Parts: []session.Part{{Type: session.TextPart, Text: text}}})
 			}
-			return s.opens(newRevertPanel(written, now(s), plain), nil).press("down")
+			return s.opens(NewRevert(written, now(s), plain), nil).press("down")
 		},
 		"models": func(s *scene) *scene {
 			local := model.Model{Provider: "local", ID: "tiny-q4", Limits: model.Limits{Context: 8_192}}
@@ -284,16 +246,13 @@ func TestPanels_look(t *testing.T) {
 				_, m.ID, _ = strings.Cut(name, "/")
 				return m
 			}
-			return s.opens(newModelsPanel([]string{"acme/reader", "acme/reader-mini", "local/tiny-q4"}, "acme/reader", look, plain), nil).press("re")
-		},
-		"help": func(s *scene) *scene {
-			return s.opens(newHelpPanel(commands(), [][2]string{{"enter", "send"}, {"esc", "stop the turn"}, {"ctrl+o", "unfold what was done: the newest turn, all, nothing"}}, plain), nil).press("down")
+			return s.opens(NewModels([]string{"acme/reader", "acme/reader-mini", "local/tiny-q4"}, "acme/reader", look, plain), nil).press("re")
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := show(newScene(t).worked())
 			for _, size := range sizes {
-				golden(t, fmt.Sprintf("%s-%dx%d", name, size[0], size[1]), s.look(size[0], size[1]))
+				drawtest.Golden(t, fmt.Sprintf("%s-%dx%d", name, size[0], size[1]), s.look(size[0], size[1]))
 			}
 		})
 	}

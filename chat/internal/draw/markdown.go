@@ -1,4 +1,4 @@
-package chat
+package draw
 
 import (
 	"strings"
@@ -8,20 +8,21 @@ import (
 	"github.com/winnowhq/winnow/tui"
 )
 
-// prose lays out a Markdown text as it arrives. What is complete is laid out once.
-type prose struct {
-	width int
-	style style
+// Prose lays out a Markdown text as it arrives. What is complete is laid out once.
+type Prose struct {
+	Width int
+	Style Style
 	lines []string // of complete lines of the text
 	rest  string   // the line that is not complete
 	raw   []byte   // all of it, while it may have to be laid out anew
 	fence string   // that a block of code began with, "" outside
 }
 
-// gutter is what answers begin with: as wide as the mark of a user's message.
-const gutter = "  "
+// Gutter is what answers begin with: as wide as the mark of a user's message.
+const Gutter = "  "
 
-func (p *prose) write(text string) {
+// Write adds to the text.
+func (p *Prose) Write(text string) {
 	p.raw = append(p.raw, text...)
 	p.rest += text
 	for {
@@ -34,17 +35,18 @@ func (p *prose) write(text string) {
 	}
 }
 
-func (p *prose) text() string { return string(p.raw) }
+// Text is all that was written.
+func (p *Prose) Text() string { return string(p.raw) }
 
-// resize lays all of it out anew.
-func (p *prose) resize(width int) {
-	text := p.text()
-	*p = prose{width: width, style: p.style}
-	p.write(text)
+// Resize lays all of it out anew.
+func (p *Prose) Resize(width int) {
+	text := p.Text()
+	*p = Prose{Width: width, Style: p.Style}
+	p.Write(text)
 }
 
-// all are the lines of all that was written.
-func (p *prose) all() []string {
+// All are the lines of all that was written.
+func (p *Prose) All() []string {
 	if strings.TrimSpace(p.rest) == "" {
 		return trimEnd(p.lines)
 	}
@@ -55,17 +57,17 @@ func (p *prose) all() []string {
 }
 
 // line lays out one line.
-func (p *prose) line(raw string) []string {
-	text := strings.TrimRight(clean(raw), " ")
+func (p *Prose) line(raw string) []string {
+	text := strings.TrimRight(Clean(raw), " ")
 	trimmed := strings.TrimLeft(text, " ")
-	room := p.width - len(gutter)
+	room := p.Width - len(Gutter)
 	switch {
 	case p.fence != "":
 		if strings.HasPrefix(trimmed, p.fence) && strings.Trim(trimmed, p.fence[:1]) == "" {
 			p.fence = ""
 			return nil
 		}
-		return p.each(chop(text, room-len(gutter)), gutter+gutter, p.style.accent)
+		return p.each(Chop(text, room-len(Gutter)), Gutter+Gutter, p.Style.Accent)
 	case strings.HasPrefix(trimmed, "```"), strings.HasPrefix(trimmed, "~~~"):
 		p.fence = trimmed[:3]
 		return nil
@@ -75,25 +77,25 @@ func (p *prose) line(raw string) []string {
 		}
 		return []string{""}
 	case strings.HasPrefix(text, "#") && strings.HasPrefix(strings.TrimLeft(text, "#"), " "):
-		return p.each(wrap(text, room, ""), gutter, p.style.bold)
+		return p.each(Wrap(text, room, ""), Gutter, p.Style.Bold)
 	case strings.HasPrefix(trimmed, "> "):
 		indent := strings.Repeat(" ", len(text)-len(trimmed))
-		return p.each(wrap(text, room, indent+"> "), gutter, p.style.dim)
+		return p.each(Wrap(text, room, indent+"> "), Gutter, p.Style.Dim)
 	case strings.HasPrefix(trimmed, "|"), strings.HasPrefix(text, "    "):
-		return p.each(chop(text, room), gutter, lipgloss.NewStyle())
+		return p.each(Chop(text, room), Gutter, lipgloss.NewStyle())
 	}
-	return p.each(wrap(text, room, strings.Repeat(" ", len(text)-len(trimmed)+bullet(trimmed))), gutter, lipgloss.NewStyle())
+	return p.each(Wrap(text, room, strings.Repeat(" ", len(text)-len(trimmed)+bullet(trimmed))), Gutter, lipgloss.NewStyle())
 }
 
-func (p *prose) each(lines []string, before string, s lipgloss.Style) []string {
+func (p *Prose) each(lines []string, before string, s lipgloss.Style) []string {
 	for i, line := range lines {
-		lines[i] = before + paint(s, line)
+		lines[i] = before + Paint(s, line)
 	}
 	return lines
 }
 
-// paint applies a style to a line that is one already.
-func paint(s lipgloss.Style, line string) string {
+// Paint applies a style to a line that is one already.
+func Paint(s lipgloss.Style, line string) string {
 	if line == "" {
 		return ""
 	}
@@ -122,9 +124,9 @@ func trimEnd(lines []string) []string {
 	return lines
 }
 
-// markdown lays out a whole text.
-func markdown(text string, width int, s style) []string {
-	p := prose{width: width, style: s}
-	p.write(text)
-	return p.all()
+// Markdown lays out a whole text.
+func Markdown(text string, width int, s Style) []string {
+	p := Prose{Width: width, Style: s}
+	p.Write(text)
+	return p.All()
 }

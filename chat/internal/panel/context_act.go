@@ -1,4 +1,4 @@
-package chat
+package panel
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/chat/internal/draw"
 	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/tui"
@@ -83,7 +84,7 @@ func (r contextRow) label() string {
 	if r.part == nil {
 		return tui.Cut(r.name, 40)
 	}
-	return cmp.Or(oneLine(r.part.Handle), r.part.Part)
+	return cmp.Or(draw.OneLine(r.part.Handle), r.part.Part)
 }
 
 // elide leaves parts out, with a placeholder in the place of each.
@@ -118,7 +119,7 @@ func counted(out winnow.SelfPruned) (done int, why string) {
 		if t.OK && t.Code != winnow.Already {
 			done++
 		} else if why == "" {
-			why = oneLine(t.Reason)
+			why = draw.OneLine(t.Reason)
 		}
 	}
 	return done, why

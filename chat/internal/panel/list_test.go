@@ -1,4 +1,4 @@
-package chat
+package panel
 
 import (
 	"context"
@@ -11,6 +11,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/chat/internal/draw"
+	"github.com/winnowhq/winnow/chat/internal/drawtest"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/rule/ruletest"
 	"github.com/winnowhq/winnow/session"
@@ -139,29 +141,29 @@ func TestPanels_fitEveryWidth(t *testing.T) {
 		t.Fatal(err)
 	}
 	keys := []string{"enter", "up", "down", "pgdown", "pgup", "home", "end", "s", "g", "e", "p", "r", "u", "/港", "x"}
-	style := newStyle(true)
+	style := draw.NewStyle(true)
 	look := func(name string) model.Model { return model.Model{Provider: "港", ID: name + "\x1b[1m"} }
 	rapid.Check(t, func(r *rapid.T) {
 		s.t = t
 		switch rapid.IntRange(0, 6).Draw(r, "panel") {
 		case 0:
-			s.opens(newContextPanel(context.Background(), s.engine, id, style))
+			s.opens(NewContext(context.Background(), s.engine, id, style))
 		case 1:
-			s.opens(newPreviewPanel(context.Background(), s.engine, id, "港\x1b[2J", style))
+			s.opens(NewPreview(context.Background(), s.engine, id, "港\x1b[2J", style))
 		case 2:
-			s.opens(newReceiptPanel(context.Background(), s.engine, id, "", s.clock, style))
+			s.opens(NewReceipts(context.Background(), s.engine, id, "", s.clock, style))
 		case 3:
-			s.opens(newCostPanel(context.Background(), s.engine, id, style))
+			s.opens(NewCost(context.Background(), s.engine, id, style))
 		case 4:
-			s.opens(newSessionsPanel(context.Background(), s.store, id, s.clock.Add(time.Hour), style))
+			s.opens(NewSessions(context.Background(), s.store, id, s.clock.Add(time.Hour), style))
 		case 5:
-			s.opens(newModelsPanel([]string{"a", "港港港港港港港港港港港港港港港港港港港港港港港港"}, "b", look, style), nil)
+			s.opens(NewModels([]string{"a", "港港港港港港港港港港港港港港港港港港港港港港港港"}, "b", look, style), nil)
 		case 6:
-			s.opens(newHelpPanel(commands(), [][2]string{{"港", strings.Repeat("港", 90)}}, style), nil)
+			s.opens(NewHelp([]Command{{"compact", "[focus]", "fold the past 港"}, {"undo", "", "undo it"}}, [][2]string{{"港", strings.Repeat("港", 90)}}, style), nil)
 		}
 		for range rapid.IntRange(0, 8).Draw(r, "keys") {
 			width, height := rapid.IntRange(4, 200).Draw(r, "width"), rapid.IntRange(1, 60).Draw(r, "height")
-			if lines := fits(t, s.panel.View(width, height), width, height); t.Failed() {
+			if lines := drawtest.Fits(t, s.panel.View(width, height), width, height); t.Failed() {
 				r.Fatalf("%s at %d×%d:\n%s", s.panel.Title(), width, height, strings.Join(lines, "\n"))
 			}
 			if s.press(rapid.SampledFrom(keys).Draw(r, "key")); s.panel == nil {

@@ -1,4 +1,4 @@
-package chat
+package draw
 
 import (
 	"strings"
@@ -21,12 +21,12 @@ type stratum struct {
 }
 
 // strata are what fills a window, as they are sent.
-func strata(g winnow.Gauge, s style) []stratum {
-	first := stratum{"system", "▓", g.System, s.dim}
+func strata(g winnow.Gauge, s Style) []stratum {
+	first := stratum{"system", "▓", g.System, s.Dim}
 	if !g.Split {
 		first.name = "system, tools"
 	}
-	return []stratum{first, {"tools", "▒", g.Tools, s.dim}, {"pinned", "▪", g.Pinned, s.accent}, {"summary", "◆", g.Summary, s.warn}, {"live", "█", g.Live, s.good}}
+	return []stratum{first, {"tools", "▒", g.Tools, s.Dim}, {"pinned", "▪", g.Pinned, s.Accent}, {"summary", "◆", g.Summary, s.Warn}, {"live", "█", g.Live, s.Good}}
 }
 
 const (
@@ -34,14 +34,14 @@ const (
 	markGlyph = "┃" // where the window is folded
 )
 
-// drawBar draws what fills the window and what the session has cost, in two lines that are no wider than width.
-func drawBar(g winnow.Gauge, width int, s style) []string {
-	look := s.dim
+// Bar draws what fills the window and what the session has cost, in two lines that are no wider than width.
+func Bar(g winnow.Gauge, width int, s Style) []string {
+	look := s.Dim
 	switch {
 	case g.Full():
-		look = s.bad
+		look = s.Bad
 	case g.Warns():
-		look = s.warn
+		look = s.Warn
 	}
 	legend, columns := "", 0
 	if width >= legendWidth {
@@ -50,16 +50,16 @@ func drawBar(g winnow.Gauge, width int, s style) []string {
 			legend, columns = "", 0
 		}
 	}
-	return []string{drawStrata(g, max(4, width-columns), s) + legend, paint(look, tui.Cut(barText(g, width), width))}
+	return []string{drawStrata(g, max(4, width-columns), s) + legend, Paint(look, tui.Cut(barText(g, width), width))}
 }
 
 // drawStrata draws the bar over so many cells. All of it is the context of the model, where that is known.
-func drawStrata(g winnow.Gauge, cells int, s style) string {
+func drawStrata(g winnow.Gauge, cells int, s Style) string {
 	whole := max(g.Context, g.Usable)
 	if whole <= 0 {
 		whole = g.Total
 	}
-	pieces := append(strata(g, s), stratum{glyph: freeGlyph, tokens: max(0, whole-g.Total), look: s.dim})
+	pieces := append(strata(g, s), stratum{glyph: freeGlyph, tokens: max(0, whole-g.Total), look: s.Dim})
 	whole = max(whole, g.Total)
 	mark := -1
 	if g.Usable > 0 && g.Usable < whole {
@@ -75,24 +75,24 @@ func drawStrata(g winnow.Gauge, cells int, s style) string {
 	for i, n := range tui.Divide(sizes, cells) {
 		look := pieces[i].look
 		if before := mark - at; before >= 0 && before <= n && mark >= 0 {
-			b.WriteString(paint(look, strings.Repeat(pieces[i].glyph, before)) + paint(s.bold, markGlyph))
+			b.WriteString(Paint(look, strings.Repeat(pieces[i].glyph, before)) + Paint(s.Bold, markGlyph))
 			at, n, mark = at+before, n-before, -1
 		}
-		b.WriteString(paint(look, strings.Repeat(pieces[i].glyph, n)))
+		b.WriteString(Paint(look, strings.Repeat(pieces[i].glyph, n)))
 		at += n
 	}
 	if at == 0 { // nothing is known, nothing is there
-		return paint(s.dim, strings.Repeat(freeGlyph, cells))
+		return Paint(s.Dim, strings.Repeat(freeGlyph, cells))
 	}
 	return b.String()
 }
 
 // drawLegend names the strata that are there, with their sizes.
-func drawLegend(g winnow.Gauge, s style) (drawn string, columns int) {
+func drawLegend(g winnow.Gauge, s Style) (drawn string, columns int) {
 	for _, p := range strata(g, s) {
 		if p.tokens > 0 {
 			text := p.name + " " + quantity.Number(p.tokens)
-			drawn += "  " + paint(p.look, p.glyph) + " " + paint(s.dim, text)
+			drawn += "  " + Paint(p.look, p.glyph) + " " + Paint(s.Dim, text)
 			columns += 4 + tui.Columns(text)
 		}
 	}
@@ -101,8 +101,8 @@ func drawLegend(g winnow.Gauge, s style) (drawn string, columns int) {
 
 // barText says it in words: the longest of several texts that fits.
 func barText(g winnow.Gauge, width int) string {
-	size := barSize(g)
-	all, last := barCost(g)
+	size := BarSize(g)
+	all, last := BarCost(g)
 	var elided, cost, spent, cache, both string
 	if g.Elided > 0 {
 		elided = " · elided " + quantity.Number(g.Elided)
@@ -114,8 +114,8 @@ func barText(g winnow.Gauge, width int) string {
 			cost += ", last " + last
 		}
 		if g.Last.Usage.Prompt() > 0 {
-			cache = " · cache " + cacheShare(g.Last)
-			both = cache + ", session " + cacheShare(g.All())
+			cache = " · cache " + CacheShare(g.Last)
+			both = cache + ", session " + CacheShare(g.All())
 		}
 	}
 	for _, text := range []string{
@@ -129,8 +129,8 @@ func barText(g winnow.Gauge, width int) string {
 	return size[4]
 }
 
-// barSize says how full the window is, the longest text first.
-func barSize(g winnow.Gauge) [5]string {
+// BarSize says how full the window is, the longest text first.
+func BarSize(g winnow.Gauge) [5]string {
 	about, remark, longer := "≈", "", ""
 	if g.Reported {
 		about = ""
@@ -157,24 +157,24 @@ func barSize(g winnow.Gauge) [5]string {
 	}
 }
 
-// barCost is what the session and its newest step have cost, "" before the first.
-func barCost(g winnow.Gauge) (all, last string) {
+// BarCost is what the session and its newest step have cost, "" before the first.
+func BarCost(g winnow.Gauge) (all, last string) {
 	bill := g.All()
 	if bill.Requests == 0 {
 		return "", ""
 	}
-	switch all = cost(bill); {
+	switch all = Cost(bill); {
 	case g.Last.Requests == 0 || bill.Cost == 0 && bill.Unknown() > 0:
 	case g.Last.Unknown() > 0:
 		last = "?"
 	default:
-		last = cost(g.Last)
+		last = Cost(g.Last)
 	}
 	return all, last
 }
 
-// cost is what requests have cost: "?" where nobody knows a price, and "≥" where some are known.
-func cost(b winnow.Bill) string {
+// Cost is what requests have cost: "?" where nobody knows a price, and "≥" where some are known.
+func Cost(b winnow.Bill) string {
 	switch {
 	case b.Unknown() == 0:
 		return quantity.Dollars(b.Cost)
@@ -184,5 +184,5 @@ func cost(b winnow.Bill) string {
 	return "cost ?"
 }
 
-// cacheShare is how much of the prompts came from the provider's cache.
-func cacheShare(b winnow.Bill) string { return quantity.Percent(b.Usage.Cache.Read, b.Usage.Prompt()) }
+// CacheShare is how much of the prompts came from the provider's cache.
+func CacheShare(b winnow.Bill) string { return quantity.Percent(b.Usage.Cache.Read, b.Usage.Prompt()) }

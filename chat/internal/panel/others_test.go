@@ -1,4 +1,4 @@
-package chat
+package panel
 
 import (
 	"strings"
@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/chat/internal/draw"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/session"
@@ -20,7 +21,7 @@ func (s *scene) tells(want tea.Msg) {
 	if s.panel != nil {
 		s.t.Errorf("it is still open")
 	}
-	if diff := cmp.Diff([]tea.Msg{want}, s.told, cmp.AllowUnexported(compactChosen{})); diff != "" {
+	if diff := cmp.Diff([]tea.Msg{want}, s.told); diff != "" {
 		s.t.Errorf("told (-want +got):\n%s", diff)
 	}
 }
@@ -42,7 +43,7 @@ func TestReceiptPanel_undoesAndDoesAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	folded := s.size()
-	s.opens(newReceiptPanel(t.Context(), s.engine, s.id, "", s.clock, newStyle(false)))
+	s.opens(NewReceipts(t.Context(), s.engine, s.id, "", s.clock, draw.NewStyle(false)))
 	s.looksLike("folded 17 messages", "carried", "written by  acme/scribe", "winnow undo "+s.id)
 	s.press("u")
 	if s.size() != whole {
@@ -67,13 +68,13 @@ func TestReceiptPanel_opensTheOneThatIsNamed(t *testing.T) {
 	if _, err := s.engine.Compact(t.Context(), s.id, winnow.CompactOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	s.opens(newReceiptPanel(t.Context(), s.engine, s.id, out.Pruned.ID, s.clock, newStyle(false)))
+	s.opens(NewReceipts(t.Context(), s.engine, s.id, out.Pruned.ID, s.clock, draw.NewStyle(false)))
 	s.looksLike("› pruned 4 parts", "Elided, by rule", "idle")
 }
 
 func TestReceiptPanel_saysThatThereAreNone(t *testing.T) {
 	s := newScene(t).worked()
-	s.opens(newReceiptPanel(t.Context(), s.engine, s.id, "", s.clock, newStyle(false)))
+	s.opens(NewReceipts(t.Context(), s.engine, s.id, "", s.clock, draw.NewStyle(false)))
 	s.looksLike("nothing was pruned or folded yet")
 	s.press("u", "enter", "esc")
 }
@@ -82,18 +83,18 @@ func TestReceiptPanel_saysThatThereAreNone(t *testing.T) {
 func TestPreviewPanel_foretellsAndFolds(t *testing.T) {
 	s := newScene(t).worked()
 	before := s.size()
-	s.opens(newPreviewPanel(t.Context(), s.engine, s.id, "the winter", newStyle(false)))
+	s.opens(NewPreview(t.Context(), s.engine, s.id, "the winter", draw.NewStyle(false)))
 	s.looksLike("17 messages folded into a summary", "Folded, by kind", "carried", "acme/scribe", "the summary would dwell on: the winter")
 	if s.size() != before {
 		t.Errorf("looking ahead made the window %d tokens of %d", s.size(), before)
 	}
 	s.press("enter")
-	s.tells(compactChosen{"the winter"})
+	s.tells(CompactChosen{"the winter"})
 }
 
 func TestPreviewPanel_canBeLeft(t *testing.T) {
 	s := newScene(t).worked()
-	s.opens(newPreviewPanel(t.Context(), s.engine, s.id, "", newStyle(false))).press("down", "esc")
+	s.opens(NewPreview(t.Context(), s.engine, s.id, "", draw.NewStyle(false))).press("down", "esc")
 	if s.panel != nil || len(s.told) > 0 {
 		t.Errorf("esc leaves the panel open or does something: %v", s.told)
 	}
@@ -105,7 +106,7 @@ func TestPreviewPanel_saysThatThereIsNothingToFold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.opens(newPreviewPanel(t.Context(), s.engine, id, "", newStyle(false)))
+	s.opens(NewPreview(t.Context(), s.engine, id, "", draw.NewStyle(false)))
 	s.looksLike("there is nothing to fold yet")
 	if s.press("enter"); len(s.told) > 0 {
 		t.Errorf("it is folded all the same: %v", s.told)
@@ -117,7 +118,7 @@ func TestPreviewPanel_saysThatNothingIsNew(t *testing.T) {
 	if _, err := s.engine.Compact(t.Context(), s.id, winnow.CompactOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	s.opens(newPreviewPanel(t.Context(), s.engine, s.id, "", newStyle(false)))
+	s.opens(NewPreview(t.Context(), s.engine, s.id, "", draw.NewStyle(false)))
 	s.looksLike("nothing was said since the last summary")
 	if strings.Contains(s.look(80, 24), "word for word") {
 		t.Error("it says that all would stay word for word")
@@ -130,7 +131,7 @@ func TestCostPanel_ofASessionThatTookNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.opens(newCostPanel(t.Context(), s.engine, id, newStyle(false)))
+	s.opens(NewCost(t.Context(), s.engine, id, draw.NewStyle(false)))
 	s.looksLike("nothing was paid yet")
 }
 
@@ -138,7 +139,7 @@ func TestCostPanel_aPriceThatNobodyKnowsIsNotNothing(t *testing.T) {
 	free := reader
 	free.Price = model.Price{}
 	s := newScene(t, free).worked()
-	s.opens(newCostPanel(t.Context(), s.engine, s.id, newStyle(false)))
+	s.opens(NewCost(t.Context(), s.engine, s.id, draw.NewStyle(false)))
 	s.looksLike("the price of 15 requests is not known", "tokens sent of the newest 16 requests")
 	for line := range strings.Lines(s.look(80, 24)) {
 		if cells := strings.Fields(line); len(cells) > 1 && cells[0] == "steps" && cells[1] != "?" {
@@ -153,10 +154,10 @@ func TestSessionsPanel_choosesOne(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.opens(newSessionsPanel(t.Context(), s.store, s.id, s.clock.Add(time.Minute), newStyle(false)))
+	s.opens(NewSessions(t.Context(), s.store, s.id, s.clock.Add(time.Minute), draw.NewStyle(false)))
 	s.looksLike("2 sessions", "● Tide tables", "The buoy")
 	s.press("/buoy", "enter", "enter")
-	s.tells(sessionChosen(other))
+	s.tells(SessionChosen(other))
 }
 
 func TestModelsPanel_choosesWhatIsListedOrTyped(t *testing.T) {
@@ -165,13 +166,13 @@ func TestModelsPanel_choosesWhatIsListedOrTyped(t *testing.T) {
 		return model.Model{Provider: provider, ID: id}
 	}
 	names := []string{"acme/reader", "acme/writer"}
-	for keys, want := range map[string]modelChosen{"": "acme/writer", "read": "acme/reader", "other/new": "other/new"} {
+	for keys, want := range map[string]ModelChosen{"": "acme/writer", "read": "acme/reader", "other/new": "other/new"} {
 		s := newScene(t)
-		s.opens(newModelsPanel(names, "acme/writer", look, newStyle(false)), nil).press(keys, "enter")
+		s.opens(NewModels(names, "acme/writer", look, draw.NewStyle(false)), nil).press(keys, "enter")
 		s.tells(want)
 	}
 	s := newScene(t)
-	s.opens(newModelsPanel(names, "", look, newStyle(false)), nil).press("jkq/", "enter")
+	s.opens(NewModels(names, "", look, draw.NewStyle(false)), nil).press("jkq/", "enter")
 	if len(s.told) > 0 {
 		t.Errorf("what is no name was chosen: %v", s.told)
 	}
@@ -182,10 +183,10 @@ func TestModelsPanel_choosesWhatIsListedOrTyped(t *testing.T) {
 
 func TestHelpPanel_carriesOutACommand(t *testing.T) {
 	s := newScene(t)
-	s.opens(newHelpPanel(commands(), [][2]string{{"esc", "stop the turn"}}, newStyle(false)), nil).press("/receipt", "enter", "enter")
-	s.tells(commandChosen("/receipt"))
+	s.opens(NewHelp([]Command{{"compact", "[focus]", "fold"}, {"receipt", "[id]", "what was done"}}, [][2]string{{"esc", "stop the turn"}}, draw.NewStyle(false)), nil).press("/receipt", "enter", "enter")
+	s.tells(CommandChosen("/receipt"))
 	s = newScene(t)
-	s.opens(newHelpPanel(commands(), [][2]string{{"esc", "stop the turn"}}, newStyle(false)), nil).press("end", "enter")
+	s.opens(NewHelp([]Command{{"compact", "[focus]", "fold"}, {"receipt", "[id]", "what was done"}}, [][2]string{{"esc", "stop the turn"}}, draw.NewStyle(false)), nil).press("end", "enter")
 	if s.panel == nil || len(s.told) > 0 {
 		t.Errorf("a key was carried out: %v", s.told)
 	}

@@ -1,4 +1,4 @@
-package chat
+package panel
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/winnowhq/winnow/chat/internal/draw"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/session"
@@ -16,14 +17,14 @@ import (
 	"github.com/winnowhq/winnow/tui"
 )
 
-// newHelpPanel lists commands and what keys do. A command is carried out from here, or shown how to
+// NewHelp lists commands and what keys do. A command is carried out from here, or shown how to
 // type if it needs a word.
-func newHelpPanel(commands []command, keys [][2]string, s style) panel {
+func NewHelp(commands []Command, keys [][2]string, s draw.Style) Panel {
 	type entry struct{ name, what, does string }
 	var all []entry
 	names := 0
 	for _, c := range commands {
-		all = append(all, entry{strings.TrimSpace("/" + c.name + " " + c.arguments), c.help, "/" + c.name})
+		all = append(all, entry{strings.TrimSpace("/" + c.Name + " " + c.Arguments), c.Help, "/" + c.Name})
 	}
 	for _, k := range keys {
 		all = append(all, entry{name: k[0], what: k[1]})
@@ -44,14 +45,14 @@ func newHelpPanel(commands []command, keys [][2]string, s style) panel {
 		if item > 0 && p.shown[item] == len(commands) {
 			lines = append(lines, "") // between commands and keys
 		}
-		mark, look := "  ", s.bold
+		mark, look := "  ", s.Bold
 		if chosen {
-			mark, look = "› ", s.accent
+			mark, look = "› ", s.Accent
 		}
 		name := e.name
-		for _, what := range wrap(e.what, max(8, width-names-4), "") {
-			lines = append(lines, tui.Cut(mark, width)+paint(look, fit(name, min(names, width-2)))+
-				paint(s.dim, tui.Cut("  "+what, max(0, width-2-names))))
+		for _, what := range draw.Wrap(e.what, max(8, width-names-4), "") {
+			lines = append(lines, tui.Cut(mark, width)+draw.Paint(look, draw.Fit(name, min(names, width-2)))+
+				draw.Paint(s.Dim, tui.Cut("  "+what, max(0, width-2-names))))
 			mark, name = "  ", ""
 		}
 		return lines
@@ -60,14 +61,14 @@ func newHelpPanel(commands []command, keys [][2]string, s style) panel {
 		if e == nil || e.does == "" {
 			return nil
 		}
-		return commandChosen(e.does)
+		return CommandChosen(e.does)
 	}
 	return p.fill(all)
 }
 
-// newModelsPanel lists the models of some names with their limits and prices, as look knows them;
+// NewModels lists the models of some names with their limits and prices, as look knows them;
 // current is the one that answers now. A name that is not listed can be typed and chosen too.
-func newModelsPanel(names []string, current string, look func(name string) model.Model, s style) panel {
+func NewModels(names []string, current string, look func(name string) model.Model, s draw.Style) Panel {
 	if current != "" && !slices.Contains(names, current) {
 		names = slices.Insert(slices.Clone(names), 0, current)
 	}
@@ -83,7 +84,7 @@ func newModelsPanel(names []string, current string, look func(name string) model
 	p.head = func(width, _ int) []string {
 		lines := []string{tui.Cut(p.state(len(p.shown), len(p.all), width), width)}
 		side := modelSide("context", "in", "out", "cached", width)
-		lines = append(lines, dim(s, width, pick(false, "model", side, min(width, mostRow), style{}))...)
+		lines = append(lines, dim(s, width, pick(false, "model", side, min(width, mostRow), draw.Style{}))...)
 		switch {
 		case len(p.shown) > 0:
 		case typed():
@@ -99,9 +100,9 @@ func newModelsPanel(names []string, current string, look func(name string) model
 	p.enter = func(m *model.Model) tea.Msg {
 		switch {
 		case m != nil:
-			return modelChosen(m.String())
+			return ModelChosen(m.String())
 		case typed():
-			return modelChosen(strings.TrimSpace(p.filter))
+			return ModelChosen(strings.TrimSpace(p.filter))
 		}
 		return nil
 	}
@@ -110,8 +111,8 @@ func newModelsPanel(names []string, current string, look func(name string) model
 	return p
 }
 
-func modelRow(m *model.Model, current string, chosen bool, width int, s style) string {
-	name, window := oneLine(m.String()), "?"
+func modelRow(m *model.Model, current string, chosen bool, width int, s draw.Style) string {
+	name, window := draw.OneLine(m.String()), "?"
 	if m.String() == current {
 		name += " (answers now)"
 	}
@@ -140,27 +141,27 @@ func modelSide(window, in, out, cached string, width int) string {
 	return side
 }
 
-// newRevertPanel lists the messages that the user wrote, the newest first, to go back to before one.
-func newRevertPanel(written []*session.Message, now time.Time, s style) panel {
+// NewRevert lists the messages that the user wrote, the newest first, to go back to before one.
+func NewRevert(written []*session.Message, now time.Time, s draw.Style) Panel {
 	p := &picker[*session.Message]{title: "Go back to before a message",
 		keys: "↑↓ move · enter go back · / filter · esc leave all as it is"}
 	p.texts = func(m *session.Message) []string { return []string{m.Text()} }
 	p.head = func(width, height int) (lines []string) {
 		if height >= 8 {
-			lines = wrap("The files of the folder become what they were when the message came, and a new session "+
+			lines = draw.Wrap("The files of the folder become what they were when the message came, and a new session "+
 				"begins with what was said before it. This session stays, and the files as they are now are kept.", width, "")
 		}
 		return dim(s, width, append(lines, cmp.Or(p.state(len(p.shown), len(p.all), width),
 			quantity.Count(len(p.all), "message")+" of yours, newest first"))...)
 	}
 	p.row = func(m *session.Message, _ int, chosen bool, width int) []string {
-		return []string{pick(chosen, cmp.Or(firstLine(m.Text()), "(no text)"), age(now, m.Time.Created), min(width, mostRow), s)}
+		return []string{pick(chosen, cmp.Or(draw.FirstLine(m.Text()), "(no text)"), age(now, m.Time.Created), min(width, mostRow), s)}
 	}
 	p.enter = func(m **session.Message) tea.Msg {
 		if m == nil {
 			return nil
 		}
-		return revertChosen{*m}
+		return RevertChosen{*m}
 	}
 	return p.fill(written)
 }
@@ -170,9 +171,9 @@ func age(now time.Time, at session.Millis) string {
 	return right(quantity.Age(now.Sub(time.UnixMilli(int64(at)))), 8)
 }
 
-// newSessionsPanel lists the sessions that a store keeps, the one that changed last first; current is
+// NewSessions lists the sessions that a store keeps, the one that changed last first; current is
 // the session that is open, "" for none.
-func newSessionsPanel(ctx context.Context, kept store.Store, current string, now time.Time, s style) (panel, tea.Cmd) {
+func NewSessions(ctx context.Context, kept store.Store, current string, now time.Time, s draw.Style) (Panel, tea.Cmd) {
 	said := "reading …"
 	p := &picker[store.Listing]{title: "Sessions", keys: "↑↓ move · enter open · / filter · esc back"}
 	p.texts = func(one store.Listing) []string {
@@ -185,7 +186,7 @@ func newSessionsPanel(ctx context.Context, kept store.Store, current string, now
 		return dim(s, width, cmp.Or(p.state(len(p.shown), len(p.all), width), quantity.Count(len(p.all), "session")+" · ● is this one"))
 	}
 	p.row = func(one store.Listing, _ int, chosen bool, width int) []string {
-		title := cmp.Or(oneLine(one.Info.Title), one.Info.ID)
+		title := cmp.Or(draw.OneLine(one.Info.Title), one.Info.ID)
 		if one.Info.ID == current {
 			title = "● " + title
 		}
@@ -194,7 +195,7 @@ func newSessionsPanel(ctx context.Context, kept store.Store, current string, now
 			side += "  " + right(quantity.Count(one.Messages, "message"), 14)
 		}
 		if width >= 78 {
-			side += "  " + fit(oneLine(modelOf(&one)), min(30, width/4))
+			side += "  " + draw.Fit(draw.OneLine(modelOf(&one)), min(30, width/4))
 		}
 		return []string{pick(chosen, title, side, min(width, mostRow), s)}
 	}
@@ -202,14 +203,14 @@ func newSessionsPanel(ctx context.Context, kept store.Store, current string, now
 		if one == nil {
 			return nil
 		}
-		return sessionChosen(one.Info.ID)
+		return SessionChosen(one.Info.ID)
 	}
 	return p, func() tea.Msg {
 		all, err := kept.List(ctx)
 		return panelRead{p, func() {
 			switch said = ""; {
 			case err != nil:
-				said = "the sessions cannot be listed: " + oneLine(err.Error())
+				said = "the sessions cannot be listed: " + draw.OneLine(err.Error())
 			case len(all) == 0:
 				said = "no session is kept yet"
 			}

@@ -1,9 +1,10 @@
-package chat
+package panel
 
 import (
 	"strings"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/chat/internal/draw"
 	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/tui"
 )
@@ -38,20 +39,20 @@ func (w contextWidths) beside(tokens, age, state string) string {
 	if w.age > 0 {
 		side += right(age, w.age+1)
 	}
-	return side + "  " + fit(state, w.state)
+	return side + "  " + draw.Fit(state, w.state)
 }
 
 func (p *contextPanel) columns(width int) string {
 	w := contextWidthsAt(width)
 	name := "what"
 	if w.handle > 0 {
-		name = fit("part", w.handle) + "  " + name
+		name = draw.Fit("part", w.handle) + "  " + name
 	}
 	state := "state"
 	if w.state == 1 {
 		state = " "
 	}
-	return pick(false, name, w.beside("tokens", "age", state), width, style{})
+	return pick(false, name, w.beside("tokens", "age", state), width, draw.Style{})
 }
 
 func (p *contextPanel) drawRow(item, width int) string {
@@ -79,7 +80,7 @@ func (p *contextPanel) drawRow(item, width int) string {
 		if row.part != nil {
 			handle = row.part.Handle
 		}
-		name = fit(oneLine(handle), w.handle) + "  " + name
+		name = draw.Fit(draw.OneLine(handle), w.handle) + "  " + name
 	}
 	if row.inside {
 		name = "  " + name
@@ -127,11 +128,11 @@ func (p *contextPanel) details(item, width int) []string {
 	e := p.explained[row.part.Part]
 	switch {
 	case e == nil:
-		return []string{paint(p.style.dim, tui.Cut("    …", width))}
+		return []string{draw.Paint(p.style.Dim, tui.Cut("    …", width))}
 	case e.err != nil:
-		return []string{paint(p.style.bad, tui.Cut("    "+firstOf(explain(e.err)), width))}
+		return []string{draw.Paint(p.style.Bad, tui.Cut("    "+draw.OneLine(draw.Explain(e.err)), width))}
 	case e.x.Part == "":
-		return []string{paint(p.style.dim, tui.Cut("    …", width))}
+		return []string{draw.Paint(p.style.Dim, tui.Cut("    …", width))}
 	}
 	if e.width != width {
 		e.width, e.lines = width, p.drawDetails(&e.x, width)
@@ -189,7 +190,7 @@ func (p *contextPanel) drawDetails(x *winnow.Explanation, width int) []string {
 // under collects lines that stand under a row.
 type under struct {
 	width int
-	style style
+	style draw.Style
 	lines []string
 }
 
@@ -197,7 +198,7 @@ const inset = "    "
 
 // say writes a sentence over as many lines as it takes.
 func (d *under) say(name, text string) {
-	for i, l := range wrap(name+oneLine(text), max(8, d.width-len(inset)), "  ") {
+	for i, l := range draw.Wrap(name+draw.OneLine(text), max(8, d.width-len(inset)), "  ") {
 		if i == 6 {
 			d.lines = append(d.lines, tui.Cut(inset+"…", d.width))
 			return
@@ -207,8 +208,8 @@ func (d *under) say(name, text string) {
 }
 
 func (d *under) faint(text string) {
-	for _, l := range wrap(oneLine(text), max(8, d.width-len(inset)), "  ") {
-		d.lines = append(d.lines, paint(d.style.dim, tui.Cut(inset+l, d.width)))
+	for _, l := range draw.Wrap(draw.OneLine(text), max(8, d.width-len(inset)), "  ") {
+		d.lines = append(d.lines, draw.Paint(d.style.Dim, tui.Cut(inset+l, d.width)))
 	}
 }
 
@@ -219,7 +220,7 @@ func (d *under) text(name, text string) {
 		return
 	}
 	d.faint(name + ":")
-	drawn, hidden := excerpt(text, max(4, d.width-len(inset)-2), excerptLines)
+	drawn, hidden := draw.Excerpt(text, max(4, d.width-len(inset)-2), excerptLines)
 	for _, l := range drawn {
 		d.lines = append(d.lines, tui.Cut(inset+"│ "+l, d.width))
 	}

@@ -1,4 +1,4 @@
-package chat
+package panel
 
 import (
 	"regexp"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/chat/internal/draw"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/session"
@@ -19,13 +20,13 @@ func TestMoney_ofAModelWithoutAPriceIsNeverANumber(t *testing.T) {
 	receipt := &pivot.Receipt{ID: "r1", Kind: pivot.Compaction, TokensBefore: 90_000, TokensAfter: 9_000, Folded: 30, Summarizer: "house/any", Usage: []session.Usage{usage}}
 	receipt.Money = pivot.NewMoney(model.Model{Provider: "house", ID: "any"}, pivot.Change{Before: 90_000, After: 9_000}, nil)
 	for name, bill := range map[string]winnow.Bill{"without a price": unpriced, "without a report": silent} {
-		all, last := barCost(winnow.Gauge{Last: bill, Steps: bill})
-		panel := drawCost(winnow.Gauge{Last: bill, Steps: bill}, requests, 100, style{})
+		all, last := draw.BarCost(winnow.Gauge{Last: bill, Steps: bill})
+		panel := drawCost(winnow.Gauge{Last: bill, Steps: bill}, requests, 100, draw.Style{})
 		for painter, text := range map[string]string{
 			"the bar":           all + " " + last,
 			"the panel of cost": strings.Join(panel, "\n"),
-			"a compaction":      foldedNotice(receipt).text,
-			"a pruning":         prunedNotice(receipt, model.Model{Provider: "house", ID: "any"}).text,
+			"a compaction":      draw.FoldedNotice(receipt).Text,
+			"a pruning":         draw.PrunedNotice(receipt, model.Model{Provider: "house", ID: "any"}).Text,
 			"a preview":         summaryForeseen(&winnow.SummaryPreview{Summarizer: "house/any", Calls: 1, Prompt: 9_000, Tokens: 300}),
 		} {
 			if regexp.MustCompile(`\$ ?[0-9]`).MatchString(text) {

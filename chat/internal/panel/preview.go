@@ -1,20 +1,22 @@
-package chat
+package panel
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/chat/internal/draw"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/tui"
 )
 
-// newPreviewPanel shows what folding a session would do, and does it on enter; focus is what the
+// NewPreview shows what folding a session would do, and does it on enter; focus is what the
 // summary is to dwell on.
-func newPreviewPanel(ctx context.Context, e *winnow.Engine, id, focus string, s style) (panel, tea.Cmd) {
+func NewPreview(ctx context.Context, e *winnow.Engine, id, focus string, s draw.Style) (Panel, tea.Cmd) {
 	p := &page{title: "What /compact would do"}
 	does := "fold"
 	p.keys = func() string {
@@ -28,7 +30,7 @@ func newPreviewPanel(ctx context.Context, e *winnow.Engine, id, focus string, s 
 		if !loaded || does == "" {
 			return false, nil
 		}
-		return true, compactChosen{focus}
+		return true, CompactChosen{focus}
 	}
 	p.draw = func(width int) []string { return dim(s, width, "looking ahead …") }
 	return p, func() tea.Msg {
@@ -43,9 +45,9 @@ func newPreviewPanel(ctx context.Context, e *winnow.Engine, id, focus string, s 
 			p.text, p.draw = nil, func(width int) []string {
 				switch {
 				case winnow.CodeOf(err) == winnow.NothingToFold:
-					return wrap(nothingToFold(err), width, "")
+					return draw.Wrap(NothingToFold(err), width, "")
 				case err != nil:
-					return wrap("folding would fail: "+firstOf(oneLine(explain(err))), width, "")
+					return draw.Wrap("folding would fail: "+draw.OneLine(draw.Explain(err)), width, "")
 				}
 				return drawPreview(&v, focus, width)
 			}
@@ -59,7 +61,7 @@ func drawPreview(v *winnow.Preview, focus string, width int) []string {
 		Usable: v.Usable, Folded: v.Folded, Gone: v.Gone, Tail: v.Tail, Carried: v.Carried, Committed: v.Committed, Notes: v.Notes,
 	}, v.Overhead, width, "")
 	say := func(text string) {
-		lines = append(lines, wrap(oneLine(text), width, "  ")...)
+		lines = append(lines, draw.Wrap(draw.OneLine(text), width, "  ")...)
 	}
 	lines = append(lines, "")
 	if v.Tail > 0 {
@@ -111,4 +113,12 @@ func receiptText(r pivot.Receipt, overhead, width int, before string) []string {
 		lines = append(lines, tui.Cut(before+strings.TrimRight(l, "\n"), width))
 	}
 	return lines
+}
+
+// NothingToFold says why a compaction has nothing to do.
+func NothingToFold(err error) string {
+	if errors.Is(err, winnow.ErrNothingNew) {
+		return "nothing was said since the last summary, and another would say no more; /compact with what it is to dwell on has it written anew"
+	}
+	return "there is nothing to fold yet: all there is would stay word for word"
 }

@@ -1,4 +1,4 @@
-package chat
+package panel
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/chat/internal/draw"
 	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/tui"
 )
@@ -19,7 +20,7 @@ type contextPanel struct {
 	ctx    context.Context
 	engine *winnow.Engine
 	id     string
-	style  style
+	style  draw.Style
 
 	parts  []winnow.PartReport // of the window, what a model reads of it alone, in their order
 	gauge  winnow.Gauge
@@ -68,11 +69,8 @@ const (
 
 func (g grouping) String() string { return [...]string{"parts", "by target", "by tool"}[g] }
 
-// windowChanged tells an open panel that a session is another now: it looks again.
-type windowChanged struct{ id string }
-
-// newContextPanel lists what takes the space in a session.
-func newContextPanel(ctx context.Context, e *winnow.Engine, id string, s style) (panel, tea.Cmd) {
+// NewContext lists what takes the space in a session.
+func NewContext(ctx context.Context, e *winnow.Engine, id string, s draw.Style) (Panel, tea.Cmd) {
 	p := &contextPanel{ctx: ctx, engine: e, id: id, style: s, open: map[string]bool{}, explained: map[string]*explained{}}
 	p.busy = true
 	return p, func() tea.Msg { return p.read(func() { p.busy = false }) }
@@ -112,10 +110,10 @@ func (p *contextPanel) read(then func()) panelRead {
 	}}
 }
 
-func (p *contextPanel) Update(msg tea.Msg) (panel, tea.Cmd) {
+func (p *contextPanel) Update(msg tea.Msg) (Panel, tea.Cmd) {
 	switch msg := msg.(type) {
-	case windowChanged:
-		if msg.id == p.id && !p.busy && !p.reading {
+	case WindowChanged:
+		if msg.ID == p.id && !p.busy && !p.reading {
 			p.reading = true
 			return p, func() tea.Msg { return p.read(func() { p.reading = false }) }
 		}
@@ -129,11 +127,8 @@ func (p *contextPanel) Update(msg tea.Msg) (panel, tea.Cmd) {
 	return p, nil
 }
 
-// firstOf is a text of several lines as one.
-func firstOf(text string) string { return strings.Join(strings.Fields(text), " ") }
-
 // press does what a key is for.
-func (p *contextPanel) press(k tea.KeyPressMsg) (panel, tea.Cmd) {
+func (p *contextPanel) press(k tea.KeyPressMsg) (Panel, tea.Cmd) {
 	taken, filtered := p.key(k)
 	if filtered {
 		p.arrange("")
@@ -186,13 +181,13 @@ func (p *contextPanel) View(width, height int) []string {
 		return shows(dim(p.style, width, "reading …"), height)
 	}
 	if p.failed != nil {
-		return shows(wrap("the window cannot be looked at: "+firstOf(oneLine(explain(p.failed))), width, ""), height)
+		return shows(draw.Wrap("the window cannot be looked at: "+draw.OneLine(draw.Explain(p.failed)), width, ""), height)
 	}
 	lines := dim(p.style, width, p.head(width))
 	foot := p.foot(width)
 	room := height - len(lines) - len(foot)
 	if room > 4 {
-		lines, room = append(lines, paint(p.style.dim, p.columns(width))), room-1
+		lines, room = append(lines, draw.Paint(p.style.Dim, p.columns(width))), room-1
 	}
 	lines = append(lines, p.view(len(p.rows), max(1, room), func(item int) int { return 1 + len(p.details(item, width)) }, func(item, line int) string {
 		if line == 0 {
@@ -205,7 +200,7 @@ func (p *contextPanel) View(width, height int) []string {
 
 // head says how full the window is and what is listed how.
 func (p *contextPanel) head(width int) string {
-	size := barSize(p.gauge)
+	size := draw.BarSize(p.gauge)
 	what := quantity.Count(len(p.parts), "part")
 	if p.group != eachPart {
 		what += " " + p.group.String()
@@ -357,33 +352,33 @@ func (p *contextPanel) unfold(groups []contextRow) []contextRow {
 // partName says what a part is, on one line.
 func partName(x *winnow.PartReport) string {
 	if x.Tool != "" {
-		return strings.TrimSpace(oneLine(x.Tool) + " " + oneLine(x.Target))
+		return strings.TrimSpace(draw.OneLine(x.Tool) + " " + draw.OneLine(x.Target))
 	}
-	if target := oneLine(x.Target); target != "" {
+	if target := draw.OneLine(x.Target); target != "" {
 		return x.Type + " " + target
 	}
 	return x.Type
 }
 
 func groupName(x *winnow.PartReport, by grouping) string {
-	switch target := oneLine(x.Target); {
+	switch target := draw.OneLine(x.Target); {
 	case x.Tool == "":
 		return x.Type
 	case by == byTarget && target != "":
 		return target
 	}
-	return oneLine(x.Tool)
+	return draw.OneLine(x.Tool)
 }
 
 // stateOf says how a part is shown, and who decided it.
 func (p *contextPanel) stateOf(x *winnow.PartReport) string {
 	switch {
 	case len(x.Elisions) > 0:
-		return "elided " + oneLine(x.Rule)
+		return "elided " + draw.OneLine(x.Rule)
 	case x.Pinned:
 		return "pinned"
 	case len(x.Candidates) > 0:
-		return "could go " + oneLine(x.Rule)
+		return "could go " + draw.OneLine(x.Rule)
 	case x.Kept != nil:
 		return "kept " + string(x.Kept.By)
 	case x.Zone == winnow.Summary, x.Zone == winnow.Talk:

@@ -1,4 +1,4 @@
-package chat
+package panel
 
 import (
 	"context"
@@ -8,14 +8,15 @@ import (
 	"charm.land/lipgloss/v2"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/chat/internal/draw"
 	"github.com/winnowhq/winnow/tui"
 )
 
-// panel takes the place of the transcript until it is closed: a list to choose from, a receipt, a
+// Panel takes the place of the transcript until it is closed: a list to choose from, a receipt, a
 // preview. It is told every key; what takes time it gives back as a command.
-type panel interface {
+type Panel interface {
 	// Update takes a message. A nil panel is closed.
-	Update(msg tea.Msg) (panel, tea.Cmd)
+	Update(msg tea.Msg) (Panel, tea.Cmd)
 	// View draws exactly height lines, none wider than width.
 	View(width, height int) []string
 	// Title stands in the line above it, Keys in the line below: "↑↓ move · enter choose · esc back".
@@ -25,12 +26,12 @@ type panel interface {
 
 // panelRead is what a panel waited for: then takes it over.
 type panelRead struct {
-	of   panel
+	of   Panel
 	then func()
 }
 
-// updated is a panel after a message.
-func updated(p panel, msg tea.Msg) (panel, tea.Cmd) {
+// Updated is a panel after a message.
+func Updated(p Panel, msg tea.Msg) (Panel, tea.Cmd) {
 	read, ok := msg.(panelRead)
 	if !ok {
 		return p.Update(msg)
@@ -65,7 +66,7 @@ func (p *picker[T]) Keys() string {
 	return p.keys
 }
 
-func (p *picker[T]) Update(msg tea.Msg) (panel, tea.Cmd) {
+func (p *picker[T]) Update(msg tea.Msg) (Panel, tea.Cmd) {
 	switch p.pressed(msg, p.narrow) {
 	case "esc", "q":
 		return nil, nil
@@ -123,7 +124,7 @@ type page struct {
 func (p *page) Title() string { return p.title }
 func (p *page) Keys() string  { return p.keys() }
 
-func (p *page) Update(msg tea.Msg) (panel, tea.Cmd) {
+func (p *page) Update(msg tea.Msg) (Panel, tea.Cmd) {
 	k, ok := msg.(tea.KeyPressMsg)
 	if !ok {
 		return p, nil
@@ -166,24 +167,24 @@ type outcome struct {
 func (o *outcome) tell(said string, err error) {
 	*o = outcome{said: said, wrong: err != nil}
 	if err != nil {
-		o.said = firstOf(explain(err))
+		o.said = draw.OneLine(draw.Explain(err))
 	}
 }
 
-func (o *outcome) foot(width int, s style) []string {
+func (o *outcome) foot(width int, s draw.Style) []string {
 	switch {
 	case o.busy:
-		return []string{paint(s.dim, "…")}
+		return []string{draw.Paint(s.Dim, "…")}
 	case o.said == "":
 		return nil
 	}
-	look := s.good
+	look := s.Good
 	if o.wrong {
-		look = s.bad
+		look = s.Bad
 	}
-	lines := wrap(oneLine(o.said), width, "")
+	lines := draw.Wrap(draw.OneLine(o.said), width, "")
 	for i := range lines {
-		lines[i] = paint(look, tui.Cut(lines[i], width))
+		lines[i] = draw.Paint(look, tui.Cut(lines[i], width))
 	}
 	return lines[:min(3, len(lines))]
 }
@@ -200,16 +201,16 @@ const mostRow = 110
 
 // pick is a row of a list: what it is at the left, as much of it as there is room for, and what there
 // is to say of it at the right.
-func pick(chosen bool, left, side string, width int, s style) string {
+func pick(chosen bool, left, side string, width int, s draw.Style) string {
 	mark, look := "  ", lipgloss.Style{}
 	if chosen {
-		mark, look = "› ", s.accent
+		mark, look = "› ", s.Accent
 	}
 	room := width - tui.Columns(mark) - tui.Columns(side) - 2
 	if side == "" || room < 8 {
-		return paint(look, tui.Cut(mark+left, width))
+		return draw.Paint(look, tui.Cut(mark+left, width))
 	}
-	return paint(look, mark+fit(left, room)) + paint(s.dim, "  "+side)
+	return draw.Paint(look, mark+draw.Fit(left, room)) + draw.Paint(s.Dim, "  "+side)
 }
 
 // right is a text at the right of so many columns.
@@ -218,9 +219,9 @@ func right(text string, width int) string {
 }
 
 // dim paints lines that matter less.
-func dim(s style, width int, lines ...string) []string {
+func dim(s draw.Style, width int, lines ...string) []string {
 	for i, l := range lines {
-		lines[i] = paint(s.dim, tui.Cut(l, width))
+		lines[i] = draw.Paint(s.Dim, tui.Cut(l, width))
 	}
 	return lines
 }

@@ -1,4 +1,4 @@
-package chat
+package panel
 
 import (
 	"cmp"
@@ -9,12 +9,13 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/chat/internal/draw"
 	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/tui"
 )
 
-// newCostPanel shows what a session took: by kind, by model, and request by request.
-func newCostPanel(ctx context.Context, e *winnow.Engine, id string, s style) (panel, tea.Cmd) {
+// NewCost shows what a session took: by kind, by model, and request by request.
+func NewCost(ctx context.Context, e *winnow.Engine, id string, s draw.Style) (Panel, tea.Cmd) {
 	p := &page{title: "Cost", keys: func() string { return "↑↓ scroll · esc back" }}
 	p.enter = func() (bool, tea.Msg) { return true, nil }
 	p.draw = func(width int) []string { return dim(s, width, "reading …") }
@@ -27,7 +28,7 @@ func newCostPanel(ctx context.Context, e *winnow.Engine, id string, s style) (pa
 		return panelRead{p, func() {
 			p.text, p.draw = nil, func(width int) []string {
 				if err != nil {
-					return wrap("what it took cannot be read: "+firstOf(oneLine(explain(err))), width, "")
+					return draw.Wrap("what it took cannot be read: "+draw.OneLine(draw.Explain(err)), width, "")
 				}
 				return drawCost(g, all, width, s)
 			}
@@ -35,21 +36,21 @@ func newCostPanel(ctx context.Context, e *winnow.Engine, id string, s style) (pa
 	}
 }
 
-func drawCost(g winnow.Gauge, all []winnow.Request, width int, s style) []string {
+func drawCost(g winnow.Gauge, all []winnow.Request, width int, s draw.Style) []string {
 	bill := g.All()
 	if bill.Requests == 0 {
-		return wrap("nothing was paid yet: no request has said what it took", width, "")
+		return draw.Wrap("nothing was paid yet: no request has said what it took", width, "")
 	}
 	var lines []string
-	for _, l := range wrap(money(bill)+" for "+quantity.Count(bill.Requests, "request")+" · "+cacheShare(bill)+
+	for _, l := range draw.Wrap(money(bill)+" for "+quantity.Count(bill.Requests, "request")+" · "+draw.CacheShare(bill)+
 		" of what was sent came from the cache", width, "") {
-		lines = append(lines, paint(s.bold, tui.Cut(l, width)))
+		lines = append(lines, draw.Paint(s.Bold, tui.Cut(l, width)))
 	}
 	if bill.Unpriced > 0 {
-		lines = append(lines, wrap("the price of "+quantity.Count(bill.Unpriced, "request")+" is not known", width, "")...)
+		lines = append(lines, draw.Wrap("the price of "+quantity.Count(bill.Unpriced, "request")+" is not known", width, "")...)
 	}
 	if bill.Unreported > 0 {
-		lines = append(lines, wrap(quantity.Count(bill.Unreported, "request")+" without a report of usage", width, "")...)
+		lines = append(lines, draw.Wrap(quantity.Count(bill.Unreported, "request")+" without a report of usage", width, "")...)
 	}
 	t := billTable{width: width, style: s, lines: append(lines, "")}
 	t.head("by kind")
@@ -91,7 +92,7 @@ func byModel(all []winnow.Request) []modelBill {
 
 // money is what requests have cost, "?" where nobody knows.
 func money(b winnow.Bill) string {
-	if text := cost(b); text != "cost ?" {
+	if text := draw.Cost(b); text != "cost ?" {
 		return text
 	}
 	return "?"
@@ -100,18 +101,18 @@ func money(b winnow.Bill) string {
 // billTable draws bills under each other. What there is no room for is left out, the least telling first.
 type billTable struct {
 	width int
-	style style
+	style draw.Style
 	lines []string
 }
 
 func (t *billTable) head(name string) {
-	t.lines = append(t.lines, paint(t.style.dim, t.line(name, []string{"cost", "requests", "sent", "cached", "written", "answered"})))
+	t.lines = append(t.lines, draw.Paint(t.style.Dim, t.line(name, []string{"cost", "requests", "sent", "cached", "written", "answered"})))
 }
 
 func (t *billTable) row(name string, b winnow.Bill) {
 	u := b.Usage
-	t.lines = append(t.lines, t.line("  "+oneLine(name), []string{
-		money(b), quantity.Number(b.Requests), quantity.Number(u.Prompt()), cacheShare(b), quantity.Number(u.Cache.Write), quantity.Number(u.Output + u.Reasoning),
+	t.lines = append(t.lines, t.line("  "+draw.OneLine(name), []string{
+		money(b), quantity.Number(b.Requests), quantity.Number(u.Prompt()), draw.CacheShare(b), quantity.Number(u.Cache.Write), quantity.Number(u.Output + u.Reasoning),
 	}))
 }
 
@@ -123,7 +124,7 @@ func (t *billTable) line(name string, cells []string) string {
 		}
 	}
 	room := max(8, min(40, t.width-tui.Columns(side)))
-	return tui.Cut(fit(name, room)+side, t.width)
+	return tui.Cut(draw.Fit(name, room)+side, t.width)
 }
 
 // chartHeight is how many lines the chart of the newest requests has.
@@ -133,7 +134,7 @@ var eighths = []string{" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "�
 
 // chart draws the newest requests as columns, by their cost, or by what was sent where a price is not known. Below it stands what is no step, and the share
 // that came from the cache.
-func chart(all []winnow.Request, width int, s style) []string {
+func chart(all []winnow.Request, width int, s draw.Style) []string {
 	room := width - 10 // the label of the axis
 	if len(all) == 0 || room < 8 {
 		return nil
@@ -151,7 +152,7 @@ func chart(all []winnow.Request, width int, s style) []string {
 	if len(all) > 1 {
 		what = "the newest " + quantity.Count(len(all), "request")
 	}
-	lines := []string{paint(s.dim, tui.Cut(title+" of "+what, width))}
+	lines := []string{draw.Paint(s.Dim, tui.Cut(title+" of "+what, width))}
 	if most <= 0 {
 		return nil
 	}
@@ -171,7 +172,7 @@ func chart(all []winnow.Request, width int, s style) []string {
 		case 0:
 			axis = "0"
 		}
-		lines = append(lines, paint(s.dim, right(tui.Cut(axis, 8), 8)+" ")+paint(s.accent, strings.TrimRight(b.String(), " ")))
+		lines = append(lines, draw.Paint(s.Dim, right(tui.Cut(axis, 8), 8)+" ")+draw.Paint(s.Accent, strings.TrimRight(b.String(), " ")))
 	}
 	kinds, cached, other := "", "", false
 	for i := range all {
@@ -191,10 +192,10 @@ func chart(all []winnow.Request, width int, s style) []string {
 		cached += eighths[share]
 	}
 	if other {
-		lines = append(lines, right("", 9)+strings.TrimRight(kinds, " "), paint(s.dim, tui.Cut(right("", 9)+"◆ summary × failed", width)))
+		lines = append(lines, right("", 9)+strings.TrimRight(kinds, " "), draw.Paint(s.Dim, tui.Cut(right("", 9)+"◆ summary × failed", width)))
 	}
 	if strings.TrimSpace(cached) != "" {
-		lines = append(lines, paint(s.dim, right("cached", 8)+" ")+paint(s.good, strings.TrimRight(cached, " ")))
+		lines = append(lines, draw.Paint(s.Dim, right("cached", 8)+" ")+draw.Paint(s.Good, strings.TrimRight(cached, " ")))
 	}
 	return lines
 }

@@ -1,4 +1,4 @@
-package chat
+package draw
 
 import (
 	"fmt"
@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/chat/internal/drawtest"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/tui"
 )
@@ -46,10 +47,10 @@ func TestBar_look(t *testing.T) {
 	all := gauges()
 	for _, name := range []string{"half full", "nearly full", "full", "over the context", "nobody knows the prices", "some prices are known", "the limit is not known", "before the first answer", "nothing yet"} {
 		for _, width := range []int{140, 80, 40} {
-			fmt.Fprintf(&b, "%s, %d columns\n%s\n\n", name, width, strings.Join(fits(t, drawBar(all[name], width, newStyle(false)), width, 2), "\n"))
+			fmt.Fprintf(&b, "%s, %d columns\n%s\n\n", name, width, strings.Join(drawtest.Fits(t, Bar(all[name], width, NewStyle(false)), width, 2), "\n"))
 		}
 	}
-	golden(t, "bar", b.String())
+	drawtest.Golden(t, "bar", b.String())
 }
 
 func TestBarText_saysLessWhereThereIsLessRoom(t *testing.T) {
@@ -78,7 +79,7 @@ func TestBarText_saysLessWhereThereIsLessRoom(t *testing.T) {
 
 // Without colour the strata differ by their glyphs, and the mark stands where the window is folded.
 func TestDrawStrata_isReadWithoutColour(t *testing.T) {
-	got := ansi.Strip(drawStrata(gauges()["half full"], 80, newStyle(false)))
+	got := ansi.Strip(drawStrata(gauges()["half full"], 80, NewStyle(false)))
 	for glyph, least := range map[string]int{"▓": 3, "▒": 1, "▪": 1, "◆": 1, "█": 16, freeGlyph: 50, markGlyph: 1} {
 		if n := strings.Count(got, glyph); n < least {
 			t.Errorf("%s stands %d times in %s, want %d at least", glyph, n, got, least)
@@ -107,7 +108,7 @@ func TestBar_fitsEveryWidth(t *testing.T) {
 		g.Warn = g.Usable * 85 / 100
 		width := rapid.IntRange(4, 220).Draw(r, "width")
 		for _, color := range []bool{false, true} {
-			lines := fits(t, drawBar(g, width, newStyle(color)), width, 2)
+			lines := drawtest.Fits(t, Bar(g, width, NewStyle(color)), width, 2)
 			if strata, _, _ := strings.Cut(lines[0], "  "); width < legendWidth && tui.Columns(strata) != width {
 				r.Fatalf("the bar has %d of %d columns: %s", tui.Columns(strata), width, strata)
 			}
