@@ -28,37 +28,39 @@ var floors = [][]string{
 	{"policy", "summarize/*", "llm/*", "store/*", "store/internal/exact", "store/internal/words", "format/*"},
 	{"", "replay"}, // the root: the engine, and the lab beside it: both run the planner
 	{"config", "tui", "page", "discover", "skim", "selfprune", "snapshot", "inplace", "agent", "agent/*"},
+	{"chat/internal/draw", "chat/internal/editor", "chat/internal/panel"},
 	{"chat", "chat/demo"},
 	{"cmd/winnow"},
 }
 
 // siblings are the imports on one floor that are meant, with the reason.
 var siblings = map[string]string{
-	"rule coverage":                     "what newer parts show again",
-	"call session":                      "what it understands",
-	"call shell":                        "the commands of a text",
-	"token/* token":                     "kinds of counters",
-	"wire/* wire":                       "what the protocols share",
-	"wire/responses wire/openaichat":    "the two share the shape of arguments",
-	"agent/* agent":                     "its tools are the loop's",
-	"agent/tools agent/permission":      "what a call may do",
-	"agent/tools selfprune":             "the model prunes its own context",
-	"pivot view":                        "where to cut is decided on what is shown",
-	"store pivot":                       "receipts are kept",
-	"store/* store":                     "implementations",
-	"store/* store/internal/exact":      "bytes as they were",
-	"store/storetest store/memory":      "the model that the suite compares with",
-	"format/all format/*":               "the list of all",
-	"format/* format/body":              "what plain request bodies share",
-	"format/opencodedb format/opencode": "a database holds what an export prints",
-	"token/counters token/bpe":          "by name",
-	"llm/* llm/upstream":                "the connection that all of them have",
-	"llm/providers llm/*":               "by name",
-	"store/* store/internal/words":      "words as they are looked for",
+	"rule coverage":                      "what newer parts show again",
+	"call session":                       "what it understands",
+	"call shell":                         "the commands of a text",
+	"token/* token":                      "kinds of counters",
+	"wire/* wire":                        "what the protocols share",
+	"wire/responses wire/openaichat":     "the two share the shape of arguments",
+	"agent/* agent":                      "its tools are the loop's",
+	"chat/internal/* chat/internal/draw": "lines for the terminal",
+	"agent/tools agent/permission":       "what a call may do",
+	"agent/tools selfprune":              "the model prunes its own context",
+	"pivot view":                         "where to cut is decided on what is shown",
+	"store pivot":                        "receipts are kept",
+	"store/* store":                      "implementations",
+	"store/* store/internal/exact":       "bytes as they were",
+	"store/storetest store/memory":       "the model that the suite compares with",
+	"format/all format/*":                "the list of all",
+	"format/* format/body":               "what plain request bodies share",
+	"format/opencodedb format/opencode":  "a database holds what an export prints",
+	"token/counters token/bpe":           "by name",
+	"llm/* llm/upstream":                 "the connection that all of them have",
+	"llm/providers llm/*":                "by name",
+	"store/* store/internal/words":       "words as they are looked for",
 }
 
 // tools are programs and tests' own packages: they may import anything, nothing imports them but tests.
-var tools = []string{"internal/", "rule/ruletest", "interop", "format/body/bodytest", "llm/llmtest/sdk", "wire/wiretest", "examples/", "token/fit", "replay/need", "model/generate"}
+var tools = []string{"internal/", "rule/ruletest", "interop", "format/body/bodytest", "llm/llmtest/sdk", "wire/wiretest", "examples/", "token/fit", "chat/internal/drawtest", "replay/need", "model/generate"}
 
 type pkg struct {
 	ImportPath string
