@@ -20,8 +20,9 @@ const (
 
 var toolName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// Declare writes tools as a provider wants them, in their order and the same bytes each time: they are what every prompt begins with, and what a provider's
-// cache knows it by. No tools give nothing. The error names a tool that no provider would take.
+// Declare writes tools as a provider wants them, in their order and the same bytes each time: they
+// are what every prompt begins with, and what a provider's cache knows it by. No tools give
+// nothing. The error names a tool that no provider would take.
 func Declare(p Protocol, tools []Tool) (jsontext.Value, error) {
 	if len(tools) == 0 {
 		return nil, nil
@@ -36,7 +37,8 @@ func Declare(p Protocol, tools []Tool) (jsontext.Value, error) {
 		case seen[name]:
 			return nil, fmt.Errorf("agent: two tools are called %q", name)
 		case !schema.IsValid() || schema.Kind() != '{':
-			return nil, fmt.Errorf("agent: the schema of %s is no JSON object: write at least {\"type\":\"object\",\"properties\":{}}", name)
+			return nil, fmt.Errorf("agent: the schema of %s is no JSON object: write at least "+
+				"{\"type\":\"object\",\"properties\":{}}", name)
 		}
 		seen[name] = true
 		declared = append(declared, declaration(p, name, t.Description(), schema))
@@ -47,7 +49,8 @@ func Declare(p Protocol, tools []Tool) (jsontext.Value, error) {
 	case Gemini:
 		all = []any{geminiTools{declared}}
 	default:
-		return nil, fmt.Errorf("agent: the protocol %q is not known: use %s, %s, %s or %s", p, Anthropic, Chat, Responses, Gemini)
+		return nil, fmt.Errorf("agent: the protocol %q is not known: use %s, %s, %s or %s", p, Anthropic, Chat,
+			Responses, Gemini)
 	}
 	written, err := json.Marshal(all)
 	if err != nil {
@@ -75,14 +78,16 @@ func declaration(p Protocol, name, description string, schema jsontext.Value) an
 			Schema      jsontext.Value `json:"input_schema"`
 		}{name, description, schema}
 	case Responses:
-		// Without a word on it, this API takes a schema for strict, which has to name all members as required.
+		// Without a word on it, this API takes a schema for strict, which has to name all members
+		// as required.
 		return struct {
 			Type string `json:"type"`
 			chatFunction
 			Strict bool `json:"strict"`
 		}{"function", chatFunction{name, description, schema}, false}
 	case Gemini:
-		// "parameters" is a dialect of its own, that knows no additionalProperties; this member takes JSON schemas.
+		// "parameters" is a dialect of its own, that knows no additionalProperties; this member
+		// takes JSON schemas.
 		return struct {
 			Name        string         `json:"name"`
 			Description string         `json:"description"`

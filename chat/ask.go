@@ -38,7 +38,8 @@ func (q *question) unseen() int { return max(0, q.lines-q.read) }
 // withdrawn is a question that nobody waits for any more.
 type withdrawn struct{ *question }
 
-// haste is how long after another key a key answers no question that has come up between the two: it was meant for something else.
+// haste is how long after another key a key answers no question that has come up between the two:
+// it was meant for something else.
 const haste = 600 * time.Millisecond
 
 // ask puts a permission to the person, and waits.
@@ -183,8 +184,8 @@ type grant struct {
 	note   string // that is added to an address which is near
 }
 
-// grantOf is what "for the session" would allow: the same command with further arguments, everything in the folder that is read, a host's addresses, else
-// the very same thing.
+// grantOf is what "for the session" would allow: the same command with further arguments,
+// everything in the folder that is read, a host's addresses, else the very same thing.
 func grantOf(p agent.Permission) grant {
 	g := grant{tool: p.Tool, action: p.Action, target: p.Target, folder: p.Folder}
 	switch p.Action {

@@ -9,7 +9,8 @@ import (
 	"github.com/winnowhq/winnow/visible"
 )
 
-// drawQuestion draws the first question that waits, in at most so many lines where that can be: what is asked about can be scrolled, nothing else goes.
+// drawQuestion draws the first question that waits, in at most so many lines where that can be:
+// what is asked about can be scrolled, nothing else goes.
 func (m *chat) drawQuestion(most int) (lines []string, x, y int) {
 	q := m.asks[0]
 	head := m.questionHead(q)
@@ -39,7 +40,8 @@ func (m *chat) drawQuestion(most int) (lines []string, x, y int) {
 	return append(lines, foot...), x, y
 }
 
-// questionTarget is what is asked about, to the letter: nothing of it is left out as a colour would be elsewhere, because whoever agrees agrees to all of it.
+// questionTarget is what is asked about, to the letter: nothing of it is left out as a colour would
+// be elsewhere, because whoever agrees agrees to all of it.
 func (m *chat) questionTarget(q *question) (lines []string) {
 	for line := range strings.Lines(visible.Text(q.want.Target)) {
 		lines = append(lines, draw.Chop(draw.Clean(strings.TrimRight(line, "\n")), m.width-2*len(draw.Gutter))...)
@@ -47,7 +49,8 @@ func (m *chat) questionTarget(q *question) (lines []string) {
 	return lines
 }
 
-// saw notes what of a target of so many lines is on the screen. In another width the lines are others.
+// saw notes what of a target of so many lines is on the screen. In another width the lines are
+// others.
 func (q *question) saw(width, lines, seen int) {
 	if q.width != width {
 		q.width, q.read = width, 0
@@ -58,7 +61,8 @@ func (q *question) saw(width, lines, seen int) {
 	}
 }
 
-// hidden says how many lines are not on the screen, and, until somebody has seen the last of them, that they have to.
+// hidden says how many lines are not on the screen, and, until somebody has seen the last of them,
+// that they have to.
 func (q *question) hidden(n int) string {
 	switch unread := q.unseen(); {
 	case q.nudged && unread > 0:
@@ -101,7 +105,8 @@ func (m *chat) questionHead(q *question) (lines []string) {
 // questionFoot is how a question can be answered, or the line in which the model is told why not.
 func (m *chat) questionFoot(q *question) (lines []string, x, y int) {
 	if q.typing {
-		lines = append(lines, draw.Paint(m.style.Dim, tui.Cut("  what is the model told? enter denies · esc back", m.width)))
+		lines = append(lines, draw.Paint(m.style.Dim,
+			tui.Cut("  what is the model told? enter denies · esc back", m.width)))
 		rows, x, y := q.words.Rows(m.width-len(draw.Gutter)-1, 3)
 		for i, row := range rows {
 			mark := draw.Gutter
@@ -118,7 +123,8 @@ func (m *chat) questionFoot(q *question) (lines []string, x, y int) {
 		}
 	}
 	line := ""
-	for _, c := range []string{"y allow once", "a allow for this session" + grantOf(q.want).String(), "n deny", "w deny with a word to the model"} {
+	for _, c := range []string{"y allow once", "a allow for this session" + grantOf(q.want).String(), "n deny",
+		"w deny with a word to the model"} {
 		switch {
 		case line == "":
 			line = c

@@ -26,7 +26,8 @@ import (
 // reader is the model of these tests.
 var reader = model.Model{
 	Provider: "acme", ID: "reader", Limits: model.Limits{Context: 64_000, Output: 4_000},
-	Price: model.Price{Input: 3, Output: 15, CacheRead: 0.3, CacheWrite: 3.75}, Cache: model.Cache{Lifetime: 5 * time.Minute, MinPrefix: 1024, Explicit: true},
+	Price: model.Price{Input: 3, Output: 15, CacheRead: 0.3, CacheWrite: 3.75},
+	Cache: model.Cache{Lifetime: 5 * time.Minute, MinPrefix: 1024, Explicit: true},
 }
 
 // tool is a tool that is a function.
@@ -58,7 +59,8 @@ type bench struct {
 // setUp opens a chat with a scripted upstream, without colours, at 80 columns and 24 lines.
 func setUp(t testing.TB, script llmtest.Script, change func(*Config, *agent.Config), all ...agent.Tool) *bench {
 	t.Helper()
-	b := &bench{t: t, store: memory.New(), upstream: llmtest.Start(t, script), messages: make(chan tea.Msg, 1<<12), clock: time.Unix(1_800_000_000, 0), clock0: time.Unix(1_800_000_000, 0)}
+	b := &bench{t: t, store: memory.New(), upstream: llmtest.Start(t, script), messages: make(chan tea.Msg, 1<<12),
+		clock: time.Unix(1_800_000_000, 0), clock0: time.Unix(1_800_000_000, 0)}
 	b.start(script, change, all...)
 	return b
 }
@@ -67,7 +69,8 @@ func (b *bench) start(script llmtest.Script, change func(*Config, *agent.Config)
 	t := b.t
 	t.Helper()
 	set, err := providers.New(func(string) string { return "key" }, map[string]providers.Provider{
-		reader.Provider: {Protocol: providers.Protocol(llmtest.Chat), BaseURL: b.upstream.BaseURL(llmtest.Chat), KeyEnv: "KEY", Idle: 60},
+		reader.Provider: {Protocol: providers.Protocol(llmtest.Chat), BaseURL: b.upstream.BaseURL(llmtest.Chat),
+			KeyEnv: "KEY", Idle: 60},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -76,14 +79,20 @@ func (b *bench) start(script llmtest.Script, change func(*Config, *agent.Config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	engine, err := winnow.Open(winnow.Config{Store: b.store, Models: &model.Catalogue{Models: []model.Model{reader}}, Model: reader.String(),
-		Now: func() time.Time { return b.clock0 }, Random: rand.NewChaCha8([32]byte{6})})
+	engine, err := winnow.Open(winnow.Config{Store: b.store, Models: &model.Catalogue{Models: []model.Model{reader}},
+		Model: reader.String(),
+		Now:   func() time.Time { return b.clock0 }, Random: rand.NewChaCha8([32]byte{6})})
 	if err != nil {
 		t.Fatal(err)
 	}
-	setting := agent.Config{Engine: engine, Client: client, Model: reader, Protocol: agent.Chat, System: "You are the agent of this test.", Tools: all,
-		Directory: "/srv/parser", Retry: llm.RetryOptions{Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }}}
-	c := Config{Engine: engine, NoColor: true, Environ: []string{}, Directory: setting.Directory, Models: []string{reader.String()}}
+	setting := agent.Config{Engine: engine, Client: client, Model: reader, Protocol: agent.Chat,
+		System: "You are the agent of this test.", Tools: all,
+		Directory: "/srv/parser", Retry: llm.RetryOptions{Sleep: func(ctx context.Context,
+			_ time.Duration) error {
+			return ctx.Err()
+		}}}
+	c := Config{Engine: engine, NoColor: true, Environ: []string{}, Directory: setting.Directory,
+		Models: []string{reader.String()}}
 	if change != nil {
 		change(&c, &setting)
 	}
@@ -131,7 +140,8 @@ func (b *bench) run(cmd tea.Cmd) {
 	}
 	go func() {
 		msg := cmd()
-		if v := reflect.ValueOf(msg); msg != nil && v.Kind() == reflect.Slice && v.Type().Elem() == reflect.TypeFor[tea.Cmd]() {
+		if v := reflect.ValueOf(msg); msg != nil && v.Kind() == reflect.Slice &&
+			v.Type().Elem() == reflect.TypeFor[tea.Cmd]() {
 			for i := range v.Len() {
 				b.run(v.Index(i).Interface().(tea.Cmd))
 			}

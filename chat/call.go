@@ -37,13 +37,15 @@ type facts struct {
 func factsOf(metadata jsontext.Value) facts {
 	var f facts
 	if len(metadata) > 0 && json.Unmarshal(metadata, &f, session.ReadOptions()) != nil {
-		// A foreign tool's members of these names may be of another kind. What says nothing is not shown.
+		// A foreign tool's members of these names may be of another kind. What says nothing is not
+		// shown.
 		return facts{}
 	}
 	return f
 }
 
-// layCall lays out a call: one line with its outcome, a little of what it changed, and all of it when it is unfolded. moving says that it has not ended.
+// layCall lays out a call: one line with its outcome, a little of what it changed, and all of it
+// when it is unfolded. moving says that it has not ended.
 func (t *transcript) layCall(p *session.Part, open bool) (lines []string, moving bool) {
 	if p.State == nil {
 		return nil, false
@@ -116,7 +118,8 @@ func (t *transcript) layArguments(p *session.Part, changed bool) []string {
 			lines = append(lines, draw.Gutter+draw.Gutter+draw.Paint(t.style.Dim, l))
 		}
 		if hidden > 0 {
-			lines = append(lines, draw.Gutter+draw.Gutter+draw.Gutter+draw.Paint(t.style.Dim, "… "+quantity.Count(hidden, "more line")))
+			lines = append(lines, draw.Gutter+draw.Gutter+draw.Gutter+draw.Paint(t.style.Dim,
+				"… "+quantity.Count(hidden, "more line")))
 		}
 	}
 	return lines

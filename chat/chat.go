@@ -69,10 +69,12 @@ type chat struct {
 	drewAt time.Time
 }
 
-// redrawEvery is the shortest time between two drawings: a paste that comes as single keys must not be drawn for each.
+// redrawEvery is the shortest time between two drawings: a paste that comes as single keys must not
+// be drawn for each.
 const redrawEvery = 16 * time.Millisecond
 
-// Run works with somebody at a terminal until they leave, or ctx ends. Work that goes on is interrupted then; the session can be resumed.
+// Run works with somebody at a terminal until they leave, or ctx ends. Work that goes on is
+// interrupted then; the session can be resumed.
 func Run(ctx context.Context, c Config) error {
 	if err := c.check(); err != nil {
 		return err
@@ -107,7 +109,8 @@ func Run(ctx context.Context, c Config) error {
 	return nil
 }
 
-// quitBy ends the program so that the terminal is as it was before: a program that is merely killed leaves it without an echo. One that does not listen is killed.
+// quitBy ends the program so that the terminal is as it was before: a program that is merely killed
+// leaves it without an echo. One that does not listen is killed.
 func quitBy(p *tea.Program) {
 	hung := time.AfterFunc(time.Second, p.Kill)
 	defer hung.Stop()
@@ -125,7 +128,8 @@ func newChat(ctx context.Context, c Config) *chat {
 	return m
 }
 
-// colorless reports whether the terminal shows no colours, or somebody does not want them (no-color.org).
+// colorless reports whether the terminal shows no colours, or somebody does not want them
+// (no-color.org).
 func colorless(c Config) bool {
 	env := map[string]string{}
 	for _, e := range c.Environ {
@@ -151,7 +155,8 @@ func (m *chat) options() []tea.ProgramOption {
 
 // open makes the loop that asks a model; "" is the one that Config.Open decides on.
 func (m *chat) open(name string) error {
-	loop, chosen, err := m.config.Open(m.ctx, Opening{Model: name, Ask: m.ask, OnEvent: func(e agent.Event) { m.feed.push(e) }})
+	loop, chosen, err := m.config.Open(m.ctx, Opening{Model: name, Ask: m.ask,
+		OnEvent: func(e agent.Event) { m.feed.push(e) }})
 	if err != nil {
 		return err
 	}
@@ -168,7 +173,8 @@ func (m *chat) Init() tea.Cmd {
 	return tea.Batch(append(commands, m.sync())...)
 }
 
-// Update takes a message. What it changes is drawn at once, or a moment later where much comes at a time.
+// Update takes a message. What it changes is drawn at once, or a moment later where much comes at a
+// time.
 func (m *chat) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	var cmd tea.Cmd
 	if _, ok := msg.(redrawMsg); ok {
@@ -263,7 +269,8 @@ func (m *chat) note(n draw.Notice) {
 	m.transcript.say(n)
 }
 
-// noteAfter shows a notice once the log is read again: what it is about may not be in the transcript yet.
+// noteAfter shows a notice once the log is read again: what it is about may not be in the
+// transcript yet.
 func (m *chat) noteAfter(n draw.Notice) tea.Cmd {
 	m.after = append(m.after, n)
 	return m.sync()
@@ -284,7 +291,8 @@ func (m *chat) notes() {
 func (m *chat) do(work func(ctx context.Context) func(m *chat) tea.Cmd) tea.Cmd {
 	m.group.Add(1)
 	var once sync.Once
-	stop := context.AfterFunc(m.ctx, func() { time.AfterFunc(time.Second, func() { once.Do(m.group.Done) }) }) // a command that is never run ends nothing
+	// a command that is never run ends nothing
+	stop := context.AfterFunc(m.ctx, func() { time.AfterFunc(time.Second, func() { once.Do(m.group.Done) }) })
 	return func() tea.Msg {
 		defer stop()
 		defer once.Do(m.group.Done)

@@ -24,19 +24,29 @@ type command struct {
 // commands are all that can be typed with a slash, in the order in which /help lists them.
 func commands() []command {
 	return []command{
-		{panel.Command{Name: "compact", Arguments: "[focus]", Help: "fold the past into a summary; shows first what would go"}, true, (*chat).preview},
+		{panel.Command{Name: "compact", Arguments: "[focus]",
+			Help: "fold the past into a summary; shows first what would go"}, true, (*chat).preview},
 		{panel.Command{Name: "prune", Arguments: "", Help: "leave out what the rules find, now"}, true, (*chat).prune},
-		{panel.Command{Name: "context", Arguments: "", Help: "what takes the space in the window"}, true, (*chat).showContext},
-		{panel.Command{Name: "undo", Arguments: "[id]", Help: "undo the newest pruning or folding, or the one named"}, true, (*chat).undo},
+		{panel.Command{Name: "context", Arguments: "", Help: "what takes the space in the window"}, true,
+			(*chat).showContext},
+		{panel.Command{Name: "undo", Arguments: "[id]", Help: "undo the newest pruning or folding, or the one named"},
+			true, (*chat).undo},
 		{panel.Command{Name: "redo", Arguments: "", Help: "redo what was undone"}, true, (*chat).redo},
-		{panel.Command{Name: "receipt", Arguments: "[id]", Help: "what prunings and foldings did"}, true, (*chat).showReceipts},
-		{panel.Command{Name: "model", Arguments: "[name]", Help: "show or choose the model"}, false, (*chat).chooseModel},
+		{panel.Command{Name: "receipt", Arguments: "[id]", Help: "what prunings and foldings did"}, true,
+			(*chat).showReceipts},
+		{panel.Command{Name: "model", Arguments: "[name]", Help: "show or choose the model"}, false,
+			(*chat).chooseModel},
 		{panel.Command{Name: "cost", Arguments: "", Help: "what the session cost"}, true, (*chat).showCost},
-		{panel.Command{Name: "sessions", Arguments: "", Help: "go on with another session"}, false, (*chat).showSessions},
-		{panel.Command{Name: "title", Arguments: "[text]", Help: "show or set the title of the session"}, true, (*chat).retitle},
-		{panel.Command{Name: "export", Arguments: "[file]", Help: "write the session into a file"}, true, (*chat).export},
-		{panel.Command{Name: "revert", Arguments: "", Help: "go back to before a message of yours, files too"}, false, (*chat).chooseRevert},
-		{panel.Command{Name: "pin", Arguments: "text", Help: "keep a text through every pruning and folding"}, true, (*chat).pin},
+		{panel.Command{Name: "sessions", Arguments: "", Help: "go on with another session"}, false,
+			(*chat).showSessions},
+		{panel.Command{Name: "title", Arguments: "[text]", Help: "show or set the title of the session"}, true,
+			(*chat).retitle},
+		{panel.Command{Name: "export", Arguments: "[file]", Help: "write the session into a file"}, true,
+			(*chat).export},
+		{panel.Command{Name: "revert", Arguments: "", Help: "go back to before a message of yours, files too"}, false,
+			(*chat).chooseRevert},
+		{panel.Command{Name: "pin", Arguments: "text", Help: "keep a text through every pruning and folding"}, true,
+			(*chat).pin},
 		{panel.Command{Name: "new", Arguments: "", Help: "begin a new session"}, false, (*chat).restart},
 		{panel.Command{Name: "help", Arguments: "", Help: "commands and keys"}, false, (*chat).showHelp},
 		{panel.Command{Name: "quit", Arguments: "", Help: "leave; the session is kept"}, false, (*chat).quit},
@@ -70,7 +80,10 @@ func unknownCommand(name string, all []command) string {
 			best, least = c.Name, d
 		}
 	}
-	if i := slices.IndexFunc(all, func(c command) bool { return name != "" && strings.HasPrefix(c.Name, strings.ToLower(name)) }); i >= 0 {
+	if i := slices.IndexFunc(all, func(c command) bool {
+		return name != "" &&
+			strings.HasPrefix(c.Name, strings.ToLower(name))
+	}); i >= 0 {
 		best = all[i].Name
 	}
 	if best != "" {
@@ -79,7 +92,8 @@ func unknownCommand(name string, all []command) string {
 	return text + "; /help lists what there is (// begins a message with a slash)"
 }
 
-// distance is how many letters must be put in, left out, changed or swapped with a neighbour to make one word of another.
+// distance is how many letters must be put in, left out, changed or swapped with a neighbour to
+// make one word of another.
 func distance(a, b string) int {
 	x, y := []rune(a), []rune(b)
 	if len(x) > 40 {

@@ -17,7 +17,8 @@ import (
 )
 
 // takeBack undoes, or does again.
-func (m *chat) takeBack(done, what string, take func(ctx context.Context, id, what string) (*pivot.Receipt, error)) tea.Cmd {
+func (m *chat) takeBack(done, what string, take func(ctx context.Context, id, what string) (*pivot.Receipt,
+	error)) tea.Cmd {
 	if m.stopFold != nil {
 		m.tell(told{text: "a folding goes on: esc stops it, and nothing is to be taken back then"})
 		return nil
@@ -34,7 +35,8 @@ func (m *chat) takeBack(done, what string, take func(ctx context.Context, id, wh
 			if done != "undone" {
 				other = "/undo"
 			}
-			return m.noteAfter(draw.Notice{Sign: "↶", Text: done + ": " + described(r) + " · " + other + " " + r.ID, Tone: draw.Well})
+			return m.noteAfter(draw.Notice{Sign: "↶", Text: done + ": " + described(r) + " · " + other + " " + r.ID,
+				Tone: draw.Well})
 		}
 	})
 }
@@ -43,13 +45,16 @@ func (m *chat) takeBack(done, what string, take func(ctx context.Context, id, wh
 func described(r *pivot.Receipt) string {
 	switch r.Kind {
 	case pivot.Restoring:
-		return "the restore of " + quantity.Count(len(r.Quoted)+len(r.Replaced), "part") + ", " + quantity.Number(max(0, r.TokensAfter-r.TokensBefore)) + " tokens"
+		return "the restore of " + quantity.Count(len(r.Quoted)+len(r.Replaced), "part") + ", " +
+			quantity.Number(max(0, r.TokensAfter-r.TokensBefore)) + " tokens"
 	case pivot.Pinning:
 		return "the pin, " + quantity.Number(max(0, r.TokensAfter-r.TokensBefore)) + " tokens"
 	case pivot.Pruning:
-		return "the pruning of " + quantity.Count(r.Parts(), "part") + ", " + quantity.Number(max(0, r.TokensBefore-r.TokensAfter)) + " tokens"
+		return "the pruning of " + quantity.Count(r.Parts(), "part") + ", " +
+			quantity.Number(max(0, r.TokensBefore-r.TokensAfter)) + " tokens"
 	}
-	return "the folding of " + quantity.Count(r.Folded, "message") + ", " + quantity.Number(max(0, r.TokensBefore-r.TokensAfter)) + " tokens"
+	return "the folding of " + quantity.Count(r.Folded, "message") + ", " +
+		quantity.Number(max(0, r.TokensBefore-r.TokensAfter)) + " tokens"
 }
 
 func (m *chat) chooseModel(name string) tea.Cmd {
@@ -114,7 +119,10 @@ func (m *chat) retitle(text string) tea.Cmd {
 		return nil
 	}
 	id, engine := m.session, m.config.Engine
-	return m.attempt("the title stays", func(ctx context.Context) (string, error) { return "", engine.Rename(ctx, id, text) })
+	return m.attempt("the title stays", func(ctx context.Context) (string, error) {
+		return "",
+			engine.Rename(ctx, id, text)
+	})
 }
 
 func (m *chat) export(file string) tea.Cmd {

@@ -25,11 +25,13 @@ func talked(t *testing.T, turns int, change func(*Config, *agent.Config)) *bench
 	b := setUp(t, llmtest.Script{Answer: func(r llmtest.Request) llmtest.Reply {
 		if strings.HasPrefix(r.Last(), "turn ") {
 			calls++
-			return llmtest.Reply{Calls: []llmtest.Call{{Name: "read", Arguments: fmt.Sprintf(`{"filePath":"file%d.go"}`, calls)}}}
+			return llmtest.Reply{Calls: []llmtest.Call{{Name: "read",
+				Arguments: fmt.Sprintf(`{"filePath":"file%d.go"}`, calls)}}}
 		}
 		return llmtest.Reply{Text: fmt.Sprintf("answer %d", calls)}
 	}}, change, tool{"read", func(_ context.Context, c agent.Call) (agent.Result, error) {
-		return agent.Result{Title: "file.go", Output: strings.Repeat("func made() { return "+string(c.Input)+" }\n", 700), Metadata: map[string]any{"lines": 700, "total": 700}}, nil
+		return agent.Result{Title: "file.go", Output: strings.Repeat("func made() { return "+string(c.Input)+" }\n",
+			700), Metadata: map[string]any{"lines": 700, "total": 700}}, nil
 	}})
 	for i := range turns {
 		b.says(fmt.Sprintf("turn %d", i+1))
@@ -41,7 +43,8 @@ func talked(t *testing.T, turns int, change func(*Config, *agent.Config)) *bench
 
 func TestCommand_unknownOnesNameTheNearest(t *testing.T) {
 	for typed, want := range map[string]string{
-		"compct": "/compact", "undoo": "/undo", "recipt": "/receipt", "mdoel": "/model", "con": "/context", "hlep": "/help",
+		"compct": "/compact", "undoo": "/undo", "recipt": "/receipt", "mdoel": "/model", "con": "/context",
+		"hlep":   "/help",
 		"wombat": "/help lists", "": "/help lists",
 	} {
 		if got := unknownCommand(typed, commands()); !strings.Contains(got, want) {
@@ -189,7 +192,10 @@ func TestCommands_work(t *testing.T) {
 
 func TestCommands_whileItWorks(t *testing.T) {
 	hold := make(chan struct{})
-	b := setUp(t, llmtest.Script{Answer: func(r llmtest.Request) llmtest.Reply { return llmtest.Reply{Text: "said at last", Hold: hold} }}, nil)
+	b := setUp(t, llmtest.Script{Answer: func(r llmtest.Request) llmtest.Reply {
+		return llmtest.Reply{Text: "said at " +
+			"last", Hold: hold}
+	}}, nil)
 	b.says("one")
 	b.until("a request", func() bool { return len(b.upstream.Records()) > 0 })
 	for typed, want := range map[string]string{
@@ -211,7 +217,8 @@ func TestResume_showsTheSessionThatWas(t *testing.T) {
 	b.shows("≡ folded")
 	b.rests()
 	want, id := b.look(), b.session
-	again := &bench{t: t, store: b.store, upstream: b.upstream, messages: make(chan tea.Msg, 1<<12), clock: b.clock, clock0: b.clock0.Add(time.Minute)}
+	again := &bench{t: t, store: b.store, upstream: b.upstream, messages: make(chan tea.Msg, 1<<12), clock: b.clock,
+		clock0: b.clock0.Add(time.Minute)}
 	again.start(llmtest.Script{}, func(c *Config, _ *agent.Config) { c.Session = id })
 	again.shows("≡ folded")
 	again.rests()

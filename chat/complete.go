@@ -18,7 +18,8 @@ func (c *completion) reset() { *c = completion{dismissed: c.dismissed} }
 // offers are the commands that may be meant: none once there is a space.
 func (c *completion) offers(typed []rune) []command {
 	text := string(typed)
-	if !strings.HasPrefix(text, "/") || strings.HasPrefix(text, "//") || strings.ContainsAny(text, " \n") || text == c.dismissed {
+	if !strings.HasPrefix(text, "/") || strings.HasPrefix(text, "//") || strings.ContainsAny(text, " \n") ||
+		text == c.dismissed {
 		return nil
 	}
 	var fitting []command
@@ -33,7 +34,8 @@ func (c *completion) offers(typed []rune) []command {
 func (c *completion) open(typed []rune) bool { return len(c.offers(typed)) > 0 }
 func (c *completion) dismiss(typed []rune)   { c.dismissed = string(typed) }
 
-// completeNext puts the command that is offered into the line, with the first tab; further ones go through what is offered.
+// completeNext puts the command that is offered into the line, with the first tab; further ones go
+// through what is offered.
 func (m *chat) completeNext(direction int) {
 	fitting := m.complete.offers(m.editor.Typed())
 	if len(fitting) == 0 {
@@ -54,7 +56,8 @@ func (m *chat) completeNext(direction int) {
 	m.complete.at = (m.complete.at + direction + len(fitting)) % len(fitting)
 }
 
-// take puts the command that was chosen with tab into the line, and reports whether it needs an argument before it can be sent.
+// take puts the command that was chosen with tab into the line, and reports whether it needs an
+// argument before it can be sent.
 func (c *completion) take(e *editor.Editor) (waits bool) {
 	fitting := c.offers(e.Typed())
 	if !c.begun || c.at >= len(fitting) {

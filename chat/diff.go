@@ -13,7 +13,8 @@ import (
 )
 
 const (
-	// diffLines is how many lines of a change are shown while it is folded, and openDiff when it is not.
+	// diffLines is how many lines of a change are shown while it is folded, and openDiff when it is
+	// not.
 	diffLines = 6
 	openDiff  = 200
 )
@@ -46,7 +47,8 @@ func (t *transcript) layDiff(p *session.Part, f facts, open bool) []string {
 	var lines []string
 	for i, c := range all {
 		if i == most || i == most-1 && len(all) > most {
-			lines = append(lines, draw.Gutter+draw.Gutter+draw.Paint(t.style.Dim, "… "+quantity.Count(len(all)-i, "more line")))
+			lines = append(lines, draw.Gutter+draw.Gutter+draw.Paint(t.style.Dim,
+				"… "+quantity.Count(len(all)-i, "more line")))
 			break
 		}
 		s := t.style.Dim
@@ -107,7 +109,8 @@ func unified(text string) []change {
 	return all
 }
 
-// between is a change from one text to another: what they begin and end with alike is left out, the rest went and came.
+// between is a change from one text to another: what they begin and end with alike is left out, the
+// rest went and came.
 func between(before, after string) []change {
 	a, b := linesOf(before), linesOf(after)
 	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
@@ -133,7 +136,8 @@ func linesOf(text string) []string {
 	return strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 }
 
-// counts are the lines that a change of this call added and removed, ok false where it changes nothing that is known.
+// counts are the lines that a change of this call added and removed, ok false where it changes
+// nothing that is known.
 func counts(p *session.Part, f facts) (added, removed int, ok bool) {
 	for _, c := range changes(p, f) {
 		switch c.sign {

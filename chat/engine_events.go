@@ -10,7 +10,8 @@ import (
 	"github.com/winnowhq/winnow/chat/internal/draw"
 )
 
-// happened takes in what loop and engine told. What belongs to other sessions, such as those of sub-agents, is not for this transcript.
+// happened takes in what loop and engine told. What belongs to other sessions, such as those of
+// sub-agents, is not for this transcript.
 func (m *chat) happened(items fedMsg) tea.Cmd {
 	read := false
 	var commands []tea.Cmd
@@ -131,7 +132,8 @@ func (m *chat) engineTold(e winnow.Event) (read bool, cmd tea.Cmd) {
 		if e.Background {
 			m.preparing = false
 			if e.Code != winnow.Cancelled {
-				m.after = append(m.after, draw.Say("the summary that was prepared beside the work is not used: "+reasonOf(e)))
+				m.after = append(m.after, draw.Say("the summary that was prepared beside the work is not used: "+
+					""+reasonOf(e)))
 			}
 			return true, nil
 		}

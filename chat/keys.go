@@ -10,7 +10,8 @@ import (
 // again is how long the second ctrl+c may take.
 const again = 2 * time.Second
 
-// key does what a key is for, where somebody is: in a question, in a panel, or in the line that is typed.
+// key does what a key is for, where somebody is: in a question, in a panel, or in the line that is
+// typed.
 func (m *chat) key(k tea.KeyPressMsg) tea.Cmd {
 	before := m.typed
 	m.typed, m.hint = m.now(), ""

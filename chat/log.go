@@ -124,7 +124,8 @@ func (m *chat) load(msg logMsg) {
 	m.notes()
 	m.resumes = unfinished(msg.messages) && len(m.first) == 0
 	if m.resumes {
-		m.transcript.say(draw.Warn("this session stopped in the middle of a turn: enter on an empty line goes on with it"))
+		m.transcript.say(draw.Warn("this session stopped in the middle of a turn: enter on an empty line goes on " +
+			"with it"))
 	}
 }
 

@@ -27,7 +27,8 @@ type shown struct {
 	since    time.Time
 }
 
-// draw draws the screen: the transcript or a panel, a rule, what is typed or a question, and what the window holds.
+// draw draws the screen: the transcript or a panel, a rule, what is typed or a question, and what
+// the window holds.
 func (m *chat) draw() tea.View {
 	lines, cursor := m.screen()
 	for i, l := range lines {
@@ -107,7 +108,8 @@ func (m *chat) rule(left, right string) string {
 		right = " " + tui.Cut(right, max(0, m.width-tui.Columns(left)-8))
 	}
 	dashes := max(0, m.width-3-tui.Columns(left)-tui.Columns(right))
-	return draw.Paint(m.style.Dim, "── ") + draw.Paint(m.style.Bold, left) + draw.Paint(m.style.Dim, strings.Repeat("─", dashes)+right)
+	return draw.Paint(m.style.Dim, "── ") + draw.Paint(m.style.Bold, left) +
+		draw.Paint(m.style.Dim, strings.Repeat("─", dashes)+right)
 }
 
 // status is the rule above the input: what goes on, or whose session this is.
@@ -160,10 +162,12 @@ func (m *chat) waiting() string {
 func (m *chat) drawInput(most int) (lines []string, x, y int) {
 	for i, q := range m.queued {
 		if i == 2 {
-			lines = append(lines, draw.Paint(m.style.Dim, draw.Gutter+"… "+quantity.Count(len(m.queued)-i, "more message")+" waiting"))
+			lines = append(lines, draw.Paint(m.style.Dim,
+				draw.Gutter+"… "+quantity.Count(len(m.queued)-i, "more message")+" waiting"))
 			break
 		}
-		lines = append(lines, draw.Paint(m.style.Dim, tui.Cut("↥ waits: "+draw.OneLine(q.text[:min(len(q.text), 400)]), m.width)))
+		lines = append(lines, draw.Paint(m.style.Dim,
+			tui.Cut("↥ waits: "+draw.OneLine(q.text[:min(len(q.text), 400)]), m.width)))
 	}
 	fitting := m.complete.offers(m.editor.Typed())
 	from := 0
@@ -206,13 +210,15 @@ func (m *chat) placeholder() string {
 	return "say something · /help"
 }
 
-// bar is what stands at the bottom: what fills the window, and what the session took. A low screen has room for one line of it.
+// bar is what stands at the bottom: what fills the window, and what the session took. A low screen
+// has room for one line of it.
 func (m *chat) bar() []string {
 	lines := []string{"", draw.Paint(m.style.Dim, tui.Cut("nothing was said yet", m.width))}
 	if m.gauge.Model != "" {
 		lines = draw.Bar(m.gauge, m.width, m.style)
 	} else if window := m.model.Limits.Context; window > 0 {
-		lines[1] = draw.Paint(m.style.Dim, tui.Cut("nothing was said yet · a window of "+quantity.Number(window)+" tokens", m.width))
+		lines[1] = draw.Paint(m.style.Dim, tui.Cut("nothing was said yet · a window of "+quantity.Number(window)+" "+
+			"tokens", m.width))
 	}
 	if m.height < lowScreen {
 		lines = lines[len(lines)-1:]

@@ -29,7 +29,8 @@ func TestScreen_fitsWhateverHappens(t *testing.T) {
 		}
 	})
 	rapid.Check(t, func(t *rapid.T) {
-		b.Update(tea.WindowSizeMsg{Width: rapid.IntRange(1, 160).Draw(t, "width"), Height: rapid.IntRange(1, 50).Draw(t, "height")})
+		b.Update(tea.WindowSizeMsg{Width: rapid.IntRange(1, 160).Draw(t, "width"),
+			Height: rapid.IntRange(1, 50).Draw(t, "height")})
 		for range rapid.IntRange(0, 6).Draw(t, "keys") {
 			b.clock = b.clock.Add(time.Second)
 			switch rapid.IntRange(0, 5).Draw(t, "kind") {

@@ -13,7 +13,8 @@ import (
 )
 
 const (
-	// saidLines is how many lines of a message of the user's are shown while it is folded: what is longer was pasted.
+	// saidLines is how many lines of a message of the user's are shown while it is folded: what is
+	// longer was pasted.
 	saidLines = 12
 	// openLines is how many lines of an output are shown even when it is unfolded.
 	openLines = 200
@@ -99,7 +100,8 @@ func (t *transcript) laySaid(m *session.Message, open bool) []string {
 		hidden += 1 + strings.Count(strings.TrimSuffix(rest, "\n"), "\n")
 	}
 	if hidden > 0 {
-		lines = append(lines, mark+draw.Paint(t.style.Dim, tui.Cut("… "+quantity.Count(hidden, "more line")+" · ctrl+o unfolds", t.width-len(draw.Gutter))))
+		lines = append(lines, mark+draw.Paint(t.style.Dim,
+			tui.Cut("… "+quantity.Count(hidden, "more line")+" · ctrl+o unfolds", t.width-len(draw.Gutter))))
 	}
 	for _, f := range files {
 		lines = append(lines, mark+draw.Paint(t.style.Dim, tui.Cut(f, t.width-len(draw.Gutter))))
@@ -124,9 +126,11 @@ func (t *transcript) laySummary(m *session.Message, open bool) []string {
 		}
 	}
 	if !open {
-		return t.note("≡", "the summary that stands for what is above: "+quantity.Count(len(strings.Fields(text.String())), "word")+" · ctrl+o unfolds", t.style.Dim)
+		return t.note("≡", "the summary that stands for what is above: "+
+			""+quantity.Count(len(strings.Fields(text.String())), "word")+" · ctrl+o unfolds", t.style.Dim)
 	}
-	return append(t.note("≡", "the summary that stands for what is above:", t.style.Dim), draw.Markdown(text.String(), t.width, t.style)...)
+	return append(t.note("≡", "the summary that stands for what is above:", t.style.Dim),
+		draw.Markdown(text.String(), t.width, t.style)...)
 }
 
 // layThought lays out what a model thought: one line, unless it is unfolded.
@@ -135,7 +139,8 @@ func (t *transcript) layThought(text string, open bool) []string {
 		return nil
 	}
 	if !open {
-		return t.note("∴", tui.Cut(draw.OneLine(text[:min(len(text), 8*t.width)]), t.width-len(draw.Gutter)), t.style.Dim)
+		return t.note("∴", tui.Cut(draw.OneLine(text[:min(len(text), 8*t.width)]), t.width-len(draw.Gutter)),
+			t.style.Dim)
 	}
 	var lines []string
 	for line := range strings.Lines(strings.TrimSpace(text)) {

@@ -19,14 +19,17 @@ import (
 func long(steps, lines int) *transcript {
 	t := newTranscript(draw.NewStyle(false))
 	t.resize(80, 20)
-	ask := session.Message{MessageInfo: session.MessageInfo{ID: "ask", Role: session.User}, Parts: []session.Part{{Type: session.TextPart, Text: "go"}}}
+	ask := session.Message{MessageInfo: session.MessageInfo{ID: "ask", Role: session.User},
+		Parts: []session.Part{{Type: session.TextPart, Text: "go"}}}
 	t.message(&ask, -1)
 	for i := range steps {
-		t.message(&session.Message{MessageInfo: session.MessageInfo{ID: fmt.Sprint("m", i), Role: session.Assistant}, Parts: []session.Part{
-			{Type: session.TextPart, Text: fmt.Sprintf("step %d%s", i, strings.Repeat("\n\nmore", lines))},
-			{Type: session.ToolPart, ID: fmt.Sprint("p", i), CallID: fmt.Sprint("c", i), Tool: "read", State: &session.ToolState{
-				Status: session.Completed, Title: "a.go", Output: strings.Repeat("line\n", 300)}},
-		}}, -1)
+		t.message(&session.Message{MessageInfo: session.MessageInfo{ID: fmt.Sprint("m", i), Role: session.Assistant},
+			Parts: []session.Part{
+				{Type: session.TextPart, Text: fmt.Sprintf("step %d%s", i, strings.Repeat("\n\nmore", lines))},
+				{Type: session.ToolPart, ID: fmt.Sprint("p", i), CallID: fmt.Sprint("c", i), Tool: "read",
+					State: &session.ToolState{
+						Status: session.Completed, Title: "a.go", Output: strings.Repeat("line\n", 300)}},
+			}}, -1)
 	}
 	return t
 }
@@ -71,7 +74,8 @@ func TestTranscript_typingInALongSessionLaysOutNothing(t *testing.T) {
 	}
 }
 
-// Wherever one goes, the screen shows consecutive lines of the whole, and going back leads to where one was.
+// Wherever one goes, the screen shows consecutive lines of the whole, and going back leads to where
+// one was.
 func TestScroll_showsConsecutiveLines(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tr := long(rapid.IntRange(0, 12).Draw(t, "steps"), rapid.IntRange(0, 5).Draw(t, "lines"))
@@ -93,7 +97,8 @@ func TestScroll_showsConsecutiveLines(t *testing.T) {
 				want = append(want, "")
 			}
 			if got := tr.view(); strings.Join(got, "\n") != strings.Join(want, "\n") {
-				t.Fatalf("after %d lines, at %d of %d, height %d: got\n%s\nwant\n%s", by, at, len(whole), tr.height, strings.Join(got, "\n"), strings.Join(want, "\n"))
+				t.Fatalf("after %d lines, at %d of %d, height %d: got\n%s\nwant\n%s", by, at, len(whole), tr.height,
+					strings.Join(got, "\n"), strings.Join(want, "\n"))
 			}
 			if tr.scrolled != (at < len(whole)-tr.height) {
 				t.Fatalf("at %d of %d, height %d: scrolled is %v", at, len(whole), tr.height, tr.scrolled)
@@ -134,9 +139,11 @@ func TestTranscript_callsStandInTheOrderOfTheLog(t *testing.T) {
 	tr.answered("a") // no text yet, and the log is read late
 	tr.delta(2, "the last word")
 	message := func(id, text string) session.Message {
-		return session.Message{MessageInfo: session.MessageInfo{ID: id, Role: session.Assistant}, Parts: []session.Part{{ID: "p" + id, Type: session.TextPart, Text: text}}}
+		return session.Message{MessageInfo: session.MessageInfo{ID: id, Role: session.Assistant},
+			Parts: []session.Part{{ID: "p" + id, Type: session.TextPart, Text: text}}}
 	}
-	said := session.Message{MessageInfo: session.MessageInfo{ID: "u", Role: session.User}, Parts: []session.Part{{Type: session.TextPart, Text: "said between"}}}
+	said := session.Message{MessageInfo: session.MessageInfo{ID: "u", Role: session.User},
+		Parts: []session.Part{{Type: session.TextPart, Text: "said between"}}}
 	tr.log([]session.Message{message("a", "first"), said})
 	tr.answered("b")
 	tr.log([]session.Message{message("a", "first"), said, message("b", "the last word")})
@@ -163,7 +170,8 @@ func TestTranscript_holdsNoLog(t *testing.T) {
 	var log []session.Message
 	for i := range 1200 {
 		id := fmt.Sprint("msg_", i)
-		log = append(log, session.Message{MessageInfo: session.MessageInfo{ID: id, Role: session.User}, Parts: []session.Part{{ID: id, Type: session.TextPart, Text: "lamp"}}})
+		log = append(log, session.Message{MessageInfo: session.MessageInfo{ID: id, Role: session.User},
+			Parts: []session.Part{{ID: id, Type: session.TextPart, Text: "lamp"}}})
 		tr.log(slices.Clone(log))
 	}
 	var m runtime.MemStats

@@ -56,7 +56,8 @@ type queued struct {
 	said bool // the loop has it
 }
 
-// handOver gives the loop what was said meanwhile, in order. What it does not take, because it has not begun or has just ended, waits.
+// handOver gives the loop what was said meanwhile, in order. What it does not take, because it has
+// not begun or has just ended, waits.
 func (m *chat) handOver() {
 	for _, q := range m.queued {
 		if !q.said && !m.loop.Say(m.session, q.text) {

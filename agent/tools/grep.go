@@ -244,7 +244,8 @@ func (s *search) String(at place) string {
 	if s.matches == 0 {
 		b.WriteString("No line in " + printable(at.shown) + " matches.\n")
 	} else {
-		fmt.Fprintf(&b, "%s in %s:\n%s", quantity.Count(s.matches, "line"), quantity.Count(s.files, "file"), s.text.String())
+		fmt.Fprintf(&b, "%s in %s:\n%s", quantity.Count(s.matches, "line"), quantity.Count(s.files, "file"),
+			s.text.String())
 	}
 	if s.shown < s.matches {
 		fmt.Fprintf(&b, "(%s more lines not shown: narrow the pattern or the folder, or raise limit.)\n",

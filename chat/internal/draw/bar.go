@@ -10,10 +10,12 @@ import (
 	"github.com/winnowhq/winnow/tui"
 )
 
-// legendWidth is the width from which on the bar says what its glyphs mean: with less, it would be shorter than what explains it.
+// legendWidth is the width from which on the bar says what its glyphs mean: with less, it would be
+// shorter than what explains it.
 const legendWidth = 132
 
-// stratum is one piece of the bar. Every stratum has a glyph of its own, so that they differ without colour.
+// stratum is one piece of the bar. Every stratum has a glyph of its own, so that they differ
+// without colour.
 type stratum struct {
 	name, glyph string
 	tokens      int
@@ -26,7 +28,8 @@ func strata(g winnow.Gauge, s Style) []stratum {
 	if !g.Split {
 		first.name = "system, tools"
 	}
-	return []stratum{first, {"tools", "▒", g.Tools, s.Dim}, {"pinned", "▪", g.Pinned, s.Accent}, {"summary", "◆", g.Summary, s.Warn}, {"live", "█", g.Live, s.Good}}
+	return []stratum{first, {"tools", "▒", g.Tools, s.Dim}, {"pinned", "▪", g.Pinned, s.Accent},
+		{"summary", "◆", g.Summary, s.Warn}, {"live", "█", g.Live, s.Good}}
 }
 
 const (
@@ -34,7 +37,8 @@ const (
 	markGlyph = "┃" // where the window is folded
 )
 
-// Bar draws what fills the window and what the session has cost, in two lines that are no wider than width.
+// Bar draws what fills the window and what the session has cost, in two lines that are no wider
+// than width.
 func Bar(g winnow.Gauge, width int, s Style) []string {
 	look := s.Dim
 	switch {
@@ -53,7 +57,8 @@ func Bar(g winnow.Gauge, width int, s Style) []string {
 	return []string{drawStrata(g, max(4, width-columns), s) + legend, Paint(look, tui.Cut(barText(g, width), width))}
 }
 
-// drawStrata draws the bar over so many cells. All of it is the context of the model, where that is known.
+// drawStrata draws the bar over so many cells. All of it is the context of the model, where that is
+// known.
 func drawStrata(g winnow.Gauge, cells int, s Style) string {
 	whole := max(g.Context, g.Usable)
 	if whole <= 0 {
@@ -119,7 +124,8 @@ func barText(g winnow.Gauge, width int) string {
 		}
 	}
 	for _, text := range []string{
-		size[0] + elided + cost + both, size[1] + elided + cost + both, size[1] + elided + cost + cache, size[2] + elided + cost + cache, size[2] + cost + cache,
+		size[0] + elided + cost + both, size[1] + elided + cost + both, size[1] + elided + cost + cache,
+		size[2] + elided + cost + cache, size[2] + cost + cache,
 		size[2] + spent + cache, size[3] + spent + cache, size[3] + spent, size[4] + spent, size[4],
 	} {
 		if tui.Columns(text) <= width {
@@ -152,7 +158,8 @@ func BarSize(g winnow.Gauge) [5]string {
 	percent := quantity.Percent(g.Total, g.Usable)
 	usable := total + " of " + quantity.Number(g.Usable)
 	return [5]string{
-		usable + " usable, " + percent + longer + remark, usable + " usable, " + percent + remark, usable + ", " + percent + remark,
+		usable + " usable, " + percent + longer + remark, usable + " usable, " + percent + remark,
+		usable + ", " + percent + remark,
 		about + quantity.Short(g.Total) + " of " + quantity.Short(g.Usable) + ", " + percent, about + percent,
 	}
 }

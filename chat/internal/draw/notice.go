@@ -88,13 +88,16 @@ func FoldedNotice(r *pivot.Receipt) Notice {
 
 // span is what a receipt made smaller.
 func span(r *pivot.Receipt) string {
-	return quantity.Number(r.TokensBefore) + " → " + quantity.Number(r.TokensAfter) + " tokens (−" + quantity.Number(max(0, r.TokensBefore-r.TokensAfter)) + ")"
+	return quantity.Number(r.TokensBefore) + " → " + quantity.Number(r.TokensAfter) + " tokens (−" +
+		quantity.Number(max(0, r.TokensBefore-r.TokensAfter)) + ")"
 }
 
 // Because says in words when something was committed.
 var Because = map[string]string{
-	"turn": "the turn ended", "step": "a step ended", "threshold": "the window was full", "rejected": "the request was too long",
-	"cold": "the cache was cold", "pays": "it pays", "discard": "discarded by name", "distill": "a shorter text stands for it",
+	"turn": "the turn ended", "step": "a step ended", "threshold": "the window was full",
+	"rejected": "the request was too long",
+	"cold":     "the cache was cold", "pays": "it pays", "discard": "discarded by name",
+	"distill": "a shorter text stands for it",
 }
 
 // agentPrefix is what the loop's errors begin with: who looks at the session knows that.

@@ -1,5 +1,5 @@
-// Package draw draws lines for the terminal: foreign text cleaned, wrapped and cut, Markdown, notices,
-// and the bar of what fills the window.
+// Package draw draws lines for the terminal: foreign text cleaned, wrapped and cut, Markdown,
+// notices, and the bar of what fills the window.
 package draw
 
 import "charm.land/lipgloss/v2"

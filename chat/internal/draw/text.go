@@ -19,12 +19,14 @@ func Clean(line string) string {
 	return tui.Clean(strings.TrimSuffix(line, "\r"))
 }
 
-// OneLine is a foreign text as one line, without the spaces around it and with one where there were several.
+// OneLine is a foreign text as one line, without the spaces around it and with one where there were
+// several.
 func OneLine(text string) string {
 	return strings.Join(strings.Fields(tui.Clean(text)), " ")
 }
 
-// Wrap breaks one cleaned line between words where it can. Lines after the first begin with hang; a word that is wider than the line is broken.
+// Wrap breaks one cleaned line between words where it can. Lines after the first begin with hang; a
+// word that is wider than the line is broken.
 func Wrap(line string, width int, hang string) []string {
 	width = max(width, 4)
 	if tui.Columns(hang) > width/2 {
@@ -43,7 +45,8 @@ func Wrap(line string, width int, hang string) []string {
 	return lines
 }
 
-// split takes from a line what fits into a width, up to the last space in it. At least one character is taken.
+// split takes from a line what fits into a width, up to the last space in it. At least one
+// character is taken.
 func split(line string, width int) (head, rest string) {
 	used, space := 0, -1
 	for i, r := range line {
@@ -64,7 +67,8 @@ func split(line string, width int) (head, rest string) {
 	return line, ""
 }
 
-// Chop breaks a cleaned line at the width, wherever that is: code has its own idea of where lines end.
+// Chop breaks a cleaned line at the width, wherever that is: code has its own idea of where lines
+// end.
 func Chop(line string, width int) []string {
 	width = max(width, 4)
 	var lines []string
@@ -102,7 +106,8 @@ func Note(sign, text string, width int, s lipgloss.Style) []string {
 // openBytes is how much of an output is looked at.
 const openBytes = 64 << 10
 
-// Excerpt is the beginning of a foreign text as lines of a width, and how many lines it has that are left out.
+// Excerpt is the beginning of a foreign text as lines of a width, and how many lines it has that
+// are left out.
 func Excerpt(text string, width, most int) (lines []string, hidden int) {
 	text = strings.TrimRight(text, "\n ")
 	whole := text

@@ -11,7 +11,9 @@ import (
 
 // An answer is laid out alike however it arrives, in the width that there is.
 func FuzzProse(f *testing.F) {
-	for _, seed := range []string{"# Title\n\nA list:\n\n- one\n- two\n\n```go\nx := 1\n```\n", "```\n\x1b[2J\n``", "> \n>> x\n- a\n   1. b\n|a|b|\n    code\n# H\n#", "~~~~\n~~~\n`\n", "日本語日本語日本語日本語日本語\u202e\x00\xff", "\t\t\tx\r\n\r", "- - - - -\n***\n1.\n1. \n>"} {
+	for _, seed := range []string{"# Title\n\nA list:\n\n- one\n- two\n\n```go\nx := 1\n```\n", "```\n\x1b[2J\n``",
+		"> \n>> x\n- a\n   1. b\n|a|b|\n    code\n# H\n#", "~~~~\n~~~\n`\n", "日本語日本語日本語日本語日本語\u202e\x00\xff",
+		"\t\t\tx\r\n\r", "- - - - -\n***\n1.\n1. \n>"} {
 		f.Add(seed, uint8(20), uint8(7))
 	}
 	f.Fuzz(func(t *testing.T, text string, width, at uint8) {
@@ -44,7 +46,8 @@ func FuzzProse(f *testing.F) {
 
 // A text in pieces looks as it does whole.
 func TestProse_inPiecesAsWhole(t *testing.T) {
-	pieces := []string{"# Title\n", "```go\n", "x := 1\n", "```\n", "a word ", "- item that is rather long for its line\n", "\n", "> quoted\n", "1. one\n", "\t tab", "日本語 "}
+	pieces := []string{"# Title\n", "```go\n", "x := 1\n", "```\n", "a word ",
+		"- item that is rather long for its line\n", "\n", "> quoted\n", "1. one\n", "\t tab", "日本語 "}
 	rapid.Check(t, func(t *rapid.T) {
 		var whole strings.Builder
 		p := Prose{Width: rapid.IntRange(12, 60).Draw(t, "width"), Style: NewStyle(false)}

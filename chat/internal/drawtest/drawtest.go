@@ -28,7 +28,8 @@ func Updates() bool { return *update }
 // colour is what the screen itself writes into a line: colours and weights, and nothing else.
 var colour = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
-// Line checks a line of the screen: as wide as it is said to be, and nothing in it that a terminal obeys.
+// Line checks a line of the screen: as wide as it is said to be, and nothing in it that a terminal
+// obeys.
 func Line(t *testing.T, line string, width int, of string) {
 	t.Helper()
 	plain := colour.ReplaceAllString(line, "")
@@ -54,7 +55,8 @@ func Obeyed(line string) string {
 	return ""
 }
 
-// Fits fails where lines are not as many, or wider than they may be, or hold what a terminal would act on.
+// Fits fails where lines are not as many, or wider than they may be, or hold what a terminal would
+// act on.
 func Fits(t testing.TB, lines []string, width, height int) []string {
 	t.Helper()
 	if len(lines) != height {
@@ -95,11 +97,17 @@ func Golden(t *testing.T, name, got string) {
 
 // Keys are key presses by name.
 var Keys = map[string]tea.KeyPressMsg{
-	"enter": {Code: tea.KeyEnter}, "esc": {Code: tea.KeyEscape}, "tab": {Code: tea.KeyTab}, "up": {Code: tea.KeyUp}, "down": {Code: tea.KeyDown},
+	"enter": {Code: tea.KeyEnter}, "esc": {Code: tea.KeyEscape}, "tab": {Code: tea.KeyTab}, "up": {Code: tea.KeyUp},
+	"down": {Code: tea.KeyDown},
 	"left": {Code: tea.KeyLeft}, "right": {Code: tea.KeyRight}, "home": {Code: tea.KeyHome}, "end": {Code: tea.KeyEnd},
-	"pgup": {Code: tea.KeyPgUp}, "pgdown": {Code: tea.KeyPgDown}, "backspace": {Code: tea.KeyBackspace}, "delete": {Code: tea.KeyDelete},
-	"alt+enter": {Code: tea.KeyEnter, Mod: tea.ModAlt}, "ctrl+j": {Code: 'j', Mod: tea.ModCtrl}, "ctrl+c": {Code: 'c', Mod: tea.ModCtrl},
-	"ctrl+o": {Code: 'o', Mod: tea.ModCtrl}, "ctrl+w": {Code: 'w', Mod: tea.ModCtrl}, "ctrl+u": {Code: 'u', Mod: tea.ModCtrl}, "ctrl+k": {Code: 'k', Mod: tea.ModCtrl},
-	"ctrl+a": {Code: 'a', Mod: tea.ModCtrl}, "ctrl+e": {Code: 'e', Mod: tea.ModCtrl}, "shift+up": {Code: tea.KeyUp, Mod: tea.ModShift},
-	"shift+down": {Code: tea.KeyDown, Mod: tea.ModShift}, "ctrl+left": {Code: tea.KeyLeft, Mod: tea.ModCtrl}, "shift+tab": {Code: tea.KeyTab, Mod: tea.ModShift},
+	"pgup": {Code: tea.KeyPgUp}, "pgdown": {Code: tea.KeyPgDown}, "backspace": {Code: tea.KeyBackspace},
+	"delete":    {Code: tea.KeyDelete},
+	"alt+enter": {Code: tea.KeyEnter, Mod: tea.ModAlt}, "ctrl+j": {Code: 'j', Mod: tea.ModCtrl},
+	"ctrl+c": {Code: 'c', Mod: tea.ModCtrl},
+	"ctrl+o": {Code: 'o', Mod: tea.ModCtrl}, "ctrl+w": {Code: 'w', Mod: tea.ModCtrl},
+	"ctrl+u": {Code: 'u', Mod: tea.ModCtrl}, "ctrl+k": {Code: 'k', Mod: tea.ModCtrl},
+	"ctrl+a": {Code: 'a', Mod: tea.ModCtrl}, "ctrl+e": {Code: 'e', Mod: tea.ModCtrl},
+	"shift+up":   {Code: tea.KeyUp, Mod: tea.ModShift},
+	"shift+down": {Code: tea.KeyDown, Mod: tea.ModShift}, "ctrl+left": {Code: tea.KeyLeft, Mod: tea.ModCtrl},
+	"shift+tab": {Code: tea.KeyTab, Mod: tea.ModShift},
 }

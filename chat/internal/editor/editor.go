@@ -1,8 +1,8 @@
-// Package editor holds what a person types: several lines with a cursor, large pastes as one sign, and
-// what was typed before.
+// Package editor holds what a person types: several lines with a cursor, large pastes as one sign,
+// and what was typed before.
 //
-// It is not the textarea of bubbles, which turns tabs into spaces and drops what is longer than its limit:
-// a paste must reach the model to the byte.
+// It is not the textarea of bubbles, which turns tabs into spaces and drops what is longer than its
+// limit: a paste must reach the model to the byte.
 package editor
 
 import (
@@ -18,7 +18,8 @@ import (
 )
 
 const (
-	// asideBytes and asideLines are from where on a paste is kept aside and shown as one sign: more is nothing that somebody edits by hand.
+	// asideBytes and asideLines are from where on a paste is kept aside and shown as one sign: more
+	// is nothing that somebody edits by hand.
 	asideBytes = 4 << 10
 	asideLines = 20
 

@@ -121,9 +121,11 @@ func TestEditor_takesNoControlCharacters(t *testing.T) {
 	}
 }
 
-// Whatever is typed, pasted and deleted, the line is drawn in its width with the cursor in it, and what is sent is what is there.
+// Whatever is typed, pasted and deleted, the line is drawn in its width with the cursor in it, and
+// what is sent is what is there.
 func FuzzEditor(f *testing.F) {
-	names := []string{"left", "right", "up", "down", "home", "end", "backspace", "delete", "ctrl+w", "ctrl+u", "ctrl+k", "ctrl+left", "ctrl+right", "alt+enter", "ctrl+a", "ctrl+e", "ctrl+j"}
+	names := []string{"left", "right", "up", "down", "home", "end", "backspace", "delete", "ctrl+w", "ctrl+u", "ctrl+k",
+		"ctrl+left", "ctrl+right", "alt+enter", "ctrl+a", "ctrl+e", "ctrl+j"}
 	f.Add("one two\nthree", []byte{0, 1, 2, 3, 4, 5, 6, 7, 8}, uint8(20))
 	f.Add("日本\t\u0301👩‍👧\xff\x1b[2J\U000F0000\U0010FFFF", []byte{20, 0, 6, 20, 10}, uint8(8))
 	f.Add(strings.Repeat("long\r\n", 1000), []byte{21, 0, 21, 6, 21, 8, 9}, uint8(60))

@@ -6,8 +6,9 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// What panels send when something was chosen in them. A panel closes itself by giving back nil beside
-// the command that sends one of these; what it sends without closing is done while it stays open.
+// What panels send when something was chosen in them. A panel closes itself by giving back nil
+// beside the command that sends one of these; what it sends without closing is done while it stays
+// open.
 type (
 	// ModelChosen is "provider/id" of the model that is to answer from now on.
 	ModelChosen string

@@ -14,7 +14,8 @@ import (
 	"github.com/winnowhq/winnow/tui"
 )
 
-// contextPanel lists what takes the space in a window, and lets somebody leave parts out, pin them and have them back.
+// contextPanel lists what takes the space in a window, and lets somebody leave parts out, pin them
+// and have them back.
 type contextPanel struct {
 	list
 	ctx    context.Context
@@ -71,7 +72,8 @@ func (g grouping) String() string { return [...]string{"parts", "by target", "by
 
 // NewContext lists what takes the space in a session.
 func NewContext(ctx context.Context, e *winnow.Engine, id string, s draw.Style) (Panel, tea.Cmd) {
-	p := &contextPanel{ctx: ctx, engine: e, id: id, style: s, open: map[string]bool{}, explained: map[string]*explained{}}
+	p := &contextPanel{ctx: ctx, engine: e, id: id, style: s, open: map[string]bool{},
+		explained: map[string]*explained{}}
 	p.busy = true
 	return p, func() tea.Msg { return p.read(func() { p.busy = false }) }
 }
@@ -181,7 +183,8 @@ func (p *contextPanel) View(width, height int) []string {
 		return shows(dim(p.style, width, "reading …"), height)
 	}
 	if p.failed != nil {
-		return shows(draw.Wrap("the window cannot be looked at: "+draw.OneLine(draw.Explain(p.failed)), width, ""), height)
+		return shows(draw.Wrap("the window cannot be looked at: "+draw.OneLine(draw.Explain(p.failed)), width, ""),
+			height)
 	}
 	lines := dim(p.style, width, p.head(width))
 	foot := p.foot(width)
@@ -189,12 +192,13 @@ func (p *contextPanel) View(width, height int) []string {
 	if room > 4 {
 		lines, room = append(lines, draw.Paint(p.style.Dim, p.columns(width))), room-1
 	}
-	lines = append(lines, p.view(len(p.rows), max(1, room), func(item int) int { return 1 + len(p.details(item, width)) }, func(item, line int) string {
-		if line == 0 {
-			return p.drawRow(item, width)
-		}
-		return p.details(item, width)[line-1]
-	})...)
+	lines = append(lines, p.view(len(p.rows), max(1, room),
+		func(item int) int { return 1 + len(p.details(item, width)) }, func(item, line int) string {
+			if line == 0 {
+				return p.drawRow(item, width)
+			}
+			return p.details(item, width)[line-1]
+		})...)
 	return append(shows(lines, max(1, height-len(foot))), foot...)[:height]
 }
 
@@ -306,7 +310,8 @@ func (p *contextPanel) arrange(stay string) {
 			rows = append(rows, contextRow{key: "group:" + name, name: name})
 		}
 		g := &rows[at]
-		g.members, g.tokens, g.elided, g.step = append(g.members, x), g.tokens+one.tokens, g.elided+one.elided, max(g.step, one.step)
+		g.members, g.tokens, g.elided, g.step = append(g.members, x), g.tokens+one.tokens, g.elided+one.elided,
+			max(g.step, one.step)
 	}
 	slices.SortStableFunc(rows, p.compare)
 	if p.group != eachPart {

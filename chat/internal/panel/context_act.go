@@ -15,7 +15,8 @@ import (
 	"github.com/winnowhq/winnow/tui"
 )
 
-// act does something about the chosen row, beside the program, and reads the window again. What it did is said with its effect in tokens.
+// act does something about the chosen row, beside the program, and reads the window again. What it
+// did is said with its effect in tokens.
 func (p *contextPanel) act(do func(ctx context.Context, row contextRow) (did deed, err error)) tea.Cmd {
 	row := p.row()
 	if p.busy || row == nil {
@@ -152,8 +153,8 @@ func (p *contextPanel) restore(ctx context.Context, row contextRow) (deed, error
 	return did, nil
 }
 
-// again leaves parts out that were shown whole: by doing their commit again where all of it was taken back, and each by itself where others of the commit still
-// stand.
+// again leaves parts out that were shown whole: by doing their commit again where all of it was
+// taken back, and each by itself where others of the commit still stand.
 func (p *contextPanel) again(parts []*winnow.PartReport) func(ctx context.Context) error {
 	restored, whole := map[string]int{}, map[string]bool{}
 	for _, x := range parts {

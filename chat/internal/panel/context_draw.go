@@ -90,7 +90,8 @@ func (p *contextPanel) drawRow(item, width int) string {
 		age = quantity.Number(p.newest - row.step)
 	}
 	room := width - 2 - tui.Columns(w.beside("", "", "")) - 2
-	if path := strings.LastIndexByte(row.name, '/'); path > 0 && tui.Columns(name) > room { // of a path the end says most
+	// of a path the end says most
+	if path := strings.LastIndexByte(row.name, '/'); path > 0 && tui.Columns(name) > room {
 		head, target, _ := strings.Cut(row.name, " ")
 		before := strings.TrimSuffix(name, row.name) + head + " "
 		if target != "" && room-tui.Columns(before) > 8 && !strings.Contains(target, " ") {

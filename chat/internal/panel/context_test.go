@@ -62,7 +62,8 @@ func TestContextPanel_elidesAndTakesItBack(t *testing.T) {
 	}
 	s.press("u")
 	if x := s.chosen(); len(x.Elisions) > 0 || s.size() != before {
-		t.Errorf("taken back it has %d elisions, and the window %d tokens, want none and %d", len(x.Elisions), s.size(), before)
+		t.Errorf("taken back it has %d elisions, and the window %d tokens, want none and %d", len(x.Elisions), s.size(),
+			before)
 	}
 	s.says("taken back: ")
 	s.press("u")
@@ -93,7 +94,8 @@ func TestContextPanel_restoresAndTakesItBack(t *testing.T) {
 	}
 }
 
-// Where all that a commit left out was restored, taking that back does the commit again, to the byte.
+// Where all that a commit left out was restored, taking that back does the commit again, to the
+// byte.
 func TestContextPanel_aRestoredCommitIsDoneAgainAsItWas(t *testing.T) {
 	s := newScene(t).worked().context().press("/parser", "enter", "e")
 	elided := s.chosen()
@@ -101,7 +103,8 @@ func TestContextPanel_aRestoredCommitIsDoneAgainAsItWas(t *testing.T) {
 	s.says("is shown whole again")
 	s.press("u")
 	again, err := s.engine.Explain(t.Context(), s.id, elided.Part)
-	if err != nil || len(again.Elisions) != len(elided.Elisions) || again.Elisions[0].Receipt != elided.Elisions[0].Receipt || again.Text != elided.Text {
+	if err != nil || len(again.Elisions) != len(elided.Elisions) ||
+		again.Elisions[0].Receipt != elided.Elisions[0].Receipt || again.Text != elided.Text {
 		t.Errorf("it is elided as %+v, want %+v; %v", again.Elisions, elided.Elisions, err)
 	}
 }
@@ -174,7 +177,8 @@ func TestContextPanel_saysWhyAnActionCannotBe(t *testing.T) {
 func TestContextPanel_opensAPart(t *testing.T) {
 	s := newScene(t).worked().context().press("/vet", "enter", "enter")
 	look := s.look(80, 24)
-	for _, want := range []string{"tokens in the log", "│ vet: tide/table/zone.go:31: undeclared name: winter", "more line"} {
+	for _, want := range []string{"tokens in the log", "│ vet: tide/table/zone.go:31: undeclared name: winter",
+		"more line"} {
 		if !strings.Contains(look, want) {
 			t.Errorf("there is no %q in\n%s", want, look)
 		}
@@ -203,7 +207,8 @@ func TestContextPanel_tellsThatTheSessionCannotBeRead(t *testing.T) {
 func TestContextPanel_looksAgainWhenTheSessionChanges(t *testing.T) {
 	s := newScene(t).worked().context().press("/parser", "enter", "e")
 	said, parts := s.panel.(*contextPanel).said, len(s.panel.(*contextPanel).parts)
-	m := session.Message{MessageInfo: session.MessageInfo{Role: session.User}, Parts: []session.Part{{Type: session.TextPart, Text: "And the summer?"}}}
+	m := session.Message{MessageInfo: session.MessageInfo{Role: session.User},
+		Parts: []session.Part{{Type: session.TextPart, Text: "And the summer?"}}}
 	if err := s.engine.Append(t.Context(), s.id, m); err != nil {
 		t.Fatal(err)
 	}

@@ -42,15 +42,18 @@ func drawCost(g winnow.Gauge, all []winnow.Request, width int, s draw.Style) []s
 		return draw.Wrap("nothing was paid yet: no request has said what it took", width, "")
 	}
 	var lines []string
-	for _, l := range draw.Wrap(money(bill)+" for "+quantity.Count(bill.Requests, "request")+" · "+draw.CacheShare(bill)+
+	for _, l := range draw.Wrap(money(bill)+" for "+quantity.Count(bill.Requests,
+		"request")+" · "+draw.CacheShare(bill)+
 		" of what was sent came from the cache", width, "") {
 		lines = append(lines, draw.Paint(s.Bold, tui.Cut(l, width)))
 	}
 	if bill.Unpriced > 0 {
-		lines = append(lines, draw.Wrap("the price of "+quantity.Count(bill.Unpriced, "request")+" is not known", width, "")...)
+		lines = append(lines, draw.Wrap("the price of "+quantity.Count(bill.Unpriced, "request")+" is not known", width,
+			"")...)
 	}
 	if bill.Unreported > 0 {
-		lines = append(lines, draw.Wrap(quantity.Count(bill.Unreported, "request")+" without a report of usage", width, "")...)
+		lines = append(lines, draw.Wrap(quantity.Count(bill.Unreported, "request")+" without a report of usage", width,
+			"")...)
 	}
 	t := billTable{width: width, style: s, lines: append(lines, "")}
 	t.head("by kind")
@@ -98,7 +101,8 @@ func money(b winnow.Bill) string {
 	return "?"
 }
 
-// billTable draws bills under each other. What there is no room for is left out, the least telling first.
+// billTable draws bills under each other. What there is no room for is left out, the least telling
+// first.
 type billTable struct {
 	width int
 	style draw.Style
@@ -106,13 +110,15 @@ type billTable struct {
 }
 
 func (t *billTable) head(name string) {
-	t.lines = append(t.lines, draw.Paint(t.style.Dim, t.line(name, []string{"cost", "requests", "sent", "cached", "written", "answered"})))
+	t.lines = append(t.lines, draw.Paint(t.style.Dim,
+		t.line(name, []string{"cost", "requests", "sent", "cached", "written", "answered"})))
 }
 
 func (t *billTable) row(name string, b winnow.Bill) {
 	u := b.Usage
 	t.lines = append(t.lines, t.line("  "+draw.OneLine(name), []string{
-		money(b), quantity.Number(b.Requests), quantity.Number(u.Prompt()), draw.CacheShare(b), quantity.Number(u.Cache.Write), quantity.Number(u.Output + u.Reasoning),
+		money(b), quantity.Number(b.Requests), quantity.Number(u.Prompt()), draw.CacheShare(b),
+		quantity.Number(u.Cache.Write), quantity.Number(u.Output + u.Reasoning),
 	}))
 }
 
@@ -132,8 +138,8 @@ const chartHeight = 5
 
 var eighths = []string{" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"}
 
-// chart draws the newest requests as columns, by their cost, or by what was sent where a price is not known. Below it stands what is no step, and the share
-// that came from the cache.
+// chart draws the newest requests as columns, by their cost, or by what was sent where a price is
+// not known. Below it stands what is no step, and the share that came from the cache.
 func chart(all []winnow.Request, width int, s draw.Style) []string {
 	room := width - 10 // the label of the axis
 	if len(all) == 0 || room < 8 {
@@ -142,7 +148,8 @@ func chart(all []winnow.Request, width int, s draw.Style) []string {
 	all = all[max(0, len(all)-room):]
 	value, label, title := func(r *winnow.Request) float64 { return r.Bill.Cost }, quantity.Dollars, "cost"
 	if slices.ContainsFunc(all, func(r winnow.Request) bool { return r.Bill.Unknown() > 0 }) {
-		value, label, title = func(r *winnow.Request) float64 { return float64(r.Bill.Usage.Prompt()) }, func(n float64) string { return quantity.Short(int(n)) }, "tokens sent"
+		value, label, title = func(r *winnow.Request) float64 { return float64(r.Bill.Usage.Prompt()) },
+			func(n float64) string { return quantity.Short(int(n)) }, "tokens sent"
 	}
 	most := 0.0
 	for i := range all {
@@ -172,7 +179,8 @@ func chart(all []winnow.Request, width int, s draw.Style) []string {
 		case 0:
 			axis = "0"
 		}
-		lines = append(lines, draw.Paint(s.Dim, right(tui.Cut(axis, 8), 8)+" ")+draw.Paint(s.Accent, strings.TrimRight(b.String(), " ")))
+		lines = append(lines, draw.Paint(s.Dim, right(tui.Cut(axis, 8), 8)+" ")+draw.Paint(s.Accent,
+			strings.TrimRight(b.String(), " ")))
 	}
 	kinds, cached, other := "", "", false
 	for i := range all {
@@ -192,10 +200,12 @@ func chart(all []winnow.Request, width int, s draw.Style) []string {
 		cached += eighths[share]
 	}
 	if other {
-		lines = append(lines, right("", 9)+strings.TrimRight(kinds, " "), draw.Paint(s.Dim, tui.Cut(right("", 9)+"◆ summary × failed", width)))
+		lines = append(lines, right("", 9)+strings.TrimRight(kinds, " "),
+			draw.Paint(s.Dim, tui.Cut(right("", 9)+"◆ summary × failed", width)))
 	}
 	if strings.TrimSpace(cached) != "" {
-		lines = append(lines, draw.Paint(s.Dim, right("cached", 8)+" ")+draw.Paint(s.Good, strings.TrimRight(cached, " ")))
+		lines = append(lines, draw.Paint(s.Dim, right("cached", 8)+" ")+draw.Paint(s.Good,
+			strings.TrimRight(cached, " ")))
 	}
 	return lines
 }

@@ -11,8 +11,9 @@ import (
 	"github.com/winnowhq/winnow/tui"
 )
 
-// list is what is common to panels of rows: a place in it, what part of it is on the screen, and a text that filters it. An item is one line, or several
-// where it is open. The zero value begins at the top.
+// list is what is common to panels of rows: a place in it, what part of it is on the screen, and a
+// text that filters it. An item is one line, or several where it is open. The zero value begins at
+// the top.
 type list struct {
 	at  int // the chosen item
 	top int // the first line on the screen, of those of all items
@@ -28,7 +29,8 @@ type list struct {
 // mostFilter is how long a filter may be, in bytes: a paste is not looked for.
 const mostFilter = 200
 
-// pressed takes a message, and returns the key that it was where the list has no use for it, "" otherwise. narrow is called when the filter changed.
+// pressed takes a message, and returns the key that it was where the list has no use for it, ""
+// otherwise. narrow is called when the filter changed.
 func (l *list) pressed(msg tea.Msg, narrow func()) (name string) {
 	switch msg := msg.(type) {
 	case tea.PasteMsg:
@@ -47,7 +49,8 @@ func (l *list) pressed(msg tea.Msg, narrow func()) (name string) {
 	return ""
 }
 
-// key moves in the list or writes its filter. taken says that the key was for the list, filtered that other items are asked for now.
+// key moves in the list or writes its filter. taken says that the key was for the list, filtered
+// that other items are asked for now.
 func (l *list) key(k tea.KeyPressMsg) (taken, filtered bool) {
 	name := k.String()
 	if l.typing || l.always {
@@ -152,7 +155,8 @@ func (l *list) from(item int) (sum int) {
 	return sum
 }
 
-// move goes to the next item, or the one before. What of an open one is not on the screen comes first.
+// move goes to the next item, or the one before. What of an open one is not on the screen comes
+// first.
 func (l *list) move(by int) {
 	if len(l.heights) == 0 {
 		return
@@ -192,7 +196,8 @@ func (l *list) page(by int) {
 	}
 }
 
-// view draws exactly height lines. lines is how many lines an item has, at least one, draw draws one of them: the first is 0.
+// view draws exactly height lines. lines is how many lines an item has, at least one, draw draws
+// one of them: the first is 0.
 func (l *list) view(items, height int, lines func(item int) int, draw func(item, line int) string) []string {
 	l.height = max(1, height)
 	if cap(l.heights) < items {

@@ -18,7 +18,8 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// whatever is pressed at whatever size, the chosen item is on the screen, and the screen is full while there is enough to fill it.
+// whatever is pressed at whatever size, the chosen item is on the screen, and the screen is full
+// while there is enough to fill it.
 func TestList_theChosenOneIsSeen(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		heights := rapid.SliceOfN(rapid.IntRange(1, 9), 0, 40).Draw(r, "heights")
@@ -39,7 +40,8 @@ func TestList_theChosenOneIsSeen(t *testing.T) {
 			if sum := l.lines(); sum >= height && lines[height-1] == "" {
 				r.Fatalf("there are %d lines, and the screen has room: %v", sum, lines)
 			}
-			key := rapid.SampledFrom([]rune{tea.KeyUp, tea.KeyDown, tea.KeyPgUp, tea.KeyPgDown, tea.KeyHome, tea.KeyEnd}).Draw(r, "key")
+			key := rapid.SampledFrom([]rune{tea.KeyUp, tea.KeyDown, tea.KeyPgUp, tea.KeyPgDown, tea.KeyHome,
+				tea.KeyEnd}).Draw(r, "key")
 			if taken, _ := l.key(tea.KeyPressMsg{Code: key}); !taken {
 				r.Fatalf("the list does not take %v", tea.KeyPressMsg{Code: key})
 			}
@@ -85,7 +87,8 @@ func TestList_filters(t *testing.T) {
 		{append(letters("/ab"), tea.KeyPressMsg{Code: tea.KeyEnter}), "ab", false},
 		{append(letters("/ab"), tea.KeyPressMsg{Code: tea.KeyEscape}), "", false},
 		{append(letters("/ab"), tea.KeyPressMsg{Code: 'u', Mod: tea.ModCtrl}), "", true},
-		{append(letters("/a"), tea.KeyPressMsg{Code: tea.KeyBackspace}, tea.KeyPressMsg{Code: tea.KeyBackspace}), "", false},
+		{append(letters("/a"), tea.KeyPressMsg{Code: tea.KeyBackspace}, tea.KeyPressMsg{Code: tea.KeyBackspace}), "",
+			false},
 	} {
 		var l list
 		for _, k := range c.keys {
@@ -108,7 +111,8 @@ func letters(text string) (keys []tea.KeyPressMsg) {
 	return keys
 }
 
-// Whatever stands in a session, and whatever is pressed: every line of every panel fits every width, and nothing of it acts on the terminal.
+// Whatever stands in a session, and whatever is pressed: every line of every panel fits every
+// width, and nothing of it acts on the terminal.
 func TestPanels_fitEveryWidth(t *testing.T) {
 	s := newScene(t)
 	id, err := s.engine.Create(t.Context(), session.Info{Title: "港\x1b]0;owned\x07\u202e 👩‍👩‍👧 \t tabs\nand lines"})
@@ -118,9 +122,12 @@ func TestPanels_fitEveryWidth(t *testing.T) {
 	s.id = id
 	log := ruletest.New()
 	log.User("Look \x1b[2J at 満潮 und Straße.")
-	for i, of := range []string{"港", "\x1b[31mred\x1b[0m", "\u202eback", "a\tb", "e\u0301\u0301\u0301\u0301", "👨‍👩‍👧‍👦", "\r\n", "\u0000\u009b5n"} {
-		log.Call("Bash"+of, ruletest.Args{"command": strings.Repeat(of, 9) + fmt.Sprint(i)}, strings.Repeat(of+" line\n", 300))
-		log.Call("Read", ruletest.Args{"file_path": "/repo/" + strings.Repeat(of, 30) + ".go"}, strings.Repeat("x"+of, 900))
+	for i, of := range []string{"港", "\x1b[31mred\x1b[0m", "\u202eback", "a\tb", "e\u0301\u0301\u0301\u0301", "👨‍👩‍👧‍👦",
+		"\r\n", "\u0000\u009b5n"} {
+		log.Call("Bash"+of, ruletest.Args{"command": strings.Repeat(of, 9) + fmt.Sprint(i)},
+			strings.Repeat(of+" line\n", 300))
+		log.Call("Read", ruletest.Args{"file_path": "/repo/" + strings.Repeat(of, 30) + ".go"},
+			strings.Repeat("x"+of, 900))
 	}
 	for _, m := range log.Messages {
 		m.ID = ""
@@ -159,7 +166,8 @@ func TestPanels_fitEveryWidth(t *testing.T) {
 		case 5:
 			s.opens(NewModels([]string{"a", "港港港港港港港港港港港港港港港港港港港港港港港港"}, "b", look, style), nil)
 		case 6:
-			s.opens(NewHelp([]Command{{"compact", "[focus]", "fold the past 港"}, {"undo", "", "undo it"}}, [][2]string{{"港", strings.Repeat("港", 90)}}, style), nil)
+			s.opens(NewHelp([]Command{{"compact", "[focus]", "fold the past 港"}, {"undo", "", "undo it"}},
+				[][2]string{{"港", strings.Repeat("港", 90)}}, style), nil)
 		}
 		for range rapid.IntRange(0, 8).Draw(r, "keys") {
 			width, height := rapid.IntRange(4, 200).Draw(r, "width"), rapid.IntRange(1, 60).Draw(r, "height")

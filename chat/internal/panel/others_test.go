@@ -79,12 +79,14 @@ func TestReceiptPanel_saysThatThereAreNone(t *testing.T) {
 	s.press("u", "enter", "esc")
 }
 
-// What is foreseen is what comes: the sizes of the preview are about those of the receipt, and looking ahead changes nothing.
+// What is foreseen is what comes: the sizes of the preview are about those of the receipt, and
+// looking ahead changes nothing.
 func TestPreviewPanel_foretellsAndFolds(t *testing.T) {
 	s := newScene(t).worked()
 	before := s.size()
 	s.opens(NewPreview(t.Context(), s.engine, s.id, "the winter", draw.NewStyle(false)))
-	s.looksLike("17 messages folded into a summary", "Folded, by kind", "carried", "acme/scribe", "the summary would dwell on: the winter")
+	s.looksLike("17 messages folded into a summary", "Folded, by kind", "carried", "acme/scribe",
+		"the summary would dwell on: the winter")
 	if s.size() != before {
 		t.Errorf("looking ahead made the window %d tokens of %d", s.size(), before)
 	}
@@ -183,10 +185,12 @@ func TestModelsPanel_choosesWhatIsListedOrTyped(t *testing.T) {
 
 func TestHelpPanel_carriesOutACommand(t *testing.T) {
 	s := newScene(t)
-	s.opens(NewHelp([]Command{{"compact", "[focus]", "fold"}, {"receipt", "[id]", "what was done"}}, [][2]string{{"esc", "stop the turn"}}, draw.NewStyle(false)), nil).press("/receipt", "enter", "enter")
+	s.opens(NewHelp([]Command{{"compact", "[focus]", "fold"}, {"receipt", "[id]", "what was done"}},
+		[][2]string{{"esc", "stop the turn"}}, draw.NewStyle(false)), nil).press("/receipt", "enter", "enter")
 	s.tells(CommandChosen("/receipt"))
 	s = newScene(t)
-	s.opens(NewHelp([]Command{{"compact", "[focus]", "fold"}, {"receipt", "[id]", "what was done"}}, [][2]string{{"esc", "stop the turn"}}, draw.NewStyle(false)), nil).press("end", "enter")
+	s.opens(NewHelp([]Command{{"compact", "[focus]", "fold"}, {"receipt", "[id]", "what was done"}},
+		[][2]string{{"esc", "stop the turn"}}, draw.NewStyle(false)), nil).press("end", "enter")
 	if s.panel == nil || len(s.told) > 0 {
 		t.Errorf("a key was carried out: %v", s.told)
 	}

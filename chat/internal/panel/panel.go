@@ -19,7 +19,8 @@ type Panel interface {
 	Update(msg tea.Msg) (Panel, tea.Cmd)
 	// View draws exactly height lines, none wider than width.
 	View(width, height int) []string
-	// Title stands in the line above it, Keys in the line below: "↑↓ move · enter choose · esc back".
+	// Title stands in the line above it, Keys in the line below: "↑↓ move · enter choose · esc
+	// back".
 	Title() string
 	Keys() string
 }
@@ -189,8 +190,8 @@ func (o *outcome) foot(width int, s draw.Style) []string {
 	return lines[:min(3, len(lines))]
 }
 
-// sizeOf is how many tokens the messages of a window have. It can be said of a view that no provider
-// would take, too.
+// sizeOf is how many tokens the messages of a window have. It can be said of a view that no
+// provider would take, too.
 func sizeOf(ctx context.Context, e *winnow.Engine, id string) int {
 	v, _ := e.View(ctx, id)
 	return v.Tokens
@@ -199,8 +200,8 @@ func sizeOf(ctx context.Context, e *winnow.Engine, id string) int {
 // mostRow keeps what stands at the right of a row near what stands at its left.
 const mostRow = 110
 
-// pick is a row of a list: what it is at the left, as much of it as there is room for, and what there
-// is to say of it at the right.
+// pick is a row of a list: what it is at the left, as much of it as there is room for, and what
+// there is to say of it at the right.
 func pick(chosen bool, left, side string, width int, s draw.Style) string {
 	mark, look := "  ", lipgloss.Style{}
 	if chosen {

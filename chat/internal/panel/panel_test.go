@@ -25,7 +25,8 @@ import (
 // reader is the model of these tests.
 var reader = model.Model{
 	Provider: "acme", ID: "reader", Limits: model.Limits{Context: 64_000, Output: 4_000},
-	Price: model.Price{Input: 3, Output: 15, CacheRead: 0.3, CacheWrite: 3.75}, Cache: model.Cache{Lifetime: 5 * time.Minute, MinPrefix: 1024, Explicit: true},
+	Price: model.Price{Input: 3, Output: 15, CacheRead: 0.3, CacheWrite: 3.75},
+	Cache: model.Cache{Lifetime: 5 * time.Minute, MinPrefix: 1024, Explicit: true},
 }
 
 // scribe writes every summary.
@@ -34,7 +35,8 @@ type scribe struct{}
 func (scribe) Name() string { return "acme/scribe" }
 func (scribe) Limit() int   { return 100_000 }
 func (scribe) Summarize(context.Context, pivot.Request) (pivot.Answer, error) {
-	return pivot.Answer{Text: "## Goal\n\nThe tide table must be right to the minute.\n\n## Done\n\nThe parser reads every harbour.", Finish: "stop", Model: "acme/scribe",
+	return pivot.Answer{Text: "## Goal\n\nThe tide table must be right to the minute.\n\n## Done\n\nThe parser reads " +
+		"every harbour.", Finish: "stop", Model: "acme/scribe",
 		Usage: session.Usage{Input: 4_000, Output: 300, Cache: session.CacheUsage{Read: 12_000}}, Cost: 0.0201}, nil
 }
 
@@ -59,10 +61,12 @@ func newScene(t testing.TB, models ...model.Model) *scene {
 	settings.Compaction.Auto, settings.Compaction.Minimum, settings.Schedule = false, 0, "eager"
 	seed := rand.NewChaCha8([32]byte{1})
 	e, err := winnow.Open(winnow.Config{
-		Settings: &settings, Store: s.store, Models: &model.Catalogue{Models: models}, Model: models[0].String(), Counter: token.Chars4{}, Summarizer: scribe{},
+		Settings: &settings, Store: s.store, Models: &model.Catalogue{Models: models}, Model: models[0].String(),
+		Counter: token.Chars4{}, Summarizer: scribe{},
 		Now: func() time.Time { s.clock = s.clock.Add(time.Second); return s.clock }, Random: seed,
 		Prefix: func(context.Context, string) (winnow.Prefix, error) {
-			return winnow.Prefix{System: strings.Repeat("Be careful. ", 300), Tools: []byte(`"` + strings.Repeat("tool ", 900) + `"`)}, nil
+			return winnow.Prefix{System: strings.Repeat("Be careful. ", 300),
+				Tools: []byte(`"` + strings.Repeat("tool ", 900) + `"`)}, nil
 		},
 	})
 	if err != nil {
@@ -73,7 +77,8 @@ func newScene(t testing.TB, models ...model.Model) *scene {
 	return s
 }
 
-// worked is a session with reads, edits, a failure and wide letters, of which some is left out and some is pinned.
+// worked is a session with reads, edits, a failure and wide letters, of which some is left out and
+// some is pinned.
 func (s *scene) worked() *scene {
 	s.t.Helper()
 	id, err := s.engine.Create(s.t.Context(), session.Info{Title: "Tide tables of 境港, by harbour"})
@@ -90,16 +95,21 @@ func (s *scene) worked() *scene {
 		return b.String()
 	}
 	log.User("The tide table is an hour off in winter. Never change the file format.")
-	log.Call("Read", ruletest.Args{"file_path": "/repo/tide/table/parser_for_every_harbour.go"}, text(400, "high water at"))
+	log.Call("Read", ruletest.Args{"file_path": "/repo/tide/table/parser_for_every_harbour.go"},
+		text(400, "high water at"))
 	log.Call("Bash", ruletest.Args{"command": "go test ./tide/..."}, text(90, "ok   tide/table"))
 	log.Call("Read", ruletest.Args{"file_path": "/repo/データ/潮汐表.csv"}, text(160, "境港,満潮"))
-	log.Fail("Bash", ruletest.Args{"command": "go vet ./..."}, "vet: tide/table/zone.go:31: \x1b[31mundeclared name\x1b[0m: winter\n"+text(60, "see also"))
+	log.Fail("Bash", ruletest.Args{"command": "go vet ./..."},
+		"vet: tide/table/zone.go:31: \x1b[31mundeclared name\x1b[0m: winter\n"+text(60, "see also"))
 	for i := range 9 {
-		log.Call("Bash", ruletest.Args{"command": fmt.Sprintf("grep -rn summertime tide/%d", i)}, text(30+9*i, "tide/zone.go: summertime"))
+		log.Call("Bash", ruletest.Args{"command": fmt.Sprintf("grep -rn summertime tide/%d", i)},
+			text(30+9*i, "tide/zone.go: summertime"))
 	}
 	log.User("Good. Write a test for it.")
-	log.Call("Read", ruletest.Args{"file_path": "/repo/tide/table/parser_for_every_harbour.go"}, text(400, "high water at"))
-	log.Call("Write", ruletest.Args{"file_path": "/repo/tide/table/winter_test.go", "content": text(80, "assert high water")}, "written")
+	log.Call("Read", ruletest.Args{"file_path": "/repo/tide/table/parser_for_every_harbour.go"},
+		text(400, "high water at"))
+	log.Call("Write", ruletest.Args{"file_path": "/repo/tide/table/winter_test.go",
+		"content": text(80, "assert high water")}, "written")
 	for i, m := range log.Messages {
 		m.ID, m.Time = fmt.Sprintf("msg_%03d", i), session.MessageTime{}
 		if m.Role == session.Assistant {
@@ -109,12 +119,16 @@ func (s *scene) worked() *scene {
 			s.t.Fatal(err)
 		}
 		if m.Role == session.Assistant {
-			if _, err := s.engine.Observe(s.t.Context(), s.id, session.Usage{Input: 900 + 40*i, Output: 120 + 5*i, Cache: session.CacheUsage{Read: 2_300 + 800*i, Write: 300}}); err != nil {
+			if _, err := s.engine.Observe(s.t.Context(), s.id,
+				session.Usage{Input: 900 + 40*i, Output: 120 + 5*i,
+					Cache: session.CacheUsage{Read: 2_300 + 800*i, Write: 300}}); err != nil {
 				s.t.Fatal(err)
 			}
 		}
 	}
-	if err := s.engine.Charge(s.t.Context(), s.id, store.Spend{Kind: "step", Failed: true, Model: reader.String(), Usage: session.Usage{Input: 2_000}, Cost: 0.006}); err != nil {
+	if err := s.engine.Charge(s.t.Context(), s.id,
+		store.Spend{Kind: "step", Failed: true, Model: reader.String(), Usage: session.Usage{Input: 2_000},
+			Cost: 0.006}); err != nil {
 		s.t.Fatal(err)
 	}
 	return s
@@ -148,7 +162,8 @@ func (s *scene) runs(cmd tea.Cmd) {
 // press presses keys: by name, or each letter of a text.
 func (s *scene) press(keys ...string) *scene {
 	s.t.Helper()
-	names := map[string]rune{"enter": tea.KeyEnter, "esc": tea.KeyEscape, "up": tea.KeyUp, "down": tea.KeyDown, "pgup": tea.KeyPgUp, "pgdown": tea.KeyPgDown,
+	names := map[string]rune{"enter": tea.KeyEnter, "esc": tea.KeyEscape, "up": tea.KeyUp, "down": tea.KeyDown,
+		"pgup": tea.KeyPgUp, "pgdown": tea.KeyPgDown,
 		"home": tea.KeyHome, "end": tea.KeyEnd, "backspace": tea.KeyBackspace}
 	for _, k := range keys {
 		var all []tea.KeyPressMsg
@@ -219,9 +234,11 @@ func TestPanels_look(t *testing.T) {
 			return s.opens(NewCost(s.t.Context(), s.engine, s.id, plain))
 		},
 		"sessions": func(s *scene) *scene {
-			for i, title := range []string{"Move the buoy", "", strings.Repeat("港", 60), "A very long title about the lighthouse and everything that is in it"} {
+			for i, title := range []string{"Move the buoy", "", strings.Repeat("港", 60),
+				"A very long title about the lighthouse and everything that is in it"} {
 				at := session.Millis(s.clock.UnixMilli()) - session.Millis(i*7_000_000)
-				info := session.Info{Title: title, Time: session.Lifetime{Created: at, Updated: at}, Model: &session.ModelRef{ProviderID: "acme", ModelID: "reader"}}
+				info := session.Info{Title: title, Time: session.Lifetime{Created: at, Updated: at},
+					Model: &session.ModelRef{ProviderID: "acme", ModelID: "reader"}}
 				if _, err := s.engine.Create(s.t.Context(), info); err != nil {
 					s.t.Fatal(err)
 				}
@@ -230,9 +247,11 @@ func TestPanels_look(t *testing.T) {
 		},
 		"revert": func(s *scene) *scene {
 			var written []*session.Message
-			for i, text := range []string{"now the documentation", "repair the parser\n\nthe last line is lost", strings.Repeat("灯台の光 ", 40)} {
-				written = append(written, &session.Message{MessageInfo: session.MessageInfo{Time: session.MessageTime{Created: session.Millis(s.clock.Add(-time.Duration(i) * 40 * time.Minute).UnixMilli())}},
-					Parts: []session.Part{{Type: session.TextPart, Text: text}}})
+			for i, text := range []string{"now the documentation", "repair the parser\n\nthe last line is lost",
+				strings.Repeat("灯台の光 ", 40)} {
+				written = append(written,
+					&session.Message{MessageInfo: session.MessageInfo{Time: session.MessageTime{Created: session.Millis(s.clock.Add(-time.Duration(i) * 40 * time.Minute).UnixMilli())}},
+						Parts: []session.Part{{Type: session.TextPart, Text: text}}})
 			}
 			return s.opens(NewRevert(written, now(s), plain), nil).press("down")
 		},
@@ -246,7 +265,8 @@ func TestPanels_look(t *testing.T) {
 				_, m.ID, _ = strings.Cut(name, "/")
 				return m
 			}
-			return s.opens(NewModels([]string{"acme/reader", "acme/reader-mini", "local/tiny-q4"}, "acme/reader", look, plain), nil).press("re")
+			return s.opens(NewModels([]string{"acme/reader", "acme/reader-mini", "local/tiny-q4"}, "acme/reader", look,
+				plain), nil).press("re")
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

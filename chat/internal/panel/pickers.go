@@ -149,13 +149,15 @@ func NewRevert(written []*session.Message, now time.Time, s draw.Style) Panel {
 	p.head = func(width, height int) (lines []string) {
 		if height >= 8 {
 			lines = draw.Wrap("The files of the folder become what they were when the message came, and a new session "+
-				"begins with what was said before it. This session stays, and the files as they are now are kept.", width, "")
+				"begins with what was said before it. This session stays, and the files as they are now are kept.",
+				width, "")
 		}
 		return dim(s, width, append(lines, cmp.Or(p.state(len(p.shown), len(p.all), width),
 			quantity.Count(len(p.all), "message")+" of yours, newest first"))...)
 	}
 	p.row = func(m *session.Message, _ int, chosen bool, width int) []string {
-		return []string{pick(chosen, cmp.Or(draw.FirstLine(m.Text()), "(no text)"), age(now, m.Time.Created), min(width, mostRow), s)}
+		return []string{pick(chosen, cmp.Or(draw.FirstLine(m.Text()), "(no text)"), age(now, m.Time.Created),
+			min(width, mostRow), s)}
 	}
 	p.enter = func(m **session.Message) tea.Msg {
 		if m == nil {
@@ -183,7 +185,8 @@ func NewSessions(ctx context.Context, kept store.Store, current string, now time
 		if said != "" {
 			return dim(s, width, said)
 		}
-		return dim(s, width, cmp.Or(p.state(len(p.shown), len(p.all), width), quantity.Count(len(p.all), "session")+" · ● is this one"))
+		return dim(s, width, cmp.Or(p.state(len(p.shown), len(p.all), width),
+			quantity.Count(len(p.all), "session")+" · ● is this one"))
 	}
 	p.row = func(one store.Listing, _ int, chosen bool, width int) []string {
 		title := cmp.Or(draw.OneLine(one.Info.Title), one.Info.ID)

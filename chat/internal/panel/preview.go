@@ -57,15 +57,18 @@ func NewPreview(ctx context.Context, e *winnow.Engine, id, focus string, s draw.
 
 func drawPreview(v *winnow.Preview, focus string, width int) []string {
 	lines := receiptText(pivot.Receipt{
-		Kind: v.Kind, MessagesBefore: v.MessagesBefore, MessagesAfter: v.MessagesAfter, TokensBefore: v.TokensBefore, TokensAfter: v.TokensAfter, Saved: v.Saved,
-		Usable: v.Usable, Folded: v.Folded, Gone: v.Gone, Tail: v.Tail, Carried: v.Carried, Committed: v.Committed, Notes: v.Notes,
+		Kind: v.Kind, MessagesBefore: v.MessagesBefore, MessagesAfter: v.MessagesAfter, TokensBefore: v.TokensBefore,
+		TokensAfter: v.TokensAfter, Saved: v.Saved,
+		Usable: v.Usable, Folded: v.Folded, Gone: v.Gone, Tail: v.Tail, Carried: v.Carried, Committed: v.Committed,
+		Notes: v.Notes,
 	}, v.Overhead, width, "")
 	say := func(text string) {
 		lines = append(lines, draw.Wrap(draw.OneLine(text), width, "  ")...)
 	}
 	lines = append(lines, "")
 	if v.Tail > 0 {
-		text := quantity.Count(v.Tail, "message") + " of " + quantity.Count(v.TailTokens, "token") + " would stay word for word"
+		text := quantity.Count(v.Tail, "message") + " of " + quantity.Count(v.TailTokens, "token") +
+			" would stay word for word"
 		if v.Split {
 			text += ", from the middle of a turn on"
 		}
@@ -118,7 +121,8 @@ func receiptText(r pivot.Receipt, overhead, width int, before string) []string {
 // NothingToFold says why a compaction has nothing to do.
 func NothingToFold(err error) string {
 	if errors.Is(err, winnow.ErrNothingNew) {
-		return "nothing was said since the last summary, and another would say no more; /compact with what it is to dwell on has it written anew"
+		return "nothing was said since the last summary, and another would say no more; /compact with what it is to " +
+			"dwell on has it written anew"
 	}
 	return "there is nothing to fold yet: all there is would stay word for word"
 }

@@ -36,7 +36,8 @@ type receiptPanel struct {
 
 // NewReceipts lists the receipts of a session. The newest is open, or the one that is named.
 func NewReceipts(ctx context.Context, e *winnow.Engine, id, open string, now time.Time, s draw.Style) (Panel, tea.Cmd) {
-	p := &receiptPanel{ctx: ctx, engine: e, id: id, now: now, style: s, open: map[string]bool{}, drawn: map[string][]string{}}
+	p := &receiptPanel{ctx: ctx, engine: e, id: id, now: now, style: s, open: map[string]bool{},
+		drawn: map[string][]string{}}
 	if open != "" {
 		p.open[open] = true
 	}
@@ -48,8 +49,8 @@ func (p *receiptPanel) Keys() string {
 	return "↑↓ move · enter open · u undo or redo · esc back"
 }
 
-// read looks at the session, after something was done. It runs beside the program and touches nothing
-// that is drawn.
+// read looks at the session, after something was done. It runs beside the program and touches
+// nothing that is drawn.
 func (p *receiptPanel) read(said string, failed error) panelRead {
 	var all []pivot.Receipt
 	var stands []bool
@@ -134,12 +135,13 @@ func (p *receiptPanel) View(width, height int) []string {
 		clear(p.drawn)
 	}
 	foot := p.foot(width, p.style)
-	lines := p.view(len(p.all), max(1, height-len(foot)), func(item int) int { return 1 + len(p.details(item)) }, func(item, line int) string {
-		if line == 0 {
-			return p.row(item)
-		}
-		return p.details(item)[line-1]
-	})
+	lines := p.view(len(p.all), max(1, height-len(foot)), func(item int) int { return 1 + len(p.details(item)) },
+		func(item, line int) string {
+			if line == 0 {
+				return p.row(item)
+			}
+			return p.details(item)[line-1]
+		})
 	return shows(append(lines, foot...), height)
 }
 
