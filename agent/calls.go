@@ -26,7 +26,7 @@ const (
 	// stuck is how often it must be made for the run to end.
 	stuck = 8
 	// grace is how long calls have to end by themselves when the caller stopped. Those with a child
-	// have it twice: first the calls of the child end, then it writes down how, and whoever closes
+	// have it twice: first the calls of the child end, then it writes down how, and a program that closes
 	// the store when Run has returned finds nobody at work.
 	grace = 60 * time.Millisecond
 )
@@ -97,7 +97,7 @@ func (r *run) check(p *session.Part) (tool Tool, input jsontext.Value, problem s
 	case r.repeated >= inARow:
 		return nil, nil, Repeated
 	case !ok && len(r.tools) == 0:
-		return nil, nil, fmt.Sprintf("There is no tool called %q: there are none.", p.Tool)
+		return nil, nil, fmt.Sprintf("There is no tool called %q: this session has no tools.", p.Tool)
 	case !ok:
 		return nil, nil, fmt.Sprintf("There is no tool called %q. There are: %s.", p.Tool,
 			strings.Join(slices.Sorted(maps.Keys(r.tools)), ", "))
@@ -105,7 +105,7 @@ func (r *run) check(p *session.Part) (tool Tool, input jsontext.Value, problem s
 		return nil, nil, fmt.Sprintf("The arguments of %s are not JSON, or were cut off. Call it again with a JSON "+
 			"object.", p.Tool)
 	case input.Kind() != '{':
-		return nil, nil, fmt.Sprintf("The arguments of %s are no JSON object. Call it again with one.", p.Tool)
+		return nil, nil, fmt.Sprintf("The arguments of %s are not a JSON object. Call it again with one.", p.Tool)
 	}
 	if missing := missing(tool.Schema(), input); len(missing) > 0 {
 		return nil, nil, fmt.Sprintf("The arguments of %s lack %s. Nothing was done; call it again with all that its "+

@@ -28,7 +28,7 @@ type Child struct {
 	OnEvent func(Event)
 }
 
-// ErrNoChild is the error when a call wants to go on with a session that is no child of its own.
+// ErrNoChild is the error when a call wants to go on with a session that is not a child of its own.
 var ErrNoChild = errors.New("no session that was begun from this one has this id")
 
 // desk is where a loop and its children see who works on which session.

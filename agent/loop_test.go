@@ -303,7 +303,7 @@ func TestRun_aCallThatCannotBeIsAnswered(t *testing.T) {
 	}{
 		{call("none", `{"path":"a"}`), session.Failed, `no tool called "none". There are: asks, boom, fails.`},
 		{call("boom", `{"path":`), session.Failed, "not JSON"},
-		{call("boom", `["a"]`), session.Failed, "no JSON object"},
+		{call("boom", `["a"]`), session.Failed, "not a JSON object"},
 		{call("boom", `{"text":"a"}`), session.Failed, "lack path"},
 		{call("boom", `{"path":"a"}`), session.Failed, "panicked: no lamp"},
 		{call("fails", `{"path":"a"}`), session.Failed, "half\nno oil"},
@@ -431,7 +431,7 @@ func TestNew_saysWhatIsWrong(t *testing.T) {
 		"protocol":         func(c *agent.Config) { c.Protocol = "telegraph"; named("a")(c) },
 		`called "a b"`:     named("a b"),
 		`two tools`:        named("a", "a"),
-		"no JSON object":   func(c *agent.Config) { c.Tools = []agent.Tool{tool{name: "a", schema: `[]`}} },
+		"not a JSON object":   func(c *agent.Config) { c.Tools = []agent.Tool{tool{name: "a", schema: `[]`}} },
 		"MaxSteps is -1":   func(c *agent.Config) { c.MaxSteps = -1 },
 		"the schema of a ": func(c *agent.Config) { c.Tools = []agent.Tool{tool{name: "a"}} },
 	} {

@@ -37,7 +37,7 @@ func Declare(p Protocol, tools []Tool) (jsontext.Value, error) {
 		case seen[name]:
 			return nil, fmt.Errorf("agent: two tools are called %q", name)
 		case !schema.IsValid() || schema.Kind() != '{':
-			return nil, fmt.Errorf("agent: the schema of %s is no JSON object: write at least "+
+			return nil, fmt.Errorf("agent: the schema of %s is not a JSON object: write at least "+
 				"{\"type\":\"object\",\"properties\":{}}", name)
 		}
 		seen[name] = true

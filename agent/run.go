@@ -284,7 +284,7 @@ func interrupt(m session.Message) session.Message {
 	return m
 }
 
-// with is metadata with one more member; what is no object goes.
+// with is metadata with one more member; what is not an object is replaced.
 func with(metadata jsontext.Value, name string, value any) jsontext.Value {
 	members := map[string]jsontext.Value{}
 	if len(metadata) > 0 && json.Unmarshal(metadata, &members, session.ReadOptions()) != nil || members == nil {

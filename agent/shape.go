@@ -65,7 +65,7 @@ func Shape(output string, l Limits, how func() string) string {
 	return head + note + tail
 }
 
-// begins is the beginning of a text, so many lines and bytes at most: whole lines, or a piece of
+// begins is the beginning of a text, at most that many lines and bytes: whole lines, or a piece of
 // the first one where that alone is too long.
 func begins(text string, lines, bytes int) string {
 	end := 0

@@ -26,7 +26,7 @@ type taking struct {
 	err    error
 }
 
-// snapshot begins to take one; nil where there are none.
+// snapshot begins to take one; nil without Snapshots.
 func (r *run) snapshot(ctx context.Context) *taking {
 	if r.config.Snapshots == nil || r.blind {
 		return nil
@@ -55,7 +55,7 @@ func (t *taking) drop() {
 	}
 }
 
-// wait returns the name of a snapshot, "" where there is none. What went wrong is told.
+// wait returns the name of a snapshot, "" if there is none. It tells what went wrong.
 func (r *run) wait(ctx context.Context, t *taking) string {
 	if t == nil {
 		return ""

@@ -238,7 +238,8 @@ func (g grant) covers(p agent.Permission) bool {
 	switch p.Action {
 	case "run":
 		more, longer := strings.CutPrefix(p.Target, g.target+" ")
-		return longer && !strings.ContainsAny(more, ";&|<>$`(){}\n\r\\*?!#") // further arguments, and no further command
+		// Further arguments, but no further command.
+		return longer && !strings.ContainsAny(more, ";&|<>$`(){}\n\r\\*?!#")
 	case "read":
 		if !strings.HasSuffix(g.target, string(filepath.Separator)) {
 			return false
@@ -252,8 +253,8 @@ func (g grant) covers(p agent.Permission) bool {
 	return false
 }
 
-// noteOf is what is added to an address: that it is on this computer, or in a private network. Who agreed to a host on the web has not agreed to that, though
-// its name may lead there a moment later.
+// noteOf is what is added to an address: that it is on this computer, or in a private network. A
+// person who agreed to a host on the web has not agreed to that, though its name may lead there later.
 func noteOf(address string) string {
 	_, note, _ := strings.Cut(address, " ")
 	return note

@@ -9,7 +9,7 @@ import (
 	"github.com/winnowhq/winnow/visible"
 )
 
-// drawQuestion draws the first question that waits, in at most so many lines where that can be:
+// drawQuestion draws the first question that waits, in at most most lines if possible:
 // what is asked about can be scrolled, nothing else goes.
 func (m *chat) drawQuestion(most int) (lines []string, x, y int) {
 	q := m.asks[0]
@@ -41,7 +41,7 @@ func (m *chat) drawQuestion(most int) (lines []string, x, y int) {
 }
 
 // questionTarget is what is asked about, to the letter: nothing of it is left out as a colour would
-// be elsewhere, because whoever agrees agrees to all of it.
+// be elsewhere, because a person agrees to all of it.
 func (m *chat) questionTarget(q *question) (lines []string) {
 	for line := range strings.Lines(visible.Text(q.want.Target)) {
 		lines = append(lines, draw.Chop(draw.Clean(strings.TrimRight(line, "\n")), m.width-2*len(draw.Gutter))...)
@@ -49,7 +49,7 @@ func (m *chat) questionTarget(q *question) (lines []string) {
 	return lines
 }
 
-// saw notes what of a target of so many lines is on the screen. In another width the lines are
+// saw notes which lines of a target are on the screen. In another width the lines are
 // others.
 func (q *question) saw(width, lines, seen int) {
 	if q.width != width {

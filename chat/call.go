@@ -91,7 +91,8 @@ func (t *transcript) layCall(p *session.Part, open bool) (lines []string, moving
 		lines = append(lines, draw.Gutter+draw.Gutter+draw.Paint(t.style.Dim, l))
 	}
 	if hidden > 0 {
-		lines = append(lines, draw.Gutter+draw.Gutter+draw.Paint(t.style.Dim, "… "+quantity.Count(hidden, "more line")))
+		more := "… " + quantity.Count(hidden, "more line")
+		lines = append(lines, draw.Gutter+draw.Gutter+draw.Paint(t.style.Dim, more))
 	}
 	return lines, moving
 }

@@ -164,7 +164,7 @@ func (m *chat) open(name string) error {
 	return nil
 }
 
-// Init begins with what was asked for on the command line.
+// Init begins to work on the prompt of the command line.
 func (m *chat) Init() tea.Cmd {
 	commands := []tea.Cmd{m.feed.next(m.ctx), tea.RequestWindowSize}
 	if m.config.Prompt != "" {

@@ -36,7 +36,7 @@ type Config struct {
 	Revert func(ctx context.Context, sessionID, messageID string) (newID, told string, err error)
 	// Advice says what to do about an error of the loop, "" for nothing; it may be nil.
 	Advice func(err error) string
-	// NoRevert says why there is none, for people.
+	// NoRevert says why /revert is missing, for people.
 	NoRevert string
 	// Notice is shown once at the top of the transcript, "" for none.
 	Notice string
@@ -63,7 +63,7 @@ func (c Config) check() error {
 	case c.Engine == nil:
 		return errors.New("chat: there is no engine: set Config.Engine")
 	case c.Open == nil:
-		return errors.New("chat: there is nobody to talk to: set Config.Open")
+		return errors.New("chat: there is no loop: set Config.Open")
 	}
 	return nil
 }

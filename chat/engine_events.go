@@ -10,7 +10,7 @@ import (
 	"github.com/winnowhq/winnow/chat/internal/draw"
 )
 
-// happened takes in what loop and engine told. What belongs to other sessions, such as those of
+// happened handles what loop and engine told. What belongs to other sessions, such as those of
 // sub-agents, is not for this transcript.
 func (m *chat) happened(items fedMsg) tea.Cmd {
 	read := false
@@ -46,7 +46,7 @@ func (m *chat) happened(items fedMsg) tea.Cmd {
 	return tea.Batch(commands...)
 }
 
-// loopTold takes in an event of the loop, and says whether the log has something new.
+// loopTold handles an event of the loop, and says whether the log has something new.
 func (m *chat) loopTold(e agent.Event) bool {
 	t := m.transcript
 	switch e.Type {
@@ -96,7 +96,7 @@ func (m *chat) loopTold(e agent.Event) bool {
 	return false
 }
 
-// engineTold takes in an event of the engine.
+// engineTold handles an event of the engine.
 func (m *chat) engineTold(e winnow.Event) (read bool, cmd tea.Cmd) {
 	t := m.transcript
 	switch e.Type {

@@ -11,7 +11,7 @@ import (
 	"github.com/winnowhq/winnow/agent"
 )
 
-// beat is how often the screen takes in what happens, at most: twenty times a second are enough for
+// beat is how often the screen is told what happens, at most: twenty times a second are enough for
 // the eye, and little enough for a slow line.
 const beat = 50 * time.Millisecond
 

@@ -126,10 +126,10 @@ func (t *transcript) laySummary(m *session.Message, open bool) []string {
 		}
 	}
 	if !open {
-		return t.note("≡", "the summary that stands for what is above: "+
+		return t.note("≡", "the summary of what is above: "+
 			""+quantity.Count(len(strings.Fields(text.String())), "word")+" · ctrl+o unfolds", t.style.Dim)
 	}
-	return append(t.note("≡", "the summary that stands for what is above:", t.style.Dim),
+	return append(t.note("≡", "the summary of what is above:", t.style.Dim),
 		draw.Markdown(text.String(), t.width, t.style)...)
 }
 

@@ -63,7 +63,8 @@ func (Bash) Schema() jsontext.Value {
 	return jsontext.Value(`{"type":"object","properties":{` +
 		`"command":{"type":"string","description":"the command, as a shell takes it"},` +
 		`"description":{"type":"string","description":"what it does, in a few words, for the user"},` +
-		`"timeout":{"type":"integer","minimum":1,"maximum":600,"description":"seconds that it may take; 120 without it"},` +
+		`"timeout":{"type":"integer","minimum":1,"maximum":600,` +
+		`"description":"seconds that it may take; 120 without it"},` +
 		`"workdir":{"type":"string","description":"the folder to run in; the working folder without it"}},` +
 		`"required":["command"],"additionalProperties":false}`)
 }

@@ -29,7 +29,7 @@ type Glob struct{}
 func (Glob) Name() string { return "glob" }
 
 func (Glob) Description() string {
-	return "Find files by name, those changed last first. In a pattern * stands for anything in a name, ** for any " +
+	return "Find files by name, the newest first. In a pattern * matches anything in a name, ** any " +
 		"folders, {a,b} for either: \"src/**/*.{ts,tsx}\". " +
 		"A pattern without a slash finds names in every folder. What .gitignore names is left out."
 }
@@ -38,7 +38,8 @@ func (Glob) Schema() jsontext.Value {
 	return jsontext.Value(`{"type":"object","properties":{` +
 		`"pattern":{"type":"string"},` +
 		`"path":{"type":"string","description":"the folder to look in; the working folder without it"},` +
-		`"limit":{"type":"integer","minimum":1,"description":"how many files to name; 100 without it, 1000 at most"}},` +
+		`"limit":{"type":"integer","minimum":1,` +
+		`"description":"how many files to name; 100 without it, 1000 at most"}},` +
 		`"required":["pattern"],"additionalProperties":false}`)
 }
 
@@ -107,7 +108,7 @@ func (t Glob) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
 		return agent.Result{}, err
 	}
 	if !info.IsDir() {
-		return agent.Result{}, fmt.Errorf("%s is no folder", at.shown)
+		return agent.Result{}, fmt.Errorf("%s is not a folder", at.shown)
 	}
 	var found []dated
 	err = walk(ctx, at.path, func(e entry) error {

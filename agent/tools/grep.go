@@ -43,7 +43,7 @@ func (Grep) Name() string { return "grep" }
 func (Grep) Description() string {
 	return "Find the lines of files that a regular expression (Go, RE2: no look-around) matches, by file, with their " +
 		"numbers. " +
-		"What .gitignore names, and files that are no text, are left out. Read the lines around a match with read " +
+		"What .gitignore names, and files that are not text, are left out. Read the lines around a match with read " +
 		"and its offset."
 }
 
@@ -53,7 +53,8 @@ func (Grep) Schema() jsontext.Value {
 		`"path":{"type":"string","description":"the folder or file to look in; the working folder without it"},` +
 		`"include":{"type":"string","description":"a pattern for the names of files, such as *.go or src/**/*.ts"},` +
 		`"ignoreCase":{"type":"boolean","description":"take capital letters for small ones"},` +
-		`"limit":{"type":"integer","minimum":1,"description":"how many lines to show; 100 without it, 1000 at most"}},` +
+		`"limit":{"type":"integer","minimum":1,` +
+		`"description":"how many lines to show; 100 without it, 1000 at most"}},` +
 		`"required":["pattern"],"additionalProperties":false}`)
 }
 
@@ -141,7 +142,7 @@ func searchOf(a *arguments) *search {
 func needed(e *syntax.Regexp) string {
 	switch e.Op {
 	case syntax.OpLiteral:
-		if e.Flags&syntax.FoldCase == 0 && !slices.Contains(e.Rune, utf8.RuneError) { // which matches what is no UTF-8
+		if e.Flags&syntax.FoldCase == 0 && !slices.Contains(e.Rune, utf8.RuneError) { // which matches invalid UTF-8
 			return string(e.Rune)
 		}
 	case syntax.OpCapture, syntax.OpPlus:

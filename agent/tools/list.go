@@ -35,7 +35,8 @@ func (List) Schema() jsontext.Value {
 	return jsontext.Value(`{"type":"object","properties":{` +
 		`"path":{"type":"string","description":"the folder; the working folder without it"},` +
 		`"depth":{"type":"integer","minimum":1,"description":"how many levels to show; as many as fit without it"},` +
-		`"limit":{"type":"integer","minimum":1,"description":"how many entries to show; 300 without it, 1500 at most"}},` +
+		`"limit":{"type":"integer","minimum":1,` +
+		`"description":"how many entries to show; 300 without it, 1500 at most"}},` +
 		`"required":[],"additionalProperties":false}`)
 }
 

@@ -122,7 +122,7 @@ type page struct {
 	full         bool // no more lines are taken
 	crlf, lf     int
 	bom, open    bool // begins with a byte order mark; ends without a newline
-	foreign      bool // holds what is no UTF-8
+	foreign      bool // has invalid UTF-8
 }
 
 // read takes the lines of the piece and counts all others.
@@ -243,7 +243,7 @@ func (p *page) String() string {
 
 const bom = "\xEF\xBB\xBF"
 
-// runes is where the first n characters of a text end, in bytes. A byte that is no UTF-8 counts as
+// runes is where the first n characters of a text end, in bytes. An invalid byte counts as
 // one.
 func runes(text string, n int) int {
 	if len(text) <= n {
@@ -276,7 +276,7 @@ func mediaType(head []byte) string {
 	return ""
 }
 
-// binary says what a file is that is no text, "" for text.
+// binary says what a file is that is not text, "" for text.
 func binary(head []byte) string {
 	s := string(head)
 	switch {

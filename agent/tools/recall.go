@@ -52,7 +52,8 @@ func (Recall) Schema() jsontext.Value {
 		`"name":{"type":"string","description":"the handle, as the note has it"},` +
 		`"offset":{"type":"integer","minimum":1,"description":"number of the first line to show; 1 without it"},` +
 		`"limit":{"type":"integer","minimum":1,"description":"how many lines to show, 2000 at most"},` +
-		`"pattern":{"type":"string","description":"a regular expression: only lines that match are shown, from offset on"}},` +
+		`"pattern":{"type":"string",` +
+		`"description":"a regular expression: only lines that match are shown, from offset on"}},` +
 		`"required":["name"],"additionalProperties":false}`)
 }
 

@@ -182,7 +182,8 @@ func (t Skill) Description() string {
 }
 
 func (Skill) Schema() jsontext.Value {
-	return jsontext.Value(`{"type":"object","properties":{"name":{"type":"string","description":"name of the skill, as it is listed"}},` +
+	return jsontext.Value(`{"type":"object","properties":{"name":{"type":"string",` +
+		`"description":"name of the skill, as it is listed"}},` +
 		`"required":["name"],"additionalProperties":false}`)
 }
 

@@ -21,7 +21,7 @@ type Options struct {
 	// process.
 	Directory string
 	// Skills are more folders of skills, the user's own for example; those of the working folder go
-	// before them. Where there is no skill at all, there is no tool for them.
+	// before them. Without any skill there is no tool for them.
 	Skills []string
 	// Policy keeps grep out of what a search of its folder must not show, and tells bash what
 	// nobody is asked about. What the other tools may do is decided by whom they ask: see

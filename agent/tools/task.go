@@ -38,7 +38,8 @@ func (Task) Description() string {
 func (Task) Schema() jsontext.Value {
 	return jsontext.Value(`{"type":"object","properties":{` +
 		`"description":{"type":"string","description":"what it is about, in a few words, for the user"},` +
-		`"prompt":{"type":"string","description":"all that the other agent must know: what to do, where, and what to report"},` +
+		`"prompt":{"type":"string",` +
+		`"description":"all that the other agent must know: what to do, where, and what to report"},` +
 		`"task_id":{"type":"string","description":"id of an earlier task to go on with"}},` +
 		`"required":["description","prompt"],"additionalProperties":false}`)
 }

@@ -32,7 +32,7 @@ var (
 	priorities = []string{"", "high", "medium", "low"}
 )
 
-// mostTodos is how many things one list may hold: what nobody reads is no plan.
+// mostTodos is how many things one list may hold: a list that nobody reads is not a plan.
 const mostTodos = 200
 
 // Lists are the todo lists of sessions, in memory. Safe for concurrent use.
@@ -92,7 +92,7 @@ func (l *Lists) keep(sessionID string, todos []Todo) {
 }
 
 // TodosIn is the list that the last todowrite of a log wrote, nil without one. A call that failed,
-// or whose arguments are no list, is passed over.
+// or whose arguments are not a list, is passed over.
 func TodosIn(messages []session.Message) []Todo {
 	for i := len(messages) - 1; i >= 0; i-- {
 		for j := len(messages[i].Parts) - 1; j >= 0; j-- {
@@ -182,11 +182,13 @@ func (TodoWrite) Description() string {
 }
 
 func (TodoWrite) Schema() jsontext.Value {
-	return jsontext.Value(`{"type":"object","properties":{"todos":{"type":"array","items":{"type":"object","properties":{` +
+	return jsontext.Value(`{"type":"object","properties":{"todos":{"type":"array",` +
+		`"items":{"type":"object","properties":{` +
 		`"content":{"type":"string","description":"what is to be done"},` +
 		`"status":{"type":"string","enum":["pending","in_progress","completed","cancelled"]},` +
 		`"priority":{"type":"string","enum":["high","medium","low"]}},` +
-		`"required":["content","status"],"additionalProperties":false}}},"required":["todos"],"additionalProperties":false}`)
+		`"required":["content","status"],"additionalProperties":false}}},` +
+		`"required":["todos"],"additionalProperties":false}`)
 }
 
 // Serial says that two lists of one step are written in their order.

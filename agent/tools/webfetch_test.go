@@ -217,8 +217,8 @@ func TestWebFetch_takesNoOtherAddress(t *testing.T) {
 	for address, want := range map[string]string{
 		"": "needs the argument", "example.org/a": "http:// or https://", "ftp://example.org": "http:// or https://",
 		"file:///etc/passwd": "http:// or https://",
-		"http://":            "no host", "http://a b": "no address", "http://[::1": "no address",
-		"https://example.org/\x7f": "no address",
+		"http://":            "has no host", "http://a b": "not a valid address", "http://[::1": "not a valid address",
+		"https://example.org/\x7f": "not a valid address",
 	} {
 		b := newBench(t)
 		if b.fails(WebFetch{}, args{"url": address}, want); len(b.asked) != 0 {

@@ -54,7 +54,7 @@ func (s *script) reply(r llmtest.Request) llmtest.Reply {
 	return next.say(results(r))
 }
 
-// goesOn reports whether a message is no new request: what the engine and the loop say in the
+// goesOn reports whether a message is not a new request: what the engine and the loop say in the
 // user's place.
 func goesOn(said string) bool {
 	return strings.Contains(said, pivot.ContinueText) || strings.HasPrefix(said, "Your last answer was interrupted")

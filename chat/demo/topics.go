@@ -7,7 +7,7 @@ import (
 	"github.com/winnowhq/winnow/llm/llmtest"
 )
 
-// todos is the list of the tour, so many of it done.
+// todos is the list of the tour, the first of them done.
 func todos(done int) llmtest.Call {
 	var list []any
 	for i, what := range []string{"Repair lamp.sh", "Read the logs", "Write REPORT.md"} {

@@ -84,7 +84,8 @@ func (p *Prose) line(raw string) []string {
 	case strings.HasPrefix(trimmed, "|"), strings.HasPrefix(text, "    "):
 		return p.each(Chop(text, room), Gutter, lipgloss.NewStyle())
 	}
-	return p.each(Wrap(text, room, strings.Repeat(" ", len(text)-len(trimmed)+bullet(trimmed))), Gutter, lipgloss.NewStyle())
+	hang := strings.Repeat(" ", len(text)-len(trimmed)+bullet(trimmed))
+	return p.each(Wrap(text, room, hang), Gutter, lipgloss.NewStyle())
 }
 
 func (p *Prose) each(lines []string, before string, s lipgloss.Style) []string {
@@ -102,7 +103,7 @@ func Paint(s lipgloss.Style, line string) string {
 	return s.Inline(true).Render(line)
 }
 
-// bullet is how many columns the sign takes that an item of a list begins with, 0 where there is none.
+// bullet is how many columns the sign takes that an item of a list begins with, 0 without one.
 func bullet(text string) int {
 	sign, _, found := strings.Cut(text, " ")
 	if !found {

@@ -247,7 +247,7 @@ func (p *contextPanel) matched() (n int) {
 type contextRow struct {
 	key     string
 	name    string
-	part    *winnow.PartReport // nil of a group and of what is no part
+	part    *winnow.PartReport // nil for a group and for the prefix
 	members []*winnow.PartReport
 	inside  bool // it stands under its group
 	tokens  int  // as the model sees it

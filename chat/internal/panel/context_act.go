@@ -61,7 +61,7 @@ func effect(tokens int) string {
 	case tokens > 0:
 		return ": +" + quantity.Count(tokens, "token")
 	}
-	return ": the window is as large as it was"
+	return ": the window did not change in size"
 }
 
 // of are the parts of a row.

@@ -139,7 +139,7 @@ const chartHeight = 5
 var eighths = []string{" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"}
 
 // chart draws the newest requests as columns, by their cost, or by what was sent where a price is
-// not known. Below it stands what is no step, and the share that came from the cache.
+// not known. Below it are the requests that are not steps, and the share that came from the cache.
 func chart(all []winnow.Request, width int, s draw.Style) []string {
 	room := width - 10 // the label of the axis
 	if len(all) == 0 || room < 8 {

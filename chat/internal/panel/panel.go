@@ -214,7 +214,7 @@ func pick(chosen bool, left, side string, width int, s draw.Style) string {
 	return draw.Paint(look, mark+draw.Fit(left, room)) + draw.Paint(s.Dim, "  "+side)
 }
 
-// right is a text at the right of so many columns.
+// right is a text at the right of a column.
 func right(text string, width int) string {
 	return strings.Repeat(" ", max(0, width-tui.Columns(text))) + text
 }
