@@ -193,6 +193,8 @@ func TestChild_endsWithItsParent(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var stopped time.Time
 	go func() { <-began; stopped = time.Now(); cancel() }()
+	events := b.engine.Subscribe(1 << 10)
+	defer events.Close()
 	got, err := b.Run(ctx, "", "Wait.")
 	took := time.Since(stopped)
 	if !errors.Is(err, context.Canceled) {
@@ -207,9 +209,11 @@ func TestChild_endsWithItsParent(t *testing.T) {
 	if c := b.calls(id); took < 100*time.Millisecond && (len(c) != 1 || !c[0].State.Final()) {
 		t.Errorf("the parent has returned after %v, and the child has not: its calls are %+v", took, c)
 	}
-	for until := time.Now().Add(2 * time.Second); time.Now().Before(until); time.Sleep(5 * time.Millisecond) {
-		if c := b.calls(id); len(c) == 1 && c[0].State.Final() {
-			break
+	for c := b.calls(id); len(c) != 1 || !c[0].State.Final(); c = b.calls(id) {
+		select {
+		case <-events.C:
+		case <-t.Context().Done():
+			t.Fatalf("the call of the child never ends: %+v", c)
 		}
 	}
 	b.sound(id)
