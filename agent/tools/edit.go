@@ -16,27 +16,10 @@ import (
 // Edit puts one text in the place of another in a file.
 type Edit struct{}
 
-func (Edit) Name() string { return "edit" }
-
-func (Edit) Description() string {
-	return "Replace oldString by newString in a file. oldString must be in the file exactly as given, blanks " +
-		"and indentation included, without the line " +
-		"numbers that read shows, and once only: take enough of the lines around it. With replaceAll every place is " +
-		"changed. " +
-		"How lines end, a byte order mark and the mode of the file stay as they are."
-}
-
-func (Edit) Schema() jsontext.Value {
-	return jsontext.Value(`{"type":"object","properties":{` +
-		`"filePath":{"type":"string","description":"absolute, or relative to the working folder"},` +
-		`"oldString":{"type":"string","description":"the text to replace, exactly"},` +
-		`"newString":{"type":"string","description":"what comes in its place; empty to remove it"},` +
-		`"replaceAll":{"type":"boolean","description":"change every place, not only one"}},` +
-		`"required":["filePath","oldString","newString"],"additionalProperties":false}`)
-}
-
-// Serial says that files are changed.
-func (Edit) Serial() {}
+func (Edit) Name() string           { return "edit" }
+func (Edit) Description() string    { return told("edit").Description }
+func (Edit) Schema() jsontext.Value { return told("edit").Schema }
+func (Edit) Serial()                {} // files are changed
 
 func (t Edit) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
 	a := argumentsOf(t.Name(), c.Input)

@@ -38,28 +38,10 @@ type Grep struct {
 	Policy permission.Policy
 }
 
-func (Grep) Name() string { return "grep" }
-
-func (Grep) Description() string {
-	return "Find the lines of files that a regular expression (Go, RE2: no look-around) matches, by file, with their " +
-		"numbers. " +
-		"What .gitignore names, and files that are not text, are left out. Read the lines around a match with read " +
-		"and its offset."
-}
-
-func (Grep) Schema() jsontext.Value {
-	return jsontext.Value(`{"type":"object","properties":{` +
-		`"pattern":{"type":"string","description":"the regular expression, matched line by line"},` +
-		`"path":{"type":"string","description":"the folder or file to look in; the working folder without it"},` +
-		`"include":{"type":"string","description":"a pattern for the names of files, such as *.go or src/**/*.ts"},` +
-		`"ignoreCase":{"type":"boolean","description":"take capital letters for small ones"},` +
-		`"limit":{"type":"integer","minimum":1,` +
-		`"description":"how many lines to show; 100 without it, 1000 at most"}},` +
-		`"required":["pattern"],"additionalProperties":false}`)
-}
-
-// Paged says that the tool keeps its answers short itself.
-func (Grep) Paged() {}
+func (Grep) Name() string           { return "grep" }
+func (Grep) Description() string    { return told("grep").Description }
+func (Grep) Schema() jsontext.Value { return told("grep").Schema }
+func (Grep) Paged()                 {} // it keeps its answers short itself
 
 func (t Grep) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
 	a := argumentsOf(t.Name(), c.Input)

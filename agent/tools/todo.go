@@ -173,29 +173,11 @@ func open(todos []Todo) (n int) {
 // TodoWrite puts another list in the place of a session's.
 type TodoWrite struct{ Lists *Lists }
 
-func (TodoWrite) Name() string { return "todowrite" }
-
-func (TodoWrite) Description() string {
-	return "Write the list of what is to be done, the whole of it: what is not in it is gone. Worth it for work of " +
-		"several steps. " +
-		"Have one thing in_progress at a time, and write the list again as soon as one is done."
-}
-
-func (TodoWrite) Schema() jsontext.Value {
-	return jsontext.Value(`{"type":"object","properties":{"todos":{"type":"array",` +
-		`"items":{"type":"object","properties":{` +
-		`"content":{"type":"string","description":"what is to be done"},` +
-		`"status":{"type":"string","enum":["pending","in_progress","completed","cancelled"]},` +
-		`"priority":{"type":"string","enum":["high","medium","low"]}},` +
-		`"required":["content","status"],"additionalProperties":false}}},` +
-		`"required":["todos"],"additionalProperties":false}`)
-}
-
-// Serial says that two lists of one step are written in their order.
-func (TodoWrite) Serial() {}
-
-// Harmless says that no file is changed.
-func (TodoWrite) Harmless() {}
+func (TodoWrite) Name() string           { return "todowrite" }
+func (TodoWrite) Description() string    { return told("todowrite").Description }
+func (TodoWrite) Schema() jsontext.Value { return told("todowrite").Schema }
+func (TodoWrite) Serial()                {} // two lists of one step are written in their order
+func (TodoWrite) Harmless()              {} // no file is changed
 
 func (t TodoWrite) Run(_ context.Context, c agent.Call) (agent.Result, error) {
 	if t.Lists == nil {
@@ -222,16 +204,9 @@ func (t TodoWrite) Run(_ context.Context, c agent.Call) (agent.Result, error) {
 // TodoRead shows the list of a session.
 type TodoRead struct{ Lists *Lists }
 
-func (TodoRead) Name() string { return "todoread" }
-
-func (TodoRead) Description() string {
-	return "Show the list of what is to be done as it was last written: [ ] pending, [>] in progress, [x] completed, " +
-		"[-] cancelled."
-}
-
-func (TodoRead) Schema() jsontext.Value {
-	return jsontext.Value(`{"type":"object","properties":{},"required":[],"additionalProperties":false}`)
-}
+func (TodoRead) Name() string           { return "todoread" }
+func (TodoRead) Description() string    { return told("todoread").Description }
+func (TodoRead) Schema() jsontext.Value { return told("todoread").Schema }
 
 func (t TodoRead) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
 	todos, err := t.Lists.Of(ctx, c.SessionID)

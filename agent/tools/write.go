@@ -24,22 +24,10 @@ import (
 // Write makes a file, or puts another text in its place.
 type Write struct{}
 
-func (Write) Name() string { return "write" }
-
-func (Write) Description() string {
-	return "Write a whole file: a new one, with the folders it needs, or another text in the place of an old one. To " +
-		"change a piece of a file use edit."
-}
-
-func (Write) Schema() jsontext.Value {
-	return jsontext.Value(`{"type":"object","properties":{` +
-		`"filePath":{"type":"string","description":"absolute, or relative to the working folder"},` +
-		`"content":{"type":"string","description":"the whole text of the file, to the byte"}},` +
-		`"required":["filePath","content"],"additionalProperties":false}`)
-}
-
-// Serial says that files are changed.
-func (Write) Serial() {}
+func (Write) Name() string           { return "write" }
+func (Write) Description() string    { return told("write").Description }
+func (Write) Schema() jsontext.Value { return told("write").Schema }
+func (Write) Serial()                {} // files are changed
 
 func (t Write) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
 	a := argumentsOf(t.Name(), c.Input)
