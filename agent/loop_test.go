@@ -428,15 +428,15 @@ func TestNew_saysWhatIsWrong(t *testing.T) {
 		}
 	}
 	for says, change := range map[string]func(*agent.Config){
-		"no engine":        func(c *agent.Config) { c.Engine = nil },
-		"no client":        func(c *agent.Config) { c.Client = nil },
-		"no model":         func(c *agent.Config) { c.Model = model.Model{} },
-		"protocol":         func(c *agent.Config) { c.Protocol = "telegraph"; named("a")(c) },
-		`called "a b"`:     named("a b"),
-		`two tools`:        named("a", "a"),
-		"not a JSON object":   func(c *agent.Config) { c.Tools = []agent.Tool{tool{name: "a", schema: `[]`}} },
-		"MaxSteps is -1":   func(c *agent.Config) { c.MaxSteps = -1 },
-		"the schema of a ": func(c *agent.Config) { c.Tools = []agent.Tool{tool{name: "a"}} },
+		"no engine":         func(c *agent.Config) { c.Engine = nil },
+		"no client":         func(c *agent.Config) { c.Client = nil },
+		"no model":          func(c *agent.Config) { c.Model = model.Model{} },
+		"protocol":          func(c *agent.Config) { c.Protocol = "telegraph"; named("a")(c) },
+		`called "a b"`:      named("a b"),
+		`two tools`:         named("a", "a"),
+		"not a JSON object": func(c *agent.Config) { c.Tools = []agent.Tool{tool{name: "a", schema: `[]`}} },
+		"MaxSteps is -1":    func(c *agent.Config) { c.MaxSteps = -1 },
+		"the schema of a ":  func(c *agent.Config) { c.Tools = []agent.Tool{tool{name: "a"}} },
 	} {
 		c := fine
 		change(&c)

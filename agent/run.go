@@ -181,7 +181,7 @@ func (r *run) mend(ctx context.Context) (unfinished bool, err error) {
 	}
 	newest := &s.Messages[last]
 	r.cut = newest.Failed()
-	unfinished = newest.Role == session.User || r.cut || calls(newest) > 0 ||
+	unfinished = newest.Role == session.User || r.cut || calls(newest) ||
 		view.Pending(s.Messages, state.Undone) >= 0
 	if turns := session.Turns(s.Messages); unfinished && len(turns) > 0 {
 		r.said = append(r.said, s.Messages[turns[len(turns)-1].Start].ID)
@@ -247,14 +247,8 @@ func unreported(log []session.Message, spent []store.Spend) *session.Message {
 	return nil
 }
 
-func calls(m *session.Message) int {
-	n := 0
-	for i := range m.Parts {
-		if m.Parts[i].Type == session.ToolPart {
-			n++
-		}
-	}
-	return n
+func calls(m *session.Message) bool {
+	return slices.ContainsFunc(m.Parts, func(p session.Part) bool { return p.Type == session.ToolPart })
 }
 
 // waits reports whether a part is a call that has not ended.
@@ -264,12 +258,7 @@ func waits(p *session.Part) bool {
 }
 
 func open(m *session.Message) bool {
-	for i := range m.Parts {
-		if waits(&m.Parts[i]) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(m.Parts, func(p session.Part) bool { return waits(&p) })
 }
 
 // interrupt returns a message in which every call that has not ended has failed.

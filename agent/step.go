@@ -67,7 +67,7 @@ func (r *run) step(ctx context.Context) (finished bool, err error) {
 	if r.repeated >= stuck {
 		return false, ErrStuck
 	}
-	return calls(&m) == 0 && !(folded && r.goesOn(ctx)), nil
+	return !calls(&m) && !(folded && r.goesOn(ctx)), nil
 }
 
 // goesOn reports whether the engine wants the model to go on: it folded, and appended a message
