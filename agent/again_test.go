@@ -11,7 +11,8 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// What was called before a process ended counts in the next one: who resumes a model that is stuck is not stuck for ever.
+// What was called before a process ended counts in the next one: who resumes a model that is stuck
+// is not stuck for ever.
 func TestResume_countsTheCallsFromBefore(t *testing.T) {
 	ran := 0
 	count := tool{"count", pathSchema, func(context.Context, agent.Call) (agent.Result, error) {
@@ -19,7 +20,8 @@ func TestResume_countsTheCallsFromBefore(t *testing.T) {
 		return agent.Result{Output: "one"}, nil
 	}}
 	same := llmtest.Reply{Calls: []llmtest.Call{call("count", `{"path":"a"}`)}}
-	b := setUp(t, llmtest.Anthropic, llmtest.Script{Answer: llmtest.Sequence(same)}, func(c *agent.Config) { c.MaxSteps = 1 }, count)
+	b := setUp(t, llmtest.Anthropic, llmtest.Script{Answer: llmtest.Sequence(same)},
+		func(c *agent.Config) { c.MaxSteps = 1 }, count)
 	got, err := b.Run(t.Context(), "", "Count.")
 	steps := got.Steps
 	for errors.Is(err, agent.ErrSteps) {
@@ -81,7 +83,8 @@ func TestResume_anInterruptedCallMayBeMadeAgain(t *testing.T) {
 	}
 }
 
-// Two processes that work on one session: one of them finds the other's answer, stops and says why; the other one finishes.
+// Two processes that work on one session: one of them finds the other's answer, stops and says why;
+// the other one finishes.
 func TestRun_anotherProcessWorksOnTheSession(t *testing.T) {
 	var other *bench
 	var id string

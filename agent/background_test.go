@@ -23,7 +23,8 @@ func isSummary(r llmtest.Request) bool {
 	return strings.Contains(r.Last(), "What did we do so far?") || strings.Contains(r.Last(), "no part of the task")
 }
 
-// A job many times larger than its window, in which every summary takes longer than a step: no request waits for one.
+// A job many times larger than its window, in which every summary takes longer than a step: no
+// request waits for one.
 func TestRun_summariesAreWrittenWhileTheWorkGoesOn(t *testing.T) {
 	for _, protocol := range []llmtest.Protocol{llmtest.Anthropic, llmtest.Chat} {
 		if testing.Short() && protocol != llmtest.Anthropic {
@@ -33,14 +34,15 @@ func TestRun_summariesAreWrittenWhileTheWorkGoesOn(t *testing.T) {
 			j := &job{n: 60, size: 120}
 			var steps, summaries atomic.Int64
 			scribe := &lingering{steps: &steps}
-			b := setUp(t, protocol, llmtest.Script{Window: reader.Limits.Context, Answer: func(r llmtest.Request) llmtest.Reply {
-				if !isSummary(r) {
-					steps.Add(1)
-					return j.answer(r)
-				}
-				summaries.Add(1)
-				return llmtest.Reply{Text: "## Goal\n\nTo write all files.\n\n## Next\n\nThe next file."}
-			}}, nil, scribe.holding(j.tools())...)
+			b := setUp(t, protocol, llmtest.Script{Window: reader.Limits.Context,
+				Answer: func(r llmtest.Request) llmtest.Reply {
+					if !isSummary(r) {
+						steps.Add(1)
+						return j.answer(r)
+					}
+					summaries.Add(1)
+					return llmtest.Reply{Text: "## Goal\n\nTo write all files.\n\n## Next\n\nThe next file."}
+				}}, nil, scribe.holding(j.tools())...)
 			scribe.Summarizer = asking.New(b.config.Client, reader, asking.Options{})
 			b.scribe = true
 			b.settings, b.summarizer = unpruned(), scribe
@@ -61,7 +63,8 @@ func TestRun_summariesAreWrittenWhileTheWorkGoesOn(t *testing.T) {
 			b.sound(got.SessionID)
 			for _, r := range b.upstream.Records() {
 				if r.TooLong || !r.Contains(constraint) && !isSummary(r.Request) {
-					t.Errorf("request %d: too long %t, with the constraint %t", r.Number, r.TooLong, r.Contains(constraint))
+					t.Errorf("request %d: too long %t, with the constraint %t", r.Number, r.TooLong,
+						r.Contains(constraint))
 				}
 			}
 			t.Logf("%d steps, %d summaries, folded %v", steps.Load(), summaries.Load(), triggers)
@@ -72,13 +75,15 @@ func TestRun_summariesAreWrittenWhileTheWorkGoesOn(t *testing.T) {
 				t.Errorf("beside %d of %d summaries no step was made", alone, summaries.Load())
 			}
 			if got.Spent.Summaries != int(summaries.Load()) || got.Spent.Summaries-triggers["background"] > 1 {
-				t.Errorf("%d summaries are paid, %d were asked for, %d published", got.Spent.Summaries, summaries.Load(), triggers["background"])
+				t.Errorf("%d summaries are paid, %d were asked for, %d published", got.Spent.Summaries,
+					summaries.Load(), triggers["background"])
 			}
 		})
 	}
 }
 
-// lingering is a summariser that asks when another step was begun. The tools of that step wait for it, as real ones take their time.
+// lingering is a summariser that asks when another step was begun. The tools of that step wait for
+// it, as real ones take their time.
 type lingering struct {
 	pivot.Summarizer
 	steps       *atomic.Int64
@@ -164,30 +169,33 @@ func (p *patient) Summarize(ctx context.Context, _ pivot.Request) (pivot.Answer,
 	}
 }
 
-// waiting is a loop in whose first turn a summary is begun and not finished. at is called in the step after it was begun.
+// waiting is a loop in whose first turn a summary is begun and not finished. at is called in the
+// step after it was begun.
 func waiting(t *testing.T, at func()) (*bench, *patient) {
 	p := newPatient()
 	small := reader
 	small.Limits.Context, small.Limits.Output = 24_000, 3_000
 	d := &disk{}
 	begun := false
-	b := setUp(t, llmtest.Anthropic, llmtest.Script{Window: small.Limits.Context, Answer: func(r llmtest.Request) llmtest.Reply {
-		if !begun {
-			select {
-			case <-p.begun:
-				begun = true
-				if at != nil {
-					at()
+	b := setUp(t, llmtest.Anthropic, llmtest.Script{Window: small.Limits.Context,
+		Answer: func(r llmtest.Request) llmtest.Reply {
+			if !begun {
+				select {
+				case <-p.begun:
+					begun = true
+					if at != nil {
+						at()
+					}
+				default:
+					if r.Number < 8 {
+						return llmtest.Reply{Calls: []llmtest.Call{call("read",
+							`{"path":"in/`+strings.Repeat("x", r.Number)+`.go"}`)}}
+					}
+					time.Sleep(50 * time.Millisecond)
 				}
-			default:
-				if r.Number < 8 {
-					return llmtest.Reply{Calls: []llmtest.Call{call("read", `{"path":"in/`+strings.Repeat("x", r.Number)+`.go"}`)}}
-				}
-				time.Sleep(50 * time.Millisecond)
 			}
-		}
-		return llmtest.Reply{Text: "That is all."}
-	}}, func(c *agent.Config) { c.Model = small }, d.read(150))
+			return llmtest.Reply{Text: "That is all."}
+		}}, func(c *agent.Config) { c.Model = small }, d.read(150))
 	b.settings, b.summarizer = unpruned(), p
 	b.open(b.store)
 	return b, p

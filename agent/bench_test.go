@@ -34,32 +34,39 @@ func (e *endless) Ask(_ context.Context, r llm.Request) (llm.Answer, error) {
 		a.Parts = []session.Part{{Type: session.TextPart, Text: "Done."}}
 		return a, nil
 	}
-	a.Parts = []session.Part{{Type: session.ToolPart, Tool: "look", CallID: fmt.Sprint("call_", e.asked), State: &session.ToolState{
-		Status: session.Pending, Input: []byte(fmt.Sprintf(`{"path":"f%d"}`, e.asked)),
-	}}}
+	a.Parts = []session.Part{{Type: session.ToolPart, Tool: "look", CallID: fmt.Sprint("call_", e.asked),
+		State: &session.ToolState{
+			Status: session.Pending, Input: []byte(fmt.Sprintf(`{"path":"f%d"}`, e.asked)),
+		}}}
 	return a, nil
 }
 
-// tenThousand are the parts of a long session: 5,000 steps with a text and a call, 2.9 MB of output, and a word of the user's before every fiftieth.
+// tenThousand are the parts of a long session: 5,000 steps with a text and a call, 2.9 MB of
+// output, and a word of the user's before every fiftieth.
 func tenThousand() []session.Message {
 	var log []session.Message
 	for i := range 5_000 {
 		if i%50 == 0 {
-			log = append(log, session.Message{MessageInfo: session.MessageInfo{Role: session.User}, Parts: []session.Part{{Type: session.TextPart, Text: fmt.Sprint("Look at ", i)}}})
+			log = append(log, session.Message{MessageInfo: session.MessageInfo{Role: session.User},
+				Parts: []session.Part{{Type: session.TextPart, Text: fmt.Sprint("Look at ", i)}}})
 		}
 		name, input := "read", fmt.Sprintf(`{"filePath":"/repo/f%d.go"}`, i%700)
 		if i%3 == 0 {
 			name, input = "bash", fmt.Sprintf(`{"command":"go test ./p%d"}`, i%90)
 		}
-		log = append(log, session.Message{MessageInfo: session.MessageInfo{Role: session.Assistant, Finish: "tool-calls"}, Parts: []session.Part{
+		log = append(log, session.Message{MessageInfo: session.MessageInfo{Role: session.Assistant,
+			Finish: "tool-calls"}, Parts: []session.Part{
 			{Type: session.TextPart, Text: fmt.Sprint("I look at ", i)},
-			{Type: session.ToolPart, Tool: name, CallID: fmt.Sprint("call_", i), State: &session.ToolState{Status: session.Completed, Input: []byte(input), Output: lines(fmt.Sprint("f", i), 15)}},
+			{Type: session.ToolPart, Tool: name, CallID: fmt.Sprint("call_", i),
+				State: &session.ToolState{Status: session.Completed, Input: []byte(input),
+					Output: lines(fmt.Sprint("f", i), 15)}},
 		}})
 	}
 	return log
 }
 
-// What the loop and the engine add to one step of a session of 10,000 parts: append, plan, commit, view, and where a provider is named, its JSON.
+// What the loop and the engine add to one step of a session of 10,000 parts: append, plan, commit,
+// view, and where a provider is named, its JSON.
 func BenchmarkStep(b *testing.B) {
 	wide := model.Model{Provider: "acme", ID: "wide", Limits: model.Limits{Context: 10_000_000, Output: 4_000}}
 	log := tenThousand()
@@ -68,7 +75,8 @@ func BenchmarkStep(b *testing.B) {
 		protocol      providers.Protocol
 	}{
 		{"balanced", "memory", ""}, {"balanced", "sqlite", ""}, {"aggressive", "sqlite", ""}, {"classic", "sqlite", ""},
-		{"balanced", "sqlite", "anthropic"}, {"balanced", "sqlite", "openai-chat"}, {"balanced", "sqlite", "openai-responses"}, {"balanced", "sqlite", "gemini"},
+		{"balanced", "sqlite", "anthropic"}, {"balanced", "sqlite", "openai-chat"},
+		{"balanced", "sqlite", "openai-responses"}, {"balanced", "sqlite", "gemini"},
 	} {
 		b.Run(strings.TrimSuffix(c.policy+"/"+c.store+"/"+string(c.protocol), "/"), func(b *testing.B) {
 			var kept store.Store = memory.New()
@@ -82,7 +90,8 @@ func BenchmarkStep(b *testing.B) {
 			}
 			settings := winnow.DefaultSettings()
 			settings.Policy = c.policy
-			engine, err := winnow.Open(winnow.Config{Store: kept, Models: &model.Catalogue{Models: []model.Model{wide}}, Model: wide.String(), Settings: &settings})
+			engine, err := winnow.Open(winnow.Config{Store: kept, Models: &model.Catalogue{Models: []model.Model{wide}},
+				Model: wide.String(), Settings: &settings})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -96,7 +105,9 @@ func BenchmarkStep(b *testing.B) {
 			}
 			var client llm.Client = &endless{calls: b.N + 1}
 			if c.protocol != "" {
-				set, err := providers.New(func(string) string { return "key" }, map[string]providers.Provider{"acme": {Protocol: c.protocol, BaseURL: "http://acme.test/v1", KeyEnv: "KEY"}})
+				set, err := providers.New(func(string) string { return "key" },
+					map[string]providers.Provider{"acme": {Protocol: c.protocol, BaseURL: "http://acme.test/v1",
+						KeyEnv: "KEY"}})
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -105,8 +116,12 @@ func BenchmarkStep(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
-			look := tool{"look", pathSchema, func(context.Context, agent.Call) (agent.Result, error) { return agent.Result{Output: "a lamp"}, nil }}
-			config := agent.Config{Engine: engine, Client: client, Model: wide, Protocol: agent.Protocol(c.protocol), Tools: []agent.Tool{look}, MaxSteps: 1}
+			look := tool{"look", pathSchema, func(context.Context, agent.Call) (agent.Result,
+				error) {
+				return agent.Result{Output: "a lamp"}, nil
+			}}
+			config := agent.Config{Engine: engine, Client: client, Model: wide, Protocol: agent.Protocol(c.protocol),
+				Tools: []agent.Tool{look}, MaxSteps: 1}
 			first, err := agent.New(config)
 			if err != nil {
 				b.Fatal(err)

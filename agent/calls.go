@@ -25,13 +25,15 @@ const (
 	inARow = 3
 	// stuck is how often it must be made for the run to end.
 	stuck = 8
-	// grace is how long calls have to end by themselves when the caller stopped. Those with a child have it twice: first the calls of the child end, then it
-	// writes down how, and whoever closes the store when Run has returned finds nobody at work.
+	// grace is how long calls have to end by themselves when the caller stopped. Those with a child
+	// have it twice: first the calls of the child end, then it writes down how, and a program that closes
+	// the store when Run has returned finds nobody at work.
 	grace = 60 * time.Millisecond
 )
 
 // Repeated is what a call gives back that was made too often.
-const Repeated = "This call was made before with the same arguments, twice in a row. It was not run again: its result is the one above. Do something else, or say what is in the way."
+const Repeated = "This call was made before with the same arguments, twice in a row. It was not run again: its " +
+	"result is the one above. Do something else, or say what is in the way."
 
 // job is a call that is to be run.
 type job struct {
@@ -42,7 +44,8 @@ type job struct {
 
 func (j job) serial() bool { _, serial := j.tool.(Serial); return serial }
 
-// prepare looks at the calls of an answer. Those that can be run become jobs, and are running from now on; the others have failed, and say why.
+// prepare looks at the calls of an answer. Those that can be run become jobs, and are running from
+// now on; the others have failed, and say why.
 func (r *run) prepare(m *session.Message) []job {
 	var jobs []job
 	called := false
@@ -67,7 +70,8 @@ func (r *run) prepare(m *session.Message) []job {
 			continue
 		}
 		state.Status, state.Raw = session.Running, ""
-		jobs = append(jobs, job{at: i, tool: tool, call: Call{SessionID: r.id, ID: p.CallID, Input: input, Directory: r.config.Directory, Ask: r.asks}})
+		jobs = append(jobs, job{at: i, tool: tool,
+			call: Call{SessionID: r.id, ID: p.CallID, Input: input, Directory: r.config.Directory, Ask: r.asks}})
 	}
 	if !called {
 		r.last, r.repeated = "", 0
@@ -75,7 +79,8 @@ func (r *run) prepare(m *session.Message) []job {
 	return jobs
 }
 
-// asks asks for permission, and says in whose name: a child's questions go through its parent and stay the child's.
+// asks asks for permission, and says in whose name: a child's questions go through its parent and
+// stay the child's.
 func (r *run) asks(ctx context.Context, p Permission) error {
 	if p.SessionID == "" {
 		p.SessionID = r.id
@@ -92,16 +97,19 @@ func (r *run) check(p *session.Part) (tool Tool, input jsontext.Value, problem s
 	case r.repeated >= inARow:
 		return nil, nil, Repeated
 	case !ok && len(r.tools) == 0:
-		return nil, nil, fmt.Sprintf("There is no tool called %q: there are none.", p.Tool)
+		return nil, nil, fmt.Sprintf("There is no tool called %q: this session has no tools.", p.Tool)
 	case !ok:
-		return nil, nil, fmt.Sprintf("There is no tool called %q. There are: %s.", p.Tool, strings.Join(slices.Sorted(maps.Keys(r.tools)), ", "))
+		return nil, nil, fmt.Sprintf("There is no tool called %q. There are: %s.", p.Tool,
+			strings.Join(slices.Sorted(maps.Keys(r.tools)), ", "))
 	case p.State.Raw != "" || !input.IsValid(session.ReadOptions()):
-		return nil, nil, fmt.Sprintf("The arguments of %s are not JSON, or were cut off. Call it again with a JSON object.", p.Tool)
+		return nil, nil, fmt.Sprintf("The arguments of %s are not JSON, or were cut off. Call it again with a JSON "+
+			"object.", p.Tool)
 	case input.Kind() != '{':
-		return nil, nil, fmt.Sprintf("The arguments of %s are no JSON object. Call it again with one.", p.Tool)
+		return nil, nil, fmt.Sprintf("The arguments of %s are not a JSON object. Call it again with one.", p.Tool)
 	}
 	if missing := missing(tool.Schema(), input); len(missing) > 0 {
-		return nil, nil, fmt.Sprintf("The arguments of %s lack %s. Nothing was done; call it again with all that its schema requires.", p.Tool, strings.Join(missing, ", "))
+		return nil, nil, fmt.Sprintf("The arguments of %s lack %s. Nothing was done; call it again with all that its "+
+			"schema requires.", p.Tool, strings.Join(missing, ", "))
 	}
 	return tool, input, ""
 }
@@ -136,7 +144,8 @@ func missing(schema, input jsontext.Value) []string {
 	return names
 }
 
-// childKey is the member of a call's metadata that has the session of the agent that works, or worked, for it.
+// childKey is the member of a call's metadata that has the session of the agent that works, or
+// worked, for it.
 const childKey = "sessionId"
 
 // beginning is the session of a child that the call of a part began.
@@ -152,8 +161,8 @@ type outcome struct {
 	err    error
 }
 
-// carryOut runs the calls of a message, side by side but for those that must be alone, and writes down each as it ends. When ctx ends, what has not
-// ended is marked as interrupted and left behind.
+// carryOut runs the calls of a message, side by side but for those that must be alone, and writes
+// down each as it ends. When ctx ends, what has not ended is marked as interrupted and left behind.
 func (r *run) carryOut(ctx context.Context, m *session.Message, jobs []job) error {
 	if len(jobs) == 0 {
 		return ctx.Err()
@@ -267,7 +276,8 @@ func (o outcome) state(ctx context.Context, before *session.ToolState) *session.
 	if o.err != nil {
 		status = session.Failed
 		said := o.err.Error()
-		if ctx.Err() != nil && (errors.Is(o.err, context.Canceled) || errors.Is(o.err, context.DeadlineExceeded) || errors.Is(o.err, context.Cause(ctx))) {
+		if ctx.Err() != nil && (errors.Is(o.err, context.Canceled) || errors.Is(o.err, context.DeadlineExceeded) ||
+			errors.Is(o.err, context.Cause(ctx))) {
 			said, interrupted = wire.Interrupted, true
 		}
 		if text != "" {

@@ -8,7 +8,8 @@ import (
 	"sync/atomic"
 )
 
-// canned is a connection that takes a request and answers at once, in the words of the protocol that the address tells: one more call each time.
+// canned is a connection that takes a request and answers at once, in the words of the protocol
+// that the address tells: one more call each time.
 type canned struct{ asked atomic.Int64 }
 
 func (c *canned) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -28,16 +29,20 @@ func (c *canned) RoundTrip(r *http.Request) (*http.Response, error) {
 		fmt.Fprintf(&b, "data: %s\n\n", e)
 	}
 	head := http.Header{"Content-Type": {"text/event-stream"}}
-	return &http.Response{StatusCode: 200, Status: "200 OK", Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: head, Body: io.NopCloser(strings.NewReader(b.String())), Request: r}, nil
+	return &http.Response{StatusCode: 200, Status: "200 OK", Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: head, Body: io.NopCloser(strings.NewReader(b.String())), Request: r}, nil
 }
 
-// cannedEvents are the events of an answer, by the end of the address. # is the number of the request.
+// cannedEvents are the events of an answer, by the end of the address. # is the number of the
+// request.
 var cannedEvents = map[string][]string{
 	"messages": {
 		`{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"wide","content":[],"usage":{"input_tokens":900000,"output_tokens":1}}}`,
 		`{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"call_new#","name":"look","input":{}}}`,
 		`{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"path\":\"g#\"}"}}`,
-		`{"type":"content_block_stop","index":0}`, `{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":20}}`, `{"type":"message_stop"}`,
+		`{"type":"content_block_stop","index":0}`,
+		`{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":20}}`,
+		`{"type":"message_stop"}`,
 	},
 	"completions": {
 		`{"id":"1","object":"chat.completion.chunk","model":"wide","choices":[{"index":0,"delta":{"role":"assistant","tool_calls":[{"index":0,"id":"call_new#","type":"function","function":{"name":"look","arguments":"{\"path\":\"g#\"}"}}]},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":900000,"completion_tokens":20,"total_tokens":900020}}`,

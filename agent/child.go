@@ -20,13 +20,15 @@ type Child struct {
 	Prompt    string
 	// System is said behind the parent's system prompt.
 	System string
-	// Tools are names of those of the parent's tools that it may use; nil: all of them. The tool whose call began it is never among them.
+	// Tools are names of those of the parent's tools that it may use; nil: all of them. The tool
+	// whose call began it is never among them.
 	Tools []string
-	// OnEvent is told what happens in it, as Config.OnEvent is in the parent, which is told nothing of it. It may be nil.
+	// OnEvent is told what happens in it, as Config.OnEvent is in the parent, which is told nothing
+	// of it. It may be nil.
 	OnEvent func(Event)
 }
 
-// ErrNoChild is the error when a call wants to go on with a session that is no child of its own.
+// ErrNoChild is the error when a call wants to go on with a session that is not a child of its own.
 var ErrNoChild = errors.New("no session that was begun from this one has this id")
 
 // desk is where a loop and its children see who works on which session.
@@ -59,7 +61,8 @@ func (r *run) child(ctx context.Context, j job, c Child, began func(id string)) 
 	loop.desk = r.desk
 	id := c.SessionID
 	if id == "" {
-		id, err = r.config.Engine.Create(ctx, session.Info{ParentID: r.id, Title: c.Title, Directory: r.config.Directory, Model: r.reference()})
+		id, err = r.config.Engine.Create(ctx, session.Info{ParentID: r.id, Title: c.Title,
+			Directory: r.config.Directory, Model: r.reference()})
 	} else {
 		err = r.began(ctx, id)
 	}
@@ -70,7 +73,8 @@ func (r *run) child(ctx context.Context, j job, c Child, began func(id string)) 
 	return loop.Run(ctx, id, c.Prompt)
 }
 
-// began fails for a session that no call of this one began: a fork of it is none, though this one is its parent.
+// began fails for a session that no call of this one began: a fork of it is none, though this one
+// is its parent.
 func (r *run) began(ctx context.Context, id string) error {
 	s, _, err := r.config.Engine.Session(ctx, r.id)
 	if err != nil {

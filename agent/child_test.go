@@ -35,7 +35,8 @@ func helper(c agent.Child) agent.Tool {
 
 // isChild reports whether a request is one of a child: what was said to it begins so.
 func isChild(q llmtest.Request) bool {
-	return len(q.Messages) > 0 && len(q.Messages[0].Parts) > 0 && strings.HasPrefix(q.Messages[0].Parts[0].Text, "CHILD: ")
+	return len(q.Messages) > 0 && len(q.Messages[0].Parts) > 0 &&
+		strings.HasPrefix(q.Messages[0].Parts[0].Text, "CHILD: ")
 }
 
 func (b *bench) meta(p session.Part) map[string]any {
@@ -53,12 +54,15 @@ func TestChild_worksInASessionOfItsOwn(t *testing.T) {
 	d := &disk{}
 	var told []agent.Event
 	b := setUp(t, llmtest.Anthropic, llmtest.Script{Answer: func(q llmtest.Request) llmtest.Reply {
-		if child := isChild(q); child != strings.Contains(q.System, "You have one lamp.") || child && !slices.Equal(q.ToolNames(), []string{"read"}) {
-			t.Errorf("a request (of the child: %v) has the system prompt %q and the tools %v", child, q.System, q.ToolNames())
+		if child := isChild(q); child != strings.Contains(q.System, "You have one lamp.") ||
+			child && !slices.Equal(q.ToolNames(), []string{"read"}) {
+			t.Errorf("a request (of the child: %v) has the system prompt %q and the tools %v", child, q.System,
+				q.ToolNames())
 		}
 		switch n := q.Results(); {
 		case isChild(q) && n == 0:
-			return llmtest.Reply{Text: "I look.", Calls: []llmtest.Call{call("read", `{"path":"a"}`), call("helper", `{"prompt":"more of us"}`), call("write", `{"path":"b","text":"x"}`)}}
+			return llmtest.Reply{Text: "I look.", Calls: []llmtest.Call{call("read", `{"path":"a"}`),
+				call("helper", `{"prompt":"more of us"}`), call("write", `{"path":"b","text":"x"}`)}}
 		case isChild(q):
 			return llmtest.Reply{Text: "The lamp is lit."}
 		case n == 0:
@@ -71,13 +75,15 @@ func TestChild_worksInASessionOfItsOwn(t *testing.T) {
 				told = append(told, e)
 			}
 		}
-	}, d.read(3), d.write(), helper(agent.Child{Title: "the lamp", System: "You have one lamp.", Tools: []string{"read", "helper"}}))
+	}, d.read(3), d.write(), helper(agent.Child{Title: "the lamp", System: "You have one lamp.",
+		Tools: []string{"read", "helper"}}))
 	got, err := b.Run(t.Context(), "", "Is the lamp lit?")
 	if err != nil {
 		t.Fatal(err)
 	}
 	calls := b.calls(got.SessionID)
-	if len(calls) != 1 || calls[0].State.Status != session.Completed || !strings.HasPrefix(calls[0].State.Output, "The lamp is lit.\nby ses_") {
+	if len(calls) != 1 || calls[0].State.Status != session.Completed ||
+		!strings.HasPrefix(calls[0].State.Output, "The lamp is lit.\nby ses_") {
 		t.Fatalf("the calls of the parent are %+v", calls)
 	}
 	id, _ := b.meta(calls[0])["sessionId"].(string)
@@ -123,7 +129,8 @@ func TestChild_goesOnWhereItWas(t *testing.T) {
 			return llmtest.Reply{Calls: []llmtest.Call{call("helper", `{"prompt":"CHILD: once"}`)}}
 		case 1:
 			_, id, _ := strings.Cut(q.Messages[1].Parts[0].State.Output, "by ")
-			return llmtest.Reply{Calls: []llmtest.Call{call("helper", `{"prompt":"CHILD: a second one"}`), call("helper", fmt.Sprintf(`{"prompt":"And again.","id":%q}`, id))}}
+			return llmtest.Reply{Calls: []llmtest.Call{call("helper", `{"prompt":"CHILD: a second one"}`),
+				call("helper", fmt.Sprintf(`{"prompt":"And again.","id":%q}`, id))}}
 		}
 		return llmtest.Reply{Text: "Done."}
 	}}, nil, helper(agent.Child{}))
@@ -132,7 +139,8 @@ func TestChild_goesOnWhereItWas(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, c := range b.calls(got.SessionID) {
-		if want := []string{"I know 1 messages.", "I know 1 messages.", "I know 3 messages."}[i]; !strings.HasPrefix(c.State.Result(), want) {
+		if want := []string{"I know 1 messages.", "I know 1 messages.",
+			"I know 3 messages."}[i]; !strings.HasPrefix(c.State.Result(), want) {
 			t.Errorf("call %d: got %q, want %q", i, c.State.Result(), want)
 		}
 	}
@@ -146,7 +154,8 @@ func TestChild_noOtherSessionIsAChild(t *testing.T) {
 		if q.Results() > 0 {
 			return llmtest.Reply{Text: "Then not."}
 		}
-		return llmtest.Reply{Calls: []llmtest.Call{call("helper", `{"prompt":"hi","id":"other"}`), call("helper", `{"prompt":"hi","id":"none"}`), call("helper", `{"prompt":" "}`)}}
+		return llmtest.Reply{Calls: []llmtest.Call{call("helper", `{"prompt":"hi","id":"other"}`),
+			call("helper", `{"prompt":"hi","id":"none"}`), call("helper", `{"prompt":" "}`)}}
 	}}, nil, helper(agent.Child{}))
 	if err := b.store.Create(t.Context(), session.Info{ID: "other"}); err != nil {
 		t.Fatal(err)
@@ -156,7 +165,8 @@ func TestChild_noOtherSessionIsAChild(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, c := range b.calls(got.SessionID) {
-		if want := []string{agent.ErrNoChild.Error(), agent.ErrNoChild.Error(), "the prompt is empty"}[i]; c.State.Status != session.Failed || !strings.Contains(c.State.Error, want) {
+		if want := []string{agent.ErrNoChild.Error(), agent.ErrNoChild.Error(),
+			"the prompt is empty"}[i]; c.State.Status != session.Failed || !strings.Contains(c.State.Error, want) {
 			t.Errorf("call %d is %s: %s", i, c.State.Status, c.State.Error)
 		}
 	}
@@ -165,7 +175,8 @@ func TestChild_noOtherSessionIsAChild(t *testing.T) {
 	}
 }
 
-// Who stops the parent stops the child; both can be resumed, and the parent knows which session it was.
+// Who stops the parent stops the child; both can be resumed, and the parent knows which session it
+// was.
 func TestChild_endsWithItsParent(t *testing.T) {
 	began := make(chan bool, 1)
 	wait := tool{"wait", pathSchema, func(ctx context.Context, c agent.Call) (agent.Result, error) {
@@ -182,6 +193,8 @@ func TestChild_endsWithItsParent(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var stopped time.Time
 	go func() { <-began; stopped = time.Now(); cancel() }()
+	events := b.engine.Subscribe(1 << 10)
+	defer events.Close()
 	got, err := b.Run(ctx, "", "Wait.")
 	took := time.Since(stopped)
 	if !errors.Is(err, context.Canceled) {
@@ -196,9 +209,11 @@ func TestChild_endsWithItsParent(t *testing.T) {
 	if c := b.calls(id); took < 100*time.Millisecond && (len(c) != 1 || !c[0].State.Final()) {
 		t.Errorf("the parent has returned after %v, and the child has not: its calls are %+v", took, c)
 	}
-	for until := time.Now().Add(2 * time.Second); time.Now().Before(until); time.Sleep(5 * time.Millisecond) {
-		if c := b.calls(id); len(c) == 1 && c[0].State.Final() {
-			break
+	for c := b.calls(id); len(c) != 1 || !c[0].State.Final(); c = b.calls(id) {
+		select {
+		case <-events.C:
+		case <-t.Context().Done():
+			t.Fatalf("the call of the child never ends: %+v", c)
 		}
 	}
 	b.sound(id)
@@ -216,7 +231,8 @@ func TestChild_isNotedWhenItBegins(t *testing.T) {
 		for _, l := range list {
 			for m := range s.Messages(ctx, l.Info.ID) {
 				for _, p := range m.Parts {
-					noted = noted || p.State != nil && p.State.Status == session.Running && strings.Contains(string(p.State.Metadata), c.SessionID)
+					noted = noted || p.State != nil && p.State.Status == session.Running &&
+						strings.Contains(string(p.State.Metadata), c.SessionID)
 				}
 			}
 		}
@@ -259,7 +275,8 @@ func TestChild_aForkIsNoChild(t *testing.T) {
 	if _, err := b.Run(t.Context(), got.SessionID, "Go on with the fork."); err != nil {
 		t.Fatal(err)
 	}
-	if c := b.calls(got.SessionID); len(c) != 1 || c[0].State.Status != session.Failed || !strings.Contains(c[0].State.Error, agent.ErrNoChild.Error()) {
+	if c := b.calls(got.SessionID); len(c) != 1 || c[0].State.Status != session.Failed ||
+		!strings.Contains(c[0].State.Error, agent.ErrNoChild.Error()) {
 		t.Errorf("the call is %+v", c)
 	}
 	if s, _, err := b.engine.Session(t.Context(), fork); err != nil || len(s.Messages) != 2 {
@@ -267,7 +284,8 @@ func TestChild_aForkIsNoChild(t *testing.T) {
 	}
 }
 
-// Of two calls that go on with the same child one finds it busy; what the other's requests begin with is known all the same, for summaries.
+// Of two calls that go on with the same child one finds it busy; what the other's requests begin
+// with is known all the same, for summaries.
 func TestChild_twoCallsForOneChild(t *testing.T) {
 	began, end := make(chan bool), make(chan bool)
 	wait := tool{"wait", pathSchema, func(context.Context, agent.Call) (agent.Result, error) {
@@ -295,7 +313,8 @@ func TestChild_twoCallsForOneChild(t *testing.T) {
 			return llmtest.Reply{Calls: []llmtest.Call{call("helper", `{"prompt":"CHILD: once"}`)}}
 		case n == 1:
 			_, id, _ = strings.Cut(q.Messages[1].Parts[0].State.Output, "by ")
-			return llmtest.Reply{Calls: []llmtest.Call{call("helper", fmt.Sprintf(`{"prompt":"wait","id":%q}`, id)), call("look", `{"path":"a"}`)}}
+			return llmtest.Reply{Calls: []llmtest.Call{call("helper", fmt.Sprintf(`{"prompt":"wait","id":%q}`, id)),
+				call("look", `{"path":"a"}`)}}
 		}
 		return llmtest.Reply{Text: "Done."}
 	}}, nil, helper(agent.Child{System: "You are the child."}), wait, look)
@@ -304,7 +323,8 @@ func TestChild_twoCallsForOneChild(t *testing.T) {
 		t.Fatal(err)
 	}
 	calls := b.calls(got.SessionID)
-	if last := calls[len(calls)-1]; last.State.Status != session.Failed || !strings.Contains(last.State.Error, agent.ErrBusy.Error()) {
+	if last := calls[len(calls)-1]; last.State.Status != session.Failed ||
+		!strings.Contains(last.State.Error, agent.ErrBusy.Error()) {
 		t.Errorf("the second call is %s: %s", last.State.Status, last.State.Result())
 	}
 	if !strings.Contains(known, "You are the child.") {
@@ -312,7 +332,8 @@ func TestChild_twoCallsForOneChild(t *testing.T) {
 	}
 }
 
-// A title is what people read of a session; they are not asked of a model for the work of a call, which would wait for them.
+// A title is what people read of a session; they are not asked of a model for the work of a call,
+// which would wait for them.
 func TestChild_asksNobodyForItsTitle(t *testing.T) {
 	var told []string
 	b := setUp(t, llmtest.Chat, llmtest.Script{Answer: func(q llmtest.Request) llmtest.Reply {

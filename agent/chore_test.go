@@ -24,8 +24,9 @@ import (
 	"github.com/winnowhq/winnow/view"
 )
 
-// chore is work with the real tools in a real folder: file after file is read, and while the next one is read, what stands in it is written into a new file,
-// into a list by an edit, or into a log by a command.
+// chore is work with the real tools in a real folder: file after file is read, and while the next
+// one is read, what stands in it is written into a new file, into a list by an edit, or into a log
+// by a command.
 type chore struct {
 	folder        string
 	rounds, lines int
@@ -51,13 +52,15 @@ func (c chore) begin(t *testing.T) {
 	}
 	put("list.md", "# Lamps\n<end>\n")
 	for i := range c.rounds {
-		put(c.source(i), lines(c.source(i), c.lines/2)+fmt.Sprintf("key %d %s\n", i, c.key(i))+lines(c.source(i), c.lines-c.lines/2))
+		put(c.source(i), lines(c.source(i), c.lines/2)+fmt.Sprintf("key %d %s\n", i, c.key(i))+lines(c.source(i),
+			c.lines-c.lines/2))
 	}
 }
 
 var choreKey = regexp.MustCompile(`key (\d+) (\w+)`)
 
-// answer is what the model says to a conversation. What it writes it has from what was read last; where that is not there it reads again.
+// answer is what the model says to a conversation. What it writes it has from what was read last;
+// where that is not there it reads again.
 func (c chore) answer(messages []session.Message) llmtest.Reply {
 	at := c.done()
 	if at == c.rounds {
@@ -65,7 +68,8 @@ func (c chore) answer(messages []session.Message) llmtest.Reply {
 	}
 	read := func(i int) llmtest.Call { return called("read", map[string]any{"filePath": c.source(i)}) }
 	key := ""
-	for _, m := range messages[max(0, len(messages)-3):] { // behind the last step there may be what stands after a summary
+	// behind the last step there may be what stands after a summary
+	for _, m := range messages[max(0, len(messages)-3):] {
 		for _, p := range m.Parts {
 			if p.Type != session.ToolPart || p.State.Status != session.Completed {
 				continue
@@ -82,9 +86,11 @@ func (c chore) answer(messages []session.Message) llmtest.Reply {
 	r := llmtest.Reply{Reasoning: "Now I know."}
 	switch at % 3 {
 	case 0:
-		r.Calls = []llmtest.Call{called("write", map[string]any{"filePath": fmt.Sprintf("out/%d.txt", at), "content": line + "\n"})}
+		r.Calls = []llmtest.Call{called("write", map[string]any{"filePath": fmt.Sprintf("out/%d.txt", at),
+			"content": line + "\n"})}
 	case 1:
-		r.Calls = []llmtest.Call{called("edit", map[string]any{"filePath": "list.md", "oldString": "<end>\n", "newString": line + "\n<end>\n"})}
+		r.Calls = []llmtest.Call{called("edit", map[string]any{"filePath": "list.md", "oldString": "<end>\n",
+			"newString": line + "\n<end>\n"})}
 	default:
 		r.Calls = []llmtest.Call{called("bash", map[string]any{"command": "echo '" + line + "' >> log.txt"})}
 	}
@@ -148,13 +154,15 @@ func (d *direct) Ask(_ context.Context, r llm.Request) (llm.Answer, error) {
 		a.Parts = append(a.Parts, session.Part{Type: session.TextPart, Text: reply.Text})
 	}
 	for i, c := range reply.Calls {
-		a.Parts = append(a.Parts, session.Part{Type: session.ToolPart, Tool: c.Name, CallID: fmt.Sprintf("call_%d_%d", d.asked, i),
-			State: &session.ToolState{Status: session.Pending, Input: []byte(c.Arguments)}})
+		a.Parts = append(a.Parts, session.Part{Type: session.ToolPart, Tool: c.Name,
+			CallID: fmt.Sprintf("call_%d_%d", d.asked, i),
+			State:  &session.ToolState{Status: session.Pending, Input: []byte(c.Arguments)}})
 	}
 	return a, nil
 }
 
-// unfolded does the chore with a window in which everything has room, and nothing pruned, and returns the files.
+// unfolded does the chore with a window in which everything has room, and nothing pruned, and
+// returns the files.
 func (c chore) unfolded(t *testing.T) map[string]string {
 	t.Helper()
 	c.begin(t)
@@ -162,7 +170,8 @@ func (c chore) unfolded(t *testing.T) map[string]string {
 	wide.Limits.Context = 100_000_000
 	off := winnow.DefaultSettings()
 	off.Compaction.Auto, off.Compaction.Prune = false, false
-	engine, err := winnow.Open(winnow.Config{Store: memory.New(), Models: &model.Catalogue{Models: []model.Model{wide}}, Model: wide.String(), Settings: &off})
+	engine, err := winnow.Open(winnow.Config{Store: memory.New(), Models: &model.Catalogue{Models: []model.Model{wide}},
+		Model: wide.String(), Settings: &off})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,8 +208,9 @@ func (c checking) Ask(ctx context.Context, r llm.Request) (llm.Answer, error) {
 	return c.Client.Ask(ctx, r)
 }
 
-// valid looks at every request that the upstream got: as the provider wants it (roles, pairs of calls and results), within the window, with marks for the
-// cache where they are needed and no more than are taken, and with what the user said for all of the work.
+// valid looks at every request that the upstream got: as the provider wants it (roles, pairs of
+// calls and results), within the window, with marks for the cache where they are needed and no more
+// than are taken, and with what the user said for all of the work.
 func valid(t *testing.T, u *llmtest.Server, protocol llmtest.Protocol, window int) (largest int) {
 	t.Helper()
 	for _, r := range u.Records() {
@@ -220,8 +230,8 @@ func valid(t *testing.T, u *llmtest.Server, protocol llmtest.Protocol, window in
 	return largest
 }
 
-// 300 steps and 3 million tokens from tools in a window of 64,000: every request is as it must be, no step is wasted, and the files are those of a run in
-// which nothing is ever left out.
+// 300 steps and 3 million tokens from tools in a window of 64,000: every request is as it must be,
+// no step is wasted, and the files are those of a run in which nothing is ever left out.
 func TestRun_aLongChoreLeavesTheFilesOfOneInAWideWindow(t *testing.T) {
 	for _, protocol := range []llmtest.Protocol{llmtest.Anthropic, llmtest.Chat} {
 		if testing.Short() && protocol != llmtest.Anthropic {
@@ -235,7 +245,8 @@ func TestRun_aLongChoreLeavesTheFilesOfOneInAWideWindow(t *testing.T) {
 			same := c
 			same.folder = t.TempDir()
 			c.begin(t)
-			b := setUp(t, protocol, llmtest.Script{Window: reader.Limits.Context, Answer: func(r llmtest.Request) llmtest.Reply { return c.answer(r.Messages) }}, func(a *agent.Config) {
+			b := setUp(t, protocol, llmtest.Script{Window: reader.Limits.Context,
+				Answer: func(r llmtest.Request) llmtest.Reply { return c.answer(r.Messages) }}, func(a *agent.Config) {
 				c.configure(a)
 				a.Client = checking{a.Client, t}
 			}, nil...)
@@ -261,12 +272,14 @@ func TestRun_aLongChoreLeavesTheFilesOfOneInAWideWindow(t *testing.T) {
 				given += token.Linear{}.Count(p.State.Result())
 			}
 			largest := valid(t, b.upstream, protocol, reader.Limits.Context)
-			t.Logf("%d steps, %d tokens of output, %d compactions, %d prunings, the largest prompt %d tokens", got.Steps, given, folded, pruned, largest)
+			t.Logf("%d steps, %d tokens of output, %d compactions, %d prunings, the largest prompt %d tokens",
+				got.Steps, given, folded, pruned, largest)
 			if given < 8_000*c.rounds || folded == 0 {
 				t.Errorf("%d tokens, %d compactions: the test does not show what it is to show", given, folded)
 			}
 			if got.Steps != c.rounds+2 || len(b.upstream.Records()) != got.Steps || got.Spent.Steps != got.Steps {
-				t.Errorf("%d steps in %d requests, %d in the books: want %d of each", got.Steps, len(b.upstream.Records()), got.Spent.Steps, c.rounds+2)
+				t.Errorf("%d steps in %d requests, %d in the books: want %d of each", got.Steps,
+					len(b.upstream.Records()), got.Spent.Steps, c.rounds+2)
 			}
 			b.sound(got.SessionID)
 			if d := cmp.Diff(same.unfolded(t), c.files(t)); d != "" {

@@ -7,7 +7,8 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// EventType names what happened. What the engine does is told by its own events: see winnow.Engine.Subscribe.
+// EventType names what happened. What the engine does is told by its own events: see
+// winnow.Engine.Subscribe.
 type EventType string
 
 const (

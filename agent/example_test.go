@@ -32,10 +32,12 @@ func (weather) Run(_ context.Context, c agent.Call) (agent.Result, error) {
 	return agent.Result{Title: arguments.City, Output: "Rain in " + arguments.City + ", until the evening."}, nil
 }
 
-// A tool and a provider of one's own: here a scripted upstream, elsewhere the address of a server, or a known provider with its key in the environment.
+// A tool and a provider of one's own: here a scripted upstream, elsewhere the address of a server,
+// or a known provider with its key in the environment.
 func Example() {
 	upstream, _ := llmtest.New(llmtest.Script{Answer: llmtest.Sequence(
-		llmtest.Reply{Calls: []llmtest.Call{{Name: "weather", Arguments: `{"city":"Bergen"}`}}}, llmtest.Reply{Text: "Take an umbrella."},
+		llmtest.Reply{Calls: []llmtest.Call{{Name: "weather", Arguments: `{"city":"Bergen"}`}}},
+		llmtest.Reply{Text: "Take an umbrella."},
 	)})
 	defer upstream.Close()
 	set, _ := providers.New(func(string) string { return "key" }, map[string]providers.Provider{ // elsewhere os.Getenv
@@ -49,7 +51,8 @@ func Example() {
 	engine, _ := winnow.Open(winnow.Config{Model: m.String()})
 	defer engine.Close()
 	loop, err := agent.New(agent.Config{
-		Engine: engine, Client: client, Model: m, Protocol: agent.Protocol(set.Protocol("house")), System: "You advise travellers.", Tools: []agent.Tool{weather{}},
+		Engine: engine, Client: client, Model: m, Protocol: agent.Protocol(set.Protocol("house")),
+		System: "You advise travellers.", Tools: []agent.Tool{weather{}},
 		OnEvent: func(e agent.Event) {
 			if e.Type == agent.CallEnded {
 				fmt.Println(e.Part.Tool, e.Part.State.Title+":", e.Part.State.Result())

@@ -9,7 +9,8 @@ import (
 	"github.com/winnowhq/winnow/internal/llmtest"
 )
 
-// A fork begins with nothing spent: what its log took was paid by the session that it was forked from, and the totals of all sessions add up to what was paid.
+// A fork begins with nothing spent: what its log took was paid by the session that it was forked
+// from, and the totals of all sessions add up to what was paid.
 func TestTotals_aForkCountsNothingTwice(t *testing.T) {
 	s := &seeing{plan: [][]int{{40}, {}, {40}}, window: 64_000}
 	b := setUp(t, llmtest.Anthropic, llmtest.Script{Answer: s.answer}, nil, s.tool())
@@ -31,7 +32,8 @@ func TestTotals_aForkCountsNothingTwice(t *testing.T) {
 	}
 	same := func(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
 	old := totals(first.SessionID)
-	if got := totals(fork); got.Cost != 0 || got.Steps != 0 || got.Usage.Prompt() != 0 || !same(got.Inherited, old.Cost) || old.Cost <= 0 || old.Inherited != 0 {
+	if got := totals(fork); got.Cost != 0 || got.Steps != 0 || got.Usage.Prompt() != 0 ||
+		!same(got.Inherited, old.Cost) || old.Cost <= 0 || old.Inherited != 0 {
 		t.Errorf("the fork begins with %+v, the session that it was forked from has %+v", got, old)
 	}
 	second, err := b.Run(t.Context(), fork, "Look again.")
@@ -45,7 +47,9 @@ func TestTotals_aForkCountsNothingTwice(t *testing.T) {
 		paid += cost
 	}
 	got := totals(fork)
-	if !same(got.Cost+totals(first.SessionID).Cost, paid) || !same(second.Spent.Cost, got.Cost) || second.Spent.Inherited != 0 || got.Steps != 2 {
-		t.Errorf("the fork has %+v, its run took %+v; the provider was paid $%g, $%g of it before", got, second.Spent, paid, old.Cost)
+	if !same(got.Cost+totals(first.SessionID).Cost, paid) || !same(second.Spent.Cost, got.Cost) ||
+		second.Spent.Inherited != 0 || got.Steps != 2 {
+		t.Errorf("the fork has %+v, its run took %+v; the provider was paid $%g, $%g of it before", got, second.Spent,
+			paid, old.Cost)
 	}
 }

@@ -19,7 +19,11 @@ func TestHeadlines_everyFault(t *testing.T) {
 			}
 			t.Run(fmt.Sprintf("%s/%s", protocol, fault), func(t *testing.T) {
 				t.Parallel()
-				answer := llmtest.Text("They burn. All is well.").FailsWhen(func(q llmtest.Request) bool { return strings.Contains(q.System, "You name finished pieces of work") }, fault)
+				answer := llmtest.Text("They burn. All is "+
+					"well.").FailsWhen(func(q llmtest.Request) bool {
+					return strings.Contains(q.System,
+						"You name finished pieces of work")
+				}, fault)
 				b := setUp(t, protocol, llmtest.Script{Answer: answer}, func(c *agent.Config) {
 					c.Headlines = agent.HeadlinesBy(llm.Retry(c.Client, c.Retry), c.Model)
 				})
@@ -31,7 +35,8 @@ func TestHeadlines_everyFault(t *testing.T) {
 					t.Fatal("no title was asked for: the test does not show what it is to show")
 				}
 				s := b.log(got.SessionID)
-				if o, ok := s.Messages[0].Outline(); !ok || strings.TrimSpace(o.Title) == "" || strings.Contains(o.Title, "<") {
+				if o, ok := s.Messages[0].Outline(); !ok || strings.TrimSpace(o.Title) == "" ||
+					strings.Contains(o.Title, "<") {
 					t.Errorf("the outline is %+v", o)
 				}
 				if s.Info.Title == "" {

@@ -16,10 +16,11 @@ import (
 // talker gives back what it is told to, on one call after the other.
 func talker(name string, results ...func() (agent.Result, error)) tool {
 	n := 0
-	return tool{name, `{"type":"object","properties":{},"required":[]}`, func(context.Context, agent.Call) (agent.Result, error) {
-		n++
-		return results[n-1]()
-	}}
+	return tool{name, `{"type":"object","properties":{},"required":[]}`,
+		func(context.Context, agent.Call) (agent.Result, error) {
+			n++
+			return results[n-1]()
+		}}
 }
 
 type recaller struct{ tool }
@@ -40,8 +41,12 @@ func TestRun_longOutputsAreShapedAndKept(t *testing.T) {
 		func() (agent.Result, error) { return agent.Result{}, errors.New(long) },
 		func() (agent.Result, error) { return agent.Result{Output: strings.Repeat("y\n", 2000)}, nil },
 	)}
-	book := paged{talker("book", func() (agent.Result, error) { return agent.Result{Output: strings.Repeat("x\n", 2100)}, nil })}
-	four := []llmtest.Call{call("say", "{}"), call("say", `{"a":1}`), call("say", `{"a":2}`), call("say", `{"a":3}`), call("book", "{}")}
+	book := paged{talker("book", func() (agent.Result,
+		error) {
+		return agent.Result{Output: strings.Repeat("x\n", 2100)}, nil
+	})}
+	four := []llmtest.Call{call("say", "{}"), call("say", `{"a":1}`), call("say", `{"a":2}`), call("say", `{"a":3}`),
+		call("book", "{}")}
 	var sent []session.Part
 	b := setUp(t, llmtest.Chat, llmtest.Script{Answer: func(q llmtest.Request) llmtest.Reply {
 		if q.Results() == 0 {
@@ -80,7 +85,8 @@ func TestRun_longOutputsAreShapedAndKept(t *testing.T) {
 			continue
 		}
 		want := "all; the whole is kept: ask remember for " + w.Handle + "]\n"
-		if len(text) > 17_000 || !strings.HasPrefix(text, long[:7000]) || !strings.HasSuffix(text, long[len(long)-7000:]) || !strings.Contains(text, want) {
+		if len(text) > 17_000 || !strings.HasPrefix(text, long[:7000]) ||
+			!strings.HasSuffix(text, long[len(long)-7000:]) || !strings.Contains(text, want) {
 			t.Errorf("call %d: %d bytes, want %q in it", i, len(text), want)
 		}
 		if m := b.meta(p); m["shapedFrom"] != float64(len(long)) || (m["exit"] != nil) != (i == 0) {
@@ -127,7 +133,8 @@ func TestRun_shapedWithoutAnybodyToRecallIt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if text := b.calls(got.SessionID)[0].State.Output; !strings.Contains(text, agent.Less+"]") || len(text) > 17_000 {
+		if text := b.calls(got.SessionID)[0].State.Output; !strings.Contains(text, agent.Less+"]") ||
+			len(text) > 17_000 {
 			t.Errorf("%s: %d bytes, want %q in it", name, len(text), agent.Less)
 		}
 	}

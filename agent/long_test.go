@@ -29,7 +29,8 @@ func TestRun_aLongJobInASmallWindow(t *testing.T) {
 			small := reader
 			small.Limits.Context, small.Limits.Output = c.context, c.output
 			j := &job{n: c.files, size: c.size}
-			b := setUp(t, llmtest.Anthropic, llmtest.Script{Answer: j.answer, Window: c.context}, func(c *agent.Config) { c.Model = small }, j.tools()...)
+			b := setUp(t, llmtest.Anthropic, llmtest.Script{Answer: j.answer, Window: c.context},
+				func(c *agent.Config) { c.Model = small }, j.tools()...)
 			events := b.engine.Subscribe(1 << 14)
 			got, err := b.Run(t.Context(), "", "Write the files. "+constraint)
 			if err != nil {
@@ -59,9 +60,11 @@ func TestRun_aLongJobInASmallWindow(t *testing.T) {
 					t.Errorf("request %d does not have the constraint", r.Number)
 				}
 			}
-			t.Logf("%d steps, %d tokens of output, %d compactions, %d prunings, the largest prompt %d tokens", got.Steps, given, folded, pruned, largest)
+			t.Logf("%d steps, %d tokens of output, %d compactions, %d prunings, the largest prompt %d tokens",
+				got.Steps, given, folded, pruned, largest)
 			if got.Steps < 2*c.files || folded == 0 || given < c.least {
-				t.Errorf("%d steps, %d compactions, %d tokens: the test does not show what it is to show", got.Steps, folded, given)
+				t.Errorf("%d steps, %d compactions, %d tokens: the test does not show what it is to show", got.Steps,
+					folded, given)
 			}
 			if got.Spent.Steps != got.Steps {
 				t.Errorf("%d steps were recorded of %d", got.Spent.Steps, got.Steps)
@@ -70,7 +73,8 @@ func TestRun_aLongJobInASmallWindow(t *testing.T) {
 	}
 }
 
-// Whatever goes wrong with the requests for summaries, the job is done: what no model summarises, the offline summariser does.
+// Whatever goes wrong with the requests for summaries, the job is done: what no model summarises,
+// the offline summariser does.
 func TestRun_everyFaultOfASummary(t *testing.T) {
 	for _, protocol := range faulty() {
 		for _, fault := range faults() {
@@ -97,14 +101,16 @@ func TestRun_everyFaultOfASummary(t *testing.T) {
 				j.done(t)
 				b.sound(got.SessionID)
 				if n := summaries.Load(); n == 0 || got.Spent.Summaries == 0 {
-					t.Errorf("%d summaries were asked for, %d paid: the test does not show what it is to show", n, got.Spent.Summaries)
+					t.Errorf("%d summaries were asked for, %d paid: the test does not show what it is to show", n,
+						got.Spent.Summaries)
 				}
 			})
 		}
 	}
 }
 
-// The same with the first request after a compaction: the job is done, or there is one error and the job is done when it is resumed.
+// The same with the first request after a compaction: the job is done, or there is one error and
+// the job is done when it is resumed.
 func TestRun_everyFaultAfterACompaction(t *testing.T) {
 	for _, protocol := range faulty() {
 		for _, fault := range faults() {
@@ -137,7 +143,8 @@ func narrow(t *testing.T, protocol llmtest.Protocol, answer llmtest.Answer, tool
 	t.Helper()
 	small := reader
 	small.Limits.Context = 24_000
-	return setUp(t, protocol, llmtest.Script{Window: small.Limits.Context, Answer: answer}, func(c *agent.Config) { c.Model = small }, tools...)
+	return setUp(t, protocol, llmtest.Script{Window: small.Limits.Context, Answer: answer},
+		func(c *agent.Config) { c.Model = small }, tools...)
 }
 
 // sums reports whether a summary is asked for.
@@ -145,7 +152,8 @@ func sums(r llmtest.Request) bool {
 	return strings.Contains(r.Last(), "What did we do so far?") || strings.Contains(r.Last(), "no part of the task")
 }
 
-// The process dies at random places of a job in which the past is folded several times, and again while it is resumed, until the job is done.
+// The process dies at random places of a job in which the past is folded several times, and again
+// while it is resumed, until the job is done.
 func TestResume_afterManyCrashesOfALongJob(t *testing.T) {
 	random := rand.New(rand.NewPCG(6, 6))
 	crashes := 0
@@ -157,7 +165,8 @@ func TestResume_afterManyCrashesOfALongJob(t *testing.T) {
 		small := reader
 		small.Limits.Context = 24_000
 		j := &job{n: 16, size: 200}
-		b := setUp(t, llmtest.Anthropic, llmtest.Script{Answer: j.answer, Window: small.Limits.Context}, func(c *agent.Config) { c.Model = small }, j.tools()...)
+		b := setUp(t, llmtest.Anthropic, llmtest.Script{Answer: j.answer, Window: small.Limits.Context},
+			func(c *agent.Config) { c.Model = small }, j.tools()...)
 		id, err := b.engine.Create(t.Context(), session.Info{Title: "A job"})
 		if err != nil {
 			t.Fatal(err)

@@ -22,43 +22,53 @@ import (
 type Config struct {
 	// Engine keeps the sessions. It must know Model by its own catalogue, or assume it.
 	Engine *winnow.Engine
-	// Client asks the model, through llm.Retry with the options of Retry: it is not wrapped in one already.
+	// Client asks the model, through llm.Retry with the options of Retry: it is not wrapped in one
+	// already.
 	Client llm.Client
 	Retry  llm.RetryOptions
 	Model  model.Model
-	// Protocol is what the client speaks, for the tools are written in the provider's own JSON. Default: Chat.
+	// Protocol is what the client speaks, for the tools are written in the provider's own JSON.
+	// Default: Chat.
 	Protocol Protocol
 	System   string
-	// SystemFor gives the system prompt of one session, in the place of System. It is asked once in each Run, and for a summary that is made outside of one: what it gives for a session
-	// must be the same to the byte every time, for that is what the provider's cache knows the session by. Default: System for all.
+	// SystemFor gives the system prompt of one session, in the place of System. It is asked once in
+	// each Run, and for a summary that is made outside of one: what it gives for a session must be
+	// the same to the byte every time, for that is what the provider's cache knows the session by.
+	// Default: System for all.
 	SystemFor func(ctx context.Context, sessionID string) (string, error)
 	Tools     []Tool
 	// Directory is the folder in which the tools work. Default: that of the process.
 	Directory string
-	// Ask is asked before a tool touches something; nil error: allowed. It may wait for somebody to answer; tools ask from several goroutines. Default:
-	// what lies in the working folder is allowed, nothing else.
+	// Ask is asked before a tool touches something; nil error: allowed. It may wait for somebody to
+	// answer; tools ask from several goroutines. Default: what lies in the working folder is
+	// allowed, nothing else.
 	Ask func(ctx context.Context, p Permission) error
-	// Limits say which outputs of tools are too long to be sent, and how much of such a one is. The whole of it is kept in the store, where it can be recalled: see
-	// Shape. The zero value is the default; tools that are Paged are left alone.
+	// Limits say which outputs of tools are too long to be sent, and how much of such a one is. The
+	// whole of it is kept in the store, where it can be recalled: see Shape. The zero value is the
+	// default; tools that are Paged are left alone.
 	Limits Limits
-	// OnEvent is told what happens, one event after the other. It must return soon, for the work waits for it.
+	// OnEvent is told what happens, one event after the other. It must return soon, for the work
+	// waits for it.
 	OnEvent func(Event)
 	// MaxSteps is how many requests one Run or Resume makes at most. Default 1,000.
 	MaxSteps int
-	// Snapshots keeps the state of the working folder before and after each step, so that there are diffs, and a session and its files can go back together.
-	// Package snapshot has one. Default: none.
+	// Snapshots keeps the state of the working folder before and after each step, so that there are
+	// diffs, and a session and its files can go back together. Package snapshot has one. Default:
+	// none.
 	Snapshots Snapshots
-	// SnapshotTime is how long one may take at most. One that fails or takes longer does not stop the work: it is told by an event, and after a failure, or
-	// three in a row that took too long, no more are taken until the end of that Run. Default 10 s.
+	// SnapshotTime is how long one may take at most. One that fails or takes longer does not stop
+	// the work: it is told by an event, and after a failure, or three in a row that took too long,
+	// no more are taken until the end of that Run. Default 10 s.
 	SnapshotTime time.Duration
-	// Headlines says in a few words what a turn was about, for people; HeadlinesBy asks a model. Default, and where it fails: the first sentences of the
-	// request and of the answer.
+	// Headlines says in a few words what a turn was about, for people; HeadlinesBy asks a model.
+	// Default, and where it fails: the first sentences of the request and of the answer.
 	Headlines func(ctx context.Context, t Told) (Headline, error)
 }
 
-// Loop lets a model work with tools. It is safe for use by several goroutines; one session is worked on by one Run or Resume at a time. Where another process
-// works on it too, that of the two stops with ErrElsewhere that finds an answer of the other's in the log behind its own: what both did is in the log, and
-// what they did to the files is theirs.
+// Loop lets a model work with tools. It is safe for use by several goroutines; one session is
+// worked on by one Run or Resume at a time. Where another process works on it too, that of the two
+// stops with ErrElsewhere that finds an answer of the other's in the log behind its own: what both
+// did is in the log, and what they did to the files is theirs.
 type Loop struct {
 	config   Config
 	client   llm.Client
@@ -119,7 +129,8 @@ func inside(_ context.Context, p Permission) error {
 	return fmt.Errorf("%s %s: outside of the working folder nothing is allowed", p.Action, p.Target)
 }
 
-// Prefix is what every request begins with, for winnow.Config.Prefix, so that requests for summaries are read from the provider's cache.
+// Prefix is what every request begins with, for winnow.Config.Prefix, so that requests for
+// summaries are read from the provider's cache.
 func (l *Loop) Prefix(ctx context.Context, id string) (winnow.Prefix, error) {
 	l.mu.Lock()
 	p, ok := l.prefixes[id]
@@ -147,16 +158,20 @@ type Turn struct {
 	Spent     Totals     // of this Run alone, and of compactions in it
 }
 
-// Run tells the model something and lets it work until it calls no more tools. An empty id begins a session; Turn has its id.
+// Run tells the model something and lets it work until it calls no more tools. An empty id begins a
+// session; Turn has its id.
 //
-// Where ctx ends, Run returns within 250 ms: calls that had not ended are marked as failed, what was said so far is kept, and the session can be
-// resumed. Tools that do not heed ctx are left behind. The same holds of every other error: nothing is lost, and Resume or Run go on.
+// Where ctx ends, Run returns within 250 ms: calls that had not ended are marked as failed, what
+// was said so far is kept, and the session can be resumed. Tools that do not heed ctx are left
+// behind. The same holds of every other error: nothing is lost, and Resume or Run go on.
 func (l *Loop) Run(ctx context.Context, id, prompt string) (Turn, error) {
 	if strings.TrimSpace(prompt) == "" {
 		return Turn{SessionID: id}, errors.New("agent: the prompt is empty: say what is to be done, or use Resume")
 	}
 	if id == "" {
-		created, err := l.config.Engine.Create(ctx, session.Info{Directory: l.config.Directory, Model: l.reference(), Title: recall.Headline(prompt, titleTokens)})
+		created, err := l.config.Engine.Create(ctx,
+			session.Info{Directory: l.config.Directory, Model: l.reference(),
+				Title: recall.Headline(prompt, titleTokens)})
 		if err != nil {
 			return Turn{}, err
 		}
@@ -165,8 +180,9 @@ func (l *Loop) Run(ctx context.Context, id, prompt string) (Turn, error) {
 	return l.work(ctx, id, func(r *run, _ bool) (bool, error) { return true, r.say(ctx, prompt) })
 }
 
-// Resume goes on with a session that a crash, an error or a cancellation left: calls that never ended are marked as interrupted, and the last turn is
-// finished where it was not. A session whose last turn is finished is left alone; Turn.Steps is 0 then.
+// Resume goes on with a session that a crash, an error or a cancellation left: calls that never
+// ended are marked as interrupted, and the last turn is finished where it was not. A session whose
+// last turn is finished is left alone; Turn.Steps is 0 then.
 func (l *Loop) Resume(ctx context.Context, id string) (Turn, error) {
 	return l.work(ctx, id, func(r *run, unfinished bool) (bool, error) {
 		if !unfinished || !r.cut {
@@ -176,8 +192,8 @@ func (l *Loop) Resume(ctx context.Context, id string) (Turn, error) {
 	})
 }
 
-// Say tells the model something while it works: it is appended at the next boundary between two steps. False: nobody works on the session, and nothing
-// was said; call Run.
+// Say tells the model something while it works: it is appended at the next boundary between two
+// steps. False: nobody works on the session, and nothing was said; call Run.
 func (l *Loop) Say(id, text string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -237,7 +253,8 @@ func (l *Loop) work(ctx context.Context, id string, begin func(r *run, unfinishe
 	return r.result, fmt.Errorf("agent: session %s: %w", id, errors.Join(err, r.unsaid))
 }
 
-// end sums up and leaves the session, unless something was said to it meanwhile. After an error that is written down too.
+// end sums up and leaves the session, unless something was said to it meanwhile. After an error
+// that is written down too.
 func (r *run) end(before Totals, failed error) {
 	if failed != nil {
 		r.unsaid = r.deliver(r.saving)
@@ -252,7 +269,8 @@ func (r *run) end(before Totals, failed error) {
 // patience is how long writing down what must be written may take after the caller stopped.
 const patience = 180 * time.Millisecond
 
-// outlast is a context for what must still be written when the caller's has ended: it ends a little later.
+// outlast is a context for what must still be written when the caller's has ended: it ends a little
+// later.
 func outlast(ctx context.Context) (context.Context, context.CancelFunc) {
 	saving, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() { time.AfterFunc(patience, cancel) })
@@ -269,7 +287,8 @@ func (l *Loop) enter(id string) bool {
 	return true
 }
 
-// leave ends the work on a session, unless something was said meanwhile and it need not end. A summary that is being written is left to itself for a while.
+// leave ends the work on a session, unless something was said meanwhile and it need not end. A
+// summary that is being written is left to itself for a while.
 func (r *run) leave(must bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -32,7 +33,8 @@ import (
 // reader is the model of these tests.
 var reader = model.Model{
 	Provider: "acme", ID: "reader", Limits: model.Limits{Context: 64_000, Output: 4_000},
-	Price: model.Price{Input: 3, Output: 15, CacheRead: 0.3, CacheWrite: 3.75}, Cache: model.Cache{Lifetime: 5 * time.Minute, MinPrefix: 1024, Explicit: true},
+	Price: model.Price{Input: 3, Output: 15, CacheRead: 0.3, CacheWrite: 3.75},
+	Cache: model.Cache{Lifetime: 5 * time.Minute, MinPrefix: 1024, Explicit: true},
 }
 
 // tool is a tool that is a function.
@@ -121,13 +123,15 @@ type bench struct {
 }
 
 // setUp starts an upstream that speaks a protocol, and a loop that asks it.
-func setUp(t *testing.T, protocol llmtest.Protocol, script llmtest.Script, change func(*agent.Config), tools ...agent.Tool) *bench {
+func setUp(t *testing.T, protocol llmtest.Protocol, script llmtest.Script, change func(*agent.Config),
+	tools ...agent.Tool) *bench {
 	t.Helper()
 	b := &bench{t: t, upstream: llmtest.Start(t, script), store: memory.New()}
 	carrier := &http.Transport{}
 	t.Cleanup(carrier.CloseIdleConnections)
 	set, err := providers.New(func(string) string { return "key" }, map[string]providers.Provider{
-		reader.Provider: {Protocol: providers.Protocol(protocol), BaseURL: b.upstream.BaseURL(protocol), KeyEnv: "KEY", Idle: 1},
+		reader.Provider: {Protocol: providers.Protocol(protocol), BaseURL: b.upstream.BaseURL(protocol), KeyEnv: "KEY",
+			Idle: 1},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -138,7 +142,8 @@ func setUp(t *testing.T, protocol llmtest.Protocol, script llmtest.Script, chang
 		t.Fatal(err)
 	}
 	b.config = agent.Config{
-		Client: client, Model: reader, Protocol: agent.Protocol(protocol), System: "You are the agent of this test.", Tools: tools, Directory: t.TempDir(),
+		Client: client, Model: reader, Protocol: agent.Protocol(protocol), System: "You are the agent of this test.",
+		Tools: tools, Directory: t.TempDir(),
 		Retry: llm.RetryOptions{Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }},
 	}
 	if change != nil {
@@ -157,7 +162,8 @@ func setUp(t *testing.T, protocol llmtest.Protocol, script llmtest.Script, chang
 func (b *bench) open(s store.Store) {
 	b.t.Helper()
 	var loop *agent.Loop
-	setting := winnow.Config{Store: s, Models: &model.Catalogue{Models: []model.Model{b.config.Model}}, Model: b.config.Model.String(),
+	setting := winnow.Config{Store: s, Models: &model.Catalogue{Models: []model.Model{b.config.Model}},
+		Model:    b.config.Model.String(),
 		Settings: b.settings, Summarizer: b.summarizer, Hooks: b.hooks}
 	if b.scribe {
 		setting.SummarizerFor = func(m model.Model) (pivot.Summarizer, error) {
@@ -232,7 +238,9 @@ func TestRun_worksUntilNoToolIsCalled(t *testing.T) {
 				inside++
 				most = max(most, inside)
 				mu.Unlock()
-				time.Sleep(5 * time.Millisecond)
+				for range 1000 { // a call beside this one would run now
+					runtime.Gosched()
+				}
 				mu.Lock()
 				inside--
 				mu.Unlock()
@@ -240,7 +248,8 @@ func TestRun_worksUntilNoToolIsCalled(t *testing.T) {
 			}}}
 			var heard strings.Builder
 			b := setUp(t, protocol, llmtest.Script{Answer: llmtest.Sequence(
-				llmtest.Reply{Reasoning: "Two at once.", Text: "I look.", Calls: []llmtest.Call{call("meet", `{"path":"a"}`), call("meet", `{"path":"b"}`)}},
+				llmtest.Reply{Reasoning: "Two at once.", Text: "I look.",
+					Calls: []llmtest.Call{call("meet", `{"path":"a"}`), call("meet", `{"path":"b"}`)}},
 				llmtest.Reply{Calls: []llmtest.Call{call("alone", `{"path":"a"}`), call("alone", `{"path":"b"}`)}},
 				llmtest.Reply{Reasoning: "So it is.", Text: "Done, as asked."},
 			)}, func(c *agent.Config) {
@@ -267,7 +276,8 @@ func TestRun_worksUntilNoToolIsCalled(t *testing.T) {
 			for _, p := range b.calls(got.SessionID) {
 				states = append(states, p.Tool+" "+string(p.State.Status)+" "+p.State.Result())
 			}
-			want := []string{"meet completed met", "meet completed met", "alone error tests fail", "alone error tests fail"}
+			want := []string{"meet completed met", "meet completed met", "alone error tests fail",
+				"alone error tests fail"}
 			if !slices.Equal(states, want) {
 				t.Errorf("calls %q, want %q", states, want)
 			}
@@ -283,7 +293,8 @@ func TestRun_aCallThatCannotBeIsAnswered(t *testing.T) {
 	}}
 	asks := tool{"asks", pathSchema, func(ctx context.Context, c agent.Call) (agent.Result, error) {
 		p, _ := path(c)
-		if err := c.Ask(ctx, agent.Permission{Tool: "asks", Action: "read", Target: p, Inside: !filepath.IsAbs(p)}); err != nil {
+		if err := c.Ask(ctx, agent.Permission{Tool: "asks", Action: "read", Target: p,
+			Inside: !filepath.IsAbs(p)}); err != nil {
 			return agent.Result{}, err
 		}
 		return agent.Result{Output: "allowed"}, nil
@@ -295,7 +306,7 @@ func TestRun_aCallThatCannotBeIsAnswered(t *testing.T) {
 	}{
 		{call("none", `{"path":"a"}`), session.Failed, `no tool called "none". There are: asks, boom, fails.`},
 		{call("boom", `{"path":`), session.Failed, "not JSON"},
-		{call("boom", `["a"]`), session.Failed, "no JSON object"},
+		{call("boom", `["a"]`), session.Failed, "not a JSON object"},
 		{call("boom", `{"text":"a"}`), session.Failed, "lack path"},
 		{call("boom", `{"path":"a"}`), session.Failed, "panicked: no lamp"},
 		{call("fails", `{"path":"a"}`), session.Failed, "half\nno oil"},
@@ -303,13 +314,16 @@ func TestRun_aCallThatCannotBeIsAnswered(t *testing.T) {
 		{call("asks", `{"path":"/etc/lamp"}`), session.Failed, "outside of the working folder"},
 	} {
 		t.Run(c.call.Name+c.call.Arguments, func(t *testing.T) {
-			b := setUp(t, llmtest.Chat, llmtest.Script{Answer: llmtest.Sequence(llmtest.Reply{Calls: []llmtest.Call{c.call}}, llmtest.Reply{Text: "I see."})}, nil, boom, fails, asks)
+			b := setUp(t, llmtest.Chat,
+				llmtest.Script{Answer: llmtest.Sequence(llmtest.Reply{Calls: []llmtest.Call{c.call}},
+					llmtest.Reply{Text: "I see."})}, nil, boom, fails, asks)
 			got, err := b.Run(t.Context(), "", "Try.")
 			if err != nil {
 				t.Fatal(err)
 			}
 			calls := b.calls(got.SessionID)
-			if len(calls) != 1 || calls[0].State.Status != c.status || !strings.Contains(calls[0].State.Result(), c.says) {
+			if len(calls) != 1 || calls[0].State.Status != c.status ||
+				!strings.Contains(calls[0].State.Result(), c.says) {
 				t.Errorf("the call is %+v, want %s with %q", calls[0].State, c.status, c.says)
 			}
 		})
@@ -326,13 +340,15 @@ func TestRun_theThirdEqualCallIsNotRun(t *testing.T) {
 	turned := llmtest.Reply{Calls: []llmtest.Call{call("count", `{"text":"b", "path":"a"}`)}}
 	t.Run("and the model may go on", func(t *testing.T) {
 		ran = 0
-		b := setUp(t, llmtest.Anthropic, llmtest.Script{Answer: llmtest.Sequence(same, turned, same, llmtest.Reply{Text: "Then not."})}, nil, count)
+		b := setUp(t, llmtest.Anthropic, llmtest.Script{Answer: llmtest.Sequence(same, turned, same,
+			llmtest.Reply{Text: "Then not."})}, nil, count)
 		got, err := b.Run(t.Context(), "", "Count.")
 		if err != nil {
 			t.Fatal(err)
 		}
 		calls := b.calls(got.SessionID)
-		if ran != 2 || len(calls) != 3 || calls[2].State.Error != agent.Repeated || calls[2].State.Status != session.Failed {
+		if ran != 2 || len(calls) != 3 || calls[2].State.Error != agent.Repeated ||
+			calls[2].State.Status != session.Failed {
 			t.Errorf("it ran %d times; the last is %+v", ran, calls[len(calls)-1].State)
 		}
 	})
@@ -402,7 +418,8 @@ func TestNew_saysWhatIsWrong(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer engine.Close()
-	fine := agent.Config{Engine: engine, Client: setUp(t, llmtest.Chat, llmtest.Script{}, nil).config.Client, Model: reader}
+	fine := agent.Config{Engine: engine, Client: setUp(t, llmtest.Chat, llmtest.Script{}, nil).config.Client,
+		Model: reader}
 	named := func(names ...string) func(*agent.Config) {
 		return func(c *agent.Config) {
 			for _, n := range names {
@@ -411,15 +428,15 @@ func TestNew_saysWhatIsWrong(t *testing.T) {
 		}
 	}
 	for says, change := range map[string]func(*agent.Config){
-		"no engine":        func(c *agent.Config) { c.Engine = nil },
-		"no client":        func(c *agent.Config) { c.Client = nil },
-		"no model":         func(c *agent.Config) { c.Model = model.Model{} },
-		"protocol":         func(c *agent.Config) { c.Protocol = "telegraph"; named("a")(c) },
-		`called "a b"`:     named("a b"),
-		`two tools`:        named("a", "a"),
-		"no JSON object":   func(c *agent.Config) { c.Tools = []agent.Tool{tool{name: "a", schema: `[]`}} },
-		"MaxSteps is -1":   func(c *agent.Config) { c.MaxSteps = -1 },
-		"the schema of a ": func(c *agent.Config) { c.Tools = []agent.Tool{tool{name: "a"}} },
+		"no engine":         func(c *agent.Config) { c.Engine = nil },
+		"no client":         func(c *agent.Config) { c.Client = nil },
+		"no model":          func(c *agent.Config) { c.Model = model.Model{} },
+		"protocol":          func(c *agent.Config) { c.Protocol = "telegraph"; named("a")(c) },
+		`called "a b"`:      named("a b"),
+		`two tools`:         named("a", "a"),
+		"not a JSON object": func(c *agent.Config) { c.Tools = []agent.Tool{tool{name: "a", schema: `[]`}} },
+		"MaxSteps is -1":    func(c *agent.Config) { c.MaxSteps = -1 },
+		"the schema of a ":  func(c *agent.Config) { c.Tools = []agent.Tool{tool{name: "a"}} },
 	} {
 		c := fine
 		change(&c)
@@ -438,7 +455,8 @@ func TestRun_oneAtATimeInASession(t *testing.T) {
 		_, err := b.Run(ctx, c.SessionID, "Me too.")
 		return agent.Result{}, err
 	}}
-	b = setUp(t, llmtest.Chat, llmtest.Script{Answer: llmtest.Sequence(llmtest.Reply{Calls: []llmtest.Call{call("again", `{"path":"a"}`)}}, llmtest.Reply{Text: "No."})}, nil, again)
+	b = setUp(t, llmtest.Chat, llmtest.Script{Answer: llmtest.Sequence(llmtest.Reply{Calls: []llmtest.Call{call("again",
+		`{"path":"a"}`)}}, llmtest.Reply{Text: "No."})}, nil, again)
 	got, err := b.Run(t.Context(), "", "Once.")
 	if err != nil {
 		t.Fatal(err)

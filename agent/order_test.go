@@ -20,7 +20,8 @@ type trace struct {
 	told   []string
 }
 
-// traced puts a trace on a bench. What the loop tells too often to be followed is left out: pieces of text, messages and parts.
+// traced puts a trace on a bench. What the loop tells too often to be followed is left out: pieces
+// of text, messages and parts.
 func traced(t *testing.T, b *bench, answer winnow.CompactingResult, refusal error) *trace {
 	t.Helper()
 	tr := &trace{b: b}
@@ -67,7 +68,8 @@ func (tr *trace) tell(line string) {
 	}
 }
 
-// around are the lines about the first of some name, from the step before it to the beginning of the next.
+// around are the lines about the first of some name, from the step before it to the beginning of
+// the next.
 func (tr *trace) around(name string) []string {
 	tr.tell("")
 	at := slices.Index(tr.told, name)
@@ -106,8 +108,9 @@ func small(t *testing.T, j *job) *bench {
 	return b
 }
 
-// Where a step overflows, it is recorded, the hook is asked, the summary is written, the hook for going on is asked, and then it is told; the next step comes
-// behind all of that (S001, the loop's second case and its process).
+// Where a step overflows, it is recorded, the hook is asked, the summary is written, the hook for
+// going on is asked, and then it is told; the next step comes behind all of that (S001, the loop's
+// second case and its process).
 func TestOrder_anOverflowIsFoldedBeforeTheNextStep(t *testing.T) {
 	j := &job{n: 8, size: 200}
 	b := small(t, j)
@@ -117,7 +120,8 @@ func TestOrder_anOverflowIsFoldedBeforeTheNextStep(t *testing.T) {
 		t.Fatal(err)
 	}
 	j.done(t)
-	same(t, tr.around("session.compacted"), "answered", "usage of a step", "budget.overflow", "compaction.started", "hook compacting, auto", "hook continue",
+	same(t, tr.around("session.compacted"), "answered", "usage of a step", "budget.overflow", "compaction.started",
+		"hook compacting, auto", "hook continue",
 		"usage of a summary", "session.compacted", "observed", "step.started")
 	heard := false
 	for _, r := range b.upstream.Records() {
@@ -129,7 +133,8 @@ func TestOrder_anOverflowIsFoldedBeforeTheNextStep(t *testing.T) {
 	b.folded(got.SessionID, true)
 }
 
-// folded asserts that the first compaction of a log is a marker, then its summary, and behind an automatic one the message that goes on (S001, phase 3).
+// folded asserts that the first compaction of a log is a marker, then its summary, and behind an
+// automatic one the message that goes on (S001, phase 3).
 func (b *bench) folded(id string, auto bool) {
 	b.t.Helper()
 	s, _, err := b.engine.Session(context.Background(), id)
@@ -149,16 +154,19 @@ func (b *bench) folded(id string, auto bool) {
 		b.t.Fatal("nothing answers the marker")
 	}
 	summary := rest[at]
-	if !summary.IsSummary() || summary.Mode != "compaction" || summary.Agent != "compaction" || summary.Finish == "" || summary.Tokens == nil || summary.Path == nil {
+	if !summary.IsSummary() || summary.Mode != "compaction" || summary.Agent != "compaction" || summary.Finish == "" ||
+		summary.Tokens == nil || summary.Path == nil {
 		b.t.Errorf("the summary is %+v", summary.MessageInfo)
 	}
-	goesOn := at+1 < len(rest) && rest[at+1].Companion() == marker.ID && rest[at+1].Role == session.User && rest[at+1].Parts[0].Text == "Continue if you have next steps"
+	goesOn := at+1 < len(rest) && rest[at+1].Companion() == marker.ID && rest[at+1].Role == session.User &&
+		rest[at+1].Parts[0].Text == "Continue if you have next steps"
 	if goesOn != auto {
 		b.t.Errorf("behind the summary there is a message to go on: %v, want %v; it is %+v", goesOn, auto, rest[at+1])
 	}
 }
 
-// A compaction that waits is made before anything else, and none follows by itself (S001, the loop's first case).
+// A compaction that waits is made before anything else, and none follows by itself (S001, the
+// loop's first case).
 func TestOrder_aWaitingCompactionComesFirst(t *testing.T) {
 	j := &job{n: 2, size: 200}
 	b := small(t, j)
@@ -180,7 +188,8 @@ func TestOrder_aWaitingCompactionComesFirst(t *testing.T) {
 	}
 	j.done(t)
 	tr.tell("")
-	same(t, tr.told[:min(5, len(tr.told))], "compaction.started", "hook compacting, by hand", "usage of a summary", "session.compacted", "step.started")
+	same(t, tr.told[:min(5, len(tr.told))], "compaction.started", "hook compacting, by hand", "usage of a summary",
+		"session.compacted", "step.started")
 	b.folded(got.SessionID, false)
 }
 
@@ -197,7 +206,8 @@ func TestOrder_aStepThatFitsIsAStep(t *testing.T) {
 	same(t, tr.told, slices.Concat(step, step, step, []string{"turn.ended"})...)
 }
 
-// A hook that refuses ends the run with its error; nothing is folded, and the session can be resumed.
+// A hook that refuses ends the run with its error; nothing is folded, and the session can be
+// resumed.
 func TestOrder_aHookMayCancel(t *testing.T) {
 	j := &job{n: 8, size: 200}
 	b := small(t, j)
@@ -207,7 +217,8 @@ func TestOrder_aHookMayCancel(t *testing.T) {
 	if !errors.Is(err, refusal) {
 		t.Fatalf("got %v, want the hook's error", err)
 	}
-	same(t, tr.around("compaction.failed"), "answered", "usage of a step", "budget.overflow", "compaction.started", "hook compacting, auto", "compaction.failed")
+	same(t, tr.around("compaction.failed"), "answered", "usage of a step", "budget.overflow", "compaction.started",
+		"hook compacting, auto", "compaction.failed")
 	b.sound(got.SessionID)
 	b.hooks = winnow.Hooks{}
 	b.open(b.store)

@@ -20,8 +20,9 @@ const (
 
 var toolName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// Declare writes tools as a provider wants them, in their order and the same bytes each time: they are what every prompt begins with, and what a provider's
-// cache knows it by. No tools give nothing. The error names a tool that no provider would take.
+// Declare writes tools as a provider wants them, in their order and the same bytes each time: they
+// are what every prompt begins with, and what a provider's cache knows it by. No tools give
+// nothing. The error names a tool that no provider would take.
 func Declare(p Protocol, tools []Tool) (jsontext.Value, error) {
 	if len(tools) == 0 {
 		return nil, nil
@@ -36,7 +37,8 @@ func Declare(p Protocol, tools []Tool) (jsontext.Value, error) {
 		case seen[name]:
 			return nil, fmt.Errorf("agent: two tools are called %q", name)
 		case !schema.IsValid() || schema.Kind() != '{':
-			return nil, fmt.Errorf("agent: the schema of %s is no JSON object: write at least {\"type\":\"object\",\"properties\":{}}", name)
+			return nil, fmt.Errorf("agent: the schema of %s is not a JSON object: write at least "+
+				"{\"type\":\"object\",\"properties\":{}}", name)
 		}
 		seen[name] = true
 		declared = append(declared, declaration(p, name, t.Description(), schema))
@@ -45,9 +47,9 @@ func Declare(p Protocol, tools []Tool) (jsontext.Value, error) {
 	switch p {
 	case Anthropic, Chat, Responses:
 	case Gemini:
-		all = []any{geminiTools{declared}}
+		all = []map[string]any{{"functionDeclarations": declared}}
 	default:
-		return nil, fmt.Errorf("agent: the protocol %q is not known: use %s, %s, %s or %s", p, Anthropic, Chat, Responses, Gemini)
+		return nil, fmt.Errorf("agent: unknown protocol %q; use %s, %s, %s or %s", p, Anthropic, Chat, Responses, Gemini)
 	}
 	written, err := json.Marshal(all)
 	if err != nil {
@@ -56,41 +58,34 @@ func Declare(p Protocol, tools []Tool) (jsontext.Value, error) {
 	return written, nil
 }
 
-type geminiTools struct {
-	Functions []any `json:"functionDeclarations"`
-}
-
-type chatFunction struct {
+// function is a tool as the protocols write it; they differ in the name of the schema. Gemini's
+// "parameters" is a dialect that knows no additionalProperties; its other member takes JSON schemas.
+type function struct {
 	Name        string         `json:"name"`
 	Description string         `json:"description"`
-	Parameters  jsontext.Value `json:"parameters"`
+	Anthropic   jsontext.Value `json:"input_schema,omitzero"`
+	Gemini      jsontext.Value `json:"parametersJsonSchema,omitzero"`
+	OpenAI      jsontext.Value `json:"parameters,omitzero"`
 }
 
 func declaration(p Protocol, name, description string, schema jsontext.Value) any {
 	switch p {
 	case Anthropic:
-		return struct {
-			Name        string         `json:"name"`
-			Description string         `json:"description"`
-			Schema      jsontext.Value `json:"input_schema"`
-		}{name, description, schema}
-	case Responses:
-		// Without a word on it, this API takes a schema for strict, which has to name all members as required.
+		return function{Name: name, Description: description, Anthropic: schema}
+	case Gemini:
+		return function{Name: name, Description: description, Gemini: schema}
+	}
+	f := function{Name: name, Description: description, OpenAI: schema}
+	if p == Responses {
+		// Without "strict" this API takes a schema as strict, which must name all members as required.
 		return struct {
 			Type string `json:"type"`
-			chatFunction
+			function
 			Strict bool `json:"strict"`
-		}{"function", chatFunction{name, description, schema}, false}
-	case Gemini:
-		// "parameters" is a dialect of its own, that knows no additionalProperties; this member takes JSON schemas.
-		return struct {
-			Name        string         `json:"name"`
-			Description string         `json:"description"`
-			Schema      jsontext.Value `json:"parametersJsonSchema"`
-		}{name, description, schema}
+		}{"function", f, false}
 	}
 	return struct {
-		Type     string       `json:"type"`
-		Function chatFunction `json:"function"`
-	}{"function", chatFunction{name, description, schema}}
+		Type     string   `json:"type"`
+		Function function `json:"function"`
+	}{"function", f}
 }

@@ -51,7 +51,8 @@ func (a *anew) Ask(ctx context.Context, r llm.Request) (llm.Answer, error) {
 	return answer, err
 }
 
-// What a client remembers of a conversation shows in no byte of what it sends, whatever is elided and folded meanwhile.
+// What a client remembers of a conversation shows in no byte of what it sends, whatever is elided
+// and folded meanwhile.
 func TestRun_whatIsSentIsWhatANewClientWouldSend(t *testing.T) {
 	for _, protocol := range llmtest.Protocols() {
 		t.Run(string(protocol), func(t *testing.T) {
@@ -59,9 +60,10 @@ func TestRun_whatIsSentIsWhatANewClientWouldSend(t *testing.T) {
 			j, a := &job{n: 24, size: 200}, &anew{t: t}
 			small := reader
 			small.Limits.Context = 40_000
-			b := setUp(t, protocol, llmtest.Script{Window: small.Limits.Context, Answer: j.answer}, func(c *agent.Config) {
-				a.Client, c.Client, c.Model = c.Client, a, small
-			}, j.tools()...)
+			b := setUp(t, protocol, llmtest.Script{Window: small.Limits.Context, Answer: j.answer},
+				func(c *agent.Config) {
+					a.Client, c.Client, c.Model = c.Client, a, small
+				}, j.tools()...)
 			var discarded []string
 			a.then = func(r llm.Request) {
 				if a.asked%7 == 0 && len(discarded) > 0 {
@@ -89,7 +91,8 @@ func TestRun_whatIsSentIsWhatANewClientWouldSend(t *testing.T) {
 			a.would = func(r llm.Request) []byte {
 				kept := &withheld{}
 				set, err := providers.New(func(string) string { return "key" }, map[string]providers.Provider{
-					reader.Provider: {Protocol: providers.Protocol(protocol), BaseURL: b.upstream.BaseURL(protocol), KeyEnv: "KEY"},
+					reader.Provider: {Protocol: providers.Protocol(protocol), BaseURL: b.upstream.BaseURL(protocol),
+						KeyEnv: "KEY"},
 				})
 				if err != nil {
 					t.Fatal(err)
@@ -119,7 +122,8 @@ func TestRun_whatIsSentIsWhatANewClientWouldSend(t *testing.T) {
 			}
 			t.Logf("%d requests, %d compactions, %d prunings", a.asked, folded, pruned)
 			if folded == 0 || pruned == 0 || a.asked < 20 {
-				t.Errorf("%d requests, %d compactions, %d prunings: the test does not show what it is to show", a.asked, folded, pruned)
+				t.Errorf("%d requests, %d compactions, %d prunings: the test does not show what it is to show", a.asked,
+					folded, pruned)
 			}
 		})
 	}

@@ -12,7 +12,8 @@ import (
 	"github.com/winnowhq/winnow/summarize/offline"
 )
 
-// A model that wants back what was folded has it in its next request, and goes on; what is shown again asks for nothing, so that a session that ended has ended.
+// A model that wants back what was folded has it in its next request, and goes on; what is shown
+// again asks for nothing, so that a session that ended has ended.
 func TestRun_restoresWhatWasFolded(t *testing.T) {
 	const secret = "the valve opens at 418 turns"
 	var b *bench
@@ -42,13 +43,18 @@ func TestRun_restoresWhatWasFolded(t *testing.T) {
 	if id, err = e.Create(t.Context(), session.Info{}); err != nil {
 		t.Fatal(err)
 	}
-	log := []session.Message{{MessageInfo: session.MessageInfo{Role: session.User}, Parts: []session.Part{{Type: session.TextPart, Text: "Look at the plan."}}}}
-	for _, output := range []string{strings.Repeat("a line of the plan\n", 300) + secret, strings.Repeat("other\n", 6_000), strings.Repeat("more\n", 6_000), strings.Repeat("much\n", 6_000)} {
-		log = append(log, session.Message{MessageInfo: session.MessageInfo{Role: session.Assistant, Finish: "tool-calls"}, Parts: []session.Part{{
-			Type: session.ToolPart, Tool: "look", CallID: "toolu_" + output[:4], State: &session.ToolState{Status: session.Completed, Input: []byte(`{"path":"p"}`), Output: output},
+	log := []session.Message{{MessageInfo: session.MessageInfo{Role: session.User},
+		Parts: []session.Part{{Type: session.TextPart, Text: "Look at the plan."}}}}
+	for _, output := range []string{strings.Repeat("a line of the plan\n", 300) + secret,
+		strings.Repeat("other\n", 6_000), strings.Repeat("more\n", 6_000), strings.Repeat("much\n", 6_000)} {
+		log = append(log, session.Message{MessageInfo: session.MessageInfo{Role: session.Assistant,
+			Finish: "tool-calls"}, Parts: []session.Part{{
+			Type: session.ToolPart, Tool: "look", CallID: "toolu_" + output[:4],
+			State: &session.ToolState{Status: session.Completed, Input: []byte(`{"path":"p"}`), Output: output},
 		}}})
 	}
-	log = append(log, session.Message{MessageInfo: session.MessageInfo{Role: session.Assistant, Finish: "stop"}, Parts: []session.Part{{Type: session.TextPart, Text: "Looked."}}})
+	log = append(log, session.Message{MessageInfo: session.MessageInfo{Role: session.Assistant, Finish: "stop"},
+		Parts: []session.Part{{Type: session.TextPart, Text: "Looked."}}})
 	if err := e.Append(t.Context(), id, log...); err != nil {
 		t.Fatal(err)
 	}
@@ -65,6 +71,7 @@ func TestRun_restoresWhatWasFolded(t *testing.T) {
 	}
 	asked := requests
 	if _, err := b.Resume(t.Context(), id); requests != asked {
-		t.Errorf("a session that ended is asked again because something was restored in it: %d requests, %v", requests-asked, err)
+		t.Errorf("a session that ended is asked again because something was restored in it: %d requests, %v",
+			requests-asked, err)
 	}
 }

@@ -44,7 +44,8 @@ type run struct {
 var (
 	ErrSteps = errors.New("the steps that one run may make are used up: resume it, or raise MaxSteps")
 	ErrStuck = errors.New("the model keeps making the same call, though it was told that it is not run again")
-	// ErrElsewhere: the newest answer of the log is another's. That one goes on; nothing of this run is lost.
+	// ErrElsewhere: the newest answer of the log is another's. That one goes on; nothing of this
+	// run is lost.
 	ErrElsewhere = errors.New("another process works on the session, this one stopped: let one of them work at a time")
 )
 
@@ -120,8 +121,8 @@ func (r *run) say(ctx context.Context, text string) error {
 	return r.user(ctx, session.Part{Type: session.TextPart, Text: text})
 }
 
-// Nudge is what stands in the user's place where a session is resumed after an answer that was cut short: some models refuse to go on with an answer of
-// their own.
+// Nudge is what stands in the user's place where a session is resumed after an answer that was cut
+// short: some models refuse to go on with an answer of their own.
 const Nudge = "Your last answer was interrupted. Go on where it stopped."
 
 func (r *run) nudge(ctx context.Context) error {
@@ -129,7 +130,8 @@ func (r *run) nudge(ctx context.Context) error {
 }
 
 func (r *run) user(ctx context.Context, p session.Part) error {
-	said := []session.Message{{MessageInfo: session.MessageInfo{Role: session.User, Model: r.reference()}, Parts: []session.Part{p}}}
+	said := []session.Message{{MessageInfo: session.MessageInfo{Role: session.User, Model: r.reference()},
+		Parts: []session.Part{p}}}
 	if err := r.config.Engine.Append(ctx, r.id, said...); err != nil {
 		return err
 	}
@@ -138,8 +140,9 @@ func (r *run) user(ctx context.Context, p session.Part) error {
 	return nil
 }
 
-// mend brings a session into order that was left in the middle of something: calls that never ended are marked, and a step whose usage was not reported
-// is. unfinished says that the last turn is not at its end.
+// mend brings a session into order that was left in the middle of something: calls that never ended
+// are marked, and a step whose usage was not reported is. unfinished says that the last turn is not
+// at its end.
 func (r *run) mend(ctx context.Context) (unfinished bool, err error) {
 	s, state, err := r.config.Engine.Session(ctx, r.id)
 	if err != nil {
@@ -178,7 +181,8 @@ func (r *run) mend(ctx context.Context) (unfinished bool, err error) {
 	}
 	newest := &s.Messages[last]
 	r.cut = newest.Failed()
-	unfinished = newest.Role == session.User || r.cut || calls(newest) > 0 || view.Pending(s.Messages, state.Undone) >= 0
+	unfinished = newest.Role == session.User || r.cut || calls(newest) ||
+		view.Pending(s.Messages, state.Undone) >= 0
 	if turns := session.Turns(s.Messages); unfinished && len(turns) > 0 {
 		r.said = append(r.said, s.Messages[turns[len(turns)-1].Start].ID)
 	}
@@ -188,8 +192,8 @@ func (r *run) mend(ctx context.Context) (unfinished bool, err error) {
 	return unfinished, err
 }
 
-// remember learns from a message of the log, in their order, whose it is and how often its call was made in a row. A call that was interrupted may be made
-// again.
+// remember learns from a message of the log, in their order, whose it is and how often its call was
+// made in a row. A call that was interrupted may be made again.
 func (r *run) remember(m *session.Message) {
 	switch {
 	case m.Marker() != nil || m.IsSummary() || m.Companion() != "":
@@ -218,7 +222,8 @@ func (r *run) remember(m *session.Message) {
 	}
 }
 
-// elsewhere reports whether the newest answer in a view is one that this run does not know: another process works on the session.
+// elsewhere reports whether the newest answer in a view is one that this run does not know: another
+// process works on the session.
 func (r *run) elsewhere(messages []session.Message) bool {
 	for i := len(messages) - 1; i >= 0; i-- {
 		if m := &messages[i]; m.Role == session.Assistant && !m.IsSummary() {
@@ -232,7 +237,8 @@ func (r *run) elsewhere(messages []session.Message) bool {
 func unreported(log []session.Message, spent []store.Spend) *session.Message {
 	for i := len(log) - 1; i >= 0; i-- {
 		if m := &log[i]; m.Role == session.Assistant {
-			if m.IsSummary() || m.Tokens == nil || slices.ContainsFunc(spent, func(s store.Spend) bool { return s.Message == m.ID }) {
+			if m.IsSummary() || m.Tokens == nil ||
+				slices.ContainsFunc(spent, func(s store.Spend) bool { return s.Message == m.ID }) {
 				return nil
 			}
 			return m
@@ -241,28 +247,18 @@ func unreported(log []session.Message, spent []store.Spend) *session.Message {
 	return nil
 }
 
-func calls(m *session.Message) int {
-	n := 0
-	for i := range m.Parts {
-		if m.Parts[i].Type == session.ToolPart {
-			n++
-		}
-	}
-	return n
+func calls(m *session.Message) bool {
+	return slices.ContainsFunc(m.Parts, func(p session.Part) bool { return p.Type == session.ToolPart })
 }
 
 // waits reports whether a part is a call that has not ended.
 func waits(p *session.Part) bool {
-	return p.Type == session.ToolPart && p.State != nil && (p.State.Status == session.Pending || p.State.Status == session.Running)
+	return p.Type == session.ToolPart && p.State != nil &&
+		(p.State.Status == session.Pending || p.State.Status == session.Running)
 }
 
 func open(m *session.Message) bool {
-	for i := range m.Parts {
-		if waits(&m.Parts[i]) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(m.Parts, func(p session.Part) bool { return waits(&p) })
 }
 
 // interrupt returns a message in which every call that has not ended has failed.
@@ -277,7 +273,7 @@ func interrupt(m session.Message) session.Message {
 	return m
 }
 
-// with is metadata with one more member; what is no object goes.
+// with is metadata with one more member; what is not an object is replaced.
 func with(metadata jsontext.Value, name string, value any) jsontext.Value {
 	members := map[string]jsontext.Value{}
 	if len(metadata) > 0 && json.Unmarshal(metadata, &members, session.ReadOptions()) != nil || members == nil {
@@ -295,7 +291,8 @@ func with(metadata jsontext.Value, name string, value any) jsontext.Value {
 }
 
 func wasInterrupted(s *session.ToolState) bool {
-	return s.Status == session.Failed && wire.Kind(s.Metadata, wire.Member(s.Metadata, wire.Root(s.Metadata), "interrupted")) == 't'
+	return s.Status == session.Failed && wire.Kind(s.Metadata,
+		wire.Member(s.Metadata, wire.Root(s.Metadata), "interrupted")) == 't'
 }
 
 // ended is the state of a call that ended; the one before is not changed.
@@ -320,7 +317,8 @@ func now() session.Millis { return session.Millis(time.Now().UnixMilli()) }
 
 // problem is the error of a message, as sessions have it.
 func problem(name, text string) jsontext.Value {
-	written, err := json.Marshal(map[string]any{"name": name, "data": map[string]string{"message": text}}, session.ReadOptions(), json.Deterministic(true))
+	written, err := json.Marshal(map[string]any{"name": name, "data": map[string]string{"message": text}},
+		session.ReadOptions(), json.Deterministic(true))
 	if err != nil {
 		return jsontext.Value(`{"name":"unknown"}`)
 	}

@@ -11,10 +11,12 @@ import (
 
 // Limits say which outputs are too long to be sent, and how much of them is.
 type Limits struct {
-	// Lines and Bytes are the most that is sent whole. Default 2,000 lines and 50 KiB (51,200 bytes), some 12,000 tokens.
+	// Lines and Bytes are the most that is sent whole. Default 2,000 lines and 50 KiB (51,200
+	// bytes), some 12,000 tokens.
 	Lines, Bytes int
-	// ShownLines and ShownBytes are how much of a longer one is sent: half from its beginning, half from its end, where compilers and tests sum up.
-	// Default 400 lines and 16 KiB. They are never more than Lines and Bytes.
+	// ShownLines and ShownBytes are how much of a longer one is sent: half from its beginning, half
+	// from its end, where compilers and tests sum up. Default 400 lines and 16 KiB. They are never
+	// more than Lines and Bytes.
 	ShownLines, ShownBytes int
 }
 
@@ -32,8 +34,10 @@ func (l Limits) or() Limits {
 	return l
 }
 
-// Shape is an output as it is first sent: whole where it is within the limits, otherwise its beginning and its end with a line between them that says what was
-// left out and how to get at it. how is asked for that, as the end of a sentence, where something is left out alone; the line is not counted among the limits.
+// Shape is an output as it is first sent: whole where it is within the limits, otherwise its
+// beginning and its end with a line between them that says what was left out and how to get at it.
+// how is asked for that, as the end of a sentence, where something is left out alone; the line is
+// not counted among the limits.
 func Shape(output string, l Limits, how func() string) string {
 	l = l.or()
 	lines := lineCount(output)
@@ -50,7 +54,8 @@ func Shape(output string, l Limits, how func() string) string {
 	if !strings.Contains(left, "\n") && (!strings.HasSuffix(head, "\n") || tail == "") {
 		what = quantity.Count(len(left), "byte")
 	}
-	note := fmt.Sprintf("[%s omitted here, of %s and %s in all; %s]", what, quantity.Count(lines, "line"), quantity.Count(len(output), "byte"), how())
+	note := fmt.Sprintf("[%s omitted here, of %s and %s in all; %s]", what, quantity.Count(lines, "line"),
+		quantity.Count(len(output), "byte"), how())
 	if head != "" && !strings.HasSuffix(head, "\n") {
 		note = "\n" + note
 	}
@@ -60,7 +65,8 @@ func Shape(output string, l Limits, how func() string) string {
 	return head + note + tail
 }
 
-// begins is the beginning of a text, so many lines and bytes at most: whole lines, or a piece of the first one where that alone is too long.
+// begins is the beginning of a text, at most that many lines and bytes: whole lines, or a piece of
+// the first one where that alone is too long.
 func begins(text string, lines, bytes int) string {
 	end := 0
 	for ; lines > 0; lines-- {
@@ -110,13 +116,15 @@ func lineCount(text string) int {
 	return n
 }
 
-// Paged is a Tool that keeps its outputs short itself and says in them how to go on: they are not shaped.
+// Paged is a Tool that keeps its outputs short itself and says in them how to go on: they are not
+// shaped.
 type Paged interface {
 	Tool
 	Paged()
 }
 
-// Recaller is a Tool that shows the model what was left out, by the handle of the call; Recall says how it is asked, as the end of a sentence: "call …".
+// Recaller is a Tool that shows the model what was left out, by the handle of the call; Recall says
+// how it is asked, as the end of a sentence: "call …".
 type Recaller interface {
 	Tool
 	Recall(handle string) string
@@ -125,8 +133,9 @@ type Recaller interface {
 // Less is what the note in a shaped output says where nothing in the loop recalls the rest.
 const Less = "ask for less: a range of lines (offset and limit, or sed -n), or a search for what matters"
 
-// shape cuts the text of a call that ended, before it is first sent, and keeps the whole of it in the store. What it had, in bytes, is in the metadata as
-// "shapedFrom". Every tool is shaped that is not Paged.
+// shape cuts the text of a call that ended, before it is first sent, and keeps the whole of it in
+// the store. What it had, in bytes, is in the metadata as "shapedFrom". Every tool is shaped that
+// is not Paged.
 func (r *run) shape(t Tool, p *session.Part) error {
 	if _, paged := t.(Paged); paged {
 		return nil

@@ -32,21 +32,26 @@ func TestShape_toTheByte(t *testing.T) {
 		{"as many lines as may be", numbers(1, 10), small, keep, numbers(1, 10)},
 		{"one line more", numbers(1, 11), small, keep,
 			"1\n2\n[7 lines, 14 bytes omitted here, of 11 lines and 24 bytes in all; the whole is kept]\n10\n11\n"},
-		{"nobody keeps it", numbers(1, 11), small, less, "1\n2\n[7 lines, 14 bytes omitted here, of 11 lines and 24 bytes in all; " + again + "]\n10\n11\n"},
+		{"nobody keeps it", numbers(1, 11), small, less,
+			"1\n2\n[7 lines, 14 bytes omitted here, of 11 lines and 24 bytes in all; " + again + "]\n10\n11\n"},
 		{"as many bytes as may be", strings.Repeat("x", 60), small, keep, strings.Repeat("x", 60)},
 		{"one byte more, in one line", strings.Repeat("x", 61), small, less,
 			"xxxxxxxxxx\n[41 bytes omitted here, of 1 line and 61 bytes in all; " + again + "]\nxxxxxxxxxx"},
 		{"characters stay whole", strings.Repeat("日", 30), small, less,
 			"日日日\n[72 bytes omitted here, of 1 line and 90 bytes in all; " + again + "]\n日日日"},
 		{"whole lines where they fit", "aaaa\nbbbb\ncccc\n" + strings.Repeat("x", 50) + "\ndddd\neeee\n", small, less,
-			"aaaa\nbbbb\n[2 lines, 56 bytes omitted here, of 6 lines and 76 bytes in all; " + again + "]\ndddd\neeee\n"},
-		{"no newline at the end", strings.TrimSuffix(numbers(1, 11), "\n"), small, less, "1\n2\n[7 lines, 14 bytes omitted here, of 11 lines and 23 bytes in all; " + again + "]\n10\n11"},
+			"aaaa\nbbbb\n[2 lines, 56 bytes omitted here, of 6 lines and 76 bytes in all; " + again +
+				"]\ndddd\neeee\n"},
+		{"no newline at the end", strings.TrimSuffix(numbers(1, 11), "\n"), small, less,
+			"1\n2\n[7 lines, 14 bytes omitted here, of 11 lines and 23 bytes in all; " + again + "]\n10\n11"},
 		{"2,000 lines", numbers(1, 2000), Limits{}, less, numbers(1, 2000)},
 		{"2,001 lines", numbers(1, 2001), Limits{}, less,
-			numbers(1, 200) + "[1,601 lines, 7,206 bytes omitted here, of 2,001 lines and 8,898 bytes in all; " + again + "]\n" + numbers(1802, 2001)},
+			numbers(1, 200) + "[1,601 lines, 7,206 bytes omitted here, of 2,001 lines and 8,898 bytes in all; " +
+				again + "]\n" + numbers(1802, 2001)},
 		{"51,200 bytes", strings.Repeat("x", 51_200), Limits{}, less, strings.Repeat("x", 51_200)},
 		{"51,201 bytes", strings.Repeat("x", 51_201), Limits{}, less,
-			strings.Repeat("x", 8192) + "\n[34,817 bytes omitted here, of 1 line and 51,201 bytes in all; " + again + "]\n" + strings.Repeat("x", 8192)},
+			strings.Repeat("x", 8192) + "\n[34,817 bytes omitted here, of 1 line and 51,201 bytes in all; " + again +
+				"]\n" + strings.Repeat("x", 8192)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := Shape(c.output, c.limits, c.how); got != c.want {
@@ -71,7 +76,9 @@ func TestShape_asksHowOnceAndOnlyForWhatIsTooLong(t *testing.T) {
 func TestShape_isTheBeginningAndTheEnd(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		output := rapid.StringOf(rapid.SampledFrom([]rune("ab日\n\n\r🎉"))).Draw(t, "output")
-		l := Limits{Lines: rapid.IntRange(1, 6).Draw(t, "lines"), Bytes: rapid.IntRange(1, 40).Draw(t, "bytes"), ShownLines: rapid.IntRange(1, 9).Draw(t, "shown lines"), ShownBytes: rapid.IntRange(1, 60).Draw(t, "shown bytes")}
+		l := Limits{Lines: rapid.IntRange(1, 6).Draw(t, "lines"), Bytes: rapid.IntRange(1, 40).Draw(t, "bytes"),
+			ShownLines: rapid.IntRange(1, 9).Draw(t, "shown lines"),
+			ShownBytes: rapid.IntRange(1, 60).Draw(t, "shown bytes")}
 		got := Shape(output, l, func() string { return Less })
 		if got == output {
 			return
@@ -82,7 +89,8 @@ func TestShape_isTheBeginningAndTheEnd(t *testing.T) {
 		at := strings.Index(got, "[")
 		head, tail := got[:at], got[strings.Index(got, "]")+1:]
 		tail = strings.TrimPrefix(tail, "\n")
-		if !strings.HasPrefix(output, head) && !strings.HasPrefix(output, strings.TrimSuffix(head, "\n")) || !strings.HasSuffix(output, tail) {
+		if !strings.HasPrefix(output, head) && !strings.HasPrefix(output, strings.TrimSuffix(head, "\n")) ||
+			!strings.HasSuffix(output, tail) {
 			t.Fatalf("of %q: head %q, tail %q", output, head, tail)
 		}
 		if len(head)+len(tail) > l.ShownBytes+2 || lineCount(head)+lineCount(tail) > l.ShownLines+1 {

@@ -26,7 +26,7 @@ type taking struct {
 	err    error
 }
 
-// snapshot begins to take one; nil where there are none.
+// snapshot begins to take one; nil without Snapshots.
 func (r *run) snapshot(ctx context.Context) *taking {
 	if r.config.Snapshots == nil || r.blind {
 		return nil
@@ -55,7 +55,7 @@ func (t *taking) drop() {
 	}
 }
 
-// wait returns the name of a snapshot, "" where there is none. What went wrong is told.
+// wait returns the name of a snapshot, "" if there is none. It tells what went wrong.
 func (r *run) wait(ctx context.Context, t *taking) string {
 	if t == nil {
 		return ""
@@ -72,10 +72,12 @@ func (r *run) wait(ctx context.Context, t *taking) string {
 	case ctx.Err() != nil || errors.Is(t.err, context.Canceled):
 	case errors.Is(t.err, errSlow) && r.missed+1 < patient:
 		r.missed++ // the next one goes on where this one stopped
-		r.tell(Event{Type: Noticed, Text: fmt.Sprintf("A snapshot of the files was left out: it took longer than %v. The next step tries again.", r.config.SnapshotTime)})
+		r.tell(Event{Type: Noticed, Text: fmt.Sprintf("A snapshot of the files was left out: it took longer than %v. "+
+			"The next step tries again.", r.config.SnapshotTime)})
 	default:
 		r.blind = true
-		r.tell(Event{Type: Noticed, Text: fmt.Sprintf("No snapshot of the files could be taken, so that there will be no diffs from here on, and no way back: %v", t.err)})
+		r.tell(Event{Type: Noticed, Text: fmt.Sprintf("No snapshot of the files could be taken, so that there will "+
+			"be no diffs from here on, and no way back: %v", t.err)})
 	}
 	return t.tree
 }
@@ -85,15 +87,17 @@ var errSlow = errors.New("it took too long")
 
 const patient = 3
 
-// begins puts the marker with which a step begins in front of an answer, with the snapshot before its calls.
+// begins puts the marker with which a step begins in front of an answer, with the snapshot before
+// its calls.
 func (r *run) begins(ctx context.Context, m *session.Message, before *taking) {
 	if r.config.Snapshots != nil {
 		m.Parts = slices.Insert(m.Parts, 0, session.Part{Type: session.StepStartPart, Snapshot: r.wait(ctx, before)})
 	}
 }
 
-// finishes puts the marker with which a step ends behind an answer. Where its calls cannot change files, the snapshot after them is the one before. The
-// flag is set when one of them changes something.
+// finishes puts the marker with which a step ends behind an answer. Where its calls cannot change
+// files, the snapshot after them is the one before. The flag is set when one of them changes
+// something.
 func (r *run) finishes(m *session.Message, jobs []job) *atomic.Bool {
 	if r.config.Snapshots == nil {
 		return nil

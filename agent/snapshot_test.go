@@ -43,7 +43,8 @@ func kept(t *testing.T, c *agent.Config) *snapshot.Repository {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("there is no git here; snapshots need it")
 	}
-	r, err := snapshot.Open(t.Context(), snapshot.Config{Dir: filepath.Join(t.TempDir(), "snapshots"), WorkTree: c.Directory})
+	r, err := snapshot.Open(t.Context(), snapshot.Config{Dir: filepath.Join(t.TempDir(), "snapshots"),
+		WorkTree: c.Directory})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +65,8 @@ func TestSnapshots_stepsHaveThemAndTurnsHaveDiffs(t *testing.T) {
 	var r *snapshot.Repository
 	b := setUp(t, llmtest.Anthropic, llmtest.Script{Answer: llmtest.Sequence(
 		llmtest.Reply{Text: "I look.", Calls: []llmtest.Call{call("read", `{"path":"a"}`)}},
-		llmtest.Reply{Calls: []llmtest.Call{call("write", `{"path":"a.txt","text":"one\ntwo\n"}`), call("write", `{"path":"b.txt","text":"b\n"}`)}},
+		llmtest.Reply{Calls: []llmtest.Call{call("write", `{"path":"a.txt","text":"one\ntwo\n"}`),
+			call("write", `{"path":"b.txt","text":"b\n"}`)}},
 		llmtest.Reply{Text: "Both are written. Nothing is left."},
 		llmtest.Reply{Calls: []llmtest.Call{call("write", `{"path":"a.txt","text":"one\n2\n"}`)}},
 		llmtest.Reply{Text: "Changed."},
@@ -83,13 +85,16 @@ func TestSnapshots_stepsHaveThemAndTurnsHaveDiffs(t *testing.T) {
 			continue
 		}
 		first, last := m.Parts[0], m.Parts[len(m.Parts)-1]
-		marks = append(marks, fmt.Sprintf("%s %s %s %v", first.Type, last.Type, last.Reason, first.Snapshot != last.Snapshot))
-		if first.Snapshot == "" || last.Snapshot == "" || last.Tokens == nil || last.Tokens.Prompt() != m.Tokens.Prompt() || last.Cost == nil {
+		marks = append(marks, fmt.Sprintf("%s %s %s %v", first.Type, last.Type, last.Reason,
+			first.Snapshot != last.Snapshot))
+		if first.Snapshot == "" || last.Snapshot == "" || last.Tokens == nil ||
+			last.Tokens.Prompt() != m.Tokens.Prompt() || last.Cost == nil {
 			t.Errorf("the markers are %+v and %+v", first, last)
 		}
 	}
 	want := []string{
-		"step-start step-finish tool-calls false", "step-start step-finish tool-calls true", "step-start step-finish stop false",
+		"step-start step-finish tool-calls false", "step-start step-finish tool-calls true",
+		"step-start step-finish stop false",
 		"step-start step-finish tool-calls true", "step-start step-finish stop false",
 	}
 	if diff := cmp.Diff(want, marks); diff != "" {
@@ -106,7 +111,8 @@ func TestSnapshots_stepsHaveThemAndTurnsHaveDiffs(t *testing.T) {
 	}
 	wanted := []session.Outline{
 		{Title: "Write two files.", Body: "Both are written. Nothing is left.", Diffs: []session.FileDiff{
-			{File: "a.txt", After: "one\ntwo\n", Additions: 2, Status: "added"}, {File: "b.txt", After: "b\n", Additions: 1, Status: "added"},
+			{File: "a.txt", After: "one\ntwo\n", Additions: 2, Status: "added"},
+			{File: "b.txt", After: "b\n", Additions: 1, Status: "added"},
 		}},
 		{Title: "Now change one of them.", Body: "Changed.", Diffs: []session.FileDiff{
 			{File: "a.txt", Before: "one\ntwo\n", After: "one\n2\n", Additions: 1, Deletions: 1, Status: "modified"},
@@ -128,7 +134,8 @@ func TestSnapshots_stepsHaveThemAndTurnsHaveDiffs(t *testing.T) {
 	}
 }
 
-// The same conversation with and without snapshots: a provider is sent the same bytes, and each request begins with the one before it.
+// The same conversation with and without snapshots: a provider is sent the same bytes, and each
+// request begins with the one before it.
 func TestSnapshots_noProviderIsSentAnythingOfThem(t *testing.T) {
 	for _, protocol := range llmtest.Protocols() {
 		for _, policy := range []string{"balanced", "classic", "aggressive"} {
@@ -136,8 +143,10 @@ func TestSnapshots_noProviderIsSentAnythingOfThem(t *testing.T) {
 				var bodies [2][][]byte
 				for i := range bodies {
 					script := llmtest.Script{Answer: llmtest.Sequence(
-						llmtest.Reply{Text: "I look.", Calls: []llmtest.Call{{ID: "c1", Name: "read", Arguments: `{"path":"a"}`}}},
-						llmtest.Reply{Calls: []llmtest.Call{{ID: "c2", Name: "write", Arguments: `{"path":"a.txt","text":"one\n"}`}}},
+						llmtest.Reply{Text: "I look.",
+							Calls: []llmtest.Call{{ID: "c1", Name: "read", Arguments: `{"path":"a"}`}}},
+						llmtest.Reply{Calls: []llmtest.Call{{ID: "c2", Name: "write",
+							Arguments: `{"path":"a.txt","text":"one\n"}`}}},
 						llmtest.Reply{Text: "Written."}, llmtest.Reply{Text: "Still there."},
 					)}
 					b := setUp(t, protocol, script, func(c *agent.Config) {
@@ -194,7 +203,8 @@ func TestSnapshots_oneThatDoesNotWorkStopsNothing(t *testing.T) {
 			var notices []string
 			taken := 0
 			b := setUp(t, llmtest.Chat, llmtest.Script{Answer: llmtest.Sequence(
-				llmtest.Reply{Calls: []llmtest.Call{call("write", `{"path":"a.txt","text":"one\n"}`)}}, llmtest.Reply{Text: "Written."},
+				llmtest.Reply{Calls: []llmtest.Call{call("write", `{"path":"a.txt","text":"one\n"}`)}},
+				llmtest.Reply{Text: "Written."},
 			)}, func(c *agent.Config) {
 				c.Snapshots = trouble{func(ctx context.Context) (string, error) { taken++; return take(ctx) }}
 				c.SnapshotTime = 50 * time.Millisecond
@@ -221,9 +231,11 @@ func TestSnapshots_oneThatDoesNotWorkStopsNothing(t *testing.T) {
 }
 
 func TestSnapshots_oneThatHangsDoesNotKeepARunFromEnding(t *testing.T) {
-	b := setUp(t, llmtest.Chat, llmtest.Script{Answer: llmtest.Sequence(llmtest.Reply{Text: "Never mind."})}, func(c *agent.Config) {
-		c.Snapshots = trouble{func(ctx context.Context) (string, error) { time.Sleep(time.Second); return "", nil }} // it heeds nothing
-	})
+	b := setUp(t, llmtest.Chat, llmtest.Script{Answer: llmtest.Sequence(llmtest.Reply{Text: "Never mind."})},
+		func(c *agent.Config) {
+			// it heeds nothing
+			c.Snapshots = trouble{func(ctx context.Context) (string, error) { time.Sleep(time.Second); return "", nil }}
+		})
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	began := soon.Start()
@@ -245,7 +257,8 @@ func TestSnapshots_aCrashInTheMiddleOfAStepIsMended(t *testing.T) {
 		return agent.Result{Output: "written"}, err
 	}}}
 	reached = setUp(t, llmtest.Anthropic, llmtest.Script{Answer: llmtest.Sequence(
-		llmtest.Reply{Calls: []llmtest.Call{call("write", `{"path":"a.txt","text":"one\n"}`)}}, llmtest.Reply{Text: "Written."},
+		llmtest.Reply{Calls: []llmtest.Call{call("write", `{"path":"a.txt","text":"one\n"}`)}},
+		llmtest.Reply{Text: "Written."},
 	)}, func(c *agent.Config) { kept(t, c) }, cut)
 	got, err := reached.Run(ctx, "", "Write a file.")
 	if err == nil {
@@ -264,13 +277,17 @@ func TestSnapshots_aCrashInTheMiddleOfAStepIsMended(t *testing.T) {
 }
 
 func TestHeadlines_aModelSaysThemAndIsPaid(t *testing.T) {
-	small := model.Model{Provider: reader.Provider, ID: "small", Limits: model.Limits{Context: 8000, Output: 1000}, Price: model.Price{Input: 1, Output: 2}}
+	small := model.Model{Provider: reader.Provider, ID: "small", Limits: model.Limits{Context: 8000, Output: 1000},
+		Price: model.Price{Input: 1, Output: 2}}
 	var asked []llm.Request
 	client := asks(func(r llm.Request) (llm.Answer, error) {
 		asked = append(asked, r)
-		return llm.Answer{Parts: []session.Part{{Type: session.TextPart, Text: "Lamps for the pier\n\nThe lamps burn. The door is open."}}, Usage: session.Usage{Input: 100, Output: 10}, Cost: 0.5}, nil
+		return llm.Answer{Parts: []session.Part{{Type: session.TextPart,
+			Text: "Lamps for the pier\n\nThe lamps burn. The door is open."}},
+			Usage: session.Usage{Input: 100, Output: 10}, Cost: 0.5}, nil
 	})
-	b := setUp(t, llmtest.Chat, llmtest.Script{Answer: llmtest.Sequence(llmtest.Reply{Text: "They burn."}, llmtest.Reply{Text: "Yes."})}, func(c *agent.Config) {
+	b := setUp(t, llmtest.Chat, llmtest.Script{Answer: llmtest.Sequence(llmtest.Reply{Text: "They burn."},
+		llmtest.Reply{Text: "Yes."})}, func(c *agent.Config) {
 		c.Headlines = agent.HeadlinesBy(client, small)
 	})
 	got, err := b.Run(t.Context(), "", "Please see to the lamps. All of them.")
@@ -278,14 +295,16 @@ func TestHeadlines_aModelSaysThemAndIsPaid(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := b.log(got.SessionID)
-	if o, _ := s.Messages[0].Outline(); o.Title != "Lamps for the pier" || o.Body != "The lamps burn. The door is open." {
+	if o, _ := s.Messages[0].Outline(); o.Title != "Lamps for the pier" ||
+		o.Body != "The lamps burn. The door is open." {
 		t.Errorf("the outline is %+v", o)
 	}
 	if s.Info.Title != "Lamps for the pier" {
 		t.Errorf("the title of the session is %q", s.Info.Title)
 	}
 	_, state, _ := b.engine.Session(t.Context(), got.SessionID)
-	if at := slices.IndexFunc(state.Spent, func(s store.Spend) bool { return s.Kind == "headline" }); at < 0 || state.Spent[at].Cost != 0.5 {
+	if at := slices.IndexFunc(state.Spent, func(s store.Spend) bool { return s.Kind == "headline" }); at < 0 ||
+		state.Spent[at].Cost != 0.5 {
 		t.Errorf("spent %+v", state.Spent)
 	}
 	if got.Spent.Steps != 1 {
@@ -307,8 +326,12 @@ func TestHeadlines_aModelSaysThemAndIsPaid(t *testing.T) {
 }
 
 func TestHeadlines_aModelThatFailsLeavesTheFirstSentences(t *testing.T) {
-	b := setUp(t, llmtest.Chat, llmtest.Script{Answer: llmtest.Sequence(llmtest.Reply{Text: "They burn. All is well."})}, func(c *agent.Config) {
-		c.Headlines = agent.HeadlinesBy(asks(func(llm.Request) (llm.Answer, error) { return llm.Answer{}, errors.New("no") }), reader)
+	b := setUp(t, llmtest.Chat, llmtest.Script{Answer: llmtest.Sequence(llmtest.Reply{Text: "They burn. All is " +
+		"well."})}, func(c *agent.Config) {
+		c.Headlines = agent.HeadlinesBy(asks(func(llm.Request) (llm.Answer, error) {
+			return llm.Answer{},
+				errors.New("no")
+		}), reader)
 	})
 	got, err := b.Run(t.Context(), "", "See to the lamps. All of them.")
 	if err != nil {
@@ -326,7 +349,8 @@ type asks func(r llm.Request) (llm.Answer, error)
 
 func (a asks) Ask(_ context.Context, r llm.Request) (llm.Answer, error) { return a(r) }
 
-// What is written down for people changes no byte of the view, and nothing that is known of the provider's cache.
+// What is written down for people changes no byte of the view, and nothing that is known of the
+// provider's cache.
 func TestOutline_changesNothingForTheModel(t *testing.T) {
 	b := setUp(t, llmtest.Anthropic, llmtest.Script{Answer: llmtest.Sequence(
 		llmtest.Reply{Calls: []llmtest.Call{call("read", `{"path":"a"}`)}}, llmtest.Reply{Text: "Read."},
@@ -381,7 +405,8 @@ func (c *counting) Take(ctx context.Context) (string, error) {
 }
 
 func TestSnapshots_noneIsTakenAfterWhatChangesNothing(t *testing.T) {
-	note := harmless{serial{tool{"note", pathSchema, func(context.Context, agent.Call) (agent.Result, error) { return agent.Result{Output: "noted"}, nil }}}}
+	note := harmless{serial{tool{"note", pathSchema,
+		func(context.Context, agent.Call) (agent.Result, error) { return agent.Result{Output: "noted"}, nil }}}}
 	shots := &counting{}
 	b := setUp(t, llmtest.Chat, llmtest.Script{Answer: llmtest.Sequence(
 		llmtest.Reply{Calls: []llmtest.Call{call("note", `{"path":"a"}`)}},

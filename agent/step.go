@@ -19,7 +19,8 @@ import (
 // empties is how many answers in a row may say nothing before a run ends.
 const empties = 3
 
-// step makes one request and does what the answer asks for. finished says that it calls no tool, and nothing else is to be said.
+// step makes one request and does what the answer asks for. finished says that it calls no tool,
+// and nothing else is to be said.
 func (r *run) step(ctx context.Context) (finished bool, err error) {
 	r.tell(Event{Type: StepStarted, Step: r.result.Steps + 1})
 	began := now()
@@ -66,10 +67,11 @@ func (r *run) step(ctx context.Context) (finished bool, err error) {
 	if r.repeated >= stuck {
 		return false, ErrStuck
 	}
-	return calls(&m) == 0 && !(folded && r.goesOn(ctx)), nil
+	return !calls(&m) && !(folded && r.goesOn(ctx)), nil
 }
 
-// goesOn reports whether the engine wants the model to go on: it folded, and appended a message that says so.
+// goesOn reports whether the engine wants the model to go on: it folded, and appended a message
+// that says so.
 func (r *run) goesOn(ctx context.Context) bool {
 	s, _, err := r.config.Engine.Session(ctx, r.id)
 	if err != nil || len(s.Messages) == 0 {
@@ -84,7 +86,8 @@ func (r *run) goesOn(ctx context.Context) bool {
 	return false
 }
 
-// observe reports a step's usage. That there is nothing to fold is no reason to stop: whether the next request fits is the provider's to say.
+// observe reports a step's usage. That there is nothing to fold is no reason to stop: whether the
+// next request fits is the provider's to say.
 func (r *run) observe(ctx context.Context, usage session.Usage) (folded bool, err error) {
 	out, err := r.config.Engine.Observe(ctx, r.id, usage)
 	if winnow.CodeOf(err) == winnow.NothingToFold {
@@ -99,7 +102,8 @@ func (r *run) observe(ctx context.Context, usage session.Usage) (folded bool, er
 	return out.Compacted != nil, err
 }
 
-// ask sends the view until it is answered. size is what the prompt was estimated at. Beside an error there is what was said before it.
+// ask sends the view until it is answered. size is what the prompt was estimated at. Beside an
+// error there is what was said before it.
 func (r *run) ask(ctx context.Context) (answer llm.Answer, size int, err error) {
 	for blank := 0; ; {
 		if _, err := r.config.Engine.Begin(ctx, r.id); err != nil {
@@ -140,7 +144,8 @@ func (r *run) ask(ctx context.Context) (answer llm.Answer, size int, err error) 
 func (r *run) request(v winnow.View, size int) llm.Request {
 	step := r.result.Steps + 1
 	return llm.Request{
-		Model: r.config.Model, System: r.system, Tools: r.declared, Messages: v.Messages, Conversation: r.id, Cache: true, MaxOutput: r.room(size),
+		Model: r.config.Model, System: r.system, Tools: r.declared, Messages: v.Messages, Conversation: r.id,
+		Cache: true, MaxOutput: r.room(size),
 		Delta:   func(text string) { r.tell(Event{Type: Delta, Step: step, Text: text}) },
 		Restart: func() { r.tell(Event{Type: Restarted, Step: step}) },
 		Waiting: func(wait time.Duration, failed error) {
@@ -160,7 +165,8 @@ func (r *run) silent(f llm.Finish, times int) error {
 	return fmt.Errorf("%s answered nothing, %d times in a row", r.config.Model, times)
 }
 
-// room bounds the answer where prompt and answer together would not fit the window, for which providers refuse a request. 0: the model's own limit.
+// room bounds the answer where prompt and answer together would not fit the window, for which
+// providers refuse a request. 0: the model's own limit.
 func (r *run) room(size int) int {
 	const least = 1024
 	limits := r.config.Model.Limits
@@ -184,7 +190,8 @@ func (r *run) rejected(ctx context.Context, refusal error) error {
 	return nil
 }
 
-// says reports whether an answer has anything that counts: a text, a call, or what only the provider understands.
+// says reports whether an answer has anything that counts: a text, a call, or what only the
+// provider understands.
 func says(a llm.Answer) bool {
 	return slices.ContainsFunc(a.Parts, func(p session.Part) bool {
 		return p.Type != session.ReasoningPart && (p.Type != session.TextPart || !wire.Blank(p.Text))
@@ -200,7 +207,8 @@ func (r *run) charge(a llm.Answer, failed bool) error {
 	var spent []store.Spend
 	for _, t := range attempts {
 		if t.Usage.Prompt()+t.Usage.Output+t.Usage.Reasoning > 0 {
-			spent = append(spent, store.Spend{Kind: "step", Model: r.config.Model.String(), Usage: t.Usage, Cost: t.Cost, Failed: true})
+			spent = append(spent, store.Spend{Kind: "step", Model: r.config.Model.String(), Usage: t.Usage,
+				Cost: t.Cost, Failed: true})
 		}
 	}
 	return r.config.Engine.Charge(r.saving, r.id, spent...)
@@ -210,18 +218,23 @@ func (r *run) charge(a llm.Answer, failed bool) error {
 func (r *run) message(a llm.Answer, began session.Millis) session.Message {
 	return session.Message{
 		MessageInfo: session.MessageInfo{
-			Role: session.Assistant, ParentID: r.parent, ProviderID: r.config.Model.Provider, ModelID: r.config.Model.ID,
-			Path: &session.Path{Cwd: r.config.Directory, Root: r.config.Directory}, Time: session.MessageTime{Created: began, Completed: now()},
+			Role: session.Assistant, ParentID: r.parent, ProviderID: r.config.Model.Provider,
+			ModelID: r.config.Model.ID,
+			Path:    &session.Path{Cwd: r.config.Directory, Root: r.config.Directory},
+			Time:    session.MessageTime{Created: began, Completed: now()},
 		},
 		Parts: slices.Clone(a.Parts),
 	}
 }
 
-// keep appends what was said of an answer that broke off: its text. Thoughts without their signature and calls without all of their arguments are nothing
-// that a provider takes.
+// keep appends what was said of an answer that broke off: its text. Thoughts without their
+// signature and calls without all of their arguments are nothing that a provider takes.
 func (r *run) keep(ctx context.Context, a llm.Answer, began session.Millis, failed error) error {
 	m := r.message(a, began)
-	m.Parts = slices.DeleteFunc(m.Parts, func(p session.Part) bool { return p.Type != session.TextPart || wire.Blank(p.Text) })
+	m.Parts = slices.DeleteFunc(m.Parts, func(p session.Part) bool {
+		return p.Type != session.TextPart ||
+			wire.Blank(p.Text)
+	})
 	if len(m.Parts) == 0 {
 		return nil
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/winnowhq/winnow/llm"
 )
 
-// Wherever it waits, it returns within 250 ms of the end of its context, and goes on when it is resumed. Answers, tools, a locked store and the offline
-// summariser have tests of their own.
+// Wherever it waits, it returns within 250 ms of the end of its context, and goes on when it is
+// resumed. Answers, tools, a locked store and the offline summariser have tests of their own.
 func TestRun_stoppedWhereverItWaits(t *testing.T) {
 	never := make(chan struct{})
 	defer close(never)
@@ -27,17 +27,21 @@ func TestRun_stoppedWhereverItWaits(t *testing.T) {
 			change func(*agent.Config)
 		}{
 			"for the head of an answer": {llmtest.Reply{Fault: llmtest.HangBeforeHeaders}, agent.StepStarted, nil},
-			"for the next attempt": {llmtest.Reply{Fault: llmtest.RateSeconds, RetryAfter: 20 * time.Second}, agent.StepStarted, func(c *agent.Config) {
-				c.Retry = llm.RetryOptions{}
-			}},
-			"for the end of an answer that drips": {llmtest.Reply{Text: strings.Repeat("Drip. ", 200), Fault: llmtest.SlowDrip}, agent.StepStarted, nil},
-			"for somebody to allow a call": {llmtest.Reply{Calls: []llmtest.Call{call("asks", `{"path":"/etc/lamp"}`)}}, agent.CallStarted, func(c *agent.Config) {
-				c.Ask = func(ctx context.Context, _ agent.Permission) error {
-					<-ctx.Done()
-					return ctx.Err()
-				}
-			}},
-			"for somebody who does not hear": {llmtest.Reply{Calls: []llmtest.Call{call("asks", `{"path":"/etc/lamp"}`)}}, agent.CallStarted, func(c *agent.Config) {
+			"for the next attempt": {llmtest.Reply{Fault: llmtest.RateSeconds, RetryAfter: 20 * time.Second},
+				agent.StepStarted, func(c *agent.Config) {
+					c.Retry = llm.RetryOptions{}
+				}},
+			"for the end of an answer that drips": {llmtest.Reply{Text: strings.Repeat("Drip. ", 200),
+				Fault: llmtest.SlowDrip}, agent.StepStarted, nil},
+			"for somebody to allow a call": {llmtest.Reply{Calls: []llmtest.Call{call("asks", `{"path":"/etc/lamp"}`)}},
+				agent.CallStarted, func(c *agent.Config) {
+					c.Ask = func(ctx context.Context, _ agent.Permission) error {
+						<-ctx.Done()
+						return ctx.Err()
+					}
+				}},
+			"for somebody who does not hear": {llmtest.Reply{Calls: []llmtest.Call{call("asks",
+				`{"path":"/etc/lamp"}`)}}, agent.CallStarted, func(c *agent.Config) {
 				c.Ask = func(context.Context, agent.Permission) error {
 					<-never
 					return nil
@@ -46,9 +50,11 @@ func TestRun_stoppedWhereverItWaits(t *testing.T) {
 		} {
 			t.Run(string(protocol)+"/"+name, func(t *testing.T) {
 				asks := tool{"asks", pathSchema, func(ctx context.Context, c agent.Call) (agent.Result, error) {
-					return agent.Result{Output: "allowed"}, c.Ask(ctx, agent.Permission{Tool: "asks", Action: "read", Target: "/etc/lamp"})
+					return agent.Result{Output: "allowed"},
+						c.Ask(ctx, agent.Permission{Tool: "asks", Action: "read", Target: "/etc/lamp"})
 				}}
-				b := setUp(t, protocol, llmtest.Script{Answer: llmtest.Sequence(c.first, llmtest.Reply{Text: "It is done."})}, c.change, asks)
+				b := setUp(t, protocol, llmtest.Script{Answer: llmtest.Sequence(c.first,
+					llmtest.Reply{Text: "It is done."})}, c.change, asks)
 				got, err := stops(t, b, c.when, "Do it.")
 				if winnow.CodeOf(err) == winnow.NoProgress || errors.Is(err, agent.ErrStuck) {
 					t.Errorf("got %v", err)
@@ -61,7 +67,8 @@ func TestRun_stoppedWhereverItWaits(t *testing.T) {
 	}
 }
 
-// While a model writes a summary, the user stops it: the session is as it was, and the summary is asked for again when it is resumed.
+// While a model writes a summary, the user stops it: the session is as it was, and the summary is
+// asked for again when it is resumed.
 func TestRun_stoppedWhileASummaryIsWritten(t *testing.T) {
 	for _, fault := range []llmtest.Fault{llmtest.HangBeforeHeaders, llmtest.HangMidStream} {
 		t.Run(string(fault), func(t *testing.T) {

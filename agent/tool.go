@@ -12,11 +12,13 @@ import (
 type Tool interface {
 	// Name is what the model calls it: letters, digits, '_' and '-', 64 of them at most.
 	Name() string
-	// Description says in a few sentences what it does and when to use it; Schema is the JSON schema of its arguments, an object.
+	// Description says in a few sentences what it does and when to use it; Schema is the JSON
+	// schema of its arguments, an object.
 	Description() string
 	Schema() jsontext.Value
-	// Run does it. It returns soon after ctx ends. An error is told to the model as the outcome of a call that failed; the loop goes on. Calls of one
-	// step run side by side unless the tool says otherwise: see Serial.
+	// Run does it. It returns soon after ctx ends. An error is told to the model as the outcome of
+	// a call that failed; the loop goes on. Calls of one step run side by side unless the tool says
+	// otherwise: see Serial.
 	Run(ctx context.Context, c Call) (Result, error)
 }
 
@@ -38,10 +40,13 @@ type Call struct {
 	ID        string         // of the call, as the provider named it
 	Input     jsontext.Value // the arguments, a JSON object
 	Directory string         // the session's working folder, absolute
-	// Ask asks for permission to do something; nil error: allowed. A tool asks before it touches what Action names.
+	// Ask asks for permission to do something; nil error: allowed. A tool asks before it touches
+	// what Action names.
 	Ask func(ctx context.Context, p Permission) error
-	// Child lets another agent work for this call, in a session of its own that has this one as its parent, until it is done: with the same engine and model, and
-	// the tools that Child says. It ends with ctx. What it takes is in its own session: see Totals.Children. Nil outside of a loop.
+	// Child lets another agent work for this call, in a session of its own that has this one as its
+	// parent, until it is done: with the same engine and model, and the tools that Child says. It
+	// ends with ctx. What it takes is in its own session: see Totals.Children. Nil outside of a
+	// loop.
 	Child func(ctx context.Context, c Child) (Turn, error)
 	// Progress tells somebody who watches how far it has come; it may be nil.
 	Progress func(text string)
@@ -54,9 +59,11 @@ type Permission struct {
 	Target string // a path, a command, an address
 	// Inside: the path lies in the session's working folder.
 	Inside bool
-	// SessionID is the session that the call is made in: that of a sub-agent where it works for one. The loop sets it.
+	// SessionID is the session that the call is made in: that of a sub-agent where it works for
+	// one. The loop sets it.
 	SessionID string
-	// Folder is where a command is to be run, when that is not the session's working folder: absolute.
+	// Folder is where a command is to be run, when that is not the session's working folder:
+	// absolute.
 	Folder string
 }
 

@@ -20,10 +20,12 @@ type Totals struct {
 	Cost      float64       // US dollars, of all of them whose price is known
 	Unpriced  int           // of how many it is not
 
-	// Inherited is what the log of a fork took in the session that it was forked from, in US dollars. It was paid there, and nothing above has any of it.
+	// Inherited is what the log of a fork took in the session that it was forked from, in US
+	// dollars. It was paid there, and nothing above has any of it.
 	Inherited float64
 
-	// Children are the sessions that calls of this one began, and ChildrenCost what those took, in US dollars. It is in their own sessions, and not in Cost.
+	// Children are the sessions that calls of this one began, and ChildrenCost what those took, in
+	// US dollars. It is in their own sessions, and not in Cost.
 	Children     int
 	ChildrenCost float64
 }
@@ -36,8 +38,9 @@ func (t Totals) Dollars() *float64 {
 	return &t.Cost
 }
 
-// Totals sums what a session took since it began, steps, failed requests and summaries, as the store has it. What a fork inherited is told apart, so that the costs of all
-// sessions are what was paid.
+// Totals sums what a session took since it began, steps, failed requests and summaries, as the
+// store has it. What a fork inherited is told apart, so that the costs of all sessions are what was
+// paid.
 func (l *Loop) Totals(ctx context.Context, id string) (Totals, error) {
 	s, state, err := l.config.Engine.Session(ctx, id)
 	if err != nil {
@@ -52,7 +55,8 @@ func (l *Loop) Totals(ctx context.Context, id string) (Totals, error) {
 		if s.Kind == string(bill.Agent) || s.Kind == string(bill.Left) {
 			continue // the file that was imported tells of it
 		}
-		if s.Cost == 0 && (!s.Failed || s.Usage.Prompt()+s.Usage.Output+s.Usage.Reasoning > 0) { // what failed with nothing taken cost nothing
+		// what failed with nothing taken cost nothing
+		if s.Cost == 0 && (!s.Failed || s.Usage.Prompt()+s.Usage.Output+s.Usage.Reasoning > 0) {
 			t.Unpriced++
 		}
 		t.Usage, t.Cost = t.Usage.Add(s.Usage), t.Cost+s.Cost
@@ -85,7 +89,8 @@ func (l *Loop) Totals(ctx context.Context, id string) (Totals, error) {
 	return t, nil
 }
 
-// Children are the ids of the sessions that the calls of a log began, each once, in their order. The ParentID of a session alone does not tell: a fork has one too.
+// Children are the ids of the sessions that the calls of a log began, each once, in their order.
+// The ParentID of a session alone does not tell: a fork has one too.
 func Children(log []session.Message) []string {
 	var ids []string
 	for i := range log {
@@ -108,7 +113,9 @@ func Children(log []session.Message) []string {
 
 func (t Totals) minus(u Totals) Totals {
 	v := u.Usage
-	v.Total, v.Input, v.Output, v.Reasoning, v.Cache.Read, v.Cache.Write, v.Cache.Write1h = -v.Total, -v.Input, -v.Output, -v.Reasoning, -v.Cache.Read, -v.Cache.Write, -v.Cache.Write1h
-	return Totals{t.Steps - u.Steps, t.Summaries - u.Summaries, t.Failed - u.Failed, t.Usage.Add(v), t.Cost - u.Cost, t.Unpriced - u.Unpriced, t.Inherited - u.Inherited,
+	v.Total, v.Input, v.Output, v.Reasoning, v.Cache.Read, v.Cache.Write, v.Cache.Write1h = -v.Total, -v.Input,
+		-v.Output, -v.Reasoning, -v.Cache.Read, -v.Cache.Write, -v.Cache.Write1h
+	return Totals{t.Steps - u.Steps, t.Summaries - u.Summaries, t.Failed - u.Failed, t.Usage.Add(v), t.Cost - u.Cost,
+		t.Unpriced - u.Unpriced, t.Inherited - u.Inherited,
 		t.Children - u.Children, t.ChildrenCost - u.ChildrenCost}
 }

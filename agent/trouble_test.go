@@ -24,7 +24,8 @@ import (
 
 const constraint = "Never put out the lamp."
 
-// job is a piece of work that a model does by looking at what is done already, as real ones do: it reads two files side by side and writes one, n times.
+// job is a piece of work that a model does by looking at what is done already, as real ones do: it
+// reads two files side by side and writes one, n times.
 type job struct {
 	disk
 	n, size int
@@ -58,9 +59,11 @@ func (j *job) answer(llmtest.Request) llmtest.Reply {
 	case at >= j.n:
 		return llmtest.Reply{Text: "All files are written."}
 	case !j.seen[a] || !j.seen[b]:
-		return llmtest.Reply{Text: fmt.Sprintf("I read what file %d needs.", at), Calls: []llmtest.Call{call("read", `{"path":"`+a+`"}`), call("read", `{"path":"`+b+`"}`)}}
+		return llmtest.Reply{Text: fmt.Sprintf("I read what file %d needs.", at),
+			Calls: []llmtest.Call{call("read", `{"path":"`+a+`"}`), call("read", `{"path":"`+b+`"}`)}}
 	}
-	return llmtest.Reply{Reasoning: "Now I know.", Calls: []llmtest.Call{call("write", fmt.Sprintf(`{"path":"out/%d","text":"from %s and %s"}`, at, a, b))}}
+	return llmtest.Reply{Reasoning: "Now I know.",
+		Calls: []llmtest.Call{call("write", fmt.Sprintf(`{"path":"out/%d","text":"from %s and %s"}`, at, a, b))}}
 }
 
 // done asserts that all is written as it was to be.
@@ -70,7 +73,8 @@ func (j *job) done(t *testing.T) {
 		t.Errorf("%d files are written, want %d", j.has(), j.n)
 	}
 	for i := range j.n {
-		if got, want := j.files[fmt.Sprintf("out/%d", i)], fmt.Sprintf("from in/%d.go and in/%d.md", i, i); got != want {
+		if got, want := j.files[fmt.Sprintf("out/%d", i)],
+			fmt.Sprintf("from in/%d.go and in/%d.md", i, i); got != want {
 			t.Errorf("out/%d is %q, want %q", i, got, want)
 		}
 	}
@@ -84,7 +88,8 @@ func faulty() []llmtest.Protocol {
 	return []llmtest.Protocol{llmtest.Anthropic, llmtest.Chat, llmtest.Responses}
 }
 
-// faults are those that are tried. With -short, for the race detector, it is one of each kind: what the loop does hangs on the kind alone.
+// faults are those that are tried. With -short, for the race detector, it is one of each kind: what
+// the loop does hangs on the kind alone.
 func faults() []llmtest.Fault {
 	if !testing.Short() {
 		return llmtest.Faults()
@@ -97,7 +102,8 @@ func faults() []llmtest.Fault {
 	})
 }
 
-// despite has a job done though one request fails: at once, when it is resumed, or when the user says so.
+// despite has a job done though one request fails: at once, when it is resumed, or when the user
+// says so.
 func (b *bench) despite(t *testing.T, fault llmtest.Fault, j *job) {
 	t.Helper()
 	got, err := b.Run(t.Context(), "", "Write the files. "+constraint)
@@ -131,7 +137,8 @@ func TestRun_everyFaultOfTheUpstream(t *testing.T) {
 				t.Run(fmt.Sprintf("%s/%s at %d", protocol, fault, at), func(t *testing.T) {
 					t.Parallel()
 					j := &job{n: 2, size: 40}
-					b := setUp(t, protocol, llmtest.Script{Answer: llmtest.Answer(j.answer).FailsAt(at, fault)}, nil, j.tools()...)
+					b := setUp(t, protocol, llmtest.Script{Answer: llmtest.Answer(j.answer).FailsAt(at, fault)}, nil,
+						j.tools()...)
 					b.despite(t, fault, j)
 				})
 			}
@@ -143,7 +150,8 @@ func TestRun_tooLongIsFoldedAndSentAgain(t *testing.T) {
 	for _, fault := range []llmtest.Fault{llmtest.TooLong, llmtest.OverflowInStream} {
 		t.Run(string(fault), func(t *testing.T) {
 			j := &job{n: 6, size: 150}
-			b := setUp(t, llmtest.Anthropic, llmtest.Script{Answer: llmtest.Answer(j.answer).FailsAt(8, fault)}, nil, j.tools()...)
+			b := setUp(t, llmtest.Anthropic, llmtest.Script{Answer: llmtest.Answer(j.answer).FailsAt(8, fault)}, nil,
+				j.tools()...)
 			folded := 0
 			events := b.engine.Subscribe(1 << 12)
 			got, err := b.Run(t.Context(), "", "Write the files. "+constraint)
@@ -204,7 +212,8 @@ func stops(t *testing.T, b *bench, when agent.EventType, prompt string) (agent.T
 		t.Errorf("it returned %s after it was stopped", took)
 	}
 	t.Logf("returned after %s", took)
-	if err == nil || !strings.Contains(err.Error(), "the user pressed escape") || !strings.Contains(err.Error(), "interrupted") {
+	if err == nil || !strings.Contains(err.Error(), "the user pressed escape") ||
+		!strings.Contains(err.Error(), "interrupted") {
 		t.Errorf("the error is %v", err)
 	}
 	b.sound(got.SessionID)
@@ -215,7 +224,8 @@ func TestRun_stoppedInTheMiddleOfAnAnswer(t *testing.T) {
 	for _, protocol := range llmtest.Protocols() {
 		t.Run(string(protocol), func(t *testing.T) {
 			b := setUp(t, protocol, llmtest.Script{Answer: llmtest.Sequence(
-				llmtest.Reply{Reasoning: "Hm.", Text: strings.Repeat("This goes on for long. ", 20), Fault: llmtest.HangMidStream}, llmtest.Reply{Text: "It is done."},
+				llmtest.Reply{Reasoning: "Hm.", Text: strings.Repeat("This goes on for long. ", 20),
+					Fault: llmtest.HangMidStream}, llmtest.Reply{Text: "It is done."},
 			)}, nil)
 			got, _ := stops(t, b, agent.Delta, "Tell me all.")
 			s, _, err := b.engine.Session(t.Context(), got.SessionID)
@@ -223,13 +233,15 @@ func TestRun_stoppedInTheMiddleOfAnAnswer(t *testing.T) {
 				t.Fatal(err)
 			}
 			last := s.Messages[len(s.Messages)-1]
-			if last.Role != session.Assistant || !last.Failed() || !strings.HasPrefix(last.Text(), "This goes on") || len(last.Parts) != 1 {
+			if last.Role != session.Assistant || !last.Failed() || !strings.HasPrefix(last.Text(), "This goes on") ||
+				len(last.Parts) != 1 {
 				t.Errorf("what was said is kept as %+v", last)
 			}
 			if got, err = b.Resume(t.Context(), got.SessionID); err != nil || got.Text != "It is done." {
 				t.Errorf("resumed: %+v, %v", got, err)
 			}
-			if records := b.upstream.Records(); !records[len(records)-1].Contains(agent.Nudge) || !records[len(records)-1].Contains("This goes on") {
+			if records := b.upstream.Records(); !records[len(records)-1].Contains(agent.Nudge) ||
+				!records[len(records)-1].Contains("This goes on") {
 				t.Error("the model was not told that it was interrupted, or not what it had said")
 			}
 		})
@@ -239,7 +251,10 @@ func TestRun_stoppedInTheMiddleOfAnAnswer(t *testing.T) {
 func TestRun_stoppedWhileToolsWork(t *testing.T) {
 	release := make(chan struct{})
 	defer close(release)
-	quick := tool{"quick", pathSchema, func(context.Context, agent.Call) (agent.Result, error) { return agent.Result{Output: "quick"}, nil }}
+	quick := tool{"quick", pathSchema, func(context.Context, agent.Call) (agent.Result,
+		error) {
+		return agent.Result{Output: "quick"}, nil
+	}}
 	heeds := tool{"heeds", pathSchema, func(ctx context.Context, c agent.Call) (agent.Result, error) {
 		<-ctx.Done()
 		return agent.Result{Output: "as far as it came"}, context.Cause(ctx)
@@ -254,7 +269,8 @@ func TestRun_stoppedWhileToolsWork(t *testing.T) {
 		return agent.Result{}, nil
 	}}}
 	b := setUp(t, llmtest.Anthropic, llmtest.Script{Answer: llmtest.Sequence(
-		llmtest.Reply{Calls: []llmtest.Call{call("quick", `{"path":"a"}`), call("heeds", `{"path":"a"}`), call("deaf", `{"path":"a"}`), call("next", `{"path":"a"}`)}},
+		llmtest.Reply{Calls: []llmtest.Call{call("quick", `{"path":"a"}`), call("heeds", `{"path":"a"}`),
+			call("deaf", `{"path":"a"}`), call("next", `{"path":"a"}`)}},
 		llmtest.Reply{Text: "It is done."},
 	)}, nil, quick, heeds, deaf, next)
 	got, _ := stops(t, b, agent.CallStarted, "Work.")
@@ -263,7 +279,8 @@ func TestRun_stoppedWhileToolsWork(t *testing.T) {
 		results = append(results, string(p.State.Status)+" "+p.State.Result())
 	}
 	const interrupted = "[Tool execution was interrupted]"
-	want := []string{"completed quick", "error as far as it came\n" + interrupted, "error " + interrupted, "error " + interrupted}
+	want := []string{"completed quick", "error as far as it came\n" + interrupted, "error " + interrupted,
+		"error " + interrupted}
 	if fmt.Sprint(results) != fmt.Sprint(want) {
 		t.Errorf("calls %q, want %q", results, want)
 	}
@@ -284,11 +301,12 @@ func TestRun_stoppedAnywhere(t *testing.T) {
 		j := &job{n: 10, size: 200}
 		small := reader
 		small.Limits.Context = 24_000
-		b := setUp(t, llmtest.Anthropic, llmtest.Script{Window: small.Limits.Context, Answer: func(r llmtest.Request) llmtest.Reply {
-			reply := j.answer(r)
-			reply.Delay = time.Millisecond
-			return reply
-		}}, func(c *agent.Config) { c.Model = small }, j.tools()...)
+		b := setUp(t, llmtest.Anthropic, llmtest.Script{Window: small.Limits.Context,
+			Answer: func(r llmtest.Request) llmtest.Reply {
+				reply := j.answer(r)
+				reply.Delay = time.Millisecond
+				return reply
+			}}, func(c *agent.Config) { c.Model = small }, j.tools()...)
 		id, err := b.engine.Create(t.Context(), session.Info{})
 		if err != nil {
 			t.Fatal(err)
@@ -361,7 +379,8 @@ func TestRun_stoppedWhileTheStoreIsLocked(t *testing.T) {
 		<-ctx.Done()
 		return agent.Result{}, ctx.Err()
 	}}
-	b = setUp(t, llmtest.Chat, llmtest.Script{Answer: llmtest.Sequence(llmtest.Reply{Calls: []llmtest.Call{call("wait", `{"path":"a"}`)}}, llmtest.Reply{Text: "It is done."})}, nil, wait)
+	b = setUp(t, llmtest.Chat, llmtest.Script{Answer: llmtest.Sequence(llmtest.Reply{Calls: []llmtest.Call{call("wait",
+		`{"path":"a"}`)}}, llmtest.Reply{Text: "It is done."})}, nil, wait)
 	held.Store = b.store
 	b.open(held)
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
@@ -378,7 +397,8 @@ func TestRun_stoppedWhileTheStoreIsLocked(t *testing.T) {
 	b.sound(got.SessionID)
 }
 
-// mortal is a store that takes so many changes and then no more: what the process does after its death does not count.
+// mortal is a store that takes so many changes and then no more: what the process does after its
+// death does not count.
 type mortal struct {
 	store.Store
 	left atomic.Int64
@@ -393,7 +413,8 @@ func (m *mortal) Apply(ctx context.Context, id string, c store.Change) (int64, e
 	return m.Store.Apply(ctx, id, c)
 }
 
-// The process dies before each of the changes that a job writes, in turn; another one finds the session and finishes the job.
+// The process dies before each of the changes that a job writes, in turn; another one finds the
+// session and finishes the job.
 func TestResume_afterACrashAnywhere(t *testing.T) {
 	for life := int64(1); ; life++ {
 		j := &job{n: 3, size: 40}
@@ -455,7 +476,8 @@ func answers(log []session.Message) int {
 
 // What attempts took that failed in the middle of an answer was paid for.
 func TestTotals_haveTheFailedAttempts(t *testing.T) {
-	b := setUp(t, llmtest.Anthropic, llmtest.Script{Answer: llmtest.Text("It is done.").Fails(llmtest.CutMidEvent, llmtest.Blank)}, nil)
+	b := setUp(t, llmtest.Anthropic, llmtest.Script{Answer: llmtest.Text("It is done.").Fails(llmtest.CutMidEvent,
+		llmtest.Blank)}, nil)
 	got, err := b.Run(t.Context(), "", "Do it.")
 	if err != nil {
 		t.Fatal(err)
@@ -529,7 +551,8 @@ func TestRun_stoppedDuringACompaction(t *testing.T) {
 	j := &job{n: 8, size: 200}
 	small := reader
 	small.Limits.Context = 24_000
-	b := setUp(t, llmtest.Anthropic, llmtest.Script{Answer: j.answer, Window: small.Limits.Context}, func(c *agent.Config) { c.Model = small }, j.tools()...)
+	b := setUp(t, llmtest.Anthropic, llmtest.Script{Answer: j.answer, Window: small.Limits.Context},
+		func(c *agent.Config) { c.Model = small }, j.tools()...)
 	ctx, cancel := context.WithCancel(t.Context())
 	var at atomic.Pointer[soon.Watch]
 	b.summarizer = slow{offline.New(), func() {
@@ -556,12 +579,14 @@ func TestRun_stoppedDuringACompaction(t *testing.T) {
 	j.done(t)
 }
 
-// With compaction.auto off nothing is ever folded: what is too long ends the run, and a compaction by hand lets it go on.
+// With compaction.auto off nothing is ever folded: what is too long ends the run, and a compaction
+// by hand lets it go on.
 func TestRun_neverFoldsByItselfWhereThatIsOff(t *testing.T) {
 	j := &job{n: 12, size: 200}
 	small := reader
 	small.Limits.Context = 24_000
-	b := setUp(t, llmtest.Anthropic, llmtest.Script{Answer: j.answer, Window: small.Limits.Context}, func(c *agent.Config) { c.Model = small }, j.tools()...)
+	b := setUp(t, llmtest.Anthropic, llmtest.Script{Answer: j.answer, Window: small.Limits.Context},
+		func(c *agent.Config) { c.Model = small }, j.tools()...)
 	off := winnow.DefaultSettings()
 	off.Compaction.Auto, off.Compaction.Prune = false, false
 	b.settings = &off

@@ -14,8 +14,8 @@ import (
 	"github.com/winnowhq/winnow/internal/llmtest"
 )
 
-// seeing is a model that calls what it is told to, step by step, and a person who says something now and then. What the tools gave and what was said must be in
-// the next request that is answered.
+// seeing is a model that calls what it is told to, step by step, and a person who says something
+// now and then. What the tools gave and what was said must be in the next request that is answered.
 type seeing struct {
 	mu   sync.Mutex
 	plan [][]int // of each step how many lines each of its calls is to give; no call ends the turn
@@ -36,7 +36,8 @@ func (s *seeing) owe(text string) {
 
 func (s *seeing) answer(r llmtest.Request) llmtest.Reply {
 	if isSummary(r) {
-		return llmtest.Reply{Text: "## Goal\nLook at lamps.\n\n## Done\nLooked at some of them.\n\n## Next\nLook at more."}
+		return llmtest.Reply{Text: "## Goal\nLook at lamps.\n\n## Done\nLooked at some of them.\n\n## Next\nLook at " +
+			"more."}
 	}
 	if r.Prompt > s.window {
 		return llmtest.Reply{} // nobody reads it
@@ -86,14 +87,19 @@ func TestRun_whatWasNeverSentIsNotFolded(t *testing.T) {
 		window int // of the provider; reader's is what is believed
 		calls  int // of tools, as many as it was told to make and no more
 	}{
-		"one output that is larger than any tail":        {[][]int{{900}, {900}, {900}, {900}, {900}, {900}, {900}, {900}}, 64_000, 8},
-		"several at once":                                {[][]int{{700, 700, 700}, {700, 700, 700}, {700, 700, 700}}, 64_000, 9},
-		"all that a window holds, step after step":       {[][]int{{900, 900, 900}, {900, 900, 900}, {900, 900, 900}, {900, 900, 900}, {900, 900, 900}}, 64_000, 15},
-		"more at once than the window holds":             {[][]int{{50}, {900, 900, 900, 900, 900}, {50}}, 64_000, 7},
-		"the same as the very first thing":               {[][]int{{900, 900, 900, 900, 900}, {50}}, 64_000, 6},
-		"in a window that is smaller than it is said":    {[][]int{{900}, {900}, {900}, {900, 900}, {900}}, 36_000, 6},
-		"much smaller, with more at once than it holds":  {[][]int{{50}, {900, 900, 900}, {50}, {900, 50, 900, 900}, {50}}, 30_000, 10},
-		"and a new turn behind each":                     {[][]int{{900}, {}, {900, 900}, {}, {900, 900, 900}, {}, {900}}, 64_000, 7},
+		"one output that is larger than any tail": {[][]int{{900}, {900}, {900}, {900}, {900}, {900}, {900},
+			{900}}, 64_000, 8},
+		"several at once": {[][]int{{700, 700, 700}, {700, 700, 700}, {700, 700, 700}},
+			64_000, 9},
+		"all that a window holds, step after step": {[][]int{{900, 900, 900}, {900, 900, 900}, {900, 900, 900},
+			{900, 900, 900}, {900, 900, 900}}, 64_000, 15},
+		"more at once than the window holds":          {[][]int{{50}, {900, 900, 900, 900, 900}, {50}}, 64_000, 7},
+		"the same as the very first thing":            {[][]int{{900, 900, 900, 900, 900}, {50}}, 64_000, 6},
+		"in a window that is smaller than it is said": {[][]int{{900}, {900}, {900}, {900, 900}, {900}}, 36_000, 6},
+		"much smaller, with more at once than it holds": {[][]int{{50}, {900, 900, 900}, {50}, {900, 50, 900, 900},
+			{50}}, 30_000, 10},
+		"and a new turn behind each": {[][]int{{900}, {}, {900, 900}, {}, {900, 900, 900}, {},
+			{900}}, 64_000, 7},
 		"and where the rejected turn is a new one":       {[][]int{{900}, {900}, {}, {900}, {}, {900}}, 34_000, 4},
 		"and what is short beside what is long stays so": {[][]int{{3, 900, 900, 900, 900, 900, 3}, {3}}, 64_000, 8},
 	} {
@@ -120,18 +126,21 @@ func TestRun_whatWasNeverSentIsNotFolded(t *testing.T) {
 	}
 }
 
-// Whatever is given and said, however small the window is and whoever writes the summaries: each result and each message is in the request that follows it, before
-// anything is folded or left out. Where it cannot be, the run ends with an error, and it is still there.
+// Whatever is given and said, however small the window is and whoever writes the summaries: each
+// result and each message is in the request that follows it, before anything is folded or left out.
+// Where it cannot be, the run ends with an error, and it is still there.
 func TestRun_everythingIsSentBeforeItIsFolded(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		s := &seeing{plan: rapid.SliceOfN(rapid.SliceOfN(rapid.OneOf(rapid.IntRange(1, 60), rapid.IntRange(1, 1000)), 0, 4), 1, 8).Draw(rt, "plan")}
+		s := &seeing{plan: rapid.SliceOfN(rapid.SliceOfN(rapid.OneOf(rapid.IntRange(1, 60), rapid.IntRange(1, 1000)), 0,
+			4), 1, 8).Draw(rt, "plan")}
 		believed := rapid.IntRange(16_000, 64_000).Draw(rt, "believed")
 		window := believed
 		if rapid.IntRange(0, 3).Draw(rt, "a smaller one") == 0 {
 			window = believed * 7 / 10
 		}
 		s.window = window
-		b := setUp(t, llmtest.Anthropic, llmtest.Script{Window: window, Answer: s.answer}, func(c *agent.Config) { c.Model.Limits.Context = believed }, s.tool())
+		b := setUp(t, llmtest.Anthropic, llmtest.Script{Window: window, Answer: s.answer},
+			func(c *agent.Config) { c.Model.Limits.Context = believed }, s.tool())
 		if b.scribe = rapid.Bool().Draw(rt, "the model writes"); b.scribe {
 			b.open(b.store)
 		}

@@ -22,7 +22,8 @@ type warmth struct {
 func (w warmth) ofPrompts() float64 { return float64(w.read) / float64(w.prompts) }
 func (w warmth) ofBefore() float64  { return float64(w.read) / float64(w.before) }
 
-// fresh reports whether something that was sent before was paid again. OpenAI's caches grow by 128 tokens at a time, so that up to so many are.
+// fresh reports whether something that was sent before was paid again. OpenAI's caches grow by 128
+// tokens at a time, so that up to so many are.
 func (w warmth) fresh(p llmtest.Protocol) bool {
 	unit := map[llmtest.Protocol]int{llmtest.Chat: 128, llmtest.Responses: 128}[p]
 	return w.before-w.read > unit*w.requests
@@ -71,13 +72,15 @@ func measured(t *testing.T, b *bench, prompt string) (w warmth) {
 		w.prompts += r.Usage.Prompt()
 		w.before += records[i-1].Usage.Prompt()
 	}
-	t.Logf("%d of %d requests between commits: %.1f %% of their prompts were read from the cache, %.2f %% of what had been sent before",
+	t.Logf("%d of %d requests between commits: %.1f %% of their prompts were read from the cache, %.2f %% of what "+
+		"had been sent before",
 		w.requests, w.of, 100*w.ofPrompts(), 100*w.ofBefore())
 	return w
 }
 
-// Between two commits each prompt begins with the one before, and all of that is read from the provider's cache. How much of the whole prompt that is hangs on
-// how much is new in each step: with short outputs it is 95 % and more.
+// Between two commits each prompt begins with the one before, and all of that is read from the
+// provider's cache. How much of the whole prompt that is hangs on how much is new in each step:
+// with short outputs it is 95 % and more.
 func TestRun_thePrefixStaysWarm(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes one step after the other: -short is for the race detector")
@@ -104,7 +107,8 @@ func TestRun_thePrefixStaysWarm(t *testing.T) {
 	}
 }
 
-// So does a prompt to which a step adds more calls than a provider looks back from a mark, and one to which the user adds a word in between.
+// So does a prompt to which a step adds more calls than a provider looks back from a mark, and one
+// to which the user adds a word in between.
 func TestRun_thePrefixStaysWarmBehindManyCalls(t *testing.T) {
 	for _, protocol := range faulty() {
 		t.Run(string(protocol), func(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/winnowhq/winnow/agent"
 	"github.com/winnowhq/winnow/agent/permission"
+	"github.com/winnowhq/winnow/chat/internal/editor"
 )
 
 // question is a permission that somebody is asked for.
@@ -21,7 +22,7 @@ type question struct {
 	title  string     // of the session that it comes from
 	child  bool       // that is one of a sub-agent
 
-	words  editor // what the model is told with a refusal
+	words  editor.Editor // what the model is told with a refusal
 	typing bool
 	from   int  // the first line of the target that is seen
 	read   int  // how many of its lines were seen in one go from the first
@@ -37,7 +38,8 @@ func (q *question) unseen() int { return max(0, q.lines-q.read) }
 // withdrawn is a question that nobody waits for any more.
 type withdrawn struct{ *question }
 
-// haste is how long after another key a key answers no question that has come up between the two: it was meant for something else.
+// haste is how long after another key a key answers no question that has come up between the two:
+// it was meant for something else.
 const haste = 600 * time.Millisecond
 
 // ask puts a permission to the person, and waits.
@@ -89,11 +91,11 @@ func (m *chat) answerKey(k tea.KeyPressMsg, before time.Time) tea.Cmd {
 	if q.typing {
 		switch name {
 		case "enter":
-			m.decide(denied(q.want, q.words.value()))
+			m.decide(denied(q.want, q.words.Value()))
 		case "esc":
 			q.typing = false
 		default:
-			q.words.key(k)
+			q.words.Key(k)
 		}
 		return nil
 	}
@@ -155,7 +157,7 @@ func (m *chat) decide(err error) {
 
 func (q *question) paste(text string) {
 	if q.typing {
-		q.words.paste(text)
+		q.words.Paste(text)
 	}
 }
 
@@ -182,8 +184,8 @@ type grant struct {
 	note   string // that is added to an address which is near
 }
 
-// grantOf is what "for the session" would allow: the same command with further arguments, everything in the folder that is read, a host's addresses, else
-// the very same thing.
+// grantOf is what "for the session" would allow: the same command with further arguments,
+// everything in the folder that is read, a host's addresses, else the very same thing.
 func grantOf(p agent.Permission) grant {
 	g := grant{tool: p.Tool, action: p.Action, target: p.Target, folder: p.Folder}
 	switch p.Action {
@@ -236,7 +238,8 @@ func (g grant) covers(p agent.Permission) bool {
 	switch p.Action {
 	case "run":
 		more, longer := strings.CutPrefix(p.Target, g.target+" ")
-		return longer && !strings.ContainsAny(more, ";&|<>$`(){}\n\r\\*?!#") // further arguments, and no further command
+		// Further arguments, but no further command.
+		return longer && !strings.ContainsAny(more, ";&|<>$`(){}\n\r\\*?!#")
 	case "read":
 		if !strings.HasSuffix(g.target, string(filepath.Separator)) {
 			return false
@@ -250,8 +253,8 @@ func (g grant) covers(p agent.Permission) bool {
 	return false
 }
 
-// noteOf is what is added to an address: that it is on this computer, or in a private network. Who agreed to a host on the web has not agreed to that, though
-// its name may lead there a moment later.
+// noteOf is what is added to an address: that it is on this computer, or in a private network. A
+// person who agreed to a host on the web has not agreed to that, though its name may lead there later.
 func noteOf(address string) string {
 	_, note, _ := strings.Cut(address, " ")
 	return note

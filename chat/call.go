@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/call"
+	"github.com/winnowhq/winnow/chat/internal/draw"
 	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/tui"
@@ -36,41 +37,43 @@ type facts struct {
 func factsOf(metadata jsontext.Value) facts {
 	var f facts
 	if len(metadata) > 0 && json.Unmarshal(metadata, &f, session.ReadOptions()) != nil {
-		// A foreign tool's members of these names may be of another kind. What says nothing is not shown.
+		// A foreign tool's members of these names may be of another kind. What says nothing is not
+		// shown.
 		return facts{}
 	}
 	return f
 }
 
-// layCall lays out a call: one line with its outcome, a little of what it changed, and all of it when it is unfolded. moving says that it has not ended.
+// layCall lays out a call: one line with its outcome, a little of what it changed, and all of it
+// when it is unfolded. moving says that it has not ended.
 func (t *transcript) layCall(p *session.Part, open bool) (lines []string, moving bool) {
 	if p.State == nil {
 		return nil, false
 	}
 	f := factsOf(p.State.Metadata)
-	sign, s := "✓", t.style.good
+	sign, s := "✓", t.style.Good
 	switch {
 	case !p.State.Final():
-		sign, s, moving = t.spinner, t.style.accent, true
+		sign, s, moving = t.spinner, t.style.Accent, true
 	case f.Interrupted:
-		sign, s = "■", t.style.warn
+		sign, s = "■", t.style.Warn
 	case p.State.Status == session.Failed:
-		sign, s = "✗", t.style.bad
+		sign, s = "✗", t.style.Bad
 	}
 	outcome := t.outcome(p, f)
-	head := tui.Cut(oneLine(p.Tool), max(1, t.width-len(gutter)))
-	target := oneLine(targetOf(p))
-	room := t.width - len(gutter) - tui.Columns(head)
+	head := tui.Cut(draw.OneLine(p.Tool), max(1, t.width-len(draw.Gutter)))
+	target := draw.OneLine(targetOf(p))
+	room := t.width - len(draw.Gutter) - tui.Columns(head)
 	if outcome != "" { // how it ended counts more than all of what it was about
 		outcome = tui.Cut(outcome, max(0, min(room-3, max(10, room-13))))
 		room -= tui.Columns(outcome) + 3
 	}
-	line := paint(s, sign) + " " + head
+	line := draw.Paint(s, sign) + " " + head
 	if target != "" && room > 6 {
-		line += " " + paint(t.style.bold, tui.Cut(target, room-1))
+		line += " " + draw.Paint(t.style.Bold, tui.Cut(target, room-1))
 	}
 	if outcome != "" {
-		line += paint(t.style.dim, " · "+outcome)
+		line += draw.Paint(t.style.Dim, " · "+outcome)
 	}
 	lines = append(lines, line)
 	changes := t.layDiff(p, f, open)
@@ -83,12 +86,13 @@ func (t *transcript) layCall(p *session.Part, open bool) (lines []string, moving
 	if len(changes) > 0 && p.State.Status == session.Completed {
 		return lines, moving // the diff says it
 	}
-	drawn, hidden := excerpt(result, t.width-2*len(gutter), openLines)
+	drawn, hidden := draw.Excerpt(result, t.width-2*len(draw.Gutter), openLines)
 	for _, l := range drawn {
-		lines = append(lines, gutter+gutter+paint(t.style.dim, l))
+		lines = append(lines, draw.Gutter+draw.Gutter+draw.Paint(t.style.Dim, l))
 	}
 	if hidden > 0 {
-		lines = append(lines, gutter+gutter+paint(t.style.dim, "… "+quantity.Count(hidden, "more line")))
+		more := "… " + quantity.Count(hidden, "more line")
+		lines = append(lines, draw.Gutter+draw.Gutter+draw.Paint(t.style.Dim, more))
 	}
 	return lines, moving
 }
@@ -96,26 +100,27 @@ func (t *transcript) layCall(p *session.Part, open bool) (lines []string, moving
 // layArguments shows what a call was told, as far as its head does not say it.
 func (t *transcript) layArguments(p *session.Part, changed bool) []string {
 	var lines []string
-	target := oneLine(targetOf(p))
+	target := draw.OneLine(targetOf(p))
 	for name, value := range call.Members(p.State.Input) {
 		text, ok := call.Unquote(value)
 		if !ok {
 			text = string(value)
 		}
-		if oneLine(text[:min(len(text), 4096)]) == target || changed && len(text) > 200 {
+		if draw.OneLine(text[:min(len(text), 4096)]) == target || changed && len(text) > 200 {
 			continue
 		}
-		drawn, hidden := excerpt(text, t.width-3*len(gutter), 8)
+		drawn, hidden := draw.Excerpt(text, t.width-3*len(draw.Gutter), 8)
 		for i, l := range drawn {
 			if i == 0 {
-				l = tui.Cut(oneLine(name)+": "+l, t.width-2*len(gutter))
+				l = tui.Cut(draw.OneLine(name)+": "+l, t.width-2*len(draw.Gutter))
 			} else {
-				l = gutter + l
+				l = draw.Gutter + l
 			}
-			lines = append(lines, gutter+gutter+paint(t.style.dim, l))
+			lines = append(lines, draw.Gutter+draw.Gutter+draw.Paint(t.style.Dim, l))
 		}
 		if hidden > 0 {
-			lines = append(lines, gutter+gutter+gutter+paint(t.style.dim, "… "+quantity.Count(hidden, "more line")))
+			lines = append(lines, draw.Gutter+draw.Gutter+draw.Gutter+draw.Paint(t.style.Dim,
+				"… "+quantity.Count(hidden, "more line")))
 		}
 	}
 	return lines
@@ -151,7 +156,7 @@ func (t *transcript) outcome(p *session.Part, f facts) string {
 	case !p.State.Final() && t.asking[p.Tool]:
 		return "waits for your answer"
 	case !p.State.Final():
-		if text := lastLine(t.progress[p.CallID]); text != "" {
+		if text := draw.LastLine(t.progress[p.CallID]); text != "" {
 			return text
 		}
 		return "running"
@@ -162,7 +167,7 @@ func (t *transcript) outcome(p *session.Part, f facts) string {
 	case f.Exit != nil && (*f.Exit != 0 || p.State.Status == session.Failed):
 		said = append(said, "exit "+strconv.Itoa(*f.Exit))
 	case p.State.Status == session.Failed:
-		said = append(said, firstLine(p.State.Result()))
+		said = append(said, draw.FirstLine(p.State.Result()))
 	case f.Added != nil && f.Removed != nil:
 		said = append(said, fmt.Sprintf("+%s −%s", quantity.Number(*f.Added), quantity.Number(*f.Removed)))
 		if f.Created {
@@ -188,7 +193,7 @@ func (t *transcript) outcome(p *session.Part, f facts) string {
 		} else if out := strings.TrimRight(p.State.Output, "\n "); out == "" {
 			said = append(said, "no output")
 		} else if n := strings.Count(out, "\n") + 1; n == 1 {
-			said = append(said, oneLine(out[:min(len(out), 400)]))
+			said = append(said, draw.OneLine(out[:min(len(out), 400)]))
 		} else {
 			said = append(said, quantity.Count(n, "line"))
 		}
@@ -204,21 +209,4 @@ func duration(s *session.Span) time.Duration {
 		return 0
 	}
 	return time.Duration(float64(s.End-s.Start)) * time.Millisecond
-}
-
-func firstLine(text string) string {
-	for line := range strings.Lines(text[:min(len(text), 4096)]) {
-		if l := oneLine(line); l != "" {
-			return l
-		}
-	}
-	return ""
-}
-
-func lastLine(text string) string {
-	text = strings.TrimRight(text[max(0, len(text)-4096):], "\n\r ")
-	if at := strings.LastIndexAny(text, "\n\r"); at >= 0 {
-		text = text[at+1:]
-	}
-	return oneLine(text)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/agent"
+	"github.com/winnowhq/winnow/chat/internal/draw"
 	"github.com/winnowhq/winnow/internal/llmtest"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/tui"
@@ -24,27 +25,42 @@ func TestCall_oneLineWithItsOutcome(t *testing.T) {
 		time                                *session.Span
 		want                                string
 	}{
-		{"a whole file", "read", `{"filePath":"src/a.go"}`, `{"lines":120,"total":120}`, "x", session.Completed, "src/a.go", took(40), "✓ read src/a.go · 120 lines"},
-		{"a piece of one", "read", `{"filePath":"src/a.go"}`, `{"lines":12,"total":1200}`, "x", session.Completed, "src/a.go", nil, "✓ read src/a.go · 12 of 1,200 lines"},
-		{"a command that failed", "bash", `{"command":"go test ./..."}`, `{"exit":1}`, "FAIL", session.Failed, "go test ./...", took(3_200), "✗ bash go test ./... · exit 1 · 3.2 s"},
-		{"one that took long", "bash", `{"command":"make"}`, `{"exit":0}`, "a\nb\n", session.Completed, "make", took(125_000), "✓ bash make · 2 lines · 2 min 5 s"},
-		{"one that timed out", "bash", `{"command":"make"}`, `{"exit":-1,"timedOut":true}`, "", session.Failed, "make", nil, "✗ bash make · timed out"},
-		{"one that says nothing", "bash", `{"command":"true"}`, `{"exit":0}`, "", session.Completed, "true", nil, "✓ bash true · no output"},
-		{"one that was interrupted", "bash", `{"command":"make"}`, `{"interrupted":true}`, "x", session.Failed, "make", nil, "■ bash make · interrupted"},
-		{"a search", "grep", `{"pattern":"emit"}`, `{"matches":12,"files":3}`, "x", session.Completed, "emit", nil, "✓ grep emit · 12 matches in 3 files"},
-		{"one match", "grep", `{"pattern":"emit"}`, `{"matches":1,"files":1}`, "x", session.Completed, "emit", nil, "✓ grep emit · 1 match in 1 file"},
-		{"names", "glob", `{"pattern":"*.go"}`, `{"matches":4}`, "x", session.Completed, "*.go", nil, "✓ glob *.go · 4 files"},
+		{"a whole file", "read", `{"filePath":"src/a.go"}`, `{"lines":120,"total":120}`, "x", session.Completed,
+			"src/a.go", took(40), "✓ read src/a.go · 120 lines"},
+		{"a piece of one", "read", `{"filePath":"src/a.go"}`, `{"lines":12,"total":1200}`, "x", session.Completed,
+			"src/a.go", nil, "✓ read src/a.go · 12 of 1,200 lines"},
+		{"a command that failed", "bash", `{"command":"go test ./..."}`, `{"exit":1}`, "FAIL", session.Failed,
+			"go test ./...", took(3_200), "✗ bash go test ./... · exit 1 · 3.2 s"},
+		{"one that took long", "bash", `{"command":"make"}`, `{"exit":0}`, "a\nb\n", session.Completed, "make",
+			took(125_000), "✓ bash make · 2 lines · 2 min 5 s"},
+		{"one that timed out", "bash", `{"command":"make"}`, `{"exit":-1,"timedOut":true}`, "", session.Failed, "make",
+			nil, "✗ bash make · timed out"},
+		{"one that says nothing", "bash", `{"command":"true"}`, `{"exit":0}`, "", session.Completed, "true", nil,
+			"✓ bash true · no output"},
+		{"one that was interrupted", "bash", `{"command":"make"}`, `{"interrupted":true}`, "x", session.Failed, "make",
+			nil, "■ bash make · interrupted"},
+		{"a search", "grep", `{"pattern":"emit"}`, `{"matches":12,"files":3}`, "x", session.Completed, "emit", nil,
+			"✓ grep emit · 12 matches in 3 files"},
+		{"one match", "grep", `{"pattern":"emit"}`, `{"matches":1,"files":1}`, "x", session.Completed, "emit", nil,
+			"✓ grep emit · 1 match in 1 file"},
+		{"names", "glob", `{"pattern":"*.go"}`, `{"matches":4}`, "x", session.Completed, "*.go", nil,
+			"✓ glob *.go · 4 files"},
 		{"a folder", "list", `{"path":"."}`, `{"entries":1}`, "x", session.Completed, ".", nil, "✓ list . · 1 entry"},
-		{"a new file", "write", `{"filePath":"a"}`, `{"created":true,"added":3,"removed":0}`, "x", session.Completed, "a", nil, "✓ write a · +3 −0 · new"},
-		{"a tool of somebody's", "mcp__x__y", `{"q":"tides"}`, `{"lines":"many"}`, "it is high", session.Completed, "", nil, "✓ mcp__x__y tides · it is high"},
-		{"one that was refused", "read", `{"filePath":"/etc/x"}`, ``, "nothing was done\nmore", session.Failed, "", nil, "✗ read /etc/x · nothing was done"},
-		{"one with an escape sequence", "read\x1b[2J", "{\"filePath\":\"a\\u001b]0;x\\u0007b\"}", ``, "\x1b[31mred\x1b[0m", session.Completed, "", nil, "✓ read a␛]0;x␇b · red"},
+		{"a new file", "write", `{"filePath":"a"}`, `{"created":true,"added":3,"removed":0}`, "x", session.Completed,
+			"a", nil, "✓ write a · +3 −0 · new"},
+		{"a tool of somebody's", "mcp__x__y", `{"q":"tides"}`, `{"lines":"many"}`, "it is high", session.Completed, "",
+			nil, "✓ mcp__x__y tides · it is high"},
+		{"one that was refused", "read", `{"filePath":"/etc/x"}`, ``, "nothing was done\nmore", session.Failed, "", nil,
+			"✗ read /etc/x · nothing was done"},
+		{"one with an escape sequence", "read\x1b[2J", "{\"filePath\":\"a\\u001b]0;x\\u0007b\"}", ``,
+			"\x1b[31mred\x1b[0m", session.Completed, "", nil, "✓ read a␛]0;x␇b · red"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			tr := newTranscript(newStyle(false))
+			tr := newTranscript(draw.NewStyle(false))
 			tr.resize(80, 20)
 			p := session.Part{Type: session.ToolPart, CallID: "c", Tool: c.tool, State: &session.ToolState{
-				Status: c.status, Input: jsontext.Value(c.input), Title: c.title, Metadata: jsontext.Value(c.metadata), Time: c.time}}
+				Status: c.status, Input: jsontext.Value(c.input), Title: c.title, Metadata: jsontext.Value(c.metadata),
+				Time: c.time}}
 			if c.status == session.Failed {
 				p.State.Error = c.result
 			} else {
@@ -59,10 +75,11 @@ func TestCall_oneLineWithItsOutcome(t *testing.T) {
 }
 
 func TestCall_thatRunsShowsHowFarItIs(t *testing.T) {
-	tr := newTranscript(newStyle(false))
+	tr := newTranscript(draw.NewStyle(false))
 	tr.resize(60, 20)
 	tr.spinner = "◐"
-	p := session.Part{Type: session.ToolPart, CallID: "c", Tool: "bash", State: &session.ToolState{Status: session.Running, Input: jsontext.Value(`{"command":"make"}`)}}
+	p := session.Part{Type: session.ToolPart, CallID: "c", Tool: "bash",
+		State: &session.ToolState{Status: session.Running, Input: jsontext.Value(`{"command":"make"}`)}}
 	for _, c := range []struct {
 		change func()
 		want   string
@@ -81,10 +98,11 @@ func TestCall_thatRunsShowsHowFarItIs(t *testing.T) {
 }
 
 func TestDiff_ofArgumentsWhereNoToolGivesOne(t *testing.T) {
-	tr := newTranscript(newStyle(false))
+	tr := newTranscript(draw.NewStyle(false))
 	tr.resize(60, 20)
-	p := session.Part{Type: session.ToolPart, CallID: "c", Tool: "edit", State: &session.ToolState{Status: session.Completed, Output: "done", Title: "a.go",
-		Input: jsontext.Value(`{"filePath":"a.go","oldString":"one\ntwo\nthree","newString":"one\n2\n2b\nthree"}`)}}
+	p := session.Part{Type: session.ToolPart, CallID: "c", Tool: "edit",
+		State: &session.ToolState{Status: session.Completed, Output: "done", Title: "a.go",
+			Input: jsontext.Value(`{"filePath":"a.go","oldString":"one\ntwo\nthree","newString":"one\n2\n2b\nthree"}`)}}
 	lines, _ := tr.layCall(&p, false)
 	got, want := strings.Join(lines, "\n"), "✓ edit a.go · +2 −1\n    - two\n    + 2\n    + 2b"
 	if got != want {
@@ -93,10 +111,11 @@ func TestDiff_ofArgumentsWhereNoToolGivesOne(t *testing.T) {
 }
 
 func TestDiff_aLongOneIsCutWithACount(t *testing.T) {
-	tr := newTranscript(newStyle(false))
+	tr := newTranscript(draw.NewStyle(false))
 	tr.resize(60, 20)
-	p := session.Part{Type: session.ToolPart, CallID: "c", Tool: "write", State: &session.ToolState{Status: session.Completed, Title: "a",
-		Input: jsontext.Value(`{"filePath":"a","content":"` + strings.Repeat(`x\n`, 500) + `"}`)}}
+	p := session.Part{Type: session.ToolPart, CallID: "c", Tool: "write",
+		State: &session.ToolState{Status: session.Completed, Title: "a",
+			Input: jsontext.Value(`{"filePath":"a","content":"` + strings.Repeat(`x\n`, 500) + `"}`)}}
 	folded, _ := tr.layCall(&p, false)
 	if len(folded) != 1+diffLines || !strings.Contains(folded[diffLines], "… 495 more lines") {
 		t.Errorf("folded it is %d lines, the last %q", len(folded), folded[len(folded)-1])
@@ -142,37 +161,21 @@ func TestNotice_ofAFailedCompactionSaysWhatToDo(t *testing.T) {
 		{winnow.BadSummary, "/model takes another model"},
 		{winnow.Busy, "/compact tries again"},
 	} {
-		got := failedCompaction(winnow.Event{SessionID: "ses_1", Code: c.code, Text: "winnow: compact ses_1: it did not work (" + string(c.code) + "); a hint"})
-		if want := "folding failed: it did not work; a hint\nthe session is as it was; "; !strings.HasPrefix(got, want) || !strings.HasSuffix(got, c.want) {
+		got := failedCompaction(winnow.Event{SessionID: "ses_1", Code: c.code,
+			Text: "winnow: compact ses_1: it did not work (" + string(c.code) + "); a hint"})
+		if want := "folding failed: it did not work; a hint\nthe session is as it was; "; !strings.HasPrefix(got,
+			want) || !strings.HasSuffix(got, c.want) {
 			t.Errorf("%s: %q, want %q … %q", c.code, got, want, c.want)
-		}
-	}
-}
-
-func TestText_wrap(t *testing.T) {
-	for _, c := range []struct {
-		line  string
-		width int
-		hang  string
-		want  string
-	}{
-		{"one two three", 8, "", "one two|three"},
-		{"one two three", 7, "  ", "one two|  three"},
-		{"onetwothree", 5, "", "onetw|othre|e"},
-		{"    indented words here", 14, "    ", "    indented|    words here"},
-		{"日本語日本語", 6, "", "日本語|日本語"},
-		{"", 10, "", ""},
-		{"exactly ten", 11, "", "exactly ten"},
-	} {
-		if got := strings.Join(wrap(c.line, c.width, c.hang), "|"); got != c.want {
-			t.Errorf("%q in %d: %q, want %q", c.line, c.width, got, c.want)
 		}
 	}
 }
 
 func TestBackground_aSummaryThatIsWrittenBesideTheWorkIsNoReasonToWait(t *testing.T) {
 	hold := make(chan struct{})
-	b := setUp(t, llmtest.Script{Answer: func(llmtest.Request) llmtest.Reply { return llmtest.Reply{Text: "said at last", Hold: hold} }}, nil)
+	b := setUp(t, llmtest.Script{Answer: func(llmtest.Request) llmtest.Reply {
+		return llmtest.Reply{Text: "said at " +
+			"last", Hold: hold}
+	}}, nil)
 	b.says("one")
 	b.shows("▌ one")
 	event := winnow.Event{Type: winnow.CompactionStarted, SessionID: b.session, Background: true}
@@ -180,7 +183,8 @@ func TestBackground_aSummaryThatIsWrittenBesideTheWorkIsNoReasonToWait(t *testin
 	if got := b.look(); !strings.Contains(got, "working") || !strings.Contains(got, "a summary is being prepared") {
 		t.Errorf("the screen is\n%s", got)
 	}
-	event.Type, event.Code, event.Text = winnow.CompactionFailed, winnow.Stale, "winnow: prepare "+b.session+": it does not fit any more (stale)"
+	event.Type, event.Code, event.Text = winnow.CompactionFailed, winnow.Stale,
+		"winnow: prepare "+b.session+": it does not fit any more (stale)"
 	b.send(fedMsg{event})
 	b.shows("is not used: it does not fit any")
 	if got := b.look(); strings.Contains(got, "being prepared") {
@@ -194,10 +198,12 @@ func TestBackground_aSummaryThatIsWrittenBesideTheWorkIsNoReasonToWait(t *testin
 func TestCall_fitsItsLine(t *testing.T) {
 	for _, name := range []string{"bash", strings.Repeat("a_tool_", 9)} {
 		for width := 20; width < 90; width++ {
-			tr := newTranscript(newStyle(false))
+			tr := newTranscript(draw.NewStyle(false))
 			tr.width = width
-			p := &session.Part{Type: session.ToolPart, Tool: name, State: &session.ToolState{Status: session.Failed, Title: "go test ./... -run TestOfEverything", Error: "no",
-				Metadata: jsontext.Value(`{"exit":1,"title":"go test ./..."}`)}}
+			p := &session.Part{Type: session.ToolPart, Tool: name,
+				State: &session.ToolState{Status: session.Failed, Title: "go test ./... -run TestOfEverything",
+					Error:    "no",
+					Metadata: jsontext.Value(`{"exit":1,"title":"go test ./..."}`)}}
 			lines, _ := tr.layCall(p, false)
 			if got := tui.Columns(lines[0]); got > width {
 				t.Errorf("at %d columns the line takes %d: %q", width, got, lines[0])

@@ -13,6 +13,9 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/agent"
+	"github.com/winnowhq/winnow/chat/internal/draw"
+	"github.com/winnowhq/winnow/chat/internal/editor"
+	"github.com/winnowhq/winnow/chat/internal/panel"
 	"github.com/winnowhq/winnow/model"
 )
 
@@ -22,7 +25,7 @@ type chat struct {
 	ctx    context.Context // ends with the program; work and questions live in it
 	group  *sync.WaitGroup // of what was begun and has to end before Run does
 	feed   *feed
-	style  style
+	style  draw.Style
 
 	loop    *agent.Loop
 	model   model.Model
@@ -30,8 +33,8 @@ type chat struct {
 	title   string
 
 	transcript *transcript
-	editor     editor
-	panel      panel
+	editor     editor.Editor
+	panel      panel.Panel
 	asks       []*question // the first is shown
 	shown      shown
 	grants     *grants
@@ -39,15 +42,15 @@ type chat struct {
 
 	work      *work
 	queued    []*queued
-	first     []string // to be said once the log is read
-	after     []notice // to be shown then, behind the messages that they are about
-	resumes   bool     // the last turn is not at its end: enter goes on with it
-	doing     string   // what else takes time: "folding the past"
-	preparing bool     // a summary is being written beside the work, or is at hand
-	stopFold  func()   // stops a folding that was asked for, nil while none goes on
-	written   int      // characters of the summary so far
-	warned    bool     // that the window fills up, since it was made smaller
-	frame     int      // of the spinner
+	first     []string      // to be said once the log is read
+	after     []draw.Notice // to be shown then, behind the messages that they are about
+	resumes   bool          // the last turn is not at its end: enter goes on with it
+	doing     string        // what else takes time: "folding the past"
+	preparing bool          // a summary is being written beside the work, or is at hand
+	stopFold  func()        // stops a folding that was asked for, nil while none goes on
+	written   int           // characters of the summary so far
+	warned    bool          // that the window fills up, since it was made smaller
+	frame     int           // of the spinner
 	ticking   bool
 	syncing   bool // the log is being read
 	again     bool // and must be read once more
@@ -66,10 +69,12 @@ type chat struct {
 	drewAt time.Time
 }
 
-// redrawEvery is the shortest time between two drawings: a paste that comes as single keys must not be drawn for each.
+// redrawEvery is the shortest time between two drawings: a paste that comes as single keys must not
+// be drawn for each.
 const redrawEvery = 16 * time.Millisecond
 
-// Run works with somebody at a terminal until they leave, or ctx ends. Work that goes on is interrupted then; the session can be resumed.
+// Run works with somebody at a terminal until they leave, or ctx ends. Work that goes on is
+// interrupted then; the session can be resumed.
 func Run(ctx context.Context, c Config) error {
 	if err := c.check(); err != nil {
 		return err
@@ -104,7 +109,8 @@ func Run(ctx context.Context, c Config) error {
 	return nil
 }
 
-// quitBy ends the program so that the terminal is as it was before: a program that is merely killed leaves it without an echo. One that does not listen is killed.
+// quitBy ends the program so that the terminal is as it was before: a program that is merely killed
+// leaves it without an echo. One that does not listen is killed.
 func quitBy(p *tea.Program) {
 	hung := time.AfterFunc(time.Second, p.Kill)
 	defer hung.Stop()
@@ -113,16 +119,17 @@ func quitBy(p *tea.Program) {
 }
 
 func newChat(ctx context.Context, c Config) *chat {
-	s := newStyle(!colorless(c))
+	s := draw.NewStyle(!colorless(c))
 	m := &chat{config: c, ctx: ctx, group: &sync.WaitGroup{}, feed: newFeed(), style: s, session: c.Session,
 		transcript: newTranscript(s), grants: &grants{}, now: time.Now, width: 80, height: 24, due: true}
 	if c.Notice != "" {
-		m.transcript.say(say(c.Notice))
+		m.transcript.say(draw.Say(c.Notice))
 	}
 	return m
 }
 
-// colorless reports whether the terminal shows no colours, or somebody does not want them (no-color.org).
+// colorless reports whether the terminal shows no colours, or somebody does not want them
+// (no-color.org).
 func colorless(c Config) bool {
 	env := map[string]string{}
 	for _, e := range c.Environ {
@@ -148,7 +155,8 @@ func (m *chat) options() []tea.ProgramOption {
 
 // open makes the loop that asks a model; "" is the one that Config.Open decides on.
 func (m *chat) open(name string) error {
-	loop, chosen, err := m.config.Open(m.ctx, Opening{Model: name, Ask: m.ask, OnEvent: func(e agent.Event) { m.feed.push(e) }})
+	loop, chosen, err := m.config.Open(m.ctx, Opening{Model: name, Ask: m.ask,
+		OnEvent: func(e agent.Event) { m.feed.push(e) }})
 	if err != nil {
 		return err
 	}
@@ -156,7 +164,7 @@ func (m *chat) open(name string) error {
 	return nil
 }
 
-// Init begins with what was asked for on the command line.
+// Init begins to work on the prompt of the command line.
 func (m *chat) Init() tea.Cmd {
 	commands := []tea.Cmd{m.feed.next(m.ctx), tea.RequestWindowSize}
 	if m.config.Prompt != "" {
@@ -165,7 +173,8 @@ func (m *chat) Init() tea.Cmd {
 	return tea.Batch(append(commands, m.sync())...)
 }
 
-// Update takes a message. What it changes is drawn at once, or a moment later where much comes at a time.
+// Update takes a message. What it changes is drawn at once, or a moment later where much comes at a
+// time.
 func (m *chat) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	var cmd tea.Cmd
 	if _, ok := msg.(redrawMsg); ok {
@@ -182,6 +191,12 @@ func (m *chat) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	}
 	m.due = true
 	return m, cmd
+}
+
+// told is a line for the transcript: what a command did.
+type told struct {
+	text string
+	err  error
 }
 
 type redrawMsg struct{}
@@ -211,18 +226,15 @@ func (m *chat) update(msg tea.Msg) tea.Cmd {
 		return m.ended(msg)
 	case doneMsg:
 		return msg.then(m)
-	case told:
-		m.tell(msg)
-		return nil
-	case modelChosen:
+	case panel.ModelChosen:
 		return m.typedCommand("/model " + string(msg))
-	case sessionChosen:
+	case panel.SessionChosen:
 		return m.enter(string(msg))
-	case revertChosen:
-		return m.revert(msg.message)
-	case compactChosen:
-		return m.fold(msg.focus)
-	case commandChosen:
+	case panel.RevertChosen:
+		return m.revert(msg.Message)
+	case panel.CompactChosen:
+		return m.fold(msg.Focus)
+	case panel.CommandChosen:
 		return m.typedCommand(string(msg))
 	}
 	if m.panel != nil {
@@ -232,7 +244,7 @@ func (m *chat) update(msg tea.Msg) tea.Cmd {
 }
 
 func (m *chat) toPanel(msg tea.Msg) tea.Cmd {
-	next, cmd := updated(m.panel, msg)
+	next, cmd := panel.Updated(m.panel, msg)
 	m.panel = next
 	return cmd
 }
@@ -240,16 +252,16 @@ func (m *chat) toPanel(msg tea.Msg) tea.Cmd {
 func (m *chat) tell(t told) {
 	switch {
 	case t.err != nil && t.text != "":
-		m.note(wrong(t.text + ": " + explain(t.err)))
+		m.note(draw.Wrong(t.text + ": " + draw.Explain(t.err)))
 	case t.err != nil:
-		m.note(wrong(explain(t.err)))
+		m.note(draw.Wrong(draw.Explain(t.err)))
 	case t.text != "":
-		m.note(say(t.text))
+		m.note(draw.Say(t.text))
 	}
 }
 
 // note shows a notice, behind those that wait for the log.
-func (m *chat) note(n notice) {
+func (m *chat) note(n draw.Notice) {
 	if len(m.after) > 0 {
 		m.after = append(m.after, n)
 		return
@@ -257,8 +269,9 @@ func (m *chat) note(n notice) {
 	m.transcript.say(n)
 }
 
-// noteAfter shows a notice once the log is read again: what it is about may not be in the transcript yet.
-func (m *chat) noteAfter(n notice) tea.Cmd {
+// noteAfter shows a notice once the log is read again: what it is about may not be in the
+// transcript yet.
+func (m *chat) noteAfter(n draw.Notice) tea.Cmd {
 	m.after = append(m.after, n)
 	return m.sync()
 }
@@ -278,7 +291,8 @@ func (m *chat) notes() {
 func (m *chat) do(work func(ctx context.Context) func(m *chat) tea.Cmd) tea.Cmd {
 	m.group.Add(1)
 	var once sync.Once
-	stop := context.AfterFunc(m.ctx, func() { time.AfterFunc(time.Second, func() { once.Do(m.group.Done) }) }) // a command that is never run ends nothing
+	// a command that is never run ends nothing
+	stop := context.AfterFunc(m.ctx, func() { time.AfterFunc(time.Second, func() { once.Do(m.group.Done) }) })
 	return func() tea.Msg {
 		defer stop()
 		defer once.Do(m.group.Done)

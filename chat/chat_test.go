@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/winnowhq/winnow/agent"
+	"github.com/winnowhq/winnow/chat/internal/drawtest"
 	"github.com/winnowhq/winnow/internal/llmtest"
 )
 
@@ -23,7 +24,7 @@ func (b *bench) golden(name string) {
 		b.send(tea.WindowSizeMsg{Width: size[0], Height: size[1]})
 		got := receiptID.ReplaceAllString(b.look(), "rcp_01234567890123456789012345") + "\n"
 		file := filepath.Join("testdata", fmt.Sprintf("%s_%dx%d.txt", name, size[0], size[1]))
-		if *update {
+		if drawtest.Updates() {
 			if err := os.MkdirAll("testdata", 0o755); err != nil {
 				b.t.Fatal(err)
 			}
@@ -64,22 +65,30 @@ The parser loses the last line of a file that does not end in a newline, because
 func job() []agent.Tool {
 	return []agent.Tool{
 		tool{"read", func(context.Context, agent.Call) (agent.Result, error) {
-			return agent.Result{Title: "parse/next.go", Output: strings.Repeat("a line of the file\n", 120), Metadata: map[string]any{"lines": 120, "total": 120}}, nil
+			return agent.Result{Title: "parse/next.go", Output: strings.Repeat("a line of the file\n", 120),
+				Metadata: map[string]any{"lines": 120, "total": 120}}, nil
 		}},
 		tool{"edit", func(context.Context, agent.Call) (agent.Result, error) {
-			return agent.Result{Title: "parse/next.go", Output: "done", Metadata: map[string]any{"added": 2, "removed": 1,
-				"diff": "diff a b\n--- a/parse/next.go\n+++ b/parse/next.go\n@@ -1,3 +1,4 @@\n \tfor r := range p.runes {\n-\tif r == '\\n' {\n+\tif r == '\\n' || r == end {\n+\t\tp.last = true\n \t\tp.emit()\n"}}, nil
+			return agent.Result{Title: "parse/next.go", Output: "done",
+				Metadata: map[string]any{"added": 2, "removed": 1,
+					"diff": "diff a b\n--- a/parse/next.go\n+++ b/parse/next.go\n@@ -1,3 +1,4 @@\n \tfor r := range " +
+						"p.runes {\n-\tif r == '\\n' {\n+\tif r == '\\n' || r == end {\n+\t\tp.last = true\n " +
+						"\t\tp.emit()\n"}}, nil
 		}},
 		tool{"bash", func(context.Context, agent.Call) (agent.Result, error) {
-			return agent.Result{Title: "go test ./...", Output: "--- FAIL: TestNext\n\x1b[31mpanic\x1b[0m\x07: no\r\nFAIL\n", Failed: true, Metadata: map[string]any{"exit": 1}}, nil
+			return agent.Result{Title: "go test ./...",
+				Output: "--- FAIL: TestNext\n\x1b[31mpanic\x1b[0m\x07: no\r\nFAIL\n", Failed: true,
+				Metadata: map[string]any{"exit": 1}}, nil
 		}},
 	}
 }
 
 func working() llmtest.Script {
 	return llmtest.Script{Answer: after(
-		llmtest.Reply{Reasoning: "They want the parser mended.\nI look at it first.", Text: "I look at the parser.", Calls: []llmtest.Call{{Name: "read", Arguments: `{"filePath":"parse/next.go"}`}}},
-		llmtest.Reply{Calls: []llmtest.Call{{Name: "edit", Arguments: `{"filePath":"parse/next.go","oldString":"a","newString":"b"}`}}},
+		llmtest.Reply{Reasoning: "They want the parser mended.\nI look at it first.", Text: "I look at the parser.",
+			Calls: []llmtest.Call{{Name: "read", Arguments: `{"filePath":"parse/next.go"}`}}},
+		llmtest.Reply{Calls: []llmtest.Call{{Name: "edit",
+			Arguments: `{"filePath":"parse/next.go","oldString":"a","newString":"b"}`}}},
 		llmtest.Reply{Calls: []llmtest.Call{{Name: "bash", Arguments: `{"command":"go test ./..."}`}}},
 		llmtest.Reply{Text: answer},
 	)}
@@ -98,7 +107,8 @@ func TestScreen_aJobThatIsDone(t *testing.T) {
 }
 
 func TestScreen_noEscapeSequenceReachesIt(t *testing.T) {
-	b := setUp(t, llmtest.Script{Answer: llmtest.Text("first\x1b[2J\x1b]0;owned\x07 \u202egnorw\u202c \x9b31m last")}, nil)
+	b := setUp(t, llmtest.Script{Answer: llmtest.Text("first\x1b[2J\x1b]0;owned\x07 \u202egnorw\u202c \x9b31m last")},
+		nil)
 	b.says("what")
 	b.shows("last")
 	lines, _ := b.screen()
@@ -134,7 +144,8 @@ func TestQueue_whatIsSaidWhileItWorksIsShownUntilItIsInTheLog(t *testing.T) {
 func TestEscape_stopsTheTurnAndEnterGoesOnWithIt(t *testing.T) {
 	hold := make(chan struct{})
 	defer close(hold)
-	b := setUp(t, llmtest.Script{Answer: llmtest.Sequence(llmtest.Reply{Text: "never said", Hold: hold}, llmtest.Reply{Text: "here it is"})}, nil)
+	b := setUp(t, llmtest.Script{Answer: llmtest.Sequence(llmtest.Reply{Text: "never said", Hold: hold},
+		llmtest.Reply{Text: "here it is"})}, nil)
 	b.says("one")
 	b.until("a request", func() bool { return len(b.upstream.Records()) > 0 })
 	b.press("esc")

@@ -8,38 +8,48 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/chat/internal/draw"
+	"github.com/winnowhq/winnow/chat/internal/panel"
 	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/rule"
 )
 
 // command is something that is typed with a slash.
 type command struct {
-	name      string // without the slash
-	arguments string // "[focus]", "" for none
-	help      string // one line, for people
-	session   bool   // there must be one
-	run       func(m *chat, arguments string) tea.Cmd
+	panel.Command
+	session bool // there must be one
+	run     func(m *chat, arguments string) tea.Cmd
 }
 
 // commands are all that can be typed with a slash, in the order in which /help lists them.
 func commands() []command {
 	return []command{
-		{"compact", "[focus]", "fold the past into a summary; shows first what would go", true, (*chat).preview},
-		{"prune", "", "leave out what the rules find, now", true, (*chat).prune},
-		{"context", "", "what takes the space in the window", true, (*chat).showContext},
-		{"undo", "[id]", "undo the newest pruning or folding, or the one named", true, (*chat).undo},
-		{"redo", "", "redo what was undone", true, (*chat).redo},
-		{"receipt", "[id]", "what prunings and foldings did", true, (*chat).showReceipts},
-		{"model", "[name]", "show or choose the model", false, (*chat).chooseModel},
-		{"cost", "", "what the session cost", true, (*chat).showCost},
-		{"sessions", "", "go on with another session", false, (*chat).showSessions},
-		{"title", "[text]", "show or set the title of the session", true, (*chat).retitle},
-		{"export", "[file]", "write the session into a file", true, (*chat).export},
-		{"revert", "", "go back to before a message of yours, files too", false, (*chat).chooseRevert},
-		{"pin", "text", "keep a text through every pruning and folding", true, (*chat).pin},
-		{"new", "", "begin a new session", false, (*chat).restart},
-		{"help", "", "commands and keys", false, (*chat).showHelp},
-		{"quit", "", "leave; the session is kept", false, (*chat).quit},
+		{panel.Command{Name: "compact", Arguments: "[focus]",
+			Help: "fold the past into a summary; shows first what would go"}, true, (*chat).preview},
+		{panel.Command{Name: "prune", Arguments: "", Help: "leave out what the rules find, now"}, true, (*chat).prune},
+		{panel.Command{Name: "context", Arguments: "", Help: "what takes the space in the window"}, true,
+			(*chat).showContext},
+		{panel.Command{Name: "undo", Arguments: "[id]", Help: "undo the newest pruning or folding, or the one named"},
+			true, (*chat).undo},
+		{panel.Command{Name: "redo", Arguments: "", Help: "redo what was undone"}, true, (*chat).redo},
+		{panel.Command{Name: "receipt", Arguments: "[id]", Help: "what prunings and foldings did"}, true,
+			(*chat).showReceipts},
+		{panel.Command{Name: "model", Arguments: "[name]", Help: "show or choose the model"}, false,
+			(*chat).chooseModel},
+		{panel.Command{Name: "cost", Arguments: "", Help: "what the session cost"}, true, (*chat).showCost},
+		{panel.Command{Name: "sessions", Arguments: "", Help: "go on with another session"}, false,
+			(*chat).showSessions},
+		{panel.Command{Name: "title", Arguments: "[text]", Help: "show or set the title of the session"}, true,
+			(*chat).retitle},
+		{panel.Command{Name: "export", Arguments: "[file]", Help: "write the session into a file"}, true,
+			(*chat).export},
+		{panel.Command{Name: "revert", Arguments: "", Help: "go back to before a message of yours, files too"}, false,
+			(*chat).chooseRevert},
+		{panel.Command{Name: "pin", Arguments: "text", Help: "keep a text through every pruning and folding"}, true,
+			(*chat).pin},
+		{panel.Command{Name: "new", Arguments: "", Help: "begin a new session"}, false, (*chat).restart},
+		{panel.Command{Name: "help", Arguments: "", Help: "commands and keys"}, false, (*chat).showHelp},
+		{panel.Command{Name: "quit", Arguments: "", Help: "leave; the session is kept"}, false, (*chat).quit},
 	}
 }
 
@@ -48,7 +58,7 @@ func (m *chat) typedCommand(text string) tea.Cmd {
 	name, arguments, _ := strings.Cut(strings.TrimPrefix(strings.TrimSpace(text), "/"), " ")
 	all := commands()
 	for _, c := range all {
-		if c.name != strings.ToLower(name) {
+		if c.Name != strings.ToLower(name) {
 			continue
 		}
 		if c.session && m.session == "" {
@@ -57,21 +67,24 @@ func (m *chat) typedCommand(text string) tea.Cmd {
 		}
 		return c.run(m, strings.TrimSpace(arguments))
 	}
-	m.transcript.say(wrong(unknownCommand(name, all)))
+	m.transcript.say(draw.Wrong(unknownCommand(name, all)))
 	return nil
 }
 
 // unknownCommand names the command that is nearest to what was typed.
 func unknownCommand(name string, all []command) string {
-	text := "there is no /" + oneLine(name)
+	text := "there is no /" + draw.OneLine(name)
 	best, least := "", 3 // further away is another word
 	for _, c := range all {
-		if d := distance(strings.ToLower(name), c.name); d < least {
-			best, least = c.name, d
+		if d := distance(strings.ToLower(name), c.Name); d < least {
+			best, least = c.Name, d
 		}
 	}
-	if i := slices.IndexFunc(all, func(c command) bool { return name != "" && strings.HasPrefix(c.name, strings.ToLower(name)) }); i >= 0 {
-		best = all[i].name
+	if i := slices.IndexFunc(all, func(c command) bool {
+		return name != "" &&
+			strings.HasPrefix(c.Name, strings.ToLower(name))
+	}); i >= 0 {
+		best = all[i].Name
 	}
 	if best != "" {
 		return text + "; do you mean /" + best + "? (// begins a message with a slash)"
@@ -79,7 +92,8 @@ func unknownCommand(name string, all []command) string {
 	return text + "; /help lists what there is (// begins a message with a slash)"
 }
 
-// distance is how many letters must be put in, left out, changed or swapped with a neighbour to make one word of another.
+// distance is how many letters must be put in, left out, changed or swapped with a neighbour to
+// make one word of another.
 func distance(a, b string) int {
 	x, y := []rune(a), []rune(b)
 	if len(x) > 40 {
@@ -139,7 +153,7 @@ func (m *chat) fold(focus string) tea.Cmd {
 			m.doing, m.stopFold = "", nil
 			switch {
 			case winnow.CodeOf(err) == winnow.NothingToFold:
-				m.tell(told{text: nothingToFold(err)})
+				m.tell(told{text: panel.NothingToFold(err)})
 			case err != nil && stopped:
 				m.tell(told{text: "folding was stopped; the session is as it was"})
 			}
@@ -178,13 +192,13 @@ func refusals(all []rule.Refusal) string {
 	sums, general := winnow.SumRefusals(all)
 	var said []string
 	for _, r := range general {
-		said = append(said, oneLine(r.Reason))
+		said = append(said, draw.OneLine(r.Reason))
 	}
 	for _, s := range sums {
 		if len(said) == 3 {
 			break
 		}
-		said = append(said, quantity.Number(s.Parts)+"× "+oneLine(s.Reason))
+		said = append(said, quantity.Number(s.Parts)+"× "+draw.OneLine(s.Reason))
 	}
 	if len(said) == 0 {
 		return "the rules find nothing that is redundant"

@@ -3,12 +3,12 @@ package chat
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/chat/internal/draw"
+	"github.com/winnowhq/winnow/chat/internal/panel"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/quantity"
@@ -17,7 +17,8 @@ import (
 )
 
 // takeBack undoes, or does again.
-func (m *chat) takeBack(done, what string, take func(ctx context.Context, id, what string) (*pivot.Receipt, error)) tea.Cmd {
+func (m *chat) takeBack(done, what string, take func(ctx context.Context, id, what string) (*pivot.Receipt,
+	error)) tea.Cmd {
 	if m.stopFold != nil {
 		m.tell(told{text: "a folding goes on: esc stops it, and nothing is to be taken back then"})
 		return nil
@@ -34,7 +35,8 @@ func (m *chat) takeBack(done, what string, take func(ctx context.Context, id, wh
 			if done != "undone" {
 				other = "/undo"
 			}
-			return m.noteAfter(notice{"↶", done + ": " + described(r) + " · " + other + " " + r.ID, well})
+			return m.noteAfter(draw.Notice{Sign: "↶", Text: done + ": " + described(r) + " · " + other + " " + r.ID,
+				Tone: draw.Well})
 		}
 	})
 }
@@ -43,13 +45,16 @@ func (m *chat) takeBack(done, what string, take func(ctx context.Context, id, wh
 func described(r *pivot.Receipt) string {
 	switch r.Kind {
 	case pivot.Restoring:
-		return "the restore of " + quantity.Count(len(r.Quoted)+len(r.Replaced), "part") + ", " + quantity.Number(max(0, r.TokensAfter-r.TokensBefore)) + " tokens"
+		return "the restore of " + quantity.Count(len(r.Quoted)+len(r.Replaced), "part") + ", " +
+			quantity.Number(max(0, r.TokensAfter-r.TokensBefore)) + " tokens"
 	case pivot.Pinning:
 		return "the pin, " + quantity.Number(max(0, r.TokensAfter-r.TokensBefore)) + " tokens"
 	case pivot.Pruning:
-		return "the pruning of " + quantity.Count(r.Parts(), "part") + ", " + quantity.Number(max(0, r.TokensBefore-r.TokensAfter)) + " tokens"
+		return "the pruning of " + quantity.Count(r.Parts(), "part") + ", " +
+			quantity.Number(max(0, r.TokensBefore-r.TokensAfter)) + " tokens"
 	}
-	return "the folding of " + quantity.Count(r.Folded, "message") + ", " + quantity.Number(max(0, r.TokensBefore-r.TokensAfter)) + " tokens"
+	return "the folding of " + quantity.Count(r.Folded, "message") + ", " +
+		quantity.Number(max(0, r.TokensBefore-r.TokensAfter)) + " tokens"
 }
 
 func (m *chat) chooseModel(name string) tea.Cmd {
@@ -74,7 +79,7 @@ func (m *chat) listModels() tea.Cmd {
 		known = model.Default()
 	}
 	current := m.model
-	return m.show(newModelsPanel(m.config.Models, current.String(), func(name string) model.Model {
+	return m.show(panel.NewModels(m.config.Models, current.String(), func(name string) model.Model {
 		if name == current.String() {
 			return current
 		}
@@ -83,46 +88,41 @@ func (m *chat) listModels() tea.Cmd {
 }
 
 // show opens a panel, with what it begins with.
-func (m *chat) show(p panel, begin tea.Cmd) tea.Cmd {
+func (m *chat) show(p panel.Panel, begin tea.Cmd) tea.Cmd {
 	m.panel = p
 	return begin
 }
 
 func (m *chat) showSessions(string) tea.Cmd {
-	return m.show(newSessionsPanel(m.ctx, m.config.Engine.Store(), m.session, m.now(), m.style))
+	return m.show(panel.NewSessions(m.ctx, m.config.Engine.Store(), m.session, m.now(), m.style))
 }
 
 func (m *chat) showReceipts(id string) tea.Cmd {
-	return m.show(newReceiptPanel(m.ctx, m.config.Engine, m.session, id, m.now(), m.style))
+	return m.show(panel.NewReceipts(m.ctx, m.config.Engine, m.session, id, m.now(), m.style))
 }
 
 func (m *chat) showCost(string) tea.Cmd {
-	return m.show(newCostPanel(m.ctx, m.config.Engine, m.session, m.style))
+	return m.show(panel.NewCost(m.ctx, m.config.Engine, m.session, m.style))
 }
 
 func (m *chat) preview(focus string) tea.Cmd {
-	return m.show(newPreviewPanel(m.ctx, m.config.Engine, m.session, focus, m.style))
+	return m.show(panel.NewPreview(m.ctx, m.config.Engine, m.session, focus, m.style))
 }
 
 func (m *chat) showContext(string) tea.Cmd {
-	return m.show(newContextPanel(m.ctx, m.config.Engine, m.session, m.style))
-}
-
-// nothingToFold says why a compaction has nothing to do.
-func nothingToFold(err error) string {
-	if errors.Is(err, winnow.ErrNothingNew) {
-		return "nothing was said since the last summary, and another would say no more; /compact with what it is to dwell on has it written anew"
-	}
-	return "there is nothing to fold yet: all there is would stay word for word"
+	return m.show(panel.NewContext(m.ctx, m.config.Engine, m.session, m.style))
 }
 
 func (m *chat) retitle(text string) tea.Cmd {
 	if text == "" {
-		m.tell(told{text: "the title is: " + oneLine(m.title)})
+		m.tell(told{text: "the title is: " + draw.OneLine(m.title)})
 		return nil
 	}
 	id, engine := m.session, m.config.Engine
-	return m.attempt("the title stays", func(ctx context.Context) (string, error) { return "", engine.Rename(ctx, id, text) })
+	return m.attempt("the title stays", func(ctx context.Context) (string, error) {
+		return "",
+			engine.Rename(ctx, id, text)
+	})
 }
 
 func (m *chat) export(file string) tea.Cmd {
@@ -133,7 +133,7 @@ func (m *chat) export(file string) tea.Cmd {
 	id, export := m.session, m.config.Export
 	return m.attempt("nothing was exported", func(ctx context.Context) (string, error) {
 		path, err := export(ctx, id, file)
-		return "exported to " + oneLine(path), err
+		return "exported to " + draw.OneLine(path), err
 	})
 }
 
@@ -156,7 +156,7 @@ func (m *chat) chooseRevert(string) tea.Cmd {
 		m.tell(told{text: "there is no message to go back to"})
 		return nil
 	}
-	return m.show(newRevertPanel(written, m.now(), m.style), nil)
+	return m.show(panel.NewRevert(written, m.now(), m.style), nil)
 }
 
 // revert goes back to before a message of the user's.
@@ -176,9 +176,9 @@ func (m *chat) revert(target *session.Message) tea.Cmd {
 				return nil
 			}
 			cmd := m.enter(newID)
-			m.after = append(m.after, say(said))
-			if m.editor.empty() {
-				m.editor.set(text)
+			m.after = append(m.after, draw.Say(said))
+			if m.editor.Empty() {
+				m.editor.Set(text)
 			}
 			return cmd
 		}
@@ -193,7 +193,7 @@ func (m *chat) pin(text string) tea.Cmd {
 	id, engine := m.session, m.config.Engine
 	return m.attempt("nothing was pinned", func(ctx context.Context) (string, error) {
 		_, err := engine.Pin(ctx, id, rule.Pin{Text: text})
-		return "pinned: " + oneLine(text), err
+		return "pinned: " + draw.OneLine(text), err
 	})
 }
 
@@ -207,7 +207,11 @@ func (m *chat) restart(string) tea.Cmd {
 }
 
 func (m *chat) showHelp(string) tea.Cmd {
-	return m.show(newHelpPanel(commands(), keysThereAre, m.style), nil)
+	var all []panel.Command
+	for _, c := range commands() {
+		all = append(all, c.Command)
+	}
+	return m.show(panel.NewHelp(all, keysThereAre, m.style), nil)
 }
 
 func (m *chat) quit(string) tea.Cmd { return tea.Quit }

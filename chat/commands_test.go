@@ -11,6 +11,9 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/winnowhq/winnow/agent"
+	"github.com/winnowhq/winnow/chat/internal/draw"
+	"github.com/winnowhq/winnow/chat/internal/drawtest"
+	"github.com/winnowhq/winnow/chat/internal/panel"
 	"github.com/winnowhq/winnow/internal/llmtest"
 	"github.com/winnowhq/winnow/session"
 )
@@ -22,11 +25,13 @@ func talked(t *testing.T, turns int, change func(*Config, *agent.Config)) *bench
 	b := setUp(t, llmtest.Script{Answer: func(r llmtest.Request) llmtest.Reply {
 		if strings.HasPrefix(r.Last(), "turn ") {
 			calls++
-			return llmtest.Reply{Calls: []llmtest.Call{{Name: "read", Arguments: fmt.Sprintf(`{"filePath":"file%d.go"}`, calls)}}}
+			return llmtest.Reply{Calls: []llmtest.Call{{Name: "read",
+				Arguments: fmt.Sprintf(`{"filePath":"file%d.go"}`, calls)}}}
 		}
 		return llmtest.Reply{Text: fmt.Sprintf("answer %d", calls)}
 	}}, change, tool{"read", func(_ context.Context, c agent.Call) (agent.Result, error) {
-		return agent.Result{Title: "file.go", Output: strings.Repeat("func made() { return "+string(c.Input)+" }\n", 700), Metadata: map[string]any{"lines": 700, "total": 700}}, nil
+		return agent.Result{Title: "file.go", Output: strings.Repeat("func made() { return "+string(c.Input)+" }\n",
+			700), Metadata: map[string]any{"lines": 700, "total": 700}}, nil
 	}})
 	for i := range turns {
 		b.says(fmt.Sprintf("turn %d", i+1))
@@ -38,7 +43,8 @@ func talked(t *testing.T, turns int, change func(*Config, *agent.Config)) *bench
 
 func TestCommand_unknownOnesNameTheNearest(t *testing.T) {
 	for typed, want := range map[string]string{
-		"compct": "/compact", "undoo": "/undo", "recipt": "/receipt", "mdoel": "/model", "con": "/context", "hlep": "/help",
+		"compct": "/compact", "undoo": "/undo", "recipt": "/receipt", "mdoel": "/model", "con": "/context",
+		"hlep":   "/help",
 		"wombat": "/help lists", "": "/help lists",
 	} {
 		if got := unknownCommand(typed, commands()); !strings.Contains(got, want) {
@@ -72,7 +78,7 @@ func TestCompletion_offersWhatBeginsAlike(t *testing.T) {
 	b.shows("no session yet")
 	b.types("/und")
 	b.press("tab")
-	if got := b.editor.value(); got != "/undo " {
+	if got := b.editor.Value(); got != "/undo " {
 		t.Errorf("tab makes %q of /und", got)
 	}
 }
@@ -171,7 +177,7 @@ func TestCommands_work(t *testing.T) {
 	if reverted == "" {
 		t.Error("no message was named to go back to")
 	}
-	if got := b.editor.value(); got != "turn 2" {
+	if got := b.editor.Value(); got != "turn 2" {
 		t.Errorf("the message that was taken back is not in the line to be changed, but %q", got)
 	}
 	b.press("ctrl+u")
@@ -186,7 +192,10 @@ func TestCommands_work(t *testing.T) {
 
 func TestCommands_whileItWorks(t *testing.T) {
 	hold := make(chan struct{})
-	b := setUp(t, llmtest.Script{Answer: func(r llmtest.Request) llmtest.Reply { return llmtest.Reply{Text: "said at last", Hold: hold} }}, nil)
+	b := setUp(t, llmtest.Script{Answer: func(r llmtest.Request) llmtest.Reply {
+		return llmtest.Reply{Text: "said at " +
+			"last", Hold: hold}
+	}}, nil)
 	b.says("one")
 	b.until("a request", func() bool { return len(b.upstream.Records()) > 0 })
 	for typed, want := range map[string]string{
@@ -208,7 +217,8 @@ func TestResume_showsTheSessionThatWas(t *testing.T) {
 	b.shows("≡ folded")
 	b.rests()
 	want, id := b.look(), b.session
-	again := &bench{t: t, store: b.store, upstream: b.upstream, messages: make(chan tea.Msg, 1<<12), clock: b.clock, clock0: b.clock0.Add(time.Minute)}
+	again := &bench{t: t, store: b.store, upstream: b.upstream, messages: make(chan tea.Msg, 1<<12), clock: b.clock,
+		clock0: b.clock0.Add(time.Minute)}
 	again.start(llmtest.Script{}, func(c *Config, _ *agent.Config) { c.Session = id })
 	again.shows("≡ folded")
 	again.rests()
@@ -219,7 +229,7 @@ func TestResume_showsTheSessionThatWas(t *testing.T) {
 	again.shows("▌ turn 1")
 	again.press("end")
 	again.press("up")
-	if got := again.editor.value(); got != "turn 3" {
+	if got := again.editor.Value(); got != "turn 3" {
 		t.Errorf("up gives %q, want what was said last", got)
 	}
 }
@@ -267,5 +277,21 @@ func TestGrants_areOfOneSession(t *testing.T) {
 	b.shows("begins with your next message")
 	if b.grants.allow(p) {
 		t.Error("what was granted for the session before is allowed in the next one")
+	}
+}
+
+// What /help shows at three sizes, without colour.
+func TestHelp_look(t *testing.T) {
+	var all []panel.Command
+	for _, c := range commands() {
+		all = append(all, c.Command)
+	}
+	p := panel.NewHelp(all, [][2]string{{"enter", "send"}, {"esc", "stop the turn"},
+		{"ctrl+o", "unfold what was done: the newest turn, all, nothing"}}, draw.NewStyle(false))
+	p.View(80, 24)
+	p.Update(drawtest.Keys["down"])
+	for _, size := range [][2]int{{80, 24}, {40, 12}, {140, 40}} {
+		lines := drawtest.Fits(t, p.View(size[0], size[1]), size[0], size[1])
+		drawtest.Golden(t, fmt.Sprintf("help-%dx%d", size[0], size[1]), strings.Join(lines, "\n")+"\n")
 	}
 }

@@ -1,6 +1,10 @@
 package chat
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/winnowhq/winnow/chat/internal/editor"
+)
 
 // completion offers the commands that begin as what is typed does.
 type completion struct {
@@ -14,12 +18,13 @@ func (c *completion) reset() { *c = completion{dismissed: c.dismissed} }
 // offers are the commands that may be meant: none once there is a space.
 func (c *completion) offers(typed []rune) []command {
 	text := string(typed)
-	if !strings.HasPrefix(text, "/") || strings.HasPrefix(text, "//") || strings.ContainsAny(text, " \n") || text == c.dismissed {
+	if !strings.HasPrefix(text, "/") || strings.HasPrefix(text, "//") || strings.ContainsAny(text, " \n") ||
+		text == c.dismissed {
 		return nil
 	}
 	var fitting []command
 	for _, one := range commands() {
-		if strings.HasPrefix("/"+one.name, strings.ToLower(text)) {
+		if strings.HasPrefix("/"+one.Name, strings.ToLower(text)) {
 			fitting = append(fitting, one)
 		}
 	}
@@ -29,14 +34,15 @@ func (c *completion) offers(typed []rune) []command {
 func (c *completion) open(typed []rune) bool { return len(c.offers(typed)) > 0 }
 func (c *completion) dismiss(typed []rune)   { c.dismissed = string(typed) }
 
-// completeNext puts the command that is offered into the line, with the first tab; further ones go through what is offered.
+// completeNext puts the command that is offered into the line, with the first tab; further ones go
+// through what is offered.
 func (m *chat) completeNext(direction int) {
-	fitting := m.complete.offers(m.editor.text)
+	fitting := m.complete.offers(m.editor.Typed())
 	if len(fitting) == 0 {
 		return
 	}
 	if len(fitting) == 1 {
-		m.editor.set("/" + fitting[0].name + " ")
+		m.editor.Set("/" + fitting[0].Name + " ")
 		m.complete.reset()
 		return
 	}
@@ -50,16 +56,17 @@ func (m *chat) completeNext(direction int) {
 	m.complete.at = (m.complete.at + direction + len(fitting)) % len(fitting)
 }
 
-// take puts the command that was chosen with tab into the line, and reports whether it needs an argument before it can be sent.
-func (c *completion) take(e *editor) (waits bool) {
-	fitting := c.offers(e.text)
+// take puts the command that was chosen with tab into the line, and reports whether it needs an
+// argument before it can be sent.
+func (c *completion) take(e *editor.Editor) (waits bool) {
+	fitting := c.offers(e.Typed())
 	if !c.begun || c.at >= len(fitting) {
 		return false
 	}
 	one := fitting[c.at]
-	e.set("/" + one.name)
-	if one.arguments != "" && !strings.HasPrefix(one.arguments, "[") {
-		e.insert(" ")
+	e.Set("/" + one.Name)
+	if one.Arguments != "" && !strings.HasPrefix(one.Arguments, "[") {
+		e.Insert(" ")
 		return true
 	}
 	return false

@@ -13,7 +13,8 @@ import (
 // Config is what a chat works with. Engine and Open are needed.
 type Config struct {
 	Engine *winnow.Engine
-	// Open makes the loop that asks a model. It is called at the start, and whenever another model is chosen.
+	// Open makes the loop that asks a model. It is called at the start, and whenever another model
+	// is chosen.
 	Open func(ctx context.Context, o Opening) (*agent.Loop, model.Model, error)
 	// Model is "provider/id" of the model to begin with; Open decides what "" is.
 	Model string
@@ -29,17 +30,19 @@ type Config struct {
 	Directory string
 	// Export writes a session into a file and says where; file may be "". nil: there is no /export.
 	Export func(ctx context.Context, sessionID, file string) (path string, err error)
-	// Revert goes back to before a message of the user's: files and session; it gives the id of the session to go on with, and what was done, for
-	// people, beside an error too where files were changed before it. nil: there is no /revert.
+	// Revert goes back to before a message of the user's: files and session; it gives the id of the
+	// session to go on with, and what was done, for people, beside an error too where files were
+	// changed before it. nil: there is no /revert.
 	Revert func(ctx context.Context, sessionID, messageID string) (newID, told string, err error)
 	// Advice says what to do about an error of the loop, "" for nothing; it may be nil.
 	Advice func(err error) string
-	// NoRevert says why there is none, for people.
+	// NoRevert says why /revert is missing, for people.
 	NoRevert string
 	// Notice is shown once at the top of the transcript, "" for none.
 	Notice string
 
-	// Input and Output are the terminal; nil is that of the process. Environ is its environment, for what it can show. NoColor leaves colour out.
+	// Input and Output are the terminal; nil is that of the process. Environ is its environment,
+	// for what it can show. NoColor leaves colour out.
 	Input   io.Reader
 	Output  io.Writer
 	Environ []string
@@ -60,7 +63,7 @@ func (c Config) check() error {
 	case c.Engine == nil:
 		return errors.New("chat: there is no engine: set Config.Engine")
 	case c.Open == nil:
-		return errors.New("chat: there is nobody to talk to: set Config.Open")
+		return errors.New("chat: there is no loop: set Config.Open")
 	}
 	return nil
 }

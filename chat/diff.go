@@ -6,13 +6,15 @@ import (
 	"charm.land/lipgloss/v2"
 
 	"github.com/winnowhq/winnow/call"
+	"github.com/winnowhq/winnow/chat/internal/draw"
 	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/tui"
 )
 
 const (
-	// diffLines is how many lines of a change are shown while it is folded, and openDiff when it is not.
+	// diffLines is how many lines of a change are shown while it is folded, and openDiff when it is
+	// not.
 	diffLines = 6
 	openDiff  = 200
 )
@@ -45,27 +47,28 @@ func (t *transcript) layDiff(p *session.Part, f facts, open bool) []string {
 	var lines []string
 	for i, c := range all {
 		if i == most || i == most-1 && len(all) > most {
-			lines = append(lines, gutter+gutter+paint(t.style.dim, "… "+quantity.Count(len(all)-i, "more line")))
+			lines = append(lines, draw.Gutter+draw.Gutter+draw.Paint(t.style.Dim,
+				"… "+quantity.Count(len(all)-i, "more line")))
 			break
 		}
-		s := t.style.dim
+		s := t.style.Dim
 		switch c.sign {
 		case '+':
-			s = t.style.added
+			s = t.style.Added
 		case '-':
-			s = t.style.removed
+			s = t.style.Removed
 		}
-		lines = append(lines, gutter+gutter+t.changeLine(c, s))
+		lines = append(lines, draw.Gutter+draw.Gutter+t.changeLine(c, s))
 	}
 	return lines
 }
 
 func (t *transcript) changeLine(c change, s lipgloss.Style) string {
-	room := t.width - 2*len(gutter) - 2
+	room := t.width - 2*len(draw.Gutter) - 2
 	if c.sign == '@' {
-		return paint(s, "⋯")
+		return draw.Paint(s, "⋯")
 	}
-	return paint(s, string(c.sign)+" "+tui.Cut(clean(c.text), room))
+	return draw.Paint(s, string(c.sign)+" "+tui.Cut(draw.Clean(c.text), room))
 }
 
 // changes are the lines of a change: from the diff that a tool gave, else from its arguments.
@@ -106,7 +109,8 @@ func unified(text string) []change {
 	return all
 }
 
-// between is a change from one text to another: what they begin and end with alike is left out, the rest went and came.
+// between is a change from one text to another: what they begin and end with alike is left out, the
+// rest went and came.
 func between(before, after string) []change {
 	a, b := linesOf(before), linesOf(after)
 	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
@@ -132,7 +136,8 @@ func linesOf(text string) []string {
 	return strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 }
 
-// counts are the lines that a change of this call added and removed, ok false where it changes nothing that is known.
+// counts are the lines that a change of this call added and removed, ok false where it changes
+// nothing that is known.
 func counts(p *session.Part, f facts) (added, removed int, ok bool) {
 	for _, c := range changes(p, f) {
 		switch c.sign {

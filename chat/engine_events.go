@@ -7,9 +7,11 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/agent"
+	"github.com/winnowhq/winnow/chat/internal/draw"
 )
 
-// happened takes in what loop and engine told. What belongs to other sessions, such as those of sub-agents, is not for this transcript.
+// happened handles what loop and engine told. What belongs to other sessions, such as those of
+// sub-agents, is not for this transcript.
 func (m *chat) happened(items fedMsg) tea.Cmd {
 	read := false
 	var commands []tea.Cmd
@@ -44,7 +46,7 @@ func (m *chat) happened(items fedMsg) tea.Cmd {
 	return tea.Batch(commands...)
 }
 
-// loopTold takes in an event of the loop, and says whether the log has something new.
+// loopTold handles an event of the loop, and says whether the log has something new.
 func (m *chat) loopTold(e agent.Event) bool {
 	t := m.transcript
 	switch e.Type {
@@ -64,9 +66,9 @@ func (m *chat) loopTold(e agent.Event) bool {
 	case agent.Restarted:
 		if t.writing() != nil {
 			t.dropLive()
-			t.say(say("the answer broke off; it is asked for again"))
+			t.say(draw.Say("the answer broke off; it is asked for again"))
 		} else {
-			t.say(say("nothing usable came; it is asked for again"))
+			t.say(draw.Say("nothing usable came; it is asked for again"))
 		}
 	case agent.Answered:
 		if m.work != nil {
@@ -86,7 +88,7 @@ func (m *chat) loopTold(e agent.Event) bool {
 		t.call(e.Message, e.Part)
 		return true
 	case agent.Noticed:
-		m.after = append(m.after, warn(oneLine(e.Text)))
+		m.after = append(m.after, draw.Warn(draw.OneLine(e.Text)))
 		return true
 	case agent.Observed, agent.TurnEnded:
 		return true
@@ -94,7 +96,7 @@ func (m *chat) loopTold(e agent.Event) bool {
 	return false
 }
 
-// engineTold takes in an event of the engine.
+// engineTold handles an event of the engine.
 func (m *chat) engineTold(e winnow.Event) (read bool, cmd tea.Cmd) {
 	t := m.transcript
 	switch e.Type {
@@ -103,7 +105,7 @@ func (m *chat) engineTold(e winnow.Event) (read bool, cmd tea.Cmd) {
 	case winnow.ElisionCommitted:
 		m.doing, m.warned = "", false
 		if e.Receipt != nil {
-			m.after = append(m.after, prunedNotice(e.Receipt, m.model))
+			m.after = append(m.after, draw.PrunedNotice(e.Receipt, m.model))
 		}
 		return true, nil
 	case winnow.CompactionStarted:
@@ -130,19 +132,20 @@ func (m *chat) engineTold(e winnow.Event) (read bool, cmd tea.Cmd) {
 		if e.Background {
 			m.preparing = false
 			if e.Code != winnow.Cancelled {
-				m.after = append(m.after, say("the summary that was prepared beside the work is not used: "+reasonOf(e)))
+				m.after = append(m.after, draw.Say("the summary that was prepared beside the work is not used: "+
+					""+reasonOf(e)))
 			}
 			return true, nil
 		}
 		m.doing = ""
 		if e.Code != winnow.Cancelled && e.Code != winnow.NothingToFold {
-			m.after = append(m.after, wrong(failedCompaction(e)))
+			m.after = append(m.after, draw.Wrong(failedCompaction(e)))
 			return true, nil
 		}
 	case winnow.BudgetWarning:
 		if !m.warned {
 			m.warned = true
-			m.after = append(m.after, warn(budgetText(e)))
+			m.after = append(m.after, draw.Warn(budgetText(e)))
 			return true, nil
 		}
 	}
@@ -155,7 +158,7 @@ func reasonOf(e winnow.Event) string {
 	for _, op := range []string{"compact", "prepare"} {
 		why = strings.TrimPrefix(why, "winnow: "+op+" "+e.SessionID+": ")
 	}
-	return oneLine(strings.Replace(why, " ("+string(e.Code)+")", "", 1))
+	return draw.OneLine(strings.Replace(why, " ("+string(e.Code)+")", "", 1))
 }
 
 // failedCompaction says what a compaction that came to nothing means, and what to do.
@@ -173,7 +176,7 @@ func failedCompaction(e winnow.Event) string {
 func budgetText(e winnow.Event) string {
 	text := "the window fills up"
 	if e.Text != "" {
-		text += ": " + oneLine(e.Text)
+		text += ": " + draw.OneLine(e.Text)
 	}
 	return text + " · /compact folds now, /context shows what takes the space"
 }

@@ -11,10 +11,12 @@ import (
 	"github.com/winnowhq/winnow/agent"
 )
 
-// beat is how often the screen takes in what happens, at most: twenty times a second are enough for the eye, and little enough for a slow line.
+// beat is how often the screen is told what happens, at most: twenty times a second are enough for
+// the eye, and little enough for a slow line.
 const beat = 50 * time.Millisecond
 
-// feed carries what happens elsewhere to the program, in order. Who tells something never waits, and pieces of one text that nobody took yet are joined.
+// feed carries what happens elsewhere to the program, in order. Who tells something never waits,
+// and pieces of one text that nobody took yet are joined.
 type feed struct {
 	mu    sync.Mutex
 	items []any
@@ -56,7 +58,8 @@ func join(last *any, item any) bool {
 		return true
 	case winnow.Event:
 		a, ok := (*last).(winnow.Event)
-		if !ok || a.Type != b.Type || a.SessionID != b.SessionID || b.Type != winnow.CompactionDelta || a.Request != b.Request {
+		if !ok || a.Type != b.Type || a.SessionID != b.SessionID || b.Type != winnow.CompactionDelta ||
+			a.Request != b.Request {
 			return false
 		}
 		b.Text = a.Text + b.Text

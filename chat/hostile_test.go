@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/winnowhq/winnow/agent"
+	"github.com/winnowhq/winnow/chat/internal/draw"
+	"github.com/winnowhq/winnow/chat/internal/drawtest"
 	"github.com/winnowhq/winnow/internal/llmtest"
 )
 
@@ -16,11 +18,14 @@ const poison = "\x1b]52;c;cm0gLXJm\x07\x1b]0;owned\x1b\\\x1b[2J\x1bPq\x1b\\\x1b_
 
 // tried are the commands, with what they are given.
 var tried = []struct{ name, argument string }{
-	{"nothing" + poison, ""}, {"title", poison}, {"title", ""}, {"context", ""}, {"cost", ""}, {"sessions", ""}, {"model", ""}, {"model", poison}, {"pin", poison},
-	{"revert", ""}, {"help", ""}, {"export", "a" + poison}, {"prune", ""}, {"compact", poison}, {"receipt", poison}, {"undo", poison}, {"redo", ""}, {"new", ""}, {"quit", ""},
+	{"nothing" + poison, ""}, {"title", poison}, {"title", ""}, {"context", ""}, {"cost", ""}, {"sessions", ""},
+	{"model", ""}, {"model", poison}, {"pin", poison},
+	{"revert", ""}, {"help", ""}, {"export", "a" + poison}, {"prune", ""}, {"compact", poison}, {"receipt", poison},
+	{"undo", poison}, {"redo", ""}, {"new", ""}, {"quit", ""},
 }
 
-// settles works off what happens until nothing has come for a moment: a command that is still at it is looked at with the next.
+// settles works off what happens until nothing has come for a moment: a command that is still at it
+// is looked at with the next.
 func (b *bench) settles() string {
 	b.t.Helper()
 	for {
@@ -33,24 +38,32 @@ func (b *bench) settles() string {
 	}
 }
 
-// Every command, every panel, answers, calls, questions, errors and notices of a session that is hostile from one end to the other: look fails where anything of
-// it would be obeyed.
+// Every command, every panel, answers, calls, questions, errors and notices of a session that is
+// hostile from one end to the other: look fails where anything of it would be obeyed.
 func TestScreen_nothingOfAHostileSessionIsObeyed(t *testing.T) {
 	b := setUp(t, llmtest.Script{Answer: after(
-		llmtest.Reply{Calls: []llmtest.Call{{Name: "bash", Arguments: `{"command":"ls \u001b]0;owned\u0007\u202e\u009b2J\u0000"}`}, {Name: "read", Arguments: `{"filePath":"a\u001b[2J\r\b\u2066"}`}}},
+		llmtest.Reply{Calls: []llmtest.Call{{Name: "bash",
+			Arguments: `{"command":"ls \u001b]0;owned\u0007\u202e\u009b2J\u0000"}`},
+			{Name: "read", Arguments: `{"filePath":"a\u001b[2J\r\b\u2066"}`}}},
 		llmtest.Reply{Text: "Done " + poison + "\n\n```\n" + poison + "\n```\n- " + poison + "\n> " + poison}),
 	}, func(c *Config, _ *agent.Config) {
-		c.NoColor, c.Directory, c.Notice, c.Models = false, "/srv/"+poison, "a notice "+poison, []string{reader.String(), "acme/" + poison}
+		c.NoColor, c.Directory, c.Notice, c.Models = false, "/srv/"+poison, "a notice "+poison,
+			[]string{reader.String(), "acme/" + poison}
 		c.Export = func(_ context.Context, _, file string) (string, error) {
 			return "/tmp/" + file, errors.New("no room " + poison)
 		}
-		c.Revert = func(context.Context, string, string) (string, string, error) { return "", poison, errors.New(poison) }
+		c.Revert = func(context.Context, string, string) (string, string, error) {
+			return "", poison,
+				errors.New(poison)
+		}
 		c.Advice = func(error) string { return "advice " + poison }
 	}, tool{"bash", func(ctx context.Context, c agent.Call) (agent.Result, error) {
-		if err := c.Ask(ctx, agent.Permission{Tool: "bash" + poison, Action: "run" + poison, Target: "ls " + poison, Folder: "/srv/" + poison}); err != nil {
+		if err := c.Ask(ctx, agent.Permission{Tool: "bash" + poison, Action: "run" + poison, Target: "ls " + poison,
+			Folder: "/srv/" + poison}); err != nil {
 			return agent.Result{}, err
 		}
-		return agent.Result{Title: "ls " + poison, Output: strings.Repeat("a file "+poison+"\n", 40), Metadata: map[string]any{"exit": 1}}, nil
+		return agent.Result{Title: "ls " + poison, Output: strings.Repeat("a file "+poison+"\n", 40),
+			Metadata: map[string]any{"exit": 1}}, nil
 	}}, tool{"read", func(context.Context, agent.Call) (agent.Result, error) {
 		return agent.Result{}, errors.New("no such file " + poison)
 	}})
@@ -76,7 +89,8 @@ func TestScreen_nothingOfAHostileSessionIsObeyed(t *testing.T) {
 			saw++
 		}
 		for _, key := range []string{"down", "enter", "down", "up", "pgdown"} {
-			if b.panel != nil && c.name != "model" && c.name != "revert" && c.name != "sessions" && c.name != "compact" || key != "enter" && b.panel != nil {
+			if b.panel != nil && c.name != "model" && c.name != "revert" && c.name != "sessions" &&
+				c.name != "compact" || key != "enter" && b.panel != nil {
 				b.press(key)
 				b.look()
 			}
@@ -86,11 +100,11 @@ func TestScreen_nothingOfAHostileSessionIsObeyed(t *testing.T) {
 			b.look()
 		}
 		v := b.draw()
-		if bad := obeyed(v.WindowTitle); bad != "" {
+		if bad := drawtest.Obeyed(v.WindowTitle); bad != "" {
 			t.Errorf("after /%s the title of the window has %s: %q", c.name, bad, v.WindowTitle)
 		}
 		for line := range strings.SplitSeq(v.Content, "\n") {
-			if bad := obeyed(line); bad != "" {
+			if bad := drawtest.Obeyed(line); bad != "" {
 				t.Errorf("after /%s a line has %s: %q", c.name, bad, line)
 			}
 		}
@@ -104,8 +118,8 @@ func TestScreen_nothingOfAHostileSessionIsObeyed(t *testing.T) {
 		t.Errorf("only after %d commands the screen had anything of what is hostile: it is no test", saw)
 	}
 	for _, c := range commands() {
-		if !given[c.name] {
-			t.Errorf("/%s is not tried in a hostile session: put it into the table", c.name)
+		if !given[c.Name] {
+			t.Errorf("/%s is not tried in a hostile session: put it into the table", c.Name)
 		}
 	}
 }
@@ -115,7 +129,7 @@ func TestScreen_nothingOfAHostileErrorIsObeyed(t *testing.T) {
 	b := setUp(t, llmtest.Script{Answer: llmtest.Text("never")}, func(c *Config, _ *agent.Config) {
 		c.Advice = func(error) string { return "advice " + poison }
 	})
-	b.transcript.say(wrong("the provider said " + poison))
+	b.transcript.say(draw.Wrong("the provider said " + poison))
 	b.send(told{"nothing was done", errors.New(poison)})
 	b.shows("owned")
 }

@@ -10,7 +10,8 @@ import (
 // again is how long the second ctrl+c may take.
 const again = 2 * time.Second
 
-// key does what a key is for, where somebody is: in a question, in a panel, or in the line that is typed.
+// key does what a key is for, where somebody is: in a question, in a panel, or in the line that is
+// typed.
 func (m *chat) key(k tea.KeyPressMsg) tea.Cmd {
 	before := m.typed
 	m.typed, m.hint = m.now(), ""
@@ -67,11 +68,11 @@ func (m *chat) key(k tea.KeyPressMsg) tea.Cmd {
 	case "ctrl+l":
 		return tea.ClearScreen
 	case "ctrl+d":
-		if m.editor.empty() {
+		if m.editor.Empty() {
 			return m.interruptOrQuit()
 		}
 	case "end", "home":
-		if m.editor.empty() {
+		if m.editor.Empty() {
 			if name == "home" {
 				m.transcript.toStart()
 			} else {
@@ -80,7 +81,7 @@ func (m *chat) key(k tea.KeyPressMsg) tea.Cmd {
 			return nil
 		}
 	}
-	if m.editor.key(k) {
+	if m.editor.Key(k) {
 		m.complete.reset()
 	}
 	return nil
@@ -94,7 +95,7 @@ func (m *chat) paste(p tea.PasteMsg) tea.Cmd {
 	case m.panel != nil:
 		return m.toPanel(p)
 	default:
-		m.editor.paste(p.Content)
+		m.editor.Paste(p.Content)
 		m.complete.reset()
 	}
 	return nil
@@ -103,8 +104,8 @@ func (m *chat) paste(p tea.PasteMsg) tea.Cmd {
 // escape stops the work; without any, it goes back to the end of the transcript.
 func (m *chat) escape() tea.Cmd {
 	switch {
-	case m.complete.open(m.editor.text):
-		m.complete.dismiss(m.editor.text)
+	case m.complete.open(m.editor.Typed()):
+		m.complete.dismiss(m.editor.Typed())
 	case m.work != nil:
 		m.work.stop()
 	case m.stopFold != nil:
@@ -122,8 +123,8 @@ func (m *chat) interruptOrQuit() tea.Cmd {
 		return tea.Quit
 	}
 	m.quitting = now
-	if !m.editor.empty() {
-		m.editor.set("")
+	if !m.editor.Empty() {
+		m.editor.Set("")
 		m.complete.reset()
 	}
 	m.hint = "ctrl+c again quits"
@@ -135,15 +136,15 @@ func (m *chat) submit() tea.Cmd {
 	if m.complete.take(&m.editor) {
 		return nil
 	}
-	text := m.editor.value()
+	text := m.editor.Value()
 	if strings.TrimSpace(text) == "" {
 		if m.resumes && m.work == nil {
 			return m.resume()
 		}
-		m.editor.set("")
+		m.editor.Set("")
 		return nil
 	}
-	m.editor.sent()
+	m.editor.Sent()
 	m.complete.reset()
 	m.transcript.toEnd()
 	if rest, escaped := strings.CutPrefix(text, "//"); escaped {

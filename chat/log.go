@@ -7,6 +7,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/chat/internal/draw"
+	"github.com/winnowhq/winnow/chat/internal/panel"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/session"
 )
@@ -64,7 +66,7 @@ func (m *chat) synced(msg logMsg) tea.Cmd {
 	case msg.id != m.session:
 		return next
 	case msg.err != nil:
-		m.transcript.say(wrong("the session cannot be read: " + explain(msg.err)))
+		m.transcript.say(draw.Wrong("the session cannot be read: " + draw.Explain(msg.err)))
 		m.notes()
 		return next
 	}
@@ -85,7 +87,7 @@ func (m *chat) synced(msg logMsg) tea.Cmd {
 	}
 	m.notes()
 	if m.panel != nil {
-		next = tea.Batch(next, m.toPanel(windowChanged{m.session}))
+		next = tea.Batch(next, m.toPanel(panel.WindowChanged{ID: m.session}))
 	}
 	return next
 }
@@ -101,28 +103,29 @@ func (m *chat) load(msg logMsg) {
 			prunings = append(prunings, r)
 		}
 	}
-	m.editor.history = nil
+	var said []string
 	for i := range msg.messages {
 		one := &msg.messages[i]
 		for len(prunings) > 0 && prunings[0].Log > 0 && prunings[0].Log <= i {
-			m.transcript.say(prunedNotice(prunings[0], m.model))
+			m.transcript.say(draw.PrunedNotice(prunings[0], m.model))
 			prunings = prunings[1:]
 		}
 		m.transcript.message(one, -1)
 		if one.Written() {
 			if text := one.Text(); text != "" {
-				m.editor.history = append(m.editor.history, text)
+				said = append(said, text)
 			}
 		}
 	}
-	m.editor.at = len(m.editor.history)
+	m.editor.Remember(said)
 	for _, r := range prunings {
-		m.transcript.say(prunedNotice(r, m.model))
+		m.transcript.say(draw.PrunedNotice(r, m.model))
 	}
 	m.notes()
 	m.resumes = unfinished(msg.messages) && len(m.first) == 0
 	if m.resumes {
-		m.transcript.say(warn("this session stopped in the middle of a turn: enter on an empty line goes on with it"))
+		m.transcript.say(draw.Warn("this session stopped in the middle of a turn: enter on an empty line goes on " +
+			"with it"))
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/winnowhq/winnow/chat/internal/draw"
 	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/tui"
 	"github.com/winnowhq/winnow/visible"
@@ -26,7 +27,8 @@ type shown struct {
 	since    time.Time
 }
 
-// draw draws the screen: the transcript or a panel, a rule, what is typed or a question, and what the window holds.
+// draw draws the screen: the transcript or a panel, a rule, what is typed or a question, and what
+// the window holds.
 func (m *chat) draw() tea.View {
 	lines, cursor := m.screen()
 	for i, l := range lines {
@@ -40,7 +42,7 @@ func (m *chat) draw() tea.View {
 }
 
 func (m *chat) windowTitle() string {
-	if title := oneLine(m.title); title != "" {
+	if title := draw.OneLine(m.title); title != "" {
 		return tui.Cut(title, 80) + " · winnow"
 	}
 	return "winnow"
@@ -57,7 +59,7 @@ func (m *chat) screen() ([]string, *tea.Cursor) {
 	case len(m.asks) > 0:
 		below, x, y = m.drawQuestion(room - 1)
 	case m.panel != nil:
-		below = []string{paint(m.style.dim, tui.Cut(m.panel.Keys(), m.width))}
+		below = []string{draw.Paint(m.style.Dim, tui.Cut(m.panel.Keys(), m.width))}
 	default:
 		below, x, y = m.drawInput(max(1, min(inputRows, room-3)))
 	}
@@ -106,7 +108,8 @@ func (m *chat) rule(left, right string) string {
 		right = " " + tui.Cut(right, max(0, m.width-tui.Columns(left)-8))
 	}
 	dashes := max(0, m.width-3-tui.Columns(left)-tui.Columns(right))
-	return paint(m.style.dim, "── ") + paint(m.style.bold, left) + paint(m.style.dim, strings.Repeat("─", dashes)+right)
+	return draw.Paint(m.style.Dim, "── ") + draw.Paint(m.style.Bold, left) +
+		draw.Paint(m.style.Dim, strings.Repeat("─", dashes)+right)
 }
 
 // status is the rule above the input: what goes on, or whose session this is.
@@ -138,7 +141,7 @@ func (m *chat) status() string {
 			right = "a summary is being prepared · " + right
 		}
 	case m.title != "":
-		left = oneLine(m.title)
+		left = draw.OneLine(m.title)
 	}
 	if m.transcript.scrolled {
 		right = "↓ more · end"
@@ -159,38 +162,40 @@ func (m *chat) waiting() string {
 func (m *chat) drawInput(most int) (lines []string, x, y int) {
 	for i, q := range m.queued {
 		if i == 2 {
-			lines = append(lines, paint(m.style.dim, gutter+"… "+quantity.Count(len(m.queued)-i, "more message")+" waiting"))
+			lines = append(lines, draw.Paint(m.style.Dim,
+				draw.Gutter+"… "+quantity.Count(len(m.queued)-i, "more message")+" waiting"))
 			break
 		}
-		lines = append(lines, paint(m.style.dim, tui.Cut("↥ waits: "+oneLine(q.text[:min(len(q.text), 400)]), m.width)))
+		lines = append(lines, draw.Paint(m.style.Dim,
+			tui.Cut("↥ waits: "+draw.OneLine(q.text[:min(len(q.text), 400)]), m.width)))
 	}
-	fitting := m.complete.offers(m.editor.text)
+	fitting := m.complete.offers(m.editor.Typed())
 	from := 0
 	if m.complete.begun {
 		from = max(0, m.complete.at-offered+1)
 	}
 	for i := from; i < min(len(fitting), from+offered); i++ {
 		one := fitting[i]
-		mark, look := "  ", m.style.dim
+		mark, look := "  ", m.style.Dim
 		if m.complete.begun && i == m.complete.at {
-			mark, look = "› ", m.style.accent
+			mark, look = "› ", m.style.Accent
 		}
-		name := fit(strings.TrimSpace("/"+one.name+" "+one.arguments), 18)
-		lines = append(lines, paint(look, tui.Cut(mark+name+" "+one.help, m.width)))
+		name := draw.Fit(strings.TrimSpace("/"+one.Name+" "+one.Arguments), 18)
+		lines = append(lines, draw.Paint(look, tui.Cut(mark+name+" "+one.Help, m.width)))
 	}
-	rows, x, y := m.editor.rows(m.width-len(gutter)-1, most)
+	rows, x, y := m.editor.Rows(m.width-len(draw.Gutter)-1, most)
 	y += len(lines)
 	for i, row := range rows {
-		mark := gutter
+		mark := draw.Gutter
 		if i == 0 {
-			mark = paint(m.style.accent, "›") + " "
+			mark = draw.Paint(m.style.Accent, "›") + " "
 		}
-		if m.editor.empty() {
-			row = paint(m.style.dim, tui.Cut(m.placeholder(), m.width-len(gutter)))
+		if m.editor.Empty() {
+			row = draw.Paint(m.style.Dim, tui.Cut(m.placeholder(), m.width-len(draw.Gutter)))
 		}
 		lines = append(lines, mark+row)
 	}
-	return lines, x + len(gutter), y
+	return lines, x + len(draw.Gutter), y
 }
 
 func (m *chat) placeholder() string {
@@ -205,13 +210,15 @@ func (m *chat) placeholder() string {
 	return "say something · /help"
 }
 
-// bar is what stands at the bottom: what fills the window, and what the session took. A low screen has room for one line of it.
+// bar is what stands at the bottom: what fills the window, and what the session took. A low screen
+// has room for one line of it.
 func (m *chat) bar() []string {
-	lines := []string{"", paint(m.style.dim, tui.Cut("nothing was said yet", m.width))}
+	lines := []string{"", draw.Paint(m.style.Dim, tui.Cut("nothing was said yet", m.width))}
 	if m.gauge.Model != "" {
-		lines = drawBar(m.gauge, m.width, m.style)
+		lines = draw.Bar(m.gauge, m.width, m.style)
 	} else if window := m.model.Limits.Context; window > 0 {
-		lines[1] = paint(m.style.dim, tui.Cut("nothing was said yet · a window of "+quantity.Number(window)+" tokens", m.width))
+		lines[1] = draw.Paint(m.style.Dim, tui.Cut("nothing was said yet · a window of "+quantity.Number(window)+" "+
+			"tokens", m.width))
 	}
 	if m.height < lowScreen {
 		lines = lines[len(lines)-1:]

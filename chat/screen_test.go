@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/winnowhq/winnow/agent"
+	"github.com/winnowhq/winnow/chat/internal/drawtest"
 	"github.com/winnowhq/winnow/internal/llmtest"
 )
 
@@ -21,14 +22,15 @@ func TestScreen_fitsWhateverHappens(t *testing.T) {
 	b.shows("the end of the file")
 	b.rests()
 	names := slices.Sorted(func(yield func(string) bool) {
-		for name := range keys {
+		for name := range drawtest.Keys {
 			if name != "ctrl+c" && name != "enter" && !yield(name) {
 				return
 			}
 		}
 	})
 	rapid.Check(t, func(t *rapid.T) {
-		b.Update(tea.WindowSizeMsg{Width: rapid.IntRange(1, 160).Draw(t, "width"), Height: rapid.IntRange(1, 50).Draw(t, "height")})
+		b.Update(tea.WindowSizeMsg{Width: rapid.IntRange(1, 160).Draw(t, "width"),
+			Height: rapid.IntRange(1, 50).Draw(t, "height")})
 		for range rapid.IntRange(0, 6).Draw(t, "keys") {
 			b.clock = b.clock.Add(time.Second)
 			switch rapid.IntRange(0, 5).Draw(t, "kind") {
@@ -44,7 +46,7 @@ func TestScreen_fitsWhateverHappens(t *testing.T) {
 					b.asks = []*question{{want: agent.Permission{Tool: "bash", Action: "run", Target: strings.Repeat("rm -rf /\n", 30)}, answer: make(chan error, 1)}}
 				}
 			default:
-				b.Update(keys[rapid.SampledFrom(names).Draw(t, "key")])
+				b.Update(drawtest.Keys[rapid.SampledFrom(names).Draw(t, "key")])
 			}
 		}
 		lines, cursor := b.screen()

@@ -1,6 +1,7 @@
 package chat
 
-// view gives exactly height lines of the transcript, the newest at the bottom unless somebody scrolled up.
+// view gives exactly height lines of the transcript, the newest at the bottom unless somebody
+// scrolled up.
 func (t *transcript) view() []string {
 	lines := make([]string, 0, t.height)
 	i, line := t.top, t.line

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// canSuspend reports whether there is a shell to go back to, which can wake this process up again. A process whose group nobody watches is not stopped by the
-// system, and would wait for ever.
+// canSuspend reports whether there is a shell to go back to, which can wake this process up again.
+// A process whose group nobody watches is not stopped by the system, and would wait for ever.
 func canSuspend() bool {
 	parent := os.Getppid()
 	own, err := unix.Getsid(0)

@@ -3,6 +3,7 @@ package chat
 import (
 	"slices"
 
+	"github.com/winnowhq/winnow/chat/internal/draw"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/session"
 )
@@ -17,11 +18,12 @@ const (
 	ofThese                // how many there are
 )
 
-// item is one thing in the transcript: a message of the log, an answer that is being written, or a notice.
+// item is one thing in the transcript: a message of the log, an answer that is being written, or a
+// notice.
 type item struct {
 	message *session.Message
-	notice  *notice
-	live    *prose
+	notice  *draw.Notice
+	live    *draw.Prose
 	step    int // that is being written
 
 	// What was laid out, and for what.
@@ -32,7 +34,8 @@ type item struct {
 	stale  bool
 }
 
-// transcript is what was said and done, oldest first. Only what is looked at is laid out, and once as long as it does not change.
+// transcript is what was said and done, oldest first. Only what is looked at is laid out, and once
+// as long as it does not change.
 type transcript struct {
 	items []*item
 	at    map[string]int // of a message, by its id
@@ -44,11 +47,12 @@ type transcript struct {
 	asking   map[string]bool           // tools that wait for a permission, by name
 
 	width, height int
-	style         style
+	style         draw.Style
 	details       details
 	spinner       string
 
-	// Where one is: at the end, or at the line of an item that is the first on the screen. Line −1 is the blank line before it.
+	// Where one is: at the end, or at the line of an item that is the first on the screen. Line −1
+	// is the blank line before it.
 	scrolled bool
 	top      int
 	line     int
@@ -56,7 +60,7 @@ type transcript struct {
 	laid int // lines laid out so far, for tests
 }
 
-func newTranscript(s style) *transcript {
+func newTranscript(s draw.Style) *transcript {
 	t := &transcript{style: s}
 	t.clear()
 	return t
@@ -68,8 +72,8 @@ func (t *transcript) clear() {
 	t.started, t.asking = map[string]bool{}, map[string]bool{}
 }
 
-// log brings the transcript up to a log: messages that are new come where the log has them, what is newer of the others takes their place. It gives those
-// that were not there before.
+// log brings the transcript up to a log: messages that are new come where the log has them, what is
+// newer of the others takes their place. It gives those that were not there before.
 func (t *transcript) log(messages []session.Message) (added []*session.Message) {
 	for i := range messages {
 		m := &messages[i]
@@ -93,8 +97,9 @@ func (t *transcript) next(messages []session.Message) int {
 	return -1
 }
 
-// message adds a message of the log before an item, or at the end where that is negative; or it puts its newer form in the place of the older. What is
-// being written stays behind it, as it is in no log yet.
+// message adds a message of the log before an item, or at the end where that is negative; or it
+// puts its newer form in the place of the older. What is being written stays behind it, as it is in
+// no log yet.
 func (t *transcript) message(m *session.Message, before int) {
 	if i, known := t.at[m.ID]; known {
 		it := t.items[i]
@@ -121,7 +126,8 @@ func (t *transcript) message(m *session.Message, before int) {
 	}
 }
 
-// alone is a message by itself. A pointer into a log would hold the whole of it in memory, and the transcript has read a log for each message.
+// alone is a message by itself. A pointer into a log would hold the whole of it in memory, and the
+// transcript has read a log for each message.
 func alone(m *session.Message) *session.Message {
 	one := *m
 	return &one
@@ -148,9 +154,11 @@ func (t *transcript) index(from int) {
 	}
 }
 
-// same reports whether a message stands as it stood: what the engine hands out is never changed in place.
+// same reports whether a message stands as it stood: what the engine hands out is never changed in
+// place.
 func same(a, b *session.Message) bool {
-	return len(a.Parts) == len(b.Parts) && (len(a.Parts) == 0 || &a.Parts[0] == &b.Parts[0]) && a.Finish == b.Finish && a.Failed() == b.Failed()
+	return len(a.Parts) == len(b.Parts) && (len(a.Parts) == 0 || &a.Parts[0] == &b.Parts[0]) && a.Finish == b.Finish &&
+		a.Failed() == b.Failed()
 }
 
 func (t *transcript) add(it *item) {
@@ -158,16 +166,16 @@ func (t *transcript) add(it *item) {
 }
 
 // say adds a notice.
-func (t *transcript) say(n notice) { t.add(&item{notice: &n}) }
+func (t *transcript) say(n draw.Notice) { t.add(&item{notice: &n}) }
 
 // delta adds to the answer that is being written.
 func (t *transcript) delta(step int, text string) {
 	it := t.writing()
 	if it == nil {
-		it = &item{live: &prose{width: t.width, style: t.style}, step: step}
+		it = &item{live: &draw.Prose{Width: t.width, Style: t.style}, step: step}
 		t.add(it)
 	}
-	it.live.write(text)
+	it.live.Write(text)
 	it.stale = true
 }
 
@@ -208,7 +216,7 @@ func (t *transcript) answered(id string) {
 		return
 	}
 	live.message = &session.Message{MessageInfo: session.MessageInfo{ID: id, Role: session.Assistant},
-		Parts: []session.Part{{Type: session.TextPart, Text: live.live.text()}}}
+		Parts: []session.Part{{Type: session.TextPart, Text: live.live.Text()}}}
 	live.live, live.stale = nil, true
 	t.at[id] = slices.Index(t.items, live)
 }
@@ -222,7 +230,8 @@ func (t *transcript) call(message string, p session.Part) {
 	m := *t.items[i].message
 	m.Parts = append([]session.Part(nil), m.Parts...)
 	for j := range m.Parts {
-		if m.Parts[j].ID == p.ID && p.ID != "" || m.Parts[j].CallID == p.CallID && p.CallID != "" && m.Parts[j].Type == session.ToolPart {
+		if m.Parts[j].ID == p.ID && p.ID != "" || m.Parts[j].CallID == p.CallID && p.CallID != "" &&
+			m.Parts[j].Type == session.ToolPart {
 			m.Parts[j] = p
 			t.items[i].message, t.items[i].stale = &m, true
 			return
@@ -245,12 +254,12 @@ func (t *transcript) laidOut(i int) []string {
 	it.moving = false
 	switch {
 	case it.live != nil:
-		if it.live.width != t.width {
-			it.live.resize(t.width)
+		if it.live.Width != t.width {
+			it.live.Resize(t.width)
 		}
-		it.lines = it.live.all()
+		it.lines = it.live.All()
 	case it.notice != nil:
-		it.lines = it.notice.lines(t.width, t.style)
+		it.lines = it.notice.Lines(t.width, t.style)
 	default:
 		it.lines = t.layMessage(it, open)
 	}
@@ -276,7 +285,8 @@ func (t *transcript) gap(i int) int {
 	return 0
 }
 
-// close reports whether an item's end, or its beginning, stands close to a neighbour that does so too: calls under calls.
+// close reports whether an item's end, or its beginning, stands close to a neighbour that does so
+// too: calls under calls.
 func (it *item) close(end bool) bool {
 	switch {
 	case it.notice != nil:

@@ -6,17 +6,18 @@ import (
 	"charm.land/lipgloss/v2"
 	"github.com/go-json-experiment/json"
 
+	"github.com/winnowhq/winnow/chat/internal/draw"
 	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/tui"
 )
 
 const (
-	// saidLines is how many lines of a message of the user's are shown while it is folded: what is longer was pasted.
+	// saidLines is how many lines of a message of the user's are shown while it is folded: what is
+	// longer was pasted.
 	saidLines = 12
-	// openLines and openBytes are how much of an output is shown even when it is unfolded.
+	// openLines is how many lines of an output are shown even when it is unfolded.
 	openLines = 200
-	openBytes = 64 << 10
 )
 
 // layMessage lays out a message of the log.
@@ -42,7 +43,7 @@ func (t *transcript) layMessage(it *item, open bool) []string {
 		switch p := &m.Parts[i]; p.Type {
 		case session.TextPart:
 			if strings.TrimSpace(p.Text) != "" && !p.Ignored {
-				add(markdown(p.Text, t.width, t.style), false)
+				add(draw.Markdown(p.Text, t.width, t.style), false)
 				tight = false
 			}
 		case session.ReasoningPart:
@@ -73,13 +74,13 @@ func (t *transcript) laySaid(m *session.Message, open bool) []string {
 			text += p.Text
 			written = written || !p.Synthetic
 		case p.Type == session.FilePart:
-			files = append(files, strings.TrimSpace("["+oneLine(p.Filename)+" "+oneLine(p.Mime))+"]")
+			files = append(files, strings.TrimSpace("["+draw.OneLine(p.Filename)+" "+draw.OneLine(p.Mime))+"]")
 		}
 	}
 	if !written && len(files) == 0 {
-		return t.note("↻", "told to go on: "+oneLine(tui.Cut(oneLine(text), 4*t.width)), t.style.dim)
+		return t.note("↻", "told to go on: "+draw.OneLine(tui.Cut(draw.OneLine(text), 4*t.width)), t.style.Dim)
 	}
-	mark, quoted := paint(t.style.accent, "▌")+" ", t.style.bold
+	mark, quoted := draw.Paint(t.style.Accent, "▌")+" ", t.style.Bold
 	most := saidLines
 	if open {
 		most = 1 << 30
@@ -89,8 +90,8 @@ func (t *transcript) laySaid(m *session.Message, open bool) []string {
 	for more && len(lines) < most {
 		var line string
 		line, rest, more = strings.Cut(rest, "\n")
-		for _, l := range wrap(clean(line), t.width-len(gutter), "") {
-			lines = append(lines, mark+paint(quoted, l))
+		for _, l := range draw.Wrap(draw.Clean(line), t.width-len(draw.Gutter), "") {
+			lines = append(lines, mark+draw.Paint(quoted, l))
 		}
 	}
 	hidden := len(lines) - min(len(lines), most)
@@ -99,10 +100,11 @@ func (t *transcript) laySaid(m *session.Message, open bool) []string {
 		hidden += 1 + strings.Count(strings.TrimSuffix(rest, "\n"), "\n")
 	}
 	if hidden > 0 {
-		lines = append(lines, mark+paint(t.style.dim, tui.Cut("… "+quantity.Count(hidden, "more line")+" · ctrl+o unfolds", t.width-len(gutter))))
+		lines = append(lines, mark+draw.Paint(t.style.Dim,
+			tui.Cut("… "+quantity.Count(hidden, "more line")+" · ctrl+o unfolds", t.width-len(draw.Gutter))))
 	}
 	for _, f := range files {
-		lines = append(lines, mark+paint(t.style.dim, tui.Cut(f, t.width-len(gutter))))
+		lines = append(lines, mark+draw.Paint(t.style.Dim, tui.Cut(f, t.width-len(draw.Gutter))))
 	}
 	return lines
 }
@@ -110,10 +112,10 @@ func (t *transcript) laySaid(m *session.Message, open bool) []string {
 // layMarker lays out the place where the past was folded.
 func (t *transcript) layMarker(m *session.Message) []string {
 	if r := t.receipts[m.ID]; r != nil {
-		n := foldedNotice(r)
-		return n.lines(t.width, t.style)
+		n := draw.FoldedNotice(r)
+		return n.Lines(t.width, t.style)
 	}
-	return t.note("≡", "to be folded up to here", t.style.dim)
+	return t.note("≡", "to be folded up to here", t.style.Dim)
 }
 
 func (t *transcript) laySummary(m *session.Message, open bool) []string {
@@ -124,9 +126,11 @@ func (t *transcript) laySummary(m *session.Message, open bool) []string {
 		}
 	}
 	if !open {
-		return t.note("≡", "the summary that stands for what is above: "+quantity.Count(len(strings.Fields(text.String())), "word")+" · ctrl+o unfolds", t.style.dim)
+		return t.note("≡", "the summary of what is above: "+
+			""+quantity.Count(len(strings.Fields(text.String())), "word")+" · ctrl+o unfolds", t.style.Dim)
 	}
-	return append(t.note("≡", "the summary that stands for what is above:", t.style.dim), markdown(text.String(), t.width, t.style)...)
+	return append(t.note("≡", "the summary of what is above:", t.style.Dim),
+		draw.Markdown(text.String(), t.width, t.style)...)
 }
 
 // layThought lays out what a model thought: one line, unless it is unfolded.
@@ -135,15 +139,16 @@ func (t *transcript) layThought(text string, open bool) []string {
 		return nil
 	}
 	if !open {
-		return t.note("∴", tui.Cut(oneLine(text[:min(len(text), 8*t.width)]), t.width-len(gutter)), t.style.dim)
+		return t.note("∴", tui.Cut(draw.OneLine(text[:min(len(text), 8*t.width)]), t.width-len(draw.Gutter)),
+			t.style.Dim)
 	}
 	var lines []string
 	for line := range strings.Lines(strings.TrimSpace(text)) {
-		for _, l := range wrap(clean(strings.TrimRight(line, "\n")), t.width-len(gutter), "") {
-			lines = append(lines, gutter+paint(t.style.dim, l))
+		for _, l := range draw.Wrap(draw.Clean(strings.TrimRight(line, "\n")), t.width-len(draw.Gutter), "") {
+			lines = append(lines, draw.Gutter+draw.Paint(t.style.Dim, l))
 		}
 	}
-	lines[0] = paint(t.style.dim, "∴ ") + strings.TrimPrefix(lines[0], gutter)
+	lines[0] = draw.Paint(t.style.Dim, "∴ ") + strings.TrimPrefix(lines[0], draw.Gutter)
 	return lines
 }
 
@@ -156,51 +161,16 @@ func (t *transcript) layError(m *session.Message) []string {
 		} `json:"data"`
 	}
 	if json.Unmarshal(m.Error, &e, session.ReadOptions()) == nil && e.Name == "interrupted" {
-		return t.note("■", "interrupted", t.style.warn)
+		return t.note("■", "interrupted", t.style.Warn)
 	}
-	text := oneLine(e.Data.Message)
+	text := draw.OneLine(e.Data.Message)
 	if text == "" {
 		text = "the answer broke off"
 	}
-	return t.note("✗", text, t.style.bad)
+	return t.note("✗", text, t.style.Bad)
 }
 
 // note is a sign and a text under which its further lines stand.
 func (t *transcript) note(sign, text string, s lipgloss.Style) []string {
-	return note(sign, text, t.width, s)
-}
-
-func note(sign, text string, width int, s lipgloss.Style) []string {
-	lines := wrap(text, width-len(gutter), "")
-	for i, l := range lines {
-		before := gutter
-		if i == 0 {
-			before = sign + " "
-		}
-		lines[i] = paint(s, before+l)
-	}
-	return lines
-}
-
-// excerpt is the beginning of a foreign text as lines of a width, and how many lines it has that are left out.
-func excerpt(text string, width, most int) (lines []string, hidden int) {
-	text = strings.TrimRight(text, "\n ")
-	whole := text
-	if len(text) > openBytes {
-		text = text[:openBytes]
-	}
-	rest, more := text, text != ""
-	taken := 0
-	for more && len(lines) < most {
-		var line string
-		line, rest, more = strings.Cut(rest, "\n")
-		taken++
-		lines = append(lines, chop(clean(line), width)...)
-	}
-	hidden = max(0, len(lines)-most)
-	lines = lines[:len(lines)-hidden]
-	if total := strings.Count(whole, "\n") + 1; whole != "" {
-		hidden += total - taken
-	}
-	return lines, hidden
+	return draw.Note(sign, text, t.width, s)
 }

@@ -10,22 +10,26 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/winnowhq/winnow/agent"
+	"github.com/winnowhq/winnow/chat/internal/draw"
 	"github.com/winnowhq/winnow/internal/llmtest"
 	"github.com/winnowhq/winnow/session"
 )
 
 // long fills a transcript with steps of two lines each, and some with many.
 func long(steps, lines int) *transcript {
-	t := newTranscript(newStyle(false))
+	t := newTranscript(draw.NewStyle(false))
 	t.resize(80, 20)
-	ask := session.Message{MessageInfo: session.MessageInfo{ID: "ask", Role: session.User}, Parts: []session.Part{{Type: session.TextPart, Text: "go"}}}
+	ask := session.Message{MessageInfo: session.MessageInfo{ID: "ask", Role: session.User},
+		Parts: []session.Part{{Type: session.TextPart, Text: "go"}}}
 	t.message(&ask, -1)
 	for i := range steps {
-		t.message(&session.Message{MessageInfo: session.MessageInfo{ID: fmt.Sprint("m", i), Role: session.Assistant}, Parts: []session.Part{
-			{Type: session.TextPart, Text: fmt.Sprintf("step %d%s", i, strings.Repeat("\n\nmore", lines))},
-			{Type: session.ToolPart, ID: fmt.Sprint("p", i), CallID: fmt.Sprint("c", i), Tool: "read", State: &session.ToolState{
-				Status: session.Completed, Title: "a.go", Output: strings.Repeat("line\n", 300)}},
-		}}, -1)
+		t.message(&session.Message{MessageInfo: session.MessageInfo{ID: fmt.Sprint("m", i), Role: session.Assistant},
+			Parts: []session.Part{
+				{Type: session.TextPart, Text: fmt.Sprintf("step %d%s", i, strings.Repeat("\n\nmore", lines))},
+				{Type: session.ToolPart, ID: fmt.Sprint("p", i), CallID: fmt.Sprint("c", i), Tool: "read",
+					State: &session.ToolState{
+						Status: session.Completed, Title: "a.go", Output: strings.Repeat("line\n", 300)}},
+			}}, -1)
 	}
 	return t
 }
@@ -70,7 +74,8 @@ func TestTranscript_typingInALongSessionLaysOutNothing(t *testing.T) {
 	}
 }
 
-// Wherever one goes, the screen shows consecutive lines of the whole, and going back leads to where one was.
+// Wherever one goes, the screen shows consecutive lines of the whole, and going back leads to where
+// one was.
 func TestScroll_showsConsecutiveLines(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tr := long(rapid.IntRange(0, 12).Draw(t, "steps"), rapid.IntRange(0, 5).Draw(t, "lines"))
@@ -92,7 +97,8 @@ func TestScroll_showsConsecutiveLines(t *testing.T) {
 				want = append(want, "")
 			}
 			if got := tr.view(); strings.Join(got, "\n") != strings.Join(want, "\n") {
-				t.Fatalf("after %d lines, at %d of %d, height %d: got\n%s\nwant\n%s", by, at, len(whole), tr.height, strings.Join(got, "\n"), strings.Join(want, "\n"))
+				t.Fatalf("after %d lines, at %d of %d, height %d: got\n%s\nwant\n%s", by, at, len(whole), tr.height,
+					strings.Join(got, "\n"), strings.Join(want, "\n"))
 			}
 			if tr.scrolled != (at < len(whole)-tr.height) {
 				t.Fatalf("at %d of %d, height %d: scrolled is %v", at, len(whole), tr.height, tr.scrolled)
@@ -106,7 +112,7 @@ func TestTranscript_whatComesBelowMovesNothingThatIsReadAbove(t *testing.T) {
 	tr.scroll(-40)
 	before := strings.Join(tr.view(), "\n")
 	tr.delta(1, "a new answer\n\nof some lines")
-	tr.say(say("a notice"))
+	tr.say(draw.Say("a notice"))
 	if got := strings.Join(tr.view(), "\n"); got != before {
 		t.Errorf("got\n%s\nwant\n%s", got, before)
 	}
@@ -128,14 +134,16 @@ func TestTranscript_aResizeKeepsThePlace(t *testing.T) {
 }
 
 func TestTranscript_callsStandInTheOrderOfTheLog(t *testing.T) {
-	tr := newTranscript(newStyle(false))
+	tr := newTranscript(draw.NewStyle(false))
 	tr.resize(80, 20)
 	tr.answered("a") // no text yet, and the log is read late
 	tr.delta(2, "the last word")
 	message := func(id, text string) session.Message {
-		return session.Message{MessageInfo: session.MessageInfo{ID: id, Role: session.Assistant}, Parts: []session.Part{{ID: "p" + id, Type: session.TextPart, Text: text}}}
+		return session.Message{MessageInfo: session.MessageInfo{ID: id, Role: session.Assistant},
+			Parts: []session.Part{{ID: "p" + id, Type: session.TextPart, Text: text}}}
 	}
-	said := session.Message{MessageInfo: session.MessageInfo{ID: "u", Role: session.User}, Parts: []session.Part{{Type: session.TextPart, Text: "said between"}}}
+	said := session.Message{MessageInfo: session.MessageInfo{ID: "u", Role: session.User},
+		Parts: []session.Part{{Type: session.TextPart, Text: "said between"}}}
 	tr.log([]session.Message{message("a", "first"), said})
 	tr.answered("b")
 	tr.log([]session.Message{message("a", "first"), said, message("b", "the last word")})
@@ -143,25 +151,6 @@ func TestTranscript_callsStandInTheOrderOfTheLog(t *testing.T) {
 	if want := "first ▌ said between the last word"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-}
-
-// A text in pieces looks as it does whole.
-func TestProse_inPiecesAsWhole(t *testing.T) {
-	pieces := []string{"# Title\n", "```go\n", "x := 1\n", "```\n", "a word ", "- item that is rather long for its line\n", "\n", "> quoted\n", "1. one\n", "\t tab", "日本語 "}
-	rapid.Check(t, func(t *rapid.T) {
-		var whole strings.Builder
-		p := prose{width: rapid.IntRange(12, 60).Draw(t, "width"), style: newStyle(false)}
-		for range rapid.IntRange(1, 20).Draw(t, "pieces") {
-			piece := rapid.SampledFrom(pieces).Draw(t, "piece")
-			whole.WriteString(piece)
-			p.write(piece)
-			p.all()
-		}
-		got, want := strings.Join(p.all(), "\n"), strings.Join(markdown(whole.String(), p.width, p.style), "\n")
-		if got != want {
-			t.Fatalf("in pieces\n%s\nwhole\n%s", got, want)
-		}
-	})
 }
 
 func TestOtherSessions_areNotMixedIn(t *testing.T) {
@@ -177,11 +166,12 @@ func TestOtherSessions_areNotMixedIn(t *testing.T) {
 
 // The log is read again for each message. What the transcript keeps of it are messages, not logs.
 func TestTranscript_holdsNoLog(t *testing.T) {
-	tr := newTranscript(newStyle(false))
+	tr := newTranscript(draw.NewStyle(false))
 	var log []session.Message
 	for i := range 1200 {
 		id := fmt.Sprint("msg_", i)
-		log = append(log, session.Message{MessageInfo: session.MessageInfo{ID: id, Role: session.User}, Parts: []session.Part{{ID: id, Type: session.TextPart, Text: "lamp"}}})
+		log = append(log, session.Message{MessageInfo: session.MessageInfo{ID: id, Role: session.User},
+			Parts: []session.Part{{ID: id, Type: session.TextPart, Text: "lamp"}}})
 		tr.log(slices.Clone(log))
 	}
 	var m runtime.MemStats

@@ -20,14 +20,15 @@ func TestWaiting_isSaidWithItsReason(t *testing.T) {
 		return llmtest.Reply{Text: "well"}
 	}}
 	b := setUp(t, script, func(_ *Config, c *agent.Config) {
-		c.Retry = llm.RetryOptions{Random: func() float64 { return 0 }, Sleep: func(ctx context.Context, _ time.Duration) error {
-			select {
-			case <-goOn:
-				return nil
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-		}}
+		c.Retry = llm.RetryOptions{Random: func() float64 { return 0 },
+			Sleep: func(ctx context.Context, _ time.Duration) error {
+				select {
+				case <-goOn:
+					return nil
+				case <-ctx.Done():
+					return ctx.Err()
+				}
+			}}
 	})
 	b.says("one")
 	b.shows("waits 20 s: rate limited")

@@ -2,14 +2,12 @@ package chat
 
 import (
 	"context"
-	"errors"
-	"regexp"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/agent"
+	"github.com/winnowhq/winnow/chat/internal/draw"
 	"github.com/winnowhq/winnow/llm"
 	"github.com/winnowhq/winnow/session"
 )
@@ -58,7 +56,8 @@ type queued struct {
 	said bool // the loop has it
 }
 
-// handOver gives the loop what was said meanwhile, in order. What it does not take, because it has not begun or has just ended, waits.
+// handOver gives the loop what was said meanwhile, in order. What it does not take, because it has
+// not begun or has just ended, waits.
 func (m *chat) handOver() {
 	for _, q := range m.queued {
 		if !q.said && !m.loop.Say(m.session, q.text) {
@@ -121,19 +120,19 @@ func (m *chat) ended(msg endedMsg) tea.Cmd {
 	m.work = nil
 	switch {
 	case msg.err == nil && msg.turn.Finish == llm.Length:
-		m.after = append(m.after, warn("the answer was cut off at the model's limit; say “go on”"))
+		m.after = append(m.after, draw.Warn("the answer was cut off at the model's limit; say “go on”"))
 	case msg.err == nil:
 	case msg.work.stopped:
-		m.after = append(m.after, notice{"■", "interrupted", warning})
+		m.after = append(m.after, draw.Notice{Sign: "■", Text: "interrupted", Tone: draw.Warning})
 		m.resumes = true
 	default:
-		text := explain(msg.err)
+		text := draw.Explain(msg.err)
 		if m.config.Advice != nil {
 			if advice := m.config.Advice(msg.err); advice != "" {
 				text += "\n" + advice
 			}
 		}
-		m.after = append(m.after, wrong(text+"\nenter on an empty line tries again"))
+		m.after = append(m.after, draw.Wrong(text+"\nenter on an empty line tries again"))
 		m.resumes = true
 	}
 	m.asks = nil
@@ -146,25 +145,6 @@ func (m *chat) ended(msg endedMsg) tea.Cmd {
 		}
 	}
 	return tea.Batch(commands...)
-}
-
-// agentPrefix is what the loop's errors begin with: who looks at the session knows that.
-var agentPrefix = regexp.MustCompile(`^agent: (session [^:]*: )?`)
-
-// explain is an error in words for people, without what they know already.
-func explain(err error) string {
-	var e *winnow.Error
-	if errors.As(err, &e) {
-		text := e.Err.Error()
-		if e.Hint != "" {
-			text += "\n" + e.Hint
-		}
-		return text
-	}
-	if errors.Is(err, context.Canceled) {
-		return "interrupted"
-	}
-	return agentPrefix.ReplaceAllString(err.Error(), "")
 }
 
 // tickMsg moves what shows that something goes on.

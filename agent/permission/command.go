@@ -223,7 +223,7 @@ func runsOthers(words []string) bool {
 }
 
 // mentions reports whether the words of a rule stand in a text one behind the other, whatever is
-// between them that is no letter of a word.
+// between them that is not part of a word.
 func mentions(text, target string) bool {
 	split := func(text string) []string {
 		return strings.FieldsFunc(text, func(r rune) bool {

@@ -68,8 +68,13 @@ func gitAsked(texts []string, meant func(int) bool, at *standing) int {
 
 // gitOthers are the settings by which a repository has git run something that no variable of the
 // environment keeps it from: those are asked about.
-var gitOthers = regexp.MustCompile(`^(filter\..*\.(clean|smudge|process)|diff\.external|diff\..*\.(command|textconv)|merge\..*\.driver|gpg\.(.*\.)?program|core\.(sshcommand|gitproxy|editor|askpass|alternaterefscommand|worktree)|credential\..*|` +
-	`remote\..*\.(uploadpack|receivepack|vcs|promisor)|extensions\.partialclone|url\..*|submodule\..*\.update|uploadpack\..*|receive\..*|protocol\..*|sequence\.editor|interactive\.difffilter|trailer\..*\.(command|cmd)|tar\..*\.command|(difftool|mergetool|man|browser|sendemail|instaweb|hook|guitool)\..*)$`)
+var gitOthers = regexp.MustCompile(`^(` +
+	`filter\..*\.(clean|smudge|process)|diff\.external|diff\..*\.(command|textconv)|merge\..*\.driver|` +
+	`gpg\.(.*\.)?program|core\.(sshcommand|gitproxy|editor|askpass|alternaterefscommand|worktree)|` +
+	`credential\..*|remote\..*\.(uploadpack|receivepack|vcs|promisor)|extensions\.partialclone|url\..*|` +
+	`submodule\..*\.update|uploadpack\..*|receive\..*|protocol\..*|sequence\.editor|interactive\.difffilter|` +
+	`trailer\..*\.(command|cmd)|tar\..*\.command|` +
+	`(difftool|mergetool|man|browser|sendemail|instaweb|hook|guitool)\..*)$`)
 
 // How long git may take to say what its settings are, and of how many repositories in one another
 // they are looked at.
@@ -144,7 +149,7 @@ var gitSettings = [][2]string{{"safe.bareRepository", "explicit"}, {"core.fsmoni
 	{"submodule.recurse", "false"}, {"protocol.ext.allow", "never"}}
 
 // Guard adds to an environment what keeps git from running what a repository names: its monitor,
-// its hooks, pagers, and a repository that is none.
+// its hooks, pagers, and a folder that only looks like a repository.
 func Guard(env []string) []string {
 	drop := []string{"GIT_EXTERNAL_DIFF", "GIT_OPTIONAL_LOCKS", "GIT_PAGER", "GIT_NO_LAZY_FETCH", "GIT_CONFIG_COUNT",
 		"CDPATH", "BASH_ENV", "ENV"}

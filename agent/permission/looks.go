@@ -150,7 +150,7 @@ func (p Policy) reads(name string, listed bool) bool {
 	if p.Decide(agent.Permission{Tool: "bash", Action: "read", Target: name, Inside: true}) == Allow {
 		return true
 	}
-	// What a secret is called is none.
+	// The name of a secret is not a secret.
 	return listed && Secret(really) && (Policy{Rules: p.Rules,
 		Directory: p.Directory}).last(agent.Permission{Tool: "bash", Action: "read"}, Allow,
 		func(r Rule) bool { return p.covers(r, really) || p.covers(r, name) }) == Allow

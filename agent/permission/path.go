@@ -12,7 +12,7 @@ import (
 )
 
 // Secret reports whether a path is by its name one that holds keys or passwords: .env, private
-// keys, credentials. Templates of such are none.
+// keys, credentials. Templates of them do not count.
 func Secret(name string) bool {
 	all := strings.Split(strings.ToLower(filepath.ToSlash(name)), "/")
 	base := all[len(all)-1]
@@ -46,7 +46,7 @@ func Runs(name string) (part string, runs bool) {
 		switch lower {
 		case ".git", "git~1", ".husky", ".githooks", ".hg", ".vscode", ".idea", ".direnv", ".cargo", ".claude",
 			".cursor", ".codex", ".gemini", ".opencode", ".winnow":
-			// What agents keep there for people to read is no danger, what they run is.
+			// What agents keep there for people to read is harmless, what they run is not.
 			if lower == ".claude" || lower == ".cursor" || lower == ".codex" || lower == ".gemini" ||
 				lower == ".opencode" || lower == ".winnow" || lower == ".vscode" {
 				if ext := strings.ToLower(filepath.Ext(all[len(all)-1])); ext == ".md" || ext == ".mdc" ||

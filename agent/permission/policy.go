@@ -74,17 +74,17 @@ type Policy struct {
 	Directory string
 }
 
-// Validate fails for rules that cannot be meant: an unknown verdict, a glob that is none.
+// Validate fails for rules that cannot be meant: an unknown verdict, an invalid glob.
 func (p Policy) Validate() error {
 	for i, r := range p.Rules {
 		switch r.Verdict {
 		case Allow, Ask, Deny:
 		default:
-			return fmt.Errorf("rule %d: the verdict %q is none of allow, ask, deny", i+1, r.Verdict)
+			return fmt.Errorf("rule %d: unknown verdict %q; use allow, ask or deny", i+1, r.Verdict)
 		}
 		for _, glob := range []string{r.Tool, r.Action, r.Target} {
 			if r.Action != "run" && !doublestar.ValidatePattern(glob) {
-				return fmt.Errorf("rule %d: %q is no glob", i+1, glob)
+				return fmt.Errorf("rule %d: %q is not a valid glob", i+1, glob)
 			}
 		}
 	}
@@ -117,9 +117,9 @@ func (p Policy) Passes(name string) bool {
 	return false
 }
 
-// about reports whether a rule is about something that is no path and no command: an address, to
+// about reports whether a rule is about something other than a path or a command: an address, to
 // which a note may be added on how near it is (see reach). Both are looked at with the note and
-// without. Whoever has a name decides to which computer it leads: what is near is allowed by a rule
+// without. The owner of a name decides where it leads: what is near is allowed by a rule
 // alone that names the host.
 func (r Rule) about(target string) bool {
 	address, note, near := strings.Cut(target, " (")

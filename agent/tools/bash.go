@@ -48,28 +48,10 @@ type Bash struct {
 var keys = []string{"WINNOW_PROVIDERS", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY", "GEMINI_API_KEY",
 	"GOOGLE_API_KEY"}
 
-func (Bash) Name() string { return "bash" }
-
-func (Bash) Description() string {
-	return "Run a command with sh in the working folder and show what it printed, its errors among it in their " +
-		"order. A command that ends with another exit code " +
-		"than 0 says so in the last line. It has no terminal and no input; what it leaves running in the background " +
-		"ends with it. " +
-		"It may take 120 seconds unless timeout says otherwise. To read, write, find or search files use the tools " +
-		"for that."
-}
-
-func (Bash) Schema() jsontext.Value {
-	return jsontext.Value(`{"type":"object","properties":{` +
-		`"command":{"type":"string","description":"the command, as a shell takes it"},` +
-		`"description":{"type":"string","description":"what it does, in a few words, for the user"},` +
-		`"timeout":{"type":"integer","minimum":1,"maximum":600,"description":"seconds that it may take; 120 without it"},` +
-		`"workdir":{"type":"string","description":"the folder to run in; the working folder without it"}},` +
-		`"required":["command"],"additionalProperties":false}`)
-}
-
-// Serial says that files may be changed.
-func (Bash) Serial() {}
+func (Bash) Name() string           { return "bash" }
+func (Bash) Description() string    { return told("bash").Description }
+func (Bash) Schema() jsontext.Value { return told("bash").Schema }
+func (Bash) Serial()                {} // files may be changed
 
 func (t Bash) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
 	a := argumentsOf(t.Name(), c.Input)

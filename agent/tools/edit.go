@@ -16,27 +16,10 @@ import (
 // Edit puts one text in the place of another in a file.
 type Edit struct{}
 
-func (Edit) Name() string { return "edit" }
-
-func (Edit) Description() string {
-	return "Put newString in the place of oldString in a file. oldString must stand in the file exactly so, blanks " +
-		"and indentation included, without the line " +
-		"numbers that read shows, and once only: take enough of the lines around it. With replaceAll every place is " +
-		"changed. " +
-		"How lines end, a byte order mark and the mode of the file stay as they are."
-}
-
-func (Edit) Schema() jsontext.Value {
-	return jsontext.Value(`{"type":"object","properties":{` +
-		`"filePath":{"type":"string","description":"absolute, or relative to the working folder"},` +
-		`"oldString":{"type":"string","description":"the text to replace, exactly"},` +
-		`"newString":{"type":"string","description":"what comes in its place; empty to remove it"},` +
-		`"replaceAll":{"type":"boolean","description":"change every place, not only one"}},` +
-		`"required":["filePath","oldString","newString"],"additionalProperties":false}`)
-}
-
-// Serial says that files are changed.
-func (Edit) Serial() {}
+func (Edit) Name() string           { return "edit" }
+func (Edit) Description() string    { return told("edit").Description }
+func (Edit) Schema() jsontext.Value { return told("edit").Schema }
+func (Edit) Serial()                {} // files are changed
 
 func (t Edit) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
 	a := argumentsOf(t.Name(), c.Input)
@@ -78,9 +61,9 @@ func (t Edit) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
 	case e.places == 0 && rule.ContainsPlaceholder(from):
 		return agent.Result{}, errPlaceholder
 	case e.places == 0:
-		return agent.Result{}, fmt.Errorf("oldString does not stand in %s%s", at.shown, nearly(string(old), from))
+		return agent.Result{}, fmt.Errorf("oldString was not found in %s%s", at.shown, nearly(string(old), from))
 	case e.places > 1 && !all:
-		return agent.Result{}, fmt.Errorf("oldString stands %d times in %s, in lines %s: take more of the text "+
+		return agent.Result{}, fmt.Errorf("oldString was found %d times in %s, in lines %s: take more of the text "+
 			"around the one you mean, or set replaceAll", e.places, at.shown, e.where())
 	}
 	now := e.apply()
@@ -190,7 +173,7 @@ func nearly(text, from string) string {
 	first, _, _ := strings.Cut(strings.TrimSpace(from), "\n")
 	if first = strings.TrimSpace(first); len(first) > 3 {
 		if i := strings.Index(text, first); i >= 0 {
-			return fmt.Sprintf(": its first line stands in line %d, and what follows is another. Read those lines "+
+			return fmt.Sprintf(": its first line is line %d, but what follows differs. Read those lines "+
 				"again", strings.Count(text[:i], "\n")+1)
 		}
 	}

@@ -26,24 +26,10 @@ const (
 // Glob finds files by name.
 type Glob struct{}
 
-func (Glob) Name() string { return "glob" }
-
-func (Glob) Description() string {
-	return "Find files by name, those changed last first. In a pattern * stands for anything in a name, ** for any " +
-		"folders, {a,b} for either: \"src/**/*.{ts,tsx}\". " +
-		"A pattern without a slash finds names in every folder. What .gitignore names is left out."
-}
-
-func (Glob) Schema() jsontext.Value {
-	return jsontext.Value(`{"type":"object","properties":{` +
-		`"pattern":{"type":"string"},` +
-		`"path":{"type":"string","description":"the folder to look in; the working folder without it"},` +
-		`"limit":{"type":"integer","minimum":1,"description":"how many files to name; 100 without it, 1000 at most"}},` +
-		`"required":["pattern"],"additionalProperties":false}`)
-}
-
-// Paged says that the tool keeps its answers short itself.
-func (Glob) Paged() {}
+func (Glob) Name() string           { return "glob" }
+func (Glob) Description() string    { return told("glob").Description }
+func (Glob) Schema() jsontext.Value { return told("glob").Schema }
+func (Glob) Paged()                 {} // it keeps its answers short itself
 
 // mostWays is how many ways a pattern may be read in, its alternatives multiplied: one name is
 // tried with each of them, and no context ends that.
@@ -107,7 +93,7 @@ func (t Glob) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
 		return agent.Result{}, err
 	}
 	if !info.IsDir() {
-		return agent.Result{}, fmt.Errorf("%s is no folder", at.shown)
+		return agent.Result{}, fmt.Errorf("%s is not a folder", at.shown)
 	}
 	var found []dated
 	err = walk(ctx, at.path, func(e entry) error {

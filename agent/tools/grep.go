@@ -38,27 +38,10 @@ type Grep struct {
 	Policy permission.Policy
 }
 
-func (Grep) Name() string { return "grep" }
-
-func (Grep) Description() string {
-	return "Find the lines of files that a regular expression (Go, RE2: no look-around) matches, by file, with their " +
-		"numbers. " +
-		"What .gitignore names, and files that are no text, are left out. Read the lines around a match with read " +
-		"and its offset."
-}
-
-func (Grep) Schema() jsontext.Value {
-	return jsontext.Value(`{"type":"object","properties":{` +
-		`"pattern":{"type":"string","description":"the regular expression, matched line by line"},` +
-		`"path":{"type":"string","description":"the folder or file to look in; the working folder without it"},` +
-		`"include":{"type":"string","description":"a pattern for the names of files, such as *.go or src/**/*.ts"},` +
-		`"ignoreCase":{"type":"boolean","description":"take capital letters for small ones"},` +
-		`"limit":{"type":"integer","minimum":1,"description":"how many lines to show; 100 without it, 1000 at most"}},` +
-		`"required":["pattern"],"additionalProperties":false}`)
-}
-
-// Paged says that the tool keeps its answers short itself.
-func (Grep) Paged() {}
+func (Grep) Name() string           { return "grep" }
+func (Grep) Description() string    { return told("grep").Description }
+func (Grep) Schema() jsontext.Value { return told("grep").Schema }
+func (Grep) Paged()                 {} // it keeps its answers short itself
 
 func (t Grep) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
 	a := argumentsOf(t.Name(), c.Input)
@@ -141,7 +124,7 @@ func searchOf(a *arguments) *search {
 func needed(e *syntax.Regexp) string {
 	switch e.Op {
 	case syntax.OpLiteral:
-		if e.Flags&syntax.FoldCase == 0 && !slices.Contains(e.Rune, utf8.RuneError) { // which matches what is no UTF-8
+		if e.Flags&syntax.FoldCase == 0 && !slices.Contains(e.Rune, utf8.RuneError) { // which matches invalid UTF-8
 			return string(e.Rune)
 		}
 	case syntax.OpCapture, syntax.OpPlus:
@@ -244,7 +227,8 @@ func (s *search) String(at place) string {
 	if s.matches == 0 {
 		b.WriteString("No line in " + printable(at.shown) + " matches.\n")
 	} else {
-		fmt.Fprintf(&b, "%s in %s:\n%s", quantity.Count(s.matches, "line"), quantity.Count(s.files, "file"), s.text.String())
+		fmt.Fprintf(&b, "%s in %s:\n%s", quantity.Count(s.matches, "line"), quantity.Count(s.files, "file"),
+			s.text.String())
 	}
 	if s.shown < s.matches {
 		fmt.Fprintf(&b, "(%s more lines not shown: narrow the pattern or the folder, or raise limit.)\n",

@@ -7,7 +7,7 @@ import (
 	"os/exec"
 )
 
-// group does nothing where there are no process groups: only the shell itself is ended.
+// group does nothing on systems without process groups: only the shell itself is ended.
 func group(*exec.Cmd) {}
 
 func finish(cmd *exec.Cmd, _ bool) { cmd.Process.Kill() }

@@ -17,7 +17,7 @@ func finish(cmd *exec.Cmd, now bool) {
 	if now {
 		signal = syscall.SIGKILL
 	}
-	syscall.Kill(-cmd.Process.Pid, signal) // that nobody is left is no failure
+	syscall.Kill(-cmd.Process.Pid, signal) // it is fine if no process is left
 }
 
 // status is the exit code as a shell tells it.

@@ -23,24 +23,10 @@ const (
 // List shows what is in a folder.
 type List struct{}
 
-func (List) Name() string { return "list" }
-
-func (List) Description() string {
-	return "Show the files and folders below a folder as a tree; folders end in a slash. Of a large tree the upper " +
-		"levels are shown, and how much more there is. " +
-		"What .gitignore names is left out."
-}
-
-func (List) Schema() jsontext.Value {
-	return jsontext.Value(`{"type":"object","properties":{` +
-		`"path":{"type":"string","description":"the folder; the working folder without it"},` +
-		`"depth":{"type":"integer","minimum":1,"description":"how many levels to show; as many as fit without it"},` +
-		`"limit":{"type":"integer","minimum":1,"description":"how many entries to show; 300 without it, 1500 at most"}},` +
-		`"required":[],"additionalProperties":false}`)
-}
-
-// Paged says that the tool keeps its answers short itself.
-func (List) Paged() {}
+func (List) Name() string           { return "list" }
+func (List) Description() string    { return told("list").Description }
+func (List) Schema() jsontext.Value { return told("list").Schema }
+func (List) Paged()                 {} // it keeps its answers short itself
 
 func (t List) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
 	a := argumentsOf(t.Name(), c.Input)

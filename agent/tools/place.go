@@ -25,7 +25,7 @@ type place struct {
 // locate finds what a call means by a name.
 func locate(c agent.Call, name string) (place, error) {
 	if strings.ContainsRune(name, 0) || len(name) > 4096 {
-		return place{}, errors.New("that is no path")
+		return place{}, errors.New("that is not a path")
 	}
 	if !filepath.IsAbs(c.Directory) {
 		return place{}, fmt.Errorf("the working folder %q is not absolute", c.Directory)
@@ -89,7 +89,7 @@ func ask(ctx context.Context, c agent.Call, at place, p agent.Permission) error 
 	return nil
 }
 
-// regular fails, in words for a model, where a place is no plain file.
+// regular fails, in words for a model, if a place is not a plain file.
 func regular(at place) (fs.FileInfo, error) {
 	info, err := os.Stat(at.path)
 	switch {
@@ -100,7 +100,7 @@ func regular(at place) (fs.FileInfo, error) {
 	case info.IsDir():
 		return nil, fmt.Errorf("%s is a folder: use list", at.shown)
 	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is no plain file but %s", at.shown, plainfile.Kind(info.Mode()))
+		return nil, fmt.Errorf("%s is not a plain file but %s", at.shown, plainfile.Kind(info.Mode()))
 	}
 	return info, nil
 }

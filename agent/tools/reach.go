@@ -25,7 +25,7 @@ const (
 	public reach = iota
 	private
 	loopback
-	metadata // of a cloud: it gives whoever asks the keys of this computer
+	metadata // of a cloud: it gives out the keys of this computer
 )
 
 // note is what is added to an address when permission is asked for, so that nobody overlooks it.
@@ -201,7 +201,7 @@ func (r reach) transport(to *url.URL) *http.Transport {
 	dialer.Control = func(_, address string, _ syscall.RawConn) error {
 		at, err := netip.ParseAddrPort(address)
 		if err != nil {
-			return fmt.Errorf("%w: %s is no address", errNearer, address)
+			return fmt.Errorf("%w: %s is not an address", errNearer, address)
 		}
 		if reachOfAddress(at.Addr()) > r {
 			return fmt.Errorf("%w: %s", errNearer, at.Addr())

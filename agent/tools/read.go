@@ -33,26 +33,10 @@ const (
 // Read shows a file with its lines numbered, or attaches an image.
 type Read struct{}
 
-func (Read) Name() string { return "read" }
-
-func (Read) Description() string {
-	return "Show a text file, each line with its number and a colon before it, which are not part of the file. At " +
-		"most 2,000 lines or 50 KB are shown at once; " +
-		"the last line of the answer says whether the file ended, and otherwise with which offset to go on. Images " +
-		"and PDFs are attached. " +
-		"For a large file read the piece you need; several files can be read in one step."
-}
-
-func (Read) Schema() jsontext.Value {
-	return jsontext.Value(`{"type":"object","properties":{` +
-		`"filePath":{"type":"string","description":"absolute, or relative to the working folder"},` +
-		`"offset":{"type":"integer","minimum":1,"description":"number of the first line to show; 1 without it"},` +
-		`"limit":{"type":"integer","minimum":1,"description":"how many lines to show, 2000 at most"}},` +
-		`"required":["filePath"],"additionalProperties":false}`)
-}
-
-// Paged says that the tool keeps its answers short itself.
-func (Read) Paged() {}
+func (Read) Name() string           { return "read" }
+func (Read) Description() string    { return told("read").Description }
+func (Read) Schema() jsontext.Value { return told("read").Schema }
+func (Read) Paged()                 {} // it keeps its answers short itself
 
 func (t Read) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
 	a := argumentsOf(t.Name(), c.Input)
@@ -122,7 +106,7 @@ type page struct {
 	full         bool // no more lines are taken
 	crlf, lf     int
 	bom, open    bool // begins with a byte order mark; ends without a newline
-	foreign      bool // holds what is no UTF-8
+	foreign      bool // has invalid UTF-8
 }
 
 // read takes the lines of the piece and counts all others.
@@ -243,7 +227,7 @@ func (p *page) String() string {
 
 const bom = "\xEF\xBB\xBF"
 
-// runes is where the first n characters of a text end, in bytes. A byte that is no UTF-8 counts as
+// runes is where the first n characters of a text end, in bytes. An invalid byte counts as
 // one.
 func runes(text string, n int) int {
 	if len(text) <= n {
@@ -276,7 +260,7 @@ func mediaType(head []byte) string {
 	return ""
 }
 
-// binary says what a file is that is no text, "" for text.
+// binary says what a file is that is not text, "" for text.
 func binary(head []byte) string {
 	s := string(head)
 	switch {

@@ -80,7 +80,7 @@ func TestRead_saysWhyItCannot(t *testing.T) {
 		{args{"filePath": "a.txt", "limit": "all"}, "whole number"},
 		{args{"filePath": ""}, "filePath"},
 		{args{"path": "a.txt"}, "filePath"},
-		{args{"filePath": "a\x00b"}, "no path"},
+		{args{"filePath": "a\x00b"}, "not a path"},
 	} {
 		b.fails(Read{}, c.in, c.words)
 	}

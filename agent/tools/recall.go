@@ -37,27 +37,10 @@ type Whole interface {
 // that was too long to be sent, or a part that was elided.
 type Recall struct{ Whole Whole }
 
-func (Recall) Name() string { return "recall" }
-
-func (Recall) Description() string {
-	return "Look into something that was left out of your context: the whole of a result that was too long, or a " +
-		"part in whose place a note with a handle stands. " +
-		"It shows 400 lines unless limit says otherwise, and says how to go on; with a pattern it shows the lines " +
-		"that match and two lines around each. " +
-		"Lines of more than 2,000 characters count as several."
-}
-
-func (Recall) Schema() jsontext.Value {
-	return jsontext.Value(`{"type":"object","properties":{` +
-		`"name":{"type":"string","description":"the handle, as the note has it"},` +
-		`"offset":{"type":"integer","minimum":1,"description":"number of the first line to show; 1 without it"},` +
-		`"limit":{"type":"integer","minimum":1,"description":"how many lines to show, 2000 at most"},` +
-		`"pattern":{"type":"string","description":"a regular expression: only lines that match are shown, from offset on"}},` +
-		`"required":["name"],"additionalProperties":false}`)
-}
-
-// Paged says that the tool keeps its answers short itself.
-func (Recall) Paged() {}
+func (Recall) Name() string           { return "recall" }
+func (Recall) Description() string    { return told("recall").Description }
+func (Recall) Schema() jsontext.Value { return told("recall").Schema }
+func (Recall) Paged()                 {} // it keeps its answers short itself
 
 // Recall is how the note in an output that was cut names this tool.
 func (t Recall) Recall(handle string) string {

@@ -168,7 +168,7 @@ func (Skill) Name() string { return "skill" }
 // Description lists the skills, so that the model knows when to load one.
 func (t Skill) Description() string {
 	var b strings.Builder
-	b.WriteString("Load the instructions for a kind of work before you begin it. There are:")
+	b.WriteString(told("skill").Description)
 	for _, one := range t.Skills.found {
 		b.WriteString("\n- " + one.name)
 		if one.about != "" {
@@ -181,10 +181,7 @@ func (t Skill) Description() string {
 	return b.String()
 }
 
-func (Skill) Schema() jsontext.Value {
-	return jsontext.Value(`{"type":"object","properties":{"name":{"type":"string","description":"name of the skill, as it is listed"}},` +
-		`"required":["name"],"additionalProperties":false}`)
-}
+func (Skill) Schema() jsontext.Value { return told("skill").Schema }
 
 func (t Skill) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
 	a := argumentsOf(t.Name(), c.Input)

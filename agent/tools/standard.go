@@ -2,8 +2,14 @@ package tools
 
 import (
 	"context"
+	_ "embed"
+	"errors"
 	"net/http"
 	"slices"
+	"sync"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/agent"
@@ -21,7 +27,7 @@ type Options struct {
 	// process.
 	Directory string
 	// Skills are more folders of skills, the user's own for example; those of the working folder go
-	// before them. Where there is no skill at all, there is no tool for them.
+	// before them. Without any skill there is no tool for them.
 	Skills []string
 	// Policy keeps grep out of what a search of its folder must not show, and tells bash what
 	// nobody is asked about. What the other tools may do is decided by whom they ask: see
@@ -38,6 +44,26 @@ type Options struct {
 	// Without are names of tools that are left out.
 	Without []string
 }
+
+//go:embed declared.json
+var declaredJSON []byte
+
+// declaration is what a model is told of a tool, from declared.json.
+type declaration struct {
+	Description string         `json:"description"`
+	Schema      jsontext.Value `json:"schema"`
+}
+
+// declarations are those of all tools by name, their schemas without blanks.
+var declarations = sync.OnceValue(func() (all map[string]declaration) {
+	compact := jsontext.Value(declaredJSON)
+	if err := errors.Join(compact.Compact(), json.Unmarshal(compact, &all)); err != nil {
+		panic(err) // the file is part of the program
+	}
+	return all
+})
+
+func told(name string) declaration { return declarations()[name] }
 
 // Standard are the tools of an agent in a fixed order, the same to the byte for the same options
 // and skills: they stand at the head of every request. They are read, write, edit, bash, glob,

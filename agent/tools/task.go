@@ -24,24 +24,9 @@ const sent = "You work for another agent, in a session of your own. Nobody answe
 	"say what you assumed. " +
 	"Your last message is all that the other agent gets, so put everything into it that was asked for."
 
-func (Task) Name() string { return "task" }
-
-func (Task) Description() string {
-	return "Let another agent do a piece of work in a session of its own, so that what it reads on the way stays out " +
-		"of your context: a search through many files, " +
-		"a question that takes several steps. It knows nothing but the prompt, works in the same folder, and you get " +
-		"its last message alone, so say what it is to report. " +
-		"Several tasks of one step work side by side. With the task_id of an earlier task it goes on where that one " +
-		"was."
-}
-
-func (Task) Schema() jsontext.Value {
-	return jsontext.Value(`{"type":"object","properties":{` +
-		`"description":{"type":"string","description":"what it is about, in a few words, for the user"},` +
-		`"prompt":{"type":"string","description":"all that the other agent must know: what to do, where, and what to report"},` +
-		`"task_id":{"type":"string","description":"id of an earlier task to go on with"}},` +
-		`"required":["description","prompt"],"additionalProperties":false}`)
-}
+func (Task) Name() string           { return "task" }
+func (Task) Description() string    { return told("task").Description }
+func (Task) Schema() jsontext.Value { return told("task").Schema }
 
 func (t Task) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
 	a := argumentsOf(t.Name(), c.Input)

@@ -32,7 +32,7 @@ var (
 	priorities = []string{"", "high", "medium", "low"}
 )
 
-// mostTodos is how many things one list may hold: what nobody reads is no plan.
+// mostTodos is how many things one list may hold: a list that nobody reads is not a plan.
 const mostTodos = 200
 
 // Lists are the todo lists of sessions, in memory. Safe for concurrent use.
@@ -92,7 +92,7 @@ func (l *Lists) keep(sessionID string, todos []Todo) {
 }
 
 // TodosIn is the list that the last todowrite of a log wrote, nil without one. A call that failed,
-// or whose arguments are no list, is passed over.
+// or whose arguments are not a list, is passed over.
 func TodosIn(messages []session.Message) []Todo {
 	for i := len(messages) - 1; i >= 0; i-- {
 		for j := len(messages[i].Parts) - 1; j >= 0; j-- {
@@ -173,27 +173,11 @@ func open(todos []Todo) (n int) {
 // TodoWrite puts another list in the place of a session's.
 type TodoWrite struct{ Lists *Lists }
 
-func (TodoWrite) Name() string { return "todowrite" }
-
-func (TodoWrite) Description() string {
-	return "Write the list of what is to be done, the whole of it: what is not in it is gone. Worth it for work of " +
-		"several steps. " +
-		"Have one thing in_progress at a time, and write the list again as soon as one is done."
-}
-
-func (TodoWrite) Schema() jsontext.Value {
-	return jsontext.Value(`{"type":"object","properties":{"todos":{"type":"array","items":{"type":"object","properties":{` +
-		`"content":{"type":"string","description":"what is to be done"},` +
-		`"status":{"type":"string","enum":["pending","in_progress","completed","cancelled"]},` +
-		`"priority":{"type":"string","enum":["high","medium","low"]}},` +
-		`"required":["content","status"],"additionalProperties":false}}},"required":["todos"],"additionalProperties":false}`)
-}
-
-// Serial says that two lists of one step are written in their order.
-func (TodoWrite) Serial() {}
-
-// Harmless says that no file is changed.
-func (TodoWrite) Harmless() {}
+func (TodoWrite) Name() string           { return "todowrite" }
+func (TodoWrite) Description() string    { return told("todowrite").Description }
+func (TodoWrite) Schema() jsontext.Value { return told("todowrite").Schema }
+func (TodoWrite) Serial()                {} // two lists of one step are written in their order
+func (TodoWrite) Harmless()              {} // no file is changed
 
 func (t TodoWrite) Run(_ context.Context, c agent.Call) (agent.Result, error) {
 	if t.Lists == nil {
@@ -220,16 +204,9 @@ func (t TodoWrite) Run(_ context.Context, c agent.Call) (agent.Result, error) {
 // TodoRead shows the list of a session.
 type TodoRead struct{ Lists *Lists }
 
-func (TodoRead) Name() string { return "todoread" }
-
-func (TodoRead) Description() string {
-	return "Show the list of what is to be done as it was last written: [ ] pending, [>] in progress, [x] completed, " +
-		"[-] cancelled."
-}
-
-func (TodoRead) Schema() jsontext.Value {
-	return jsontext.Value(`{"type":"object","properties":{},"required":[],"additionalProperties":false}`)
-}
+func (TodoRead) Name() string           { return "todoread" }
+func (TodoRead) Description() string    { return told("todoread").Description }
+func (TodoRead) Schema() jsontext.Value { return told("todoread").Schema }
 
 func (t TodoRead) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
 	todos, err := t.Lists.Of(ctx, c.SessionID)

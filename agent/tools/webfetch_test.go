@@ -217,8 +217,8 @@ func TestWebFetch_takesNoOtherAddress(t *testing.T) {
 	for address, want := range map[string]string{
 		"": "needs the argument", "example.org/a": "http:// or https://", "ftp://example.org": "http:// or https://",
 		"file:///etc/passwd": "http:// or https://",
-		"http://":            "no host", "http://a b": "no address", "http://[::1": "no address",
-		"https://example.org/\x7f": "no address",
+		"http://":            "has no host", "http://a b": "not a valid address", "http://[::1": "not a valid address",
+		"https://example.org/\x7f": "not a valid address",
 	} {
 		b := newBench(t)
 		if b.fails(WebFetch{}, args{"url": address}, want); len(b.asked) != 0 {
@@ -317,8 +317,9 @@ func TestReach_ofAddresses(t *testing.T) {
 func TestWebFetch_aRedirectIntoTheHouseSaysSo(t *testing.T) {
 	for address, note := range map[string]string{
 		"http://169.254.169.254/latest/meta-data/": "this computer's keys",
-		"http://[64:ff9b::a9fe:a9fe]/":             "this computer's keys", "http://2852039166/": "this computer's keys",
-		"http://127.1:1/": "(this computer)", "http://[2002:7f00:1::]/": "(this computer)",
+		"http://[64:ff9b::a9fe:a9fe]/":             "this computer's keys",
+		"http://2852039166/":                       "this computer's keys",
+		"http://127.1:1/":                          "(this computer)", "http://[2002:7f00:1::]/": "(this computer)",
 		"http://10.1/": "(a private network)",
 	} {
 		s := site(t, map[string]http.HandlerFunc{"/": func(w http.ResponseWriter,

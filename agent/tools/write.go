@@ -24,22 +24,10 @@ import (
 // Write makes a file, or puts another text in its place.
 type Write struct{}
 
-func (Write) Name() string { return "write" }
-
-func (Write) Description() string {
-	return "Write a whole file: a new one, with the folders it needs, or another text in the place of an old one. To " +
-		"change a piece of a file use edit."
-}
-
-func (Write) Schema() jsontext.Value {
-	return jsontext.Value(`{"type":"object","properties":{` +
-		`"filePath":{"type":"string","description":"absolute, or relative to the working folder"},` +
-		`"content":{"type":"string","description":"the whole text of the file, to the byte"}},` +
-		`"required":["filePath","content"],"additionalProperties":false}`)
-}
-
-// Serial says that files are changed.
-func (Write) Serial() {}
+func (Write) Name() string           { return "write" }
+func (Write) Description() string    { return told("write").Description }
+func (Write) Schema() jsontext.Value { return told("write").Schema }
+func (Write) Serial()                {} // files are changed
 
 func (t Write) Run(ctx context.Context, c agent.Call) (agent.Result, error) {
 	a := argumentsOf(t.Name(), c.Input)
@@ -90,7 +78,7 @@ var errPlaceholder = errors.New("nothing was written: the text holds a note that
 // mostEdited is how many bytes a file may have that is read to be changed.
 const mostEdited = 32 << 20
 
-// before is what a file holds before it is changed; info is nil where there is none yet, and the
+// before is what a file holds before it is changed; info is nil if there is no file yet, and the
 // text of one above mostEdited is left where it is.
 func before(at place) ([]byte, fs.FileInfo, error) {
 	info, err := os.Stat(at.path)
@@ -110,7 +98,7 @@ func before(at place) ([]byte, fs.FileInfo, error) {
 	return old, info, err
 }
 
-// put writes a file in one go: whoever opens it sees the old text or the new one, and a crash
+// put writes a file in one go: a reader sees the old text or the new one, and a crash
 // leaves one of them. The mode of the old file stays; info is nil for a new one, which gets the
 // mode that new files have. The folder is made where it is missing.
 func put(path string, text []byte, info fs.FileInfo) (err error) {
@@ -181,7 +169,7 @@ func sweep(folder string) {
 }
 
 // mostDiff is how many bytes of a diff are kept with a call; a larger one is left out, because half
-// a diff is none.
+// a diff is useless.
 const mostDiff = 256 << 10
 
 // addDiff puts the unified diff of a change among the metadata, for people, with the lines that

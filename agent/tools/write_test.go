@@ -184,12 +184,12 @@ func TestEdit_saysWhyItDidNot(t *testing.T) {
 		words []string
 	}{
 		{args{"filePath": "a.txt", "oldString": "four", "newString": "x"},
-			[]string{"does not stand in a.txt", "Read the file again"}},
+			[]string{"was not found in a.txt", "Read the file again"}},
 		{args{"filePath": "a.txt", "oldString": "one", "newString": "x"},
-			[]string{"stands 2 times", "lines 1, 5", "replaceAll"}},
-		{args{"filePath": "a.txt", "oldString": "aa", "newString": "x"}, []string{"stands 2 times"}},
+			[]string{"found 2 times", "lines 1, 5", "replaceAll"}},
+		{args{"filePath": "a.txt", "oldString": "aa", "newString": "x"}, []string{"found 2 times"}},
 		{args{"filePath": "a.txt", "oldString": "one\ntwo", "newString": "x"}, []string{"blanks or line breaks alone"}},
-		{args{"filePath": "a.txt", "oldString": "three\nfour", "newString": "x"}, []string{"line 3", "another"}},
+		{args{"filePath": "a.txt", "oldString": "three\nfour", "newString": "x"}, []string{"line 3", "differs"}},
 		{args{"filePath": "a.txt", "oldString": "one", "newString": "one"}, []string{"the same"}},
 		{args{"filePath": "crlf.txt", "oldString": "a\nb", "newString": "a\r\nb"}, []string{"nothing to change"}},
 		{args{"filePath": "a.txt", "oldString": "", "newString": "x"}, []string{"empty"}},

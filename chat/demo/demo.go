@@ -1,4 +1,7 @@
-// Package demo shows what Winnow does, without a key or a network. It holds a small made-up project and scripted models, which are asked over loopback as a real provider is. Everything but the thinking is real: requests, streams, tool calls that change files, the provider's cache, what is pruned and folded, and what it would cost.
+// Package demo holds a small made-up project, and models that are a script: they need neither a key nor
+// the network, and are spoken to over the loopback as a real provider is. Everything but the thinking
+// is real: requests, streams, tool calls that change files, the provider's cache, what is pruned and
+// folded, and what it would cost.
 package demo
 
 import (
@@ -19,8 +22,10 @@ const (
 )
 
 // Notice says what this is, for people.
-const Notice = "This is a demo: the answers are scripted, no model is asked, and the prices are made up. Tools, files, requests, cache, pruning and compaction are real, " +
-	"in a folder that is thrown away at the end. The window is small, 16,000 tokens, so that it fills soon. Say: tour · fix the test · read the logs · write the report"
+const Notice = "This is a demo: the answers are scripted, no model is asked, and the prices are made up. Tools, " +
+	"files, requests, cache, pruning and compaction are real, " +
+	"in a folder that is thrown away at the end. The window is small, 16,000 tokens, so that it fills soon. Say: " +
+	"tour · fix the test · read the logs · write the report"
 
 // Topics are what the script understands, as somebody would type it.
 var Topics = []string{"tour", "fix the test", "read the logs", "write the report"}
@@ -45,7 +50,8 @@ func Start(folder string) (*Demo, error) {
 	return d, nil
 }
 
-// Hurry leaves out the pauses in which somebody would read; it is for tests, and comes before the first request.
+// Hurry leaves out the pauses in which somebody would read; it is for tests, and comes before the
+// first request.
 func (d *Demo) Hurry() { d.script.pause = 0 }
 
 // Close ends the upstream.
@@ -55,25 +61,31 @@ func (d *Demo) Close() error { return d.upstream.close() }
 func (d *Demo) Protocol() string { return "anthropic" }
 func (d *Demo) BaseURL() string  { return d.upstream.url }
 
-// Models is the catalogue of the demo alone. The prices are made up, in the proportions that are usual.
+// Models is the catalogue of the demo alone. The prices are made up, in the proportions that are
+// usual.
 func (d *Demo) Models() *model.Catalogue {
 	cache := model.Cache{Lifetime: 5 * time.Minute, MinPrefix: 1024, Explicit: true}
 	return &model.Catalogue{Source: "made up", Date: "2026-01-01", Models: []model.Model{
-		{Provider: Provider, ID: Small[len(Provider)+1:], Name: "A script, 16k", Limits: model.Limits{Context: 16_000, Output: 2_000}, Cache: cache,
+		{Provider: Provider, ID: Small[len(Provider)+1:], Name: "A script, 16k",
+			Limits: model.Limits{Context: 16_000, Output: 2_000}, Cache: cache,
 			Price: model.Price{Input: 3, Output: 15, CacheRead: 0.3, CacheWrite: 3.75}},
-		{Provider: Provider, ID: Large[len(Provider)+1:], Name: "A script, 200k", Limits: model.Limits{Context: 200_000, Output: 8_000}, Cache: cache,
+		{Provider: Provider, ID: Large[len(Provider)+1:], Name: "A script, 200k",
+			Limits: model.Limits{Context: 200_000, Output: 8_000}, Cache: cache,
 			Price: model.Price{Input: 3, Output: 15, CacheRead: 0.3, CacheWrite: 3.75}},
 	}}
 }
 
-// Tighten makes settings for large windows ones for that of the demo: less is protected, what lies idle goes sooner, and the past is folded when the window is full and
-// not beside the work before that, so that prunings are seen too. The project's own script may run unasked; its test is asked about.
+// Tighten makes settings for large windows ones for that of the demo: less is protected, what lies
+// idle goes sooner, and the past is folded when the window is full and not beside the work before
+// that, so that prunings are seen too. The project's own script may run unasked; its test is asked
+// about.
 func (d *Demo) Tighten(s *winnow.Settings) {
 	s.Permissions = append(s.Permissions, winnow.Permission{Action: "run", Target: "sh lamp.sh", Verdict: "allow"})
 	background := false
 	s.Compaction.Background = &background
 	s.Compaction.Protect, s.Compaction.Minimum, s.Compaction.ProtectTurns = 3000, 500, 1
-	s.Strategies.BalancedPruning.IdleSteps, s.Strategies.BalancedPruning.IdleInputSteps, s.Strategies.BalancedPruning.QuietSteps = 3, 6, 1
+	s.Strategies.BalancedPruning.IdleSteps, s.Strategies.BalancedPruning.IdleInputSteps,
+		s.Strategies.BalancedPruning.QuietSteps = 3, 6, 1
 }
 
 // write puts the project into a folder.

@@ -45,7 +45,8 @@ func open(t *testing.T) *stage {
 	})
 	s.Hurry()
 	set, err := providers.New(func(string) string { return "" }, map[string]providers.Provider{
-		Provider: {Protocol: providers.Protocol(s.Protocol()), BaseURL: s.BaseURL(), Headers: map[string]string{"x-api-key": "none"}},
+		Provider: {Protocol: providers.Protocol(s.Protocol()), BaseURL: s.BaseURL(),
+			Headers: map[string]string{"x-api-key": "none"}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -56,18 +57,22 @@ func open(t *testing.T) *stage {
 	}
 	settings := winnow.DefaultSettings()
 	s.Tighten(&settings)
-	s.engine, err = winnow.Open(winnow.Config{Settings: &settings, Models: s.Models(), Model: Small, SummarizerFor: func(model.Model) (pivot.Summarizer, error) {
-		return asking.New(llm.Retry(client, llm.RetryOptions{}), m, asking.Options{}), nil
-	}})
+	s.engine, err = winnow.Open(winnow.Config{Settings: &settings, Models: s.Models(), Model: Small,
+		SummarizerFor: func(model.Model) (pivot.Summarizer, error) {
+			return asking.New(llm.Retry(client, llm.RetryOptions{}), m, asking.Options{}), nil
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.engine.Close() })
 	s.events = s.engine.Subscribe(1 << 14)
-	policy := permission.Policy{Directory: s.folder, Rules: []permission.Rule{{Action: "run", Verdict: permission.Allow}}}
+	policy := permission.Policy{Directory: s.folder,
+		Rules: []permission.Rule{{Action: "run", Verdict: permission.Allow}}}
 	s.loop, err = agent.New(agent.Config{
-		Engine: s.engine, Client: client, Model: m, Protocol: agent.Protocol(s.Protocol()), System: "You show what there is.", Directory: s.folder,
-		Tools: tools.Standard(tools.Options{Engine: s.engine, Directory: s.folder, Policy: policy}), Ask: policy.Asker(nil),
+		Engine: s.engine, Client: client, Model: m, Protocol: agent.Protocol(s.Protocol()),
+		System: "You show what there is.", Directory: s.folder,
+		Tools: tools.Standard(tools.Options{Engine: s.engine, Directory: s.folder, Policy: policy}),
+		Ask:   policy.Asker(nil),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -8,7 +8,8 @@ import (
 // Months are the logs of the project.
 var months = []string{"2025-10", "2025-11", "2025-12", "2026-01"}
 
-// project is what the agent works on: the log of a lighthouse, a script that adds up for how long the lamp burned, and its test, which fails.
+// project is what the agent works on: the log of a lighthouse, a script that adds up for how long
+// the lamp burned, and its test, which fails.
 func project() map[string]string {
 	files := map[string]string{
 		"AGENTS.md": `# The lamp log
@@ -70,13 +71,18 @@ func log(month string, seed uint32) string {
 	}
 	keepers := []string{"Ida", "Olaf", "Marit", "Jens"}
 	weather := []string{"clear", "fog", "rain", "squalls", "haze", "drizzle"}
-	remarks := []string{"nothing to remark", "a trawler passed close to the Old Shoal and was hailed", "wick trimmed twice, glass wiped of salt",
-		"oil delivered by the supply boat, nine cans, one dented", "the east shutter sticks again and wants a carpenter", "birds against the panes before midnight, none broken"}
+	remarks := []string{"nothing to remark", "a trawler passed close to the Old Shoal and was hailed",
+		"wick trimmed twice, glass wiped of salt",
+		"oil delivered by the supply boat, nine cans, one dented",
+		"the east shutter sticks again and wants a carpenter",
+		"birds against the panes before midnight, none broken"}
 	for day := 1; day <= 30; day++ {
-		fmt.Fprintf(&text, "%s-%02d,%02d:%02d,%02d:%02d,%s,%s,%s\n", month, day, 17+next(3), next(60), 5+next(3), next(60),
+		fmt.Fprintf(&text, "%s-%02d,%02d:%02d,%02d:%02d,%s,%s,%s\n", month, day, 17+next(3), next(60), 5+next(3),
+			next(60),
 			keepers[next(4)], weather[next(6)], remarks[next(6)])
 		for watch := range 2 {
-			fmt.Fprintf(&text, "# watch %d of %s-%02d: barometer %d, wind %d knots, sea %d, lamp steady, %s\n", watch+1, month, day, 985+next(50), next(45), next(8), remarks[next(6)])
+			fmt.Fprintf(&text, "# watch %d of %s-%02d: barometer %d, wind %d knots, sea %d, lamp steady, %s\n", watch+1,
+				month, day, 985+next(50), next(45), next(8), remarks[next(6)])
 		}
 	}
 	return text.String()

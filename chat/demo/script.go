@@ -10,8 +10,8 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// script is what the models say. Which step comes next it keeps for itself, for a conversation that was folded does not show it. It is called by one request at
-// a time.
+// script is what the models say. Which step comes next it keeps for itself, for a conversation that
+// was folded does not show it. It is called by one request at a time.
 type script struct {
 	pause time.Duration // between two events of a stream
 
@@ -50,7 +50,8 @@ func (s *script) answer(messages []session.Message) reply {
 	return next.say(results(messages))
 }
 
-// goesOn reports whether a message is no new request: what the engine and the loop say in the user's place.
+// goesOn reports whether a message is not a new request: what the engine and the loop say in the
+// user's place.
 func goesOn(said string) bool {
 	return strings.Contains(said, pivot.ContinueText) || strings.HasPrefix(said, "Your last answer was interrupted")
 }
@@ -94,7 +95,8 @@ func (s *script) summary() string {
 		}
 	}
 	list("Goal", asked[max(0, len(asked)-3):])
-	list("Constraints and preferences", []string{"Never change anything below logs/", "Run sh test.sh before saying that something works"})
+	list("Constraints and preferences", []string{"Never change anything below logs/",
+		"Run sh test.sh before saying that something works"})
 	list("Done", s.done[max(0, len(s.done)-12):])
 	list("Next steps", next)
 	return text.String()
@@ -114,9 +116,11 @@ func planFor(said string) []step {
 	look, fix, read, report := look(), fix(), read(), report()
 	switch {
 	case len(said) > 2000:
-		return topic{closing: "That is a long text. It is in the log now, whole, and /context shows what it takes. I am a script and make nothing of it."}.plan()
+		return topic{closing: "That is a long text. It is in the log now, whole, and /context shows what it takes. I " +
+			"am a script and make nothing of it."}.plan()
 	case has("tour", "everything"):
-		tour := topic{closing: "lamp.sh is repaired, the logs are read, REPORT.md is written. The window filled on the way and was made smaller; nothing was lost. /context shows what " +
+		tour := topic{closing: "lamp.sh is repaired, the logs are read, REPORT.md is written. The window filled on " +
+			"the way and was made smaller; nothing was lost. /context shows what " +
 			"takes its space, /receipt what was done, /undo takes it back."}
 		for _, t := range []topic{look, fix, read, report} {
 			tour.steps = append(tour.steps, t.steps...)
@@ -129,7 +133,8 @@ func planFor(said string) []step {
 	case has("test", "fix", "repair", "bug"):
 		return append(look.steps, fix.plan()...)
 	}
-	return topic{closing: "I am a script and no model, so I understand few words: " + strings.Join(Topics, ", ") + ". Try also /context, /compact, /prune, /cost and /help."}.plan()
+	return topic{closing: "I am a script and no model, so I understand few words: " + strings.Join(Topics, ", ") +
+		". Try also /context, /compact, /prune, /cost and /help."}.plan()
 }
 
 // topic is something that the script can do, and what it says at the end.

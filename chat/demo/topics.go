@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// todos is the list of the tour, so many of it done.
+// todos is the list of the tour, the first of them done.
 func todos(done int) toolCall {
 	var list []any
 	for i, what := range []string{"Repair lamp.sh", "Read the logs", "Write REPORT.md"} {
@@ -26,10 +26,12 @@ func look() topic {
 			return reply{
 				Reasoning: "I should see what there is before I change anything.",
 				Text:      "I look at what is there first.",
-				Calls:     []toolCall{call("list"), call("read", "filePath", "lamp.sh"), call("read", "filePath", "test.sh")},
+				Calls: []toolCall{call("list"), call("read", "filePath", "lamp.sh"),
+					call("read", "filePath", "test.sh")},
 			}
 		}},
-		calls("Ran sh test.sh: testdata/night.csv failed", "Now the test.", call("bash", "command", "sh test.sh", "description", "Run the test")),
+		calls("Ran sh test.sh: testdata/night.csv failed", "Now the test.",
+			call("bash", "command", "sh test.sh", "description", "Run the test")),
 	}}
 }
 
@@ -40,19 +42,24 @@ const before, after = `	sum += end - begin
 
 func fix() topic {
 	return topic{[]step{
-		{"Repaired lamp.sh: a lamp that is put out after midnight counts the next day", func(results []string) reply {
-			text := "The night is the trouble: the lamp is lit at 21:00 and put out at 07:00, and the script takes the second for earlier the same day. A day is added there."
-			if passed(results) {
-				text = "The test passes already; the edit will find nothing to do, and that is fine."
-			}
-			return reply{Text: text, Calls: []toolCall{todos(0), call("edit", "filePath", "lamp.sh", "oldString", before, "newString", after)}}
-		}},
-		calls("Ran sh test.sh again", "And the test again, to see it.", call("bash", "command", "sh test.sh", "description", "Run the test")),
+		{"Repaired lamp.sh: a lamp that is put out after midnight counts the next day",
+			func(results []string) reply {
+				text := "The night is the trouble: the lamp is lit at 21:00 and put out at 07:00, and the script takes " +
+					"the second for earlier the same day. A day is added there."
+				if passed(results) {
+					text = "The test passes already; the edit will find nothing to do, and that is fine."
+				}
+				return reply{Text: text, Calls: []toolCall{todos(0),
+					call("edit", "filePath", "lamp.sh", "oldString", before, "newString", after)}}
+			}},
+		calls("Ran sh test.sh again", "And the test again, to see it.",
+			call("bash", "command", "sh test.sh", "description", "Run the test")),
 		{"", func(results []string) reply {
 			if passed(results) {
 				return reply{Text: "Both cases pass now.", Calls: []toolCall{todos(1)}}
 			}
-			return reply{Text: "The test does not pass here. It needs sh and awk, and your permission to run it. I go on without it.", Calls: []toolCall{todos(1)}}
+			return reply{Text: "The test does not pass here. It needs sh and awk, and your permission to run " +
+				"it. I go on without it.", Calls: []toolCall{todos(1)}}
 		}},
 	}, "lamp.sh is repaired: when the lamp is put out after midnight, a day is added. What the test says stands above."}
 }
@@ -67,16 +74,21 @@ func read() topic {
 	for _, month := range months {
 		file := "logs/" + month + ".csv"
 		all = append(all, calls("Read "+file, fmt.Sprintf("The log of %s.", month), call("read", "filePath", file)),
-			calls("Added up the minutes of "+file, notes(month)+"How long the lamp burned in all:", call("bash", "command", "sh lamp.sh "+file, "description", "Add up the minutes"), call("grep", "pattern", "fog", "path", file)))
+			calls("Added up the minutes of "+file, notes(month)+"How long the lamp burned in all:",
+				call("bash", "command", "sh lamp.sh "+file, "description", "Add up the minutes"),
+				call("grep", "pattern", "fog", "path", file)))
 	}
 	for _, month := range months[:2] { // some of it was pruned by now
-		all = append(all, calls("Looked at logs/"+month+".csv again", "Once more the first days of "+month+", which are not before me any more.",
+		all = append(all, calls("Looked at logs/"+month+".csv again",
+			"Once more the first days of "+month+", which are not before me any more.",
 			call("read", "filePath", "logs/"+month+".csv", "limit", 12)))
 	}
-	return topic{all, "I have read the four logs. The minutes of each month stand above. If they are below zero, lamp.sh is not repaired yet: fix the test."}
+	return topic{all, "I have read the four logs. The minutes of each month stand above. If they are below zero, " +
+		"lamp.sh is not repaired yet: fix the test."}
 }
 
-// notes is what the script makes of a log: a text of some length, for texts of a conversation stay when results are pruned, and are what is folded.
+// notes is what the script makes of a log: a text of some length, for texts of a conversation stay
+// when results are pruned, and are what is folded.
 func notes(month string) string {
 	text := "In " + month + " I note the nights that were not clear:\n\n"
 	for _, line := range strings.Split(project()["logs/"+month+".csv"], "\n") {
@@ -84,7 +96,8 @@ func notes(month string) string {
 		if len(cells) < 6 || strings.HasPrefix(line, "#") || cells[0] == "day" || cells[4] == "clear" {
 			continue
 		}
-		text += "- " + cells[0] + ": " + cells[4] + ", " + cells[3] + " on watch from " + cells[1] + " to " + cells[2] + "; " + strings.Join(cells[5:], ",") + "\n"
+		text += "- " + cells[0] + ": " + cells[4] + ", " + cells[3] + " on watch from " + cells[1] + " to " + cells[2] +
+			"; " + strings.Join(cells[5:], ",") + "\n"
 	}
 	return text + "\n"
 }
@@ -108,7 +121,8 @@ func report() topic {
 					text += "- " + month + ": " + sums[i] + "\n"
 				}
 			}
-			return reply{Text: "Now the report.", Calls: []toolCall{call("write", "filePath", "REPORT.md", "content", text), todos(2)}}
+			return reply{Text: "Now the report.",
+				Calls: []toolCall{call("write", "filePath", "REPORT.md", "content", text), todos(2)}}
 		}},
 		calls("", "A look at what I wrote.", call("read", "filePath", "REPORT.md"), todos(3)),
 	}, "REPORT.md is written, with the minutes of each month."}

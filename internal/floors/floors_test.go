@@ -28,12 +28,14 @@ var floors = [][]string{
 	{"policy", "summarize/*", "llm/*", "store/*", "store/internal/exact", "store/internal/words", "format/*", "format/internal/transcript", "format/internal/jsonl"},
 	{"", "lab"}, // the root: the engine, and the lab beside it: both run the planner
 	{"config", "display", "tui", "page", "discover", "skim", "selfprune", "snapshot", "inplace", "agent", "agent/*"},
+	{"chat/internal/draw", "chat/internal/editor", "chat/internal/panel"}, // the rooms of the chat
 	{"chat", "chat/demo"},
 	{"cmd/winnow"},
 }
 
 // siblings are the imports on one floor that are meant, with the reason.
 var siblings = map[string]string{
+	"chat/internal/* chat/internal/draw":  "lines for the terminal",
 	"format/* format/internal/transcript": "what the records of runs share",
 	"format/* format/internal/jsonl":      "what sessions of a line a message share",
 	"rule coverage":                       "what newer parts show again",
@@ -62,7 +64,7 @@ var siblings = map[string]string{
 }
 
 // tools are programs and tests' own packages: they may import anything, nothing imports them but tests.
-var tools = []string{"internal/", "rule/ruletest", "interop", "examples/"}
+var tools = []string{"internal/", "rule/ruletest", "interop", "examples/", "chat/internal/drawtest"}
 
 type pkg struct {
 	ImportPath string

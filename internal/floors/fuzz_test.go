@@ -18,6 +18,7 @@ var reads = regexp.MustCompile(`json\.Unmarshal|jsontext\.NewDecoder|hujson\.Par
 var through = map[string]string{
 	"agent":                      "chat FuzzCall",                   // it reads the metadata that tools of its own wrote
 	"chat/demo":                  "wire/anthropic FuzzDecode",       // bodies of its own loop
+	"chat/internal/drawtest":     "",                                // golden files of tests
 	"cmd/winnow":                 "format/all FuzzCut",              // it hands every file on to format, config, replay or the engine
 	"format":                     "format/all FuzzCut",              // the lines of a file
 	"format/body":                "format/anthropic FuzzRead",       // what plain request bodies share
