@@ -24,16 +24,17 @@ type Place struct {
 // Places are the folders that are there. The products use the same folders on every system, below
 // the home folder:
 //
-//   - claude-code: .claude/projects and .config/claude/projects; CLAUDE_CONFIG_DIR names another .claude
+//   - claude-code: .claude/projects and .config/claude/projects; CLAUDE_CONFIG_DIR names another
+//     .claude
 //   - codex: .codex/sessions and .codex/archived_sessions; CODEX_HOME names another .codex
-//   - opencode: .local/share/opencode, where XDG_DATA_HOME names another .local/share and OPENCODE_DB
-//     a database, by its path or in that folder; on macOS and Windows too, and of early versions on
-//     macOS Library/Application Support/opencode, on Windows in LOCALAPPDATA
+//   - opencode: .local/share/opencode, where XDG_DATA_HOME names another .local/share and
+//     OPENCODE_DB a database, by its path or in that folder; on macOS and Windows too, and of early
+//     versions on macOS Library/Application Support/opencode, on Windows in LOCALAPPDATA
 //   - pi: .pi/agent/sessions; PI_CODING_AGENT_DIR names another .pi/agent
 //   - gemini: .gemini/tmp/*/chats; GEMINI_CLI_HOME names another home folder
 //   - openhands: .openhands and .openhands-state, the folders of conversations and trajectories in
-//     them; OPENHANDS_PERSISTENCE_DIR names another .openhands, OPENHANDS_CONVERSATIONS_DIR a folder
-//     of conversations
+//     them; OPENHANDS_PERSISTENCE_DIR names another .openhands, OPENHANDS_CONVERSATIONS_DIR a
+//     folder of conversations
 func Places(env Env) []Place {
 	var places []Place
 	seen := map[string]bool{}
@@ -96,7 +97,8 @@ func openCodeData(env Env) []string {
 		first = filepath.Join(dir, "opencode")
 	}
 	folders := []string{
-		first, below(env.Home, "Library", "Application Support", "opencode"), below(env.get("LOCALAPPDATA"), "opencode"),
+		first, below(env.Home, "Library", "Application Support", "opencode"),
+		below(env.get("LOCALAPPDATA"), "opencode"),
 	}
 	return slices.DeleteFunc(folders, func(path string) bool { return path == "" })
 }

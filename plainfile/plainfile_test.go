@@ -70,3 +70,28 @@ func TestRead_doesNotBelieveTheSize(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestReplace_isAllOrNothing(t *testing.T) {
+	folder := t.TempDir()
+	path := filepath.Join(folder, "kept")
+	write := func(text string, err error) error {
+		return plainfile.Replace(path, func(f *os.File) error {
+			_, failed := f.WriteString(text)
+			return errors.Join(failed, err)
+		})
+	}
+	if err := write("first", nil); err != nil {
+		t.Fatal(err)
+	}
+	full := errors.New("the disk is full")
+	if err := write("second", full); !errors.Is(err, full) {
+		t.Errorf("got %v, want %v", err, full)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil || string(text) != "first" {
+		t.Errorf("the file has %q (%v), want what was there before", text, err)
+	}
+	if left, err := os.ReadDir(folder); err != nil || len(left) != 1 {
+		t.Errorf("%d files in the folder, want the one: %v", len(left), err)
+	}
+}

@@ -203,7 +203,7 @@ func TestRevert_whatCannotBeIsSaidAndChangesNothing(t *testing.T) {
 		{[]string{w.id, answer}, exitUsage, w.users[2]},
 		{[]string{w.id, "2", "--snapshot", "x"}, exitUsage, "name a message"},
 		{[]string{w.id, "--snapshot", strings.Repeat("a", 40)}, exitFailed, "not kept here"},
-		{[]string{w.id, "--snapshot", "--all"}, exitFailed, "is no snapshot"},
+		{[]string{w.id, "--snapshot", "--all"}, exitFailed, "is not a snapshot"},
 		{[]string{w.take("claude.jsonl"), "1"}, exitUsage, "in the store"},
 	} {
 		w.run(append([]string{"revert"}, c.args...)...).wants(t, c.code, c.says)

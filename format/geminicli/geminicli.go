@@ -1,10 +1,10 @@
 // Package geminicli reads the chats of Gemini CLI: the recordings below
 // ~/.gemini/tmp/<project>/chats.
 //
-//   - session-*.json, one object (ConversationRecord) with all messages, as versions up to 0.3x wrote
-//     it;
-//   - session-*.jsonl, one record a line, as later versions do: the conversation, messages (a repeated
-//     id replaces), $set and $rewindTo;
+//   - session-*.json, one object (ConversationRecord) with all messages, as versions up to 0.3x
+//     wrote it;
+//   - session-*.jsonl, one record a line, as later versions do: the conversation, messages (a
+//     repeated id replaces), $set and $rewindTo;
 //   - checkpoints that /chat save makes: the list of contents that the model is sent, bare or as
 //     history in an object.
 //

@@ -5,8 +5,8 @@
 //     {…, observation, content, extras, cause}), as the trajectory download and --save-trajectory
 //     write them, the list bare or as history in an object;
 //   - the agent SDK from 1.0 on: events with a kind (MessageEvent, ActionEvent, ObservationEvent,
-//     Condensation, …), as a list, one a line, or the files of a conversation's folder one after the
-//     other (cat base_state.json events/*.json). Conversation reads the folder itself.
+//     Condensation, …), as a list, one a line, or the files of a conversation's folder one after
+//     the other (cat base_state.json events/*.json). Conversation reads the folder itself.
 //
 // The shapes are those of the published sources of 2025 and 2026 (openhands/events/serialization;
 // openhands.sdk.event). Trajectories are only read: they are the record of a run.

@@ -176,7 +176,10 @@ func textOf(v jsontext.Value) string {
 	case '[':
 		var texts []string
 		for one := range span.Values(v, span.All(v)) {
-			if text := textOf(one.Of(v)); text != "" && v[one.Start] != '[' {
+			if v[one.Start] == '[' {
+				continue
+			}
+			if text := textOf(one.Of(v)); text != "" {
 				texts = append(texts, text)
 			}
 		}
