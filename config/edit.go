@@ -21,7 +21,9 @@ func put(doc *hujson.Value, key string, value jsontext.Value) error {
 		if !ok {
 			return errors.New("what is there is no object")
 		}
-		at = member(object, name)
+		if at = member(object, name); at == nil && i == len(names)-1 && alias(key) != "" {
+			at = member(object, last(alias(key)))
+		}
 		if at == nil {
 			at = add(object, name)
 		}

@@ -37,6 +37,9 @@ func (l *Loaded) environment(environ []string) error {
 	byVariable := map[string]string{}
 	for _, key := range Keys() {
 		byVariable[Variable(key)] = key
+		if other := alias(key); other != "" {
+			byVariable[Variable(other)] = key
+		}
 	}
 	for _, pair := range environ {
 		name, value, _ := strings.Cut(pair, "=")

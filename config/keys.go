@@ -24,7 +24,11 @@ func walk(t reflect.Type, prefix string, visit func(key string, t reflect.Type))
 		f := t.Field(i)
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if f.Type.Kind() == reflect.Struct {
-			walk(f.Type, prefix+name+".", visit)
+			group := prefix + name + "."
+			if f.Anonymous { // its members are members of what it is embedded in
+				group = prefix
+			}
+			walk(f.Type, group, visit)
 			continue
 		}
 		visit(prefix+name, f.Type)
@@ -125,6 +129,9 @@ func nearest(key string) string {
 	candidates := map[string]bool{}
 	for _, k := range Keys() {
 		candidates[k] = true
+		if other := alias(k); other != "" {
+			candidates[other] = true
+		}
 		for at := strings.LastIndexByte(k, '.'); at > 0; at = strings.LastIndexByte(k[:at], '.') {
 			candidates[k[:at]] = true
 		}
@@ -142,7 +149,7 @@ func nearest(key string) string {
 			best, least = k, d
 		}
 	}
-	return best
+	return canonical(best)
 }
 
 func last(key string) string { return key[strings.LastIndexByte(key, '.')+1:] }

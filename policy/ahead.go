@@ -39,7 +39,7 @@ func (p Policy) prepares(s State, o Occasion, v budget.Verdict) bool {
 	if v.Total < limit {
 		return false
 	}
-	if !p.Prune || p.Pivot.Letter { // the letter folds first
+	if !p.Prune || p.Pivot.SummaryAlone { // the letter folds first
 		return true
 	}
 	pressed := p.moment(s, o, true)

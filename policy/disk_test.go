@@ -158,7 +158,9 @@ func (d deed) on(l *ruletest.Log, disk *ruletest.Disk) {
 func covering(quiet int, rules ...rule.Rule) policy.Policy {
 	o := policy.Defaults()
 	o.Protect = 1 << 40
-	o.Strategies = &policy.Strategies{FilePrune: true, Duplicates: true, ToolInputs: true, StateQueries: true, RetryParts: true, QuietSteps: quiet}
+	o.Strategies = &policy.Strategies{
+		Ten: policy.Ten{Files: true, Inputs: true, Queries: true, Retries: true}, Duplicates: true, QuietSteps: quiet,
+	}
 	p, _ := policy.New(policy.Balanced, o)
 	if rules != nil {
 		p.Rules = rules

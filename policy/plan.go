@@ -88,7 +88,7 @@ func (p Policy) Plan(s State, o Occasion) Decision {
 			d.Refusals = append(d.Refusals, rule.Refusal{Code: rule.Disabled, Reason: "the request was rejected as too long, and automatic compaction is off"})
 		}
 	}
-	letter := p.Pivot.Letter
+	letter := p.Pivot.SummaryAlone
 	moment := p.moment(s, o, over)
 	if (o.PruneAsked || p.Prune) && p.Schedule.Ready(moment) {
 		found := p.Find(s)
@@ -124,7 +124,7 @@ func (p Policy) Plan(s State, o Occasion) Decision {
 
 // moment is what the schedule is told of an occasion.
 func (p Policy) moment(s State, o Occasion, over bool) schedule.Moment {
-	letter := p.Pivot.Letter
+	letter := p.Pivot.SummaryAlone
 	now := schedule.Moment{
 		TurnEnded: o.TurnEnded, Asked: o.PruneAsked || o.FoldAsked && !letter, Pressure: over && !letter, Cold: o.Cold && !letter,
 		Paying: o.Starting || o.StepEnded && o.GoesOn, Account: s.Account,
@@ -202,11 +202,8 @@ func (p Policy) Find(s State) rule.Found {
 	if p.Log {
 		w.Messages = s.Log
 	}
-	// What the letter prunes, and what lies idle, goes although others went because it shows what they showed; what lies idle says by which handle it is found.
-	found := rule.Decide(w, p.Rules, func(name string) bool {
-		return p.Pivot.Letter && name == rule.Backward{}.Name() || name == (*rule.Idle)(nil).Name()
-	})
-	if p.Pivot.Letter && len(s.Pins) > 0 { // the specification knows of no pins; they are the user's
+	found := rule.Decide(w, p.Rules)
+	if p.Pivot.SummaryAlone && len(s.Pins) > 0 { // the specification knows of no pins; they are the user's
 		found.Elisions = slices.DeleteFunc(found.Elisions, func(e rule.Elision) bool { return w.Pinned(e.Part, e.Message) })
 	}
 	return found

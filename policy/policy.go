@@ -6,6 +6,7 @@ import (
 	"github.com/winnowhq/winnow/budget"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/rule/letter"
 	"github.com/winnowhq/winnow/schedule"
 	"github.com/winnowhq/winnow/view"
 )
@@ -77,29 +78,42 @@ func (p Policy) Markers() view.Markers {
 	switch {
 	case !p.StepMarkers:
 		return view.AllMarkers
-	case p.Pivot.Letter:
+	case p.Pivot.SummaryAlone:
 		return view.NoMarkers
 	}
 	return view.SeparatingMarkers
 }
 
+// Backward is the backward scan of the policy; ok is false where it has none.
+func (p Policy) Backward() (b rule.Backward, ok bool) {
+	for _, r := range p.Rules {
+		switch r := r.(type) {
+		case rule.Backward:
+			return r, true
+		case letter.Backward:
+			return rule.Backward(r), true
+		}
+	}
+	return b, false
+}
+
 // New returns the policy of this name with these options, ok false when there is none.
 func New(name string, o Options) (p Policy, ok bool) {
-	letter := name == Classic || name == Aggressive
+	seeds := name == Classic || name == Aggressive
 	p = Policy{
 		Name: name, Prune: o.Prune, Auto: o.Auto, Offline: true,
-		Budget:     budget.Settings{Auto: o.Auto, Full: !letter, Reserved: o.Reserved, Thresholds: o.Threshold},
-		Pivot:      pivot.Settings{Letter: letter, Keep: o.Keep, UserMessages: o.UserMessages, Prompt: o.Prompt, Context: o.Context},
+		Budget:     budget.Settings{Auto: o.Auto, Full: !seeds, Reserved: o.Reserved, Thresholds: o.Threshold},
+		Pivot:      pivot.Settings{SummaryAlone: seeds, Keep: o.Keep, UserMessages: o.UserMessages, Prompt: o.Prompt, Context: o.Context},
 		Schedule:   o.schedule(name),
-		Log:        letter,
-		Background: !letter,
+		Log:        seeds,
+		Background: !seeds,
 		Guard:      &rule.Guard{Tools: o.ProtectedTools, Paths: o.ProtectedPaths},
 	}
 	if o.Background != nil {
 		p.Background = *o.Background
 	}
-	backward := rule.Backward{Protect: o.Protect, Minimum: o.Minimum, Turns: o.Turns, ProtectedTools: o.ProtectedTools, Letter: letter}
-	if !letter {
+	backward := rule.Backward{Protect: o.Protect, Minimum: o.Minimum, Turns: o.Turns, ProtectedTools: o.ProtectedTools}
+	if !seeds {
 		backward.Minimum = 0 // the schedule knows what is too little to rewrite the prompt for, whoever found it
 	}
 	if name != Classic {
@@ -107,10 +121,14 @@ func New(name string, o Options) (p Policy, ok bool) {
 		if o.Strategies != nil {
 			strategies = *o.Strategies
 		}
-		p.Rules = strategies.rules(letter)
-		p.Guard.Least = strategies.Least
-		p.StepMarkers = strategies.StepMarkers
+		p.Rules = strategies.rules(seeds)
+		p.Guard.Least = strategies.MinTokens
+		p.StepMarkers = strategies.Markers
 	}
-	p.Rules = append(p.Rules, backward)
-	return p, letter || name == Balanced
+	if seeds {
+		p.Rules = append(p.Rules, letter.Backward(backward))
+	} else {
+		p.Rules = append(p.Rules, backward)
+	}
+	return p, seeds || name == Balanced
 }

@@ -20,7 +20,7 @@ const economicTail = 8_000
 // Folding are the settings of a pivot of a session that a model reads.
 func (p Policy) Folding(m model.Model) pivot.Settings {
 	s := p.Pivot
-	if s.Keep == pivot.KeepAuto && !s.Letter && p.Budget.Economic(m) {
+	if s.Keep == pivot.KeepAuto && !s.SummaryAlone && p.Budget.Economic(m) {
 		usable := 0
 		if u := p.Budget.Usable(m); !u.Unlimited {
 			usable = u.Threshold

@@ -77,7 +77,7 @@ func understood(p *session.Part, cwd string) (*Call, call.Arguments) {
 	arguments := did.Arguments
 	if !did.Members {
 		arguments = nil
-		for name, value := range members(p.State.Input) {
+		for name, value := range call.Members(p.State.Input) {
 			arguments = append(arguments, call.Argument{Name: name, Value: value})
 		}
 	}
@@ -177,13 +177,13 @@ func plainlyEscaped(value jsontext.Value) bool {
 	}
 }
 
-// argument is the first of these arguments of a call that is a text, "" without one.
-func argument(p *session.Part, names ...string) string {
+// Argument is the first of these arguments of a call that is a text, "" without one.
+func Argument(p *session.Part, names ...string) string {
 	best, rank := "", len(names)
 	if p.State == nil {
 		return ""
 	}
-	for name, value := range members(p.State.Input) {
+	for name, value := range call.Members(p.State.Input) {
 		if at := position(names, name); at < rank {
 			if text := strings.TrimSpace(scalar(value)); text != "" {
 				best, rank = text, at

@@ -1,6 +1,7 @@
 package rule
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -26,8 +27,8 @@ const opening = "[winnow "
 //	[winnow k3f9a2: read src/a.go, 412 lines left out; shown again below]
 func (w Window) placeholder(x *Item, field Field, after string) string {
 	var room [256]byte
-	text := append(append(append(append(room[:0], opening...), w.handleOf(x)...), ": "...), x.Part.Tool...)
-	if target := w.target(x); target != "" {
+	text := append(append(append(append(room[:0], opening...), w.handle(x.Part)...), ": "...), x.Part.Tool...)
+	if target := x.target(); target != "" {
 		text = append(append(text, ' '), target...)
 	}
 	text = append(x.appendMeasure(append(text, ", "...), field), " left out"...)
@@ -37,36 +38,21 @@ func (w Window) placeholder(x *Item, field Field, after string) string {
 	return string(append(text, ']'))
 }
 
-// plainOutput is what stands in place of an output where nothing more is to be said of it.
-type plainOutput struct {
-	text   string
-	saves  int      // tokens
-	namer  *Handles // that gave the handle in it
-	factor float64  // of the counter when it was counted
-}
-
-// plainly is that of an output, made once for the rules that ask for it.
-func (w Window) plainly(x *Item) *plainOutput {
-	h := w.Handles
-	if h == nil {
-		h = &w.Facts.handles
-	}
-	if s := x.plain; s == nil || s.namer != h || s.factor != w.Facts.factor {
-		text := w.placeholder(x, Output, "")
-		x.plain = &plainOutput{text, w.saves(x, Elision{Field: Output, Shown: text}), h, w.Facts.factor}
+// plainly is what stands in place of an output where nothing more is to be said of it. It is made once
+// for the rules that ask for it.
+func (w Window) plainly(x *Item) *shown {
+	if !x.plain.current(w) {
+		x.plain = w.shown(x, Output, w.placeholder(x, Output, ""))
 	}
 	return x.plain
 }
 
-// omitted stands in place of a long text inside what is otherwise kept: a value among the arguments of a call.
+// omitted stands in place of a long text inside what is otherwise kept: a value among the arguments of a
+// call.
 //
 //	[winnow k3f9a2: 812 lines left out]
 func (w Window) omitted(x *Item, text string) string {
-	return w.leftOut(x, Measure(text))
-}
-
-func (w Window) leftOut(x *Item, measured string) string {
-	return opening + w.handleOf(x) + ": " + measured + " left out]"
+	return opening + w.handle(x.Part) + ": " + Measure(text) + " left out]"
 }
 
 // Measure says how big a text is, for a reader: in lines, or in characters when it has but one.
@@ -88,8 +74,8 @@ func inLines(n int) string { return token.Grouped(n) + " lines" }
 
 // appendMeasure says behind a text how big a field of an item is, of an output from what was counted with it.
 func (x *Item) appendMeasure(text []byte, field Field) []byte {
-	if x.size != nil && x.size.lines > 1 && x.Part.State != nil && field != Input {
-		return append(token.AppendGrouped(text, int(x.size.lines)), " lines"...)
+	if x.known != nil && x.known.lines > 1 && x.Part.State != nil && field != Input {
+		return append(token.AppendGrouped(text, x.known.lines), " lines"...)
 	}
 	return append(text, Measure(fieldText(x.Part, field))...)
 }
@@ -104,9 +90,32 @@ func fieldText(p *session.Part, field Field) string {
 	return p.State.Result()
 }
 
-// targetKeys are the arguments that say what a call was about, most telling first. They are the names that
+// PathKeys are the arguments that hold a path, in the vocabularies of the coding agents in use.
+var PathKeys = []string{"filePath", "file_path", "path", "notebook_path", "filename", "file"}
+
+// Paths returns the paths that a call names in its arguments, as the model wrote them.
+func Paths(p *session.Part) []string {
+	if p.State == nil {
+		return nil
+	}
+	return pathsOf(argumentsOf(p))
+}
+
+func pathsOf(arguments call.Arguments) []string {
+	var paths []string
+	for _, a := range arguments {
+		if slices.Contains(PathKeys, a.Name) && a.Value.Kind() == '"' {
+			if path := scalar(a.Value); path != "" {
+				paths = append(paths, path)
+			}
+		}
+	}
+	return paths
+}
+
+// TargetKeys are the arguments that say what a call was about, most telling first. They are the names that
 // the coding agents in use give them.
-var targetKeys = []string{"filePath", "file_path", "path", "notebook_path", "command", "cmd", "pattern", "query", "url", "description", "name"}
+var TargetKeys = []string{"filePath", "file_path", "path", "notebook_path", "command", "cmd", "pattern", "query", "url", "description", "name"}
 
 // Target says what a call was about in at most 80 characters: a path, a command, a pattern, a URL.
 func Target(p *session.Part) string {
@@ -117,7 +126,7 @@ func Target(p *session.Part) string {
 }
 
 func argumentsOf(p *session.Part) (all call.Arguments) {
-	for name, value := range members(p.State.Input) {
+	for name, value := range call.Members(p.State.Input) {
 		all = append(all, call.Argument{Name: name, Value: value})
 	}
 	return all
@@ -125,9 +134,9 @@ func argumentsOf(p *session.Part) (all call.Arguments) {
 
 func targetOf(p *session.Part, arguments call.Arguments) string {
 	target := ""
-	rank := len(targetKeys)
+	rank := len(TargetKeys)
 	for _, a := range arguments {
-		if at := position(targetKeys, a.Name); at < rank {
+		if at := position(TargetKeys, a.Name); at < rank {
 			if text := scalar(a.Value); text != "" {
 				target, rank = text, at
 			}
@@ -186,11 +195,6 @@ func position(names []string, name string) int {
 		}
 	}
 	return len(names)
-}
-
-// members walks the members of a JSON object; anything else has none.
-func members(object jsontext.Value) func(yield func(string, jsontext.Value) bool) {
-	return call.Members(object)
 }
 
 // scalar is the text of a JSON string, or of an array of strings joined by spaces; "" for the rest.

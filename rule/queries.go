@@ -9,47 +9,31 @@ import (
 	"github.com/winnowhq/winnow/call"
 )
 
-// Queries elides the answer to a question about the state of things (ls, git status) when it was asked again (S002 4).
-//
-// By the letter two commands ask the same when they begin with the same word, two of git's with the same two. The sound form compares the whole
-// command and the folder in which it ran ("cd /repo && ls" says that too), takes only commands that do nothing but ask, and wants both to have worked.
-type Queries struct {
-	Letter bool
-	Age    Age
-}
+// Queries leaves out the answer to a question about the state of things (ls, git status) when it was
+// asked again. It compares the whole command and the folder in which it ran ("cd /repo && ls" says that
+// too), takes only commands that do nothing but ask, and wants both to have worked.
+type Queries struct{ Age Age }
 
 // Name is "queries".
 func (*Queries) Name() string { return "queries" }
 
-func (r *Queries) fresh() *questions { return newQuestions(r.Letter) }
-
-func (r *Queries) remembers(w Window) []reads { return []reads{recollect(w, r, r.fresh)} }
-
 // Find looks at commands, and at tools that list files.
 func (r *Queries) Find(w Window) Found {
 	w = w.Read()
-	seen := remember(w, r, r.fresh)
-	return w.propose(r.Name(), r.Age, r.Letter, seen.found, func(d *redundant) []Elision {
-		if r.Letter {
-			return []Elision{{Field: Output, Shown: Superseded}}
-		}
-		return []Elision{{Field: Output, Shown: w.placeholder(d.old, Output, "asked again below")}}
+	seen := grow(w, r, func() *questions { return &questions{open: map[string][]*Item{}, folders: map[string]string{}} })
+	return w.Propose(r.Name(), r.Age, seen.found, func(f *Finding) string {
+		return w.placeholder(f.Item, Output, "asked again below")
 	})
 }
 
-// questions is what Queries remembers.
+// questions is what Queries reads off a timeline.
 type questions struct {
-	letter  bool
-	open    map[string][]*Item // by the question: those whose answer stands; more than one when they were asked in one step
-	folders map[string]string  // tool → the folder that its commands went to, "" for the one in which they began
-	found   []*redundant
+	// open holds the calls whose answer is the newest, by the question; several that were asked in one
+	// step.
+	open    map[string][]*Item
+	folders map[string]string // tool → the folder that its commands went to, "" for the first one
+	found   []*Finding
 }
-
-func newQuestions(letter bool) *questions {
-	return &questions{letter: letter, open: map[string][]*Item{}, folders: map[string]string{}}
-}
-
-func (q *questions) superseded() []*redundant { return q.found }
 
 func (q *questions) read(x *Item) {
 	if x.Call == nil {
@@ -57,29 +41,23 @@ func (q *questions) read(x *Item) {
 	}
 	key := q.key(x)
 	q.follow(x)
-	if key == "" || !ended(x.Part) || !q.letter && !x.Call.Worked() {
+	if key == "" || !worked(x) {
 		return
 	}
 	open := []*Item{x}
 	for _, old := range q.open[key] {
-		if sameStep(old, x) {
+		if SameStep(old, x) {
 			open = append(open, old)
 			continue
 		}
-		q.found = append(q.found, &redundant{old: old, by: []*Item{x}, why: "it was asked again later"})
+		q.found = append(q.found, &Finding{Item: old, Field: Output, By: []*Item{x}, Why: "it was asked again later"})
 	}
 	q.open[key] = open
 }
 
 // key names what a call asked, "" for calls that ask nothing.
 func (q *questions) key(x *Item) string {
-	command := x.Call.Command()
-	switch {
-	case q.letter && command != "":
-		return kindOfQuery(command)
-	case q.letter:
-		return ""
-	case command == "" && slices.Contains(listers, x.Call.Name):
+	if x.Call.Command() == "" && slices.Contains(listers, x.Call.Name) {
 		return string(x.Call.Retried[:])
 	}
 	asks, folder := x.Call.Asks, x.Call.Entered
@@ -89,16 +67,17 @@ func (q *questions) key(x *Item) string {
 	gone := ""
 	if folder == "" {
 		gone = q.folders[x.Part.Tool]
-		if folder = argument(x.Part, "workdir", "cwd", "working_directory"); folder == "" || !call.Rooted(folder) {
+		if folder = Argument(x.Part, "workdir", "cwd", "working_directory"); folder == "" || !call.Rooted(folder) {
 			folder = path.Join(x.Call.Cwd, folder)
 		}
 	}
 	return x.Part.Tool + "\x00" + path.Clean(folder) + "\x00" + gone + "\x00" + asks
 }
 
-// follow notes where commands go to: in some products the shell stays there. Where that is not plain, it is a place of its own.
+// follow notes where commands go to: in some products the shell stays there. Where that is not plain, it
+// is a place of its own.
 func (q *questions) follow(x *Item) {
-	if q.letter || !x.Call.Goes {
+	if !x.Call.Goes {
 		return
 	}
 	to := fmt.Sprintf("? %d", x.At)
@@ -131,33 +110,6 @@ func (c *Call) question(ran *call.Call) {
 		return len(s.Words) > 0 && (s.Words[0] == "cd" || s.Words[0] == "pushd" || s.Words[0] == "popd")
 	})
 	c.Goes = c.GoesOn || c.Entered != ""
-}
-
-// kindOfQuery is what S002 takes for one question: the first word of a command, of git's with the second; "" for what it takes for none.
-func kindOfQuery(command string) string {
-	first, rest, more := command, "", false
-	if at := strings.IndexAny(command, " \t\r\n\v\f"); at >= 0 {
-		first, rest, more = command[:at], strings.TrimSpace(command[at:]), true
-	}
-	switch first {
-	case "ls", "tree":
-		return first
-	case "find":
-		if more {
-			return first
-		}
-	case "pwd":
-		if !more {
-			return first
-		}
-	case "git":
-		for _, sub := range []string{"status", "branch", "log"} {
-			if strings.HasPrefix(rest, sub) {
-				return "git " + strings.Fields(rest)[0]
-			}
-		}
-	}
-	return ""
 }
 
 // listers are tools that list files and do nothing else.

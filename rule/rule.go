@@ -7,6 +7,9 @@ type Rule interface {
 	Find(w Window) Found
 }
 
+// Free is a rule whose elisions need not stay for others that went because of them.
+type Free interface{ Free() bool }
+
 // Found is what a rule found, and what it left alone although it looked at it.
 type Found struct {
 	Elisions []Elision

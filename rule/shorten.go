@@ -26,17 +26,17 @@ func (w Window) Shorten(save int, files bool) []Elision {
 	}
 	var found []Elision
 	var outputs []*Item
-	items := w.line().items
+	items := w.Items()
 	for i := len(items) - 1; i >= 0 && unsent[items[i].Message]; i-- {
 		x := items[i]
 		switch {
 		case x.Call != nil:
-			if _, ok := w.may(tooLong, x, resultField(x.Part), Age{}, true); ok {
+			if w.free(x, ResultField(x.Part)) {
 				outputs = append(outputs, x)
 			}
 		case files && x.Part.IsMedia() && x.Role == session.User:
 			e := w.tooLong(x, Attachments, w.withoutFiles(x, ""))
-			if _, ok := w.may(tooLong, x, Attachments, Age{}, true); ok && e.Saves > 0 {
+			if w.free(x, Attachments) && e.Saves > 0 {
 				found, save = append(found, e), save-e.Saves
 			}
 		}
@@ -46,7 +46,7 @@ func (w Window) Shorten(save int, files bool) []Elision {
 		if size := x.Size(); size.Output+size.Files <= length {
 			continue
 		}
-		if e := w.tooLong(x, resultField(x.Part), w.abridged(x, length)); e.Saves > 0 {
+		if e := w.tooLong(x, ResultField(x.Part), w.abridged(x, length)); e.Saves > 0 {
 			found = append(found, e)
 		}
 	}
@@ -54,11 +54,10 @@ func (w Window) Shorten(save int, files bool) []Elision {
 	return found
 }
 
-func resultField(p *session.Part) Field {
-	if p.State.Status == session.Failed {
-		return Error
-	}
-	return Output
+// free reports whether a field may be shortened.
+func (w Window) free(x *Item, field Field) bool {
+	_, ok := w.may(tooLong, x, field, Age{})
+	return ok && !x.leftOut(field)
 }
 
 func (w Window) tooLong(x *Item, field Field, shown string) Elision {
@@ -101,7 +100,7 @@ func (w Window) commonLength(outputs []*Item, save int) int {
 func (w Window) abridged(x *Item, tokens int) string {
 	text := x.Part.State.Result()
 	named := ""
-	if len(media(x.Part)) > 0 {
+	if len(Media(x.Part)) > 0 {
 		named = "\n" + w.withoutFiles(x, "")
 	}
 	size := w.Facts.Count(text)
@@ -117,7 +116,7 @@ func (w Window) abridged(x *Item, tokens int) string {
 		}
 		shown := head + named
 		if left := text[len(head) : len(text)-len(tail)]; left != "" {
-			shown = head + "\n" + w.leftOut(x, Measure(left)) + "\n" + tail + named
+			shown = head + "\n" + w.omitted(x, left) + "\n" + tail + named
 		}
 		if bytes < 16 || w.Facts.Count(shown) <= tokens {
 			return shown
