@@ -189,3 +189,22 @@ func Cut(text string, size int) string {
 	}
 	return text[:size] + "…"
 }
+
+// FetchesPage reports whether a tool gets a page, by its name; some products put the server's name
+// before it: "browser_browser_navigate".
+func FetchesPage(tool string) bool {
+	name := Name(tool)
+	for _, known := range []string{"webfetch", "web_fetch", "fetch", "fetch_url", "browser_navigate"} {
+		if name == known || strings.HasSuffix(name, "_"+known) {
+			return true
+		}
+	}
+	return false
+}
+
+// SearchesWeb reports whether a tool asks a search engine, by its name.
+func SearchesWeb(tool string) bool {
+	tool = strings.ToLower(tool)
+	return strings.Contains(tool, "search") &&
+		ContainsAny(tool, "web", "google", "ddg", "duckduckgo", "brave", "bing", "tavily")
+}
