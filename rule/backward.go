@@ -36,7 +36,7 @@ func (b Backward) Find(w Window) Found {
 	total, why := 0, b.Because()
 	for i := len(w.line.items) - 1; i >= 0; i-- {
 		x := w.line.items[i]
-		if x.gone&bit(Output) != 0 || w.line.now.Turn-x.Turn < b.Turns || x.Call == nil || !x.Ended() ||
+		if x.gone&outputBit != 0 || w.line.now.Turn-x.Turn < b.Turns || x.Call == nil || !x.Ended() ||
 			slices.Contains(b.ProtectedTools, x.Part.Tool) {
 			continue
 		}

@@ -26,6 +26,13 @@ type shown struct {
 	factor float64  // of the counter when it was counted
 }
 
+// shownKey is what a rule shows something in place of.
+type shownKey struct {
+	rule  string
+	field Field
+	item  *Item
+}
+
 // current reports whether it is what would be shown now.
 func (s *shown) current(w Window) bool {
 	return s != nil && s.names == w.Handles && s.factor == w.Facts.factor
@@ -48,8 +55,12 @@ func (w Window) Propose(name string, age Age, all []*Finding, show func(*Finding
 		if x.leftOut(f.Field) {
 			continue
 		}
+		if f.shown == nil {
+			f.shown = w.line.shown[shownKey{name, f.Field, x}]
+		}
 		if !f.shown.current(w) {
 			f.shown = w.shown(x, f.Field, show(f))
+			w.line.shown[shownKey{name, f.Field, x}] = f.shown
 		}
 		if f.shown.text == "" {
 			continue

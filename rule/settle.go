@@ -81,17 +81,33 @@ const coversReason = "others were left out because it shows what they showed"
 
 // bit stands for a field in a set of them.
 func bit(f Field) uint8 {
-	return 1 << max(0, slices.Index([]Field{Output, Error, Input, Attachments, Text, Whole}, f)+1)
+	switch f {
+	case Output:
+		return outputBit
+	case Input:
+		return 1 << 1
+	case Error:
+		return errorBit
+	case Attachments:
+		return attachmentsBit
+	case Text:
+		return 1 << 4
+	case Whole:
+		return wholeBit
+	}
+	return 1 << 6
 }
+
+const outputBit, errorBit, attachmentsBit, wholeBit = uint8(1 << 0), uint8(1 << 2), uint8(1 << 3), uint8(1 << 5)
 
 // clash are the fields that cannot be left out beside another: with an output its attachments go, and a
 // call that failed has one result, whatever it is called.
 func clash(f Field) uint8 {
 	switch f {
 	case Output:
-		return bit(Attachments) | bit(Error)
+		return attachmentsBit | errorBit
 	case Error, Attachments:
-		return bit(Output)
+		return outputBit
 	}
 	return 0
 }

@@ -40,7 +40,8 @@ type timeline struct {
 	cwd    string
 	now    Item            // its counters are those of the newest message
 	grown  map[any]growing // what the rules read off it
-	ledger Ledger          // of which the items are marked
+	shown  map[shownKey]*shown
+	ledger Ledger // of which the items are marked
 }
 
 // stamp tells whether a message is the one that was read: one that changes gets parts of its own.
@@ -66,7 +67,7 @@ func (f *Facts) Forget() { f.stale = true }
 func (f *Facts) timeline(messages []session.Message) *timeline {
 	t, settled := f.line, settled(messages)
 	if t == nil || f.stale || len(t.read) > settled || !t.continues(messages) {
-		t = &timeline{facts: f, byPart: map[string]*Item{}, grown: map[any]growing{}}
+		t = &timeline{facts: f, byPart: map[string]*Item{}, grown: map[any]growing{}, shown: map[shownKey]*shown{}}
 		f.line, f.stale = t, false
 	}
 	for i := len(t.read); i < settled; i++ {

@@ -110,7 +110,7 @@ func (x *Item) leftOut(field Field) bool {
 	}
 	of := bit(field)
 	if field == Output || field == Error || field == Attachments {
-		of = bit(Output) | bit(Error) | bit(Attachments) | bit(Whole)
+		of = outputBit | errorBit | attachmentsBit | wholeBit
 	}
 	s := x.Part.State
 	return x.gone&of != 0 || s != nil && s.Time != nil && s.Time.Compacted != 0
