@@ -67,7 +67,8 @@ func others(p *session.Part, a Arguments, cwd string) []Action {
 	return unknown(p, a, cwd)
 }
 
-// Name is the name of a tool as it is compared: in small letters, without what MCP servers put before it ("mcp__files__read_file" is "read_file").
+// Name is the name of a tool as it is compared: in small letters, without what MCP servers put
+// before it ("mcp__files__read_file" is "read_file").
 func Name(tool string) string {
 	tool = strings.ToLower(tool)
 	if i := strings.LastIndex(tool, "__"); i >= 0 {
@@ -76,8 +77,8 @@ func Name(tool string) string {
 	return tool
 }
 
-// unknown makes what can be made of a tool whose name says nothing: a command stays a command; of SWE-agent's
-// editors without schema the words of the command line are in the Arguments.
+// unknown makes what can be made of a tool whose name says nothing: a command stays a command; of
+// SWE-agent's editors without schema the words of the command line are in the Arguments.
 func unknown(p *session.Part, a Arguments, cwd string) []Action {
 	if strings.HasPrefix(strings.TrimSpace(a.Text("input", "patch")), "*** Begin Patch") {
 		return patched(a.Text("input", "patch"), cwd)
@@ -150,7 +151,8 @@ func lines(text string) int {
 	return n
 }
 
-// changed counts the lines that differ between two texts, what they share at head and tail taken off.
+// changed counts the lines that differ between two texts, what they share at head and tail taken
+// off.
 func changed(before, after string) (added, removed int) {
 	if before == after {
 		return 0, 0

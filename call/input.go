@@ -12,8 +12,8 @@ import (
 	"github.com/winnowhq/winnow/shell"
 )
 
-// Examined is how many bytes of one text are looked at: half from its head, half from its tail. 128 KiB holds the
-// longest output that the agents in use send to a model whole.
+// Examined is how many bytes of one text are looked at: half from its head, half from its tail. 128
+// KiB holds the longest output that the agents in use send to a model whole.
 const Examined = 128 << 10
 
 // Bound cuts a text to its head and its tail where it is longer than Examined.
@@ -24,8 +24,8 @@ func Bound(text string) string {
 	return text[:Examined/2] + "\n" + text[len(text)-Examined/2:]
 }
 
-// Arguments are the members of a call's input in their order. Where two have one name the last counts. The values may be views of the input, which nobody
-// may change.
+// Arguments are the members of a call's input in their order. Where two have one name the last
+// counts. The values may be views of the input, which nobody may change.
 type Arguments []Argument
 
 // Argument is one of them.
@@ -142,7 +142,8 @@ func (a Arguments) List(names ...string) []Arguments {
 // Has reports whether there is an argument of this name.
 func (a Arguments) Has(name string) bool { return a.Get(name) != nil }
 
-// argv is a command that was sent as a list of words. A shell that is asked to run a text gives that text.
+// argv is a command that was sent as a list of words. A shell that is asked to run a text gives
+// that text.
 func (a Arguments) argv(names ...string) string {
 	for _, name := range names {
 		value := a.Get(name)

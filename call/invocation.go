@@ -26,7 +26,8 @@ type Invocation struct {
 	Name string
 	// Targets are the operands: packages, files. Narrow are options that choose among tests.
 	Targets, Narrow []string
-	// Masked is set when the command goes on whether or not this program failed: "… | tail", "… || true", "… ; true".
+	// Masked is set when the command goes on whether or not this program failed: "… | tail", "… ||
+	// true", "… ; true".
 	Masked bool
 }
 
@@ -43,7 +44,8 @@ var testers = []string{"pytest", "py.test", "jest", "vitest", "mocha", "tox", "n
 var builders = []string{"tsc", "eslint", "prettier", "ruff", "mypy", "pyright", "black", "flake8", "pylint", "golangci-lint", "staticcheck", "gofmt", "goimports", "webpack", "vite", "rollup", "esbuild",
 	"cmake", "ninja", "gcc", "g++", "clang", "javac", "rustc", "rustfmt", "xcodebuild", "biome", "oxlint", "tsgo", "svelte-check", "next", "make", "isort", "shellcheck", "swc", "turbo", "latexmk", "pdflatex"}
 
-// Invocations are the programs that a command runs, in its order; none for one that cannot be parsed.
+// Invocations are the programs that a command runs, in its order; none for one that cannot be
+// parsed.
 func Invocations(command string) []Invocation { return invocations(parseShell(command)) }
 
 func invocations(script *shell.Script) []Invocation {
@@ -202,7 +204,8 @@ func kind(name, sub string, targets, words []string) Kind {
 	return Perform
 }
 
-// Main is the invocation that a command is known by: its test, else its build, and so on; nil for none.
+// Main is the invocation that a command is known by: its test, else its build, and so on; nil for
+// none.
 func Main(all []Invocation) *Invocation {
 	for _, k := range []Kind{Test, Build, Install, History, Perform, Look} {
 		for i := range all {
@@ -214,7 +217,8 @@ func Main(all []Invocation) *Invocation {
 	return nil
 }
 
-// Covers reports whether a success of v says that what failed as f works now: the same program, on no less.
+// Covers reports whether a success of v says that what failed as f works now: the same program, on
+// no less.
 func (v *Invocation) Covers(f *Invocation) bool {
 	if v.Kind == Install && f.Kind == Install && len(v.Targets) > 0 && slices.Equal(v.Targets, f.Targets) {
 		return true // another installer brought it

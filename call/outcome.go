@@ -11,7 +11,8 @@ import (
 
 // Outcome is how a call ended, as far as the log tells.
 type Outcome struct {
-	// Known is false for a call that has not ended, and for a command that gave neither an exit status nor a telling line.
+	// Known is false for a call that has not ended, and for a command that gave neither an exit
+	// status nor a telling line.
 	Known  bool
 	Failed bool
 	// Refused is set when a person or a permission stopped the call: nothing was tried.
@@ -31,7 +32,8 @@ var detached = newWords(nil, "running in background", "running in the background
 // traceback is how a Python program that ends with an exception says so.
 var traceback = newWords(nil, "Traceback (most recent call last)")
 
-// outcome judges a call: by its status, by the exit status that the product noted, and for tests and builds by what they printed.
+// outcome judges a call: by its status, by the exit status that the product noted, and for tests
+// and builds by what they printed.
 func outcome(p *session.Part, c *Call) Outcome {
 	s := p.State
 	o := Outcome{Exit: -1}
@@ -96,8 +98,9 @@ func outcome(p *session.Part, c *Call) Outcome {
 	return o
 }
 
-// settle judges the commands that ended without a word about their status: where a product reports failed commands as failed
-// calls, the others worked. That it does shows in the log, or in the name of its tool.
+// settle judges the commands that ended without a word about their status: where a product reports
+// failed commands as failed calls, the others worked. That it does shows in the log, or in the name
+// of its tool.
 func settle(calls []Call) {
 	reports := false
 	for i := range calls {
@@ -175,11 +178,13 @@ const (
 	failing
 )
 
-// failures are words by which tests and compilers say that something went wrong, wherever they stand.
+// failures are words by which tests and compilers say that something went wrong, wherever they
+// stand.
 var failures = newWords(nil, "--- FAIL", "\nFAIL\t", "[build failed]", "npm ERR!", "error[E", "error TS", "Traceback (most recent call last)", "AssertionError", "panic: ",
 	"SyntaxError:", "BUILD FAILED", "FAILURES!", "ELIFECYCLE", "fatal error:", "command not found", "Could not resolve", "cannot find module", "npm error")
 
-// counted are the words that failures are counted with; successes are those by which a success is told.
+// counted are the words that failures are counted with; successes are those by which a success is
+// told.
 var (
 	counted   = newWords([]string{" fail", " error"})
 	successes = newWords(nil, "ok  \t", " passed", " passing", "BUILD SUCCESS", "0 failed", "test result: ok", "Successfully", "success")

@@ -9,22 +9,28 @@ import (
 
 // Step is one command of a shell text.
 type Step struct {
-	// Words are the program and its arguments, quotes taken off. Patterns and variables stand in them as they were written.
+	// Words are the program and its arguments, quotes taken off. Patterns and variables stand in
+	// them as they were written.
 	Words []string
 	// Writes is set when its output goes into a file.
 	Writes bool
-	// After is the separator behind it: "&&", "||", ";" (a line's end too), "|", "&", or "" at the end of the text.
+	// After is the separator behind it: "&&", "||", ";" (a line's end too), "|", "&", or "" at the
+	// end of the text.
 	After string
-	// Alone is set for a program with its arguments that nothing else is done with, and whose words say all: see Simple.
+	// Alone is set for a program with its arguments that nothing else is done with, and whose words
+	// say all: see Simple.
 	Alone bool
-	// Looks is set where one of the words is a pattern for names of files, which the shell looks up.
+	// Looks is set where one of the words is a pattern for names of files, which the shell looks
+	// up.
 	Looks bool
-	// Part is set for one that may not run, or runs elsewhere, or for something else: in a loop, a branch, a substitution, a container.
+	// Part is set for one that may not run, or runs elsewhere, or for something else: in a loop, a
+	// branch, a substitution, a container.
 	Part bool
 }
 
-// Steps are the commands of a shell text in their order, as they are reached, those of a text that a shell in it is asked to run in its place. A text that
-// cannot be parsed has none. Where errors go and what a command is fed is left out.
+// Steps are the commands of a shell text in their order, as they are reached, those of a text that
+// a shell in it is asked to run in its place. A text that cannot be parsed has none. Where errors
+// go and what a command is fed is left out.
 func Steps(text string) []Step { return stepsOf(parseShell(text)) }
 
 func stepsOf(script *shell.Script) []Step {
@@ -60,7 +66,8 @@ func parseShell(text string) *shell.Script {
 	return script
 }
 
-// command understands a shell command: that it ran, and which files it plainly touched. A text that cannot be parsed touched none.
+// command understands a shell command: that it ran, and which files it plainly touched. A text that
+// cannot be parsed touched none.
 func command(text, workdir, cwd string) ([]Action, *shell.Script) {
 	if text == "" {
 		return []Action{{Op: Run, Exact: true}}, nil
@@ -270,7 +277,8 @@ func stream(program string, args []string) []Action {
 	return did
 }
 
-// operands are the words that are no options; the options named in valued take the next word with them.
+// operands are the words that are no options; the options named in valued take the next word with
+// them.
 func operands(args []string, valued ...string) []string {
 	var names []string
 	for i := 0; i < len(args); i++ {
@@ -288,7 +296,8 @@ func operands(args []string, valued ...string) []string {
 	return names
 }
 
-// PlainFile reports whether a word of a shell command is surely the name of a file: no variables, no patterns, no devices.
+// PlainFile reports whether a word of a shell command is surely the name of a file: no variables,
+// no patterns, no devices.
 func PlainFile(word string) bool {
 	return word != "" && word != "-" && word != "." && word != ".." && len(word) < 400 && !strings.ContainsAny(word, "$`*?<>{}()|;=\"'!,\n\x00") &&
 		!strings.HasPrefix(word, "/dev/") && !strings.HasPrefix(word, "&") && !strings.Contains(word, "://") && !AllDigits(word)

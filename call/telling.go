@@ -6,8 +6,9 @@ import (
 	"unsafe"
 )
 
-// Lines are the lines of an output as they are read to somebody: without white space around them, colours and control characters. Empty ones are
-// left out. Of very long outputs they are those of the head and the tail.
+// Lines are the lines of an output as they are read to somebody: without white space around them,
+// colours and control characters. Empty ones are left out. Of very long outputs they are those of
+// the head and the tail.
 func Lines(output string) []string {
 	output = Bound(output)
 	return AppendLines(make([]string, 0, min(1+strings.Count(output, "\n"), 1+len(output)/8)), output)
@@ -30,8 +31,9 @@ func AppendLines(lines []string, output string) []string {
 	return lines
 }
 
-// Telling picks the lines of an output that say what went wrong: errors, failed tests, places ("path:line"), the cause. At most n, in
-// their order, each at most 240 bytes and an ellipsis. A text without such lines gives its last ones.
+// Telling picks the lines of an output that say what went wrong: errors, failed tests, places
+// ("path:line"), the cause. At most n, in their order, each at most 240 bytes and an ellipsis. A
+// text without such lines gives its last ones.
 func Telling(output string, n int) []string { return TellingOf(Lines(output), n) }
 
 // toldBeside are said beside the lines of a failure already.
@@ -217,7 +219,8 @@ func Place(line string) (place string, ok bool) {
 	return "", false
 }
 
-// numeric reports whether a name has nothing but digits, dots and dashes: an address, a version, a time.
+// numeric reports whether a name has nothing but digits, dots and dashes: an address, a version, a
+// time.
 func numeric(name string) bool {
 	for i := range len(name) {
 		if c := name[i]; (c < '0' || c > '9') && c != '.' && c != '-' {

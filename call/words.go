@@ -7,7 +7,8 @@ import (
 	"unsafe"
 )
 
-// words are looked for in a text all at once: one look at every few bytes of it, however many words there are. It is not changed once it was made.
+// words are looked for in a text all at once: one look at every few bytes of it, however many words
+// there are. It is not changed once it was made.
 //
 // A word is a text of five bytes or more. It is looked for in whatever case, unless it is exact.
 type words struct {
@@ -32,8 +33,8 @@ type piece struct {
 
 const pieceBits = 12
 
-// newWords makes a set of those in anyCase, which are in small letters and count in whatever case they are written, and of those that are exact. They are
-// numbered in that order, and at most 64.
+// newWords makes a set of those in anyCase, which are in small letters and count in whatever case
+// they are written, and of those that are exact. They are numbered in that order, and at most 64.
 func newWords(anyCase []string, exact ...string) *words {
 	w := &words{places: [][]piece{nil}}
 	for _, text := range anyCase {
@@ -60,7 +61,8 @@ func newWords(anyCase []string, exact ...string) *words {
 	return w
 }
 
-// smallLetters makes small letters of four; of some signs it makes others, so that what was found is compared.
+// smallLetters makes small letters of four; of some signs it makes others, so that what was found
+// is compared.
 const smallLetters = 0x20202020
 
 func pieceHash(bytes uint32) uint32 { return bytes * 0x9E3779B1 >> (32 - pieceBits) }
@@ -68,13 +70,15 @@ func pieceHash(bytes uint32) uint32 { return bytes * 0x9E3779B1 >> (32 - pieceBi
 // in reports whether one of the words is in a text.
 func (w *words) in(text string) bool { return w.next(text, 0) >= 0 }
 
-// next is where the next of the words begins that is found from a place of a text on, -1 when there is none.
+// next is where the next of the words begins that is found from a place of a text on, -1 when there
+// is none.
 func (w *words) next(text string, from int) int {
 	_, at := w.find(text, from, len(text), true)
 	return at
 }
 
-// of says which of the words are in a text, a bit each by their number; those that count in any case only where they end within so many bytes.
+// of says which of the words are in a text, a bit each by their number; those that count in any
+// case only where they end within so many bytes.
 func (w *words) of(text string, within int) uint64 {
 	found, _ := w.find(text, 0, within, false)
 	return found
@@ -100,7 +104,8 @@ func (w *words) find(text string, from, within int, one bool) (found uint64, at 
 	return found, -1
 }
 
-// skip goes on from a place that is looked at to the next one that a piece may be at. Where they are near each other, several are looked at at once.
+// skip goes on from a place that is looked at to the next one that a piece may be at. Where they
+// are near each other, several are looked at at once.
 func (w *words) skip(b []byte, i int) int {
 	switch w.step {
 	case 2:
@@ -126,7 +131,8 @@ func (w *words) skip(b []byte, i int) int {
 	return i
 }
 
-// hasPrefixFold reports whether a text begins with a word, which is in small letters, in whatever case it is written.
+// hasPrefixFold reports whether a text begins with a word, which is in small letters, in whatever
+// case it is written.
 func hasPrefixFold(text, word string) bool {
 	if len(text) < len(word) {
 		return false
@@ -149,7 +155,8 @@ const (
 	high = 0x8080808080808080
 )
 
-// below marks the first byte of eight that is less than n, 1 to 128; what it marks behind that may be wrong.
+// below marks the first byte of eight that is less than n, 1 to 128; what it marks behind that may
+// be wrong.
 func below(eight uint64, n uint64) uint64 { return (eight - low*n) &^ eight & high }
 
 // equal marks the first byte of eight that is c; what it marks behind that may be wrong.

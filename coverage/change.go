@@ -46,7 +46,8 @@ func created(p *session.Part, a call.Arguments, did *call.Action, output string)
 	}
 	mode := a.Text("mode")
 	appended := mode != "" && mode != "w" && mode != "overwrite" && mode != "rewrite" && mode != "create" || string(a.Get("append")) == "true"
-	// Where a person changed the text before it was written, the arguments are not what the file holds.
+	// Where a person changed the text before it was written, the arguments are not what the file
+	// holds.
 	modified := strings.Contains(output, "User modified") || strings.Contains(output, "user modified")
 	lines := hashes(text)
 	if len(lines) == 0 || appended || modified {
@@ -55,7 +56,8 @@ func created(p *session.Part, a call.Arguments, did *call.Action, output string)
 	return view(name, Input, 1, lines, true)
 }
 
-// unquoted reports whether what a call wrote was taken out of its quotes when the call was understood, and is whole.
+// unquoted reports whether what a call wrote was taken out of its quotes when the call was
+// understood, and is whole.
 func unquoted(p *session.Part, a call.Arguments, did *call.Action) bool {
 	if did.New == "" || len(did.New) >= call.Examined {
 		return false
@@ -73,7 +75,8 @@ func unquoted(p *session.Part, a call.Arguments, did *call.Action) bool {
 	return false
 }
 
-// patched are the views of what a patch does to each file. A file that is deleted is none. cut is set where the patch may not have been seen whole.
+// patched are the views of what a patch does to each file. A file that is deleted is none. cut is
+// set where the patch may not have been seen whole.
 func patched(actions []call.Action, cut bool) []View {
 	var views []View
 	for i := range actions {
@@ -127,7 +130,8 @@ func snippet(output, name string) (v View, only bool) {
 	return View{Path: name, Field: Output, Start: r.start, Lines: r.lines}, readTail(rest).only
 }
 
-// worked reports whether an editing tool said nothing of a failure. Not every product marks such a call as failed.
+// worked reports whether an editing tool said nothing of a failure. Not every product marks such a
+// call as failed.
 func worked(output string, actions []call.Action) bool {
 	line, _ := cut(strings.TrimSpace(output))
 	for i := range actions {
@@ -147,7 +151,8 @@ func worked(output string, actions []call.Action) bool {
 // patchTool reports whether a tool takes patches.
 func patchTool(tool string) bool { return strings.Contains(call.Name(tool), "patch") }
 
-// fileHeader begins what the line editor of SWE-agent's older interfaces prints: "[File: /repo/a.py (90 lines total)]".
+// fileHeader begins what the line editor of SWE-agent's older interfaces prints: "[File: /repo/a.py
+// (90 lines total)]".
 const fileHeader = "[File: "
 
 // window reports whether a tool, or the first word of a command, is one of that editor's.
@@ -159,7 +164,8 @@ func window(verb string) bool {
 	return false
 }
 
-// windowed understands that editor: a header with the path and the size of the file, then a window of numbered lines.
+// windowed understands that editor: a header with the path and the size of the file, then a window
+// of numbered lines.
 func windowed(output, verb string) Shown {
 	head, text := cut(output)
 	name, size, ok := strings.Cut(strings.TrimPrefix(head, fileHeader), " (")

@@ -1,7 +1,8 @@
 package coverage
 
-// Covered reports whether newer views show every line of an old one, so that without it nothing is lost that still holds. newer are in the order
-// of the log, all of them after old and still shown; those of other files are passed over.
+// Covered reports whether newer views show every line of an old one, so that without it nothing is
+// lost that still holds. newer are in the order of the log, all of them after old and still shown;
+// those of other files are passed over.
 //
 // An old view is covered in two cases alone:
 //

@@ -16,7 +16,8 @@ type printed struct {
 	short bool
 }
 
-// unwrap takes the output of a command out of its envelope. It is not ok when the envelope says that the command failed or goes on.
+// unwrap takes the output of a command out of its envelope. It is not ok when the envelope says
+// that the command failed or goes on.
 func unwrap(output string) (out printed, ok bool) {
 	out.text = output
 	if strings.HasPrefix(output, "{") {
@@ -49,7 +50,8 @@ func unwrap(output string) (out printed, ok bool) {
 	return out, true
 }
 
-// head takes off the lines that Codex writes above an output, up to "Output:". It reports false for a command that failed or goes on.
+// head takes off the lines that Codex writes above an output, up to "Output:". It reports false for
+// a command that failed or goes on.
 func (out *printed) head() bool {
 	text, short := out.text, false
 	if strings.HasPrefix(text, "Command: ") { // it may have many lines
@@ -85,7 +87,8 @@ func (out *printed) head() bool {
 	return true
 }
 
-// foot takes off what products write below an output: notes about the folder, the exit status, time.
+// foot takes off what products write below an output: notes about the folder, the exit status,
+// time.
 func (out *printed) foot() {
 	for {
 		text := strings.TrimRight(out.text, " \r\n")

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// hash is a 64-bit hash of a text in the manner of wyhash: sixteen bytes a multiplication, the last sixteen once more where they are not full.
-// It has no seed, so that it is the same everywhere.
+// hash is a 64-bit hash of a text in the manner of wyhash: sixteen bytes a multiplication, the last
+// sixteen once more where they are not full. It has no seed, so that it is the same everywhere.
 func hash(s string) uint64 {
 	const a, b = 0xa0761d6478bd642f, 0xe7037ed1a0b428db
 	const c, d = 0x8ebc6af09c88c6e3, 0x589965cc75374cc3
@@ -78,7 +78,8 @@ func hashes(text string) []uint64 {
 // blank is the hash of an empty line.
 var blank = hash("")
 
-// style is how a tool writes the number of a line: "    12→", "    12\t", "00012| ", "L12: ", "12: ".
+// style is how a tool writes the number of a line: "    12→", "    12\t", "00012| ", "L12: ", "12:
+// ".
 type style struct{ before, behind string }
 
 var styles = []style{{"", "→"}, {"", "\t"}, {"", "| "}, {"L", ": "}, {"", ": "}}
@@ -124,8 +125,9 @@ type run struct {
 	short bool // one of them was shortened by the tool
 }
 
-// next takes consecutive numbered lines off a text, as far as they go. The text behind them begins with the first line that is none. A reader
-// that was asked to begin at line 0 calls the first line so, and every other by one too few.
+// next takes consecutive numbered lines off a text, as far as they go. The text behind them begins
+// with the first line that is none. A reader that was asked to begin at line 0 calls the first line
+// so, and every other by one too few.
 func (s style) next(text string) (r run, rest string) {
 	shift := 0
 	var ahead counting
@@ -163,7 +165,8 @@ func (s style) next(text string) (r run, rest string) {
 	return r, rest
 }
 
-// counting foretells what stands before the text of each line, by what stood before that of the one before it: most lines need not be read for their number.
+// counting foretells what stands before the text of each line, by what stood before that of the one
+// before it: most lines need not be read for their number.
 type counting struct {
 	room  [24]byte
 	size  int // of what stands before a text, 0 where nothing is foretold
@@ -178,7 +181,8 @@ func (c *counting) from(before string, s style) {
 	c.size, c.digit = copy(c.room[:], before), len(before)-len(s.behind)-1
 }
 
-// next takes off what stands before the text of the next line, ok false where it is not what was foretold.
+// next takes off what stands before the text of the next line, ok false where it is not what was
+// foretold.
 func (c *counting) next(line string) (text string, ok bool) {
 	if c.size == 0 || len(line) < c.size {
 		return "", false

@@ -49,8 +49,9 @@ func leavesOut(text string) bool {
 	return false
 }
 
-// said reports whether a line is a tool's notice that something was left out: in brackets or behind dots, and with a number, as in
-// "[90 more lines in file]", "... (12 more lines not shown)", "(Output capped at 50 KB)".
+// said reports whether a line is a tool's notice that something was left out: in brackets or behind
+// dots, and with a number, as in "[90 more lines in file]", "... (12 more lines not shown)",
+// "(Output capped at 50 KB)".
 func said(line string) bool { return saidBy(line, true) }
 
 // saidBy spares the look for an ellipsis where it is known that there is none.
@@ -81,8 +82,9 @@ func saidBy(line string, dots bool) bool {
 	return leavesOut(line) && (strings.ContainsAny(line, "0123456789") || strings.HasPrefix(line, "(File has more lines"))
 }
 
-// noticed finds the first line in which a tool says that it left something out: where it begins and ends, at is -1 when there is none.
-// Codex writes its notice into the middle of a line. A line of a file that reads like one ends a view too early, which is safe.
+// noticed finds the first line in which a tool says that it left something out: where it begins and
+// ends, at is -1 when there is none. Codex writes its notice into the middle of a line. A line of a
+// file that reads like one ends a view too early, which is safe.
 func noticed(text string) (at, end int) {
 	dots := strings.Contains(text, "…")
 	for at < len(text) {
@@ -96,7 +98,8 @@ func noticed(text string) (at, end int) {
 	return -1, 0
 }
 
-// cleared reports whether a product put a note in the place of an output, or says that there is none.
+// cleared reports whether a product put a note in the place of an output, or says that there is
+// none.
 func cleared(output string) bool {
 	if len(output) > 400 {
 		output = output[:400]

@@ -22,7 +22,8 @@ type reading struct {
 	numbered bool   // by cat -n or nl -ba
 }
 
-// ran understands shell commands: those that only print one file, and those that only apply a patch.
+// ran understands shell commands: those that only print one file, and those that only apply a
+// patch.
 func ran(p *session.Part, c *call.Call, cwd string) Shown {
 	text := c.Command()
 	if verb, _, _ := strings.Cut(strings.TrimSpace(text), " "); window(verb) && strings.HasPrefix(p.State.Output, fileHeader) {
@@ -154,7 +155,8 @@ func (r *reading) source(words []string) (name string, ok bool) {
 	return args[0], true
 }
 
-// ranges understands the programs that print some lines: sed -n, head, tail -n +K. name is "" where they read from a pipe.
+// ranges understands the programs that print some lines: sed -n, head, tail -n +K. name is "" where
+// they read from a pipe.
 func ranges(words []string) (spans []span, name string, ok bool) {
 	args := words[1:]
 	value := "" // what -n says
@@ -199,7 +201,8 @@ func ranges(words []string) (spans []span, name string, ok bool) {
 	return spans, name, true
 }
 
-// script understands a sed script that only prints ranges of lines: "1,20p", "7p", "5,$p", "1,5p;9,+3p", and one that stops behind them with "q".
+// script understands a sed script that only prints ranges of lines: "1,20p", "7p", "5,$p",
+// "1,5p;9,+3p", and one that stops behind them with "q".
 func script(text string) ([]span, bool) {
 	var spans []span
 	for command := range strings.SplitSeq(text, ";") {

@@ -18,19 +18,22 @@ type State struct {
 	Pins   []rule.Pin
 	Facts  *rule.Facts
 	Model  model.Model
-	// Shown is the size of the rendered window with whatever is shown beside the log, in tokens; 0: measured from Window and Ledger.
+	// Shown is the size of the rendered window with whatever is shown beside the log, in tokens; 0:
+	// measured from Window and Ledger.
 	Shown int
 	// Handles name the parts of the log; nil: made from the window.
 	Handles *rule.Handles
 	// Restored are elisions that somebody took back: only when asked are they made again.
 	Restored map[rule.Key]bool
-	// Account is what a schedule that weighs cost must know of the session's requests. Without it such a schedule acts on free moments only.
+	// Account is what a schedule that weighs cost must know of the session's requests. Without it
+	// such a schedule acts on free moments only.
 	Account schedule.Account
 }
 
 // Occasion is why a plan is made.
 type Occasion struct {
-	// StepEnded: a step was finished, and Usage reported for it. Pending is an estimate of what was appended since, in tokens.
+	// StepEnded: a step was finished, and Usage reported for it. Pending is an estimate of what was
+	// appended since, in tokens.
 	StepEnded bool
 	Usage     session.Usage
 	Pending   int
@@ -53,9 +56,11 @@ type Occasion struct {
 // Decision is what to do next. Nothing of it has happened yet.
 type Decision struct {
 	Commit []rule.Elision
-	// Fold: make a pivot now. Pays: not because the window would overflow, but because it has become worth its cost.
+	// Fold: make a pivot now. Pays: not because the window would overflow, but because it has
+	// become worth its cost.
 	Fold, Pays bool
-	// Prepare: a fold is near; a summary that is written from now on, beside the work, is there when it comes.
+	// Prepare: a fold is near; a summary that is written from now on, beside the work, is there
+	// when it comes.
 	Prepare bool
 	// Verdict is how full the window is, of occasions that have a usage.
 	Verdict budget.Verdict
@@ -65,8 +70,8 @@ type Decision struct {
 
 // Plan decides.
 //
-// The classic policy checks for overflow after a step and folds, and prunes when a turn ends. The others prune first when the
-// window would overflow, and fold only if that is not enough.
+// The classic policy checks for overflow after a step and folds, and prunes when a turn ends. The
+// others prune first when the window would overflow, and fold only if that is not enough.
 func (p Policy) Plan(s State, o Occasion) Decision {
 	var d Decision
 	over := false
@@ -154,7 +159,8 @@ func without(found, chosen []rule.Elision) []rule.Elision {
 	return left
 }
 
-// Waits says of each elision that was found why it would not be committed on an occasion; the zero Wait is of what would be.
+// Waits says of each elision that was found why it would not be committed on an occasion; the zero
+// Wait is of what would be.
 func (p Policy) Waits(s State, o Occasion, found []rule.Elision) []schedule.Wait {
 	waits := make([]schedule.Wait, len(found))
 	at := map[rule.Key]int{}

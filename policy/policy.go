@@ -1,5 +1,6 @@
-// Package policy answers: what next? It is the pure planner: from the log, the ledger and the usage to decisions. The
-// engine and the lab run the same planner, so that what was forecast offline is what happens online.
+// Package policy answers: what next? It is the pure planner: from the log, the ledger and the usage
+// to decisions. The engine and the lab run the same planner, so that what was forecast offline is
+// what happens online.
 package policy
 
 import (
@@ -18,13 +19,15 @@ const (
 	Balanced   = "balanced"
 )
 
-// Policy is a choice of rules, schedule, thresholds and pivot settings. It is a value: nothing it does depends on anything but
-// its arguments.
+// Policy is a choice of rules, schedule, thresholds and pivot settings. It is a value: nothing it
+// does depends on anything but its arguments.
 type Policy struct {
 	Name string
-	// Rules find what may be left out, in this order; of two elisions of one field the earlier rule's counts.
+	// Rules find what may be left out, in this order; of two elisions of one field the earlier
+	// rule's counts.
 	Rules []rule.Rule
-	// Log lets the rules walk the whole log instead of the window, as the specification's program does.
+	// Log lets the rules walk the whole log instead of the window, as the specification's program
+	// does.
 	Log      bool
 	Schedule schedule.Schedule
 	// Guard says what the rules leave alone.
@@ -37,18 +40,22 @@ type Policy struct {
 	Prune, Auto bool
 	// Background: what a fold needs is prepared before it must come, while the work goes on.
 	Background bool
-	// Stretch: what is planned for is a stretch of a log that goes on behind it, all of which was sent.
+	// Stretch: what is planned for is a stretch of a log that goes on behind it, all of which was
+	// sent.
 	Stretch bool
 	// Offline allows the offline summariser where another one failed.
 	Offline bool
 }
 
-// Options are what a user may set, with the names of the configuration. The zero value is not the default: see Defaults.
+// Options are what a user may set, with the names of the configuration. The zero value is not the
+// default: see Defaults.
 type Options struct {
 	Auto, Prune bool
-	// Schedule is eager or economic; "": the policy's own, which is economic of balanced and eager of the others.
+	// Schedule is eager or economic; "": the policy's own, which is economic of balanced and eager
+	// of the others.
 	Schedule string
-	// Background prepares summaries before they are needed; nil: the policy's own, which is on of balanced and off of the others.
+	// Background prepares summaries before they are needed; nil: the policy's own, which is on of
+	// balanced and off of the others.
 	Background              *bool
 	Reserved                *int // tokens; nil: min(20000, output)
 	Threshold               map[string]budget.Threshold
@@ -73,7 +80,8 @@ func Defaults() Options {
 	}
 }
 
-// Markers are the markers of steps that are shown. By the letter of S002 2 none are; otherwise those stay that tell two steps of a message apart.
+// Markers are the markers of steps that are shown. By the letter of S002 2 none are; otherwise
+// those stay that tell two steps of a message apart.
 func (p Policy) Markers() view.Markers {
 	switch {
 	case !p.StepMarkers:

@@ -7,9 +7,9 @@ import (
 	"github.com/winnowhq/winnow/rule/letter"
 )
 
-// Strategy is something that can be left out, as a person switches it on. Its name is the key of the
-// configuration, the name of the rule in receipts, the heading in docs/strategies.md, the file in rule/
-// and, in Go's spelling, the field of Strategies.
+// Strategy is something that can be left out, as a person switches it on. Its name is the key of
+// the configuration, the name of the rule in receipts, the heading in docs/strategies.md, the file
+// in rule/ and, in Go's spelling, the field of Strategies.
 type Strategy struct {
 	Name  string
 	Alias string // the name of the switch in S002, or in earlier versions: the configuration takes it too
@@ -20,15 +20,16 @@ type Strategy struct {
 	off           bool                        // by default, under balanced
 }
 
-// All are the strategies. Of two elisions of one field the earlier strategy's counts: the one that says
-// best why comes first, and the one that goes by age alone comes last.
+// All are the strategies. Of two elisions of one field the earlier strategy's counts: the one that
+// says best why comes first, and the one that goes by age alone comes last.
 func All() []Strategy {
 	quiet := func(s *Strategies) rule.Age { return rule.Age{Steps: s.QuietSteps} }
 	return []Strategy{
 		{
 			Name: "idle", Alias: "pruneIdle", Does: "outputs and arguments that nothing has quoted for a while",
 			on: func(s *Strategies) *bool { return &s.Idle },
-			// It comes first: what is idle would stay otherwise, for the sake of others that it covers.
+			// It comes first: what is idle would stay otherwise, for the sake of others that it
+			// covers.
 			sound: func(s *Strategies) rule.Rule {
 				return &rule.Idle{Outputs: s.IdleSteps, Inputs: s.IdleInputSteps, Least: leastIdle}
 			},
@@ -111,8 +112,8 @@ type Ten struct {
 	Queries     bool `json:"queries"`
 }
 
-// Strategies switches strategies, and says from which age on they act. Under aggressive only the Ten
-// count.
+// Strategies switches strategies, and says from which age on they act. Under aggressive only the
+// Ten count.
 type Strategies struct {
 	Ten        `json:",inline"`
 	Duplicates bool `json:"duplicates"`

@@ -16,10 +16,10 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// AttachedFiles leaves out images and PDFs that were attached to the user's messages and to results of
-// calls, once they are old; with no age to reach, once a step came after them. An older one that is equal
-// to a newer one goes at once. The call and its text stay, and so do text files: they are sent as text,
-// not as attachments.
+// AttachedFiles leaves out images and PDFs that were attached to the user's messages and to results
+// of calls, once they are old; with no age to reach, once a step came after them. An older one that
+// is equal to a newer one goes at once. The call and its text stay, and so do text files: they are
+// sent as text, not as attachments.
 type AttachedFiles struct{ Age Age }
 
 // Name is "attachments".
@@ -119,7 +119,8 @@ func Media(p *session.Part) []*session.Part {
 	return files
 }
 
-// FileName is the name of a file, or what its address ends with; never the address itself, which may hold megabytes.
+// FileName is the name of a file, or what its address ends with; never the address itself, which
+// may hold megabytes.
 func FileName(f *session.Part) string {
 	name := f.Filename
 	if name == "" && !strings.HasPrefix(f.URL, "data:") {
@@ -182,7 +183,8 @@ func dataOf(address string) (text string, coded, ok bool) {
 	return text, strings.HasSuffix(head, ";base64"), true
 }
 
-// headerBytes of base64 are looked at for the header of a picture: what cameras put before it is less.
+// headerBytes of base64 are looked at for the header of a picture: what cameras put before it is
+// less.
 const headerBytes = 128 << 10
 
 // dimensions of a picture in pixels, where its header tells.

@@ -12,13 +12,13 @@ const (
 	DefaultProtectTurns = 2      // the request being worked on, and the one before
 )
 
-// DefaultProtectedTools are the tools whose output is never pruned: a skill is an instruction, not a
-// finding.
+// DefaultProtectedTools are the tools whose output is never pruned: a skill is an instruction, not
+// a finding.
 func DefaultProtectedTools() []string { return []string{"skill"} }
 
-// Backward prunes old tool outputs, newest first: it protects the newest ones and the last turns, and
-// collects what lies before. It passes over outputs that are left out already; pins, what the window
-// guards and outputs no larger than their placeholder stay.
+// Backward prunes old tool outputs, newest first: it protects the newest ones and the last turns,
+// and collects what lies before. It passes over outputs that are left out already; pins, what the
+// window guards and outputs no larger than their placeholder stay.
 type Backward struct {
 	Protect        int // tokens; see DefaultProtect
 	Minimum        int // tokens; see DefaultMinimum

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// CodeBlocks shortens blocks of code in old messages of the user. It keeps the fences, the first two lines and
-// the last; what stands outside of the blocks stays to the byte. It is off by default: what the user
-// typed cannot be read again.
+// CodeBlocks shortens blocks of code in old messages of the user. It keeps the fences, the first
+// two lines and the last; what stands outside of the blocks stays to the byte. It is off by
+// default: what the user typed cannot be read again.
 type CodeBlocks struct{ Age Age }
 
 // Name is "code".
@@ -25,8 +25,8 @@ func (r *CodeBlocks) Find(w Window) Found {
 	})
 }
 
-// ReplaceBlocks returns a text with something shorter in place of its blocks of code, "" where nothing
-// would be shorter. instead says what stands in place of which bytes.
+// ReplaceBlocks returns a text with something shorter in place of its blocks of code, "" where
+// nothing would be shorter. instead says what stands in place of which bytes.
 func ReplaceBlocks(text string, instead func(*Block) (from, to int, instead string)) string {
 	var shown strings.Builder
 	kept := 0 // how much of text was written
@@ -63,8 +63,8 @@ type Block struct {
 	line      string // how its lines end
 }
 
-// Blocks finds fenced blocks of more than shortBlock lines. A fence is closed by one at least as long, of the same sign; one that nobody closes
-// goes on to the end of the text, which stays.
+// Blocks finds fenced blocks of more than shortBlock lines. A fence is closed by one at least as
+// long, of the same sign; one that nobody closes goes on to the end of the text, which stays.
 func Blocks(text string) []Block {
 	if !strings.Contains(text, "```") && !strings.Contains(text, "~~~") {
 		return nil
@@ -98,7 +98,8 @@ func Blocks(text string) []Block {
 	return found
 }
 
-// fenceOf is the fence that a line begins with, "" when it begins with none, what stands behind it, and how far it is indented.
+// fenceOf is the fence that a line begins with, "" when it begins with none, what stands behind it,
+// and how far it is indented.
 func fenceOf(line string) (fence, info string, indent int) {
 	rest := strings.TrimLeft(line, " \t")
 	indent = len(line) - len(rest)

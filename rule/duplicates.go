@@ -8,9 +8,9 @@ import (
 )
 
 // Duplicates leaves out an output that a later, equal call gave again, byte for byte: the same tool
-// with the same arguments in the same folder, words for people and limits of time aside. The two may be
-// of one step, since they say the same. Failures are left to Retries, todo lists to Todos, and a skill
-// is an instruction that stays where it was loaded.
+// with the same arguments in the same folder, words for people and limits of time aside. The two
+// may be of one step, since they say the same. Failures are left to Retries, todo lists to Todos,
+// and a skill is an instruction that stays where it was loaded.
 type Duplicates struct{ Age Age }
 
 // Name is "duplicates".

@@ -1,5 +1,5 @@
-// Package rule answers: what may be left out? Each rule is a pure function that finds elisions in a window;
-// the ledger holds those that were committed.
+// Package rule answers: what may be left out? Each rule is a pure function that finds elisions in a
+// window; the ledger holds those that were committed.
 package rule
 
 import (
@@ -45,7 +45,8 @@ type Key struct {
 // Key of the elision.
 func (e Elision) Key() Key { return Key{e.Part, e.Field} }
 
-// Covers are the ids of the parts that make this one redundant; none when it went for another reason.
+// Covers are the ids of the parts that make this one redundant; none when it went for another
+// reason.
 func (e Elision) Covers() []string { return strings.Fields(e.By) }
 
 // Saves sums what elisions save, in tokens.
@@ -57,11 +58,11 @@ func Saves(elisions []Elision) int {
 	return sum
 }
 
-// Ledger is the set of committed elisions, in the order of their commits. The zero value is empty and
-// ready. A ledger is a value: With and Without return another one and leave theirs alone.
+// Ledger is the set of committed elisions, in the order of their commits. The zero value is empty
+// and ready. A ledger is a value: With and Without return another one and leave theirs alone.
 //
-// A commit costs what it commits, not what was committed before: ledgers that were made from each other share their elisions, and what says where they
-// are is made anew only now and then.
+// A commit costs what it commits, not what was committed before: ledgers that were made from each
+// other share their elisions, and what says where they are is made anew only now and then.
 type Ledger struct {
 	elisions []Elision
 	used     *atomic.Int64 // of the array that elisions lies in: how much of it belongs to a ledger. Nobody writes below it
@@ -125,7 +126,8 @@ func (l Ledger) Touches(part string) bool {
 func (l Ledger) Covers(part string) bool { return l.index[part].covers || l.recent[part].covers }
 
 // With returns the ledger with more elisions. One whose key already stands is ignored: what was
-// committed stays as it was committed until it is undone, so that the same log gives the same bytes.
+// committed stays as it was committed until it is undone, so that the same log gives the same
+// bytes.
 func (l Ledger) With(committed ...Elision) Ledger {
 	var fresh []Elision
 	taken := make(map[Key]bool, len(committed))
@@ -164,7 +166,8 @@ func (l Ledger) With(committed ...Elision) Ledger {
 	return next
 }
 
-// appended is the ledger with more elisions, which no index has yet. Where nobody else went on from this ledger they are written behind its own.
+// appended is the ledger with more elisions, which no index has yet. Where nobody else went on from
+// this ledger they are written behind its own.
 func (l Ledger) appended(fresh []Elision) Ledger {
 	n := len(l.elisions) + len(fresh)
 	if l.used == nil || n > cap(l.elisions) || !l.used.CompareAndSwap(int64(len(l.elisions)), int64(n)) {
@@ -176,7 +179,8 @@ func (l Ledger) appended(fresh []Elision) Ledger {
 	return l
 }
 
-// extends reports whether a ledger was made from another one by With alone. It may say no where that is so.
+// extends reports whether a ledger was made from another one by With alone. It may say no where
+// that is so.
 func (l Ledger) extends(other Ledger) bool {
 	return len(other.elisions) == 0 || l.used == other.used && len(l.elisions) >= len(other.elisions)
 }
@@ -199,7 +203,8 @@ func (l Ledger) Without(keys ...Key) Ledger {
 	return NewLedger(kept...)
 }
 
-// Pin is a part, a whole message, or a text that must survive every elision and every pivot verbatim.
+// Pin is a part, a whole message, or a text that must survive every elision and every pivot
+// verbatim.
 type Pin struct {
 	ID      string         `json:"id"`
 	Part    string         `json:"part,omitzero"`    // id of a part
@@ -212,8 +217,9 @@ type Pin struct {
 // Mark is the rule name of elisions that another product committed and left as a mark in its file.
 const Mark = "mark"
 
-// Marks reads the marks that a product left in a log as committed elisions: completed tool parts with
-// state.time.compacted. The output is still in the log; the ledger alone decides what is shown.
+// Marks reads the marks that a product left in a log as committed elisions: completed tool parts
+// with state.time.compacted. The output is still in the log; the ledger alone decides what is
+// shown.
 func Marks(messages []session.Message) []Elision {
 	var marks []Elision
 	for i := range messages {
@@ -234,8 +240,8 @@ func Marks(messages []session.Message) []Elision {
 // boundRule is the rule that elisions of reasoning name that its model would refuse.
 const boundRule = "bound"
 
-// Unbound leaves out a reasoning part of which the model would say that it was made for another prompt; ok is false for any other part, and for one that
-// is left out already.
+// Unbound leaves out a reasoning part of which the model would say that it was made for another
+// prompt; ok is false for any other part, and for one that is left out already.
 func Unbound(m *session.Message, p *session.Part, ledger Ledger, facts *Facts) (e Elision, ok bool) {
 	if p.Type != session.ReasoningPart || ledger.Has(Key{p.ID, Text}) || ledger.Has(Key{p.ID, Whole}) {
 		return e, false

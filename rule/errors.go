@@ -9,7 +9,8 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// Limits of what the sound form of Errors keeps of one failure: what it takes to know what went wrong and where.
+// Limits of what the sound form of Errors keeps of one failure: what it takes to know what went
+// wrong and where.
 const (
 	errorLines   = 8
 	errorTelling = 4    // of them, those that call.Telling picks
@@ -17,9 +18,9 @@ const (
 	errorMargin  = 50   // tokens that must be saved; half of the failure at least
 )
 
-// Errors shortens old errors, of calls that failed and of commands that ended with a failure. What stays
-// of one: the lines that tell most, the first and the last place ("path:line"), and the last line. What
-// a person said when refusing a call stays whole.
+// Errors shortens old errors, of calls that failed and of commands that ended with a failure. What
+// stays of one: the lines that tell most, the first and the last place ("path:line"), and the last
+// line. What a person said when refusing a call stays whole.
 type Errors struct{ Age Age }
 
 // Name is "errors".
@@ -137,7 +138,8 @@ func worded(lines []string) int {
 	return -1
 }
 
-// isPlace reports whether a line names a line of a file, Python's way included: `File "a.py", line 3, in f`.
+// isPlace reports whether a line names a line of a file, Python's way included: `File "a.py", line
+// 3, in f`.
 func isPlace(line string) bool {
 	if _, ok := call.Place(line); ok {
 		return true

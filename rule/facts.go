@@ -29,8 +29,8 @@ const (
 )
 
 // Facts is the index over a log that the rules share: what is known of each part by itself, and one
-// timeline of those that a rule may look at. It grows with the log: a part whose texts did not change
-// is never counted twice. It is not safe for concurrent use.
+// timeline of those that a rule may look at. It grows with the log: a part whose texts did not
+// change is never counted twice. It is not safe for concurrent use.
 //
 // Each list of messages that is given to it must begin as the last one did. Call Forget after
 // replacing a message that is not among the newest (Noticed).
@@ -95,11 +95,12 @@ func (f *Facts) Counter() token.Counter { return f.counter }
 // Counted is how many parts were counted or understood so far: the work done.
 func (f *Facts) Counted() int { return f.counted }
 
-// Decided is how many items the sound rules have read and how many placeholders they have written so
-// far: the work done.
+// Decided is how many items the sound rules have read and how many placeholders they have written
+// so far: the work done.
 func (f *Facts) Decided() int { return f.decided }
 
-// Target says what a call was about, as the function of that name does; its arguments are read once.
+// Target says what a call was about, as the function of that name does; its arguments are read
+// once.
 func (f *Facts) Target(p *session.Part) string { return f.know(p).understand(p).target }
 
 // Paths are those that a call names in its arguments, as the function of that name gives them.
@@ -120,7 +121,8 @@ func (f *Facts) Size(p *session.Part) Size {
 	return f.know(p).size
 }
 
-// sizeless reports whether a part holds no text that a model is sent: a marker of a step, a snapshot.
+// sizeless reports whether a part holds no text that a model is sent: a marker of a step, a
+// snapshot.
 func sizeless(p *session.Part) bool {
 	switch p.Type {
 	case session.TextPart, session.ReasoningPart, session.SubtaskPart, session.AgentPart, session.FilePart,

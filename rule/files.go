@@ -6,10 +6,11 @@ import (
 	"github.com/winnowhq/winnow/coverage"
 )
 
-// Files leaves out what calls showed of files once newer calls show it again. It goes by coverage: an
-// output goes when it is nothing but lines of files, and newer parts that are still shown have every line
-// of it. A failed operation makes nothing redundant, an edit covers nothing, and a read that its tool cut
-// is a view of the lines that it has. Calls of one step are not newer than each other.
+// Files leaves out what calls showed of files once newer calls show it again. It goes by coverage:
+// an output goes when it is nothing but lines of files, and newer parts that are still shown have
+// every line of it. A failed operation makes nothing redundant, an edit covers nothing, and a read
+// that its tool cut is a view of the lines that it has. Calls of one step are not newer than each
+// other.
 type Files struct{ Age Age }
 
 // Name is "files".
@@ -115,7 +116,8 @@ func (v *views) compare(path string, x *Item) {
 	}
 }
 
-// concerns reports whether an item shows anything that could cover a view: most reads of a long file do not meet.
+// concerns reports whether an item shows anything that could cover a view: most reads of a long
+// file do not meet.
 func concerns(x *Item, old *view) bool {
 	for _, v := range x.Call.Shown.Views {
 		for _, o := range old.views {
@@ -127,7 +129,8 @@ func concerns(x *Item, old *view) bool {
 	return false
 }
 
-// cover returns the newer parts that show all that a field of a call shows of files, nil when there are none.
+// cover returns the newer parts that show all that a field of a call shows of files, nil when there
+// are none.
 func (v *views) cover(old *view) []*Item {
 	var by []*Item
 views:
@@ -164,7 +167,8 @@ views:
 	return slices.Compact(by)
 }
 
-// wholeOf is the newest of some items, newest first, that shows the whole of a file; one of them does.
+// wholeOf is the newest of some items, newest first, that shows the whole of a file; one of them
+// does.
 func wholeOf(path string, items []*Item) *Item {
 	at := slices.IndexFunc(items, func(x *Item) bool {
 		return slices.ContainsFunc(x.Call.Shown.Views, func(v coverage.View) bool { return v.Path == path && v.Full && !v.Change })

@@ -11,8 +11,8 @@ type Finding struct {
 	Field Field
 	By    []*Item // what makes it redundant: newer than the item, each of them needed
 	Why   string  // for people; the whole sentence
-	// Unsent: it may go before any request had it, because what makes it redundant shows the same, byte
-	// for byte.
+	// Unsent: it may go before any request had it, because what makes it redundant shows the same,
+	// byte for byte.
 	Unsent bool
 
 	shown *shown
@@ -47,8 +47,8 @@ func (w Window) shown(x *Item, field Field, text string) *shown {
 	return s
 }
 
-// Propose makes elisions of those findings that may go now, in their order. show says what stands in
-// place of one, "" when there is nothing to leave out.
+// Propose makes elisions of those findings that may go now, in their order. show says what stands
+// in place of one, "" when there is nothing to leave out.
 func (w Window) Propose(name string, age Age, all []*Finding, show func(*Finding) string) (found Found) {
 	for _, f := range all {
 		x := f.Item
@@ -89,8 +89,8 @@ func (f Found) and(more Found) Found {
 }
 
 // saves is what an elision saves, in tokens: what the model is no longer sent, less what it is sent
-// instead. It is also 0 when the text shown is longer in bytes: a placeholder is never longer than what
-// it replaces.
+// instead. It is also 0 when the text shown is longer in bytes: a placeholder is never longer than
+// what it replaces.
 func (w Window) saves(x *Item, e Elision) int {
 	before, shown := w.Facts.size(x, e.Field), w.Facts.Count(e.Shown)
 	switch {

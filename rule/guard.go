@@ -14,7 +14,8 @@ import (
 type Guard struct {
 	Tools []string // globs over the names of tools
 	Paths []string // globs over paths; "**/x" means x wherever it is
-	// Least is how many tokens an elision must save to be worth a placeholder; less than 1 counts as 1.
+	// Least is how many tokens an elision must save to be worth a placeholder; less than 1 counts
+	// as 1.
 	Least int
 }
 
@@ -74,7 +75,8 @@ func (g *Guard) Stays(p *session.Part, c *Call) string {
 	return ""
 }
 
-// paths walks those that the call is about: as its arguments name them, and of what its output shows.
+// paths walks those that the call is about: as its arguments name them, and of what its output
+// shows.
 func (c *Call) paths(yield func(path string) bool) {
 	for i := range c.Actions {
 		for _, path := range [...]string{c.Actions[i].Path, c.Actions[i].To} {

@@ -8,20 +8,23 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// HandleLength is how many characters a handle has: 30 bits, so that a collision among 10,000 parts is seen once in twenty sessions, and then one of
-// the two is longer.
+// HandleLength is how many characters a handle has: 30 bits, so that a collision among 10,000 parts
+// is seen once in twenty sessions, and then one of the two is longer.
 const HandleLength = 6
 
-// HandleMinimum is how big a piece of a part must be, in tokens, to be worth a handle that is shown or listed: what takes its place has about 25 tokens, and
-// a line with a handle about 8, so that less is a tax on every step for little to win.
+// HandleMinimum is how big a piece of a part must be, in tokens, to be worth a handle that is shown
+// or listed: what takes its place has about 25 tokens, and a line with a handle about 8, so that
+// less is a tax on every step for little to win.
 const HandleMinimum = 200
 
 var handleAlphabet = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
-// Handles gives the parts of a log short names that an agent can write: six letters and digits, made from the call's id, so that they are
-// the same after a restart, in a fork, and in every request. No two parts have one handle: of two whose names would be equal the one that is named later gets a
-// longer one, so a log is named from its beginning, always. A handle stays with its part for good, also when the part is gone. The zero value is empty
-// and ready. It is not safe for concurrent use.
+// Handles gives the parts of a log short names that an agent can write: six letters and digits,
+// made from the call's id, so that they are the same after a restart, in a fork, and in every
+// request. No two parts have one handle: of two whose names would be equal the one that is named
+// later gets a longer one, so a log is named from its beginning, always. A handle stays with its
+// part for good, also when the part is gone. The zero value is empty and ready. It is not safe for
+// concurrent use.
 type Handles struct {
 	byPart map[string]string
 	byName map[string]string // handle → id of the part
@@ -29,8 +32,8 @@ type Handles struct {
 	last   string // id of the message read last
 }
 
-// Name gives a handle to each part of a log that can be named: tool calls, files, texts. What has one keeps it, also when the log is only a part of
-// the one before.
+// Name gives a handle to each part of a log that can be named: tool calls, files, texts. What has
+// one keeps it, also when the log is only a part of the one before.
 func (h *Handles) Name(log []session.Message) {
 	from := 0
 	if h.read > 0 && h.read <= len(log) && log[h.read-1].ID == h.last {
@@ -46,7 +49,8 @@ func (h *Handles) Name(log []session.Message) {
 	}
 }
 
-// nameable reports whether a part has content of its own, and an id by which something can be said about it in a ledger.
+// nameable reports whether a part has content of its own, and an id by which something can be said
+// about it in a ledger.
 func nameable(p *session.Part) bool {
 	switch p.Type {
 	case session.ToolPart, session.FilePart, session.TextPart, session.ReasoningPart:
@@ -70,7 +74,8 @@ func longHandle(seed string) (long [52]byte) {
 	return long
 }
 
-// Of is the handle of a part, "" for parts that have no content of their own. A part that has none yet gets one.
+// Of is the handle of a part, "" for parts that have no content of their own. A part that has none
+// yet gets one.
 func (h *Handles) Of(p *session.Part) string {
 	if !nameable(p) {
 		return ""
@@ -108,13 +113,15 @@ func (h *Handles) give(p *session.Part, first string) string {
 	}
 }
 
-// Part is the id of the part that a handle names, "" when there is none. Case and blanks around it do not matter, nor brackets and quotes that a
-// model puts around it, nor the rest of the line that showed it: "[handle k3f9a2]" and "[winnow k3f9a2: read a.go, 3 lines left out]" will do.
+// Part is the id of the part that a handle names, "" when there is none. Case and blanks around it
+// do not matter, nor brackets and quotes that a model puts around it, nor the rest of the line that
+// showed it: "[handle k3f9a2]" and "[winnow k3f9a2: read a.go, 3 lines left out]" will do.
 func (h *Handles) Part(handle string) string {
 	return h.byName[bare(handle)]
 }
 
-// Near is the handle that is the fewest characters away from one that names nothing, "" when all differ in more than two.
+// Near is the handle that is the fewest characters away from one that names nothing, "" when all
+// differ in more than two.
 func (h *Handles) Near(handle string) string {
 	handle = bare(handle)
 	best, least := "", 3
@@ -137,7 +144,8 @@ func bare(handle string) string {
 	return strings.Trim(handle, around)
 }
 
-// apart counts the characters that must be changed, added or taken away to make one text of the other, as far as most.
+// apart counts the characters that must be changed, added or taken away to make one text of the
+// other, as far as most.
 func apart(a, b string, most int) int {
 	if len(a)-len(b) >= most || len(b)-len(a) >= most {
 		return most

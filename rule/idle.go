@@ -7,25 +7,26 @@ import (
 )
 
 // Idle finds what nobody has quoted for a while: outputs of calls, and long values among their
-// arguments, that were neither made nor quoted in the newest steps. A call quotes what its arguments
-// repeat, a whole line at least: an edit the lines that it replaces, a write the text that it was made
-// from. What was quoted stays, however old it is, and what lies idle goes, however new, so that old and
-// needed survives new and done with.
+// arguments, that were neither made nor quoted in the newest steps. A call quotes what its
+// arguments repeat, a whole line at least: an edit the lines that it replaces, a write the text
+// that it was made from. What was quoted stays, however old it is, and what lies idle goes, however
+// new, so that old and needed survives new and done with.
 //
 // The call stays, with what tells it: a file can be read again, a command run again, and the text
-// restored. What no call brings back stays too: todo lists, loaded instructions, what the user answered,
-// and what another agent reported. Failures are left to Errors and Retries, which keep what tells most.
+// restored. What no call brings back stays too: todo lists, loaded instructions, what the user
+// answered, and what another agent reported. Failures are left to Errors and Retries, which keep
+// what tells most.
 //
-// What others went for may go: they went because it shows what they showed, and that lies idle with it.
-// The placeholder of the older one says that it is shown again, and the explanation names this part,
-// which names its tool, its target and the handle by which it comes back.
+// What others went for may go: they went because it shows what they showed, and that lies idle with
+// it. The placeholder of the older one says that it is shown again, and the explanation names this
+// part, which names its tool, its target and the handle by which it comes back.
 type Idle struct {
 	Outputs int // steps that an output must lie idle; 0 leaves outputs alone
 	Inputs  int // the same of arguments, which no call brings back
 	// Least is how many tokens leaving one out must save: what is small is not worth the risk.
 	Least int
-	// Wait, when it is set, says how many steps a text must lie idle, by what it is; 0 leaves it alone,
-	// and more than 500 count as 500. It must answer the same each time.
+	// Wait, when it is set, says how many steps a text must lie idle, by what it is; 0 leaves it
+	// alone, and more than 500 count as 500. It must answer the same each time.
 	Wait func(Lying) int
 }
 

@@ -2,13 +2,13 @@ package rule
 
 import "slices"
 
-// Inputs leaves out the big values among the arguments of calls whose content is shown elsewhere, and
-// keeps what identifies the call: paths, commands, addresses, patterns.
+// Inputs leaves out the big values among the arguments of calls whose content is shown elsewhere,
+// and keeps what identifies the call: paths, commands, addresses, patterns.
 //
-// That is the content of a file that was written, edited or patched, once newer parts show the whole
-// file; and what was tried in an edit that failed, once a later one on the file worked. Every argument
-// keeps its name and its type, a patch its file names; a marker stands for each value that went. The
-// newest calls keep theirs: models imitate what they see.
+// That is the content of a file that was written, edited or patched, once newer parts show the
+// whole file; and what was tried in an edit that failed, once a later one on the file worked. Every
+// argument keeps its name and its type, a patch its file names; a marker stands for each value that
+// went. The newest calls keep theirs: models imitate what they see.
 type Inputs struct {
 	Age Age // of the calls that keep their arguments
 }

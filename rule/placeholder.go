@@ -21,8 +21,9 @@ const (
 // opening is how every placeholder of the sound forms begins; what follows is the handle.
 const opening = "[winnow "
 
-// placeholder is shown in place of a field of a part: what it was, how big, and the handle by which it can be had back. The same part gives
-// the same bytes at any time. after says more, "" for nothing.
+// placeholder is shown in place of a field of a part: what it was, how big, and the handle by which
+// it can be had back. The same part gives the same bytes at any time. after says more, "" for
+// nothing.
 //
 //	[winnow k3f9a2: read src/a.go, 412 lines left out; shown again below]
 func (w Window) placeholder(x *Item, field Field, after string) string {
@@ -38,8 +39,8 @@ func (w Window) placeholder(x *Item, field Field, after string) string {
 	return string(append(text, ']'))
 }
 
-// plainly is what stands in place of an output where nothing more is to be said of it. It is made once
-// for the rules that ask for it.
+// plainly is what stands in place of an output where nothing more is to be said of it. It is made
+// once for the rules that ask for it.
 func (w Window) plainly(x *Item) *shown {
 	if !x.plain.current(w) {
 		x.plain = w.shown(x, Output, w.placeholder(x, Output, ""))
@@ -47,8 +48,8 @@ func (w Window) plainly(x *Item) *shown {
 	return x.plain
 }
 
-// omitted stands in place of a long text inside what is otherwise kept: a value among the arguments of a
-// call.
+// omitted stands in place of a long text inside what is otherwise kept: a value among the arguments
+// of a call.
 //
 //	[winnow k3f9a2: 812 lines left out]
 func (w Window) omitted(x *Item, text string) string {
@@ -72,7 +73,8 @@ func linesOf(text string) int { return strings.Count(strings.TrimRight(text, "\n
 
 func inLines(n int) string { return token.Grouped(n) + " lines" }
 
-// appendMeasure says behind a text how big a field of an item is, of an output from what was counted with it.
+// appendMeasure says behind a text how big a field of an item is, of an output from what was
+// counted with it.
 func (x *Item) appendMeasure(text []byte, field Field) []byte {
 	if x.known != nil && x.known.lines > 1 && x.Part.State != nil && field != Input {
 		return append(token.AppendGrouped(text, x.known.lines), " lines"...)
@@ -113,8 +115,8 @@ func pathsOf(arguments call.Arguments) []string {
 	return paths
 }
 
-// TargetKeys are the arguments that say what a call was about, most telling first. They are the names that
-// the coding agents in use give them.
+// TargetKeys are the arguments that say what a call was about, most telling first. They are the
+// names that the coding agents in use give them.
 var TargetKeys = []string{"filePath", "file_path", "path", "notebook_path", "command", "cmd", "pattern", "query", "url", "description", "name"}
 
 // Target says what a call was about in at most 80 characters: a path, a command, a pattern, a URL.
@@ -148,7 +150,8 @@ func targetOf(p *session.Part, arguments call.Arguments) string {
 	return Shorten(oneBlank(target), 80)
 }
 
-// oneBlank is a text with one blank in place of all white space between its words. Most are so already.
+// oneBlank is a text with one blank in place of all white space between its words. Most are so
+// already.
 func oneBlank(text string) string {
 	between := true
 	for i := range len(text) {

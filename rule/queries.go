@@ -9,9 +9,9 @@ import (
 	"github.com/winnowhq/winnow/call"
 )
 
-// Queries leaves out the answer to a question about the state of things (ls, git status) when it was
-// asked again. It compares the whole command and the folder in which it ran ("cd /repo && ls" says that
-// too), takes only commands that do nothing but ask, and wants both to have worked.
+// Queries leaves out the answer to a question about the state of things (ls, git status) when it
+// was asked again. It compares the whole command and the folder in which it ran ("cd /repo && ls"
+// says that too), takes only commands that do nothing but ask, and wants both to have worked.
 type Queries struct{ Age Age }
 
 // Name is "queries".
@@ -28,8 +28,8 @@ func (r *Queries) Find(w Window) Found {
 
 // questions is what Queries reads off a timeline.
 type questions struct {
-	// open holds the calls whose answer is the newest, by the question; several that were asked in one
-	// step.
+	// open holds the calls whose answer is the newest, by the question; several that were asked in
+	// one step.
 	open    map[string][]*Item
 	folders map[string]string // tool → the folder that its commands went to, "" for the first one
 	found   []*Finding
@@ -74,8 +74,8 @@ func (q *questions) key(x *Item) string {
 	return x.Part.Tool + "\x00" + path.Clean(folder) + "\x00" + gone + "\x00" + asks
 }
 
-// follow notes where commands go to: in some products the shell stays there. Where that is not plain, it
-// is a place of its own.
+// follow notes where commands go to: in some products the shell stays there. Where that is not
+// plain, it is a place of its own.
 func (q *questions) follow(x *Item) {
 	if !x.Call.Goes {
 		return
@@ -115,8 +115,9 @@ func (c *Call) question(ran *call.Call) {
 // listers are tools that list files and do nothing else.
 var listers = []string{"list", "ls", "glob", "find", "list_directory", "list_dir", "directory_tree", "list_files", "find_file", "file_search"}
 
-// askers are programs whose answer is the state of something at the moment and nothing else, so that the newest answer is the one that is true. What
-// reads contents (cat, grep, git show) is not among them: an earlier answer may be all that is left of what was there.
+// askers are programs whose answer is the state of something at the moment and nothing else, so
+// that the newest answer is the one that is true. What reads contents (cat, grep, git show) is not
+// among them: an earlier answer may be all that is left of what was there.
 var askers = []string{"ls", "tree", "find", "fd", "pwd", "stat", "wc", "du", "df", "ps", "pgrep", "free", "printenv"}
 
 // onlyAsks reports whether a simple command asks for the state of something and changes nothing.
@@ -149,7 +150,8 @@ func onlyAsks(words []string) bool {
 	return slices.Contains(askers, program)
 }
 
-// gitAsks does so for git, whose commands of one name ask with some arguments and change with others: what is not known to ask does not.
+// gitAsks does so for git, whose commands of one name ask with some arguments and change with
+// others: what is not known to ask does not.
 func gitAsks(args []string) bool {
 	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
 		switch {
@@ -187,8 +189,8 @@ func gitAsks(args []string) bool {
 	return false
 }
 
-// listsOnly reports whether the arguments of git branch or git tag only choose and order what is listed. An operand names what is to be
-// made, unless one of the options before it asks for a list.
+// listsOnly reports whether the arguments of git branch or git tag only choose and order what is
+// listed. An operand names what is to be made, unless one of the options before it asks for a list.
 func listsOnly(args []string, options ...string) bool {
 	listed := false
 	for _, w := range args {

@@ -10,9 +10,9 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// quotes is which texts of a window were made and quoted when. A call quotes a text when its arguments
-// repeat a line of it; of several texts that have the line the newest is quoted, which shows it as well
-// as the others do.
+// quotes is which texts of a window were made and quoted when. A call quotes a text when its
+// arguments repeat a line of it; of several texts that have the line the newest is quoted, which
+// shows it as well as the others do.
 type quotes struct {
 	slots []*slot
 	lines map[uint64]*slot // the newest text that has the line
@@ -30,20 +30,20 @@ type slot struct {
 const (
 	// quotable is how many bytes a line must have to be told again: less stands anywhere.
 	quotable = 16
-	// remembered is how many steps after a text was made it is looked for in what calls quote. It bounds
-	// what is held, and what a first look at a long window takes; windows of 200,000 tokens have a few
-	// hundred steps.
+	// remembered is how many steps after a text was made it is looked for in what calls quote. It
+	// bounds what is held, and what a first look at a long window takes; windows of 200,000 tokens
+	// have a few hundred steps.
 	remembered = 500
 	// cleanFrom is how many lines are held without a thought.
 	cleanFrom = 1 << 14
 )
 
-// quotesKey is the key under which rules share the quotes of a window, by how many of its newest steps
-// they must know exactly.
+// quotesKey is the key under which rules share the quotes of a window, by how many of its newest
+// steps they must know exactly.
 type quotesKey struct{ steps int }
 
-// quotes of a window: when each text was quoted last, exact for texts of which that was within so many
-// of the newest steps.
+// quotes of a window: when each text was quoted last, exact for texts of which that was within so
+// many of the newest steps.
 func (w Window) quotes(steps int) *quotes {
 	return grow(w, quotesKey{steps}, func() *quotes {
 		// What was made before is idle whoever quoted it: its lines are not read.
@@ -88,8 +88,9 @@ func (q *quotes) slot(x *Item, field Field, size int) *slot {
 	return s
 }
 
-// eachLine calls do with the hash of each line that tells something, without what surrounds it: blanks, the number that a tool put before it, and in a patch
-// the sign that says what becomes of it.
+// eachLine calls do with the hash of each line that tells something, without what surrounds it:
+// blanks, the number that a tool put before it, and in a patch the sign that says what becomes of
+// it.
 func eachLine(text string, do func(line uint64)) {
 	signed := patch(text)
 	for len(text) > 0 {
@@ -108,7 +109,8 @@ func eachLine(text string, do func(line uint64)) {
 	}
 }
 
-// unnumbered is a line without the number before it, as tools that read files print it, and without the blanks around it.
+// unnumbered is a line without the number before it, as tools that read files print it, and without
+// the blanks around it.
 func unnumbered(line string) string {
 	line = strings.TrimFunc(line, blank)
 	i := 0
@@ -129,7 +131,8 @@ func unnumbered(line string) string {
 
 func blank(r rune) bool { return r <= ' ' }
 
-// texts are the texts among the arguments of a call, escapes resolved, as far as the arguments can be read.
+// texts are the texts among the arguments of a call, escapes resolved, as far as the arguments can
+// be read.
 func texts(input jsontext.Value) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		d := jsontext.NewDecoder(strings.NewReader(asString(input)), session.ReadOptions())

@@ -7,10 +7,10 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// Retries leaves out a failure after which the same call worked. It compares without the arguments that
-// do not change what is done, takes commands that ended with a failure and edits of a file that was
-// edited later too, keeps the line of each failure that tells most, and leaves alone what a person
-// refused: nothing was tried then.
+// Retries leaves out a failure after which the same call worked. It compares without the arguments
+// that do not change what is done, takes commands that ended with a failure and edits of a file
+// that was edited later too, keeps the line of each failure that tells most, and leaves alone what
+// a person refused: nothing was tried then.
 type Retries struct{ Age Age }
 
 // Name is "retries".
@@ -104,13 +104,15 @@ func (a *attempts) resolve(old *attempt, why string, by ...*Item) {
 	a.found = append(a.found, &Finding{Item: old.item, Field: ResultField(old.item.Part), By: by, Why: why})
 }
 
-// workedAfter reports whether x worked as surely as old failed. A product that reports failed commands as failed calls says nothing of those that
-// worked; where it noted an exit status, or the output told, the same must speak for success.
+// workedAfter reports whether x worked as surely as old failed. A product that reports failed
+// commands as failed calls says nothing of those that worked; where it noted an exit status, or the
+// output told, the same must speak for success.
 func workedAfter(old, x *Item) bool {
 	return old.Part.State.Status == session.Failed || x.Call.Outcome.Known
 }
 
-// editedFiles are the files that a call of an editing tool changes. What was read off a shell command is not sure enough.
+// editedFiles are the files that a call of an editing tool changes. What was read off a shell
+// command is not sure enough.
 func editedFiles(x *Item) []string {
 	var files []string
 	for i := range x.Call.Actions {

@@ -1,6 +1,7 @@
 package rule
 
-// Rule finds what may be left out of a window. It is a pure function: the same window gives the same elisions.
+// Rule finds what may be left out of a window. It is a pure function: the same window gives the
+// same elisions.
 type Rule interface {
 	// Name is what elisions, refusals and the configuration call it.
 	Name() string

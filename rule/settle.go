@@ -19,11 +19,11 @@ func Decide(w Window, rules []Rule) Found {
 	return Settle(found, w.Ledger, func(rule string) bool { return slices.Contains(free, rule) })
 }
 
-// Settle makes of what several rules found one decision that is true by itself: whatever is left out
-// because something newer shows it is covered by something that is kept. Where what covers it is itself
-// left out because something newer covers that, the newer part takes its place, as often as needed. A
-// part that others were left out for stays, unless something newer covers it in turn. Of two elisions
-// of one field the earlier counts.
+// Settle makes of what several rules found one decision that is true by itself: whatever is left
+// out because something newer shows it is covered by something that is kept. Where what covers it
+// is itself left out because something newer covers that, the newer part takes its place, as often
+// as needed. A part that others were left out for stays, unless something newer covers it in turn.
+// Of two elisions of one field the earlier counts.
 //
 // free reports the rules that need not stay for others, see Free.
 func Settle(found Found, ledger Ledger, free func(rule string) bool) Found {
@@ -100,8 +100,8 @@ func bit(f Field) uint8 {
 
 const outputBit, errorBit, attachmentsBit, wholeBit = uint8(1 << 0), uint8(1 << 2), uint8(1 << 3), uint8(1 << 5)
 
-// clash are the fields that cannot be left out beside another: with an output its attachments go, and a
-// call that failed has one result, whatever it is called.
+// clash are the fields that cannot be left out beside another: with an output its attachments go,
+// and a call that failed has one result, whatever it is called.
 func clash(f Field) uint8 {
 	switch f {
 	case Output:

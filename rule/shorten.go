@@ -11,13 +11,16 @@ import (
 // tooLong is the rule that elisions name of what does not fit although nothing but it was kept.
 const tooLong = "too-long"
 
-// shortest is how many tokens of an output stay at least when it is shortened: enough to see what it is, and by which handle the rest is had.
+// shortest is how many tokens of an output stay at least when it is shortened: enough to see what
+// it is, and by which handle the rest is had.
 const shortest = 200
 
-// Shorten shows less of what no request has had yet (session.Unsent), to save so many tokens: where it does not fit by itself, its beginning and its end are better
-// than a summary of it. The longest outputs are cut first, to one length; what was attached to them goes with what was cut, and is named. files leaves out
-// the files of the user's messages, too, whatever must be saved: a request with them was refused. What is pinned or guarded stays whole. It may save less
-// than was asked for; who asks measures.
+// Shorten shows less of what no request has had yet (session.Unsent), to save so many tokens: where
+// it does not fit by itself, its beginning and its end are better than a summary of it. The longest
+// outputs are cut first, to one length; what was attached to them goes with what was cut, and is
+// named. files leaves out the files of the user's messages, too, whatever must be saved: a request
+// with them was refused. What is pinned or guarded stays whole. It may save less than was asked
+// for; who asks measures.
 func (w Window) Shorten(save int, files bool) []Elision {
 	w = w.Read()
 	unsent := map[string]bool{}
@@ -72,7 +75,8 @@ func (w Window) tooLong(x *Item, field Field, shown string) Elision {
 	return e
 }
 
-// commonLength is the length in tokens to which outputs must be cut to save so much, no less than the shortest; what is shorter stays whole.
+// commonLength is the length in tokens to which outputs must be cut to save so much, no less than
+// the shortest; what is shorter stays whole.
 func (w Window) commonLength(outputs []*Item, save int) int {
 	longest := shortest
 	for _, x := range outputs {
@@ -96,7 +100,8 @@ func (w Window) commonLength(outputs []*Item, save int) int {
 	return low
 }
 
-// abridged is an output of at most so many tokens: its beginning, how much was left out, and its end.
+// abridged is an output of at most so many tokens: its beginning, how much was left out, and its
+// end.
 func (w Window) abridged(x *Item, tokens int) string {
 	text := x.Part.State.Result()
 	named := ""
@@ -125,7 +130,8 @@ func (w Window) abridged(x *Item, tokens int) string {
 	}
 }
 
-// beginning is that of a text, at most so many bytes: whole lines, where that is not less than half of them.
+// beginning is that of a text, at most so many bytes: whole lines, where that is not less than half
+// of them.
 func beginning(text string, bytes int) string {
 	if bytes >= len(text) {
 		return text

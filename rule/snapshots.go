@@ -11,12 +11,13 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// SnapshotTools are the tools that show what a page or a screen looks like, as globs over their names in lower case.
+// SnapshotTools are the tools that show what a page or a screen looks like, as globs over their
+// names in lower case.
 var SnapshotTools = []string{"*snapshot*", "*screenshot*"}
 
-// Snapshots leaves out older snapshots of a page. It tells pages apart where the arguments do, and counts
-// only snapshots that worked: of each page the newest Keep stay. What was navigated to in between does
-// not matter: an earlier page is gone from the browser as well.
+// Snapshots leaves out older snapshots of a page. It tells pages apart where the arguments do, and
+// counts only snapshots that worked: of each page the newest Keep stay. What was navigated to in
+// between does not matter: an earlier page is gone from the browser as well.
 type Snapshots struct {
 	Age  Age
 	Keep int // of each page, the newest; at least 1
@@ -89,7 +90,8 @@ func TakesSnapshots(tool string) bool {
 var shotArguments = []string{"url", "uri", "page", "pageId", "page_id", "pageIdx", "tab", "tabId", "tab_id", "window", "windowId",
 	"element", "ref", "selector", "uid", "fullPage", "full_page"}
 
-// shotOf names what a snapshot shows: the tool, and the arguments that say which page or piece of it.
+// shotOf names what a snapshot shows: the tool, and the arguments that say which page or piece of
+// it.
 func shotOf(x *Item) string {
 	shows := []string{x.Part.Tool}
 	for name, value := range call.Members(x.Part.State.Input) {

@@ -10,8 +10,9 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// strip returns the arguments of a call with a marker in place of every text in them that has so many bytes or more; ok is false when there is none.
-// Every argument stays, with a value of its kind. Those named in keep stay as they are, unless they hold a patch.
+// strip returns the arguments of a call with a marker in place of every text in them that has so
+// many bytes or more; ok is false when there is none. Every argument stays, with a value of its
+// kind. Those named in keep stay as they are, unless they hold a patch.
 func (w Window) strip(x *Item, from int, keep []string) (input string, ok bool) {
 	p := x.Part
 	if p.State == nil || p.State.Input.Kind() != '{' {
@@ -51,8 +52,8 @@ func (w Window) strip(x *Item, from int, keep []string) (input string, ok bool) 
 	return strings.TrimSpace(out.String()), ok
 }
 
-// stripped are the arguments of a call without their long texts, "" where there are none. They are made
-// once for the rules that ask for them.
+// stripped are the arguments of a call without their long texts, "" where there are none. They are
+// made once for the rules that ask for them.
 func (w Window) stripped(x *Item) *shown {
 	if !x.short.current(w) {
 		input, _ := w.strip(x, stripFrom, telling)

@@ -12,8 +12,8 @@ type Item struct {
 	Message string // id of its message
 	Role    session.Role
 	At      int // position on the timeline: of two items the greater is newer
-	// Turn counts the messages that the user wrote up to it, Asked all user messages (as the programs
-	// of the seeds count turns), and Step the model requests.
+	// Turn counts the messages that the user wrote up to it, Asked all user messages (as the
+	// programs of the seeds count turns), and Step the model requests.
 	Turn, Asked, Step int
 	// Call is what is known of a tool call that ended; nil for other parts.
 	Call *Call
@@ -59,8 +59,8 @@ func stampOf(m *session.Message) stamp {
 // Facts.Forget after replacing one further back.
 const Noticed = 64
 
-// Forget says that the messages may be others than they were: the rules read them anew. What is known
-// of each part by itself stays, unless its texts changed.
+// Forget says that the messages may be others than they were: the rules read them anew. What is
+// known of each part by itself stays, unless its texts changed.
 func (f *Facts) Forget() { f.stale = true }
 
 // timeline brings the timeline of a window up to date. What it costs grows with what is new.
@@ -76,8 +76,8 @@ func (f *Facts) timeline(messages []session.Message) *timeline {
 	return t
 }
 
-// continues reports whether messages begin with those that were read. It looks at the first one and at
-// the newest: to compare all would read the whole log at each step.
+// continues reports whether messages begin with those that were read. It looks at the first one and
+// at the newest: to compare all would read the whole log at each step.
 func (t *timeline) continues(messages []session.Message) bool {
 	if len(t.read) > 0 && t.read[0] != stampOf(&messages[0]) {
 		return false
@@ -90,8 +90,8 @@ func (t *timeline) continues(messages []session.Message) bool {
 	return true
 }
 
-// settled is how many messages, from the oldest on, will not change any more: all, but for the newest
-// step when one of its calls has not ended.
+// settled is how many messages, from the oldest on, will not change any more: all, but for the
+// newest step when one of its calls has not ended.
 func settled(messages []session.Message) int {
 	for i := len(messages) - 1; i >= 0; i-- {
 		if messages[i].Role != session.Assistant {
@@ -186,9 +186,9 @@ func (t *timeline) stepOf(part string) int {
 	return 0
 }
 
-// Age is how many steps ago an elision could have been made first: since the newest of the part itself
-// and of those that make it redundant. What lies idle counts from there too, although it had to wait:
-// it was carried all the while.
+// Age is how many steps ago an elision could have been made first: since the newest of the part
+// itself and of those that make it redundant. What lies idle counts from there too, although it had
+// to wait: it was carried all the while.
 func (f *Facts) Age(window []session.Message, e Elision) int {
 	t := f.timeline(window)
 	newest := t.stepOf(e.Part)

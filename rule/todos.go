@@ -11,10 +11,10 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// Todos leaves out todo lists that a newer one replaced, in the arguments of the calls that wrote them
-// and in what those gave back. A list that was written replaces all before it, one that was read only
-// those that were read. One that is empty or failed replaces nothing. Lists that are kept item by item
-// stay, because each call says only what it changed.
+// Todos leaves out todo lists that a newer one replaced, in the arguments of the calls that wrote
+// them and in what those gave back. A list that was written replaces all before it, one that was
+// read only those that were read. One that is empty or failed replaces nothing. Lists that are kept
+// item by item stay, because each call says only what it changed.
 type Todos struct{ Age Age }
 
 // Name is "todos".
@@ -122,8 +122,8 @@ func entries(list jsontext.Value) int {
 	return n
 }
 
-// withoutList are the arguments of a call with one short text in place of its list, "" when it has none. A list stays a list, and a text a text; the
-// other members stay to the byte.
+// withoutList are the arguments of a call with one short text in place of its list, "" when it has
+// none. A list stays a list, and a text a text; the other members stay to the byte.
 func (w Window) withoutList(x *Item) string {
 	return Replace(x.Part, func(name string, value jsontext.Value) jsontext.Value {
 		n := 0
@@ -141,8 +141,8 @@ func (w Window) withoutList(x *Item) string {
 	})
 }
 
-// Replace returns the arguments of a call with other values for some of them; a value that is nil goes with its name. It is "" when nothing changed, and when the
-// arguments are no JSON object.
+// Replace returns the arguments of a call with other values for some of them; a value that is nil
+// goes with its name. It is "" when nothing changed, and when the arguments are no JSON object.
 func Replace(p *session.Part, with func(name string, value jsontext.Value) jsontext.Value) string {
 	if p.State == nil || !p.State.Input.IsValid() {
 		return ""

@@ -8,10 +8,10 @@ import (
 	"github.com/winnowhq/winnow/call"
 )
 
-// URLs leaves out an older fetch of a page, or an older search for the same words, when a newer one is
-// there. It compares the page in its canonical form together with everything else that was asked of it
-// (format, prompt, options). The newer call must have worked, and its output be at least half as long: a
-// page that shrank more was refused, or replaced by a notice.
+// URLs leaves out an older fetch of a page, or an older search for the same words, when a newer one
+// is there. It compares the page in its canonical form together with everything else that was asked
+// of it (format, prompt, options). The newer call must have worked, and its output be at least half
+// as long: a page that shrank more was refused, or replaced by a notice.
 type URLs struct{ Age Age }
 
 // Name is "urls".
@@ -32,8 +32,8 @@ type fetches struct {
 	found []*Finding
 }
 
-// fetched is a fetch, and how long, in bytes, was the longest output that it stands for: its own, or
-// one that it replaces.
+// fetched is a fetch, and how long, in bytes, was the longest output that it stands for: its own,
+// or one that it replaces.
 type fetched struct {
 	item    *Item
 	longest int
@@ -93,8 +93,10 @@ func others(x *Item, but ...string) string {
 	return strings.Join(all, "\x00")
 }
 
-// CanonicalURL is an address in the form in which two that mean one page are equal: scheme and host in lower case, without default port, fragment,
-// trailing slash and dot segments. A fragment that is a path or begins with "!" stays: it names a page of its own. What is no address is returned as it is.
+// CanonicalURL is an address in the form in which two that mean one page are equal: scheme and host
+// in lower case, without default port, fragment, trailing slash and dot segments. A fragment that
+// is a path or begins with "!" stays: it names a page of its own. What is no address is returned as
+// it is.
 func CanonicalURL(address string) string {
 	u, err := url.Parse(strings.TrimSpace(address))
 	if err != nil || u.Host == "" {

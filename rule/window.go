@@ -18,14 +18,15 @@ type Window struct {
 	Guard *Guard
 	// Handles name parts; nil makes names from this window alone.
 	Handles *Handles
-	// Sent: requests had all of it, because it is a stretch of a log that goes on behind it. Otherwise
-	// what the newest step gave was not sent yet.
+	// Sent: requests had all of it, because it is a stretch of a log that goes on behind it.
+	// Otherwise what the newest step gave was not sent yet.
 	Sent bool
 
 	line *timeline // once the window was read
 }
 
-// Read brings what the rules share of a window up to date. A rule reads the window that it is given.
+// Read brings what the rules share of a window up to date. A rule reads the window that it is
+// given.
 func (w Window) Read() Window {
 	w.line = w.Facts.timeline(w.Messages)
 	w.line.mark(w.Ledger)
@@ -59,8 +60,8 @@ func (w Window) Pinned(part string, message ...string) bool {
 	})
 }
 
-// Age is how old a part must be before a rule takes it, by whichever measure comes first. 0 leaves a
-// measure out; with none of them there is no age to reach.
+// Age is how old a part must be before a rule takes it, by whichever measure comes first. 0 leaves
+// a measure out; with none of them there is no age to reach.
 type Age struct {
 	Turns, Steps int
 	Asked        int // turns as the seeds count them, see Item.Asked
@@ -102,8 +103,8 @@ func (w Window) may(name string, x *Item, field Field, age Age) (Refusal, bool) 
 	return Refusal{}, true
 }
 
-// leftOut reports whether nothing more can be left out of a field. With an output its attachments go,
-// and what was shortened once stays as it was shortened.
+// leftOut reports whether nothing more can be left out of a field. With an output its attachments
+// go, and what was shortened once stays as it was shortened.
 func (x *Item) leftOut(field Field) bool {
 	if x.gone == 0 {
 		return false
@@ -116,8 +117,8 @@ func (x *Item) leftOut(field Field) bool {
 	return x.gone&of != 0 || s != nil && s.Time != nil && s.Time.Compacted != 0
 }
 
-// unsent reports whether a field of an item is something that no request has had yet: what a call of
-// the newest step gave, or what the user has said since. Arguments are the model's own.
+// unsent reports whether a field of an item is something that no request has had yet: what a call
+// of the newest step gave, or what the user has said since. Arguments are the model's own.
 func (w Window) unsent(x *Item, field Field) bool {
 	return !w.Sent && x.Step == w.line.now.Step && field != Input && (x.Call != nil || x.Role == session.User)
 }

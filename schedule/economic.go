@@ -10,15 +10,19 @@ import (
 type Account struct {
 	Steps       int // requests so far
 	SinceCommit int // requests since the prompt was rewritten last
-	// Sent is how many tokens of the messages the provider's cache has: those of the last request, 0 when it is cold.
+	// Sent is how many tokens of the messages the provider's cache has: those of the last request,
+	// 0 when it is cold.
 	Sent int
-	// Base is what system prompt and tools take, Size what the messages take as they would be sent now, in tokens.
+	// Base is what system prompt and tools take, Size what the messages take as they would be sent
+	// now, in tokens.
 	Base, Size int
-	// SincePivot is how many requests there were since the past was folded last, Carried the sum of what their messages took, in tokens.
+	// SincePivot is how many requests there were since the past was folded last, Carried the sum of
+	// what their messages took, in tokens.
 	SincePivot, Carried int
 	// Bill is what the requests so far cost, in tokens at the input price.
 	Bill float64
-	// Before is how many tokens of the messages stand before what an elision leaves out; nil: unknown.
+	// Before is how many tokens of the messages stand before what an elision leaves out; nil:
+	// unknown.
 	Before func(rule.Elision) int
 }
 
@@ -35,11 +39,13 @@ const (
 	DefaultGain  = 0.1   // of the bill so far: smaller gains are lost when the session ends sooner, and each batch hides something that may be needed
 )
 
-// Economic commits when it pays. What could go and is carried costs rent at each step: its tokens at the price of reading them from the cache.
-// Leaving it out costs once: what stands behind it is written to the cache again instead of read. A batch is committed when the rent that was paid for
-// it has reached that cost, so that no more is paid than twice what somebody would have paid who knew when the session ends, and when it can be expected to
-// bring enough to be worth a change. Of several the one goes that brings most. What costs nothing is committed at once: what was not sent yet, and everything
-// when the cache is cold.
+// Economic commits when it pays. What could go and is carried costs rent at each step: its tokens
+// at the price of reading them from the cache. Leaving it out costs once: what stands behind it is
+// written to the cache again instead of read. A batch is committed when the rent that was paid for
+// it has reached that cost, so that no more is paid than twice what somebody would have paid who
+// knew when the session ends, and when it can be expected to bring enough to be worth a change. Of
+// several the one goes that brings most. What costs nothing is committed at once: what was not sent
+// yet, and everything when the cache is cold.
 //
 // What goes for its age alone waits for pressure, or for somebody to ask.
 type Economic struct {
@@ -83,7 +89,8 @@ func (e Economic) Choose(found []rule.Elision, now Moment) []rule.Elision {
 	for i, f := range found {
 		all[i] = weighed{f, now.Account.Before(f), min(now.Age(f), now.Account.SinceCommit)}
 	}
-	// A batch is everything behind a place of the prompt: what stands behind its first change is written again anyway.
+	// A batch is everything behind a place of the prompt: what stands behind its first change is
+	// written again anyway.
 	slices.SortStableFunc(all, func(a, b weighed) int { return b.at - a.at })
 	chosen, most := 0, e.Gain*now.Account.Bill
 	rate, rent, saved := 0.0, 0.0, 0

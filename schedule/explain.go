@@ -12,8 +12,9 @@ import (
 // Wait says why something that was found is not committed yet. The zero value is of what is.
 type Wait struct {
 	Code rule.Code `json:"code"`
-	// The batch that would pay soonest: how many elisions it has, what it would save at each step, and what the provider's cache would be written again for
-	// it, in tokens. Steps is after how many steps the one has paid for the other, from now on.
+	// The batch that would pay soonest: how many elisions it has, what it would save at each step,
+	// and what the provider's cache would be written again for it, in tokens. Steps is after how
+	// many steps the one has paid for the other, from now on.
 	Parts    int `json:"parts"`
 	Saves    int `json:"saves"`
 	Rewrites int `json:"rewrites"`
@@ -127,8 +128,9 @@ func Explain(s Schedule, waiting []rule.Elision, now Moment) []Wait {
 	return waits
 }
 
-// explain finds for each elision the batch that pays soonest among those that have it: it and what stands behind it, and what stands before it down to
-// some place. Whatever a schedule asks for besides, nothing pays before this.
+// explain finds for each elision the batch that pays soonest among those that have it: it and what
+// stands behind it, and what stands before it down to some place. Whatever a schedule asks for
+// besides, nothing pays before this.
 func (e Economic) explain(waits []Wait, waiting []rule.Elision, now Moment) {
 	order := make([]int, 0, len(waiting))
 	at := make([]int, len(waiting))

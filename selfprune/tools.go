@@ -1,5 +1,5 @@
-// Package selfprune answers: how does an agent prune its own context? It holds the definitions of four tools that a loop offers to its model, and what
-// their calls do (S002 "hash injection").
+// Package selfprune answers: how does an agent prune its own context? It holds the definitions of
+// four tools that a loop offers to its model, and what their calls do (S002 "hash injection").
 package selfprune
 
 import (
@@ -12,14 +12,16 @@ import (
 type Tool struct {
 	Name        string
 	Description string
-	// Schema of the arguments, a JSON object: input_schema for Anthropic, parameters (strict, too) for OpenAI.
+	// Schema of the arguments, a JSON object: input_schema for Anthropic, parameters (strict, too)
+	// for OpenAI.
 	Schema jsontext.Value
 }
 
 const handles = `"handles":{"type":"array","items":{"type":"string"}}`
 
-// Tools are the four definitions, always in this order and to the byte the same. A loop that offers them switches strategies.handles on, so that
-// results show their handles; without it the model asks for the list.
+// Tools are the four definitions, always in this order and to the byte the same. A loop that offers
+// them switches strategies.handles on, so that results show their handles; without it the model
+// asks for the list.
 func Tools() []Tool {
 	return []Tool{
 		{rule.ToolList, "List the larger, older parts of your context with their handles, sizes and ages, and those that are left out.",

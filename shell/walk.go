@@ -301,7 +301,8 @@ func (w *walker) redirects(list []*syntax.Redirect, a around) []Redirect {
 	return all
 }
 
-// substitutions reads the commands that run so that what they print is put into a piece of the tree.
+// substitutions reads the commands that run so that what they print is put into a piece of the
+// tree.
 func (w *walker) substitutions(node syntax.Node, a around) {
 	if word, ok := node.(*syntax.Word); ok && plain(word) {
 		return

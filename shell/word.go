@@ -9,7 +9,8 @@ import (
 
 // Word is a word of a command.
 type Word struct {
-	// Text is the word with its quotes taken off. What the shell puts in stands in it as it was written: variables, substitutions, patterns.
+	// Text is the word with its quotes taken off. What the shell puts in stands in it as it was
+	// written: variables, substitutions, patterns.
 	Text string
 	kind kind
 }
@@ -142,7 +143,8 @@ func literal(value string, first bool) Word {
 	return Word{unescape(value, ""), k}
 }
 
-// unescape takes off the backslashes before these signs, before any where there is none, and lines that go on.
+// unescape takes off the backslashes before these signs, before any where there is none, and lines
+// that go on.
 func unescape(value, before string) string {
 	if strings.IndexByte(value, '\\') < 0 {
 		return value

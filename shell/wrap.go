@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// wrapper is a program that runs another one, which its words name: here, now, and as the command's own work.
+// wrapper is a program that runs another one, which its words name: here, now, and as the command's
+// own work.
 type wrapper struct {
 	short    string   // its one-letter options that take a value
 	long     []string // its long ones that take the next word for their value
@@ -28,7 +29,8 @@ var wrappers = map[string]wrapper{
 
 var uvValues = []string{"--with", "--with-editable", "--with-requirements", "--extra", "--group", "--only-group", "--python", "--directory", "--project", "--env-file", "--package", "--from", "--index", "--index-url"}
 
-// elsewhere are programs that run another one on another computer, in a container or as somebody else, in the same form.
+// elsewhere are programs that run another one on another computer, in a container or as somebody
+// else, in the same form.
 var elsewhere = map[string]wrapper{
 	"docker exec": {short: "euw", long: []string{"--env", "--user", "--workdir", "--env-file", "--detach-keys"}, operands: 1}, "docker compose": {short: "fp", long: []string{"--file", "--profile", "--project-name"}, operands: 2},
 	"docker run":     {short: "aceghlmpuvw", long: []string{"--name", "--network", "--volume", "--env", "--env-file", "--user", "--workdir", "--publish", "--mount", "--entrypoint", "--platform", "--memory", "--cpus"}, operands: 1},
@@ -42,7 +44,8 @@ var feeders = map[string]wrapper{
 	"watch": {short: "nq", long: []string{"--interval"}}, "ssh": {short: "BbcDEeFIiJLlmOopQRSWw", operands: 1},
 }
 
-// Inner is the program that a command's words name for it to run, with its arguments; nil where there is none.
+// Inner is the program that a command's words name for it to run, with its arguments; nil where
+// there is none.
 func Inner(words []Word) []Word {
 	for _, table := range []map[string]wrapper{wrappers, feeders, elsewhere} {
 		if inner := unwrapped(words, table); len(inner) > 0 {
@@ -55,7 +58,8 @@ func Inner(words []Word) []Word {
 // Base is the name of a program without its folder.
 func Base(word string) string { return word[strings.LastIndexByte(word, '/')+1:] }
 
-// Unwrap takes off what only accompanies a program: sudo, env, timeout, uv run. Where it leads to none, it gives the words as they are.
+// Unwrap takes off what only accompanies a program: sudo, env, timeout, uv run. Where it leads to
+// none, it gives the words as they are.
 func Unwrap(words []Word) []Word {
 	for range 16 {
 		inner := unwrapped(words, wrappers)
@@ -143,7 +147,8 @@ func IsShell(program string) bool {
 	return false
 }
 
-// Foreign reports whether a program runs texts in a language that is not understood: PowerShell's, cmd's.
+// Foreign reports whether a program runs texts in a language that is not understood: PowerShell's,
+// cmd's.
 func Foreign(program string) bool {
 	switch strings.TrimSuffix(strings.ToLower(Base(strings.ReplaceAll(program, `\`, "/"))), ".exe") {
 	case "powershell", "pwsh", "cmd", "fish", "nu", "xonsh":
@@ -152,7 +157,8 @@ func Foreign(program string) bool {
 	return false
 }
 
-// Asked is the text that a shell is asked to run by its words, found where there is one. stdin is set where it reads its text from there instead.
+// Asked is the text that a shell is asked to run by its words, found where there is one. stdin is
+// set where it reads its text from there instead.
 func Asked(words []Word) (text string, found, stdin bool) {
 	asked := false
 	for i := 1; i < len(words); i++ {
@@ -175,7 +181,8 @@ func Asked(words []Word) (text string, found, stdin bool) {
 	return "", false, !asked
 }
 
-// Wraps reports whether words begin with a program that runs another one, which may stand behind them.
+// Wraps reports whether words begin with a program that runs another one, which may stand behind
+// them.
 func Wraps(words []string) bool {
 	if len(words) == 0 {
 		return false

@@ -23,7 +23,7 @@ const module = "github.com/winnowhq/winnow"
 // floors, from the ground up. A name ending in /* stands for the packages one level below it.
 var floors = [][]string{
 	{"session", "token", "token/*", "model", "shell", "call", "plot", "plainfile", "visible", "secret"},
-	{"rule", "budget", "bill", "recall", "fact", "coverage", "wire", "wire/*"},
+	{"rule", "rule/letter", "budget", "bill", "recall", "fact", "coverage", "wire", "wire/*"},
 	{"view", "pivot", "schedule", "store", "format", "llm"},
 	{"policy", "summarize/*", "llm/*", "store/*", "store/internal/exact", "store/internal/words", "format/*"},
 	{"", "replay"}, // the root: the engine, and the lab beside it: both run the planner
@@ -35,6 +35,7 @@ var floors = [][]string{
 // siblings are the imports on one floor that are meant, with the reason.
 var siblings = map[string]string{
 	"rule coverage":                     "what newer parts show again",
+	"rule/letter rule":                  "the types of a rule",
 	"call session":                      "what it understands",
 	"call shell":                        "the commands of a text",
 	"token/* token":                     "kinds of counters",

@@ -7,9 +7,9 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// Backward is the scan of S000: from the newest part to the oldest, past the last turns and the newest
-// outputs, it prunes every output down to the latest summary or the first output that was pruned already.
-// Every user message counts as a turn, and an output goes however small it is.
+// Backward is the scan of S000: from the newest part to the oldest, past the last turns and the
+// newest outputs, it prunes every output down to the latest summary or the first output that was
+// pruned already. Every user message counts as a turn, and an output goes however small it is.
 type Backward rule.Backward
 
 // Name is "backward".

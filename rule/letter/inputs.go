@@ -9,8 +9,8 @@ import (
 	"github.com/winnowhq/winnow/rule"
 )
 
-// Inputs is S002 1, the input leak fix: the arguments of a call that a newer one supersedes, by whatever
-// strategy, are stripped to metadata.
+// Inputs is S002 1, the input leak fix: the arguments of a call that a newer one supersedes, by
+// whatever strategy, are stripped to metadata.
 func Inputs() rule.Rule {
 	return &program{"inputs", rule.Age{}, inputs, func(f *rule.Finding) string { return metadata(f.Item) }}
 }
@@ -42,8 +42,8 @@ var payload = []string{
 // longArgument is from how many characters on any other argument goes.
 const longArgument = 200
 
-// metadata are the arguments of a call that say what it was about, "" when that is all of them. The name
-// of an argument goes with its value.
+// metadata are the arguments of a call that say what it was about, "" when that is all of them. The
+// name of an argument goes with its value.
 func metadata(x *rule.Item) string {
 	return rule.Replace(x.Part, func(name string, value jsontext.Value) jsontext.Value {
 		switch {

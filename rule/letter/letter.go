@@ -1,7 +1,8 @@
 // Package letter holds the pruning programs of the seeds as the seeds write them: the backward scan
 // (S000) and the ten strategies (S002). Each looks at the whole log anew and remembers nothing.
 //
-// They are here for comparison and for whoever asks for the letter. Package rule has the sound forms.
+// They are here for comparison and for whoever asks for the letter. Package rule has the sound
+// forms.
 package letter
 
 import (
@@ -41,8 +42,8 @@ func superseded(old *rule.Item, why string, by ...*rule.Item) *rule.Finding {
 	return &rule.Finding{Item: old, Field: rule.ResultField(old.Part), By: by, Why: why, Unsent: true}
 }
 
-// latest finds the calls that a newer one of the same key makes redundant. Calls of one step are as new
-// as each other. A key of "" is of calls that the program does not look at.
+// latest finds the calls that a newer one of the same key makes redundant. Calls of one step are as
+// new as each other. A key of "" is of calls that the program does not look at.
 func latest(w rule.Window, why string, key func(*rule.Item) string) (found []*rule.Finding) {
 	open := map[string][]*rule.Item{}
 	for _, x := range w.Items() {

@@ -9,8 +9,8 @@ import (
 )
 
 // Files is S002 10, one file, one view: any completed operation on a file supersedes all operations
-// before it on the same file. A call that touched several files goes once all of them were touched again:
-// S002 knows only calls of one file.
+// before it on the same file. A call that touched several files goes once all of them were touched
+// again: S002 knows only calls of one file.
 func Files() rule.Rule { return supersede("files", files) }
 
 func files(w rule.Window) (found []*rule.Finding) {
@@ -62,8 +62,8 @@ func touched(c *rule.Call) (paths []string) {
 	return paths
 }
 
-// URLs is S002 3: a newer fetch of an address supersedes the older ones, whatever else was asked, and a
-// newer search those for the same words.
+// URLs is S002 3: a newer fetch of an address supersedes the older ones, whatever else was asked,
+// and a newer search those for the same words.
 func URLs() rule.Rule { return supersede("urls", urls) }
 
 func urls(w rule.Window) []*rule.Finding {
@@ -81,7 +81,8 @@ func urls(w rule.Window) []*rule.Finding {
 	})
 }
 
-// Queries is S002 4: of commands that ask for the state of things only the newest of each kind stays.
+// Queries is S002 4: of commands that ask for the state of things only the newest of each kind
+// stays.
 func Queries() rule.Rule { return supersede("queries", queries) }
 
 func queries(w rule.Window) []*rule.Finding {
@@ -93,8 +94,8 @@ func queries(w rule.Window) []*rule.Finding {
 	})
 }
 
-// kindOfQuery is what S002 takes for one question: the first word of a command, of git with the second;
-// "" for anything else.
+// kindOfQuery is what S002 takes for one question: the first word of a command, of git with the
+// second; "" for anything else.
 func kindOfQuery(command string) string {
 	first, rest, more := command, "", false
 	if at := strings.IndexAny(command, " \t\r\n\v\f"); at >= 0 {

@@ -27,8 +27,9 @@ func Errors(turns int) rule.Rule {
 	}}
 }
 
-// Code is S002 8: a block of four lines or more in a message of the user that is older than so many turns
-// goes with its fences. A block without a language is called "unknown", where S002 says nothing.
+// Code is S002 8: a block of four lines or more in a message of the user that is older than so many
+// turns goes with its fences. A block without a language is called "unknown", where S002 says
+// nothing.
 func Code(turns int) rule.Rule {
 	return &program{"code", rule.Age{Asked: turns}, func(w rule.Window) (found []*rule.Finding) {
 		for _, x := range w.Items() {
@@ -48,8 +49,8 @@ func Code(turns int) rule.Rule {
 	}}
 }
 
-// Attachments is S002 7: images and documents are shown as breadcrumbs. One that no model has seen yet
-// stays, although S002 does not say so, because nobody could know what to fetch again.
+// Attachments is S002 7: images and documents are shown as breadcrumbs. One that no model has seen
+// yet stays, although S002 does not say so, because nobody could know what to fetch again.
 func Attachments() rule.Rule {
 	return &program{"attachments", rule.Age{Steps: 1}, func(w rule.Window) (found []*rule.Finding) {
 		for _, x := range w.Items() {

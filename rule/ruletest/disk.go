@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Disk is a small file system under the tools of agents. What a tool is asked and what it prints have the shape that the products give them; a file is
-// its lines, each of which ends in a newline.
+// Disk is a small file system under the tools of agents. What a tool is asked and what it prints
+// have the shape that the products give them; a file is its lines, each of which ends in a newline.
 type Disk struct {
 	files map[string][]string // by absolute path
 }
@@ -25,7 +25,8 @@ type Use struct {
 	Exit int
 }
 
-// Readers are the ways to read a file: tools of products, and shell commands. The last five print lines without their numbers.
+// Readers are the ways to read a file: tools of products, and shell commands. The last five print
+// lines without their numbers.
 var Readers = []string{"claude", "claude-tab", "opencode", "opencode-old", "cat -n", "nl", "pi", "cat", "sed", "head", "tail"}
 
 // Writers are the vocabularies in which files are written and edited.
@@ -52,8 +53,8 @@ func (d *Disk) Change(name string, lines []string) {
 	d.files[Path(name)] = slices.Clone(lines)
 }
 
-// Read lets a reader print lines of a file: limit lines from the line from on, numbered from 1; a limit of 0 asks for all of them. Some readers
-// take no limit, or no first line, and print more.
+// Read lets a reader print lines of a file: limit lines from the line from on, numbered from 1; a
+// limit of 0 asks for all of them. Some readers take no limit, or no first line, and print more.
 func (d *Disk) Read(reader, name, spelled string, from, limit int) Use {
 	lines, there := d.files[Path(name)]
 	from = max(1, from)
@@ -195,7 +196,8 @@ func (d *Disk) Write(writer, name, spelled string, lines []string) Use {
 	return Use{Tool: "write", Args: Args{"filePath": spelled, "content": text(lines)}, Output: "Wrote file successfully."}
 }
 
-// Edit replaces one line of a file by others, as an agent does. It fails where the line is not there exactly once.
+// Edit replaces one line of a file by others, as an agent does. It fails where the line is not
+// there exactly once.
 func (d *Disk) Edit(writer, name, spelled, old string, lines []string) Use {
 	content, there := d.files[Path(name)]
 	at, unique := slices.Index(content, old), false
