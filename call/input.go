@@ -59,7 +59,12 @@ func parse(input jsontext.Value) (a Arguments, plain bool) {
 		return nil, false
 	}
 	a = make(Arguments, 0, 4)
-	if _, end, plain := plainMembers(input, func(name string, value jsontext.Value) bool { a = append(a, Argument{name, value}); return true }); plain && blanks(input, end) == len(input) {
+	if _, end, plain := plainMembers(input, func(name string,
+		value jsontext.Value) bool {
+		a = append(a, Argument{name, value})
+		return true
+	}); plain &&
+		blanks(input, end) == len(input) {
 		return a, true
 	}
 	var all map[string]jsontext.Value
@@ -157,7 +162,8 @@ func (a Arguments) argv(names ...string) string {
 		if json.Unmarshal(value, &words, session.ReadOptions()) != nil || len(words) == 0 {
 			continue
 		}
-		if len(words) == 3 && shell.IsShell(words[0]) && strings.HasPrefix(words[1], "-") && strings.HasSuffix(words[1], "c") {
+		if len(words) == 3 && shell.IsShell(words[0]) && strings.HasPrefix(words[1], "-") &&
+			strings.HasSuffix(words[1], "c") {
 			return words[2]
 		}
 		if len(words) == 1 || strings.Contains(words[0], "patch") || shell.Foreign(words[0]) {

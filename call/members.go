@@ -60,7 +60,8 @@ func decodedMembers(object jsontext.Value, given int, yield func(string, jsontex
 	if object.Kind() != '{' {
 		return
 	}
-	dec := jsontext.NewDecoder(bytes.NewBuffer(object), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	dec := jsontext.NewDecoder(bytes.NewBuffer(object), jsontext.AllowDuplicateNames(true),
+		jsontext.AllowInvalidUTF8(true))
 	if _, err := dec.ReadToken(); err != nil {
 		return
 	}

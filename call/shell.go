@@ -43,7 +43,8 @@ func stepsOf(script *shell.Script) []Step {
 		if c.Opened && len(c.Redirects) == 0 && len(c.Assigns) == 0 {
 			continue
 		}
-		s := Step{Words: c.Texts(), After: c.After, Alone: alone(c), Part: c.Group > shell.Braced || c.When == shell.Perhaps || c.Negated || c.Remote || c.Opened}
+		s := Step{Words: c.Texts(), After: c.After, Alone: alone(c), Part: c.Group > shell.Braced ||
+			c.When == shell.Perhaps || c.Negated || c.Remote || c.Opened}
 		for _, w := range c.Words {
 			s.Looks = s.Looks || !w.Fixed()
 		}
@@ -77,7 +78,8 @@ func command(text, workdir, cwd string) ([]Action, *shell.Script) {
 	}
 	did := []Action{{Op: Run, Command: text, Exact: true}}
 	// A patch that was sent as a word of its own has lost its quotes.
-	if at := strings.Index(text, "*** Begin Patch"); at >= 0 && !strings.Contains(text[:at], "\n") && !strings.Contains(text[:at], "<<") && !strings.ContainsAny(text[:at], "'\"") {
+	if at := strings.Index(text, "*** Begin Patch"); at >= 0 && !strings.Contains(text[:at], "\n") &&
+		!strings.Contains(text[:at], "<<") && !strings.ContainsAny(text[:at], "'\"") {
 		return append(did, patched(text, cwd)...), nil
 	}
 	script := parseShell(text)
@@ -100,7 +102,8 @@ func touched(script *shell.Script, cwd string) []Action {
 	if script == nil {
 		return nil
 	}
-	t := touches{cwd: make([]string, len(script.Outer)), lost: make([]bool, len(script.Outer)), seen: make([]bool, len(script.Outer))}
+	t := touches{cwd: make([]string, len(script.Outer)), lost: make([]bool, len(script.Outer)),
+		seen: make([]bool, len(script.Outer))}
 	t.cwd[0], t.seen[0] = cwd, true
 	for i := range script.Commands {
 		c := &script.Commands[i]
@@ -129,7 +132,8 @@ func (t *touches) enter(script *shell.Script, env int) {
 
 // add notes what a command did to a file that one of its words names.
 func (t *touches) add(c *shell.Command, a Action) {
-	if len(t.did) >= mostTouched || !PlainFile(a.Path) || a.To != "" && !PlainFile(a.To) || t.lost[c.Env] && !Rooted(a.Path) {
+	if len(t.did) >= mostTouched || !PlainFile(a.Path) || a.To != "" && !PlainFile(a.To) ||
+		t.lost[c.Env] && !Rooted(a.Path) {
 		return
 	}
 	a.Path = Clean(a.Path, t.cwd[c.Env])
@@ -242,7 +246,8 @@ func stream(program string, args []string) []Action {
 			if i++; i < len(args) {
 				script = args[i]
 			}
-		case strings.HasPrefix(w, "--in-place"), strings.HasPrefix(w, "-") && !strings.HasPrefix(w, "--") && strings.Contains(w, "i"):
+		case strings.HasPrefix(w, "--in-place"), strings.HasPrefix(w, "-") && !strings.HasPrefix(w, "--") &&
+			strings.Contains(w, "i"):
 			inPlace = true
 			if program == "perl" && strings.HasSuffix(w, "e") {
 				scripted = true
@@ -299,8 +304,10 @@ func operands(args []string, valued ...string) []string {
 // PlainFile reports whether a word of a shell command is surely the name of a file: no variables,
 // no patterns, no devices.
 func PlainFile(word string) bool {
-	return word != "" && word != "-" && word != "." && word != ".." && len(word) < 400 && !strings.ContainsAny(word, "$`*?<>{}()|;=\"'!,\n\x00") &&
-		!strings.HasPrefix(word, "/dev/") && !strings.HasPrefix(word, "&") && !strings.Contains(word, "://") && !AllDigits(word)
+	return word != "" && word != "-" && word != "." && word != ".." && len(word) < 400 &&
+		!strings.ContainsAny(word, "$`*?<>{}()|;=\"'!,\n\x00") &&
+		!strings.HasPrefix(word, "/dev/") && !strings.HasPrefix(word, "&") && !strings.Contains(word, "://") &&
+		!AllDigits(word)
 }
 
 func AllDigits(word string) bool { return strings.Trim(word, "0123456789+-") == "" }

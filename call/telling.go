@@ -180,13 +180,17 @@ func beginning(line string) int {
 		return beginsAnyhow
 	}
 	switch c := line[0]; {
-	case c|0x20 == 'n' && (hasPrefixFold(line, "npm error") || hasPrefixFold(line, "npm err!")), c|0x20 == 'm' && hasPrefixFold(line, "make: ***"),
+	case c|0x20 == 'n' && (hasPrefixFold(line, "npm error") || hasPrefixFold(line, "npm err!")), c|0x20 == 'm' &&
+		hasPrefixFold(line, "make: ***"),
 		c|0x20 == 'e' && hasPrefixFold(line, "error: command failed"):
 		return beginsWrapper
-	case c == '=' && strings.HasPrefix(line, "=== "), c == 'a' && strings.HasPrefix(line, "at "), c == '0' && hasPrefixFold(line, "0 error"), c == '/' && strings.HasPrefix(line, "//"):
+	case c == '=' && strings.HasPrefix(line, "=== "), c == 'a' && strings.HasPrefix(line, "at "), c == '0' &&
+		hasPrefixFold(line, "0 error"), c == '/' && strings.HasPrefix(line, "//"):
 		return beginsNothing
-	case c == 'F' && strings.HasPrefix(line, "FAILED "), c == 'E' && strings.HasPrefix(line, "E   "), c == 'p' && strings.HasPrefix(line, "panic:"),
-		c == 'n' && strings.HasPrefix(line, "not ok "), c|0x20 == 'f' && hasPrefixFold(line, "fatal"), c == 0xE2 && (strings.HasPrefix(line, "✗") || strings.HasPrefix(line, "✖")):
+	case c == 'F' && strings.HasPrefix(line, "FAILED "), c == 'E' && strings.HasPrefix(line, "E   "), c == 'p' &&
+		strings.HasPrefix(line, "panic:"),
+		c == 'n' && strings.HasPrefix(line, "not ok "), c|0x20 == 'f' && hasPrefixFold(line, "fatal"), c == 0xE2 &&
+			(strings.HasPrefix(line, "✗") || strings.HasPrefix(line, "✖")):
 		return beginsPlainly
 	}
 	return beginsAnyhow
@@ -212,7 +216,8 @@ func Place(line string) (place string, ok bool) {
 			start--
 		}
 		name := line[start:colon]
-		if len(name) > 3 && strings.Contains(name, ".") && !strings.HasSuffix(name, ".") && !strings.HasPrefix(name, "//") && !numeric(name) {
+		if len(name) > 3 && strings.Contains(name, ".") && !strings.HasSuffix(name, ".") &&
+			!strings.HasPrefix(name, "//") && !numeric(name) {
 			return line[start:end], true
 		}
 	}
@@ -231,7 +236,8 @@ func numeric(name string) bool {
 }
 
 func isPathByte(b byte) bool {
-	return b == '/' || b == '.' || b == '_' || b == '-' || b == '@' || b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= 0x80
+	return b == '/' || b == '.' || b == '_' || b == '-' || b == '@' || b >= '0' && b <= '9' || b >= 'a' && b <= 'z' ||
+		b >= 'A' && b <= 'Z' || b >= 0x80
 }
 
 // Verdict is the line in which tests or a build sum up a success, "" when there is none.
@@ -244,7 +250,9 @@ func Verdict(output string) string {
 		if len(line) > 160 || line == "" {
 			continue
 		}
-		if ContainsAny(line, " passed", " passing", "test result: ok", "BUILD SUCCESS", "Tests: ", "Test Suites:", "# pass", "files changed", "file changed") || strings.HasPrefix(line, "ok  ") || strings.HasPrefix(line, "OK (") || strings.HasPrefix(line, "Ran ") {
+		if ContainsAny(line, " passed", " passing", "test result: ok", "BUILD SUCCESS", "Tests: ", "Test Suites:",
+			"# pass", "files changed", "file changed") || strings.HasPrefix(line, "ok  ") ||
+			strings.HasPrefix(line, "OK (") || strings.HasPrefix(line, "Ran ") {
 			best = line
 		}
 	}

@@ -111,7 +111,8 @@ func (w *words) skip(b []byte, i int) int {
 	case 2:
 		for ; i+8 <= len(b); i += 6 {
 			eight := eightAt(b, i) | smallLetters<<32 | smallLetters
-			if w.pieces[pieceHash(uint32(eight))]|w.pieces[pieceHash(uint32(eight>>16))]|w.pieces[pieceHash(uint32(eight>>32))] != 0 {
+			if w.pieces[pieceHash(uint32(eight))]|w.pieces[pieceHash(uint32(eight>>16))]|
+				w.pieces[pieceHash(uint32(eight>>32))] != 0 {
 				break
 			}
 		}

@@ -15,7 +15,8 @@ func changed(p *session.Part, c *call.Call) Shown {
 		return Shown{}
 	}
 	a := c.Arguments
-	if dry := a.Text("dryRun", "dry_run"); dry == "true" || string(a.Get("dryRun")) == "true" || string(a.Get("dry_run")) == "true" {
+	if dry := a.Text("dryRun", "dry_run"); dry == "true" || string(a.Get("dryRun")) == "true" ||
+		string(a.Get("dry_run")) == "true" {
 		return Shown{}
 	}
 	var s Shown
@@ -45,7 +46,8 @@ func created(p *session.Part, a call.Arguments, did *call.Action, output string)
 		}
 	}
 	mode := a.Text("mode")
-	appended := mode != "" && mode != "w" && mode != "overwrite" && mode != "rewrite" && mode != "create" || string(a.Get("append")) == "true"
+	appended := mode != "" && mode != "w" && mode != "overwrite" && mode != "rewrite" && mode != "create" ||
+		string(a.Get("append")) == "true"
 	// Where a person changed the text before it was written, the arguments are not what the file
 	// holds.
 	modified := strings.Contains(output, "User modified") || strings.Contains(output, "user modified")
@@ -144,7 +146,8 @@ func worked(output string, actions []call.Action) bool {
 	if strings.HasPrefix(line, "success") || strings.HasPrefix(line, "done") {
 		return true
 	}
-	return !call.ContainsAny(line, "error", "fail", "not found", "no match", "could not", "cannot", "unable", "invalid", "did not", "was not", "not unique", "multiple", "rejected",
+	return !call.ContainsAny(line, "error", "fail", "not found", "no match", "could not", "cannot", "unable",
+		"invalid", "did not", "was not", "not unique", "multiple", "rejected",
 		"no changes", "does not exist", "no replacement")
 }
 
@@ -172,7 +175,8 @@ func windowed(output, verb string) Shown {
 	if !ok || !strings.HasSuffix(size, " lines total)]") || !call.Rooted(name) {
 		return Shown{}
 	}
-	if line, rest := cut(text); strings.HasSuffix(line, " more lines above)") || strings.HasSuffix(line, " more line above)") {
+	if line, rest := cut(text); strings.HasSuffix(line, " more lines above)") ||
+		strings.HasSuffix(line, " more line above)") {
 		text = rest
 	}
 	s := style{"", ":"}
@@ -180,7 +184,8 @@ func windowed(output, verb string) Shown {
 	only := true
 	for line := range strings.Lines(rest) {
 		line = strings.TrimSpace(line)
-		only = only && (line == "" || line[0] == '(' || strings.HasPrefix(line, "bash-$") || strings.HasPrefix(line, "File updated."))
+		only = only && (line == "" || line[0] == '(' || strings.HasPrefix(line, "bash-$") ||
+			strings.HasPrefix(line, "File updated."))
 	}
 	v := View{Path: call.Clean(name, ""), Field: Output, Start: r.start, Lines: r.lines}
 	total, ok := digits(size)

@@ -28,7 +28,8 @@ func unwrap(output string) (out printed, ok bool) {
 			} `json:"metadata"`
 			Unknown jsontext.Value `json:",embed"`
 		}
-		if json.Unmarshal([]byte(output), &e, session.ReadOptions()) == nil && e.Output != nil && strings.Contains(output, `"exit_code"`) {
+		if json.Unmarshal([]byte(output), &e, session.ReadOptions()) == nil && e.Output != nil &&
+			strings.Contains(output, `"exit_code"`) {
 			if e.Metadata.Exit != 0 {
 				return out, false
 			}
@@ -96,7 +97,8 @@ func (out *printed) foot() {
 		line := text[at:]
 		switch {
 		case strings.HasPrefix(line, "Shell cwd was reset to "),
-			strings.HasPrefix(line, "[The command completed with exit code 0"), strings.HasPrefix(line, "[Command finished with exit code 0"),
+			strings.HasPrefix(line, "[The command completed with exit code 0"),
+			strings.HasPrefix(line, "[Command finished with exit code 0"),
 			strings.HasPrefix(line, "[Current working directory: "), strings.HasPrefix(line, "[Python interpreter: "),
 			strings.HasPrefix(line, "(Open file: "), strings.HasPrefix(line, "(Current directory: "), line == "bash-$":
 			// Whether the output ended in a newline of its own is not known any more.

@@ -36,7 +36,8 @@ func mix(a, b uint64) uint64 {
 // word is eight bytes of a text as a number; the compiler makes one load of it.
 func word(s string) uint64 {
 	_ = s[7]
-	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 | uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 }
 
 // cut takes the first line off a text, its ending left out.
@@ -143,7 +144,8 @@ func (s style) next(text string) (r run, rest string) {
 		if ok {
 			ahead.from(line[:len(line)-len(shown)], s)
 		}
-		if !ok && len(r.lines) > 0 && strings.TrimSpace(after) == "" && s.behind == "\t" { // the last line, empty, and the output trimmed
+		// the last line, empty, and the output trimmed
+		if !ok && len(r.lines) > 0 && strings.TrimSpace(after) == "" && s.behind == "\t" {
 			n, shown, ok = s.number(line + "\t")
 		}
 		if !ok {
@@ -204,5 +206,6 @@ func (c *counting) next(line string) (text string, ok bool) {
 
 // shortened reports whether a tool took the end off a long line. Readers do so at 2,000 characters.
 func shortened(line string) bool {
-	return len(line) >= 2000 && (strings.HasSuffix(line, "...") || strings.HasSuffix(line, "chars)") || strings.HasSuffix(line, "truncated]") || strings.HasSuffix(line, "…"))
+	return len(line) >= 2000 && (strings.HasSuffix(line, "...") || strings.HasSuffix(line, "chars)") ||
+		strings.HasSuffix(line, "truncated]") || strings.HasSuffix(line, "…"))
 }

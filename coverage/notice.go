@@ -21,7 +21,8 @@ func readTail(text string) tail {
 			reminder, text, ok = strings.Cut(reminder, "</system-reminder>")
 			t.more = t.more || !ok || leavesOut(reminder)
 			// Instructions that come with the first file of a folder are said nowhere else.
-			t.only = t.only && ok && !strings.Contains(reminder, "Instructions from") && !strings.Contains(reminder, "AGENTS.md") && !strings.Contains(reminder, "CLAUDE.md")
+			t.only = t.only && ok && !strings.Contains(reminder, "Instructions from") &&
+				!strings.Contains(reminder, "AGENTS.md") && !strings.Contains(reminder, "CLAUDE.md")
 			continue
 		}
 		var line string
@@ -41,7 +42,8 @@ func readTail(text string) tail {
 
 // leavesOut reports whether a text says that something was not shown.
 func leavesOut(text string) bool {
-	for _, words := range []string{"truncated", "TRUNCATED", "omitted", "clipped", "more lines", "not shown", "Showing lines", "PARTIAL", "partial", "capped", "too large", "to read beyond", "characters]", "lines]"} {
+	for _, words := range []string{"truncated", "TRUNCATED", "omitted", "clipped", "more lines", "not shown",
+		"Showing lines", "PARTIAL", "partial", "capped", "too large", "to read beyond", "characters]", "lines]"} {
 		if strings.Contains(text, words) {
 			return true
 		}
@@ -79,7 +81,8 @@ func saidBy(line string, dots bool) bool {
 			return false
 		}
 	}
-	return leavesOut(line) && (strings.ContainsAny(line, "0123456789") || strings.HasPrefix(line, "(File has more lines"))
+	return leavesOut(line) && (strings.ContainsAny(line, "0123456789") ||
+		strings.HasPrefix(line, "(File has more lines"))
 }
 
 // noticed finds the first line in which a tool says that it left something out: where it begins and
@@ -106,13 +109,15 @@ func cleared(output string) bool {
 	}
 	head, _ := cut(strings.TrimSpace(output))
 	head = strings.ToLower(head)
-	if head == "" || strings.HasPrefix(head, "<persisted-output>") || strings.HasPrefix(head, "[old tool result content cleared") || strings.HasPrefix(head, "file unchanged since") {
+	if head == "" || strings.HasPrefix(head, "<persisted-output>") ||
+		strings.HasPrefix(head, "[old tool result content cleared") || strings.HasPrefix(head, "file unchanged since") {
 		return true
 	}
 	if len(head) > 80 {
 		return false
 	}
-	for _, words := range []string{"no output", "without output", "no content", "file is empty", "output too large", "contents are empty", "read image file", "read successfully"} {
+	for _, words := range []string{"no output", "without output", "no content", "file is empty", "output too large",
+		"contents are empty", "read image file", "read successfully"} {
 		if strings.Contains(head, words) {
 			return true
 		}

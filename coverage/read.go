@@ -176,7 +176,8 @@ func number(a call.Arguments, name string) (int, bool) {
 // take apart.
 func media(name string) bool {
 	switch strings.ToLower(path.Ext(name)) {
-	case ".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".ico", ".pdf", ".ipynb", ".docx", ".xlsx", ".pptx", ".zip", ".gz", ".mp3", ".mp4", ".wav":
+	case ".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".ico", ".pdf", ".ipynb", ".docx", ".xlsx", ".pptx",
+		".zip", ".gz", ".mp3", ".mp4", ".wav":
 		return true
 	}
 	return false

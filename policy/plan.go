@@ -90,7 +90,8 @@ func (p Policy) Plan(s State, o Occasion) Decision {
 	if o.Rejected {
 		over = p.Auto
 		if !p.Auto {
-			d.Refusals = append(d.Refusals, rule.Refusal{Code: rule.Disabled, Reason: "the request was rejected as too long, and automatic compaction is off"})
+			d.Refusals = append(d.Refusals, rule.Refusal{Code: rule.Disabled,
+				Reason: "the request was rejected as too long, and automatic compaction is off"})
 		}
 	}
 	letter := p.Pivot.SummaryAlone
@@ -131,7 +132,8 @@ func (p Policy) Plan(s State, o Occasion) Decision {
 func (p Policy) moment(s State, o Occasion, over bool) schedule.Moment {
 	letter := p.Pivot.SummaryAlone
 	now := schedule.Moment{
-		TurnEnded: o.TurnEnded, Asked: o.PruneAsked || o.FoldAsked && !letter, Pressure: over && !letter, Cold: o.Cold && !letter,
+		TurnEnded: o.TurnEnded, Asked: o.PruneAsked || o.FoldAsked && !letter, Pressure: over && !letter,
+		Cold:   o.Cold && !letter,
 		Paying: o.Starting || o.StepEnded && o.GoesOn, Account: s.Account,
 		Age: func(e rule.Elision) int { return s.Facts.Age(s.Window, e) },
 	}
@@ -193,7 +195,8 @@ func (s State) leave(found rule.Found) rule.Found {
 	for _, e := range found.Elisions {
 		if s.Restored[e.Key()] {
 			kept.Refusals = append(kept.Refusals, rule.Refusal{
-				Code: rule.Restored, Rule: e.Rule, Part: e.Part, Reason: "it was restored; pruning on demand takes it again", Tokens: e.Saves,
+				Code: rule.Restored, Rule: e.Rule, Part: e.Part,
+				Reason: "it was restored; pruning on demand takes it again", Tokens: e.Saves,
 			})
 			continue
 		}
@@ -204,13 +207,17 @@ func (s State) leave(found rule.Found) rule.Found {
 
 // Find runs the rules and settles what they found.
 func (p Policy) Find(s State) rule.Found {
-	w := rule.Window{Messages: s.Window, Ledger: s.Ledger, Pins: s.Pins, Facts: s.Facts, Guard: p.Guard, Handles: s.Handles, Sent: p.Stretch}
+	w := rule.Window{Messages: s.Window, Ledger: s.Ledger, Pins: s.Pins, Facts: s.Facts, Guard: p.Guard,
+		Handles: s.Handles, Sent: p.Stretch}
 	if p.Log {
 		w.Messages = s.Log
 	}
 	found := rule.Decide(w, p.Rules)
 	if p.Pivot.SummaryAlone && len(s.Pins) > 0 { // the specification knows of no pins; they are the user's
-		found.Elisions = slices.DeleteFunc(found.Elisions, func(e rule.Elision) bool { return w.Pinned(e.Part, e.Message) })
+		found.Elisions = slices.DeleteFunc(found.Elisions, func(e rule.Elision) bool {
+			return w.Pinned(e.Part,
+				e.Message)
+		})
 	}
 	return found
 }

@@ -110,8 +110,9 @@ func New(name string, o Options) (p Policy, ok bool) {
 	seeds := name == Classic || name == Aggressive
 	p = Policy{
 		Name: name, Prune: o.Prune, Auto: o.Auto, Offline: true,
-		Budget:     budget.Settings{Auto: o.Auto, Full: !seeds, Reserved: o.Reserved, Thresholds: o.Threshold},
-		Pivot:      pivot.Settings{SummaryAlone: seeds, Keep: o.Keep, UserMessages: o.UserMessages, Prompt: o.Prompt, Context: o.Context},
+		Budget: budget.Settings{Auto: o.Auto, Full: !seeds, Reserved: o.Reserved, Thresholds: o.Threshold},
+		Pivot: pivot.Settings{SummaryAlone: seeds, Keep: o.Keep, UserMessages: o.UserMessages, Prompt: o.Prompt,
+			Context: o.Context},
 		Schedule:   o.schedule(name),
 		Log:        seeds,
 		Background: !seeds,

@@ -120,15 +120,17 @@ type Strategies struct {
 	Todos      bool `json:"todos"`
 	Idle       bool `json:"idle"`
 
-	MinTokens      int `json:"minTokens"`      // what an elision must save at least
-	QuietSteps     int `json:"quietSteps"`     // newest steps in which nothing is left out because something newer shows it
+	MinTokens int `json:"minTokens"` // what an elision must save at least
+	// newest steps in which nothing is left out because something newer shows it
+	QuietSteps     int `json:"quietSteps"`
 	ErrorTurns     int `json:"errorTurns"`     // turns after which an error is shortened; 0 is at once
 	ErrorSteps     int `json:"errorSteps"`     // or steps, whichever comes first; 0: turns alone
 	FileTurns      int `json:"fileTurns"`      // turns after which an attachment goes
 	FileSteps      int `json:"fileSteps"`      // or steps
 	CodeBlockTurns int `json:"codeBlockTurns"` // turns after which a block of code in a message of the user goes
 	KeepSnapshots  int `json:"keepSnapshots"`  // newest snapshots of a page that stay
-	IdleSteps      int `json:"idleSteps"`      // steps after which an output that nothing has quoted goes; 0: outputs stay
+	// steps after which an output that nothing has quoted goes; 0: outputs stay
+	IdleSteps      int `json:"idleSteps"`
 	IdleInputSteps int `json:"idleInputSteps"` // the same of arguments
 }
 
@@ -149,7 +151,8 @@ const (
 
 // DefaultStrategies are the strategies that a policy has where nothing else is said.
 func DefaultStrategies(policy string) Strategies {
-	s := Strategies{ErrorTurns: DefaultErrorTurns, CodeBlockTurns: DefaultCodeTurns, KeepSnapshots: DefaultKeepSnapshots}
+	s := Strategies{ErrorTurns: DefaultErrorTurns, CodeBlockTurns: DefaultCodeTurns,
+		KeepSnapshots: DefaultKeepSnapshots}
 	for _, one := range All() {
 		*one.on(&s) = policy == Balanced && !one.off || policy != Balanced && (one.letter != nil || one.sound == nil)
 	}

@@ -92,7 +92,8 @@ func understood(p *session.Part, cwd string) (*Call, call.Arguments) {
 
 // volatile are arguments that change nothing about what a call does: words for people, and limits
 // of time.
-var volatile = []string{"description", "timeout", "timeout_ms", "timeoutMs", "yield_time_ms", "justification", "explanation", "toolSummary", "toolAction"}
+var volatile = []string{"description", "timeout", "timeout_ms", "timeoutMs", "yield_time_ms", "justification",
+	"explanation", "toolSummary", "toolAction"}
 
 // identities of a call. Arguments count whatever their order; one that is null is as if it were not
 // there, and of two with one name the last counts.
@@ -118,7 +119,8 @@ func identities(p *session.Part, arguments call.Arguments, cwd string) (same, re
 	}
 	same = identity(p.Tool, cwd, values)
 	if retried = same; differ {
-		retried = identity(p.Tool, cwd, slices.DeleteFunc(values, func(m call.Argument) bool { return slices.Contains(volatile, m.Name) }))
+		retried = identity(p.Tool, cwd, slices.DeleteFunc(values,
+			func(m call.Argument) bool { return slices.Contains(volatile, m.Name) }))
 	}
 	return same, retried
 }

@@ -81,10 +81,12 @@ func Blocks(text string) []Block {
 		switch {
 		case b == nil && fence != "" && (fence[0] == '~' || !strings.Contains(info, "`")):
 			language, _, _ := strings.Cut(info, " ")
-			b = &Block{Open: at + indent, lines: []int{next}, Language: Shorten(strings.Trim(language, "{}.,"), 20), Fence: fence}
+			b = &Block{Open: at + indent, lines: []int{next}, Language: Shorten(strings.Trim(language, "{}.,"), 20),
+				Fence: fence}
 			b.line = text[at+len(line) : next]
 		case b == nil:
-		case fence != "" && info == "" && fence[0] == b.Fence[0] && len(fence) >= len(b.Fence) && indent <= b.indent(text)+3:
+		case fence != "" && info == "" && fence[0] == b.Fence[0] && len(fence) >= len(b.Fence) &&
+			indent <= b.indent(text)+3:
 			b.End = at + len(line)
 			if len(b.lines)-1 > shortBlock {
 				found = append(found, *b)
@@ -125,5 +127,6 @@ func (b *Block) abridged(name string) (from, to int, instead string) {
 	if b.Language != "" {
 		what += b.Language + ", "
 	}
-	return b.lines[2], b.lines[b.Count()-1], fmt.Sprintf("%s: %s%d of %d lines left out]%s", name, what, left, b.Count(), b.line)
+	instead = fmt.Sprintf("%s: %s%d of %d lines left out]%s", name, what, left, b.Count(), b.line)
+	return b.lines[2], b.lines[b.Count()-1], instead
 }

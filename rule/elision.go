@@ -25,15 +25,17 @@ const (
 
 // Elision is the decision to show less of one part.
 type Elision struct {
-	Part    string         `json:"part"`    // id of the part
-	Message string         `json:"message"` // id of its message
-	Field   Field          `json:"field"`
-	Rule    string         `json:"rule"`           // name of the rule that found it
-	Because string         `json:"because"`        // why, for people
-	By      string         `json:"by,omitzero"`    // ids of the parts that make this one redundant, blanks between them; they stay shown
-	Shown   string         `json:"shown,omitzero"` // what stands in its place, to the byte, for as long as the elision stands
-	Saves   int            `json:"saves"`          // tokens, with what is shown instead counted
-	Time    session.Millis `json:"time,omitzero"`  // of the commit; 0 while it is only a candidate
+	Part    string `json:"part"`    // id of the part
+	Message string `json:"message"` // id of its message
+	Field   Field  `json:"field"`
+	Rule    string `json:"rule"`    // name of the rule that found it
+	Because string `json:"because"` // why, for people
+	// ids of the parts that make this one redundant, blanks between them; they stay shown
+	By string `json:"by,omitzero"`
+	// what stands in its place, to the byte, for as long as the elision stands
+	Shown string         `json:"shown,omitzero"`
+	Saves int            `json:"saves"`         // tokens, with what is shown instead counted
+	Time  session.Millis `json:"time,omitzero"` // of the commit; 0 while it is only a candidate
 }
 
 // Key names what an elision is about: no two elisions of a ledger share it.
@@ -65,9 +67,11 @@ func Saves(elisions []Elision) int {
 // other share their elisions, and what says where they are is made anew only now and then.
 type Ledger struct {
 	elisions []Elision
-	used     *atomic.Int64 // of the array that elisions lies in: how much of it belongs to a ledger. Nobody writes below it
-	index    map[string]place
-	recent   map[string]place // of the elisions that are not in index yet; it is copied by every commit
+	// of the array that elisions lies in: how much of it belongs to a ledger. Nobody writes below
+	// it
+	used   *atomic.Int64
+	index  map[string]place
+	recent map[string]place // of the elisions that are not in index yet; it is copied by every commit
 }
 
 // place is where a part stands in a ledger.
@@ -206,11 +210,12 @@ func (l Ledger) Without(keys ...Key) Ledger {
 // Pin is a part, a whole message, or a text that must survive every elision and every pivot
 // verbatim.
 type Pin struct {
-	ID      string         `json:"id"`
-	Part    string         `json:"part,omitzero"`    // id of a part
-	Message string         `json:"message,omitzero"` // or id of a message: every part of it, also those that come to it later
-	Text    string         `json:"text,omitzero"`    // or a text of its own
-	Note    string         `json:"note,omitzero"`    // why, for people
+	ID   string `json:"id"`
+	Part string `json:"part,omitzero"` // id of a part
+	// or id of a message: every part of it, also those that come to it later
+	Message string         `json:"message,omitzero"`
+	Text    string         `json:"text,omitzero"` // or a text of its own
+	Note    string         `json:"note,omitzero"` // why, for people
 	Time    session.Millis `json:"time,omitzero"`
 }
 
@@ -248,6 +253,7 @@ func Unbound(m *session.Message, p *session.Part, ledger Ledger, facts *Facts) (
 	}
 	return Elision{
 		Part: p.ID, Message: m.ID, Field: Text, Rule: boundRule, Saves: facts.Size(p).Total(),
-		Because: "its model takes reasoning only behind the exact prompt that it was made for, and something before it was left out",
+		Because: "its model takes reasoning only behind the exact prompt that it was made for, " +
+			"and something before it was left out",
 	}, true
 }

@@ -171,12 +171,16 @@ views:
 // does.
 func wholeOf(path string, items []*Item) *Item {
 	at := slices.IndexFunc(items, func(x *Item) bool {
-		return slices.ContainsFunc(x.Call.Shown.Views, func(v coverage.View) bool { return v.Path == path && v.Full && !v.Change })
+		return slices.ContainsFunc(x.Call.Shown.Views, func(v coverage.View) bool {
+			return v.Path == path && v.Full &&
+				!v.Change
+		})
 	})
 	return items[at]
 }
 
 // meets reports whether two views have a line number in common, or show the end of the file.
 func meets(a, b coverage.View) bool {
-	return a.Start < b.Start+len(b.Lines) && b.Start < a.Start+len(a.Lines) || a.End && b.End || a.End && b.Start+len(b.Lines) > a.Start
+	return a.Start < b.Start+len(b.Lines) && b.Start < a.Start+len(a.Lines) || a.End && b.End ||
+		a.End && b.Start+len(b.Lines) > a.Start
 }

@@ -26,7 +26,7 @@ type shown struct {
 	factor float64  // of the counter when it was counted
 }
 
-// shownKey is what a rule shows something in place of.
+// shownKey is what ProposeAnew shows something in place of.
 type shownKey struct {
 	rule  string
 	field Field
@@ -55,12 +55,8 @@ func (w Window) Propose(name string, age Age, all []*Finding, show func(*Finding
 		if x.leftOut(f.Field) {
 			continue
 		}
-		if f.shown == nil {
-			f.shown = w.line.shown[shownKey{name, f.Field, x}]
-		}
 		if !f.shown.current(w) {
 			f.shown = w.shown(x, f.Field, show(f))
-			w.line.shown[shownKey{name, f.Field, x}] = f.shown
 		}
 		if f.shown.text == "" {
 			continue
@@ -79,6 +75,21 @@ func (w Window) Propose(name string, age Age, all []*Finding, show func(*Finding
 		}
 		found.Elisions = append(found.Elisions, Elision{Part: x.Part.ID, Message: x.Message, Field: f.Field, Rule: name,
 			Because: f.Why, By: idsOf(f.By), Shown: f.shown.text, Saves: f.shown.saves})
+	}
+	return found
+}
+
+// ProposeAnew is Propose for a rule that remembers nothing and finds all of it anew each time: what is
+// shown in place of something is still written once.
+func (w Window) ProposeAnew(name string, age Age, all []*Finding, show func(*Finding) string) Found {
+	for _, f := range all {
+		f.shown = w.line.shown[shownKey{name, f.Field, f.Item}]
+	}
+	found := w.Propose(name, age, all, show)
+	for _, f := range all {
+		if f.shown != nil {
+			w.line.shown[shownKey{name, f.Field, f.Item}] = f.shown
+		}
 	}
 	return found
 }

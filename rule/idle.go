@@ -70,7 +70,8 @@ func (r *Idle) Find(w Window) Found {
 			shown = w.stripped(x)
 		}
 		if shown.saves >= least {
-			due = append(due, &Finding{Item: x, Field: s.field, Why: fmt.Sprintf("nothing has quoted it for %d steps", steps), shown: shown})
+			due = append(due, &Finding{Item: x, Field: s.field,
+				Why: fmt.Sprintf("nothing has quoted it for %d steps", steps), shown: shown})
 		}
 	}
 	return w.Propose(r.Name(), Age{}, due, nil)

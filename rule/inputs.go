@@ -57,4 +57,5 @@ func (a *failedChanges) read(x *Item) {
 const stripFrom = 200
 
 // telling are arguments that say what a call was about: they stay whatever their size.
-var telling = append(slices.Clone(PathKeys), "command", "cmd", "url", "uri", "pattern", "query", "description", "name", "id", "cwd", "workdir", "title")
+var telling = append(slices.Clone(PathKeys), "command", "cmd", "url", "uri", "pattern", "query", "description",
+	"name", "id", "cwd", "workdir", "title")

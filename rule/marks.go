@@ -39,7 +39,8 @@ func ContainsPlaceholder(text string) bool {
 		begins := at == 0 || rest[at-1] == '\n'
 		rest = rest[at+len(labelOpening):]
 		n := handleIn(rest)
-		if after, ok := strings.CutPrefix(rest[n:], "]"); begins && ok && n >= HandleLength && (after == "" || after[0] == '\n' || after[0] == '\r') {
+		if after, ok := strings.CutPrefix(rest[n:], "]"); begins && ok && n >= HandleLength &&
+			(after == "" || after[0] == '\n' || after[0] == '\r') {
 			return true
 		}
 	}

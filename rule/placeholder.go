@@ -117,7 +117,8 @@ func pathsOf(arguments call.Arguments) []string {
 
 // TargetKeys are the arguments that say what a call was about, most telling first. They are the
 // names that the coding agents in use give them.
-var TargetKeys = []string{"filePath", "file_path", "path", "notebook_path", "command", "cmd", "pattern", "query", "url", "description", "name"}
+var TargetKeys = []string{"filePath", "file_path", "path", "notebook_path", "command", "cmd", "pattern", "query",
+	"url", "description", "name"}
 
 // Target says what a call was about in at most 80 characters: a path, a command, a pattern, a URL.
 func Target(p *session.Part) string {
@@ -211,7 +212,8 @@ func scalar(value jsontext.Value) string {
 		return text
 	case '[':
 		var words []string
-		dec := jsontext.NewDecoder(strings.NewReader(string(value)), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
+		dec := jsontext.NewDecoder(strings.NewReader(string(value)), jsontext.AllowInvalidUTF8(true),
+			jsontext.AllowDuplicateNames(true))
 		if _, err := dec.ReadToken(); err != nil {
 			return ""
 		}

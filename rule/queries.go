@@ -20,7 +20,10 @@ func (*Queries) Name() string { return "queries" }
 // Find looks at commands, and at tools that list files.
 func (r *Queries) Find(w Window) Found {
 	w = w.Read()
-	seen := grow(w, r, func() *questions { return &questions{open: map[string][]*Item{}, folders: map[string]string{}} })
+	seen := grow(w, r, func() *questions {
+		return &questions{open: map[string][]*Item{},
+			folders: map[string]string{}}
+	})
 	return w.Propose(r.Name(), r.Age, seen.found, func(f *Finding) string {
 		return w.placeholder(f.Item, Output, "asked again below")
 	})
@@ -97,7 +100,8 @@ func (c *Call) question(ran *call.Call) {
 		return
 	}
 	steps := ran.Steps()
-	if len(steps) > 0 && steps[0].Alone && len(steps[0].Words) == 2 && steps[0].Words[0] == "cd" && call.Rooted(steps[0].Words[1]) && (steps[0].After == "" || steps[0].After == "&&") {
+	if len(steps) > 0 && steps[0].Alone && len(steps[0].Words) == 2 && steps[0].Words[0] == "cd" &&
+		call.Rooted(steps[0].Words[1]) && (steps[0].After == "" || steps[0].After == "&&") {
 		c.Entered, steps = steps[0].Words[1], steps[1:]
 	}
 	if len(steps) == 1 && steps[0].Alone && steps[0].After == "" && onlyAsks(steps[0].Words) {
@@ -106,14 +110,16 @@ func (c *Call) question(ran *call.Call) {
 		}
 	}
 	// Of a text that cannot be parsed it is not known.
-	c.GoesOn = len(ran.Ran) == 0 && call.ContainsAny(command, "cd ", "pushd", "popd") || slices.ContainsFunc(steps, func(s call.Step) bool {
-		return len(s.Words) > 0 && (s.Words[0] == "cd" || s.Words[0] == "pushd" || s.Words[0] == "popd")
-	})
+	c.GoesOn = len(ran.Ran) == 0 && call.ContainsAny(command, "cd ", "pushd", "popd") ||
+		slices.ContainsFunc(steps, func(s call.Step) bool {
+			return len(s.Words) > 0 && (s.Words[0] == "cd" || s.Words[0] == "pushd" || s.Words[0] == "popd")
+		})
 	c.Goes = c.GoesOn || c.Entered != ""
 }
 
 // listers are tools that list files and do nothing else.
-var listers = []string{"list", "ls", "glob", "find", "list_directory", "list_dir", "directory_tree", "list_files", "find_file", "file_search"}
+var listers = []string{"list", "ls", "glob", "find", "list_directory", "list_dir", "directory_tree", "list_files",
+	"find_file", "file_search"}
 
 // askers are programs whose answer is the state of something at the moment and nothing else, so
 // that the newest answer is the one that is true. What reads contents (cat, grep, git show) is not
@@ -133,18 +139,24 @@ func onlyAsks(words []string) bool {
 		}
 		return len(args) > 0 && (args[0] == "ps" || args[0] == "images" || args[0] == "ls")
 	case "kubectl":
-		return len(args) > 0 && args[0] == "get" && !has(func(w string) bool { return w == "-w" || strings.HasPrefix(w, "--watch") })
+		return len(args) > 0 && args[0] == "get" && !has(func(w string) bool {
+			return w == "-w" ||
+				strings.HasPrefix(w, "--watch")
+		})
 	case "find":
 		return !has(func(w string) bool {
-			return strings.HasPrefix(w, "-delete") || strings.HasPrefix(w, "-exec") || strings.HasPrefix(w, "-ok") || strings.HasPrefix(w, "-fprint") || w == "-fls"
+			return strings.HasPrefix(w, "-delete") || strings.HasPrefix(w, "-exec") || strings.HasPrefix(w, "-ok") ||
+				strings.HasPrefix(w, "-fprint") || w == "-fls"
 		})
 	case "fd":
 		return !has(func(w string) bool {
-			return strings.HasPrefix(w, "--exec") || strings.HasPrefix(w, "-") && !strings.HasPrefix(w, "--") && strings.ContainsAny(w, "xX")
+			return strings.HasPrefix(w, "--exec") || strings.HasPrefix(w, "-") && !strings.HasPrefix(w, "--") &&
+				strings.ContainsAny(w, "xX")
 		})
 	case "tree":
 		return !has(func(w string) bool {
-			return strings.HasPrefix(w, "-") && !strings.HasPrefix(w, "--") && strings.Contains(w, "o") || strings.HasPrefix(w, "--output")
+			return strings.HasPrefix(w, "-") && !strings.HasPrefix(w, "--") && strings.Contains(w, "o") ||
+				strings.HasPrefix(w, "--output")
 		})
 	}
 	return slices.Contains(askers, program)
@@ -175,10 +187,15 @@ func gitAsks(args []string) bool {
 		return !written
 	case "diff":
 		return !written && slices.ContainsFunc(args, func(w string) bool {
-			return w == "--stat" || strings.HasPrefix(w, "--stat=") || w == "--shortstat" || w == "--numstat" || w == "--name-only" || w == "--name-status"
-		}) && !slices.ContainsFunc(args, func(w string) bool { return w == "-p" || w == "-u" || w == "--patch" || w == "--patch-with-stat" })
+			return w == "--stat" || strings.HasPrefix(w, "--stat=") || w == "--shortstat" || w == "--numstat" ||
+				w == "--name-only" || w == "--name-status"
+		}) && !slices.ContainsFunc(args, func(w string) bool {
+			return w == "-p" || w == "-u" || w == "--patch" ||
+				w == "--patch-with-stat"
+		})
 	case "branch":
-		return listsOnly(args, "-a", "-r", "-v", "-vv", "-av", "-avv", "-rv", "-va", "-vva", "--all", "--remotes", "--verbose", "--show-current", "--no-color")
+		return listsOnly(args, "-a", "-r", "-v", "-vv", "-av", "-avv", "-rv", "-va", "-vva", "--all", "--remotes",
+			"--verbose", "--show-current", "--no-color")
 	case "tag":
 		return listsOnly(args)
 	case "remote":
@@ -197,7 +214,8 @@ func listsOnly(args []string, options ...string) bool {
 		switch {
 		case w == "--list" || w == "--contains" || w == "--merged" || w == "--no-merged" || w == "--points-at":
 			listed = true
-		case slices.Contains(options, w), strings.HasPrefix(w, "--sort="), strings.HasPrefix(w, "--format="), strings.HasPrefix(w, "--contains="),
+		case slices.Contains(options, w), strings.HasPrefix(w, "--sort="), strings.HasPrefix(w, "--format="),
+			strings.HasPrefix(w, "--contains="),
 			strings.HasPrefix(w, "--merged="), strings.HasPrefix(w, "--no-merged="):
 		case !listed || strings.HasPrefix(w, "-"):
 			return false

@@ -51,7 +51,8 @@ func Settle(found Found, ledger Ledger, free func(rule string) bool) Found {
 	}
 	out := Found{Refusals: found.Refusals}
 	refuse := func(e Elision, code Code, reason string) {
-		out.Refusals = append(out.Refusals, Refusal{Code: code, Rule: e.Rule, Part: e.Part, Reason: reason, Tokens: e.Saves})
+		out.Refusals = append(out.Refusals, Refusal{Code: code, Rule: e.Rule, Part: e.Part, Reason: reason,
+			Tokens: e.Saves})
 	}
 	covered := all[:0]
 	for _, c := range all {

@@ -74,7 +74,8 @@ func (s *shots) read(x *Item) {
 	page := shotOf(x)
 	open := append(s.open[page], x)
 	for len(open) > s.keep && !SameStep(open[0], x) {
-		s.found = append(s.found, &Finding{Item: open[0], Field: Output, By: []*Item{x}, Why: "a newer snapshot was taken later"})
+		s.found = append(s.found, &Finding{Item: open[0], Field: Output, By: []*Item{x},
+			Why: "a newer snapshot was taken later"})
 		open = open[1:]
 	}
 	s.open[page] = open
@@ -83,11 +84,16 @@ func (s *shots) read(x *Item) {
 // TakesSnapshots reports whether a tool is one of SnapshotTools.
 func TakesSnapshots(tool string) bool {
 	tool = strings.ToLower(tool)
-	return slices.ContainsFunc(SnapshotTools, func(glob string) bool { ok, err := doublestar.Match(glob, tool); return err == nil && ok })
+	return slices.ContainsFunc(SnapshotTools, func(glob string) bool {
+		ok,
+			err := doublestar.Match(glob, tool)
+		return err == nil && ok
+	})
 }
 
 // shotArguments say what a snapshot shows: which page, and what of it.
-var shotArguments = []string{"url", "uri", "page", "pageId", "page_id", "pageIdx", "tab", "tabId", "tab_id", "window", "windowId",
+var shotArguments = []string{"url", "uri", "page", "pageId", "page_id", "pageIdx", "tab", "tabId", "tab_id", "window",
+	"windowId",
 	"element", "ref", "selector", "uid", "fullPage", "full_page"}
 
 // shotOf names what a snapshot shows: the tool, and the arguments that say which page or piece of

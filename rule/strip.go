@@ -76,7 +76,8 @@ func (w Window) marker(x *Item, text string) string {
 		}
 	}
 	for line := range strings.Lines(text) {
-		if strings.HasPrefix(line, "*** ") || strings.HasPrefix(line, "--- ") || strings.HasPrefix(line, "+++ ") || strings.HasPrefix(line, "diff --git ") {
+		if strings.HasPrefix(line, "*** ") || strings.HasPrefix(line, "--- ") || strings.HasPrefix(line, "+++ ") ||
+			strings.HasPrefix(line, "diff --git ") {
 			flush()
 			kept.WriteString(strings.TrimRight(line, "\r\n") + "\n")
 			continue
@@ -89,5 +90,6 @@ func (w Window) marker(x *Item, text string) string {
 
 // patch reports whether a text is a patch, or a command that applies one.
 func patch(text string) bool {
-	return strings.Contains(text, "*** Begin Patch") || strings.HasPrefix(text, "--- ") && strings.Contains(text, "\n+++ ") || strings.HasPrefix(text, "diff --git ")
+	return strings.Contains(text, "*** Begin Patch") || strings.HasPrefix(text, "--- ") &&
+		strings.Contains(text, "\n+++ ") || strings.HasPrefix(text, "diff --git ")
 }

@@ -53,7 +53,8 @@ func (s *lists) read(x *Item) {
 			continue
 		}
 		for _, field := range []Field{Output, Input} {
-			s.found = append(s.found, &Finding{Item: old, Field: field, By: []*Item{x}, Why: "a newer todo list replaced it"})
+			s.found = append(s.found, &Finding{Item: old, Field: field, By: []*Item{x},
+				Why: "a newer todo list replaced it"})
 		}
 	}
 	s.open = append(rest, x)
@@ -61,7 +62,8 @@ func (s *lists) read(x *Item) {
 
 // whole are the tools that write or read a todo list as a whole.
 var whole = map[string]bool{
-	"todowrite": true, "todo_write": true, "update_plan": true, "todos": true, "todo": true, "manage_todo_list": true, "update_todo_list": true, "write_todos": true,
+	"todowrite": true, "todo_write": true, "update_plan": true, "todos": true, "todo": true, "manage_todo_list": true,
+	"update_todo_list": true, "write_todos": true,
 	"todoread": true, "todo_read": true, "read_todos": true,
 }
 
@@ -108,7 +110,8 @@ func entries(list jsontext.Value) int {
 		}
 		return strings.Count(text, "\n") + 1
 	}
-	dec := jsontext.NewDecoder(strings.NewReader(asString(list)), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	dec := jsontext.NewDecoder(strings.NewReader(asString(list)), jsontext.AllowDuplicateNames(true),
+		jsontext.AllowInvalidUTF8(true))
 	if _, err := dec.ReadToken(); err != nil {
 		return 0
 	}
@@ -133,7 +136,8 @@ func (w Window) withoutList(x *Item) string {
 		if n == 0 {
 			return value
 		}
-		marker, _ := jsontext.AppendQuote(nil, opening+w.handle(x.Part)+": "+strconv.Itoa(n)+" todos left out; a newer list is below]")
+		marker, _ := jsontext.AppendQuote(nil,
+			opening+w.handle(x.Part)+": "+strconv.Itoa(n)+" todos left out; a newer list is below]")
 		if value.Kind() == '[' {
 			return slices.Concat(jsontext.Value("["), marker, jsontext.Value("]"))
 		}

@@ -55,7 +55,8 @@ func (f *fetches) read(x *Item) {
 			continue
 		}
 		now.longest = max(now.longest, old.longest)
-		f.found = append(f.found, &Finding{Item: old.item, Field: Output, By: []*Item{x}, Why: "it was fetched again later"})
+		f.found = append(f.found, &Finding{Item: old.item, Field: Output, By: []*Item{x},
+			Why: "it was fetched again later"})
 	}
 	f.open[key] = append(open, now)
 }

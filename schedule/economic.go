@@ -36,7 +36,9 @@ func (a *Account) Folded() { a.SinceCommit, a.SincePivot, a.Carried = 0, 0, 0 }
 const (
 	DefaultLeast = 2_000 // tokens: each commit is an event that somebody may want to understand
 	DefaultAhead = 0.5   // of the steps so far: of sessions that came so far, most go on for longer
-	DefaultGain  = 0.1   // of the bill so far: smaller gains are lost when the session ends sooner, and each batch hides something that may be needed
+	// of the bill so far: smaller gains are lost when the session ends sooner, and each batch hides
+	// something that may be needed
+	DefaultGain = 0.1
 )
 
 // Economic commits when it pays. What could go and is carried costs rent at each step: its tokens
@@ -81,7 +83,8 @@ func (e Economic) Choose(found []rule.Elision, now Moment) []rule.Elision {
 	if !e.Ready(now) {
 		return nil
 	}
-	found = slices.DeleteFunc(slices.Clone(found), func(f rule.Elision) bool { return f.Rule == rule.Backward{}.Name() })
+	found = slices.DeleteFunc(slices.Clone(found),
+		func(f rule.Elision) bool { return f.Rule == rule.Backward{}.Name() })
 	if now.Cold || len(found) == 0 {
 		return found
 	}

@@ -75,7 +75,8 @@ func (w Wait) String() string {
 		return "it goes with the next request"
 	case rule.Unprofitable:
 		if w.Steps == 0 {
-			return "the model's reasoning holds only behind the prompt that it was made for: it waits until the provider's cache is cold, or for a compaction"
+			return "the model's reasoning holds only behind the prompt that it was made for: " +
+				"it waits until the provider's cache is cold, or for a compaction"
 		}
 		with := ""
 		if w.Parts > 1 {
@@ -98,7 +99,8 @@ func (w Wait) String() string {
 
 // figures are what a batch would save and what it would cost.
 func (w Wait) figures() string {
-	return fmt.Sprintf("would save %s tokens a step and rewrite %s; that pays in about %s", token.Grouped(w.Saves), token.Grouped(w.Rewrites), steps(w.Steps))
+	return fmt.Sprintf("would save %s tokens a step and rewrite %s; that pays in about %s", token.Grouped(w.Saves),
+		token.Grouped(w.Rewrites), steps(w.Steps))
 }
 
 func steps(n int) string {
@@ -160,7 +162,8 @@ func (e Economic) explain(waits []Wait, waiting []rule.Elision, now Moment) {
 		if at[i] < now.Account.Sent {
 			sent += waiting[i].Saves
 		}
-		batches[n] = Wait{Code: rule.Unprofitable, Parts: n + 1, Saves: saves, Rewrites: max(0, now.Account.Sent-at[i]-sent)}
+		batches[n] = Wait{Code: rule.Unprofitable, Parts: n + 1, Saves: saves,
+			Rewrites: max(0, now.Account.Sent-at[i]-sent)}
 		batches[n].Steps = pays(batches[n], now)
 	}
 	var best Wait

@@ -63,7 +63,8 @@ func Call(ctx context.Context, k Keeper, sessionID, tool string, arguments []byt
 	return fmt.Sprintf("Nothing was done: there is no tool %s here.", rule.Shorten(tool, 40)), nil
 }
 
-const noHandles = "Nothing was done: no handles were given. Give them as the list \"handles\"; " + rule.ToolList + " shows which there are."
+const noHandles = "Nothing was done: no handles were given. Give them as the list \"handles\"; " + rule.ToolList +
+	" shows which there are."
 
 // said tells what became of each target.
 func said(done winnow.SelfPruned, did string, err error) (string, error) {
@@ -216,7 +217,8 @@ func whole(v jsontext.Value) []string {
 		var named struct {
 			Handle jsontext.Value `json:"handle"`
 		}
-		if json.Unmarshal(v, &named, session.ReadOptions()) == nil && len(named.Handle) > 0 && named.Handle.Kind() != '{' {
+		if json.Unmarshal(v, &named, session.ReadOptions()) == nil && len(named.Handle) > 0 &&
+			named.Handle.Kind() != '{' {
 			return whole(named.Handle)
 		}
 	}

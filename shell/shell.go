@@ -199,7 +199,8 @@ func Parse(text string) (*Script, error) {
 		if err == nil {
 			s := read(text, file.Stmts)
 			if s.cut {
-				return nil, fmt.Errorf("%w: more than %d commands, or too many texts in texts", ErrUnknown, mostCommands)
+				return nil, fmt.Errorf("%w: more than %d commands, or too many texts in texts", ErrUnknown,
+					mostCommands)
 			}
 			s.Complete, s.Odd = true, odd(text)
 			return s, nil

@@ -211,7 +211,8 @@ func (s *Script) Defines(name string) bool { return s.defined[name] }
 func (s *Script) Functions() bool { return len(s.defined) > 0 }
 
 func (w *walker) call(s *syntax.Stmt, c *syntax.CallExpr, a around) {
-	command := Command{Source: w.text[min(int(s.Position.Offset()), len(w.text)):min(int(s.End().Offset()), len(w.text))]}
+	command := Command{Source: w.text[min(int(s.Position.Offset()), len(w.text)):min(int(s.End().Offset()),
+		len(w.text))]}
 	for _, assign := range c.Assigns {
 		w.substitutions(assign, a)
 		command.Assigns = append(command.Assigns, w.assign(assign))

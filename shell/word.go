@@ -260,7 +260,9 @@ func (w *walker) document(c *syntax.Redirect) (text string, verbatim bool) {
 func Join(words []string) string {
 	quoted := make([]string, len(words))
 	for i, word := range words {
-		if word != "" && strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:@%") == "" && (i > 0 || !strings.Contains(word, "=")) {
+		if word != "" && strings.Trim(word,
+			"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:@%") == "" &&
+			(i > 0 || !strings.Contains(word, "=")) {
 			quoted[i] = word
 			continue
 		}

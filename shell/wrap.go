@@ -16,31 +16,51 @@ type wrapper struct {
 
 // wrappers by their name, and by their first two words.
 var wrappers = map[string]wrapper{
-	"sudo": {short: "ugpCcDRrtThU", long: []string{"--user", "--group", "--prompt", "--chdir", "--chroot", "--host", "--role", "--type", "--other-user"}, assigns: true},
-	"doas": {short: "uC"}, "env": {short: "uC", long: []string{"--unset", "--chdir"}, assigns: true}, "nohup": {}, "time": {short: "fo"}, "nice": {short: "n", long: []string{"--adjustment"}},
-	"ionice": {short: "cn"}, "timeout": {short: "ks", long: []string{"--kill-after", "--signal"}, operands: 1}, "gtimeout": {short: "ks", operands: 1}, "stdbuf": {short: "ioe"}, "setsid": {}, "exec": {short: "a"},
-	"command": {}, "builtin": {}, "noglob": {}, "chronic": {}, "unbuffer": {}, "caffeinate": {short: "tw"}, "winpty": {}, "busybox": {}, "toybox": {}, "strace": {short: "aeoOpPsSuUEX"},
-	"ltrace": {short: "aeolnpsuw"}, "taskset": {operands: 1}, "chrt": {operands: 1}, "setarch": {operands: 1}, "faketime": {operands: 1}, "xvfb-run": {short: "efnps"}, "unshare": {}, "proxychains": {}, "tsocks": {},
-	"npx": {short: "p", long: []string{"--package"}}, "bunx": {}, "pnpx": {}, "uvx": {long: uvValues, short: "p"}, "pipx run": {}, "uv run": {short: "pP", long: uvValues}, "uv tool": {operands: 1, long: uvValues}, "poetry run": {}, "pipenv run": {}, "pdm run": {},
-	"rye run": {}, "hatch run": {}, "pixi run": {short: "e"}, "conda run": {short: "np", long: []string{"--name", "--prefix"}}, "mamba run": {short: "np"}, "bundle exec": {}, "pnpm exec": {}, "pnpm dlx": {}, "yarn exec": {}, "yarn dlx": {},
-	"npm exec": {short: "pw", long: []string{"--package", "--workspace"}}, "npm x": {short: "pw"}, "bun x": {}, "mise exec": {}, "mise x": {}, "direnv exec": {operands: 1}, "asdf exec": {}, "rbenv exec": {}, "pyenv exec": {}, "rustup run": {operands: 1}, "dotenv run": {},
-	"op run": {long: []string{"--env-file"}}, "doppler run": {}, "flock": {short: "wE", long: []string{"--timeout"}, operands: 1},
+	"sudo": {short: "ugpCcDRrtThU", long: []string{"--user", "--group", "--prompt", "--chdir", "--chroot", "--host",
+		"--role", "--type", "--other-user"}, assigns: true},
+	"doas": {short: "uC"}, "env": {short: "uC", long: []string{"--unset", "--chdir"}, assigns: true}, "nohup": {},
+	"time": {short: "fo"}, "nice": {short: "n", long: []string{"--adjustment"}},
+	"ionice": {short: "cn"}, "timeout": {short: "ks", long: []string{"--kill-after", "--signal"}, operands: 1},
+	"gtimeout": {short: "ks", operands: 1}, "stdbuf": {short: "ioe"}, "setsid": {}, "exec": {short: "a"},
+	"command": {}, "builtin": {}, "noglob": {}, "chronic": {}, "unbuffer": {}, "caffeinate": {short: "tw"},
+	"winpty": {}, "busybox": {}, "toybox": {}, "strace": {short: "aeoOpPsSuUEX"},
+	"ltrace": {short: "aeolnpsuw"}, "taskset": {operands: 1}, "chrt": {operands: 1}, "setarch": {operands: 1},
+	"faketime": {operands: 1}, "xvfb-run": {short: "efnps"}, "unshare": {}, "proxychains": {}, "tsocks": {},
+	"npx": {short: "p", long: []string{"--package"}}, "bunx": {}, "pnpx": {}, "uvx": {long: uvValues, short: "p"},
+	"pipx run": {}, "uv run": {short: "pP", long: uvValues}, "uv tool": {operands: 1, long: uvValues},
+	"poetry run": {}, "pipenv run": {}, "pdm run": {},
+	"rye run": {}, "hatch run": {}, "pixi run": {short: "e"},
+	"conda run": {short: "np", long: []string{"--name", "--prefix"}}, "mamba run": {short: "np"},
+	"bundle exec": {}, "pnpm exec": {}, "pnpm dlx": {}, "yarn exec": {}, "yarn dlx": {},
+	"npm exec": {short: "pw", long: []string{"--package", "--workspace"}}, "npm x": {short: "pw"}, "bun x": {},
+	"mise exec": {}, "mise x": {}, "direnv exec": {operands: 1}, "asdf exec": {}, "rbenv exec": {},
+	"pyenv exec": {}, "rustup run": {operands: 1}, "dotenv run": {},
+	"op run": {long: []string{"--env-file"}}, "doppler run": {},
+	"flock": {short: "wE", long: []string{"--timeout"}, operands: 1},
 }
 
-var uvValues = []string{"--with", "--with-editable", "--with-requirements", "--extra", "--group", "--only-group", "--python", "--directory", "--project", "--env-file", "--package", "--from", "--index", "--index-url"}
+var uvValues = []string{"--with", "--with-editable", "--with-requirements", "--extra", "--group", "--only-group",
+	"--python", "--directory", "--project", "--env-file", "--package", "--from", "--index", "--index-url"}
 
 // elsewhere are programs that run another one on another computer, in a container or as somebody
 // else, in the same form.
 var elsewhere = map[string]wrapper{
-	"docker exec": {short: "euw", long: []string{"--env", "--user", "--workdir", "--env-file", "--detach-keys"}, operands: 1}, "docker compose": {short: "fp", long: []string{"--file", "--profile", "--project-name"}, operands: 2},
-	"docker run":     {short: "aceghlmpuvw", long: []string{"--name", "--network", "--volume", "--env", "--env-file", "--user", "--workdir", "--publish", "--mount", "--entrypoint", "--platform", "--memory", "--cpus"}, operands: 1},
-	"docker-compose": {short: "fp", long: []string{"--file", "--profile", "--project-name"}, operands: 2}, "kubectl exec": {short: "cnf", long: []string{"--container", "--namespace"}, operands: 1}, "chroot": {operands: 1}, "nsenter": {short: "tG"},
+	"docker exec": {short: "euw", long: []string{"--env", "--user", "--workdir", "--env-file", "--detach-keys"},
+		operands: 1}, "docker compose": {short: "fp", long: []string{"--file", "--profile", "--project-name"},
+		operands: 2},
+	"docker run": {short: "aceghlmpuvw", long: []string{"--name", "--network", "--volume", "--env", "--env-file",
+		"--user", "--workdir", "--publish", "--mount", "--entrypoint", "--platform", "--memory", "--cpus"},
+		operands: 1},
+	"docker-compose": {short: "fp", long: []string{"--file", "--profile", "--project-name"}, operands: 2},
+	"kubectl exec":   {short: "cnf", long: []string{"--container", "--namespace"}, operands: 1},
+	"chroot":         {operands: 1}, "nsenter": {short: "tG"},
 	"systemd-run": {short: "pu", long: []string{"--unit", "--property"}}, "lxc exec": {operands: 1},
 }
 
 // feeders are programs that run another one with more words, again and again, or elsewhere.
 var feeders = map[string]wrapper{
-	"xargs": {short: "aEILnPsd", long: []string{"--max-args", "--max-procs", "--delimiter", "--arg-file", "--replace"}}, "parallel": {short: "jSaNn"},
+	"xargs": {short: "aEILnPsd", long: []string{"--max-args", "--max-procs", "--delimiter", "--arg-file",
+		"--replace"}}, "parallel": {short: "jSaNn"},
 	"watch": {short: "nq", long: []string{"--interval"}}, "ssh": {short: "BbcDEeFIiJLlmOopQRSWw", operands: 1},
 }
 
@@ -87,7 +107,8 @@ func unwrapped(words []Word, table map[string]wrapper) []Word {
 	asks := func(letters string) bool {
 		return len(words) > 1 && strings.Trim(words[1].Text, letters) == "" && words[1].Text != ""
 	}
-	if name == "command" && asks("-vV") || (name == "docker-compose" || name == "docker") && t.operands == 2 && !slices.ContainsFunc(words, func(w Word) bool { return w.Text == "exec" || w.Text == "run" }) {
+	if name == "command" && asks("-vV") || (name == "docker-compose" || name == "docker") && t.operands == 2 &&
+		!slices.ContainsFunc(words, func(w Word) bool { return w.Text == "exec" || w.Text == "run" }) {
 		return nil // it only says where the program is, or does something else
 	}
 	if name == "env" && slices.ContainsFunc(words[1:], func(w Word) bool { return splits(w.Text) }) {
@@ -122,7 +143,8 @@ func unwrapped(words []Word, table map[string]wrapper) []Word {
 
 // splits reports whether a word is the option with which env takes a text apart.
 func splits(word string) bool {
-	return strings.HasPrefix(word, "--split-string") || strings.HasPrefix(word, "-") && !strings.HasPrefix(word, "--") && strings.Contains(word, "S")
+	return strings.HasPrefix(word, "--split-string") || strings.HasPrefix(word, "-") &&
+		!strings.HasPrefix(word, "--") && strings.Contains(word, "S")
 }
 
 // alias is the name under which a program is in the tables.
@@ -165,7 +187,8 @@ func Asked(words []Word) (text string, found, stdin bool) {
 		switch w := words[i].Text; {
 		case w == "--":
 		case (strings.HasPrefix(w, "-") || strings.HasPrefix(w, "+")) && len(w) > 1 && !strings.HasPrefix(w, "--"):
-			if asked = asked || w[0] == '-' && strings.Contains(w, "c"); strings.HasSuffix(w, "o") || strings.HasSuffix(w, "O") {
+			if asked = asked || w[0] == '-' && strings.Contains(w, "c"); strings.HasSuffix(w, "o") ||
+				strings.HasSuffix(w, "O") {
 				i++ // bash -o pipefail
 			}
 			if w == "-s" {
@@ -190,7 +213,8 @@ func Wraps(words []string) bool {
 	name := alias(Base(words[0]))
 	for _, table := range []map[string]wrapper{wrappers, feeders, elsewhere} {
 		for key := range table {
-			if first, second, two := strings.Cut(key, " "); first == name && (!two || slices.Contains(words[1:], second)) {
+			if first, second, two := strings.Cut(key, " "); first == name &&
+				(!two || slices.Contains(words[1:], second)) {
 				return true
 			}
 		}

@@ -49,7 +49,8 @@ walk:
 				continue
 			}
 			pruned += size.Output
-			found.Elisions = append(found.Elisions, rule.Elision{Part: p.ID, Message: m.ID, Field: rule.Output, Rule: b.Name(),
+			found.Elisions = append(found.Elisions, rule.Elision{Part: p.ID, Message: m.ID, Field: rule.Output,
+				Rule:  b.Name(),
 				Shown: rule.Cleared, Because: because, Saves: size.Output + size.Files - cleared})
 		}
 	}

@@ -34,7 +34,8 @@ var identifying = slices.Concat(rule.PathKeys, rule.TargetKeys, []string{
 
 // payload are the arguments that hold what a call wrote: they go, however short.
 var payload = []string{
-	"content", "contents", "file_text", "text", "oldString", "newString", "old_string", "new_string", "old_str", "new_str",
+	"content", "contents", "file_text", "text", "oldString", "newString", "old_string", "new_string", "old_str",
+	"new_str",
 	"oldText", "newText", "old_text", "new_text", "insert_text", "new_source", "code_edit", "edits", "replacements",
 	"patch", "patchText", "patch_text",
 }
@@ -49,7 +50,8 @@ func metadata(x *rule.Item) string {
 		switch {
 		case slices.Contains(identifying, name):
 			return value
-		case slices.Contains(payload, name), value.Kind() == '[', value.Kind() == '{', utf8.RuneCount(value) > longArgument:
+		case slices.Contains(payload, name), value.Kind() == '[', value.Kind() == '{',
+			utf8.RuneCount(value) > longArgument:
 			return nil
 		}
 		return value

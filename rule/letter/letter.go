@@ -29,7 +29,7 @@ func (p *program) Name() string { return p.name }
 // Find runs the program.
 func (p *program) Find(w rule.Window) rule.Found {
 	w = w.Read()
-	return w.Propose(p.name, p.age, p.find(w), p.show)
+	return w.ProposeAnew(p.name, p.age, p.find(w), p.show)
 }
 
 // supersede is a program whose findings are shown as superseded.

@@ -16,7 +16,8 @@ func Errors(turns int) rule.Rule {
 	return &program{"errors", rule.Age{Asked: turns}, func(w rule.Window) (found []*rule.Finding) {
 		for _, x := range w.Items() {
 			if x.Failed() {
-				found = append(found, &rule.Finding{Item: x, Field: rule.Error, Why: "it is an old error", Unsent: true})
+				found = append(found, &rule.Finding{Item: x, Field: rule.Error, Why: "it is an old error",
+					Unsent: true})
 			}
 		}
 		return found
@@ -34,7 +35,8 @@ func Code(turns int) rule.Rule {
 	return &program{"code", rule.Age{Asked: turns}, func(w rule.Window) (found []*rule.Finding) {
 		for _, x := range w.Items() {
 			if x.Call == nil && len(rule.Blocks(x.Part.Text)) > 0 {
-				found = append(found, &rule.Finding{Item: x, Field: rule.Text, Why: "the block of code is old", Unsent: true})
+				found = append(found, &rule.Finding{Item: x, Field: rule.Text, Why: "the block of code is old",
+					Unsent: true})
 			}
 		}
 		return found
@@ -54,8 +56,10 @@ func Code(turns int) rule.Rule {
 func Attachments() rule.Rule {
 	return &program{"attachments", rule.Age{Steps: 1}, func(w rule.Window) (found []*rule.Finding) {
 		for _, x := range w.Items() {
-			if (x.Call != nil || x.Part.Type == session.FilePart && x.Role == session.User) && len(rule.Media(x.Part)) > 0 {
-				found = append(found, &rule.Finding{Item: x, Field: rule.Attachments, Why: "the model has seen it, and it is old", Unsent: true})
+			asked := x.Part.Type == session.FilePart && x.Role == session.User
+			if (x.Call != nil || asked) && len(rule.Media(x.Part)) > 0 {
+				found = append(found, &rule.Finding{Item: x, Field: rule.Attachments, Unsent: true,
+					Why: "the model has seen it, and it is old"})
 			}
 		}
 		return found

@@ -129,7 +129,8 @@ func (l *Log) tool(tool string, input any, state session.ToolState) string {
 		panic(err)
 	}
 	state.Input = jsontext.Value(value)
-	return l.part(session.Part{Type: session.ToolPart, Tool: tool, CallID: fmt.Sprintf("call_%d", l.parts+1), State: &state})
+	return l.part(session.Part{Type: session.ToolPart, Tool: tool, CallID: fmt.Sprintf("call_%d", l.parts+1),
+		State: &state})
 }
 
 func (l *Log) message(role session.Role) {
