@@ -1,4 +1,4 @@
-// Package call answers: what did a tool call do? It understands the tools of the coding agents in
+// Package call says what a tool call did. It understands the tools of the coding agents in
 // use by their names and arguments: files that were read and changed, commands that ran, what was
 // looked for, and how it ended.
 //
@@ -192,7 +192,7 @@ func Clean(name, cwd string) string {
 	return path.Clean(name)
 }
 
-// rooted reports whether a path begins at a root: "/a", "~/a", `C:\a`, "C:/a".
+// Rooted reports whether a path begins at a root: "/a", "~/a", `C:\a`, "C:/a".
 func Rooted(name string) bool {
 	return strings.HasPrefix(name, "/") || strings.HasPrefix(name, "~") || strings.HasPrefix(name, "$") ||
 		len(name) > 2 && name[1] == ':' && (name[2] == '\\' || name[2] == '/')

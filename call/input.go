@@ -25,7 +25,7 @@ func Bound(text string) string {
 }
 
 // Arguments are the members of a call's input in their order. Where two have one name the last
-// counts. The values may be views of the input, which nobody may change.
+// counts. The values may be views of the input: do not change them.
 type Arguments []Argument
 
 // Argument is one of them.
@@ -44,13 +44,13 @@ func (a Arguments) Get(name string) jsontext.Value {
 	return nil
 }
 
-// Parse reads the arguments of a call; what is no JSON has none.
+// Parse reads the arguments of a call; what is not JSON has none.
 func Parse(input jsontext.Value) Arguments {
 	a, _ := parse(input)
 	return a
 }
 
-// parse does so, and says whether they are the members as Members walks them.
+// parse also says whether they are the members as Members walks them.
 func parse(input jsontext.Value) (a Arguments, plain bool) {
 	if input.Kind() != '{' {
 		if input.Kind() == '"' { // some products keep the Arguments as a text
@@ -82,7 +82,7 @@ func sorted(decoded map[string]jsontext.Value) Arguments {
 	return a
 }
 
-// text is the first of these members that is a text, or a list of texts (joined by blanks).
+// Text is the first of these members that is a text, or a list of texts (joined by blanks).
 func (a Arguments) Text(names ...string) string {
 	for _, name := range names {
 		value := a.Get(name)
@@ -110,7 +110,7 @@ func (a Arguments) Text(names ...string) string {
 	return ""
 }
 
-// decoded is the text of a JSON string that Unquote does not understand, "" where it is none.
+// decoded is the text of a JSON string that Unquote does not understand, "" of anything else.
 func decoded(value jsontext.Value) (text string) {
 	if json.Unmarshal(value, &text, session.ReadOptions()) != nil {
 		return ""
@@ -118,7 +118,7 @@ func decoded(value jsontext.Value) (text string) {
 	return text
 }
 
-// list is a member that is a list of objects; a text that holds such a list counts too.
+// List is a member that is a list of objects; a text that holds such a list counts too.
 func (a Arguments) List(names ...string) []Arguments {
 	for _, name := range names {
 		value := a.Get(name)

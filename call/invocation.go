@@ -109,7 +109,7 @@ func invocation(words []string) Invocation {
 			v.Name += " " + sub
 		}
 	}
-	installs := sub == "install" || sub == "i" || sub == "add" || sub == "ci" // "-g" is no pattern there
+	installs := sub == "install" || sub == "i" || sub == "add" || sub == "ci" // "-g" is not a pattern there
 	for i := 0; i < len(args); i++ {
 		w := args[i]
 		switch {

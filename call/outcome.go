@@ -172,7 +172,7 @@ func exitStatus(output string) (int, bool) {
 	return 0, false
 }
 
-// head is so many bytes of a text.
+// head is the first bytes of a text.
 func head(text string, size int) string { return text[:min(size, len(text))] }
 
 // exiting are the words that go before every exit status.

@@ -42,7 +42,7 @@ var toldBeside = newWords([]string{"exit code", "exit status", "exited with code
 // most is how many lines of one output may tell something.
 const most = 2000
 
-// TellingOf does so of lines that were read.
+// TellingOf is Telling for lines that were read already.
 func TellingOf(lines []string, n int) []string {
 	type scored struct {
 		at, score int32
@@ -240,7 +240,7 @@ func isPathByte(b byte) bool {
 		b >= 'A' && b <= 'Z' || b >= 0x80
 }
 
-// Verdict is the line in which tests or a build sum up a success, "" when there is none.
+// Verdict is the line in which tests or a build sum up a success, "" if there is no such line.
 func Verdict(output string) string {
 	text := Bound(output)
 	text = text[max(0, len(text)-3000):]

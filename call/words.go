@@ -78,7 +78,7 @@ func (w *words) next(text string, from int) int {
 }
 
 // of says which of the words are in a text, a bit each by their number; those that count in any
-// case only where they end within so many bytes.
+// case only where they end within that many bytes.
 func (w *words) of(text string, within int) uint64 {
 	found, _ := w.find(text, 0, within, false)
 	return found

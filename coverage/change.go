@@ -77,8 +77,8 @@ func unquoted(p *session.Part, a call.Arguments, did *call.Action) bool {
 	return false
 }
 
-// patched are the views of what a patch does to each file. A file that is deleted is none. cut is
-// set where the patch may not have been seen whole.
+// patched are the views of what a patch does to each file. A file that is deleted has no view. cut
+// is set where the patch may not have been seen whole.
 func patched(actions []call.Action, cut bool) []View {
 	var views []View
 	for i := range actions {
@@ -91,7 +91,7 @@ func patched(actions []call.Action, cut bool) []View {
 			}
 		case call.Edit:
 			views = append(views, change(a.Path))
-		case call.Move: // the file is no more what it was, under either name
+		case call.Move: // the file is not what it was, under either name
 			views = append(views, change(a.Path), change(a.To))
 		}
 	}

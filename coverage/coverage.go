@@ -1,4 +1,4 @@
-// Package coverage answers: which lines of which file does a part show?
+// Package coverage says which lines of which file a part shows.
 //
 // It reads what the tools of the agents in use print: numbered and plain reads, simple shell
 // commands that print a file, whole files that were written, edits and patches. Where it cannot be

@@ -127,8 +127,8 @@ type run struct {
 }
 
 // next takes consecutive numbered lines off a text, as far as they go. The text behind them begins
-// with the first line that is none. A reader that was asked to begin at line 0 calls the first line
-// so, and every other by one too few.
+// with the first line that has no number. A reader that was asked to begin at line 0 calls the
+// first line so, and every other by one too few.
 func (s style) next(text string) (r run, rest string) {
 	shift := 0
 	var ahead counting
@@ -193,7 +193,7 @@ func (c *counting) next(line string) (text string, ok bool) {
 	for ; at >= 0 && c.room[at] == '9'; at-- {
 		c.room[at] = '0'
 	}
-	if at < 0 || c.room[at] < '0' || c.room[at] > '8' { // it has a digit more, or is no number
+	if at < 0 || c.room[at] < '0' || c.room[at] > '8' { // it has one more digit, or is not a number
 		c.size = 0
 		return "", false
 	}

@@ -56,7 +56,7 @@ func leavesOut(text string) bool {
 // "(Output capped at 50 KB)".
 func said(line string) bool { return saidBy(line, true) }
 
-// saidBy spares the look for an ellipsis where it is known that there is none.
+// saidBy looks for an ellipsis only if the text is known to have one.
 func saidBy(line string, dots bool) bool {
 	line = strings.TrimLeft(line, " -*")
 	if line == "" {
@@ -86,8 +86,8 @@ func saidBy(line string, dots bool) bool {
 }
 
 // noticed finds the first line in which a tool says that it left something out: where it begins and
-// ends, at is -1 when there is none. Codex writes its notice into the middle of a line. A line of a
-// file that reads like one ends a view too early, which is safe.
+// ends, at is -1 if there is no such line. Codex writes its notice into the middle of a line. A
+// line of a file that reads like one ends a view too early, which is safe.
 func noticed(text string) (at, end int) {
 	dots := strings.Contains(text, "…")
 	for at < len(text) {

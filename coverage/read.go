@@ -9,7 +9,7 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// most is how many lines Claude Code's reader shows at once when nobody says how many.
+// most is how many lines Claude Code's reader shows at once unless a number is given.
 const most = 2000
 
 // read understands the tools that read one file.
@@ -40,7 +40,7 @@ func read(p *session.Part, a call.Arguments, name string) Shown {
 }
 
 // numbered understands the readers that number their lines: Claude Code, OpenCode, Codex. atOnce is
-// how many lines the reader shows where nobody says how many, 0 where that is not known: then only
+// how many lines the reader shows unless a number is given, 0 if that is unknown: then only
 // its own word tells that it came to the end.
 func numbered(a call.Arguments, output, name string, atOnce int) Shown {
 	text := output

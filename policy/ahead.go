@@ -19,7 +19,7 @@ const (
 	aheadLeast = 0.5  // of the usable window that must be in use
 )
 
-// ahead is from how many tokens on a summary is prepared, in a window of so many usable tokens.
+// ahead is the number of tokens from which on a summary is prepared, in a window of usable tokens.
 func (s State) ahead(usable int) int {
 	free := int(aheadShare * float64(usable))
 	steps := 0

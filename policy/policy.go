@@ -1,6 +1,6 @@
-// Package policy answers: what next? It is the pure planner: from the log, the ledger and the usage
-// to decisions. The engine and the lab run the same planner, so that what was forecast offline is
-// what happens online.
+// Package policy plans: it goes from the log, the ledger and the usage to decisions, purely. The
+// engine and the lab run the same planner, so that what was forecast offline is what happens
+// online.
 package policy
 
 import (
@@ -105,7 +105,7 @@ func (p Policy) Backward() (b rule.Backward, ok bool) {
 	return b, false
 }
 
-// New returns the policy of this name with these options, ok false when there is none.
+// New returns the policy of this name with these options, and false for an unknown name.
 func New(name string, o Options) (p Policy, ok bool) {
 	seeds := name == Classic || name == Aggressive
 	p = Policy{
@@ -123,7 +123,7 @@ func New(name string, o Options) (p Policy, ok bool) {
 	}
 	backward := rule.Backward{Protect: o.Protect, Minimum: o.Minimum, Turns: o.Turns, ProtectedTools: o.ProtectedTools}
 	if !seeds {
-		backward.Minimum = 0 // the schedule knows what is too little to rewrite the prompt for, whoever found it
+		backward.Minimum = 0 // the schedule knows what is too little to rewrite the prompt for, whichever rule found it
 	}
 	if name != Classic {
 		strategies := DefaultStrategies(name)

@@ -27,7 +27,7 @@ type Call struct {
 	// Asks is the question of a command that does nothing but ask for the state of something: its
 	// words, a NUL between two, and whether they are patterns. "" for others. Entered is the folder
 	// of a "cd" that it begins with. Goes is set for a command that changes the folder, GoesOn for
-	// one that does so otherwise than to Entered.
+	// one that changes it to anything but Entered.
 	Asks, Entered string
 	Goes, GoesOn  bool
 	// Shown is which lines of which files the call shows.
@@ -70,7 +70,7 @@ func understand(p *session.Part, cwd string) *Call {
 	return c
 }
 
-// understood does so, and gives the arguments too: nil where they are not those that members walks.
+// understood gives the arguments too, as call.Members walks them.
 func understood(p *session.Part, cwd string) (*Call, call.Arguments) {
 	did := call.Of(p, cwd)
 	shows := coverage.OfCall(p, &did, cwd)
@@ -188,16 +188,8 @@ func plainlyEscaped(value jsontext.Value) bool {
 
 // Argument is the first of these arguments of a call that is a text, "" without one.
 func Argument(p *session.Part, names ...string) string {
-	best, rank := "", len(names)
 	if p.State == nil {
 		return ""
 	}
-	for name, value := range call.Members(p.State.Input) {
-		if at := position(names, name); at < rank {
-			if text := strings.TrimSpace(scalar(value)); text != "" {
-				best, rank = text, at
-			}
-		}
-	}
-	return best
+	return strings.TrimSpace(call.Parse(p.State.Input).Text(names...))
 }

@@ -64,7 +64,7 @@ type Block struct {
 }
 
 // Blocks finds fenced blocks of more than shortBlock lines. A fence is closed by one at least as
-// long, of the same sign; one that nobody closes goes on to the end of the text, which stays.
+// long, of the same sign; one that is not closed goes on to the end of the text, which stays.
 func Blocks(text string) []Block {
 	if !strings.Contains(text, "```") && !strings.Contains(text, "~~~") {
 		return nil

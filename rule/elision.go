@@ -1,4 +1,4 @@
-// Package rule answers: what may be left out? Each rule is a pure function that finds elisions in a
+// Package rule finds what may be left out. Each rule is a pure function that finds elisions in a
 // window; the ledger holds those that were committed.
 package rule
 
@@ -80,7 +80,7 @@ type place struct {
 	covers bool  // others went because of it
 }
 
-// mergeAt is how many parts recent may hold beside an index of so many.
+// mergeAt is how many parts recent may hold beside an index of this size.
 func mergeAt(indexed int) int { return 64 + indexed/16 }
 
 // NewLedger returns a ledger with these elisions; of two with one key the earlier one counts.
@@ -170,8 +170,8 @@ func (l Ledger) With(committed ...Elision) Ledger {
 	return next
 }
 
-// appended is the ledger with more elisions, which no index has yet. Where nobody else went on from
-// this ledger they are written behind its own.
+// appended is the ledger with more elisions, which no index has yet. They are written behind its
+// own, unless another ledger was made from it already.
 func (l Ledger) appended(fresh []Elision) Ledger {
 	n := len(l.elisions) + len(fresh)
 	if l.used == nil || n > cap(l.elisions) || !l.used.CompareAndSwap(int64(len(l.elisions)), int64(n)) {

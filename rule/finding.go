@@ -79,8 +79,8 @@ func (w Window) Propose(name string, age Age, all []*Finding, show func(*Finding
 	return found
 }
 
-// ProposeAnew is Propose for a rule that remembers nothing and finds all of it anew each time: what is
-// shown in place of something is still written once.
+// ProposeAnew is Propose for a rule that remembers nothing and finds all of it anew each time: what
+// is shown in place of something is still written once.
 func (w Window) ProposeAnew(name string, age Age, all []*Finding, show func(*Finding) string) Found {
 	for _, f := range all {
 		f.shown = w.line.shown[shownKey{name, f.Field, f.Item}]

@@ -113,9 +113,10 @@ func (h *Handles) give(p *session.Part, first string) string {
 	}
 }
 
-// Part is the id of the part that a handle names, "" when there is none. Case and blanks around it
-// do not matter, nor brackets and quotes that a model puts around it, nor the rest of the line that
-// showed it: "[handle k3f9a2]" and "[winnow k3f9a2: read a.go, 3 lines left out]" will do.
+// Part is the id of the part that a handle names, "" if there is no such part. Case and blanks
+// around it do not matter, nor brackets and quotes that a model puts around it, nor the rest of the
+// line that showed it: "[handle k3f9a2]" and "[winnow k3f9a2: read a.go, 3 lines left out]" will
+// do.
 func (h *Handles) Part(handle string) string {
 	return h.byName[bare(handle)]
 }

@@ -1,11 +1,10 @@
 package rule
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/call"
 	"github.com/winnowhq/winnow/session"
@@ -103,11 +102,10 @@ func Paths(p *session.Part) []string {
 	return pathsOf(argumentsOf(p))
 }
 
-func pathsOf(arguments call.Arguments) []string {
-	var paths []string
-	for _, a := range arguments {
+func pathsOf(arguments call.Arguments) (paths []string) {
+	for i, a := range arguments {
 		if slices.Contains(PathKeys, a.Name) && a.Value.Kind() == '"' {
-			if path := scalar(a.Value); path != "" {
+			if path := arguments[i : i+1].Text(a.Name); path != "" {
 				paths = append(paths, path)
 			}
 		}
@@ -136,19 +134,7 @@ func argumentsOf(p *session.Part) (all call.Arguments) {
 }
 
 func targetOf(p *session.Part, arguments call.Arguments) string {
-	target := ""
-	rank := len(TargetKeys)
-	for _, a := range arguments {
-		if at := position(TargetKeys, a.Name); at < rank {
-			if text := scalar(a.Value); text != "" {
-				target, rank = text, at
-			}
-		}
-	}
-	if target == "" {
-		target = p.State.Title
-	}
-	return Shorten(oneBlank(target), 80)
+	return Shorten(oneBlank(cmp.Or(arguments.Text(TargetKeys...), p.State.Title)), 80)
 }
 
 // oneBlank is a text with one blank in place of all white space between its words. Most are so
@@ -168,7 +154,7 @@ func oneBlank(text string) string {
 	return text
 }
 
-// Shorten cuts a text to so many runes, the last of them an ellipsis.
+// Shorten cuts a text to this many runes, the last of them an ellipsis.
 func Shorten(text string, runes int) string {
 	if len(text) <= runes {
 		return text
@@ -190,41 +176,4 @@ func Shorten(text string, runes int) string {
 		n++
 	}
 	return text
-}
-
-func position(names []string, name string) int {
-	for i, n := range names {
-		if n == name {
-			return i
-		}
-	}
-	return len(names)
-}
-
-// scalar is the text of a JSON string, or of an array of strings joined by spaces; "" for the rest.
-func scalar(value jsontext.Value) string {
-	switch value.Kind() {
-	case '"':
-		text, ok := call.Unquote(value)
-		if !ok {
-			return ""
-		}
-		return text
-	case '[':
-		var words []string
-		dec := jsontext.NewDecoder(strings.NewReader(string(value)), jsontext.AllowInvalidUTF8(true),
-			jsontext.AllowDuplicateNames(true))
-		if _, err := dec.ReadToken(); err != nil {
-			return ""
-		}
-		for dec.PeekKind() == '"' {
-			word, err := dec.ReadToken()
-			if err != nil {
-				return ""
-			}
-			words = append(words, word.String())
-		}
-		return strings.Join(words, " ")
-	}
-	return ""
 }

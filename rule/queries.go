@@ -162,7 +162,7 @@ func onlyAsks(words []string) bool {
 	return slices.Contains(askers, program)
 }
 
-// gitAsks does so for git, whose commands of one name ask with some arguments and change with
+// gitAsks is onlyAsks for git, whose commands of one name ask with some arguments and change with
 // others: what is not known to ask does not.
 func gitAsks(args []string) bool {
 	for len(args) > 0 && strings.HasPrefix(args[0], "-") {

@@ -46,7 +46,7 @@ type quotesKey struct{ steps int }
 // many of the newest steps.
 func (w Window) quotes(steps int) *quotes {
 	return grow(w, quotesKey{steps}, func() *quotes {
-		// What was made before is idle whoever quoted it: its lines are not read.
+		// What was made before is idle, quoted or not: its lines are not read.
 		return &quotes{lines: map[uint64]*slot{}, from: w.line.now.Step - remembered - steps, clean: cleanFrom}
 	})
 }
@@ -78,7 +78,7 @@ func (q *quotes) read(x *Item) {
 	}
 }
 
-// slot is the place of a text of so many bytes, nil when it is too short to be worth one.
+// slot is the place of a text of this size in bytes, nil when it is too short to be worth one.
 func (q *quotes) slot(x *Item, field Field, size int) *slot {
 	if size < stripFrom {
 		return nil

@@ -112,8 +112,8 @@ func measured(p *session.Part, field Field) string {
 const minStripped = 400
 
 // Stripped are the arguments of a call with a marker in place of every long text in them; ok is
-// false when there is none. Every argument stays, with a value of its kind, for models imitate what
-// they see; of a patch the names of its files stay too.
+// false if there is no long text. Every argument stays, with a value of its kind, because models
+// imitate what they see; of a patch the names of its files stay too.
 func (w Window) Stripped(p *session.Part) (input string, ok bool) {
 	return w.strip(&Item{Part: p}, minStripped, nil)
 }

@@ -15,12 +15,12 @@ const tooLong = "too-long"
 // it is, and by which handle the rest is had.
 const shortest = 200
 
-// Shorten shows less of what no request has had yet (session.Unsent), to save so many tokens: where
-// it does not fit by itself, its beginning and its end are better than a summary of it. The longest
-// outputs are cut first, to one length; what was attached to them goes with what was cut, and is
-// named. files leaves out the files of the user's messages, too, whatever must be saved: a request
-// with them was refused. What is pinned or guarded stays whole. It may save less than was asked
-// for; who asks measures.
+// Shorten shows less of what no request has had yet (session.Unsent), to save this many tokens:
+// where it does not fit by itself, its beginning and its end are better than a summary of it. The
+// longest outputs are cut first, to one length; what was attached to them goes with what was cut,
+// and is named. files leaves out the files of the user's messages, too, whatever must be saved: a
+// request with them was refused. What is pinned or guarded stays whole. It may save less than was
+// asked for; the caller measures.
 func (w Window) Shorten(save int, files bool) []Elision {
 	w = w.Read()
 	unsent := map[string]bool{}
@@ -100,7 +100,7 @@ func (w Window) commonLength(outputs []*Item, save int) int {
 	return low
 }
 
-// abridged is an output of at most so many tokens: its beginning, how much was left out, and its
+// abridged is an output of at most this many tokens: its beginning, how much was left out, and its
 // end.
 func (w Window) abridged(x *Item, tokens int) string {
 	text := x.Part.State.Result()
@@ -130,8 +130,8 @@ func (w Window) abridged(x *Item, tokens int) string {
 	}
 }
 
-// beginning is that of a text, at most so many bytes: whole lines, where that is not less than half
-// of them.
+// beginning is that of a text, at most this many bytes: whole lines, where that is not less than
+// half of them.
 func beginning(text string, bytes int) string {
 	if bytes >= len(text) {
 		return text

@@ -10,9 +10,9 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// strip returns the arguments of a call with a marker in place of every text in them that has so
-// many bytes or more; ok is false when there is none. Every argument stays, with a value of its
-// kind. Those named in keep stay as they are, unless they hold a patch.
+// strip returns the arguments of a call with a marker in place of every text in them that has at
+// least this many bytes; ok is false if there is no such text. Every argument stays, with a value
+// of its kind. Those named in keep stay as they are, unless they hold a patch.
 func (w Window) strip(x *Item, from int, keep []string) (input string, ok bool) {
 	p := x.Part
 	if p.State == nil || p.State.Input.Kind() != '{' {

@@ -104,8 +104,8 @@ func listOf(x *Item) listKind {
 // entries counts the items of a list: of an array, or the lines of a text.
 func entries(list jsontext.Value) int {
 	if list.Kind() == '"' {
-		text := strings.TrimSpace(scalar(list))
-		if text == "" {
+		text, _ := call.Unquote(list)
+		if text = strings.TrimSpace(text); text == "" {
 			return 0
 		}
 		return strings.Count(text, "\n") + 1

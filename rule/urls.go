@@ -96,8 +96,8 @@ func others(x *Item, but ...string) string {
 
 // CanonicalURL is an address in the form in which two that mean one page are equal: scheme and host
 // in lower case, without default port, fragment, trailing slash and dot segments. A fragment that
-// is a path or begins with "!" stays: it names a page of its own. What is no address is returned as
-// it is.
+// is a path or begins with "!" stays: it names a page of its own. What is not an address is
+// returned as it is.
 func CanonicalURL(address string) string {
 	u, err := url.Parse(strings.TrimSpace(address))
 	if err != nil || u.Host == "" {

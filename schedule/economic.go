@@ -26,10 +26,10 @@ type Account struct {
 	Before func(rule.Elision) int
 }
 
-// Committed takes in that the prompt was rewritten.
+// Committed notes that the prompt was rewritten.
 func (a *Account) Committed() { a.SinceCommit = 0 }
 
-// Folded takes in that the past was folded.
+// Folded notes that the past was folded.
 func (a *Account) Folded() { a.SinceCommit, a.SincePivot, a.Carried = 0, 0, 0 }
 
 // Defaults of the economic schedule, measured on recorded sessions: see docs/economics.md.

@@ -1,5 +1,4 @@
-// Package schedule answers: when? It decides which of the elisions that the rules found are
-// committed now.
+// Package schedule decides when found elisions are committed.
 package schedule
 
 import "github.com/winnowhq/winnow/rule"
@@ -31,7 +30,7 @@ type Schedule interface {
 	// Name is what the configuration calls it.
 	Name() string
 	Choose(found []rule.Elision, now Moment) []rule.Elision
-	// Ready reports whether it might choose anything now: when it is not, nobody needs to look.
+	// Ready reports whether it might choose anything now: if not, the rules need not look.
 	Ready(now Moment) bool
 }
 

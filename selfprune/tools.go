@@ -1,5 +1,5 @@
-// Package selfprune answers: how does an agent prune its own context? It holds the definitions of
-// four tools that a loop offers to its model, and what their calls do (S002 "hash injection").
+// Package selfprune lets an agent prune its own context. It holds the definitions of four tools
+// that a loop offers to its model, and what their calls do (S002 "hash injection").
 package selfprune
 
 import (

@@ -1,4 +1,4 @@
-// Package shell answers: what would a shell do with this text? It wraps the syntax tree of
+// Package shell reads what a shell would do with a text. It wraps the syntax tree of
 // mvdan.cc/sh into what its users need: the simple commands with their words, where their output
 // goes, what they are fed, and whether they surely run.
 //
@@ -25,7 +25,7 @@ const mostCommands = 2000
 
 // ErrUnknown is the error of a text of which it is not known what a shell would do with it: it is
 // in no dialect that is understood, too long, or too deeply nested.
-var ErrUnknown = errors.New("this is no shell text that can be understood")
+var ErrUnknown = errors.New("this is not a shell text that can be understood")
 
 // Script is a text, understood.
 type Script struct {

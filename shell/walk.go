@@ -239,7 +239,7 @@ func (w *walker) call(s *syntax.Stmt, c *syntax.CallExpr, a around) {
 	}
 }
 
-// keyword is a command of the language that is no program.
+// keyword is a command of the language that is not a program.
 func (w *walker) keyword(name string, node syntax.Node, a around) {
 	w.substitutions(node, a)
 	w.add(Command{Words: []Word{{Text: name, kind: special}}, Keyword: true}, a)

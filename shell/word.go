@@ -28,7 +28,7 @@ const (
 // Fixed reports whether the program gets the text as it is here.
 func (w Word) Fixed() bool { return w.kind&^special == 0 }
 
-// Plain reports whether it does so in every shell.
+// Plain reports whether it is fixed in every shell.
 func (w Word) Plain() bool { return w.kind == 0 }
 
 // Common reports whether every shell reads the word alike, though it may put something in.
@@ -143,8 +143,8 @@ func literal(value string, first bool) Word {
 	return Word{unescape(value, ""), k}
 }
 
-// unescape takes off the backslashes before these signs, before any where there is none, and lines
-// that go on.
+// unescape takes off the backslashes before these signs, before any character if no signs are
+// given, and lines that go on.
 func unescape(value, before string) string {
 	if strings.IndexByte(value, '\\') < 0 {
 		return value

@@ -91,7 +91,7 @@ func Unwrap(words []Word) []Word {
 	return words
 }
 
-// unwrapped takes one wrapper off, nil where there is none.
+// unwrapped takes one wrapper off; it is nil if there is no wrapper.
 func unwrapped(words []Word, table map[string]wrapper) []Word {
 	if len(words) < 2 {
 		return nil

@@ -1,7 +1,7 @@
 // Package letter holds the pruning programs of the seeds as the seeds write them: the backward scan
 // (S000) and the ten strategies (S002). Each looks at the whole log anew and remembers nothing.
 //
-// They are here for comparison and for whoever asks for the letter. Package rule has the sound
+// They are here for comparison, and for users who ask for the letter. Package rule has the sound
 // forms.
 package letter
 

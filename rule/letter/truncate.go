@@ -11,7 +11,7 @@ import (
 	"github.com/winnowhq/winnow/token"
 )
 
-// Errors is S002 9: of an error older than so many turns the first line stays.
+// Errors is S002 9: of an error older than this many turns the first line stays.
 func Errors(turns int) rule.Rule {
 	return &program{"errors", rule.Age{Asked: turns}, func(w rule.Window) (found []*rule.Finding) {
 		for _, x := range w.Items() {
@@ -28,8 +28,8 @@ func Errors(turns int) rule.Rule {
 	}}
 }
 
-// Code is S002 8: a block of four lines or more in a message of the user that is older than so many
-// turns goes with its fences. A block without a language is called "unknown", where S002 says
+// Code is S002 8: a block of four lines or more in a message of the user that is older than this
+// many turns goes with its fences. A block without a language is called "unknown", where S002 says
 // nothing.
 func Code(turns int) rule.Rule {
 	return &program{"code", rule.Age{Asked: turns}, func(w rule.Window) (found []*rule.Finding) {
@@ -52,7 +52,7 @@ func Code(turns int) rule.Rule {
 }
 
 // Attachments is S002 7: images and documents are shown as breadcrumbs. One that no model has seen
-// yet stays, although S002 does not say so, because nobody could know what to fetch again.
+// yet stays, although S002 does not say so, because the model could not know what to fetch again.
 func Attachments() rule.Rule {
 	return &program{"attachments", rule.Age{Steps: 1}, func(w rule.Window) (found []*rule.Finding) {
 		for _, x := range w.Items() {

@@ -100,7 +100,7 @@ func (l *Log) Attach(name, mime, url string) string {
 	return l.part(session.Part{Type: session.FilePart, Filename: name, Mime: mime, URL: url})
 }
 
-// Quiet appends so many steps that no rule but the backward scan takes an interest in.
+// Quiet appends steps in which only the backward scan finds something.
 func (l *Log) Quiet(steps int) *Log {
 	for i := range steps {
 		l.Call("think", Args{"about": fmt.Sprint(len(l.Messages), i)}, "Yes.")
@@ -108,7 +108,7 @@ func (l *Log) Quiet(steps int) *Log {
 	return l
 }
 
-// Turns appends so many turns with nothing in them.
+// Turns appends turns with nothing in them.
 func (l *Log) Turns(turns int) *Log {
 	for range turns {
 		l.User("Go on.")

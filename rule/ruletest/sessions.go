@@ -33,7 +33,7 @@ type Script []Event
 // GoString is short: what matters of a session in the report of a failure is said by the test.
 func (s Script) GoString() string { return fmt.Sprintf("a session of %d events", len(s)) }
 
-// Sessions draws sessions as agents have them, of at most so many events: files read whole and in
+// Sessions draws sessions as agents have them, of at most this many events: files read whole and in
 // pieces, written and edited in the vocabularies of several products, commands, fetches and
 // searches that are repeated, failures and retries, todo lists, snapshots and screenshots,
 // attachments, blocks of code, calls in parallel, calls that end later or never, several steps in
