@@ -49,7 +49,7 @@ func newWords(anyCase []string, exact ...string) *words {
 	}
 	for i, one := range w.list {
 		for at := range w.step {
-			bytes := binary.LittleEndian.Uint32([]byte(one.text[at:])) | smallLetters
+			bytes := binary.LittleEndian.Uint32([]byte(one.text[at:])) | lowerCase
 			slot := &w.pieces[pieceHash(bytes)]
 			if *slot == 0 {
 				*slot = uint8(len(w.places))
@@ -61,9 +61,9 @@ func newWords(anyCase []string, exact ...string) *words {
 	return w
 }
 
-// smallLetters makes small letters of four; of some signs it makes others, so that what was found
+// lowerCase makes small letters of four; of some signs it makes others, so that what was found
 // is compared.
-const smallLetters = 0x20202020
+const lowerCase = 0x20202020
 
 func pieceHash(bytes uint32) uint32 { return bytes * 0x9E3779B1 >> (32 - pieceBits) }
 
@@ -87,7 +87,7 @@ func (w *words) of(text string, within int) uint64 {
 func (w *words) find(text string, from, within int, one bool) (found uint64, at int) {
 	b := unsafe.Slice(unsafe.StringData(text), len(text))
 	for i := w.skip(b, from); i+4 <= len(b); i = w.skip(b, i+w.step) {
-		bytes := binary.LittleEndian.Uint32(b[i:]) | smallLetters
+		bytes := binary.LittleEndian.Uint32(b[i:]) | lowerCase
 		for _, p := range w.places[w.pieces[pieceHash(bytes)]] {
 			if p.bytes != bytes || found>>p.word&1 != 0 || i-p.at < from {
 				continue
@@ -110,7 +110,7 @@ func (w *words) skip(b []byte, i int) int {
 	switch w.step {
 	case 2:
 		for ; i+8 <= len(b); i += 6 {
-			eight := eightAt(b, i) | smallLetters<<32 | smallLetters
+			eight := eightAt(b, i) | lowerCase<<32 | lowerCase
 			if w.pieces[pieceHash(uint32(eight))]|w.pieces[pieceHash(uint32(eight>>16))]|
 				w.pieces[pieceHash(uint32(eight>>32))] != 0 {
 				break
@@ -118,14 +118,14 @@ func (w *words) skip(b []byte, i int) int {
 		}
 	case 3, 4:
 		for shift := 8 * w.step; i+8 <= len(b); i += 2 * w.step {
-			eight := eightAt(b, i) | smallLetters<<32 | smallLetters
+			eight := eightAt(b, i) | lowerCase<<32 | lowerCase
 			if w.pieces[pieceHash(uint32(eight))]|w.pieces[pieceHash(uint32(eight>>(shift&63)))] != 0 {
 				break
 			}
 		}
 	}
 	for ; i+4 <= len(b); i += w.step {
-		if w.pieces[pieceHash(binary.LittleEndian.Uint32(b[i:])|smallLetters)] != 0 {
+		if w.pieces[pieceHash(binary.LittleEndian.Uint32(b[i:])|lowerCase)] != 0 {
 			break
 		}
 	}

@@ -3,7 +3,6 @@ package rule
 import (
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/winnowhq/winnow/call"
 	"github.com/winnowhq/winnow/session"
@@ -132,7 +131,7 @@ func kept(text []byte, result string) []byte {
 // worded is the first line but one that has words, -1 without one.
 func worded(lines []string) int {
 	for at, line := range lines {
-		if at > 0 && len(strings.Fields(line)) > 1 && strings.ContainsFunc(line, unicode.IsLetter) {
+		if at > 0 && len(strings.Fields(line)) > 1 && strings.ToLower(line) != strings.ToUpper(line) {
 			return at
 		}
 	}

@@ -112,6 +112,17 @@ func TestFloors_everyPackageIsInTheBook(t *testing.T) {
 	}
 }
 
+// The programs of the seeds stay as small as the seeds write them: they see a log, what its calls did, and the types of a rule.
+func TestFloors_theLetterImportsLittle(t *testing.T) {
+	for _, p := range list(t, module+"/rule/letter") {
+		for _, imported := range p.Imports {
+			if name := short(imported); strings.HasPrefix(imported, module) && !slices.Contains([]string{"session", "token", "call", "rule"}, name) {
+				t.Errorf("rule/letter imports %s", name)
+			}
+		}
+	}
+}
+
 // The library pulls in no command line, no terminal, no provider's SDK, no vocabulary and no database.
 func TestFloors_theLibraryStaysLight(t *testing.T) {
 	heavy := []string{"spf13", "charm.land", "anthropic-sdk-go", "openai-go", "google.golang.org", "tiktoken", "modernc.org", "goose", "database/sql", "net/http"}
