@@ -9,25 +9,10 @@ import (
 	"github.com/winnowhq/winnow/policy"
 )
 
-// alias is the other name of the switch of a strategy, with its group before it; "" of other keys. It is
-// taken wherever the key is.
-func alias(key string) string {
-	at := strings.LastIndexByte(key, '.') + 1
-	if !strings.HasPrefix(key, "strategies.") {
-		return ""
-	}
-	for _, s := range policy.All() {
-		if s.Name == key[at:] {
-			return key[:at] + s.Alias
-		}
-	}
-	return ""
-}
-
 // canonical is a key by its own name, also where it was given by its alias.
 func canonical(key string) string {
 	for _, k := range Keys() {
-		if key != "" && alias(k) == key {
+		if key != "" && policy.Alias(k) == key {
 			return k
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/budget"
+	"github.com/winnowhq/winnow/policy"
 )
 
 // Keys are the dotted names of every setting, in the order of the documentation.
@@ -129,7 +130,7 @@ func nearest(key string) string {
 	candidates := map[string]bool{}
 	for _, k := range Keys() {
 		candidates[k] = true
-		if other := alias(k); other != "" {
+		if other := policy.Alias(k); other != "" {
 			candidates[other] = true
 		}
 		for at := strings.LastIndexByte(k, '.'); at > 0; at = strings.LastIndexByte(k[:at], '.') {

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/rule/letter"
@@ -186,6 +187,18 @@ func Key(ruleName, policyName string) string {
 	}
 	if slices.ContainsFunc(All(), func(s Strategy) bool { return s.Name == ruleName }) {
 		return group(policyName) + ruleName
+	}
+	return ""
+}
+
+// Alias is the other name of the key of a strategy, with its group before it; "" of other keys. The
+// configuration takes it wherever it takes the key.
+func Alias(key string) string {
+	at := strings.LastIndexByte(key, '.') + 1
+	for _, s := range All() {
+		if s.Name == key[at:] && strings.HasPrefix(key, "strategies.") {
+			return key[:at] + s.Alias
+		}
 	}
 	return ""
 }
