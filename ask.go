@@ -193,7 +193,7 @@ func (e *Engine) factsFor(name string) *rule.Facts {
 // valid checks an answer that takes the place of so many tokens. The letter takes whatever was answered, as the specification's program
 // does, but for nothing at all.
 func (e *Engine) valid(f *folding, a pivot.Answer, replaces int) error {
-	if f.settings.Letter {
+	if f.settings.SummaryAlone {
 		if strings.TrimSpace(a.Text) != "" {
 			return nil
 		}

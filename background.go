@@ -289,7 +289,7 @@ func (e *Engine) rebase(ctx context.Context, prepared *folding, o CompactOptions
 	}
 	defer l.mu.Unlock()
 	f := e.looked(l, o)
-	f.cut = pivot.Find(f.window, f.ledger, l.facts, pivot.Wanted{Letter: true}) // all there is
+	f.cut = pivot.Find(f.window, f.ledger, l.facts, pivot.Wanted{Everything: true}) // all there is
 	if why := prepared.stale(f, l); why != "" {
 		return nil, &Error{Code: Stale, Op: "compact", Session: f.id, Err: errors.New("the summary that was prepared does not fit any more: " + why)}
 	}

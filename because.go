@@ -186,7 +186,7 @@ func (x *explainer) untouched(of *Explanation, p *session.Part) string {
 
 // protection is what protects a part, as a sentence.
 func (x *explainer) protection(of *Explanation) string {
-	scan, _ := x.engine.backward()
+	scan, _ := x.engine.policy.Backward()
 	switch k := of.Kept; k.By {
 	case ByTool:
 		return "the tool " + of.Tool + " is protected (" + k.What + ")"
@@ -220,7 +220,7 @@ func (x *explainer) kept(of *Explanation, p *session.Part, at int) *Kept {
 	}
 	for _, r := range of.Refusals {
 		if r.Code == rule.Recent {
-			return &Kept{By: ByAge, Switch: ageSwitch(r.Rule, x.engine.policy.Name)}
+			return &Kept{By: ByAge, Switch: policy.AgeKey(r.Rule, x.engine.policy.Name)}
 		}
 	}
 	switch {

@@ -122,7 +122,7 @@ func (e *Engine) fold(ctx context.Context, id string, o CompactOptions, trigger 
 		code := CodeOf(err)
 		small := code == NoProgress || code == NothingToFold
 		switch {
-		case small && attempt == 0 && !e.policy.Pivot.Letter:
+		case small && attempt == 0 && !e.policy.Pivot.SummaryAlone:
 			before = f
 			continue
 		case small && f.options.Rejected:
@@ -258,10 +258,10 @@ func (e *Engine) prepare(ctx context.Context, id string, o CompactOptions, attem
 	if attempt > 0 {
 		keep, f.settings.UserMessages, f.last = 0, f.settings.UserMessages/8, true
 	}
-	f.cut = pivot.Find(f.window, f.ledger, l.facts, pivot.Wanted{Keep: keep, Rejected: f.options.Rejected, Letter: f.settings.Letter})
+	f.cut = pivot.Find(f.window, f.ledger, l.facts, pivot.Wanted{Keep: keep, Rejected: f.options.Rejected, Everything: f.settings.SummaryAlone})
 	f.repeats = e.repeats(l, f, usual)
 	empty := len(pivot.WithoutKept(f.cut.Fold)) == 0
-	if empty && (f.cut.Previous == nil || f.settings.Letter || f.repeats == nil && !e.anew(l, f)) {
+	if empty && (f.cut.Previous == nil || f.settings.SummaryAlone || f.repeats == nil && !e.anew(l, f)) {
 		return f, &Error{Code: NothingToFold, Op: "compact", Session: id, Err: errors.New("there is nothing to fold"),
 			Hint: "the session is empty, or all that was said since the last summary is still to be sent"}
 	}
@@ -327,7 +327,7 @@ func (e *Engine) request(l *live, f *folding) {
 	f.request.Instruction = pivot.Instruction(f.settings, f.request.Previous, f.options.Focus)
 	f.request.Update = pivot.Instruction(f.settings, "an earlier piece", f.options.Focus)
 	f.request.Dismissed = f.dismissed
-	if none := noConstraints(f); none != "" && !f.settings.Letter {
+	if none := noConstraints(f); none != "" && !f.settings.SummaryAlone {
 		f.request.Instruction += none
 		f.request.Update += none
 	}
@@ -335,7 +335,7 @@ func (e *Engine) request(l *live, f *folding) {
 	if f.options.To > 0 {
 		f.request.Budget = min(f.request.Budget, max(f.options.To/2, 64))
 	}
-	f.request.OwnLength = f.settings.Letter || f.settings.Prompt != ""
+	f.request.OwnLength = f.settings.SummaryAlone || f.settings.Prompt != ""
 }
 
 // cold is how long a session was idle, 0 while the provider's cache may still have what was sent.

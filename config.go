@@ -137,84 +137,21 @@ type Compaction struct {
 
 // Strategies switches what the aggressive and the balanced policy do beside the backward scan.
 type Strategies struct {
-	AggressivePruning AggressivePruning `json:"aggressivePruning"`
-	BalancedPruning   BalancedPruning   `json:"balancedPruning"`
+	AggressivePruning policy.Ten        `json:"aggressivePruning"`
+	BalancedPruning   policy.Strategies `json:"balancedPruning"`
 	// Handles shows, under every result that is worth it, the handle by which an agent can discard or distill it. Off by default: each costs about
 	// 8 tokens at every step, which pays only where the loop offers the tools that take them (package selfprune).
 	Handles bool `json:"handles"`
 }
 
-// AggressivePruning holds the ten strategies of S002, all on by default.
-type AggressivePruning struct {
-	PruneToolInputs     bool `json:"pruneToolInputs"`
-	PruneStepMarkers    bool `json:"pruneStepMarkers"`
-	PruneSourceURLs     bool `json:"pruneSourceUrls"`
-	PruneFiles          bool `json:"pruneFiles"`
-	PruneSnapshots      bool `json:"pruneSnapshots"`
-	PruneRetryParts     bool `json:"pruneRetryParts"`
-	PruneUserCodeBlocks bool `json:"pruneUserCodeBlocks"`
-	TruncateOldErrors   bool `json:"truncateOldErrors"`
-	AggressiveFilePrune bool `json:"aggressiveFilePrune"`
-	StateQuerySupersede bool `json:"stateQuerySupersede"`
-}
-
-// BalancedPruning holds the sound forms of the ten strategies, three that S002 has not, and the ages from which on they act. All are on by
-// default but pruneUserCodeBlocks: what the user typed cannot be read again.
-type BalancedPruning struct {
-	PruneToolInputs     bool `json:"pruneToolInputs"`
-	PruneStepMarkers    bool `json:"pruneStepMarkers"`
-	PruneSourceURLs     bool `json:"pruneSourceUrls"`
-	PruneFiles          bool `json:"pruneFiles"`
-	PruneSnapshots      bool `json:"pruneSnapshots"`
-	PruneRetryParts     bool `json:"pruneRetryParts"`
-	PruneUserCodeBlocks bool `json:"pruneUserCodeBlocks"`
-	TruncateOldErrors   bool `json:"truncateOldErrors"`
-	AggressiveFilePrune bool `json:"aggressiveFilePrune"`
-	StateQuerySupersede bool `json:"stateQuerySupersede"`
-	PruneDuplicates     bool `json:"pruneDuplicates"` // outputs that an equal call gave again
-	PruneTodos          bool `json:"pruneTodos"`      // todo lists that a newer one replaced
-	PruneIdle           bool `json:"pruneIdle"`       // outputs and arguments that nothing has quoted for a while
-
-	MinTokens      int `json:"minTokens"`      // what an elision must save at least
-	QuietSteps     int `json:"quietSteps"`     // newest steps in which nothing is elided because something newer shows it
-	ErrorTurns     int `json:"errorTurns"`     // turns after which an error is shortened; 0 is at once
-	ErrorSteps     int `json:"errorSteps"`     // or steps, whichever comes first; 0: turns alone
-	FileTurns      int `json:"fileTurns"`      // turns after which an attachment goes
-	FileSteps      int `json:"fileSteps"`      // or steps
-	CodeBlockTurns int `json:"codeBlockTurns"` // turns after which a block of code in a message of the user goes
-	KeepSnapshots  int `json:"keepSnapshots"`  // newest snapshots of a page that stay
-	IdleSteps      int `json:"idleSteps"`      // steps after which an output that nothing has quoted goes; 0: outputs stay
-	IdleInputSteps int `json:"idleInputSteps"` // the same of arguments
-}
-
 // strategies are those of the policy in force.
 func (s Settings) strategies() *policy.Strategies {
+	if s.Policy != policy.Aggressive {
+		return &s.Strategies.BalancedPruning
+	}
 	on := policy.DefaultStrategies(s.Policy)
-	if s.Policy == policy.Aggressive {
-		a := s.Strategies.AggressivePruning
-		on.ToolInputs, on.StepMarkers, on.SourceURLs, on.Files, on.Snapshots = a.PruneToolInputs, a.PruneStepMarkers, a.PruneSourceURLs, a.PruneFiles, a.PruneSnapshots
-		on.RetryParts, on.UserCodeBlocks, on.OldErrors, on.FilePrune, on.StateQueries = a.PruneRetryParts, a.PruneUserCodeBlocks, a.TruncateOldErrors, a.AggressiveFilePrune, a.StateQuerySupersede
-		return &on
-	}
-	b := s.Strategies.BalancedPruning
-	return &policy.Strategies{
-		ToolInputs: b.PruneToolInputs, StepMarkers: b.PruneStepMarkers, SourceURLs: b.PruneSourceURLs, Files: b.PruneFiles, Snapshots: b.PruneSnapshots,
-		RetryParts: b.PruneRetryParts, UserCodeBlocks: b.PruneUserCodeBlocks, OldErrors: b.TruncateOldErrors, FilePrune: b.AggressiveFilePrune,
-		StateQueries: b.StateQuerySupersede, Duplicates: b.PruneDuplicates, Todos: b.PruneTodos, QuietSteps: b.QuietSteps,
-		ErrorTurns: b.ErrorTurns, ErrorSteps: b.ErrorSteps, FileTurns: b.FileTurns, FileSteps: b.FileSteps, CodeTurns: b.CodeBlockTurns, KeepSnapshots: b.KeepSnapshots, Least: b.MinTokens,
-		Idle: b.PruneIdle, IdleOutputs: b.IdleSteps, IdleInputs: b.IdleInputSteps,
-	}
-}
-
-func balancedPruning() BalancedPruning {
-	on := policy.DefaultStrategies(policy.Balanced)
-	return BalancedPruning{
-		PruneToolInputs: on.ToolInputs, PruneStepMarkers: on.StepMarkers, PruneSourceURLs: on.SourceURLs, PruneFiles: on.Files, PruneSnapshots: on.Snapshots,
-		PruneRetryParts: on.RetryParts, PruneUserCodeBlocks: on.UserCodeBlocks, TruncateOldErrors: on.OldErrors, AggressiveFilePrune: on.FilePrune,
-		StateQuerySupersede: on.StateQueries, PruneDuplicates: on.Duplicates, PruneTodos: on.Todos, QuietSteps: on.QuietSteps,
-		ErrorTurns: on.ErrorTurns, ErrorSteps: on.ErrorSteps, FileTurns: on.FileTurns, FileSteps: on.FileSteps, CodeBlockTurns: on.CodeTurns, KeepSnapshots: on.KeepSnapshots, MinTokens: on.Least,
-		PruneIdle: on.Idle, IdleSteps: on.IdleOutputs, IdleInputSteps: on.IdleInputs,
-	}
+	on.Ten = s.Strategies.AggressivePruning
+	return &on
 }
 
 // DefaultSettings returns the settings that hold where nothing else is said.
@@ -228,7 +165,7 @@ func DefaultSettings() Settings {
 			ProtectedTools: o.ProtectedTools, ProtectedPaths: o.ProtectedPaths, Context: []string{},
 		},
 		Strategies: Strategies{
-			AggressivePruning: AggressivePruning{true, true, true, true, true, true, true, true, true, true}, BalancedPruning: balancedPruning(),
+			AggressivePruning: policy.DefaultStrategies(policy.Aggressive).Ten, BalancedPruning: policy.DefaultStrategies(policy.Balanced),
 		},
 		Counter:     "auto",
 		Snapshots:   true,

@@ -40,7 +40,7 @@ func Open(c Config) (*Engine, error) {
 	e := &Engine{config: c, policy: c.Settings.NewPolicy(), live: map[string]*live{}, preparations: map[string]*preparation{}, folds: map[string]int{}}
 	e.policy.Stretch = c.Stretch
 	e.ids.Random = c.Random
-	if c.Settings.Counter == "auto" && !e.policy.Pivot.Letter {
+	if c.Settings.Counter == "auto" && !e.policy.Pivot.SummaryAlone {
 		if e.calibrated = c.Calibrated; e.calibrated == nil {
 			e.calibrated = token.NewCalibrated("auto", c.Counter)
 		}

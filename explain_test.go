@@ -82,7 +82,7 @@ func TestExplain_aCandidateNamesWhatCoversIt(t *testing.T) {
 	if len(c.Covering) != 1 || c.Covering[0].Part != again || c.Covering[0].Step != 2 || c.Covering[0].Handle == "" {
 		t.Errorf("it is covered by %+v, want the read of step 2, %s", c.Covering, again)
 	}
-	if want := "strategies.balancedPruning.aggressiveFilePrune"; c.Switch != want {
+	if want := "strategies.balancedPruning.files"; c.Switch != want {
 		t.Errorf("the switch is %q, want %q", c.Switch, want)
 	}
 	wantIn(t, "the sentence", x.Because, "files would elide it: ", "Read /repo/a.go (step 2, "+c.Covering[0].Handle+")")
@@ -208,7 +208,7 @@ func TestExplain_severalElisionsOfOnePart(t *testing.T) {
 		t.Fatal(err)
 	}
 	x := explain(t, e, "ses_two", old)
-	if len(x.Elisions) != 2 || x.Because != "of files; of inputs" || x.Elisions[1].Switch != "strategies.balancedPruning.pruneToolInputs" {
+	if len(x.Elisions) != 2 || x.Because != "of files; of inputs" || x.Elisions[1].Switch != "strategies.balancedPruning.inputs" {
 		t.Errorf("%d elisions, because %q, the second governed by %q", len(x.Elisions), x.Because, x.Elisions[1].Switch)
 	}
 	for _, p := range x.Pieces {

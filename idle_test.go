@@ -31,7 +31,7 @@ func TestIdle_whatOthersWentForCanBeFoundAndRestored(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if x := explain(t, e, id, again); x.Zone != Prunable || x.Rule != "idle" || x.Candidates[0].Switch != "strategies.balancedPruning.pruneIdle" {
+	if x := explain(t, e, id, again); x.Zone != Prunable || x.Rule != "idle" || x.Candidates[0].Switch != "strategies.balancedPruning.idle" {
 		t.Fatalf("the newer read is %s by %q, want prunable by idle: %s", x.Zone, x.Rule, x.Because)
 	}
 	if _, err := e.Prune(ctx, id); err != nil {
@@ -64,14 +64,14 @@ func TestIdle_whatOthersWentForCanBeFoundAndRestored(t *testing.T) {
 func TestIdle_settings(t *testing.T) {
 	for _, c := range []struct {
 		what   string
-		change func(*BalancedPruning)
+		change func(*policy.Strategies)
 		want   string // the fields that go
 	}{
-		{"as it is", func(*BalancedPruning) {}, "output"},
-		{"switched off", func(b *BalancedPruning) { b.PruneIdle = false }, ""},
-		{"13 steps", func(b *BalancedPruning) { b.IdleSteps = 13 }, ""},
-		{"outputs never", func(b *BalancedPruning) { b.IdleSteps = 0 }, ""},
-		{"arguments soon", func(b *BalancedPruning) { b.IdleInputSteps = 5 }, "output input"},
+		{"as it is", func(*policy.Strategies) {}, "output"},
+		{"switched off", func(b *policy.Strategies) { b.Idle = false }, ""},
+		{"13 steps", func(b *policy.Strategies) { b.IdleSteps = 13 }, ""},
+		{"outputs never", func(b *policy.Strategies) { b.IdleSteps = 0 }, ""},
+		{"arguments soon", func(b *policy.Strategies) { b.IdleInputSteps = 5 }, "output input"},
 	} {
 		log := ruletest.New()
 		log.Call("Bash", ruletest.Args{"command": "make"}, numbered(60))

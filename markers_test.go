@@ -9,7 +9,7 @@ import (
 // The markers of steps never reach the model, or only where they tell two steps apart, as the policy says (S002 2).
 func TestView_stepMarkersByPolicy(t *testing.T) {
 	off := withPolicy("balanced")
-	off.Strategies.BalancedPruning.PruneStepMarkers = false
+	off.Strategies.BalancedPruning.Markers = false
 	for _, c := range []struct {
 		name     string
 		settings *Settings

@@ -143,7 +143,7 @@ func (e *Engine) Begin(ctx context.Context, id string) (Outcome, error) {
 	out := Outcome{Refusals: plan.Refusals}
 	if len(plan.Commit) > 0 {
 		trigger := e.bySchedule()
-		if occasion.Cold && !e.policy.Pivot.Letter {
+		if occasion.Cold && !e.policy.Pivot.SummaryAlone {
 			trigger = "cold"
 		}
 		out.Pruned, err = e.commit(ctx, id, plan.Commit, trigger, nil)

@@ -173,7 +173,7 @@ func (x *explainer) walk() {
 // withinProtect are the newest tool outputs, as the backward scan counts them.
 func (x *explainer) withinProtect() map[string]bool {
 	within, total := map[string]bool{}, 0
-	scan, ok := x.engine.backward()
+	scan, ok := x.engine.policy.Backward()
 	for i := len(x.window) - 1; i >= 0 && ok; i-- {
 		m := &x.window[i]
 		if x.positions[m.ID] >= x.active {
@@ -194,19 +194,9 @@ func (x *explainer) withinProtect() map[string]bool {
 	return within
 }
 
-// backward is the backward scan of the policy.
-func (e *Engine) backward() (rule.Backward, bool) {
-	for _, r := range e.policy.Rules {
-		if b, ok := r.(rule.Backward); ok {
-			return b, true
-		}
-	}
-	return rule.Backward{}, false
-}
-
 // activeTurns is how many of the newest turns the policy leaves alone.
 func (e *Engine) activeTurns() int {
-	if b, ok := e.backward(); ok {
+	if b, ok := e.policy.Backward(); ok {
 		return b.Turns
 	}
 	return rule.DefaultProtectTurns

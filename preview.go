@@ -84,7 +84,7 @@ func (e *Engine) Preview(ctx context.Context, id string, o CompactOptions) (Prev
 		switch {
 		case err == nil:
 			return p, nil
-		case small && attempt == 0 && !e.policy.Pivot.Letter:
+		case small && attempt == 0 && !e.policy.Pivot.SummaryAlone:
 		case small && len(f.commit) > 0 && f.options.To == 0:
 			return e.foreseePruning(ctx, f, "nothing would be folded: "+reason(err))
 		default:
@@ -180,7 +180,7 @@ func (e *Engine) foreseeSummary(ctx context.Context, f *folding) (SummaryPreview
 		f.answer, s.Basis, s.Tokens = answer, "written", e.factsFor(f.model.String()).Count(answer.Text)
 		return s, nil
 	}
-	if !f.settings.Letter && f.replaces < minFold {
+	if !f.settings.SummaryAlone && f.replaces < minFold {
 		return s, f.noSummary(pivot.ErrTooLarge, false)
 	}
 	e.brief(f, chosen)

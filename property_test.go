@@ -129,7 +129,7 @@ func (m *machine) Prune(*rapid.T) {
 		m.Fatalf("pruning made the view larger: %d → %d", tokens, now)
 	}
 	again, err := m.engine.Prune(context.Background(), m.id)
-	if err != nil || again.Pruned != nil && !m.engine.policy.Pivot.Letter && len(again.Pruned.Committed) == 0 {
+	if err != nil || again.Pruned != nil && !m.engine.policy.Pivot.SummaryAlone && len(again.Pruned.Committed) == 0 {
 		m.Fatal("pruned twice", err)
 	}
 	if again.Pruned != nil {

@@ -212,7 +212,7 @@ func (e *Engine) compactionReceipt(l *live, f *folding, c store.Change, marker, 
 	window, ledger := f.left(l, c)
 	before := l.look().Tokens()
 	after := l.tokens(window, ledger) + f.unwritten
-	if !f.settings.Letter {
+	if !f.settings.SummaryAlone {
 		over := f.usable > 0 && after+f.overhead > f.usable
 		if after >= before || over || f.options.To > 0 && after > f.options.To {
 			return nil, e.noProgress(l, f, before, after, window, ledger)

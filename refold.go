@@ -22,7 +22,7 @@ var ErrNothingNew = errors.New("nothing was said since the last summary")
 // none: what it keeps is shown since it was pinned.
 func (e *Engine) repeats(l *live, f *folding, keep int) error {
 	o := f.options
-	if f.cut.Previous == nil || f.settings.Letter || o.Rejected || f.saidSince() || e.anew(l, f) {
+	if f.cut.Previous == nil || f.settings.SummaryAlone || o.Rejected || f.saidSince() || e.anew(l, f) {
 		return nil
 	}
 	shown := l.look().Tokens()
@@ -67,7 +67,7 @@ func (e *Engine) refoldRefused(l *live) (rule.Refusal, bool) {
 	f := e.standing(l, CompactOptions{})
 	keep := f.settings.Tail(f.usable)
 	f.ledger = f.stood
-	f.cut = pivot.Find(f.window, f.ledger, l.facts, pivot.Wanted{Keep: keep, Letter: f.settings.Letter})
+	f.cut = pivot.Find(f.window, f.ledger, l.facts, pivot.Wanted{Keep: keep, Everything: f.settings.SummaryAlone})
 	err := e.repeats(l, f, keep)
 	if err == nil {
 		return rule.Refusal{}, false

@@ -106,7 +106,7 @@ func everythingOn(name string) *winnow.Settings {
 	s := winnow.DefaultSettings()
 	s.Policy = name
 	s.Compaction.Protect, s.Compaction.Minimum = 2000, 200
-	s.Strategies.BalancedPruning.PruneUserCodeBlocks = true
+	s.Strategies.BalancedPruning.Code = true
 	return &s
 }
 

@@ -34,7 +34,7 @@ func (e *Engine) summarize(ctx context.Context, f *folding) error {
 		return err
 	}
 	own := chosen.Name() == offline.Name
-	if !own && !f.settings.Letter && f.replaces < minFold {
+	if !own && !f.settings.SummaryAlone && f.replaces < minFold {
 		return f.noSummary(fmt.Errorf("there are %s tokens to fold", quantity.Number(f.replaces)), false)
 	}
 	e.brief(f, chosen)
@@ -114,7 +114,7 @@ func (f *folding) strike(ctx context.Context) {
 		}
 	}
 	how := "found nowhere in the session"
-	if !f.settings.Letter {
+	if !f.settings.SummaryAlone {
 		f.answer.Text, how = fact.Mark(f.answer.Text, invented), how+", and struck"
 	}
 	f.note(fmt.Sprintf("%s: %s of the summary", how, quantity.Count(len(f.struck), "claim")))
@@ -213,7 +213,7 @@ func (e *Engine) offer(name string) model.Model {
 // brief tells a model what the log says about each fact of the earlier summary, so that facts are carried on from the log and not from what a summary
 // made of them. It takes an eighth of what the model takes at most. The letter has the earlier summary alone.
 func (e *Engine) brief(f *folding, s pivot.Summarizer) {
-	if f.settings.Letter || s.Name() == offline.Name || f.request.Previous == "" {
+	if f.settings.SummaryAlone || s.Name() == offline.Name || f.request.Previous == "" {
 		return
 	}
 	size := pivot.DigestSize

@@ -16,7 +16,7 @@ const refusedShare = 0.5
 // shorten adds to a change what makes the view fit that it leaves, where the newest results alone do not: they were never sent, so that they are shown in part
 // and not folded.
 func (f *folding) shorten(l *live, c store.Change, now session.Millis) store.Change {
-	if !f.last || f.settings.Letter {
+	if !f.last || f.settings.SummaryAlone {
 		return c
 	}
 	window, ledger := f.left(l, c)
@@ -49,7 +49,7 @@ func (f *folding) seen(l *live, window []session.Message, ledger rule.Ledger) ru
 // shortenRefused is for a request that was refused as too long where folding does not help: what of it was never sent is shown in part, and what can be left out is. nil without an
 // error where that is nothing, too, and where nothing was refused. What the attempts at a fold took is part of it.
 func (e *Engine) shortenRefused(ctx context.Context, f *folding, trigger string) (*pivot.Receipt, error) {
-	if !f.options.Rejected || f.settings.Letter {
+	if !f.options.Rejected || f.settings.SummaryAlone {
 		return nil, nil
 	}
 	l, err := e.lock(ctx, "compact", f.id)

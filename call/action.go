@@ -7,7 +7,8 @@ import (
 	"github.com/winnowhq/winnow/shell"
 )
 
-var pathNames = []string{"filePath", "file_path", "path", "absolute_path", "notebook_path", "target_file", "relative_workspace_path", "filename", "file"}
+var pathNames = []string{"filePath", "file_path", "path", "absolute_path", "notebook_path", "target_file",
+	"relative_workspace_path", "filename", "file"}
 
 // Actions understands one call.
 func Actions(p *session.Part, cwd string) []Action {
@@ -18,9 +19,11 @@ func Actions(p *session.Part, cwd string) []Action {
 // actions gives the script of its command too.
 func actions(p *session.Part, a Arguments, cwd string) ([]Action, *shell.Script) {
 	switch Name(p.Tool) {
-	case "bash", "shell", "exec_command", "local_shell", "local_shell_call", "container.exec", "run_command", "run_terminal_cmd",
+	case "bash", "shell", "exec_command", "local_shell", "local_shell_call", "container.exec", "run_command",
+		"run_terminal_cmd",
 		"execute_command", "terminal", "exec", "shell_command", "unified_exec", "execute_bash", "run_shell_command":
-		return command(a.argv("command", "cmd", "input", "script"), Clean(a.Text("workdir", "cwd", "working_directory"), cwd), cwd)
+		return command(a.argv("command", "cmd", "input", "script"),
+			Clean(a.Text("workdir", "cwd", "working_directory"), cwd), cwd)
 	}
 	return others(p, a, cwd), nil
 }
@@ -40,7 +43,8 @@ func others(p *session.Part, a Arguments, cwd string) []Action {
 			did[0].New, did[0].Added = Bound(text), lines(text)
 		}
 		return did
-	case "edit", "replace", "edit_file", "str_replace", "search_replace", "notebookedit", "multiedit", "multi_edit", "insert":
+	case "edit", "replace", "edit_file", "str_replace", "search_replace", "notebookedit", "multiedit", "multi_edit",
+		"insert":
 		return edits(a, at(Edit))
 	case "delete", "delete_file", "remove_file":
 		return at(Delete)
@@ -50,9 +54,11 @@ func others(p *session.Part, a Arguments, cwd string) []Action {
 		return patched(a.Text("patchText", "patch_text", "patch", "input", "content"), cwd)
 	case "powershell":
 		return []Action{{Op: Run, Command: a.argv("command", "cmd", "input", "script"), Exact: true}}
-	case "grep", "glob", "find", "ls", "list", "search", "rg", "codesearch", "list_dir", "list_directory", "search_files",
+	case "grep", "glob", "find", "ls", "list", "search", "rg", "codesearch", "list_dir", "list_directory",
+		"search_files",
 		"grep_search", "file_search", "search_dir", "search_file", "find_file", "toolsearch", "lsp":
-		return []Action{{Op: Search, Query: a.Text("pattern", "query", "regex", "search_term", "name", "path"), Path: Clean(a.Text("path", "dir", "dir_path"), cwd), Exact: true}}
+		return []Action{{Op: Search, Query: a.Text("pattern", "query", "regex", "search_term", "name", "path"),
+			Path: Clean(a.Text("path", "dir", "dir_path"), cwd), Exact: true}}
 	case "webfetch", "web_fetch", "fetch", "fetch_url", "websearch", "web_search", "browser_navigate":
 		return []Action{{Op: Fetch, Query: a.Text("url", "query", "q"), Exact: true}}
 	case "todowrite", "todo_write", "todo", "update_plan", "todos", "taskcreate", "taskupdate", "manage_todo_list":
@@ -60,14 +66,16 @@ func others(p *session.Part, a Arguments, cwd string) []Action {
 	case "skill", "load_skill", "use_skill":
 		return []Action{{Op: Load, Query: a.Text("name", "skill", "command", "skill_name"), Exact: true}}
 	case "task", "agent", "dispatch_agent", "subagent", "delegate", "spawn_agent":
-		return []Action{{Op: Delegate, Query: a.Text("description", "title", "name", "task", "prompt", "message"), Exact: true}}
+		return []Action{{Op: Delegate, Query: a.Text("description", "title", "name", "task", "prompt", "message"),
+			Exact: true}}
 	case "question", "askuserquestion", "ask_user", "ask_followup_question", "request_user_input":
 		return []Action{{Op: Ask, Query: question(a), Exact: true}}
 	}
 	return unknown(p, a, cwd)
 }
 
-// Name is the name of a tool as it is compared: in small letters, without what MCP servers put before it ("mcp__files__read_file" is "read_file").
+// Name is the name of a tool as it is compared: in small letters, without what MCP servers put
+// before it ("mcp__files__read_file" is "read_file").
 func Name(tool string) string {
 	tool = strings.ToLower(tool)
 	if i := strings.LastIndex(tool, "__"); i >= 0 {
@@ -76,13 +84,14 @@ func Name(tool string) string {
 	return tool
 }
 
-// unknown makes what can be made of a tool whose name says nothing: a command stays a command; of SWE-agent's
-// editors without schema the words of the command line are in the Arguments.
+// unknown makes what can be made of a tool whose name says nothing: a command stays a command; of
+// SWE-agent's editors without schema the words of the command line are in the Arguments.
 func unknown(p *session.Part, a Arguments, cwd string) []Action {
 	if strings.HasPrefix(strings.TrimSpace(a.Text("input", "patch")), "*** Begin Patch") {
 		return patched(a.Text("input", "patch"), cwd)
 	}
-	did := Action{Op: Other, Query: a.Text("query", "url", "pattern", "description", "name", "prompt", "title"), Path: Clean(a.Text(pathNames...), cwd), Exact: true}
+	did := Action{Op: Other, Query: a.Text("query", "url", "pattern", "description", "name", "prompt", "title"),
+		Path: Clean(a.Text(pathNames...), cwd), Exact: true}
 	if did.Path == "" && did.Query == "" {
 		did.Query = Cut(strings.Join(strings.Fields(p.State.Title), " "), 120)
 	}
@@ -97,7 +106,9 @@ func edits(a Arguments, did []Action) []Action {
 		list = []Arguments{a}
 	}
 	for _, e := range list {
-		before, after := e.Text("oldString", "old_string", "oldText", "old_str", "old_text", "search"), e.Text("newString", "new_string", "newText", "new_str", "new_text", "new_source", "replace", "content", "code_edit")
+		before, after := e.Text("oldString", "old_string", "oldText", "old_str", "old_text", "search"),
+			e.Text("newString", "new_string", "newText", "new_str", "new_text", "new_source", "replace", "content",
+				"code_edit")
 		added, removed := changed(before, after)
 		d.Added, d.Removed = d.Added+added, d.Removed+removed
 		if len(d.Old)+len(d.New) < Examined {
@@ -150,7 +161,8 @@ func lines(text string) int {
 	return n
 }
 
-// changed counts the lines that differ between two texts, what they share at head and tail taken off.
+// changed counts the lines that differ between two texts, what they share at head and tail taken
+// off.
 func changed(before, after string) (added, removed int) {
 	if before == after {
 		return 0, 0
@@ -188,4 +200,23 @@ func Cut(text string, size int) string {
 		size--
 	}
 	return text[:size] + "…"
+}
+
+// FetchesPage reports whether a tool gets a page, by its name; some products put the server's name
+// before it: "browser_browser_navigate".
+func FetchesPage(tool string) bool {
+	name := Name(tool)
+	for _, known := range []string{"webfetch", "web_fetch", "fetch", "fetch_url", "browser_navigate"} {
+		if name == known || strings.HasSuffix(name, "_"+known) {
+			return true
+		}
+	}
+	return false
+}
+
+// SearchesWeb reports whether a tool asks a search engine, by its name.
+func SearchesWeb(tool string) bool {
+	tool = strings.ToLower(tool)
+	return strings.Contains(tool, "search") &&
+		ContainsAny(tool, "web", "google", "ddg", "duckduckgo", "brave", "bing", "tavily")
 }

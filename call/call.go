@@ -1,7 +1,9 @@
-// Package call answers: what did a tool call do? It understands the tools of the coding agents in use by their names and arguments:
-// files that were read and changed, commands that ran, what was looked for, and how it ended.
+// Package call says what a tool call did. It understands the tools of the coding agents in
+// use by their names and arguments: files that were read and changed, commands that ran, what was
+// looked for, and how it ended.
 //
-// Everything is taken from the log alone; nothing is guessed beyond it. Of very long texts the head and the tail are looked at.
+// Everything is taken from the log alone; nothing is guessed beyond it. Of very long texts the head
+// and the tail are looked at.
 package call
 
 import (
@@ -37,20 +39,25 @@ func (o Op) Changes() bool { return o == Create || o == Edit || o == Delete || o
 // Action is one thing that a call did. One call may do several: a patch changes many files.
 type Action struct {
 	Op Op
-	// Path is the file or folder, cleaned; absolute where the log tells in which folder the call ran.
+	// Path is the file or folder, cleaned; absolute where the log tells in which folder the call
+	// ran.
 	Path string
 	To   string // the new path of a Move
 	// Command of a Run, as it was sent.
 	Command string
 	// Query of a Search (the pattern) or Fetch (the URL or the words), name of a Load.
 	Query string
-	// Added and Removed count lines of a Create or Edit, where the Arguments tell; both 0 when they do not.
+	// Added and Removed count lines of a Create or Edit, where the Arguments tell; both 0 when they
+	// do not.
 	Added, Removed int
-	// Old and New are the texts of a Create or Edit that Added and Removed were counted from, cut to Examined bytes.
+	// Old and New are the texts of a Create or Edit that Added and Removed were counted from, cut
+	// to Examined bytes.
 	Old, New string
-	// Exact is false for an action that was read off a shell command, where quoting or variables may deceive.
+	// Exact is false for an action that was read off a shell command, where quoting or variables
+	// may deceive.
 	Exact bool
-	// Maybe is set where it is not even sure that the command was reached: in a branch, a loop, behind "||".
+	// Maybe is set where it is not even sure that the command was reached: in a branch, a loop,
+	// behind "||".
 	Maybe bool
 }
 
@@ -63,13 +70,15 @@ type Call struct {
 	Status            session.Status
 	Actions           []Action
 	Outcome           Outcome
-	// Ran are the programs of the call's command, and Main the one that it is known by; nil when it ran none.
+	// Ran are the programs of the call's command, and Main the one that it is known by; nil when it
+	// ran none.
 	Ran  []Invocation
 	Main *Invocation
 
 	Detached bool // a command that goes on in the background
 
-	// Arguments as the call has them. Members is set where they are the members of its input, each as it stands there.
+	// Arguments as the call has them. Members is set where they are the members of its input, each
+	// as it stands there.
 	Arguments Arguments
 	Members   bool
 
@@ -132,8 +141,9 @@ func Calls(messages []session.Message) []Call {
 	return calls
 }
 
-// Of understands one tool call by itself, in the folder that it ran in ("" when unknown). What only the rest of the log tells is left open:
-// which file a line editor has open, and whether the product reports failed commands as failed calls.
+// Of understands one tool call by itself, in the folder that it ran in ("" when unknown). What only
+// the rest of the log tells is left open: which file a line editor has open, and whether the
+// product reports failed commands as failed calls.
 func Of(p *session.Part, cwd string) Call {
 	if p.Type != session.ToolPart || p.State == nil {
 		return Call{}
@@ -182,7 +192,7 @@ func Clean(name, cwd string) string {
 	return path.Clean(name)
 }
 
-// rooted reports whether a path begins at a root: "/a", "~/a", `C:\a`, "C:/a".
+// Rooted reports whether a path begins at a root: "/a", "~/a", `C:\a`, "C:/a".
 func Rooted(name string) bool {
 	return strings.HasPrefix(name, "/") || strings.HasPrefix(name, "~") || strings.HasPrefix(name, "$") ||
 		len(name) > 2 && name[1] == ':' && (name[2] == '\\' || name[2] == '/')

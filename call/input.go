@@ -12,8 +12,8 @@ import (
 	"github.com/winnowhq/winnow/shell"
 )
 
-// Examined is how many bytes of one text are looked at: half from its head, half from its tail. 128 KiB holds the
-// longest output that the agents in use send to a model whole.
+// Examined is how many bytes of one text are looked at: half from its head, half from its tail. 128
+// KiB holds the longest output that the agents in use send to a model whole.
 const Examined = 128 << 10
 
 // Bound cuts a text to its head and its tail where it is longer than Examined.
@@ -24,8 +24,8 @@ func Bound(text string) string {
 	return text[:Examined/2] + "\n" + text[len(text)-Examined/2:]
 }
 
-// Arguments are the members of a call's input in their order. Where two have one name the last counts. The values may be views of the input, which nobody
-// may change.
+// Arguments are the members of a call's input in their order. Where two have one name the last
+// counts. The values may be views of the input: do not change them.
 type Arguments []Argument
 
 // Argument is one of them.
@@ -44,13 +44,13 @@ func (a Arguments) Get(name string) jsontext.Value {
 	return nil
 }
 
-// Parse reads the arguments of a call; what is no JSON has none.
+// Parse reads the arguments of a call; what is not JSON has none.
 func Parse(input jsontext.Value) Arguments {
 	a, _ := parse(input)
 	return a
 }
 
-// parse does so, and says whether they are the members as Members walks them.
+// parse also says whether they are the members as Members walks them.
 func parse(input jsontext.Value) (a Arguments, plain bool) {
 	if input.Kind() != '{' {
 		if input.Kind() == '"' { // some products keep the Arguments as a text
@@ -59,7 +59,12 @@ func parse(input jsontext.Value) (a Arguments, plain bool) {
 		return nil, false
 	}
 	a = make(Arguments, 0, 4)
-	if _, end, plain := plainMembers(input, func(name string, value jsontext.Value) bool { a = append(a, Argument{name, value}); return true }); plain && blanks(input, end) == len(input) {
+	if _, end, plain := plainMembers(input, func(name string,
+		value jsontext.Value) bool {
+		a = append(a, Argument{name, value})
+		return true
+	}); plain &&
+		blanks(input, end) == len(input) {
 		return a, true
 	}
 	var all map[string]jsontext.Value
@@ -77,7 +82,7 @@ func sorted(decoded map[string]jsontext.Value) Arguments {
 	return a
 }
 
-// text is the first of these members that is a text, or a list of texts (joined by blanks).
+// Text is the first of these members that is a text, or a list of texts (joined by blanks).
 func (a Arguments) Text(names ...string) string {
 	for _, name := range names {
 		value := a.Get(name)
@@ -105,7 +110,7 @@ func (a Arguments) Text(names ...string) string {
 	return ""
 }
 
-// decoded is the text of a JSON string that Unquote does not understand, "" where it is none.
+// decoded is the text of a JSON string that Unquote does not understand, "" of anything else.
 func decoded(value jsontext.Value) (text string) {
 	if json.Unmarshal(value, &text, session.ReadOptions()) != nil {
 		return ""
@@ -113,7 +118,7 @@ func decoded(value jsontext.Value) (text string) {
 	return text
 }
 
-// list is a member that is a list of objects; a text that holds such a list counts too.
+// List is a member that is a list of objects; a text that holds such a list counts too.
 func (a Arguments) List(names ...string) []Arguments {
 	for _, name := range names {
 		value := a.Get(name)
@@ -142,7 +147,8 @@ func (a Arguments) List(names ...string) []Arguments {
 // Has reports whether there is an argument of this name.
 func (a Arguments) Has(name string) bool { return a.Get(name) != nil }
 
-// argv is a command that was sent as a list of words. A shell that is asked to run a text gives that text.
+// argv is a command that was sent as a list of words. A shell that is asked to run a text gives
+// that text.
 func (a Arguments) argv(names ...string) string {
 	for _, name := range names {
 		value := a.Get(name)
@@ -156,7 +162,8 @@ func (a Arguments) argv(names ...string) string {
 		if json.Unmarshal(value, &words, session.ReadOptions()) != nil || len(words) == 0 {
 			continue
 		}
-		if len(words) == 3 && shell.IsShell(words[0]) && strings.HasPrefix(words[1], "-") && strings.HasSuffix(words[1], "c") {
+		if len(words) == 3 && shell.IsShell(words[0]) && strings.HasPrefix(words[1], "-") &&
+			strings.HasSuffix(words[1], "c") {
 			return words[2]
 		}
 		if len(words) == 1 || strings.Contains(words[0], "patch") || shell.Foreign(words[0]) {

@@ -26,24 +26,37 @@ type Invocation struct {
 	Name string
 	// Targets are the operands: packages, files. Narrow are options that choose among tests.
 	Targets, Narrow []string
-	// Masked is set when the command goes on whether or not this program failed: "… | tail", "… || true", "… ; true".
+	// Masked is set when the command goes on whether or not this program failed: "… | tail", "… ||
+	// true", "… ; true".
 	Masked bool
 }
 
 // subcommands are programs whose first operand says what they do.
-var subcommands = []string{"go", "git", "npm", "yarn", "pnpm", "bun", "cargo", "make", "mvn", "gradle", "gradlew", "docker", "dotnet",
-	"pip", "pip3", "uv", "poetry", "brew", "apt", "apt-get", "gh", "kubectl", "terraform", "deno", "mix", "swift", "rake", "composer", "bundle", "just", "task", "conda", "rustup"}
+var subcommands = []string{"go", "git", "npm", "yarn", "pnpm", "bun", "cargo", "make", "mvn", "gradle", "gradlew",
+	"docker", "dotnet",
+	"pip", "pip3", "uv", "poetry", "brew", "apt", "apt-get", "gh", "kubectl", "terraform", "deno", "mix", "swift",
+	"rake", "composer", "bundle", "just", "task", "conda", "rustup"}
 
-var lookers = []string{"ls", "cat", "head", "tail", "grep", "egrep", "rg", "find", "fd", "pwd", "tree", "wc", "which", "echo", "printf", "stat", "file", "du",
-	"df", "env", "nl", "jq", "sort", "uniq", "awk", "cut", "true", "false", "test", "[", "[[", "date", "ps", "sleep", "cd", "pushd", "popd", "less", "more", "diff", "cmp", "type",
-	"whoami", "uname", "id", "set", "export", "declare", "local", "readonly", "typeset", "let", "((", "shift", "unset", "trap", "exit", "return", "break", "continue", ":", "source", ".", "seq", "basename", "dirname", "xxd", "hexdump", "strings", "ag", "tr", "xargs", "lsof", "pgrep", "history", "column", "comm", "read", "wait", "bat", "command", "realpath", "sha256sum", "md5sum", "open", "goto", "scroll_down", "scroll_up", "search_file", "search_dir", "find_file"}
+var lookers = []string{"ls", "cat", "head", "tail", "grep", "egrep", "rg", "find", "fd", "pwd", "tree", "wc", "which",
+	"echo", "printf", "stat", "file", "du",
+	"df", "env", "nl", "jq", "sort", "uniq", "awk", "cut", "true", "false", "test", "[", "[[", "date", "ps", "sleep",
+	"cd", "pushd", "popd", "less", "more", "diff", "cmp", "type",
+	"whoami", "uname", "id", "set", "export", "declare", "local", "readonly", "typeset", "let", "((", "shift",
+	"unset", "trap", "exit", "return", "break", "continue", ":", "source", ".", "seq", "basename", "dirname",
+	"xxd", "hexdump", "strings", "ag", "tr", "xargs", "lsof", "pgrep", "history", "column", "comm", "read",
+	"wait", "bat", "command", "realpath", "sha256sum", "md5sum", "open", "goto", "scroll_down", "scroll_up",
+	"search_file", "search_dir", "find_file"}
 
-var testers = []string{"pytest", "py.test", "jest", "vitest", "mocha", "tox", "nox", "rspec", "phpunit", "ctest", "ava", "tap", "bats", "nosetests", "unittest", "playwright", "cypress"}
+var testers = []string{"pytest", "py.test", "jest", "vitest", "mocha", "tox", "nox", "rspec", "phpunit", "ctest",
+	"ava", "tap", "bats", "nosetests", "unittest", "playwright", "cypress"}
 
-var builders = []string{"tsc", "eslint", "prettier", "ruff", "mypy", "pyright", "black", "flake8", "pylint", "golangci-lint", "staticcheck", "gofmt", "goimports", "webpack", "vite", "rollup", "esbuild",
-	"cmake", "ninja", "gcc", "g++", "clang", "javac", "rustc", "rustfmt", "xcodebuild", "biome", "oxlint", "tsgo", "svelte-check", "next", "make", "isort", "shellcheck", "swc", "turbo", "latexmk", "pdflatex"}
+var builders = []string{"tsc", "eslint", "prettier", "ruff", "mypy", "pyright", "black", "flake8", "pylint",
+	"golangci-lint", "staticcheck", "gofmt", "goimports", "webpack", "vite", "rollup", "esbuild",
+	"cmake", "ninja", "gcc", "g++", "clang", "javac", "rustc", "rustfmt", "xcodebuild", "biome", "oxlint", "tsgo",
+	"svelte-check", "next", "make", "isort", "shellcheck", "swc", "turbo", "latexmk", "pdflatex"}
 
-// Invocations are the programs that a command runs, in its order; none for one that cannot be parsed.
+// Invocations are the programs that a command runs, in its order; none for one that cannot be
+// parsed.
 func Invocations(command string) []Invocation { return invocations(parseShell(command)) }
 
 func invocations(script *shell.Script) []Invocation {
@@ -65,7 +78,8 @@ func invocations(script *shell.Script) []Invocation {
 			words[k] = inner[k].Text
 		}
 		v := invocation(words)
-		v.Masked = c.After == "|" || c.After == "||" || c.After == "&" || c.After == ";" && i < len(script.Commands)-1 || c.Group == shell.Inserted || c.Negated
+		v.Masked = c.After == "|" || c.After == "||" || c.After == "&" ||
+			c.After == ";" && i < len(script.Commands)-1 || c.Group == shell.Inserted || c.Negated
 		all = append(all, v)
 	}
 	return all
@@ -95,7 +109,7 @@ func invocation(words []string) Invocation {
 			v.Name += " " + sub
 		}
 	}
-	installs := sub == "install" || sub == "i" || sub == "add" || sub == "ci" // "-g" is no pattern there
+	installs := sub == "install" || sub == "i" || sub == "add" || sub == "ci" // "-g" is not a pattern there
 	for i := 0; i < len(args); i++ {
 		w := args[i]
 		switch {
@@ -105,11 +119,13 @@ func invocation(words []string) Invocation {
 				v.Targets = make([]string, 0, len(args)-i)
 			}
 			v.Targets = append(v.Targets, w)
-		case w == "-run" || w == "-k" || w == "-t" || w == "--filter" || w == "-m" || w == "--grep" || w == "-g" || w == "--testNamePattern" || w == "-bench" || w == "--test":
+		case w == "-run" || w == "-k" || w == "-t" || w == "--filter" || w == "-m" || w == "--grep" || w == "-g" ||
+			w == "--testNamePattern" || w == "-bench" || w == "--test":
 			if i++; i < len(args) {
 				v.Narrow = append(v.Narrow, w+" "+args[i])
 			}
-		case strings.HasPrefix(w, "-run=") || strings.HasPrefix(w, "--filter=") || strings.HasPrefix(w, "--grep=") || strings.HasPrefix(w, "-bench="):
+		case strings.HasPrefix(w, "-run=") || strings.HasPrefix(w, "--filter=") || strings.HasPrefix(w, "--grep=") ||
+			strings.HasPrefix(w, "-bench="):
 			v.Narrow = append(v.Narrow, w)
 		}
 	}
@@ -122,7 +138,8 @@ func kind(name, sub string, targets, words []string) Kind {
 	switch name {
 	case "git":
 		switch sub {
-		case "commit", "push", "merge", "rebase", "checkout", "switch", "reset", "stash", "tag", "cherry-pick", "pull", "revert", "clone", "init", "apply", "am", "restore", "worktree":
+		case "commit", "push", "merge", "rebase", "checkout", "switch", "reset", "stash", "tag", "cherry-pick",
+			"pull", "revert", "clone", "init", "apply", "am", "restore", "worktree":
 			return History
 		case "branch":
 			if len(targets) > 0 {
@@ -152,13 +169,16 @@ func kind(name, sub string, targets, words []string) Kind {
 			return Look
 		}
 		return Perform
-	case "npm", "yarn", "pnpm", "bun", "cargo", "make", "mvn", "gradle", "gradlew", "dotnet", "deno", "mix", "swift", "just", "task", "rake", "composer":
+	case "npm", "yarn", "pnpm", "bun", "cargo", "make", "mvn", "gradle", "gradlew", "dotnet", "deno", "mix", "swift",
+		"just", "task", "rake", "composer":
 		switch {
 		case has("test") || has("check") && name == "make" || sub == "t" || sub == "nextest":
 			return Test
-		case sub == "install" || sub == "i" || sub == "ci" || sub == "add" || sub == "restore" || sub == "remove" || sub == "uninstall" || sub == "update":
+		case sub == "install" || sub == "i" || sub == "ci" || sub == "add" || sub == "restore" || sub == "remove" ||
+			sub == "uninstall" || sub == "update":
 			return Install
-		case has("build") || has("lint") || has("typecheck") || has("check") || has("clippy") || has("compile") || has("fmt") || has("format") || has("package") || name == "make":
+		case has("build") || has("lint") || has("typecheck") || has("check") || has("clippy") || has("compile") ||
+			has("fmt") || has("format") || has("package") || name == "make":
 			return Build
 		case sub == "ls" || sub == "list" || sub == "view" || sub == "why":
 			return Look
@@ -180,7 +200,8 @@ func kind(name, sub string, targets, words []string) Kind {
 		return Perform
 	case "sed":
 		for _, w := range words[1:] {
-			if strings.HasPrefix(w, "-") && strings.Contains(w, "i") && !strings.HasPrefix(w, "--") || strings.HasPrefix(w, "--in-place") {
+			if strings.HasPrefix(w, "-") && strings.Contains(w, "i") && !strings.HasPrefix(w, "--") ||
+				strings.HasPrefix(w, "--in-place") {
 				return Perform
 			}
 		}
@@ -202,7 +223,8 @@ func kind(name, sub string, targets, words []string) Kind {
 	return Perform
 }
 
-// Main is the invocation that a command is known by: its test, else its build, and so on; nil for none.
+// Main is the invocation that a command is known by: its test, else its build, and so on; nil for
+// none.
 func Main(all []Invocation) *Invocation {
 	for _, k := range []Kind{Test, Build, Install, History, Perform, Look} {
 		for i := range all {
@@ -214,7 +236,8 @@ func Main(all []Invocation) *Invocation {
 	return nil
 }
 
-// Covers reports whether a success of v says that what failed as f works now: the same program, on no less.
+// Covers reports whether a success of v says that what failed as f works now: the same program, on
+// no less.
 func (v *Invocation) Covers(f *Invocation) bool {
 	if v.Kind == Install && f.Kind == Install && len(v.Targets) > 0 && slices.Equal(v.Targets, f.Targets) {
 		return true // another installer brought it

@@ -8,8 +8,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Members walks the members of a JSON object in their order, those of one name too; anything else has none, and one that is damaged has those before the
-// damage. Names are unquoted, values as they were written; both are views of the object, which nobody may change.
+// Members walks the members of a JSON object in their order, those of one name too; anything else
+// has none, and one that is damaged has those before the damage. Names are unquoted, values as they
+// were written; both are views of the object: do not change them.
 func Members(object jsontext.Value) func(yield func(name string, value jsontext.Value) bool) {
 	return func(yield func(string, jsontext.Value) bool) {
 		if at, _, plain := plainMembers(object, yield); !plain {
@@ -18,7 +19,8 @@ func Members(object jsontext.Value) func(yield func(name string, value jsontext.
 	}
 }
 
-// plainMembers walks the members of an object that is written the way everybody does, up to end. It stops where something is unusual, having given so many.
+// plainMembers walks the members of an object that is written the way everybody does, up to end. It
+// stops where something is unusual, and says how many it gave.
 func plainMembers(b jsontext.Value, yield func(string, jsontext.Value) bool) (given, end int, plain bool) {
 	i := blanks(b, 0)
 	if i == len(b) || b[i] != '{' {
@@ -53,12 +55,13 @@ func plainMembers(b jsontext.Value, yield func(string, jsontext.Value) bool) (gi
 	return given, i + 1, i < len(b) && b[i] == '}'
 }
 
-// decodedMembers does so for any object, leaving out as many members as were given already.
+// decodedMembers walks the members of any object, behind those that were given already.
 func decodedMembers(object jsontext.Value, given int, yield func(string, jsontext.Value) bool) {
 	if object.Kind() != '{' {
 		return
 	}
-	dec := jsontext.NewDecoder(bytes.NewBuffer(object), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	dec := jsontext.NewDecoder(bytes.NewBuffer(object), jsontext.AllowDuplicateNames(true),
+		jsontext.AllowInvalidUTF8(true))
 	if _, err := dec.ReadToken(); err != nil {
 		return
 	}
@@ -121,7 +124,8 @@ func valueEnd(b []byte, i int) int {
 	return j
 }
 
-// stringEnd is the position behind the string that begins at i, -1 where it is not well-formed. easy is set when nothing in it is escaped.
+// stringEnd is the position behind the string that begins at i, -1 where it is not well-formed.
+// easy is set when nothing in it is escaped.
 func stringEnd(b []byte, i int) (end int, easy bool) {
 	easy = true
 	for i++; i < len(b); i++ {
@@ -156,7 +160,8 @@ func stringEnd(b []byte, i int) (end int, easy bool) {
 	return -1, false
 }
 
-// Unquote is the text of a JSON string, ok false for what is none and what is no UTF-8. Where nothing is escaped it is a view of the string, which nobody may change.
+// Unquote is the text of a JSON string, and false for anything else and for what is not UTF-8.
+// Where nothing is escaped it is a view of the string: do not change it.
 func Unquote(value jsontext.Value) (text string, ok bool) {
 	if n := len(value); n >= 2 && value[0] == '"' {
 		if end, easy := stringEnd(value, 0); end == n && utf8.Valid(value) {

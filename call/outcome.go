@@ -11,7 +11,8 @@ import (
 
 // Outcome is how a call ended, as far as the log tells.
 type Outcome struct {
-	// Known is false for a call that has not ended, and for a command that gave neither an exit status nor a telling line.
+	// Known is false for a call that has not ended, and for a command that gave neither an exit
+	// status nor a telling line.
 	Known  bool
 	Failed bool
 	// Refused is set when a person or a permission stopped the call: nothing was tried.
@@ -21,17 +22,21 @@ type Outcome struct {
 }
 
 // refusing are the words of a person or a permission that stopped a call.
-var refusing = newWords([]string{"doesn't want to proceed", "user rejected", "rejected permission", "permission denied by user", "user denied", "was rejected",
-	"interrupted by user", "requires approval", "haven't granted", "user cancelled", "user aborted", "doesn't want to take this action", "request interrupted",
+var refusing = newWords([]string{"doesn't want to proceed", "user rejected", "rejected permission",
+	"permission denied by user", "user denied", "was rejected",
+	"interrupted by user", "requires approval", "haven't granted", "user cancelled", "user aborted",
+	"doesn't want to take this action", "request interrupted",
 	"stop what you are doing", "tool execution aborted", "prevents you from using this specific tool"})
 
 // detached are the words that say that a command goes on.
-var detached = newWords(nil, "running in background", "running in the background", "still running", "Process running with session ID")
+var detached = newWords(nil, "running in background", "running in the background", "still running",
+	"Process running with session ID")
 
 // traceback is how a Python program that ends with an exception says so.
 var traceback = newWords(nil, "Traceback (most recent call last)")
 
-// outcome judges a call: by its status, by the exit status that the product noted, and for tests and builds by what they printed.
+// outcome judges a call: by its status, by the exit status that the product noted, and for tests
+// and builds by what they printed.
 func outcome(p *session.Part, c *Call) Outcome {
 	s := p.State
 	o := Outcome{Exit: -1}
@@ -68,7 +73,8 @@ func outcome(p *session.Part, c *Call) Outcome {
 		o.Known, o.Failed = true, true
 		return o
 	}
-	if n := len(c.Actions); n > 1 && c.Actions[n-1].Exact && c.Actions[n-1].Op == Edit && strings.HasPrefix(strings.TrimSpace(text), "edit ") {
+	if n := len(c.Actions); n > 1 && c.Actions[n-1].Exact && c.Actions[n-1].Op == Edit &&
+		strings.HasPrefix(strings.TrimSpace(text), "edit ") {
 		o.Known = true // the line editor tells of its failures, see above
 		return o
 	}
@@ -96,8 +102,9 @@ func outcome(p *session.Part, c *Call) Outcome {
 	return o
 }
 
-// settle judges the commands that ended without a word about their status: where a product reports failed commands as failed
-// calls, the others worked. That it does shows in the log, or in the name of its tool.
+// settle judges the commands that ended without a word about their status: where a product reports
+// failed commands as failed calls, the others worked. That it does shows in the log, or in the name
+// of its tool.
 func settle(calls []Call) {
 	reports := false
 	for i := range calls {
@@ -119,7 +126,8 @@ func settle(calls []Call) {
 }
 
 // quietFailures are how a tool other than a shell begins when it says that it failed.
-var quietFailures = []string{"error:", "error ", "<tool_use_error>", "failed to ", "no replacement was performed", "invalid `"}
+var quietFailures = []string{"error:", "error ", "<tool_use_error>", "failed to ", "no replacement was performed",
+	"invalid `"}
 
 // quietFailure reports whether a tool other than a shell said in its output that it failed.
 func quietFailure(output string) bool {
@@ -129,7 +137,8 @@ func quietFailure(output string) bool {
 
 // notFound reports whether a short output says that a program or a file is missing.
 func notFound(output string) bool {
-	return len(output) < 600 && ContainsAny(output, "command not found", "No such file or directory", "Permission denied", "cannot access", "not a git repository", "not recognized as")
+	return len(output) < 600 && ContainsAny(output, "command not found", "No such file or directory",
+		"Permission denied", "cannot access", "not a git repository", "not recognized as")
 }
 
 // exitStatus finds the exit status that products write into the text: at its head or at its tail.
@@ -143,12 +152,14 @@ func exitStatus(output string) (int, bool) {
 			continue
 		}
 		lower := strings.ToLower(piece)
-		for _, mark := range []string{"exit code: ", "exit code ", "exited with code ", "exit_code\":", "exit status ", "[exit code: ", "exited with status "} {
+		for _, mark := range []string{"exit code: ", "exit code ", "exited with code ", "exit_code\":",
+			"exit status ", "[exit code: ", "exited with status "} {
 			at := strings.Index(lower, mark)
 			if at < 0 {
 				continue
 			}
-			rest := strings.TrimLeft(lower[at+len(mark):], " ") // not of piece: what is no UTF-8 is longer in small letters
+			// not of piece: what is no UTF-8 is longer in small letters
+			rest := strings.TrimLeft(lower[at+len(mark):], " ")
 			end := 0
 			for end < len(rest) && rest[end] >= '0' && rest[end] <= '9' {
 				end++
@@ -161,7 +172,7 @@ func exitStatus(output string) (int, bool) {
 	return 0, false
 }
 
-// head is so many bytes of a text.
+// head is the first bytes of a text.
 func head(text string, size int) string { return text[:min(size, len(text))] }
 
 // exiting are the words that go before every exit status.
@@ -175,14 +186,19 @@ const (
 	failing
 )
 
-// failures are words by which tests and compilers say that something went wrong, wherever they stand.
-var failures = newWords(nil, "--- FAIL", "\nFAIL\t", "[build failed]", "npm ERR!", "error[E", "error TS", "Traceback (most recent call last)", "AssertionError", "panic: ",
-	"SyntaxError:", "BUILD FAILED", "FAILURES!", "ELIFECYCLE", "fatal error:", "command not found", "Could not resolve", "cannot find module", "npm error")
+// failures are words by which tests and compilers say that something went wrong, wherever they
+// stand.
+var failures = newWords(nil, "--- FAIL", "\nFAIL\t", "[build failed]", "npm ERR!", "error[E", "error TS",
+	"Traceback (most recent call last)", "AssertionError", "panic: ",
+	"SyntaxError:", "BUILD FAILED", "FAILURES!", "ELIFECYCLE", "fatal error:", "command not found",
+	"Could not resolve", "cannot find module", "npm error")
 
-// counted are the words that failures are counted with; successes are those by which a success is told.
+// counted are the words that failures are counted with; successes are those by which a success is
+// told.
 var (
 	counted   = newWords([]string{" fail", " error"})
-	successes = newWords(nil, "ok  \t", " passed", " passing", "BUILD SUCCESS", "0 failed", "test result: ok", "Successfully", "success")
+	successes = newWords(nil, "ok  \t", " passed", " passing", "BUILD SUCCESS", "0 failed", "test result: ok",
+		"Successfully", "success")
 )
 
 // verdict reads what tests and compilers print. The tail counts most: that is where they sum up.
@@ -195,7 +211,8 @@ func verdict(output string) judgement {
 	if failures.in(text) || strings.Contains(text, "✖ ") {
 		return failing
 	}
-	if successes.in(tail) || ContainsAny(tail, "PASS", "✓", "OK (") || strings.HasSuffix(strings.TrimSpace(tail), "OK") {
+	if successes.in(tail) || ContainsAny(tail, "PASS", "✓", "OK (") ||
+		strings.HasSuffix(strings.TrimSpace(tail), "OK") {
 		return passing
 	}
 	return unclear

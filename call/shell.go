@@ -9,22 +9,28 @@ import (
 
 // Step is one command of a shell text.
 type Step struct {
-	// Words are the program and its arguments, quotes taken off. Patterns and variables stand in them as they were written.
+	// Words are the program and its arguments, quotes taken off. Patterns and variables stand in
+	// them as they were written.
 	Words []string
 	// Writes is set when its output goes into a file.
 	Writes bool
-	// After is the separator behind it: "&&", "||", ";" (a line's end too), "|", "&", or "" at the end of the text.
+	// After is the separator behind it: "&&", "||", ";" (a line's end too), "|", "&", or "" at the
+	// end of the text.
 	After string
-	// Alone is set for a program with its arguments that nothing else is done with, and whose words say all: see Simple.
+	// Alone is set for a program with its arguments that nothing else is done with, and whose words
+	// say all: see Simple.
 	Alone bool
-	// Looks is set where one of the words is a pattern for names of files, which the shell looks up.
+	// Looks is set where one of the words is a pattern for names of files, which the shell looks
+	// up.
 	Looks bool
-	// Part is set for one that may not run, or runs elsewhere, or for something else: in a loop, a branch, a substitution, a container.
+	// Part is set for one that may not run, or runs elsewhere, or for something else: in a loop, a
+	// branch, a substitution, a container.
 	Part bool
 }
 
-// Steps are the commands of a shell text in their order, as they are reached, those of a text that a shell in it is asked to run in its place. A text that
-// cannot be parsed has none. Where errors go and what a command is fed is left out.
+// Steps are the commands of a shell text in their order, as they are reached, those of a text that
+// a shell in it is asked to run in its place. A text that cannot be parsed has none. Where errors
+// go and what a command is fed is left out.
 func Steps(text string) []Step { return stepsOf(parseShell(text)) }
 
 func stepsOf(script *shell.Script) []Step {
@@ -37,7 +43,8 @@ func stepsOf(script *shell.Script) []Step {
 		if c.Opened && len(c.Redirects) == 0 && len(c.Assigns) == 0 {
 			continue
 		}
-		s := Step{Words: c.Texts(), After: c.After, Alone: alone(c), Part: c.Group > shell.Braced || c.When == shell.Perhaps || c.Negated || c.Remote || c.Opened}
+		s := Step{Words: c.Texts(), After: c.After, Alone: alone(c), Part: c.Group > shell.Braced ||
+			c.When == shell.Perhaps || c.Negated || c.Remote || c.Opened}
 		for _, w := range c.Words {
 			s.Looks = s.Looks || !w.Fixed()
 		}
@@ -60,7 +67,8 @@ func parseShell(text string) *shell.Script {
 	return script
 }
 
-// command understands a shell command: that it ran, and which files it plainly touched. A text that cannot be parsed touched none.
+// command understands a shell command: that it ran, and which files it plainly touched. A text that
+// cannot be parsed touched none.
 func command(text, workdir, cwd string) ([]Action, *shell.Script) {
 	if text == "" {
 		return []Action{{Op: Run, Exact: true}}, nil
@@ -70,7 +78,8 @@ func command(text, workdir, cwd string) ([]Action, *shell.Script) {
 	}
 	did := []Action{{Op: Run, Command: text, Exact: true}}
 	// A patch that was sent as a word of its own has lost its quotes.
-	if at := strings.Index(text, "*** Begin Patch"); at >= 0 && !strings.Contains(text[:at], "\n") && !strings.Contains(text[:at], "<<") && !strings.ContainsAny(text[:at], "'\"") {
+	if at := strings.Index(text, "*** Begin Patch"); at >= 0 && !strings.Contains(text[:at], "\n") &&
+		!strings.Contains(text[:at], "<<") && !strings.ContainsAny(text[:at], "'\"") {
 		return append(did, patched(text, cwd)...), nil
 	}
 	script := parseShell(text)
@@ -93,7 +102,8 @@ func touched(script *shell.Script, cwd string) []Action {
 	if script == nil {
 		return nil
 	}
-	t := touches{cwd: make([]string, len(script.Outer)), lost: make([]bool, len(script.Outer)), seen: make([]bool, len(script.Outer))}
+	t := touches{cwd: make([]string, len(script.Outer)), lost: make([]bool, len(script.Outer)),
+		seen: make([]bool, len(script.Outer))}
 	t.cwd[0], t.seen[0] = cwd, true
 	for i := range script.Commands {
 		c := &script.Commands[i]
@@ -122,7 +132,8 @@ func (t *touches) enter(script *shell.Script, env int) {
 
 // add notes what a command did to a file that one of its words names.
 func (t *touches) add(c *shell.Command, a Action) {
-	if len(t.did) >= mostTouched || !PlainFile(a.Path) || a.To != "" && !PlainFile(a.To) || t.lost[c.Env] && !Rooted(a.Path) {
+	if len(t.did) >= mostTouched || !PlainFile(a.Path) || a.To != "" && !PlainFile(a.To) ||
+		t.lost[c.Env] && !Rooted(a.Path) {
 		return
 	}
 	a.Path = Clean(a.Path, t.cwd[c.Env])
@@ -235,7 +246,8 @@ func stream(program string, args []string) []Action {
 			if i++; i < len(args) {
 				script = args[i]
 			}
-		case strings.HasPrefix(w, "--in-place"), strings.HasPrefix(w, "-") && !strings.HasPrefix(w, "--") && strings.Contains(w, "i"):
+		case strings.HasPrefix(w, "--in-place"), strings.HasPrefix(w, "-") && !strings.HasPrefix(w, "--") &&
+			strings.Contains(w, "i"):
 			inPlace = true
 			if program == "perl" && strings.HasSuffix(w, "e") {
 				scripted = true
@@ -270,7 +282,8 @@ func stream(program string, args []string) []Action {
 	return did
 }
 
-// operands are the words that are no options; the options named in valued take the next word with them.
+// operands are the words that are no options; the options named in valued take the next word with
+// them.
 func operands(args []string, valued ...string) []string {
 	var names []string
 	for i := 0; i < len(args); i++ {
@@ -288,10 +301,13 @@ func operands(args []string, valued ...string) []string {
 	return names
 }
 
-// PlainFile reports whether a word of a shell command is surely the name of a file: no variables, no patterns, no devices.
+// PlainFile reports whether a word of a shell command is surely the name of a file: no variables,
+// no patterns, no devices.
 func PlainFile(word string) bool {
-	return word != "" && word != "-" && word != "." && word != ".." && len(word) < 400 && !strings.ContainsAny(word, "$`*?<>{}()|;=\"'!,\n\x00") &&
-		!strings.HasPrefix(word, "/dev/") && !strings.HasPrefix(word, "&") && !strings.Contains(word, "://") && !AllDigits(word)
+	return word != "" && word != "-" && word != "." && word != ".." && len(word) < 400 &&
+		!strings.ContainsAny(word, "$`*?<>{}()|;=\"'!,\n\x00") &&
+		!strings.HasPrefix(word, "/dev/") && !strings.HasPrefix(word, "&") && !strings.Contains(word, "://") &&
+		!AllDigits(word)
 }
 
 func AllDigits(word string) bool { return strings.Trim(word, "0123456789+-") == "" }

@@ -2,9 +2,11 @@ package call
 
 import "github.com/winnowhq/winnow/shell"
 
-// Simple gives the words of a command that is one program with its arguments and nothing else, quotes taken off; patterns stand in them as they were
-// written. It is not ok where more than one program may run or the shell puts something in: separators, pipes, redirections, substitutions, variables,
-// groups. Only that errors are dropped, or shown with the rest, changes nothing: "2>/dev/null" and "2>&1" are left out.
+// Simple gives the words of a command that is one program with its arguments and nothing else,
+// quotes taken off; patterns stand in them as they were written. It is not ok where more than one
+// program may run or the shell puts something in: separators, pipes, redirections, substitutions,
+// variables, groups. Only that errors are dropped, or shown with the rest, changes nothing:
+// "2>/dev/null" and "2>&1" are left out.
 func Simple(command string) (words []string, ok bool) {
 	script, err := shell.Parse(command)
 	if err != nil || len(script.Commands) != 1 || script.Odd || script.Functions() {

@@ -6,8 +6,9 @@ import (
 	"unsafe"
 )
 
-// Lines are the lines of an output as they are read to somebody: without white space around them, colours and control characters. Empty ones are
-// left out. Of very long outputs they are those of the head and the tail.
+// Lines are the lines of an output as they are read to somebody: without white space around them,
+// colours and control characters. Empty ones are left out. Of very long outputs they are those of
+// the head and the tail.
 func Lines(output string) []string {
 	output = Bound(output)
 	return AppendLines(make([]string, 0, min(1+strings.Count(output, "\n"), 1+len(output)/8)), output)
@@ -30,8 +31,9 @@ func AppendLines(lines []string, output string) []string {
 	return lines
 }
 
-// Telling picks the lines of an output that say what went wrong: errors, failed tests, places ("path:line"), the cause. At most n, in
-// their order, each at most 240 bytes and an ellipsis. A text without such lines gives its last ones.
+// Telling picks the lines of an output that say what went wrong: errors, failed tests, places
+// ("path:line"), the cause. At most n, in their order, each at most 240 bytes and an ellipsis. A
+// text without such lines gives its last ones.
 func Telling(output string, n int) []string { return TellingOf(Lines(output), n) }
 
 // toldBeside are said beside the lines of a failure already.
@@ -40,7 +42,7 @@ var toldBeside = newWords([]string{"exit code", "exit status", "exited with code
 // most is how many lines of one output may tell something.
 const most = 2000
 
-// TellingOf does so of lines that were read.
+// TellingOf is Telling for lines that were read already.
 func TellingOf(lines []string, n int) []string {
 	type scored struct {
 		at, score int32
@@ -178,13 +180,17 @@ func beginning(line string) int {
 		return beginsAnyhow
 	}
 	switch c := line[0]; {
-	case c|0x20 == 'n' && (hasPrefixFold(line, "npm error") || hasPrefixFold(line, "npm err!")), c|0x20 == 'm' && hasPrefixFold(line, "make: ***"),
+	case c|0x20 == 'n' && (hasPrefixFold(line, "npm error") || hasPrefixFold(line, "npm err!")), c|0x20 == 'm' &&
+		hasPrefixFold(line, "make: ***"),
 		c|0x20 == 'e' && hasPrefixFold(line, "error: command failed"):
 		return beginsWrapper
-	case c == '=' && strings.HasPrefix(line, "=== "), c == 'a' && strings.HasPrefix(line, "at "), c == '0' && hasPrefixFold(line, "0 error"), c == '/' && strings.HasPrefix(line, "//"):
+	case c == '=' && strings.HasPrefix(line, "=== "), c == 'a' && strings.HasPrefix(line, "at "), c == '0' &&
+		hasPrefixFold(line, "0 error"), c == '/' && strings.HasPrefix(line, "//"):
 		return beginsNothing
-	case c == 'F' && strings.HasPrefix(line, "FAILED "), c == 'E' && strings.HasPrefix(line, "E   "), c == 'p' && strings.HasPrefix(line, "panic:"),
-		c == 'n' && strings.HasPrefix(line, "not ok "), c|0x20 == 'f' && hasPrefixFold(line, "fatal"), c == 0xE2 && (strings.HasPrefix(line, "✗") || strings.HasPrefix(line, "✖")):
+	case c == 'F' && strings.HasPrefix(line, "FAILED "), c == 'E' && strings.HasPrefix(line, "E   "), c == 'p' &&
+		strings.HasPrefix(line, "panic:"),
+		c == 'n' && strings.HasPrefix(line, "not ok "), c|0x20 == 'f' && hasPrefixFold(line, "fatal"), c == 0xE2 &&
+			(strings.HasPrefix(line, "✗") || strings.HasPrefix(line, "✖")):
 		return beginsPlainly
 	}
 	return beginsAnyhow
@@ -210,14 +216,16 @@ func Place(line string) (place string, ok bool) {
 			start--
 		}
 		name := line[start:colon]
-		if len(name) > 3 && strings.Contains(name, ".") && !strings.HasSuffix(name, ".") && !strings.HasPrefix(name, "//") && !numeric(name) {
+		if len(name) > 3 && strings.Contains(name, ".") && !strings.HasSuffix(name, ".") &&
+			!strings.HasPrefix(name, "//") && !numeric(name) {
 			return line[start:end], true
 		}
 	}
 	return "", false
 }
 
-// numeric reports whether a name has nothing but digits, dots and dashes: an address, a version, a time.
+// numeric reports whether a name has nothing but digits, dots and dashes: an address, a version, a
+// time.
 func numeric(name string) bool {
 	for i := range len(name) {
 		if c := name[i]; (c < '0' || c > '9') && c != '.' && c != '-' {
@@ -228,10 +236,11 @@ func numeric(name string) bool {
 }
 
 func isPathByte(b byte) bool {
-	return b == '/' || b == '.' || b == '_' || b == '-' || b == '@' || b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= 0x80
+	return b == '/' || b == '.' || b == '_' || b == '-' || b == '@' || b >= '0' && b <= '9' || b >= 'a' && b <= 'z' ||
+		b >= 'A' && b <= 'Z' || b >= 0x80
 }
 
-// Verdict is the line in which tests or a build sum up a success, "" when there is none.
+// Verdict is the line in which tests or a build sum up a success, "" if there is no such line.
 func Verdict(output string) string {
 	text := Bound(output)
 	text = text[max(0, len(text)-3000):]
@@ -241,7 +250,9 @@ func Verdict(output string) string {
 		if len(line) > 160 || line == "" {
 			continue
 		}
-		if ContainsAny(line, " passed", " passing", "test result: ok", "BUILD SUCCESS", "Tests: ", "Test Suites:", "# pass", "files changed", "file changed") || strings.HasPrefix(line, "ok  ") || strings.HasPrefix(line, "OK (") || strings.HasPrefix(line, "Ran ") {
+		if ContainsAny(line, " passed", " passing", "test result: ok", "BUILD SUCCESS", "Tests: ", "Test Suites:",
+			"# pass", "files changed", "file changed") || strings.HasPrefix(line, "ok  ") ||
+			strings.HasPrefix(line, "OK (") || strings.HasPrefix(line, "Ran ") {
 			best = line
 		}
 	}

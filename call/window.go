@@ -2,8 +2,9 @@ package call
 
 import "strings"
 
-// windowed understands the line editor of SWE-agent's older interfaces, whose commands look like a shell's: "open file line", "create file",
-// and "edit from:to" with the new lines below it, which changes the file that was opened last. It returns that file.
+// windowed understands the line editor of SWE-agent's older interfaces, whose commands look like a
+// shell's: "open file line", "create file", and "edit from:to" with the new lines below it, which
+// changes the file that was opened last. It returns that file.
 func windowed(c *Call, opened, cwd string) string {
 	text := strings.TrimSpace(c.Command())
 	verb, rest, _ := strings.Cut(text, " ")

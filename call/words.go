@@ -7,7 +7,8 @@ import (
 	"unsafe"
 )
 
-// words are looked for in a text all at once: one look at every few bytes of it, however many words there are. It is not changed once it was made.
+// words are looked for in a text all at once: one look at every few bytes of it, however many words
+// there are. It is not changed once it was made.
 //
 // A word is a text of five bytes or more. It is looked for in whatever case, unless it is exact.
 type words struct {
@@ -32,8 +33,8 @@ type piece struct {
 
 const pieceBits = 12
 
-// newWords makes a set of those in anyCase, which are in small letters and count in whatever case they are written, and of those that are exact. They are
-// numbered in that order, and at most 64.
+// newWords makes a set of those in anyCase, which are in small letters and count in whatever case
+// they are written, and of those that are exact. They are numbered in that order, and at most 64.
 func newWords(anyCase []string, exact ...string) *words {
 	w := &words{places: [][]piece{nil}}
 	for _, text := range anyCase {
@@ -48,7 +49,7 @@ func newWords(anyCase []string, exact ...string) *words {
 	}
 	for i, one := range w.list {
 		for at := range w.step {
-			bytes := binary.LittleEndian.Uint32([]byte(one.text[at:])) | smallLetters
+			bytes := binary.LittleEndian.Uint32([]byte(one.text[at:])) | lowerCase
 			slot := &w.pieces[pieceHash(bytes)]
 			if *slot == 0 {
 				*slot = uint8(len(w.places))
@@ -60,21 +61,24 @@ func newWords(anyCase []string, exact ...string) *words {
 	return w
 }
 
-// smallLetters makes small letters of four; of some signs it makes others, so that what was found is compared.
-const smallLetters = 0x20202020
+// lowerCase makes small letters of four; of some signs it makes others, so that what was found
+// is compared.
+const lowerCase = 0x20202020
 
 func pieceHash(bytes uint32) uint32 { return bytes * 0x9E3779B1 >> (32 - pieceBits) }
 
 // in reports whether one of the words is in a text.
 func (w *words) in(text string) bool { return w.next(text, 0) >= 0 }
 
-// next is where the next of the words begins that is found from a place of a text on, -1 when there is none.
+// next is where the next of the words begins that is found from a place of a text on, -1 when there
+// is none.
 func (w *words) next(text string, from int) int {
 	_, at := w.find(text, from, len(text), true)
 	return at
 }
 
-// of says which of the words are in a text, a bit each by their number; those that count in any case only where they end within so many bytes.
+// of says which of the words are in a text, a bit each by their number; those that count in any
+// case only where they end within that many bytes.
 func (w *words) of(text string, within int) uint64 {
 	found, _ := w.find(text, 0, within, false)
 	return found
@@ -83,7 +87,7 @@ func (w *words) of(text string, within int) uint64 {
 func (w *words) find(text string, from, within int, one bool) (found uint64, at int) {
 	b := unsafe.Slice(unsafe.StringData(text), len(text))
 	for i := w.skip(b, from); i+4 <= len(b); i = w.skip(b, i+w.step) {
-		bytes := binary.LittleEndian.Uint32(b[i:]) | smallLetters
+		bytes := binary.LittleEndian.Uint32(b[i:]) | lowerCase
 		for _, p := range w.places[w.pieces[pieceHash(bytes)]] {
 			if p.bytes != bytes || found>>p.word&1 != 0 || i-p.at < from {
 				continue
@@ -100,33 +104,36 @@ func (w *words) find(text string, from, within int, one bool) (found uint64, at 
 	return found, -1
 }
 
-// skip goes on from a place that is looked at to the next one that a piece may be at. Where they are near each other, several are looked at at once.
+// skip goes on from a place that is looked at to the next one that a piece may be at. Where they
+// are near each other, several are looked at at once.
 func (w *words) skip(b []byte, i int) int {
 	switch w.step {
 	case 2:
 		for ; i+8 <= len(b); i += 6 {
-			eight := eightAt(b, i) | smallLetters<<32 | smallLetters
-			if w.pieces[pieceHash(uint32(eight))]|w.pieces[pieceHash(uint32(eight>>16))]|w.pieces[pieceHash(uint32(eight>>32))] != 0 {
+			eight := eightAt(b, i) | lowerCase<<32 | lowerCase
+			if w.pieces[pieceHash(uint32(eight))]|w.pieces[pieceHash(uint32(eight>>16))]|
+				w.pieces[pieceHash(uint32(eight>>32))] != 0 {
 				break
 			}
 		}
 	case 3, 4:
 		for shift := 8 * w.step; i+8 <= len(b); i += 2 * w.step {
-			eight := eightAt(b, i) | smallLetters<<32 | smallLetters
+			eight := eightAt(b, i) | lowerCase<<32 | lowerCase
 			if w.pieces[pieceHash(uint32(eight))]|w.pieces[pieceHash(uint32(eight>>(shift&63)))] != 0 {
 				break
 			}
 		}
 	}
 	for ; i+4 <= len(b); i += w.step {
-		if w.pieces[pieceHash(binary.LittleEndian.Uint32(b[i:])|smallLetters)] != 0 {
+		if w.pieces[pieceHash(binary.LittleEndian.Uint32(b[i:])|lowerCase)] != 0 {
 			break
 		}
 	}
 	return i
 }
 
-// hasPrefixFold reports whether a text begins with a word, which is in small letters, in whatever case it is written.
+// hasPrefixFold reports whether a text begins with a word, which is in small letters, in whatever
+// case it is written.
 func hasPrefixFold(text, word string) bool {
 	if len(text) < len(word) {
 		return false
@@ -149,7 +156,8 @@ const (
 	high = 0x8080808080808080
 )
 
-// below marks the first byte of eight that is less than n, 1 to 128; what it marks behind that may be wrong.
+// below marks the first byte of eight that is less than n, 1 to 128; what it marks behind that may
+// be wrong.
 func below(eight uint64, n uint64) uint64 { return (eight - low*n) &^ eight & high }
 
 // equal marks the first byte of eight that is c; what it marks behind that may be wrong.

@@ -84,6 +84,7 @@ func Load(s Sources) (Loaded, error) {
 		if errors.Is(err, fs.ErrNotExist) && s.File == "" {
 			continue
 		}
+		data = renamed(data)
 		if err == nil && s.File == "" && file == s.project() {
 			err = l.project(file, data, payer(s.Environ))
 		} else if err == nil {
@@ -263,11 +264,12 @@ func SetAll(file string, values map[string]string) error {
 	if err != nil {
 		return syntaxError(file, data, err)
 	}
-	for _, key := range slices.Sorted(maps.Keys(values)) {
+	for _, given := range slices.Sorted(maps.Keys(values)) {
+		key := canonical(given)
 		if wanted(key) == "" {
 			return &Error{File: file, Key: key, Err: errors.New("there is no such key"), Nearest: nearest(key)}
 		}
-		text, err := valueOf(key, values[key])
+		text, err := valueOf(key, values[given])
 		if err != nil {
 			return &Error{File: file, Key: key, Err: err}
 		}
@@ -279,7 +281,7 @@ func SetAll(file string, values map[string]string) error {
 	packed := doc.Pack()
 	var check Loaded
 	check.Settings, check.Origins = winnow.DefaultSettings(), map[string]string{}
-	if err := check.file(file, packed); err != nil {
+	if err := check.file(file, renamed(packed)); err != nil {
 		return err
 	}
 	if err := check.Settings.Validate(); err != nil {

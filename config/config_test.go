@@ -263,7 +263,7 @@ func TestEnvironment_setsEveryKey(t *testing.T) {
 func TestNearest_findsWhatWasMeant(t *testing.T) {
 	for typed, want := range map[string]string{
 		"polcy": "policy", "Policy": "policy", "compaction.protectturns": "compaction.protectTurns", "compacton": "compaction", "keep": "compaction.keep",
-		"pruneFiles": "strategies.aggressivePruning.pruneFiles", "strategy": "strategies", "modl": "model", "zzzzzzzz": "",
+		"pruneFiles": "strategies.aggressivePruning.attachments", "strategy": "strategies", "modl": "model", "zzzzzzzz": "",
 	} {
 		if got := nearest(typed); got != want {
 			t.Errorf("nearest(%q) = %q, want %q", typed, got, want)
@@ -292,7 +292,7 @@ func TestSet_keepsCommentsAndTheRest(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := l.Settings.Compaction
-	if *c.Keep != 6 || cmp.Diff([]string{"skill", "todo"}, c.ProtectedTools) != "" || l.Settings.Strategies.AggressivePruning.PruneFiles || c.Threshold["*"] != 0.9 || c.Reserved != nil || c.Background == nil || !*c.Background {
+	if *c.Keep != 6 || cmp.Diff([]string{"skill", "todo"}, c.ProtectedTools) != "" || l.Settings.Strategies.AggressivePruning.Attachments || c.Threshold["*"] != 0.9 || c.Reserved != nil || c.Background == nil || !*c.Background {
 		t.Errorf("settings: %+v", l.Settings)
 	}
 }

@@ -6,6 +6,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/tailscale/hujson"
+
+	"github.com/winnowhq/winnow/policy"
 )
 
 // put sets a dotted key in a document and makes the objects that lead to it. All else stays, comments where they stand.
@@ -21,7 +23,9 @@ func put(doc *hujson.Value, key string, value jsontext.Value) error {
 		if !ok {
 			return errors.New("what is there is no object")
 		}
-		at = member(object, name)
+		if at = member(object, name); at == nil && i == len(names)-1 && policy.Alias(key) != "" {
+			at = member(object, last(policy.Alias(key)))
+		}
 		if at == nil {
 			at = add(object, name)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow/budget"
+	"github.com/winnowhq/winnow/policy"
 )
 
 // Variable is the name of the environment variable for a key: "compaction.userMessages" is WINNOW_COMPACTION_USER_MESSAGES.
@@ -37,6 +38,9 @@ func (l *Loaded) environment(environ []string) error {
 	byVariable := map[string]string{}
 	for _, key := range Keys() {
 		byVariable[Variable(key)] = key
+		if other := policy.Alias(key); other != "" {
+			byVariable[Variable(other)] = key
+		}
 	}
 	for _, pair := range environ {
 		name, value, _ := strings.Cut(pair, "=")

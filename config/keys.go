@@ -9,6 +9,7 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/budget"
+	"github.com/winnowhq/winnow/policy"
 )
 
 // Keys are the dotted names of every setting, in the order of the documentation.
@@ -24,7 +25,11 @@ func walk(t reflect.Type, prefix string, visit func(key string, t reflect.Type))
 		f := t.Field(i)
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if f.Type.Kind() == reflect.Struct {
-			walk(f.Type, prefix+name+".", visit)
+			group := prefix + name + "."
+			if f.Anonymous { // its members are members of what it is embedded in
+				group = prefix
+			}
+			walk(f.Type, group, visit)
 			continue
 		}
 		visit(prefix+name, f.Type)
@@ -125,6 +130,9 @@ func nearest(key string) string {
 	candidates := map[string]bool{}
 	for _, k := range Keys() {
 		candidates[k] = true
+		if other := policy.Alias(k); other != "" {
+			candidates[other] = true
+		}
 		for at := strings.LastIndexByte(k, '.'); at > 0; at = strings.LastIndexByte(k[:at], '.') {
 			candidates[k[:at]] = true
 		}
@@ -142,7 +150,7 @@ func nearest(key string) string {
 			best, least = k, d
 		}
 	}
-	return best
+	return canonical(best)
 }
 
 func last(key string) string { return key[strings.LastIndexByte(key, '.')+1:] }

@@ -15,7 +15,8 @@ func changed(p *session.Part, c *call.Call) Shown {
 		return Shown{}
 	}
 	a := c.Arguments
-	if dry := a.Text("dryRun", "dry_run"); dry == "true" || string(a.Get("dryRun")) == "true" || string(a.Get("dry_run")) == "true" {
+	if dry := a.Text("dryRun", "dry_run"); dry == "true" || string(a.Get("dryRun")) == "true" ||
+		string(a.Get("dry_run")) == "true" {
 		return Shown{}
 	}
 	var s Shown
@@ -45,8 +46,10 @@ func created(p *session.Part, a call.Arguments, did *call.Action, output string)
 		}
 	}
 	mode := a.Text("mode")
-	appended := mode != "" && mode != "w" && mode != "overwrite" && mode != "rewrite" && mode != "create" || string(a.Get("append")) == "true"
-	// Where a person changed the text before it was written, the arguments are not what the file holds.
+	appended := mode != "" && mode != "w" && mode != "overwrite" && mode != "rewrite" && mode != "create" ||
+		string(a.Get("append")) == "true"
+	// Where a person changed the text before it was written, the arguments are not what the file
+	// holds.
 	modified := strings.Contains(output, "User modified") || strings.Contains(output, "user modified")
 	lines := hashes(text)
 	if len(lines) == 0 || appended || modified {
@@ -55,7 +58,8 @@ func created(p *session.Part, a call.Arguments, did *call.Action, output string)
 	return view(name, Input, 1, lines, true)
 }
 
-// unquoted reports whether what a call wrote was taken out of its quotes when the call was understood, and is whole.
+// unquoted reports whether what a call wrote was taken out of its quotes when the call was
+// understood, and is whole.
 func unquoted(p *session.Part, a call.Arguments, did *call.Action) bool {
 	if did.New == "" || len(did.New) >= call.Examined {
 		return false
@@ -73,7 +77,8 @@ func unquoted(p *session.Part, a call.Arguments, did *call.Action) bool {
 	return false
 }
 
-// patched are the views of what a patch does to each file. A file that is deleted is none. cut is set where the patch may not have been seen whole.
+// patched are the views of what a patch does to each file. A file that is deleted has no view. cut
+// is set where the patch may not have been seen whole.
 func patched(actions []call.Action, cut bool) []View {
 	var views []View
 	for i := range actions {
@@ -86,7 +91,7 @@ func patched(actions []call.Action, cut bool) []View {
 			}
 		case call.Edit:
 			views = append(views, change(a.Path))
-		case call.Move: // the file is no more what it was, under either name
+		case call.Move: // the file is not what it was, under either name
 			views = append(views, change(a.Path), change(a.To))
 		}
 	}
@@ -127,7 +132,8 @@ func snippet(output, name string) (v View, only bool) {
 	return View{Path: name, Field: Output, Start: r.start, Lines: r.lines}, readTail(rest).only
 }
 
-// worked reports whether an editing tool said nothing of a failure. Not every product marks such a call as failed.
+// worked reports whether an editing tool said nothing of a failure. Not every product marks such a
+// call as failed.
 func worked(output string, actions []call.Action) bool {
 	line, _ := cut(strings.TrimSpace(output))
 	for i := range actions {
@@ -140,14 +146,16 @@ func worked(output string, actions []call.Action) bool {
 	if strings.HasPrefix(line, "success") || strings.HasPrefix(line, "done") {
 		return true
 	}
-	return !call.ContainsAny(line, "error", "fail", "not found", "no match", "could not", "cannot", "unable", "invalid", "did not", "was not", "not unique", "multiple", "rejected",
+	return !call.ContainsAny(line, "error", "fail", "not found", "no match", "could not", "cannot", "unable",
+		"invalid", "did not", "was not", "not unique", "multiple", "rejected",
 		"no changes", "does not exist", "no replacement")
 }
 
 // patchTool reports whether a tool takes patches.
 func patchTool(tool string) bool { return strings.Contains(call.Name(tool), "patch") }
 
-// fileHeader begins what the line editor of SWE-agent's older interfaces prints: "[File: /repo/a.py (90 lines total)]".
+// fileHeader begins what the line editor of SWE-agent's older interfaces prints: "[File: /repo/a.py
+// (90 lines total)]".
 const fileHeader = "[File: "
 
 // window reports whether a tool, or the first word of a command, is one of that editor's.
@@ -159,14 +167,16 @@ func window(verb string) bool {
 	return false
 }
 
-// windowed understands that editor: a header with the path and the size of the file, then a window of numbered lines.
+// windowed understands that editor: a header with the path and the size of the file, then a window
+// of numbered lines.
 func windowed(output, verb string) Shown {
 	head, text := cut(output)
 	name, size, ok := strings.Cut(strings.TrimPrefix(head, fileHeader), " (")
 	if !ok || !strings.HasSuffix(size, " lines total)]") || !call.Rooted(name) {
 		return Shown{}
 	}
-	if line, rest := cut(text); strings.HasSuffix(line, " more lines above)") || strings.HasSuffix(line, " more line above)") {
+	if line, rest := cut(text); strings.HasSuffix(line, " more lines above)") ||
+		strings.HasSuffix(line, " more line above)") {
 		text = rest
 	}
 	s := style{"", ":"}
@@ -174,7 +184,8 @@ func windowed(output, verb string) Shown {
 	only := true
 	for line := range strings.Lines(rest) {
 		line = strings.TrimSpace(line)
-		only = only && (line == "" || line[0] == '(' || strings.HasPrefix(line, "bash-$") || strings.HasPrefix(line, "File updated."))
+		only = only && (line == "" || line[0] == '(' || strings.HasPrefix(line, "bash-$") ||
+			strings.HasPrefix(line, "File updated."))
 	}
 	v := View{Path: call.Clean(name, ""), Field: Output, Start: r.start, Lines: r.lines}
 	total, ok := digits(size)

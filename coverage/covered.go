@@ -1,15 +1,18 @@
 package coverage
 
-// Covered reports whether newer views show every line of an old one, so that without it nothing is lost that still holds. newer are in the order
-// of the log, all of them after old and still shown; those of other files are passed over.
+// Covered reports whether newer views show every line of an old one, so that without it nothing is
+// lost that still holds. newer are in the order of the log, all of them after old and still shown;
+// those of other files are passed over.
 //
 // An old view is covered in two cases alone:
 //
-//   - A newer view is Full. Whatever happened between the two, it is the newer truth about the whole file; what changed it since is shown after it.
-//   - It is no Change, and for each of its line numbers the newest view that shows that number has an equal line. When the newest view has
-//     another line there, the file has changed and an older view that agrees is as outdated as old is. Lines that moved to other numbers are not
-//     looked for: a blank line or a brace is found anywhere. An old view that shows where the file ends needs a newer one that ends
-//     there too, and none that goes on.
+//   - A newer view is Full. Whatever happened between the two, it is the newer truth about the whole
+//     file; what changed it since is shown after it.
+//   - It is not a Change, and for each of its line numbers the newest view that shows that number has an
+//     equal line. When the newest view has another line there, the file has changed, and an older view
+//     that agrees is as outdated as old is. Lines that moved to other numbers are not looked for: a
+//     blank line or a brace is found anywhere. An old view that shows where the file ends needs a newer
+//     one that ends there too, and none that goes on.
 //
 // A Change is covered by Full views only, and covers nothing.
 func Covered(old View, newer ...View) bool {

@@ -16,7 +16,8 @@ type printed struct {
 	short bool
 }
 
-// unwrap takes the output of a command out of its envelope. It is not ok when the envelope says that the command failed or goes on.
+// unwrap takes the output of a command out of its envelope. It is not ok when the envelope says
+// that the command failed or goes on.
 func unwrap(output string) (out printed, ok bool) {
 	out.text = output
 	if strings.HasPrefix(output, "{") {
@@ -27,7 +28,8 @@ func unwrap(output string) (out printed, ok bool) {
 			} `json:"metadata"`
 			Unknown jsontext.Value `json:",embed"`
 		}
-		if json.Unmarshal([]byte(output), &e, session.ReadOptions()) == nil && e.Output != nil && strings.Contains(output, `"exit_code"`) {
+		if json.Unmarshal([]byte(output), &e, session.ReadOptions()) == nil && e.Output != nil &&
+			strings.Contains(output, `"exit_code"`) {
 			if e.Metadata.Exit != 0 {
 				return out, false
 			}
@@ -49,7 +51,8 @@ func unwrap(output string) (out printed, ok bool) {
 	return out, true
 }
 
-// head takes off the lines that Codex writes above an output, up to "Output:". It reports false for a command that failed or goes on.
+// head takes off the lines that Codex writes above an output, up to "Output:". It reports false for
+// a command that failed or goes on.
 func (out *printed) head() bool {
 	text, short := out.text, false
 	if strings.HasPrefix(text, "Command: ") { // it may have many lines
@@ -85,7 +88,8 @@ func (out *printed) head() bool {
 	return true
 }
 
-// foot takes off what products write below an output: notes about the folder, the exit status, time.
+// foot takes off what products write below an output: notes about the folder, the exit status,
+// time.
 func (out *printed) foot() {
 	for {
 		text := strings.TrimRight(out.text, " \r\n")
@@ -93,7 +97,8 @@ func (out *printed) foot() {
 		line := text[at:]
 		switch {
 		case strings.HasPrefix(line, "Shell cwd was reset to "),
-			strings.HasPrefix(line, "[The command completed with exit code 0"), strings.HasPrefix(line, "[Command finished with exit code 0"),
+			strings.HasPrefix(line, "[The command completed with exit code 0"),
+			strings.HasPrefix(line, "[Command finished with exit code 0"),
 			strings.HasPrefix(line, "[Current working directory: "), strings.HasPrefix(line, "[Python interpreter: "),
 			strings.HasPrefix(line, "(Open file: "), strings.HasPrefix(line, "(Current directory: "), line == "bash-$":
 			// Whether the output ended in a newline of its own is not known any more.

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// hash is a 64-bit hash of a text in the manner of wyhash: sixteen bytes a multiplication, the last sixteen once more where they are not full.
-// It has no seed, so that it is the same everywhere.
+// hash is a 64-bit hash of a text in the manner of wyhash: sixteen bytes a multiplication, the last
+// sixteen once more where they are not full. It has no seed, so that it is the same everywhere.
 func hash(s string) uint64 {
 	const a, b = 0xa0761d6478bd642f, 0xe7037ed1a0b428db
 	const c, d = 0x8ebc6af09c88c6e3, 0x589965cc75374cc3
@@ -36,7 +36,8 @@ func mix(a, b uint64) uint64 {
 // word is eight bytes of a text as a number; the compiler makes one load of it.
 func word(s string) uint64 {
 	_ = s[7]
-	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 | uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 }
 
 // cut takes the first line off a text, its ending left out.
@@ -78,7 +79,8 @@ func hashes(text string) []uint64 {
 // blank is the hash of an empty line.
 var blank = hash("")
 
-// style is how a tool writes the number of a line: "    12→", "    12\t", "00012| ", "L12: ", "12: ".
+// style is how a tool writes the number of a line: "    12→", "    12\t", "00012| ", "L12: ", "12:
+// ".
 type style struct{ before, behind string }
 
 var styles = []style{{"", "→"}, {"", "\t"}, {"", "| "}, {"L", ": "}, {"", ": "}}
@@ -124,8 +126,9 @@ type run struct {
 	short bool // one of them was shortened by the tool
 }
 
-// next takes consecutive numbered lines off a text, as far as they go. The text behind them begins with the first line that is none. A reader
-// that was asked to begin at line 0 calls the first line so, and every other by one too few.
+// next takes consecutive numbered lines off a text, as far as they go. The text behind them begins
+// with the first line that has no number. A reader that was asked to begin at line 0 calls the
+// first line so, and every other by one too few.
 func (s style) next(text string) (r run, rest string) {
 	shift := 0
 	var ahead counting
@@ -141,7 +144,8 @@ func (s style) next(text string) (r run, rest string) {
 		if ok {
 			ahead.from(line[:len(line)-len(shown)], s)
 		}
-		if !ok && len(r.lines) > 0 && strings.TrimSpace(after) == "" && s.behind == "\t" { // the last line, empty, and the output trimmed
+		// the last line, empty, and the output trimmed
+		if !ok && len(r.lines) > 0 && strings.TrimSpace(after) == "" && s.behind == "\t" {
 			n, shown, ok = s.number(line + "\t")
 		}
 		if !ok {
@@ -163,7 +167,8 @@ func (s style) next(text string) (r run, rest string) {
 	return r, rest
 }
 
-// counting foretells what stands before the text of each line, by what stood before that of the one before it: most lines need not be read for their number.
+// counting foretells what stands before the text of each line, by what stood before that of the one
+// before it: most lines need not be read for their number.
 type counting struct {
 	room  [24]byte
 	size  int // of what stands before a text, 0 where nothing is foretold
@@ -178,7 +183,8 @@ func (c *counting) from(before string, s style) {
 	c.size, c.digit = copy(c.room[:], before), len(before)-len(s.behind)-1
 }
 
-// next takes off what stands before the text of the next line, ok false where it is not what was foretold.
+// next takes off what stands before the text of the next line, ok false where it is not what was
+// foretold.
 func (c *counting) next(line string) (text string, ok bool) {
 	if c.size == 0 || len(line) < c.size {
 		return "", false
@@ -187,7 +193,7 @@ func (c *counting) next(line string) (text string, ok bool) {
 	for ; at >= 0 && c.room[at] == '9'; at-- {
 		c.room[at] = '0'
 	}
-	if at < 0 || c.room[at] < '0' || c.room[at] > '8' { // it has a digit more, or is no number
+	if at < 0 || c.room[at] < '0' || c.room[at] > '8' { // it has one more digit, or is not a number
 		c.size = 0
 		return "", false
 	}
@@ -200,5 +206,6 @@ func (c *counting) next(line string) (text string, ok bool) {
 
 // shortened reports whether a tool took the end off a long line. Readers do so at 2,000 characters.
 func shortened(line string) bool {
-	return len(line) >= 2000 && (strings.HasSuffix(line, "...") || strings.HasSuffix(line, "chars)") || strings.HasSuffix(line, "truncated]") || strings.HasSuffix(line, "…"))
+	return len(line) >= 2000 && (strings.HasSuffix(line, "...") || strings.HasSuffix(line, "chars)") ||
+		strings.HasSuffix(line, "truncated]") || strings.HasSuffix(line, "…"))
 }

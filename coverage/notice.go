@@ -21,7 +21,8 @@ func readTail(text string) tail {
 			reminder, text, ok = strings.Cut(reminder, "</system-reminder>")
 			t.more = t.more || !ok || leavesOut(reminder)
 			// Instructions that come with the first file of a folder are said nowhere else.
-			t.only = t.only && ok && !strings.Contains(reminder, "Instructions from") && !strings.Contains(reminder, "AGENTS.md") && !strings.Contains(reminder, "CLAUDE.md")
+			t.only = t.only && ok && !strings.Contains(reminder, "Instructions from") &&
+				!strings.Contains(reminder, "AGENTS.md") && !strings.Contains(reminder, "CLAUDE.md")
 			continue
 		}
 		var line string
@@ -41,7 +42,8 @@ func readTail(text string) tail {
 
 // leavesOut reports whether a text says that something was not shown.
 func leavesOut(text string) bool {
-	for _, words := range []string{"truncated", "TRUNCATED", "omitted", "clipped", "more lines", "not shown", "Showing lines", "PARTIAL", "partial", "capped", "too large", "to read beyond", "characters]", "lines]"} {
+	for _, words := range []string{"truncated", "TRUNCATED", "omitted", "clipped", "more lines", "not shown",
+		"Showing lines", "PARTIAL", "partial", "capped", "too large", "to read beyond", "characters]", "lines]"} {
 		if strings.Contains(text, words) {
 			return true
 		}
@@ -49,11 +51,12 @@ func leavesOut(text string) bool {
 	return false
 }
 
-// said reports whether a line is a tool's notice that something was left out: in brackets or behind dots, and with a number, as in
-// "[90 more lines in file]", "... (12 more lines not shown)", "(Output capped at 50 KB)".
+// said reports whether a line is a tool's notice that something was left out: in brackets or behind
+// dots, and with a number, as in "[90 more lines in file]", "... (12 more lines not shown)",
+// "(Output capped at 50 KB)".
 func said(line string) bool { return saidBy(line, true) }
 
-// saidBy spares the look for an ellipsis where it is known that there is none.
+// saidBy looks for an ellipsis only if the text is known to have one.
 func saidBy(line string, dots bool) bool {
 	line = strings.TrimLeft(line, " -*")
 	if line == "" {
@@ -78,11 +81,13 @@ func saidBy(line string, dots bool) bool {
 			return false
 		}
 	}
-	return leavesOut(line) && (strings.ContainsAny(line, "0123456789") || strings.HasPrefix(line, "(File has more lines"))
+	return leavesOut(line) && (strings.ContainsAny(line, "0123456789") ||
+		strings.HasPrefix(line, "(File has more lines"))
 }
 
-// noticed finds the first line in which a tool says that it left something out: where it begins and ends, at is -1 when there is none.
-// Codex writes its notice into the middle of a line. A line of a file that reads like one ends a view too early, which is safe.
+// noticed finds the first line in which a tool says that it left something out: where it begins and
+// ends, at is -1 if there is no such line. Codex writes its notice into the middle of a line. A
+// line of a file that reads like one ends a view too early, which is safe.
 func noticed(text string) (at, end int) {
 	dots := strings.Contains(text, "…")
 	for at < len(text) {
@@ -96,20 +101,23 @@ func noticed(text string) (at, end int) {
 	return -1, 0
 }
 
-// cleared reports whether a product put a note in the place of an output, or says that there is none.
+// cleared reports whether a product put a note in the place of an output, or says that there is
+// none.
 func cleared(output string) bool {
 	if len(output) > 400 {
 		output = output[:400]
 	}
 	head, _ := cut(strings.TrimSpace(output))
 	head = strings.ToLower(head)
-	if head == "" || strings.HasPrefix(head, "<persisted-output>") || strings.HasPrefix(head, "[old tool result content cleared") || strings.HasPrefix(head, "file unchanged since") {
+	if head == "" || strings.HasPrefix(head, "<persisted-output>") ||
+		strings.HasPrefix(head, "[old tool result content cleared") || strings.HasPrefix(head, "file unchanged since") {
 		return true
 	}
 	if len(head) > 80 {
 		return false
 	}
-	for _, words := range []string{"no output", "without output", "no content", "file is empty", "output too large", "contents are empty", "read image file", "read successfully"} {
+	for _, words := range []string{"no output", "without output", "no content", "file is empty", "output too large",
+		"contents are empty", "read image file", "read successfully"} {
 		if strings.Contains(head, words) {
 			return true
 		}

@@ -2,9 +2,10 @@ package coverage
 
 import "strings"
 
-// bare reads lines without numbers. Their numbers follow from the command, as long as every line that it printed is there: some products take
-// blank lines off the head and the tail of an output, and then a range that came out short may have lost its first line. A whole file that was
-// printed so counts as whole: what it may lack is blank lines before its first and behind its last.
+// bare reads lines without numbers. Their numbers follow from the command, as long as every line
+// that it printed is there: some products take blank lines off the head and the tail of an output,
+// and then a range that came out short may have lost its first line. A whole file that was printed
+// so counts as whole: what it may lack is blank lines before its first and behind its last.
 func (r *reading) bare(out printed) Shown {
 	text, only, more := out.text, true, false
 	if at, end := noticed(text); at >= 0 {
@@ -58,7 +59,8 @@ func (r *reading) bare(out printed) Shown {
 // ranged is how many ranges of a file one command may print: more than anybody writes.
 const ranged = 50
 
-// counted reads lines that cat -n or nl numbered. What was left out between two of them shows in the numbers.
+// counted reads lines that cat -n or nl numbered. What was left out between two of them shows in
+// the numbers.
 func (r *reading) counted(out printed) Shown {
 	s := style{"", "\t"}
 	var views []View

@@ -9,7 +9,7 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// most is how many lines Claude Code's reader shows at once when nobody says how many.
+// most is how many lines Claude Code's reader shows at once unless a number is given.
 const most = 2000
 
 // read understands the tools that read one file.
@@ -39,8 +39,9 @@ func read(p *session.Part, a call.Arguments, name string) Shown {
 	}
 }
 
-// numbered understands the readers that number their lines: Claude Code, OpenCode, Codex. atOnce is how many lines the reader shows where nobody
-// says how many, 0 where that is not known: then only its own word tells that it came to the end.
+// numbered understands the readers that number their lines: Claude Code, OpenCode, Codex. atOnce is
+// how many lines the reader shows unless a number is given, 0 if that is unknown: then only
+// its own word tells that it came to the end.
 func numbered(a call.Arguments, output, name string, atOnce int) Shown {
 	text := output
 	for _, head := range []string{"<file>\n", "<path>", "<type>file</type>\n", "<content>\n"} { // OpenCode
@@ -58,7 +59,8 @@ func numbered(a call.Arguments, output, name string, atOnce int) Shown {
 	r, rest := s.next(text)
 	t := readTail(rest)
 	v := View{Path: name, Field: Output, Start: r.start, Lines: r.lines}
-	// Where the reader tells that it came to the end, its word counts; Claude Code's never does, and did when it showed fewer lines than it could.
+	// Where the reader tells that it came to the end, its word counts; Claude Code's never does,
+	// and did when it showed fewer lines than it could.
 	v.End = t.end
 	phantom := false // "a\n" is shown as two lines, the second one empty
 	switch {
@@ -84,7 +86,8 @@ func (v *View) trim(phantom bool) {
 	}
 }
 
-// viewed understands Anthropic's editor: `cat -n` below a heading, an optional range with -1 for the end.
+// viewed understands Anthropic's editor: `cat -n` below a heading, an optional range with -1 for
+// the end.
 func viewed(a call.Arguments, output, name string) Shown {
 	text := output
 	if first, rest := cut(output); strings.Contains(first, "`cat -n`") {
@@ -110,8 +113,9 @@ func toEnd(a call.Arguments) bool {
 	return text == "" || text == "null" || text == "[]" || strings.HasSuffix(text, ",-1]")
 }
 
-// plain understands the readers that show the bare text: pi, Gemini CLI, MCP file servers. Which lines they show is told by the arguments alone, so
-// that an argument which is not known leaves it unknown. offsets is set where "offset" is known to be the number of the first line.
+// plain understands the readers that show the bare text: pi, Gemini CLI, MCP file servers. Which
+// lines they show is told by the arguments alone, so that an argument which is not known leaves it
+// unknown. offsets is set where "offset" is known to be the number of the first line.
 func plain(output, name string, a call.Arguments, offsets bool) Shown {
 	from, limit := 1, 0
 	for i := range a {
@@ -168,10 +172,12 @@ func number(a call.Arguments, name string) (int, bool) {
 	return n, err == nil
 }
 
-// media reports whether a file is one that readers show to a model as a picture or a document, or take apart.
+// media reports whether a file is one that readers show to a model as a picture or a document, or
+// take apart.
 func media(name string) bool {
 	switch strings.ToLower(path.Ext(name)) {
-	case ".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".ico", ".pdf", ".ipynb", ".docx", ".xlsx", ".pptx", ".zip", ".gz", ".mp3", ".mp4", ".wav":
+	case ".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".ico", ".pdf", ".ipynb", ".docx", ".xlsx", ".pptx",
+		".zip", ".gz", ".mp3", ".mp4", ".wav":
 		return true
 	}
 	return false

@@ -22,10 +22,12 @@ type reading struct {
 	numbered bool   // by cat -n or nl -ba
 }
 
-// ran understands shell commands: those that only print one file, and those that only apply a patch.
+// ran understands shell commands: those that only print one file, and those that only apply a
+// patch.
 func ran(p *session.Part, c *call.Call, cwd string) Shown {
 	text := c.Command()
-	if verb, _, _ := strings.Cut(strings.TrimSpace(text), " "); window(verb) && strings.HasPrefix(p.State.Output, fileHeader) {
+	if verb, _, _ := strings.Cut(strings.TrimSpace(text), " "); window(verb) &&
+		strings.HasPrefix(p.State.Output, fileHeader) {
 		return windowed(p.State.Output, verb)
 	}
 	out, ok := unwrap(p.State.Output)
@@ -61,7 +63,8 @@ func patchCommand(text string, steps []call.Step) bool {
 	if _, rest, ok := entered(steps, ""); ok {
 		steps = rest
 	}
-	return len(steps) == 1 && len(steps[0].Words) > 0 && (steps[0].Words[0] == "apply_patch" || steps[0].Words[0] == "applypatch") && !steps[0].Writes && !steps[0].Part &&
+	return len(steps) == 1 && len(steps[0].Words) > 0 && (steps[0].Words[0] == "apply_patch" ||
+		steps[0].Words[0] == "applypatch") && !steps[0].Writes && !steps[0].Part &&
 		(steps[0].After == "" || steps[0].After == ";")
 }
 
@@ -88,7 +91,8 @@ func rooted(actions []call.Action) bool {
 
 // entered takes "cd DIR &&" off, and gives the folder.
 func entered(steps []call.Step, cwd string) (string, []call.Step, bool) {
-	if len(steps) < 2 || steps[0].After != "&&" || steps[0].Writes || steps[0].Part || len(steps[0].Words) != 2 || steps[0].Words[0] != "cd" || !call.PlainFile(steps[0].Words[1]) {
+	if len(steps) < 2 || steps[0].After != "&&" || steps[0].Writes || steps[0].Part || len(steps[0].Words) != 2 ||
+		steps[0].Words[0] != "cd" || !call.PlainFile(steps[0].Words[1]) {
 		return cwd, steps, false
 	}
 	return call.Clean(steps[0].Words[1], cwd), steps[1:], true
@@ -103,13 +107,15 @@ func parse(steps []call.Step, cwd string) (reading, bool) {
 	last := len(steps) - 1
 	for i := range steps {
 		s := &steps[i]
-		if s.Writes || s.Part || len(s.Words) == 0 || i < last && s.After != "|" || i == last && s.After != "" && s.After != ";" {
+		if s.Writes || s.Part || len(s.Words) == 0 || i < last && s.After != "|" ||
+			i == last && s.After != "" && s.After != ";" {
 			return reading{}, false
 		}
 	}
 	r := reading{program: steps[0].Words[0]}
 	name, ok := r.source(steps[0].Words)
-	if !ok || !call.PlainFile(name) || strings.ContainsAny(name, "[]\\") || !call.Rooted(name) && (!call.Rooted(cwd) || strings.Contains(name, ":")) {
+	if !ok || !call.PlainFile(name) || strings.ContainsAny(name, "[]\\") ||
+		!call.Rooted(name) && (!call.Rooted(cwd) || strings.Contains(name, ":")) {
 		return reading{}, false
 	}
 	if last == 1 {
@@ -154,7 +160,8 @@ func (r *reading) source(words []string) (name string, ok bool) {
 	return args[0], true
 }
 
-// ranges understands the programs that print some lines: sed -n, head, tail -n +K. name is "" where they read from a pipe.
+// ranges understands the programs that print some lines: sed -n, head, tail -n +K. name is "" where
+// they read from a pipe.
 func ranges(words []string) (spans []span, name string, ok bool) {
 	args := words[1:]
 	value := "" // what -n says
@@ -178,7 +185,8 @@ func ranges(words []string) (spans []span, name string, ok bool) {
 			value, args = args[0][len("--lines="):], args[1:]
 		case len(args) > 0 && strings.HasPrefix(args[0], "-n"):
 			value, args = args[0][2:], args[1:]
-		case len(args) > 0 && len(args[0]) > 1 && (args[0][0] == '-' && words[0] == "head" || args[0][0] == '+' && words[0] == "tail"):
+		case len(args) > 0 && len(args[0]) > 1 && (args[0][0] == '-' && words[0] == "head" ||
+			args[0][0] == '+' && words[0] == "tail"):
 			value, args = strings.TrimPrefix(args[0], "-"), args[1:]
 		case words[0] == "head":
 			value = "10"
@@ -199,7 +207,8 @@ func ranges(words []string) (spans []span, name string, ok bool) {
 	return spans, name, true
 }
 
-// script understands a sed script that only prints ranges of lines: "1,20p", "7p", "5,$p", "1,5p;9,+3p", and one that stops behind them with "q".
+// script understands a sed script that only prints ranges of lines: "1,20p", "7p", "5,$p",
+// "1,5p;9,+3p", and one that stops behind them with "q".
 func script(text string) ([]span, bool) {
 	var spans []span
 	for command := range strings.SplitSeq(text, ";") {

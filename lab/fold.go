@@ -25,12 +25,12 @@ func (r *run) fold(k int) error {
 		settings := r.setup.Policy.Folding(r.model)
 		keep := settings.Tail(usable)
 		if attempt > 0 {
-			if settings.Letter {
+			if settings.SummaryAlone {
 				break
 			}
 			keep, settings.UserMessages = 0, settings.UserMessages/8
 		}
-		cut := pivot.Find(r.window, ledger, r.facts, pivot.Wanted{Keep: keep, Letter: settings.Letter})
+		cut := pivot.Find(r.window, ledger, r.facts, pivot.Wanted{Keep: keep, Everything: settings.SummaryAlone})
 		if len(cut.Fold) == 0 {
 			continue
 		}
@@ -73,7 +73,7 @@ func (r *run) fold(k int) error {
 			shown = ledger.With(w.Shorten(over, false)...)
 			after = view.Tokens(window, shown, r.facts)
 		}
-		if !settings.Letter && (after >= before || usable > 0 && after+r.trace.Base > usable) {
+		if !settings.SummaryAlone && (after >= before || usable > 0 && after+r.trace.Base > usable) {
 			continue
 		}
 		r.publish(k, shown, log, window, answer.Text, carried, len(cut.Tail))

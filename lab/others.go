@@ -10,6 +10,7 @@ import (
 	"github.com/winnowhq/winnow/budget"
 	"github.com/winnowhq/winnow/policy"
 	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/rule/letter"
 	"github.com/winnowhq/winnow/schedule"
 )
 
@@ -152,7 +153,7 @@ func based(spec, base string, defaults policy.Options) (Setup, error) {
 		s.Settings = map[string]string{"policy": strconv.Quote(policy.Balanced), "compaction.prune": "false"}
 		return s, nil
 	case Supersede:
-		return foreign(defaults, []rule.Rule{&rule.Files{Letter: true}}, schedule.Eager{}), nil
+		return foreign(defaults, []rule.Rule{letter.Files()}, schedule.Eager{}), nil
 	case clearing:
 		return foreign(defaults, []rule.Rule{cleared{DefaultClearKeep}}, trigger{DefaultClearAt, 0}), nil
 	}

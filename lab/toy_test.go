@@ -113,7 +113,7 @@ func (s script) Find(w rule.Window) rule.Found {
 // folding is the letter's pivot, made when what a step was sent, what it produced and what it was
 // given back are so many tokens.
 func folding(p policy.Policy, threshold int) Setup {
-	p.Auto, p.Pivot.Letter = true, true
+	p.Auto, p.Pivot.SummaryAlone = true, true
 	p.Budget = budget.Settings{Auto: true, Full: true, Thresholds: map[string]budget.Threshold{"**": budget.Threshold(threshold)}}
 	return Setup{Policy: p, Window: 1_000_000}
 }

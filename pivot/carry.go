@@ -47,7 +47,7 @@ type Carrying struct {
 // it, or the settings want the letter.
 func Carry(c Carrying) (string, Carried) {
 	var told Carried
-	if c.Settings.Letter {
+	if c.Settings.SummaryAlone {
 		return "", told
 	}
 	calls := call.Calls(c.Log)

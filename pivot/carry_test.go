@@ -96,7 +96,7 @@ func TestCarry_leavesOutWhatStaysVerbatim(t *testing.T) {
 
 func TestCarry_theLetterCarriesNothing(t *testing.T) {
 	c := carrying()
-	c.Settings.Letter = true
+	c.Settings.SummaryAlone = true
 	if text, told := Carry(c); text != "" || told != (Carried{}) {
 		t.Errorf("carried %q, %+v", text, told)
 	}

@@ -38,8 +38,8 @@ type Wanted struct {
 	Keep int
 	// Rejected: the provider refused the request as too long.
 	Rejected bool
-	// Letter folds everything, also what was never sent: the specification's summary stands alone (S001 phase 3).
-	Letter bool
+	// Everything folds everything, also what was never sent: the specification's summary stands alone (S001 phase 3).
+	Everything bool
 }
 
 // Find decides where to cut a window (as view.Window gives it).
@@ -64,11 +64,11 @@ func Find(window []session.Message, ledger rule.Ledger, facts *rule.Facts, w Wan
 	first := len(window) - len(rest)
 	rest, at := withoutMarkers(rest)
 	switch {
-	case w.Rejected && w.Letter:
+	case w.Rejected && w.Everything:
 		cut = cut.rejectAll(rest)
 	case w.Rejected:
 		cut = cut.reject(rest)
-	case w.Letter:
+	case w.Everything:
 		cut.Fold = rest
 	default:
 		cut = cut.keep(rest, ledger, facts, w.Keep)

@@ -167,7 +167,7 @@ func TestFind_theLetterFoldsEverything(t *testing.T) {
 		"and folded where it is all that there is": {"u1:900", true, "u1", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cut := Find(windowOf(c.window), rule.Ledger{}, facts(), Wanted{Keep: 1000, Rejected: c.rejected, Letter: true})
+			cut := Find(windowOf(c.window), rule.Ledger{}, facts(), Wanted{Keep: 1000, Rejected: c.rejected, Everything: true})
 			replay := ""
 			if cut.Replay != nil {
 				replay = cut.Replay.ID
@@ -242,7 +242,7 @@ func TestTail_isTwoThirdsOfAQuarterWithinBounds(t *testing.T) {
 	if got := (Settings{Keep: 300}).Tail(168000); got != 300 {
 		t.Errorf("a tail of 300 that was asked for is %d", got)
 	}
-	if got := (Settings{Letter: true, Keep: 300}).Tail(168000); got != 0 {
+	if got := (Settings{SummaryAlone: true, Keep: 300}).Tail(168000); got != 0 {
 		t.Errorf("the letter keeps %d tokens, want 0", got)
 	}
 }

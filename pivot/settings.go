@@ -15,9 +15,9 @@ const (
 
 // Settings say how a pivot is made.
 type Settings struct {
-	// Letter is the specification's pivot: the summary alone. Keep and UserMessages are 0 then, nothing is carried over, and
+	// SummaryAlone is the specification's pivot. Keep and UserMessages are 0 then, nothing is carried over, and
 	// an answer counts as it is.
-	Letter bool
+	SummaryAlone bool
 	// Keep is how many tokens of the newest messages stay verbatim behind the summary; KeepAuto or 0 for none.
 	Keep int
 	// UserMessages is how many tokens of the user's messages are carried over verbatim.
@@ -30,7 +30,7 @@ type Settings struct {
 // Tail is how many tokens the tail may have in a window of so many usable tokens; usable 0 is unlimited.
 func (s Settings) Tail(usable int) int {
 	switch {
-	case s.Letter:
+	case s.SummaryAlone:
 		return 0
 	case s.Keep != KeepAuto:
 		return max(0, s.Keep)

@@ -169,44 +169,48 @@ func BenchmarkFind_counted(b *testing.B) {
 	}
 }
 
-// Each further step of a session of 10,000 messages: one message more, the rules, the commit. What was looked at per step is told beside the time: parts
+// Each further step of a session of 2,000 messages, as most long ones have, and of 10,000: one message more, the rules, the commit. What was looked at per step is told beside the time: parts
 // counted or understood, and decisions.
 func BenchmarkFind_step(b *testing.B) {
-	all := coder(tenThousand + 4000)
-	for _, name := range []string{policy.Balanced, policy.Aggressive} {
-		b.Run(name, func(b *testing.B) {
-			p := preset(name)
-			facts, handles := rule.NewFacts(token.Linear{}), &rule.Handles{}
-			var ledger rule.Ledger
-			n := tenThousand
-			step := func() {
-				log := all[:n]
-				handles.Name(log)
-				if found := p.Find(policy.State{Log: log, Window: log, Ledger: ledger, Facts: facts, Handles: handles}).Elisions; len(found) > 0 {
-					ledger = ledger.With(found...)
-				}
-			}
-			facts.Learn(all[:n])
-			step()
-			counted, decided := facts.Counted(), facts.Decided()
-			b.ReportAllocs()
-			b.ResetTimer()
-			for range b.N {
-				if n++; n > len(all) {
-					b.StopTimer() // the session is at its end: begin again
-					facts, handles, ledger, n = rule.NewFacts(token.Linear{}), &rule.Handles{}, rule.Ledger{}, tenThousand
-					facts.Learn(all[:n])
-					counted, decided = counted-facts.Counted(), decided-facts.Decided()
-					step()
-					b.StartTimer()
-					n++
-				}
-				step()
-			}
-			b.ReportMetric(float64(facts.Counted()-counted)/float64(b.N), "counted/op")
-			b.ReportMetric(float64(facts.Decided()-decided)/float64(b.N), "decided/op")
-		})
+	for _, from := range []int{2000, tenThousand} {
+		all := coder(from * 6 / 5)
+		for _, name := range []string{policy.Balanced, policy.Aggressive} {
+			b.Run(fmt.Sprintf("%s of %d", name, from), func(b *testing.B) { steps(b, all, from, name) })
+		}
 	}
+}
+
+func steps(b *testing.B, all []session.Message, from int, name string) {
+	p := preset(name)
+	facts, handles := rule.NewFacts(token.Linear{}), &rule.Handles{}
+	var ledger rule.Ledger
+	n := from
+	step := func() {
+		log := all[:n]
+		handles.Name(log)
+		if found := p.Find(policy.State{Log: log, Window: log, Ledger: ledger, Facts: facts, Handles: handles}).Elisions; len(found) > 0 {
+			ledger = ledger.With(found...)
+		}
+	}
+	facts.Learn(all[:n])
+	step()
+	counted, decided := facts.Counted(), facts.Decided()
+	b.ReportAllocs()
+	b.ResetTimer()
+	for range b.N {
+		if n++; n > len(all) {
+			b.StopTimer() // the session is at its end: begin again
+			facts, handles, ledger, n = rule.NewFacts(token.Linear{}), &rule.Handles{}, rule.Ledger{}, from
+			facts.Learn(all[:n])
+			counted, decided = counted-facts.Counted(), decided-facts.Decided()
+			step()
+			b.StartTimer()
+			n++
+		}
+		step()
+	}
+	b.ReportMetric(float64(facts.Counted()-counted)/float64(b.N), "counted/op")
+	b.ReportMetric(float64(facts.Decided()-decided)/float64(b.N), "decided/op")
 }
 
 // What the index holds in memory of 10,000 messages, beside the log itself, as a share of the log's text.

@@ -2,8 +2,9 @@ package policy
 
 import "github.com/winnowhq/winnow/rule"
 
-// Unbound leaves out the reasoning behind the first place that elisions change: a model that binds its reasoning to the exact prompt before it refuses,
-// or drops, what it thought behind another one. What stands before that place is as it was made.
+// Unbound leaves out the reasoning behind the first place that elisions change: a model that binds
+// its reasoning to the exact prompt before it refuses, or drops, what it thought behind another
+// one. What stands before that place is as it was made.
 func (s State) Unbound(commit []rule.Elision) []rule.Elision {
 	if !s.Model.BoundReasoning || len(commit) == 0 {
 		return nil

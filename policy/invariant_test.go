@@ -28,8 +28,8 @@ func everything(name string, quiet int) policy.Policy {
 	o := policy.Defaults()
 	o.Protect, o.Minimum = 2000, 500
 	s := policy.DefaultStrategies(name)
-	s.UserCodeBlocks, s.QuietSteps = true, quiet
-	s.IdleOutputs, s.IdleInputs = quiet+2, quiet+4
+	s.Code, s.QuietSteps = true, quiet
+	s.IdleSteps, s.IdleInputSteps = quiet+2, quiet+4
 	o.Strategies = &s
 	p, _ := policy.New(name, o)
 	return p
@@ -218,7 +218,7 @@ func (h *house) covered(rendered []session.Message) error {
 					if err := h.leadsOn(f); err != nil {
 						return fmt.Errorf("%s of %s went because of %s, which lies idle: %w", e.Field, e.Part, part, err)
 					}
-				case f.By == "" && !(h.policy.Pivot.Letter && f.Rule == rule.Backward{}.Name()):
+				case f.By == "" && !(h.policy.Pivot.SummaryAlone && f.Rule == rule.Backward{}.Name()):
 					return fmt.Errorf("%s of %s (%s) went because of %s, of which the %s went too (%s: %s), covered by nothing", e.Field, e.Part, e.Rule, part, f.Field, f.Rule, f.Because)
 				}
 				open = append(open, f.Covers()...)
@@ -279,7 +279,7 @@ func (h *house) untouched() error {
 // shows instead may be longer. What it collects beside that to reach its minimum may be held back: other rules left out the attachments of those outputs before.
 func (h *house) demanded(found []rule.Elision) (tokens int) {
 	for _, e := range found {
-		if h.policy.Pivot.Letter && e.Rule == (rule.Backward{}).Name() {
+		if h.policy.Pivot.SummaryAlone && e.Rule == (rule.Backward{}).Name() {
 			tokens += max(0, -e.Saves)
 		}
 	}
@@ -337,9 +337,9 @@ func (h *house) sound(e rule.Elision) error {
 		return fmt.Errorf("%+v does not say why", e)
 	case p.State != nil && !p.State.Final():
 		return fmt.Errorf("%s elides %s, which has not ended", e.Rule, e.Part)
-	case slices.ContainsFunc(h.pins, func(pin rule.Pin) bool { return pin.Part == e.Part }) && !h.policy.Pivot.Letter:
+	case slices.ContainsFunc(h.pins, func(pin rule.Pin) bool { return pin.Part == e.Part }) && !h.policy.Pivot.SummaryAlone:
 		return fmt.Errorf("%s elides %s, which is pinned", e.Rule, e.Part)
-	case h.policy.Pivot.Letter && e.Rule == rule.Backward{}.Name():
+	case h.policy.Pivot.SummaryAlone && e.Rule == rule.Backward{}.Name():
 		return nil // the letter asks for no more
 	case e.Saves <= 0:
 		return fmt.Errorf("%s elides the %s of %s and saves %d tokens", e.Rule, e.Field, e.Part, e.Saves)

@@ -18,19 +18,22 @@ type State struct {
 	Pins   []rule.Pin
 	Facts  *rule.Facts
 	Model  model.Model
-	// Shown is the size of the rendered window with whatever is shown beside the log, in tokens; 0: measured from Window and Ledger.
+	// Shown is the size of the rendered window with whatever is shown beside the log, in tokens; 0:
+	// measured from Window and Ledger.
 	Shown int
 	// Handles name the parts of the log; nil: made from the window.
 	Handles *rule.Handles
 	// Restored are elisions that somebody took back: only when asked are they made again.
 	Restored map[rule.Key]bool
-	// Account is what a schedule that weighs cost must know of the session's requests. Without it such a schedule acts on free moments only.
+	// Account is what a schedule that weighs cost must know of the session's requests. Without it
+	// such a schedule acts on free moments only.
 	Account schedule.Account
 }
 
 // Occasion is why a plan is made.
 type Occasion struct {
-	// StepEnded: a step was finished, and Usage reported for it. Pending is an estimate of what was appended since, in tokens.
+	// StepEnded: a step was finished, and Usage reported for it. Pending is an estimate of what was
+	// appended since, in tokens.
 	StepEnded bool
 	Usage     session.Usage
 	Pending   int
@@ -53,9 +56,11 @@ type Occasion struct {
 // Decision is what to do next. Nothing of it has happened yet.
 type Decision struct {
 	Commit []rule.Elision
-	// Fold: make a pivot now. Pays: not because the window would overflow, but because it has become worth its cost.
+	// Fold: make a pivot now. Pays: not because the window would overflow, but because it has
+	// become worth its cost.
 	Fold, Pays bool
-	// Prepare: a fold is near; a summary that is written from now on, beside the work, is there when it comes.
+	// Prepare: a fold is near; a summary that is written from now on, beside the work, is there
+	// when it comes.
 	Prepare bool
 	// Verdict is how full the window is, of occasions that have a usage.
 	Verdict budget.Verdict
@@ -65,8 +70,8 @@ type Decision struct {
 
 // Plan decides.
 //
-// The classic policy checks for overflow after a step and folds, and prunes when a turn ends. The others prune first when the
-// window would overflow, and fold only if that is not enough.
+// The classic policy checks for overflow after a step and folds, and prunes when a turn ends. The
+// others prune first when the window would overflow, and fold only if that is not enough.
 func (p Policy) Plan(s State, o Occasion) Decision {
 	var d Decision
 	over := false
@@ -85,10 +90,11 @@ func (p Policy) Plan(s State, o Occasion) Decision {
 	if o.Rejected {
 		over = p.Auto
 		if !p.Auto {
-			d.Refusals = append(d.Refusals, rule.Refusal{Code: rule.Disabled, Reason: "the request was rejected as too long, and automatic compaction is off"})
+			d.Refusals = append(d.Refusals, rule.Refusal{Code: rule.Disabled,
+				Reason: "the request was rejected as too long, and automatic compaction is off"})
 		}
 	}
-	letter := p.Pivot.Letter
+	letter := p.Pivot.SummaryAlone
 	moment := p.moment(s, o, over)
 	if (o.PruneAsked || p.Prune) && p.Schedule.Ready(moment) {
 		found := p.Find(s)
@@ -124,9 +130,10 @@ func (p Policy) Plan(s State, o Occasion) Decision {
 
 // moment is what the schedule is told of an occasion.
 func (p Policy) moment(s State, o Occasion, over bool) schedule.Moment {
-	letter := p.Pivot.Letter
+	letter := p.Pivot.SummaryAlone
 	now := schedule.Moment{
-		TurnEnded: o.TurnEnded, Asked: o.PruneAsked || o.FoldAsked && !letter, Pressure: over && !letter, Cold: o.Cold && !letter,
+		TurnEnded: o.TurnEnded, Asked: o.PruneAsked || o.FoldAsked && !letter, Pressure: over && !letter,
+		Cold:   o.Cold && !letter,
 		Paying: o.Starting || o.StepEnded && o.GoesOn, Account: s.Account,
 		Age: func(e rule.Elision) int { return s.Facts.Age(s.Window, e) },
 	}
@@ -154,7 +161,8 @@ func without(found, chosen []rule.Elision) []rule.Elision {
 	return left
 }
 
-// Waits says of each elision that was found why it would not be committed on an occasion; the zero Wait is of what would be.
+// Waits says of each elision that was found why it would not be committed on an occasion; the zero
+// Wait is of what would be.
 func (p Policy) Waits(s State, o Occasion, found []rule.Elision) []schedule.Wait {
 	waits := make([]schedule.Wait, len(found))
 	at := map[rule.Key]int{}
@@ -187,7 +195,8 @@ func (s State) leave(found rule.Found) rule.Found {
 	for _, e := range found.Elisions {
 		if s.Restored[e.Key()] {
 			kept.Refusals = append(kept.Refusals, rule.Refusal{
-				Code: rule.Restored, Rule: e.Rule, Part: e.Part, Reason: "it was restored; pruning on demand takes it again", Tokens: e.Saves,
+				Code: rule.Restored, Rule: e.Rule, Part: e.Part,
+				Reason: "it was restored; pruning on demand takes it again", Tokens: e.Saves,
 			})
 			continue
 		}
@@ -198,16 +207,17 @@ func (s State) leave(found rule.Found) rule.Found {
 
 // Find runs the rules and settles what they found.
 func (p Policy) Find(s State) rule.Found {
-	w := rule.Window{Messages: s.Window, Ledger: s.Ledger, Pins: s.Pins, Facts: s.Facts, Guard: p.Guard, Handles: s.Handles, Sent: p.Stretch}
+	w := rule.Window{Messages: s.Window, Ledger: s.Ledger, Pins: s.Pins, Facts: s.Facts, Guard: p.Guard,
+		Handles: s.Handles, Sent: p.Stretch}
 	if p.Log {
 		w.Messages = s.Log
 	}
-	// What the letter prunes, and what lies idle, goes although others went because it shows what they showed; what lies idle says by which handle it is found.
-	found := rule.Decide(w, p.Rules, func(name string) bool {
-		return p.Pivot.Letter && name == rule.Backward{}.Name() || name == (*rule.Idle)(nil).Name()
-	})
-	if p.Pivot.Letter && len(s.Pins) > 0 { // the specification knows of no pins; they are the user's
-		found.Elisions = slices.DeleteFunc(found.Elisions, func(e rule.Elision) bool { return w.Pinned(e.Part, e.Message) })
+	found := rule.Decide(w, p.Rules)
+	if p.Pivot.SummaryAlone && len(s.Pins) > 0 { // the specification knows of no pins; they are the user's
+		found.Elisions = slices.DeleteFunc(found.Elisions, func(e rule.Elision) bool {
+			return w.Pinned(e.Part,
+				e.Message)
+		})
 	}
 	return found
 }

@@ -1,11 +1,13 @@
-// Package policy answers: what next? It is the pure planner: from the log, the ledger and the usage to decisions. The
-// engine and the lab run the same planner, so that what was forecast offline is what happens online.
+// Package policy plans: it goes from the log, the ledger and the usage to decisions, purely. The
+// engine and the lab run the same planner, so that what was forecast offline is what happens
+// online.
 package policy
 
 import (
 	"github.com/winnowhq/winnow/budget"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/rule/letter"
 	"github.com/winnowhq/winnow/schedule"
 	"github.com/winnowhq/winnow/view"
 )
@@ -17,13 +19,15 @@ const (
 	Balanced   = "balanced"
 )
 
-// Policy is a choice of rules, schedule, thresholds and pivot settings. It is a value: nothing it does depends on anything but
-// its arguments.
+// Policy is a choice of rules, schedule, thresholds and pivot settings. It is a value: nothing it
+// does depends on anything but its arguments.
 type Policy struct {
 	Name string
-	// Rules find what may be left out, in this order; of two elisions of one field the earlier rule's counts.
+	// Rules find what may be left out, in this order; of two elisions of one field the earlier
+	// rule's counts.
 	Rules []rule.Rule
-	// Log lets the rules walk the whole log instead of the window, as the specification's program does.
+	// Log lets the rules walk the whole log instead of the window, as the specification's program
+	// does.
 	Log      bool
 	Schedule schedule.Schedule
 	// Guard says what the rules leave alone.
@@ -36,18 +40,22 @@ type Policy struct {
 	Prune, Auto bool
 	// Background: what a fold needs is prepared before it must come, while the work goes on.
 	Background bool
-	// Stretch: what is planned for is a stretch of a log that goes on behind it, all of which was sent.
+	// Stretch: what is planned for is a stretch of a log that goes on behind it, all of which was
+	// sent.
 	Stretch bool
 	// Offline allows the offline summariser where another one failed.
 	Offline bool
 }
 
-// Options are what a user may set, with the names of the configuration. The zero value is not the default: see Defaults.
+// Options are what a user may set, with the names of the configuration. The zero value is not the
+// default: see Defaults.
 type Options struct {
 	Auto, Prune bool
-	// Schedule is eager or economic; "": the policy's own, which is economic of balanced and eager of the others.
+	// Schedule is eager or economic; "": the policy's own, which is economic of balanced and eager
+	// of the others.
 	Schedule string
-	// Background prepares summaries before they are needed; nil: the policy's own, which is on of balanced and off of the others.
+	// Background prepares summaries before they are needed; nil: the policy's own, which is on of
+	// balanced and off of the others.
 	Background              *bool
 	Reserved                *int // tokens; nil: min(20000, output)
 	Threshold               map[string]budget.Threshold
@@ -72,45 +80,64 @@ func Defaults() Options {
 	}
 }
 
-// Markers are the markers of steps that are shown. By the letter of S002 2 none are; otherwise those stay that tell two steps of a message apart.
+// Markers are the markers of steps that are shown. By the letter of S002 2 none are; otherwise
+// those stay that tell two steps of a message apart.
 func (p Policy) Markers() view.Markers {
 	switch {
 	case !p.StepMarkers:
 		return view.AllMarkers
-	case p.Pivot.Letter:
+	case p.Pivot.SummaryAlone:
 		return view.NoMarkers
 	}
 	return view.SeparatingMarkers
 }
 
-// New returns the policy of this name with these options, ok false when there is none.
+// Backward is the backward scan of the policy; ok is false where it has none.
+func (p Policy) Backward() (b rule.Backward, ok bool) {
+	for _, r := range p.Rules {
+		switch r := r.(type) {
+		case rule.Backward:
+			return r, true
+		case letter.Backward:
+			return rule.Backward(r), true
+		}
+	}
+	return b, false
+}
+
+// New returns the policy of this name with these options, and false for an unknown name.
 func New(name string, o Options) (p Policy, ok bool) {
-	letter := name == Classic || name == Aggressive
+	seeds := name == Classic || name == Aggressive
 	p = Policy{
 		Name: name, Prune: o.Prune, Auto: o.Auto, Offline: true,
-		Budget:     budget.Settings{Auto: o.Auto, Full: !letter, Reserved: o.Reserved, Thresholds: o.Threshold},
-		Pivot:      pivot.Settings{Letter: letter, Keep: o.Keep, UserMessages: o.UserMessages, Prompt: o.Prompt, Context: o.Context},
+		Budget: budget.Settings{Auto: o.Auto, Full: !seeds, Reserved: o.Reserved, Thresholds: o.Threshold},
+		Pivot: pivot.Settings{SummaryAlone: seeds, Keep: o.Keep, UserMessages: o.UserMessages, Prompt: o.Prompt,
+			Context: o.Context},
 		Schedule:   o.schedule(name),
-		Log:        letter,
-		Background: !letter,
+		Log:        seeds,
+		Background: !seeds,
 		Guard:      &rule.Guard{Tools: o.ProtectedTools, Paths: o.ProtectedPaths},
 	}
 	if o.Background != nil {
 		p.Background = *o.Background
 	}
-	backward := rule.Backward{Protect: o.Protect, Minimum: o.Minimum, Turns: o.Turns, ProtectedTools: o.ProtectedTools, Letter: letter}
-	if !letter {
-		backward.Minimum = 0 // the schedule knows what is too little to rewrite the prompt for, whoever found it
+	backward := rule.Backward{Protect: o.Protect, Minimum: o.Minimum, Turns: o.Turns, ProtectedTools: o.ProtectedTools}
+	if !seeds {
+		backward.Minimum = 0 // the schedule knows what is too little to rewrite the prompt for, whichever rule found it
 	}
 	if name != Classic {
 		strategies := DefaultStrategies(name)
 		if o.Strategies != nil {
 			strategies = *o.Strategies
 		}
-		p.Rules = strategies.rules(letter)
-		p.Guard.Least = strategies.Least
-		p.StepMarkers = strategies.StepMarkers
+		p.Rules = strategies.rules(seeds)
+		p.Guard.Least = strategies.MinTokens
+		p.StepMarkers = strategies.Markers
 	}
-	p.Rules = append(p.Rules, backward)
-	return p, letter || name == Balanced
+	if seeds {
+		p.Rules = append(p.Rules, letter.Backward(backward))
+	} else {
+		p.Rules = append(p.Rules, backward)
+	}
+	return p, seeds || name == Balanced
 }

@@ -2,7 +2,7 @@ package policy
 
 import "github.com/winnowhq/winnow/schedule"
 
-// Schedules are the names of those that there are.
+// Schedules are the names of the schedules.
 func Schedules() []string { return []string{schedule.Eager{}.Name(), schedule.Economic{}.Name()} }
 
 // own is the schedule that a policy has where none was chosen.
@@ -23,7 +23,7 @@ func (o Options) schedule(name string) schedule.Schedule {
 	case chosen == schedule.Economic{}.Name():
 		return schedule.NewEconomic()
 	case name == Balanced:
-		// What is too little to rewrite the prompt for is so whoever found it.
+		// The minimum counts for what all rules found together.
 		return schedule.Eager{AtTurnEnd: true, Minimum: o.Minimum}
 	}
 	return schedule.Eager{AtTurnEnd: name != Aggressive}

@@ -32,21 +32,21 @@ type strategy struct {
 }
 
 var strategies = []strategy{
-	{"files", false, func(s *policy.Strategies) { s.FilePrune = true }, func(l *ruletest.Log) {
+	{"files", false, func(s *policy.Strategies) { s.Files = true }, func(l *ruletest.Log) {
 		l.Call("read", ruletest.Args{"filePath": "src/tide.go", "offset": 0, "limit": 20}, numbered(1, 20, 40))
 		l.Call("edit", ruletest.Args{"filePath": "src/tide.go", "oldString": "line 33", "newString": "line 33, repaired"}, "Edit applied successfully.")
 		l.Call("read", ruletest.Args{"filePath": "./src/tide.go"}, numbered(1, 40, 40))
 	}},
-	{"inputs", false, func(s *policy.Strategies) { s.ToolInputs = true }, func(l *ruletest.Log) {
+	{"inputs", false, func(s *policy.Strategies) { s.Inputs = true }, func(l *ruletest.Log) {
 		l.Call("write", ruletest.Args{"filePath": "src/tide.go", "content": lines(1, 30)}, "Wrote file successfully.")
 		l.Call("read", ruletest.Args{"filePath": "src/tide.go"}, numbered(1, 30, 30))
 	}},
-	{"urls", false, func(s *policy.Strategies) { s.SourceURLs = true }, func(l *ruletest.Log) {
+	{"urls", false, func(s *policy.Strategies) { s.URLs = true }, func(l *ruletest.Log) {
 		l.Call("webfetch", ruletest.Args{"url": "https://tides.example/tables/#today", "format": "text"}, lines(1, 12))
 		l.Call("webfetch", ruletest.Args{"url": "https://tides.example/tables", "format": "text"}, lines(1, 13))
 		l.Call("webfetch", ruletest.Args{"url": "https://tides.example/tables", "format": "text"}, lines(1, 14))
 	}},
-	{"queries", false, func(s *policy.Strategies) { s.StateQueries = true }, func(l *ruletest.Log) {
+	{"queries", false, func(s *policy.Strategies) { s.Queries = true }, func(l *ruletest.Log) {
 		l.Call("bash", ruletest.Args{"command": "ls src"}, lines(1, 9))
 		l.Call("bash", ruletest.Args{"command": "ls docs"}, lines(1, 5))
 		l.Call("bash", ruletest.Args{"command": "ls  src"}, lines(1, 10))
@@ -55,21 +55,21 @@ var strategies = []strategy{
 		l.Call("browser_snapshot", ruletest.Args{}, lines(1, 25))
 		l.Call("browser_snapshot", ruletest.Args{}, lines(1, 26))
 	}},
-	{"retries", false, func(s *policy.Strategies) { s.RetryParts = true }, func(l *ruletest.Log) {
+	{"retries", false, func(s *policy.Strategies) { s.Retries = true }, func(l *ruletest.Log) {
 		l.Fail("bash", ruletest.Args{"command": "make tides", "description": "Build it"}, "make: *** No rule to make target 'tides'.  Stop.\n"+lines(1, 6))
 		l.Fail("bash", ruletest.Args{"command": "make tides", "description": "Build it again"}, "make: *** [Makefile:3: tides] Error 1\n"+lines(1, 6))
 		l.Call("bash", ruletest.Args{"command": "make tides", "description": "Build it again"}, "built")
 	}},
-	{"attachments", false, func(s *policy.Strategies) { s.Files = true }, func(l *ruletest.Log) {
+	{"attachments", false, func(s *policy.Strategies) { s.Attachments = true }, func(l *ruletest.Log) {
 		l.User("It should look like this.")
 		l.Attach("sketch.png", "image/png", "data:image/png;base64,"+strings.Repeat("QUJD", 3000))
 		l.Turns(3)
 	}},
-	{"code", false, func(s *policy.Strategies) { s.UserCodeBlocks = true }, func(l *ruletest.Log) {
+	{"code", false, func(s *policy.Strategies) { s.Code = true }, func(l *ruletest.Log) {
 		l.User("This is what I have:\n\n```go\n" + lines(1, 15) + "```\n\nPlease make it faster.")
 		l.Turns(6)
 	}},
-	{"errors", false, func(s *policy.Strategies) { s.OldErrors = true }, func(l *ruletest.Log) {
+	{"errors", false, func(s *policy.Strategies) { s.Errors = true }, func(l *ruletest.Log) {
 		l.Fail("bash", ruletest.Args{"command": "go test ./..."}, "panic: the tide is out\n"+lines(1, 20)+"src/tide.go:33 +0x1d\nexit status 2")
 		l.Turns(4)
 	}},
@@ -123,11 +123,8 @@ func todos(status string) []any {
 // alone is the policy with one strategy.
 func (s strategy) alone(name string) policy.Policy {
 	only := policy.DefaultStrategies(name)
-	ages := policy.Strategies{
-		ErrorTurns: only.ErrorTurns, FileTurns: only.FileTurns, CodeTurns: only.CodeTurns, ErrorSteps: only.ErrorSteps, FileSteps: only.FileSteps,
-		KeepSnapshots: only.KeepSnapshots, QuietSteps: only.QuietSteps, Least: only.Least,
-		IdleOutputs: only.IdleOutputs, IdleInputs: only.IdleInputs,
-	}
+	ages := only
+	ages.Ten, ages.Duplicates, ages.Todos, ages.Idle = policy.Ten{}, false, false, false
 	if s.on != nil {
 		s.on(&ages)
 	}

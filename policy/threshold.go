@@ -6,7 +6,8 @@ import (
 	"github.com/winnowhq/winnow/schedule"
 )
 
-// What a fold is expected to leave and to lose, measured on recorded sessions: see docs/economics.md.
+// What a fold is expected to leave and to lose, measured on recorded sessions: see
+// docs/economics.md.
 const (
 	carriedOver  = 4_000 // tokens that the engine writes under a summary
 	foldRegrets  = 5     // requests for something that the summary has not
@@ -14,13 +15,14 @@ const (
 	regretTokens = 1_000 // that it brings back
 )
 
-// economicTail is the tail, in tokens, where folds come because they pay: they come more often then, and what they leave is carried ever after.
+// economicTail is the tail, in tokens, where folds come because they pay: they come more often
+// then, and what they leave is carried ever after.
 const economicTail = 8_000
 
 // Folding are the settings of a pivot of a session that a model reads.
 func (p Policy) Folding(m model.Model) pivot.Settings {
 	s := p.Pivot
-	if s.Keep == pivot.KeepAuto && !s.Letter && p.Budget.Economic(m) {
+	if s.Keep == pivot.KeepAuto && !s.SummaryAlone && p.Budget.Economic(m) {
 		usable := 0
 		if u := p.Budget.Usable(m); !u.Unlimited {
 			usable = u.Threshold
@@ -30,10 +32,12 @@ func (p Policy) Folding(m model.Model) pivot.Settings {
 	return s
 }
 
-// foldPays reports whether a fold has become worth what it costs, long before the window is full: when the tokens that it would have spared, at the
-// price of reading them from the cache, add up to the price of the summary, of writing what it leaves to the cache, and of what will be
-// missed; and when as much again can be expected of the rest of the session. It is the rule by which elisions are committed (schedule.Economic): no more is
-// paid than twice what somebody would have paid who knew when the session ends.
+// foldPays reports whether a fold has become worth what it costs, long before the window is full:
+// when the tokens that it would have spared, at the price of reading them from the cache, add up to
+// the price of the summary, of writing what it leaves to the cache, and of what will be missed; and
+// when as much again can be expected of the rest of the session. It is the rule by which elisions
+// are committed (schedule.Economic): no more is paid than twice what somebody would have paid who
+// knew when the session ends.
 func (p Policy) foldPays(s State) bool {
 	a := s.Account
 	usable := 0

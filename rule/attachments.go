@@ -1,6 +1,12 @@
 package rule
 
 import (
+	"encoding/base64"
+	"fmt"
+	"image"
+	_ "image/gif"  // the size of a picture stands in its header
+	_ "image/jpeg" // likewise
+	_ "image/png"  // likewise
 	"net/url"
 	"path"
 	"slices"
@@ -10,53 +16,38 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// AttachedFiles elides images and PDFs that were attached to the user's messages and to results of calls (S002 7). The call and its text stay,
-// and so do text files: they are sent as text, not as attachments.
-//
-// By the letter a file goes once a step came after it: one that no model has seen yet stays, although S002 does not say so, because nobody could know
-// what to fetch again. The sound form waits for the age; with none to reach it does as the letter. An older one that is equal to a newer one goes at once.
-type AttachedFiles struct {
-	Letter bool
-	Age    Age
-}
+// AttachedFiles leaves out images and PDFs that were attached to the user's messages and to results
+// of calls, once they are old; with no age to reach, once a step came after them. An older one that
+// is equal to a newer one goes at once. The call and its text stay, and so do text files: they are
+// sent as text, not as attachments.
+type AttachedFiles struct{ Age Age }
 
 // Name is "attachments".
 func (*AttachedFiles) Name() string { return "attachments" }
 
-func (r *AttachedFiles) fresh() *attachments { return &attachments{latest: map[content]*attached{}} }
-
-func (r *AttachedFiles) remembers(w Window) []reads { return []reads{recollect(w, r, r.fresh)} }
-
 // Find looks at what the user attached and what calls returned.
 func (r *AttachedFiles) Find(w Window) Found {
 	w = w.Read()
-	seen := remember(w, r, r.fresh)
+	seen := grow(w, r, func() *attachments { return &attachments{latest: map[content]*attached{}} })
 	age := r.Age
 	if age == (Age{}) {
 		age = Age{Steps: 1}
 	}
-	now := &w.line().now
-	var old, again []*redundant
+	var old, again []*Finding
 	for _, a := range seen.all {
-		if !r.Letter && a.again != nil && !age.reached(a.old.old, now, r.Letter) {
+		if a.again != nil && !age.reached(a.old.Item, w.Newest()) {
 			again = append(again, a.again)
 		} else {
 			old = append(old, &a.old)
 		}
 	}
-	found := w.consider(r.Name(), Age{}, r.Letter, false, again, func(d *redundant) []Elision {
-		return []Elision{{Field: Attachments, Shown: w.withoutFiles(d.old, "; sent again below")}}
-	})
-	aged := w.consider(r.Name(), age, r.Letter, false, old, func(d *redundant) []Elision {
-		if r.Letter {
-			return []Elision{{Field: Attachments, Shown: breadcrumbs(media(d.old.Part))}}
-		}
-		return []Elision{{Field: Attachments, Shown: w.withoutFiles(d.old, "")}}
-	})
-	return Found{Elisions: append(found.Elisions, aged.Elisions...), Refusals: append(found.Refusals, aged.Refusals...)}
+	show := func(after string) func(*Finding) string {
+		return func(f *Finding) string { return w.withoutFiles(f.Item, after) }
+	}
+	return w.Propose(r.Name(), Age{}, again, show("; sent again below")).and(w.Propose(r.Name(), age, old, show("")))
 }
 
-// attachments is what AttachedFiles remembers: parts with files, oldest first.
+// attachments is what AttachedFiles reads off a timeline: parts with files, oldest first.
 type attachments struct {
 	all    []*attached
 	latest map[content]*attached
@@ -64,8 +55,8 @@ type attachments struct {
 
 // attached is a part with files.
 type attached struct {
-	old    redundant  // by its age
-	again  *redundant // by newer parts that hold all its files; nil while there are none
+	old    Finding  // by its age
+	again  *Finding // by newer parts that hold all its files; nil while there are none
 	files  []content
 	newer  []*Item // parallel to files: the next part that holds each
 	wanted int     // how many of newer are nil
@@ -78,11 +69,11 @@ func (s *attachments) read(x *Item) {
 	if x.Call == nil && (x.Part.Type != session.FilePart || x.Role != session.User) {
 		return
 	}
-	files := media(x.Part)
+	files := Media(x.Part)
 	if len(files) == 0 {
 		return
 	}
-	a := &attached{old: redundant{old: x, why: "the model has seen it, and it is old"}}
+	a := &attached{old: Finding{Item: x, Field: Attachments, Why: "the model has seen it, and it is old"}}
 	for _, f := range files {
 		c := content{url: f.URL}
 		if !strings.HasPrefix(c.url, "data:") {
@@ -108,11 +99,12 @@ func (a *attached) replace(c content, by *Item) {
 		return
 	}
 	slices.SortFunc(a.newer, func(x, y *Item) int { return x.At - y.At })
-	a.again = &redundant{old: a.old.old, same: true, by: slices.Compact(a.newer), why: "it was sent again later"}
+	a.again = &Finding{Item: a.old.Item, Field: Attachments, By: slices.Compact(a.newer), Unsent: true,
+		Why: "it was sent again later"}
 }
 
-// media are the files of a part that a model is sent as such.
-func media(p *session.Part) []*session.Part {
+// Media are the files of a part that a model is sent as such.
+func Media(p *session.Part) []*session.Part {
 	var files []*session.Part
 	switch {
 	case p.IsMedia() && p.URL != "":
@@ -127,23 +119,9 @@ func media(p *session.Part) []*session.Part {
 	return files
 }
 
-// breadcrumbs are what S002 shows: one line a file, the size left out where only the address is known.
-//
-//	[File: image.png, 12KB]
-func breadcrumbs(files []*session.Part) string {
-	lines := make([]string, len(files))
-	for i, f := range files {
-		lines[i] = "[File: " + fileName(f)
-		if size, ok := FileSize(f.URL); ok {
-			lines[i] += ", " + strconv.Itoa((size+512)/1024) + "KB"
-		}
-		lines[i] += "]"
-	}
-	return strings.Join(lines, "\n")
-}
-
-// fileName is the name of a file, or what its address ends with; never the address itself, which may hold megabytes.
-func fileName(f *session.Part) string {
+// FileName is the name of a file, or what its address ends with; never the address itself, which
+// may hold megabytes.
+func FileName(f *session.Part) string {
 	name := f.Filename
 	if name == "" && !strings.HasPrefix(f.URL, "data:") {
 		if u, err := url.Parse(f.URL); err == nil && strings.Trim(u.Path, "/") != "" {
@@ -154,4 +132,79 @@ func fileName(f *session.Part) string {
 		name = "attachment"
 	}
 	return Shorten(name, 60)
+}
+
+// namedFiles is how many files of one part a placeholder names.
+const namedFiles = 3
+
+// withoutFiles is the placeholder of the files of a part.
+//
+//	[winnow k3f9a2: image.png, image/png, 640×480, 12 KB left out]
+func (w Window) withoutFiles(x *Item, after string) string {
+	files := Media(x.Part)
+	var named []string
+	for _, f := range files[:min(namedFiles, len(files))] {
+		what := FileName(f) + ", " + Shorten(f.Mime, 40)
+		if width, height, ok := dimensions(f.URL); ok {
+			what += fmt.Sprintf(", %d×%d", width, height)
+		}
+		if size, ok := FileSize(f.URL); ok {
+			what += ", " + weight(size)
+		}
+		named = append(named, what)
+	}
+	if more := len(files) - namedFiles; more > 0 {
+		named = append(named, fmt.Sprintf("%d more", more))
+	}
+	return opening + w.handle(x.Part) + ": " + strings.Join(named, "; ") + " left out" + after + "]"
+}
+
+// FileSize is how many bytes a data: URL holds. Of other addresses nothing is known.
+func FileSize(address string) (size int, ok bool) {
+	text, coded, ok := dataOf(address)
+	switch {
+	case !ok:
+		return 0, false
+	case coded:
+		return len(strings.TrimRight(text, "=")) * 3 / 4, true
+	}
+	if plain, err := url.PathUnescape(text); err == nil {
+		return len(plain), true
+	}
+	return len(text), true
+}
+
+// dataOf is what a data: URL holds, coded in base64 or as it is.
+func dataOf(address string) (text string, coded, ok bool) {
+	head, text, ok := strings.Cut(address, ",")
+	if !ok || !strings.HasPrefix(head, "data:") {
+		return "", false, false
+	}
+	return text, strings.HasSuffix(head, ";base64"), true
+}
+
+// headerBytes of base64 are looked at for the header of a picture: what cameras put before it is
+// less.
+const headerBytes = 128 << 10
+
+// dimensions of a picture in pixels, where its header tells.
+func dimensions(address string) (width, height int, ok bool) {
+	text, coded, _ := dataOf(address)
+	if !coded {
+		return 0, 0, false
+	}
+	head := text[:min(len(text), headerBytes)]
+	config, _, err := image.DecodeConfig(base64.NewDecoder(base64.StdEncoding, strings.NewReader(head)))
+	return config.Width, config.Height, err == nil && config.Width > 0 && config.Height > 0
+}
+
+// weight says how big a file is, for a reader.
+func weight(n int) string {
+	switch {
+	case n < 1024:
+		return strconv.Itoa(n) + " bytes"
+	case n < 1<<20:
+		return strconv.Itoa((n+512)/1024) + " KB"
+	}
+	return strconv.FormatFloat(float64(n)/(1<<20), 'f', 1, 64) + " MB"
 }

@@ -52,7 +52,7 @@ func TestAttachments_theLetterShowsNameAndSize(t *testing.T) {
 			l := ruletest.New()
 			id := l.Attach(c.file, "image/png", c.url)
 			l.Quiet(1)
-			if got := l.Found(t, &rule.AttachedFiles{Letter: true})[id]; got.Shown != c.want || got.Field != rule.Attachments {
+			if got := l.Found(t, formOf(true, &rule.AttachedFiles{}))[id]; got.Shown != c.want || got.Field != rule.Attachments {
 				t.Errorf("%s becomes %q, want %q", got.Field, got.Shown, c.want)
 			}
 		})
@@ -87,7 +87,7 @@ func TestAttachments_aLargePictureLeavesAShortLine(t *testing.T) {
 		l := ruletest.New()
 		id := l.Attach("image.png", "image/png", url)
 		l.Quiet(1)
-		e := l.Found(t, &rule.AttachedFiles{Letter: letter})[id]
+		e := l.Found(t, formOf(letter, &rule.AttachedFiles{}))[id]
 		if n := (token.Chars4{}).Count(e.Shown); n == 0 || n >= 60 || strings.Contains(e.Shown, url[30:60]) {
 			t.Errorf("letter %v: %d tokens: %q", letter, n, e.Shown)
 		}
@@ -103,7 +103,7 @@ func TestAttachments_theCallAndItsTextStay(t *testing.T) {
 		id := l.Call("screenshot", ruletest.Args{"page": "home"}, "Taken.")
 		returned(l, id, session.Part{Filename: "a.png", Mime: "image/png", URL: data("image/png", 5000)}, session.Part{Filename: "b.png", Mime: "image/png", URL: data("image/png", 6000)})
 		l.Quiet(1)
-		e := l.Found(t, &rule.AttachedFiles{Letter: letter})[id]
+		e := l.Found(t, formOf(letter, &rule.AttachedFiles{}))[id]
 		shown, stays := view.Apply(*l.Part(id), e)
 		if !stays || string(shown.State.Input) != `{"page":"home"}` || !strings.HasPrefix(shown.State.Output, "Taken.\n[") || len(shown.State.Attachments) != 0 {
 			t.Fatalf("letter %v: it is shown as %+v", letter, shown.State)
@@ -128,12 +128,12 @@ func TestAttachments_whatNoModelHasSeenStays(t *testing.T) {
 		l.Quiet(2)
 		l.User("Look at this.")
 		id := l.Attach("image.png", "image/png", data("image/png", 5000))
-		if got := l.Found(t, &rule.AttachedFiles{Letter: letter}); len(got) != 0 {
+		if got := l.Found(t, formOf(letter, &rule.AttachedFiles{})); len(got) != 0 {
 			t.Errorf("letter %v: before the next step %v goes", letter, got)
 		}
 		shot := l.Call("screenshot", ruletest.Args{}, "Taken.")
 		returned(l, shot, session.Part{Filename: "a.png", Mime: "image/png", URL: data("image/png", 5001)})
-		got := l.Found(t, &rule.AttachedFiles{Letter: letter})
+		got := l.Found(t, formOf(letter, &rule.AttachedFiles{}))
 		if _, goes := got[id]; !goes || len(got) != 1 {
 			t.Errorf("letter %v: after a step %v goes, want %s alone", letter, got, id)
 		}
@@ -193,7 +193,7 @@ func TestAttachments_textFilesStay(t *testing.T) {
 	returned(l, id, session.Part{Filename: "b.txt", Mime: "text/plain", URL: data("text/plain", 5000)})
 	l.Quiet(3)
 	for _, letter := range []bool{true, false} {
-		if got := l.Found(t, &rule.AttachedFiles{Letter: letter}); len(got) != 0 {
+		if got := l.Found(t, formOf(letter, &rule.AttachedFiles{})); len(got) != 0 {
 			t.Errorf("letter %v: %v goes", letter, got)
 		}
 	}

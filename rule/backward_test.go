@@ -11,14 +11,15 @@ import (
 
 	"github.com/winnowhq/winnow/internal/outside"
 	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/rule/letter"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/token"
 )
 
-func classic() rule.Backward {
-	return rule.Backward{
+func classic() letter.Backward {
+	return letter.Backward{
 		Protect: rule.DefaultProtect, Minimum: rule.DefaultMinimum, Turns: rule.DefaultProtectTurns,
-		ProtectedTools: rule.DefaultProtectedTools(), Letter: true,
+		ProtectedTools: rule.DefaultProtectedTools(),
 	}
 }
 

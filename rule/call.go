@@ -21,18 +21,21 @@ type Call struct {
 	Cwd     string // the folder in which it ran, "" when that is not known
 	Actions []call.Action
 	Outcome call.Outcome
-	// Same is equal for calls of one tool with equal arguments in one folder, Retried also where they differ in what does not change what is
-	// done: a description, a limit of time.
+	// Same is equal for calls of one tool with equal arguments in one folder, Retried also where
+	// they differ in what does not change what is done: a description, a limit of time.
 	Same, Retried Identity
-	// Asks is the question of a command that does nothing but ask for the state of something: its words, a NUL between two, and whether they are patterns. "" for others. Entered is the
-	// folder of a "cd" that it begins with. Goes is set for a command that changes the folder, GoesOn for one that does so otherwise than to Entered.
+	// Asks is the question of a command that does nothing but ask for the state of something: its
+	// words, a NUL between two, and whether they are patterns. "" for others. Entered is the folder
+	// of a "cd" that it begins with. Goes is set for a command that changes the folder, GoesOn for
+	// one that changes it to anything but Entered.
 	Asks, Entered string
 	Goes, GoesOn  bool
 	// Shown is which lines of which files the call shows.
 	Shown coverage.Shown
 }
 
-// Identity tells calls apart: equal ones are of the same tool, with the same arguments, in the same folder.
+// Identity tells calls apart: equal ones are of the same tool, with the same arguments, in the same
+// folder.
 type Identity [16]byte
 
 // Worked reports whether a call did what was asked, as far as the log tells.
@@ -67,7 +70,7 @@ func understand(p *session.Part, cwd string) *Call {
 	return c
 }
 
-// understood does so, and gives the arguments too: nil where they are not those that members walks.
+// understood gives the arguments too, as call.Members walks them.
 func understood(p *session.Part, cwd string) (*Call, call.Arguments) {
 	did := call.Of(p, cwd)
 	shows := coverage.OfCall(p, &did, cwd)
@@ -77,7 +80,7 @@ func understood(p *session.Part, cwd string) (*Call, call.Arguments) {
 	arguments := did.Arguments
 	if !did.Members {
 		arguments = nil
-		for name, value := range members(p.State.Input) {
+		for name, value := range call.Members(p.State.Input) {
 			arguments = append(arguments, call.Argument{Name: name, Value: value})
 		}
 	}
@@ -87,10 +90,13 @@ func understood(p *session.Part, cwd string) (*Call, call.Arguments) {
 	return c, arguments
 }
 
-// volatile are arguments that change nothing about what a call does: words for people, and limits of time.
-var volatile = []string{"description", "timeout", "timeout_ms", "timeoutMs", "yield_time_ms", "justification", "explanation", "toolSummary", "toolAction"}
+// volatile are arguments that change nothing about what a call does: words for people, and limits
+// of time.
+var volatile = []string{"description", "timeout", "timeout_ms", "timeoutMs", "yield_time_ms", "justification",
+	"explanation", "toolSummary", "toolAction"}
 
-// identities of a call. Arguments count whatever their order; one that is null is as if it were not there, and of two with one name the last counts.
+// identities of a call. Arguments count whatever their order; one that is null is as if it were not
+// there, and of two with one name the last counts.
 func identities(p *session.Part, arguments call.Arguments, cwd string) (same, retried Identity) {
 	var few [16]call.Argument
 	values, differ := few[:0], false
@@ -113,12 +119,14 @@ func identities(p *session.Part, arguments call.Arguments, cwd string) (same, re
 	}
 	same = identity(p.Tool, cwd, values)
 	if retried = same; differ {
-		retried = identity(p.Tool, cwd, slices.DeleteFunc(values, func(m call.Argument) bool { return slices.Contains(volatile, m.Name) }))
+		retried = identity(p.Tool, cwd, slices.DeleteFunc(values,
+			func(m call.Argument) bool { return slices.Contains(volatile, m.Name) }))
 	}
 	return same, retried
 }
 
-// identity of a tool with arguments in a folder: a hash of all of it, a zero behind each piece. What is long is not copied for it.
+// identity of a tool with arguments in a folder: a hash of all of it, a zero behind each piece.
+// What is long is not copied for it.
 func identity(tool, cwd string, values []call.Argument) Identity {
 	var room [1024]byte
 	text := append(append(append(append(room[:0], tool...), 0), cwd...), 0)
@@ -163,7 +171,8 @@ func canonical(value jsontext.Value) (jsontext.Value, bool) {
 	return value, value.Canonicalize(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)) == nil
 }
 
-// plainlyEscaped reports whether everything that is escaped in a JSON string is so as everybody escapes it.
+// plainlyEscaped reports whether everything that is escaped in a JSON string is so as everybody
+// escapes it.
 func plainlyEscaped(value jsontext.Value) bool {
 	for {
 		at := bytes.IndexByte(value, '\\')
@@ -177,18 +186,10 @@ func plainlyEscaped(value jsontext.Value) bool {
 	}
 }
 
-// argument is the first of these arguments of a call that is a text, "" without one.
-func argument(p *session.Part, names ...string) string {
-	best, rank := "", len(names)
+// Argument is the first of these arguments of a call that is a text, "" without one.
+func Argument(p *session.Part, names ...string) string {
 	if p.State == nil {
 		return ""
 	}
-	for name, value := range members(p.State.Input) {
-		if at := position(names, name); at < rank {
-			if text := strings.TrimSpace(scalar(value)); text != "" {
-				best, rank = text, at
-			}
-		}
-	}
-	return best
+	return strings.TrimSpace(call.Parse(p.State.Input).Text(names...))
 }

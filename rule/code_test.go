@@ -26,7 +26,7 @@ func shortened(t testing.TB, text string, letter bool) string {
 	l := ruletest.New()
 	id := l.User(text)
 	l.Quiet(1)
-	e, ok := l.Found(t, &rule.CodeBlocks{Letter: letter})[id]
+	e, ok := l.Found(t, formOf(letter, &rule.CodeBlocks{}))[id]
 	if !ok {
 		return text
 	}
@@ -95,7 +95,7 @@ func TestCodeBlocks_onlyOldMessagesOfTheUser(t *testing.T) {
 		l.Turns(4)
 		l.User(text)
 		l.Call("read", ruletest.Args{"filePath": "a.md"}, text)
-		r := &rule.CodeBlocks{Letter: letter, Age: rule.Age{Turns: 5}}
+		r := formOf(letter, &rule.CodeBlocks{Age: rule.Age{Turns: 5}})
 		if got := l.Found(t, r); len(got) != 1 || got[old].Part != old {
 			t.Errorf("letter %v: after five turns %v goes, want %s alone", letter, got, old)
 		}
@@ -116,7 +116,7 @@ func TestCodeBlocks_touchNothingElse(t *testing.T) {
 		l := ruletest.New()
 		id := l.User(text)
 		for _, letter := range []bool{true, false} {
-			for _, e := range (&rule.CodeBlocks{Letter: letter}).Find(l.Window()).Elisions {
+			for _, e := range formOf(letter, &rule.CodeBlocks{}).Find(l.Window()).Elisions {
 				if e.Part != id {
 					continue
 				}

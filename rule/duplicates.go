@@ -7,50 +7,46 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// Duplicates elides an output that a later, equal call gave again, byte for byte: the same tool with the same arguments in the same folder, words for
-// people and limits of time aside. The two may be of one step, since they say the same. Failures are left to Retries, todo lists to Todos, and a skill
-// is an instruction that stays where it was loaded.
-type Duplicates struct {
-	Age Age
-}
+// Duplicates leaves out an output that a later, equal call gave again, byte for byte: the same tool
+// with the same arguments in the same folder, words for people and limits of time aside. The two
+// may be of one step, since they say the same. Failures are left to Retries, todo lists to Todos,
+// and a skill is an instruction that stays where it was loaded.
+type Duplicates struct{ Age Age }
 
 // Name is "duplicates".
 func (*Duplicates) Name() string { return "duplicates" }
 
-func (r *Duplicates) fresh() *outputs { return &outputs{latest: map[output][]*Item{}} }
-
-func (r *Duplicates) remembers(w Window) []reads { return []reads{recollect(w, r, r.fresh)} }
-
 // Find looks at calls that worked.
 func (r *Duplicates) Find(w Window) Found {
 	w = w.Read()
-	seen := remember(w, r, r.fresh)
-	return w.propose(r.Name(), r.Age, false, seen.found, func(d *redundant) []Elision {
-		return []Elision{{Field: Output, Shown: w.placeholder(d.old, Output, "the same again below")}}
+	seen := grow(w, r, func() *outputs { return &outputs{latest: map[output][]*Item{}} })
+	return w.Propose(r.Name(), r.Age, seen.found, func(f *Finding) string {
+		return w.placeholder(f.Item, Output, "the same again below")
 	})
 }
 
-// outputs is what Duplicates remembers.
+// outputs is what Duplicates reads off a timeline.
 type outputs struct {
-	latest map[output][]*Item // of those that differ the newest each
-	found  []*redundant
+	latest map[output][]*Item // of outputs that differ the newest each
+	found  []*Finding
 }
 
-// output tells what calls gave apart, but for those that are as long.
+// output tells apart what calls gave, but for outputs of one length.
 type output struct {
 	call   Identity
 	length int
 }
 
 func (s *outputs) read(x *Item) {
-	if x.Call == nil || !ended(x.Part) || !x.Call.Worked() || slices.ContainsFunc(x.Call.Actions, keeps) || whole[x.Call.Name] {
+	if !worked(x) || slices.ContainsFunc(x.Call.Actions, keeps) || whole[x.Call.Name] {
 		return
 	}
 	key := output{x.Call.Retried, len(x.Part.State.Output)}
 	latest := s.latest[key]
 	for i, old := range latest {
-		if old.Part.State.Output == x.Part.State.Output && slices.EqualFunc(old.Part.State.Attachments, x.Part.State.Attachments, func(a, b session.Part) bool { return a.URL == b.URL }) {
-			s.found = append(s.found, &redundant{old: old, same: true, by: []*Item{x}, why: "the same call gave the same again later"})
+		if old.Part.State.Output == x.Part.State.Output && sameFiles(old.Part.State, x.Part.State) {
+			s.found = append(s.found, &Finding{Item: old, Field: Output, By: []*Item{x}, Unsent: true,
+				Why: "the same call gave the same again later"})
 			latest[i] = x
 			return
 		}
@@ -58,5 +54,15 @@ func (s *outputs) read(x *Item) {
 	s.latest[key] = append(latest, x)
 }
 
-// keeps reports whether an action is one whose outputs are no findings.
+func sameFiles(a, b *session.ToolState) bool {
+	return slices.EqualFunc(a.Attachments, b.Attachments, func(a, b session.Part) bool { return a.URL == b.URL })
+}
+
+// keeps reports whether an action is one whose outputs are not findings.
 func keeps(a call.Action) bool { return a.Op == call.Plan || a.Op == call.Load }
+
+// worked reports whether an item is a call that ended well and did what was asked.
+func worked(x *Item) bool { return x.Call != nil && x.Ended() && x.Call.Worked() }
+
+// Ended reports whether the part is a call that the product reports as completed.
+func (x *Item) Ended() bool { return x.Part.State != nil && x.Part.State.Status == session.Completed }

@@ -76,7 +76,7 @@ func TestDuplicates_inOneStep(t *testing.T) {
 	if got := l.Found(t, &rule.Duplicates{}); got[first].By != again || len(got) != 1 {
 		t.Errorf("got %+v, want %s because of %s", got, first, again)
 	}
-	if got := l.Found(t, &rule.Files{Letter: true}); len(got) != 0 {
+	if got := l.Found(t, formOf(true, &rule.Files{})); len(got) != 0 {
 		t.Errorf("the letter of files takes %+v of the same step", got)
 	}
 }

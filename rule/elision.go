@@ -1,5 +1,5 @@
-// Package rule answers: what may be left out? Each rule is a pure function that finds elisions in a window;
-// the ledger holds those that were committed.
+// Package rule finds what may be left out. Each rule is a pure function that finds elisions in a
+// window; the ledger holds those that were committed.
 package rule
 
 import (
@@ -25,15 +25,17 @@ const (
 
 // Elision is the decision to show less of one part.
 type Elision struct {
-	Part    string         `json:"part"`    // id of the part
-	Message string         `json:"message"` // id of its message
-	Field   Field          `json:"field"`
-	Rule    string         `json:"rule"`           // name of the rule that found it
-	Because string         `json:"because"`        // why, for people
-	By      string         `json:"by,omitzero"`    // ids of the parts that make this one redundant, blanks between them; they stay shown
-	Shown   string         `json:"shown,omitzero"` // what stands in its place, to the byte, for as long as the elision stands
-	Saves   int            `json:"saves"`          // tokens, with what is shown instead counted
-	Time    session.Millis `json:"time,omitzero"`  // of the commit; 0 while it is only a candidate
+	Part    string `json:"part"`    // id of the part
+	Message string `json:"message"` // id of its message
+	Field   Field  `json:"field"`
+	Rule    string `json:"rule"`    // name of the rule that found it
+	Because string `json:"because"` // why, for people
+	// ids of the parts that make this one redundant, blanks between them; they stay shown
+	By string `json:"by,omitzero"`
+	// what stands in its place, to the byte, for as long as the elision stands
+	Shown string         `json:"shown,omitzero"`
+	Saves int            `json:"saves"`         // tokens, with what is shown instead counted
+	Time  session.Millis `json:"time,omitzero"` // of the commit; 0 while it is only a candidate
 }
 
 // Key names what an elision is about: no two elisions of a ledger share it.
@@ -45,7 +47,8 @@ type Key struct {
 // Key of the elision.
 func (e Elision) Key() Key { return Key{e.Part, e.Field} }
 
-// Covers are the ids of the parts that make this one redundant; none when it went for another reason.
+// Covers are the ids of the parts that make this one redundant; none when it went for another
+// reason.
 func (e Elision) Covers() []string { return strings.Fields(e.By) }
 
 // Saves sums what elisions save, in tokens.
@@ -57,16 +60,18 @@ func Saves(elisions []Elision) int {
 	return sum
 }
 
-// Ledger is the set of committed elisions, in the order of their commits. The zero value is empty and
-// ready. A ledger is a value: With and Without return another one and leave theirs alone.
+// Ledger is the set of committed elisions, in the order of their commits. The zero value is empty
+// and ready. A ledger is a value: With and Without return another one and leave theirs alone.
 //
-// A commit costs what it commits, not what was committed before: ledgers that were made from each other share their elisions, and what says where they
-// are is made anew only now and then.
+// A commit costs what it commits, not what was committed before: ledgers that were made from each
+// other share their elisions, and what says where they are is made anew only now and then.
 type Ledger struct {
 	elisions []Elision
-	used     *atomic.Int64 // of the array that elisions lies in: how much of it belongs to a ledger. Nobody writes below it
-	index    map[string]place
-	recent   map[string]place // of the elisions that are not in index yet; it is copied by every commit
+	// of the array that elisions lies in: how much of it belongs to a ledger. Nobody writes below
+	// it
+	used   *atomic.Int64
+	index  map[string]place
+	recent map[string]place // of the elisions that are not in index yet; it is copied by every commit
 }
 
 // place is where a part stands in a ledger.
@@ -75,7 +80,7 @@ type place struct {
 	covers bool  // others went because of it
 }
 
-// mergeAt is how many parts recent may hold beside an index of so many.
+// mergeAt is how many parts recent may hold beside an index of this size.
 func mergeAt(indexed int) int { return 64 + indexed/16 }
 
 // NewLedger returns a ledger with these elisions; of two with one key the earlier one counts.
@@ -125,7 +130,8 @@ func (l Ledger) Touches(part string) bool {
 func (l Ledger) Covers(part string) bool { return l.index[part].covers || l.recent[part].covers }
 
 // With returns the ledger with more elisions. One whose key already stands is ignored: what was
-// committed stays as it was committed until it is undone, so that the same log gives the same bytes.
+// committed stays as it was committed until it is undone, so that the same log gives the same
+// bytes.
 func (l Ledger) With(committed ...Elision) Ledger {
 	var fresh []Elision
 	taken := make(map[Key]bool, len(committed))
@@ -164,7 +170,8 @@ func (l Ledger) With(committed ...Elision) Ledger {
 	return next
 }
 
-// appended is the ledger with more elisions, which no index has yet. Where nobody else went on from this ledger they are written behind its own.
+// appended is the ledger with more elisions, which no index has yet. They are written behind its
+// own, unless another ledger was made from it already.
 func (l Ledger) appended(fresh []Elision) Ledger {
 	n := len(l.elisions) + len(fresh)
 	if l.used == nil || n > cap(l.elisions) || !l.used.CompareAndSwap(int64(len(l.elisions)), int64(n)) {
@@ -176,7 +183,8 @@ func (l Ledger) appended(fresh []Elision) Ledger {
 	return l
 }
 
-// extends reports whether a ledger was made from another one by With alone. It may say no where that is so.
+// extends reports whether a ledger was made from another one by With alone. It may say no where
+// that is so.
 func (l Ledger) extends(other Ledger) bool {
 	return len(other.elisions) == 0 || l.used == other.used && len(l.elisions) >= len(other.elisions)
 }
@@ -199,21 +207,24 @@ func (l Ledger) Without(keys ...Key) Ledger {
 	return NewLedger(kept...)
 }
 
-// Pin is a part, a whole message, or a text that must survive every elision and every pivot verbatim.
+// Pin is a part, a whole message, or a text that must survive every elision and every pivot
+// verbatim.
 type Pin struct {
-	ID      string         `json:"id"`
-	Part    string         `json:"part,omitzero"`    // id of a part
-	Message string         `json:"message,omitzero"` // or id of a message: every part of it, also those that come to it later
-	Text    string         `json:"text,omitzero"`    // or a text of its own
-	Note    string         `json:"note,omitzero"`    // why, for people
+	ID   string `json:"id"`
+	Part string `json:"part,omitzero"` // id of a part
+	// or id of a message: every part of it, also those that come to it later
+	Message string         `json:"message,omitzero"`
+	Text    string         `json:"text,omitzero"` // or a text of its own
+	Note    string         `json:"note,omitzero"` // why, for people
 	Time    session.Millis `json:"time,omitzero"`
 }
 
 // Mark is the rule name of elisions that another product committed and left as a mark in its file.
 const Mark = "mark"
 
-// Marks reads the marks that a product left in a log as committed elisions: completed tool parts with
-// state.time.compacted. The output is still in the log; the ledger alone decides what is shown.
+// Marks reads the marks that a product left in a log as committed elisions: completed tool parts
+// with state.time.compacted. The output is still in the log; the ledger alone decides what is
+// shown.
 func Marks(messages []session.Message) []Elision {
 	var marks []Elision
 	for i := range messages {
@@ -229,4 +240,20 @@ func Marks(messages []session.Message) []Elision {
 		}
 	}
 	return marks
+}
+
+// boundRule is the rule that elisions of reasoning name that its model would refuse.
+const boundRule = "bound"
+
+// Unbound leaves out a reasoning part of which the model would say that it was made for another
+// prompt; ok is false for any other part, and for one that is left out already.
+func Unbound(m *session.Message, p *session.Part, ledger Ledger, facts *Facts) (e Elision, ok bool) {
+	if p.Type != session.ReasoningPart || ledger.Has(Key{p.ID, Text}) || ledger.Has(Key{p.ID, Whole}) {
+		return e, false
+	}
+	return Elision{
+		Part: p.ID, Message: m.ID, Field: Text, Rule: boundRule, Saves: facts.Size(p).Total(),
+		Because: "its model takes reasoning only behind the exact prompt that it was made for, " +
+			"and something before it was left out",
+	}, true
 }

@@ -1,17 +1,15 @@
 package rule
 
 import (
-	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/winnowhq/winnow/call"
 	"github.com/winnowhq/winnow/session"
-	"github.com/winnowhq/winnow/token"
 )
 
-// Limits of what the sound form of Errors keeps of one failure: what it takes to know what went wrong and where.
+// Limits of what the sound form of Errors keeps of one failure: what it takes to know what went
+// wrong and where.
 const (
 	errorLines   = 8
 	errorTelling = 4    // of them, those that call.Telling picks
@@ -19,74 +17,63 @@ const (
 	errorMargin  = 50   // tokens that must be saved; half of the failure at least
 )
 
-// Errors shortens old errors (S002 9).
-//
-// By the letter the first line of an error stays. The sound form keeps the lines that tell most, the first and the last place ("path:line") and the last
-// line too, shortens commands that ended with a failure as well, and leaves alone what a person said when refusing a call.
-type Errors struct {
-	Letter bool
-	Age    Age
-}
+// Errors shortens old errors, of calls that failed and of commands that ended with a failure. What
+// stays of one: the lines that tell most, the first and the last place ("path:line"), and the last
+// line. What a person said when refusing a call stays whole.
+type Errors struct{ Age Age }
 
 // Name is "errors".
 func (*Errors) Name() string { return "errors" }
 
-func (r *Errors) fresh() *failures { return &failures{letter: r.Letter} }
-
-func (r *Errors) remembers(w Window) []reads { return []reads{recollect(w, r, r.fresh)} }
-
 // Find looks at failures.
 func (r *Errors) Find(w Window) Found {
 	w = w.Read()
-	seen := remember(w, r, r.fresh)
-	return w.propose(r.Name(), r.Age, r.Letter, seen.found, func(d *redundant) []Elision {
-		s := d.old.Part.State
-		e := Elision{Field: Output}
-		if s.Status == session.Failed {
-			e.Field = Error
+	seen := grow(w, r, func() *failures { return &failures{} })
+	return w.Propose(r.Name(), r.Age, seen.found, func(f *Finding) string {
+		size := w.Facts.size(f.Item, f.Field)
+		whole := f.Item.Part.State.Result() // which saves nothing, and is refused for it
+		if size < 2*errorMargin {
+			return whole
 		}
-		if r.Letter {
-			first, _, _ := strings.Cut(s.Error, "\n")
-			e.Shown = first + fmt.Sprintf("\n[Error output truncated - %d chars total]", token.UTF16Len(s.Error))
-			return []Elision{e}
+		text := w.shortened(f.Item, f.Field)
+		saves := w.saves(f.Item, Elision{Field: f.Field, Shown: text})
+		if saves < errorMargin || saves*2 < size {
+			return whole
 		}
-		if w.Facts.size(d.old, e.Field) < 2*errorMargin {
-			e.Shown = s.Result() // which saves nothing, and is refused for it
-			return []Elision{e}
-		}
-		e.Shown = w.shortened(d.old, e.Field)
-		if saves := w.saves(d.old, e); saves < errorMargin || saves*2 < w.Facts.size(d.old, e.Field) {
-			e.Shown = s.Result()
-		}
-		return []Elision{e}
+		return text
 	})
 }
 
-// failures is what Errors remembers.
-type failures struct {
-	letter bool
-	found  []*redundant
-}
+// failures is what Errors reads off a timeline.
+type failures struct{ found []*Finding }
 
 func (f *failures) read(x *Item) {
-	if x.Call == nil {
+	if x.Call == nil || x.Call.Outcome.Refused {
 		return
 	}
-	failed := x.Part.State.Status == session.Failed
-	if !f.letter {
-		failed = (failed || x.Call.Command() != "" && x.Call.Outcome.Failed) && !x.Call.Outcome.Refused
+	if x.Failed() || x.Call.Command() != "" && x.Call.Outcome.Failed {
+		f.found = append(f.found, &Finding{Item: x, Field: ResultField(x.Part), Why: "it is an old error"})
 	}
-	if failed {
-		f.found = append(f.found, &redundant{old: x, why: "it is an old error"})
+}
+
+// Failed reports whether the part is a call that the product reports as failed.
+func (x *Item) Failed() bool { return x.Part.State != nil && x.Part.State.Status == session.Failed }
+
+// ResultField is the field of a call that holds what it gave back.
+func ResultField(p *session.Part) Field {
+	if p.State.Status == session.Failed {
+		return Error
 	}
+	return Output
 }
 
 // shortened is what stays of a failure, and a line that tells so.
 func (w Window) shortened(x *Item, field Field) string {
 	var room [2048]byte
-	text := append(append(append(append(kept(room[:0], x.Part.State.Result()), '\n'), opening...), w.handleOf(x)...), ": "...)
+	text := append(append(append(append(kept(room[:0], x.Part.State.Result()), '\n'), opening...),
+		w.handle(x.Part)...), ": "...)
 	text = append(text, x.Part.Tool...)
-	if target := w.target(x); target != "" {
+	if target := x.target(); target != "" {
 		text = append(append(text, ' '), target...)
 	}
 	text = append(text, " failed; above is what tells most of its "...)
@@ -144,14 +131,15 @@ func kept(text []byte, result string) []byte {
 // worded is the first line but one that has words, -1 without one.
 func worded(lines []string) int {
 	for at, line := range lines {
-		if at > 0 && len(strings.Fields(line)) > 1 && strings.ContainsFunc(line, unicode.IsLetter) {
+		if at > 0 && len(strings.Fields(line)) > 1 && strings.ToLower(line) != strings.ToUpper(line) {
 			return at
 		}
 	}
 	return -1
 }
 
-// isPlace reports whether a line names a line of a file, Python's way included: `File "a.py", line 3, in f`.
+// isPlace reports whether a line names a line of a file, Python's way included: `File "a.py", line
+// 3, in f`.
 func isPlace(line string) bool {
 	if _, ok := call.Place(line); ok {
 		return true

@@ -28,7 +28,7 @@ func TestErrors_byTheLetterTheFirstLineStays(t *testing.T) {
 			l := ruletest.New()
 			part := l.Fail("bash", ruletest.Args{"command": "make"}, c.failure)
 			l.Turns(3)
-			e, is := l.Found(t, &rule.Errors{Letter: true, Age: old})[part]
+			e, is := l.Found(t, formOf(true, &rule.Errors{Age: old}))[part]
 			if is != (c.want != "") || is && (e.Shown != c.want || e.Field != rule.Error || e.By != "") {
 				t.Errorf("got %+v, want %q of the error", e, c.want)
 			}
@@ -124,7 +124,7 @@ func TestErrors_theViewShowsWhatIsLeftInThePlaceOfTheError(t *testing.T) {
 		l := ruletest.New()
 		part := l.Fail("bash", ruletest.Args{"command": "make"}, pebbleFailure)
 		l.Turns(3)
-		e := onlyElides(t, l, &rule.Errors{Letter: letter, Age: rule.Age{Turns: 3}}, part)[part]
+		e := onlyElides(t, l, formOf(letter, &rule.Errors{Age: rule.Age{Turns: 3}}), part)[part]
 		shown, stays := view.Apply(*l.Part(part), e)
 		if !stays || shown.State.Error != e.Shown || shown.State.Output != "" {
 			t.Errorf("letter %v: the view shows %+v, want the error %q", letter, shown.State, e.Shown)

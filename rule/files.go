@@ -6,61 +6,44 @@ import (
 	"github.com/winnowhq/winnow/coverage"
 )
 
-// Files elides what calls showed of files once newer calls show it again (S002 10).
-//
-// By the letter any operation on a file makes all earlier ones redundant. The sound form goes by coverage: an output goes when it is nothing but
-// lines of files, and newer parts that are still shown have every line of it. A failed operation makes nothing redundant, an edit covers nothing, and a
-// read that its tool cut is a view of the lines that it has. Calls of one step are no newer than each other.
-type Files struct {
-	Letter bool
-	Age    Age
-}
+// Files leaves out what calls showed of files once newer calls show it again. It goes by coverage:
+// an output goes when it is nothing but lines of files, and newer parts that are still shown have
+// every line of it. A failed operation makes nothing redundant, an edit covers nothing, and a read
+// that its tool cut is a view of the lines that it has. Calls of one step are not newer than each
+// other.
+type Files struct{ Age Age }
 
 // Name is "files".
 func (*Files) Name() string { return "files" }
 
-func (r *Files) remembers(w Window) []reads {
-	if r.Letter {
-		return []reads{recollect(w, r, newOperations)}
-	}
-	return []reads{recollect(w, viewsKey{}, newViews)}
-}
-
 // Find looks at calls that read, wrote or changed files.
 func (r *Files) Find(w Window) Found {
 	w = w.Read()
-	if r.Letter {
-		return r.letter(w)
-	}
-	return w.propose(r.Name(), r.Age, false, w.views().outputs, func(d *redundant) []Elision {
-		return []Elision{{Field: Output, Shown: w.placeholder(d.old, Output, "shown again below")}}
+	return w.Propose(r.Name(), r.Age, w.views().outputs, func(f *Finding) string {
+		return w.placeholder(f.Item, Output, "shown again below")
 	})
 }
 
-// views is what the sound forms of Files and Inputs share: which lines of which files are shown where, and which of it newer parts cover.
+// views is what Files and Inputs read off a timeline together: which lines of which files are shown
+// where, and which of it newer parts cover.
 type views struct {
-	files           map[string][]*shown // by path, oldest first, those that nothing covers
-	outputs, inputs []*redundant
-
-	older []*shown // room for those that are compared
+	files           map[string][]*view // by path, oldest first, those that nothing covers
+	outputs, inputs []*Finding
 }
 
-// shown is what one field of a call shows of files.
-type shown struct {
+// view is what one field of a call shows of files.
+type view struct {
 	item  *Item
 	field Field
 	views []coverage.View
 	only  bool // the field holds nothing else, so that it can go
 }
 
-// viewsKey is under which the rules remember their views together.
+// viewsKey is the key under which the rules share their views.
 type viewsKey struct{}
 
-func newViews() *views { return &views{files: map[string][]*shown{}} }
-
-// views are those of a window that was read.
 func (w Window) views() *views {
-	return remember(w, viewsKey{}, newViews)
+	return grow(w, viewsKey{}, func() *views { return &views{files: map[string][]*view{}} })
 }
 
 func (v *views) read(x *Item) {
@@ -90,14 +73,14 @@ func (v *views) read(x *Item) {
 }
 
 // shows is what a field of a call shows, nil when that is nothing.
-func (x *Item) shows(field Field) *shown {
+func (x *Item) shows(field Field) *view {
 	all := x.Call.Shown.Views
 	in := func(v coverage.View) bool { return Field(v.Field) == field }
 	first := slices.IndexFunc(all, in)
 	if first < 0 {
 		return nil
 	}
-	s := &shown{item: x, field: field, only: field == Input || x.Call.Shown.OutputIsViews}
+	s := &view{item: x, field: field, only: field == Input || x.Call.Shown.OutputIsViews}
 	end := first + 1
 	for end < len(all) && in(all[end]) {
 		end++
@@ -113,29 +96,29 @@ func (x *Item) shows(field Field) *shown {
 
 // compare looks which older views of a file the newest one made redundant.
 func (v *views) compare(path string, x *Item) {
-	v.older = append(v.older[:0], v.files[path]...)
-	for _, old := range v.older {
-		if !old.only || old.item == x || sameStep(old.item, x) || !concerns(x, old) {
+	for _, old := range slices.Clone(v.files[path]) {
+		if !old.only || old.item == x || SameStep(old.item, x) || !concerns(x, old) {
 			continue
 		}
 		by := v.cover(old)
 		if by == nil {
 			continue
 		}
-		d := &redundant{old: old.item, by: by, why: "newer parts show every line of it"}
+		f := &Finding{Item: old.item, Field: old.field, By: by, Why: "newer parts show every line of it"}
 		if old.field == Input {
-			v.inputs = append(v.inputs, d)
+			v.inputs = append(v.inputs, f)
 		} else {
-			v.outputs = append(v.outputs, d)
+			v.outputs = append(v.outputs, f)
 		}
 		for _, one := range old.views {
-			v.files[one.Path] = slices.DeleteFunc(v.files[one.Path], func(s *shown) bool { return s == old })
+			v.files[one.Path] = slices.DeleteFunc(v.files[one.Path], func(s *view) bool { return s == old })
 		}
 	}
 }
 
-// concerns reports whether an item shows anything that could cover a view: most reads of a long file do not meet.
-func concerns(x *Item, old *shown) bool {
+// concerns reports whether an item shows anything that could cover a view: most reads of a long
+// file do not meet.
+func concerns(x *Item, old *view) bool {
 	for _, v := range x.Call.Shown.Views {
 		for _, o := range old.views {
 			if !v.Change && v.Path == o.Path && (v.Full || !o.Change && meets(o, v)) {
@@ -146,8 +129,9 @@ func concerns(x *Item, old *shown) bool {
 	return false
 }
 
-// cover returns the newer parts that show all that a field of a call shows of files, nil when there are none.
-func (v *views) cover(old *shown) []*Item {
+// cover returns the newer parts that show all that a field of a call shows of files, nil when there
+// are none.
+func (v *views) cover(old *view) []*Item {
 	var by []*Item
 views:
 	for _, one := range old.views {
@@ -157,7 +141,7 @@ views:
 		all := v.files[one.Path]
 		for i := len(all) - 1; i >= 0 && all[i].item.At > old.item.At; i-- {
 			s := all[i]
-			if s.item == old.item || sameStep(s.item, old.item) {
+			if s.item == old.item || SameStep(s.item, old.item) {
 				continue
 			}
 			before, whole := len(newer), false
@@ -183,15 +167,20 @@ views:
 	return slices.Compact(by)
 }
 
-// wholeOf is the newest of some items, newest first, that shows the whole of a file; one of them does.
+// wholeOf is the newest of some items, newest first, that shows the whole of a file; one of them
+// does.
 func wholeOf(path string, items []*Item) *Item {
 	at := slices.IndexFunc(items, func(x *Item) bool {
-		return slices.ContainsFunc(x.Call.Shown.Views, func(v coverage.View) bool { return v.Path == path && v.Full && !v.Change })
+		return slices.ContainsFunc(x.Call.Shown.Views, func(v coverage.View) bool {
+			return v.Path == path && v.Full &&
+				!v.Change
+		})
 	})
 	return items[at]
 }
 
 // meets reports whether two views have a line number in common, or show the end of the file.
 func meets(a, b coverage.View) bool {
-	return a.Start < b.Start+len(b.Lines) && b.Start < a.Start+len(a.Lines) || a.End && b.End || a.End && b.Start+len(b.Lines) > a.Start
+	return a.Start < b.Start+len(b.Lines) && b.Start < a.Start+len(a.Lines) || a.End && b.End ||
+		a.End && b.Start+len(b.Lines) > a.Start
 }

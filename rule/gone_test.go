@@ -12,7 +12,7 @@ import (
 
 // The marks of outputs that are gone say what the ledger says, whatever ledgers follow each other while a log grows, also where two parts have one id and where an
 // output changes.
-func TestFacts_outputsThatAreGoneAreThoseOfTheLedger(t *testing.T) {
+func TestTimeline_whatIsMarkedAsGoneIsWhatTheLedgerHas(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		id := rapid.SampledFrom([]string{"", "a", "b", "c", "d", "e", "f"})
 		f := NewFacts(token.Chars4{})
@@ -34,8 +34,8 @@ func TestFacts_outputsThatAreGoneAreThoseOfTheLedger(t *testing.T) {
 				f.Size(&session.Part{ID: id.Draw(t, "id"), Type: session.ToolPart, Tool: "x", State: &session.ToolState{Status: session.Completed, Output: "three"}})
 			}
 			w := Window{Messages: log, Facts: f, Ledger: rapid.SampledFrom(ledgers).Draw(t, "ledger")}.Read()
-			for _, x := range (Backward{}).scan(w).all {
-				if got, want := f.outputGone(x), w.Ledger.Has(Key{x.Part.ID, Output}); got != want {
+			for _, x := range w.Items() {
+				if got, want := x.gone&bit(Output) != 0, w.Ledger.Has(Key{x.Part.ID, Output}); got != want {
 					t.Fatalf("the output of %q in %s: gone %v, in the ledger %v", x.Part.ID, x.Message, got, want)
 				}
 			}

@@ -3,162 +3,54 @@ package rule
 import (
 	"crypto/sha256"
 	"encoding/base32"
-	"math/bits"
-	"runtime"
 	"strings"
-	"sync"
-
-	"github.com/cespare/xxhash/v2"
 
 	"github.com/winnowhq/winnow/session"
 )
 
-// HandleLength is how many characters a handle has: 30 bits, so that a collision among 10,000 parts is seen once in twenty sessions, and then one of
-// the two is longer.
+// HandleLength is how many characters a handle has: 30 bits, so that a collision among 10,000 parts
+// is seen once in twenty sessions, and then one of the two is longer.
 const HandleLength = 6
 
-// HandleMinimum is how big a piece of a part must be, in tokens, to be worth a handle that is shown or listed: what takes its place has about 25 tokens, and
-// a line with a handle about 8, so that less is a tax on every step for little to win.
+// HandleMinimum is how big a piece of a part must be, in tokens, to be worth a handle that is shown
+// or listed: what takes its place has about 25 tokens, and a line with a handle about 8, so that
+// less is a tax on every step for little to win.
 const HandleMinimum = 200
 
 var handleAlphabet = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
-// Handles gives the parts of a log short names that an agent can write: six letters and digits, made from the call's id, so that they are
-// the same after a restart, in a fork, and in every request. No two parts have one handle: of two whose names would be equal the one that is named later gets a
-// longer one, so a log is named from its beginning, always. A handle stays with its part for good, also when the part is gone. The zero value is empty
-// and ready. It is not safe for concurrent use.
+// Handles gives the parts of a log short names that an agent can write: six letters and digits,
+// made from the call's id, so that they are the same after a restart, in a fork, and in every
+// request. No two parts have one handle: of two whose names would be equal the one that is named
+// later gets a longer one, so a log is named from its beginning, always. A handle stays with its
+// part for good, also when the part is gone. The zero value is empty and ready. It is not safe for
+// concurrent use.
 type Handles struct {
 	byPart map[string]string
 	byName map[string]string // handle → id of the part
-	given  []named           // all at once, of which the maps know nothing yet
 	read   int
 	last   string // id of the message read last
 }
 
-// none reports whether nothing has a handle.
-func (h *Handles) none() bool { return len(h.byPart)+len(h.given) == 0 }
-
-// index brings the maps up to what was given at once: whoever names a log for its placeholders alone never asks them.
-func (h *Handles) index() {
-	if len(h.given) == 0 {
-		return
-	}
-	h.byPart, h.byName = make(map[string]string, len(h.given)), make(map[string]string, len(h.given))
-	var done sync.WaitGroup
-	done.Go(func() {
-		for _, p := range h.given {
-			h.byPart[p.part.ID] = p.name
-		}
-	})
-	for _, p := range h.given {
-		h.byName[p.name] = p.part.ID
-	}
-	done.Wait()
-	h.given = nil
-}
-
-// Name gives a handle to each part of a log that can be named: tool calls, files, texts. What has one keeps it, also when the log is only a part of
-// the one before.
-func (h *Handles) Name(log []session.Message) { h.name(log) }
-
-// named is a part with its handle.
-type named struct {
-	part *session.Part
-	name string
-}
-
-// name does so, and tells of those that it gave at once, in the order of the log.
-func (h *Handles) name(log []session.Message) (atOnce []named) {
+// Name gives a handle to each part of a log that can be named: tool calls, files, texts. What has
+// one keeps it, also when the log is only a part of the one before.
+func (h *Handles) Name(log []session.Message) {
 	from := 0
 	if h.read > 0 && h.read <= len(log) && log[h.read-1].ID == h.last {
 		from = h.read - 1 // the newest message may have got more parts since
 	}
-	n := 0
 	for i := from; i < len(log); i++ {
-		n += len(log[i].Parts)
-	}
-	if n >= namedAtOnce && runtime.GOMAXPROCS(0) > 1 {
-		atOnce = h.nameAll(log[from:], n)
-	} else {
-		for i := from; i < len(log); i++ {
-			for j := range log[i].Parts {
-				h.Of(&log[i].Parts[j])
-			}
+		for j := range log[i].Parts {
+			h.Of(&log[i].Parts[j])
 		}
 	}
 	if len(log) > 0 {
 		h.read, h.last = len(log), log[len(log)-1].ID
 	}
-	return atOnce
 }
 
-// namedAtOnce is from how many parts on their names are made on all processors.
-const namedAtOnce = 1024
-
-// nameAll names a log of so many parts: what takes long is made on all processors, and given in their order.
-func (h *Handles) nameAll(log []session.Message, n int) []named {
-	parts := make([]named, 0, n)
-	for i := range log {
-		for j := range log[i].Parts {
-			if p := &log[i].Parts[j]; nameable(p) {
-				parts = append(parts, named{part: p})
-			}
-		}
-	}
-	firsts := make([]byte, len(parts)*HandleLength)
-	spread(len(parts), func(at int) {
-		first := firstHandle(seedOf(parts[at].part))
-		copy(firsts[at*HandleLength:(at+1)*HandleLength], first[:])
-	})
-	all := string(firsts)
-	for at := range parts {
-		parts[at].name = all[at*HandleLength : (at+1)*HandleLength]
-	}
-	if h.none() && h.giveAll(parts) {
-		return parts
-	}
-	h.index()
-	for at, p := range parts {
-		name, ok := h.byPart[p.part.ID]
-		if !ok {
-			name = h.give(p.part, p.name)
-		}
-		parts[at].name = name
-	}
-	return parts
-}
-
-// giveAll gives handles to parts where nothing has one. It reports false, and gives none, where two parts have one id, or would have one name.
-func (h *Handles) giveAll(parts []named) bool {
-	ids, names := newSums(len(parts)), newSums(len(parts))
-	for _, p := range parts {
-		if !ids.fresh(xxhash.Sum64String(p.part.ID)) || !names.fresh(xxhash.Sum64String(p.name)) {
-			return false
-		}
-	}
-	h.given = parts
-	return true
-}
-
-// sums is a set of hashes: open places, of which at most half are taken.
-type sums []uint64
-
-func newSums(n int) sums { return make(sums, 1<<bits.Len(uint(2*n))) }
-
-// fresh takes a hash in and reports whether it is new. 0, which is an open place, is taken for one that is known.
-func (s sums) fresh(sum uint64) bool {
-	at := sum & uint64(len(s)-1)
-	for s[at] != 0 {
-		if s[at] == sum {
-			return false
-		}
-		at = (at + 1) & uint64(len(s)-1)
-	}
-	s[at] = sum
-	return sum != 0
-}
-
-// nameable reports whether a part has content of its own, and an id by which something can be said about it in a ledger.
+// nameable reports whether a part has content of its own, and an id by which something can be said
+// about it in a ledger.
 func nameable(p *session.Part) bool {
 	switch p.Type {
 	case session.ToolPart, session.FilePart, session.TextPart, session.ReasoningPart:
@@ -174,14 +66,6 @@ func seedOf(p *session.Part) string {
 	return p.ID
 }
 
-// firstHandle is the beginning of what longHandle is: five bytes make eight letters.
-func firstHandle(seed string) (first [8]byte) {
-	var room [128]byte
-	sum := sha256.Sum256(append(room[:0], seed...))
-	handleAlphabet.Encode(first[:], sum[:5])
-	return first
-}
-
 // longHandle is what a handle is the beginning of.
 func longHandle(seed string) (long [52]byte) {
 	var room [128]byte
@@ -190,12 +74,12 @@ func longHandle(seed string) (long [52]byte) {
 	return long
 }
 
-// Of is the handle of a part, "" for parts that have no content of their own. A part that has none yet gets one.
+// Of is the handle of a part, "" for parts that have no content of their own. A part that has none
+// yet gets one.
 func (h *Handles) Of(p *session.Part) string {
 	if !nameable(p) {
 		return ""
 	}
-	h.index()
 	if name, ok := h.byPart[p.ID]; ok {
 		return name
 	}
@@ -229,16 +113,17 @@ func (h *Handles) give(p *session.Part, first string) string {
 	}
 }
 
-// Part is the id of the part that a handle names, "" when there is none. Case and blanks around it do not matter, nor brackets and quotes that a
-// model puts around it, nor the rest of the line that showed it: "[handle k3f9a2]" and "[winnow k3f9a2: read a.go, 3 lines left out]" will do.
+// Part is the id of the part that a handle names, "" if there is no such part. Case and blanks
+// around it do not matter, nor brackets and quotes that a model puts around it, nor the rest of the
+// line that showed it: "[handle k3f9a2]" and "[winnow k3f9a2: read a.go, 3 lines left out]" will
+// do.
 func (h *Handles) Part(handle string) string {
-	h.index()
 	return h.byName[bare(handle)]
 }
 
-// Near is the handle that is the fewest characters away from one that names nothing, "" when all differ in more than two.
+// Near is the handle that is the fewest characters away from one that names nothing, "" when all
+// differ in more than two.
 func (h *Handles) Near(handle string) string {
-	h.index()
 	handle = bare(handle)
 	best, least := "", 3
 	for name := range h.byName {
@@ -260,7 +145,8 @@ func bare(handle string) string {
 	return strings.Trim(handle, around)
 }
 
-// apart counts the characters that must be changed, added or taken away to make one text of the other, as far as most.
+// apart counts the characters that must be changed, added or taken away to make one text of the
+// other, as far as most.
 func apart(a, b string, most int) int {
 	if len(a)-len(b) >= most || len(b)-len(a) >= most {
 		return most

@@ -80,7 +80,7 @@ func TestGuard_protectedFilesStay(t *testing.T) {
 				l.Use(disk.Write("opencode", name, spelling, longLines), false)
 				l.Use(disk.Read("opencode", name, spelling, 1, 0), false)
 				went := false
-				for _, r := range []rule.Rule{&rule.Files{}, &rule.Duplicates{}, &rule.Inputs{}, &rule.Queries{}, &rule.Files{Letter: true}, &rule.Inputs{Letter: true},
+				for _, r := range []rule.Rule{&rule.Files{}, &rule.Duplicates{}, &rule.Inputs{}, &rule.Queries{}, formOf(true, &rule.Files{}), formOf(true, &rule.Inputs{}),
 					&rule.Idle{Outputs: 1, Inputs: 1}} {
 					for _, e := range r.Find(guarded(l, g)).Elisions {
 						if went = went || e.Part == first; stays {

@@ -2,56 +2,33 @@ package rule
 
 import "slices"
 
-// Inputs elides the big values among the arguments of calls whose content is shown elsewhere, and keeps what identifies the call: paths, commands,
-// addresses, patterns (S002 1).
+// Inputs leaves out the big values among the arguments of calls whose content is shown elsewhere,
+// and keeps what identifies the call: paths, commands, addresses, patterns.
 //
-// In the sound form that is the content of a file that was written, edited or patched, once newer parts show the whole file; and what was tried in an edit
-// that failed, once a later one on the file worked. Every argument keeps its name and its type, a patch its file names; a marker stands for
-// each value that went. The newest calls keep theirs: models imitate what they see.
+// That is the content of a file that was written, edited or patched, once newer parts show the
+// whole file; and what was tried in an edit that failed, once a later one on the file worked. Every
+// argument keeps its name and its type, a patch its file names; a marker stands for each value that
+// went. The newest calls keep theirs: models imitate what they see.
 type Inputs struct {
-	Letter bool
-	Age    Age // of the calls that keep their arguments
+	Age Age // of the calls that keep their arguments
 }
 
 // Name is "inputs".
 func (*Inputs) Name() string { return "inputs" }
 
-func (r *Inputs) remembers(w Window) []reads {
-	if r.Letter {
-		return []reads{recollect(w, r, letterArguments)}
-	}
-	return []reads{recollect(w, viewsKey{}, newViews), recollect(w, r, newFailedChanges)}
-}
-
 // Find looks at calls that changed files.
 func (r *Inputs) Find(w Window) Found {
 	w = w.Read()
-	if r.Letter {
-		return r.letter(w)
-	}
-	failed := remember(w, r, newFailedChanges)
-	found := w.propose(r.Name(), r.Age, false, w.views().inputs, r.strip(w))
-	more := w.propose(r.Name(), r.Age, false, failed.found, r.strip(w))
-	return Found{append(found.Elisions, more.Elisions...), append(found.Refusals, more.Refusals...)}
-}
-
-func (r *Inputs) strip(w Window) func(*redundant) []Elision {
-	return func(d *redundant) []Elision {
-		stripped, ok := w.stripped(d.old)
-		if !ok {
-			return nil
-		}
-		return []Elision{{Field: Input, Shown: stripped}}
-	}
+	failed := grow(w, r, func() *failedChanges { return &failedChanges{open: map[string][]*Item{}} })
+	strip := func(f *Finding) string { return w.stripped(f.Item).text }
+	return w.Propose(r.Name(), r.Age, w.views().inputs, strip).and(w.Propose(r.Name(), r.Age, failed.found, strip))
 }
 
 // failedChanges are changes of files that failed, until one on the same file works.
 type failedChanges struct {
 	open  map[string][]*Item // by path
-	found []*redundant
+	found []*Finding
 }
-
-func newFailedChanges() *failedChanges { return &failedChanges{open: map[string][]*Item{}} }
 
 func (a *failedChanges) read(x *Item) {
 	if x.Call == nil || len(x.Call.Actions) == 0 || x.Call.Command() != "" {
@@ -66,8 +43,9 @@ func (a *failedChanges) read(x *Item) {
 		default:
 			for _, old := range a.open[did.Path] {
 				// A patch over several files waits for the last of them.
-				if !sameStep(old, x) && len(old.Call.Actions) == 1 {
-					a.found = append(a.found, &redundant{old: old, by: []*Item{x}, why: "it failed, and a later change of the file worked"})
+				if !SameStep(old, x) && len(old.Call.Actions) == 1 {
+					a.found = append(a.found, &Finding{Item: old, Field: Input, By: []*Item{x},
+						Why: "it failed, and a later change of the file worked"})
 				}
 			}
 			delete(a.open, did.Path)
@@ -79,4 +57,5 @@ func (a *failedChanges) read(x *Item) {
 const stripFrom = 200
 
 // telling are arguments that say what a call was about: they stay whatever their size.
-var telling = append(slices.Clone(pathKeys), "command", "cmd", "url", "uri", "pattern", "query", "description", "name", "id", "cwd", "workdir", "title")
+var telling = append(slices.Clone(PathKeys), "command", "cmd", "url", "uri", "pattern", "query", "description",
+	"name", "id", "cwd", "workdir", "title")

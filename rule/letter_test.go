@@ -43,7 +43,7 @@ func TestFiles_theLetterTakesAnyOperationOnTheFile(t *testing.T) {
 			for _, o := range c.ops {
 				ids = append(ids, l.Call(o.tool, o.args, page))
 			}
-			found := l.Found(t, &rule.Files{Letter: true})
+			found := l.Found(t, formOf(true, &rule.Files{}))
 			got := ""
 			for _, id := range ids {
 				e, goes := found[id]
@@ -69,11 +69,11 @@ func TestFiles_theLetterLooksOnlyAtOperationsThatCompleted(t *testing.T) {
 	l.Fail("read", ruletest.Args{"filePath": "a.go"}, page)
 	l.Fail("edit", ruletest.Args{"filePath": "a.go"}, page)
 	l.Running("write", ruletest.Args{"filePath": "a.go"})
-	if got := l.Found(t, &rule.Files{Letter: true}); len(got) != 0 {
+	if got := l.Found(t, formOf(true, &rule.Files{})); len(got) != 0 {
 		t.Errorf("got %+v, want nothing", got)
 	}
 	l.End(l.Messages[len(l.Messages)-1].Parts[1].ID, "Wrote it.")
-	if got := l.Found(t, &rule.Files{Letter: true}); len(got) != 1 {
+	if got := l.Found(t, formOf(true, &rule.Files{})); len(got) != 1 {
 		t.Errorf("once the write has ended: got %+v, want the read", got)
 	}
 }
@@ -98,7 +98,7 @@ func TestInputs_theLetterStripsToMetadata(t *testing.T) {
 			old := l.Call(c.tool, c.args, "Done.")
 			again := l.Call("read", ruletest.Args{"filePath": "a.go"}, page)
 			window := l.Window()
-			found := (&rule.Inputs{Letter: true}).Find(window)
+			found := formOf(true, &rule.Inputs{}).Find(window)
 			if c.want == "" {
 				if len(found.Elisions)+len(found.Refusals) != 0 {
 					t.Errorf("got %+v, want nothing", found)
@@ -120,7 +120,7 @@ func TestInputs_theLetterFollowsTheOtherRules(t *testing.T) {
 	l := ruletest.New()
 	first := l.Call("webfetch", prompt, page)
 	l.Call("webfetch", prompt, page)
-	if got := l.Found(t, &rule.Inputs{Letter: true}); len(got) != 1 || got[first].Shown != `{"url":"https://a.example"}` {
+	if got := l.Found(t, formOf(true, &rule.Inputs{})); len(got) != 1 || got[first].Shown != `{"url":"https://a.example"}` {
 		t.Errorf("got %+v, want the arguments of %s stripped", got, first)
 	}
 }

@@ -8,9 +8,10 @@ import (
 // phrases are those of which every placeholder has one, behind its handle.
 var phrases = []string{" left out", " distilled", " failed;"}
 
-// ContainsPlaceholder reports whether a text holds something that stands in place of what was left out, or a line that shows a handle. Models imitate what
-// they see: a host should refuse to write such a text into a file. A text that only speaks of placeholders, as a program that makes them does, is none;
-// nor is an example with a 9 in its handle, which no handle has.
+// ContainsPlaceholder reports whether a text holds something that stands in place of what was left
+// out, or a line that shows a handle. Models imitate what they see: a host should refuse to write
+// such a text into a file. A text that only speaks of placeholders, as a program that makes them
+// does, is not one; nor is an example with a 9 in its handle, which no handle has.
 func ContainsPlaceholder(text string) bool {
 	for _, known := range []string{Cleared, Superseded, " - truncated to save context]", "[Error output truncated - "} {
 		if strings.Contains(text, known) {
@@ -38,7 +39,8 @@ func ContainsPlaceholder(text string) bool {
 		begins := at == 0 || rest[at-1] == '\n'
 		rest = rest[at+len(labelOpening):]
 		n := handleIn(rest)
-		if after, ok := strings.CutPrefix(rest[n:], "]"); begins && ok && n >= HandleLength && (after == "" || after[0] == '\n' || after[0] == '\r') {
+		if after, ok := strings.CutPrefix(rest[n:], "]"); begins && ok && n >= HandleLength &&
+			(after == "" || after[0] == '\n' || after[0] == '\r') {
 			return true
 		}
 	}

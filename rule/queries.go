@@ -9,47 +9,34 @@ import (
 	"github.com/winnowhq/winnow/call"
 )
 
-// Queries elides the answer to a question about the state of things (ls, git status) when it was asked again (S002 4).
-//
-// By the letter two commands ask the same when they begin with the same word, two of git's with the same two. The sound form compares the whole
-// command and the folder in which it ran ("cd /repo && ls" says that too), takes only commands that do nothing but ask, and wants both to have worked.
-type Queries struct {
-	Letter bool
-	Age    Age
-}
+// Queries leaves out the answer to a question about the state of things (ls, git status) when it
+// was asked again. It compares the whole command and the folder in which it ran ("cd /repo && ls"
+// says that too), takes only commands that do nothing but ask, and wants both to have worked.
+type Queries struct{ Age Age }
 
 // Name is "queries".
 func (*Queries) Name() string { return "queries" }
 
-func (r *Queries) fresh() *questions { return newQuestions(r.Letter) }
-
-func (r *Queries) remembers(w Window) []reads { return []reads{recollect(w, r, r.fresh)} }
-
 // Find looks at commands, and at tools that list files.
 func (r *Queries) Find(w Window) Found {
 	w = w.Read()
-	seen := remember(w, r, r.fresh)
-	return w.propose(r.Name(), r.Age, r.Letter, seen.found, func(d *redundant) []Elision {
-		if r.Letter {
-			return []Elision{{Field: Output, Shown: Superseded}}
-		}
-		return []Elision{{Field: Output, Shown: w.placeholder(d.old, Output, "asked again below")}}
+	seen := grow(w, r, func() *questions {
+		return &questions{open: map[string][]*Item{},
+			folders: map[string]string{}}
+	})
+	return w.Propose(r.Name(), r.Age, seen.found, func(f *Finding) string {
+		return w.placeholder(f.Item, Output, "asked again below")
 	})
 }
 
-// questions is what Queries remembers.
+// questions is what Queries reads off a timeline.
 type questions struct {
-	letter  bool
-	open    map[string][]*Item // by the question: those whose answer stands; more than one when they were asked in one step
-	folders map[string]string  // tool → the folder that its commands went to, "" for the one in which they began
-	found   []*redundant
+	// open holds the calls whose answer is the newest, by the question; several that were asked in
+	// one step.
+	open    map[string][]*Item
+	folders map[string]string // tool → the folder that its commands went to, "" for the first one
+	found   []*Finding
 }
-
-func newQuestions(letter bool) *questions {
-	return &questions{letter: letter, open: map[string][]*Item{}, folders: map[string]string{}}
-}
-
-func (q *questions) superseded() []*redundant { return q.found }
 
 func (q *questions) read(x *Item) {
 	if x.Call == nil {
@@ -57,29 +44,23 @@ func (q *questions) read(x *Item) {
 	}
 	key := q.key(x)
 	q.follow(x)
-	if key == "" || !ended(x.Part) || !q.letter && !x.Call.Worked() {
+	if key == "" || !worked(x) {
 		return
 	}
 	open := []*Item{x}
 	for _, old := range q.open[key] {
-		if sameStep(old, x) {
+		if SameStep(old, x) {
 			open = append(open, old)
 			continue
 		}
-		q.found = append(q.found, &redundant{old: old, by: []*Item{x}, why: "it was asked again later"})
+		q.found = append(q.found, &Finding{Item: old, Field: Output, By: []*Item{x}, Why: "it was asked again later"})
 	}
 	q.open[key] = open
 }
 
 // key names what a call asked, "" for calls that ask nothing.
 func (q *questions) key(x *Item) string {
-	command := x.Call.Command()
-	switch {
-	case q.letter && command != "":
-		return kindOfQuery(command)
-	case q.letter:
-		return ""
-	case command == "" && slices.Contains(listers, x.Call.Name):
+	if x.Call.Command() == "" && slices.Contains(listers, x.Call.Name) {
 		return string(x.Call.Retried[:])
 	}
 	asks, folder := x.Call.Asks, x.Call.Entered
@@ -89,16 +70,17 @@ func (q *questions) key(x *Item) string {
 	gone := ""
 	if folder == "" {
 		gone = q.folders[x.Part.Tool]
-		if folder = argument(x.Part, "workdir", "cwd", "working_directory"); folder == "" || !call.Rooted(folder) {
+		if folder = Argument(x.Part, "workdir", "cwd", "working_directory"); folder == "" || !call.Rooted(folder) {
 			folder = path.Join(x.Call.Cwd, folder)
 		}
 	}
 	return x.Part.Tool + "\x00" + path.Clean(folder) + "\x00" + gone + "\x00" + asks
 }
 
-// follow notes where commands go to: in some products the shell stays there. Where that is not plain, it is a place of its own.
+// follow notes where commands go to: in some products the shell stays there. Where that is not
+// plain, it is a place of its own.
 func (q *questions) follow(x *Item) {
-	if q.letter || !x.Call.Goes {
+	if !x.Call.Goes {
 		return
 	}
 	to := fmt.Sprintf("? %d", x.At)
@@ -118,7 +100,8 @@ func (c *Call) question(ran *call.Call) {
 		return
 	}
 	steps := ran.Steps()
-	if len(steps) > 0 && steps[0].Alone && len(steps[0].Words) == 2 && steps[0].Words[0] == "cd" && call.Rooted(steps[0].Words[1]) && (steps[0].After == "" || steps[0].After == "&&") {
+	if len(steps) > 0 && steps[0].Alone && len(steps[0].Words) == 2 && steps[0].Words[0] == "cd" &&
+		call.Rooted(steps[0].Words[1]) && (steps[0].After == "" || steps[0].After == "&&") {
 		c.Entered, steps = steps[0].Words[1], steps[1:]
 	}
 	if len(steps) == 1 && steps[0].Alone && steps[0].After == "" && onlyAsks(steps[0].Words) {
@@ -127,44 +110,20 @@ func (c *Call) question(ran *call.Call) {
 		}
 	}
 	// Of a text that cannot be parsed it is not known.
-	c.GoesOn = len(ran.Ran) == 0 && call.ContainsAny(command, "cd ", "pushd", "popd") || slices.ContainsFunc(steps, func(s call.Step) bool {
-		return len(s.Words) > 0 && (s.Words[0] == "cd" || s.Words[0] == "pushd" || s.Words[0] == "popd")
-	})
+	c.GoesOn = len(ran.Ran) == 0 && call.ContainsAny(command, "cd ", "pushd", "popd") ||
+		slices.ContainsFunc(steps, func(s call.Step) bool {
+			return len(s.Words) > 0 && (s.Words[0] == "cd" || s.Words[0] == "pushd" || s.Words[0] == "popd")
+		})
 	c.Goes = c.GoesOn || c.Entered != ""
 }
 
-// kindOfQuery is what S002 takes for one question: the first word of a command, of git's with the second; "" for what it takes for none.
-func kindOfQuery(command string) string {
-	first, rest, more := command, "", false
-	if at := strings.IndexAny(command, " \t\r\n\v\f"); at >= 0 {
-		first, rest, more = command[:at], strings.TrimSpace(command[at:]), true
-	}
-	switch first {
-	case "ls", "tree":
-		return first
-	case "find":
-		if more {
-			return first
-		}
-	case "pwd":
-		if !more {
-			return first
-		}
-	case "git":
-		for _, sub := range []string{"status", "branch", "log"} {
-			if strings.HasPrefix(rest, sub) {
-				return "git " + strings.Fields(rest)[0]
-			}
-		}
-	}
-	return ""
-}
-
 // listers are tools that list files and do nothing else.
-var listers = []string{"list", "ls", "glob", "find", "list_directory", "list_dir", "directory_tree", "list_files", "find_file", "file_search"}
+var listers = []string{"list", "ls", "glob", "find", "list_directory", "list_dir", "directory_tree", "list_files",
+	"find_file", "file_search"}
 
-// askers are programs whose answer is the state of something at the moment and nothing else, so that the newest answer is the one that is true. What
-// reads contents (cat, grep, git show) is not among them: an earlier answer may be all that is left of what was there.
+// askers are programs whose answer is the state of something at the moment and nothing else, so
+// that the newest answer is the one that is true. What reads contents (cat, grep, git show) is not
+// among them: an earlier answer may be all that is left of what was there.
 var askers = []string{"ls", "tree", "find", "fd", "pwd", "stat", "wc", "du", "df", "ps", "pgrep", "free", "printenv"}
 
 // onlyAsks reports whether a simple command asks for the state of something and changes nothing.
@@ -180,24 +139,31 @@ func onlyAsks(words []string) bool {
 		}
 		return len(args) > 0 && (args[0] == "ps" || args[0] == "images" || args[0] == "ls")
 	case "kubectl":
-		return len(args) > 0 && args[0] == "get" && !has(func(w string) bool { return w == "-w" || strings.HasPrefix(w, "--watch") })
+		return len(args) > 0 && args[0] == "get" && !has(func(w string) bool {
+			return w == "-w" ||
+				strings.HasPrefix(w, "--watch")
+		})
 	case "find":
 		return !has(func(w string) bool {
-			return strings.HasPrefix(w, "-delete") || strings.HasPrefix(w, "-exec") || strings.HasPrefix(w, "-ok") || strings.HasPrefix(w, "-fprint") || w == "-fls"
+			return strings.HasPrefix(w, "-delete") || strings.HasPrefix(w, "-exec") || strings.HasPrefix(w, "-ok") ||
+				strings.HasPrefix(w, "-fprint") || w == "-fls"
 		})
 	case "fd":
 		return !has(func(w string) bool {
-			return strings.HasPrefix(w, "--exec") || strings.HasPrefix(w, "-") && !strings.HasPrefix(w, "--") && strings.ContainsAny(w, "xX")
+			return strings.HasPrefix(w, "--exec") || strings.HasPrefix(w, "-") && !strings.HasPrefix(w, "--") &&
+				strings.ContainsAny(w, "xX")
 		})
 	case "tree":
 		return !has(func(w string) bool {
-			return strings.HasPrefix(w, "-") && !strings.HasPrefix(w, "--") && strings.Contains(w, "o") || strings.HasPrefix(w, "--output")
+			return strings.HasPrefix(w, "-") && !strings.HasPrefix(w, "--") && strings.Contains(w, "o") ||
+				strings.HasPrefix(w, "--output")
 		})
 	}
 	return slices.Contains(askers, program)
 }
 
-// gitAsks does so for git, whose commands of one name ask with some arguments and change with others: what is not known to ask does not.
+// gitAsks is onlyAsks for git, whose commands of one name ask with some arguments and change with
+// others: what is not known to ask does not.
 func gitAsks(args []string) bool {
 	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
 		switch {
@@ -221,10 +187,15 @@ func gitAsks(args []string) bool {
 		return !written
 	case "diff":
 		return !written && slices.ContainsFunc(args, func(w string) bool {
-			return w == "--stat" || strings.HasPrefix(w, "--stat=") || w == "--shortstat" || w == "--numstat" || w == "--name-only" || w == "--name-status"
-		}) && !slices.ContainsFunc(args, func(w string) bool { return w == "-p" || w == "-u" || w == "--patch" || w == "--patch-with-stat" })
+			return w == "--stat" || strings.HasPrefix(w, "--stat=") || w == "--shortstat" || w == "--numstat" ||
+				w == "--name-only" || w == "--name-status"
+		}) && !slices.ContainsFunc(args, func(w string) bool {
+			return w == "-p" || w == "-u" || w == "--patch" ||
+				w == "--patch-with-stat"
+		})
 	case "branch":
-		return listsOnly(args, "-a", "-r", "-v", "-vv", "-av", "-avv", "-rv", "-va", "-vva", "--all", "--remotes", "--verbose", "--show-current", "--no-color")
+		return listsOnly(args, "-a", "-r", "-v", "-vv", "-av", "-avv", "-rv", "-va", "-vva", "--all", "--remotes",
+			"--verbose", "--show-current", "--no-color")
 	case "tag":
 		return listsOnly(args)
 	case "remote":
@@ -235,15 +206,16 @@ func gitAsks(args []string) bool {
 	return false
 }
 
-// listsOnly reports whether the arguments of git branch or git tag only choose and order what is listed. An operand names what is to be
-// made, unless one of the options before it asks for a list.
+// listsOnly reports whether the arguments of git branch or git tag only choose and order what is
+// listed. An operand names what is to be made, unless one of the options before it asks for a list.
 func listsOnly(args []string, options ...string) bool {
 	listed := false
 	for _, w := range args {
 		switch {
 		case w == "--list" || w == "--contains" || w == "--merged" || w == "--no-merged" || w == "--points-at":
 			listed = true
-		case slices.Contains(options, w), strings.HasPrefix(w, "--sort="), strings.HasPrefix(w, "--format="), strings.HasPrefix(w, "--contains="),
+		case slices.Contains(options, w), strings.HasPrefix(w, "--sort="), strings.HasPrefix(w, "--format="),
+			strings.HasPrefix(w, "--contains="),
 			strings.HasPrefix(w, "--merged="), strings.HasPrefix(w, "--no-merged="):
 		case !listed || strings.HasPrefix(w, "-"):
 			return false

@@ -170,7 +170,7 @@ func TestQueries_toolsThatListFilesAreQuestions(t *testing.T) {
 			if _, goes := l.Found(t, &rule.Queries{})[first]; goes != c.goes {
 				t.Errorf("it goes: %v, want %v", goes, c.goes)
 			}
-			if len(l.Found(t, &rule.Queries{Letter: true})) > 0 {
+			if len(l.Found(t, formOf(true, &rule.Queries{}))) > 0 {
 				t.Error("it goes by the letter, which knows commands alone")
 			}
 		})
@@ -193,9 +193,9 @@ func TestQueries_ofOneStepStay(t *testing.T) {
 		l := ruletest.New()
 		first := l.Call("bash", ls, pebbleListing)
 		second := l.Beside("bash", ls, pebbleListing)
-		onlyElides(t, l, &rule.Queries{Letter: letter})
+		onlyElides(t, l, formOf(letter, &rule.Queries{}))
 		l.Call("bash", ls, pebbleListing)
-		onlyElides(t, l, &rule.Queries{Letter: letter}, first, second)
+		onlyElides(t, l, formOf(letter, &rule.Queries{}), first, second)
 	}
 }
 
@@ -223,7 +223,7 @@ func TestQueries_byTheLetterTheFirstWordIsTheQuestion(t *testing.T) {
 		l := ruletest.New()
 		first := l.Call("bash", ruletest.Args{"command": c.first}, pebbleListing)
 		again := l.Call("bash", ruletest.Args{"command": c.again}, pebbleListing)
-		e, is := l.Found(t, &rule.Queries{Letter: true})[first]
+		e, is := l.Found(t, formOf(true, &rule.Queries{}))[first]
 		if is != c.goes {
 			t.Errorf("%q goes because of %q: %v, want %v", c.first, c.again, is, c.goes)
 		}

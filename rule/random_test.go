@@ -17,9 +17,9 @@ import (
 // everyRule in one form, each new.
 func everyRule(letter bool, age rule.Age) []rule.Rule {
 	all := []rule.Rule{
-		&rule.Files{Letter: letter, Age: age}, &rule.URLs{Letter: letter, Age: age}, &rule.Queries{Letter: letter, Age: age}, &rule.Snapshots{Letter: letter, Age: age, Keep: 1},
-		&rule.Retries{Letter: letter, Age: age}, &rule.Inputs{Letter: letter, Age: age}, &rule.Errors{Letter: letter, Age: age}, &rule.CodeBlocks{Letter: letter, Age: age},
-		&rule.AttachedFiles{Letter: letter, Age: age},
+		formOf(letter, &rule.Files{Age: age}), formOf(letter, &rule.URLs{Age: age}), formOf(letter, &rule.Queries{Age: age}), formOf(letter, &rule.Snapshots{Age: age, Keep: 1}),
+		formOf(letter, &rule.Retries{Age: age}), formOf(letter, &rule.Inputs{Age: age}), formOf(letter, &rule.Errors{Age: age}), formOf(letter, &rule.CodeBlocks{Age: age}),
+		formOf(letter, &rule.AttachedFiles{Age: age}),
 	}
 	if !letter {
 		all = append(all, &rule.Duplicates{Age: age}, &rule.Todos{Age: age}, &rule.Idle{Outputs: 1 + age.Steps, Inputs: 2 + age.Turns, Least: 20},

@@ -43,7 +43,7 @@ func TestRetries_anErrorGoesWhenTheSameCallWorkedLater(t *testing.T) {
 			if letter {
 				want = c.goesByTheLetter
 			}
-			e, is := l.Found(t, &rule.Retries{Letter: letter})[first]
+			e, is := l.Found(t, formOf(letter, &rule.Retries{}))[first]
 			if is != want {
 				t.Errorf("%s, letter %v: it goes: %v, want %v", c.name, letter, is, want)
 			}
@@ -74,7 +74,7 @@ func TestRetries_oneLineOfTheFailureStays(t *testing.T) {
 			t.Errorf("got %d bytes: %q", len(shown), shown)
 		}
 	})
-	t.Run("by the letter a command that ended is no error", func(t *testing.T) { onlyElides(t, l, &rule.Retries{Letter: true}) })
+	t.Run("by the letter a command that ended is no error", func(t *testing.T) { onlyElides(t, l, formOf(true, &rule.Retries{})) })
 }
 
 func TestRetries_allFailuresBeforeTheSuccessGo(t *testing.T) {
@@ -82,12 +82,12 @@ func TestRetries_allFailuresBeforeTheSuccessGo(t *testing.T) {
 	for _, letter := range []bool{false, true} {
 		l := ruletest.New()
 		first, second := l.Fail("bash", build, pebbleFailure), l.Fail("bash", build, pebbleFailure)
-		onlyElides(t, l, &rule.Retries{Letter: letter})
+		onlyElides(t, l, formOf(letter, &rule.Retries{}))
 		l.Call("bash", build, "made")
 		third := l.Fail("bash", build, pebbleFailure)
-		onlyElides(t, l, &rule.Retries{Letter: letter}, first, second)
+		onlyElides(t, l, formOf(letter, &rule.Retries{}), first, second)
 		l.Call("bash", build, "made")
-		onlyElides(t, l, &rule.Retries{Letter: letter}, first, second, third)
+		onlyElides(t, l, formOf(letter, &rule.Retries{}), first, second, third)
 	}
 }
 
@@ -96,7 +96,7 @@ func TestRetries_aSuccessBeforeAFailureStays(t *testing.T) {
 		l := ruletest.New()
 		l.Call("webfetch", ruletest.Args{"url": "u"}, pebbleFailure)
 		l.Fail("webfetch", ruletest.Args{"url": "u"}, pebbleFailure)
-		onlyElides(t, l, &rule.Retries{Letter: letter})
+		onlyElides(t, l, formOf(letter, &rule.Retries{}))
 	}
 }
 
@@ -121,9 +121,9 @@ func TestRetries_inOneStepNothingGoes(t *testing.T) {
 		l := ruletest.New()
 		first := l.Fail("webfetch", ruletest.Args{"url": "u"}, pebbleFailure)
 		l.Beside("webfetch", ruletest.Args{"url": "u"}, "made")
-		onlyElides(t, l, &rule.Retries{Letter: letter})
+		onlyElides(t, l, formOf(letter, &rule.Retries{}))
 		l.Call("webfetch", ruletest.Args{"url": "u"}, "made")
-		onlyElides(t, l, &rule.Retries{Letter: letter}, first)
+		onlyElides(t, l, formOf(letter, &rule.Retries{}), first)
 	}
 }
 
@@ -134,7 +134,7 @@ func TestRetries_whatAPersonRefusedStays(t *testing.T) {
 	first := l.Fail("bash", build, refused)
 	l.Call("bash", build, "made")
 	onlyElides(t, l, &rule.Retries{})
-	t.Run("by the letter it is an error like others", func(t *testing.T) { onlyElides(t, l, &rule.Retries{Letter: true}, first) })
+	t.Run("by the letter it is an error like others", func(t *testing.T) { onlyElides(t, l, formOf(true, &rule.Retries{}), first) })
 }
 
 func TestRetries_aCommandOfUnknownOutcomeProvesNothing(t *testing.T) {

@@ -1,11 +1,15 @@
 package rule
 
-// Rule finds what may be left out of a window. It is a pure function: the same window gives the same elisions.
+// Rule finds what may be left out of a window. It is a pure function: the same window gives the
+// same elisions.
 type Rule interface {
 	// Name is what elisions, refusals and the configuration call it.
 	Name() string
 	Find(w Window) Found
 }
+
+// Free is a rule whose elisions need not stay for others that went because of them.
+type Free interface{ Free() bool }
 
 // Found is what a rule found, and what it left alone although it looked at it.
 type Found struct {

@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/winnowhq/winnow/rule"
+	"github.com/winnowhq/winnow/rule/letter"
 	"github.com/winnowhq/winnow/rule/ruletest"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/token"
@@ -24,7 +25,7 @@ func TestS002_t35_inputsAreStrippedOnSupersede(t *testing.T) {
 	first := l.Call("write", ruletest.Args{"filePath": "/repo/test.txt", "content": content}, "Wrote the file.")
 	last := l.Call("write", ruletest.Args{"filePath": "/repo/test.txt", "content": content + "B"}, "Wrote the file.")
 	t.Run("letter", func(t *testing.T) {
-		got := l.Found(t, &rule.Inputs{Letter: true})
+		got := l.Found(t, formOf(true, &rule.Inputs{}))
 		if len(got) != 1 || got[first].Shown != `{"filePath":"/repo/test.txt"}` || got[first].By != last {
 			t.Errorf("got %+v, want the input of %s without its content", got, first)
 		}
@@ -46,7 +47,7 @@ func TestS002_t36_readsSupersedeReads(t *testing.T) {
 	last := l.Call("read", ruletest.Args{"filePath": "/repo/config.json"}, wholeFile(40))
 	for _, letter := range []bool{true, false} {
 		t.Run(form(letter), func(t *testing.T) {
-			got := l.Found(t, &rule.Files{Letter: letter})
+			got := l.Found(t, formOf(letter, &rule.Files{}))
 			if len(got) != 1 || got[first].By != last || letter && got[first].Shown != rule.Superseded {
 				t.Errorf("got %+v, want %s because of %s, and not %s", got, first, last, other)
 			}
@@ -63,7 +64,7 @@ func TestS002_t42_attachmentsBecomeBreadcrumbs(t *testing.T) {
 			shot := l.Call("screenshot", ruletest.Args{"page": "home"}, "Taken.")
 			returned(l, shot, session.Part{Filename: "shot.png", Mime: "image/png", URL: url})
 			l.Quiet(1)
-			got := l.Found(t, &rule.AttachedFiles{Letter: letter, Age: rule.Age{Steps: 1}})
+			got := l.Found(t, formOf(letter, &rule.AttachedFiles{Age: rule.Age{Steps: 1}}))
 			want := "image.png, image/png, 12 KB left out]"
 			if letter {
 				want = "[File: image.png, 12KB]"
@@ -89,7 +90,7 @@ func TestS002_t43_oldCodeBlocksAreTruncated(t *testing.T) {
 		t.Run(form(letter), func(t *testing.T) {
 			l := ruletest.New()
 			old := l.User("Mind this:\n```typescript\n" + codeOf(15) + "```\nand this:\n```\n" + codeOf(3) + "```")
-			r := &rule.CodeBlocks{Letter: letter, Age: rule.Age{Turns: 5}}
+			r := formOf(letter, &rule.CodeBlocks{Age: rule.Age{Turns: 5}})
 			l.Turns(4)
 			if got := l.Found(t, r); len(got) != 0 {
 				t.Errorf("after four turns %+v goes", got)
@@ -129,25 +130,25 @@ func TestS002_t45_compactedPartsAreSkipped(t *testing.T) {
 		rule rule.Rule
 		log  func(*ruletest.Log) string // returns the part that goes
 	}{
-		{"files, letter", &rule.Files{Letter: true}, reread},
+		{"files, letter", formOf(true, &rule.Files{}), reread},
 		{"files, sound", &rule.Files{}, reread},
-		{"inputs, letter", &rule.Inputs{Letter: true}, twice("write", ruletest.Args{"filePath": "a.go", "content": page}, "Done.")},
+		{"inputs, letter", formOf(true, &rule.Inputs{}), twice("write", ruletest.Args{"filePath": "a.go", "content": page}, "Done.")},
 		{"inputs, sound", &rule.Inputs{}, twice("write", ruletest.Args{"filePath": "a.go", "content": page}, "Done.")},
-		{"urls, letter", &rule.URLs{Letter: true}, twice("webfetch", ruletest.Args{"url": "https://a.example"}, page)},
+		{"urls, letter", formOf(true, &rule.URLs{}), twice("webfetch", ruletest.Args{"url": "https://a.example"}, page)},
 		{"urls, sound", &rule.URLs{}, twice("webfetch", ruletest.Args{"url": "https://a.example"}, page)},
-		{"queries, letter", &rule.Queries{Letter: true}, twice("bash", ruletest.Args{"command": "ls -la"}, page)},
+		{"queries, letter", formOf(true, &rule.Queries{}), twice("bash", ruletest.Args{"command": "ls -la"}, page)},
 		{"queries, sound", &rule.Queries{}, twice("bash", ruletest.Args{"command": "ls -la"}, page)},
-		{"snapshots, letter", &rule.Snapshots{Letter: true, Keep: 1}, twice("snapshot", ruletest.Args{}, page)},
+		{"snapshots, letter", formOf(true, &rule.Snapshots{Keep: 1}), twice("snapshot", ruletest.Args{}, page)},
 		{"snapshots, sound", &rule.Snapshots{Keep: 1}, twice("browser_snapshot", ruletest.Args{}, page)},
-		{"retries, letter", &rule.Retries{Letter: true}, failedOnce(trace)},
+		{"retries, letter", formOf(true, &rule.Retries{}), failedOnce(trace)},
 		{"retries, sound", &rule.Retries{}, failedOnce(trace)},
-		{"errors, letter", &rule.Errors{Letter: true}, failedOnce(trace)},
+		{"errors, letter", formOf(true, &rule.Errors{}), failedOnce(trace)},
 		{"errors, sound", &rule.Errors{}, failedOnce(trace)},
-		{"attachments, letter", &rule.AttachedFiles{Letter: true}, pictured},
+		{"attachments, letter", formOf(true, &rule.AttachedFiles{}), pictured},
 		{"attachments, sound", &rule.AttachedFiles{}, pictured},
 		{"duplicates", &rule.Duplicates{}, reread},
 		{"todos", &rule.Todos{}, twice("todowrite", ruletest.Args{"todos": todos(6)}, listed(6))},
-		{"backward, letter", rule.Backward{Letter: true, Protect: 10}, reread},
+		{"backward, letter", letter.Backward{Protect: 10}, reread},
 		{"backward, sound", rule.Backward{Protect: 10}, reread},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -206,7 +207,7 @@ func TestFiles_theLetterClaimsWhatIsMeasured(t *testing.T) {
 	l := ruletest.New()
 	first := l.Call("read", ruletest.Args{"filePath": "a.go"}, page)
 	l.Call("read", ruletest.Args{"filePath": "a.go"}, page)
-	found := l.Found(t, &rule.Files{Letter: true})
+	found := l.Found(t, formOf(true, &rule.Files{}))
 	facts := rule.NewFacts(token.Chars4{})
 	before, after := view.Tokens(l.Messages, rule.Ledger{}, facts), view.Tokens(l.Messages, rule.NewLedger(found[first]), facts)
 	if before-after != found[first].Saves {

@@ -41,7 +41,7 @@ func TestS002_t38_ofTwoFetchesOfOneURLTheNewerStays(t *testing.T) {
 		l.Call("webfetch", ruletest.Args{"url": "https://a.example/sand", "format": "text"}, page)
 		again := l.Call("webfetch", ruletest.Args{"url": "https://a.example/pebbles", "format": "text"}, page)
 		l.Call("websearch", ruletest.Args{"query": "pebbles"}, page)
-		found := onlyElides(t, l, &rule.URLs{Letter: letter}, first, search)
+		found := onlyElides(t, l, formOf(letter, &rule.URLs{}), first, search)
 		becomes(t, found[first], letter, rule.Superseded)
 		if found[first].By != again {
 			t.Errorf("%s goes because of %s, want %s", first, found[first].By, again)
@@ -59,7 +59,7 @@ func TestS002_t39_ofEqualStateQueriesTheNewestStays(t *testing.T) {
 		files := ask("find . -name '*.go'")
 		again := ask("ls -la")
 		ask("find . -name '*.go'")
-		found := onlyElides(t, l, &rule.Queries{Letter: letter}, first, files)
+		found := onlyElides(t, l, formOf(letter, &rule.Queries{}), first, files)
 		becomes(t, found[first], letter, rule.Superseded)
 		if found[first].By != again {
 			t.Errorf("%s goes because of %s, want %s", first, found[first].By, again)
@@ -73,7 +73,7 @@ func TestS002_t40_onlyTheLatestSnapshotStays(t *testing.T) {
 		first := l.Call("snapshot", nil, pebbleTree)
 		second := l.Turns(1).Call("snapshot", nil, pebbleTree)
 		third := l.Turns(1).Call("snapshot", nil, pebbleTree)
-		found := onlyElides(t, l, &rule.Snapshots{Letter: letter, Keep: 1}, first, second)
+		found := onlyElides(t, l, formOf(letter, &rule.Snapshots{Keep: 1}), first, second)
 		becomes(t, found[first], letter, rule.Superseded)
 		if found[second].By != third {
 			t.Errorf("%s goes because of %s, want %s", second, found[second].By, third)
@@ -86,10 +86,10 @@ func TestS002_t41_aFailedAttemptGoesWhenTheRetryWorked(t *testing.T) {
 		l := ruletest.New()
 		fetch := ruletest.Args{"url": "https://a.example/pebbles"}
 		first, second := l.Fail("webfetch", fetch, pebbleFailure), l.Fail("webfetch", fetch, pebbleFailure)
-		onlyElides(t, l, &rule.Retries{Letter: letter})
+		onlyElides(t, l, formOf(letter, &rule.Retries{}))
 		worked := l.Call("webfetch", fetch, page)
 		l.Fail("webfetch", ruletest.Args{"url": "https://a.example/sand"}, pebbleFailure)
-		found := onlyElides(t, l, &rule.Retries{Letter: letter}, first, second)
+		found := onlyElides(t, l, formOf(letter, &rule.Retries{}), first, second)
 		for _, part := range []string{first, second} {
 			becomes(t, found[part], letter, rule.Superseded)
 			if e := found[part]; e.By != worked || e.Field != rule.Error {
@@ -110,7 +110,7 @@ func TestS002_t44_anErrorOlderThanThreeTurnsIsTruncated(t *testing.T) {
 		l.Turns(1)
 		l.Fail("bash", ruletest.Args{"command": "make flint"}, failure)
 		l.Turns(2)
-		e := onlyElides(t, l, &rule.Errors{Letter: letter, Age: rule.Age{Turns: 3}}, old)[old]
+		e := onlyElides(t, l, formOf(letter, &rule.Errors{Age: rule.Age{Turns: 3}}), old)[old]
 		if first, _, _ := strings.Cut(e.Shown, "\n"); first != "Error: Something failed" || e.Field != rule.Error {
 			t.Errorf("the %s begins with %q, want the first line of the error", e.Field, first)
 		}

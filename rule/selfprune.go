@@ -9,7 +9,8 @@ import (
 	"github.com/winnowhq/winnow/token"
 )
 
-// Rule names of what an agent, or somebody who looks after it, left out by handle. No rule of that name finds anything by itself.
+// Rule names of what an agent, or somebody who looks after it, left out by handle. No rule of that
+// name finds anything by itself.
 const (
 	Discard = "discard" // a placeholder is shown
 	Distill = "distill" // a summary is shown
@@ -23,13 +24,15 @@ const (
 	ToolRestore = "context_restore"
 )
 
-// SelfPrunes reports whether a tool is one of those that an agent prunes its own context with, whatever server it comes from. Their results are never worth a
-// handle, and what a context_distill call says stands in place of what it distilled.
+// SelfPrunes reports whether a tool is one of those that an agent prunes its own context with,
+// whatever server it comes from. Their results are never worth a handle, and what a context_distill
+// call says stands in place of what it distilled.
 func SelfPrunes(tool string) bool {
 	return slices.Contains([]string{ToolList, ToolDiscard, ToolDistill, ToolRestore}, call.Name(tool))
 }
 
-// Estimate is the size of a part as chars/4 has it, whatever counter is in use: the same at any time, so that what depends on it never moves.
+// Estimate is the size of a part as chars/4 has it, whatever counter is in use: the same at any
+// time, so that what depends on it never moves.
 func Estimate(p *session.Part) Size {
 	text, input, output, _ := pieces(p)
 	count := token.Chars4{}.Count
@@ -40,7 +43,8 @@ func Estimate(p *session.Part) Size {
 	return size
 }
 
-// Worth reports whether a part is big enough to be worth a handle: its text, its arguments, or what a call gave back.
+// Worth reports whether a part is big enough to be worth a handle: its text, its arguments, or what
+// a call gave back.
 func Worth(p *session.Part, minimum int) bool {
 	if p.Type == session.ToolPart && SelfPrunes(p.Tool) {
 		return false
@@ -63,7 +67,8 @@ func (w Window) Distilled(p *session.Part, field Field, summary string) string {
 	return w.opened(p) + measured(p, field) + " distilled] " + strings.TrimSpace(summary)
 }
 
-// DistilledWith is shown in place of a field that a summary stands for which is shown in the place of another part.
+// DistilledWith is shown in place of a field that a summary stands for which is shown in the place
+// of another part.
 //
 //	[winnow p7q9xm: grep func, 80 lines left out; distilled with k3f9a2]
 func (w Window) DistilledWith(p *session.Part, field Field, other *session.Part) string {
@@ -102,11 +107,13 @@ func measured(p *session.Part, field Field) string {
 	}
 }
 
-// minStripped is from how many characters on a text among the arguments of a call is left out: what identifies a call is shorter.
+// minStripped is from how many characters on a text among the arguments of a call is left out: what
+// identifies a call is shorter.
 const minStripped = 400
 
-// Stripped are the arguments of a call with a marker in place of every long text in them; ok is false when there is none. Every argument
-// stays, with a value of its kind, for models imitate what they see; of a patch the names of its files stay too.
+// Stripped are the arguments of a call with a marker in place of every long text in them; ok is
+// false if there is no long text. Every argument stays, with a value of its kind, because models
+// imitate what they see; of a patch the names of its files stay too.
 func (w Window) Stripped(p *session.Part) (input string, ok bool) {
 	return w.strip(&Item{Part: p}, minStripped, nil)
 }

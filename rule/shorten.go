@@ -11,13 +11,16 @@ import (
 // tooLong is the rule that elisions name of what does not fit although nothing but it was kept.
 const tooLong = "too-long"
 
-// shortest is how many tokens of an output stay at least when it is shortened: enough to see what it is, and by which handle the rest is had.
+// shortest is how many tokens of an output stay at least when it is shortened: enough to see what
+// it is, and by which handle the rest is had.
 const shortest = 200
 
-// Shorten shows less of what no request has had yet (session.Unsent), to save so many tokens: where it does not fit by itself, its beginning and its end are better
-// than a summary of it. The longest outputs are cut first, to one length; what was attached to them goes with what was cut, and is named. files leaves out
-// the files of the user's messages, too, whatever must be saved: a request with them was refused. What is pinned or guarded stays whole. It may save less
-// than was asked for; who asks measures.
+// Shorten shows less of what no request has had yet (session.Unsent), to save this many tokens:
+// where it does not fit by itself, its beginning and its end are better than a summary of it. The
+// longest outputs are cut first, to one length; what was attached to them goes with what was cut,
+// and is named. files leaves out the files of the user's messages, too, whatever must be saved: a
+// request with them was refused. What is pinned or guarded stays whole. It may save less than was
+// asked for; the caller measures.
 func (w Window) Shorten(save int, files bool) []Elision {
 	w = w.Read()
 	unsent := map[string]bool{}
@@ -26,17 +29,17 @@ func (w Window) Shorten(save int, files bool) []Elision {
 	}
 	var found []Elision
 	var outputs []*Item
-	items := w.line().items
+	items := w.Items()
 	for i := len(items) - 1; i >= 0 && unsent[items[i].Message]; i-- {
 		x := items[i]
 		switch {
 		case x.Call != nil:
-			if _, ok := w.may(tooLong, x, resultField(x.Part), Age{}, true); ok {
+			if w.free(x, ResultField(x.Part)) {
 				outputs = append(outputs, x)
 			}
 		case files && x.Part.IsMedia() && x.Role == session.User:
 			e := w.tooLong(x, Attachments, w.withoutFiles(x, ""))
-			if _, ok := w.may(tooLong, x, Attachments, Age{}, true); ok && e.Saves > 0 {
+			if w.free(x, Attachments) && e.Saves > 0 {
 				found, save = append(found, e), save-e.Saves
 			}
 		}
@@ -46,7 +49,7 @@ func (w Window) Shorten(save int, files bool) []Elision {
 		if size := x.Size(); size.Output+size.Files <= length {
 			continue
 		}
-		if e := w.tooLong(x, resultField(x.Part), w.abridged(x, length)); e.Saves > 0 {
+		if e := w.tooLong(x, ResultField(x.Part), w.abridged(x, length)); e.Saves > 0 {
 			found = append(found, e)
 		}
 	}
@@ -54,11 +57,10 @@ func (w Window) Shorten(save int, files bool) []Elision {
 	return found
 }
 
-func resultField(p *session.Part) Field {
-	if p.State.Status == session.Failed {
-		return Error
-	}
-	return Output
+// free reports whether a field may be shortened.
+func (w Window) free(x *Item, field Field) bool {
+	_, ok := w.may(tooLong, x, field, Age{})
+	return ok && !x.leftOut(field)
 }
 
 func (w Window) tooLong(x *Item, field Field, shown string) Elision {
@@ -73,7 +75,8 @@ func (w Window) tooLong(x *Item, field Field, shown string) Elision {
 	return e
 }
 
-// commonLength is the length in tokens to which outputs must be cut to save so much, no less than the shortest; what is shorter stays whole.
+// commonLength is the length in tokens to which outputs must be cut to save so much, no less than
+// the shortest; what is shorter stays whole.
 func (w Window) commonLength(outputs []*Item, save int) int {
 	longest := shortest
 	for _, x := range outputs {
@@ -97,11 +100,12 @@ func (w Window) commonLength(outputs []*Item, save int) int {
 	return low
 }
 
-// abridged is an output of at most so many tokens: its beginning, how much was left out, and its end.
+// abridged is an output of at most this many tokens: its beginning, how much was left out, and its
+// end.
 func (w Window) abridged(x *Item, tokens int) string {
 	text := x.Part.State.Result()
 	named := ""
-	if len(media(x.Part)) > 0 {
+	if len(Media(x.Part)) > 0 {
 		named = "\n" + w.withoutFiles(x, "")
 	}
 	size := w.Facts.Count(text)
@@ -117,7 +121,7 @@ func (w Window) abridged(x *Item, tokens int) string {
 		}
 		shown := head + named
 		if left := text[len(head) : len(text)-len(tail)]; left != "" {
-			shown = head + "\n" + w.leftOut(x, Measure(left)) + "\n" + tail + named
+			shown = head + "\n" + w.omitted(x, left) + "\n" + tail + named
 		}
 		if bytes < 16 || w.Facts.Count(shown) <= tokens {
 			return shown
@@ -126,7 +130,8 @@ func (w Window) abridged(x *Item, tokens int) string {
 	}
 }
 
-// beginning is that of a text, at most so many bytes: whole lines, where that is not less than half of them.
+// beginning is that of a text, at most this many bytes: whole lines, where that is not less than
+// half of them.
 func beginning(text string, bytes int) string {
 	if bytes >= len(text) {
 		return text

@@ -47,7 +47,7 @@ func TestSnapshots_ofOnePageTheNewestStays(t *testing.T) {
 			if letter {
 				want = c.goesByTheLetter
 			}
-			e, is := l.Found(t, &rule.Snapshots{Letter: letter, Keep: 1})[first]
+			e, is := l.Found(t, formOf(letter, &rule.Snapshots{Keep: 1}))[first]
 			if is != want {
 				t.Errorf("%s, letter %v: it goes: %v, want %v", c.name, letter, is, want)
 			}
@@ -74,7 +74,7 @@ func TestSnapshots_soManyStay(t *testing.T) {
 	onlyElides(t, l, &rule.Snapshots{Keep: 2}, first)
 	onlyElides(t, l, &rule.Snapshots{Keep: 3})
 	onlyElides(t, l, &rule.Snapshots{}, first, second)
-	t.Run("the letter knows no such number", func(t *testing.T) { onlyElides(t, l, &rule.Snapshots{Letter: true, Keep: 3}, first, second) })
+	t.Run("the letter knows no such number", func(t *testing.T) { onlyElides(t, l, formOf(true, &rule.Snapshots{Keep: 3}), first, second) })
 	t.Run("after what is left out settles, the newest covers all", func(t *testing.T) {
 		for _, e := range rule.Settle((&rule.Snapshots{}).Find(l.Window()), rule.Ledger{}, func(string) bool { return false }).Elisions {
 			if e.By != third {
@@ -98,9 +98,9 @@ func TestSnapshots_ofOneStepStay(t *testing.T) {
 		l := ruletest.New()
 		first := l.Call("snapshot", nil, pebbleTree)
 		second := l.Beside("snapshot", nil, pebbleTree)
-		onlyElides(t, l, &rule.Snapshots{Letter: letter, Keep: 1})
+		onlyElides(t, l, formOf(letter, &rule.Snapshots{Keep: 1}))
 		l.Call("snapshot", nil, pebbleTree)
-		onlyElides(t, l, &rule.Snapshots{Letter: letter, Keep: 1}, first, second)
+		onlyElides(t, l, formOf(letter, &rule.Snapshots{Keep: 1}), first, second)
 	}
 }
 
@@ -123,7 +123,7 @@ func TestSnapshots_theImagesGo(t *testing.T) {
 			l := ruletest.New()
 			first := takeShot(l, "take_screenshot", nil, c.output, c.images)
 			takeShot(l, "take_screenshot", nil, c.output, c.images)
-			e := onlyElides(t, l, &rule.Snapshots{Letter: c.letter, Keep: 1}, first)[first]
+			e := onlyElides(t, l, formOf(c.letter, &rule.Snapshots{Keep: 1}), first)[first]
 			if e.Field != c.field || !strings.HasSuffix(e.Shown, c.shown) {
 				t.Errorf("of the %s is shown %q, want of the %s …%q", e.Field, e.Shown, c.field, c.shown)
 			}

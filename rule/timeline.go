@@ -1,88 +1,83 @@
 package rule
 
 import (
-	"slices"
 	"unsafe"
 
 	"github.com/winnowhq/winnow/session"
 )
 
-// Item is a part of a window with its place in it: what a rule reads. It never changes once it stands on the timeline.
+// Item is a part of a window with its place in it: what a rule reads.
 type Item struct {
 	Part    *session.Part
 	Message string // id of its message
 	Role    session.Role
 	At      int // position on the timeline: of two items the greater is newer
-	// Turn counts the messages that the user wrote up to it, Asked all user messages (turns as the seeds' programs count them), and Step the
-	// model requests.
+	// Turn counts the messages that the user wrote up to it, Asked all user messages (as the
+	// programs of the seeds count turns), and Step the model requests.
 	Turn, Asked, Step int
 	// Call is what is known of a tool call that ended; nil for other parts.
 	Call *Call
 
-	size  *fact
-	short *shortInput  // once a rule asked for it
-	plain *plainOutput // likewise
+	known  *fact
+	twin   *Item // the next older item whose part has the same id
+	gone   uint8 // fields that the ledger leaves out, see bit
+	covers bool  // the ledger leaves others out because of it
+	plain  *shown
+	short  *shown
 }
 
 // Size of the part as the log has it.
-func (x *Item) Size() Size { return x.size.size.size() }
+func (x *Item) Size() Size { return x.known.size }
 
-// timeline holds the parts of a window that a rule may look at, in their order, as far as nothing about them can change any more. It grows
-// with the window; where the window is another one than before it begins again, with a new generation.
+// timeline holds the parts of a window that a rule may look at, in their order, as far as nothing
+// about them can change any more. It grows with the window. Where the window is another one than
+// before, it begins again.
 type timeline struct {
-	facts      *Facts
-	read       []stamp // of the messages that it stands for
-	items      []*Item
-	fresh      []Item // to take new ones from
-	cwd        string
-	now        Item // its counters are those of the newest message
-	memory     map[any]any
-	open       map[*redundant]*open // by the first of a list
-	unmoved    *unmoved
-	generation int
+	facts  *Facts
+	read   []stamp // of the messages that were read
+	items  []*Item
+	byPart map[string]*Item // the newest with the id
+	cwd    string
+	now    Item            // its counters are those of the newest message
+	grown  map[any]growing // what the rules read off it
+	shown  map[shownKey]*shown
+	ledger Ledger // of which the items are marked
 }
 
-// stamp tells whether a message is the one that was read: a message that changes gets parts of its own.
+// stamp tells whether a message is the one that was read: one that changes gets parts of its own.
 type stamp struct {
 	id    string
 	parts *session.Part
 	n     int
 }
 
-func stampOf(m *session.Message) stamp { return stamp{m.ID, unsafe.SliceData(m.Parts), len(m.Parts)} }
+func stampOf(m *session.Message) stamp {
+	return stamp{m.ID, unsafe.SliceData(m.Parts), len(m.Parts)}
+}
 
-// Noticed is how many of the newest messages that the rules read may be replaced in a list without a word: whoever replaces one further back says so
-// with Facts.Forget.
+// Noticed is how many of the newest messages may be replaced in a list without a word. Call
+// Facts.Forget after replacing one further back.
 const Noticed = 64
 
-// Forget says that the messages may be others than they were: the rules read them anew. What is known of each part by itself stays, as far as its
-// texts do.
+// Forget says that the messages may be others than they were: the rules read them anew. What is
+// known of each part by itself stays, unless its texts changed.
 func (f *Facts) Forget() { f.stale = true }
 
 // timeline brings the timeline of a window up to date. What it costs grows with what is new.
 func (f *Facts) timeline(messages []session.Message) *timeline {
-	t := f.line
-	settled := settled(messages)
+	t, settled := f.line, settled(messages)
 	if t == nil || f.stale || len(t.read) > settled || !t.continues(messages) {
-		f.stale = false
-		t = &timeline{facts: f, memory: map[any]any{}, open: map[*redundant]*open{}}
-		if f.line != nil {
-			t.generation = f.line.generation + 1
-		}
-		f.line = t
-	}
-	if more := settled - len(t.read); more >= itemsAtOnce {
-		t.read, t.items = slices.Grow(t.read, more), slices.Grow(t.items, more)
+		t = &timeline{facts: f, byPart: map[string]*Item{}, grown: map[any]growing{}, shown: map[shownKey]*shown{}}
+		f.line, f.stale = t, false
 	}
 	for i := len(t.read); i < settled; i++ {
 		t.add(&messages[i])
 	}
-	f.learned = learned{}
 	return t
 }
 
-// continues reports whether messages begin with those that were read. A list that grew does; another one, a fork or a window that begins elsewhere, has
-// others at its beginning or among those that were the newest. To compare all would read all of a log at each step.
+// continues reports whether messages begin with those that were read. It looks at the first one and
+// at the newest: to compare all would read the whole log at each step.
 func (t *timeline) continues(messages []session.Message) bool {
 	if len(t.read) > 0 && t.read[0] != stampOf(&messages[0]) {
 		return false
@@ -95,8 +90,8 @@ func (t *timeline) continues(messages []session.Message) bool {
 	return true
 }
 
-// settled is how many messages, from the oldest on, will not change any more: all, but for the newest step when one of its calls has
-// not ended. A call that the session went on without stays as it is.
+// settled is how many messages, from the oldest on, will not change any more: all, but for the
+// newest step when one of its calls has not ended.
 func settled(messages []session.Message) int {
 	for i := len(messages) - 1; i >= 0; i-- {
 		if messages[i].Role != session.Assistant {
@@ -112,17 +107,7 @@ func settled(messages []session.Message) int {
 	return len(messages)
 }
 
-// know is what the index knows of a part. Of many that were learned just now it is at hand.
-func (t *timeline) know(p *session.Part) *fact {
-	if known := t.facts.learned.next(p); known != nil && known.indexed && known.is(p) {
-		return known
-	}
-	return t.facts.know(p)
-}
-
-// itemsAtOnce is how many items are made at a time.
-const itemsAtOnce = 256
-
+// add reads a message.
 func (t *timeline) add(m *session.Message) {
 	t.read = append(t.read, stampOf(m))
 	if m.Path != nil && m.Path.Cwd != "" {
@@ -153,18 +138,86 @@ func (t *timeline) add(m *session.Message) {
 		}
 		begun = begun || p.Type != session.StepStartPart
 		called := p.Type == session.ToolPart && p.State != nil && p.State.Final()
-		if !called && p.Type != session.FilePart && (p.Type != session.TextPart || m.Role != session.User || p.Ignored || p.Synthetic) {
+		said := p.Type == session.TextPart && m.Role == session.User && !p.Ignored && !p.Synthetic
+		if !called && !said && p.Type != session.FilePart {
 			continue
 		}
-		if len(t.fresh) == 0 {
-			t.fresh = make([]Item, itemsAtOnce)
-		}
-		x := &t.fresh[0]
-		t.fresh = t.fresh[1:]
-		*x = Item{Part: p, Message: m.ID, Role: m.Role, At: len(t.items), Turn: t.now.Turn, Asked: t.now.Asked, Step: t.now.Step, size: t.know(p)}
+		x := &Item{Part: p, Message: m.ID, Role: m.Role, At: len(t.items), Turn: t.now.Turn, Asked: t.now.Asked,
+			Step: t.now.Step, known: t.facts.know(p), twin: t.byPart[p.ID]}
 		if called {
-			x.Call = t.facts.call(p, x.size, t.cwd)
+			x.Call = t.facts.call(p, x.known, t.cwd)
 		}
-		t.items = append(t.items, x)
+		t.items, t.byPart[p.ID] = append(t.items, x), x
+		for _, e := range t.ledger.Of(p.ID) {
+			x.gone |= bit(e.Field)
+		}
+		x.covers = t.ledger.Covers(p.ID)
 	}
+}
+
+// mark brings the marks of the items up to date with a ledger. Of one that grew only what is new is
+// looked at.
+func (t *timeline) mark(l Ledger) {
+	if !l.extends(t.ledger) {
+		for _, x := range t.items {
+			x.gone, x.covers = 0, false
+		}
+		t.ledger = Ledger{}
+	}
+	for at := len(t.ledger.elisions); at < len(l.elisions); at++ {
+		e := &l.elisions[at]
+		for x := t.byPart[e.Part]; x != nil; x = x.twin {
+			x.gone |= bit(e.Field)
+		}
+		for _, id := range e.Covers() {
+			for x := t.byPart[id]; x != nil; x = x.twin {
+				x.covers = true
+			}
+		}
+	}
+	t.ledger = l
+}
+
+// stepOf is the step of the newest part with an id, 0 of one that is not on the timeline.
+func (t *timeline) stepOf(part string) int {
+	if x := t.byPart[part]; x != nil {
+		return x.Step
+	}
+	return 0
+}
+
+// Age is how many steps ago an elision could have been made first: since the newest of the part
+// itself and of those that make it redundant. What lies idle counts from there too, although it had
+// to wait: it was carried all the while.
+func (f *Facts) Age(window []session.Message, e Elision) int {
+	t := f.timeline(window)
+	newest := t.stepOf(e.Part)
+	for _, id := range e.Covers() {
+		newest = max(newest, t.stepOf(id))
+	}
+	return max(0, t.now.Step-newest)
+}
+
+// reader is what a rule reads off a timeline: it is shown every item once, in their order.
+type reader interface{ read(x *Item) }
+
+// growing is a reader and how far it came.
+type growing struct {
+	reader
+	upTo int
+}
+
+// grow returns a rule's reader, which has read all of a window. The key is the rule, a pointer, or
+// something that several rules share.
+func grow[R reader](w Window, key any, fresh func() R) R {
+	g, ok := w.line.grown[key]
+	if !ok {
+		g.reader = fresh()
+	}
+	w.Facts.decided += len(w.line.items) - g.upTo
+	for ; g.upTo < len(w.line.items); g.upTo++ {
+		g.read(w.line.items[g.upTo])
+	}
+	w.line.grown[key] = g
+	return g.reader.(R)
 }

@@ -7,40 +7,35 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/winnowhq/winnow/call"
 	"github.com/winnowhq/winnow/session"
 )
 
-// Todos elides todo lists that a newer one replaced, in the arguments of the calls that wrote them and in what those gave back. A list that was
-// written replaces all before it, one that was read only those that were read. One that is empty or failed replaces nothing, and lists that are kept item by item
-// stay, because each call says only what it changed.
-type Todos struct {
-	Age Age
-}
+// Todos leaves out todo lists that a newer one replaced, in the arguments of the calls that wrote
+// them and in what those gave back. A list that was written replaces all before it, one that was
+// read only those that were read. One that is empty or failed replaces nothing. Lists that are kept
+// item by item stay, because each call says only what it changed.
+type Todos struct{ Age Age }
 
 // Name is "todos".
 func (*Todos) Name() string { return "todos" }
 
-func (r *Todos) fresh() *lists { return &lists{} }
-
-func (r *Todos) remembers(w Window) []reads { return []reads{recollect(w, r, r.fresh)} }
-
 // Find looks at calls of todo tools.
 func (r *Todos) Find(w Window) Found {
 	w = w.Read()
-	seen := remember(w, r, r.fresh)
-	return w.propose(r.Name(), r.Age, false, seen.found, func(d *redundant) []Elision {
-		built := []Elision{{Field: Output, Shown: w.placeholder(d.old, Output, "a newer list is below")}}
-		if shown := w.withoutList(d.old); shown != "" {
-			built = append(built, Elision{Field: Input, Shown: shown})
+	seen := grow(w, r, func() *lists { return &lists{} })
+	return w.Propose(r.Name(), r.Age, seen.found, func(f *Finding) string {
+		if f.Field == Input {
+			return w.withoutList(f.Item)
 		}
-		return built
+		return w.placeholder(f.Item, Output, "a newer list is below")
 	})
 }
 
-// lists is what Todos remembers.
+// lists is what Todos reads off a timeline.
 type lists struct {
 	open  []*Item // that nothing replaced yet
-	found []*redundant
+	found []*Finding
 }
 
 func (s *lists) read(x *Item) {
@@ -51,12 +46,15 @@ func (s *lists) read(x *Item) {
 	rest := s.open[:0]
 	for _, old := range s.open {
 		switch {
-		case sameStep(old, x),
+		case SameStep(old, x),
 			kind == listRead && listOf(old) == listWritten,
 			kind == listRead && len(x.Part.State.Output)*2 < len(old.Part.State.Output):
 			rest = append(rest, old)
-		default:
-			s.found = append(s.found, &redundant{old: old, by: []*Item{x}, why: "a newer todo list replaced it"})
+			continue
+		}
+		for _, field := range []Field{Output, Input} {
+			s.found = append(s.found, &Finding{Item: old, Field: field, By: []*Item{x},
+				Why: "a newer todo list replaced it"})
 		}
 	}
 	s.open = append(rest, x)
@@ -64,7 +62,8 @@ func (s *lists) read(x *Item) {
 
 // whole are the tools that write or read a todo list as a whole.
 var whole = map[string]bool{
-	"todowrite": true, "todo_write": true, "update_plan": true, "todos": true, "todo": true, "manage_todo_list": true, "update_todo_list": true, "write_todos": true,
+	"todowrite": true, "todo_write": true, "update_plan": true, "todos": true, "todo": true, "manage_todo_list": true,
+	"update_todo_list": true, "write_todos": true,
 	"todoread": true, "todo_read": true, "read_todos": true,
 }
 
@@ -81,11 +80,11 @@ const (
 
 // listOf says what a call did with a whole todo list that is not empty.
 func listOf(x *Item) listKind {
-	if x.Call == nil || !whole[x.Call.Name] || !ended(x.Part) || !x.Call.Worked() {
+	if !worked(x) || !whole[x.Call.Name] {
 		return noList
 	}
 	given := false
-	for name, value := range members(x.Part.State.Input) {
+	for name, value := range call.Members(x.Part.State.Input) {
 		switch {
 		case name == "merge" && value.Kind() == 't':
 			return noList // only what changed
@@ -105,13 +104,14 @@ func listOf(x *Item) listKind {
 // entries counts the items of a list: of an array, or the lines of a text.
 func entries(list jsontext.Value) int {
 	if list.Kind() == '"' {
-		text := strings.TrimSpace(scalar(list))
-		if text == "" {
+		text, _ := call.Unquote(list)
+		if text = strings.TrimSpace(text); text == "" {
 			return 0
 		}
 		return strings.Count(text, "\n") + 1
 	}
-	dec := jsontext.NewDecoder(strings.NewReader(asString(list)), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	dec := jsontext.NewDecoder(strings.NewReader(asString(list)), jsontext.AllowDuplicateNames(true),
+		jsontext.AllowInvalidUTF8(true))
 	if _, err := dec.ReadToken(); err != nil {
 		return 0
 	}
@@ -125,10 +125,10 @@ func entries(list jsontext.Value) int {
 	return n
 }
 
-// withoutList are the arguments of a call with one short text in place of its list, "" when it has none. A list stays a list, and a text a text; the
-// other members stay to the byte.
+// withoutList are the arguments of a call with one short text in place of its list, "" when it has
+// none. A list stays a list, and a text a text; the other members stay to the byte.
 func (w Window) withoutList(x *Item) string {
-	return replaced(x.Part, func(name string, value jsontext.Value) jsontext.Value {
+	return Replace(x.Part, func(name string, value jsontext.Value) jsontext.Value {
 		n := 0
 		if slices.Contains(listKeys, name) && (value.Kind() == '[' || value.Kind() == '"') {
 			n = entries(value)
@@ -136,7 +136,8 @@ func (w Window) withoutList(x *Item) string {
 		if n == 0 {
 			return value
 		}
-		marker, _ := jsontext.AppendQuote(nil, opening+w.handleOf(x)+": "+strconv.Itoa(n)+" todos left out; a newer list is below]")
+		marker, _ := jsontext.AppendQuote(nil,
+			opening+w.handle(x.Part)+": "+strconv.Itoa(n)+" todos left out; a newer list is below]")
 		if value.Kind() == '[' {
 			return slices.Concat(jsontext.Value("["), marker, jsontext.Value("]"))
 		}
@@ -144,14 +145,14 @@ func (w Window) withoutList(x *Item) string {
 	})
 }
 
-// replaced are the arguments of a call with other values for some of them; a value that is nil goes with its name. It is "" when nothing changed, and when the
-// arguments are no JSON object.
-func replaced(p *session.Part, with func(name string, value jsontext.Value) jsontext.Value) string {
+// Replace returns the arguments of a call with other values for some of them; a value that is nil
+// goes with its name. It is "" when nothing changed, and when the arguments are no JSON object.
+func Replace(p *session.Part, with func(name string, value jsontext.Value) jsontext.Value) string {
 	if p.State == nil || !p.State.Input.IsValid() {
 		return ""
 	}
 	text, changed := []byte{'{'}, false
-	for name, value := range members(p.State.Input) {
+	for name, value := range call.Members(p.State.Input) {
 		now := with(name, value)
 		changed = changed || string(now) != string(value)
 		if now == nil {

@@ -60,7 +60,7 @@ func TestRules_takeNothingThatWasNeverSent(t *testing.T) {
 		for i := session.Unsent(w.Messages); i < len(w.Messages); i++ {
 			unsent[w.Messages[i].ID] = &w.Messages[i]
 		}
-		found := rule.Decide(w, atOnce(), func(string) bool { return false })
+		found := rule.Decide(w, atOnce())
 		for _, e := range found.Elisions {
 			if m := unsent[e.Message]; m != nil && e.Field != rule.Input && e.Rule != "duplicates" {
 				t.Fatalf("%s takes the %s of %s, which no request has had", e.Rule, e.Field, e.Part)

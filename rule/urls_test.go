@@ -43,7 +43,7 @@ func TestURLs_anOlderFetchOfThePageGoes(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			l := ruletest.New()
 			first, again := l.Call(c.tool, c.first, page), l.Call(c.tool, c.again, page)
-			e, goes := l.Found(t, &rule.URLs{Letter: c.letter})[first]
+			e, goes := l.Found(t, formOf(c.letter, &rule.URLs{}))[first]
 			if goes != c.goes {
 				t.Fatalf("it goes: %v, want %v", goes, c.goes)
 			}
@@ -91,7 +91,7 @@ func TestURLs_aPageThatShrankDrasticallyReplacesNothing(t *testing.T) {
 		l := ruletest.New()
 		first := l.Call("webfetch", ask, page)
 		l.Call("webfetch", ask, "Please log in.")
-		onlyElides(t, l, &rule.URLs{Letter: true}, first)
+		onlyElides(t, l, formOf(true, &rule.URLs{}), first)
 	})
 }
 
@@ -101,9 +101,9 @@ func TestURLs_ofOneStepBothStay(t *testing.T) {
 		l := ruletest.New()
 		first := l.Call("webfetch", ask, page)
 		second := l.Beside("webfetch", ask, page)
-		onlyElides(t, l, &rule.URLs{Letter: letter})
+		onlyElides(t, l, formOf(letter, &rule.URLs{}))
 		l.Call("webfetch", ask, page)
-		onlyElides(t, l, &rule.URLs{Letter: letter}, first, second)
+		onlyElides(t, l, formOf(letter, &rule.URLs{}), first, second)
 	}
 }
 
@@ -155,7 +155,7 @@ func TestURLs_aShortAnswerStays(t *testing.T) {
 	l.Call("webfetch", ask, "pebbles")
 	l.Call("webfetch", ask, "pebbles")
 	for _, letter := range []bool{false, true} {
-		found := (&rule.URLs{Letter: letter}).Find(l.Window())
+		found := formOf(letter, &rule.URLs{}).Find(l.Window())
 		if len(found.Elisions) != 0 || len(found.Refusals) != 1 || found.Refusals[0].Code != rule.TooSmall {
 			t.Errorf("letter %v: got %+v, want one refusal: %s", letter, found, rule.TooSmall)
 		}

@@ -1,84 +1,56 @@
 package rule
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/winnowhq/winnow/session"
 )
 
-// Window is what a rule looks at. It changes none of it.
+// Window is what a rule looks at. A rule changes none of it.
 type Window struct {
 	Messages []session.Message // oldest first
-	Ledger   Ledger            // what is elided already
+	Ledger   Ledger            // what is left out already
 	Pins     []Pin
 	Facts    *Facts
-	// Guard says what no rule touches but the backward scan, which has its own; nil guards nothing.
+	// Guard says what no rule touches but the letter's backward scan, which has its own; nil guards
+	// nothing.
 	Guard *Guard
 	// Handles name parts; nil makes names from this window alone.
 	Handles *Handles
-	// Sent: requests had all of it, for it is a stretch of a log that goes on behind it. Otherwise what the newest step gave was not sent yet.
+	// Sent: requests had all of it, because it is a stretch of a log that goes on behind it.
+	// Otherwise what the newest step gave was not sent yet.
 	Sent bool
 
-	read    *timeline // of the window, once it was read
-	unmoved *unmoved  // what rules leave out of what they find
+	line *timeline // once the window was read
 }
 
-// Read brings what the rules remember of a window up to date, once for all of them. A window that was not read is read by each rule.
+// Read brings what the rules share of a window up to date. A rule reads the window that it is
+// given.
 func (w Window) Read() Window {
-	w.read = w.Facts.timeline(w.Messages)
+	w.line = w.Facts.timeline(w.Messages)
+	w.line.mark(w.Ledger)
+	if w.Handles == nil {
+		w.Handles = &w.Facts.handles
+		w.Handles.Name(w.Messages)
+	}
 	return w
 }
 
-// line is the timeline of the window.
-func (w Window) line() *timeline {
-	if w.read != nil {
-		return w.read
-	}
-	return w.Facts.timeline(w.Messages)
-}
+// Items are the parts of a window that a rule may look at, oldest first. The window was read.
+func (w Window) Items() []*Item { return w.line.items }
+
+// Newest has the counters of the newest message. The window was read.
+func (w Window) Newest() *Item { return &w.line.now }
 
 // handle of a part.
 func (w Window) handle(p *session.Part) string {
 	h := w.Handles
 	if h == nil {
 		h = &w.Facts.handles
-		h.index()
-		if name, ok := h.byPart[p.ID]; ok || p.ID == "" {
-			return name
-		}
 		h.Name(w.Messages)
 	}
 	return h.Of(p)
-}
-
-// handleOf is the handle of an item, looked up once.
-func (w Window) handleOf(x *Item) string {
-	h := w.Handles
-	if h == nil {
-		h = &w.Facts.handles
-	}
-	switch {
-	case x.size == nil:
-		return w.handle(x.Part)
-	case x.size.namer == h:
-		return x.size.handle
-	}
-	name := w.handle(x.Part)
-	if name != "" {
-		x.size.namer, x.size.handle = h, name
-	}
-	return name
-}
-
-// target of an item, as Facts.Target has it, looked up once.
-func (w Window) target(x *Item) string {
-	if x.size == nil {
-		return w.Facts.Target(x.Part)
-	}
-	if !x.size.understood {
-		x.size.understand(x.Part)
-	}
-	return x.size.target
 }
 
 // Pinned reports whether a part is pinned: by itself, or with its message where that is given.
@@ -88,15 +60,69 @@ func (w Window) Pinned(part string, message ...string) bool {
 	})
 }
 
-// Age is how old a part must be before a rule takes it: so many turns, or so many steps, whichever comes first. 0 leaves a measure out;
-// with both 0 there is no age to reach.
-type Age struct{ Turns, Steps int }
+// Age is how old a part must be before a rule takes it, by whichever measure comes first. 0 leaves
+// a measure out; with none of them there is no age to reach.
+type Age struct {
+	Turns, Steps int
+	Asked        int // turns as the seeds count them, see Item.Asked
+}
 
 // reached reports whether an item is old enough. The newest turn and step have the age 0.
-func (a Age) reached(x, now *Item, letter bool) bool {
-	turns := now.Turn - x.Turn
-	if letter {
-		turns = now.Asked - x.Asked
+func (a Age) reached(x, now *Item) bool {
+	return a == Age{} || a.Turns > 0 && now.Turn-x.Turn >= a.Turns ||
+		a.Asked > 0 && now.Asked-x.Asked >= a.Asked || a.Steps > 0 && now.Step-x.Step >= a.Steps
+}
+
+// String says what the age asks for.
+func (a Age) String() string {
+	switch turns := max(a.Turns, a.Asked); {
+	case turns > 0 && a.Steps > 0:
+		return fmt.Sprintf("it stays for %d turns or %d steps", turns, a.Steps)
+	case turns > 0:
+		return fmt.Sprintf("it stays for %d turns", turns)
+	case a.Steps > 0:
+		return fmt.Sprintf("it stays for %d steps", a.Steps)
 	}
-	return a.Turns == 0 && a.Steps == 0 || a.Turns > 0 && turns >= a.Turns || a.Steps > 0 && now.Step-x.Step >= a.Steps
+	return "it need not be old"
+}
+
+// may says whether a field of an item that a rule found may go now.
+func (w Window) may(name string, x *Item, field Field, age Age) (Refusal, bool) {
+	no := func(code Code, reason string) (Refusal, bool) {
+		return Refusal{Code: code, Rule: name, Part: x.Part.ID, Reason: reason}, false
+	}
+	switch {
+	case w.Pinned(x.Part.ID, x.Message):
+		return no(Protected, "pinned")
+	case !age.reached(x, &w.line.now):
+		return no(Recent, "it is too new: "+age.String())
+	}
+	if why := w.Guard.guarded(x); why != "" {
+		return no(Protected, why)
+	}
+	return Refusal{}, true
+}
+
+// leftOut reports whether nothing more can be left out of a field. With an output its attachments
+// go, and what was shortened once stays as it was shortened.
+func (x *Item) leftOut(field Field) bool {
+	if x.gone == 0 {
+		return false
+	}
+	of := bit(field)
+	if field == Output || field == Error || field == Attachments {
+		of = outputBit | errorBit | attachmentsBit | wholeBit
+	}
+	s := x.Part.State
+	return x.gone&of != 0 || s != nil && s.Time != nil && s.Time.Compacted != 0
+}
+
+// unsent reports whether a field of an item is something that no request has had yet: what a call
+// of the newest step gave, or what the user has said since. Arguments are the model's own.
+func (w Window) unsent(x *Item, field Field) bool {
+	return !w.Sent && x.Step == w.line.now.Step && field != Input && (x.Call != nil || x.Role == session.User)
+}
+
+func notSent(name string, x *Item) Refusal {
+	return Refusal{Code: Recent, Rule: name, Part: x.Part.ID, Reason: "no request has had it yet"}
 }

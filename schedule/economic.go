@@ -10,36 +10,44 @@ import (
 type Account struct {
 	Steps       int // requests so far
 	SinceCommit int // requests since the prompt was rewritten last
-	// Sent is how many tokens of the messages the provider's cache has: those of the last request, 0 when it is cold.
+	// Sent is how many tokens of the messages the provider's cache has: those of the last request,
+	// 0 when it is cold.
 	Sent int
-	// Base is what system prompt and tools take, Size what the messages take as they would be sent now, in tokens.
+	// Base is what system prompt and tools take, Size what the messages take as they would be sent
+	// now, in tokens.
 	Base, Size int
-	// SincePivot is how many requests there were since the past was folded last, Carried the sum of what their messages took, in tokens.
+	// SincePivot is how many requests there were since the past was folded last, Carried the sum of
+	// what their messages took, in tokens.
 	SincePivot, Carried int
 	// Bill is what the requests so far cost, in tokens at the input price.
 	Bill float64
-	// Before is how many tokens of the messages stand before what an elision leaves out; nil: unknown.
+	// Before is how many tokens of the messages stand before what an elision leaves out; nil:
+	// unknown.
 	Before func(rule.Elision) int
 }
 
-// Committed takes in that the prompt was rewritten.
+// Committed notes that the prompt was rewritten.
 func (a *Account) Committed() { a.SinceCommit = 0 }
 
-// Folded takes in that the past was folded.
+// Folded notes that the past was folded.
 func (a *Account) Folded() { a.SinceCommit, a.SincePivot, a.Carried = 0, 0, 0 }
 
 // Defaults of the economic schedule, measured on recorded sessions: see docs/economics.md.
 const (
 	DefaultLeast = 2_000 // tokens: each commit is an event that somebody may want to understand
 	DefaultAhead = 0.5   // of the steps so far: of sessions that came so far, most go on for longer
-	DefaultGain  = 0.1   // of the bill so far: smaller gains are lost when the session ends sooner, and each batch hides something that may be needed
+	// of the bill so far: smaller gains are lost when the session ends sooner, and each batch hides
+	// something that may be needed
+	DefaultGain = 0.1
 )
 
-// Economic commits when it pays. What could go and is carried costs rent at each step: its tokens at the price of reading them from the cache.
-// Leaving it out costs once: what stands behind it is written to the cache again instead of read. A batch is committed when the rent that was paid for
-// it has reached that cost, so that no more is paid than twice what somebody would have paid who knew when the session ends, and when it can be expected to
-// bring enough to be worth a change. Of several the one goes that brings most. What costs nothing is committed at once: what was not sent yet, and everything
-// when the cache is cold.
+// Economic commits when it pays. What could go and is carried costs rent at each step: its tokens
+// at the price of reading them from the cache. Leaving it out costs once: what stands behind it is
+// written to the cache again instead of read. A batch is committed when the rent that was paid for
+// it has reached that cost, so that no more is paid than twice what somebody would have paid who
+// knew when the session ends, and when it can be expected to bring enough to be worth a change. Of
+// several the one goes that brings most. What costs nothing is committed at once: what was not sent
+// yet, and everything when the cache is cold.
 //
 // What goes for its age alone waits for pressure, or for somebody to ask.
 type Economic struct {
@@ -75,7 +83,8 @@ func (e Economic) Choose(found []rule.Elision, now Moment) []rule.Elision {
 	if !e.Ready(now) {
 		return nil
 	}
-	found = slices.DeleteFunc(slices.Clone(found), func(f rule.Elision) bool { return f.Rule == rule.Backward{}.Name() })
+	found = slices.DeleteFunc(slices.Clone(found),
+		func(f rule.Elision) bool { return f.Rule == rule.Backward{}.Name() })
 	if now.Cold || len(found) == 0 {
 		return found
 	}
@@ -83,7 +92,8 @@ func (e Economic) Choose(found []rule.Elision, now Moment) []rule.Elision {
 	for i, f := range found {
 		all[i] = weighed{f, now.Account.Before(f), min(now.Age(f), now.Account.SinceCommit)}
 	}
-	// A batch is everything behind a place of the prompt: what stands behind its first change is written again anyway.
+	// A batch is everything behind a place of the prompt: what stands behind its first change is
+	// written again anyway.
 	slices.SortStableFunc(all, func(a, b weighed) int { return b.at - a.at })
 	chosen, most := 0, e.Gain*now.Account.Bill
 	rate, rent, saved := 0.0, 0.0, 0

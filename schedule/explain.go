@@ -12,8 +12,9 @@ import (
 // Wait says why something that was found is not committed yet. The zero value is of what is.
 type Wait struct {
 	Code rule.Code `json:"code"`
-	// The batch that would pay soonest: how many elisions it has, what it would save at each step, and what the provider's cache would be written again for
-	// it, in tokens. Steps is after how many steps the one has paid for the other, from now on.
+	// The batch that would pay soonest: how many elisions it has, what it would save at each step,
+	// and what the provider's cache would be written again for it, in tokens. Steps is after how
+	// many steps the one has paid for the other, from now on.
 	Parts    int `json:"parts"`
 	Saves    int `json:"saves"`
 	Rewrites int `json:"rewrites"`
@@ -74,7 +75,8 @@ func (w Wait) String() string {
 		return "it goes with the next request"
 	case rule.Unprofitable:
 		if w.Steps == 0 {
-			return "the model's reasoning holds only behind the prompt that it was made for: it waits until the provider's cache is cold, or for a compaction"
+			return "the model's reasoning holds only behind the prompt that it was made for: " +
+				"it waits until the provider's cache is cold, or for a compaction"
 		}
 		with := ""
 		if w.Parts > 1 {
@@ -120,8 +122,9 @@ func Explain(s Schedule, waiting []rule.Elision, now Moment) []Wait {
 	return waits
 }
 
-// explain finds for each elision the batch that pays soonest among those that have it: it and what stands behind it, and what stands before it down to
-// some place. Whatever a schedule asks for besides, nothing pays before this.
+// explain finds for each elision the batch that pays soonest among those that have it: it and what
+// stands behind it, and what stands before it down to some place. Whatever a schedule asks for
+// besides, nothing pays before this.
 func (e Economic) explain(waits []Wait, waiting []rule.Elision, now Moment) {
 	order := make([]int, 0, len(waiting))
 	at := make([]int, len(waiting))
@@ -151,7 +154,8 @@ func (e Economic) explain(waits []Wait, waiting []rule.Elision, now Moment) {
 		if at[i] < now.Account.Sent {
 			sent += waiting[i].Saves
 		}
-		batches[n] = Wait{Code: rule.Unprofitable, Parts: n + 1, Saves: saves, Rewrites: max(0, now.Account.Sent-at[i]-sent)}
+		batches[n] = Wait{Code: rule.Unprofitable, Parts: n + 1, Saves: saves,
+			Rewrites: max(0, now.Account.Sent-at[i]-sent)}
 		batches[n].Steps = pays(batches[n], now)
 	}
 	var best Wait

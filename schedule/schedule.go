@@ -1,4 +1,4 @@
-// Package schedule answers: when? It decides which of the elisions that the rules found are committed now.
+// Package schedule decides when found elisions are committed.
 package schedule
 
 import "github.com/winnowhq/winnow/rule"
@@ -17,7 +17,8 @@ type Moment struct {
 	Paying bool
 	// Bound: the model's reasoning is valid only behind the exact prompt that it was made for.
 	Bound bool
-	// Read and Write are the prices of reading a prompt from the cache and of writing it there, as multiples of the input price.
+	// Read and Write are the prices of reading a prompt from the cache and of writing it there, as
+	// multiples of the input price.
 	Read, Write float64
 	Account     Account
 	// Age is how many steps ago an elision could have been made first; nil: unknown.
@@ -29,16 +30,17 @@ type Schedule interface {
 	// Name is what the configuration calls it.
 	Name() string
 	Choose(found []rule.Elision, now Moment) []rule.Elision
-	// Ready reports whether it might choose anything now: when it is not, nobody needs to look.
+	// Ready reports whether it might choose anything now: if not, the rules need not look.
 	Ready(now Moment) bool
 }
 
-// Eager commits at once. With AtTurnEnd it waits until the turn has ended, as the classic policy does, unless it was asked or
-// the window would overflow: inside a turn each commit would rewrite the prompt that the next step reads from the cache.
+// Eager commits at once. With AtTurnEnd it waits until the turn has ended, as the classic policy
+// does, unless it was asked or the window would overflow: inside a turn each commit would rewrite
+// the prompt that the next step reads from the cache.
 type Eager struct {
 	AtTurnEnd bool
-	// Minimum is how many tokens a commit must save: each one rewrites the prompt from its first change on. It does not count when
-	// somebody asked, under pressure, or when the cache is cold.
+	// Minimum is how many tokens a commit must save: each one rewrites the prompt from its first
+	// change on. It does not count when somebody asked, under pressure, or when the cache is cold.
 	Minimum int
 }
 

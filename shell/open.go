@@ -10,7 +10,8 @@ const (
 	mostBytes = 4 * Longest
 )
 
-// open reads the commands that a command runs: of a text that it hands to a shell, of its own words.
+// open reads the commands that a command runs: of a text that it hands to a shell, of its own
+// words.
 func (w *walker) open(c *Command, a around) {
 	if len(w.script.Commands) == 0 {
 		return
@@ -64,7 +65,8 @@ func split(words []Word) string {
 	return ""
 }
 
-// shell reads what a shell is asked to run: its argument, its here-document, what the program before it prints.
+// shell reads what a shell is asked to run: its argument, its here-document, what the program
+// before it prints.
 func (w *walker) shell(self int, words []Word, a around) {
 	text, found, stdin := Asked(words)
 	if found {
@@ -105,7 +107,8 @@ func (w *walker) printed(self int) (string, bool) {
 	return "", false
 }
 
-// run reads a text that is run where the command is. It is false for one that is not understood: then it is not known what the command does.
+// run reads a text that is run where the command is. It is false for one that is not understood:
+// then it is not known what the command does.
 func (w *walker) run(text string, a around) bool {
 	*w.opened += len(text)
 	if w.depth >= mostTexts || *w.opened > mostBytes || len(text) > Longest {

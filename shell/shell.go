@@ -1,5 +1,6 @@
-// Package shell answers: what would a shell do with this text? It wraps the syntax tree of mvdan.cc/sh into what its users need: the simple commands
-// with their words, where their output goes, what they are fed, and whether they surely run.
+// Package shell reads what a shell would do with a text. It wraps the syntax tree of
+// mvdan.cc/sh into what its users need: the simple commands with their words, where their output
+// goes, what they are fed, and whether they surely run.
 //
 // What cannot be parsed is unknown: nothing is guessed from its pieces.
 package shell
@@ -14,28 +15,34 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Longest is how many bytes a text may have. Linux takes no longer argument, so that no command that ran through `sh -c` was longer.
+// Longest is how many bytes a text may have. Linux takes no longer argument, so that no command
+// that ran through `sh -c` was longer.
 const Longest = 128 << 10
 
-// mostCommands is how many simple commands a text may have. No command that a model writes has as many.
+// mostCommands is how many simple commands a text may have. No command that a model writes has as
+// many.
 const mostCommands = 2000
 
-// ErrUnknown is the error of a text of which it is not known what a shell would do with it: it is in no dialect that is understood, too long, or too
-// deeply nested.
-var ErrUnknown = errors.New("this is no shell text that can be understood")
+// ErrUnknown is the error of a text of which it is not known what a shell would do with it: it is
+// in no dialect that is understood, too long, or too deeply nested.
+var ErrUnknown = errors.New("this is not a shell text that can be understood")
 
 // Script is a text, understood.
 type Script struct {
-	// Commands are the simple commands of the text in the order in which they are reached. Those that stand in substitutions come before the command that
-	// they are put into; those that a command runs (sh -c, xargs, find -exec, ssh) come behind it. Redirections of a group or a loop are a command without
-	// words behind it.
+	// Commands are the simple commands of the text in the order in which they are reached. Those
+	// that stand in substitutions come before the command that they are put into; those that a
+	// command runs (sh -c, xargs, find -exec, ssh) come behind it. Redirections of a group or a
+	// loop are a command without words behind it.
 	Commands []Command
-	// Outer is, for each environment of the script, the one that it was begun in; that of the first is itself. What runs in a subshell, a substitution, or a
-	// pipeline has an environment of its own: a "cd" there goes nowhere else.
+	// Outer is, for each environment of the script, the one that it was begun in; that of the first
+	// is itself. What runs in a subshell, a substitution, or a pipeline has an environment of its
+	// own: a "cd" there goes nowhere else.
 	Outer []int
-	// Complete is false for a text that only a part of was understood: a deny rule may look at that, nobody else should.
+	// Complete is false for a text that only a part of was understood: a deny rule may look at
+	// that, nobody else should.
 	Complete bool
-	// Odd is set for a text with signs in it that shells read in their own ways: control characters, a backslash at the end.
+	// Odd is set for a text with signs in it that shells read in their own ways: control
+	// characters, a backslash at the end.
 	Odd bool
 
 	defined map[string]bool // functions
@@ -50,7 +57,8 @@ type Command struct {
 	Assigns []Assign
 	// Redirects in their order.
 	Redirects []Redirect
-	// After is the separator behind it: "&&", "||", ";" (a line's end too), "|", "&", or "" at the end of the text.
+	// After is the separator behind it: "&&", "||", ";" (a line's end too), "|", "&", or "" at the
+	// end of the text.
 	After string
 	// When says whether it runs.
 	When When
@@ -60,13 +68,16 @@ type Command struct {
 	Negated bool
 	// Env is the environment that it runs in: an index of Script.Outer.
 	Env int
-	// Keyword is set for what is written like a program and is a part of the language: "[[", "((", "let", "export" and its like.
+	// Keyword is set for what is written like a program and is a part of the language: "[[", "((",
+	// "let", "export" and its like.
 	Keyword bool
 	// Shown is false where what it prints goes into a substitution.
 	Shown bool
-	// Depth counts the texts that it stands in: 0 for a command of the text itself, 1 for one of a text that a shell is asked to run there.
+	// Depth counts the texts that it stands in: 0 for a command of the text itself, 1 for one of a
+	// text that a shell is asked to run there.
 	Depth int
-	// Opened is set for a command that runs other commands, which come behind it, and does nothing else: sh -c, eval.
+	// Opened is set for a command that runs other commands, which come behind it, and does nothing
+	// else: sh -c, eval.
 	Opened bool
 	// Source is the command as it was written, "" for one that is a part of another's words.
 	Source string
@@ -78,7 +89,8 @@ type Command struct {
 type When int
 
 const (
-	// Surely: it is reached whatever the others do. One that ends the shell, or a signal, may come between.
+	// Surely: it is reached whatever the others do. One that ends the shell, or a signal, may come
+	// between.
 	Surely When = iota
 	// Succeeding: when what stands before its "&&" worked.
 	Succeeding
@@ -104,18 +116,22 @@ type Assign struct {
 
 // Redirect is where output goes or input comes from.
 type Redirect struct {
-	// Op is as it is written: ">", ">>", "<", "<>", ">|", "&>", "&>>", ">&", "<&", "<<", "<<-", "<<<".
+	// Op is as it is written: ">", ">>", "<", "<>", ">|", "&>", "&>>", ">&", "<&", "<<", "<<-",
+	// "<<<".
 	Op string
 	// FD is the number before it, "" without one.
 	FD string
-	// Target is a file or a descriptor. Of a here-document it is the word that ends it, of "<<<" the text.
+	// Target is a file or a descriptor. Of a here-document it is the word that ends it, of "<<<"
+	// the text.
 	Target Word
-	// Document is the text of a here-document; what the shell puts into it stands as it was written, unless Verbatim is set.
+	// Document is the text of a here-document; what the shell puts into it stands as it was
+	// written, unless Verbatim is set.
 	Document string
 	Verbatim bool
 }
 
-// Output reports whether a file is written: made anew, or grown where appends is set. Errors alone are no output.
+// Output reports whether a file is written: made anew, or grown where appends is set. Errors alone
+// are no output.
 func (r Redirect) Output() (output, appends bool) {
 	switch r.Op {
 	case ">", ">|", "<>", "&>":
@@ -183,7 +199,8 @@ func Parse(text string) (*Script, error) {
 		if err == nil {
 			s := read(text, file.Stmts)
 			if s.cut {
-				return nil, fmt.Errorf("%w: more than %d commands, or too many texts in texts", ErrUnknown, mostCommands)
+				return nil, fmt.Errorf("%w: more than %d commands, or too many texts in texts", ErrUnknown,
+					mostCommands)
 			}
 			s.Complete, s.Odd = true, odd(text)
 			return s, nil
@@ -207,7 +224,8 @@ func odd(text string) bool {
 	return strings.HasSuffix(text, `\`)
 }
 
-// Beginning understands what stands before the place where a text cannot be parsed: some shells run that. Never nil.
+// Beginning understands what stands before the place where a text cannot be parsed: some shells run
+// that. Never nil.
 func Beginning(text string) *Script {
 	text = text[:min(len(text), Longest)]
 	var all []*syntax.Stmt
@@ -232,8 +250,9 @@ func parse(text string, lang syntax.LangVariant) (file *syntax.File, err error) 
 	return syntax.NewParser(syntax.Variant(lang)).Parse(&shallow{text: text}, "")
 }
 
-// The parser calls itself for what is nested, and a stack that is full ends the program. It is bounded where the parser asks for more text: by how many
-// functions are waiting there. 2,000 are more than 200 levels; a chunk that is all opening parentheses adds 256 levels to that.
+// The parser calls itself for what is nested, and a stack that is full ends the program. It is
+// bounded where the parser asks for more text: by how many functions are waiting there. 2,000 are
+// more than 200 levels; a chunk that is all opening parentheses adds 256 levels to that.
 const (
 	deepest = 2000
 	chunk   = 256

@@ -211,7 +211,8 @@ func (s *Script) Defines(name string) bool { return s.defined[name] }
 func (s *Script) Functions() bool { return len(s.defined) > 0 }
 
 func (w *walker) call(s *syntax.Stmt, c *syntax.CallExpr, a around) {
-	command := Command{Source: w.text[min(int(s.Position.Offset()), len(w.text)):min(int(s.End().Offset()), len(w.text))]}
+	command := Command{Source: w.text[min(int(s.Position.Offset()), len(w.text)):min(int(s.End().Offset()),
+		len(w.text))]}
 	for _, assign := range c.Assigns {
 		w.substitutions(assign, a)
 		command.Assigns = append(command.Assigns, w.assign(assign))
@@ -238,7 +239,7 @@ func (w *walker) call(s *syntax.Stmt, c *syntax.CallExpr, a around) {
 	}
 }
 
-// keyword is a command of the language that is no program.
+// keyword is a command of the language that is not a program.
 func (w *walker) keyword(name string, node syntax.Node, a around) {
 	w.substitutions(node, a)
 	w.add(Command{Words: []Word{{Text: name, kind: special}}, Keyword: true}, a)
@@ -301,7 +302,8 @@ func (w *walker) redirects(list []*syntax.Redirect, a around) []Redirect {
 	return all
 }
 
-// substitutions reads the commands that run so that what they print is put into a piece of the tree.
+// substitutions reads the commands that run so that what they print is put into a piece of the
+// tree.
 func (w *walker) substitutions(node syntax.Node, a around) {
 	if word, ok := node.(*syntax.Word); ok && plain(word) {
 		return

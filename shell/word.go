@@ -9,7 +9,8 @@ import (
 
 // Word is a word of a command.
 type Word struct {
-	// Text is the word with its quotes taken off. What the shell puts in stands in it as it was written: variables, substitutions, patterns.
+	// Text is the word with its quotes taken off. What the shell puts in stands in it as it was
+	// written: variables, substitutions, patterns.
 	Text string
 	kind kind
 }
@@ -27,7 +28,7 @@ const (
 // Fixed reports whether the program gets the text as it is here.
 func (w Word) Fixed() bool { return w.kind&^special == 0 }
 
-// Plain reports whether it does so in every shell.
+// Plain reports whether it is fixed in every shell.
 func (w Word) Plain() bool { return w.kind == 0 }
 
 // Common reports whether every shell reads the word alike, though it may put something in.
@@ -142,7 +143,8 @@ func literal(value string, first bool) Word {
 	return Word{unescape(value, ""), k}
 }
 
-// unescape takes off the backslashes before these signs, before any where there is none, and lines that go on.
+// unescape takes off the backslashes before these signs, before any character if no signs are
+// given, and lines that go on.
 func unescape(value, before string) string {
 	if strings.IndexByte(value, '\\') < 0 {
 		return value
@@ -258,7 +260,9 @@ func (w *walker) document(c *syntax.Redirect) (text string, verbatim bool) {
 func Join(words []string) string {
 	quoted := make([]string, len(words))
 	for i, word := range words {
-		if word != "" && strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:@%") == "" && (i > 0 || !strings.Contains(word, "=")) {
+		if word != "" && strings.Trim(word,
+			"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:@%") == "" &&
+			(i > 0 || !strings.Contains(word, "=")) {
 			quoted[i] = word
 			continue
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/winnowhq/winnow/format/all"
 	"github.com/winnowhq/winnow/format/claudecode"
 	"github.com/winnowhq/winnow/internal/outside"
+	"github.com/winnowhq/winnow/policy"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/skim"
 )
@@ -109,7 +110,7 @@ func TestInspect_aWishIsToldOnce(t *testing.T) {
 func fixed() winnow.Settings {
 	s := winnow.DefaultSettings()
 	s.Counter, s.Compaction.Minimum, s.Compaction.Protect, s.Compaction.ProtectTurns = "linear", 0, 0, 0
-	s.Strategies.BalancedPruning = winnow.BalancedPruning{} // rules that compare parts see one stretch
+	s.Strategies.BalancedPruning = policy.Strategies{} // rules that compare parts see one stretch
 	return s
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/policy"
 	"github.com/winnowhq/winnow/quantity"
 	"github.com/winnowhq/winnow/rule"
 )
@@ -70,6 +71,9 @@ func what(x winnow.Explanation) string {
 func governed(key string) string {
 	if key == "" {
 		return ""
+	}
+	if other := policy.Alias(key); other != "" {
+		key += " (also " + other[strings.LastIndexByte(other, '.')+1:] + ")"
 	}
 	return ", set by " + key
 }

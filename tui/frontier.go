@@ -46,8 +46,8 @@ func (pg *page) frontier(r *lab.Report, keys bool) {
 	pg.remarks(c)
 }
 
-// policy is a policy with its glyph.
-type policy struct {
+// marked is a policy with its glyph.
+type marked struct {
 	display.Policy
 	glyph rune
 	style style
@@ -60,19 +60,19 @@ var sweepMarks = [...]struct {
 }{{'•', activeTone}, {'◦', summaryTone}, {'▪', prunableTone}, {'▫', prunedTone}, {'▴', talkTone}}
 
 // policiesOf gives every policy its glyph: its letter, or the mark of its sweep.
-func policiesOf(r *lab.Report) ([]policy, []string) {
+func policiesOf(r *lab.Report) ([]marked, []string) {
 	named, sweeps := display.Policies(r)
-	out := make([]policy, len(named))
+	out := make([]marked, len(named))
 	for i, p := range named {
 		p.Name, p.Key = Clean(p.Name), Clean(p.Key)
 		switch {
 		case p.Sweep >= 0:
 			mark := sweepMarks[p.Sweep%len(sweepMarks)]
-			out[i] = policy{p, mark.glyph, mark.style}
+			out[i] = marked{p, mark.glyph, mark.style}
 		case p.On:
-			out[i] = policy{p, []rune(p.Key)[0], strong}
+			out[i] = marked{p, []rune(p.Key)[0], strong}
 		default:
-			out[i] = policy{p, []rune(p.Key)[0], normal}
+			out[i] = marked{p, []rune(p.Key)[0], normal}
 		}
 	}
 	return out, sweeps
@@ -81,7 +81,7 @@ func policiesOf(r *lab.Report) ([]policy, []string) {
 // spot is a policy in the picture.
 type spot struct {
 	display.Spot
-	policy
+	marked
 	drawn    bool
 	col, row int
 }
@@ -96,7 +96,7 @@ type chart struct {
 	spots []spot
 }
 
-func chartOf(r *lab.Report, policies []policy, sweeps []string, width int) chart {
+func chartOf(r *lab.Report, policies []marked, sweeps []string, width int) chart {
 	cells := min(mostPlot, width-leftOfPlot-1)
 	high := min(mostHigh, max(leastHigh, cells*2/7))
 	named := make([]display.Policy, len(policies))
@@ -106,7 +106,7 @@ func chartOf(r *lab.Report, policies []policy, sweeps []string, width int) chart
 	c := chart{on: newCanvas(cells, high)}
 	c.Frontier = display.FrontierOf(r, named, max(2, cells/columnsTick), max(2, high/rowTick))
 	for _, s := range c.Spots {
-		c.spots = append(c.spots, spot{Spot: s, policy: policies[s.Policy], col: c.col(s.Rate), row: c.row(s.Ratio)})
+		c.spots = append(c.spots, spot{Spot: s, marked: policies[s.Policy], col: c.col(s.Rate), row: c.row(s.Ratio)})
 	}
 	c.place()
 	c.label()
@@ -291,7 +291,7 @@ func (s spot) key(width int) line {
 }
 
 // sign marks the policies on the frontier.
-func (p policy) sign() string {
+func (p marked) sign() string {
 	if p.On {
 		return "◆ "
 	}

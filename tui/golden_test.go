@@ -145,8 +145,7 @@ func explained() []winnow.PartReport {
 		Shown: "[winnow b7xq2e: read kiln/firing/cooling_curve.go, 412 lines left out; shown again below]",
 	}
 	standing := winnow.Reason{
-		Elision: files, Covering: []winnow.Ref{covering}, Switch: "strategies.balancedPruning.aggressiveFilePrune",
-		StepsSince: 12, TurnsSince: 2,
+		Elision: files, Covering: []winnow.Ref{covering}, Switch: "strategies.balancedPruning.files", StepsSince: 12, TurnsSince: 2,
 		Receipt: "rcp_7", Together: 17, Undo: "winnow undo kiln.jsonl rcp_7",
 	}
 	could := winnow.Reason{

@@ -85,7 +85,7 @@ func pruned(t *testing.T, s session.Session, name string, idle bool) rule.Ledger
 	settings := winnow.DefaultSettings()
 	settings.Policy, settings.Counter = name, "chars4"
 	settings.Compaction.Protect, settings.Compaction.Minimum, settings.Compaction.ProtectTurns = 10, 0, 0
-	settings.Strategies.BalancedPruning.PruneUserCodeBlocks, settings.Strategies.BalancedPruning.PruneIdle = true, idle
+	settings.Strategies.BalancedPruning.Code, settings.Strategies.BalancedPruning.Idle = true, idle
 	if name == policy.Aggressive {
 		settings.Compaction.Minimum = 1_000_000 // there the backward scan comes first, and would leave nothing to the others
 	}

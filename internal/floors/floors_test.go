@@ -23,7 +23,7 @@ const module = "github.com/winnowhq/winnow"
 // floors, from the ground up. A name ending in /* stands for the packages one level below it.
 var floors = [][]string{
 	{"session", "token", "token/*", "model", "shell", "call", "quantity", "plainfile", "visible", "secret"},
-	{"rule", "budget", "bill", "recall", "pivot/fact", "coverage", "wire", "wire/*", "format/internal/*"},
+	{"rule", "budget", "bill", "recall", "pivot/fact", "coverage", "wire", "wire/*", "format/internal/*", "rule/letter"},
 	{"view", "pivot", "schedule", "store", "format", "llm"},
 	{"policy", "summarize/*", "llm/*", "store/*", "store/internal/exact", "store/internal/words", "format/*", "format/internal/transcript", "format/internal/jsonl"},
 	{"", "lab"}, // the root: the engine, and the lab beside it: both run the planner
@@ -35,6 +35,7 @@ var floors = [][]string{
 
 // siblings are the imports on one floor that are meant, with the reason.
 var siblings = map[string]string{
+	"rule/letter rule":                    "the types of a rule",
 	"chat/internal/* chat/internal/draw":  "lines for the terminal",
 	"format/* format/internal/transcript": "what the records of runs share",
 	"format/* format/internal/jsonl":      "what sessions of a line a message share",

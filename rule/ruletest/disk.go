@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Disk is a small file system under the tools of agents. What a tool is asked and what it prints have the shape that the products give them; a file is
-// its lines, each of which ends in a newline.
+// Disk is a small file system under the tools of agents. What a tool is asked and what it prints
+// have the shape that the products give them; a file is its lines, each of which ends in a newline.
 type Disk struct {
 	files map[string][]string // by absolute path
 }
@@ -25,8 +25,10 @@ type Use struct {
 	Exit int
 }
 
-// Readers are the ways to read a file: tools of products, and shell commands. The last five print lines without their numbers.
-var Readers = []string{"claude", "claude-tab", "opencode", "opencode-old", "cat -n", "nl", "pi", "cat", "sed", "head", "tail"}
+// Readers are the ways to read a file: tools of products, and shell commands. The last five print
+// lines without their numbers.
+var Readers = []string{"claude", "claude-tab", "opencode", "opencode-old", "cat -n", "nl", "pi", "cat", "sed", "head",
+	"tail"}
 
 // Writers are the vocabularies in which files are written and edited.
 var Writers = []string{"claude", "opencode", "pi", "patch"}
@@ -52,8 +54,8 @@ func (d *Disk) Change(name string, lines []string) {
 	d.files[Path(name)] = slices.Clone(lines)
 }
 
-// Read lets a reader print lines of a file: limit lines from the line from on, numbered from 1; a limit of 0 asks for all of them. Some readers
-// take no limit, or no first line, and print more.
+// Read lets a reader print lines of a file: limit lines from the line from on, numbered from 1; a
+// limit of 0 asks for all of them. Some readers take no limit, or no first line, and print more.
 func (d *Disk) Read(reader, name, spelled string, from, limit int) Use {
 	lines, there := d.files[Path(name)]
 	from = max(1, from)
@@ -95,7 +97,8 @@ func (d *Disk) Read(reader, name, spelled string, from, limit int) Use {
 		case !there:
 			u.Failed, u.Output = true, "File does not exist."
 		case u.Output == "":
-			u.Output = fmt.Sprintf("<system-reminder>Warning: the file exists but is shorter than the provided offset (%d). The file has %d lines.</system-reminder>", from, len(lines)+1)
+			u.Output = fmt.Sprintf("<system-reminder>Warning: the file exists but is shorter than the provided offset "+
+				"(%d). The file has %d lines.</system-reminder>", from, len(lines)+1)
 		}
 		return u
 	case "opencode", "opencode-old":
@@ -114,7 +117,8 @@ func (d *Disk) Read(reader, name, spelled string, from, limit int) Use {
 			}
 			u.Output = "<file>\n" + number("%05d| %s", lines) + notice + "</file>"
 		} else {
-			u.Output = "<path>" + Path(name) + "</path>\n<type>file</type>\n<content>\n" + number("%d: %s", lines) + notice + "</content>"
+			u.Output = "<path>" + Path(name) + "</path>\n<type>file</type>\n<content>\n" + number("%d: %s", lines) +
+				notice + "</content>"
 		}
 		return u
 	case "pi":
@@ -127,7 +131,9 @@ func (d *Disk) Read(reader, name, spelled string, from, limit int) Use {
 		case len(shown) == 0:
 			u.Failed, u.Output = true, fmt.Sprintf("Offset %d is beyond end of file (%d lines total)", from, len(lines))
 		case from-1+len(shown) < len(lines):
-			u.Output = strings.Join(shown, "\n") + fmt.Sprintf("\n\n[%d more lines in file. Use offset=%d to continue]", len(lines)-len(shown)-from+1, from+len(shown))
+			u.Output = strings.Join(shown, "\n") +
+				fmt.Sprintf("\n\n[%d more lines in file. Use offset=%d to continue]", len(lines)-len(shown)-from+1,
+					from+len(shown))
 		default:
 			u.Output = strings.Join(shown, "\n")
 		}
@@ -175,10 +181,12 @@ func (d *Disk) Write(writer, name, spelled string, lines []string) Use {
 	switch writer {
 	case "claude":
 		d.Change(name, lines)
-		return Use{Tool: "Write", Args: Args{"file_path": spelled, "content": text(lines)}, Output: "File created successfully at: " + spelled}
+		return Use{Tool: "Write", Args: Args{"file_path": spelled, "content": text(lines)},
+			Output: "File created successfully at: " + spelled}
 	case "pi":
 		d.Change(name, lines)
-		return Use{Tool: "write", Args: Args{"path": spelled, "content": text(lines)}, Output: fmt.Sprintf("Successfully wrote %d bytes to %s", len(text(lines)), spelled)}
+		return Use{Tool: "write", Args: Args{"path": spelled, "content": text(lines)},
+			Output: fmt.Sprintf("Successfully wrote %d bytes to %s", len(text(lines)), spelled)}
 	case "patch":
 		verb, body := "Add", ""
 		for _, line := range lines {
@@ -186,16 +194,20 @@ func (d *Disk) Write(writer, name, spelled string, lines []string) Use {
 		}
 		patch := fmt.Sprintf("*** Begin Patch\n*** %s File: %s\n%s*** End Patch", verb, spelled, body)
 		if there {
-			return Use{Tool: "apply_patch", Args: Args{"input": patch}, Failed: true, Output: "apply_patch verification failed: " + spelled + " already exists"}
+			return Use{Tool: "apply_patch", Args: Args{"input": patch}, Failed: true,
+				Output: "apply_patch verification failed: " + spelled + " already exists"}
 		}
 		d.Change(name, lines)
-		return Use{Tool: "apply_patch", Args: Args{"input": patch}, Output: "Success. Updated the following files:\nA " + spelled}
+		return Use{Tool: "apply_patch", Args: Args{"input": patch},
+			Output: "Success. Updated the following files:\nA " + spelled}
 	}
 	d.Change(name, lines)
-	return Use{Tool: "write", Args: Args{"filePath": spelled, "content": text(lines)}, Output: "Wrote file successfully."}
+	return Use{Tool: "write", Args: Args{"filePath": spelled, "content": text(lines)},
+		Output: "Wrote file successfully."}
 }
 
-// Edit replaces one line of a file by others, as an agent does. It fails where the line is not there exactly once.
+// Edit replaces one line of a file by others, as an agent does. It fails where the line is not
+// there exactly once.
 func (d *Disk) Edit(writer, name, spelled, old string, lines []string) Use {
 	content, there := d.files[Path(name)]
 	at, unique := slices.Index(content, old), false
@@ -212,18 +224,22 @@ func (d *Disk) Edit(writer, name, spelled, old string, lines []string) Use {
 	var u Use
 	switch writer {
 	case "claude":
-		u = Use{Tool: "Edit", Args: Args{"file_path": spelled, "old_string": old, "new_string": replacement}, Output: "The file " + spelled + " has been updated."}
+		u = Use{Tool: "Edit", Args: Args{"file_path": spelled, "old_string": old, "new_string": replacement},
+			Output: "The file " + spelled + " has been updated."}
 	case "pi":
-		u = Use{Tool: "edit", Args: Args{"path": spelled, "oldText": old, "newText": replacement}, Output: "Successfully replaced text in " + spelled + "."}
+		u = Use{Tool: "edit", Args: Args{"path": spelled, "oldText": old, "newText": replacement},
+			Output: "Successfully replaced text in " + spelled + "."}
 	case "patch":
 		body := "-" + strings.TrimSuffix(old, "\n") + "\n"
 		for _, line := range lines {
 			body += "+" + line + "\n"
 		}
-		u = Use{Tool: "apply_patch", Args: Args{"input": "*** Begin Patch\n*** Update File: " + spelled + "\n@@\n" + body + "*** End Patch"},
+		u = Use{Tool: "apply_patch", Args: Args{"input": "*** Begin Patch\n*** Update File: " + spelled + "\n@@\n" +
+			body + "*** End Patch"},
 			Output: "Success. Updated the following files:\nM " + spelled}
 	default:
-		u = Use{Tool: "edit", Args: Args{"filePath": spelled, "oldString": old, "newString": replacement}, Output: "Edit applied successfully."}
+		u = Use{Tool: "edit", Args: Args{"filePath": spelled, "oldString": old, "newString": replacement},
+			Output: "Edit applied successfully."}
 	}
 	if !unique {
 		u.Failed, u.Output = true, "oldString not found in content"

@@ -16,7 +16,8 @@ import (
 // Args are the arguments of a call.
 type Args = map[string]any
 
-// Log is a log that is being written. Parts get ids in their order: "p1", "p2", …; messages "m1", "m2", ….
+// Log is a log that is being written. Parts get ids in their order: "p1", "p2", …; messages "m1",
+// "m2", ….
 type Log struct {
 	Messages []session.Message
 	Cwd      string // of the messages that follow
@@ -65,7 +66,8 @@ func (l *Log) Running(tool string, input any) string {
 	return l.tool(tool, input, session.ToolState{Status: session.Running})
 }
 
-// End ends a running call of the newest message. Like any log, it replaces the message and leaves the old one alone.
+// End ends a running call of the newest message. Like any log, it replaces the message and leaves
+// the old one alone.
 func (l *Log) End(part, output string) {
 	m := &l.Messages[len(l.Messages)-1]
 	m.Parts = append([]session.Part{}, m.Parts...)
@@ -78,7 +80,8 @@ func (l *Log) End(part, output string) {
 	}
 }
 
-// Use appends the use of a tool, beside the newest call when there is one, else in a step of its own, and returns the id of its part.
+// Use appends the use of a tool, beside the newest call when there is one, else in a step of its
+// own, and returns the id of its part.
 func (l *Log) Use(u Use, beside bool) string {
 	if !beside || l.Messages[len(l.Messages)-1].Role != session.Assistant {
 		l.Step()
@@ -97,7 +100,7 @@ func (l *Log) Attach(name, mime, url string) string {
 	return l.part(session.Part{Type: session.FilePart, Filename: name, Mime: mime, URL: url})
 }
 
-// Quiet appends so many steps that no rule but the backward scan takes an interest in.
+// Quiet appends steps in which only the backward scan finds something.
 func (l *Log) Quiet(steps int) *Log {
 	for i := range steps {
 		l.Call("think", Args{"about": fmt.Sprint(len(l.Messages), i)}, "Yes.")
@@ -105,7 +108,7 @@ func (l *Log) Quiet(steps int) *Log {
 	return l
 }
 
-// Turns appends so many turns with nothing in them.
+// Turns appends turns with nothing in them.
 func (l *Log) Turns(turns int) *Log {
 	for range turns {
 		l.User("Go on.")
@@ -126,7 +129,8 @@ func (l *Log) tool(tool string, input any, state session.ToolState) string {
 		panic(err)
 	}
 	state.Input = jsontext.Value(value)
-	return l.part(session.Part{Type: session.ToolPart, Tool: tool, CallID: fmt.Sprintf("call_%d", l.parts+1), State: &state})
+	return l.part(session.Part{Type: session.ToolPart, Tool: tool, CallID: fmt.Sprintf("call_%d", l.parts+1),
+		State: &state})
 }
 
 func (l *Log) message(role session.Role) {
@@ -151,7 +155,8 @@ func (l *Log) Window() rule.Window {
 	return rule.Window{Messages: l.Messages, Facts: rule.NewFacts(token.Chars4{}), Guard: &rule.Guard{}}
 }
 
-// Found are the elisions of a rule over the log, by the id of the part. Two of one part fail the test.
+// Found are the elisions of a rule over the log, by the id of the part. Two of one part fail the
+// test.
 func (l *Log) Found(t testing.TB, r rule.Rule) map[string]rule.Elision {
 	t.Helper()
 	found := map[string]rule.Elision{}

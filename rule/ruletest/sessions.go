@@ -33,9 +33,11 @@ type Script []Event
 // GoString is short: what matters of a session in the report of a failure is said by the test.
 func (s Script) GoString() string { return fmt.Sprintf("a session of %d events", len(s)) }
 
-// Sessions draws sessions as agents have them, of at most so many events: files read whole and in pieces, written and edited in the vocabularies of several
-// products, commands, fetches and searches that are repeated, failures and retries, todo lists, snapshots and screenshots, attachments, blocks of code, calls in
-// parallel, calls that end later or never, several steps in one message, protected files, pivots with and without tails.
+// Sessions draws sessions as agents have them, of at most this many events: files read whole and in
+// pieces, written and edited in the vocabularies of several products, commands, fetches and
+// searches that are repeated, failures and retries, todo lists, snapshots and screenshots,
+// attachments, blocks of code, calls in parallel, calls that end later or never, several steps in
+// one message, protected files, pivots with and without tails.
 func Sessions(most int) *rapid.Generator[Script] {
 	return rapid.Custom(func(t *rapid.T) Script {
 		w := &writer{T: t, open: -1}
@@ -70,9 +72,11 @@ func (w *writer) next() {
 	}
 	switch w.pick(20) {
 	case 0:
-		w.user(one(w, "Go on.", "Never touch the lexer.", "This fails:\n```go\n"+w.words(300)+"\n```\nand\n```\n"+w.words(40)+"\n```"))
+		w.user(one(w, "Go on.", "Never touch the lexer.",
+			"This fails:\n```go\n"+w.words(300)+"\n```\nand\n```\n"+w.words(40)+"\n```"))
 	case 1:
-		w.user("Look at this.", session.Part{Type: session.FilePart, Mime: one(w, "image/png", "application/pdf", "text/plain"), Filename: "shot.png",
+		w.user("Look at this.", session.Part{Type: session.FilePart,
+			Mime: one(w, "image/png", "application/pdf", "text/plain"), Filename: "shot.png",
 			URL: "data:image/png;base64," + strings.Repeat("QUJD", one(w, 4, 400))})
 	case 2:
 		w.assistant("stop", session.Part{Type: session.TextPart, Text: "It is done: " + w.words(60)})
@@ -84,15 +88,18 @@ func (w *writer) next() {
 		w.open = len(w.messages)
 		w.assistant("", session.Part{Type: session.StepStartPart}, p)
 	case 5:
-		m := w.assistant("tool-calls", session.Part{Type: session.StepStartPart}, w.call(w.use()), session.Part{Type: session.StepFinishPart})
+		m := w.assistant("tool-calls", session.Part{Type: session.StepStartPart}, w.call(w.use()),
+			session.Part{Type: session.StepFinishPart})
 		for range 1 + w.pick(3) {
-			m.Parts = append(slices.Clip(m.Parts), w.name(m.ID, session.Part{Type: session.StepStartPart}, w.call(w.use()))...)
+			m.Parts = append(slices.Clip(m.Parts), w.name(m.ID, session.Part{Type: session.StepStartPart},
+				w.call(w.use()))...)
 			w.update(m)
 		}
 	default:
 		parts := []session.Part{{Type: session.StepStartPart}}
 		if w.pick(4) == 0 {
-			parts = append(parts, session.Part{Type: session.ReasoningPart, Text: "I look at it: " + w.words(30), Metadata: []byte(`{"anthropic":{"signature":"c2ln"}}`)})
+			parts = append(parts, session.Part{Type: session.ReasoningPart, Text: "I look at it: " + w.words(30),
+				Metadata: []byte(`{"anthropic":{"signature":"c2ln"}}`)})
 		}
 		if w.pick(4) == 0 {
 			parts = append(parts, session.Part{Type: session.TextPart, Text: w.words(20)})
@@ -144,22 +151,30 @@ func (w *writer) fresh() Use {
 		}
 		return w.disk.Edit(one(w, Writers...), name, spelled, old, w.lines(w.pick(6)))
 	case 5:
-		command := one(w, "ls", "ls src", "git status", "git log --oneline -5", "ls -la && cat c.md", "git branch -D x", "find . -name '*.go'", "npm test", "pwd")
-		return Use{Tool: one(w, "bash", "Bash"), Args: Args{"command": command, "description": one(w, "Look", "Look again")}, Output: w.words(one(w, 3, 60, 200)), Exit: one(w, 0, 0, 0, 1)}
+		command := one(w, "ls", "ls src", "git status", "git log --oneline -5", "ls -la && cat c.md",
+			"git branch -D x", "find . -name '*.go'", "npm test", "pwd")
+		return Use{Tool: one(w, "bash", "Bash"), Args: Args{"command": command,
+			"description": one(w, "Look", "Look again")}, Output: w.words(one(w, 3, 60, 200)), Exit: one(w, 0, 0, 0, 1)}
 	case 6:
-		return Use{Tool: one(w, "webfetch", "WebFetch"), Args: Args{"url": one(w, "https://a.example/x", "https://A.example:443/x/#top", "https://b.example"), "format": one(w, "text", "html")},
+		return Use{Tool: one(w, "webfetch", "WebFetch"), Args: Args{"url": one(w, "https://a.example/x",
+			"https://A.example:443/x/#top", "https://b.example"), "format": one(w, "text", "html")},
 			Output: w.words(one(w, 20, 300, 400))}
 	case 7:
-		return Use{Tool: "websearch", Args: Args{"query": one(w, "go parser", "Go  parser", "lexer")}, Output: w.words(one(w, 60, 200))}
+		return Use{Tool: "websearch", Args: Args{"query": one(w, "go parser", "Go  parser", "lexer")},
+			Output: w.words(one(w, 60, 200))}
 	case 8:
-		return Use{Tool: one(w, "todowrite", "TodoWrite"), Args: Args{"todos": []Args{{"content": w.words(10), "status": one(w, "pending", "completed")}, {"content": w.words(30), "status": "pending"}}},
+		return Use{Tool: one(w, "todowrite", "TodoWrite"), Args: Args{"todos": []Args{{"content": w.words(10),
+			"status": one(w, "pending", "completed")}, {"content": w.words(30), "status": "pending"}}},
 			Output: one(w, "Todos have been modified successfully", w.words(80))}
 	case 9:
-		return Use{Tool: one(w, "browser_snapshot", "mcp__play__browser_take_screenshot", "snapshot"), Args: Args{"page": one(w, "1", "2")}, Output: w.words(one(w, 30, 300))}
+		return Use{Tool: one(w, "browser_snapshot", "mcp__play__browser_take_screenshot", "snapshot"),
+			Args: Args{"page": one(w, "1", "2")}, Output: w.words(one(w, 30, 300))}
 	case 10:
-		return Use{Tool: one(w, "grep", "glob", "mcp__a__list", "mcp__b__list", "skill", "task"), Args: Args{"pattern": one(w, "x", "y")}, Output: w.words(one(w, 3, 100, 300))}
+		return Use{Tool: one(w, "grep", "glob", "mcp__a__list", "mcp__b__list", "skill", "task"),
+			Args: Args{"pattern": one(w, "x", "y")}, Output: w.words(one(w, 3, 100, 300))}
 	}
-	return Use{Tool: one(w, "bash", "webfetch", "read"), Args: Args{"command": one(w, "make", "make test"), "description": w.words(3)}, Failed: true,
+	return Use{Tool: one(w, "bash", "webfetch", "read"), Args: Args{"command": one(w, "make", "make test"),
+		"description": w.words(3)}, Failed: true,
 		Output: one(w, "no", "Error: it failed\n"+w.words(200)+"\n  at /repo/a.go:12:3\ncaused by: "+w.words(100))}
 }
 
@@ -198,7 +213,8 @@ func (w *writer) call(u Use) session.Part {
 		s.Metadata = fmt.Appendf(nil, `{"exit":%d}`, u.Exit)
 	}
 	if !u.Failed && w.pick(12) == 0 {
-		s.Attachments = []session.Part{{Type: session.FilePart, Mime: "image/png", Filename: "seen.png", URL: "data:image/png;base64,QUJD"}}
+		s.Attachments = []session.Part{{Type: session.FilePart, Mime: "image/png", Filename: "seen.png",
+			URL: "data:image/png;base64,QUJD"}}
 	}
 	return session.Part{Type: session.ToolPart, Tool: u.Tool, State: s}
 }

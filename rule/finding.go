@@ -1,0 +1,168 @@
+package rule
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Finding is a field of an item that may be left out, as a rule read it off the timeline.
+type Finding struct {
+	Item  *Item
+	Field Field
+	By    []*Item // what makes it redundant: newer than the item, each of them needed
+	Why   string  // for people; the whole sentence
+	// Unsent: it may go before any request had it, because what makes it redundant shows the same,
+	// byte for byte.
+	Unsent bool
+
+	shown *shown
+}
+
+// shown is what stands in place of a field, and what that saves.
+type shown struct {
+	text   string
+	saves  int      // tokens
+	names  *Handles // that gave the handle in the text
+	factor float64  // of the counter when it was counted
+}
+
+// shownKey is what ProposeAnew shows something in place of.
+type shownKey struct {
+	rule  string
+	field Field
+	item  *Item
+}
+
+// current reports whether it is what would be shown now.
+func (s *shown) current(w Window) bool {
+	return s != nil && s.names == w.Handles && s.factor == w.Facts.factor
+}
+
+func (w Window) shown(x *Item, field Field, text string) *shown {
+	w.Facts.decided++
+	s := &shown{text: text, names: w.Handles, factor: w.Facts.factor}
+	if text != "" {
+		s.saves = w.saves(x, Elision{Field: field, Shown: text})
+	}
+	return s
+}
+
+// Propose makes elisions of those findings that may go now, in their order. show says what stands
+// in place of one, "" when there is nothing to leave out.
+func (w Window) Propose(name string, age Age, all []*Finding, show func(*Finding) string) (found Found) {
+	for _, f := range all {
+		x := f.Item
+		if x.leftOut(f.Field) {
+			continue
+		}
+		if !f.shown.current(w) {
+			f.shown = w.shown(x, f.Field, show(f))
+		}
+		if f.shown.text == "" {
+			continue
+		}
+		refusal, ok := w.may(name, x, f.Field, age)
+		switch {
+		case ok && !f.Unsent && w.unsent(x, f.Field):
+			refusal, ok = notSent(name, x), false
+		case ok && f.shown.saves < w.Guard.least():
+			refusal, ok = Refusal{Code: TooSmall, Rule: name, Part: x.Part.ID,
+				Reason: "what would be shown in its place is about as large", Tokens: w.Facts.size(x, f.Field)}, false
+		}
+		if !ok {
+			found.Refusals = append(found.Refusals, refusal)
+			continue
+		}
+		found.Elisions = append(found.Elisions, Elision{Part: x.Part.ID, Message: x.Message, Field: f.Field, Rule: name,
+			Because: f.Why, By: idsOf(f.By), Shown: f.shown.text, Saves: f.shown.saves})
+	}
+	return found
+}
+
+// ProposeAnew is Propose for a rule that remembers nothing and finds all of it anew each time: what
+// is shown in place of something is still written once.
+func (w Window) ProposeAnew(name string, age Age, all []*Finding, show func(*Finding) string) Found {
+	for _, f := range all {
+		f.shown = w.line.shown[shownKey{name, f.Field, f.Item}]
+	}
+	found := w.Propose(name, age, all, show)
+	for _, f := range all {
+		if f.shown != nil {
+			w.line.shown[shownKey{name, f.Field, f.Item}] = f.shown
+		}
+	}
+	return found
+}
+
+// and is what two looks found, one behind the other.
+func (f Found) and(more Found) Found {
+	return Found{append(f.Elisions, more.Elisions...), append(f.Refusals, more.Refusals...)}
+}
+
+// saves is what an elision saves, in tokens: what the model is no longer sent, less what it is sent
+// instead. It is also 0 when the text shown is longer in bytes: a placeholder is never longer than
+// what it replaces.
+func (w Window) saves(x *Item, e Elision) int {
+	before, shown := w.Facts.size(x, e.Field), w.Facts.Count(e.Shown)
+	switch {
+	case e.Field == Input: // the name of the tool is counted with its arguments, and stays
+		shown = w.Facts.scale(w.Facts.counter.Count(x.Part.Tool) + w.Facts.counter.Count(e.Shown))
+	case e.Field == Attachments && x.Part.State != nil: // shown under the output, in a line of its own
+		result := x.Part.State.Result()
+		below := e.Shown
+		if result != "" {
+			below = result + "\n" + below
+		}
+		shown = w.Facts.Count(below) - w.Facts.Count(result)
+	}
+	if len(e.Shown) >= length(x, e.Field) && e.Field != Attachments && (e.Field == Input || x.Size().Files == 0) {
+		return 0
+	}
+	return before - shown
+}
+
+// idsOf names parts as an elision does.
+func idsOf(items []*Item) string {
+	if len(items) == 1 {
+		return items[0].Part.ID
+	}
+	ids := make([]string, len(items))
+	for i, x := range items {
+		ids[i] = x.Part.ID
+	}
+	return strings.Join(ids, " ")
+}
+
+// size is what a field of an item takes, in tokens; the attachments go with an output.
+func (f *Facts) size(x *Item, field Field) int {
+	s := x.Size()
+	switch field {
+	case Input:
+		return s.Input
+	case Text:
+		return s.Text
+	case Attachments:
+		return s.Files
+	case Whole:
+		return s.Total()
+	}
+	return s.Output + s.Files
+}
+
+// length is the same in bytes, without attachments.
+func length(x *Item, field Field) int { return len(fieldText(x.Part, field)) }
+
+// SameStep reports whether two calls were made in one step: the model had not seen the outcome of
+// either when it made the other.
+func SameStep(a, b *Item) bool { return a.Step == b.Step && a.Message == b.Message }
+
+// describe says what a call was, for reasons: "read src/a.go".
+func (w Window) describe(x *Item) string {
+	if target := x.target(); target != "" {
+		return fmt.Sprintf("%s %s", x.Part.Tool, target)
+	}
+	return x.Part.Tool
+}
+
+// target of an item, as Facts.Target has it.
+func (x *Item) target() string { return x.known.understand(x.Part).target }
