@@ -98,9 +98,6 @@ func stateOf(x *winnow.PartReport) state {
 	if x.Pinned {
 		return state{"s-pinned", "pinned"}
 	}
-	if x.Zone == winnow.Guarded {
-		return state{"", ""}
-	}
 	return state{}
 }
 
@@ -284,7 +281,8 @@ func finished(p *session.Part) string {
 	}
 	if u := p.Tokens; u != nil {
 		cached := ", of it " + quantity.Number(u.Cache.Read) + " from the cache"
-		facts = append(facts, "prompt "+quantity.Number(u.Prompt())+cached, "answer "+quantity.Number(u.Output+u.Reasoning))
+		facts = append(facts, "prompt "+quantity.Number(u.Prompt())+cached,
+			"answer "+quantity.Number(u.Output+u.Reasoning))
 	}
 	if p.Cost != nil && *p.Cost > 0 {
 		facts = append(facts, quantity.Dollars(*p.Cost))
