@@ -13,7 +13,7 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// document is what the template fills in: texts that need no thinking any more.
+// document is what the template fills in: texts that are ready to be shown.
 type document struct {
 	c     *Content
 	texts *texts
@@ -105,7 +105,7 @@ func newDocument(c Content) *document {
 
 const mostDamaged = 200
 
-// command is what to type about something of the session, "" where the session as it is here is in
+// command is what to type about something of the session, "" if the session as it is here is in
 // no file and no store.
 func (d *document) command(name, about string) string {
 	if d.c.Source == "" {
@@ -301,7 +301,7 @@ func partHref(k int) string { return "#p" + strconv.Itoa(k+1) }
 // candidates is what one rule would elide.
 type candidates struct {
 	Rule, Sum string
-	Because   string // where all of them have one reason
+	Because   string // if all of them have the same reason
 	Entries   []entry
 	More      int
 }
