@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -118,4 +119,73 @@ func TestTimeline_rowsHoldEveryToken(t *testing.T) {
 			t.Fatalf("%d rows with %d tokens, want at most %d with %d", len(rows), got, MostRows, want)
 		}
 	})
+}
+
+func TestVerdict_saysWhetherTheWindowFits(t *testing.T) {
+	for _, c := range []struct {
+		window winnow.WindowReport
+		want   string
+		fit    Fit
+	}{
+		{winnow.WindowReport{Tokens: 60_000, Overhead: 10_000, Usable: 148_000}, "it fits, with room for 78,000 more", Fits},
+		{winnow.WindowReport{Tokens: 148_000, Usable: 148_000, Overflow: true}, "the usable window is full", Over},
+		{winnow.WindowReport{Tokens: 149_500, Usable: 148_000, Overflow: true}, "1,500 over the usable window", Over},
+		{winnow.WindowReport{Tokens: 10}, "the window of opus is unknown", Unknown},
+	} {
+		if got, fit := Verdict(c.window, "anthropic/opus"); got != c.want || fit != c.fit {
+			t.Errorf("%+v: got %q (%d), want %q (%d)", c.window, got, fit, c.want, c.fit)
+		}
+	}
+}
+
+func TestVerdictAfter_takesTheLimitOfTheReceiptIfTheSessionHasNone(t *testing.T) {
+	r := pivot.Receipt{TokensAfter: 9_000, Usable: 10_000}
+	for _, c := range []struct {
+		window winnow.WindowReport
+		want   string
+		fit    Fit
+	}{
+		{winnow.WindowReport{}, "it fits, with room for 1,000 more", Fits},
+		{winnow.WindowReport{Overhead: 1_500}, "still 500 over the usable window", Over},
+		{winnow.WindowReport{Usable: 20_000}, "it fits, with room for 11,000 more", Fits},
+	} {
+		if got, fit := VerdictAfter(&r, c.window); got != c.want || fit != c.fit {
+			t.Errorf("%+v: got %q (%d), want %q (%d)", c.window, got, fit, c.want, c.fit)
+		}
+	}
+	if got, fit := VerdictAfter(&pivot.Receipt{}, winnow.WindowReport{}); got != "" || fit != Unknown {
+		t.Errorf("without a limit: got %q (%d), want nothing", got, fit)
+	}
+}
+
+func TestLeaders_sumsUpTheRestUnlessItIsOne(t *testing.T) {
+	by := map[string]int{"a": 5, "b": 9, "c": 5, "d": 1, "none": 0}
+	all, rest := Leaders(by, 2)
+	if diff := cmp.Diff([]Leader{{Name: "b", Tokens: 9}, {Name: "a", Tokens: 5}}, all); diff != "" {
+		t.Error("-want +got:\n" + diff)
+	}
+	if rest != (Leader{Name: "2 more", Tokens: 6}) {
+		t.Errorf("the rest is %+v", rest)
+	}
+	if all, rest = Leaders(by, 3); len(all) != 4 || rest.Tokens != 0 {
+		t.Errorf("%d leaders and a rest of %+v, want all four", len(all), rest)
+	}
+}
+
+func TestReceipt_saysWhatStaysAndWhoWroteIt(t *testing.T) {
+	r := pivot.Receipt{Kind: pivot.Compaction, Summarizer: "offline", Tail: 2, Duration: 3.24,
+		Carried: pivot.Carried{Messages: 1, Constraints: 2, Tokens: 1_830, Recallable: 3}}
+	want := []Fact{
+		{Name: "stays", Text: "2 messages, word for word"},
+		{Name: "carried", Text: "1 user message, 2 instructions; 1,830 tokens"},
+		{Name: "named", Text: "3 outputs of the folded messages, by id"},
+		{Name: "written by", Text: "offline, 3.2 s"},
+	}
+	if diff := cmp.Diff(want, Receipt(&r)); diff != "" {
+		t.Error("-want +got:\n" + diff)
+	}
+	asked := pivot.Receipt{Kind: pivot.Pruning, Usage: []session.Usage{{Input: 1_200, Output: 30}}}
+	if diff := cmp.Diff([]Fact{{Name: "asked", Text: "1 call, 1,200 tokens in, 30 out, cost unknown"}}, Receipt(&asked)); diff != "" {
+		t.Error("-want +got:\n" + diff)
+	}
 }

@@ -18,10 +18,10 @@ type block struct {
 	Weight string
 	JSON   bool
 
-	After *block // what the model is shown in its place, nil where that is the same
+	After *block // what the model is shown in its place, nil if that is the same
 }
 
-// blocks are the texts of a part, each beside what the model is shown of it where that differs.
+// blocks are the texts of a part, each beside what the model is shown of it if that differs.
 func (d *document) blocks(out *part, p *session.Part, x *winnow.PartReport) {
 	pieces := d.changed(p, x)
 	switch p.Type {

@@ -119,7 +119,7 @@ func chartOf(c *Content, s display.History) chart {
 	case usable > 0:
 		d.UsableAbove = quantity.Number(usable)
 	}
-	step := niceStep(most)
+	step := max(1, int(display.NewAxis(0, float64(most), 5).Step)) // for about four lines
 	top := float64(most) * 1.06
 	y := func(tokens float64) float64 { return math.Round(10*(chartHeight-chartHeight*tokens/top)) / 10 }
 	for n := step; float64(n) < top; n += step {
@@ -290,19 +290,6 @@ func beside(columns []column, height float64, y func(float64) float64) string {
 
 func share(x float64) string {
 	return strconv.FormatFloat(math.Round(x*1000/chartWidth)/10, 'f', -1, 64) + "%"
-}
-
-// niceStep is a round number of tokens for about four lines.
-func niceStep(most int) int {
-	step := 1
-	for {
-		for _, m := range []int{1, 2, 5} {
-			if most/(step*m) <= 4 {
-				return step * m
-			}
-		}
-		step *= 10
-	}
 }
 
 func columnOf(columns []column, message int) column {

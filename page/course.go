@@ -259,8 +259,8 @@ func spread(ends []end, height float64) {
 	}
 }
 
-// laneOf is what happened to a session under a policy. Marks of one kind that would stand on each
-// other are one.
+// laneOf is what happened to a session under a policy. Marks of one kind that would overlap are
+// one.
 func (d *replayDocument) laneOf(s *lab.Recorded, o *lab.Outcome, policy, steps int) lane {
 	l := lane{trait: d.traits[policy]}
 	sum := []string{quantity.Bill(o.Bill.Total(), d.r.Relative)}

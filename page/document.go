@@ -13,7 +13,7 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// document is what the template fills in: texts that need no thinking any more.
+// document is what the template fills in: texts that are ready to be shown.
 type document struct {
 	c     *Content
 	texts *texts
@@ -43,7 +43,15 @@ type document struct {
 
 	inline   int            // bytes of a text that are in the page itself
 	position map[string]int // of messages
+	parts    []partOf       // of the log
+	first    []int          // part of each message
 	at       map[string]int // of parts, among all of the log
+}
+
+// partOf is a part with its message.
+type partOf struct {
+	message *session.Message
+	part    *session.Part
 }
 
 // fact is a name and what there is to say.
@@ -55,7 +63,12 @@ func newDocument(c Content) *document {
 	r := &c.Report
 	d := &document{c: &c, texts: &texts{}, position: map[string]int{}}
 	for i := range c.Session.Messages {
-		d.position[c.Session.Messages[i].ID] = i
+		m := &c.Session.Messages[i]
+		d.position[m.ID] = i
+		d.first = append(d.first, len(d.parts))
+		for j := range m.Parts {
+			d.parts = append(d.parts, partOf{m, &m.Parts[j]})
+		}
 	}
 	d.at = make(map[string]int, len(c.Parts))
 	for k := range c.Parts {
@@ -105,7 +118,7 @@ func newDocument(c Content) *document {
 
 const mostDamaged = 200
 
-// command is what to type about something of the session, "" where the session as it is here is in
+// command is what to type about something of the session, "" if the session as it is here is in
 // no file and no store.
 func (d *document) command(name, about string) string {
 	if d.c.Source == "" {
@@ -274,24 +287,11 @@ func (d *document) biggest() {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return d.c.Parts[b].Tokens - d.c.Parts[a].Tokens })
-	wanted := map[int]int{}
-	for at, k := range order[:min(len(order), mostEntries)] {
-		if d.c.Parts[k].Tokens > 0 {
-			wanted[k] = at
-		}
-	}
-	d.Biggest = make([]entry, len(wanted))
-	k := 0
-	for i := range d.c.Session.Messages {
-		m := &d.c.Session.Messages[i]
-		for j := range m.Parts {
-			if at, ok := wanted[k]; ok {
-				x := &d.c.Parts[k]
-				what, text := d.heading(m, &m.Parts[j], x)
-				d.Biggest[at] = entry{Href: partHref(k), What: what, Text: text, State: stateOf(x).Text,
-					Tokens: quantity.Number(x.Tokens)}
-			}
-			k++
+	for _, k := range order[:min(len(order), mostEntries)] {
+		if x := &d.c.Parts[k]; x.Tokens > 0 {
+			what, text := d.heading(d.parts[k].message, d.parts[k].part, x)
+			d.Biggest = append(d.Biggest, entry{Href: partHref(k), What: what, Text: text, State: stateOf(x).Text,
+				Tokens: quantity.Number(x.Tokens)})
 		}
 	}
 }
@@ -301,7 +301,7 @@ func partHref(k int) string { return "#p" + strconv.Itoa(k+1) }
 // candidates is what one rule would elide.
 type candidates struct {
 	Rule, Sum string
-	Because   string // where all of them have one reason
+	Because   string // if all of them have the same reason
 	Entries   []entry
 	More      int
 }

@@ -122,7 +122,7 @@ func (f *frontierView) join(steps []int, sweeps int) {
 	}
 }
 
-// A letter of the picture's text takes about so many pixels; a point so many around its middle.
+// About how many pixels a letter takes, and a point on each side of its middle.
 const (
 	letterWide, letterHigh = 6.9, 14.0
 	pointWide              = 6.0
@@ -130,7 +130,7 @@ const (
 
 // name writes the names beside the points, where they have room: what is recommended first, those
 // by themselves before sweeps, the ends of sweeps before what lies between. On a narrow page, and
-// where a name has no room, it is the letter alone; where that has none, the table tells.
+// if there is no room for the name, it is the letter alone; the table has the others.
 func (f *frontierView) name() {
 	var taken []box
 	for _, s := range f.Spots {

@@ -98,9 +98,6 @@ func stateOf(x *winnow.PartReport) state {
 	if x.Pinned {
 		return state{"s-pinned", "pinned"}
 	}
-	if x.Zone == winnow.Guarded {
-		return state{"", ""}
-	}
 	return state{}
 }
 
@@ -109,10 +106,9 @@ func (d *document) Messages() iter.Seq[message] {
 	return func(yield func(message) bool) {
 		log := d.c.Session.Messages
 		turns := session.Turns(log)
-		next, k := 0, 0
+		next := 0
 		for i := range log {
-			m := d.message(i, k)
-			k += len(log[i].Parts)
+			m := d.message(i)
 			if i == 0 && (len(turns) == 0 || turns[0].Start > 0) {
 				m.Turn = &turn{}
 			}
@@ -142,7 +138,7 @@ func (d *document) turn(n int, t session.Turn) *turn {
 		Size: quantity.Count(tokens, "token") + ", " + quantity.Count(steps, "step")}
 }
 
-func (d *document) message(i, k int) message {
+func (d *document) message(i int) message {
 	m := &d.c.Session.Messages[i]
 	out := message{N: i + 1, ID: visible(m.ID), Role: line(string(m.Role), 24),
 		When: moment(m.Time.Created, "15:04:05")}
@@ -170,7 +166,7 @@ func (d *document) message(i, k int) message {
 	}
 	out.Odd = out.Role != "user" && out.Role != "assistant"
 	for j := range m.Parts {
-		p := d.part(m, &m.Parts[j], k+j)
+		p := d.part(m, &m.Parts[j], d.first[i]+j)
 		if m.Parts[j].Type == session.StepStartPart && j == 0 {
 			continue // every step begins
 		}
@@ -284,7 +280,8 @@ func finished(p *session.Part) string {
 	}
 	if u := p.Tokens; u != nil {
 		cached := ", of it " + quantity.Number(u.Cache.Read) + " from the cache"
-		facts = append(facts, "prompt "+quantity.Number(u.Prompt())+cached, "answer "+quantity.Number(u.Output+u.Reasoning))
+		facts = append(facts, "prompt "+quantity.Number(u.Prompt())+cached,
+			"answer "+quantity.Number(u.Output+u.Reasoning))
 	}
 	if p.Cost != nil && *p.Cost > 0 {
 		facts = append(facts, quantity.Dollars(*p.Cost))
@@ -411,31 +408,27 @@ func (d *document) links(refs []winnow.Ref) (links []link, more int) {
 
 // count finds what the page has to say about its own texts before the first is written.
 func (d *document) count() {
-	cut, size, k, kinds := 0, 0, 0, map[string]bool{}
+	cut, size, kinds := 0, 0, map[string]bool{}
 	weigh := func(text string) {
 		if len(text) > d.inline {
 			cut++
 			size += len(text)
 		}
 	}
-	for i := range d.c.Session.Messages {
-		m := &d.c.Session.Messages[i]
-		for j := range m.Parts {
-			p := &m.Parts[j]
-			kinds[d.kind(m, p)] = true
-			weigh(p.Text)
-			weigh(p.Prompt)
-			if p.State != nil {
-				weigh(p.State.Result())
-				weigh(string(p.State.Input))
+	for k, one := range d.parts {
+		p := one.part
+		kinds[d.kind(one.message, p)] = true
+		weigh(p.Text)
+		weigh(p.Prompt)
+		if p.State != nil {
+			weigh(p.State.Result())
+			weigh(string(p.State.Input))
+		}
+		for _, piece := range d.changed(p, &d.c.Parts[k]) {
+			if piece.Shown == piece.Log {
+				piece.Shown = piece.Would
 			}
-			for _, piece := range d.changed(p, &d.c.Parts[k]) {
-				if piece.Shown == piece.Log {
-					piece.Shown = piece.Would
-				}
-				weigh(piece.Shown)
-			}
-			k++
+			weigh(piece.Shown)
 		}
 	}
 	for _, kind := range []string{"user", "synthetic", "assistant", "reasoning", "tool", "file", "summary"} {

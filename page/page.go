@@ -101,19 +101,23 @@ func Write(w io.Writer, c Content) error {
 	if err != nil {
 		return err
 	}
-	out := bufio.NewWriterSize(w, 64<<10)
 	d := newDocument(c.withoutSecrets())
+	return write(w, t, d, style, script, d.texts)
+}
+
+// write writes a page. The texts come last: the page is of use before they are there.
+func write(w io.Writer, t *template.Template, document any, style, script string, kept *texts) error {
+	out := bufio.NewWriterSize(w, 64<<10)
 	if _, err := out.WriteString(opening + head(style, script)); err != nil {
 		return err
 	}
-	if err := t.Execute(out, d); err != nil {
+	if err := t.Execute(out, document); err != nil {
 		return err
 	}
-	// The texts come last: the page is of use before they are there.
 	if _, err := out.WriteString("<script>" + script + "</script>\n"); err != nil {
 		return err
 	}
-	if err := d.texts.write(out); err != nil {
+	if err := kept.write(out); err != nil {
 		return err
 	}
 	if _, err := out.WriteString("</body>\n</html>\n"); err != nil {

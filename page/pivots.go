@@ -194,10 +194,6 @@ func (d *document) replaced(p *pivotView) {
 	for i := range before {
 		in[before[i].ID] = true
 	}
-	start := make([]int, len(log)+1)
-	for i := range log {
-		start[i+1] = start[i] + len(log[i].Parts)
-	}
 	messages, lines, left := 0, 0, 0
 	for i := range until {
 		m := &log[i]
@@ -220,7 +216,7 @@ func (d *document) replaced(p *pivotView) {
 		}
 		r := &p.Replaced[len(p.Replaced)-1]
 		for j := range m.Parts {
-			x := &d.c.Parts[start[i]+j]
+			x := &d.c.Parts[d.first[i]+j]
 			if x.Tokens == 0 || m.Written() && m.Parts[j].Type == session.TextPart || m.IsSummary() {
 				continue
 			}
@@ -229,7 +225,7 @@ func (d *document) replaced(p *pivotView) {
 				continue
 			}
 			what, text := d.heading(m, &m.Parts[j], x)
-			r.Entries = append(r.Entries, entry{Href: partHref(start[i] + j), What: what, Text: text,
+			r.Entries = append(r.Entries, entry{Href: partHref(d.first[i] + j), What: what, Text: text,
 				Tokens: quantity.Number(x.Tokens)})
 		}
 	}

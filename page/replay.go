@@ -1,7 +1,6 @@
 package page
 
 import (
-	"bufio"
 	"cmp"
 	_ "embed"
 	"html/template"
@@ -63,24 +62,7 @@ func Replay(w io.Writer, r lab.Report, details ReplayDetails) error {
 		}
 		d.Sessions[i].Ref = courses.add(b.String(), false)
 	}
-	css, js := style+replayStyle, scriptOfKept+replayScript
-	out := bufio.NewWriterSize(w, 64<<10)
-	if _, err := out.WriteString(opening + head(css, js)); err != nil {
-		return err
-	}
-	if err := t.Execute(out, d); err != nil {
-		return err
-	}
-	if _, err := out.WriteString("<script>" + js + "</script>\n"); err != nil {
-		return err
-	}
-	if err := courses.write(out); err != nil {
-		return err
-	}
-	if _, err := out.WriteString("</body>\n</html>\n"); err != nil {
-		return err
-	}
-	return out.Flush()
+	return write(w, t, d, style+replayStyle, scriptOfKept+replayScript, courses)
 }
 
 // replayDocument is what the template fills in.

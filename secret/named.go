@@ -217,7 +217,8 @@ func placeholder(value string) bool {
 		return true
 	}
 	value = strings.ToLower(value)
-	return slices.ContainsFunc([]string{Masked, "***", "...", "xxxx"}, func(sign string) bool { return strings.Contains(value, sign) })
+	hides := func(sign string) bool { return strings.Contains(value, sign) }
+	return slices.ContainsFunc([]string{Masked, "***", "...", "xxxx"}, hides)
 }
 
 // named is a chain of names in a program: config.Auth2.Token.

@@ -22,10 +22,10 @@ func length(size, most, width int) int {
 	return min(width, max(1, int(float64(size)/float64(most)*float64(width)+0.5)))
 }
 
-// divide gives cells to sizes by their share. Every size above zero gets at least one while there
+// Divide gives cells to sizes by their share. Every size above zero gets at least one while there
 // are enough; the cells that rounding leaves go to the largest remainders. Negative sizes count as
 // zero. The sum is cells, or 0 when there is nothing to show.
-func divide(sizes []int, cells int) []int {
+func Divide(sizes []int, cells int) []int {
 	out := make([]int, len(sizes))
 	var order []int // the sizes that are there, largest first
 	var whole float64
@@ -76,10 +76,6 @@ func divide(sizes []int, cells int) []int {
 	return out
 }
 
-// Divide gives cells to sizes by their share, as bars do: every size above zero gets at least one
-// while there are enough, and the sum is cells, or 0 where all sizes are 0.
-func Divide(sizes []int, cells int) []int { return divide(sizes, cells) }
-
 // stacked draws segments one after the other over exactly the given cells.
 func stacked(segments []segment, cells int) line {
 	sizes := make([]int, len(segments))
@@ -87,7 +83,7 @@ func stacked(segments []segment, cells int) line {
 		sizes[i] = s.size
 	}
 	var l line
-	for i, n := range divide(sizes, cells) {
+	for i, n := range Divide(sizes, cells) {
 		if n > 0 {
 			l = append(l, span{text: strings.Repeat(segments[i].glyph, n), style: segments[i].style})
 		}
@@ -101,8 +97,7 @@ func bar(size, most, width int, s style) line {
 }
 
 // gauge shows how much of a limit is used. Within the limit the rest is drawn as free; beyond it
-// the bar stands for all that is used, a mark stands where the limit is, and what lies behind the
-// mark is in the colour of alarm.
+// the bar shows all that is used, with a mark where the limit is and the colour of alarm behind it.
 func gauge(used []segment, limit, cells int) line {
 	total := 0
 	for _, s := range used {

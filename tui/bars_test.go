@@ -21,20 +21,20 @@ func TestDivide_givesEveryCellAndEveryPortionOne(t *testing.T) {
 			}
 		}
 		sum := 0
-		for i, n := range divide(sizes, cells) {
+		for i, n := range Divide(sizes, cells) {
 			sum += n
 			if n < 0 || n > 0 && sizes[i] <= 0 {
-				t.Fatalf("divide(%v, %d) gives %d to %d", sizes, cells, n, sizes[i])
+				t.Fatalf("Divide(%v, %d) gives %d to %d", sizes, cells, n, sizes[i])
 			}
 			if sizes[i] > 0 && n == 0 && cells >= there {
-				t.Fatalf("divide(%v, %d) hides %d", sizes, cells, sizes[i])
+				t.Fatalf("Divide(%v, %d) hides %d", sizes, cells, sizes[i])
 			}
 		}
 		if want := max(0, cells); there > 0 && cells >= there && sum != want {
-			t.Fatalf("divide(%v, %d) fills %d", sizes, cells, sum)
+			t.Fatalf("Divide(%v, %d) fills %d", sizes, cells, sum)
 		}
 		if sum > max(0, cells) {
-			t.Fatalf("divide(%v, %d) takes %d", sizes, cells, sum)
+			t.Fatalf("Divide(%v, %d) takes %d", sizes, cells, sum)
 		}
 	})
 }
@@ -43,11 +43,11 @@ func TestDivide_neverGivesTheSmallerMore(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		sizes := rapid.SliceOfN(rapid.IntRange(0, 100_000), 1, 8).Draw(t, "sizes")
 		cells := rapid.IntRange(len(sizes), 100).Draw(t, "cells")
-		got := divide(sizes, cells)
+		got := Divide(sizes, cells)
 		for i := range sizes {
 			for j := range sizes {
 				if sizes[i] < sizes[j] && got[i] > got[j] {
-					t.Fatalf("divide(%v, %d) = %v: %d has more than %d", sizes, cells, got, sizes[i], sizes[j])
+					t.Fatalf("Divide(%v, %d) = %v: %d has more than %d", sizes, cells, got, sizes[i], sizes[j])
 				}
 			}
 		}

@@ -12,7 +12,7 @@ func newCanvas(width, height int) *canvas {
 	return &canvas{width: width, height: height, cells: make([]rune, width*height), styles: make([]style, width*height)}
 }
 
-// free says whether a cell is there and nothing is in it.
+// free reports whether there is such a cell and nothing is in it.
 func (c *canvas) free(x, y int) bool {
 	return x >= 0 && y >= 0 && x < c.width && y < c.height && c.cells[y*c.width+x] == 0
 }

@@ -141,7 +141,7 @@ func (pg *page) piece(p winnow.Piece, folded bool) {
 	}
 }
 
-// excerpt is the beginning of a text. What was cut is said.
+// excerpt is the beginning of a text, and says what was cut.
 func (pg *page) excerpt(title, text string) {
 	size := ""
 	if text != "" {
