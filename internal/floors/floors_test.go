@@ -25,7 +25,7 @@ var floors = [][]string{
 	{"session", "token", "token/*", "model", "shell", "call", "plot", "plainfile", "visible", "secret"},
 	{"rule", "budget", "bill", "recall", "fact", "coverage", "wire", "wire/*", "format/internal/*"},
 	{"view", "pivot", "schedule", "store", "format", "llm"},
-	{"policy", "summarize/*", "llm/*", "store/*", "store/internal/exact", "store/internal/words", "format/*"},
+	{"policy", "summarize/*", "llm/*", "store/*", "store/internal/exact", "store/internal/words", "format/*", "format/internal/jsonl"},
 	{"", "replay"}, // the root: the engine, and the lab beside it: both run the planner
 	{"config", "tui", "page", "discover", "skim", "selfprune", "snapshot", "inplace", "agent", "agent/*"},
 	{"chat", "chat/demo"},
@@ -48,6 +48,7 @@ var siblings = map[string]string{
 	"store/* store/internal/exact":      "bytes as they were",
 	"store/storetest store/memory":      "the model that the suite compares with",
 	"format/all format/*":               "the list of all",
+	"format/* format/internal/jsonl":    "what formats of JSON lines that are written share",
 	"format/* format/body":              "what plain request bodies share",
 	"format/opencodedb format/opencode": "a database holds what an export prints",
 	"token/counters token/bpe":          "by name",
