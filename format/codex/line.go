@@ -186,6 +186,9 @@ type place struct {
 	element int32
 }
 
+// placeOf is the place of a part that has no result.
+func placeOf(line, element int32) place { return place{line, -1, element} }
+
 // Special elements: the part is the whole item, or no item of its line has it.
 const (
 	whole   = -1
