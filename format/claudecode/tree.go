@@ -22,7 +22,7 @@ type tree struct {
 	names   *format.Names
 	all     []node
 	at      []int32       // uuid → position of its last node, -1 without one
-	bridges map[name]name // uuid of a progress record → its nearest ancestor that is none
+	bridges map[name]name // uuid of a progress record → its nearest other ancestor
 	first   map[int]int   // position of a repeated node → position where its uuid came first
 	nodes   []int32       // positions of nodes outside side chains, in file order
 	order   []int32       // position → index in nodes of the node before it
