@@ -1,5 +1,5 @@
-// Package format answers: whose file is it? It holds what the readers and writers of session files
-// share; each product has a package of its own below.
+// Package format defines what the readers and writers of session files have in common. Each product
+// has a package of its own below.
 package format
 
 import (
@@ -32,9 +32,9 @@ type Format interface {
 	Write(w io.Writer, from *Document, change Change) error
 }
 
-// Linked is a Format whose entries name the entry before them. What is appended to its files does
-// not by itself come after what stands before it: an agent that goes on from what it remembers
-// leads the session round a compaction that was written meanwhile.
+// Linked is a Format whose entries name the entry before them. What is appended to its files need
+// not continue what is there: an agent that goes on from what it remembers leads the session round
+// a compaction that was written in the meantime.
 type Linked interface {
 	// Bypassed finds out whether the session of a document that the format has read leads round the
 	// newest compaction of its file.
@@ -60,8 +60,8 @@ type Document struct {
 	Ledger  rule.Ledger
 	Counts  Counts
 	Damaged []Damage
-	// Beside are requests that the file tells of and that are no part of the session: of
-	// sub-agents, and of branches that were left. They were paid for.
+	// Beside are requests in the file that are not part of the session: of sub-agents, and of
+	// branches that were left. They were paid for.
 	Beside []bill.Request
 	// Source is the file as it was read, without compression. Together with the reader it gives
 	// this document again.
@@ -70,14 +70,14 @@ type Document struct {
 	Native any
 }
 
-// Counts tells what is in a file in the product's own terms, branches that were left and sub-agents
+// Counts says what is in a file in the product's own terms, branches that were left and sub-agents
 // included.
 type Counts struct {
 	Entries     int `json:"entries"`     // lines, or elements of the outer list
 	Messages    int `json:"messages"`    // entries that are a user's or an assistant's message
 	ToolCalls   int `json:"toolCalls"`   //
 	ToolResults int `json:"toolResults"` //
-	Aside       int `json:"aside"`       // messages that are kept in the file but are no part of the session's active branch
+	Aside       int `json:"aside"`       // messages in the file that are not on the active branch
 }
 
 // Damage is a piece of a file that could not be read and was skipped. A writer keeps its bytes.

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Joins keeps what is one message in one stretch: a call and its result, which may come after the
-// user has said something else. The zero value is ready.
+// Joins keeps what is one message in one stretch: a call and its result, which may come after
+// another message of the user. The zero value is ready.
 type Joins struct {
 	names Names
 	seen  []joined
@@ -19,8 +19,8 @@ type joined struct {
 	result bool
 }
 
-// farthest is how many lines a result may stand behind its call. One that stands farther away is
-// reported as a message of its own: a file could otherwise say that all of it must be held at once.
+// farthest is how many lines a result may be behind its call. One farther away is reported as a
+// message of its own: otherwise a file could make us hold all of it at once.
 const farthest = 1 << (perStretch - 2)
 
 // Call notes a call on a line, by its number among those that were shown.
@@ -33,9 +33,9 @@ func (j *Joins) Result(id string, line int) {
 	j.seen = append(j.seen, joined{j.names.Of(id), int32(line), true})
 }
 
-// Keep lets no stretch begin between a call and its results. Of the lines those count that are in
-// the session; a result belongs to the newest call of its id, and the first one without a call
-// stands for it.
+// Keep lets no stretch begin between a call and its results. Only lines in the session count; a
+// result belongs to the newest call with its id, and the first result without a call takes the
+// call's place.
 func (j *Joins) Keep(uses []Use, in []bool) {
 	newest := make([]int32, j.names.Len()+1) // line of the call, plus one
 	spans := NewSpans(len(uses))
@@ -54,7 +54,7 @@ func (j *Joins) Keep(uses []Use, in []bool) {
 	spans.Keep(uses)
 }
 
-// Reorder numbers the lines anew: order tells which line comes at which place.
+// Reorder numbers the lines anew: order says which line comes at which place.
 func (j *Joins) Reorder(order []int32) {
 	place := make([]int32, len(order))
 	for at, line := range order {
@@ -69,10 +69,10 @@ func (j *Joins) Reorder(order []int32) {
 // Spans are lines between which no stretch may begin.
 type Spans []int32
 
-// NewSpans has none yet, of so many lines.
+// NewSpans returns an empty set of spans for this many lines.
 func NewSpans(lines int) Spans { return make(Spans, lines+1) }
 
-// Add keeps two lines, and what stands between them, in one stretch. Lines that are too far from
+// Add keeps two lines, and everything between them, in one stretch. Lines that are too far from
 // one another are not kept.
 func (s Spans) Add(from, to int) {
 	if to-from <= farthest {

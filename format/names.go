@@ -3,7 +3,8 @@ package format
 import "crypto/sha256"
 
 // Names numbers texts, such as the ids of a file's entries, without keeping them: a file may have
-// millions, and what holds no pointer costs the collector nothing. The zero value is ready.
+// millions, and memory without pointers costs the garbage collector nothing. The zero value is
+// ready.
 type Names struct{ numbers map[[16]byte]uint32 }
 
 // digest stands for a text: half of its SHA-256 tells any two apart.
@@ -12,8 +13,8 @@ func digest(text string) [16]byte {
 	return [16]byte(sum[:16])
 }
 
-// Of returns the number of a text, from 1 on in the order in which they came; 0 is that of the
-// empty one.
+// Of returns the number of a text, counting from 1 in the order in which they came; the empty text
+// is 0.
 func (n *Names) Of(text string) uint32 {
 	if text == "" {
 		return 0

@@ -9,38 +9,38 @@ import (
 	"slices"
 
 	"github.com/winnowhq/winnow/bill"
+	"github.com/winnowhq/winnow/format/internal/span"
 )
 
 // Outliner is a format whose files are lines, and can be read a stretch at a time: what a stretch
-// says does not hang on the rest.
+// says does not depend on the rest.
 type Outliner interface {
 	Format
 	// Outline begins to read the lines of a file.
 	Outline() Outline
-	// ReadStretch reads a stretch of a file: whatever is in it is of the active branch.
+	// ReadStretch reads a stretch of a file: everything in it is on the active branch.
 	ReadStretch(src []byte) (*Document, error)
 }
 
 // Outline learns which lines of a file are the session. It keeps some dozens of bytes for each,
-// whatever the line weighs.
+// however long the line is.
 type Outline interface {
 	// Line is shown each line, oldest first, without the newline; it must not keep it. An error
 	// says why the line cannot be read.
 	Line(text []byte) error
-	// End is asked once, behind the last line: what each line that was shown is, and what is in the
-	// file.
+	// End is called once, after the last line. It says what each line is, and what is in the file.
 	End() ([]Use, Counts)
 }
 
-// Biller is an Outline that knows every request that the file tells of, once each, also where its
-// entries are in several stretches. It is asked behind End. What it yields is put together one by
-// one, for there may be a million; it can be asked for them again.
+// Biller is an Outline that knows every request in the file, once each, even if its entries are in
+// several stretches. It is called after End. Requests are made one by one, for there may be a
+// million; they can be iterated again.
 type Biller interface{ Requests() iter.Seq[bill.Request] }
 
 // Sorter is an Outline of a session whose lines may come in another order than in the file. It is
-// asked behind End.
+// called after End.
 type Sorter interface {
-	// Order tells which of the lines that were shown comes at which place; nil where the file has
+	// Order says which of the lines that were shown comes at which place. It is nil if the file has
 	// them in order.
 	Order() []int32
 }
@@ -49,11 +49,11 @@ type Sorter interface {
 type Use uint8
 
 const (
-	Aside  Use = iota // no part of the session's active branch, or no part of the conversation
+	Aside  Use = iota // not on the active branch, or not part of the conversation
 	Inside            // a part of it
 	Begins            // a part of it with which a stretch may begin: no call before it waits for its result
-	Always            // no message, and every stretch needs it: who the session is
-	Lasts             // no message, and a stretch needs the newest one before it
+	Always            // not a message, and every stretch needs it: it says which session this is
+	Lasts             // not a message, and a stretch needs the newest one before it
 )
 
 // Pieces is a file in stretches. Each of them, put together, is a file of the same format by
@@ -61,7 +61,7 @@ const (
 type Pieces struct {
 	Counts  Counts
 	Damaged []Damage
-	// Requests that the file tells of; nil, and Billed is false, where its outline knows of none.
+	// Requests in the file; nil, and Billed is false, if its outline does not know any.
 	Requests iter.Seq[bill.Request]
 	Billed   bool
 	src      io.ReaderAt
@@ -81,17 +81,17 @@ type piece struct {
 	count  int // lines
 }
 
-// perStretch is how many lines, as a power of two, make a stretch however short they are: what is
+// perStretch is how many lines, as a power of two, make a stretch even if they are short: what is
 // made of a line takes memory too.
 const perStretch = 14
 
-// mostLines is how many lines a stretch has at most, wherever that ends it: in a file of which no
-// line begins anything, and where what belongs together reaches too far.
+// mostLines is how many lines a stretch has at most, even if no line begins anything or what
+// belongs together is too far apart.
 const mostLines = 1<<perStretch + farthest
 
-// Cut finds the stretches of a file, of about so many bytes each, or fewer where the lines are
-// short; a turn longer than that is cut between steps, and a line stays whole. The newest stretch
-// has at least half of it where the file does.
+// Cut finds the stretches of a file, of about length bytes each, or fewer if the lines are short. A
+// turn longer than that is cut between steps; a line stays whole. The newest stretch has at least
+// half of it if the file does.
 func Cut(src io.ReaderAt, size int64, o Outline, length int64) (*Pieces, error) {
 	p := &Pieces{src: src}
 	lines, err := p.scan(src, size, o)
@@ -154,7 +154,7 @@ func (p *Pieces) cut(lines iter.Seq2[int, stretch], uses []Use, length int64) {
 	}
 }
 
-// join appends a stretch, as one with the last where it follows it.
+// join appends a stretch, as one with the last if it follows directly.
 func join(all []stretch, s stretch) []stretch {
 	if n := len(all); n > 0 && all[n-1].to == s.from {
 		all[n-1].to = s.to
@@ -186,7 +186,7 @@ func (o *outlined) add(length int64, shown bool) {
 	o.lengths = append(o.lengths, short)
 }
 
-// all yields where each line stands, and whether it was shown.
+// all yields where each line is, and whether it was shown.
 func (o *outlined) all() iter.Seq2[stretch, bool] {
 	return func(yield func(stretch, bool) bool) {
 		at := int64(0)
@@ -244,7 +244,7 @@ func (p *Pieces) scan(src io.ReaderAt, size int64, o Outline) (*outlined, error)
 		}
 		if len(text) > 0 {
 			shown := false
-			if content := trimLine(text); len(content) > 0 {
+			if content := span.Trim(text); len(content) > 0 {
 				if err := o.Line(content); err != nil {
 					p.damage(Damage{Line: number, Offset: at, Bytes: len(text), Reason: err.Error()})
 				} else {
@@ -260,11 +260,11 @@ func (p *Pieces) scan(src io.ReaderAt, size int64, o Outline) (*outlined, error)
 	}
 }
 
-// mostDamaged is how many lines that cannot be read are told one by one. Whoever has more has
-// another kind of file.
+// mostDamaged is how many lines that cannot be read are listed one by one. A file with more is of
+// another kind.
 const mostDamaged = 10_000
 
-// damage tells of a line that cannot be read; beyond mostDamaged the last one stands for the rest.
+// damage lists a line that cannot be read. Beyond mostDamaged the last one counts the rest.
 func (p *Pieces) damage(d Damage) {
 	if p.unread++; p.unread <= mostDamaged {
 		p.Damaged = append(p.Damaged, d)
@@ -278,7 +278,7 @@ func (p *Pieces) damage(d Damage) {
 	last.Reason = fmt.Sprintf("%s; so are %d lines behind it", p.reason, p.unread-mostDamaged)
 }
 
-// readLong reads a line that is longer than the buffer of r, which has read so many bytes of it:
+// readLong reads a line that is longer than the buffer of r, which has read length bytes of it:
 // first to its end, then all of it into as much memory as it takes.
 func readLong(src io.ReaderAt, at, length int64, r *bufio.Reader) ([]byte, error) {
 	ended := error(bufio.ErrBufferFull)
@@ -295,18 +295,6 @@ func readLong(src io.ReaderAt, at, length int64, r *bufio.Reader) ([]byte, error
 		return nil, err
 	}
 	return text, ended
-}
-
-// trimLine takes off what stands around the JSON of a line: white space, and NUL bytes that a crash
-// left in front.
-func trimLine(text []byte) []byte {
-	for len(text) > 0 && (text[0] <= ' ') {
-		text = text[1:]
-	}
-	for len(text) > 0 && text[len(text)-1] <= ' ' {
-		text = text[:len(text)-1]
-	}
-	return text
 }
 
 // Len is how many stretches there are.

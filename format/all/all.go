@@ -1,4 +1,4 @@
-// Package all answers: which formats are there? It lists them for programs that want every one.
+// Package all lists the formats, for programs that want every one.
 package all
 
 import (
@@ -24,7 +24,10 @@ import (
 // Formats lists them in the order in which they are asked whether a file is theirs: the surest
 // signs first.
 func Formats() []format.Format {
-	return []format.Format{claudecode.Format{}, codex.Format{}, pi.Format{}, opencode.Format{}, sweagent.Format{}, geminicli.Format{}, openhands.Format{}, anthropic.Format{}, openai.Format{}}
+	return []format.Format{
+		claudecode.Format{}, codex.Format{}, pi.Format{}, opencode.Format{}, sweagent.Format{}, geminicli.Format{},
+		openhands.Format{}, anthropic.Format{}, openai.Format{},
+	}
 }
 
 // Names are the words for the formats.
@@ -49,7 +52,7 @@ func Named(name string) (format.Format, error) {
 // sniff is how much of a file Detect is shown.
 const sniff = 64 << 10
 
-// Detect returns the format of a file, by its content, nil when it is none of them.
+// Detect returns the format of a file, by its content, nil if it is of no known format.
 func Detect(src []byte) format.Format {
 	head := src[:min(len(src), sniff)]
 	for _, f := range Formats() {
@@ -60,14 +63,14 @@ func Detect(src []byte) format.Format {
 	return nil
 }
 
-// Read detects and reads a file. gzip is taken off first. The error is a *format.SyntaxError when
-// the file is of no known format.
+// Read detects and reads a file. gzip is taken off first. The error is a *format.SyntaxError if the
+// file is of no known format.
 func Read(src []byte) (*format.Document, error) {
 	plain, err := Plain(src)
 	if err != nil {
 		return nil, err
 	}
-	plain = bytes.TrimPrefix(plain, []byte("\xef\xbb\xbf")) // a byte order mark is no part of any of the formats
+	plain = bytes.TrimPrefix(plain, []byte("\xef\xbb\xbf")) // no format has a byte order mark
 	f := Detect(plain)
 	if f == nil {
 		return nil, Unknown(plain)
@@ -79,15 +82,15 @@ const (
 	// mostPlain is how long a file that was compressed may be. Ten megabytes can say that they are
 	// ten gigabytes, and a file is held as a whole.
 	mostPlain = 1 << 30
-	// mostRatio is how many times longer than it is a file may become. Sessions become 3 to 30
-	// times longer; gzip can make a thousand of one.
+	// mostRatio is how many times its size a file may become. Sessions become 3 to 30 times longer;
+	// with gzip it can be a thousand times.
 	mostRatio = 200
 	// smallPlain is how long any file may become, whatever the ratio.
 	smallPlain = 32 << 20
 )
 
-// Plain takes gzip compression off, where there is any. What would be longer than a gigabyte is an
-// error, and so is what would be longer than 200 times its size and than 32 MiB.
+// Plain takes off gzip compression, if there is any. More than a gigabyte is an error, and so is
+// more than both 200 times the size of the file and 32 MiB.
 func Plain(src []byte) ([]byte, error) {
 	return plain(src, min(mostPlain, max(smallPlain, mostRatio*int64(len(src)))))
 }
@@ -102,9 +105,9 @@ func plain(src []byte, most int64) ([]byte, error) {
 	}
 	plain, err := io.ReadAll(io.LimitReader(r, most+1))
 	if int64(len(plain)) > most {
-		return nil, &format.SyntaxError{Format: "gzip", Expected: fmt.Sprintf("no more than %d MB", most>>20), Err: fmt.Errorf(
-			"more is in it, which is too much for a file of %d bytes (%d times its size, or a gigabyte, is the most); if you know that it is a session, unpack it with gunzip, and give that",
-			len(src), mostRatio)}
+		err := fmt.Errorf("more is in it, which is too much for a file of %d bytes (%d times its size, or a gigabyte, "+
+			"is the most); if you know that it is a session, unpack it with gunzip, and give that", len(src), mostRatio)
+		return nil, &format.SyntaxError{Format: "gzip", Expected: fmt.Sprintf("no more than %d MB", most>>20), Err: err}
 	}
 	if err != nil && len(plain) == 0 {
 		return nil, &format.SyntaxError{Format: "gzip", Expected: "gzip data", Err: err}

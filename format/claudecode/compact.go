@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/format/internal/span"
 	"github.com/winnowhq/winnow/session"
 )
@@ -61,12 +62,12 @@ func (b *builder) boundary(i int, behind []int) {
 		// Messages before it may have got other ids when they were written here.
 		if m := &b.messages[len(b.messages)-1]; b.ids[m.Marker().TailStartID] == 0 {
 			m.Parts = slices.Clone(m.Parts)
-			m.Marker().TailStartID = b.compaction(e).tail
+			m.Marker().TailStartID = b.tail(e.compaction())
 		}
 	} else {
 		m := b.begin(i, session.User)
-		compact := b.compaction(e)
-		b.part(i, 0, session.Part{Type: session.CompactionPart, Auto: compact.auto, TailStartID: compact.tail})
+		c := e.compaction()
+		b.part(i, 0, session.Part{Type: session.CompactionPart, Auto: c.Trigger == "auto", TailStartID: b.tail(c)})
 		b.end(m)
 	}
 	b.marker, b.marked = len(b.messages)-1, true
@@ -85,32 +86,34 @@ func (b *builder) answered(behind []int) bool {
 	return false
 }
 
+// compaction is what a boundary says about its compaction. The preserved entries are hung behind
+// the summary.
 type compaction struct {
-	auto bool
-	tail string // id of the message at which the preserved part begins
+	Trigger string `json:"trigger"`
+	Segment struct {
+		Head string `json:"headUuid"`
+		Tail string `json:"tailUuid"`
+	} `json:"preservedSegment"`
+	Messages struct {
+		UUIDs []string `json:"uuids"`
+	} `json:"preservedMessages"`
 }
 
-func (b *builder) compaction(e *entry) compaction {
-	var metadata struct {
-		Trigger string `json:"trigger"`
-		Segment struct {
-			Head string `json:"headUuid"`
-		} `json:"preservedSegment"`
-		Messages struct {
-			UUIDs []string `json:"uuids"`
-		} `json:"preservedMessages"`
-	}
-	if json.Unmarshal(e.of(e.Compact), &metadata, session.ReadOptions()) != nil {
+func (e *entry) compaction() (c compaction) {
+	if json.Unmarshal(e.of(e.Compact), &c, session.ReadOptions()) != nil {
 		return compaction{}
 	}
-	c := compaction{auto: metadata.Trigger == "auto"}
-	for _, uuid := range append(metadata.Messages.UUIDs, metadata.Segment.Head) {
+	return c
+}
+
+// tail is the id of the message at which the preserved part begins, "" without one.
+func (b *builder) tail(c compaction) string {
+	for _, uuid := range append(c.Messages.UUIDs, c.Segment.Head) {
 		if i := b.index.tree.find(uuid); i >= 0 && b.index.owner[i] >= 0 {
-			c.tail = b.messages[b.index.owner[i]].ID
-			break
+			return b.messages[b.index.owner[i]].ID
 		}
 	}
-	return c
+	return ""
 }
 
 func (b *builder) summary(i int) {
@@ -137,4 +140,50 @@ func (b *builder) summary(i int) {
 	}
 	b.marked = false
 	clear(b.groups)
+}
+
+// Bypassed finds the last compaction, if the branch leads past it. See format.Linked. What a
+// compaction preserves is hung behind its summary: a branch that goes on from there comes after it.
+// If the user went back to before a compaction, the newest node is before it too, and nothing is
+// bypassed.
+func (Format) Bypassed(doc *format.Document) (format.Bypass, bool) {
+	x, ok := doc.Native.(*index)
+	if !ok {
+		return format.Bypass{}, false
+	}
+	boundary := x.lastCompaction()
+	if boundary < 0 || x.leaf <= boundary {
+		return format.Bypass{}, false
+	}
+	b := format.Bypass{Line: x.entries[boundary].line}
+	i := x.leaf
+	for range x.entries {
+		b.Entries++
+		parent := x.tree.parent(i)
+		switch {
+		case parent < 0 || parent == boundary || x.tree.all[i].has(bounding):
+			return format.Bypass{}, false
+		case parent < boundary:
+			b.First = x.entries[i].line
+			c, uuid := x.entries[boundary].compaction(), x.entries[parent].UUID
+			return b, uuid != c.Segment.Tail && !slices.Contains(c.Messages.UUIDs, uuid)
+		}
+		i = parent
+	}
+	return format.Bypass{}, false // a circle
+}
+
+// lastCompaction is the position of the last boundary that has its summary, -1 without one.
+func (x *index) lastCompaction() int {
+	summaries := map[name]bool{}
+	for _, at := range slices.Backward(x.tree.nodes) {
+		e := &x.tree.all[at]
+		if e.has(summarising) {
+			summaries[e.parent] = true
+		}
+		if e.has(bounding) && summaries[e.uuid] {
+			return int(at)
+		}
+	}
+	return -1
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/winnowhq/winnow/format/internal/jsonl"
 	"github.com/winnowhq/winnow/format/internal/span"
+	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 )
 
@@ -22,7 +23,23 @@ type composer struct {
 	entries []entry        // what was composed
 	owner   []string       // message of each
 	places  map[string]place
-	calls   map[string]bool // call ids in use
+	names   map[string]names // of parts
+	calls   map[string]bool  // call ids in use
+}
+
+// names are the ids with which reading the file gives a part and its message.
+type names struct{ part, message string }
+
+// rename puts an elision of a composed part under the ids with which reading the file gives the
+// part.
+func (c *composer) rename(e *rule.Elision) {
+	n := c.names[e.Part]
+	e.Part, e.Message = n.part, n.message
+	by := e.Covers()
+	for i := range by {
+		by[i] = cmp.Or(c.names[by[i]].part, by[i])
+	}
+	e.By = strings.Join(by, " ")
 }
 
 // where holds what every entry repeats.
@@ -97,9 +114,14 @@ func (c *composer) user(m *session.Message) error {
 		o.Add("isMeta", true)
 	}
 	o.With("uuid", id, "timestamp", c.moment(m.Time.Created))
-	for at := range m.Parts {
-		if blocks[at] >= 0 {
-			c.places[m.Parts[at].ID] = place{len(c.entries), blocks[at], -1, -1}
+	for i := range m.Parts {
+		part, at := m.Parts[i].ID, blocks[i]
+		if at < 0 {
+			continue
+		}
+		c.places[part], c.names[part] = place{len(c.entries), at, -1, -1}, names{part, m.ID}
+		if kept == nil {
+			c.names[part] = names{fmt.Sprintf("%s:%d", id, at), id}
 		}
 	}
 	return c.end(o, id, m.ID, kept)
@@ -127,17 +149,16 @@ func usageOf(m *session.Message) []byte {
 
 // assistant composes an entry for each block of an answer, and then those of the results.
 func (c *composer) assistant(m *session.Message) error {
-	message := "msg_" + strings.ReplaceAll(uuid(m.ID), "-", "")
-	id := uuid(m.ID) // of the first entry
-	say := func(p *session.Part, block []byte) error {
-		if id == "" {
-			id = uuid(m.ID + "/" + p.ID)
-		}
-		body := span.Make("model", cmp.Or(m.ModelID, "unknown"), "id", message, "type", "message", "role", "assistant",
-			"content", span.Array([][]byte{block}), "stop_reason", jsonl.OrNull(cmp.Or(reasons[m.Finish], m.Finish)),
+	first := uuid(m.ID)
+	id := first
+	say := func(p *session.Part, call string, block []byte) error {
+		id = cmp.Or(id, uuid(m.ID+"/"+p.ID))
+		body := span.Make("model", cmp.Or(m.ModelID, "unknown"), "id", "msg_"+strings.ReplaceAll(first, "-", ""),
+			"type", "message", "role", "assistant", "content", span.Array([][]byte{block}),
+			"stop_reason", jsonl.OrNull(cmp.Or(reasons[m.Finish], m.Finish)),
 			"stop_sequence", []byte("null"), "usage", usageOf(m))
 		o := c.begin().With("message", body, "type", "assistant", "uuid", id, "timestamp", c.moment(m.Time.Created))
-		c.places[p.ID] = place{len(c.entries), 0, -1, -1}
+		c.places[p.ID], c.names[p.ID] = place{len(c.entries), 0, -1, -1}, names{cmp.Or(call, id+":0"), first}
 		err := c.end(o, id, m.ID, nil)
 		id = ""
 		return err
@@ -163,7 +184,7 @@ func (c *composer) assistant(m *session.Message) error {
 		if block == nil {
 			continue
 		}
-		if err := say(p, block); err != nil {
+		if err := say(p, call, block); err != nil {
 			return err
 		}
 		if call != "" && p.State.Final() {

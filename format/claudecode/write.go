@@ -184,7 +184,8 @@ func (p *writer) record(e *entry, own []rule.Elision) (text []byte, changed bool
 // fresh writes the messages that the file did not have.
 func (p *writer) fresh() error {
 	c := &composer{
-		keep: len(p.index.entries) > 0, places: map[string]place{}, calls: map[string]bool{},
+		keep: len(p.index.entries) > 0, places: map[string]place{}, names: map[string]names{},
+		calls: map[string]bool{},
 		where: where{session: uuid(p.change.Session.Info.ID), cwd: p.change.Session.Info.Directory, version: "2.1.0"},
 	}
 	p.join(c)
@@ -219,17 +220,14 @@ func (p *writer) fresh() error {
 	if len(p.source) > 0 && p.last != '\n' && p.last != 0 {
 		p.emit([]byte{'\n'})
 	}
-	ledger, places, err := p.renamed(c)
-	if err != nil {
-		return err
-	}
-	wanted := targets(ledger, places, func(rule.Elision) bool { return false })
+	wanted := targets(p.change.Ledger, c.places, func(rule.Elision) bool { return false })
 	for i := range c.entries {
-		text := c.entries[i].raw
-		if len(wanted[i]) > 0 {
-			if text, err = c.withMarks(i).show(wanted[i]); err != nil {
-				return fmt.Errorf("write message %s: %w", c.owner[i], err)
-			}
+		for j := range wanted[i] {
+			c.rename(&wanted[i][j].elision)
+		}
+		text, err := c.withMarks(i).show(wanted[i])
+		if err != nil {
+			return fmt.Errorf("write message %s: %w", c.owner[i], err)
 		}
 		p.emit(text)
 		p.emit([]byte{'\n'})

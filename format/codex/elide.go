@@ -2,6 +2,7 @@ package codex
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 
 	"github.com/winnowhq/winnow/format/internal/jsonl"
@@ -95,24 +96,6 @@ type aim struct {
 	element int
 }
 
-// original is a line as it was before any elision: its payload, its type, and its mark without the
-// elisions.
-func original(text []byte, l *line, m *mark) (payload []byte, kind string, bare mark) {
-	payload, kind = l.payload.Of(text), span.String(l.typ.Of(text))
-	if m == nil {
-		return payload, kind, mark{}
-	}
-	bare = *m
-	bare.Elisions, bare.Original, bare.Type = nil, nil, ""
-	if len(m.Original) > 0 {
-		payload = m.Original
-	}
-	if m.Type != "" {
-		kind = m.Type
-	}
-	return payload, kind, bare
-}
-
 // apply shows a payload under its elisions.
 func apply(payload []byte, aims []aim) (text []byte, withdrawn bool) {
 	text = payload
@@ -129,7 +112,15 @@ func apply(payload []byte, aims []aim) (text []byte, withdrawn bool) {
 // rebuild writes a line anew with these elisions in place of the ones it had. Everything else in
 // it stays byte for byte.
 func rebuild(text []byte, l *line, m *mark, aims []aim) ([]byte, error) {
-	payload, kind, bare := original(text, l, m)
+	payload, kind, bare := l.payload.Of(text), span.String(l.typ.Of(text)), mark{}
+	if m != nil { // as it was before any elision
+		bare = *m
+		bare.Elisions, bare.Original, bare.Type = nil, nil, ""
+		kind = cmp.Or(m.Type, kind)
+		if len(m.Original) > 0 {
+			payload = m.Original
+		}
+	}
 	changed, withdrawn := apply(payload, aims)
 	for _, a := range aims {
 		bare.Elisions = append(bare.Elisions, a.elided)
@@ -137,16 +128,14 @@ func rebuild(text []byte, l *line, m *mark, aims []aim) ([]byte, error) {
 	if !bytes.Equal(changed, payload) || l.bare && len(aims) > 0 { // a bare line is its payload, mark and all
 		bare.Original = payload
 	}
-	typ := kind
-	if withdrawn {
-		bare.Type, typ = kind, oursType
-	}
 	head := changed
-	if l.bare && withdrawn {
+	if !l.bare {
+		head = span.Update(span.Remove(text, false, oursType), changed, "payload")
+		head = span.Update(head, span.Quote(kind), "type")
+	}
+	if withdrawn {
+		bare.Type = kind
 		head = span.Update(head, span.Quote(oursType), "type")
-	} else if !l.bare {
-		head = span.Remove(text, false, oursType)
-		head = span.Update(span.Update(head, changed, "payload"), span.Quote(typ), "type")
 	}
 	if bare.empty() {
 		return head, nil

@@ -60,7 +60,7 @@ func (r *reader) compacted(at int32, l *line, payload []byte) error {
 	for _, v := range c.Replacement[:len(c.Replacement)-items] {
 		parts = append(parts, carried(v, c.Message)...)
 	}
-	where := place{line: at, output: -1, element: nowhere}
+	where := placeOf(at, nowhere)
 	m := r.append(at, marker)
 	r.addPart(m, session.Part{Type: session.CompactionPart, Auto: true, TailStartID: tail}, where)
 	r.compaction = m

@@ -72,7 +72,7 @@ func (r *reader) agent(at int32, l *line, payload []byte) error {
 		ID: r.messageID(id, l), Role: session.User, Time: session.MessageTime{Created: l.created(r.src)},
 	}})
 	r.spoken = true
-	where := place{line: at, output: -1, element: nowhere}
+	where := placeOf(at, nowhere)
 	r.addPart(i, session.Part{Type: session.TextPart, Text: text, Synthetic: true}, where)
 	return nil
 }
@@ -80,25 +80,24 @@ func (r *reader) agent(at int32, l *line, payload []byte) error {
 // content reads the content of a message into parts.
 func (r *reader) content(message int, at int32, it *item, written func(i int, text string) bool) {
 	if it.Content.Kind() == '"' { // the first versions
-		text, where := span.String(it.Content), place{line: at, output: -1, element: whole}
-		r.addPart(message, session.Part{Type: session.TextPart, Text: text, Synthetic: !written(0, text)}, where)
+		text := span.String(it.Content)
+		p := session.Part{Type: session.TextPart, Text: text, Synthetic: !written(0, text)}
+		r.addPart(message, p, placeOf(at, whole))
 		return
 	}
 	for i, c := range contents(it.Content) {
-		where := place{line: at, output: -1, element: int32(i)}
-		text := c.Text + c.Refusal
-		url := c.url()
-		switch {
+		p := session.Part{Type: session.TextPart, Text: c.Text + c.Refusal}
+		switch url := c.url(); {
 		case c.odd:
-			r.addPart(message, session.Part{Type: unknownPart("content"), Metadata: raw(c.raw)}, where)
+			p = session.Part{Type: unknownPart("content"), Metadata: raw(c.raw)}
 		case url != "":
-			file := session.Part{Type: session.FilePart, Mime: mime(url), URL: url, Synthetic: !written(i, "")}
-			r.addPart(message, file, where)
-		case c.Type == "input_text" || c.Type == "output_text" || c.Type == "text" || text != "":
-			r.addPart(message, session.Part{Type: session.TextPart, Text: text, Synthetic: !written(i, text)}, where)
+			p = session.Part{Type: session.FilePart, Mime: mime(url), URL: url, Synthetic: !written(i, "")}
+		case p.Text != "" || c.Type == "input_text" || c.Type == "output_text" || c.Type == "text":
+			p.Synthetic = !written(i, p.Text)
 		default:
-			r.addPart(message, session.Part{Type: unknownPart(c.Type), Metadata: raw(c.raw)}, where)
+			p = session.Part{Type: unknownPart(c.Type), Metadata: raw(c.raw)}
 		}
+		r.addPart(message, p, placeOf(at, int32(i)))
 	}
 }
 
@@ -111,7 +110,7 @@ func (r *reader) respond(at int32, l *line, it *item, payload []byte, created se
 	m := &r.doc.Session.Messages[i]
 	m.Time.Completed = created
 	r.own(m.ID, at)
-	where := place{line: at, output: -1, element: whole}
+	where := placeOf(at, whole)
 	switch {
 	case it.Type == "message":
 		r.content(i, at, it, func(int, string) bool { return true })
@@ -210,7 +209,7 @@ func (r *reader) adopt(at int32, m session.Message) {
 			p.State = &state
 		}
 		r.parts[p.ID]++
-		r.index.places[p.ID] = place{line: at, output: -1, element: nowhere}
+		r.index.places[p.ID] = placeOf(at, nowhere)
 	}
 	r.append(at, m)
 	if m.Written() {

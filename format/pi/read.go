@@ -32,7 +32,7 @@ func document(src []byte, stretch bool) (*format.Document, error) {
 		f.allInPath()
 	}
 	doc := &format.Document{Format: Name, Damaged: damaged, Source: src, Native: f}
-	f.count(&doc.Counts)
+	f.count(doc)
 	if doc.Counts.Entries == len(damaged) || f.header < 0 && len(f.path) == 0 {
 		return nil, jsonl.Unreadable(Name, "a session header or an entry, one JSON object a line", damaged)
 	}
@@ -45,62 +45,55 @@ func document(src []byte, stretch bool) (*format.Document, error) {
 	}
 	doc.Session = b.finish()
 	doc.Ledger = b.ledger()
-	doc.Beside = f.beside()
 	return doc, nil
 }
 
-// count counts what is in the file, the branches that were left included.
-func (f *file) count(c *format.Counts) {
+// count counts what is in the file, the branches that were left included, and lists the requests of
+// those branches.
+func (f *file) count(doc *format.Document) {
 	active := make([]bool, len(f.entries))
 	for _, at := range f.path {
 		active[at] = true
 	}
+	c := &doc.Counts
 	for i := range f.entries {
 		e := &f.entries[i]
 		if !e.gone || e.damaged {
 			c.Entries++
 		}
-		if e.gone || e.Kind != messageEntry || e.Message == nil {
+		m := e.Message
+		if e.gone || e.Kind != messageEntry || m == nil {
 			continue
 		}
 		c.Messages++
 		if !active[i] {
 			c.Aside++
 		}
-		if e.Message.Role == resultRole || e.Message.Role == shellRole {
+		switch m.Role {
+		case resultRole, shellRole:
 			c.ToolResults++
-		}
-		if e.Message.Role == assistantRole {
-			for j := range e.Message.Content {
-				if e.Message.Content[j].Kind == callBlock {
+		case assistantRole:
+			for j := range m.Content {
+				if m.Content[j].Kind == callBlock {
 					c.ToolCalls++
 				}
+			}
+			if r := f.request(i); !active[i] && r.Usage != nil && bill.Usage(*r.Usage) != (model.Usage{}) {
+				doc.Beside = append(doc.Beside, r)
 			}
 		}
 	}
 }
 
-// beside lists the requests of branches that were left.
-func (f *file) beside() []bill.Request {
-	active := make([]bool, len(f.entries))
-	for _, at := range f.path {
-		active[at] = true
-	}
-	var left []bill.Request
-	for i := range f.entries {
-		e := &f.entries[i]
-		m := e.Message
-		if active[i] || e.gone || e.Kind != messageEntry || m == nil || m.Role != assistantRole || m.Usage == nil {
-			continue
-		}
-		by := session.ModelRef{ProviderID: m.Provider, ModelID: m.Model}
-		r := bill.Request{ID: f.messageID(i), Kind: bill.Left, Time: e.created(), Model: by.String()}
+// request is that of an assistant's entry. Its usage is nil if it is unknown.
+func (f *file) request(at int) bill.Request {
+	e, m := &f.entries[at], f.entries[at].Message
+	by := session.ModelRef{ProviderID: m.Provider, ModelID: m.Model}
+	r := bill.Request{ID: f.messageID(at), Kind: bill.Left, Time: e.created(), Model: by.String()}
+	if m.Usage != nil {
 		r.Usage, r.Logged = m.Usage.tokens(), m.Usage.cost()
-		if bill.Usage(*r.Usage) != (model.Usage{}) {
-			left = append(left, r)
-		}
 	}
-	return left
+	return r
 }
 
 // builder makes messages of entries.

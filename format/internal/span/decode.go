@@ -37,11 +37,13 @@ var oddIsMissing = json.UnmarshalFromFunc(func(dec *jsontext.Decoder, into any) 
 	if t.Kind() == reflect.Pointer && dec.PeekKind() != 'n' {
 		t = t.Elem()
 	}
-	if reflect.PointerTo(t).Implements(reflect.TypeFor[json.UnmarshalerFrom]()) || t == reflect.TypeFor[jsontext.Value]() {
+	readsItself := reflect.PointerTo(t).Implements(reflect.TypeFor[json.UnmarshalerFrom]())
+	if readsItself || t == reflect.TypeFor[jsontext.Value]() {
 		return errors.ErrUnsupported
 	}
 	want := map[reflect.Kind]string{
-		reflect.Struct: "{", reflect.Slice: "[", reflect.String: `"`, reflect.Bool: "tf", reflect.Int: "0", reflect.Float64: "0",
+		reflect.Struct: "{", reflect.Slice: "[", reflect.String: `"`, reflect.Bool: "tf",
+		reflect.Int: "0", reflect.Float64: "0",
 	}[t.Kind()]
 	switch kind := dec.PeekKind(); {
 	case want != "" && !strings.ContainsRune(want, rune(kind)):
