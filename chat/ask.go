@@ -142,9 +142,9 @@ func (m *chat) answerKey(k tea.KeyPressMsg, before time.Time) tea.Cmd {
 	case "space":
 		q.from += max(1, q.rows)
 	case "pgup":
-		m.transcript.scroll(-max(1, m.transcript.height-2))
+		m.transcript.Scroll(-max(1, m.transcript.Height-2))
 	case "pgdown":
-		m.transcript.scroll(max(1, m.transcript.height-2))
+		m.transcript.Scroll(max(1, m.transcript.Height-2))
 	}
 	return nil
 }

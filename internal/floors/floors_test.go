@@ -28,7 +28,7 @@ var floors = [][]string{
 	{"policy", "summarize/*", "llm/*", "store/*", "store/internal/exact", "store/internal/words", "format/*"},
 	{"", "replay"}, // the root: the engine, and the lab beside it: both run the planner
 	{"config", "tui", "page", "discover", "skim", "selfprune", "snapshot", "inplace", "agent", "agent/*"},
-	{"chat/internal/draw", "chat/internal/editor", "chat/internal/panel"},
+	{"chat/internal/draw", "chat/internal/editor", "chat/internal/panel", "chat/internal/transcript"},
 	{"chat", "chat/demo"},
 	{"cmd/winnow"},
 }

@@ -16,7 +16,7 @@ var reads = regexp.MustCompile(`json\.Unmarshal|jsontext\.NewDecoder|hujson\.Par
 
 // through are packages that read what others wrote and are fuzzed through a target elsewhere, which stands here.
 var through = map[string]string{
-	"agent":                  "chat FuzzCall",                        // it reads the metadata that tools of its own wrote
+	"agent":                  "chat/internal/transcript FuzzCall",    // it reads the metadata that tools of its own wrote
 	"chat/internal/drawtest": "",                                     // golden files of tests
 	"cmd/winnow":             "format/all FuzzCut",                   // it hands every file on to format, config, replay or the engine
 	"format":                 "format/all FuzzCut",                   // the lines of a file
