@@ -254,7 +254,8 @@ func (g grant) covers(p agent.Permission) bool {
 }
 
 // noteOf is what is added to an address: that it is on this computer, or in a private network. A
-// person who agreed to a host on the web has not agreed to that, though its name may lead there later.
+// person who agreed to a host on the web has not agreed to that, though its name may lead there
+// later.
 func noteOf(address string) string {
 	_, note, _ := strings.Cut(address, " ")
 	return note

@@ -1,5 +1,5 @@
-// Package transcript shows what was said and done in a session: messages, calls, changes and notices,
-// as they happen.
+// Package transcript shows what was said and done in a session: messages, calls, changes and
+// notices, as they happen.
 package transcript
 
 import (
