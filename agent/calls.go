@@ -26,8 +26,8 @@ const (
 	// stuck is how often it must be made for the run to end.
 	stuck = 8
 	// grace is how long calls have to end by themselves when the caller stopped. Those with a child
-	// have it twice: first the calls of the child end, then it writes down how, and a program that closes
-	// the store when Run has returned finds nobody at work.
+	// have it twice: first the calls of the child end, then it writes down how, and a program that
+	// closes the store when Run has returned finds nobody at work.
 	grace = 60 * time.Millisecond
 )
 

@@ -37,22 +37,33 @@ func (c *canned) RoundTrip(r *http.Request) (*http.Response, error) {
 // request.
 var cannedEvents = map[string][]string{
 	"messages": {
-		`{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"wide","content":[],"usage":{"input_tokens":900000,"output_tokens":1}}}`,
-		`{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"call_new#","name":"look","input":{}}}`,
-		`{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"path\":\"g#\"}"}}`,
+		`{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"wide",` +
+			`"content":[],"usage":{"input_tokens":900000,"output_tokens":1}}}`,
+		`{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"call_new#","name":"look",` +
+			`"input":{}}}`,
+		`{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta",` +
+			`"partial_json":"{\"path\":\"g#\"}"}}`,
 		`{"type":"content_block_stop","index":0}`,
 		`{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":20}}`,
 		`{"type":"message_stop"}`,
 	},
 	"completions": {
-		`{"id":"1","object":"chat.completion.chunk","model":"wide","choices":[{"index":0,"delta":{"role":"assistant","tool_calls":[{"index":0,"id":"call_new#","type":"function","function":{"name":"look","arguments":"{\"path\":\"g#\"}"}}]},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":900000,"completion_tokens":20,"total_tokens":900020}}`,
+		`{"id":"1","object":"chat.completion.chunk","model":"wide","choices":[{"index":0,"delta":{"role":"assistant",` +
+			`"tool_calls":[{"index":0,"id":"call_new#","type":"function","function":{"name":"look",` +
+			`"arguments":"{\"path\":\"g#\"}"}}]},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":900000,` +
+			`"completion_tokens":20,"total_tokens":900020}}`,
 		`[DONE]`,
 	},
 	"responses": {
-		`{"type":"response.output_item.done","output_index":0,"item":{"type":"function_call","id":"fc_#","call_id":"call_new#","name":"look","arguments":"{\"path\":\"g#\"}","status":"completed"}}`,
-		`{"type":"response.completed","response":{"id":"resp_#","object":"response","model":"wide","status":"completed","output":[],"usage":{"input_tokens":900000,"output_tokens":20,"total_tokens":900020}}}`,
+		`{"type":"response.output_item.done","output_index":0,"item":{"type":"function_call","id":"fc_#",` +
+			`"call_id":"call_new#","name":"look","arguments":"{\"path\":\"g#\"}","status":"completed"}}`,
+		`{"type":"response.completed","response":{"id":"resp_#","object":"response","model":"wide",` +
+			`"status":"completed","output":[],"usage":{"input_tokens":900000,"output_tokens":20,` +
+			`"total_tokens":900020}}}`,
 	},
 	"streamGenerateContent": {
-		`{"candidates":[{"index":0,"content":{"role":"model","parts":[{"functionCall":{"id":"call_new#","name":"look","args":{"path":"g#"}}}]},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":900000,"candidatesTokenCount":20,"totalTokenCount":900020}}`,
+		`{"candidates":[{"index":0,"content":{"role":"model","parts":[{"functionCall":{"id":"call_new#",` +
+			`"name":"look","args":{"path":"g#"}}}]},"finishReason":"STOP"}],` +
+			`"usageMetadata":{"promptTokenCount":900000,"candidatesTokenCount":20,"totalTokenCount":900020}}`,
 	},
 }

@@ -17,7 +17,8 @@ import (
 	"github.com/winnowhq/winnow/store/memory"
 )
 
-const promptSchema = `{"type":"object","properties":{"prompt":{"type":"string"},"id":{"type":"string"}},"required":["prompt"],"additionalProperties":false}`
+const promptSchema = `{"type":"object","properties":{"prompt":{"type":"string"},"id":{"type":"string"}},` +
+	`"required":["prompt"],"additionalProperties":false}`
 
 // helper is a tool that lets a child do what it is told.
 func helper(c agent.Child) agent.Tool {

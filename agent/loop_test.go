@@ -55,7 +55,8 @@ type serial struct{ tool }
 
 func (serial) Serial() {}
 
-const pathSchema = `{"type":"object","properties":{"path":{"type":"string"},"text":{"type":"string"}},"required":["path"],"additionalProperties":false}`
+const pathSchema = `{"type":"object","properties":{"path":{"type":"string"},"text":{"type":"string"}},` +
+	`"required":["path"],"additionalProperties":false}`
 
 func path(c agent.Call) (path, text string) {
 	var in struct{ Path, Text string }

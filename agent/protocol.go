@@ -49,7 +49,8 @@ func Declare(p Protocol, tools []Tool) (jsontext.Value, error) {
 	case Gemini:
 		all = []map[string]any{{"functionDeclarations": declared}}
 	default:
-		return nil, fmt.Errorf("agent: unknown protocol %q; use %s, %s, %s or %s", p, Anthropic, Chat, Responses, Gemini)
+		return nil, fmt.Errorf("agent: unknown protocol %q; use %s, %s, %s or %s", p, Anthropic, Chat, Responses,
+			Gemini)
 	}
 	written, err := json.Marshal(all)
 	if err != nil {
@@ -59,7 +60,8 @@ func Declare(p Protocol, tools []Tool) (jsontext.Value, error) {
 }
 
 // function is a tool as the protocols write it; they differ in the name of the schema. Gemini's
-// "parameters" is a dialect that knows no additionalProperties; its other member takes JSON schemas.
+// "parameters" is a dialect that knows no additionalProperties; its other member takes JSON
+// schemas.
 type function struct {
 	Name        string         `json:"name"`
 	Description string         `json:"description"`
@@ -77,7 +79,8 @@ func declaration(p Protocol, name, description string, schema jsontext.Value) an
 	}
 	f := function{Name: name, Description: description, OpenAI: schema}
 	if p == Responses {
-		// Without "strict" this API takes a schema as strict, which must name all members as required.
+		// Without "strict" this API takes a schema as strict, which must name all members as
+		// required.
 		return struct {
 			Type string `json:"type"`
 			function

@@ -142,9 +142,9 @@ func (m *chat) answerKey(k tea.KeyPressMsg, before time.Time) tea.Cmd {
 	case "space":
 		q.from += max(1, q.rows)
 	case "pgup":
-		m.transcript.scroll(-max(1, m.transcript.height-2))
+		m.transcript.Scroll(-max(1, m.transcript.Height-2))
 	case "pgdown":
-		m.transcript.scroll(max(1, m.transcript.height-2))
+		m.transcript.Scroll(max(1, m.transcript.Height-2))
 	}
 	return nil
 }
@@ -254,7 +254,8 @@ func (g grant) covers(p agent.Permission) bool {
 }
 
 // noteOf is what is added to an address: that it is on this computer, or in a private network. A
-// person who agreed to a host on the web has not agreed to that, though its name may lead there later.
+// person who agreed to a host on the web has not agreed to that, though its name may lead there
+// later.
 func noteOf(address string) string {
 	_, note, _ := strings.Cut(address, " ")
 	return note

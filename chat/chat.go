@@ -16,6 +16,7 @@ import (
 	"github.com/winnowhq/winnow/chat/internal/draw"
 	"github.com/winnowhq/winnow/chat/internal/editor"
 	"github.com/winnowhq/winnow/chat/internal/panel"
+	"github.com/winnowhq/winnow/chat/internal/transcript"
 	"github.com/winnowhq/winnow/model"
 )
 
@@ -32,7 +33,7 @@ type chat struct {
 	session string // id, "" before the first message
 	title   string
 
-	transcript *transcript
+	transcript *transcript.Transcript
 	editor     editor.Editor
 	panel      panel.Panel
 	asks       []*question // the first is shown
@@ -121,9 +122,9 @@ func quitBy(p *tea.Program) {
 func newChat(ctx context.Context, c Config) *chat {
 	s := draw.NewStyle(!colorless(c))
 	m := &chat{config: c, ctx: ctx, group: &sync.WaitGroup{}, feed: newFeed(), style: s, session: c.Session,
-		transcript: newTranscript(s), grants: &grants{}, now: time.Now, width: 80, height: 24, due: true}
+		transcript: transcript.New(s), grants: &grants{}, now: time.Now, width: 80, height: 24, due: true}
 	if c.Notice != "" {
-		m.transcript.say(draw.Say(c.Notice))
+		m.transcript.Say(draw.Say(c.Notice))
 	}
 	return m
 }
@@ -266,7 +267,7 @@ func (m *chat) note(n draw.Notice) {
 		m.after = append(m.after, n)
 		return
 	}
-	m.transcript.say(n)
+	m.transcript.Say(n)
 }
 
 // noteAfter shows a notice once the log is read again: what it is about may not be in the
@@ -282,7 +283,7 @@ func (m *chat) notes() {
 		return
 	}
 	for _, n := range m.after {
-		m.transcript.say(n)
+		m.transcript.Say(n)
 	}
 	m.after = nil
 }

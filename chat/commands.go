@@ -67,7 +67,7 @@ func (m *chat) typedCommand(text string) tea.Cmd {
 		}
 		return c.run(m, strings.TrimSpace(arguments))
 	}
-	m.transcript.say(draw.Wrong(unknownCommand(name, all)))
+	m.transcript.Say(draw.Wrong(unknownCommand(name, all)))
 	return nil
 }
 

@@ -3,7 +3,6 @@ package chat
 import (
 	"cmp"
 	"context"
-	"slices"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -146,12 +145,7 @@ func (m *chat) chooseRevert(string) tea.Cmd {
 	if !m.idle("/revert") {
 		return nil
 	}
-	var written []*session.Message
-	for _, it := range slices.Backward(m.transcript.items) {
-		if it.message != nil && it.message.Role == session.User && it.message.Written() {
-			written = append(written, it.message)
-		}
-	}
+	written := m.transcript.Written()
 	if len(written) == 0 {
 		m.tell(told{text: "there is no message to go back to"})
 		return nil

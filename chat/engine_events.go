@@ -33,9 +33,9 @@ func (m *chat) happened(items fedMsg) tea.Cmd {
 			m.withdraw(e.question)
 		}
 	}
-	m.transcript.asking = map[string]bool{}
+	m.transcript.Asking = map[string]bool{}
 	for _, q := range m.asks {
-		m.transcript.asking[q.want.Tool] = true
+		m.transcript.Asking[q.want.Tool] = true
 	}
 	if len(m.queued) > 0 && m.work != nil {
 		m.handOver()
@@ -59,33 +59,33 @@ func (m *chat) loopTold(e agent.Event) bool {
 			m.work.waits, m.work.until = e.Text, m.now().Add(e.Wait)
 		}
 	case agent.Delta:
-		t.delta(e.Step, e.Text)
+		t.Delta(e.Step, e.Text)
 		if m.work != nil {
 			m.work.silent, m.work.waits = false, ""
 		}
 	case agent.Restarted:
-		if t.writing() != nil {
-			t.dropLive()
-			t.say(draw.Say("the answer broke off; it is asked for again"))
+		if t.Writing() != nil {
+			t.DropLive()
+			t.Say(draw.Say("the answer broke off; it is asked for again"))
 		} else {
-			t.say(draw.Say("nothing usable came; it is asked for again"))
+			t.Say(draw.Say("nothing usable came; it is asked for again"))
 		}
 	case agent.Answered:
 		if m.work != nil {
 			m.work.waits = ""
 		}
-		t.answered(e.Message)
+		t.Answered(e.Message)
 		return true
 	case agent.CallStarted:
-		t.started[e.Part.CallID] = true
-		t.call(e.Message, e.Part)
+		t.Started[e.Part.CallID] = true
+		t.Call(e.Message, e.Part)
 		return true
 	case agent.CallProgress:
-		t.progress[e.Part.CallID] = e.Text
+		t.Progress[e.Part.CallID] = e.Text
 	case agent.CallEnded:
-		delete(t.progress, e.Part.CallID)
-		delete(t.started, e.Part.CallID)
-		t.call(e.Message, e.Part)
+		delete(t.Progress, e.Part.CallID)
+		delete(t.Started, e.Part.CallID)
+		t.Call(e.Message, e.Part)
 		return true
 	case agent.Noticed:
 		m.after = append(m.after, draw.Warn(draw.OneLine(e.Text)))
@@ -122,10 +122,7 @@ func (m *chat) engineTold(e winnow.Event) (read bool, cmd tea.Cmd) {
 	case winnow.Compacted:
 		m.doing, m.warned, m.preparing = "", false, false
 		if e.Receipt != nil {
-			t.receipts[e.Receipt.Marker] = e.Receipt
-			if i, known := t.at[e.Receipt.Marker]; known {
-				t.items[i].stale = true
-			}
+			t.Folded(e.Receipt)
 		}
 		return true, nil
 	case winnow.CompactionFailed:

@@ -129,7 +129,7 @@ func TestScreen_nothingOfAHostileErrorIsObeyed(t *testing.T) {
 	b := setUp(t, llmtest.Script{Answer: llmtest.Text("never")}, func(c *Config, _ *agent.Config) {
 		c.Advice = func(error) string { return "advice " + poison }
 	})
-	b.transcript.say(draw.Wrong("the provider said " + poison))
+	b.transcript.Say(draw.Wrong("the provider said " + poison))
 	b.send(told{"nothing was done", errors.New(poison)})
 	b.shows("owned")
 }

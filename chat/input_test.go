@@ -21,7 +21,7 @@ func TestPaste_aMegabyteIsOneSignAndIsSentWhole(t *testing.T) {
 	if got := len(b.editor.Typed()); got != len("look at  well")+1 {
 		t.Errorf("the editor holds %d characters: a paste is one", got)
 	}
-	laid := b.transcript.laid
+	laid := b.transcript.Laid()
 	if got := b.look(); !strings.Contains(got, "› look at [pasted 1,048,576 bytes, 20,165 lines] well") {
 		t.Errorf("the screen is\n%s", got)
 	}
@@ -34,8 +34,8 @@ func TestPaste_aMegabyteIsOneSignAndIsSentWhole(t *testing.T) {
 	if got := b.look(); !strings.Contains(got, "… 20,") {
 		t.Errorf("the message is not folded:\n%s", got)
 	}
-	if n := b.transcript.laid - laid; n > 200 {
-		t.Errorf("%d lines were laid out for a message of which %d are seen", n, saidLines)
+	if n := b.transcript.Laid() - laid; n > 200 {
+		t.Errorf("%d lines were laid out for a message of which 12 are seen", n)
 	}
 }
 

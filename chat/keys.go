@@ -44,26 +44,25 @@ func (m *chat) key(k tea.KeyPressMsg) tea.Cmd {
 		m.completeNext(-1)
 		return nil
 	case "pgup":
-		m.transcript.scroll(-max(1, m.transcript.height-2))
+		m.transcript.Scroll(-max(1, m.transcript.Height-2))
 		return nil
 	case "pgdown":
-		m.transcript.scroll(max(1, m.transcript.height-2))
+		m.transcript.Scroll(max(1, m.transcript.Height-2))
 		return nil
 	case "shift+up", "alt+up":
-		m.transcript.scroll(-1)
+		m.transcript.Scroll(-1)
 		return nil
 	case "shift+down", "alt+down":
-		m.transcript.scroll(1)
+		m.transcript.Scroll(1)
 		return nil
 	case "ctrl+home", "alt+<":
-		m.transcript.toStart()
+		m.transcript.ToStart()
 		return nil
 	case "ctrl+end", "alt+>":
-		m.transcript.toEnd()
+		m.transcript.ToEnd()
 		return nil
 	case "ctrl+o":
-		m.transcript.details = (m.transcript.details + 1) % ofThese
-		m.hint = [...]string{"folded", "the newest turn is unfolded", "all is unfolded"}[m.transcript.details]
+		m.hint = m.transcript.Unfold()
 		return nil
 	case "ctrl+l":
 		return tea.ClearScreen
@@ -74,9 +73,9 @@ func (m *chat) key(k tea.KeyPressMsg) tea.Cmd {
 	case "end", "home":
 		if m.editor.Empty() {
 			if name == "home" {
-				m.transcript.toStart()
+				m.transcript.ToStart()
 			} else {
-				m.transcript.toEnd()
+				m.transcript.ToEnd()
 			}
 			return nil
 		}
@@ -111,7 +110,7 @@ func (m *chat) escape() tea.Cmd {
 	case m.stopFold != nil:
 		m.stopFold()
 	default:
-		m.transcript.toEnd()
+		m.transcript.ToEnd()
 	}
 	return nil
 }
@@ -146,7 +145,7 @@ func (m *chat) submit() tea.Cmd {
 	}
 	m.editor.Sent()
 	m.complete.reset()
-	m.transcript.toEnd()
+	m.transcript.ToEnd()
 	if rest, escaped := strings.CutPrefix(text, "//"); escaped {
 		return m.say("/" + rest)
 	}

@@ -66,7 +66,7 @@ func (m *chat) synced(msg logMsg) tea.Cmd {
 	case msg.id != m.session:
 		return next
 	case msg.err != nil:
-		m.transcript.say(draw.Wrong("the session cannot be read: " + draw.Explain(msg.err)))
+		m.transcript.Say(draw.Wrong("the session cannot be read: " + draw.Explain(msg.err)))
 		m.notes()
 		return next
 	}
@@ -80,7 +80,7 @@ func (m *chat) synced(msg logMsg) tea.Cmd {
 		}
 		return next
 	}
-	for _, one := range m.transcript.log(msg.messages) {
+	for _, one := range m.transcript.Log(msg.messages) {
 		if one.Written() {
 			m.arrived(one.Text())
 		}
@@ -98,7 +98,7 @@ func (m *chat) load(msg logMsg) {
 	var prunings []*pivot.Receipt
 	for i := range msg.receipts {
 		if r := &msg.receipts[i]; r.Marker != "" {
-			m.transcript.receipts[r.Marker] = r
+			m.transcript.Receipts[r.Marker] = r
 		} else {
 			prunings = append(prunings, r)
 		}
@@ -107,10 +107,10 @@ func (m *chat) load(msg logMsg) {
 	for i := range msg.messages {
 		one := &msg.messages[i]
 		for len(prunings) > 0 && prunings[0].Log > 0 && prunings[0].Log <= i {
-			m.transcript.say(draw.PrunedNotice(prunings[0], m.model))
+			m.transcript.Say(draw.PrunedNotice(prunings[0], m.model))
 			prunings = prunings[1:]
 		}
-		m.transcript.message(one, -1)
+		m.transcript.Message(one, -1)
 		if one.Written() {
 			if text := one.Text(); text != "" {
 				said = append(said, text)
@@ -119,12 +119,12 @@ func (m *chat) load(msg logMsg) {
 	}
 	m.editor.Remember(said)
 	for _, r := range prunings {
-		m.transcript.say(draw.PrunedNotice(r, m.model))
+		m.transcript.Say(draw.PrunedNotice(r, m.model))
 	}
 	m.notes()
 	m.resumes = unfinished(msg.messages) && len(m.first) == 0
 	if m.resumes {
-		m.transcript.say(draw.Warn("this session stopped in the middle of a turn: enter on an empty line goes on " +
+		m.transcript.Say(draw.Warn("this session stopped in the middle of a turn: enter on an empty line goes on " +
 			"with it"))
 	}
 }
@@ -151,7 +151,7 @@ func (m *chat) enter(id string) tea.Cmd {
 	}
 	m.panel = nil
 	m.session, m.loaded, m.title, m.resumes, m.gauge = id, false, "", false, winnow.Gauge{}
-	m.transcript.clear()
+	m.transcript.Clear()
 	m.queued, m.after = nil, nil
 	m.grants.clear()
 	return m.sync()

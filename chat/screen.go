@@ -72,9 +72,9 @@ func (m *chat) screen() ([]string, *tea.Cursor) {
 		lines = append(lines, m.rule(m.panel.Title(), ""))
 		lines = append(lines, m.panel.View(m.width, max(1, height-1))...)
 	} else {
-		m.transcript.spinner = spinner[m.frame%len(spinner)]
-		m.transcript.resize(m.width, height)
-		lines = append(lines, m.transcript.view()...)
+		m.transcript.Spinner = spinner[m.frame%len(spinner)]
+		m.transcript.Resize(m.width, height)
+		lines = append(lines, m.transcript.View()...)
 	}
 	lines = append(lines, m.status())
 	if y >= 0 {
@@ -143,7 +143,7 @@ func (m *chat) status() string {
 	case m.title != "":
 		left = draw.OneLine(m.title)
 	}
-	if m.transcript.scrolled {
+	if m.transcript.Scrolled {
 		right = "↓ more · end"
 	}
 	return m.rule(left, right)

@@ -39,7 +39,7 @@ func TestScreen_fitsWhateverHappens(t *testing.T) {
 			case 1:
 				b.Update(tea.KeyPressMsg{Code: '/', Text: "/"})
 			case 2:
-				b.transcript.delta(9, "a **piece**\n```\n\tcode\n")
+				b.transcript.Delta(9, "a **piece**\n```\n\tcode\n")
 			case 3:
 				b.asks = nil
 				if rapid.Bool().Draw(t, "asked") {

@@ -1,7 +1,7 @@
-// Package demo holds a small made-up project, and models that are a script: they need neither a key nor
-// the network, and are spoken to over the loopback as a real provider is. Everything but the thinking
-// is real: requests, streams, tool calls that change files, the provider's cache, what is pruned and
-// folded, and what it would cost.
+// Package demo holds a small made-up project, and models that are a script: they need neither a key
+// nor the network, and are spoken to over the loopback as a real provider is. Everything but the
+// thinking is real: requests, streams, tool calls that change files, the provider's cache, what is
+// pruned and folded, and what it would cost.
 package demo
 
 import (

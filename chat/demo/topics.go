@@ -44,8 +44,8 @@ func fix() topic {
 	return topic{[]step{
 		{"Repaired lamp.sh: a lamp that is put out after midnight counts the next day",
 			func(results []string) reply {
-				text := "The night is the trouble: the lamp is lit at 21:00 and put out at 07:00, and the script takes " +
-					"the second for earlier the same day. A day is added there."
+				text := "The night is the trouble: the lamp is lit at 21:00 and put out at 07:00, and the script " +
+					"takes the second for earlier the same day. A day is added there."
 				if passed(results) {
 					text = "The test passes already; the edit will find nothing to do, and that is fine."
 				}

@@ -28,7 +28,7 @@ var floors = [][]string{
 	{"policy", "summarize/*", "llm/*", "store/*", "store/internal/exact", "store/internal/words", "format/*", "format/internal/transcript", "format/internal/jsonl"},
 	{"", "lab"}, // the root: the engine, and the lab beside it: both run the planner
 	{"config", "display", "tui", "page", "discover", "skim", "selfprune", "snapshot", "inplace", "agent", "agent/*"},
-	{"chat/internal/draw", "chat/internal/editor", "chat/internal/panel"}, // the rooms of the chat
+	{"chat/internal/draw", "chat/internal/editor", "chat/internal/panel", "chat/internal/transcript"}, // the rooms of the chat
 	{"chat", "chat/demo"},
 	{"cmd/winnow"},
 }

@@ -57,8 +57,8 @@ func Bar(g winnow.Gauge, width int, s Style) []string {
 	return []string{drawStrata(g, max(4, width-columns), s) + legend, Paint(look, tui.Cut(barText(g, width), width))}
 }
 
-// drawStrata draws the bar over a number of cells. All of it is the context of the model, where that is
-// known.
+// drawStrata draws the bar over a number of cells. All of it is the context of the model, where
+// that is known.
 func drawStrata(g winnow.Gauge, cells int, s Style) string {
 	whole := max(g.Context, g.Usable)
 	if whole <= 0 {

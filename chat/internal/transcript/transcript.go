@@ -1,4 +1,6 @@
-package chat
+// Package transcript shows what was said and done in a session: messages, calls, changes and
+// notices, as they happen.
+package transcript
 
 import (
 	"slices"
@@ -34,61 +36,63 @@ type item struct {
 	stale  bool
 }
 
-// transcript is what was said and done, oldest first. Only what is looked at is laid out, and once
+// Transcript is what was said and done, oldest first. Only what is looked at is laid out, and once
 // as long as it does not change.
-type transcript struct {
+type Transcript struct {
 	items []*item
 	at    map[string]int // of a message, by its id
 	turn  int            // where the newest turn begins
 
-	receipts map[string]*pivot.Receipt // of compactions, by marker
-	progress map[string]string         // of calls that run, by call id
-	started  map[string]bool           // calls that run, by call id
-	asking   map[string]bool           // tools that wait for a permission, by name
+	Receipts map[string]*pivot.Receipt // of compactions, by marker
+	Progress map[string]string         // of calls that run, by call id
+	Started  map[string]bool           // calls that run, by call id
+	Asking   map[string]bool           // tools that wait for a permission, by name
 
-	width, height int
+	width, Height int
 	style         draw.Style
 	details       details
-	spinner       string
+	Spinner       string
 
 	// Where one is: at the end, or at the line of an item that is the first on the screen. Line −1
 	// is the blank line before it.
-	scrolled bool
+	Scrolled bool
 	top      int
 	line     int
 
 	laid int // lines laid out so far, for tests
 }
 
-func newTranscript(s draw.Style) *transcript {
-	t := &transcript{style: s}
-	t.clear()
+// New is an empty transcript.
+func New(s draw.Style) *Transcript {
+	t := &Transcript{style: s}
+	t.Clear()
 	return t
 }
 
-func (t *transcript) clear() {
-	t.items, t.turn, t.scrolled = nil, 0, false
-	t.at, t.receipts, t.progress = map[string]int{}, map[string]*pivot.Receipt{}, map[string]string{}
-	t.started, t.asking = map[string]bool{}, map[string]bool{}
+// Clear forgets all that is shown.
+func (t *Transcript) Clear() {
+	t.items, t.turn, t.Scrolled = nil, 0, false
+	t.at, t.Receipts, t.Progress = map[string]int{}, map[string]*pivot.Receipt{}, map[string]string{}
+	t.Started, t.Asking = map[string]bool{}, map[string]bool{}
 }
 
-// log brings the transcript up to a log: messages that are new come where the log has them, what is
+// Log brings the transcript up to a log: messages that are new come where the log has them, what is
 // newer of the others takes their place. It gives those that were not there before.
-func (t *transcript) log(messages []session.Message) (added []*session.Message) {
+func (t *Transcript) Log(messages []session.Message) (added []*session.Message) {
 	for i := range messages {
 		m := &messages[i]
 		if _, known := t.at[m.ID]; !known {
-			t.message(m, t.next(messages[i+1:]))
+			t.Message(m, t.next(messages[i+1:]))
 			added = append(added, m)
 			continue
 		}
-		t.message(m, -1)
+		t.Message(m, -1)
 	}
 	return added
 }
 
 // next is the place of the first of these messages that is there, −1 without one.
-func (t *transcript) next(messages []session.Message) int {
+func (t *Transcript) next(messages []session.Message) int {
 	for i := range messages {
 		if at, known := t.at[messages[i].ID]; known {
 			return at
@@ -97,10 +101,10 @@ func (t *transcript) next(messages []session.Message) int {
 	return -1
 }
 
-// message adds a message of the log before an item, or at the end where that is negative; or it
+// Message adds a message of the log before an item, or at the end where that is negative; or it
 // puts its newer form in the place of the older. What is being written stays behind it, as it is in
 // no log yet.
-func (t *transcript) message(m *session.Message, before int) {
+func (t *Transcript) Message(m *session.Message, before int) {
 	if i, known := t.at[m.ID]; known {
 		it := t.items[i]
 		if it.message != nil && same(it.message, m) {
@@ -109,11 +113,11 @@ func (t *transcript) message(m *session.Message, before int) {
 		it.message, it.live, it.stale = alone(m), nil, true
 		return
 	}
-	live := t.writing()
+	live := t.Writing()
 	switch {
 	case before >= 0:
 	case m.Role == session.Assistant && !m.IsSummary() && live != nil:
-		t.dropLive() // it is this one
+		t.DropLive() // it is this one
 		before = len(t.items)
 	case live != nil:
 		before = slices.Index(t.items, live)
@@ -134,9 +138,9 @@ func alone(m *session.Message) *session.Message {
 }
 
 // insert puts an item before another.
-func (t *transcript) insert(at int, it *item) {
+func (t *Transcript) insert(at int, it *item) {
 	t.items = slices.Insert(t.items, at, it)
-	if t.scrolled && t.top >= at {
+	if t.Scrolled && t.top >= at {
 		t.top++
 	}
 	if t.turn >= at && at < len(t.items)-1 {
@@ -146,7 +150,7 @@ func (t *transcript) insert(at int, it *item) {
 }
 
 // index notes where the messages are, from an item on.
-func (t *transcript) index(from int) {
+func (t *Transcript) index(from int) {
 	for i, it := range t.items[from:] {
 		if it.message != nil {
 			t.at[it.message.ID] = from + i
@@ -161,16 +165,16 @@ func same(a, b *session.Message) bool {
 		a.Failed() == b.Failed()
 }
 
-func (t *transcript) add(it *item) {
+func (t *Transcript) add(it *item) {
 	t.items = append(t.items, it)
 }
 
-// say adds a notice.
-func (t *transcript) say(n draw.Notice) { t.add(&item{notice: &n}) }
+// Say adds a notice.
+func (t *Transcript) Say(n draw.Notice) { t.add(&item{notice: &n}) }
 
-// delta adds to the answer that is being written.
-func (t *transcript) delta(step int, text string) {
-	it := t.writing()
+// Delta adds to the answer that is being written.
+func (t *Transcript) Delta(step int, text string) {
+	it := t.Writing()
 	if it == nil {
 		it = &item{live: &draw.Prose{Width: t.width, Style: t.style}, step: step}
 		t.add(it)
@@ -179,8 +183,8 @@ func (t *transcript) delta(step int, text string) {
 	it.stale = true
 }
 
-// writing is the answer that is being written, nil while none is. Notices may stand behind it.
-func (t *transcript) writing() *item {
+// Writing is the answer that is being written, nil while none is. Notices may stand behind it.
+func (t *Transcript) Writing() *item {
 	for i := len(t.items) - 1; i >= 0 && i >= len(t.items)-20; i-- {
 		if t.items[i].live != nil && t.items[i].message == nil {
 			return t.items[i]
@@ -189,26 +193,26 @@ func (t *transcript) writing() *item {
 	return nil
 }
 
-// dropLive forgets what was written of an answer.
-func (t *transcript) dropLive() {
-	live := t.writing()
+// DropLive forgets what was written of an answer.
+func (t *Transcript) DropLive() {
+	live := t.Writing()
 	if live == nil {
 		return
 	}
 	at := slices.Index(t.items, live)
 	t.items = slices.Delete(t.items, at, at+1)
-	if t.scrolled && t.top > at {
+	if t.Scrolled && t.top > at {
 		t.top--
 	}
 	t.index(at)
 }
 
-// answered gives the answer that was being written its name: the message comes with the log.
-func (t *transcript) answered(id string) {
-	live := t.writing()
+// Answered gives the answer that was being written its name: the message comes with the log.
+func (t *Transcript) Answered(id string) {
+	live := t.Writing()
 	switch _, known := t.at[id]; {
 	case known:
-		t.dropLive()
+		t.DropLive()
 		return
 	case live == nil: // it has no text; its place is here
 		t.add(&item{message: &session.Message{MessageInfo: session.MessageInfo{ID: id, Role: session.Assistant}}})
@@ -221,8 +225,8 @@ func (t *transcript) answered(id string) {
 	t.at[id] = slices.Index(t.items, live)
 }
 
-// call puts the newer form of a call into its message.
-func (t *transcript) call(message string, p session.Part) {
+// Call puts the newer form of a call into its message.
+func (t *Transcript) Call(message string, p session.Part) {
 	i, known := t.at[message]
 	if !known || t.items[i].message == nil {
 		return
@@ -240,12 +244,12 @@ func (t *transcript) call(message string, p session.Part) {
 }
 
 // isOpen reports whether an item is unfolded.
-func (t *transcript) isOpen(i int) bool {
+func (t *Transcript) isOpen(i int) bool {
 	return t.details == all || t.details == newest && i >= t.turn
 }
 
 // laidOut gives the lines of an item.
-func (t *transcript) laidOut(i int) []string {
+func (t *Transcript) laidOut(i int) []string {
 	it := t.items[i]
 	open := t.isOpen(i)
 	if it.width == t.width && it.open == open && !it.stale && !it.moving {
@@ -269,7 +273,7 @@ func (t *transcript) laidOut(i int) []string {
 }
 
 // gap is how many blank lines stand before an item.
-func (t *transcript) gap(i int) int {
+func (t *Transcript) gap(i int) int {
 	if len(t.laidOut(i)) == 0 {
 		return 0
 	}
@@ -314,3 +318,30 @@ func (it *item) close(end bool) bool {
 	}
 	return true
 }
+
+// Unfold shows more of what was done, or folds all of it, and says which.
+func (t *Transcript) Unfold() string {
+	t.details = (t.details + 1) % ofThese
+	return [...]string{"folded", "the newest turn is unfolded", "all is unfolded"}[t.details]
+}
+
+// Folded shows the receipt of a compaction at its marker.
+func (t *Transcript) Folded(r *pivot.Receipt) {
+	t.Receipts[r.Marker] = r
+	if i, known := t.at[r.Marker]; known {
+		t.items[i].stale = true
+	}
+}
+
+// Written are the messages that the user wrote, the newest first.
+func (t *Transcript) Written() (all []*session.Message) {
+	for _, it := range slices.Backward(t.items) {
+		if it.message != nil && it.message.Role == session.User && it.message.Written() {
+			all = append(all, it.message)
+		}
+	}
+	return all
+}
+
+// Laid is how many lines were laid out so far.
+func (t *Transcript) Laid() int { return t.laid }

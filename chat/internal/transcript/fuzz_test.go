@@ -1,4 +1,4 @@
-package chat
+package transcript
 
 import (
 	"testing"
@@ -23,8 +23,8 @@ func FuzzCall(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, tool, input, metadata, output, title string, width, status uint8) {
 		wide := int(width)%120 + 20
-		tr := newTranscript(draw.NewStyle(false))
-		tr.resize(wide, 20)
+		tr := New(draw.NewStyle(false))
+		tr.Resize(wide, 20)
 		p := session.Part{Type: session.ToolPart, CallID: "c", Tool: tool, State: &session.ToolState{
 			Status: []session.Status{session.Completed, session.Failed, session.Running, session.Pending}[status%4],
 			Input:  jsontext.Value(input), Metadata: jsontext.Value(metadata), Output: output, Error: output,

@@ -1,4 +1,4 @@
-package chat
+package transcript
 
 import (
 	"fmt"
@@ -46,7 +46,7 @@ func factsOf(metadata jsontext.Value) facts {
 
 // layCall lays out a call: one line with its outcome, a little of what it changed, and all of it
 // when it is unfolded. moving says that it has not ended.
-func (t *transcript) layCall(p *session.Part, open bool) (lines []string, moving bool) {
+func (t *Transcript) layCall(p *session.Part, open bool) (lines []string, moving bool) {
 	if p.State == nil {
 		return nil, false
 	}
@@ -54,7 +54,7 @@ func (t *transcript) layCall(p *session.Part, open bool) (lines []string, moving
 	sign, s := "✓", t.style.Good
 	switch {
 	case !p.State.Final():
-		sign, s, moving = t.spinner, t.style.Accent, true
+		sign, s, moving = t.Spinner, t.style.Accent, true
 	case f.Interrupted:
 		sign, s = "■", t.style.Warn
 	case p.State.Status == session.Failed:
@@ -98,7 +98,7 @@ func (t *transcript) layCall(p *session.Part, open bool) (lines []string, moving
 }
 
 // layArguments shows what a call was told, as far as its head does not say it.
-func (t *transcript) layArguments(p *session.Part, changed bool) []string {
+func (t *Transcript) layArguments(p *session.Part, changed bool) []string {
 	var lines []string
 	target := draw.OneLine(targetOf(p))
 	for name, value := range call.Members(p.State.Input) {
@@ -147,16 +147,16 @@ func targetOf(p *session.Part) string {
 }
 
 // outcome says in a few words how a call ended, or how far it has come.
-func (t *transcript) outcome(p *session.Part, f facts) string {
+func (t *Transcript) outcome(p *session.Part, f facts) string {
 	var said []string
 	took := duration(p.State.Time)
 	switch {
-	case !p.State.Final() && !t.started[p.CallID]:
+	case !p.State.Final() && !t.Started[p.CallID]:
 		return "waits for the one before"
-	case !p.State.Final() && t.asking[p.Tool]:
+	case !p.State.Final() && t.Asking[p.Tool]:
 		return "waits for your answer"
 	case !p.State.Final():
-		if text := draw.LastLine(t.progress[p.CallID]); text != "" {
+		if text := draw.LastLine(t.Progress[p.CallID]); text != "" {
 			return text
 		}
 		return "running"

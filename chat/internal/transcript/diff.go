@@ -1,4 +1,4 @@
-package chat
+package transcript
 
 import (
 	"strings"
@@ -26,7 +26,7 @@ type change struct {
 }
 
 // layDiff shows what a call changed.
-func (t *transcript) layDiff(p *session.Part, f facts, open bool) []string {
+func (t *Transcript) layDiff(p *session.Part, f facts, open bool) []string {
 	if p.State.Status == session.Failed {
 		return nil
 	}
@@ -63,7 +63,7 @@ func (t *transcript) layDiff(p *session.Part, f facts, open bool) []string {
 	return lines
 }
 
-func (t *transcript) changeLine(c change, s lipgloss.Style) string {
+func (t *Transcript) changeLine(c change, s lipgloss.Style) string {
 	room := t.width - 2*len(draw.Gutter) - 2
 	if c.sign == '@' {
 		return draw.Paint(s, "⋯")

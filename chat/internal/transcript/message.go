@@ -1,4 +1,4 @@
-package chat
+package transcript
 
 import (
 	"strings"
@@ -21,7 +21,7 @@ const (
 )
 
 // layMessage lays out a message of the log.
-func (t *transcript) layMessage(it *item, open bool) []string {
+func (t *Transcript) layMessage(it *item, open bool) []string {
 	m := it.message
 	switch {
 	case m.Role == session.User && m.Marker() != nil:
@@ -63,7 +63,7 @@ func (t *transcript) layMessage(it *item, open bool) []string {
 }
 
 // laySaid lays out what the user said. A long one is folded.
-func (t *transcript) laySaid(m *session.Message, open bool) []string {
+func (t *Transcript) laySaid(m *session.Message, open bool) []string {
 	text, files, written := "", []string(nil), false
 	for i := range m.Parts {
 		switch p := &m.Parts[i]; {
@@ -110,15 +110,15 @@ func (t *transcript) laySaid(m *session.Message, open bool) []string {
 }
 
 // layMarker lays out the place where the past was folded.
-func (t *transcript) layMarker(m *session.Message) []string {
-	if r := t.receipts[m.ID]; r != nil {
+func (t *Transcript) layMarker(m *session.Message) []string {
+	if r := t.Receipts[m.ID]; r != nil {
 		n := draw.FoldedNotice(r)
 		return n.Lines(t.width, t.style)
 	}
 	return t.note("≡", "to be folded up to here", t.style.Dim)
 }
 
-func (t *transcript) laySummary(m *session.Message, open bool) []string {
+func (t *Transcript) laySummary(m *session.Message, open bool) []string {
 	var text strings.Builder
 	for i := range m.Parts {
 		if m.Parts[i].Type == session.TextPart {
@@ -134,7 +134,7 @@ func (t *transcript) laySummary(m *session.Message, open bool) []string {
 }
 
 // layThought lays out what a model thought: one line, unless it is unfolded.
-func (t *transcript) layThought(text string, open bool) []string {
+func (t *Transcript) layThought(text string, open bool) []string {
 	if strings.TrimSpace(text) == "" {
 		return nil
 	}
@@ -153,7 +153,7 @@ func (t *transcript) layThought(text string, open bool) []string {
 }
 
 // layError lays out why an answer has no end.
-func (t *transcript) layError(m *session.Message) []string {
+func (t *Transcript) layError(m *session.Message) []string {
 	var e struct {
 		Name string `json:"name"`
 		Data struct {
@@ -171,6 +171,6 @@ func (t *transcript) layError(m *session.Message) []string {
 }
 
 // note is a sign and a text under which its further lines stand.
-func (t *transcript) note(sign, text string, s lipgloss.Style) []string {
+func (t *Transcript) note(sign, text string, s lipgloss.Style) []string {
 	return draw.Note(sign, text, t.width, s)
 }
