@@ -140,9 +140,9 @@ func identify(m *session.Message) identity {
 // Encode returns the body of messages that are already a view, as the form has it. The caller must
 // not change its elements.
 //
-// It costs what the first message that is another than in the last call has behind it, and of that
-// only the joining, where a message stood elsewhere in the last call. Calls with other options
-// begin anew, and so does one with call ids that are in use.
+// Only messages from the first one that differs from the last call are written; of those, the ones
+// that were elsewhere in the last call are only joined. A call with other options begins anew, and
+// so does one with call ids that are in use.
 func (e *Elements) Encode(messages []session.Message, o Options, f *Form) (Body, error) {
 	options := same{o.Model, o.Provider, o.System, o.Continues}
 	if e.ids.used == nil || e.options != options || len(o.Calls) > 0 {
