@@ -21,7 +21,8 @@ type Builder struct {
 
 type call struct{ message, part int }
 
-// NewBuilder begins to read a body. If its JSON was cut, it is completed. root is its one value; an array is the list itself.
+// NewBuilder begins to read a body. If its JSON was cut, it is completed. root is its one value; an
+// array is the list itself.
 func NewBuilder(body []byte, provider string) (b *Builder, root Value) {
 	text, skipped := Complete(body)
 	root = ValueOf(text)
@@ -150,7 +151,7 @@ type Result struct {
 	Text        string
 	Failed      bool
 	Attachments []session.Part
-	// Where it stands: the fields of Place that begin with Result, Keep and Object.
+	// Place says where it is: the fields that begin with Result, Keep and Object.
 	Place Place
 }
 
