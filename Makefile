@@ -39,4 +39,7 @@ properties: ## 100,000 random sequences of file operations, 2,000 random session
 interop: ## resume sessions in the real products, offline; CLIENTS=path/to/node_modules, or they are installed
 	interop/run.sh $(CLIENTS)
 
-.PHONY: help build test check bench fuzz fuzz-table torture properties interop
+judges: ## the providers' own libraries read what we write, and we what they write
+	cd interop/sdk && go vet ./... && go test ./...
+
+.PHONY: judges help build test check bench fuzz fuzz-table torture properties interop

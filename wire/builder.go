@@ -21,11 +21,16 @@ type Builder struct {
 
 type call struct{ message, part int }
 
-// NewBuilder begins to read a body. Its JSON is completed where it was cut; root is its one value.
+// NewBuilder begins to read a body. If its JSON was cut, it is completed. root is its one value; an
+// array is the list itself.
 func NewBuilder(body []byte, provider string) (b *Builder, root Value) {
 	text, skipped := Complete(body)
+	root = ValueOf(text)
 	d := &Decoded{Text: text, Skipped: skipped, Places: map[string]Place{}}
-	return &Builder{Decoded: d, provider: provider, used: map[string]bool{}, open: map[string][]call{}}, ValueOf(text)
+	if root.Kind() == '[' {
+		d.List = root.Span
+	}
+	return &Builder{Decoded: d, provider: provider, used: map[string]bool{}, open: map[string][]call{}}, root
 }
 
 // SetList sets the list of elements to the member of that name, if there is such a member and it is
@@ -146,7 +151,7 @@ type Result struct {
 	Text        string
 	Failed      bool
 	Attachments []session.Part
-	// Where it stands: the fields of Place that begin with Result, Keep and Object.
+	// Place says where it is: the fields that begin with Result, Keep and Object.
 	Place Place
 }
 

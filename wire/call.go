@@ -47,8 +47,8 @@ func (ids *callIDs) next(p *session.Part) string {
 	return id
 }
 
-// again gives calls the ids that they had. It does nothing and reports false where one of them
-// would get another.
+// again gives calls the ids that they had. If one of them
+// would get another id, it does nothing and reports false.
 func (ids *callIDs) again(calls []named) bool {
 	before := len(ids.given)
 	for _, c := range calls {

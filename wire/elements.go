@@ -42,18 +42,18 @@ type Form struct {
 	List string
 	// Own begins the type of parts that hold blocks only this format understands ("anthropic/").
 	Own string
-	// Content names the member of an element that holds its blocks. Empty where every block is an
+	// Content names the member of an element that holds its blocks. Empty if every block is an
 	// element.
 	Content string
 	// Said adds the blocks of an entry of the user's, Answered those of the assistant's, no matter
 	// what precedes or follows it.
 	Said, Answered func(b *Blocks, e Entry, o Options)
-	// First adds what stands before all messages, if anything does.
+	// First adds what precedes all messages; nil if nothing does.
 	First func(b *Blocks, o Options)
 	// Opening is the role in which no conversation may begin: a block in the role User, with
 	// Beginning for its text, comes before it. Empty: any may.
 	Opening string
-	// User is the role of who is answered, Text writes a block of text. Only a format with Opening
+	// User is the role of the user's side, Text writes a block of text. Only a format with Opening
 	// has them.
 	User string
 	Text func(text string) any
@@ -94,8 +94,8 @@ func (b *Blocks) Apart() { b.apart = true }
 // Elements are the elements of a conversation that grows: what was written down of its messages
 // once is not written again. The zero value has none. It is not safe for concurrent use.
 //
-// A message is known again by its list of parts, the slice and not what is in it: parts that were
-// handed in must not be changed afterwards.
+// A message is recognised by its list of parts, by the slice and not by its contents: parts that
+// were handed in must not be changed afterwards.
 type Elements struct {
 	options same
 	ids     callIDs
@@ -140,9 +140,9 @@ func identify(m *session.Message) identity {
 // Encode returns the body of messages that are already a view, as the form has it. The caller must
 // not change its elements.
 //
-// It costs what the first message that is another than in the last call has behind it, and of that
-// only the joining, where a message stood elsewhere in the last call. Calls with other options
-// begin anew, and so does one with call ids that are in use.
+// Only messages from the first one that differs from the last call are written; of those, the ones
+// that were elsewhere in the last call are only joined. A call with other options begins anew, and
+// so does one with call ids that are in use.
 func (e *Elements) Encode(messages []session.Message, o Options, f *Form) (Body, error) {
 	options := same{o.Model, o.Provider, o.System, o.Continues}
 	if e.ids.used == nil || e.options != options || len(o.Calls) > 0 {
@@ -201,7 +201,7 @@ func (e *Elements) cut(n int) map[identity]written {
 	}
 	w := e.written[n]
 	e.ids.cut(w.ids)
-	// What was handed out keeps its elements: what is added next goes into memory of its own.
+	// Bodies that were handed out keep their elements: what is added next goes into other memory.
 	e.list = list{closed: slices.Clip(e.list.closed[:w.closed]), open: w.open, role: w.role}
 	e.written = e.written[:n]
 	return before

@@ -17,7 +17,7 @@ type Media struct {
 	URL  string // http or https
 }
 
-// PDF reports whether the media is a PDF, which is a document to providers, not an image.
+// PDF reports whether the media is a PDF, which providers treat as a document, not as an image.
 func (m Media) PDF() bool { return m.Mime == "application/pdf" }
 
 // DataURL is the media as one URL: its own, or its bytes in a data URL.
@@ -28,10 +28,10 @@ func (m Media) DataURL() string {
 	return "data:" + m.Mime + ";base64," + m.Data
 }
 
-// Line names the media in a line of text, for a reader that cannot take it.
+// Line names the media in a line of text, for a reader that cannot be shown it.
 func (m Media) Line() string { return fileLine(m.Name, m.Mime) }
 
-// Common reports whether the media is of a type that every provider takes: JPEG, PNG, GIF, WebP,
+// Common reports whether the media is of a type that every provider accepts: JPEG, PNG, GIF, WebP,
 // PDF.
 func (m Media) Common() bool {
 	switch m.Mime {
@@ -54,7 +54,7 @@ func filePiece(p *session.Part) (Piece, bool) {
 	return Piece{Part: p, Text: FileLine(p)}, true
 }
 
-// FileLine names a file part that no model can be shown.
+// FileLine names the file of a part that no model can be shown.
 func FileLine(p *session.Part) string { return fileLine(p.Filename, p.Mime) }
 
 func fileLine(name, mime string) string {

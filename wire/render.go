@@ -43,12 +43,14 @@ type Call struct {
 
 // Entries renders messages that are already a view: which pieces of them reach a model, in order.
 //
-//   - Of the user: text that is not ignored and not blank, images and PDFs, other files as a line that names them. Text files
-//     and folders are left out: the program that attached them wrote what is in them beside them. A marker asks Question.
-//   - Of the assistant: text, calls with their results, and reasoning where the model of the options wrote it. Other
-//     models' reasoning is left out: no provider takes it back, and as text it would teach the model to reason aloud.
-//     Reasoning after which nothing follows in its step is left out as well; providers refuse it.
-//   - Step markers, snapshots, patches and retries never; a failed message without text or call neither.
+//   - Of the user: text that is not ignored and not blank, images and PDFs, and other files as a
+//     line that names them. Text files and folders are left out: the program that attached them
+//     wrote their contents next to them. A marker asks Question.
+//   - Of the assistant: text, calls with their results, and reasoning if the model of the options
+//     wrote it. Other models' reasoning is left out: no provider accepts it, and as text it would
+//     teach the model to reason aloud. Reasoning that ends its step is left out as well; providers
+//     refuse it.
+//   - Never step markers, snapshots, patches, retries, or a failed message without text or call.
 //
 // A message with several steps gives an entry for each, so that the result of a call comes before
 // what was said after it. What an entry holds depends on its message and on the call ids of the

@@ -10,9 +10,9 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// Complete returns a body that is well-formed JSON: body itself where it is, else its readable
-// beginning with the open brackets closed, and what was left out. A string that was cut keeps the
-// text that is there. Offsets into the result are offsets into body, up to the cut.
+// Complete returns a body that is well-formed JSON: body itself if it is well-formed, otherwise its
+// readable beginning with the open brackets closed, and what was left out. A string that was cut
+// keeps the text that is there. Offsets into the result are offsets into body, up to the cut.
 func Complete(body []byte) ([]byte, []Skipped) {
 	if jsontext.Value(body).IsValid(session.ReadOptions()) {
 		return body, nil
@@ -174,8 +174,8 @@ func skipSpace(text []byte, at int) int {
 	return at
 }
 
-// Members walks the members of a JSON object in well-formed text; anything else has none. Names are
-// unescaped and valid until the next step only.
+// Members walks the members of a JSON object in well-formed text; anything else has no members.
+// Names are unescaped and valid until the next step only.
 func Members(text []byte, object Span) func(yield func(name []byte, value Span) bool) {
 	return func(yield func([]byte, Span) bool) {
 		if Kind(text, object) != '{' {
@@ -207,7 +207,7 @@ func Members(text []byte, object Span) func(yield func(name []byte, value Span) 
 	}
 }
 
-// Values walks the values of a JSON array in well-formed text; anything else has none.
+// Values walks the values of a JSON array in well-formed text; anything else has no values.
 func Values(text []byte, array Span) func(yield func(value Span) bool) {
 	return func(yield func(Span) bool) {
 		if Kind(text, array) != '[' {
@@ -226,7 +226,7 @@ func Values(text []byte, array Span) func(yield func(value Span) bool) {
 	}
 }
 
-// Member returns the value of a member, empty without one. Of two with one name the later one
+// Member returns the value of a member, empty without one. Of two with the same name the later one
 // counts.
 func Member(text []byte, object Span, name string) Span {
 	var found Span

@@ -40,7 +40,7 @@ func (t *Thought) read(v Value) {
 }
 
 // Metadata writes string members under a provider's name, as ThoughtOf reads them: names and values
-// alternate, empty values are left out. nil when all are.
+// alternate, empty values are left out. The result is nil if all values are empty.
 func Metadata(provider string, members ...string) jsontext.Value {
 	var inner []byte
 	for i := 0; i+1 < len(members); i += 2 {

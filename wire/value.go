@@ -38,7 +38,7 @@ func (v Value) Get(path ...string) Value {
 	return v
 }
 
-// Values walks the values of an array; anything else has none.
+// Values walks the values of an array; anything else has no values.
 func (v Value) Values() iter.Seq[Value] {
 	return func(yield func(Value) bool) {
 		for at := range Values(v.Text, v.Span) {
@@ -49,7 +49,7 @@ func (v Value) Values() iter.Seq[Value] {
 	}
 }
 
-// Members walks the members of an object; anything else has none.
+// Members walks the members of an object; anything else has no members.
 func (v Value) Members() iter.Seq2[string, Value] {
 	return func(yield func(string, Value) bool) {
 		for name, at := range Members(v.Text, v.Span) {

@@ -21,10 +21,11 @@ const (
 	// Wordless is the result of a call that failed and said nothing: providers want a reason with a
 	// failure.
 	Wordless = "[The tool failed without a message]"
-	// Beginning opens a conversation whose first message is the assistant's, where a provider wants
-	// the user's first.
+	// Beginning opens a conversation whose first message is the assistant's, for providers that
+	// want the user's first.
 	Beginning = "[The conversation begins before this point]"
-	// Returned introduces media that a tool returned, where a provider takes no media in results.
+	// Returned introduces media that a tool returned, for providers that accept no media in
+	// results.
 	Returned = "[Media returned by the tool calls above]"
 )
 
@@ -45,7 +46,7 @@ type Options struct {
 	// Continues says that the messages go on with a conversation that is written down elsewhere:
 	// they may begin with the assistant's, and nothing opens them.
 	Continues bool
-	// Calls holds the call ids that are in use where the messages go; calls get others.
+	// Calls holds the call ids that the rest of the body uses; calls of the messages get others.
 	Calls map[string]bool
 }
 
@@ -75,7 +76,7 @@ type Decoded struct {
 	MaxTokens int
 
 	// Messages is the conversation. Ids count up ("m0001", its parts "m0001:0"); a call's part has
-	// the id of the call. A call and its result are one part, wherever the body has them.
+	// the id of the call. A call and its result are one part, no matter where the body has them.
 	Messages []session.Message
 	// Starts holds, for each message, the position of the element in which it begins.
 	Starts []int

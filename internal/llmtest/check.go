@@ -97,8 +97,9 @@ func authorised(p Protocol, r *http.Request) (status int, message string) {
 	return 0, ""
 }
 
-var anthropicMembers = strings.Fields(`model messages max_tokens system tools tool_choice stream temperature top_p top_k stop_sequences metadata
-	thinking service_tier container mcp_servers context_management output_config output_format cache_control inference_geo speed diagnostics compaction`)
+var anthropicMembers = strings.Fields(`model messages max_tokens system tools tool_choice stream temperature top_p
+	top_k stop_sequences metadata thinking service_tier container mcp_servers context_management output_config
+	output_format cache_control inference_geo speed diagnostics compaction`)
 
 var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,128}$`)
 

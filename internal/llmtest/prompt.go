@@ -58,10 +58,9 @@ var ordered = map[string]bool{
 // unspoken are the members that take no tokens: names of the form, ids, secrets.
 var unspoken = map[string]bool{
 	"cache_control": true, "signature": true, "encrypted_content": true, "thoughtSignature": true,
-	"thought_signature": true,
-	"id":                true, "call_id": true, "tool_use_id": true, "tool_call_id": true, "type": true, "role": true, "status": true,
-	"mimeType":  true,
-	"mime_type": true, "media_type": true, "phase": true, "is_error": true, "detail": true,
+	"thought_signature": true, "id": true, "call_id": true, "tool_use_id": true, "tool_call_id": true, "type": true,
+	"role": true, "status": true, "mimeType": true, "mime_type": true, "media_type": true, "phase": true,
+	"is_error": true, "detail": true,
 }
 
 // reader reads the body of a request, which is well-formed.

@@ -3,7 +3,6 @@ package upstream
 import (
 	"context"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 
@@ -96,16 +95,14 @@ func (c *Client) request(ctx context.Context, m Message) (*http.Request, error) 
 	if m.Stream {
 		head = wire.Set(head, "stream", []byte("true"))
 	}
-	body := filled(head, m.List, m.Elements)
+	body := fill(head, m.List, m.Elements)
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.config.BaseURL+m.Path, nil)
 	if err != nil {
 		return nil, err
 	}
-	for _, piece := range body {
-		request.ContentLength += int64(len(piece))
-	}
+	request.ContentLength = body.size()
 	request.GetBody = func() (io.ReadCloser, error) {
-		again := append(net.Buffers(nil), body...)
+		again := body
 		return io.NopCloser(&again), nil
 	}
 	request.Body, _ = request.GetBody()
@@ -120,22 +117,62 @@ func (c *Client) request(ctx context.Context, m Message) (*http.Request, error) 
 	return request, nil
 }
 
-// filled returns the pieces of a body with elements in its list, if it has that list and it is
-// empty: the configuration may have put another one in its place.
-func filled(body []byte, list string, elements []jsontext.Value) net.Buffers {
+// filled reads a body with elements in its list, without making one text of them.
+type filled struct {
+	before, after []byte
+	elements      []jsontext.Value
+
+	at  int    // pieces that were begun: what is before, elements and the commas between them, what is after
+	now []byte // what is left of the newest
+}
+
+// fill returns a body with elements in its list, if it has that list and it is empty: the
+// configuration may have put another one in its place.
+func fill(body []byte, list string, elements []jsontext.Value) filled {
 	at := wire.Member(body, wire.Root(body), list)
-	if string(at.Of(body)) != "[]" {
-		return net.Buffers{body}
+	if string(at.Of(body)) != "[]" || len(elements) == 0 {
+		return filled{before: body}
 	}
-	pieces := make(net.Buffers, 0, 2*len(elements)+2)
-	pieces = append(pieces, body[:at.Start+1])
-	for i, element := range elements {
-		if i > 0 {
-			pieces = append(pieces, []byte{','})
+	return filled{before: body[:at.Start+1], elements: elements, after: body[at.End-1:]}
+}
+
+func (f *filled) size() int64 {
+	size := len(f.before) + len(f.after) + max(len(f.elements)-1, 0)
+	for _, e := range f.elements {
+		size += len(e)
+	}
+	return int64(size)
+}
+
+var comma = []byte{','}
+
+// Read implements io.Reader.
+func (f *filled) Read(p []byte) (n int, err error) {
+	for n < len(p) {
+		if len(f.now) > 0 {
+			copied := copy(p[n:], f.now)
+			f.now, n = f.now[copied:], n+copied
+			continue
 		}
-		pieces = append(pieces, element)
+		last := max(2*len(f.elements), 1) // before, n elements, n-1 commas, after
+		switch {
+		case f.at > last:
+			if n == 0 {
+				return 0, io.EOF
+			}
+			return n, nil
+		case f.at == 0:
+			f.now = f.before
+		case f.at == last:
+			f.now = f.after
+		case f.at%2 == 0:
+			f.now = comma
+		default:
+			f.now = f.elements[f.at/2]
+		}
+		f.at++
 	}
-	return append(pieces, body[at.End-1:])
+	return n, nil
 }
 
 // innermost is an error of the HTTP client without the address, which may hold a password.

@@ -3,10 +3,12 @@ package upstream
 import (
 	"io"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/iotest"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"pgregory.net/rapid"
 
 	"github.com/winnowhq/winnow/llm"
 	"github.com/winnowhq/winnow/wire"
@@ -64,6 +66,25 @@ func TestFill_anEmptyListIsFilledAndNothingElse(t *testing.T) {
 				got.again, c.want)
 		}
 	}
+}
+
+func TestFilled_readsTheSameInPiecesOfAnySize(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		parts := rapid.SliceOf(rapid.StringN(0, 9, -1)).Draw(r, "elements")
+		f := filled{before: []byte(rapid.String().Draw(r, "before")), after: []byte(rapid.String().Draw(r, "after"))}
+		for _, p := range parts {
+			f.elements = append(f.elements, jsontext.Value(p))
+		}
+		want := string(f.before) + strings.Join(parts, ",") + string(f.after)
+		size, piece := f.size(), make([]byte, rapid.IntRange(1, 20).Draw(r, "piece"))
+		var got strings.Builder
+		if _, err := io.CopyBuffer(&got, struct{ io.Reader }{&f}, piece); err != nil {
+			r.Fatal(err)
+		}
+		if got.String() != want || size != int64(len(want)) {
+			r.Fatalf("read %q, said to be %d bytes; want %q", got.String(), size, want)
+		}
+	})
 }
 
 func TestMemory_keepsTheNewestConversations(t *testing.T) {

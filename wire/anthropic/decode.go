@@ -14,9 +14,6 @@ import (
 func Decode(body []byte) *wire.Decoded {
 	b, root := wire.NewBuilder(body, "anthropic")
 	d := decoder{b}
-	if root.Kind() == '[' {
-		d.List = root.Span
-	}
 	var tools, system, messages wire.Value
 	root.Read("model", &d.Model, "max_tokens", &d.MaxTokens, "tools", &tools, "system", &system, "messages", &messages)
 	d.Tools = tools.Raw()

@@ -14,9 +14,6 @@ import (
 func Decode(body []byte) *wire.Decoded {
 	b, root := wire.NewBuilder(body, "google")
 	d := &decoder{Builder: b, waiting: map[string][]string{}}
-	if root.Kind() == '[' {
-		d.List = root.Span
-	}
 	var config, tools, system, contents wire.Value
 	root.Read("model", &d.Model, "generationConfig", &config, "generation_config", &config, "tools", &tools,
 		"systemInstruction", &system, "system_instruction", &system, "contents", &contents)

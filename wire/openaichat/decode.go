@@ -16,9 +16,6 @@ import (
 func Decode(body []byte) *wire.Decoded {
 	b, root := wire.NewBuilder(body, "openai")
 	d := &decoder{Builder: b}
-	if root.Kind() == '[' {
-		d.List = root.Span
-	}
 	var tools, messages wire.Value
 	root.Read("model", &d.Model, "max_tokens", &d.MaxTokens, "max_completion_tokens", &d.MaxTokens,
 		"tools", &tools, "messages", &messages)

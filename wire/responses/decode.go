@@ -20,9 +20,6 @@ import (
 func Decode(body []byte) *wire.Decoded {
 	b, root := wire.NewBuilder(body, "openai")
 	d := &decoder{Builder: b}
-	if root.Kind() == '[' {
-		d.List = root.Span
-	}
 	var tools, input wire.Value
 	root.Read("model", &d.Model, "max_output_tokens", &d.MaxTokens, "tools", &tools, "instructions", &d.Decoded.System,
 		"input", &input)
