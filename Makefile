@@ -12,6 +12,9 @@ test: ## what a change must pass, quickly
 check: ## everything that CI runs
 	.ci/run
 
+size: ## how large the program is: lines, packages, names, dependencies, bytes
+	@go run ./internal/size
+
 bench: ## the figures of docs/performance.md
 	go test -run '^$$' -bench . -benchtime 2s ./...
 
@@ -39,4 +42,4 @@ properties: ## 100,000 random sequences of file operations, 2,000 random session
 interop: ## resume sessions in the real products, offline; CLIENTS=path/to/node_modules, or they are installed
 	interop/run.sh $(CLIENTS)
 
-.PHONY: help build test check bench fuzz fuzz-table torture properties interop
+.PHONY: help build test check size bench fuzz fuzz-table torture properties interop

@@ -7,9 +7,21 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
+	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/config"
 	"github.com/winnowhq/winnow/visible"
 )
+
+// completeKeys offers the settings.
+func completeKeys(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+	var keys []string
+	for _, key := range config.Keys() {
+		if len(args) == 0 && strings.HasPrefix(key, begun) {
+			keys = append(keys, key)
+		}
+	}
+	return keys, cobra.ShellCompDirectiveNoFileComp
+}
 
 // configured is the JSON document of config.
 type configured struct {
@@ -25,7 +37,7 @@ type configSet struct {
 	Key  string `json:"key"`
 }
 
-func (a *app) configCommand() *cobra.Command {
+func configCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
 		Short: "Show the settings in force and where each was set, or set one",
@@ -56,32 +68,32 @@ computer or cost money. Whatever else it says is ignored, which is said once and
   winnow config set titles anthropic/claude-haiku-4-5
   winnow config set permissions '[{"action": "run", "target": "go test", "verdict": "allow"}]'
   winnow config set providers.house.baseURL http://127.0.0.1:9000/v1`,
-		Args: exactly(0, "no argument"),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.runConfig() },
+		Args: cli.Exactly(0, "no argument"),
+		RunE: func(cmd *cobra.Command, args []string) error { return runConfig(a) },
 	}
 	var project bool
 	set := &cobra.Command{
 		Use:     "set KEY VALUE",
 		Short:   "Write a setting into the user's configuration file",
 		Example: `  winnow config set compaction.keep 8000`,
-		Args:    exactly(2, "KEY and VALUE"),
+		Args:    cli.Exactly(2, "KEY and VALUE"),
 
 		ValidArgsFunction: completeKeys,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			file, err := a.ownConfig()
-			if project && a.configFile == "" {
-				file, err = a.projectConfig(args[0], args[1])
+			file, err := a.OwnConfig()
+			if project && a.ConfigFile == "" {
+				file, err = a.ProjectConfig(args[0], args[1])
 			}
 			if err != nil {
 				return err
 			}
 			if err := config.Set(file, args[0], args[1]); err != nil {
-				return usageError{err}
+				return cli.Misuse(err)
 			}
-			if a.json {
-				return a.print(configSet{file, args[0]})
+			if a.JSON {
+				return a.Print(configSet{file, args[0]})
 			}
-			a.printf("%s is set in %s\n", args[0], file)
+			a.Printf("%s is set in %s\n", args[0], file)
 			return nil
 		},
 	}
@@ -90,17 +102,17 @@ computer or cost money. Whatever else it says is ignored, which is said once and
 	return cmd
 }
 
-func (a *app) runConfig() error {
-	loaded, err := config.Load(a.configSources())
+func runConfig(a *cli.App) error {
+	loaded, err := config.Load(a.ConfigSources())
 	if err != nil {
-		return usageError{err}
+		return cli.Misuse(err)
 	}
 	keys, values, err := loaded.Values()
 	if err != nil {
 		return errors.Join(errors.New("the settings cannot be written down"), err)
 	}
-	if a.json {
-		return a.print(configured{values, loaded.Origins, append([]string{}, loaded.Files...),
+	if a.JSON {
+		return a.Print(configured{values, loaded.Origins, append([]string{}, loaded.Files...),
 			append([]config.Ignored{}, loaded.Ignored...)})
 	}
 	for _, key := range keys {
@@ -108,10 +120,10 @@ func (a *app) runConfig() error {
 		if origin == "default" {
 			origin = ""
 		}
-		a.printf("%-52s %-28s %s\n", key, strings.ReplaceAll(string(values[key]), `","`, `", "`), origin)
+		a.Printf("%-52s %-28s %s\n", key, strings.ReplaceAll(string(values[key]), `","`, `", "`), origin)
 	}
 	for _, i := range loaded.Ignored {
-		a.printf("%s is ignored at %s:%d:%d: %s\n", i.Key, visible.Line(a.short(i.File)), i.Line, i.Column, visible.Line(i.Reason))
+		a.Printf("%s is ignored at %s:%d:%d: %s\n", i.Key, visible.Line(a.Short(i.File)), i.Line, i.Column, visible.Line(i.Reason))
 	}
 	return nil
 }

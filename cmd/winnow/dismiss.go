@@ -6,6 +6,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
+	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
 	"github.com/winnowhq/winnow/rule"
 )
 
@@ -17,7 +19,7 @@ type dismissal struct {
 	Constraints []winnow.Constraint `json:"constraints"`
 }
 
-func (a *app) dismissCommand() *cobra.Command {
+func dismissCommand(a *cli.App) *cobra.Command {
 	var undo bool
 	cmd := &cobra.Command{
 		Use:   "dismiss SRC [N|TEXT…]",
@@ -33,25 +35,25 @@ Dismissals live in the store, and no format of another product has a place for t
   winnow dismiss ses_0123 3
   winnow dismiss ses_0123 "must be the proxy"
   winnow dismiss ses_0123 3 --undo`,
-		Args: between(1, -1, "SRC, and numbers or words of standing wishes"),
+		Args: cli.Between(1, -1, "SRC, and numbers or words of standing wishes"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.runDismiss(cmd.Context(), args[0], args[1:], undo)
+			return runDismiss(cmd.Context(), a, args[0], args[1:], undo)
 		},
 	}
 	cmd.Flags().BoolVar(&undo, "undo", false, "take the dismissal back: it is a standing wish again")
 	return cmd
 }
 
-func (a *app) runDismiss(ctx context.Context, src string, which []string, undo bool) error {
+func runDismiss(ctx context.Context, a *cli.App, src string, which []string, undo bool) error {
 	if undo && len(which) == 0 {
-		return usage("name what is a standing wish after all, by its number or its words; without --undo they are listed")
+		return cli.Usage("name what is a standing wish after all, by its number or its words; without --undo they are listed")
 	}
-	var s *source
+	var s *source.Session
 	var err error
 	if len(which) == 0 {
-		s, err = a.open(ctx, src)
+		s, err = source.Open(ctx, a, src)
 	} else {
-		s, err = a.openFor(ctx, src, false)
+		s, err = source.OpenFor(ctx, a, src, false)
 	}
 	if err != nil {
 		return err
@@ -59,16 +61,16 @@ func (a *app) runDismiss(ctx context.Context, src string, which []string, undo b
 	defer s.Close()
 	doc := dismissal{Source: src, Did: "listed", Changed: []int{}, Constraints: []winnow.Constraint{}}
 	if len(which) > 0 {
-		if s.fromFile() {
-			return usage(`dismissals live in the store: "winnow import %s" first, or use "winnow compact %s --dismiss N"`, src, src)
+		if s.FromFile() {
+			return cli.Usage(`dismissals live in the store: "winnow import %s" first, or use "winnow compact %s --dismiss N"`, src, src)
 		}
 		var changed []winnow.Constraint
 		if undo {
 			doc.Did = "undismissed"
-			changed, err = s.engine.Undismiss(ctx, s.id, which...)
+			changed, err = s.Engine.Undismiss(ctx, s.ID, which...)
 		} else {
 			doc.Did = "dismissed"
-			changed, err = s.engine.Dismiss(ctx, s.id, which...)
+			changed, err = s.Engine.Dismiss(ctx, s.ID, which...)
 		}
 		if err != nil {
 			return err
@@ -77,25 +79,25 @@ func (a *app) runDismiss(ctx context.Context, src string, which []string, undo b
 			doc.Changed = append(doc.Changed, c.Number)
 		}
 	}
-	all, err := s.engine.Constraints(ctx, s.id)
+	all, err := s.Engine.Constraints(ctx, s.ID)
 	if err != nil {
 		return err
 	}
 	doc.Constraints = append(doc.Constraints, all...)
-	if a.json {
-		err = a.print(doc)
+	if a.JSON {
+		err = a.Print(doc)
 	} else {
-		a.showDismissal(doc)
+		showDismissal(a, doc)
 	}
 	if err != nil {
 		return err
 	}
-	return s.done()
+	return s.Done()
 }
 
-func (a *app) showDismissal(doc dismissal) {
+func showDismissal(a *cli.App, doc dismissal) {
 	if len(doc.Constraints) == 0 {
-		a.printf("No standing wishes were found.\n")
+		a.Printf("No standing wishes were found.\n")
 		return
 	}
 	if doc.Did == "listed" {
@@ -107,17 +109,17 @@ func (a *app) showDismissal(doc dismissal) {
 			} else {
 				standing++
 			}
-			a.printf("%4d  %s%s\n", c.Number, rule.Shorten(c.Text, 160), note)
+			a.Printf("%4d  %s%s\n", c.Number, rule.Shorten(c.Text, 160), note)
 		}
-		a.printf("%s carried over by every compaction.\n", plural(standing, "standing wish is", "standing wishes are"))
+		a.Printf("%s carried over by every compaction.\n", cli.Plural(standing, "standing wish is", "standing wishes are"))
 		return
 	}
 	for _, n := range doc.Changed {
 		c := doc.Constraints[n-1]
 		if c.Dismissed {
-			a.printf("No standing wish: %s\n", c.Text)
+			a.Printf("No standing wish: %s\n", c.Text)
 		} else {
-			a.printf("A standing wish again: %s\n", c.Text)
+			a.Printf("A standing wish again: %s\n", c.Text)
 		}
 	}
 }

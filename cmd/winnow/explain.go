@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
+	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
 )
 
 // explained is the JSON document of explain without PART.
@@ -26,7 +28,7 @@ type partFilter struct {
 	all        bool
 }
 
-func (a *app) explainCommand() *cobra.Command {
+func explainCommand(a *cli.App) *cobra.Command {
 	var f partFilter
 	cmd := &cobra.Command{
 		Use:   "explain SRC [PART]",
@@ -41,21 +43,21 @@ Without PART it lists the parts that a rule or a protection has something to say
   winnow explain session.jsonl --rule files --json
   winnow explain session.jsonl k3f9a2
   winnow explain ses_0123 toolu_0456 --json`,
-		Args: between(1, 2, "SRC and at most one PART"),
+		Args: cli.Between(1, 2, "SRC and at most one PART"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if part := second(args); part != "" {
+			if part := cli.Second(args); part != "" {
 				if f != (partFilter{}) {
-					return usage("--all, --rule and --zone choose among parts, and one is named")
+					return cli.Usage("--all, --rule and --zone choose among parts, and one is named")
 				}
-				return a.runExplain(cmd.Context(), args[0], part)
+				return runExplain(cmd.Context(), a, args[0], part)
 			}
-			return a.runExplainAll(cmd.Context(), args[0], f)
+			return runExplainAll(cmd.Context(), a, args[0], f)
 		},
 	}
 	cmd.Flags().StringVar(&f.rule, "rule", "", "only parts that this rule elided, would elide, or let stay")
 	cmd.Flags().StringVar(&f.zone, "zone", "", "only parts in this zone: "+strings.Join(zoneNames(), ", "))
 	cmd.Flags().BoolVar(&f.all, "all", false, "every part, also those that no rule looked at")
-	complete(cmd, "zone", zoneNames()...)
+	cli.Complete(cmd, "zone", zoneNames()...)
 	return cmd
 }
 
@@ -67,33 +69,33 @@ func zoneNames() []string {
 	return names
 }
 
-func (a *app) runExplain(ctx context.Context, src, part string) error {
-	s, err := a.open(ctx, src)
+func runExplain(ctx context.Context, a *cli.App, src, part string) error {
+	s, err := source.Open(ctx, a, src)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	x, err := s.engine.Explain(ctx, s.id, part)
+	x, err := s.Engine.Explain(ctx, s.ID, part)
 	if err != nil {
 		return err
 	}
-	s.rename(&x, src)
-	if a.json {
-		if err := a.print(x); err != nil {
+	rename(s, &x, src)
+	if a.JSON {
+		if err := a.Print(x); err != nil {
 			return err
 		}
-		return s.done()
+		return s.Done()
 	}
-	a.paint().Explanation(x)
-	return s.done()
+	a.Paint().Explanation(x)
+	return s.Done()
 }
 
 // rename makes the commands that take something back name a file as it is named on the command line.
-func (s *source) rename(x *winnow.Explanation, src string) {
-	if !s.fromFile() {
+func rename(s *source.Session, x *winnow.Explanation, src string) {
+	if !s.FromFile() {
 		return
 	}
-	named := func(command string) string { return strings.Replace(command, " "+s.id+" ", " "+src+" ", 1) }
+	named := func(command string) string { return strings.Replace(command, " "+s.ID+" ", " "+src+" ", 1) }
 	x.Undo = named(x.Undo)
 	if q := x.Quoted; q != nil {
 		undo := named(q.Undo)
@@ -105,24 +107,24 @@ func (s *source) rename(x *winnow.Explanation, src string) {
 	}
 }
 
-func (a *app) runExplainAll(ctx context.Context, src string, f partFilter) error {
+func runExplainAll(ctx context.Context, a *cli.App, src string, f partFilter) error {
 	if f.zone != "" && !slices.Contains(zoneNames(), f.zone) {
-		return usage("there is no zone %q; the zones are %s", f.zone, strings.Join(zoneNames(), ", "))
+		return cli.Usage("there is no zone %q; the zones are %s", f.zone, strings.Join(zoneNames(), ", "))
 	}
-	s, err := a.open(ctx, src)
+	s, err := source.Open(ctx, a, src)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	all, err := s.engine.Parts(ctx, s.id)
+	all, err := s.Engine.Parts(ctx, s.ID)
 	if err != nil {
 		return err
 	}
-	if err := f.check(s.engine, all); err != nil {
+	if err := f.check(s.Engine, all); err != nil {
 		return err
 	}
 	all = slices.DeleteFunc(all, func(x winnow.PartReport) bool { return !f.fits(&x.Explanation) })
-	doc := explained{Source: src, Policy: s.engine.Policy().Name, Parts: []winnow.Explanation{}}
+	doc := explained{Source: src, Policy: s.Engine.Policy().Name, Parts: []winnow.Explanation{}}
 	doc.Zones, doc.Rules = winnow.Totals(all)
 	listed := all[:0]
 	for _, x := range all {
@@ -130,32 +132,32 @@ func (a *app) runExplainAll(ctx context.Context, src string, f partFilter) error
 			doc.Left++
 			continue
 		}
-		s.rename(&x.Explanation, src)
+		rename(s, &x.Explanation, src)
 		listed = append(listed, x)
 		doc.Parts = append(doc.Parts, x.Explanation)
 	}
-	if a.json {
-		if err := a.print(doc); err != nil {
+	if a.JSON {
+		if err := a.Print(doc); err != nil {
 			return err
 		}
-		return s.done()
+		return s.Done()
 	}
-	if folder := strings.TrimSuffix(s.folder(ctx), "/"); len(folder) > 1 {
+	if folder := strings.TrimSuffix(folder(ctx, s), "/"); len(folder) > 1 {
 		for i := range listed {
 			listed[i].Target = strings.ReplaceAll(listed[i].Target, folder+"/", "")
 		}
 	}
-	p := a.paint()
+	p := a.Paint()
 	if p.Width == 0 {
 		p.Width = unseen
 	}
 	p.Parts(listed, doc.Zones, doc.Rules, doc.Left)
-	return s.done()
+	return s.Done()
 }
 
 // folder is where the agent works, "" when the session does not say.
-func (s *source) folder(ctx context.Context) string {
-	log, _, err := s.engine.Session(ctx, s.id)
+func folder(ctx context.Context, s *source.Session) string {
+	log, _, err := s.Engine.Session(ctx, s.ID)
 	if err != nil {
 		return ""
 	}
@@ -178,7 +180,7 @@ func (f partFilter) check(e *winnow.Engine, all []winnow.PartReport) error {
 		return nil
 	}
 	slices.Sort(names)
-	return usage("there is no rule %q under the policy %s; its rules are %s", f.rule, e.Policy().Name, strings.Join(names, ", "))
+	return cli.Usage("there is no rule %q under the policy %s; its rules are %s", f.rule, e.Policy().Name, strings.Join(names, ", "))
 }
 
 // fits reports whether a part is among those asked for. Markers of steps and the like are none.

@@ -6,6 +6,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 )
 
 func main() {
@@ -15,7 +17,7 @@ func main() {
 		ends = append(ends, syscall.SIGHUP)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), ends...)
-	code := Main(ctx, os.Args[1:], System())
+	code := Main(ctx, os.Args[1:], cli.System())
 	stop()
 	os.Exit(code)
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
+	"github.com/winnowhq/winnow/cmd/winnow/internal/output"
 	"github.com/winnowhq/winnow/inplace"
 	"github.com/winnowhq/winnow/token"
 	"github.com/winnowhq/winnow/visible"
@@ -28,7 +30,7 @@ type originalsPruned struct {
 	Bytes   int64              `json:"bytes"`
 }
 
-func (a *app) originalsCommand() *cobra.Command {
+func originalsCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "originals",
 		Short: "List the originals of files that --in-place replaced",
@@ -37,40 +39,40 @@ since. To go back to one, end the agent and copy it over its source.`,
 		Example: `  winnow originals
   winnow originals prune --older-than 30d
   winnow originals prune --keep 3`,
-		Args: exactly(0, "no argument"),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.runOriginals() },
+		Args: cli.Exactly(0, "no argument"),
+		RunE: func(cmd *cobra.Command, args []string) error { return runOriginals(a) },
 	}
-	cmd.AddCommand(a.originalsPruneCommand())
+	cmd.AddCommand(originalsPruneCommand(a))
 	return cmd
 }
 
-func (a *app) runOriginals() error {
-	room, err := a.room()
+func runOriginals(a *cli.App) error {
+	room, err := output.Room(a)
 	if err != nil {
 		return err
 	}
 	list, failed := room.Originals()
 	doc := originalList{Folder: room.Folder(), Originals: append([]inplace.Original{}, list...)}
 	switch {
-	case a.json:
-		if err := a.print(doc); err != nil {
+	case a.JSON:
+		if err := a.Print(doc); err != nil {
 			return err
 		}
 	default:
 		for _, o := range list {
-			a.showOriginal(o)
+			showOriginal(a, o)
 		}
 	}
 	if failed != nil {
-		return partly{failed: []error{failed}}
+		return cli.Partly{Failed: []error{failed}}
 	}
 	if len(list) == 0 {
-		return nothing{"--in-place has replaced no file yet"}
+		return cli.Nothing("--in-place has replaced no file yet")
 	}
 	return nil
 }
 
-func (a *app) showOriginal(o inplace.Original) {
+func showOriginal(a *cli.App, o inplace.Original) {
 	state := ""
 	switch {
 	case o.Missing:
@@ -78,12 +80,12 @@ func (a *app) showOriginal(o inplace.Original) {
 	case o.Linked:
 		state = "; the replacement was broken off, this is the file itself"
 	case o.Grown > 0:
-		state = fmt.Sprintf("; %s more since, see winnow doctor %s", plural(int(o.Grown), "byte", "bytes"), shellWord(o.Source))
+		state = fmt.Sprintf("; %s more since, see winnow doctor %s", cli.Plural(int(o.Grown), "byte", "bytes"), cli.ShellWord(o.Source))
 	}
-	a.printf("%s  %-8s %12s  %s%s\n  %s\n", o.When().Local().Format("2006-01-02 15:04"), visible.Text(o.Command), token.Grouped(int(o.Size)), visible.Text(o.Source), visible.Text(state), visible.Text(o.Path))
+	a.Printf("%s  %-8s %12s  %s%s\n  %s\n", o.When().Local().Format("2006-01-02 15:04"), visible.Text(o.Command), token.Grouped(int(o.Size)), visible.Text(o.Source), visible.Text(state), visible.Text(o.Path))
 }
 
-func (a *app) originalsPruneCommand() *cobra.Command {
+func originalsPruneCommand(a *cli.App) *cobra.Command {
 	var p inplace.Pruning
 	var age string
 	cmd := &cobra.Command{
@@ -94,18 +96,18 @@ One that was written to after its file was replaced, so that it has lines that a
 		Example: `  winnow originals prune --older-than 30d --dry-run
   winnow originals prune --keep 3
   winnow originals prune --all`,
-		Args: exactly(0, "no argument"),
+		Args: cli.Exactly(0, "no argument"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if p.OlderThan, err = ageOf(age); err != nil {
 				return err
 			}
 			if p.Keep < 0 || !p.All && p.OlderThan == 0 && !cmd.Flags().Changed("keep") {
-				return usage("say which originals go: --older-than AGE, --keep N or --all")
+				return cli.Usage("say which originals go: --older-than AGE, --keep N or --all")
 			}
 			if p.All && (p.OlderThan > 0 || p.Keep > 0) {
-				return usage("--all goes neither with --older-than nor with --keep")
+				return cli.Usage("--all goes neither with --older-than nor with --keep")
 			}
-			return a.runOriginalsPrune(cmd.Context(), p)
+			return runOriginalsPrune(cmd.Context(), a, p)
 		},
 	}
 	flags := cmd.Flags()
@@ -132,11 +134,11 @@ func ageOf(text string) (time.Duration, error) {
 	if d, err := time.ParseDuration(text); err == nil && d > 0 {
 		return d, nil
 	}
-	return 0, usage("%q is no age; write it as 12h, 30d or 8w", text)
+	return 0, cli.Usage("%q is no age; write it as 12h, 30d or 8w", text)
 }
 
-func (a *app) runOriginalsPrune(_ context.Context, p inplace.Pruning) error {
-	room, err := a.room()
+func runOriginalsPrune(_ context.Context, a *cli.App, p inplace.Pruning) error {
+	room, err := output.Room(a)
 	if err != nil {
 		return err
 	}
@@ -148,22 +150,22 @@ func (a *app) runOriginalsPrune(_ context.Context, p inplace.Pruning) error {
 	for _, o := range removed {
 		doc.Bytes += o.Bytes
 	}
-	if a.json {
-		if err := a.print(doc); err != nil {
+	if a.JSON {
+		if err := a.Print(doc); err != nil {
 			return err
 		}
 	} else {
 		for _, k := range kept {
-			a.printf("kept %s: %s\n", visible.Text(k.Path), visible.Text(k.Reason))
+			a.Printf("kept %s: %s\n", visible.Text(k.Path), visible.Text(k.Reason))
 		}
 		word := "removed"
 		if p.Dry {
 			word = "would be removed"
 		}
-		a.printf("%s, %s bytes, %s\n", plural(len(removed), "original", "originals"), token.Grouped(int(doc.Bytes)), word)
+		a.Printf("%s, %s bytes, %s\n", cli.Plural(len(removed), "original", "originals"), token.Grouped(int(doc.Bytes)), word)
 	}
 	if len(removed) == 0 {
-		return nothing{"no original is to go"}
+		return cli.Nothing("no original is to go")
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/internal/outside"
 )
 
@@ -37,7 +38,7 @@ func TestReadme_showsWhatTheProgramPrints(t *testing.T) {
 			t.Fatalf("the README shows nothing of what %s prints", command)
 		}
 		o := d.run(command, "long-session.json")
-		o.wants(t, exitDone)
+		o.wants(t, cli.ExitDone)
 		o.stdout = took.ReplaceAllString(o.stdout, "$1")
 		if !strings.HasPrefix(o.stdout, block) {
 			t.Errorf("%s prints something else than the README shows. It prints:\n%s\nThe README has:\n%s", command, o.stdout, block)

@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
+	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
 	"github.com/winnowhq/winnow/format/all"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
@@ -57,7 +59,7 @@ const (
 	seenFolded = "folded" // a summary stands for it
 )
 
-func (a *app) searchCommand() *cobra.Command {
+func searchCommand(a *cli.App) *cobra.Command {
 	var q store.Search
 	var role, since string
 	cmd := &cobra.Command{
@@ -72,22 +74,22 @@ What the model no longer sees, or never saw because it was too long to be sent, 
 		Example: `  winnow search connection refused
   winnow search '"permission denied"' --tool bash --since 7d
   winnow search 'parseQuer*' --product claude-code --limit 5`,
-		Args: between(1, -1, "words"),
+		Args: cli.Between(1, -1, "words"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			q.Words, q.Role = strings.Join(args, " "), session.Role(role)
 			if q.Role != "" && q.Role != session.User && q.Role != session.Assistant {
-				return usage("--role is %s or %s, not %q", session.User, session.Assistant, role)
+				return cli.Usage("--role is %s or %s, not %q", session.User, session.Assistant, role)
 			}
 			if q.Product != "" && !slices.Contains(all.Names(), q.Product) {
-				return usage("there is no product %q; there are %s", q.Product, strings.Join(all.Names(), ", "))
+				return cli.Usage("there is no product %q; there are %s", q.Product, strings.Join(all.Names(), ", "))
 			}
-			if q.Since, err = sinceWhen(since, a.env.Now()); err != nil {
+			if q.Since, err = sinceWhen(since, a.Env.Now()); err != nil {
 				return err
 			}
 			if q.Limit < 1 {
-				return usage("--limit is a number from 1 on, not %d", q.Limit)
+				return cli.Usage("--limit is a number from 1 on, not %d", q.Limit)
 			}
-			return a.runSearch(cmd.Context(), q)
+			return runSearch(cmd.Context(), a, q)
 		},
 	}
 	flags := cmd.Flags()
@@ -97,8 +99,8 @@ What the model no longer sees, or never saw because it was too long to be sent, 
 	flags.StringVar(&role, "role", "", "only in messages of this role: user, assistant")
 	flags.StringVar(&since, "since", "", "only in messages from this time on: 2026-01-31, 2026-01-31T12:00, or 90m, 36h, 7d, 4w ago")
 	flags.IntVar(&q.Limit, "limit", store.DefaultLimit, "how many hits at most")
-	complete(cmd, "product", all.Names()...)
-	complete(cmd, "role", string(session.User), string(session.Assistant))
+	cli.Complete(cmd, "product", all.Names()...)
+	cli.Complete(cmd, "role", string(session.User), string(session.Assistant))
 	return cmd
 }
 
@@ -121,29 +123,29 @@ func sinceWhen(text string, now time.Time) (session.Millis, error) {
 			}
 		}
 	}
-	return 0, usage("--since is a date such as 2026-01-31 or 2026-01-31T12:00, or a time ago such as 90m, 36h, 7d, 4w, not %q", text)
+	return 0, cli.Usage("--since is a date such as 2026-01-31 or 2026-01-31T12:00, or a time ago such as 90m, 36h, 7d, 4w, not %q", text)
 }
 
-func (a *app) runSearch(ctx context.Context, q store.Search) error {
-	if _, err := a.settings(); err != nil {
+func runSearch(ctx context.Context, a *cli.App, q store.Search) error {
+	if _, err := a.Settings(); err != nil {
 		return err
 	}
 	doc := searched{Words: q.Words, Hits: []searchHit{}}
-	kept, err := a.openToSearch(ctx)
-	if errors.Is(err, errNoStore) {
-		if a.json {
-			if err := a.print(doc); err != nil {
+	kept, err := openToSearch(ctx, a)
+	if errors.Is(err, source.ErrNoStore) {
+		if a.JSON {
+			if err := a.Print(doc); err != nil {
 				return err
 			}
 		}
-		return hinted{nothing{"there is no store yet"}, "`winnow import FILE` puts a session there"}
+		return cli.Hint(cli.Nothing("there is no store yet"), "`winnow import FILE` puts a session there")
 	}
 	if err != nil {
 		return err
 	}
 	defer kept.Close()
 	if q.Session != "" {
-		if q.Session, err = findSession(ctx, kept, q.Session); err != nil {
+		if q.Session, err = source.FindSession(ctx, kept, q.Session); err != nil {
 			return err
 		}
 	}
@@ -151,7 +153,7 @@ func (a *app) runSearch(ctx context.Context, q store.Search) error {
 	if !ok {
 		return errors.New("this store cannot be searched")
 	}
-	say, done := a.counting()
+	say, done := a.Counting()
 	err = searcher.Index(ctx, func(done, all int) { say("indexing %s of %s messages", token.Grouped(done), token.Grouped(all)) })
 	done()
 	if err != nil && !errors.Is(err, store.ErrReadOnly) && !errors.Is(err, store.ErrLocked) {
@@ -159,7 +161,7 @@ func (a *app) runSearch(ctx context.Context, q store.Search) error {
 	}
 	found, err := searcher.Search(ctx, q)
 	if errors.Is(err, store.ErrNoWord) {
-		return usage("there is no word in %q: a word has letters or digits", q.Words)
+		return cli.Usage("there is no word in %q: a word has letters or digits", q.Words)
 	}
 	if err != nil {
 		return err
@@ -171,31 +173,31 @@ func (a *app) runSearch(ctx context.Context, q store.Search) error {
 	for _, err := range found.Damaged {
 		doc.Damaged = append(doc.Damaged, err.Error())
 	}
-	if a.json {
-		if err := a.print(doc); err != nil {
+	if a.JSON {
+		if err := a.Print(doc); err != nil {
 			return err
 		}
 	} else {
-		a.showHits(doc)
+		showHits(a, doc)
 	}
 	if len(found.Damaged) > 0 {
-		return partly{hits: found.Damaged}
+		return cli.Partly{Hits: found.Damaged}
 	}
 	if len(doc.Hits) == 0 {
-		n := nothing{fmt.Sprintf("%q is nowhere in what is stored", q.Words)}
+		reason := fmt.Sprintf("%q is nowhere in what is stored", q.Words)
 		if doc.Behind > 0 {
-			n.reason += fmt.Sprintf("; %s were not looked in", plural(doc.Behind, "message", "messages"))
+			reason += fmt.Sprintf("; %s were not looked in", cli.Plural(doc.Behind, "message", "messages"))
 		}
-		return n
+		return cli.Nothing(reason)
 	}
 	return nil
 }
 
 // openToSearch opens the store so that its index can follow, or only for reading where it must not be written.
-func (a *app) openToSearch(ctx context.Context) (store.Store, error) {
-	kept, err := a.openStore(ctx, changing)
+func openToSearch(ctx context.Context, a *cli.App) (store.Store, error) {
+	kept, err := source.OpenStore(ctx, a, source.Changing)
 	if errors.Is(err, store.ErrReadOnly) {
-		return a.openStore(ctx, reading)
+		return source.OpenStore(ctx, a, source.Reading)
 	}
 	return kept, err
 }
@@ -258,8 +260,8 @@ func hitsOf(ctx context.Context, kept store.Store, found []store.Hit) ([]searchH
 }
 
 // showHits prints for people: where, then the snippet.
-func (a *app) showHits(doc searched) {
-	color := a.paint().Color
+func showHits(a *cli.App, doc searched) {
+	color := a.Paint().Color
 	paint := func(code, text string) visible.Span {
 		if !color {
 			code = ""
@@ -268,7 +270,7 @@ func (a *app) showHits(doc searched) {
 	}
 	for i, h := range doc.Hits {
 		if i > 0 {
-			a.printf("\n")
+			a.Printf("\n")
 		}
 		what := string(h.Role)
 		if h.Tool != "" {
@@ -278,26 +280,26 @@ func (a *app) showHits(doc searched) {
 		if title := rule.Shorten(visible.Line(cmp.Or(h.Title, h.Directory)), 60); title != "" {
 			head = append(head, paint("", "  "+title))
 		}
-		a.spans(append(head, paint("", "\n")))
+		a.Spans(append(head, paint("", "\n")))
 		line := []string{what}
-		if t := when(h.Time); t != "" {
+		if t := source.When(h.Time); t != "" {
 			line = append(line, t)
 		}
 		if h.Seen != seenWhole && h.Seen != "" {
 			line = append(line, h.Seen)
 		}
-		a.printf("  %s  %s\n", visible.Line(strings.Join(append(line, h.Message), "  ")), visible.Line(h.Part))
+		a.Printf("  %s  %s\n", visible.Line(strings.Join(append(line, h.Message), "  ")), visible.Line(h.Part))
 		snippet, at := []visible.Span{paint("", "  ")}, 0
 		for _, m := range h.Marks {
 			snippet = append(snippet, paint("", h.Snippet[at:m[0]]), paint("1;33", h.Snippet[m[0]:m[1]]))
 			at = m[1]
 		}
-		a.spans(append(snippet, paint("", h.Snippet[at:]+"\n")))
+		a.Spans(append(snippet, paint("", h.Snippet[at:]+"\n")))
 	}
 	if doc.Total > len(doc.Hits) {
-		a.printf("\n%s of %s; --limit shows more\n", token.Grouped(len(doc.Hits)), plural(doc.Total, "hit", "hits"))
+		a.Printf("\n%s of %s; --limit shows more\n", token.Grouped(len(doc.Hits)), cli.Plural(doc.Total, "hit", "hits"))
 	}
 	if doc.Behind > 0 && len(doc.Hits) > 0 {
-		a.printf("\n%s not looked in: the store cannot be written now, and its index lacks them\n", plural(doc.Behind, "message was", "messages were"))
+		a.Printf("\n%s not looked in: the store cannot be written now, and its index lacks them\n", cli.Plural(doc.Behind, "message was", "messages were"))
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/winnowhq/winnow"
+	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
+	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/wire"
@@ -46,32 +48,32 @@ var encoders = map[string]func([]session.Message, wire.Options) (jsontext.Value,
 	},
 }
 
-func (a *app) viewCommand() *cobra.Command {
+func viewCommand(a *cli.App) *cobra.Command {
 	var as string
 	cmd := &cobra.Command{
 		Use:   "view SRC",
 		Short: "Print the exact messages that the model would be sent",
 		Example: `  winnow view session.jsonl
   winnow view session.jsonl --as anthropic --json`,
-		Args: exactly(1, "one SRC"),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.runView(cmd.Context(), args[0], as) },
+		Args: cli.Exactly(1, "one SRC"),
+		RunE: func(cmd *cobra.Command, args []string) error { return runView(cmd.Context(), a, args[0], as) },
 	}
-	defer complete(cmd, "as", "text", "anthropic", "openai", "responses", "gemini")
+	defer cli.Complete(cmd, "as", "text", "anthropic", "openai", "responses", "gemini")
 	cmd.Flags().StringVar(&as, "as", "text", "text, anthropic, openai (chat completions), responses or gemini")
 	return cmd
 }
 
-func (a *app) runView(ctx context.Context, src, as string) error {
+func runView(ctx context.Context, a *cli.App, src, as string) error {
 	encode := encoders[as]
 	if encode == nil && as != "text" {
-		return usage("messages cannot be written as %q; use text, anthropic, openai, responses or gemini", as)
+		return cli.Usage("messages cannot be written as %q; use text, anthropic, openai, responses or gemini", as)
 	}
-	s, err := a.open(ctx, src)
+	s, err := source.Open(ctx, a, src)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	v, err := s.engine.View(ctx, s.id)
+	v, err := s.Engine.View(ctx, s.ID)
 	if err != nil {
 		return err
 	}
@@ -80,20 +82,20 @@ func (a *app) runView(ctx context.Context, src, as string) error {
 		return err
 	}
 	switch {
-	case a.json:
+	case a.JSON:
 		if encode == nil {
 			if text, err = jsontext.AppendQuote(nil, string(text)); err != nil {
 				return err
 			}
 		}
-		err = a.print(viewed{Source: src, As: as, Model: v.Model, Tokens: v.Tokens, Messages: text})
+		err = a.Print(viewed{Source: src, As: as, Model: v.Model, Tokens: v.Tokens, Messages: text})
 	default:
-		_, err = a.data().Write(append(text, '\n'))
+		_, err = a.Data().Write(append(text, '\n'))
 	}
 	if err != nil {
 		return err
 	}
-	return s.done()
+	return s.Done()
 }
 
 func render(v winnow.View, encode func([]session.Message, wire.Options) (jsontext.Value, error)) (jsontext.Value, error) {

@@ -29,6 +29,11 @@ var floors = [][]string{
 	{"", "replay"}, // the root: the engine, and the lab beside it: both run the planner
 	{"config", "tui", "page", "discover", "skim", "selfprune", "snapshot", "inplace", "agent", "agent/*"},
 	{"chat", "chat/demo"},
+	{"cmd/winnow/internal/draft"},
+	{"cmd/winnow/internal/cli"},
+	{"cmd/winnow/internal/source"},
+	{"cmd/winnow/internal/output"},
+	{"cmd/winnow/internal/change", "cmd/winnow/internal/importing", "cmd/winnow/internal/survey", "cmd/winnow/internal/lab", "cmd/winnow/internal/workbench"},
 	{"cmd/winnow"},
 }
 
