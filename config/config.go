@@ -1,5 +1,6 @@
-// Package config answers: what did the user set? It reads winnow.jsonc of the user and of the project's folder and
-// the environment, later ones over earlier ones, and says where each value came from.
+// Package config answers: what did the user set? It reads winnow.jsonc of the user and of the
+// project's folder and the environment, later ones over earlier ones, and says where each value
+// came from.
 package config
 
 import (
@@ -40,8 +41,8 @@ type Loaded struct {
 	Origins map[string]string
 	// Files are the files that were read, lowest precedence first.
 	Files []string
-	// Ignored are the values of the project's file that are not taken, in the order of Keys: a folder that came from elsewhere does not say who is sent
-	// what, nor who is paid.
+	// Ignored are the values of the project's file that are not taken, in the order of Keys: a
+	// folder that came from elsewhere does not say who is sent what, nor who is paid.
 	Ignored []Ignored
 
 	texts  map[string][]byte   // of Files
@@ -75,8 +76,9 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Load reads the configuration: defaults, the user's file, the project's file as far as it may set anything, the environment. A missing file is no
-// error unless it was named. Any mistake is an *Error, or several of them joined, and then nothing counts.
+// Load reads the configuration: defaults, the user's file, the project's file as far as it may set
+// anything, the environment. A missing file is no error unless it was named. Any mistake is an
+// *Error, or several of them joined, and then nothing counts.
 func Load(s Sources) (Loaded, error) {
 	l := Loaded{Settings: winnow.DefaultSettings(), Origins: map[string]string{}}
 	for _, file := range s.files() {
@@ -107,10 +109,12 @@ func Load(s Sources) (Loaded, error) {
 	return l, nil
 }
 
-// mostBytes of a configuration that was not named. The largest that anybody writes has some thousands; one that came with a folder may have any number.
+// mostBytes of a configuration that was not named. The largest that anybody writes has some
+// thousands; one that came with a folder may have any number.
 const mostBytes = 1 << 20
 
-// read reads one of the files. What was named may be a pipe; what was not is a plain file of a sensible size.
+// read reads one of the files. What was named may be a pipe; what was not is a plain file of a
+// sensible size.
 func (s Sources) read(file string) (data []byte, err error) {
 	if s.File != "" {
 		data, err = os.ReadFile(file)
@@ -134,7 +138,8 @@ func (s Sources) read(file string) (data []byte, err error) {
 	return nil, &Error{File: file, Err: err}
 }
 
-// errNotPlain is the error of a file that was not named and is a folder, a pipe or a device: to read it may never end.
+// errNotPlain is the error of a file that was not named and is a folder, a pipe or a device: to
+// read it may never end.
 var errNotPlain = errors.New("it is no plain file")
 
 // permitted checks the rules of one file, for those of another are laid beside them.
@@ -176,7 +181,8 @@ func (s Sources) files() []string {
 	return slices.DeleteFunc([]string{s.Own(), s.project()}, func(file string) bool { return file == "" })
 }
 
-// Blame says of an error whose words begin with a key, or of several of them joined, where the value was set that it speaks of.
+// Blame says of an error whose words begin with a key, or of several of them joined, where the
+// value was set that it speaks of.
 func (l *Loaded) Blame(err error) error {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		var all []error
@@ -246,8 +252,8 @@ func (l Loaded) Values() ([]string, map[string]jsontext.Value, error) {
 	return Keys(), values, nil
 }
 
-// Set writes one key into a configuration file and keeps everything else in it, comments too. The file is made when it is
-// missing. The value is JSON, or a text.
+// Set writes one key into a configuration file and keeps everything else in it, comments too. The
+// file is made when it is missing. The value is JSON, or a text.
 func Set(file, key, value string) error { return SetAll(file, map[string]string{key: value}) }
 
 // SetAll writes several keys at once: all of them, or none.
@@ -291,8 +297,8 @@ func SetAll(file string, values map[string]string) error {
 	return nil
 }
 
-// replace puts a text in the place of a file in one go, and keeps its mode and the link that leads to it. What it writes first has a name that nobody
-// could have put a link under.
+// replace puts a text in the place of a file in one go, and keeps its mode and the link that leads
+// to it. What it writes first has a name that nobody could have put a link under.
 func replace(file string, text []byte) (err error) {
 	mode := fs.FileMode(0o644)
 	if info, err := os.Stat(file); err == nil {

@@ -8,7 +8,8 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// put sets a dotted key in a document and makes the objects that lead to it. All else stays, comments where they stand.
+// put sets a dotted key in a document and makes the objects that lead to it. All else stays,
+// comments where they stand.
 func put(doc *hujson.Value, key string, value jsontext.Value) error {
 	parsed, err := hujson.Parse(value)
 	if err != nil {

@@ -57,8 +57,8 @@ func positioned(name string, data []byte, err error) error {
 	return e
 }
 
-// offsetOf finds where the name of a dotted key stands in a file, or of as much of the key as is there; -1 for nothing of it. Names may have
-// dots of their own.
+// offsetOf finds where the name of a dotted key stands in a file, or of as much of the key as is
+// there; -1 for nothing of it. Names may have dots of their own.
 func offsetOf(data []byte, key string) int {
 	value, err := hujson.Parse(data)
 	at := -1

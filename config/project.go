@@ -13,16 +13,18 @@ import (
 	"github.com/winnowhq/winnow"
 )
 
-// A project's file comes with the folder, and the folder may be anybody's. It may say how a session is pruned and counted, as a team agrees on it, and protect
-// or deny more. It may not make anything leave this computer or cost money: whatever reaches a provider, says to whom, when or with what words, or lets an
-// agent do more, is for the user's own file, the environment and flags.
+// A project's file comes with the folder, and the folder may be anybody's. It may say how a session
+// is pruned and counted, as a team agrees on it, and protect or deny more. It may not make anything
+// leave this computer or cost money: whatever reaches a provider, says to whom, when or with what
+// words, or lets an agent do more, is for the user's own file, the environment and flags.
 
-// consent says what a project's file may make of one key: of the value in force and the one in the file, the one to take. paid is set where the user has a
-// model write summaries. A reason says that the file's value is not taken, or not all of it.
+// consent says what a project's file may make of one key: of the value in force and the one in the
+// file, the one to take. paid is set where the user has a model write summaries. A reason says that
+// the file's value is not taken, or not all of it.
 type consent func(own, theirs jsontext.Value, paid bool) (taken jsontext.Value, reason string)
 
-// projectMay is what a project's file may set, beside the strategies: see mayOf. A key that is not in it is the user's alone, so that one that was forgotten
-// is safe.
+// projectMay is what a project's file may set, beside the strategies: see mayOf. A key that is not
+// in it is the user's alone, so that one that was forgotten is safe.
 var projectMay = map[string]consent{
 	"policy":                    anything,
 	"schedule":                  anything,
@@ -43,7 +45,8 @@ var projectMay = map[string]consent{
 	permissions:                 denials,
 }
 
-// mayOf is what a project's file may make of a key, nil for one that is the user's alone. Which rules prune, and how far, reaches nobody and can be undone.
+// mayOf is what a project's file may make of a key, nil for one that is the user's alone. Which
+// rules prune, and how far, reaches nobody and can be undone.
 func mayOf(key string) consent {
 	if strings.HasPrefix(key, "strategies.") {
 		return anything
@@ -51,7 +54,8 @@ func mayOf(key string) consent {
 	return projectMay[key]
 }
 
-// permissions say what an agent may do on this computer. Rules of a project's file come behind the user's, of which the last one counts.
+// permissions say what an agent may do on this computer. Rules of a project's file come behind the
+// user's, of which the last one counts.
 const permissions = "permissions"
 
 // anything takes any value.
@@ -93,7 +97,8 @@ func added(own, theirs jsontext.Value, _ bool) (jsontext.Value, string) {
 	return taken, ""
 }
 
-// denials takes the rules that take something away. They are laid behind all others when everything is read, so that the list in force stays the user's.
+// denials takes the rules that take something away. They are laid behind all others when everything
+// is read, so that the list in force stays the user's.
 func denials(own, theirs jsontext.Value, _ bool) (jsontext.Value, string) {
 	var rules []winnow.Permission
 	if json.Unmarshal(theirs, &rules) != nil {
@@ -131,8 +136,8 @@ func allow(key string, own, theirs jsontext.Value, paid bool) (taken jsontext.Va
 	return own, cmp.Or(reasons[key], usersAlone)
 }
 
-// ProjectMay is an error that says why a project's file may not say this of a key, nil when it may. The settings are those that are in force
-// without that file.
+// ProjectMay is an error that says why a project's file may not say this of a key, nil when it may.
+// The settings are those that are in force without that file.
 func ProjectMay(key, value string, own winnow.Settings) error {
 	if wanted(key) == "" {
 		return nil // what is no key is told by who sets it
@@ -175,7 +180,9 @@ func payer(environ []string) bool {
 	})
 }
 
-// project lays over what is there what a project's file may say, and notes the rest. payer is set where the environment has a model write summaries. A mistake in the file is an error, as in any other.
+// project lays over what is there what a project's file may say, and notes the rest. payer is set
+// where the environment has a model write summaries. A mistake in the file is an error, as in any
+// other.
 func (l *Loaded) project(name string, data []byte, payer bool) error {
 	theirs := Loaded{Settings: winnow.DefaultSettings(), Origins: map[string]string{}}
 	if err := theirs.file(name, data); err != nil {

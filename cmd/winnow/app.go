@@ -11,19 +11,21 @@ import (
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
 )
 
-// Main runs the command and returns its exit code. When the context ends, it returns soon, whatever the command is at: a file that
-// is being written is removed, and a transaction that is not committed never was.
+// Main runs the command and returns its exit code. When the context ends, it returns soon, whatever
+// the command is at: a file that is being written is removed, and a transaction that is not
+// committed never was.
 func Main(ctx context.Context, args []string, env cli.Env) int {
 	a := cli.New(env, versionOf())
 	return a.Run(ctx, root(a), args)
 }
 
+// root is the command without a name, with all others below it.
 func root(a *cli.App) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "winnow",
 		Short: "Keep an agent's session inside its context window, without losing anything",
 		Long: `winnow shows where the tokens of a coding agent's session went, and makes the session smaller:
-old tool outputs are elided, the past is folded into a summary, and nothing is deleted.
+old tool outputs are left out, the past is folded into a summary, and nothing is deleted.
 
 It reads and writes the session files of Claude Code, Codex, OpenCode and pi, and request bodies of the Anthropic
 and OpenAI APIs; it reads those of Gemini CLI, OpenHands and SWE-agent, and OpenCode's database.
@@ -54,10 +56,10 @@ id of a session in winnow's own store.`,
 	}
 	flags := root.PersistentFlags()
 	flags.BoolVar(&a.JSON, "json", false, "print one JSON document")
-	flags.StringVar(&a.ConfigFile, "config", "", "configuration file, instead of the two that are looked for")
+	flags.StringVar(&a.ConfigFile, "config", "", "configuration file to use instead of the usual two")
 	flags.StringVar(&a.StoreFile, "store", "", "file of the store (default $XDG_DATA_HOME/winnow/winnow.db)")
 	flags.StringVar(&a.Policy, "policy", "", "classic, aggressive or balanced (default from the configuration: balanced)")
-	flags.StringVar(&a.Model, "model", "", "provider/model that reads the session (default: the one that it names)")
+	flags.StringVar(&a.Model, "model", "", "provider/model that reads the session (default: the one the session names)")
 	flags.StringVar(&a.Counter, "counter", "", "how tokens are counted: auto, chars4, linear, bpe:o200k_base, bpe:cl100k_base")
 	flags.BoolVar(&a.NoColor, "no-color", false, "no colour, as with NO_COLOR set")
 	flags.BoolVarP(&a.Quiet, "quiet", "q", false, "no progress")
@@ -66,8 +68,9 @@ id of a session in winnow's own store.`,
 	})
 	root.AddCommand(
 		inspectCommand(a), pruneCommand(a), viewCommand(a), compactCommand(a), replayCommand(a), explainCommand(a),
-		undoCommand(a), redoCommand(a), restoreCommand(a), pinCommand(a), dismissCommand(a), handlesCommand(a), discardCommand(a), distillCommand(a),
-		runCommand(a), chatCommand(a), importCommand(a), exportCommand(a), listCommand(a), searchCommand(a), showCommand(a), revertCommand(a),
+		undoCommand(a), redoCommand(a), restoreCommand(a), pinCommand(a), dismissCommand(a),
+		handlesCommand(a), discardCommand(a), distillCommand(a), runCommand(a), chatCommand(a),
+		importCommand(a), exportCommand(a), listCommand(a), searchCommand(a), showCommand(a), revertCommand(a),
 		originalsCommand(a), doctorCommand(a), configCommand(a), modelsCommand(a), versionCommand(a),
 	)
 	for _, cmd := range root.Commands() {
@@ -77,9 +80,7 @@ id of a session in winnow's own store.`,
 	}
 	cli.Complete(root, "policy", "classic", "aggressive", "balanced")
 	cli.Complete(root, "counter", "auto", "chars4", "linear", "bpe:o200k_base", "bpe:cl100k_base")
-	if err := root.RegisterFlagCompletionFunc("model", source.CompleteModels(a)); err != nil {
-		panic(err) // the flag is above
-	}
+	cli.CompleteBy(root, "model", source.CompleteModels)
 	root.Version = a.Version
 	root.SetVersionTemplate("winnow {{.Version}}\n")
 	return root

@@ -64,19 +64,21 @@ func compactCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "compact SRC",
 		Short: "Fold the past into a summary, and give a receipt",
-		Long: `compact prunes old tool outputs, folds the past into a summary, keeps the newest messages word for word, and carries over what
-must not ride on a summary: the user's messages and constraints, open todos, files, unresolved errors.
+		Long: `compact prunes old tool outputs, folds the past into a summary, keeps the newest messages word for word, and carries
+over what must not depend on a summary: the user's messages and instructions, open todos, files, unresolved errors.
 
-A session in the store is changed there, and "winnow undo" takes it back. Of a file a compacted copy is written, which
-the product that owns the format resumes: with -o to the file named, with --in-place to SRC itself (the original is kept, see "winnow originals"), else to
-NAME.compacted.EXT in the current folder.
+A session in the store is changed there, and "winnow undo" takes it back. For a file a compacted copy is written, which
+the product that owns the format resumes: with -o to the file named, with --in-place to SRC itself (the original is
+kept, see "winnow originals"), else to NAME.compacted.EXT in the current folder.
 
-The summary is written offline, free of charge, unless compaction.model names a model, or --summarizer llm asks one: compaction.model where it is
-set, else the model of --model, else the session's own. The session is sent to that model's provider, and the receipt says what it cost. When the model gives
-no summary that counts, the offline summariser writes it, and the receipt says why.
+The summary is written offline, free of charge, unless compaction.model names a model, or --summarizer llm asks one:
+compaction.model if it is set, else the model of --model, else the session's own. The session is sent to that model's
+provider, and the receipt says what it cost. If the model gives no valid summary, the offline summariser writes it, and
+the receipt says why.
 
-Each summary is made from the log, not from the one before it. When nothing was said since the last one there is nothing to do (exit code 5), unless
---to asks for a smaller view, or --focus for a summary that dwells on something else. A text that --pin names is shown, and the file written, all the same.`,
+Each summary is made from the log, not from the one before it. If nothing was said since the last one there is nothing
+to do (exit code 5), unless --to asks for a smaller view, or --focus for a summary that dwells on something else. A text
+that --pin names is shown, and the file written, all the same.`,
 		Example: `  winnow compact session.jsonl
   winnow compact session.jsonl --in-place
   winnow compact session.jsonl --focus "the parser" -o smaller.jsonl
@@ -90,13 +92,16 @@ Each summary is made from the log, not from the one before it. When nothing was 
 	f.out.Flags(cmd)
 	f.html.Flags(a, cmd, "in the page and in what is written under the pivot")
 	flags := cmd.Flags()
-	flags.StringVar(&f.summarizer, "summarizer", "", "who writes the summary: llm, offline, or auto, a model where compaction.model names one (default from the configuration: auto)")
+	flags.StringVar(&f.summarizer, "summarizer", "", "who writes the summary: llm, offline, or auto, "+
+		"which is the model of compaction.model if it is set (default from the configuration: auto)")
 	flags.StringVar(&f.focus, "focus", "", "what the summary is to dwell on")
-	flags.IntVar(&f.to, "to", 0, "how many tokens the session's messages may have afterwards; 0: what the policy leaves")
-	flags.BoolVar(&f.auto, "continue", false, "append a message that tells the agent to go on by itself")
+	flags.IntVar(&f.to, "to", 0,
+		"how many tokens the session's messages may have afterwards; 0: what the policy leaves")
+	flags.BoolVar(&f.auto, "continue", false, "append a message that tells the agent to continue by itself")
 	flags.StringArrayVar(&f.pins, "pin", nil, "a text that must survive word for word; may be repeated")
-	flags.StringArrayVar(&f.dismissed, "dismiss", nil, "number or words of a standing wish that is none (see winnow dismiss); may be repeated")
-	flags.BoolVarP(&f.dry, "dry-run", "n", false, "say what would be done and write nothing but the page of --html")
+	flags.StringArrayVar(&f.dismissed, "dismiss", nil,
+		"number or words of an instruction to dismiss (see winnow dismiss); may be repeated")
+	cli.DryRun(cmd, &f.dry, "say what would be done and write nothing but the page of --html")
 	flags.BoolVar(&f.summary, "summary", false, "print the summary too")
 	cli.Complete(cmd, "summarizer", summarizers...)
 	scheduleFlag(a, cmd)
@@ -112,7 +117,7 @@ func runCompact(ctx context.Context, a *cli.App, src string, f compactFlags) err
 		return cli.Usage("-o - and --html - both want standard output; name a file for one of them")
 	}
 	if f.summarizer != "" && !slices.Contains(summarizers, f.summarizer) {
-		return noSummarizer(f.summarizer)
+		return cli.Usage("there is no summariser %q; use %s", f.summarizer, strings.Join(summarizers, ", "))
 	}
 	if f.to < 0 {
 		return cli.Usage("--to %d: give a number of tokens above 0", f.to)
@@ -140,7 +145,8 @@ func runCompact(ctx context.Context, a *cli.App, src string, f compactFlags) err
 		return err
 	}
 	done := watch(a, s.Engine, "folding "+src)
-	receipt, err := s.Engine.Compact(ctx, s.ID, winnow.CompactOptions{Focus: f.focus, To: f.to, Auto: f.auto, KeepSecrets: a.KeepSecrets()})
+	receipt, err := s.Engine.Compact(ctx, s.ID,
+		winnow.CompactOptions{Focus: f.focus, To: f.to, Auto: f.auto, KeepSecrets: a.KeepSecrets()})
 	done()
 	if err = notFolded(err, before, f.to); cli.IsNothing(err) && len(pins) > 0 {
 		receipt, err = pinnedAlone(pins, err), nil
@@ -148,14 +154,13 @@ func runCompact(ctx context.Context, a *cli.App, src string, f compactFlags) err
 	if err != nil {
 		return err
 	}
-	doc := compaction{Source: src, Receipt: *receipt, TokensBefore: receipt.TokensBefore, TokensAfter: receipt.TokensAfter, Damaged: []format.Damage{}}
+	doc := compaction{Source: src, Format: s.Format(), Receipt: *receipt, TokensBefore: receipt.TokensBefore,
+		TokensAfter: receipt.TokensAfter, Damaged: s.Damaged()}
 	doc.Carried.Carried = receipt.Carried
 	if doc.Summary, doc.Carried.Text, err = summaryOf(ctx, s, receipt.Summary); err != nil {
 		return err
 	}
-	if s.Doc != nil {
-		doc.Format = s.Doc.Format
-		doc.Damaged = append(doc.Damaged, s.Doc.Damaged...)
+	if s.FromFile() {
 		if !f.dry {
 			if doc.Output, err = output.Write(ctx, a, s, &f.out, "compacted"); err != nil {
 				return err
@@ -172,18 +177,15 @@ func runCompact(ctx context.Context, a *cli.App, src string, f compactFlags) err
 	if doc.Output == "-" || doc.Page == "-" {
 		return s.Done() // standard output has the session, or the page
 	}
-	if a.JSON {
-		err = a.Print(doc)
-	} else {
-		err = showCompaction(ctx, a, s, before, doc, f)
-	}
+	after, err := s.Engine.Inspect(ctx, s.ID)
 	if err != nil {
 		return err
 	}
-	return s.Done()
+	return s.Tell(a, doc, func() { showCompaction(a, s, before, after, doc, &f) })
 }
 
-// roomForBoth refuses a page that could not be written, or would be written over the session, before anything is done.
+// roomForBoth refuses a page that could not be written, or would be written over the session,
+// before anything is done.
 func roomForBoth(a *cli.App, s *source.Session, f *compactFlags) error {
 	if f.html.To == "" || f.html.To == "-" {
 		return nil
@@ -201,27 +203,27 @@ func roomForBoth(a *cli.App, s *source.Session, f *compactFlags) error {
 
 // compactionPage writes the page of the session after a compaction.
 func compactionPage(ctx context.Context, a *cli.App, s *source.Session, f *compactFlags, doc compaction) (string, error) {
-	name, remark, done := output.Named(s, a), "", doc.Receipt
+	w := output.Written{Name: output.NameOf(a, s), Done: &doc.Receipt, To: doc.Output}
 	switch {
 	case f.dry:
-		remark = "This is what would be done; the session was left as it is (--dry-run)."
-		name, done.Undo = "", "" // there is nothing to take back
+		w.Remark = "This is what would be done; the session was left as it is (--dry-run)."
+		w.Name, doc.Receipt.Undo = "", "" // there is nothing to take back
 	case doc.Output == "-":
-		name = "" // nobody knows where it went
-		remark = "The session was written to standard output."
+		w.Name = "" // nobody knows where it went
+		w.Remark = "The session was written to standard output."
 	case doc.Output != "":
-		name = a.Short(doc.Output)
-		done.Undo = cli.UndoOf(name)
-		remark = "The session was written to " + name + "."
+		w.Name = a.Short(doc.Output)
+		doc.Receipt.Undo = cli.UndoOf(w.Name)
+		w.Remark = "The session was written to " + w.Name + "."
 	}
-	return output.WritePage(ctx, a, s, &f.html, name, &done, remark, doc.Output)
+	return f.html.Write(ctx, a, s, w)
 }
 
 // notFolded makes "there is nothing to do" of an error that says so. to is what --to asked for.
 func notFolded(err error, before winnow.Report, to int) error {
 	switch size := token.Grouped(before.Window.Tokens); {
 	case errors.Is(err, winnow.ErrNothingNew):
-		how := "to have it folded further, ask for fewer with --to TOKENS, or for what the summary is to dwell on with --focus"
+		how := "to fold it further, ask for fewer with --to TOKENS, or for a summary that dwells on something with --focus"
 		return cli.Nothing(fmt.Sprintf("%v; the window has %s tokens\n  %s", winnow.ErrNothingNew, size, how))
 	case to == 0 && tooSmall(err, before):
 		return cli.Nothing(fmt.Sprintf("the window has %s tokens, and a summary would not make it smaller", size))
@@ -229,7 +231,8 @@ func notFolded(err error, before winnow.Report, to int) error {
 	return err
 }
 
-// tooSmall reports whether there was too little to fold: a summary would be longer than what it stands for.
+// tooSmall reports whether there was too little to fold: a summary would be longer than what it
+// stands for.
 func tooSmall(err error, before winnow.Report) bool {
 	code := winnow.CodeOf(err)
 	return code == winnow.NothingToFold || code == winnow.NoProgress && !before.Window.Overflow
@@ -266,61 +269,53 @@ func summaryOf(ctx context.Context, s *source.Session, id string) (summary, carr
 	return strings.Join(own, "\n\n"), carried, nil
 }
 
-func showCompaction(ctx context.Context, a *cli.App, s *source.Session, before winnow.Report, doc compaction, f compactFlags) error {
-	after, err := s.Engine.Inspect(ctx, s.ID)
-	if err != nil {
-		return err
-	}
-	if doc.Receipt.Kind == pivot.Pinning {
-		showPinnedAlone(a, doc, len(f.pins))
-	} else if doc.Receipt.Kind == pivot.Pruning {
+func showCompaction(a *cli.App, s *source.Session, before, after winnow.Report, doc compaction, f *compactFlags) {
+	switch notes := strings.Join(doc.Receipt.Notes, "\n"); doc.Receipt.Kind {
+	case pivot.Pinning:
+		a.Printf("%s pinned, and shown to the model from now on; %s\n",
+			cli.Plural(len(f.pins), "text is", "texts are"), notes)
+		a.Printf("The view: %s → %s tokens\n", token.Grouped(doc.TokensBefore), token.Grouped(doc.TokensAfter))
+	case pivot.Pruning:
 		a.Paint().Pruning(after, doc.Receipt, s.Title())
-		a.Printf("\n%s\n", strings.Join(doc.Receipt.Notes, "\n"))
-	} else {
+		a.Printf("\n%s\n", notes)
+	default:
 		a.Paint().Compaction(before, after, doc.Receipt, s.Title())
 	}
 	if f.summary && doc.Summary != "" {
 		a.Printf("\n%s\n", strings.TrimRight(doc.Summary+"\n\n"+doc.Carried.Text, "\n"))
 	}
-	switch {
-	case f.dry:
-		a.Printf("\nNothing was written (--dry-run).\n")
-	case doc.Output != "":
-		a.Printf("\nWritten to %s\n", a.Short(doc.Output))
-		output.SayOriginal(a, &f.out)
+	a.Printf("\n")
+	if f.dry {
+		a.Printf("Nothing was written (--dry-run).\n")
+	} else {
+		output.SayWritten(a, s, doc.Output)
+	}
+	output.SayOriginal(a, &f.out)
+	if doc.Output != "" {
 		if hint := resumeHint(s.Doc.Format, s.ID, a.Short(doc.Output), f.out); hint != "" {
 			a.Printf("Resume with: %s\n", hint)
 		}
-	default:
-		a.Printf("\nUndo with: winnow undo %s\n", s.ID)
 	}
 	output.SayPage(a, doc.Page)
-	return nil
 }
 
-// resumeHint is how the product that owns a format goes on from a session.
+// resumeHint is how the product that owns a format continues a session.
 func resumeHint(formatName, id, path string, out output.Target) string {
-	if out.Format != "" {
-		formatName = out.Format
-	}
-	switch formatName {
-	case "claude-code":
-		if out.InPlace {
-			return "claude --resume " + id
-		}
-	case "codex":
-		if out.InPlace {
-			return "codex resume " + id
-		}
-	case "opencode":
+	switch name := cmp.Or(out.Format, formatName); {
+	case name == "claude-code" && out.InPlace:
+		return "claude --resume " + id
+	case name == "codex" && out.InPlace:
+		return "codex resume " + id
+	case name == "opencode":
 		return "opencode import " + path + " && opencode --session " + id
-	case "pi":
+	case name == "pi":
 		return "pi --session " + path
 	}
 	return ""
 }
 
-// pinnedAlone is the receipt of a compaction that folded nothing, for a reason, but pinned something.
+// pinnedAlone is the receipt of a compaction that folded nothing, for a reason, but pinned
+// something.
 func pinnedAlone(pins []pivot.Receipt, why error) *pivot.Receipt {
 	r := pins[len(pins)-1]
 	r.MessagesBefore, r.TokensBefore = pins[0].MessagesBefore, pins[0].TokensBefore
@@ -329,12 +324,8 @@ func pinnedAlone(pins []pivot.Receipt, why error) *pivot.Receipt {
 	return &r
 }
 
-func showPinnedAlone(a *cli.App, doc compaction, texts int) {
-	a.Printf("%s pinned, and shown to the model from now on; %s\n", cli.Plural(texts, "text is", "texts are"), strings.Join(doc.Receipt.Notes, "\n"))
-	a.Printf("The view: %s → %s tokens\n", token.Grouped(doc.TokensBefore), token.Grouped(doc.TokensAfter))
-}
-
-// watch shows on a terminal how much of a summary is written; the returned function ends it and wipes it away.
+// watch shows on a terminal how much of a summary is written; the returned function ends it and
+// wipes it away.
 func watch(a *cli.App, e *winnow.Engine, what string) func() {
 	if !a.Env.StderrTerminal || a.Quiet {
 		return func() {}
@@ -364,7 +355,3 @@ func watch(a *cli.App, e *winnow.Engine, what string) func() {
 
 // summarizers are the words for --summarizer.
 var summarizers = []string{"auto", "llm", "offline"}
-
-func noSummarizer(name string) error {
-	return cli.Usage("there is no summariser %q; use %s", name, strings.Join(summarizers, ", "))
-}

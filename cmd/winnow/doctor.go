@@ -54,11 +54,12 @@ func doctorCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor [SRC]",
 		Short: "Say whether a session file is sound, and what to do",
-		Long: `doctor looks at a session file after something went wrong, and changes nothing: whether its newest compaction counts (an agent that was idle in the session
-when it was compacted goes on from before the compaction, and its product then ignores it), whether its last line is incomplete, whether lines were written to an
-original that are not in the file, and who has it open now. Without SRC it looks at all originals that --in-place has kept.
+		Long: `doctor examines a session file after something went wrong, and changes nothing: whether its newest compaction has an
+effect (an agent that was idle in the session when it was compacted continues from before the compaction, and its
+product then ignores it), whether its last line is incomplete, whether lines were written to an original that are not in
+the file, and who has it open now. Without SRC it examines all originals that --in-place has kept.
 
-It ends with 0 when nothing is wrong, and with 4 when something is.`,
+It ends with 0 if nothing is wrong, and with 4 if something is.`,
 		Example: `  winnow doctor ~/.claude/projects/FOLDER/ID.jsonl
   winnow doctor`,
 		Args: cli.Between(0, 1, "at most one SRC"),
@@ -83,11 +84,7 @@ It ends with 0 when nothing is wrong, and with 4 when something is.`,
 
 func tellDiagnosis(a *cli.App, doc diagnosis) error {
 	doc.Healthy = len(doc.Findings) == 0
-	if a.JSON {
-		if err := a.Print(doc); err != nil {
-			return err
-		}
-	} else {
+	if err := a.Tell(doc, func() {
 		for _, f := range doc.Findings {
 			a.Printf("%s (%s)\n  %s\n", visible.Text(f.What), f.Code, visible.Text(f.Do))
 		}
@@ -95,8 +92,10 @@ func tellDiagnosis(a *cli.App, doc diagnosis) error {
 			a.Printf("%s\n", visible.Text(fmt.Sprintf("%v has the session open now", p)))
 		}
 		if doc.Healthy {
-			a.Printf("Nothing is wrong; %s looked at\n", cli.Plural(doc.Originals, "original was", "originals were"))
+			a.Printf("Nothing is wrong; %s checked\n", cli.Plural(doc.Originals, "original was", "originals were"))
 		}
+	}); err != nil {
+		return err
 	}
 	if !doc.Healthy {
 		return cli.Incomplete(cli.Plural(len(doc.Findings), "finding", "findings"))
@@ -111,7 +110,7 @@ func examine(ctx context.Context, a *cli.App, room inplace.Room, src string, doc
 		return err
 	}
 	if info, err := os.Stat(a.Path(src)); src == "-" || err == nil && !info.Mode().IsRegular() || errors.Is(err, fs.ErrNotExist) && !source.LooksLikePath(src) {
-		return cli.Usage("%s is no session file; doctor looks at files", src)
+		return cli.Usage("%s is not a session file; doctor examines files", src)
 	}
 	data, info, err := source.ReadFile(a, src)
 	if err != nil {
@@ -153,14 +152,15 @@ func examine(ctx context.Context, a *cli.App, room inplace.Room, src string, doc
 	return nil
 }
 
-// damageOf tells of what could not be read in a file. What stands behind its last line break is a line that was not written to its end.
+// damageOf tells of what could not be read in a file. What stands behind its last line break is a
+// line that was not written to its end.
 func damageOf(read *format.Document, path, name string) (found []finding) {
 	damaged := read.Damaged
 	if n := len(damaged); n > 0 && !bytes.HasSuffix(read.Source, []byte{'\n'}) && damaged[n-1].Line > 0 && damaged[n-1].Offset+int64(damaged[n-1].Bytes) == int64(len(read.Source)) {
 		d := damaged[n-1]
 		damaged = damaged[:n-1]
 		found = append(found, finding{Code: tornLine, Path: path, Line: d.Line, What: fmt.Sprintf("the last line, %d, is incomplete: %s without a line break", d.Line, cli.Plural(d.Bytes, "byte", "bytes")),
-			Do: "if an agent is writing it, look again; else its writer was killed, and the product skips the line"})
+			Do: "if an agent is writing it, look again; otherwise its writer was killed, and the product skips the line"})
 	}
 	if n := len(damaged); n > 0 {
 		found = append(found, finding{Code: damagedLines, Path: path, Line: damaged[0].Line,
@@ -170,7 +170,8 @@ func damageOf(read *format.Document, path, name string) (found []finding) {
 	return found
 }
 
-// missingLines tells of lines that came to an original and are in no line of its file. data is the file, nil when it is gone.
+// missingLines tells of lines that came to an original and are in no line of its file. data is the
+// file, nil when it is gone.
 func missingLines(o inplace.Original, data []byte) ([]finding, error) {
 	if o.Grown == 0 {
 		return nil, nil
@@ -202,7 +203,7 @@ func examineOriginals(a *cli.App, room inplace.Room, doc *diagnosis) error {
 	}
 	doc.Originals = len(list)
 	for _, o := range list {
-		remove := "winnow originals prune removes what is not needed any more"
+		remove := "winnow originals prune removes what is no longer needed"
 		if o.Missing {
 			doc.Findings = append(doc.Findings, finding{Code: lostOriginal, Path: o.Path, What: fmt.Sprintf("the original of %s from %s is not there any more: %s", o.Source, o.When().Local().Format("2006-01-02 15:04"), o.Path), Do: remove})
 			continue

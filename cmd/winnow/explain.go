@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -32,12 +33,13 @@ func explainCommand(a *cli.App) *cobra.Command {
 	var f partFilter
 	cmd := &cobra.Command{
 		Use:   "explain SRC [PART]",
-		Short: "Say why a part is shown, elided, protected or about to go",
-		Long: `explain says of one part why the model sees it as it does: by which rule, because of which other parts, what it saves, since when, which key of
-the configuration governs it, and how to change that; and shows its texts as the log has them and as the model is shown them. PART is a handle, the
-id of a part, or the id of a call.
+		Short: "Say why a part is shown, left out, protected or about to go",
+		Long: `explain says why the model sees a part as it does: by which rule, because of which other parts, what it saves, since when,
+which key of the configuration governs it, and how to change that. It also shows the part's texts as the log has them and
+as the model is shown them. PART is a handle, the id of a part, or the id of a call.
 
-Without PART it lists the parts that a rule or a protection has something to say of, in the order of the log, and sums them up.`,
+Without PART it lists the parts about which a rule or a protection has something to say, in the order of the log, and
+sums them up.`,
 		Example: `  winnow explain session.jsonl
   winnow explain session.jsonl --zone pruned
   winnow explain session.jsonl --rule files --json
@@ -54,7 +56,7 @@ Without PART it lists the parts that a rule or a protection has something to say
 			return runExplainAll(cmd.Context(), a, args[0], f)
 		},
 	}
-	cmd.Flags().StringVar(&f.rule, "rule", "", "only parts that this rule elided, would elide, or let stay")
+	cmd.Flags().StringVar(&f.rule, "rule", "", "only parts that this rule left out, would leave out, or kept")
 	cmd.Flags().StringVar(&f.zone, "zone", "", "only parts in this zone: "+strings.Join(zoneNames(), ", "))
 	cmd.Flags().BoolVar(&f.all, "all", false, "every part, also those that no rule looked at")
 	cli.Complete(cmd, "zone", zoneNames()...)
@@ -80,17 +82,11 @@ func runExplain(ctx context.Context, a *cli.App, src, part string) error {
 		return err
 	}
 	rename(s, &x, src)
-	if a.JSON {
-		if err := a.Print(x); err != nil {
-			return err
-		}
-		return s.Done()
-	}
-	a.Paint().Explanation(x)
-	return s.Done()
+	return s.Tell(a, x, func() { a.Paint().Explanation(x) })
 }
 
-// rename makes the commands that take something back name a file as it is named on the command line.
+// rename makes the commands that take something back name a file as it is named on the command
+// line.
 func rename(s *source.Session, x *winnow.Explanation, src string) {
 	if !s.FromFile() {
 		return
@@ -136,23 +132,18 @@ func runExplainAll(ctx context.Context, a *cli.App, src string, f partFilter) er
 		listed = append(listed, x)
 		doc.Parts = append(doc.Parts, x.Explanation)
 	}
-	if a.JSON {
-		if err := a.Print(doc); err != nil {
-			return err
-		}
-		return s.Done()
-	}
+	return s.Tell(a, doc, func() { showParts(ctx, a, s, listed, doc) })
+}
+
+func showParts(ctx context.Context, a *cli.App, s *source.Session, listed []winnow.PartReport, doc explained) {
 	if folder := strings.TrimSuffix(folder(ctx, s), "/"); len(folder) > 1 {
 		for i := range listed {
 			listed[i].Target = strings.ReplaceAll(listed[i].Target, folder+"/", "")
 		}
 	}
 	p := a.Paint()
-	if p.Width == 0 {
-		p.Width = unseen
-	}
+	p.Width = cmp.Or(p.Width, unseen)
 	p.Parts(listed, doc.Zones, doc.Rules, doc.Left)
-	return s.Done()
 }
 
 // folder is where the agent works, "" when the session does not say.
@@ -164,7 +155,8 @@ func folder(ctx context.Context, s *source.Session) string {
 	return log.Info.Directory
 }
 
-// unseen is how wide the table is where no terminal has a width: for grep and for files a reason is of more use whole.
+// unseen is how wide the table is where no terminal has a width: for grep and for files a reason is
+// of more use whole.
 const unseen = 160
 
 // check refuses the name of a rule that is neither in force nor in the session.
@@ -202,7 +194,8 @@ func (f partFilter) concerns(x *winnow.Explanation) bool {
 	return false
 }
 
-// worth reports whether a part gets a line of its own: something was decided about it, or protects it. Who asks for a zone or a rule gets all of it.
+// worth reports whether a part gets a line of its own: something was decided about it, or protects
+// it. Who asks for a zone or a rule gets all of it.
 func (f partFilter) worth(x *winnow.Explanation) bool {
 	if f != (partFilter{}) {
 		return true

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -24,11 +25,12 @@ func exportCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export SRC",
 		Short: "Write a session in the format of a product",
-		Long: `export writes a session of the store, or of a file, as the product that owns the format reads it: by default in the format that
-it came from, with what was pruned and folded since. Without -o it goes to standard output.
+		Long: `export writes a session of the store, or of a file, as the product that owns the format reads it: by default in the
+format that it came from, with what was pruned and folded since. Without -o it goes to standard output.
 
-A file that leaves the store is for others: keys, tokens, passwords and private keys of a known shape are masked in it, and their number is said on
-standard error. --secrets keep writes all of it as it is in the log, for example to go on with it elsewhere.`,
+A file that leaves the store is for others: keys, tokens, passwords and private keys of a known shape are masked in it,
+and their number is printed on standard error. --secrets keep writes all of it as it is in the log, for example to
+continue with it elsewhere.`,
 		Example: `  winnow export ses_0123 -o session.jsonl
   winnow export session.jsonl --format opencode > session.json`,
 		Args: cli.Exactly(1, "one SRC"),
@@ -51,7 +53,7 @@ func runExport(ctx context.Context, a *cli.App, src string, out output.Target) e
 	}
 	defer s.Close()
 	if s.Doc == nil {
-		if err := output.Origin(ctx, a, s, &out); err != nil {
+		if err := output.Origin(ctx, s, &out); err != nil {
 			return err
 		}
 	}
@@ -65,16 +67,6 @@ func runExport(ctx context.Context, a *cli.App, src string, out output.Target) e
 	if path == "-" {
 		return s.Done()
 	}
-	if a.JSON {
-		name := out.Format
-		if name == "" {
-			name = s.Doc.Format
-		}
-		if err := a.Print(exported{ID: s.ID, Format: name, Output: path, Masked: out.Masked}); err != nil {
-			return err
-		}
-		return s.Done()
-	}
-	a.Printf("Written to %s\n", a.Short(path))
-	return s.Done()
+	doc := exported{ID: s.ID, Format: cmp.Or(out.Format, s.Format()), Output: path, Masked: out.Masked}
+	return s.Tell(a, doc, func() { a.Printf("Written to %s\n", a.Short(path)) })
 }

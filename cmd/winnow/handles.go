@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -26,8 +27,9 @@ func handlesCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "handles SRC",
 		Short: "List the parts that are worth pruning by hand, with their handles",
-		Long: `handles lists the larger parts of the older steps, with the short names that discard, distill, restore, explain and pin take. A handle is made
-from the id of the call: it is the same tomorrow, and in a copy of the session. What is protected or pinned is not listed; what is left out already is.`,
+		Long: `handles lists the larger parts of the older steps, with the short names that discard, distill, restore, explain and
+pin accept. A handle is made from the id of the call: it is the same tomorrow, and in a copy of the session. Protected
+and pinned parts are not listed; parts that are left out already are.`,
 		Example: `  winnow handles session.jsonl`,
 		Args:    cli.Exactly(1, "one SRC"),
 		RunE:    func(cmd *cobra.Command, args []string) error { return runHandles(cmd.Context(), a, args[0]) },
@@ -44,31 +46,27 @@ func runHandles(ctx context.Context, a *cli.App, src string) error {
 	if err != nil {
 		return err
 	}
-	if a.JSON {
-		err = a.Print(handleList{Source: src, Minimum: rule.HandleMinimum, Handles: named})
-	} else if len(named) > 0 {
-		showHandles(a, named)
-	}
-	if err == nil && len(named) == 0 {
-		err = cli.Nothing(fmt.Sprintf("no part of an older step has %d tokens or more and may go", rule.HandleMinimum))
-	}
-	if err != nil {
+	err = a.Tell(handleList{Source: src, Minimum: rule.HandleMinimum, Handles: named}, func() { showHandles(a, named) })
+	switch {
+	case err != nil:
 		return err
+	case len(named) == 0:
+		return cli.Nothing(fmt.Sprintf("no part of an older step has %d tokens or more and may be left out", rule.HandleMinimum))
 	}
 	return s.Done()
 }
 
 func showHandles(a *cli.App, named []winnow.Named) {
-	handle, size := len("handle"), len("tokens")
-	for _, n := range named {
-		handle, size = max(handle, len(n.Handle)), max(size, len(token.Grouped(n.Tokens)))
+	if len(named) == 0 {
+		return
 	}
-	a.Printf("%-*s  %*s  %5s  %s\n", handle, "handle", size, "tokens", "steps", "what")
+	rows := [][]string{{"handle", "tokens", "steps", "what"}}
 	for _, n := range named {
 		what := visible.Line(cmp.Or(n.Tool, n.Type) + " " + n.Target)
 		if n.State == winnow.Elided {
 			what += fmt.Sprintf(" (%s: %s tokens shown)", n.Rule, token.Grouped(n.Shown))
 		}
-		a.Printf("%-*s  %*s  %5d  %s\n", handle, n.Handle, size, token.Grouped(n.Tokens), n.Age, what)
+		rows = append(rows, []string{n.Handle, token.Grouped(n.Tokens), strconv.Itoa(n.Age), what})
 	}
+	a.Table([]int{-6, 6, 5}, rows)
 }

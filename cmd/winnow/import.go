@@ -15,15 +15,15 @@ func importCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import SRC…",
 		Short: "Put sessions into the store, and what is new of those that are there",
-		Long: `import reads session files, every session below a folder, or every session of a database of OpenCode's, into the store, each with its
-original, so that "winnow export" gives it back in its own format.
+		Long: `import reads session files, every session below a folder, or every session of a database of OpenCode's, into the store,
+each with its original, so that "winnow export" gives it back in its own format.
 
-Importing again costs what is new: a file, or a session of a database, that is as it was is not read, and of one that has grown the new messages are added to the
-session in the store, whatever was decided about it there. Each session is written whole or not at all; an import that was stopped goes on where
-it was.
+Importing again costs what is new: a file, or a session of a database, that is unchanged is not read. If it has grown,
+the new messages are added to the session in the store, and everything decided about it there stays. Each session is
+written whole or not at all; an import that was stopped continues where it was.
 
-Where the past of a file is no longer that of the session in the store, the session is left as it is; --update takes what the file has
-now, and keeps the session that was there, with its elisions and pins, under the id ID~1, ID~2, ….`,
+If the past of a file is no longer that of the session in the store, the session is left as it is; --update takes what
+the file has now, and keeps the session that was there, with its pins and what was left out, under the id ID~1, ID~2, ….`,
 		Example: `  winnow import session.jsonl
   winnow import ~/.claude/projects
   winnow import ~/.local/share/opencode/opencode.db

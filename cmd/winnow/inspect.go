@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"runtime/debug"
@@ -36,11 +37,12 @@ func inspectCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "inspect SRC",
 		Short: "Show where the tokens went, what can go, and what the window looks like now",
-		Long: `inspect shows the timeline of a session, who takes the tokens, what each rule of the policy could elide and why, and how full the
-window of the model is now. Nothing is changed. Of a folder, or a database of OpenCode's, it lists every session in it, the fullest window first.
+		Long: `inspect shows the timeline of a session, what takes the tokens, what each rule of the policy could leave out and why,
+and how full the window of the model is now. Nothing is changed. For a folder, or a database of OpenCode's, it lists
+every session in it, the fullest window first.
 
-With --html it also writes one page for a browser: the timeline, the pivots beside what they replaced, and every part with the reason for which
-it is shown or elided. The page needs nothing but itself.`,
+With --html it also writes one page for a browser: the timeline, the summaries beside what they replaced, and every part
+with the reason why it is shown or left out. The page needs nothing but itself.`,
 		Example: `  winnow inspect session.jsonl
   winnow inspect session.jsonl --json
   winnow inspect session.jsonl --html session.html
@@ -58,12 +60,12 @@ func runInspect(ctx context.Context, a *cli.App, src string, html output.Page) e
 	if err := html.Check(a.JSON); err != nil {
 		return err
 	}
-	if many, err := source.HoldsMany(ctx, a, src); err != nil {
+	switch many, err := source.HoldsMany(ctx, a, src); {
+	case err != nil:
 		return err
-	} else if many {
-		if html.To != "" {
-			return cli.Usage("%s holds several sessions; --html takes one", src)
-		}
+	case many && html.To != "":
+		return cli.Usage("%s holds several sessions; --html needs one", src)
+	case many:
 		return survey.Folder(ctx, a, src)
 	}
 	if html.To == "" { // a page needs every part
@@ -76,51 +78,43 @@ func runInspect(ctx context.Context, a *cli.App, src string, html output.Page) e
 		return err
 	}
 	defer s.Close()
-	doc, err := inspect(ctx, a, s, src)
+	report, err := s.Engine.Inspect(ctx, s.ID)
 	if err != nil {
 		return err
 	}
+	page := ""
 	if html.To != "" {
-		if doc.Page, err = output.WritePage(ctx, a, s, &html, output.Named(s, a), nil, "", ""); err != nil {
-			return err
+		if page, err = html.Write(ctx, a, s, output.Written{Name: output.NameOf(a, s)}); err != nil || page == "-" {
+			return errors.Join(err, s.Done())
 		}
 	}
-	switch {
-	case doc.Page == "-": // standard output has the page
-	case a.JSON:
-		if err := a.Print(doc); err != nil {
-			return err
-		}
-	default:
-		a.Paint().Inspection(doc.Report, s.Title(), doc.Damaged)
-		output.SayPage(a, doc.Page)
-	}
-	return s.Done()
+	return tellInspection(a, s, src, report, page)
 }
 
-func inspect(ctx context.Context, a *cli.App, s *source.Session, src string) (inspection, error) {
-	report, err := s.Engine.Inspect(ctx, s.ID)
-	if err != nil {
-		return inspection{}, err
-	}
-	doc := inspection{Source: src, Report: report, Damaged: []format.Damage{}}
+// tellInspection prints what was seen of a session.
+func tellInspection(a *cli.App, s *source.Session, src string, report winnow.Report, page string) error {
+	doc := inspection{Source: src, Format: s.Format(), Report: report, Page: page, Damaged: s.Damaged()}
 	if s.Doc != nil {
-		doc.Format, doc.Counts = s.Doc.Format, &s.Doc.Counts
-		doc.Damaged = append(doc.Damaged, s.Doc.Damaged...)
-		// What a person calls messages and results is what the product wrote, abandoned branches included.
-		doc.Messages, doc.ToolCalls, doc.ToolResults = s.Doc.Counts.Messages, s.Doc.Counts.ToolCalls, s.Doc.Counts.ToolResults
+		doc.Counts = &s.Doc.Counts
+		// What a person calls messages and results is what the product wrote, including abandoned branches.
+		doc.Messages, doc.ToolCalls, doc.ToolResults = doc.Counts.Messages, doc.Counts.ToolCalls, doc.Counts.ToolResults
 	}
-	return doc, nil
+	return s.Tell(a, doc, func() {
+		a.Paint().Inspection(doc.Report, s.Title(), doc.Damaged)
+		output.SayPage(a, page)
+	})
 }
 
-// tooLarge is the size, in bytes, above which a file of lines is inspected a stretch at a time: reading it whole would take some four
-// times as much memory.
+// tooLarge is the size, in bytes, above which a file of lines is inspected a stretch at a time:
+// reading it whole would take some four times as much memory.
 const tooLarge = 64 << 20
 
-// tooMany is the number of lines above which a file is inspected that way, however short they are: what is made of a line takes three kilobytes and more.
+// tooMany is the number of lines above which a file is inspected that way, however short they are:
+// what is made of a line takes three kilobytes and more.
 const tooMany = 1 << 15
 
-// manyLines reports whether a file has more lines than that. It is at its beginning before and has been read after.
+// manyLines reports whether a file has more lines than that. It is at its beginning before and has
+// been read after.
 func manyLines(file io.Reader) bool {
 	piece := make([]byte, 64<<10)
 	for lines := 0; lines <= tooMany; {
@@ -133,8 +127,8 @@ func manyLines(file io.Reader) bool {
 	return true
 }
 
-// skimMemory is how much memory, in bytes, the program may take, but for its own text, before it collects garbage more often than usual: twice what
-// looking at one stretch takes.
+// skimMemory is how much memory, in bytes, the program may take, but for its own text, before it
+// collects garbage more often than usual: twice what looking at one stretch takes.
 const skimMemory = 112 << 20
 
 // inspectLarge inspects a file that is too large to be held, when src is one.
@@ -180,16 +174,6 @@ func inspectLarge(ctx context.Context, a *cli.App, src string) (skimmed bool, er
 	if err != nil {
 		return false, fmt.Errorf("%s: %w", src, err)
 	}
-	doc := inspection{Source: src, Format: f.Name(), Counts: &pieces.Counts, Report: report, Damaged: append([]format.Damage{}, pieces.Damaged...)}
-	doc.Messages, doc.ToolCalls, doc.ToolResults = doc.Counts.Messages, doc.Counts.ToolCalls, doc.Counts.ToolResults
-	s := &source.Session{Path: src, Doc: &format.Document{Damaged: pieces.Damaged}}
-	if a.JSON {
-		err = a.Print(doc)
-	} else {
-		a.Paint().Inspection(doc.Report, s.Title(), doc.Damaged)
-	}
-	if err != nil {
-		return true, err
-	}
-	return true, s.Done()
+	s := &source.Session{Path: src, Doc: &format.Document{Format: f.Name(), Counts: pieces.Counts, Damaged: pieces.Damaged}}
+	return true, tellInspection(a, s, src, report, "")
 }

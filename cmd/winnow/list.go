@@ -3,11 +3,9 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/mattn/go-runewidth"
 	"github.com/spf13/cobra"
 
 	"github.com/winnowhq/winnow"
@@ -44,10 +42,11 @@ func listCommand(a *cli.App) *cobra.Command {
 		Short: "List the sessions in the store, or on this computer, last updated first",
 		Long: `list shows the sessions in winnow's own store, with what each of them cost. For that it reads their logs; --quick leaves it out.
 
-With --everywhere it shows what coding agents have kept on this computer: the sessions of Claude Code, Codex, OpenCode, pi, Gemini CLI and OpenHands, where
-each of them keeps them. Every command takes such a session by the word in the first column. Of a file that was not seen before everything is read once, for
-its tokens and its cost; what was learned is remembered in $XDG_CACHE_HOME/winnow/sessions.json until the file changes. --quick leaves that out and
-reads no more than the beginning of each file.`,
+With --everywhere it shows what coding agents have kept on this computer: the sessions of Claude Code, Codex, OpenCode,
+pi, Gemini CLI and OpenHands, where each product keeps them. Every command accepts such a session by the word in the
+first column. A file that was not seen before is read whole once, for its tokens and its cost; what was learned is
+remembered in $XDG_CACHE_HOME/winnow/sessions.json until the file changes. --quick reads only the beginning of each
+file.`,
 		Example: `  winnow list
   winnow list --everywhere
   winnow list --everywhere --sort cost
@@ -56,7 +55,7 @@ reads no more than the beginning of each file.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case !f.On && (f.All || cmd.Flags().Changed("sort")):
-				return cli.Usage("--sort and --all go with --everywhere")
+				return cli.Usage("--sort and --all need --everywhere")
 			case !slices.Contains(survey.Sortings(), f.Sort):
 				return cli.Usage("there is no order %q; there are %s", f.Sort, strings.Join(survey.Sortings(), ", "))
 			case f.Quick && (f.Sort == "cost" || f.Sort == "tokens"):
@@ -91,37 +90,27 @@ func runList(ctx context.Context, a *cli.App, quick bool) error {
 			return err
 		}
 	}
-	if a.JSON {
-		doc := listing{[]listed{}}
-		for i, l := range listings {
-			one := listed{ID: l.Info.ID, Title: l.Info.Title, Directory: l.Info.Directory, Origin: l.Origin, Messages: l.Messages, Updated: l.Info.Time.Updated}
-			if !quick {
-				one.Cost, one.Uncosted = bills[i].Dollars(), bills[i].Unknown()
-			}
-			doc.Sessions = append(doc.Sessions, one)
-		}
-		if err := a.Print(doc); err != nil {
-			return err
-		}
-	}
-	if len(listings) == 0 {
-		return cli.Hint(cli.Nothing("there is no session in the store"), "`winnow import FILE` puts one there")
-	}
-	if a.JSON {
-		return nil
-	}
-	width := 2
-	for _, l := range listings {
-		width = max(width, runewidth.StringWidth(visible.Line(l.Info.ID)))
-	}
+	doc, rows := listing{[]listed{}}, [][]string{}
 	for i, l := range listings {
-		cost := ""
+		one := listed{ID: l.Info.ID, Title: l.Info.Title, Directory: l.Info.Directory, Origin: l.Origin,
+			Messages: l.Messages, Updated: l.Info.Time.Updated}
+		row := []string{visible.Line(l.Info.ID), source.When(l.Info.Time.Updated), token.Grouped(l.Messages) + " messages"}
 		if !quick {
-			cost = fmt.Sprintf("  %8s", cli.CostOf(bills[i].Dollars(), bills[i].Unknown()))
+			one.Cost, one.Uncosted = bills[i].Dollars(), bills[i].Unknown()
+			row = append(row, cli.CostOf(one.Cost, one.Uncosted))
 		}
-		a.Printf("%s  %-16s  %6s messages%s  %-12s  %s\n", runewidth.FillRight(visible.Line(l.Info.ID), width), source.When(l.Info.Time.Updated), token.Grouped(l.Messages), cost, l.Origin, source.TitleOf(l))
+		doc.Sessions = append(doc.Sessions, one)
+		rows = append(rows, append(row, l.Origin, source.TitleOf(l)))
 	}
-	return nil
+	widths := []int{-2, -16, 15, 8, -12}
+	if quick {
+		widths = []int{-2, -16, 15, -12}
+	}
+	err = a.Tell(doc, func() { a.Table(widths, rows) })
+	if err == nil && len(listings) == 0 {
+		err = cli.Hint(cli.Nothing("there is no session in the store"), "`winnow import FILE` puts one there")
+	}
+	return err
 }
 
 // billsOf are what sessions of the store cost.
@@ -134,7 +123,7 @@ func billsOf(ctx context.Context, a *cli.App, of []store.Listing, settings winno
 		return nil, err
 	}
 	defer kept.Close()
-	engine, _, err := source.Engine(a, kept, settings)
+	engine, err := source.Engine(a, kept, settings)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,5 @@
-// Command winnow shows where the tokens of an agent's session went, and makes the session smaller without losing anything.
+// Command winnow shows where the tokens of an agent's session went, and makes the session smaller
+// without losing anything.
 package main
 
 import (

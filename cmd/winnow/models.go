@@ -59,16 +59,13 @@ func modelsCommand(a *cli.App) *cobra.Command {
 		Example: `  winnow models
   winnow models anthropic/claude-sonnet-4-5`,
 		Args:              cli.Between(0, 1, "at most one NAME"),
-		ValidArgsFunction: source.CompleteModels(a),
+		ValidArgsFunction: source.CompleteModels,
 		RunE:              func(cmd *cobra.Command, args []string) error { return runModels(a, args) },
 	}
 }
 
 func runModels(a *cli.App, args []string) error {
-	catalogue, err := source.Models(a)
-	if err != nil {
-		return err
-	}
+	catalogue := model.Default()
 	models := catalogue.Models
 	if len(args) == 1 {
 		models = nil
@@ -81,27 +78,30 @@ func runModels(a *cli.App, args []string) error {
 			models = []model.Model{found}
 		}
 	}
-	if a.JSON {
-		doc := modelList{catalogue.Source, catalogue.Date, []modelRow{}}
-		for _, m := range models {
-			doc.Models = append(doc.Models, modelRow{m.String(), m.Limits.Context, m.Limits.Output, pricesOf(m.Price), lifetime(m), m.Assumed, m.Name})
-		}
-		return a.Print(doc)
+	doc := modelList{catalogue.Source, catalogue.Date, []modelRow{}}
+	for _, m := range models {
+		doc.Models = append(doc.Models, modelRow{m.String(), m.Limits.Context, m.Limits.Output, pricesOf(m.Price), lifetime(m),
+			m.Assumed, m.Name})
 	}
+	return a.Tell(doc, func() { showModels(a, doc) })
+}
+
+func showModels(a *cli.App, doc modelList) {
 	width := 5
-	for _, m := range models {
-		width = max(width, len(m.String()))
+	for _, m := range doc.Models {
+		width = max(width, len(m.Name))
 	}
-	a.Printf("%-*s  %9s  %8s  %8s  %8s  %8s  %8s  %s\n", width, "model", "context", "output", "$ in", "$ read", "$ write", "$ out", "cache")
-	for _, m := range models {
-		a.Printf("%-*s  %9s  %8s  %8s  %8s  %8s  %8s  %s\n", width, m, token.Grouped(m.Limits.Context), token.Grouped(m.Limits.Output),
-			cli.Price(m.Price.Input), cli.Price(m.Price.CacheRead), cli.Price(m.Price.CacheWrite), cli.Price(m.Price.Output), lifetime(m))
+	const line = "%-*s  %9s  %8s  %8s  %8s  %8s  %8s  %s\n"
+	a.Printf(line, width, "model", "context", "output", "$ in", "$ read", "$ write", "$ out", "cache")
+	for _, m := range doc.Models {
+		p := m.Price
+		a.Printf(line, width, m.Name, token.Grouped(m.Context), token.Grouped(m.Output),
+			cli.Price(p.Input), cli.Price(p.CacheRead), cli.Price(p.CacheWrite), cli.Price(p.Output), m.CacheFor)
 		for _, assumed := range m.Assumed {
 			a.Printf("  assumed: %s\n", assumed)
 		}
 	}
-	a.Printf("\nPrices are US dollars per million tokens. Source: %s, %s.\n", catalogue.Source, catalogue.Date)
-	return nil
+	a.Printf("\nPrices are US dollars per million tokens. Source: %s, %s.\n", doc.Source, doc.Date)
 }
 
 func lifetime(m model.Model) string {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -34,8 +33,8 @@ func originalsCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "originals",
 		Short: "List the originals of files that --in-place replaced",
-		Long: `originals lists the files that --in-place replaced, as they were: of which file, when and by what, how large, and whether something was written to them
-since. To go back to one, end the agent and copy it over its source.`,
+		Long: `originals lists the files that --in-place replaced, as they were: of which file, when and by what, how large, and
+whether something was written to them since. To go back to one, end the agent and copy it over its source.`,
 		Example: `  winnow originals
   winnow originals prune --older-than 30d
   winnow originals prune --keep 3`,
@@ -53,21 +52,18 @@ func runOriginals(a *cli.App) error {
 	}
 	list, failed := room.Originals()
 	doc := originalList{Folder: room.Folder(), Originals: append([]inplace.Original{}, list...)}
-	switch {
-	case a.JSON:
-		if err := a.Print(doc); err != nil {
-			return err
-		}
-	default:
+	if err := a.Tell(doc, func() {
 		for _, o := range list {
 			showOriginal(a, o)
 		}
+	}); err != nil {
+		return err
 	}
 	if failed != nil {
 		return cli.Partly{Failed: []error{failed}}
 	}
 	if len(list) == 0 {
-		return cli.Nothing("--in-place has replaced no file yet")
+		return cli.Nothing("--in-place has not replaced a file yet")
 	}
 	return nil
 }
@@ -76,13 +72,14 @@ func showOriginal(a *cli.App, o inplace.Original) {
 	state := ""
 	switch {
 	case o.Missing:
-		state = "; it is not there any more"
+		state = "; it is missing"
 	case o.Linked:
 		state = "; the replacement was broken off, this is the file itself"
 	case o.Grown > 0:
 		state = fmt.Sprintf("; %s more since, see winnow doctor %s", cli.Plural(int(o.Grown), "byte", "bytes"), cli.ShellWord(o.Source))
 	}
-	a.Printf("%s  %-8s %12s  %s%s\n  %s\n", o.When().Local().Format("2006-01-02 15:04"), visible.Text(o.Command), token.Grouped(int(o.Size)), visible.Text(o.Source), visible.Text(state), visible.Text(o.Path))
+	a.Printf("%s  %-8s %12s  %s%s\n  %s\n", o.When().Local().Format("2006-01-02 15:04"), visible.Text(o.Command),
+		token.Grouped(int(o.Size)), visible.Text(o.Source), visible.Text(state), visible.Text(o.Path))
 }
 
 func originalsPruneCommand(a *cli.App) *cobra.Command {
@@ -91,8 +88,9 @@ func originalsPruneCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "prune",
 		Short: "Remove originals",
-		Long: `prune removes originals: all that are older than --older-than, all but the newest --keep of each file, or with both those that are neither, or --all.
-One that was written to after its file was replaced, so that it has lines that are nowhere else, and one that a program still writes to, stays; with --force it goes too.`,
+		Long: `prune removes originals: all that are older than --older-than, all but the newest --keep of each file, or with both
+those that are neither, or --all. An original that a program still writes to is kept, and so is one that was written to
+after its file was replaced, because it has lines that are nowhere else; --force removes them too.`,
 		Example: `  winnow originals prune --older-than 30d --dry-run
   winnow originals prune --keep 3
   winnow originals prune --all`,
@@ -102,12 +100,12 @@ One that was written to after its file was replaced, so that it has lines that a
 				return err
 			}
 			if p.Keep < 0 || !p.All && p.OlderThan == 0 && !cmd.Flags().Changed("keep") {
-				return cli.Usage("say which originals go: --older-than AGE, --keep N or --all")
+				return cli.Usage("say which originals to remove: --older-than AGE, --keep N or --all")
 			}
 			if p.All && (p.OlderThan > 0 || p.Keep > 0) {
-				return cli.Usage("--all goes neither with --older-than nor with --keep")
+				return cli.Usage("--all cannot be combined with --older-than or --keep")
 			}
-			return runOriginalsPrune(cmd.Context(), a, p)
+			return runOriginalsPrune(a, p)
 		},
 	}
 	flags := cmd.Flags()
@@ -115,7 +113,7 @@ One that was written to after its file was replaced, so that it has lines that a
 	flags.IntVar(&p.Keep, "keep", 0, "not the newest N of each file")
 	flags.BoolVar(&p.All, "all", false, "every one")
 	flags.BoolVarP(&p.Force, "force", "f", false, "also those with lines that are nowhere else")
-	flags.BoolVarP(&p.Dry, "dry-run", "n", false, "say what would go and remove nothing")
+	cli.DryRun(cmd, &p.Dry, "say what would be removed and remove nothing")
 	return cmd
 }
 
@@ -134,10 +132,10 @@ func ageOf(text string) (time.Duration, error) {
 	if d, err := time.ParseDuration(text); err == nil && d > 0 {
 		return d, nil
 	}
-	return 0, cli.Usage("%q is no age; write it as 12h, 30d or 8w", text)
+	return 0, cli.Usage("%q is not an age; write it as 12h, 30d or 8w", text)
 }
 
-func runOriginalsPrune(_ context.Context, a *cli.App, p inplace.Pruning) error {
+func runOriginalsPrune(a *cli.App, p inplace.Pruning) error {
 	room, err := output.Room(a)
 	if err != nil {
 		return err
@@ -150,11 +148,7 @@ func runOriginalsPrune(_ context.Context, a *cli.App, p inplace.Pruning) error {
 	for _, o := range removed {
 		doc.Bytes += o.Bytes
 	}
-	if a.JSON {
-		if err := a.Print(doc); err != nil {
-			return err
-		}
-	} else {
+	if err := a.Tell(doc, func() {
 		for _, k := range kept {
 			a.Printf("kept %s: %s\n", visible.Text(k.Path), visible.Text(k.Reason))
 		}
@@ -163,9 +157,11 @@ func runOriginalsPrune(_ context.Context, a *cli.App, p inplace.Pruning) error {
 			word = "would be removed"
 		}
 		a.Printf("%s, %s bytes, %s\n", cli.Plural(len(removed), "original", "originals"), token.Grouped(int(doc.Bytes)), word)
+	}); err != nil {
+		return err
 	}
 	if len(removed) == 0 {
-		return cli.Nothing("no original is to go")
+		return cli.Nothing("there is no original to remove")
 	}
 	return nil
 }

@@ -24,16 +24,18 @@ func pinCommand(a *cli.App) *cobra.Command {
 	var out output.Target
 	cmd := &cobra.Command{
 		Use:   "pin SRC [PART]",
-		Short: "Keep a part, a message or a text through every elision and every pivot",
-		Long: `pin keeps a part, a whole message, or a text of your own, word for word in what the model sees, whatever is pruned and folded, under every policy. It takes
-effect at once: what is elided is shown again; a text, and what a compaction folded, is quoted behind the summary. It is never
-cut: what is large and pinned stays large. "winnow undo" and --remove take it back.
+		Short: "Keep a part, a message or a text whatever is pruned and folded",
+		Long: `pin keeps a part, a whole message, or a text of your own, word for word in what the model sees, whatever is pruned and
+folded, under every policy. It takes effect at once: what was left out is shown again; a text, and what a compaction
+folded, is quoted behind the summary. It is never cut: what is large and pinned stays large. "winnow undo" and --remove
+take it back.
 
 PART is a handle, or the id of a part, of a call or of a message, as "winnow show ID --json" prints it; with --remove
 also that of a pin, or a pinned text.
 
-Pins live in the store. Of a file a copy is written, as by restore: the text, or what a compaction folded, stands in it as a quotation, and goes along when the file is
-compacted again. For what is shown in its place a file has no place for a pin: import it first.
+Pins live in the store. For a file a copy is written, as by restore: the text, or what a compaction folded, is quoted in
+it, and stays when the file is compacted again. A file has no place for a pin on what is shown in its own place: import
+it first.
 
 What you said with "never", "always", "only use" and the like is kept without a pin: "winnow dismiss ID" lists it.`,
 		Example: `  winnow pin ses_0123 prt_0456
@@ -57,8 +59,8 @@ What you said with "never", "always", "only use" and the like is kept without a 
 
 func runPin(ctx context.Context, a *cli.App, src, part string, f pinFlags, out output.Target) error {
 	switch {
-	case f.list && (out.To != "" || out.Format != "" || out.InPlace || f.remove || part != "" || f.text != "" || f.note != ""):
-		return cli.Usage("--list goes alone")
+	case f.list && (out.To+out.Format+part+f.text+f.note != "" || out.InPlace || f.remove):
+		return cli.Usage("--list cannot be combined with anything else")
 	case f.remove && (part == "") == (f.text == ""):
 		return cli.Usage("name the pin, its part, its message or its text")
 	case !f.list && !f.remove && part != "" && f.text != "":
@@ -119,5 +121,6 @@ func quotes(ctx context.Context, s *source.Session, pin rule.Pin) error {
 			return nil
 		}
 	}
-	return cli.Hint(cli.Usage("a file has no place for a pin of what is shown in its place"), "winnow import puts the session into the store, where it can be pinned; --text pins a text in the file")
+	return cli.Hint(cli.Usage("a file has no place for a pin on what is shown in its own place"),
+		"winnow import puts the session into the store, where it can be pinned; --text pins a text in the file")
 }

@@ -5,10 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/output"
-	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
 	"github.com/winnowhq/winnow/format"
 	"github.com/winnowhq/winnow/inplace"
 	"github.com/winnowhq/winnow/pivot"
@@ -40,11 +38,11 @@ func pruneCommand(a *cli.App) *cobra.Command {
 	var dry bool
 	cmd := &cobra.Command{
 		Use:   "prune SRC",
-		Short: "Elide old tool outputs, by marking them",
-		Long: `prune runs the rules of the policy and commits what they found. Nothing is deleted: an elided output stays in the log, and
-the model is shown a placeholder in its place.
+		Short: "Leave out old tool outputs, by marking them",
+		Long: `prune runs the rules of the policy and commits what they found. Nothing is deleted: an output that is left out stays in
+the log, and the model is shown a placeholder in its place.
 
-A session in the store is changed there. Of a file a pruned copy is written: with -o to the file named, else to
+A session in the store is changed there. For a file a pruned copy is written: with -o to the file named, else to
 NAME.pruned.EXT in the current folder.`,
 		Example: `  winnow prune session.jsonl -o smaller.jsonl
   winnow prune session.jsonl --policy classic --dry-run --json`,
@@ -55,13 +53,15 @@ NAME.pruned.EXT in the current folder.`,
 	}
 	out.Flags(cmd)
 	scheduleFlag(a, cmd)
-	cmd.Flags().BoolVarP(&dry, "dry-run", "n", false, "say what would be done and write nothing")
+	cli.DryRun(cmd, &dry, "say what would be done and write nothing")
 	return cmd
 }
 
-// scheduleFlag names the schedule in force. Whoever asks for a pruning has what was found committed at once; what differs is what an agent's loop would do.
+// scheduleFlag names the schedule in force. A pruning that somebody asks for is committed at once; the schedule decides
+// what an agent's loop does.
 func scheduleFlag(a *cli.App, cmd *cobra.Command) {
-	cmd.Flags().StringVar(&a.Schedule, "schedule", "", "eager or economic: when a running agent's session is pruned; asked for like this it is at once (default: the policy's own)")
+	cmd.Flags().StringVar(&a.Schedule, "schedule", "", "eager or economic: when a running agent's session is pruned; "+
+		"asked for like this it is pruned at once (default: the policy's own)")
 	cli.Complete(cmd, "schedule", policy.Schedules()...)
 }
 
@@ -75,70 +75,56 @@ func runPrune(ctx context.Context, a *cli.App, src string, out output.Target, dr
 	if err != nil {
 		return err
 	}
+	inForce := s.Engine.Policy()
 	doc := pruning{
-		Source: src, Policy: s.Engine.Policy().Name, Schedule: s.Engine.Policy().Schedule.Name(), Marked: []string{}, Elisions: []rule.Elision{},
-		Refusals: append([]rule.Refusal{}, outcome.Refusals...), TokensBefore: before.Window.Tokens, TokensAfter: before.Window.Tokens, Damaged: []format.Damage{},
+		Source: src, Format: s.Format(), Policy: inForce.Name, Schedule: inForce.Schedule.Name(), Marked: []string{},
+		Elisions: []rule.Elision{}, Refusals: append([]rule.Refusal{}, outcome.Refusals...),
+		TokensBefore: before.Window.Tokens, TokensAfter: before.Window.Tokens, Damaged: s.Damaged(),
 	}
-	if s.Doc != nil {
-		doc.Format = s.Doc.Format
-		doc.Damaged = append(doc.Damaged, s.Doc.Damaged...)
+	r := outcome.Pruned
+	if r == nil {
+		if err := a.Tell(doc, func() {}); err != nil {
+			return err
+		}
+		return cli.Nothing(whyNothing(outcome.Refusals))
 	}
-	if r := outcome.Pruned; r != nil {
-		doc.Elisions, doc.TokensAfter, doc.Receipt = r.Committed, r.TokensAfter, r.ID
-		doc.Money = r.Money
-		for _, el := range r.Committed {
-			if el.Field == rule.Output {
-				doc.Marked = append(doc.Marked, el.Part)
-			}
+	doc.Elisions, doc.TokensAfter, doc.Receipt, doc.Money = r.Committed, r.TokensAfter, r.ID, r.Money
+	for _, el := range r.Committed {
+		if el.Field == rule.Output {
+			doc.Marked = append(doc.Marked, el.Part)
 		}
-		if s.FromFile() && !dry {
-			if doc.Output, err = output.Write(ctx, a, s, &out, "pruned"); err != nil {
-				return err
-			}
-			doc.InPlace = out.Replaced
+	}
+	if s.FromFile() && !dry {
+		if doc.Output, err = output.Write(ctx, a, s, &out, "pruned"); err != nil {
+			return err
 		}
+		doc.InPlace = out.Replaced
 	}
 	if doc.Output == "-" {
 		return s.Done() // standard output has the session
 	}
-	if a.JSON {
-		err = a.Print(doc)
-	} else if outcome.Pruned != nil {
-		if err = showPruning(ctx, a, s, outcome, doc, dry); err == nil {
-			output.SayOriginal(a, &out)
-		}
-	}
-	if err == nil && outcome.Pruned == nil {
-		err = cli.Nothing(whyNothing(outcome.Refusals))
-	}
+	after, err := s.Engine.Inspect(ctx, s.ID)
 	if err != nil {
 		return err
 	}
-	return s.Done()
+	return s.Tell(a, doc, func() {
+		a.Paint().Pruning(after, *r, s.Title())
+		a.Printf("\n")
+		if dry {
+			a.Printf("Nothing was written (--dry-run).\n")
+		} else {
+			output.SayWritten(a, s, doc.Output)
+		}
+		output.SayOriginal(a, &out)
+	})
 }
 
+// whyNothing is why nothing was pruned.
 func whyNothing(refusals []rule.Refusal) string {
 	for _, r := range refusals {
 		if r.Part == "" {
 			return r.Reason
 		}
 	}
-	return "no rule found anything to elide"
-}
-
-func showPruning(ctx context.Context, a *cli.App, s *source.Session, outcome winnow.Outcome, doc pruning, dry bool) error {
-	report, err := s.Engine.Inspect(ctx, s.ID)
-	if err != nil {
-		return err
-	}
-	a.Paint().Pruning(report, *outcome.Pruned, s.Title())
-	switch {
-	case dry:
-		a.Printf("\nNothing was written (--dry-run).\n")
-	case doc.Output != "":
-		a.Printf("\nWritten to %s\n", a.Short(doc.Output))
-	default:
-		a.Printf("\nUndo with: winnow undo %s\n", s.ID)
-	}
-	return nil
+	return "no rule found anything to leave out"
 }

@@ -28,7 +28,8 @@ type searched struct {
 	Total  int         `json:"total"`           // hits without the limit
 	Behind int         `json:"behind,omitzero"` // messages that were not looked in: the store cannot be written now, and its index lacks them
 	Hits   []searchHit `json:"hits"`            // the best first
-	// Damaged says, a sentence each, which hits cannot be shown because what is stored of them is damaged.
+	// Damaged says, a sentence each, which hits cannot be shown because what is stored of them is
+	// damaged.
 	Damaged []string `json:"damaged,omitzero"`
 }
 
@@ -56,7 +57,7 @@ type searchHit struct {
 const (
 	seenWhole  = "whole"
 	seenElided = "elided" // less of it, or a line that stands for it
-	seenFolded = "folded" // a summary stands for it
+	seenFolded = "folded" // a summary replaced it
 )
 
 func searchCommand(a *cli.App) *cobra.Command {
@@ -65,12 +66,13 @@ func searchCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   `search "WORDS"`,
 		Short: "Find words in everything that is stored",
-		Long: `search finds the parts in which all the words occur: what was said, what tools were called with, what they answered. Several
-words between quotation marks must stand side by side; a * at the end of a word lets it go on. Case and accents do not count, and signs
-separate words, so that a path, or an identifier with underscores, is found by its pieces, side by side; a name such as parseQuery is one
-word. No other sign has a meaning.
+		Long: `search finds the parts in which all the words occur: what was said, what tools were called with, what they answered.
+Several words between quotation marks must be side by side; a * at the end of a word matches any ending. Case and
+accents do not count, and signs separate words, so that a path, or an identifier with underscores, is found by its
+pieces, side by side; a name such as parseQuery is one word. No other sign has a meaning.
 
-What the model no longer sees, or never saw because it was too long to be sent, is found too. ` + "`elided`" + ` says that less of the part is shown, ` + "`folded`" + ` that a summary stands for it.`,
+What the model no longer sees, or never saw because it was too long to be sent, is found too: ` + "`elided`" + ` says that less of
+the part is shown, ` + "`folded`" + ` that a summary replaced it.`,
 		Example: `  winnow search connection refused
   winnow search '"permission denied"' --tool bash --since 7d
   winnow search 'parseQuer*' --product claude-code --limit 5`,
@@ -78,16 +80,16 @@ What the model no longer sees, or never saw because it was too long to be sent, 
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			q.Words, q.Role = strings.Join(args, " "), session.Role(role)
 			if q.Role != "" && q.Role != session.User && q.Role != session.Assistant {
-				return cli.Usage("--role is %s or %s, not %q", session.User, session.Assistant, role)
+				return cli.Usage("--role must be %s or %s, not %q", session.User, session.Assistant, role)
 			}
 			if q.Product != "" && !slices.Contains(all.Names(), q.Product) {
-				return cli.Usage("there is no product %q; there are %s", q.Product, strings.Join(all.Names(), ", "))
+				return cli.Usage("unknown product %q; use %s", q.Product, strings.Join(all.Names(), ", "))
 			}
 			if q.Since, err = sinceWhen(since, a.Env.Now()); err != nil {
 				return err
 			}
 			if q.Limit < 1 {
-				return cli.Usage("--limit is a number from 1 on, not %d", q.Limit)
+				return cli.Usage("--limit must be at least 1, not %d", q.Limit)
 			}
 			return runSearch(cmd.Context(), a, q)
 		},
@@ -104,7 +106,8 @@ What the model no longer sees, or never saw because it was too long to be sent, 
 	return cmd
 }
 
-// sinceWhen reads a moment, or how long ago it was. A date without a zone is in the zone of the clock.
+// sinceWhen reads a moment, or how long ago it was. A date without a zone is in the zone of the
+// clock.
 func sinceWhen(text string, now time.Time) (session.Millis, error) {
 	if text == "" {
 		return 0, nil
@@ -123,7 +126,8 @@ func sinceWhen(text string, now time.Time) (session.Millis, error) {
 			}
 		}
 	}
-	return 0, cli.Usage("--since is a date such as 2026-01-31 or 2026-01-31T12:00, or a time ago such as 90m, 36h, 7d, 4w, not %q", text)
+	return 0, cli.Usage("--since must be a date such as 2026-01-31 or 2026-01-31T12:00, or a time ago such as 90m, 36h, 7d, 4w, not %q",
+		text)
 }
 
 func runSearch(ctx context.Context, a *cli.App, q store.Search) error {
@@ -133,10 +137,8 @@ func runSearch(ctx context.Context, a *cli.App, q store.Search) error {
 	doc := searched{Words: q.Words, Hits: []searchHit{}}
 	kept, err := openToSearch(ctx, a)
 	if errors.Is(err, source.ErrNoStore) {
-		if a.JSON {
-			if err := a.Print(doc); err != nil {
-				return err
-			}
+		if err := a.Tell(doc, func() {}); err != nil {
+			return err
 		}
 		return cli.Hint(cli.Nothing("there is no store yet"), "`winnow import FILE` puts a session there")
 	}
@@ -173,12 +175,8 @@ func runSearch(ctx context.Context, a *cli.App, q store.Search) error {
 	for _, err := range found.Damaged {
 		doc.Damaged = append(doc.Damaged, err.Error())
 	}
-	if a.JSON {
-		if err := a.Print(doc); err != nil {
-			return err
-		}
-	} else {
-		showHits(a, doc)
+	if err := a.Tell(doc, func() { showHits(a, doc) }); err != nil {
+		return err
 	}
 	if len(found.Damaged) > 0 {
 		return cli.Partly{Hits: found.Damaged}
@@ -193,7 +191,8 @@ func runSearch(ctx context.Context, a *cli.App, q store.Search) error {
 	return nil
 }
 
-// openToSearch opens the store so that its index can follow, or only for reading where it must not be written.
+// openToSearch opens the store so that its index can follow, or only for reading where it must not
+// be written.
 func openToSearch(ctx context.Context, a *cli.App) (store.Store, error) {
 	kept, err := source.OpenStore(ctx, a, source.Changing)
 	if errors.Is(err, store.ErrReadOnly) {
@@ -280,7 +279,7 @@ func showHits(a *cli.App, doc searched) {
 		if title := rule.Shorten(visible.Line(cmp.Or(h.Title, h.Directory)), 60); title != "" {
 			head = append(head, paint("", "  "+title))
 		}
-		a.Spans(append(head, paint("", "\n")))
+		_ = a.Out.Spans(append(head, paint("", "\n"))...) // a failed write is remembered
 		line := []string{what}
 		if t := source.When(h.Time); t != "" {
 			line = append(line, t)
@@ -294,7 +293,7 @@ func showHits(a *cli.App, doc searched) {
 			snippet = append(snippet, paint("", h.Snippet[at:m[0]]), paint("1;33", h.Snippet[m[0]:m[1]]))
 			at = m[1]
 		}
-		a.Spans(append(snippet, paint("", h.Snippet[at:]+"\n")))
+		_ = a.Out.Spans(append(snippet, paint("", h.Snippet[at:]+"\n"))...)
 	}
 	if doc.Total > len(doc.Hits) {
 		a.Printf("\n%s of %s; --limit shows more\n", token.Grouped(len(doc.Hits)), cli.Plural(doc.Total, "hit", "hits"))

@@ -45,9 +45,10 @@ func showCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show SRC",
 		Short: "Print what a session was about and changed, its log, message by message, and its receipts",
-		Long: `show prints the turns of a session with their titles, what came of them and the files that they changed, then the log and the receipts. Titles and
-diffs were written down by the program that ran the session, winnow or OpenCode; where they were not, the first sentence of the request and of the answer stand in
-their place. --diff prints what changed in the files, too.`,
+		Long: `show prints the turns of a session with their titles, what came of them and the files that they changed, then the log
+and the receipts. Titles and diffs were written down by the program that ran the session, winnow or OpenCode; if they
+were not, the first sentences of the request and of the answer are shown instead. --diff also prints what changed in the
+files.`,
 		Example: `  winnow show ses_0123
   winnow show ses_0123 --diff
   winnow show session.jsonl --json
@@ -76,7 +77,7 @@ func runShow(ctx context.Context, a *cli.App, src string, diff bool, html output
 	}
 	page := ""
 	if html.To != "" {
-		if page, err = output.WritePage(ctx, a, s, &html, output.Named(s, a), nil, "", ""); err != nil || page == "-" {
+		if page, err = html.Write(ctx, a, s, output.Written{Name: output.NameOf(a, s)}); err != nil || page == "-" {
 			return errors.Join(err, s.Done())
 		}
 	}
@@ -88,29 +89,24 @@ func runShow(ctx context.Context, a *cli.App, src string, diff bool, html output
 	if err != nil {
 		return err
 	}
-	if a.JSON {
-		doc := shown{Turns: turns, Files: files, Session: log, Ledger: append([]rule.Elision{}, state.Ledger.All()...), Receipts: append([]pivot.Receipt{}, state.Receipts...),
-			Pins: append([]rule.Pin{}, state.Pins...), Dismissed: append([]string{}, slices.Sorted(maps.Keys(state.Dismissed))...), Undone: []string{}, Cost: paid.Total().Dollars(), Bill: paid, Page: page}
-		for id := range state.Undone {
-			doc.Undone = append(doc.Undone, id)
+	doc := shown{Session: log, Ledger: append([]rule.Elision{}, state.Ledger.All()...),
+		Receipts: append([]pivot.Receipt{}, state.Receipts...), Pins: append([]rule.Pin{}, state.Pins...),
+		Dismissed: append([]string{}, slices.Sorted(maps.Keys(state.Dismissed))...),
+		Undone:    append([]string{}, slices.Sorted(maps.Keys(state.Undone))...),
+		Cost:      paid.Total().Dollars(), Bill: paid, Turns: turns, Files: files, Page: page}
+	return s.Tell(a, doc, func() {
+		showTurns(a, log.Info.Title, turns, files)
+		for i := range log.Messages {
+			showMessage(a, &log.Messages[i], state.Ledger, state.Undone)
 		}
-		if err := a.Print(doc); err != nil {
-			return err
+		for _, r := range state.Receipts {
+			a.Printf("receipt %s  %s  %s → %s tokens\n", r.ID, r.Kind, token.Grouped(r.TokensBefore), token.Grouped(r.TokensAfter))
 		}
-		return s.Done()
-	}
-	showTurns(a, log.Info.Title, turns, files)
-	for i := range log.Messages {
-		showMessage(a, &log.Messages[i], state.Ledger, state.Undone)
-	}
-	for _, r := range state.Receipts {
-		a.Printf("receipt %s  %s  %s → %s tokens\n", r.ID, r.Kind, token.Grouped(r.TokensBefore), token.Grouped(r.TokensAfter))
-	}
-	if words := strings.Join(paid.Words(tui.Dollars), " · "); words != "" {
-		a.Printf("cost %s\n", strings.TrimPrefix(words, "cost ")) // "cost unknown: …" says it itself
-	}
-	output.SayPage(a, page)
-	return s.Done()
+		if words := strings.Join(paid.Words(tui.Dollars), " · "); words != "" {
+			a.Printf("cost %s\n", strings.TrimPrefix(words, "cost ")) // "cost unknown: …" says it itself
+		}
+		output.SayPage(a, page)
+	})
 }
 
 func showMessage(a *cli.App, m *session.Message, ledger rule.Ledger, undone map[string]bool) {
@@ -168,8 +164,8 @@ type changedFile struct {
 	Patch     string `json:"patch,omitzero"` // with --diff
 }
 
-// turnsOf are the turns of a log with what their outlines say; where one has none, its first and last words and its snapshots say it. files are those that
-// the whole session changed.
+// turnsOf are the turns of a log with what their outlines say; where one has none, its first and
+// last words and its snapshots say it. files are those that the whole session changed.
 func turnsOf(ctx context.Context, a *cli.App, log *session.Session, patches bool) (turns []shownTurn, files []changedFile, err error) {
 	kept, err := readable(ctx, a, log)
 	if err != nil {
@@ -208,7 +204,8 @@ func readable(ctx context.Context, a *cli.App, log *session.Session) (*snapshot.
 	return kept, err
 }
 
-// filesBetween are the files that differ between the first and the last snapshot of messages; nil where that cannot be known.
+// filesBetween are the files that differ between the first and the last snapshot of messages; nil
+// where that cannot be known.
 func filesBetween(ctx context.Context, kept *snapshot.Repository, messages []session.Message) []session.FileDiff {
 	from, to := session.Snapshots(messages)
 	if kept == nil || from == "" {
@@ -242,7 +239,8 @@ func changed(diffs []session.FileDiff, patches bool) []changedFile {
 	return files
 }
 
-// summed sums what turns changed: where there are no snapshots, a line that was changed twice counts twice.
+// summed sums what turns changed: where there are no snapshots, a line that was changed twice
+// counts twice.
 func summed(turns []shownTurn) []changedFile {
 	at := map[string]int{}
 	files := []changedFile{}

@@ -36,11 +36,8 @@ func versionCommand(a *cli.App) *cobra.Command {
   winnow version --json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			v := versionOf()
-			if a.JSON {
-				return a.Print(versioned{v, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH})
-			}
-			a.Printf("winnow %s (%s, %s/%s)\n", v, runtime.Version(), runtime.GOOS, runtime.GOARCH)
-			return nil
+			doc := versioned{v, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
+			return a.Tell(doc, func() { a.Printf("winnow %s (%s, %s)\n", doc.Version, doc.Go, doc.Platform) })
 		},
 	}
 }

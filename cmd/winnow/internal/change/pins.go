@@ -12,7 +12,8 @@ import (
 	"github.com/winnowhq/winnow/store"
 )
 
-// PinTexts pins texts, and gives the receipts of those that changed the view. One that is pinned already is as it was wanted.
+// PinTexts pins texts, and returns the receipts of those that changed the view. A text that is
+// pinned already is left as it is.
 func PinTexts(ctx context.Context, s *source.Session, texts []string) (made []pivot.Receipt, err error) {
 	for _, text := range texts {
 		p, err := s.Engine.Pin(ctx, s.ID, rule.Pin{Text: text})
@@ -33,7 +34,7 @@ func PinTexts(ctx context.Context, s *source.Session, texts []string) (made []pi
 	return made, nil
 }
 
-// ReceiptOf is the receipt of a pin, nil where it changed nothing of the view.
+// ReceiptOf is the receipt of a pin, nil if it did not change the view.
 func ReceiptOf(ctx context.Context, s *source.Session, p rule.Pin) (*pivot.Receipt, error) {
 	receipts, err := s.Engine.Receipts(ctx, s.ID)
 	for i := range receipts {
@@ -44,7 +45,8 @@ func ReceiptOf(ctx context.Context, s *source.Session, p rule.Pin) (*pivot.Recei
 	return nil, err
 }
 
-// recallPins are the pins of a file: what it quotes because it was pinned.
+// recallPins gives a session that was read from a file its pins: what it quotes because it was
+// pinned.
 func recallPins(ctx context.Context, s *source.Session) error {
 	log, _, err := s.Engine.Session(ctx, s.ID)
 	if err != nil {
@@ -58,12 +60,11 @@ func recallPins(ctx context.Context, s *source.Session) error {
 			continue
 		}
 		pin := rule.Pin{ID: n.Kept, Time: m.Time.Created}
-		switch of, _ := session.FindPart(log.Messages, first(n.Quotes)); {
-		case len(n.Quotes) == 0:
+		if len(n.Quotes) == 0 {
 			pin.Text = pivot.PinnedText(m.Parts[0].Text)
-		case len(n.Quotes) == 1 || of == nil:
+		} else if of, _ := session.FindPart(log.Messages, n.Quotes[0]); len(n.Quotes) == 1 || of == nil {
 			pin.Part = n.Quotes[0]
-		default:
+		} else {
 			pin.Message = of.ID
 		}
 		pins = append(pins, pin)
@@ -71,12 +72,5 @@ func recallPins(ctx context.Context, s *source.Session) error {
 	if len(pins) == 0 {
 		return nil
 	}
-	return apply(ctx, s, func(store.State) store.Change { return store.Change{Pin: pins} })
-}
-
-func first(list []string) string {
-	if len(list) == 0 {
-		return ""
-	}
-	return list[0]
+	return s.Apply(ctx, store.Change{Pin: pins})
 }

@@ -22,11 +22,11 @@ import (
 	"github.com/winnowhq/winnow/inplace"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/store"
-	"github.com/winnowhq/winnow/visible"
 )
 
-// restored is what is remembered of a file in which elided parts were restored, by name or with a pin: the receipts of that. The file itself says nothing of it, for a part that is shown whole is
-// to the byte what the product wrote. It lies in winnow's data folder, named by the path of the file.
+// restored is what is remembered of a file in which parts were restored, by name or with a pin: the
+// receipts. The file itself says nothing of it, because a part that is shown whole is byte for byte
+// what the product wrote. It is kept in winnow's data folder, named by the path of the file.
 type restored struct {
 	Path     string           `json:"path"` // the real one
 	Size     int64            `json:"size"` // of the file, when it was written
@@ -34,25 +34,21 @@ type restored struct {
 	Restores []source.Restore `json:"restores"`
 }
 
-var restoredJSON = []jsontext.Options{jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)}
+var foreign = json.JoinOptions(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
 
-// restoredOf is the real path of a file, and where what is remembered of it lies.
+// restoredOf is the real path of a file, and where what is remembered of it is kept.
 func restoredOf(a *cli.App, path string) (file, record string, err error) {
-	if file, err = filepath.EvalSymlinks(path); err != nil {
-		return "", "", err
+	if file, err = filepath.EvalSymlinks(path); err == nil {
+		file, err = filepath.Abs(file)
 	}
-	if file, err = filepath.Abs(file); err != nil {
-		return "", "", err
-	}
-	room, err := output.Room(a)
 	if err != nil {
 		return "", "", err
 	}
-	sum := sha256.Sum256([]byte(file))
-	return file, filepath.Join(room.Dir, "restored", hex.EncodeToString(sum[:])+".json"), nil
+	room, err := output.Room(a)
+	return file, filepath.Join(room.Dir, "restored", hashText([]byte(file))+".json"), err
 }
 
-// hashOf is the hash of the first bytes of a file, of all of them with a negative size.
+// hashOf is the hash of the first bytes of a file, of all of them if size is negative.
 func hashOf(path string, size int64) (hash string, n int64, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -68,8 +64,14 @@ func hashOf(path string, size int64) (hash string, n int64, err error) {
 	return hex.EncodeToString(h.Sum(nil)), n, err
 }
 
-// recallRestores gives a session that was read from a file its pins, and the receipts of the restores that made it what it is. Those of a file that was changed since, other than by
-// lines at its end, are nothing.
+func hashText(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// recallRestores gives a session that was read from a file its pins, and the receipts of the
+// restores that made it what it is. If the file was changed since, except by lines at its end, they
+// are ignored.
 func recallRestores(ctx context.Context, a *cli.App, s *source.Session) error {
 	if err := recallPins(ctx, s); err != nil || s.Stored || s.Path == "-" {
 		return err
@@ -84,10 +86,11 @@ func recallRestores(ctx context.Context, a *cli.App, s *source.Session) error {
 	}
 	var r restored
 	if err == nil {
-		err = json.Unmarshal(text, &r, restoredJSON[0], restoredJSON[1])
+		err = json.Unmarshal(text, &r, foreign)
 	}
 	if err != nil {
-		return cli.Hint(fmt.Errorf("what is remembered of the restores in this file cannot be read: %w", err), "remove "+record+" to go on without it")
+		return cli.Hint(fmt.Errorf("what is remembered of the restores in this file cannot be read: %w", err),
+			"remove "+record+" to continue without it")
 	}
 	if hash, n, err := hashOf(file, r.Size); err != nil || r.Path != file || n != r.Size || hash != r.Hash {
 		return err
@@ -95,7 +98,7 @@ func recallRestores(ctx context.Context, a *cli.App, s *source.Session) error {
 	for i := range r.Restores {
 		receipt := r.Restores[i].Receipt
 		receipt.SessionID = s.ID
-		if err := apply(ctx, s, func(store.State) store.Change { return store.Change{Receipt: &receipt} }); err != nil {
+		if err := s.Apply(ctx, store.Change{Receipt: &receipt}); err != nil {
 			return err
 		}
 	}
@@ -104,20 +107,9 @@ func recallRestores(ctx context.Context, a *cli.App, s *source.Session) error {
 	return nil
 }
 
-// apply changes a session beside the engine.
-func apply(ctx context.Context, s *source.Session, change func(store.State) store.Change) error {
-	_, now, err := s.Engine.Session(ctx, s.ID)
-	if err != nil {
-		return err
-	}
-	c := change(now)
-	c.Base = now.Revision
-	_, err = s.Store.Apply(ctx, s.ID, c)
-	return err
-}
-
-// undone notes the bytes that the file was made from, once the last restore in it is undone and where they still are what they were: the session is then that of those
-// bytes. Otherwise it is written as it is; marks in it may then stand in another order.
+// undone notes the bytes that the file was made from, after the last restore in it was undone, if
+// they are still what they were: the session is then that of those bytes. Otherwise it is written
+// as it is; marks in it may then be in another order.
 func undone(s *source.Session, receipt string) {
 	last := len(s.Restores) - 1
 	if last < 0 || s.Restores[last].Receipt.ID != receipt || s.Grown {
@@ -129,18 +121,13 @@ func undone(s *source.Session, receipt string) {
 	}
 }
 
-func hashText(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
-}
-
-// keepRestores remembers the restores of elided parts that stand in a file that was just written.
-func keepRestores(ctx context.Context, a *cli.App, s *source.Session, output string, replaced *inplace.Replaced) error {
+// keepRestores remembers the restores in a file that was just written.
+func keepRestores(ctx context.Context, a *cli.App, s *source.Session, written string, replaced *inplace.Replaced) error {
 	_, state, err := s.Engine.Session(ctx, s.ID)
 	if err != nil {
 		return err
 	}
-	file, record, err := restoredOf(a, output)
+	file, record, err := restoredOf(a, written)
 	if err != nil {
 		return err
 	}
@@ -155,7 +142,8 @@ func keepRestores(ctx context.Context, a *cli.App, s *source.Session, output str
 			continue
 		}
 		one := source.Restore{Receipt: *made, From: from, Hash: hashText(s.Doc.Source)}
-		if at := slices.IndexFunc(s.Restores, func(r source.Restore) bool { return r.Receipt.ID == made.ID }); at >= 0 {
+		known := func(r source.Restore) bool { return r.Receipt.ID == made.ID }
+		if at := slices.IndexFunc(s.Restores, known); at >= 0 {
 			one = s.Restores[at]
 		}
 		r.Restores = append(r.Restores, one)
@@ -169,7 +157,7 @@ func keepRestores(ctx context.Context, a *cli.App, s *source.Session, output str
 	if r.Hash, r.Size, err = hashOf(file, -1); err != nil {
 		return err
 	}
-	text, err := json.Marshal(r, restoredJSON[0], restoredJSON[1])
+	text, err := json.Marshal(r, foreign)
 	if err != nil {
 		return err
 	}
@@ -180,11 +168,4 @@ func keepRestores(ctx context.Context, a *cli.App, s *source.Session, output str
 		_, err := w.Write(append(text, '\n'))
 		return err
 	})
-}
-
-// rememberRestores keeps the restores in a file. Where that does not work the file is written all the same: only undo will not know of them.
-func rememberRestores(ctx context.Context, a *cli.App, s *source.Session, output string, replaced *inplace.Replaced) {
-	if err := keepRestores(ctx, a, s, output, replaced); err != nil {
-		fmt.Fprintln(a.Env.Stderr, visible.Text(fmt.Sprintf("winnow: winnow undo will not know of this change: %v", err)))
-	}
 }

@@ -12,8 +12,9 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// Undo takes a pivot or a pruning back, a restore or a pin. A file has no receipts but those of recallRestores: what it says itself counts, the time of each elision and
-// quotation, and the pivot that the window begins with.
+// Undo takes back a compaction, a pruning, a restore or a pin. A file has no receipts except those
+// of recallRestores: what it says itself counts, the time of each elision and quotation, and the
+// pivot that the window begins with.
 func Undo(ctx context.Context, a *cli.App, s *source.Session, what string, c *Document) error {
 	if what == "" && s.FromFile() {
 		newest, err := newestOf(ctx, s)
@@ -42,7 +43,7 @@ func Undo(ctx context.Context, a *cli.App, s *source.Session, what string, c *Do
 	return nil
 }
 
-// OrNothing makes "there is nothing to undo" of an error, when nothing was named.
+// OrNothing makes "there is nothing to undo" of an error, if nothing was named.
 func OrNothing(err error, what string) error {
 	if what == "" && winnow.CodeOf(err) == winnow.NotFound {
 		return cli.Nothing(err.(*winnow.Error).Err.Error())
@@ -57,7 +58,8 @@ type deed struct {
 	time     session.Millis
 }
 
-// newestRestore is the newest restore of elided parts that stands, nil without one. All receipts of a file are of such.
+// newestRestore is the newest restore that was not undone, nil if there is none. All receipts of a
+// file are of restores.
 func newestRestore(ctx context.Context, s *source.Session) (*pivot.Receipt, error) {
 	_, state, err := s.Engine.Session(ctx, s.ID)
 	for i := range slices.Backward(state.Receipts) {
@@ -68,9 +70,11 @@ func newestRestore(ctx context.Context, s *source.Session) (*pivot.Receipt, erro
 	return nil, err
 }
 
-// together is how far apart, in milliseconds, the marks of one pruning are: another product looks at the clock for each of them.
+// together is how far apart, in milliseconds, the marks of one pruning are: another product reads
+// the clock for each.
 const together = 1000
 
+// newestOf finds what was done last.
 func newestOf(ctx context.Context, s *source.Session) (deed, error) {
 	report, err := s.Engine.Inspect(ctx, s.ID)
 	if err != nil {
@@ -108,11 +112,12 @@ func newestOf(ctx context.Context, s *source.Session) (deed, error) {
 		}
 	}
 	if len(d.elisions) == 0 {
-		none := cli.Nothing("nothing is elided and nothing is folded")
+		none := cli.Nothing("nothing is left out and nothing is folded")
 		if s.Doc.Format != "anthropic" && s.Doc.Format != "openai" {
 			return d, none
 		}
-		return d, cli.Hint(none, "a request body, once it is written, does not say what was left out; go back to the original")
+		return d, cli.Hint(none,
+			"a request body, once it is written, does not say what was left out; go back to the original")
 	}
 	return d, nil
 }

@@ -6,15 +6,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
 	"github.com/winnowhq/winnow/cmd/winnow/internal/draft"
@@ -25,12 +22,12 @@ import (
 
 // App is one run of the command: the world, and the flags that every command has.
 type App struct {
-	Env   Env // Stdout and Stderr are out and err
-	Files draft.Files
+	Env     Env // its Stdout and Stderr are Out and Err
+	Files   draft.Files
+	Version string
 
-	Out, Err *visible.Writer // standard output and standard error: what is written there is text, whoever wrote it
-	Raw      *outlet         // standard output for data, see data
-	Version  string
+	Out, Err *visible.Writer // standard output and standard error, made safe for a terminal
+	raw      *outlet         // standard output for data, see Data
 
 	JSON       bool
 	ConfigFile string
@@ -44,21 +41,23 @@ type App struct {
 	NoColor    bool
 	Quiet      bool
 
-	// databases are the paths that were seen to be of databases. One is not opened again beside a reading of it that goes on: to close a file takes away the
-	// locks that the process has on it.
+	// Databases are the paths known to be databases. One that is being read must not be opened a
+	// second time: closing a file drops the locks that the process has on it.
 	Databases sync.Map
 
 	Held *inplace.Claim // the file that is being read to be replaced
 
 	ignored sync.Once // what is ignored was told
 
-	Orderly atomic.Bool // the command ends by itself soon after an interruption, and must: see attend
+	Orderly atomic.Bool // after an interruption the command needs time to put things in order, see attend
 }
 
+// New is a run in a world.
 func New(env Env, version string) *App {
 	stdout := newOutlet(env.Stdout)
-	a := &App{Env: env, Version: version, Files: draft.Files{Faults: env.Faults}, Out: visible.To(stdout), Err: visible.To(env.Stderr), Raw: stdout}
-	a.Env.Stdout, a.Env.Stderr = a.Out, a.Err // nothing goes past them
+	a := &App{Env: env, Version: version, Files: draft.Files{Faults: env.Faults},
+		Out: visible.To(stdout), Err: visible.To(env.Stderr), raw: stdout}
+	a.Env.Stdout, a.Env.Stderr = a.Out, a.Err // nothing bypasses them
 	return a
 }
 
@@ -68,38 +67,32 @@ func (a *App) Run(ctx context.Context, root *cobra.Command, args []string) int {
 	root.SetIn(a.Env.Stdin)
 	root.SetOut(a.Out)
 	root.SetErr(a.Err)
-	err := a.attend(ctx, func() error { return errors.Join(root.ExecuteContext(ctx), a.Out.Flush(), a.Raw.finish()) })
+	err := a.attend(ctx, func() error {
+		return errors.Join(root.ExecuteContext(ctx), a.Out.Flush(), a.raw.finish())
+	})
 	code := exitCode(err)
 	if err != nil {
 		a.complain(err, code)
 	}
-	_ = a.Err.Flush() // there is nowhere to say that it failed
+	_ = a.Err.Flush() // there is nowhere to report that it failed
 	return code
 }
 
-// Data is standard output for what is not text for people: a session, a page, a view as a program takes it. It is byte for byte what was asked for, but for a
-// terminal, which would obey some of it.
-func (a *App) Data() io.Writer {
-	if a.Env.StdoutTerminal {
-		return a.Out
-	}
-	return a.Raw
-}
-
-// patience is how long a command that was interrupted has to end by itself. Most of them listen; reading a pipe and parsing
-// a huge file do not.
-const Patience = 300 * time.Millisecond
-
-// leaving is how long one has that must put things in order before it ends: the terminal, the calls of an agent.
-const leaving = 5 * time.Second
+const (
+	// Patience is how long an interrupted command has to end by itself. Most commands watch their
+	// context; reading a pipe and parsing a huge file do not.
+	Patience = 300 * time.Millisecond
+	// leaving is the same for a command that must put things in order first: the terminal, the
+	// calls of an agent.
+	leaving = 5 * time.Second
+)
 
 // attend runs a command until it ends or is interrupted.
 func (a *App) attend(ctx context.Context, run func() error) error {
 	ended := make(chan error, 1)
 	go func() { ended <- run() }()
-	var err error
 	select {
-	case err = <-ended:
+	case err := <-ended:
 		if err == nil || ctx.Err() == nil {
 			return err
 		}
@@ -109,10 +102,10 @@ func (a *App) attend(ctx context.Context, run func() error) error {
 			patient = leaving
 		}
 		select {
-		case err = <-ended:
+		case err := <-ended:
 			var end ending
 			if err == nil || errors.As(err, &end) && end.kept {
-				return err // it was done, or says how it goes on
+				return err // it was done, or says how to continue
 			}
 		case <-time.After(patient):
 		}
@@ -121,16 +114,15 @@ func (a *App) attend(ctx context.Context, run func() error) error {
 	return ErrInterrupted
 }
 
-// errInterrupted is how a command ends when a signal came.
+// ErrInterrupted is how a command ends after a signal.
 var ErrInterrupted error = interrupted{}
 
 type interrupted struct{}
 
 func (interrupted) Error() string { return "interrupted; nothing is half-written" }
-
 func (interrupted) Unwrap() error { return context.Canceled }
 
-// complain says on standard error what went wrong and what to do.
+// complain prints on standard error what went wrong and what to do.
 func (a *App) complain(err error, code int) {
 	word := "winnow: "
 	if code == ExitNothing {
@@ -143,7 +135,8 @@ func (a *App) complain(err error, code int) {
 	}
 }
 
-// mostLines is how much of an error is printed: one that lists every message of a session helps nobody.
+// mostLines is how much of an error is printed: one that lists every message of a session helps
+// nobody.
 const mostLines = 16
 
 func firstLines(text string) string {
@@ -151,48 +144,8 @@ func firstLines(text string) string {
 	if len(lines) <= mostLines {
 		return text
 	}
-	return strings.Join(lines[:mostLines-1], "\n") + fmt.Sprintf("\n  and %s more lines", token.Grouped(len(lines)-mostLines+1))
-}
-
-// Print writes the JSON document of a command.
-func (a *App) Print(document any) error {
-	text, err := json.Marshal(document, json.Deterministic(true), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true),
-		jsontext.WithIndent("  "))
-	if err != nil {
-		return fmt.Errorf("the result cannot be written as JSON: %w", err)
-	}
-	_, err = a.Out.Write(append(visible.JSON(text), '\n'))
-	return err
-}
-
-// Printf writes to standard output, for people.
-func (a *App) Printf(format string, args ...any) { fmt.Fprintf(a.Out, format, args...) }
-
-// Progress says on a terminal what is being done; the returned function wipes it away.
-func (a *App) Progress(what string) func() {
-	if !a.Env.StderrTerminal || a.Quiet {
-		return func() {}
-	}
-	a.Say("%s…", what)
-	return func() { a.Say("") }
-}
-
-// Say puts a text in the place of the line of progress, "" for none. A terminal that takes none misses nothing.
-func (a *App) Say(format string, args ...any) { _ = a.Err.Progress(fmt.Sprintf(format, args...)) }
-
-// Counting says on a terminal how far it is, ten times a second at most; done wipes it away.
-func (a *App) Counting() (say func(format string, args ...any), done func()) {
-	if !a.Env.StderrTerminal || a.Quiet {
-		return func(string, ...any) {}, func() {}
-	}
-	var last time.Time
-	say = func(format string, args ...any) {
-		if now := time.Now(); now.Sub(last) >= 100*time.Millisecond {
-			last = now
-			a.Say(format+"…", args...)
-		}
-	}
-	return say, func() { a.Say("") }
+	return fmt.Sprintf("%s\n  and %s more lines", strings.Join(lines[:mostLines-1], "\n"),
+		token.Grouped(len(lines)-mostLines+1))
 }
 
 // Path is where a name given on the command line is.
@@ -203,7 +156,7 @@ func (a *App) Path(name string) string {
 	return filepath.Join(a.Env.Dir, name)
 }
 
-// Short gives a path relative to the current folder where it is below it.
+// Short is a path relative to the current folder, if it is below it.
 func (a *App) Short(path string) string {
 	if rel, err := filepath.Rel(a.Env.Dir, path); err == nil && !strings.HasPrefix(rel, "..") {
 		return rel

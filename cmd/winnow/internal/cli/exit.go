@@ -27,7 +27,7 @@ const (
 	ExitFailed      = 1
 	ExitUsage       = 2   // wrong usage or configuration
 	ExitInput       = 3   // input not understood
-	ExitPartly      = 4   // damaged pieces were skipped, some targets refused, an agent stopped at a limit, or doctor found something
+	ExitPartly      = 4   // done in part: damage was skipped, some targets were refused, an agent stopped at a limit
 	ExitNothing     = 5   // nothing to do
 	ExitInterrupted = 130 // by a signal
 )
@@ -75,12 +75,13 @@ func Resumable(err error, resume string) error {
 	return ending{err: err, hint: "the session is kept; continue with: " + resume, kept: true}
 }
 
-// Partly is the end of a command that did its work although pieces of the input were damaged, or some of several inputs could not be read.
+// Partly is the end of a command that did its work, although pieces of the input were damaged or
+// some of several inputs could not be read.
 type Partly struct {
 	Damaged []format.Damage
-	Across  int // files that they are in, when there are several: then they are only counted
-	Counted int // damaged pieces in those files of which nothing but their number is known
-	Failed  []error
+	Across  int     // files with damage, if there are several: the pieces are then only counted
+	Counted int     // damaged pieces in those files of which only the number is known
+	Failed  []error // files that could not be read
 	Hits    []error // of a search, that cannot be shown
 }
 
@@ -88,43 +89,38 @@ type Partly struct {
 const listedDamage = 10
 
 func (p Partly) Error() string {
-	var b strings.Builder
-	if n := len(p.Damaged); n > 0 && p.Across > 1 {
-		fmt.Fprintf(&b, "%s in %d files; everything else was read", Plural(n, "damaged piece was skipped", "damaged pieces were skipped"), p.Across)
-		p.Damaged = nil
-	} else if n > 0 {
-		b.WriteString(Plural(n, "damaged piece was", "damaged pieces were") + " skipped; everything else was read:")
-	}
-	for i, d := range p.Damaged {
-		if i == listedDamage {
-			fmt.Fprintf(&b, "\n  and %s more", token.Grouped(len(p.Damaged)-i))
-			break
+	var told []string
+	skipped := func(n int) string { return Plural(n, "damaged piece was skipped", "damaged pieces were skipped") }
+	switch n := len(p.Damaged); {
+	case n > 0 && p.Across > 1:
+		told = append(told, fmt.Sprintf("%s in %d files; everything else was read", skipped(n), p.Across))
+	case n > 0:
+		told = append(told, skipped(n)+"; everything else was read:")
+		for _, d := range p.Damaged[:min(n, listedDamage)] {
+			where := fmt.Sprintf("byte %d", d.Offset)
+			if d.Line > 0 {
+				where = fmt.Sprintf("line %d", d.Line)
+			}
+			told = append(told, fmt.Sprintf("  %s (%s): %s", where, Plural(d.Bytes, "byte", "bytes"), d.Reason))
 		}
-		where := fmt.Sprintf("byte %d", d.Offset)
-		if d.Line > 0 {
-			where = fmt.Sprintf("line %d", d.Line)
+		if n > listedDamage {
+			told = append(told, fmt.Sprintf("  and %s more", token.Grouped(n-listedDamage)))
 		}
-		fmt.Fprintf(&b, "\n  %s (%s): %s", where, Plural(d.Bytes, "byte", "bytes"), d.Reason)
+	case p.Counted > 0:
+		told = append(told, fmt.Sprintf("%s in %s; everything else was read", skipped(p.Counted),
+			Plural(p.Across, "file", "files")))
 	}
-	if p.Counted > 0 {
-		fmt.Fprintf(&b, "%s in %s; everything else was read", Plural(p.Counted, "damaged piece was skipped", "damaged pieces were skipped"), Plural(p.Across, "file", "files"))
-	}
-	if len(p.Failed) > 0 {
-		if b.Len() > 0 {
-			b.WriteString("\n")
+	list := func(errs []error, one, more string) {
+		if len(errs) > 0 {
+			told = append(told, Plural(len(errs), one, more))
 		}
-		b.WriteString(Plural(len(p.Failed), "file was", "files were") + " not read:")
-		for _, err := range p.Failed {
-			b.WriteString("\n  " + err.Error())
-		}
-	}
-	if len(p.Hits) > 0 {
-		b.WriteString(Plural(len(p.Hits), "hit is", "hits are") + " damaged and not shown:")
-		for _, err := range p.Hits {
-			b.WriteString("\n  " + err.Error())
+		for _, err := range errs {
+			told = append(told, "  "+err.Error())
 		}
 	}
-	return b.String()
+	list(p.Failed, "file was not read:", "files were not read:")
+	list(p.Hits, "hit is damaged and not shown:", "hits are damaged and not shown:")
+	return strings.Join(told, "\n")
 }
 
 // ExitCode is that of a command that did its work in part.
@@ -181,11 +177,12 @@ func each(err error, do func(error)) {
 	}
 }
 
-// loopPrefix is what the errors of a loop begin with: which session it is about is said with how to go on.
+// loopPrefix is what the errors of a loop begin with. The hint on how to continue names the
+// session.
 var loopPrefix = regexp.MustCompile(`^agent: (session [^ :]*: )?`)
 
-// explainError separates what went wrong from what to do about it. Errors have their hints at the end of their text, for programs
-// that print nothing else; here they get lines of their own.
+// explainError separates what went wrong from what to do about it. Errors have their hints at the
+// end of their text, for programs that print nothing else; here they get lines of their own.
 func explainError(err error) (text string, hints []string) {
 	text = loopPrefix.ReplaceAllString(strings.TrimPrefix(err.Error(), "winnow: "), "")
 	take := func(hint, before, after string) {
@@ -215,8 +212,8 @@ func explainError(err error) (text string, hints []string) {
 	switch {
 	case len(hints) > 0:
 	case errors.As(err, &syntax) && syntax.Format == all.UnknownFormat:
-		text = strings.Replace(text, syntax.Error(), fmt.Sprintf("this is no session that winnow knows: %v", syntax.Err), 1)
-		hints = append(hints, "it was looked at for the signs of:")
+		text = strings.Replace(text, syntax.Error(), fmt.Sprintf("not a session format winnow recognises: %v", syntax.Err), 1)
+		hints = append(hints, "winnow recognises:")
 		for _, f := range all.Formats() {
 			hints = append(hints, "  "+f.Title())
 		}

@@ -10,18 +10,15 @@ import (
 	"github.com/winnowhq/winnow/tui"
 )
 
-// UndoOf is how to take back what was written to a file, "" when no file was written.
+// UndoOf is the command that takes back what was written to a file, "" if no file was written.
 func UndoOf(path string) string {
 	if path == "" || path == "-" {
 		return ""
 	}
-	if strings.ContainsAny(path, " \t'\"$`\\*?;&|<>()") {
-		path = "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
-	}
-	return "winnow undo " + path
+	return "winnow undo " + ShellWord(path)
 }
 
-// Known is a cost to sort by: one that is not known comes last.
+// Known is a cost to sort by: an unknown one comes last.
 func Known(cost *float64) float64 {
 	if cost == nil {
 		return -1
@@ -29,7 +26,7 @@ func Known(cost *float64) float64 {
 	return *cost
 }
 
-// CostOf is a cost for people: with a mark where some of it is not known.
+// CostOf is a cost for people, marked if the cost of some requests is unknown.
 func CostOf(cost *float64, without int) string {
 	switch {
 	case cost == nil || without > 0 && *cost == 0:
@@ -73,6 +70,7 @@ func Age(d time.Duration) string {
 	return fmt.Sprintf("%d mo", int(d.Hours()/24/30))
 }
 
+// BytesOf is a number of bytes in its largest unit.
 func BytesOf(n int64) string {
 	switch {
 	case n >= 1e9:
@@ -112,6 +110,7 @@ func dollars(cost float64) string {
 	return fmt.Sprintf("$%.2f", cost)
 }
 
+// Price is a price in US dollars per million tokens, "-" for 0.
 func Price(p float64) string {
 	if p == 0 {
 		return "-"
@@ -119,7 +118,7 @@ func Price(p float64) string {
 	return strings.TrimRight(strings.TrimRight(fmt.Sprintf("%.3f", p), "0"), ".")
 }
 
-// ShellWord is a name as a shell takes it.
+// ShellWord quotes a name for a shell where it must be.
 func ShellWord(name string) string {
 	if strings.ContainsFunc(name, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_-./:@%+,", r)

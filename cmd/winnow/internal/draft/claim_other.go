@@ -7,5 +7,6 @@ import (
 	"runtime"
 )
 
-// claim takes a file for this process. Windows does it by itself: what is open cannot be removed. Elsewhere it cannot be known.
+// claim takes a file for this process. Windows does it by itself: what is open cannot be removed.
+// Elsewhere it cannot be known.
 func claim(*os.File) bool { return runtime.GOOS == "windows" }

@@ -7,7 +7,8 @@ import (
 	"syscall"
 )
 
-// claim takes a file for this process, until it is closed or the process ends in whatever way. It reports whether nobody else has it.
+// claim takes a file for this process, until it is closed or the process ends in whatever way. It
+// reports whether nobody else has it.
 func claim(f *os.File) bool {
 	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil
 }

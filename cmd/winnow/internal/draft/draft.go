@@ -72,8 +72,8 @@ func temporary(path string) (before, after string) {
 	return "." + filepath.Base(path) + ".", ".unfinished"
 }
 
-// sweep removes what earlier runs left that were killed while they wrote to the same path. It is only tidying up: what cannot be
-// removed stays.
+// sweep removes what earlier runs left that were killed while they wrote to the same path. It is
+// only tidying up: what cannot be removed stays.
 func sweep(path string) {
 	folder := filepath.Dir(path)
 	list, err := os.ReadDir(folder)
@@ -125,8 +125,8 @@ func (u *Files) Finish(name, path string) error {
 	return nil
 }
 
-// Write writes to a temporary file beside the target and renames it: whoever looks sees the old file or the new one. A
-// device or a pipe is written to directly.
+// Write writes to a temporary file beside the target and renames it: whoever looks sees the old
+// file or the new one. A device or a pipe is written to directly.
 func (u *Files) Write(ctx context.Context, path string, write func(io.Writer) error) error {
 	mode := fs.FileMode(0o600) // a session may hold anything
 	if info, err := os.Stat(path); err == nil {
@@ -148,7 +148,8 @@ func (u *Files) Write(ctx context.Context, path string, write func(io.Writer) er
 	return nil
 }
 
-// Draft writes to a temporary file beside the target, and returns its name. After an error there is none.
+// Draft writes to a temporary file beside the target, and returns its name. After an error there is
+// none.
 func (u *Files) Draft(ctx context.Context, path string, mode fs.FileMode, write func(io.Writer) error) (name string, err error) {
 	f, err := u.Create(path)
 	if err != nil {

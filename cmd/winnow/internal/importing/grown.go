@@ -16,8 +16,9 @@ type growth struct {
 	rewritten string            // how the file's past differs from the stored one, "" when it goes on from it
 }
 
-// grow compares. The stored log has the messages of the file in their order, and may have some of its own among them. taken is how many of
-// the file's messages the store took over: that many must be there again.
+// grow compares. The stored log has the messages of the file in their order, and may have some of
+// its own among them. taken is how many of the file's messages the store took over: that many must
+// be there again.
 func grow(stored, file []session.Message, taken int) growth {
 	var g growth
 	places := make(map[string]int, len(file)) // id → its last position in the file

@@ -226,7 +226,8 @@ func (in *Importer) stored(ctx context.Context, id string, l source.Looked) (mes
 	if f, known := in.known[l.File.Path]; known && f.Session == id {
 		return messages, f.Messages, nil
 	}
-	// It came from elsewhere, or before files were remembered. Its source tells how much of it is the product's.
+	// It came from elsewhere, or before files were remembered. Its source tells how much of it is
+	// the product's.
 	source, err := in.Store.Source(ctx, id)
 	if err != nil || source == nil {
 		return messages, 0, err

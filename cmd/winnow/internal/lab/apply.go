@@ -18,8 +18,9 @@ import (
 	"github.com/winnowhq/winnow/replay"
 )
 
-// ApplyAdvice writes the recommended settings into the user's own configuration, or the one of --config, and those back to their defaults that stand against
-// them, so that what was measured is what is done. With --json it tells on standard error.
+// ApplyAdvice writes the recommended settings into the user's own configuration, or the one of
+// --config, and those back to their defaults that stand against them, so that what was measured is
+// what is done. With --json it tells on standard error.
 func ApplyAdvice(a *cli.App, r replay.Report, inForce winnow.Settings) error {
 	out := a.Out
 	if a.JSON {
@@ -98,8 +99,8 @@ func Advised(r replay.Report, inForce winnow.Settings) (map[string]string, error
 	return differing(wanted, inForce)
 }
 
-// keepAside copies a configuration to the first of FILE.orig, FILE.orig.2, … that is free or has the same content. Nothing that is there is written to, whatever it
-// is a link to.
+// keepAside copies a configuration to the first of FILE.orig, FILE.orig.2, … that is free or has
+// the same content. Nothing that is there is written to, whatever it is a link to.
 func keepAside(file string, data []byte) (kept string, made bool, err error) {
 	for n := 1; ; n++ {
 		kept = file + ".orig"
@@ -128,7 +129,8 @@ func keepAside(file string, data []byte) (kept string, made bool, err error) {
 	}
 }
 
-// difference shows the lines that changed between two texts, those between the first and the last that are the same at both ends.
+// difference shows the lines that changed between two texts, those between the first and the last
+// that are the same at both ends.
 func difference(before, after string) string {
 	old, now := strings.SplitAfter(before, "\n"), strings.SplitAfter(after, "\n")
 	for len(old) > 0 && len(now) > 0 && old[0] == now[0] {

@@ -126,13 +126,15 @@ func DocumentOf(r replay.Report, detail bool) Document {
 	return doc
 }
 
-// Files are where the table of --csv and the page of --html go, "" for nowhere and "-" for standard output.
+// Files are where the table of --csv and the page of --html go, "" for nowhere and "-" for standard
+// output.
 type Files struct {
 	Csv, Page string
 	Name      string // of what was replayed
 }
 
-// Files finds out where they may go, before anything is replayed: a table to a file that is not there yet, unless --force overwrites it.
+// Files finds out where they may go, before anything is replayed: a table to a file that is not
+// there yet, unless --force overwrites it.
 func (f *Flags) Files(a *cli.App) (to Files, err error) {
 	to.Csv, to.Page = f.Csv, f.Page.To
 	if f.Page.To != "" && f.Page.To != "-" {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
@@ -56,6 +55,7 @@ func (f *Flags) Check(json bool) error {
 	return f.Page.Check(json)
 }
 
+// Fewer is what the flags add to the hint that there is no session.
 func (f *Flags) Fewer() string {
 	if f.MinSteps > 1 {
 		return fmt.Sprintf(", and here with --min-steps %d", f.MinSteps)
@@ -63,13 +63,12 @@ func (f *Flags) Fewer() string {
 	return ""
 }
 
-// OpenMemory remembers results, nil where there is no place for them.
+// OpenMemory remembers results, nil if there is no place for them.
 func OpenMemory(a *cli.App, fresh bool, version string) *replay.Memory {
-	dir := a.Env.XDG("XDG_CACHE_HOME", ".cache")
-	if dir == "" {
+	path := a.Env.Cache("replay", "results.jsonl")
+	if path == "" {
 		return nil
 	}
-	path := filepath.Join(dir, "winnow", "replay", "results.jsonl")
 	if fresh {
 		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return nil

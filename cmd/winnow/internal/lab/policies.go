@@ -12,15 +12,14 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
-	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
 	"github.com/winnowhq/winnow/config"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/policy"
 	"github.com/winnowhq/winnow/replay"
 )
 
-// Setups are the policies that are compared: those that were named, or the usual ones, with the configuration in force where it says anything else, and
-// those of the sweeps.
+// Setups are the policies that are compared: those that were named, or the usual ones, with the
+// configuration in force where it says anything else, and those of the sweeps.
 func Setups(a *cli.App, settings winnow.Settings, f Flags) ([]replay.Setup, error) {
 	words := f.Policies
 	usual := len(words) == 0
@@ -120,8 +119,8 @@ func configured(a *cli.App, path string, inForce winnow.Settings) (replay.Setup,
 	return replay.Setup{Policy: settings.NewPolicy(), Settings: changed}, nil
 }
 
-// decides reports whether a setting is part of what a replay measures and a recommendation may write: who writes summaries is not, nor what is
-// protected because somebody wanted it to be.
+// decides reports whether a setting is part of what a replay measures and a recommendation may
+// write: who writes summaries is not, nor what is protected because somebody wanted it to be.
 func decides(key string) bool {
 	switch key {
 	case "policy", "schedule", "compaction.auto", "compaction.prune", "compaction.threshold", "compaction.reserved", "compaction.keep", "compaction.userMessages",
@@ -182,10 +181,7 @@ func Terms(a *cli.App, prices, cache string) (*replay.Terms, string, error) {
 	if !ok {
 		return nil, "", cli.Usage("--cache %s: choose 5m, 1h or none", cache)
 	}
-	models, err := source.Models(a)
-	if err != nil {
-		return nil, "", err
-	}
+	models := model.Default()
 	hour := cache == "1h"
 	switch {
 	case prices == "":
@@ -215,7 +211,8 @@ func Terms(a *cli.App, prices, cache string) (*replay.Terms, string, error) {
 	return &t, fmt.Sprintf("list prices of %s, %s%s", m, models.Date, after), nil
 }
 
-// chosenTerms reads "input=3,read=0.3,write=3.75,output=15", US dollars a million tokens. Without read or write that costs what input does.
+// chosenTerms reads "input=3,read=0.3,write=3.75,output=15", US dollars a million tokens. Without
+// read or write that costs what input does.
 func chosenTerms(text string) (replay.Terms, error) {
 	t := replay.Reference()
 	t.Relative = false

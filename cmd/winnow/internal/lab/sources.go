@@ -39,21 +39,18 @@ type Reader struct {
 }
 
 func NewReader(a *cli.App, settings winnow.Settings) (*Reader, error) {
-	models, err := source.Models(a)
-	if err != nil {
-		return nil, err
-	}
-	counter, err := source.TokenCounter(a, settings)
+	counter, err := source.TokenCounter(settings)
 	if err != nil {
 		return nil, err
 	}
 	if counter == nil {
 		counter = token.Linear{}
 	}
-	return &Reader{app: a, models: models, counter: counter, counts: settings.Counter, errs: map[string]error{}}, nil
+	return &Reader{app: a, models: model.Default(), counter: counter, counts: settings.Counter, errs: map[string]error{}}, nil
 }
 
-// Version is what a result hangs on beside the session, the policy and the options: the program, how it counts, and what it knows of models.
+// Version is what a result hangs on beside the session, the policy and the options: the program,
+// how it counts, and what it knows of models.
 func (r *Reader) Version() string {
 	program := r.app.Version
 	if path, err := os.Executable(); err == nil {
@@ -64,7 +61,8 @@ func (r *Reader) Version() string {
 	return strings.Join([]string{program, r.counts, r.models.Source, r.models.Date, r.app.Model}, "\n")
 }
 
-// Sources are the sessions that arguments name. What cannot be found is kept for the end, unless it is all there is.
+// Sources are the sessions that arguments name. What cannot be found is kept for the end, unless it
+// is all there is.
 func (r *Reader) Sources(ctx context.Context, args []string, everywhere bool) ([]replay.Source, error) {
 	a := r.app
 	var all []replay.Source
@@ -117,7 +115,8 @@ func (r *Reader) Sources(ctx context.Context, args []string, everywhere bool) ([
 	return all, nil
 }
 
-// describer says what the parts of sessions are: "read src/a.go". Sessions are read again for it, one at a time, as they are asked for.
+// describer says what the parts of sessions are: "read src/a.go". Sessions are read again for it,
+// one at a time, as they are asked for.
 func (r *Reader) describer(ctx context.Context, report replay.Report) func(id, part string) string {
 	paths := map[string]string{}
 	for _, s := range report.Sessions {
@@ -218,7 +217,7 @@ func (r *Reader) stored(ctx context.Context, id string) (replay.Source, error) {
 		return replay.Source{}, err
 	}
 	full := opened.ID
-	s := replay.Source{Path: full, Key: fmt.Sprintf("%s\n%s\n%s\n%d", a.Env.StorePath(), a.StoreFile, full, state.Revision)}
+	s := replay.Source{Path: full, Key: fmt.Sprintf("%s\n%s\n%s\n%d", a.Env.Kept("winnow.db"), a.StoreFile, full, state.Revision)}
 	s.Load = func(ctx context.Context) (*replay.Trace, error) {
 		opened, err := source.OpenStored(ctx, a, full, source.Reading, settings)
 		if err != nil {
@@ -249,7 +248,8 @@ func (r *Reader) trace(s session.Session, beside []bill.Request) *replay.Trace {
 	return t
 }
 
-// answering is the model that answered most steps of a log, the newest of those that answered as many: it is billed in a replay.
+// answering is the model that answered most steps of a log, the newest of those that answered as
+// many: it is billed in a replay.
 func answering(log []session.Message) string {
 	steps := map[string]int{}
 	most := ""

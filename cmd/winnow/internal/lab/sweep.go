@@ -19,7 +19,8 @@ const sweepPoints = 8
 // economicThreshold is the one value of a sweep that is no number.
 const economicThreshold = float64(budget.Economic)
 
-// sweptSetups are the policies of a sweep, KEY=FROM..TO, KEY=FROM..TO/POINTS or KEY=A,B,C: the configuration in force with each value of a setting.
+// sweptSetups are the policies of a sweep, KEY=FROM..TO, KEY=FROM..TO/POINTS or KEY=A,B,C: the
+// configuration in force with each value of a setting.
 func sweptSetups(settings winnow.Settings, sweep string) ([]replay.Setup, error) {
 	key, text, ok := strings.Cut(sweep, "=")
 	if !ok || text == "" {
@@ -75,8 +76,9 @@ func sweptValue(key string, value float64) (string, error) {
 	return number, nil
 }
 
-// sweptValues reads FROM..TO, FROM..TO/POINTS or A,B,C, where one may be "economic". The points of a range lie in even proportions to each other, of one
-// that begins at 0 in even steps. Between whole numbers they are whole.
+// sweptValues reads FROM..TO, FROM..TO/POINTS or A,B,C, where one may be "economic". The points of
+// a range lie in even proportions to each other, of one that begins at 0 in even steps. Between
+// whole numbers they are whole.
 func sweptValues(text string) ([]float64, error) {
 	var values []float64
 	from, to, isRange := strings.Cut(text, "..")

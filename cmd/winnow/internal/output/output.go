@@ -9,8 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -27,51 +25,6 @@ import (
 	"github.com/winnowhq/winnow/secret"
 )
 
-// OpenToChange opens a source whose change goes to an output, and reports on it as it is before. The caller closes it.
-func OpenToChange(ctx context.Context, a *cli.App, src string, out *Target, dry bool) (*source.Session, winnow.Report, error) {
-	s, err := Open(ctx, a, src, out, dry)
-	if err != nil {
-		return nil, winnow.Report{}, err
-	}
-	before, err := s.Engine.Inspect(ctx, s.ID)
-	if err != nil {
-		s.Close()
-		return nil, winnow.Report{}, err
-	}
-	return s, before, nil
-}
-
-// Writable are the formats that can be written.
-func Writable() []string {
-	var names []string
-	for _, f := range all.Formats() {
-		if err := f.Write(new(strings.Builder), nil, format.Change{}); !errors.Is(err, format.ErrReadOnly) {
-			names = append(names, f.Name())
-		}
-	}
-	return names
-}
-
-// Origin reads the file that a stored session came from, so that what was not changed is written as it was.
-func Origin(ctx context.Context, a *cli.App, s *source.Session, out *Target) error {
-	from, err := s.Store.Source(ctx, s.ID)
-	if err != nil {
-		return err
-	}
-	if from == nil {
-		if out.Format == "" {
-			out.Format = "opencode"
-		}
-		return nil
-	}
-	f, err := all.Named(from.Format)
-	if err != nil {
-		return err
-	}
-	s.Doc, err = f.Read(from.Data)
-	return err
-}
-
 // Target is where a changed session goes.
 type Target struct {
 	To      string // "-" is standard output
@@ -85,19 +38,33 @@ type Target struct {
 	Replaced *inplace.Replaced // how SRC was replaced, once it was
 }
 
+// Flags adds those that say where a changed session goes.
 func (o *Target) Flags(cmd *cobra.Command) {
-	cmd.Flags().StringVarP(&o.To, "output", "o", "", `where to write the session, "-" for standard output`)
-	cmd.Flags().StringVar(&o.Format, "format", "", "format of the session that is written (default: that of SRC)")
-	cmd.Flags().BoolVar(&o.InPlace, "in-place", false, "replace SRC; the original is kept, see winnow originals")
-	cmd.Flags().BoolVarP(&o.Force, "force", "f", false, "overwrite the file that is written to; with --in-place, replace SRC although somebody may be writing to it")
+	flags := cmd.Flags()
+	flags.StringVarP(&o.To, "output", "o", "", `where to write the session, "-" for standard output`)
+	flags.StringVar(&o.Format, "format", "", "format of the session that is written (default: that of SRC)")
+	flags.BoolVar(&o.InPlace, "in-place", false, "replace SRC; the original is kept, see winnow originals")
+	flags.BoolVarP(&o.Force, "force", "f", false,
+		"overwrite the file that is written to; with --in-place, replace SRC although somebody may be writing to it")
 	cli.Complete(cmd, "format", Writable()...)
 	o.Command = cmd.Name()
 }
 
-// Check refuses flags that contradict each other before any work is done.
+// Writable are the formats that can be written.
+func Writable() []string {
+	var names []string
+	for _, f := range all.Formats() {
+		if err := f.Write(io.Discard, nil, format.Change{}); !errors.Is(err, format.ErrReadOnly) {
+			names = append(names, f.Name())
+		}
+	}
+	return names
+}
+
+// Check refuses flags that contradict each other, before any work is done.
 func (o *Target) Check() error {
 	if o.InPlace && (o.To != "" || o.Format != "") {
-		return cli.Usage("--in-place goes neither with -o nor with --format")
+		return cli.Usage("--in-place cannot be combined with -o or --format")
 	}
 	if o.Format != "" {
 		if _, err := all.Named(o.Format); err != nil {
@@ -107,19 +74,19 @@ func (o *Target) Check() error {
 	return nil
 }
 
-// of refuses to name a file for a session that is changed in the store, and, before any work is done, a format that cannot be written. With dry nothing
-// will be.
-func (o *Target) of(s *source.Session, dry bool) error {
-	if !s.FromFile() && (o.To != "" || o.Format != "" || o.InPlace) {
+// suits refuses a file for a session that is changed in the store, and a format that cannot be
+// written, before any work is done. With dry nothing will be written.
+func (o *Target) suits(s *source.Session, dry bool) error {
+	switch {
+	case !s.FromFile() && (o.To != "" || o.Format != "" || o.InPlace):
 		return cli.Usage("%s is in the store and is changed there; use `winnow export` to write it to a file", s.ID)
-	}
-	if s.Stored && o.InPlace && s.Doc.Format == openhands.Name {
-		return cli.Usage("%s is a folder that OpenHands keeps, which is never written to; without --in-place, and with --format, a file is written", s.Path)
-	}
-	if s.Stored && o.InPlace {
-		return cli.Usage("%s is in OpenCode's own store, which is never written to; without --in-place a file is written that `opencode import` takes", s.ID)
-	}
-	if s.FromFile() && !dry {
+	case s.Stored && o.InPlace && s.Doc.Format == openhands.Name:
+		return cli.Usage("%s is a folder of OpenHands, which is never written to; leave --in-place out, "+
+			"and a file is written, in the format of --format", s.Path)
+	case s.Stored && o.InPlace:
+		return cli.Usage("%s is in OpenCode's own store, which is never written to; leave --in-place out, "+
+			"and a file for `opencode import` is written", s.ID)
+	case s.FromFile() && !dry:
 		if name := cmp.Or(o.Format, s.Doc.Format); !slices.Contains(Writable(), name) {
 			return fmt.Errorf("writing %s as %s: %w", s.Title(), name, format.ErrReadOnly)
 		}
@@ -127,10 +94,45 @@ func (o *Target) of(s *source.Session, dry bool) error {
 	return nil
 }
 
-// Write writes the session of a source as it is now, and returns the path, "" when nothing was to be written. word names what was done, for the
-// name of the file: "session.jsonl" becomes "session.compacted.jsonl".
+// OpenToChange opens a session whose change goes to an output, and reports on it as it is before.
+// The caller closes it.
+func OpenToChange(ctx context.Context, a *cli.App, src string, o *Target, dry bool) (*source.Session, winnow.Report, error) {
+	s, err := Open(ctx, a, src, o, dry)
+	if err != nil {
+		return nil, winnow.Report{}, err
+	}
+	before, err := s.Engine.Inspect(ctx, s.ID)
+	if err != nil {
+		s.Close()
+		return nil, winnow.Report{}, err
+	}
+	return s, before, nil
+}
+
+// Origin reads the file that a stored session came from, so that what was not changed is written as
+// it was.
+func Origin(ctx context.Context, s *source.Session, o *Target) error {
+	from, err := s.Store.Source(ctx, s.ID)
+	if err != nil {
+		return err
+	}
+	if from == nil {
+		o.Format = cmp.Or(o.Format, "opencode")
+		return nil
+	}
+	f, err := all.Named(from.Format)
+	if err != nil {
+		return err
+	}
+	s.Doc, err = f.Read(from.Data)
+	return err
+}
+
+// Write writes a session as it is now, and returns the path. word says what was done, for the name
+// of the file: "session.jsonl" becomes "session.compacted.jsonl".
 func Write(ctx context.Context, a *cli.App, s *source.Session, o *Target, word string) (string, error) {
-	f, doc, err := target(a, s, o)
+	name := cmp.Or(o.Format, s.Format())
+	f, err := all.Named(name)
 	if err != nil {
 		return "", err
 	}
@@ -138,31 +140,35 @@ func Write(ctx context.Context, a *cli.App, s *source.Session, o *Target, word s
 	if err != nil {
 		return "", err
 	}
-	change := format.Change{Session: log, Ledger: state.Ledger, Undone: state.Undone}
-	writeTo := func(w io.Writer) error { return f.Write(w, doc, change) }
-	if doc != nil && unchanged(doc, change) { // also where the format is only read
-		writeTo = func(w io.Writer) error { _, err := w.Write(doc.Source); return err }
+	doc := s.Doc
+	if s.Format() != name {
+		doc = nil
 	}
-	if s.Exact != nil && doc != nil {
-		writeTo = func(w io.Writer) error { _, err := w.Write(s.Exact); return err }
+	change := format.Change{Session: log, Ledger: state.Ledger, Undone: state.Undone}
+	write := func(w io.Writer) error { return f.Write(w, doc, change) }
+	switch {
+	case doc != nil && s.Exact != nil:
+		write = func(w io.Writer) error { _, err := w.Write(s.Exact); return err }
+	case doc != nil && unchanged(doc, change): // even if the format is only read
+		write = func(w io.Writer) error { _, err := w.Write(doc.Source); return err }
 	}
 	if o.Mask {
-		writeTo = o.withoutSecrets(writeTo)
+		write = o.masked(write)
 	}
 	defer a.Progress("writing " + s.Title())()
 	if o.To == "-" {
-		return "-", writeTo(a.Data())
+		return "-", write(a.Data())
 	}
 	path, err := Path(a, s, o, word)
 	if err != nil {
 		return "", err
 	}
-	packed := func(w io.Writer) error {
-		if filepath.Ext(path) != ".gz" {
-			return writeTo(w)
+	packed := write
+	if filepath.Ext(path) == ".gz" {
+		packed = func(w io.Writer) error {
+			z := gzip.NewWriter(w)
+			return errors.Join(write(z), z.Close())
 		}
-		z := gzip.NewWriter(w)
-		return errors.Join(writeTo(z), z.Close())
 	}
 	if s.Claim != nil {
 		return path, replace(ctx, a, s, o, packed)
@@ -170,8 +176,9 @@ func Write(ctx context.Context, a *cli.App, s *source.Session, o *Target, word s
 	return path, a.Files.Write(ctx, path, packed)
 }
 
-// withoutSecrets masks the secrets in all that is written, the members that no format knows among it. A file of JSON stays one.
-func (o *Target) withoutSecrets(write func(io.Writer) error) func(io.Writer) error {
+// masked masks the secrets in all that is written, including members that no format knows. A file
+// of JSON stays one.
+func (o *Target) masked(write func(io.Writer) error) func(io.Writer) error {
 	return func(w io.Writer) error {
 		var whole strings.Builder
 		if err := write(&whole); err != nil {
@@ -184,7 +191,8 @@ func (o *Target) withoutSecrets(write func(io.Writer) error) func(io.Writer) err
 	}
 }
 
-// unchanged tells whether a session still is what the document says. Messages are only ever added to it.
+// unchanged reports whether a session still is what the document says. Messages are only ever added
+// to it.
 func unchanged(doc *format.Document, c format.Change) bool {
 	if len(c.Undone) > 0 || len(c.Session.Messages) != len(doc.Session.Messages) || c.Ledger.Len() != doc.Ledger.Len() {
 		return false
@@ -197,48 +205,32 @@ func unchanged(doc *format.Document, c format.Change) bool {
 	return true
 }
 
-// target is the format to write in, and the document to write from: nil when the formats differ.
-func target(a *cli.App, s *source.Session, o *Target) (format.Format, *format.Document, error) {
-	name := o.Format
-	if name == "" {
-		name = s.Doc.Format
-	}
-	f, err := all.Named(name)
-	if err != nil {
-		return nil, nil, err
-	}
-	doc := s.Doc
-	if doc != nil && doc.Format != name {
-		doc = nil
-	}
-	return f, doc, nil
-}
-
-// Path is the file to write to. A symbolic link stands for the file that it leads to: the link stays.
+// Path is the file to write to. A symbolic link stands for the file that it leads to: the link
+// stays.
 func Path(a *cli.App, s *source.Session, o *Target, word string) (string, error) {
+	place := Place{Flag: "-o", Force: o.Force, Read: s.Stat,
+		Instead: "use --in-place to replace it and keep the original, or -o to name another file"}
 	switch {
 	case o.InPlace && s.Path == "-":
 		return "", cli.Usage("standard input cannot be replaced; name a file with -o")
 	case s.Claim != nil:
 		return s.Claim.Path, nil
 	case o.InPlace:
-		return "", cli.Usage("%s is no regular file and cannot be replaced; name a file with -o", s.Path)
+		return "", cli.Usage("%s is not a regular file and cannot be replaced; name a file with -o", s.Path)
 	case o.To != "":
-		return mayWrite(a, a.Path(o.To), s, o.Force)
+		return place.Check(a.Path(o.To))
 	}
 	base := strings.TrimSuffix(filepath.Base(s.Path), ".gz")
 	ext := filepath.Ext(base)
 	base = strings.TrimSuffix(base, ext)
-	if s.Path == "-" || s.Stored {
+	nameless := s.Path == "-" || s.Stored
+	if nameless {
 		base = FileName(s.ID)
 	}
-	if name := s.Doc.Format; s.Path == "-" || s.Stored || o.Format != "" && o.Format != name {
-		if o.Format != "" {
-			name = o.Format
-		}
-		ext = Extension(name)
+	if nameless || o.Format != "" && o.Format != s.Doc.Format {
+		ext = Extension(cmp.Or(o.Format, s.Doc.Format))
 	}
-	return mayWrite(a, filepath.Join(a.Env.Dir, base+"."+word+ext), s, o.Force)
+	return place.Check(filepath.Join(a.Env.Dir, base+"."+word+ext))
 }
 
 // Extension is how the files of a format end.
@@ -260,30 +252,12 @@ func FileName(id string) string {
 	}, id)
 }
 
-// mayWrite refuses what must not be overwritten, and follows links.
-func mayWrite(a *cli.App, path string, s *source.Session, force bool) (string, error) {
-	info, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		folder := filepath.Dir(path)
-		if _, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) {
-			return "", cli.Hint(fmt.Errorf("%s cannot be written: there is no folder %s", path, folder), "make the folder first, or name another file with -o")
-		}
-		return path, nil
+// SayWritten says where the session was written to, or else how to take back what was done to it in
+// the store.
+func SayWritten(a *cli.App, s *source.Session, path string) {
+	if path != "" {
+		a.Printf("Written to %s\n", a.Short(path))
+	} else {
+		a.Printf("Undo with: winnow undo %s\n", s.ID)
 	}
-	if err != nil {
-		return "", err
-	}
-	if info.IsDir() {
-		return "", cli.Usage("%s is a folder; name a file in it", path)
-	}
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real
-	}
-	switch {
-	case !info.Mode().IsRegular(), force: // a device or a pipe is written to, not replaced
-		return path, nil
-	case s.Stat != nil && os.SameFile(info, s.Stat):
-		return "", cli.Usage("%s is what is read; use --in-place to replace it and keep the original, or -o to name another file", path)
-	}
-	return "", cli.Usage("%s is there already; use --force to overwrite it, or -o to name another file", path)
 }

@@ -2,13 +2,9 @@ package output
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -25,15 +21,16 @@ type Page struct {
 	Force bool
 }
 
-// Flags adds --html, and --secrets for the page and for whatever else of the command where names.
+// Flags adds --html, and --secrets for the page and for what else where names.
 func (o *Page) Flags(a *cli.App, cmd *cobra.Command, where string) {
 	cmd.Flags().StringVar(&o.To, "html", "", `write a page for a browser to this file, "-" for standard output`)
 	a.SecretsFlag(cmd, where)
 }
 
-// WithForce adds --force where the command has none of its own.
+// WithForce adds --force to a command that has none of its own.
 func (o *Page) WithForce(cmd *cobra.Command) {
-	cmd.Flags().BoolVarP(&o.Force, "force", "f", false, "overwrite the file that --html names, also when it is no page of winnow's")
+	cmd.Flags().BoolVarP(&o.Force, "force", "f", false,
+		"overwrite the file that --html names, even if it is not a page of winnow's")
 }
 
 // Check refuses flags that contradict each other.
@@ -44,41 +41,19 @@ func (o *Page) Check(json bool) error {
 	return nil
 }
 
-// Place is the file that a page may be written to: a new one, or a page that winnow wrote. Anything else needs --force, and what is read, or
-// was just written to what flag named, is never overwritten.
-func (o *Page) Place(a *cli.App, s *source.Session, sessionTo, flag string) (string, error) {
+// Place is the file that a page may be written to: a new one, or a page that winnow wrote. Anything
+// else needs --force. What is read, and what flag names for something else, is never overwritten.
+func (o *Page) Place(a *cli.App, s *source.Session, other, flag string) (string, error) {
 	path := a.Path(o.To)
-	info, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-		if sessionTo != "" && sessionTo != "-" && filepath.Clean(a.Path(sessionTo)) == filepath.Clean(path) {
-			return "", cli.Usage("%s and --html both name %s", flag, o.To)
-		}
-		if folder := filepath.Dir(path); !cli.IsFolder(folder) {
-			return "", cli.Hint(fmt.Errorf("%s cannot be written: there is no folder %s", path, folder), "make the folder first, or name another file with --html")
-		}
-		return path, nil
-	}
-	if err != nil {
-		return "", err
-	}
-	if info.IsDir() {
-		return "", cli.Usage("%s is a folder; name a file in it", path)
-	}
-	if s.Stat != nil && os.SameFile(info, s.Stat) {
-		return "", cli.Usage("%s is what is read; name another file with --html", path)
-	}
-	if sessionTo != "" && sessionTo != "-" {
-		if other, err := os.Stat(a.Path(sessionTo)); err == nil && os.SameFile(info, other) {
+	if other != "" && other != "-" {
+		here, err := os.Stat(path)
+		there, failed := os.Stat(a.Path(other))
+		same := err == nil && failed == nil && os.SameFile(here, there)
+		if same || err != nil && filepath.Clean(a.Path(other)) == filepath.Clean(path) {
 			return "", cli.Usage("%s and --html both name %s", flag, o.To)
 		}
 	}
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real
-	}
-	if !info.Mode().IsRegular() || o.Force || info.Size() == 0 || isPage(path) {
-		return path, nil
-	}
-	return "", cli.Usage("%s is there already and is no page that winnow wrote; use --force to overwrite it, or name another file with --html", path)
+	return Place{Flag: "--html", Force: o.Force, Read: s.Stat, Own: isPage, What: "a page that winnow wrote"}.Check(path)
 }
 
 func isPage(path string) bool {
@@ -92,17 +67,22 @@ func isPage(path string) bool {
 	return page.Is(head[:n])
 }
 
-// WritePage writes the page of a session as it is now, and returns the path. done is the receipt of what was done to it just now, nil for
-// nothing; remark a sentence about that; name the session as the commands on the page are to name it.
-func WritePage(ctx context.Context, a *cli.App, s *source.Session, o *Page, name string, done *pivot.Receipt, remark, sessionTo string) (string, error) {
-	path := "-"
+// Written is what a page says of how it came about.
+type Written struct {
+	Name   string         // of the session, as the commands on the page are to name it
+	Done   *pivot.Receipt // of what was done to it just now, nil for nothing
+	Remark string         // a sentence about that
+	To     string         // where the session was written to, "" for nowhere
+}
+
+// Write writes the page of a session as it is now, and returns the path.
+func (o *Page) Write(ctx context.Context, a *cli.App, s *source.Session, w Written) (path string, err error) {
 	if o.To != "-" {
-		var err error
-		if path, err = o.Place(a, s, sessionTo, "-o"); err != nil {
+		if path, err = o.Place(a, s, w.To, "-o"); err != nil {
 			return "", err
 		}
 	}
-	c := page.Content{Name: s.Title(), Source: name, Done: done, Remark: remark, KeepSecrets: a.KeepSecrets()}
+	c := page.Content{Name: s.Title(), Source: w.Name, Done: w.Done, Remark: w.Remark, KeepSecrets: a.KeepSecrets()}
 	if err := look(ctx, s, &c); err != nil {
 		return "", err
 	}
@@ -113,15 +93,20 @@ func WritePage(ctx context.Context, a *cli.App, s *source.Session, o *Page, name
 			c.Product = f.Title()
 		}
 	}
+	return WritePage(ctx, a, path, func(w io.Writer) error { return page.Write(w, c) })
+}
+
+// WritePage writes a page to a file, or to standard output if path is "", and returns where it is.
+func WritePage(ctx context.Context, a *cli.App, path string, write func(io.Writer) error) (string, error) {
 	defer a.Progress("writing the page")()
-	write := func(w io.Writer) error { return page.Write(w, c) }
-	if path == "-" {
-		return path, write(a.Data())
+	if path == "" || path == "-" {
+		return "-", write(a.Data())
 	}
 	return path, a.Files.Write(ctx, path, write)
 }
 
-// look fills in what the engine reports of a session, all of it of one moment: another process may be writing to the store.
+// look fills in what the engine reports of a session, all of it of one moment: another process may
+// be writing to the store.
 func look(ctx context.Context, s *source.Session, c *page.Content) error {
 	for {
 		var err error
@@ -148,13 +133,13 @@ func SayPage(a *cli.App, path string) {
 	}
 }
 
-// Named is how a source is named on the command line.
-func Named(s *source.Session, a *cli.App) string {
-	if s.FromFile() && s.Path != "-" {
-		return a.Short(a.Path(s.Path))
-	}
-	if s.FromFile() {
+// NameOf is how a session is named on the command line.
+func NameOf(a *cli.App, s *source.Session) string {
+	switch {
+	case !s.FromFile():
+		return s.ID
+	case s.Path == "-":
 		return "SRC"
 	}
-	return s.ID
+	return a.Short(a.Path(s.Path))
 }

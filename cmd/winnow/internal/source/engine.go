@@ -7,6 +7,7 @@ import (
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/llm"
+	"github.com/winnowhq/winnow/llm/providers"
 	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/pivot"
 	"github.com/winnowhq/winnow/store"
@@ -15,35 +16,24 @@ import (
 	"github.com/winnowhq/winnow/token/counters"
 )
 
-// Engine makes an engine on a store, nil for one in memory.
-func Engine(a *cli.App, kept store.Store, settings winnow.Settings) (*winnow.Engine, store.Store, error) {
+// Engine makes an engine on a store, or on one in memory if kept is nil.
+func Engine(a *cli.App, kept store.Store, settings winnow.Settings) (*winnow.Engine, error) {
 	c, err := Config(a, kept, settings)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	e, err := winnow.Open(c)
-	if err != nil {
-		return nil, nil, err
-	}
-	return e, e.Store(), nil
+	return winnow.Open(c)
 }
 
 // Config is what an engine of this command is made from.
 func Config(a *cli.App, kept store.Store, settings winnow.Settings) (winnow.Config, error) {
-	models, err := Models(a)
-	if err != nil {
-		return winnow.Config{}, err
-	}
-	counter, err := TokenCounter(a, settings)
-	if err != nil {
-		return winnow.Config{}, err
-	}
-	return winnow.Config{Settings: &settings, Store: kept, Models: models, Model: a.Model, Counter: counter, Now: a.Env.Now, ForceModel: a.Model != "",
-		SummarizerFor: summarizerFor(a, settings)}, nil
+	counter, err := TokenCounter(settings)
+	return winnow.Config{Settings: &settings, Store: kept, Models: model.Default(), Model: a.Model, Counter: counter,
+		Now: a.Env.Now, ForceModel: a.Model != "", SummarizerFor: summarizerFor(a, settings)}, err
 }
 
-// TokenCounter is the counter that was asked for, nil for the engine's own choice.
-func TokenCounter(a *cli.App, settings winnow.Settings) (token.Counter, error) {
+// TokenCounter is the counter that the settings name, nil for the engine's own choice.
+func TokenCounter(settings winnow.Settings) (token.Counter, error) {
 	if settings.Counter == "auto" {
 		return nil, nil
 	}
@@ -54,41 +44,25 @@ func TokenCounter(a *cli.App, settings winnow.Settings) (token.Counter, error) {
 	return token.NewMemo(c, 0), nil
 }
 
-// Models is the catalogue with the user's overrides.
-func Models(a *cli.App) (*model.Catalogue, error) {
-	return model.Default(), nil
-}
-
-// clientFor makes the client that asks a model by its name, and says which model that is: by its provider, what the settings say of that, and the
-// key in the environment. Failures that pass are tried again.
-func clientFor(a *cli.App, name string, models *model.Catalogue, settings winnow.Settings) (llm.Client, model.Model, error) {
-	set, err := a.Providers(settings)
-	if err != nil {
-		return nil, model.Model{}, err
-	}
+// Client makes the client that asks a model by its name, and says which model that is.
+func Client(a *cli.App, set *providers.Set, models *model.Catalogue, name string) (llm.Client, model.Model, error) {
 	client, m, err := set.Open(models, name)
 	if a.Env.Client != nil && (err == nil || m.Provider != "") {
 		client, err = a.Env.Client(m)
 	}
-	if err != nil {
-		return nil, m, err
-	}
-	return llm.Retry(client, llm.RetryOptions{}), m, nil
+	return client, m, err
 }
 
-// summarizerFor makes the summariser that asks a model, nil where none is asked. A command that has always been free stays so: with "auto" only a
-// model that was configured is asked, not whichever the session names.
+// summarizerFor makes the summariser that asks a model, nil if none is asked. A command that has
+// always been free stays free: with "auto" only a configured model is asked, not the one that the
+// session names.
 func summarizerFor(a *cli.App, settings winnow.Settings) func(model.Model) (pivot.Summarizer, error) {
 	how, configured := settings.Compaction.Summarizer, settings.Compaction.Model
 	if how == "offline" || how == "auto" && configured == "" {
 		return nil
 	}
 	return func(m model.Model) (pivot.Summarizer, error) {
-		models, err := Models(a)
-		if err != nil {
-			return nil, err
-		}
-		name := m.String()
+		models, name := model.Default(), m.String()
 		switch provider, id, _ := strings.Cut(configured, "/"); {
 		case configured != "" && models.At(provider, id).String() == name:
 			name = configured // as it is written: it may be another name of the provider
@@ -97,11 +71,15 @@ func summarizerFor(a *cli.App, settings winnow.Settings) func(model.Model) (pivo
 		case a.Model != "":
 			name = a.Model
 		}
-		client, asked, err := clientFor(a, name, models, settings)
+		set, err := a.Providers(settings)
 		if err != nil {
 			return nil, err
 		}
-		longest := time.Duration(settings.Providers[asked.Provider].Longest) * time.Second // 0 takes what is usual
-		return asking.New(client, asked, asking.Options{Longest: longest}), nil
+		client, asked, err := Client(a, set, models, name)
+		if err != nil {
+			return nil, err
+		}
+		longest := time.Duration(settings.Providers[asked.Provider].Longest) * time.Second // 0 is the usual time
+		return asking.New(llm.Retry(client, llm.RetryOptions{}), asked, asking.Options{Longest: longest}), nil
 	}
 }

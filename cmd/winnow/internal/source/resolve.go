@@ -13,13 +13,16 @@ import (
 
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/discover"
-	"github.com/winnowhq/winnow/format"
-	"github.com/winnowhq/winnow/format/all"
 	"github.com/winnowhq/winnow/format/opencodedb"
 	"github.com/winnowhq/winnow/format/openhands"
 	"github.com/winnowhq/winnow/plainfile"
 	"github.com/winnowhq/winnow/token"
 )
+
+// A session is named on the command line as "-", the path of a file or of an OpenHands
+// conversation's folder, PATH#ID for a session in a store of OpenCode's, PRODUCT:ID for one where
+// its product keeps it, or the id of one in winnow's own store. What is a file is a file, whatever
+// its name looks like.
 
 // Search looks on this computer.
 func Search(a *cli.App) *discover.Search {
@@ -42,61 +45,9 @@ func Search(a *cli.App) *discover.Search {
 }
 
 // CachePath is where what was measured is remembered, "" for nowhere.
-func CachePath(a *cli.App) string {
-	if dir := a.Env.XDG("XDG_CACHE_HOME", ".cache"); dir != "" {
-		return filepath.Join(dir, "winnow", "sessions.json")
-	}
-	return ""
-}
+func CachePath(a *cli.App) string { return a.Env.Cache("sessions.json") }
 
-// A session has one of these words on the command line: "-", the path of a file or of an OpenHands conversation's folder, PATH#ID for a session in a store of OpenCode's, PRODUCT:ID for
-// one where its product keeps it, or the id of one in winnow's own store. What is a file is a file, whatever its name looks like.
-
-// asRead is a session as it was read from a source.
-type asRead struct {
-	Doc    *format.Document
-	stat   fs.FileInfo
-	stored bool // in a store of OpenCode's, or a folder of OpenHands'
-}
-
-// ReadSource reads a file, standard input, a conversation's folder, or a session in a store of OpenCode's.
-func ReadSource(ctx context.Context, a *cli.App, src string) (asRead, error) {
-	if path, id, ok := inStore(a, src); ok {
-		store, err := opencodedb.Open(path)
-		if err != nil {
-			return asRead{}, err
-		}
-		defer a.Progress("reading " + src)()
-		doc, err := store.Read(ctx, id)
-		if err != nil {
-			return asRead{}, err
-		}
-		thrift(a, len(doc.Source))
-		return asRead{Doc: doc, stored: true}, nil
-	}
-	if folder, ok := Conversation(a, src); ok {
-		defer a.Progress("reading " + src)()
-		thrift(a, int(folder.Size()))
-		doc, err := folder.Read()
-		return asRead{Doc: doc, stored: true}, err
-	}
-	data, stat, err := ReadFile(a, src)
-	if err != nil {
-		return asRead{}, err
-	}
-	if a.Held != nil {
-		if data, err = a.Held.Read(data); err != nil {
-			return asRead{}, err
-		}
-	}
-	doc, err := all.Read(data)
-	if err != nil {
-		return asRead{}, fmt.Errorf("%s: %w", src, err)
-	}
-	return asRead{Doc: doc, stat: stat}, nil
-}
-
-// inStore takes PATH#ID apart.
+// inStore splits PATH#ID.
 func inStore(a *cli.App, src string) (path, id string, ok bool) {
 	if isFile(a, src) {
 		return "", "", false
@@ -114,7 +65,7 @@ func inStore(a *cli.App, src string) (path, id string, ok bool) {
 	return path, id, true
 }
 
-// Conversation lists what is in the folder of an OpenHands conversation, when SRC is one.
+// Conversation lists what is in the folder of an OpenHands conversation, if SRC is one.
 func Conversation(a *cli.App, src string) (openhands.Folder, bool) {
 	if src == "-" {
 		return openhands.Folder{}, false
@@ -127,7 +78,8 @@ func isFile(a *cli.App, src string) bool {
 	return err == nil
 }
 
-// isStore reports whether a path is a database, or a folder in which OpenCode kept sessions. A database may still be another program's.
+// isStore reports whether a path is a database, or a folder in which OpenCode kept sessions. A
+// database may still be another program's.
 func isStore(path string) bool {
 	info, err := os.Stat(path)
 	switch {
@@ -137,7 +89,7 @@ func isStore(path string) bool {
 		_, err := opencodedb.Open(path)
 		return err == nil
 	case !info.Mode().IsRegular():
-		return false // a pipe would be read empty
+		return false // reading would empty a pipe
 	}
 	f, _, err := plainfile.Open(path)
 	if err != nil {
@@ -149,87 +101,67 @@ func isStore(path string) bool {
 	return err == nil && string(head) == opencodedb.Magic
 }
 
-// sessionsIn are the words for the sessions of a store, last updated first.
+// sessionsIn names the sessions of a store, last updated first.
 func sessionsIn(ctx context.Context, path string) ([]string, error) {
 	store, err := opencodedb.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	listings, err := store.List(ctx)
-	if err != nil {
-		return nil, err
-	}
 	var words []string
 	for _, l := range listings {
 		words = append(words, opencodedb.Name(path, l.ID))
 	}
-	return words, nil
+	return words, err
 }
 
 // HoldsMany reports whether SRC is a place of sessions, rather than one.
 func HoldsMany(ctx context.Context, a *cli.App, src string) (bool, error) {
-	if _, ok := Conversation(a, src); ok || src == "-" {
-		return false, nil
-	}
 	path := a.Path(src)
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
+	switch _, ok := Conversation(a, src); {
+	case ok, src == "-":
+		return false, nil
+	case cli.IsFolder(path):
 		return true, nil
-	}
-	if !isStore(path) {
+	case !isStore(path):
 		return false, nil
 	}
 	words, err := sessionsIn(ctx, path)
 	return len(words) != 1, err
 }
 
-// Resolve finds what a word stands for where that is not the word itself: a store with one session, and PRODUCT:ID.
+// Resolve finds what a word stands for if that is not the word itself: a store with one session,
+// and PRODUCT:ID.
 func Resolve(ctx context.Context, a *cli.App, src string) (string, error) {
 	if isFile(a, src) {
-		path := a.Path(src)
-		if !isStore(path) {
-			return src, nil
-		}
-		words, err := sessionsIn(ctx, path)
-		if err != nil {
-			return "", err
-		}
-		switch len(words) {
-		case 0:
-			return "", cli.Nothing("there is no session in " + src)
-		case 1:
-			return words[0], nil
-		}
-		return "", cli.Hint(cli.Usage("%s holds %d sessions", src, len(words)), "name one: "+strings.Join(firstOf(words, 3), ", "))
+		return onlyOne(ctx, a, src)
 	}
 	if path, id, ok := inStore(a, src); ok {
-		return completeID(ctx, a, path, id)
+		return completeID(ctx, path, id)
 	}
 	product, id, ok := strings.Cut(src, ":")
 	if !ok || !slices.Contains(discover.Products(), product) {
 		return src, nil
 	}
 	if id == "" {
-		return "", cli.Hint(cli.Usage("%s names no session", src), "`winnow list --everywhere` shows their ids; the beginning of one is enough")
+		return "", cli.Hint(cli.Usage("%s names no session", src),
+			"`winnow list --everywhere` shows their ids; the beginning of one is enough")
 	}
 	search := Search(a)
 	search.Product, search.NamesOnly = product, true
 	defer a.Progress("looking for " + src)()
-	found, problems, err := search.Find(ctx)
+	sessions, problems, err := search.Find(ctx)
 	if err != nil {
 		return "", err
 	}
-	var fits []string
-	for _, f := range found {
-		if f.ID == id {
-			return f.Source, nil
-		}
-		if strings.HasPrefix(f.ID, id) {
-			fits = append(fits, f.Source)
-		}
+	ids, sources := make([]string, len(sessions)), make([]string, len(sessions))
+	for i, f := range sessions {
+		ids[i], sources[i] = f.ID, f.Source
 	}
-	switch len(fits) {
+	found := beginning(ids, id)
+	switch len(found) {
 	case 1:
-		return fits[0], nil
+		return sources[found[0]], nil
 	case 0:
 		none := fmt.Errorf("there is no session of %s whose id begins with %q", product, id)
 		if len(problems) > 0 {
@@ -240,52 +172,84 @@ func Resolve(ctx context.Context, a *cli.App, src string) (string, error) {
 		}
 		return "", cli.Hint(none, "`winnow list --everywhere` shows the sessions on this computer")
 	}
-	return "", cli.Usage("%q begins the ids of %d sessions: %s", src, len(fits), strings.Join(firstOf(fits, 5), ", "))
+	return "", ambiguous(src, sources, found)
+}
+
+// onlyOne is the session of a file: the file itself, unless it is a store.
+func onlyOne(ctx context.Context, a *cli.App, src string) (string, error) {
+	path := a.Path(src)
+	if !isStore(path) {
+		return src, nil
+	}
+	words, err := sessionsIn(ctx, path)
+	switch {
+	case err != nil:
+		return "", err
+	case len(words) == 0:
+		return "", cli.Nothing("there is no session in " + src)
+	case len(words) == 1:
+		return words[0], nil
+	}
+	return "", cli.Hint(cli.Usage("%s holds %d sessions", src, len(words)), "name one: "+firstOf(words, 3))
 }
 
 // completeID finds the session of a store whose id is or begins with what was given.
-func completeID(ctx context.Context, a *cli.App, path, id string) (string, error) {
+func completeID(ctx context.Context, path, id string) (string, error) {
 	words, err := sessionsIn(ctx, path)
 	if err != nil {
 		return "", err
 	}
 	word := opencodedb.Name(path, id)
-	var fits []string
-	for _, w := range words {
-		if w == word {
-			return w, nil
-		}
-		if id != "" && strings.HasPrefix(w, word) {
-			fits = append(fits, w)
-		}
-	}
-	switch len(fits) {
-	case 1:
-		return fits[0], nil
-	case 0:
+	found := beginning(words, word)
+	switch {
+	case len(found) == 0, id == "":
 		return word, nil // reading it says that it is not there
+	case len(found) == 1:
+		return words[found[0]], nil
 	}
-	return "", cli.Usage("%q begins the ids of %d sessions: %s", word, len(fits), strings.Join(firstOf(fits, 5), ", "))
+	return "", ambiguous(word, words, found)
 }
 
-func firstOf(words []string, n int) []string {
-	if len(words) <= n {
-		return words
+// beginning finds the name that is what was given, or else all that begin with it.
+func beginning(names []string, given string) (at []int) {
+	for i, name := range names {
+		if name == given {
+			return []int{i}
+		}
+		if strings.HasPrefix(name, given) {
+			at = append(at, i)
+		}
 	}
-	return append(slices.Clone(words[:n]), "…")
+	return at
 }
 
-// named is what an argument names.
-type named struct {
+// ambiguous refuses the beginning of several ids.
+func ambiguous(given string, names []string, found []int) error {
+	var fits []string
+	for _, i := range found {
+		fits = append(fits, names[i])
+	}
+	return cli.Usage("%q begins the ids of %d sessions: %s", given, len(fits), firstOf(fits, 5))
+}
+
+func firstOf(words []string, n int) string {
+	if len(words) > n {
+		words = append(slices.Clone(words[:n]), "…")
+	}
+	return strings.Join(words, ", ")
+}
+
+// Named is what an argument names.
+type Named struct {
 	Sources []string
+	Unread  []error // what of a folder could not be looked into
 	folder  bool    // there may be other files among them
-	Unread  []error // what of the folder could not be looked into
 }
 
 // SourcesOf lists the sessions that an argument names.
-func SourcesOf(ctx context.Context, a *cli.App, arg string) (named, error) {
+func SourcesOf(ctx context.Context, a *cli.App, arg string) (Named, error) {
 	if arg == "-" {
-		return named{Sources: []string{"-"}}, nil
+		return Named{Sources: []string{"-"}}, nil
 	}
 	path := filepath.Clean(a.Path(arg))
 	info, err := os.Stat(path)
@@ -293,66 +257,73 @@ func SourcesOf(ctx context.Context, a *cli.App, arg string) (named, error) {
 	case err != nil:
 		word, resolveErr := Resolve(ctx, a, arg)
 		if resolveErr != nil {
-			return named{}, resolveErr
+			return Named{}, resolveErr
 		}
 		if _, _, stored := inStore(a, word); word == arg && !stored {
-			return named{}, err
+			return Named{}, err
 		}
-		return named{Sources: []string{word}}, nil
+		return Named{Sources: []string{word}}, nil
 	case isStore(path):
 		sources, err := sessionsIn(ctx, path)
-		return named{Sources: sources}, err
+		return Named{Sources: sources}, err
 	case !info.IsDir():
-		return named{Sources: []string{path}}, nil
+		return Named{Sources: []string{path}}, nil
 	}
-	n := named{folder: true}
-	conversations := map[string]bool{} // what is in their folders is the session, but for those of its sub-agents
-	err = discover.Walk(path, func(file string, d fs.DirEntry) error {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if conversations[filepath.Dir(file)] && d.Name() != openhands.SubAgents {
-			if d.IsDir() {
-				return fs.SkipDir
+	w := walk{Named: Named{folder: true}, conversations: map[string]bool{}}
+	err = discover.Walk(path, func(file string, d fs.DirEntry) error { return w.visit(ctx, file, d) },
+		func(_ string, err error) { w.Unread = append(w.Unread, err) })
+	return w.Named, err
+}
+
+// walk collects the sessions below a folder.
+type walk struct {
+	Named
+	conversations map[string]bool // folders of OpenHands: what is in them is the session, except its sub-agents'
+}
+
+func (w *walk) visit(ctx context.Context, file string, d fs.DirEntry) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	var passed error
+	if d.IsDir() {
+		passed = fs.SkipDir
+	}
+	if w.conversations[filepath.Dir(file)] && d.Name() != openhands.SubAgents {
+		return passed
+	}
+	if d.IsDir() {
+		if f, ok := openhands.Conversation(file); ok {
+			w.conversations[file] = true
+			if !f.Empty() {
+				w.Sources = append(w.Sources, file)
 			}
 			return nil
 		}
-		if d.IsDir() {
-			if f, ok := openhands.Conversation(file); ok {
-				conversations[file] = true
-				if !f.Empty() {
-					n.Sources = append(n.Sources, file)
-				}
-				return nil
-			}
+	}
+	ext := filepath.Ext(file)
+	if (d.IsDir() && d.Name() == "storage" || ext == ".db" && d.Type().IsRegular()) && isStore(file) {
+		words, err := sessionsIn(ctx, file)
+		w.Sources = append(w.Sources, words...)
+		if err != nil && !errors.Is(err, opencodedb.ErrNoSessions) {
+			w.Unread = append(w.Unread, err)
 		}
-		ext := filepath.Ext(file)
-		if d.IsDir() && d.Name() == "storage" && isStore(file) || ext == ".db" && d.Type().IsRegular() && isStore(file) {
-			words, err := sessionsIn(ctx, file)
-			if err == nil {
-				n.Sources = append(n.Sources, words...)
-			} else if !errors.Is(err, opencodedb.ErrNoSessions) {
-				n.Unread = append(n.Unread, err)
-			}
-			if d.IsDir() {
-				return fs.SkipDir
-			}
-			return nil
-		}
-		if d.IsDir() || !d.Type().IsRegular() {
-			return nil
-		}
-		switch ext {
-		case ".jsonl", ".json", ".gz", ".traj":
-			n.Sources = append(n.Sources, file)
-		case ".db":
-			if f, _, err := plainfile.Open(file); err != nil { // it may be one of OpenCode's
-				n.Unread = append(n.Unread, err)
-			} else if err := f.Close(); err != nil {
-				n.Unread = append(n.Unread, err)
-			}
-		}
+		return passed
+	}
+	if !d.Type().IsRegular() {
 		return nil
-	}, func(_ string, err error) { n.Unread = append(n.Unread, err) })
-	return n, err
+	}
+	switch ext {
+	case ".jsonl", ".json", ".gz", ".traj":
+		w.Sources = append(w.Sources, file)
+	case ".db":
+		f, _, err := plainfile.Open(file)
+		if err == nil {
+			err = f.Close()
+		}
+		if err != nil { // it may be one of OpenCode's
+			w.Unread = append(w.Unread, err)
+		}
+	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
+	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/rule"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/store"
@@ -20,44 +22,93 @@ import (
 	"github.com/winnowhq/winnow/visible"
 )
 
-// CompleteSources offers files, and the sessions of the store.
-func CompleteSources(a *cli.App) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
-		if len(args) > 0 {
-			return nil, cobra.ShellCompDirectiveDefault
-		}
-		listings, err := Listings(cmd.Context(), a)
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveDefault
-		}
-		var ids []string
-		for _, l := range listings {
-			if strings.HasPrefix(l.Info.ID, begun) && visible.Printable(l.Info.ID) {
-				ids = append(ids, l.Info.ID+"\t"+TitleOf(l))
-			}
-		}
-		return ids, cobra.ShellCompDirectiveDefault
+// Access is what a command wants of a store.
+type Access int
+
+const (
+	Reading  Access = iota // it may be read-only
+	Changing               // it must exist
+	Making                 // it is made if it is missing
+)
+
+// ErrNoStore is how OpenStore ends if there is no store and none is to be made.
+var ErrNoStore = errors.New("there is no store yet")
+
+// StoreAt is the file of the store, "" if there is no home folder.
+func StoreAt(a *cli.App) string {
+	if a.StoreFile != "" {
+		return a.Path(a.StoreFile)
 	}
+	return a.Env.Kept("winnow.db")
 }
 
-// CompleteModels offers the names of the models.
-func CompleteModels(a *cli.App) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
-		catalogue, err := Models(a)
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		var names []string
-		for _, m := range catalogue.Models {
-			if name := m.String(); strings.HasPrefix(name, begun) && visible.Printable(name) {
-				names = append(names, name)
-			}
-		}
-		return names, cobra.ShellCompDirectiveNoFileComp
+// OpenStore opens the store on disk.
+func OpenStore(ctx context.Context, a *cli.App, want Access) (store.Store, error) {
+	path := StoreAt(a)
+	if path == "" {
+		return nil, cli.Usage("there is no home folder to keep sessions in; name a file with --store")
 	}
+	if want != Making {
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return nil, cli.Hint(fmt.Errorf("%w at %s", ErrNoStore, path),
+				"check the path; `winnow import FILE` puts a session into the store")
+		}
+	}
+	s, err := sqlite.Open(ctx, sqlite.Config{Path: path, Now: a.Env.Now, ReadOnly: want == Reading})
+	if want == Reading && errors.Is(err, store.ErrReadOnly) { // an older version wrote it: it is brought up to date first
+		s, err = sqlite.Open(ctx, sqlite.Config{Path: path, Now: a.Env.Now})
+	}
+	if err != nil {
+		return nil, err // not a nil *sqlite.Store, which would be a store that is not nil
+	}
+	return s, nil
 }
 
-// Listings are the sessions of the store, none where there is no store.
+// OpenStored opens a session of the store by its id or the beginning of it.
+func OpenStored(ctx context.Context, a *cli.App, id string, want Access, settings winnow.Settings) (_ *Session, err error) {
+	kept, err := OpenStore(ctx, a, want)
+	if errors.Is(err, ErrNoStore) {
+		return nil, cli.Hint(fmt.Errorf("%q is not a file, and there is no store that could have a session of that name", id),
+			"check the path; `winnow import FILE` puts a session into the store")
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			kept.Close()
+		}
+	}()
+	s := &Session{Store: kept}
+	if s.ID, err = FindSession(ctx, kept, id); err != nil {
+		return nil, err
+	}
+	s.Engine, err = Engine(a, kept, settings)
+	return s, err
+}
+
+// FindSession finds the session whose id is or begins with what was given.
+func FindSession(ctx context.Context, kept store.Store, id string) (string, error) {
+	list, err := kept.List(ctx)
+	if err != nil {
+		return "", err
+	}
+	ids := make([]string, len(list))
+	for i, l := range list {
+		ids[i] = l.Info.ID
+	}
+	found := beginning(ids, id)
+	switch len(found) {
+	case 1:
+		return ids[found[0]], nil
+	case 0:
+		return "", cli.Hint(fmt.Errorf("%q is neither a file nor a session in the store", id),
+			"check the path; `winnow list` shows the sessions")
+	}
+	return "", ambiguous(id, ids, found)
+}
+
+// Listings are the sessions of the store, none if there is no store.
 func Listings(ctx context.Context, a *cli.App) ([]store.Listing, error) {
 	kept, err := OpenStore(ctx, a, Reading)
 	if errors.Is(err, ErrNoStore) {
@@ -70,6 +121,7 @@ func Listings(ctx context.Context, a *cli.App) ([]store.Listing, error) {
 	return kept.List(ctx)
 }
 
+// When is a time for people, "" if it is unknown.
 func When(t session.Millis) string {
 	if t == 0 {
 		return ""
@@ -77,104 +129,33 @@ func When(t session.Millis) string {
 	return time.UnixMilli(int64(t)).UTC().Format("2006-01-02 15:04")
 }
 
+// TitleOf names a session for people.
 func TitleOf(l store.Listing) string {
-	title := l.Info.Title
-	if title == "" {
-		title = l.Info.Directory
-	}
-	return rule.Shorten(visible.Line(title), 60)
+	return rule.Shorten(visible.Line(cmp.Or(l.Info.Title, l.Info.Directory)), 60)
 }
 
-// access is what a command wants of a store.
-type access int
-
-const (
-	Reading  access = iota // it may be read-only
-	Changing               // one that is there
-	Making                 // made when it is missing
-)
-
-func OpenStored(ctx context.Context, a *cli.App, id string, want access, settings winnow.Settings) (*Session, error) {
-	kept, err := OpenStore(ctx, a, want)
-	if errors.Is(err, ErrNoStore) {
-		return nil, cli.Hint(fmt.Errorf("%q is no file, and there is no store that could have a session of that name", id), "check the path; `winnow import FILE` puts a session into the store")
-	}
-	if err != nil {
-		return nil, err
-	}
-	full, err := FindSession(ctx, kept, id)
-	if err != nil {
-		kept.Close()
-		return nil, err
-	}
-	s := &Session{ID: full, Store: kept}
-	if s.Engine, _, err = Engine(a, kept, settings); err != nil {
-		kept.Close()
-		return nil, err
-	}
-	return s, nil
-}
-
-// FindSession finds the session whose id is or begins with what was given.
-func FindSession(ctx context.Context, kept store.Store, id string) (string, error) {
-	list, err := kept.List(ctx)
-	if err != nil {
-		return "", err
-	}
-	var found []string
-	for _, l := range list {
-		if l.Info.ID == id {
-			return id, nil
+// CompleteSources offers files, and the sessions of the store.
+func CompleteSources(a *cli.App) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, begun string) (ids []string, _ cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveDefault
 		}
-		if strings.HasPrefix(l.Info.ID, id) {
-			found = append(found, l.Info.ID)
+		listings, _ := Listings(cmd.Context(), a) // without them, files are offered
+		for _, l := range listings {
+			if strings.HasPrefix(l.Info.ID, begun) && visible.Printable(l.Info.ID) {
+				ids = append(ids, l.Info.ID+"\t"+TitleOf(l))
+			}
+		}
+		return ids, cobra.ShellCompDirectiveDefault
+	}
+}
+
+// CompleteModels offers the names of the models.
+func CompleteModels(_ *cobra.Command, _ []string, begun string) (names []string, _ cobra.ShellCompDirective) {
+	for _, m := range model.Default().Models {
+		if name := m.String(); strings.HasPrefix(name, begun) && visible.Printable(name) {
+			names = append(names, name)
 		}
 	}
-	switch len(found) {
-	case 1:
-		return found[0], nil
-	case 0:
-		return "", cli.Hint(fmt.Errorf("%q is neither a file nor a session in the store", id), "check the path; `winnow list` shows the sessions")
-	}
-	return "", cli.Usage("%q begins the ids of %d sessions: %s", id, len(found), strings.Join(found, ", "))
-}
-
-// errNoStore is what openStore says when there is none and none is to be made.
-var ErrNoStore = errors.New("there is no store yet")
-
-// StoreAt is the file of the store, "" where there is no home folder.
-func StoreAt(a *cli.App) string {
-	if a.StoreFile != "" {
-		return a.Path(a.StoreFile)
-	}
-	return a.Env.StorePath()
-}
-
-// OpenStore opens the store on disk.
-func OpenStore(ctx context.Context, a *cli.App, want access) (store.Store, error) {
-	path := StoreAt(a)
-	if path == "" {
-		return nil, cli.Usage("there is no home folder to keep sessions in; name a file with --store")
-	}
-	if want != Making {
-		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return nil, cli.Hint(fmt.Errorf("%w at %s", ErrNoStore, path), "check the path; `winnow import FILE` puts a session into the store")
-		}
-	}
-	if want == Reading {
-		s, err := sqlite.Open(ctx, sqlite.Config{Path: path, Now: a.Env.Now, ReadOnly: true})
-		if !errors.Is(err, store.ErrReadOnly) {
-			return opened(s, err)
-		}
-		// An older version wrote it: it is brought up to date first.
-	}
-	return opened(sqlite.Open(ctx, sqlite.Config{Path: path, Now: a.Env.Now}))
-}
-
-// opened keeps a nil *sqlite.Store from becoming a store that is not nil.
-func opened(s *sqlite.Store, err error) (store.Store, error) {
-	if err != nil {
-		return nil, err
-	}
-	return s, nil
+	return names, cobra.ShellCompDirectiveNoFileComp
 }

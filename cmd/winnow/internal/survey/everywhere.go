@@ -14,6 +14,7 @@ import (
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
 	"github.com/winnowhq/winnow/discover"
+	"github.com/winnowhq/winnow/model"
 	"github.com/winnowhq/winnow/session"
 	"github.com/winnowhq/winnow/token"
 	"github.com/winnowhq/winnow/visible"
@@ -46,7 +47,8 @@ type sumOf struct {
 	// Whether one of them is an estimate.
 	TokensEstimated bool `json:"tokensEstimated"`
 	CostEstimated   bool `json:"costEstimated"`
-	// Uncosted is how many of them have requests that the cost is without: of a model without a price, or without a report.
+	// Uncosted is how many of them have requests that the cost is without: of a model without a
+	// price, or without a report.
 	Uncosted int `json:"uncosted"`
 }
 
@@ -56,6 +58,7 @@ type unread struct {
 	Reason string `json:"reason"`
 }
 
+// Flags are those of list.
 type Flags struct {
 	On    bool
 	Sort  string
@@ -63,16 +66,13 @@ type Flags struct {
 	All   bool
 }
 
+// Everywhere lists the sessions on this computer.
 func Everywhere(ctx context.Context, a *cli.App, f Flags) error {
 	if _, err := a.Settings(); err != nil {
 		return err
 	}
 	search := source.Search(a)
-	models, err := source.Models(a)
-	if err != nil {
-		return err
-	}
-	search.Models = models
+	search.Models = model.Default()
 	done := a.Progress("looking for sessions")
 	found, problems, err := search.Find(ctx)
 	done()
@@ -92,18 +92,15 @@ func Everywhere(ctx context.Context, a *cli.App, f Flags) error {
 			_ = search.Cache.Save(cache) // without it, the next time takes longer
 		}
 	}
-	doc := everywhere(a, found, problems)
+	doc := sumUp(found, problems)
 	order(doc.Sessions, f.Sort)
-	if a.JSON {
-		if err := a.Print(doc); err != nil {
-			return err
-		}
-	} else {
-		showEverywhere(a, doc, f)
+	if err := a.Tell(doc, func() { doc.show(a, f) }); err != nil {
+		return err
 	}
 	switch {
 	case len(found) == 0 && len(problems) == 0:
-		return cli.Hint(cli.Nothing("no agent has kept a session on this computer, where winnow looks"), "`winnow inspect FOLDER` looks in any other folder")
+		return cli.Hint(cli.Nothing("no agent has kept a session on this computer, where winnow looks"),
+			"`winnow inspect FOLDER` looks in any other folder")
 	case len(problems) > 0:
 		p := cli.Partly{}
 		for _, problem := range problems {
@@ -114,8 +111,8 @@ func Everywhere(ctx context.Context, a *cli.App, f Flags) error {
 	return nil
 }
 
-// everywhere sums up what was found.
-func everywhere(a *cli.App, found []discover.Found, problems []discover.Problem) Computer {
+// sumUp sums up what was found.
+func sumUp(found []discover.Found, problems []discover.Problem) Computer {
 	doc := Computer{Sessions: []onComputer{}, Problems: []unread{}, Total: sumOf{Name: "total"}}
 	products, projects := map[string]*sumOf{}, map[string]*sumOf{}
 	parents := map[string]bool{}
@@ -194,14 +191,37 @@ func order(sessions []onComputer, by string) {
 // shownProjects is how many projects are summed up for people; --json has all of them.
 const shownProjects = 10
 
-func showEverywhere(a *cli.App, doc Computer, f Flags) {
+func (doc Computer) show(a *cli.App, f Flags) {
 	if len(doc.Sessions) == 0 {
 		return
 	}
-	width := a.Env.Width
-	if width == 0 {
-		width = 100
+	column := doc.list(a, f)
+	projects, title := doc.Projects, "project"
+	if len(projects) > shownProjects {
+		projects = projects[:shownProjects]
+		title = fmt.Sprintf("project (%d of %d)", shownProjects, len(doc.Projects))
 	}
+	if len(doc.Projects) > 1 {
+		showSums(a, f, column, title, projects, func(name string) string { return project(a, name) })
+	}
+	showSums(a, f, column, "product", append(slices.Clone(doc.Products), doc.Total), func(name string) string { return name })
+	if f.Quick {
+		return
+	}
+	a.Printf("\ntokens are what models read, from caches too, and wrote over all steps;\n" +
+		"  cost is that by the list prices of the model of each step.\n")
+	if n := doc.Total.Uncosted; n > 0 {
+		a.Printf("%s requests of unknown cost, which the sums of cost leave out:\n"+
+			"  the log does not report them, or their model has no price\n  (`models` in winnow.jsonc sets prices).\n",
+			cli.Plural(n, "session has", "sessions have"))
+	}
+	if doc.Total.TokensEstimated {
+		a.Printf("~ is an estimate: tokens of the log itself if it reports none.\n")
+	}
+}
+
+// list prints a line for each session, and returns how wide the first column is.
+func (doc Computer) list(a *cli.App, f Flags) (column int) {
 	names := shortNames(doc.Sessions)
 	rows, hidden := [][]string{{"session", "age", "size", "tokens", "cost", "project: title"}}, 0
 	now := a.Env.Now()
@@ -220,62 +240,45 @@ func showEverywhere(a *cli.App, doc Computer, f Flags) {
 		} else if what == "" {
 			what = project
 		}
-		rows = append(rows, []string{visible.Line(names[i]), cli.Age(now.Sub(s.Found.Updated)), cli.BytesOf(s.Bytes), used, price, visible.Line(what)})
+		rows = append(rows, []string{visible.Line(names[i]), cli.Age(now.Sub(s.Found.Updated)), cli.BytesOf(s.Bytes), used,
+			price, visible.Line(what)})
 	}
-	columns := make([]int, 5)
-	for _, row := range rows {
-		for i := range columns {
-			columns[i] = max(columns[i], runewidth.StringWidth(row[i]))
+	widths, taken := []int{0, 0, 0, 0, 0}, 0
+	for i := range widths {
+		for _, row := range rows {
+			widths[i] = max(widths[i], runewidth.StringWidth(row[i]))
 		}
+		taken += widths[i] + 2
 	}
 	for _, row := range rows {
-		text := fmt.Sprintf("%s  %*s  %*s  %*s  %*s  ", runewidth.FillRight(row[0], columns[0]), columns[1], row[1], columns[2], row[2], columns[3], row[3], columns[4], row[4])
-		a.Printf("%s\n", strings.TrimRight(text+runewidth.Truncate(row[5], max(10, width-runewidth.StringWidth(text)), "…"), " "))
+		row[5] = runewidth.Truncate(row[5], max(10, cmp.Or(a.Env.Width, 100)-taken), "…")
 	}
-	column := columns[0]
+	column, widths[0] = widths[0], -widths[0]
+	a.Table(widths, rows)
 	if hidden > 0 {
-		a.Printf("%s in the sums; --all lists them\n", cli.Plural(hidden, "session of a sub-agent is", "sessions of sub-agents are"))
+		a.Printf("%s in the sums; --all lists them\n",
+			cli.Plural(hidden, "session of a sub-agent is", "sessions of sub-agents are"))
 	}
-	tokens, cost := "tokens", "cost"
+	return column
+}
+
+// showSums prints a line for each sum.
+func showSums(a *cli.App, f Flags, column int, title string, list []sumOf, name func(string) string) {
+	column = max(column, 24)
+	rows := [][]string{{fmt.Sprintf("%-*s", column, title), "sessions", "size", "tokens", "cost"}}
 	if f.Quick {
-		tokens, cost = "", "" // of those alone that are known already they would be no sums
+		rows[0] = rows[0][:3] // tokens and cost of the sessions that are known already would not be sums
 	}
-	sums := func(title string, list []sumOf, name func(string) string) {
-		a.Printf("\n")
-		head := fmt.Sprintf("%-*s  %8s  %7s  %7s  %9s", max(column, 24), title, "sessions", "size", tokens, cost)
-		a.Printf("%s\n", strings.TrimRight(head, " "))
-		for _, s := range list {
-			used, price := "", ""
-			if !f.Quick {
-				used, price = cli.Marked(cli.Short(s.Tokens), s.TokensEstimated), cli.CostOf(s.Cost, s.Uncosted)
-			}
-			text := runewidth.Truncate(visible.Line(name(s.Name)), max(column, 24), "…")
-			text = fmt.Sprintf("%s  %8s  %7s  %7s  %9s", runewidth.FillRight(text, max(column, 24)), token.Grouped(s.Sessions), cli.BytesOf(s.Bytes), used, price)
-			a.Printf("%s\n", strings.TrimRight(text, " "))
+	for _, s := range list {
+		row := []string{runewidth.Truncate(visible.Line(name(s.Name)), column, "…"), token.Grouped(s.Sessions),
+			cli.BytesOf(s.Bytes)}
+		if !f.Quick {
+			row = append(row, cli.Marked(cli.Short(s.Tokens), s.TokensEstimated), cli.CostOf(s.Cost, s.Uncosted))
 		}
+		rows = append(rows, row)
 	}
-	projects := doc.Projects
-	if len(projects) > shownProjects {
-		projects = projects[:shownProjects]
-	}
-	if len(doc.Projects) > 1 {
-		title := "project"
-		if len(projects) < len(doc.Projects) {
-			title = fmt.Sprintf("project (%d of %d)", len(projects), len(doc.Projects))
-		}
-		sums(title, projects, func(name string) string { return project(a, name) })
-	}
-	sums("product", append(slices.Clone(doc.Products), doc.Total), func(name string) string { return name })
-	if f.Quick {
-		return
-	}
-	a.Printf("\ntokens are what models read, from caches too, and wrote over all steps;\n  cost is that by the list prices of the model of each step.\n")
-	if n := doc.Total.Uncosted; n > 0 {
-		a.Printf("%s requests of unknown cost, which the sums of cost are without:\n  the log has no report of them, or their model no price\n  (`models` in winnow.jsonc sets prices).\n", cli.Plural(n, "session has", "sessions have"))
-	}
-	if doc.Total.TokensEstimated {
-		a.Printf("~ is an estimate: tokens of the log itself where it reports none.\n")
-	}
+	a.Printf("\n")
+	a.Table([]int{-column, 8, 7, 7, 9}[:len(rows[0])], rows)
 }
 
 // project names a folder for people.
@@ -303,7 +306,8 @@ func lastOf(path string) string {
 	return trimmed[strings.LastIndexAny(trimmed, `/\`)+1:]
 }
 
-// shortNames are words for sessions that winnow takes back: PRODUCT:ID, of the id as much as tells it apart.
+// shortNames are words for sessions that winnow takes back: PRODUCT:ID, of the id as much as tells
+// it apart.
 func shortNames(sessions []onComputer) []string {
 	const least = 8
 	ids := map[string][]string{}

@@ -1,14 +1,13 @@
 package survey
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/mattn/go-runewidth"
 
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
@@ -35,12 +34,12 @@ type sessionInFile struct {
 	Model    string `json:"model"`
 	Messages int    `json:"messages"`
 	Tokens   int    `json:"tokens"`       // of the whole log
-	Window   int    `json:"windowTokens"` // of what counts now, system prompt and tools included where they are known
+	Window   int    `json:"windowTokens"` // of what counts now, including the system prompt and tools if they are known
 	Usable   int    `json:"usable"`       // 0 is unlimited
 	Damaged  int    `json:"damaged"`      // how many pieces could not be read
 }
 
-// share of the usable window that is taken, 0 when it is unlimited.
+// share is how much of the usable window is taken, 0 if it is unlimited.
 func (s sessionInFile) share() float64 {
 	if s.Usable == 0 {
 		return 0
@@ -48,6 +47,7 @@ func (s sessionInFile) share() float64 {
 	return float64(s.Window) / float64(s.Usable)
 }
 
+// Folder lists the sessions below a folder, or in a database, the fullest window first.
 func Folder(ctx context.Context, a *cli.App, src string) error {
 	settings, err := a.Settings()
 	if err != nil {
@@ -66,98 +66,71 @@ func Folder(ctx context.Context, a *cli.App, src string) error {
 	for _, err := range found.Unread {
 		fail("", err)
 	}
-	files := found.Sources
-	for i, file := range files {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		done := a.Progress(fmt.Sprintf("looking at %d of %d files", i+1, len(files)))
-		one, err := inspectFile(ctx, a, file, settings)
+	for i, file := range found.Sources {
+		done := a.Progress(fmt.Sprintf("looking at %d of %d files", i+1, len(found.Sources)))
+		one, damaged, err := inspect(ctx, a, file, settings)
 		done()
-		var unknown *format.SyntaxError
+		var foreign *format.SyntaxError
 		switch {
-		case errors.As(err, &unknown), errors.Is(err, opencodedb.ErrNoSessions):
-			continue // other files are not our business
 		case ctx.Err() != nil:
 			return ctx.Err()
+		case errors.As(err, &foreign), errors.Is(err, opencodedb.ErrNoSessions):
+			continue // it is not a session
 		case err != nil:
-			fail(file, err) // it hides no other
+			fail(file, err)
 			continue
 		}
+		one.Path = filepath.Base(file)
 		if rel, err := filepath.Rel(a.Path(src), file); err == nil && !strings.HasPrefix(rel, "..") {
 			one.Path = rel
-		} else {
-			one.Path = filepath.Base(file)
 		}
-		doc.Sessions = append(doc.Sessions, one.sessionInFile)
-		if len(one.damaged) > 0 {
+		doc.Sessions = append(doc.Sessions, one)
+		if len(damaged) > 0 {
 			problems.Across++
-			problems.Damaged = append(problems.Damaged, one.damaged...)
+			problems.Damaged = append(problems.Damaged, damaged...)
 		}
 	}
 	slices.SortStableFunc(doc.Sessions, func(x, y sessionInFile) int {
-		switch {
-		case x.share() != y.share() && x.share() > y.share():
-			return -1
-		case x.share() != y.share():
-			return 1
-		}
-		return y.Window - x.Window
+		return cmp.Or(cmp.Compare(y.share(), x.share()), y.Window-x.Window)
 	})
-	if a.JSON {
-		if err := a.Print(doc); err != nil {
-			return err
-		}
-	} else {
-		showFolder(a, doc)
+	if err := a.Tell(doc, func() { doc.show(a) }); err != nil {
+		return err
 	}
 	switch {
 	case len(problems.Failed) > 0 && len(doc.Sessions) == 0:
 		return errors.Join(problems.Failed...)
-	case len(problems.Failed) > 0:
+	case len(problems.Failed)+len(problems.Damaged) > 0:
 		return problems
 	case len(doc.Sessions) == 0:
-		return cli.Hint(cli.Nothing("there is no session below "+src), "winnow knows "+strings.Join(all.Names(), ", "))
-	case len(problems.Damaged) > 0:
-		return problems
+		return cli.Hint(cli.Nothing("there is no session below "+src), "winnow recognises "+strings.Join(all.Names(), ", "))
 	}
 	return nil
 }
 
-type inspectedFile struct {
-	sessionInFile
-	damaged []format.Damage
-}
-
-func inspectFile(ctx context.Context, a *cli.App, file string, settings winnow.Settings) (inspectedFile, error) {
-	data, err := source.ReadSource(ctx, a, file)
+func inspect(ctx context.Context, a *cli.App, file string, settings winnow.Settings) (one sessionInFile, damaged []format.Damage, err error) {
+	s, err := source.Read(ctx, a, file)
 	if err != nil {
-		return inspectedFile{}, err
+		return one, nil, err
 	}
-	s, err := source.OpenDocument(ctx, a, file, data.Doc, settings)
-	if err != nil {
-		return inspectedFile{}, err
+	if err := s.Start(ctx, a, settings); err != nil {
+		return one, nil, err
 	}
 	defer s.Close()
 	report, err := s.Engine.Inspect(ctx, s.ID)
 	if err != nil {
-		return inspectedFile{}, err
+		return one, nil, err
 	}
-	return inspectedFile{sessionInFile{
-		Path: file, Format: s.Doc.Format, Title: report.Title, Model: report.Model, Messages: s.Doc.Counts.Messages, Tokens: report.Tokens.Total,
-		Window: report.Window.Tokens + report.Window.Overhead, Usable: report.Window.Usable, Damaged: len(s.Doc.Damaged),
-	}, s.Doc.Damaged}, nil
+	return sessionInFile{Format: s.Doc.Format, Title: report.Title, Model: report.Model,
+		Messages: s.Doc.Counts.Messages, Tokens: report.Tokens.Total,
+		Window: report.Window.Tokens + report.Window.Overhead, Usable: report.Window.Usable,
+		Damaged: len(s.Doc.Damaged)}, s.Doc.Damaged, nil
 }
 
-func showFolder(a *cli.App, doc FolderInspection) {
-	width := len("session")
-	for _, s := range doc.Sessions {
-		width = max(width, runewidth.StringWidth(visible.Line(s.Path)))
-	}
+func (doc FolderInspection) show(a *cli.App) {
 	if len(doc.Sessions) == 0 {
 		return
 	}
-	a.Printf("%-*s  %-11s  %8s  %10s  %10s  %6s  %s\n", width, "session", "format", "messages", "tokens", "window", "full", "damaged")
+	rows := [][]string{{"session", "format", "messages", "tokens", "window", "full", "damaged"}}
 	for _, s := range doc.Sessions {
 		full, damaged := "", ""
 		if s.Usable > 0 {
@@ -166,7 +139,8 @@ func showFolder(a *cli.App, doc FolderInspection) {
 		if s.Damaged > 0 {
 			damaged = fmt.Sprintf("%7s", token.Grouped(s.Damaged))
 		}
-		line := fmt.Sprintf("%s  %-11s  %8s  %10s  %10s  %6s  %s", runewidth.FillRight(visible.Line(s.Path), width), s.Format, token.Grouped(s.Messages), token.Grouped(s.Tokens), token.Grouped(s.Window), full, damaged)
-		a.Printf("%s\n", strings.TrimRight(line, " "))
+		rows = append(rows, []string{visible.Line(s.Path), s.Format, token.Grouped(s.Messages), token.Grouped(s.Tokens),
+			token.Grouped(s.Window), full, damaged})
 	}
+	a.Table([]int{-7, -11, 8, 10, 10, 6}, rows)
 }

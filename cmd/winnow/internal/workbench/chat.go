@@ -26,12 +26,12 @@ func (b *Bench) Offered() []string {
 	return names
 }
 
-// Export writes a session into a file, in the format that it came in, or as an export of OpenCode. A relative name is one in the folder that the command was
-// started in.
+// Export writes a session into a file, in the format that it came in, or as an export of OpenCode.
+// A relative name is one in the folder that the command was started in.
 func (b *Bench) Export(ctx context.Context, id, file, started string) (string, error) {
 	s := &source.Session{Engine: b.Engine, Store: b.store, ID: id}
 	var out output.Target
-	if err := output.Origin(ctx, b.app, s, &out); err != nil {
+	if err := output.Origin(ctx, s, &out); err != nil {
 		return "", err
 	}
 	if file == "" {

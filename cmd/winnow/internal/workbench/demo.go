@@ -12,7 +12,8 @@ import (
 // demoPrompt is what run --demo asks for when nothing is said.
 const DemoPrompt = "tour"
 
-// demo is a workbench on a made-up project, with scripted models, settings for a small window, and nothing that outlives it.
+// demo is a workbench on a made-up project, with scripted models, settings for a small window, and
+// nothing that outlives it.
 func (b *Bench) demo() error {
 	folder, err := b.temporary("winnow-demo-")
 	if err != nil {

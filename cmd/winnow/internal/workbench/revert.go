@@ -46,7 +46,8 @@ func Reverter(a *cli.App, e *winnow.Engine, files *snapshot.Repository) func(ctx
 	}
 }
 
-// Revert restores the files first: where that does not work, there is no new session that says it did.
+// Revert restores the files first: where that does not work, there is no new session that says it
+// did.
 func Revert(ctx context.Context, a *cli.App, e *winnow.Engine, id, message string, f RevertFlags) (Reversion, error) {
 	log, _, err := e.Session(ctx, id)
 	if err != nil {
@@ -96,7 +97,8 @@ func writtenAt(log []session.Message, name string) (int, error) {
 	return 0, cli.Usage("%s is none of your messages", name)
 }
 
-// snapshotAfter is the snapshot with which the first step of a log begins; "" where calls came before the first one.
+// snapshotAfter is the snapshot with which the first step of a log begins; "" where calls came
+// before the first one.
 func snapshotAfter(log []session.Message) string {
 	for i := range log {
 		for j := range log[i].Parts {

@@ -22,7 +22,8 @@ import (
 	"github.com/winnowhq/winnow/token"
 )
 
-// ours is the member of a session's info in which its system prompt stands. Other products pass it over.
+// ours is the member of a session's info in which its system prompt stands. Other products pass it
+// over.
 const ours = "winnow"
 
 type ourInfo struct {
@@ -31,8 +32,9 @@ type ourInfo struct {
 	Unknown jsontext.Value `json:",embed"`
 }
 
-// system is the system prompt of a session. It is made once, from the folder and the day as they are when the session begins, and is the session's from then on:
-// the provider's cache knows the session by it, and an agent that changes its own instructions must not lose the cache.
+// system is the system prompt of a session. It is made once, from the folder and the day as they
+// are when the session begins, and is the session's from then on: the provider's cache knows the
+// session by it, and an agent that changes its own instructions must not lose the cache.
 func (b *Bench) system(ctx context.Context, id string) (string, error) {
 	for {
 		state, err := b.store.State(ctx, id)
@@ -111,12 +113,14 @@ Day on which this session began: %s
 // instruction is a file that says how to work in a folder.
 type instruction struct{ path, text string }
 
-// mostInstructions is how many bytes of one such file are taken: some 8,000 tokens, which every request carries.
+// mostInstructions is how many bytes of one such file are taken: some 8,000 tokens, which every
+// request carries.
 const mostInstructions = 32 << 10
 
-// instructions are the files AGENTS.md, or where there is none CLAUDE.md, of a folder and of those above it up to the root of its repository; outside a repository
-// those of the folder alone. The one nearest to the folder comes last. A link among them that leads out of there is passed over: the repository may be
-// anybody's, and what it leads to would be sent without a question.
+// instructions are the files AGENTS.md, or where there is none CLAUDE.md, of a folder and of those
+// above it up to the root of its repository; outside a repository those of the folder alone. The
+// one nearest to the folder comes last. A link among them that leads out of there is passed over:
+// the repository may be anybody's, and what it leads to would be sent without a question.
 func instructions(folder, home string) []instruction {
 	var found []instruction
 	dirs := upToRoot(folder, home)
@@ -144,7 +148,8 @@ func instructions(folder, home string) []instruction {
 	return found
 }
 
-// beginning is the beginning of a plain file, cut between two characters, and how many bytes the whole has.
+// beginning is the beginning of a plain file, cut between two characters, and how many bytes the
+// whole has.
 func beginning(path string, most int64) (text string, size int64, err error) {
 	f, info, err := plainfile.Open(path)
 	if err != nil {
@@ -163,7 +168,8 @@ func beginning(path string, most int64) (text string, size int64, err error) {
 	return string(data), info.Size(), err
 }
 
-// upToRoot is a folder and those above it up to the root of its repository, nearest first. A repository that is the home folder, or above it, is none.
+// upToRoot is a folder and those above it up to the root of its repository, nearest first. A
+// repository that is the home folder, or above it, is none.
 func upToRoot(folder, home string) []string {
 	var dirs []string
 	for dir := folder; ; dir = filepath.Dir(dir) {

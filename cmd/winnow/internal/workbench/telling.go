@@ -112,8 +112,9 @@ type RanBefore struct {
 	Unpriced int      `json:"unpriced,omitzero"`
 }
 
-// Telling prints what an agent does while it does it: with --json a line for each event, otherwise what it says on a terminal, and a short line for each call,
-// pruning and compaction on standard error.
+// Telling prints what an agent does while it does it: with --json a line for each event, otherwise
+// what it says on a terminal, and a short line for each call, pruning and compaction on standard
+// error.
 type Telling struct {
 	app      *cli.App
 	events   *winnow.Subscription
@@ -158,7 +159,7 @@ func (t *Telling) Line(document any) {
 
 // show lets a reader have what was printed so far.
 func (t *Telling) show() {
-	t.app.Raw.Show()
+	t.app.Show()
 }
 
 // Note writes a line for people on standard error.

@@ -67,7 +67,8 @@ func WorkingFlags(a *cli.App, cmd *cobra.Command, f *Flags) {
 	}
 }
 
-// Bench is what an agent works with in one folder: the store and the engine on it, the models that can be asked, the tools and what they may do.
+// Bench is what an agent works with in one folder: the store and the engine on it, the models that
+// can be asked, the tools and what they may do.
 type Bench struct {
 	app      *cli.App
 	settings winnow.Settings
@@ -101,7 +102,8 @@ type Flags struct {
 	allow     []string
 }
 
-// Open opens the store, finds the session that is meant, and reads the settings of the folder that it works in.
+// Open opens the store, finds the session that is meant, and reads the settings of the folder that
+// it works in.
 func Open(ctx context.Context, a *cli.App, f Flags) (_ *Bench, err error) {
 	b := &Bench{app: a}
 	a.Orderly.Store(true)
@@ -129,7 +131,7 @@ func Open(ctx context.Context, a *cli.App, f Flags) (_ *Bench, err error) {
 	if b.set, err = a.Providers(b.settings); err != nil {
 		return nil, cli.Misuse(err)
 	}
-	counter, err := source.TokenCounter(a, b.settings)
+	counter, err := source.TokenCounter(b.settings)
 	if err != nil {
 		return nil, err
 	}
@@ -195,14 +197,13 @@ func (b *Bench) here(ctx context.Context, f Flags) error {
 			return err
 		}
 	}
-	if b.Models, err = source.Models(a); err != nil {
-		return err
-	}
+	b.Models = model.Default()
 	b.Model = cmp.Or(a.Model, b.settings.Model)
 	return nil
 }
 
-// newest is the session that was last worked on in a folder by somebody; those that an agent began for a call are not meant.
+// newest is the session that was last worked on in a folder by somebody; those that an agent began
+// for a call are not meant.
 func newest(ctx context.Context, kept store.Store, folder string) (string, error) {
 	list, err := kept.List(ctx)
 	if err != nil {
@@ -221,7 +222,8 @@ func newest(ctx context.Context, kept store.Store, folder string) (string, error
 	return "", cli.Hint(cli.Nothing("there is no session of "+folder+" to go on with"), "`winnow list` shows all of them; leave --continue out to begin one")
 }
 
-// isChild reports whether a call of another session began this one. A fork has a parent as well, and is a session like any other.
+// isChild reports whether a call of another session began this one. A fork has a parent as well,
+// and is a session like any other.
 func isChild(ctx context.Context, kept store.Store, info session.Info) (bool, error) {
 	if info.ParentID == "" {
 		return false, nil
@@ -264,7 +266,8 @@ func (b *Bench) Close() error {
 	return errors.Join(all...)
 }
 
-// permitted is the policy: the rules of the settings, and behind them what was allowed on the command line.
+// permitted is the policy: the rules of the settings, and behind them what was allowed on the
+// command line.
 func (b *Bench) permitted(allow []string) (tools.Policy, error) {
 	p := tools.Policy{Directory: b.Folder}
 	for _, r := range b.settings.Permissions {
@@ -323,7 +326,7 @@ func (b *Bench) client(name string) (llm.Client, model.Model, error) {
 
 func (b *Bench) tools() []agent.Tool {
 	o := tools.Options{Engine: b.Engine, Directory: b.Folder, Policy: b.Policy, Keys: b.set.KeyEnvs(), Lists: b.lists}
-	if dir := b.app.Env.XDG("XDG_CONFIG_HOME", ".config"); dir != "" {
+	if dir := b.app.Env.Config("skills"); dir != "" {
 		o.Skills = []string{filepath.Join(dir, "winnow", "skills")}
 	}
 	return tools.Standard(o)
@@ -350,7 +353,8 @@ var errUnwatched = errors.New("no snapshots of the files are taken (the setting 
 // packing is how long the snapshots may be packed at the end: who leaves does not wait long.
 const packing = 5 * time.Second
 
-// watchFiles opens the snapshots of the folder. Where many were taken they are packed at the end, unless somebody is in a hurry to leave.
+// watchFiles opens the snapshots of the folder. Where many were taken they are packed at the end,
+// unless somebody is in a hurry to leave.
 func (b *Bench) watchFiles(ctx context.Context) {
 	var files *snapshot.Repository
 	switch {
@@ -392,7 +396,8 @@ func (b *Bench) titler() {
 	b.headlines = agent.HeadlinesBy(client, m)
 }
 
-// summarizer asks for summaries: a session that asks a model anyway has its summaries from a model too, but where the settings want them offline.
+// summarizer asks for summaries: a session that asks a model anyway has its summaries from a model
+// too, but where the settings want them offline.
 func (b *Bench) summarizer() func(model.Model) (pivot.Summarizer, error) {
 	if b.settings.Compaction.Summarizer == "offline" {
 		return nil
