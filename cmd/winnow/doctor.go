@@ -109,7 +109,9 @@ func examine(ctx context.Context, a *cli.App, room inplace.Room, src string, doc
 	if err != nil {
 		return err
 	}
-	if info, err := os.Stat(a.Path(src)); src == "-" || err == nil && !info.Mode().IsRegular() || errors.Is(err, fs.ErrNotExist) && !source.LooksLikePath(src) {
+	info, err := os.Stat(a.Path(src))
+	missing := errors.Is(err, fs.ErrNotExist) && !source.LooksLikePath(src)
+	if src == "-" || missing || err == nil && !info.Mode().IsRegular() {
 		return cli.Usage("%s is not a session file; doctor examines files", src)
 	}
 	data, info, err := source.ReadFile(a, src)
@@ -131,7 +133,8 @@ func examine(ctx context.Context, a *cli.App, room inplace.Room, src string, doc
 	doc.Format = read.Format
 	name := cli.ShellWord(a.Short(doc.Source))
 	if b, bypassed := output.Bypass(read); bypassed {
-		doc.Findings = append(doc.Findings, finding{Code: bypassedFold, What: output.SayBypass(b), Line: b.Line, Path: doc.Source, Bypass: &b,
+		doc.Findings = append(doc.Findings, finding{Code: bypassedFold, What: output.SayBypass(b), Line: b.Line,
+			Path: doc.Source, Bypass: &b,
 			Do: fmt.Sprintf("end the agent, then compact the session as it is now: winnow compact %s --in-place", name)})
 	}
 	doc.Findings = append(doc.Findings, damageOf(read, doc.Source, name)...)
@@ -156,16 +159,23 @@ func examine(ctx context.Context, a *cli.App, room inplace.Room, src string, doc
 // line that was not written to its end.
 func damageOf(read *format.Document, path, name string) (found []finding) {
 	damaged := read.Damaged
-	if n := len(damaged); n > 0 && !bytes.HasSuffix(read.Source, []byte{'\n'}) && damaged[n-1].Line > 0 && damaged[n-1].Offset+int64(damaged[n-1].Bytes) == int64(len(read.Source)) {
+	torn := func(d format.Damage) bool {
+		atEnd := d.Offset+int64(d.Bytes) == int64(len(read.Source))
+		return d.Line > 0 && atEnd && !bytes.HasSuffix(read.Source, []byte{'\n'})
+	}
+	if n := len(damaged); n > 0 && torn(damaged[n-1]) {
 		d := damaged[n-1]
 		damaged = damaged[:n-1]
-		found = append(found, finding{Code: tornLine, Path: path, Line: d.Line, What: fmt.Sprintf("the last line, %d, is incomplete: %s without a line break", d.Line, cli.Plural(d.Bytes, "byte", "bytes")),
+		found = append(found, finding{Code: tornLine, Path: path, Line: d.Line,
+			What: fmt.Sprintf("the last line, %d, is incomplete: %s without a line break", d.Line,
+				cli.Plural(d.Bytes, "byte", "bytes")),
 			Do: "if an agent is writing it, look again; otherwise its writer was killed, and the product skips the line"})
 	}
 	if n := len(damaged); n > 0 {
 		found = append(found, finding{Code: damagedLines, Path: path, Line: damaged[0].Line,
-			What: fmt.Sprintf("%s cannot be read, the first in line %d: %s", cli.Plural(n, "piece", "pieces"), damaged[0].Line, damaged[0].Reason),
-			Do:   "they are kept as they are; winnow inspect " + name + " lists them"})
+			What: fmt.Sprintf("%s cannot be read, the first in line %d: %s", cli.Plural(n, "piece", "pieces"),
+				damaged[0].Line, damaged[0].Reason),
+			Do: "they are kept as they are; winnow inspect " + name + " lists them"})
 	}
 	return found
 }
@@ -190,7 +200,7 @@ func missingLines(o inplace.Original, data []byte) ([]finding, error) {
 	case torn > 0:
 		has += " and " + incomplete
 	}
-	what := fmt.Sprintf("the original from %s has %s that %s has not", o.When().Local().Format("2006-01-02 15:04"), has, o.Source)
+	what := fmt.Sprintf("the original from %s has %s that %s does not have", dated(o), has, o.Source)
 	return []finding{{Code: grownOriginal, Path: o.Path, What: what,
 		Do: fmt.Sprintf("end the agent; they are: tail -c +%d %s", o.Size+o.Carried+1, cli.ShellWord(o.Path))}}, nil
 }
@@ -203,25 +213,7 @@ func examineOriginals(a *cli.App, room inplace.Room, doc *diagnosis) error {
 	}
 	doc.Originals = len(list)
 	for _, o := range list {
-		remove := "winnow originals prune removes what is no longer needed"
-		if o.Missing {
-			doc.Findings = append(doc.Findings, finding{Code: lostOriginal, Path: o.Path, What: fmt.Sprintf("the original of %s from %s is not there any more: %s", o.Source, o.When().Local().Format("2006-01-02 15:04"), o.Path), Do: remove})
-			continue
-		}
-		if same, err := o.Verify(); err != nil {
-			return err
-		} else if !same && !o.Linked {
-			doc.Findings = append(doc.Findings, finding{Code: changedOriginal, Path: o.Path, What: fmt.Sprintf("the original of %s is not what was kept: %s", o.Source, o.Path), Do: "somebody wrote into it; " + remove})
-			continue
-		}
-		if o.Beside != "" && !o.Linked {
-			doc.Findings = append(doc.Findings, finding{Code: strandedOne, Path: o.Path, What: fmt.Sprintf("an original of %s still is beside it: %s", o.Source, o.Path), Do: remove})
-		}
-		data, err := os.ReadFile(o.Source)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		found, err := missingLines(o, data)
+		found, err := examineOriginal(o)
 		if err != nil {
 			return err
 		}
@@ -229,3 +221,34 @@ func examineOriginals(a *cli.App, room inplace.Room, doc *diagnosis) error {
 	}
 	return nil
 }
+
+func examineOriginal(o inplace.Original) (found []finding, err error) {
+	const remove = "winnow originals prune removes what is no longer needed"
+	note := func(code, what, do string) {
+		found = append(found, finding{Code: code, Path: o.Path, What: what, Do: do})
+	}
+	if o.Missing {
+		note(lostOriginal, fmt.Sprintf("the original of %s from %s is missing: %s", o.Source, dated(o), o.Path), remove)
+		return found, nil
+	}
+	same, err := o.Verify()
+	switch {
+	case err != nil:
+		return nil, err
+	case !same && !o.Linked:
+		note(changedOriginal, fmt.Sprintf("the original of %s is not what was kept: %s", o.Source, o.Path),
+			"somebody wrote into it; "+remove)
+		return found, nil
+	case o.Beside != "" && !o.Linked:
+		note(strandedOne, fmt.Sprintf("an original of %s is still beside it: %s", o.Source, o.Path), remove)
+	}
+	data, err := os.ReadFile(o.Source)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	missing, err := missingLines(o, data)
+	return append(found, missing...), err
+}
+
+// dated is when an original was kept.
+func dated(o inplace.Original) string { return o.When().Local().Format("2006-01-02 15:04") }

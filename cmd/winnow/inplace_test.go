@@ -516,7 +516,7 @@ func TestInPlace_carriedLinesThatGoRoundTheCompactionAreTold(t *testing.T) {
 	once = false
 	d.take(file)
 	o := d.run("compact", file, "--in-place", "--force", "--json")
-	o.wants(t, cli.ExitPartly, "does not count", "lead round it")
+	o.wants(t, cli.ExitPartly, "has no effect", "bypass it")
 	var doc compaction
 	if err := json.Unmarshal([]byte(o.stdout), &doc); err != nil || doc.InPlace.CarriedLines != 1 || len(doc.InPlace.Notes) != 1 {
 		t.Errorf("%+v, %v", doc.InPlace, err)

@@ -78,7 +78,7 @@ func showOriginal(a *cli.App, o inplace.Original) {
 	case o.Grown > 0:
 		state = fmt.Sprintf("; %s more since, see winnow doctor %s", cli.Plural(int(o.Grown), "byte", "bytes"), cli.ShellWord(o.Source))
 	}
-	a.Printf("%s  %-8s %12s  %s%s\n  %s\n", o.When().Local().Format("2006-01-02 15:04"), visible.Text(o.Command),
+	a.Printf("%s  %-8s %12s  %s%s\n  %s\n", dated(o), visible.Text(o.Command),
 		token.Grouped(int(o.Size)), visible.Text(o.Source), visible.Text(state), visible.Text(o.Path))
 }
 

@@ -20,19 +20,22 @@ func replayCommand(a *cli.App) *cobra.Command {
 	var f lab.Flags
 	cmd := &cobra.Command{
 		Use:   "replay SRC…",
-		Short: "What recorded sessions would have cost under other policies, and what would have been lost",
-		Long: `replay goes through recorded sessions step by step, without a model, under several policies, and bills each step as a provider with a prompt cache
-does. What a policy lost is counted as regrets: steps that quote what the policy had hidden by then. A regret is billed as one more request.
+		Short: "Simulate recorded sessions under other policies",
+		Long: `replay goes through recorded sessions step by step, without a model, under several policies, and bills each step as a
+provider with a prompt cache does. It counts what a policy would have missed: steps that quote what the policy had left
+out by then. Each miss is billed as one more request, and is called a regret in the output.
 
-SRC is a session, or a folder or database of them; --everywhere takes what coding agents have kept on this computer.
+SRC is a session, or a folder or database of them; --everywhere uses what coding agents have kept on this computer.
 
-Policies are words: classic, aggressive, balanced; nothing (keeps all, without a limit), compact (folds the past when the window is full), compact@168k,
-compact@84%, compact@economic (when it pays); what others publish: mask:10 (all outputs but those of the last 10 steps, at every step), clear:3@100k (all
-outputs but the last 3 whenever the prompt has 100,000 tokens), clear:3@100k+5k (if 5,000 go with it), supersede (any operation on a file replaces all
-earlier ones); config (the configuration in force) or the path of a winnow.jsonc. After a word, /compact@168k folds at so many tokens, /compact@economic
-when it pays, /200k is a window in place of the model's, and /nolimit takes it away.
+Policies are words: classic, aggressive, balanced; nothing (keeps everything, without a limit), compact (folds the past
+when the window is full), compact@168k, compact@84%, compact@economic (when it pays); what others publish: mask:10 (all
+outputs except those of the last 10 steps, at every step), clear:3@100k (all outputs except the last 3 whenever the
+prompt has 100,000 tokens), clear:3@100k+5k (if that saves 5,000), supersede (any operation on a file replaces all
+earlier ones); config (the configuration in force) or the path of a winnow.jsonc. After a word, /compact@168k folds at
+that many tokens, /compact@economic when it pays, /200k is a window instead of the model's, and /nolimit removes it.
 
-Results are remembered in $XDG_CACHE_HOME/winnow/replay: a replay that was stopped goes on, and the next one replays what changed.`,
+Results are remembered in $XDG_CACHE_HOME/winnow/replay: a replay that was stopped continues, and the next one replays
+only what changed.`,
 		Example: `  winnow replay ~/.claude/projects
   winnow replay --everywhere --min-steps 30
   winnow replay session.jsonl --policy nothing,balanced,clear:3@100k/compact@168k
@@ -48,9 +51,12 @@ Results are remembered in $XDG_CACHE_HOME/winnow/replay: a replay that was stopp
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVar(&f.Policies, "policy", nil, "policies to compare, with commas between them (default "+strings.Join(replay.Usual(), ",")+")")
-	flags.StringArrayVar(&f.Sweeps, "sweep", nil, "compare many values of a setting: KEY=FROM..TO, KEY=FROM..TO/POINTS or KEY=A,B,C, where compaction.threshold also takes economic")
-	flags.StringVar(&f.Prices, "prices", "", `a model whose prices are billed, "reference" (read 0.1, write 1.25, output 5 times input), or "input=3,read=0.3,write=3.75,output=15" (default: each session's model)`)
+	flags.StringSliceVar(&f.Policies, "policy", nil,
+		"policies to compare, with commas between them (default "+strings.Join(replay.Usual(), ",")+")")
+	flags.StringArrayVar(&f.Sweeps, "sweep", nil, "compare many values of a setting: KEY=FROM..TO, KEY=FROM..TO/POINTS "+
+		"or KEY=A,B,C, where compaction.threshold may also be economic")
+	flags.StringVar(&f.Prices, "prices", "", `a model whose prices are billed, "reference" (read 0.1, write 1.25, output 5 `+
+		`times input), or "input=3,read=0.3,write=3.75,output=15" (default: each session's model)`)
 	flags.StringVar(&f.Cache, "cache", "5m", "how long the provider keeps a prompt: 5m, 1h, or none for no cache")
 	flags.StringVar(&f.Window, "window", "model", "window of policies that do not name one: model, none, or a number of tokens")
 	flags.DurationVar(&f.Idle, "idle", 0, "how long each turn waited for the user, in logs without a clock")
@@ -60,7 +66,8 @@ Results are remembered in $XDG_CACHE_HOME/winnow/replay: a replay that was stopp
 	flags.StringVar(&f.Csv, "csv", "", `write a line for each session and policy to this file, "-" for standard output`)
 	f.Page.Flags(a, cmd, "in the page")
 	flags.BoolVarP(&f.Page.Force, "force", "f", false, "overwrite the files that --csv and --html name")
-	flags.BoolVar(&f.Detail, "detail", false, "with --json: each session's commits, compactions and regrets, and its bill after every step")
+	flags.BoolVar(&f.Detail, "detail", false,
+		"with --json: each session's commits, compactions and regrets, and its bill after every step")
 	flags.BoolVar(&f.Apply, "apply", false, "write the recommendation into your configuration file, or the one of --config")
 	flags.BoolVar(&f.Fresh, "fresh", false, "replay everything anew")
 	flags.IntVar(&f.Jobs, "jobs", 0, "replays at a time (default one for each processor)")
@@ -120,32 +127,30 @@ func runReplay(ctx context.Context, a *cli.App, args []string, f lab.Flags) erro
 
 // tellReplay prints what a replay showed, and does what it was asked to do with it.
 func tellReplay(ctx context.Context, a *cli.App, report replay.Report, reader *lab.Reader, settings winnow.Settings, f lab.Flags, files lab.Files) error {
-	problems := reader.Problems(report)
+	problems, doc := reader.Problems(report), lab.DocumentOf(report, f.Detail)
 	if len(report.Sessions) == 0 {
-		if a.JSON && len(problems.Failed) == 0 {
-			if err := a.Print(lab.DocumentOf(report, f.Detail)); err != nil {
-				return err
-			}
-		}
 		if len(problems.Failed) > 0 {
 			return errors.Join(problems.Failed...)
 		}
-		return cli.Hint(cli.Nothing("there is no session to replay in what was named"), "a session counts once a model was asked something in it"+f.Fewer())
+		if err := a.Tell(doc, func() {}); err != nil {
+			return err
+		}
+		return cli.Hint(cli.Nothing("there is no session to replay in what was named"),
+			"a session counts once a model was asked something in it"+f.Fewer())
 	}
 	if err := lab.WriteReplay(ctx, a, report, reader, files); err != nil {
 		return err
 	}
-	switch {
-	case a.JSON:
-		if err := a.Print(lab.DocumentOf(report, f.Detail)); err != nil {
+	if files.Csv != "-" && files.Page != "-" {
+		if err := a.Tell(doc, func() {
+			showReplay(a, report, settings, f.Apply)
+			if files.Csv != "" {
+				a.Printf("\n%s has a line for each session and policy\n", a.Short(files.Csv))
+			}
+			output.SayPage(a, files.Page)
+		}); err != nil {
 			return err
 		}
-	case files.Csv != "-" && files.Page != "-":
-		showReplay(a, report, settings, f.Apply)
-		if files.Csv != "" {
-			a.Printf("\n%s has a line for each session and policy\n", a.Short(files.Csv))
-		}
-		output.SayPage(a, files.Page)
 	}
 	if f.Apply {
 		if err := lab.ApplyAdvice(a, report, settings); err != nil {
@@ -167,6 +172,6 @@ func showReplay(a *cli.App, r replay.Report, settings winnow.Settings, applied b
 	if changes, err := lab.Advised(r, settings); err == nil && len(changes) > 0 {
 		a.Printf("\n--apply writes what is recommended into your configuration file.\n")
 	} else if err == nil {
-		a.Printf("\nWhat is recommended is what the configuration says already.\n")
+		a.Printf("\nThe configuration already has what is recommended.\n")
 	}
 }

@@ -166,7 +166,7 @@ func TestRevert_bringsBackFilesAndForksTheSession(t *testing.T) {
 			}
 			// And back, by the command that was printed.
 			back := strings.Fields(doc["back"].(string))
-			w.run(back[1:]...).says(t, cli.ExitDone, "files were brought back")
+			w.run(back[1:]...).says(t, cli.ExitDone, "files were restored")
 			if diff := cmp.Diff(now, w.files()); diff != "" {
 				t.Errorf("there and back again (-want +got):\n%s", diff)
 			}
@@ -177,10 +177,10 @@ func TestRevert_bringsBackFilesAndForksTheSession(t *testing.T) {
 func TestRevert_saysWhatItDid(t *testing.T) {
 	w := newWorked(t)
 	o := w.run("revert", w.id, "3")
-	o.says(t, cli.ExitDone, "2 files were brought back", "  door3.txt\n  lamp.txt", "The session to go on with is ses_", "To have the files as they were: winnow revert "+w.id+" --snapshot ")
-	w.run("revert", w.id, "3").says(t, cli.ExitDone, "as they were then already")
+	o.says(t, cli.ExitDone, "2 files were restored", "  door3.txt\n  lamp.txt", "Continue with session ses_", "To have the files as they were: winnow revert "+w.id+" --snapshot ")
+	w.run("revert", w.id, "3").says(t, cli.ExitDone, "already as they were then")
 	w.write("lamp.txt", "kept")
-	w.run("revert", w.id, "1", "--keep-files").says(t, cli.ExitDone, "left as they are", "The session to go on with")
+	w.run("revert", w.id, "1", "--keep-files").says(t, cli.ExitDone, "left as they are", "Continue with session")
 	if got := w.files()["lamp.txt"]; got != "kept" {
 		t.Errorf("--keep-files left %q", got)
 	}
@@ -236,7 +236,7 @@ func TestReverter_goesBackForAChat(t *testing.T) {
 	}
 	defer e.Close()
 	id, told, err := workbench.Reverter(w.app, e, nil)(t.Context(), w.id, w.users[2])
-	if err != nil || id == "" || id == w.id || !strings.Contains(told, "2 files were brought back") {
+	if err != nil || id == "" || id == w.id || !strings.Contains(told, "2 files were restored") {
 		t.Errorf("got %q, %q, %v", id, told, err)
 	}
 	if got := w.files()["lamp.txt"]; got != "lamp 2" {

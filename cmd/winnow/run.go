@@ -55,7 +55,8 @@ something, unless it names them. What the configuration denies stays denied.`,
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	workbench.WorkingFlags(a, cmd, &f.Flags)
-	cmd.Flags().BoolVar(&f.yes, "yes", false, "allow everything that would be asked about: commands, and what is outside the folder")
+	cmd.Flags().BoolVar(&f.yes, "yes", false,
+		"allow everything that would be asked about: commands, and what is outside the folder")
 	cmd.Flags().IntVar(&f.maxSteps, "max-steps", 0, "requests to make at most (default 1,000)")
 	return cmd
 }
@@ -81,7 +82,8 @@ func runHeadless(ctx context.Context, a *cli.App, args []string, f runFlags) err
 			told.Note("! %s", notice)
 		}
 	}
-	loop, m, err := b.Open(a.Model, agent.Config{Ask: b.Policy.Asker(nobody.Ask), MaxSteps: f.maxSteps, OnEvent: told.Event})
+	loop, m, err := b.Open(a.Model,
+		agent.Config{Ask: b.Policy.Asker(nobody.Ask), MaxSteps: f.maxSteps, OnEvent: told.Event})
 	if err != nil {
 		return err
 	}
@@ -99,7 +101,8 @@ func runHeadless(ctx context.Context, a *cli.App, args []string, f runFlags) err
 func prompt(a *cli.App, args []string, optional bool) (string, error) {
 	if len(args) == 0 && !optional {
 		if a.Env.StdinTerminal {
-			return "", cli.Hint(cli.Usage("what is to be done?"), `winnow run "…", or on standard input; with a terminal to talk in: winnow chat`)
+			return "", cli.Hint(cli.Usage("what is to be done?"),
+				`winnow run "…", or on standard input; with a terminal to talk in: winnow chat`)
 		}
 		args = []string{"-"}
 	}
@@ -130,12 +133,13 @@ func prompt(a *cli.App, args []string, optional bool) (string, error) {
 }
 
 // ranOut prints what came of a run, and is the error that it ends with.
-func ranOut(ctx context.Context, a *cli.App, b *workbench.Bench, f runFlags, loop *agent.Loop, m model.Model, turn agent.Turn, nobody *workbench.Absent, told *workbench.Telling, failed error) error {
+func ranOut(ctx context.Context, a *cli.App, b *workbench.Bench, f runFlags, loop *agent.Loop, m model.Model,
+	turn agent.Turn, nobody *workbench.Absent, told *workbench.Telling, failed error) error {
 	ctx = context.WithoutCancel(ctx)
 	o := workbench.Ran{
-		Type: "outcome", SessionID: turn.SessionID, Time: session.Millis(a.Env.Now().UnixMilli()), Outcome: "done", Text: turn.Text, Model: m.String(),
-		Steps: turn.Steps, Summaries: turn.Spent.Summaries, Failed: turn.Spent.Failed, Usage: turn.Spent.Usage, Cost: turn.Spent.Dollars(), Unpriced: turn.Spent.Unpriced,
-		Denied: nobody.All(),
+		Type: "outcome", SessionID: turn.SessionID, Time: session.Millis(a.Env.Now().UnixMilli()), Outcome: "done",
+		Text: turn.Text, Model: m.String(), Steps: turn.Steps, Summaries: turn.Spent.Summaries, Failed: turn.Spent.Failed,
+		Usage: turn.Spent.Usage, Cost: turn.Spent.Dollars(), Unpriced: turn.Spent.Unpriced, Denied: nobody.All(),
 	}
 	if sum, err := loop.Totals(ctx, turn.SessionID); err == nil {
 		o.Session = workbench.RanBefore{Steps: sum.Steps, Cost: sum.Dollars(), Unpriced: sum.Unpriced}
@@ -155,7 +159,8 @@ func ranOut(ctx context.Context, a *cli.App, b *workbench.Bench, f runFlags, loo
 			err = cli.Resumable(err, o.Resume)
 		}
 	case turn.Steps == 0:
-		err = cli.Hint(cli.Nothing("session "+turn.SessionID+" is at its end"), "say what is to be done next: winnow run --session "+turn.SessionID+` "…"`)
+		err = cli.Hint(cli.Nothing("session "+turn.SessionID+" is at its end"),
+			"say what is to be done next: winnow run --session "+turn.SessionID+` "…"`)
 	case turn.Finish == llm.Length:
 		o.Outcome, err = "length", errLength
 	case turn.Finish == llm.Refused:
@@ -176,7 +181,8 @@ func ranOut(ctx context.Context, a *cli.App, b *workbench.Bench, f runFlags, loo
 }
 
 // errLength is the end of a run whose last answer is not whole.
-var errLength = cli.Incomplete("the last answer was cut off at the model's limit of an answer; say \"go on\" with --continue")
+var errLength = cli.Incomplete(
+	"the last answer was cut off at the model's limit for an answer; say \"go on\" with --continue")
 
 // endOf is how a run that failed ended, in a word.
 func endOf(err error) string {

@@ -26,7 +26,7 @@ import (
 type searched struct {
 	Words  string      `json:"words"`
 	Total  int         `json:"total"`           // hits without the limit
-	Behind int         `json:"behind,omitzero"` // messages that were not looked in: the store cannot be written now, and its index lacks them
+	Behind int         `json:"behind,omitzero"` // messages not searched: the index lacks them and cannot be written now
 	Hits   []searchHit `json:"hits"`            // the best first
 	// Damaged says, a sentence each, which hits cannot be shown because what is stored of them is
 	// damaged.
@@ -46,7 +46,7 @@ type searchHit struct {
 	Tool      string           `json:"tool,omitzero"`
 	Time      session.Millis   `json:"time"`
 	Field     string           `json:"field"`         // "text", "input", "output", "error"
-	Kept      bool             `json:"kept,omitzero"` // the log has the beginning and the end of that text alone; all of it is kept beside it
+	Kept      bool             `json:"kept,omitzero"` // the log has only the beginning and the end of that text
 	Seen      string           `json:"seen"`          // "whole", "elided", "folded"; "" when its session is damaged
 	Snippet   string           `json:"snippet"`
 	Marks     [][2]int         `json:"marks"` // byte offsets in the snippet
@@ -99,7 +99,8 @@ the part is shown, ` + "`folded`" + ` that a summary replaced it.`,
 	flags.StringVar(&q.Product, "product", "", "only in sessions of this product, for example claude-code")
 	flags.StringVar(&q.Tool, "tool", "", "only in calls of this tool")
 	flags.StringVar(&role, "role", "", "only in messages of this role: user, assistant")
-	flags.StringVar(&since, "since", "", "only in messages from this time on: 2026-01-31, 2026-01-31T12:00, or 90m, 36h, 7d, 4w ago")
+	flags.StringVar(&since, "since", "",
+		"only in messages from this time on: 2026-01-31, 2026-01-31T12:00, or 90m, 36h, 7d, 4w ago")
 	flags.IntVar(&q.Limit, "limit", store.DefaultLimit, "how many hits at most")
 	cli.Complete(cmd, "product", all.Names()...)
 	cli.Complete(cmd, "role", string(session.User), string(session.Assistant))
@@ -112,7 +113,8 @@ func sinceWhen(text string, now time.Time) (session.Millis, error) {
 	if text == "" {
 		return 0, nil
 	}
-	for _, layout := range []string{time.RFC3339, "2006-01-02", "2006-01-02T15:04", "2006-01-02T15:04:05", "2006-01-02 15:04", "2006-01-02 15:04:05"} {
+	for _, layout := range []string{time.RFC3339, time.DateOnly, "2006-01-02T15:04", "2006-01-02T15:04:05",
+		"2006-01-02 15:04", time.DateTime} {
 		if t, err := time.ParseInLocation(layout, text, now.Location()); err == nil {
 			return session.Millis(t.UnixMilli()), nil
 		}
@@ -120,10 +122,9 @@ func sinceWhen(text string, now time.Time) (session.Millis, error) {
 	var n float64
 	var unit string
 	if _, err := fmt.Sscanf(text, "%f%s", &n, &unit); err == nil && n >= 0 {
-		for name, length := range map[string]time.Duration{"m": time.Minute, "h": time.Hour, "d": 24 * time.Hour, "w": 7 * 24 * time.Hour} {
-			if unit == name {
-				return session.Millis(float64(now.UnixMilli()) - n*float64(length.Milliseconds())), nil
-			}
+		const day = 24 * time.Hour
+		if length := map[string]time.Duration{"m": time.Minute, "h": time.Hour, "d": day, "w": 7 * day}[unit]; length > 0 {
+			return session.Millis(float64(now.UnixMilli()) - n*float64(length.Milliseconds())), nil
 		}
 	}
 	return 0, cli.Usage("--since must be a date such as 2026-01-31 or 2026-01-31T12:00, or a time ago such as 90m, 36h, 7d, 4w, not %q",
@@ -156,7 +157,9 @@ func runSearch(ctx context.Context, a *cli.App, q store.Search) error {
 		return errors.New("this store cannot be searched")
 	}
 	say, done := a.Counting()
-	err = searcher.Index(ctx, func(done, all int) { say("indexing %s of %s messages", token.Grouped(done), token.Grouped(all)) })
+	err = searcher.Index(ctx, func(done, all int) {
+		say("indexing %s of %s messages", token.Grouped(done), token.Grouped(all))
+	})
 	done()
 	if err != nil && !errors.Is(err, store.ErrReadOnly) && !errors.Is(err, store.ErrLocked) {
 		return err
@@ -184,7 +187,7 @@ func runSearch(ctx context.Context, a *cli.App, q store.Search) error {
 	if len(doc.Hits) == 0 {
 		reason := fmt.Sprintf("%q is nowhere in what is stored", q.Words)
 		if doc.Behind > 0 {
-			reason += fmt.Sprintf("; %s were not looked in", cli.Plural(doc.Behind, "message", "messages"))
+			reason += fmt.Sprintf("; %s not searched", cli.Plural(doc.Behind, "message was", "messages were"))
 		}
 		return cli.Nothing(reason)
 	}
@@ -240,14 +243,16 @@ func hitsOf(ctx context.Context, kept store.Store, found []store.Hit) ([]searchH
 			}
 			sights[h.Session.ID] = s
 		}
-		hit := searchHit{Session: h.Session.ID, Title: h.Session.Title, Directory: h.Session.Directory, Origin: h.Origin, Message: h.Message, Role: h.Role,
-			Part: h.Part, Type: h.Type, Tool: h.Tool, Time: h.Time, Field: h.Field, Kept: h.Kept, Seen: seenWhole, Snippet: h.Snippet, Marks: h.Marks, Score: h.Score}
+		hit := searchHit{Session: h.Session.ID, Title: h.Session.Title, Directory: h.Session.Directory, Origin: h.Origin,
+			Message: h.Message, Role: h.Role, Part: h.Part, Type: h.Type, Tool: h.Tool, Time: h.Time, Field: h.Field,
+			Kept: h.Kept, Seen: seenWhole, Snippet: h.Snippet, Marks: h.Marks, Score: h.Score}
+		gone := func(field rule.Field) bool { return s.ledger.Has(rule.Key{Part: h.Part, Field: field}) }
 		switch {
 		case s.broken:
 			hit.Seen = ""
 		case !s.window[h.Message]:
 			hit.Seen = seenFolded
-		case h.Kept, s.ledger.Has(rule.Key{Part: h.Part, Field: rule.Whole}), s.ledger.Has(rule.Key{Part: h.Part, Field: rule.Field(h.Field)}):
+		case h.Kept, gone(rule.Whole), gone(rule.Field(h.Field)):
 			hit.Seen = seenElided
 		}
 		if hit.Marks == nil {
@@ -299,6 +304,7 @@ func showHits(a *cli.App, doc searched) {
 		a.Printf("\n%s of %s; --limit shows more\n", token.Grouped(len(doc.Hits)), cli.Plural(doc.Total, "hit", "hits"))
 	}
 	if doc.Behind > 0 && len(doc.Hits) > 0 {
-		a.Printf("\n%s not looked in: the store cannot be written now, and its index lacks them\n", cli.Plural(doc.Behind, "message was", "messages were"))
+		a.Printf("\n%s not searched: the store cannot be written now, and its index lacks them\n",
+			cli.Plural(doc.Behind, "message was", "messages were"))
 	}
 }

@@ -82,5 +82,5 @@ func TestRun_aCallThatCannotBeMadeIsTold(t *testing.T) {
 
 func TestRun_saysThatItWaits(t *testing.T) {
 	d, _ := agentDesk(t, llmtest.Answer(naming).Fails(llmtest.RateMillis))
-	d.run("run", "light the lamp").wants(t, cli.ExitDone, "! rate limited: it is asked again in ")
+	d.run("run", "light the lamp").wants(t, cli.ExitDone, "! rate limited: trying again in ")
 }

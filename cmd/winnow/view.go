@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -78,18 +79,13 @@ func runView(ctx context.Context, a *cli.App, src, as string) error {
 		return err
 	}
 	text, err := render(v, encode)
-	if err != nil {
-		return err
-	}
-	switch {
-	case a.JSON:
+	if err == nil && a.JSON {
+		doc := viewed{Source: src, As: as, Model: v.Model, Tokens: v.Tokens, Messages: text}
 		if encode == nil {
-			if text, err = jsontext.AppendQuote(nil, string(text)); err != nil {
-				return err
-			}
+			doc.Messages, err = jsontext.AppendQuote(nil, string(text))
 		}
-		err = a.Print(viewed{Source: src, As: as, Model: v.Model, Tokens: v.Tokens, Messages: text})
-	default:
+		err = errors.Join(err, a.Print(doc))
+	} else if err == nil {
 		_, err = a.Data().Write(append(text, '\n'))
 	}
 	if err != nil {

@@ -31,20 +31,22 @@ func grow(stored, file []session.Message, taken int) growth {
 		s := &stored[i]
 		have[s.ID]++
 		if next < len(file) && goesOn(s, &file[next]) {
-			if !reflect.DeepEqual(s, &file[next]) && !(len(s.Parts)+len(file[next].Parts) == 0 && reflect.DeepEqual(s.MessageInfo, file[next].MessageInfo)) {
+			empty := len(s.Parts)+len(file[next].Parts) == 0
+			same := reflect.DeepEqual(s, &file[next]) || empty && reflect.DeepEqual(s.MessageInfo, file[next].MessageInfo)
+			if !same {
 				g.updated = append(g.updated, file[next])
 			}
 			next++
 			continue
 		}
 		if _, there := places[s.ID]; there && s.ID != "" {
-			g.rewritten = fmt.Sprintf("message %s is another one there now", s.ID)
+			g.rewritten = fmt.Sprintf("message %s is a different one there now", s.ID)
 			return g
 		}
 		g.own++
 	}
 	if next < min(taken, len(file)) {
-		g.rewritten = fmt.Sprintf("%d of %d messages are not in it any more", taken-next, taken)
+		g.rewritten = fmt.Sprintf("%d of %d messages are no longer in it", taken-next, taken)
 		return g
 	}
 	if next == len(file) && next < taken {
@@ -53,13 +55,13 @@ func grow(stored, file []session.Message, taken int) growth {
 	g.appended = file[next:]
 	for i := range g.appended {
 		if id := g.appended[i].ID; id != "" && have[id] > 0 {
-			g.rewritten = fmt.Sprintf("message %s stands at another place", id)
+			g.rewritten = fmt.Sprintf("message %s is in another place", id)
 			return g
 		}
 	}
 	for i := range g.updated {
 		if id := g.updated[i].ID; id == "" || have[id] > 1 {
-			g.rewritten = fmt.Sprintf("a message that has gone on has no id of its own (%q)", id)
+			g.rewritten = fmt.Sprintf("a message that has grown has no id of its own (%q)", id)
 			return g
 		}
 	}
@@ -73,13 +75,15 @@ func goesOn(old, now *session.Message) bool {
 	}
 	for i := range old.Parts {
 		a, b := &old.Parts[i], &now.Parts[i]
-		if a.ID != b.ID || a.Type != b.Type || a.Tool != b.Tool || a.CallID != b.CallID || !strings.HasPrefix(b.Text, a.Text) {
+		same := a.ID == b.ID && a.Type == b.Type && a.Tool == b.Tool && a.CallID == b.CallID
+		if !same || !strings.HasPrefix(b.Text, a.Text) {
 			return false
 		}
 		if a.State == nil || !a.State.Final() {
 			continue
 		}
-		if b.State == nil || a.State.Output != b.State.Output || a.State.Error != b.State.Error || string(a.State.Input) != string(b.State.Input) {
+		if b.State == nil || a.State.Output != b.State.Output || a.State.Error != b.State.Error ||
+			string(a.State.Input) != string(b.State.Input) {
 			return false
 		}
 	}

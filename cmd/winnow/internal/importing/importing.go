@@ -79,7 +79,8 @@ func (in *Importer) Run(ctx context.Context, files []source.Candidate) (err erro
 		if l.Read {
 			in.Doc.Read++
 		}
-		say("importing %s of %s files, %s changed", token.Grouped(in.Doc.Files), token.Grouped(len(files)), cli.Plural(in.changed, "session", "sessions"))
+		say("importing %s of %s files, %s changed", token.Grouped(in.Doc.Files), token.Grouped(len(files)),
+			cli.Plural(in.changed, "session", "sessions"))
 		err = in.take(ctx, l)
 		return err == nil
 	})
@@ -103,12 +104,12 @@ func (in *Importer) take(ctx context.Context, l source.Looked) error {
 	case l.Same:
 		in.pass(l)
 		in.Doc.Unchanged++
-		in.Doc.Sessions = append(in.Doc.Sessions, ImportedSession{Source: l.Path, ID: l.File.Session, Messages: l.File.Messages,
-			Skipped: "it is in the store already, and the file is as it was", Damaged: []format.Damage{}})
+		in.Doc.Sessions = append(in.Doc.Sessions, ImportedSession{Source: l.Path, ID: l.File.Session,
+			Messages: l.File.Messages, Skipped: "it is in the store already, and the file is unchanged", Damaged: []format.Damage{}})
 		return nil
 	}
-	one := ImportedSession{Source: l.Path, ID: l.Doc.Session.Info.ID, Format: l.Doc.Format, Messages: len(l.Doc.Session.Messages),
-		Damaged: append([]format.Damage{}, l.Doc.Damaged...)}
+	one := ImportedSession{Source: l.Path, ID: l.Doc.Session.Info.ID, Format: l.Doc.Format,
+		Messages: len(l.Doc.Session.Messages), Damaged: append([]format.Damage{}, l.Doc.Damaged...)}
 	for attempt := 0; ; attempt++ {
 		err := in.put(ctx, l, &one)
 		if (errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrExists)) && attempt < 8 {
@@ -136,13 +137,9 @@ func (in *Importer) take(ctx context.Context, l source.Looked) error {
 
 // fatal tells whether an error would be the same for the next file.
 func fatal(err error) bool {
-	for _, e := range []error{context.Canceled, context.DeadlineExceeded, store.ErrLocked, store.ErrFull, store.ErrReadOnly, store.ErrCorrupt, store.ErrClosed,
-		store.ErrNewer, store.ErrConflict, store.ErrExists} {
-		if errors.Is(err, e) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]error{context.Canceled, context.DeadlineExceeded, store.ErrLocked, store.ErrFull,
+		store.ErrReadOnly, store.ErrCorrupt, store.ErrClosed, store.ErrNewer, store.ErrConflict, store.ErrExists},
+		func(e error) bool { return errors.Is(err, e) })
 }
 
 // put stores the session of a file, or what is new of it.
@@ -156,8 +153,8 @@ func (in *Importer) put(ctx context.Context, l source.Looked, one *ImportedSessi
 		now := session.Millis(in.App.Env.Now().UnixMilli())
 		s.Info.Time.Created, s.Info.Time.Updated = now, now
 	}
-	change := store.Change{Create: &s.Info, Append: s.Messages, Commit: l.Doc.Ledger.All(), Source: &store.Source{Format: l.Doc.Format, Path: l.Path, Data: l.Doc.Source},
-		Spend: winnow.Beside(l.Doc.Beside)}
+	change := store.Change{Create: &s.Info, Append: s.Messages, Commit: l.Doc.Ledger.All(),
+		Source: &store.Source{Format: l.Doc.Format, Path: l.Path, Data: l.Doc.Source}, Spend: winnow.Beside(l.Doc.Beside)}
 	if l.File.Path != "" {
 		change.File = &l.File
 	}
@@ -178,7 +175,8 @@ func (in *Importer) put(ctx context.Context, l source.Looked, one *ImportedSessi
 	switch {
 	case g.rewritten != "" && !in.Update:
 		in.rewritten++
-		one.Added, one.Skipped = 0, "its past was rewritten: "+g.rewritten+"; the session in the store stays as it is (--update takes the file's)"
+		one.Added, one.Skipped = 0, "its past was rewritten: "+g.rewritten+
+			"; the session in the store stays as it is (--update takes the file's)"
 		return nil
 	case g.rewritten != "":
 		if change.Aside, err = in.free(ctx, s.Info.ID); err != nil {
@@ -189,7 +187,8 @@ func (in *Importer) put(ctx context.Context, l source.Looked, one *ImportedSessi
 		return err
 	}
 	change.Spend = slices.DeleteFunc(change.Spend, func(s store.Spend) bool {
-		return slices.ContainsFunc(state.Spent, func(t store.Spend) bool { return t.Message == s.Message && t.Kind == s.Kind })
+		same := func(t store.Spend) bool { return t.Message == s.Message && t.Kind == s.Kind }
+		return slices.ContainsFunc(state.Spent, same)
 	})
 	change.Commit = nil
 	for _, e := range l.Doc.Ledger.All() {
@@ -198,7 +197,8 @@ func (in *Importer) put(ctx context.Context, l source.Looked, one *ImportedSessi
 		}
 	}
 	one.Added, one.Updated = len(g.appended), len(g.updated)
-	change.Base, change.Create, change.Info, change.Append, change.Update = state.Revision, nil, &s.Info, g.appended, g.updated
+	change.Base, change.Create, change.Info = state.Revision, nil, &s.Info
+	change.Append, change.Update = g.appended, g.updated
 	if len(g.appended)+len(g.updated)+len(change.Commit) == 0 {
 		one.Skipped = "it is in the store already"
 		if f, known := in.known[l.File.Path]; !known || f.Session != s.Info.ID || len(s.Messages) < taken {
@@ -280,20 +280,18 @@ func (in *Importer) Report() error {
 	if in.changed == 0 && len(in.Doc.Sessions) == 0 && len(in.problems.Failed) > 0 {
 		return errors.Join(in.problems.Failed...)
 	}
-	if a.JSON {
-		if err := a.Print(in.Doc); err != nil {
-			return err
-		}
-	} else {
-		in.show()
+	if err := a.Tell(in.Doc, in.show); err != nil {
+		return err
 	}
 	switch {
 	case len(in.Doc.Sessions) == 0:
-		return cli.Hint(cli.Nothing("there is no session in what was named"), "winnow knows "+strings.Join(all.Names(), ", "))
+		return cli.Hint(cli.Nothing("there is no session in what was named"),
+			"winnow recognises "+strings.Join(all.Names(), ", "))
 	case len(in.problems.Damaged)+len(in.problems.Failed) > 0:
 		return in.problems
 	case in.changed == 0 && in.rewritten > 0:
-		return cli.Hint(cli.Nothing(cli.Plural(in.rewritten, "session was", "sessions were")+" rewritten since, and nothing else is new"),
+		were := cli.Plural(in.rewritten, "session was", "sessions were")
+		return cli.Hint(cli.Nothing(were+" rewritten since, and nothing else is new"),
 			"--update takes what the files have now, and keeps what is in the store beside it")
 	case in.changed == 0:
 		return cli.Nothing("all of it is in the store already")
@@ -308,23 +306,24 @@ func (in *Importer) show() {
 		line := fmt.Sprintf("%s  %s: ", visible.Line(one.ID), visible.Line(a.Short(one.Source)))
 		switch {
 		case one.Skipped != "" && in.Doc.Unchanged > 10 && one.Format == "":
-			continue // as it was; counted below
+			continue // unchanged; counted below
 		case one.Skipped != "":
 			line += one.Skipped
 		case one.Aside != "":
-			line += fmt.Sprintf("%s messages (%s); the one that was there is %s", token.Grouped(one.Messages), one.Format, one.Aside)
+			line += fmt.Sprintf("%s messages (%s); the one that was there is now %s", token.Grouped(one.Messages), one.Format,
+				one.Aside)
 		case one.Added == one.Messages:
 			line += fmt.Sprintf("%s messages (%s)", token.Grouped(one.Messages), one.Format)
 		default:
 			line += fmt.Sprintf("%s of %s messages are new", token.Grouped(one.Added), token.Grouped(one.Messages))
 			if one.Updated > 0 {
-				line += fmt.Sprintf(", %s went on", token.Grouped(one.Updated))
+				line += fmt.Sprintf(", %s continued", token.Grouped(one.Updated))
 			}
 			line += " (" + one.Format + ")"
 		}
 		a.Printf("%s\n", line)
 	}
 	if in.Doc.Unchanged > 10 {
-		a.Printf("%s are as they were\n", cli.Plural(in.Doc.Unchanged, "file", "files"))
+		a.Printf("%s unchanged\n", cli.Plural(in.Doc.Unchanged, "file", "files"))
 	}
 }

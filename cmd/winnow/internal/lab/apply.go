@@ -18,9 +18,8 @@ import (
 	"github.com/winnowhq/winnow/replay"
 )
 
-// ApplyAdvice writes the recommended settings into the user's own configuration, or the one of
-// --config, and those back to their defaults that stand against them, so that what was measured is
-// what is done. With --json it tells on standard error.
+// ApplyAdvice writes the recommended settings into the user's own configuration, or the one of --config, and resets those
+// that contradict them, so that what was measured is what is done. With --json it reports on standard error.
 func ApplyAdvice(a *cli.App, r replay.Report, inForce winnow.Settings) error {
 	out := a.Out
 	if a.JSON {
@@ -78,7 +77,7 @@ func ApplyAdvice(a *cli.App, r replay.Report, inForce winnow.Settings) error {
 	return stillOtherwise(a, r, out)
 }
 
-// stillOtherwise names what is recommended and set otherwise in a place that counts for more.
+// stillOtherwise names the recommended settings that a place with precedence sets otherwise.
 func stillOtherwise(a *cli.App, r replay.Report, out io.Writer) error {
 	loaded, err := config.Load(a.ConfigSources())
 	if err != nil {
@@ -90,7 +89,7 @@ func stillOtherwise(a *cli.App, r replay.Report, out io.Writer) error {
 	return nil
 }
 
-// Advised are the settings to write so that what was recommended is in force, none when it is.
+// Advised are the settings to write so that what was recommended is in force, none if it is.
 func Advised(r replay.Report, inForce winnow.Settings) (map[string]string, error) {
 	wanted, err := set(winnow.DefaultSettings(), r.Advice.Settings)
 	if err != nil {
@@ -99,8 +98,8 @@ func Advised(r replay.Report, inForce winnow.Settings) (map[string]string, error
 	return differing(wanted, inForce)
 }
 
-// keepAside copies a configuration to the first of FILE.orig, FILE.orig.2, … that is free or has
-// the same content. Nothing that is there is written to, whatever it is a link to.
+// keepAside copies a configuration to the first of FILE.orig, FILE.orig.2, … that is free or has the same content. An
+// existing file is never written to, whatever it links to.
 func keepAside(file string, data []byte) (kept string, made bool, err error) {
 	for n := 1; ; n++ {
 		kept = file + ".orig"

@@ -3,17 +3,13 @@ package lab
 import (
 	"context"
 	"encoding/csv"
-	"errors"
-	"fmt"
 	"io"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
+	"github.com/winnowhq/winnow/cmd/winnow/internal/output"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
 	"github.com/winnowhq/winnow/page"
 	"github.com/winnowhq/winnow/replay"
@@ -98,22 +94,25 @@ type replayedOne struct {
 
 // DocumentOf makes the document.
 func DocumentOf(r replay.Report, detail bool) Document {
-	doc := Document{Sessions: len(r.Sessions), Unit: "USD", Prices: r.Prices, Baseline: r.Baseline, RecordedBill: recordedOf(r.Paid, r.Differs), Policies: []replayedPolicy{}, Recorded: []replayedOne{},
-		Skipped: append([]replay.Skipped{}, r.Skipped...), Subject: r.Subject, Gains: append([]replay.Change{}, r.Gains...), Losses: append([]replay.Change{}, r.Losses...),
-		Advice: r.Advice, Unadvised: r.Unadvised}
+	doc := Document{Sessions: len(r.Sessions), Unit: "USD", Prices: r.Prices, Baseline: r.Baseline,
+		RecordedBill: recordedOf(r.Paid, r.Differs), Policies: []replayedPolicy{}, Recorded: []replayedOne{},
+		Skipped: append([]replay.Skipped{}, r.Skipped...), Subject: r.Subject, Gains: append([]replay.Change{}, r.Gains...),
+		Losses: append([]replay.Change{}, r.Losses...), Advice: r.Advice, Unadvised: r.Unadvised}
 	if r.Relative {
 		doc.Unit = "Mtok"
 	}
 	for _, p := range r.Policies {
 		doc.Policies = append(doc.Policies, replayedPolicy{
-			Name: p.Name, Group: p.Group, Window: p.Window, Bill: p.Bill.Total(), Billed: p.Bill, Relative: p.Ratio, Mean: p.Mean, ToBound: p.Bound, Regrets: p.Regrets,
-			RegretsPer100: p.Rate, Tokens: p.Tokens.Sent, Largest: p.Tokens.Largest, HitShare: p.Hits, Commits: p.Commits, Compactions: p.Folds, Over: p.Over,
+			Name: p.Name, Group: p.Group, Window: p.Window, Bill: p.Bill.Total(), Billed: p.Bill, Relative: p.Ratio,
+			Mean: p.Mean, ToBound: p.Bound, Regrets: p.Regrets, RegretsPer100: p.Rate, Tokens: p.Tokens.Sent,
+			Largest: p.Tokens.Largest, HitShare: p.Hits, Commits: p.Commits, Compactions: p.Folds, Over: p.Over,
 			Worse: p.Rose, WorseBy2: p.RoseMore, Worst: p.Worst,
 		})
 	}
 	for _, s := range r.Sessions {
 		doc.Steps += s.Steps
-		one := replayedOne{s.ID, s.Name, s.Path, s.Product, s.Model, s.Steps, s.Tokens, s.Base, s.Damaged, recordedOf(s.Paid, nil).Cost, s.Bound, s.Outcomes}
+		one := replayedOne{s.ID, s.Name, s.Path, s.Product, s.Model, s.Steps, s.Tokens, s.Base, s.Damaged,
+			recordedOf(s.Paid, nil).Cost, s.Bound, s.Outcomes}
 		if !detail {
 			one.Outcomes = make([]replay.Outcome, len(s.Outcomes))
 			for i, o := range s.Outcomes {
@@ -133,8 +132,7 @@ type Files struct {
 	Name      string // of what was replayed
 }
 
-// Files finds out where they may go, before anything is replayed: a table to a file that is not
-// there yet, unless --force overwrites it.
+// Files finds out where they may go, before anything is replayed: a table to a new file, unless --force overwrites it.
 func (f *Flags) Files(a *cli.App) (to Files, err error) {
 	to.Csv, to.Page = f.Csv, f.Page.To
 	if f.Page.To != "" && f.Page.To != "-" {
@@ -142,27 +140,13 @@ func (f *Flags) Files(a *cli.App) (to Files, err error) {
 			return to, err
 		}
 	}
-	if f.Csv == "" || f.Csv == "-" {
-		return to, nil
+	if f.Csv != "" && f.Csv != "-" {
+		to.Csv, err = output.Place{Flag: "--csv", Force: f.Page.Force}.Check(a.Path(f.Csv))
 	}
-	to.Csv = a.Path(f.Csv)
-	info, err := os.Stat(to.Csv)
-	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
-		if folder := filepath.Dir(to.Csv); !cli.IsFolder(folder) {
-			return to, cli.Hint(fmt.Errorf("%s cannot be written: there is no folder %s", to.Csv, folder), "make the folder first, or name another file with --csv")
-		}
-	case err != nil:
-		return to, err
-	case info.IsDir():
-		return to, cli.Usage("%s is a folder; name a file in it", to.Csv)
-	case info.Mode().IsRegular() && !f.Page.Force:
-		return to, cli.Usage("%s is there already; use --force to overwrite it, or name another file with --csv", to.Csv)
-	}
-	return to, nil
+	return to, err
 }
 
-// Spare refuses to write over what is replayed, also with --force.
+// Spare refuses to overwrite what is replayed, even with --force.
 func (to Files) Spare(sources []replay.Source) error {
 	for flag, path := range map[string]string{"--csv": to.Csv, "--html": to.Page} {
 		there, err := os.Stat(path)
@@ -189,21 +173,18 @@ func WriteReplay(ctx context.Context, a *cli.App, r replay.Report, reader *Reade
 	if to.Page == "" {
 		return nil
 	}
-	defer a.Progress("writing the page")()
 	details := page.ReplayDetails{Name: to.Name, Part: reader.describer(ctx, r), KeepSecrets: a.KeepSecrets()}
-	write := func(w io.Writer) error { return page.Replay(w, r, details) }
-	if to.Page == "-" {
-		return write(a.Data())
-	}
-	return a.Files.Write(ctx, to.Page, write)
+	_, err := output.WritePage(ctx, a, to.Page, func(w io.Writer) error { return page.Replay(w, r, details) })
+	return err
 }
 
 // writeTable writes a line for each session and policy.
 func writeTable(ctx context.Context, a *cli.App, path string, r replay.Report) error {
 	write := func(w io.Writer) error {
 		out := csv.NewWriter(w)
-		out.Write([]string{"session", "name", "path", "product", "model", "steps", "policy", "window", "bill", "read", "write", "output", "compact", "regret", "relative",
-			"regrets", "sent", "cached", "produced", "largest", "commits", "compactions", "over", "bound"})
+		out.Write([]string{"session", "name", "path", "product", "model", "steps", "policy", "window", "bill", "read",
+			"write", "output", "compact", "regret", "relative", "regrets", "sent", "cached", "produced", "largest",
+			"commits", "compactions", "over", "bound"})
 		number := func(f float64) string { return strconv.FormatFloat(f, 'g', 10, 64) }
 		for _, s := range r.Sessions {
 			base := 0.0
@@ -217,10 +198,17 @@ func writeTable(ctx context.Context, a *cli.App, path string, r replay.Report) e
 				if base > 0 {
 					relative = number(o.Bill.Total() / base)
 				}
-				out.Write([]string{visible.Line(s.ID), visible.Line(s.Name), visible.Line(s.Path), s.Product, visible.Line(s.Model), strconv.Itoa(s.Steps), o.Policy, strconv.Itoa(r.Policies[i].Window), number(o.Bill.Total()),
-					number(o.Bill.Read), number(o.Bill.Write), number(o.Bill.Output), number(o.Bill.Compact), number(o.Bill.Regret), relative, strconv.Itoa(o.Regrets),
-					strconv.Itoa(o.Tokens.Sent), strconv.Itoa(o.Tokens.Cached), strconv.Itoa(o.Tokens.Output), strconv.Itoa(o.Tokens.Largest), strconv.Itoa(o.Commits),
-					strconv.Itoa(o.Folds), strconv.Itoa(o.Over), number(s.Bound)})
+				row := []string{visible.Line(s.ID), visible.Line(s.Name), visible.Line(s.Path), s.Product,
+					visible.Line(s.Model), strconv.Itoa(s.Steps), o.Policy, strconv.Itoa(r.Policies[i].Window)}
+				b, t := o.Bill, o.Tokens
+				for _, f := range []float64{b.Total(), b.Read, b.Write, b.Output, b.Compact, b.Regret} {
+					row = append(row, number(f))
+				}
+				row = append(row, relative)
+				for _, n := range []int{o.Regrets, t.Sent, t.Cached, t.Output, t.Largest, o.Commits, o.Folds, o.Over} {
+					row = append(row, strconv.Itoa(n))
+				}
+				out.Write(append(row, number(s.Bound)))
 			}
 		}
 		out.Flush()

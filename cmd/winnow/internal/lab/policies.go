@@ -66,7 +66,8 @@ func Setups(a *cli.App, settings winnow.Settings, f Flags) ([]replay.Setup, erro
 		}
 	}
 	if f.Baseline != "" && !seen[f.Baseline] {
-		return nil, cli.Usage("--baseline %s is none of the policies that are compared: %s", f.Baseline, strings.Join(names(setups), ", "))
+		return nil, cli.Usage("--baseline %s is not among the policies that are compared: %s", f.Baseline,
+			strings.Join(names(setups), ", "))
 	}
 	return setups, windowed(setups, f.Window)
 }
@@ -90,7 +91,7 @@ func windowed(setups []replay.Setup, window string) error {
 	default:
 		n, err := replay.ParseTokens(window)
 		if err != nil || n < 1000 {
-			return cli.Usage("--window %s is neither model nor none nor a number of 1,000 tokens or more", window)
+			return cli.Usage("--window %s: use model, none, or a number of at least 1,000 tokens", window)
 		}
 		chosen = n
 	}
@@ -123,8 +124,8 @@ func configured(a *cli.App, path string, inForce winnow.Settings) (replay.Setup,
 // write: who writes summaries is not, nor what is protected because somebody wanted it to be.
 func decides(key string) bool {
 	switch key {
-	case "policy", "schedule", "compaction.auto", "compaction.prune", "compaction.threshold", "compaction.reserved", "compaction.keep", "compaction.userMessages",
-		"compaction.protect", "compaction.minimum", "compaction.protectTurns":
+	case "policy", "schedule", "compaction.auto", "compaction.prune", "compaction.threshold", "compaction.reserved",
+		"compaction.keep", "compaction.userMessages", "compaction.protect", "compaction.minimum", "compaction.protectTurns":
 		return true
 	}
 	return strings.HasPrefix(key, "strategies.")
@@ -191,7 +192,8 @@ func Terms(a *cli.App, prices, cache string) (*replay.Terms, string, error) {
 		if hour {
 			t.Lifetime, t.Price.CacheWrite = replay.Hour, 2
 		}
-		return &t, fmt.Sprintf("cache read %g, write %g, output %g times the input price%s", t.Price.CacheRead, t.Price.CacheWrite, t.Price.Output, after), nil
+		return &t, fmt.Sprintf("cache read %g, write %g, output %g times the input price%s", t.Price.CacheRead,
+			t.Price.CacheWrite, t.Price.Output, after), nil
 	case strings.Contains(prices, "="):
 		t, err := chosenTerms(prices)
 		if err != nil {
@@ -200,12 +202,14 @@ func Terms(a *cli.App, prices, cache string) (*replay.Terms, string, error) {
 		if hour {
 			t.Lifetime = replay.Hour
 		}
-		return &t, fmt.Sprintf("a million tokens: input $%s, cache read $%s, write $%s, output $%s%s", cli.Price(t.Price.Input), cli.Price(t.Price.CacheRead),
-			cli.Price(t.Price.CacheWrite), cli.Price(t.Price.Output), after), nil
+		return &t, fmt.Sprintf("a million tokens: input $%s, cache read $%s, write $%s, output $%s%s",
+			cli.Price(t.Price.Input), cli.Price(t.Price.CacheRead), cli.Price(t.Price.CacheWrite), cli.Price(t.Price.Output),
+			after), nil
 	}
 	m := models.Lookup(prices)
 	if !m.Price.Known() || m.Price.Input <= 0 {
-		return nil, "", cli.Usage(`--prices %s: no price is known of such a model; "winnow models" lists them, and "input=3,read=0.3,write=3.75,output=15" says it in numbers`, prices)
+		return nil, "", cli.Usage(`--prices %s: the price of that model is unknown; "winnow models" lists the known ones, `+
+			`and "input=3,read=0.3,write=3.75,output=15" gives numbers`, prices)
 	}
 	t := replay.TermsOf(m, hour)
 	return &t, fmt.Sprintf("list prices of %s, %s%s", m, models.Date, after), nil
@@ -217,16 +221,17 @@ func chosenTerms(text string) (replay.Terms, error) {
 	t := replay.Reference()
 	t.Relative = false
 	t.Price = model.Price{}
-	fields := map[string]*float64{"input": &t.Price.Input, "read": &t.Price.CacheRead, "write": &t.Price.CacheWrite, "output": &t.Price.Output}
+	fields := map[string]*float64{"input": &t.Price.Input, "read": &t.Price.CacheRead, "write": &t.Price.CacheWrite,
+		"output": &t.Price.Output}
 	for _, pair := range strings.Split(text, ",") {
 		name, number, _ := strings.Cut(strings.TrimSpace(pair), "=")
 		field := fields[name]
 		if field == nil {
-			return t, cli.Usage("--prices %s: %q is no price; there are input, read, write and output", text, name)
+			return t, cli.Usage("--prices %s: unknown price %q; use input, read, write or output", text, name)
 		}
 		value, err := strconv.ParseFloat(number, 64)
 		if err != nil || value < 0 || math.IsInf(value, 0) || math.IsNaN(value) {
-			return t, cli.Usage("--prices %s: %s=%s is no price in US dollars a million tokens", text, name, number)
+			return t, cli.Usage("--prices %s: %s=%s is not a price in US dollars per million tokens", text, name, number)
 		}
 		*field = value
 	}

@@ -45,7 +45,8 @@ func sweptSetups(settings winnow.Settings, sweep string) ([]replay.Setup, error)
 			return nil, err
 		}
 		last := key[strings.LastIndexByte(key, '.')+1:]
-		setups = append(setups, replay.Setup{Name: fmt.Sprintf("%s %s=%s", s.Policy, last, inThousands(value)), Group: s.Policy + " " + key, Policy: s.NewPolicy(), Settings: changed})
+		setups = append(setups, replay.Setup{Name: fmt.Sprintf("%s %s=%s", s.Policy, last, inThousands(value)),
+			Group: s.Policy + " " + key, Policy: s.NewPolicy(), Settings: changed})
 	}
 	return setups, nil
 }
@@ -67,11 +68,11 @@ func sweptValue(key string, value float64) (string, error) {
 	case !ok:
 		return "", fmt.Errorf("there is no setting %q; `winnow config` lists them", key)
 	case !decides(key) || was.Kind() != '0' && key != "compaction.reserved" && key != "compaction.keep":
-		return "", fmt.Errorf("%s is no number that a policy goes by; compaction.threshold, compaction.protect and strategies.balancedPruning.idleSteps are", key)
+		return "", fmt.Errorf("%s is not a number that a policy uses; compaction.threshold, compaction.protect and strategies.balancedPruning.idleSteps are", key)
 	case value == economicThreshold:
-		return "", fmt.Errorf("economic is a value of compaction.threshold alone; %s takes a number", key)
+		return "", fmt.Errorf("only compaction.threshold may be economic; %s needs a number", key)
 	case value != math.Trunc(value):
-		return "", fmt.Errorf("%s takes whole numbers, not %s", key, number)
+		return "", fmt.Errorf("%s needs whole numbers, not %s", key, number)
 	}
 	return number, nil
 }
@@ -99,7 +100,7 @@ func sweptValues(text string) ([]float64, error) {
 	if end, n, ok := strings.Cut(to, "/"); ok {
 		var err error
 		if points, err = strconv.Atoi(n); err != nil || points < 2 || points > 100 {
-			return nil, fmt.Errorf("%q is no number of points from 2 to 100", n)
+			return nil, fmt.Errorf("%q is not a number of points from 2 to 100", n)
 		}
 		to = end
 	}
@@ -148,7 +149,7 @@ func sweptNumber(text string) (float64, error) {
 	if percent, ok := strings.CutSuffix(text, "%"); ok {
 		n, err := strconv.ParseFloat(percent, 64)
 		if err != nil || !(n > 0 && n <= 100) {
-			return 0, fmt.Errorf("%q is no share", text)
+			return 0, fmt.Errorf("%q is not a share", text)
 		}
 		return n / 100, nil
 	}

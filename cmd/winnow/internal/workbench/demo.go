@@ -31,7 +31,8 @@ func (b *Bench) demo() error {
 	b.close = append(b.close, d.Close)
 	b.Folder, b.app.Env.Dir = folder, folder
 	b.settings = winnow.DefaultSettings()
-	b.settings.Providers = map[string]winnow.Provider{demo.Provider: {Protocol: d.Protocol(), BaseURL: d.BaseURL(), Headers: map[string]string{"x-api-key": "none"}}}
+	b.settings.Providers = map[string]winnow.Provider{demo.Provider: {Protocol: d.Protocol(), BaseURL: d.BaseURL(),
+		Headers: map[string]string{"x-api-key": "none"}}}
 	d.Tighten(&b.settings)
 	b.Models, b.store = d.Models(), memory.New()
 	b.Model = cmp.Or(b.app.Model, demo.Small)

@@ -35,8 +35,11 @@ type RevertFlags struct {
 	files     *snapshot.Repository // where somebody has it open; nil: that of the session's folder
 }
 
+// Reverting goes back to before a message of the user's, and tells what was done.
+type Reverting func(ctx context.Context, sessionID, messageID string) (newID, told string, err error)
+
 // Reverter goes back to before a message of the user's, for chat.Config.Revert.
-func Reverter(a *cli.App, e *winnow.Engine, files *snapshot.Repository) func(ctx context.Context, sessionID, messageID string) (newID, told string, err error) {
+func Reverter(a *cli.App, e *winnow.Engine, files *snapshot.Repository) Reverting {
 	return func(ctx context.Context, sessionID, messageID string) (string, string, error) {
 		doc, err := Revert(ctx, a, e, sessionID, messageID, RevertFlags{files: files})
 		if err != nil && doc.Back == "" {
@@ -68,7 +71,7 @@ func Revert(ctx context.Context, a *cli.App, e *winnow.Engine, id, message strin
 		return doc, nil
 	}
 	if doc.Session, err = e.Fork(ctx, id, doc.Message); err != nil && doc.Back != "" {
-		err = cli.Hint(err, "the files were brought back already; to have them as they were: "+doc.Back)
+		err = cli.Hint(err, "the files were already restored; to have them as they were: "+doc.Back)
 	}
 	return doc, err
 }
@@ -84,17 +87,18 @@ func writtenAt(log []session.Message, name string) (int, error) {
 	}
 	at := session.Index(log, name)
 	if at < 0 {
-		return 0, cli.Hint(fmt.Errorf("there is no message %s", name), "`winnow show ID` lists the turns with their messages")
+		return 0, cli.Hint(fmt.Errorf("there is no message %s", name),
+			"`winnow show ID` lists the turns with their messages")
 	}
 	if log[at].Written() {
 		return at, nil
 	}
 	for _, t := range turns {
 		if t.Start <= at && at < t.End {
-			return 0, cli.Usage("%s is none of your messages; the one that it follows is %s", name, log[t.Start].ID)
+			return 0, cli.Usage("%s is not one of your messages; the one before it is %s", name, log[t.Start].ID)
 		}
 	}
-	return 0, cli.Usage("%s is none of your messages", name)
+	return 0, cli.Usage("%s is not one of your messages", name)
 }
 
 // snapshotAfter is the snapshot with which the first step of a log begins; "" where calls came
@@ -120,6 +124,7 @@ func RestoreFiles(ctx context.Context, a *cli.App, e *winnow.Engine, id, tree st
 	if err != nil {
 		return doc, err
 	}
+	const leave = "--keep-files leaves the files alone"
 	folder := log.Info.Directory
 	kept := f.files
 	if kept == nil {
@@ -127,13 +132,14 @@ func RestoreFiles(ctx context.Context, a *cli.App, e *winnow.Engine, id, tree st
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return doc, cli.Hint(fmt.Errorf("the working folder %s is not there", folder), "--keep-files leaves the files alone")
+		return doc, cli.Hint(fmt.Errorf("the working folder %s is not there", folder), leave)
 	case errors.Is(err, snapshot.ErrNoGit):
-		return doc, cli.Hint(err, "--keep-files leaves the files alone")
+		return doc, cli.Hint(err, leave)
 	case err != nil:
 		return doc, err
 	case kept == nil:
-		return doc, cli.Hint(fmt.Errorf("winnow has no snapshots of %s", folder), "another program took those of this session; --keep-files leaves the files alone")
+		return doc, cli.Hint(fmt.Errorf("winnow has no snapshots of %s", folder),
+			"another program took those of this session; "+leave)
 	}
 	if f.Dry {
 		now, err := kept.Take(ctx)
@@ -147,7 +153,8 @@ func RestoreFiles(ctx context.Context, a *cli.App, e *winnow.Engine, id, tree st
 		return doc, err
 	}
 	done, err := kept.Restore(ctx, tree)
-	doc.Before, doc.Changed, doc.Kept = done.Before, append(doc.Changed, done.Changed...), append(doc.Kept, done.Kept...)
+	doc.Before = done.Before
+	doc.Changed, doc.Kept = append(doc.Changed, done.Changed...), append(doc.Kept, done.Kept...)
 	if len(doc.Changed) > 0 {
 		doc.Back = "winnow revert " + id + " --snapshot " + done.Before
 	}
@@ -180,17 +187,18 @@ func (d Reversion) Told() string {
 	case d.Dry:
 		list(d.Changed, "file would change", "files would change")
 	default:
-		list(d.Changed, "file was brought back", "files were brought back")
+		list(d.Changed, "file was restored", "files were restored")
 	}
-	list(d.Kept, "file that came later stays: it is ignored, or too large for a snapshot", "files that came later stay: they are ignored, or too large for a snapshot")
+	list(d.Kept, "file that came later stays: it is ignored, or too large for a snapshot",
+		"files that came later stay: they are ignored, or too large for a snapshot")
 	switch {
 	case len(d.Changed) == 0 && d.Snapshot != "":
-		b.WriteString("The files are as they were then already.\n")
+		b.WriteString("The files are already as they were then.\n")
 	case d.Snapshot == "":
 		b.WriteString("The files were left as they are.\n")
 	}
 	if d.Session != "" {
-		fmt.Fprintf(&b, "The session to go on with is %s; %s stays as it is.\n", d.Session, d.From)
+		fmt.Fprintf(&b, "Continue with session %s; %s stays as it is.\n", d.Session, d.From)
 	}
 	if d.Back != "" {
 		fmt.Fprintf(&b, "To have the files as they were: %s\n", d.Back)
@@ -198,7 +206,7 @@ func (d Reversion) Told() string {
 	return b.String()
 }
 
-// printable is a name of a file in which nothing moves the cursor.
+// printable is a file name in which nothing moves the cursor.
 func printable(name string) string {
 	if quoted := strconv.Quote(name); quoted != `"`+name+`"` {
 		return quoted

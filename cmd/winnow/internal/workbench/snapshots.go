@@ -15,17 +15,21 @@ import (
 	"github.com/winnowhq/winnow/snapshot"
 )
 
-// Snapshots are those of a working folder. They are kept beside the store, in a repository for each
-// folder; snapshot.ErrNoGit where there is no git.
+// Snapshots are those of a working folder. They are kept beside the store, in a repository for each folder. Without git
+// the error is snapshot.ErrNoGit.
 func Snapshots(ctx context.Context, a *cli.App, folder string) (*snapshot.Repository, error) {
 	dir, err := snapshotsOf(a, folder)
 	if err != nil {
 		return nil, err
 	}
-	if full, err := filepath.EvalSymlinks(a.Path(folder)); err == nil && (filepath.Dir(full) == full || a.Env.Home() != "" && full == filepath.Clean(a.Env.Home())) {
-		return nil, cli.Hint(fmt.Errorf("%s is not the folder of a project, so that no snapshots of its files are taken", full), "work in the folder of a project")
+	full, err := filepath.EvalSymlinks(a.Path(folder))
+	home := a.Env.Home()
+	if err == nil && (filepath.Dir(full) == full || home != "" && full == filepath.Clean(home)) {
+		return nil, cli.Hint(fmt.Errorf("%s is not the folder of a project, so no snapshots of its files are taken", full),
+			"work in the folder of a project")
 	}
-	return snapshot.Open(ctx, snapshot.Config{Dir: dir, WorkTree: folder, Leave: []string{source.StoreAt(a) + "*", filepath.Dir(dir)}})
+	return snapshot.Open(ctx, snapshot.Config{Dir: dir, WorkTree: folder,
+		Leave: []string{source.StoreAt(a) + "*", filepath.Dir(dir)}})
 }
 
 // SnapshotsThere are those of a working folder where there are any: nil otherwise.

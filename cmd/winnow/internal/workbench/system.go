@@ -44,11 +44,13 @@ func (b *Bench) system(ctx context.Context, id string) (string, error) {
 		if text := systemOf(state.Info); text != "" {
 			return text, nil
 		}
-		info, text := state.Info, systemPrompt(b.Folder, platform(runtime.GOOS), b.app.Env.Now(), instructions(b.Folder, b.app.Env.Home()))
+		info := state.Info
+		text := systemPrompt(b.Folder, platform(runtime.GOOS), b.app.Env.Now(), instructions(b.Folder, b.app.Env.Home()))
 		if info.Unknown, err = withSystem(info.Unknown, text); err != nil {
 			return "", err
 		}
-		if _, err = b.store.Apply(ctx, id, store.Change{Base: state.Revision, Info: &info}); !errors.Is(err, store.ErrConflict) {
+		_, err = b.store.Apply(ctx, id, store.Change{Base: state.Revision, Info: &info})
+		if !errors.Is(err, store.ErrConflict) {
 			return text, err
 		}
 	}
@@ -57,7 +59,8 @@ func (b *Bench) system(ctx context.Context, id string) (string, error) {
 func systemOf(info session.Info) string {
 	var own ourInfo
 	var members map[string]jsontext.Value
-	if json.Unmarshal(info.Unknown, &members, session.ReadOptions()) != nil || json.Unmarshal(members[ours], &own, session.ReadOptions()) != nil {
+	if json.Unmarshal(info.Unknown, &members, session.ReadOptions()) != nil ||
+		json.Unmarshal(members[ours], &own, session.ReadOptions()) != nil {
 		return ""
 	}
 	return own.System
@@ -105,7 +108,8 @@ Platform: %s
 Day on which this session began: %s
 `, folder, platform, day.Format("2006-01-02"))
 	for _, one := range instructions {
-		fmt.Fprintf(&text, "\nInstructions from %s, which the user wrote for everyone who works here:\n\n%s\n", one.path, one.text)
+		fmt.Fprintf(&text, "\nInstructions from %s, which the user wrote for everyone who works here:\n\n%s\n",
+			one.path, one.text)
 	}
 	return text.String()
 }
@@ -139,7 +143,8 @@ func instructions(folder, home string) []instruction {
 				continue
 			}
 			if size > mostInstructions {
-				text += fmt.Sprintf("\n[%s of %s bytes; the rest is in the file]", token.Grouped(len(text)), token.Grouped(int(size)))
+				text += fmt.Sprintf("\n[%s of %s bytes; the rest is in the file]", token.Grouped(len(text)),
+					token.Grouped(int(size)))
 			}
 			found = append([]instruction{{path, text}}, found...)
 			break

@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/winnowhq/winnow"
@@ -43,15 +43,11 @@ func (n *Absent) Ask(_ context.Context, want agent.Permission) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	d := denial{want.Tool, want.Action, want.Target}
-	told := false
-	for _, before := range n.denied {
-		told = told || before == d
-	}
-	if !told {
+	if !slices.Contains(n.denied, d) {
 		n.denied = append(n.denied, d)
 	}
-	return fmt.Errorf("nothing was done: to %s %s needs permission, and nobody is there to be asked. Do without it, or say in your answer what you would have needed it for",
-		want.Action, want.Target)
+	return fmt.Errorf("nothing was done: to %s %s needs permission, and nobody is there to be asked. "+
+		"Do without it, or say in your answer what you would have needed it for", want.Action, want.Target)
 }
 
 // All are the denials so far: a call that was left behind may still add one.
@@ -149,17 +145,9 @@ func (t *Telling) End() {
 func (t *Telling) Line(document any) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	text, err := json.Marshal(document, json.Deterministic(true), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
-	if err != nil {
-		text = fmt.Appendf(nil, `{"type":"error","error":%q}`, err)
+	if err := t.app.Line(document); err != nil {
+		_ = t.app.Line(map[string]string{"type": "error", "error": err.Error()}) // a failed write is remembered
 	}
-	t.app.Out.Write(append(visible.JSON(text), '\n'))
-	t.show()
-}
-
-// show lets a reader have what was printed so far.
-func (t *Telling) show() {
-	t.app.Show()
 }
 
 // Note writes a line for people on standard error.
@@ -177,7 +165,7 @@ func (t *Telling) Note(format string, args ...any) {
 func (t *Telling) lineEnd() {
 	if t.within {
 		t.app.Printf("\n")
-		t.show()
+		t.app.Show()
 	}
 	t.within = false
 }
@@ -192,9 +180,11 @@ func (t *Telling) engine(e winnow.Event) {
 	case e.Type == winnow.BudgetWarning, e.Type == winnow.CompactionFailed:
 		t.Note("! %s", e.Text)
 	case e.Type == winnow.Compacted && r != nil:
-		t.Note("~ compacted: %s → %s tokens, %s folded into a summary by %s", token.Grouped(r.TokensBefore), token.Grouped(r.TokensAfter), cli.Plural(r.Folded, "message", "messages"), r.Summarizer)
+		t.Note("~ compacted: %s → %s tokens, %s folded into a summary by %s", token.Grouped(r.TokensBefore),
+			token.Grouped(r.TokensAfter), cli.Plural(r.Folded, "message", "messages"), r.Summarizer)
 	case e.Type == winnow.ElisionCommitted && r != nil && r.Kind == pivot.Pruning:
-		t.Note("~ pruned: %s → %s tokens, %s left out (%s)", token.Grouped(r.TokensBefore), token.Grouped(r.TokensAfter), cli.Plural(len(r.Committed), "part", "parts"), r.Trigger)
+		t.Note("~ pruned: %s → %s tokens, %s left out (%s)", token.Grouped(r.TokensBefore),
+			token.Grouped(r.TokensAfter), cli.Plural(len(r.Committed), "part", "parts"), r.Trigger)
 	}
 }
 
@@ -224,10 +214,11 @@ type calledTool struct {
 // Event tells of what the loop does.
 func (t *Telling) Event(e agent.Event) {
 	if t.app.JSON {
-		line := Happened{Type: e.Type, SessionID: e.SessionID, Time: session.Millis(t.app.Env.Now().UnixMilli()), Step: e.Step, Text: e.Text,
-			Wait: e.Wait.Seconds(), Message: e.Message}
+		line := Happened{Type: e.Type, SessionID: e.SessionID, Time: session.Millis(t.app.Env.Now().UnixMilli()),
+			Step: e.Step, Text: e.Text, Wait: e.Wait.Seconds(), Message: e.Message}
 		if p := e.Part; p.State != nil {
-			line.Call = &calledTool{ID: p.CallID, Part: p.ID, Tool: p.Tool, Status: p.State.Status, Title: p.State.Title, Input: p.State.Input}
+			line.Call = &calledTool{ID: p.CallID, Part: p.ID, Tool: p.Tool, Status: p.State.Status, Title: p.State.Title,
+				Input: p.State.Input}
 			if p.State.Final() {
 				line.Call.Output = p.State.Result()
 			}
@@ -242,9 +233,9 @@ func (t *Telling) Event(e agent.Event) {
 		t.fresh()
 	case agent.Restarted:
 		t.fresh()
-		t.Note("! the answer broke off; once more")
+		t.Note("! the answer broke off; trying again")
 	case agent.Waiting:
-		t.Note("! %s: it is asked again in %s", e.Text, waitOf(e.Wait))
+		t.Note("! %s: trying again in %s", e.Text, waitOf(e.Wait))
 	case agent.Noticed:
 		t.Note("! %s", e.Text)
 	case agent.CallEnded:
@@ -281,7 +272,7 @@ func (t *Telling) delta(text string) {
 	defer t.mu.Unlock()
 	t.shown, t.within = true, !strings.HasSuffix(text, "\n")
 	t.app.Printf("%s", text)
-	t.show()
+	t.app.Show()
 }
 
 // fresh begins an answer.

@@ -31,7 +31,7 @@ import (
 	asking "github.com/winnowhq/winnow/summarize/model"
 )
 
-// Advice says what to do about a provider that refuses, "" where the error says it.
+// Advice says what to do about a provider that refuses, "" if the error says it.
 func (b *Bench) Advice(err error) string {
 	var e *llm.Error
 	if !errors.As(err, &e) {
@@ -40,30 +40,32 @@ func (b *Bench) Advice(err error) string {
 	switch e.Kind {
 	case llm.Auth:
 		if variable := b.set.KeyEnv(e.Provider); variable != "" {
-			return "look at the key in " + variable
+			return "check the key in " + variable
 		}
-		return "look at providers." + e.Provider + " in the configuration: its headers are what it is asked with"
+		return "check providers." + e.Provider + " in the configuration: its headers are sent with each request"
 	case llm.Rejected:
 		if e.Status == 404 {
-			return "`winnow models` lists models that are known; another one is chosen with --model, or /model in the chat"
+			return "`winnow models` lists known models; choose another one with --model, or /model in the chat"
 		}
 	case llm.Network:
-		return "look at the connection, and at providers." + e.Provider + ".baseURL where it is set"
+		return "check the connection, and providers." + e.Provider + ".baseURL if it is set"
 	}
 	return ""
 }
 
-// WorkingFlags are those that run and chat have in common.
+// WorkingFlags adds the flags that run and chat have in common.
 func WorkingFlags(a *cli.App, cmd *cobra.Command, f *Flags) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.Session, "session", "", "go on with this session, by its id or how it begins")
-	flags.BoolVar(&f.Continues, "continue", false, "go on with the session that was last worked on in the folder")
+	flags.StringVar(&f.Session, "session", "", "continue this session, named by its id or the beginning of it")
+	flags.BoolVar(&f.Continues, "continue", false, "continue the session that was last worked on in the folder")
 	flags.StringVar(&f.dir, "dir", "", "folder to work in (default the current one, or the session's)")
-	flags.StringArrayVar(&f.allow, "allow", nil, `allow commands that begin with these words, as in --allow "go test"; again for more`)
-	flags.BoolVar(&f.Demo, "demo", false, "show it: scripted answers, without a key and without the network, in a folder that is thrown away")
-	// Errors are for flags that do not exist.
-	if err := errors.Join(cmd.RegisterFlagCompletionFunc("session", source.CompleteSources(a)), cmd.MarkFlagDirname("dir")); err != nil {
-		panic(err)
+	flags.StringArrayVar(&f.allow, "allow", nil,
+		`allow commands that begin with these words, as in --allow "go test"; may be repeated`)
+	flags.BoolVar(&f.Demo, "demo", false,
+		"a demonstration: scripted answers, without a key and without the network, in a folder that is thrown away")
+	cli.CompleteBy(cmd, "session", source.CompleteSources(a))
+	if err := cmd.MarkFlagDirname("dir"); err != nil {
+		panic(err) // the flag is above
 	}
 }
 
@@ -77,8 +79,8 @@ type Bench struct {
 	store    store.Store
 	Engine   *winnow.Engine
 	Folder   string // absolute
-	states   string // where the states of the folder are kept, "" where winnow keeps them
-	Session  string // id of the session to go on with, "" for a new one
+	states   string // where the states of the folder are kept, "" for where winnow keeps them
+	Session  string // id of the session to continue, "" for a new one
 	Model    string // "provider/model" of the model to begin with
 	Policy   tools.Policy
 	lists    *tools.Lists
@@ -114,9 +116,10 @@ func Open(ctx context.Context, a *cli.App, f Flags) (_ *Bench, err error) {
 	}()
 	switch {
 	case f.Session != "" && f.Continues:
-		return nil, cli.Usage("--session and --continue exclude each other")
+		return nil, cli.Usage("--session and --continue cannot be combined")
 	case f.Demo && (f.Session != "" || f.Continues || f.dir != ""):
-		return nil, cli.Usage("--demo is a session of its own, in a folder of its own: leave --session, --continue and --dir out")
+		return nil, cli.Usage("--demo is a session of its own, in a folder of its own: " +
+			"leave --session, --continue and --dir out")
 	case f.Demo:
 		err = b.demo()
 	default:
@@ -178,13 +181,14 @@ func (b *Bench) here(ctx context.Context, f Flags) error {
 		}
 		if own := state.Info.Directory; own != "" && f.dir == "" {
 			if !cli.IsFolder(own) {
-				return cli.Hint(cli.Usage("session %s works in %s, which is not there", b.Session, own), "name the folder to work in with --dir")
+				return cli.Hint(cli.Usage("session %s works in %s, which is not there", b.Session, own),
+					"name the folder to work in with --dir")
 			}
 			a.Env.Dir = own
 		}
 	}
 	if !cli.IsFolder(a.Env.Dir) {
-		return cli.Usage("%s is no folder to work in", a.Env.Dir)
+		return cli.Usage("%s is not a folder to work in", a.Env.Dir)
 	}
 	if b.Folder, err = filepath.Abs(a.Env.Dir); err != nil {
 		return cli.Usage("the current folder is not there any more: change to one that is, or name one with --dir")
@@ -219,7 +223,8 @@ func newest(ctx context.Context, kept store.Store, folder string) (string, error
 			return l.Info.ID, nil
 		}
 	}
-	return "", cli.Hint(cli.Nothing("there is no session of "+folder+" to go on with"), "`winnow list` shows all of them; leave --continue out to begin one")
+	return "", cli.Hint(cli.Nothing("there is no session of "+folder+" to continue"),
+		"`winnow list` shows all of them; leave --continue out to begin one")
 }
 
 // isChild reports whether a call of another session began this one. A fork has a parent as well,
@@ -257,7 +262,7 @@ func reader(s session.Session) string {
 	return ""
 }
 
-// Close lets go of everything.
+// Close closes everything.
 func (b *Bench) Close() error {
 	var all []error
 	for i := len(b.close) - 1; i >= 0; i-- {
@@ -266,16 +271,16 @@ func (b *Bench) Close() error {
 	return errors.Join(all...)
 }
 
-// permitted is the policy: the rules of the settings, and behind them what was allowed on the
-// command line.
+// permitted is the policy: the rules of the settings, followed by what was allowed on the command line.
 func (b *Bench) permitted(allow []string) (tools.Policy, error) {
 	p := tools.Policy{Directory: b.Folder}
 	for _, r := range b.settings.Permissions {
-		p.Rules = append(p.Rules, tools.Rule{Tool: r.Tool, Action: r.Action, Target: r.Target, Verdict: tools.Verdict(r.Verdict)})
+		rule := tools.Rule{Tool: r.Tool, Action: r.Action, Target: r.Target, Verdict: tools.Verdict(r.Verdict)}
+		p.Rules = append(p.Rules, rule)
 	}
 	for _, command := range allow {
 		if strings.TrimSpace(command) == "" {
-			return p, cli.Usage("--allow wants the words that a command begins with, as in --allow \"go test\"")
+			return p, cli.Usage("--allow needs the words that a command begins with, as in --allow \"go test\"")
 		}
 		p.Rules = append(p.Rules, tools.Rule{Action: "run", Target: command, Verdict: tools.Allow})
 	}
@@ -287,11 +292,9 @@ func (b *Bench) permitted(allow []string) (tools.Policy, error) {
 
 // Open makes the loop that asks a model.
 func (b *Bench) Open(name string, c agent.Config) (*agent.Loop, model.Model, error) {
-	if name == "" {
-		name = b.Model
-	}
-	if name == "" {
-		return nil, model.Model{}, cli.Hint(cli.Usage("which model is to be asked?"), "say --model provider/model, or `winnow config set model provider/model`; without a key: --demo")
+	if name = cmp.Or(name, b.Model); name == "" {
+		return nil, model.Model{}, cli.Hint(cli.Usage("which model is to be asked?"),
+			"say --model provider/model, or `winnow config set model provider/model`; without a key: --demo")
 	}
 	client, m, err := b.client(name)
 	if err != nil {
@@ -315,19 +318,15 @@ func (b *Bench) Open(name string, c agent.Config) (*agent.Loop, model.Model, err
 	return loop, m, nil
 }
 
-// client makes the client of a model, without a second attempt at what fails.
+// client makes the client of a model, which does not repeat requests that fail.
 func (b *Bench) client(name string) (llm.Client, model.Model, error) {
-	client, m, err := b.set.Open(b.Models, name)
-	if stand := b.app.Env.Client; stand != nil && (err == nil || m.Provider != "") {
-		client, err = stand(m)
-	}
-	return client, m, err
+	return source.Client(b.app, b.set, b.Models, name)
 }
 
 func (b *Bench) tools() []agent.Tool {
 	o := tools.Options{Engine: b.Engine, Directory: b.Folder, Policy: b.Policy, Keys: b.set.KeyEnvs(), Lists: b.lists}
-	if dir := b.app.Env.Config("skills"); dir != "" {
-		o.Skills = []string{filepath.Join(dir, "winnow", "skills")}
+	if dir := b.app.Env.Config("winnow", "skills"); dir != "" {
+		o.Skills = []string{dir}
 	}
 	return tools.Standard(o)
 }
@@ -347,14 +346,14 @@ func (b *Bench) prefix(ctx context.Context, id string) (winnow.Prefix, error) {
 	return loop.Prefix(ctx, id)
 }
 
-// errUnwatched is why there are no snapshots where the settings say so.
+// errUnwatched is why there are no snapshots if the settings say so.
 var errUnwatched = errors.New("no snapshots of the files are taken (the setting snapshots is false)")
 
-// packing is how long the snapshots may be packed at the end: who leaves does not wait long.
+// packing is how long the snapshots may be packed at the end: nobody waits long to leave.
 const packing = 5 * time.Second
 
-// watchFiles opens the snapshots of the folder. Where many were taken they are packed at the end,
-// unless somebody is in a hurry to leave.
+// watchFiles opens the snapshots of the folder. If many were taken they are packed at the end, unless somebody is in a
+// hurry to leave.
 func (b *Bench) watchFiles(ctx context.Context) {
 	var files *snapshot.Repository
 	switch {
@@ -383,7 +382,7 @@ func (b *Bench) watchFiles(ctx context.Context) {
 	})
 }
 
-// titler is who puts finished turns into a few words, where the settings name a model for it.
+// titler makes what gives finished turns titles, if the settings name a model for it.
 func (b *Bench) titler() {
 	if b.settings.Titles == "" {
 		return
@@ -396,8 +395,8 @@ func (b *Bench) titler() {
 	b.headlines = agent.HeadlinesBy(client, m)
 }
 
-// summarizer asks for summaries: a session that asks a model anyway has its summaries from a model
-// too, but where the settings want them offline.
+// summarizer makes the summariser. A session that asks a model anyway also has its summaries from a model, unless the
+// settings want them offline.
 func (b *Bench) summarizer() func(model.Model) (pivot.Summarizer, error) {
 	if b.settings.Compaction.Summarizer == "offline" {
 		return nil
