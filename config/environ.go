@@ -32,9 +32,8 @@ func Variable(key string) string {
 	return b.String()
 }
 
-// environment lays variables over what is there. Two of another product are honoured because its
-// users have them set: OPENCODE_DISABLE_AUTOCOMPACT and OPENCODE_DISABLE_PRUNE (S001). A variable
-// that is empty counts as not set.
+// environment lays variables over what was set. Two of another product are honoured because its users have them set:
+// OPENCODE_DISABLE_AUTOCOMPACT and OPENCODE_DISABLE_PRUNE (S001). An empty variable counts as not set.
 func (l *Loaded) environment(environ []string) error {
 	byVariable := map[string]string{}
 	for _, key := range Keys() {
@@ -93,7 +92,7 @@ func nested(key string, value jsontext.Value) []byte {
 func valueOf(key, value string) (jsontext.Value, error) {
 	t := typeOf(key)
 	if t == nil {
-		return nil, errors.New("there is no such key")
+		return nil, errNoKey
 	}
 	kind := t.Kind()
 	if kind == reflect.Pointer && t.Elem().Kind() == reflect.Bool && value != "null" {

@@ -110,7 +110,7 @@ func TestFolders_withPipesInThem(t *testing.T) {
 	d.ends("inspect", filepath.Join(d.dir, home, ".codex"))
 	d.ends("list", "--everywhere", "--quick", "--json")
 	d.pipe("winnow.jsonc")
-	if o := d.ends("config"); o.code != cli.ExitUsage || !strings.Contains(o.stderr, "it is no plain file but a named pipe") {
+	if o := d.ends("config"); o.code != cli.ExitUsage || !strings.Contains(o.stderr, "it is not a plain file but a named pipe") {
 		t.Errorf("exit code %d: %s", o.code, o.stderr)
 	}
 }

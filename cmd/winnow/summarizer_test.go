@@ -155,7 +155,7 @@ func TestConfig_providersAreTheUsersAlone(t *testing.T) {
 		t.Errorf("the settings: %s", o.stdout)
 	}
 	d.put("winnow.jsonc", []byte(`{"providers": {"local": {"baseURL": "http://10.0.0.1/v1"}}}`))
-	if o := d.run("config"); !strings.Contains(o.stdout, "http://127.0.0.1:8080/v1") || strings.Contains(o.stdout, "10.0.0.1") || !strings.Contains(o.stdout, "providers is ignored at winnow.jsonc:1:2: it says where your keys and sessions are sent") {
+	if o := d.run("config"); !strings.Contains(o.stdout, "http://127.0.0.1:8080/v1") || strings.Contains(o.stdout, "10.0.0.1") || !strings.Contains(o.stdout, "providers is ignored at winnow.jsonc:1:2: it decides where your keys and sessions are sent") {
 		t.Errorf("the settings: %s", o.stdout)
 	}
 }

@@ -68,7 +68,7 @@ func TestSnapshots_areNotTakenWhereTheSettingsSaySo(t *testing.T) {
 func TestRun_saysWhatToDoAboutAProviderThatRefuses(t *testing.T) {
 	d, _ := agentDesk(t, llmtest.Answer(naming).Fails(llmtest.Unauthorized, llmtest.Gone))
 	o := d.run("run", "light the lamp")
-	o.wants(t, cli.ExitFailed, "winnow: house/any: auth", "look at providers.house", "continue with: winnow run --session ")
+	o.wants(t, cli.ExitFailed, "winnow: house/any: auth", "check providers.house", "continue with: winnow run --session ")
 	if strings.Contains(o.stderr, "agent: session") {
 		t.Errorf("it says what it says already: %s", o.stderr)
 	}
