@@ -1,5 +1,5 @@
-// Package config reads what the user set: winnow.jsonc of the user and of the project's folder and the environment, later
-// ones over earlier ones. It says where each value came from.
+// Package config reads what the user set: winnow.jsonc of the user and of the project's folder and
+// the environment, later ones over earlier ones. It says where each value came from.
 package config
 
 import (
@@ -40,8 +40,8 @@ type Loaded struct {
 	Origins map[string]string
 	// Files are the files that were read, lowest precedence first.
 	Files []string
-	// Ignored are the values of the project's file that are not accepted, in the order of Keys: a folder that came from
-	// elsewhere must not decide who is sent what, or who is paid.
+	// Ignored are the values of the project's file that are not accepted, in the order of Keys: a
+	// folder that came from elsewhere must not decide who is sent what, or who is paid.
 	Ignored []Ignored
 
 	texts  map[string][]byte   // of Files
@@ -75,9 +75,9 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Load reads the configuration: defaults, the user's file, the project's file as far as it may set anything, the
-// environment. A missing file is not an error unless it was named. Any mistake is an *Error, or several of them joined,
-// and then nothing counts.
+// Load reads the configuration: defaults, the user's file, the project's file as far as it may set
+// anything, the environment. A missing file is not an error unless it was named. Any mistake is an
+// *Error, or several of them joined, and then nothing counts.
 func Load(s Sources) (Loaded, error) {
 	l := Loaded{Settings: winnow.DefaultSettings(), Origins: map[string]string{}}
 	for _, file := range s.files() {
@@ -108,11 +108,12 @@ func Load(s Sources) (Loaded, error) {
 	return l, nil
 }
 
-// mostBytes is how large a configuration that was not named may be. The largest that anybody writes has some thousands;
-// one that came with a folder may have any number.
+// mostBytes is how large a configuration that was not named may be. The largest that anybody writes
+// has some thousands; one that came with a folder may have any number.
 const mostBytes = 1 << 20
 
-// read reads one of the files. A file that was named may be a pipe; any other must be a plain file of a sensible size.
+// read reads one of the files. A file that was named may be a pipe; any other must be a plain file
+// of a sensible size.
 func (s Sources) read(file string) (data []byte, err error) {
 	if s.File != "" {
 		data, err = os.ReadFile(file)
@@ -136,7 +137,8 @@ func (s Sources) read(file string) (data []byte, err error) {
 	return nil, &Error{File: file, Err: err}
 }
 
-// errNotPlain is the error of a file that was not named and is a folder, a pipe or a device: reading it may never end.
+// errNotPlain is the error of a file that was not named and is a folder, a pipe or a device:
+// reading it may never end.
 var errNotPlain = errors.New("it is not a plain file")
 
 // permitted checks the rules of one file, before those of another are laid beside them.
@@ -178,8 +180,8 @@ func (s Sources) files() []string {
 	return slices.DeleteFunc([]string{s.Own(), s.project()}, func(file string) bool { return file == "" })
 }
 
-// Blame says where the value was set that an error is about. The text of the error, or of each of several joined errors,
-// begins with the key.
+// Blame says where the value was set that an error is about. The text of the error, or of each of
+// several joined errors, begins with the key.
 func (l *Loaded) Blame(err error) error {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		var all []error
@@ -294,8 +296,8 @@ func SetAll(file string, values map[string]string) error {
 	return nil
 }
 
-// replace replaces a file in one go, and keeps its mode and the link that leads to it. It first writes a file with a name
-// under which nobody could have put a link.
+// replace replaces a file in one go, and keeps its mode and the link that leads to it. It first
+// writes a file with a name under which nobody could have put a link.
 func replace(file string, text []byte) (err error) {
 	mode := fs.FileMode(0o644)
 	if info, err := os.Stat(file); err == nil {

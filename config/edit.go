@@ -8,8 +8,8 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// put sets a dotted key in a document and makes the objects that lead to it. Everything else stays, comments in their
-// places.
+// put sets a dotted key in a document and makes the objects that lead to it. Everything else stays,
+// comments in their places.
 func put(doc *hujson.Value, key string, value jsontext.Value) error {
 	parsed, err := hujson.Parse(value)
 	if err != nil {
@@ -43,7 +43,8 @@ func member(object *hujson.Object, name string) *hujson.Value {
 	return nil
 }
 
-// add appends an empty object under a name. A comment behind the last member so far stays behind it.
+// add appends an empty object under a name. A comment behind the last member so far stays behind
+// it.
 func add(object *hujson.Object, name string) *hujson.Value {
 	m := hujson.ObjectMember{Name: hujson.Value{Value: hujson.String(name)},
 		Value: hujson.Value{Value: &hujson.Object{}}}

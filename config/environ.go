@@ -32,8 +32,9 @@ func Variable(key string) string {
 	return b.String()
 }
 
-// environment lays variables over what was set. Two of another product are honoured because its users have them set:
-// OPENCODE_DISABLE_AUTOCOMPACT and OPENCODE_DISABLE_PRUNE (S001). An empty variable counts as not set.
+// environment lays variables over what was set. Two of another product are honoured because its
+// users have them set: OPENCODE_DISABLE_AUTOCOMPACT and OPENCODE_DISABLE_PRUNE (S001). An empty
+// variable counts as not set.
 func (l *Loaded) environment(environ []string) error {
 	byVariable := map[string]string{}
 	for _, key := range Keys() {

@@ -58,8 +58,8 @@ func positioned(name string, data []byte, err error) error {
 	return e
 }
 
-// offsetOf finds where the name of a dotted key is in a file, or that of as much of the key as the file has; -1 if it has
-// nothing of it. Names may have dots of their own.
+// offsetOf finds where the name of a dotted key is in a file, or that of as much of the key as the
+// file has; -1 if it has nothing of it. Names may have dots of their own.
 func offsetOf(data []byte, key string) int {
 	value, err := hujson.Parse(data)
 	at := -1

@@ -18,12 +18,13 @@ import (
 // leave this computer or cost money: whatever reaches a provider, says to whom, when or with what
 // words, or lets an agent do more, is for the user's own file, the environment and flags.
 
-// consent says what a project's file may make of one key: given the value in force and the one in the file, the one to
-// use. paid is set if the user has a model write summaries. A reason says why the file's value is ignored, or part of it.
+// consent says what a project's file may make of one key: given the value in force and the one in
+// the file, the one to use. paid is set if the user has a model write summaries. A reason says why
+// the file's value is ignored, or part of it.
 type consent func(own, theirs jsontext.Value, paid bool) (taken jsontext.Value, reason string)
 
-// projectMay is what a project's file may set, beside the strategies: see mayOf. Only the user may set a key that is not in
-// it, so that a forgotten key is safe.
+// projectMay is what a project's file may set, beside the strategies: see mayOf. Only the user may
+// set a key that is not in it, so that a forgotten key is safe.
 var projectMay = map[string]consent{
 	"policy":                    anything,
 	"schedule":                  anything,
@@ -44,8 +45,8 @@ var projectMay = map[string]consent{
 	permissions:                 denials,
 }
 
-// mayOf is what a project's file may make of a key, nil for one that only the user may set. Which rules prune, and how far,
-// reaches nobody and can be undone.
+// mayOf is what a project's file may make of a key, nil for one that only the user may set. Which
+// rules prune, and how far, reaches nobody and can be undone.
 func mayOf(key string) consent {
 	if strings.HasPrefix(key, "strategies.") {
 		return anything
@@ -96,8 +97,8 @@ func added(own, theirs jsontext.Value, _ bool) (jsontext.Value, string) {
 	return taken, ""
 }
 
-// denials accepts the rules that deny something. They are appended to all others after everything was read, so that the
-// list in force stays the user's.
+// denials accepts the rules that deny something. They are appended to all others after everything
+// was read, so that the list in force stays the user's.
 func denials(own, theirs jsontext.Value, _ bool) (jsontext.Value, string) {
 	var rules []winnow.Permission
 	if json.Unmarshal(theirs, &rules) != nil {
@@ -135,8 +136,8 @@ func allow(key string, own, theirs jsontext.Value, paid bool) (taken jsontext.Va
 	return own, cmp.Or(reasons[key], usersAlone)
 }
 
-// ProjectMay says why a project's file may not set a key to a value, nil if it may. The settings are those in force without
-// that file.
+// ProjectMay says why a project's file may not set a key to a value, nil if it may. The settings
+// are those in force without that file.
 func ProjectMay(key, value string, own winnow.Settings) error {
 	if wanted(key) == "" {
 		return nil // setting it says that there is no such key
@@ -180,8 +181,8 @@ func payer(environ []string) bool {
 	})
 }
 
-// project lays what a project's file may set over what was set, and notes the rest. payer is set if the environment has a
-// model write summaries. A mistake in the file is an error, as in any other.
+// project lays what a project's file may set over what was set, and notes the rest. payer is set if
+// the environment has a model write summaries. A mistake in the file is an error, as in any other.
 func (l *Loaded) project(name string, data []byte, payer bool) error {
 	theirs := Loaded{Settings: winnow.DefaultSettings(), Origins: map[string]string{}}
 	if err := theirs.file(name, data); err != nil {

@@ -24,15 +24,16 @@ func root(a *cli.App) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "winnow",
 		Short: "Keep an agent's session inside its context window, without losing anything",
-		Long: `winnow shows where the tokens of a coding agent's session went, and makes the session smaller:
-old tool outputs are left out, the past is folded into a summary, and nothing is deleted.
+		Long: `winnow shows where the tokens of a coding agent's session went, and makes the session
+smaller: old tool outputs are left out, the past is folded into a summary, and nothing is deleted.
 
-It reads and writes the session files of Claude Code, Codex, OpenCode and pi, and request bodies of the Anthropic
-and OpenAI APIs; it reads those of Gemini CLI, OpenHands and SWE-agent, and OpenCode's database.
+It reads and writes the session files of Claude Code, Codex, OpenCode and pi, and request bodies of
+the Anthropic and OpenAI APIs; it reads those of Gemini CLI, OpenHands and SWE-agent, and OpenCode's
+database.
 
-SRC is such a file, "-" for standard input, the folder of an OpenHands conversation, a session in OpenCode's
-database (PATH#ID), one where its product keeps it (PRODUCT:ID; "winnow list --everywhere" shows them), or the
-id of a session in winnow's own store.`,
+SRC is such a file, "-" for standard input, the folder of an OpenHands conversation, a session in
+OpenCode's database (PATH#ID), one where its product keeps it (PRODUCT:ID; "winnow list --everywhere"
+shows them), or the id of a session in winnow's own store.`,
 		Example: `  winnow inspect session.jsonl            where the tokens went
   winnow compact session.jsonl            a smaller session, and a receipt
   winnow list --everywhere                what agents have kept on this computer, and what it cost
@@ -58,9 +59,11 @@ id of a session in winnow's own store.`,
 	flags.BoolVar(&a.JSON, "json", false, "print one JSON document")
 	flags.StringVar(&a.ConfigFile, "config", "", "configuration file to use instead of the usual two")
 	flags.StringVar(&a.StoreFile, "store", "", "file of the store (default $XDG_DATA_HOME/winnow/winnow.db)")
-	flags.StringVar(&a.Policy, "policy", "", "classic, aggressive or balanced (default from the configuration: balanced)")
+	flags.StringVar(&a.Policy, "policy", "",
+		"classic, aggressive or balanced (default from the configuration: balanced)")
 	flags.StringVar(&a.Model, "model", "", "provider/model that reads the session (default: the one the session names)")
-	flags.StringVar(&a.Counter, "counter", "", "how tokens are counted: auto, chars4, linear, bpe:o200k_base, bpe:cl100k_base")
+	flags.StringVar(&a.Counter, "counter", "",
+		"how tokens are counted: auto, chars4, linear, bpe:o200k_base, bpe:cl100k_base")
 	flags.BoolVar(&a.NoColor, "no-color", false, "no colour, as with NO_COLOR set")
 	flags.BoolVarP(&a.Quiet, "quiet", "q", false, "no progress")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {

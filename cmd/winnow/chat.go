@@ -19,13 +19,14 @@ func chatCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "chat [PROMPT…]",
 		Short: "Work with a model and tools in the terminal, and watch the window while it fills",
-		Long: `chat is a conversation with a model that reads and changes the files of the current folder and runs commands, if you
-allow it. A bar shows what takes the space in its window, what is left, and what it costs; /help lists the commands that
-look at it, prune, fold and undo. The session is kept in winnow's own store, and every other command of winnow accepts
-its id.
+		Long: `chat is a conversation with a model that reads and changes the files of the current
+folder and runs commands, if you allow it. A bar shows what takes the space in its window, what is
+left, and what it costs; /help lists the commands that look at it, prune, fold and undo. The session
+is kept in winnow's own store, and every other command of winnow accepts its id.
 
-Files in the folder are read and written, and commands that only look at them run; you are asked about other commands,
-and about everything outside the folder, unless the configuration ("permissions") or --allow decides.`,
+Files in the folder are read and written, and commands that only look at them run; you are asked about
+other commands, and about everything outside the folder, unless the configuration ("permissions") or
+--allow decides.`,
 		Example: `  winnow chat --demo
   winnow chat --model anthropic/claude-sonnet-4-5
   winnow chat --continue
@@ -55,7 +56,8 @@ func runChat(ctx context.Context, a *cli.App, prompt string, f workbench.Flags) 
 	defer b.Close()
 	last := b.Session
 	c := chat.Config{
-		Engine: b.Engine, Model: b.Model, Models: b.Offered(), Catalogue: b.Models, Session: b.Session, Prompt: strings.TrimSpace(prompt), Directory: b.Folder,
+		Engine: b.Engine, Model: b.Model, Models: b.Offered(), Catalogue: b.Models, Session: b.Session,
+		Prompt: strings.TrimSpace(prompt), Directory: b.Folder,
 		Advice: b.Advice,
 		Open: func(ctx context.Context, o chat.Opening) (*agent.Loop, model.Model, error) {
 			return b.Open(o.Model, agent.Config{Ask: b.Policy.Asker(o.Ask), OnEvent: func(e agent.Event) {

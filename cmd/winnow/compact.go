@@ -64,21 +64,23 @@ func compactCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "compact SRC",
 		Short: "Fold the past into a summary, and give a receipt",
-		Long: `compact prunes old tool outputs, folds the past into a summary, keeps the newest messages word for word, and carries
-over what must not depend on a summary: the user's messages and instructions, open todos, files, unresolved errors.
+		Long: `compact prunes old tool outputs, folds the past into a summary, keeps the newest
+messages word for word, and carries over what must not depend on a summary: the user's messages and
+instructions, open todos, files, unresolved errors.
 
-A session in the store is changed there, and "winnow undo" takes it back. For a file a compacted copy is written, which
-the product that owns the format resumes: with -o to the file named, with --in-place to SRC itself (the original is
-kept, see "winnow originals"), else to NAME.compacted.EXT in the current folder.
+A session in the store is changed there, and "winnow undo" takes it back. For a file a compacted copy
+is written, which the product that owns the format resumes: with -o to the file named, with --in-place
+to SRC itself (the original is kept, see "winnow originals"), else to NAME.compacted.EXT in the
+current folder.
 
-The summary is written offline, free of charge, unless compaction.model names a model, or --summarizer llm asks one:
-compaction.model if it is set, else the model of --model, else the session's own. The session is sent to that model's
-provider, and the receipt says what it cost. If the model gives no valid summary, the offline summariser writes it, and
-the receipt says why.
+The summary is written offline, free of charge, unless compaction.model names a model, or --summarizer
+llm asks one: compaction.model if it is set, else the model of --model, else the session's own. The
+session is sent to that model's provider, and the receipt says what it cost. If the model gives no
+valid summary, the offline summariser writes it, and the receipt says why.
 
-Each summary is made from the log, not from the one before it. If nothing was said since the last one there is nothing
-to do (exit code 5), unless --to asks for a smaller view, or --focus for a summary that dwells on something else. A text
-that --pin names is shown, and the file written, all the same.`,
+Each summary is made from the log, not from the one before it. If nothing was said since the last one
+there is nothing to do (exit code 5), unless --to asks for a smaller view, or --focus for a summary
+that dwells on something else. A text that --pin names is shown, and the file written, all the same.`,
 		Example: `  winnow compact session.jsonl
   winnow compact session.jsonl --in-place
   winnow compact session.jsonl --focus "the parser" -o smaller.jsonl
@@ -202,7 +204,8 @@ func roomForBoth(a *cli.App, s *source.Session, f *compactFlags) error {
 }
 
 // compactionPage writes the page of the session after a compaction.
-func compactionPage(ctx context.Context, a *cli.App, s *source.Session, f *compactFlags, doc compaction) (string, error) {
+func compactionPage(ctx context.Context, a *cli.App, s *source.Session, f *compactFlags,
+	doc compaction) (string, error) {
 	w := output.Written{Name: output.NameOf(a, s), Done: &doc.Receipt, To: doc.Output}
 	switch {
 	case f.dry:
@@ -223,7 +226,7 @@ func compactionPage(ctx context.Context, a *cli.App, s *source.Session, f *compa
 func notFolded(err error, before winnow.Report, to int) error {
 	switch size := token.Grouped(before.Window.Tokens); {
 	case errors.Is(err, winnow.ErrNothingNew):
-		how := "to fold it further, ask for fewer with --to TOKENS, or for a summary that dwells on something with --focus"
+		const how = "to fold it further, ask for fewer with --to TOKENS, or for a summary that dwells on something with --focus"
 		return cli.Nothing(fmt.Sprintf("%v; the window has %s tokens\n  %s", winnow.ErrNothingNew, size, how))
 	case to == 0 && tooSmall(err, before):
 		return cli.Nothing(fmt.Sprintf("the window has %s tokens, and a summary would not make it smaller", size))

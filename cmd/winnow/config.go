@@ -41,30 +41,33 @@ func configCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
 		Short: "Show the settings in force and where each was set, or set one",
-		Long: `config shows every setting, its value, and the file or variable that it comes from. Settings are read from
-$XDG_CONFIG_HOME/winnow/winnow.jsonc, then winnow.jsonc in the current folder, then the environment
-(WINNOW_COMPACTION_AUTO and so on), then flags.
+		Long: `config shows every setting, its value, and the file or variable that it comes from.
+Settings are read from $XDG_CONFIG_HOME/winnow/winnow.jsonc, then winnow.jsonc in the current folder,
+then the environment (WINNOW_COMPACTION_AUTO and so on), then flags.
 
-What the policy's rules find is left out by its schedule: eager, when a turn has ended, or economic, when it saves more
-than it costs to write the prompt to the provider's cache again. compaction.threshold is how full the window may become,
-by model: a fraction, tokens, or economic, which decides by what requests cost.
+What the policy's rules find is left out by its schedule: eager, when a turn has ended, or economic,
+when it saves more than it costs to write the prompt to the provider's cache again.
+compaction.threshold is how full the window may become, by model: a fraction, tokens, or economic,
+which decides by what requests cost.
 
-compaction.model (provider/model) and compaction.summarizer (auto, llm, offline) say who writes summaries,
-compaction.prompt and compaction.context what is asked for. compaction.background (true, false; null: on under balanced)
-lets a loop have the summary written while it works on. A provider that winnow does not know is defined under
-providers.NAME, in the user's file only: protocol (openai-chat, openai-responses, anthropic, gemini), baseURL, keyEnv (the
-variable that holds the key), headers, body, idle and longest (seconds), maxTokens.
+compaction.model (provider/model) and compaction.summarizer (auto, llm, offline) say who writes
+summaries, compaction.prompt and compaction.context what is asked for. compaction.background (true,
+false; null: on under balanced) lets a loop have the summary written while it works on. A provider
+that winnow does not know is defined under providers.NAME, in the user's file only: protocol
+(openai-chat, openai-responses, anthropic, gemini), baseURL, keyEnv (the variable that holds the key),
+headers, body, idle and longest (seconds), maxTokens.
 
-For "winnow run" and "winnow chat": model (provider/model) is the one they ask, titles (provider/model) a small one that
-gives finished turns titles for lists; if it is empty, their first sentences are used. snapshots (true, false) keeps the
-state of the folder's files, for diffs and "winnow revert". permissions is a list of rules about what their tools may do,
-{"tool", "action", "target", "verdict"}; the last that matches counts. action is read, write, run, fetch or env, target a
-glob for a path, or the words that a command begins with, verdict allow, ask or deny; --allow comes after them. env is
-about a variable that holds a key: commands get it only if it is allowed.
+For "winnow run" and "winnow chat": model (provider/model) is the one they ask, titles
+(provider/model) a small one that gives finished turns titles for lists; if it is empty, their first
+sentences are used. snapshots (true, false) keeps the state of the folder's files, for diffs and
+"winnow revert". permissions is a list of rules about what their tools may do, {"tool", "action",
+"target", "verdict"}; the last that matches counts. action is read, write, run, fetch or env, target a
+glob for a path, or the words that a command begins with, verdict allow, ask or deny; --allow comes
+after them. env is about a variable that holds a key: commands get it only if it is allowed.
 
-A project's file may be anybody's: it may say how sessions are pruned and folded, protect more and deny more, but it may
-not make a request leave this computer or cost money. Everything else in it is ignored, which is reported once and shown
-here; --config winnow.jsonc accepts all of it.`,
+A project's file may be anybody's: it may say how sessions are pruned and folded, protect more and
+deny more, but it may not make a request leave this computer or cost money. Everything else in it is
+ignored, which is reported once and shown here; --config winnow.jsonc accepts all of it.`,
 		Example: `  winnow config
   winnow config set compaction.protect 60000
   winnow config set compaction.protectedPaths 'docs/**' --project
@@ -113,7 +116,8 @@ func runConfig(a *cli.App) error {
 	if err != nil {
 		return errors.Join(errors.New("the settings cannot be written down"), err)
 	}
-	doc := configured{values, loaded.Origins, append([]string{}, loaded.Files...), append([]config.Ignored{}, loaded.Ignored...)}
+	doc := configured{values, loaded.Origins, append([]string{}, loaded.Files...),
+		append([]config.Ignored{}, loaded.Ignored...)}
 	return a.Tell(doc, func() { showConfig(a, loaded, keys, values) })
 }
 
@@ -126,6 +130,7 @@ func showConfig(a *cli.App, loaded config.Loaded, keys []string, values map[stri
 		a.Printf("%-52s %-28s %s\n", key, strings.ReplaceAll(string(values[key]), `","`, `", "`), origin)
 	}
 	for _, i := range loaded.Ignored {
-		a.Printf("%s is ignored at %s:%d:%d: %s\n", i.Key, visible.Line(a.Short(i.File)), i.Line, i.Column, visible.Line(i.Reason))
+		a.Printf("%s is ignored at %s:%d:%d: %s\n", i.Key, visible.Line(a.Short(i.File)), i.Line, i.Column,
+			visible.Line(i.Reason))
 	}
 }

@@ -15,9 +15,9 @@ func discardCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "discard SRC HANDLE…",
 		Short: "Leave out single parts, by their handles",
-		Long: `discard leaves out the parts that are named by handle, call id or part id, and shows a placeholder in the place of
-each. Nothing is deleted: "winnow restore" shows them whole again, "winnow undo" takes the whole commit back. A target
-that is refused does not stop the others.`,
+		Long: `discard leaves out the parts that are named by handle, call id or part id, and shows a
+placeholder in the place of each. Nothing is deleted: "winnow restore" shows them whole again, "winnow
+undo" takes the whole commit back. A target that is refused does not stop the others.`,
 		Example: `  winnow discard ses_0123 k3f7a2 mwq5zd
   winnow discard session.jsonl k3f7a2 -o smaller.jsonl`,
 		Args: cli.Between(2, -1, "SRC and at least one HANDLE"),

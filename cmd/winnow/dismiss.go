@@ -24,14 +24,15 @@ func dismissCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "dismiss SRC [N|TEXT…]",
 		Short: "Dismiss a detected instruction, or list those that were found",
-		Long: `What you wrote with "never", "always", "do not touch", "only use" and the like, in several languages, counts as an
-instruction: every compaction carries it over word for word. Only the words decide, so now and then one is not meant as
-an instruction. Without N, dismiss lists them with their numbers. With a number, or with words that only one of them
-has, it dismisses that one: from the next compaction on it is not carried over, and a summariser is not told of it. Your
-message stays as it is. --undo makes it count again.
+		Long: `What you wrote with "never", "always", "do not touch", "only use" and the like, in
+several languages, counts as an instruction: every compaction carries it over word for word. Only the
+words decide, so now and then one is not meant as an instruction. Without N, dismiss lists them with
+their numbers. With a number, or with words that only one of them has, it dismisses that one: from the
+next compaction on it is not carried over, and a summariser is not told of it. Your message stays as
+it is. --undo makes it count again.
 
-Dismissals live in the store, and no format of another product has a place for them: import a session first. For one
-compaction of a file, use "winnow compact FILE --dismiss N".`,
+Dismissals live in the store, and no format of another product has a place for them: import a session
+first. For one compaction of a file, use "winnow compact FILE --dismiss N".`,
 		Example: `  winnow dismiss session.jsonl            the instructions that were found, numbered
   winnow dismiss ses_0123 3
   winnow dismiss ses_0123 "must be the proxy"
@@ -63,7 +64,8 @@ func runDismiss(ctx context.Context, a *cli.App, src string, which []string, und
 	doc := dismissal{Source: src, Did: "listed", Changed: []int{}, Constraints: []winnow.Constraint{}}
 	if len(which) > 0 {
 		if s.FromFile() {
-			return cli.Usage(`dismissals live in the store: "winnow import %s" first, or use "winnow compact %s --dismiss N"`, src, src)
+			return cli.Usage(`dismissals live in the store: "winnow import %s" first, or use "winnow compact %s --dismiss N"`,
+				src, src)
 		}
 		did, change := "dismissed", s.Engine.Dismiss
 		if undo {

@@ -18,9 +18,9 @@ func distillCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "distill SRC HANDLE…",
 		Short: "Show a summary of your own in the place of parts",
-		Long: `distill shows one summary in the place of the parts that are named by handle, call id or part id: the largest of them
-shows it, the others name that part. The summary is kept with the session and shown in every later view. A summary that
-is larger than what it would replace is refused.`,
+		Long: `distill shows one summary in the place of the parts that are named by handle, call id
+or part id: the largest of them shows it, the others name that part. The summary is kept with the
+session and shown in every later view. A summary that is larger than what it would replace is refused.`,
 		Example: `  winnow distill ses_0123 k3f7a2 --text "a.go: the parser; entry point Parse(r io.Reader)."
   winnow distill session.jsonl k3f7a2 mwq5zd --file notes.md`,
 		Args: cli.Between(2, -1, "SRC and at least one HANDLE"),

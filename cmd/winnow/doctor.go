@@ -54,10 +54,11 @@ func doctorCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor [SRC]",
 		Short: "Say whether a session file is sound, and what to do",
-		Long: `doctor examines a session file after something went wrong, and changes nothing: whether its newest compaction has an
-effect (an agent that was idle in the session when it was compacted continues from before the compaction, and its
-product then ignores it), whether its last line is incomplete, whether lines were written to an original that are not in
-the file, and who has it open now. Without SRC it examines all originals that --in-place has kept.
+		Long: `doctor examines a session file after something went wrong, and changes nothing: whether
+its newest compaction has an effect (an agent that was idle in the session when it was compacted
+continues from before the compaction, and its product then ignores it), whether its last line is
+incomplete, whether lines were written to an original that are not in the file, and who has it open
+now. Without SRC it examines all originals that --in-place has kept.
 
 It ends with 0 if nothing is wrong, and with 4 if something is.`,
 		Example: `  winnow doctor ~/.claude/projects/FOLDER/ID.jsonl

@@ -11,6 +11,7 @@ import (
 	"github.com/winnowhq/winnow"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/cli"
 	"github.com/winnowhq/winnow/cmd/winnow/internal/source"
+	"github.com/winnowhq/winnow/rule"
 )
 
 // explained is the JSON document of explain without PART.
@@ -34,12 +35,13 @@ func explainCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain SRC [PART]",
 		Short: "Say why a part is shown, left out, protected or about to go",
-		Long: `explain says why the model sees a part as it does: by which rule, because of which other parts, what it saves, since when,
-which key of the configuration governs it, and how to change that. It also shows the part's texts as the log has them and
-as the model is shown them. PART is a handle, the id of a part, or the id of a call.
+		Long: `explain says why the model sees a part as it does: by which rule, because of which
+other parts, what it saves, since when, which key of the configuration governs it, and how to change
+that. It also shows the part's texts as the log has them and as the model is shown them. PART is a
+handle, the id of a part, or the id of a call.
 
-Without PART it lists the parts about which a rule or a protection has something to say, in the order of the log, and
-sums them up.`,
+Without PART it lists the parts about which a rule or a protection has something to say, in the order
+of the log, and sums them up.`,
 		Example: `  winnow explain session.jsonl
   winnow explain session.jsonl --zone pruned
   winnow explain session.jsonl --rule files --json
@@ -105,7 +107,7 @@ func rename(s *source.Session, x *winnow.Explanation, src string) {
 
 func runExplainAll(ctx context.Context, a *cli.App, src string, f partFilter) error {
 	if f.zone != "" && !slices.Contains(zoneNames(), f.zone) {
-		return cli.Usage("there is no zone %q; the zones are %s", f.zone, strings.Join(zoneNames(), ", "))
+		return cli.Usage("unknown zone %q; use %s", f.zone, strings.Join(zoneNames(), ", "))
 	}
 	s, err := source.Open(ctx, a, src)
 	if err != nil {
@@ -168,34 +170,29 @@ func (f partFilter) check(e *winnow.Engine, all []winnow.PartReport) error {
 	for _, r := range e.Policy().Rules {
 		names = append(names, r.Name())
 	}
-	if slices.Contains(names, f.rule) || slices.ContainsFunc(all, func(x winnow.PartReport) bool { return f.concerns(&x.Explanation) }) {
+	concerned := func(x winnow.PartReport) bool { return f.concerns(&x.Explanation) }
+	if slices.Contains(names, f.rule) || slices.ContainsFunc(all, concerned) {
 		return nil
 	}
 	slices.Sort(names)
-	return cli.Usage("there is no rule %q under the policy %s; its rules are %s", f.rule, e.Policy().Name, strings.Join(names, ", "))
+	return cli.Usage("unknown rule %q under the policy %s; use %s", f.rule, e.Policy().Name, strings.Join(names, ", "))
 }
 
-// fits reports whether a part is among those asked for. Markers of steps and the like are none.
+// fits reports whether a part is among those asked for. Markers of steps and the like are not.
 func (f partFilter) fits(x *winnow.Explanation) bool {
-	return (x.Tokens > 0 || len(x.Elisions) > 0) && (f.zone == "" || string(x.Zone) == f.zone) && (f.rule == "" || f.concerns(x))
+	inZone := f.zone == "" || string(x.Zone) == f.zone
+	return (x.Tokens > 0 || len(x.Elisions) > 0) && inZone && (f.rule == "" || f.concerns(x))
 }
 
 // concerns reports whether the rule has anything to say of a part.
 func (f partFilter) concerns(x *winnow.Explanation) bool {
 	of := func(r winnow.Reason) bool { return r.Rule == f.rule }
-	if slices.ContainsFunc(x.Elisions, of) || slices.ContainsFunc(x.Candidates, of) {
-		return true
-	}
-	for _, r := range x.Refusals {
-		if r.Rule == f.rule {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(x.Elisions, of) || slices.ContainsFunc(x.Candidates, of) ||
+		slices.ContainsFunc(x.Refusals, func(r rule.Refusal) bool { return r.Rule == f.rule })
 }
 
 // worth reports whether a part gets a line of its own: something was decided about it, or protects
-// it. Who asks for a zone or a rule gets all of it.
+// it. If a zone or a rule was asked for, all of it is listed.
 func (f partFilter) worth(x *winnow.Explanation) bool {
 	if f != (partFilter{}) {
 		return true

@@ -25,12 +25,13 @@ func exportCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export SRC",
 		Short: "Write a session in the format of a product",
-		Long: `export writes a session of the store, or of a file, as the product that owns the format reads it: by default in the
-format that it came from, with what was pruned and folded since. Without -o it goes to standard output.
+		Long: `export writes a session of the store, or of a file, as the product that owns the format
+reads it: by default in the format that it came from, with what was pruned and folded since. Without
+-o it goes to standard output.
 
-A file that leaves the store is for others: keys, tokens, passwords and private keys of a known shape are masked in it,
-and their number is printed on standard error. --secrets keep writes all of it as it is in the log, for example to
-continue with it elsewhere.`,
+A file that leaves the store is for others: keys, tokens, passwords and private keys of a known shape
+are masked in it, and their number is printed on standard error. --secrets keep writes all of it as it
+is in the log, for example to continue with it elsewhere.`,
 		Example: `  winnow export ses_0123 -o session.jsonl
   winnow export session.jsonl --format opencode > session.json`,
 		Args: cli.Exactly(1, "one SRC"),
@@ -46,7 +47,9 @@ continue with it elsewhere.`,
 
 func runExport(ctx context.Context, a *cli.App, src string, out output.Target) error {
 	out.Command = "export"
-	s, err := output.OpenHeld(ctx, a, src, &out, false, func() (*source.Session, error) { return source.Open(ctx, a, src) })
+	s, err := output.OpenHeld(ctx, a, src, &out, false, func() (*source.Session, error) {
+		return source.Open(ctx, a, src)
+	})
 	out.Mask = !a.KeepSecrets() && !out.InPlace // a log of one's own is not masked in its place
 	if err != nil {
 		return err
@@ -62,7 +65,8 @@ func runExport(ctx context.Context, a *cli.App, src string, out output.Target) e
 		return err
 	}
 	if out.Masked > 0 && !a.Quiet && !a.JSON {
-		fmt.Fprintf(a.Err, "%s masked; --secrets keep writes them\n", cli.Plural(out.Masked, "secret was", "secrets were"))
+		fmt.Fprintf(a.Err, "%s masked; --secrets keep writes them\n",
+			cli.Plural(out.Masked, "secret was", "secrets were"))
 	}
 	if path == "-" {
 		return s.Done()

@@ -15,15 +15,18 @@ func importCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import SRC…",
 		Short: "Put sessions into the store, and what is new of those that are there",
-		Long: `import reads session files, every session below a folder, or every session of a database of OpenCode's, into the store,
-each with its original, so that "winnow export" gives it back in its own format.
+		Long: `import reads session files, every session below a folder, or every session of a
+database of OpenCode's, into the store, each with its original, so that "winnow export" gives it back
+in its own format.
 
-Importing again costs what is new: a file, or a session of a database, that is unchanged is not read. If it has grown,
-the new messages are added to the session in the store, and everything decided about it there stays. Each session is
-written whole or not at all; an import that was stopped continues where it was.
+Importing again costs what is new: a file, or a session of a database, that is unchanged is not read.
+If it has grown, the new messages are added to the session in the store, and everything decided about
+it there stays. Each session is written whole or not at all; an import that was stopped continues
+where it was.
 
-If the past of a file is no longer that of the session in the store, the session is left as it is; --update takes what
-the file has now, and keeps the session that was there, with its pins and what was left out, under the id ID~1, ID~2, ….`,
+If the past of a file is no longer that of the session in the store, the session is left as it is;
+--update takes what the file has now, and keeps the session that was there, with its pins and what was
+left out, under the id ID~1, ID~2, ….`,
 		Example: `  winnow import session.jsonl
   winnow import ~/.claude/projects
   winnow import ~/.local/share/opencode/opencode.db
@@ -31,7 +34,8 @@ the file has now, and keeps the session that was there, with its pins and what w
 		Args: cli.Between(1, -1, "at least one SRC"),
 		RunE: func(cmd *cobra.Command, args []string) error { return runImport(cmd.Context(), a, args, update) },
 	}
-	cmd.Flags().BoolVar(&update, "update", false, "read every file again, and take its log also where its past was rewritten; the stored session stays as ID~1")
+	cmd.Flags().BoolVar(&update, "update", false, "read every file again, and take its log even if its past was rewritten; "+
+		"the session that was there stays as ID~1")
 	return cmd
 }
 
@@ -44,7 +48,7 @@ func runImport(ctx context.Context, a *cli.App, args []string, update bool) erro
 		return err
 	}
 	defer kept.Close()
-	in := importing.Importer{App: a, Store: kept, Update: update, Doc: importing.Document{Sessions: []importing.ImportedSession{}, Failed: []importing.FailedFile{}}}
+	in := importing.New(a, kept, update)
 	files, failed := source.Candidates(ctx, a, args)
 	for _, err := range failed {
 		in.Failed("", err)

@@ -37,12 +37,13 @@ func inspectCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "inspect SRC",
 		Short: "Show where the tokens went, what can go, and what the window looks like now",
-		Long: `inspect shows the timeline of a session, what takes the tokens, what each rule of the policy could leave out and why,
-and how full the window of the model is now. Nothing is changed. For a folder, or a database of OpenCode's, it lists
-every session in it, the fullest window first.
+		Long: `inspect shows the timeline of a session, what takes the tokens, what each rule of the
+policy could leave out and why, and how full the window of the model is now. Nothing is changed. For a
+folder, or a database of OpenCode's, it lists every session in it, the fullest window first.
 
-With --html it also writes one page for a browser: the timeline, the summaries beside what they replaced, and every part
-with the reason why it is shown or left out. The page needs nothing but itself.`,
+With --html it also writes one page for a browser: the timeline, the summaries beside what they
+replaced, and every part with the reason why it is shown or left out. The page needs nothing but
+itself.`,
 		Example: `  winnow inspect session.jsonl
   winnow inspect session.jsonl --json
   winnow inspect session.jsonl --html session.html
@@ -96,7 +97,8 @@ func tellInspection(a *cli.App, s *source.Session, src string, report winnow.Rep
 	doc := inspection{Source: src, Format: s.Format(), Report: report, Page: page, Damaged: s.Damaged()}
 	if s.Doc != nil {
 		doc.Counts = &s.Doc.Counts
-		// What a person calls messages and results is what the product wrote, including abandoned branches.
+		// What a person calls messages and results is what the product wrote, including abandoned
+		// branches.
 		doc.Messages, doc.ToolCalls, doc.ToolResults = doc.Counts.Messages, doc.Counts.ToolCalls, doc.Counts.ToolResults
 	}
 	return s.Tell(a, doc, func() {
@@ -174,6 +176,7 @@ func inspectLarge(ctx context.Context, a *cli.App, src string) (skimmed bool, er
 	if err != nil {
 		return false, fmt.Errorf("%s: %w", src, err)
 	}
-	s := &source.Session{Path: src, Doc: &format.Document{Format: f.Name(), Counts: pieces.Counts, Damaged: pieces.Damaged}}
+	s := &source.Session{Path: src,
+		Doc: &format.Document{Format: f.Name(), Counts: pieces.Counts, Damaged: pieces.Damaged}}
 	return true, tellInspection(a, s, src, report, "")
 }

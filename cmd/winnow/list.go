@@ -40,13 +40,14 @@ func listCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the sessions in the store, or on this computer, last updated first",
-		Long: `list shows the sessions in winnow's own store, with what each of them cost. For that it reads their logs; --quick leaves it out.
+		Long: `list shows the sessions in winnow's own store, with what each of them cost. For that it
+reads their logs; --quick leaves it out.
 
-With --everywhere it shows what coding agents have kept on this computer: the sessions of Claude Code, Codex, OpenCode,
-pi, Gemini CLI and OpenHands, where each product keeps them. Every command accepts such a session by the word in the
-first column. A file that was not seen before is read whole once, for its tokens and its cost; what was learned is
-remembered in $XDG_CACHE_HOME/winnow/sessions.json until the file changes. --quick reads only the beginning of each
-file.`,
+With --everywhere it shows what coding agents have kept on this computer: the sessions of Claude Code,
+Codex, OpenCode, pi, Gemini CLI and OpenHands, where each product keeps them. Every command accepts
+such a session by the word in the first column. A file that was not seen before is read whole once,
+for its tokens and its cost; what was learned is remembered in $XDG_CACHE_HOME/winnow/sessions.json
+until the file changes. --quick reads only the beginning of each file.`,
 		Example: `  winnow list
   winnow list --everywhere
   winnow list --everywhere --sort cost
@@ -94,7 +95,8 @@ func runList(ctx context.Context, a *cli.App, quick bool) error {
 	for i, l := range listings {
 		one := listed{ID: l.Info.ID, Title: l.Info.Title, Directory: l.Info.Directory, Origin: l.Origin,
 			Messages: l.Messages, Updated: l.Info.Time.Updated}
-		row := []string{visible.Line(l.Info.ID), source.When(l.Info.Time.Updated), token.Grouped(l.Messages) + " messages"}
+		row := []string{visible.Line(l.Info.ID), source.When(l.Info.Time.Updated),
+			token.Grouped(l.Messages) + " messages"}
 		if !quick {
 			one.Cost, one.Uncosted = bills[i].Dollars(), bills[i].Unknown()
 			row = append(row, cli.CostOf(one.Cost, one.Uncosted))

@@ -33,8 +33,9 @@ func originalsCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "originals",
 		Short: "List the originals of files that --in-place replaced",
-		Long: `originals lists the files that --in-place replaced, as they were: of which file, when and by what, how large, and
-whether something was written to them since. To go back to one, end the agent and copy it over its source.`,
+		Long: `originals lists the files that --in-place replaced, as they were: of which file, when
+and by what, how large, and whether something was written to them since. To go back to one, end the
+agent and copy it over its source.`,
 		Example: `  winnow originals
   winnow originals prune --older-than 30d
   winnow originals prune --keep 3`,
@@ -76,7 +77,8 @@ func showOriginal(a *cli.App, o inplace.Original) {
 	case o.Linked:
 		state = "; the replacement was broken off, this is the file itself"
 	case o.Grown > 0:
-		state = fmt.Sprintf("; %s more since, see winnow doctor %s", cli.Plural(int(o.Grown), "byte", "bytes"), cli.ShellWord(o.Source))
+		state = fmt.Sprintf("; %s more since, see winnow doctor %s", cli.Plural(int(o.Grown), "byte", "bytes"),
+			cli.ShellWord(o.Source))
 	}
 	a.Printf("%s  %-8s %12s  %s%s\n  %s\n", dated(o), visible.Text(o.Command),
 		token.Grouped(int(o.Size)), visible.Text(o.Source), visible.Text(state), visible.Text(o.Path))
@@ -88,9 +90,10 @@ func originalsPruneCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "prune",
 		Short: "Remove originals",
-		Long: `prune removes originals: all that are older than --older-than, all but the newest --keep of each file, or with both
-those that are neither, or --all. An original that a program still writes to is kept, and so is one that was written to
-after its file was replaced, because it has lines that are nowhere else; --force removes them too.`,
+		Long: `prune removes originals: all that are older than --older-than, all but the newest
+--keep of each file, or with both those that are neither, or --all. An original that a program still
+writes to is kept, and so is one that was written to after its file was replaced, because it has lines
+that are nowhere else; --force removes them too.`,
 		Example: `  winnow originals prune --older-than 30d --dry-run
   winnow originals prune --keep 3
   winnow originals prune --all`,
@@ -144,7 +147,8 @@ func runOriginalsPrune(a *cli.App, p inplace.Pruning) error {
 	if err != nil {
 		return err
 	}
-	doc := originalsPruned{DryRun: p.Dry, Removed: append([]inplace.Original{}, removed...), Kept: append([]inplace.Kept{}, kept...)}
+	doc := originalsPruned{DryRun: p.Dry, Removed: append([]inplace.Original{}, removed...),
+		Kept: append([]inplace.Kept{}, kept...)}
 	for _, o := range removed {
 		doc.Bytes += o.Bytes
 	}
@@ -156,7 +160,8 @@ func runOriginalsPrune(a *cli.App, p inplace.Pruning) error {
 		if p.Dry {
 			word = "would be removed"
 		}
-		a.Printf("%s, %s bytes, %s\n", cli.Plural(len(removed), "original", "originals"), token.Grouped(int(doc.Bytes)), word)
+		a.Printf("%s, %s bytes, %s\n", cli.Plural(len(removed), "original", "originals"),
+			token.Grouped(int(doc.Bytes)), word)
 	}); err != nil {
 		return err
 	}

@@ -25,19 +25,20 @@ func pinCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "pin SRC [PART]",
 		Short: "Keep a part, a message or a text whatever is pruned and folded",
-		Long: `pin keeps a part, a whole message, or a text of your own, word for word in what the model sees, whatever is pruned and
-folded, under every policy. It takes effect at once: what was left out is shown again; a text, and what a compaction
-folded, is quoted behind the summary. It is never cut: what is large and pinned stays large. "winnow undo" and --remove
-take it back.
+		Long: `pin keeps a part, a whole message, or a text of your own, word for word in what the
+model sees, whatever is pruned and folded, under every policy. It takes effect at once: what was left
+out is shown again; a text, and what a compaction folded, is quoted behind the summary. It is never
+cut: what is large and pinned stays large. "winnow undo" and --remove take it back.
 
-PART is a handle, or the id of a part, of a call or of a message, as "winnow show ID --json" prints it; with --remove
-also that of a pin, or a pinned text.
+PART is a handle, or the id of a part, of a call or of a message, as "winnow show ID --json" prints
+it; with --remove also that of a pin, or a pinned text.
 
-Pins live in the store. For a file a copy is written, as by restore: the text, or what a compaction folded, is quoted in
-it, and stays when the file is compacted again. A file has no place for a pin on what is shown in its own place: import
-it first.
+Pins live in the store. For a file a copy is written, as by restore: the text, or what a compaction
+folded, is quoted in it, and stays when the file is compacted again. A file has no place for a pin on
+what is shown in its own place: import it first.
 
-What you said with "never", "always", "only use" and the like is kept without a pin: "winnow dismiss ID" lists it.`,
+What you said with "never", "always", "only use" and the like is kept without a pin: "winnow dismiss
+ID" lists it.`,
 		Example: `  winnow pin ses_0123 prt_0456
   winnow pin ses_0123 --text "Never touch the Store type." --note "agreed on Monday"
   winnow pin session.compacted.jsonl prt_0456 -o pinned.jsonl

@@ -39,11 +39,11 @@ func pruneCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "prune SRC",
 		Short: "Leave out old tool outputs, by marking them",
-		Long: `prune runs the rules of the policy and commits what they found. Nothing is deleted: an output that is left out stays in
-the log, and the model is shown a placeholder in its place.
+		Long: `prune runs the rules of the policy and commits what they found. Nothing is deleted: an
+output that is left out stays in the log, and the model is shown a placeholder in its place.
 
-A session in the store is changed there. For a file a pruned copy is written: with -o to the file named, else to
-NAME.pruned.EXT in the current folder.`,
+A session in the store is changed there. For a file a pruned copy is written: with -o to the file
+named, else to NAME.pruned.EXT in the current folder.`,
 		Example: `  winnow prune session.jsonl -o smaller.jsonl
   winnow prune session.jsonl --policy classic --dry-run --json`,
 		Args: cli.Exactly(1, "one SRC"),
@@ -57,8 +57,8 @@ NAME.pruned.EXT in the current folder.`,
 	return cmd
 }
 
-// scheduleFlag names the schedule in force. A pruning that somebody asks for is committed at once; the schedule decides
-// what an agent's loop does.
+// scheduleFlag names the schedule in force. A pruning that somebody asks for is committed at once;
+// the schedule decides what an agent's loop does.
 func scheduleFlag(a *cli.App, cmd *cobra.Command) {
 	cmd.Flags().StringVar(&a.Schedule, "schedule", "", "eager or economic: when a running agent's session is pruned; "+
 		"asked for like this it is pruned at once (default: the policy's own)")

@@ -31,7 +31,7 @@ func TestReadme_showsWhatTheProgramPrints(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, command := range []string{"inspect", "compact"} {
-		_, rest, said := strings.Cut(string(readme), "What `"+command+"` prints of")
+		_, rest, said := strings.Cut(string(readme), "What `"+command+"` prints for")
 		_, rest, opened := strings.Cut(rest, "\n```\n")
 		block, _, closed := strings.Cut(rest, "```\n")
 		if !said || !opened || !closed {

@@ -21,21 +21,25 @@ func replayCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "replay SRC…",
 		Short: "Simulate recorded sessions under other policies",
-		Long: `replay goes through recorded sessions step by step, without a model, under several policies, and bills each step as a
-provider with a prompt cache does. It counts what a policy would have missed: steps that quote what the policy had left
-out by then. Each miss is billed as one more request, and is called a regret in the output.
+		Long: `replay goes through recorded sessions step by step, without a model, under several
+policies, and bills each step as a provider with a prompt cache does. It counts what a policy would
+have missed: steps that quote what the policy had left out by then. Each miss is billed as one more
+request, and is called a regret in the output.
 
-SRC is a session, or a folder or database of them; --everywhere uses what coding agents have kept on this computer.
+SRC is a session, or a folder or database of them; --everywhere uses what coding agents have kept on
+this computer.
 
-Policies are words: classic, aggressive, balanced; nothing (keeps everything, without a limit), compact (folds the past
-when the window is full), compact@168k, compact@84%, compact@economic (when it pays); what others publish: mask:10 (all
-outputs except those of the last 10 steps, at every step), clear:3@100k (all outputs except the last 3 whenever the
-prompt has 100,000 tokens), clear:3@100k+5k (if that saves 5,000), supersede (any operation on a file replaces all
-earlier ones); config (the configuration in force) or the path of a winnow.jsonc. After a word, /compact@168k folds at
-that many tokens, /compact@economic when it pays, /200k is a window instead of the model's, and /nolimit removes it.
+Policies are words: classic, aggressive, balanced; nothing (keeps everything, without a limit),
+compact (folds the past when the window is full), compact@168k, compact@84%, compact@economic (when it
+pays); what others publish: mask:10 (all outputs except those of the last 10 steps, at every step),
+clear:3@100k (all outputs except the last 3 whenever the prompt has 100,000 tokens), clear:3@100k+5k
+(if that saves 5,000), supersede (any operation on a file replaces all earlier ones); config (the
+configuration in force) or the path of a winnow.jsonc. After a word, /compact@168k folds at that many
+tokens, /compact@economic when it pays, /200k is a window instead of the model's, and /nolimit removes
+it.
 
-Results are remembered in $XDG_CACHE_HOME/winnow/replay: a replay that was stopped continues, and the next one replays
-only what changed.`,
+Results are remembered in $XDG_CACHE_HOME/winnow/replay: a replay that was stopped continues, and the
+next one replays only what changed.`,
 		Example: `  winnow replay ~/.claude/projects
   winnow replay --everywhere --min-steps 30
   winnow replay session.jsonl --policy nothing,balanced,clear:3@100k/compact@168k
@@ -58,17 +62,20 @@ only what changed.`,
 	flags.StringVar(&f.Prices, "prices", "", `a model whose prices are billed, "reference" (read 0.1, write 1.25, output 5 `+
 		`times input), or "input=3,read=0.3,write=3.75,output=15" (default: each session's model)`)
 	flags.StringVar(&f.Cache, "cache", "5m", "how long the provider keeps a prompt: 5m, 1h, or none for no cache")
-	flags.StringVar(&f.Window, "window", "model", "window of policies that do not name one: model, none, or a number of tokens")
+	flags.StringVar(&f.Window, "window", "model",
+		"window of policies that do not name one: model, none, or a number of tokens")
 	flags.DurationVar(&f.Idle, "idle", 0, "how long each turn waited for the user, in logs without a clock")
 	flags.IntVar(&f.MinSteps, "min-steps", 0, "leave out sessions with fewer steps")
-	flags.Float64Var(&f.Regrets, "regrets", replay.DefaultRegrets, "how many regrets in 100 steps a recommended policy may cause")
+	flags.Float64Var(&f.Regrets, "regrets", replay.DefaultRegrets,
+		"how many misses in 100 steps a recommended policy may cause")
 	flags.StringVar(&f.Baseline, "baseline", "", "the policy that ratios are relative to (default nothing, else the first)")
 	flags.StringVar(&f.Csv, "csv", "", `write a line for each session and policy to this file, "-" for standard output`)
 	f.Page.Flags(a, cmd, "in the page")
 	flags.BoolVarP(&f.Page.Force, "force", "f", false, "overwrite the files that --csv and --html name")
 	flags.BoolVar(&f.Detail, "detail", false,
 		"with --json: each session's commits, compactions and regrets, and its bill after every step")
-	flags.BoolVar(&f.Apply, "apply", false, "write the recommendation into your configuration file, or the one of --config")
+	flags.BoolVar(&f.Apply, "apply", false,
+		"write the recommendation into your configuration file, or the one of --config")
 	flags.BoolVar(&f.Fresh, "fresh", false, "replay everything anew")
 	flags.IntVar(&f.Jobs, "jobs", 0, "replays at a time (default one for each processor)")
 	flags.BoolVar(&f.Everywhere, "everywhere", false, "what coding agents have kept on this computer")
@@ -126,7 +133,8 @@ func runReplay(ctx context.Context, a *cli.App, args []string, f lab.Flags) erro
 }
 
 // tellReplay prints what a replay showed, and does what it was asked to do with it.
-func tellReplay(ctx context.Context, a *cli.App, report replay.Report, reader *lab.Reader, settings winnow.Settings, f lab.Flags, files lab.Files) error {
+func tellReplay(ctx context.Context, a *cli.App, report replay.Report, reader *lab.Reader, settings winnow.Settings,
+	f lab.Flags, files lab.Files) error {
 	problems, doc := reader.Problems(report), lab.DocumentOf(report, f.Detail)
 	if len(report.Sessions) == 0 {
 		if len(problems.Failed) > 0 {

@@ -14,14 +14,14 @@ func restoreCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "restore SRC PART…",
 		Short: "Show parts that were left out or folded whole again",
-		Long: `restore shows parts whole again. PART is the id of a part or of a call, or a handle as placeholders show it. What was left
-out comes back in its place. What a compaction folded is quoted behind the summary, a call with its result, word for word
-and with its place in the session; it stays there behind later summaries too, while there is room. Nothing before it
-changes, so that the provider's cache remains valid. "winnow undo" takes a restore back, also in the file that was
-written.
+		Long: `restore shows parts whole again. PART is the id of a part or of a call, or a handle as
+placeholders show it. What was left out comes back in its place. What a compaction folded is quoted
+behind the summary, a call with its result, word for word and with its place in the session; it stays
+there behind later summaries too, while there is room. Nothing before it changes, so that the
+provider's cache remains valid. "winnow undo" takes a restore back, also in the file that was written.
 
-What cannot be shown is an error and changes nothing: what is shown whole already (exit 5), what is unknown, what was
-undone, files whose bytes are not in the log, and what does not fit into the window.`,
+What cannot be shown is an error and changes nothing: what is shown whole already (exit 5), what is
+unknown, what was undone, files whose bytes are not in the log, and what does not fit into the window.`,
 		Example: `  winnow restore ses_0123 prt_0456
   winnow restore ses_0123 k3f7a2`,
 		Args: cli.Between(2, -1, "SRC and at least one PART"),

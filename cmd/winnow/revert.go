@@ -15,13 +15,13 @@ func revertCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "revert ID [MESSAGE]",
 		Short: "Go back to before a message of yours: the files, and a session to go on with",
-		Long: `revert restores the files of a session's working folder to what they were when MESSAGE, one of yours, came, and begins a
-new session with the log before it. Nothing is deleted from the old session. MESSAGE is an id or the number of a turn;
-"winnow show ID" lists both.
+		Long: `revert restores the files of a session's working folder to what they were when MESSAGE,
+one of yours, came, and begins a new session with the log before it. Nothing is deleted from the old
+session. MESSAGE is an id or the number of a turn; "winnow show ID" lists both.
 
-Files are restored from the snapshots that winnow took while it worked: what differs is written, and what came later is
-removed. Files that git ignores are never touched. The files as they are now are taken as a snapshot first, and the
-command that restores that is printed.`,
+Files are restored from the snapshots that winnow took while it worked: what differs is written, and
+what came later is removed. Files that git ignores are never touched. The files as they are now are
+taken as a snapshot first, and the command that restores that is printed.`,
 		Example: `  winnow revert ses_0123 3
   winnow revert ses_0123 msg_0456 --dry-run
   winnow revert ses_0123 3 --keep-files

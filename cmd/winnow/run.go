@@ -29,17 +29,20 @@ func runCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run [PROMPT…]",
 		Short: "Let a model work on something with tools, without a person watching",
-		Long: `run gives a model tools to read, search and change the files of the current folder and to run commands, and lets it work
-until it is done. It prints the last answer on standard output, and on standard error a line for each call, pruning and
-compaction. The session is kept in winnow's own store.
+		Long: `run gives a model tools to read, search and change the files of the current folder and
+to run commands, and lets it work until it is done. It prints the last answer on standard output, and
+on standard error a line for each call, pruning and compaction. The session is kept in winnow's own
+store.
 
-The prompt is made of the arguments; "-" among them is standard input, which is also read if there is neither an argument
-nor a session to continue. Without a prompt, --session and --continue finish what was interrupted.
+The prompt is made of the arguments; "-" among them is standard input, which is also read if there is
+neither an argument nor a session to continue. Without a prompt, --session and --continue finish what
+was interrupted.
 
-Nobody is asked: files in the folder are read and written, except secrets (.env) and what git would run (.git), and
-commands that only look at them run (ls, cat, git status). Other commands and everything outside are refused unless the
-configuration ("permissions"), --allow or --yes allows them. --allow "git log" does not cover options that write or run
-something, unless it names them. What the configuration denies stays denied.`,
+Nobody is asked: files in the folder are read and written, except secrets (.env) and what git would
+run (.git), and commands that only look at them run (ls, cat, git status). Other commands and
+everything outside are refused unless the configuration ("permissions"), --allow or --yes allows them.
+--allow "git log" does not cover options that write or run something, unless it names them. What the
+configuration denies stays denied.`,
 		Example: `  winnow run --model anthropic/claude-sonnet-4-5 --allow "go test" "the test of the parser fails; repair it"
   git diff | winnow run "write a commit message for this" -
   winnow run --continue "and now the documentation"

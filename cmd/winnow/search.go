@@ -123,12 +123,13 @@ func sinceWhen(text string, now time.Time) (session.Millis, error) {
 	var unit string
 	if _, err := fmt.Sscanf(text, "%f%s", &n, &unit); err == nil && n >= 0 {
 		const day = 24 * time.Hour
-		if length := map[string]time.Duration{"m": time.Minute, "h": time.Hour, "d": day, "w": 7 * day}[unit]; length > 0 {
+		units := map[string]time.Duration{"m": time.Minute, "h": time.Hour, "d": day, "w": 7 * day}
+		if length := units[unit]; length > 0 {
 			return session.Millis(float64(now.UnixMilli()) - n*float64(length.Milliseconds())), nil
 		}
 	}
-	return 0, cli.Usage("--since must be a date such as 2026-01-31 or 2026-01-31T12:00, or a time ago such as 90m, 36h, 7d, 4w, not %q",
-		text)
+	return 0, cli.Usage("--since must be a date such as 2026-01-31 or 2026-01-31T12:00, "+
+		"or a time ago such as 90m, 36h, 7d, 4w, not %q", text)
 }
 
 func runSearch(ctx context.Context, a *cli.App, q store.Search) error {

@@ -45,10 +45,10 @@ func showCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show SRC",
 		Short: "Print what a session was about and changed, its log, message by message, and its receipts",
-		Long: `show prints the turns of a session with their titles, what came of them and the files that they changed, then the log
-and the receipts. Titles and diffs were written down by the program that ran the session, winnow or OpenCode; if they
-were not, the first sentences of the request and of the answer are shown instead. --diff also prints what changed in the
-files.`,
+		Long: `show prints the turns of a session with their titles, what came of them and the files
+that they changed, then the log and the receipts. Titles and diffs were written down by the program
+that ran the session, winnow or OpenCode; if they were not, the first sentences of the request and of
+the answer are shown instead. --diff also prints what changed in the files.`,
 		Example: `  winnow show ses_0123
   winnow show ses_0123 --diff
   winnow show session.jsonl --json
@@ -100,7 +100,8 @@ func runShow(ctx context.Context, a *cli.App, src string, diff bool, html output
 			showMessage(a, &log.Messages[i], state.Ledger, state.Undone)
 		}
 		for _, r := range state.Receipts {
-			a.Printf("receipt %s  %s  %s → %s tokens\n", r.ID, r.Kind, token.Grouped(r.TokensBefore), token.Grouped(r.TokensAfter))
+			a.Printf("receipt %s  %s  %s → %s tokens\n", r.ID, r.Kind, token.Grouped(r.TokensBefore),
+				token.Grouped(r.TokensAfter))
 		}
 		if words := strings.Join(paid.Words(tui.Dollars), " · "); words != "" {
 			a.Printf("cost %s\n", strings.TrimPrefix(words, "cost ")) // "cost unknown: …" says it itself
@@ -166,7 +167,8 @@ type changedFile struct {
 
 // turnsOf are the turns of a log with what their outlines say; where one has none, its first and
 // last words and its snapshots say it. files are those that the whole session changed.
-func turnsOf(ctx context.Context, a *cli.App, log *session.Session, patches bool) (turns []shownTurn, files []changedFile, err error) {
+func turnsOf(ctx context.Context, a *cli.App, log *session.Session, patches bool) (turns []shownTurn,
+	files []changedFile, err error) {
 	kept, err := readable(ctx, a, log)
 	if err != nil {
 		return nil, nil, err
@@ -184,7 +186,8 @@ func turnsOf(ctx context.Context, a *cli.App, log *session.Session, patches bool
 		if len(o.Diffs) == 0 {
 			o.Diffs = filesBetween(ctx, kept, log.Messages[t.Start:t.End])
 		}
-		turns = append(turns, shownTurn{Number: i + 1, Message: m.ID, Title: o.Title, Body: o.Body, Files: changed(o.Diffs, patches)})
+		turns = append(turns, shownTurn{Number: i + 1, Message: m.ID, Title: o.Title, Body: o.Body,
+			Files: changed(o.Diffs, patches)})
 	}
 	if whole := filesBetween(ctx, kept, log.Messages); whole != nil {
 		return turns, changed(whole, patches), nil
@@ -276,7 +279,8 @@ func summed(turns []shownTurn) []changedFile {
 func showTurns(a *cli.App, title string, turns []shownTurn, files []changedFile) {
 	o := tui.Outline{Title: title, Files: drawn(files)}
 	for _, t := range turns {
-		o.Turns = append(o.Turns, tui.TurnOutline{Number: t.Number, Message: t.Message, Title: t.Title, Body: t.Body, Files: drawn(t.Files)})
+		o.Turns = append(o.Turns, tui.TurnOutline{Number: t.Number, Message: t.Message, Title: t.Title, Body: t.Body,
+			Files: drawn(t.Files)})
 	}
 	a.Paint().Outline(o)
 }
@@ -284,7 +288,8 @@ func showTurns(a *cli.App, title string, turns []shownTurn, files []changedFile)
 func drawn(files []changedFile) []tui.ChangedFile {
 	var all []tui.ChangedFile
 	for _, f := range files {
-		all = append(all, tui.ChangedFile{Name: f.File, Status: f.Status, Added: f.Additions, Deleted: f.Deletions, Patch: f.Patch})
+		all = append(all, tui.ChangedFile{Name: f.File, Status: f.Status, Added: f.Additions, Deleted: f.Deletions,
+			Patch: f.Patch})
 	}
 	return all
 }

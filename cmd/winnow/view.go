@@ -29,8 +29,10 @@ type viewed struct {
 	Messages jsontext.Value `json:"messages"` // in the shape of the provider; with --as text one string
 }
 
+type encoder func([]session.Message, wire.Options) (jsontext.Value, error)
+
 // encoders write messages down for a provider, as the JSON list that a request body holds.
-var encoders = map[string]func([]session.Message, wire.Options) (jsontext.Value, error){
+var encoders = map[string]encoder{
 	"anthropic": func(m []session.Message, o wire.Options) (jsontext.Value, error) {
 		b, err := anthropic.Encode(m, o)
 		return wire.Array(b.Messages), err
@@ -94,7 +96,7 @@ func runView(ctx context.Context, a *cli.App, src, as string) error {
 	return s.Done()
 }
 
-func render(v winnow.View, encode func([]session.Message, wire.Options) (jsontext.Value, error)) (jsontext.Value, error) {
+func render(v winnow.View, encode encoder) (jsontext.Value, error) {
 	if encode == nil {
 		return jsontext.Value(strings.TrimRight(pivot.Transcript(v.Messages), "\n")), nil
 	}

@@ -29,7 +29,7 @@ type Document struct {
 	Parts        []string   `json:"parts"` // that are shown otherwise now
 	Pin          *rule.Pin  `json:"pin,omitzero"`
 	Pins         []rule.Pin `json:"pins,omitzero"`
-	Quoted       []string   `json:"quoted,omitzero"` // those of the parts that are quoted behind the summary that folded them
+	Quoted       []string   `json:"quoted,omitzero"` // parts that are quoted behind a summary
 	TokensBefore int        `json:"tokensBefore"`
 	TokensAfter  int        `json:"tokensAfter"`
 	Output       string     `json:"output,omitzero"`
@@ -58,7 +58,8 @@ func (d *Document) Note(r *pivot.Receipt) {
 }
 
 // Run opens a session, changes it, writes the copy of a file, and tells what the view was and is.
-func Run(ctx context.Context, a *cli.App, src string, o output.Target, did string, do func(*source.Session, *Document) error) error {
+func Run(ctx context.Context, a *cli.App, src string, o output.Target, did string,
+	do func(*source.Session, *Document) error) error {
 	s, before, err := output.OpenToChange(ctx, a, src, &o, false)
 	if err != nil {
 		return err
@@ -166,7 +167,8 @@ type ByHandDocument struct {
 
 // ByHand opens a session, prunes it by handle, writes the copy of a file, and tells what became of
 // each target.
-func ByHand(ctx context.Context, a *cli.App, src string, o output.Target, did string, do func(*source.Session) (winnow.SelfPruned, error)) error {
+func ByHand(ctx context.Context, a *cli.App, src string, o output.Target, did string,
+	do func(*source.Session) (winnow.SelfPruned, error)) error {
 	s, before, err := output.OpenToChange(ctx, a, src, &o, false)
 	if err != nil {
 		return err

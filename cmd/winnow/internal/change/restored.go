@@ -122,7 +122,8 @@ func undone(s *source.Session, receipt string) {
 }
 
 // keepRestores remembers the restores in a file that was just written.
-func keepRestores(ctx context.Context, a *cli.App, s *source.Session, written string, replaced *inplace.Replaced) error {
+func keepRestores(ctx context.Context, a *cli.App, s *source.Session, written string,
+	replaced *inplace.Replaced) error {
 	_, state, err := s.Engine.Session(ctx, s.ID)
 	if err != nil {
 		return err
@@ -138,7 +139,8 @@ func keepRestores(ctx context.Context, a *cli.App, s *source.Session, written st
 	r := restored{Path: file}
 	for i := range state.Receipts {
 		made := &state.Receipts[i]
-		if made.Kind != pivot.Restoring && made.Kind != pivot.Pinning || len(made.Replaced) == 0 || !winnow.Stands(state, made) {
+		restores := made.Kind == pivot.Restoring || made.Kind == pivot.Pinning
+		if !restores || len(made.Replaced) == 0 || !winnow.Stands(state, made) {
 			continue
 		}
 		one := source.Restore{Receipt: *made, From: from, Hash: hashText(s.Doc.Source)}

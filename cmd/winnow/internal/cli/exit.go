@@ -212,7 +212,8 @@ func explainError(err error) (text string, hints []string) {
 	switch {
 	case len(hints) > 0:
 	case errors.As(err, &syntax) && syntax.Format == all.UnknownFormat:
-		text = strings.Replace(text, syntax.Error(), fmt.Sprintf("not a session format winnow recognises: %v", syntax.Err), 1)
+		told := fmt.Sprintf("not a session format winnow recognises: %v", syntax.Err)
+		text = strings.Replace(text, syntax.Error(), told, 1)
 		hints = append(hints, "winnow recognises:")
 		for _, f := range all.Formats() {
 			hints = append(hints, "  "+f.Title())

@@ -60,7 +60,8 @@ func (a *App) tellIgnored(ignored []config.Ignored) {
 		own := cmp.Or(a.ConfigSources().Own(), "your own file, named with --config")
 		file := visible.Line(a.Short(ignored[0].File))
 		a.Warn("ignored in %s, which may be anybody's: %s\n"+
-			"  if you want it, set it in %s (winnow config set KEY VALUE), or give --config %s; `winnow config` says why it is ignored",
+			"  if you want it, set it in %s (winnow config set KEY VALUE), or give --config %s; "+
+			"`winnow config` says why it is ignored",
 			file, strings.Join(keys, ", "), visible.Line(own), ShellWord(file))
 	})
 }
@@ -122,7 +123,8 @@ func (a *App) ProjectConfig(key, value string) (string, error) {
 func (a *App) Providers(settings winnow.Settings) (*providers.Set, error) {
 	defined := make(map[string]providers.Provider, len(settings.Providers))
 	for name, p := range settings.Providers {
-		defined[name] = providers.Provider{Protocol: providers.Protocol(p.Protocol), BaseURL: p.BaseURL, KeyEnv: p.KeyEnv,
+		defined[name] = providers.Provider{Protocol: providers.Protocol(p.Protocol), BaseURL: p.BaseURL,
+			KeyEnv:  p.KeyEnv,
 			Headers: p.Headers, Idle: p.Idle, Longest: p.Longest, MaxTokens: p.MaxTokens, Body: p.Body}
 	}
 	return providers.New(a.Env.Getenv, defined)

@@ -23,14 +23,14 @@ import (
 
 // Document is the JSON document of import.
 type Document struct {
-	Sessions  []ImportedSession `json:"sessions"`
+	Sessions  []importedSession `json:"sessions"`
 	Files     int               `json:"files"`     // that were looked at
 	Unchanged int               `json:"unchanged"` // sessions of them that are known as they were
 	Read      int               `json:"read"`      // of the files; the others are as they were by size and time
-	Failed    []FailedFile      `json:"failed"`
+	Failed    []failedFile      `json:"failed"`
 }
 
-type ImportedSession struct {
+type importedSession struct {
 	Source   string          `json:"source"`
 	ID       string          `json:"id,omitzero"`
 	Format   string          `json:"format,omitzero"`
@@ -42,18 +42,24 @@ type ImportedSession struct {
 	Damaged  []format.Damage `json:"damaged"`
 }
 
-// FailedFile is a file that could not be read.
-type FailedFile struct {
+// failedFile is a file that could not be read.
+type failedFile struct {
 	Source string `json:"source"`
 	Error  string `json:"error"`
 }
 
+// New is a run of import into a store.
+func New(a *cli.App, kept store.Store, update bool) *Importer {
+	return &Importer{app: a, store: kept, update: update,
+		doc: Document{Sessions: []importedSession{}, Failed: []failedFile{}}}
+}
+
 // Importer is one run of import.
 type Importer struct {
-	App       *cli.App
-	Store     store.Store
-	Update    bool
-	Doc       Document
+	app       *cli.App
+	store     store.Store
+	update    bool
+	doc       Document
 	problems  cli.Partly
 	known     map[string]store.File
 	changed   int          // sessions that are new or have grown
@@ -63,23 +69,23 @@ type Importer struct {
 
 // Run reads the files and stores what is new, one session in one transaction.
 func (in *Importer) Run(ctx context.Context, files []source.Candidate) (err error) {
-	if filer, ok := in.Store.(store.Filer); ok {
+	if filer, ok := in.store.(store.Filer); ok {
 		if in.known, err = filer.Files(ctx); err != nil {
 			return err
 		}
 	}
-	say, done := in.App.Counting()
+	say, done := in.app.Counting()
 	defer done()
 	trusted := in.known
-	if in.Update {
+	if in.update {
 		trusted = nil // every file is read again
 	}
-	source.LookAll(ctx, in.App, files, trusted, func(l source.Looked) bool {
-		in.Doc.Files++
+	source.LookAll(ctx, in.app, files, trusted, func(l source.Looked) bool {
+		in.doc.Files++
 		if l.Read {
-			in.Doc.Read++
+			in.doc.Read++
 		}
-		say("importing %s of %s files, %s changed", token.Grouped(in.Doc.Files), token.Grouped(len(files)),
+		say("importing %s of %s files, %s changed", token.Grouped(in.doc.Files), token.Grouped(len(files)),
 			cli.Plural(in.changed, "session", "sessions"))
 		err = in.take(ctx, l)
 		return err == nil
@@ -103,12 +109,12 @@ func (in *Importer) take(ctx context.Context, l source.Looked) error {
 		return nil // other files in a folder are not our business
 	case l.Same:
 		in.pass(l)
-		in.Doc.Unchanged++
-		in.Doc.Sessions = append(in.Doc.Sessions, ImportedSession{Source: l.Path, ID: l.File.Session,
+		in.doc.Unchanged++
+		in.doc.Sessions = append(in.doc.Sessions, importedSession{Source: l.Path, ID: l.File.Session,
 			Messages: l.File.Messages, Skipped: "it is in the store already, and the file is unchanged", Damaged: []format.Damage{}})
 		return nil
 	}
-	one := ImportedSession{Source: l.Path, ID: l.Doc.Session.Info.ID, Format: l.Doc.Format,
+	one := importedSession{Source: l.Path, ID: l.Doc.Session.Info.ID, Format: l.Doc.Format,
 		Messages: len(l.Doc.Session.Messages), Damaged: append([]format.Damage{}, l.Doc.Damaged...)}
 	for attempt := 0; ; attempt++ {
 		err := in.put(ctx, l, &one)
@@ -131,7 +137,7 @@ func (in *Importer) take(ctx context.Context, l source.Looked) error {
 	if one.Skipped == "" {
 		in.changed++
 	}
-	in.Doc.Sessions = append(in.Doc.Sessions, one)
+	in.doc.Sessions = append(in.doc.Sessions, one)
 	return nil
 }
 
@@ -143,14 +149,14 @@ func fatal(err error) bool {
 }
 
 // put stores the session of a file, or what is new of it.
-func (in *Importer) put(ctx context.Context, l source.Looked, one *ImportedSession) error {
+func (in *Importer) put(ctx context.Context, l source.Looked, one *importedSession) error {
 	s := l.Doc.Session
 	if s.Info.ID == "" {
 		s.Info.ID = "session"
 		one.ID, l.File.Session = s.Info.ID, s.Info.ID
 	}
 	if s.Info.Time.Created == 0 {
-		now := session.Millis(in.App.Env.Now().UnixMilli())
+		now := session.Millis(in.app.Env.Now().UnixMilli())
 		s.Info.Time.Created, s.Info.Time.Updated = now, now
 	}
 	change := store.Change{Create: &s.Info, Append: s.Messages, Commit: l.Doc.Ledger.All(),
@@ -159,9 +165,9 @@ func (in *Importer) put(ctx context.Context, l source.Looked, one *ImportedSessi
 		change.File = &l.File
 	}
 	one.Added, one.Updated, one.Skipped = len(s.Messages), 0, ""
-	state, err := in.Store.State(ctx, s.Info.ID)
+	state, err := in.store.State(ctx, s.Info.ID)
 	if errors.Is(err, store.ErrNotFound) {
-		_, err = in.Store.Apply(ctx, s.Info.ID, change)
+		_, err = in.store.Apply(ctx, s.Info.ID, change)
 		return err
 	}
 	if err != nil {
@@ -173,7 +179,7 @@ func (in *Importer) put(ctx context.Context, l source.Looked, one *ImportedSessi
 	}
 	g := grow(stored, s.Messages, taken)
 	switch {
-	case g.rewritten != "" && !in.Update:
+	case g.rewritten != "" && !in.update:
 		in.rewritten++
 		one.Added, one.Skipped = 0, "its past was rewritten: "+g.rewritten+
 			"; the session in the store stays as it is (--update takes the file's)"
@@ -183,7 +189,7 @@ func (in *Importer) put(ctx context.Context, l source.Looked, one *ImportedSessi
 			return err
 		}
 		one.Aside = change.Aside
-		_, err = in.Store.Apply(ctx, s.Info.ID, change)
+		_, err = in.store.Apply(ctx, s.Info.ID, change)
 		return err
 	}
 	change.Spend = slices.DeleteFunc(change.Spend, func(s store.Spend) bool {
@@ -210,13 +216,13 @@ func (in *Importer) put(ctx context.Context, l source.Looked, one *ImportedSessi
 	if g.own > 0 {
 		change.Source = nil // what was added in the store stands behind the file that it was added to
 	}
-	_, err = in.Store.Apply(ctx, s.Info.ID, change)
+	_, err = in.store.Apply(ctx, s.Info.ID, change)
 	return err
 }
 
 // stored reads a session, oldest message first, and how many of its messages came from its file.
 func (in *Importer) stored(ctx context.Context, id string, l source.Looked) (messages []session.Message, taken int, err error) {
-	for m, err := range in.Store.Messages(ctx, id) {
+	for m, err := range in.store.Messages(ctx, id) {
 		if err != nil {
 			return nil, 0, err
 		}
@@ -228,7 +234,7 @@ func (in *Importer) stored(ctx context.Context, id string, l source.Looked) (mes
 	}
 	// It came from elsewhere, or before files were remembered. Its source tells how much of it is
 	// the product's.
-	source, err := in.Store.Source(ctx, id)
+	source, err := in.store.Source(ctx, id)
 	if err != nil || source == nil {
 		return messages, 0, err
 	}
@@ -245,7 +251,7 @@ func (in *Importer) stored(ctx context.Context, id string, l source.Looked) (mes
 func (in *Importer) free(ctx context.Context, id string) (string, error) {
 	for n := 1; ; n++ {
 		aside := id + "~" + strconv.Itoa(n)
-		if _, err := in.Store.Revision(ctx, aside); errors.Is(err, store.ErrNotFound) {
+		if _, err := in.store.Revision(ctx, aside); errors.Is(err, store.ErrNotFound) {
 			return aside, nil
 		} else if err != nil {
 			return "", err
@@ -255,7 +261,7 @@ func (in *Importer) free(ctx context.Context, id string) (string, error) {
 
 func (in *Importer) Failed(path string, err error) {
 	in.problems.Failed = append(in.problems.Failed, err)
-	in.Doc.Failed = append(in.Doc.Failed, FailedFile{path, err.Error()})
+	in.doc.Failed = append(in.doc.Failed, failedFile{path, err.Error()})
 }
 
 // pass notes a file that gave nothing new, so that it is not read the next time.
@@ -267,7 +273,7 @@ func (in *Importer) pass(l source.Looked) {
 
 // remember keeps the files that were passed over, all in one transaction: they only save time.
 func (in *Importer) remember(ctx context.Context) error {
-	filer, ok := in.Store.(store.Filer)
+	filer, ok := in.store.(store.Filer)
 	if !ok || len(in.passed) == 0 {
 		return nil
 	}
@@ -276,15 +282,15 @@ func (in *Importer) remember(ctx context.Context) error {
 
 // Report tells what was done.
 func (in *Importer) Report() error {
-	a := in.App
-	if in.changed == 0 && len(in.Doc.Sessions) == 0 && len(in.problems.Failed) > 0 {
+	a := in.app
+	if in.changed == 0 && len(in.doc.Sessions) == 0 && len(in.problems.Failed) > 0 {
 		return errors.Join(in.problems.Failed...)
 	}
-	if err := a.Tell(in.Doc, in.show); err != nil {
+	if err := a.Tell(in.doc, in.show); err != nil {
 		return err
 	}
 	switch {
-	case len(in.Doc.Sessions) == 0:
+	case len(in.doc.Sessions) == 0:
 		return cli.Hint(cli.Nothing("there is no session in what was named"),
 			"winnow recognises "+strings.Join(all.Names(), ", "))
 	case len(in.problems.Damaged)+len(in.problems.Failed) > 0:
@@ -301,11 +307,11 @@ func (in *Importer) Report() error {
 
 // show prints a line for each session that there is something to say about.
 func (in *Importer) show() {
-	a := in.App
-	for _, one := range in.Doc.Sessions {
+	a := in.app
+	for _, one := range in.doc.Sessions {
 		line := fmt.Sprintf("%s  %s: ", visible.Line(one.ID), visible.Line(a.Short(one.Source)))
 		switch {
-		case one.Skipped != "" && in.Doc.Unchanged > 10 && one.Format == "":
+		case one.Skipped != "" && in.doc.Unchanged > 10 && one.Format == "":
 			continue // unchanged; counted below
 		case one.Skipped != "":
 			line += one.Skipped
@@ -323,7 +329,7 @@ func (in *Importer) show() {
 		}
 		a.Printf("%s\n", line)
 	}
-	if in.Doc.Unchanged > 10 {
-		a.Printf("%s unchanged\n", cli.Plural(in.Doc.Unchanged, "file", "files"))
+	if in.doc.Unchanged > 10 {
+		a.Printf("%s unchanged\n", cli.Plural(in.doc.Unchanged, "file", "files"))
 	}
 }

@@ -18,8 +18,9 @@ import (
 	"github.com/winnowhq/winnow/replay"
 )
 
-// ApplyAdvice writes the recommended settings into the user's own configuration, or the one of --config, and resets those
-// that contradict them, so that what was measured is what is done. With --json it reports on standard error.
+// ApplyAdvice writes the recommended settings into the user's own configuration, or the one of
+// --config, and resets those that contradict them, so that what was measured is what is done. With
+// --json it reports on standard error.
 func ApplyAdvice(a *cli.App, r replay.Report, inForce winnow.Settings) error {
 	out := a.Out
 	if a.JSON {
@@ -72,7 +73,8 @@ func ApplyAdvice(a *cli.App, r replay.Report, inForce winnow.Settings) error {
 	if missing {
 		fmt.Fprintf(out, "It was written. Undo with: rm %s\n", cli.ShellWord(a.Short(file)))
 	} else {
-		fmt.Fprintf(out, "It was written. Undo with: mv %s %s\n", cli.ShellWord(a.Short(kept)), cli.ShellWord(a.Short(file)))
+		fmt.Fprintf(out, "It was written. Undo with: mv %s %s\n", cli.ShellWord(a.Short(kept)),
+			cli.ShellWord(a.Short(file)))
 	}
 	return stillOtherwise(a, r, out)
 }
@@ -84,7 +86,8 @@ func stillOtherwise(a *cli.App, r replay.Report, out io.Writer) error {
 		return nil // of what else is wrong with it other commands tell
 	}
 	if still, err := Advised(r, loaded.Settings); err == nil && len(still) > 0 {
-		fmt.Fprintf(out, "Still set otherwise, `winnow config` shows where: %s\n", strings.Join(slices.Sorted(maps.Keys(still)), ", "))
+		fmt.Fprintf(out, "Still set otherwise, `winnow config` shows where: %s\n",
+			strings.Join(slices.Sorted(maps.Keys(still)), ", "))
 	}
 	return nil
 }
@@ -98,8 +101,8 @@ func Advised(r replay.Report, inForce winnow.Settings) (map[string]string, error
 	return differing(wanted, inForce)
 }
 
-// keepAside copies a configuration to the first of FILE.orig, FILE.orig.2, … that is free or has the same content. An
-// existing file is never written to, whatever it links to.
+// keepAside copies a configuration to the first of FILE.orig, FILE.orig.2, … that is free or has
+// the same content. An existing file is never written to, whatever it links to.
 func keepAside(file string, data []byte) (kept string, made bool, err error) {
 	for n := 1; ; n++ {
 		kept = file + ".orig"

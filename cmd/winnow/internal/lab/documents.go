@@ -132,7 +132,8 @@ type Files struct {
 	Name      string // of what was replayed
 }
 
-// Files finds out where they may go, before anything is replayed: a table to a new file, unless --force overwrites it.
+// Files finds out where they may go, before anything is replayed: a table to a new file, unless
+// --force overwrites it.
 func (f *Flags) Files(a *cli.App) (to Files, err error) {
 	to.Csv, to.Page = f.Csv, f.Page.To
 	if f.Page.To != "" && f.Page.To != "-" {

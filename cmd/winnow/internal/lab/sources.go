@@ -46,7 +46,8 @@ func NewReader(a *cli.App, settings winnow.Settings) (*Reader, error) {
 	if counter == nil {
 		counter = token.Linear{}
 	}
-	return &Reader{app: a, models: model.Default(), counter: counter, counts: settings.Counter, errs: map[string]error{}}, nil
+	return &Reader{app: a, models: model.Default(), counter: counter, counts: settings.Counter,
+		errs: map[string]error{}}, nil
 }
 
 // Version is what a result hangs on beside the session, the policy and the options: the program,
@@ -217,7 +218,7 @@ func (r *Reader) stored(ctx context.Context, id string) (replay.Source, error) {
 		return replay.Source{}, err
 	}
 	full := opened.ID
-	s := replay.Source{Path: full, Key: fmt.Sprintf("%s\n%s\n%s\n%d", a.Env.Kept("winnow.db"), a.StoreFile, full, state.Revision)}
+	s := replay.Source{Path: full, Key: fmt.Sprintf("%s\n%s\n%d", source.StoreAt(a), full, state.Revision)}
 	s.Load = func(ctx context.Context) (*replay.Trace, error) {
 		opened, err := source.OpenStored(ctx, a, full, source.Reading, settings)
 		if err != nil {
@@ -243,7 +244,8 @@ func (r *Reader) stored(ctx context.Context, id string) (replay.Source, error) {
 func (r *Reader) trace(s session.Session, beside []bill.Request) *replay.Trace {
 	name := cmp.Or(r.app.Model, answering(s.Messages))
 	t := replay.NewTrace(s, r.models.Lookup(name), r.counter)
-	t.Paid = replay.PaidFor(s.Messages, beside, bill.NewPrices(func(step string) model.Model { return r.models.Lookup(cmp.Or(step, name)) }))
+	prices := bill.NewPrices(func(step string) model.Model { return r.models.Lookup(cmp.Or(step, name)) })
+	t.Paid = replay.PaidFor(s.Messages, beside, prices)
 	t.Name = rule.Shorten(strings.Join(strings.Fields(t.Name), " "), 60)
 	return t
 }

@@ -24,7 +24,8 @@ const economicThreshold = float64(budget.Economic)
 func sweptSetups(settings winnow.Settings, sweep string) ([]replay.Setup, error) {
 	key, text, ok := strings.Cut(sweep, "=")
 	if !ok || text == "" {
-		return nil, cli.Usage("--sweep %s: write KEY=FROM..TO or KEY=A,B,C, such as compaction.threshold=40k..200k or compaction.threshold=60k,economic", sweep)
+		return nil, cli.Usage("--sweep %s: write KEY=FROM..TO or KEY=A,B,C, "+
+			"such as compaction.threshold=40k..200k or compaction.threshold=60k,economic", sweep)
 	}
 	values, err := sweptValues(text)
 	if err != nil {
@@ -68,7 +69,8 @@ func sweptValue(key string, value float64) (string, error) {
 	case !ok:
 		return "", fmt.Errorf("there is no setting %q; `winnow config` lists them", key)
 	case !decides(key) || was.Kind() != '0' && key != "compaction.reserved" && key != "compaction.keep":
-		return "", fmt.Errorf("%s is not a number that a policy uses; compaction.threshold, compaction.protect and strategies.balancedPruning.idleSteps are", key)
+		return "", fmt.Errorf("%s is not a number that a policy uses; compaction.threshold, compaction.protect "+
+			"and strategies.balancedPruning.idleSteps are", key)
 	case value == economicThreshold:
 		return "", fmt.Errorf("only compaction.threshold may be economic; %s needs a number", key)
 	case value != math.Trunc(value):

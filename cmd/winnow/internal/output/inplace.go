@@ -40,7 +40,8 @@ func Open(ctx context.Context, a *cli.App, src string, o *Target, dry bool) (*so
 }
 
 // OpenHeld opens a session after claiming its file, if that is to be replaced.
-func OpenHeld(ctx context.Context, a *cli.App, src string, o *Target, dry bool, open func() (*source.Session, error)) (*source.Session, error) {
+func OpenHeld(ctx context.Context, a *cli.App, src string, o *Target, dry bool,
+	open func() (*source.Session, error)) (*source.Session, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
 	}

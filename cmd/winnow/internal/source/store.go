@@ -55,7 +55,7 @@ func OpenStore(ctx context.Context, a *cli.App, want Access) (store.Store, error
 		}
 	}
 	s, err := sqlite.Open(ctx, sqlite.Config{Path: path, Now: a.Env.Now, ReadOnly: want == Reading})
-	if want == Reading && errors.Is(err, store.ErrReadOnly) { // an older version wrote it: it is brought up to date first
+	if want == Reading && errors.Is(err, store.ErrReadOnly) { // it must be upgraded first
 		s, err = sqlite.Open(ctx, sqlite.Config{Path: path, Now: a.Env.Now})
 	}
 	if err != nil {
@@ -65,11 +65,12 @@ func OpenStore(ctx context.Context, a *cli.App, want Access) (store.Store, error
 }
 
 // OpenStored opens a session of the store by its id or the beginning of it.
-func OpenStored(ctx context.Context, a *cli.App, id string, want Access, settings winnow.Settings) (_ *Session, err error) {
+func OpenStored(ctx context.Context, a *cli.App, id string, want Access,
+	settings winnow.Settings) (_ *Session, err error) {
 	kept, err := OpenStore(ctx, a, want)
 	if errors.Is(err, ErrNoStore) {
-		return nil, cli.Hint(fmt.Errorf("%q is not a file, and there is no store that could have a session of that name", id),
-			"check the path; `winnow import FILE` puts a session into the store")
+		none := fmt.Errorf("%q is not a file, and there is no store that could have a session of that name", id)
+		return nil, cli.Hint(none, "check the path; `winnow import FILE` puts a session into the store")
 	}
 	if err != nil {
 		return nil, err

@@ -168,7 +168,8 @@ func sorted(sums map[string]*sumOf) []sumOf {
 		list = append(list, *s)
 	}
 	slices.SortFunc(list, func(x, y sumOf) int {
-		return cmp.Or(cmp.Compare(cli.Known(y.Cost), cli.Known(x.Cost)), cmp.Compare(y.Bytes, x.Bytes), strings.Compare(x.Name, y.Name))
+		return cmp.Or(cmp.Compare(cli.Known(y.Cost), cli.Known(x.Cost)), cmp.Compare(y.Bytes, x.Bytes),
+			strings.Compare(x.Name, y.Name))
 	})
 	return list
 }
@@ -204,7 +205,8 @@ func (doc Computer) show(a *cli.App, f Flags) {
 	if len(doc.Projects) > 1 {
 		showSums(a, f, column, title, projects, func(name string) string { return project(a, name) })
 	}
-	showSums(a, f, column, "product", append(slices.Clone(doc.Products), doc.Total), func(name string) string { return name })
+	showSums(a, f, column, "product", append(slices.Clone(doc.Products), doc.Total),
+		func(name string) string { return name })
 	if f.Quick {
 		return
 	}

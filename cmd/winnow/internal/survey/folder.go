@@ -102,12 +102,14 @@ func Folder(ctx context.Context, a *cli.App, src string) error {
 	case len(problems.Failed)+len(problems.Damaged) > 0:
 		return problems
 	case len(doc.Sessions) == 0:
-		return cli.Hint(cli.Nothing("there is no session below "+src), "winnow recognises "+strings.Join(all.Names(), ", "))
+		return cli.Hint(cli.Nothing("there is no session below "+src),
+			"winnow recognises "+strings.Join(all.Names(), ", "))
 	}
 	return nil
 }
 
-func inspect(ctx context.Context, a *cli.App, file string, settings winnow.Settings) (one sessionInFile, damaged []format.Damage, err error) {
+func inspect(ctx context.Context, a *cli.App, file string, settings winnow.Settings) (one sessionInFile,
+	damaged []format.Damage, err error) {
 	s, err := source.Read(ctx, a, file)
 	if err != nil {
 		return one, nil, err

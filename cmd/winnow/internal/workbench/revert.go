@@ -22,7 +22,7 @@ type Reversion struct {
 	Snapshot string   `json:"snapshot,omitzero"` // what the files were brought back to
 	Before   string   `json:"before,omitzero"`   // the snapshot of the files as they were
 	Changed  []string `json:"changed"`           // files that were written or removed
-	Kept     []string `json:"kept"`              // files that came later and stayed: ignored, or too large for a snapshot
+	Kept     []string `json:"kept"`              // files that came later and stayed, see told
 	Back     string   `json:"back,omitzero"`     // the command that brings the files back to where they were
 	Dry      bool     `json:"dry,omitzero"`
 }
@@ -118,7 +118,8 @@ func snapshotAfter(log []session.Message) string {
 }
 
 // RestoreFiles brings the working folder of a session back to a snapshot.
-func RestoreFiles(ctx context.Context, a *cli.App, e *winnow.Engine, id, tree string, f RevertFlags) (Reversion, error) {
+func RestoreFiles(ctx context.Context, a *cli.App, e *winnow.Engine, id, tree string,
+	f RevertFlags) (Reversion, error) {
 	doc := Reversion{From: id, Snapshot: tree, Changed: []string{}, Kept: []string{}, Dry: f.Dry}
 	log, _, err := e.Session(ctx, id)
 	if err != nil {

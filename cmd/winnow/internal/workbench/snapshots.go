@@ -15,8 +15,8 @@ import (
 	"github.com/winnowhq/winnow/snapshot"
 )
 
-// Snapshots are those of a working folder. They are kept beside the store, in a repository for each folder. Without git
-// the error is snapshot.ErrNoGit.
+// Snapshots are those of a working folder. They are kept beside the store, in a repository for each
+// folder. Without git the error is snapshot.ErrNoGit.
 func Snapshots(ctx context.Context, a *cli.App, folder string) (*snapshot.Repository, error) {
 	dir, err := snapshotsOf(a, folder)
 	if err != nil {

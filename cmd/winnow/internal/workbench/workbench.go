@@ -271,7 +271,8 @@ func (b *Bench) Close() error {
 	return errors.Join(all...)
 }
 
-// permitted is the policy: the rules of the settings, followed by what was allowed on the command line.
+// permitted is the policy: the rules of the settings, followed by what was allowed on the command
+// line.
 func (b *Bench) permitted(allow []string) (tools.Policy, error) {
 	p := tools.Policy{Directory: b.Folder}
 	for _, r := range b.settings.Permissions {
@@ -352,8 +353,8 @@ var errUnwatched = errors.New("no snapshots of the files are taken (the setting 
 // packing is how long the snapshots may be packed at the end: nobody waits long to leave.
 const packing = 5 * time.Second
 
-// watchFiles opens the snapshots of the folder. If many were taken they are packed at the end, unless somebody is in a
-// hurry to leave.
+// watchFiles opens the snapshots of the folder. If many were taken they are packed at the end,
+// unless somebody is in a hurry to leave.
 func (b *Bench) watchFiles(ctx context.Context) {
 	var files *snapshot.Repository
 	switch {
@@ -395,8 +396,8 @@ func (b *Bench) titler() {
 	b.headlines = agent.HeadlinesBy(client, m)
 }
 
-// summarizer makes the summariser. A session that asks a model anyway also has its summaries from a model, unless the
-// settings want them offline.
+// summarizer makes the summariser. A session that asks a model anyway also has its summaries from a
+// model, unless the settings want them offline.
 func (b *Bench) summarizer() func(model.Model) (pivot.Summarizer, error) {
 	if b.settings.Compaction.Summarizer == "offline" {
 		return nil
