@@ -54,7 +54,8 @@ func positioned(name string, data []byte, err error) error {
 		rest := jsontext.Value(bytes.TrimLeft(data[min(int(semantic.ByteOffset), len(data)):], " \t\r\n,:"))
 		k = rest.Kind()
 	}
-	e.Err = fmt.Errorf("it must be %s, not %s", cmp.Or(wanted(key), "an object"), kind(k)) // without a key it is the file
+	wants := cmp.Or(wanted(key), "an object") // without a key it is the file
+	e.Err = fmt.Errorf("it must be %s, not %s", wants, kind(k))
 	return e
 }
 
@@ -80,7 +81,8 @@ func offsetOf(data []byte, key string) int {
 		longest := -1
 		for i := range object.Members {
 			literal, ok := object.Members[i].Name.Value.(hujson.Literal)
-			if name := literal.String(); ok && len(name) > longest && (name == key || strings.HasPrefix(key, name+".")) {
+			name := literal.String()
+			if fits := name == key || strings.HasPrefix(key, name+"."); ok && fits && len(name) > longest {
 				longest, at, value = len(name), object.Members[i].Name.StartOffset, object.Members[i].Value
 			}
 		}

@@ -226,7 +226,8 @@ func compactionPage(ctx context.Context, a *cli.App, s *source.Session, f *compa
 func notFolded(err error, before winnow.Report, to int) error {
 	switch size := token.Grouped(before.Window.Tokens); {
 	case errors.Is(err, winnow.ErrNothingNew):
-		const how = "to fold it further, ask for fewer with --to TOKENS, or for a summary that dwells on something with --focus"
+		const how = "to fold it further, ask for fewer with --to TOKENS, " +
+			"or for a summary that dwells on something with --focus"
 		return cli.Nothing(fmt.Sprintf("%v; the window has %s tokens\n  %s", winnow.ErrNothingNew, size, how))
 	case to == 0 && tooSmall(err, before):
 		return cli.Nothing(fmt.Sprintf("the window has %s tokens, and a summary would not make it smaller", size))
@@ -261,7 +262,7 @@ func summaryOf(ctx context.Context, s *source.Session, id string) (summary, carr
 		}
 	}
 	window := view.Window(log.Messages, state.Undone)
-	for i := range window { // what is pinned or restored stands behind it
+	for i := range window { // what is pinned or restored follows it
 		m := &window[i]
 		if _, kept := m.Kept(); kept {
 			for _, p := range m.Parts {

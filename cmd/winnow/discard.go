@@ -22,9 +22,10 @@ undo" takes the whole commit back. A target that is refused does not stop the ot
   winnow discard session.jsonl k3f7a2 -o smaller.jsonl`,
 		Args: cli.Between(2, -1, "SRC and at least one HANDLE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return change.ByHand(cmd.Context(), a, args[0], out, "discarded", func(s *source.Session) (winnow.SelfPruned, error) {
+			discard := func(s *source.Session) (winnow.SelfPruned, error) {
 				return s.Engine.Discard(cmd.Context(), s.ID, args[1:]...)
-			})
+			}
+			return change.ByHand(cmd.Context(), a, args[0], out, "discarded", discard)
 		},
 	}
 	out.Flags(cmd)

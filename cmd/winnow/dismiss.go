@@ -64,7 +64,7 @@ func runDismiss(ctx context.Context, a *cli.App, src string, which []string, und
 	doc := dismissal{Source: src, Did: "listed", Changed: []int{}, Constraints: []winnow.Constraint{}}
 	if len(which) > 0 {
 		if s.FromFile() {
-			return cli.Usage(`dismissals live in the store: "winnow import %s" first, or use "winnow compact %s --dismiss N"`,
+			return cli.Usage(`dismissals live in the store: "winnow import %s" first, or "winnow compact %s --dismiss N"`,
 				src, src)
 		}
 		did, change := "dismissed", s.Engine.Dismiss

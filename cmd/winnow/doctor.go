@@ -136,7 +136,7 @@ func examine(ctx context.Context, a *cli.App, room inplace.Room, src string, doc
 	if b, bypassed := output.Bypass(read); bypassed {
 		doc.Findings = append(doc.Findings, finding{Code: bypassedFold, What: output.SayBypass(b), Line: b.Line,
 			Path: doc.Source, Bypass: &b,
-			Do: fmt.Sprintf("end the agent, then compact the session as it is now: winnow compact %s --in-place", name)})
+			Do: "end the agent, then compact the session as it is now: winnow compact " + name + " --in-place"})
 	}
 	doc.Findings = append(doc.Findings, damageOf(read, doc.Source, name)...)
 	list, failed := room.Originals()
@@ -156,7 +156,7 @@ func examine(ctx context.Context, a *cli.App, room inplace.Room, src string, doc
 	return nil
 }
 
-// damageOf tells of what could not be read in a file. What stands behind its last line break is a
+// damageOf tells of what could not be read in a file. What follows its last line break is a
 // line that was not written to its end.
 func damageOf(read *format.Document, path, name string) (found []finding) {
 	damaged := read.Damaged
@@ -170,7 +170,8 @@ func damageOf(read *format.Document, path, name string) (found []finding) {
 		found = append(found, finding{Code: tornLine, Path: path, Line: d.Line,
 			What: fmt.Sprintf("the last line, %d, is incomplete: %s without a line break", d.Line,
 				cli.Plural(d.Bytes, "byte", "bytes")),
-			Do: "if an agent is writing it, look again; otherwise its writer was killed, and the product skips the line"})
+			Do: "if an agent is writing it, look again; " +
+				"otherwise its writer was killed, and the product skips the line"})
 	}
 	if n := len(damaged); n > 0 {
 		found = append(found, finding{Code: damagedLines, Path: path, Line: damaged[0].Line,

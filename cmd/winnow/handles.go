@@ -52,7 +52,8 @@ func runHandles(ctx context.Context, a *cli.App, src string) error {
 	case err != nil:
 		return err
 	case len(named) == 0:
-		return cli.Nothing(fmt.Sprintf("no part of an older step has %d tokens or more and may be left out", rule.HandleMinimum))
+		return cli.Nothing(fmt.Sprintf("no part of an older step has %d tokens or more and may be left out",
+			rule.HandleMinimum))
 	}
 	return s.Done()
 }

@@ -34,8 +34,8 @@ left out, under the id ID~1, ID~2, ….`,
 		Args: cli.Between(1, -1, "at least one SRC"),
 		RunE: func(cmd *cobra.Command, args []string) error { return runImport(cmd.Context(), a, args, update) },
 	}
-	cmd.Flags().BoolVar(&update, "update", false, "read every file again, and take its log even if its past was rewritten; "+
-		"the session that was there stays as ID~1")
+	cmd.Flags().BoolVar(&update, "update", false, "read every file again, and take its log "+
+		"even if its past was rewritten; the session that was there stays as ID~1")
 	return cmd
 }
 

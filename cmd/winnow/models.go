@@ -80,8 +80,8 @@ func runModels(a *cli.App, args []string) error {
 	}
 	doc := modelList{catalogue.Source, catalogue.Date, []modelRow{}}
 	for _, m := range models {
-		doc.Models = append(doc.Models, modelRow{m.String(), m.Limits.Context, m.Limits.Output, pricesOf(m.Price), lifetime(m),
-			m.Assumed, m.Name})
+		doc.Models = append(doc.Models, modelRow{m.String(), m.Limits.Context, m.Limits.Output, pricesOf(m.Price),
+			lifetime(m), m.Assumed, m.Name})
 	}
 	return a.Tell(doc, func() { showModels(a, doc) })
 }

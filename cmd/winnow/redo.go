@@ -16,7 +16,7 @@ func redoCommand(a *cli.App) *cobra.Command {
 		Example: `  winnow redo ses_0123`,
 		Args:    cli.Between(1, 2, "the id of a session in the store and at most one receipt"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return change.Run(cmd.Context(), a, args[0], output.Target{}, "redone", func(s *source.Session, c *change.Document) error {
+			do := func(s *source.Session, c *change.Document) error {
 				if s.FromFile() {
 					return cli.Usage("a file keeps nothing that was undone; redo takes a session in the store")
 				}
@@ -25,7 +25,8 @@ func redoCommand(a *cli.App) *cobra.Command {
 					c.Note(receipt)
 				}
 				return change.OrNothing(err, cli.Second(args))
-			})
+			}
+			return change.Run(cmd.Context(), a, args[0], output.Target{}, "redone", do)
 		},
 	}
 }

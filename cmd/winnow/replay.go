@@ -57,10 +57,10 @@ next one replays only what changed.`,
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.Policies, "policy", nil,
 		"policies to compare, with commas between them (default "+strings.Join(replay.Usual(), ",")+")")
-	flags.StringArrayVar(&f.Sweeps, "sweep", nil, "compare many values of a setting: KEY=FROM..TO, KEY=FROM..TO/POINTS "+
-		"or KEY=A,B,C, where compaction.threshold may also be economic")
-	flags.StringVar(&f.Prices, "prices", "", `a model whose prices are billed, "reference" (read 0.1, write 1.25, output 5 `+
-		`times input), or "input=3,read=0.3,write=3.75,output=15" (default: each session's model)`)
+	flags.StringArrayVar(&f.Sweeps, "sweep", nil, "compare many values of a setting: KEY=FROM..TO, "+
+		"KEY=FROM..TO/POINTS or KEY=A,B,C, where compaction.threshold may also be economic")
+	flags.StringVar(&f.Prices, "prices", "", `a model whose prices are billed, "reference" (read 0.1, write 1.25, `+
+		`output 5 times input), or "input=3,read=0.3,write=3.75,output=15" (default: each session's model)`)
 	flags.StringVar(&f.Cache, "cache", "5m", "how long the provider keeps a prompt: 5m, 1h, or none for no cache")
 	flags.StringVar(&f.Window, "window", "model",
 		"window of policies that do not name one: model, none, or a number of tokens")
@@ -68,7 +68,8 @@ next one replays only what changed.`,
 	flags.IntVar(&f.MinSteps, "min-steps", 0, "leave out sessions with fewer steps")
 	flags.Float64Var(&f.Regrets, "regrets", replay.DefaultRegrets,
 		"how many misses in 100 steps a recommended policy may cause")
-	flags.StringVar(&f.Baseline, "baseline", "", "the policy that ratios are relative to (default nothing, else the first)")
+	flags.StringVar(&f.Baseline, "baseline", "",
+		"the policy that ratios are relative to (default nothing, else the first)")
 	flags.StringVar(&f.Csv, "csv", "", `write a line for each session and policy to this file, "-" for standard output`)
 	f.Page.Flags(a, cmd, "in the page")
 	flags.BoolVarP(&f.Page.Force, "force", "f", false, "overwrite the files that --csv and --html name")

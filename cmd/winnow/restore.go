@@ -26,13 +26,14 @@ unknown, what was undone, files whose bytes are not in the log, and what does no
   winnow restore ses_0123 k3f7a2`,
 		Args: cli.Between(2, -1, "SRC and at least one PART"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return change.Run(cmd.Context(), a, args[0], out, "restored", func(s *source.Session, c *change.Document) error {
+			do := func(s *source.Session, c *change.Document) error {
 				receipt, err := s.Engine.Restore(cmd.Context(), s.ID, args[1:]...)
 				if err == nil {
 					c.Note(receipt)
 				}
 				return err
-			})
+			}
+			return change.Run(cmd.Context(), a, args[0], out, "restored", do)
 		},
 	}
 	out.Flags(cmd)

@@ -14,7 +14,7 @@ func revertCommand(a *cli.App) *cobra.Command {
 	var f workbench.RevertFlags
 	cmd := &cobra.Command{
 		Use:   "revert ID [MESSAGE]",
-		Short: "Go back to before a message of yours: the files, and a session to go on with",
+		Short: "Go back to before a message of yours: the files, and a session to continue with",
 		Long: `revert restores the files of a session's working folder to what they were when MESSAGE,
 one of yours, came, and begins a new session with the log before it. Nothing is deleted from the old
 session. MESSAGE is an id or the number of a turn; "winnow show ID" lists both.
@@ -31,7 +31,8 @@ taken as a snapshot first, and the command that restores that is printed.`,
 			return runRevert(cmd.Context(), a, args[0], cli.Second(args), f)
 		},
 	}
-	cmd.Flags().StringVar(&f.Snapshot, "snapshot", "", "restore the files to this snapshot, and leave the session as it is")
+	cmd.Flags().StringVar(&f.Snapshot, "snapshot", "",
+		"restore the files to this snapshot, and leave the session as it is")
 	cmd.Flags().BoolVar(&f.KeepFiles, "keep-files", false, "begin the new session, and leave the files as they are")
 	cmd.Flags().BoolVar(&f.Dry, "dry-run", false, "only say which files would change")
 	return cmd

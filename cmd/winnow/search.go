@@ -56,7 +56,7 @@ type searchHit struct {
 // Whether the model still sees what was found.
 const (
 	seenWhole  = "whole"
-	seenElided = "elided" // less of it, or a line that stands for it
+	seenElided = "elided" // less of it, or a placeholder
 	seenFolded = "folded" // a summary replaced it
 )
 
@@ -66,13 +66,13 @@ func searchCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   `search "WORDS"`,
 		Short: "Find words in everything that is stored",
-		Long: `search finds the parts in which all the words occur: what was said, what tools were called with, what they answered.
-Several words between quotation marks must be side by side; a * at the end of a word matches any ending. Case and
+		Long: `search finds the parts in which all the words occur: what was said, what tools were
+called with, what they answered. Several words between quotation marks must be side by side; a * at the end of a word matches any ending. Case and
 accents do not count, and signs separate words, so that a path, or an identifier with underscores, is found by its
 pieces, side by side; a name such as parseQuery is one word. No other sign has a meaning.
 
-What the model no longer sees, or never saw because it was too long to be sent, is found too: ` + "`elided`" + ` says that less of
-the part is shown, ` + "`folded`" + ` that a summary replaced it.`,
+What the model no longer sees, or never saw because it was too long to be sent, is found too:
+` + "`elided`" + ` says that less of the part is shown, ` + "`folded`" + ` that a summary replaced it.`,
 		Example: `  winnow search connection refused
   winnow search '"permission denied"' --tool bash --since 7d
   winnow search 'parseQuer*' --product claude-code --limit 5`,
@@ -244,8 +244,8 @@ func hitsOf(ctx context.Context, kept store.Store, found []store.Hit) ([]searchH
 			}
 			sights[h.Session.ID] = s
 		}
-		hit := searchHit{Session: h.Session.ID, Title: h.Session.Title, Directory: h.Session.Directory, Origin: h.Origin,
-			Message: h.Message, Role: h.Role, Part: h.Part, Type: h.Type, Tool: h.Tool, Time: h.Time, Field: h.Field,
+		hit := searchHit{Session: h.Session.ID, Title: h.Session.Title, Directory: h.Session.Directory,
+			Origin: h.Origin, Message: h.Message, Role: h.Role, Part: h.Part, Type: h.Type, Tool: h.Tool, Time: h.Time, Field: h.Field,
 			Kept: h.Kept, Seen: seenWhole, Snippet: h.Snippet, Marks: h.Marks, Score: h.Score}
 		gone := func(field rule.Field) bool { return s.ledger.Has(rule.Key{Part: h.Part, Field: field}) }
 		switch {

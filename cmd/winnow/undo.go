@@ -22,9 +22,10 @@ file a copy is written, without the compaction.`,
   winnow undo session.compacted.jsonl -o session.jsonl`,
 		Args: cli.Between(1, 2, "SRC and at most one ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return change.Run(cmd.Context(), a, args[0], out, "undone", func(s *source.Session, c *change.Document) error {
+			do := func(s *source.Session, c *change.Document) error {
 				return change.Undo(cmd.Context(), a, s, cli.Second(args), c)
-			})
+			}
+			return change.Run(cmd.Context(), a, args[0], out, "undone", do)
 		},
 	}
 	out.Flags(cmd)

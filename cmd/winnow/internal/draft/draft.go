@@ -125,7 +125,7 @@ func (u *Files) Finish(name, path string) error {
 	return nil
 }
 
-// Write writes to a temporary file beside the target and renames it: whoever looks sees the old
+// Write writes to a temporary file beside the target and renames it: a reader sees the old
 // file or the new one. A device or a pipe is written to directly.
 func (u *Files) Write(ctx context.Context, path string, write func(io.Writer) error) error {
 	mode := fs.FileMode(0o600) // a session may hold anything
@@ -150,7 +150,8 @@ func (u *Files) Write(ctx context.Context, path string, write func(io.Writer) er
 
 // Draft writes to a temporary file beside the target, and returns its name. After an error there is
 // none.
-func (u *Files) Draft(ctx context.Context, path string, mode fs.FileMode, write func(io.Writer) error) (name string, err error) {
+func (u *Files) Draft(ctx context.Context, path string, mode fs.FileMode, write func(io.Writer) error) (name string,
+	err error) {
 	f, err := u.Create(path)
 	if err != nil {
 		return "", fmt.Errorf("%s cannot be written: %w", path, err)

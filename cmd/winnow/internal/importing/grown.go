@@ -8,12 +8,12 @@ import (
 	"github.com/winnowhq/winnow/session"
 )
 
-// growth is how a file's log goes on from the one that the store has.
+// growth is how a file's log continues the one that the store has.
 type growth struct {
 	appended  []session.Message // at the end, in the file's order
-	updated   []session.Message // that are there, and have gone on: a call that ended, an answer that was streamed
+	updated   []session.Message // that have grown: a call that ended, an answer that was streamed
 	own       int               // messages that are in the store alone: a compaction made there
-	rewritten string            // how the file's past differs from the stored one, "" when it goes on from it
+	rewritten string            // how the file's past differs from the stored one, "" if it continues it
 }
 
 // grow compares. The stored log has the messages of the file in their order, and may have some of
@@ -32,7 +32,8 @@ func grow(stored, file []session.Message, taken int) growth {
 		have[s.ID]++
 		if next < len(file) && goesOn(s, &file[next]) {
 			empty := len(s.Parts)+len(file[next].Parts) == 0
-			same := reflect.DeepEqual(s, &file[next]) || empty && reflect.DeepEqual(s.MessageInfo, file[next].MessageInfo)
+			same := reflect.DeepEqual(s, &file[next]) ||
+				empty && reflect.DeepEqual(s.MessageInfo, file[next].MessageInfo)
 			if !same {
 				g.updated = append(g.updated, file[next])
 			}

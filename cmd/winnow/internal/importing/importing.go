@@ -36,8 +36,8 @@ type importedSession struct {
 	Format   string          `json:"format,omitzero"`
 	Messages int             `json:"messages"`         // of the file
 	Added    int             `json:"added"`            // of them new in the store
-	Updated  int             `json:"updated"`          // of them that have gone on since
-	Aside    string          `json:"aside,omitzero"`   // id under which the session that was there goes on
+	Updated  int             `json:"updated"`          // of them that have grown since
+	Aside    string          `json:"aside,omitzero"`   // id that the session that was there has now
 	Skipped  string          `json:"skipped,omitzero"` // why nothing was imported
 	Damaged  []format.Damage `json:"damaged"`
 }
@@ -111,7 +111,8 @@ func (in *Importer) take(ctx context.Context, l source.Looked) error {
 		in.pass(l)
 		in.doc.Unchanged++
 		in.doc.Sessions = append(in.doc.Sessions, importedSession{Source: l.Path, ID: l.File.Session,
-			Messages: l.File.Messages, Skipped: "it is in the store already, and the file is unchanged", Damaged: []format.Damage{}})
+			Messages: l.File.Messages, Skipped: "it is in the store already, and the file is unchanged",
+			Damaged: []format.Damage{}})
 		return nil
 	}
 	one := importedSession{Source: l.Path, ID: l.Doc.Session.Info.ID, Format: l.Doc.Format,
@@ -160,7 +161,8 @@ func (in *Importer) put(ctx context.Context, l source.Looked, one *importedSessi
 		s.Info.Time.Created, s.Info.Time.Updated = now, now
 	}
 	change := store.Change{Create: &s.Info, Append: s.Messages, Commit: l.Doc.Ledger.All(),
-		Source: &store.Source{Format: l.Doc.Format, Path: l.Path, Data: l.Doc.Source}, Spend: winnow.Beside(l.Doc.Beside)}
+		Source: &store.Source{Format: l.Doc.Format, Path: l.Path, Data: l.Doc.Source},
+		Spend:  winnow.Beside(l.Doc.Beside)}
 	if l.File.Path != "" {
 		change.File = &l.File
 	}
@@ -214,14 +216,15 @@ func (in *Importer) put(ctx context.Context, l source.Looked, one *importedSessi
 		change.Info = nil // the file has more lines, none of them a message
 	}
 	if g.own > 0 {
-		change.Source = nil // what was added in the store stands behind the file that it was added to
+		change.Source = nil // what was added in the store belongs to the file that it was added to
 	}
 	_, err = in.store.Apply(ctx, s.Info.ID, change)
 	return err
 }
 
 // stored reads a session, oldest message first, and how many of its messages came from its file.
-func (in *Importer) stored(ctx context.Context, id string, l source.Looked) (messages []session.Message, taken int, err error) {
+func (in *Importer) stored(ctx context.Context, id string, l source.Looked) (messages []session.Message,
+	taken int, err error) {
 	for m, err := range in.store.Messages(ctx, id) {
 		if err != nil {
 			return nil, 0, err
@@ -316,8 +319,8 @@ func (in *Importer) show() {
 		case one.Skipped != "":
 			line += one.Skipped
 		case one.Aside != "":
-			line += fmt.Sprintf("%s messages (%s); the one that was there is now %s", token.Grouped(one.Messages), one.Format,
-				one.Aside)
+			line += fmt.Sprintf("%s messages (%s); the one that was there is now %s",
+				token.Grouped(one.Messages), one.Format, one.Aside)
 		case one.Added == one.Messages:
 			line += fmt.Sprintf("%s messages (%s)", token.Grouped(one.Messages), one.Format)
 		default:

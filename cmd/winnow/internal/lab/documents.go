@@ -96,8 +96,8 @@ type replayedOne struct {
 func DocumentOf(r replay.Report, detail bool) Document {
 	doc := Document{Sessions: len(r.Sessions), Unit: "USD", Prices: r.Prices, Baseline: r.Baseline,
 		RecordedBill: recordedOf(r.Paid, r.Differs), Policies: []replayedPolicy{}, Recorded: []replayedOne{},
-		Skipped: append([]replay.Skipped{}, r.Skipped...), Subject: r.Subject, Gains: append([]replay.Change{}, r.Gains...),
-		Losses: append([]replay.Change{}, r.Losses...), Advice: r.Advice, Unadvised: r.Unadvised}
+		Skipped: append([]replay.Skipped{}, r.Skipped...), Subject: r.Subject,
+		Gains: append([]replay.Change{}, r.Gains...), Losses: append([]replay.Change{}, r.Losses...), Advice: r.Advice, Unadvised: r.Unadvised}
 	if r.Relative {
 		doc.Unit = "Mtok"
 	}

@@ -40,7 +40,8 @@ func Setups(a *cli.App, settings winnow.Settings, f Flags) ([]replay.Setup, erro
 		var unknown *replay.WordError
 		switch {
 		case errors.As(err, &unknown):
-			return nil, cli.Hint(cli.Usage("policy %q: %s", unknown.Word, unknown.Problem), "policies are "+replay.Forms())
+			return nil, cli.Hint(cli.Usage("policy %q: %s", unknown.Word, unknown.Problem),
+				"policies are "+replay.Forms())
 		case err != nil:
 			return nil, cli.Misuse(err)
 		}
@@ -125,7 +126,8 @@ func configured(a *cli.App, path string, inForce winnow.Settings) (replay.Setup,
 func decides(key string) bool {
 	switch key {
 	case "policy", "schedule", "compaction.auto", "compaction.prune", "compaction.threshold", "compaction.reserved",
-		"compaction.keep", "compaction.userMessages", "compaction.protect", "compaction.minimum", "compaction.protectTurns":
+		"compaction.keep", "compaction.userMessages", "compaction.protect", "compaction.minimum",
+		"compaction.protectTurns":
 		return true
 	}
 	return strings.HasPrefix(key, "strategies.")
@@ -203,13 +205,13 @@ func Terms(a *cli.App, prices, cache string) (*replay.Terms, string, error) {
 			t.Lifetime = replay.Hour
 		}
 		return &t, fmt.Sprintf("a million tokens: input $%s, cache read $%s, write $%s, output $%s%s",
-			cli.Price(t.Price.Input), cli.Price(t.Price.CacheRead), cli.Price(t.Price.CacheWrite), cli.Price(t.Price.Output),
-			after), nil
+			cli.Price(t.Price.Input), cli.Price(t.Price.CacheRead), cli.Price(t.Price.CacheWrite),
+			cli.Price(t.Price.Output), after), nil
 	}
 	m := models.Lookup(prices)
 	if !m.Price.Known() || m.Price.Input <= 0 {
-		return nil, "", cli.Usage(`--prices %s: the price of that model is unknown; "winnow models" lists the known ones, `+
-			`and "input=3,read=0.3,write=3.75,output=15" gives numbers`, prices)
+		return nil, "", cli.Usage(`--prices %s: the price of that model is unknown; "winnow models" lists `+
+			`the known ones, and "input=3,read=0.3,write=3.75,output=15" gives numbers`, prices)
 	}
 	t := replay.TermsOf(m, hour)
 	return &t, fmt.Sprintf("list prices of %s, %s%s", m, models.Date, after), nil
@@ -231,7 +233,8 @@ func chosenTerms(text string) (replay.Terms, error) {
 		}
 		value, err := strconv.ParseFloat(number, 64)
 		if err != nil || value < 0 || math.IsInf(value, 0) || math.IsNaN(value) {
-			return t, cli.Usage("--prices %s: %s=%s is not a price in US dollars per million tokens", text, name, number)
+			return t, cli.Usage("--prices %s: %s=%s is not a price in US dollars per million tokens",
+				text, name, number)
 		}
 		*field = value
 	}

@@ -16,7 +16,7 @@ import (
 // sweepPoints is how many values of a setting are compared where nobody says how many.
 const sweepPoints = 8
 
-// economicThreshold is the one value of a sweep that is no number.
+// economicThreshold is the one value of a sweep that is not a number.
 const economicThreshold = float64(budget.Economic)
 
 // sweptSetups are the policies of a sweep, KEY=FROM..TO, KEY=FROM..TO/POINTS or KEY=A,B,C: the

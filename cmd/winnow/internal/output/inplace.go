@@ -103,7 +103,8 @@ func warnOfAgents(a *cli.App, s *source.Session) {
 	}
 	folder := s.Doc.Session.Info.Directory
 	for _, p := range room.Clients(s.Doc.Format, folder) {
-		a.Warn("%v is running in %s; if it has this session, end it: it would continue from before the change", p, folder)
+		a.Warn("%v is running in %s; if it has this session, end it: it would continue from before the change",
+			p, folder)
 	}
 }
 

@@ -96,7 +96,8 @@ func (o *Target) suits(s *source.Session, dry bool) error {
 
 // OpenToChange opens a session whose change goes to an output, and reports on it as it is before.
 // The caller closes it.
-func OpenToChange(ctx context.Context, a *cli.App, src string, o *Target, dry bool) (*source.Session, winnow.Report, error) {
+func OpenToChange(ctx context.Context, a *cli.App, src string, o *Target, dry bool) (*source.Session,
+	winnow.Report, error) {
 	s, err := Open(ctx, a, src, o, dry)
 	if err != nil {
 		return nil, winnow.Report{}, err

@@ -53,7 +53,8 @@ func (o *Page) Place(a *cli.App, s *source.Session, other, flag string) (string,
 			return "", cli.Usage("%s and --html both name %s", flag, o.To)
 		}
 	}
-	return Place{Flag: "--html", Force: o.Force, Read: s.Stat, Own: isPage, What: "a page that winnow wrote"}.Check(path)
+	p := Place{Flag: "--html", Force: o.Force, Read: s.Stat, Own: isPage, What: "a page that winnow wrote"}
+	return p.Check(path)
 }
 
 func isPage(path string) bool {

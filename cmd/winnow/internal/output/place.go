@@ -51,7 +51,8 @@ func (p Place) Check(path string) (string, error) {
 	case p.Own != nil && (info.Size() == 0 || p.Own(path)):
 		return path, nil
 	case p.Own != nil:
-		return "", cli.Usage("%s is there already and is not %s; use --force to overwrite it, or %s", path, p.What, another)
+		return "", cli.Usage("%s is there already and is not %s; use --force to overwrite it, or %s", path, p.What,
+			another)
 	}
 	return "", cli.Usage("%s is there already; use --force to overwrite it, or %s", path, another)
 }

@@ -251,8 +251,8 @@ func ReadFile(a *cli.App, src string) ([]byte, fs.FileInfo, error) {
 	case err != nil:
 		return nil, nil, err
 	case info.IsDir():
-		return nil, nil, cli.Usage("%s is a folder; name a session file in it. `winnow inspect` and `winnow import` take folders",
-			src)
+		return nil, nil, cli.Usage("%s is a folder; name a session file in it. "+
+			"`winnow inspect` and `winnow import` take folders", src)
 	case info.Mode().IsRegular():
 		data, info, err := plainfile.Read(path, 0)
 		thrift(len(data))

@@ -122,7 +122,7 @@ func sumUp(found []discover.Found, problems []discover.Problem) Computer {
 	for _, f := range found {
 		doc.Sessions = append(doc.Sessions, onComputer{f, session.Millis(f.Updated.UnixMilli())})
 		if f.Cost != nil && f.ID != "" && parents[f.Product+" "+f.ID] {
-			own := *f.Cost - f.Agents // what its sub-agents took stands in their own files too
+			own := *f.Cost - f.Agents // what its sub-agents took is in their own files too
 			f.Cost = &own
 		}
 		doc.Total.add(f)
@@ -242,8 +242,8 @@ func (doc Computer) list(a *cli.App, f Flags) (column int) {
 		} else if what == "" {
 			what = project
 		}
-		rows = append(rows, []string{visible.Line(names[i]), cli.Age(now.Sub(s.Found.Updated)), cli.BytesOf(s.Bytes), used,
-			price, visible.Line(what)})
+		rows = append(rows, []string{visible.Line(names[i]), cli.Age(now.Sub(s.Found.Updated)), cli.BytesOf(s.Bytes),
+			used, price, visible.Line(what)})
 	}
 	widths, taken := []int{0, 0, 0, 0, 0}, 0
 	for i := range widths {

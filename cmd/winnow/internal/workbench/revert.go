@@ -17,7 +17,7 @@ import (
 // Reversion is the JSON document of revert.
 type Reversion struct {
 	From     string   `json:"from"`              // id of the session that was reverted
-	Session  string   `json:"session,omitzero"`  // id of the one to go on with
+	Session  string   `json:"session,omitzero"`  // id of the one to continue with
 	Message  string   `json:"message,omitzero"`  // the user's message before which it ends
 	Snapshot string   `json:"snapshot,omitzero"` // what the files were brought back to
 	Before   string   `json:"before,omitzero"`   // the snapshot of the files as they were
@@ -49,7 +49,7 @@ func Reverter(a *cli.App, e *winnow.Engine, files *snapshot.Repository) Revertin
 	}
 }
 
-// Revert restores the files first: where that does not work, there is no new session that says it
+// Revert restores the files first: if that does not work, there is no new session that says it
 // did.
 func Revert(ctx context.Context, a *cli.App, e *winnow.Engine, id, message string, f RevertFlags) (Reversion, error) {
 	log, _, err := e.Session(ctx, id)

@@ -25,14 +25,14 @@ func Snapshots(ctx context.Context, a *cli.App, folder string) (*snapshot.Reposi
 	full, err := filepath.EvalSymlinks(a.Path(folder))
 	home := a.Env.Home()
 	if err == nil && (filepath.Dir(full) == full || home != "" && full == filepath.Clean(home)) {
-		return nil, cli.Hint(fmt.Errorf("%s is not the folder of a project, so no snapshots of its files are taken", full),
-			"work in the folder of a project")
+		err := fmt.Errorf("%s is not the folder of a project, so no snapshots of its files are taken", full)
+		return nil, cli.Hint(err, "work in the folder of a project")
 	}
 	return snapshot.Open(ctx, snapshot.Config{Dir: dir, WorkTree: folder,
 		Leave: []string{source.StoreAt(a) + "*", filepath.Dir(dir)}})
 }
 
-// SnapshotsThere are those of a working folder where there are any: nil otherwise.
+// SnapshotsThere are those of a working folder, nil if there are none.
 func SnapshotsThere(ctx context.Context, a *cli.App, folder string) (*snapshot.Repository, error) {
 	dir, err := snapshotsOf(a, folder)
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 	"github.com/winnowhq/winnow/token"
 )
 
-// ours is the member of a session's info in which its system prompt stands. Other products pass it
+// ours is the member of a session's info that holds its system prompt. Other products pass it
 // over.
 const ours = "winnow"
 
@@ -45,7 +45,8 @@ func (b *Bench) system(ctx context.Context, id string) (string, error) {
 			return text, nil
 		}
 		info := state.Info
-		text := systemPrompt(b.Folder, platform(runtime.GOOS), b.app.Env.Now(), instructions(b.Folder, b.app.Env.Home()))
+		read := instructions(b.Folder, b.app.Env.Home())
+		text := systemPrompt(b.Folder, platform(runtime.GOOS), b.app.Env.Now(), read)
 		if info.Unknown, err = withSystem(info.Unknown, text); err != nil {
 			return "", err
 		}
@@ -121,7 +122,7 @@ type instruction struct{ path, text string }
 // request carries.
 const mostInstructions = 32 << 10
 
-// instructions are the files AGENTS.md, or where there is none CLAUDE.md, of a folder and of those
+// instructions are the files AGENTS.md, or without it CLAUDE.md, of a folder and of those
 // above it up to the root of its repository; outside a repository those of the folder alone. The
 // one nearest to the folder comes last. A link among them that leads out of there is passed over:
 // the repository may be anybody's, and what it leads to would be sent without a question.
@@ -174,7 +175,7 @@ func beginning(path string, most int64) (text string, size int64, err error) {
 }
 
 // upToRoot is a folder and those above it up to the root of its repository, nearest first. A
-// repository that is the home folder, or above it, is none.
+// repository that is the home folder, or above it, does not count.
 func upToRoot(folder, home string) []string {
 	var dirs []string
 	for dir := folder; ; dir = filepath.Dir(dir) {

@@ -98,7 +98,7 @@ type Ran struct {
 	Session   RanBefore      `json:"session"`           // the session since it began
 	Denied    []denial       `json:"denied"`
 	Error     string         `json:"error,omitzero"`
-	Resume    string         `json:"resume,omitzero"` // the command that goes on, where it can
+	Resume    string         `json:"resume,omitzero"` // the command that continues, if one can
 }
 
 // RanBefore is what a session took since it began.
@@ -118,8 +118,8 @@ type Telling struct {
 	once     sync.Once
 
 	mu     sync.Mutex
-	shown  bool // the text of the answer that was given last stands on the terminal
-	within bool // the cursor stands within a line of it
+	shown  bool // the text of the answer that was given last is on the terminal
+	within bool // the cursor is within a line of it
 }
 
 // NewTelling listens to the engine until end.
@@ -161,7 +161,7 @@ func (t *Telling) Note(format string, args ...any) {
 	fmt.Fprintf(t.app.Err, format+"\n", args...)
 }
 
-// lineEnd ends the line of an answer that stands on the terminal.
+// lineEnd ends the line of an answer that is on the terminal.
 func (t *Telling) lineEnd() {
 	if t.within {
 		t.app.Printf("\n")
@@ -200,7 +200,7 @@ type Happened struct {
 	Call      *calledTool     `json:"call,omitzero"`
 }
 
-// calledTool is a call as it stands.
+// calledTool is a call as it is now.
 type calledTool struct {
 	ID     string         `json:"id"`   // as the provider named it
 	Part   string         `json:"part"` // id
@@ -217,8 +217,8 @@ func (t *Telling) Event(e agent.Event) {
 		line := Happened{Type: e.Type, SessionID: e.SessionID, Time: session.Millis(t.app.Env.Now().UnixMilli()),
 			Step: e.Step, Text: e.Text, Wait: e.Wait.Seconds(), Message: e.Message}
 		if p := e.Part; p.State != nil {
-			line.Call = &calledTool{ID: p.CallID, Part: p.ID, Tool: p.Tool, Status: p.State.Status, Title: p.State.Title,
-				Input: p.State.Input}
+			line.Call = &calledTool{ID: p.CallID, Part: p.ID, Tool: p.Tool, Status: p.State.Status,
+				Title: p.State.Title, Input: p.State.Input}
 			if p.State.Final() {
 				line.Call.Output = p.State.Result()
 			}
