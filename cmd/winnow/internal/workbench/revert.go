@@ -35,11 +35,11 @@ type RevertFlags struct {
 	files     *snapshot.Repository // where somebody has it open; nil: that of the session's folder
 }
 
-// Reverting goes back to before a message of the user's, and tells what was done.
-type Reverting func(ctx context.Context, sessionID, messageID string) (newID, told string, err error)
+// reverting goes back to before a message of the user's, and tells what was done.
+type reverting func(ctx context.Context, sessionID, messageID string) (newID, told string, err error)
 
 // Reverter goes back to before a message of the user's, for chat.Config.Revert.
-func Reverter(a *cli.App, e *winnow.Engine, files *snapshot.Repository) Reverting {
+func Reverter(a *cli.App, e *winnow.Engine, files *snapshot.Repository) reverting {
 	return func(ctx context.Context, sessionID, messageID string) (string, string, error) {
 		doc, err := Revert(ctx, a, e, sessionID, messageID, RevertFlags{files: files})
 		if err != nil && doc.Back == "" {
